@@ -1,0 +1,268 @@
+#include "autograd/functions.h"
+
+#include "core/ops.h"
+
+namespace nine {
+namespace {
+
+Var unary(ops::Unary f, const char* name, const Var& x) {
+  Tape& tape = x.tape();
+  const Var y = tape.result(name, x.shape(), x.dtype(), {x});
+  ops::unary(f, x.value(), {y.value()});
+  return tape.record(y, [f, x, y] { ops::unary_backward(f, x.value(), y.value(), y.upstream(), x.sink()); });
+}
+
+// Puts a gradient of a's shape into b, which is a's equal or one row that met every row of a.
+void reduce_into(const Var& b, const View& gradient) {
+  if (b.shape() == gradient.shape) {
+    ops::scale(1, gradient, b.sink());
+  } else {
+    ops::sum_rows(gradient, b.sink());
+  }
+}
+
+Var binary(ops::Binary f, const char* name, const Var& a, const Var& b) {
+  Tape& tape = a.tape();
+  const Var y = tape.result(name, a.shape(), a.dtype(), {a, b});
+  ops::binary(f, a.value(), b.value(), {y.value()});
+  return y;
+}
+
+}  // namespace
+
+Var neg(const Var& x) { return unary(ops::Unary::neg, "neg", x); }
+Var exp(const Var& x) { return unary(ops::Unary::exp, "exp", x); }
+Var log(const Var& x) { return unary(ops::Unary::log, "log", x); }
+Var tanh(const Var& x) { return unary(ops::Unary::tanh, "tanh", x); }
+Var sigmoid(const Var& x) { return unary(ops::Unary::sigmoid, "sigmoid", x); }
+Var relu(const Var& x) { return unary(ops::Unary::relu, "relu", x); }
+Var square(const Var& x) { return unary(ops::Unary::square, "square", x); }
+
+Var scale(const Var& x, double alpha) {
+  Tape& tape = x.tape();
+  const Var y = tape.result("scale", x.shape(), x.dtype(), {x});
+  ops::scale(alpha, x.value(), {y.value()});
+  return tape.record(y, [alpha, x, y] { ops::scale(alpha, y.upstream(), x.sink()); });
+}
+
+Var add(const Var& a, const Var& b) {
+  const Var y = binary(ops::Binary::add, "add", a, b);
+  return a.tape().record(y, [a, b, y] {
+    if (a.needs_grad()) ops::scale(1, y.upstream(), a.sink());
+    if (b.needs_grad()) reduce_into(b, y.upstream());
+  });
+}
+
+Var sub(const Var& a, const Var& b) {
+  const Var y = binary(ops::Binary::sub, "sub", a, b);
+  return a.tape().record(y, [a, b, y] {
+    if (a.needs_grad()) ops::scale(1, y.upstream(), a.sink());
+    if (!b.needs_grad()) return;
+    const Tensor negative = y.tape().arena().block(y.shape(), y.dtype());
+    ops::scale(-1, y.upstream(), {negative});
+    reduce_into(b, negative);
+    y.tape().arena().free_block(negative);
+  });
+}
+
+Var mul(const Var& a, const Var& b) {
+  const Var y = binary(ops::Binary::mul, "mul", a, b);
+  return a.tape().record(y, [a, b, y] {
+    if (a.needs_grad()) ops::binary(ops::Binary::mul, y.upstream(), b.value(), a.sink());
+    if (!b.needs_grad()) return;
+    const Tensor db = y.tape().arena().block(y.shape(), y.dtype());
+    ops::binary(ops::Binary::mul, y.upstream(), a.value(), {db});
+    reduce_into(b, db);
+    y.tape().arena().free_block(db);
+  });
+}
+
+Var div(const Var& a, const Var& b) {
+  const Var y = binary(ops::Binary::div, "div", a, b);
+  return a.tape().record(y, [a, b, y] {
+    if (a.needs_grad()) ops::binary(ops::Binary::div, y.upstream(), b.value(), a.sink());
+    if (!b.needs_grad()) return;
+    const Tensor db = y.tape().arena().block(y.shape(), y.dtype());
+    ops::binary(ops::Binary::mul, y.upstream(), y.value(), {db});
+    ops::binary(ops::Binary::div, db, b.value(), {db});
+    ops::scale(-1, db, {db});
+    reduce_into(b, db);
+    y.tape().arena().free_block(db);
+  });
+}
+
+Var sum(const Var& x) {
+  Tape& tape = x.tape();
+  const Var y = tape.result("sum", {}, x.dtype(), {x});
+  ops::sum(x.value(), {y.value()});
+  return tape.record(y, [x, y] {
+    // Every element's gradient is the same number: a row of it, broadcast.
+    const Sink dx = x.sink();
+    const Tensor ones = y.tape().arena().block(x.shape(), x.dtype());
+    ops::fill(ones, y.upstream().dtype == DType::float32 ? *y.upstream().as<float>() : *y.upstream().as<double>());
+    ops::scale(1, ones, dx);
+    y.tape().arena().free_block(ones);
+  });
+}
+
+Var sum_rows(const Var& x) {
+  Tape& tape = x.tape();
+  const Var y = tape.result("sum_rows", {x.shape().cols()}, x.dtype(), {x});
+  ops::sum_rows(x.value(), {y.value()});
+  return tape.record(y, [x, y] {
+    const Sink dx = x.sink();
+    const Tensor zero = y.tape().arena().block(x.shape(), x.dtype());
+    ops::fill(zero, 0);
+    ops::binary(ops::Binary::add, zero, y.upstream(), dx);
+    y.tape().arena().free_block(zero);
+  });
+}
+
+Var matmul(const Var& a, const Var& b, bool transpose_a, bool transpose_b) {
+  Tape& tape = a.tape();
+  const int64_t m = transpose_a ? a.shape().cols() : a.shape().rows(), n = transpose_b ? b.shape().rows() : b.shape().cols();
+  const Var y = tape.result("matmul", {m, n}, a.dtype(), {a, b});
+  ops::matmul(a.value(), transpose_a, b.value(), transpose_b, {y.value()});
+  return tape.record(y, [a, b, y, transpose_a, transpose_b] {
+    const View dy = y.upstream();
+    // d(op(a)) = dy op(b)', d(op(b)) = op(a)' dy; where op is the transpose, both sides are transposed.
+    if (a.needs_grad()) {
+      if (transpose_a) {
+        ops::matmul(b.value(), transpose_b, dy, true, a.sink());
+      } else {
+        ops::matmul(dy, false, b.value(), !transpose_b, a.sink());
+      }
+    }
+    if (b.needs_grad()) {
+      if (transpose_b) {
+        ops::matmul(dy, true, a.value(), transpose_a, b.sink());
+      } else {
+        ops::matmul(a.value(), !transpose_a, dy, false, b.sink());
+      }
+    }
+  });
+}
+
+Var linear(const Var& x, const Var& w, const Var& b) {
+  Tape& tape = x.tape();
+  const Var y = tape.result("linear", x.shape().with_cols(w.shape().rows()), x.dtype(), {x, w, b});
+  ops::matmul(x.value(), false, w.value(), true, {y.value()});
+  if (b) ops::binary(ops::Binary::add, y.value(), b.value(), {y.value()});
+  return tape.record(y, [x, w, b, y] {
+    const View dy = y.upstream();
+    if (x.needs_grad()) ops::matmul(dy, false, w.value(), false, x.sink());
+    if (w.needs_grad()) ops::matmul(dy, true, x.value(), false, w.sink());
+    if (b.needs_grad()) ops::sum_rows(dy, b.sink());
+  });
+}
+
+Var row_range(const Var& x, int64_t begin, int64_t count) {
+  const Var y = x.tape().view_of(x, x.value().row_range(begin, count));
+  return x.tape().record(y, [x, y, begin, count] { ops::scale(1, y.upstream(), {x.sink_zeroed().row_range(begin, count), true}); });
+}
+
+Var col_range(const Var& x, int64_t begin, int64_t count) {
+  const Var y = x.tape().view_of(x, x.value().col_range(begin, count));
+  return x.tape().record(y, [x, y, begin, count] { ops::scale(1, y.upstream(), {x.sink_zeroed().col_range(begin, count), true}); });
+}
+
+Var reshape(const Var& x, const Shape& shape) {
+  const Var y = x.tape().view_of(x, x.value().reshaped(shape));
+  return x.tape().record(y, [x, y] { ops::scale(1, y.upstream().reshaped(x.shape()), x.sink()); });
+}
+
+Var concat_rows(std::span<const Var> parts) {
+  require(!parts.empty(), "[concat_rows] nothing to join");
+  Tape& tape = parts.front().tape();
+  int64_t rows = 0;
+  for (const Var& p : parts) rows += p.shape().rows();
+  const Var joined = tape.result("concat_rows", {rows, parts.front().shape().cols()}, parts.front().dtype(), parts);
+  int64_t row = 0;
+  for (const Var& part : parts) {
+    const int64_t count = part.shape().rows(), first = row;
+    ops::scale(1, part.value(), {joined.value().row_range(first, count)});
+    row += count;
+  }
+  const std::span<const Var> kept = tape.keep(parts);
+  return tape.record(joined, [joined, kept] {
+    int64_t first = 0;
+    for (const Var& part : kept) {
+      const int64_t count = part.shape().rows();
+      if (part.needs_grad()) ops::scale(1, joined.upstream().row_range(first, count), part.sink());
+      first += count;
+    }
+  });
+}
+
+Var embedding(const Var& table, const Tensor& ids) {
+  Tape& tape = table.tape();
+  const Shape& s = ids.shape();
+  require(s.rank() < Shape::kMaxRank, "[embedding] indices of rank ", s.rank());
+  int64_t sizes[Shape::kMaxRank];
+  for (int i = 0; i < s.rank(); ++i) sizes[i] = s[i];
+  sizes[s.rank()] = table.shape().cols();
+  const Var y = tape.result("embedding", Shape(sizes, s.rank() + 1), table.dtype(), {table});
+  ops::embedding(table.value(), ids, y.value());
+  const Var kept = tape.constant(ids);
+  return tape.record(y, [table, kept, y] { ops::embedding_backward(y.upstream(), kept.value(), table.sink_zeroed()); });
+}
+
+Var dropout(const Var& x, double p, std::string_view stream) {
+  Tape& tape = x.tape();
+  if (p == 0 || !tape.recording()) return x;
+  const RandomKey key = tape.random_key(stream);
+  const Var y = tape.result("dropout", x.shape(), x.dtype(), {x});
+  ops::dropout(x.value(), p, key, {y.value()});
+  return tape.record(y, [x, y, p, key] { ops::dropout(y.upstream(), p, key, x.sink()); });
+}
+
+Var layer_norm(const Var& x, const Var& gamma, const Var& beta, double eps) {
+  Tape& tape = x.tape();
+  const Var y = tape.result("layer_norm", x.shape(), x.dtype(), {x, gamma, beta});
+  const Shape rows{x.shape().rows()};
+  const Var mean = tape.result("layer_norm", rows, x.dtype(), {}), rstd = tape.result("layer_norm", rows, x.dtype(), {});
+  ops::layer_norm(x.value(), gamma.value(), beta.value(), eps, y.value(), mean.value(), rstd.value());
+  return tape.record(y, [x, gamma, beta, y, mean, rstd] {
+    ops::layer_norm_backward(x.value(), gamma.value(), mean.value(), rstd.value(), y.upstream(), x.sink(), gamma.sink(), beta.sink());
+  });
+}
+
+LstmOutput lstm(const Var& x, const LstmWeights& w, const LstmState& start) {
+  Tape& tape = x.tape();
+  const int64_t batch = start.h.shape().rows(), size = start.h.shape().cols(), rows = x.shape().rows();
+  const std::initializer_list<Var> inputs = {x, w.w_ih, w.w_hh, w.b_ih, w.b_hh, start.h, start.c};
+  const Var hidden = tape.result("lstm", {rows + batch, size}, x.dtype(), inputs), cells = tape.result("lstm", {rows + batch, size}, x.dtype(), inputs);
+  const Var gates = tape.result("lstm", {rows, 4 * size}, x.dtype(), inputs);
+  const auto io = [=] {
+    return ops::Lstm{.x = x.value(), .w_ih = w.w_ih.value(), .w_hh = w.w_hh.value(), .b_ih = w.b_ih.value(), .b_hh = w.b_hh.value(),
+                     .h0 = start.h.value(), .c0 = start.c.value(), .hidden = hidden.value(), .cells = cells.value(), .gates = gates.value()};
+  };
+  ops::lstm(io(), tape.arena());
+
+  const auto part = [&](const Var& whole, int64_t first, int64_t count) { return tape.view_of(whole, whole.value().row_range(first, count)); };
+  const Var y = part(hidden, batch, rows), h_n = part(hidden, rows, batch), c_n = part(cells, rows, batch);
+  // `hidden` is listed so that its memory, made before the windows on it, is released with them.
+  tape.record({y, h_n, c_n, hidden}, [=] {
+    ops::lstm_backward(io(), {.dy = y.upstream(), .dh_n = h_n.upstream(), .dc_n = c_n.upstream(), .dx = x.sink(), .dw_ih = w.w_ih.sink(),
+                              .dw_hh = w.w_hh.sink(), .db_ih = w.b_ih.sink(), .db_hh = w.b_hh.sink(), .dh0 = start.h.sink(), .dc0 = start.c.sink()},
+                       y.tape().arena());
+  });
+  return {y, {h_n, c_n}};
+}
+
+Var log_softmax(const Var& x) {
+  Tape& tape = x.tape();
+  const Var y = tape.result("log_softmax", x.shape(), x.dtype(), {x});
+  ops::log_softmax(x.value(), y.value());
+  return tape.record(y, [x, y] { ops::log_softmax_backward(y.value(), y.upstream(), x.sink()); });
+}
+
+Var nll(const Var& log_probs, const Tensor& targets, double row_weight) {
+  Tape& tape = log_probs.tape();
+  const Var loss = tape.result("nll", {}, DType::float64, {log_probs});
+  ops::nll(log_probs.value(), targets, row_weight, {loss.value()});
+  const Var kept = tape.constant(targets);
+  return tape.record(loss, [log_probs, kept, loss, row_weight] { ops::nll_backward(kept.value(), row_weight, loss.upstream(), log_probs.sink_zeroed()); });
+}
+
+}  // namespace nine

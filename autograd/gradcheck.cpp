@@ -1,0 +1,94 @@
+#include "autograd/gradcheck.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "autograd/functions.h"
+#include "core/random.h"
+
+namespace nine {
+namespace {
+
+using Function = std::function<Var(std::span<const Var>)>;
+
+// Weights in [0.5, 1.5) that no two elements share.
+Tensor unequal_weights(const Shape& shape, uint64_t seed) {
+  Tensor w(shape, DType::float64);
+  const RandomKey key{.seed = seed, .op = stream_id("gradcheck.weights")};
+  for (int64_t i = 0; i < w.elements(); ++i) w.data<double>()[i] = 0.5 + static_cast<double>(random_uniform(key, static_cast<uint64_t>(i)));
+  return w;
+}
+
+Var scalar_loss(Tape& tape, const Function& f, const std::vector<Var>& leaves, uint64_t seed) {
+  const Var y = f(leaves);
+  if (y.value().elements() == 1) return y;
+  return sum(mul(y, tape.constant(unequal_weights(y.shape(), seed))));
+}
+
+std::vector<Var> leaves_of(Tape& tape, const std::vector<Tensor>& inputs) {
+  std::vector<Var> leaves;
+  for (const Tensor& t : inputs) leaves.push_back(tape.leaf(t));
+  return leaves;
+}
+
+double value_at(Tape& tape, const Function& f, const std::vector<Tensor>& inputs, uint64_t seed) {
+  const double value = scalar_loss(tape, f, leaves_of(tape, inputs), seed).value().to_vector()[0];
+  tape.reset();
+  return value;
+}
+
+std::vector<int64_t> chosen_elements(int64_t n, size_t input, const GradcheckOptions& o) {
+  std::vector<int64_t> all(static_cast<size_t>(n));
+  for (int64_t i = 0; i < n; ++i) all[static_cast<size_t>(i)] = i;
+  if (o.max_elements == 0 || n <= o.max_elements) return all;
+  RandomStream random({.seed = o.seed, .step = static_cast<uint32_t>(input), .op = stream_id("gradcheck.elements")});
+  for (int64_t i = 0; i < o.max_elements; ++i)
+    std::swap(all[static_cast<size_t>(i)], all[static_cast<size_t>(i) + random.below(static_cast<uint64_t>(n - i))]);
+  all.resize(static_cast<size_t>(o.max_elements));
+  return all;
+}
+
+}  // namespace
+
+GradcheckReport gradcheck(const Function& f, const std::vector<Tensor>& inputs, const GradcheckOptions& o) {
+  for (const Tensor& t : inputs) require(t.dtype() == DType::float64 && t.view().contiguous(), "[gradcheck] inputs must be contiguous float64 tensors");
+  Arena arena("gradcheck");
+  Tape tape(arena);
+  const std::vector<Var> leaves = leaves_of(tape, inputs);
+  tape.backward(scalar_loss(tape, f, leaves, o.seed));
+  std::vector<std::vector<double>> analytic;
+  for (const Var& leaf : leaves) analytic.push_back(leaf.grad().to_vector());
+  tape.reset();
+
+  // The numeric side runs under the same recording mode as the analytic one, so that f is the same function.
+  GradcheckReport report;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    double* x = inputs[i].data<double>();
+    double largest = 0, difference = 0;
+    std::string where;
+    for (const int64_t e : chosen_elements(inputs[i].elements(), i, o)) {
+      const double before = x[e], step = o.eps * std::max(1.0, std::abs(before));
+      x[e] = before + step;
+      const double above = value_at(tape, f, inputs, o.seed), up = x[e];
+      x[e] = before - step;
+      const double numeric = (above - value_at(tape, f, inputs, o.seed)) / (up - x[e]);
+      x[e] = before;
+      const double mine = analytic[i][static_cast<size_t>(e)], off = std::abs(mine - numeric);
+      largest = std::max(largest, std::abs(numeric));
+      ++report.checked;
+      if (off > difference || std::isnan(off)) {
+        difference = std::isnan(off) ? INFINITY : off;
+        where = concat("input ", i, " of shape ", inputs[i].shape(), ", element ", e, ": analytic ", mine, ", numeric ", numeric);
+      }
+    }
+    // A gradient that is zero throughout leaves only rounding to compare: judge it on the scale of 1.
+    const double relative = difference / (largest > 1e-7 ? largest : 1.0);
+    if (relative > report.worst || report.where.empty()) {
+      report.worst = relative;
+      report.where = where;
+    }
+  }
+  return report;
+}
+
+}  // namespace nine

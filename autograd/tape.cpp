@@ -1,0 +1,197 @@
+#include "autograd/tape.h"
+
+#include <algorithm>
+
+#include "core/ops.h"
+
+namespace nine {
+
+namespace {
+constexpr size_t kChunk = 64 * 1024;  // memory of callables; a step of the models here needs one
+}
+
+// --- Var ----------------------------------------------------------------------------------------------------------
+
+Tensor Var::value() const { return tape_->slot(*this).value; }
+Shape Var::shape() const { return tape_->slot(*this).value.shape(); }
+DType Var::dtype() const { return tape_->slot(*this).value.dtype(); }
+bool Var::needs_grad() const { return tape_ != nullptr && tape_->slot(*this).needs_grad; }
+
+Tensor Var::grad() const {
+  const Tape::Slot& s = tape_->slot(*this);
+  require(s.is_leaf, "grad() is kept for leaves and parameters only, not for a result of '", s.op, "'");
+  if (s.parameter != nullptr) return s.parameter->grad;
+  require(s.has_grad, "no gradient reached this leaf of shape ", s.value.shape(), ": did backward run, and does the loss depend on it?");
+  return s.grad;
+}
+
+View Var::upstream() const {
+  if (tape_ == nullptr) return {};
+  const Tape::Slot& s = tape_->slot(*this);
+  return s.has_grad ? s.grad.view() : View{};
+}
+
+Sink Var::sink() const {
+  if (!needs_grad()) return {};
+  Tape::Slot& s = tape_->slot(*this);
+  if (s.parameter != nullptr) return {s.parameter->grad.view(), std::exchange(s.parameter->has_grad, true)};
+  if (!s.grad) s.grad = s.is_leaf ? Tensor(s.value.shape(), s.value.dtype(), s.value.device()) : tape_->arena_.block(s.value.shape(), s.value.dtype());
+  return {s.grad.view(), std::exchange(s.has_grad, true)};
+}
+
+View Var::sink_zeroed() const {
+  const Sink s = sink();
+  if (s.view && !s.add) ops::fill(s.view, 0);
+  return s.view;
+}
+
+// --- Tape ---------------------------------------------------------------------------------------------------------
+
+Tape::Slot& Tape::slot(const Var& v) {
+  require(v.tape_ == this && v.generation_ == generation_, "a Var was used after its step: the tape has been reset since");
+  return slots_[static_cast<size_t>(v.id_)];
+}
+
+Var Tape::add(Slot slot) {
+  slots_.push_back(std::move(slot));
+  return {this, static_cast<int32_t>(slots_.size() - 1), generation_};
+}
+
+Var Tape::constant(const Tensor& value) {
+  Slot s;
+  s.value = value;
+  s.op = "constant";
+  s.is_leaf = true;
+  s.mark = arena_.saved_mark();
+  return add(std::move(s));
+}
+
+Var Tape::leaf(const Tensor& value) {
+  Var v = constant(value);
+  Slot& s = slot(v);
+  s.op = "leaf";
+  s.needs_grad = recording_;
+  return v;
+}
+
+Var Tape::parameter(Parameter& p) {
+  Var v = leaf(p.value);
+  Slot& s = slot(v);
+  s.op = "parameter";
+  s.parameter = &p;
+  s.needs_grad = recording_ && static_cast<bool>(p.grad);
+  return v;
+}
+
+Var Tape::result(const char* op, const Shape& shape, DType dtype, std::initializer_list<Var> inputs) {
+  return result(op, shape, dtype, std::span<const Var>(inputs.begin(), inputs.size()));
+}
+
+Var Tape::result(const char* op, const Shape& shape, DType dtype, std::span<const Var> inputs) {
+  Slot s;
+  s.mark = arena_.saved_mark();
+  s.value = arena_.saved(shape, dtype);
+  s.op = op;
+  s.needs_grad = recording_ && std::any_of(inputs.begin(), inputs.end(), [](const Var& v) { return v.needs_grad(); });
+  return add(std::move(s));
+}
+
+std::span<const Var> Tape::keep(std::span<const Var> list) {
+  auto* copy = static_cast<Var*>(node_memory(list.size_bytes()));
+  std::uninitialized_copy(list.begin(), list.end(), copy);
+  return {copy, list.size()};
+}
+
+Var Tape::view_of(const Var& whole, const Tensor& part) {
+  const Slot source = slot(whole);
+  Slot s;
+  s.mark = arena_.saved_mark();
+  s.value = part;
+  s.op = source.op;
+  s.needs_grad = source.needs_grad;
+  return add(std::move(s));
+}
+
+void* Tape::node_memory(size_t bytes) {
+  bytes = (bytes + alignof(std::max_align_t) - 1) / alignof(std::max_align_t) * alignof(std::max_align_t);
+  require(bytes <= kChunk, "a backward function of ", bytes, " bytes captures too much");
+  if (chunk_ < chunks_.size() && chunk_used_ + bytes > kChunk) {
+    ++chunk_;
+    chunk_used_ = 0;
+  }
+  if (chunk_ == chunks_.size()) chunks_.push_back(std::make_unique<std::byte[]>(kChunk));
+  void* p = chunks_[chunk_].get() + chunk_used_;
+  chunk_used_ += bytes;
+  return p;
+}
+
+void Tape::push_node(std::initializer_list<Var> outputs, void (*run)(const void*), const void* function) {
+  require(outputs.size() <= kMaxOutputs, "a function has at most ", kMaxOutputs, " outputs");
+  Node node;
+  node.run = run;
+  node.function = function;
+  std::transform(outputs.begin(), outputs.end(), node.outputs, [](const Var& v) { return v.id_; });
+  nodes_.push_back(node);
+}
+
+void Tape::finished(std::initializer_list<Var> outputs) {
+  if (!detect_anomaly_) return;
+  for (const Var& v : outputs) {
+    const Slot& s = slot(v);
+    check_finite(s.value, s.op, "forward");
+  }
+}
+
+void Tape::check_finite(const View& v, const char* op, const char* direction) const {
+  if (!v || v.dtype == DType::int32) return;
+  require(ops::all_finite(v), "[", op, "] the ", direction, " pass of step ", random_.step, " gave NaN or infinity in a tensor of shape ", v.shape,
+          ": the first op to do so; lower --lr or --clip, or look at its inputs");
+}
+
+void Tape::backward(const Var& loss) {
+  require(recording_, "backward under NoGrad: nothing was recorded");
+  require(loss.value().elements() == 1, "[backward] starts from a scalar, not from shape ", loss.shape());
+  require(loss.needs_grad(), "[backward] the loss depends on no leaf or parameter that wants a gradient");
+  ops::fill(loss.sink().view, 1);
+
+  for (size_t n = nodes_.size(); n-- > 0;) {
+    const Node& node = nodes_[n];
+    const auto each_output = [&](auto&& f) {
+      for (const int32_t id : node.outputs)
+        if (id >= 0) f(slots_[static_cast<size_t>(id)]);
+    };
+    bool reached = false;
+    each_output([&](const Slot& s) { reached = reached || s.has_grad; });
+    if (reached) {
+      if (detect_anomaly_) each_output([&](const Slot& s) { if (s.has_grad) check_finite(s.grad, s.op, "backward"); });
+      node.run(node.function);
+    }
+    Arena::Mark mark = arena_.saved_mark();
+    each_output([&](Slot& s) {
+      if (s.grad) arena_.free_block(s.grad);
+      s.grad = Tensor();
+      s.has_grad = false;
+      mark = std::min(mark, s.mark);
+    });
+    arena_.release_saved(mark);
+  }
+  if (detect_anomaly_)
+    for (const Slot& s : slots_) check_finite(s.parameter != nullptr ? s.parameter->grad.view() : s.grad ? s.grad.view() : View{}, s.op, "backward");
+  nodes_.clear();
+}
+
+void Tape::reset() {
+  nodes_.clear();
+  slots_.clear();
+  chunk_ = chunk_used_ = 0;
+  ++generation_;
+  arena_.reset();
+}
+
+RandomKey Tape::random_key(std::string_view stream) const {
+  RandomKey key = random_;
+  key.op = stream_id(stream);
+  return key;
+}
+
+}  // namespace nine

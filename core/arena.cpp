@@ -1,0 +1,126 @@
+#include "core/arena.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "core/op_table.h"
+
+namespace nine {
+namespace {
+
+constexpr size_t kAlign = 64;  // a cache line, and an AVX-512 register
+
+size_t rounded(size_t bytes) { return (std::max<size_t>(bytes, 1) + kAlign - 1) / kAlign * kAlign; }
+
+size_t bytes_of(const Shape& shape, DType dtype) { return rounded(static_cast<size_t>(shape.elements()) * size_of(dtype)); }
+
+// Four classes an octave: at most a quarter of a block is unused.
+struct SizeClass {
+  int index;
+  size_t bytes;
+};
+SizeClass size_class(size_t bytes) {
+  const size_t lines = (bytes + kAlign - 1) / kAlign;
+  if (lines < 8) return {static_cast<int>(lines), lines * kAlign};
+  const int octave = static_cast<int>(std::bit_width(lines)) - 3;  // lines >> octave is in [4, 8)
+  const size_t quarter = (lines + (size_t{1} << octave) - 1) >> octave;
+  return {octave * 4 + static_cast<int>(quarter), (quarter << octave) * kAlign};
+}
+
+}  // namespace
+
+Arena::Arena(std::string name, Device device, size_t capacity) : name_(std::move(name)), device_(device), capacity_(capacity) {
+  if (device_.kind == DeviceKind::cpu) {
+    if (capacity_ == 0) capacity_ = static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<size_t>(sysconf(_SC_PAGESIZE));
+    capacity_ = rounded(capacity_);
+    void* p = mmap(nullptr, capacity_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    require(p != MAP_FAILED, "no address space for the pool '", name_, "' of ", capacity_ >> 20, " MiB (is ulimit -v set?)");
+    madvise(p, capacity_, MADV_HUGEPAGE);
+    base_ = static_cast<std::byte*>(p);
+  } else {
+    require(capacity_ > 0, "the pool '", name_, "' on ", device_, " needs a size");
+    base_ = static_cast<std::byte*>(op_table(device_).allocate(capacity_, device_.index));
+  }
+}
+
+Arena::~Arena() {
+  if (device_.kind == DeviceKind::cpu) {
+    munmap(base_, capacity_);
+  } else {
+    op_table(device_).release(base_, device_.index);
+  }
+}
+
+Tensor Arena::make(size_t offset, const Shape& shape, DType dtype) const {
+  Tensor t;
+  t.view_.data = base_ + offset;
+  t.view_.dtype = dtype;
+  t.view_.device = device_;
+  t.view_.shape = shape;
+  t.view_.ld = shape.cols();
+  t.arena_ = this;
+  t.generation_ = generation_;
+  return t;
+}
+
+void Arena::note_use(size_t request) {
+  if (bottom_ + top_ + request > capacity_) out_of_memory(request);
+  peak_ = std::max(peak_, bottom_ + top_ + request);
+}
+
+void Arena::out_of_memory(size_t request) const {
+  fail("out of memory: the pool '", name_, "' on ", device_, " holds ", capacity_ >> 20, " MiB, ", (bottom_ + top_) >> 20, " MiB are in use (peak ",
+       peak_ >> 20, " MiB) and ", (request + (1 << 20) - 1) >> 20, " MiB more were asked for; lower --batch or --bptt (or --batch-tokens) and raise --accumulate");
+}
+
+Tensor Arena::saved(const Shape& shape, DType dtype) {
+  const size_t bytes = bytes_of(shape, dtype);
+  note_use(bytes);
+  const size_t offset = bottom_;
+  bottom_ += bytes;
+  return make(offset, shape, dtype);
+}
+
+void Arena::release_saved(Mark mark) {
+  require(mark <= bottom_, "[arena] released out of order: mark ", mark, " lies above ", bottom_);
+  bottom_ = mark;
+}
+
+Tensor Arena::temporary(const Shape& shape, DType dtype) {
+  require(scopes_ > 0, "[arena] a temporary outside of a Scope would never be released");
+  const size_t bytes = bytes_of(shape, dtype);
+  note_use(bytes);
+  top_ += bytes;
+  return make(capacity_ - top_, shape, dtype);
+}
+
+Tensor Arena::block(const Shape& shape, DType dtype) {
+  const SizeClass c = size_class(bytes_of(shape, dtype));
+  auto& list = free_[static_cast<size_t>(c.index)];
+  if (!list.empty()) {
+    const size_t offset = list.back();
+    list.pop_back();
+    return make(offset, shape, dtype);
+  }
+  require(scopes_ == 0, "[arena] a block of shape ", shape, " was asked for inside a Scope, which would release it");
+  note_use(c.bytes);
+  top_ += c.bytes;
+  return make(capacity_ - top_, shape, dtype);
+}
+
+void Arena::free_block(const Tensor& block) {
+  const View& v = block.view();
+  const SizeClass c = size_class(bytes_of(v.shape, v.dtype));
+  free_[static_cast<size_t>(c.index)].push_back(static_cast<size_t>(static_cast<std::byte*>(v.data) - base_));
+}
+
+void Arena::reset() {
+  bottom_ = top_ = 0;
+  for (auto& list : free_) list.clear();
+  ++generation_;
+}
+
+}  // namespace nine

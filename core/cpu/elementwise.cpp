@@ -1,0 +1,198 @@
+// Elementwise ops on the CPU.
+#include <cmath>
+
+#include "core/cpu/cpu.h"
+#include "core/cpu/pieces.h"
+#include "core/vmath.h"
+
+namespace nine::cpu {
+namespace {
+
+struct Neg {
+  template <class T> static T value(T x) { return -x; }
+  template <class T> static T derivative(T, T) { return T(-1); }
+};
+struct Exp {
+  template <class T> static T value(T x) { return vexp(x); }
+  template <class T> static T derivative(T, T y) { return y; }
+};
+struct Log {
+  template <class T> static T value(T x) { return vlog(x); }
+  template <class T> static T derivative(T x, T) { return T(1) / x; }
+};
+struct Tanh {
+  template <class T> static T value(T x) { return vtanh(x); }
+  template <class T> static T derivative(T, T y) { return T(1) - y * y; }
+};
+struct Sigmoid {
+  template <class T> static T value(T x) { return vsigmoid(x); }
+  template <class T> static T derivative(T, T y) { return y * (T(1) - y); }
+};
+struct Relu {
+  template <class T> static T value(T x) { return x < T(0) ? T(0) : x; }
+  template <class T> static T derivative(T x, T) { return x > T(0) ? T(1) : T(0); }
+};
+struct Square {
+  template <class T> static T value(T x) { return x * x; }
+  template <class T> static T derivative(T x, T) { return T(2) * x; }
+};
+
+template <class F>
+void visit(ops::Unary f, F&& body) {
+  switch (f) {
+    case ops::Unary::neg: return body(Neg{});
+    case ops::Unary::exp: return body(Exp{});
+    case ops::Unary::log: return body(Log{});
+    case ops::Unary::tanh: return body(Tanh{});
+    case ops::Unary::sigmoid: return body(Sigmoid{});
+    case ops::Unary::relu: return body(Relu{});
+    case ops::Unary::square: return body(Square{});
+  }
+}
+
+template <class F>
+void visit(ops::Binary f, F&& body) {
+  switch (f) {
+    case ops::Binary::add: return body([](auto a, auto b) { return a + b; });
+    case ops::Binary::sub: return body([](auto a, auto b) { return a - b; });
+    case ops::Binary::mul: return body([](auto a, auto b) { return a * b; });
+    case ops::Binary::div: return body([](auto a, auto b) { return a / b; });
+  }
+}
+
+template <class From, class To>
+void convert_as(const View& x, const View& y) {
+  for_pieces({&y, &x}, [&](int64_t r, int64_t c, int64_t n) {
+    const From* from = row_ptr<From>(x, r) + c;
+    To* to = row_ptr<To>(y, r) + c;
+    for (int64_t i = 0; i < n; ++i) {
+      if constexpr (std::is_same_v<From, To>) {
+        to[i] = from[i];
+      } else if constexpr (std::is_same_v<From, bfloat16>) {
+        to[i] = static_cast<To>(static_cast<float>(from[i]));
+      } else if constexpr (std::is_same_v<To, bfloat16>) {
+        to[i] = bfloat16(static_cast<float>(from[i]));
+      } else {
+        to[i] = static_cast<To>(from[i]);
+      }
+    }
+  });
+}
+
+template <class From>
+void convert_from(const View& x, const View& y) {
+  switch (y.dtype) {
+    case DType::float32: return convert_as<From, float>(x, y);
+    case DType::float64: return convert_as<From, double>(x, y);
+    case DType::bfloat16: return convert_as<From, bfloat16>(x, y);
+    case DType::int32: fail("[copy] float to int32 is not a conversion of this op");
+  }
+}
+
+}  // namespace
+
+void fill(const View& y, double value) {
+  const auto as = [&]<class T>(T element) {
+    for_pieces({&y}, [&](int64_t r, int64_t c, int64_t n) { std::fill_n(row_ptr<T>(y, r) + c, n, element); });
+  };
+  switch (y.dtype) {
+    case DType::float32: return as(static_cast<float>(value));
+    case DType::float64: return as(value);
+    case DType::int32: return as(static_cast<int32_t>(value));
+    case DType::bfloat16: return as(bfloat16(static_cast<float>(value)));
+  }
+}
+
+void convert(const View& x, const View& y) {
+  switch (x.dtype) {
+    case DType::float32: return convert_from<float>(x, y);
+    case DType::float64: return convert_from<double>(x, y);
+    case DType::bfloat16: return convert_from<bfloat16>(x, y);
+    case DType::int32: return convert_as<int32_t, int32_t>(x, y);
+  }
+}
+
+void unary(ops::Unary f, const View& x, const Sink& y) {
+  for_float(x.dtype, "unary", [&]<class T>(T) {
+    visit(f, [&](auto fn) {
+      with_add(y.add, [&](auto put) {
+        for_pieces({&x, &y.view}, [&](int64_t r, int64_t c, int64_t n) {
+          const T* in = row_ptr<T>(x, r) + c;
+          T* out = row_ptr<T>(y.view, r) + c;
+          for (int64_t i = 0; i < n; ++i) put(out[i], fn.value(in[i]));
+        });
+      });
+    });
+  });
+}
+
+void unary_backward(ops::Unary f, const View& x, const View& y, const View& dy, const Sink& dx) {
+  for_float(x.dtype, "unary_backward", [&]<class T>(T) {
+    visit(f, [&](auto fn) {
+      with_add(dx.add, [&](auto put) {
+        for_pieces({&x, &y, &dy, &dx.view}, [&](int64_t r, int64_t c, int64_t n) {
+          const T *in = row_ptr<T>(x, r) + c, *value = row_ptr<T>(y, r) + c, *up = row_ptr<T>(dy, r) + c;
+          T* out = row_ptr<T>(dx.view, r) + c;
+          for (int64_t i = 0; i < n; ++i) put(out[i], up[i] * fn.derivative(in[i], value[i]));
+        });
+      });
+    });
+  });
+}
+
+void binary(ops::Binary f, const View& a, const View& b, const Sink& y) {
+  const bool one_row = b.shape != a.shape;
+  for_float(a.dtype, "binary", [&]<class T>(T) {
+    visit(f, [&](auto fn) {
+      with_add(y.add, [&](auto put) {
+        const auto run = [&](int64_t r, int64_t c, int64_t n, const T* right) {
+          const T* left = row_ptr<T>(a, r) + c;
+          T* out = row_ptr<T>(y.view, r) + c;
+          for (int64_t i = 0; i < n; ++i) put(out[i], fn(left[i], right[i]));
+        };
+        if (one_row) {
+          for_rows(a, [&](int64_t begin, int64_t end) {
+            for (int64_t r = begin; r < end; ++r) run(r, 0, a.cols(), row_ptr<T>(b, 0));
+          });
+        } else {
+          for_pieces({&a, &b, &y.view}, [&](int64_t r, int64_t c, int64_t n) { run(r, c, n, row_ptr<T>(b, r) + c); });
+        }
+      });
+    });
+  });
+}
+
+void scale(double alpha, const View& x, const Sink& y) {
+  for_float(x.dtype, "scale", [&]<class T>(T) {
+    with_add(y.add, [&](auto put) {
+      for_pieces({&x, &y.view}, [&](int64_t r, int64_t c, int64_t n) {
+        const T* in = row_ptr<T>(x, r) + c;
+        T* out = row_ptr<T>(y.view, r) + c;
+        for (int64_t i = 0; i < n; ++i) put(out[i], static_cast<T>(alpha) * in[i]);
+      });
+    });
+  });
+}
+
+void dropout(const View& x, double p, const RandomKey& key, const Sink& y) {
+  for_float(x.dtype, "dropout", [&]<class T>(T) {
+    const auto threshold = static_cast<float>(p);
+    const T keep = static_cast<T>(1 / (1 - p));
+    with_add(y.add, [&](auto put) {
+      for_rows(x, [&](int64_t begin, int64_t end) {
+        for (int64_t r = begin; r < end; ++r) {
+          const T* in = row_ptr<T>(x, r);
+          T* out = row_ptr<T>(y.view, r);
+          std::array<uint32_t, 4> bits{};
+          for (int64_t c = 0; c < x.cols(); ++c) {
+            const auto element = static_cast<uint64_t>(r * x.cols() + c);
+            if (c == 0 || element % 4 == 0) bits = philox(key, element / 4);
+            put(out[c], uniform_of_bits(bits[element % 4]) >= threshold ? keep * in[c] : T(0));
+          }
+        }
+      });
+    });
+  });
+}
+
+}  // namespace nine::cpu

@@ -1,0 +1,176 @@
+// Products, embeddings, layer norm and the plain softmax on the CPU.
+#include <cmath>
+
+#include "core/cpu/cpu.h"
+#include "core/cpu/pieces.h"
+#include "core/gemm.h"
+#include "core/vmath.h"
+
+namespace nine::cpu {
+namespace {
+constexpr int64_t kColumns = 64;  // columns a task takes where rows have to be walked in order
+
+// Indices come from data, so every one is looked at before it is followed.
+void check_indices(const char* op, const View& ids, int64_t lowest, int64_t limit) {
+  const int32_t* id = static_cast<int32_t*>(ids.data);
+  for (int64_t r = 0; r < ids.elements(); ++r)
+    require(id[r] >= lowest && id[r] < limit, "[", op, "] index ", id[r], " at position ", r, " is outside of [", lowest, ", ", limit, ")");
+}
+}  // namespace
+
+void matmul(const View& a, bool transpose_a, const View& b, bool transpose_b, const Sink& c, double alpha) {
+  for_float(a.dtype, "matmul", [&]<class T>(T) {
+    gemm<T>({.transpose_a = transpose_a, .transpose_b = transpose_b,
+             .m = c.view.rows(), .n = c.view.cols(), .k = transpose_a ? a.rows() : a.cols(), .alpha = static_cast<T>(alpha),
+             .a = static_cast<T*>(a.data), .lda = a.ld, .b = static_cast<T*>(b.data), .ldb = b.ld,
+             .c = static_cast<T*>(c.view.data), .ldc = c.view.ld, .add = c.add});
+  });
+}
+
+void embedding(const View& table, const View& ids, const View& y) {
+  for_float(table.dtype, "embedding", [&]<class T>(T) {
+    check_indices("embedding", ids, 0, table.rows());
+    const int32_t* id = static_cast<int32_t*>(ids.data);
+    for_rows(y, [&](int64_t begin, int64_t end) {
+      for (int64_t r = begin; r < end; ++r) std::copy_n(row_ptr<T>(table, id[r]), y.cols(), row_ptr<T>(y, r));
+    });
+  });
+}
+
+void embedding_backward(const View& dy, const View& ids, const View& table_grad) {
+  for_float(dy.dtype, "embedding_backward", [&]<class T>(T) {
+    const int32_t* id = static_cast<int32_t*>(ids.data);
+    // Words repeat, so rows are walked in order and the columns are what is shared out.
+    parallel_ranges(dy.cols(), kColumns, [&](int64_t c0, int64_t c1) {
+      for (int64_t r = 0; r < dy.rows(); ++r) {
+        const T* from = row_ptr<T>(dy, r);
+        T* to = row_ptr<T>(table_grad, id[r]);
+        for (int64_t c = c0; c < c1; ++c) to[c] += from[c];
+      }
+    });
+  });
+}
+
+void layer_norm(const View& x, const View& gamma, const View& beta, double eps, const View& y, const View& mean, const View& rstd) {
+  for_float(x.dtype, "layer_norm", [&]<class T>(T) {
+    const T *scale = static_cast<T*>(gamma.data), *shift = static_cast<T*>(beta.data);
+    const int64_t d = x.cols();
+    for_rows(x, [&](int64_t begin, int64_t end) {
+      for (int64_t r = begin; r < end; ++r) {
+        const T* in = row_ptr<T>(x, r);
+        T* out = row_ptr<T>(y, r);
+        double sum = 0, squares = 0;
+        for (int64_t c = 0; c < d; ++c) sum += static_cast<double>(in[c]);
+        const double m = sum / static_cast<double>(d);
+        for (int64_t c = 0; c < d; ++c) squares += (static_cast<double>(in[c]) - m) * (static_cast<double>(in[c]) - m);
+        const double s = 1 / std::sqrt(squares / static_cast<double>(d) + eps);
+        const T row_mean = static_cast<T>(m), row_rstd = static_cast<T>(s);
+        for (int64_t c = 0; c < d; ++c) out[c] = (in[c] - row_mean) * row_rstd * scale[c] + shift[c];
+        static_cast<T*>(mean.data)[r] = row_mean;
+        static_cast<T*>(rstd.data)[r] = row_rstd;
+      }
+    });
+  });
+}
+
+// With xh = (x - mean) rstd and g = dy gamma: dx = rstd (g - mean(g) - xh mean(g xh)).
+void layer_norm_backward(const View& x, const View& gamma, const View& mean, const View& rstd, const View& dy, const Sink& dx, const Sink& dgamma,
+                         const Sink& dbeta) {
+  for_float(x.dtype, "layer_norm_backward", [&]<class T>(T) {
+    const T *m = static_cast<T*>(mean.data), *s = static_cast<T*>(rstd.data), *scale = static_cast<T*>(gamma.data);
+    const int64_t d = x.cols();
+    if (dx.view) {
+      with_add(dx.add, [&](auto put) {
+        for_rows(x, [&](int64_t begin, int64_t end) {
+          for (int64_t r = begin; r < end; ++r) {
+            const T *in = row_ptr<T>(x, r), *up = row_ptr<T>(dy, r);
+            T* out = row_ptr<T>(dx.view, r);
+            double mean_g = 0, mean_gx = 0;
+            for (int64_t c = 0; c < d; ++c) {
+              const double g = static_cast<double>(up[c] * scale[c]);
+              mean_g += g;
+              mean_gx += g * static_cast<double>((in[c] - m[r]) * s[r]);
+            }
+            const T a = static_cast<T>(mean_g / static_cast<double>(d)), b = static_cast<T>(mean_gx / static_cast<double>(d));
+            for (int64_t c = 0; c < d; ++c) put(out[c], s[r] * (up[c] * scale[c] - a - (in[c] - m[r]) * s[r] * b));
+          }
+        });
+      });
+    }
+    if (!dgamma.view && !dbeta.view) return;
+    parallel_ranges(d, kColumns, [&](int64_t c0, int64_t c1) {
+      double gamma_sum[kColumns] = {}, beta_sum[kColumns] = {};
+      for (int64_t r = 0; r < x.rows(); ++r) {
+        const T *in = row_ptr<T>(x, r), *up = row_ptr<T>(dy, r);
+        for (int64_t c = c0; c < c1; ++c) {
+          gamma_sum[c - c0] += static_cast<double>(up[c] * ((in[c] - m[r]) * s[r]));
+          beta_sum[c - c0] += static_cast<double>(up[c]);
+        }
+      }
+      const auto put = [&](const Sink& sink, const double* sums) {
+        if (!sink.view) return;
+        T* out = static_cast<T*>(sink.view.data);
+        for (int64_t c = c0; c < c1; ++c) out[c] = (sink.add ? out[c] : T(0)) + static_cast<T>(sums[c - c0]);
+      };
+      put(dgamma, gamma_sum);
+      put(dbeta, beta_sum);
+    });
+  });
+}
+
+void log_softmax(const View& x, const View& y) {
+  for_float(x.dtype, "log_softmax", [&]<class T>(T) {
+    for_rows(x, [&](int64_t begin, int64_t end) {
+      for (int64_t r = begin; r < end; ++r) {
+        const T* in = row_ptr<T>(x, r);
+        T* out = row_ptr<T>(y, r);
+        T top = in[0];
+        for (int64_t c = 1; c < x.cols(); ++c) top = std::max(top, in[c]);
+        double sum = 0;
+        for (int64_t c = 0; c < x.cols(); ++c) sum += static_cast<double>(vexp(in[c] - top));
+        const T lse = static_cast<T>(static_cast<double>(top) + std::log(sum));
+        for (int64_t c = 0; c < x.cols(); ++c) out[c] = in[c] - lse;
+      }
+    });
+  });
+}
+
+void log_softmax_backward(const View& y, const View& dy, const Sink& dx) {
+  for_float(y.dtype, "log_softmax_backward", [&]<class T>(T) {
+    with_add(dx.add, [&](auto put) {
+      for_rows(y, [&](int64_t begin, int64_t end) {
+        for (int64_t r = begin; r < end; ++r) {
+          const T *value = row_ptr<T>(y, r), *up = row_ptr<T>(dy, r);
+          T* out = row_ptr<T>(dx.view, r);
+          double sum = 0;
+          for (int64_t c = 0; c < y.cols(); ++c) sum += static_cast<double>(up[c]);
+          const T s = static_cast<T>(sum);
+          for (int64_t c = 0; c < y.cols(); ++c) put(out[c], up[c] - vexp(value[c]) * s);
+        }
+      });
+    });
+  });
+}
+
+void nll(const View& log_probs, const View& targets, double row_weight, const Sink& loss) {
+  for_float(log_probs.dtype, "nll", [&]<class T>(T) {
+    check_indices("nll", targets, -1, log_probs.cols());
+    const int32_t* target = static_cast<int32_t*>(targets.data);
+    double sum = 0;
+    for (int64_t r = 0; r < log_probs.rows(); ++r)
+      if (target[r] >= 0) sum -= static_cast<double>(row_ptr<T>(log_probs, r)[target[r]]);
+    double* out = static_cast<double*>(loss.view.data);
+    *out = (loss.add ? *out : 0.0) + row_weight * sum;
+  });
+}
+
+void nll_backward(const View& targets, double row_weight, const View& upstream, const View& dlog_probs) {
+  for_float(dlog_probs.dtype, "nll_backward", [&]<class T>(T) {
+    const int32_t* target = static_cast<int32_t*>(targets.data);
+    const T g = static_cast<T>(row_weight * *static_cast<double*>(upstream.data));
+    for (int64_t r = 0; r < dlog_probs.rows(); ++r)
+      if (target[r] >= 0) row_ptr<T>(dlog_probs, r)[target[r]] -= g;
+  });
+}
+
+}  // namespace nine::cpu

@@ -1,0 +1,82 @@
+// Sums on the CPU, in orders that shapes alone decide.
+#include <cmath>
+
+#include "core/cpu/cpu.h"
+#include "core/cpu/pieces.h"
+#include "core/scratch.h"
+
+namespace nine::cpu {
+namespace {
+
+constexpr int64_t kColumns = 64;    // columns a task of sum_rows takes
+constexpr int64_t kRunRows = 64;    // rows summed in T before the run's sum joins the double total
+constexpr int64_t kBlock = 32768;   // elements of one partial sum
+constexpr int kLanes = 16;          // running sums of a block, one a SIMD lane
+
+// Sum of f(x) over the block in double, kLanes running sums combined in a fixed tree.
+template <class T, class F>
+double block_sum(const T* x, int64_t n, F&& f) {
+  double lanes[kLanes] = {};
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes)
+    for (int j = 0; j < kLanes; ++j) lanes[j] += f(static_cast<double>(x[i + j]));
+  for (int j = 0; i < n; ++i, ++j) lanes[j] += f(static_cast<double>(x[i]));
+  for (int width = kLanes / 2; width > 0; width /= 2)
+    for (int j = 0; j < width; ++j) lanes[j] += lanes[j + width];
+  return lanes[0];
+}
+
+// Partial sums of blocks (whole rows when the view has gaps), then their sum in order.
+template <class T, class F>
+double total(const View& x, F f) {
+  const bool flat = x.contiguous();
+  const int64_t per = flat ? kBlock : x.cols(), n = flat ? x.elements() : x.rows() * x.cols();
+  const int64_t blocks = per > 0 ? (n + per - 1) / per : 0;
+  double* partial = scratch<double>(Scratch::reduction, blocks + 1);
+  parallel_for(blocks, [&](int64_t b) {
+    const T* p = flat ? static_cast<T*>(x.data) + b * per : row_ptr<T>(x, b);
+    partial[b] = block_sum(p, std::min(per, n - b * per), f);
+  });
+  double sum = 0;
+  for (int64_t b = 0; b < blocks; ++b) sum += partial[b];
+  return sum;
+}
+
+}  // namespace
+
+void sum_rows(const View& x, const Sink& y) {
+  for_float(x.dtype, "sum_rows", [&]<class T>(T) {
+    T* out = static_cast<T*>(y.view.data);
+    parallel_ranges(x.cols(), kColumns, [&](int64_t c0, int64_t c1) {
+      double sums[kColumns] = {};
+      for (int64_t r0 = 0; r0 < x.rows(); r0 += kRunRows) {
+        T run[kColumns] = {};
+        for (int64_t r = r0; r < std::min(x.rows(), r0 + kRunRows); ++r) {
+          const T* in = row_ptr<T>(x, r);
+          for (int64_t c = c0; c < c1; ++c) run[c - c0] += in[c];
+        }
+        for (int64_t c = c0; c < c1; ++c) sums[c - c0] += static_cast<double>(run[c - c0]);
+      }
+      for (int64_t c = c0; c < c1; ++c) out[c] = (y.add ? out[c] : T(0)) + static_cast<T>(sums[c - c0]);
+    });
+  });
+}
+
+void sum(const View& x, const Sink& y) {
+  for_float(x.dtype, "sum", [&]<class T>(T) {
+    T* out = static_cast<T*>(y.view.data);
+    const double s = total<T>(x, [](double v) { return v; });
+    *out = (y.add ? *out : T(0)) + static_cast<T>(s);
+  });
+}
+
+void sum_squares(const View& x, const View& out) {
+  for_float(x.dtype, "sum_squares", [&]<class T>(T) { *static_cast<double*>(out.data) = total<T>(x, [](double v) { return v * v; }); });
+}
+
+bool all_finite(const View& x) {
+  // x - x is 0 for a number and NaN for NaN and the infinities; a NaN survives the sum.
+  return for_float(x.dtype, "all_finite", [&]<class T>(T) { return total<T>(x, [](double v) { return v - v; }) == 0.0; });
+}
+
+}  // namespace nine::cpu

@@ -1,0 +1,55 @@
+// The CPU's op table, and the tables of all devices.
+#include <cstdlib>
+#include <cstring>
+
+#include "core/cpu/cpu.h"
+#include "core/cpu/pieces.h"
+
+namespace nine {
+namespace cpu {
+namespace {
+
+void* allocate(size_t bytes, int) {
+  void* p = std::aligned_alloc(64, (bytes + 63) / 64 * 64);
+  require(p != nullptr, "out of memory: ", bytes >> 20, " MiB were asked for");
+  return p;
+}
+void release(void* p, int) { std::free(p); }
+void clear(void* p, size_t bytes, int) { std::memset(p, 0, bytes); }
+
+void copy_bytes(const View& x, const View& y) {
+  const size_t element = size_of(x.dtype), row = static_cast<size_t>(x.cols()) * element;
+  for (int64_t r = 0; r < x.rows(); ++r)
+    std::memcpy(static_cast<std::byte*>(y.data) + static_cast<size_t>(r * y.ld) * element,
+                static_cast<const std::byte*>(x.data) + static_cast<size_t>(r * x.ld) * element, row);
+}
+
+OpTable make_table() {
+  return {.allocate = allocate, .release = release, .clear = clear, .copy = copy_bytes,
+          .fill = fill, .convert = convert, .all_finite = all_finite, .unary = unary, .unary_backward = unary_backward,
+          .binary = binary, .scale = scale, .sum_rows = sum_rows, .sum = sum, .sum_squares = sum_squares,
+          .matmul = matmul, .embedding = embedding, .embedding_backward = embedding_backward, .dropout = dropout,
+          .layer_norm = layer_norm, .layer_norm_backward = layer_norm_backward, .lstm = lstm, .lstm_backward = lstm_backward,
+          .log_softmax = log_softmax, .log_softmax_backward = log_softmax_backward, .nll = nll, .nll_backward = nll_backward,
+          .head_scores = head_scores, .head_loss = head_loss, .head_gradients = head_gradients, .adam = adam, .sgd = sgd, .average = average};
+}
+
+}  // namespace
+}  // namespace cpu
+
+namespace {
+OpTable* tables() {
+  static OpTable all[kDeviceKinds] = {cpu::make_table(), {}};
+  return all;
+}
+}  // namespace
+
+const OpTable& op_table(Device device) {
+  const OpTable& t = tables()[static_cast<int>(device.kind)];
+  require(t.allocate != nullptr, "device ", device, " was asked for, but this program has no backend for it: call cuda::install() first");
+  return t;
+}
+
+void install_op_table(DeviceKind kind, const OpTable& table) { tables()[static_cast<int>(kind)] = table; }
+
+}  // namespace nine

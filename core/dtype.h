@@ -1,0 +1,62 @@
+// Element types and the bfloat16 storage type.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "core/error.h"
+
+namespace nine {
+
+enum class DType : uint8_t { float32, float64, bfloat16, int32 };
+
+/// Upper half of an IEEE float32: storage only, arithmetic happens in float32.
+struct bfloat16 {
+  uint16_t bits = 0;
+
+  bfloat16() = default;
+  /// Rounds to nearest, ties to even; a NaN stays a (quiet) NaN.
+  explicit bfloat16(float x) {
+    const auto u = std::bit_cast<uint32_t>(x);
+    if ((u & 0x7fffffffu) > 0x7f800000u) {
+      bits = static_cast<uint16_t>((u >> 16) | 0x40u);
+    } else {
+      bits = static_cast<uint16_t>((u + 0x7fffu + ((u >> 16) & 1u)) >> 16);
+    }
+  }
+  explicit operator float() const { return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16); }
+};
+
+constexpr size_t size_of(DType t) {
+  switch (t) {
+    case DType::float32: return 4;
+    case DType::float64: return 8;
+    case DType::bfloat16: return 2;
+    case DType::int32: return 4;
+  }
+  return 0;
+}
+
+std::string to_text(DType t);
+/// "float32", "float64", "bfloat16", "int32"; anything else is an Error that lists them.
+DType dtype_from_text(std::string_view name);
+
+template <class T>
+inline constexpr DType dtype_of = [] { static_assert(sizeof(T) == 0, "no DType for this type"); return DType{}; }();
+template <> inline constexpr DType dtype_of<float> = DType::float32;
+template <> inline constexpr DType dtype_of<double> = DType::float64;
+template <> inline constexpr DType dtype_of<bfloat16> = DType::bfloat16;
+template <> inline constexpr DType dtype_of<int32_t> = DType::int32;
+
+/// Calls f(float{}) or f(double{}); any other type is an error that names `op`.
+template <class F>
+decltype(auto) for_float(DType t, std::string_view op, F&& f) {
+  if (t == DType::float64) return f(double{});
+  if (t != DType::float32) fail("[", op, "] needs float32 or float64, got ", t);
+  return f(float{});
+}
+
+}  // namespace nine

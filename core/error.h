@@ -1,0 +1,65 @@
+// Errors of Nine: one exception type whose message is a sentence that a user can act on.
+//
+//   require(a.cols() == b.rows(), "[matmul] inner dimensions differ: ", a.shape, " x ", b.shape);
+#pragma once
+
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+namespace nine {
+
+/// What went wrong: the op's name, the shapes or the option, and the way out.
+class Error : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// A wrong command line or configuration; programs exit with 2 instead of 1.
+class UsageError : public Error {
+ public:
+  using Error::Error;
+};
+
+namespace detail {
+std::string text_of(double value);  // shortest form that reads back to the same bits
+
+template <class T>
+void append(std::string& out, const T& value) {
+  if constexpr (std::is_same_v<T, bool>) {
+    out += value ? "true" : "false";
+  } else if constexpr (std::is_same_v<T, char>) {
+    out += value;
+  } else if constexpr (std::is_floating_point_v<T>) {
+    out += text_of(static_cast<double>(value));
+  } else if constexpr (std::is_arithmetic_v<T>) {
+    out += std::to_string(value);
+  } else if constexpr (std::is_convertible_v<const T&, std::string_view>) {
+    out += std::string_view(value);
+  } else {
+    out += to_text(value);  // found by argument-dependent look-up: Shape, DType, Device, ...
+  }
+}
+}  // namespace detail
+
+/// The arguments' texts, joined. Types of ours take part through a free `to_text(x)`.
+template <class... Parts>
+std::string concat(const Parts&... parts) {
+  std::string out;
+  (detail::append(out, parts), ...);
+  return out;
+}
+
+template <class... Parts>
+[[noreturn]] void fail(const Parts&... parts) {
+  throw Error(concat(parts...));
+}
+
+/// Throws Error with the joined text unless `ok`; the text is built only then.
+template <class... Parts>
+void require(bool ok, const Parts&... parts) {
+  if (!ok) [[unlikely]] fail(parts...);
+}
+
+}  // namespace nine

@@ -1,0 +1,200 @@
+#include "core/gemm.h"
+
+#include <Eigen/Core>
+#include <algorithm>
+#include <cstdlib>
+#include <type_traits>
+
+#include "core/error.h"
+#include "core/scratch.h"
+#include "core/threads.h"
+
+#ifdef NINE_WITH_XSMM
+#include <libxsmm.h>
+#endif
+
+namespace nine {
+namespace {
+
+#ifdef NINE_WITH_XSMM
+constexpr bool kHasXsmm = true;
+#else
+constexpr bool kHasXsmm = false;
+#endif
+
+GemmBackend backend_at_start() {
+  const char* wish = std::getenv("NINE_GEMM");
+  if (wish == nullptr) return kHasXsmm ? GemmBackend::libxsmm : GemmBackend::eigen;
+  const std::string_view name = wish;
+  require(name == "eigen" || name == "libxsmm", "NINE_GEMM=", name, ": eigen or libxsmm");
+  require(name == "eigen" || kHasXsmm, "NINE_GEMM=libxsmm, but this build has no libxsmm: install libxsmm-dev and build again");
+  return name == "eigen" ? GemmBackend::eigen : GemmBackend::libxsmm;
+}
+
+GemmBackend& backend() {
+  static GemmBackend b = backend_at_start();
+  return b;
+}
+
+}  // namespace
+
+GemmBackend gemm_backend() { return backend(); }
+bool gemm_backend_built(GemmBackend b) { return b == GemmBackend::eigen || kHasXsmm; }
+std::string to_text(GemmBackend b) { return b == GemmBackend::eigen ? "eigen" : "libxsmm"; }
+
+void set_gemm_backend(GemmBackend b) {
+  require(gemm_backend_built(b), "this build has no ", b, ": install libxsmm-dev and build again");
+  backend() = b;
+}
+
+struct TileBackends {
+  template <class T>
+  static void eigen(const TileProduct<T>& p, const T* a, const T* b, T* c) {
+    using Matrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::ColMajor>;
+    using Stride = Eigen::OuterStride<>;
+    const Eigen::Map<const Matrix, Eigen::Unaligned, Stride> ma(a, p.m_, p.k_, Stride(p.lda_)), mb(b, p.k_, p.n_, Stride(p.ldb_));
+    Eigen::Map<Matrix, Eigen::Unaligned, Stride> mc(c, p.m_, p.n_, Stride(p.ldc_));
+    if (p.add_) {
+      mc.noalias() += ma * mb;
+    } else {
+      mc.noalias() = ma * mb;
+    }
+  }
+
+#ifdef NINE_WITH_XSMM
+  template <class T>
+  static void xsmm(const TileProduct<T>& p, const T* a, const T* b, T* c) {
+    using Kernel = std::conditional_t<std::is_same_v<T, float>, libxsmm_smmfunction, libxsmm_dmmfunction>;
+    reinterpret_cast<Kernel>(p.jitted_)(a, b, c);
+  }
+
+  template <class T>
+  static void* dispatch(const TileProduct<T>& p) {
+    const auto i = [](int64_t x) { return static_cast<libxsmm_blasint>(x); };
+    const libxsmm_blasint lda = i(p.lda_), ldb = i(p.ldb_), ldc = i(p.ldc_);
+    const T alpha = 1, beta = p.add_ ? T(1) : T(0);
+    if constexpr (std::is_same_v<T, float>) {
+      return reinterpret_cast<void*>(libxsmm_smmdispatch(i(p.m_), i(p.n_), i(p.k_), &lda, &ldb, &ldc, &alpha, &beta, nullptr, nullptr));
+    } else {
+      return reinterpret_cast<void*>(libxsmm_dmmdispatch(i(p.m_), i(p.n_), i(p.k_), &lda, &ldb, &ldc, &alpha, &beta, nullptr, nullptr));
+    }
+  }
+#endif
+};
+
+template <class T>
+TileProduct<T>::TileProduct(int64_t m, int64_t n, int64_t k, int64_t lda, int64_t ldb, int64_t ldc, bool add)
+    : run_(&TileBackends::eigen<T>), m_(m), n_(n), k_(k), lda_(lda), ldb_(ldb), ldc_(ldc), add_(add) {
+#ifdef NINE_WITH_XSMM
+  if (backend() == GemmBackend::libxsmm && m > 0 && n > 0 && k > 0) {
+    jitted_ = TileBackends::dispatch(*this);
+    if (jitted_ != nullptr) run_ = &TileBackends::xsmm<T>;
+  }
+#endif
+}
+
+template <class T>
+void transpose_tile(const T* x, int64_t ldx, int64_t rows, int64_t cols, T* y, int64_t ldy, T alpha) {
+  constexpr int64_t kBlock = 16;
+  for (int64_t r0 = 0; r0 < rows; r0 += kBlock) {
+    const int64_t r1 = std::min(rows, r0 + kBlock);
+    for (int64_t c = 0; c < cols; ++c)
+      for (int64_t r = r0; r < r1; ++r) y[c * ldy + r] = alpha * x[r * ldx + c];
+  }
+}
+
+namespace {
+
+constexpr int64_t kPanel = 64;   // columns of C that a packed panel of B serves
+constexpr int64_t kRows = 64;    // rows of C in a tile
+constexpr int64_t kDepth = 512;  // terms of a sum that one tile product takes
+
+// op(B), cut into [block of depth][panel of columns], each panel lying as [k][kPanel].
+template <class T>
+class PackedB {
+ public:
+  PackedB(const Gemm<T>& p) : n_(p.n), k_(p.k), panels_((p.n + kPanel - 1) / kPanel), data_(scratch<T>(Scratch::gemm_b, panels_ * kPanel * p.k)) {
+    const int64_t blocks = (k_ + kDepth - 1) / kDepth;
+    parallel_for(blocks * panels_, [&](int64_t task) { pack(p, task / panels_, task % panels_); });
+  }
+  int64_t panels() const { return panels_; }
+  const T* panel(int64_t block, int64_t j) const { return at(block, j); }
+
+ private:
+  T* at(int64_t block, int64_t j) const {
+    const int64_t depth = std::min(kDepth, k_ - block * kDepth);
+    return data_ + block * kDepth * panels_ * kPanel + j * kPanel * depth;
+  }
+  void pack(const Gemm<T>& p, int64_t block, int64_t j) const {
+    const int64_t k0 = block * kDepth, depth = std::min(kDepth, k_ - k0), n0 = j * kPanel, width = std::min(kPanel, n_ - n0);
+    T* y = at(block, j);
+    if (p.transpose_b) {
+      transpose_tile(p.b + n0 * p.ldb + k0, p.ldb, width, depth, y, kPanel, p.alpha);
+      return;
+    }
+    for (int64_t k = 0; k < depth; ++k)
+      for (int64_t c = 0; c < width; ++c) y[k * kPanel + c] = p.alpha * p.b[(k0 + k) * p.ldb + n0 + c];
+  }
+
+  int64_t n_, k_, panels_;
+  T* data_;
+};
+
+// One tile row of C: kRows rows against every panel. In column-major terms C' = B' A', so the packed panel of B is the
+// first factor and the rows of op(A), each contiguous in k, are the second.
+template <class T>
+void row_of_tiles(const Gemm<T>& p, const PackedB<T>& b, int64_t row0, int64_t first_panel, int64_t last_panel) {
+  const int64_t rows = std::min(kRows, p.m - row0);
+  T* packed_a = p.transpose_a ? scratch<T>(Scratch::gemm_a, kRows * kDepth) : nullptr;
+  for (int64_t block = 0, k0 = 0; k0 < p.k; ++block, k0 += kDepth) {
+    const int64_t depth = std::min(kDepth, p.k - k0);
+    const T* a = p.a + row0 * p.lda + k0;
+    int64_t lda = p.lda;
+    if (p.transpose_a) {
+      transpose_tile(p.a + k0 * p.lda + row0, p.lda, depth, rows, packed_a, depth);
+      a = packed_a;
+      lda = depth;
+    }
+    const bool add = p.add || block > 0;
+    const TileProduct<T> whole(kPanel, rows, depth, kPanel, lda, p.ldc, add);
+    for (int64_t j = first_panel; j < last_panel; ++j) {
+      const int64_t width = std::min(kPanel, p.n - j * kPanel);
+      T* c = p.c + row0 * p.ldc + j * kPanel;
+      if (width == kPanel) {
+        whole(b.panel(block, j), a, c);
+      } else {
+        TileProduct<T>(width, rows, depth, kPanel, lda, p.ldc, add)(b.panel(block, j), a, c);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+template <class T>
+void gemm(const Gemm<T>& p) {
+  if (p.m == 0 || p.n == 0) return;
+  if (p.k == 0) {
+    if (!p.add)
+      for (int64_t r = 0; r < p.m; ++r) std::fill_n(p.c + r * p.ldc, p.n, T(0));
+    return;
+  }
+  const PackedB<T> b(p);
+  const int64_t row_blocks = (p.m + kRows - 1) / kRows;
+  // A few panels a task: enough tasks for the threads when C is wide and low, few enough to reuse op(A).
+  const int64_t panels_a_task = p.transpose_a ? b.panels() : std::min<int64_t>(b.panels(), 8);
+  const int64_t column_tasks = (b.panels() + panels_a_task - 1) / panels_a_task;
+  parallel_for(row_blocks * column_tasks, [&](int64_t task) {
+    const int64_t j = (task / row_blocks) * panels_a_task;
+    row_of_tiles(p, b, (task % row_blocks) * kRows, j, std::min(b.panels(), j + panels_a_task));
+  });
+}
+
+template class TileProduct<float>;
+template class TileProduct<double>;
+template void gemm<float>(const Gemm<float>&);
+template void gemm<double>(const Gemm<double>&);
+template void transpose_tile<float>(const float*, int64_t, int64_t, int64_t, float*, int64_t, float);
+template void transpose_tile<double>(const double*, int64_t, int64_t, int64_t, double*, int64_t, double);
+
+}  // namespace nine

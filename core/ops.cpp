@@ -1,0 +1,311 @@
+// Checks, costs and dispatch of the op list.
+#include "core/ops.h"
+
+#include "core/op_table.h"
+#include "core/profile.h"
+
+namespace nine::ops {
+namespace {
+
+using profile::Scope;
+
+double count(const View& v) { return static_cast<double>(v.elements()); }
+
+template <class... Views>
+double bytes(const Views&... views) {
+  return static_cast<double>((views.bytes() + ...));
+}
+
+void same_shape(const char* op, const char* what_a, const View& a, const char* what_b, const View& b) {
+  require(a.shape == b.shape, "[", op, "] ", what_a, " has shape ", a.shape, " but ", what_b, " has shape ", b.shape);
+}
+
+// Every further view shares the first one's float type and device; empty views are passed over.
+void same_kind(const char* op, const View& first, std::initializer_list<const View*> others) {
+  require(first.dtype == DType::float32 || first.dtype == DType::float64, "[", op, "] needs float32 or float64, got ", first.dtype);
+  for (const View* v : others) {
+    if (!*v) continue;
+    require(v->dtype == first.dtype, "[", op, "] mixes ", first.dtype, " and ", v->dtype);
+    require(v->device == first.device, "[", op, "] mixes ", first.device, " and ", v->device);
+  }
+}
+
+void has_elements(const char* op, const char* what, const View& v, int64_t n) {
+  require(v.elements() == n && v.contiguous(), "[", op, "] ", what, " must be ", n, " contiguous elements, got shape ", v.shape);
+}
+
+void is_matrix(const char* op, const char* what, const View& v, int64_t rows, int64_t cols) {
+  require(v.rows() == rows && v.cols() == cols, "[", op, "] ", what, " must be (", rows, ", ", cols, "), got ", v.shape);
+}
+
+void are_indices(const char* op, const View& ids, int64_t n) {
+  require(ids.dtype == DType::int32, "[", op, "] indices must be int32, got ", ids.dtype);
+  has_elements(op, "the index tensor", ids, n);
+}
+
+void is_double_scalar(const char* op, const char* what, const View& v) {
+  require(v.dtype == DType::float64 && v.elements() == 1, "[", op, "] ", what, " must be a float64 scalar, got ", v.dtype, " ", v.shape);
+}
+
+}  // namespace
+
+void fill(const View& y, double value) {
+  Scope scope("fill", 0, bytes(y));
+  op_table(y.device).fill(y, value);
+}
+
+void copy(const View& x, const View& y) {
+  same_shape("copy", "x", x, "y", y);
+  require((x.dtype == DType::int32) == (y.dtype == DType::int32), "[copy] ", x.dtype, " to ", y.dtype, " is not a conversion of this op");
+  Scope scope("copy", 0, bytes(x, y));
+  if (x.device == y.device && x.dtype != y.dtype) return op_table(y.device).convert(x, y);
+  require(x.dtype == y.dtype, "[copy] from ", x.device, " to ", y.device, " keeps the type: convert on one side");
+  op_table(x.device.kind == DeviceKind::cpu ? y.device : x.device).copy(x, y);
+}
+
+bool all_finite(const View& x) {
+  Scope scope("all_finite", count(x), bytes(x));
+  return op_table(x.device).all_finite(x);
+}
+
+void unary(Unary f, const View& x, const Sink& y) {
+  same_shape("unary", "x", x, "y", y.view);
+  same_kind("unary", x, {&y.view});
+  Scope scope("unary", count(x), bytes(x, y.view));
+  op_table(x.device).unary(f, x, y);
+}
+
+void unary_backward(Unary f, const View& x, const View& y, const View& dy, const Sink& dx) {
+  same_shape("unary_backward", "x", x, "dx", dx.view);
+  same_shape("unary_backward", "y", y, "dy", dy);
+  same_kind("unary_backward", x, {&y, &dy, &dx.view});
+  Scope scope("unary_backward", 2 * count(x), bytes(x, y, dy, dx.view));
+  op_table(x.device).unary_backward(f, x, y, dy, dx);
+}
+
+void binary(Binary f, const View& a, const View& b, const Sink& y) {
+  require(b.shape == a.shape || (b.shape.rank() == 1 && b.cols() == a.cols()), "[binary] shapes ", a.shape, " and ", b.shape,
+          " neither agree nor is the second one row of the first");
+  same_shape("binary", "a", a, "y", y.view);
+  same_kind("binary", a, {&b, &y.view});
+  Scope scope("binary", count(a), bytes(a, b, y.view));
+  op_table(a.device).binary(f, a, b, y);
+}
+
+void scale(double alpha, const View& x, const Sink& y) {
+  same_shape("scale", "x", x, "y", y.view);
+  same_kind("scale", x, {&y.view});
+  Scope scope("scale", count(x), bytes(x, y.view));
+  op_table(x.device).scale(alpha, x, y);
+}
+
+void sum_rows(const View& x, const Sink& y) {
+  same_kind("sum_rows", x, {&y.view});
+  has_elements("sum_rows", "y", y.view, x.cols());
+  Scope scope("sum_rows", count(x), bytes(x));
+  op_table(x.device).sum_rows(x, y);
+}
+
+void sum(const View& x, const Sink& y) {
+  same_kind("sum", x, {&y.view});
+  has_elements("sum", "y", y.view, 1);
+  Scope scope("sum", count(x), bytes(x));
+  op_table(x.device).sum(x, y);
+}
+
+void sum_squares(const View& x, const View& out) {
+  same_kind("sum_squares", x, {});
+  is_double_scalar("sum_squares", "the result", out);
+  Scope scope("sum_squares", 2 * count(x), bytes(x));
+  op_table(x.device).sum_squares(x, out);
+}
+
+void matmul(const View& a, bool transpose_a, const View& b, bool transpose_b, const Sink& c, double alpha) {
+  same_kind("matmul", a, {&b, &c.view});
+  const int64_t m = transpose_a ? a.cols() : a.rows(), k = transpose_a ? a.rows() : a.cols();
+  const int64_t inner = transpose_b ? b.cols() : b.rows(), n = transpose_b ? b.rows() : b.cols();
+  require(k == inner, "[matmul] inner dimensions differ: ", a.shape, transpose_a ? "' x " : " x ", b.shape, transpose_b ? "'" : "");
+  is_matrix("matmul", "the result", c.view, m, n);
+  Scope scope("matmul", 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k), bytes(a, b, c.view));
+  op_table(a.device).matmul(a, transpose_a, b, transpose_b, c, alpha);
+}
+
+void embedding(const View& table, const View& ids, const View& y) {
+  same_kind("embedding", table, {&y});
+  are_indices("embedding", ids, y.rows());
+  require(y.cols() == table.cols(), "[embedding] a table of shape ", table.shape, " does not fill rows of ", y.shape);
+  Scope scope("embedding", 0, 2 * bytes(y));
+  op_table(table.device).embedding(table, ids, y);
+}
+
+void embedding_backward(const View& dy, const View& ids, const View& table_grad) {
+  same_kind("embedding_backward", dy, {&table_grad});
+  are_indices("embedding_backward", ids, dy.rows());
+  require(dy.cols() == table_grad.cols(), "[embedding_backward] rows of ", dy.shape, " do not fit a table of ", table_grad.shape);
+  Scope scope("embedding_backward", count(dy), 3 * bytes(dy));
+  op_table(dy.device).embedding_backward(dy, ids, table_grad);
+}
+
+void dropout(const View& x, double p, const RandomKey& key, const Sink& y) {
+  same_shape("dropout", "x", x, "y", y.view);
+  same_kind("dropout", x, {&y.view});
+  require(p >= 0 && p < 1, "[dropout] the probability must be in [0, 1), not ", p);
+  Scope scope("dropout", 10 * count(x), bytes(x, y.view));
+  op_table(x.device).dropout(x, p, key, y);
+}
+
+void layer_norm(const View& x, const View& gamma, const View& beta, double eps, const View& y, const View& mean, const View& rstd) {
+  same_shape("layer_norm", "x", x, "y", y);
+  same_kind("layer_norm", x, {&gamma, &beta, &y, &mean, &rstd});
+  require(x.cols() > 0, "[layer_norm] rows of ", x.shape, " have no elements");
+  has_elements("layer_norm", "gamma", gamma, x.cols());
+  has_elements("layer_norm", "beta", beta, x.cols());
+  has_elements("layer_norm", "mean", mean, x.rows());
+  has_elements("layer_norm", "rstd", rstd, x.rows());
+  Scope scope("layer_norm", 8 * count(x), bytes(x, y));
+  op_table(x.device).layer_norm(x, gamma, beta, eps, y, mean, rstd);
+}
+
+void layer_norm_backward(const View& x, const View& gamma, const View& mean, const View& rstd, const View& dy, const Sink& dx, const Sink& dgamma,
+                         const Sink& dbeta) {
+  same_shape("layer_norm_backward", "x", x, "dy", dy);
+  same_kind("layer_norm_backward", x, {&gamma, &mean, &rstd, &dy, &dx.view, &dgamma.view, &dbeta.view});
+  Scope scope("layer_norm_backward", 14 * count(x), 3 * bytes(x));
+  op_table(x.device).layer_norm_backward(x, gamma, mean, rstd, dy, dx, dgamma, dbeta);
+}
+
+namespace {
+void check_lstm(const char* op, const Lstm& io) {
+  const int64_t b = io.batch(), h = io.size(), rows = io.x.rows();
+  require(b > 0 && rows > 0 && rows % b == 0, "[", op, "] ", rows, " rows of input are no whole time steps of a batch of ", b);
+  same_kind(op, io.x, {&io.w_ih, &io.w_hh, &io.b_ih, &io.b_hh, &io.h0, &io.c0, &io.hidden, &io.cells, &io.gates});
+  is_matrix(op, "w_ih", io.w_ih, 4 * h, io.x.cols());
+  is_matrix(op, "w_hh", io.w_hh, 4 * h, h);
+  has_elements(op, "b_ih", io.b_ih, 4 * h);
+  has_elements(op, "b_hh", io.b_hh, 4 * h);
+  is_matrix(op, "c0", io.c0, b, h);
+  is_matrix(op, "hidden", io.hidden, rows + b, h);
+  is_matrix(op, "cells", io.cells, rows + b, h);
+  is_matrix(op, "gates", io.gates, rows, 4 * h);
+}
+double lstm_flops(const Lstm& io) {
+  return 2.0 * static_cast<double>(io.x.rows()) * 4 * static_cast<double>(io.size()) * static_cast<double>(io.x.cols() + io.size());
+}
+}  // namespace
+
+void lstm(const Lstm& io, Arena& arena) {
+  check_lstm("lstm", io);
+  Scope scope("lstm", lstm_flops(io), bytes(io.x, io.w_ih, io.w_hh, io.gates, io.hidden, io.cells));
+  op_table(io.x.device).lstm(io, arena);
+}
+
+void lstm_backward(const Lstm& io, const LstmGradients& g, Arena& arena) {
+  check_lstm("lstm_backward", io);
+  same_kind("lstm_backward", io.x, {&g.dy, &g.dh_n, &g.dc_n, &g.dx.view, &g.dw_ih.view, &g.dw_hh.view, &g.db_ih.view, &g.db_hh.view, &g.dh0.view, &g.dc0.view});
+  if (g.dy) is_matrix("lstm_backward", "dy", g.dy, io.x.rows(), io.size());
+  Scope scope("lstm_backward", 2 * lstm_flops(io), bytes(io.x, io.w_ih, io.w_hh, io.hidden, io.cells) + 3 * bytes(io.gates));
+  op_table(io.x.device).lstm_backward(io, g, arena);
+}
+
+void log_softmax(const View& x, const View& y) {
+  same_shape("log_softmax", "x", x, "y", y);
+  same_kind("log_softmax", x, {&y});
+  require(x.cols() > 0, "[log_softmax] rows of ", x.shape, " have no elements");
+  Scope scope("log_softmax", 10 * count(x), bytes(x, y));
+  op_table(x.device).log_softmax(x, y);
+}
+
+void log_softmax_backward(const View& y, const View& dy, const Sink& dx) {
+  same_shape("log_softmax_backward", "y", y, "dy", dy);
+  same_kind("log_softmax_backward", y, {&dy, &dx.view});
+  Scope scope("log_softmax_backward", 10 * count(y), bytes(y, dy, dx.view));
+  op_table(y.device).log_softmax_backward(y, dy, dx);
+}
+
+void nll(const View& log_probs, const View& targets, double row_weight, const Sink& loss) {
+  same_kind("nll", log_probs, {});
+  are_indices("nll", targets, log_probs.rows());
+  is_double_scalar("nll", "the loss", loss.view);
+  Scope scope("nll", count(targets), bytes(targets));
+  op_table(log_probs.device).nll(log_probs, targets, row_weight, loss);
+}
+
+void nll_backward(const View& targets, double row_weight, const View& upstream, const View& dlog_probs) {
+  same_kind("nll_backward", dlog_probs, {});
+  are_indices("nll_backward", targets, dlog_probs.rows());
+  is_double_scalar("nll_backward", "the upstream gradient", upstream);
+  Scope scope("nll_backward", count(targets), bytes(targets));
+  op_table(dlog_probs.device).nll_backward(targets, row_weight, upstream, dlog_probs);
+}
+
+namespace {
+void check_head(const char* op, const HeadBlock& b) {
+  const int64_t rows = b.h.rows(), padded = (rows + kHeadPanel - 1) / kHeadPanel * kHeadPanel;
+  same_kind(op, b.h, {&b.w, &b.bias, &b.scores});
+  require(b.w.rows() > 0, "[", op, "] the vocabulary is empty");
+  require(b.h.cols() == b.w.cols(), "[", op, "] contexts of shape ", b.h.shape, " do not fit word vectors of shape ", b.w.shape);
+  if (b.bias) has_elements(op, "the bias", b.bias, b.w.rows());
+  are_indices(op, b.targets, rows);
+  if (b.scores) is_matrix(op, "the score block", b.scores, b.w.rows(), padded);
+  has_elements(op, "lse", b.lse, rows);
+  has_elements(op, "target_score", b.target_score, rows);
+  require(b.lse.dtype == DType::float64 && b.target_score.dtype == DType::float64, "[", op, "] lse and target_score are float64");
+}
+double head_flops(const HeadBlock& b) { return 2.0 * count(b.h) * static_cast<double>(b.w.rows()); }
+}  // namespace
+
+void head_scores(const HeadBlock& block, Arena& arena) {
+  check_head("head_scores", block);
+  Scope scope("head_scores", head_flops(block), bytes(block.h, block.w, block.scores));
+  op_table(block.h.device).head_scores(block, arena);
+}
+
+void head_loss(const View& lse, const View& target_score, const View& targets, double row_weight, const View& nll_out, const Sink& loss) {
+  const int64_t rows = lse.elements();
+  for (const View* v : {&lse, &target_score, &nll_out}) {
+    require(v->dtype == DType::float64, "[head_loss] takes float64, got ", v->dtype);
+    has_elements("head_loss", "each vector", *v, rows);
+  }
+  are_indices("head_loss", targets, rows);
+  is_double_scalar("head_loss", "the loss", loss.view);
+  Scope scope("head_loss", 2 * count(lse), 3 * bytes(lse));
+  op_table(lse.device).head_loss(lse, target_score, targets, row_weight, nll_out, loss);
+}
+
+void head_gradients(const HeadBlock& block, double row_weight, const Sink& dh, const Sink& dw, const Sink& dbias, Arena& arena) {
+  check_head("head_gradients", block);
+  require(static_cast<bool>(block.scores), "[head_gradients] needs the scores that head_scores left");
+  same_kind("head_gradients", block.h, {&dh.view, &dw.view, &dbias.view});
+  if (dh.view) same_shape("head_gradients", "h", block.h, "dh", dh.view);
+  if (dw.view) same_shape("head_gradients", "w", block.w, "dw", dw.view);
+  if (dbias.view) has_elements("head_gradients", "dbias", dbias.view, block.w.rows());
+  Scope scope("head_gradients", 2 * head_flops(block), 2 * bytes(block.scores) + bytes(block.h, block.w) * 2);
+  op_table(block.h.device).head_gradients(block, row_weight, dh, dw, dbias, arena);
+}
+
+void adam(const View& w, const View& g, const View& m, const View& v, const Clip& clip, const AdamStep& step) {
+  same_shape("adam", "w", w, "g", g);
+  same_shape("adam", "m", m, "v", v);
+  same_kind("adam", w, {&g, &m, &v});
+  if (clip.max_norm > 0) is_double_scalar("adam", "the squared norm", clip.norm_squared);
+  Scope scope("adam", 12 * count(w), 7 * bytes(w));
+  op_table(w.device).adam(w, g, m, v, clip, step);
+}
+
+void sgd(const View& w, const View& g, const View& u, const Clip& clip, const SgdStep& step) {
+  same_shape("sgd", "w", w, "g", g);
+  same_kind("sgd", w, {&g, &u});
+  require(step.momentum == 0 || u, "[sgd] momentum needs a velocity slab");
+  if (clip.max_norm > 0) is_double_scalar("sgd", "the squared norm", clip.norm_squared);
+  Scope scope("sgd", 4 * count(w), (u ? 5 : 3) * bytes(w));
+  op_table(w.device).sgd(w, g, u, clip, step);
+}
+
+void average(const View& mean, const View& w, double weight) {
+  same_shape("average", "the average", mean, "w", w);
+  same_kind("average", mean, {&w});
+  Scope scope("average", 3 * count(w), 3 * bytes(w));
+  op_table(w.device).average(mean, w, weight);
+}
+
+}  // namespace nine::ops

@@ -1,0 +1,156 @@
+// The op list: every operation of the engine on plain views, declared once. A call checks shapes and types here,
+// counts its cost, and runs the implementation of the views' device (core/op_table.h): core/cpu/ or cuda/.
+//
+// Conventions. A view is seen as a matrix (rows x cols, leading dimension); unless said otherwise the views of a call
+// share one float type, float32 or float64, and one device. `Sink` arguments are written or added to, as the sink says.
+// Sums have a fixed order: the same bits with any number of threads. Index views (`ids`, `targets`) are int32.
+#pragma once
+
+#include <span>
+
+#include "core/arena.h"
+#include "core/random.h"
+#include "core/scores/score.h"
+#include "core/tensor.h"
+
+namespace nine::ops {
+
+// --- memory -----------------------------------------------------------------------------------------------------
+
+/// y = value, any dtype.
+void fill(const View& y, double value);
+/// y = x, same shape; converts between float32, float64 and bfloat16.
+void copy(const View& x, const View& y);
+/// Whether no element is NaN or infinite (float32, float64). Waits for the device.
+bool all_finite(const View& x);
+
+// --- elementwise ------------------------------------------------------------------------------------------------
+
+enum class Unary : uint8_t { neg, exp, log, tanh, sigmoid, relu, square };
+/// y = f(x), same shape.
+void unary(Unary f, const View& x, const Sink& y);
+/// dx = dy * f'(x), given x and y = f(x).
+void unary_backward(Unary f, const View& x, const View& y, const View& dy, const Sink& dx);
+
+enum class Binary : uint8_t { add, sub, mul, div };
+/// y = a op b. b has a's shape, or is one row (rank 1, a.cols() elements) that meets every row of a.
+void binary(Binary f, const View& a, const View& b, const Sink& y);
+/// y = alpha * x, same shape.
+void scale(double alpha, const View& x, const Sink& y);
+
+// --- reductions -------------------------------------------------------------------------------------------------
+
+/// y[c] = sum over rows of x(r, c); y has x.cols() elements.
+void sum_rows(const View& x, const Sink& y);
+/// y = sum of all elements; y is a scalar.
+void sum(const View& x, const Sink& y);
+/// out = sum of squares in float64 whatever x's type; out is a float64 scalar.
+void sum_squares(const View& x, const View& out);
+
+// --- products ---------------------------------------------------------------------------------------------------
+
+/// c = alpha * op(a) op(b), op being the transpose where asked. c (m, n), op(a) (m, k), op(b) (k, n); a tensor of
+/// higher rank is the matrix of its rows.
+void matmul(const View& a, bool transpose_a, const View& b, bool transpose_b, const Sink& c, double alpha = 1.0);
+
+// --- layers -----------------------------------------------------------------------------------------------------
+
+/// y(r, :) = table(ids[r], :). ids outside of [0, table.rows()) are an error.
+void embedding(const View& table, const View& ids, const View& y);
+/// table_grad(ids[r], :) += dy(r, :), rows in ascending order of r.
+void embedding_backward(const View& dy, const View& ids, const View& table_grad);
+
+/// y = x * m / (1 - p), m = 1 where the key's uniform number is >= p. Backward is the same call on dy.
+void dropout(const View& x, double p, const RandomKey& key, const Sink& y);
+
+/// y = (x - mean) * rstd * gamma + beta over the last dimension (Ba et al., 2016); variance divides by cols;
+/// mean and rstd (one number a row, x's dtype) are kept for backward.
+void layer_norm(const View& x, const View& gamma, const View& beta, double eps, const View& y, const View& mean, const View& rstd);
+/// Gradients of layer_norm; any sink without memory is skipped.
+void layer_norm_backward(const View& x, const View& gamma, const View& mean, const View& rstd, const View& dy, const Sink& dx, const Sink& dgamma,
+                         const Sink& dbeta);
+
+/// One layer of LSTM over a whole sequence (Hochreiter & Schmidhuber, 1997, in PyTorch's form): with
+///   [i f g o] = x_t W_ih' + b_ih + h_{t-1} W_hh' + b_hh,  c_t = s(f) c_{t-1} + s(i) tanh(g),  h_t = s(o) tanh(c_t).
+/// T steps, batch B, input size I, hidden size H; rows of x and gates are t * B + b.
+struct Lstm {
+  View x;           ///< (T*B, I)
+  View w_ih, w_hh;  ///< (4H, I), (4H, H); gate order i f g o
+  View b_ih, b_hh;  ///< (4H) each
+  View h0, c0;      ///< (B, H)
+  View hidden;      ///< out ((T+1)*B, H): h_0 (a copy), h_1 ... h_T
+  View cells;       ///< out ((T+1)*B, H): c_0 (a copy), c_1 ... c_T
+  View gates;       ///< out (T*B, 4H): the gates after sigmoid and tanh, kept for backward
+
+  int64_t batch() const { return h0.rows(); }
+  int64_t size() const { return h0.cols(); }
+  int64_t steps() const { return x.rows() / h0.rows(); }
+};
+void lstm(const Lstm& io, Arena& arena);
+/// Upstream gradients (dy, and those of the last state; empty views count as zero) and where the gradients go (sinks
+/// without memory are skipped). Overwrites io.gates with the gradients of the gates before their non-linearity.
+struct LstmGradients {
+  View dy;          ///< (T*B, H): of h_1 ... h_T
+  View dh_n, dc_n;  ///< (B, H)
+  Sink dx, dw_ih, dw_hh, db_ih, db_hh, dh0, dc0;
+};
+void lstm_backward(const Lstm& io, const LstmGradients& g, Arena& arena);
+
+// --- softmax and losses -----------------------------------------------------------------------------------------
+
+/// y = x - log sum exp(x), row by row.
+void log_softmax(const View& x, const View& y);
+/// dx = dy - exp(y) * sum(dy), row by row.
+void log_softmax_backward(const View& y, const View& dy, const Sink& dx);
+/// loss = -row_weight * sum_r log_probs(r, targets[r]), a float64 scalar; a target of -1 counts nothing.
+void nll(const View& log_probs, const View& targets, double row_weight, const Sink& loss);
+/// d log_probs(r, targets[r]) -= row_weight * upstream (a float64 scalar).
+void nll_backward(const View& targets, double row_weight, const View& upstream, const View& dlog_probs);
+
+/// One block of rows of the kernel softmax (heads.md, sections 2 and 3). R rows of contexts, V words, scores
+/// S(v, r) = S(w_v, h_r) + b_v; the vocabulary is cut into kHeadChunks chunks whatever the threads.
+inline constexpr int64_t kHeadPanel = 32;   ///< rows of contexts that lie together
+inline constexpr int64_t kHeadTile = 64;    ///< words of a tile
+inline constexpr int64_t kHeadChunks = 16;  ///< parts of the vocabulary with a partial sum of their own
+struct HeadBlock {
+  Score score;
+  View h;        ///< (R, d)
+  View w;        ///< (V, d)
+  View bias;     ///< (V), or empty
+  View targets;  ///< (R) int32; -1: no target, the row's gradient is zero
+  View scores;   ///< (V, R rounded up to whole panels): S by word, rows fastest; empty when no gradient is wanted
+  View lse;      ///< (R) float64: log sum_v exp S(v, r)
+  View target_score;  ///< (R) float64: S(target, r), computed directly; undefined where the target is -1
+};
+/// Fills scores (unless empty), lse and target_score. -log p = lse - target_score.
+void head_scores(const HeadBlock& block, Arena& arena);
+/// nll[r] = lse[r] - target_score[r] = -log p(target), 0 where there is no target; loss = row_weight * sum of nll.
+/// All float64; loss is a scalar.
+void head_loss(const View& lse, const View& target_score, const View& targets, double row_weight, const View& nll, const Sink& loss);
+/// From what head_scores left: the gradients of row_weight * sum_r -log p(target_r). Overwrites block.scores with dL/dS.
+void head_gradients(const HeadBlock& block, double row_weight, const Sink& dh, const Sink& dw, const Sink& dbias, Arena& arena);
+
+// --- optimisers -------------------------------------------------------------------------------------------------
+// All in one pass over parameters and gradients, which are contiguous slabs. The gradient is multiplied by
+// min(1, clip / (sqrt(norm_squared) + 1e-6)) on the way (clip = 0: not at all), as PyTorch's clip_grad_norm_ does.
+
+struct Clip {
+  View norm_squared;  ///< float64 scalar from sum_squares
+  double max_norm = 0;
+};
+/// Adam (Kingma & Ba, 2015), eps outside of the root of v-hat; decoupled = AdamW (Loshchilov & Hutter, 2019).
+struct AdamStep {
+  double lr = 1e-3, beta1 = 0.9, beta2 = 0.999, eps = 1e-8, weight_decay = 0;
+  bool decoupled = false;
+  int64_t t = 1;  ///< 1 for the first update
+};
+void adam(const View& w, const View& g, const View& m, const View& v, const Clip& clip, const AdamStep& step);
+/// SGD: u = momentum * u + g (+ weight_decay * w), w -= lr * u. Without momentum `u` is empty.
+struct SgdStep {
+  double lr = 1, momentum = 0, weight_decay = 0;
+};
+void sgd(const View& w, const View& g, const View& u, const Clip& clip, const SgdStep& step);
+/// average += weight * (w - average): the running mean of averaged SGD (Polyak & Juditsky, 1992) with weight = 1/n.
+void average(const View& average, const View& w, double weight);
+
+}  // namespace nine::ops

@@ -1,0 +1,93 @@
+// Counter-based random numbers (Philox 4x32-10; Salmon et al., "Parallel random numbers: as easy as 1, 2, 3",
+// SC 2011). A number is a function of its key and index, so that nothing is stored, any thread may ask for any
+// element, and a dropout mask is computed again in backward.
+#pragma once
+
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <string_view>
+
+#ifdef __CUDACC__
+#define NINE_HD __host__ __device__
+#else
+#define NINE_HD
+#endif
+
+namespace nine {
+
+/// Names a stream: FNV-1a of a text such as "dropout.embedding".
+NINE_HD constexpr uint32_t stream_id(std::string_view name) {
+  uint32_t h = 2166136261u;
+  for (char c : name) h = (h ^ static_cast<uint8_t>(c)) * 16777619u;
+  return h;
+}
+
+/// What a random number depends on besides its element index.
+struct RandomKey {
+  uint64_t seed = 1;
+  uint32_t step = 0;
+  uint16_t micro_batch = 0;
+  uint16_t rank = 0;
+  uint32_t op = 0;  ///< stream_id(...) of the op or purpose
+};
+
+/// Four independent 32-bit numbers for elements 4*block ... 4*block + 3.
+NINE_HD inline std::array<uint32_t, 4> philox(const RandomKey& key, uint64_t block) {
+  uint32_t c0 = static_cast<uint32_t>(block), c1 = (static_cast<uint32_t>(block >> 32) << 16) | key.micro_batch;
+  uint32_t c2 = key.step, c3 = key.op;
+  uint32_t k0 = static_cast<uint32_t>(key.seed), k1 = static_cast<uint32_t>(key.seed >> 32) ^ (key.rank * 0x85ebca6bu);
+  for (int round = 0; round < 10; ++round) {
+    const uint64_t p0 = uint64_t{0xD2511F53u} * c0, p1 = uint64_t{0xCD9E8D57u} * c2;
+    c0 = static_cast<uint32_t>(p1 >> 32) ^ c1 ^ k0;
+    c2 = static_cast<uint32_t>(p0 >> 32) ^ c3 ^ k1;
+    c1 = static_cast<uint32_t>(p1);
+    c3 = static_cast<uint32_t>(p0);
+    k0 += 0x9E3779B9u;
+    k1 += 0xBB67AE85u;
+  }
+  return {c0, c1, c2, c3};
+}
+
+NINE_HD inline uint32_t random_bits(const RandomKey& key, uint64_t element) { return philox(key, element / 4)[element % 4]; }
+
+/// Uniform in [0, 1): 24 bits, exact in float.
+NINE_HD inline float uniform_of_bits(uint32_t bits) { return static_cast<float>(bits >> 8) * 0x1p-24f; }
+NINE_HD inline float random_uniform(const RandomKey& key, uint64_t element) { return uniform_of_bits(random_bits(key, element)); }
+
+/// Standard normal (Box-Muller, in double, so that float and double parameters start from the same values).
+inline double random_normal(const RandomKey& key, uint64_t element) {
+  const auto r = philox(key, element / 2);
+  const bool odd = element % 2 == 1;
+  const double u = (static_cast<double>(r[0]) + 0.5) * 0x1p-32, v = (static_cast<double>(r[1]) + 0.5) * 0x1p-32;
+  const double radius = std::sqrt(-2.0 * std::log(u)), angle = 6.283185307179586476925 * v;
+  return radius * (odd ? std::sin(angle) : std::cos(angle));
+}
+
+/// A sequential source over the same function, for code that draws one number after another (shuffles, the
+/// sample corpora). Its position is its whole state.
+class RandomStream {
+ public:
+  explicit RandomStream(const RandomKey& key, uint64_t position = 0) : key_(key), position_(position) {}
+  uint32_t bits() { return random_bits(key_, position_++); }
+  /// Uniform in [0, 1) with 53 bits.
+  double uniform() {
+    const uint64_t hi = bits(), lo = bits();
+    return static_cast<double>(((hi << 32) | lo) >> 11) * 0x1p-53;
+  }
+  /// Uniform integer in [0, n), without bias (n >= 1).
+  uint64_t below(uint64_t n) {
+    const uint64_t limit = ~uint64_t{0} - (~uint64_t{0} % n + 1) % n;
+    for (;;) {
+      const uint64_t hi = bits(), lo = bits(), x = (hi << 32) | lo;
+      if (x <= limit) return x % n;
+    }
+  }
+  uint64_t position() const { return position_; }
+
+ private:
+  RandomKey key_;
+  uint64_t position_;
+};
+
+}  // namespace nine

@@ -1,0 +1,382 @@
+#include "core/safetensors.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "core/crc32c.h"
+#include "core/error.h"
+
+namespace nine {
+namespace fs = std::filesystem;
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+static_assert(std::endian::native == std::endian::little, "the format is little-endian and is read and written as it lies in memory");
+
+constexpr uint64_t kMaxHeaderBytes = 100'000'000;  // the limit of the reference implementation
+constexpr size_t kBufferBytes = size_t{1} << 20;
+constexpr const char* kMetadata = "__metadata__";
+
+// How an element lies in a file, and what it becomes in memory.
+struct FileType {
+  std::string_view name;
+  int64_t bytes;
+  DType dtype;
+  bool as_is;  // same bits in memory: written, and read without conversion
+};
+constexpr std::array kFileTypes = {
+    FileType{"F32", 4, DType::float32, true}, FileType{"F64", 8, DType::float64, true},  FileType{"BF16", 2, DType::bfloat16, true},
+    FileType{"I32", 4, DType::int32, true},   FileType{"F16", 2, DType::float32, false}, FileType{"I64", 8, DType::int32, false},
+};
+
+// ---- writing
+
+std::string_view file_type_of(DType t) {
+  return std::find_if(kFileTypes.begin(), kFileTypes.end(), [t](const FileType& f) { return f.as_is && f.dtype == t; })->name;
+}
+
+void check_writable(const fs::path& file, const std::vector<NamedView>& tensors) {
+  std::set<std::string_view> names;
+  for (const auto& [name, view] : tensors) {
+    const auto what = [&] { return concat("cannot write ", file.string(), ": tensor '", name, "' "); };
+    if (name == kMetadata) fail(what(), "has the name that the format keeps for itself; rename it");
+    if (!names.insert(name).second) fail(what(), "occurs twice; a tied tensor is written once");
+    if (view.device != kCpu) fail(what(), "is on ", view.device, "; copy it to the CPU first");
+    if (view.data == nullptr && view.elements() > 0) fail(what(), "has no memory");
+  }
+}
+
+std::string header_text(const fs::path& file, const std::vector<NamedView>& tensors, const std::map<std::string, std::string>& metadata) {
+  Json header = Json::object();
+  if (!metadata.empty()) header[kMetadata] = metadata;
+  int64_t offset = 0;
+  for (const auto& [name, view] : tensors) {
+    Json shape = Json::array();
+    for (int i = 0; i < view.shape.rank(); ++i) shape.push_back(view.shape[i]);
+    header[name] = {{"dtype", file_type_of(view.dtype)}, {"shape", shape}, {"data_offsets", {offset, offset + view.bytes()}}};
+    offset += view.bytes();
+  }
+  try {
+    std::string text = header.dump();
+    text.append((8 - text.size() % 8) % 8, ' ');
+    require(text.size() <= kMaxHeaderBytes, "cannot write ", file.string(), ": its header would have ", text.size(), " bytes, the format allows ",
+            kMaxHeaderBytes);
+    return text;
+  } catch (const Json::exception& e) {
+    fail("cannot write ", file.string(), ": names and metadata must be UTF-8 (", e.what(), ")");
+  }
+}
+
+void write_elements(OutputFile& out, const View& view) {
+  if (view.elements() == 0) return;
+  if (view.contiguous()) return out.write(view.data, static_cast<size_t>(view.bytes()));
+  const size_t element = size_of(view.dtype);
+  const auto* row = static_cast<const std::byte*>(view.data);
+  for (int64_t r = 0; r < view.rows(); ++r, row += static_cast<size_t>(view.ld) * element) out.write(row, static_cast<size_t>(view.cols()) * element);
+}
+
+// ---- reading
+
+struct Entry {
+  std::string name;
+  FileType type;
+  Shape shape;
+  uint64_t begin = 0;
+  uint64_t end = 0;
+};
+
+// A file being read: its path for the messages, and its two sections.
+struct Source {
+  std::string file;
+  std::ifstream stream;
+  uint64_t header_bytes = 0;
+  uint64_t data_bytes = 0;
+
+  template <class... Parts>
+  [[noreturn]] void reject(const Parts&... parts) const {
+    fail(file, " is not a valid safetensors file: ", parts...);
+  }
+  template <class... Parts>
+  [[noreturn]] void reject_tensor(const std::string& name, const Parts&... parts) const {
+    fail(file, " is not a valid safetensors file: tensor '", name, "' ", parts...);
+  }
+  void read(void* data, uint64_t size) {
+    stream.read(static_cast<char*>(data), static_cast<std::streamsize>(size));
+    require(stream.gcount() == static_cast<std::streamsize>(size), "cannot read ", file, ": ", size, " bytes were expected, ", stream.gcount(),
+            " came");
+  }
+};
+
+Source open_source(const fs::path& file) {
+  Source source;
+  source.file = file.string();
+  std::error_code error;
+  const auto status = fs::status(file, error);
+  require(fs::exists(status), "cannot read ", source.file, ": there is no such file");
+  require(fs::is_regular_file(status), "cannot read ", source.file, ": it is not a regular file");
+  const uint64_t size = fs::file_size(file, error);
+  source.stream.open(file, std::ios::binary);
+  require(!error && source.stream.is_open(), "cannot read ", source.file, ": ", std::strerror(errno));
+
+  if (size < 8) source.reject("it has ", size, " bytes, a header length alone takes 8");
+  source.read(&source.header_bytes, 8);
+  if (source.header_bytes > kMaxHeaderBytes)
+    source.reject("its header would have ", source.header_bytes, " bytes, the format allows ", kMaxHeaderBytes);
+  if (source.header_bytes > size - 8) source.reject("its header would have ", source.header_bytes, " bytes, the file ends after ", size - 8);
+  source.data_bytes = size - 8 - source.header_bytes;
+  return source;
+}
+
+// The JSON library takes the last of two equal keys without a word, and builds nests of any depth: both are refused while
+// it parses. Depths: the header's object 0, an entry 1, its shape and offsets 2.
+class HeaderGuard {
+ public:
+  explicit HeaderGuard(const Source& source) : source_(source) {}
+
+  bool operator()(int depth, Json::parse_event_t event, Json& parsed) {
+    using Event = Json::parse_event_t;
+    if (event == Event::object_start || event == Event::array_start) {
+      if (depth > 2) source_.reject("its header is nested more deeply than the format knows");
+      if (event == Event::object_start) keys_.emplace_back();
+    } else if (event == Event::object_end) {
+      keys_.pop_back();
+    } else if (event == Event::key) {
+      const auto& key = parsed.get_ref<const std::string&>();
+      if (!keys_.back().insert(key).second) source_.reject("the name '", key, "' occurs twice in its header");
+    }
+    return true;
+  }
+
+ private:
+  const Source& source_;
+  std::vector<std::set<std::string>> keys_;  // of the objects now open
+};
+
+Json parse_header(Source& source) {
+  std::string text(source.header_bytes, '\0');
+  source.read(text.data(), text.size());
+  if (!text.starts_with('{')) source.reject("its header does not start with '{'");
+  try {
+    HeaderGuard guard(source);
+    return Json::parse(text, [&guard](int depth, Json::parse_event_t event, Json& parsed) { return guard(depth, event, parsed); });
+  } catch (const Json::exception& e) {
+    source.reject("its header is not JSON (", e.what(), ")");
+  }
+}
+
+std::map<std::string, std::string> metadata_of(const Source& source, const Json& value) {
+  if (!value.is_object()) source.reject("__metadata__ is not an object");
+  std::map<std::string, std::string> out;
+  for (const auto& [key, text] : value.items()) {
+    if (!text.is_string()) source.reject("__metadata__ holds something else than text under '", key, "'");
+    out[key] = text.get<std::string>();
+  }
+  return out;
+}
+
+FileType type_of(const Source& source, const std::string& name, const Json& value) {
+  if (!value.is_string()) source.reject_tensor(name, "has a dtype that is not text");
+  const auto& text = value.get_ref<const std::string&>();
+  for (const FileType& type : kFileTypes)
+    if (type.name == text) return type;
+  fail(source.file, ": tensor '", name, "' has dtype '", text, "'; F32, F64, BF16, I32, F16 and I64 can be read");
+}
+
+Shape shape_of(const Source& source, const std::string& name, const Json& value, int64_t element_bytes) {
+  if (!value.is_array()) source.reject_tensor(name, "has a shape that is not a list");
+  if (value.size() > Shape::kMaxRank)
+    fail(source.file, ": tensor '", name, "' has ", value.size(), " dimensions, at most ", Shape::kMaxRank, " can be read");
+  std::array<int64_t, Shape::kMaxRank> sizes{};
+  int rank = 0;
+  int64_t bytes = element_bytes;
+  for (const Json& size : value) {
+    if (!size.is_number_unsigned()) source.reject_tensor(name, "has a dimension that is not a whole number from 0 on");
+    const auto n = size.get<uint64_t>();
+    // Zeros count as one here: whatever part of the product is computed later cannot overflow either.
+    if (n > 0 && n > static_cast<uint64_t>(std::numeric_limits<int64_t>::max() / bytes)) source.reject_tensor(name, "has a shape too large to count");
+    bytes *= std::max<int64_t>(static_cast<int64_t>(n), 1);
+    sizes[static_cast<size_t>(rank++)] = static_cast<int64_t>(n);
+  }
+  return {sizes.data(), rank};
+}
+
+std::pair<uint64_t, uint64_t> offsets_of(const Source& source, const std::string& name, const Json& value) {
+  if (!value.is_array() || value.size() != 2 || !value[0].is_number_unsigned() || !value[1].is_number_unsigned())
+    source.reject_tensor(name, "has data_offsets that are not two whole numbers from 0 on");
+  const std::pair offsets(value[0].get<uint64_t>(), value[1].get<uint64_t>());
+  if (offsets.first > offsets.second || offsets.second > source.data_bytes)
+    source.reject_tensor(name, "lies at bytes [", offsets.first, ", ", offsets.second, ") of ", source.data_bytes, " bytes of data");
+  return offsets;
+}
+
+Entry entry_of(const Source& source, const std::string& name, const Json& value) {
+  if (!value.is_object()) source.reject_tensor(name, "is not described by an object");
+  for (const char* key : {"dtype", "shape", "data_offsets"})
+    if (!value.contains(key)) source.reject_tensor(name, "has no ", key);
+  if (value.size() != 3) source.reject_tensor(name, "is described by more than dtype, shape and data_offsets");
+
+  const FileType type = type_of(source, name, value["dtype"]);
+  const Shape shape = shape_of(source, name, value["shape"], type.bytes);
+  const auto [begin, end] = offsets_of(source, name, value["data_offsets"]);
+  const auto bytes = static_cast<uint64_t>(shape.elements() * type.bytes);
+  if (end - begin != bytes)
+    source.reject_tensor(name, "of shape ", shape, " and dtype ", type.name, " takes ", bytes, " bytes, its offsets span ", end - begin);
+  return {name, type, shape, begin, end};
+}
+
+// Sorts the entries as they lie in the file; they have to follow one another from the first byte to the last.
+void check_coverage(const Source& source, std::vector<Entry>& entries) {
+  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return std::pair(a.begin, a.end) < std::pair(b.begin, b.end); });
+  uint64_t covered = 0;
+  for (const Entry& e : entries) {
+    if (e.begin < covered) source.reject_tensor(e.name, "starts at byte ", e.begin, " of the data, inside the one before, which ends at ", covered);
+    if (e.begin > covered) source.reject_tensor(e.name, "starts at byte ", e.begin, " of the data and leaves a hole after ", covered);
+    covered = e.end;
+  }
+  if (covered != source.data_bytes) source.reject("its tensors take ", covered, " bytes, the file holds ", source.data_bytes, " bytes of data");
+}
+
+float float_of_half(uint16_t half) {
+  const auto sign = static_cast<uint32_t>(half & 0x8000u) << 16;
+  const uint32_t exponent = (half >> 10) & 0x1fu;
+  const uint32_t mantissa = half & 0x3ffu;
+  if (exponent == 0) {  // zero and subnormals: mantissa x 2^-24, exact in float32
+    const float magnitude = std::ldexp(static_cast<float>(mantissa), -24);
+    return sign != 0 ? -magnitude : magnitude;
+  }
+  const uint32_t wide = exponent == 31 ? 255u : exponent + 112u;
+  return std::bit_cast<float>(sign | (wide << 23) | (mantissa << 13));
+}
+
+template <class Stored, class Kept, class Convert>
+void read_converted(Source& source, const Tensor& t, Convert&& convert) {
+  std::vector<Stored> stored(static_cast<size_t>(t.elements()));
+  source.read(stored.data(), stored.size() * sizeof(Stored));
+  std::transform(stored.begin(), stored.end(), t.data<Kept>(), convert);
+}
+
+// The stream stands where the entry begins.
+Tensor read_tensor(Source& source, const Entry& entry) {
+  Tensor t(entry.shape, entry.type.dtype);
+  if (entry.type.as_is) {
+    source.read(t.view().data, entry.end - entry.begin);
+  } else if (entry.type.dtype == DType::float32) {
+    read_converted<uint16_t, float>(source, t, float_of_half);
+  } else {
+    read_converted<int64_t, int32_t>(source, t, [&](int64_t value) {
+      require(std::in_range<int32_t>(value), source.file, ": tensor '", entry.name, "' holds ", value, ", which does not fit into int32");
+      return static_cast<int32_t>(value);
+    });
+  }
+  return t;
+}
+
+}  // namespace
+
+const Tensor& Safetensors::at(const std::string& name) const {
+  const auto found = tensors.find(name);
+  if (found != tensors.end()) return found->second;
+  std::string names;
+  for (const auto& [other, tensor] : tensors) names += (names.empty() ? "" : ", ") + other;
+  fail("there is no tensor '", name, "'; there are: ", names.empty() ? "none" : names);
+}
+
+FileDigest write_safetensors(const fs::path& file, const std::vector<NamedView>& tensors, const std::map<std::string, std::string>& metadata) {
+  check_writable(file, tensors);
+  const std::string header = header_text(file, tensors, metadata);
+  const uint64_t header_bytes = header.size();
+  OutputFile out(file);
+  out.write(&header_bytes, sizeof header_bytes);
+  out.write(header.data(), header.size());
+  for (const NamedView& tensor : tensors) write_elements(out, tensor.view);
+  return out.finish();
+}
+
+Safetensors read_safetensors(const fs::path& file) {
+  Source source = open_source(file);
+  Safetensors out;
+  std::vector<Entry> entries;
+  const Json header = parse_header(source);
+  for (const auto& [name, value] : header.items()) {
+    if (name == kMetadata) {
+      out.metadata = metadata_of(source, value);
+    } else {
+      entries.push_back(entry_of(source, name, value));
+    }
+  }
+  check_coverage(source, entries);
+  for (const Entry& entry : entries) out.tensors.emplace(entry.name, read_tensor(source, entry));
+  return out;
+}
+
+OutputFile::OutputFile(fs::path file) : file_(std::move(file)) {
+  descriptor_ = ::open(file_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (descriptor_ < 0) fail_writing(errno);
+  buffer_.reserve(kBufferBytes);
+}
+
+OutputFile::~OutputFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+void OutputFile::write(const void* data, size_t size) {
+  const auto* p = static_cast<const std::byte*>(data);
+  while (size > 0) {  // in pieces, so that the checksum reads what the copy then finds in the cache
+    const size_t piece = std::min(size, kBufferBytes);
+    digest_.crc32c = crc32c(digest_.crc32c, p, piece);
+    digest_.bytes += piece;
+    if (buffer_.size() + piece > kBufferBytes) flush();
+    if (piece == kBufferBytes) {
+      write_out(p, piece);
+    } else {
+      buffer_.insert(buffer_.end(), p, p + piece);
+    }
+    p += piece;
+    size -= piece;
+  }
+}
+
+FileDigest OutputFile::finish() {
+  flush();
+  // EINVAL: a pipe or a device, which has nothing to wait for.
+  if (::fsync(descriptor_) != 0 && errno != EINVAL) fail_writing(errno);
+  if (::close(std::exchange(descriptor_, -1)) != 0 && errno != EINTR) fail_writing(errno);
+  return digest_;
+}
+
+void OutputFile::flush() {
+  write_out(buffer_.data(), buffer_.size());
+  buffer_.clear();
+}
+
+void OutputFile::write_out(const std::byte* data, size_t size) {
+  while (size > 0) {
+    const ssize_t written = ::write(descriptor_, data, size);
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) fail_writing(errno);
+    if (written == 0) fail_writing(ENOSPC);
+    data += written;
+    size -= static_cast<size_t>(written);
+  }
+}
+
+void OutputFile::fail_writing(int error) const {
+  if (error == ENOSPC || error == EDQUOT) fail("no space left on device while writing ", file_.string(), ": free some, or write elsewhere");
+  fail("cannot write ", file_.string(), ": ", std::strerror(error));
+}
+
+}  // namespace nine

@@ -1,0 +1,132 @@
+// exp, log, tanh and friends as branch-free arithmetic that compilers turn into SIMD code.
+//
+// Each function is a template over float and double and is correct to a few units in the last place over the whole
+// range, with NaN in giving NaN out. A loop over them vectorises (tests/test_vmath.cpp holds them against the C
+// library); the same source runs on CUDA. Series, not magic coefficients: |r| <= ln2/2 makes Taylor's exponential
+// short, and log m = 2 atanh((m-1)/(m+1)) converges quickly for m in [sqrt(1/2), sqrt(2)].
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+#include "core/random.h"  // NINE_HD
+
+namespace nine {
+
+template <class T>
+struct FloatTraits;
+template <>
+struct FloatTraits<float> {
+  using Int = int32_t;
+  static constexpr int kMantissa = 23, kBias = 127;
+  static constexpr float kMaxExp = 88.37f, kMinExp = -87.33654f;  // where 2^n would leave the normal numbers
+  static constexpr float kLn2Hi = 0.693359375f, kLn2Lo = -2.12194440e-4f;
+  static constexpr float kRound = 12582912.0f;  // 1.5 * 2^23: adding it rounds to an integer
+  static constexpr int kExpTerms = 7, kLogTerms = 5;
+};
+template <>
+struct FloatTraits<double> {
+  using Int = int64_t;
+  static constexpr int kMantissa = 52, kBias = 1023;
+  static constexpr double kMaxExp = 709.43, kMinExp = -708.3964185322641;
+  static constexpr double kLn2Hi = 6.93147180369123816490e-01, kLn2Lo = 1.90821492927058770002e-10;
+  static constexpr double kRound = 6755399441055744.0;  // 1.5 * 2^52
+  static constexpr int kExpTerms = 13, kLogTerms = 11;
+};
+
+namespace vmath_detail {
+
+constexpr double inverse_factorial(int n) { return n <= 1 ? 1.0 : inverse_factorial(n - 1) / n; }
+
+/// e^r - 1 for |r| <= ln2/2 (a little more): r + r^2/2! + ... by Horner.
+template <class T>
+NINE_HD inline T expm1_series(T r) {
+  constexpr int n = FloatTraits<T>::kExpTerms;
+  T p = T(inverse_factorial(n));
+#pragma GCC unroll 16
+  for (int k = n - 1; k >= 1; --k) p = p * r + T(inverse_factorial(k));
+  return p * r;
+}
+
+/// x = n ln2 + r with |r| <= ln2/2; returns r and 2^n.
+template <class T>
+struct Reduced {
+  T r, scale;
+};
+template <class T>
+NINE_HD inline Reduced<T> reduce(T x) {
+  using F = FloatTraits<T>;
+  using Int = typename F::Int;
+  const T shifted = x * T(1.4426950408889634074) + F::kRound;
+  const T n = shifted - F::kRound;
+  const T r = (x - n * F::kLn2Hi) - n * F::kLn2Lo;
+  // The low bits of `shifted` are n in two's complement.
+  const Int bits = std::bit_cast<Int>(shifted);
+  const auto scale_bits = static_cast<std::make_unsigned_t<Int>>(bits + F::kBias) << F::kMantissa;
+  return {r, std::bit_cast<T>(scale_bits)};
+}
+
+/// x within [low, high]; a NaN passes.
+template <class T>
+NINE_HD inline T clamp(T x, T low, T high) {
+  const T y = x < low ? low : x;
+  return y > high ? high : y;
+}
+
+}  // namespace vmath_detail
+
+/// e^x; +infinity above FloatTraits::kMaxExp (half an octave early), 0 below kMinExp (no subnormal results).
+template <class T>
+NINE_HD inline T vexp(T x) {
+  using F = FloatTraits<T>;
+  const auto [r, scale] = vmath_detail::reduce(vmath_detail::clamp(x, F::kMinExp, F::kMaxExp));
+  T y = scale + scale * vmath_detail::expm1_series(r);
+  y = x > F::kMaxExp ? std::numeric_limits<T>::infinity() : y;
+  return x < F::kMinExp ? T(0) : y;
+}
+
+/// e^x - 1, accurate near 0; +infinity above kMaxExp.
+template <class T>
+NINE_HD inline T vexpm1(T x) {
+  using F = FloatTraits<T>;
+  const auto [r, scale] = vmath_detail::reduce(vmath_detail::clamp(x, F::kMinExp, F::kMaxExp));
+  const T y = (scale - T(1)) + scale * vmath_detail::expm1_series(r);
+  return x > F::kMaxExp ? std::numeric_limits<T>::infinity() : y;
+}
+
+/// log(x); -infinity at 0, NaN below. Subnormal numbers count as the smallest normal one.
+template <class T>
+NINE_HD inline T vlog(T x) {
+  using F = FloatTraits<T>;
+  using Int = typename F::Int;
+  const T positive = x < std::numeric_limits<T>::min() ? std::numeric_limits<T>::min() : x;
+  const Int bits = std::bit_cast<Int>(positive);
+  // Shift the exponent's origin so that the mantissa falls into [sqrt(1/2), sqrt(2)).
+  const Int half = std::bit_cast<Int>(T(0.70710678118654752440));
+  const Int e = (bits - half) >> F::kMantissa;
+  const T m = std::bit_cast<T>(static_cast<Int>(bits - (e << F::kMantissa)));
+  const T s = (m - T(1)) / (m + T(1)), s2 = s * s;
+  T p = T(1) / T(2 * F::kLogTerms - 1);
+#pragma GCC unroll 16
+  for (int k = F::kLogTerms - 1; k >= 1; --k) p = p * s2 + T(1) / T(2 * k - 1);
+  const T n = static_cast<T>(e);
+  T y = n * F::kLn2Hi + (n * F::kLn2Lo + T(2) * s * p);
+  y = x == std::numeric_limits<T>::infinity() ? x : y;
+  y = x == T(0) ? -std::numeric_limits<T>::infinity() : y;
+  return x < T(0) || x != x ? std::numeric_limits<T>::quiet_NaN() : y;
+}
+
+/// 1 / (1 + e^-x).
+template <class T>
+NINE_HD inline T vsigmoid(T x) { return T(1) / (T(1) + vexp(-x)); }
+
+/// tanh(x) = (e^2x - 1) / (e^2x + 1).
+template <class T>
+NINE_HD inline T vtanh(T x) {
+  const T e = vexpm1(T(2) * vmath_detail::clamp(x, T(-20), T(20)));
+  return e / (e + T(2));
+}
+
+}  // namespace nine

@@ -1,0 +1,16 @@
+#include "kernels/head.h"
+
+#include "core/scores/all.h"
+
+namespace nine {
+
+std::string HeadSpec::to_text() const {
+  return scores::visit(score, [](const auto& s) { return std::string(s.kName); });
+}
+
+HeadSpec parse_head(std::string_view text) {
+  if (text == scores::Lin::kName) return {};
+  throw UsageError(concat("--head ", text, ": this build knows the head '", scores::Lin::kName, "' (the inner product) only"));
+}
+
+}  // namespace nine

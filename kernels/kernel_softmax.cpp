@@ -1,0 +1,60 @@
+#include "kernels/kernel_softmax.h"
+
+#include "core/ops.h"
+
+namespace nine {
+namespace {
+
+// Part of a vector; a view without memory stays one.
+View part(const View& v, int64_t begin, int64_t count) {
+  if (!v) return v;
+  View p = v;
+  p.data = static_cast<std::byte*>(v.data) + begin * static_cast<int64_t>(size_of(v.dtype));
+  p.shape = Shape{count};
+  p.ld = count;
+  return p;
+}
+
+View matrix(const View& v) { return v.shape.rank() == 2 ? v : v.reshaped({v.rows(), v.cols()}); }
+
+}  // namespace
+
+SoftmaxLoss kernel_softmax(const HeadSpec& head, const Var& h, const Var& w, const Var& bias, const Tensor& targets, double row_weight) {
+  Tape& tape = h.tape();
+  const View contexts = matrix(h.value());
+  const int64_t rows = contexts.rows(), vocabulary = w.shape().rows();
+  const Var loss = tape.result("kernel_softmax", {}, DType::float64, {h, w, bias});
+  const Var nll = tape.result("kernel_softmax", {rows}, DType::float64, {});
+  const Var dh = tape.result("kernel_softmax", contexts.shape, h.dtype(), {});
+  const Sink dw = w.sink(), dbias = bias ? bias.sink() : Sink{};
+
+  Arena& arena = tape.arena();
+  const Arena::Scope scope(arena);
+  const Tensor lse = arena.temporary({rows}, DType::float64), target_score = arena.temporary({rows}, DType::float64);
+  const int64_t block_rows = std::min(kHeadBlockRows, (rows + ops::kHeadPanel - 1) / ops::kHeadPanel * ops::kHeadPanel);
+  const Tensor scores = loss.needs_grad() ? arena.temporary({vocabulary, block_rows}, h.dtype()) : Tensor();
+  const View flat_targets = targets.view().reshaped({rows});
+
+  for (int64_t first = 0; first < rows; first += kHeadBlockRows) {
+    const int64_t count = std::min(kHeadBlockRows, rows - first);
+    ops::HeadBlock block{.score = head.score, .h = contexts.row_range(first, count), .w = w.value(), .bias = bias ? bias.value().view() : View{},
+                         .targets = part(flat_targets, first, count), .scores = {}, .lse = part(lse, first, count),
+                         .target_score = part(target_score, first, count)};
+    if (scores) block.scores = scores.view().col_range(0, (count + ops::kHeadPanel - 1) / ops::kHeadPanel * ops::kHeadPanel);
+    ops::head_scores(block, arena);
+    if (!scores) continue;
+    const bool later = first > 0;  // further blocks add to what the first one wrote
+    ops::head_gradients(block, row_weight, {h.needs_grad() ? dh.value().view().row_range(first, count) : View{}}, {dw.view, dw.add || later},
+                        {dbias.view, dbias.add || later}, arena);
+  }
+  ops::head_loss(lse, target_score, flat_targets, row_weight, nll.value(), {loss.value()});
+
+  tape.record(loss, [h, dh, loss] {
+    require(*loss.upstream().as<double>() == 1, "[kernel_softmax] the head forms its gradients on the way forward, so the loss must reach backward with "
+            "weight 1, not ", *loss.upstream().as<double>(), ": give the weight as row_weight");
+    if (h.needs_grad()) ops::scale(1, dh.value().view().reshaped(h.shape()), h.sink());
+  });
+  return {loss, nll};
+}
+
+}  // namespace nine
