@@ -1,6 +1,7 @@
 # nine_flags: what every source of ours is compiled with.
 add_library(nine_flags INTERFACE)
 target_compile_options(nine_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor)
+target_compile_options(nine_flags INTERFACE -Wno-restrict)  # GCC bug 105651: false alarms in std::string's operator+
 if(NINE_WERROR)
   target_compile_options(nine_flags INTERFACE -Werror)
 endif()
@@ -18,3 +19,17 @@ if(nine_macros MATCHES "__AVX512F__")
   # GCC 12 does not know Zen 4 and would keep to 256 bits on it.
   target_compile_options(nine_flags INTERFACE -mprefer-vector-width=512)
 endif()
+
+set(nine_built_for "")
+foreach(pair sse4.2=__SSE4_2__ avx=__AVX__ avx2=__AVX2__ fma=__FMA__ bmi2=__BMI2__ avx512f=__AVX512F__ avx512bw=__AVX512BW__
+             avx512dq=__AVX512DQ__ avx512vl=__AVX512VL__ avx512vbmi=__AVX512VBMI__ avx512bf16=__AVX512BF16__)
+  string(REPLACE "=" ";" pair ${pair})
+  list(GET pair 0 name)
+  list(GET pair 1 macro)
+  if(nine_macros MATCHES "${macro} ")
+    list(APPEND nine_built_for ${name})
+  endif()
+endforeach()
+list(JOIN nine_built_for " " nine_built_for)
+set_source_files_properties(${PROJECT_SOURCE_DIR}/core/cpu_info.cpp PROPERTIES
+  COMPILE_OPTIONS -march=x86-64 COMPILE_DEFINITIONS "NINE_BUILT_FOR=\"${nine_built_for}\"")

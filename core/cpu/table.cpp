@@ -4,6 +4,7 @@
 
 #include "core/cpu/cpu.h"
 #include "core/cpu/pieces.h"
+#include "core/cpu_info.h"
 
 namespace nine {
 namespace cpu {
@@ -25,6 +26,8 @@ void copy_bytes(const View& x, const View& y) {
 }
 
 OpTable make_table() {
+  // Also what makes every program link the check that runs before main.
+  require(missing_instruction_set().empty(), "this CPU lacks ", missing_instruction_set());
   return {.allocate = allocate, .release = release, .clear = clear, .copy = copy_bytes,
           .fill = fill, .convert = convert, .all_finite = all_finite, .unary = unary, .unary_backward = unary_backward,
           .binary = binary, .scale = scale, .sum_rows = sum_rows, .sum = sum, .sum_squares = sum_squares,

@@ -1,0 +1,68 @@
+#include "apps/report/figures.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace nine::report {
+namespace {
+
+double largest(const std::vector<Entry>& entries, Field field) {
+  double best = kAbsent;
+  for (const Entry& e : entries)
+    if (std::isfinite(e[field])) best = std::isfinite(best) ? std::max(best, e[field]) : e[field];
+  return best;
+}
+
+double median(const std::vector<Entry>& entries, Field field) {
+  std::vector<double> values;
+  for (const Entry& e : entries)
+    if (std::isfinite(e[field])) values.push_back(e[field]);
+  if (values.empty()) return kAbsent;
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+bool diverged(const Entry& e) { return std::isinf(e[Field::loss]) || std::isinf(e[Field::nll]) || std::isinf(e[Field::ppl]); }
+
+void count_divergence(const std::vector<Entry>& entries, Figures& f) {
+  for (const Entry& e : entries) {
+    if (!diverged(e)) continue;
+    ++f.not_finite;
+    f.first_not_finite = std::isfinite(f.first_not_finite) ? std::min(f.first_not_finite, e.step) : e.step;
+  }
+}
+
+}  // namespace
+
+const Entry* best_validation(const Run& run) {
+  const Entry* best = nullptr;
+  for (const Entry& e : run.valid)
+    if (std::isfinite(e[Field::ppl]) && (best == nullptr || e[Field::ppl] < (*best)[Field::ppl])) best = &e;
+  return best;
+}
+
+bool has_own_objective(const Run& run) {
+  const auto differs = [](const Entry& e) {
+    const double loss = e[Field::loss], nll = e[Field::nll];
+    return std::isfinite(loss) && std::isfinite(nll) && std::fabs(loss - nll) > 1e-4 * std::max(1.0, std::fabs(nll));
+  };
+  return std::any_of(run.train.begin(), run.train.end(), differs) || std::any_of(run.valid.begin(), run.valid.end(), differs);
+}
+
+Figures figures_of(const Run& run) {
+  Figures f;
+  if (const Entry* best = best_validation(run)) f.best_valid_ppl = (*best)[Field::ppl], f.best_step = best->step;
+  if (std::isfinite(run.best_valid_ppl)) f.best_valid_ppl = run.best_valid_ppl, f.best_step = run.best_step;
+  for (const Entry& e : run.test)
+    if (std::isfinite(e[Field::ppl])) f.test_ppl = e[Field::ppl];
+  if (std::isfinite(run.test_ppl)) f.test_ppl = run.test_ppl;
+  f.best_bleu = largest(run.valid, Field::bleu);
+  f.tokens_per_s = median(run.train, Field::tokens_per_s);
+  f.peak_mib = largest(run.train, Field::peak_mib);
+  count_divergence(run.train, f);
+  count_divergence(run.valid, f);
+  return f;
+}
+
+}  // namespace nine::report

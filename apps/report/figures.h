@@ -1,0 +1,29 @@
+// A run in a few numbers.
+#pragma once
+
+#include "apps/report/run_log.h"
+
+namespace nine::report {
+
+/// kAbsent where the log does not tell.
+struct Figures {
+  double best_valid_ppl = kAbsent;
+  double best_step = kAbsent;
+  double best_bleu = kAbsent;
+  double test_ppl = kAbsent;
+  double tokens_per_s = kAbsent;  // median over the train events
+  double peak_mib = kAbsent;      // largest
+  double not_finite = 0;          // train and valid events without a finite loss or perplexity
+  double first_not_finite = kAbsent;
+};
+
+/// The figures of `run`; what its last line says wins over what its events add up to.
+Figures figures_of(const Run& run);
+
+/// True when the objective is something else than the plain negative log-likelihood: smoothing, regularisers.
+bool has_own_objective(const Run& run);
+
+/// The entry with the lowest validation perplexity, null when there is none.
+const Entry* best_validation(const Run& run);
+
+}  // namespace nine::report

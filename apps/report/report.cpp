@@ -1,0 +1,83 @@
+#include "apps/report/report.h"
+
+#include <fstream>
+#include <map>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include <unistd.h>
+
+#include "apps/report/page.h"
+#include "apps/report/run_charts.h"
+#include "apps/report/run_log.h"
+#include "apps/report/sections.h"
+#include "core/error.h"
+
+namespace nine {
+namespace {
+
+namespace fs = std::filesystem;
+using report::Run;
+
+// "lstm/base" and "mos/base" rather than twice "base"; a run given twice is numbered.
+void make_names_differ(std::vector<Run>& runs, const std::vector<fs::path>& directories) {
+  const auto times_used = [&] {
+    std::map<std::string, int> used;
+    for (const Run& run : runs) ++used[run.name];
+    return used;
+  };
+  const auto used = times_used();
+  for (size_t i = 0; i < runs.size(); ++i) {
+    std::error_code ignored;
+    const fs::path parent = fs::weakly_canonical(directories[i] / "config.json", ignored).parent_path().parent_path();
+    if (used.at(runs[i].name) > 1 && parent.has_filename()) runs[i].name = parent.filename().string() + "/" + runs[i].name;
+  }
+  std::map<std::string, int> seen;
+  for (const auto still_used = times_used(); Run & run : runs)
+    if (still_used.at(run.name) > 1) run.name += " (" + std::to_string(++seen[run.name]) + ")";
+}
+
+std::string charts_section(const std::vector<Run>& runs) {
+  const auto charts = report::charts_of(runs);
+  std::string out = "<section>\n<h2 class=\"hidden\">Curves</h2>\n";
+  if (charts.empty()) return out + "<p class=\"quiet\">There are no curves yet: the log has no training, validation or test entry.</p>\n</section>\n";
+  out += "<div class=\"charts\">\n";
+  for (size_t i = 0; i < charts.size(); ++i) out += report::chart_html(charts[i], "chart" + std::to_string(i));
+  return out + "</div>\n</section>\n";
+}
+
+std::string page_of(const std::vector<Run>& runs) {
+  const std::string title = runs.size() == 1 ? runs[0].name : std::to_string(runs.size()) + " runs compared";
+  return report::page_html(title + " – Nine run report", report::header_html(runs) + report::summary_html(runs) + charts_section(runs) +
+                                                             report::tables_html(runs) + report::settings_html(runs) +
+                                                             "<footer>Written by Nine from config.json and log.jsonl.</footer>\n");
+}
+
+void write_beside_and_rename(const std::string& text, const fs::path& output) {
+  fs::path beside = output;
+  beside += "." + std::to_string(getpid()) + ".tmp";  // two writers must not share one
+  std::ofstream file(beside, std::ios::binary);
+  file << text;
+  file.close();
+  std::error_code error;
+  if (!file.fail()) {
+    fs::rename(beside, output, error);
+    if (!error) return;
+  }
+  std::error_code ignored;
+  fs::remove(beside, ignored);
+  fail("[report] cannot write '", output.string(), "'", error ? ": " + error.message() : std::string(), "; choose another file with --output");
+}
+
+}  // namespace
+
+void write_report(const std::vector<fs::path>& directories, const fs::path& output) {
+  require(!directories.empty(), "[report] no run was given: name at least one run directory");
+  std::vector<Run> runs;
+  for (const fs::path& directory : directories) runs.push_back(report::read_run(directory));
+  make_names_differ(runs, directories);
+  write_beside_and_rename(page_of(runs), output);
+}
+
+}  // namespace nine

@@ -1,0 +1,143 @@
+#include "apps/report/run_charts.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "apps/report/figures.h"
+#include "apps/report/text.h"
+
+namespace nine::report {
+namespace {
+
+using Runs = std::vector<Run>;
+using Entries = std::vector<Entry> Run::*;
+
+std::vector<Point> points_of(const std::vector<Entry>& entries, Field field) {
+  std::vector<Point> points;
+  for (const Entry& e : entries)
+    if (!std::isnan(e[field])) points.push_back({e.step, e[field]});  // absent: no point; not finite: a gap
+  return points;
+}
+
+// One curve a run, named and coloured after it.
+std::vector<Curve> curves_of(const Runs& runs, Entries entries, Field field) {
+  std::vector<Curve> curves;
+  for (size_t i = 0; i < runs.size(); ++i) {
+    Curve curve{runs[i].name, i, entries == &Run::valid, points_of(runs[i].*entries, field)};
+    if (!curve.points.empty()) curves.push_back(std::move(curve));
+  }
+  return curves;
+}
+
+Chart over_runs(const Runs& runs, std::string title, std::string note, Entries entries, Field field, bool from_zero = false) {
+  Chart chart;
+  chart.title = std::move(title);
+  chart.note = std::move(note);
+  chart.curves = curves_of(runs, entries, field);
+  chart.from_zero = from_zero;
+  if (runs.size() == 1)
+    for (Curve& curve : chart.curves) curve.name = entries == &Run::valid ? "Validation" : "Training";
+  return chart;
+}
+
+std::vector<Reference> floors_of(const Runs& runs) {
+  std::vector<Reference> floors;
+  for (const Run& run : runs) {
+    const auto known = [&](const Reference& r) { return std::fabs(r.y - run.floor_ppl) <= 1e-6 * r.y; };
+    if (std::isfinite(run.floor_ppl) && std::none_of(floors.begin(), floors.end(), known)) floors.push_back({"entropy floor", run.floor_ppl});
+  }
+  return floors;
+}
+
+Chart train_and_valid(const Runs& runs, std::string title, std::string note, Field field) {
+  Chart chart = over_runs(runs, std::move(title), std::move(note), &Run::train, field);
+  for (Curve& curve : curves_of(runs, &Run::valid, field)) {
+    curve.name = "Validation";
+    curve.colour = 1;
+    chart.curves.push_back(std::move(curve));
+  }
+  return chart;
+}
+
+void add_quality(const Runs& runs, std::vector<Chart>& charts) {
+  const std::string ppl_note = "exp of the nats per token";
+  std::vector<Chart> found;
+  if (runs.size() == 1) {
+    found.push_back(train_and_valid(runs, "Perplexity", ppl_note, Field::ppl));
+  } else {
+    found.push_back(over_runs(runs, "Validation perplexity", ppl_note, &Run::valid, Field::ppl));
+    found.push_back(over_runs(runs, "Training perplexity", ppl_note, &Run::train, Field::ppl));
+  }
+  for (Chart& chart : found) {
+    chart.references = floors_of(runs);
+    if (has_values(chart)) charts.push_back(std::move(chart));
+  }
+  const bool loss_tells_more = charts.empty() || std::any_of(runs.begin(), runs.end(), has_own_objective);
+  if (!loss_tells_more) return;
+  const std::string note = "the objective, in nats per token";
+  charts.push_back(runs.size() == 1 ? train_and_valid(runs, "Loss", note, Field::loss)
+                                    : over_runs(runs, "Training loss", note, &Run::train, Field::loss));
+}
+
+bool ranges_far(const Chart& chart) {
+  double low = INFINITY, high = 0;
+  for (const Curve& curve : chart.curves)
+    for (const Point& p : curve.points)
+      if (std::isfinite(p.y)) low = std::min(low, p.y), high = std::max(high, p.y);
+  return high > 2 * low;
+}
+
+// Beside a beginning in the thousands one cannot see whether the end still falls or rises again.
+Chart second_half(const Chart& whole) {
+  Chart half = whole;
+  half.title += ", second half";
+  half.x_low = whole.x_low + (whole.x_high - whole.x_low) / 2;
+  for (Curve& curve : half.curves) std::erase_if(curve.points, [&](const Point& p) { return p.x < half.x_low; });
+  std::erase_if(half.curves, [](const Curve& c) { return c.points.size() < 3; });
+  half.large = false;
+  return half;
+}
+
+Chart mixture_chart(const Run& run, bool named) {
+  Chart chart;
+  chart.title = named ? "Mixture weights: " + run.name : "Mixture weights";
+  chart.note = "mean weight of each component";
+  chart.from_zero = true;
+  const auto has_weights = [](const Entry& e) { return !e.pi_mean.empty(); };
+  const auto& entries = std::any_of(run.valid.begin(), run.valid.end(), has_weights) ? run.valid : run.train;
+  for (const Entry& e : entries) {
+    for (size_t k = chart.curves.size(); k < e.pi_mean.size(); ++k) chart.curves.push_back({"π" + std::to_string(k + 1), k, false, {}});
+    for (size_t k = 0; k < e.pi_mean.size(); ++k) chart.curves[k].points.push_back({e.step, e.pi_mean[k]});
+  }
+  return chart;
+}
+
+void set_step_range(std::vector<Chart>& charts) {
+  double low = INFINITY, high = -INFINITY;
+  for (const Chart& chart : charts)
+    for (const Curve& curve : chart.curves)
+      for (const Point& p : curve.points) low = std::min(low, p.x), high = std::max(high, p.x);
+  if (low < 0.25 * high) low = 0;  // a cut axis only for runs whose beginning the log does not have
+  for (Chart& chart : charts) chart.x_low = low, chart.x_high = high;
+}
+
+}  // namespace
+
+std::vector<Chart> charts_of(const Runs& runs) {
+  std::vector<Chart> charts;
+  add_quality(runs, charts);
+  charts.push_back(over_runs(runs, "BLEU", "on the validation set", &Run::valid, Field::bleu));
+  for (const Run& run : runs) charts.push_back(mixture_chart(run, runs.size() > 1));
+  charts.push_back(over_runs(runs, "Learning rate", "per step", &Run::train, Field::lr, true));
+  charts.push_back(over_runs(runs, "Gradient norm", "before clipping", &Run::train, Field::grad_norm));
+  charts.push_back(over_runs(runs, "Speed", "tokens per second", &Run::train, Field::tokens_per_s, true));
+  std::erase_if(charts, [](const Chart& c) { return !has_values(c); });
+  set_step_range(charts);
+  if (charts.empty()) return charts;
+  charts.front().large = true;
+  if (ranges_far(charts.front()))
+    if (Chart half = second_half(charts.front()); has_values(half)) charts.insert(charts.begin() + 1, std::move(half));
+  return charts;
+}
+
+}  // namespace nine::report

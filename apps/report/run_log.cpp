@@ -1,0 +1,211 @@
+#include "apps/report/run_log.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string_view>
+
+#include "apps/report/text.h"
+#include "core/error.h"
+
+namespace nine::report {
+namespace {
+
+using Json = nlohmann::ordered_json;  // settings appear in the order in which they were written
+
+constexpr std::array<const char*, static_cast<size_t>(Field::kCount)> kFieldNames{"loss",         "nll",         "ppl",      "lr",     "grad_norm",
+                                                                                  "tokens_per_s", "ms_per_step", "peak_mib", "tokens", "bleu"};
+
+bool says_not_finite(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  if (text.starts_with('-') || text.starts_with('+')) text.erase(0, 1);
+  return text == "nan" || text == "inf" || text == "infinity";
+}
+
+// Axes need room to compute with; a loss or a norm beyond this is a divergence like an infinity.
+double checked(double value) { return std::fabs(value) <= 1e300 ? value : kNotFinite; }
+
+double number(const Json& value) {
+  if (value.is_number()) return checked(value.get<double>());
+  if (value.is_null()) return kNotFinite;
+  if (value.is_string() && says_not_finite(value.get<std::string>())) return kNotFinite;
+  return kAbsent;
+}
+
+double number(const Json& event, const char* key) {
+  const auto found = event.find(key);
+  return found == event.end() ? kAbsent : number(*found);
+}
+
+// Overwrites only with a finite number: a later event may be silent about what an earlier one said.
+void update(double& target, const Json& event, const char* key) {
+  const double value = number(event, key);
+  if (std::isfinite(value)) target = value;
+}
+
+std::string shown(const Json& value) {
+  return value.is_string() ? value.get<std::string>() : value.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+void flatten(const Json& object, const std::string& prefix, Settings& out) {
+  for (const auto& [key, value] : object.items()) {
+    if (value.is_object() && !value.empty()) {
+      flatten(value, prefix + key + ".", out);
+    } else {
+      out.emplace_back(prefix + key, shown(value));
+    }
+  }
+}
+
+// A log that has only nats per token gets a perplexity curve too.
+void derive_ppl(Entry& entry) {
+  const double nll = entry[Field::nll];
+  if (!std::isnan(entry[Field::ppl]) || std::isnan(nll)) return;
+  entry[Field::ppl] = checked(std::exp(nll));
+}
+
+class LogReader {
+ public:
+  explicit LogReader(Run& run) : run_(run) {}
+
+  void line(const std::string& text, bool cut) {
+    if (std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isspace(c); })) return;
+    const Json event = Json::parse(text, nullptr, false);
+    const bool readable = event.is_object() && event.contains("event") && event["event"].is_string();
+    if (readable) {
+      take(event["event"].get<std::string>(), event);
+    } else if (!cut) {
+      ++unreadable_;
+    }
+  }
+
+  void finish() {
+    for (auto* entries : {&run_.train, &run_.valid, &run_.test})
+      std::stable_sort(entries->begin(), entries->end(), [](const Entry& a, const Entry& b) { return a.step < b.step; });
+    if (unreadable_ > 0)
+      run_.notes.push_back(plural(unreadable_, "line") + " of log.jsonl could not be read and " + (unreadable_ == 1 ? "was" : "were") + " left out.");
+  }
+
+ private:
+  void take(const std::string& kind, const Json& event) {
+    if (kind == "resume") resume(event);
+    update(run_.last_step, event, "step");
+    update(run_.last_epoch, event, "epoch");
+    update(run_.last_time, event, "time_s");
+    if (kind == "start") start(event);
+    if (kind == "train") run_.train.push_back(entry(event));
+    if (kind == "valid") run_.valid.push_back(entry(event));
+    if (kind == "test") run_.test.push_back(entry(event));
+    if (kind == "done") done(event);
+  }
+
+  void start(const Json& event) {
+    update(run_.parameters, event, "parameters");
+    update(run_.vocab, event, "vocab");
+    const double nll = number(event, "entropy_floor_nll");
+    if (std::isfinite(nll) && nll < 100) run_.floor_ppl = std::exp(nll);
+    update(run_.floor_ppl, event, "entropy_floor_ppl");
+  }
+
+  void resume(const Json& event) {
+    const double step = number(event, "step");
+    if (!std::isfinite(step)) return;
+    run_.resumes.push_back(step);
+    run_.finished = false;
+    const auto later = [step](const Entry& e) { return e.step > step; };
+    for (auto* entries : {&run_.train, &run_.valid, &run_.test}) std::erase_if(*entries, later);
+  }
+
+  void done(const Json& event) {
+    run_.finished = true;
+    run_.done.clear();
+    Json rest = event;
+    for (const char* key : {"event", "step", "epoch", "time_s"}) rest.erase(key);
+    flatten(rest, "", run_.done);
+    update(run_.best_valid_ppl, event, "best_valid_ppl");
+    update(run_.best_step, event, "best_step");
+    update(run_.test_ppl, event, "test_ppl");
+    update(run_.parameters, event, "parameters");
+  }
+
+  Entry entry(const Json& event) const {
+    Entry e;
+    e.step = std::isfinite(run_.last_step) ? run_.last_step : 0;
+    e.epoch = run_.last_epoch;
+    e.time_s = run_.last_time;
+    for (size_t i = 0; i < kFieldNames.size(); ++i) e.values[i] = number(event, kFieldNames[i]);
+    derive_ppl(e);
+    if (const auto pi = event.find("pi_mean"); pi != event.end() && pi->is_array())
+      for (const Json& weight : *pi) e.pi_mean.push_back(number(weight));
+    return e;
+  }
+
+  Run& run_;
+  double unreadable_ = 0;
+};
+
+void read_log(const std::filesystem::path& file, Run& run) {
+  std::ifstream in(file, std::ios::binary);
+  require(in.is_open(), "[report] cannot read '", file.string(), "': give the directory of a run, the one that holds log.jsonl");
+  LogReader reader(run);
+  std::string line;
+  while (std::getline(in, line)) reader.line(line, in.eof());  // at the end of the file: no newline yet, still being written
+  reader.finish();
+}
+
+void read_config(const std::filesystem::path& file, Run& run) {
+  std::ifstream in(file, std::ios::binary);
+  if (!in.is_open()) {
+    run.notes.emplace_back("There is no config.json.");
+    return;
+  }
+  const std::string text{std::istreambuf_iterator<char>(in), {}};
+  const Json config = Json::parse(text, nullptr, false);
+  if (!config.is_object()) {
+    run.notes.emplace_back("config.json is not a JSON object; it is shown as it is.");
+    run.config_text = text;
+    return;
+  }
+  run.config_text = config.dump(2, ' ', false, Json::error_handler_t::replace);
+  flatten(config, "", run.settings);
+  update(run.parameters, config, "parameters");
+}
+
+std::string name_of(const std::filesystem::path& directory) {
+  std::error_code ignored;
+  const auto whole = std::filesystem::weakly_canonical(directory, ignored);  // "." and "runs/a/" have no file name of their own
+  const std::string name = (whole.has_filename() ? whole : whole.parent_path()).filename().string();
+  return name.empty() ? directory.string() : name;
+}
+
+bool same_key(std::string_view a, std::string_view b) {
+  const auto plain = [](char c) { return c == '-' ? '_' : c; };
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [&](char x, char y) { return plain(x) == plain(y); });
+}
+
+}  // namespace
+
+std::string Run::setting(std::string_view key) const {
+  for (const auto& [path, value] : settings)
+    if (same_key(path, key)) return value;
+  for (const auto& [path, value] : settings)
+    if (const size_t dot = path.rfind('.'); dot != std::string::npos && same_key(std::string_view(path).substr(dot + 1), key)) return value;
+  return {};
+}
+
+Run read_run(const std::filesystem::path& directory) {
+  std::error_code ignored;
+  require(std::filesystem::is_directory(directory, ignored), "[report] '", directory.string(),
+          "' is not a directory: give the directory of a run, the one that holds log.jsonl");
+  Run run;
+  run.name = name_of(directory);
+  read_config(directory / "config.json", run);
+  read_log(directory / "log.jsonl", run);
+  return run;
+}
+
+}  // namespace nine::report

@@ -1,0 +1,69 @@
+// What a run directory says about its run.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace nine::report {
+
+/// The numbers of train, valid and test events that the report shows, named as in log.jsonl.
+enum class Field : uint8_t { loss, nll, ppl, lr, grad_norm, tokens_per_s, ms_per_step, peak_mib, tokens, bleu, kCount };
+
+/// A value that the log does not have.
+inline constexpr double kAbsent = std::numeric_limits<double>::quiet_NaN();
+/// A value that the log has as null, "NaN" or an infinity: the run diverged there.
+inline constexpr double kNotFinite = std::numeric_limits<double>::infinity();
+
+/// One train, valid or test event.
+struct Entry {
+  double step = 0;
+  double epoch = kAbsent;
+  double time_s = kAbsent;
+  std::array<double, static_cast<size_t>(Field::kCount)> values;  // finite, kAbsent or kNotFinite
+  std::vector<double> pi_mean;                                    // mixtures: mean weight of each component
+
+  Entry() { values.fill(kAbsent); }
+  double operator[](Field f) const { return values[static_cast<size_t>(f)]; }
+  double& operator[](Field f) { return values[static_cast<size_t>(f)]; }
+};
+
+/// Keys with their values as text, nested objects as "outer.inner", in the file's order.
+using Settings = std::vector<std::pair<std::string, std::string>>;
+
+/// A run as far as its directory tells.
+struct Run {
+  std::string name;         // the directory's name; write_report makes the names of several runs differ
+  Settings settings;        // config.json
+  std::string config_text;  // config.json, indented; empty when there is none
+  std::vector<Entry> train, valid, test;
+  std::vector<double> resumes;  // the steps from which it went on
+  Settings done;                // the last line of a finished run, but event, step, epoch and time
+  bool finished = false;        // there is such a line
+  double last_step = kAbsent;   // of any event
+  double last_epoch = kAbsent;
+  double last_time = kAbsent;  // seconds
+  double parameters = kAbsent;
+  double vocab = kAbsent;
+  double floor_ppl = kAbsent;       // exp of the entropy of the text's source, where it is known
+  double best_valid_ppl = kAbsent;  // from the last line
+  double best_step = kAbsent;
+  double test_ppl = kAbsent;
+  std::vector<std::string> notes;  // sentences about what could not be read
+
+  /// The value of the first setting whose key, or the last part of a nested key, is `key`; empty when there is none.
+  std::string setting(std::string_view key) const;
+};
+
+/// Reads `directory`/log.jsonl and config.json. Unknown events and fields are ignored, a cut last line too; other unreadable lines
+/// and a broken config.json become notes. Entries are in order of steps; a resume drops those after the step it went on from.
+/// Throws Error when the directory or the log is not there.
+Run read_run(const std::filesystem::path& directory);
+
+}  // namespace nine::report

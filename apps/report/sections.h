@@ -1,0 +1,27 @@
+// The parts of the report page besides the charts.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "apps/report/run_log.h"
+
+namespace nine::report {
+
+/// The name of `runs[i]`, with its curve where there are several.
+std::string run_label(const std::vector<Run>& runs, size_t i);
+
+/// Title, how far the run or the runs came, and what could not be read.
+std::string header_html(const std::vector<Run>& runs);
+
+/// The settings: of one run the main ones, of several those that differ; everything folded below.
+std::string settings_html(const std::vector<Run>& runs);
+
+/// Of one run a tile a figure, of several a table with a row a run.
+std::string summary_html(const std::vector<Run>& runs);
+
+/// Final figures and every validation.
+std::string tables_html(const std::vector<Run>& runs);
+
+}  // namespace nine::report

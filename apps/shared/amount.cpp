@@ -1,0 +1,1 @@
+#include "apps/shared/amount.h"

@@ -1,0 +1,37 @@
+// Files that are whole or absent, and lines that are whole.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace nine::app {
+
+/// The file's bytes. Throws Error with the system's reason.
+std::string read_file(const std::filesystem::path& file);
+
+/// Writes `text` beside `file`, hands it to the disk and renames it: a reader, or a start after a power cut, sees the old or the new
+/// file. Throws Error with the system's reason and leaves the old file.
+void write_file(const std::filesystem::path& file, std::string_view text);
+
+/// A text file that grows by whole lines.
+class LineFile {
+ public:
+  LineFile() = default;
+  ~LineFile() { close(); }
+  LineFile(const LineFile&) = delete;
+  LineFile& operator=(const LineFile&) = delete;
+
+  bool is_open() const { return descriptor_ >= 0; }
+  /// Opens for appending, makes the file where there is none, and drops a half-written last line.
+  void open(const std::filesystem::path& file);
+  /// Hands `line` and a newline to the system at once. Throws Error when they do not fit; then nothing of them stays.
+  void append(std::string_view line);
+  void close();
+
+ private:
+  std::filesystem::path path_;
+  int descriptor_ = -1;
+};
+
+}  // namespace nine::app

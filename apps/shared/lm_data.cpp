@@ -1,0 +1,75 @@
+#include "apps/shared/lm_data.h"
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "core/crc32c.h"
+#include "data/sample.h"
+#include "nn/files.h"
+
+namespace nine::app {
+namespace {
+
+LmData sample_data(const LmOptions& o) {
+  constexpr int64_t kHeldOut = 1000;  // sentences of the validation and the test text
+  const SampleLanguage language;
+  const SampleCorpus train = language.generate(o.seed, "train", o.sample_sentences), valid = language.generate(o.seed, "valid", kHeldOut),
+                     test = language.generate(o.seed, "test", kHeldOut);
+  Vocabulary vocabulary = o.vocab.empty() ? Vocabulary::build(count_words_of_lines(train.lines), o.min_count, o.vocab_size) : Vocabulary::read(o.vocab);
+  Corpus train_ids = Corpus::of_lines(train.lines, vocabulary), valid_ids = Corpus::of_lines(valid.lines, vocabulary), test_ids = Corpus::of_lines(test.lines, vocabulary);
+  return {std::move(vocabulary), std::move(train_ids), std::move(valid_ids), std::move(test_ids), valid.perplexity(), test.perplexity(), language.perplexity()};
+}
+
+}  // namespace
+
+uint32_t LmData::checksum() const {
+  const auto ids = train.flat();
+  const std::string words = vocabulary.dict();
+  return crc32c(crc32c(0, ids.data(), ids.size_bytes()), words.data(), words.size());
+}
+
+LmData load_lm_data(const LmOptions& o) {
+  LmData data = [&] {
+    if (o.sample) return sample_data(o);
+    Vocabulary vocabulary = o.vocab.empty() ? Vocabulary::build(count_words(o.train), o.min_count, o.vocab_size) : Vocabulary::read(o.vocab);
+    Corpus train(o.train, vocabulary);
+    const auto optional = [&](const std::vector<std::string>& files) { return files.empty() ? std::nullopt : std::optional<Corpus>(Corpus(files, vocabulary)); };
+    std::optional<Corpus> valid = optional(o.valid), test = optional(o.test);
+    return LmData{std::move(vocabulary), std::move(train), std::move(valid), std::move(test), {}, {}, {}};
+  }();
+  data.vocabulary.set_special_counts(data.train.sentences(), data.train.unknown());
+  return data;
+}
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// A verified checkpoint's directory; a directory without state.json is taken as it is.
+fs::path model_directory(const std::string& path) {
+  if (fs::exists(fs::path(path) / "model.safetensors") && !fs::exists(fs::path(path) / "state.json")) return path;
+  return open_checkpoint(path).directory();
+}
+
+HeadSpec head_of(const fs::path& directory) {
+  if (!fs::exists(directory / "config.json")) return {};
+  const auto config = nlohmann::json::parse(read_text(directory / "config.json"), nullptr, false);
+  require(config.is_object(), (directory / "config.json").string(), " is no JSON object");
+  return parse_head(config.value("head", "lin"));
+}
+
+}  // namespace
+
+SavedLanguageModel::SavedLanguageModel(const std::string& path)
+    : directory_(model_directory(path)), vocabulary_(Vocabulary::read((directory_ / "dict.txt").string())) {
+  const Safetensors weights = read_safetensors(directory_ / "model.safetensors");
+  const LanguageModelConfig config = LanguageModelConfig::of_weights(weights, head_of(directory_));
+  require(config.vocab == vocabulary_.size(), (directory_ / "dict.txt").string(), " has ", vocabulary_.size(), " entries with </s> and <unk>, but the model has ",
+          config.vocab, " words");
+  parameters_ = std::make_unique<ParameterSet>();
+  model_ = std::make_unique<LanguageModel>(*parameters_, config);
+  parameters_->allocate(weights.at("embedding.weight").dtype(), 1, false);
+  parameters_->load(weights, parameters_->values());
+}
+
+}  // namespace nine::app

@@ -1,0 +1,45 @@
+// The texts and the vocabulary of a language-model run.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+
+#include "apps/shared/lm_options.h"
+#include "data/corpus.h"
+
+namespace nine::app {
+
+struct LmData {
+  Vocabulary vocabulary;
+  Corpus train;
+  std::optional<Corpus> valid, test;
+  /// With --sample: perplexity of the language itself on the validation and test text, and per token in general.
+  std::optional<double> valid_floor, test_floor, language_floor;
+
+  /// CRC-32C over the training ids and the vocabulary: whether a run goes on with the data it was started with.
+  uint32_t checksum() const;
+};
+
+/// Reads the files, or generates the sample. Errors name files and lines.
+LmData load_lm_data(const LmOptions& options);
+
+/// A trained model for use: read from a checkpoint (see open_checkpoint), or from any directory with model.safetensors and
+/// dict.txt, such as one that PyTorch wrote. Sizes come from the tensors' shapes, the head from config.json where there is
+/// one.
+class SavedLanguageModel {
+ public:
+  explicit SavedLanguageModel(const std::string& path);
+
+  const LanguageModel& model() const { return *model_; }
+  const Vocabulary& vocabulary() const { return vocabulary_; }
+  DType dtype() const { return parameters_->dtype(); }
+
+ private:
+  std::filesystem::path directory_;
+  Vocabulary vocabulary_;
+  std::unique_ptr<ParameterSet> parameters_;
+  std::unique_ptr<LanguageModel> model_;
+};
+
+}  // namespace nine::app

@@ -1,0 +1,111 @@
+#include "apps/shared/lm_options.h"
+
+#include "core/threads.h"
+#include "cuda/cuda.h"
+
+namespace nine::app {
+
+void LmOptions::declare(Options& o) {
+  o.group("Data");
+  o.add("train", train, "training text, tokenised, one sentence a line").unit("FILE...");
+  o.add("valid", valid, "validation text").unit("FILE...");
+  o.add("test", test, "text to score with the best model at the end").unit("FILE...");
+  o.add("sample", sample, "use the built-in sample text, whose entropy is known, instead of files");
+  o.add("sample-sentences", sample_sentences, "size of the sample's training text").at_least(100).unit("sentences");
+  o.add("vocab", vocab, "vocabulary to use, a fairseq dict.txt, instead of one built from the training text").unit("FILE");
+  o.add("vocab-size", vocab_size, "most words of a built vocabulary, </s> and <unk> counted; 0: no limit").at_least(0).unit("words");
+  o.add("min-count", min_count, "words seen less often in training become <unk>").at_least(1).unit("times");
+
+  o.group("Model");
+  o.add("layers", layers, "LSTM layers").range(1, 64);
+  o.add("hidden", hidden, "hidden size of the LSTM").range(1, 65536).unit("units");
+  o.add("embed", embed, "size of the word embeddings").range(1, 65536).unit("units");
+  o.add("dropout", dropout, "dropout on the embeddings").range_from(0, 1);
+  o.add("tie-embeddings", tie_embeddings, "one matrix for the embeddings and the head's word vectors (embed = hidden)");
+  o.add("head", head, "score function of the output layer: lin, the inner product").check([](const std::string& text) { parse_head(text); });
+  o.add("head-bias", head_bias, "one bias a word in the output layer");
+  o.add("dtype", dtype, "type of weights and arithmetic").choices({"float32", "float64"});
+  o.add("init", init, "start from the weights of this checkpoint").unit("DIR");
+
+  o.group("Batches");
+  o.add("batch", batch, "columns of text side by side (with --sentences: sentences)").range(1, 1 << 20);
+  o.add("bptt", bptt, "time steps of truncated back-propagation; the state is carried on").range(1, 1 << 20).unit("tokens");
+  o.add("sentences", sentences, "each sentence on its own, from a fresh state, instead of carried state");
+  o.add("batch-tokens", batch_tokens, "with --sentences: positions a batch, padding counted, in place of --batch; 0: off").at_least(0).unit("tokens");
+  o.add("accumulate", accumulate, "batches whose gradients make one update").range(1, 65535);
+
+  o.group("Optimiser");
+  o.add("optimizer", optimizer, "how weights are updated").choices({"sgd", "adam", "adamw", "asgd"});
+  o.add("lr", lr, "learning rate").above(0);
+  o.add("momentum", momentum, "sgd, asgd").range_from(0, 1);
+  o.add("betas", betas, "adam, adamw: decay of the moments").range_from(0, 1);
+  o.add("eps", eps, "adam, adamw: added to the root of the second moment").above(0);
+  o.add("weight-decay", weight_decay, "L2 penalty in the gradient; adamw: decoupled").at_least(0);
+  o.add("clip", clip, "largest norm of the gradient; 0: no clipping").at_least(0);
+  o.add("asgd-start", asgd_start, "asgd: updates before averaging begins").at_least(0).unit("updates");
+  o.add("schedule", schedule, "how the learning rate changes").choices({"constant", "inverse-sqrt", "plateau"});
+  o.add("warmup", warmup, "updates over which the rate rises from 0").at_least(0).unit("updates");
+  o.add("plateau-factor", plateau_factor, "plateau: the rate's factor when validation is no better").range_open(0, 1);
+  o.add("plateau-patience", plateau_patience, "plateau: validations without improvement before that").at_least(0).unit("validations");
+  o.add("min-lr", min_lr, "plateau: lowest rate").above(0);
+
+  o.group("Run");
+  o.add("run", run, "directory of the run; one that holds a matching run goes on").unit("DIR");
+  o.add("restart", restart, "start over; what the directory holds is moved to DIR/old-N");
+  o.add("after", after, "train this long: epochs (10e), updates (300Ku) or tokens (20Mt)");
+  o.add("valid-every", valid_every, "validate this often");
+  o.add("save-every", save_every, "checkpoint this often, and at validations and the end; 0u: only then");
+  o.add("keep", keep, "checkpoints kept besides the best").range(1, 1000);
+  o.add("early-stop", early_stop, "stop after so many validations without improvement; 0: never").at_least(0).unit("validations");
+  o.add("log-every", log_every, "updates that a line of log.jsonl covers").range(1, 1 << 30).unit("updates");
+  o.add("seed", seed, "all random numbers follow from it");
+  o.add("threads", threads, "0: all physical cores").range(0, 4096).default_text("physical cores");
+  o.add("device", device, "where to compute").unit("cpu|cuda[:i]").check([](const std::string& text) { device_from_text(text); });
+  o.add("precision", precision, "arithmetic on CUDA; the CPU computes in --dtype").choices({"fp32", "tf32", "bf16"});
+  o.add("profile", profile, "print what the parts of a step cost, at the end");
+  o.add("detect-anomaly", detect_anomaly, "search every tensor for NaN and infinity (done by itself when a loss is not finite)");
+
+  o.group("Parity");
+  o.add("export-parity", export_parity, "write the first steps for replay in PyTorch and stop (dropout must be 0)").unit("DIR");
+  o.add("export-steps", export_steps, "steps to export").at_least(1).unit("updates");
+}
+
+void LmOptions::check() const {
+  const auto usage = [](bool ok, const auto&... text) {
+    if (!ok) throw UsageError(concat(text...));
+  };
+  usage(sample != !train.empty(), sample ? "--sample and --train exclude each other" : "no training text: give --train FILE, or --sample for the built-in one");
+  usage(!sample || (valid.empty() && test.empty()), "--sample brings its own validation and test text; leave out --valid and --test");
+  usage(vocab.empty() || (vocab_size == 0 && min_count == 1), "--vocab gives the vocabulary as it is; leave out --vocab-size and --min-count");
+  usage(vocab_size == 0 || vocab_size >= 3, "--vocab-size ", vocab_size, " leaves no room for a word besides </s> and <unk>");
+  usage(batch_tokens == 0 || sentences, "--batch-tokens needs --sentences; with carried state a batch is --batch times --bptt");
+  usage(!tie_embeddings || embed == hidden, "--tie-embeddings makes input and output word vectors one matrix: --embed ", embed, " must equal --hidden ", hidden);
+  usage(after.value > 0, "--after 0 would train nothing");
+  usage(valid_every.value > 0, "--valid-every must be above 0");
+  usage(precision == "fp32" || device != "cpu", "--precision ", precision, " is for --device cuda; on the CPU choose --dtype");
+}
+
+LanguageModelConfig LmOptions::model(int64_t vocabulary) const {
+  return {.vocab = vocabulary, .embed = embed, .hidden = hidden, .layers = layers, .dropout = dropout, .tie_embeddings = tie_embeddings, .head_bias = head_bias,
+          .head = parse_head(head)};
+}
+
+LmBatching LmOptions::batching() const { return {.batch = batch, .bptt = bptt, .sentences = sentences, .batch_tokens = batch_tokens, .seed = seed}; }
+
+TrainerConfig LmOptions::trainer() const {
+  return {.after = after, .valid_every = valid_every, .save_every = save_every, .log_every = log_every, .early_stop = early_stop, .keep = keep,
+          .step = {.accumulate = accumulate, .clip = clip, .seed = seed, .detect_anomaly = detect_anomaly},
+          .optimizer = {.kind = optimizer_from_text(optimizer), .momentum = momentum, .beta1 = betas[0], .beta2 = betas[1], .eps = eps,
+                        .weight_decay = weight_decay, .average_from = asgd_start},
+          .schedule = {.kind = schedule_from_text(schedule), .lr = lr, .warmup = warmup, .decay = plateau_factor, .patience = plateau_patience, .min_lr = min_lr}};
+}
+
+void use_machine(int threads, const std::string& device) {
+  cuda::install();
+  set_threads(threads > 0 ? threads : physical_cores());
+  const Device d = device_from_text(device);
+  // The engine's own path runs on the CPU; the op table is where a device would come in.
+  if (d.kind != DeviceKind::cpu) Tensor({1}, DType::float32, d);
+}
+
+}  // namespace nine::app

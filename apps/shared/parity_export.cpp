@@ -1,0 +1,60 @@
+#include "apps/shared/parity_export.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "nn/files.h"
+
+namespace nine::app {
+namespace {
+
+void check_replayable(const LmOptions& o, const LmTask& task) {
+  const auto refuse = [](bool bad, const auto&... text) {
+    if (bad) throw UsageError(concat("--export-parity: ", text...));
+  };
+  refuse(o.dropout != 0, "the replay has no dropout; set --dropout 0");
+  refuse(o.optimizer != "adam", "the replay knows --optimizer adam only, not ", o.optimizer);
+  refuse(o.weight_decay != 0, "the replay has no weight decay; set --weight-decay 0");
+  refuse(o.accumulate != 1, "the replay does not accumulate; set --accumulate 1");
+  refuse(o.sentences, "the replay carries state; leave out --sentences");
+  const int64_t steps = task.micro_batches_per_epoch().value_or(0);
+  refuse(o.export_steps > steps, "an epoch has ", steps, " steps; lower --export-steps ", o.export_steps);
+}
+
+}  // namespace
+
+void export_lm_parity(const LmOptions& o, const LanguageModel& model, ParameterSet& parameters, LmTask& task) {
+  check_replayable(o, task);
+  const std::filesystem::path dir = o.export_parity;
+  std::filesystem::create_directories(dir);
+  const LanguageModelConfig& c = model.config();
+  const nlohmann::ordered_json config{{"task", "lm"}, {"dtype", o.dtype}, {"vocab", c.vocab}, {"dim", c.embed}, {"hidden", c.hidden}, {"layers", c.layers},
+                                      {"head", "lin"}, {"components", 1}, {"untied", false}, {"head_bias", c.head_bias}, {"tie_embeddings", c.tie_embeddings},
+                                      {"optimizer", "adam"}, {"lr", o.lr}, {"betas", o.betas}, {"eps", o.eps}, {"clip", o.clip}, {"ignore", -1}};
+  write_safetensors(dir / "init.safetensors", parameters.named(parameters.values()), model.metadata());
+
+  const Shape all{o.export_steps, o.bptt, o.batch};
+  const Tensor inputs(all, DType::int32), targets(all, DType::int32);
+  nlohmann::ordered_json losses{{"loss", nlohmann::json::array()}, {"grad_norm", nlohmann::json::array()}, {"lr", nlohmann::json::array()}};
+  Arena arena("step");
+  const TrainerConfig trainer = o.trainer();
+  Optimizer optimizer(parameters, trainer.optimizer);
+  TrainStep step(parameters, optimizer, arena, trainer.step);
+  const Schedule schedule(trainer.schedule);
+  for (int64_t s = 0; s < o.export_steps; ++s) {
+    const double lr = schedule.rate(s + 1);
+    const StepResult r = step.run(task, s + 1, lr);
+    std::copy_n(task.input(0).data<int32_t>(), o.bptt * o.batch, inputs.data<int32_t>() + s * o.bptt * o.batch);
+    std::copy_n(task.target(0).data<int32_t>(), o.bptt * o.batch, targets.data<int32_t>() + s * o.bptt * o.batch);
+    losses["loss"].push_back(r.loss);
+    losses["grad_norm"].push_back(r.grad_norm);
+    losses["lr"].push_back(lr);
+  }
+  write_safetensors(dir / "final.safetensors", parameters.named(parameters.values()), model.metadata());
+  write_safetensors(dir / "batches.safetensors", {{"input", inputs}, {"target", targets}});
+  write_text(dir / "losses.json", losses.dump(1) + "\n");
+  write_text(dir / "config.json", config.dump(1) + "\n");
+}
+
+}  // namespace nine::app

@@ -1,0 +1,13 @@
+// --export-parity: the first steps of a training, for replay in PyTorch (formats.md, "Parity export").
+#pragma once
+
+#include "apps/shared/lm_options.h"
+
+namespace nine::app {
+
+/// Runs `export_steps` updates of the trainer's own step from the model's present weights and writes init.safetensors,
+/// batches.safetensors, losses.json, final.safetensors and config.json into `export_parity`. A UsageError names what the replay
+/// does not know.
+void export_lm_parity(const LmOptions& options, const LanguageModel& model, ParameterSet& parameters, LmTask& task);
+
+}  // namespace nine::app

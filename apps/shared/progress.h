@@ -1,0 +1,74 @@
+// How far the work is: a live line on a terminal, plain lines elsewhere.
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace nine::app {
+
+/// Where and how often Progress writes.
+struct ProgressSettings {
+  std::FILE* out = stderr;
+  double seconds_between_lines = 10;   // when `out` is no terminal
+  double seconds_between_draws = 0.1;  // when it is one
+  std::function<double()> clock = {};  // seconds; a monotonic clock by default
+};
+
+/// One piece of work with its rate and time left. On a terminal a bar redrawn in place; elsewhere a line now and then, and one at
+/// finish(). Not for several threads at once.
+class Progress {
+ public:
+  /// `title` begins each line ("train"), `unit` is what is counted ("updates").
+  explicit Progress(std::string title, std::string unit, ProgressSettings settings = {});
+  /// Ends an unfinished bar's line, so that what follows (an error) starts on its own.
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  /// `done` of `total` (0: unknown) are done, with `text` such as the loss. Cheap when it is not yet time to write.
+  void update(int64_t done, int64_t total, std::string_view text = {});
+  /// Prints a line that stays, above the bar where there is one.
+  void message(std::string_view line);
+  /// Writes the last state, whatever the time, and ends the line. Nothing when there never was an update.
+  void finish();
+
+ private:
+  // The rate is that of the last quarter to half minute: from `from_` on, which `next_` replaces when it is old enough.
+  struct Anchor {
+    double time = 0;
+    int64_t done = 0;
+  };
+
+  double now() const { return settings_.clock(); }
+  void count(int64_t done, double time);
+  double rate() const;
+  std::string numbers() const;
+  std::string bar_line() const;
+  std::string plain_line() const;
+  void draw();
+  void erase();
+
+  std::string title_, unit_, text_;
+  ProgressSettings settings_;
+  bool live_ = false;
+  bool started_ = false;
+  bool drawn_ = false;  // the bar stands on the current line
+  bool finished_ = false;
+  int64_t done_ = 0, total_ = 0;
+  double time_ = 0, written_at_ = 0;
+  Anchor first_, from_, next_;
+};
+
+/// 12,345 below 100,000, then three digits: 123K 1.9M 19.4M 2.1G.
+std::string human_count(double n);
+
+/// Things a second, without unit: 0.25 3.2 17 12,345 1.9M.
+std::string human_rate(double n);
+
+/// 0.4s 12s 3m12s 1h02m 2d03h; "?" when negative or not finite.
+std::string human_duration(double seconds);
+
+}  // namespace nine::app

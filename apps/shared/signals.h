@@ -1,0 +1,16 @@
+// SIGINT and SIGTERM as a flag that a training loop looks at between steps.
+#pragma once
+
+namespace nine::app {
+
+/// From now on SIGINT (Ctrl-C) and SIGTERM set the flag instead of ending the program. A second SIGINT ends it at once; a second
+/// SIGTERM does not, since schedulers repeat it. A signal that was ignored (nohup, a background job) stays so.
+void catch_interrupts();
+
+/// The first signal caught (SIGINT or SIGTERM), 0 when there was none. Any thread may ask.
+int interrupted();
+
+/// Forgets a caught signal and leaves both to the system's default action again.
+void release_interrupts();
+
+}  // namespace nine::app

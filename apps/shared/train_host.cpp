@@ -1,0 +1,24 @@
+#include "apps/shared/train_host.h"
+
+#include "apps/report/report.h"
+#include "apps/shared/signals.h"
+
+namespace nine::app {
+
+void TrainHost::progress(double, int64_t step, int64_t last_step, const std::string& text) { progress_.update(step, last_step, text); }
+
+bool TrainHost::interrupted() { return app::interrupted() != 0; }
+
+void TrainHost::add_files(CheckpointFiles& files) {
+  for (const auto& [name, content] : files_) files.text(name, content);
+}
+
+void TrainHost::validated() {
+  try {
+    write_report({run_.path()}, run_.report_file());
+  } catch (const Error& error) {
+    message(concat("the report was not written: ", error.what()));
+  }
+}
+
+}  // namespace nine::app

@@ -1,0 +1,34 @@
+// The trainer's surroundings in a program: run directory, progress bar, signals, report.
+#pragma once
+
+#include <functional>
+
+#include "apps/shared/progress.h"
+#include "apps/shared/run_directory.h"
+#include "nn/trainer.h"
+
+namespace nine::app {
+
+class TrainHost : public TrainerHost {
+ public:
+  /// Files that every checkpoint gets besides the trainer's: name and content.
+  using ExtraFiles = std::vector<std::pair<std::string, std::string>>;
+  TrainHost(RunDirectory& run, ExtraFiles files) : run_(run), files_(std::move(files)), progress_("train", "updates") {}
+
+  void event(const nlohmann::ordered_json& line) override { run_.log(line); }
+  void message(const std::string& line) override { progress_.message(line); }
+  void progress(double share, int64_t step, int64_t last_step, const std::string& text) override;
+  bool interrupted() override;
+  void add_files(CheckpointFiles& files) override;
+  /// Writes the report; a report that cannot be written is a message, not the run's end.
+  void validated() override;
+
+  void finish() { progress_.finish(); }
+
+ private:
+  RunDirectory& run_;
+  ExtraFiles files_;
+  Progress progress_;
+};
+
+}  // namespace nine::app

@@ -1,0 +1,51 @@
+#include "data/corpus.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "core/error.h"
+#include "data/text.h"
+
+namespace nine {
+
+Corpus::Corpus(const std::vector<std::string>& paths, const Vocabulary& vocabulary) {
+  int64_t sentences = 0, tokens = 0;
+  for (const std::string& path : paths) {
+    std::error_code ignored;
+    const auto type = std::filesystem::status(path, ignored).type();
+    // A pipe would hang at the second reading; what is missing or a directory gets LineReader's words.
+    require(type != std::filesystem::file_type::fifo && type != std::filesystem::file_type::character, path,
+            " is a pipe or a device, but a corpus is read twice: write the text to a file first");
+  }
+  read_sentences(paths, [&](std::span<const std::string_view> sentence) {
+    ++sentences;
+    tokens += static_cast<int64_t>(sentence.size()) + 1;
+  });
+  reserve(sentences, tokens);
+  read_sentences(paths, [&](std::span<const std::string_view> sentence) { add(sentence, vocabulary); });
+}
+
+Corpus Corpus::of_lines(std::span<const std::string> lines, const Vocabulary& vocabulary) {
+  Corpus corpus;
+  std::vector<std::string_view> words;
+  for (const std::string& line : lines) {
+    split_words(line, words);
+    corpus.add(words, vocabulary);
+  }
+  return corpus;
+}
+
+void Corpus::reserve(int64_t sentences, int64_t tokens) {
+  offsets_.reserve(static_cast<size_t>(sentences) + 1);
+  flat_.reserve(static_cast<size_t>(tokens));
+}
+
+void Corpus::add(std::span<const std::string_view> sentence, const Vocabulary& vocabulary) {
+  const auto first = std::ssize(flat_);
+  vocabulary.encode(sentence, flat_);
+  unknown_ += std::count(flat_.begin() + first, flat_.end(), Vocabulary::kUnknown);
+  flat_.push_back(Vocabulary::kEnd);
+  offsets_.push_back(std::ssize(flat_));
+}
+
+}  // namespace nine

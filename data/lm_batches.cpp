@@ -1,0 +1,202 @@
+#include "data/lm_batches.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <utility>
+
+#include "core/error.h"
+#include "core/random.h"
+
+namespace nine {
+
+namespace {
+
+/// A pool of this many batches holds enough lengths to sort by and still differs from epoch to epoch.
+constexpr int64_t kPoolBatches = 100;
+
+/// Fisher-Yates, from the last place down.
+template <class T>
+void shuffle(std::vector<T>& items, uint64_t seed, int64_t epoch, uint32_t stream) {
+  RandomStream random({.seed = seed, .step = static_cast<uint32_t>(epoch), .op = stream});
+  for (size_t i = items.size(); i > 1; --i) std::swap(items[i - 1], items[random.below(i)]);
+}
+
+void shuffle_sentences(std::vector<int32_t>& order, const Corpus& corpus, uint64_t seed, int64_t epoch) {
+  order.resize(static_cast<size_t>(corpus.sentences()));
+  std::iota(order.begin(), order.end(), 0);
+  shuffle(order, seed, epoch, stream_id("lm.shuffle"));
+}
+
+void require_numbered(const Corpus& corpus) {
+  require(corpus.sentences() <= std::numeric_limits<int32_t>::max(), "the training text has ", corpus.sentences(),
+          " sentences; at most 2147483647 can be put in order: split it");
+}
+
+void require_position(BatchPosition p) {
+  require(p.epoch >= 0 && p.epoch <= std::numeric_limits<uint32_t>::max() && p.step >= 0, "no training position is epoch ", p.epoch, ", step ",
+          p.step);
+}
+
+}  // namespace
+
+ColumnBatches::ColumnBatches(const Corpus& corpus, int64_t batch, int64_t bptt, uint64_t seed)
+    : corpus_(&corpus), batch_(batch), bptt_(bptt), rows_(batch > 0 ? corpus.tokens() / batch : 0), seed_(seed) {
+  require(batch >= 1, "--batch ", batch, " must be at least 1 column");
+  require(bptt >= 1, "--bptt ", bptt, " must be at least 1 row");
+  require(rows_ >= bptt, "the training text has ", corpus.tokens(), " tokens, too few for one segment of --batch ", batch, " columns x --bptt ", bptt,
+          " rows: lower one of the two");
+  require_numbered(corpus);
+  cursors_.resize(static_cast<size_t>(batch));
+  start_epoch(0);
+}
+
+void ColumnBatches::seek(BatchPosition position) {
+  require_position(position);
+  require(position.step <= steps_per_epoch(), "epoch ", position.epoch, " has ", steps_per_epoch(), " segments, so training cannot continue at step ",
+          position.step, ": has the text, --batch or --bptt changed?");
+  if (order_.empty() || position.epoch != position_.epoch) shuffle_sentences(order_, *corpus_, seed_, position.epoch);
+  position_ = position;
+  place_cursors(position.step * bptt_);
+}
+
+void ColumnBatches::place_cursors(int64_t row) {
+  size_t place = 0;
+  int64_t begin = 0;  // of the sentence at `place`, in the stream
+  int64_t token = row;
+  for (Cursor& cursor : cursors_) {
+    while (place < order_.size() && begin + corpus_->length(order_[place]) <= token) begin += corpus_->length(order_[place++]);
+    cursor = {place, token - begin};
+    token += rows_;
+  }
+}
+
+void ColumnBatches::write_column(Cursor& cursor, int32_t* input, int32_t* target) const {
+  for (int64_t t = 0; t < bptt_; ++t) {
+    const auto sentence = corpus_->sentence(order_[cursor.place]);
+    const auto at = static_cast<size_t>(cursor.offset);
+    // Every sentence ends with </s>, so that this is what precedes the next one's first word.
+    input[t * batch_] = at > 0 ? sentence[at - 1] : Vocabulary::kEnd;
+    target[t * batch_] = sentence[at];
+    if (++cursor.offset == std::ssize(sentence)) cursor = {cursor.place + 1, 0};
+  }
+}
+
+bool ColumnBatches::next(int32_t* input, int32_t* target) {
+  if (position_.step == steps_per_epoch()) return false;
+  for (size_t column = 0; column < cursors_.size(); ++column) write_column(cursors_[column], input + column, target + column);
+  ++position_.step;
+  return true;
+}
+
+SentenceBatches::SentenceBatches(const Corpus& corpus, SentenceBatchSize size, uint64_t seed) : corpus_(&corpus), size_(size), seed_(seed) {
+  require(size.sentences >= 0 && size.tokens >= 0, "--batch ", size.sentences, " and --batch-tokens ", size.tokens, " must not be negative");
+  require((size.sentences > 0) != (size.tokens > 0), "--batch ", size.sentences, " and --batch-tokens ", size.tokens,
+          ": give one of the two, at least 1");
+  require(corpus.sentences() > 0, "the training text has no sentences");
+  require_numbered(corpus);
+  start_epoch(0);
+}
+
+void SentenceBatches::seek(BatchPosition position) {
+  require_position(position);
+  if (batches_.empty() || position.epoch != position_.epoch) plan(position.epoch);
+  require(position.step <= steps(), "epoch ", position.epoch, " has ", steps(), " batches, so training cannot continue at step ", position.step,
+          ": has the text, --batch or --batch-tokens changed?");
+  position_ = position;
+}
+
+void SentenceBatches::plan(int64_t epoch) {
+  shuffle_sentences(order_, *corpus_, seed_, epoch);
+  position_ = {epoch, 0};
+  batches_.clear();
+  for (size_t begin = 0; begin < order_.size();) {
+    const size_t end = pool_end(begin);
+    const auto first = order_.begin() + static_cast<std::ptrdiff_t>(begin), last = order_.begin() + static_cast<std::ptrdiff_t>(end);
+    std::stable_sort(first, last, [&](int32_t a, int32_t b) { return corpus_->length(a) < corpus_->length(b); });
+    while (begin < end) {
+      batches_.push_back({begin, batch_end(begin, end)});
+      begin = batches_.back().end;
+    }
+  }
+  shuffle(batches_, seed_, epoch, stream_id("lm.shuffle_batches"));
+}
+
+size_t SentenceBatches::pool_end(size_t begin) const {
+  if (size_.sentences > 0)
+    return begin + static_cast<size_t>(std::min(std::ssize(order_) - static_cast<int64_t>(begin), kPoolBatches * size_.sentences));
+  size_t end = begin;
+  for (int64_t tokens = 0; end < order_.size() && tokens < kPoolBatches * size_.tokens; ++end) tokens += length(end);
+  return end;
+}
+
+size_t SentenceBatches::batch_end(size_t begin, size_t end) const {
+  const auto fits = [&](size_t last) {  // sentences [begin, last], the longest of which is the last
+    const auto count = static_cast<int64_t>(last - begin) + 1;
+    return size_.sentences > 0 ? count <= size_.sentences : count * length(last) <= size_.tokens;
+  };
+  size_t last = begin + 1;
+  while (last < end && fits(last)) ++last;
+  return last;
+}
+
+double SentenceBatches::padding_share() const {
+  int64_t positions = 0;
+  for (const Range& b : batches_) positions += static_cast<int64_t>(b.end - b.begin) * length(b.end - 1);
+  return 1.0 - static_cast<double>(corpus_->tokens()) / static_cast<double>(positions);
+}
+
+std::span<const int32_t> SentenceBatches::sentences() const {
+  if (position_.step == steps()) return {};
+  const Range& b = batches_[static_cast<size_t>(position_.step)];
+  return std::span(order_).subspan(b.begin, b.end - b.begin);
+}
+
+bool SentenceBatches::next(LmBatch& batch) {
+  const auto columns = sentences();
+  if (columns.empty()) return false;
+  batch.rows = corpus_->length(columns.back());  // sorted: the longest
+  batch.cols = std::ssize(columns);
+  batch.tokens = 0;
+  const auto cols = columns.size(), positions = static_cast<size_t>(batch.rows) * cols;
+  batch.input.assign(positions, LmBatch::kPaddingInput);
+  batch.target.assign(positions, LmBatch::kPaddingTarget);
+  for (size_t c = 0; c < cols; ++c) {
+    const auto sentence = corpus_->sentence(columns[c]);
+    for (size_t t = 0; t < sentence.size(); ++t) {
+      batch.input[t * cols + c] = t > 0 ? sentence[t - 1] : Vocabulary::kEnd;
+      batch.target[t * cols + c] = sentence[t];
+    }
+    batch.tokens += std::ssize(sentence);
+  }
+  ++position_.step;
+  return true;
+}
+
+EvalSegments::EvalSegments(const Corpus& corpus, int64_t columns, int64_t segment)
+    : corpus_(&corpus), columns_(columns), segment_(segment), rows_(columns > 0 ? corpus.tokens() / columns : 0) {
+  require(columns >= 1 && segment >= 1, "validation needs at least one column and one row, not ", columns, " columns and segments of ", segment,
+          " rows");
+  require(rows_ >= 1, "the text has ", corpus.tokens(), " tokens, fewer than the ", columns,
+          " columns in which it is evaluated: use a longer text or fewer columns");
+}
+
+bool EvalSegments::next(LmBatch& batch) {
+  if (row_ == rows_) return false;
+  batch.rows = std::min(segment_, rows_ - row_);
+  batch.cols = columns_;
+  batch.tokens = batch.rows * columns_;
+  batch.input.resize(static_cast<size_t>(batch.tokens));
+  batch.target.resize(static_cast<size_t>(batch.tokens));
+  const auto text = corpus_->flat();
+  for (int64_t t = 0; t < batch.rows; ++t)
+    for (int64_t c = 0; c < columns_; ++c) {
+      const auto from = static_cast<size_t>(c * rows_ + row_ + t), to = static_cast<size_t>(t * columns_ + c);
+      batch.input[to] = from > 0 ? text[from - 1] : Vocabulary::kEnd;
+      batch.target[to] = text[from];
+    }
+  row_ += batch.rows;
+  return true;
+}
+
+}  // namespace nine

@@ -1,0 +1,186 @@
+#include "nn/lm_task.h"
+
+#include <algorithm>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+namespace nine {
+namespace {
+
+SentenceBatchSize sentence_size(const LmBatching& b) {
+  return b.batch_tokens > 0 ? SentenceBatchSize{.tokens = b.batch_tokens} : SentenceBatchSize{.sentences = b.batch};
+}
+
+Tensor ids_of(const std::vector<int32_t>& ids, int64_t rows, int64_t cols) { return Tensor::from(ids, {rows, cols}); }
+
+}  // namespace
+
+LmTask::LmTask(const LanguageModel& model, DType dtype, const Corpus& train, const Corpus* valid, const LmBatching& batching)
+    : model_(model), dtype_(dtype), valid_(valid), batching_(batching), now_(model.new_state(batching.batch, dtype)), next_(model.new_state(batching.batch, dtype)) {
+  if (batching.sentences) {
+    sentences_ = std::make_unique<SentenceBatches>(train, sentence_size(batching), batching.seed);
+  } else {
+    columns_ = std::make_unique<ColumnBatches>(train, batching.batch, batching.bptt, batching.seed);
+  }
+  start_epoch(0);
+}
+
+void LmTask::start_epoch(int64_t epoch) {
+  if (columns_) {
+    columns_->start_epoch(epoch);
+    now_.clear();
+  } else {
+    sentences_->start_epoch(epoch);
+  }
+}
+
+bool LmTask::epoch_finished() const {
+  return columns_ ? columns_->position().step == columns_->steps_per_epoch() : sentences_->position().step == sentences_->steps();
+}
+
+double LmTask::epoch_share() const {
+  return columns_ ? static_cast<double>(columns_->position().step) / static_cast<double>(columns_->steps_per_epoch())
+                  : static_cast<double>(sentences_->position().step) / static_cast<double>(sentences_->steps());
+}
+
+std::optional<int64_t> LmTask::micro_batches_per_epoch() const {
+  if (!columns_) return std::nullopt;
+  return columns_->steps_per_epoch();
+}
+
+double LmTask::padding_share() const { return sentences_ ? sentences_->padding_share() : 0.0; }
+
+nlohmann::ordered_json LmTask::position() const {
+  const BatchPosition p = columns_ ? columns_->position() : sentences_->position();
+  return {{"epoch", p.epoch}, {"step", p.step}};
+}
+
+void LmTask::seek(const nlohmann::ordered_json& position) {
+  const BatchPosition p{position.at("epoch").get<int64_t>(), position.at("step").get<int64_t>()};
+  if (columns_) {
+    columns_->seek(p);
+  } else {
+    sentences_->seek(p);
+  }
+}
+
+bool LmTask::fetch_one(size_t i) {
+  if (inputs_.size() == i) {
+    inputs_.emplace_back();
+    targets_.emplace_back();
+  }
+  if (columns_) {
+    if (!inputs_[i]) {
+      inputs_[i] = Tensor({batching_.bptt, batching_.batch}, DType::int32);
+      targets_[i] = Tensor({batching_.bptt, batching_.batch}, DType::int32);
+    }
+    return columns_->next(inputs_[i].data<int32_t>(), targets_[i].data<int32_t>());
+  }
+  if (!sentences_->next(batch_)) return false;
+  inputs_[i] = ids_of(batch_.input, batch_.rows, batch_.cols);
+  targets_[i] = ids_of(batch_.target, batch_.rows, batch_.cols);
+  return true;
+}
+
+int64_t LmTask::fetch(int most) {
+  count_ = 0;
+  int64_t tokens = 0;
+  while (count_ < most && fetch_one(static_cast<size_t>(count_))) {
+    tokens += columns_ ? batching_.batch * batching_.bptt : batch_.tokens;
+    ++count_;
+  }
+  require(count_ > 0, "[LmTask] an epoch's end was passed without start_epoch");
+  return tokens;
+}
+
+MicroBatches::Objective LmTask::forward(Tape& tape, int i, double row_weight) {
+  const Tensor &x = input(i), &y = target(i);
+  if (columns_) {
+    (i == 0 ? now_ : next_).on(tape, state_vars_);
+  } else {
+    model_.new_state(x.shape()[1], dtype_).on(tape, state_vars_);
+  }
+  const Var hidden = model_.encode(tape, x, state_vars_);
+  if (columns_) next_.store(state_vars_);
+  const SoftmaxLoss out = model_.loss(hidden, y, row_weight);
+  return {out.loss, out.nll};
+}
+
+void LmTask::accept() {
+  if (columns_) now_.copy_from(next_);
+}
+
+std::optional<Evaluation> LmTask::validate(Tape& tape) {
+  if (valid_ == nullptr) return std::nullopt;
+  return evaluate_carried(model_, dtype_, tape, *valid_);
+}
+
+Evaluation evaluate_carried(const LanguageModel& model, DType dtype, Tape& tape, const Corpus& text, int64_t columns, int64_t segment,
+                            std::vector<double>* token_nats) {
+  const NoGrad guard(tape);
+  EvalSegments segments(text, columns, segment);
+  CarriedState carried = model.new_state(columns, dtype);
+  std::vector<LstmState> state;
+  LmBatch batch;
+  Evaluation result;
+  if (token_nats != nullptr) token_nats->assign(static_cast<size_t>(text.tokens()), std::numeric_limits<double>::quiet_NaN());
+  int64_t row = 0;
+  while (segments.next(batch)) {
+    tape.reset();
+    carried.on(tape, state);
+    const Var hidden = model.encode(tape, ids_of(batch.input, batch.rows, batch.cols), state);
+    carried.store(state);
+    const Tensor nll = model.loss(hidden, ids_of(batch.target, batch.rows, batch.cols), 1.0).nll.value();
+    const double* nats = nll.data<double>();
+    result.nats += std::accumulate(nats, nats + nll.elements(), 0.0);
+    result.tokens += batch.tokens;
+    if (token_nats != nullptr) {
+      // Column c holds the tokens from c * rows() on.
+      for (int64_t r = 0; r < batch.rows; ++r)
+        for (int64_t c = 0; c < columns; ++c) (*token_nats)[static_cast<size_t>(c * segments.rows() + row + r)] = nats[r * columns + c];
+    }
+    row += batch.rows;
+  }
+  tape.reset();
+  return result;
+}
+
+void score_sentences(const LanguageModel& model, DType dtype, Tape& tape, const Corpus& text, int64_t batch_tokens,
+                     const std::function<void(int64_t, std::span<const double>)>& visit) {
+  const NoGrad guard(tape);
+  std::vector<LstmState> state;
+  for (int64_t first = 0; first < text.sentences();) {
+    // Neighbours in the text, as many as fit: results come in order and need not be kept.
+    int64_t last = first, rows = 0;
+    while (last < text.sentences()) {
+      const int64_t longest = std::max(rows, text.length(last));
+      if (last > first && longest * (last - first + 1) > batch_tokens) break;
+      rows = longest;
+      ++last;
+    }
+    const int64_t cols = last - first;
+    std::vector<int32_t> input(static_cast<size_t>(rows * cols), LmBatch::kPaddingInput), target(static_cast<size_t>(rows * cols), LmBatch::kPaddingTarget);
+    for (int64_t c = 0; c < cols; ++c) {
+      const auto sentence = text.sentence(first + c);
+      for (size_t t = 0; t < sentence.size(); ++t) {
+        target[t * static_cast<size_t>(cols) + static_cast<size_t>(c)] = sentence[t];
+        if (t + 1 < sentence.size()) input[(t + 1) * static_cast<size_t>(cols) + static_cast<size_t>(c)] = sentence[t];
+      }
+    }
+    tape.reset();
+    model.new_state(cols, dtype).on(tape, state);
+    const Var hidden = model.encode(tape, ids_of(input, rows, cols), state);
+    const std::vector<double> nats = model.loss(hidden, ids_of(target, rows, cols), 1.0).nll.value().to_vector();
+    std::vector<double> own;
+    for (int64_t c = 0; c < cols; ++c) {
+      own.clear();
+      for (int64_t t = 0; t < text.length(first + c); ++t) own.push_back(nats[static_cast<size_t>(t * cols + c)]);
+      visit(first + c, own);
+    }
+    first = last;
+  }
+  tape.reset();
+}
+
+}  // namespace nine

@@ -1,0 +1,57 @@
+// Optimisers over a model's slabs: one pass each.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/ops.h"
+#include "nn/parameters.h"
+
+namespace nine {
+
+enum class OptimizerKind : uint8_t { sgd, adam, adamw, asgd };
+std::string to_text(OptimizerKind kind);
+OptimizerKind optimizer_from_text(std::string_view name);
+
+struct OptimizerConfig {
+  OptimizerKind kind = OptimizerKind::adam;
+  double momentum = 0;               ///< sgd, asgd
+  double beta1 = 0.9, beta2 = 0.999; ///< adam, adamw
+  double eps = 1e-8;                 ///< adam, adamw: added outside of the root
+  double weight_decay = 0;           ///< added to the gradient; adamw: decoupled
+  int64_t average_from = 0;          ///< asgd: updates before averaging begins
+};
+
+class Optimizer {
+ public:
+  /// `set` must be allocated with gradients and outlive the optimiser.
+  Optimizer(ParameterSet& set, const OptimizerConfig& config);
+
+  /// One update from the gradient slab. norm_squared: its squared norm (float64 scalar), used when clip > 0.
+  void step(double lr, const View& norm_squared, double clip);
+
+  int64_t updates() const { return updates_; }
+
+  /// asgd evaluates the average of the weights: swaps it in for the values, and back with a second call. Others: nothing.
+  void swap_average();
+  bool averages() const { return config_.kind == OptimizerKind::asgd; }
+
+  /// State for a checkpoint: moments by parameter name ("adam.m.lstm.weight_ih_l0", ...).
+  std::vector<NamedView> named() const;
+  void load(const Safetensors& file, int64_t updates);
+
+ private:
+  struct Slab {
+    std::string prefix;
+    Tensor slab;
+  };
+  std::vector<Slab> slabs() const;
+
+  ParameterSet& set_;
+  OptimizerConfig config_;
+  Tensor first_, second_;  // Adam's moments; SGD's velocity in first_
+  Tensor average_;
+  int64_t updates_ = 0;
+};
+
+}  // namespace nine

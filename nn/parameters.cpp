@@ -1,0 +1,117 @@
+#include "nn/parameters.h"
+
+#include <algorithm>
+
+#include "core/ops.h"
+#include "core/random.h"
+#include "core/threads.h"
+
+namespace nine {
+namespace {
+
+View part_of(const Tensor& slab, int64_t offset, const Shape& shape) {
+  View v = slab.view();
+  v.data = static_cast<std::byte*>(v.data) + offset * static_cast<int64_t>(size_of(v.dtype));
+  v.shape = shape;
+  v.ld = shape.cols();
+  return v;
+}
+
+// Random numbers are drawn in double for either type, so that a float32 model starts from the rounded float64 one.
+template <class T>
+void initialise(const View& v, const Init& init, const RandomKey& key) {
+  T* p = v.as<T>();
+  parallel_ranges(v.elements(), 8192, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const auto element = static_cast<uint64_t>(i);
+      p[i] = static_cast<T>(init.kind == Init::Kind::normal ? init.scale * random_normal(key, element)
+                                                            : init.scale * (2 * (static_cast<double>(random_bits(key, element)) + 0.5) * 0x1p-32 - 1));
+    }
+  });
+}
+
+}  // namespace
+
+Parameter& ParameterSet::add(std::string name, const Shape& shape, const Init& init) {
+  require(!values_, "parameter '", name, "' was declared after allocate()");
+  require(std::none_of(parameters_.begin(), parameters_.end(), [&](const Parameter& p) { return p.name == name; }), "two parameters are called '", name, "'");
+  Parameter p;
+  p.name = std::move(name);
+  parameters_.push_back(std::move(p));
+  shapes_.push_back(shape);
+  inits_.push_back(init);
+  return parameters_.back();
+}
+
+void ParameterSet::allocate(DType dtype, uint64_t seed, bool gradients, Device device) {
+  require(dtype == DType::float32 || dtype == DType::float64, "parameters are float32 or float64, not ", dtype);
+  const int64_t line = 64 / static_cast<int64_t>(size_of(dtype));
+  int64_t total = 0;
+  for (const Shape& s : shapes_) {
+    offsets_.push_back(total);
+    total += (s.elements() + line - 1) / line * line;
+  }
+  values_ = Tensor({total}, dtype, device);
+  if (gradients) gradients_ = new_slab();
+  for (size_t i = 0; i < parameters_.size(); ++i) {
+    Parameter& p = parameters_[i];
+    p.value = values_.with(part_of(values_, offsets_[i], shapes_[i]));
+    if (gradients) p.grad = gradients_.with(part_of(gradients_, offsets_[i], shapes_[i]));
+    const Init& init = inits_[i];
+    if (init.kind == Init::Kind::zeros) continue;
+    if (init.kind == Init::Kind::ones) {
+      ops::fill(p.value, 1);
+      continue;
+    }
+    Tensor start(shapes_[i], dtype);
+    for_float(dtype, "initialise", [&]<class T>(T) { initialise<T>(start, init, {.seed = seed, .op = stream_id(p.name)}); });
+    ops::copy(start, p.value);
+  }
+}
+
+Parameter& ParameterSet::at(std::string_view name) {
+  std::string known;
+  for (Parameter& p : parameters_) {
+    if (p.name == name) return p;
+    known += (known.empty() ? "" : ", ") + p.name;
+  }
+  fail("no parameter is called '", name, "'; there are ", known);
+}
+
+int64_t ParameterSet::count() const {
+  int64_t n = 0;
+  for (const Shape& s : shapes_) n += s.elements();
+  return n;
+}
+
+std::vector<NamedView> ParameterSet::named(const Tensor& slab, const std::string& prefix) const {
+  std::vector<NamedView> out;
+  for (size_t i = 0; i < parameters_.size(); ++i) out.push_back({prefix + parameters_[i].name, part_of(slab, offsets_[i], shapes_[i])});
+  return out;
+}
+
+void ParameterSet::complete_gradients() {
+  for (Parameter& p : parameters_) {
+    if (!p.has_grad) ops::fill(p.grad, 0);
+    p.has_grad = true;
+  }
+}
+
+void ParameterSet::forget_gradients() {
+  for (Parameter& p : parameters_) p.has_grad = false;
+}
+
+void ParameterSet::load(const Safetensors& file, const Tensor& slab, const std::string& prefix) const {
+  for (const NamedView& part : named(slab, prefix)) {
+    const auto it = file.tensors.find(part.name);
+    require(it != file.tensors.end(), "the weights have no tensor '", part.name, "', which this model needs");
+    require(it->second.shape() == part.view.shape, "tensor '", part.name, "' has shape ", it->second.shape(), ", but this model needs ", part.view.shape);
+    ops::copy(it->second, part.view);
+  }
+  if (!prefix.empty()) return;
+  for (const auto& [name, tensor] : file.tensors)
+    require(std::any_of(parameters_.begin(), parameters_.end(), [&, &n = name](const Parameter& p) { return p.name == n; }), "the weights hold a tensor '",
+            name, "' of shape ", tensor.shape(), ", which this model does not have");
+}
+
+}  // namespace nine

@@ -1,0 +1,70 @@
+// A model's parameters: values and gradients are each one contiguous slab with a named, 64-byte aligned view for each
+// parameter, so that an optimiser makes one pass, the norm is one reduction and processes exchange one buffer.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "autograd/parameter.h"
+#include "core/safetensors.h"
+
+namespace nine {
+
+/// How a parameter starts.
+struct Init {
+  enum class Kind : uint8_t { zeros, ones, normal, uniform } kind = Kind::zeros;
+  double scale = 0;  ///< standard deviation, or the half-width of the uniform distribution
+
+  static Init zeros() { return {}; }
+  static Init ones() { return {Kind::ones, 0}; }
+  static Init normal(double deviation) { return {Kind::normal, deviation}; }
+  static Init uniform(double bound) { return {Kind::uniform, bound}; }
+};
+
+class ParameterSet {
+ public:
+  ParameterSet() = default;
+  ParameterSet(const ParameterSet&) = delete;  // modules hold references to its parameters
+  ParameterSet& operator=(const ParameterSet&) = delete;
+
+  /// Declares a parameter; before allocate(). The reference stays valid. Error: the name is taken.
+  Parameter& add(std::string name, const Shape& shape, const Init& init);
+  /// Makes the slabs and sets every parameter to its start, which depends on seed, name and element only. Without
+  /// `gradients` the set can be evaluated, not trained.
+  void allocate(DType dtype, uint64_t seed, bool gradients = true, Device device = kCpu);
+
+  Parameter& at(std::string_view name);  ///< an Error that lists the names
+  const std::deque<Parameter>& all() const { return parameters_; }
+  /// Numbers in the model, each parameter once.
+  int64_t count() const;
+  DType dtype() const { return values_.dtype(); }
+
+  /// The slabs, gaps included (gaps are zero in both and stay so).
+  const Tensor& values() const { return values_; }
+  const Tensor& gradients() const { return gradients_; }
+  /// A slab for an optimiser, laid out as the values, zero.
+  Tensor new_slab() const { return Tensor(values_.shape(), values_.dtype(), values_.device()); }
+  /// Each parameter's part of such a slab under `prefix` + name.
+  std::vector<NamedView> named(const Tensor& slab, const std::string& prefix = "") const;
+
+  /// Sets the gradient of every parameter that none reached to zero: now the whole slab is the gradient.
+  void complete_gradients();
+  /// The next gradients overwrite.
+  void forget_gradients();
+
+  /// Copies tensors of those names into a slab (float types are converted). Error: a name is missing, a shape differs;
+  /// names that the set does not know are an Error too when `prefix` is empty.
+  void load(const Safetensors& file, const Tensor& slab, const std::string& prefix = "") const;
+
+ private:
+  std::deque<Parameter> parameters_;
+  std::vector<Shape> shapes_;
+  std::vector<Init> inits_;
+  std::vector<int64_t> offsets_;  // of each parameter in a slab, in elements
+  Tensor values_, gradients_;
+};
+
+}  // namespace nine

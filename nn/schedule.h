@@ -1,0 +1,48 @@
+// Learning-rate schedules.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <string_view>
+
+namespace nine {
+
+enum class ScheduleKind : uint8_t { constant, inverse_sqrt, plateau };
+std::string to_text(ScheduleKind kind);
+ScheduleKind schedule_from_text(std::string_view name);  ///< constant, inverse-sqrt, plateau
+
+struct ScheduleConfig {
+  ScheduleKind kind = ScheduleKind::constant;
+  double lr = 1e-3;
+  int64_t warmup = 0;        ///< updates over which the rate rises linearly from lr / warmup, with every schedule
+  double decay = 0.5;        ///< plateau: the factor
+  int64_t patience = 0;      ///< plateau: validations without improvement that are put up with before a decay
+  double min_lr = 1e-6;      ///< plateau: no lower
+};
+
+class Schedule {
+ public:
+  explicit Schedule(const ScheduleConfig& config) : config_(config) {}
+
+  /// The rate of update t = 1, 2, ...: lr, scaled by t / warmup while t < warmup; then, inverse-sqrt, by
+  /// sqrt(warmup / t) (Vaswani et al., 2017, in fairseq's form), plateau, by the decays so far.
+  double rate(int64_t update) const;
+
+  /// Tells a validation's metric (lower is better). Returns whether the rate has just been lowered.
+  bool validated(double metric);
+
+  /// For checkpoints.
+  struct State {
+    double scale = 1, best = std::numeric_limits<double>::infinity();
+    int64_t bad = 0;
+  };
+  const State& state() const { return state_; }
+  void restore(const State& state) { state_ = state; }
+
+ private:
+  ScheduleConfig config_;
+  State state_;
+};
+
+}  // namespace nine

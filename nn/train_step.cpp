@@ -1,0 +1,49 @@
+#include "nn/train_step.h"
+
+#include <cmath>
+
+#include "core/ops.h"
+
+namespace nine {
+
+TrainStep::TrainStep(ParameterSet& parameters, Optimizer& optimizer, Arena& arena, const Config& config)
+    : parameters_(parameters), optimizer_(optimizer), tape_(arena), config_(config), norm_squared_({}, DType::float64) {
+  tape_.set_anomaly_detection(config.detect_anomaly);
+}
+
+StepResult TrainStep::gradients(MicroBatches& data, int64_t step, int64_t tokens) {
+  parameters_.forget_gradients();
+  StepResult result{.tokens = tokens};
+  const double row_weight = 1.0 / static_cast<double>(tokens);
+  for (int i = 0; i < data.count(); ++i) {
+    tape_.set_random_key({.seed = config_.seed, .step = static_cast<uint32_t>(step), .micro_batch = static_cast<uint16_t>(i)});
+    const auto [loss, nll] = data.forward(tape_, i, row_weight);
+    const Tensor nats = tape_.arena().saved({}, DType::float64);
+    ops::sum(nll.value(), {nats});
+    result.loss += *loss.value().data<double>();
+    result.nll += row_weight * *nats.data<double>();
+    tape_.backward(loss);
+    tape_.reset();
+  }
+  parameters_.complete_gradients();
+  ops::sum_squares(parameters_.gradients(), norm_squared_);
+  result.grad_norm = std::sqrt(*norm_squared_.data<double>());
+  return result;
+}
+
+StepResult TrainStep::run(MicroBatches& data, int64_t step, double lr) {
+  const int64_t tokens = data.fetch(config_.accumulate);
+  const StepResult result = gradients(data, step, tokens);
+  if (!std::isfinite(result.loss) || !std::isfinite(result.grad_norm)) {
+    tape_.reset();
+    tape_.set_anomaly_detection(true);
+    gradients(data, step, tokens);
+    fail("step ", step, " gave a loss of ", result.loss, " and a gradient norm of ", result.grad_norm, ", which no single op explains; lower --lr or set --clip");
+  }
+  optimizer_.step(lr, norm_squared_, config_.clip);
+  parameters_.forget_gradients();
+  data.accept();
+  return result;
+}
+
+}  // namespace nine

@@ -1,0 +1,137 @@
+// The training loop that every trainer shares: updates, validation, early stopping, checkpoints, resuming.
+#pragma once
+
+#include <cmath>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+
+#include "nn/amount.h"
+#include "nn/checkpoint.h"
+#include "nn/schedule.h"
+#include "nn/train_step.h"
+
+namespace nine {
+
+/// What a text cost.
+struct Evaluation {
+  double nats = 0;
+  int64_t tokens = 0;
+
+  double nll() const { return nats / static_cast<double>(tokens); }  ///< nats per predicted token
+  double ppl() const { return std::exp(nll()); }
+};
+
+/// What is trained: its data with a position in it, its state between updates, its validation.
+class TrainerTask : public MicroBatches {
+ public:
+  virtual void start_epoch(int64_t epoch) = 0;  ///< 0, 1, ...
+  virtual bool epoch_finished() const = 0;
+  virtual double epoch_share() const = 0;  ///< of the current epoch that is done, in [0, 1]
+  virtual nlohmann::ordered_json position() const = 0;
+  virtual void seek(const nlohmann::ordered_json& position) = 0;
+  /// What is carried from update to update, for checkpoints.
+  virtual std::vector<NamedView> state() const = 0;
+  virtual void load_state(const Safetensors& file) = 0;
+  /// Nothing when there is nothing to validate on.
+  virtual std::optional<Evaluation> validate(Tape& tape) = 0;
+};
+
+struct TrainerConfig {
+  Amount after{10, AmountUnit::epochs};
+  Amount valid_every{1, AmountUnit::epochs};
+  Amount save_every{500, AmountUnit::updates};
+  int64_t log_every = 20;  ///< updates a train event covers
+  int64_t early_stop = 0;  ///< validations without improvement after which training ends; 0: never
+  int keep = 2;            ///< checkpoints kept besides the best
+  TrainStep::Config step;
+  OptimizerConfig optimizer;
+  ScheduleConfig schedule;
+};
+
+/// Whom the trainer tells and asks: the run directory, the progress bar, the signals.
+class TrainerHost {
+ public:
+  virtual ~TrainerHost() = default;
+  /// A line of log.jsonl.
+  virtual void event(const nlohmann::ordered_json& line) = 0;
+  /// Something a person should read.
+  virtual void message(const std::string& line) = 0;
+  /// After every update: how much of `after` is done, and a few words.
+  virtual void progress(double share, int64_t step, int64_t last_step, const std::string& text) = 0;
+  virtual bool interrupted() = 0;
+  /// More files for a checkpoint, such as config.json and dict.txt.
+  virtual void add_files(CheckpointFiles& files) = 0;
+  /// A validation has been logged (the report may be written anew).
+  virtual void validated() {}
+};
+
+class Trainer {
+ public:
+  Trainer(ParameterSet& parameters, TrainerTask& task, Arena& arena, const TrainerConfig& config, CheckpointStore& store, TrainerHost& host,
+          std::map<std::string, std::string> metadata);
+
+  /// Goes on from a checkpoint of this run: the same bits as if it had not been interrupted.
+  void restore(const Checkpoint& checkpoint);
+
+  enum class Outcome : uint8_t { finished, interrupted };
+  /// Trains until `after`, early stop or an interruption, which saves first.
+  Outcome run();
+
+  /// Whether `after` or early stopping has ended the training already.
+  bool done() const;
+  int64_t step() const { return progress_.step; }
+  int64_t epoch() const { return progress_.epoch; }
+  double seconds() const;
+  Tape& tape() { return step_.tape(); }
+
+  /// The best validation so far, if there was one.
+  struct Best {
+    double ppl = INFINITY, nll = INFINITY;
+    int64_t step = 0;
+  };
+  const Best& best() const { return best_; }
+  bool stopped_early() const { return progress_.stopped_early; }
+
+ private:
+  // Everything that decides what comes next, besides tensors; written into state.json.
+  struct Progress {
+    int64_t step = 0, epoch = 0, tokens = 0;  // epochs completed
+    int64_t validations = 0, saves = 0;       // how often `valid_every` and `save_every` had come due
+    int64_t validated_step = -1;
+    int64_t bad = 0;                          // validations since the best
+    bool stopped_early = false;
+  };
+  // Sums over the updates since the last train event.
+  struct Window {
+    int64_t updates = 0, tokens = 0;
+    double loss = 0, nll = 0, grad_norm = 0, seconds = 0;
+  };
+
+  void one_update();
+  void log_window(double lr);
+  bool due(const Amount& every, int64_t& count) const;
+  bool validate();
+  void save(bool is_best);
+  void stamp(nlohmann::ordered_json& line) const;
+
+  ParameterSet& parameters_;
+  TrainerTask& task_;
+  TrainerConfig config_;
+  CheckpointStore& store_;
+  TrainerHost& host_;
+  std::map<std::string, std::string> metadata_;
+  Optimizer optimizer_;
+  TrainStep step_;
+  Schedule schedule_;
+  Progress progress_;
+  Window window_;
+  Best best_;
+  double seconds_before_ = 0, started_ = 0;
+  int64_t saved_step_ = -1;
+};
+
+/// Resident memory's high-water mark of this process, in MiB.
+double peak_memory_mib();
+
+}  // namespace nine

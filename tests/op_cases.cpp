@@ -1,0 +1,564 @@
+#include "tests/op_cases.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "autograd/functions.h"
+#include "core/ops.h"
+#include "kernels/kernel_softmax.h"
+
+namespace nine::tests {
+namespace {
+
+using Vars = std::span<const Var>;
+using Tensors = std::span<const Tensor>;
+using Values = std::span<const Doubles>;
+using AllInts = std::span<const Ints>;
+
+size_t index_of(int64_t i) { return static_cast<size_t>(i); }
+
+// --- oracles --------------------------------------------------------------------------------------------------------
+
+Doubles each(const Doubles& x, double (*f)(double)) {
+  Doubles y(x.size());
+  std::transform(x.begin(), x.end(), y.begin(), f);
+  return y;
+}
+
+Doubles pairwise(const Doubles& a, const Doubles& b, double (*f)(double, double)) {
+  Doubles y(a.size());
+  for (size_t i = 0; i < a.size(); ++i) y[i] = f(a[i], b[i % b.size()]);
+  return y;
+}
+
+// op(a) (m, k) times op(b) (k, n).
+Doubles product(const Doubles& a, bool transpose_a, const Doubles& b, bool transpose_b, int64_t m, int64_t n, int64_t k) {
+  Doubles y(index_of(m * n));
+  for (int64_t r = 0; r < m; ++r)
+    for (int64_t c = 0; c < n; ++c) {
+      double s = 0;
+      for (int64_t i = 0; i < k; ++i) s += a[index_of(transpose_a ? i * m + r : r * k + i)] * b[index_of(transpose_b ? c * k + i : i * n + c)];
+      y[index_of(r * n + c)] = s;
+    }
+  return y;
+}
+
+Doubles column_sums(const Doubles& x, int64_t cols) {
+  Doubles y(index_of(cols));
+  for (size_t i = 0; i < x.size(); ++i) y[i % y.size()] += x[i];
+  return y;
+}
+
+Doubles log_softmax_of(const Doubles& x, int64_t cols) {
+  Doubles y(x.size());
+  for (size_t r = 0; r < x.size(); r += index_of(cols)) {
+    const double top = *std::max_element(x.begin() + static_cast<long>(r), x.begin() + static_cast<long>(r) + cols);
+    double sum = 0;
+    for (size_t c = r; c < r + index_of(cols); ++c) sum += std::exp(x[c] - top);
+    for (size_t c = r; c < r + index_of(cols); ++c) y[c] = x[c] - top - std::log(sum);
+  }
+  return y;
+}
+
+double nll_of(const Doubles& log_probs, const Ints& targets, int64_t cols, double weight) {
+  double loss = 0;
+  for (size_t r = 0; r < targets.size(); ++r)
+    if (targets[r] >= 0) loss -= weight * log_probs[r * index_of(cols) + static_cast<size_t>(targets[r])];
+  return loss;
+}
+
+Doubles layer_norm_of(const Doubles& x, const Doubles& gamma, const Doubles& beta, double eps) {
+  const size_t d = gamma.size();
+  Doubles y(x.size());
+  for (size_t r = 0; r < x.size(); r += d) {
+    double mean = 0, variance = 0;
+    for (size_t c = 0; c < d; ++c) mean += x[r + c] / static_cast<double>(d);
+    for (size_t c = 0; c < d; ++c) variance += (x[r + c] - mean) * (x[r + c] - mean) / static_cast<double>(d);
+    for (size_t c = 0; c < d; ++c) y[r + c] = (x[r + c] - mean) / std::sqrt(variance + eps) * gamma[c] + beta[c];
+  }
+  return y;
+}
+
+double logistic(double x) { return 1 / (1 + std::exp(-x)); }
+
+// x, w_ih, w_hh, b_ih, b_hh, h0, c0 to y, h_n and c_n, one under the other.
+Doubles lstm_of(Values in, int64_t steps, int64_t batch, int64_t input, int64_t hidden) {
+  const Doubles &x = in[0], &w_ih = in[1], &w_hh = in[2], &b_ih = in[3], &b_hh = in[4];
+  Doubles h = in[5], c = in[6], out;
+  for (int64_t t = 0; t < steps; ++t) {
+    const Doubles before = h;
+    for (int64_t b = 0; b < batch; ++b)
+      for (int64_t u = 0; u < hidden; ++u) {
+        double gate[4];
+        for (int64_t g = 0; g < 4; ++g) {
+          const int64_t row = g * hidden + u;
+          double s = b_ih[index_of(row)] + b_hh[index_of(row)];
+          for (int64_t i = 0; i < input; ++i) s += x[index_of((t * batch + b) * input + i)] * w_ih[index_of(row * input + i)];
+          for (int64_t i = 0; i < hidden; ++i) s += before[index_of(b * hidden + i)] * w_hh[index_of(row * hidden + i)];
+          gate[g] = g == 2 ? std::tanh(s) : logistic(s);
+        }
+        const size_t k = index_of(b * hidden + u);
+        c[k] = gate[1] * c[k] + gate[0] * gate[2];
+        h[k] = gate[3] * std::tanh(c[k]);
+      }
+    out.insert(out.end(), h.begin(), h.end());
+  }
+  out.insert(out.end(), h.begin(), h.end());
+  out.insert(out.end(), c.begin(), c.end());
+  return out;
+}
+
+// --- rows -----------------------------------------------------------------------------------------------------------
+
+std::string sizes(std::initializer_list<int64_t> all) {
+  std::string text;
+  for (const int64_t n : all) text += (text.empty() ? " " : "x") + std::to_string(n);
+  return text;
+}
+
+OpCase unary_case(const char* name, Var (*f)(const Var&), double (*oracle)(double), const Shape& shape, double low, double high) {
+  return {.name = concat(name, " ", shape),
+          .inputs = {{shape, low, high}},
+          .run = [f](Vars x, Tensors) { return f(x[0]); },
+          .oracle = [oracle](Values x, AllInts) { return each(x[0], oracle); }};
+}
+
+OpCase binary_case(const char* name, Var (*f)(const Var&, const Var&), double (*oracle)(double, double), const Shape& a, const Shape& b) {
+  return {.name = concat(name, " ", a, " ", b),
+          .inputs = {{a}, {b, 0.5, 2}},
+          .run = [f](Vars x, Tensors) { return f(x[0], x[1]); },
+          .oracle = [oracle](Values x, AllInts) { return pairwise(x[0], x[1], oracle); }};
+}
+
+OpCase matmul_case(int64_t m, int64_t n, int64_t k, bool ta, bool tb, bool bench = false) {
+  return {.name = concat("matmul", sizes({m, n, k}), ta ? " a'" : "", tb ? " b'" : ""),
+          .inputs = {{ta ? Shape{k, m} : Shape{m, k}}, {tb ? Shape{n, k} : Shape{k, n}}},
+          .run = [ta, tb](Vars x, Tensors) { return matmul(x[0], x[1], ta, tb); },
+          .oracle = [=](Values x, AllInts) { return product(x[0], ta, x[1], tb, m, n, k); },
+          .checked = m * n * k > 100000 ? 10 : 30,
+          .bench = bench};
+}
+
+OpCase linear_case(const Shape& x, int64_t out, bool bias) {
+  OpCase c{.name = concat("linear ", x, " to ", out, bias ? " with bias" : ""),
+           .inputs = {{x}, {{out, x.cols()}}},
+           .run = [bias](Vars v, Tensors) { return linear(v[0], v[1], bias ? v[2] : Var()); },
+           .oracle = [=](Values v, AllInts) {
+             const Doubles y = product(v[0], false, v[1], true, x.rows(), out, x.cols());
+             return bias ? pairwise(y, v[2], [](double a, double b) { return a + b; }) : y;
+           }};
+  if (bias) c.inputs.push_back({{out}});
+  return c;
+}
+
+OpCase sum_rows_case(const Shape& shape) {
+  return {.name = concat("sum_rows ", shape),
+          .inputs = {{shape}},
+          .run = [](Vars x, Tensors) { return sum_rows(x[0]); },
+          .oracle = [n = shape.cols()](Values x, AllInts) { return column_sums(x[0], n); }};
+}
+
+OpCase embedding_case(int64_t words, int64_t d, const Shape& ids, bool bench = false) {
+  return {.name = concat("embedding", sizes({words, d}), " ids ", ids),
+          .inputs = {{{words, d}}},
+          .indices = {{ids, 0, static_cast<int32_t>(words)}},
+          .run = [](Vars x, Tensors i) { return embedding(x[0], i[0]); },
+          .oracle =
+              [d](Values x, AllInts i) {
+                Doubles y;
+                for (const int32_t id : i[0]) y.insert(y.end(), x[0].begin() + id * d, x[0].begin() + (id + 1) * d);
+                return y;
+              },
+          .bench = bench};
+}
+
+OpCase dropout_case(const Shape& shape, double p) {
+  return {.name = concat("dropout ", shape, " p ", p),
+          .inputs = {{shape}},
+          .run = [p](Vars x, Tensors) { return dropout(x[0], p, "dropout.test"); },
+          .oracle = [p](Values x, AllInts) {
+            Doubles y = x[0];
+            const RandomKey key{.op = stream_id("dropout.test")};
+            for (size_t i = 0; i < y.size(); ++i) y[i] = random_uniform(key, i) >= static_cast<float>(p) ? y[i] / (1 - p) : 0;
+            return y;
+          }};
+}
+
+OpCase layer_norm_case(const Shape& shape, bool bench = false) {
+  const int64_t d = shape.cols();
+  return {.name = concat("layer_norm ", shape),
+          .inputs = {{shape}, {{d}, 0.5, 1.5}, {{d}}},
+          .run = [](Vars x, Tensors) { return layer_norm(x[0], x[1], x[2], 1e-3); },
+          .oracle = [](Values x, AllInts) { return layer_norm_of(x[0], x[1], x[2], 1e-3); },
+          .bench = bench};
+}
+
+OpCase lstm_case(int64_t steps, int64_t batch, int64_t input, int64_t hidden, bool bench = false) {
+  return {.name = concat("lstm", sizes({steps, batch, input, hidden})),
+          .inputs = {{{steps * batch, input}}, {{4 * hidden, input}, -0.4, 0.4}, {{4 * hidden, hidden}, -0.4, 0.4}, {{4 * hidden}}, {{4 * hidden}},
+                     {{batch, hidden}}, {{batch, hidden}}},
+          .run =
+              [](Vars x, Tensors) {
+                const LstmOutput out = lstm(x[0], {x[1], x[2], x[3], x[4]}, {x[5], x[6]});
+                const Var parts[] = {out.y, out.last.h, out.last.c};
+                return concat_rows(parts);
+              },
+          .oracle = [=](Values x, AllInts) { return lstm_of(x, steps, batch, input, hidden); },
+          .checked = 12,
+          .bench = bench};
+}
+
+OpCase log_softmax_case(const Shape& shape) {
+  return {.name = concat("log_softmax ", shape),
+          .inputs = {{shape, -3, 3}},
+          .run = [](Vars x, Tensors) { return log_softmax(x[0]); },
+          .oracle = [n = shape.cols()](Values x, AllInts) { return log_softmax_of(x[0], n); }};
+}
+
+OpCase nll_case(int64_t rows, int64_t cols) {
+  return {.name = concat("nll", sizes({rows, cols})),
+          .inputs = {{{rows, cols}, -3, -1}},
+          .indices = {{{rows}, -1, static_cast<int32_t>(cols)}},
+          .run = [](Vars x, Tensors i) { return nll(x[0], i[0], 0.3); },
+          .oracle = [cols](Values x, AllInts i) { return Doubles{nll_of(x[0], i[0], cols, 0.3)}; }};
+}
+
+OpCase kernel_softmax_case(int64_t rows, int64_t words, int64_t d, bool bias, bool bench = false) {
+  OpCase c{.name = concat("kernel_softmax", sizes({rows, words, d}), bias ? " with bias" : ""),
+           .inputs = {{{rows, d}}, {{words, d}}},
+           .indices = {{{rows}, -1, static_cast<int32_t>(words)}},
+           .run = [bias](Vars x, Tensors i) { return kernel_softmax({}, x[0], x[1], bias ? x[2] : Var(), i[0], 0.3).loss; },
+           .oracle =
+               [=](Values x, AllInts i) {
+                 Doubles scores = product(x[0], false, x[1], true, rows, words, d);
+                 if (bias) scores = pairwise(scores, x[2], [](double a, double b) { return a + b; });
+                 return Doubles{nll_of(log_softmax_of(scores, words), i[0], words, 0.3)};
+               },
+           .checked = 12,
+           .bench = bench};
+  if (bias) c.inputs.push_back({{words}});
+  return c;
+}
+
+void add_elementwise(std::vector<OpCase>& all) {
+  for (const Shape& s : {Shape{}, Shape{7}, Shape{3, 5}, Shape{2, 3, 4, 5}, Shape{67, 301}}) {
+    all.push_back(unary_case("neg", neg, [](double x) { return -x; }, s, -1, 1));
+    all.push_back(unary_case("exp", exp, [](double x) { return std::exp(x); }, s, -3, 3));
+    all.push_back(unary_case("log", log, [](double x) { return std::log(x); }, s, 0.1, 5));
+    all.push_back(unary_case("tanh", tanh, [](double x) { return std::tanh(x); }, s, -3, 3));
+    all.push_back(unary_case("sigmoid", sigmoid, logistic, s, -3, 3));
+    all.push_back(unary_case("relu", relu, [](double x) { return std::max(x, 0.0); }, s, -1, 1));
+    all.push_back(unary_case("square", square, [](double x) { return x * x; }, s, -2, 2));
+    all.push_back(unary_case("scale", [](const Var& x) { return scale(x, -1.75); }, [](double x) { return -1.75 * x; }, s, -1, 1));
+    all.push_back(unary_case("dropout of p 0", [](const Var& x) { return dropout(x, 0, "none"); }, [](double x) { return x; }, s, -1, 1));
+    if (s.rank() > 0) all.push_back(dropout_case(s, 0.3));
+  }
+  const std::pair<Shape, Shape> pairs[] = {{{}, {}}, {{5}, {5}}, {{3, 5}, {3, 5}}, {{3, 5}, {5}}, {{2, 3, 4}, {4}}, {{130, 257}, {130, 257}}, {{130, 257}, {257}}};
+  for (const auto& [a, b] : pairs) {
+    all.push_back(binary_case("add", add, [](double x, double y) { return x + y; }, a, b));
+    all.push_back(binary_case("sub", sub, [](double x, double y) { return x - y; }, a, b));
+    all.push_back(binary_case("mul", mul, [](double x, double y) { return x * y; }, a, b));
+    all.push_back(binary_case("div", div, [](double x, double y) { return x / y; }, a, b));
+  }
+  // One value on both sides: its gradient is the sum of two.
+  all.push_back({.name = "mul of a value with itself",
+                 .inputs = {{{6, 7}}},
+                 .run = [](Vars x, Tensors) { return mul(x[0], x[0]); },
+                 .oracle = [](Values x, AllInts) { return each(x[0], [](double v) { return v * v; }); }});
+  all.push_back({.name = "div of a value by itself",
+                 .inputs = {{{6, 7}, 1, 2}},
+                 .run = [](Vars x, Tensors) { return add(div(x[0], x[0]), x[0]); },
+                 .oracle = [](Values x, AllInts) { return each(x[0], [](double v) { return 1 + v; }); }});
+}
+
+void add_windows(std::vector<OpCase>& all) {
+  all.push_back({.name = "row_range and col_range of one matrix",
+                 .inputs = {{{9, 11}}},
+                 .run = [](Vars x, Tensors) { return mul(tanh(col_range(row_range(x[0], 2, 4), 3, 5)), col_range(row_range(x[0], 4, 4), 3, 5)); },
+                 .oracle = [](Values x, AllInts) {
+                   Doubles y;
+                   for (size_t r = 0; r < 4; ++r)
+                     for (size_t c = 0; c < 5; ++c) y.push_back(std::tanh(x[0][(r + 2) * 11 + c + 3]) * x[0][(r + 4) * 11 + c + 3]);
+                   return y;
+                 }});
+  all.push_back({.name = "col_range of 3 parts with a gap in a product",
+                 .inputs = {{{20, 30}}},
+                 .run = [](Vars x, Tensors) { return matmul(col_range(x[0], 1, 9), col_range(x[0], 12, 9), true); },
+                 .oracle = [](Values x, AllInts) {
+                   Doubles y(81);
+                   for (size_t r = 0; r < 20; ++r)
+                     for (size_t i = 0; i < 9; ++i)
+                       for (size_t j = 0; j < 9; ++j) y[i * 9 + j] += x[0][r * 30 + 1 + i] * x[0][r * 30 + 12 + j];
+                   return y;
+                 }});
+  all.push_back({.name = "reshape (4, 6) to (2, 3, 4)",
+                 .inputs = {{{4, 6}}},
+                 .run = [](Vars x, Tensors) { return exp(reshape(x[0], {2, 3, 4})); },
+                 .oracle = [](Values x, AllInts) { return each(x[0], [](double v) { return std::exp(v); }); },
+                 .windows = false});
+  all.push_back({.name = "concat_rows of 3",
+                 .inputs = {{{4, 6}}, {{1, 6}}},
+                 .run =
+                     [](Vars x, Tensors) {
+                       const Var parts[] = {x[0], x[1], x[0]};
+                       return square(concat_rows(parts));
+                     },
+                 .oracle = [](Values x, AllInts) {
+                   Doubles y = x[0];
+                   y.insert(y.end(), x[1].begin(), x[1].end());
+                   y.insert(y.end(), x[0].begin(), x[0].end());
+                   return each(y, [](double v) { return v * v; });
+                 }});
+}
+
+}  // namespace
+
+std::vector<OpCase> op_cases() {
+  std::vector<OpCase> all;
+  add_elementwise(all);
+  add_windows(all);
+  for (const Shape& s : {Shape{}, Shape{5}, Shape{1, 1}, Shape{65, 3}, Shape{3, 130}, Shape{200, 177}, Shape{3, 5, 7}}) {
+    all.push_back({.name = concat("sum ", s), .inputs = {{s}}, .run = [](Vars x, Tensors) { return sum(x[0]); }, .oracle = [](Values x, AllInts) {
+                     return column_sums(x[0], 1);
+                   }});
+    all.push_back(sum_rows_case(s));
+  }
+  for (const bool ta : {false, true})
+    for (const bool tb : {false, true}) {
+      all.push_back(matmul_case(1, 1, 1, ta, tb));
+      all.push_back(matmul_case(5, 3, 7, ta, tb));
+      all.push_back(matmul_case(65, 64, 63, ta, tb));
+      all.push_back(matmul_case(70, 129, 515, ta, tb));
+      all.push_back(matmul_case(512, 512, 512, ta, tb, true));
+    }
+  all.push_back(linear_case({9}, 4, true));
+  all.push_back(linear_case({33, 17}, 65, true));
+  all.push_back(linear_case({2, 5, 8}, 3, true));
+  all.push_back(linear_case({5, 8}, 66, false));
+  all.push_back(embedding_case(11, 5, {7}));
+  all.push_back(embedding_case(3, 130, {6, 50}));
+  all.push_back(embedding_case(1, 1, {1}));
+  all.push_back(embedding_case(10000, 512, {640}, true));
+  for (const Shape& s : {Shape{1, 1}, Shape{3, 5}, Shape{2, 3, 4}, Shape{70, 300}}) all.push_back(layer_norm_case(s));
+  all.push_back(layer_norm_case({640, 512}, true));
+  all.push_back(lstm_case(1, 1, 1, 1));
+  all.push_back(lstm_case(3, 2, 4, 5));
+  all.push_back(lstm_case(2, 66, 3, 17));
+  all.push_back(lstm_case(3, 3, 7, 130));
+  all.push_back(lstm_case(35, 20, 512, 512, true));
+  for (const Shape& s : {Shape{1}, Shape{1, 1}, Shape{4, 9}, Shape{2, 3, 5}, Shape{80, 333}}) all.push_back(log_softmax_case(s));
+  all.push_back(nll_case(1, 1));
+  all.push_back(nll_case(40, 13));
+  all.push_back(kernel_softmax_case(1, 1, 1, true));
+  all.push_back(kernel_softmax_case(5, 7, 3, false));
+  all.push_back(kernel_softmax_case(33, 65, 9, true));
+  all.push_back(kernel_softmax_case(230, 1100, 17, true));
+  all.push_back(kernel_softmax_case(640, 10000, 512, true, true));
+  return all;
+}
+
+namespace {
+
+PlainCase copy_case(const Shape& shape) {
+  return {.name = concat("copy ", shape),
+          .inputs = {{shape}, {.shape = shape, .nan = true}, {.shape = shape, .always_double = true, .nan = true}},
+          .run =
+              [](Tensors t, Tensors) {
+                ops::copy(t[0], t[1]);
+                ops::copy(t[1], t[2]);
+              },
+          .oracle = [](std::span<Doubles> t, AllInts) { t[1] = t[2] = t[0]; }};
+}
+
+// Ops that write over or add to what is there, on matrices with and without gaps.
+void add_sinks(std::vector<PlainCase>& all, const Shape& s) {
+  all.push_back({.name = concat("unary added ", s),
+                 .inputs = {{s}, {s}},
+                 .run = [](Tensors t, Tensors) { ops::unary(ops::Unary::tanh, t[0], {t[1], true}); },
+                 .oracle = [](std::span<Doubles> t, AllInts) {
+                   for (size_t i = 0; i < t[0].size(); ++i) t[1][i] += std::tanh(t[0][i]);
+                 }});
+  all.push_back({.name = concat("unary in place ", s),
+                 .inputs = {{s}},
+                 .run = [](Tensors t, Tensors) { ops::unary(ops::Unary::exp, t[0], {t[0]}); },
+                 .oracle = [](std::span<Doubles> t, AllInts) { t[0] = each(t[0], [](double x) { return std::exp(x); }); }});
+  all.push_back({.name = concat("unary_backward added ", s),
+                 .inputs = {{s, 1, 2}, {s}, {s}, {s}},
+                 .run = [](Tensors t, Tensors) { ops::unary_backward(ops::Unary::log, t[0], t[1], t[2], {t[3], true}); },
+                 .oracle = [](std::span<Doubles> t, AllInts) {
+                   for (size_t i = 0; i < t[0].size(); ++i) t[3][i] += t[2][i] / t[0][i];
+                 }});
+  all.push_back({.name = concat("binary added, one row ", s),
+                 .inputs = {{s}, {{s.cols()}}, {s}},
+                 .run = [](Tensors t, Tensors) { ops::binary(ops::Binary::sub, t[0], t[1], {t[2], true}); },
+                 .oracle = [](std::span<Doubles> t, AllInts) {
+                   for (size_t i = 0; i < t[0].size(); ++i) t[2][i] += t[0][i] - t[1][i % t[1].size()];
+                 }});
+  all.push_back({.name = concat("scale added ", s),
+                 .inputs = {{s}, {s}},
+                 .run = [](Tensors t, Tensors) { ops::scale(0.5, t[0], {t[1], true}); },
+                 .oracle = [](std::span<Doubles> t, AllInts) {
+                   for (size_t i = 0; i < t[0].size(); ++i) t[1][i] += 0.5 * t[0][i];
+                 }});
+  all.push_back({.name = concat("sum_rows added ", s),
+                 .inputs = {{s}, {{s.cols()}}},
+                 .run = [](Tensors t, Tensors) { ops::sum_rows(t[0], {t[1], true}); },
+                 .oracle = [](std::span<Doubles> t, AllInts) {
+                   for (size_t i = 0; i < t[0].size(); ++i) t[1][i % t[1].size()] += t[0][i];
+                 }});
+  all.push_back({.name = concat("sum added ", s),
+                 .inputs = {{s}, {{}}},
+                 .run = [](Tensors t, Tensors) { ops::sum(t[0], {t[1], true}); },
+                 .oracle = [](std::span<Doubles> t, AllInts) {
+                   for (const double x : t[0]) t[1][0] += x;
+                 }});
+  all.push_back({.name = concat("matmul added, alpha ", s),
+                 .inputs = {{s}, {s}, {{s.cols(), s.cols()}}},
+                 .run = [](Tensors t, Tensors) { ops::matmul(t[0], true, t[1], false, {t[2], true}, -0.5); },
+                 .oracle = [s](std::span<Doubles> t, AllInts) {
+                   const Doubles y = product(t[0], true, t[1], false, s.cols(), s.cols(), s.rows());
+                   for (size_t i = 0; i < y.size(); ++i) t[2][i] -= 0.5 * y[i];
+                 }});
+  all.push_back({.name = concat("dropout added ", s),
+                 .inputs = {{s}, {s}},
+                 .run = [](Tensors t, Tensors) { ops::dropout(t[0], 0.4, {.seed = 9, .op = 3}, {t[1], true}); },
+                 .oracle = [](std::span<Doubles> t, AllInts) {
+                   for (size_t i = 0; i < t[0].size(); ++i) t[1][i] += random_uniform({.seed = 9, .op = 3}, i) >= 0.4f ? t[0][i] / 0.6 : 0;
+                 }});
+  all.push_back({.name = concat("embedding_backward ", s),
+                 .inputs = {{{50, s.cols()}}, {s}},
+                 .indices = {{{50}, 0, static_cast<int32_t>(s.rows())}},
+                 .run = [](Tensors t, Tensors i) { ops::embedding_backward(t[0], i[0], t[1]); },
+                 .oracle = [n = index_of(s.cols())](std::span<Doubles> t, AllInts i) {
+                   for (size_t k = 0; k < t[0].size(); ++k) t[1][static_cast<size_t>(i[0][k / n]) * n + k % n] += t[0][k];
+                 }});
+  all.push_back({.name = concat("log_softmax_backward added ", s),
+                 .inputs = {{s, -4, -1}, {s}, {s}},
+                 .run = [](Tensors t, Tensors) { ops::log_softmax_backward(t[0], t[1], {t[2], true}); },
+                 .oracle = [n = index_of(s.cols())](std::span<Doubles> t, AllInts) {
+                   for (size_t r = 0; r < t[0].size(); r += n) {
+                     double total = 0;
+                     for (size_t c = r; c < r + n; ++c) total += t[1][c];
+                     for (size_t c = r; c < r + n; ++c) t[2][c] += t[1][c] - std::exp(t[0][c]) * total;
+                   }
+                 }});
+}
+
+void add_optimisers(std::vector<PlainCase>& all, const Shape& s, bool bench) {
+  const Input norm{.shape = {}, .low = 4, .high = 5, .always_double = true};
+  for (const bool decoupled : {false, true})
+    for (const double clip : {0.0, 0.5, 10.0})
+      all.push_back({.name = concat("adam ", s, decoupled ? " decoupled" : "", " clip ", clip),
+                     .inputs = {{s}, {s}, {s, -0.1, 0.1}, {s, 0, 0.1}, norm},
+                     .run =
+                         [=](Tensors t, Tensors) {
+                           ops::adam(t[0], t[1], t[2], t[3], {t[4], clip}, {.lr = 0.01, .weight_decay = 0.1, .decoupled = decoupled, .t = 3});
+                         },
+                     .oracle =
+                         [=](std::span<Doubles> t, AllInts) {
+                           const double factor = clip > 0 ? std::min(1.0, clip / (std::sqrt(t[4][0]) + 1e-6)) : 1;
+                           for (size_t i = 0; i < t[0].size(); ++i) {
+                             const double g = factor * t[1][i] + (decoupled ? 0 : 0.1 * t[0][i]);
+                             if (decoupled) t[0][i] -= 0.01 * 0.1 * t[0][i];
+                             t[2][i] = 0.9 * t[2][i] + 0.1 * g;
+                             t[3][i] = 0.999 * t[3][i] + 0.001 * g * g;
+                             const double m = t[2][i] / (1 - std::pow(0.9, 3)), v = t[3][i] / (1 - std::pow(0.999, 3));
+                             t[0][i] -= 0.01 * m / (std::sqrt(v) + 1e-8);
+                           }
+                         },
+                     .bench = bench});
+  for (const double momentum : {0.0, 0.9})
+    all.push_back({.name = concat("sgd ", s, " momentum ", momentum),
+                   .inputs = {{s}, {s}, {s}, norm},
+                   .run =
+                       [=](Tensors t, Tensors) {
+                         ops::sgd(t[0], t[1], momentum > 0 ? t[2].view() : View{}, {t[3], 0.5}, {.lr = 0.3, .momentum = momentum, .weight_decay = 0.1});
+                       },
+                   .oracle =
+                       [=](std::span<Doubles> t, AllInts) {
+                         for (size_t i = 0; i < t[0].size(); ++i) {
+                           double u = 0.5 / (std::sqrt(t[3][0]) + 1e-6) * t[1][i] + 0.1 * t[0][i];
+                           if (momentum > 0) u = t[2][i] = momentum * t[2][i] + u;
+                           t[0][i] -= 0.3 * u;
+                         }
+                       },
+                   .bench = bench});
+  all.push_back({.name = concat("average ", s),
+                 .inputs = {{s}, {s}},
+                 .run = [](Tensors t, Tensors) { ops::average(t[0], t[1], 0.25); },
+                 .oracle =
+                     [](std::span<Doubles> t, AllInts) {
+                       for (size_t i = 0; i < t[0].size(); ++i) t[0][i] = 0.75 * t[0][i] + 0.25 * t[1][i];
+                     },
+                 .bench = bench});
+}
+
+}  // namespace
+
+std::vector<PlainCase> plain_cases() {
+  std::vector<PlainCase> all;
+  for (const Shape& s : {Shape{1, 1}, Shape{5, 7}, Shape{130, 257}}) {
+    all.push_back({.name = concat("fill ", s),
+                   .inputs = {{.shape = s, .nan = true}},
+                   .run = [](Tensors t, Tensors) { ops::fill(t[0], -1.5); },
+                   .oracle = [](std::span<Doubles> t, AllInts) { std::fill(t[0].begin(), t[0].end(), -1.5); }});
+    all.push_back(copy_case(s));
+    all.push_back({.name = concat("all_finite ", s),
+                   .inputs = {{s}, {{}, 2, 3, true}},
+                   .run = [](Tensors t, Tensors) { *t[1].data<double>() = ops::all_finite(t[0]) ? 1 : 0; },
+                   .oracle = [](std::span<Doubles> t, AllInts) { t[1][0] = 1; }});
+    all.push_back({.name = concat("sum_squares ", s),
+                   .inputs = {{s}, {.shape = {}, .always_double = true, .nan = true}},
+                   .run = [](Tensors t, Tensors) { ops::sum_squares(t[0], t[1]); },
+                   .oracle = [](std::span<Doubles> t, AllInts) {
+                     t[1][0] = 0;
+                     for (const double x : t[0]) t[1][0] += x * x;
+                   }});
+    add_sinks(all, s);
+    add_optimisers(all, s, false);
+  }
+  add_optimisers(all, {1000, 1000}, true);
+  return all;
+}
+
+std::vector<Doubles> random_values(const std::vector<Input>& inputs, uint64_t seed) {
+  std::vector<Doubles> all;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const Input& in = inputs[i];
+    const RandomKey key{.seed = seed, .step = static_cast<uint32_t>(i), .op = stream_id("test.values")};
+    Doubles values(index_of(in.shape.elements()));
+    for (size_t e = 0; e < values.size(); ++e)
+      values[e] = in.nan ? std::nan("") : static_cast<double>(static_cast<float>(in.low + (in.high - in.low) * static_cast<double>(random_uniform(key, e))));
+    all.push_back(std::move(values));
+  }
+  return all;
+}
+
+std::vector<Ints> random_indices(const std::vector<Indices>& indices, uint64_t seed) {
+  std::vector<Ints> all;
+  for (size_t i = 0; i < indices.size(); ++i) {
+    RandomStream random({.seed = seed, .step = static_cast<uint32_t>(i), .op = stream_id("test.indices")});
+    Ints values(index_of(indices[i].shape.elements()));
+    for (int32_t& v : values) v = indices[i].low + static_cast<int32_t>(random.below(static_cast<uint64_t>(indices[i].high - indices[i].low)));
+    all.push_back(std::move(values));
+  }
+  return all;
+}
+
+Tensor tensor_of(const Doubles& values, const Shape& shape, DType dtype, int64_t gap) {
+  const bool window = gap > 0 && shape.rank() == 2;
+  Tensor t(window ? Shape{shape.rows(), shape.cols() + gap} : shape, dtype);
+  if (window) {
+    ops::fill(t, std::nan(""));  // a read outside of the window shows
+    t = t.col_range(gap / 2, shape.cols());
+  }
+  for_float(dtype, "tensor_of", [&]<class T>(T) {
+    for (int64_t r = 0; r < shape.rows(); ++r)
+      for (int64_t c = 0; c < shape.cols(); ++c) t.data<T>()[r * t.view().ld + c] = static_cast<T>(values[index_of(r * shape.cols() + c)]);
+  });
+  return t;
+}
+
+Tensor tensor_of(const Ints& values, const Shape& shape) { return Tensor::from<int32_t>(values, shape); }
+
+}  // namespace nine::tests

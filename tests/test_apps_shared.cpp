@@ -1,0 +1,829 @@
+// apps/shared: options, amounts, progress, signals, run directories.
+#include <doctest/doctest.h>
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <limits>
+#include <new>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "apps/shared/amount.h"
+#include "apps/shared/files.h"
+#include "apps/shared/options.h"
+#include "apps/shared/progress.h"
+#include "apps/shared/run_directory.h"
+#include "apps/shared/run_main.h"
+#include "apps/shared/signals.h"
+#include "apps/shared/suggest.h"
+#include "core/error.h"
+
+namespace {
+
+using namespace nine;
+using namespace nine::app;
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+using Strings = std::vector<std::string>;
+
+// A directory that is gone after the test.
+class Scratch {
+ public:
+  Scratch() {
+    std::string name = (fs::temp_directory_path() / "nine_app_XXXXXX").string();
+    REQUIRE(mkdtemp(name.data()) != nullptr);
+    path_ = name;
+  }
+  ~Scratch() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  fs::path operator/(const char* name) const { return path_ / name; }
+  std::string file(const char* name, std::string_view text) const {
+    std::ofstream(path_ / name, std::ios::binary) << text;
+    return (path_ / name).string();
+  }
+
+ private:
+  fs::path path_;
+};
+
+template <class F>
+std::string error_of(F f) {
+  try {
+    f();
+  } catch (const std::exception& e) {
+    return e.what();
+  }
+  return "no error";
+}
+
+bool has(const std::string& text, std::string_view part) {
+  const bool found = text.find(part) != std::string::npos;
+  if (!found) MESSAGE("'", part, "' is not in: ", text);
+  return found;
+}
+
+// Every type of flag.
+struct Sample {
+  bool tie = true;
+  bool untied = false;
+  int layers = 2;
+  int64_t hidden = 512;
+  uint64_t seed = 1;
+  double lr = 0.001;
+  double dropout = 0.2;
+  std::string optimizer = "adam";
+  std::string run;
+  Strings train;
+  std::array<double, 2> betas{0.9, 0.999};
+  Amount after{10, AmountUnit::epochs};
+  Options options{"lm_train", "Trains a language model.", "nine 0.1.0"};
+
+  Sample() {
+    options.group("Model");
+    options.add("tie-embeddings", tie, "share embedding and head");
+    options.add("untied", untied, "a weight for each component");
+    options.add("layers", layers, "LSTM layers").range(1, 64);
+    options.add("hidden", hidden, "hidden size").at_least(1);
+    options.group("Training");
+    options.add("seed", seed, "seed of all random numbers");
+    options.add("lr", lr, "learning rate").above(0);
+    options.add("dropout", dropout, "share of activations dropped").range_from(0, 1);
+    options.add("optimizer", optimizer, "how weights are updated").choices({"sgd", "adam", "adamw", "asgd"});
+    options.add("run", run, "run directory").unit("DIR");
+    options.add("train", train, "training text, one sentence a line").unit("FILE...");
+    options.add("betas", betas, "Adam's decay rates").range_from(0, 1);
+    options.add("after", after, "when to stop");
+  }
+
+  bool parse(const Strings& arguments) {
+    std::ostringstream ignored;
+    return options.parse(arguments, ignored);
+  }
+};
+
+std::string usage_error(const Strings& arguments) {
+  Sample s;
+  try {
+    s.parse(arguments);
+  } catch (const UsageError& e) {
+    return e.what();
+  }
+  return "no error";
+}
+
+std::string config_error(std::string_view config) {
+  Scratch scratch;
+  return usage_error({"--config", scratch.file("cfg.json", config)});
+}
+
+}  // namespace
+
+TEST_SUITE("options") {
+  TEST_CASE("every type is read") {
+    Sample s;
+    CHECK(s.parse({"--no-tie-embeddings",
+                   "--untied",
+                   "--layers",
+                   "3",
+                   "--hidden=256",
+                   "--seed",
+                   "18446744073709551615",
+                   "--lr",
+                   "1e-4",
+                   "--dropout",
+                   ".5",
+                   "--optimizer",
+                   "sgd",
+                   "--run",
+                   "runs/a",
+                   "--train",
+                   "a.txt",
+                   "b.txt",
+                   "--betas",
+                   "0.8,0.99",
+                   "--after",
+                   "300Ku",
+                   "--train",
+                   "c.txt"}));
+    CHECK_FALSE(s.tie);
+    CHECK(s.untied);
+    CHECK(s.layers == 3);
+    CHECK(s.hidden == 256);
+    CHECK(s.seed == std::numeric_limits<uint64_t>::max());
+    CHECK(s.lr == 1e-4);
+    CHECK(s.dropout == 0.5);
+    CHECK(s.optimizer == "sgd");
+    CHECK(s.run == "runs/a");
+    CHECK(s.train == Strings{"a.txt", "b.txt", "c.txt"});
+    CHECK(s.betas == std::array<double, 2>{0.8, 0.99});
+    CHECK(s.after == Amount{300'000, AmountUnit::updates});
+  }
+
+  TEST_CASE("nothing given leaves the defaults") {
+    Sample s;
+    CHECK(s.parse({}));
+    CHECK(s.layers == 2);
+    CHECK_FALSE(s.options.was_set("layers"));
+    CHECK(s.options.to_json() == s.options.defaults_json());
+  }
+
+  TEST_CASE("texts pass unchanged") {
+    Sample s;
+    CHECK(s.parse({"--run=", "--train", "[a,b]", "-", "{}", "", "%%", "a=b"}));
+    CHECK(s.run.empty());
+    CHECK(s.options.was_set("run"));
+    CHECK(s.train == Strings{"[a,b]", "-", "{}", "", "%%", "a=b"});
+    Sample t;
+    CHECK(t.parse({"--run=--odd=1", "--train=[x]"}));
+    CHECK(t.run == "--odd=1");
+    CHECK(t.train == Strings{"[x]"});
+    Sample u;
+    CHECK(u.parse({"--run", "", "--seed", "7"}));
+    CHECK(u.run.empty());
+    CHECK(u.seed == 7);
+    Sample v;
+    CHECK(v.parse({"--run", "[a,b]"}));
+    CHECK(v.run == "[a,b]");
+  }
+
+  TEST_CASE("an unknown flag names the nearest") {
+    CHECK(usage_error({"--hiden", "256"}) == "unknown option --hiden; did you mean --hidden?");
+    CHECK(usage_error({"--hiden=256"}) == "unknown option --hiden; did you mean --hidden?");
+    CHECK(has(usage_error({"--tie"}), "did you mean --tie-embeddings?"));
+    CHECK(has(usage_error({"--tie_embeddings"}), "did you mean --tie-embeddings?"));
+    CHECK(has(usage_error({"--no-tie-embedings"}), "did you mean --no-tie-embeddings?"));
+    CHECK(has(usage_error({"-layers", "3"}), "unknown option -layers; did you mean --layers?"));
+    CHECK(usage_error({"--zzzzzz"}) == "unknown option --zzzzzz");
+    CHECK(has(usage_error({"--no-lr"}), "unknown option --no-lr"));
+    CHECK(usage_error({"-x"}).starts_with("unknown option -x"));
+  }
+
+  TEST_CASE("numbers are strict") {
+    const std::string whole = ": must be a whole number from 1 to 64";
+    for (const char* text : {"12x", "x", "1.5", "1e1", "0", "65", "-1", " 3", "0x3", "+3"})
+      CHECK(usage_error({"--layers", text}) == concat("--layers ", text, whole));
+    CHECK(usage_error({"--layers", ""}) == "--layers ''" + whole);
+    CHECK(usage_error({"--layers", "99999999999999999999"}) == "--layers 99999999999999999999" + whole);
+    for (const char* text : {"nan", "inf", "-inf", "1e", "1e-3x", "0", "-0.1", "infinity", "."})
+      CHECK(usage_error({"--lr", text}) == concat("--lr ", text, ": must be a number above 0"));
+    CHECK(has(usage_error({"--lr", "1e999"}), "--lr 1e999: is beyond the numbers of a computer"));
+    CHECK(usage_error({"--dropout", "1"}) == "--dropout 1: must be a number at least 0 and below 1");
+    CHECK(usage_error({"--seed", "-1"}) == "--seed -1: must be a whole number, not negative");
+    CHECK(has(usage_error({"--seed", "18446744073709551616"}),
+              "--seed 18446744073709551616: is too large, must be a whole number from 0 to 18446744073709551615"));
+    CHECK(has(usage_error({"--hidden", "9223372036854775808"}), "to 9223372036854775807"));
+    for (const char* text : {"0.9", "0.9,", ",0.9", "0.9,0.99,0.999", "0.9;0.99", "0.9,1", "a,b"})
+      CHECK(has(usage_error({"--betas", text}), concat("--betas ", text, ": must be two numbers such as 0.9,0.999, each at least 0 and below 1")));
+  }
+
+  TEST_CASE("choices") {
+    CHECK(usage_error({"--optimizer", "adm"}) == "--optimizer adm: not one of sgd, adam, adamw, asgd; did you mean adam?");
+    CHECK(usage_error({"--optimizer", "zzz"}) == "--optimizer zzz: not one of sgd, adam, adamw, asgd");
+    CHECK(has(usage_error({"--optimizer", ""}), "--optimizer ''"));
+    CHECK(has(usage_error({"--optimizer", "ADAM"}), "did you mean adam?"));
+  }
+
+  TEST_CASE("amounts as flags") {
+    CHECK(has(usage_error({"--after", "300"}), "--after 300: '300' has no unit; write epochs as 10e"));
+    CHECK(has(config_error(R"({"after": 300})"), "\"after\": 300 in "));
+    CHECK(has(config_error(R"({"after": "3x"})"), "'3x' is not an amount"));
+  }
+
+  TEST_CASE("missing, repeated, unexpected") {
+    CHECK(usage_error({"--lr"}) == "--lr needs a value: a number above 0");
+    CHECK(usage_error({"--run"}) == "--run needs a value: DIR");
+    CHECK(has(usage_error({"--train"}), "--train needs a value: FILE..."));
+    CHECK(has(usage_error({"--run", "--untied"}),
+              "--run needs a value: DIR, but '--untied' follows; for a value that begins with dashes write --run=--untied"));
+    CHECK(has(usage_error({"--run", "--"}), "--run needs a value"));
+    CHECK(usage_error({"--lr", "1", "--lr", "2"}) == "--lr is given 2 times; give it once");
+    CHECK(has(usage_error({"--untied", "--no-untied"}), "--untied is given 2 times"));
+    CHECK(has(usage_error({"--untied=false"}), "--untied=false: takes no value; write --untied or --no-untied"));
+    CHECK(has(usage_error({"corpus.txt"}), "unexpected argument 'corpus.txt'"));
+    CHECK(has(usage_error({"layers", "3"}), "did you mean --layers?"));
+    CHECK(has(usage_error({"--", "x"}), "unexpected argument"));
+    CHECK(has(usage_error({"--layers", "2", "3"}), "unexpected argument '3'"));
+    CHECK(has(usage_error({"--untied", "true"}), "unexpected argument 'true'"));
+  }
+
+  TEST_CASE("required and checked flags") {
+    std::string codes, head;
+    Options o("bpe apply", "Cuts words.");
+    o.add("codes", codes, "merges to apply").unit("FILE").required();
+    o.add("head", head, "output layer").check([](const std::string& text) { require(text == "lin", "no kernel is called ", text); });
+    std::ostringstream out;
+    CHECK(error_of([&] { (void)o.parse({}, out); }) == "--codes is required: merges to apply");
+    CHECK(error_of([&] { (void)o.parse({"--codes", "x", "--head", "lun"}, out); }) == "--head lun: no kernel is called lun");
+    CHECK(o.parse({"--codes", "x", "--head", "lin"}, out));
+    CHECK(has(usage_error({"--version=1"}), "takes no value; write --version"));
+    CHECK(has(error_of([&] { (void)o.parse({"--codes", "x", "--version"}, out); }), "unknown option --version"));
+  }
+
+  TEST_CASE("positional arguments") {
+    Strings runs;
+    std::string output = "report.html";
+    Options o("nine_report", "Writes the report of runs.");
+    o.add_positional("RUN", runs, "run directories").required();
+    o.add("output", output, "page to write").unit("FILE");
+    std::ostringstream out;
+    CHECK(o.parse({"a", "--output", "x.html", "b", "--", "--c"}, out));
+    CHECK(runs == Strings{"a", "b", "--c"});
+    CHECK(output == "x.html");
+    CHECK(o.to_json().dump() == R"({"output":"x.html"})");
+    CHECK(has(o.help(), "usage: nine_report [options] RUN..."));
+    Options empty("nine_report", "");
+    empty.add_positional("RUN", runs, "run directories").required();
+    CHECK(has(error_of([&] { (void)empty.parse({}, out); }), "RUN is required"));
+    std::string one;
+    Options single("x", "");
+    single.add_positional("RUN", one, "");
+    CHECK(single.parse({"a"}, out));
+    CHECK(one == "a");
+    Options again("x", "");
+    again.add_positional("RUN", one, "");
+    CHECK(has(error_of([&] { (void)again.parse({"a", "b"}, out); }), "unexpected argument 'b': there is one too many"));
+  }
+
+  TEST_CASE("the command line wins over the file, the file over defaults") {
+    Scratch scratch;
+    const std::string file = scratch.file(
+        "cfg.json", R"({"layers": 4, "hidden": 100, "tie_embeddings": false, "train": ["x", "y"], "betas": [0.5, 0.6], "lr": 1, "after": "3Kt"})");
+    Sample s;
+    CHECK(s.parse({"--layers", "5", "--config", file, "--train", "z", "--tie-embeddings"}));
+    CHECK(s.layers == 5);
+    CHECK(s.hidden == 100);
+    CHECK(s.tie);
+    CHECK(s.train == Strings{"z"});
+    CHECK(s.betas == std::array<double, 2>{0.5, 0.6});
+    CHECK(s.lr == 1.0);
+    CHECK(s.after == Amount{3000, AmountUnit::tokens});
+    CHECK(s.options.was_set("hidden"));
+    CHECK(s.options.was_set("layers"));
+    CHECK_FALSE(s.options.was_set("seed"));
+    CHECK(has(error_of([&] { (void)s.options.was_set("nope"); }), "no option --nope"));
+  }
+
+  TEST_CASE("a bad configuration file says where") {
+    CHECK(has(config_error(R"({"hiden": 1})"), "unknown key \"hiden\" in "));
+    CHECK(has(config_error(R"({"hiden": 1})"), "did you mean \"hidden\"?"));
+    CHECK(has(config_error(R"({"tie-embeddings": true})"), "did you mean \"tie_embeddings\"?"));
+    CHECK(has(config_error(R"({"qqqqqq": true})"), "keys are the flags with underscores"));
+    CHECK(has(config_error(R"({"config": "x"})"), "unknown key \"config\""));
+    CHECK(has(config_error(R"({"lr": "abc"})"), "\"lr\": \"abc\" in "));
+    CHECK(has(config_error(R"({"lr": "abc"})"), "must be a number above 0"));
+    CHECK(has(config_error(R"({"lr": 0})"), "must be a number above 0"));
+    CHECK(has(config_error(R"({"layers": 2.5})"), "\"layers\": 2.5 in "));
+    CHECK(has(config_error(R"({"layers": 65})"), "must be a whole number from 1 to 64"));
+    CHECK(has(config_error(R"({"layers": 4294967298})"), "must be a whole number from 1 to 64"));
+    CHECK(has(config_error(R"({"seed": -1})"), "\"seed\": -1"));
+    CHECK(has(config_error(R"({"hidden": 18446744073709551615})"), "is too large"));
+    CHECK(has(config_error(R"({"untied": 1})"), "must be true or false"));
+    CHECK(has(config_error(R"({"train": "x"})"), "must be a list of texts"));
+    CHECK(has(config_error(R"({"train": [1]})"), "must be a list of texts"));
+    CHECK(has(config_error(R"({"betas": [0.9]})"), "must be two numbers"));
+    CHECK(has(config_error(R"({"betas": [0.9, 1]})"), "must be two numbers"));
+    CHECK(has(config_error(R"({"run": null})"), "must be a text"));
+    CHECK(has(config_error(R"({"optimizer": "adm"})"), "did you mean adam?"));
+    CHECK(has(config_error(R"({"optimizer": 3})"), "must be one of sgd"));
+    CHECK(has(config_error(R"({"lr": 1, "lr": 2})"), "\"lr\" is given twice"));
+    CHECK(has(config_error("[]"), "must be a JSON object"));
+    CHECK(has(config_error("{\"lr\": 1,\n]"), "is not JSON: parse error at line 2"));
+    CHECK(has(config_error("{\"lr\": 1e999}"), "is not JSON"));
+    CHECK(has(config_error(""), "is not JSON"));
+    CHECK(has(usage_error({"--config", "/nonexistent/c.json"}), "--config: cannot read /nonexistent/c.json: No such file or directory"));
+    CHECK(has(usage_error({"--config", "/tmp"}), "--config: cannot read /tmp: Is a directory"));
+  }
+
+  TEST_CASE("keys that a run adds may be passed over") {
+    Scratch scratch;
+    const std::string file = scratch.file("cfg.json", R"({"hidden": 8, "machine": {"isa": "avx2"}})");
+    Sample s;
+    s.options.ignore_in_config({"machine"});
+    CHECK(s.parse({"--config", file}));
+    CHECK(s.hidden == 8);
+  }
+
+  TEST_CASE("what --dump-config prints is a --config") {
+    Scratch scratch;
+    Sample s;
+    std::ostringstream out;
+    CHECK_FALSE(s.options.parse(
+        {"--lr", "0.1", "--no-tie-embeddings", "--train", "a", "b", "--seed", "18446744073709551615", "--after", "1.5Mt", "--dump-config"}, out));
+    Sample t;
+    CHECK(t.parse({"--config", scratch.file("cfg.json", out.str())}));
+    CHECK(t.options.to_json() == s.options.to_json());
+    CHECK(t.lr == 0.1);
+    CHECK(t.seed == s.seed);
+    CHECK(t.after == s.after);
+    Strings keys;
+    const Json config = t.options.to_json();
+    for (const auto& [key, value] : config.items()) keys.push_back(key);
+    CHECK(keys == Strings{"tie_embeddings", "untied", "layers", "hidden", "seed", "lr", "dropout", "optimizer", "run", "train", "betas", "after"});
+  }
+
+  TEST_CASE("help has groups, defaults, units and fits 80 columns") {
+    Sample s;
+    std::ostringstream out;
+    CHECK_FALSE(s.options.parse({"--nonsense", "--help"}, out));
+    const std::string help = out.str();
+    CHECK(has(help, "usage: lm_train [options]\n"));
+    CHECK(has(help, "\nModel:\n"));
+    CHECK(has(help, "\nGeneral:\n  -h, --help"));
+    CHECK(has(help, "LSTM layers (1 to 64; default 2)"));
+    CHECK(has(help, "--train FILE..."));
+    CHECK(has(help, "--[no-]tie-embeddings"));
+    CHECK(has(help, "default yes"));
+    CHECK(has(help, "default 10e"));
+    CHECK(has(help, "default 0.9,0.999"));
+    CHECK(has(help, "sgd, adam, adamw, asgd"));
+    CHECK(help.find("Model:") < help.find("General:"));
+    std::istringstream lines(help);
+    for (std::string line; std::getline(lines, line);) CHECK(line.size() <= 80);
+    std::ostringstream version;
+    CHECK_FALSE(s.options.parse({"--version"}, version));
+    CHECK(version.str() == "nine 0.1.0\n");
+  }
+
+  TEST_CASE("a flag is declared once") {
+    Sample s;
+    CHECK(has(error_of([&] { s.options.add("lr", s.lr, ""); }), "declared twice"));
+    CHECK(has(error_of([&] { s.options.add("config", s.run, ""); }), "declared twice"));
+  }
+
+  TEST_CASE("nearest") {
+    const Strings words{"hidden", "head", "head-bias", "lr"};
+    CHECK(nearest("hiddne", words) == "hidden");
+    CHECK(nearest("--HEAD_BIAS", words) == "head-bias");
+    CHECK(nearest("head-b", words) == "head-bias");
+    CHECK(nearest("he", words) == "head");
+    CHECK(nearest("xylophone", words).empty());
+    CHECK(nearest("", words).empty());
+    CHECK(nearest("q", {}).empty());
+  }
+}
+
+TEST_SUITE("amount") {
+  TEST_CASE("texts are read and written") {
+    CHECK(amount_from_text("10e") == Amount{10, AmountUnit::epochs});
+    CHECK(amount_from_text("300Ku") == Amount{300'000, AmountUnit::updates});
+    CHECK(amount_from_text("20Mt") == Amount{20'000'000, AmountUnit::tokens});
+    CHECK(amount_from_text("1000t") == Amount{1000, AmountUnit::tokens});
+    CHECK(amount_from_text("1.1Ku") == Amount{1100, AmountUnit::updates});
+    CHECK(amount_from_text("0e") == Amount{0, AmountUnit::epochs});
+    CHECK(amount_from_text("2Gt") == Amount{2'000'000'000, AmountUnit::tokens});
+    for (const char* text : {"10e", "300Ku", "20Mt", "1Kt", "1500u", "0u", "2Gt", "1001e"}) CHECK(to_text(amount_from_text(text)) == text);
+    CHECK(concat(Amount{1'500'000, AmountUnit::tokens}) == "1500Kt");
+  }
+
+  TEST_CASE("errors say which units there are") {
+    const auto error = [](std::string_view text) { return error_of([&] { amount_from_text(text); }); };
+    CHECK(error("300") == "'300' has no unit; write epochs as 10e, updates as 300u or 300Ku, tokens as 20Mt");
+    CHECK(has(error("300K"), "has no unit"));
+    for (const char* text : {"", "e", "10x", "1e3", "10 e", "10ee", "nane", "infu", "10ku", "K", "0x10u", "+5u"})
+      CHECK(has(error(text), "is not an amount; write"));
+    CHECK(has(error("-1u"), "is negative"));
+    CHECK(has(error("0.5e"), "is not a whole number"));
+    CHECK(has(error("99999999999999999999t"), "is too large"));
+    CHECK_THROWS_AS(amount_from_text("1"), UsageError);
+  }
+
+  TEST_CASE("counters") {
+    const Amount tokens{100, AmountUnit::tokens};
+    CHECK(tokens.counter(1, 2, 3) == 3);
+    CHECK_FALSE(tokens.reached(1000, 1000, 99));
+    CHECK(tokens.reached(0, 0, 100));
+    CHECK(Amount{2, AmountUnit::epochs}.reached(2, 0, 0));
+    CHECK(Amount{2, AmountUnit::updates}.counter(5, 6, 7) == 6);
+  }
+}
+
+namespace {
+
+// A FILE* whose text can be read back.
+class Captured {
+ public:
+  Captured() : file_(open_memstream(&text_, &size_)) {}
+  ~Captured() {
+    std::fclose(file_);
+    std::free(text_);
+  }
+  Captured(const Captured&) = delete;
+  Captured& operator=(const Captured&) = delete;
+  std::FILE* file() { return file_; }
+  std::string text() {
+    std::fflush(file_);
+    return {text_, size_};
+  }
+
+ private:
+  char* text_ = nullptr;
+  size_t size_ = 0;
+  std::FILE* file_;
+};
+
+// Both ends of a pseudo terminal.
+struct Terminal {
+  int master = posix_openpt(O_RDWR | O_NOCTTY);
+  std::FILE* out = nullptr;
+  Terminal() {
+    if (master >= 0 && grantpt(master) == 0 && unlockpt(master) == 0) out = std::fopen(ptsname(master), "w");
+    if (out) setvbuf(out, nullptr, _IOFBF, 4096);
+  }
+  ~Terminal() {
+    if (out) std::fclose(out);
+    if (master >= 0) ::close(master);
+  }
+  Terminal(const Terminal&) = delete;
+  Terminal& operator=(const Terminal&) = delete;
+  std::string read() const {
+    std::fflush(out);
+    char buffer[8192];
+    const ssize_t n = ::read(master, buffer, sizeof buffer);
+    return {buffer, n > 0 ? static_cast<size_t>(n) : 0};
+  }
+};
+
+}  // namespace
+
+TEST_SUITE("progress") {
+  TEST_CASE("plain lines now and then, and at the end") {
+    Captured out;
+    double time = 100;
+    {
+      Progress p("train", "updates", {.out = out.file(), .seconds_between_lines = 10, .clock = [&] { return time; }});
+      p.finish();
+      CHECK(out.text().empty());
+      for (int i = 0; i <= 24; ++i, time += 1) p.update(1000 + i * 10, 2000, "loss 4.5");
+      time = 130;
+      p.update(1300, 2000, "loss 4.4");
+      p.message("valid ppl 90.1");
+      p.finish();
+      p.finish();
+    }
+    CHECK(out.text() ==
+          "train  55%  1,100/2,000 updates  10/s  1m30s left  loss 4.5\n"
+          "train  60%  1,200/2,000 updates  10/s  1m20s left  loss 4.5\n"
+          "train  65%  1,300/2,000 updates  10/s  1m10s left  loss 4.4\n"
+          "valid ppl 90.1\n"
+          "train  65%  1,300/2,000 updates  10/s  in 30s  loss 4.4\n");
+  }
+
+  TEST_CASE("without a total, and starting again") {
+    Captured out;
+    double time = 0;
+    Progress p("score", "sentences", {.out = out.file(), .clock = [&] { return time; }});
+    p.update(0, 0);
+    time = 10;
+    p.update(50, 0);
+    time = 20;
+    p.update(0, 7);
+    p.finish();
+    CHECK(out.text() == "score 50 sentences  5.0/s\nscore   0%  0/7 sentences\nscore   0%  0/7 sentences  in 0.0s\n");
+  }
+
+  TEST_CASE("a bar on a terminal") {
+    Terminal terminal;
+    if (!terminal.out) return;  // no pseudo terminals here
+    double time = 0;
+    {
+      Progress p("train", "updates", {.out = terminal.out, .clock = [&] { return time; }});
+      p.update(0, 100);
+      const std::string first = terminal.read();
+      CHECK(has(first, "\r\033[Ktrain   0% [>"));
+      CHECK(first.find('\n') == std::string::npos);
+      time = 0.05;
+      p.update(10, 100);  // too soon
+      time = 0.2;
+      p.update(50, 100, "loss 3");
+      const std::string second = terminal.read();
+      CHECK(second.find("10/100") == std::string::npos);
+      CHECK(has(second, " 50% ["));
+      CHECK(has(second, "50/100 updates  250/s  0.2s left  loss 3"));
+      CHECK(second.size() <= 80 + 4);
+      p.message("saved");
+      CHECK(has(terminal.read(), "\r\033[Ksaved\r\n\r\033[Ktrain  50%"));
+      time = 0.3;
+      p.update(60, 100, std::string(500, 'x'));
+      CHECK(terminal.read().size() <= 79 + 4);
+    }
+    CHECK(terminal.read() == "\r\n");
+  }
+
+  TEST_CASE("numbers for people") {
+    CHECK(human_count(0) == "0");
+    CHECK(human_count(999) == "999");
+    CHECK(human_count(12345) == "12,345");
+    CHECK(human_count(99999) == "99,999");
+    CHECK(human_count(123456) == "123K");
+    CHECK(human_count(999'600) == "1.0M");
+    CHECK(human_count(1'940'000) == "1.9M");
+    CHECK(human_count(19'400'000) == "19.4M");
+    CHECK(human_count(194'000'000) == "194M");
+    CHECK(human_count(2.1e9) == "2.1G");
+    CHECK(human_count(-5000) == "-5,000");
+    CHECK(human_count(std::numeric_limits<double>::quiet_NaN()) == "?");
+    CHECK(human_rate(0.25) == "0.25");
+    CHECK(human_rate(3.21) == "3.2");
+    CHECK(human_rate(9.97) == "10");
+    CHECK(human_rate(17) == "17");
+    CHECK(human_duration(0.44) == "0.4s");
+    CHECK(human_duration(12) == "12s");
+    CHECK(human_duration(59.7) == "1m00s");
+    CHECK(human_duration(192) == "3m12s");
+    CHECK(human_duration(3720) == "1h02m");
+    CHECK(human_duration(86400 * 2 + 3 * 3600) == "2d03h");
+    CHECK(human_duration(-1) == "?");
+    CHECK(human_duration(std::numeric_limits<double>::infinity()) == "?");
+  }
+}
+
+namespace {
+
+// How a child that runs `f` ends: its exit code, or minus the signal that killed it.
+template <class F>
+int in_child(F f) {
+  std::cout.flush();
+  const pid_t child = fork();
+  if (child == 0) {
+    int code = 99;
+    try {
+      code = f();
+    } catch (...) {
+    }
+    _exit(code);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+struct Outcome {
+  int code;
+  std::string text;
+};
+
+// run_main's exit code and what it said.
+Outcome main_outcome(const std::function<int()>& body) {
+  Scratch scratch;
+  const std::string file = (scratch / "stderr").string();
+  const int code = in_child([&] {
+    if (!std::freopen(file.c_str(), "w", stderr)) return 98;
+    const int result = run_main("lm_train", body);
+    std::fflush(stderr);
+    return result;
+  });
+  return {code, read_file(file)};
+}
+
+}  // namespace
+
+TEST_SUITE("run_main and signals") {
+  TEST_CASE("exit codes and messages") {
+    CHECK(main_outcome([] { return 0; }).code == kExitDone);
+    CHECK(main_outcome([] { return kExitInterrupted; }).code == 130);
+    const Outcome usage = main_outcome([]() -> int { throw UsageError("unknown option --x"); });
+    CHECK(usage.code == kExitUsage);
+    CHECK(usage.text == "lm_train: unknown option --x\ntry 'lm_train --help'\n");
+    const Outcome failed = main_outcome([]() -> int { fail("no such corpus"); });
+    CHECK(failed.code == kExitFailed);
+    CHECK(failed.text == "lm_train: no such corpus\n");
+    CHECK(has(main_outcome([]() -> int { throw std::bad_alloc(); }).text, "lm_train: out of memory; take smaller"));
+    CHECK(main_outcome([]() -> int { throw 3; }).code == kExitFailed);
+    const Outcome full = main_outcome([] {
+      if (!std::freopen("/dev/full", "w", stdout)) return 97;
+      std::printf("text");
+      return 0;
+    });
+    CHECK(full.code == kExitFailed);
+    CHECK(has(full.text, "standard output could not be written"));
+  }
+
+  TEST_CASE("the first signal is remembered") {
+    CHECK(in_child([] {
+            signal(SIGINT, SIG_DFL);
+            catch_interrupts();
+            if (interrupted() != 0) return 1;
+            raise(SIGTERM);
+            raise(SIGTERM);
+            raise(SIGINT);
+            if (interrupted() != SIGTERM) return 2;
+            release_interrupts();
+            return interrupted();
+          }) == 0);
+  }
+
+  TEST_CASE("a second interrupt kills") {
+    CHECK(in_child([] {
+            signal(SIGINT, SIG_DFL);
+            catch_interrupts();
+            raise(SIGINT);
+            if (interrupted() != SIGINT) return 1;
+            raise(SIGINT);
+            return 2;
+          }) == -SIGINT);
+  }
+
+  TEST_CASE("an ignored interrupt stays ignored") {
+    CHECK(in_child([] {
+            signal(SIGINT, SIG_IGN);
+            catch_interrupts();
+            raise(SIGINT);
+            return interrupted();
+          }) == 0);
+  }
+}
+
+TEST_SUITE("run directory") {
+  TEST_CASE("a new one") {
+    Scratch scratch;
+    RunDirectory run(scratch / "deep/er");
+    CHECK(fs::is_directory(scratch / "deep/er"));
+    CHECK_FALSE(run.has_run());
+    CHECK_FALSE(run.finished());
+    CHECK(run.last_event().is_null());
+    run.cut_log(5);
+    CHECK(run.restart().empty());
+    CHECK(has(error_of([&] { (void)run.read_config(); }), "without config.json; use --restart"));
+    run.write_config({{"lr", 0.001}, {"a", 1}});
+    run.write_config({{"lr", 0.1}, {"a", 1}});
+    CHECK(run.read_config().dump() == R"({"lr":0.1,"a":1})");
+    CHECK(run.has_run());
+    CHECK_FALSE(fs::exists(scratch / "deep/er/config.json.new"));
+  }
+
+  TEST_CASE("broken places are named") {
+    Scratch scratch;
+    const std::string file = scratch.file("file", "x");
+    CHECK(error_of([&] { RunDirectory run(file); }) == concat("--run ", file, " is a file, not a directory; give another --run"));
+    CHECK(has(error_of([&] { RunDirectory run(file + "/sub"); }), concat("--run ", file, "/sub cannot be made: ")));
+    CHECK(has(error_of([&] { RunDirectory run(""); }), "--run is empty"));
+    scratch.file("config.json", "[1");
+    RunDirectory run(scratch / ".");
+    CHECK(has(error_of([&] { (void)run.read_config(); }), "is not a JSON object"));
+    if (geteuid() == 0) return;  // root may write anywhere
+    fs::create_directory(scratch / "ro");
+    fs::permissions(scratch / "ro", fs::perms::owner_read | fs::perms::owner_exec);
+    CHECK(has(error_of([&] { RunDirectory other(scratch / "ro"); }), "cannot be written: Permission denied"));
+  }
+
+  TEST_CASE("one process at a time") {
+    Scratch scratch;
+    const fs::path path = scratch / "run";
+    {
+      RunDirectory run(path);
+      const std::string expected = concat("--run ", path.string(), " is in use by process ", getpid(), " on ");
+      CHECK(in_child([&] { return error_of([&] { RunDirectory other(path); }).starts_with(expected) ? 7 : 8; }) == 7);
+      CHECK(has(error_of([&] { RunDirectory other(path); }), "wait until it ends, or give another --run"));
+    }
+    RunDirectory again(path);
+  }
+
+  TEST_CASE("the lock of a killed process is free") {
+    Scratch scratch;
+    const fs::path path = scratch / "run";
+    CHECK(in_child([&] {
+            RunDirectory run(path);
+            run.log({{"event", "train"}, {"step", 1}});
+            return raise(SIGKILL);
+          }) == -SIGKILL);
+    RunDirectory run(path);
+    CHECK(read_file(run.log_file()) == "{\"event\":\"train\",\"step\":1}\n");
+  }
+
+  TEST_CASE("the log grows by whole lines") {
+    Scratch scratch;
+    scratch.file("log.jsonl", "{\"event\":\"train\",\"step\":1}\n{\"event\":\"tra");
+    RunDirectory run(scratch / ".");
+    CHECK(run.last_event()["step"] == 1);
+    run.log({{"event", "valid"}, {"step", 2}, {"ppl", std::numeric_limits<double>::quiet_NaN()}, {"text", "a\nb\xff"}});
+    CHECK(read_file(run.log_file()) ==
+          "{\"event\":\"train\",\"step\":1}\n{\"event\":\"valid\",\"step\":2,\"ppl\":null,\"text\":\"a\\nb\xEF\xBF\xBD\"}\n");
+    CHECK_FALSE(run.finished());
+    run.log({{"event", "done"}, {"step", 2}});
+    CHECK(run.finished());
+  }
+
+  TEST_CASE("a full disk is said") {
+    Scratch scratch;
+    fs::create_symlink("/dev/full", scratch / "log.jsonl");
+    RunDirectory run(scratch / ".");
+    const std::string error = error_of([&] { run.log({{"event", "train"}}); });
+    CHECK(has(error, "log.jsonl: No space left on device; free some space"));
+    CHECK(has(error_of([] { write_file("/proc/nine/x", "y"); }), "cannot write /proc/nine/x: "));
+  }
+
+  TEST_CASE("cutting the log back to a checkpoint") {
+    Scratch scratch;
+    const std::string kept =
+        "{\"event\":\"start\",\"version\":1}\n"
+        "{\"event\":\"train\",\"step\":10}\n"
+        "{\"event\":\"resume\",\"step\":10}\n"
+        "{\"event\":\"train\",\"step\":20}\n"
+        "{\"event\":\"note\"}\n";
+    scratch.file("log.jsonl", kept +
+                                  "{\"event\":\"resume\",\"step\":20}\n"
+                                  "{\"event\":\"done\",\"step\":20}\n"
+                                  "rubbish\n"
+                                  "{\"event\":\"train\",\"step\":30}\n"
+                                  "{\"event\":\"note\"}\n"
+                                  "{\"event\":\"train\",\"st");
+    RunDirectory run(scratch / ".");
+    run.cut_log(20);
+    CHECK(read_file(run.log_file()) == kept);
+    run.log({{"event", "resume"}, {"step", 20}});
+    CHECK(read_file(run.log_file()) == kept + "{\"event\":\"resume\",\"step\":20}\n");
+    run.cut_log(20);
+    CHECK(read_file(run.log_file()) == kept);
+    run.cut_log(0);
+    CHECK(read_file(run.log_file()) == "{\"event\":\"start\",\"version\":1}\n");
+  }
+
+  TEST_CASE("starting anew moves the old run away") {
+    Scratch scratch;
+    RunDirectory run(scratch / "run");
+    for (int i = 1; i <= 2; ++i) {
+      run.write_config({{"i", i}});
+      run.log({{"event", "train"}, {"step", i}});
+      fs::create_directories(run.checkpoints() / "00000001");
+      write_file(run.report_file(), "page");
+      write_file(run.path() / "console.txt", "mine");
+      write_file(run.path() / "events.tb", "tb");
+      CHECK(run.restart({"events.tb"}) == run.path() / concat("old-", i));
+      CHECK_FALSE(run.has_run());
+      CHECK(fs::exists(run.path() / "console.txt"));
+      CHECK_FALSE(fs::exists(run.path() / "events.tb"));
+    }
+    for (const char* name : {"config.json", "log.jsonl", "report.html", "checkpoints/00000001", "events.tb"})
+      CHECK(fs::exists(run.path() / "old-2" / name));
+    CHECK(Json::parse(read_file(run.path() / "old-1/config.json"))["i"] == 1);
+    run.log({{"event", "train"}, {"step", 9}});  // into a new file
+    CHECK(read_file(run.log_file()) == "{\"event\":\"train\",\"step\":9}\n");
+  }
+
+  TEST_CASE("comparing configurations") {
+    const Json stored = {{"hidden", 512}, {"lr", 1}, {"tie_embeddings", true}, {"train", {"a", "b"}}, {"after", "10e"}, {"init", ""}, {"gone", 3}};
+    const auto compare = [&](const Json& now, const Json& defaults = Json::object()) {
+      return compare_configs(stored, now, keys_free_on_resume(), defaults);
+    };
+    CHECK(compare(stored).empty());
+    CHECK(compare({{"lr", 1.0}, {"after", "20e"}, {"threads", 3}, {"restart", true}}).empty());
+    CHECK(compare({{"hidden", 256}}) == "--hidden was 512 in this run, now 256; use --restart or another --run");
+    CHECK(compare({{"tie_embeddings", false}, {"train", {"a"}}, {"init", "x"}}) ==
+          "--tie-embeddings was on in this run, now off; --train was a,b in this run, now a; --init was not given in this run, now x; use --restart "
+          "or another --run");
+    CHECK(compare({{"novel", 1}}).empty());
+    CHECK(compare({{"novel", 1}}, {{"novel", 1}}).empty());
+    CHECK(compare({{"novel", 2}}, {{"novel", 1}}) == "--novel did not exist when this run began, now 2; use --restart or another --run");
+  }
+}

@@ -1,0 +1,425 @@
+// The report page: what it shows, what it survives, and that it is one well-formed file that fetches nothing.
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "apps/report/chart.h"
+#include "apps/report/figures.h"
+#include "apps/report/report.h"
+#include "apps/report/run_log.h"
+#include "apps/report/scale.h"
+#include "apps/report/text.h"
+#include "core/error.h"
+
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+// A directory of its own for each test case, gone at its end.
+class TempDir {
+ public:
+  TempDir() {
+    static int made = 0;
+    path_ = fs::temp_directory_path() / ("nine_report_" + std::to_string(getpid()) + "_" + std::to_string(made++));
+    fs::create_directories(path_);
+  }
+  ~TempDir() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  TempDir(const TempDir&) = delete;
+  TempDir& operator=(const TempDir&) = delete;
+
+  fs::path run(const std::string& name, const std::string& log, const std::string& config = R"({"head": "lin", "hidden": 64})") const {
+    fs::create_directories(path_ / name);
+    std::ofstream(path_ / name / "log.jsonl", std::ios::binary) << log;
+    if (!config.empty()) std::ofstream(path_ / name / "config.json", std::ios::binary) << config;
+    return path_ / name;
+  }
+  const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+std::string read(const fs::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+std::string page_of(const TempDir& dir, const std::vector<fs::path>& runs) {
+  nine::write_report(runs, dir.path() / "page.html");
+  return read(dir.path() / "page.html");
+}
+
+std::string train(int step, double ppl) {
+  return json{{"event", "train"}, {"step", step}, {"epoch", 1},       {"time_s", step * 0.5},        {"loss", std::log(ppl)}, {"nll", std::log(ppl)},
+              {"ppl", ppl},       {"lr", 1e-3},   {"grad_norm", 0.5}, {"tokens_per_s", 1000 + step}, {"ms_per_step", 500},    {"peak_mib", 64}}
+             .dump() +
+         "\n";
+}
+
+std::string valid(int step, double ppl, const char* event = "valid") {
+  return json{{"event", event},        {"step", step},         {"epoch", 1}, {"time_s", step * 0.5},
+              {"loss", std::log(ppl)}, {"nll", std::log(ppl)}, {"ppl", ppl}, {"tokens", 99}}
+             .dump() +
+         "\n";
+}
+
+const std::string kStart = R"({"event":"start","step":0,"epoch":0,"time_s":0.1,"parameters":123456,"vocab":100,"entropy_floor_ppl":21.5})"
+                           "\n";
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+int times(const std::string& text, const std::string& part) {
+  int n = 0;
+  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + part.size())) ++n;
+  return n;
+}
+
+// The first thing wrong with the nesting of tags, quotes and ids; empty when the page is fine.
+std::string first_flaw(const std::string& html) {
+  std::vector<std::string> open;
+  std::set<std::string> ids;
+  for (size_t at = html.find('<'); at != std::string::npos; at = html.find('<', at)) {
+    const size_t end = html.find('>', at);
+    if (end == std::string::npos) return "a tag without end";
+    const std::string tag = html.substr(at + 1, end - at - 1);
+    at = end + 1;
+    if (tag.starts_with('!')) continue;
+    if (tag.starts_with('/')) {
+      if (open.empty() || open.back() != tag.substr(1)) return "</" + tag.substr(1) + "> closes " + (open.empty() ? "nothing" : open.back());
+      open.pop_back();
+      continue;
+    }
+    const std::string name = tag.substr(0, tag.find_first_of(" /\n"));
+    if (std::count(tag.begin(), tag.end(), '"') % 2 != 0 || has(tag, "<")) return "unbalanced: <" + tag + ">";
+    if (const size_t id = tag.find(" id=\""); id != std::string::npos)
+      if (!ids.insert(tag.substr(id + 5, tag.find('"', id + 5) - id - 5)).second) return "an id twice: <" + tag + ">";
+    if (tag.ends_with('/') || name == "meta" || name == "br") continue;
+    open.push_back(name);
+    if (name == "script" || name == "style") {  // raw text: no tags inside
+      at = html.find("</" + name, at);
+      if (at == std::string::npos) return name + " without end";
+    }
+  }
+  return open.empty() ? "" : "never closed: " + open.back();
+}
+
+// Nothing that a browser would load from elsewhere.
+void check_self_contained(const std::string& html) {
+  for (const char* part : {"http://", "https://", "<link", " src=", "url(", "@import", "<img", "<iframe", "fetch("}) {
+    CAPTURE(part);
+    CHECK_FALSE(has(html, part));
+  }
+}
+
+void check_page(const std::string& html) {
+  CHECK(first_flaw(html) == "");
+  check_self_contained(html);
+  for (const char* wrong : {"nan", "inf\"", ">-nan<", ">inf<", ">nan<"})
+    CHECK_FALSE(has(html.substr(html.find("<body>"), html.find("'use strict'") - html.find("<body>")), wrong));
+}
+
+// The data of the chart with this title, as the page's script gets it.
+json chart_data(const std::string& html, const std::string& title) {
+  const size_t heading = html.find("<h3>" + title + "</h3>");
+  REQUIRE(heading != std::string::npos);
+  const std::string opening = "<script type=\"application/json\">";
+  const size_t begin = html.find(opening, heading) + opening.size();
+  return json::parse(html.substr(begin, html.find("</script>", begin) - begin));
+}
+
+const json& series(const json& chart, const std::string& name) {
+  for (const json& s : chart["series"])
+    if (s["name"] == name) return s;
+  FAIL("no curve is called " << name);
+  return chart;
+}
+
+double largest(const json& numbers) {
+  double best = -INFINITY;
+  for (const json& n : numbers)
+    if (!n.is_null()) best = std::max(best, n.get<double>());
+  return best;
+}
+
+}  // namespace
+
+TEST_CASE("report: a run's figures and curves") {
+  const TempDir dir;
+  std::string log = kStart;
+  for (int step = 10; step <= 400; step += 10) {
+    log += train(step, 20 + 8000.0 / step);
+    if (step % 100 == 0) log += valid(step, 22 + 6000.0 / step);
+  }
+  log += valid(400, 37.5, "test") +
+         R"({"event":"done","step":400,"epoch":1,"time_s":7530,"best_valid_ppl":37,"best_step":400,"test_ppl":37.5,"why":"a < b"})" + "\n";
+  const std::string html = page_of(dir, {dir.run("base", log)});
+  check_page(html);
+  for (const char* part :
+       {"<h1>base</h1>", ">37.00<", ">37.50<", "best, at step 400", "1.721× the floor of 21.50", ">123.5k<", "2 h 5 min", "finished", "a &lt; b",
+        "entropy floor 21.50", "prefers-color-scheme: dark", "name=\"viewport\"", "role=\"img\"", "<caption>", "scope=\"col\"", "scope=\"row\""}) {
+    CAPTURE(part);
+    CHECK(has(html, part));
+  }
+  const json chart = chart_data(html, "Perplexity");
+  CHECK(chart["log"] == true);
+  CHECK(series(chart, "Training")["y"].size() == 40);
+  CHECK(largest(series(chart, "Training")["y"]) == doctest::Approx(820));
+  CHECK(series(chart, "Validation")["y"].back() == doctest::Approx(37));
+  CHECK(has(html, "Training: from 820.0 at step 10 to 40.00 at step 400; lowest 40.00 at step 400, highest 820.0 at step 10."));
+  for (const char* title : {"Learning rate", "Gradient norm", "Speed"}) CHECK(chart_data(html, title)["series"].size() == 1);
+  CHECK_FALSE(has(html, "<h3>Loss</h3>"));  // no objective of its own, no mixture, no BLEU
+  CHECK_FALSE(has(html, "<h3>BLEU</h3>"));
+}
+
+TEST_CASE("report: what comes from files is escaped") {
+  const TempDir dir;
+  const std::string evil = "</script><script>alert(1)</script>\\u0000 \" onload='x";
+  const json config{{"head", "<script>alert('config')</script>"}, {"<b>key</b>", "\"><img>"}};
+  const std::string log = kStart + train(1, 5) + valid(1, 6) + json{{"event", "done"}, {"step", 1}, {"<i>", "<script>"}}.dump() + "\n";
+  const auto a = dir.run("<script>run & \"co\"", log, config.dump());
+  const auto b = dir.run("b", log);
+  for (const auto& html : {page_of(dir, {a}), page_of(dir, {a, b})}) {
+    check_page(html);
+    CHECK_FALSE(has(html, "<script>alert"));
+    CHECK_FALSE(has(html, "<b>key"));
+    CHECK_FALSE(has(html, "<script>run"));
+    CHECK(has(html, "&lt;script&gt;run &amp; &quot;co&quot;"));
+    CHECK(has(html, "&lt;script&gt;alert(&#39;config&#39;)&lt;/script&gt;"));
+  }
+  CHECK(series(chart_data(page_of(dir, {a, b}), "Validation perplexity"), "<script>run & \"co\"")["y"].size() == 1);
+  CHECK(json::parse(nine::report::json_string(evil)) == evil);
+  CHECK_FALSE(has(nine::report::json_string(evil), "<"));
+  CHECK(nine::report::escaped("a\xC3\xA9\xFFz\xC0\xAF\x01") == "a\xC3\xA9\xEF\xBF\xBDz\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD");
+}
+
+TEST_CASE("report: thinning keeps spikes, ends, gaps and the order") {
+  using nine::report::Point;
+  std::vector<Point> points;
+  for (int i = 0; i < 100000; ++i) points.push_back({static_cast<double>(i), std::sin(i * 0.001)});
+  points[31337].y = 50;
+  points[77777].y = -50;
+  auto thin = nine::report::thinned(points);
+  const auto check_order = [&] {
+    CHECK(thin.size() <= nine::report::kCurvePoints);
+    CHECK(thin.size() > nine::report::kCurvePoints / 3);
+    CHECK(std::is_sorted(thin.begin(), thin.end(), [](const Point& a, const Point& b) { return a.x < b.x; }));
+    CHECK(thin.front().x == 0);
+    CHECK(thin.back().x == 99999);
+    CHECK(std::any_of(thin.begin(), thin.end(), [](const Point& p) { return p.x == 31337 && p.y == 50; }));
+    CHECK(std::any_of(thin.begin(), thin.end(), [](const Point& p) { return p.x == 77777 && p.y == -50; }));
+  };
+  check_order();
+  points[50000].y = NAN;
+  thin = nine::report::thinned(points);
+  check_order();
+  CHECK(std::any_of(thin.begin(), thin.end(), [](const Point& p) { return std::isnan(p.y); }));
+  points.resize(nine::report::kCurvePoints);
+  CHECK(nine::report::thinned(points).size() == points.size());
+
+  const TempDir dir;
+  std::string log = kStart;
+  for (int step = 1; step <= 5000; ++step) log += train(step, step == 3210 ? 4321 : 60);
+  const json curve = series(chart_data(page_of(dir, {dir.run("long", log)}), "Perplexity"), "Training");
+  CHECK(curve["y"].size() <= nine::report::kCurvePoints);
+  CHECK(largest(curve["y"]) == doctest::Approx(4321));
+}
+
+TEST_CASE("report: unfinished and damaged logs") {
+  const TempDir dir;
+  SUBCASE("a cut last line") {
+    const std::string html = page_of(dir, {dir.run("cut", kStart + train(10, 50) + train(20, 40) + train(30, 30).substr(0, 40))});
+    check_page(html);
+    CHECK(series(chart_data(html, "Perplexity"), "Training")["x"] == json({10, 20}));
+    CHECK_FALSE(has(html, "could not be read"));
+    CHECK(has(html, "not finished"));
+  }
+  SUBCASE("unreadable lines in between, unknown events and fields") {
+    const std::string html =
+        page_of(dir, {dir.run("odd", kStart + train(10, 50) + "{broken\n[1,2]\n\n{\"event\":\"novel\",\"step\":12,\"x\":{}}\n" + train(20, 40))});
+    check_page(html);
+    CHECK(series(chart_data(html, "Perplexity"), "Training")["x"] == json({10, 20}));
+    CHECK(has(html, "2 lines of log.jsonl could not be read and were left out."));
+  }
+  SUBCASE("only a start") {
+    const std::string html = page_of(dir, {dir.run("started", kStart)});
+    check_page(html);
+    CHECK(has(html, "There are no curves yet"));
+    CHECK(has(html, ">21.50<"));
+  }
+  SUBCASE("an empty log, no configuration") {
+    const std::string html = page_of(dir, {dir.run("empty", "", "")});
+    check_page(html);
+    CHECK(has(html, "There is no config.json."));
+  }
+  SUBCASE("a broken configuration") {
+    const std::string html = page_of(dir, {dir.run("broken", kStart + train(1, 5), "{\"head\": <script>")});
+    check_page(html);
+    CHECK(has(html, "config.json is not a JSON object"));
+    CHECK(has(html, "&lt;script&gt;"));
+  }
+  SUBCASE("values that are not finite leave a gap") {
+    std::string log = kStart + train(10, 50);
+    log += R"({"event":"train","step":20,"loss":null,"nll":"NaN","ppl":null})"
+           "\n"
+           R"({"event":"train","step":30,"loss":"-Infinity"})"
+           "\n";
+    const std::string html = page_of(dir, {dir.run("diverged", log + train(40, 60))});
+    check_page(html);
+    CHECK(series(chart_data(html, "Perplexity"), "Training")["y"] == json({50, nullptr, 60}));
+    CHECK(has(html, "not finite in 2 entries of the log, first at step 20"));
+    CHECK(times(html.substr(html.find("<path class=\"line c0\"")), "h0") >= 2);  // lone points are dots
+  }
+  SUBCASE("all values not finite, huge or equal") {
+    std::string log = kStart + R"({"event":"train","step":1,"nll":1e300,"lr":0,"grad_norm":1e300,"tokens_per_s":1e-300})"
+                               "\n";
+    log += R"({"event":"train","step":2,"nll":700,"lr":0,"grad_norm":1e-300,"tokens_per_s":1e-300})"
+           "\n";
+    check_page(page_of(dir, {dir.run("huge", log)}));
+    check_page(page_of(dir, {dir.run("null", kStart + R"({"event":"train","step":1,"nll":null})"
+                                                      "\n")}));
+    check_page(page_of(dir, {dir.run("equal", kStart + train(5, 5) + train(5, 5) + valid(5, 5))}));
+  }
+  SUBCASE("missing fields: perplexity from nll, loss when there is neither") {
+    const std::string from_nll = page_of(dir, {dir.run("nll", R"({"event":"train","step":3,"nll":2})"
+                                                              "\n")});
+    CHECK(series(chart_data(from_nll, "Perplexity"), "Training")["y"][0].get<double>() == doctest::Approx(std::exp(2.0)));
+    const std::string loss_only = page_of(dir, {dir.run("loss", "{\"event\":\"train\",\"loss\":2}\n{\"event\":\"train\",\"step\":2,\"loss\":1}\n")});
+    check_page(loss_only);
+    CHECK(series(chart_data(loss_only, "Loss"), "Training")["y"] == json({2, 1}));
+  }
+  SUBCASE("a resume takes back what came after its step") {
+    const std::string log = kStart + train(10, 50) + train(20, 40) + valid(20, 41) +
+                            R"({"event":"resume","step":10})"
+                            "\n" +
+                            train(20, 39) + train(30, 38);
+    const nine::report::Run run = nine::report::read_run(dir.run("resumed", log));
+    REQUIRE(run.train.size() == 3);
+    CHECK(run.train[1][nine::report::Field::ppl] == doctest::Approx(39));
+    CHECK(run.valid.empty());
+    CHECK(run.last_step == 30);
+    CHECK(has(page_of(dir, {dir.path() / "resumed"}), "resumed once"));
+  }
+}
+
+TEST_CASE("report: several runs") {
+  const TempDir dir;
+  const auto log = [](double scale) {
+    std::string text = kStart;
+    for (int step = 10; step <= 100; step += 10) text += train(step, scale * 900 / step) + (step % 50 == 0 ? valid(step, scale * 950 / step) : "");
+    return text;
+  };
+  std::vector<fs::path> runs{dir.run("a/base", log(1), R"({"head":"lin","hidden":64,"model":{"layers":1}})"),
+                             dir.run("b/base", log(2), R"({"head":"mix:2*lin","hidden":64})"), dir.run("late", kStart)};
+  const std::string html = page_of(dir, runs);
+  check_page(html);
+  CHECK(has(html, "<h1>3 runs compared</h1>"));
+  const json chart = chart_data(html, "Validation perplexity");
+  CHECK(chart["series"].size() == 2);
+  CHECK(series(chart, "a/base")["y"].back() == doctest::Approx(9.5));
+  CHECK(largest(series(chart, "b/base")["y"]) == doctest::Approx(38));
+  CHECK(series(chart, "a/base")["class"] != series(chart, "b/base")["class"]);
+  CHECK(times(html, "<ul class=\"legend\">") >= 4);
+  CHECK(has(html, "Settings that differ"));
+  CHECK(has(html, "model.layers"));
+  CHECK(has(html, "mix:2*lin"));
+  CHECK_FALSE(has(html, "<th scope=\"row\">hidden</th><td>64</td><td>64</td><td>64</td>"));
+  CHECK(times(html, "<tr class=\"marked\">") >= 1);
+  CHECK(times(html, "entropy floor 21.50") == 2);  // one line a chart (validation, training), not one a run
+
+  // The same run twice, and more runs than colours.
+  runs.assign(9, runs[0]);
+  const std::string nine_runs = page_of(dir, runs);
+  check_page(nine_runs);
+  CHECK(has(nine_runs, "a/base (9)"));
+  CHECK(has(nine_runs, "dash1"));
+}
+
+TEST_CASE("report: mixtures, translation and an objective of its own") {
+  const TempDir dir;
+  std::string log = kStart;
+  for (int step = 10; step <= 30; step += 10)
+    log += json{{"event", "valid"},           {"step", step},       {"loss", 2.5}, {"nll", 2.0}, {"bleu", step + 0.5},
+                {"pi_mean", {0.7, 0.2, 0.1}}, {"pi_var", {0, 0, 0}}}
+               .dump() +
+           "\n";
+  const std::string html = page_of(dir, {dir.run("mt", log)});
+  check_page(html);
+  CHECK(series(chart_data(html, "Mixture weights"), "π1")["y"] == json({0.7, 0.7, 0.7}));
+  CHECK(largest(chart_data(html, "BLEU")["series"][0]["y"]) == doctest::Approx(30.5));
+  CHECK(series(chart_data(html, "Loss"), "Validation")["y"][0] == doctest::Approx(2.5));
+  CHECK(has(html, "Best BLEU"));
+}
+
+TEST_CASE("report: errors name the way out and leave nothing behind") {
+  const TempDir dir;
+  const auto page = dir.path() / "page.html";
+  const auto message = [&](const std::vector<fs::path>& runs, const fs::path& output) {
+    try {
+      nine::write_report(runs, output);
+    } catch (const nine::Error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  CHECK(has(message({}, page), "name at least one run directory"));
+  CHECK(has(message({dir.path() / "absent"}, page), "is not a directory"));
+  CHECK(has(message({dir.path()}, page), "the one that holds log.jsonl"));
+  const auto run = dir.run("run", kStart);
+  CHECK(has(message({run}, dir.path() / "no" / "such" / "page.html"), "cannot write"));
+  CHECK(has(message({run}, run), "cannot write"));  // a directory stands there
+  CHECK_FALSE(fs::exists(page));
+  int files = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(dir.path())) files += entry.is_regular_file();
+  CHECK(files == 2);  // the run's own
+}
+
+TEST_CASE("report: numbers for people") {
+  using namespace nine::report;
+  CHECK(figure(61.2345) == "61.23");
+  CHECK(figure(5123.4) == "5,123");
+  CHECK(figure(0.001) == "0.001");
+  CHECK(figure(-0.5) == "-0.5");
+  CHECK(figure(1.2e-7) == "1.2e-7");
+  CHECK(figure(kAbsent) == "–");
+  CHECK(count(1234567) == "1,234,567");
+  CHECK(count(999) == "999");
+  CHECK(count(-1234) == "-1,234");
+  CHECK(compact(12000) == "12k");
+  CHECK(compact(1.5e6) == "1.5M");
+  CHECK(compact(0.0002) == "0.0002");
+  CHECK(compact(1e-5) == "1e-5");
+  CHECK(duration(8.25) == "8.2 s");
+  CHECK(duration(192) == "3 min 12 s");
+  CHECK(duration(8040) == "2 h 14 min");
+  CHECK(duration(200000) == "2 d 7 h");
+}
+
+TEST_CASE("report: axes have a few round ticks inside") {
+  using nine::report::value_axis;
+  for (const auto& [low, high] :
+       std::vector<std::pair<double, double>>{{61, 9000}, {0.2, 4.8}, {3, 3}, {0, 0}, {-5, 12}, {1e-300, 1e300}, {99.9, 100}, {1e-9, 3e-9}}) {
+    for (const bool from_zero : {false, true}) {
+      const auto axis = value_axis(low, high, from_zero);
+      CAPTURE(low);
+      CAPTURE(high);
+      CHECK(axis.scale.low <= low);
+      CHECK(axis.scale.high >= high);
+      CHECK(axis.ticks.size() >= 2);
+      CHECK(axis.ticks.size() <= 12);
+      for (const double tick : axis.ticks) CHECK((axis.scale.at(tick) >= -0.01 && axis.scale.at(tick) <= 1.01));
+    }
+  }
+}
