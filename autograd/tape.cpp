@@ -34,6 +34,7 @@ View Var::upstream() const {
 Sink Var::sink() const {
   if (!needs_grad()) return {};
   Tape::Slot& s = tape_->slot(*this);
+  if (tape_->detect_anomaly_) tape_->touched_.push_back(id_);
   if (s.parameter != nullptr) return {s.parameter->grad.view(), std::exchange(s.parameter->has_grad, true)};
   if (!s.grad) s.grad = s.is_leaf ? Tensor(s.value.shape(), s.value.dtype(), s.value.device()) : tape_->arena_.block(s.value.shape(), s.value.dtype());
   return {s.grad.view(), std::exchange(s.has_grad, true)};
@@ -108,7 +109,7 @@ Var Tape::view_of(const Var& whole, const Tensor& part) {
   s.mark = arena_.saved_mark();
   s.value = part;
   s.op = source.op;
-  s.needs_grad = source.needs_grad;
+  s.needs_grad = recording_ && source.needs_grad;
   return add(std::move(s));
 }
 
@@ -140,12 +141,22 @@ void Tape::finished(std::initializer_list<Var> outputs) {
     const Slot& s = slot(v);
     check_finite(s.value, s.op, "forward");
   }
+  check_touched(slot(*outputs.begin()).op);  // a head forms gradients on the way forward
 }
 
 void Tape::check_finite(const View& v, const char* op, const char* direction) const {
   if (!v || v.dtype == DType::int32) return;
   require(ops::all_finite(v), "[", op, "] the ", direction, " pass of step ", random_.step, " gave NaN or infinity in a tensor of shape ", v.shape,
           ": the first op to do so; lower --lr or --clip, or look at its inputs");
+}
+
+// Blames the function that wrote a gradient, not the one whose value the gradient belongs to.
+void Tape::check_touched(const char* op) {
+  for (const int32_t id : touched_) {
+    const Slot& s = slots_[static_cast<size_t>(id)];
+    check_finite(s.parameter != nullptr ? s.parameter->grad.view() : s.grad.view(), op, "backward");
+  }
+  touched_.clear();
 }
 
 void Tape::backward(const Var& loss) {
@@ -163,8 +174,8 @@ void Tape::backward(const Var& loss) {
     bool reached = false;
     each_output([&](const Slot& s) { reached = reached || s.has_grad; });
     if (reached) {
-      if (detect_anomaly_) each_output([&](const Slot& s) { if (s.has_grad) check_finite(s.grad, s.op, "backward"); });
       node.run(node.function);
+      if (detect_anomaly_) check_touched(slots_[static_cast<size_t>(node.outputs[0])].op);
     }
     Arena::Mark mark = arena_.saved_mark();
     each_output([&](Slot& s) {
@@ -175,14 +186,13 @@ void Tape::backward(const Var& loss) {
     });
     arena_.release_saved(mark);
   }
-  if (detect_anomaly_)
-    for (const Slot& s : slots_) check_finite(s.parameter != nullptr ? s.parameter->grad.view() : s.grad ? s.grad.view() : View{}, s.op, "backward");
   nodes_.clear();
 }
 
 void Tape::reset() {
   nodes_.clear();
   slots_.clear();
+  touched_.clear();
   chunk_ = chunk_used_ = 0;
   ++generation_;
   arena_.reset();

@@ -146,6 +146,7 @@ class Tape {
   void finished(std::initializer_list<Var> outputs);
   void push_node(std::initializer_list<Var> outputs, void (*run)(const void*), const void* function);
   void check_finite(const View& v, const char* op, const char* direction) const;
+  void check_touched(const char* op);
 
   Arena& arena_;
   std::vector<Slot> slots_;
@@ -155,7 +156,7 @@ class Tape {
   uint32_t generation_ = 1;
   bool recording_ = true;
   bool detect_anomaly_ = false;
-  bool walking_ = false;
+  std::vector<int32_t> touched_;  // values whose sink was asked for since the last check_touched; anomaly detection only
   RandomKey random_;
 };
 

@@ -1,5 +1,6 @@
 #include "core/gemm.h"
 
+#define EIGEN_DONT_PARALLELIZE  // tiles are ours: Eigen would start OpenMP threads of its own outside of parallel regions
 #include <Eigen/Core>
 #include <algorithm>
 #include <cstdlib>
@@ -115,7 +116,7 @@ class PackedB {
  public:
   PackedB(const Gemm<T>& p) : n_(p.n), k_(p.k), panels_((p.n + kPanel - 1) / kPanel), data_(scratch<T>(Scratch::gemm_b, panels_ * kPanel * p.k)) {
     const int64_t blocks = (k_ + kDepth - 1) / kDepth;
-    parallel_for(blocks * panels_, [&](int64_t task) { pack(p, task / panels_, task % panels_); });
+    parallel_for(blocks * panels_, [&](int64_t task) { pack(p, task / panels_, task % panels_); }, 4.0 * static_cast<double>(p.n * p.k));
   }
   int64_t panels() const { return panels_; }
   const T* panel(int64_t block, int64_t j) const { return at(block, j); }
@@ -184,10 +185,11 @@ void gemm(const Gemm<T>& p) {
   // A few panels a task: enough tasks for the threads when C is wide and low, few enough to reuse op(A).
   const int64_t panels_a_task = p.transpose_a ? b.panels() : std::min<int64_t>(b.panels(), 8);
   const int64_t column_tasks = (b.panels() + panels_a_task - 1) / panels_a_task;
-  parallel_for(row_blocks * column_tasks, [&](int64_t task) {
+  const auto tile_row = [&](int64_t task) {
     const int64_t j = (task / row_blocks) * panels_a_task;
     row_of_tiles(p, b, (task % row_blocks) * kRows, j, std::min(b.panels(), j + panels_a_task));
-  });
+  };
+  parallel_for(row_blocks * column_tasks, tile_row, 2.0 * static_cast<double>(p.m * p.n) * static_cast<double>(p.k));
 }
 
 template class TileProduct<float>;

@@ -121,6 +121,7 @@ struct HeadBlock {
   View scores;   ///< (V, R rounded up to whole panels): S by word, rows fastest; empty when no gradient is wanted
   View lse;      ///< (R) float64: log sum_v exp S(v, r)
   View target_score;  ///< (R) float64: S(target, r), computed directly; undefined where the target is -1
+  int64_t first_row = 0;  ///< the block's first row among all contexts, for messages
 };
 /// Fills scores (unless empty), lse and target_score. -log p = lse - target_score.
 void head_scores(const HeadBlock& block, Arena& arena);

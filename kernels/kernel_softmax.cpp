@@ -26,20 +26,21 @@ SoftmaxLoss kernel_softmax(const HeadSpec& head, const Var& h, const Var& w, con
   const Var loss = tape.result("kernel_softmax", {}, DType::float64, {h, w, bias});
   const Var nll = tape.result("kernel_softmax", {rows}, DType::float64, {});
   const Var dh = tape.result("kernel_softmax", contexts.shape, h.dtype(), {});
-  const Sink dw = w.sink(), dbias = bias ? bias.sink() : Sink{};
+  const bool wanted = loss.needs_grad();  // not under NoGrad, whatever w says
+  const Sink dw = wanted ? w.sink() : Sink{}, dbias = wanted && bias ? bias.sink() : Sink{};
 
   Arena& arena = tape.arena();
   const Arena::Scope scope(arena);
   const Tensor lse = arena.temporary({rows}, DType::float64), target_score = arena.temporary({rows}, DType::float64);
   const int64_t block_rows = std::min(kHeadBlockRows, (rows + ops::kHeadPanel - 1) / ops::kHeadPanel * ops::kHeadPanel);
-  const Tensor scores = loss.needs_grad() ? arena.temporary({vocabulary, block_rows}, h.dtype()) : Tensor();
+  const Tensor scores = wanted ? arena.temporary({vocabulary, block_rows}, h.dtype()) : Tensor();
   const View flat_targets = targets.view().reshaped({rows});
 
   for (int64_t first = 0; first < rows; first += kHeadBlockRows) {
     const int64_t count = std::min(kHeadBlockRows, rows - first);
     ops::HeadBlock block{.score = head.score, .h = contexts.row_range(first, count), .w = w.value(), .bias = bias ? bias.value().view() : View{},
                          .targets = part(flat_targets, first, count), .scores = {}, .lse = part(lse, first, count),
-                         .target_score = part(target_score, first, count)};
+                         .target_score = part(target_score, first, count), .first_row = first};
     if (scores) block.scores = scores.view().col_range(0, (count + ops::kHeadPanel - 1) / ops::kHeadPanel * ops::kHeadPanel);
     ops::head_scores(block, arena);
     if (!scores) continue;

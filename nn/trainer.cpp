@@ -60,7 +60,7 @@ Trainer::Outcome Trainer::run() {
     }
     one_update();
     const bool last = done(), validation_due = due(config_.valid_every, progress_.validations), save_due = due(config_.save_every, progress_.saves);
-    if (last && window_.updates > 0) log_window(schedule_.rate(progress_.step));
+    if (last && progress_.step < config_.log_every) log_window(schedule_.rate(progress_.step));  // a run too short for a whole window
     const bool improved = (validation_due || last) && validate();
     if (improved || validation_due || save_due || done()) save(improved);
   }

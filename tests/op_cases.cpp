@@ -143,10 +143,11 @@ OpCase linear_case(const Shape& x, int64_t out, bool bias) {
   OpCase c{.name = concat("linear ", x, " to ", out, bias ? " with bias" : ""),
            .inputs = {{x}, {{out, x.cols()}}},
            .run = [bias](Vars v, Tensors) { return linear(v[0], v[1], bias ? v[2] : Var()); },
-           .oracle = [=](Values v, AllInts) {
-             const Doubles y = product(v[0], false, v[1], true, x.rows(), out, x.cols());
-             return bias ? pairwise(y, v[2], [](double a, double b) { return a + b; }) : y;
-           }};
+           .oracle =
+               [=](Values v, AllInts) {
+                 const Doubles y = product(v[0], false, v[1], true, x.rows(), out, x.cols());
+                 return bias ? pairwise(y, v[2], [](double a, double b) { return a + b; }) : y;
+               }};
   if (bias) c.inputs.push_back({{out}});
   return c;
 }
@@ -176,12 +177,13 @@ OpCase dropout_case(const Shape& shape, double p) {
   return {.name = concat("dropout ", shape, " p ", p),
           .inputs = {{shape}},
           .run = [p](Vars x, Tensors) { return dropout(x[0], p, "dropout.test"); },
-          .oracle = [p](Values x, AllInts) {
-            Doubles y = x[0];
-            const RandomKey key{.op = stream_id("dropout.test")};
-            for (size_t i = 0; i < y.size(); ++i) y[i] = random_uniform(key, i) >= static_cast<float>(p) ? y[i] / (1 - p) : 0;
-            return y;
-          }};
+          .oracle =
+              [p](Values x, AllInts) {
+                Doubles y = x[0];
+                const RandomKey key{.op = stream_id("dropout.test")};
+                for (size_t i = 0; i < y.size(); ++i) y[i] = random_uniform(key, i) >= static_cast<float>(p) ? y[i] / (1 - p) : 0;
+                return y;
+              }};
 }
 
 OpCase layer_norm_case(const Shape& shape, bool bench = false) {
@@ -195,8 +197,13 @@ OpCase layer_norm_case(const Shape& shape, bool bench = false) {
 
 OpCase lstm_case(int64_t steps, int64_t batch, int64_t input, int64_t hidden, bool bench = false) {
   return {.name = concat("lstm", sizes({steps, batch, input, hidden})),
-          .inputs = {{{steps * batch, input}}, {{4 * hidden, input}, -0.4, 0.4}, {{4 * hidden, hidden}, -0.4, 0.4}, {{4 * hidden}}, {{4 * hidden}},
-                     {{batch, hidden}}, {{batch, hidden}}},
+          .inputs = {{{steps * batch, input}},
+                     {{4 * hidden, input}, -0.4, 0.4},
+                     {{4 * hidden, hidden}, -0.4, 0.4},
+                     {{4 * hidden}},
+                     {{4 * hidden}},
+                     {{batch, hidden}},
+                     {{batch, hidden}}},
           .run =
               [](Vars x, Tensors) {
                 const LstmOutput out = lstm(x[0], {x[1], x[2], x[3], x[4]}, {x[5], x[6]});
@@ -242,23 +249,36 @@ OpCase kernel_softmax_case(int64_t rows, int64_t words, int64_t d, bool bias, bo
 
 void add_elementwise(std::vector<OpCase>& all) {
   for (const Shape& s : {Shape{}, Shape{7}, Shape{3, 5}, Shape{2, 3, 4, 5}, Shape{67, 301}}) {
-    all.push_back(unary_case("neg", neg, [](double x) { return -x; }, s, -1, 1));
-    all.push_back(unary_case("exp", exp, [](double x) { return std::exp(x); }, s, -3, 3));
-    all.push_back(unary_case("log", log, [](double x) { return std::log(x); }, s, 0.1, 5));
-    all.push_back(unary_case("tanh", tanh, [](double x) { return std::tanh(x); }, s, -3, 3));
+    all.push_back(unary_case(
+        "neg", neg, [](double x) { return -x; }, s, -1, 1));
+    all.push_back(unary_case(
+        "exp", exp, [](double x) { return std::exp(x); }, s, -3, 3));
+    all.push_back(unary_case(
+        "log", log, [](double x) { return std::log(x); }, s, 0.1, 5));
+    all.push_back(unary_case(
+        "tanh", tanh, [](double x) { return std::tanh(x); }, s, -3, 3));
     all.push_back(unary_case("sigmoid", sigmoid, logistic, s, -3, 3));
-    all.push_back(unary_case("relu", relu, [](double x) { return std::max(x, 0.0); }, s, -1, 1));
-    all.push_back(unary_case("square", square, [](double x) { return x * x; }, s, -2, 2));
-    all.push_back(unary_case("scale", [](const Var& x) { return scale(x, -1.75); }, [](double x) { return -1.75 * x; }, s, -1, 1));
-    all.push_back(unary_case("dropout of p 0", [](const Var& x) { return dropout(x, 0, "none"); }, [](double x) { return x; }, s, -1, 1));
+    all.push_back(unary_case(
+        "relu", relu, [](double x) { return std::max(x, 0.0); }, s, -1, 1));
+    all.push_back(unary_case(
+        "square", square, [](double x) { return x * x; }, s, -2, 2));
+    all.push_back(unary_case(
+        "scale", [](const Var& x) { return scale(x, -1.75); }, [](double x) { return -1.75 * x; }, s, -1, 1));
+    all.push_back(unary_case(
+        "dropout of p 0", [](const Var& x) { return dropout(x, 0, "none"); }, [](double x) { return x; }, s, -1, 1));
     if (s.rank() > 0) all.push_back(dropout_case(s, 0.3));
   }
-  const std::pair<Shape, Shape> pairs[] = {{{}, {}}, {{5}, {5}}, {{3, 5}, {3, 5}}, {{3, 5}, {5}}, {{2, 3, 4}, {4}}, {{130, 257}, {130, 257}}, {{130, 257}, {257}}};
+  const std::pair<Shape, Shape> pairs[] = {
+      {{}, {}}, {{5}, {5}}, {{3, 5}, {3, 5}}, {{3, 5}, {5}}, {{2, 3, 4}, {4}}, {{130, 257}, {130, 257}}, {{130, 257}, {257}}};
   for (const auto& [a, b] : pairs) {
-    all.push_back(binary_case("add", add, [](double x, double y) { return x + y; }, a, b));
-    all.push_back(binary_case("sub", sub, [](double x, double y) { return x - y; }, a, b));
-    all.push_back(binary_case("mul", mul, [](double x, double y) { return x * y; }, a, b));
-    all.push_back(binary_case("div", div, [](double x, double y) { return x / y; }, a, b));
+    all.push_back(binary_case(
+        "add", add, [](double x, double y) { return x + y; }, a, b));
+    all.push_back(binary_case(
+        "sub", sub, [](double x, double y) { return x - y; }, a, b));
+    all.push_back(binary_case(
+        "mul", mul, [](double x, double y) { return x * y; }, a, b));
+    all.push_back(binary_case(
+        "div", div, [](double x, double y) { return x / y; }, a, b));
   }
   // One value on both sides: its gradient is the sum of two.
   all.push_back({.name = "mul of a value with itself",
@@ -275,25 +295,30 @@ void add_windows(std::vector<OpCase>& all) {
   all.push_back({.name = "row_range and col_range of one matrix",
                  .inputs = {{{9, 11}}},
                  .run = [](Vars x, Tensors) { return mul(tanh(col_range(row_range(x[0], 2, 4), 3, 5)), col_range(row_range(x[0], 4, 4), 3, 5)); },
-                 .oracle = [](Values x, AllInts) {
-                   Doubles y;
-                   for (size_t r = 0; r < 4; ++r)
-                     for (size_t c = 0; c < 5; ++c) y.push_back(std::tanh(x[0][(r + 2) * 11 + c + 3]) * x[0][(r + 4) * 11 + c + 3]);
-                   return y;
-                 }});
+                 .oracle =
+                     [](Values x, AllInts) {
+                       Doubles y;
+                       for (size_t r = 0; r < 4; ++r)
+                         for (size_t c = 0; c < 5; ++c) y.push_back(std::tanh(x[0][(r + 2) * 11 + c + 3]) * x[0][(r + 4) * 11 + c + 3]);
+                       return y;
+                     }});
   all.push_back({.name = "col_range of 3 parts with a gap in a product",
                  .inputs = {{{20, 30}}},
                  .run = [](Vars x, Tensors) { return matmul(col_range(x[0], 1, 9), col_range(x[0], 12, 9), true); },
-                 .oracle = [](Values x, AllInts) {
-                   Doubles y(81);
-                   for (size_t r = 0; r < 20; ++r)
-                     for (size_t i = 0; i < 9; ++i)
-                       for (size_t j = 0; j < 9; ++j) y[i * 9 + j] += x[0][r * 30 + 1 + i] * x[0][r * 30 + 12 + j];
-                   return y;
-                 }});
+                 .oracle =
+                     [](Values x, AllInts) {
+                       Doubles y(81);
+                       for (size_t r = 0; r < 20; ++r)
+                         for (size_t i = 0; i < 9; ++i)
+                           for (size_t j = 0; j < 9; ++j) y[i * 9 + j] += x[0][r * 30 + 1 + i] * x[0][r * 30 + 12 + j];
+                       return y;
+                     }});
   all.push_back({.name = "reshape (4, 6) to (2, 3, 4)",
                  .inputs = {{{4, 6}}},
-                 .run = [](Vars x, Tensors) { return exp(reshape(x[0], {2, 3, 4})); },
+                 .run =
+                     [](Vars x, Tensors) {
+                       return exp(reshape(x[0], {2, 3, 4}));
+                     },
                  .oracle = [](Values x, AllInts) { return each(x[0], [](double v) { return std::exp(v); }); },
                  .windows = false});
   all.push_back({.name = "concat_rows of 3",
@@ -303,12 +328,13 @@ void add_windows(std::vector<OpCase>& all) {
                        const Var parts[] = {x[0], x[1], x[0]};
                        return square(concat_rows(parts));
                      },
-                 .oracle = [](Values x, AllInts) {
-                   Doubles y = x[0];
-                   y.insert(y.end(), x[1].begin(), x[1].end());
-                   y.insert(y.end(), x[0].begin(), x[0].end());
-                   return each(y, [](double v) { return v * v; });
-                 }});
+                 .oracle =
+                     [](Values x, AllInts) {
+                       Doubles y = x[0];
+                       y.insert(y.end(), x[1].begin(), x[1].end());
+                       y.insert(y.end(), x[0].begin(), x[0].end());
+                       return each(y, [](double v) { return v * v; });
+                     }});
 }
 
 }  // namespace
@@ -318,9 +344,10 @@ std::vector<OpCase> op_cases() {
   add_elementwise(all);
   add_windows(all);
   for (const Shape& s : {Shape{}, Shape{5}, Shape{1, 1}, Shape{65, 3}, Shape{3, 130}, Shape{200, 177}, Shape{3, 5, 7}}) {
-    all.push_back({.name = concat("sum ", s), .inputs = {{s}}, .run = [](Vars x, Tensors) { return sum(x[0]); }, .oracle = [](Values x, AllInts) {
-                     return column_sums(x[0], 1);
-                   }});
+    all.push_back({.name = concat("sum ", s),
+                   .inputs = {{s}},
+                   .run = [](Vars x, Tensors) { return sum(x[0]); },
+                   .oracle = [](Values x, AllInts) { return column_sums(x[0], 1); }});
     all.push_back(sum_rows_case(s));
   }
   for (const bool ta : {false, true})
@@ -374,74 +401,111 @@ PlainCase copy_case(const Shape& shape) {
 void add_sinks(std::vector<PlainCase>& all, const Shape& s) {
   all.push_back({.name = concat("unary added ", s),
                  .inputs = {{s}, {s}},
-                 .run = [](Tensors t, Tensors) { ops::unary(ops::Unary::tanh, t[0], {t[1], true}); },
-                 .oracle = [](std::span<Doubles> t, AllInts) {
-                   for (size_t i = 0; i < t[0].size(); ++i) t[1][i] += std::tanh(t[0][i]);
-                 }});
+                 .run =
+                     [](Tensors t, Tensors) {
+                       ops::unary(ops::Unary::tanh, t[0], {t[1], true});
+                     },
+                 .oracle =
+                     [](std::span<Doubles> t, AllInts) {
+                       for (size_t i = 0; i < t[0].size(); ++i) t[1][i] += std::tanh(t[0][i]);
+                     }});
   all.push_back({.name = concat("unary in place ", s),
                  .inputs = {{s}},
                  .run = [](Tensors t, Tensors) { ops::unary(ops::Unary::exp, t[0], {t[0]}); },
                  .oracle = [](std::span<Doubles> t, AllInts) { t[0] = each(t[0], [](double x) { return std::exp(x); }); }});
   all.push_back({.name = concat("unary_backward added ", s),
                  .inputs = {{s, 1, 2}, {s}, {s}, {s}},
-                 .run = [](Tensors t, Tensors) { ops::unary_backward(ops::Unary::log, t[0], t[1], t[2], {t[3], true}); },
-                 .oracle = [](std::span<Doubles> t, AllInts) {
-                   for (size_t i = 0; i < t[0].size(); ++i) t[3][i] += t[2][i] / t[0][i];
-                 }});
+                 .run =
+                     [](Tensors t, Tensors) {
+                       ops::unary_backward(ops::Unary::log, t[0], t[1], t[2], {t[3], true});
+                     },
+                 .oracle =
+                     [](std::span<Doubles> t, AllInts) {
+                       for (size_t i = 0; i < t[0].size(); ++i) t[3][i] += t[2][i] / t[0][i];
+                     }});
   all.push_back({.name = concat("binary added, one row ", s),
                  .inputs = {{s}, {{s.cols()}}, {s}},
-                 .run = [](Tensors t, Tensors) { ops::binary(ops::Binary::sub, t[0], t[1], {t[2], true}); },
-                 .oracle = [](std::span<Doubles> t, AllInts) {
-                   for (size_t i = 0; i < t[0].size(); ++i) t[2][i] += t[0][i] - t[1][i % t[1].size()];
-                 }});
+                 .run =
+                     [](Tensors t, Tensors) {
+                       ops::binary(ops::Binary::sub, t[0], t[1], {t[2], true});
+                     },
+                 .oracle =
+                     [](std::span<Doubles> t, AllInts) {
+                       for (size_t i = 0; i < t[0].size(); ++i) t[2][i] += t[0][i] - t[1][i % t[1].size()];
+                     }});
   all.push_back({.name = concat("scale added ", s),
                  .inputs = {{s}, {s}},
-                 .run = [](Tensors t, Tensors) { ops::scale(0.5, t[0], {t[1], true}); },
-                 .oracle = [](std::span<Doubles> t, AllInts) {
-                   for (size_t i = 0; i < t[0].size(); ++i) t[1][i] += 0.5 * t[0][i];
-                 }});
+                 .run =
+                     [](Tensors t, Tensors) {
+                       ops::scale(0.5, t[0], {t[1], true});
+                     },
+                 .oracle =
+                     [](std::span<Doubles> t, AllInts) {
+                       for (size_t i = 0; i < t[0].size(); ++i) t[1][i] += 0.5 * t[0][i];
+                     }});
   all.push_back({.name = concat("sum_rows added ", s),
                  .inputs = {{s}, {{s.cols()}}},
-                 .run = [](Tensors t, Tensors) { ops::sum_rows(t[0], {t[1], true}); },
-                 .oracle = [](std::span<Doubles> t, AllInts) {
-                   for (size_t i = 0; i < t[0].size(); ++i) t[1][i % t[1].size()] += t[0][i];
-                 }});
+                 .run =
+                     [](Tensors t, Tensors) {
+                       ops::sum_rows(t[0], {t[1], true});
+                     },
+                 .oracle =
+                     [](std::span<Doubles> t, AllInts) {
+                       for (size_t i = 0; i < t[0].size(); ++i) t[1][i % t[1].size()] += t[0][i];
+                     }});
   all.push_back({.name = concat("sum added ", s),
                  .inputs = {{s}, {{}}},
-                 .run = [](Tensors t, Tensors) { ops::sum(t[0], {t[1], true}); },
-                 .oracle = [](std::span<Doubles> t, AllInts) {
-                   for (const double x : t[0]) t[1][0] += x;
-                 }});
+                 .run =
+                     [](Tensors t, Tensors) {
+                       ops::sum(t[0], {t[1], true});
+                     },
+                 .oracle =
+                     [](std::span<Doubles> t, AllInts) {
+                       for (const double x : t[0]) t[1][0] += x;
+                     }});
   all.push_back({.name = concat("matmul added, alpha ", s),
                  .inputs = {{s}, {s}, {{s.cols(), s.cols()}}},
-                 .run = [](Tensors t, Tensors) { ops::matmul(t[0], true, t[1], false, {t[2], true}, -0.5); },
-                 .oracle = [s](std::span<Doubles> t, AllInts) {
-                   const Doubles y = product(t[0], true, t[1], false, s.cols(), s.cols(), s.rows());
-                   for (size_t i = 0; i < y.size(); ++i) t[2][i] -= 0.5 * y[i];
-                 }});
+                 .run =
+                     [](Tensors t, Tensors) {
+                       ops::matmul(t[0], true, t[1], false, {t[2], true}, -0.5);
+                     },
+                 .oracle =
+                     [s](std::span<Doubles> t, AllInts) {
+                       const Doubles y = product(t[0], true, t[1], false, s.cols(), s.cols(), s.rows());
+                       for (size_t i = 0; i < y.size(); ++i) t[2][i] -= 0.5 * y[i];
+                     }});
   all.push_back({.name = concat("dropout added ", s),
                  .inputs = {{s}, {s}},
-                 .run = [](Tensors t, Tensors) { ops::dropout(t[0], 0.4, {.seed = 9, .op = 3}, {t[1], true}); },
-                 .oracle = [](std::span<Doubles> t, AllInts) {
-                   for (size_t i = 0; i < t[0].size(); ++i) t[1][i] += random_uniform({.seed = 9, .op = 3}, i) >= 0.4f ? t[0][i] / 0.6 : 0;
-                 }});
+                 .run =
+                     [](Tensors t, Tensors) {
+                       ops::dropout(t[0], 0.4, {.seed = 9, .op = 3}, {t[1], true});
+                     },
+                 .oracle =
+                     [](std::span<Doubles> t, AllInts) {
+                       for (size_t i = 0; i < t[0].size(); ++i) t[1][i] += random_uniform({.seed = 9, .op = 3}, i) >= 0.4f ? t[0][i] / 0.6 : 0;
+                     }});
   all.push_back({.name = concat("embedding_backward ", s),
                  .inputs = {{{50, s.cols()}}, {s}},
                  .indices = {{{50}, 0, static_cast<int32_t>(s.rows())}},
                  .run = [](Tensors t, Tensors i) { ops::embedding_backward(t[0], i[0], t[1]); },
-                 .oracle = [n = index_of(s.cols())](std::span<Doubles> t, AllInts i) {
-                   for (size_t k = 0; k < t[0].size(); ++k) t[1][static_cast<size_t>(i[0][k / n]) * n + k % n] += t[0][k];
-                 }});
+                 .oracle =
+                     [n = index_of(s.cols())](std::span<Doubles> t, AllInts i) {
+                       for (size_t k = 0; k < t[0].size(); ++k) t[1][static_cast<size_t>(i[0][k / n]) * n + k % n] += t[0][k];
+                     }});
   all.push_back({.name = concat("log_softmax_backward added ", s),
                  .inputs = {{s, -4, -1}, {s}, {s}},
-                 .run = [](Tensors t, Tensors) { ops::log_softmax_backward(t[0], t[1], {t[2], true}); },
-                 .oracle = [n = index_of(s.cols())](std::span<Doubles> t, AllInts) {
-                   for (size_t r = 0; r < t[0].size(); r += n) {
-                     double total = 0;
-                     for (size_t c = r; c < r + n; ++c) total += t[1][c];
-                     for (size_t c = r; c < r + n; ++c) t[2][c] += t[1][c] - std::exp(t[0][c]) * total;
-                   }
-                 }});
+                 .run =
+                     [](Tensors t, Tensors) {
+                       ops::log_softmax_backward(t[0], t[1], {t[2], true});
+                     },
+                 .oracle =
+                     [n = index_of(s.cols())](std::span<Doubles> t, AllInts) {
+                       for (size_t r = 0; r < t[0].size(); r += n) {
+                         double total = 0;
+                         for (size_t c = r; c < r + n; ++c) total += t[1][c];
+                         for (size_t c = r; c < r + n; ++c) t[2][c] += t[1][c] - std::exp(t[0][c]) * total;
+                       }
+                     }});
 }
 
 void add_optimisers(std::vector<PlainCase>& all, const Shape& s, bool bench) {
@@ -468,21 +532,22 @@ void add_optimisers(std::vector<PlainCase>& all, const Shape& s, bool bench) {
                          },
                      .bench = bench});
   for (const double momentum : {0.0, 0.9})
-    all.push_back({.name = concat("sgd ", s, " momentum ", momentum),
-                   .inputs = {{s}, {s}, {s}, norm},
-                   .run =
-                       [=](Tensors t, Tensors) {
-                         ops::sgd(t[0], t[1], momentum > 0 ? t[2].view() : View{}, {t[3], 0.5}, {.lr = 0.3, .momentum = momentum, .weight_decay = 0.1});
-                       },
-                   .oracle =
-                       [=](std::span<Doubles> t, AllInts) {
-                         for (size_t i = 0; i < t[0].size(); ++i) {
-                           double u = 0.5 / (std::sqrt(t[3][0]) + 1e-6) * t[1][i] + 0.1 * t[0][i];
-                           if (momentum > 0) u = t[2][i] = momentum * t[2][i] + u;
-                           t[0][i] -= 0.3 * u;
-                         }
-                       },
-                   .bench = bench});
+    all.push_back(
+        {.name = concat("sgd ", s, " momentum ", momentum),
+         .inputs = {{s}, {s}, {s}, norm},
+         .run =
+             [=](Tensors t, Tensors) {
+               ops::sgd(t[0], t[1], momentum > 0 ? t[2].view() : View{}, {t[3], 0.5}, {.lr = 0.3, .momentum = momentum, .weight_decay = 0.1});
+             },
+         .oracle =
+             [=](std::span<Doubles> t, AllInts) {
+               for (size_t i = 0; i < t[0].size(); ++i) {
+                 double u = 0.5 / (std::sqrt(t[3][0]) + 1e-6) * t[1][i] + 0.1 * t[0][i];
+                 if (momentum > 0) u = t[2][i] = momentum * t[2][i] + u;
+                 t[0][i] -= 0.3 * u;
+               }
+             },
+         .bench = bench});
   all.push_back({.name = concat("average ", s),
                  .inputs = {{s}, {s}},
                  .run = [](Tensors t, Tensors) { ops::average(t[0], t[1], 0.25); },
@@ -510,10 +575,11 @@ std::vector<PlainCase> plain_cases() {
     all.push_back({.name = concat("sum_squares ", s),
                    .inputs = {{s}, {.shape = {}, .always_double = true, .nan = true}},
                    .run = [](Tensors t, Tensors) { ops::sum_squares(t[0], t[1]); },
-                   .oracle = [](std::span<Doubles> t, AllInts) {
-                     t[1][0] = 0;
-                     for (const double x : t[0]) t[1][0] += x * x;
-                   }});
+                   .oracle =
+                       [](std::span<Doubles> t, AllInts) {
+                         t[1][0] = 0;
+                         for (const double x : t[0]) t[1][0] += x * x;
+                       }});
     add_sinks(all, s);
     add_optimisers(all, s, false);
   }
@@ -528,7 +594,8 @@ std::vector<Doubles> random_values(const std::vector<Input>& inputs, uint64_t se
     const RandomKey key{.seed = seed, .step = static_cast<uint32_t>(i), .op = stream_id("test.values")};
     Doubles values(index_of(in.shape.elements()));
     for (size_t e = 0; e < values.size(); ++e)
-      values[e] = in.nan ? std::nan("") : static_cast<double>(static_cast<float>(in.low + (in.high - in.low) * static_cast<double>(random_uniform(key, e))));
+      values[e] =
+          in.nan ? std::nan("") : static_cast<double>(static_cast<float>(in.low + (in.high - in.low) * static_cast<double>(random_uniform(key, e))));
     all.push_back(std::move(values));
   }
   return all;

@@ -1,6 +1,7 @@
 // apps/shared: options, amounts, progress, signals, run directories.
 #include <doctest/doctest.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,8 +16,6 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "apps/shared/amount.h"
-#include "apps/shared/files.h"
 #include "apps/shared/options.h"
 #include "apps/shared/progress.h"
 #include "apps/shared/run_directory.h"
@@ -24,6 +23,8 @@
 #include "apps/shared/signals.h"
 #include "apps/shared/suggest.h"
 #include "core/error.h"
+#include "nn/amount.h"
+#include "nn/files.h"
 
 namespace {
 
@@ -488,9 +489,14 @@ struct Terminal {
   Terminal& operator=(const Terminal&) = delete;
   std::string read() const {
     std::fflush(out);
-    char buffer[8192];
-    const ssize_t n = ::read(master, buffer, sizeof buffer);
-    return {buffer, n > 0 ? static_cast<size_t>(n) : 0};
+    std::string text;
+    char buffer[4096];
+    for (pollfd ready{master, POLLIN, 0}; poll(&ready, 1, text.empty() ? 5000 : 50) == 1;) {
+      const ssize_t n = ::read(master, buffer, sizeof buffer);
+      if (n <= 0) break;
+      text.append(buffer, static_cast<size_t>(n));
+    }
+    return text;
   }
 };
 
@@ -553,7 +559,7 @@ TEST_SUITE("progress") {
       CHECK(second.size() <= 80 + 4);
       p.message("saved");
       CHECK(has(terminal.read(), "\r\033[Ksaved\r\n\r\033[Ktrain  50%"));
-      time = 0.3;
+      time = 0.4;
       p.update(60, 100, std::string(500, 'x'));
       CHECK(terminal.read().size() <= 79 + 4);
     }
@@ -623,7 +629,7 @@ Outcome main_outcome(const std::function<int()>& body) {
     std::fflush(stderr);
     return result;
   });
-  return {code, read_file(file)};
+  return {code, read_text(file)};
 }
 
 }  // namespace
@@ -738,7 +744,7 @@ TEST_SUITE("run directory") {
             return raise(SIGKILL);
           }) == -SIGKILL);
     RunDirectory run(path);
-    CHECK(read_file(run.log_file()) == "{\"event\":\"train\",\"step\":1}\n");
+    CHECK(read_text(run.log_file()) == "{\"event\":\"train\",\"step\":1}\n");
   }
 
   TEST_CASE("the log grows by whole lines") {
@@ -747,7 +753,7 @@ TEST_SUITE("run directory") {
     RunDirectory run(scratch / ".");
     CHECK(run.last_event()["step"] == 1);
     run.log({{"event", "valid"}, {"step", 2}, {"ppl", std::numeric_limits<double>::quiet_NaN()}, {"text", "a\nb\xff"}});
-    CHECK(read_file(run.log_file()) ==
+    CHECK(read_text(run.log_file()) ==
           "{\"event\":\"train\",\"step\":1}\n{\"event\":\"valid\",\"step\":2,\"ppl\":null,\"text\":\"a\\nb\xEF\xBF\xBD\"}\n");
     CHECK_FALSE(run.finished());
     run.log({{"event", "done"}, {"step", 2}});
@@ -760,7 +766,7 @@ TEST_SUITE("run directory") {
     RunDirectory run(scratch / ".");
     const std::string error = error_of([&] { run.log({{"event", "train"}}); });
     CHECK(has(error, "log.jsonl: No space left on device; free some space"));
-    CHECK(has(error_of([] { write_file("/proc/nine/x", "y"); }), "cannot write /proc/nine/x: "));
+    CHECK(has(error_of([] { atomic_write_text("/proc/nine/x", "y"); }), "cannot write /proc/nine/x: "));
   }
 
   TEST_CASE("cutting the log back to a checkpoint") {
@@ -780,13 +786,13 @@ TEST_SUITE("run directory") {
                                   "{\"event\":\"train\",\"st");
     RunDirectory run(scratch / ".");
     run.cut_log(20);
-    CHECK(read_file(run.log_file()) == kept);
+    CHECK(read_text(run.log_file()) == kept);
     run.log({{"event", "resume"}, {"step", 20}});
-    CHECK(read_file(run.log_file()) == kept + "{\"event\":\"resume\",\"step\":20}\n");
+    CHECK(read_text(run.log_file()) == kept + "{\"event\":\"resume\",\"step\":20}\n");
     run.cut_log(20);
-    CHECK(read_file(run.log_file()) == kept);
+    CHECK(read_text(run.log_file()) == kept);
     run.cut_log(0);
-    CHECK(read_file(run.log_file()) == "{\"event\":\"start\",\"version\":1}\n");
+    CHECK(read_text(run.log_file()) == "{\"event\":\"start\",\"version\":1}\n");
   }
 
   TEST_CASE("starting anew moves the old run away") {
@@ -796,9 +802,9 @@ TEST_SUITE("run directory") {
       run.write_config({{"i", i}});
       run.log({{"event", "train"}, {"step", i}});
       fs::create_directories(run.checkpoints() / "00000001");
-      write_file(run.report_file(), "page");
-      write_file(run.path() / "console.txt", "mine");
-      write_file(run.path() / "events.tb", "tb");
+      atomic_write_text(run.report_file(), "page");
+      atomic_write_text(run.path() / "console.txt", "mine");
+      atomic_write_text(run.path() / "events.tb", "tb");
       CHECK(run.restart({"events.tb"}) == run.path() / concat("old-", i));
       CHECK_FALSE(run.has_run());
       CHECK(fs::exists(run.path() / "console.txt"));
@@ -806,9 +812,9 @@ TEST_SUITE("run directory") {
     }
     for (const char* name : {"config.json", "log.jsonl", "report.html", "checkpoints/00000001", "events.tb"})
       CHECK(fs::exists(run.path() / "old-2" / name));
-    CHECK(Json::parse(read_file(run.path() / "old-1/config.json"))["i"] == 1);
+    CHECK(Json::parse(read_text(run.path() / "old-1/config.json"))["i"] == 1);
     run.log({{"event", "train"}, {"step", 9}});  // into a new file
-    CHECK(read_file(run.log_file()) == "{\"event\":\"train\",\"step\":9}\n");
+    CHECK(read_text(run.log_file()) == "{\"event\":\"train\",\"step\":9}\n");
   }
 
   TEST_CASE("comparing configurations") {

@@ -1,18 +1,16 @@
 #include "apps/report/report.h"
 
-#include <fstream>
 #include <map>
 #include <string>
 #include <system_error>
 #include <utility>
-
-#include <unistd.h>
 
 #include "apps/report/page.h"
 #include "apps/report/run_charts.h"
 #include "apps/report/run_log.h"
 #include "apps/report/sections.h"
 #include "core/error.h"
+#include "nn/files.h"
 
 namespace nine {
 namespace {
@@ -54,22 +52,6 @@ std::string page_of(const std::vector<Run>& runs) {
                                                              "<footer>Written by Nine from config.json and log.jsonl.</footer>\n");
 }
 
-void write_beside_and_rename(const std::string& text, const fs::path& output) {
-  fs::path beside = output;
-  beside += "." + std::to_string(getpid()) + ".tmp";  // two writers must not share one
-  std::ofstream file(beside, std::ios::binary);
-  file << text;
-  file.close();
-  std::error_code error;
-  if (!file.fail()) {
-    fs::rename(beside, output, error);
-    if (!error) return;
-  }
-  std::error_code ignored;
-  fs::remove(beside, ignored);
-  fail("[report] cannot write '", output.string(), "'", error ? ": " + error.message() : std::string(), "; choose another file with --output");
-}
-
 }  // namespace
 
 void write_report(const std::vector<fs::path>& directories, const fs::path& output) {
@@ -77,7 +59,11 @@ void write_report(const std::vector<fs::path>& directories, const fs::path& outp
   std::vector<Run> runs;
   for (const fs::path& directory : directories) runs.push_back(report::read_run(directory));
   make_names_differ(runs, directories);
-  write_beside_and_rename(page_of(runs), output);
+  try {
+    atomic_write_text(output, page_of(runs));
+  } catch (const Error& error) {
+    fail("[report] ", error.what(), "; choose another file with --output");
+  }
 }
 
 }  // namespace nine

@@ -50,6 +50,8 @@ struct OptionData {
 std::string valid_text(const OptionData& option);
 /// The bounds alone: "1 to 64", "above 0", empty when there are none.
 std::string bounds_text(const Bounds& bounds);
+/// "sgd, adam".
+std::string listed(const std::vector<std::string>& words);
 /// A field's value for the help; empty for an empty text or list.
 std::string shown(const OptionField& field);
 

@@ -33,12 +33,6 @@ std::string left_side(const OptionData& option) {
   return "--" + option.name + placeholder(option);
 }
 
-std::string listed(const std::vector<std::string>& words) {
-  std::string out;
-  for (const std::string& word : words) out += (out.empty() ? "" : ", ") + word;
-  return out;
-}
-
 // "learning rate (above 0; default 0.001)"
 std::string right_side(const OptionData& option) {
   std::vector<std::string> notes;

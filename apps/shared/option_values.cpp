@@ -27,12 +27,6 @@ std::string number_text(double x) {
   return concat(x);
 }
 
-std::string listed(const Strings& words) {
-  std::string out;
-  for (const std::string& word : words) out += (out.empty() ? "" : ", ") + word;
-  return out;
-}
-
 std::string with_bounds(std::string noun, const Bounds& bounds) {
   const std::string text = bounds_text(bounds);
   if (text.empty()) return noun;
@@ -174,6 +168,12 @@ std::string OptionData::key() const {
   std::string out = name;
   for (char& c : out)
     if (c == '-') c = '_';
+  return out;
+}
+
+std::string listed(const std::vector<std::string>& words) {
+  std::string out;
+  for (const std::string& word : words) out += (out.empty() ? "" : ", ") + word;
   return out;
 }
 

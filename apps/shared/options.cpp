@@ -7,10 +7,10 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "apps/shared/files.h"
 #include "apps/shared/option_data.h"
 #include "apps/shared/suggest.h"
 #include "core/error.h"
+#include "nn/files.h"
 
 namespace nine::app {
 namespace {
@@ -20,7 +20,7 @@ using Strings = std::vector<std::string>;
 
 std::string config_text(const std::string& file) {
   try {
-    return read_file(file);
+    return read_text(file);
   } catch (const Error& e) {
     throw UsageError(concat("--config: ", e.what()));
   }

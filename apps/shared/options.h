@@ -20,7 +20,7 @@
 #include <variant>
 #include <vector>
 
-#include "apps/shared/amount.h"
+#include "nn/amount.h"
 
 namespace nine::app {
 

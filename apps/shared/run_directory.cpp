@@ -12,6 +12,7 @@
 #include <optional>
 
 #include "core/error.h"
+#include "nn/files.h"
 
 namespace nine::app {
 namespace {
@@ -59,7 +60,7 @@ class LogCutter {
     if (event.is_null()) return;
     const std::optional<double> step = step_of(event);
     if (step) keeping_ = *step <= step_;
-    if (!keeping_ || is_event(event, "done") || (is_event(event, "resume") && step == step_)) return;
+    if (!keeping_ || is_event(event, "done") || is_event(event, "test") || (is_event(event, "resume") && step == step_)) return;
     kept_ += text;
     kept_ += '\n';
   }
@@ -98,7 +99,7 @@ void RunDirectory::lock() {
   require(lock_ >= 0, "--run ", path_.string(), " cannot be written: ", std::strerror(errno), "; give a directory that is yours, or another --run");
   if (::flock(lock_, LOCK_EX | LOCK_NB) != 0) {
     if (errno != EWOULDBLOCK) return;  // no locks on this file system
-    std::string owner = read_file(file);
+    std::string owner = read_text(file);
     owner.erase(std::min(owner.find('\n'), owner.size()));
     ::close(lock_);
     lock_ = -1;
@@ -115,13 +116,13 @@ bool RunDirectory::finished() const { return is_event(last_event(), "done"); }
 
 Json RunDirectory::read_config() const {
   require(is_there(config_file()), "--run ", path_.string(), " holds a run without config.json; use --restart or another --run");
-  Json config = Json::parse(read_file(config_file()), nullptr, false);
+  Json config = Json::parse(read_text(config_file()), nullptr, false);
   require(config.is_object(), config_file().string(), " is not a JSON object; use --restart or another --run");
   return config;
 }
 
 void RunDirectory::write_config(const nlohmann::ordered_json& config) const {
-  write_file(config_file(), config.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+  atomic_write_text(config_file(), config.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 
 void RunDirectory::log(const nlohmann::ordered_json& event) {
@@ -133,7 +134,7 @@ Json RunDirectory::last_event() const {
   Json last;
   if (!is_there(log_file())) return last;
   std::string_view last_line;
-  const std::string text = read_file(log_file());
+  const std::string text = read_text(log_file());
   for_each_line(text, [&](std::string_view line) { last_line = line; });
   return event_of(last_line);
 }
@@ -141,9 +142,9 @@ Json RunDirectory::last_event() const {
 void RunDirectory::cut_log(int64_t step) {
   if (!is_there(log_file())) return;
   LogCutter cutter(step);
-  for_each_line(read_file(log_file()), [&](std::string_view line) { cutter.line(line); });
+  for_each_line(read_text(log_file()), [&](std::string_view line) { cutter.line(line); });
   log_.close();
-  write_file(log_file(), cutter.kept());
+  atomic_write_text(log_file(), cutter.kept());
 }
 
 fs::path RunDirectory::restart(const std::vector<std::string>& more) {

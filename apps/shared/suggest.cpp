@@ -32,32 +32,32 @@ size_t distance(std::string_view a, std::string_view b) {
   return last.back();
 }
 
-bool begins(const std::string& word, const std::string& candidate) {
-  return (word.size() >= 2 && candidate.starts_with(word)) || (candidate.size() >= 3 && word.starts_with(candidate));
+constexpr double kFar = 1e9;
+
+// Lower is nearer: one slip, then a beginning of the candidate, then more slips, then a candidate with something after it.
+double rank(const std::string& word, const std::string& name) {
+  const size_t edits = distance(word, name);
+  const auto cost = static_cast<double>(edits);
+  if (edits <= 1 && edits < name.size()) return cost;
+  if (word.size() >= 2 && name.starts_with(word)) return 1 + cost / 1000;
+  if (edits <= word.size() / 3 && edits < name.size()) return cost;
+  if (name.size() >= 3 && word.starts_with(name)) return 1000 + cost;
+  return kFar;
 }
 
 }  // namespace
 
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates) {
-  constexpr size_t kFar = 1000;  // any beginning is farther than any misspelling
   const std::string wanted = plain(word);
-  const std::string* best = nullptr;
-  size_t best_rank = 2 * kFar;
+  std::string best;
+  double best_rank = kFar;
   for (const std::string& candidate : candidates) {
-    const std::string name = plain(candidate);
-    const size_t edits = distance(wanted, name);
-    size_t rank = 2 * kFar;
-    if (edits <= std::max<size_t>(1, wanted.size() / 3) && edits < name.size()) {
-      rank = edits;
-    } else if (begins(wanted, name)) {
-      rank = kFar + std::min(edits, kFar - 1);
-    }
-    if (rank < best_rank) {
-      best = &candidate;
-      best_rank = rank;
-    }
+    const double r = rank(wanted, plain(candidate));
+    if (r >= best_rank) continue;
+    best = candidate;
+    best_rank = r;
   }
-  return best ? *best : std::string{};
+  return best;
 }
 
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates, std::string_view prefix) {

@@ -36,6 +36,11 @@ Words chunk_words(int64_t vocabulary, int64_t chunk) {
 
 int64_t padded_rows(int64_t rows) { return (rows + kHeadPanel - 1) / kHeadPanel * kHeadPanel; }
 
+// Of the scores' product and what is done to a score.
+double operations(const HeadBlock& block) {
+  return static_cast<double>(block.h.rows()) * static_cast<double>(block.w.rows()) * static_cast<double>(2 * block.h.cols() + 20);
+}
+
 // H as [panel of 32 rows][k][32], rows past the last one zero.
 template <class T>
 void pack_contexts(const View& h, T* packed) {
@@ -45,7 +50,7 @@ void pack_contexts(const View& h, T* packed) {
     const int64_t first = panel * kHeadPanel, rows = std::min(kHeadPanel, h.rows() - first);
     if (rows < kHeadPanel) std::fill_n(y, kHeadPanel * d, T(0));
     transpose_tile(row_ptr<T>(h, first), h.ld, rows, d, y, kHeadPanel);
-  });
+  }, 4.0 * static_cast<double>(h.elements()));
 }
 
 // The target's score as a direct sum: a GEMM's rounding must not put a word above its own normaliser.
@@ -55,8 +60,9 @@ void target_scores(const HeadBlock& block, const S& score) {
   double* out = static_cast<double*>(block.target_score.data);
   const int64_t d = block.h.cols();
   for (int64_t r = 0; r < block.h.rows(); ++r) {
+    require(target[r] >= -1 && target[r] < block.w.rows(), "[head_scores] target ", target[r], " of row ", block.first_row + r,
+            " is outside of the vocabulary of ", block.w.rows());
     if (target[r] < 0) continue;
-    require(target[r] < block.w.rows(), "[head_scores] target ", target[r], " of row ", r, " is outside of the vocabulary of ", block.w.rows());
     const T *h = row_ptr<T>(block.h, r), *w = row_ptr<T>(block.w, target[r]);
     constexpr int kLanes = 8;
     double lanes[kLanes] = {};
@@ -140,7 +146,7 @@ void scores(const HeadBlock& block, const S& score, Arena& arena) {
         partial[chunk * panels + p].add(tile, ld, words);
       }
     }
-  });
+  }, operations(block));
 
   double* lse = static_cast<double*>(block.lse.data);
   for (int64_t r = 0; r < rows; ++r) {
@@ -179,7 +185,8 @@ void gradients(const HeadBlock& block, const S&, double row_weight, const Sink& 
   const int32_t* target = static_cast<int32_t*>(block.targets.data);
   for (int64_t r = 0; r < padded; ++r) {
     const bool counts = r < rows && target[r] >= 0;
-    const double exact_lse = r < rows ? static_cast<double*>(block.lse.data)[r] : 0;
+    // Rows of padding score the bias alone: an infinite lse makes their posteriors 0, however large it is.
+    const double exact_lse = r < rows ? static_cast<double*>(block.lse.data)[r] : std::numeric_limits<double>::infinity();
     lse[r] = static_cast<T>(exact_lse);
     weight[r] = static_cast<T>(counts ? row_weight : 0);
     target_gradient[r] = counts ? static_cast<T>(row_weight * std::expm1(static_cast<double*>(block.target_score.data)[r] - exact_lse)) : T(0);
@@ -223,7 +230,7 @@ void gradients(const HeadBlock& block, const S&, double row_weight, const Sink& 
       }
     }
     if (dh.view && begin == end) std::fill_n(my_dh, rows * d, T(0));
-  });
+  }, operations(block));
 
   if (!dh.view) return;
   with_add(dh.add, [&](auto put) {

@@ -47,7 +47,7 @@ void embedding_backward(const View& dy, const View& ids, const View& table_grad)
         T* to = row_ptr<T>(table_grad, id[r]);
         for (int64_t c = c0; c < c1; ++c) to[c] += from[c];
       }
-    });
+    }, 16.0 * static_cast<double>(dy.elements()));
   });
 }
 
@@ -114,7 +114,7 @@ void layer_norm_backward(const View& x, const View& gamma, const View& mean, con
       };
       put(dgamma, gamma_sum);
       put(dbeta, beta_sum);
-    });
+    }, 16.0 * static_cast<double>(x.elements()));
   });
 }
 

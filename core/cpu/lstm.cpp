@@ -27,6 +27,7 @@ struct Layer {
         h(static_cast<T*>(io.hidden.data)), c(static_cast<T*>(io.cells.data)), ldh(io.hidden.ld), ldc(io.cells.ld),
         gates(static_cast<T*>(io.gates.data)), ldg(io.gates.ld) {}
 
+  double operations_a_step() const { return static_cast<double>(batch) * static_cast<double>(8 * hidden * hidden); }
   int64_t width(int64_t block) const { return std::min(units, hidden - block * units); }
   T* gate_row(int64_t t, int64_t b) const { return gates + (t * batch + b) * ldg; }
   T* h_row(int64_t t, int64_t b) const { return h + (t * batch + b) * ldh; }  // t = 0: the initial state
@@ -46,6 +47,50 @@ void for_my_blocks(int64_t blocks, int member, int team, F&& body) {
 }
 
 template <class T>
+struct Gates {
+  T *i, *f, *g, *o;
+};
+
+// The loops over the units of a row are functions of their own with restrict pointers: inside of the closures that call
+// them there are too many pointers that might overlap, and the compiler does not vectorise.
+
+// One row of gates from the input's product (in place), the recurrent product (p, one gate every `stride`) and the
+// biases (one gate every `hidden`).
+template <class T>
+void gate_row(int64_t n, const Gates<T> gates, const T* __restrict p, int64_t stride, const T* __restrict b_ih, const T* __restrict b_hh, int64_t hidden,
+              const T* __restrict c_before, T* __restrict c, T* __restrict h) {
+  T *__restrict gi = gates.i, *__restrict gf = gates.f, *__restrict gg = gates.g, *__restrict go = gates.o;
+  for (int64_t j = 0; j < n; ++j) {
+    const T i = vsigmoid(gi[j] + p[j] + (b_ih[j] + b_hh[j]));
+    const T f = vsigmoid(gf[j] + p[stride + j] + (b_ih[hidden + j] + b_hh[hidden + j]));
+    const T g = vtanh(gg[j] + p[2 * stride + j] + (b_ih[2 * hidden + j] + b_hh[2 * hidden + j]));
+    const T o = vsigmoid(go[j] + p[3 * stride + j] + (b_ih[3 * hidden + j] + b_hh[3 * hidden + j]));
+    const T cell = f * c_before[j] + i * g;
+    gi[j] = i;
+    gf[j] = f;
+    gg[j] = g;
+    go[j] = o;
+    c[j] = cell;
+    h[j] = o * vtanh(cell);
+  }
+}
+
+// The gates' gradients before their non-linearity, in place; dc becomes that of the cell before.
+template <class T>
+void gate_row_backward(int64_t n, const Gates<T> gates, const T* __restrict dh, T* __restrict dc, const T* __restrict c, const T* __restrict c_before) {
+  T *__restrict gi = gates.i, *__restrict gf = gates.f, *__restrict gg = gates.g, *__restrict go = gates.o;
+  for (int64_t j = 0; j < n; ++j) {
+    const T i = gi[j], f = gf[j], g = gg[j], o = go[j], tc = vtanh(c[j]);
+    const T d = dc[j] + dh[j] * o * (T(1) - tc * tc);
+    gi[j] = d * g * i * (T(1) - i);
+    gf[j] = d * c_before[j] * f * (T(1) - f);
+    gg[j] = d * i * (T(1) - g * g);
+    go[j] = dh[j] * tc * o * (T(1) - o);
+    dc[j] = d * f;
+  }
+}
+
+template <class T>
 void forward(const ops::Lstm& io, Arena& arena) {
   const Layer<T> layer(io);
   const int64_t H = layer.hidden, U = layer.units;
@@ -60,7 +105,7 @@ void forward(const ops::Lstm& io, Arena& arena) {
   parallel_for(layer.blocks * 4, [&](int64_t i) {
     const int64_t block = i / 4, gate = i % 4;
     transpose_tile(w + (gate * H + block * U) * io.w_hh.ld, io.w_hh.ld, layer.width(block), H, packed + i * H * U, U);
-  });
+  }, 16.0 * static_cast<double>(H * H));
   const T *b_ih = static_cast<T*>(io.b_ih.data), *b_hh = static_cast<T*>(io.b_hh.data);
 
   const auto block_step = [&](int64_t t, int64_t block, T* products) {
@@ -75,19 +120,7 @@ void forward(const ops::Lstm& io, Arena& arena) {
         const T* p = products + b * U;
         const T* c_before = layer.c_row(t, b0 + b) + u0;
         T *c = layer.c_row(t + 1, b0 + b) + u0, *h = layer.h_row(t + 1, b0 + b) + u0;
-        const T *bi = b_ih + u0, *bh = b_hh + u0;
-        for (int64_t j = 0; j < n; ++j) {
-          const T i = vsigmoid(gi[j] + p[j] + (bi[j] + bh[j]));
-          const T f = vsigmoid(gf[j] + p[kBatchRows * U + j] + (bi[H + j] + bh[H + j]));
-          const T cell = vtanh(gg[j] + p[2 * kBatchRows * U + j] + (bi[2 * H + j] + bh[2 * H + j]));
-          const T o = vsigmoid(go[j] + p[3 * kBatchRows * U + j] + (bi[3 * H + j] + bh[3 * H + j]));
-          gi[j] = i;
-          gf[j] = f;
-          gg[j] = cell;
-          go[j] = o;
-          c[j] = f * c_before[j] + i * cell;
-          h[j] = o * vtanh(c[j]);
-        }
+        gate_row(n, {gi, gf, gg, go}, p, kBatchRows * U, b_ih + u0, b_hh + u0, H, c_before, c, h);
       }
     }
   };
@@ -98,7 +131,7 @@ void forward(const ops::Lstm& io, Arena& arena) {
       for_my_blocks(layer.blocks, member, team, [&](int64_t block) { block_step(t, block, products); });
       barrier.wait(team);
     }
-  });
+  }, layer.operations_a_step());
 }
 
 // dG_t (the gates' gradients before their non-linearity) for all t, in place of the gates; leaves dL/dh_0 and dL/dc_0
@@ -112,7 +145,7 @@ void backward_through_time(const ops::Lstm& io, const ops::LstmGradients& g, con
   const T* w = static_cast<T*>(io.w_hh.data);
   parallel_for(layer.blocks, [&](int64_t block) {
     for (int64_t r = 0; r < 4 * H; ++r) std::copy_n(w + r * io.w_hh.ld + block * U, layer.width(block), packed + (block * 4 * H + r) * U);
-  });
+  }, 16.0 * static_cast<double>(H * H));
   const auto row_or_null = [](const View& v, int64_t r) { return v ? row_ptr<T>(v, r) : nullptr; };
 
   const auto block_step = [&](int64_t t, int64_t block, T* recurrent) {
@@ -137,15 +170,7 @@ void backward_through_time(const ops::Lstm& io, const ops::LstmGradients& g, con
         T* gate = layer.gate_row(t, row) + u0;
         T *gi = gate, *gf = gate + H, *gg = gate + 2 * H, *go = gate + 3 * H;
         const T *c = layer.c_row(t + 1, row) + u0, *c_before = layer.c_row(t, row) + u0;
-        for (int64_t j = 0; j < n; ++j) {
-          const T i = gi[j], f = gf[j], cell = gg[j], o = go[j], tc = vtanh(c[j]);
-          const T d = dc[j] + dh[j] * o * (T(1) - tc * tc);
-          gi[j] = d * cell * i * (T(1) - i);
-          gf[j] = d * c_before[j] * f * (T(1) - f);
-          gg[j] = d * i * (T(1) - cell * cell);
-          go[j] = dh[j] * tc * o * (T(1) - o);
-          dc[j] = d * f;
-        }
+        gate_row_backward(n, {gi, gf, gg, go}, dh, dc, c, c_before);
       }
     }
   };
@@ -156,7 +181,7 @@ void backward_through_time(const ops::Lstm& io, const ops::LstmGradients& g, con
       for_my_blocks(layer.blocks, member, team, [&](int64_t block) { block_step(t, block, recurrent); });
       barrier.wait(team);
     }
-  });
+  }, layer.operations_a_step());
   if (dh_first) matmul(io.gates.row_range(0, layer.batch), false, io.w_hh, false, {dh_first}, 1.0);
 }
 

@@ -58,7 +58,7 @@ void sum_rows(const View& x, const Sink& y) {
         for (int64_t c = c0; c < c1; ++c) sums[c - c0] += static_cast<double>(run[c - c0]);
       }
       for (int64_t c = c0; c < c1; ++c) out[c] = (y.add ? out[c] : T(0)) + static_cast<T>(sums[c - c0]);
-    });
+    }, 16.0 * static_cast<double>(x.elements()));
   });
 }
 

@@ -1,18 +1,10 @@
-// Files that are whole or absent, and lines that are whole.
+// A log that grows by whole lines.
 #pragma once
 
 #include <filesystem>
-#include <string>
 #include <string_view>
 
 namespace nine::app {
-
-/// The file's bytes. Throws Error with the system's reason.
-std::string read_file(const std::filesystem::path& file);
-
-/// Writes `text` beside `file`, hands it to the disk and renames it: a reader, or a start after a power cut, sees the old or the new
-/// file. Throws Error with the system's reason and leaves the old file.
-void write_file(const std::filesystem::path& file, std::string_view text);
 
 /// A text file that grows by whole lines.
 class LineFile {

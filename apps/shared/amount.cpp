@@ -1,1 +1,0 @@
-#include "apps/shared/amount.h"

@@ -1,0 +1,25 @@
+#!/bin/sh
+# Installs the Debian packages that Nine needs and this machine lacks. Nothing to do is the usual case, and quick.
+set -eu
+packages="g++ cmake ninja-build libeigen3-dev libxsmm-dev nlohmann-json3-dev libcli11-dev doctest-dev"
+
+missing=""
+for package in $packages; do
+  if ! dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'ok installed'; then
+    missing="$missing $package"
+  fi
+done
+[ -n "$missing" ] || exit 0
+
+if ! command -v apt-get >/dev/null 2>&1; then
+  echo "missing:$missing; install them with this system's package manager" >&2
+  exit 1
+fi
+sudo=""
+if [ "$(id -u)" != 0 ]; then
+  command -v sudo >/dev/null 2>&1 || { echo "missing:$missing; run as root: apt-get install$missing" >&2; exit 1; }
+  sudo=sudo
+fi
+echo "installing$missing"
+$sudo apt-get update -q
+$sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends $missing

@@ -1,0 +1,57 @@
+#include "tests/programs.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <thread>
+
+namespace nine::test {
+namespace fs = std::filesystem;
+
+std::string slurp(const fs::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+TemporaryDirectory::TemporaryDirectory() {
+  std::string name = (fs::temp_directory_path() / "nine-test-XXXXXX").string();
+  path_ = mkdtemp(name.data());
+}
+TemporaryDirectory::~TemporaryDirectory() {
+  std::error_code ignored;
+  fs::remove_all(path_, ignored);
+}
+
+Outcome run_program(const std::string& program, const std::vector<std::string>& arguments, const std::string& input, int kill_after_ms, int signal) {
+  const TemporaryDirectory streams;
+  std::ofstream(streams / "in", std::ios::binary) << input;
+  const std::string binary = std::string(NINE_BIN_DIR) + "/" + program;
+  std::vector<char*> argv{const_cast<char*>(binary.c_str())};
+  for (const std::string& a : arguments) argv.push_back(const_cast<char*>(a.c_str()));
+  argv.push_back(nullptr);
+  const std::string in = streams / "in", out = streams / "out", err = streams / "err";
+
+  const pid_t child = fork();
+  if (child == 0) {
+    dup2(open(in.c_str(), O_RDONLY), STDIN_FILENO);
+    dup2(open(out.c_str(), O_WRONLY | O_CREAT, 0600), STDOUT_FILENO);
+    dup2(open(err.c_str(), O_WRONLY | O_CREAT, 0600), STDERR_FILENO);
+    execv(binary.c_str(), argv.data());
+    _exit(127);
+  }
+  if (kill_after_ms > 0) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(kill_after_ms));
+    kill(child, signal);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), slurp(out), slurp(err)};
+}
+
+}  // namespace nine::test

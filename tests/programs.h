@@ -1,0 +1,34 @@
+// Running our own programs from tests.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace nine::test {
+
+struct Outcome {
+  int code = -1;  ///< exit status; 128 + signal when a signal ended it
+  std::string out, err;
+};
+
+/// Runs build/bin/PROGRAM with the arguments and standard input from `input`. `kill_after_ms` > 0 sends `signal` then.
+Outcome run_program(const std::string& program, const std::vector<std::string>& arguments, const std::string& input = {}, int kill_after_ms = 0, int signal = 9);
+
+/// A directory of its own that is removed at the end.
+class TemporaryDirectory {
+ public:
+  TemporaryDirectory();
+  ~TemporaryDirectory();
+  TemporaryDirectory(const TemporaryDirectory&) = delete;
+  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
+  std::string operator/(const std::string& name) const { return (path_ / name).string(); }
+
+ private:
+  std::filesystem::path path_;
+};
+
+/// The file's bytes; empty when there is none.
+std::string slurp(const std::filesystem::path& file);
+
+}  // namespace nine::test

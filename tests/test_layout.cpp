@@ -1,0 +1,121 @@
+// The house's order (architecture.md): which folder may include which, and how long a program may be.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <regex>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::map<std::string, std::set<std::string>>& allowed() {
+  static const std::map<std::string, std::set<std::string>> table = {
+      {"core", {}},
+      {"cuda", {"core"}},
+      {"autograd", {"core"}},
+      {"kernels", {"core", "autograd"}},
+      {"data", {"core"}},
+      {"nn", {"core", "autograd", "kernels", "data"}},
+      {"apps", {"core", "cuda", "autograd", "kernels", "data", "nn"}},
+      {"tests", {"core", "cuda", "autograd", "kernels", "data", "nn", "apps"}},
+  };
+  return table;
+}
+
+std::vector<fs::path> sources(const std::string& folder) {
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::recursive_directory_iterator(fs::path(NINE_SOURCE_DIR) / folder)) {
+    const std::string end = entry.path().extension().string();
+    if (entry.is_regular_file() && (end == ".h" || end == ".cpp" || end == ".cu" || end == ".cuh")) files.push_back(entry.path());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+struct Include {
+  int line;
+  bool ours;  // in quotes
+  std::string path;
+};
+
+std::vector<Include> includes(const fs::path& file) {
+  static const std::regex pattern(R"re(^\s*#\s*include\s*(["<])([^">]+)[">])re");
+  std::vector<Include> all;
+  std::ifstream in(file);
+  std::smatch match;
+  int number = 0;
+  for (std::string line; std::getline(in, line);) {
+    ++number;
+    if (std::regex_search(line, match, pattern)) all.push_back({number, match[1] == "\"", match[2]});
+  }
+  return all;
+}
+
+std::string top_folder(const std::string& path) { return path.substr(0, path.find('/')); }
+
+}  // namespace
+
+TEST_CASE("layout: a folder includes only what architecture.md's table allows") {
+  int seen = 0;
+  for (const auto& [folder, others] : allowed()) {
+    const std::vector<fs::path> files = sources(folder);
+    CHECK_MESSAGE(!files.empty(), folder);
+    for (const fs::path& file : files)
+      for (const Include& i : includes(file)) {
+        if (!i.ours) continue;
+        const std::string to = top_folder(i.path);
+        ++seen;
+        CHECK_MESSAGE((to == folder || others.contains(to)), file.string(), ":", i.line, " includes ", i.path, ", which ", folder, "/ may not");
+        CHECK_MESSAGE(fs::exists(fs::path(NINE_SOURCE_DIR) / i.path), file.string(), ":", i.line, " includes ", i.path,
+                      " not from the repository's root");
+      }
+  }
+  CHECK(seen > 200);
+}
+
+TEST_CASE("layout: no ours in angle brackets") {
+  for (const auto& [folder, others] : allowed())
+    for (const fs::path& file : sources(folder))
+      for (const Include& i : includes(file))
+        CHECK_MESSAGE((i.ours || !allowed().contains(top_folder(i.path))), file.string(), ":", i.line, " includes <", i.path, ">");
+}
+
+TEST_CASE("layout: no CUDA header outside of cuda/") {
+  for (const auto& [folder, others] : allowed()) {
+    if (folder == "cuda") continue;
+    for (const fs::path& file : sources(folder))
+      for (const Include& i : includes(file)) {
+        const bool foreign = !i.ours && (i.path.starts_with("cu") || i.path.starts_with("nccl"));
+        CHECK_MESSAGE(!foreign, file.string(), ":", i.line, " includes <", i.path, ">");
+      }
+  }
+}
+
+TEST_CASE("layout: headers are included once") {
+  for (const auto& [folder, others] : allowed())
+    for (const fs::path& file : sources(folder)) {
+      if (file.extension() != ".h" && file.extension() != ".cuh") continue;
+      std::ifstream in(file);
+      const std::string text((std::istreambuf_iterator<char>(in)), {});
+      CHECK_MESSAGE(text.find("\n#pragma once\n") != std::string::npos, file.string());
+    }
+}
+
+TEST_CASE("layout: a program is under 150 lines") {
+  int programs = 0;
+  for (const auto& entry : fs::directory_iterator(fs::path(NINE_SOURCE_DIR) / "apps")) {
+    if (entry.path().extension() != ".cpp") continue;
+    std::ifstream in(entry.path());
+    int64_t lines = 0;
+    for (std::string line; std::getline(in, line);) ++lines;
+    CHECK_MESSAGE(lines < 150, entry.path().string(), " has ", lines, " lines");
+    ++programs;
+  }
+  CHECK(programs > 0);
+}

@@ -1,0 +1,207 @@
+// The vector functions against the C library in long double, and that an element's bits do not depend on its place.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <vector>
+
+#include "core/ops.h"
+#include "core/vmath.h"
+
+using namespace nine;
+
+namespace {
+
+// Loops as the ops have them, so that the compiled body is the SIMD one.
+template <class T>
+using Loop = void (*)(const T*, T*, size_t);
+template <class T, T (*f)(T)>
+[[gnu::noinline]] void loop(const T* x, T* y, size_t n) {
+  for (size_t i = 0; i < n; ++i) y[i] = f(x[i]);
+}
+
+// |y - exact| in units of exact's last place (of the smallest normal number below it).
+template <class T>
+double ulps(T y, long double exact) {
+  if (std::isnan(y) || std::isnan(exact)) return std::isnan(y) && std::isnan(exact) ? 0 : HUGE_VAL;
+  if (static_cast<long double>(y) == exact) return 0;
+  if (std::isinf(y) || std::isinf(exact)) return HUGE_VAL;
+  int e = 0;
+  std::frexp(exact, &e);
+  const int lowest = std::numeric_limits<T>::min_exponent;
+  return static_cast<double>(std::abs(static_cast<long double>(y) - exact) / std::ldexp(1.0L, std::max(e, lowest) - std::numeric_limits<T>::digits));
+}
+
+template <class T>
+struct Function {
+  const char* name;
+  Loop<T> run;
+  long double (*exact)(long double);
+  double limit;  // units in the last place
+};
+
+template <class T>
+std::vector<Function<T>> functions() {
+  return {{"exp", loop<T, vexp<T>>, [](long double x) { return std::exp(x); }, 1.5},
+          {"expm1", loop<T, vexpm1<T>>, [](long double x) { return std::expm1(x); }, 3},
+          {"log", loop<T, vlog<T>>, [](long double x) { return std::log(x); }, 3.5},
+          {"sigmoid", loop<T, vsigmoid<T>>, [](long double x) { return 1 / (1 + std::exp(-x)); }, 3.5},
+          {"tanh", loop<T, vtanh<T>>, [](long double x) { return std::tanh(x); }, 4}};
+}
+
+// Where a function is wanted: evenly over its range, evenly around 0, and over all magnitudes.
+template <class T>
+std::vector<T> points(const std::string& name) {
+  using F = FloatTraits<T>;
+  constexpr int kPoints = 100003;
+  std::vector<T> x;
+  const double top = static_cast<double>(F::kMaxExp), low = static_cast<double>(F::kMinExp);
+  for (int i = 0; i < kPoints; ++i) {
+    const double u = (i + 0.5) / kPoints, magnitude = std::exp(std::log(1e-300) + u * (std::log(1e300) - std::log(1e-300)));
+    if (name == "log") {
+      const double shortest = static_cast<double>(std::numeric_limits<T>::min()), longest = static_cast<double>(std::numeric_limits<T>::max());
+      x.push_back(static_cast<T>(std::exp(std::log(shortest) * (1 - u) + std::log(longest) * u) * (1 + 1e-9)));
+      x.push_back(static_cast<T>(0.5 + 1.5 * u));
+      continue;
+    }
+    const double from = name == "sigmoid" ? -top : low;
+    x.push_back(static_cast<T>(from + (top - from) * u));
+    x.push_back(static_cast<T>(2 * u - 1));
+    if (sizeof(T) == 8 ? magnitude < 30 : magnitude > 1e-37 && magnitude < 30) {
+      x.push_back(static_cast<T>(magnitude));
+      x.push_back(static_cast<T>(-magnitude));
+    }
+  }
+  return x;
+}
+
+template <class T>
+void check_accuracy() {
+  for (const Function<T>& f : functions<T>()) {
+    const std::vector<T> x = points<T>(f.name);
+    std::vector<T> y(x.size());
+    f.run(x.data(), y.data(), x.size());
+    double worst = 0;
+    T at = 0;
+    for (size_t i = 0; i < x.size(); ++i) {
+      const double off = ulps(y[i], f.exact(static_cast<long double>(x[i])));
+      if (off > worst) {
+        worst = off;
+        at = x[i];
+      }
+    }
+    CHECK_MESSAGE(worst <= f.limit, f.name, " of ", sizeof(T) * 8, " bits is off by ", worst, " units in the last place at ", at);
+  }
+}
+
+template <class T>
+void check_edges() {
+  using F = FloatTraits<T>;
+  using L = std::numeric_limits<T>;
+  const T inf = L::infinity(), nan = L::quiet_NaN(), tiny = L::denorm_min(), least = L::min(), most = L::max();
+  for (const Function<T>& f : functions<T>()) {
+    CAPTURE(f.name);
+    T y = 0;
+    for (const T x : {nan, -nan}) {
+      f.run(&x, &y, 1);
+      CHECK(std::isnan(y));
+    }
+  }
+  CHECK(vexp(T(0)) == 1);
+  CHECK(vexp(-T(0)) == 1);
+  CHECK(vexp(inf) == inf);
+  CHECK(vexp(most) == inf);
+  CHECK(vexp(-inf) == 0);
+  CHECK(vexp(-most) == 0);
+  CHECK(vexp(tiny) == 1);
+  CHECK(std::isfinite(vexp(F::kMaxExp)));
+  CHECK(vexp(std::nextafter(F::kMaxExp, inf)) == inf);
+  CHECK(vexp(F::kMinExp) >= least);
+  CHECK(vexp(std::nextafter(F::kMinExp, -inf)) == 0);
+
+  CHECK(vexpm1(T(0)) == 0);
+  CHECK(vexpm1(least) == least);
+  CHECK(vexpm1(inf) == inf);
+  CHECK(vexpm1(most) == inf);
+  CHECK(vexpm1(-inf) == -1);
+  CHECK(vexpm1(-most) == -1);
+
+  CHECK(vlog(T(1)) == 0);
+  CHECK(vlog(T(0)) == -inf);
+  CHECK(vlog(-T(0)) == -inf);
+  CHECK(vlog(inf) == inf);
+  for (const T x : {T(-1), -tiny, -most, -inf}) CHECK(std::isnan(vlog(x)));
+  CHECK(vlog(tiny) == vlog(least));  // documented: subnormal numbers count as the smallest normal one
+  CHECK(std::isfinite(vlog(most)));
+
+  CHECK(vsigmoid(T(0)) == T(0.5));
+  CHECK(vsigmoid(inf) == 1);
+  CHECK(vsigmoid(most) == 1);
+  CHECK(vsigmoid(-inf) == 0);
+  CHECK(vsigmoid(-most) == 0);
+
+  CHECK(vtanh(T(0)) == 0);
+  CHECK(vtanh(least) == least);
+  for (const T x : {T(20), T(50), most, inf}) {
+    CHECK(vtanh(x) == 1);
+    CHECK(vtanh(-x) == -1);
+  }
+}
+
+// An element alone, at every place of short arrays and inside of a long one.
+template <class T>
+void check_places() {
+  for (const Function<T>& f : functions<T>()) {
+    CAPTURE(f.name);
+    const std::vector<T> x = points<T>(f.name);
+    std::vector<T> inside(x.size()), again(x.size());
+    f.run(x.data(), inside.data(), x.size());
+    int64_t differing = 0;
+    for (size_t i = 0; i + 70 < x.size(); i += 101) {
+      for (const size_t n : {size_t{1}, size_t{7}, size_t{8}, size_t{15}, size_t{17}, size_t{33}, size_t{70}}) {
+        f.run(x.data() + i, again.data() + i, n);
+        differing += std::memcmp(again.data() + i, inside.data() + i, n * sizeof(T)) != 0;
+      }
+    }
+    CHECK(differing == 0);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("vmath: within a few units in the last place") {
+  check_accuracy<float>();
+  check_accuracy<double>();
+}
+
+TEST_CASE("vmath: edges") {
+  check_edges<float>();
+  check_edges<double>();
+}
+
+TEST_CASE("vmath: an element's bits do not depend on its place in a loop") {
+  check_places<float>();
+  check_places<double>();
+}
+
+TEST_CASE("vmath: the same holds for the ops as they were compiled") {
+  for (const DType dtype : {DType::float32, DType::float64}) {
+    for_float(dtype, "test", [&]<class T>(T) {
+      const std::vector<T> x = points<T>("sigmoid"), positive = points<T>("log");
+      for (const ops::Unary f : {ops::Unary::exp, ops::Unary::log, ops::Unary::tanh, ops::Unary::sigmoid}) {
+        CAPTURE(static_cast<int>(f));
+        std::vector<T> in(f == ops::Unary::log ? positive : x), inside(in.size()), alone(in.size());
+        in.resize(20000);
+        ops::unary(f, View(in.data(), {20000}), {View(inside.data(), {20000})});
+        int64_t differing = 0;
+        for (size_t i = 0; i + 40 < in.size(); i += 37) {
+          const int64_t n = 1 + static_cast<int64_t>(i % 37);
+          ops::unary(f, View(in.data() + i, {n}), {View(alone.data() + i, {n})});
+          differing += std::memcmp(alone.data() + i, inside.data() + i, static_cast<size_t>(n) * sizeof(T)) != 0;
+        }
+        CHECK(differing == 0);
+      }
+    });
+  }
+}
