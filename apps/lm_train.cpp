@@ -79,7 +79,7 @@ int train(const Options& options, const LmOptions& o) {
   ParameterSet parameters;
   const LanguageModel model(parameters, o.model(data.vocabulary.size()));
   parameters.allocate(dtype_from_text(o.dtype), o.seed);
-  if (!o.init.empty()) parameters.load(open_checkpoint(o.init).tensors("model.safetensors"), parameters.values());
+  if (!o.init.empty()) load_initial_weights(o.init, data.vocabulary, parameters);
   LmTask task(model, parameters.dtype(), data.train, data.valid ? &*data.valid : nullptr, o.batching());
   if (!o.export_parity.empty()) {
     export_lm_parity(o, model, parameters, task);

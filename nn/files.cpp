@@ -21,7 +21,7 @@ constexpr size_t kChunkBytes = size_t{1} << 16;
 template <class F>
 void for_chunks(const fs::path& file, F&& f) {
   std::error_code error;
-  require(!fs::is_directory(file, error), "cannot read ", file.string(), ": it is a directory");
+  require(!fs::is_directory(file, error), "cannot read ", file.string(), ": Is a directory");
   errno = 0;
   std::ifstream in(file, std::ios::binary);
   require(in.is_open(), "cannot read ", file.string(), ": ", std::strerror(errno));
@@ -40,7 +40,7 @@ void put_in_place(const fs::path& temporary, const fs::path& path) {
   if (error) {
     std::error_code ignored;
     fs::remove(temporary, ignored);
-    fail("cannot replace ", path.string(), ": ", error.message());
+    fail("cannot write ", path.string(), ": ", error.message());
   }
   fsync_dir(path.parent_path());
 }

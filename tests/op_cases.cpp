@@ -215,9 +215,9 @@ OpCase lstm_case(int64_t steps, int64_t batch, int64_t input, int64_t hidden, bo
           .bench = bench};
 }
 
-OpCase log_softmax_case(const Shape& shape) {
-  return {.name = concat("log_softmax ", shape),
-          .inputs = {{shape, -3, 3}},
+OpCase log_softmax_case(const Shape& shape, double low = -3, double high = 3) {
+  return {.name = concat("log_softmax ", shape, " from ", low, " to ", high),
+          .inputs = {{shape, low, high}},
           .run = [](Vars x, Tensors) { return log_softmax(x[0]); },
           .oracle = [n = shape.cols()](Values x, AllInts) { return log_softmax_of(x[0], n); }};
 }
@@ -374,6 +374,8 @@ std::vector<OpCase> op_cases() {
   all.push_back(lstm_case(3, 3, 7, 130));
   all.push_back(lstm_case(35, 20, 512, 512, true));
   for (const Shape& s : {Shape{1}, Shape{1, 1}, Shape{4, 9}, Shape{2, 3, 5}, Shape{80, 333}}) all.push_back(log_softmax_case(s));
+  all.push_back(log_softmax_case({4, 9}, -1000, -900));  // every exponential underflows without the maximum taken off
+  all.push_back(log_softmax_case({4, 9}, 900, 1000));
   all.push_back(nll_case(1, 1));
   all.push_back(nll_case(40, 13));
   all.push_back(kernel_softmax_case(1, 1, 1, true));

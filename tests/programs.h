@@ -13,7 +13,8 @@ struct Outcome {
 };
 
 /// Runs build/bin/PROGRAM with the arguments and standard input from `input`. `kill_after_ms` > 0 sends `signal` then.
-Outcome run_program(const std::string& program, const std::vector<std::string>& arguments, const std::string& input = {}, int kill_after_ms = 0, int signal = 9);
+Outcome run_program(const std::string& program, const std::vector<std::string>& arguments, const std::string& input = {}, int kill_after_ms = 0,
+                    int signal = 9);
 
 /// A directory of its own that is removed at the end.
 class TemporaryDirectory {

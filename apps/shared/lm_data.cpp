@@ -72,4 +72,13 @@ SavedLanguageModel::SavedLanguageModel(const std::string& path)
   parameters_->load(weights, parameters_->values());
 }
 
+void load_initial_weights(const std::string& path, const Vocabulary& vocabulary, const ParameterSet& parameters) {
+  const fs::path directory = model_directory(path);
+  const Vocabulary theirs = Vocabulary::read((directory / "dict.txt").string());
+  for (int32_t id = 0; id < std::min(theirs.size(), vocabulary.size()); ++id)
+    require(theirs.word(id) == vocabulary.word(id), "--init ", path, ": its word ", id, " is '", theirs.word(id), "', here it is '", vocabulary.word(id),
+            "'; train with --vocab ", (directory / "dict.txt").string());
+  parameters.load(read_safetensors(directory / "model.safetensors"), parameters.values());
+}
+
 }  // namespace nine::app

@@ -42,4 +42,7 @@ class SavedLanguageModel {
   std::unique_ptr<LanguageModel> model_;
 };
 
+/// --init: copies the weights of such a directory into `parameters`. Error: other words than `vocabulary`, other sizes.
+void load_initial_weights(const std::string& path, const Vocabulary& vocabulary, const ParameterSet& parameters);
+
 }  // namespace nine::app
