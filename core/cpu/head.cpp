@@ -163,11 +163,11 @@ void scores(const HeadBlock& block, const S& score, Arena& arena) {
 
 // Turns a tile of scores into dL/dS in place: weight * (p - [v = target]), the target's own as expm1(log p).
 template <class T>
-void gradient_tile(const HeadBlock& block, const T* lse, const T* weight, const T* target_gradient, int64_t word, int64_t words, T* tile, int64_t ld) {
+void gradient_tile(const HeadBlock& block, const T* lse, const T* lse_rest, const T* weight, const T* target_gradient, int64_t word, int64_t words, T* tile, int64_t ld) {
   const int64_t rows = padded_rows(block.h.rows());
   for (int64_t v = 0; v < words; ++v) {
     T* row = tile + v * ld;
-    for (int64_t r = 0; r < rows; ++r) row[r] = weight[r] * vexp(row[r] - lse[r]);
+    for (int64_t r = 0; r < rows; ++r) row[r] = weight[r] * vexp((row[r] - lse[r]) - lse_rest[r]);
   }
   const int32_t* target = static_cast<int32_t*>(block.targets.data);
   for (int64_t r = 0; r < block.h.rows(); ++r) {
@@ -180,14 +180,16 @@ template <class T, class S>
 void gradients(const HeadBlock& block, const S&, double row_weight, const Sink& dh, const Sink& dw, const Sink& dbias, Arena& arena) {
   const int64_t rows = block.h.rows(), stride = block.scores.ld, padded = padded_rows(rows), d = block.h.cols(), vocabulary = block.w.rows();
   const Arena::Scope scope(arena);
-  T* per_row = arena.temporary({3, padded}, dtype_of<T>).template data<T>();
-  T *lse = per_row, *weight = per_row + padded, *target_gradient = per_row + 2 * padded;
+  T* per_row = arena.temporary({4, padded}, dtype_of<T>).template data<T>();
+  // lse in two parts, so that large scores lose nothing to its rounding.
+  T *lse = per_row, *weight = per_row + padded, *target_gradient = per_row + 2 * padded, *lse_rest = per_row + 3 * padded;
   const int32_t* target = static_cast<int32_t*>(block.targets.data);
   for (int64_t r = 0; r < padded; ++r) {
     const bool counts = r < rows && target[r] >= 0;
     // Rows of padding score the bias alone: an infinite lse makes their posteriors 0, however large it is.
     const double exact_lse = r < rows ? static_cast<double*>(block.lse.data)[r] : std::numeric_limits<double>::infinity();
     lse[r] = static_cast<T>(exact_lse);
+    lse_rest[r] = r < rows ? static_cast<T>(exact_lse - static_cast<double>(lse[r])) : T(0);
     weight[r] = static_cast<T>(counts ? row_weight : 0);
     target_gradient[r] = counts ? static_cast<T>(row_weight * std::expm1(static_cast<double*>(block.target_score.data)[r] - exact_lse)) : T(0);
   }
@@ -201,7 +203,7 @@ void gradients(const HeadBlock& block, const S&, double row_weight, const Sink& 
     for (int64_t word = begin; word < end; word += kHeadTile) {
       const int64_t words = std::min(kHeadTile, end - word);
       T* g = all_scores + word * stride;
-      gradient_tile(block, lse, weight, target_gradient, word, words, g, stride);
+      gradient_tile(block, lse, lse_rest, weight, target_gradient, word, words, g, stride);
       if (dbias.view) {
         T* out = static_cast<T*>(dbias.view.data) + word;
         for (int64_t v = 0; v < words; ++v) {

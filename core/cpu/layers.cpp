@@ -128,8 +128,9 @@ void log_softmax(const View& x, const View& y) {
         for (int64_t c = 1; c < x.cols(); ++c) top = std::max(top, in[c]);
         double sum = 0;
         for (int64_t c = 0; c < x.cols(); ++c) sum += static_cast<double>(vexp(in[c] - top));
-        const T lse = static_cast<T>(static_cast<double>(top) + std::log(sum));
-        for (int64_t c = 0; c < x.cols(); ++c) out[c] = in[c] - lse;
+        // x - top is exact near the maximum, where x - lse would lose what lse rounds away at large x.
+        const T log_sum = static_cast<T>(std::log(sum));
+        for (int64_t c = 0; c < x.cols(); ++c) out[c] = (in[c] - top) - log_sum;
       }
     });
   });
