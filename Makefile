@@ -28,8 +28,11 @@ test: build
 	cd $(BUILD) && ctest --output-on-failure -j $(JOBS)
 
 bench: build
-	$(BUILD)/bin/bench_gemm
-	$(BUILD)/bin/bench_lm
+	$(BUILD)/bin/bench_ops
+	$(BUILD)/bin/bench_lm --vocab 10000
+	$(BUILD)/bin/bench_lm --vocab 30000
+	$(BUILD)/bin/bench_lm --vocab 30000 --score
+	$(BUILD)/bin/bench_lm --vocab 1000 --dim 64
 
 sanitize: deps
 	cmake -S . -B build-sanitize -G Ninja $(CMAKE_FLAGS) -DNINE_SANITIZE=ON

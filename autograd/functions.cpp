@@ -12,13 +12,21 @@ Var unary(ops::Unary f, const char* name, const Var& x) {
   return tape.record(y, [f, x, y] { ops::unary_backward(f, x.value(), y.value(), y.upstream(), x.sink()); });
 }
 
-// Puts a gradient of a's shape into b, which is a's equal or one row that met every row of a.
+// Puts a gradient of a's shape into b, which is a's equal, or a number or a row that was broadcast over a.
 void reduce_into(const Var& b, const View& gradient) {
   if (b.shape() == gradient.shape) {
     ops::scale(1, gradient, b.sink());
+  } else if (b.shape().rank() == 0) {
+    ops::sum(gradient, b.sink());
   } else {
     ops::sum_rows(gradient, b.sink());
   }
+}
+
+// The other way round: a number's or a row's gradient reaches every element of x that was summed into it.
+void add_broadcast(const View& gradient, const Var& x) {
+  const View dx = x.sink_zeroed();
+  ops::binary(ops::Binary::add, dx, gradient, {dx});
 }
 
 Var binary(ops::Binary f, const char* name, const Var& a, const Var& b) {
@@ -95,27 +103,14 @@ Var sum(const Var& x) {
   Tape& tape = x.tape();
   const Var y = tape.result("sum", {}, x.dtype(), {x});
   ops::sum(x.value(), {y.value()});
-  return tape.record(y, [x, y] {
-    // Every element's gradient is the same number: a row of it, broadcast.
-    const Sink dx = x.sink();
-    const Tensor ones = y.tape().arena().block(x.shape(), x.dtype());
-    ops::fill(ones, y.upstream().dtype == DType::float32 ? *y.upstream().as<float>() : *y.upstream().as<double>());
-    ops::scale(1, ones, dx);
-    y.tape().arena().free_block(ones);
-  });
+  return tape.record(y, [x, y] { add_broadcast(y.upstream(), x); });
 }
 
 Var sum_rows(const Var& x) {
   Tape& tape = x.tape();
   const Var y = tape.result("sum_rows", {x.shape().cols()}, x.dtype(), {x});
   ops::sum_rows(x.value(), {y.value()});
-  return tape.record(y, [x, y] {
-    const Sink dx = x.sink();
-    const Tensor zero = y.tape().arena().block(x.shape(), x.dtype());
-    ops::fill(zero, 0);
-    ops::binary(ops::Binary::add, zero, y.upstream(), dx);
-    y.tape().arena().free_block(zero);
-  });
+  return tape.record(y, [x, y] { add_broadcast(y.upstream(), x); });
 }
 
 Var matmul(const Var& a, const Var& b, bool transpose_a, bool transpose_b) {

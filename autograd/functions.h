@@ -16,7 +16,7 @@ Var relu(const Var& x);     ///< max(x, 0); dx = dy where x > 0
 Var square(const Var& x);   ///< dx = 2 x dy
 Var scale(const Var& x, double alpha);  ///< alpha x
 
-// b has a's shape, or is one row (rank 1) that meets every row of a; then db sums over rows.
+// b has a's shape, or is one row (rank 1) that meets every row of a, or a scalar; db sums over what b met.
 Var add(const Var& a, const Var& b);
 Var sub(const Var& a, const Var& b);
 Var mul(const Var& a, const Var& b);  ///< da = dy b, db = dy a

@@ -19,6 +19,11 @@ if(nine_macros MATCHES "__AVX512F__")
   # GCC 12 does not know Zen 4 and would keep to 256 bits on it.
   target_compile_options(nine_flags INTERFACE -mprefer-vector-width=512)
 endif()
+if(NINE_SANITIZE)
+  # Programs that link our libraries need the runtimes too, hence options for the whole tree.
+  add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=address,undefined)
+endif()
 
 set(nine_built_for "")
 foreach(pair sse4.2=__SSE4_2__ avx=__AVX__ avx2=__AVX2__ fma=__FMA__ bmi2=__BMI2__ avx512f=__AVX512F__ avx512bw=__AVX512BW__

@@ -129,6 +129,16 @@ Tensor Tensor::clone() const {
   return t;
 }
 
+double View::item() const {
+  require(elements() == 1, "[item] a tensor of shape ", shape, " is not one number");
+  double value = 0;
+  for_float(dtype, "item", [&]<class T>(T element) {
+    op_table(device).copy(*this, View(&element, shape));
+    value = static_cast<double>(element);
+  });
+  return value;
+}
+
 std::vector<double> Tensor::to_vector() const {
   const View& source = view();
   Tensor host(shape(), dtype());

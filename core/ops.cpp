@@ -84,8 +84,8 @@ void unary_backward(Unary f, const View& x, const View& y, const View& dy, const
 }
 
 void binary(Binary f, const View& a, const View& b, const Sink& y) {
-  require(b.shape == a.shape || (b.shape.rank() == 1 && b.cols() == a.cols()), "[binary] shapes ", a.shape, " and ", b.shape,
-          " neither agree nor is the second one row of the first");
+  require(b.shape == a.shape || b.shape.rank() == 0 || (b.shape.rank() == 1 && b.cols() == a.cols()), "[binary] shapes ", a.shape, " and ", b.shape,
+          " neither agree nor is the second a number or one row of the first");
   same_shape("binary", "a", a, "y", y.view);
   same_kind("binary", a, {&b, &y.view});
   Scope scope("binary", count(a), bytes(a, b, y.view));

@@ -33,7 +33,8 @@ void unary(Unary f, const View& x, const Sink& y);
 void unary_backward(Unary f, const View& x, const View& y, const View& dy, const Sink& dx);
 
 enum class Binary : uint8_t { add, sub, mul, div };
-/// y = a op b. b has a's shape, or is one row (rank 1, a.cols() elements) that meets every row of a.
+/// y = a op b. b has a's shape, or is one row (rank 1, a.cols() elements) that meets every row of a, or one number (rank 0)
+/// that meets every element.
 void binary(Binary f, const View& a, const View& b, const Sink& y);
 /// y = alpha * x, same shape.
 void scale(double alpha, const View& x, const Sink& y);

@@ -40,6 +40,8 @@ struct View {
     return static_cast<T*>(data);
   }
 
+  /// The value of a one-element float32 or float64 view, copied from its device (which waits for it).
+  double item() const;
   View row_range(int64_t begin, int64_t count) const;  ///< matrix rows [begin, begin + count), rank 2
   View col_range(int64_t begin, int64_t count) const;  ///< matrix columns, rank 2, leading dimension kept
   View reshaped(const Shape& s) const;                 ///< same elements, contiguous views only
@@ -84,6 +86,7 @@ class Tensor {
   Tensor with(const View& v) const;
   /// An owned, contiguous copy on the same device.
   Tensor clone() const;
+  double item() const { return view().item(); }
   /// Elements as doubles in row-major order, whatever the type (int32 too); copies from a GPU.
   std::vector<double> to_vector() const;
 

@@ -23,6 +23,7 @@ SoftmaxLoss kernel_softmax(const HeadSpec& head, const Var& h, const Var& w, con
   Tape& tape = h.tape();
   const View contexts = matrix(h.value());
   const int64_t rows = contexts.rows(), vocabulary = w.shape().rows();
+  require(rows > 0, "[kernel_softmax] there are no contexts to score");
   const Var loss = tape.result("kernel_softmax", {}, DType::float64, {h, w, bias});
   const Var nll = tape.result("kernel_softmax", {rows}, DType::float64, {});
   const Var dh = tape.result("kernel_softmax", contexts.shape, h.dtype(), {});
@@ -51,8 +52,9 @@ SoftmaxLoss kernel_softmax(const HeadSpec& head, const Var& h, const Var& w, con
   ops::head_loss(lse, target_score, flat_targets, row_weight, nll.value(), {loss.value()});
 
   tape.record(loss, [h, dh, loss] {
-    require(*loss.upstream().as<double>() == 1, "[kernel_softmax] the head forms its gradients on the way forward, so the loss must reach backward with "
-            "weight 1, not ", *loss.upstream().as<double>(), ": give the weight as row_weight");
+    const double upstream = loss.upstream().item();
+    require(upstream == 1, "[kernel_softmax] the head forms its gradients on the way forward, so the loss must reach backward with weight 1, not ", upstream,
+            ": give the weight as row_weight");
     if (h.needs_grad()) ops::scale(1, dh.value().view().reshaped(h.shape()), h.sink());
   });
   return {loss, nll};

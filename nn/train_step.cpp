@@ -20,14 +20,14 @@ StepResult TrainStep::gradients(MicroBatches& data, int64_t step, int64_t tokens
     const auto [loss, nll] = data.forward(tape_, i, row_weight);
     const Tensor nats = tape_.arena().saved({}, DType::float64);
     ops::sum(nll.value(), {nats});
-    result.loss += *loss.value().data<double>();
-    result.nll += row_weight * *nats.data<double>();
+    result.loss += loss.value().item();
+    result.nll += row_weight * nats.item();
     tape_.backward(loss);
     tape_.reset();
   }
   parameters_.complete_gradients();
   ops::sum_squares(parameters_.gradients(), norm_squared_);
-  result.grad_norm = std::sqrt(*norm_squared_.data<double>());
+  result.grad_norm = std::sqrt(norm_squared_.item());
   return result;
 }
 

@@ -141,7 +141,7 @@ void unary_backward(ops::Unary f, const View& x, const View& y, const View& dy, 
 }
 
 void binary(ops::Binary f, const View& a, const View& b, const Sink& y) {
-  const bool one_row = b.shape != a.shape;
+  const bool one_number = b.shape.rank() == 0, one_row = b.shape != a.shape;
   for_float(a.dtype, "binary", [&]<class T>(T) {
     visit(f, [&](auto fn) {
       with_add(y.add, [&](auto put) {
@@ -150,7 +150,14 @@ void binary(ops::Binary f, const View& a, const View& b, const Sink& y) {
           T* out = row_ptr<T>(y.view, r) + c;
           for (int64_t i = 0; i < n; ++i) put(out[i], fn(left[i], right[i]));
         };
-        if (one_row) {
+        if (one_number) {
+          const T right = *row_ptr<T>(b, 0);
+          for_pieces({&a, &y.view}, [&](int64_t r, int64_t c, int64_t n) {
+            const T* left = row_ptr<T>(a, r) + c;
+            T* out = row_ptr<T>(y.view, r) + c;
+            for (int64_t i = 0; i < n; ++i) put(out[i], fn(left[i], right));
+          });
+        } else if (one_row) {
           for_rows(a, [&](int64_t begin, int64_t end) {
             for (int64_t r = begin; r < end; ++r) run(r, 0, a.cols(), row_ptr<T>(b, 0));
           });

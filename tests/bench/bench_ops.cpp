@@ -1,7 +1,7 @@
 // The op benchmark: every row of tests/op_cases.cpp that is marked for it, forward and backward in float32, as the profile
 // sees its ops.
 //
-//   nine_bench [part of a row's name]
+//   bench_ops [part of a row's name]
 #include <chrono>
 #include <cstdio>
 #include <string>

@@ -1,0 +1,106 @@
+// bench_lm: the speed and memory of one lm_train step, with the options and the output of ../shared/baselines/torch_lm.py.
+// It runs the trainer's own step object on a text of random words; no word bias, dropout 0.1, Adam, clip 1, as there.
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "apps/shared/options.h"
+#include "apps/shared/lm_options.h"
+#include "apps/shared/run_main.h"
+#include "apps/shared/version.h"
+#include "core/threads.h"
+#include "nn/lm_task.h"
+
+namespace nine::app {
+namespace {
+
+struct BenchOptions {
+  int64_t vocab = 30000, dim = 512, layers = 2, batch = 32, bptt = 35, steps = 12, warmup = 3;
+  int threads = 0;
+  std::string head = "lin", device = "cpu";
+  bool score = false;
+
+  void declare(Options& o) {
+    o.add("vocab", vocab, "words").at_least(3);
+    o.add("dim", dim, "width of embeddings and LSTM").at_least(1);
+    o.add("layers", layers, "LSTM layers").range(1, 64);
+    o.add("batch", batch, "columns").at_least(1);
+    o.add("bptt", bptt, "time steps").at_least(1);
+    o.add("steps", steps, "steps measured; the median is reported").at_least(1);
+    o.add("warmup", warmup, "steps before those").at_least(0);
+    o.add("threads", threads, "0: all physical cores").range(0, 4096);
+    o.add("head", head, "score function").choices({"lin"});
+    o.add("device", device, "where to compute");
+    o.add("score", score, "forward only, under no_grad");
+  }
+};
+
+// Uniform random words over the whole vocabulary: enough for every step, and every word at least once.
+std::vector<std::string> random_lines(const BenchOptions& o) {
+  RandomStream random({.seed = 1, .op = stream_id("bench")});
+  const int64_t tokens = o.batch * (o.bptt * (o.steps + o.warmup) + 1), words = o.vocab - 2;
+  std::vector<std::string> lines;
+  for (int64_t i = 0; i < std::max(tokens, words); ++i) {
+    if (i % 50 == 0) lines.emplace_back();
+    const int64_t word = i < words ? i : static_cast<int64_t>(random.below(static_cast<uint64_t>(words)));
+    lines.back() += (lines.back().empty() ? "w" : " w") + std::to_string(word);
+  }
+  return lines;
+}
+
+int bench(const BenchOptions& o) {
+  const std::vector<std::string> lines = random_lines(o);
+  const Vocabulary vocabulary = Vocabulary::build(count_words_of_lines(lines));
+  const Corpus corpus = Corpus::of_lines(lines, vocabulary);
+  ParameterSet parameters;
+  const LanguageModel model(parameters, {.vocab = vocabulary.size(), .embed = o.dim, .hidden = o.dim, .layers = o.layers, .dropout = 0.1, .head_bias = false,
+                                         .head = parse_head(o.head)});
+  parameters.allocate(DType::float32, 1, !o.score);
+  LmTask task(model, DType::float32, corpus, nullptr, {.batch = o.batch, .bptt = o.bptt});
+  Arena arena("step");
+  std::unique_ptr<Optimizer> optimizer;
+  std::unique_ptr<TrainStep> step;
+  if (!o.score) {
+    optimizer = std::make_unique<Optimizer>(parameters, OptimizerConfig{});
+    step = std::make_unique<TrainStep>(parameters, *optimizer, arena, TrainStep::Config{.clip = 1});
+  }
+  Tape tape(arena);
+  std::vector<double> seconds;
+  double loss = 0;
+  for (int64_t i = 0; i < o.warmup + o.steps; ++i) {
+    const auto start = std::chrono::steady_clock::now();
+    if (o.score) {
+      const NoGrad guard(tape);
+      const int64_t tokens = task.fetch(1);
+      loss = task.forward(tape, 0, 1.0 / static_cast<double>(tokens)).loss.value().item();
+      tape.reset();
+      task.accept();
+    } else {
+      loss = step->run(task, i + 1, 1e-3).loss;
+    }
+    if (i >= o.warmup) seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  }
+  std::nth_element(seconds.begin(), seconds.begin() + static_cast<int64_t>(seconds.size() / 2), seconds.end());
+  const double s = seconds[seconds.size() / 2];
+  const nlohmann::ordered_json out{{"system", kVersionLine}, {"task", "lm"}, {"head", o.head}, {"components", 1}, {"vocab", vocabulary.size()},
+                                   {"batch", o.batch}, {"bptt", o.bptt}, {"device", o.device}, {"score", o.score}, {"threads", threads()},
+                                   {"s_per_step", s}, {"tokens_per_s", static_cast<double>(o.batch * o.bptt) / s}, {"peak_mib", peak_memory_mib()}, {"loss", loss}};
+  std::printf("%s\n", out.dump().c_str());
+  return kExitDone;
+}
+
+}  // namespace
+}  // namespace nine::app
+
+int main(int argc, char** argv) {
+  using namespace nine::app;
+  return run_main("bench_lm", [&] {
+    Options options("bench_lm", "Speed and memory of one language-model step.", kVersionLine);
+    BenchOptions o;
+    o.declare(options);
+    if (!options.parse(argc, argv)) return kExitDone;
+    use_machine(o.threads, o.device);
+    return bench(o);
+  });
+}
