@@ -90,6 +90,7 @@ int train(const Options& options, const LmOptions& o) {
   config["resolved"] = resolved(o, data, parameters);
   RunDirectory run(o.run);
   const bool resume = resumes(options, o, config, run);
+  run.write_config(config);  // first of all: a run killed from here on finds itself again
   CheckpointStore store(run.checkpoints(), o.keep);
   const IntactCheckpoint found = resume ? store.find_latest_intact() : IntactCheckpoint{};
   TrainHost host(run, {{"config.json", config.dump(1) + "\n"}, {"dict.txt", data.vocabulary.dict()}});
@@ -101,7 +102,6 @@ int train(const Options& options, const LmOptions& o) {
     host.message(concat(o.run, ": this run is finished; raise --after to train on, or use --restart"));
     return kExitDone;
   }
-  run.write_config(config);
   run.cut_log(found.checkpoint ? found.checkpoint->step() : -1);
   if (found.checkpoint) {
     host.event({{"event", "resume"}, {"step", trainer.step()}, {"epoch", trainer.epoch()}, {"time_s", trainer.seconds()}, {"skipped", found.skipped}});

@@ -11,7 +11,7 @@
 #include <iterator>
 #include <thread>
 
-namespace nine::test {
+namespace nine::tests {
 namespace fs = std::filesystem;
 
 std::string slurp(const fs::path& file) {
@@ -54,4 +54,4 @@ Outcome run_program(const std::string& program, const std::vector<std::string>& 
   return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), slurp(out), slurp(err)};
 }
 
-}  // namespace nine::test
+}  // namespace nine::tests

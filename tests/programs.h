@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace nine::test {
+namespace nine::tests {
 
 struct Outcome {
   int code = -1;  ///< exit status; 128 + signal when a signal ended it
@@ -32,4 +32,4 @@ class TemporaryDirectory {
 /// The file's bytes; empty when there is none.
 std::string slurp(const std::filesystem::path& file);
 
-}  // namespace nine::test
+}  // namespace nine::tests

@@ -15,6 +15,7 @@
 #include "kernels/kernel_softmax.h"
 #include "tests/compare.h"
 #include "tests/op_cases.h"
+#include "tests/support.h"
 
 // Every operator new of this program is counted: a warmed-up step must not call it.
 namespace {
@@ -52,17 +53,6 @@ Tensor random_tensor(const Shape& shape, uint64_t seed, DType dtype = DType::flo
 Parameter random_parameter(const Shape& shape, uint64_t seed, DType dtype = DType::float64) {
   return {.name = concat("p", seed), .value = random_tensor(shape, seed, dtype), .grad = Tensor(shape, dtype)};
 }
-
-template <class F>
-std::string message_of(F&& f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "no error";
-}
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 }  // namespace
 
@@ -161,8 +151,8 @@ TEST_CASE("tape: losses add up, and what the loss does not reach gets nothing") 
   tape.backward(add(a, b));
   const Doubles g = x.grad().to_vector(), v = x.value().to_vector();
   for (size_t i = 0; i < 4; ++i) CHECK(g[i] == doctest::Approx(2 * v[i] + 1).epsilon(1e-14));
-  CHECK(contains(message_of([&] { y.grad(); }), "no gradient reached this leaf of shape (4)"));
-  CHECK(contains(message_of([&] { a.grad(); }), "'sum'"));
+  CHECK(has(error_of([&] { y.grad(); }), "no gradient reached this leaf of shape (4)"));
+  CHECK(has(error_of([&] { a.grad(); }), "'sum'"));
 }
 
 TEST_CASE("tape: NoGrad records nothing") {
@@ -174,7 +164,7 @@ TEST_CASE("tape: NoGrad records nothing") {
     const Var x = tape.parameter(p), y = sum(tanh(x));
     CHECK_FALSE(x.needs_grad());
     CHECK_FALSE(y.needs_grad());
-    CHECK(contains(message_of([&] { tape.backward(y); }), "NoGrad"));
+    CHECK(has(error_of([&] { tape.backward(y); }), "NoGrad"));
   }
   CHECK(tape.recording());
   tape.reset();
@@ -209,8 +199,8 @@ TEST_CASE("tape: misuse is an Error") {
   Arena pool("step");
   Tape tape(pool), other(pool);
   const Var x = tape.leaf(random_tensor({2, 3}, 1));
-  CHECK(contains(message_of([&] { tape.backward(x); }), "(2, 3)"));
-  CHECK(contains(message_of([&] { tape.backward(sum(tape.constant(random_tensor({3}, 1)))); }), "no leaf"));
+  CHECK(has(error_of([&] { tape.backward(x); }), "(2, 3)"));
+  CHECK(has(error_of([&] { tape.backward(sum(tape.constant(random_tensor({3}, 1)))); }), "no leaf"));
   CHECK_THROWS_AS(tanh(x).grad(), Error);
   CHECK_THROWS_AS(concat_rows({}), Error);
   CHECK_THROWS_AS(matmul(x, x), Error);
@@ -218,10 +208,10 @@ TEST_CASE("tape: misuse is an Error") {
   const Var y = tanh(x);
   const Tensor value = y.value();
   tape.reset();
-  CHECK(contains(message_of([&] { x.value(); }), "after its step"));
-  CHECK(contains(message_of([&] { tanh(y); }), "after its step"));
-  CHECK(contains(message_of([&] { (void)value.view(); }), "clone()"));
-  CHECK(contains(message_of([&] { (void)value.to_vector(); }), "'step'"));
+  CHECK(has(error_of([&] { x.value(); }), "after its step"));
+  CHECK(has(error_of([&] { tanh(y); }), "after its step"));
+  CHECK(has(error_of([&] { (void)value.view(); }), "clone()"));
+  CHECK(has(error_of([&] { (void)value.to_vector(); }), "'step'"));
   // Of the next step's values none is mistaken for the old one.
   tape.leaf(random_tensor({2, 3}, 2));
   CHECK_THROWS_AS(x.value(), Error);
@@ -233,13 +223,13 @@ TEST_CASE("tape: anomaly detection names the op, the direction and the step") {
   tape.set_anomaly_detection(true);
   tape.set_random_key({.step = 17});
   const auto said = [&](auto&& f) {
-    const std::string text = message_of([&] { f(tape.leaf(Tensor::from<double>({-1, 0, 2, 1e-320}, {4}))); });
+    const std::string text = error_of([&] { f(tape.leaf(Tensor::from<double>({-1, 0, 2, 1e-320}, {4}))); });
     tape.reset();
     return text;
   };
   const std::string forward = said([&](const Var& x) { tape.backward(sum(log(tanh(x)))); });
-  CHECK_MESSAGE(contains(forward, "[log] the forward pass of step 17"), forward);
-  CHECK_MESSAGE(contains(forward, "(4)"), forward);
+  CHECK_MESSAGE(has(forward, "[log] the forward pass of step 17"), forward);
+  CHECK_MESSAGE(has(forward, "(4)"), forward);
 
   // 1 / 1e-320 overflows in the gradient of a quotient whose value is finite; the numerator came out of a scale.
   const auto quotient = [&](const Var& x) {
@@ -247,7 +237,7 @@ TEST_CASE("tape: anomaly detection names the op, the direction and the step") {
     tape.backward(sum(div(zero, tiny)));
   };
   const std::string backward = said(quotient);
-  CHECK_MESSAGE(contains(backward, "[div] the backward pass of step 17"), backward);
+  CHECK_MESSAGE(has(backward, "[div] the backward pass of step 17"), backward);
   // The same where the gradient goes straight into a parameter.
   Parameter p = random_parameter({4}, 1);
   ops::fill(p.value, 0);
@@ -255,11 +245,11 @@ TEST_CASE("tape: anomaly detection names the op, the direction and the step") {
     const Var tiny = tape.constant(Tensor::from<double>({1, 1, 1, 1e-320}, {4}));
     tape.backward(sum(add(x, div(tape.parameter(p), tiny))));
   });
-  CHECK_MESSAGE(contains(into, "[div] the backward pass of step 17"), into);
+  CHECK_MESSAGE(has(into, "[div] the backward pass of step 17"), into);
 
-  CHECK(said([&](const Var& x) { tape.backward(sum(tanh(x))); }) == "no error");
+  CHECK(said([&](const Var& x) { tape.backward(sum(tanh(x))); }) == "");
   tape.set_anomaly_detection(false);
-  CHECK(said(quotient) == "no error");
+  CHECK(said(quotient) == "");
 }
 
 TEST_CASE("tape: dropout draws by step and stream, and backward draws the same") {
@@ -466,7 +456,7 @@ TEST_CASE("gradcheck: catches wrong gradients, names the worst element and leave
   CHECK(gradcheck([](std::span<const Var> x) { return identity_with_turned_gradient(x[0]); }, {a}).worst > 0.01);
   const GradcheckReport r = gradcheck([](std::span<const Var> x) { return add(x[0], identity_with_one_wrong(x[1])); }, {a, b});
   CHECK(r.worst > 0.3);
-  CHECK_MESSAGE(contains(r.where, "input 1 of shape (3, 4), element 7: analytic "), r.where);
+  CHECK_MESSAGE(has(r.where, "input 1 of shape (3, 4), element 7: analytic "), r.where);
   CHECK(r.checked == 24);
   CHECK(b.to_vector() == before);
   CHECK(gradcheck([](std::span<const Var> x) { return add(x[0], tanh(x[1])); }, {a, b}).worst < 1e-8);

@@ -19,9 +19,11 @@
 #include "core/crc32c.h"
 #include "nn/checkpoint.h"
 #include "nn/files.h"
+#include "tests/support.h"
 
 namespace fs = std::filesystem;
 using namespace nine;
+using namespace nine::tests;
 using Json = nlohmann::ordered_json;
 
 namespace {
@@ -49,16 +51,6 @@ void check_says(const std::string& text, const std::string& part) {
   CAPTURE(text);
   CAPTURE(part);
   CHECK(text.find(part) != std::string::npos);
-}
-
-template <class F>
-std::string error_of(F&& f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "";
 }
 
 std::set<std::string> names_in(const fs::path& directory) {

@@ -19,21 +19,12 @@
 #include "core/tensor.h"
 #include "core/threads.h"
 #include "cuda/cuda.h"
+#include "tests/support.h"
 
 using namespace nine;
+using namespace nine::tests;
 
 namespace {
-
-template <class F>
-std::string message_of(F&& f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "no error";
-}
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 std::byte* address(const Tensor& t) { return static_cast<std::byte*>(t.view().data); }
 
@@ -233,11 +224,11 @@ TEST_CASE("arena: out of memory names the pool, the request, the peak and the wa
   const Arena::Mark mark = arena.saved_mark();
   arena.saved(mebibytes(2), DType::float32);
   arena.release_saved(mark);
-  const std::string text = message_of([&] { arena.saved(mebibytes(4), DType::float32); });
-  CHECK(contains(text, "the pool 'step' on cpu holds 8 MiB"));
-  CHECK(contains(text, "5 MiB are in use (peak 7 MiB)"));
-  CHECK(contains(text, "4 MiB more were asked for"));
-  CHECK(contains(text, "lower --batch or --bptt"));
+  const std::string text = error_of([&] { arena.saved(mebibytes(4), DType::float32); });
+  CHECK(has(text, "the pool 'step' on cpu holds 8 MiB"));
+  CHECK(has(text, "5 MiB are in use (peak 7 MiB)"));
+  CHECK(has(text, "4 MiB more were asked for"));
+  CHECK(has(text, "lower --batch or --bptt"));
   CHECK(arena.peak_bytes() == 7 << 20);
   // The request failed, the pool still works; the other end knows about the first one.
   CHECK_NOTHROW(arena.saved(mebibytes(1), DType::float32));
@@ -254,10 +245,10 @@ TEST_CASE("arena: a step's tensors are an Error after the step") {
   const Tensor kept = t.clone();
   arena.reset();
   CHECK(arena.generation() == 2);
-  const std::string text = message_of([&] { (void)t.view(); });
-  CHECK(contains(text, "a tensor of shape (2, 3) was used after its step"));
-  CHECK(contains(text, "'step'"));
-  CHECK(contains(text, "clone()"));
+  const std::string text = error_of([&] { (void)t.view(); });
+  CHECK(has(text, "a tensor of shape (2, 3) was used after its step"));
+  CHECK(has(text, "'step'"));
+  CHECK(has(text, "clone()"));
   CHECK_THROWS_AS(ops::fill(window, 1), Error);
   CHECK_THROWS_AS(arena.free_block(block), Error);
   CHECK_THROWS_AS(t.to_vector(), Error);
@@ -323,7 +314,7 @@ TEST_CASE("threads: the lowest failing task's exception comes out, and the next 
   for (const int n : {1, 2, 3}) {
     set_threads(n);
     CAPTURE(n);
-    const std::string text = message_of([] {
+    const std::string text = error_of([] {
       parallel_for(50, [](int64_t i) {
         if (i == 7 || i == 30 || i == 49) fail("task ", i);
       });
@@ -380,7 +371,7 @@ TEST_CASE("errors: texts of what they are made of") {
   CHECK(concat(0.1) == "0.1");
   CHECK(concat(1e300) == "1e+300");
   CHECK_NOTHROW(require(true, "never"));
-  CHECK(message_of([] { require(1 > 2, "[op] ", 1, " is not above ", 2); }) == "[op] 1 is not above 2");
+  CHECK(error_of([] { require(1 > 2, "[op] ", 1, " is not above ", 2); }) == "[op] 1 is not above 2");
   CHECK_THROWS_AS(throw UsageError("x"), Error);
 }
 

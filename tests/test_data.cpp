@@ -26,8 +26,10 @@
 #include "data/sample_lexicon.h"
 #include "data/text.h"
 #include "data/vocabulary.h"
+#include "tests/support.h"
 
 using namespace nine;
+using namespace nine::tests;
 
 namespace {
 
@@ -58,19 +60,6 @@ std::string contents(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(in), {}};
 }
-
-/// The message of the Error that `run` throws; empty when it throws none.
-template <class Run>
-std::string error_of(Run run) {
-  try {
-    run();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "";
-}
-
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 std::vector<std::string> lines_of(const std::vector<std::string>& paths) {
   LineReader reader(paths);

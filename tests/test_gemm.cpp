@@ -10,20 +10,12 @@
 #include "core/random.h"
 #include "core/threads.h"
 #include "tests/compare.h"
+#include "tests/support.h"
 
 using namespace nine;
 using namespace nine::tests;
 
 namespace {
-
-struct Restore {
-  int count = threads();
-  GemmBackend backend = gemm_backend();
-  ~Restore() {
-    set_threads(count);
-    set_gemm_backend(backend);
-  }
-};
 
 std::vector<GemmBackend> backends() {
   std::vector<GemmBackend> all = {GemmBackend::eigen};

@@ -14,6 +14,7 @@
 #include "kernels/kernel_softmax.h"
 #include "tests/compare.h"
 #include "tests/op_cases.h"
+#include "tests/support.h"
 
 using namespace nine;
 using namespace nine::tests;
@@ -112,15 +113,6 @@ bool all_finite(const Result& r) {
       if (!std::isfinite(x)) return false;
   return std::isfinite(r.loss);
 }
-
-struct Restore {
-  int count = threads();
-  GemmBackend backend = gemm_backend();
-  ~Restore() {
-    set_threads(count);
-    set_gemm_backend(backend);
-  }
-};
 
 }  // namespace
 

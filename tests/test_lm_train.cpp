@@ -9,11 +9,12 @@
 
 #include "core/safetensors.h"
 #include "tests/programs.h"
+#include "tests/support.h"
 
 namespace {
 
 using namespace nine;
-using namespace nine::test;
+using namespace nine::tests;
 using Json = nlohmann::json;
 using Strings = std::vector<std::string>;
 
@@ -44,8 +45,6 @@ std::string results_of(const std::string& run) {
 }
 
 std::string weights_of(const std::string& run) { return slurp(run + "/checkpoints/latest/model.safetensors"); }
-
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 }  // namespace
 

@@ -11,6 +11,7 @@
 #include "core/threads.h"
 #include "tests/compare.h"
 #include "tests/op_cases.h"
+#include "tests/support.h"
 
 using namespace nine;
 using namespace nine::tests;
@@ -86,15 +87,6 @@ void check_close(const Result& a, const Result& b, double tolerance) {
 }
 
 bool same_bits(const Result& a, const Result& b) { return a.y == b.y && a.h_n == b.h_n && a.c_n == b.c_n && a.gradients == b.gradients; }
-
-struct Restore {
-  int count = threads();
-  GemmBackend backend = gemm_backend();
-  ~Restore() {
-    set_threads(count);
-    set_gemm_backend(backend);
-  }
-};
 
 }  // namespace
 

@@ -16,6 +16,7 @@
 #include "core/threads.h"
 #include "tests/compare.h"
 #include "tests/op_cases.h"
+#include "tests/support.h"
 
 using namespace nine;
 using namespace nine::tests;
@@ -289,16 +290,6 @@ TEST_CASE("copy converts between float types and refuses int32") {
 }
 
 namespace {
-// The message of the Error that f throws; empty when it throws none.
-template <class F>
-std::string message_of(F&& f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return {};
-}
 bool contains(const std::string& text, std::initializer_list<const char*> parts) {
   return std::all_of(parts.begin(), parts.end(), [&](const char* p) { return text.find(p) != std::string::npos; });
 }
@@ -307,24 +298,24 @@ bool contains(const std::string& text, std::initializer_list<const char*> parts)
 TEST_CASE("ops: errors are sentences with the op, the shapes and the types") {
   const Tensor a({32, 512}, DType::float32), b({256, 2048}, DType::float32), d({32, 512}, DType::float64), c({32, 2048}, DType::float32);
   const Tensor ids({4}, DType::int32), four({4, 512}, DType::float32);
-  CHECK(message_of([&] { ops::matmul(a, false, b, false, {c}); }) == "[matmul] inner dimensions differ: (32, 512) x (256, 2048)");
-  CHECK(contains(message_of([&] { ops::matmul(a, false, b, true, {c}); }), {"[matmul]", "(256, 2048)'"}));
-  CHECK(contains(message_of([&] { ops::matmul(a, false, a, true, {c}); }), {"[matmul]", "(32, 32)", "(32, 2048)"}));
-  CHECK(contains(message_of([&] { ops::scale(1, a, {d}); }), {"[scale]", "float32", "float64"}));
-  CHECK(contains(message_of([&] { ops::scale(1, a, {c}); }), {"[scale]", "(32, 512)", "(32, 2048)"}));
-  CHECK(contains(message_of([&] { ops::binary(ops::Binary::add, a, c, {a}); }), {"[binary]", "(32, 512)", "(32, 2048)"}));
-  CHECK(contains(message_of([&] { ops::unary(ops::Unary::exp, ids, {ids}); }), {"[unary]", "int32"}));
-  CHECK(contains(message_of([&] { ops::embedding(a, d, four); }), {"[embedding]", "int32", "float64"}));
-  CHECK(contains(message_of([&] { ops::dropout(a, 1.0, {}, {a}); }), {"[dropout]", "[0, 1)"}));
-  CHECK(contains(message_of([&] { ops::sum_rows(a, {ids}); }), {"[sum_rows]", "float32", "int32"}));
+  CHECK(error_of([&] { ops::matmul(a, false, b, false, {c}); }) == "[matmul] inner dimensions differ: (32, 512) x (256, 2048)");
+  CHECK(contains(error_of([&] { ops::matmul(a, false, b, true, {c}); }), {"[matmul]", "(256, 2048)'"}));
+  CHECK(contains(error_of([&] { ops::matmul(a, false, a, true, {c}); }), {"[matmul]", "(32, 32)", "(32, 2048)"}));
+  CHECK(contains(error_of([&] { ops::scale(1, a, {d}); }), {"[scale]", "float32", "float64"}));
+  CHECK(contains(error_of([&] { ops::scale(1, a, {c}); }), {"[scale]", "(32, 512)", "(32, 2048)"}));
+  CHECK(contains(error_of([&] { ops::binary(ops::Binary::add, a, c, {a}); }), {"[binary]", "(32, 512)", "(32, 2048)"}));
+  CHECK(contains(error_of([&] { ops::unary(ops::Unary::exp, ids, {ids}); }), {"[unary]", "int32"}));
+  CHECK(contains(error_of([&] { ops::embedding(a, d, four); }), {"[embedding]", "int32", "float64"}));
+  CHECK(contains(error_of([&] { ops::dropout(a, 1.0, {}, {a}); }), {"[dropout]", "[0, 1)"}));
+  CHECK(contains(error_of([&] { ops::sum_rows(a, {ids}); }), {"[sum_rows]", "float32", "int32"}));
   ids.data<int32_t>()[2] = 32;
-  CHECK(contains(message_of([&] { ops::embedding(a, ids, four); }), {"[embedding]", "32", "position 2", "[0, 32)"}));
+  CHECK(contains(error_of([&] { ops::embedding(a, ids, four); }), {"[embedding]", "32", "position 2", "[0, 32)"}));
   ids.data<int32_t>()[2] = -1;
-  CHECK(contains(message_of([&] { ops::embedding(a, ids, four); }), {"[embedding]", "-1", "position 2"}));
+  CHECK(contains(error_of([&] { ops::embedding(a, ids, four); }), {"[embedding]", "-1", "position 2"}));
   ids.data<int32_t>()[1] = 512;
   const Tensor loss({}, DType::float64), wrong_loss({}, DType::float32);
-  CHECK(contains(message_of([&] { ops::nll(four, ids, 1, {loss}); }), {"[nll]", "512", "position 1"}));
-  CHECK(contains(message_of([&] { ops::nll(four, ids, 1, {wrong_loss}); }), {"[nll]", "float64 scalar"}));
-  CHECK(contains(message_of([&] { ops::sgd(a, a, View{}, {}, {.momentum = 0.9}); }), {"[sgd]", "velocity"}));
-  CHECK(contains(message_of([&] { ops::adam(a, a, a, a, {.norm_squared = {}, .max_norm = 1}, {}); }), {"[adam]", "norm"}));
+  CHECK(contains(error_of([&] { ops::nll(four, ids, 1, {loss}); }), {"[nll]", "512", "position 1"}));
+  CHECK(contains(error_of([&] { ops::nll(four, ids, 1, {wrong_loss}); }), {"[nll]", "float64 scalar"}));
+  CHECK(contains(error_of([&] { ops::sgd(a, a, View{}, {}, {.momentum = 0.9}); }), {"[sgd]", "velocity"}));
+  CHECK(contains(error_of([&] { ops::adam(a, a, a, a, {.norm_squared = {}, .max_norm = 1}, {}); }), {"[adam]", "norm"}));
 }

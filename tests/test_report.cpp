@@ -19,6 +19,9 @@
 #include "apps/report/scale.h"
 #include "apps/report/text.h"
 #include "core/error.h"
+#include "tests/support.h"
+
+using nine::tests::has;
 
 namespace {
 
@@ -78,8 +81,6 @@ std::string valid(int step, double ppl, const char* event = "valid") {
 
 const std::string kStart = R"({"event":"start","step":0,"epoch":0,"time_s":0.1,"parameters":123456,"vocab":100,"entropy_floor_ppl":21.5})"
                            "\n";
-
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 int times(const std::string& text, const std::string& part) {
   int n = 0;

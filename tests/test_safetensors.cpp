@@ -13,9 +13,11 @@
 
 #include "core/crc32c.h"
 #include "core/safetensors.h"
+#include "tests/support.h"
 
 namespace fs = std::filesystem;
 using namespace nine;
+using namespace nine::tests;
 
 namespace {
 
@@ -66,16 +68,6 @@ void check_says(const std::string& text, const std::string& part) {
   CAPTURE(text);
   CAPTURE(part);
   CHECK(text.find(part) != std::string::npos);
-}
-
-template <class F>
-std::string error_of(F&& f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "";
 }
 
 // safetensors 0.8.0 (Python): save({"a": float32 [[1, -2.5], [0, 3]], "b": int32 [7, -1]}, metadata={"format": "pt"}).
