@@ -49,25 +49,27 @@ class ScoreWriter {
   void write(std::span<const double> nats) {
     double sum = 0;
     for (size_t i = 0; i < nats.size(); ++i) {
-      if (tokens_) out_ << (i > 0 ? " " : "") << detail::text_of(-nats[i]);
+      if (tokens_) out_ << (i > 0 ? " " : "") << number(-nats[i]);
       sum -= nats[i];
       if (std::isnan(nats[i])) continue;  // left out: no prediction was made
       total_.nats += nats[i];
       ++total_.tokens;
     }
-    if (!tokens_) out_ << detail::text_of(sum);
+    if (!tokens_) out_ << number(sum);
     out_ << '\n';
   }
   const Evaluation& total() const { return total_; }
 
  private:
+  static std::string number(double x) { return std::isnan(x) ? "nan" : detail::text_of(x); }
+
   std::ostream& out_;
   bool tokens_;
   Evaluation total_;
 };
 
-int score(const ScoreOptions& o) {
-  const SavedLanguageModel saved(o.checkpoint);
+int score(const ScoreOptions& o, Device device) {
+  const SavedLanguageModel saved(o.checkpoint, device);
   const Corpus text = Corpus::of_lines(read_lines(o.input), saved.vocabulary());
   require(text.sentences() > 0, o.input == "-" ? "standard input" : o.input, " has no lines to score");
 
@@ -77,16 +79,16 @@ int score(const ScoreOptions& o) {
     require(file.good(), "cannot write ", o.output);
   }
   ScoreWriter writer(o.output == "-" ? std::cout : file, o.tokens);
-  Arena arena("score");
+  Arena arena("score", device);
   Tape tape(arena);
   if (o.carry_state) {
     std::vector<double> nats;
-    evaluate_carried(saved.model(), saved.dtype(), tape, text, 10, 100, &nats);
+    evaluate_carried(saved.model(), tape, text, 10, 100, &nats);
     size_t at = 0;
     for (int64_t s = 0; s < text.sentences(); at += static_cast<size_t>(text.length(s++)))
       writer.write(std::span(nats).subspan(at, static_cast<size_t>(text.length(s))));
   } else {
-    score_sentences(saved.model(), saved.dtype(), tape, text, o.batch_tokens, [&](int64_t, std::span<const double> nats) { writer.write(nats); });
+    score_sentences(saved.model(), tape, text, o.batch_tokens, [&](int64_t, std::span<const double> nats) { writer.write(nats); });
   }
   std::ostream& out = o.output == "-" ? std::cout : file;
   out.flush();
@@ -110,7 +112,6 @@ int main(int argc, char** argv) {
     ScoreOptions o;
     o.declare(options);
     if (!options.parse(argc, argv)) return kExitDone;
-    use_machine(o.threads, o.device);
-    return score(o);
+    return score(o, use_machine(o.threads, o.device));
   });
 }

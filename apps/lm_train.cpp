@@ -1,5 +1,4 @@
 // lm_train: trains a language model. Parses, builds, runs; the parts are in apps/shared/ and nn/.
-#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "apps/shared/lm_data.h"
@@ -12,7 +11,6 @@
 #include "core/cpu_info.h"
 #include "core/gemm.h"
 #include "core/ops.h"
-#include "core/profile.h"
 #include "core/threads.h"
 
 namespace nine::app {
@@ -23,8 +21,8 @@ using Json = nlohmann::ordered_json;
 // Everything that the options stand for on this machine with this data: beside the options in config.json.
 Json resolved(const LmOptions& o, const LmData& data, const ParameterSet& parameters) {
   return {{"version", kVersion}, {"head", parse_head(o.head).to_text()}, {"vocab", data.vocabulary.size()}, {"parameters", parameters.count()},
-          {"data_crc32c", data.checksum()}, {"instruction_set", built_for()}, {"gemm", to_text(gemm_backend())}, {"head_block_rows", kHeadBlockRows},
-          {"head_tile", ops::kHeadTile}, {"head_chunks", ops::kHeadChunks}};
+          {"train_crc32c", data.train_checksum()}, {"valid_crc32c", data.valid_checksum()}, {"instruction_set", built_for()}, {"gemm", gemm_description()},
+          {"head_block_rows", kHeadBlockRows}, {"head_tile", ops::kHeadTile}, {"head_chunks", ops::kHeadChunks}};
 }
 
 // Whether the directory's run goes on; a mismatch is an error that names the option.
@@ -37,15 +35,18 @@ bool resumes(const Options& options, const LmOptions& o, const Json& now, RunDir
   const Json before = run.read_config();
   const std::string mismatch = compare_configs(before, options.to_json(), keys_free_on_resume(), options.defaults_json());
   if (!mismatch.empty()) throw UsageError(concat(run.path().string(), " holds another run: ", mismatch));
-  for (const char* key : {"data_crc32c", "instruction_set", "gemm"})
-    if (before.contains("resolved") && before["resolved"].value(key, Json()) != now["resolved"][key])
-      throw UsageError(concat(run.path().string(), " holds a run whose ", key, " was ", before["resolved"].value(key, Json()).dump(), ", now ",
-                              now["resolved"][key].dump(), "; it cannot go on to the same bits: use --restart or another --run"));
+  // Data, instruction set, libraries and block sizes decide about bits as well.
+  for (const auto& [key, value] : now["resolved"].items()) {
+    const Json was = before.contains("resolved") ? before["resolved"].value(key, Json()) : Json();
+    if (key != "version" && was != value)
+      throw UsageError(concat(run.path().string(), " holds a run whose ", key, " was ", was.dump(), ", now ", value.dump(),
+                              "; it cannot go on to the same bits: use --restart or another --run"));
+  }
   return true;
 }
 
 // The best model on the test text, and the last line of the log.
-void conclude(const LmOptions& o, const LmData& data, const LanguageModel& model, ParameterSet& parameters, Trainer& trainer, TrainHost& host, RunDirectory& run) {
+void conclude(const LmData& data, const LanguageModel& model, ParameterSet& parameters, Trainer& trainer, TrainHost& host, RunDirectory& run) {
   const Checkpoint best = open_checkpoint(run.path());
   parameters.load(best.tensors("model.safetensors"), parameters.values());
   Json done{{"event", "done"}, {"step", trainer.step()}, {"epoch", trainer.epoch()}, {"time_s", trainer.seconds()}, {"parameters", parameters.count()},
@@ -62,7 +63,7 @@ void conclude(const LmOptions& o, const LmData& data, const LanguageModel& model
     say("best validation", trainer.best().ppl, data.valid_floor);
   }
   if (data.test) {
-    const Evaluation test = evaluate_carried(model, parameters.dtype(), trainer.tape(), *data.test);
+    const Evaluation test = evaluate_carried(model, trainer.tape(), *data.test);
     host.event({{"event", "test"}, {"step", best.step()}, {"epoch", trainer.epoch()}, {"time_s", trainer.seconds()}, {"loss", test.nll()}, {"nll", test.nll()},
                 {"ppl", test.ppl()}, {"tokens", test.tokens}});
     done["test_ppl"] = test.ppl();
@@ -71,22 +72,23 @@ void conclude(const LmOptions& o, const LmData& data, const LanguageModel& model
   host.event(done);
   host.validated();
   std::printf("model  %s\nreport %s\n", (run.checkpoints() / "best").c_str(), run.report_file().c_str());
-  if (o.profile) print_profile(stdout, measure_machine(), trainer.step());
 }
 
-int train(const Options& options, const LmOptions& o) {
+int train(const Options& options, const LmOptions& o, Device device) {
   const LmData data = load_lm_data(o);
   ParameterSet parameters;
   const LanguageModel model(parameters, o.model(data.vocabulary.size()));
-  parameters.allocate(dtype_from_text(o.dtype), o.seed);
+  parameters.allocate(dtype_from_text(o.dtype), o.seed, true, device);
   if (!o.init.empty()) load_initial_weights(o.init, data.vocabulary, parameters);
-  LmTask task(model, parameters.dtype(), data.train, data.valid ? &*data.valid : nullptr, o.batching());
+  LmTask task(model, data.train, data.valid ? &*data.valid : nullptr, o.batching());
   if (!o.export_parity.empty()) {
     export_lm_parity(o, model, parameters, task);
     return kExitDone;
   }
 
+  if (data.test) EvalSegments check(*data.test);  // too small a text must show now, not after the training
   Json config = options.to_json();
+  config.erase("restart");  // a wish of one start, not part of the run
   config["resolved"] = resolved(o, data, parameters);
   RunDirectory run(o.run);
   const bool resume = resumes(options, o, config, run);
@@ -95,11 +97,13 @@ int train(const Options& options, const LmOptions& o) {
   const IntactCheckpoint found = resume ? store.find_latest_intact() : IntactCheckpoint{};
   TrainHost host(run, {{"config.json", config.dump(1) + "\n"}, {"dict.txt", data.vocabulary.dict()}});
   for (const std::string& skipped : found.skipped) host.message(skipped);
-  Arena arena("step");
+  if (!found.skipped.empty() && !found.checkpoint) host.message("no checkpoint is intact: the run starts over from the beginning");
+  Arena arena("step", device);
   Trainer trainer(parameters, task, arena, o.trainer(), store, host, model.metadata());
   if (found.checkpoint) trainer.restore(*found.checkpoint);
   if (run.finished() && trainer.done()) {
-    host.message(concat(o.run, ": this run is finished; raise --after to train on, or use --restart"));
+    host.message(concat(o.run, trainer.stopped_early() ? ": this run has stopped early; use --restart, or another --run without --early-stop"
+                                                       : ": this run is finished; raise --after to train on, or use --restart"));
     return kExitDone;
   }
   run.cut_log(found.checkpoint ? found.checkpoint->step() : -1);
@@ -115,16 +119,16 @@ int train(const Options& options, const LmOptions& o) {
   }
   host.message(concat(parameters.count(), " parameters, ", data.vocabulary.size(), " words, ", data.train.tokens(), " training tokens (",
                       data.train.unknown(), " unknown), ", threads(), " threads"));
+  if (o.sample && !data.valid_floor) host.message("the vocabulary lacks words of the sample's validation text, so the sample's entropy is no floor for this run");
   catch_interrupts();
-  profile::enable(o.profile);
   const Trainer::Outcome outcome = trainer.run();
-  profile::enable(false);
   host.finish();
+  if (o.profile) print_profile(stdout, measure_machine(), trainer.updates_here());
   if (outcome == Trainer::Outcome::interrupted) {
     std::fprintf(stderr, "lm_train: interrupted; step %lld is saved, the same command goes on from there\n", static_cast<long long>(trainer.step()));
     return kExitInterrupted;
   }
-  conclude(o, data, model, parameters, trainer, host, run);
+  conclude(data, model, parameters, trainer, host, run);
   return kExitDone;
 }
 
@@ -139,8 +143,7 @@ int main(int argc, char** argv) {
     o.declare(options);
     options.ignore_in_config({"resolved"});
     if (!options.parse(argc, argv)) return kExitDone;
-    o.check();
-    use_machine(o.threads, o.device);
-    return train(options, o);
+    o.check(options);
+    return train(options, o, use_machine(o.threads, o.device));
   });
 }

@@ -12,9 +12,20 @@ constexpr size_t kChunk = 64 * 1024;  // memory of callables; a step of the mode
 
 // --- Var ----------------------------------------------------------------------------------------------------------
 
-Tensor Var::value() const { return tape_->slot(*this).value; }
-Shape Var::shape() const { return tape_->slot(*this).value.shape(); }
-DType Var::dtype() const { return tape_->slot(*this).value.dtype(); }
+Tensor Var::value() const {
+  require(tape_ != nullptr, "an empty Var has no value");
+  const Tape::Slot& s = tape_->slot(*this);
+  require(s.memory == Tape::kNotPooled || s.memory < tape_->arena_.saved_mark(), "the value of '", s.op, "' was released by backward: read it before");
+  return s.value;
+}
+Shape Var::shape() const {
+  require(tape_ != nullptr, "an empty Var has no shape");
+  return tape_->slot(*this).value.shape();
+}
+DType Var::dtype() const {
+  require(tape_ != nullptr, "an empty Var has no type");
+  return tape_->slot(*this).value.dtype();
+}
 bool Var::needs_grad() const { return tape_ != nullptr && tape_->slot(*this).needs_grad; }
 
 Tensor Var::grad() const {
@@ -49,13 +60,21 @@ View Var::sink_zeroed() const {
 // --- Tape ---------------------------------------------------------------------------------------------------------
 
 Tape::Slot& Tape::slot(const Var& v) {
-  require(v.tape_ == this && v.generation_ == generation_, "a Var was used after its step: the tape has been reset since");
+  require(v.tape_ == this, "a Var of another tape was used");
+  require(v.generation_ == generation_, "a Var was used after its step: the tape has been reset since");
   return slots_[static_cast<size_t>(v.id_)];
 }
 
 Var Tape::add(Slot slot) {
   slots_.push_back(std::move(slot));
   return {this, static_cast<int32_t>(slots_.size() - 1), generation_};
+}
+
+Tensor Tape::on_device(const Tensor& data) {
+  if (data.device() == arena_.device()) return data;
+  const Tensor copy = arena_.saved(data.shape(), data.dtype());
+  ops::copy(data, copy);
+  return copy;
 }
 
 Var Tape::constant(const Tensor& value) {
@@ -89,8 +108,10 @@ Var Tape::result(const char* op, const Shape& shape, DType dtype, std::initializ
 }
 
 Var Tape::result(const char* op, const Shape& shape, DType dtype, std::span<const Var> inputs) {
+  for (const Var& v : inputs) require(!v || v.tape_ == this, "[", op, "] takes a Var of another tape");
+  require(!consumed_, "[", op, "] nothing can be recorded between backward and reset");
   Slot s;
-  s.mark = arena_.saved_mark();
+  s.mark = s.memory = arena_.saved_mark();
   s.value = arena_.saved(shape, dtype);
   s.op = op;
   s.needs_grad = recording_ && std::any_of(inputs.begin(), inputs.end(), [](const Var& v) { return v.needs_grad(); });
@@ -107,6 +128,7 @@ Var Tape::view_of(const Var& whole, const Tensor& part) {
   const Slot source = slot(whole);
   Slot s;
   s.mark = arena_.saved_mark();
+  s.memory = source.memory;
   s.value = part;
   s.op = source.op;
   s.needs_grad = recording_ && source.needs_grad;
@@ -161,9 +183,11 @@ void Tape::check_touched(const char* op) {
 
 void Tape::backward(const Var& loss) {
   require(recording_, "backward under NoGrad: nothing was recorded");
+  require(!consumed_, "[backward] ran already on this recording: add the losses, or reset the tape and record again");
   require(loss.value().elements() == 1, "[backward] starts from a scalar, not from shape ", loss.shape());
   require(loss.needs_grad(), "[backward] the loss depends on no leaf or parameter that wants a gradient");
   ops::fill(loss.sink().view, 1);
+  consumed_ = true;
 
   for (size_t n = nodes_.size(); n-- > 0;) {
     const Node& node = nodes_[n];
@@ -193,6 +217,7 @@ void Tape::reset() {
   nodes_.clear();
   slots_.clear();
   touched_.clear();
+  consumed_ = false;
   chunk_ = chunk_used_ = 0;
   ++generation_;
   arena_.reset();

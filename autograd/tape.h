@@ -78,6 +78,8 @@ class Tape {
 
   Arena& arena() { return arena_; }
 
+  /// Data from the CPU where this tape computes: a copy in the step's pool; on the CPU the tensor itself.
+  Tensor on_device(const Tensor& data);
   /// A value that no gradient is asked for.
   Var constant(const Tensor& value);
   /// A value whose gradient can be read after backward.
@@ -85,7 +87,8 @@ class Tape {
   /// A parameter: gradients are added to p.grad, over micro-batches too. p must outlive the step.
   Var parameter(Parameter& p);
 
-  /// Walks the tape in reverse from a scalar; its own gradient is 1. Once per recording.
+  /// Walks the tape in reverse from a scalar; its own gradient is 1. Once per recording: values are released as it goes, and
+  /// until reset() only gradients of leaves and parameters can be read and nothing more can be recorded.
   void backward(const Var& loss);
   /// Ends the step: forgets all nodes and values and resets the pool.
   void reset();
@@ -97,6 +100,7 @@ class Tape {
   /// While true, every result and every gradient is searched for NaN and infinity; the first one is an Error that
   /// names the op, the direction and the step. Costs a pass over each tensor.
   void set_anomaly_detection(bool on) { detect_anomaly_ = on; }
+  bool anomaly_detection() const { return detect_anomaly_; }
 
   /// Where random numbers of this step come from; functions take their streams from it.
   void set_random_key(const RandomKey& key) { random_ = key; }
@@ -123,13 +127,15 @@ class Tape {
  private:
   friend class Var;
   static constexpr int kMaxOutputs = 4;
+  static constexpr Arena::Mark kNotPooled = ~Arena::Mark{0};
 
   struct Slot {
     Tensor value;
     Tensor grad;
     Parameter* parameter = nullptr;
     const char* op = "";
-    Arena::Mark mark = 0;  // the pool's bottom before this value was made
+    Arena::Mark mark = 0;            // the pool's bottom before this value was made
+    Arena::Mark memory = kNotPooled;  // where in the pool's saved end the value lies
     bool needs_grad = false;
     bool has_grad = false;
     bool is_leaf = false;
@@ -156,6 +162,7 @@ class Tape {
   uint32_t generation_ = 1;
   bool recording_ = true;
   bool detect_anomaly_ = false;
+  bool consumed_ = false;  // backward has walked this recording
   std::vector<int32_t> touched_;  // values whose sink was asked for since the last check_touched; anomaly detection only
   RandomKey random_;
 };

@@ -1,7 +1,6 @@
 #include "core/arena.h"
 
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <bit>
@@ -33,15 +32,14 @@ SizeClass size_class(size_t bytes) {
 }  // namespace
 
 Arena::Arena(std::string name, Device device, size_t capacity) : name_(std::move(name)), device_(device), capacity_(capacity) {
+  if (capacity_ == 0) capacity_ = op_table(device_).available(device_.index);
+  capacity_ = rounded(capacity_);
   if (device_.kind == DeviceKind::cpu) {
-    if (capacity_ == 0) capacity_ = static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<size_t>(sysconf(_SC_PAGESIZE));
-    capacity_ = rounded(capacity_);
     void* p = mmap(nullptr, capacity_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    require(p != MAP_FAILED, "no address space for the pool '", name_, "' of ", capacity_ >> 20, " MiB (is ulimit -v set?)");
+    require(p != MAP_FAILED, "no address space for the pool '", name_, "' of ", capacity_ >> 20, " MiB ; raise the limit of address space (ulimit -v unlimited)");
     madvise(p, capacity_, MADV_HUGEPAGE);
     base_ = static_cast<std::byte*>(p);
   } else {
-    require(capacity_ > 0, "the pool '", name_, "' on ", device_, " needs a size");
     base_ = static_cast<std::byte*>(op_table(device_).allocate(capacity_, device_.index));
   }
 }
@@ -98,6 +96,7 @@ Tensor Arena::temporary(const Shape& shape, DType dtype) {
 }
 
 Tensor Arena::block(const Shape& shape, DType dtype) {
+  require(scopes_ == 0, "[arena] a block of shape ", shape, " was asked for inside a Scope, which would release it");
   const SizeClass c = size_class(bytes_of(shape, dtype));
   auto& list = free_[static_cast<size_t>(c.index)];
   if (!list.empty()) {
@@ -105,7 +104,6 @@ Tensor Arena::block(const Shape& shape, DType dtype) {
     list.pop_back();
     return make(offset, shape, dtype);
   }
-  require(scopes_ == 0, "[arena] a block of shape ", shape, " was asked for inside a Scope, which would release it");
   note_use(c.bytes);
   top_ += c.bytes;
   return make(capacity_ - top_, shape, dtype);
@@ -114,10 +112,14 @@ Tensor Arena::block(const Shape& shape, DType dtype) {
 void Arena::free_block(const Tensor& block) {
   const View& v = block.view();
   const SizeClass c = size_class(bytes_of(v.shape, v.dtype));
-  free_[static_cast<size_t>(c.index)].push_back(static_cast<size_t>(static_cast<std::byte*>(v.data) - base_));
+  const auto offset = static_cast<size_t>(static_cast<std::byte*>(v.data) - base_);
+  auto& list = free_[static_cast<size_t>(c.index)];
+  require(std::find(list.begin(), list.end(), offset) == list.end(), "[arena] a block of shape ", v.shape, " was freed twice");
+  list.push_back(offset);
 }
 
 void Arena::reset() {
+  require(scopes_ == 0, "[arena] reset inside of a Scope");
   bottom_ = top_ = 0;
   for (auto& list : free_) list.clear();
   ++generation_;

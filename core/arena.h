@@ -17,7 +17,7 @@ namespace nine {
 
 class Arena {
  public:
-  /// Reserves `capacity` bytes (0: as much as the machine has). On the CPU this is address space: a page is
+  /// Reserves `capacity` bytes (0: as much as the device has for us). On the CPU this is address space: a page is
   /// taken from the system when it is first touched, and given back never.
   explicit Arena(std::string name, Device device = kCpu, size_t capacity = 0);
   ~Arena();

@@ -43,6 +43,13 @@ GemmBackend gemm_backend() { return backend(); }
 bool gemm_backend_built(GemmBackend b) { return b == GemmBackend::eigen || kHasXsmm; }
 std::string to_text(GemmBackend b) { return b == GemmBackend::eigen ? "eigen" : "libxsmm"; }
 
+std::string gemm_description() {
+#ifdef NINE_WITH_XSMM
+  if (backend() == GemmBackend::libxsmm) return concat("libxsmm ", LIBXSMM_VERSION, " (", libxsmm_get_target_arch(), ")");
+#endif
+  return concat("eigen ", EIGEN_WORLD_VERSION, ".", EIGEN_MAJOR_VERSION, ".", EIGEN_MINOR_VERSION);
+}
+
 void set_gemm_backend(GemmBackend b) {
   require(gemm_backend_built(b), "this build has no ", b, ": install libxsmm-dev and build again");
   backend() = b;

@@ -11,6 +11,7 @@ struct OpTable {
   // Memory of the device; `index` is the card.
   void* (*allocate)(size_t bytes, int index) = nullptr;  ///< 64-byte aligned; an Error when there is none
   void (*release)(void* p, int index) = nullptr;
+  size_t (*available)(int index) = nullptr;  ///< bytes that a pool may take
   void (*clear)(void* p, size_t bytes, int index) = nullptr;
   /// Bytes from x to y, same shape and dtype, where one side is this device and the other this device or the CPU.
   void (*copy)(const View& x, const View& y) = nullptr;

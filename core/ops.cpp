@@ -38,12 +38,17 @@ void is_matrix(const char* op, const char* what, const View& v, int64_t rows, in
   require(v.rows() == rows && v.cols() == cols, "[", op, "] ", what, " must be (", rows, ", ", cols, "), got ", v.shape);
 }
 
-void are_indices(const char* op, const View& ids, int64_t n) {
+void same_device(const char* op, const View& a, const View& b) { require(a.device == b.device, "[", op, "] mixes ", a.device, " and ", b.device); }
+
+// n indices beside `data`.
+void are_indices(const char* op, const View& data, const View& ids, int64_t n) {
   require(ids.dtype == DType::int32, "[", op, "] indices must be int32, got ", ids.dtype);
+  same_device(op, data, ids);
   has_elements(op, "the index tensor", ids, n);
 }
 
-void is_double_scalar(const char* op, const char* what, const View& v) {
+void is_double_scalar(const char* op, const View& data, const char* what, const View& v) {
+  same_device(op, data, v);
   require(v.dtype == DType::float64 && v.elements() == 1, "[", op, "] ", what, " must be a float64 scalar, got ", v.dtype, " ", v.shape);
 }
 
@@ -59,7 +64,13 @@ void copy(const View& x, const View& y) {
   require((x.dtype == DType::int32) == (y.dtype == DType::int32), "[copy] ", x.dtype, " to ", y.dtype, " is not a conversion of this op");
   Scope scope("copy", 0, bytes(x, y));
   if (x.device == y.device && x.dtype != y.dtype) return op_table(y.device).convert(x, y);
-  require(x.dtype == y.dtype, "[copy] from ", x.device, " to ", y.device, " keeps the type: convert on one side");
+  if (x.dtype != y.dtype) {
+    // Between devices bytes travel as they are: convert on the CPU's side.
+    const bool down = y.device.kind == DeviceKind::cpu;
+    const Tensor staged(x.shape, down ? x.dtype : y.dtype);
+    copy(x, staged);
+    return copy(staged, y);
+  }
   op_table(x.device.kind == DeviceKind::cpu ? y.device : x.device).copy(x, y);
 }
 
@@ -76,6 +87,7 @@ void unary(Unary f, const View& x, const Sink& y) {
 }
 
 void unary_backward(Unary f, const View& x, const View& y, const View& dy, const Sink& dx) {
+  same_shape("unary_backward", "x", x, "y", y);
   same_shape("unary_backward", "x", x, "dx", dx.view);
   same_shape("unary_backward", "y", y, "dy", dy);
   same_kind("unary_backward", x, {&y, &dy, &dx.view});
@@ -115,7 +127,7 @@ void sum(const View& x, const Sink& y) {
 
 void sum_squares(const View& x, const View& out) {
   same_kind("sum_squares", x, {});
-  is_double_scalar("sum_squares", "the result", out);
+  is_double_scalar("sum_squares", x, "the result", out);
   Scope scope("sum_squares", 2 * count(x), bytes(x));
   op_table(x.device).sum_squares(x, out);
 }
@@ -132,7 +144,7 @@ void matmul(const View& a, bool transpose_a, const View& b, bool transpose_b, co
 
 void embedding(const View& table, const View& ids, const View& y) {
   same_kind("embedding", table, {&y});
-  are_indices("embedding", ids, y.rows());
+  are_indices("embedding", table, ids, y.rows());
   require(y.cols() == table.cols(), "[embedding] a table of shape ", table.shape, " does not fill rows of ", y.shape);
   Scope scope("embedding", 0, 2 * bytes(y));
   op_table(table.device).embedding(table, ids, y);
@@ -140,7 +152,7 @@ void embedding(const View& table, const View& ids, const View& y) {
 
 void embedding_backward(const View& dy, const View& ids, const View& table_grad) {
   same_kind("embedding_backward", dy, {&table_grad});
-  are_indices("embedding_backward", ids, dy.rows());
+  are_indices("embedding_backward", dy, ids, dy.rows());
   require(dy.cols() == table_grad.cols(), "[embedding_backward] rows of ", dy.shape, " do not fit a table of ", table_grad.shape);
   Scope scope("embedding_backward", count(dy), 3 * bytes(dy));
   op_table(dy.device).embedding_backward(dy, ids, table_grad);
@@ -169,6 +181,12 @@ void layer_norm(const View& x, const View& gamma, const View& beta, double eps, 
 void layer_norm_backward(const View& x, const View& gamma, const View& mean, const View& rstd, const View& dy, const Sink& dx, const Sink& dgamma,
                          const Sink& dbeta) {
   same_shape("layer_norm_backward", "x", x, "dy", dy);
+  has_elements("layer_norm_backward", "gamma", gamma, x.cols());
+  has_elements("layer_norm_backward", "mean", mean, x.rows());
+  has_elements("layer_norm_backward", "rstd", rstd, x.rows());
+  if (dx.view) same_shape("layer_norm_backward", "x", x, "dx", dx.view);
+  if (dgamma.view) has_elements("layer_norm_backward", "dgamma", dgamma.view, x.cols());
+  if (dbeta.view) has_elements("layer_norm_backward", "dbeta", dbeta.view, x.cols());
   same_kind("layer_norm_backward", x, {&gamma, &mean, &rstd, &dy, &dx.view, &dgamma.view, &dbeta.view});
   Scope scope("layer_norm_backward", 14 * count(x), 3 * bytes(x));
   op_table(x.device).layer_norm_backward(x, gamma, mean, rstd, dy, dx, dgamma, dbeta);
@@ -202,7 +220,20 @@ void lstm(const Lstm& io, Arena& arena) {
 void lstm_backward(const Lstm& io, const LstmGradients& g, Arena& arena) {
   check_lstm("lstm_backward", io);
   same_kind("lstm_backward", io.x, {&g.dy, &g.dh_n, &g.dc_n, &g.dx.view, &g.dw_ih.view, &g.dw_hh.view, &g.db_ih.view, &g.db_hh.view, &g.dh0.view, &g.dc0.view});
-  if (g.dy) is_matrix("lstm_backward", "dy", g.dy, io.x.rows(), io.size());
+  const int64_t b = io.batch(), h = io.size();
+  const auto matrix = [](const char* what, const View& v, int64_t rows, int64_t cols) {
+    if (v) is_matrix("lstm_backward", what, v, rows, cols);
+  };
+  matrix("dy", g.dy, io.x.rows(), h);
+  matrix("dh_n", g.dh_n, b, h);
+  matrix("dc_n", g.dc_n, b, h);
+  matrix("dh0", g.dh0.view, b, h);
+  matrix("dc0", g.dc0.view, b, h);
+  matrix("dx", g.dx.view, io.x.rows(), io.x.cols());
+  matrix("dw_ih", g.dw_ih.view, 4 * h, io.x.cols());
+  matrix("dw_hh", g.dw_hh.view, 4 * h, h);
+  if (g.db_ih.view) has_elements("lstm_backward", "db_ih", g.db_ih.view, 4 * h);
+  if (g.db_hh.view) has_elements("lstm_backward", "db_hh", g.db_hh.view, 4 * h);
   Scope scope("lstm_backward", 2 * lstm_flops(io), bytes(io.x, io.w_ih, io.w_hh, io.hidden, io.cells) + 3 * bytes(io.gates));
   op_table(io.x.device).lstm_backward(io, g, arena);
 }
@@ -217,6 +248,7 @@ void log_softmax(const View& x, const View& y) {
 
 void log_softmax_backward(const View& y, const View& dy, const Sink& dx) {
   same_shape("log_softmax_backward", "y", y, "dy", dy);
+  same_shape("log_softmax_backward", "y", y, "dx", dx.view);
   same_kind("log_softmax_backward", y, {&dy, &dx.view});
   Scope scope("log_softmax_backward", 10 * count(y), bytes(y, dy, dx.view));
   op_table(y.device).log_softmax_backward(y, dy, dx);
@@ -224,16 +256,16 @@ void log_softmax_backward(const View& y, const View& dy, const Sink& dx) {
 
 void nll(const View& log_probs, const View& targets, double row_weight, const Sink& loss) {
   same_kind("nll", log_probs, {});
-  are_indices("nll", targets, log_probs.rows());
-  is_double_scalar("nll", "the loss", loss.view);
+  are_indices("nll", log_probs, targets, log_probs.rows());
+  is_double_scalar("nll", log_probs, "the loss", loss.view);
   Scope scope("nll", count(targets), bytes(targets));
   op_table(log_probs.device).nll(log_probs, targets, row_weight, loss);
 }
 
 void nll_backward(const View& targets, double row_weight, const View& upstream, const View& dlog_probs) {
   same_kind("nll_backward", dlog_probs, {});
-  are_indices("nll_backward", targets, dlog_probs.rows());
-  is_double_scalar("nll_backward", "the upstream gradient", upstream);
+  are_indices("nll_backward", dlog_probs, targets, dlog_probs.rows());
+  is_double_scalar("nll_backward", dlog_probs, "the upstream gradient", upstream);
   Scope scope("nll_backward", count(targets), bytes(targets));
   op_table(dlog_probs.device).nll_backward(targets, row_weight, upstream, dlog_probs);
 }
@@ -245,7 +277,7 @@ void check_head(const char* op, const HeadBlock& b) {
   require(b.w.rows() > 0, "[", op, "] the vocabulary is empty");
   require(b.h.cols() == b.w.cols(), "[", op, "] contexts of shape ", b.h.shape, " do not fit word vectors of shape ", b.w.shape);
   if (b.bias) has_elements(op, "the bias", b.bias, b.w.rows());
-  are_indices(op, b.targets, rows);
+  are_indices(op, b.h, b.targets, rows);
   if (b.scores) is_matrix(op, "the score block", b.scores, b.w.rows(), padded);
   has_elements(op, "lse", b.lse, rows);
   has_elements(op, "target_score", b.target_score, rows);
@@ -266,8 +298,8 @@ void head_loss(const View& lse, const View& target_score, const View& targets, d
     require(v->dtype == DType::float64, "[head_loss] takes float64, got ", v->dtype);
     has_elements("head_loss", "each vector", *v, rows);
   }
-  are_indices("head_loss", targets, rows);
-  is_double_scalar("head_loss", "the loss", loss.view);
+  are_indices("head_loss", lse, targets, rows);
+  is_double_scalar("head_loss", lse, "the loss", loss.view);
   Scope scope("head_loss", 2 * count(lse), 3 * bytes(lse));
   op_table(lse.device).head_loss(lse, target_score, targets, row_weight, nll_out, loss);
 }
@@ -285,18 +317,20 @@ void head_gradients(const HeadBlock& block, double row_weight, const Sink& dh, c
 
 void adam(const View& w, const View& g, const View& m, const View& v, const Clip& clip, const AdamStep& step) {
   same_shape("adam", "w", w, "g", g);
-  same_shape("adam", "m", m, "v", v);
+  same_shape("adam", "w", w, "m", m);
+  same_shape("adam", "w", w, "v", v);
   same_kind("adam", w, {&g, &m, &v});
-  if (clip.max_norm > 0) is_double_scalar("adam", "the squared norm", clip.norm_squared);
+  if (clip.max_norm > 0) is_double_scalar("adam", w, "the squared norm", clip.norm_squared);
   Scope scope("adam", 12 * count(w), 7 * bytes(w));
   op_table(w.device).adam(w, g, m, v, clip, step);
 }
 
 void sgd(const View& w, const View& g, const View& u, const Clip& clip, const SgdStep& step) {
   same_shape("sgd", "w", w, "g", g);
+  if (u) same_shape("sgd", "w", w, "the velocity", u);
   same_kind("sgd", w, {&g, &u});
   require(step.momentum == 0 || u, "[sgd] momentum needs a velocity slab");
-  if (clip.max_norm > 0) is_double_scalar("sgd", "the squared norm", clip.norm_squared);
+  if (clip.max_norm > 0) is_double_scalar("sgd", w, "the squared norm", clip.norm_squared);
   Scope scope("sgd", 4 * count(w), (u ? 5 : 3) * bytes(w));
   op_table(w.device).sgd(w, g, u, clip, step);
 }

@@ -18,6 +18,7 @@
 
 #include "core/crc32c.h"
 #include "core/error.h"
+#include "core/ops.h"
 
 namespace nine {
 namespace fs = std::filesystem;
@@ -55,7 +56,6 @@ void check_writable(const fs::path& file, const std::vector<NamedView>& tensors)
     const auto what = [&] { return concat("cannot write ", file.string(), ": tensor '", name, "' "); };
     if (name == kMetadata) fail(what(), "has the name that the format keeps for itself; rename it");
     if (!names.insert(name).second) fail(what(), "occurs twice; a tied tensor is written once");
-    if (view.device != kCpu) fail(what(), "is on ", view.device, "; copy it to the CPU first");
     if (view.data == nullptr && view.elements() > 0) fail(what(), "has no memory");
   }
 }
@@ -83,6 +83,11 @@ std::string header_text(const fs::path& file, const std::vector<NamedView>& tens
 
 void write_elements(OutputFile& out, const View& view) {
   if (view.elements() == 0) return;
+  if (view.device != kCpu) {
+    const Tensor host(view.shape, view.dtype);
+    ops::copy(view, host);
+    return write_elements(out, host);
+  }
   if (view.contiguous()) return out.write(view.data, static_cast<size_t>(view.bytes()));
   const size_t element = size_of(view.dtype);
   const auto* row = static_cast<const std::byte*>(view.data);

@@ -22,7 +22,7 @@ struct Safetensors {
   const Tensor& at(const std::string& name) const;
 };
 
-/// What is to be written: views (CPU; float32, float64, bfloat16, int32) under their names. Columns of a matrix and
+/// What is to be written: views (of any device; float32, float64, bfloat16, int32) under their names. Columns of a matrix and
 /// other views with a leading dimension are written row by row; the file always holds them without gaps.
 struct NamedView {
   std::string name;

@@ -88,7 +88,7 @@ void Barrier::wait(int team) {
     return;
   }
   for (int spins = 0; round_.load(std::memory_order_acquire) == round; ++spins) {
-    if (spins < 4096) {
+    if (spins < 1024) {
 #if defined(__x86_64__)
       _mm_pause();
 #endif

@@ -10,7 +10,7 @@ std::string HeadSpec::to_text() const {
 
 HeadSpec parse_head(std::string_view text) {
   if (text == scores::Lin::kName) return {};
-  throw UsageError(concat("--head ", text, ": this build knows the head '", scores::Lin::kName, "' (the inner product) only"));
+  throw UsageError(concat("no head is called '", text, "': this build knows '", scores::Lin::kName, "', the inner product"));
 }
 
 }  // namespace nine

@@ -3,7 +3,7 @@
 namespace nine {
 
 LanguageModel::LanguageModel(ParameterSet& set, const LanguageModelConfig& config)
-    : config_(config), embedding_(set, "embedding", config.vocab, config.embed), lstm_(set, "lstm", config.embed, config.hidden, config.layers) {
+    : config_(config), parameters_(set), embedding_(set, "embedding", config.vocab, config.embed), lstm_(set, "lstm", config.embed, config.hidden, config.layers) {
   if (config.tie_embeddings) {
     require(config.embed == config.hidden, "--tie-embeddings makes the word vectors of input and output one matrix, so --embed ", config.embed,
             " must equal --hidden ", config.hidden);
@@ -31,14 +31,14 @@ LanguageModelConfig LanguageModelConfig::of_weights(const Safetensors& weights, 
 }
 
 Var LanguageModel::encode(Tape& tape, const Tensor& ids, std::vector<LstmState>& state) const {
-  const Var words = embedding_(tape, ids);
+  const Var words = embedding_(tape, tape.on_device(ids));
   const Var flat = reshape(words, {words.shape().rows(), config_.embed});
   return lstm_(dropout(flat, config_.dropout, "dropout.embedding"), state);
 }
 
 SoftmaxLoss LanguageModel::loss(const Var& hidden, const Tensor& targets, double row_weight) const {
   Tape& tape = hidden.tape();
-  return kernel_softmax(config_.head, hidden, tape.parameter(*head_weight_), head_bias_ != nullptr ? tape.parameter(*head_bias_) : Var(), targets, row_weight);
+  return kernel_softmax(config_.head, hidden, tape.parameter(*head_weight_), head_bias_ != nullptr ? tape.parameter(*head_bias_) : Var(), tape.on_device(targets), row_weight);
 }
 
 std::map<std::string, std::string> LanguageModel::metadata() const {

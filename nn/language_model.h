@@ -30,17 +30,20 @@ class LanguageModel {
 
   const LanguageModelConfig& config() const { return config_; }
 
-  /// Hidden states of ids (steps, batch) int32: (steps * batch, hidden). `state` as in Lstm.
+  /// Hidden states of ids (steps, batch) int32, on the CPU or the model's device: (steps * batch, hidden). `state` as in Lstm.
   Var encode(Tape& tape, const Tensor& ids, std::vector<LstmState>& state) const;
-  /// Loss of predicting targets (steps, batch) int32, -1 = nothing, from those states; see kernel_softmax.
+  /// Loss of predicting targets (steps, batch) int32, -1 = nothing, on either device, from those states; see kernel_softmax.
   SoftmaxLoss loss(const Var& hidden, const Tensor& targets, double row_weight) const;
-  CarriedState new_state(int64_t batch, DType dtype) const { return {config_.layers, batch, config_.hidden, dtype}; }
+  CarriedState new_state(int64_t batch) const { return {config_.layers, batch, config_.hidden, parameters_.dtype(), parameters_.values().device()}; }
+  /// Type of the weights.
+  DType dtype() const { return parameters_.dtype(); }
 
   /// What model.safetensors' `__metadata__` says: the tie, where there is one.
   std::map<std::string, std::string> metadata() const;
 
  private:
   LanguageModelConfig config_;
+  const ParameterSet& parameters_;
   Embedding embedding_;
   Lstm lstm_;
   Parameter* head_weight_;

@@ -41,10 +41,10 @@ Var Lstm::operator()(const Var& x, std::vector<LstmState>& state) const {
   return y;
 }
 
-CarriedState::CarriedState(int64_t layers, int64_t batch, int64_t hidden, DType dtype) {
+CarriedState::CarriedState(int64_t layers, int64_t batch, int64_t hidden, DType dtype, Device device) {
   for (int64_t l = 0; l < layers; ++l) {
-    h_.emplace_back(Shape{batch, hidden}, dtype);
-    c_.emplace_back(Shape{batch, hidden}, dtype);
+    h_.emplace_back(Shape{batch, hidden}, dtype, device);
+    c_.emplace_back(Shape{batch, hidden}, dtype, device);
   }
 }
 

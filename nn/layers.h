@@ -68,7 +68,7 @@ class Lstm {
 class CarriedState {
  public:
   /// Zero, for `layers` layers of (batch, hidden).
-  CarriedState(int64_t layers, int64_t batch, int64_t hidden, DType dtype);
+  CarriedState(int64_t layers, int64_t batch, int64_t hidden, DType dtype, Device device);
 
   void clear();
   /// As values on a tape, into `state`; no gradient flows into the past.

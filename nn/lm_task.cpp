@@ -16,8 +16,9 @@ Tensor ids_of(const std::vector<int32_t>& ids, int64_t rows, int64_t cols) { ret
 
 }  // namespace
 
-LmTask::LmTask(const LanguageModel& model, DType dtype, const Corpus& train, const Corpus* valid, const LmBatching& batching)
-    : model_(model), dtype_(dtype), valid_(valid), batching_(batching), now_(model.new_state(batching.batch, dtype)), next_(model.new_state(batching.batch, dtype)) {
+LmTask::LmTask(const LanguageModel& model, const Corpus& train, const Corpus* valid, const LmBatching& batching)
+    : model_(model), valid_(valid), batching_(batching), now_(model.new_state(batching.batch)), next_(model.new_state(batching.batch)) {
+  if (valid != nullptr) EvalSegments check(*valid);  // too small a text must show now, not after an epoch
   if (batching.sentences) {
     sentences_ = std::make_unique<SentenceBatches>(train, sentence_size(batching), batching.seed);
   } else {
@@ -48,8 +49,6 @@ std::optional<int64_t> LmTask::micro_batches_per_epoch() const {
   if (!columns_) return std::nullopt;
   return columns_->steps_per_epoch();
 }
-
-double LmTask::padding_share() const { return sentences_ ? sentences_->padding_share() : 0.0; }
 
 nlohmann::ordered_json LmTask::position() const {
   const BatchPosition p = columns_ ? columns_->position() : sentences_->position();
@@ -99,7 +98,7 @@ MicroBatches::Objective LmTask::forward(Tape& tape, int i, double row_weight) {
   if (columns_) {
     (i == 0 ? now_ : next_).on(tape, state_vars_);
   } else {
-    model_.new_state(x.shape()[1], dtype_).on(tape, state_vars_);
+    model_.new_state(x.shape()[1]).on(tape, state_vars_);
   }
   const Var hidden = model_.encode(tape, x, state_vars_);
   if (columns_) next_.store(state_vars_);
@@ -111,16 +110,13 @@ void LmTask::accept() {
   if (columns_) now_.copy_from(next_);
 }
 
-std::optional<Evaluation> LmTask::validate(Tape& tape) {
-  if (valid_ == nullptr) return std::nullopt;
-  return evaluate_carried(model_, dtype_, tape, *valid_);
-}
+Evaluation LmTask::validate(Tape& tape) { return evaluate_carried(model_, tape, *valid_); }
 
-Evaluation evaluate_carried(const LanguageModel& model, DType dtype, Tape& tape, const Corpus& text, int64_t columns, int64_t segment,
+Evaluation evaluate_carried(const LanguageModel& model, Tape& tape, const Corpus& text, int64_t columns, int64_t segment,
                             std::vector<double>* token_nats) {
   const NoGrad guard(tape);
   EvalSegments segments(text, columns, segment);
-  CarriedState carried = model.new_state(columns, dtype);
+  CarriedState carried = model.new_state(columns);
   std::vector<LstmState> state;
   LmBatch batch;
   Evaluation result;
@@ -131,14 +127,13 @@ Evaluation evaluate_carried(const LanguageModel& model, DType dtype, Tape& tape,
     carried.on(tape, state);
     const Var hidden = model.encode(tape, ids_of(batch.input, batch.rows, batch.cols), state);
     carried.store(state);
-    const Tensor nll = model.loss(hidden, ids_of(batch.target, batch.rows, batch.cols), 1.0).nll.value();
-    const double* nats = nll.data<double>();
-    result.nats += std::accumulate(nats, nats + nll.elements(), 0.0);
+    const std::vector<double> nats = model.loss(hidden, ids_of(batch.target, batch.rows, batch.cols), 1.0).nll.value().to_vector();
+    result.nats += std::accumulate(nats.begin(), nats.end(), 0.0);
     result.tokens += batch.tokens;
     if (token_nats != nullptr) {
       // Column c holds the tokens from c * rows() on.
       for (int64_t r = 0; r < batch.rows; ++r)
-        for (int64_t c = 0; c < columns; ++c) (*token_nats)[static_cast<size_t>(c * segments.rows() + row + r)] = nats[r * columns + c];
+        for (int64_t c = 0; c < columns; ++c) (*token_nats)[static_cast<size_t>(c * segments.rows() + row + r)] = nats[static_cast<size_t>(r * columns + c)];
     }
     row += batch.rows;
   }
@@ -146,7 +141,7 @@ Evaluation evaluate_carried(const LanguageModel& model, DType dtype, Tape& tape,
   return result;
 }
 
-void score_sentences(const LanguageModel& model, DType dtype, Tape& tape, const Corpus& text, int64_t batch_tokens,
+void score_sentences(const LanguageModel& model, Tape& tape, const Corpus& text, int64_t batch_tokens,
                      const std::function<void(int64_t, std::span<const double>)>& visit) {
   const NoGrad guard(tape);
   std::vector<LstmState> state;
@@ -169,7 +164,7 @@ void score_sentences(const LanguageModel& model, DType dtype, Tape& tape, const 
       }
     }
     tape.reset();
-    model.new_state(cols, dtype).on(tape, state);
+    model.new_state(cols).on(tape, state);
     const Var hidden = model.encode(tape, ids_of(input, rows, cols), state);
     const std::vector<double> nats = model.loss(hidden, ids_of(target, rows, cols), 1.0).nll.value().to_vector();
     std::vector<double> own;

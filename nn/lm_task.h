@@ -22,8 +22,9 @@ struct LmBatching {
 
 class LmTask : public TrainerTask {
  public:
-  /// valid may be null: nothing is validated. The corpora and the model must outlive the task.
-  LmTask(const LanguageModel& model, DType dtype, const Corpus& train, const Corpus* valid, const LmBatching& batching);
+  /// valid may be null: nothing is validated. The corpora and the model, its parameters allocated, must outlive the task.
+  /// Errors: a text too small for one batch.
+  LmTask(const LanguageModel& model, const Corpus& train, const Corpus* valid, const LmBatching& batching);
 
   int64_t fetch(int most) override;
   int count() const override { return count_; }
@@ -37,20 +38,19 @@ class LmTask : public TrainerTask {
   void seek(const nlohmann::ordered_json& position) override;
   std::vector<NamedView> state() const override { return now_.named("carry."); }
   void load_state(const Safetensors& file) override { now_.load(file, "carry."); }
-  std::optional<Evaluation> validate(Tape& tape) override;
+  bool has_validation() const override { return valid_ != nullptr; }
+  Evaluation validate(Tape& tape) override;
 
   /// Micro-batch i of the last fetch: rows x columns, int32, targets -1 where there is none.
   const Tensor& input(int i) const { return inputs_[static_cast<size_t>(i)]; }
   const Tensor& target(int i) const { return targets_[static_cast<size_t>(i)]; }
-  /// Updates an epoch, when every one has the same size (not in sentence mode).
+  /// Batches an epoch, when all have the same size (not in sentence mode).
   std::optional<int64_t> micro_batches_per_epoch() const;
-  double padding_share() const;  ///< of the current epoch
 
  private:
   bool fetch_one(size_t i);
 
   const LanguageModel& model_;
-  DType dtype_;
   const Corpus* valid_;
   LmBatching batching_;
   std::unique_ptr<ColumnBatches> columns_;
@@ -65,12 +65,12 @@ class LmTask : public TrainerTask {
 /// Nats of a whole text with carried state, as in validation (formats.md): file order, `columns` columns, segments of
 /// `segment` rows. token_nats, when given, becomes the nats of each token of the text, NaN for the remainder that fills no
 /// row and is left out.
-Evaluation evaluate_carried(const LanguageModel& model, DType dtype, Tape& tape, const Corpus& text, int64_t columns = 10, int64_t segment = 100,
+Evaluation evaluate_carried(const LanguageModel& model, Tape& tape, const Corpus& text, int64_t columns = 10, int64_t segment = 100,
                             std::vector<double>* token_nats = nullptr);
 
 /// Scores every sentence from a fresh state; calls visit(sentence, nats of each token, </s> last) in the text's order.
 /// At most `batch_tokens` positions are computed at once (a longer sentence alone).
-void score_sentences(const LanguageModel& model, DType dtype, Tape& tape, const Corpus& text, int64_t batch_tokens,
+void score_sentences(const LanguageModel& model, Tape& tape, const Corpus& text, int64_t batch_tokens,
                      const std::function<void(int64_t, std::span<const double>)>& visit);
 
 }  // namespace nine

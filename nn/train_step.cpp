@@ -5,9 +5,23 @@
 #include "core/ops.h"
 
 namespace nine {
+namespace {
+
+// Whatever ends a step, the next one starts with an empty tape and the setting that was asked for.
+struct CleanTape {
+  explicit CleanTape(Tape& t) : tape(t), searches(t.anomaly_detection()) { tape.reset(); }
+  ~CleanTape() {
+    tape.reset();
+    tape.set_anomaly_detection(searches);
+  }
+  Tape& tape;
+  bool searches;
+};
+
+}  // namespace
 
 TrainStep::TrainStep(ParameterSet& parameters, Optimizer& optimizer, Arena& arena, const Config& config)
-    : parameters_(parameters), optimizer_(optimizer), tape_(arena), config_(config), norm_squared_({}, DType::float64) {
+    : parameters_(parameters), optimizer_(optimizer), tape_(arena), config_(config), norm_squared_({}, DType::float64, arena.device()) {
   tape_.set_anomaly_detection(config.detect_anomaly);
 }
 
@@ -33,6 +47,7 @@ StepResult TrainStep::gradients(MicroBatches& data, int64_t step, int64_t tokens
 
 StepResult TrainStep::run(MicroBatches& data, int64_t step, double lr) {
   const int64_t tokens = data.fetch(config_.accumulate);
+  const CleanTape clean(tape_);
   const StepResult result = gradients(data, step, tokens);
   if (!std::isfinite(result.loss) || !std::isfinite(result.grad_norm)) {
     tape_.reset();

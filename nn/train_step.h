@@ -45,8 +45,9 @@ class TrainStep {
   };
   TrainStep(ParameterSet& parameters, Optimizer& optimizer, Arena& arena, const Config& config);
 
-  /// Update number `step` (1, 2, ...) at rate `lr`. A loss or gradient that is not finite changes nothing: the step is run
-  /// again with every tensor searched, and the Error names the op that first gave NaN or infinity.
+  /// Update number `step` (1, 2, ...) at rate `lr`. A loss or gradient that is not finite changes neither parameters nor
+  /// carried state: the step is run again with every tensor searched, and the Error names the op that first gave NaN or
+  /// infinity. The data has then moved past that batch.
   StepResult run(MicroBatches& data, int64_t step, double lr);
 
   Tape& tape() { return tape_; }

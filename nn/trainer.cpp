@@ -6,6 +6,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "core/profile.h"
+
 namespace nine {
 namespace {
 
@@ -61,7 +63,7 @@ Trainer::Outcome Trainer::run() {
     one_update();
     const bool last = done(), validation_due = due(config_.valid_every, progress_.validations), save_due = due(config_.save_every, progress_.saves);
     if (last && progress_.step < config_.log_every) log_window(schedule_.rate(progress_.step));  // a run too short for a whole window
-    const bool improved = (validation_due || last) && validate();
+    const bool improved = (validation_due || last) && validate(validation_due);
     if (improved || validation_due || save_due || done()) save(improved);
   }
   return Outcome::finished;
@@ -69,7 +71,10 @@ Trainer::Outcome Trainer::run() {
 
 void Trainer::one_update() {
   const double lr = schedule_.rate(progress_.step + 1), before = clock_seconds();
+  profile::enable(config_.profile);
   const StepResult r = step_.run(task_, progress_.step + 1, lr);
+  profile::enable(false);
+  ++updates_here_;
   ++progress_.step;
   progress_.tokens += r.tokens;
   if (task_.epoch_finished()) task_.start_epoch(++progress_.epoch);
@@ -102,26 +107,26 @@ void Trainer::log_window(double lr) {
   window_ = {};
 }
 
-bool Trainer::validate() {
-  if (progress_.validated_step == progress_.step) return false;
+// A validation at the end that was not due decides about the best model, but not about what comes after: a run that is
+// trained on later is the run that it would have been.
+bool Trainer::validate(bool is_due) {
+  if (!task_.has_validation() || progress_.validated_step == progress_.step) return false;
   const double before = clock_seconds();
   optimizer_.swap_average();
-  const std::optional<Evaluation> result = task_.validate(step_.tape());
+  const Evaluation result = task_.validate(step_.tape());
   optimizer_.swap_average();
   progress_.validated_step = progress_.step;
-  if (!result) return false;
-
-  const double nll = result->nll(), ppl = result->ppl();
+  const double nll = result.nll(), ppl = result.ppl();
   require(std::isfinite(nll), "validation after step ", progress_.step, " gave ", nll, " nats per token; lower --lr or set --clip (the last checkpoint is kept)");
   const bool improved = nll < best_.nll;
   if (improved) best_ = {ppl, nll, progress_.step};
-  progress_.bad = improved ? 0 : progress_.bad + 1;
-  const bool decayed = schedule_.validated(nll);
+  if (is_due) progress_.bad = improved ? 0 : progress_.bad + 1;
+  const bool decayed = is_due && schedule_.validated(nll);
   progress_.stopped_early = config_.early_stop > 0 && progress_.bad >= config_.early_stop;
 
   Json line{{"event", "valid"}};
   stamp(line);
-  line.update({{"loss", nll}, {"nll", nll}, {"ppl", ppl}, {"tokens", result->tokens}, {"best", improved}});
+  line.update({{"loss", nll}, {"nll", nll}, {"ppl", ppl}, {"tokens", result.tokens}, {"best", improved}});
   host_.event(line);
   host_.message(concat("step ", progress_.step, ": validation perplexity ", short_number(ppl), improved ? " (best so far)" : "", " in ",
                        short_number(clock_seconds() - before), " s", decayed ? concat("; learning rate now ", short_number(schedule_.rate(progress_.step + 1))) : "",
@@ -148,7 +153,7 @@ void Trainer::save(bool is_best) {
     others.insert(others.end(), carried.begin(), carried.end());
     files.tensors("optimizer.safetensors", others);
     host_.add_files(files);
-  }, is_best);
+  }, is_best || !task_.has_validation());
   optimizer_.swap_average();
   saved_step_ = progress_.step;
 }

@@ -3,7 +3,6 @@
 
 #include <cmath>
 #include <nlohmann/json_fwd.hpp>
-#include <optional>
 #include <string>
 
 #include "nn/amount.h"
@@ -33,8 +32,8 @@ class TrainerTask : public MicroBatches {
   /// What is carried from update to update, for checkpoints.
   virtual std::vector<NamedView> state() const = 0;
   virtual void load_state(const Safetensors& file) = 0;
-  /// Nothing when there is nothing to validate on.
-  virtual std::optional<Evaluation> validate(Tape& tape) = 0;
+  virtual bool has_validation() const = 0;
+  virtual Evaluation validate(Tape& tape) = 0;
 };
 
 struct TrainerConfig {
@@ -44,6 +43,7 @@ struct TrainerConfig {
   int64_t log_every = 20;  ///< updates a train event covers
   int64_t early_stop = 0;  ///< validations without improvement after which training ends; 0: never
   int keep = 2;            ///< checkpoints kept besides the best
+  bool profile = false;    ///< count what updates cost (core/profile.h); validation is not counted
   TrainStep::Config step;
   OptimizerConfig optimizer;
   ScheduleConfig schedule;
@@ -81,11 +81,12 @@ class Trainer {
   /// Whether `after` or early stopping has ended the training already.
   bool done() const;
   int64_t step() const { return progress_.step; }
+  int64_t updates_here() const { return updates_here_; }  ///< since this object was made
   int64_t epoch() const { return progress_.epoch; }
   double seconds() const;
   Tape& tape() { return step_.tape(); }
 
-  /// The best validation so far, if there was one.
+  /// The best validation so far, if there was one. Without validation text the latest checkpoint is the best.
   struct Best {
     double ppl = INFINITY, nll = INFINITY;
     int64_t step = 0;
@@ -111,7 +112,7 @@ class Trainer {
   void one_update();
   void log_window(double lr);
   bool due(const Amount& every, int64_t& count) const;
-  bool validate();
+  bool validate(bool due);
   void save(bool is_best);
   void stamp(nlohmann::ordered_json& line) const;
 
@@ -128,7 +129,7 @@ class Trainer {
   Window window_;
   Best best_;
   double seconds_before_ = 0, started_ = 0;
-  int64_t saved_step_ = -1;
+  int64_t saved_step_ = -1, updates_here_ = 0;
 };
 
 /// Resident memory's high-water mark of this process, in MiB.

@@ -463,3 +463,34 @@ TEST_CASE("gradcheck: catches wrong gradients, names the worst element and leave
   CHECK(gradcheck([](std::span<const Var> x) { return tanh(x[0]); }, {random_tensor({50, 50}, 1)}, {.max_elements = 10}).checked == 10);
   CHECK_THROWS_AS(gradcheck([](std::span<const Var> x) { return tanh(x[0]); }, {random_tensor({3}, 1, DType::float32)}), Error);
 }
+
+TEST_CASE("tape: after backward nothing wrong can be read or recorded") {
+  Arena arena("test");
+  Tape tape(arena);
+  const Var x = tape.leaf(Tensor::from<double>({1, 2, 3}, {3}));
+  const Var h = tanh(x), a = sum(square(h)), b = sum(scale(x, 10));
+  tape.backward(a);
+  CHECK(has(error_of([&] { tape.backward(b); }), "ran already"));
+  CHECK(has(error_of([&] { h.value(); }), "released by backward"));
+  CHECK(has(error_of([&] { scale(x, 2); }), "between backward and reset"));
+  CHECK(x.value().to_vector() == std::vector<double>{1, 2, 3});
+  CHECK(x.grad().to_vector().size() == 3);
+  tape.reset();
+  CHECK(error_of([&] { tape.backward(sum(tape.leaf(Tensor({2}, DType::float64)))); }).empty());
+  CHECK(has(error_of([] { Var().value(); }), "empty Var"));
+  Arena other_arena("other");
+  Tape other(other_arena);
+  const Var y = other.leaf(Tensor({3}, DType::float64));
+  tape.reset();
+  CHECK(has(error_of([&] { add(tape.leaf(Tensor({3}, DType::float64)), y); }), "another tape"));
+}
+
+TEST_CASE("arena: a block freed twice, or asked for inside a Scope, is an Error") {
+  Arena arena("test");
+  const Tensor block = arena.block({8}, DType::float32);
+  arena.free_block(block);
+  CHECK(has(error_of([&] { arena.free_block(block); }), "freed twice"));
+  const Arena::Scope scope(arena);
+  CHECK(has(error_of([&] { arena.block({8}, DType::float32); }), "inside a Scope"));
+  CHECK(has(error_of([&] { arena.reset(); }), "inside of a Scope"));
+}

@@ -319,3 +319,27 @@ TEST_CASE("ops: errors are sentences with the op, the shapes and the types") {
   CHECK(contains(error_of([&] { ops::sgd(a, a, View{}, {}, {.momentum = 0.9}); }), {"[sgd]", "velocity"}));
   CHECK(contains(error_of([&] { ops::adam(a, a, a, a, {.norm_squared = {}, .max_norm = 1}, {}); }), {"[adam]", "norm"}));
 }
+
+TEST_CASE("ops: a view of another shape is an Error, never a write past its end") {
+  const auto t = [](const Shape& s) { return Tensor(s, DType::float64); };
+  const Tensor w = t({4, 3}), other = t({2, 3}), norm({}, DType::float64), four = t({4}), two = t({2}), ids({4}, DType::int32);
+  CHECK_THROWS_AS(ops::adam(w, w, other, other, {norm, 0}, {}), Error);
+  CHECK_THROWS_AS(ops::sgd(w, w, other, {norm, 0}, {.momentum = 0.5}), Error);
+  CHECK_THROWS_AS(ops::average(w, other, 0.5), Error);
+  CHECK_THROWS_AS(ops::unary_backward(ops::Unary::tanh, w, other, other, {w}), Error);
+  CHECK_THROWS_AS(ops::log_softmax_backward(w, w, {other}), Error);
+  CHECK_THROWS_AS(ops::layer_norm_backward(w, two, four, four, w, {w}, {}, {}), Error);
+  CHECK_THROWS_AS(ops::layer_norm_backward(w, t({3}), four, four, w, {other}, {}, {}), Error);
+  CHECK_THROWS_AS(ops::layer_norm_backward(w, t({3}), four, four, w, {}, {two}, {}), Error);
+  ids.data<int32_t>()[2] = 9;
+  CHECK_THROWS_AS(ops::embedding_backward(w, ids, other), Error);
+  CHECK_THROWS_AS(ops::nll_backward(ids, 1, norm, w), Error);
+
+  Arena arena("test");
+  const Tensor gates = t({4, 8}), states = t({6, 2}), w_hh = t({8, 2}), b = t({8}), state = t({2, 2});
+  const ops::Lstm io{.x = w, .w_ih = t({8, 3}), .w_hh = w_hh, .b_ih = b, .b_hh = b, .h0 = state, .c0 = state, .hidden = states, .cells = states, .gates = gates};
+  CHECK_THROWS_AS(ops::lstm_backward(io, {.dy = two}, arena), Error);
+  CHECK_THROWS_AS(ops::lstm_backward(io, {.dh_n = two}, arena), Error);
+  CHECK_THROWS_AS(ops::lstm_backward(io, {.dw_ih = {other}}, arena), Error);
+  CHECK_THROWS_AS(ops::lstm_backward(io, {.db_hh = {two}}, arena), Error);
+}

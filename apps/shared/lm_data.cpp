@@ -17,16 +17,21 @@ LmData sample_data(const LmOptions& o) {
                      test = language.generate(o.seed, "test", kHeldOut);
   Vocabulary vocabulary = o.vocab.empty() ? Vocabulary::build(count_words_of_lines(train.lines), o.min_count, o.vocab_size) : Vocabulary::read(o.vocab);
   Corpus train_ids = Corpus::of_lines(train.lines, vocabulary), valid_ids = Corpus::of_lines(valid.lines, vocabulary), test_ids = Corpus::of_lines(test.lines, vocabulary);
-  return {std::move(vocabulary), std::move(train_ids), std::move(valid_ids), std::move(test_ids), valid.perplexity(), test.perplexity(), language.perplexity()};
+  // A floor holds for a vocabulary of all words only: <unk> hides what need not be told.
+  const auto floor = [](const Corpus& ids, const SampleCorpus& text) { return ids.unknown() == 0 ? std::optional(text.perplexity()) : std::nullopt; };
+  const std::optional<double> valid_floor = floor(valid_ids, valid), test_floor = floor(test_ids, test);
+  return {std::move(vocabulary), std::move(train_ids), std::move(valid_ids), std::move(test_ids), valid_floor, test_floor, language.perplexity()};
 }
 
 }  // namespace
 
-uint32_t LmData::checksum() const {
+uint32_t LmData::train_checksum() const {
   const auto ids = train.flat();
   const std::string words = vocabulary.dict();
   return crc32c(crc32c(0, ids.data(), ids.size_bytes()), words.data(), words.size());
 }
+
+uint32_t LmData::valid_checksum() const { return valid ? crc32c(0, valid->flat().data(), valid->flat().size_bytes()) : 0; }
 
 LmData load_lm_data(const LmOptions& o) {
   LmData data = [&] {
@@ -60,7 +65,7 @@ HeadSpec head_of(const fs::path& directory) {
 
 }  // namespace
 
-SavedLanguageModel::SavedLanguageModel(const std::string& path)
+SavedLanguageModel::SavedLanguageModel(const std::string& path, Device device)
     : directory_(model_directory(path)), vocabulary_(Vocabulary::read((directory_ / "dict.txt").string())) {
   const Safetensors weights = read_safetensors(directory_ / "model.safetensors");
   const LanguageModelConfig config = LanguageModelConfig::of_weights(weights, head_of(directory_));
@@ -68,7 +73,7 @@ SavedLanguageModel::SavedLanguageModel(const std::string& path)
           config.vocab, " words");
   parameters_ = std::make_unique<ParameterSet>();
   model_ = std::make_unique<LanguageModel>(*parameters_, config);
-  parameters_->allocate(weights.at("embedding.weight").dtype(), 1, false);
+  parameters_->allocate(weights.at("embedding.weight").dtype(), 1, false, device);
   parameters_->load(weights, parameters_->values());
 }
 

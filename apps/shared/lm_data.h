@@ -17,8 +17,10 @@ struct LmData {
   /// With --sample: perplexity of the language itself on the validation and test text, and per token in general.
   std::optional<double> valid_floor, test_floor, language_floor;
 
-  /// CRC-32C over the training ids and the vocabulary: whether a run goes on with the data it was started with.
-  uint32_t checksum() const;
+  /// CRC-32C over the training ids and the vocabulary, and over the validation ids: whether a run goes on with the data it was
+  /// started with.
+  uint32_t train_checksum() const;
+  uint32_t valid_checksum() const;
 };
 
 /// Reads the files, or generates the sample. Errors name files and lines.
@@ -29,11 +31,10 @@ LmData load_lm_data(const LmOptions& options);
 /// one.
 class SavedLanguageModel {
  public:
-  explicit SavedLanguageModel(const std::string& path);
+  SavedLanguageModel(const std::string& path, Device device);
 
   const LanguageModel& model() const { return *model_; }
   const Vocabulary& vocabulary() const { return vocabulary_; }
-  DType dtype() const { return parameters_->dtype(); }
 
  private:
   std::filesystem::path directory_;

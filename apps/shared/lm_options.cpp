@@ -1,5 +1,8 @@
 #include "apps/shared/lm_options.h"
 
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
 #include "core/threads.h"
 #include "cuda/cuda.h"
 
@@ -70,7 +73,7 @@ void LmOptions::declare(Options& o) {
   o.add("export-steps", export_steps, "steps to export").at_least(1).unit("updates");
 }
 
-void LmOptions::check() const {
+void LmOptions::check(const Options& given) const {
   const auto usage = [](bool ok, const auto&... text) {
     if (!ok) throw UsageError(concat(text...));
   };
@@ -82,6 +85,29 @@ void LmOptions::check() const {
   usage(!tie_embeddings || embed == hidden, "--tie-embeddings makes input and output word vectors one matrix: --embed ", embed, " must equal --hidden ", hidden);
   usage(after.value > 0, "--after 0 would train nothing");
   usage(valid_every.value > 0, "--valid-every must be above 0");
+  const struct {
+    const char* flag;
+    bool useful;
+    const char* needs;
+  } idle[] = {{"sample-sentences", sample, "--sample"},
+              {"bptt", !sentences, "carried state; --sentences has none"},
+              {"momentum", optimizer == "sgd" || optimizer == "asgd", "--optimizer sgd or asgd"},
+              {"betas", optimizer == "adam" || optimizer == "adamw", "--optimizer adam or adamw"},
+              {"eps", optimizer == "adam" || optimizer == "adamw", "--optimizer adam or adamw"},
+              {"asgd-start", optimizer == "asgd", "--optimizer asgd"},
+              {"plateau-factor", schedule == "plateau", "--schedule plateau"},
+              {"plateau-patience", schedule == "plateau", "--schedule plateau"},
+              {"min-lr", schedule == "plateau", "--schedule plateau"},
+              {"schedule", schedule != "plateau" || sample || !valid.empty(), "validation text for plateau: --valid"},
+              {"early-stop", early_stop == 0 || sample || !valid.empty(), "validation text: --valid"},
+              {"export-steps", !export_parity.empty(), "--export-parity"}};
+  // Against the defaults, so that a dumped configuration, which names every flag, can be read again.
+  const nlohmann::ordered_json now = given.to_json(), defaults = given.defaults_json();
+  for (const auto& f : idle) {
+    std::string key = f.flag;
+    std::replace(key.begin(), key.end(), '-', '_');
+    usage(f.useful || now[key] == defaults[key], "--", f.flag, " has no effect here: it needs ", f.needs);
+  }
   usage(precision == "fp32" || device != "cpu", "--precision ", precision, " is for --device cuda; on the CPU choose --dtype");
 }
 
@@ -93,19 +119,19 @@ LanguageModelConfig LmOptions::model(int64_t vocabulary) const {
 LmBatching LmOptions::batching() const { return {.batch = batch, .bptt = bptt, .sentences = sentences, .batch_tokens = batch_tokens, .seed = seed}; }
 
 TrainerConfig LmOptions::trainer() const {
-  return {.after = after, .valid_every = valid_every, .save_every = save_every, .log_every = log_every, .early_stop = early_stop, .keep = keep,
+  return {.after = after, .valid_every = valid_every, .save_every = save_every, .log_every = log_every, .early_stop = early_stop, .keep = keep, .profile = profile,
           .step = {.accumulate = accumulate, .clip = clip, .seed = seed, .detect_anomaly = detect_anomaly},
           .optimizer = {.kind = optimizer_from_text(optimizer), .momentum = momentum, .beta1 = betas[0], .beta2 = betas[1], .eps = eps,
                         .weight_decay = weight_decay, .average_from = asgd_start},
           .schedule = {.kind = schedule_from_text(schedule), .lr = lr, .warmup = warmup, .decay = plateau_factor, .patience = plateau_patience, .min_lr = min_lr}};
 }
 
-void use_machine(int threads, const std::string& device) {
+Device use_machine(int threads, const std::string& device) {
   cuda::install();
   set_threads(threads > 0 ? threads : physical_cores());
   const Device d = device_from_text(device);
-  // The engine's own path runs on the CPU; the op table is where a device would come in.
-  if (d.kind != DeviceKind::cpu) Tensor({1}, DType::float32, d);
+  if (d.kind != DeviceKind::cpu) Tensor({1}, DType::float32, d);  // says at once that it is not there
+  return d;
 }
 
 }  // namespace nine::app

@@ -51,15 +51,15 @@ struct LmOptions {
 
   /// Declares every flag, bound to these fields.
   void declare(Options& options);
-  /// What single flags cannot check; UsageError.
-  void check() const;
+  /// What single flags cannot check, and flags that would do nothing beside the others; UsageError.
+  void check(const Options& given) const;
 
   LanguageModelConfig model(int64_t vocabulary) const;
   LmBatching batching() const;
   TrainerConfig trainer() const;
 };
 
-/// Sets the threads (0: all physical cores) and checks that the device is there. For every program.
-void use_machine(int threads, const std::string& device);
+/// Sets the threads (0: all physical cores) and returns the device, which is there; an Error otherwise. For every program.
+Device use_machine(int threads, const std::string& device);
 
 }  // namespace nine::app

@@ -37,7 +37,7 @@ void export_lm_parity(const LmOptions& o, const LanguageModel& model, ParameterS
   const Shape all{o.export_steps, o.bptt, o.batch};
   const Tensor inputs(all, DType::int32), targets(all, DType::int32);
   nlohmann::ordered_json losses{{"loss", nlohmann::json::array()}, {"grad_norm", nlohmann::json::array()}, {"lr", nlohmann::json::array()}};
-  Arena arena("step");
+  Arena arena("step", parameters.values().device());
   const TrainerConfig trainer = o.trainer();
   Optimizer optimizer(parameters, trainer.optimizer);
   TrainStep step(parameters, optimizer, arena, trainer.step);

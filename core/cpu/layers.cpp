@@ -39,6 +39,7 @@ void embedding(const View& table, const View& ids, const View& y) {
 
 void embedding_backward(const View& dy, const View& ids, const View& table_grad) {
   for_float(dy.dtype, "embedding_backward", [&]<class T>(T) {
+    check_indices("embedding_backward", ids, 0, table_grad.rows());
     const int32_t* id = static_cast<int32_t*>(ids.data);
     // Words repeat, so rows are walked in order and the columns are what is shared out.
     parallel_ranges(dy.cols(), kColumns, [&](int64_t c0, int64_t c1) {
@@ -167,6 +168,7 @@ void nll(const View& log_probs, const View& targets, double row_weight, const Si
 
 void nll_backward(const View& targets, double row_weight, const View& upstream, const View& dlog_probs) {
   for_float(dlog_probs.dtype, "nll_backward", [&]<class T>(T) {
+    check_indices("nll_backward", targets, -1, dlog_probs.cols());
     const int32_t* target = static_cast<int32_t*>(targets.data);
     const T g = static_cast<T>(row_weight * *static_cast<double*>(upstream.data));
     for (int64_t r = 0; r < dlog_probs.rows(); ++r)

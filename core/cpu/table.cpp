@@ -1,6 +1,10 @@
 // The CPU's op table, and the tables of all devices.
+#include <unistd.h>
+
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 
 #include "core/cpu/cpu.h"
 #include "core/cpu/pieces.h"
@@ -10,9 +14,18 @@ namespace nine {
 namespace cpu {
 namespace {
 
+// The machine's memory, or less where a container limits it.
+size_t available(int) {
+  size_t bytes = static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<size_t>(sysconf(_SC_PAGESIZE)), limit = 0;
+  std::ifstream cgroup("/sys/fs/cgroup/memory.max");  // "max" where there is no limit: not a number
+  if (cgroup >> limit) bytes = std::min(bytes, limit);
+  return bytes;
+}
+
 void* allocate(size_t bytes, int) {
   void* p = std::aligned_alloc(64, (bytes + 63) / 64 * 64);
-  require(p != nullptr, "out of memory: ", bytes >> 20, " MiB were asked for");
+  require(p != nullptr, "out of memory: ", bytes >> 20, " MiB were asked for a tensor and the machine has ", available(0) >> 20,
+          " MiB; lower --hidden, --embed, --layers or --vocab-size");
   return p;
 }
 void release(void* p, int) { std::free(p); }
@@ -28,7 +41,7 @@ void copy_bytes(const View& x, const View& y) {
 OpTable make_table() {
   // Also what makes every program link the check that runs before main.
   require(missing_instruction_set().empty(), "this CPU lacks ", missing_instruction_set());
-  return {.allocate = allocate, .release = release, .clear = clear, .copy = copy_bytes,
+  return {.allocate = allocate, .release = release, .available = available, .clear = clear, .copy = copy_bytes,
           .fill = fill, .convert = convert, .all_finite = all_finite, .unary = unary, .unary_backward = unary_backward,
           .binary = binary, .scale = scale, .sum_rows = sum_rows, .sum = sum, .sum_squares = sum_squares,
           .matmul = matmul, .embedding = embedding, .embedding_backward = embedding_backward, .dropout = dropout,

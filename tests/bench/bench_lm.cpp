@@ -49,16 +49,16 @@ std::vector<std::string> random_lines(const BenchOptions& o) {
   return lines;
 }
 
-int bench(const BenchOptions& o) {
+int bench(const BenchOptions& o, Device device) {
   const std::vector<std::string> lines = random_lines(o);
   const Vocabulary vocabulary = Vocabulary::build(count_words_of_lines(lines));
   const Corpus corpus = Corpus::of_lines(lines, vocabulary);
   ParameterSet parameters;
   const LanguageModel model(parameters, {.vocab = vocabulary.size(), .embed = o.dim, .hidden = o.dim, .layers = o.layers, .dropout = 0.1, .head_bias = false,
                                          .head = parse_head(o.head)});
-  parameters.allocate(DType::float32, 1, !o.score);
-  LmTask task(model, DType::float32, corpus, nullptr, {.batch = o.batch, .bptt = o.bptt});
-  Arena arena("step");
+  parameters.allocate(DType::float32, 1, !o.score, device);
+  LmTask task(model, corpus, nullptr, {.batch = o.batch, .bptt = o.bptt});
+  Arena arena("step", device);
   std::unique_ptr<Optimizer> optimizer;
   std::unique_ptr<TrainStep> step;
   if (!o.score) {
@@ -100,7 +100,6 @@ int main(int argc, char** argv) {
     BenchOptions o;
     o.declare(options);
     if (!options.parse(argc, argv)) return kExitDone;
-    use_machine(o.threads, o.device);
-    return bench(o);
+    return bench(o, use_machine(o.threads, o.device));
   });
 }

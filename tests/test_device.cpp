@@ -1,0 +1,78 @@
+// What code above core must do for a second device, without one: a table that stands in for CUDA, whose memory is the CPU's
+// and whose ops are the CPU's. Views carry its name, so that every check of devices works, and a tensor that was left on the
+// CPU by mistake is an Error.
+#include <doctest/doctest.h>
+
+#include <filesystem>
+
+#include "core/op_table.h"
+#include "cuda/cuda.h"
+#include "nn/checkpoint.h"
+#include "nn/lm_task.h"
+#include "tests/programs.h"
+#include "tests/support.h"
+
+using namespace nine;
+using namespace nine::tests;
+
+namespace {
+
+constexpr Device kFake{DeviceKind::cuda, 0};
+
+struct FakeDevice {
+  FakeDevice() { install_op_table(DeviceKind::cuda, op_table(kCpu)); }
+  ~FakeDevice() { cuda::install(); }
+};
+
+struct Trained {
+  std::vector<double> losses, weights;
+  double nll = 0;
+};
+
+Trained train_on(Device device, const std::string& file) {
+  std::vector<std::string> lines;
+  for (int i = 0; i < 60; ++i) lines.push_back(i % 3 == 0 ? "the cat saw the dog" : i % 3 == 1 ? "a dog ran" : "the dog saw a cat and ran");
+  const Vocabulary vocabulary = Vocabulary::build(count_words_of_lines(lines));
+  const Corpus text = Corpus::of_lines(lines, vocabulary);
+  ParameterSet parameters;
+  const LanguageModel model(parameters, {.vocab = vocabulary.size(), .embed = 8, .hidden = 12, .layers = 2, .dropout = 0.1});
+  parameters.allocate(DType::float32, 3, true, device);
+  LmTask task(model, text, &text, {.batch = 4, .bptt = 5});
+  Arena arena("step", device);
+  Optimizer optimizer(parameters, {});
+  TrainStep step(parameters, optimizer, arena, {.clip = 1});
+  Trained result;
+  for (int64_t s = 1; s <= 8; ++s) result.losses.push_back(step.run(task, s, 0.01).loss);
+  result.nll = task.validate(step.tape()).nll();
+  result.weights = parameters.values().to_vector();
+  write_safetensors(file, parameters.named(parameters.values()));
+  parameters.load(read_safetensors(file), parameters.values());
+  CHECK(parameters.values().to_vector() == result.weights);
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("device: training, validation and checkpoints are the same code on another device") {
+  const FakeDevice fake;
+  const TemporaryDirectory dir;
+  const Trained cpu = train_on(kCpu, dir / "cpu"), other = train_on(kFake, dir / "other");
+  CHECK(cpu.losses == other.losses);
+  CHECK(cpu.nll == other.nll);
+  CHECK(cpu.weights == other.weights);
+  CHECK(slurp(dir / "cpu") == slurp(dir / "other"));
+}
+
+TEST_CASE("device: a call that mixes devices is refused by name") {
+  const FakeDevice fake;
+  const Tensor here({2, 2}, DType::float32), there({2, 2}, DType::float32, kFake);
+  const Tensor ids({2}, DType::int32), total({}, DType::float64);
+  CHECK(has(error_of([&] { ops::scale(1, here, {there}); }), "mixes"));
+  CHECK(has(error_of([&] { ops::embedding(there, ids, Tensor({2, 2}, DType::float32, kFake)); }), "mixes"));
+  CHECK(has(error_of([&] { ops::sum_squares(there, total); }), "mixes"));
+}
+
+TEST_CASE("device: without a backend the error says so") {
+  cuda::install();
+  if (!cuda::built()) CHECK(has(error_of([] { Tensor({1}, DType::float32, kFake); }), "this build has no CUDA"));
+}
