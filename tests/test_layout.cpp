@@ -23,7 +23,7 @@ const std::map<std::string, std::set<std::string>>& allowed() {
       {"data", {"core"}},
       {"nn", {"core", "autograd", "kernels", "data"}},
       {"apps", {"core", "cuda", "autograd", "kernels", "data", "nn"}},
-      {"tests", {"core", "cuda", "autograd", "kernels", "data", "nn", "apps"}},
+      {"tests", {"core", "cuda", "autograd", "kernels", "data", "nn", "apps", "examples"}},
   };
   return table;
 }
