@@ -49,6 +49,7 @@ run "$work/examples/char_lm" --updates 100 --generate 60
 mkdir "$work/tour-source"
 awk -f "$source/tests/tour/extract.awk" -v want=cpp "$source/docs/tour.md" > "$work/tour-source/tour.cpp"
 awk -f "$source/tests/tour/extract.awk" -v want=text "$source/docs/tour.md" > "$work/expected"
+(cd "$work/nine/include/nine" && find . -name '*.h' | sort | sed 's|^\./\(.*\)|#include "\1"|') > "$work/tour-source/headers.cpp"
 cp "$source/tests/tour/CMakeLists.txt" "$work/tour-source/"
 build_outside tour "$work/tour-source"
 "$work/tour/tour" > "$work/printed"

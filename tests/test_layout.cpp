@@ -107,6 +107,17 @@ TEST_CASE("layout: headers are included once") {
     }
 }
 
+TEST_CASE("layout: a header opens with what it is for") {
+  for (const auto& [folder, others] : allowed())
+    for (const fs::path& file : sources(folder)) {
+      if (file.extension() != ".h" && file.extension() != ".cuh") continue;
+      std::ifstream in(file);
+      std::string line;
+      std::getline(in, line);
+      CHECK_MESSAGE((line.starts_with("// ") && line.size() > 10), file.string());
+    }
+}
+
 TEST_CASE("layout: a program is under 150 lines") {
   int programs = 0;
   for (const auto& entry : fs::directory_iterator(fs::path(NINE_SOURCE_DIR) / "apps")) {
