@@ -23,21 +23,25 @@ struct Options {
   int64_t updates = 300, generate = 120;
 };
 
+int64_t number(const std::string& option, const std::string& text) {
+  require(!text.empty() && text.size() < 10 && text.find_first_not_of("0123456789") == std::string::npos, option, " ", text, ": not a number");
+  return std::stoll(text);
+}
+
 Options read_options(int argc, char** argv) {
   Options o;
   for (int i = 1; i < argc; i += 2) {
-    const std::string name = argv[i];
-    require(i + 1 < argc, "option ", name, " wants a value");
-    if (name == "--text") {
-      std::ifstream file(argv[i + 1], std::ios::binary);
-      require(file.good(), "cannot read ", argv[i + 1]);
+    const std::string option = argv[i], value = i + 1 < argc ? argv[i + 1] : "";
+    if (option == "--text") {
+      std::ifstream file(value, std::ios::binary);
+      require(file.good(), "cannot read '", value, "'");
       o.text.assign(std::istreambuf_iterator<char>(file), {});
-    } else if (name == "--updates") {
-      o.updates = std::stoll(argv[i + 1]);
-    } else if (name == "--generate") {
-      o.generate = std::stoll(argv[i + 1]);
+    } else if (option == "--updates") {
+      o.updates = number(option, value);
+    } else if (option == "--generate") {
+      o.generate = number(option, value);
     } else {
-      fail("unknown option ", name, "; there are --text FILE, --updates N, --generate N");
+      fail("unknown option ", option, "; there are --text FILE, --updates N, --generate N");
     }
   }
   if (o.text.empty()) o.text = kText;

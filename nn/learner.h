@@ -16,9 +16,9 @@ namespace nine {
 class Learner {
  public:
   struct Config {
-    OptimizerConfig optimizer;  ///< Adam unless said otherwise
-    double clip = 0;            ///< largest gradient norm, 0: none
-    uint64_t seed = 1;          ///< of dropout
+    OptimizerConfig optimizer = {};  ///< Adam unless said otherwise
+    double clip = 0;                 ///< largest gradient norm, 0: none
+    uint64_t seed = 1;               ///< of dropout
   };
   /// Builds a scalar loss on the tape. May be called twice for one update, so it must give the same each time.
   using Loss = std::function<Var(Tape&)>;
