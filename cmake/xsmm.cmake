@@ -7,7 +7,10 @@ if(NINE_XSMM)
     find_package(Threads REQUIRED)
     target_compile_definitions(nine_core PRIVATE NINE_WITH_XSMM)
     target_include_directories(nine_core SYSTEM PRIVATE ${XSMM_INCLUDE})
-    target_link_libraries(nine_core PRIVATE ${XSMM_LIBRARY} ${XSMM_NOBLAS} Threads::Threads ${CMAKE_DL_LIBS} m)
+    # An installed copy looks for the two files anew (NineConfig.cmake): they may lie elsewhere there.
+    target_link_libraries(nine_core PRIVATE $<BUILD_INTERFACE:${XSMM_LIBRARY}> $<BUILD_INTERFACE:${XSMM_NOBLAS}> $<INSTALL_INTERFACE:Nine::xsmm>
+                                            Threads::Threads ${CMAKE_DL_LIBS} m)
+    set(NINE_WITH_XSMM ON)
     message(STATUS "Products: Eigen ${Eigen3_VERSION} and libxsmm (${XSMM_LIBRARY})")
   else()
     message(STATUS "Products: Eigen ${Eigen3_VERSION} only (libxsmm not found; Debian has it in libxsmm-dev)")

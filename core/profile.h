@@ -17,9 +17,10 @@ struct Entry {
   double bytes = 0;  ///< bytes read and written at least once
 };
 
+/// Off at first; while off nothing is counted. Call these between steps, from one thread.
 void enable(bool on);
 bool enabled();
-void reset();
+void reset();  ///< forgets what was counted
 /// Ops in order of time, longest first.
 std::vector<Entry> entries();
 

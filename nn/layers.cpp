@@ -41,6 +41,15 @@ Var Lstm::operator()(const Var& x, std::vector<LstmState>& state) const {
   return y;
 }
 
+Var Lstm::operator()(const Var& x, int64_t batch) const {
+  Tape& tape = x.tape();
+  const Tensor zeros = tape.arena().saved({batch, hidden_}, x.dtype());
+  ops::fill(zeros, 0);
+  const Var zero = tape.constant(zeros);
+  std::vector<LstmState> state(layers_.size(), {zero, zero});
+  return (*this)(x, state);
+}
+
 CarriedState::CarriedState(int64_t layers, int64_t batch, int64_t hidden, DType dtype, Device device) {
   for (int64_t l = 0; l < layers; ++l) {
     h_.emplace_back(Shape{batch, hidden}, dtype, device);

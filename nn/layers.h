@@ -55,6 +55,8 @@ class Lstm {
   /// x (steps * batch, input) in time order; one state a layer. Returns the last layer's outputs; `state` becomes the
   /// states after the last step.
   Var operator()(const Var& x, std::vector<LstmState>& state) const;
+  /// The same from a state of zeros, for sequences that are whole.
+  Var operator()(const Var& x, int64_t batch) const;
 
  private:
   struct Layer {

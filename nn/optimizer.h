@@ -9,6 +9,7 @@
 
 namespace nine {
 
+/// sgd; adam (Kingma & Ba, 2015); adamw (Loshchilov & Hutter, 2019); asgd: sgd whose averaged weights are evaluated.
 enum class OptimizerKind : uint8_t { sgd, adam, adamw, asgd };
 std::string to_text(OptimizerKind kind);
 OptimizerKind optimizer_from_text(std::string_view name);

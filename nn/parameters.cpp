@@ -114,4 +114,10 @@ void ParameterSet::load(const Safetensors& file, const Tensor& slab, const std::
             name, "' of shape ", tensor.shape(), ", which this model does not have");
 }
 
+void ParameterSet::save(const std::filesystem::path& file, const std::map<std::string, std::string>& metadata) const {
+  write_safetensors(file, named(values_), metadata);
+}
+
+void ParameterSet::load(const std::filesystem::path& file) { load(read_safetensors(file), values_); }
+
 }  // namespace nine

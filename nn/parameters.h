@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <deque>
+#include <filesystem>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -58,6 +60,11 @@ class ParameterSet {
   /// Copies tensors of those names into a slab (float types are converted). Error: a name is missing, a shape differs;
   /// names that the set does not know are an Error too when `prefix` is empty.
   void load(const Safetensors& file, const Tensor& slab, const std::string& prefix = "") const;
+
+  /// The values as one safetensors file, and back from it to the same bits; errors are those of write_safetensors,
+  /// read_safetensors and the load above. For checkpoints of a whole training run see nn/checkpoint.h.
+  void save(const std::filesystem::path& file, const std::map<std::string, std::string>& metadata = {}) const;
+  void load(const std::filesystem::path& file);
 
  private:
   std::deque<Parameter> parameters_;

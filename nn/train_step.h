@@ -28,6 +28,7 @@ class MicroBatches {
   virtual void accept() = 0;
 };
 
+/// What an update told of itself.
 struct StepResult {
   double loss = 0;       ///< objective, mean per predicted token
   double nll = 0;        ///< nats per predicted token
@@ -35,6 +36,7 @@ struct StepResult {
   int64_t tokens = 0;
 };
 
+/// The gradient of an update's micro-batches, clipped and handed to the optimiser.
 class TrainStep {
  public:
   struct Config {

@@ -27,12 +27,14 @@ class TrainerTask : public MicroBatches {
   virtual void start_epoch(int64_t epoch) = 0;  ///< 0, 1, ...
   virtual bool epoch_finished() const = 0;
   virtual double epoch_share() const = 0;  ///< of the current epoch that is done, in [0, 1]
+  /// Where in the data the next update begins, for checkpoints; seek() goes there.
   virtual nlohmann::ordered_json position() const = 0;
   virtual void seek(const nlohmann::ordered_json& position) = 0;
   /// What is carried from update to update, for checkpoints.
   virtual std::vector<NamedView> state() const = 0;
   virtual void load_state(const Safetensors& file) = 0;
   virtual bool has_validation() const = 0;
+  /// The cost of the validation text, where there is one.
   virtual Evaluation validate(Tape& tape) = 0;
 };
 
@@ -68,6 +70,8 @@ class TrainerHost {
 
 class Trainer {
  public:
+  /// All that is referred to must outlive the trainer; `parameters` are allocated with gradients. `metadata` goes into
+  /// each model.safetensors.
   Trainer(ParameterSet& parameters, TrainerTask& task, Arena& arena, const TrainerConfig& config, CheckpointStore& store, TrainerHost& host,
           std::map<std::string, std::string> metadata);
 

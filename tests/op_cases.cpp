@@ -5,6 +5,7 @@
 
 #include "autograd/functions.h"
 #include "core/ops.h"
+#include "examples/softplus.h"
 #include "kernels/kernel_softmax.h"
 
 namespace nine::tests {
@@ -262,6 +263,8 @@ void add_elementwise(std::vector<OpCase>& all) {
         "relu", relu, [](double x) { return std::max(x, 0.0); }, s, -1, 1));
     all.push_back(unary_case(
         "square", square, [](double x) { return x * x; }, s, -2, 2));
+    all.push_back(unary_case(
+        "softplus", examples::softplus, [](double x) { return std::log1p(std::exp(x)); }, s, -4, 4));
     all.push_back(unary_case(
         "scale", [](const Var& x) { return scale(x, -1.75); }, [](double x) { return -1.75 * x; }, s, -1, 1));
     all.push_back(unary_case(

@@ -23,7 +23,7 @@ const std::map<std::string, std::set<std::string>>& allowed() {
       {"data", {"core"}},
       {"nn", {"core", "autograd", "kernels", "data"}},
       {"apps", {"core", "cuda", "autograd", "kernels", "data", "nn"}},
-      {"tests", {"core", "cuda", "autograd", "kernels", "data", "nn", "apps"}},
+      {"tests", {"core", "cuda", "autograd", "kernels", "data", "nn", "apps", "examples"}},
   };
   return table;
 }
@@ -104,6 +104,17 @@ TEST_CASE("layout: headers are included once") {
       std::ifstream in(file);
       const std::string text((std::istreambuf_iterator<char>(in)), {});
       CHECK_MESSAGE(text.find("\n#pragma once\n") != std::string::npos, file.string());
+    }
+}
+
+TEST_CASE("layout: a header opens with what it is for") {
+  for (const auto& [folder, others] : allowed())
+    for (const fs::path& file : sources(folder)) {
+      if (file.extension() != ".h" && file.extension() != ".cuh") continue;
+      std::ifstream in(file);
+      std::string line;
+      std::getline(in, line);
+      CHECK_MESSAGE((line.starts_with("// ") && line.size() > 10), file.string());
     }
 }
 

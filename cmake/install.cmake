@@ -1,0 +1,23 @@
+# cmake --install BUILD --prefix PREFIX lays out
+#   bin/                    the programs
+#   lib/libnine_*.a         one library a folder
+#   include/nine/FOLDER/    the public headers; programs include them as here: #include "core/tensor.h"
+#   lib/cmake/Nine/         for find_package(Nine): targets Nine::nine (all), Nine::core, Nine::autograd, ...
+include(CMakePackageConfigHelpers)
+set(nine_libraries core cuda autograd kernels data nn)
+set(nine_package lib/cmake/Nine)
+
+foreach(name ${nine_libraries})
+  install(TARGETS nine_${name} EXPORT NineTargets ARCHIVE DESTINATION lib)
+  file(GLOB headers CONFIGURE_DEPENDS ${name}/*.h)
+  install(FILES ${headers} DESTINATION include/nine/${name})
+endforeach()
+file(GLOB headers CONFIGURE_DEPENDS core/scores/*.h)
+install(FILES ${headers} DESTINATION include/nine/core/scores)
+install(TARGETS nine EXPORT NineTargets)
+
+install(EXPORT NineTargets NAMESPACE Nine:: DESTINATION ${nine_package})
+configure_package_config_file(cmake/NineConfig.cmake.in ${PROJECT_BINARY_DIR}/NineConfig.cmake INSTALL_DESTINATION ${nine_package}
+                              NO_SET_AND_CHECK_MACRO)
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/NineConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/NineConfig.cmake ${PROJECT_BINARY_DIR}/NineConfigVersion.cmake DESTINATION ${nine_package})

@@ -1,0 +1,52 @@
+// XOR: the smallest task that needs a hidden layer. First the gradient is checked, then it is followed.
+#include <cstdio>
+
+#include "nn/nine.h"
+
+using namespace nine;
+
+const Tensor kInputs = Tensor::from<double>({0, 0, 0, 1, 1, 0, 1, 1}, {4, 2});
+const Tensor kWanted = Tensor::from<double>({0, 1, 1, 0}, {4, 1});
+
+// y = sigmoid(W2 tanh(W1 x + b1) + b2)
+struct Net {
+  ParameterSet parameters;
+  Linear hidden{parameters, "hidden", 2, 4}, output{parameters, "output", 4, 1};
+
+  Net() { parameters.allocate(DType::float64, /*seed=*/1); }
+  Var operator()(const Var& x) const { return sigmoid(output(tanh(hidden(x)))); }
+};
+
+Var squared_error(const Var& y) { return sum(square(sub(y, y.tape().constant(kWanted)))); }
+
+int main() {
+  // The same formula over leaves instead of parameters: gradcheck moves each element a little and watches the loss.
+  const auto loss_of = [](std::span<const Var> w) {
+    const Var x = w[0].tape().constant(kInputs);
+    return squared_error(sigmoid(linear(tanh(linear(x, w[0], w[1])), w[2], w[3])));
+  };
+  Net net;
+  std::vector<Tensor> weights;
+  for (const Parameter& p : net.parameters.all()) weights.push_back(p.value.clone());
+  const GradcheckReport report = gradcheck(loss_of, weights);
+  std::printf("gradcheck: %lld elements, worst relative error %.0e\n", static_cast<long long>(report.checked), report.worst);
+  if (report.worst > 1e-6) {
+    std::printf("at %s\n", report.where.c_str());
+    return 1;
+  }
+
+  Learner learner(net.parameters);
+  for (int update = 0; update <= 1000; ++update) {
+    const double loss = learner.step(0.03, [&](Tape& tape) { return squared_error(net(tape.constant(kInputs))); });
+    if (update % 200 == 0) std::printf("update %4d  loss %.4f\n", update, loss);
+  }
+
+  const std::vector<double> y = learner.evaluate([&](Tape& tape) { return net(tape.constant(kInputs)); }).to_vector();
+  const std::vector<double> x = kInputs.to_vector(), wanted = kWanted.to_vector();
+  bool right = true;
+  for (size_t i = 0; i < y.size(); ++i) {
+    std::printf("%.0f xor %.0f = %.3f\n", x[2 * i], x[2 * i + 1], y[i]);
+    right = right && (y[i] > 0.5) == (wanted[i] > 0.5);
+  }
+  return right ? 0 : 1;
+}
