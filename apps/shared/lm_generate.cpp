@@ -97,15 +97,22 @@ int32_t choose_word(std::span<const double> log_p, const Sampling& s, double uni
 
   // Shares before they are divided by their sum.
   const auto share = [&](int32_t v) { return std::exp((at(v) - at(best)) / s.temperature); };
-  if ((s.top_k > 0 && s.top_k < static_cast<int64_t>(words.size())) || s.top_p < 1) {
-    const auto most = s.top_k > 0 ? std::min(words.size(), static_cast<size_t>(s.top_k)) : words.size();
-    const auto likelier = [&](int32_t a, int32_t b) { return less_likely(b, a); };
-    std::partial_sort(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(most), words.end(), likelier);
-    words.resize(most);
+  if (s.top_k > 0 && s.top_k < static_cast<int64_t>(words.size())) {
+    const auto end = words.begin() + s.top_k;
+    std::nth_element(words.begin(), end, words.end(), [&](int32_t v, int32_t w) { return less_likely(w, v); });
+    words.erase(end, words.end());
+    std::sort(words.begin(), words.end());  // nth_element leaves them in an order of its own
+  }
+  if (s.top_p < 1) {
     const double enough = s.top_p * std::accumulate(words.begin(), words.end(), 0.0, [&](double sum, int32_t v) { return sum + share(v); });
-    size_t kept = 0;
-    for (double sum = 0; kept < words.size() && (kept == 0 || sum < enough); ++kept) sum += share(words[kept]);
-    if (s.top_p < 1) words.resize(kept);
+    std::make_heap(words.begin(), words.end(), less_likely);
+    auto kept = words.end();  // the likeliest words move to the end, one by one
+    double sum = 0;
+    do {
+      std::pop_heap(words.begin(), kept--, less_likely);
+      sum += share(*kept);
+    } while (sum < enough && kept != words.begin());
+    words.erase(words.begin(), kept);
   }
   std::vector<double> sums;
   for (const int32_t v : words) sums.push_back((sums.empty() ? 0 : sums.back()) + share(v));
