@@ -56,7 +56,8 @@ void score(const ScoreOptions& o, const Lines& lines, TextOutput& out) {
 
 void generate(const ScoreOptions& o, const Lines& lines, TextOutput& out) {
   const SavedLanguageModel saved(o.checkpoint);
-  const Generation how{.sampling = {o.allow_unknown, o.temperature, o.top_k, o.top_p}, .max_words = o.max_words, .samples = o.samples, .batch = o.batch, .seed = o.seed};
+  const Generation how{.sampling = {o.allow_unknown, o.temperature, o.top_k, o.top_p},
+                       .max_words = o.max_words, .samples = o.samples, .batch = o.batch, .seed = o.seed};
   const Generated made = generate_text(saved, lines, how, out.stream());
   out.finish();
   std::fprintf(stderr, "%lld texts, %lld words added, %lld ended by </s>; perplexity of what was added %.5f\n", static_cast<long long>(made.texts),

@@ -437,7 +437,8 @@ TEST_CASE("log_probabilities: kernel_softmax's -nll for every word, posteriors t
       Arena pool("head");
       Tape tape(pool);
       const NoGrad guard(tape);
-      const Var h = tape.leaf(tensor_of(p.h, {p.rows, p.size}, dtype)), w = tape.leaf(tensor_of(p.w, {p.words, p.size}, dtype)), b = tape.leaf(tensor_of(p.bias, {p.words}, dtype));
+      const Var h = tape.leaf(tensor_of(p.h, {p.rows, p.size}, dtype)), w = tape.leaf(tensor_of(p.w, {p.words, p.size}, dtype));
+      const Var b = tape.leaf(tensor_of(p.bias, {p.words}, dtype));
       for (const Var& bias : {b, Var()}) {
         const Doubles log_p = log_probabilities({}, h, w, bias).to_vector();
         REQUIRE(log_p.size() == static_cast<size_t>(rows * words));

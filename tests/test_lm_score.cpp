@@ -194,7 +194,9 @@ TEST_CASE("lm_score --top: probabilities are those of --tokens, ordered, with th
     }
   }
   CHECK(at == lines.size());
-  const auto word = [&](int line, int position) { return std::find_if(lines.begin(), lines.end(), [&](const TopLine& t) { return t.line == line && t.position == position; })->word; };
+  const auto word = [&](int line, int position) {
+    return std::find_if(lines.begin(), lines.end(), [&](const TopLine& t) { return t.line == line && t.position == position; })->word;
+  };
   CHECK(word(1, 2) == "cat");
   CHECK(word(2, 1) == "</s>");
   CHECK(word(3, 2) == "zebra (<unk>)");
@@ -221,7 +223,7 @@ TEST_CASE("lm_score --generate: words come as often as the model's probabilities
   check_distribution(first_words(model, "", kSamples, {}), next_word(model, ""), kSamples);
   check_distribution(first_words(model, "the zebra", kSamples, {"--seed", "7"}), next_word(model, "the zebra"), kSamples);
   check_distribution(first_words(model, "she", kSamples, {"--temperature", "2"}), next_word(model, "she", 2), kSamples);
-  // Later words too: after "she saw a" as a second word of what was generated is as after it as a prompt; here through the sums.
+  // Later words too: the texts' own perplexity is what scoring them from the start gives.
   const Outcome made = run_program("lm_score", {"--checkpoint", model, "--generate", "--samples", "300", "--allow-unknown"}, "\n");
   const Outcome scored = run_program("lm_score", {"--checkpoint", model}, made.out);
   CHECK(made.err.substr(made.err.rfind(' ') + 1, 6) == scored.err.substr(std::string("perplexity ").size(), 6));

@@ -79,7 +79,8 @@ void write_worst(const Differences& d, std::span<const std::string> lines, int64
   std::vector<int64_t> order;
   for (int64_t s = 0; s < static_cast<int64_t>(lines.size()); ++s)
     if (sign * d.sums[static_cast<size_t>(s)] > 0) order.push_back(s);
-  std::stable_sort(order.begin(), order.end(), [&](int64_t x, int64_t y) { return sign * d.sums[static_cast<size_t>(x)] > sign * d.sums[static_cast<size_t>(y)]; });
+  const auto gain_of = [&](int64_t s) { return sign * d.sums[static_cast<size_t>(s)]; };
+  std::stable_sort(order.begin(), order.end(), [&](int64_t x, int64_t y) { return gain_of(x) > gain_of(y); });
   order.resize(std::min(order.size(), static_cast<size_t>(most)));
   std::vector<size_t> begin(lines.size());
   std::vector<std::string_view> words;
@@ -91,7 +92,8 @@ void write_worst(const Differences& d, std::span<const std::string> lines, int64
   }
   for (const int64_t line : order) {
     const auto s = static_cast<size_t>(line);
-    out << (sign > 0 ? 'B' : 'A') << '\t' << line + 1 << '\t' << number(d.sums[s], "%+.4f") << '\t' << number(d.sums[s] / static_cast<double>(d.counts[s]), "%+.4f") << '\t';
+    out << (sign > 0 ? 'B' : 'A') << '\t' << line + 1 << '\t' << number(d.sums[s], "%+.4f") << '\t'
+        << number(d.sums[s] / static_cast<double>(d.counts[s]), "%+.4f") << '\t';
     split_words(lines[s], words);
     words.push_back(Vocabulary::kEndText);
     for (size_t t = 0; t < words.size(); ++t) {
@@ -105,8 +107,8 @@ void write_worst(const Differences& d, std::span<const std::string> lines, int64
 void explain_left_out(const Differences& d) {
   if (d.only_a + d.only_b + d.neither == 0) return;
   std::fprintf(stderr,
-               "lm_score: the two models know different words; compared are the %lld tokens that both know. Left out: %lld that only A knows, %lld that only B knows, "
-               "%lld that neither knows\n",
+               "lm_score: the two models know different words; compared are the %lld tokens that both know. Left out: %lld that only A knows, "
+               "%lld that only B knows, %lld that neither knows\n",
                static_cast<long long>(d.tokens), static_cast<long long>(d.only_a), static_cast<long long>(d.only_b), static_cast<long long>(d.neither));
 }
 

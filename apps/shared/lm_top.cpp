@@ -20,14 +20,15 @@ struct Position {
 
 // What one row of log-probabilities says about the word that came; ties go to the word with the lower number.
 Position look(std::span<const double> log_p, int32_t target, size_t count) {
-  const auto likelier = [&](int32_t a, int32_t b) { return log_p[static_cast<size_t>(a)] != log_p[static_cast<size_t>(b)] ? log_p[static_cast<size_t>(a)] > log_p[static_cast<size_t>(b)] : a < b; };
-  Position p{log_p[static_cast<size_t>(target)], 1, std::vector<int32_t>(log_p.size()), {}};
+  const auto at = [&](int32_t v) { return log_p[static_cast<size_t>(v)]; };
+  const auto likelier = [&](int32_t a, int32_t b) { return at(a) != at(b) ? at(a) > at(b) : a < b; };
+  Position p{at(target), 1, std::vector<int32_t>(log_p.size()), {}};
   std::iota(p.top.begin(), p.top.end(), 0);
   p.rank += std::count_if(p.top.begin(), p.top.end(), [&](int32_t v) { return likelier(v, target); });
   std::partial_sort(p.top.begin(), p.top.begin() + static_cast<std::ptrdiff_t>(count), p.top.end(), likelier);
   p.top.resize(count);
   p.top.shrink_to_fit();
-  for (const int32_t v : p.top) p.top_log_p.push_back(log_p[static_cast<size_t>(v)]);
+  for (const int32_t v : p.top) p.top_log_p.push_back(at(v));
   return p;
 }
 

@@ -63,7 +63,8 @@ void ScoreOptions::check(const Options& options) const {
   only_with(plain, "plain scoring, without --generate, --top or --compare", {"tokens"});
   only_with(plain || comparing, "plain scoring and --compare; the others start each line afresh", {"carry_state"});
   only_with(!generate, "scoring, --top and --compare, while --generate has --batch", {"batch_tokens"});
-  usage(samples == 1 || temperature > 0, "--temperature 0 always takes the likeliest word, so all ", samples, " continuations would be the same: leave out --samples");
+  usage(samples == 1 || temperature > 0, "--temperature 0 always takes the likeliest word, so all ", samples,
+        " continuations would be the same: leave out --samples");
 }
 
 }  // namespace nine::app
