@@ -223,10 +223,22 @@ TEST_CASE("lm_score --generate: words come as often as the model's probabilities
   check_distribution(first_words(model, "", kSamples, {}), next_word(model, ""), kSamples);
   check_distribution(first_words(model, "the zebra", kSamples, {"--seed", "7"}), next_word(model, "the zebra"), kSamples);
   check_distribution(first_words(model, "she", kSamples, {"--temperature", "2"}), next_word(model, "she", 2), kSamples);
+  // A word does not follow from the random number of the one before it.
+  std::map<std::string, int> second;
+  int total = 0;
+  for (const std::string& line : split(run({"--checkpoint", model, "--generate", "--max-words", "2", "--samples", "4000"}, "\n"), '\n')) {
+    const Strings words = split(line, ' ');
+    if (words.empty() || words[0] != "the") continue;
+    ++second[words.size() > 1 ? words[1] : "</s>"];
+    ++total;
+  }
+  CHECK(total > 500);
+  check_distribution(second, next_word(model, "the"), total);
   // Later words too: the texts' own perplexity is what scoring them from the start gives.
-  const Outcome made = run_program("lm_score", {"--checkpoint", model, "--generate", "--samples", "300", "--allow-unknown"}, "\n");
+  const Outcome made = run_program("lm_score", {"--checkpoint", model, "--generate", "--samples", "300", "--max-words", "1000"}, "\n");
   const Outcome scored = run_program("lm_score", {"--checkpoint", model}, made.out);
-  CHECK(made.err.substr(made.err.rfind(' ') + 1, 6) == scored.err.substr(std::string("perplexity ").size(), 6));
+  const double own = std::stod(made.err.substr(made.err.rfind(' '))), theirs = std::stod(scored.err.substr(std::string("perplexity ").size()));
+  CHECK(own == doctest::Approx(theirs).epsilon(1e-5));
 }
 
 TEST_CASE("lm_score --generate: top-k and top-p keep exactly the likeliest words") {
