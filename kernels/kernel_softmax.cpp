@@ -60,4 +60,29 @@ SoftmaxLoss kernel_softmax(const HeadSpec& head, const Var& h, const Var& w, con
   return {loss, nll};
 }
 
+Tensor log_probabilities(const HeadSpec& head, const Var& h, const Var& w, const Var& bias) {
+  const View contexts = matrix(h.value());
+  const int64_t rows = contexts.rows(), vocabulary = w.shape().rows();
+  require(rows > 0, "[log_probabilities] there are no contexts to score");
+  Arena& arena = h.tape().arena();
+  Tensor out({rows, vocabulary}, DType::float64);
+  double* log_p = out.data<double>();
+  // Panel by panel: lanes of a panel are computed alike, whichever of them are in use.
+  for (int64_t first = 0; first < rows; first += ops::kHeadPanel) {
+    const int64_t count = std::min(ops::kHeadPanel, rows - first);
+    const Arena::Scope scope(arena);
+    const Tensor lse = arena.temporary({count}, DType::float64), target_score = arena.temporary({count}, DType::float64);
+    const Tensor targets = arena.temporary({count}, DType::int32), scores = arena.temporary({vocabulary, ops::kHeadPanel}, h.dtype());
+    ops::fill(targets, -1);
+    ops::head_scores({.score = head.score, .h = contexts.row_range(first, count), .w = w.value(), .bias = bias ? bias.value().view() : View{}, .targets = targets,
+                      .scores = scores, .lse = lse, .target_score = target_score, .first_row = first},
+                     arena);
+    const std::vector<double> s = scores.to_vector(), normaliser = lse.to_vector();
+    for (int64_t v = 0; v < vocabulary; ++v)
+      for (int64_t r = 0; r < count; ++r)
+        log_p[(first + r) * vocabulary + v] = s[static_cast<size_t>(v * ops::kHeadPanel + r)] - normaliser[static_cast<size_t>(r)];
+  }
+  return out;
+}
+
 }  // namespace nine

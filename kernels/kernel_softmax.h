@@ -24,4 +24,9 @@ struct SoftmaxLoss {
 /// but the loss is computed.
 SoftmaxLoss kernel_softmax(const HeadSpec& head, const Var& h, const Var& w, const Var& bias, const Tensor& targets, double row_weight);
 
+/// Decoding: log p(v | h) of every word v for a few contexts, (N, V) float64 on the CPU. The scores, with bias, and their
+/// normaliser are kernel_softmax's, whatever the head; nothing is recorded. A row's bits do not depend on the other rows.
+/// N x V numbers are held, so give many contexts in parts; up to ops::kHeadPanel of them cost what one does.
+Tensor log_probabilities(const HeadSpec& head, const Var& h, const Var& w, const Var& bias);
+
 }  // namespace nine

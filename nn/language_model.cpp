@@ -41,6 +41,11 @@ SoftmaxLoss LanguageModel::loss(const Var& hidden, const Tensor& targets, double
   return kernel_softmax(config_.head, hidden, tape.parameter(*head_weight_), head_bias_ != nullptr ? tape.parameter(*head_bias_) : Var(), tape.on_device(targets), row_weight);
 }
 
+Tensor LanguageModel::log_probabilities(const Var& hidden) const {
+  Tape& tape = hidden.tape();
+  return nine::log_probabilities(config_.head, hidden, tape.parameter(*head_weight_), head_bias_ != nullptr ? tape.parameter(*head_bias_) : Var());
+}
+
 std::map<std::string, std::string> LanguageModel::metadata() const {
   std::map<std::string, std::string> m{{"format", "pt"}};
   if (config_.tie_embeddings) m["tied"] = "head.weight=embedding.weight";

@@ -34,6 +34,8 @@ class LanguageModel {
   Var encode(Tape& tape, const Tensor& ids, std::vector<LstmState>& state) const;
   /// Loss of predicting targets (steps, batch) int32, -1 = nothing, on either device, from those states; see kernel_softmax.
   SoftmaxLoss loss(const Var& hidden, const Tensor& targets, double row_weight) const;
+  /// log p of every word after each of those states, (N, V) float64, for a few states; see log_probabilities.
+  Tensor log_probabilities(const Var& hidden) const;
   CarriedState new_state(int64_t batch) const { return {config_.layers, batch, config_.hidden, parameters_.dtype(), parameters_.values().device()}; }
   /// Type of the weights.
   DType dtype() const { return parameters_.dtype(); }

@@ -141,8 +141,8 @@ Evaluation evaluate_carried(const LanguageModel& model, Tape& tape, const Corpus
   return result;
 }
 
-void score_sentences(const LanguageModel& model, Tape& tape, const Corpus& text, int64_t batch_tokens,
-                     const std::function<void(int64_t, std::span<const double>)>& visit) {
+void encode_sentences(const LanguageModel& model, Tape& tape, const Corpus& text, int64_t batch_tokens,
+                      const std::function<void(const EncodedSentences&)>& visit) {
   const NoGrad guard(tape);
   std::vector<LstmState> state;
   for (int64_t first = 0; first < text.sentences();) {
@@ -165,17 +165,23 @@ void score_sentences(const LanguageModel& model, Tape& tape, const Corpus& text,
     }
     tape.reset();
     model.new_state(cols).on(tape, state);
-    const Var hidden = model.encode(tape, ids_of(input, rows, cols), state);
-    const std::vector<double> nats = model.loss(hidden, ids_of(target, rows, cols), 1.0).nll.value().to_vector();
-    std::vector<double> own;
-    for (int64_t c = 0; c < cols; ++c) {
-      own.clear();
-      for (int64_t t = 0; t < text.length(first + c); ++t) own.push_back(nats[static_cast<size_t>(t * cols + c)]);
-      visit(first + c, own);
-    }
+    visit({first, cols, model.encode(tape, ids_of(input, rows, cols), state), ids_of(target, rows, cols)});
     first = last;
   }
   tape.reset();
+}
+
+void score_sentences(const LanguageModel& model, Tape& tape, const Corpus& text, int64_t batch_tokens,
+                     const std::function<void(int64_t, std::span<const double>)>& visit) {
+  encode_sentences(model, tape, text, batch_tokens, [&](const EncodedSentences& batch) {
+    const std::vector<double> nats = model.loss(batch.hidden, batch.targets, 1.0).nll.value().to_vector();
+    std::vector<double> own;
+    for (int64_t c = 0; c < batch.count; ++c) {
+      own.clear();
+      for (int64_t t = 0; t < text.length(batch.first + c); ++t) own.push_back(nats[static_cast<size_t>(t * batch.count + c)]);
+      visit(batch.first + c, own);
+    }
+  });
 }
 
 }  // namespace nine

@@ -68,8 +68,19 @@ class LmTask : public TrainerTask {
 Evaluation evaluate_carried(const LanguageModel& model, Tape& tape, const Corpus& text, int64_t columns = 10, int64_t segment = 100,
                             std::vector<double>* token_nats = nullptr);
 
+/// Neighbouring sentences of a text, each read from a fresh state.
+struct EncodedSentences {
+  int64_t first = 0, count = 0;  ///< sentences first ... first + count - 1 of the text, one a column
+  Var hidden;                    ///< (rows * count, hidden): row t * count + c is where token t of column c is predicted
+  Tensor targets;                ///< (rows, count) int32: the tokens, -1 past a sentence's end
+};
+/// Calls visit for all sentences in the text's order, under NoGrad, one tape recording a call. At most `batch_tokens`
+/// positions are computed at once (a longer sentence alone).
+void encode_sentences(const LanguageModel& model, Tape& tape, const Corpus& text, int64_t batch_tokens,
+                      const std::function<void(const EncodedSentences&)>& visit);
+
 /// Scores every sentence from a fresh state; calls visit(sentence, nats of each token, </s> last) in the text's order.
-/// At most `batch_tokens` positions are computed at once (a longer sentence alone).
+/// `batch_tokens` as in encode_sentences.
 void score_sentences(const LanguageModel& model, Tape& tape, const Corpus& text, int64_t batch_tokens,
                      const std::function<void(int64_t, std::span<const double>)>& visit);
 

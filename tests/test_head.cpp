@@ -418,3 +418,41 @@ TEST_CASE("head: nothing of size contexts x vocabulary is stored") {
   CHECK(pool.peak_bytes() < size_t{kRows} * kWords * 4 / 12);
   MESSAGE("peak ", pool.peak_bytes() >> 20, " MiB; contexts x vocabulary would be ", (size_t{kRows} * kWords * 4) >> 20, " MiB");
 }
+
+TEST_CASE("log_probabilities: kernel_softmax's -nll for every word, posteriors that sum to 1, rows that do not depend on others") {
+  for (const int64_t rows : {1, 31, 32, 33, 70}) {
+    CAPTURE(rows);
+    const int64_t words = 197;
+    Problem p = random_problem(rows, words, 24, 2);
+    for (const DType dtype : {DType::float64, DType::float32}) {
+      const double tolerance = dtype == DType::float64 ? 1e-12 : 1e-5;
+      Arena pool("head");
+      Tape tape(pool);
+      const NoGrad guard(tape);
+      const Var h = tape.leaf(tensor_of(p.h, {p.rows, p.size}, dtype)), w = tape.leaf(tensor_of(p.w, {p.words, p.size}, dtype));
+      const Var b = tape.leaf(tensor_of(p.bias, {p.words}, dtype));
+      for (const Var& bias : {b, Var()}) {
+        const Doubles log_p = log_probabilities({}, h, w, bias).to_vector();
+        REQUIRE(log_p.size() == static_cast<size_t>(rows * words));
+        Doubles found, expected;
+        for (const int32_t word : {0, 1, 63, 64, 196}) {
+          const Doubles nats = kernel_softmax({}, h, w, bias, tensor_of(Ints(static_cast<size_t>(rows), word), {rows}), 1).nll.value().to_vector();
+          for (size_t r = 0; r < nats.size(); ++r) {
+            expected.push_back(nats[r]);
+            found.push_back(-log_p[r * static_cast<size_t>(words) + static_cast<size_t>(word)]);
+          }
+        }
+        CHECK(relative_error(found, expected) < tolerance);
+        for (size_t r = 0; r < static_cast<size_t>(rows); ++r) {
+          double sum = 0;
+          for (size_t v = 0; v < static_cast<size_t>(words); ++v) sum += std::exp(log_p[r * static_cast<size_t>(words) + v]);
+          CHECK(std::abs(sum - 1) < tolerance);
+        }
+        if (rows > 1) {
+          const Doubles first = log_probabilities({}, row_range(h, 0, 1), w, bias).to_vector();
+          CHECK(std::equal(first.begin(), first.end(), log_p.begin()));
+        }
+      }
+    }
+  }
+}

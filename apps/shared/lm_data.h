@@ -34,6 +34,7 @@ class SavedLanguageModel {
   SavedLanguageModel(const std::string& path, Device device);
 
   const LanguageModel& model() const { return *model_; }
+  Device device() const { return parameters_->values().device(); }
   const Vocabulary& vocabulary() const { return vocabulary_; }
 
  private:
