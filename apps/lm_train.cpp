@@ -79,6 +79,7 @@ int train(const Options& options, const LmOptions& o) {
   ParameterSet parameters;
   const LanguageModel model(parameters, o.model(data.vocabulary.size()));
   parameters.allocate(dtype_from_text(o.dtype), o.seed);
+  if (o.init_norm == "log-frequency") model.set_norms_by_frequency(data.vocabulary.counts(), o.init_norm_scale);
   if (!o.init.empty()) load_initial_weights(o.init, data.vocabulary, parameters);
   LmTask task(model, parameters.dtype(), data.train, data.valid ? &*data.valid : nullptr, o.batching());
   if (!o.export_parity.empty()) {

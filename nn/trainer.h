@@ -46,6 +46,7 @@ struct TrainerConfig {
   int keep = 2;            ///< checkpoints kept besides the best
   TrainStep::Config step;
   OptimizerConfig optimizer;
+  int64_t average_trigger = 0;  ///< asgd: interval of the NonMonotoneTrigger that begins averaging; 0: optimizer.average_from says
   ScheduleConfig schedule;
 };
 
@@ -124,6 +125,7 @@ class Trainer {
   Optimizer optimizer_;
   TrainStep step_;
   Schedule schedule_;
+  NonMonotoneTrigger trigger_;
   Progress progress_;
   Window window_;
   Best best_;
