@@ -191,8 +191,9 @@ void dropout(const View& x, double p, const RandomKey& key, const Sink& y, int64
           const T* in = row_ptr<T>(x, r);
           T* out = row_ptr<T>(y.view, r);
           std::array<uint32_t, 4> bits{};
+          const int64_t first = r % mask_rows * x.cols();
           for (int64_t c = 0; c < x.cols(); ++c) {
-            const auto element = static_cast<uint64_t>(r % mask_rows * x.cols() + c);
+            const auto element = static_cast<uint64_t>(first + c);
             if (c == 0 || element % 4 == 0) bits = philox(key, element / 4);
             put(out[c], uniform_of_bits(bits[element % 4]) >= threshold ? keep * in[c] : T(0));
           }
