@@ -313,8 +313,12 @@ class SmallModel {
     const SoftmaxLoss out = kernel_softmax({}, x, p(9), p(10), targets_, 1.0 / static_cast<double>(kSteps * kBatch), {.epsilon = recipes ? 0.1 : 0.0});
     const double loss = *out.loss.value().data<double>();
     const int64_t later = (kSteps - 1) * kBatch;
-    tape_.backward(recipes ? nine::add(out.loss, nine::add(scale(sum_squares(x), 1e-4), scale(sum_squares(sub(row_range(x, kBatch, later), row_range(x, 0, later))), 1e-4)))
-                           : out.loss);
+    if (recipes) {
+      const Var slowness = sum_squares(sub(row_range(x, kBatch, later), row_range(x, 0, later)));
+      tape_.backward(nine::add(out.loss, nine::add(scale(sum_squares(x), 1e-4), scale(slowness, 1e-4))));
+    } else {
+      tape_.backward(out.loss);
+    }
     tape_.reset();
     ops::sum_squares(grad_, norm_);
     ops::adam(value_, grad_, first_, second_, {norm_, 1.0}, {.lr = 0.01, .t = static_cast<int64_t>(number)});
