@@ -18,11 +18,11 @@
 #include "tests/compare.h"
 #include "tests/op_cases.h"
 #include "tests/programs.h"
+#include "tests/support.h"
 
 namespace {
 
 using namespace nine;
-using namespace nine::test;
 using namespace nine::tests;
 using Json = nlohmann::json;
 using Strings = std::vector<std::string>;
@@ -397,7 +397,7 @@ TEST_CASE("recipes: NT-ASGD begins to average by validation and resumes to the s
   REQUIRE(triggered > 20);
   CHECK_FALSE(averaging.front());
   CHECK(averaging.back());
-  CHECK(r.err.find("averaging begins") != std::string::npos);
+  CHECK(has(r.err, "averaging begins"));
   // Interrupted before and after the trigger, at validations.
   for (const int64_t stop : {triggered - 20, triggered, triggered + 20})
     REQUIRE(run_program("lm_train", command(dir / "parts", joined(options, {"--after", std::to_string(stop) + "u"}))).code == 0);
@@ -429,7 +429,7 @@ TEST_CASE("recipes: wrong options, and what the parity export refuses") {
     const Outcome r = run_program("lm_train", command(dir / "r", c.options));
     CAPTURE(r.err);
     CHECK(r.code == 2);
-    CHECK(r.err.find(c.says) != std::string::npos);
+    CHECK(has(r.err, c.says));
   }
   // A convention without smoothing is no mistake.
   CHECK(run_program("lm_train", command(dir / "r", {"--smoothing", "others", "--after", "2u"})).code == 0);
