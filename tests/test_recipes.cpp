@@ -209,6 +209,22 @@ TEST_CASE("recipes: a locked mask is the same for all time steps, and word dropo
   CHECK(dropout_words(rows, tensor_of(ids, {400}), 0.25, "w").value().to_vector() == rows.value().to_vector());
 }
 
+TEST_CASE("recipes: --variational locks the model's masks over time") {
+  for (const bool variational : {false, true}) {
+    LanguageModelConfig config = small_model();
+    config.dropout_output = 0.5;
+    config.variational = variational;
+    Fixture f(config);
+    Tape tape(f.arena);
+    std::vector<LstmState> state;
+    f.model.new_state(kBatch, DType::float64).on(tape, state);
+    const Doubles output = f.model.run(tape, tensor_of(Ints(kSteps * kBatch, 3), {kSteps, kBatch}), state).output.value().to_vector();
+    bool same = true;
+    for (size_t i = 0; i < output.size(); ++i) same = same && (output[i] == 0) == (output[i % (kBatch * 9)] == 0);
+    CHECK(same == variational);
+  }
+}
+
 TEST_CASE("recipes: evaluation knows none of them") {
   LanguageModelConfig with = small_model();
   with.dropout_words = with.dropout_hidden = with.dropout_output = 0.5;
