@@ -79,13 +79,13 @@ int train(const Options& options, const LmOptions& o, Device device) {
   ParameterSet parameters;
   const LanguageModel model(parameters, o.model(data.vocabulary.size()));
   parameters.allocate(dtype_from_text(o.dtype), o.seed, true, device);
+  if (o.init_norm == "log-frequency") model.set_norms_by_frequency(data.vocabulary.counts(), o.init_norm_scale);
   if (!o.init.empty()) load_initial_weights(o.init, data.vocabulary, parameters);
   LmTask task(model, data.train, data.valid ? &*data.valid : nullptr, o.batching());
   if (!o.export_parity.empty()) {
     export_lm_parity(o, model, parameters, task);
     return kExitDone;
   }
-
   if (data.test) EvalSegments check(*data.test);  // too small a text must show now, not after the training
   Json config = options.to_json();
   config.erase("restart");  // a wish of one start, not part of the run

@@ -113,6 +113,25 @@ Var sum_rows(const Var& x) {
   return tape.record(y, [x, y] { add_broadcast(y.upstream(), x); });
 }
 
+Var sum_squares(const Var& x) {
+  Tape& tape = x.tape();
+  const Var y = tape.result("sum_squares", {}, DType::float64, {x});
+  ops::sum_squares(x.value(), y.value());
+  return tape.record(y, [x, y] { ops::scale(2 * y.upstream().item(), x.value(), x.sink()); });
+}
+
+Var cast(const Var& x, DType dtype) {
+  Tape& tape = x.tape();
+  const Var y = tape.result("cast", x.shape(), dtype, {x});
+  ops::copy(x.value(), y.value());
+  return tape.record(y, [x, y] {
+    const Tensor dx = y.tape().arena().block(x.shape(), x.dtype());
+    ops::copy(y.upstream(), dx);
+    ops::scale(1, dx, x.sink());
+    y.tape().arena().free_block(dx);
+  });
+}
+
 Var matmul(const Var& a, const Var& b, bool transpose_a, bool transpose_b) {
   Tape& tape = a.tape();
   const int64_t m = transpose_a ? a.shape().cols() : a.shape().rows(), n = transpose_b ? b.shape().rows() : b.shape().cols();
@@ -202,13 +221,22 @@ Var embedding(const Var& table, const Tensor& ids) {
   return tape.record(y, [table, kept, y] { ops::embedding_backward(y.upstream(), kept.value(), table.sink_zeroed()); });
 }
 
-Var dropout(const Var& x, double p, std::string_view stream) {
+Var dropout(const Var& x, double p, std::string_view stream, int64_t mask_rows) {
   Tape& tape = x.tape();
   if (p == 0 || !tape.recording()) return x;
   const RandomKey key = tape.random_key(stream);
   const Var y = tape.result("dropout", x.shape(), x.dtype(), {x});
-  ops::dropout(x.value(), p, key, {y.value()});
-  return tape.record(y, [x, y, p, key] { ops::dropout(y.upstream(), p, key, x.sink()); });
+  ops::dropout(x.value(), p, key, {y.value()}, mask_rows);
+  return tape.record(y, [x, y, p, key, mask_rows] { ops::dropout(y.upstream(), p, key, x.sink(), mask_rows); });
+}
+
+Var dropout_words(const Var& x, const Tensor& ids, double p, std::string_view stream) {
+  Tape& tape = x.tape();
+  if (p == 0 || !tape.recording()) return x;
+  const RandomKey key = tape.random_key(stream);
+  const Var y = tape.result("dropout_words", x.shape(), x.dtype(), {x}), kept = tape.constant(ids);
+  ops::dropout_words(x.value(), ids, p, key, {y.value()});
+  return tape.record(y, [x, y, kept, p, key] { ops::dropout_words(y.upstream(), kept.value(), p, key, x.sink()); });
 }
 
 Var layer_norm(const Var& x, const Var& gamma, const Var& beta, double eps) {

@@ -24,6 +24,8 @@ Var div(const Var& a, const Var& b);  ///< da = dy / b, db = -dy y / b
 
 Var sum(const Var& x);       ///< a scalar of x's type; dx = dy everywhere
 Var sum_rows(const Var& x);  ///< (..., n) to (n)
+Var sum_squares(const Var& x);  ///< sum of x^2, a float64 scalar whatever x's type; dx = 2 x dy
+Var cast(const Var& x, DType dtype);  ///< the same values in another float type; dx is dy in x's type
 
 /// op(a) op(b), op the transpose where asked; matrices (rank 2).
 Var matmul(const Var& a, const Var& b, bool transpose_a = false, bool transpose_b = false);
@@ -38,8 +40,11 @@ Var concat_rows(std::span<const Var> parts);
 
 /// Rows of `table` (V, d) by id; ids int32 of any shape (its shape plus d is the result's).
 Var embedding(const Var& table, const Tensor& ids);
-/// Inverted dropout with the step's random key under that stream name; the identity when p = 0 or under NoGrad.
-Var dropout(const Var& x, double p, std::string_view stream);
+/// Inverted dropout with the step's random key under that stream name; the identity when p = 0 or under NoGrad. With
+/// mask_rows = batch the rows (steps * batch, width) share one mask over time: variational dropout.
+Var dropout(const Var& x, double p, std::string_view stream, int64_t mask_rows = 0);
+/// The same for whole words: x has a row for each of `ids` (int32), and all rows of a word stay or fall together.
+Var dropout_words(const Var& x, const Tensor& ids, double p, std::string_view stream);
 Var layer_norm(const Var& x, const Var& gamma, const Var& beta, double eps = 1e-5);
 
 /// The four parameters of an LSTM layer, PyTorch's names and layout.

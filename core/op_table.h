@@ -30,6 +30,7 @@ struct OpTable {
   decltype(&ops::embedding) embedding = nullptr;
   decltype(&ops::embedding_backward) embedding_backward = nullptr;
   decltype(&ops::dropout) dropout = nullptr;
+  decltype(&ops::dropout_words) dropout_words = nullptr;
   decltype(&ops::layer_norm) layer_norm = nullptr;
   decltype(&ops::layer_norm_backward) layer_norm_backward = nullptr;
   decltype(&ops::lstm) lstm = nullptr;

@@ -1,6 +1,8 @@
 // Checks, costs and dispatch of the op list.
 #include "core/ops.h"
 
+#include <algorithm>
+
 #include "core/op_table.h"
 #include "core/profile.h"
 
@@ -158,12 +160,22 @@ void embedding_backward(const View& dy, const View& ids, const View& table_grad)
   op_table(dy.device).embedding_backward(dy, ids, table_grad);
 }
 
-void dropout(const View& x, double p, const RandomKey& key, const Sink& y) {
+void dropout(const View& x, double p, const RandomKey& key, const Sink& y, int64_t mask_rows) {
   same_shape("dropout", "x", x, "y", y.view);
   same_kind("dropout", x, {&y.view});
   require(p >= 0 && p < 1, "[dropout] the probability must be in [0, 1), not ", p);
+  require(mask_rows >= 0, "[dropout] a mask cannot have ", mask_rows, " rows");
   Scope scope("dropout", 10 * count(x), bytes(x, y.view));
-  op_table(x.device).dropout(x, p, key, y);
+  op_table(x.device).dropout(x, p, key, y, mask_rows > 0 ? mask_rows : std::max<int64_t>(1, x.rows()));
+}
+
+void dropout_words(const View& x, const View& ids, double p, const RandomKey& key, const Sink& y) {
+  same_shape("dropout_words", "x", x, "y", y.view);
+  same_kind("dropout_words", x, {&y.view});
+  are_indices("dropout_words", x, ids, x.rows());
+  require(p >= 0 && p < 1, "[dropout_words] the probability must be in [0, 1), not ", p);
+  Scope scope("dropout_words", count(x), bytes(x, y.view));
+  op_table(x.device).dropout_words(x, ids, p, key, y);
 }
 
 void layer_norm(const View& x, const View& gamma, const View& beta, double eps, const View& y, const View& mean, const View& rstd) {
@@ -271,6 +283,13 @@ void nll_backward(const View& targets, double row_weight, const View& upstream, 
 }
 
 namespace {
+void check_smoothing(const char* op, const HeadSmoothing& s, int64_t rows, int64_t words) {
+  require(s.spread >= 0 && s.spread * static_cast<double>(words - 1) <= 1, "[", op, "] label smoothing of ", s.spread, " a word is no distribution over ", words,
+          " words");
+  if (s.spread == 0) return;
+  require(s.score_sum.dtype == DType::float64, "[", op, "] score_sum is float64");
+  has_elements(op, "score_sum", s.score_sum, rows);
+}
 void check_head(const char* op, const HeadBlock& b) {
   const int64_t rows = b.h.rows(), padded = (rows + kHeadPanel - 1) / kHeadPanel * kHeadPanel;
   same_kind(op, b.h, {&b.w, &b.bias, &b.scores});
@@ -282,6 +301,7 @@ void check_head(const char* op, const HeadBlock& b) {
   has_elements(op, "lse", b.lse, rows);
   has_elements(op, "target_score", b.target_score, rows);
   require(b.lse.dtype == DType::float64 && b.target_score.dtype == DType::float64, "[", op, "] lse and target_score are float64");
+  check_smoothing(op, b.smoothing, rows, b.w.rows());
 }
 double head_flops(const HeadBlock& b) { return 2.0 * count(b.h) * static_cast<double>(b.w.rows()); }
 }  // namespace
@@ -292,7 +312,8 @@ void head_scores(const HeadBlock& block, Arena& arena) {
   op_table(block.h.device).head_scores(block, arena);
 }
 
-void head_loss(const View& lse, const View& target_score, const View& targets, double row_weight, const View& nll_out, const Sink& loss) {
+void head_loss(const View& lse, const View& target_score, const View& targets, double row_weight, const HeadSmoothing& smoothing, int64_t words,
+               const View& nll_out, const Sink& loss) {
   const int64_t rows = lse.elements();
   for (const View* v : {&lse, &target_score, &nll_out}) {
     require(v->dtype == DType::float64, "[head_loss] takes float64, got ", v->dtype);
@@ -300,8 +321,9 @@ void head_loss(const View& lse, const View& target_score, const View& targets, d
   }
   are_indices("head_loss", lse, targets, rows);
   is_double_scalar("head_loss", lse, "the loss", loss.view);
+  check_smoothing("head_loss", smoothing, rows, words);
   Scope scope("head_loss", 2 * count(lse), 3 * bytes(lse));
-  op_table(lse.device).head_loss(lse, target_score, targets, row_weight, nll_out, loss);
+  op_table(lse.device).head_loss(lse, target_score, targets, row_weight, smoothing, words, nll_out, loss);
 }
 
 void head_gradients(const HeadBlock& block, double row_weight, const Sink& dh, const Sink& dw, const Sink& dbias, Arena& arena) {

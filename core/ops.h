@@ -61,8 +61,14 @@ void embedding(const View& table, const View& ids, const View& y);
 /// table_grad(ids[r], :) += dy(r, :), rows in ascending order of r.
 void embedding_backward(const View& dy, const View& ids, const View& table_grad);
 
-/// y = x * m / (1 - p), m = 1 where the key's uniform number is >= p. Backward is the same call on dy.
-void dropout(const View& x, double p, const RandomKey& key, const Sink& y);
+/// y = x * m / (1 - p), m = 1 where the key's uniform number is >= p. Backward is the same call on dy. With mask_rows the
+/// mask has that many rows only and row r meets its row r mod mask_rows: with batch rows a time step, one mask for all
+/// time steps (variational dropout; Gal & Ghahramani, 2016).
+void dropout(const View& x, double p, const RandomKey& key, const Sink& y, int64_t mask_rows = 0);
+/// y(r, :) = x(r, :) * m(ids[r]) / (1 - p): whole words are dropped, all rows of one id together (Gal & Ghahramani, 2016;
+/// embedding dropout of Merity et al., 2018). m(v) = 1 where the key's uniform number v is >= p; no id may be negative.
+/// Backward is the same call on dy.
+void dropout_words(const View& x, const View& ids, double p, const RandomKey& key, const Sink& y);
 
 /// y = (x - mean) * rstd * gamma + beta over the last dimension (Ba et al., 2016); variance divides by cols;
 /// mean and rstd (one number a row, x's dtype) are kept for backward.
@@ -113,6 +119,12 @@ void nll_backward(const View& targets, double row_weight, const View& upstream, 
 inline constexpr int64_t kHeadPanel = 32;   ///< rows of contexts that lie together
 inline constexpr int64_t kHeadTile = 64;    ///< words of a tile
 inline constexpr int64_t kHeadChunks = 16;  ///< parts of the vocabulary with a partial sum of their own
+/// Label smoothing (Szegedy et al., 2016): targets that give every word but the target the probability `spread`, and the
+/// target the rest, 1 - (V - 1) * spread. The loss of a row is then -sum_v t_v log p_v, and dL/dS = p - t.
+struct HeadSmoothing {
+  double spread = 0;  ///< 0: none
+  View score_sum;     ///< (R) float64: sum_v S(v, r), from head_scores; empty when spread is 0
+};
 struct HeadBlock {
   Score score;
   View h;        ///< (R, d)
@@ -123,13 +135,16 @@ struct HeadBlock {
   View lse;      ///< (R) float64: log sum_v exp S(v, r)
   View target_score;  ///< (R) float64: S(target, r), computed directly; undefined where the target is -1
   int64_t first_row = 0;  ///< the block's first row among all contexts, for messages
+  HeadSmoothing smoothing = {};
 };
-/// Fills scores (unless empty), lse and target_score. -log p = lse - target_score.
+/// Fills scores and smoothing.score_sum (unless empty), lse and target_score. -log p = lse - target_score.
 void head_scores(const HeadBlock& block, Arena& arena);
-/// nll[r] = lse[r] - target_score[r] = -log p(target), 0 where there is no target; loss = row_weight * sum of nll.
-/// All float64; loss is a scalar.
-void head_loss(const View& lse, const View& target_score, const View& targets, double row_weight, const View& nll, const Sink& loss);
-/// From what head_scores left: the gradients of row_weight * sum_r -log p(target_r). Overwrites block.scores with dL/dS.
+/// nll[r] = lse[r] - target_score[r] = -log p(target), 0 where there is no target; loss = row_weight * sum over rows with a
+/// target of -sum_v t_v log p_v = nll + spread * (words * target_score - score_sum), which without smoothing is nll.
+/// All float64; loss is a scalar; `words` is V.
+void head_loss(const View& lse, const View& target_score, const View& targets, double row_weight, const HeadSmoothing& smoothing, int64_t words,
+               const View& nll, const Sink& loss);
+/// From what head_scores left: the gradients of head_loss's loss. Overwrites block.scores with dL/dS.
 void head_gradients(const HeadBlock& block, double row_weight, const Sink& dh, const Sink& dw, const Sink& dbias, Arena& arena);
 
 // --- optimisers -------------------------------------------------------------------------------------------------

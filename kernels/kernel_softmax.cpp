@@ -1,5 +1,7 @@
 #include "kernels/kernel_softmax.h"
 
+#include <algorithm>
+
 #include "core/ops.h"
 
 namespace nine {
@@ -19,7 +21,23 @@ View matrix(const View& v) { return v.shape.rank() == 2 ? v : v.reshaped({v.rows
 
 }  // namespace
 
-SoftmaxLoss kernel_softmax(const HeadSpec& head, const Var& h, const Var& w, const Var& bias, const Tensor& targets, double row_weight) {
+double LabelSmoothing::spread(int64_t words) const {
+  require(epsilon >= 0 && epsilon <= 1, "[kernel_softmax] label smoothing must be in [0, 1], not ", epsilon);
+  if (epsilon == 0 || kind == Kind::uniform) return epsilon / static_cast<double>(std::max<int64_t>(1, words));
+  require(words > 1, "[kernel_softmax] label smoothing over the other words ('others') needs a second word; use 'uniform'");
+  return epsilon / static_cast<double>(words - 1);
+}
+
+std::string to_text(LabelSmoothing::Kind kind) { return kind == LabelSmoothing::Kind::uniform ? "uniform" : "others"; }
+
+LabelSmoothing::Kind smoothing_from_text(std::string_view name) {
+  if (name == "uniform") return LabelSmoothing::Kind::uniform;
+  if (name == "others") return LabelSmoothing::Kind::others;
+  throw UsageError(concat("--smoothing ", name, ": uniform or others"));
+}
+
+SoftmaxLoss kernel_softmax(const HeadSpec& head, const Var& h, const Var& w, const Var& bias, const Tensor& targets, double row_weight,
+                           const LabelSmoothing& smoothing) {
   Tape& tape = h.tape();
   const View contexts = matrix(h.value());
   const int64_t rows = contexts.rows(), vocabulary = w.shape().rows();
@@ -27,12 +45,15 @@ SoftmaxLoss kernel_softmax(const HeadSpec& head, const Var& h, const Var& w, con
   const Var loss = tape.result("kernel_softmax", {}, DType::float64, {h, w, bias});
   const Var nll = tape.result("kernel_softmax", {rows}, DType::float64, {});
   const Var dh = tape.result("kernel_softmax", contexts.shape, h.dtype(), {});
+  const double spread = smoothing.spread(vocabulary);
   const bool wanted = loss.needs_grad();  // not under NoGrad, whatever w says
   const Sink dw = wanted ? w.sink() : Sink{}, dbias = wanted && bias ? bias.sink() : Sink{};
 
   Arena& arena = tape.arena();
   const Arena::Scope scope(arena);
   const Tensor lse = arena.temporary({rows}, DType::float64), target_score = arena.temporary({rows}, DType::float64);
+  const Tensor score_sum = spread != 0 ? arena.temporary({rows}, DType::float64) : Tensor();
+  const ops::HeadSmoothing smoothed{spread, score_sum ? score_sum.view() : View{}};
   const int64_t block_rows = std::min(kHeadBlockRows, (rows + ops::kHeadPanel - 1) / ops::kHeadPanel * ops::kHeadPanel);
   const Tensor scores = wanted ? arena.temporary({vocabulary, block_rows}, h.dtype()) : Tensor();
   const View flat_targets = targets.view().reshaped({rows});
@@ -41,7 +62,8 @@ SoftmaxLoss kernel_softmax(const HeadSpec& head, const Var& h, const Var& w, con
     const int64_t count = std::min(kHeadBlockRows, rows - first);
     ops::HeadBlock block{.score = head.score, .h = contexts.row_range(first, count), .w = w.value(), .bias = bias ? bias.value().view() : View{},
                          .targets = part(flat_targets, first, count), .scores = {}, .lse = part(lse, first, count),
-                         .target_score = part(target_score, first, count), .first_row = first};
+                         .target_score = part(target_score, first, count), .first_row = first,
+                         .smoothing = {spread, part(smoothed.score_sum, first, count)}};
     if (scores) block.scores = scores.view().col_range(0, (count + ops::kHeadPanel - 1) / ops::kHeadPanel * ops::kHeadPanel);
     ops::head_scores(block, arena);
     if (!scores) continue;
@@ -49,7 +71,7 @@ SoftmaxLoss kernel_softmax(const HeadSpec& head, const Var& h, const Var& w, con
     ops::head_gradients(block, row_weight, {h.needs_grad() ? dh.value().view().row_range(first, count) : View{}}, {dw.view, dw.add || later},
                         {dbias.view, dbias.add || later}, arena);
   }
-  ops::head_loss(lse, target_score, flat_targets, row_weight, nll.value(), {loss.value()});
+  ops::head_loss(lse, target_score, flat_targets, row_weight, smoothed, vocabulary, nll.value(), {loss.value()});
 
   tape.record(loss, [h, dh, loss] {
     const double upstream = loss.upstream().item();

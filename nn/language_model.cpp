@@ -1,5 +1,10 @@
 #include "nn/language_model.h"
 
+#include <algorithm>
+#include <cmath>
+
+#include "core/ops.h"
+
 namespace nine {
 
 LanguageModel::LanguageModel(ParameterSet& set, const LanguageModelConfig& config)
@@ -30,15 +35,54 @@ LanguageModelConfig LanguageModelConfig::of_weights(const Safetensors& weights, 
   return c;
 }
 
-Var LanguageModel::encode(Tape& tape, const Tensor& ids, std::vector<LstmState>& state) const {
-  const Var words = embedding_(tape, tape.on_device(ids));
+LanguageModel::Hidden LanguageModel::run(Tape& tape, const Tensor& ids, std::vector<LstmState>& state) const {
+  const int64_t batch = ids.shape()[1];
+  const auto drop = [&](double p) { return Dropout{p, config_.variational}; };
+  const Tensor there = tape.on_device(ids);
+  const Var words = embedding_(tape, there);
   const Var flat = reshape(words, {words.shape().rows(), config_.embed});
-  return lstm_(dropout(flat, config_.dropout, "dropout.embedding"), state);
+  const Var kept = dropout_words(flat, there, config_.dropout_words, "dropout.words");
+  const Var raw = lstm_(drop(config_.dropout)(kept, batch, "dropout.embedding"), state, drop(config_.dropout_hidden));
+  return {raw, drop(config_.dropout_output)(raw, batch, "dropout.output")};
+}
+
+Var LanguageModel::regulariser(const Hidden& hidden, int64_t batch, double share) const {
+  const double ar = config_.activation_reg, tar = config_.temporal_activation_reg;
+  if (!hidden.raw.tape().recording()) return {};
+  const int64_t later = hidden.raw.shape().rows() - batch;
+  const auto mean_square = [&](const Var& x, double weight) { return scale(sum_squares(x), weight * share / static_cast<double>(x.shape().elements())); };
+  Var penalty;
+  if (ar > 0) penalty = mean_square(hidden.output, ar);
+  if (tar > 0 && later > 0) {
+    const Var slowness = mean_square(sub(row_range(hidden.raw, batch, later), row_range(hidden.raw, 0, later)), tar);
+    penalty = penalty ? add(penalty, slowness) : slowness;
+  }
+  return penalty;
+}
+
+void LanguageModel::set_norms_by_frequency(std::span<const int64_t> counts, double scale) const {
+  const Tensor& value = head_weight_->value;
+  require(static_cast<int64_t>(counts.size()) == value.shape().rows(), "[init-norm] ", counts.size(), " counts for ", value.shape().rows(), " words");
+  const Tensor host(value.shape(), DType::float64), rounded(value.shape(), value.dtype());
+  ops::copy(value, rounded);  // from whatever device
+  ops::copy(rounded, host);
+  const int64_t size = host.shape().cols();
+  for (size_t v = 0; v < counts.size(); ++v) {
+    double* row = host.data<double>() + static_cast<int64_t>(v) * size;
+    double square = 0;
+    for (int64_t k = 0; k < size; ++k) square += row[k] * row[k];
+    if (square == 0) continue;
+    const double factor = scale * std::log(static_cast<double>(std::max<int64_t>(2, counts[v]))) / std::sqrt(square);
+    for (int64_t k = 0; k < size; ++k) row[k] *= factor;
+  }
+  ops::copy(host, rounded);
+  ops::copy(rounded, value);
 }
 
 SoftmaxLoss LanguageModel::loss(const Var& hidden, const Tensor& targets, double row_weight) const {
   Tape& tape = hidden.tape();
-  return kernel_softmax(config_.head, hidden, tape.parameter(*head_weight_), head_bias_ != nullptr ? tape.parameter(*head_bias_) : Var(), tape.on_device(targets), row_weight);
+  return kernel_softmax(config_.head, hidden, tape.parameter(*head_weight_), head_bias_ != nullptr ? tape.parameter(*head_bias_) : Var(), tape.on_device(targets), row_weight,
+                        tape.recording() ? config_.smoothing : LabelSmoothing{});
 }
 
 Tensor LanguageModel::log_probabilities(const Var& hidden) const {

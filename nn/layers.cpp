@@ -24,16 +24,17 @@ Lstm::Lstm(ParameterSet& set, const std::string& name, int64_t input, int64_t hi
     Parameter& w_hh = set.add(name + ".weight_hh" + suffix, {4 * hidden, hidden}, init);
     Parameter& b_ih = set.add(name + ".bias_ih" + suffix, {4 * hidden}, init);
     Parameter& b_hh = set.add(name + ".bias_hh" + suffix, {4 * hidden}, init);
-    layers_.push_back({w_ih, w_hh, b_ih, b_hh});
+    layers_.push_back({w_ih, w_hh, b_ih, b_hh, "dropout." + name + suffix});
   }
 }
 
-Var Lstm::operator()(const Var& x, std::vector<LstmState>& state) const {
+Var Lstm::operator()(const Var& x, std::vector<LstmState>& state, const Dropout& between) const {
   require(state.size() == layers_.size(), "[lstm] ", state.size(), " states for ", layers_.size(), " layers");
   Tape& tape = x.tape();
   Var y = x;
   for (size_t l = 0; l < layers_.size(); ++l) {
     const Layer& layer = layers_[l];
+    if (l > 0) y = between(y, state[l].h.shape().rows(), layer.dropout_stream);
     const LstmOutput out = lstm(y, {tape.parameter(layer.w_ih), tape.parameter(layer.w_hh), tape.parameter(layer.b_ih), tape.parameter(layer.b_hh)}, state[l]);
     state[l] = out.last;
     y = out.y;

@@ -43,6 +43,15 @@ class LayerNorm {
   double eps_;
 };
 
+/// Dropout of probability p on rows in time order (steps * batch, width); `locked`: one mask a sequence and unit for all
+/// time steps of the segment (variational dropout; Gal & Ghahramani, 2016).
+struct Dropout {
+  double p = 0;
+  bool locked = false;
+
+  Var operator()(const Var& x, int64_t batch, std::string_view stream) const { return dropout(x, p, stream, locked ? batch : 0); }
+};
+
 /// Stacked LSTM layers: `NAME.weight_ih_l0` (4H, I), `weight_hh_l0` (4H, H), `bias_ih_l0`, `bias_hh_l0` (4H), ...; gates
 /// i f g o; all U(-1/sqrt(H), 1/sqrt(H)) as in torch.nn.LSTM.
 class Lstm {
@@ -53,14 +62,15 @@ class Lstm {
   int64_t hidden() const { return hidden_; }
 
   /// x (steps * batch, input) in time order; one state a layer. Returns the last layer's outputs; `state` becomes the
-  /// states after the last step.
-  Var operator()(const Var& x, std::vector<LstmState>& state) const;
+  /// states after the last step. `between` drops units of what one layer hands to the next.
+  Var operator()(const Var& x, std::vector<LstmState>& state, const Dropout& between = {}) const;
   /// The same from a state of zeros, for sequences that are whole.
   Var operator()(const Var& x, int64_t batch) const;
 
  private:
   struct Layer {
     Parameter &w_ih, &w_hh, &b_ih, &b_hh;
+    std::string dropout_stream;  // of the mask on its input
   };
   std::vector<Layer> layers_;
   int64_t hidden_;
@@ -70,7 +80,7 @@ class Lstm {
 class CarriedState {
  public:
   /// Zero, for `layers` layers of (batch, hidden).
-  CarriedState(int64_t layers, int64_t batch, int64_t hidden, DType dtype, Device device);
+  CarriedState(int64_t layers, int64_t batch, int64_t hidden, DType dtype, Device device = kCpu);
 
   void clear();
   /// As values on a tape, into `state`; no gradient flows into the past.

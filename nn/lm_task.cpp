@@ -68,6 +68,7 @@ bool LmTask::fetch_one(size_t i) {
   if (inputs_.size() == i) {
     inputs_.emplace_back();
     targets_.emplace_back();
+    tokens_.emplace_back();
   }
   if (columns_) {
     if (!inputs_[i]) {
@@ -79,6 +80,7 @@ bool LmTask::fetch_one(size_t i) {
   if (!sentences_->next(batch_)) return false;
   inputs_[i] = ids_of(batch_.input, batch_.rows, batch_.cols);
   targets_[i] = ids_of(batch_.target, batch_.rows, batch_.cols);
+  tokens_[i] = batch_.tokens;
   return true;
 }
 
@@ -86,7 +88,7 @@ int64_t LmTask::fetch(int most) {
   count_ = 0;
   int64_t tokens = 0;
   while (count_ < most && fetch_one(static_cast<size_t>(count_))) {
-    tokens += columns_ ? batching_.batch * batching_.bptt : batch_.tokens;
+    tokens += tokens_of(static_cast<size_t>(count_));
     ++count_;
   }
   require(count_ > 0, "[LmTask] an epoch's end was passed without start_epoch");
@@ -100,10 +102,11 @@ MicroBatches::Objective LmTask::forward(Tape& tape, int i, double row_weight) {
   } else {
     model_.new_state(x.shape()[1]).on(tape, state_vars_);
   }
-  const Var hidden = model_.encode(tape, x, state_vars_);
+  const LanguageModel::Hidden hidden = model_.run(tape, x, state_vars_);
   if (columns_) next_.store(state_vars_);
-  const SoftmaxLoss out = model_.loss(hidden, y, row_weight);
-  return {out.loss, out.nll};
+  const Var penalty = model_.regulariser(hidden, x.shape()[1], row_weight * static_cast<double>(tokens_of(static_cast<size_t>(i))));
+  const SoftmaxLoss out = model_.loss(hidden.output, y, row_weight);
+  return {penalty ? add(out.loss, penalty) : out.loss, out.nll};
 }
 
 void LmTask::accept() {

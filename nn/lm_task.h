@@ -49,6 +49,7 @@ class LmTask : public TrainerTask {
 
  private:
   bool fetch_one(size_t i);
+  int64_t tokens_of(size_t i) const { return columns_ ? batching_.batch * batching_.bptt : tokens_[i]; }
 
   const LanguageModel& model_;
   const Corpus* valid_;
@@ -57,6 +58,7 @@ class LmTask : public TrainerTask {
   std::unique_ptr<SentenceBatches> sentences_;
   CarriedState now_, next_;  // before the update, and after its micro-batches so far
   std::vector<Tensor> inputs_, targets_;
+  std::vector<int64_t> tokens_;  // of each micro-batch; sentences only
   LmBatch batch_;
   std::vector<LstmState> state_vars_;
   int count_ = 0;

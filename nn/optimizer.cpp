@@ -1,7 +1,5 @@
 #include "nn/optimizer.h"
 
-#include <algorithm>
-
 namespace nine {
 namespace {
 
@@ -43,8 +41,12 @@ void Optimizer::step(double lr, const View& norm_squared, double clip) {
   }
   ops::sgd(set_.values(), set_.gradients(), first_ ? first_.view() : View{}, clipping,
            {.lr = lr, .momentum = config_.momentum, .weight_decay = config_.weight_decay});
-  // Until averaging begins the average is the last point.
-  if (averages()) ops::average(average_, set_.values(), 1.0 / static_cast<double>(std::max<int64_t>(1, updates_ - config_.average_from)));
+  if (!averages()) return;
+  if (updates_ <= config_.average_from) {
+    ops::copy(set_.values(), average_);  // until averaging begins the average is the last point
+  } else {
+    ops::average(average_, set_.values(), 1.0 / static_cast<double>(updates_ - config_.average_from));
+  }
 }
 
 void Optimizer::swap_average() {
@@ -71,9 +73,10 @@ std::vector<NamedView> Optimizer::named() const {
   return out;
 }
 
-void Optimizer::load(const Safetensors& file, int64_t updates) {
+void Optimizer::load(const Safetensors& file, int64_t updates, int64_t average_from) {
   for (const Slab& s : slabs()) set_.load(file, s.slab, s.prefix);
   updates_ = updates;
+  config_.average_from = average_from;
 }
 
 }  // namespace nine

@@ -1,6 +1,7 @@
 // Optimisers over a model's slabs: one pass each.
 #pragma once
 
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -20,7 +21,9 @@ struct OptimizerConfig {
   double beta1 = 0.9, beta2 = 0.999; ///< adam, adamw
   double eps = 1e-8;                 ///< adam, adamw: added outside of the root
   double weight_decay = 0;           ///< added to the gradient; adamw: decoupled
-  int64_t average_from = 0;          ///< asgd: updates before averaging begins
+  /// asgd: updates before averaging begins; kNotYet: until start_averaging()
+  int64_t average_from = 0;
+  static constexpr int64_t kNotYet = std::numeric_limits<int64_t>::max();
 };
 
 class Optimizer {
@@ -32,6 +35,10 @@ class Optimizer {
   void step(double lr, const View& norm_squared, double clip);
 
   int64_t updates() const { return updates_; }
+  /// Updates before averaging begins.
+  int64_t average_from() const { return config_.average_from; }
+  /// asgd: averaging begins with the next update.
+  void start_averaging() { config_.average_from = updates_; }
 
   /// asgd evaluates the average of the weights: swaps it in for the values, and back with a second call. Others: nothing.
   void swap_average();
@@ -39,7 +46,7 @@ class Optimizer {
 
   /// State for a checkpoint: moments by parameter name ("adam.m.lstm.weight_ih_l0", ...).
   std::vector<NamedView> named() const;
-  void load(const Safetensors& file, int64_t updates);
+  void load(const Safetensors& file, int64_t updates, int64_t average_from);
 
  private:
   struct Slab {

@@ -33,6 +33,17 @@ double Schedule::rate(int64_t update) const {
   return peak;
 }
 
+bool NonMonotoneTrigger::validated(double metric) {
+  if (interval_ == 0 || state_.fired) return false;
+  state_.fired = metric > state_.best;
+  state_.last.push_back(metric);
+  if (static_cast<int64_t>(state_.last.size()) > interval_) {
+    state_.best = std::min(state_.best, state_.last.front());
+    state_.last.erase(state_.last.begin());
+  }
+  return state_.fired;
+}
+
 bool Schedule::validated(double metric) {
   if (config_.kind != ScheduleKind::plateau) return false;
   if (metric < state_.best) {

@@ -5,6 +5,8 @@
 #include <limits>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace nine {
 
@@ -19,6 +21,30 @@ struct ScheduleConfig {
   double decay = 0.5;        ///< plateau: the factor
   int64_t patience = 0;      ///< plateau: validations without improvement that are put up with before a decay
   double min_lr = 1e-6;      ///< plateau: no lower
+};
+
+/// When averaged SGD begins to average (NT-ASGD; Merity et al., 2018, algorithm 1): at the first validation that is worse
+/// than the best of all validations but the last `interval`.
+class NonMonotoneTrigger {
+ public:
+  /// interval 0: never fires.
+  explicit NonMonotoneTrigger(int64_t interval) : interval_(interval) {}
+
+  /// Tells a validation's metric (lower is better). True once, when it fires.
+  bool validated(double metric);
+
+  /// For checkpoints.
+  struct State {
+    double best = std::numeric_limits<double>::infinity();  ///< of all but the last ones
+    std::vector<double> last;                               ///< at most `interval`, oldest first
+    bool fired = false;
+  };
+  const State& state() const { return state_; }
+  void restore(State state) { state_ = std::move(state); }
+
+ private:
+  int64_t interval_;
+  State state_;
 };
 
 class Schedule {

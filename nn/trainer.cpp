@@ -36,7 +36,7 @@ double peak_memory_mib() {
 Trainer::Trainer(ParameterSet& parameters, TrainerTask& task, Arena& arena, const TrainerConfig& config, CheckpointStore& store, TrainerHost& host,
                  std::map<std::string, std::string> metadata)
     : parameters_(parameters), task_(task), config_(config), store_(store), host_(host), metadata_(std::move(metadata)), optimizer_(parameters, config.optimizer),
-      step_(parameters, optimizer_, arena, config.step), schedule_(config.schedule), started_(clock_seconds()) {}
+      step_(parameters, optimizer_, arena, config.step), schedule_(config.schedule), trigger_(config.average_trigger), started_(clock_seconds()) {}
 
 double Trainer::seconds() const { return seconds_before_ + clock_seconds() - started_; }
 
@@ -121,15 +121,18 @@ bool Trainer::validate(bool is_due) {
   const bool improved = nll < best_.nll;
   if (improved) best_ = {ppl, nll, progress_.step};
   if (is_due) progress_.bad = improved ? 0 : progress_.bad + 1;
-  const bool decayed = is_due && schedule_.validated(nll);
+  const bool decayed = is_due && schedule_.validated(nll), triggered = is_due && trigger_.validated(nll);
+  if (triggered) optimizer_.start_averaging();
   progress_.stopped_early = config_.early_stop > 0 && progress_.bad >= config_.early_stop;
 
   Json line{{"event", "valid"}};
   stamp(line);
   line.update({{"loss", nll}, {"nll", nll}, {"ppl", ppl}, {"tokens", result.tokens}, {"best", improved}});
+  if (config_.average_trigger > 0) line["averaging"] = trigger_.state().fired;
   host_.event(line);
   host_.message(concat("step ", progress_.step, ": validation perplexity ", short_number(ppl), improved ? " (best so far)" : "", " in ",
                        short_number(clock_seconds() - before), " s", decayed ? concat("; learning rate now ", short_number(schedule_.rate(progress_.step + 1))) : "",
+                       triggered ? "; averaging begins" : "",
                        progress_.stopped_early ? concat("; no better in ", progress_.bad, " validations: stopping early") : ""));
   host_.validated();
   return improved;
@@ -138,7 +141,9 @@ bool Trainer::validate(bool is_due) {
 void Trainer::save(bool is_best) {
   const Schedule::State& s = schedule_.state();
   const Json state{{"epoch", progress_.epoch}, {"tokens", progress_.tokens}, {"time_s", seconds()}, {"position", task_.position()},
-                   {"optimizer_updates", optimizer_.updates()}, {"validations", progress_.validations}, {"saves", progress_.saves},
+                   {"optimizer_updates", optimizer_.updates()}, {"average_from", optimizer_.average_from()},
+                   {"average_trigger", {{"best", number(trigger_.state().best)}, {"last", trigger_.state().last}, {"fired", trigger_.state().fired}}},
+                   {"validations", progress_.validations}, {"saves", progress_.saves},
                    {"validated_step", progress_.validated_step}, {"bad_validations", progress_.bad}, {"stopped_early", progress_.stopped_early},
                    {"schedule", {{"scale", s.scale}, {"best", number(s.best)}, {"bad", s.bad}}},
                    {"best", {{"ppl", number(best_.ppl)}, {"nll", number(best_.nll)}, {"step", best_.step}}},
@@ -162,7 +167,9 @@ void Trainer::restore(const Checkpoint& checkpoint) {
   const Json& s = checkpoint.state();
   parameters_.load(checkpoint.tensors("model.safetensors"), parameters_.values());
   const Safetensors others = checkpoint.tensors("optimizer.safetensors");
-  optimizer_.load(others, s.at("optimizer_updates").get<int64_t>());
+  optimizer_.load(others, s.at("optimizer_updates").get<int64_t>(), s.value("average_from", config_.optimizer.average_from));
+  if (const auto t = s.find("average_trigger"); t != s.end())
+    trigger_.restore({.best = number_from(t->at("best")), .last = t->at("last").get<std::vector<double>>(), .fired = t->at("fired")});
   optimizer_.swap_average();
   task_.load_state(others);
   task_.seek(s.at("position"));

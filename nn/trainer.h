@@ -48,6 +48,7 @@ struct TrainerConfig {
   bool profile = false;    ///< count what updates cost (core/profile.h); validation is not counted
   TrainStep::Config step;
   OptimizerConfig optimizer;
+  int64_t average_trigger = 0;  ///< asgd: interval of the NonMonotoneTrigger that begins averaging; 0: optimizer.average_from says
   ScheduleConfig schedule;
 };
 
@@ -129,6 +130,7 @@ class Trainer {
   Optimizer optimizer_;
   TrainStep step_;
   Schedule schedule_;
+  NonMonotoneTrigger trigger_;
   Progress progress_;
   Window window_;
   Best best_;

@@ -187,6 +187,37 @@ OpCase dropout_case(const Shape& shape, double p) {
               }};
 }
 
+// Rows (steps * batch, width): one mask for all steps.
+OpCase locked_dropout_case(int64_t steps, int64_t batch, int64_t width, double p) {
+  return {.name = concat("dropout locked", sizes({steps, batch, width}), " p ", p),
+          .inputs = {{{steps * batch, width}}},
+          .run = [p, batch](Vars x, Tensors) { return dropout(x[0], p, "dropout.test", batch); },
+          .oracle =
+              [p, n = index_of(batch * width)](Values x, AllInts) {
+                Doubles y = x[0];
+                const RandomKey key{.op = stream_id("dropout.test")};
+                for (size_t i = 0; i < y.size(); ++i) y[i] = random_uniform(key, i % n) >= static_cast<float>(p) ? y[i] / (1 - p) : 0;
+                return y;
+              }};
+}
+
+OpCase dropout_words_case(int64_t rows, int64_t width, int32_t words, double p) {
+  return {.name = concat("dropout_words", sizes({rows, width, words}), " p ", p),
+          .inputs = {{{rows, width}}},
+          .indices = {{{rows}, 0, words}},
+          .run = [p](Vars x, Tensors i) { return dropout_words(x[0], i[0], p, "dropout.test"); },
+          .oracle =
+              [p, width](Values x, AllInts ids) {
+                Doubles y = x[0];
+                const RandomKey key{.op = stream_id("dropout.test")};
+                for (size_t i = 0; i < y.size(); ++i) {
+                  const auto word = static_cast<uint64_t>(ids[0][i / index_of(width)]);
+                  y[i] = random_uniform(key, word) >= static_cast<float>(p) ? y[i] / (1 - p) : 0;
+                }
+                return y;
+              }};
+}
+
 OpCase layer_norm_case(const Shape& shape, bool bench = false) {
   const int64_t d = shape.cols();
   return {.name = concat("layer_norm ", shape),
@@ -246,6 +277,34 @@ OpCase kernel_softmax_case(int64_t rows, int64_t words, int64_t d, bool bias, bo
            .bench = bench};
   if (bias) c.inputs.push_back({{words}});
   return c;
+}
+
+// Cross-entropy with the smoothed distribution written out.
+OpCase smoothed_softmax_case(int64_t rows, int64_t words, int64_t d, const LabelSmoothing& smoothing) {
+  const bool uniform = smoothing.kind == LabelSmoothing::Kind::uniform;
+  return {.name = concat("kernel_softmax smoothed", sizes({rows, words, d}), " ", to_text(smoothing.kind), " ", smoothing.epsilon),
+          .inputs = {{{rows, d}}, {{words, d}}, {{words}}},
+          .indices = {{{rows}, -1, static_cast<int32_t>(words)}},
+          .run = [smoothing](Vars x, Tensors i) { return kernel_softmax({}, x[0], x[1], x[2], i[0], 0.3, smoothing).loss; },
+          .oracle =
+              [=](Values x, AllInts i) {
+                Doubles scores = product(x[0], false, x[1], true, rows, words, d);
+                scores = log_softmax_of(pairwise(scores, x[2], [](double a, double b) { return a + b; }), words);
+                double loss = 0;
+                for (int64_t r = 0; r < rows; ++r) {
+                  const int32_t y = i[0][index_of(r)];
+                  if (y < 0) continue;
+                  for (int64_t v = 0; v < words; ++v) {
+                    const double rest = uniform ? smoothing.epsilon / static_cast<double>(words)
+                                        : v == y ? 0
+                                                 : smoothing.epsilon / static_cast<double>(words - 1);
+                    const double t = rest + (v == y ? 1 - smoothing.epsilon : 0);
+                    loss -= 0.3 * t * scores[index_of(r * words + v)];
+                  }
+                }
+                return Doubles{loss};
+              },
+          .checked = 12};
 }
 
 void add_elementwise(std::vector<OpCase>& all) {
@@ -352,7 +411,22 @@ std::vector<OpCase> op_cases() {
                    .run = [](Vars x, Tensors) { return sum(x[0]); },
                    .oracle = [](Values x, AllInts) { return column_sums(x[0], 1); }});
     all.push_back(sum_rows_case(s));
+    all.push_back({.name = concat("sum_squares ", s),
+                   .inputs = {{s}},
+                   .run = [](Vars x, Tensors) { return sum_squares(x[0]); },
+                   .oracle = [](Values x, AllInts) { return column_sums(each(x[0], [](double v) { return v * v; }), 1); }});
+    // There and back, so that the result has the row's type.
+    all.push_back({.name = concat("cast ", s),
+                   .inputs = {{s}},
+                   .run = [](Vars x, Tensors) { return cast(square(cast(x[0], DType::float64)), x[0].dtype()); },
+                   .oracle = [](Values x, AllInts) { return each(x[0], [](double v) { return v * v; }); }});
   }
+  all.push_back(locked_dropout_case(1, 1, 1, 0.5));
+  all.push_back(locked_dropout_case(5, 3, 7, 0.3));  // rows start within a block of four random numbers
+  all.push_back(locked_dropout_case(35, 16, 100, 0.2));
+  all.push_back(dropout_words_case(1, 1, 1, 0.5));
+  all.push_back(dropout_words_case(60, 5, 9, 0.4));
+  all.push_back(dropout_words_case(300, 130, 1000, 0.1));
   for (const bool ta : {false, true})
     for (const bool tb : {false, true}) {
       all.push_back(matmul_case(1, 1, 1, ta, tb));
@@ -386,6 +460,11 @@ std::vector<OpCase> op_cases() {
   all.push_back(kernel_softmax_case(33, 65, 9, true));
   all.push_back(kernel_softmax_case(230, 1100, 17, true));
   all.push_back(kernel_softmax_case(640, 10000, 512, true, true));
+  for (const auto kind : {LabelSmoothing::Kind::uniform, LabelSmoothing::Kind::others}) {
+    all.push_back(smoothed_softmax_case(3, 2, 1, {0.2, kind}));
+    all.push_back(smoothed_softmax_case(33, 65, 9, {0.1, kind}));
+    all.push_back(smoothed_softmax_case(230, 300, 17, {0.3, kind}));
+  }
   return all;
 }
 
@@ -488,6 +567,28 @@ void add_sinks(std::vector<PlainCase>& all, const Shape& s) {
                  .oracle =
                      [](std::span<Doubles> t, AllInts) {
                        for (size_t i = 0; i < t[0].size(); ++i) t[1][i] += random_uniform({.seed = 9, .op = 3}, i) >= 0.4f ? t[0][i] / 0.6 : 0;
+                     }});
+  all.push_back({.name = concat("dropout added, one mask row ", s),
+                 .inputs = {{s}, {s}},
+                 .run =
+                     [](Tensors t, Tensors) {
+                       ops::dropout(t[0], 0.4, {.seed = 9, .op = 3}, {t[1], true}, 1);
+                     },
+                 .oracle =
+                     [n = index_of(s.cols())](std::span<Doubles> t, AllInts) {
+                       for (size_t i = 0; i < t[0].size(); ++i) t[1][i] += random_uniform({.seed = 9, .op = 3}, i % n) >= 0.4f ? t[0][i] / 0.6 : 0;
+                     }});
+  all.push_back({.name = concat("dropout_words added ", s),
+                 .inputs = {{s}, {s}},
+                 .indices = {{{s.rows()}, 0, 20}},
+                 .run =
+                     [](Tensors t, Tensors i) {
+                       ops::dropout_words(t[0], i[0], 0.4, {.seed = 9, .op = 3}, {t[1], true});
+                     },
+                 .oracle =
+                     [n = index_of(s.cols())](std::span<Doubles> t, AllInts ids) {
+                       for (size_t i = 0; i < t[0].size(); ++i)
+                         t[1][i] += random_uniform({.seed = 9, .op = 3}, static_cast<uint64_t>(ids[0][i / n])) >= 0.4f ? t[0][i] / 0.6 : 0;
                      }});
   all.push_back({.name = concat("embedding_backward ", s),
                  .inputs = {{{50, s.cols()}}, {s}},

@@ -38,7 +38,7 @@ Trained train_on(Device device, const std::string& file) {
   const LanguageModel model(parameters, {.vocab = vocabulary.size(), .embed = 8, .hidden = 12, .layers = 2, .dropout = 0.1});
   parameters.allocate(DType::float32, 3, true, device);
   LmTask task(model, text, &text, {.batch = 4, .bptt = 5});
-  Arena arena("step", device);
+  Arena arena("step", device, 64 << 20);
   Optimizer optimizer(parameters, {});
   TrainStep step(parameters, optimizer, arena, {.clip = 1});
   Trained result;

@@ -27,6 +27,7 @@ struct Problem {
   Doubles h, w, bias;
   Ints targets;
   double row_weight;
+  LabelSmoothing smoothing = {};
 };
 
 Problem random_problem(int64_t rows, int64_t words, int64_t size, double scale = 1) {
@@ -52,7 +53,7 @@ Result run(const Problem& p, DType dtype, bool bias = true, Path path = Path::fu
   Result r;
   Var loss;
   if (path == Path::fused) {
-    const SoftmaxLoss out = kernel_softmax({}, h, w, b, targets, p.row_weight);
+    const SoftmaxLoss out = kernel_softmax({}, h, w, b, targets, p.row_weight, p.smoothing);
     r.nll = out.nll.value().to_vector();
     loss = out.loss;
   } else {
@@ -83,9 +84,19 @@ Result dense(const Problem& p) {
     }
     for (size_t v = 0; v < words; ++v) sum += std::exp(s[v] - top);
     r.nll[n] = static_cast<double>(std::log(sum) + top - s[y]);
-    r.loss += p.row_weight * r.nll[n];
+    const long double epsilon = p.smoothing.epsilon;
+    const bool uniform = p.smoothing.kind == LabelSmoothing::Kind::uniform;
+    const auto label = [&](size_t v) {
+      if (uniform) return epsilon / static_cast<long double>(words) + (v == y ? 1 - epsilon : 0);
+      return v == y ? 1 - epsilon : epsilon / static_cast<long double>(words - 1);
+    };
+    long double row = 0;
+    for (size_t v = 0; v < words; ++v)
+      if (label(v) != 0) row += label(v) * (std::log(sum) + top - s[v]);
+    r.loss += p.row_weight * static_cast<double>(row);
     for (size_t v = 0; v < words; ++v) {
-      const long double others = v == y ? -static_cast<long double>(-std::expm1(s[y] - top - std::log(sum))) : std::exp(s[v] - top) / sum;
+      const long double others =
+          v == y ? std::expm1(s[y] - top - std::log(sum)) + (1 - label(y)) : std::exp(s[v] - top) / sum - label(v);
       const double g = p.row_weight * static_cast<double>(others);
       r.dbias[v] += g;
       for (size_t k = 0; k < d; ++k) {
@@ -181,6 +192,86 @@ TEST_CASE("head: rows without a target count nothing") {
   CHECK(none.loss == 0);
   for (const Doubles* g : {&none.dh, &none.dw, &none.dbias})
     for (const double x : *g) REQUIRE(x == 0);
+}
+
+TEST_CASE("head: label smoothing, both conventions, against the dense formula and finite differences") {
+  const Restore restore;
+  set_threads(1);
+  for (const auto kind : {LabelSmoothing::Kind::uniform, LabelSmoothing::Kind::others})
+    for (const double epsilon : {0.1, 0.5, 1.0}) {
+      CAPTURE(to_text(kind));
+      CAPTURE(epsilon);
+      for (const GemmBackend backend : {GemmBackend::eigen, GemmBackend::libxsmm}) {
+        if (!gemm_backend_built(backend)) continue;
+        set_gemm_backend(backend);
+        for (const auto& [rows, words] : {std::pair<int64_t, int64_t>{1, 2}, {33, 65}, {70, 1000}, {300, 130}}) {
+          CAPTURE(words);
+          Problem p = random_problem(rows, words, 19);
+          const Result plain = run(p, DType::float64);
+          p.smoothing = {epsilon, kind};
+          const Result smoothed = run(p, DType::float64);
+          check_close(smoothed, dense(p), 1e-12);
+          CHECK(smoothed.nll == plain.nll);  // never smoothed
+          CHECK(smoothed.loss != plain.loss);
+          check_close(run(p, DType::float32), smoothed, 1e-5);
+        }
+      }
+      const Problem p = random_problem(35, 70, 7);
+      const Tensor targets = tensor_of(p.targets, {35});
+      const std::vector<Tensor> inputs = {tensor_of(p.h, {35, 7}, DType::float64), tensor_of(p.w, {70, 7}, DType::float64),
+                                          tensor_of(p.bias, {70}, DType::float64)};
+      const GradcheckReport r = gradcheck(
+          [&](std::span<const Var> x) { return kernel_softmax({}, x[0], x[1], x[2], targets, 0.7, {epsilon, kind}).loss; }, inputs, {.max_elements = 60});
+      CHECK_MESSAGE(r.worst < 1e-6, r.where);
+    }
+}
+
+TEST_CASE("head: label smoothing at the extremes") {
+  // Rows without a target count nothing.
+  Problem p = random_problem(70, 65, 9);
+  p.smoothing = {0.2, LabelSmoothing::Kind::others};
+  for (size_t n = 0; n < 70; n += 3) p.targets[n] = -1;
+  check_close(run(p, DType::float64), dense(p), 1e-12);
+  p.targets.assign(70, -1);
+  const Result none = run(p, DType::float64);
+  CHECK(none.loss == 0);
+  for (const Doubles* g : {&none.dh, &none.dw, &none.dbias})
+    for (const double x : *g) REQUIRE(x == 0);
+
+  // A constant on all biases changes nothing; the same bits with any number of threads; no smoothing is the plain loss to the bit.
+  p = random_problem(300, 1500, 40);
+  p.smoothing = {0.1, LabelSmoothing::Kind::uniform};
+  const Restore restore;
+  set_threads(1);
+  const Result one = run(p, DType::float32), exact = run(p, DType::float64);
+  for (const int n : {2, 3}) {
+    set_threads(n);
+    CHECK(same_bits(run(p, DType::float32), one));
+  }
+  for (double& b : p.bias) b += 3.25;
+  check_close(run(p, DType::float64), exact, 1e-11);
+  p.smoothing.epsilon = 0;
+  const Result off = run(p, DType::float32);
+  CHECK(off.loss == doctest::Approx(run(p, DType::float32, true, Path::composed).loss).epsilon(1e-5));
+
+  // Large scores.
+  p = random_problem(37, 97, 16);
+  p.smoothing = {0.1, LabelSmoothing::Kind::others};
+  for (double& x : p.h) x *= 1e4;
+  CHECK(all_finite(run(p, DType::float32)));
+  check_close(run(p, DType::float64), dense(p), 1e-10);
+
+  // One word: nothing to learn, and no others.
+  p = random_problem(5, 1, 4);
+  p.smoothing = {0.3, LabelSmoothing::Kind::uniform};
+  const Result single = run(p, DType::float64);
+  CHECK(std::abs(single.loss) < 1e-12);
+  for (const double x : single.dh) CHECK(std::abs(x) < 1e-12);
+  p.smoothing.kind = LabelSmoothing::Kind::others;
+  CHECK_THROWS_WITH_AS(run(p, DType::float64), doctest::Contains("needs a second word"), Error);
+  p.smoothing = {1.5, LabelSmoothing::Kind::uniform};
+  CHECK_THROWS_WITH_AS(run(p, DType::float64), doctest::Contains("[0, 1], not 1.5"), Error);
+  CHECK_THROWS_WITH_AS(smoothing_from_text("all"), doctest::Contains("uniform or others"), UsageError);
 }
 
 TEST_CASE("head: posteriors sum to one") {

@@ -54,13 +54,13 @@ TEST_CASE("lstm: from zeros is from a state of zeros") {
   Arena arena("test");
   Tape tape(arena);
   std::vector<LstmState> state;
-  const CarriedState zeros(2, 2, 5, DType::float64);
+  const CarriedState zeros(2, 2, 5, DType::float64, kCpu);
   zeros.on(tape, state);
   CHECK(lstm(tape.constant(x), 2).value().to_vector() == lstm(tape.constant(x), state).value().to_vector());
 }
 
 TEST_CASE("parameters: saved and loaded to the same bits, or an error that says what differs") {
-  const test::TemporaryDirectory directory;
+  const tests::TemporaryDirectory directory;
   const std::string file = directory / "line.safetensors";
   Line line(DType::float32), other(DType::float32);
   ops::fill(other.parameters.values(), 0.5);

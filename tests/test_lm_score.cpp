@@ -19,7 +19,7 @@ namespace {
 
 using namespace nine;
 using namespace nine::app;
-using namespace nine::test;
+using namespace nine::tests;
 using Strings = std::vector<std::string>;
 
 Strings split(const std::string& text, char at) {

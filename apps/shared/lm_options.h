@@ -24,7 +24,8 @@ struct LmOptions {
   std::string head = "lin";
   bool head_bias = true;
   std::string dtype = "float32";
-  std::string init;
+  std::string init, init_norm = "none";
+  double init_norm_scale = 0.1;
   // Batches
   int64_t batch = 32, bptt = 35, batch_tokens = 0;
   bool sentences = false;
@@ -35,6 +36,13 @@ struct LmOptions {
   std::array<double, 2> betas{0.9, 0.999};
   int64_t asgd_start = 0, warmup = 0, plateau_patience = 0;
   double plateau_factor = 0.5, min_lr = 1e-6;
+  int64_t asgd_trigger = 0;
+  // Regularisation
+  double dropout_words = 0, dropout_hidden = 0, dropout_output = 0;
+  bool variational = false;
+  double label_smoothing = 0;
+  std::string smoothing = "uniform";
+  double ar = 0, tar = 0;
   // Run
   std::string run = "runs/lm";
   bool restart = false;

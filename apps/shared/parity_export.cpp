@@ -14,6 +14,10 @@ void check_replayable(const LmOptions& o, const LmTask& task) {
     if (bad) throw UsageError(concat("--export-parity: ", text...));
   };
   refuse(o.dropout != 0, "the replay has no dropout; set --dropout 0");
+  refuse(o.dropout_words != 0 || o.dropout_hidden != 0 || o.dropout_output != 0,
+         "the replay has no dropout; leave out --dropout-words, --dropout-hidden and --dropout-output");
+  refuse(o.label_smoothing != 0, "the replay does not smooth labels; leave out --label-smoothing");
+  refuse(o.ar != 0 || o.tar != 0, "the replay has no regularisers; leave out --ar and --tar");
   refuse(o.optimizer != "adam", "the replay knows --optimizer adam only, not ", o.optimizer);
   refuse(o.weight_decay != 0, "the replay has no weight decay; set --weight-decay 0");
   refuse(o.accumulate != 1, "the replay does not accumulate; set --accumulate 1");

@@ -21,6 +21,7 @@ NINE_CPU_OP(matmul);
 NINE_CPU_OP(embedding);
 NINE_CPU_OP(embedding_backward);
 NINE_CPU_OP(dropout);
+NINE_CPU_OP(dropout_words);
 NINE_CPU_OP(layer_norm);
 NINE_CPU_OP(layer_norm_backward);
 NINE_CPU_OP(lstm);

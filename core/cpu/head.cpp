@@ -101,6 +101,15 @@ struct RunningSum {
   }
 };
 
+// Adds a tile's scores, row by row of the panel, to sums (label smoothing needs sum_v S).
+template <class T>
+void add_scores(const T* scores, int64_t ld, int64_t words, double* sums) {
+  T part[kHeadPanel] = {};
+  for (int64_t v = 0; v < words; ++v)
+    for (int64_t r = 0; r < kHeadPanel; ++r) part[r] += scores[v * ld + r];
+  for (int64_t r = 0; r < kHeadPanel; ++r) sums[r] += static_cast<double>(part[r]);
+}
+
 // Scores of one (panel x tile): product, kernel and bias, target's entry put right.
 template <class T, class S>
 void finish_tile(const HeadBlock& block, const S& score, int64_t panel, int64_t word, int64_t words, T* tile, int64_t ld) {
@@ -127,12 +136,16 @@ void scores(const HeadBlock& block, const S& score, Arena& arena) {
   // Partial [chunk][panel]: maxima as double, sums.
   auto* partial = reinterpret_cast<RunningSum<T>*>(
       arena.temporary({kHeadChunks * panels, static_cast<int64_t>(sizeof(RunningSum<T>) / sizeof(double))}, DType::float64).template data<double>());
+  // And [chunk][panel][row]: sums of scores, where labels are smoothed.
+  const bool smoothed = static_cast<bool>(block.smoothing.score_sum);
+  double* partial_scores = smoothed ? arena.temporary({kHeadChunks * panels, kHeadPanel}, DType::float64).template data<double>() : nullptr;
   pack_contexts(block.h, packed);
   T* kept = block.scores ? static_cast<T*>(block.scores.data) : nullptr;
 
   parallel_for(kHeadChunks, [&](int64_t chunk) {
     const auto [begin, end] = chunk_words(vocabulary, chunk);
     for (int64_t p = 0; p < panels; ++p) partial[chunk * panels + p] = RunningSum<T>();
+    if (smoothed) std::fill_n(partial_scores + chunk * panels * kHeadPanel, panels * kHeadPanel, 0.0);
     T* spare = kept != nullptr ? nullptr : scratch<T>(Scratch::tile, kHeadPanel * kHeadTile);
     const int64_t ld = kept != nullptr ? block.scores.ld : kHeadPanel;
     const TileProduct<T> whole(kHeadPanel, kHeadTile, d, kHeadPanel, block.w.ld, ld, false);
@@ -144,6 +157,7 @@ void scores(const HeadBlock& block, const S& score, Arena& arena) {
         product(packed + p * kHeadPanel * d, row_ptr<T>(block.w, word), tile);
         finish_tile(block, score, p, word, words, tile, ld);
         partial[chunk * panels + p].add(tile, ld, words);
+        if (smoothed) add_scores(tile, ld, words, partial_scores + (chunk * panels + p) * kHeadPanel);
       }
     }
   }, operations(block));
@@ -159,15 +173,25 @@ void scores(const HeadBlock& block, const S& score, Arena& arena) {
     }
     lse[r] = top + std::log(sum);
   }
+  if (!smoothed) return;
+  double* score_sum = static_cast<double*>(block.smoothing.score_sum.data);
+  for (int64_t r = 0; r < rows; ++r) {
+    score_sum[r] = 0;
+    for (int64_t c = 0; c < kHeadChunks; ++c) score_sum[r] += partial_scores[c * panels * kHeadPanel + r];
+  }
 }
 
-// Turns a tile of scores into dL/dS in place: weight * (p - [v = target]), the target's own as expm1(log p).
-template <class T>
+// Turns a tile of scores into dL/dS in place: weight * (p - t), the target's own as expm1(log p).
+template <bool kSmoothed, class T>
 void gradient_tile(const HeadBlock& block, const T* lse, const T* lse_rest, const T* weight, const T* target_gradient, int64_t word, int64_t words, T* tile, int64_t ld) {
   const int64_t rows = padded_rows(block.h.rows());
+  const T spread = static_cast<T>(block.smoothing.spread);
   for (int64_t v = 0; v < words; ++v) {
     T* row = tile + v * ld;
-    for (int64_t r = 0; r < rows; ++r) row[r] = weight[r] * vexp((row[r] - lse[r]) - lse_rest[r]);
+    for (int64_t r = 0; r < rows; ++r) {
+      const T p = vexp((row[r] - lse[r]) - lse_rest[r]);
+      row[r] = weight[r] * (kSmoothed ? p - spread : p);
+    }
   }
   const int32_t* target = static_cast<int32_t*>(block.targets.data);
   for (int64_t r = 0; r < block.h.rows(); ++r) {
@@ -184,6 +208,8 @@ void gradients(const HeadBlock& block, const S&, double row_weight, const Sink& 
   // lse in two parts, so that large scores lose nothing to its rounding.
   T *lse = per_row, *weight = per_row + padded, *target_gradient = per_row + 2 * padded, *lse_rest = per_row + 3 * padded;
   const int32_t* target = static_cast<int32_t*>(block.targets.data);
+  const bool smoothed = block.smoothing.spread != 0;
+  const double rest = block.smoothing.spread * static_cast<double>(vocabulary - 1);
   for (int64_t r = 0; r < padded; ++r) {
     const bool counts = r < rows && target[r] >= 0;
     // Rows of padding score the bias alone: an infinite lse makes their posteriors 0, however large it is.
@@ -191,7 +217,8 @@ void gradients(const HeadBlock& block, const S&, double row_weight, const Sink& 
     lse[r] = static_cast<T>(exact_lse);
     lse_rest[r] = r < rows ? static_cast<T>(exact_lse - static_cast<double>(lse[r])) : T(0);
     weight[r] = static_cast<T>(counts ? row_weight : 0);
-    target_gradient[r] = counts ? static_cast<T>(row_weight * std::expm1(static_cast<double*>(block.target_score.data)[r] - exact_lse)) : T(0);
+    // p - t = (p - 1) + (1 - t).
+    target_gradient[r] = counts ? static_cast<T>(row_weight * (std::expm1(static_cast<double*>(block.target_score.data)[r] - exact_lse) + rest)) : T(0);
   }
   T* partial_dh = dh.view ? arena.temporary({kHeadChunks, rows * d}, dtype_of<T>).template data<T>() : nullptr;
   T* all_scores = static_cast<T*>(block.scores.data);
@@ -203,7 +230,11 @@ void gradients(const HeadBlock& block, const S&, double row_weight, const Sink& 
     for (int64_t word = begin; word < end; word += kHeadTile) {
       const int64_t words = std::min(kHeadTile, end - word);
       T* g = all_scores + word * stride;
-      gradient_tile(block, lse, lse_rest, weight, target_gradient, word, words, g, stride);
+      if (smoothed) {
+        gradient_tile<true>(block, lse, lse_rest, weight, target_gradient, word, words, g, stride);
+      } else {
+        gradient_tile<false>(block, lse, lse_rest, weight, target_gradient, word, words, g, stride);
+      }
       if (dbias.view) {
         T* out = static_cast<T*>(dbias.view.data) + word;
         for (int64_t v = 0; v < words; ++v) {
@@ -255,12 +286,18 @@ void head_scores(const HeadBlock& block, Arena& arena) {
             [&]<class T>(T) { nine::scores::visit(block.score, [&](const auto& score) { scores<T>(block, score, arena); }); });
 }
 
-void head_loss(const View& lse, const View& target_score, const View& targets, double row_weight, const View& nll, const Sink& loss) {
+void head_loss(const View& lse, const View& target_score, const View& targets, double row_weight, const ops::HeadSmoothing& smoothing, int64_t words,
+               const View& nll, const Sink& loss) {
   const auto *l = static_cast<double*>(lse.data), *s = static_cast<double*>(target_score.data);
   const auto* target = static_cast<int32_t*>(targets.data);
   auto* out = static_cast<double*>(nll.data);
   double sum = 0;
   for (int64_t r = 0; r < lse.elements(); ++r) sum += out[r] = target[r] >= 0 ? l[r] - s[r] : 0.0;
+  if (smoothing.spread != 0) {
+    const auto* all = static_cast<double*>(smoothing.score_sum.data);
+    for (int64_t r = 0; r < lse.elements(); ++r)
+      if (target[r] >= 0) sum += smoothing.spread * (static_cast<double>(words) * s[r] - all[r]);
+  }
   auto* total = static_cast<double*>(loss.view.data);
   *total = (loss.add ? *total : 0.0) + row_weight * sum;
 }

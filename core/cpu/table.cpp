@@ -45,6 +45,7 @@ OpTable make_table() {
           .fill = fill, .convert = convert, .all_finite = all_finite, .unary = unary, .unary_backward = unary_backward,
           .binary = binary, .scale = scale, .sum_rows = sum_rows, .sum = sum, .sum_squares = sum_squares,
           .matmul = matmul, .embedding = embedding, .embedding_backward = embedding_backward, .dropout = dropout,
+          .dropout_words = dropout_words,
           .layer_norm = layer_norm, .layer_norm_backward = layer_norm_backward, .lstm = lstm, .lstm_backward = lstm_backward,
           .log_softmax = log_softmax, .log_softmax_backward = log_softmax_backward, .nll = nll, .nll_backward = nll_backward,
           .head_scores = head_scores, .head_loss = head_loss, .head_gradients = head_gradients, .adam = adam, .sgd = sgd, .average = average};
