@@ -9,6 +9,8 @@
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <nlohmann/json.hpp>
+#include <sstream>
 #include <thread>
 
 namespace nine::tests {
@@ -53,5 +55,14 @@ Outcome run_program(const std::string& program, const std::vector<std::string>& 
   waitpid(child, &status, 0);
   return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), slurp(out), slurp(err)};
 }
+
+std::vector<nlohmann::json> log_of(const std::string& run) {
+  std::vector<nlohmann::json> events;
+  std::istringstream lines(slurp(run + "/log.jsonl"));
+  for (std::string line; std::getline(lines, line);) events.push_back(nlohmann::json::parse(line));
+  return events;
+}
+
+std::string weights_of(const std::string& run) { return slurp(run + "/checkpoints/latest/model.safetensors"); }
 
 }  // namespace nine::tests

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -31,5 +32,10 @@ class TemporaryDirectory {
 
 /// The file's bytes; empty when there is none.
 std::string slurp(const std::filesystem::path& file);
+
+/// The events of a run directory's log.
+std::vector<nlohmann::json> log_of(const std::string& run);
+/// The latest checkpoint's model.safetensors, byte for byte.
+std::string weights_of(const std::string& run);
 
 }  // namespace nine::tests

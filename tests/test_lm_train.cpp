@@ -26,13 +26,6 @@ Strings small(const std::string& run, const Strings& more = {}) {
   return a;
 }
 
-std::vector<Json> log_of(const std::string& run) {
-  std::vector<Json> events;
-  std::istringstream lines(slurp(run + "/log.jsonl"));
-  for (std::string line; std::getline(lines, line);) events.push_back(Json::parse(line));
-  return events;
-}
-
 // What a run computed: its log without times, rates and memory, and without the notes of having been resumed.
 std::string results_of(const std::string& run) {
   std::string out;
@@ -43,8 +36,6 @@ std::string results_of(const std::string& run) {
   }
   return out;
 }
-
-std::string weights_of(const std::string& run) { return slurp(run + "/checkpoints/latest/model.safetensors"); }
 
 }  // namespace
 

@@ -336,15 +336,6 @@ Strings command(const std::string& run, const Strings& more) {
   return a;
 }
 
-std::vector<Json> log_of(const std::string& run) {
-  std::vector<Json> events;
-  std::istringstream lines(slurp(run + "/log.jsonl"));
-  for (std::string line; std::getline(lines, line);) events.push_back(Json::parse(line));
-  return events;
-}
-
-std::string weights_of(const std::string& run) { return slurp(run + "/checkpoints/latest/model.safetensors"); }
-
 Strings joined(Strings a, const Strings& b) {
   a.insert(a.end(), b.begin(), b.end());
   return a;
