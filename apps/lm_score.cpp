@@ -51,27 +51,34 @@ void score(const ScoreOptions& o, const Lines& lines, TextOutput& out) {
   out.finish();
   const Evaluation& total = writer.total();
   const int64_t dropped = text.tokens() - total.tokens;
-  std::fprintf(stderr, "perplexity %.5f over %lld tokens (%lld sentences, %.2f%% unknown words)%s\n", total.ppl(), static_cast<long long>(total.tokens),
-               static_cast<long long>(text.sentences()), 100.0 * static_cast<double>(text.unknown()) / static_cast<double>(text.tokens()),
+  std::fprintf(stderr, "perplexity %.5f over %lld tokens (%lld sentences, %.2f%% unknown words)%s\n", total.ppl(),
+               static_cast<long long>(total.tokens), static_cast<long long>(text.sentences()),
+               100.0 * static_cast<double>(text.unknown()) / static_cast<double>(text.tokens()),
                dropped > 0 ? concat("; ", dropped, " tokens at the end fill no row of columns and were left out").c_str() : "");
 }
 
 void generate(const ScoreOptions& o, const Lines& lines, TextOutput& out) {
   const SavedLanguageModel saved(o.checkpoint, device_from_text(o.device));
   const Generation how{.sampling = {o.allow_unknown, o.temperature, o.top_k, o.top_p},
-                       .max_words = o.max_words, .samples = o.samples, .batch = o.batch, .seed = o.seed};
+                       .max_words = o.max_words,
+                       .samples = o.samples,
+                       .batch = o.batch,
+                       .seed = o.seed};
   const Generated made = generate_text(saved, lines, how, out.stream());
   out.finish();
   std::fprintf(stderr, "%lld texts, %lld words added, %lld ended by </s>; perplexity of what was added %.5f\n", static_cast<long long>(made.texts),
-               static_cast<long long>(made.words), static_cast<long long>(made.ended), std::exp(made.nats / static_cast<double>(made.words + made.ended)));
+               static_cast<long long>(made.words), static_cast<long long>(made.ended),
+               std::exp(made.nats / static_cast<double>(made.words + made.ended)));
 }
 
 int run(const ScoreOptions& o) {
   const Lines lines = read_lines(o.input);
-  require(!lines.empty(), input_name(o.input), " has no lines", o.generate ? "; an empty line is a prompt for a sentence from its start" : " to score");
+  require(!lines.empty(), input_name(o.input), " has no lines",
+          o.generate ? "; an empty line is a prompt for a sentence from its start" : " to score");
   TextOutput out(o.output);
   if (!o.compare.empty()) {
-    compare_models(o.compare[0], o.compare[1], lines, {{o.carry_state, o.batch_tokens}, o.resamples, o.worst, o.seed, device_from_text(o.device)}, out.stream());
+    compare_models(o.compare[0], o.compare[1], lines, {{o.carry_state, o.batch_tokens}, o.resamples, o.worst, o.seed, device_from_text(o.device)},
+                   out.stream());
   } else if (o.generate) {
     generate(o, lines, out);
   } else if (o.top > 0) {

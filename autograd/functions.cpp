@@ -254,11 +254,20 @@ LstmOutput lstm(const Var& x, const LstmWeights& w, const LstmState& start) {
   Tape& tape = x.tape();
   const int64_t batch = start.h.shape().rows(), size = start.h.shape().cols(), rows = x.shape().rows();
   const std::initializer_list<Var> inputs = {x, w.w_ih, w.w_hh, w.b_ih, w.b_hh, start.h, start.c};
-  const Var hidden = tape.result("lstm", {rows + batch, size}, x.dtype(), inputs), cells = tape.result("lstm", {rows + batch, size}, x.dtype(), inputs);
+  const Var hidden = tape.result("lstm", {rows + batch, size}, x.dtype(), inputs),
+            cells = tape.result("lstm", {rows + batch, size}, x.dtype(), inputs);
   const Var gates = tape.result("lstm", {rows, 4 * size}, x.dtype(), inputs);
   const auto io = [=] {
-    return ops::Lstm{.x = x.value(), .w_ih = w.w_ih.value(), .w_hh = w.w_hh.value(), .b_ih = w.b_ih.value(), .b_hh = w.b_hh.value(),
-                     .h0 = start.h.value(), .c0 = start.c.value(), .hidden = hidden.value(), .cells = cells.value(), .gates = gates.value()};
+    return ops::Lstm{.x = x.value(),
+                     .w_ih = w.w_ih.value(),
+                     .w_hh = w.w_hh.value(),
+                     .b_ih = w.b_ih.value(),
+                     .b_hh = w.b_hh.value(),
+                     .h0 = start.h.value(),
+                     .c0 = start.c.value(),
+                     .hidden = hidden.value(),
+                     .cells = cells.value(),
+                     .gates = gates.value()};
   };
   ops::lstm(io(), tape.arena());
 
@@ -266,8 +275,17 @@ LstmOutput lstm(const Var& x, const LstmWeights& w, const LstmState& start) {
   const Var y = part(hidden, batch, rows), h_n = part(hidden, rows, batch), c_n = part(cells, rows, batch);
   // `hidden` is listed so that its memory, made before the windows on it, is released with them.
   tape.record({y, h_n, c_n, hidden}, [=] {
-    ops::lstm_backward(io(), {.dy = y.upstream(), .dh_n = h_n.upstream(), .dc_n = c_n.upstream(), .dx = x.sink(), .dw_ih = w.w_ih.sink(),
-                              .dw_hh = w.w_hh.sink(), .db_ih = w.b_ih.sink(), .db_hh = w.b_hh.sink(), .dh0 = start.h.sink(), .dc0 = start.c.sink()},
+    ops::lstm_backward(io(),
+                       {.dy = y.upstream(),
+                        .dh_n = h_n.upstream(),
+                        .dc_n = c_n.upstream(),
+                        .dx = x.sink(),
+                        .dw_ih = w.w_ih.sink(),
+                        .dw_hh = w.w_hh.sink(),
+                        .db_ih = w.b_ih.sink(),
+                        .db_hh = w.b_hh.sink(),
+                        .dh0 = start.h.sink(),
+                        .dc0 = start.c.sink()},
                        y.tape().arena());
   });
   return {y, {h_n, c_n}};
@@ -285,7 +303,8 @@ Var nll(const Var& log_probs, const Tensor& targets, double row_weight) {
   const Var loss = tape.result("nll", {}, DType::float64, {log_probs});
   ops::nll(log_probs.value(), targets, row_weight, {loss.value()});
   const Var kept = tape.constant(targets);
-  return tape.record(loss, [log_probs, kept, loss, row_weight] { ops::nll_backward(kept.value(), row_weight, loss.upstream(), log_probs.sink_zeroed()); });
+  return tape.record(loss,
+                     [log_probs, kept, loss, row_weight] { ops::nll_backward(kept.value(), row_weight, loss.upstream(), log_probs.sink_zeroed()); });
 }
 
 }  // namespace nine

@@ -7,13 +7,13 @@
 namespace nine {
 
 // Elementwise, any shape.
-Var neg(const Var& x);      ///< -x; dx = -dy
-Var exp(const Var& x);      ///< e^x; dx = dy y
-Var log(const Var& x);      ///< ln x; dx = dy / x
-Var tanh(const Var& x);     ///< dx = dy (1 - y^2)
-Var sigmoid(const Var& x);  ///< 1 / (1 + e^-x); dx = dy y (1 - y)
-Var relu(const Var& x);     ///< max(x, 0); dx = dy where x > 0
-Var square(const Var& x);   ///< dx = 2 x dy
+Var neg(const Var& x);                  ///< -x; dx = -dy
+Var exp(const Var& x);                  ///< e^x; dx = dy y
+Var log(const Var& x);                  ///< ln x; dx = dy / x
+Var tanh(const Var& x);                 ///< dx = dy (1 - y^2)
+Var sigmoid(const Var& x);              ///< 1 / (1 + e^-x); dx = dy y (1 - y)
+Var relu(const Var& x);                 ///< max(x, 0); dx = dy where x > 0
+Var square(const Var& x);               ///< dx = 2 x dy
 Var scale(const Var& x, double alpha);  ///< alpha x
 
 // b has a's shape, or is one row (rank 1) that meets every row of a, or a scalar; db sums over what b met.
@@ -22,9 +22,9 @@ Var sub(const Var& a, const Var& b);
 Var mul(const Var& a, const Var& b);  ///< da = dy b, db = dy a
 Var div(const Var& a, const Var& b);  ///< da = dy / b, db = -dy y / b
 
-Var sum(const Var& x);       ///< a scalar of x's type; dx = dy everywhere
-Var sum_rows(const Var& x);  ///< (..., n) to (n)
-Var sum_squares(const Var& x);  ///< sum of x^2, a float64 scalar whatever x's type; dx = 2 x dy
+Var sum(const Var& x);                ///< a scalar of x's type; dx = dy everywhere
+Var sum_rows(const Var& x);           ///< (..., n) to (n)
+Var sum_squares(const Var& x);        ///< sum of x^2, a float64 scalar whatever x's type; dx = 2 x dy
 Var cast(const Var& x, DType dtype);  ///< the same values in another float type; dx is dy in x's type
 
 /// op(a) op(b), op the transpose where asked; matrices (rank 2).

@@ -51,7 +51,8 @@ std::vector<int64_t> chosen_elements(int64_t n, size_t input, const GradcheckOpt
 }  // namespace
 
 GradcheckReport gradcheck(const Function& f, const std::vector<Tensor>& inputs, const GradcheckOptions& o) {
-  for (const Tensor& t : inputs) require(t.dtype() == DType::float64 && t.view().contiguous(), "[gradcheck] inputs must be contiguous float64 tensors");
+  for (const Tensor& t : inputs)
+    require(t.dtype() == DType::float64 && t.view().contiguous(), "[gradcheck] inputs must be contiguous float64 tensors");
   Arena arena("gradcheck");
   Tape tape(arena);
   const std::vector<Var> leaves = leaves_of(tape, inputs);

@@ -15,7 +15,8 @@ constexpr size_t kChunk = 64 * 1024;  // memory of callables; a step of the mode
 Tensor Var::value() const {
   require(tape_ != nullptr, "an empty Var has no value");
   const Tape::Slot& s = tape_->slot(*this);
-  require(s.memory == Tape::kNotPooled || s.memory < tape_->arena_.saved_mark(), "the value of '", s.op, "' was released by backward: read it before");
+  require(s.memory == Tape::kNotPooled || s.memory < tape_->arena_.saved_mark(), "the value of '", s.op,
+          "' was released by backward: read it before");
   return s.value;
 }
 Shape Var::shape() const {
@@ -47,7 +48,8 @@ Sink Var::sink() const {
   Tape::Slot& s = tape_->slot(*this);
   if (tape_->detect_anomaly_) tape_->touched_.push_back(id_);
   if (s.parameter != nullptr) return {s.parameter->grad.view(), std::exchange(s.parameter->has_grad, true)};
-  if (!s.grad) s.grad = s.is_leaf ? Tensor(s.value.shape(), s.value.dtype(), s.value.device()) : tape_->arena_.block(s.value.shape(), s.value.dtype());
+  if (!s.grad)
+    s.grad = s.is_leaf ? Tensor(s.value.shape(), s.value.dtype(), s.value.device()) : tape_->arena_.block(s.value.shape(), s.value.dtype());
   return {s.grad.view(), std::exchange(s.has_grad, true)};
 }
 

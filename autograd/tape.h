@@ -122,7 +122,9 @@ class Tape {
   template <class Backward>
   Var record(std::initializer_list<Var> outputs, Backward backward);
   template <class Backward>
-  Var record(const Var& output, Backward backward) { return record({output}, std::move(backward)); }
+  Var record(const Var& output, Backward backward) {
+    return record({output}, std::move(backward));
+  }
 
  private:
   friend class Var;
@@ -134,7 +136,7 @@ class Tape {
     Tensor grad;
     Parameter* parameter = nullptr;
     const char* op = "";
-    Arena::Mark mark = 0;            // the pool's bottom before this value was made
+    Arena::Mark mark = 0;             // the pool's bottom before this value was made
     Arena::Mark memory = kNotPooled;  // where in the pool's saved end the value lies
     bool needs_grad = false;
     bool has_grad = false;
@@ -162,7 +164,7 @@ class Tape {
   uint32_t generation_ = 1;
   bool recording_ = true;
   bool detect_anomaly_ = false;
-  bool consumed_ = false;  // backward has walked this recording
+  bool consumed_ = false;         // backward has walked this recording
   std::vector<int32_t> touched_;  // values whose sink was asked for since the last check_touched; anomaly detection only
   RandomKey random_;
 };
@@ -187,7 +189,8 @@ Var Tape::record(std::initializer_list<Var> outputs, Backward backward) {
   static_assert(std::is_trivially_destructible_v<Backward>, "a backward function may capture Var, Shape, numbers and RandomKey only");
   if (recording_ && outputs.begin()->needs_grad()) {
     void* memory = node_memory(sizeof(Backward));
-    push_node(outputs, [](const void* f) { (*static_cast<const Backward*>(f))(); }, new (memory) Backward(std::move(backward)));
+    push_node(
+        outputs, [](const void* f) { (*static_cast<const Backward*>(f))(); }, new (memory) Backward(std::move(backward)));
   }
   return *outputs.begin();
 }

@@ -36,7 +36,8 @@ Arena::Arena(std::string name, Device device, size_t capacity) : name_(std::move
   capacity_ = rounded(capacity_);
   if (device_.kind == DeviceKind::cpu) {
     void* p = mmap(nullptr, capacity_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    require(p != MAP_FAILED, "no address space for the pool '", name_, "' of ", capacity_ >> 20, " MiB ; raise the limit of address space (ulimit -v unlimited)");
+    require(p != MAP_FAILED, "no address space for the pool '", name_, "' of ", capacity_ >> 20,
+            " MiB ; raise the limit of address space (ulimit -v unlimited)");
     madvise(p, capacity_, MADV_HUGEPAGE);
     base_ = static_cast<std::byte*>(p);
   } else {
@@ -71,7 +72,8 @@ void Arena::note_use(size_t request) {
 
 void Arena::out_of_memory(size_t request) const {
   fail("out of memory: the pool '", name_, "' on ", device_, " holds ", capacity_ >> 20, " MiB, ", (bottom_ + top_) >> 20, " MiB are in use (peak ",
-       peak_ >> 20, " MiB) and ", (request + (1 << 20) - 1) >> 20, " MiB more were asked for; lower --batch or --bptt (or --batch-tokens) and raise --accumulate");
+       peak_ >> 20, " MiB) and ", (request + (1 << 20) - 1) >> 20,
+       " MiB more were asked for; lower --batch or --bptt (or --batch-tokens) and raise --accumulate");
 }
 
 Tensor Arena::saved(const Shape& shape, DType dtype) {

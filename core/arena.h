@@ -37,7 +37,10 @@ class Arena {
   class Scope {
    public:
     explicit Scope(Arena& arena) : arena_(arena), mark_(arena.top_) { ++arena_.scopes_; }
-    ~Scope() { --arena_.scopes_; arena_.top_ = mark_; }
+    ~Scope() {
+      --arena_.scopes_;
+      arena_.top_ = mark_;
+    }
     Scope(const Scope&) = delete;
     Scope& operator=(const Scope&) = delete;
 
@@ -67,8 +70,8 @@ class Arena {
   Device device_;
   size_t capacity_ = 0;
   std::byte* base_ = nullptr;
-  size_t bottom_ = 0;      // bytes in use from the low end
-  size_t top_ = 0;         // bytes in use from the high end
+  size_t bottom_ = 0;  // bytes in use from the low end
+  size_t top_ = 0;     // bytes in use from the high end
   int scopes_ = 0;
   size_t peak_ = 0;
   uint64_t generation_ = 1;

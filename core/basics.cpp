@@ -21,10 +21,14 @@ std::string detail::text_of(double value) {
 
 std::string to_text(DType t) {
   switch (t) {
-    case DType::float32: return "float32";
-    case DType::float64: return "float64";
-    case DType::bfloat16: return "bfloat16";
-    case DType::int32: return "int32";
+    case DType::float32:
+      return "float32";
+    case DType::float64:
+      return "float64";
+    case DType::bfloat16:
+      return "bfloat16";
+    case DType::int32:
+      return "int32";
   }
   return "?";
 }
@@ -35,9 +39,7 @@ DType dtype_from_text(std::string_view name) {
   fail("no element type is called '", name, "': float32, float64, bfloat16, int32");
 }
 
-std::string to_text(Device d) {
-  return d.kind == DeviceKind::cpu ? "cpu" : "cuda:" + std::to_string(d.index);
-}
+std::string to_text(Device d) { return d.kind == DeviceKind::cpu ? "cpu" : "cuda:" + std::to_string(d.index); }
 
 Device device_from_text(std::string_view text) {
   if (text == "cpu") return kCpu;
@@ -80,7 +82,8 @@ std::string to_text(const Shape& s) {
 }
 
 View View::row_range(int64_t begin, int64_t count) const {
-  require(shape.rank() == 2 && begin >= 0 && count >= 0 && begin + count <= rows(), "rows [", begin, ", ", begin + count, ") of a tensor of shape ", shape);
+  require(shape.rank() == 2 && begin >= 0 && count >= 0 && begin + count <= rows(), "rows [", begin, ", ", begin + count, ") of a tensor of shape ",
+          shape);
   View v = *this;
   v.data = static_cast<std::byte*>(data) + begin * ld * static_cast<int64_t>(size_of(dtype));
   v.shape = Shape{count, cols()};
@@ -88,7 +91,8 @@ View View::row_range(int64_t begin, int64_t count) const {
 }
 
 View View::col_range(int64_t begin, int64_t count) const {
-  require(shape.rank() == 2 && begin >= 0 && count >= 0 && begin + count <= cols(), "columns [", begin, ", ", begin + count, ") of a tensor of shape ", shape);
+  require(shape.rank() == 2 && begin >= 0 && count >= 0 && begin + count <= cols(), "columns [", begin, ", ", begin + count,
+          ") of a tensor of shape ", shape);
   View v = *this;
   v.data = static_cast<std::byte*>(data) + begin * static_cast<int64_t>(size_of(dtype));
   v.shape = Shape{rows(), count};
@@ -148,9 +152,15 @@ std::vector<double> Tensor::to_vector() const {
     for (size_t i = 0; i < out.size(); ++i) out[i] = static_cast<double>(p[i]);
   };
   switch (dtype()) {
-    case DType::float32: fill(host.data<float>()); break;
-    case DType::float64: fill(host.data<double>()); break;
-    case DType::int32: fill(host.data<int32_t>()); break;
+    case DType::float32:
+      fill(host.data<float>());
+      break;
+    case DType::float64:
+      fill(host.data<double>());
+      break;
+    case DType::int32:
+      fill(host.data<int32_t>());
+      break;
     case DType::bfloat16:
       for (size_t i = 0; i < out.size(); ++i) out[i] = static_cast<float>(host.data<bfloat16>()[i]);
       break;

@@ -1,9 +1,9 @@
 // Compiled for plain x86-64 whatever NINE_ARCH is (CMakeLists.txt): this runs before anything else may be executed.
 #include "core/cpu_info.h"
 
+#include <unistd.h>
 #include <cstdlib>
 #include <cstring>
-#include <unistd.h>
 
 #ifndef NINE_BUILT_FOR
 #define NINE_BUILT_FOR ""
@@ -22,11 +22,16 @@ const char* first_missing() {
 #if defined(__x86_64__)
   __builtin_cpu_init();
   const Feature features[] = {
-      {"sse4.2", __builtin_cpu_supports("sse4.2") != 0},         {"avx", __builtin_cpu_supports("avx") != 0},
-      {"avx2", __builtin_cpu_supports("avx2") != 0},             {"fma", __builtin_cpu_supports("fma") != 0},
-      {"bmi2", __builtin_cpu_supports("bmi2") != 0},             {"avx512f", __builtin_cpu_supports("avx512f") != 0},
-      {"avx512bw", __builtin_cpu_supports("avx512bw") != 0},     {"avx512dq", __builtin_cpu_supports("avx512dq") != 0},
-      {"avx512vl", __builtin_cpu_supports("avx512vl") != 0},     {"avx512vbmi", __builtin_cpu_supports("avx512vbmi") != 0},
+      {"sse4.2", __builtin_cpu_supports("sse4.2") != 0},
+      {"avx", __builtin_cpu_supports("avx") != 0},
+      {"avx2", __builtin_cpu_supports("avx2") != 0},
+      {"fma", __builtin_cpu_supports("fma") != 0},
+      {"bmi2", __builtin_cpu_supports("bmi2") != 0},
+      {"avx512f", __builtin_cpu_supports("avx512f") != 0},
+      {"avx512bw", __builtin_cpu_supports("avx512bw") != 0},
+      {"avx512dq", __builtin_cpu_supports("avx512dq") != 0},
+      {"avx512vl", __builtin_cpu_supports("avx512vl") != 0},
+      {"avx512vbmi", __builtin_cpu_supports("avx512vbmi") != 0},
       {"avx512bf16", __builtin_cpu_supports("avx512bf16") != 0},
   };
   const char* const needed = NINE_BUILT_FOR;

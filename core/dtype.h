@@ -32,10 +32,14 @@ struct bfloat16 {
 
 constexpr size_t size_of(DType t) {
   switch (t) {
-    case DType::float32: return 4;
-    case DType::float64: return 8;
-    case DType::bfloat16: return 2;
-    case DType::int32: return 4;
+    case DType::float32:
+      return 4;
+    case DType::float64:
+      return 8;
+    case DType::bfloat16:
+      return 2;
+    case DType::int32:
+      return 4;
   }
   return 0;
 }
@@ -45,11 +49,18 @@ std::string to_text(DType t);
 DType dtype_from_text(std::string_view name);
 
 template <class T>
-inline constexpr DType dtype_of = [] { static_assert(sizeof(T) == 0, "no DType for this type"); return DType{}; }();
-template <> inline constexpr DType dtype_of<float> = DType::float32;
-template <> inline constexpr DType dtype_of<double> = DType::float64;
-template <> inline constexpr DType dtype_of<bfloat16> = DType::bfloat16;
-template <> inline constexpr DType dtype_of<int32_t> = DType::int32;
+inline constexpr DType dtype_of = [] {
+  static_assert(sizeof(T) == 0, "no DType for this type");
+  return DType{};
+}();
+template <>
+inline constexpr DType dtype_of<float> = DType::float32;
+template <>
+inline constexpr DType dtype_of<double> = DType::float64;
+template <>
+inline constexpr DType dtype_of<bfloat16> = DType::bfloat16;
+template <>
+inline constexpr DType dtype_of<int32_t> = DType::int32;
 
 /// Calls f(float{}) or f(double{}); any other type is an error that names `op`.
 template <class F>

@@ -59,7 +59,8 @@ template <class... Parts>
 /// Throws Error with the joined text unless `ok`; the text is built only then.
 template <class... Parts>
 void require(bool ok, const Parts&... parts) {
-  if (!ok) [[unlikely]] fail(parts...);
+  if (!ok) [[unlikely]]
+    fail(parts...);
 }
 
 }  // namespace nine

@@ -123,7 +123,8 @@ class PackedB {
  public:
   PackedB(const Gemm<T>& p) : n_(p.n), k_(p.k), panels_((p.n + kPanel - 1) / kPanel), data_(scratch<T>(Scratch::gemm_b, panels_ * kPanel * p.k)) {
     const int64_t blocks = (k_ + kDepth - 1) / kDepth;
-    parallel_for(blocks * panels_, [&](int64_t task) { pack(p, task / panels_, task % panels_); }, 4.0 * static_cast<double>(p.n * p.k));
+    parallel_for(
+        blocks * panels_, [&](int64_t task) { pack(p, task / panels_, task % panels_); }, 4.0 * static_cast<double>(p.n * p.k));
   }
   int64_t panels() const { return panels_; }
   const T* panel(int64_t block, int64_t j) const { return at(block, j); }

@@ -231,7 +231,8 @@ void lstm(const Lstm& io, Arena& arena) {
 
 void lstm_backward(const Lstm& io, const LstmGradients& g, Arena& arena) {
   check_lstm("lstm_backward", io);
-  same_kind("lstm_backward", io.x, {&g.dy, &g.dh_n, &g.dc_n, &g.dx.view, &g.dw_ih.view, &g.dw_hh.view, &g.db_ih.view, &g.db_hh.view, &g.dh0.view, &g.dc0.view});
+  same_kind("lstm_backward", io.x,
+            {&g.dy, &g.dh_n, &g.dc_n, &g.dx.view, &g.dw_ih.view, &g.dw_hh.view, &g.db_ih.view, &g.db_hh.view, &g.dh0.view, &g.dc0.view});
   const int64_t b = io.batch(), h = io.size();
   const auto matrix = [](const char* what, const View& v, int64_t rows, int64_t cols) {
     if (v) is_matrix("lstm_backward", what, v, rows, cols);
@@ -284,8 +285,8 @@ void nll_backward(const View& targets, double row_weight, const View& upstream, 
 
 namespace {
 void check_smoothing(const char* op, const HeadSmoothing& s, int64_t rows, int64_t words) {
-  require(s.spread >= 0 && s.spread * static_cast<double>(words - 1) <= 1, "[", op, "] label smoothing of ", s.spread, " a word is no distribution over ", words,
-          " words");
+  require(s.spread >= 0 && s.spread * static_cast<double>(words - 1) <= 1, "[", op, "] label smoothing of ", s.spread,
+          " a word is no distribution over ", words, " words");
   if (s.spread == 0) return;
   require(s.score_sum.dtype == DType::float64, "[", op, "] score_sum is float64");
   has_elements(op, "score_sum", s.score_sum, rows);

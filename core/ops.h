@@ -127,13 +127,13 @@ struct HeadSmoothing {
 };
 struct HeadBlock {
   Score score;
-  View h;        ///< (R, d)
-  View w;        ///< (V, d)
-  View bias;     ///< (V), or empty
-  View targets;  ///< (R) int32; -1: no target, the row's gradient is zero
-  View scores;   ///< (V, R rounded up to whole panels): S by word, rows fastest; empty when no gradient is wanted
-  View lse;      ///< (R) float64: log sum_v exp S(v, r)
-  View target_score;  ///< (R) float64: S(target, r), computed directly; undefined where the target is -1
+  View h;                 ///< (R, d)
+  View w;                 ///< (V, d)
+  View bias;              ///< (V), or empty
+  View targets;           ///< (R) int32; -1: no target, the row's gradient is zero
+  View scores;            ///< (V, R rounded up to whole panels): S by word, rows fastest; empty when no gradient is wanted
+  View lse;               ///< (R) float64: log sum_v exp S(v, r)
+  View target_score;      ///< (R) float64: S(target, r), computed directly; undefined where the target is -1
   int64_t first_row = 0;  ///< the block's first row among all contexts, for messages
   HeadSmoothing smoothing = {};
 };

@@ -76,7 +76,9 @@ class Tensor {
   Device device() const { return view_.device; }
   int64_t elements() const { return view_.elements(); }
   template <class T>
-  T* data() const { return view().as<T>(); }
+  T* data() const {
+    return view().as<T>();
+  }
 
   Tensor row_range(int64_t begin, int64_t count) const { return with(view_.row_range(begin, count)); }
   Tensor col_range(int64_t begin, int64_t count) const { return with(view_.col_range(begin, count)); }

@@ -32,14 +32,16 @@ void parallel_for(int64_t tasks, F&& f, double operations = kMuchWork) {
     for (int64_t i = 0; i < tasks; ++i) f(i);
     return;
   }
-  detail::parallel_run(tasks, [](void* c, int64_t i) { (*static_cast<Fn*>(c))(i); }, const_cast<void*>(static_cast<const void*>(&f)));
+  detail::parallel_run(
+      tasks, [](void* c, int64_t i) { (*static_cast<Fn*>(c))(i); }, const_cast<void*>(static_cast<const void*>(&f)));
 }
 
 /// Cuts [0, n) into pieces of `grain` elements (the last may be short) and runs f(begin, end) on each.
 template <class F>
 void parallel_ranges(int64_t n, int64_t grain, F&& f, double operations = kMuchWork) {
   const int64_t tasks = (n + grain - 1) / grain;
-  parallel_for(tasks, [&](int64_t t) { f(t * grain, (t + 1) * grain < n ? (t + 1) * grain : n); }, operations);
+  parallel_for(
+      tasks, [&](int64_t t) { f(t * grain, (t + 1) * grain < n ? (t + 1) * grain : n); }, operations);
 }
 
 /// Runs f(thread, team_size) once on every thread at the same time; for loops that meet at a Barrier. A team of one when

@@ -120,7 +120,9 @@ NINE_HD inline T vlog(T x) {
 
 /// 1 / (1 + e^-x).
 template <class T>
-NINE_HD inline T vsigmoid(T x) { return T(1) / (T(1) + vexp(-x)); }
+NINE_HD inline T vsigmoid(T x) {
+  return T(1) / (T(1) + vexp(-x));
+}
 
 /// tanh(x) = (e^2x - 1) / (e^2x + 1).
 template <class T>

@@ -57,7 +57,10 @@ struct CharModel {
   Linear output;
 
   explicit CharModel(std::string letters, int64_t hidden = 96)
-      : alphabet(std::move(letters)), characters(parameters, "characters", size(), 32), lstm(parameters, "lstm", 32, hidden, 1), output(parameters, "output", hidden, size()) {
+      : alphabet(std::move(letters)),
+        characters(parameters, "characters", size(), 32),
+        lstm(parameters, "lstm", 32, hidden, 1),
+        output(parameters, "output", hidden, size()) {
     parameters.allocate(DType::float32, /*seed=*/1);
   }
   int64_t size() const { return static_cast<int64_t>(alphabet.size()); }

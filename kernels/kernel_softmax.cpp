@@ -60,9 +60,15 @@ SoftmaxLoss kernel_softmax(const HeadSpec& head, const Var& h, const Var& w, con
 
   for (int64_t first = 0; first < rows; first += kHeadBlockRows) {
     const int64_t count = std::min(kHeadBlockRows, rows - first);
-    ops::HeadBlock block{.score = head.score, .h = contexts.row_range(first, count), .w = w.value(), .bias = bias ? bias.value().view() : View{},
-                         .targets = part(flat_targets, first, count), .scores = {}, .lse = part(lse, first, count),
-                         .target_score = part(target_score, first, count), .first_row = first,
+    ops::HeadBlock block{.score = head.score,
+                         .h = contexts.row_range(first, count),
+                         .w = w.value(),
+                         .bias = bias ? bias.value().view() : View{},
+                         .targets = part(flat_targets, first, count),
+                         .scores = {},
+                         .lse = part(lse, first, count),
+                         .target_score = part(target_score, first, count),
+                         .first_row = first,
                          .smoothing = {spread, part(smoothed.score_sum, first, count)}};
     if (scores) block.scores = scores.view().col_range(0, (count + ops::kHeadPanel - 1) / ops::kHeadPanel * ops::kHeadPanel);
     ops::head_scores(block, arena);
@@ -75,8 +81,8 @@ SoftmaxLoss kernel_softmax(const HeadSpec& head, const Var& h, const Var& w, con
 
   tape.record(loss, [h, dh, loss] {
     const double upstream = loss.upstream().item();
-    require(upstream == 1, "[kernel_softmax] the head forms its gradients on the way forward, so the loss must reach backward with weight 1, not ", upstream,
-            ": give the weight as row_weight");
+    require(upstream == 1, "[kernel_softmax] the head forms its gradients on the way forward, so the loss must reach backward with weight 1, not ",
+            upstream, ": give the weight as row_weight");
     if (h.needs_grad()) ops::scale(1, dh.value().view().reshaped(h.shape()), h.sink());
   });
   return {loss, nll};
@@ -96,8 +102,15 @@ Tensor log_probabilities(const HeadSpec& head, const Var& h, const Var& w, const
     const Tensor lse = arena.temporary({count}, DType::float64), target_score = arena.temporary({count}, DType::float64);
     const Tensor targets = arena.temporary({count}, DType::int32), scores = arena.temporary({vocabulary, ops::kHeadPanel}, h.dtype());
     ops::fill(targets, -1);
-    ops::head_scores({.score = head.score, .h = contexts.row_range(first, count), .w = w.value(), .bias = bias ? bias.value().view() : View{}, .targets = targets,
-                      .scores = scores, .lse = lse, .target_score = target_score, .first_row = first},
+    ops::head_scores({.score = head.score,
+                      .h = contexts.row_range(first, count),
+                      .w = w.value(),
+                      .bias = bias ? bias.value().view() : View{},
+                      .targets = targets,
+                      .scores = scores,
+                      .lse = lse,
+                      .target_score = target_score,
+                      .first_row = first},
                      arena);
     const std::vector<double> s = scores.to_vector(), normaliser = lse.to_vector();
     for (int64_t v = 0; v < vocabulary; ++v)

@@ -8,7 +8,10 @@
 namespace nine {
 
 LanguageModel::LanguageModel(ParameterSet& set, const LanguageModelConfig& config)
-    : config_(config), parameters_(set), embedding_(set, "embedding", config.vocab, config.embed), lstm_(set, "lstm", config.embed, config.hidden, config.layers) {
+    : config_(config),
+      parameters_(set),
+      embedding_(set, "embedding", config.vocab, config.embed),
+      lstm_(set, "lstm", config.embed, config.hidden, config.layers) {
   if (config.tie_embeddings) {
     require(config.embed == config.hidden, "--tie-embeddings makes the word vectors of input and output one matrix, so --embed ", config.embed,
             " must equal --hidden ", config.hidden);
@@ -50,7 +53,9 @@ Var LanguageModel::regulariser(const Hidden& hidden, int64_t batch, double share
   const double ar = config_.activation_reg, tar = config_.temporal_activation_reg;
   if (!hidden.raw.tape().recording()) return {};
   const int64_t later = hidden.raw.shape().rows() - batch;
-  const auto mean_square = [&](const Var& x, double weight) { return scale(sum_squares(x), weight * share / static_cast<double>(x.shape().elements())); };
+  const auto mean_square = [&](const Var& x, double weight) {
+    return scale(sum_squares(x), weight * share / static_cast<double>(x.shape().elements()));
+  };
   Var penalty;
   if (ar > 0) penalty = mean_square(hidden.output, ar);
   if (tar > 0 && later > 0) {
@@ -81,8 +86,8 @@ void LanguageModel::set_norms_by_frequency(std::span<const int64_t> counts, doub
 
 SoftmaxLoss LanguageModel::loss(const Var& hidden, const Tensor& targets, double row_weight) const {
   Tape& tape = hidden.tape();
-  return kernel_softmax(config_.head, hidden, tape.parameter(*head_weight_), head_bias_ != nullptr ? tape.parameter(*head_bias_) : Var(), tape.on_device(targets), row_weight,
-                        tape.recording() ? config_.smoothing : LabelSmoothing{});
+  return kernel_softmax(config_.head, hidden, tape.parameter(*head_weight_), head_bias_ != nullptr ? tape.parameter(*head_bias_) : Var(),
+                        tape.on_device(targets), row_weight, tape.recording() ? config_.smoothing : LabelSmoothing{});
 }
 
 Tensor LanguageModel::log_probabilities(const Var& hidden) const {

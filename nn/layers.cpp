@@ -35,7 +35,8 @@ Var Lstm::operator()(const Var& x, std::vector<LstmState>& state, const Dropout&
   for (size_t l = 0; l < layers_.size(); ++l) {
     const Layer& layer = layers_[l];
     if (l > 0) y = between(y, state[l].h.shape().rows(), layer.dropout_stream);
-    const LstmOutput out = lstm(y, {tape.parameter(layer.w_ih), tape.parameter(layer.w_hh), tape.parameter(layer.b_ih), tape.parameter(layer.b_hh)}, state[l]);
+    const LstmOutput out =
+        lstm(y, {tape.parameter(layer.w_ih), tape.parameter(layer.w_hh), tape.parameter(layer.b_ih), tape.parameter(layer.b_hh)}, state[l]);
     state[l] = out.last;
     y = out.y;
   }

@@ -12,7 +12,8 @@ namespace nine {
 /// A table of word vectors, `NAME.weight` (count, size). Starts as N(0, 0.02) (formats.md), where PyTorch has N(0, 1).
 class Embedding {
  public:
-  Embedding(ParameterSet& set, const std::string& name, int64_t count, int64_t size) : weight_(set.add(name + ".weight", {count, size}, Init::normal(0.02))) {}
+  Embedding(ParameterSet& set, const std::string& name, int64_t count, int64_t size)
+      : weight_(set.add(name + ".weight", {count, size}, Init::normal(0.02))) {}
   Var operator()(Tape& tape, const Tensor& ids) const { return embedding(tape.parameter(weight_), ids); }
   Parameter& weight() const { return weight_; }
 

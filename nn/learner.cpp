@@ -26,7 +26,9 @@ class OneLoss : public MicroBatches {
 }  // namespace
 
 Learner::Learner(ParameterSet& parameters, const Config& config)
-    : arena_("learner"), optimizer_(parameters, config.optimizer), train_step_(parameters, optimizer_, arena_, {.clip = config.clip, .seed = config.seed}) {}
+    : arena_("learner"),
+      optimizer_(parameters, config.optimizer),
+      train_step_(parameters, optimizer_, arena_, {.clip = config.clip, .seed = config.seed}) {}
 
 double Learner::step(double lr, const Loss& loss) {
   train_step_.tape().reset();  // whatever an error has left there

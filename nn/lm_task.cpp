@@ -136,7 +136,8 @@ Evaluation evaluate_carried(const LanguageModel& model, Tape& tape, const Corpus
     if (token_nats != nullptr) {
       // Column c holds the tokens from c * rows() on.
       for (int64_t r = 0; r < batch.rows; ++r)
-        for (int64_t c = 0; c < columns; ++c) (*token_nats)[static_cast<size_t>(c * segments.rows() + row + r)] = nats[static_cast<size_t>(r * columns + c)];
+        for (int64_t c = 0; c < columns; ++c)
+          (*token_nats)[static_cast<size_t>(c * segments.rows() + row + r)] = nats[static_cast<size_t>(r * columns + c)];
     }
     row += batch.rows;
   }
@@ -158,7 +159,8 @@ void encode_sentences(const LanguageModel& model, Tape& tape, const Corpus& text
       ++last;
     }
     const int64_t cols = last - first;
-    std::vector<int32_t> input(static_cast<size_t>(rows * cols), LmBatch::kPaddingInput), target(static_cast<size_t>(rows * cols), LmBatch::kPaddingTarget);
+    std::vector<int32_t> input(static_cast<size_t>(rows * cols), LmBatch::kPaddingInput),
+        target(static_cast<size_t>(rows * cols), LmBatch::kPaddingTarget);
     for (int64_t c = 0; c < cols; ++c) {
       const auto sentence = text.sentence(first + c);
       for (size_t t = 0; t < sentence.size(); ++t) {

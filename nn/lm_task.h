@@ -13,10 +13,10 @@ namespace nine {
 
 /// How a text is cut for training.
 struct LmBatching {
-  int64_t batch = 32;         ///< columns, or sentences
-  int64_t bptt = 35;          ///< rows of a segment
-  bool sentences = false;     ///< each sentence on its own instead of truncated back-propagation with carried state
-  int64_t batch_tokens = 0;   ///< sentences: positions a batch instead of `batch`
+  int64_t batch = 32;        ///< columns, or sentences
+  int64_t bptt = 35;         ///< rows of a segment
+  bool sentences = false;    ///< each sentence on its own instead of truncated back-propagation with carried state
+  int64_t batch_tokens = 0;  ///< sentences: positions a batch instead of `batch`
   uint64_t seed = 1;
 };
 

@@ -35,8 +35,13 @@ void Optimizer::step(double lr, const View& norm_squared, double clip) {
   const ops::Clip clipping{norm_squared, clip};
   if (is_adam(config_.kind)) {
     ops::adam(set_.values(), set_.gradients(), first_, second_, clipping,
-              {.lr = lr, .beta1 = config_.beta1, .beta2 = config_.beta2, .eps = config_.eps, .weight_decay = config_.weight_decay,
-               .decoupled = config_.kind == OptimizerKind::adamw, .t = updates_});
+              {.lr = lr,
+               .beta1 = config_.beta1,
+               .beta2 = config_.beta2,
+               .eps = config_.eps,
+               .weight_decay = config_.weight_decay,
+               .decoupled = config_.kind == OptimizerKind::adamw,
+               .t = updates_});
     return;
   }
   ops::sgd(set_.values(), set_.gradients(), first_ ? first_.view() : View{}, clipping,

@@ -17,10 +17,10 @@ OptimizerKind optimizer_from_text(std::string_view name);
 
 struct OptimizerConfig {
   OptimizerKind kind = OptimizerKind::adam;
-  double momentum = 0;               ///< sgd, asgd
-  double beta1 = 0.9, beta2 = 0.999; ///< adam, adamw
-  double eps = 1e-8;                 ///< adam, adamw: added outside of the root
-  double weight_decay = 0;           ///< added to the gradient; adamw: decoupled
+  double momentum = 0;                ///< sgd, asgd
+  double beta1 = 0.9, beta2 = 0.999;  ///< adam, adamw
+  double eps = 1e-8;                  ///< adam, adamw: added outside of the root
+  double weight_decay = 0;            ///< added to the gradient; adamw: decoupled
   /// asgd: updates before averaging begins; kNotYet: until start_averaging()
   int64_t average_from = 0;
   static constexpr int64_t kNotYet = std::numeric_limits<int64_t>::max();

@@ -24,8 +24,9 @@ void initialise(const View& v, const Init& init, const RandomKey& key) {
   parallel_ranges(v.elements(), 8192, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const auto element = static_cast<uint64_t>(i);
-      p[i] = static_cast<T>(init.kind == Init::Kind::normal ? init.scale * random_normal(key, element)
-                                                            : init.scale * (2 * (static_cast<double>(random_bits(key, element)) + 0.5) * 0x1p-32 - 1));
+      p[i] =
+          static_cast<T>(init.kind == Init::Kind::normal ? init.scale * random_normal(key, element)
+                                                         : init.scale * (2 * (static_cast<double>(random_bits(key, element)) + 0.5) * 0x1p-32 - 1));
     }
   });
 }
@@ -34,7 +35,8 @@ void initialise(const View& v, const Init& init, const RandomKey& key) {
 
 Parameter& ParameterSet::add(std::string name, const Shape& shape, const Init& init) {
   require(!values_, "parameter '", name, "' was declared after allocate()");
-  require(std::none_of(parameters_.begin(), parameters_.end(), [&](const Parameter& p) { return p.name == name; }), "two parameters are called '", name, "'");
+  require(std::none_of(parameters_.begin(), parameters_.end(), [&](const Parameter& p) { return p.name == name; }), "two parameters are called '",
+          name, "'");
   Parameter p;
   p.name = std::move(name);
   parameters_.push_back(std::move(p));
@@ -105,13 +107,14 @@ void ParameterSet::load(const Safetensors& file, const Tensor& slab, const std::
   for (const NamedView& part : named(slab, prefix)) {
     const auto it = file.tensors.find(part.name);
     require(it != file.tensors.end(), "the weights have no tensor '", part.name, "', which this model needs");
-    require(it->second.shape() == part.view.shape, "tensor '", part.name, "' has shape ", it->second.shape(), ", but this model needs ", part.view.shape);
+    require(it->second.shape() == part.view.shape, "tensor '", part.name, "' has shape ", it->second.shape(), ", but this model needs ",
+            part.view.shape);
     ops::copy(it->second, part.view);
   }
   if (!prefix.empty()) return;
   for (const auto& [name, tensor] : file.tensors)
-    require(std::any_of(parameters_.begin(), parameters_.end(), [&, &n = name](const Parameter& p) { return p.name == n; }), "the weights hold a tensor '",
-            name, "' of shape ", tensor.shape(), ", which this model does not have");
+    require(std::any_of(parameters_.begin(), parameters_.end(), [&, &n = name](const Parameter& p) { return p.name == n; }),
+            "the weights hold a tensor '", name, "' of shape ", tensor.shape(), ", which this model does not have");
 }
 
 void ParameterSet::save(const std::filesystem::path& file, const std::map<std::string, std::string>& metadata) const {

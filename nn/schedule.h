@@ -17,10 +17,10 @@ ScheduleKind schedule_from_text(std::string_view name);  ///< constant, inverse-
 struct ScheduleConfig {
   ScheduleKind kind = ScheduleKind::constant;
   double lr = 1e-3;
-  int64_t warmup = 0;        ///< updates over which the rate rises linearly from lr / warmup, with every schedule
-  double decay = 0.5;        ///< plateau: the factor
-  int64_t patience = 0;      ///< plateau: validations without improvement that are put up with before a decay
-  double min_lr = 1e-6;      ///< plateau: no lower
+  int64_t warmup = 0;    ///< updates over which the rate rises linearly from lr / warmup, with every schedule
+  double decay = 0.5;    ///< plateau: the factor
+  int64_t patience = 0;  ///< plateau: validations without improvement that are put up with before a decay
+  double min_lr = 1e-6;  ///< plateau: no lower
 };
 
 /// When averaged SGD begins to average (NT-ASGD; Merity et al., 2018, algorithm 1): at the first validation that is worse

@@ -53,7 +53,8 @@ StepResult TrainStep::run(MicroBatches& data, int64_t step, double lr) {
     tape_.reset();
     tape_.set_anomaly_detection(true);
     gradients(data, step, tokens);
-    fail("step ", step, " gave a loss of ", result.loss, " and a gradient norm of ", result.grad_norm, ", which no single op explains; lower --lr or set --clip");
+    fail("step ", step, " gave a loss of ", result.loss, " and a gradient norm of ", result.grad_norm,
+         ", which no single op explains; lower --lr or set --clip");
   }
   optimizer_.step(lr, norm_squared_, config_.clip);
   parameters_.forget_gradients();

@@ -35,8 +35,17 @@ double peak_memory_mib() {
 
 Trainer::Trainer(ParameterSet& parameters, TrainerTask& task, Arena& arena, const TrainerConfig& config, CheckpointStore& store, TrainerHost& host,
                  std::map<std::string, std::string> metadata)
-    : parameters_(parameters), task_(task), config_(config), store_(store), host_(host), metadata_(std::move(metadata)), optimizer_(parameters, config.optimizer),
-      step_(parameters, optimizer_, arena, config.step), schedule_(config.schedule), trigger_(config.average_trigger), started_(clock_seconds()) {}
+    : parameters_(parameters),
+      task_(task),
+      config_(config),
+      store_(store),
+      host_(host),
+      metadata_(std::move(metadata)),
+      optimizer_(parameters, config.optimizer),
+      step_(parameters, optimizer_, arena, config.step),
+      schedule_(config.schedule),
+      trigger_(config.average_trigger),
+      started_(clock_seconds()) {}
 
 double Trainer::seconds() const { return seconds_before_ + clock_seconds() - started_; }
 
@@ -91,8 +100,8 @@ void Trainer::one_update() {
                        static_cast<double>(after.value);
   const auto expected = static_cast<int64_t>(std::llround(static_cast<double>(progress_.step) / std::max(share, 1e-12)));
   host_.progress(std::min(1.0, share), progress_.step, std::max(expected, progress_.step),
-                 concat("epoch ", short_number(epochs), "  ppl ", short_number(std::exp(r.nll)), "  lr ", short_number(lr), "  |g| ", short_number(r.grad_norm), "  ",
-                        static_cast<int64_t>(static_cast<double>(window_.tokens) / window_.seconds), " tok/s"));
+                 concat("epoch ", short_number(epochs), "  ppl ", short_number(std::exp(r.nll)), "  lr ", short_number(lr), "  |g| ",
+                        short_number(r.grad_norm), "  ", static_cast<int64_t>(static_cast<double>(window_.tokens) / window_.seconds), " tok/s"));
   if (progress_.step % config_.log_every == 0) log_window(lr);
 }
 
@@ -101,8 +110,14 @@ void Trainer::log_window(double lr) {
   Json line{{"event", "train"}};
   stamp(line);
   const double nll = window_.nll / tokens;
-  line.update({{"loss", window_.loss / tokens}, {"nll", nll}, {"ppl", std::exp(nll)}, {"lr", lr}, {"grad_norm", window_.grad_norm / updates},
-               {"tokens_per_s", tokens / window_.seconds}, {"ms_per_step", 1e3 * window_.seconds / updates}, {"peak_mib", peak_memory_mib()}});
+  line.update({{"loss", window_.loss / tokens},
+               {"nll", nll},
+               {"ppl", std::exp(nll)},
+               {"lr", lr},
+               {"grad_norm", window_.grad_norm / updates},
+               {"tokens_per_s", tokens / window_.seconds},
+               {"ms_per_step", 1e3 * window_.seconds / updates},
+               {"peak_mib", peak_memory_mib()}});
   host_.event(line);
   window_ = {};
 }
@@ -117,7 +132,8 @@ bool Trainer::validate(bool is_due) {
   optimizer_.swap_average();
   progress_.validated_step = progress_.step;
   const double nll = result.nll(), ppl = result.ppl();
-  require(std::isfinite(nll), "validation after step ", progress_.step, " gave ", nll, " nats per token; lower --lr or set --clip (the last checkpoint is kept)");
+  require(std::isfinite(nll), "validation after step ", progress_.step, " gave ", nll,
+          " nats per token; lower --lr or set --clip (the last checkpoint is kept)");
   const bool improved = nll < best_.nll;
   if (improved) best_ = {ppl, nll, progress_.step};
   if (is_due) progress_.bad = improved ? 0 : progress_.bad + 1;
@@ -131,7 +147,8 @@ bool Trainer::validate(bool is_due) {
   if (config_.average_trigger > 0) line["averaging"] = trigger_.state().fired;
   host_.event(line);
   host_.message(concat("step ", progress_.step, ": validation perplexity ", short_number(ppl), improved ? " (best so far)" : "", " in ",
-                       short_number(clock_seconds() - before), " s", decayed ? concat("; learning rate now ", short_number(schedule_.rate(progress_.step + 1))) : "",
+                       short_number(clock_seconds() - before), " s",
+                       decayed ? concat("; learning rate now ", short_number(schedule_.rate(progress_.step + 1))) : "",
                        triggered ? "; averaging begins" : "",
                        progress_.stopped_early ? concat("; no better in ", progress_.bad, " validations: stopping early") : ""));
   host_.validated();
@@ -140,25 +157,40 @@ bool Trainer::validate(bool is_due) {
 
 void Trainer::save(bool is_best) {
   const Schedule::State& s = schedule_.state();
-  const Json state{{"epoch", progress_.epoch}, {"tokens", progress_.tokens}, {"time_s", seconds()}, {"position", task_.position()},
-                   {"optimizer_updates", optimizer_.updates()}, {"average_from", optimizer_.average_from()},
+  const Json state{{"epoch", progress_.epoch},
+                   {"tokens", progress_.tokens},
+                   {"time_s", seconds()},
+                   {"position", task_.position()},
+                   {"optimizer_updates", optimizer_.updates()},
+                   {"average_from", optimizer_.average_from()},
                    {"average_trigger", {{"best", number(trigger_.state().best)}, {"last", trigger_.state().last}, {"fired", trigger_.state().fired}}},
-                   {"validations", progress_.validations}, {"saves", progress_.saves},
-                   {"validated_step", progress_.validated_step}, {"bad_validations", progress_.bad}, {"stopped_early", progress_.stopped_early},
+                   {"validations", progress_.validations},
+                   {"saves", progress_.saves},
+                   {"validated_step", progress_.validated_step},
+                   {"bad_validations", progress_.bad},
+                   {"stopped_early", progress_.stopped_early},
                    {"schedule", {{"scale", s.scale}, {"best", number(s.best)}, {"bad", s.bad}}},
                    {"best", {{"ppl", number(best_.ppl)}, {"nll", number(best_.nll)}, {"step", best_.step}}},
-                   {"window", {{"updates", window_.updates}, {"tokens", window_.tokens}, {"loss", window_.loss}, {"nll", window_.nll},
-                               {"grad_norm", window_.grad_norm}, {"seconds", window_.seconds}}},
+                   {"window",
+                    {{"updates", window_.updates},
+                     {"tokens", window_.tokens},
+                     {"loss", window_.loss},
+                     {"nll", window_.nll},
+                     {"grad_norm", window_.grad_norm},
+                     {"seconds", window_.seconds}}},
                    {"seed", config_.step.seed}};
   optimizer_.swap_average();  // model.safetensors holds what is evaluated
-  store_.save(progress_.step, state, [&](CheckpointFiles& files) {
-    files.tensors("model.safetensors", parameters_.named(parameters_.values()), metadata_);
-    std::vector<NamedView> others = optimizer_.named();
-    const std::vector<NamedView> carried = task_.state();
-    others.insert(others.end(), carried.begin(), carried.end());
-    files.tensors("optimizer.safetensors", others);
-    host_.add_files(files);
-  }, is_best || !task_.has_validation());
+  store_.save(
+      progress_.step, state,
+      [&](CheckpointFiles& files) {
+        files.tensors("model.safetensors", parameters_.named(parameters_.values()), metadata_);
+        std::vector<NamedView> others = optimizer_.named();
+        const std::vector<NamedView> carried = task_.state();
+        others.insert(others.end(), carried.begin(), carried.end());
+        files.tensors("optimizer.safetensors", others);
+        host_.add_files(files);
+      },
+      is_best || !task_.has_validation());
   optimizer_.swap_average();
   saved_step_ = progress_.step;
 }
@@ -174,12 +206,23 @@ void Trainer::restore(const Checkpoint& checkpoint) {
   task_.load_state(others);
   task_.seek(s.at("position"));
 
-  progress_ = {.step = checkpoint.step(), .epoch = s.at("epoch"), .tokens = s.at("tokens"), .validations = s.at("validations"), .saves = s.at("saves"),
-               .validated_step = s.at("validated_step"), .bad = s.at("bad_validations"), .stopped_early = s.at("stopped_early")};
+  progress_ = {.step = checkpoint.step(),
+               .epoch = s.at("epoch"),
+               .tokens = s.at("tokens"),
+               .validations = s.at("validations"),
+               .saves = s.at("saves"),
+               .validated_step = s.at("validated_step"),
+               .bad = s.at("bad_validations"),
+               .stopped_early = s.at("stopped_early")};
   const Json &schedule = s.at("schedule"), &best = s.at("best"), &w = s.at("window");
   schedule_.restore({.scale = schedule.at("scale"), .best = number_from(schedule.at("best")), .bad = schedule.at("bad")});
   best_ = {number_from(best.at("ppl")), number_from(best.at("nll")), best.at("step")};
-  window_ = {.updates = w.at("updates"), .tokens = w.at("tokens"), .loss = w.at("loss"), .nll = w.at("nll"), .grad_norm = w.at("grad_norm"), .seconds = w.at("seconds")};
+  window_ = {.updates = w.at("updates"),
+             .tokens = w.at("tokens"),
+             .loss = w.at("loss"),
+             .nll = w.at("nll"),
+             .grad_norm = w.at("grad_norm"),
+             .seconds = w.at("seconds")};
   seconds_before_ = s.at("time_s");
   started_ = clock_seconds();
   saved_step_ = progress_.step;

@@ -105,7 +105,7 @@ class Trainer {
     int64_t step = 0, epoch = 0, tokens = 0;  // epochs completed
     int64_t validations = 0, saves = 0;       // how often `valid_every` and `save_every` had come due
     int64_t validated_step = -1;
-    int64_t bad = 0;                          // validations since the best
+    int64_t bad = 0;  // validations since the best
     bool stopped_early = false;
   };
   // Sums over the updates since the last train event.

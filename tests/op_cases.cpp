@@ -295,7 +295,7 @@ OpCase smoothed_softmax_case(int64_t rows, int64_t words, int64_t d, const Label
                   const int32_t y = i[0][index_of(r)];
                   if (y < 0) continue;
                   for (int64_t v = 0; v < words; ++v) {
-                    const double rest = uniform ? smoothing.epsilon / static_cast<double>(words)
+                    const double rest = uniform  ? smoothing.epsilon / static_cast<double>(words)
                                         : v == y ? 0
                                                  : smoothing.epsilon / static_cast<double>(words - 1);
                     const double t = rest + (v == y ? 1 - smoothing.epsilon : 0);

@@ -310,7 +310,8 @@ class SmallModel {
     x = lstm(x, {p(1), p(2), p(3), p(4)}, {state, state}).y;
     x = dropout(x, 0.1, "dropout.1");
     x = lstm(x, {p(5), p(6), p(7), p(8)}, {state, state}).y;
-    const SoftmaxLoss out = kernel_softmax({}, x, p(9), p(10), targets_, 1.0 / static_cast<double>(kSteps * kBatch), {.epsilon = recipes ? 0.1 : 0.0});
+    const SoftmaxLoss out =
+        kernel_softmax({}, x, p(9), p(10), targets_, 1.0 / static_cast<double>(kSteps * kBatch), {.epsilon = recipes ? 0.1 : 0.0});
     const double loss = *out.loss.value().data<double>();
     const int64_t later = (kSteps - 1) * kBatch;
     if (recipes) {

@@ -95,8 +95,7 @@ Result dense(const Problem& p) {
       if (label(v) != 0) row += label(v) * (std::log(sum) + top - s[v]);
     r.loss += p.row_weight * static_cast<double>(row);
     for (size_t v = 0; v < words; ++v) {
-      const long double others =
-          v == y ? std::expm1(s[y] - top - std::log(sum)) + (1 - label(y)) : std::exp(s[v] - top) / sum - label(v);
+      const long double others = v == y ? std::expm1(s[y] - top - std::log(sum)) + (1 - label(y)) : std::exp(s[v] - top) / sum - label(v);
       const double g = p.row_weight * static_cast<double>(others);
       r.dbias[v] += g;
       for (size_t k = 0; k < d; ++k) {
@@ -221,7 +220,10 @@ TEST_CASE("head: label smoothing, both conventions, against the dense formula an
       const std::vector<Tensor> inputs = {tensor_of(p.h, {35, 7}, DType::float64), tensor_of(p.w, {70, 7}, DType::float64),
                                           tensor_of(p.bias, {70}, DType::float64)};
       const GradcheckReport r = gradcheck(
-          [&](std::span<const Var> x) { return kernel_softmax({}, x[0], x[1], x[2], targets, 0.7, {epsilon, kind}).loss; }, inputs, {.max_elements = 60});
+          [&](std::span<const Var> x) {
+            return kernel_softmax({}, x[0], x[1], x[2], targets, 0.7, {epsilon, kind}).loss;
+          },
+          inputs, {.max_elements = 60});
       CHECK_MESSAGE(r.worst < 1e-6, r.where);
     }
 }

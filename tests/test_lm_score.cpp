@@ -57,7 +57,8 @@ struct Models {
     train(c, {"--hidden", "16", "--embed", "16", "--after", "60u", "--vocab-size", "12"});
   }
   void train(const std::string& where, const Strings& more) {
-    Strings arguments{"--train", dir / "train.txt", "--layers", "1", "--batch", "4", "--bptt", "8", "--lr", "0.01", "--min-count", "2", "--run", where};
+    Strings arguments{"--train", dir / "train.txt", "--layers", "1",     "--batch", "4", "--bptt", "8", "--lr",
+                      "0.01",    "--min-count",     "2",        "--run", where};
     arguments.insert(arguments.end(), more.begin(), more.end());
     const Outcome r = run_program("lm_train", arguments);
     REQUIRE_MESSAGE(r.code == 0, r.err);
@@ -340,8 +341,10 @@ Compared compare(const std::string& a, const std::string& b, const std::string& 
   bool sentences = false;
   for (const std::string& line : split(run(arguments, text), '\n')) {
     const Strings cells = split(line, '\t');
-    if (sentences) c.sentences.push_back(cells);
-    else c.values[cells[0]] = cells;
+    if (sentences)
+      c.sentences.push_back(cells);
+    else
+      c.values[cells[0]] = cells;
     sentences = sentences || cells[0] == "better";
   }
   return c;
@@ -420,8 +423,11 @@ TEST_CASE("lm_score --compare: the differences of two models' --tokens") {
 
 TEST_CASE("lm_score --compare: with other vocabularies, the words that both know") {
   const std::string text = longer_text() + kText;
-  const std::string dict = "\n" + slurp(models().c + "/checkpoints/latest/dict.txt"), whole = "\n" + slurp(models().a + "/checkpoints/latest/dict.txt");
-  const auto knows = [](const std::string& words, const std::string& word) { return word == "</s>" || words.find("\n" + word + " ") != std::string::npos; };
+  const std::string dict = "\n" + slurp(models().c + "/checkpoints/latest/dict.txt"),
+                    whole = "\n" + slurp(models().a + "/checkpoints/latest/dict.txt");
+  const auto knows = [](const std::string& words, const std::string& word) {
+    return word == "</s>" || words.find("\n" + word + " ") != std::string::npos;
+  };
   const auto a = tokens(models().a, text), c = tokens(models().c, text);
   double nats = 0;
   int64_t both = 0, only_a = 0, neither = 0;
@@ -464,7 +470,8 @@ TEST_CASE("bootstrap_ratio: the normal approximation's interval, the same for a 
     squares += gains.back() * gains.back() / 100 / 2000;
   }
   const double error = std::sqrt((squares - mean * mean) / 2000);
-  const Interval i = bootstrap_ratio(gains, counts, 2000, 1), again = bootstrap_ratio(gains, counts, 2000, 1), other = bootstrap_ratio(gains, counts, 2000, 2);
+  const Interval i = bootstrap_ratio(gains, counts, 2000, 1), again = bootstrap_ratio(gains, counts, 2000, 1),
+                 other = bootstrap_ratio(gains, counts, 2000, 2);
   CHECK(-std::log(i.high) == doctest::Approx(mean - 1.96 * error).epsilon(0.03));
   CHECK(-std::log(i.low) == doctest::Approx(mean + 1.96 * error).epsilon(0.03));
   CHECK(i.low == again.low);

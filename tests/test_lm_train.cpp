@@ -1,8 +1,8 @@
 // lm_train and lm_score from the outside: what a user's commands do.
 #include <doctest/doctest.h>
 
-#include <csignal>
 #include <cmath>
+#include <csignal>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -20,8 +20,9 @@ using Strings = std::vector<std::string>;
 
 // A small training on the sample text: some 190 updates an epoch, a fraction of a second.
 Strings small(const std::string& run, const Strings& more = {}) {
-  Strings a{"--sample", "--sample-sentences", "1500", "--layers", "2", "--hidden", "24", "--embed", "20", "--batch", "6", "--bptt", "14", "--lr", "0.01",
-            "--schedule", "plateau", "--log-every", "25", "--run", run};
+  Strings a{
+      "--sample", "--sample-sentences", "1500",    "--layers",    "2",  "--hidden", "24", "--embed", "20", "--batch", "6", "--bptt", "14", "--lr",
+      "0.01",     "--schedule",         "plateau", "--log-every", "25", "--run",    run};
   a.insert(a.end(), more.begin(), more.end());
   return a;
 }
@@ -113,7 +114,8 @@ TEST_CASE("same bits with one and two threads, and after kill -9, SIGTERM and re
   int interrupted = 0;
   for (int round = 0; round < 40; ++round) {
     const bool polite = round % 3 == 2;
-    const Outcome r = run_program("lm_train", with("broken", {"--threads", round % 2 == 0 ? "1" : "2"}), {}, 60 + 45 * (round % 7), polite ? SIGTERM : SIGKILL);
+    const Outcome r =
+        run_program("lm_train", with("broken", {"--threads", round % 2 == 0 ? "1" : "2"}), {}, 60 + 45 * (round % 7), polite ? SIGTERM : SIGKILL);
     if (r.code == 0) break;
     REQUIRE_MESSAGE((r.code == 130 || r.code == 128 + SIGKILL || r.code == 128 + SIGTERM), r.code, ": ", r.err);
     ++interrupted;
@@ -196,8 +198,8 @@ TEST_CASE("lm_score: a line out for each line in, and validation's perplexity wi
   for (int i = 0; i < 60; ++i) text += i % 2 == 0 ? "the dog ran\n" : "a dog saw the cat\n";
   std::ofstream(dir / "train.txt") << train;
   std::ofstream(dir / "valid.txt") << text;
-  const Outcome trained = run_program("lm_train", {"--train", dir / "train.txt", "--valid", dir / "valid.txt", "--hidden", "16", "--embed", "16", "--batch", "4", "--bptt", "8",
-                                                   "--after", "60u", "--lr", "0.01", "--run", dir / "run"});
+  const Outcome trained = run_program("lm_train", {"--train", dir / "train.txt", "--valid", dir / "valid.txt", "--hidden", "16", "--embed", "16",
+                                                   "--batch", "4", "--bptt", "8", "--after", "60u", "--lr", "0.01", "--run", dir / "run"});
   REQUIRE_MESSAGE(trained.code == 0, trained.err);
 
   const Outcome plain = run_program("lm_score", {"--checkpoint", dir / "run", "--input", dir / "valid.txt"});
@@ -226,7 +228,8 @@ TEST_CASE("lm_score: a line out for each line in, and validation's perplexity wi
   CHECK(!std::getline(sums, sum));
   CHECK(has(tokens.err, std::to_string(count) + " tokens"));
 
-  const Outcome carried = run_program("lm_score", {"--checkpoint", dir / "run", "--input", dir / "valid.txt", "--carry-state", "--output", dir / "scores"});
+  const Outcome carried =
+      run_program("lm_score", {"--checkpoint", dir / "run", "--input", dir / "valid.txt", "--carry-state", "--output", dir / "scores"});
   REQUIRE_MESSAGE(carried.code == 0, carried.err);
   const double ppl = log_of(dir / "run").back()["best_valid_ppl"];
   char expected[64];
@@ -309,8 +312,18 @@ TEST_CASE("--init starts from another run's weights") {
 
 TEST_CASE("a loss that is not finite names the op and the step, and keeps the last good checkpoint") {
   const TemporaryDirectory dir;
-  const Strings wild{"--sample", "--sample-sentences", "600", "--hidden", "16", "--embed", "16", "--batch", "4", "--bptt", "8", "--optimizer", "sgd", "--lr", "1e38", "--clip", "0",
-               "--after", "50u", "--save-every", "1u", "--run", dir / "wild"};
+  const Strings wild{"--sample",  "--sample-sentences",
+                     "600",       "--hidden",
+                     "16",        "--embed",
+                     "16",        "--batch",
+                     "4",         "--bptt",
+                     "8",         "--optimizer",
+                     "sgd",       "--lr",
+                     "1e38",      "--clip",
+                     "0",         "--after",
+                     "50u",       "--save-every",
+                     "1u",        "--run",
+                     dir / "wild"};
   const Outcome diverged = run_program("lm_train", wild);
   CAPTURE(diverged.err);
   CHECK(diverged.code == 1);
@@ -322,8 +335,8 @@ TEST_CASE("a loss that is not finite names the op and the step, and keeps the la
 
 TEST_CASE("the parity export holds what the replay reads") {
   const TemporaryDirectory dir;
-  const Outcome r = run_program("lm_train", {"--sample", "--sample-sentences", "400", "--hidden", "12", "--embed", "10", "--dropout", "0", "--batch", "4", "--bptt", "6", "--dtype",
-                                             "float64", "--export-parity", dir / "p", "--export-steps", "7"});
+  const Outcome r = run_program("lm_train", {"--sample", "--sample-sentences", "400", "--hidden", "12", "--embed", "10", "--dropout", "0", "--batch",
+                                             "4", "--bptt", "6", "--dtype", "float64", "--export-parity", dir / "p", "--export-steps", "7"});
   REQUIRE_MESSAGE(r.code == 0, r.err);
   const Json config = Json::parse(slurp(dir / "p/config.json")), losses = Json::parse(slurp(dir / "p/losses.json"));
   CHECK(config["task"] == "lm");

@@ -337,7 +337,8 @@ TEST_CASE("ops: a view of another shape is an Error, never a write past its end"
 
   Arena arena("test");
   const Tensor gates = t({4, 8}), states = t({6, 2}), w_hh = t({8, 2}), b = t({8}), state = t({2, 2});
-  const ops::Lstm io{.x = w, .w_ih = t({8, 3}), .w_hh = w_hh, .b_ih = b, .b_hh = b, .h0 = state, .c0 = state, .hidden = states, .cells = states, .gates = gates};
+  const ops::Lstm io{
+      .x = w, .w_ih = t({8, 3}), .w_hh = w_hh, .b_ih = b, .b_hh = b, .h0 = state, .c0 = state, .hidden = states, .cells = states, .gates = gates};
   CHECK_THROWS_AS(ops::lstm_backward(io, {.dy = two}, arena), Error);
   CHECK_THROWS_AS(ops::lstm_backward(io, {.dh_n = two}, arena), Error);
   CHECK_THROWS_AS(ops::lstm_backward(io, {.dw_ih = {other}}, arena), Error);

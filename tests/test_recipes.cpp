@@ -118,7 +118,8 @@ TEST_CASE("recipes: every one at once, gradients of the whole model against fini
         }
         double off = 0;
         for (size_t i = 0; i < given.size(); ++i) off = std::max(off, std::abs(given[i] - expected[i]));
-        const double top = std::abs(*std::max_element(analytic.begin(), analytic.end(), [](double a, double b) { return std::abs(a) < std::abs(b); }));
+        const double top =
+            std::abs(*std::max_element(analytic.begin(), analytic.end(), [](double a, double b) { return std::abs(a) < std::abs(b); }));
         CHECK(off < 1e-6 * top);
       }
     }
@@ -202,7 +203,8 @@ TEST_CASE("recipes: a locked mask is the same for all time steps, and word dropo
   for (const int32_t id : dropped) CHECK_FALSE(kept.contains(id));
   CHECK(dropped.size() >= 5);
   CHECK(dropped.size() <= 25);
-  CHECK_THROWS_WITH_AS(dropout_words(rows, tensor_of(Ints(400, -1), {400}), 0.25, "w"), doctest::Contains("[dropout_words] index -1 at position 0"), Error);
+  CHECK_THROWS_WITH_AS(dropout_words(rows, tensor_of(Ints(400, -1), {400}), 0.25, "w"), doctest::Contains("[dropout_words] index -1 at position 0"),
+                       Error);
 
   const NoGrad off(tape);
   CHECK(dropout(ones, 0.4, "a", 8).value().to_vector() == ones.value().to_vector());
@@ -264,9 +266,9 @@ TEST_CASE("recipes: the trigger of NT-ASGD") {
     return at;
   };
   CHECK(fires_at(1, {5, 4, 3, 2, 1}) == -1);
-  CHECK(fires_at(1, {5, 4, 4.5, 4.6, 9}) == 3);   // 4.5 is not worse than 5; 4.6 is worse than min(5, 4)
+  CHECK(fires_at(1, {5, 4, 4.5, 4.6, 9}) == 3);       // 4.5 is not worse than 5; 4.6 is worse than min(5, 4)
   CHECK(fires_at(3, {5, 4, 4.5, 4.6, 4.7, 9}) == 5);  // 4.7 against 5 alone, 9 against min(5, 4)
-  CHECK(fires_at(3, {5, 6, 7}) == -1);  // not before there is an older one
+  CHECK(fires_at(3, {5, 6, 7}) == -1);                // not before there is an older one
   CHECK(fires_at(3, {5, 6, 7, 5.5, 5}) == -1);
   CHECK(fires_at(3, {5, 6, 7, 5.5, 5.6}) == 4);
   CHECK(fires_at(0, {1, 2, 3, 4, 5}) == -1);

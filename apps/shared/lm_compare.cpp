@@ -34,10 +34,10 @@ bool same_words(const Vocabulary& a, const Vocabulary& b) {
 }
 
 struct Differences {
-  std::vector<double> gain;        // of each token; NaN: left out
-  std::vector<double> sums;        // of each sentence
-  std::vector<int64_t> counts;     // tokens compared in each sentence
-  double nats_a = 0, nats_b = 0;   // over the tokens compared
+  std::vector<double> gain;                                 // of each token; NaN: left out
+  std::vector<double> sums;                                 // of each sentence
+  std::vector<int64_t> counts;                              // tokens compared in each sentence
+  double nats_a = 0, nats_b = 0;                            // over the tokens compared
   int64_t tokens = 0, only_a = 0, only_b = 0, neither = 0;  // compared; known to one model only; to none
   double total() const { return std::accumulate(sums.begin(), sums.end(), 0.0); }
 };
@@ -109,24 +109,28 @@ void explain_left_out(const Differences& d) {
   std::fprintf(stderr,
                "lm_score: the two models know different words; compared are the %lld tokens that both know. Left out: %lld that only A knows, "
                "%lld that only B knows, %lld that neither knows\n",
-               static_cast<long long>(d.tokens), static_cast<long long>(d.only_a), static_cast<long long>(d.only_b), static_cast<long long>(d.neither));
+               static_cast<long long>(d.tokens), static_cast<long long>(d.only_a), static_cast<long long>(d.only_b),
+               static_cast<long long>(d.neither));
 }
 
 }  // namespace
 
 Interval bootstrap_ratio(std::span<const double> gains, std::span<const int64_t> tokens, int64_t resamples, uint64_t seed) {
   std::vector<double> ratios(static_cast<size_t>(resamples));
-  parallel_for(resamples, [&](int64_t i) {
-    RandomStream random({.seed = seed, .step = static_cast<uint32_t>(i), .op = stream_id("bootstrap")});
-    double gain = 0;
-    int64_t count = 0;
-    for (size_t n = 0; n < gains.size(); ++n) {
-      const auto s = static_cast<size_t>(random.below(gains.size()));
-      gain += gains[s];
-      count += tokens[s];
-    }
-    ratios[static_cast<size_t>(i)] = count > 0 ? std::exp(-gain / static_cast<double>(count)) : 1.0;
-  }, 100.0 * static_cast<double>(resamples) * static_cast<double>(gains.size()));
+  parallel_for(
+      resamples,
+      [&](int64_t i) {
+        RandomStream random({.seed = seed, .step = static_cast<uint32_t>(i), .op = stream_id("bootstrap")});
+        double gain = 0;
+        int64_t count = 0;
+        for (size_t n = 0; n < gains.size(); ++n) {
+          const auto s = static_cast<size_t>(random.below(gains.size()));
+          gain += gains[s];
+          count += tokens[s];
+        }
+        ratios[static_cast<size_t>(i)] = count > 0 ? std::exp(-gain / static_cast<double>(count)) : 1.0;
+      },
+      100.0 * static_cast<double>(resamples) * static_cast<double>(gains.size()));
   std::sort(ratios.begin(), ratios.end());
   const auto n = static_cast<double>(resamples);
   return {ratios[static_cast<size_t>(std::floor(0.025 * n))], ratios[static_cast<size_t>(std::ceil(0.975 * n)) - 1]};
@@ -134,13 +138,15 @@ Interval bootstrap_ratio(std::span<const double> gains, std::span<const int64_t>
 
 void compare_models(const std::string& a, const std::string& b, std::span<const std::string> lines, const Comparison& how, std::ostream& out) {
   const Differences d = differences(score_with(a, how.device, lines, how.reading), score_with(b, how.device, lines, how.reading));
-  require(d.tokens > 0, "there is no token to compare", how.reading.carry_state ? ": the text fills no row of 10 columns; leave out --carry-state" : "");
+  require(d.tokens > 0, "there is no token to compare",
+          how.reading.carry_state ? ": the text fills no row of 10 columns; leave out --carry-state" : "");
   const auto tokens = static_cast<double>(d.tokens);
   const Interval interval = bootstrap_ratio(d.sums, d.counts, how.resamples, how.seed);
   out << "# gain: log p(B) - log p(A) in nats, above 0 where B is better; ratio: perplexity of B / perplexity of A\n";
   out << "model A\t" << a << "\nmodel B\t" << b << '\n';
   out << "sentences\t" << lines.size() << "\ntokens\t" << d.tokens << '\n';
-  if (d.only_a + d.only_b + d.neither > 0) out << "left out\t" << d.only_a << "\t" << d.only_b << "\t" << d.neither << "\tknown to A only, B only, neither\n";
+  if (d.only_a + d.only_b + d.neither > 0)
+    out << "left out\t" << d.only_a << "\t" << d.only_b << "\t" << d.neither << "\tknown to A only, B only, neither\n";
   out << "perplexity A\t" << number(std::exp(d.nats_a / tokens), "%.5f") << "\nperplexity B\t" << number(std::exp(d.nats_b / tokens), "%.5f") << '\n';
   out << "mean gain\t" << number(d.total() / tokens) << '\n';
   out << "ratio\t" << number(std::exp(-d.total() / tokens)) << "\n95% interval\t" << number(interval.low) << '\t' << number(interval.high) << '\n';

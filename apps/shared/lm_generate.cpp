@@ -32,7 +32,12 @@ struct Text {
 class Generator {
  public:
   Generator(const SavedLanguageModel& saved, const Generation& how)
-      : model_(saved.model()), how_(how), arena_("generate", saved.device()), tape_(arena_), guard_(tape_), carried_(model_.new_state(kMostColumns)),
+      : model_(saved.model()),
+        how_(how),
+        arena_("generate", saved.device()),
+        tape_(arena_),
+        guard_(tape_),
+        carried_(model_.new_state(kMostColumns)),
         input_({1, kMostColumns}, DType::int32) {}
 
   // Continues at most kMostColumns texts. Text i of all texts has column i % kMostColumns, whatever the batch: a product
@@ -137,7 +142,8 @@ Generated generate_text(const SavedLanguageModel& saved, std::span<const std::st
     generator.run(texts, first);
     for (const Text& text : texts) {
       split_words(prompts[static_cast<size_t>(text.line)], typed);  // as they were typed, unknown ones too
-      for (size_t i = 0; i < text.ids.size(); ++i) out << (i > 0 ? " " : "") << (i < text.prompt ? typed[i] : std::string_view(vocabulary.word(text.ids[i])));
+      for (size_t i = 0; i < text.ids.size(); ++i)
+        out << (i > 0 ? " " : "") << (i < text.prompt ? typed[i] : std::string_view(vocabulary.word(text.ids[i])));
       out << '\n';
     }
     out.flush();

@@ -28,7 +28,8 @@ void LmOptions::declare(Options& o) {
   o.add("head-bias", head_bias, "one bias a word in the output layer");
   o.add("dtype", dtype, "type of weights and arithmetic").choices({"float32", "float64"});
   o.add("init", init, "start from the weights of this checkpoint").unit("DIR");
-  o.add("init-norm", init_norm, "norms that the head's word vectors start with: log-frequency, --init-norm-scale times the log of a word's count in training")
+  o.add("init-norm", init_norm,
+        "norms that the head's word vectors start with: log-frequency, --init-norm-scale times the log of a word's count in training")
       .choices({"none", "log-frequency"});
   o.add("init-norm-scale", init_norm_scale, "norm for each unit of log count").above(0);
 
@@ -39,7 +40,8 @@ void LmOptions::declare(Options& o) {
   o.add("dropout-output", dropout_output, "dropout on what the last layer hands to the head").range_from(0, 1);
   o.add("variational", variational, "one dropout mask for all time steps of a segment");
   o.add("label-smoothing", label_smoothing, "probability that the targets spread over the vocabulary").range(0, 1);
-  o.add("smoothing", smoothing, "label smoothing: uniform gives every word its share, others every word but the target").choices({"uniform", "others"});
+  o.add("smoothing", smoothing, "label smoothing: uniform gives every word its share, others every word but the target")
+      .choices({"uniform", "others"});
   o.add("ar", ar, "activation regularisation: factor of the mean square of the dropped output").at_least(0);
   o.add("tar", tar, "temporal activation regularisation: factor of the mean square of h(t+1) - h(t)").at_least(0);
 
@@ -93,17 +95,20 @@ void LmOptions::check(const Options& given) const {
   const auto usage = [](bool ok, const auto&... text) {
     if (!ok) throw UsageError(concat(text...));
   };
-  usage(sample != !train.empty(), sample ? "--sample and --train exclude each other" : "no training text: give --train FILE, or --sample for the built-in one");
+  usage(sample != !train.empty(),
+        sample ? "--sample and --train exclude each other" : "no training text: give --train FILE, or --sample for the built-in one");
   usage(!sample || (valid.empty() && test.empty()), "--sample brings its own validation and test text; leave out --valid and --test");
   usage(vocab.empty() || (vocab_size == 0 && min_count == 1), "--vocab gives the vocabulary as it is; leave out --vocab-size and --min-count");
   usage(vocab_size == 0 || vocab_size >= 3, "--vocab-size ", vocab_size, " leaves no room for a word besides </s> and <unk>");
   usage(batch_tokens == 0 || sentences, "--batch-tokens needs --sentences; with carried state a batch is --batch times --bptt");
-  usage(!tie_embeddings || embed == hidden, "--tie-embeddings makes input and output word vectors one matrix: --embed ", embed, " must equal --hidden ", hidden);
+  usage(!tie_embeddings || embed == hidden, "--tie-embeddings makes input and output word vectors one matrix: --embed ", embed,
+        " must equal --hidden ", hidden);
   usage(init.empty() || init_norm == "none", "--init-norm sets the norms of fresh word vectors; --init brings its own");
   usage(asgd_trigger == 0 || optimizer == "asgd", "--asgd-trigger needs --optimizer asgd");
   usage(asgd_trigger == 0 || asgd_start == 0, "--asgd-trigger and --asgd-start exclude each other: averaging begins once");
   usage(asgd_trigger == 0 || sample || !valid.empty(), "--asgd-trigger watches validation: give --valid FILE");
-  usage(dropout_hidden == 0 || layers > 1, "--dropout-hidden drops units between LSTM layers, but there is one layer; --dropout-output is after the last");
+  usage(dropout_hidden == 0 || layers > 1,
+        "--dropout-hidden drops units between LSTM layers, but there is one layer; --dropout-output is after the last");
   usage(after.value > 0, "--after 0 would train nothing");
   usage(valid_every.value > 0, "--valid-every must be above 0");
   const struct {
@@ -133,21 +138,45 @@ void LmOptions::check(const Options& given) const {
 }
 
 LanguageModelConfig LmOptions::model(int64_t vocabulary) const {
-  return {.vocab = vocabulary, .embed = embed, .hidden = hidden, .layers = layers, .dropout = dropout, .tie_embeddings = tie_embeddings, .head_bias = head_bias,
-          .head = parse_head(head), .dropout_words = dropout_words, .dropout_hidden = dropout_hidden, .dropout_output = dropout_output,
-          .variational = variational, .smoothing = {.epsilon = label_smoothing, .kind = smoothing_from_text(smoothing)}, .activation_reg = ar,
+  return {.vocab = vocabulary,
+          .embed = embed,
+          .hidden = hidden,
+          .layers = layers,
+          .dropout = dropout,
+          .tie_embeddings = tie_embeddings,
+          .head_bias = head_bias,
+          .head = parse_head(head),
+          .dropout_words = dropout_words,
+          .dropout_hidden = dropout_hidden,
+          .dropout_output = dropout_output,
+          .variational = variational,
+          .smoothing = {.epsilon = label_smoothing, .kind = smoothing_from_text(smoothing)},
+          .activation_reg = ar,
           .temporal_activation_reg = tar};
 }
 
 LmBatching LmOptions::batching() const { return {.batch = batch, .bptt = bptt, .sentences = sentences, .batch_tokens = batch_tokens, .seed = seed}; }
 
 TrainerConfig LmOptions::trainer() const {
-  return {.after = after, .valid_every = valid_every, .save_every = save_every, .log_every = log_every, .early_stop = early_stop, .keep = keep, .profile = profile,
-          .step = {.accumulate = accumulate, .clip = clip, .seed = seed, .detect_anomaly = detect_anomaly},
-          .optimizer = {.kind = optimizer_from_text(optimizer), .momentum = momentum, .beta1 = betas[0], .beta2 = betas[1], .eps = eps,
-                        .weight_decay = weight_decay, .average_from = asgd_trigger > 0 ? OptimizerConfig::kNotYet : asgd_start},
-          .average_trigger = asgd_trigger,
-          .schedule = {.kind = schedule_from_text(schedule), .lr = lr, .warmup = warmup, .decay = plateau_factor, .patience = plateau_patience, .min_lr = min_lr}};
+  return {
+      .after = after,
+      .valid_every = valid_every,
+      .save_every = save_every,
+      .log_every = log_every,
+      .early_stop = early_stop,
+      .keep = keep,
+      .profile = profile,
+      .step = {.accumulate = accumulate, .clip = clip, .seed = seed, .detect_anomaly = detect_anomaly},
+      .optimizer = {.kind = optimizer_from_text(optimizer),
+                    .momentum = momentum,
+                    .beta1 = betas[0],
+                    .beta2 = betas[1],
+                    .eps = eps,
+                    .weight_decay = weight_decay,
+                    .average_from = asgd_trigger > 0 ? OptimizerConfig::kNotYet : asgd_start},
+      .average_trigger = asgd_trigger,
+      .schedule = {
+          .kind = schedule_from_text(schedule), .lr = lr, .warmup = warmup, .decay = plateau_factor, .patience = plateau_patience, .min_lr = min_lr}};
 }
 
 Device use_machine(int threads, const std::string& device) {

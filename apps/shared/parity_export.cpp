@@ -33,9 +33,23 @@ void export_lm_parity(const LmOptions& o, const LanguageModel& model, ParameterS
   const std::filesystem::path dir = o.export_parity;
   std::filesystem::create_directories(dir);
   const LanguageModelConfig& c = model.config();
-  const nlohmann::ordered_json config{{"task", "lm"}, {"dtype", o.dtype}, {"vocab", c.vocab}, {"dim", c.embed}, {"hidden", c.hidden}, {"layers", c.layers},
-                                      {"head", "lin"}, {"components", 1}, {"untied", false}, {"head_bias", c.head_bias}, {"tie_embeddings", c.tie_embeddings},
-                                      {"optimizer", "adam"}, {"lr", o.lr}, {"betas", o.betas}, {"eps", o.eps}, {"clip", o.clip}, {"ignore", -1}};
+  const nlohmann::ordered_json config{{"task", "lm"},
+                                      {"dtype", o.dtype},
+                                      {"vocab", c.vocab},
+                                      {"dim", c.embed},
+                                      {"hidden", c.hidden},
+                                      {"layers", c.layers},
+                                      {"head", "lin"},
+                                      {"components", 1},
+                                      {"untied", false},
+                                      {"head_bias", c.head_bias},
+                                      {"tie_embeddings", c.tie_embeddings},
+                                      {"optimizer", "adam"},
+                                      {"lr", o.lr},
+                                      {"betas", o.betas},
+                                      {"eps", o.eps},
+                                      {"clip", o.clip},
+                                      {"ignore", -1}};
   write_safetensors(dir / "init.safetensors", parameters.named(parameters.values()), model.metadata());
 
   const Shape all{o.export_steps, o.bptt, o.batch};

@@ -42,9 +42,9 @@ class RunDirectory {
   void log(const nlohmann::ordered_json& event);
   /// The log's last whole event, null when there is none.
   nlohmann::ordered_json last_event() const;
-  /// Cuts the log back to a checkpoint: drops events after `step`, the closing "test" and "done", "resume" at `step` itself (the caller writes a new one, so
-  /// that resuming twice leaves the same log as once), lines that are no JSON object and a half-written last one. Lines without a
-  /// step share the fate of the line before them. All or nothing; without a log it does nothing.
+  /// Cuts the log back to a checkpoint: drops events after `step`, the closing "test" and "done", "resume" at `step` itself (the caller writes a new
+  /// one, so that resuming twice leaves the same log as once), lines that are no JSON object and a half-written last one. Lines without a step share
+  /// the fate of the line before them. All or nothing; without a log it does nothing.
   void cut_log(int64_t step);
 
   /// Clears the way for a new run: moves an old run's checkpoints, report, log and configuration (and `more` names) to DIR/old-N, the

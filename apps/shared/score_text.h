@@ -16,6 +16,7 @@ struct Reading {
 
 /// Calls visit with the nats (-log p) of each sentence's tokens, </s> last, in the text's order. With carried state the
 /// tokens at the end that fill no row of columns are NaN.
-void score_text(const SavedLanguageModel& model, const Corpus& text, const Reading& reading, const std::function<void(std::span<const double>)>& visit);
+void score_text(const SavedLanguageModel& model, const Corpus& text, const Reading& reading,
+                const std::function<void(std::span<const double>)>& visit);
 
 }  // namespace nine::app

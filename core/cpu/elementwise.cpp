@@ -9,54 +9,107 @@ namespace nine::cpu {
 namespace {
 
 struct Neg {
-  template <class T> static T value(T x) { return -x; }
-  template <class T> static T derivative(T, T) { return T(-1); }
+  template <class T>
+  static T value(T x) {
+    return -x;
+  }
+  template <class T>
+  static T derivative(T, T) {
+    return T(-1);
+  }
 };
 struct Exp {
-  template <class T> static T value(T x) { return vexp(x); }
-  template <class T> static T derivative(T, T y) { return y; }
+  template <class T>
+  static T value(T x) {
+    return vexp(x);
+  }
+  template <class T>
+  static T derivative(T, T y) {
+    return y;
+  }
 };
 struct Log {
-  template <class T> static T value(T x) { return vlog(x); }
-  template <class T> static T derivative(T x, T) { return T(1) / x; }
+  template <class T>
+  static T value(T x) {
+    return vlog(x);
+  }
+  template <class T>
+  static T derivative(T x, T) {
+    return T(1) / x;
+  }
 };
 struct Tanh {
-  template <class T> static T value(T x) { return vtanh(x); }
-  template <class T> static T derivative(T, T y) { return T(1) - y * y; }
+  template <class T>
+  static T value(T x) {
+    return vtanh(x);
+  }
+  template <class T>
+  static T derivative(T, T y) {
+    return T(1) - y * y;
+  }
 };
 struct Sigmoid {
-  template <class T> static T value(T x) { return vsigmoid(x); }
-  template <class T> static T derivative(T, T y) { return y * (T(1) - y); }
+  template <class T>
+  static T value(T x) {
+    return vsigmoid(x);
+  }
+  template <class T>
+  static T derivative(T, T y) {
+    return y * (T(1) - y);
+  }
 };
 struct Relu {
-  template <class T> static T value(T x) { return x < T(0) ? T(0) : x; }
-  template <class T> static T derivative(T x, T) { return x > T(0) ? T(1) : T(0); }
+  template <class T>
+  static T value(T x) {
+    return x < T(0) ? T(0) : x;
+  }
+  template <class T>
+  static T derivative(T x, T) {
+    return x > T(0) ? T(1) : T(0);
+  }
 };
 struct Square {
-  template <class T> static T value(T x) { return x * x; }
-  template <class T> static T derivative(T x, T) { return T(2) * x; }
+  template <class T>
+  static T value(T x) {
+    return x * x;
+  }
+  template <class T>
+  static T derivative(T x, T) {
+    return T(2) * x;
+  }
 };
 
 template <class F>
 void visit(ops::Unary f, F&& body) {
   switch (f) {
-    case ops::Unary::neg: return body(Neg{});
-    case ops::Unary::exp: return body(Exp{});
-    case ops::Unary::log: return body(Log{});
-    case ops::Unary::tanh: return body(Tanh{});
-    case ops::Unary::sigmoid: return body(Sigmoid{});
-    case ops::Unary::relu: return body(Relu{});
-    case ops::Unary::square: return body(Square{});
+    case ops::Unary::neg:
+      return body(Neg{});
+    case ops::Unary::exp:
+      return body(Exp{});
+    case ops::Unary::log:
+      return body(Log{});
+    case ops::Unary::tanh:
+      return body(Tanh{});
+    case ops::Unary::sigmoid:
+      return body(Sigmoid{});
+    case ops::Unary::relu:
+      return body(Relu{});
+    case ops::Unary::square:
+      return body(Square{});
   }
 }
 
 template <class F>
 void visit(ops::Binary f, F&& body) {
   switch (f) {
-    case ops::Binary::add: return body([](auto a, auto b) { return a + b; });
-    case ops::Binary::sub: return body([](auto a, auto b) { return a - b; });
-    case ops::Binary::mul: return body([](auto a, auto b) { return a * b; });
-    case ops::Binary::div: return body([](auto a, auto b) { return a / b; });
+    case ops::Binary::add:
+      return body([](auto a, auto b) { return a + b; });
+    case ops::Binary::sub:
+      return body([](auto a, auto b) { return a - b; });
+    case ops::Binary::mul:
+      return body([](auto a, auto b) { return a * b; });
+    case ops::Binary::div:
+      return body([](auto a, auto b) { return a / b; });
   }
 }
 
@@ -82,10 +135,14 @@ void convert_as(const View& x, const View& y) {
 template <class From>
 void convert_from(const View& x, const View& y) {
   switch (y.dtype) {
-    case DType::float32: return convert_as<From, float>(x, y);
-    case DType::float64: return convert_as<From, double>(x, y);
-    case DType::bfloat16: return convert_as<From, bfloat16>(x, y);
-    case DType::int32: fail("[copy] float to int32 is not a conversion of this op");
+    case DType::float32:
+      return convert_as<From, float>(x, y);
+    case DType::float64:
+      return convert_as<From, double>(x, y);
+    case DType::bfloat16:
+      return convert_as<From, bfloat16>(x, y);
+    case DType::int32:
+      fail("[copy] float to int32 is not a conversion of this op");
   }
 }
 
@@ -96,19 +153,27 @@ void fill(const View& y, double value) {
     for_pieces({&y}, [&](int64_t r, int64_t c, int64_t n) { std::fill_n(row_ptr<T>(y, r) + c, n, element); });
   };
   switch (y.dtype) {
-    case DType::float32: return as(static_cast<float>(value));
-    case DType::float64: return as(value);
-    case DType::int32: return as(static_cast<int32_t>(value));
-    case DType::bfloat16: return as(bfloat16(static_cast<float>(value)));
+    case DType::float32:
+      return as(static_cast<float>(value));
+    case DType::float64:
+      return as(value);
+    case DType::int32:
+      return as(static_cast<int32_t>(value));
+    case DType::bfloat16:
+      return as(bfloat16(static_cast<float>(value)));
   }
 }
 
 void convert(const View& x, const View& y) {
   switch (x.dtype) {
-    case DType::float32: return convert_from<float>(x, y);
-    case DType::float64: return convert_from<double>(x, y);
-    case DType::bfloat16: return convert_from<bfloat16>(x, y);
-    case DType::int32: return convert_as<int32_t, int32_t>(x, y);
+    case DType::float32:
+      return convert_from<float>(x, y);
+    case DType::float64:
+      return convert_from<double>(x, y);
+    case DType::bfloat16:
+      return convert_from<bfloat16>(x, y);
+    case DType::int32:
+      return convert_as<int32_t, int32_t>(x, y);
   }
 }
 

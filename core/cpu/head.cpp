@@ -45,12 +45,15 @@ double operations(const HeadBlock& block) {
 template <class T>
 void pack_contexts(const View& h, T* packed) {
   const int64_t d = h.cols();
-  parallel_for(padded_rows(h.rows()) / kHeadPanel, [&](int64_t panel) {
-    T* y = packed + panel * kHeadPanel * d;
-    const int64_t first = panel * kHeadPanel, rows = std::min(kHeadPanel, h.rows() - first);
-    if (rows < kHeadPanel) std::fill_n(y, kHeadPanel * d, T(0));
-    transpose_tile(row_ptr<T>(h, first), h.ld, rows, d, y, kHeadPanel);
-  }, 4.0 * static_cast<double>(h.elements()));
+  parallel_for(
+      padded_rows(h.rows()) / kHeadPanel,
+      [&](int64_t panel) {
+        T* y = packed + panel * kHeadPanel * d;
+        const int64_t first = panel * kHeadPanel, rows = std::min(kHeadPanel, h.rows() - first);
+        if (rows < kHeadPanel) std::fill_n(y, kHeadPanel * d, T(0));
+        transpose_tile(row_ptr<T>(h, first), h.ld, rows, d, y, kHeadPanel);
+      },
+      4.0 * static_cast<double>(h.elements()));
 }
 
 // The target's score as a direct sum: a GEMM's rounding must not put a word above its own normaliser.
@@ -142,25 +145,28 @@ void scores(const HeadBlock& block, const S& score, Arena& arena) {
   pack_contexts(block.h, packed);
   T* kept = block.scores ? static_cast<T*>(block.scores.data) : nullptr;
 
-  parallel_for(kHeadChunks, [&](int64_t chunk) {
-    const auto [begin, end] = chunk_words(vocabulary, chunk);
-    for (int64_t p = 0; p < panels; ++p) partial[chunk * panels + p] = RunningSum<T>();
-    if (smoothed) std::fill_n(partial_scores + chunk * panels * kHeadPanel, panels * kHeadPanel, 0.0);
-    T* spare = kept != nullptr ? nullptr : scratch<T>(Scratch::tile, kHeadPanel * kHeadTile);
-    const int64_t ld = kept != nullptr ? block.scores.ld : kHeadPanel;
-    const TileProduct<T> whole(kHeadPanel, kHeadTile, d, kHeadPanel, block.w.ld, ld, false);
-    for (int64_t word = begin; word < end; word += kHeadTile) {
-      const int64_t words = std::min(kHeadTile, end - word);
-      const TileProduct<T> product = words == kHeadTile ? whole : TileProduct<T>(kHeadPanel, words, d, kHeadPanel, block.w.ld, ld, false);
-      for (int64_t p = 0; p < panels; ++p) {
-        T* tile = kept != nullptr ? kept + word * ld + p * kHeadPanel : spare;
-        product(packed + p * kHeadPanel * d, row_ptr<T>(block.w, word), tile);
-        finish_tile(block, score, p, word, words, tile, ld);
-        partial[chunk * panels + p].add(tile, ld, words);
-        if (smoothed) add_scores(tile, ld, words, partial_scores + (chunk * panels + p) * kHeadPanel);
-      }
-    }
-  }, operations(block));
+  parallel_for(
+      kHeadChunks,
+      [&](int64_t chunk) {
+        const auto [begin, end] = chunk_words(vocabulary, chunk);
+        for (int64_t p = 0; p < panels; ++p) partial[chunk * panels + p] = RunningSum<T>();
+        if (smoothed) std::fill_n(partial_scores + chunk * panels * kHeadPanel, panels * kHeadPanel, 0.0);
+        T* spare = kept != nullptr ? nullptr : scratch<T>(Scratch::tile, kHeadPanel * kHeadTile);
+        const int64_t ld = kept != nullptr ? block.scores.ld : kHeadPanel;
+        const TileProduct<T> whole(kHeadPanel, kHeadTile, d, kHeadPanel, block.w.ld, ld, false);
+        for (int64_t word = begin; word < end; word += kHeadTile) {
+          const int64_t words = std::min(kHeadTile, end - word);
+          const TileProduct<T> product = words == kHeadTile ? whole : TileProduct<T>(kHeadPanel, words, d, kHeadPanel, block.w.ld, ld, false);
+          for (int64_t p = 0; p < panels; ++p) {
+            T* tile = kept != nullptr ? kept + word * ld + p * kHeadPanel : spare;
+            product(packed + p * kHeadPanel * d, row_ptr<T>(block.w, word), tile);
+            finish_tile(block, score, p, word, words, tile, ld);
+            partial[chunk * panels + p].add(tile, ld, words);
+            if (smoothed) add_scores(tile, ld, words, partial_scores + (chunk * panels + p) * kHeadPanel);
+          }
+        }
+      },
+      operations(block));
 
   double* lse = static_cast<double*>(block.lse.data);
   for (int64_t r = 0; r < rows; ++r) {
@@ -183,7 +189,8 @@ void scores(const HeadBlock& block, const S& score, Arena& arena) {
 
 // Turns a tile of scores into dL/dS in place: weight * (p - t), the target's own as expm1(log p).
 template <bool kSmoothed, class T>
-void gradient_tile(const HeadBlock& block, const T* lse, const T* lse_rest, const T* weight, const T* target_gradient, int64_t word, int64_t words, T* tile, int64_t ld) {
+void gradient_tile(const HeadBlock& block, const T* lse, const T* lse_rest, const T* weight, const T* target_gradient, int64_t word, int64_t words,
+                   T* tile, int64_t ld) {
   const int64_t rows = padded_rows(block.h.rows());
   const T spread = static_cast<T>(block.smoothing.spread);
   for (int64_t v = 0; v < words; ++v) {
@@ -218,52 +225,56 @@ void gradients(const HeadBlock& block, const S&, double row_weight, const Sink& 
     lse_rest[r] = r < rows ? static_cast<T>(exact_lse - static_cast<double>(lse[r])) : T(0);
     weight[r] = static_cast<T>(counts ? row_weight : 0);
     // p - t = (p - 1) + (1 - t).
-    target_gradient[r] = counts ? static_cast<T>(row_weight * (std::expm1(static_cast<double*>(block.target_score.data)[r] - exact_lse) + rest)) : T(0);
+    target_gradient[r] =
+        counts ? static_cast<T>(row_weight * (std::expm1(static_cast<double*>(block.target_score.data)[r] - exact_lse) + rest)) : T(0);
   }
   T* partial_dh = dh.view ? arena.temporary({kHeadChunks, rows * d}, dtype_of<T>).template data<T>() : nullptr;
   T* all_scores = static_cast<T*>(block.scores.data);
 
-  parallel_for(kHeadChunks, [&](int64_t chunk) {
-    const auto [begin, end] = chunk_words(vocabulary, chunk);
-    T* my_dh = partial_dh + chunk * rows * d;
-    T* turned = scratch<T>(Scratch::tile, kHeadTile * kHeadPanel);
-    for (int64_t word = begin; word < end; word += kHeadTile) {
-      const int64_t words = std::min(kHeadTile, end - word);
-      T* g = all_scores + word * stride;
-      if (smoothed) {
-        gradient_tile<true>(block, lse, lse_rest, weight, target_gradient, word, words, g, stride);
-      } else {
-        gradient_tile<false>(block, lse, lse_rest, weight, target_gradient, word, words, g, stride);
-      }
-      if (dbias.view) {
-        T* out = static_cast<T*>(dbias.view.data) + word;
-        for (int64_t v = 0; v < words; ++v) {
-          T lanes[kHeadPanel] = {}, sum = 0;
-          for (int64_t r = 0; r < padded; r += kHeadPanel)
-            for (int64_t j = 0; j < kHeadPanel; ++j) lanes[j] += g[v * stride + r + j];
-          for (const T x : lanes) sum += x;
-          out[v] = (dbias.add ? out[v] : T(0)) + sum;
-        }
-      }
-      if (dw.view) {
-        for (int64_t k = 0; k < d; k += kDepthTile) {
-          const TileProduct<T> product(std::min(kDepthTile, d - k), words, rows, block.h.ld, stride, dw.view.ld, dw.add);
-          product(row_ptr<T>(block.h, 0) + k, g, row_ptr<T>(dw.view, word) + k);
-        }
-      }
-      if (dh.view) {
-        for (int64_t r = 0; r < rows; r += kHeadPanel) {
-          const int64_t panel_rows = std::min(kHeadPanel, rows - r);
-          transpose_tile(g + r, stride, words, panel_rows, turned, kHeadTile);
-          for (int64_t k = 0; k < d; k += kDepthTile) {
-            const TileProduct<T> product(std::min(kDepthTile, d - k), panel_rows, words, block.w.ld, kHeadTile, d, word > begin);
-            product(row_ptr<T>(block.w, word) + k, turned, my_dh + r * d + k);
+  parallel_for(
+      kHeadChunks,
+      [&](int64_t chunk) {
+        const auto [begin, end] = chunk_words(vocabulary, chunk);
+        T* my_dh = partial_dh + chunk * rows * d;
+        T* turned = scratch<T>(Scratch::tile, kHeadTile * kHeadPanel);
+        for (int64_t word = begin; word < end; word += kHeadTile) {
+          const int64_t words = std::min(kHeadTile, end - word);
+          T* g = all_scores + word * stride;
+          if (smoothed) {
+            gradient_tile<true>(block, lse, lse_rest, weight, target_gradient, word, words, g, stride);
+          } else {
+            gradient_tile<false>(block, lse, lse_rest, weight, target_gradient, word, words, g, stride);
+          }
+          if (dbias.view) {
+            T* out = static_cast<T*>(dbias.view.data) + word;
+            for (int64_t v = 0; v < words; ++v) {
+              T lanes[kHeadPanel] = {}, sum = 0;
+              for (int64_t r = 0; r < padded; r += kHeadPanel)
+                for (int64_t j = 0; j < kHeadPanel; ++j) lanes[j] += g[v * stride + r + j];
+              for (const T x : lanes) sum += x;
+              out[v] = (dbias.add ? out[v] : T(0)) + sum;
+            }
+          }
+          if (dw.view) {
+            for (int64_t k = 0; k < d; k += kDepthTile) {
+              const TileProduct<T> product(std::min(kDepthTile, d - k), words, rows, block.h.ld, stride, dw.view.ld, dw.add);
+              product(row_ptr<T>(block.h, 0) + k, g, row_ptr<T>(dw.view, word) + k);
+            }
+          }
+          if (dh.view) {
+            for (int64_t r = 0; r < rows; r += kHeadPanel) {
+              const int64_t panel_rows = std::min(kHeadPanel, rows - r);
+              transpose_tile(g + r, stride, words, panel_rows, turned, kHeadTile);
+              for (int64_t k = 0; k < d; k += kDepthTile) {
+                const TileProduct<T> product(std::min(kDepthTile, d - k), panel_rows, words, block.w.ld, kHeadTile, d, word > begin);
+                product(row_ptr<T>(block.w, word) + k, turned, my_dh + r * d + k);
+              }
+            }
           }
         }
-      }
-    }
-    if (dh.view && begin == end) std::fill_n(my_dh, rows * d, T(0));
-  }, operations(block));
+        if (dh.view && begin == end) std::fill_n(my_dh, rows * d, T(0));
+      },
+      operations(block));
 
   if (!dh.view) return;
   with_add(dh.add, [&](auto put) {

@@ -20,10 +20,19 @@ void check_indices(const char* op, const View& ids, int64_t lowest, int64_t limi
 
 void matmul(const View& a, bool transpose_a, const View& b, bool transpose_b, const Sink& c, double alpha) {
   for_float(a.dtype, "matmul", [&]<class T>(T) {
-    gemm<T>({.transpose_a = transpose_a, .transpose_b = transpose_b,
-             .m = c.view.rows(), .n = c.view.cols(), .k = transpose_a ? a.rows() : a.cols(), .alpha = static_cast<T>(alpha),
-             .a = static_cast<T*>(a.data), .lda = a.ld, .b = static_cast<T*>(b.data), .ldb = b.ld,
-             .c = static_cast<T*>(c.view.data), .ldc = c.view.ld, .add = c.add});
+    gemm<T>({.transpose_a = transpose_a,
+             .transpose_b = transpose_b,
+             .m = c.view.rows(),
+             .n = c.view.cols(),
+             .k = transpose_a ? a.rows() : a.cols(),
+             .alpha = static_cast<T>(alpha),
+             .a = static_cast<T*>(a.data),
+             .lda = a.ld,
+             .b = static_cast<T*>(b.data),
+             .ldb = b.ld,
+             .c = static_cast<T*>(c.view.data),
+             .ldc = c.view.ld,
+             .add = c.add});
   });
 }
 
@@ -42,13 +51,16 @@ void embedding_backward(const View& dy, const View& ids, const View& table_grad)
     check_indices("embedding_backward", ids, 0, table_grad.rows());
     const int32_t* id = static_cast<int32_t*>(ids.data);
     // Words repeat, so rows are walked in order and the columns are what is shared out.
-    parallel_ranges(dy.cols(), kColumns, [&](int64_t c0, int64_t c1) {
-      for (int64_t r = 0; r < dy.rows(); ++r) {
-        const T* from = row_ptr<T>(dy, r);
-        T* to = row_ptr<T>(table_grad, id[r]);
-        for (int64_t c = c0; c < c1; ++c) to[c] += from[c];
-      }
-    }, 16.0 * static_cast<double>(dy.elements()));
+    parallel_ranges(
+        dy.cols(), kColumns,
+        [&](int64_t c0, int64_t c1) {
+          for (int64_t r = 0; r < dy.rows(); ++r) {
+            const T* from = row_ptr<T>(dy, r);
+            T* to = row_ptr<T>(table_grad, id[r]);
+            for (int64_t c = c0; c < c1; ++c) to[c] += from[c];
+          }
+        },
+        16.0 * static_cast<double>(dy.elements()));
   });
 }
 
@@ -99,23 +111,26 @@ void layer_norm_backward(const View& x, const View& gamma, const View& mean, con
       });
     }
     if (!dgamma.view && !dbeta.view) return;
-    parallel_ranges(d, kColumns, [&](int64_t c0, int64_t c1) {
-      double gamma_sum[kColumns] = {}, beta_sum[kColumns] = {};
-      for (int64_t r = 0; r < x.rows(); ++r) {
-        const T *in = row_ptr<T>(x, r), *up = row_ptr<T>(dy, r);
-        for (int64_t c = c0; c < c1; ++c) {
-          gamma_sum[c - c0] += static_cast<double>(up[c] * ((in[c] - m[r]) * s[r]));
-          beta_sum[c - c0] += static_cast<double>(up[c]);
-        }
-      }
-      const auto put = [&](const Sink& sink, const double* sums) {
-        if (!sink.view) return;
-        T* out = static_cast<T*>(sink.view.data);
-        for (int64_t c = c0; c < c1; ++c) out[c] = (sink.add ? out[c] : T(0)) + static_cast<T>(sums[c - c0]);
-      };
-      put(dgamma, gamma_sum);
-      put(dbeta, beta_sum);
-    }, 16.0 * static_cast<double>(x.elements()));
+    parallel_ranges(
+        d, kColumns,
+        [&](int64_t c0, int64_t c1) {
+          double gamma_sum[kColumns] = {}, beta_sum[kColumns] = {};
+          for (int64_t r = 0; r < x.rows(); ++r) {
+            const T *in = row_ptr<T>(x, r), *up = row_ptr<T>(dy, r);
+            for (int64_t c = c0; c < c1; ++c) {
+              gamma_sum[c - c0] += static_cast<double>(up[c] * ((in[c] - m[r]) * s[r]));
+              beta_sum[c - c0] += static_cast<double>(up[c]);
+            }
+          }
+          const auto put = [&](const Sink& sink, const double* sums) {
+            if (!sink.view) return;
+            T* out = static_cast<T*>(sink.view.data);
+            for (int64_t c = c0; c < c1; ++c) out[c] = (sink.add ? out[c] : T(0)) + static_cast<T>(sums[c - c0]);
+          };
+          put(dgamma, gamma_sum);
+          put(dbeta, beta_sum);
+        },
+        16.0 * static_cast<double>(x.elements()));
   });
 }
 

@@ -23,9 +23,17 @@ int64_t block_units(int64_t hidden) { return hidden >= 512 ? 64 : hidden >= 128 
 template <class T>
 struct Layer {
   explicit Layer(const ops::Lstm& io)
-      : steps(io.steps()), batch(io.batch()), hidden(io.size()), units(block_units(hidden)), blocks((hidden + units - 1) / units),
-        h(static_cast<T*>(io.hidden.data)), c(static_cast<T*>(io.cells.data)), ldh(io.hidden.ld), ldc(io.cells.ld),
-        gates(static_cast<T*>(io.gates.data)), ldg(io.gates.ld) {}
+      : steps(io.steps()),
+        batch(io.batch()),
+        hidden(io.size()),
+        units(block_units(hidden)),
+        blocks((hidden + units - 1) / units),
+        h(static_cast<T*>(io.hidden.data)),
+        c(static_cast<T*>(io.cells.data)),
+        ldh(io.hidden.ld),
+        ldc(io.cells.ld),
+        gates(static_cast<T*>(io.gates.data)),
+        ldg(io.gates.ld) {}
 
   double operations_a_step() const { return static_cast<double>(batch) * static_cast<double>(8 * hidden * hidden); }
   int64_t width(int64_t block) const { return std::min(units, hidden - block * units); }
@@ -57,9 +65,9 @@ struct Gates {
 // One row of gates from the input's product (in place), the recurrent product (p, one gate every `stride`) and the
 // biases (one gate every `hidden`).
 template <class T>
-void gate_row(int64_t n, const Gates<T> gates, const T* __restrict p, int64_t stride, const T* __restrict b_ih, const T* __restrict b_hh, int64_t hidden,
-              const T* __restrict c_before, T* __restrict c, T* __restrict h) {
-  T *__restrict gi = gates.i, *__restrict gf = gates.f, *__restrict gg = gates.g, *__restrict go = gates.o;
+void gate_row(int64_t n, const Gates<T> gates, const T* __restrict p, int64_t stride, const T* __restrict b_ih, const T* __restrict b_hh,
+              int64_t hidden, const T* __restrict c_before, T* __restrict c, T* __restrict h) {
+  T* __restrict gi = gates.i, * __restrict gf = gates.f, * __restrict gg = gates.g, * __restrict go = gates.o;
   for (int64_t j = 0; j < n; ++j) {
     const T i = vsigmoid(gi[j] + p[j] + (b_ih[j] + b_hh[j]));
     const T f = vsigmoid(gf[j] + p[stride + j] + (b_ih[hidden + j] + b_hh[hidden + j]));
@@ -77,8 +85,9 @@ void gate_row(int64_t n, const Gates<T> gates, const T* __restrict p, int64_t st
 
 // The gates' gradients before their non-linearity, in place; dc becomes that of the cell before.
 template <class T>
-void gate_row_backward(int64_t n, const Gates<T> gates, const T* __restrict dh, T* __restrict dc, const T* __restrict c, const T* __restrict c_before) {
-  T *__restrict gi = gates.i, *__restrict gf = gates.f, *__restrict gg = gates.g, *__restrict go = gates.o;
+void gate_row_backward(int64_t n, const Gates<T> gates, const T* __restrict dh, T* __restrict dc, const T* __restrict c,
+                       const T* __restrict c_before) {
+  T* __restrict gi = gates.i, * __restrict gf = gates.f, * __restrict gg = gates.g, * __restrict go = gates.o;
   for (int64_t j = 0; j < n; ++j) {
     const T i = gi[j], f = gf[j], g = gg[j], o = go[j], tc = vtanh(c[j]);
     const T d = dc[j] + dh[j] * o * (T(1) - tc * tc);
@@ -102,10 +111,13 @@ void forward(const ops::Lstm& io, Arena& arena) {
   const Arena::Scope scope(arena);
   T* packed = arena.temporary({layer.blocks * 4, H * U}, dtype_of<T>).template data<T>();
   const T* w = static_cast<T*>(io.w_hh.data);
-  parallel_for(layer.blocks * 4, [&](int64_t i) {
-    const int64_t block = i / 4, gate = i % 4;
-    transpose_tile(w + (gate * H + block * U) * io.w_hh.ld, io.w_hh.ld, layer.width(block), H, packed + i * H * U, U);
-  }, 16.0 * static_cast<double>(H * H));
+  parallel_for(
+      layer.blocks * 4,
+      [&](int64_t i) {
+        const int64_t block = i / 4, gate = i % 4;
+        transpose_tile(w + (gate * H + block * U) * io.w_hh.ld, io.w_hh.ld, layer.width(block), H, packed + i * H * U, U);
+      },
+      16.0 * static_cast<double>(H * H));
   const T *b_ih = static_cast<T*>(io.b_ih.data), *b_hh = static_cast<T*>(io.b_hh.data);
 
   const auto block_step = [&](int64_t t, int64_t block, T* products) {
@@ -125,13 +137,15 @@ void forward(const ops::Lstm& io, Arena& arena) {
     }
   };
   Barrier barrier;
-  parallel_team([&](int member, int team) {
-    T* products = scratch<T>(Scratch::tile, 4 * kBatchRows * U);
-    for (int64_t t = 0; t < layer.steps; ++t) {
-      for_my_blocks(layer.blocks, member, team, [&](int64_t block) { block_step(t, block, products); });
-      barrier.wait(team);
-    }
-  }, layer.operations_a_step());
+  parallel_team(
+      [&](int member, int team) {
+        T* products = scratch<T>(Scratch::tile, 4 * kBatchRows * U);
+        for (int64_t t = 0; t < layer.steps; ++t) {
+          for_my_blocks(layer.blocks, member, team, [&](int64_t block) { block_step(t, block, products); });
+          barrier.wait(team);
+        }
+      },
+      layer.operations_a_step());
 }
 
 // dG_t (the gates' gradients before their non-linearity) for all t, in place of the gates; leaves dL/dh_0 and dL/dc_0
@@ -143,9 +157,12 @@ void backward_through_time(const ops::Lstm& io, const ops::LstmGradients& g, con
   // Columns of W_hh as [block][row of W_hh][unit].
   T* packed = arena.temporary({layer.blocks, 4 * H * U}, dtype_of<T>).template data<T>();
   const T* w = static_cast<T*>(io.w_hh.data);
-  parallel_for(layer.blocks, [&](int64_t block) {
-    for (int64_t r = 0; r < 4 * H; ++r) std::copy_n(w + r * io.w_hh.ld + block * U, layer.width(block), packed + (block * 4 * H + r) * U);
-  }, 16.0 * static_cast<double>(H * H));
+  parallel_for(
+      layer.blocks,
+      [&](int64_t block) {
+        for (int64_t r = 0; r < 4 * H; ++r) std::copy_n(w + r * io.w_hh.ld + block * U, layer.width(block), packed + (block * 4 * H + r) * U);
+      },
+      16.0 * static_cast<double>(H * H));
   const auto row_or_null = [](const View& v, int64_t r) { return v ? row_ptr<T>(v, r) : nullptr; };
 
   const auto block_step = [&](int64_t t, int64_t block, T* recurrent) {
@@ -175,13 +192,15 @@ void backward_through_time(const ops::Lstm& io, const ops::LstmGradients& g, con
     }
   };
   Barrier barrier;
-  parallel_team([&](int member, int team) {
-    T* recurrent = scratch<T>(Scratch::tile, kBatchRows * U);
-    for (int64_t t = layer.steps - 1; t >= 0; --t) {
-      for_my_blocks(layer.blocks, member, team, [&](int64_t block) { block_step(t, block, recurrent); });
-      barrier.wait(team);
-    }
-  }, layer.operations_a_step());
+  parallel_team(
+      [&](int member, int team) {
+        T* recurrent = scratch<T>(Scratch::tile, kBatchRows * U);
+        for (int64_t t = layer.steps - 1; t >= 0; --t) {
+          for_my_blocks(layer.blocks, member, team, [&](int64_t block) { block_step(t, block, recurrent); });
+          barrier.wait(team);
+        }
+      },
+      layer.operations_a_step());
   if (dh_first) matmul(io.gates.row_range(0, layer.batch), false, io.w_hh, false, {dh_first}, 1.0);
 }
 
@@ -200,8 +219,7 @@ void lstm_backward(const ops::Lstm& io, const ops::LstmGradients& g, Arena& aren
   } else {
     fill(dc, 0);
   }
-  for_float(io.x.dtype, "lstm_backward",
-            [&]<class T>(T) { backward_through_time<T>(io, g, g.dh0.view ? dh.view() : View{}, dc, arena); });
+  for_float(io.x.dtype, "lstm_backward", [&]<class T>(T) { backward_through_time<T>(io, g, g.dh0.view ? dh.view() : View{}, dc, arena); });
 
   const View& dgates = io.gates;
   if (g.dh0.view) scale(1, dh, g.dh0);

@@ -48,9 +48,13 @@ void adam(const View& w, const View& g, const View& m, const View& v, const ops:
     const auto t = static_cast<double>(s.t);
     const double correction1 = 1 - std::pow(s.beta1, t), correction2 = 1 - std::pow(s.beta2, t);
     const AdamNumbers<T> k{.factor = static_cast<T>(clip_factor(clip)),
-                           .b1 = static_cast<T>(s.beta1), .b2 = static_cast<T>(s.beta2),
-                           .c1 = static_cast<T>(1 - s.beta1), .c2 = static_cast<T>(1 - s.beta2),
-                           .rate = static_cast<T>(s.lr / correction1), .root = static_cast<T>(1 / std::sqrt(correction2)), .eps = static_cast<T>(s.eps),
+                           .b1 = static_cast<T>(s.beta1),
+                           .b2 = static_cast<T>(s.beta2),
+                           .c1 = static_cast<T>(1 - s.beta1),
+                           .c2 = static_cast<T>(1 - s.beta2),
+                           .rate = static_cast<T>(s.lr / correction1),
+                           .root = static_cast<T>(1 / std::sqrt(correction2)),
+                           .eps = static_cast<T>(s.eps),
                            .l2 = static_cast<T>(s.decoupled ? 0 : s.weight_decay),
                            .shrink = static_cast<T>(s.decoupled ? 1 - s.lr * s.weight_decay : 1)};
     for_pieces({&w, &g, &m, &v}, [&](int64_t r, int64_t c, int64_t n) {

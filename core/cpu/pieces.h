@@ -11,7 +11,9 @@ namespace nine::cpu {
 inline constexpr int64_t kGrain = 16384;  // elements a task: 64 KB of float, long enough to hide a task's start
 
 template <class T>
-T* row_ptr(const View& v, int64_t r) { return static_cast<T*>(v.data) + r * v.ld; }
+T* row_ptr(const View& v, int64_t r) {
+  return static_cast<T*>(v.data) + r * v.ld;
+}
 
 inline bool all_contiguous(std::initializer_list<const View*> views) {
   return std::all_of(views.begin(), views.end(), [](const View* v) { return v->contiguous(); });

@@ -8,10 +8,10 @@
 namespace nine::cpu {
 namespace {
 
-constexpr int64_t kColumns = 64;    // columns a task of sum_rows takes
-constexpr int64_t kRunRows = 64;    // rows summed in T before the run's sum joins the double total
-constexpr int64_t kBlock = 32768;   // elements of one partial sum
-constexpr int kLanes = 16;          // running sums of a block, one a SIMD lane
+constexpr int64_t kColumns = 64;   // columns a task of sum_rows takes
+constexpr int64_t kRunRows = 64;   // rows summed in T before the run's sum joins the double total
+constexpr int64_t kBlock = 32768;  // elements of one partial sum
+constexpr int kLanes = 16;         // running sums of a block, one a SIMD lane
 
 // Sum of f(x) over the block in double, kLanes running sums combined in a fixed tree.
 template <class T, class F>
@@ -47,18 +47,21 @@ double total(const View& x, F f) {
 void sum_rows(const View& x, const Sink& y) {
   for_float(x.dtype, "sum_rows", [&]<class T>(T) {
     T* out = static_cast<T*>(y.view.data);
-    parallel_ranges(x.cols(), kColumns, [&](int64_t c0, int64_t c1) {
-      double sums[kColumns] = {};
-      for (int64_t r0 = 0; r0 < x.rows(); r0 += kRunRows) {
-        T run[kColumns] = {};
-        for (int64_t r = r0; r < std::min(x.rows(), r0 + kRunRows); ++r) {
-          const T* in = row_ptr<T>(x, r);
-          for (int64_t c = c0; c < c1; ++c) run[c - c0] += in[c];
-        }
-        for (int64_t c = c0; c < c1; ++c) sums[c - c0] += static_cast<double>(run[c - c0]);
-      }
-      for (int64_t c = c0; c < c1; ++c) out[c] = (y.add ? out[c] : T(0)) + static_cast<T>(sums[c - c0]);
-    }, 16.0 * static_cast<double>(x.elements()));
+    parallel_ranges(
+        x.cols(), kColumns,
+        [&](int64_t c0, int64_t c1) {
+          double sums[kColumns] = {};
+          for (int64_t r0 = 0; r0 < x.rows(); r0 += kRunRows) {
+            T run[kColumns] = {};
+            for (int64_t r = r0; r < std::min(x.rows(), r0 + kRunRows); ++r) {
+              const T* in = row_ptr<T>(x, r);
+              for (int64_t c = c0; c < c1; ++c) run[c - c0] += in[c];
+            }
+            for (int64_t c = c0; c < c1; ++c) sums[c - c0] += static_cast<double>(run[c - c0]);
+          }
+          for (int64_t c = c0; c < c1; ++c) out[c] = (y.add ? out[c] : T(0)) + static_cast<T>(sums[c - c0]);
+        },
+        16.0 * static_cast<double>(x.elements()));
   });
 }
 

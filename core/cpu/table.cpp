@@ -41,14 +41,40 @@ void copy_bytes(const View& x, const View& y) {
 OpTable make_table() {
   // Also what makes every program link the check that runs before main.
   require(missing_instruction_set().empty(), "this CPU lacks ", missing_instruction_set());
-  return {.allocate = allocate, .release = release, .available = available, .clear = clear, .copy = copy_bytes,
-          .fill = fill, .convert = convert, .all_finite = all_finite, .unary = unary, .unary_backward = unary_backward,
-          .binary = binary, .scale = scale, .sum_rows = sum_rows, .sum = sum, .sum_squares = sum_squares,
-          .matmul = matmul, .embedding = embedding, .embedding_backward = embedding_backward, .dropout = dropout,
+  return {.allocate = allocate,
+          .release = release,
+          .available = available,
+          .clear = clear,
+          .copy = copy_bytes,
+          .fill = fill,
+          .convert = convert,
+          .all_finite = all_finite,
+          .unary = unary,
+          .unary_backward = unary_backward,
+          .binary = binary,
+          .scale = scale,
+          .sum_rows = sum_rows,
+          .sum = sum,
+          .sum_squares = sum_squares,
+          .matmul = matmul,
+          .embedding = embedding,
+          .embedding_backward = embedding_backward,
+          .dropout = dropout,
           .dropout_words = dropout_words,
-          .layer_norm = layer_norm, .layer_norm_backward = layer_norm_backward, .lstm = lstm, .lstm_backward = lstm_backward,
-          .log_softmax = log_softmax, .log_softmax_backward = log_softmax_backward, .nll = nll, .nll_backward = nll_backward,
-          .head_scores = head_scores, .head_loss = head_loss, .head_gradients = head_gradients, .adam = adam, .sgd = sgd, .average = average};
+          .layer_norm = layer_norm,
+          .layer_norm_backward = layer_norm_backward,
+          .lstm = lstm,
+          .lstm_backward = lstm_backward,
+          .log_softmax = log_softmax,
+          .log_softmax_backward = log_softmax_backward,
+          .nll = nll,
+          .nll_backward = nll_backward,
+          .head_scores = head_scores,
+          .head_loss = head_loss,
+          .head_gradients = head_gradients,
+          .adam = adam,
+          .sgd = sgd,
+          .average = average};
 }
 
 }  // namespace

@@ -10,7 +10,8 @@ namespace nine::scores {
 template <class F>
 decltype(auto) visit(const Score& score, F&& f) {
   switch (score.kind) {
-    case ScoreKind::lin: return f(Lin(score));
+    case ScoreKind::lin:
+      return f(Lin(score));
   }
   fail("[head] unknown score kind ", static_cast<int>(score.kind));
 }

@@ -16,10 +16,14 @@ struct Lin {
 
   /// S of z = w.h; T is float or double (or a pack of them).
   template <class T>
-  NINE_HD T value(T z) const { return z; }
+  NINE_HD T value(T z) const {
+    return z;
+  }
   /// dS/dz.
   template <class T>
-  NINE_HD T derivative(T) const { return T(1); }
+  NINE_HD T derivative(T) const {
+    return T(1);
+  }
 };
 
 }  // namespace nine::scores

@@ -5,8 +5,8 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "apps/shared/options.h"
 #include "apps/shared/lm_options.h"
+#include "apps/shared/options.h"
 #include "apps/shared/run_main.h"
 #include "apps/shared/version.h"
 #include "core/threads.h"
@@ -54,7 +54,12 @@ int bench(const BenchOptions& o, Device device) {
   const Vocabulary vocabulary = Vocabulary::build(count_words_of_lines(lines));
   const Corpus corpus = Corpus::of_lines(lines, vocabulary);
   ParameterSet parameters;
-  const LanguageModel model(parameters, {.vocab = vocabulary.size(), .embed = o.dim, .hidden = o.dim, .layers = o.layers, .dropout = 0.1, .head_bias = false,
+  const LanguageModel model(parameters, {.vocab = vocabulary.size(),
+                                         .embed = o.dim,
+                                         .hidden = o.dim,
+                                         .layers = o.layers,
+                                         .dropout = 0.1,
+                                         .head_bias = false,
                                          .head = parse_head(o.head)});
   parameters.allocate(DType::float32, 1, !o.score, device);
   LmTask task(model, corpus, nullptr, {.batch = o.batch, .bptt = o.bptt});
@@ -83,9 +88,20 @@ int bench(const BenchOptions& o, Device device) {
   }
   std::nth_element(seconds.begin(), seconds.begin() + static_cast<int64_t>(seconds.size() / 2), seconds.end());
   const double s = seconds[seconds.size() / 2];
-  const nlohmann::ordered_json out{{"system", kVersionLine}, {"task", "lm"}, {"head", o.head}, {"components", 1}, {"vocab", vocabulary.size()},
-                                   {"batch", o.batch}, {"bptt", o.bptt}, {"device", o.device}, {"score", o.score}, {"threads", threads()},
-                                   {"s_per_step", s}, {"tokens_per_s", static_cast<double>(o.batch * o.bptt) / s}, {"peak_mib", peak_memory_mib()}, {"loss", loss}};
+  const nlohmann::ordered_json out{{"system", kVersionLine},
+                                   {"task", "lm"},
+                                   {"head", o.head},
+                                   {"components", 1},
+                                   {"vocab", vocabulary.size()},
+                                   {"batch", o.batch},
+                                   {"bptt", o.bptt},
+                                   {"device", o.device},
+                                   {"score", o.score},
+                                   {"threads", threads()},
+                                   {"s_per_step", s},
+                                   {"tokens_per_s", static_cast<double>(o.batch * o.bptt) / s},
+                                   {"peak_mib", peak_memory_mib()},
+                                   {"loss", loss}};
   std::printf("%s\n", out.dump().c_str());
   return kExitDone;
 }

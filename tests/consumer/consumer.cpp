@@ -71,8 +71,8 @@ int main() try {
   }
   const double after = held_out_loss(tagger);
   const double right = accuracy(learner.evaluate([&](Tape& tape) { return tagger.scores(tape, held_out); }), held_out.tags);
-  std::printf("%lld parameters, 300 updates: loss %.4f -> %.4f nats a word, %.1f%% of the tags right\n", static_cast<long long>(tagger.parameters.count()),
-              before, after, 100 * right);
+  std::printf("%lld parameters, 300 updates: loss %.4f -> %.4f nats a word, %.1f%% of the tags right\n",
+              static_cast<long long>(tagger.parameters.count()), before, after, 100 * right);
 
   const std::filesystem::path file = "tagger.safetensors";
   tagger.parameters.save(file, {{"format", "pt"}});
