@@ -1,23 +1,38 @@
-// Output heads by name: the grammar of heads.md section 2. This build knows the inner product, `lin`; the other kernels
-// and mixtures take their place in core/scores/ and here.
+// Output heads by name: the grammar of heads.md section 2.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/scores/score.h"
 
 namespace nine {
 
-/// What a head string such as "lin" stands for.
+/// What a head string such as "lin", "pow:p=1" or "mix:3*lin,log" stands for, with everything resolved.
 struct HeadSpec {
-  Score score;
+  std::vector<Score> components{Score{}};
+  bool mixture = false;   ///< a `mix:` or preset has a prior over components, also with one of them
+  bool contexts = false;  ///< component k sees tanh(C_k' h), not h itself
+  bool untied = false;    ///< word vectors of its own for each component
 
-  /// The string with everything resolved, as config.json stores it.
+  int64_t size() const { return static_cast<int64_t>(components.size()); }
+  /// The string with presets and parameters written out, as config.json stores it.
   std::string to_text() const;
+  /// What is wrong with this head for vectors of d numbers, naming the component; "" if nothing.
+  std::string check(int64_t d) const;
 };
 
-/// Reads a head string; a UsageError names the part that is wrong and what is known.
-HeadSpec parse_head(std::string_view text);
+/// What options beside --head say: each fills in what a component does not say itself.
+struct HeadDefaults {
+  std::string variance;      ///< --variance: split or a positive number; empty: the kernel's own default
+  std::string ball;          ///< --ball: lorentz, tanh, clip, sigmoid; empty: likewise
+  std::string head_context;  ///< --head-context: none, tanh; empty: tanh for mixtures, none for a single kernel
+  bool untied = false;       ///< --untied
+};
+
+/// Reads a head string; a UsageError names the part that is wrong and the nearest thing that is known.
+HeadSpec parse_head(std::string_view text, const HeadDefaults& defaults = {});
 
 }  // namespace nine

@@ -60,7 +60,7 @@ SoftmaxLoss kernel_softmax(const HeadSpec& head, const Var& h, const Var& w, con
 
   for (int64_t first = 0; first < rows; first += kHeadBlockRows) {
     const int64_t count = std::min(kHeadBlockRows, rows - first);
-    ops::HeadBlock block{.score = head.score,
+    ops::HeadBlock block{.score = head.components.front(),
                          .h = contexts.row_range(first, count),
                          .w = w.value(),
                          .bias = bias ? bias.value().view() : View{},
@@ -102,7 +102,7 @@ Tensor log_probabilities(const HeadSpec& head, const Var& h, const Var& w, const
     const Tensor lse = arena.temporary({count}, DType::float64), target_score = arena.temporary({count}, DType::float64);
     const Tensor targets = arena.temporary({count}, DType::int32), scores = arena.temporary({vocabulary, ops::kHeadPanel}, h.dtype());
     ops::fill(targets, -1);
-    ops::head_scores({.score = head.score,
+    ops::head_scores({.score = head.components.front(),
                       .h = contexts.row_range(first, count),
                       .w = w.value(),
                       .bias = bias ? bias.value().view() : View{},

@@ -75,7 +75,7 @@ void target_scores(const HeadBlock& block, const S& score) {
     for (int j = 0; k < d; ++k, ++j) lanes[j] += static_cast<double>(h[k]) * static_cast<double>(w[k]);
     const double z = ((lanes[0] + lanes[4]) + (lanes[1] + lanes[5])) + ((lanes[2] + lanes[6]) + (lanes[3] + lanes[7]));
     const double bias = block.bias ? static_cast<double>(static_cast<T*>(block.bias.data)[target[r]]) : 0;
-    out[r] = static_cast<double>(static_cast<T>(score.value(z) + bias));
+    out[r] = static_cast<double>(static_cast<T>(score.value(z, static_cast<const double*>(nullptr), static_cast<const double*>(nullptr)) + bias));
   }
 }
 
@@ -119,7 +119,8 @@ void finish_tile(const HeadBlock& block, const S& score, int64_t panel, int64_t 
   const T* bias = block.bias ? static_cast<T*>(block.bias.data) + word : nullptr;
   for (int64_t v = 0; v < words; ++v) {
     const T b = bias != nullptr ? bias[v] : T(0);
-    for (int64_t r = 0; r < kHeadPanel; ++r) tile[v * ld + r] = score.value(tile[v * ld + r]) + b;
+    for (int64_t r = 0; r < kHeadPanel; ++r)
+      tile[v * ld + r] = score.value(tile[v * ld + r], static_cast<const T*>(nullptr), static_cast<const T*>(nullptr)) + b;
   }
   const int32_t* target = static_cast<int32_t*>(block.targets.data);
   const double* exact = static_cast<double*>(block.target_score.data);

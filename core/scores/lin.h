@@ -1,6 +1,9 @@
 // lin: the inner product, the softmax layer everybody uses.
 #pragma once
 
+#include <span>
+#include <string>
+
 #include "core/random.h"  // NINE_HD
 #include "core/scores/score.h"
 
@@ -11,18 +14,22 @@ struct Lin {
   static constexpr const char* kName = "lin";
   static constexpr const char* kFormula = "z";
   static constexpr const char* kDerivative = "1";
+  static constexpr int kStats = 0;
+  static constexpr bool kExactTarget = false;
 
+  static std::span<const ParameterInfo> parameters() { return {}; }
+  static std::string check(const Score&, int64_t) { return {}; }
   explicit Lin(const Score&) {}
+  int64_t parts() const { return 1; }
+  int64_t product_dims(int64_t d) const { return d; }
 
-  /// S of z = w.h; T is float or double (or a pack of them).
   template <class T>
-  NINE_HD T value(T z) const {
+  NINE_HD T value(T z, const T*, const T*) const {
     return z;
   }
-  /// dS/dz.
   template <class T>
-  NINE_HD T derivative(T) const {
-    return T(1);
+  NINE_HD Slopes<T, kStats> slopes(T, const T*, const T*) const {
+    return {T(1), {}, {}};
   }
 };
 

@@ -1,4 +1,33 @@
-// Which score function a head component uses, as plain data that travels to any device.
+// Which score function a head component uses, as plain data that travels to any device; and what a kernel's struct offers.
+//
+// A kernel is one struct in a file of its own beside this one (heads.md section 1), listed in all.h; loops, mixtures, the
+// command line, the inspector and the CUDA epilogues are written once over it. A struct K has
+//
+//   static constexpr ScoreKind kKind;
+//   static constexpr const char *kName, *kFormula, *kDerivative;  // formulas as people and kernel_inspect read them
+//   static std::span<const ParameterInfo> parameters();           // in the order of Score::parameters
+//   explicit K(const Score&);                                     // reads them
+//   static std::string check(const Score&, int64_t d);            // "" or what is wrong (with d < 0: with the parameters alone)
+//   int64_t parts() const;                                        // 1, or the consecutive parts a vector is cut into (mog)
+//   int64_t product_dims(int64_t d) const;                        // leading numbers of each part that enter the product z
+//
+// and is a function of the product z and of a few numbers a vector, its statistics (the squared norm, say):
+//
+//   static constexpr int kStats;                                  // statistics of a vector (of one part of it); 0 for lin
+//   template <class T> void stats(const T* x, int64_t n, double* s) const;     // of a part of n numbers
+//   // dx += (what reaches the statistics, ds) times ds/dx
+//   template <class T> void stats_backward(const T* x, int64_t n, const double* s, const double* ds, T* dx) const;
+//   // S, and dS/dz, dS/dw_s, dS/dh_s: inner loop over rows, T a float or double, no branch that keeps it from vectorising
+//   template <class T> T value(T z, const T* w, const T* h) const;
+//   template <class T> Slopes<T, kStats> slopes(T z, const T* w, const T* h) const;
+//
+// For the target, whose score must not suffer from q = |w|^2 + |h|^2 - 2z's cancellation, everything is computed from the vectors:
+//
+//   static constexpr bool kExactTarget;          // false: z summed in double is exact enough (lin, pol, sig)
+//   // S in double of whole vectors of d numbers; with dw, dh (arrays of d, may be null): dw += up * dS/dw, dh += up * dS/dh
+//   template <class T> double exact(const T* w, const T* h, int64_t d, double up, T* dw, T* dh) const;
+//
+// `parts` > 1: S combines the parts' pairs (i of w, j of h), each a kernel of one part: see mog.h.
 #pragma once
 
 #include <array>
@@ -7,11 +36,33 @@
 namespace nine {
 
 /// The kernels, in the order of heads.md section 1. core/scores/all.h lists their structs.
-enum class ScoreKind : uint8_t { lin };
+enum class ScoreKind : uint8_t { lin, log, pow, pol, rbf, ssg, mog, hpb, wav, sig };
 
+inline constexpr int kMaxScoreParameters = 4;
 struct Score {
   ScoreKind kind = ScoreKind::lin;
-  std::array<double, 4> parameters{};  ///< meaning and order: the kernel's struct
+  std::array<double, kMaxScoreParameters> parameters{};  ///< meaning and order: the kernel's parameters()
+
+  friend bool operator==(const Score&, const Score&) = default;
 };
 
+/// One parameter of a kernel, for the command line and the inspector.
+struct ParameterInfo {
+  const char* name;
+  double fallback;                     ///< when it is not named
+  const char* meaning;                 ///< with its valid range
+  const char* const* words = nullptr;  ///< a parameter of words ("sum", "mixture"): they stand for 0, 1, ...; ends with nullptr
+};
+
+namespace scores {
+
+/// Derivatives of a score by the product and by the statistics of both vectors.
+template <class T, int kStats>
+struct Slopes {
+  T z;
+  T w[kStats > 0 ? kStats : 1];
+  T h[kStats > 0 ? kStats : 1];
+};
+
+}  // namespace scores
 }  // namespace nine

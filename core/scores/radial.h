@@ -1,0 +1,69 @@
+// What the kernels of a distance share: q = |w|^2 + |h|^2 - 2z, clamped at 0, with the squared norm as the one statistic.
+#pragma once
+
+#include <cmath>
+
+#include "core/random.h"  // NINE_HD
+#include "core/scores/score.h"
+
+namespace nine::scores {
+
+/// Kernel K gives phi(q) and its derivative: `Radial<K>::phi(q)`, `phi_slope(q)`, over float or double. A pair with q = 0,
+/// also after clamping, has no gradient, whatever phi' is there.
+template <class K>
+struct Radial {
+  static constexpr int kStats = 1;
+  static constexpr bool kExactTarget = true;
+
+  int64_t parts() const { return 1; }
+  int64_t product_dims(int64_t d) const { return d; }
+
+  template <class T>
+  void stats(const T* x, int64_t n, double* s) const {
+    double square = 0;
+    for (int64_t k = 0; k < n; ++k) square += static_cast<double>(x[k]) * static_cast<double>(x[k]);
+    s[0] = square;
+  }
+  template <class T>
+  void stats_backward(const T* x, int64_t n, const double*, const double* ds, T* dx) const {
+    for (int64_t k = 0; k < n; ++k) dx[k] += static_cast<T>(2 * ds[0] * static_cast<double>(x[k]));
+  }
+
+  template <class T>
+  NINE_HD T value(T z, const T* w, const T* h) const {
+    return self().phi(distance(z, w, h));
+  }
+  template <class T>
+  NINE_HD Slopes<T, kStats> slopes(T z, const T* w, const T* h) const {
+    const T q = distance(z, w, h), slope = q > T(0) ? self().phi_slope(q) : T(0);
+    return {T(-2) * slope, {slope}, {slope}};
+  }
+
+  template <class T>
+  double exact(const T* w, const T* h, int64_t d, double up, T* dw, T* dh) const {
+    double q = 0;
+    for (int64_t k = 0; k < d; ++k) {
+      const double e = static_cast<double>(w[k]) - static_cast<double>(h[k]);
+      q += e * e;
+    }
+    if (dw != nullptr || dh != nullptr) {
+      const double slope = q > 0 ? 2 * up * self().phi_slope(q) : 0;
+      for (int64_t k = 0; k < d; ++k) {
+        const T g = static_cast<T>(slope * (static_cast<double>(w[k]) - static_cast<double>(h[k])));
+        if (dw != nullptr) dw[k] += g;
+        if (dh != nullptr) dh[k] -= g;
+      }
+    }
+    return self().phi(q);
+  }
+
+ private:
+  template <class T>
+  NINE_HD static T distance(T z, const T* w, const T* h) {
+    const T q = w[0] + h[0] - T(2) * z;
+    return q > T(0) ? q : T(0);
+  }
+  const K& self() const { return static_cast<const K&>(*this); }
+};
+
+}  // namespace nine::scores
