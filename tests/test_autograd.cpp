@@ -311,7 +311,7 @@ class SmallModel {
     x = dropout(x, 0.1, "dropout.1");
     x = lstm(x, {p(5), p(6), p(7), p(8)}, {state, state}).y;
     const SoftmaxLoss out =
-        kernel_softmax({}, x, p(9), p(10), targets_, 1.0 / static_cast<double>(kSteps * kBatch), {.epsilon = recipes ? 0.1 : 0.0});
+        kernel_softmax(head_, x, p(9), p(10), targets_, 1.0 / static_cast<double>(kSteps * kBatch), {.epsilon = recipes ? 0.1 : 0.0});
     const double loss = *out.loss.value().data<double>();
     const int64_t later = (kSteps - 1) * kBatch;
     if (recipes) {
@@ -344,6 +344,7 @@ class SmallModel {
   int64_t size_ = 0;
   std::vector<Parameter> parameters_;
   Tensor value_, grad_, first_, second_, ids_, targets_, state_, norm_;
+  HeadSpec head_;
   Arena pool_;
   Tape tape_;
 };
