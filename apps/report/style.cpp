@@ -7,11 +7,13 @@ const char* const nine::report::kStyle = R"css(
   color-scheme: light dark;
   --ground: #fcfcfa; --raised: #ffffff; --ink: #1b1e23; --quiet: #5c6470; --line: #e2e2dd; --grid: #ecece7; --accent: #1f6fc4; --mark: #f1f5fa;
   --c0: #1f6fc4; --c1: #b8390d; --c2: #0a5c48; --c3: #c07ab8; --c4: #b78a00; --c5: #43256f;
+  --f0: #b9b3c9; --f1: #8f9fd0; --f2: #4c8fc9; --f3: #14749c; --f4: #0c5068; --f5: #0b2230;
 }
 @media (prefers-color-scheme: dark) {
   :root {
     --ground: #111418; --raised: #171b21; --ink: #e7e9ec; --quiet: #9ba4b0; --line: #2b313a; --grid: #232931; --accent: #7cbcff; --mark: #1b2430;
     --c0: #66b2ff; --c1: #ff8f57; --c2: #b7f6be; --c3: #c97bb4; --c4: #f5e667; --c5: #f0566a;
+    --f0: #4b4560; --f1: #4f5f93; --f2: #3f86b8; --f3: #4fb0c4; --f4: #8fdcc2; --f5: #f4f7b8;
   }
 }
 * { box-sizing: border-box; }
@@ -105,6 +107,27 @@ path { fill: none; vector-effect: non-scaling-stroke; }
 .tip b { font-weight: 620; }
 [hidden] { display: none; }
 
+.map { max-width: 68rem; }
+.map.polar { max-width: 46rem; }
+.map h2 { margin: 0; }
+.map .legend { margin: 0 0 0.6rem; }
+.find { margin-bottom: 0.7rem; font-size: 0.85rem; }
+.find input { width: 11rem; padding: 0.3rem 0.5rem; border: 1px solid var(--quiet); border-radius: 6px; background: var(--raised); color: inherit; font: inherit; }
+.plane { position: relative; font-size: 0.72rem; line-height: 14px; }
+.plane > svg { display: block; width: 100%; height: auto; overflow: visible; pointer-events: none; }
+.plane .hit { touch-action: pan-y pinch-zoom; }
+.point { stroke: var(--c); stroke-width: 6; stroke-linecap: round; }
+.f0 { --c: var(--f0); } .f1 { --c: var(--f1); } .f2 { --c: var(--f2); } .f3 { --c: var(--f3); } .f4 { --c: var(--f4); } .f5 { --c: var(--f5); }
+.marked { --c: var(--ink); }
+.g0 { --c: var(--c0); } .g1 { --c: var(--c1); } .g2 { --c: var(--c2); } .g3 { --c: var(--c3); } .g4 { --c: var(--c4); } .g5 { --c: var(--c5); }
+.other { --c: var(--quiet); stroke-width: 2.5; opacity: 0.4; }
+circle.grid { fill: none; vector-effect: non-scaling-stroke; }
+.at { position: absolute; white-space: nowrap; color: var(--ink); }
+.at.r { transform: translate(5px, -50%); } .at.l { transform: translate(calc(-100% - 5px), -50%); }
+.at.a { transform: translate(-50%, calc(-100% - 5px)); } .at.b { transform: translate(-50%, 5px); }
+.ring { position: absolute; left: 50%; transform: translate(-50%, -50%); padding: 0 0.2rem; background: var(--ground); color: var(--quiet); line-height: 1; }
+.plane .spot { --c: var(--accent); width: 13px; height: 13px; margin: -6.5px 0 0 -6.5px; background: transparent; border: 2.5px solid var(--accent); }
+
 .scroll { overflow-x: auto; margin-bottom: 1.75rem; border-radius: 3px; }
 table { border-collapse: collapse; min-width: 100%; font-size: 0.88rem; font-variant-numeric: tabular-nums; }
 caption { text-align: left; font-weight: 620; font-size: 0.95rem; padding-bottom: 0.4rem; }
@@ -132,6 +155,7 @@ pre { margin: 0.6rem 0 0; padding: 0.9rem 1rem; max-height: 32rem; overflow: aut
   .charts { grid-template-columns: minmax(0, 1fr); gap: 2rem; }
   .large .ys, .large .plot, .large .ends { height: 16rem; }
   .ended .legend { display: flex; }
+  .at.desk { display: none; }
   .ended .ends { display: none; }
   .ended .frame { grid-template-columns: 2.9rem minmax(0, 1fr) 0.4rem; }
   .settings { grid-template-columns: minmax(0, 1fr); }

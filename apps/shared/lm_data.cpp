@@ -50,15 +50,14 @@ LmData load_lm_data(const LmOptions& o) {
   return data;
 }
 
-namespace {
-
 namespace fs = std::filesystem;
 
-// A verified checkpoint's directory; a directory without state.json is taken as it is.
 fs::path model_directory(const std::string& path) {
   if (fs::exists(fs::path(path) / "model.safetensors") && !fs::exists(fs::path(path) / "state.json")) return path;
   return open_checkpoint(path).directory();
 }
+
+namespace {
 
 HeadSpec head_of(const fs::path& directory) {
   if (!fs::exists(directory / "config.json")) return {};
