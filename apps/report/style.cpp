@@ -141,6 +141,8 @@ tbody td { overflow-wrap: anywhere; }
 tr.marked > * { background: var(--mark); font-weight: 620; }
 .name { overflow-wrap: anywhere; }
 
+.pair { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(24rem, 100%), 1fr)); gap: 0 2.5rem; margin-top: 1.25rem; align-items: start; }
+
 details { margin-top: 0.9rem; }
 details .scroll { margin-top: 0.75rem; }
 summary { cursor: pointer; width: fit-content; color: var(--accent); font-size: 0.9rem; border-radius: 3px; }

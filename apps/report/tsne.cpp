@@ -82,8 +82,9 @@ double row_sum(size_t n, F&& f) {
 template <class F>
 double sum_over_rows(size_t n, F&& f) {
   std::vector<double> rows(n);
-  parallel_for(static_cast<int64_t>(n), [&](int64_t i) { rows[static_cast<size_t>(i)] = f(static_cast<size_t>(i)); },
-               kOperations * static_cast<double>(n * n));
+  parallel_for(
+      static_cast<int64_t>(n), [&](int64_t i) { rows[static_cast<size_t>(i)] = f(static_cast<size_t>(i)); },
+      kOperations * static_cast<double>(n * n));
   double sum = 0;
   for (const double row : rows) sum += row;
   return sum;

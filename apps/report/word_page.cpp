@@ -16,9 +16,9 @@
 namespace nine::report {
 namespace {
 
-constexpr size_t kMarked = 100;      // words marked in the polar figure
-constexpr size_t kFrequencies = 6;   // colours for frequencies
-constexpr double kLetter = 6.9;      // pixels of an average letter in a label
+constexpr size_t kMarked = 100;                // words marked in the polar figure
+constexpr size_t kFrequencies = 6;             // colours for frequencies
+constexpr double kLetter = 6.9;                // pixels of an average letter in a label
 constexpr double kWide = 1030, kNarrow = 350;  // pixels of a figure on a desk and on a phone
 
 // A figure of points: places in 0..1 from the upper left corner.
@@ -34,7 +34,8 @@ struct Map {
 std::string place_css(const Place& p) { return concat("left:", coordinate(100 * p.x), "%;top:", coordinate(100 * p.y), "%"); }
 
 double label_width(const std::string& word) {
-  return kLetter * static_cast<double>(std::count_if(word.begin(), word.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+  return kLetter *
+         static_cast<double>(std::count_if(word.begin(), word.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
 }
 
 std::vector<Side> sides_at(const Map& map, const WordVectors& words, double width, const std::vector<Side>& wanted) {
@@ -82,20 +83,22 @@ std::string data_json(const Map& map, const WordVectors& words) {
 
 std::string map_html(const Map& map, const WordVectors& words) {
   const std::string& id = map.id;
-  return concat("<figure class=\"map ", id, "\" id=\"", id, "\">\n<figcaption><h2>", map.title, "</h2><p>", map.note, "</p></figcaption>\n", map.legend,
-                "<p class=\"find\"><label for=\"", id, "-find\">Find a word</label> <input id=\"", id,
-                "-find\" type=\"search\" autocomplete=\"off\" autocapitalize=\"none\" spellcheck=\"false\"> <span class=\"quiet\" role=\"status\"></span></p>\n",
-                "<div class=\"plane\">\n<svg viewBox=\"0 0 1000 ", coordinate(1000 * map.aspect), "\" role=\"img\" aria-labelledby=\"", id, "-title ", id,
-                "-desc\">\n<title id=\"", id, "-title\">", map.title, "</title>\n<desc id=\"", id, "-desc\">", map.description, "</desc>\n", map.behind,
-                points_svg(map), "</svg>\n", map.rings, labels_html(map, words), "</div>\n<script type=\"application/json\">", data_json(map, words),
-                "</script>\n</figure>\n");
+  return concat("<figure class=\"map ", id, "\" id=\"", id, "\">\n<figcaption><h2>", map.title, "</h2><p>", map.note, "</p></figcaption>\n",
+                map.legend, "<p class=\"find\"><label for=\"", id, "-find\">Find a word</label> <input id=\"", id,
+                "-find\" type=\"search\" autocomplete=\"off\" autocapitalize=\"none\" spellcheck=\"false\"> <span class=\"quiet\" "
+                "role=\"status\"></span></p>\n",
+                "<div class=\"plane\">\n<svg viewBox=\"0 0 1000 ", coordinate(1000 * map.aspect), "\" role=\"img\" aria-labelledby=\"", id, "-title ",
+                id, "-desc\">\n<title id=\"", id, "-title\">", map.title, "</title>\n<desc id=\"", id, "-desc\">", map.description, "</desc>\n",
+                map.behind, points_svg(map), "</svg>\n", map.rings, labels_html(map, words), "</div>\n<script type=\"application/json\">",
+                data_json(map, words), "</script>\n</figure>\n");
 }
 
 // Frequencies in classes of equal ratio.
 struct FrequencyScale {
   double low, high;
   explicit FrequencyScale(const std::vector<int64_t>& counts)
-      : low(std::log(std::max<double>(1, static_cast<double>(counts.back())))), high(std::log(std::max<double>(2, static_cast<double>(counts.front())))) {}
+      : low(std::log(std::max<double>(1, static_cast<double>(counts.back())))),
+        high(std::log(std::max<double>(2, static_cast<double>(counts.front())))) {}
   size_t of(int64_t count) const {
     const double share = (std::log(std::max<double>(1, static_cast<double>(count))) - low) / std::max(1e-9, high - low);
     return static_cast<size_t>(std::clamp(share * kFrequencies, 0.0, kFrequencies - 1.0));
@@ -104,14 +107,16 @@ struct FrequencyScale {
 };
 
 std::string legend_item(const std::string& classes, const std::string& text) {
-  return concat("<li><svg class=\"swatch\" viewBox=\"0 0 22 8\" aria-hidden=\"true\"><path class=\"point ", classes, "\" d=\"M11 4h0\"/></svg>", text, "</li>");
+  return concat("<li><svg class=\"swatch\" viewBox=\"0 0 22 8\" aria-hidden=\"true\"><path class=\"point ", classes, "\" d=\"M11 4h0\"/></svg>", text,
+                "</li>");
 }
 
 Map tsne_map(const WordVectors& words, const WordPageSettings& settings) {
   const double perplexity = std::min(settings.perplexity, std::floor(static_cast<double>(words.words.size()) / 3));
   const std::vector<double> y = tsne(words.vectors, {.perplexity = perplexity, .iterations = settings.iterations}, settings.seed);
   Map map{.id = "tsne", .title = "Neighbours", .aspect = 0.78, .labels = words.words.size()};
-  map.note = concat("t-SNE with perplexity ", plain(perplexity), ": words whose vectors are close stand close; directions and far distances say little");
+  map.note =
+      concat("t-SNE with perplexity ", plain(perplexity), ": words whose vectors are close stand close; directions and far distances say little");
   map.description = "Each word is a point, coloured by how often it occurs; the words with the closest vectors stand side by side.";
   double reach_x = 1e-12, reach_y = 1e-12;
   for (size_t i = 0; i < y.size(); i += 2) reach_x = std::max(reach_x, std::fabs(y[i])), reach_y = std::max(reach_y, std::fabs(y[i + 1]));
@@ -131,8 +136,7 @@ Map tsne_map(const WordVectors& words, const WordPageSettings& settings) {
 std::string rings_svg(const Axis& axis, double reach) {
   std::string out;
   for (const double tick : axis.ticks)
-    if (tick > 0)
-      out += concat("<circle class=\"grid\" cx=\"500\" cy=\"500\" r=\"", coordinate(500 * tick / reach), "\"/>\n");
+    if (tick > 0) out += concat("<circle class=\"grid\" cx=\"500\" cy=\"500\" r=\"", coordinate(500 * tick / reach), "\"/>\n");
   return out + "<path class=\"grid\" d=\"M500 500V0\"/>\n";
 }
 
@@ -156,8 +160,10 @@ Map polar_map(const WordVectors& words, uint64_t seed) {
     if (group != kNoGroup) present[group] = true;
   }
   const bool has_the = std::find(words.words.begin(), words.words.end(), "the") != words.words.end();
-  map.note = concat("distance from the centre: the vector's norm in all dimensions; angle: that of the two first principal components, turned so that “",
-                    has_the ? std::string("the") : escaped(words.words[0]), "” points up; marked: the ", count(static_cast<double>(map.labels)), " most frequent words");
+  map.note =
+      concat("distance from the centre: the vector's norm in all dimensions; angle: that of the two first principal components, turned so that “",
+             has_the ? std::string("the") : escaped(words.words[0]), "” points up; marked: the ", count(static_cast<double>(map.labels)),
+             " most frequent words");
   map.description = "Words around the origin: the distance is the vector's norm, the angle that of the first two principal components.";
   map.behind = rings_svg(axis, reach);
   map.rings = ring_labels(axis, reach);
@@ -172,7 +178,8 @@ std::string table_of(const WordVectors& words) {
   Table table{"The most frequent words", {"Word", "Occurrences", "Norm", "Group"}, {}, true, -1};
   for (size_t i = 0; i < std::min(kMarked, words.words.size()); ++i) {
     const size_t group = word_group(words.words[i]);
-    table.rows.push_back({escaped(words.words[i]), count(static_cast<double>(words.counts[i])), figure(words.norms[i]), group == kNoGroup ? "" : word_group_name(group)});
+    table.rows.push_back({escaped(words.words[i]), count(static_cast<double>(words.counts[i])), figure(words.norms[i]),
+                          group == kNoGroup ? "" : word_group_name(group)});
   }
   return folded("The most frequent words as a table", table_html(table));
 }
@@ -182,13 +189,13 @@ std::string table_of(const WordVectors& words) {
 void write_word_page(const std::filesystem::path& directory, const std::string& title, const WordPageSettings& settings,
                      const std::filesystem::path& output) {
   const WordVectors words = read_word_vectors(directory, settings.words);
-  require(words.words.size() >= 10, "[report] ", directory.string(), " has ", words.words.size(), " words besides the specials: too few for a picture");
-  const std::string body =
-      concat("<header>\n<p class=\"kicker\">Nine word vectors</p>\n<h1>", escaped(title), "</h1>\n<p class=\"lead\">The ",
-             count(static_cast<double>(words.words.size())), " most frequent words, ", words.vectors.view().cols(), " numbers each (", words.tensor,
-             ")</p>\n</header>\n<section>\n", map_html(tsne_map(words, settings), words), "</section>\n<section>\n",
-             map_html(polar_map(words, settings.seed), words), "</section>\n<section>\n", table_of(words), "</section>\n",
-             "<footer>Written by Nine from model.safetensors and dict.txt.</footer>\n");
+  require(words.words.size() >= 10, "[report] ", directory.string(), " has ", words.words.size(),
+          " words besides the specials: too few for a picture");
+  const std::string body = concat("<header>\n<p class=\"kicker\">Nine word vectors</p>\n<h1>", escaped(title), "</h1>\n<p class=\"lead\">The ",
+                                  count(static_cast<double>(words.words.size())), " most frequent words, ", words.vectors.view().cols(),
+                                  " numbers each (", words.tensor, ")</p>\n</header>\n<section>\n", map_html(tsne_map(words, settings), words),
+                                  "</section>\n<section>\n", map_html(polar_map(words, settings.seed), words), "</section>\n<section>\n",
+                                  table_of(words), "</section>\n", "<footer>Written by Nine from model.safetensors and dict.txt.</footer>\n");
   atomic_write_text(output, page_html(title + " – Nine word vectors", body));
 }
 

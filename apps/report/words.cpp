@@ -20,19 +20,19 @@ struct Group {
 
 const std::array<Group, kWordGroups>& groups() {
   static const std::array<Group, kWordGroups> kGroups{{
-      {"determiners and numbers",
-       {"the",  "a",       "an",  "this", "that", "these", "those", "some", "any",   "no",  "each",  "every", "all",
-        "both", "several", "few", "many", "much", "more",  "other", "another", "one", "two", "three", "four",  "five"}},
-      {"pronouns", {"i",  "you", "he",   "she", "it",  "we",  "they",  "me",  "him",  "her", "us",   "them", "his",
-                    "its", "our", "their", "my",  "your", "who", "what", "which", "there"}},
-      {"prepositions", {"of",   "in",    "on",    "at",     "to",     "with",   "by",     "for",   "from",   "near",    "into", "through", "over",  "under",
-                        "up",   "down",  "out",   "off",    "behind", "along",  "across", "around", "beside", "between", "about", "against", "while", "as",
-                        "next", "front", "inside", "outside", "above", "during"}},
-      {"be, have, do, modals", {"is",  "are", "was",  "were",  "be",  "been",  "being", "am",  "has",   "have", "had",
-                                "do",  "does", "did", "can",   "could", "will", "would", "may", "might", "must", "should"}},
-      {"colours", {"red", "blue", "white", "black", "green", "yellow", "brown", "orange", "pink", "gray", "grey", "purple", "dark", "blond", "blonde"}},
-      {"people", {"man",    "woman", "men",    "women",    "boy",   "boys", "girl",   "girls",  "people", "person", "child",
-                  "children", "kids", "kid",   "player",   "lady",  "guy",  "baby",   "group",  "farmer", "farmers", "teacher", "teachers"}},
+      {"determiners and numbers", {"the",  "a",       "an",  "this", "that", "these", "those", "some",    "any", "no",  "each",  "every", "all",
+                                   "both", "several", "few", "many", "much", "more",  "other", "another", "one", "two", "three", "four",  "five"}},
+      {"pronouns", {"i",    "you", "he",  "she", "it",    "we", "they", "me",  "him",  "her",   "us",
+                    "them", "his", "its", "our", "their", "my", "your", "who", "what", "which", "there"}},
+      {"prepositions", {"of",    "in",      "on",    "at",   "to",   "with",  "by",     "for",     "from",   "near",   "into",   "through",
+                        "over",  "under",   "up",    "down", "out",  "off",   "behind", "along",   "across", "around", "beside", "between",
+                        "about", "against", "while", "as",   "next", "front", "inside", "outside", "above",  "during"}},
+      {"be, have, do, modals", {"is", "are",  "was", "were", "be",    "been", "being", "am",  "has",   "have", "had",
+                                "do", "does", "did", "can",  "could", "will", "would", "may", "might", "must", "should"}},
+      {"colours",
+       {"red", "blue", "white", "black", "green", "yellow", "brown", "orange", "pink", "gray", "grey", "purple", "dark", "blond", "blonde"}},
+      {"people", {"man",  "woman", "men",    "women", "boy", "boys", "girl",  "girls",  "people",  "person",  "child",   "children",
+                  "kids", "kid",   "player", "lady",  "guy", "baby", "group", "farmer", "farmers", "teacher", "teachers"}},
   }};
   return kGroups;
 }
@@ -45,8 +45,8 @@ WordVectors read_word_vectors(const std::filesystem::path& directory, int64_t mo
   WordVectors out;
   out.tensor = weights.tensors.contains("head.weight") ? "head.weight" : "embedding.weight";
   const Tensor& all = weights.at(out.tensor);
-  require(all.view().rows() >= vocabulary.size(), "[report] ", directory.string(), ": ", out.tensor, " ", all.shape(), " has fewer rows than dict.txt words, ",
-          vocabulary.size());
+  require(all.view().rows() >= vocabulary.size(), "[report] ", directory.string(), ": ", out.tensor, " ", all.shape(),
+          " has fewer rows than dict.txt words, ", vocabulary.size());
   constexpr int32_t kFirst = Vocabulary::kUnknown + 1;
   const int64_t n = std::min<int64_t>(most, vocabulary.size() - kFirst), d = all.view().cols();
   for (int32_t id = kFirst; id < kFirst + n; ++id) {
@@ -94,10 +94,14 @@ std::vector<Side> place_labels(const std::vector<Place>& points, const std::vect
     const auto [x, y] = points[i];
     const double w = widths[i];
     switch (side) {
-      case Side::right: return Box{x + kGap, y - kHeight / 2, x + kGap + w, y + kHeight / 2};
-      case Side::left: return Box{x - kGap - w, y - kHeight / 2, x - kGap, y + kHeight / 2};
-      case Side::above: return Box{x - w / 2, y - kGap - kHeight, x + w / 2, y - kGap};
-      default: return Box{x - w / 2, y + kGap, x + w / 2, y + kGap + kHeight};
+      case Side::right:
+        return Box{x + kGap, y - kHeight / 2, x + kGap + w, y + kHeight / 2};
+      case Side::left:
+        return Box{x - kGap - w, y - kHeight / 2, x - kGap, y + kHeight / 2};
+      case Side::above:
+        return Box{x - w / 2, y - kGap - kHeight, x + w / 2, y - kGap};
+      default:
+        return Box{x - w / 2, y + kGap, x + w / 2, y + kGap + kHeight};
     }
   };
   std::vector<Side> sides(points.size(), Side::none);
