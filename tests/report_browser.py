@@ -114,6 +114,8 @@ FLAWS = """(() => {
   }
   for (const svg of document.querySelectorAll('svg:not([aria-hidden])'))
     if (svg.getAttribute('role') !== 'img' || !svg.querySelector('title') || !svg.querySelector('desc')) flaws.push('an svg without name or description');
+  for (const n of document.querySelectorAll('main, main section, main .pair'))
+    for (const t of n.childNodes) if (t.nodeType === 3 && t.data.trim()) flaws.push('stray text: ' + t.data.trim());
   for (const input of document.querySelectorAll('input')) if (input.labels.length === 0) flaws.push('an input without label');
   for (const e of document.querySelectorAll('.hit')) if (e.tabIndex !== 0 || !e.getAttribute('aria-label')) flaws.push('a plot that the keyboard does not reach');
   if (document.documentElement.lang !== 'en' || !document.title) flaws.push('no language or title');

@@ -55,6 +55,11 @@ void update(double& target, const Json& event, const char* key) {
 }
 
 std::string shown(const Json& value) {
+  if (value.is_array() && !value.empty() && std::all_of(value.begin(), value.end(), [](const Json& v) { return v.is_string(); })) {
+    std::string text;
+    for (const Json& part : value) text += (text.empty() ? "" : ", ") + part.get<std::string>();
+    return text;
+  }
   return value.is_string() ? value.get<std::string>() : value.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 

@@ -13,7 +13,7 @@ const char* const nine::report::kStyle = R"css(
   :root {
     --ground: #111418; --raised: #171b21; --ink: #e7e9ec; --quiet: #9ba4b0; --line: #2b313a; --grid: #232931; --accent: #7cbcff; --mark: #1b2430;
     --c0: #66b2ff; --c1: #ff8f57; --c2: #b7f6be; --c3: #c97bb4; --c4: #f5e667; --c5: #f0566a;
-    --f0: #4b4560; --f1: #4f5f93; --f2: #3f86b8; --f3: #4fb0c4; --f4: #8fdcc2; --f5: #f4f7b8;
+    --f0: #6b6485; --f1: #5f72ad; --f2: #3f86b8; --f3: #4fb0c4; --f4: #8fdcc2; --f5: #f4f7b8;
   }
 }
 * { box-sizing: border-box; }
@@ -122,7 +122,7 @@ path { fill: none; vector-effect: non-scaling-stroke; }
 .g0 { --c: var(--c0); } .g1 { --c: var(--c1); } .g2 { --c: var(--c2); } .g3 { --c: var(--c3); } .g4 { --c: var(--c4); } .g5 { --c: var(--c5); }
 .other { --c: var(--quiet); stroke-width: 2.5; opacity: 0.4; }
 circle.grid { fill: none; vector-effect: non-scaling-stroke; }
-.at { position: absolute; white-space: nowrap; color: var(--ink); }
+.at { position: absolute; white-space: nowrap; color: var(--ink); text-shadow: 0 0 2px var(--ground), 0 0 2px var(--ground), 0 0 3px var(--ground), 0 0 3px var(--ground); }
 .at.r { transform: translate(5px, -50%); } .at.l { transform: translate(calc(-100% - 5px), -50%); }
 .at.a { transform: translate(-50%, calc(-100% - 5px)); } .at.b { transform: translate(-50%, 5px); }
 .ring { position: absolute; left: 50%; transform: translate(-50%, -50%); padding: 0 0.2rem; background: var(--ground); color: var(--quiet); line-height: 1; }
@@ -135,6 +135,7 @@ th, td { padding: 0.38rem 0.75rem; text-align: left; border-bottom: 1px solid va
 th:first-child, td:first-child { padding-left: 0; } th:last-child, td:last-child { padding-right: 0.2rem; }
 thead th { vertical-align: bottom; color: var(--quiet); font-size: 0.8rem; border-bottom-color: var(--quiet); }
 tbody td { overflow-wrap: anywhere; }
+table:not(.numbers) :is(th, td) { min-width: 7rem; }
 .numbers th:not(:first-child), .numbers td { text-align: right; white-space: nowrap; }
 .numbers thead th:not(:first-child) { white-space: normal; line-height: 1.3; }
 .numbers tbody th { white-space: nowrap; }

@@ -61,7 +61,8 @@ std::string word_gains_html(const std::vector<Run>& runs, const std::vector<fs::
                            " validation tokens, the best model of ", names[1], " has ", figure(std::exp(-gains.gain / tokens)),
                            " times the perplexity of ", names[0], ". A word’s gain is the sum of differences of its log-probabilities.");
   if (gains.left_out > 0) out += concat(" ", count(static_cast<double>(gains.left_out)), " tokens that not both models know are left out.");
-  return out + "</p>\n<div class=\"pair\">\n" + words_table(gains, true, names[1]) + words_table(gains, false, names[0]) + "</div>\n</section>\n";
+  return out + "</p>\n<div class=\"pair\">\n" + words_table(gains, true, escaped(runs[1].name)) + words_table(gains, false, escaped(runs[0].name)) +
+         "</div>\n</section>\n";
 }
 
 }  // namespace nine::report

@@ -29,13 +29,19 @@ struct Map {
   std::vector<Place> places;         // of all words
   std::vector<std::string> classes;  // of all words
   size_t labels = 0;                 // so many of the first words may have one
+  size_t reference = 0;              // the word whose label comes before all others
 };
 
 std::string place_css(const Place& p) { return concat("left:", coordinate(100 * p.x), "%;top:", coordinate(100 * p.y), "%"); }
 
+// An estimate on the wide side: browsers choose the font.
 double label_width(const std::string& word) {
-  return kLetter *
-         static_cast<double>(std::count_if(word.begin(), word.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+  double letters = 0;
+  for (const char c : word) {
+    const bool continues = (static_cast<unsigned char>(c) & 0xC0) == 0x80;
+    letters += continues ? 0 : c == 'm' || c == 'w' || c == 'M' || c == 'W' ? 1.5 : 1;
+  }
+  return kLetter * letters;
 }
 
 std::vector<Side> sides_at(const Map& map, const WordVectors& words, double width, const std::vector<Side>& wanted) {
@@ -45,7 +51,13 @@ std::vector<Side> sides_at(const Map& map, const WordVectors& words, double widt
     pixels.push_back({map.places[i].x * width, map.places[i].y * width * map.aspect});
     widths.push_back(label_width(words.words[i]));
   }
-  return place_labels(pixels, widths, width, width * map.aspect, wanted);
+  std::swap(pixels[0], pixels[map.reference]);
+  std::swap(widths[0], widths[map.reference]);
+  std::vector<Side> first_wanted = wanted;
+  if (!wanted.empty()) std::swap(first_wanted[0], first_wanted[map.reference]);
+  std::vector<Side> sides = place_labels(pixels, widths, width, width * map.aspect, first_wanted);
+  std::swap(sides[0], sides[map.reference]);
+  return sides;
 }
 
 // Labels that fit a desk's figure; those that do not fit a phone's too are hidden there.
@@ -114,16 +126,21 @@ std::string legend_item(const std::string& classes, const std::string& text) {
 Map tsne_map(const WordVectors& words, const WordPageSettings& settings) {
   const double perplexity = std::min(settings.perplexity, std::floor(static_cast<double>(words.words.size()) / 3));
   const std::vector<double> y = tsne(words.vectors, {.perplexity = perplexity, .iterations = settings.iterations}, settings.seed);
-  Map map{.id = "tsne", .title = "Neighbours", .aspect = 0.78, .labels = words.words.size()};
+  Map map{.id = "tsne", .title = "Neighbours", .labels = words.words.size()};
   map.note =
       concat("t-SNE with perplexity ", plain(perplexity), ": words whose vectors are close stand close; directions and far distances say little");
   map.description = "Each word is a point, coloured by how often it occurs; the words with the closest vectors stand side by side.";
-  double reach_x = 1e-12, reach_y = 1e-12;
-  for (size_t i = 0; i < y.size(); i += 2) reach_x = std::max(reach_x, std::fabs(y[i])), reach_y = std::max(reach_y, std::fabs(y[i + 1]));
-  const double unit = 0.47 / std::max(reach_x, reach_y / map.aspect);  // the same for both axes
+  Place low{INFINITY, INFINITY}, high{-INFINITY, -INFINITY};
+  for (size_t i = 0; i < y.size(); i += 2) {
+    low = {std::min(low.x, y[i]), std::min(low.y, y[i + 1])};
+    high = {std::max(high.x, y[i]), std::max(high.y, y[i + 1])};
+  }
+  const double across = std::max(high.x - low.x, 1e-12);
+  map.aspect = std::clamp((high.y - low.y) / across + 0.06, 0.3, 1.2);
+  const double unit = std::min(0.94 / across, 0.94 * map.aspect / std::max(high.y - low.y, 1e-12));  // the same for both axes
   const FrequencyScale scale(words.counts);
   for (size_t i = 0; i < words.words.size(); ++i) {
-    map.places.push_back({0.5 + unit * y[2 * i], 0.5 - unit / map.aspect * y[2 * i + 1]});
+    map.places.push_back({0.5 + unit * (y[2 * i] - (low.x + high.x) / 2), 0.5 - unit / map.aspect * (y[2 * i + 1] - (low.y + high.y) / 2)});
     map.classes.push_back("f" + std::to_string(scale.of(words.counts[i])));
   }
   map.legend = "<ul class=\"legend\"><li class=\"quiet\">occurrences, from</li>";
@@ -159,11 +176,10 @@ Map polar_map(const WordVectors& words, uint64_t seed) {
     map.classes.push_back(i >= kMarked ? "other" : group == kNoGroup ? "marked" : "marked g" + std::to_string(group));
     if (group != kNoGroup) present[group] = true;
   }
-  const bool has_the = std::find(words.words.begin(), words.words.end(), "the") != words.words.end();
-  map.note =
-      concat("distance from the centre: the vector's norm in all dimensions; angle: that of the two first principal components, turned so that “",
-             has_the ? std::string("the") : escaped(words.words[0]), "” points up; marked: the ", count(static_cast<double>(map.labels)),
-             " most frequent words");
+  map.reference = std::min(reference_word(words), map.labels - 1);
+  map.note = concat(
+      "distance from the centre: the vector's norm in all dimensions; angle: that of the two first principal components, turned so that “",
+      escaped(words.words[reference_word(words)]), "” points up; marked: the ", count(static_cast<double>(map.labels)), " most frequent words");
   map.description = "Words around the origin: the distance is the vector's norm, the angle that of the first two principal components.";
   map.behind = rings_svg(axis, reach);
   map.rings = ring_labels(axis, reach);

@@ -60,12 +60,16 @@ WordVectors read_word_vectors(const std::filesystem::path& directory, int64_t mo
   return out;
 }
 
+size_t reference_word(const WordVectors& words) {
+  const auto found = std::find(words.words.begin(), words.words.end(), "the");
+  return found == words.words.end() ? 0 : static_cast<size_t>(found - words.words.begin());
+}
+
 std::vector<Place> polar_places(const WordVectors& words, uint64_t seed) {
   const Principal pca = principal_components(words.vectors, 2, true, seed);
   const double* const scores = pca.scores.data<double>();
   const auto angle = [&](size_t i) { return std::atan2(scores[2 * i + 1], scores[2 * i]); };
-  const auto found = std::find(words.words.begin(), words.words.end(), "the");
-  const size_t first = found == words.words.end() ? 0 : static_cast<size_t>(found - words.words.begin()), other = first == 0 ? 1 : 0;
+  const size_t first = reference_word(words), other = first == 0 ? 1 : 0;
   const double turn = angle(first), side = std::sin(turn - angle(other)) < 0 ? -1 : 1;
   std::vector<Place> places;
   for (size_t i = 0; i < words.words.size(); ++i) {
@@ -106,15 +110,18 @@ std::vector<Side> place_labels(const std::vector<Place>& points, const std::vect
   };
   std::vector<Side> sides(points.size(), Side::none);
   std::vector<Box> taken;
+  const auto is_free = [&](const Box& box) { return std::none_of(taken.begin(), taken.end(), [&](const Box& b) { return b.meets(box); }); };
   for (size_t i = 0; i < points.size(); ++i) {
+    const Box point{points[i].x - kPoint, points[i].y - kPoint, points[i].x + kPoint, points[i].y + kPoint};
+    if (!is_free(point)) continue;  // under another's label
     for (const Side side : {Side::right, Side::left, Side::above, Side::below}) {
       if (!wanted.empty() && wanted[i] != side) continue;
       const Box box = box_of(i, side);
       const bool inside = box.left >= 0 && box.top >= 0 && box.right <= width && box.bottom <= height;
-      if (!inside || std::any_of(taken.begin(), taken.end(), [&](const Box& b) { return b.meets(box); })) continue;
+      if (!inside || !is_free(box)) continue;
       sides[i] = side;
       taken.push_back(box);
-      taken.push_back({points[i].x - kPoint, points[i].y - kPoint, points[i].x + kPoint, points[i].y + kPoint});
+      taken.push_back(point);
       break;
     }
   }

@@ -29,9 +29,12 @@ struct Place {
   double x = 0, y = 0;
 };
 
+/// The word by which polar plots are turned: "the", or the most frequent where there is no such word.
+size_t reference_word(const WordVectors& words);
+
 /// Where the words stand when their angle is that of the first two principal components of the vectors about their mean, and
-/// their distance from the origin the vector's norm in all dimensions. Turned so that "the" (in its absence the most frequent
-/// word) points up, and mirrored so that the most frequent of the others lies to its right: principal components leave both open.
+/// their distance from the origin the vector's norm in all dimensions. Turned so that the reference
+/// word points up, and mirrored so that the most frequent of the others lies to its right: principal components leave both open.
 std::vector<Place> polar_places(const WordVectors& words, uint64_t seed);
 
 /// Groups of words that stand in the same places of a sentence; docs/report.md says why these.
