@@ -84,7 +84,7 @@ class Browser:
 
     def picture(self, file):
         height = self.value("document.documentElement.scrollHeight")
-        width = self.value("innerWidth")
+        width = self.value("document.documentElement.clientWidth")
         shot = self.call("Page.captureScreenshot", captureBeyondViewport=True, clip={"x": 0, "y": 0, "width": width, "height": min(height, 8000), "scale": 1})
         with open(file, "wb") as out:
             out.write(base64.b64decode(shot["data"]))
@@ -98,11 +98,11 @@ class Browser:
 
 
 # Everything that is wrong with the page as it stands, as a list of sentences.
-FLAWS = """(() => {
+FLAWS = """(width => {
   const flaws = [], box = e => e.getBoundingClientRect(), seen = e => box(e).width > 0 && getComputedStyle(e).visibility === 'visible';
-  if (document.scrollingElement.scrollWidth > innerWidth) {
-    const wide = [...document.querySelectorAll('main *')].find(e => seen(e) && box(e).right > innerWidth + 1 && !e.closest('.scroll, pre, svg'));
-    flaws.push(`the page is ${document.scrollingElement.scrollWidth} wide in a window of ${innerWidth}: ` + (wide ? wide.outerHTML.slice(0, 120) : '?'));
+  if (document.scrollingElement.scrollWidth > width) {
+    const wide = [...document.querySelectorAll('main *')].find(e => seen(e) && box(e).right > width + 1 && !e.closest('.scroll, pre, svg'));
+    flaws.push(`the page is ${document.scrollingElement.scrollWidth} wide in a window of ${width}: ` + (wide ? wide.outerHTML.slice(0, 120) : '?'));
   }
   const overlap = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1 && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 3;
   for (const group of document.querySelectorAll('.plane, .ys, .xs, .ends')) {
@@ -110,7 +110,7 @@ FLAWS = """(() => {
     labels.forEach((a, i) => labels.slice(i + 1).forEach(b => {
       if (overlap(box(a), box(b))) flaws.push(`labels overlap in ${group.className}: ${a.textContent} and ${b.textContent}`);
     }));
-    for (const e of labels) if (box(e).left < -1 || box(e).right > innerWidth + 1) flaws.push(`a label is cut: ${e.textContent}`);
+    for (const e of labels) if (box(e).left < -1 || box(e).right > width + 1) flaws.push(`a label is cut: ${e.textContent}`);
   }
   for (const svg of document.querySelectorAll('svg:not([aria-hidden])'))
     if (svg.getAttribute('role') !== 'img' || !svg.querySelector('title') || !svg.querySelector('desc')) flaws.push('an svg without name or description');
@@ -129,7 +129,7 @@ FLAWS = """(() => {
     if ((a + 0.05) / (b + 0.05) < 4.5) low.add(`${e.className || e.tagName}: contrast ${((a + 0.05) / (b + 0.05)).toFixed(2)}`);
   }
   return flaws.concat([...low]);
-})()"""
+})(WIDTH)"""
 
 
 def check_page(browser, file, name, pictures):
@@ -138,13 +138,13 @@ def check_page(browser, file, name, pictures):
         for theme in ("light", "dark"):
             where = f"{name}, {width} wide, {theme}: "
             browser.open("file://" + file, width, height, theme)
-            flaws += [where + flaw for flaw in browser.value(FLAWS)]
+            flaws += [where + flaw for flaw in browser.value(FLAWS.replace("WIDTH", str(width)))]
             red = browser.value("Number(getComputedStyle(document.body).backgroundColor.match(/\\d+/)[0])")
             if (red < 128) != (theme == "dark"):
                 flaws.append(where + f"the ground is {red}")
             if pictures:
                 browser.picture(os.path.join(pictures, f"{name}-{width}-{theme}.png"))
-            flaws += [where + flaw for flaw in keyboard_flaws(browser)]
+            flaws += [where + flaw for flaw in keyboard_flaws(browser, width)]
             for event in browser.events:
                 method, data = event.get("method", ""), event.get("params", {})
                 if method in ("Runtime.consoleAPICalled", "Runtime.exceptionThrown", "Log.entryAdded"):
@@ -154,7 +154,7 @@ def check_page(browser, file, name, pictures):
     return flaws
 
 
-def keyboard_flaws(browser):
+def keyboard_flaws(browser, width):
     flaws = []
     for i in range(browser.value("document.querySelectorAll('.hit').length")):
         tip = f"document.querySelectorAll('.hit')[{i}].parentElement.querySelector('.tip')"
@@ -163,7 +163,7 @@ def keyboard_flaws(browser):
         first = browser.value(tip + ".hidden ? '' : " + tip + ".textContent")
         browser.key("ArrowRight")
         second = browser.value(tip + ".textContent")
-        outside = browser.value(f"(b => b.left < -1 || b.right > innerWidth + 1)({tip}.getBoundingClientRect())")
+        outside = browser.value(f"(b => b.left < -1 || b.right > {width} + 1)({tip}.getBoundingClientRect())")
         browser.key("Escape")
         if not first or first == second or outside or not browser.value(tip + ".hidden"):
             flaws.append(f"plot {i} by keyboard: '{first}', then '{second}'{', beyond the window' if outside else ''}")

@@ -23,6 +23,14 @@ const char* const nine::report::kScript = R"js(
     return Math.abs(sorted[high] - value) < Math.abs(sorted[low] - value) ? high : low;
   };
 
+  // Puts `tip` beside the place at `share` of its parent's width, within the window.
+  const beside = (tip, share) => {
+    tip.style.left = '0px';
+    const box = tip.parentElement.getBoundingClientRect(), width = tip.offsetWidth, at = share * box.width, edge = 4 - box.left;
+    const left = share < 0.5 ? at + 12 : at - 12 - width;
+    tip.style.left = Math.max(edge, Math.min(left, edge + document.documentElement.clientWidth - 8 - width)) + 'px';
+  };
+
   class Chart {
     constructor(figure) {
       this.data = JSON.parse(figure.querySelector('script').textContent);
@@ -53,12 +61,9 @@ const char* const nine::report::kScript = R"js(
       this.hair.hidden = false;
       this.hair.style.left = 100 * left + '%';
       this.tip.hidden = !withValues;
-      if (withValues) {
-        this.tip.replaceChildren('step ' + format(step));
-        this.tip.style.left = left < 0.5 ? `calc(${100 * left}% + 0.8rem)` : 'auto';
-        this.tip.style.right = left < 0.5 ? 'auto' : `calc(${100 - 100 * left}% + 0.8rem)`;
-      }
+      if (withValues) this.tip.replaceChildren('step ' + format(step));
       this.series.forEach((s, i) => this.mark(s, this.spots[i], step, withValues));
+      if (withValues) beside(this.tip, left);
     }
     mark(s, spot, step, withValues) {
       const at = nearest(s.x, step), value = s.y[at];
@@ -119,8 +124,7 @@ const char* const nine::report::kScript = R"js(
       tip.replaceChildren();
       element('b', '', tip).textContent = word;
       element('div', '', tip).textContent = format(count) + (count === 1 ? ' time' : ' times') + ', norm ' + format(norm);
-      tip.style.left = x < 0.5 ? `calc(${100 * x}% + 0.8rem)` : 'auto';
-      tip.style.right = x < 0.5 ? 'auto' : `calc(${100 - 100 * x}% + 0.8rem)`;
+      beside(tip, x);
       tip.style.top = y < 0.85 ? `calc(${100 * y}% + 0.5rem)` : 'auto';
       tip.style.bottom = y < 0.85 ? 'auto' : `calc(${100 - 100 * y}% + 0.5rem)`;
     };

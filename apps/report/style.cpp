@@ -99,10 +99,11 @@ path { fill: none; vector-effect: non-scaling-stroke; }
 .hair { position: absolute; top: 0; bottom: 0; width: 0; border-left: 1px solid var(--quiet); pointer-events: none; }
 .spot { position: absolute; width: 9px; height: 9px; margin: -4.5px 0 0 -4.5px; border-radius: 50%; background: var(--c); border: 1.5px solid var(--ground); pointer-events: none; }
 .tip {
-  position: absolute; top: 0.4rem; z-index: 2; padding: 0.45rem 0.6rem; background: var(--raised); color: var(--ink); border: 1px solid var(--line); border-radius: 7px;
-  box-shadow: 0 4px 16px rgb(0 0 0 / 0.13); font-size: 0.78rem; line-height: 1.5; white-space: nowrap; pointer-events: none; font-variant-numeric: tabular-nums;
+  position: absolute; top: 0.4rem; z-index: 2; width: max-content; max-width: min(24rem, calc(100vw - 1rem)); padding: 0.45rem 0.6rem; background: var(--raised); color: var(--ink); border: 1px solid var(--line); border-radius: 7px;
+  box-shadow: 0 4px 16px rgb(0 0 0 / 0.13); font-size: 0.78rem; line-height: 1.5; pointer-events: none; font-variant-numeric: tabular-nums;
 }
 .tip div { display: flex; justify-content: space-between; gap: 1rem; }
+.tip div > span { overflow-wrap: anywhere; }
 .tip div > span::before { content: ""; display: inline-block; width: 0.6rem; height: 3px; margin-right: 0.4rem; border-radius: 2px; background: var(--c); vertical-align: 0.22em; }
 .tip b { font-weight: 620; }
 [hidden] { display: none; }

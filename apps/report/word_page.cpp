@@ -27,6 +27,7 @@ struct Map {
   double aspect = 1;  // height / width
   double wide = kWide;
   std::vector<Place> places;         // of all words
+  std::vector<Place> texts;          // of the texts in `rings`
   std::vector<std::string> classes;  // of all words
   size_t labels = 0;                 // so many of the first words may have one
   size_t reference = 0;              // the word whose label comes before all others
@@ -53,9 +54,11 @@ std::vector<Side> sides_at(const Map& map, const WordVectors& words, double widt
   }
   std::swap(pixels[0], pixels[map.reference]);
   std::swap(widths[0], widths[map.reference]);
+  std::vector<Place> texts;
+  for (const Place& p : map.texts) texts.push_back({p.x * width, p.y * width * map.aspect});
   std::vector<Side> first_wanted = wanted;
   if (!wanted.empty()) std::swap(first_wanted[0], first_wanted[map.reference]);
-  std::vector<Side> sides = place_labels(pixels, widths, width, width * map.aspect, first_wanted);
+  std::vector<Side> sides = place_labels(pixels, widths, width, width * map.aspect, first_wanted, texts);
   std::swap(sides[0], sides[map.reference]);
   return sides;
 }
@@ -183,6 +186,7 @@ Map polar_map(const WordVectors& words, uint64_t seed) {
   map.description = "Words around the origin: the distance is the vector's norm, the angle that of the first two principal components.";
   map.behind = rings_svg(axis, reach);
   map.rings = ring_labels(axis, reach);
+  for (const double tick : axis.ticks) map.texts.push_back({0.5, 0.5 + 0.5 * tick / reach});
   map.legend = "<ul class=\"legend\">";
   for (size_t g = 0; g < kWordGroups; ++g)
     if (present[g]) map.legend += legend_item("marked g" + std::to_string(g), word_group_name(g));

@@ -48,9 +48,9 @@ size_t word_group(std::string_view word);
 enum class Side : uint8_t { none, right, left, above, below };
 /// Labels for points, the first ones first, each where it covers no other label nor labelled point; Side::none where there is no
 /// such side. Places in pixels in a plane of width x height; `widths` are the labels' widths. `wanted`: sides that must be kept
-/// or become none; empty: any.
+/// or become none; empty: any. `texts`: middles of short texts that must stay legible.
 std::vector<Side> place_labels(const std::vector<Place>& points, const std::vector<double>& widths, double width, double height,
-                               const std::vector<Side>& wanted);
+                               const std::vector<Side>& wanted, const std::vector<Place>& texts = {});
 
 struct WordPageSettings {
   int64_t words = 1000;
