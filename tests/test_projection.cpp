@@ -131,23 +131,23 @@ TEST_CASE("t-SNE: the gradient is that of the divergence") {
 
 TEST_CASE("t-SNE: the divergence falls, clusters stay apart, bits repeat") {
   const Tensor x = three_clusters(20);
-  const TsneSettings settings{.perplexity = 8, .iterations = 400};
+  const TsneSettings settings{.perplexity = 8, .iterations = 1000};
   const std::vector<double> y = tsne(x, settings, 1), p = tsne_affinities(x, 8);
   std::vector<double> gradient(y.size());
   double last = INFINITY;
-  for (const int64_t iterations : {1, 150, 400}) {  // the second is in the exaggerated part no more
+  for (const int64_t iterations : {1, 400, 1000}) {
     const double value = tsne_gradient(p, tsne(x, {.perplexity = 8, .iterations = iterations}, 1), 1, gradient);
     CHECK(value < last);
     last = value;
   }
-  for (size_t i = 0; i < 60; ++i) {
-    double nearest_other = INFINITY;
-    int closer = 0;
-    for (size_t j = 0; j < 60; ++j)
-      if (i / 20 != j / 20) nearest_other = std::min(nearest_other, distance(y, i, j));
-    for (size_t j = 0; j < 60; ++j) closer += j != i && distance(y, i, j) < nearest_other ? 1 : 0;
-    CHECK(closer >= 10);  // of the 19 of its own cluster
-  }
+  double widest = 0, nearest = INFINITY;
+  for (size_t i = 0; i < 60; ++i)
+    for (size_t j = 0; j < i; ++j) {
+      const double apart = distance(y, i, j);
+      if (i / 20 == j / 20) widest = std::max(widest, apart);
+      if (i / 20 != j / 20) nearest = std::min(nearest, apart);
+    }
+  CHECK(nearest > 2 * widest);
   const Restore restore;
   for (const int threads : {1, 2}) {
     set_threads(threads);
