@@ -126,6 +126,8 @@ circle.grid { fill: none; vector-effect: non-scaling-stroke; }
 .at { position: absolute; white-space: nowrap; color: var(--ink); text-shadow: 0 0 2px var(--ground), 0 0 2px var(--ground), 0 0 3px var(--ground), 0 0 3px var(--ground); }
 .at.r { transform: translate(5px, -50%); } .at.l { transform: translate(calc(-100% - 5px), -50%); }
 .at.a { transform: translate(-50%, calc(-100% - 5px)); } .at.b { transform: translate(-50%, 5px); }
+.at.group { transform: translate(-50%, -50%); font-weight: 620; }
+.group::before { content: ""; display: inline-block; width: 0.6rem; height: 0.6rem; margin-right: 0.35rem; border-radius: 50%; background: var(--c); }
 .ring { position: absolute; left: 50%; transform: translate(-50%, -50%); padding: 0 0.2rem; background: var(--ground); color: var(--quiet); line-height: 1; }
 .plane .spot { --c: var(--accent); width: 13px; height: 13px; margin: -6.5px 0 0 -6.5px; background: transparent; border: 2.5px solid var(--accent); }
 

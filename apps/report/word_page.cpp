@@ -23,14 +23,14 @@ constexpr double kWide = 1030, kNarrow = 350;  // pixels of a figure on a desk a
 
 // A figure of points: places in 0..1 from the upper left corner.
 struct Map {
-  std::string id, title, note, description, legend, behind, rings;
+  std::string id, title, note, description, legend, behind, over;
   double aspect = 1;  // height / width
   double wide = kWide;
-  std::vector<Place> places;         // of all words
-  std::vector<Place> texts;          // of the texts in `rings`
-  std::vector<std::string> classes;  // of all words
-  size_t labels = 0;                 // so many of the first words may have one
-  size_t reference = 0;              // the word whose label comes before all others
+  std::vector<Place> places;              // of all words
+  std::vector<Text> rings_at, groups_at;  // places in 0..1, widths in pixels; groups are named on a desk only
+  std::vector<std::string> classes;       // of all words
+  size_t labels = 0;                      // so many of the first words may have one
+  size_t reference = 0;                   // the word whose label comes before all others
 };
 
 std::string place_css(const Place& p) { return concat("left:", coordinate(100 * p.x), "%;top:", coordinate(100 * p.y), "%"); }
@@ -54,8 +54,9 @@ std::vector<Side> sides_at(const Map& map, const WordVectors& words, double widt
   }
   std::swap(pixels[0], pixels[map.reference]);
   std::swap(widths[0], widths[map.reference]);
-  std::vector<Place> texts;
-  for (const Place& p : map.texts) texts.push_back({p.x * width, p.y * width * map.aspect});
+  std::vector<Text> texts = map.rings_at;
+  if (width == map.wide) texts.insert(texts.end(), map.groups_at.begin(), map.groups_at.end());
+  for (Text& text : texts) text.middle = {text.middle.x * width, text.middle.y * width * map.aspect};
   std::vector<Side> first_wanted = wanted;
   if (!wanted.empty()) std::swap(first_wanted[0], first_wanted[map.reference]);
   std::vector<Side> sides = place_labels(pixels, widths, width, width * map.aspect, first_wanted, texts);
@@ -104,7 +105,7 @@ std::string map_html(const Map& map, const WordVectors& words) {
                 "role=\"status\"></span></p>\n",
                 "<div class=\"plane\">\n<svg viewBox=\"0 0 1000 ", coordinate(1000 * map.aspect), "\" role=\"img\" aria-labelledby=\"", id, "-title ",
                 id, "-desc\">\n<title id=\"", id, "-title\">", map.title, "</title>\n<desc id=\"", id, "-desc\">", map.description, "</desc>\n",
-                map.behind, points_svg(map), "</svg>\n", map.rings, labels_html(map, words), "</div>\n<script type=\"application/json\">",
+                map.behind, points_svg(map), "</svg>\n", map.over, labels_html(map, words), "</div>\n<script type=\"application/json\">",
                 data_json(map, words), "</script>\n</figure>\n");
 }
 
@@ -168,9 +169,45 @@ std::string ring_labels(const Axis& axis, double reach) {
   return "<div aria-hidden=\"true\">" + out + "</div>\n";
 }
 
+// The mean direction of the group's marked words; not finite when they are fewer than three.
+double group_angle(const Map& map, const WordVectors& words, size_t group) {
+  constexpr int kFewest = 3;
+  Place sum;
+  int members = 0;
+  for (size_t i = 0; i < map.labels; ++i) {
+    if (word_group(words.words[i]) != group) continue;
+    const double x = map.places[i].x - 0.5, y = map.places[i].y - 0.5, r = std::max(std::hypot(x, y), 1e-12);
+    sum = {sum.x + x / r, sum.y + y / r};
+    ++members;
+  }
+  return members < kFewest ? NAN : std::atan2(sum.y, sum.x);
+}
+
+// Names the groups at the rim, each as close to its words' direction as the earlier names let it.
+void name_groups(const WordVectors& words, Map& map) {
+  constexpr double kRim = 0.475, kTurn = 0.04, kHeight = 18, kSwatch = 24;  // a share of the plane, radians, pixels
+  for (size_t g = 0; g < kWordGroups; ++g) {
+    const double angle = group_angle(map, words, g), width = label_width(word_group_name(g)) + kSwatch;
+    if (!std::isfinite(angle)) continue;
+    const auto meets = [&](const Place& p) {
+      return std::any_of(map.groups_at.begin(), map.groups_at.end(), [&](const Text& t) {
+        return std::fabs(t.middle.x - p.x) * map.wide < (t.width + width) / 2 && std::fabs(t.middle.y - p.y) * map.wide < kHeight;
+      });
+    };
+    Place p;
+    int tries = 0;
+    do {  // 0, 1, -1, 2, -2, ... turns
+      const double turned = angle + kTurn * (tries % 2 == 1 ? tries / 2 + 1 : -(tries / 2));
+      p = {0.5 + kRim * std::cos(turned), 0.5 + kRim * std::sin(turned)};
+    } while (meets(p) && ++tries < 150);
+    map.groups_at.push_back({p, width});
+    map.over += concat("<span class=\"at group desk g", g, "\" style=\"", place_css(p), "\" aria-hidden=\"true\">", word_group_name(g), "</span>\n");
+  }
+}
+
 Map polar_map(const WordVectors& words, uint64_t seed) {
   Map map{.id = "polar", .title = "Angle and norm", .wide = 720, .labels = std::min(kMarked, words.words.size())};
-  const double reach = 1.06 * *std::max_element(words.norms.begin(), words.norms.end());
+  const double reach = 1.12 * *std::max_element(words.norms.begin(), words.norms.end());
   const Axis axis = linear_axis(0, reach, 4);
   std::array<bool, kWordGroups> present{};
   for (const Place& p : polar_places(words, seed)) {
@@ -185,8 +222,9 @@ Map polar_map(const WordVectors& words, uint64_t seed) {
       escaped(words.words[reference_word(words)]), "” points up; marked: the ", count(static_cast<double>(map.labels)), " most frequent words");
   map.description = "Words around the origin: the distance is the vector's norm, the angle that of the first two principal components.";
   map.behind = rings_svg(axis, reach);
-  map.rings = ring_labels(axis, reach);
-  for (const double tick : axis.ticks) map.texts.push_back({0.5, 0.5 + 0.5 * tick / reach});
+  map.over = ring_labels(axis, reach);
+  for (const double tick : axis.ticks) map.rings_at.push_back({{0.5, 0.5 + 0.5 * tick / reach}, 28});
+  name_groups(words, map);
   map.legend = "<ul class=\"legend\">";
   for (size_t g = 0; g < kWordGroups; ++g)
     if (present[g]) map.legend += legend_item("marked g" + std::to_string(g), word_group_name(g));

@@ -88,7 +88,7 @@ size_t word_group(std::string_view word) {
 }
 
 std::vector<Side> place_labels(const std::vector<Place>& points, const std::vector<double>& widths, double width, double height,
-                               const std::vector<Side>& wanted, const std::vector<Place>& texts) {
+                               const std::vector<Side>& wanted, const std::vector<Text>& texts) {
   struct Box {
     double left, top, right, bottom;
     bool meets(const Box& b) const { return left < b.right && b.left < right && top < b.bottom && b.top < bottom; }
@@ -110,7 +110,7 @@ std::vector<Side> place_labels(const std::vector<Place>& points, const std::vect
   };
   std::vector<Side> sides(points.size(), Side::none);
   std::vector<Box> taken;
-  for (const auto& [x, y] : texts) taken.push_back({x - kHeight, y - kHeight / 2, x + kHeight, y + kHeight / 2});
+  for (const auto& [at, w] : texts) taken.push_back({at.x - w / 2, at.y - kHeight / 2, at.x + w / 2, at.y + kHeight / 2});
   const auto is_free = [&](const Box& box) { return std::none_of(taken.begin(), taken.end(), [&](const Box& b) { return b.meets(box); }); };
   for (size_t i = 0; i < points.size(); ++i) {
     const Box point{points[i].x - kPoint, points[i].y - kPoint, points[i].x + kPoint, points[i].y + kPoint};

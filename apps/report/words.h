@@ -44,13 +44,18 @@ const char* word_group_name(size_t group);
 /// The group of an English word, kNoGroup for most.
 size_t word_group(std::string_view word);
 
+/// A text that is already in a picture, one line high: its middle and width.
+struct Text {
+  Place middle;
+  double width = 0;
+};
 /// Where a label stands relative to its point.
 enum class Side : uint8_t { none, right, left, above, below };
 /// Labels for points, the first ones first, each where it covers no other label nor labelled point; Side::none where there is no
 /// such side. Places in pixels in a plane of width x height; `widths` are the labels' widths. `wanted`: sides that must be kept
-/// or become none; empty: any. `texts`: middles of short texts that must stay legible.
+/// or become none; empty: any. `texts` are covered by no label.
 std::vector<Side> place_labels(const std::vector<Place>& points, const std::vector<double>& widths, double width, double height,
-                               const std::vector<Side>& wanted, const std::vector<Place>& texts = {});
+                               const std::vector<Side>& wanted, const std::vector<Text>& texts = {});
 
 struct WordPageSettings {
   int64_t words = 1000;
