@@ -358,8 +358,8 @@ TEST_CASE("report: mixtures, translation and an objective of its own") {
   const TempDir dir;
   std::string log = kStart;
   for (int step = 10; step <= 30; step += 10)
-    log += json{{"event", "valid"},           {"step", step},       {"loss", 2.5}, {"nll", 2.0}, {"bleu", step + 0.5},
-                {"pi_mean", {0.7, 0.2, 0.1}}, {"pi_var", {0, 0.01, 0.02}}}
+    log += json{{"event", "valid"},         {"step", step}, {"loss", 2.5}, {"nll", 2.0}, {"bleu", step + 0.5}, {"pi_mean", {0.7, 0.2, 0.1}},
+                {"pi_var", {0, 0.01, 0.02}}}
                .dump() +
            "\n";
   const std::string html = page_of(dir, {dir.run("mt", log)});
