@@ -47,6 +47,7 @@ int train(const Options& options, const LmOptions& o, Device device) {
     return kExitDone;
   }
   run.cut_log(found.checkpoint ? found.checkpoint->step() : -1);
+  if (!o.tensorboard.empty()) host.mirror_to_tensorboard(o.tensorboard, config);
   announce(o, data, parameters, trainer, found, host);
   catch_interrupts();
   const Trainer::Outcome outcome = trainer.run();

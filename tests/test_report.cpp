@@ -340,6 +340,12 @@ TEST_CASE("report: several runs") {
   CHECK(times(html, "<tr class=\"marked\">") >= 1);
   CHECK(times(html, "entropy floor 21.50") == 2);  // one line a chart (validation, training), not one a run
 
+  CHECK(has(html, "chart large ended"));
+  const std::string long_name(23, 'x');  // would be cut at the lines' ends
+  CHECK_FALSE(has(page_of(dir, {runs[0], dir.run(long_name, log(3))}), "chart large ended"));
+
+  CHECK(has(page_of(dir, {dir.run("texts", log(1), R"({"train":["a.txt","b.txt"]})")}), "<dd>a.txt, b.txt</dd>"));
+
   // The same run twice, and more runs than colours.
   runs.assign(9, runs[0]);
   const std::string nine_runs = page_of(dir, runs);
@@ -352,13 +358,14 @@ TEST_CASE("report: mixtures, translation and an objective of its own") {
   const TempDir dir;
   std::string log = kStart;
   for (int step = 10; step <= 30; step += 10)
-    log += json{{"event", "valid"},           {"step", step},       {"loss", 2.5}, {"nll", 2.0}, {"bleu", step + 0.5},
-                {"pi_mean", {0.7, 0.2, 0.1}}, {"pi_var", {0, 0, 0}}}
+    log += json{{"event", "valid"},         {"step", step}, {"loss", 2.5}, {"nll", 2.0}, {"bleu", step + 0.5}, {"pi_mean", {0.7, 0.2, 0.1}},
+                {"pi_var", {0, 0.01, 0.02}}}
                .dump() +
            "\n";
   const std::string html = page_of(dir, {dir.run("mt", log)});
   check_page(html);
   CHECK(series(chart_data(html, "Mixture weights"), "π1")["y"] == json({0.7, 0.7, 0.7}));
+  CHECK(series(chart_data(html, "Mixture weights, variance"), "π3")["y"] == json({0.02, 0.02, 0.02}));
   CHECK(largest(chart_data(html, "BLEU")["series"][0]["y"]) == doctest::Approx(30.5));
   CHECK(series(chart_data(html, "Loss"), "Validation")["y"][0] == doctest::Approx(2.5));
   CHECK(has(html, "Best BLEU"));

@@ -17,6 +17,7 @@ constexpr double kWidth = 1000, kHeight = 300;
 constexpr double kRoomBelow = 0.07, kRoomForLabel = 0.15;  // a reference's label stands under its line, where no curve goes
 constexpr int kStepTicks = 5;
 constexpr size_t kEndLabels = 8;      // more names at the lines' ends would crowd
+constexpr size_t kEndLetters = 22;    // longer names stand in the legend, whole
 constexpr double kEndDistance = 6.5;  // per cent of a large plot's height: a line of text
 
 struct Layout {
@@ -153,7 +154,10 @@ std::vector<double> spread(const std::vector<double>& wanted, double distance) {
   return placed;
 }
 
-bool named_at_ends(const Chart& chart) { return chart.large && chart.curves.size() <= kEndLabels; }
+bool named_at_ends(const Chart& chart) {
+  const auto fits = [](const Curve& curve) { return curve.name.size() <= kEndLetters; };
+  return chart.large && chart.curves.size() <= kEndLabels && std::all_of(chart.curves.begin(), chart.curves.end(), fits);
+}
 
 // Names and last values at the lines' ends; small charts of one curve show just the value.
 std::string end_labels(const Chart& chart, const Layout& l) {
@@ -192,7 +196,7 @@ std::string legend(const Chart& chart) {
 std::string ends_width(const Chart& chart) {
   size_t longest = 0;
   for (const Curve& curve : chart.curves) longest = std::max(longest, curve.name.size());
-  return concat(" style=\"--ends:", std::min<size_t>(longest, 22) + 10, "ch\"");
+  return concat(" style=\"--ends:", std::min(longest, kEndLetters) + 10, "ch\"");
 }
 
 // What the page's script shows at the crosshair.

@@ -45,22 +45,23 @@ std::string charts_section(const std::vector<Run>& runs) {
   return out + "</div>\n</section>\n";
 }
 
-std::string page_of(const std::vector<Run>& runs) {
+std::string page_of(const std::vector<Run>& runs, const std::string& words) {
   const std::string title = runs.size() == 1 ? runs[0].name : std::to_string(runs.size()) + " runs compared";
-  return report::page_html(title + " – Nine run report", report::header_html(runs) + report::summary_html(runs) + charts_section(runs) +
+  return report::page_html(title + " – Nine run report", report::header_html(runs) + report::summary_html(runs) + charts_section(runs) + words +
                                                              report::tables_html(runs) + report::settings_html(runs) +
                                                              "<footer>Written by Nine from config.json and log.jsonl.</footer>\n");
 }
 
 }  // namespace
 
-void write_report(const std::vector<fs::path>& directories, const fs::path& output) {
+void write_report(const std::vector<fs::path>& directories, const fs::path& output, bool words) {
   require(!directories.empty(), "[report] no run was given: name at least one run directory");
   std::vector<Run> runs;
   for (const fs::path& directory : directories) runs.push_back(report::read_run(directory));
   make_names_differ(runs, directories);
+  const std::string words_html = words ? report::word_gains_html(runs, directories) : std::string();
   try {
-    atomic_write_text(output, page_of(runs));
+    atomic_write_text(output, page_of(runs, words_html));
   } catch (const Error& error) {
     fail("[report] ", error.what(), "; choose another file with --output");
   }

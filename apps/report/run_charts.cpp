@@ -98,16 +98,18 @@ Chart second_half(const Chart& whole) {
   return half;
 }
 
-Chart mixture_chart(const Run& run, bool named) {
+// A curve for each component of a mixture: from the validations where they tell, else from training.
+Chart mixture_chart(const Run& run, bool named, const std::string& title, std::string note, std::vector<double> Entry::*weights) {
   Chart chart;
-  chart.title = named ? "Mixture weights: " + run.name : "Mixture weights";
-  chart.note = "mean weight of each component";
+  chart.title = named ? title + ": " + run.name : title;
+  chart.note = std::move(note);
   chart.from_zero = true;
-  const auto has_weights = [](const Entry& e) { return !e.pi_mean.empty(); };
+  const auto has_weights = [&](const Entry& e) { return !(e.*weights).empty(); };
   const auto& entries = std::any_of(run.valid.begin(), run.valid.end(), has_weights) ? run.valid : run.train;
   for (const Entry& e : entries) {
-    for (size_t k = chart.curves.size(); k < e.pi_mean.size(); ++k) chart.curves.push_back({"π" + std::to_string(k + 1), k, false, {}});
-    for (size_t k = 0; k < e.pi_mean.size(); ++k) chart.curves[k].points.push_back({e.step, e.pi_mean[k]});
+    const std::vector<double>& values = e.*weights;
+    for (size_t k = chart.curves.size(); k < values.size(); ++k) chart.curves.push_back({"π" + std::to_string(k + 1), k, false, {}});
+    for (size_t k = 0; k < values.size(); ++k) chart.curves[k].points.push_back({e.step, values[k]});
   }
   return chart;
 }
@@ -127,7 +129,10 @@ std::vector<Chart> charts_of(const Runs& runs) {
   std::vector<Chart> charts;
   add_quality(runs, charts);
   charts.push_back(over_runs(runs, "BLEU", "on the validation set", &Run::valid, Field::bleu));
-  for (const Run& run : runs) charts.push_back(mixture_chart(run, runs.size() > 1));
+  for (const Run& run : runs) {
+    charts.push_back(mixture_chart(run, runs.size() > 1, "Mixture weights", "mean over tokens; components in the head's order", &Entry::pi_mean));
+    charts.push_back(mixture_chart(run, runs.size() > 1, "Mixture weights, variance", "over tokens; 0: the same in every context", &Entry::pi_var));
+  }
   charts.push_back(over_runs(runs, "Learning rate", "per step", &Run::train, Field::lr, true));
   charts.push_back(over_runs(runs, "Gradient norm", "before clipping", &Run::train, Field::grad_norm));
   charts.push_back(over_runs(runs, "Speed", "tokens per second", &Run::train, Field::tokens_per_s, true));

@@ -41,6 +41,13 @@ double number(const Json& event, const char* key) {
   return found == event.end() ? kAbsent : number(*found);
 }
 
+std::vector<double> numbers(const Json& event, const char* key) {
+  std::vector<double> out;
+  if (const auto found = event.find(key); found != event.end() && found->is_array())
+    for (const Json& value : *found) out.push_back(number(value));
+  return out;
+}
+
 // Overwrites only with a finite number: a later event may be silent about what an earlier one said.
 void update(double& target, const Json& event, const char* key) {
   const double value = number(event, key);
@@ -48,6 +55,11 @@ void update(double& target, const Json& event, const char* key) {
 }
 
 std::string shown(const Json& value) {
+  if (value.is_array() && !value.empty() && std::all_of(value.begin(), value.end(), [](const Json& v) { return v.is_string(); })) {
+    std::string text;
+    for (const Json& part : value) text += (text.empty() ? "" : ", ") + part.get<std::string>();
+    return text;
+  }
   return value.is_string() ? value.get<std::string>() : value.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
@@ -139,8 +151,8 @@ class LogReader {
     e.time_s = run_.last_time;
     for (size_t i = 0; i < kFieldNames.size(); ++i) e.values[i] = number(event, kFieldNames[i]);
     derive_ppl(e);
-    if (const auto pi = event.find("pi_mean"); pi != event.end() && pi->is_array())
-      for (const Json& weight : *pi) e.pi_mean.push_back(number(weight));
+    e.pi_mean = numbers(event, "pi_mean");
+    e.pi_var = numbers(event, "pi_var");
     return e;
   }
 

@@ -23,6 +23,14 @@ const char* const nine::report::kScript = R"js(
     return Math.abs(sorted[high] - value) < Math.abs(sorted[low] - value) ? high : low;
   };
 
+  // Puts `tip` beside the place at `share` of its parent's width, within the window.
+  const beside = (tip, share) => {
+    tip.style.left = '0px';
+    const box = tip.parentElement.getBoundingClientRect(), width = tip.offsetWidth, at = share * box.width, edge = 4 - box.left;
+    const left = share < 0.5 ? at + 12 : at - 12 - width;
+    tip.style.left = Math.max(edge, Math.min(left, edge + document.documentElement.clientWidth - 8 - width)) + 'px';
+  };
+
   class Chart {
     constructor(figure) {
       this.data = JSON.parse(figure.querySelector('script').textContent);
@@ -53,12 +61,9 @@ const char* const nine::report::kScript = R"js(
       this.hair.hidden = false;
       this.hair.style.left = 100 * left + '%';
       this.tip.hidden = !withValues;
-      if (withValues) {
-        this.tip.replaceChildren('step ' + format(step));
-        this.tip.style.left = left < 0.5 ? `calc(${100 * left}% + 0.8rem)` : 'auto';
-        this.tip.style.right = left < 0.5 ? 'auto' : `calc(${100 - 100 * left}% + 0.8rem)`;
-      }
+      if (withValues) this.tip.replaceChildren('step ' + format(step));
       this.series.forEach((s, i) => this.mark(s, this.spots[i], step, withValues));
+      if (withValues) beside(this.tip, left);
     }
     mark(s, spot, step, withValues) {
       const at = nearest(s.x, step), value = s.y[at];
@@ -96,6 +101,59 @@ const char* const nine::report::kScript = R"js(
       event.preventDefault();
       chart.at = Math.min(last, Math.max(0, chart.at + moves[event.key] * (event.shiftKey ? far : 1)));
       showAll(chart);
+    });
+  }
+
+  // A map of words: rows of [word, count, norm, x, y], by frequency; places in 0..1 from the upper left corner.
+  for (const figure of document.querySelectorAll('figure.map')) {
+    const words = JSON.parse(figure.querySelector('script').textContent);
+    const plane = figure.querySelector('.plane'), find = figure.querySelector('input'), said = figure.querySelector('.find span');
+    const spot = element('div', 'spot', plane), tip = element('div', 'tip', plane), hit = element('div', 'hit', plane);
+    let at = -1;
+    hit.tabIndex = 0;
+    hit.setAttribute('role', 'group');
+    hit.setAttribute('aria-label', figure.querySelector('h2').textContent + ': go through the words, the most frequent first, with the arrow keys');
+    tip.setAttribute('role', 'status');
+    const hide = () => { spot.hidden = tip.hidden = true; };
+    const show = i => {
+      at = i;
+      const [word, count, norm, x, y] = words[i];
+      spot.hidden = tip.hidden = false;
+      spot.style.left = 100 * x + '%';
+      spot.style.top = 100 * y + '%';
+      tip.replaceChildren();
+      element('b', '', tip).textContent = word;
+      element('div', '', tip).textContent = format(count) + (count === 1 ? ' time' : ' times') + ', norm ' + format(norm);
+      beside(tip, x);
+      tip.style.top = y < 0.85 ? `calc(${100 * y}% + 0.5rem)` : 'auto';
+      tip.style.bottom = y < 0.85 ? 'auto' : `calc(${100 - 100 * y}% + 0.5rem)`;
+    };
+    hide();
+    const point = event => {
+      const box = hit.getBoundingClientRect(), x = event.clientX - box.left, y = event.clientY - box.top;
+      let best = 0, least = Infinity;
+      words.forEach((w, i) => {
+        const far = (w[3] * box.width - x) ** 2 + (w[4] * box.height - y) ** 2;
+        if (far < least) least = far, best = i;
+      });
+      if (least < 40 * 40) show(best); else hide();
+    };
+    hit.addEventListener('pointermove', point);
+    hit.addEventListener('pointerdown', point);
+    hit.addEventListener('pointerleave', hide);
+    hit.addEventListener('focus', () => { if (hit.matches(':focus-visible')) show(Math.max(at, 0)); });
+    hit.addEventListener('blur', hide);
+    hit.addEventListener('keydown', event => {
+      const last = words.length - 1, moves = { ArrowLeft: -1, ArrowUp: -1, ArrowRight: 1, ArrowDown: 1, PageUp: -20, PageDown: 20, Home: -last, End: last };
+      if (event.key === 'Escape') return hide();
+      if (!(event.key in moves) || event.altKey || event.ctrlKey || event.metaKey) return;
+      event.preventDefault();
+      show(Math.min(last, Math.max(0, at + moves[event.key])));
+    });
+    find.addEventListener('input', () => {
+      const wanted = find.value.trim(), found = words.findIndex(w => w[0] === wanted);
+      said.textContent = wanted === '' || found >= 0 ? '' : 'not among these words';
+      if (found >= 0) show(found); else hide();
     });
   }
 })();

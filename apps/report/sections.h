@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -23,5 +24,9 @@ std::string summary_html(const std::vector<Run>& runs);
 
 /// Final figures and every validation.
 std::string tables_html(const std::vector<Run>& runs);
+
+/// The words on which two language models differ most: the best checkpoints of `directories`, scored on the validation text that
+/// their config.json names. Throws Error unless there are two runs with checkpoints and the same validation text.
+std::string word_gains_html(const std::vector<Run>& runs, const std::vector<std::filesystem::path>& directories);
 
 }  // namespace nine::report

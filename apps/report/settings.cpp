@@ -87,6 +87,7 @@ std::string differences_html(const Runs& runs) {
     }
   }
   for (const std::string& key : keys) {
+    if (key == "run" || key == "tensorboard") continue;  // where it was written, not how it was run
     const auto text = [&](size_t i) { return values[i].contains(key) ? escaped(values[i][key]) : std::string("–"); };
     std::vector<std::string> row{escaped(key)};
     bool differ = false;

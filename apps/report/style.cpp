@@ -7,11 +7,13 @@ const char* const nine::report::kStyle = R"css(
   color-scheme: light dark;
   --ground: #fcfcfa; --raised: #ffffff; --ink: #1b1e23; --quiet: #5c6470; --line: #e2e2dd; --grid: #ecece7; --accent: #1f6fc4; --mark: #f1f5fa;
   --c0: #1f6fc4; --c1: #b8390d; --c2: #0a5c48; --c3: #c07ab8; --c4: #b78a00; --c5: #43256f;
+  --f0: #b9b3c9; --f1: #8f9fd0; --f2: #4c8fc9; --f3: #14749c; --f4: #0c5068; --f5: #0b2230;
 }
 @media (prefers-color-scheme: dark) {
   :root {
     --ground: #111418; --raised: #171b21; --ink: #e7e9ec; --quiet: #9ba4b0; --line: #2b313a; --grid: #232931; --accent: #7cbcff; --mark: #1b2430;
     --c0: #66b2ff; --c1: #ff8f57; --c2: #b7f6be; --c3: #c97bb4; --c4: #f5e667; --c5: #f0566a;
+    --f0: #6b6485; --f1: #5f72ad; --f2: #3f86b8; --f3: #4fb0c4; --f4: #8fdcc2; --f5: #f4f7b8;
   }
 }
 * { box-sizing: border-box; }
@@ -97,13 +99,37 @@ path { fill: none; vector-effect: non-scaling-stroke; }
 .hair { position: absolute; top: 0; bottom: 0; width: 0; border-left: 1px solid var(--quiet); pointer-events: none; }
 .spot { position: absolute; width: 9px; height: 9px; margin: -4.5px 0 0 -4.5px; border-radius: 50%; background: var(--c); border: 1.5px solid var(--ground); pointer-events: none; }
 .tip {
-  position: absolute; top: 0.4rem; z-index: 2; padding: 0.45rem 0.6rem; background: var(--raised); color: var(--ink); border: 1px solid var(--line); border-radius: 7px;
-  box-shadow: 0 4px 16px rgb(0 0 0 / 0.13); font-size: 0.78rem; line-height: 1.5; white-space: nowrap; pointer-events: none; font-variant-numeric: tabular-nums;
+  position: absolute; top: 0.4rem; z-index: 2; width: max-content; max-width: min(24rem, calc(100vw - 1rem)); padding: 0.45rem 0.6rem; background: var(--raised); color: var(--ink); border: 1px solid var(--line); border-radius: 7px;
+  box-shadow: 0 4px 16px rgb(0 0 0 / 0.13); font-size: 0.78rem; line-height: 1.5; pointer-events: none; font-variant-numeric: tabular-nums;
 }
 .tip div { display: flex; justify-content: space-between; gap: 1rem; }
+.tip div > span { overflow-wrap: anywhere; }
 .tip div > span::before { content: ""; display: inline-block; width: 0.6rem; height: 3px; margin-right: 0.4rem; border-radius: 2px; background: var(--c); vertical-align: 0.22em; }
 .tip b { font-weight: 620; }
 [hidden] { display: none; }
+
+.map { max-width: 68rem; }
+.map.polar { max-width: 46rem; }
+.map h2 { margin: 0; }
+.map .legend { margin: 0 0 0.6rem; }
+.find { margin-bottom: 0.7rem; font-size: 0.85rem; }
+.find input { width: 11rem; padding: 0.3rem 0.5rem; border: 1px solid var(--quiet); border-radius: 6px; background: var(--raised); color: inherit; font: inherit; }
+.plane { position: relative; font-size: 0.72rem; line-height: 14px; }
+.plane > svg { display: block; width: 100%; height: auto; overflow: visible; pointer-events: none; }
+.plane .hit { touch-action: pan-y pinch-zoom; }
+.point { stroke: var(--c); stroke-width: 6; stroke-linecap: round; }
+.f0 { --c: var(--f0); } .f1 { --c: var(--f1); } .f2 { --c: var(--f2); } .f3 { --c: var(--f3); } .f4 { --c: var(--f4); } .f5 { --c: var(--f5); }
+.marked { --c: var(--ink); }
+.g0 { --c: var(--c0); } .g1 { --c: var(--c1); } .g2 { --c: var(--c2); } .g3 { --c: var(--c3); } .g4 { --c: var(--c4); } .g5 { --c: var(--c5); }
+.other { --c: var(--quiet); stroke-width: 2.5; opacity: 0.4; }
+circle.grid { fill: none; vector-effect: non-scaling-stroke; }
+.at { position: absolute; white-space: nowrap; color: var(--ink); text-shadow: 0 0 2px var(--ground), 0 0 2px var(--ground), 0 0 3px var(--ground), 0 0 3px var(--ground); }
+.at.r { transform: translate(5px, -50%); } .at.l { transform: translate(calc(-100% - 5px), -50%); }
+.at.a { transform: translate(-50%, calc(-100% - 5px)); } .at.b { transform: translate(-50%, 5px); }
+.at.group { transform: translate(-50%, -50%); font-weight: 620; }
+.group::before { content: ""; display: inline-block; width: 0.6rem; height: 0.6rem; margin-right: 0.35rem; border-radius: 50%; background: var(--c); }
+.ring { position: absolute; left: 50%; transform: translate(-50%, -50%); padding: 0 0.2rem; background: var(--ground); color: var(--quiet); line-height: 1; }
+.plane .spot { --c: var(--accent); width: 13px; height: 13px; margin: -6.5px 0 0 -6.5px; background: transparent; border: 2.5px solid var(--accent); }
 
 .scroll { overflow-x: auto; margin-bottom: 1.75rem; border-radius: 3px; }
 table { border-collapse: collapse; min-width: 100%; font-size: 0.88rem; font-variant-numeric: tabular-nums; }
@@ -112,11 +138,14 @@ th, td { padding: 0.38rem 0.75rem; text-align: left; border-bottom: 1px solid va
 th:first-child, td:first-child { padding-left: 0; } th:last-child, td:last-child { padding-right: 0.2rem; }
 thead th { vertical-align: bottom; color: var(--quiet); font-size: 0.8rem; border-bottom-color: var(--quiet); }
 tbody td { overflow-wrap: anywhere; }
+table:not(.numbers) :is(th, td) { min-width: 7rem; }
 .numbers th:not(:first-child), .numbers td { text-align: right; white-space: nowrap; }
 .numbers thead th:not(:first-child) { white-space: normal; line-height: 1.3; }
 .numbers tbody th { white-space: nowrap; }
 tr.marked > * { background: var(--mark); font-weight: 620; }
 .name { overflow-wrap: anywhere; }
+
+.pair { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(24rem, 100%), 1fr)); gap: 0 2.5rem; margin-top: 1.25rem; align-items: start; }
 
 details { margin-top: 0.9rem; }
 details .scroll { margin-top: 0.75rem; }
@@ -132,6 +161,7 @@ pre { margin: 0.6rem 0 0; padding: 0.9rem 1rem; max-height: 32rem; overflow: aut
   .charts { grid-template-columns: minmax(0, 1fr); gap: 2rem; }
   .large .ys, .large .plot, .large .ends { height: 16rem; }
   .ended .legend { display: flex; }
+  .at.desk { display: none; }
   .ended .ends { display: none; }
   .ended .frame { grid-template-columns: 2.9rem minmax(0, 1fr) 0.4rem; }
   .settings { grid-template-columns: minmax(0, 1fr); }

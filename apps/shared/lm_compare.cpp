@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <map>
 #include <numeric>
 
 #include "core/random.h"
@@ -154,6 +155,26 @@ void compare_models(const std::string& a, const std::string& b, std::span<const 
   if (how.worst == 0) return;
   out << "better\tline\tgain\tgain per token\twords\n";
   for (const int sign : {1, -1}) write_worst(d, lines, how.worst, sign, out);
+}
+
+WordGains word_gains(const std::string& a, const std::string& b, std::span<const std::string> lines, const Comparison& how) {
+  const Scored first = score_with(a, how.device, lines, how.reading);
+  const Differences d = differences(first, score_with(b, how.device, lines, how.reading));
+  std::map<int32_t, WordGain> by_id;
+  for (size_t i = 0; i < d.gain.size(); ++i) {
+    if (std::isnan(d.gain[i])) continue;
+    WordGain& word = by_id[first.text.flat()[i]];
+    ++word.count;
+    word.gain += d.gain[i];
+  }
+  WordGains out{.words = {}, .tokens = d.tokens, .left_out = d.only_a + d.only_b + d.neither, .gain = d.total()};
+  for (auto& [id, word] : by_id) {
+    word.word = first.vocabulary.word(id);
+    out.words.push_back(std::move(word));
+  }
+  std::sort(out.words.begin(), out.words.end(),
+            [](const WordGain& x, const WordGain& y) { return x.gain != y.gain ? x.gain > y.gain : x.word < y.word; });
+  return out;
 }
 
 }  // namespace nine::app

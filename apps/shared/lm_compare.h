@@ -29,4 +29,19 @@ Interval bootstrap_ratio(std::span<const double> gains, std::span<const int64_t>
 /// counted: an unknown word's probability is that of all words a model does not know, another event for each.
 void compare_models(const std::string& a, const std::string& b, std::span<const std::string> lines, const Comparison& how, std::ostream& out);
 
+/// A word of the text with the gain of all its occurrences together.
+struct WordGain {
+  std::string word;
+  int64_t count = 0;
+  double gain = 0;  ///< sum of log p(B) - log p(A), nats
+};
+struct WordGains {
+  std::vector<WordGain> words;  ///< by gain, the largest first; ties by word
+  int64_t tokens = 0, left_out = 0;
+  double gain = 0;  ///< of all tokens
+};
+/// The words of `lines` (and </s>) by how much likelier checkpoint b finds them than a; tokens that only one of the two models
+/// knows are left out. An unknown word's occurrences count under <unk>.
+WordGains word_gains(const std::string& a, const std::string& b, std::span<const std::string> lines, const Comparison& how);
+
 }  // namespace nine::app

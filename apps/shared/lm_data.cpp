@@ -11,10 +11,9 @@ namespace nine::app {
 namespace {
 
 LmData sample_data(const LmOptions& o) {
-  constexpr int64_t kHeldOut = 1000;  // sentences of the validation and the test text
   const SampleLanguage language;
-  const SampleCorpus train = language.generate(o.seed, "train", o.sample_sentences), valid = language.generate(o.seed, "valid", kHeldOut),
-                     test = language.generate(o.seed, "test", kHeldOut);
+  const SampleCorpus train = language.generate(o.seed, "train", o.sample_sentences), valid = language.generate(o.seed, "valid", kSampleHeldOut),
+                     test = language.generate(o.seed, "test", kSampleHeldOut);
   Vocabulary vocabulary =
       o.vocab.empty() ? Vocabulary::build(count_words_of_lines(train.lines), o.min_count, o.vocab_size) : Vocabulary::read(o.vocab);
   Corpus train_ids = Corpus::of_lines(train.lines, vocabulary), valid_ids = Corpus::of_lines(valid.lines, vocabulary),
@@ -50,15 +49,14 @@ LmData load_lm_data(const LmOptions& o) {
   return data;
 }
 
-namespace {
-
 namespace fs = std::filesystem;
 
-// A verified checkpoint's directory; a directory without state.json is taken as it is.
 fs::path model_directory(const std::string& path) {
   if (fs::exists(fs::path(path) / "model.safetensors") && !fs::exists(fs::path(path) / "state.json")) return path;
   return open_checkpoint(path).directory();
 }
+
+namespace {
 
 HeadSpec head_of(const fs::path& directory) {
   if (!fs::exists(directory / "config.json")) return {};

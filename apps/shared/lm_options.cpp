@@ -72,6 +72,7 @@ void LmOptions::declare(Options& o) {
 
   o.group("Run");
   o.add("run", run, "directory of the run; one that holds a matching run goes on").unit("DIR");
+  o.add("tensorboard", tensorboard, "also write event files for TensorBoard there").unit("DIR").default_text("none");
   o.add("restart", restart, "start over; what the directory holds is moved to DIR/old-N");
   o.add("after", after, "train this long: epochs (10e), updates (300Ku) or tokens (20Mt)");
   o.add("valid-every", valid_every, "validate this often");

@@ -44,7 +44,7 @@ struct LmOptions {
   std::string smoothing = "uniform";
   double ar = 0, tar = 0;
   // Run
-  std::string run = "runs/lm";
+  std::string run = "runs/lm", tensorboard;
   bool restart = false;
   Amount after{10, AmountUnit::epochs}, valid_every{1, AmountUnit::epochs}, save_every{500, AmountUnit::updates};
   int64_t log_every = 20, early_stop = 0;

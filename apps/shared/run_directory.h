@@ -61,8 +61,8 @@ class RunDirectory {
   LineFile log_;
 };
 
-/// The configuration keys that may differ when a run goes on: after, threads, keep, save_every, profile, and run and restart, which
-/// are not about the run itself.
+/// The configuration keys that may differ when a run goes on: after, threads, keep, save_every, profile, and run, restart and
+/// tensorboard, which are not about the run itself.
 const std::vector<std::string>& keys_free_on_resume();
 
 /// What keeps a run from going on with other options: "--hidden was 512 in this run, now 256; ...; use --restart or another --run",

@@ -5,6 +5,22 @@
 
 namespace nine::app {
 
+void TrainHost::mirror_to_tensorboard(const std::string& directory, const nlohmann::ordered_json& config) {
+  tensorboard_ = std::make_unique<report::TensorBoard>(directory, config, run_.log_file());
+}
+
+// The log is the run's memory; TensorBoard's copy may fail without ending the run.
+void TrainHost::event(const nlohmann::ordered_json& line) {
+  run_.log(line);
+  if (!tensorboard_) return;
+  try {
+    tensorboard_->event(line);
+  } catch (const Error& error) {
+    message(concat(error.what(), "; the run goes on without TensorBoard"));
+    tensorboard_.reset();
+  }
+}
+
 void TrainHost::progress(double, int64_t step, int64_t last_step, const std::string& text) { progress_.update(step, last_step, text); }
 
 bool TrainHost::interrupted() { return app::interrupted() != 0; }

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 
+#include "apps/report/tensorboard.h"
 #include "apps/shared/progress.h"
 #include "apps/shared/run_directory.h"
 #include "nn/trainer.h"
@@ -15,7 +17,10 @@ class TrainHost : public TrainerHost {
   using ExtraFiles = std::vector<std::pair<std::string, std::string>>;
   TrainHost(RunDirectory& run, ExtraFiles files) : run_(run), files_(std::move(files)), progress_("train", "updates") {}
 
-  void event(const nlohmann::ordered_json& line) override { run_.log(line); }
+  /// From now on events go to TensorBoard's files in `directory` too. Throws Error when they cannot be written.
+  void mirror_to_tensorboard(const std::string& directory, const nlohmann::ordered_json& config);
+
+  void event(const nlohmann::ordered_json& line) override;
   void message(const std::string& line) override { progress_.message(line); }
   void progress(double share, int64_t step, int64_t last_step, const std::string& text) override;
   bool interrupted() override;
@@ -29,6 +34,7 @@ class TrainHost : public TrainerHost {
   RunDirectory& run_;
   ExtraFiles files_;
   Progress progress_;
+  std::unique_ptr<report::TensorBoard> tensorboard_;
 };
 
 }  // namespace nine::app
