@@ -1,0 +1,265 @@
+#include "data/bpe.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "core/error.h"
+#include "core/threads.h"
+#include "data/bpe_text.h"
+#include "data/unicode.h"
+
+namespace nine {
+
+namespace {
+
+constexpr std::string_view kEndOfWord = "</w>";
+constexpr int32_t kNoRank = std::numeric_limits<int32_t>::max();
+constexpr size_t kPieceBytes = size_t{128} << 10;  // of a block, for a thread
+
+/// Whether the end of a word is a symbol of its own, from the first line of a file of codes.
+bool separate_end_of(std::string_view line, const std::string& path) {
+  const LineMargins margins(line);
+  std::string_view version = line.substr(0, margins.end);
+  version = version.substr(version.find_last_of(" :") + 1);
+  while (version.ends_with(".0")) version.remove_suffix(2);
+  require(version == "0.1" || version == "0.2", path, ": the codes have version '", version, "'; known are 0.1 and 0.2");
+  return version == "0.1";
+}
+
+}  // namespace
+
+BpeCodes BpeCodes::read(const std::string& path, int64_t most) {
+  BpeCodes codes;
+  codes.separate_end = true;
+  TextBlocks text(path);
+  std::vector<std::string> lines;
+  for (std::string_view block; text.next(block);) for_each_line(block, [&](std::string_view line) { lines.emplace_back(line); });
+  while (!lines.empty() && lines.back().empty()) lines.pop_back();
+  const size_t header = !lines.empty() && lines[0].starts_with("#version:") ? 1 : 0;
+  if (header == 1) codes.separate_end = separate_end_of(lines[0], path);
+  for (size_t i = header; i < lines.size() && (most < 0 || std::ssize(codes.merges) < most); ++i) {
+    std::string_view left, right;
+    require(split_in_two(lines[i], left, right), path, ", line ", i + 1, ": '", lines[i], "' is not a merge: two symbols separated by a space");
+    codes.merges.emplace_back(left, right);
+  }
+  return codes;
+}
+
+StringTable read_bpe_vocabulary(const std::string& path, int64_t threshold) {
+  TextBlocks text(path);
+  WordTally tally;
+  StringTable kept;
+  tally.add_dictionary(text, path);
+  for (int32_t id = 0; id < tally.words.size(); ++id)
+    if (tally.counts[static_cast<size_t>(id)] >= threshold) kept.add(tally.words.text(id));
+  return kept;
+}
+
+BpeSegmenter::BpeSegmenter(const BpeCodes& codes, SegmentOptions options) : options_(std::move(options)), separate_end_(codes.separate_end) {
+  // From the last to the first: of two equal pairs, and of two pairs that become the same symbol, the first one counts.
+  for (auto i = static_cast<int32_t>(codes.merges.size()); i-- > 0;) {
+    const auto& [left, right] = codes.merges[static_cast<size_t>(i)];
+    const int32_t first = symbols_.add(left), second = symbols_.add(right), pair = pairs_.add(first, second);
+    if (static_cast<size_t>(pair) == ranks_.size()) {
+      ranks_.push_back(i);
+      merged_.push_back(symbols_.add(left + right));
+    }
+    ranks_[static_cast<size_t>(pair)] = i;
+  }
+  splits_.assign(static_cast<size_t>(symbols_.size()), PairTable::kNone);
+  for (int32_t pair = 0; pair < pairs_.size(); ++pair) splits_[static_cast<size_t>(merged_[static_cast<size_t>(pair)])] = pair;
+}
+
+BpeSegmenter::Nodes BpeSegmenter::characters(std::string_view text) const {
+  Nodes nodes;
+  std::string final;
+  for (size_t at = 0; at < text.size();) {
+    const std::string_view character = text.substr(at, utf8_length(text[at]));
+    at += character.size();
+    const bool joined_end = at == text.size() && !separate_end_;
+    if (joined_end) final = concat(character, kEndOfWord);
+    nodes.push_back({symbols_.find(joined_end ? final : character), kNoRank, static_cast<uint32_t>(at)});
+  }
+  if (separate_end_) nodes.push_back({symbols_.find(kEndOfWord), kNoRank, static_cast<uint32_t>(text.size())});
+  for (size_t i = 0; i < nodes.size(); ++i) set_rank(nodes, i);
+  return nodes;
+}
+
+void BpeSegmenter::set_rank(Nodes& nodes, size_t i) const {
+  nodes[i].rank = kNoRank;
+  if (i + 1 == nodes.size() || nodes[i].symbol < 0 || nodes[i + 1].symbol < 0) return;
+  const int32_t pair = pairs_.find(nodes[i].symbol, nodes[i + 1].symbol);
+  if (pair != PairTable::kNone) nodes[i].rank = ranks_[static_cast<size_t>(pair)];
+}
+
+void BpeSegmenter::merge(Nodes& nodes, BpeDropout* dropout) const {
+  std::vector<size_t> places;
+  while (nodes.size() > 1) {
+    int32_t best = kNoRank;
+    places.clear();
+    for (size_t i = 0; i + 1 < nodes.size(); ++i) {
+      // A number for each pair of neighbours, mergeable or not: so that they are those of subword-nmt.
+      if (dropout && !(dropout->random.uniform() > dropout->rate)) continue;
+      const int32_t rank = nodes[i].rank;
+      if (rank > best || rank == kNoRank) continue;
+      if (rank < best) places.clear();
+      best = rank;
+      places.push_back(i);
+    }
+    if (places.empty()) return;
+    join(nodes, places);
+  }
+}
+
+void BpeSegmenter::join(Nodes& nodes, const std::vector<size_t>& places) const {
+  const int32_t pair = pairs_.find(nodes[places[0]].symbol, nodes[places[0] + 1].symbol);
+  const int32_t merged = merged_[static_cast<size_t>(pair)];
+  size_t size = 0, place = 0;
+  for (size_t i = 0; i < nodes.size(); ++i, ++size) {
+    while (place < places.size() && places[place] < i) ++place;  // overlaps the one before, as in x x x
+    if (place == places.size() || places[place] != i) {
+      nodes[size] = nodes[i];
+      continue;
+    }
+    nodes[size] = {merged, kNoRank, nodes[i + 1].end};
+    ++i;
+  }
+  nodes.resize(size);
+  for (size_t i = 0; i < size; ++i)
+    if (nodes[i].symbol == merged || (i + 1 < size && nodes[i + 1].symbol == merged)) set_rank(nodes, i);
+}
+
+BpeSegmenter::Pieces BpeSegmenter::pieces(std::string_view text, BpeDropout* dropout) const {
+  if (text.size() == utf8_length(text[0]) || (!options_.glossaries.empty() && options_.glossaries.holds(text))) return {std::string(text)};
+  Nodes nodes = characters(text);
+  merge(nodes, dropout);
+  Pieces out;
+  size_t begin = 0;
+  for (const Node& node : nodes) {
+    if (node.end > begin) out.emplace_back(text.substr(begin, node.end - begin));
+    begin = node.end;
+  }
+  return options_.vocabulary.size() > 0 ? in_vocabulary(out) : out;
+}
+
+bool BpeSegmenter::may_use(const std::string& piece, bool final) const {
+  return options_.vocabulary.find(final ? piece : piece + options_.separator) != StringTable::kNone;
+}
+
+BpeSegmenter::Pieces BpeSegmenter::in_vocabulary(const Pieces& all) const {
+  Pieces out;
+  for (size_t i = 0; i < all.size(); ++i) {
+    const bool final = i + 1 == all.size();
+    if (may_use(all[i], final)) {
+      out.push_back(all[i]);
+    } else {
+      split_again(all[i], final, out);
+    }
+  }
+  return out;
+}
+
+void BpeSegmenter::split_again(const std::string& piece, bool final, Pieces& out) const {
+  const int32_t symbol = symbols_.find(final ? concat(piece, kEndOfWord) : piece);
+  const int32_t pair = symbol == StringTable::kNone ? PairTable::kNone : splits_[static_cast<size_t>(symbol)];
+  if (pair == PairTable::kNone) return out.push_back(piece);
+  const std::string left(symbols_.text(pairs_.first(pair)));
+  std::string right(symbols_.text(pairs_.second(pair)));
+  if (final) right.resize(right.size() - std::min(right.size(), kEndOfWord.size()));
+  const auto add = [&](const std::string& part, bool ends) { return may_use(part, ends) ? out.push_back(part) : split_again(part, ends, out); };
+  add(left, false);
+  add(right, final);
+}
+
+void BpeSegmenter::segment_word(std::string_view word, std::string& out, BpeDropout* dropout) const {
+  std::string_view between;
+  std::string separated = options_.separator + " ";
+  const auto add = [&](const Pieces& all) {
+    for (const std::string& piece : all) {
+      out += between;
+      out += piece;
+      between = separated;
+    }
+  };
+  if (options_.glossaries.empty()) return add(pieces(word, dropout));
+  for (const std::string& part : options_.glossaries.isolate(word)) add(pieces(part, dropout));
+}
+
+template <class Segment>
+void BpeSegmenter::segment_lines(std::string_view block, std::string& out, Segment&& segment_one) const {
+  while (!block.empty()) {
+    const size_t stop = std::min(block.find('\n'), block.size());
+    const std::string_view line = block.substr(0, stop);
+    const LineMargins margins(line);
+    out += line.substr(0, margins.begin);
+    bool first = true;
+    for_each_word(line, [&](std::string_view word) {
+      if (!first) out += ' ';
+      first = false;
+      segment_one(word);
+    });
+    out += line.substr(margins.end);
+    if (stop < block.size()) out += '\n';
+    block.remove_prefix(std::min(stop + 1, block.size()));
+  }
+}
+
+void BpeSegmenter::segment(std::string_view block, std::string& out, BpeCache& cache) const {
+  std::string subwords;
+  segment_lines(block, out, [&](std::string_view word) {
+    const int32_t id = cache.words.add(word);
+    if (cache.lacks(id)) {
+      subwords.clear();
+      segment_word(word, subwords);
+      cache.add(subwords);
+    }
+    out += cache.subwords(id);
+  });
+}
+
+void BpeSegmenter::segment(std::string_view block, std::string& out, BpeDropout& dropout) const {
+  segment_lines(block, out, [&](std::string_view word) { segment_word(word, out, &dropout); });
+}
+
+std::vector<std::string> segment_block(const BpeSegmenter& segmenter, std::string_view block, std::vector<BpeCache>& caches) {
+  std::vector<std::string_view> parts;
+  while (!block.empty()) {
+    const size_t end = block.size() <= kPieceBytes ? block.size() : std::min(block.find('\n', kPieceBytes), block.size() - 1) + 1;
+    parts.push_back(block.substr(0, end));
+    block.remove_prefix(end);
+  }
+  std::vector<std::string> out(parts.size());
+  const auto workers = static_cast<int64_t>(caches.size());
+  parallel_for(workers, [&](int64_t worker) {
+    for (auto i = static_cast<size_t>(worker); i < parts.size(); i += caches.size()) {
+      out[i].reserve(parts[i].size() * 5 / 4);
+      segmenter.segment(parts[i], out[i], caches[static_cast<size_t>(worker)]);
+    }
+  });
+  return out;
+}
+
+void undo_bpe(std::string_view block, std::string& out, std::string_view separator) {
+  require(!separator.empty(), "[undo_bpe] the separator is empty: subwords cannot be told from words");
+  for_each_line(block, [&](std::string_view line) {
+    const size_t text_end = line.find_last_not_of('\r') + 1;
+    const std::string_view tail = line.substr(text_end);
+    line = line.substr(0, text_end);
+    for (size_t at = line.find(separator); at != std::string_view::npos; at = line.find(separator)) {
+      const size_t behind = at + separator.size();
+      const bool ends = behind == line.size();
+      if (!ends && line[behind] != ' ') {
+        out += line.substr(0, at + 1);
+        line.remove_prefix(at + 1);
+        continue;
+      }
+      out += line.substr(0, at);
+      line.remove_prefix(behind + (ends ? 0 : 1));
+    }
+    out += line;
+    out += tail;
+    if (line.data() + line.size() + tail.size() < block.data() + block.size()) out += '\n';
+  });
+}
+
+}  // namespace nine
