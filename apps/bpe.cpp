@@ -50,7 +50,7 @@ void write_vocabularies(const BpeFlags& o, const std::string& codes_path) {
   for (size_t i = 0; i < o.input.size(); ++i) {
     WordTally tally;
     apply_to(*open_text(o.input[i], o.tokenize), segmenter, [&](std::string_view part) {
-      for_each_line(part, [&](std::string_view line) { for_each_word(line, [&](std::string_view word) { tally.add(word); }); });
+      for_each_line(part, [&](std::string_view line, std::string_view) { for_each_word(line, [&](std::string_view word) { tally.add(word); }); });
     });
     write_file(o.write_vocabulary[i], tally.vocabulary_text());
   }

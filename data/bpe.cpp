@@ -33,7 +33,7 @@ BpeCodes BpeCodes::read(const std::string& path, int64_t most) {
   codes.separate_end = true;
   TextBlocks text(path);
   std::vector<std::string> lines;
-  for (std::string_view block; text.next(block);) for_each_line(block, [&](std::string_view line) { lines.emplace_back(line); });
+  for (std::string_view block; text.next(block);) for_each_line(block, [&](std::string_view line, std::string_view) { lines.emplace_back(line); });
   while (!lines.empty() && lines.back().empty()) lines.pop_back();
   const size_t header = !lines.empty() && lines[0].starts_with("#version:") ? 1 : 0;
   if (header == 1) codes.separate_end = separate_end_of(lines[0], path);
@@ -187,9 +187,7 @@ void BpeSegmenter::segment_word(std::string_view word, std::string& out, BpeDrop
 
 template <class Segment>
 void BpeSegmenter::segment_lines(std::string_view block, std::string& out, Segment&& segment_one) const {
-  while (!block.empty()) {
-    const size_t stop = std::min(block.find('\n'), block.size());
-    const std::string_view line = block.substr(0, stop);
+  for_each_line(block, [&](std::string_view line, std::string_view end) {
     const LineMargins margins(line);
     out += line.substr(0, margins.begin);
     bool first = true;
@@ -199,9 +197,8 @@ void BpeSegmenter::segment_lines(std::string_view block, std::string& out, Segme
       segment_one(word);
     });
     out += line.substr(margins.end);
-    if (stop < block.size()) out += '\n';
-    block.remove_prefix(std::min(stop + 1, block.size()));
-  }
+    out += end;
+  });
 }
 
 void BpeSegmenter::segment(std::string_view block, std::string& out, BpeCache& cache) const {
@@ -241,10 +238,7 @@ std::vector<std::string> segment_block(const BpeSegmenter& segmenter, std::strin
 
 void undo_bpe(std::string_view block, std::string& out, std::string_view separator) {
   require(!separator.empty(), "[undo_bpe] the separator is empty: subwords cannot be told from words");
-  for_each_line(block, [&](std::string_view line) {
-    const size_t text_end = line.find_last_not_of('\r') + 1;
-    const std::string_view tail = line.substr(text_end);
-    line = line.substr(0, text_end);
+  for_each_line(block, [&](std::string_view line, std::string_view line_end) {
     for (size_t at = line.find(separator); at != std::string_view::npos; at = line.find(separator)) {
       const size_t behind = at + separator.size();
       const bool ends = behind == line.size();
@@ -257,8 +251,7 @@ void undo_bpe(std::string_view block, std::string& out, std::string_view separat
       line.remove_prefix(behind + (ends ? 0 : 1));
     }
     out += line;
-    out += tail;
-    if (line.data() + line.size() + tail.size() < block.data() + block.size()) out += '\n';
+    out += line_end;
   });
 }
 

@@ -70,8 +70,8 @@ class BpeSegmenter {
 
   /// Appends a word's subwords to `out`: "foot@@ ball". A word of one character stays, whatever the vocabulary says.
   void segment_word(std::string_view word, std::string& out, BpeDropout* dropout = nullptr) const;
-  /// Appends the lines of `block` with their words cut. Words come out separated by single spaces; carriage returns and
-  /// spaces around a line stay.
+  /// Appends the lines of `block` with their words cut. Words come out separated by single spaces; spaces around
+  /// a line and what ends it stay.
   void segment(std::string_view block, std::string& out, BpeCache& cache) const;
   void segment(std::string_view block, std::string& out, BpeDropout& dropout) const;
 
@@ -104,8 +104,8 @@ class BpeSegmenter {
   std::vector<int32_t> splits_;  // by symbol: the pair it is split into again, or kNone
 };
 
-/// Segments a block of lines on all threads; the parts go to `write` in their order. `caches` holds one for each thread
-/// and may be kept for the next block.
+/// Cuts the words of a block of lines on several threads; the parts of the result are in order. `caches` holds one for each
+/// thread and serves the next block too.
 std::vector<std::string> segment_block(const BpeSegmenter& segmenter, std::string_view block, std::vector<BpeCache>& caches);
 
 /// Appends the lines of `block` with their words whole again: every separator before a space goes with the space, and

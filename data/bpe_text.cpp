@@ -51,9 +51,9 @@ bool TextBlocks::next(std::string_view& block) {
   check(block);
   if (filter_) {
     filtered_.clear();
-    for_each_line(block, [&](std::string_view line) {
+    for_each_line(block, [&](std::string_view line, std::string_view end) {
       filtered_ += filter_(line);
-      filtered_ += '\n';
+      filtered_ += end;
     });
     block = filtered_;
   }
@@ -79,13 +79,13 @@ void WordTally::add(std::string_view word, int64_t count) {
 
 void WordTally::add(TextBlocks& text) {
   for (std::string_view block; text.next(block);)
-    for_each_line(block, [&](std::string_view line) { for_each_word(line, [&](std::string_view word) { add(word); }); });
+    for_each_line(block, [&](std::string_view line, std::string_view) { for_each_word(line, [&](std::string_view word) { add(word); }); });
 }
 
 void WordTally::add_dictionary(TextBlocks& text, const std::string& name) {
   int64_t number = 0;
   for (std::string_view block; text.next(block);)
-    for_each_line(block, [&](std::string_view line) {
+    for_each_line(block, [&](std::string_view line, std::string_view) {
       ++number;
       std::string_view word, field;
       int64_t count = 0;

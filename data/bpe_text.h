@@ -1,8 +1,8 @@
-// Text as the BPE code reads it. Lines end with a line feed and with nothing else; words are separated by the space
-// U+0020 and by nothing else; carriage returns and spaces at a line's start and end belong to no word. Every other
-// character, such as a tab, NBSP or U+2028, is part of its word.
+// Text as the BPE code reads it. Lines end with LF, CRLF or CR and with nothing else; words are separated by the space
+// U+0020 and by nothing else. Every other character, such as a tab, NBSP or U+2028, is part of its word.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <fstream>
@@ -16,7 +16,7 @@
 
 namespace nine {
 
-/// Rewrites a line (without its line feed), such as tokenize_13a; empty: lines stay as they are.
+/// Rewrites a line (without its end), such as tokenize_13a; empty: lines stay as they are.
 using LineFilter = std::function<std::string(std::string_view)>;
 
 /// A text in blocks of whole lines of some megabytes. Errors name file, line and byte: a missing or unreadable file, a
@@ -47,23 +47,26 @@ class TextBlocks {
   int64_t lines_ = 0;  // handed out so far
 };
 
-/// Calls f(line) for each line of a block, without its line feed.
+/// Calls f(line, end) for each line of a block; `end` is what ends it: "\n", "\r\n", "\r", or nothing at the text's end.
 template <class F>
 void for_each_line(std::string_view block, F&& f) {
-  while (!block.empty()) {
-    const size_t end = block.find('\n');
-    f(block.substr(0, end));
-    block.remove_prefix(end == std::string_view::npos ? block.size() : end + 1);
+  size_t feed = block.find('\n'), carriage = block.find('\r');
+  for (size_t at = 0; at < block.size();) {
+    const size_t stop = std::min({feed, carriage, block.size()});
+    const size_t next = stop == carriage && feed == stop + 1 ? stop + 2 : std::min(stop + 1, block.size());
+    f(block.substr(at, stop - at), block.substr(stop, next - stop));
+    at = next;
+    if (feed < at) feed = block.find('\n', at);
+    if (carriage < at) carriage = block.find('\r', at);
   }
 }
 
-/// Where the words of a line begin and end: what surrounds them is carriage returns and spaces.
+/// Where the words of a line begin and end: around them are spaces.
 struct LineMargins {
   size_t begin = 0, end = 0;
   explicit LineMargins(std::string_view line) {
-    begin = line.find_first_not_of("\r ");
-    if (begin == std::string_view::npos) begin = line.size();
-    end = begin == line.size() ? begin : line.find_last_not_of("\r ") + 1;
+    begin = std::min(line.find_first_not_of(' '), line.size());
+    end = begin == line.size() ? begin : line.find_last_not_of(' ') + 1;
   }
 };
 
@@ -99,7 +102,7 @@ struct WordTally {
 
 /// Parses a whole number >= 0; false when `text` is something else.
 bool parse_count(std::string_view text, int64_t& count);
-/// Splits `line`, without surrounding carriage returns and spaces, at its only space; false when it has none or several.
+/// Splits `line`, without surrounding spaces, at its only space; false when it has none or several.
 bool split_in_two(std::string_view line, std::string_view& first, std::string_view& second);
 
 }  // namespace nine
