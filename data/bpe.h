@@ -86,11 +86,12 @@ class BpeSegmenter {
 
   template <class Segment>
   void segment_lines(std::string_view block, std::string& out, Segment&& segment_word) const;
-  Pieces pieces(std::string_view text, BpeDropout* dropout) const;
-  Nodes characters(std::string_view text) const;
+  template <class Add>
+  void cut(std::string_view text, BpeDropout* dropout, Add&& add) const;
+  void set_characters(std::string_view text, Nodes& nodes) const;
   void merge(Nodes& nodes, BpeDropout* dropout) const;
   void join(Nodes& nodes, const std::vector<size_t>& places) const;
-  void set_rank(Nodes& nodes, size_t i) const;
+  void set_rank(Node& node, const Node& next) const;
   Pieces in_vocabulary(const Pieces& all) const;
   void split_again(const std::string& piece, bool final, Pieces& out) const;
   bool may_use(const std::string& piece, bool final) const;

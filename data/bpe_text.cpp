@@ -14,7 +14,7 @@ namespace nine {
 
 namespace {
 
-constexpr size_t kBlockBytes = size_t{4} << 20;
+constexpr size_t kBlockBytes = size_t{1} << 20;
 
 }  // namespace
 

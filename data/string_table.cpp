@@ -1,6 +1,7 @@
 #include "data/string_table.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <limits>
 
@@ -13,45 +14,64 @@ namespace {
 constexpr size_t kFirstSlots = 64;
 constexpr uint64_t kMultiplier = 0x9E3779B97F4A7C15u;
 
-uint64_t mixed(uint64_t h) {
-  h *= kMultiplier;
-  return h ^ (h >> 32);
+/// A slot among `slots`, a power of two: the product's high bits, on which all bits of the key act.
+size_t slot_for(uint64_t key, size_t slots) { return (key * kMultiplier) >> (64 - std::countr_zero(slots)); }
+
+template <class T>
+uint64_t load(const char* at) {
+  T value;
+  std::memcpy(&value, at, sizeof value);
+  return value;
 }
 
-uint32_t hash_of(std::string_view text) {
-  uint64_t h = text.size();
-  for (size_t at = 0; at < text.size(); at += 8) {
-    uint64_t part = 0;
-    std::memcpy(&part, text.data() + at, std::min<size_t>(8, text.size() - at));
-    h = mixed(h ^ part);
+/// The first eight bytes of a text, zeros after its end.
+uint64_t start_of(std::string_view text) {
+  const char* p = text.data();
+  const size_t n = text.size();
+  if (n >= 8) return load<uint64_t>(p);
+  if (n >= 4) return load<uint32_t>(p) | load<uint32_t>(p + n - 4) << (8 * (n - 4));
+  if (n >= 2) return load<uint16_t>(p) | load<uint8_t>(p + n - 1) << (8 * (n - 1));
+  return n == 1 ? load<uint8_t>(p) : 0;
+}
+
+uint64_t hash_of(std::string_view text) {
+  uint64_t h = start_of(text) + text.size();
+  while (text.size() > 8) {
+    text.remove_prefix(8);
+    h *= kMultiplier;
+    h = (h ^ (h >> 32)) + start_of(text);
   }
-  return static_cast<uint32_t>(h);
+  return h;
 }
 
 uint64_t key_of(int32_t first, int32_t second) { return static_cast<uint64_t>(static_cast<uint32_t>(first)) << 32 | static_cast<uint32_t>(second); }
 
 void check_room(size_t entries) {
-  require(entries < static_cast<size_t>(std::numeric_limits<int32_t>::max()), "[bpe] more than 2147483647 different words or pairs: use less text");
+  require(entries < static_cast<size_t>(std::numeric_limits<int32_t>::max()),
+          "[bpe] a word of 2 GiB, or 2147483647 different words or pairs: use less text");
 }
 
 }  // namespace
 
-size_t StringTable::slot_of(std::string_view wanted, uint32_t hash) const {
+size_t StringTable::slot_of(std::string_view wanted) const {
+  const uint64_t start = start_of(wanted);
+  const auto differs = [&](const Slot& slot) {
+    return slot.start != start || slot.size != wanted.size() || (slot.size > 8 && text(slot.id).substr(8) != wanted.substr(8));
+  };
   const size_t mask = slots_.size() - 1;
-  size_t at = hash & mask;
-  while (slots_[at].id != kNone && (slots_[at].hash != hash || text(slots_[at].id) != wanted)) at = (at + 1) & mask;
+  size_t at = slot_for(hash_of(wanted), slots_.size());
+  while (slots_[at].id != kNone && differs(slots_[at])) at = (at + 1) & mask;
   return at;
 }
 
-int32_t StringTable::find(std::string_view text) const { return slots_.empty() ? kNone : slots_[slot_of(text, hash_of(text))].id; }
+int32_t StringTable::find(std::string_view text) const { return slots_.empty() ? kNone : slots_[slot_of(text)].id; }
 
 int32_t StringTable::add(std::string_view text) {
-  if (2 * (ends_.size() + 1) > slots_.size()) grow();
-  const uint32_t hash = hash_of(text);
-  Slot& slot = slots_[slot_of(text, hash)];
+  if (4 * ends_.size() >= 3 * slots_.size()) grow();
+  Slot& slot = slots_[slot_of(text)];
   if (slot.id == kNone) {
-    check_room(ends_.size());
-    slot = {hash, size()};
+    check_room(std::max(ends_.size(), text.size()));
+    slot = {start_of(text), static_cast<uint32_t>(text.size()), size()};
     bytes_ += text;
     ends_.push_back(bytes_.size());
   }
@@ -59,40 +79,37 @@ int32_t StringTable::add(std::string_view text) {
 }
 
 void StringTable::grow() {
-  std::vector<Slot> old(std::max(kFirstSlots, 2 * slots_.size()));
-  old.swap(slots_);
-  const size_t mask = slots_.size() - 1;
-  for (const Slot& slot : old) {
-    if (slot.id == kNone) continue;
-    size_t at = slot.hash & mask;
-    while (slots_[at].id != kNone) at = (at + 1) & mask;
-    slots_[at] = slot;
+  slots_.assign(std::max(kFirstSlots, 2 * slots_.size()), Slot());
+  for (int32_t id = 0; id < size(); ++id) {
+    const std::string_view one = text(id);
+    slots_[slot_of(one)] = {start_of(one), static_cast<uint32_t>(one.size()), id};
   }
 }
 
 size_t PairTable::slot_of(uint64_t key) const {
   const size_t mask = slots_.size() - 1;
-  size_t at = mixed(key) & mask;
-  while (slots_[at] != kNone && keys_[static_cast<size_t>(slots_[at])] != key) at = (at + 1) & mask;
+  size_t at = slot_for(key, slots_.size());
+  while (slots_[at].id != kNone && slots_[at].key != key) at = (at + 1) & mask;
   return at;
 }
 
-int32_t PairTable::find(int32_t first, int32_t second) const { return slots_.empty() ? kNone : slots_[slot_of(key_of(first, second))]; }
+int32_t PairTable::find(int32_t first, int32_t second) const { return slots_.empty() ? kNone : slots_[slot_of(key_of(first, second))].id; }
 
 int32_t PairTable::add(int32_t first, int32_t second) {
-  if (2 * (keys_.size() + 1) > slots_.size()) grow();
-  int32_t& slot = slots_[slot_of(key_of(first, second))];
-  if (slot == kNone) {
+  if (4 * keys_.size() >= 3 * slots_.size()) grow();
+  const uint64_t key = key_of(first, second);
+  Slot& slot = slots_[slot_of(key)];
+  if (slot.id == kNone) {
     check_room(keys_.size());
-    slot = size();
-    keys_.push_back(key_of(first, second));
+    slot = {key, size()};
+    keys_.push_back(key);
   }
-  return slot;
+  return slot.id;
 }
 
 void PairTable::grow() {
-  slots_.assign(std::max(kFirstSlots, 2 * slots_.size()), kNone);
-  for (int32_t id = 0; id < size(); ++id) slots_[slot_of(keys_[static_cast<size_t>(id)])] = id;
+  slots_.assign(std::max(kFirstSlots, 2 * slots_.size()), Slot());
+  for (int32_t id = 0; id < size(); ++id) slots_[slot_of(keys_[static_cast<size_t>(id)])] = {keys_[static_cast<size_t>(id)], id};
 }
 
 }  // namespace nine

@@ -23,17 +23,19 @@ class StringTable {
   int32_t size() const { return static_cast<int32_t>(ends_.size()); }
 
  private:
+  // Short strings, most words of a text, are compared within their slot.
   struct Slot {
-    uint32_t hash = 0;
+    uint64_t start = 0;  // the first eight bytes
+    uint32_t size = 0;
     int32_t id = kNone;
   };
   size_t begin(int32_t id) const { return id == 0 ? 0 : ends_[static_cast<size_t>(id) - 1]; }
-  size_t slot_of(std::string_view text, uint32_t hash) const;
+  size_t slot_of(std::string_view text) const;
   void grow();
 
   std::string bytes_;         // all strings, one after another
   std::vector<size_t> ends_;  // of each string in bytes_
-  std::vector<Slot> slots_;   // a power of two, at most half full
+  std::vector<Slot> slots_;   // a power of two, at most three quarters full
 };
 
 /// Distinct pairs of numbers >= 0, numbered likewise.
@@ -48,11 +50,15 @@ class PairTable {
   int32_t size() const { return static_cast<int32_t>(keys_.size()); }
 
  private:
+  struct Slot {
+    uint64_t key = 0;
+    int32_t id = kNone;
+  };
   size_t slot_of(uint64_t key) const;
   void grow();
 
   std::vector<uint64_t> keys_;
-  std::vector<int32_t> slots_;  // as in StringTable
+  std::vector<Slot> slots_;  // as in StringTable
 };
 
 }  // namespace nine
