@@ -1,6 +1,7 @@
 // bpe: byte pair encoding: learns codes, applies them to text, takes them back, counts subwords. Parses and calls; the parts are in data/.
 #include <cstdio>
 #include <iostream>
+#include <map>
 #include <memory>
 
 #include "apps/shared/bpe_options.h"
@@ -16,14 +17,6 @@
 
 namespace nine::app {
 namespace {
-
-constexpr const char* kHelp =
-    "bpe: byte pair encoding, files as of subword-nmt 0.3\n\n"
-    "  bpe learn --merges 10000 --input train.de train.en --output codes\n"
-    "  bpe apply --codes codes --input test.de --output test.bpe.de\n"
-    "  bpe undo  --input test.bpe.de --output test.de\n"
-    "  bpe vocab --input test.bpe.de --output vocab.de\n\n"
-    "Input and output default to the standard ones. `bpe COMMAND --help` lists a command's options.\n";
 
 std::unique_ptr<TextBlocks> open_text(const std::string& path, const std::string& tokenize = "none") {
   const LineFilter filter = tokenize == "13a" ? LineFilter(tokenize_13a) : LineFilter();
@@ -41,8 +34,11 @@ void write_file(const std::string& path, std::string_view text) {
 template <class F>
 void apply_to(TextBlocks& text, const BpeSegmenter& segmenter, F&& f) {
   std::vector<BpeCache> caches(static_cast<size_t>(threads()));
-  for (std::string_view block; text.next(block);)
-    for (const std::string& part : segment_block(segmenter, block, caches)) f(part);
+  std::vector<std::string> parts;
+  for (std::string_view block; text.next(block);) {
+    segment_block(segmenter, block, caches, parts);
+    for (const std::string& part : parts) f(part);
+  }
 }
 
 void write_vocabularies(const BpeFlags& o, const std::string& codes_path) {
@@ -82,14 +78,14 @@ void apply(const BpeFlags& o) {
   if (!o.vocabulary.empty()) options.vocabulary = read_bpe_vocabulary(o.vocabulary, o.vocabulary_threshold);
   const BpeSegmenter segmenter(BpeCodes::read(o.codes, o.first_merges), std::move(options));
   BpeDropout dropout{.rate = o.dropout, .random = PythonRandom(o.seed)};
-  std::string part;
   for (size_t i = 0; i < o.input.size(); ++i) {
     const auto text = open_text(o.input[i], o.tokenize);
     TextOutput out(o.output[i]);
     if (o.dropout == 0) {
       apply_to(*text, segmenter, [&](std::string_view cut) { out.stream() << cut; });
     } else {
-      for (std::string_view block; text->next(block); part.clear()) {
+      for (std::string_view block; text->next(block);) {
+        std::string part;
         segmenter.segment(block, part, dropout);
         out.stream() << part;
       }
@@ -99,11 +95,11 @@ void apply(const BpeFlags& o) {
 }
 
 void undo(const BpeFlags& o) {
-  std::string part;
   for (size_t i = 0; i < o.input.size(); ++i) {
     const auto text = open_text(o.input[i]);
     TextOutput out(o.output[i]);
-    for (std::string_view block; text->next(block); part.clear()) {
+    for (std::string_view block; text->next(block);) {
+      std::string part;
       undo_bpe(block, part, o.separator);
       out.stream() << part;
     }
@@ -116,17 +112,17 @@ void vocab(const BpeFlags& o) {
   for (size_t i = 0; i < o.input.size(); ++i) {
     if (o.output.size() > 1) tally = WordTally();
     tally.add(*open_text(o.input[i], o.tokenize));
-    if (o.output.size() == 1 && i + 1 < o.input.size()) continue;
-    write_file(o.output.size() == 1 ? o.output[0] : o.output[i], o.format == "fairseq" ? Dictionary(tally).text() : tally.vocabulary_text());
+    if (o.output.size() > 1 || i + 1 == o.input.size())
+      write_file(o.output[o.output.size() > 1 ? i : 0], o.format == "fairseq" ? Dictionary(tally).text() : tally.vocabulary_text());
   }
 }
 
 int run(int argc, char** argv) {
   const std::string command = argc > 1 ? argv[1] : "";
-  if (command == "--help" || command == "-h") return std::fputs(kHelp, stdout), kExitDone;
+  if (command == "--help" || command == "-h") return std::puts(kBpeHelp), kExitDone;
   if (command == "--version") return std::puts(kVersionLine), kExitDone;
-  const bool known = command == "learn" || command == "apply" || command == "undo" || command == "vocab";
-  if (!known)
+  const std::map<std::string, void (*)(const BpeFlags&)> commands{{"learn", learn}, {"apply", apply}, {"undo", undo}, {"vocab", vocab}};
+  if (!commands.contains(command))
     throw UsageError(concat(command.empty() ? "a command is missing" : "unknown command '" + command + "'", ": learn, apply, undo or vocab"));
   Options options("bpe " + command, "Byte pair encoding, files as of subword-nmt 0.3.", kVersionLine);
   BpeFlags o;
@@ -134,7 +130,7 @@ int run(int argc, char** argv) {
   if (!options.parse(argc - 1, argv + 1)) return kExitDone;
   o.check(command);
   if (o.num_workers > 0) set_threads(o.num_workers);
-  (command == "learn" ? learn : command == "apply" ? apply : command == "undo" ? undo : vocab)(o);
+  commands.at(command)(o);
   return kExitDone;
 }
 

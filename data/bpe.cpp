@@ -33,16 +33,20 @@ BpeCodes BpeCodes::read(const std::string& path, int64_t most) {
   BpeCodes codes;
   codes.separate_end = true;
   TextBlocks text(path);
-  std::vector<std::string> lines;
-  for (std::string_view block; text.next(block);) for_each_line(block, [&](std::string_view line, std::string_view) { lines.emplace_back(line); });
-  while (!lines.empty() && lines.back().empty()) lines.pop_back();
-  const size_t header = !lines.empty() && lines[0].starts_with("#version:") ? 1 : 0;
-  if (header == 1) codes.separate_end = separate_end_of(lines[0], path);
-  for (size_t i = header; i < lines.size() && (most < 0 || std::ssize(codes.merges) < most); ++i) {
-    std::string_view left, right;
-    require(split_in_two(lines[i], left, right), path, ", line ", i + 1, ": '", lines[i], "' is not a merge: two symbols separated by a space");
-    codes.merges.emplace_back(left, right);
-  }
+  int64_t number = 0, first_empty = 0;
+  for (std::string_view block; text.next(block);)
+    for_each_line(block, [&](std::string_view line, std::string_view) {
+      if (++number == 1 && line.starts_with("#version:")) {
+        codes.separate_end = separate_end_of(line, path);
+        return;
+      }
+      if (line.empty() && first_empty == 0) first_empty = number;  // which only the end of the file may have
+      if (line.empty() || std::ssize(codes.merges) == most) return;
+      require(first_empty == 0, path, ", line ", first_empty, " is empty, not a merge: two symbols separated by a space");
+      std::string_view left, right;
+      require(split_in_two(line, left, right), path, ", line ", number, ": '", line, "' is not a merge: two symbols separated by a space");
+      codes.merges.emplace_back(left, right);
+    });
   return codes;
 }
 
@@ -67,19 +71,27 @@ BpeSegmenter::BpeSegmenter(const BpeCodes& codes, SegmentOptions options) : opti
     }
     ranks_[static_cast<size_t>(pair)] = i;
   }
+  for (size_t i = 0; i < ascii_[0].size(); ++i) {
+    const std::string character(1, static_cast<char>(i));
+    ascii_[false][i] = symbols_.find(character);
+    ascii_[true][i] = symbols_.find(concat(character, kEndOfWord));
+  }
   splits_.assign(static_cast<size_t>(symbols_.size()), PairTable::kNone);
   for (int32_t pair = 0; pair < pairs_.size(); ++pair) splits_[static_cast<size_t>(merged_[static_cast<size_t>(pair)])] = pair;
 }
 
+int32_t BpeSegmenter::symbol_of(std::string_view character, bool final) const {
+  const auto ascii = static_cast<uint8_t>(character[0]);
+  if (ascii < ascii_[final].size()) return ascii_[final][ascii];
+  return symbols_.find(final ? concat(character, kEndOfWord) : std::string(character));
+}
+
 void BpeSegmenter::set_characters(std::string_view text, Nodes& nodes) const {
   nodes.clear();
-  std::string final;
   for (size_t at = 0; at < text.size();) {
     const std::string_view character = text.substr(at, utf8_length(text[at]));
     at += character.size();
-    const bool joined_end = at == text.size() && !separate_end_;
-    if (joined_end) final = concat(character, kEndOfWord);
-    nodes.push_back({symbols_.find(joined_end ? final : character), kNoRank, static_cast<uint32_t>(at)});
+    nodes.push_back({symbol_of(character, at == text.size() && !separate_end_), kNoRank, static_cast<uint32_t>(at)});
   }
   if (separate_end_) nodes.push_back({symbols_.find(kEndOfWord), kNoRank, static_cast<uint32_t>(text.size())});
   for (size_t i = 1; i < nodes.size(); ++i) set_rank(nodes[i - 1], nodes[i]);
@@ -221,23 +233,22 @@ void BpeSegmenter::segment(std::string_view block, std::string& out, BpeDropout&
   segment_lines(block, out, [&](std::string_view word) { segment_word(word, out, &dropout); });
 }
 
-std::vector<std::string> segment_block(const BpeSegmenter& segmenter, std::string_view block, std::vector<BpeCache>& caches) {
+void segment_block(const BpeSegmenter& segmenter, std::string_view block, std::vector<BpeCache>& caches, std::vector<std::string>& out) {
   std::vector<std::string_view> parts;
   while (!block.empty()) {
     const size_t end = block.size() <= kPieceBytes ? block.size() : std::min(block.find('\n', kPieceBytes), block.size() - 1) + 1;
     parts.push_back(block.substr(0, end));
     block.remove_prefix(end);
   }
-  std::vector<std::string> out(parts.size());
+  out.resize(parts.size());
   // Who takes which part changes nothing but the time: caches only remember.
   std::atomic<size_t> taken = 0;
-  parallel_for(std::ssize(caches), [&](int64_t worker) {
+  parallel_for(std::min(std::ssize(caches), std::ssize(parts)), [&](int64_t worker) {
     for (size_t i = taken++; i < parts.size(); i = taken++) {
-      out[i].reserve(parts[i].size() + parts[i].size() / 2);
+      out[i].clear();
       segmenter.segment(parts[i], out[i], caches[static_cast<size_t>(worker)]);
     }
   });
-  return out;
 }
 
 void undo_bpe(std::string_view block, std::string& out, std::string_view separator) {

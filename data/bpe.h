@@ -1,6 +1,7 @@
 // Applying byte pair encoding with codes of subword-nmt, and taking it back.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -88,6 +89,7 @@ class BpeSegmenter {
   void segment_lines(std::string_view block, std::string& out, Segment&& segment_word) const;
   template <class Add>
   void cut(std::string_view text, BpeDropout* dropout, Add&& add) const;
+  int32_t symbol_of(std::string_view character, bool final) const;
   void set_characters(std::string_view text, Nodes& nodes) const;
   void merge(Nodes& nodes, BpeDropout* dropout) const;
   void join(Nodes& nodes, const std::vector<size_t>& places) const;
@@ -99,15 +101,16 @@ class BpeSegmenter {
   SegmentOptions options_;
   bool separate_end_;
   StringTable symbols_;
+  std::array<std::array<int32_t, 128>, 2> ascii_;  // the symbols of ASCII characters, inside a word and at its end
   PairTable pairs_;
   std::vector<int32_t> ranks_;   // by pair: its place in the codes
   std::vector<int32_t> merged_;  // by pair: the symbol it becomes
   std::vector<int32_t> splits_;  // by symbol: the pair it is split into again, or kNone
 };
 
-/// Cuts the words of a block of lines on several threads; the parts of the result are in order. `caches` holds one for each
-/// thread and serves the next block too.
-std::vector<std::string> segment_block(const BpeSegmenter& segmenter, std::string_view block, std::vector<BpeCache>& caches);
+/// Cuts the words of a block of lines on several threads; `out` becomes the parts of the result in order. `caches` holds one
+/// for each thread. Both serve the next block too.
+void segment_block(const BpeSegmenter& segmenter, std::string_view block, std::vector<BpeCache>& caches, std::vector<std::string>& out);
 
 /// Appends the lines of `block` with their words whole again: every separator before a space goes with the space, and
 /// so does one at a line's end.

@@ -9,6 +9,15 @@
 
 namespace nine::app {
 
+/// What `bpe --help` prints.
+inline constexpr const char* kBpeHelp =
+    "bpe: byte pair encoding, files as of subword-nmt 0.3\n"
+    "  bpe learn --merges 10000 --input train.de train.en --output codes\n"
+    "  bpe apply --codes codes --input test.de --output test.bpe.de\n"
+    "  bpe undo  --input test.bpe.de --output test.de\n"
+    "  bpe vocab --input test.bpe.de --output vocab.de\n\n"
+    "Input and output default to the standard ones. `bpe COMMAND --help` lists a command's options.";
+
 struct BpeFlags {
   std::vector<std::string> input{"-"}, output{"-"};
   std::string tokenize = "none";
