@@ -14,7 +14,7 @@ namespace nine {
 
 namespace {
 
-constexpr size_t kBlockBytes = size_t{1} << 20;
+constexpr size_t kBlockBytes = size_t{4} << 20, kReadBytes = size_t{256} << 10;
 
 }  // namespace
 
@@ -28,11 +28,14 @@ TextBlocks::TextBlocks(const std::string& path, LineFilter filter) : in_(&file_)
 TextBlocks::TextBlocks(std::istream& in, std::string name, LineFilter filter) : in_(&in), name_(std::move(name)), filter_(std::move(filter)) {}
 
 void TextBlocks::read_more() {
-  const size_t kept = buffer_.size();
-  buffer_.resize(kept + kBlockBytes);
-  in_->read(buffer_.data() + kept, static_cast<std::streamsize>(kBlockBytes));
-  require(!in_->bad(), name_, " cannot be read after line ", lines_, ": the system reported a read error");
-  buffer_.resize(kept + static_cast<size_t>(in_->gcount()));
+  // In steps, so that a short text does not cost a whole block of memory.
+  for (const size_t wanted = buffer_.size() + kBlockBytes; buffer_.size() < wanted && in_->good();) {
+    const size_t kept = buffer_.size();
+    buffer_.resize(kept + kReadBytes);
+    in_->read(buffer_.data() + kept, static_cast<std::streamsize>(kReadBytes));
+    require(!in_->bad(), name_, " cannot be read after line ", lines_, ": the system reported a read error");
+    buffer_.resize(kept + static_cast<size_t>(in_->gcount()));
+  }
 }
 
 bool TextBlocks::next(std::string_view& block) {

@@ -19,7 +19,7 @@ namespace nine {
 /// Rewrites a line (without its end), such as tokenize_13a; empty: lines stay as they are.
 using LineFilter = std::function<std::string(std::string_view)>;
 
-/// A text in blocks of whole lines of about a megabyte. Errors name file, line and byte: a missing or unreadable file, a
+/// A text in blocks of whole lines of about four megabytes. Errors name file, line and byte: a missing or unreadable file, a
 /// directory, invalid UTF-8. An empty text has no blocks.
 class TextBlocks {
  public:

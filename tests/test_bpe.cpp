@@ -447,13 +447,13 @@ TEST_CASE("bpe vocab: by count, ties in order of appearance or, for fairseq, of 
 TEST_CASE("bpe: blocks and parts of a long text leave no seam") {
   const TemporaryDirectory dir;
   std::string text;
-  while (text.size() < 2500000) text += sample_text();
-  text += std::string(1500000, 'x');  // a line longer than a block
+  while (text.size() < 6000000) text += sample_text();
+  text += std::string(4500000, 'x');  // a line longer than a block
   const std::string codes = write(dir / "codes", "#version: 0.2\nt h\nth e</w>\n"), input = write(dir / "text", text);
-  const std::string whole = cut(BpeSegmenter(codes_of(slurp(codes))), text.substr(0, text.size() - 1500000));
+  const std::string whole = cut(BpeSegmenter(codes_of(slurp(codes))), text.substr(0, text.size() - 4500000));
   const std::string out = run({"apply", "--codes", codes, "--input", input, "--num-workers", "2"});
   CHECK(out.substr(0, whole.size()) == whole);
-  CHECK(out.size() == whole.size() + 4 * 1500000 - 3);
+  CHECK(out.size() == whole.size() + 4 * 4500000 - 3);
 }
 
 // --- 13a ---------------------------------------------------------------------------------------------------------------
