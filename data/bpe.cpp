@@ -184,6 +184,8 @@ void BpeSegmenter::split_again(const std::string& piece, bool final, Pieces& out
   const std::string left(symbols_.text(pairs_.first(pair)));
   std::string right(symbols_.text(pairs_.second(pair)));
   if (final) right.resize(right.size() - std::min(right.size(), kEndOfWord.size()));
+  // A text that spells out </w> can make a merge that is no split of this piece; subword-nmt loses text or does not end then.
+  if (left.size() + right.size() != piece.size()) return out.push_back(piece);
   const auto add = [&](const std::string& part, bool ends) { return may_use(part, ends) ? out.push_back(part) : split_again(part, ends, out); };
   add(left, false);
   add(right, final);

@@ -383,6 +383,11 @@ TEST_CASE("bpe apply: a vocabulary splits again what it does not hold") {
   CHECK(with({"abc@@", "d"}) == "abc@@ d");
   CHECK(with({"ab@@"}) == "ab@@ c@@ d");
   CHECK(with({"x"}) == "a@@ b@@ c@@ d");
+  // Text that spells out the end of a word: subword-nmt does not come to an end here.
+  SegmentOptions options;
+  options.vocabulary.add("x");
+  const std::string literal = "#version: 0.2\n< /\nw >\n</ w>\nw ></w>\n</ w></w>\n";
+  CHECK(undone(cut(BpeSegmenter(codes_of(literal), options), "</w> a</w>\n")) == "</w> a</w>\n");
 }
 
 TEST_CASE("bpe apply: codes of version 0.1, the first codes only, repeated codes") {
