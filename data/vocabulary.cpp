@@ -1,58 +1,22 @@
 #include "data/vocabulary.h"
 
 #include <algorithm>
-#include <charconv>
 #include <fstream>
 #include <limits>
-#include <tuple>
 #include <unordered_set>
 #include <utility>
 
 #include "core/error.h"
+#include "data/dict_line.h"
 #include "data/text.h"
 
 namespace nine {
 
 namespace {
 
-constexpr std::string_view kOverwrite = "#fairseq:overwrite";
 constexpr int64_t kSpecials = 2;
 
 bool is_special(std::string_view word) { return word == Vocabulary::kEndText || word == Vocabulary::kUnknownText; }
-
-std::string_view without_trailing_spaces(std::string_view text) {
-  const size_t last = text.find_last_not_of(" \t");
-  return text.substr(0, last == std::string_view::npos ? 0 : last + 1);
-}
-
-/// Splits off what follows the last space: "the 12" becomes "the" and "12"; without a space, all of it is the field.
-std::pair<std::string_view, std::string_view> split_last(std::string_view line) {
-  const size_t space = line.find_last_of(" \t");
-  if (space == std::string_view::npos) return {std::string_view(), line};
-  return {without_trailing_spaces(line.substr(0, space)), line.substr(space + 1)};
-}
-
-struct DictEntry {
-  std::string_view word;
-  int64_t count = 0;
-  bool overwrite = false;
-};
-
-DictEntry parse_dict_line(std::string_view line, const std::string& place) {
-  DictEntry entry;
-  auto [word, field] = split_last(without_trailing_spaces(line));
-  if (field == kOverwrite) {
-    entry.overwrite = true;
-    std::tie(word, field) = split_last(word);
-  }
-  require(!word.empty(), place, ": '", line, "' lacks a word or its count; each line of a dictionary is `word count`");
-  require(word.find_first_of(" \t") == std::string_view::npos, place, ": '", word, "' is not one word; each line of a dictionary is `word count`");
-  const auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), entry.count);
-  require(error == std::errc{} && end == field.data() + field.size() && entry.count >= 0, place, ": the count '", field, "' of '", word,
-          "' is not a whole number >= 0; each line of a dictionary is `word count`");
-  entry.word = word;
-  return entry;
-}
 
 }  // namespace
 
@@ -128,7 +92,7 @@ void Vocabulary::add_dict_line(std::string_view line, const std::string& place, 
   const bool special = is_special(entry.word);
   const bool repeated = special ? std::exchange(special_seen[known], true) : known != kUnknown;
   require(!repeated || entry.overwrite, place, ": '", entry.word,
-          "' is already in the dictionary: remove one of the two lines, or end this one with ", kOverwrite);
+          "' is already in the dictionary: remove one of the two lines, or end this one with ", kDictOverwrite);
   if (special) {
     counts_[static_cast<size_t>(known)] = entry.count;
   } else {
@@ -141,7 +105,7 @@ std::string Vocabulary::dict() const {
   std::unordered_set<std::string_view> listed;
   for (int32_t i = kSpecials; i < size(); ++i) {
     const bool repeated = !listed.insert(word(i)).second;
-    text += concat(word(i), ' ', count(i), repeated ? " " : "", repeated ? kOverwrite : "", '\n');
+    text += concat(word(i), ' ', count(i), repeated ? " " : "", repeated ? kDictOverwrite : "", '\n');
   }
   return text;
 }

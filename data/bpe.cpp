@@ -1,0 +1,275 @@
+#include "data/bpe.h"
+
+#include <algorithm>
+#include <atomic>
+#include <limits>
+
+#include "core/error.h"
+#include "core/threads.h"
+#include "data/bpe_text.h"
+#include "data/unicode.h"
+
+namespace nine {
+
+namespace {
+
+constexpr std::string_view kEndOfWord = "</w>";
+constexpr int32_t kNoRank = std::numeric_limits<int32_t>::max();
+constexpr size_t kPieceBytes = size_t{64} << 10;  // of a block, for a thread
+
+/// Whether the end of a word is a symbol of its own, from the first line of a file of codes.
+bool separate_end_of(std::string_view line, const std::string& path) {
+  const LineMargins margins(line);
+  std::string_view version = line.substr(0, margins.end);
+  version = version.substr(version.find_last_of(" :") + 1);
+  while (version.ends_with(".0")) version.remove_suffix(2);
+  require(version == "0.1" || version == "0.2", path, ": the codes have version '", version, "'; known are 0.1 and 0.2");
+  return version == "0.1";
+}
+
+}  // namespace
+
+BpeCodes BpeCodes::read(const std::string& path, int64_t most) {
+  BpeCodes codes;
+  codes.separate_end = true;
+  TextBlocks text(path);
+  int64_t number = 0, first_empty = 0;
+  for (std::string_view block; text.next(block);)
+    for_each_line(block, [&](std::string_view line, std::string_view) {
+      if (++number == 1 && line.starts_with("#version:")) {
+        codes.separate_end = separate_end_of(line, path);
+        return;
+      }
+      if (line.empty() && first_empty == 0) first_empty = number;  // which only the end of the file may have
+      if (line.empty() || std::ssize(codes.merges) == most) return;
+      require(first_empty == 0, path, ", line ", first_empty, " is empty, not a merge: two symbols separated by a space");
+      std::string_view left, right;
+      require(split_in_two(line, left, right), path, ", line ", number, ": '", line, "' is not a merge: two symbols separated by a space");
+      codes.merges.emplace_back(left, right);
+    });
+  return codes;
+}
+
+StringTable read_bpe_vocabulary(const std::string& path, int64_t threshold) {
+  TextBlocks text(path);
+  WordTally tally;
+  StringTable kept;
+  tally.add_dictionary(text, path);
+  for (int32_t id = 0; id < tally.words.size(); ++id)
+    if (tally.counts[static_cast<size_t>(id)] >= threshold) kept.add(tally.words.text(id));
+  return kept;
+}
+
+BpeSegmenter::BpeSegmenter(const BpeCodes& codes, SegmentOptions options) : options_(std::move(options)), separate_end_(codes.separate_end) {
+  // From the last to the first: of two equal pairs, and of two pairs that become the same symbol, the first one counts.
+  for (auto i = static_cast<int32_t>(codes.merges.size()); i-- > 0;) {
+    const auto& [left, right] = codes.merges[static_cast<size_t>(i)];
+    const int32_t first = symbols_.add(left), second = symbols_.add(right), pair = pairs_.add(first, second);
+    if (static_cast<size_t>(pair) == ranks_.size()) {
+      ranks_.push_back(i);
+      merged_.push_back(symbols_.add(left + right));
+    }
+    ranks_[static_cast<size_t>(pair)] = i;
+  }
+  for (size_t i = 0; i < ascii_[0].size(); ++i) {
+    const std::string character(1, static_cast<char>(i));
+    ascii_[false][i] = symbols_.find(character);
+    ascii_[true][i] = symbols_.find(concat(character, kEndOfWord));
+  }
+  splits_.assign(static_cast<size_t>(symbols_.size()), PairTable::kNone);
+  for (int32_t pair = 0; pair < pairs_.size(); ++pair) splits_[static_cast<size_t>(merged_[static_cast<size_t>(pair)])] = pair;
+}
+
+int32_t BpeSegmenter::symbol_of(std::string_view character, bool final) const {
+  const auto ascii = static_cast<uint8_t>(character[0]);
+  if (ascii < ascii_[final].size()) return ascii_[final][ascii];
+  return symbols_.find(final ? concat(character, kEndOfWord) : std::string(character));
+}
+
+void BpeSegmenter::set_characters(std::string_view text, Nodes& nodes) const {
+  nodes.clear();
+  for (size_t at = 0; at < text.size();) {
+    const std::string_view character = text.substr(at, utf8_length(text[at]));
+    at += character.size();
+    nodes.push_back({symbol_of(character, at == text.size() && !separate_end_), kNoRank, static_cast<uint32_t>(at)});
+  }
+  if (separate_end_) nodes.push_back({symbols_.find(kEndOfWord), kNoRank, static_cast<uint32_t>(text.size())});
+  for (size_t i = 1; i < nodes.size(); ++i) set_rank(nodes[i - 1], nodes[i]);
+}
+
+void BpeSegmenter::set_rank(Node& node, const Node& next) const {
+  node.rank = kNoRank;
+  if (node.symbol < 0 || next.symbol < 0) return;
+  const int32_t pair = pairs_.find(node.symbol, next.symbol);
+  if (pair != PairTable::kNone) node.rank = ranks_[static_cast<size_t>(pair)];
+}
+
+void BpeSegmenter::merge(Nodes& nodes, BpeDropout* dropout) const {
+  thread_local std::vector<size_t> places;  // keeps its memory
+  while (nodes.size() > 1) {
+    int32_t best = kNoRank;
+    places.clear();
+    for (size_t i = 0; i + 1 < nodes.size(); ++i) {
+      // A number for each pair of neighbours, mergeable or not: so that they are those of subword-nmt.
+      if (dropout && !(dropout->random.uniform() > dropout->rate)) continue;
+      const int32_t rank = nodes[i].rank;
+      if (rank > best || rank == kNoRank) continue;
+      if (rank < best) places.clear();
+      best = rank;
+      places.push_back(i);
+    }
+    if (places.empty()) return;
+    join(nodes, places);
+  }
+}
+
+void BpeSegmenter::join(Nodes& nodes, const std::vector<size_t>& places) const {
+  const int32_t pair = pairs_.find(nodes[places[0]].symbol, nodes[places[0] + 1].symbol);
+  const int32_t merged = merged_[static_cast<size_t>(pair)];
+  size_t size = places[0], place = 0;
+  bool new_before = false;
+  for (size_t i = places[0]; i < nodes.size(); ++i, ++size) {
+    while (place < places.size() && places[place] < i) ++place;  // overlaps the one before, as in x x x
+    const bool is_new = place < places.size() && places[place] == i;
+    nodes[size] = is_new ? Node{merged, kNoRank, nodes[i + 1].end} : nodes[i];
+    if (size > 0 && (is_new || new_before)) set_rank(nodes[size - 1], nodes[size]);
+    new_before = is_new;
+    if (is_new) ++i;
+  }
+  nodes.resize(size);
+}
+
+template <class Add>
+void BpeSegmenter::cut(std::string_view text, BpeDropout* dropout, Add&& add) const {
+  if (text.size() == utf8_length(text[0]) || (!options_.glossaries.empty() && options_.glossaries.holds(text))) return add(text);
+  thread_local Nodes nodes;  // keeps its memory
+  set_characters(text, nodes);
+  merge(nodes, dropout);
+  Pieces pieces;
+  size_t begin = 0;
+  for (const Node& node : nodes) {
+    const std::string_view piece = text.substr(begin, node.end - begin);
+    begin = node.end;
+    if (piece.empty()) continue;
+    if (options_.vocabulary.size() == 0) {
+      add(piece);
+    } else {
+      pieces.emplace_back(piece);
+    }
+  }
+  for (const std::string& piece : in_vocabulary(pieces)) add(piece);
+}
+
+bool BpeSegmenter::may_use(const std::string& piece, bool final) const {
+  return options_.vocabulary.find(final ? piece : piece + options_.separator) != StringTable::kNone;
+}
+
+BpeSegmenter::Pieces BpeSegmenter::in_vocabulary(const Pieces& all) const {
+  Pieces out;
+  for (size_t i = 0; i < all.size(); ++i) {
+    const bool final = i + 1 == all.size();
+    if (may_use(all[i], final)) {
+      out.push_back(all[i]);
+    } else {
+      split_again(all[i], final, out);
+    }
+  }
+  return out;
+}
+
+void BpeSegmenter::split_again(const std::string& piece, bool final, Pieces& out) const {
+  const int32_t symbol = symbols_.find(final ? concat(piece, kEndOfWord) : piece);
+  const int32_t pair = symbol == StringTable::kNone ? PairTable::kNone : splits_[static_cast<size_t>(symbol)];
+  if (pair == PairTable::kNone) return out.push_back(piece);
+  const std::string left(symbols_.text(pairs_.first(pair)));
+  std::string right(symbols_.text(pairs_.second(pair)));
+  if (final) right.resize(right.size() - std::min(right.size(), kEndOfWord.size()));
+  // A text that spells out </w> can make a merge that is no split of this piece; subword-nmt loses text or does not end then.
+  if (left.size() + right.size() != piece.size()) return out.push_back(piece);
+  const auto add = [&](const std::string& part, bool ends) { return may_use(part, ends) ? out.push_back(part) : split_again(part, ends, out); };
+  add(left, false);
+  add(right, final);
+}
+
+void BpeSegmenter::segment_word(std::string_view word, std::string& out, BpeDropout* dropout) const {
+  bool first = true;
+  const auto add = [&](std::string_view piece) {
+    if (!first) (out += options_.separator) += ' ';
+    first = false;
+    out += piece;
+  };
+  if (options_.glossaries.empty()) return cut(word, dropout, add);
+  for (const std::string& part : options_.glossaries.isolate(word)) cut(part, dropout, add);
+}
+
+template <class Segment>
+void BpeSegmenter::segment_lines(std::string_view block, std::string& out, Segment&& segment_one) const {
+  for_each_line(block, [&](std::string_view line, std::string_view end) {
+    const LineMargins margins(line);
+    out += line.substr(0, margins.begin);
+    bool first = true;
+    for_each_word(line, [&](std::string_view word) {
+      if (!first) out += ' ';
+      first = false;
+      segment_one(word);
+    });
+    out += line.substr(margins.end);
+    out += end;
+  });
+}
+
+void BpeSegmenter::segment(std::string_view block, std::string& out, BpeCache& cache) const {
+  std::string subwords;
+  segment_lines(block, out, [&](std::string_view word) {
+    const int32_t id = cache.words.add(word);
+    if (cache.lacks(id)) {
+      subwords.clear();
+      segment_word(word, subwords);
+      cache.add(subwords);
+    }
+    out += cache.subwords(id);
+  });
+}
+
+void BpeSegmenter::segment(std::string_view block, std::string& out, BpeDropout& dropout) const {
+  segment_lines(block, out, [&](std::string_view word) { segment_word(word, out, &dropout); });
+}
+
+void segment_block(const BpeSegmenter& segmenter, std::string_view block, std::vector<BpeCache>& caches, std::vector<std::string>& out) {
+  std::vector<std::string_view> parts;
+  while (!block.empty()) {
+    const size_t end = block.size() <= kPieceBytes ? block.size() : std::min(block.find('\n', kPieceBytes), block.size() - 1) + 1;
+    parts.push_back(block.substr(0, end));
+    block.remove_prefix(end);
+  }
+  out.resize(parts.size());
+  // Who takes which part changes nothing but the time: caches only remember.
+  std::atomic<size_t> taken = 0;
+  parallel_for(std::min(std::ssize(caches), std::ssize(parts)), [&](int64_t worker) {
+    for (size_t i = taken++; i < parts.size(); i = taken++) {
+      out[i].clear();
+      segmenter.segment(parts[i], out[i], caches[static_cast<size_t>(worker)]);
+    }
+  });
+}
+
+void undo_bpe(std::string_view block, std::string& out, std::string_view separator) {
+  require(!separator.empty(), "[undo_bpe] the separator is empty: subwords cannot be told from words");
+  for_each_line(block, [&](std::string_view line, std::string_view line_end) {
+    for (size_t at = line.find(separator); at != std::string_view::npos; at = line.find(separator)) {
+      const size_t behind = at + separator.size();
+      const bool ends = behind == line.size();
+      if (!ends && line[behind] != ' ') {
+        out += line.substr(0, at + 1);
+        line.remove_prefix(at + 1);
+        continue;
+      }
+      out += line.substr(0, at);
+      line.remove_prefix(behind + (ends ? 0 : 1));
+    }
+    out += line;
+    out += line_end;
+  });
+}
+
+}  // namespace nine

@@ -1,0 +1,119 @@
+// Applying byte pair encoding with codes of subword-nmt, and taking it back.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "data/glossary.h"
+#include "data/python_random.h"
+#include "data/string_table.h"
+
+namespace nine {
+
+inline constexpr std::string_view kBpeSeparator = "@@";
+
+/// A file of codes: the merges, the first to apply first.
+struct BpeCodes {
+  std::vector<std::pair<std::string, std::string>> merges;
+  bool separate_end = false;  ///< version 0.1: the end of a word is a symbol of its own
+
+  /// Reads "#version: 0.2" (or 0.1, or no such line, which means 0.1) and a line `left right` for each merge, the first
+  /// `most` of them (-1: all). Errors name file and line: a line that is not two symbols, another version.
+  static BpeCodes read(const std::string& path, int64_t most = -1);
+};
+
+/// The subwords that may be used: those of a vocabulary file, `subword count` a line, that occur at least `threshold`
+/// times. Errors name file and line.
+StringTable read_bpe_vocabulary(const std::string& path, int64_t threshold);
+
+struct SegmentOptions {
+  std::string separator{kBpeSeparator};  ///< follows each subword that does not end its word
+  /// Subwords that are not in here are split again, as the merges went. Empty: no check, as in subword-nmt.
+  StringTable vocabulary;
+  Glossaries glossaries;
+};
+
+/// Words and their subwords, as far as they were met.
+class BpeCache {
+ public:
+  StringTable words;
+  std::string_view subwords(int32_t word) const {
+    const size_t begin = word == 0 ? 0 : ends_[static_cast<size_t>(word) - 1];
+    return std::string_view(text_).substr(begin, ends_[static_cast<size_t>(word)] - begin);
+  }
+  void add(std::string_view subwords) {
+    text_ += subwords;
+    ends_.push_back(text_.size());
+  }
+  bool lacks(int32_t word) const { return static_cast<size_t>(word) == ends_.size(); }
+
+ private:
+  std::string text_;
+  std::vector<size_t> ends_;
+};
+
+/// Randomness of BPE-dropout (Provilkov, Emelianenko and Voita, "BPE-dropout", ACL 2020): at each step of a word each
+/// possible merge is left out with the probability `rate`. The numbers are those of subword-nmt, one after another.
+struct BpeDropout {
+  double rate;
+  PythonRandom random;
+};
+
+/// Cuts words into subwords. Const functions may run side by side.
+class BpeSegmenter {
+ public:
+  BpeSegmenter(const BpeCodes& codes, SegmentOptions options = {});
+
+  /// Appends a word's subwords to `out`: "foot@@ ball". A word of one character stays, whatever the vocabulary says.
+  void segment_word(std::string_view word, std::string& out, BpeDropout* dropout = nullptr) const;
+  /// Appends the lines of `block` with their words cut. Words come out separated by single spaces; spaces around
+  /// a line and what ends it stay.
+  void segment(std::string_view block, std::string& out, BpeCache& cache) const;
+  void segment(std::string_view block, std::string& out, BpeDropout& dropout) const;
+
+ private:
+  struct Node {
+    int32_t symbol;  // or StringTable::kNone: in no merge
+    int32_t rank;    // of the merge with the next node, or kNoRank
+    uint32_t end;    // of its text in the word
+  };
+  using Nodes = std::vector<Node>;
+  using Pieces = std::vector<std::string>;
+
+  template <class Segment>
+  void segment_lines(std::string_view block, std::string& out, Segment&& segment_word) const;
+  template <class Add>
+  void cut(std::string_view text, BpeDropout* dropout, Add&& add) const;
+  int32_t symbol_of(std::string_view character, bool final) const;
+  void set_characters(std::string_view text, Nodes& nodes) const;
+  void merge(Nodes& nodes, BpeDropout* dropout) const;
+  void join(Nodes& nodes, const std::vector<size_t>& places) const;
+  void set_rank(Node& node, const Node& next) const;
+  Pieces in_vocabulary(const Pieces& all) const;
+  void split_again(const std::string& piece, bool final, Pieces& out) const;
+  bool may_use(const std::string& piece, bool final) const;
+
+  SegmentOptions options_;
+  bool separate_end_;
+  StringTable symbols_;
+  std::array<std::array<int32_t, 128>, 2> ascii_;  // the symbols of ASCII characters, inside a word and at its end
+  PairTable pairs_;
+  std::vector<int32_t> ranks_;   // by pair: its place in the codes
+  std::vector<int32_t> merged_;  // by pair: the symbol it becomes
+  std::vector<int32_t> splits_;  // by symbol: the pair it is split into again, or kNone
+};
+
+/// Cuts the words of a block of lines on several threads; `out` becomes the parts of the result in order. `caches` holds one
+/// for each thread. Both serve the next block too.
+void segment_block(const BpeSegmenter& segmenter, std::string_view block, std::vector<BpeCache>& caches, std::vector<std::string>& out);
+
+/// Appends the lines of `block` with their words whole again: every separator before a space goes with the space, and
+/// so does one at a line's end.
+void undo_bpe(std::string_view block, std::string& out, std::string_view separator = kBpeSeparator);
+
+}  // namespace nine

@@ -1,0 +1,110 @@
+#include "data/glossary.h"
+
+#include <regex>
+
+#include "core/error.h"
+#include "data/unicode.h"
+
+namespace nine {
+
+namespace {
+
+constexpr size_t kMostCharacters = 4096;  // std::regex needs stack for each character
+
+using Wide = std::wstring;  // a character each: wchar_t has 32 bits
+
+Wide widened(std::string_view text) {
+  Wide out;
+  while (!text.empty()) {
+    const size_t length = utf8_length(text[0]);
+    uint32_t code = static_cast<uint8_t>(text[0]);
+    if (length > 1) code &= 0xFFu >> (length + 1);
+    for (size_t i = 1; i < length; ++i) code = code << 6 | (static_cast<uint8_t>(text[i]) & 0x3Fu);
+    out += static_cast<wchar_t>(code);
+    text.remove_prefix(length);
+  }
+  return out;
+}
+
+/// The byte at which character number `index` of a text starts.
+size_t byte_of(std::string_view text, size_t index) {
+  size_t at = 0;
+  for (; index > 0; --index) at += utf8_length(text[at]);
+  return at;
+}
+
+std::wregex compiled(const std::string& pattern, std::string_view before, std::string_view after) {
+  try {
+    return std::wregex(widened(concat(before, pattern, after)));
+  } catch (const std::regex_error& e) {
+    fail("the glossary '", pattern, "' is not a regular expression (", e.what(),
+         "): put a backslash before characters such as ( and [ that are meant as such");
+  }
+}
+
+}  // namespace
+
+struct Glossaries::Pattern {
+  std::string text;
+  bool plain;                 // no character with a meaning of its own
+  std::wregex whole, inside;  // unless plain
+
+  explicit Pattern(const std::string& pattern) : text(pattern), plain(pattern.find_first_of("\\^$.|?*+()[]{}") == std::string::npos) {
+    require(!pattern.empty(), "a glossary is empty: give a word or a regular expression");
+    if (plain) return;
+    // Joined as subword-nmt does it: in a|b the ^ belongs to a and the $ to b.
+    whole = compiled(pattern, "^", "$");
+    inside = compiled(pattern, "", "");
+    require(!std::regex_match(Wide(), inside), "the glossary '", pattern, "' matches the empty text: every word would be cut everywhere");
+  }
+
+  bool is_whole(const std::string& word, const Wide& wide) const {
+    return plain ? word == text : std::regex_search(wide, whole, std::regex_constants::match_continuous);
+  }
+
+  void cut(const std::string& word, std::vector<std::string>& out) const {
+    const Wide wide = plain ? Wide() : widened(word);
+    require(wide.size() <= kMostCharacters, "a word of ", wide.size(), " characters is too long to search for the glossary '", text,
+            "': the limit of regular expressions is ", kMostCharacters);
+    if (is_whole(word, wide)) return out.push_back(word);
+    size_t done = 0;
+    const auto found = [&](size_t begin, size_t end) {
+      if (begin > done) out.push_back(word.substr(done, begin - done));
+      out.push_back(word.substr(begin, end - begin));
+      done = end;
+    };
+    if (plain) {
+      for (size_t at = word.find(text); at != std::string::npos; at = word.find(text, done)) found(at, at + text.size());
+    } else {
+      for (std::wsregex_iterator match(wide.begin(), wide.end(), inside), last; match != last; ++match) {
+        const auto begin = static_cast<size_t>(match->position());
+        if (match->length() > 0) found(byte_of(word, begin), byte_of(word, begin + static_cast<size_t>(match->length())));
+      }
+    }
+    if (done < word.size()) out.push_back(word.substr(done));
+  }
+};
+
+Glossaries::Glossaries(const std::vector<std::string>& patterns) {
+  for (const std::string& pattern : patterns) patterns_.push_back(std::make_shared<const Pattern>(pattern));
+}
+
+bool Glossaries::holds(std::string_view text) const {
+  const std::string word(text);
+  for (const auto& pattern : patterns_) {
+    if (pattern->plain ? word == pattern->text : std::regex_match(widened(word), pattern->inside)) return true;
+  }
+  return false;
+}
+
+std::vector<std::string> Glossaries::isolate(std::string_view word) const {
+  std::vector<std::string> pieces{std::string(word)};
+  for (const auto& pattern : patterns_) {
+    std::vector<std::string> cut;
+    for (const std::string& piece : pieces) pattern->cut(piece, cut);
+    pieces = std::move(cut);
+  }
+  return pieces;
+}
+
+}  // namespace nine

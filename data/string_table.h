@@ -1,0 +1,64 @@
+// Two flat hash tables of the BPE code: strings to numbers and pairs of numbers to numbers, in order of first appearance.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace nine {
+
+/// Distinct strings, numbered 0, 1, ... in the order of their first add().
+class StringTable {
+ public:
+  static constexpr int32_t kNone = -1;
+
+  /// The number of `text`, a new one when it was not there. A view of text() must not be passed for a new string.
+  int32_t add(std::string_view text);
+  /// The number of `text`, or kNone.
+  int32_t find(std::string_view text) const;
+  /// The string of a number; valid until the next add().
+  std::string_view text(int32_t id) const { return std::string_view(bytes_).substr(begin(id), ends_[static_cast<size_t>(id)] - begin(id)); }
+  int32_t size() const { return static_cast<int32_t>(ends_.size()); }
+
+ private:
+  // Short strings, most words of a text, are compared within their slot.
+  struct Slot {
+    uint64_t start = 0;  // the first eight bytes
+    uint32_t size = 0;
+    int32_t id = kNone;
+  };
+  size_t begin(int32_t id) const { return id == 0 ? 0 : ends_[static_cast<size_t>(id) - 1]; }
+  size_t slot_of(std::string_view text) const;
+  void grow();
+
+  std::string bytes_;         // all strings, one after another
+  std::vector<size_t> ends_;  // of each string in bytes_
+  std::vector<Slot> slots_;   // a power of two, at most three quarters full
+};
+
+/// Distinct pairs of numbers >= 0, numbered likewise.
+class PairTable {
+ public:
+  static constexpr int32_t kNone = -1;
+
+  int32_t add(int32_t first, int32_t second);
+  int32_t find(int32_t first, int32_t second) const;
+  int32_t first(int32_t id) const { return static_cast<int32_t>(keys_[static_cast<size_t>(id)] >> 32); }
+  int32_t second(int32_t id) const { return static_cast<int32_t>(keys_[static_cast<size_t>(id)] & 0xffffffffu); }
+  int32_t size() const { return static_cast<int32_t>(keys_.size()); }
+
+ private:
+  struct Slot {
+    uint64_t key = 0;
+    int32_t id = kNone;
+  };
+  size_t slot_of(uint64_t key) const;
+  void grow();
+
+  std::vector<uint64_t> keys_;
+  std::vector<Slot> slots_;  // as in StringTable
+};
+
+}  // namespace nine

@@ -1,0 +1,22 @@
+// Code points in UTF-8 text that is known to be valid.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace nine {
+
+/// Bytes of the character whose first byte is `lead`.
+constexpr size_t utf8_length(char lead) {
+  const auto byte = static_cast<uint8_t>(lead);
+  return byte < 0x80 ? 1 : byte < 0xE0 ? 2 : byte < 0xF0 ? 3 : 4;
+}
+
+/// Bytes of the white space that `text` starts with, 0 when it starts with something else. White space is what Python's
+/// str.isspace() and `\s` say: U+0009-000D, 001C-0020, 0085, 00A0, 1680, 2000-200A, 2028, 2029, 202F, 205F, 3000.
+size_t space_at_start(std::string_view text);
+/// The same at the end of `text`.
+size_t space_at_end(std::string_view text);
+
+}  // namespace nine
