@@ -97,8 +97,8 @@ void multiply_eigen(const Product& p, Buffers& x) {
   });
 }
 
-using Sgemm = void (*)(const char*, const char*, const int*, const int*, const int*, const float*, const float*, const int*, const float*,
-                       const int*, const float*, float*, const int*);
+using Sgemm = void (*)(const char*, const char*, const int*, const int*, const int*, const float*, const float*, const int*, const float*, const int*,
+                       const float*, float*, const int*);
 
 // Fortran's interface is column-major: C' = op(B)' op(A)'.
 void multiply_blas(Sgemm sgemm, const Product& p, Buffers& x) {
@@ -172,15 +172,12 @@ double peak(double seconds) {
 
 std::vector<Product> products(const BenchOptions& o) {
   const int64_t rows = o.batch * o.bptt, block = std::min<int64_t>(rows, 224), d = o.dim, v = o.vocab;
-  const double layers = static_cast<double>(o.layers), steps = static_cast<double>(o.bptt), blocks = static_cast<double>(rows) / static_cast<double>(block);
-  return {{"lstm x W_ih'", rows, 4 * d, d, false, true, layers},
-          {"lstm h W_hh'", o.batch, 4 * d, d, false, true, layers * steps},
-          {"head scores", block, v, d, false, true, blocks},
-          {"lstm dG W_hh", o.batch, d, 4 * d, false, false, layers * steps},
-          {"lstm dG W_ih", rows, d, 4 * d, false, false, layers},
-          {"lstm dG' x, dG' h", 4 * d, d, rows, true, false, 2 * layers},
-          {"head C' H", v, d, block, true, false, blocks},
-          {"head C W", block, d, v, false, false, blocks}};
+  const double layers = static_cast<double>(o.layers), steps = static_cast<double>(o.bptt),
+               blocks = static_cast<double>(rows) / static_cast<double>(block);
+  return {{"lstm x W_ih'", rows, 4 * d, d, false, true, layers},  {"lstm h W_hh'", o.batch, 4 * d, d, false, true, layers * steps},
+          {"head scores", block, v, d, false, true, blocks},      {"lstm dG W_hh", o.batch, d, 4 * d, false, false, layers * steps},
+          {"lstm dG W_ih", rows, d, 4 * d, false, false, layers}, {"lstm dG' x, dG' h", 4 * d, d, rows, true, false, 2 * layers},
+          {"head C' H", v, d, block, true, false, blocks},        {"head C W", block, d, v, false, false, blocks}};
 }
 constexpr size_t kForward = 3;  // of them belong to the forward pass
 
