@@ -267,11 +267,11 @@ TEST_CASE("arena: by default it reserves address space, not memory") {
 }
 
 TEST_CASE("scratch: kept per use, aligned, larger on demand") {
-  float* a = scratch<float>(Scratch::gemm_a, 100);
+  float* a = scratch<float>(Scratch::gemm_b, 100);
   CHECK(reinterpret_cast<uintptr_t>(a) % 64 == 0);
-  CHECK(scratch<float>(Scratch::gemm_a, 50) == a);
-  CHECK(static_cast<void*>(scratch<double>(Scratch::gemm_b, 50)) != static_cast<void*>(a));
-  float* large = scratch<float>(Scratch::gemm_a, 1 << 20);
+  CHECK(scratch<float>(Scratch::gemm_b, 50) == a);
+  CHECK(static_cast<void*>(scratch<double>(Scratch::tile, 50)) != static_cast<void*>(a));
+  float* large = scratch<float>(Scratch::gemm_b, 1 << 20);
   large[(1 << 20) - 1] = 1;
 }
 

@@ -113,6 +113,12 @@ void visit(ops::Binary f, F&& body) {
   }
 }
 
+// A function of its own, with numbers by value: inside of the closures that call it the compiler does not vectorise.
+template <class T, class Put>
+void drop(int64_t n, const uint32_t* bits, float threshold, T keep, const T* x, T* y, Put put) {
+  for (int64_t i = 0; i < n; ++i) put(y[i], uniform_of_bits(bits[i]) >= threshold ? keep * x[i] : T(0));
+}
+
 template <class From, class To>
 void convert_as(const View& x, const View& y) {
   for_pieces({&y, &x}, [&](int64_t r, int64_t c, int64_t n) {
@@ -262,7 +268,7 @@ void dropout(const View& x, double p, const RandomKey& key, const Sink& y, int64
             philox_run(key, element / 4, bits);
             const uint32_t* own = bits + element % 4;
             const int64_t n = std::min(x.cols() - c, static_cast<int64_t>(bits + 4 * kPhiloxRun - own));
-            for (int64_t i = 0; i < n; ++i) put(out[c + i], uniform_of_bits(own[i]) >= threshold ? keep * in[c + i] : T(0));
+            drop(n, own, threshold, keep, in + c, out + c, put);
             c += n;
           }
         }
