@@ -26,7 +26,7 @@ namespace {
 int g_threads = 0;
 thread_local bool t_inside = false;  // of a parallel loop: loops in it are serial
 
-constexpr int kSpins = 2000;  // some 30 to 50 microseconds, longer than the gaps between the loops of a step
+constexpr int kSpins = 4000;  // some 100 microseconds, longer than the gaps between the loops of a step
 
 // Waits in short intervals; false when the waiting has become long.
 bool spin(int& spins) {

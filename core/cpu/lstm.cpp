@@ -17,7 +17,7 @@ namespace nine::cpu {
 namespace {
 
 constexpr int64_t kBatchRows = 64;            // rows of the batch that one product takes
-constexpr int64_t kTaskRows = 16;             // rows of a task where a layer is cut by rows
+constexpr int64_t kTaskRows = 8;              // rows of a task where a layer is cut by rows
 constexpr int64_t kCachedBytes = 256 * 1024;  // of W_hh that a core's cache holds beside the rest
 constexpr int64_t kUnits = 64;                // hidden units of a block: whole SIMD registers
 
