@@ -1,6 +1,6 @@
 #include "core/gemm.h"
 
-#define EIGEN_DONT_PARALLELIZE  // tiles are ours: Eigen would start OpenMP threads of its own outside of parallel regions
+#define EIGEN_DONT_PARALLELIZE  // tiles are ours
 #include <Eigen/Core>
 #include <algorithm>
 #include <cstdlib>
@@ -60,12 +60,14 @@ struct TileBackends {
   static void eigen(const TileProduct<T>& p, const T* a, const T* b, T* c) {
     using Matrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::ColMajor>;
     using Stride = Eigen::OuterStride<>;
-    const Eigen::Map<const Matrix, Eigen::Unaligned, Stride> ma(a, p.m_, p.k_, Stride(p.lda_)), mb(b, p.k_, p.n_, Stride(p.ldb_));
+    using Input = Eigen::Map<const Matrix, Eigen::Unaligned, Stride>;
+    const Input ma(a, p.m_, p.k_, Stride(p.lda_)), mb(b, p.transpose_b_ ? p.n_ : p.k_, p.transpose_b_ ? p.k_ : p.n_, Stride(p.ldb_));
     Eigen::Map<Matrix, Eigen::Unaligned, Stride> mc(c, p.m_, p.n_, Stride(p.ldc_));
-    if (p.add_) {
-      mc.noalias() += ma * mb;
+    if (!p.add_) mc.setZero();
+    if (p.transpose_b_) {
+      mc.noalias() += ma * mb.transpose();
     } else {
-      mc.noalias() = ma * mb;
+      mc.noalias() += ma * mb;
     }
   }
 
@@ -80,19 +82,20 @@ struct TileBackends {
   static void* dispatch(const TileProduct<T>& p) {
     const auto i = [](int64_t x) { return static_cast<libxsmm_blasint>(x); };
     const libxsmm_blasint lda = i(p.lda_), ldb = i(p.ldb_), ldc = i(p.ldc_);
+    const int flags = p.transpose_b_ ? LIBXSMM_GEMM_FLAG_TRANS_B : LIBXSMM_GEMM_FLAG_NONE;
     const T alpha = 1, beta = p.add_ ? T(1) : T(0);
     if constexpr (std::is_same_v<T, float>) {
-      return reinterpret_cast<void*>(libxsmm_smmdispatch(i(p.m_), i(p.n_), i(p.k_), &lda, &ldb, &ldc, &alpha, &beta, nullptr, nullptr));
+      return reinterpret_cast<void*>(libxsmm_smmdispatch(i(p.m_), i(p.n_), i(p.k_), &lda, &ldb, &ldc, &alpha, &beta, &flags, nullptr));
     } else {
-      return reinterpret_cast<void*>(libxsmm_dmmdispatch(i(p.m_), i(p.n_), i(p.k_), &lda, &ldb, &ldc, &alpha, &beta, nullptr, nullptr));
+      return reinterpret_cast<void*>(libxsmm_dmmdispatch(i(p.m_), i(p.n_), i(p.k_), &lda, &ldb, &ldc, &alpha, &beta, &flags, nullptr));
     }
   }
 #endif
 };
 
 template <class T>
-TileProduct<T>::TileProduct(int64_t m, int64_t n, int64_t k, int64_t lda, int64_t ldb, int64_t ldc, bool add)
-    : run_(&TileBackends::eigen<T>), m_(m), n_(n), k_(k), lda_(lda), ldb_(ldb), ldc_(ldc), add_(add) {
+TileProduct<T>::TileProduct(int64_t m, int64_t n, int64_t k, int64_t lda, int64_t ldb, int64_t ldc, bool add, bool transpose_b)
+    : run_(&TileBackends::eigen<T>), m_(m), n_(n), k_(k), lda_(lda), ldb_(ldb), ldc_(ldc), add_(add), transpose_b_(transpose_b) {
 #ifdef NINE_WITH_XSMM
   if (backend() == GemmBackend::libxsmm && m > 0 && n > 0 && k > 0) {
     jitted_ = TileBackends::dispatch(*this);
@@ -117,62 +120,65 @@ constexpr int64_t kPanel = 64;   // columns of C that a packed panel of B serves
 constexpr int64_t kRows = 64;    // rows of C in a tile
 constexpr int64_t kDepth = 512;  // terms of a sum that one tile product takes
 
-// op(B), cut into [block of depth][panel of columns], each panel lying as [k][kPanel].
+// op(B), cut into [block of depth][panel of columns]. Where B lies as it is wanted, panels are columns of it; otherwise it
+// is packed, each panel as [k][kPanel].
 template <class T>
-class PackedB {
+class PanelsOfB {
  public:
-  PackedB(const Gemm<T>& p) : n_(p.n), k_(p.k), panels_((p.n + kPanel - 1) / kPanel), data_(scratch<T>(Scratch::gemm_b, panels_ * kPanel * p.k)) {
+  explicit PanelsOfB(const Gemm<T>& p) : n_(p.n), k_(p.k), panels_((p.n + kPanel - 1) / kPanel) {
+    if (!p.transpose_b && p.alpha == T(1)) {
+      b_ = p.b;
+      ld_ = p.ldb;
+      return;
+    }
+    b_ = packed_ = scratch<T>(Scratch::gemm_b, panels_ * kPanel * p.k);
+    ld_ = kPanel;
     const int64_t blocks = (k_ + kDepth - 1) / kDepth;
     parallel_for(
         blocks * panels_, [&](int64_t task) { pack(p, task / panels_, task % panels_); }, 4.0 * static_cast<double>(p.n * p.k));
   }
   int64_t panels() const { return panels_; }
-  const T* panel(int64_t block, int64_t j) const { return at(block, j); }
+  int64_t ld() const { return ld_; }
+  const T* panel(int64_t block, int64_t j) const {
+    return packed_ == nullptr ? b_ + block * kDepth * ld_ + j * kPanel : packed_ + packed_offset(block, j);
+  }
 
  private:
-  T* at(int64_t block, int64_t j) const {
-    const int64_t depth = std::min(kDepth, k_ - block * kDepth);
-    return data_ + block * kDepth * panels_ * kPanel + j * kPanel * depth;
-  }
+  int64_t depth(int64_t block) const { return std::min(kDepth, k_ - block * kDepth); }
+  int64_t packed_offset(int64_t block, int64_t j) const { return block * kDepth * panels_ * kPanel + j * kPanel * depth(block); }
   void pack(const Gemm<T>& p, int64_t block, int64_t j) const {
-    const int64_t k0 = block * kDepth, depth = std::min(kDepth, k_ - k0), n0 = j * kPanel, width = std::min(kPanel, n_ - n0);
-    T* y = at(block, j);
+    const int64_t k0 = block * kDepth, n0 = j * kPanel, width = std::min(kPanel, n_ - n0);
+    T* y = packed_ + packed_offset(block, j);
     if (p.transpose_b) {
-      transpose_tile(p.b + n0 * p.ldb + k0, p.ldb, width, depth, y, kPanel, p.alpha);
+      transpose_tile(p.b + n0 * p.ldb + k0, p.ldb, width, depth(block), y, kPanel, p.alpha);
       return;
     }
-    for (int64_t k = 0; k < depth; ++k)
+    for (int64_t k = 0; k < depth(block); ++k)
       for (int64_t c = 0; c < width; ++c) y[k * kPanel + c] = p.alpha * p.b[(k0 + k) * p.ldb + n0 + c];
   }
 
-  int64_t n_, k_, panels_;
-  T* data_;
+  int64_t n_, k_, panels_, ld_;
+  const T* b_;
+  T* packed_ = nullptr;
 };
 
-// One tile row of C: kRows rows against every panel. In column-major terms C' = B' A', so the packed panel of B is the
-// first factor and the rows of op(A), each contiguous in k, are the second.
+// One tile row of C: kRows rows against some panels. In column-major terms C' = op(B)' op(A)', so the panel of B is the
+// first factor, and the rows of op(A) are the second one, stored as its transpose where A is transposed.
 template <class T>
-void row_of_tiles(const Gemm<T>& p, const PackedB<T>& b, int64_t row0, int64_t first_panel, int64_t last_panel) {
+void row_of_tiles(const Gemm<T>& p, const PanelsOfB<T>& b, int64_t row0, int64_t first_panel, int64_t last_panel) {
   const int64_t rows = std::min(kRows, p.m - row0);
-  T* packed_a = p.transpose_a ? scratch<T>(Scratch::gemm_a, kRows * kDepth) : nullptr;
   for (int64_t block = 0, k0 = 0; k0 < p.k; ++block, k0 += kDepth) {
     const int64_t depth = std::min(kDepth, p.k - k0);
-    const T* a = p.a + row0 * p.lda + k0;
-    int64_t lda = p.lda;
-    if (p.transpose_a) {
-      transpose_tile(p.a + k0 * p.lda + row0, p.lda, depth, rows, packed_a, depth);
-      a = packed_a;
-      lda = depth;
-    }
-    const bool add = p.add || block > 0;
-    const TileProduct<T> whole(kPanel, rows, depth, kPanel, lda, p.ldc, add);
+    const T* a = p.transpose_a ? p.a + k0 * p.lda + row0 : p.a + row0 * p.lda + k0;
+    const auto tile = [&](int64_t width) { return TileProduct<T>(width, rows, depth, b.ld(), p.lda, p.ldc, p.add || block > 0, p.transpose_a); };
+    const TileProduct<T> whole = tile(kPanel);
     for (int64_t j = first_panel; j < last_panel; ++j) {
       const int64_t width = std::min(kPanel, p.n - j * kPanel);
       T* c = p.c + row0 * p.ldc + j * kPanel;
       if (width == kPanel) {
         whole(b.panel(block, j), a, c);
       } else {
-        TileProduct<T>(width, rows, depth, kPanel, lda, p.ldc, add)(b.panel(block, j), a, c);
+        tile(width)(b.panel(block, j), a, c);
       }
     }
   }
@@ -188,10 +194,10 @@ void gemm(const Gemm<T>& p) {
       for (int64_t r = 0; r < p.m; ++r) std::fill_n(p.c + r * p.ldc, p.n, T(0));
     return;
   }
-  const PackedB<T> b(p);
+  const PanelsOfB<T> b(p);
   const int64_t row_blocks = (p.m + kRows - 1) / kRows;
   // A few panels a task: enough tasks for the threads when C is wide and low, few enough to reuse op(A).
-  const int64_t panels_a_task = p.transpose_a ? b.panels() : std::min<int64_t>(b.panels(), 8);
+  const int64_t panels_a_task = std::min<int64_t>(b.panels(), 8);
   const int64_t column_tasks = (b.panels() + panels_a_task - 1) / panels_a_task;
   const auto tile_row = [&](int64_t task) {
     const int64_t j = (task / row_blocks) * panels_a_task;

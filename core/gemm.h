@@ -20,12 +20,13 @@ std::string gemm_description();
 void set_gemm_backend(GemmBackend b);
 
 /// C = A B or C += A B on one tile, single-threaded, in BLAS's column-major terms: A (m, k), B (k, n), C (m, n) with
-/// leading dimensions lda, ldb, ldc (elements between columns). A row-major matrix is its transpose here. Building one
-/// costs a look-up (some 50 ns with libxsmm), so build it outside of the innermost loops.
+/// leading dimensions lda, ldb, ldc (elements between columns); with transpose_b B is stored as its transpose (n, k), which
+/// costs nothing. A row-major matrix is its transpose here. Building one costs a look-up (some 50 ns with libxsmm), so build
+/// it outside of the innermost loops.
 template <class T>
 class TileProduct {
  public:
-  TileProduct(int64_t m, int64_t n, int64_t k, int64_t lda, int64_t ldb, int64_t ldc, bool add);
+  TileProduct(int64_t m, int64_t n, int64_t k, int64_t lda, int64_t ldb, int64_t ldc, bool add, bool transpose_b = false);
   void operator()(const T* a, const T* b, T* c) const { run_(*this, a, b, c); }
 
  private:
@@ -33,7 +34,7 @@ class TileProduct {
   void (*run_)(const TileProduct&, const T*, const T*, T*);
   void* jitted_ = nullptr;
   int64_t m_, n_, k_, lda_, ldb_, ldc_;
-  bool add_;
+  bool add_, transpose_b_;
 };
 
 /// C (m, n) = [C +] alpha * op(A) op(B), row-major, over all threads; op(A) (m, k), op(B) (k, n), each the transpose

@@ -1,7 +1,7 @@
-// Threads: work is cut by shapes, never by the number of threads, so that results do not depend on it.
+// Threads: work is cut by shapes, never by the number of threads, so that results do not depend on it. Nor does a loop wait for
+// a thread that has not come: who comes takes tasks, and the caller alone can do them all.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <type_traits>
 
@@ -15,12 +15,12 @@ int threads();
 
 namespace detail {
 void parallel_run(int64_t tasks, void (*task)(void*, int64_t), void* context);
-void parallel_team(void (*body)(void*, int, int), void* context);
+void parallel_rounds(int64_t rounds, int64_t tasks, void (*task)(void*, int64_t, int64_t), void* context);
 }  // namespace detail
 
 /// Work below this many operations is not worth waking threads for (about five microseconds).
 inline constexpr double kWorthThreads = 5e5;
-inline constexpr double kWorthMeeting = 1e5;  ///< the same between two barriers of a running team
+inline constexpr double kWorthMeeting = 1e5;  ///< the same for a round of parallel_rounds
 inline constexpr double kMuchWork = 1e30;
 
 /// Runs f(0) ... f(tasks - 1), spread over the threads when `operations`, all tasks together, are worth it. Tasks must
@@ -44,23 +44,19 @@ void parallel_ranges(int64_t n, int64_t grain, F&& f, double operations = kMuchW
       tasks, [&](int64_t t) { f(t * grain, (t + 1) * grain < n ? (t + 1) * grain : n); }, operations);
 }
 
-/// Runs f(thread, team_size) once on every thread at the same time; for loops that meet at a Barrier. A team of one when
-/// `operations` between two meetings are not worth more. f must not throw.
+/// Runs f(round, task) for every task of round 0, then of round 1, ...: a round begins when all tasks of the one before it are
+/// done. A task keeps to one thread, in whose cache its data then stays, unless that thread is late. Serially when
+/// `operations`, those of one round, are not worth more. f must not throw.
 template <class F>
-void parallel_team(F&& f, double operations = kMuchWork) {
+void parallel_rounds(int64_t rounds, int64_t tasks, F&& f, double operations = kMuchWork) {
   using Fn = std::remove_reference_t<F>;
-  if (operations < kWorthMeeting) return f(0, 1);
-  detail::parallel_team([](void* c, int i, int n) { (*static_cast<Fn*>(c))(i, n); }, const_cast<void*>(static_cast<const void*>(&f)));
+  if (operations < kWorthMeeting) {
+    for (int64_t r = 0; r < rounds; ++r)
+      for (int64_t i = 0; i < tasks; ++i) f(r, i);
+    return;
+  }
+  detail::parallel_rounds(
+      rounds, tasks, [](void* c, int64_t r, int64_t i) { (*static_cast<Fn*>(c))(r, i); }, const_cast<void*>(static_cast<const void*>(&f)));
 }
-
-/// A spinning barrier: a few hundred nanoseconds where an operating-system barrier takes many microseconds.
-class Barrier {
- public:
-  void wait(int team);  ///< `team`: how many threads meet here, the same in every call
-
- private:
-  std::atomic<int> arrived_{0};
-  std::atomic<int> round_{0};
-};
 
 }  // namespace nine

@@ -8,6 +8,7 @@
 #include <limits>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "core/arena.h"
@@ -266,11 +267,11 @@ TEST_CASE("arena: by default it reserves address space, not memory") {
 }
 
 TEST_CASE("scratch: kept per use, aligned, larger on demand") {
-  float* a = scratch<float>(Scratch::gemm_a, 100);
+  float* a = scratch<float>(Scratch::gemm_b, 100);
   CHECK(reinterpret_cast<uintptr_t>(a) % 64 == 0);
-  CHECK(scratch<float>(Scratch::gemm_a, 50) == a);
-  CHECK(static_cast<void*>(scratch<double>(Scratch::gemm_b, 50)) != static_cast<void*>(a));
-  float* large = scratch<float>(Scratch::gemm_a, 1 << 20);
+  CHECK(scratch<float>(Scratch::gemm_b, 50) == a);
+  CHECK(static_cast<void*>(scratch<double>(Scratch::tile, 50)) != static_cast<void*>(a));
+  float* large = scratch<float>(Scratch::gemm_b, 1 << 20);
   large[(1 << 20) - 1] = 1;
 }
 
@@ -340,27 +341,42 @@ TEST_CASE("threads: a loop inside a task runs serially on its thread") {
   CHECK(count == 30);
 }
 
-TEST_CASE("threads: a team meets at its barrier") {
+TEST_CASE("threads: every task of a round runs once, after all tasks of the round before") {
   const ThreadsAgain again;
   for (const int n : {1, 2, 3, 5}) {
     set_threads(n);
-    constexpr int kRounds = 200;
-    std::vector<int> written(static_cast<size_t>(n), -1);
-    std::atomic<int> late = 0, members = 0;
-    Barrier barrier;
-    parallel_team([&](int me, int team) {
-      ++members;
-      for (int round = 0; round < kRounds; ++round) {
-        written[static_cast<size_t>(me)] = round;
-        barrier.wait(team);
-        for (int other = 0; other < team; ++other)
-          if (written[static_cast<size_t>(other)] != round) ++late;
-        barrier.wait(team);
-      }
-    });
-    CHECK(late == 0);
-    CHECK(members == n);
+    for (const int64_t tasks : {0, 1, 2, 7}) {
+      constexpr int64_t kRounds = 200;
+      std::vector<int64_t> written(static_cast<size_t>(tasks), -1);  // plain: the rounds must order what they write
+      std::atomic<int> early = 0, runs = 0;
+      parallel_rounds(kRounds, tasks, [&](int64_t round, int64_t task) {
+        ++runs;
+        if (written[static_cast<size_t>(task)] != round - 1) ++early;
+        written[static_cast<size_t>(task)] = round;
+      });
+      CHECK(early == 0);
+      CHECK(runs == kRounds * tasks);
+      std::vector<int64_t> turns(2 * static_cast<size_t>(tasks), 0);  // a round reads what another task wrote in the last one
+      parallel_rounds(kRounds, tasks, [&](int64_t round, int64_t task) {
+        const int64_t *before = turns.data() + (round + 1) % 2 * tasks, neighbour = before[(task + 1) % tasks];
+        turns[static_cast<size_t>(round % 2 * tasks + task)] = neighbour + 1;
+      });
+      for (int64_t i = 0; i < tasks; ++i) CHECK(turns[static_cast<size_t>((kRounds - 1) % 2 * tasks + i)] == kRounds);
+    }
   }
+}
+
+TEST_CASE("threads: several threads of a program may run loops at the same time") {
+  const ThreadsAgain again;
+  set_threads(3);
+  std::atomic<int> count = 0;
+  std::vector<std::thread> users;
+  for (int u = 0; u < 3; ++u)
+    users.emplace_back([&] {
+      for (int i = 0; i < 200; ++i) parallel_for(5, [&](int64_t) { ++count; });
+    });
+  for (std::thread& u : users) u.join();
+  CHECK(count == 3000);
 }
 
 // --- errors and the profile -----------------------------------------------------------------------------------------

@@ -1,7 +1,6 @@
 #include "apps/shared/run_main.h"
 
 #include <cstdio>
-#include <cstdlib>
 #include <exception>
 #include <iostream>
 #include <new>
@@ -10,15 +9,6 @@
 
 namespace nine::app {
 namespace {
-
-// libgomp's idle threads spin for milliseconds before they sleep, which on a machine with other work to do keeps that work,
-// and our own next step, from running (five times slower was seen). Some thirty microseconds bridge the gaps between
-// ops as well. libgomp reads the variable when it is loaded, before any constructor of ours: hence .preinit_array. A
-// setting of the user's stands.
-void bound_idle_spinning(int, char**, char**) {
-  if (std::getenv("OMP_WAIT_POLICY") == nullptr) setenv("GOMP_SPINCOUNT", "10000", 0);
-}
-[[gnu::section(".preinit_array"), gnu::used]] void (*const g_bound_idle_spinning)(int, char**, char**) = bound_idle_spinning;
 
 int say(const char* program, const char* message) {
   std::fprintf(stderr, "%s: %s\n", program, message);

@@ -113,6 +113,12 @@ void visit(ops::Binary f, F&& body) {
   }
 }
 
+// A function of its own, with numbers by value: inside of the closures that call it the compiler does not vectorise.
+template <class T, class Put>
+void drop(int64_t n, const uint32_t* bits, float threshold, T keep, const T* x, T* y, Put put) {
+  for (int64_t i = 0; i < n; ++i) put(y[i], uniform_of_bits(bits[i]) >= threshold ? keep * x[i] : T(0));
+}
+
 template <class From, class To>
 void convert_as(const View& x, const View& y) {
   for_pieces({&y, &x}, [&](int64_t r, int64_t c, int64_t n) {
@@ -255,12 +261,15 @@ void dropout(const View& x, double p, const RandomKey& key, const Sink& y, int64
         for (int64_t r = begin; r < end; ++r) {
           const T* in = row_ptr<T>(x, r);
           T* out = row_ptr<T>(y.view, r);
-          std::array<uint32_t, 4> bits{};
-          const int64_t first = r % mask_rows * x.cols();
-          for (int64_t c = 0; c < x.cols(); ++c) {
-            const auto element = static_cast<uint64_t>(first + c);
-            if (c == 0 || element % 4 == 0) bits = philox(key, element / 4);
-            put(out[c], uniform_of_bits(bits[element % 4]) >= threshold ? keep * in[c] : T(0));
+          const auto first = static_cast<uint64_t>(r % mask_rows * x.cols());
+          for (int64_t c = 0; c < x.cols();) {
+            const uint64_t element = first + static_cast<uint64_t>(c);
+            uint32_t bits[4 * kPhiloxRun];
+            philox_run(key, element / 4, bits);
+            const uint32_t* own = bits + element % 4;
+            const int64_t n = std::min(x.cols() - c, static_cast<int64_t>(bits + 4 * kPhiloxRun - own));
+            drop(n, own, threshold, keep, in + c, out + c, put);
+            c += n;
           }
         }
       });

@@ -1,9 +1,11 @@
 // One LSTM layer over a sequence on the CPU.
 //
-// The input's product for all time steps is one GEMM. The recurrence runs block by block of hidden units: a thread keeps
-// its blocks' share of W_hh, packed, in its cache for the whole sequence, multiplies, applies the gates while the
-// product is still in cache, and meets the others once a time step. Blocks follow the layer's size only, so that the
-// bits do not depend on the number of threads. Weight gradients are one GEMM each after the loop.
+// The input's product for all time steps is one GEMM. The recurrence multiplies block by block of hidden units, all four
+// gates of a block at once, and applies the gates while the product is still in cache. Rows of the batch never meet in it,
+// so a small layer is cut by rows, each task taking its own through all time steps; a layer whose W_hh fills a core's cache
+// is cut by blocks: a thread keeps its blocks' share of W_hh, packed, in its cache for the whole sequence, and meets the
+// others once a time step. Cuts follow shapes only, so that the bits do not depend on the number of threads. Weight
+// gradients are one GEMM each after the loop.
 #include "core/arena.h"
 #include "core/cpu/cpu.h"
 #include "core/cpu/pieces.h"
@@ -14,10 +16,10 @@
 namespace nine::cpu {
 namespace {
 
-constexpr int64_t kBatchRows = 64;  // rows of the batch that one product takes
-
-// Hidden units of a block: enough blocks for many threads, wide enough for whole SIMD registers.
-int64_t block_units(int64_t hidden) { return hidden >= 512 ? 64 : hidden >= 128 ? 32 : 16; }
+constexpr int64_t kBatchRows = 64;            // rows of the batch that one product takes
+constexpr int64_t kTaskRows = 8;              // rows of a task where a layer is cut by rows
+constexpr int64_t kCachedBytes = 256 * 1024;  // of W_hh that a core's cache holds beside the rest
+constexpr int64_t kUnits = 64;                // hidden units of a block: whole SIMD registers
 
 // The layer's sizes and typed pointers.
 template <class T>
@@ -26,7 +28,7 @@ struct Layer {
       : steps(io.steps()),
         batch(io.batch()),
         hidden(io.size()),
-        units(block_units(hidden)),
+        units(std::min(kUnits, hidden)),
         blocks((hidden + units - 1) / units),
         h(static_cast<T*>(io.hidden.data)),
         c(static_cast<T*>(io.cells.data)),
@@ -37,6 +39,7 @@ struct Layer {
 
   double operations_a_step() const { return static_cast<double>(batch) * static_cast<double>(8 * hidden * hidden); }
   int64_t width(int64_t block) const { return std::min(units, hidden - block * units); }
+  bool by_rows() const { return batch >= 2 * kTaskRows && 4 * hidden * hidden * static_cast<int64_t>(sizeof(T)) <= kCachedBytes; }
   T* gate_row(int64_t t, int64_t b) const { return gates + (t * batch + b) * ldg; }
   T* h_row(int64_t t, int64_t b) const { return h + (t * batch + b) * ldh; }  // t = 0: the initial state
   T* c_row(int64_t t, int64_t b) const { return c + (t * batch + b) * ldc; }
@@ -48,10 +51,22 @@ struct Layer {
   int64_t ldg;
 };
 
-// Runs body(block) for the blocks of this member of a team: the same ones in every time step.
-template <class F>
-void for_my_blocks(int64_t blocks, int member, int team, F&& body) {
-  for (int64_t block = member; block < blocks; block += team) body(block);
+// Runs step(t, block, first row of the batch, rows) for all of a layer in an order that a recurrence allows: t from 0 up, or
+// from the last one down.
+template <class T, class F>
+void for_time_steps(const Layer<T>& layer, bool down, F&& step) {
+  const auto time = [&](int64_t i) { return down ? layer.steps - 1 - i : i; };
+  const auto for_rows = [&](int64_t i, int64_t block, int64_t first, int64_t last) {
+    for (int64_t b = first; b < last; b += kBatchRows) step(time(i), block, b, std::min(kBatchRows, last - b));
+  };
+  if (!layer.by_rows())
+    return parallel_rounds(
+        layer.steps, layer.blocks, [&](int64_t i, int64_t block) { for_rows(i, block, 0, layer.batch); }, layer.operations_a_step());
+  const auto all_steps = [&](int64_t first, int64_t last) {
+    for (int64_t i = 0; i < layer.steps; ++i)
+      for (int64_t block = 0; block < layer.blocks; ++block) for_rows(i, block, first, last);
+  };
+  parallel_ranges(layer.batch, kTaskRows, all_steps, layer.operations_a_step() * static_cast<double>(layer.steps));
 }
 
 template <class T>
@@ -107,45 +122,31 @@ void forward(const ops::Lstm& io, Arena& arena) {
   ops::copy(io.c0, io.cells.row_range(0, layer.batch));
   matmul(io.x, false, io.w_ih, true, {io.gates}, 1.0);
 
-  // W_hh' as [block][gate][k][unit].
+  // W_hh' as [block][k][gate][unit].
   const Arena::Scope scope(arena);
-  T* packed = arena.temporary({layer.blocks * 4, H * U}, dtype_of<T>).template data<T>();
+  T* packed = arena.temporary({layer.blocks, H * 4 * U}, dtype_of<T>).template data<T>();
   const T* w = static_cast<T*>(io.w_hh.data);
   parallel_for(
       layer.blocks * 4,
       [&](int64_t i) {
         const int64_t block = i / 4, gate = i % 4;
-        transpose_tile(w + (gate * H + block * U) * io.w_hh.ld, io.w_hh.ld, layer.width(block), H, packed + i * H * U, U);
+        transpose_tile(w + (gate * H + block * U) * io.w_hh.ld, io.w_hh.ld, layer.width(block), H, packed + block * H * 4 * U + gate * U, 4 * U);
       },
       16.0 * static_cast<double>(H * H));
   const T *b_ih = static_cast<T*>(io.b_ih.data), *b_hh = static_cast<T*>(io.b_hh.data);
 
-  const auto block_step = [&](int64_t t, int64_t block, T* products) {
+  for_time_steps(layer, false, [&](int64_t t, int64_t block, int64_t b0, int64_t rows) {
     const int64_t u0 = block * U, n = layer.width(block);
-    for (int64_t b0 = 0; b0 < layer.batch; b0 += kBatchRows) {
-      const int64_t rows = std::min(kBatchRows, layer.batch - b0);
-      const TileProduct<T> product(n, rows, H, U, layer.ldh, U, false);
-      for (int64_t gate = 0; gate < 4; ++gate) product(packed + (block * 4 + gate) * H * U, layer.h_row(t, b0), products + gate * kBatchRows * U);
-      for (int64_t b = 0; b < rows; ++b) {
-        T* g = layer.gate_row(t, b0 + b) + u0;
-        T *gi = g, *gf = g + H, *gg = g + 2 * H, *go = g + 3 * H;
-        const T* p = products + b * U;
-        const T* c_before = layer.c_row(t, b0 + b) + u0;
-        T *c = layer.c_row(t + 1, b0 + b) + u0, *h = layer.h_row(t + 1, b0 + b) + u0;
-        gate_row(n, {gi, gf, gg, go}, p, kBatchRows * U, b_ih + u0, b_hh + u0, H, c_before, c, h);
-      }
+    T* products = scratch<T>(Scratch::tile, kBatchRows * 4 * U);
+    const int64_t gates_width = n == U ? 4 * U : 3 * U + n;
+    TileProduct<T>(gates_width, rows, H, 4 * U, layer.ldh, 4 * U, false)(packed + block * H * 4 * U, layer.h_row(t, b0), products);
+    for (int64_t b = 0; b < rows; ++b) {
+      T* g = layer.gate_row(t, b0 + b) + u0;
+      const T *p = products + b * 4 * U, *c_before = layer.c_row(t, b0 + b) + u0;
+      gate_row(n, {g, g + H, g + 2 * H, g + 3 * H}, p, U, b_ih + u0, b_hh + u0, H, c_before, layer.c_row(t + 1, b0 + b) + u0,
+               layer.h_row(t + 1, b0 + b) + u0);
     }
-  };
-  Barrier barrier;
-  parallel_team(
-      [&](int member, int team) {
-        T* products = scratch<T>(Scratch::tile, 4 * kBatchRows * U);
-        for (int64_t t = 0; t < layer.steps; ++t) {
-          for_my_blocks(layer.blocks, member, team, [&](int64_t block) { block_step(t, block, products); });
-          barrier.wait(team);
-        }
-      },
-      layer.operations_a_step());
+  });
 }
 
 // dG_t (the gates' gradients before their non-linearity) for all t, in place of the gates; leaves dL/dh_0 and dL/dc_0
@@ -165,42 +166,24 @@ void backward_through_time(const ops::Lstm& io, const ops::LstmGradients& g, con
       16.0 * static_cast<double>(H * H));
   const auto row_or_null = [](const View& v, int64_t r) { return v ? row_ptr<T>(v, r) : nullptr; };
 
-  const auto block_step = [&](int64_t t, int64_t block, T* recurrent) {
+  for_time_steps(layer, true, [&](int64_t t, int64_t block, int64_t b0, int64_t rows) {
     const int64_t u0 = block * U, n = layer.width(block);
-    for (int64_t b0 = 0; b0 < layer.batch; b0 += kBatchRows) {
-      const int64_t rows = std::min(kBatchRows, layer.batch - b0);
-      if (t + 1 < layer.steps) {
-        const TileProduct<T> product(n, rows, 4 * H, U, layer.ldg, U, false);
-        product(packed + block * 4 * H * U, layer.gate_row(t + 1, b0), recurrent);
+    T* recurrent = scratch<T>(Scratch::tile, kBatchRows * U);
+    if (t + 1 < layer.steps) TileProduct<T>(n, rows, 4 * H, U, layer.ldg, U, false)(packed + block * 4 * H * U, layer.gate_row(t + 1, b0), recurrent);
+    for (int64_t row = b0; row < b0 + rows; ++row) {
+      // What reaches h_t: from above, and from the next time step (or from the last state's own gradient).
+      T* dh = recurrent + (row - b0) * U;
+      if (t + 1 == layer.steps) {
+        const T* last = row_or_null(g.dh_n, row);
+        for (int64_t j = 0; j < n; ++j) dh[j] = last != nullptr ? last[u0 + j] : T(0);
       }
-      for (int64_t b = 0; b < rows; ++b) {
-        const int64_t row = b0 + b;
-        // What reaches h_t: from above, and from the next time step (or from the last state's own gradient).
-        T* dh = recurrent + b * U;
-        if (t + 1 == layer.steps) {
-          const T* last = row_or_null(g.dh_n, row);
-          for (int64_t j = 0; j < n; ++j) dh[j] = last != nullptr ? last[u0 + j] : T(0);
-        }
-        if (const T* dy = row_or_null(g.dy, t * layer.batch + row))
-          for (int64_t j = 0; j < n; ++j) dh[j] += dy[u0 + j];
-        T* dc = row_ptr<T>(dc_first, row) + u0;
-        T* gate = layer.gate_row(t, row) + u0;
-        T *gi = gate, *gf = gate + H, *gg = gate + 2 * H, *go = gate + 3 * H;
-        const T *c = layer.c_row(t + 1, row) + u0, *c_before = layer.c_row(t, row) + u0;
-        gate_row_backward(n, {gi, gf, gg, go}, dh, dc, c, c_before);
-      }
+      if (const T* dy = row_or_null(g.dy, t * layer.batch + row))
+        for (int64_t j = 0; j < n; ++j) dh[j] += dy[u0 + j];
+      T* gate = layer.gate_row(t, row) + u0;
+      gate_row_backward(n, {gate, gate + H, gate + 2 * H, gate + 3 * H}, dh, row_ptr<T>(dc_first, row) + u0, layer.c_row(t + 1, row) + u0,
+                        layer.c_row(t, row) + u0);
     }
-  };
-  Barrier barrier;
-  parallel_team(
-      [&](int member, int team) {
-        T* recurrent = scratch<T>(Scratch::tile, kBatchRows * U);
-        for (int64_t t = layer.steps - 1; t >= 0; --t) {
-          for_my_blocks(layer.blocks, member, team, [&](int64_t block) { block_step(t, block, recurrent); });
-          barrier.wait(team);
-        }
-      },
-      layer.operations_a_step());
+  });
   if (dh_first) matmul(io.gates.row_range(0, layer.batch), false, io.w_hh, false, {dh_first}, 1.0);
 }
 

@@ -1,4 +1,5 @@
 // The CPU's op table, and the tables of all devices.
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -22,10 +23,15 @@ size_t available(int) {
   return bytes;
 }
 
+// Large tensors lie on huge pages: a pass over all parameters meets five hundred times fewer page boundaries.
 void* allocate(size_t bytes, int) {
-  void* p = std::aligned_alloc(64, (bytes + 63) / 64 * 64);
+  constexpr size_t kHugePage = size_t{2} << 20;
+  const size_t align = bytes >= 2 * kHugePage ? kHugePage : 64;
+  const size_t rounded = (bytes + align - 1) / align * align;
+  void* p = std::aligned_alloc(align, rounded);
   require(p != nullptr, "out of memory: ", bytes >> 20, " MiB were asked for a tensor and the machine has ", available(0) >> 20,
           " MiB; lower --hidden, --embed, --layers or --vocab-size");
+  if (align == kHugePage) madvise(p, rounded, MADV_HUGEPAGE);
   return p;
 }
 void release(void* p, int) { std::free(p); }
