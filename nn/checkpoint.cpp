@@ -358,6 +358,7 @@ void CheckpointStore::save(int64_t step, const Json& state, const std::function<
   } catch (...) {
     std::error_code ignored;
     fs::remove_all(temporary, ignored);  // gives a full disk its space back
+    require_own_directory();             // says more than that a file is not there
     throw;
   }
   fsync_dir(directory_);
