@@ -334,9 +334,11 @@ void CheckpointStore::clear_leftovers() {
 // Removed or moved under the run, perhaps with another run's in its place: writing on would mix the two, or leave checkpoints
 // that no run finds.
 void CheckpointStore::require_own_directory() const {
-  struct stat own {}, there {};
+  struct stat own {
+  }, there{};
   const bool same = ::fstat(lock_, &own) == 0 && ::stat(directory_.c_str(), &there) == 0 && own.st_ino == there.st_ino && own.st_dev == there.st_dev;
-  require(same, "the directory ", directory_.string(), " was removed or replaced while this run was writing to it: nothing was saved there; start again");
+  require(same, "the directory ", directory_.string(),
+          " was removed or replaced while this run was writing to it: nothing was saved there; start again");
 }
 
 void CheckpointStore::save(int64_t step, const Json& state, const std::function<void(CheckpointFiles&)>& write_files, bool is_best) {

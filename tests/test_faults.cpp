@@ -49,8 +49,8 @@ struct Tiny {
     put(dir / "valid.txt", sentences(40));
   }
   Strings training(const std::string& run, const Strings& more = {}) const {
-    Strings a{"--train",  dir / "train.txt", "--valid", dir / "valid.txt", "--hidden", "8", "--embed", "8", "--layers", "1",
-              "--batch",  "4",               "--bptt",  "8",               "--lr",     "0.01", "--run", run};
+    Strings a{"--train", dir / "train.txt", "--valid", dir / "valid.txt", "--hidden", "8",    "--embed", "8",     "--layers",
+              "1",       "--batch",         "4",       "--bptt",          "8",        "--lr", "0.01",    "--run", run};
     a.insert(a.end(), more.begin(), more.end());
     return a;
   }
@@ -318,7 +318,8 @@ TEST_CASE("faults: a damaged checkpoint is passed over for the one before, and s
   CHECK_MESSAGE(has(outcome.err, says), outcome.err);
   bool said = false;
   for (const Json& e : log_of(run))
-    if (e["event"] == (resumes_at == 0 ? "start" : "resume")) said = said || (e["step"] == resumes_at && has(e.value("skipped", Json()).dump(), "00000040"));
+    if (e["event"] == (resumes_at == 0 ? "start" : "resume"))
+      said = said || (e["step"] == resumes_at && has(e.value("skipped", Json()).dump(), "00000040"));
   CHECK(said);
   CHECK(weights_of(run) == weights_of(tiny.dir / "whole"));
 }
