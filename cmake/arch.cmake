@@ -1,7 +1,9 @@
 # nine_flags: what every source of ours is compiled with.
 add_library(nine_flags INTERFACE)
 target_compile_options(nine_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor)
-target_compile_options(nine_flags INTERFACE -Wno-restrict)  # GCC bug 105651: false alarms in std::string's operator+
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  target_compile_options(nine_flags INTERFACE -Wno-restrict)  # GCC bug 105651: false alarms in std::string's operator+
+endif()
 target_compile_options(nine_flags INTERFACE -Wno-missing-field-initializers)  # designated initialisers leave defaults on purpose
 if(NINE_WERROR)
   target_compile_options(nine_flags INTERFACE -Werror)
@@ -20,10 +22,17 @@ if(nine_macros MATCHES "__AVX512F__")
   # GCC 12 does not know Zen 4 and would keep to 256 bits on it.
   target_compile_options(nine_flags INTERFACE -mprefer-vector-width=512)
 endif()
+if(NINE_SANITIZE STREQUAL "address")
+  set(nine_sanitizers -fsanitize=address,undefined)
+elseif(NINE_SANITIZE STREQUAL "thread")
+  set(nine_sanitizers -fsanitize=thread)
+elseif(NINE_SANITIZE)
+  message(FATAL_ERROR "NINE_SANITIZE=${NINE_SANITIZE}: give address or thread")
+endif()
 if(NINE_SANITIZE)
   # Programs that link our libraries need the runtimes too, hence options for the whole tree.
-  add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
-  add_link_options(-fsanitize=address,undefined)
+  add_compile_options(${nine_sanitizers} -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
+  add_link_options(${nine_sanitizers})
 endif()
 
 set(nine_built_for "")

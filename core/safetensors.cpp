@@ -52,11 +52,11 @@ std::string_view file_type_of(DType t) {
 
 void check_writable(const fs::path& file, const std::vector<NamedView>& tensors) {
   std::set<std::string_view> names;
-  for (const auto& [name, view] : tensors) {
-    const auto what = [&] { return concat("cannot write ", file.string(), ": tensor '", name, "' "); };
-    if (name == kMetadata) fail(what(), "has the name that the format keeps for itself; rename it");
-    if (!names.insert(name).second) fail(what(), "occurs twice; a tied tensor is written once");
-    if (view.data == nullptr && view.elements() > 0) fail(what(), "has no memory");
+  for (const NamedView& tensor : tensors) {
+    const auto what = [&] { return concat("cannot write ", file.string(), ": tensor '", tensor.name, "' "); };
+    if (tensor.name == kMetadata) fail(what(), "has the name that the format keeps for itself; rename it");
+    if (!names.insert(tensor.name).second) fail(what(), "occurs twice; a tied tensor is written once");
+    if (tensor.view.data == nullptr && tensor.view.elements() > 0) fail(what(), "has no memory");
   }
 }
 

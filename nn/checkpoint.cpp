@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -166,6 +167,13 @@ void remove_or_fail(const fs::path& path) {
   require(!error, "cannot remove ", path.string(), ": ", error.message());
 }
 
+// Not its parents: gone, they would be those of a run that somebody removed.
+void make_directory(const fs::path& path) {
+  std::error_code error;
+  fs::create_directory(path, error);
+  require(!error, "cannot make the directory ", path.string(), ": ", error.message());
+}
+
 void make_directories(const fs::path& path) {
   std::error_code error;
   fs::create_directories(path, error);
@@ -323,14 +331,25 @@ void CheckpointStore::clear_leftovers() {
   }
 }
 
+// Removed or moved under the run, perhaps with another run's in its place: writing on would mix the two, or leave checkpoints
+// that no run finds.
+void CheckpointStore::require_own_directory() const {
+  struct stat own {
+  }, there{};
+  const bool same = ::fstat(lock_, &own) == 0 && ::stat(directory_.c_str(), &there) == 0 && own.st_ino == there.st_ino && own.st_dev == there.st_dev;
+  require(same, "the directory ", directory_.string(),
+          " was removed or replaced while this run was writing to it: nothing was saved there; start again");
+}
+
 void CheckpointStore::save(int64_t step, const Json& state, const std::function<void(CheckpointFiles&)>& write_files, bool is_best) {
   check_state(step, state);
+  require_own_directory();
   const std::string name = name_of_step(step);
   const fs::path temporary = directory_ / with_pid(kTemporary, step);
   const fs::path replaced = directory_ / with_pid(kReplaced, step);
   remove_or_fail(temporary);
   try {
-    make_directories(temporary);
+    make_directory(temporary);
     CheckpointFiles files(temporary);
     write_files(files);
     write_text(temporary / kStateFile, state_text(step, state, files));
@@ -341,6 +360,7 @@ void CheckpointStore::save(int64_t step, const Json& state, const std::function<
   } catch (...) {
     std::error_code ignored;
     fs::remove_all(temporary, ignored);  // gives a full disk its space back
+    require_own_directory();             // says more than that a file is not there
     throw;
   }
   fsync_dir(directory_);

@@ -106,7 +106,8 @@ class CheckpointStore {
   /// or an infinity in it is an Error, since JSON would lose it), and makes the checkpoint the latest, and the best if
   /// so said. A step saved before is replaced as a whole and stays the best if it was. Checkpoints with more steps (what a
   /// run passed over when it went on from this one's past) are removed, except the best.
-  /// An Error while writing (no space left) leaves the checkpoints that there are as they were.
+  /// An Error while writing (no space left) leaves the checkpoints that there are as they were; one too when the directory
+  /// was removed or replaced since this object was made.
   void save(int64_t step, const nlohmann::ordered_json& state, const std::function<void(CheckpointFiles&)>& write_files, bool is_best = false);
 
   /// Removes every checkpoint: a run that starts over.
@@ -114,6 +115,7 @@ class CheckpointStore {
 
  private:
   CheckpointStore(std::filesystem::path checkpoints, int keep, int lock);
+  void require_own_directory() const;
   void clear_leftovers();
   void prune(int64_t step);
   void discard(int64_t step);

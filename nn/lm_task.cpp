@@ -145,6 +145,26 @@ Evaluation evaluate_carried(const LanguageModel& model, Tape& tape, const Corpus
   return result;
 }
 
+namespace {
+
+// Sentences first ... first + cols - 1 side by side, `rows` long with padding.
+struct SideBySide {
+  std::vector<int32_t> input, target;
+  SideBySide(const Corpus& text, int64_t first, int64_t cols, int64_t rows)
+      : input(static_cast<size_t>(rows * cols), LmBatch::kPaddingInput), target(input.size(), LmBatch::kPaddingTarget) {
+    const auto at = [cols](size_t t, int64_t c) { return t * static_cast<size_t>(cols) + static_cast<size_t>(c); };
+    for (int64_t c = 0; c < cols; ++c) {
+      const auto sentence = text.sentence(first + c);
+      for (size_t t = 0; t < sentence.size(); ++t) {
+        target[at(t, c)] = sentence[t];
+        if (t + 1 < sentence.size()) input[at(t + 1, c)] = sentence[t];
+      }
+    }
+  }
+};
+
+}  // namespace
+
 void encode_sentences(const LanguageModel& model, Tape& tape, const Corpus& text, int64_t batch_tokens,
                       const std::function<void(const EncodedSentences&)>& visit) {
   const NoGrad guard(tape);
@@ -159,18 +179,19 @@ void encode_sentences(const LanguageModel& model, Tape& tape, const Corpus& text
       ++last;
     }
     const int64_t cols = last - first;
-    std::vector<int32_t> input(static_cast<size_t>(rows * cols), LmBatch::kPaddingInput),
-        target(static_cast<size_t>(rows * cols), LmBatch::kPaddingTarget);
-    for (int64_t c = 0; c < cols; ++c) {
-      const auto sentence = text.sentence(first + c);
-      for (size_t t = 0; t < sentence.size(); ++t) {
-        target[t * static_cast<size_t>(cols) + static_cast<size_t>(c)] = sentence[t];
-        if (t + 1 < sentence.size()) input[(t + 1) * static_cast<size_t>(cols) + static_cast<size_t>(c)] = sentence[t];
-      }
+    const SideBySide batch(text, first, cols, rows);
+    CarriedState carried = model.new_state(cols);
+    for (int64_t begin = 0; begin < rows; begin += batch_tokens) {  // once, unless one sentence alone is too long
+      const int64_t part = std::min(batch_tokens, rows - begin);
+      const auto ids = [&](const std::vector<int32_t>& all) {
+        return ids_of({all.begin() + begin * cols, all.begin() + (begin + part) * cols}, part, cols);
+      };
+      tape.reset();
+      carried.on(tape, state);
+      const Var hidden = model.encode(tape, ids(batch.input), state);
+      carried.store(state);
+      visit({first, cols, begin, part, hidden, ids(batch.target)});
     }
-    tape.reset();
-    model.new_state(cols).on(tape, state);
-    visit({first, cols, model.encode(tape, ids_of(input, rows, cols), state), ids_of(target, rows, cols)});
     first = last;
   }
   tape.reset();
@@ -178,13 +199,14 @@ void encode_sentences(const LanguageModel& model, Tape& tape, const Corpus& text
 
 void score_sentences(const LanguageModel& model, Tape& tape, const Corpus& text, int64_t batch_tokens,
                      const std::function<void(int64_t, std::span<const double>)>& visit) {
+  std::vector<double> own;
   encode_sentences(model, tape, text, batch_tokens, [&](const EncodedSentences& batch) {
     const std::vector<double> nats = model.loss(batch.hidden, batch.targets, 1.0).nll.value().to_vector();
-    std::vector<double> own;
     for (int64_t c = 0; c < batch.count; ++c) {
-      own.clear();
-      for (int64_t t = 0; t < text.length(batch.first + c); ++t) own.push_back(nats[static_cast<size_t>(t * batch.count + c)]);
-      visit(batch.first + c, own);
+      const int64_t length = text.length(batch.first + c);
+      if (batch.begin == 0) own.clear();
+      for (int64_t t = 0; t < std::min(batch.rows, length - batch.begin); ++t) own.push_back(nats[static_cast<size_t>(t * batch.count + c)]);
+      if (std::ssize(own) == length) visit(batch.first + c, own);
     }
   });
 }

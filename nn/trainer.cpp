@@ -6,6 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "core/ops.h"
 #include "core/profile.h"
 
 namespace nine {
@@ -156,6 +157,10 @@ bool Trainer::validate(bool is_due) {
 }
 
 void Trainer::save(bool is_best) {
+  // A finite loss may be followed by an update that overflows; saved, it would push the last good checkpoint out.
+  for (const NamedView& p : parameters_.named(parameters_.values()))
+    require(ops::all_finite(p.view), "step ", progress_.step, " left NaN or infinity in ", p.name,
+            ", so it was not saved; lower --lr, set --clip or lower --weight-decay (the last checkpoint is kept)");
   const Schedule::State& s = schedule_.state();
   const Json state{{"epoch", progress_.epoch},
                    {"tokens", progress_.tokens},

@@ -30,30 +30,50 @@ TemporaryDirectory::~TemporaryDirectory() {
   fs::remove_all(path_, ignored);
 }
 
-Outcome run_program(const std::string& program, const std::vector<std::string>& arguments, const std::string& input, int kill_after_ms, int signal) {
-  const TemporaryDirectory streams;
-  std::ofstream(streams / "in", std::ios::binary) << input;
+Program::Program(const std::string& program, const std::vector<std::string>& arguments, const std::string& input,
+                 const std::function<void()>& prepare) {
+  std::ofstream(streams_ / "in", std::ios::binary) << input;
   const std::string binary = std::string(NINE_BIN_DIR) + "/" + program;
   std::vector<char*> argv{const_cast<char*>(binary.c_str())};
   for (const std::string& a : arguments) argv.push_back(const_cast<char*>(a.c_str()));
   argv.push_back(nullptr);
-  const std::string in = streams / "in", out = streams / "out", err = streams / "err";
+  const std::string in = streams_ / "in", out = streams_ / "out", err = streams_ / "err";
+  pid_ = fork();
+  if (pid_ != 0) return;
+  dup2(open(in.c_str(), O_RDONLY), STDIN_FILENO);
+  dup2(open(out.c_str(), O_WRONLY | O_CREAT, 0600), STDOUT_FILENO);
+  dup2(open(err.c_str(), O_WRONLY | O_CREAT, 0600), STDERR_FILENO);
+  if (prepare) prepare();
+  execv(binary.c_str(), argv.data());
+  _exit(127);
+}
 
-  const pid_t child = fork();
-  if (child == 0) {
-    dup2(open(in.c_str(), O_RDONLY), STDIN_FILENO);
-    dup2(open(out.c_str(), O_WRONLY | O_CREAT, 0600), STDOUT_FILENO);
-    dup2(open(err.c_str(), O_WRONLY | O_CREAT, 0600), STDERR_FILENO);
-    execv(binary.c_str(), argv.data());
-    _exit(127);
-  }
+Program::~Program() {
+  if (ended_) return;
+  signal(SIGKILL);
+  wait();
+}
+
+void Program::signal(int number) const { kill(pid_, number); }
+
+bool Program::running() {
+  if (!ended_) ended_ = waitpid(pid_, &status_, WNOHANG) == pid_;
+  return !ended_;
+}
+
+Outcome Program::wait() {
+  if (!ended_) waitpid(pid_, &status_, 0);
+  ended_ = true;
+  return {WIFEXITED(status_) ? WEXITSTATUS(status_) : 128 + WTERMSIG(status_), slurp(streams_ / "out"), slurp(streams_ / "err")};
+}
+
+Outcome run_program(const std::string& program, const std::vector<std::string>& arguments, const std::string& input, int kill_after_ms, int signal) {
+  Program running(program, arguments, input);
   if (kill_after_ms > 0) {
     std::this_thread::sleep_for(std::chrono::milliseconds(kill_after_ms));
-    kill(child, signal);
+    running.signal(signal);
   }
-  int status = 0;
-  waitpid(child, &status, 0);
-  return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), slurp(out), slurp(err)};
+  return running.wait();
 }
 
 std::vector<nlohmann::json> log_of(const std::string& run) {
@@ -61,6 +81,16 @@ std::vector<nlohmann::json> log_of(const std::string& run) {
   std::istringstream lines(slurp(run + "/log.jsonl"));
   for (std::string line; std::getline(lines, line);) events.push_back(nlohmann::json::parse(line));
   return events;
+}
+
+std::string results_of(const std::string& run) {
+  std::string out;
+  for (nlohmann::json e : log_of(run)) {
+    if (e["event"] == "resume") continue;
+    for (const char* key : {"time_s", "tokens_per_s", "ms_per_step", "peak_mib", "threads"}) e.erase(key);
+    out += e.dump() + "\n";
+  }
+  return out;
 }
 
 std::string weights_of(const std::string& run) { return slurp(run + "/checkpoints/latest/model.safetensors"); }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
@@ -12,10 +13,6 @@ struct Outcome {
   int code = -1;  ///< exit status; 128 + signal when a signal ended it
   std::string out, err;
 };
-
-/// Runs build/bin/PROGRAM with the arguments and standard input from `input`. `kill_after_ms` > 0 sends `signal` then.
-Outcome run_program(const std::string& program, const std::vector<std::string>& arguments, const std::string& input = {}, int kill_after_ms = 0,
-                    int signal = 9);
 
 /// A directory of its own that is removed at the end.
 class TemporaryDirectory {
@@ -30,11 +27,38 @@ class TemporaryDirectory {
   std::filesystem::path path_;
 };
 
+/// build/bin/PROGRAM while it runs; killed at the latest with this object.
+class Program {
+ public:
+  /// Standard input comes from `input`. `prepare` is called in the child before the program replaces it: limits, privileges.
+  Program(const std::string& program, const std::vector<std::string>& arguments, const std::string& input = {},
+          const std::function<void()>& prepare = {});
+  ~Program();
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+
+  void signal(int number) const;
+  bool running();
+  /// Waits for its end.
+  Outcome wait();
+
+ private:
+  TemporaryDirectory streams_;
+  int pid_ = -1, status_ = 0;
+  bool ended_ = false;
+};
+
+/// Runs a program to its end. `kill_after_ms` > 0 sends `signal` then.
+Outcome run_program(const std::string& program, const std::vector<std::string>& arguments, const std::string& input = {}, int kill_after_ms = 0,
+                    int signal = 9);
+
 /// The file's bytes; empty when there is none.
 std::string slurp(const std::filesystem::path& file);
 
 /// The events of a run directory's log.
 std::vector<nlohmann::json> log_of(const std::string& run);
+/// What a run computed: its log without times, rates and memory, and without the notes of having been resumed.
+std::string results_of(const std::string& run);
 /// The latest checkpoint's model.safetensors, byte for byte.
 std::string weights_of(const std::string& run);
 

@@ -402,7 +402,8 @@ TEST_CASE("column batches: the baseline's segments, also where columns divide th
   std::vector<std::pair<int64_t, int64_t>> shapes = {{1, 1}, {1, corpus.tokens()}, {7, 5}, {32, 9}, {corpus.tokens(), 1}, {10, corpus.tokens() / 10}};
   for (int64_t divisor = 2; divisor < 40; ++divisor)
     if (corpus.tokens() % divisor == 0) shapes.emplace_back(divisor, corpus.tokens() / divisor);
-  for (const auto& [batch, bptt] : shapes) {
+  for (const auto& shape : shapes) {
+    const int64_t batch = shape.first, bptt = shape.second;
     CAPTURE(batch);
     CAPTURE(bptt);
     ColumnBatches batches(corpus, batch, bptt, 11);
@@ -572,8 +573,9 @@ TEST_CASE("sentence batches: seek continues anywhere; errors") {
 TEST_CASE("evaluation segments: the baseline's, to the last row") {
   const Corpus corpus = numbered_corpus(120);
   const std::vector<int32_t> flat(corpus.flat().begin(), corpus.flat().end());
-  for (const auto& [columns, segment] :
+  for (const auto& shape :
        std::vector<std::pair<int64_t, int64_t>>{{10, 100}, {10, 7}, {1, 50}, {7, 1}, {corpus.tokens(), 3}, {4, corpus.tokens() / 4}}) {
+    const int64_t columns = shape.first, segment = shape.second;
     CAPTURE(columns);
     CAPTURE(segment);
     EvalSegments segments(corpus, columns, segment);
@@ -750,7 +752,10 @@ TEST_CASE("grammar: texts come as often as their probabilities say") {
     CHECK_MESSAGE(d.words == std::ssize(words_of(line)), line);
   }
   CHECK(seen.size() == expected.size());
-  for (const auto& [text, p] : expected) CHECK_MESSAGE(std::abs(seen[text] - p) < 4.5 * std::sqrt(p * (1 - p) / draws), text);
+  for (const auto& e : expected) {
+    const double p = e.second;
+    CHECK_MESSAGE(std::abs(seen[e.first] - p) < 4.5 * std::sqrt(p * (1 - p) / draws), e.first);
+  }
 }
 
 TEST_CASE("grammar: errors") {
@@ -807,9 +812,9 @@ TEST_CASE("sample: the closed form agrees with how often each rule is used, and 
 TEST_CASE("sample: no form stands for two words") {
   std::map<std::string, std::string> owner;
   const auto claim = [&](const std::string& form, const std::string& by) {
-    const auto [found, is_new] = owner.try_emplace(form, by);
-    CHECK_MESSAGE((is_new || found->second == by), form << " is both " << found->second << " and " << by);
-    CHECK_MESSAGE(is_new, form << " is listed twice");
+    const auto claimed = owner.try_emplace(form, by);
+    CHECK_MESSAGE((claimed.second || claimed.first->second == by), form << " is both " << claimed.first->second << " and " << by);
+    CHECK_MESSAGE(claimed.second, form << " is listed twice");
   };
   for (int c = 0; c <= static_cast<int>(NounClass::place); ++c)
     for (const Noun& n : nouns(static_cast<NounClass>(c))) {

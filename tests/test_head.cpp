@@ -164,7 +164,8 @@ TEST_CASE("head: several blocks of rows, more than one slice of columns, float64
 TEST_CASE("head: gradients against finite differences") {
   const Restore restore;
   set_threads(1);
-  for (const auto& [rows, words] : {std::pair<int64_t, int64_t>{5, 3}, {35, 70}, {230, 65}}) {
+  for (const auto& size : {std::pair<int64_t, int64_t>{5, 3}, {35, 70}, {230, 65}}) {
+    const auto rows = size.first, words = size.second;
     CAPTURE(rows);
     const Problem p = random_problem(rows, words, 7);
     const Tensor targets = tensor_of(p.targets, {rows});
@@ -203,7 +204,8 @@ TEST_CASE("head: label smoothing, both conventions, against the dense formula an
       for (const GemmBackend backend : {GemmBackend::eigen, GemmBackend::libxsmm}) {
         if (!gemm_backend_built(backend)) continue;
         set_gemm_backend(backend);
-        for (const auto& [rows, words] : {std::pair<int64_t, int64_t>{1, 2}, {33, 65}, {70, 1000}, {300, 130}}) {
+        for (const auto& size : {std::pair<int64_t, int64_t>{1, 2}, {33, 65}, {70, 1000}, {300, 130}}) {
+          const auto rows = size.first, words = size.second;
           CAPTURE(words);
           Problem p = random_problem(rows, words, 19);
           const Result plain = run(p, DType::float64);

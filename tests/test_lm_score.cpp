@@ -146,7 +146,7 @@ std::map<std::string, int> first_words(const std::string& model, const std::stri
 void check_distribution(const std::map<std::string, int>& counts, const Distribution& expected, int samples) {
   double statistic = 0, rare_expected = 0, rare_seen = 0;
   int cells = 0;
-  for (const auto& [word, count] : counts) CHECK_MESSAGE(expected.contains(word), word, " was generated");
+  for (const auto& generated : counts) CHECK_MESSAGE(expected.contains(generated.first), generated.first, " was generated");
   for (const auto& [word, p] : expected) {
     const double wanted = p * samples, seen = counts.contains(word) ? counts.at(word) : 0;
     if (wanted < 5) {

@@ -27,17 +27,6 @@ Strings small(const std::string& run, const Strings& more = {}) {
   return a;
 }
 
-// What a run computed: its log without times, rates and memory, and without the notes of having been resumed.
-std::string results_of(const std::string& run) {
-  std::string out;
-  for (Json e : log_of(run)) {
-    if (e["event"] == "resume") continue;
-    for (const char* key : {"time_s", "tokens_per_s", "ms_per_step", "peak_mib", "threads"}) e.erase(key);
-    out += e.dump() + "\n";
-  }
-  return out;
-}
-
 }  // namespace
 
 TEST_CASE("a run on the sample learns, validates, tests and says what it reached") {

@@ -417,8 +417,9 @@ TEST_CASE("report: numbers for people") {
 
 TEST_CASE("report: axes have a few round ticks inside") {
   using nine::report::value_axis;
-  for (const auto& [low, high] :
+  for (const auto& range :
        std::vector<std::pair<double, double>>{{61, 9000}, {0.2, 4.8}, {3, 3}, {0, 0}, {-5, 12}, {1e-300, 1e300}, {99.9, 100}, {1e-9, 3e-9}}) {
+    const double low = range.first, high = range.second;
     for (const bool from_zero : {false, true}) {
       const auto axis = value_axis(low, high, from_zero);
       CAPTURE(low);

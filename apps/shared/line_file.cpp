@@ -58,6 +58,7 @@ void LineFile::append(std::string_view line) {
   text += '\n';
   struct stat before {};
   const bool known = ::fstat(descriptor_, &before) == 0 && S_ISREG(before.st_mode);
+  require(!known || before.st_nlink > 0, path_.string(), " was removed while it was being written; start again");
   const int error = write_all(descriptor_, text);
   if (error == 0) return;
   if (known && ::ftruncate(descriptor_, before.st_size) != 0) close();  // opening again drops the half line

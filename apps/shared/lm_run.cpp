@@ -61,6 +61,7 @@ void announce(const LmOptions& o, const LmData& data, const ParameterSet& parame
                {"train_tokens", data.train.tokens()},
                {"unknown_share", static_cast<double>(data.train.unknown()) / static_cast<double>(data.train.tokens())},
                {"threads", threads()}};
+    if (!found.skipped.empty()) start["skipped"] = found.skipped;  // every checkpoint was damaged
     if (data.valid_floor) start.update({{"entropy_floor_ppl", *data.valid_floor}, {"language_floor_ppl", *data.language_floor}});
     host.event(start);
   }

@@ -92,11 +92,14 @@ void write_top_words(const SavedLanguageModel& saved, std::span<const std::strin
     const std::vector<Position> positions = look_at(saved.model(), batch, shown);
     for (int64_t c = 0; c < batch.count; ++c) {
       const int64_t s = batch.first + c;
-      split_words(lines[static_cast<size_t>(s)], words);
-      words.push_back(Vocabulary::kEndText);
-      for (size_t t = 0; t < words.size(); ++t) {
-        const bool known = text.sentence(s)[t] != Vocabulary::kUnknown || words[t] == Vocabulary::kUnknownText;
-        writer.write(s + 1, static_cast<int64_t>(t) + 1, words[t], known, positions[t * static_cast<size_t>(batch.count) + static_cast<size_t>(c)]);
+      if (batch.begin == 0) {
+        split_words(lines[static_cast<size_t>(s)], words);
+        words.push_back(Vocabulary::kEndText);
+      }
+      for (int64_t t = batch.begin; t < std::min(batch.begin + batch.rows, std::ssize(words)); ++t) {
+        const std::string_view word = words[static_cast<size_t>(t)];
+        const bool known = text.sentence(s)[static_cast<size_t>(t)] != Vocabulary::kUnknown || word == Vocabulary::kUnknownText;
+        writer.write(s + 1, t + 1, word, known, positions[static_cast<size_t>((t - batch.begin) * batch.count + c)]);
       }
     }
   });

@@ -229,6 +229,8 @@ nlohmann::ordered_json Options::to_json() const {
 
 nlohmann::ordered_json Options::defaults_json() const { return state_->defaults; }
 
+std::vector<const OptionData*> Options::declared() const { return state_->list(); }
+
 std::string Options::help() const {
   auto options = state_->list();
   std::stable_partition(options.begin(), options.end(), [](const OptionData* option) { return !option->built_in; });

@@ -95,6 +95,9 @@ class Options {
   /// The same with the values that the fields had when they were declared.
   nlohmann::ordered_json defaults_json() const;
 
+  /// Each flag in order of declaration, built-in ones first (apps/shared/option_data.h).
+  std::vector<const OptionData*> declared() const;
+
   /// The text of --help.
   std::string help() const;
 

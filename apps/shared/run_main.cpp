@@ -1,5 +1,6 @@
 #include "apps/shared/run_main.h"
 
+#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <iostream>
@@ -23,6 +24,7 @@ int flushed(const char* program, int code) {
 }  // namespace
 
 int run_main(const char* program, const std::function<int()>& body) {
+  std::signal(SIGXFSZ, SIG_IGN);  // a file beyond `ulimit -f` is then an error that names it, not the end without a word
   try {
     return flushed(program, body());
   } catch (const UsageError& e) {

@@ -1,0 +1,158 @@
+#include "tests/fuzz/targets.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <sstream>
+#include <stdexcept>
+
+#include "apps/shared/options.h"
+#include "apps/shared/run_directory.h"
+#include "core/error.h"
+#include "core/safetensors.h"
+#include "data/text.h"
+#include "data/vocabulary.h"
+
+namespace nine::tests {
+namespace {
+
+void demand(bool holds, const char* property) {
+  if (!holds) throw std::logic_error(property);
+}
+
+// A file in memory, by its name: readers open paths.
+class MemoryFile {
+ public:
+  explicit MemoryFile(std::string_view bytes = {}) : descriptor_(memfd_create("fuzz", 0)) {
+    demand(descriptor_ >= 0 && ::write(descriptor_, bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size()), "no memory for a file");
+  }
+  ~MemoryFile() { ::close(descriptor_); }
+  MemoryFile(const MemoryFile&) = delete;
+  MemoryFile& operator=(const MemoryFile&) = delete;
+  std::string path() const { return "/proc/self/fd/" + std::to_string(descriptor_); }
+
+ private:
+  int descriptor_;
+};
+
+// Whether `read` accepted its input. Every other exception than Error leaves.
+template <class Read>
+bool accepted(Read&& read) {
+  try {
+    read();
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+bool same_tensor(const Tensor& a, const Tensor& b) {
+  return a.shape() == b.shape() && a.dtype() == b.dtype() &&
+         (a.elements() == 0 || std::memcmp(a.view().data, b.view().data, static_cast<size_t>(a.view().bytes())) == 0);
+}
+
+// A flag of every type.
+struct Flags {
+  bool flag = true;
+  int number = 2;
+  int64_t large = 512;
+  uint64_t seed = 1;
+  double rate = 0.1, any = 0;
+  std::string choice = "adam", text;
+  std::vector<std::string> files;
+  std::array<double, 2> betas{0.9, 0.999};
+  Amount after{10, AmountUnit::epochs};
+  app::Options options{"program", "What it does."};
+
+  Flags() {
+    options.add("flag", flag, "a switch");
+    options.add("number", number, "a bounded number").range(1, 64);
+    options.add("large-number", large, "a large one").at_least(0);
+    options.add("seed", seed, "not negative");
+    options.add("rate", rate, "half open").range_from(0, 1);
+    options.add("any", any, "any number");
+    options.add("choice", choice, "one of two").choices({"adam", "sgd"});
+    options.add("text", text, "any text");
+    options.add("files", files, "many texts");
+    options.add("betas", betas, "a pair").range_from(0, 1);
+    options.add("after", after, "an amount");
+  }
+  nlohmann::ordered_json read(const std::string& file) {
+    std::ostringstream ignored;
+    static_cast<void>(options.parse({"--config", file}, ignored));
+    return options.to_json();
+  }
+};
+
+}  // namespace
+
+void fuzz_safetensors(std::string_view bytes) {
+  const MemoryFile in(bytes), out;
+  Safetensors first;
+  if (!accepted([&] { first = read_safetensors(in.path()); })) return;
+  std::vector<NamedView> views;
+  for (const auto& [name, tensor] : first.tensors) views.push_back({name, tensor.view()});
+  write_safetensors(out.path(), views, first.metadata);
+  const Safetensors second = read_safetensors(out.path());
+  demand(second.metadata == first.metadata && second.tensors.size() == first.tensors.size(), "metadata and names come back");
+  for (const auto& [name, tensor] : first.tensors) demand(same_tensor(tensor, second.at(name)), "tensors come back with the same bits");
+}
+
+void fuzz_dict(std::string_view bytes) {
+  const MemoryFile in(bytes);
+  std::optional<Vocabulary> first;
+  if (!accepted([&] { first = Vocabulary::read(in.path()); })) return;
+  const MemoryFile out(first->dict());
+  const Vocabulary second = Vocabulary::read(out.path());
+  demand(second.dict() == first->dict() && second.size() == first->size(), "a dictionary comes back");
+  for (int32_t i = 0; i < first->size(); ++i) demand(second.id(first->word(i)) == first->id(first->word(i)), "words keep their numbers");
+}
+
+void fuzz_text(std::string_view bytes) {
+  const MemoryFile in(bytes);
+  WordCounts counts;
+  const auto read = [&](LineReader& reader) {
+    std::string all;
+    std::vector<std::string_view> words;
+    for (std::string_view line; reader.next(line); all += '\n') {
+      demand(line.find_first_of(std::string_view("\n\0", 2)) == line.npos && find_invalid_utf8(line) == line.npos, "a line is one line of text");
+      split_words(line, words);
+      for (const std::string_view word : words) demand(!word.empty() && word.find_first_of(" \t") == word.npos, "a word is a word");
+      counts.add(words);
+      all += line;
+    }
+    return all;
+  };
+  std::string by_file, by_stream;
+  const bool good = accepted([&] {
+    LineReader reader(std::vector<std::string>{in.path()});
+    by_file = read(reader);
+  });
+  std::istringstream stream{std::string(bytes)};
+  const bool good_stream = accepted([&] {
+    LineReader reader(stream, "standard input");
+    by_stream = read(reader);
+  });
+  demand(bytes.empty() || good == good_stream, "a file and a stream are judged alike");
+  if (!good) return;
+  demand(by_file == by_stream, "a file and a stream have the same lines");
+  accepted([&] { Vocabulary::build(counts, 1).dict(); });
+}
+
+void fuzz_config(std::string_view bytes) {
+  const MemoryFile in(bytes);
+  nlohmann::ordered_json now;
+  if (accepted([&] { now = Flags().read(in.path()); })) {
+    const MemoryFile out(now.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+    demand(Flags().read(out.path()) == now, "what --dump-config prints is a --config");
+  }
+  const Flags flags;
+  const auto stored = nlohmann::ordered_json::parse(bytes, nullptr, false);
+  if (!stored.is_object()) return;  // as RunDirectory::read_config
+  app::compare_configs(stored, flags.options.to_json(), app::keys_free_on_resume(), flags.options.defaults_json());
+}
+
+}  // namespace nine::tests

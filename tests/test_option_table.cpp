@@ -1,0 +1,140 @@
+// Every flag of every program refuses what is out of its range, by name. Driven by the flags' own declarations, so that a new one
+// cannot be forgotten: one without a range, a choice, a check or a path's unit fails here.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <fstream>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "apps/shared/lm_options.h"
+#include "apps/shared/option_data.h"
+#include "apps/shared/score_options.h"
+#include "core/error.h"
+#include "tests/programs.h"
+#include "tests/support.h"
+
+namespace {
+
+using namespace nine;
+using namespace nine::app;
+using namespace nine::tests;
+using Strings = std::vector<std::string>;
+
+// What one argument, parsed by itself, is refused with; empty when it is taken.
+template <class Program>
+std::string refusal(const Strings& arguments) {
+  Program fields;
+  Options options("program", "What it does.");
+  fields.declare(options);
+  std::ostringstream ignored;
+  try {
+    static_cast<void>(options.parse(arguments, ignored));
+  } catch (const UsageError& e) {
+    return e.what();
+  }
+  return {};
+}
+
+// Numbers just outside of a flag's bounds and its closed bounds themselves.
+struct Edges {
+  Strings outside, inside;
+};
+
+Edges edges_of(const Bounds& bounds, bool whole) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const auto beyond = [&](double bound, double to) { return whole ? bound + std::copysign(1, to) : std::nextafter(bound, to); };
+  Edges edges;
+  const auto add = [&](double bound, bool open, double outwards) {
+    if (!std::isfinite(bound)) return;
+    edges.outside.push_back(concat(open ? bound : beyond(bound, outwards)));
+    edges.inside.push_back(concat(open ? beyond(bound, -outwards) : bound));
+  };
+  add(bounds.low, bounds.low_open, -kInfinity);
+  add(bounds.high, bounds.high_open, kInfinity);
+  return edges;
+}
+
+// A number as the command line takes it: 65537 rather than 6.5537e+04.
+std::string plain(const std::string& number, bool whole) { return whole ? std::to_string(std::llround(std::stod(number))) : number; }
+
+struct Wrong {
+  Strings texts;    // refused
+  Strings allowed;  // taken
+};
+
+Wrong cases_of(const OptionData& option) {
+  Wrong w;
+  const auto numeric = [&](bool whole) {
+    w.texts = {"", "x", "nan", "inf", "-inf", "1e", "0x10", "--", "1e400"};
+    const Edges edges = edges_of(option.bounds, whole);
+    for (const std::string& text : edges.outside) w.texts.push_back(plain(text, whole));
+    for (const std::string& text : edges.inside) w.allowed.push_back(plain(text, whole));
+    if (whole) w.texts.insert(w.texts.end(), {"1.5", "99999999999999999999999"});
+  };
+  std::visit(
+      [&](auto* field) {
+        using T = std::remove_pointer_t<decltype(field)>;
+        if constexpr (std::is_same_v<T, bool>) {
+          w.texts = {"", "true", "2"};
+        } else if constexpr (std::is_integral_v<T>) {
+          const bool bounded = std::isfinite(option.bounds.low) || std::is_unsigned_v<T>;
+          CHECK_MESSAGE(bounded, option.name, " takes any whole number: give it a range");
+          numeric(true);
+        } else if constexpr (std::is_same_v<T, double>) {
+          CHECK_MESSAGE(std::isfinite(option.bounds.low), option.name, " takes any number: give it a range");
+          numeric(false);
+        } else if constexpr (std::is_same_v<T, std::array<double, 2>>) {
+          numeric(false);
+          Strings pairs{"0.5", "0.5,", ",0.5", "0.5,0.5,0.5"};
+          for (const std::string& text : w.texts) pairs.insert(pairs.end(), {text + ",0.5", "0.5," + text});
+          w.texts = pairs;
+          for (std::string& text : w.allowed) text += ",0.5";
+        } else if constexpr (std::is_same_v<T, Amount>) {
+          w.texts = {"", "10", "u", "-1u", "nanu", "infe", "1.5u", "1e400u", "99999999999999999999u", "10x"};
+          w.allowed = {"1u", "2e", "3Kt"};
+        } else if (!option.choices.empty() || option.check) {
+          w.texts = {"", "no such thing"};
+          w.allowed = option.choices;
+        } else {
+          const bool names_files = option.unit.starts_with("FILE") || option.unit.starts_with("DIR") || option.unit == "A B";
+          CHECK_MESSAGE(names_files, option.name, " takes any text: give it choices, a check, or FILE or DIR for a unit");
+        }
+      },
+      option.field);
+  return w;
+}
+
+template <class Program>
+void check_every_flag() {
+  Program fields;
+  Options options("program", "What it does.");
+  fields.declare(options);
+  const TemporaryDirectory dir;
+  int flags = 0;
+  for (const OptionData* option : options.declared()) {
+    if (option->built_in) continue;
+    ++flags;
+    const std::string flag = "--" + option->name;
+    CAPTURE(flag);
+    const Wrong cases = cases_of(*option);
+    for (const std::string& text : cases.texts) {
+      const std::string said = refusal<Program>({flag + "=" + text});
+      CHECK_MESSAGE(said.starts_with(flag), text, " gave: ", said);
+    }
+    for (const std::string& text : cases.allowed) CHECK(refusal<Program>({flag + "=" + text}).empty());
+    for (const char* value : {"null", "{}", "[[]]", "[1,2,3]", "{\"a\":1}"}) {
+      std::ofstream(dir / "config.json") << "{\"" << option->key() << "\": " << value << "}";
+      const std::string said = refusal<Program>({"--config", dir / "config.json"});
+      CHECK_MESSAGE(has(said, option->key()), value, " gave: ", said);
+    }
+  }
+  CHECK(flags > 10);
+}
+
+}  // namespace
+
+TEST_CASE("option table: lm_train refuses whatever is out of range") { check_every_flag<LmOptions>(); }
+
+TEST_CASE("option table: lm_score refuses whatever is out of range") { check_every_flag<ScoreOptions>(); }
