@@ -27,7 +27,10 @@
 //   // S in double of whole vectors of d numbers; with dw, dh (arrays of d, may be null): dw += up * dS/dw, dh += up * dS/dh
 //   template <class T> double exact(const T* w, const T* h, int64_t d, double up, T* dw, T* dh) const;
 //
-// `parts` > 1: S combines the parts' pairs (i of w, j of h), each a kernel of one part: see mog.h.
+// A kernel of parts (mog, `parts()` = C > 1) has no value and slopes of its own but two members: `part`, a kernel's struct that
+// scores one pair of parts, xi_ij = part.value(z_ij, stats of part i of w, stats of part j of h), and `bool mixture`:
+// S = sum_ij xi_ij (false) or log sum_ij e^xi_ij - log C^2 (true). The block ops combine the C^2 pairs, whatever C; kStats,
+// stats and stats_backward are of one part, product_dims(d) of a part of d / C numbers, exact is of whole vectors.
 #pragma once
 
 #include <array>
@@ -55,6 +58,13 @@ struct ParameterInfo {
 };
 
 namespace scores {
+
+/// A kernel of parts, see above.
+template <class K>
+concept OfParts = requires(const K& k) {
+  k.part;
+  k.mixture;
+};
 
 /// Derivatives of a score by the product and by the statistics of both vectors.
 template <class T, int kStats>
