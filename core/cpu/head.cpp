@@ -295,7 +295,7 @@ void gradients(const HeadBlock& block, const S&, double row_weight, const Sink& 
 
 void head_scores(const HeadBlock& block, Arena& arena) {
   for_float(block.h.dtype, "head_scores",
-            [&]<class T>(T) { nine::scores::visit(block.score, [&](const auto& score) { scores<T>(block, score, arena); }); });
+            [&]<class T>(T) { nine::scores::visit(block.score, block.w.cols(), [&](const auto& score) { scores<T>(block, score, arena); }); });
 }
 
 void head_loss(const View& lse, const View& target_score, const View& targets, double row_weight, const ops::HeadSmoothing& smoothing, int64_t words,
@@ -316,7 +316,7 @@ void head_loss(const View& lse, const View& target_score, const View& targets, d
 
 void head_gradients(const HeadBlock& block, double row_weight, const Sink& dh, const Sink& dw, const Sink& dbias, Arena& arena) {
   for_float(block.h.dtype, "head_gradients", [&]<class T>(T) {
-    nine::scores::visit(block.score, [&](const auto& score) { gradients<T>(block, score, row_weight, dh, dw, dbias, arena); });
+    nine::scores::visit(block.score, block.w.cols(), [&](const auto& score) { gradients<T>(block, score, row_weight, dh, dw, dbias, arena); });
   });
 }
 
