@@ -14,14 +14,14 @@ void for_each_kernel(F&& f) {
   f.template operator()<Rbf>();
 }
 
-/// Calls f with the struct of the score's kind, so that loops are compiled once a kernel and inlined.
+/// Calls f with the struct of the score's kind for vectors of d numbers, so that loops are compiled once a kernel and inlined.
 template <class F>
-void visit(const Score& score, F&& f) {
+void visit(const Score& score, int64_t d, F&& f) {
   bool found = false;
   for_each_kernel([&]<class K>() {
     if (!found && K::kKind == score.kind) {
       found = true;
-      f(K(score));
+      f(K(score, d));
     }
   });
   require(found, "[head] unknown score kind ", static_cast<int>(score.kind));

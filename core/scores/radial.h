@@ -16,7 +16,7 @@ struct Radial {
   static constexpr bool kExactTarget = true;
 
   int64_t parts() const { return 1; }
-  int64_t product_dims(int64_t d) const { return d; }
+  int64_t product_dims(int64_t n) const { return n; }
 
   template <class T>
   void stats(const T* x, int64_t n, double* s) const {

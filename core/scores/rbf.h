@@ -18,7 +18,7 @@ struct Rbf : Radial<Rbf> {
 
   static std::span<const ParameterInfo> parameters() { return kParameters; }
   static std::string check(const Score& s, int64_t) { return s.parameters[0] > 0 ? "" : "gamma must be > 0"; }
-  explicit Rbf(const Score& s) : gamma(s.parameters[0]) {}
+  Rbf(const Score& s, int64_t) : gamma(s.parameters[0]) {}
 
   template <class T>
   NINE_HD T phi(T q) const {

@@ -6,10 +6,10 @@
 //   static constexpr ScoreKind kKind;
 //   static constexpr const char *kName, *kFormula, *kDerivative;  // formulas as people and kernel_inspect read them
 //   static std::span<const ParameterInfo> parameters();           // in the order of Score::parameters
-//   explicit K(const Score&);                                     // reads them
+//   K(const Score&, int64_t d);                                   // reads them, for vectors of d numbers
 //   static std::string check(const Score&, int64_t d);            // "" or what is wrong (with d < 0: with the parameters alone)
 //   int64_t parts() const;                                        // 1, or the consecutive parts a vector is cut into (mog)
-//   int64_t product_dims(int64_t d) const;                        // leading numbers of each part that enter the product z
+//   int64_t product_dims(int64_t n) const;                        // leading numbers of a part of n that enter the product z
 //
 // and is a function of the product z and of a few numbers a vector, its statistics (the squared norm, say):
 //
@@ -30,7 +30,7 @@
 // A kernel of parts (mog, `parts()` = C > 1) has no value and slopes of its own but two members: `part`, a kernel's struct that
 // scores one pair of parts, xi_ij = part.value(z_ij, stats of part i of w, stats of part j of h), and `bool mixture`:
 // S = sum_ij xi_ij (false) or log sum_ij e^xi_ij - log C^2 (true). The block ops combine the C^2 pairs, whatever C; kStats,
-// stats and stats_backward are of one part, product_dims(d) of a part of d / C numbers, exact is of whole vectors.
+// stats, stats_backward and product_dims are of one part of d / C numbers, exact is of whole vectors.
 #pragma once
 
 #include <array>
