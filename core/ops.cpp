@@ -298,8 +298,8 @@ void check_head(const char* op, const HeadBlock& b) {
     same_kind(op, b.h, {&c.w});
     require(b.h.cols() == c.w.cols(), "[", op, "] contexts of shape ", b.h.shape, " do not fit word vectors of shape ", c.w.shape);
     require(c.w.rows() == b.words(), "[", op, "] components have ", b.words(), " and ", c.w.rows(), " words");
-    if (const int64_t size = head_stats_size(c.score); size > 0) is_matrix(op, "a component's statistics", c.stats, c.w.rows(), size);
-    planes += head_product_planes(c.score);
+    if (const int64_t size = head_stats_size(c.score, b.dims()); size > 0) is_matrix(op, "a component's statistics", c.stats, c.w.rows(), size);
+    planes += head_product_planes(c.score, b.dims());
   }
   same_kind(op, b.h, {&b.bias, &b.log_prior, &b.products});
   require(b.words() > 0, "[", op, "] the vocabulary is empty");
@@ -319,25 +319,25 @@ void check_head(const char* op, const HeadBlock& b) {
 }
 double head_flops(const HeadBlock& b) {
   double planes = 0;
-  for (const HeadComponent& c : b.components) planes += static_cast<double>(head_product_planes(c.score));
+  for (const HeadComponent& c : b.components) planes += static_cast<double>(head_product_planes(c.score, b.dims()));
   return 2.0 * planes * static_cast<double>(b.rows() * b.dims()) * static_cast<double>(b.words());
 }
 void check_stats(const char* op, const Score& score, const View& w, const View& stats) {
   same_kind(op, w, {});
-  is_matrix(op, "the statistics", stats, w.rows(), head_stats_size(score));
+  is_matrix(op, "the statistics", stats, w.rows(), head_stats_size(score, w.cols()));
   require(stats.dtype == DType::float64, "[", op, "] statistics are float64, got ", stats.dtype);
 }
 }  // namespace
 
-int64_t head_stats_size(const Score& score) {
+int64_t head_stats_size(const Score& score, int64_t d) {
   int64_t size = 0;
-  scores::visit(score, [&](const auto& k) { size = k.parts() * std::remove_cvref_t<decltype(k)>::kStats; });
+  scores::visit(score, d, [&](const auto& k) { size = k.parts() * std::remove_cvref_t<decltype(k)>::kStats; });
   return size;
 }
 
-int64_t head_product_planes(const Score& score) {
+int64_t head_product_planes(const Score& score, int64_t d) {
   int64_t planes = 0;
-  scores::visit(score, [&](const auto& k) { planes = k.parts() * k.parts(); });
+  scores::visit(score, d, [&](const auto& k) { planes = k.parts() * k.parts(); });
   return planes;
 }
 

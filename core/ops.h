@@ -151,9 +151,9 @@ struct HeadBlock {
   int64_t words() const { return components.front().w.rows(); }
   int64_t dims() const { return h.cols(); }
 };
-/// How many numbers a vector's statistics are, and how many products a pair of vectors has (mog: C^2).
-int64_t head_stats_size(const Score& score);
-int64_t head_product_planes(const Score& score);
+/// How many numbers a vector's statistics are, and how many products a pair of vectors has (mog: C^2), for vectors of d.
+int64_t head_stats_size(const Score& score, int64_t d);
+int64_t head_product_planes(const Score& score, int64_t d);
 /// stats (V, head_stats_size) float64 of the rows of w.
 void head_stats(const Score& score, const View& w, const View& stats);
 /// dw += dstats * d stats / d w, row by row.

@@ -33,7 +33,7 @@ HeadMemory head_memory_from_text(std::string_view name);  ///< blocks, tiles
 /// Rows of contexts of a block: whole panels; those of all K components together near 224 (measured best, performance.md) where
 /// components share word vectors, and as many as 128 MB of products allow where they do not. A kernel with C^2 products a
 /// pair counts as C^2 components. Follows shapes and configuration only.
-int64_t head_block_rows(const HeadSpec& head, int64_t words, DType dtype);
+int64_t head_block_rows(const HeadSpec& head, int64_t words, int64_t d, DType dtype);
 
 /// What the loss is made of besides the likelihood, and how it is computed.
 struct HeadLoss {
@@ -43,10 +43,10 @@ struct HeadLoss {
 };
 
 struct SoftmaxLoss {
-  Var loss;   ///< row_weight * sum of -log p(target), smoothed and regularised where asked: a float64 scalar
-  Var nll;    ///< (N) float64: -log p(target) of each row in nats, 0 where the target is -1; never smoothed
-  Var prior;  ///< mixtures: (N, K), the contexts' type: log pi; empty otherwise
-  Var share;  ///< mixtures: (N, K) float64: gamma_k(target), each component's share in p(target); 0 where the target is -1
+  Var loss = {};   ///< row_weight * sum of -log p(target), smoothed and regularised where asked: a float64 scalar
+  Var nll = {};    ///< (N) float64: -log p(target) of each row in nats, 0 where the target is -1; never smoothed
+  Var prior = {};  ///< mixtures: (N, K), the contexts' type: log pi; empty otherwise
+  Var share = {};  ///< mixtures: (K, N) float64: gamma_k(target), each component's share in p(target); 0 where the target is -1
 };
 
 /// Softmax cross-entropy of contexts h (N, d). targets: N int32, -1 = the row counts nothing. row_weight: each row's weight in

@@ -58,7 +58,7 @@ void HeadStack<T>::compute_row_stats(T* stats, int64_t k) {
       [&](int64_t panel) {
         double* one = scratch<double>(Scratch::reduction, kernel.stats);
         for (int64_t r = 0; r < kHeadPanel; ++r) {
-          kernel.loops->stats(kernel.score, context(k, panel * kHeadPanel + (r < rows_of(panel) ? r : 0)), d, one);
+          kernel.loops->stats(kernel.of, context(k, panel * kHeadPanel + (r < rows_of(panel) ? r : 0)), one);
           for (int64_t i = 0; i < kernel.stats; ++i) stats[(panel * kernel.stats + i) * kHeadPanel + r] = static_cast<T>(one[i]);
         }
       },
@@ -97,7 +97,7 @@ void HeadStack<T>::multiply(const TilePlace<T>& at, const HeadTile<T>& tile) con
 
 template <class T>
 void HeadStack<T>::scores(const TilePlace<T>& at, const HeadTile<T>& tile, T* scores) const {
-  at.component.kernel.loops->values(at.component.kernel.score, tile, scores);
+  at.component.kernel.loops->values(at.component.kernel.of, tile, scores);
   const int64_t first = at.panel * kHeadPanel, rows = rows_of(at.panel);
   for (int64_t r = 0; r < rows; ++r) {
     const int64_t v = target(first + r) - at.word;

@@ -28,7 +28,6 @@ class Backward {
       : block_(block),
         stack_(block, arena),
         lanes_(stack_, row_weight, arena),
-        row_weight_(row_weight),
         g_(g),
         d_(block.dims()),
         padded_(stack_.panels() * kHeadPanel),
@@ -97,9 +96,9 @@ class Backward {
         const HeadSums<T> sums{g_.dbias.view ? lanes.bias : nullptr, lanes.word_stats + at.component.first_stat * kTileElements, row_stats};
         const HeadTile<T> t = tile(at, z);
         if (joint_) {
-          kernel.loops->slopes(kernel.score, t, lanes.up + k * kTileElements, sums);
+          kernel.loops->slopes(kernel.of, t, lanes.up + k * kTileElements, sums);
         } else {
-          kernel.loops->gradients(kernel.score, t, lanes_.of(k, p), static_cast<typename HeadLanes<T>::Index>(word), sums);
+          kernel.loops->gradients(kernel.of, t, lanes_.of(k, p), static_cast<typename HeadLanes<T>::Index>(word), sums);
         }
         put_targets(at, t, sums);
         if (g_.dh) {
@@ -153,7 +152,7 @@ class Backward {
       const int64_t lane = r % kHeadPanel;
       if (sums.bias != nullptr) sums.bias[v * kHeadPanel + lane] += static_cast<T>(up);
       if (c.kernel.exact) return;
-      const double slope = c.kernel.loops->exact_slope(c.kernel.score, row_ptr<T>(c.w, at.word + v), stack_.context(at.index, r), d_, up, nullptr, nullptr);
+      const double slope = c.kernel.loops->exact_slope(c.kernel.of, row_ptr<T>(c.w, at.word + v), stack_.context(at.index, r), up, nullptr, nullptr);
       t.z[v * t.ld + lane] = static_cast<T>(up * slope);
     });
   }
@@ -164,7 +163,7 @@ class Backward {
       const View& dw = g_.dw[static_cast<size_t>(k)].view;
       for (int64_t p = 0; p < stack_.panels(); ++p)
         for_targets({c, k, p, word, words}, [&](int64_t r, int64_t v) {
-          c.kernel.loops->exact_slope(c.kernel.score, row_ptr<T>(c.w, word + v), stack_.context(k, r), d_, target_slope(k, r),
+          c.kernel.loops->exact_slope(c.kernel.of, row_ptr<T>(c.w, word + v), stack_.context(k, r), target_slope(k, r),
                                       dw ? row_ptr<T>(dw, word + v) : nullptr, g_.dh ? dh_row(chunk, stack_.stacked(k, r)) : nullptr);
         });
     }
@@ -259,19 +258,18 @@ class Backward {
     if (kernel.stats == 0) return;
     double* s = scratch<double>(Scratch::reduction, 2 * kernel.stats);
     double* ds = s + kernel.stats;
-    kernel.loops->stats(kernel.score, stack_.context(k, r), d_, s);
+    kernel.loops->stats(kernel.of, stack_.context(k, r), s);
     for (int64_t i = 0; i < kernel.stats; ++i) {
       ds[i] = 0;
       for (int64_t c = 0; c < kHeadChunks; ++c)
         ds[i] += partial_row_stats_[(c * stack_.stats() + stack_[k].first_stat) * padded_ + (r / kHeadPanel * kernel.stats + i) * kHeadPanel + r % kHeadPanel];
     }
-    kernel.loops->stats_backward(kernel.score, stack_.context(k, r), d_, s, ds, out);
+    kernel.loops->stats_backward(kernel.of, stack_.context(k, r), s, ds, out);
   }
 
   const HeadBlock& block_;
   HeadStack<T> stack_;
   StackLanes<T> lanes_;
-  double row_weight_;
   const HeadGradients& g_;
   int64_t d_, padded_;
   bool joint_;                           // smoothed labels of a mixture: a word's gradient takes all components' scores

@@ -121,8 +121,8 @@ void slopes_of(const K& k, const HeadTile<T>& t, int64_t v, const T* scores, con
 // --- loops over a tile --------------------------------------------------------------------------------------------
 
 template <class K, class T>
-void values(const Score& score, const HeadTile<T>& t, T* out) {
-  const K k(score);
+void values(const KernelOf& of, const HeadTile<T>& t, T* out) {
+  const K k(of.score, of.dims);
   for (int64_t v = 0; v < t.words; ++v) scores_of(k, t, v, bias_of(t, v), out + v * kLanes);
 }
 
@@ -134,8 +134,8 @@ void add_bias_gradient(const HeadSums<T>& sums, int64_t v, const T* up) {
 }
 
 template <class K, class T>
-void gradients(const Score& score, const HeadTile<T>& t, const HeadLanes<T>& lanes, typename HeadLanes<T>::Index word, const HeadSums<T>& sums) {
-  const K k(score);
+void gradients(const KernelOf& of, const HeadTile<T>& t, const HeadLanes<T>& lanes, typename HeadLanes<T>::Index word, const HeadSums<T>& sums) {
+  const K k(of.score, of.dims);
   T s[kLanes], up[kLanes];
   for (int64_t v = 0; v < t.words; ++v) {
     scores_of(k, t, v, bias_of(t, v), s);
@@ -150,8 +150,8 @@ void gradients(const Score& score, const HeadTile<T>& t, const HeadLanes<T>& lan
 }
 
 template <class K, class T>
-void slopes(const Score& score, const HeadTile<T>& t, const T* up, const HeadSums<T>& sums) {
-  const K k(score);
+void slopes(const KernelOf& of, const HeadTile<T>& t, const T* up, const HeadSums<T>& sums) {
+  const K k(of.score, of.dims);
   T s[kLanes] = {};
   for (int64_t v = 0; v < t.words; ++v) {
     if constexpr (OfParts<K>) scores_of(k, t, v, bias_of(t, v), s);
@@ -163,19 +163,19 @@ void slopes(const Score& score, const HeadTile<T>& t, const T* up, const HeadSum
 // --- vectors ------------------------------------------------------------------------------------------------------
 
 template <class K, class T>
-void stats(const Score& score, const T* x, int64_t d, double* s) {
+void stats(const KernelOf& of, const T* x, double* s) {
   if constexpr (K::kStats > 0) {
-    const K k(score);
-    const int64_t size = d / k.parts();
+    const K k(of.score, of.dims);
+    const int64_t size = of.dims / k.parts();
     for (int64_t i = 0; i < k.parts(); ++i) k.stats(x + i * size, size, s + i * K::kStats);
   }
 }
 
 template <class K, class T>
-void stats_backward(const Score& score, const T* x, int64_t d, const double* s, const double* ds, T* dx) {
+void stats_backward(const KernelOf& of, const T* x, const double* s, const double* ds, T* dx) {
   if constexpr (K::kStats > 0) {
-    const K k(score);
-    const int64_t size = d / k.parts();
+    const K k(of.score, of.dims);
+    const int64_t size = of.dims / k.parts();
     for (int64_t i = 0; i < k.parts(); ++i) k.stats_backward(x + i * size, size, s + i * K::kStats, ds + i * K::kStats, dx + i * size);
   }
 }
@@ -192,23 +192,23 @@ double dot(const T* w, const T* h, int64_t d) {
 }
 
 template <class K, class T>
-double exact(const Score& score, const T* w, const T* h, int64_t d) {
-  const K k(score);
+double exact(const KernelOf& of, const T* w, const T* h) {
+  const K k(of.score, of.dims);
   if constexpr (K::kExactTarget) {
-    return k.exact(w, h, d, 0, static_cast<T*>(nullptr), static_cast<T*>(nullptr));
+    return k.exact(w, h, of.dims, 0, static_cast<T*>(nullptr), static_cast<T*>(nullptr));
   } else {
     static_assert(K::kStats == 0, "a kernel with statistics needs an exact score of the target");
-    return k.value(dot(w, h, d), static_cast<const double*>(nullptr), static_cast<const double*>(nullptr));
+    return k.value(dot(w, h, of.dims), static_cast<const double*>(nullptr), static_cast<const double*>(nullptr));
   }
 }
 
 template <class K, class T>
-double exact_slope(const Score& score, const T* w, const T* h, int64_t d, double up, T* dw, T* dh) {
-  const K k(score);
+double exact_slope(const KernelOf& of, const T* w, const T* h, double up, T* dw, T* dh) {
+  const K k(of.score, of.dims);
   if constexpr (K::kExactTarget) {
-    return k.exact(w, h, d, up, dw, dh);
+    return k.exact(w, h, of.dims, up, dw, dh);
   } else {
-    return k.slopes(dot(w, h, d), static_cast<const double*>(nullptr), static_cast<const double*>(nullptr)).z;
+    return k.slopes(dot(w, h, of.dims), static_cast<const double*>(nullptr), static_cast<const double*>(nullptr)).z;
   }
 }
 
@@ -218,8 +218,8 @@ constexpr HeadLoops<T> kLoops{values<K, T>, gradients<K, T>, slopes<K, T>, stats
 }  // namespace
 
 template <class T>
-HeadKernel<T>::HeadKernel(const Score& s, int64_t d) : score(s) {
-  scores::visit(s, [&](const auto& k) {
+HeadKernel<T>::HeadKernel(const Score& s, int64_t d) : of{s, d} {
+  scores::visit(s, d, [&](const auto& k) {
     using K = std::remove_cvref_t<decltype(k)>;
     loops = &kLoops<K, T>;
     parts = k.parts();

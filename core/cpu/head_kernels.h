@@ -38,22 +38,28 @@ struct HeadSums {
   T* row_stats;   ///< [stats][kLanes]
 };
 
+/// Which kernel, for vectors of how many numbers.
+struct KernelOf {
+  Score score;
+  int64_t dims;
+};
+
 /// The loops of one kernel.
 template <class T>
 struct HeadLoops {
   using Index = typename HeadLanes<T>::Index;
   /// scores [word][kLanes] = S + bias.
-  void (*values)(const Score&, const HeadTile<T>&, T* scores);
+  void (*values)(const KernelOf&, const HeadTile<T>&, T* scores);
   /// z becomes dL/dz of a tile whose first word is `word`.
-  void (*gradients)(const Score&, const HeadTile<T>&, const HeadLanes<T>&, Index word, const HeadSums<T>&);
+  void (*gradients)(const KernelOf&, const HeadTile<T>&, const HeadLanes<T>&, Index word, const HeadSums<T>&);
   /// The same for a given dL/dS, `up` [word][kLanes].
-  void (*slopes)(const Score&, const HeadTile<T>&, const T* up, const HeadSums<T>&);
-  void (*stats)(const Score&, const T* x, int64_t d, double* s);
-  void (*stats_backward)(const Score&, const T* x, int64_t d, const double* s, const double* ds, T* dx);
+  void (*slopes)(const KernelOf&, const HeadTile<T>&, const T* up, const HeadSums<T>&);
+  void (*stats)(const KernelOf&, const T* x, double* s);
+  void (*stats_backward)(const KernelOf&, const T* x, const double* s, const double* ds, T* dx);
   /// S of whole vectors, computed from them.
-  double (*exact)(const Score&, const T* w, const T* h, int64_t d);
+  double (*exact)(const KernelOf&, const T* w, const T* h);
   /// For kernels with kExactTarget: dw += up dS/dw, dh += up dS/dh; either may be null. Otherwise dS/dz is what it returns.
-  double (*exact_slope)(const Score&, const T* w, const T* h, int64_t d, double up, T* dw, T* dh);
+  double (*exact_slope)(const KernelOf&, const T* w, const T* h, double up, T* dw, T* dh);
 };
 
 /// A kernel for vectors of d numbers.
@@ -61,7 +67,7 @@ template <class T>
 struct HeadKernel {
   HeadKernel(const Score& s, int64_t d);
 
-  Score score;
+  KernelOf of;
   const HeadLoops<T>* loops;
   int64_t parts, part_size, product_dims;  ///< a vector is `parts` times part_size numbers; the first product_dims of each are multiplied
   int64_t stats;                           ///< numbers a vector, all parts

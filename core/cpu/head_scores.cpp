@@ -26,7 +26,7 @@ void target_scores(const HeadStack<T>& stack) {
       if (y < 0) continue;
       const double bias = block.bias ? static_cast<double>(static_cast<T*>(block.bias.data)[y]) : 0;
       out[k * rows + r] =
-          static_cast<double>(static_cast<T>(c.kernel.loops->exact(c.kernel.score, row_ptr<T>(c.w, y), stack.context(k, r), block.dims()) + bias));
+          static_cast<double>(static_cast<T>(c.kernel.loops->exact(c.kernel.of, row_ptr<T>(c.w, y), stack.context(k, r)) + bias));
     }
   }
 }
@@ -137,7 +137,7 @@ void head_stats(const Score& score, const View& w, const View& stats) {
   for_float(w.dtype, "head_stats", [&]<class T>(T) {
     const HeadKernel<T> kernel(score, w.cols());
     for_rows(w, [&](int64_t begin, int64_t end) {
-      for (int64_t v = begin; v < end; ++v) kernel.loops->stats(score, row_ptr<T>(w, v), w.cols(), row_ptr<double>(stats, v));
+      for (int64_t v = begin; v < end; ++v) kernel.loops->stats(kernel.of, row_ptr<T>(w, v), row_ptr<double>(stats, v));
     });
   });
 }
@@ -147,7 +147,7 @@ void head_stats_backward(const Score& score, const View& w, const View& stats, c
     const HeadKernel<T> kernel(score, w.cols());
     for_rows(w, [&](int64_t begin, int64_t end) {
       for (int64_t v = begin; v < end; ++v)
-        kernel.loops->stats_backward(score, row_ptr<T>(w, v), w.cols(), row_ptr<double>(stats, v), row_ptr<double>(dstats, v), row_ptr<T>(dw, v));
+        kernel.loops->stats_backward(kernel.of, row_ptr<T>(w, v), row_ptr<double>(stats, v), row_ptr<double>(dstats, v), row_ptr<T>(dw, v));
     });
   });
 }
