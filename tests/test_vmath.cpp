@@ -1,6 +1,7 @@
 // The vector functions against the C library in long double, and that an element's bits do not depend on its place.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>

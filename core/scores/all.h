@@ -2,16 +2,27 @@
 #pragma once
 
 #include "core/error.h"
+#include "core/scores/hpb.h"
 #include "core/scores/lin.h"
+#include "core/scores/log.h"
+#include "core/scores/mog.h"
+#include "core/scores/pol.h"
+#include "core/scores/pow.h"
 #include "core/scores/rbf.h"
+#include "core/scores/sig.h"
+#include "core/scores/ssg.h"
+#include "core/scores/wav.h"
 
 namespace nine::scores {
+
+template <class... K>
+struct List {};
+using Kernels = List<Lin, Log, Pow, Pol, Rbf, Ssg, Hpb, Wav, Sig>;  // in the order of ScoreKind; mog when the block ops know parts
 
 /// Calls f with each kernel's struct as a type: f.template operator()<Lin>(), ... in the order of ScoreKind.
 template <class F>
 void for_each_kernel(F&& f) {
-  f.template operator()<Lin>();
-  f.template operator()<Rbf>();
+  [&]<class... K>(List<K...>) { (f.template operator()<K>(), ...); }(Kernels{});
 }
 
 /// Calls f with the struct of the score's kind for vectors of d numbers, so that loops are compiled once a kernel and inlined.

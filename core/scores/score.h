@@ -5,6 +5,7 @@
 //
 //   static constexpr ScoreKind kKind;
 //   static constexpr const char *kName, *kFormula, *kDerivative;  // formulas as people and kernel_inspect read them
+//   static constexpr const char* kNote;                           // what it collapses to, bounds: for the table of kernels
 //   static std::span<const ParameterInfo> parameters();           // in the order of Score::parameters
 //   K(const Score&, int64_t d);                                   // reads them, for vectors of d numbers
 //   static std::string check(const Score&, int64_t d);            // "" or what is wrong (with d < 0: with the parameters alone)
@@ -55,6 +56,7 @@ struct ParameterInfo {
   double fallback;                     ///< when it is not named
   const char* meaning;                 ///< with its valid range
   const char* const* words = nullptr;  ///< a parameter of words ("sum", "mixture"): they stand for 0, 1, ...; ends with nullptr
+  bool numbers_too = false;            ///< beside its words it takes any number > 0
 };
 
 namespace scores {
