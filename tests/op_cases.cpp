@@ -266,7 +266,7 @@ OpCase kernel_softmax_case(int64_t rows, int64_t words, int64_t d, bool bias, bo
   OpCase c{.name = concat("kernel_softmax", sizes({rows, words, d}), bias ? " with bias" : ""),
            .inputs = {{{rows, d}}, {{words, d}}},
            .indices = {{{rows}, -1, static_cast<int32_t>(words)}},
-           .run = [bias](Vars x, Tensors i) { return kernel_softmax({}, x[0], x[1], bias ? x[2] : Var(), i[0], 0.3).loss; },
+           .run = [bias](Vars x, Tensors i) { return kernel_softmax({}, x[0], {{x[1]}, bias ? x[2] : Var()}, i[0], 0.3).loss; },
            .oracle =
                [=](Values x, AllInts i) {
                  Doubles scores = product(x[0], false, x[1], true, rows, words, d);
@@ -285,7 +285,7 @@ OpCase smoothed_softmax_case(int64_t rows, int64_t words, int64_t d, const Label
   return {.name = concat("kernel_softmax smoothed", sizes({rows, words, d}), " ", to_text(smoothing.kind), " ", smoothing.epsilon),
           .inputs = {{{rows, d}}, {{words, d}}, {{words}}},
           .indices = {{{rows}, -1, static_cast<int32_t>(words)}},
-          .run = [smoothing](Vars x, Tensors i) { return kernel_softmax({}, x[0], x[1], x[2], i[0], 0.3, smoothing).loss; },
+          .run = [smoothing](Vars x, Tensors i) { return kernel_softmax({}, x[0], {{x[1]}, x[2]}, i[0], 0.3, {smoothing}).loss; },
           .oracle =
               [=](Values x, AllInts i) {
                 Doubles scores = product(x[0], false, x[1], true, rows, words, d);

@@ -26,6 +26,8 @@ void LmOptions::declare(Options& o) {
   o.add("tie-embeddings", tie_embeddings, "one matrix for the embeddings and the head's word vectors (embed = hidden)");
   o.add("head", head, "score function of the output layer: lin, the inner product").check([](const std::string& text) { parse_head(text); });
   o.add("head-bias", head_bias, "one bias a word in the output layer");
+  o.add("head-memory", head_memory, "how the head's scores are held: blocks of rows, or tiles computed again: less memory, a third more work")
+      .choices({"blocks", "tiles"});
   o.add("dtype", dtype, "type of weights and arithmetic").choices({"float32", "float64"});
   o.add("init", init, "start from the weights of this checkpoint").unit("DIR");
   o.add("init-norm", init_norm,
@@ -42,6 +44,11 @@ void LmOptions::declare(Options& o) {
   o.add("label-smoothing", label_smoothing, "probability that the targets spread over the vocabulary").range(0, 1);
   o.add("smoothing", smoothing, "label smoothing: uniform gives every word its share, others every word but the target")
       .choices({"uniform", "others"});
+  o.add("pi-reg", pi_reg, "penalty on a mixture's prior: variance:RHO or cv2:RHO").check([](const std::string& text) {
+    prior_regulariser_from_text(text);
+  });
+  o.add("weight-norm-reg", weight_norm_reg, "penalty on how far the head's word vectors are from norm NU: squared:RHO,NU or root:RHO,NU")
+      .check([](const std::string& text) { norm_regulariser_from_text(text); });
   o.add("ar", ar, "activation regularisation: factor of the mean square of the dropped output").at_least(0);
   o.add("tar", tar, "temporal activation regularisation: factor of the mean square of h(t+1) - h(t)").at_least(0);
 
@@ -151,6 +158,9 @@ LanguageModelConfig LmOptions::model(int64_t vocabulary) const {
           .dropout_output = dropout_output,
           .variational = variational,
           .smoothing = {.epsilon = label_smoothing, .kind = smoothing_from_text(smoothing)},
+          .prior_reg = prior_regulariser_from_text(pi_reg),
+          .norm_reg = norm_regulariser_from_text(weight_norm_reg),
+          .head_memory = head_memory_from_text(head_memory),
           .activation_reg = ar,
           .temporal_activation_reg = tar};
 }

@@ -21,7 +21,7 @@ struct LmOptions {
   int64_t layers = 2, hidden = 512, embed = 512;
   double dropout = 0.1;
   bool tie_embeddings = false;
-  std::string head = "lin";
+  std::string head = "lin", head_memory = "blocks";
   bool head_bias = true;
   std::string dtype = "float32";
   std::string init, init_norm = "none";
@@ -42,6 +42,7 @@ struct LmOptions {
   bool variational = false;
   double label_smoothing = 0;
   std::string smoothing = "uniform";
+  std::string pi_reg, weight_norm_reg;
   double ar = 0, tar = 0;
   // Run
   std::string run = "runs/lm";
