@@ -241,13 +241,13 @@ void check_case(const Case& c, double limit = 1e-12, double gradient_limit = 1e-
   CHECK(out["check"]["max_relative_error"].get<double>() < std::max(1e-6, gradient_limit));
 }
 
-Score lin() { return {ScoreKind::lin, {}}; }
-Score log(double p) { return {ScoreKind::log, {p}}; }
+Score plain() { return {ScoreKind::lin, {}}; }
+Score log_of(double p) { return {ScoreKind::log, {p}}; }
 
 // mixbig's nine, with their defaults.
 std::vector<Score> nine_kernels() {
-  return {lin(),
-          log(2),
+  return {plain(),
+          log_of(2),
           {ScoreKind::pow, {2}},
           {ScoreKind::pol, {1, 1, 2}},
           {ScoreKind::rbf, {1}},
@@ -267,9 +267,9 @@ std::string refusal(const std::string& patch) {
 }  // namespace
 
 TEST_CASE("kernel_inspect: every kernel and parameter") {
-  for (const auto& [head, score] : std::vector<std::pair<std::string, Score>>{{"lin", lin()},
-                                                                              {"log", log(2)},
-                                                                              {"log:p=0.7", log(0.7)},
+  for (const auto& [head, score] : std::vector<std::pair<std::string, Score>>{{"lin", plain()},
+                                                                              {"log", log_of(2)},
+                                                                              {"log:p=0.7", log_of(0.7)},
                                                                               {"pow", {ScoreKind::pow, {2}}},
                                                                               {"pow:p=1", {ScoreKind::pow, {1}}},
                                                                               {"pow:p=3", {ScoreKind::pow, {3}}},
@@ -297,12 +297,12 @@ TEST_CASE("kernel_inspect: mixtures, tied and untied") {
   check_case({.head = "mixbig", .components = nine_kernels(), .mixture = true, .contexts = true});
   check_case({.head = "mixbig", .components = nine_kernels(), .options = {{"untied", true}}, .mixture = true, .contexts = true, .untied = true});
   check_case({.head = "mix:2*lin,log:p=1",
-              .components = {lin(), lin(), log(1)},
+              .components = {plain(), plain(), log_of(1)},
               .options = {{"head_context", "none"}, {"head_bias", false}},
               .mixture = true,
               .bias = false});
-  check_case({.head = "mix:lin", .components = {lin()}, .mixture = true, .contexts = true});
-  check_case({.head = "mix:lin", .components = {lin()}, .options = {{"untied", "true"}}, .mixture = true, .contexts = true, .untied = true});
+  check_case({.head = "mix:lin", .components = {plain()}, .mixture = true, .contexts = true});
+  check_case({.head = "mix:lin", .components = {plain()}, .options = {{"untied", "true"}}, .mixture = true, .contexts = true, .untied = true});
   check_case({.head = "rbf", .components = {{ScoreKind::rbf, {1}}}, .options = {{"head_context", "tanh"}}, .contexts = true});
   check_case({.head = "mix:ssg,hpb,hpb:ball=lorentz",
               .components = {{ScoreKind::ssg, {0.5}}, {ScoreKind::hpb, {1, -2}}, {ScoreKind::hpb, {0, -2}}},
@@ -314,14 +314,14 @@ TEST_CASE("kernel_inspect: mixtures, tied and untied") {
 TEST_CASE("kernel_inspect: label smoothing and regularisers") {
   for (const bool others : {false, true}) {
     const Json options{{"label_smoothing", 0.2}, {"smoothing", others ? "others" : "uniform"}};
-    check_case({.head = "lin", .components = {lin()}, .options = options, .smoothing = 0.2L, .others = others});
+    check_case({.head = "lin", .components = {plain()}, .options = options, .smoothing = 0.2L, .others = others});
     check_case({.head = "mog:form=mixture", .components = {{ScoreKind::mog, {2, 1, 0}}}, .options = options, .smoothing = 0.2L, .others = others});
     check_case(
         {.head = "mixbig", .components = nine_kernels(), .options = options, .mixture = true, .contexts = true, .smoothing = 0.2L, .others = others});
   }
   for (const char* kind : {"variance", "cv2"})
     check_case({.head = "mix2",
-                .components = {lin(), lin(), lin(), log(2)},
+                .components = {plain(), plain(), plain(), log_of(2)},
                 .options = {{"pi_reg", std::string(kind) + ":0.5"}, {"label_smoothing", "0.1"}},
                 .mixture = true,
                 .contexts = true,
@@ -331,7 +331,7 @@ TEST_CASE("kernel_inspect: label smoothing and regularisers") {
   for (const char* kind : {"squared", "root"})
     for (const bool untied : {false, true})
       check_case({.head = "mix:lin,log",
-                  .components = {lin(), log(2)},
+                  .components = {plain(), log_of(2)},
                   .options = {{"weight_norm_reg", std::string(kind) + ":0.25,1.5"}, {"untied", untied}},
                   .mixture = true,
                   .contexts = true,
@@ -384,7 +384,7 @@ TEST_CASE("kernel_inspect: errors name the field") {
     const std::string message = refusal(w[0]);
     CHECK_MESSAGE(has(message, w[1]), message);
   }
-  CHECK(has(refusal(R"({"head": "pol:p=900", "H": [[1e4, 2], [3, 4]]})"), "not finite"));
+  CHECK(has(refusal(R"({"head": "pol:p=900", "H": [[1e4, 2], [3, 4]]})"), "(pol) has scores without a finite normaliser"));
   CHECK(refusal("{}").empty());
 }
 
