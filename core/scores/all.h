@@ -17,7 +17,7 @@ namespace nine::scores {
 
 template <class... K>
 struct List {};
-using Kernels = List<Lin, Log, Pow, Pol, Rbf, Ssg, Hpb, Wav, Sig>;  // in the order of ScoreKind; mog when the block ops know parts
+using Kernels = List<Lin, Log, Pow, Pol, Rbf, Ssg, Mog, Hpb, Wav, Sig>;  // in the order of ScoreKind
 
 /// Calls f with each kernel's struct as a type: f.template operator()<Lin>(), ... in the order of ScoreKind.
 template <class F>
