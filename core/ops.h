@@ -166,9 +166,9 @@ void head_scores(const HeadBlock& block, Arena& arena);
 void head_loss(const HeadBlock& block, double row_weight, const View& nll, const Sink& loss, const View& dlogits, Arena& arena);
 /// Where head_gradients puts the gradients of head_loss's loss; sinks without memory are skipped.
 struct HeadGradients {
-  View dh;                      ///< shape of block.h, overwritten; padding rows are left
-  std::span<const Sink> dw;     ///< one a component; those that share word vectors share the sink
-  std::span<const View> dstats; ///< one a component, added to: the gradient by the words' statistics
+  View dh;                       ///< shape of block.h, overwritten; padding rows are left
+  std::span<const Sink> dw;      ///< one a component; those that share word vectors share the sink
+  std::span<const View> dstats;  ///< one a component, added to: the gradient by the words' statistics
   Sink dbias;
 };
 /// Overwrites block.products.

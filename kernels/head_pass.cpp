@@ -5,7 +5,7 @@
 namespace nine {
 namespace {
 
-constexpr int64_t kStackRows = 224;                    // stacked rows of a block, measured best (performance.md)
+constexpr int64_t kStackRows = 224;                   // stacked rows of a block, measured best (performance.md)
 constexpr int64_t kUntiedBytes = int64_t{128} << 20;  // of products, where components have word vectors of their own
 
 View matrix(const View& v) { return v.shape.rank() == 2 ? v : v.reshaped({v.rows(), v.cols()}); }
@@ -79,13 +79,13 @@ void HeadPass::check_shapes(const char* op) const {
   for (const ops::HeadComponent& c : components_)
     require(c.w.cols() == d, "[", op, "] contexts of shape ", contexts_.shape, " do not fit word vectors of shape ", c.w.shape);
   if (mixture())
-    require(weights_.prior && weights_.prior.shape() == Shape{size(), d}, "[", op, "] a mixture of ", size(), " needs prior.weight of shape (", size(), ", ",
-            d, ")", weights_.prior ? concat(", got ", weights_.prior.shape()) : "");
+    require(weights_.prior && weights_.prior.shape() == Shape{size(), d}, "[", op, "] a mixture of ", size(), " needs prior.weight of shape (",
+            size(), ", ", d, ")", weights_.prior ? concat(", got ", weights_.prior.shape()) : "");
   else
     require(size() == 1, "[", op, "] ", size(), " components are a mixture: say mix:");
   if (head_.contexts)
-    require(weights_.latent && weights_.latent.shape() == Shape{size() * d, d}, "[", op, "] contexts need latent.weight of shape (", size() * d, ", ", d, ")",
-            weights_.latent ? concat(", got ", weights_.latent.shape()) : "");
+    require(weights_.latent && weights_.latent.shape() == Shape{size() * d, d}, "[", op, "] contexts need latent.weight of shape (", size() * d, ", ",
+            d, ")", weights_.latent ? concat(", got ", weights_.latent.shape()) : "");
 }
 
 void HeadPass::start(const View& targets, double spread, HeadMemory memory, const View& log_prior, const View& dh) {

@@ -170,8 +170,11 @@ TEST_CASE("head: gradients against finite differences") {
     const Tensor targets = tensor_of(p.targets, {rows});
     const std::vector<Tensor> inputs = {tensor_of(p.h, {rows, 7}, DType::float64), tensor_of(p.w, {words, 7}, DType::float64),
                                         tensor_of(p.bias, {words}, DType::float64)};
-    const GradcheckReport r =
-        gradcheck([&](std::span<const Var> x) { return kernel_softmax({}, x[0], {{x[1]}, x[2]}, targets, 0.7).loss; }, inputs, {.max_elements = 60});
+    const GradcheckReport r = gradcheck(
+        [&](std::span<const Var> x) {
+          return kernel_softmax({}, x[0], {{x[1]}, x[2]}, targets, 0.7).loss;
+        },
+        inputs, {.max_elements = 60});
     CHECK_MESSAGE(r.worst < 1e-6, r.where);
   }
 }
@@ -399,8 +402,9 @@ TEST_CASE("head: NoGrad gives the same bits and takes less memory") {
       Tape tape(pool);
       const NoGrad off(tape);
       const SoftmaxLoss out =
-          kernel_softmax({}, tape.constant(tensor_of(p.h, {rows, 64}, DType::float32)), {{tape.constant(tensor_of(p.w, {1000, 64}, DType::float32))},
-                         tape.constant(tensor_of(p.bias, {1000}, DType::float32))}, tensor_of(p.targets, {rows}), p.row_weight);
+          kernel_softmax({}, tape.constant(tensor_of(p.h, {rows, 64}, DType::float32)),
+                         {{tape.constant(tensor_of(p.w, {1000, 64}, DType::float32))}, tape.constant(tensor_of(p.bias, {1000}, DType::float32))},
+                         tensor_of(p.targets, {rows}), p.row_weight);
       CHECK(out.nll.value().to_vector() == with.nll);
       CHECK(out.loss.value().to_vector()[0] == with.loss);
       CHECK(pool.peak_bytes() < 600 << 10);
@@ -529,7 +533,8 @@ TEST_CASE("log_probabilities: kernel_softmax's -nll for every word, posteriors t
         REQUIRE(log_p.size() == static_cast<size_t>(rows * words));
         Doubles found, expected;
         for (const int32_t word : {0, 1, 63, 64, 196}) {
-          const Doubles nats = kernel_softmax({}, h, {{w}, bias}, tensor_of(Ints(static_cast<size_t>(rows), word), {rows}), 1).nll.value().to_vector();
+          const Doubles nats =
+              kernel_softmax({}, h, {{w}, bias}, tensor_of(Ints(static_cast<size_t>(rows), word), {rows}), 1).nll.value().to_vector();
           for (size_t r = 0; r < nats.size(); ++r) {
             expected.push_back(nats[r]);
             found.push_back(-log_p[r * static_cast<size_t>(words) + static_cast<size_t>(word)]);

@@ -165,9 +165,9 @@ void mixture_tile(const HeadStack<T>& stack, const StackLanes<T>& lanes, int64_t
   }
 }
 
-#define NINE_HEAD_BLOCK(T)                                                                                    \
-  template class HeadStack<T>;                                                                                \
-  template struct StackLanes<T>;                                                                              \
+#define NINE_HEAD_BLOCK(T)       \
+  template class HeadStack<T>;   \
+  template struct StackLanes<T>; \
   template void mixture_tile(const HeadStack<T>&, const StackLanes<T>&, int64_t, int64_t, T*, T*);
 NINE_HEAD_BLOCK(float)
 NINE_HEAD_BLOCK(double)

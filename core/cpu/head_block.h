@@ -43,11 +43,11 @@ struct StackedComponent {
   HeadKernel<T> kernel;
   View w;
   const double* word_stats;
-  int64_t first_panel;     ///< among the stack's panels
-  int64_t first_column;    ///< among the columns of a row of products
-  int64_t first_stat;      ///< among all components' statistics of a word
-  const T* row_stats;      ///< [panel][stats][kHeadPanel]
-  bool shares_words;       ///< with the component before it
+  int64_t first_panel;   ///< among the stack's panels
+  int64_t first_column;  ///< among the columns of a row of products
+  int64_t first_stat;    ///< among all components' statistics of a word
+  const T* row_stats;    ///< [panel][stats][kHeadPanel]
+  bool shares_words;     ///< with the component before it
 };
 
 /// One tile of one component: panel p of its rows, `words` words from `word` on.
@@ -68,9 +68,9 @@ class HeadStack {
   const HeadBlock& block() const { return block_; }
   int64_t size() const { return block_.size(); }
   const StackedComponent<T>& operator[](int64_t k) const { return components_[k]; }
-  int64_t panels() const { return panels_; }          ///< of one component
-  int64_t columns() const { return columns_; }        ///< products of a word
-  int64_t stats() const { return stats_; }            ///< statistics of a word, of all components
+  int64_t panels() const { return panels_; }    ///< of one component
+  int64_t columns() const { return columns_; }  ///< products of a word
+  int64_t stats() const { return stats_; }      ///< statistics of a word, of all components
   int64_t rows_of(int64_t panel) const { return std::min(kHeadPanel, block_.rows() - panel * kHeadPanel); }
   /// Row r of component k among the stacked contexts.
   int64_t stacked(int64_t k, int64_t r) const { return k * panels_ * kHeadPanel + r; }

@@ -262,7 +262,8 @@ class Backward {
     for (int64_t i = 0; i < kernel.stats; ++i) {
       ds[i] = 0;
       for (int64_t c = 0; c < kHeadChunks; ++c)
-        ds[i] += partial_row_stats_[(c * stack_.stats() + stack_[k].first_stat) * padded_ + (r / kHeadPanel * kernel.stats + i) * kHeadPanel + r % kHeadPanel];
+        ds[i] += partial_row_stats_[(c * stack_.stats() + stack_[k].first_stat) * padded_ + (r / kHeadPanel * kernel.stats + i) * kHeadPanel +
+                                    r % kHeadPanel];
     }
     kernel.loops->stats_backward(kernel.of, stack_.context(k, r), s, ds, out);
   }

@@ -77,7 +77,9 @@ void head_loss(const HeadBlock& block, double row_weight, const View& nll, const
   double total = 0;
   for (int64_t r = 0; r < rows; ++r) {
     const bool counts = static_cast<int32_t*>(block.targets.data)[r] >= 0;
-    const auto log_joint = [&](int64_t k) { return log_prior_of(block, r, k) + (at(block.target_score)[k * rows + r] - at(block.lse)[k * rows + r]); };
+    const auto log_joint = [&](int64_t k) {
+      return log_prior_of(block, r, k) + (at(block.target_score)[k * rows + r] - at(block.lse)[k * rows + r]);
+    };
     double log_p = 0;
     if (counts) {
       double top = log_joint(0), sum = 0;

@@ -25,8 +25,7 @@ void target_scores(const HeadStack<T>& stack) {
       const int64_t y = stack.target(r);
       if (y < 0) continue;
       const double bias = block.bias ? static_cast<double>(static_cast<T*>(block.bias.data)[y]) : 0;
-      out[k * rows + r] =
-          static_cast<double>(static_cast<T>(c.kernel.loops->exact(c.kernel.of, row_ptr<T>(c.w, y), stack.context(k, r)) + bias));
+      out[k * rows + r] = static_cast<double>(static_cast<T>(c.kernel.loops->exact(c.kernel.of, row_ptr<T>(c.w, y), stack.context(k, r)) + bias));
     }
   }
 }
@@ -71,8 +70,8 @@ void check_normaliser(const HeadStack<T>& stack, int64_t k, int64_t r, double ls
   if (std::isfinite(lse)) return;
   const HeadBlock& block = stack.block();
   if (!all_finite(block.h.row_range(stack.stacked(k, r), 1)) || !all_finite(stack[k].w) || (block.bias && !all_finite(block.bias))) return;
-  fail("[kernel_softmax] component ", k, " (", stack[k].kernel.name, ") has scores without a finite normaliser (", lse, ") for row ", block.first_row + r,
-       " although its vectors are finite: they are too large for this kernel; lower --lr or the initial weights");
+  fail("[kernel_softmax] component ", k, " (", stack[k].kernel.name, ") has scores without a finite normaliser (", lse, ") for row ",
+       block.first_row + r, " although its vectors are finite: they are too large for this kernel; lower --lr or the initial weights");
 }
 
 template <class T>
