@@ -6,6 +6,7 @@
 // short, and log m = 2 atanh((m-1)/(m+1)) converges quickly for m in [sqrt(1/2), sqrt(2)].
 #pragma once
 
+#include <array>
 #include <bit>
 #include <cstdint>
 #include <limits>
@@ -43,15 +44,23 @@ struct FloatTraits<double> {
 
 namespace vmath_detail {
 
-constexpr double inverse_factorial(int n) { return n <= 1 ? 1.0 : inverse_factorial(n - 1) / n; }
+/// 1/0!, 1/1!, ... as constants: a call in a series' loop would not be folded in all of its uses.
+template <class T, int n>
+constexpr std::array<T, n + 1> inverse_factorials() {
+  std::array<T, n + 1> c{T(1)};
+  double last = 1;
+  for (int k = 1; k <= n; ++k) c[k] = static_cast<T>(last /= k);
+  return c;
+}
 
 /// e^r - 1 for |r| <= ln2/2 (a little more): r + r^2/2! + ... by Horner.
 template <class T>
 NINE_HD inline T expm1_series(T r) {
   constexpr int n = FloatTraits<T>::kExpTerms;
-  T p = T(inverse_factorial(n));
+  constexpr auto c = inverse_factorials<T, n>();
+  T p = c[n];
 #pragma GCC unroll 16
-  for (int k = n - 1; k >= 1; --k) p = p * r + T(inverse_factorial(k));
+  for (int k = n - 1; k >= 1; --k) p = p * r + c[k];
   return p * r;
 }
 
@@ -82,6 +91,14 @@ NINE_HD inline T log1p_series(T f) {
 #pragma GCC unroll 16
   for (int k = n - 1; k >= 1; --k) p = p * s2 + T(1) / T(2 * k - 1);
   return T(2) * s * p;
+}
+
+/// What makes a logarithm's series right where it has none: 0 within (0, inf), and inf, -inf or NaN to be added.
+template <class T>
+NINE_HD inline T log_outside(T x) {
+  using L = std::numeric_limits<T>;
+  const T below = x == T(0) ? -L::infinity() : L::quiet_NaN();
+  return x > T(0) ? (x < L::infinity() ? T(0) : L::infinity()) : below;
 }
 
 /// x = 2^exponent m with m within [sqrt(1/2), sqrt(2)), for normal x > 0.
@@ -115,9 +132,9 @@ template <class T>
 NINE_HD inline T vexp(T x) {
   using F = FloatTraits<T>;
   const auto [r, scale] = vmath_detail::reduce(vmath_detail::clamp(x, F::kMinExp, F::kMaxExp));
-  T y = scale + scale * vmath_detail::expm1_series(r);
-  y = x > F::kMaxExp ? std::numeric_limits<T>::infinity() : y;
-  return x < F::kMinExp ? T(0) : y;
+  // A choice between constants: the compiler would move the series into a branch, and the loop would be scalar.
+  const T outside = x > F::kMaxExp ? std::numeric_limits<T>::infinity() : x < F::kMinExp ? T(0) : T(1);
+  return (scale + scale * vmath_detail::expm1_series(r)) * outside;
 }
 
 /// e^x - 1, accurate near 0; +infinity above kMaxExp.
@@ -125,8 +142,7 @@ template <class T>
 NINE_HD inline T vexpm1(T x) {
   using F = FloatTraits<T>;
   const auto [r, scale] = vmath_detail::reduce(vmath_detail::clamp(x, F::kMinExp, F::kMaxExp));
-  const T y = (scale - T(1)) + scale * vmath_detail::expm1_series(r);
-  return x > F::kMaxExp ? std::numeric_limits<T>::infinity() : y;
+  return (scale - T(1)) + scale * vmath_detail::expm1_series(r) + (x > F::kMaxExp ? std::numeric_limits<T>::infinity() : T(0));
 }
 
 /// log(x); -infinity at 0, NaN below. Subnormal numbers count as the smallest normal one.
@@ -135,10 +151,7 @@ NINE_HD inline T vlog(T x) {
   using F = FloatTraits<T>;
   const auto [e, m] = vmath_detail::split(x < std::numeric_limits<T>::min() ? std::numeric_limits<T>::min() : x);
   const T n = static_cast<T>(e);
-  T y = n * F::kLn2Hi + (n * F::kLn2Lo + vmath_detail::log1p_series(m - T(1)));
-  y = x == std::numeric_limits<T>::infinity() ? x : y;
-  y = x == T(0) ? -std::numeric_limits<T>::infinity() : y;
-  return x < T(0) || x != x ? std::numeric_limits<T>::quiet_NaN() : y;
+  return n * F::kLn2Hi + (n * F::kLn2Lo + vmath_detail::log1p_series(m - T(1))) + vmath_detail::log_outside(x);
 }
 
 /// log(1 + x), accurate near 0; -infinity at -1, NaN below.
@@ -146,15 +159,13 @@ template <class T>
 NINE_HD inline T vlog1p(T x) {
   using F = FloatTraits<T>;
   using Int = typename F::Int;
-  const T u = T(1) + x, lost = x - (u - T(1));  // what rounding took from u
-  const auto [e, m] = vmath_detail::split(u < std::numeric_limits<T>::min() ? std::numeric_limits<T>::min() : u);
+  const T u = T(1) + x, whole = u < std::numeric_limits<T>::max() ? u : std::numeric_limits<T>::max();
+  const T lost = x < std::numeric_limits<T>::max() ? x - (whole - T(1)) : T(0);  // what rounding took from u
+  const auto [e, m] = vmath_detail::split(whole < std::numeric_limits<T>::min() ? std::numeric_limits<T>::min() : whole);
   // Where u is so large that 2^-e is not a normal number nothing of `lost` counts.
   const Int down = F::kBias - (e < F::kMantissa + 2 ? e : F::kMantissa + 2);
   const T n = static_cast<T>(e), scale = std::bit_cast<T>(static_cast<Int>(down << F::kMantissa));
-  T y = n * F::kLn2Hi + (n * F::kLn2Lo + vmath_detail::log1p_series((m - T(1)) + lost * scale));
-  y = x == std::numeric_limits<T>::infinity() ? x : y;
-  y = x == T(-1) ? -std::numeric_limits<T>::infinity() : y;
-  return x < T(-1) || x != x ? std::numeric_limits<T>::quiet_NaN() : y;
+  return n * F::kLn2Hi + (n * F::kLn2Lo + vmath_detail::log1p_series((m - T(1)) + lost * scale)) + vmath_detail::log_outside(u);
 }
 
 /// log(1 + e^x), which is -log sigmoid(-x).
@@ -191,17 +202,17 @@ NINE_HD inline SinCos<T> vsincos(T x) {
   const T shifted = x * T(0.63661977236758134308) + F::kRound, n = shifted - F::kRound;
   const T r = ((x - n * F::kHalfPi[0]) - n * F::kHalfPi[1]) - n * F::kHalfPi[2];
   const T within = vmath_detail::clamp(r, T(-0.8), T(0.8)), r2 = within * within;
+  constexpr auto over = vmath_detail::inverse_factorials<T, 2 * F::kSinTerms + 1>();
   T s = 0, c = 0;  // sin r / r - 1 and cos r - 1 over r^2
 #pragma GCC unroll 16
   for (int k = F::kSinTerms; k >= 1; --k) {
-    s = s * r2 + T((k % 2 == 1 ? -1 : 1) * vmath_detail::inverse_factorial(2 * k + 1));
-    c = c * r2 + T((k % 2 == 1 ? -1 : 1) * vmath_detail::inverse_factorial(2 * k));
+    s = s * r2 + (k % 2 == 1 ? -over[2 * k + 1] : over[2 * k + 1]);
+    c = c * r2 + (k % 2 == 1 ? -over[2 * k] : over[2 * k]);
   }
   const T sine = within + within * (r2 * s), cosine = T(1) + r2 * c;
-  const Int quarter = std::bit_cast<Int>(shifted);  // n's low bits, in two's complement
-  const bool swap = (quarter & 1) != 0;
-  const T a = swap ? cosine : sine, b = swap ? sine : cosine;
-  return {(quarter & 2) != 0 ? -a : a, ((quarter + 1) & 2) != 0 ? -b : b};
+  const Int quarter = std::bit_cast<Int>(shifted);                 // n's low bits, in two's complement
+  const T swap = static_cast<T>(quarter & 1), keep = T(1) - swap;  // factors, not branches: see vexp
+  return {(keep * sine + swap * cosine) * static_cast<T>(1 - (quarter & 2)), (keep * cosine + swap * sine) * static_cast<T>(1 - ((quarter + 1) & 2))};
 }
 template <class T>
 NINE_HD inline T vsin(T x) {

@@ -68,7 +68,8 @@ struct Hpb {
     const bool near = radii < T(80);  // v is a normal number
     // Past that the excess of a close pair is rounding noise, which the bound keeps from a logarithm of 0.
     const T far = a.v + a.excess + a.root - T(1), least = T(-1) + std::numeric_limits<T>::epsilon();
-    return -((near ? T(0) : radii) + vlog1p(near ? (a.excess + a.root) / a.v : (far > least ? far : least)));
+    const T over = near ? a.excess + a.root : (far > least ? far : least);
+    return -((near ? T(0) : radii) + vlog1p(over / (near ? a.v : T(1))));
   }
   template <class T>
   NINE_HD Slopes<T, kStats> slopes(T z, const T* w, const T* h) const {

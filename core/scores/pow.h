@@ -1,7 +1,6 @@
 // pow: a power of the distance.
 #pragma once
 
-#include <cmath>
 #include <span>
 #include <string>
 
@@ -20,13 +19,13 @@ struct Pow : Radial<Pow> {
 
   static std::span<const ParameterInfo> parameters() { return kParameters; }
   static std::string check(const Score& s, int64_t) { return s.parameters[0] > 0 ? "" : "p must be > 0"; }
-  Pow(const Score& s, int64_t) : half(s.parameters[0] / 2) {}
+  Pow(const Score& s, int64_t) : half(s.parameters[0] / 2), square(half == 1 ? 1 : 0), exponent(half - square) {}
 
   template <class T>
   NINE_HD T phi(T q) const {
-    T power = vexp(static_cast<T>(half) * vlog(q));  // selected from, not branched on: the loop stays SIMD code
-    power = half == 1 ? q : power;
-    return -(half == 0.5 ? std::sqrt(q) : power);
+    // By factors, not branches: see vexp.
+    const T rest = vexp(static_cast<T>(exponent) * vlog(q > T(0) ? q : T(1)));
+    return -rest * (static_cast<T>(square) * q + (q > T(0) ? static_cast<T>(1 - square) : T(0)));
   }
   template <class T>
   NINE_HD T phi_slope(T q) const {
@@ -34,7 +33,8 @@ struct Pow : Radial<Pow> {
   }
   double phi_slope_root(double q) const { return -half * vexp((half - 0.5) * vlog(q)); }
 
-  double half;  // p/2
+  double half;              // p/2
+  double square, exponent;  // q^(p/2) is (1, or q where square is 1) times q^exponent: p = 2 is q itself, not exp(log q)
 };
 
 }  // namespace nine::scores

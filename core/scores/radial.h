@@ -34,7 +34,8 @@ struct Radial {
   }
   template <class T>
   NINE_HD Slopes<T, kStats> slopes(T z, const T* w, const T* h) const {
-    const T q = distance(z, w, h), slope = q > T(0) ? self().phi_slope(q) : T(0);
+    const T q = distance(z, w, h);
+    const T slope = self().phi_slope(q > T(0) ? q : T(1)) * (q > T(0) ? T(1) : T(0));  // factors, not branches: see vexp
     return {T(-2) * slope, {slope}, {slope}};
   }
 
