@@ -39,9 +39,15 @@ struct OpTable {
   decltype(&ops::log_softmax_backward) log_softmax_backward = nullptr;
   decltype(&ops::nll) nll = nullptr;
   decltype(&ops::nll_backward) nll_backward = nullptr;
+  decltype(&ops::head_stats) head_stats = nullptr;
+  decltype(&ops::head_stats_backward) head_stats_backward = nullptr;
   decltype(&ops::head_scores) head_scores = nullptr;
   decltype(&ops::head_loss) head_loss = nullptr;
   decltype(&ops::head_gradients) head_gradients = nullptr;
+  decltype(&ops::head_readout) head_readout = nullptr;
+  decltype(&ops::prior_penalty) prior_penalty = nullptr;
+  decltype(&ops::norm_gaps) norm_gaps = nullptr;
+  decltype(&ops::norm_gaps_backward) norm_gaps_backward = nullptr;
   decltype(&ops::adam) adam = nullptr;
   decltype(&ops::sgd) sgd = nullptr;
   decltype(&ops::average) average = nullptr;

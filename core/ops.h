@@ -114,38 +114,80 @@ void nll(const View& log_probs, const View& targets, double row_weight, const Si
 /// d log_probs(r, targets[r]) -= row_weight * upstream (a float64 scalar).
 void nll_backward(const View& targets, double row_weight, const View& upstream, const View& dlog_probs);
 
-/// One block of rows of the kernel softmax (heads.md, sections 2 and 3). R rows of contexts, V words, scores
-/// S(v, r) = S(w_v, h_r) + b_v; the vocabulary is cut into kHeadChunks chunks whatever the threads.
+/// One block of rows of the kernel softmax (heads.md, sections 2 and 3): R rows of contexts, V words, K components with scores
+/// S_k(v, r) = S_k(w_kv, h_kr) + b_v. A component's contexts are panels of kHeadPanel rows and those of all components are
+/// stacked, so that components that share their word vectors share each product. P is R rounded up to whole panels. The
+/// vocabulary is cut into kHeadChunks chunks whatever the threads.
 inline constexpr int64_t kHeadPanel = 32;   ///< rows of contexts that lie together
 inline constexpr int64_t kHeadTile = 64;    ///< words of a tile
 inline constexpr int64_t kHeadChunks = 16;  ///< parts of the vocabulary with a partial sum of their own
-/// Label smoothing (Szegedy et al., 2016): targets that give every word but the target the probability `spread`, and the
-/// target the rest, 1 - (V - 1) * spread. The loss of a row is then -sum_v t_v log p_v, and dL/dS = p - t.
-struct HeadSmoothing {
-  double spread = 0;  ///< 0: none
-  View score_sum;     ///< (R) float64: sum_v S(v, r), from head_scores; empty when spread is 0
-};
-struct HeadBlock {
+
+struct HeadComponent {
   Score score;
-  View h;                 ///< (R, d)
-  View w;                 ///< (V, d)
-  View bias;              ///< (V), or empty
-  View targets;           ///< (R) int32; -1: no target, the row's gradient is zero
-  View scores;            ///< (V, R rounded up to whole panels): S by word, rows fastest; empty when no gradient is wanted
-  View lse;               ///< (R) float64: log sum_v exp S(v, r)
-  View target_score;      ///< (R) float64: S(target, r), computed directly; undefined where the target is -1
-  int64_t first_row = 0;  ///< the block's first row among all contexts, for messages
-  HeadSmoothing smoothing = {};
+  View w;      ///< (V, d); components that share word vectors have the same view
+  View stats;  ///< (V, head_stats_size) float64 from head_stats: what the kernel needs of each word; empty when that is none
 };
-/// Fills scores and smoothing.score_sum (unless empty), lse and target_score. -log p = lse - target_score.
+/// Label smoothing (Szegedy et al., 2016) is a target distribution t that gives every word but the target `spread`, and the
+/// target the rest, 1 - (V - 1) * spread. The mixture's posteriors: p = sum_k pi_k p_k, gamma_k(v) = pi_k p_k(v) / p(v).
+struct HeadBlock {
+  std::span<const HeadComponent> components;
+  View h;                 ///< K = 1: (R, d); otherwise (K * P, d), component after component, padding rows zero
+  View bias;              ///< (V), or empty; of all components
+  View targets;           ///< (R) int32; -1: no target, the row's gradient is zero
+  View log_prior;         ///< (R, K): log pi; empty: a single component
+  double spread = 0;      ///< label smoothing, 0: none
+  View products;          ///< (V, head_product_planes * P): the products z by word, rows fastest; empty: computed again when needed
+  View lse;               ///< (K, R) float64: log sum_v exp S_k(v, r)
+  View target_score;      ///< (K, R) float64: S_k(target, r), computed from the vectors; undefined where the target is -1
+  View score_sum;         ///< (K, R) float64: sum_v S_k(v, r); needed with K = 1 and smoothing, else may be empty
+  View share;             ///< (K, R) float64: gamma_k(target), what component k has in the target's posterior; 0 without target
+  View weight;            ///< (K, R) float64: R_k = sum_v t_v gamma_k(v), times the row's weight; 0 without target
+  View target_slope;      ///< (K, R) float64: dL/dS_k(target, r); 0 without target
+  int64_t first_row = 0;  ///< the block's first row among all contexts, for messages
+
+  int64_t size() const { return static_cast<int64_t>(components.size()); }
+  int64_t rows() const { return targets.elements(); }
+  int64_t padded_rows() const { return (rows() + kHeadPanel - 1) / kHeadPanel * kHeadPanel; }
+  int64_t words() const { return components.front().w.rows(); }
+  int64_t dims() const { return h.cols(); }
+};
+/// How many numbers a vector's statistics are, and how many products a pair of vectors has (mog: C^2), for vectors of d.
+int64_t head_stats_size(const Score& score, int64_t d);
+int64_t head_product_planes(const Score& score, int64_t d);
+/// stats (V, head_stats_size) float64 of the rows of w.
+void head_stats(const Score& score, const View& w, const View& stats);
+/// dw += dstats * d stats / d w, row by row.
+void head_stats_backward(const Score& score, const View& w, const View& stats, const View& dstats, const View& dw);
+/// Fills products and score_sum (unless empty), lse and target_score.
 void head_scores(const HeadBlock& block, Arena& arena);
-/// nll[r] = lse[r] - target_score[r] = -log p(target), 0 where there is no target; loss = row_weight * sum over rows with a
-/// target of -sum_v t_v log p_v = nll + spread * (words * target_score - score_sum), which without smoothing is nll.
-/// All float64; loss is a scalar; `words` is V.
-void head_loss(const View& lse, const View& target_score, const View& targets, double row_weight, const HeadSmoothing& smoothing, int64_t words,
-               const View& nll, const Sink& loss);
-/// From what head_scores left: the gradients of head_loss's loss. Overwrites block.scores with dL/dS.
-void head_gradients(const HeadBlock& block, double row_weight, const Sink& dh, const Sink& dw, const Sink& dbias, Arena& arena);
+/// The mixture and the loss, from what head_scores left. nll[r] = -log p(target), 0 where there is no target;
+/// loss = row_weight * sum over rows with a target of -sum_v t_v log p_v. Fills share, weight and target_slope.
+/// dlogits (R, K), unless empty: the loss's gradient by the prior's logits, row_weight * (pi_k - R_k). nll and loss are float64.
+void head_loss(const HeadBlock& block, double row_weight, const View& nll, const Sink& loss, const View& dlogits, Arena& arena);
+/// Where head_gradients puts the gradients of head_loss's loss; sinks without memory are skipped.
+struct HeadGradients {
+  View dh;                       ///< shape of block.h, overwritten; padding rows are left
+  std::span<const Sink> dw;      ///< one a component; those that share word vectors share the sink
+  std::span<const View> dstats;  ///< one a component, added to: the gradient by the words' statistics
+  Sink dbias;
+};
+/// Overwrites block.products.
+void head_gradients(const HeadBlock& block, double row_weight, const HeadGradients& g, Arena& arena);
+/// What the block's rows say of every word: log_probs (R, V) float64 of the mixture; scores (K, R, V) float64 with bias. Either
+/// may be empty. From what head_scores left; a row's target has its exact score.
+void head_readout(const HeadBlock& block, const View& log_probs, const View& scores, Arena& arena);
+
+/// A penalty on the prior over components (heads.md section 2): variance: mean over rows of Var_k(pi_k); cv2: Var_k(s)/mean(s)^2,
+/// s_k = sum over rows of pi_k (after Takase et al., 2018). Variances divide by K; rows without a target do not count.
+enum class PriorPenalty : uint8_t { variance, cv2 };
+/// loss += row_weight * rows * strength * penalty, `rows` those with a target; dlogits (N, K), unless empty, += its gradient by
+/// the logits of log_prior (N, K). loss is a float64 scalar.
+void prior_penalty(PriorPenalty kind, double strength, const View& log_prior, const View& targets, double row_weight, const View& loss,
+                   const View& dlogits);
+/// out = sum_r (|x_r| - norm)^2 over the rows of x, a float64 scalar.
+void norm_gaps(const View& x, double norm, const Sink& out);
+/// dx = factor * upstream * 2 (|x_r| - norm) x_r / |x_r|, 0 where |x_r| = 0; upstream is a float64 scalar.
+void norm_gaps_backward(const View& x, double norm, double factor, const View& upstream, const Sink& dx);
 
 // --- optimisers -------------------------------------------------------------------------------------------------
 // All in one pass over parameters and gradients, which are contiguous slabs. The gradient is multiplied by

@@ -7,7 +7,7 @@
 namespace nine {
 
 /// Who uses it; an op and what it calls must not share a name on one thread.
-enum class Scratch : int { gemm_b, tile, reduction, rounds, count };
+enum class Scratch : int { gemm_b, tile, products, lanes, reduction, rounds, count };
 
 namespace detail {
 void* scratch_bytes(Scratch user, size_t bytes);

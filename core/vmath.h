@@ -6,6 +6,7 @@
 // short, and log m = 2 atanh((m-1)/(m+1)) converges quickly for m in [sqrt(1/2), sqrt(2)].
 #pragma once
 
+#include <array>
 #include <bit>
 #include <cstdint>
 #include <limits>
@@ -24,7 +25,10 @@ struct FloatTraits<float> {
   static constexpr float kMaxExp = 88.37f, kMinExp = -87.33654f;  // where 2^n would leave the normal numbers
   static constexpr float kLn2Hi = 0.693359375f, kLn2Lo = -2.12194440e-4f;
   static constexpr float kRound = 12582912.0f;  // 1.5 * 2^23: adding it rounds to an integer
-  static constexpr int kExpTerms = 7, kLogTerms = 5;
+  static constexpr int kExpTerms = 7, kLogTerms = 5, kSinTerms = 5;
+  // pi/2 in parts of few bits, so that n times the first is exact for n < 2^16.
+  static constexpr float kHalfPi[3] = {1.5703125f, 4.837512969970703125e-4f, 7.5497894159e-8f};
+  static constexpr float kMaxAngle = 4194304.0f;
 };
 template <>
 struct FloatTraits<double> {
@@ -33,20 +37,30 @@ struct FloatTraits<double> {
   static constexpr double kMaxExp = 709.43, kMinExp = -708.3964185322641;
   static constexpr double kLn2Hi = 6.93147180369123816490e-01, kLn2Lo = 1.90821492927058770002e-10;
   static constexpr double kRound = 6755399441055744.0;  // 1.5 * 2^52
-  static constexpr int kExpTerms = 13, kLogTerms = 11;
+  static constexpr int kExpTerms = 13, kLogTerms = 11, kSinTerms = 8;
+  static constexpr double kHalfPi[3] = {1.57079632673412561417e+00, 6.07710050630396597660e-11, 2.02226624879595063154e-21};
+  static constexpr double kMaxAngle = 2251799813685248.0;
 };
 
 namespace vmath_detail {
 
-constexpr double inverse_factorial(int n) { return n <= 1 ? 1.0 : inverse_factorial(n - 1) / n; }
+/// 1/0!, 1/1!, ... as constants: a call in a series' loop would not be folded in all of its uses.
+template <class T, int n>
+constexpr std::array<T, n + 1> inverse_factorials() {
+  std::array<T, n + 1> c{T(1)};
+  double last = 1;
+  for (int k = 1; k <= n; ++k) c[k] = static_cast<T>(last /= k);
+  return c;
+}
 
 /// e^r - 1 for |r| <= ln2/2 (a little more): r + r^2/2! + ... by Horner.
 template <class T>
 NINE_HD inline T expm1_series(T r) {
   constexpr int n = FloatTraits<T>::kExpTerms;
-  T p = T(inverse_factorial(n));
+  constexpr auto c = inverse_factorials<T, n>();
+  T p = c[n];
 #pragma GCC unroll 16
-  for (int k = n - 1; k >= 1; --k) p = p * r + T(inverse_factorial(k));
+  for (int k = n - 1; k >= 1; --k) p = p * r + c[k];
   return p * r;
 }
 
@@ -68,6 +82,42 @@ NINE_HD inline Reduced<T> reduce(T x) {
   return {r, std::bit_cast<T>(scale_bits)};
 }
 
+/// log m = 2 atanh(f / (2 + f)) for f = m - 1, m within [sqrt(1/2), sqrt(2)].
+template <class T>
+NINE_HD inline T log1p_series(T f) {
+  constexpr int n = FloatTraits<T>::kLogTerms;
+  const T s = f / (T(2) + f), s2 = s * s;
+  T p = T(1) / T(2 * n - 1);
+#pragma GCC unroll 16
+  for (int k = n - 1; k >= 1; --k) p = p * s2 + T(1) / T(2 * k - 1);
+  return T(2) * s * p;
+}
+
+/// What makes a logarithm's series right where it has none: 0 within (0, inf), and inf, -inf or NaN to be added.
+template <class T>
+NINE_HD inline T log_outside(T x) {
+  using L = std::numeric_limits<T>;
+  const T below = x == T(0) ? -L::infinity() : L::quiet_NaN();
+  return x > T(0) ? (x < L::infinity() ? T(0) : L::infinity()) : below;
+}
+
+/// x = 2^exponent m with m within [sqrt(1/2), sqrt(2)), for normal x > 0.
+template <class T>
+struct Split {
+  typename FloatTraits<T>::Int exponent;
+  T m;
+};
+template <class T>
+NINE_HD inline Split<T> split(T x) {
+  using F = FloatTraits<T>;
+  using Int = typename F::Int;
+  const Int bits = std::bit_cast<Int>(x);
+  // Shift the exponent's origin so that the mantissa falls into [sqrt(1/2), sqrt(2)).
+  const Int half = std::bit_cast<Int>(T(0.70710678118654752440));
+  const Int e = (bits - half) >> F::kMantissa;
+  return {e, std::bit_cast<T>(static_cast<Int>(bits - (e << F::kMantissa)))};
+}
+
 /// x within [low, high]; a NaN passes.
 template <class T>
 NINE_HD inline T clamp(T x, T low, T high) {
@@ -82,9 +132,9 @@ template <class T>
 NINE_HD inline T vexp(T x) {
   using F = FloatTraits<T>;
   const auto [r, scale] = vmath_detail::reduce(vmath_detail::clamp(x, F::kMinExp, F::kMaxExp));
-  T y = scale + scale * vmath_detail::expm1_series(r);
-  y = x > F::kMaxExp ? std::numeric_limits<T>::infinity() : y;
-  return x < F::kMinExp ? T(0) : y;
+  // A choice between constants: the compiler would move the series into a branch, and the loop would be scalar.
+  const T outside = x > F::kMaxExp ? std::numeric_limits<T>::infinity() : x < F::kMinExp ? T(0) : T(1);
+  return (scale + scale * vmath_detail::expm1_series(r)) * outside;
 }
 
 /// e^x - 1, accurate near 0; +infinity above kMaxExp.
@@ -92,30 +142,37 @@ template <class T>
 NINE_HD inline T vexpm1(T x) {
   using F = FloatTraits<T>;
   const auto [r, scale] = vmath_detail::reduce(vmath_detail::clamp(x, F::kMinExp, F::kMaxExp));
-  const T y = (scale - T(1)) + scale * vmath_detail::expm1_series(r);
-  return x > F::kMaxExp ? std::numeric_limits<T>::infinity() : y;
+  return (scale - T(1)) + scale * vmath_detail::expm1_series(r) + (x > F::kMaxExp ? std::numeric_limits<T>::infinity() : T(0));
 }
 
 /// log(x); -infinity at 0, NaN below. Subnormal numbers count as the smallest normal one.
 template <class T>
 NINE_HD inline T vlog(T x) {
   using F = FloatTraits<T>;
-  using Int = typename F::Int;
-  const T positive = x < std::numeric_limits<T>::min() ? std::numeric_limits<T>::min() : x;
-  const Int bits = std::bit_cast<Int>(positive);
-  // Shift the exponent's origin so that the mantissa falls into [sqrt(1/2), sqrt(2)).
-  const Int half = std::bit_cast<Int>(T(0.70710678118654752440));
-  const Int e = (bits - half) >> F::kMantissa;
-  const T m = std::bit_cast<T>(static_cast<Int>(bits - (e << F::kMantissa)));
-  const T s = (m - T(1)) / (m + T(1)), s2 = s * s;
-  T p = T(1) / T(2 * F::kLogTerms - 1);
-#pragma GCC unroll 16
-  for (int k = F::kLogTerms - 1; k >= 1; --k) p = p * s2 + T(1) / T(2 * k - 1);
+  const auto [e, m] = vmath_detail::split(x < std::numeric_limits<T>::min() ? std::numeric_limits<T>::min() : x);
   const T n = static_cast<T>(e);
-  T y = n * F::kLn2Hi + (n * F::kLn2Lo + T(2) * s * p);
-  y = x == std::numeric_limits<T>::infinity() ? x : y;
-  y = x == T(0) ? -std::numeric_limits<T>::infinity() : y;
-  return x < T(0) || x != x ? std::numeric_limits<T>::quiet_NaN() : y;
+  return n * F::kLn2Hi + (n * F::kLn2Lo + vmath_detail::log1p_series(m - T(1))) + vmath_detail::log_outside(x);
+}
+
+/// log(1 + x), accurate near 0; -infinity at -1, NaN below.
+template <class T>
+NINE_HD inline T vlog1p(T x) {
+  using F = FloatTraits<T>;
+  using Int = typename F::Int;
+  const T u = T(1) + x, whole = u < std::numeric_limits<T>::max() ? u : std::numeric_limits<T>::max();
+  const T lost = x < std::numeric_limits<T>::max() ? x - (whole - T(1)) : T(0);  // what rounding took from u
+  const auto [e, m] = vmath_detail::split(whole < std::numeric_limits<T>::min() ? std::numeric_limits<T>::min() : whole);
+  // Where u is so large that 2^-e is not a normal number nothing of `lost` counts.
+  const Int down = F::kBias - (e < F::kMantissa + 2 ? e : F::kMantissa + 2);
+  const T n = static_cast<T>(e), scale = std::bit_cast<T>(static_cast<Int>(down << F::kMantissa));
+  return n * F::kLn2Hi + (n * F::kLn2Lo + vmath_detail::log1p_series((m - T(1)) + lost * scale)) + vmath_detail::log_outside(u);
+}
+
+/// log(1 + e^x), which is -log sigmoid(-x).
+template <class T>
+NINE_HD inline T vsoftplus(T x) {
+  const T size = x < T(0) ? -x : x;
+  return (x > T(0) ? x : T(0)) + vlog1p(vexp(-size));
 }
 
 /// 1 / (1 + e^-x).
@@ -129,6 +186,41 @@ template <class T>
 NINE_HD inline T vtanh(T x) {
   const T e = vexpm1(T(2) * vmath_detail::clamp(x, T(-20), T(20)));
   return e / (e + T(2));
+}
+
+template <class T>
+struct SinCos {
+  T sin, cos;
+};
+/// Sine and cosine: within 2 units in the last place of 1 up to |x| = 8,000 (float) or 1e6 (double). Beyond, the error grows
+/// as the distance between neighbouring x does; from kMaxAngle on, where that is over 1/2, the result is that of kMaxAngle.
+template <class T>
+NINE_HD inline SinCos<T> vsincos(T x) {
+  using F = FloatTraits<T>;
+  using Int = typename F::Int;
+  x = vmath_detail::clamp(x, -F::kMaxAngle, F::kMaxAngle);
+  const T shifted = x * T(0.63661977236758134308) + F::kRound, n = shifted - F::kRound;
+  const T r = ((x - n * F::kHalfPi[0]) - n * F::kHalfPi[1]) - n * F::kHalfPi[2];
+  const T within = vmath_detail::clamp(r, T(-0.8), T(0.8)), r2 = within * within;
+  constexpr auto over = vmath_detail::inverse_factorials<T, 2 * F::kSinTerms + 1>();
+  T s = 0, c = 0;  // sin r / r - 1 and cos r - 1 over r^2
+#pragma GCC unroll 16
+  for (int k = F::kSinTerms; k >= 1; --k) {
+    s = s * r2 + (k % 2 == 1 ? -over[2 * k + 1] : over[2 * k + 1]);
+    c = c * r2 + (k % 2 == 1 ? -over[2 * k] : over[2 * k]);
+  }
+  const T sine = within + within * (r2 * s), cosine = T(1) + r2 * c;
+  const Int quarter = std::bit_cast<Int>(shifted);                 // n's low bits, in two's complement
+  const T swap = static_cast<T>(quarter & 1), keep = T(1) - swap;  // factors, not branches: see vexp
+  return {(keep * sine + swap * cosine) * static_cast<T>(1 - (quarter & 2)), (keep * cosine + swap * sine) * static_cast<T>(1 - ((quarter + 1) & 2))};
+}
+template <class T>
+NINE_HD inline T vsin(T x) {
+  return vsincos(x).sin;
+}
+template <class T>
+NINE_HD inline T vcos(T x) {
+  return vsincos(x).cos;
 }
 
 }  // namespace nine

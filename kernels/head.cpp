@@ -1,15 +1,256 @@
 #include "kernels/head.h"
 
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
 #include "core/scores/all.h"
+#include "core/suggest.h"
 
 namespace nine {
+namespace {
 
-std::string HeadSpec::to_text() const { return scores::Lin::kName; }
-std::string HeadSpec::check(int64_t) const { return {}; }
+constexpr HeadPreset kPresets[] = {{"mos", "mix:9*lin"},
+                                   {"mixbig", "mix:lin,log,pow,pol,rbf,ssg,mog,hpb,wav"},
+                                   {"mix1", "mix:lin,log,rbf,hpb,wav"},
+                                   {"mix2", "mix:3*lin,log"},
+                                   {"mix3", "mix:lin,log,pow,pol"},
+                                   {"mix4", "mix:lin,log,rbf,hpb"},
+                                   {"mix5", "mix:2*lin,2*rbf"}};
 
-HeadSpec parse_head(std::string_view text, const HeadDefaults&) {
-  if (text == scores::Lin::kName) return {};
-  throw UsageError(concat("no head is called '", text, "': this build knows '", scores::Lin::kName, "', the inner product"));
+// What NAME@tuned stands for: a line here and one in docs/heads.md with the command that found it.
+constexpr HeadPreset kTuned[] = {{"lin", "lin"}, {"sig", "sig"}};
+
+constexpr int64_t kMaxComponents = 1024;
+
+template <class... Parts>
+[[noreturn]] void refuse(const Parts&... parts) {
+  throw UsageError(concat(parts...));
+}
+
+// Calls f with the struct of a kind.
+template <class F>
+void with_kernel(ScoreKind kind, F&& f) {
+  scores::for_each_kernel([&]<class K>() {
+    if (K::kKind == kind) f.template operator()<K>();
+  });
+}
+
+std::string check_score(const Score& score, int64_t d) {
+  std::string wrong;
+  with_kernel(score.kind, [&]<class K>() { wrong = K::check(score, d); });
+  return wrong;
+}
+
+std::vector<std::string> kernel_names() {
+  std::vector<std::string> names;
+  for (const KernelInfo& k : kernel_table()) names.emplace_back(k.name);
+  return names;
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& w : words) text += (text.empty() ? "" : ", ") + w;
+  return text;
+}
+
+std::vector<std::string_view> split(std::string_view text, char at) {
+  std::vector<std::string_view> parts;
+  for (;;) {
+    const size_t end = text.find(at);
+    parts.push_back(text.substr(0, end));
+    if (end == std::string_view::npos) return parts;
+    text.remove_prefix(end + 1);
+  }
+}
+
+// The whole text as a finite number.
+bool read_number(std::string_view text, double& value) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size() && std::isfinite(value);
+}
+
+// The value of a parameter; `where` is what errors call it.
+double parameter_value(const ParameterInfo& info, std::string_view text, const std::string& where) {
+  std::vector<std::string> words;
+  for (const char* const* word = info.words; word != nullptr && *word != nullptr; ++word) {
+    if (text == *word) return static_cast<double>(words.size());
+    words.emplace_back(*word);
+  }
+  double value = 0;
+  const bool number = read_number(text, value);
+  if (words.empty() && !number) refuse(where, " is not a number: '", text, "'");
+  if (!words.empty() && !(number && info.numbers_too && value > 0))
+    refuse(where, " is '", text, "', which must be ", words.size() > 1 ? "one of " : "", joined(words), info.numbers_too ? " or a number > 0" : "",
+           did_you_mean(text, words));
+  return value;
+}
+
+size_t parameter_index(const KernelInfo& kernel, std::string_view name) {
+  std::vector<std::string> names;
+  for (const ParameterInfo& p : kernel.parameters) {
+    if (name == p.name) return names.size();
+    names.emplace_back(p.name);
+  }
+  if (names.empty()) refuse("--head: ", kernel.name, " has no parameters, not '", name, "'");
+  refuse("--head: ", kernel.name, " has no parameter '", name, "', only ", joined(names), did_you_mean(name, names));
+}
+
+KernelInfo kernel_named(std::string_view name) {
+  for (const KernelInfo& k : kernel_table())
+    if (name == k.name) return k;
+  for (const HeadPreset& p : kPresets)
+    if (name == p.name) refuse("--head: '", name, "' is a mixture itself (", p.text, ") and cannot be a component");
+  std::vector<std::string> known = kernel_names();
+  const std::string kernels = joined(known);
+  for (const HeadPreset& p : kPresets) known.emplace_back(p.name);
+  const std::string near = did_you_mean(name, known);
+  refuse("--head: no kernel is called '", name, "'", near.empty() ? "." : near, " Kernels: ", kernels);
+}
+
+const char* tuned_text(std::string_view name) {
+  for (const HeadPreset& t : kTuned)
+    if (name == t.name) return t.text;
+  refuse("--head: nothing is recorded for ", name, "@tuned yet (docs/heads.md): leave out @tuned, or name the parameters");
+}
+
+// "NAME[@tuned][:PARAMETER=VALUE]...".
+Score parse_component(std::string_view text, const HeadDefaults& defaults) {
+  std::vector<std::string_view> fields = split(text, ':');
+  constexpr std::string_view kSuffix = "@tuned";
+  const bool tuned = fields[0].ends_with(kSuffix);
+  if (tuned) fields[0].remove_suffix(kSuffix.size());
+  const KernelInfo kernel = kernel_named(fields[0]);
+  Score score;
+  scores::for_each_kernel([&]<class K>() {
+    if (fields[0] == K::kName) score.kind = K::kKind;
+  });
+  if (tuned) {
+    score = parse_component(tuned_text(kernel.name), {});
+  } else {
+    for (size_t k = 0; k < kernel.parameters.size(); ++k) score.parameters[k] = kernel.parameters[k].fallback;
+  }
+  std::vector<bool> said(kernel.parameters.size(), tuned);
+  std::vector<bool> twice(kernel.parameters.size());
+  for (size_t f = 1; f < fields.size(); ++f) {
+    const size_t equals = fields[f].find('=');
+    const std::string_view name = fields[f].substr(0, equals);
+    if (equals == std::string_view::npos) refuse("--head: '", fields[f], "' in '", text, "' must be PARAMETER=VALUE");
+    const size_t k = parameter_index(kernel, name);
+    if (twice[k]) refuse("--head: '", text, "' names ", name, " twice");
+    score.parameters[k] = parameter_value(kernel.parameters[k], fields[f].substr(equals + 1), concat("--head: ", kernel.name, "'s ", name));
+    said[k] = twice[k] = true;
+  }
+  for (size_t k = 0; k < said.size(); ++k) {
+    const std::string_view name = kernel.parameters[k].name;
+    const std::string& option = name == "variance" ? defaults.variance : defaults.ball;
+    if (!said[k] && !option.empty() && (name == "variance" || name == "ball"))
+      score.parameters[k] = parameter_value(kernel.parameters[k], option, concat("--", name));
+  }
+  const std::string wrong = check_score(score, -1);
+  if (!wrong.empty()) refuse("--head: in '", text, "' ", wrong);
+  return score;
+}
+
+// "[COUNT*]COMPONENT" into `components`.
+void parse_item(std::string_view text, const HeadDefaults& defaults, std::vector<Score>& components) {
+  const size_t star = text.find('*');
+  int64_t count = 1;
+  if (star != std::string_view::npos) {
+    const auto [end, error] = std::from_chars(text.data(), text.data() + star, count);
+    if (error != std::errc() || end != text.data() + star || count < 1 || count > kMaxComponents)
+      refuse("--head: the count in '", text, "' must be an integer from 1 to ", kMaxComponents);
+    text.remove_prefix(star + 1);
+  }
+  if (text.empty()) refuse("--head: a component is empty; write mix:lin,log or mix:3*lin,log:p=1");
+  components.insert(components.end(), static_cast<size_t>(count), parse_component(text, defaults));
+}
+
+bool contexts_wanted(const HeadDefaults& defaults, bool mixture) {
+  if (defaults.head_context.empty()) return mixture;
+  if (defaults.head_context != "none" && defaults.head_context != "tanh")
+    refuse("--head-context is '", defaults.head_context, "', which must be none or tanh", did_you_mean(defaults.head_context, {"none", "tanh"}));
+  return defaults.head_context == "tanh";
+}
+
+// A preset or `mix:` as its components' text; empty for a single kernel.
+std::string_view mixture_text(std::string_view text) {
+  constexpr std::string_view kMix = "mix:";
+  for (const HeadPreset& p : kPresets) {
+    const std::string_view rest = text.starts_with(p.name) ? text.substr(std::string_view(p.name).size()) : "-";
+    if (rest.empty()) text = p.text;
+    if (rest == "@tuned") text = tuned_text(p.name);
+    if (rest.starts_with(':')) refuse("--head: the preset ", p.name, " takes no parameters; write out ", p.text);
+  }
+  return text.starts_with(kMix) ? text.substr(kMix.size()) : std::string_view{};
+}
+
+}  // namespace
+
+std::vector<KernelInfo> kernel_table() {
+  std::vector<KernelInfo> all;
+  scores::for_each_kernel([&]<class K>() { all.push_back({K::kName, K::kFormula, K::kDerivative, K::kNote, K::parameters()}); });
+  return all;
+}
+
+KernelInfo kernel_info(ScoreKind kind) {
+  KernelInfo info{};
+  with_kernel(kind, [&]<class K>() { info = {K::kName, K::kFormula, K::kDerivative, K::kNote, K::parameters()}; });
+  return info;
+}
+
+std::span<const HeadPreset> head_presets() { return kPresets; }
+
+std::string to_text(const Score& score) {
+  const KernelInfo kernel = kernel_info(score.kind);
+  std::string text = kernel.name;
+  for (size_t k = 0; k < kernel.parameters.size(); ++k) {
+    const ParameterInfo& p = kernel.parameters[k];
+    const double value = score.parameters[k];
+    int words = 0;
+    while (p.words != nullptr && p.words[words] != nullptr) ++words;
+    const bool word = words > 0 && (!p.numbers_too || value == 0);
+    text += word ? concat(":", p.name, "=", p.words[static_cast<int>(value)]) : concat(":", p.name, "=", value);
+  }
+  return text;
+}
+
+std::string HeadSpec::to_text() const {
+  if (!mixture) return nine::to_text(components.front());
+  std::string text = "mix:";
+  for (size_t k = 0; k < components.size();) {
+    size_t end = k;
+    while (end < components.size() && components[end] == components[k]) ++end;
+    text += concat(k == 0 ? "" : ",", end - k > 1 ? concat(end - k, "*") : "", nine::to_text(components[k]));
+    k = end;
+  }
+  return text;
+}
+
+std::string HeadSpec::check(int64_t d) const {
+  for (size_t k = 0; k < components.size(); ++k) {
+    const std::string wrong = check_score(components[k], d);
+    if (!wrong.empty())
+      return concat(mixture ? concat("component ", k + 1, ", ") : "", nine::to_text(components[k]), ", with vectors of ", d, " numbers: ", wrong);
+  }
+  return {};
+}
+
+HeadSpec parse_head(std::string_view text, const HeadDefaults& defaults) {
+  if (text.empty()) refuse("--head is empty; the plain softmax layer is lin");
+  HeadSpec head{.components = {}, .mixture = false, .contexts = false, .untied = defaults.untied};
+  const std::string_view mixture = mixture_text(text);
+  head.mixture = mixture.data() != nullptr;
+  head.contexts = contexts_wanted(defaults, head.mixture);
+  if (head.mixture) {
+    for (const std::string_view item : split(mixture, ',')) parse_item(item, defaults, head.components);
+    if (head.size() > kMaxComponents) refuse("--head: ", head.size(), " components are more than ", kMaxComponents);
+    return head;
+  }
+  if (text.find_first_of(",*") != std::string_view::npos) refuse("--head ", text, ": several components are a mixture; write mix:", text);
+  if (text == "mix") refuse("--head mix names no components; write mix:lin,log");
+  head.components.push_back(parse_component(text, defaults));
+  return head;
 }
 
 }  // namespace nine

@@ -1,7 +1,7 @@
 // Output heads by name: the grammar of heads.md section 2.
 #pragma once
 
-#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,8 +17,10 @@ struct HeadSpec {
   bool contexts = false;  ///< component k sees tanh(C_k' h), not h itself
   bool untied = false;    ///< word vectors of its own for each component
 
+  friend bool operator==(const HeadSpec&, const HeadSpec&) = default;
+
   int64_t size() const { return static_cast<int64_t>(components.size()); }
-  /// The string with presets and parameters written out, as config.json stores it.
+  /// The string with presets, @tuned and parameters written out, as config.json stores it: parse_head(to_text()) is the same head.
   std::string to_text() const;
   /// What is wrong with this head for vectors of d numbers, naming the component; "" if nothing.
   std::string check(int64_t d) const;
@@ -32,7 +34,24 @@ struct HeadDefaults {
   bool untied = false;       ///< --untied
 };
 
-/// Reads a head string; a UsageError names the part that is wrong and the nearest thing that is known.
+/// Reads a head string (docs/heads.md); a UsageError names the part that is wrong and the nearest thing that is known.
 HeadSpec parse_head(std::string_view text, const HeadDefaults& defaults = {});
+
+/// One kernel as people read it.
+struct KernelInfo {
+  const char *name, *formula, *derivative, *note;
+  std::span<const ParameterInfo> parameters;
+};
+/// All of them, in the order of heads.md section 1.
+std::vector<KernelInfo> kernel_table();
+/// The kernel of a component.
+KernelInfo kernel_info(ScoreKind kind);
+/// A component with its parameters in full, such as "hpb:ball=lorentz:shift=-2".
+std::string to_text(const Score& score);
+/// Presets of mixtures with what they stand for: {"mos", "mix:9*lin"}, ...
+struct HeadPreset {
+  const char *name, *text;
+};
+std::span<const HeadPreset> head_presets();
 
 }  // namespace nine

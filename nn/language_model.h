@@ -25,17 +25,24 @@ struct LanguageModelConfig {
   double dropout_output = 0;  ///< on what the last layer hands to the head
   bool variational = false;   ///< dropout's masks are the same for all time steps of a segment
   LabelSmoothing smoothing = {};
+  PriorRegulariser prior_reg = {};  ///< on a mixture's prior
+  NormRegulariser norm_reg = {};    ///< on the norms of the head's word vectors
+  HeadMemory head_memory = HeadMemory::blocks;
   double activation_reg = 0;           ///< AR: times the mean square of the dropped output
   double temporal_activation_reg = 0;  ///< TAR: times the mean square of h_{t+1} - h_t, before dropout
 
-  /// The sizes that a model's tensors show: layers, widths, vocabulary, whether tied, whether there is a bias (dropout 0).
+  /// The sizes that a model's tensors show: layers, widths, vocabulary, whether tied, whether there is a bias (dropout 0). Error:
+  /// the tensors are not such a head's.
   static LanguageModelConfig of_weights(const Safetensors& weights, const HeadSpec& head);
 };
 
 class LanguageModel {
  public:
   /// Declares `embedding.weight` (V, embed), `lstm.*`, `head.weight` (V, hidden; not when tied) and `head.bias` (V) in
-  /// `set`. Embedding and head start as N(0, 0.02), the bias at 0, the LSTM as PyTorch's.
+  /// `set`; for mixtures `head.prior.weight` (K, hidden), with contexts `head.latent.weight` (K * hidden, hidden), and untied
+  /// `head.weight` (K, V, hidden), of which a tied embedding takes the first place: (K-1, V, hidden). Embedding and head start
+  /// as N(0, 0.02), the bias at 0, the LSTM as PyTorch's, prior and latent as torch.nn.Linear, U(-1/sqrt(hidden), 1/sqrt(hidden)), as
+  /// in Yang et al.'s mixture of softmaxes (2018).
   /// Error: tied with embed != hidden.
   LanguageModel(ParameterSet& set, const LanguageModelConfig& config);
 
@@ -52,10 +59,11 @@ class LanguageModel {
   Var encode(Tape& tape, const Tensor& ids, std::vector<LstmState>& state) const { return run(tape, ids, state).output; }
   /// Activation and temporal activation regularisation (Merity et al., 2017) of a micro-batch whose columns are `batch` and
   /// whose share in the update's tokens is `share`: share * (AR * mean(output^2) + TAR * mean((raw_{t+1} - raw_t)^2)), a
-  /// float64 scalar; means go over all elements, padding too. An empty Var when neither is asked for, or under NoGrad.
+  /// float64 scalar; means go over all elements, padding too. And share times the penalty on the word vectors' norms. An empty Var when
+  /// nothing is asked for, or under NoGrad.
   Var regulariser(const Hidden& hidden, int64_t batch, double share) const;
-  /// Loss of predicting targets (steps, batch) int32, -1 = nothing, on either device, from those states; see kernel_softmax. Smoothed as
-  /// configured, but not under NoGrad.
+  /// Loss of predicting targets (steps, batch) int32, -1 = nothing, on either device, from those states; see kernel_softmax. Smoothed and
+  /// regularised as configured, but not under NoGrad.
   SoftmaxLoss loss(const Var& hidden, const Tensor& targets, double row_weight) const;
   /// log p of every word after each of those states, (N, V) float64, for a few states; see log_probabilities.
   Tensor log_probabilities(const Var& hidden) const;
@@ -75,8 +83,11 @@ class LanguageModel {
   const ParameterSet& parameters_;
   Embedding embedding_;
   Lstm lstm_;
-  Parameter* head_weight_;
-  Parameter* head_bias_ = nullptr;
+  const HeadWeights& head_weights(Tape& tape) const;
+
+  std::vector<Parameter*> head_words_;  // together the word vectors of all components
+  Parameter *head_bias_ = nullptr, *head_prior_ = nullptr, *head_latent_ = nullptr;
+  mutable HeadWeights weights_;  // kept, so that a step allocates nothing
 };
 
 }  // namespace nine

@@ -266,7 +266,10 @@ OpCase kernel_softmax_case(int64_t rows, int64_t words, int64_t d, bool bias, bo
   OpCase c{.name = concat("kernel_softmax", sizes({rows, words, d}), bias ? " with bias" : ""),
            .inputs = {{{rows, d}}, {{words, d}}},
            .indices = {{{rows}, -1, static_cast<int32_t>(words)}},
-           .run = [bias](Vars x, Tensors i) { return kernel_softmax({}, x[0], x[1], bias ? x[2] : Var(), i[0], 0.3).loss; },
+           .run =
+               [bias](Vars x, Tensors i) {
+                 return kernel_softmax({}, x[0], {{x[1]}, bias ? x[2] : Var()}, i[0], 0.3).loss;
+               },
            .oracle =
                [=](Values x, AllInts i) {
                  Doubles scores = product(x[0], false, x[1], true, rows, words, d);
@@ -279,13 +282,112 @@ OpCase kernel_softmax_case(int64_t rows, int64_t words, int64_t d, bool bias, bo
   return c;
 }
 
+// A mixture of inner products, with and without contexts of their own.
+OpCase mixture_softmax_case(int64_t rows, int64_t words, int64_t d, int64_t count, bool untied) {
+  HeadSpec head{.components = std::vector<Score>(static_cast<size_t>(count)), .mixture = true, .contexts = true, .untied = untied};
+  return {.name = concat("kernel_softmax mixture", sizes({rows, words, d, count}), untied ? " untied" : " tied"),
+          .inputs = {{{rows, d}}, {{untied ? count : 1, words, d}}, {{words}}, {{count, d}}, {{count * d, d}}},
+          .indices = {{{rows}, -1, static_cast<int32_t>(words)}},
+          .run =
+              [head](Vars x, Tensors i) {
+                return kernel_softmax(head, x[0], {{x[1]}, x[2], x[3], x[4]}, i[0], 0.3).loss;
+              },
+          .oracle =
+              [=](Values x, AllInts i) {
+                const Doubles prior = log_softmax_of(product(x[0], false, x[3], true, rows, count, d), count);
+                Doubles posterior(index_of(rows * words));
+                for (int64_t k = 0; k < count; ++k) {
+                  const auto part = [&](const Doubles& v, int64_t size, int64_t at) {
+                    return Doubles(v.begin() + at * size, v.begin() + (at + 1) * size);
+                  };
+                  Doubles context = product(x[0], false, part(x[4], d * d, k), true, rows, d, d);
+                  for (double& c : context) c = std::tanh(c);
+                  Doubles s = product(context, false, part(x[1], words * d, untied ? k : 0), true, rows, words, d);
+                  s = log_softmax_of(pairwise(s, x[2], [](double a, double b) { return a + b; }), words);
+                  for (int64_t n = 0; n < rows * words; ++n)
+                    posterior[index_of(n)] += std::exp(prior[index_of(n / words * count + k)] + s[index_of(n)]);
+                }
+                for (double& p : posterior) p = std::log(p);
+                return Doubles{nll_of(posterior, i[0], words, 0.3)};
+              },
+          .checked = 12,
+          .windows = false};
+}
+
+// A kernel with statistics, and a penalty on the prior of a mixture of one, which is 0.
+OpCase rbf_softmax_case(int64_t rows, int64_t words, int64_t d) {
+  const HeadSpec head{.components = {{ScoreKind::rbf, {0.5}}}, .mixture = true};
+  return {.name = concat("kernel_softmax rbf", sizes({rows, words, d})),
+          .inputs = {{{rows, d}}, {{words, d}}, {{1, d}}},
+          .indices = {{{rows}, -1, static_cast<int32_t>(words)}},
+          .run =
+              [head](Vars x, Tensors i) {
+                return kernel_softmax(head, x[0], {{x[1]}, {}, x[2]}, i[0], 0.3, {.prior = {ops::PriorPenalty::cv2, 0.1}}).loss;
+              },
+          .oracle =
+              [=](Values x, AllInts i) {
+                Doubles s(index_of(rows * words));
+                for (int64_t n = 0; n < rows * words; ++n) {
+                  double q = 0;
+                  for (int64_t k = 0; k < d; ++k) {
+                    const double e = x[0][index_of(n / words * d + k)] - x[1][index_of(n % words * d + k)];
+                    q += e * e;
+                  }
+                  s[index_of(n)] = std::exp(-0.5 * q);
+                }
+                return Doubles{nll_of(log_softmax_of(s, words), i[0], words, 0.3)};
+              },
+          .checked = 12};
+}
+
+// The readout of a single inner product's block: log-probabilities of every word.
+PlainCase head_readout_case(int64_t rows, int64_t words, int64_t d) {
+  return {
+      .name = concat("head_readout", sizes({rows, words, d})),
+      .inputs = {{{rows, d}}, {{words, d}}, {{rows * words}, 0, 1, true, true}},
+      .indices = {{{rows}, -1, static_cast<int32_t>(words)}},
+      .run =
+          [=](Tensors x, Tensors i) {
+            Arena arena("head_readout");
+            const Arena::Scope scope(arena);
+            const Tensor kept = arena.temporary({2, rows}, DType::float64);
+            const ops::HeadComponent lin{.w = x[1].view()};
+            const ops::HeadBlock block{
+                .components = {&lin, 1}, .h = x[0].view(), .targets = i[0].view(), .lse = kept.row_range(0, 1), .target_score = kept.row_range(1, 1)};
+            ops::head_scores(block, arena);
+            ops::head_readout(block, x[2], {}, arena);
+          },
+      .oracle = [=](std::span<Doubles> x, AllInts) { x[2] = log_softmax_of(product(x[0], false, x[1], true, rows, words, d), words); }};
+}
+
+OpCase norm_penalty_case(int64_t rows, int64_t d, const NormRegulariser& r) {
+  return {.name = concat("norm_penalty", sizes({rows, d}), " ", to_text(r)),
+          .inputs = {{{rows, d}}, {{2, rows, d}}},
+          .run = [r](Vars x, Tensors) { return norm_penalty(x, r); },
+          .oracle =
+              [=](Values x, AllInts) {
+                double sum = 0;
+                for (const Doubles& w : x)
+                  for (size_t v = 0; v < w.size(); v += index_of(d)) {
+                    double square = 0;
+                    for (size_t k = v; k < v + index_of(d); ++k) square += w[k] * w[k];
+                    sum += (std::sqrt(square) - r.norm) * (std::sqrt(square) - r.norm);
+                  }
+                return Doubles{r.strength * (r.kind == NormRegulariser::Kind::root ? std::sqrt(sum) : sum)};
+              },
+          .windows = false};
+}
+
 // Cross-entropy with the smoothed distribution written out.
 OpCase smoothed_softmax_case(int64_t rows, int64_t words, int64_t d, const LabelSmoothing& smoothing) {
   const bool uniform = smoothing.kind == LabelSmoothing::Kind::uniform;
   return {.name = concat("kernel_softmax smoothed", sizes({rows, words, d}), " ", to_text(smoothing.kind), " ", smoothing.epsilon),
           .inputs = {{{rows, d}}, {{words, d}}, {{words}}},
           .indices = {{{rows}, -1, static_cast<int32_t>(words)}},
-          .run = [smoothing](Vars x, Tensors i) { return kernel_softmax({}, x[0], x[1], x[2], i[0], 0.3, smoothing).loss; },
+          .run =
+              [smoothing](Vars x, Tensors i) {
+                return kernel_softmax({}, x[0], {{x[1]}, x[2]}, i[0], 0.3, {smoothing}).loss;
+              },
           .oracle =
               [=](Values x, AllInts i) {
                 Doubles scores = product(x[0], false, x[1], true, rows, words, d);
@@ -459,6 +561,11 @@ std::vector<OpCase> op_cases() {
   all.push_back(kernel_softmax_case(5, 7, 3, false));
   all.push_back(kernel_softmax_case(33, 65, 9, true));
   all.push_back(kernel_softmax_case(230, 1100, 17, true));
+  all.push_back(mixture_softmax_case(33, 70, 6, 3, false));
+  all.push_back(mixture_softmax_case(70, 65, 5, 2, true));
+  all.push_back(rbf_softmax_case(35, 70, 5));
+  all.push_back(norm_penalty_case(70, 9, {NormRegulariser::Kind::squared, 0.3, 1.5}));
+  all.push_back(norm_penalty_case(9, 5, {NormRegulariser::Kind::root, 0.3, 0.5}));
   all.push_back(kernel_softmax_case(640, 10000, 512, true, true));
   for (const auto kind : {LabelSmoothing::Kind::uniform, LabelSmoothing::Kind::others}) {
     all.push_back(smoothed_softmax_case(3, 2, 1, {0.2, kind}));
@@ -690,6 +797,7 @@ std::vector<PlainCase> plain_cases() {
     add_optimisers(all, s, false);
   }
   add_optimisers(all, {1000, 1000}, true);
+  all.push_back(head_readout_case(35, 70, 6));
   return all;
 }
 

@@ -21,8 +21,8 @@
 #include "apps/shared/run_directory.h"
 #include "apps/shared/run_main.h"
 #include "apps/shared/signals.h"
-#include "apps/shared/suggest.h"
 #include "core/error.h"
+#include "core/suggest.h"
 #include "nn/amount.h"
 #include "nn/files.h"
 

@@ -81,7 +81,7 @@ TEST_CASE("tape: two micro-batches give the gradients of one batch") {
       const Tensor target =
           Tensor::from<int32_t>(std::vector<int32_t>(targets.data<int32_t>() + i * rows, targets.data<int32_t>() + (i + 1) * rows), {rows});
       const Var h = tanh(linear(tape.constant(part), tape.parameter(w), tape.parameter(b)));
-      tape.backward(kernel_softmax({}, h, tape.parameter(head), {}, target, 1.0 / 7).loss);
+      tape.backward(kernel_softmax({}, h, {{tape.parameter(head)}}, target, 1.0 / 7).loss);
       tape.reset();
     }
     return std::vector<Doubles>{w.grad.to_vector(), b.grad.to_vector(), head.grad.to_vector()};
@@ -179,7 +179,7 @@ TEST_CASE("tape: NoGrad records nothing") {
     const NoGrad off(tape);
     CHECK_FALSE(sum(w).needs_grad());
     CHECK_FALSE(row_range(w, 0, 2).needs_grad());
-    kernel_softmax({}, tape.constant(random_tensor({2, 3}, 2)), w, {}, Tensor::from<int32_t>({1, 2}, {2}), 1);
+    kernel_softmax({}, tape.constant(random_tensor({2, 3}, 2)), {{w}}, Tensor::from<int32_t>({1, 2}, {2}), 1);
     CHECK_FALSE(p.has_grad);
   }
   tape.backward(sum(w));
@@ -314,8 +314,10 @@ class SmallModel {
     x = lstm(x, {p(1), p(2), p(3), p(4)}, {state, state}).y;
     x = dropout(x, 0.1, "dropout.1");
     x = lstm(x, {p(5), p(6), p(7), p(8)}, {state, state}).y;
+    weights_.w.assign(1, p(9));
+    weights_.bias = p(10);
     const SoftmaxLoss out =
-        kernel_softmax(head_, x, p(9), p(10), targets_, 1.0 / static_cast<double>(kSteps * kBatch), {.epsilon = recipes ? 0.1 : 0.0});
+        kernel_softmax(head_, x, weights_, targets_, 1.0 / static_cast<double>(kSteps * kBatch), {.smoothing = {.epsilon = recipes ? 0.1 : 0.0}});
     const double loss = *out.loss.value().data<double>();
     const int64_t later = (kSteps - 1) * kBatch;
     if (recipes) {
@@ -349,6 +351,7 @@ class SmallModel {
   std::vector<Parameter> parameters_;
   Tensor value_, grad_, first_, second_, ids_, targets_, state_, norm_;
   HeadSpec head_;
+  HeadWeights weights_;
   Arena pool_;
   Tape tape_;
 };

@@ -53,7 +53,7 @@ Result run(const Problem& p, DType dtype, bool bias = true, Path path = Path::fu
   Result r;
   Var loss;
   if (path == Path::fused) {
-    const SoftmaxLoss out = kernel_softmax({}, h, w, b, targets, p.row_weight, p.smoothing);
+    const SoftmaxLoss out = kernel_softmax({}, h, {{w}, b}, targets, p.row_weight, {p.smoothing});
     r.nll = out.nll.value().to_vector();
     loss = out.loss;
   } else {
@@ -171,8 +171,11 @@ TEST_CASE("head: gradients against finite differences") {
     const Tensor targets = tensor_of(p.targets, {rows});
     const std::vector<Tensor> inputs = {tensor_of(p.h, {rows, 7}, DType::float64), tensor_of(p.w, {words, 7}, DType::float64),
                                         tensor_of(p.bias, {words}, DType::float64)};
-    const GradcheckReport r =
-        gradcheck([&](std::span<const Var> x) { return kernel_softmax({}, x[0], x[1], x[2], targets, 0.7).loss; }, inputs, {.max_elements = 60});
+    const GradcheckReport r = gradcheck(
+        [&](std::span<const Var> x) {
+          return kernel_softmax({}, x[0], {{x[1]}, x[2]}, targets, 0.7).loss;
+        },
+        inputs, {.max_elements = 60});
     CHECK_MESSAGE(r.worst < 1e-6, r.where);
   }
 }
@@ -223,7 +226,7 @@ TEST_CASE("head: label smoothing, both conventions, against the dense formula an
                                           tensor_of(p.bias, {70}, DType::float64)};
       const GradcheckReport r = gradcheck(
           [&](std::span<const Var> x) {
-            return kernel_softmax({}, x[0], x[1], x[2], targets, 0.7, {epsilon, kind}).loss;
+            return kernel_softmax({}, x[0], {{x[1]}, x[2]}, targets, 0.7, {{epsilon, kind}}).loss;
           },
           inputs, {.max_elements = 60});
       CHECK_MESSAGE(r.worst < 1e-6, r.where);
@@ -401,8 +404,9 @@ TEST_CASE("head: NoGrad gives the same bits and takes less memory") {
       Tape tape(pool);
       const NoGrad off(tape);
       const SoftmaxLoss out =
-          kernel_softmax({}, tape.constant(tensor_of(p.h, {rows, 64}, DType::float32)), tape.constant(tensor_of(p.w, {1000, 64}, DType::float32)),
-                         tape.constant(tensor_of(p.bias, {1000}, DType::float32)), tensor_of(p.targets, {rows}), p.row_weight);
+          kernel_softmax({}, tape.constant(tensor_of(p.h, {rows, 64}, DType::float32)),
+                         {{tape.constant(tensor_of(p.w, {1000, 64}, DType::float32))}, tape.constant(tensor_of(p.bias, {1000}, DType::float32))},
+                         tensor_of(p.targets, {rows}), p.row_weight);
       CHECK(out.nll.value().to_vector() == with.nll);
       CHECK(out.loss.value().to_vector()[0] == with.loss);
       CHECK(pool.peak_bytes() < 600 << 10);
@@ -422,7 +426,7 @@ TEST_CASE("head: what needs no gradient gets none, and the others stay the same"
       return i == only ? tape.leaf(t) : tape.constant(t);
     };
     const Var x[] = {input(0, p.h, {50, 12}), input(1, p.w, {70, 12}), input(2, p.bias, {70})};
-    tape.backward(kernel_softmax({}, x[0], x[1], x[2], tensor_of(p.targets, {50}), p.row_weight).loss);
+    tape.backward(kernel_softmax({}, x[0], {{x[1]}, x[2]}, tensor_of(p.targets, {50}), p.row_weight).loss);
     const Doubles* expected[] = {&all.dh, &all.dw, &all.dbias};
     CHECK(x[only].grad().to_vector() == *expected[only]);
   }
@@ -438,7 +442,7 @@ TEST_CASE("head: contexts of rank 3, words shared with the embedding") {
     const Var table = tape.leaf(tensor_of(p.w, {30, 10}, DType::float64));
     const Var h = tanh(embedding(table, ids));
     CHECK(h.shape() == Shape{4, 6, 10});
-    const Var loss = path == Path::fused ? kernel_softmax({}, h, table, {}, targets, 0.1).loss
+    const Var loss = path == Path::fused ? kernel_softmax({}, h, {{table}}, targets, 0.1).loss
                                          : nll(log_softmax(matmul(reshape(h, {24, 10}), table, false, true)), targets, 0.1);
     tape.backward(loss);
     return table.grad().to_vector();
@@ -451,7 +455,7 @@ TEST_CASE("head: the loss reaches backward with weight 1 or not at all") {
   const Tensor targets = tensor_of(p.targets, {6});
   Arena pool("head");
   Tape tape(pool);
-  const auto head = [&](const Var& h, const Var& w) { return kernel_softmax({}, h, w, {}, targets, 0.5).loss; };
+  const auto head = [&](const Var& h, const Var& w) { return kernel_softmax({}, h, {{w}}, targets, 0.5).loss; };
   const auto leaf = [&](const Doubles& v, const Shape& s) { return tape.leaf(tensor_of(v, s, DType::float64)); };
   {
     const Var loss = scale(head(leaf(p.h, {6, 4}), leaf(p.w, {5, 4})), 2);
@@ -478,18 +482,18 @@ TEST_CASE("head: errors name the row, the shapes and the head") {
   const auto with_target = [&](int64_t rows, int64_t row, int32_t target) {
     const Tensor targets({rows}, DType::int32);
     targets.data<int32_t>()[row] = target;
-    kernel_softmax({}, zeros({rows, 4}), zeros({7, 4}), {}, targets, 1);
+    kernel_softmax({}, zeros({rows, 4}), {{zeros({7, 4})}}, targets, 1);
   };
   CHECK_NOTHROW(with_target(300, 3, -1));
   CHECK_THROWS_WITH_AS(with_target(300, 3, 7), doctest::Contains("target 7 of row 3 is outside of the vocabulary of 7"), Error);
   CHECK_THROWS_WITH_AS(with_target(300, 250, 9), doctest::Contains("target 9 of row 250"), Error);
   CHECK_THROWS_WITH_AS(with_target(300, 299, -2), doctest::Contains("target -2 of row 299"), Error);
   const Tensor targets({3}, DType::int32);
-  CHECK_THROWS_WITH_AS(kernel_softmax({}, zeros({3, 4}), zeros({7, 5}), {}, targets, 1),
+  CHECK_THROWS_WITH_AS(kernel_softmax({}, zeros({3, 4}), {{zeros({7, 5})}}, targets, 1),
                        doctest::Contains("(3, 4) do not fit word vectors of shape (7, 5)"), Error);
-  CHECK_THROWS_WITH_AS(kernel_softmax({}, zeros({3, 4}), zeros({7, 4}), zeros({6}), targets, 1), doctest::Contains("the bias must be 7"), Error);
-  CHECK_THROWS_WITH_AS(kernel_softmax({}, zeros({3, 4}), zeros({0, 4}), {}, targets, 1), doctest::Contains("vocabulary is empty"), Error);
-  CHECK_THROWS_AS(kernel_softmax({}, zeros({4, 4}), zeros({7, 4}), {}, targets, 1), Error);
+  CHECK_THROWS_WITH_AS(kernel_softmax({}, zeros({3, 4}), {{zeros({7, 4})}, zeros({6})}, targets, 1), doctest::Contains("the bias must be 7"), Error);
+  CHECK_THROWS_WITH_AS(kernel_softmax({}, zeros({3, 4}), {{zeros({0, 4})}}, targets, 1), doctest::Contains("vocabulary is empty"), Error);
+  CHECK_THROWS_AS(kernel_softmax({}, zeros({4, 4}), {{zeros({7, 4})}}, targets, 1), Error);
 }
 
 TEST_CASE("head: names") {
@@ -507,7 +511,7 @@ TEST_CASE("head: nothing of size contexts x vocabulary is stored") {
               .value = tensor_of(random_values({{{kWords, kSize}}}, 2)[0], {kWords, kSize}, DType::float32),
               .grad = Tensor({kWords, kSize}, DType::float32)};
   const Tensor targets = tensor_of(random_indices({{{kRows}, 0, kWords}}, 3)[0], {kRows});
-  const SoftmaxLoss out = kernel_softmax({}, tape.leaf(h), tape.parameter(w), {}, targets, 1.0 / kRows);
+  const SoftmaxLoss out = kernel_softmax({}, tape.leaf(h), {{tape.parameter(w)}}, targets, 1.0 / kRows);
   CHECK(*out.loss.value().data<double>() > std::log(static_cast<double>(kWords)));
   tape.backward(out.loss);
   CHECK(pool.peak_bytes() < size_t{kRows} * kWords * 4 / 12);
@@ -527,11 +531,12 @@ TEST_CASE("log_probabilities: kernel_softmax's -nll for every word, posteriors t
       const Var h = tape.leaf(tensor_of(p.h, {p.rows, p.size}, dtype)), w = tape.leaf(tensor_of(p.w, {p.words, p.size}, dtype));
       const Var b = tape.leaf(tensor_of(p.bias, {p.words}, dtype));
       for (const Var& bias : {b, Var()}) {
-        const Doubles log_p = log_probabilities({}, h, w, bias).to_vector();
+        const Doubles log_p = log_probabilities({}, h, {{w}, bias}).to_vector();
         REQUIRE(log_p.size() == static_cast<size_t>(rows * words));
         Doubles found, expected;
         for (const int32_t word : {0, 1, 63, 64, 196}) {
-          const Doubles nats = kernel_softmax({}, h, w, bias, tensor_of(Ints(static_cast<size_t>(rows), word), {rows}), 1).nll.value().to_vector();
+          const Doubles nats =
+              kernel_softmax({}, h, {{w}, bias}, tensor_of(Ints(static_cast<size_t>(rows), word), {rows}), 1).nll.value().to_vector();
           for (size_t r = 0; r < nats.size(); ++r) {
             expected.push_back(nats[r]);
             found.push_back(-log_p[r * static_cast<size_t>(words) + static_cast<size_t>(word)]);
@@ -544,7 +549,7 @@ TEST_CASE("log_probabilities: kernel_softmax's -nll for every word, posteriors t
           CHECK(std::abs(sum - 1) < tolerance);
         }
         if (rows > 1) {
-          const Doubles first = log_probabilities({}, row_range(h, 0, 1), w, bias).to_vector();
+          const Doubles first = log_probabilities({}, row_range(h, 0, 1), {{w}, bias}).to_vector();
           CHECK(std::equal(first.begin(), first.end(), log_p.begin()));
         }
       }

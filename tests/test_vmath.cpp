@@ -1,6 +1,7 @@
 // The vector functions against the C library in long double, and that an element's bits do not depend on its place.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -47,7 +48,9 @@ std::vector<Function<T>> functions() {
           {"expm1", loop<T, vexpm1<T>>, [](long double x) { return std::expm1(x); }, 3},
           {"log", loop<T, vlog<T>>, [](long double x) { return std::log(x); }, 3.5},
           {"sigmoid", loop<T, vsigmoid<T>>, [](long double x) { return 1 / (1 + std::exp(-x)); }, 3.5},
-          {"tanh", loop<T, vtanh<T>>, [](long double x) { return std::tanh(x); }, 4}};
+          {"tanh", loop<T, vtanh<T>>, [](long double x) { return std::tanh(x); }, 4},
+          {"log1p", loop<T, vlog1p<T>>, [](long double x) { return std::log1p(x); }, 3.5},
+          {"softplus", loop<T, vsoftplus<T>>, [](long double x) { return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x)); }, 3.5}};
 }
 
 // Where a function is wanted: evenly over its range, evenly around 0, and over all magnitudes.
@@ -65,7 +68,12 @@ std::vector<T> points(const std::string& name) {
       x.push_back(static_cast<T>(0.5 + 1.5 * u));
       continue;
     }
-    const double from = name == "sigmoid" ? -top : low;
+    if (name == "log1p") {
+      x.push_back(static_cast<T>(std::exp(u * (top - 1))));
+      x.push_back(static_cast<T>(2 * u - 1));
+      x.push_back(static_cast<T>(-std::exp(-60 * u)));
+    }
+    const double from = name == "sigmoid" ? -top : name == "log1p" ? -1 : low;
     x.push_back(static_cast<T>(from + (top - from) * u));
     x.push_back(static_cast<T>(2 * u - 1));
     if (sizeof(T) == 8 ? magnitude < 30 : magnitude > 1e-37 && magnitude < 30) {
@@ -135,6 +143,18 @@ void check_edges() {
   CHECK(vlog(tiny) == vlog(least));  // documented: subnormal numbers count as the smallest normal one
   CHECK(std::isfinite(vlog(most)));
 
+  CHECK(vlog1p(T(0)) == 0);
+  CHECK(vlog1p(least) == least);
+  CHECK(vlog1p(T(-1)) == -inf);
+  CHECK(vlog1p(inf) == inf);
+  CHECK(std::isfinite(vlog1p(most)));
+  CHECK(std::isnan(vlog1p(T(-1.5))));
+
+  CHECK(vsoftplus(inf) == inf);
+  CHECK(vsoftplus(most) == most);
+  CHECK(vsoftplus(-inf) == 0);
+  CHECK(vsoftplus(-most) == 0);
+
   CHECK(vsigmoid(T(0)) == T(0.5));
   CHECK(vsigmoid(inf) == 1);
   CHECK(vsigmoid(most) == 1);
@@ -146,6 +166,35 @@ void check_edges() {
   for (const T x : {T(20), T(50), most, inf}) {
     CHECK(vtanh(x) == 1);
     CHECK(vtanh(-x) == -1);
+  }
+}
+
+// Sine and cosine, in units of 1's last place.
+template <class T>
+void check_angles() {
+  constexpr int kPoints = 200003;
+  const double far = sizeof(T) == 4 ? 8000 : 1e6;
+  std::vector<T> x;
+  for (int i = 0; i < kPoints; ++i) {
+    const double u = 2 * (i + 0.5) / kPoints - 1;
+    for (const double scale : {1.0, 10.0, 300.0, far}) x.push_back(static_cast<T>(scale * u));
+  }
+  std::vector<T> sines(x.size()), cosines(x.size());
+  loop<T, vsin<T>>(x.data(), sines.data(), x.size());
+  loop<T, vcos<T>>(x.data(), cosines.data(), x.size());
+  long double worst = 0;
+  for (size_t i = 0; i < x.size(); ++i) {
+    const auto angle = static_cast<long double>(x[i]);
+    worst = std::max({worst, std::abs(sines[i] - std::sin(angle)), std::abs(cosines[i] - std::cos(angle))});
+  }
+  CHECK_MESSAGE(worst <= 2.0L * static_cast<long double>(std::numeric_limits<T>::epsilon()), "sin, cos of ", sizeof(T) * 8, " bits are off by ",
+                static_cast<double>(worst));
+  CHECK(vsin(T(0)) == 0);
+  CHECK(vcos(T(0)) == 1);
+  CHECK(std::isnan(vsin(std::numeric_limits<T>::quiet_NaN())));
+  for (const T beyond : {T(1e7), T(1e30), std::numeric_limits<T>::max(), std::numeric_limits<T>::infinity()}) {
+    CHECK(std::abs(vsin(beyond)) <= T(1.0001));
+    CHECK(std::abs(vcos(-beyond)) <= T(1.0001));
   }
 }
 
@@ -173,6 +222,11 @@ void check_places() {
 TEST_CASE("vmath: within a few units in the last place") {
   check_accuracy<float>();
   check_accuracy<double>();
+}
+
+TEST_CASE("vmath: sine and cosine") {
+  check_angles<float>();
+  check_angles<double>();
 }
 
 TEST_CASE("vmath: edges") {

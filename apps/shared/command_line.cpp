@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "apps/shared/option_data.h"
-#include "apps/shared/suggest.h"
 #include "core/error.h"
+#include "core/suggest.h"
 
 namespace nine::app {
 namespace {

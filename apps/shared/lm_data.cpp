@@ -62,7 +62,13 @@ HeadSpec head_of(const fs::path& directory) {
   if (!fs::exists(directory / "config.json")) return {};
   const auto config = nlohmann::json::parse(read_text(directory / "config.json"), nullptr, false);
   require(config.is_object(), (directory / "config.json").string(), " is no JSON object");
-  return parse_head(config.value("head", "lin"));
+  // What the run resolved --head to, where it says; its other options are as they were given.
+  const std::string given = config.value("head", "lin");
+  const std::string head = config.contains("resolved") ? config["resolved"].value("head", given) : given;
+  return parse_head(head, {.variance = config.value("variance", ""),
+                           .ball = config.value("ball", ""),
+                           .head_context = config.value("head_context", ""),
+                           .untied = config.value("untied", false)});
 }
 
 }  // namespace

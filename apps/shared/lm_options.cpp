@@ -8,6 +8,29 @@
 
 namespace nine::app {
 
+namespace {
+
+// The kernels with their parameters, and the presets.
+std::string head_help() {
+  std::string text = "Kernels:";
+  for (const KernelInfo& k : kernel_table()) {
+    text += concat(" ", k.name);
+    for (const ParameterInfo& p : k.parameters) text += concat(":", p.name);
+  }
+  text += "; mixtures:";
+  for (const HeadPreset& p : head_presets()) text += concat(" ", p.name);
+  return text;
+}
+
+bool uses(const HeadSpec& head, std::string_view parameter) {
+  for (const Score& component : head.components)
+    for (const ParameterInfo& p : kernel_info(component.kind).parameters)
+      if (parameter == p.name) return true;
+  return false;
+}
+
+}  // namespace
+
 void LmOptions::declare(Options& o) {
   o.group("Data");
   o.add("train", train, "training text, tokenised, one sentence a line").unit("FILE...");
@@ -24,8 +47,20 @@ void LmOptions::declare(Options& o) {
   o.add("hidden", hidden, "hidden size of the LSTM").range(1, 65536).unit("units");
   o.add("embed", embed, "size of the word embeddings").range(1, 65536).unit("units");
   o.add("tie-embeddings", tie_embeddings, "one matrix for the embeddings and the head's word vectors (embed = hidden)");
-  o.add("head", head, "score function of the output layer: lin, the inner product").check([](const std::string& text) { parse_head(text); });
+  o.add("head", head, concat("score function of the output layer, such as lin, pow:p=1 or mix:3*lin,log. ", head_help()));
+  o.add("untied", untied, "mixtures: word vectors of its own for each component");
+  o.add("head-context", head_context, "what a component sees of the context: none, the context itself; tanh, its own projection of it")
+      .unit("none|tanh")
+      .default_text("tanh for mixtures, none for a single kernel");
+  o.add("variance", variance, "ssg, mog: split, a vector's last number is its log-variance, or a constant > 0; where --head does not say it")
+      .unit("split|NUMBER")
+      .default_text("split");
+  o.add("ball", ball, "hpb: how vectors enter the unit ball: lorentz, tanh, clip or sigmoid; where --head does not say it")
+      .unit("NAME")
+      .default_text("lorentz");
   o.add("head-bias", head_bias, "one bias a word in the output layer");
+  o.add("head-memory", head_memory, "how the head's scores are held: blocks of rows, or tiles computed again: less memory, a third more work")
+      .choices({"blocks", "tiles"});
   o.add("dtype", dtype, "type of weights and arithmetic").choices({"float32", "float64"});
   o.add("init", init, "start from the weights of this checkpoint").unit("DIR");
   o.add("init-norm", init_norm,
@@ -42,6 +77,11 @@ void LmOptions::declare(Options& o) {
   o.add("label-smoothing", label_smoothing, "probability that the targets spread over the vocabulary").range(0, 1);
   o.add("smoothing", smoothing, "label smoothing: uniform gives every word its share, others every word but the target")
       .choices({"uniform", "others"});
+  o.add("pi-reg", pi_reg, "penalty on a mixture's prior: variance:RHO or cv2:RHO").check([](const std::string& text) {
+    prior_regulariser_from_text(text);
+  });
+  o.add("weight-norm-reg", weight_norm_reg, "penalty on how far the head's word vectors are from norm NU: squared:RHO,NU or root:RHO,NU")
+      .check([](const std::string& text) { norm_regulariser_from_text(text); });
   o.add("ar", ar, "activation regularisation: factor of the mean square of the dropped output").at_least(0);
   o.add("tar", tar, "temporal activation regularisation: factor of the mean square of h(t+1) - h(t)").at_least(0);
 
@@ -105,6 +145,9 @@ void LmOptions::check(const Options& given) const {
   usage(!tie_embeddings || embed == hidden, "--tie-embeddings makes input and output word vectors one matrix: --embed ", embed,
         " must equal --hidden ", hidden);
   usage(init.empty() || init_norm == "none", "--init-norm sets the norms of fresh word vectors; --init brings its own");
+  const HeadSpec output = head_spec();
+  const std::string misfit = output.check(hidden);
+  usage(misfit.empty(), "--head ", misfit, "; change --head or --hidden");
   usage(asgd_trigger == 0 || optimizer == "asgd", "--asgd-trigger needs --optimizer asgd");
   usage(asgd_trigger == 0 || asgd_start == 0, "--asgd-trigger and --asgd-start exclude each other: averaging begins once");
   usage(asgd_trigger == 0 || sample || !valid.empty(), "--asgd-trigger watches validation: give --valid FILE");
@@ -116,7 +159,10 @@ void LmOptions::check(const Options& given) const {
     const char* flag;
     bool useful;
     const char* needs;
-  } idle[] = {{"sample-sentences", sample, "--sample"},
+  } idle[] = {{"untied", output.mixture, "a mixture, --head mix:..."},
+              {"variance", uses(output, "variance"), "a head with ssg or mog"},
+              {"ball", uses(output, "ball"), "a head with hpb"},
+              {"sample-sentences", sample, "--sample"},
               {"bptt", !sentences, "carried state; --sentences has none"},
               {"momentum", optimizer == "sgd" || optimizer == "asgd", "--optimizer sgd or asgd"},
               {"betas", optimizer == "adam" || optimizer == "adamw", "--optimizer adam or adamw"},
@@ -138,6 +184,10 @@ void LmOptions::check(const Options& given) const {
   usage(precision == "fp32" || device != "cpu", "--precision ", precision, " is for --device cuda; on the CPU choose --dtype");
 }
 
+HeadSpec LmOptions::head_spec() const {
+  return parse_head(head, {.variance = variance, .ball = ball, .head_context = head_context, .untied = untied});
+}
+
 LanguageModelConfig LmOptions::model(int64_t vocabulary) const {
   return {.vocab = vocabulary,
           .embed = embed,
@@ -146,12 +196,15 @@ LanguageModelConfig LmOptions::model(int64_t vocabulary) const {
           .dropout = dropout,
           .tie_embeddings = tie_embeddings,
           .head_bias = head_bias,
-          .head = parse_head(head),
+          .head = head_spec(),
           .dropout_words = dropout_words,
           .dropout_hidden = dropout_hidden,
           .dropout_output = dropout_output,
           .variational = variational,
           .smoothing = {.epsilon = label_smoothing, .kind = smoothing_from_text(smoothing)},
+          .prior_reg = prior_regulariser_from_text(pi_reg),
+          .norm_reg = norm_regulariser_from_text(weight_norm_reg),
+          .head_memory = head_memory_from_text(head_memory),
           .activation_reg = ar,
           .temporal_activation_reg = tar};
 }

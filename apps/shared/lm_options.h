@@ -21,7 +21,8 @@ struct LmOptions {
   int64_t layers = 2, hidden = 512, embed = 512;
   double dropout = 0.1;
   bool tie_embeddings = false;
-  std::string head = "lin";
+  std::string head = "lin", head_memory = "blocks", head_context, variance, ball;
+  bool untied = false;
   bool head_bias = true;
   std::string dtype = "float32";
   std::string init, init_norm = "none";
@@ -42,6 +43,7 @@ struct LmOptions {
   bool variational = false;
   double label_smoothing = 0;
   std::string smoothing = "uniform";
+  std::string pi_reg, weight_norm_reg;
   double ar = 0, tar = 0;
   // Run
   std::string run = "runs/lm", tensorboard;
@@ -62,6 +64,8 @@ struct LmOptions {
   /// What single flags cannot check, and flags that would do nothing beside the others; UsageError.
   void check(const Options& given) const;
 
+  /// --head with what the options beside it fill in.
+  HeadSpec head_spec() const;
   LanguageModelConfig model(int64_t vocabulary) const;
   LmBatching batching() const;
   TrainerConfig trainer() const;

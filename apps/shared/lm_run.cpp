@@ -14,14 +14,15 @@ using Json = nlohmann::ordered_json;
 
 Json resolved_settings(const LmOptions& o, const LmData& data, const ParameterSet& parameters) {
   return {{"version", kVersion},
-          {"head", parse_head(o.head).to_text()},
+          {"head", o.head_spec().to_text()},
           {"vocab", data.vocabulary.size()},
           {"parameters", parameters.count()},
           {"train_crc32c", data.train_checksum()},
           {"valid_crc32c", data.valid_checksum()},
           {"instruction_set", built_for()},
           {"gemm", gemm_description()},
-          {"head_block_rows", kHeadBlockRows},
+          {"head_block_rows", head_block_rows(o.head_spec(), data.vocabulary.size(), o.hidden, parameters.dtype())},
+          {"head_memory", o.head_memory},
           {"head_tile", ops::kHeadTile},
           {"head_chunks", ops::kHeadChunks}};
 }

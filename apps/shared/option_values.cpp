@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "apps/shared/option_data.h"
-#include "apps/shared/suggest.h"
 #include "core/error.h"
+#include "core/suggest.h"
 
 namespace nine::app {
 namespace {

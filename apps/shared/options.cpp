@@ -8,8 +8,8 @@
 #include <set>
 
 #include "apps/shared/option_data.h"
-#include "apps/shared/suggest.h"
 #include "core/error.h"
+#include "core/suggest.h"
 #include "nn/files.h"
 
 namespace nine::app {

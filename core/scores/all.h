@@ -2,26 +2,47 @@
 #pragma once
 
 #include "core/error.h"
+#include "core/scores/hpb.h"
 #include "core/scores/lin.h"
+#include "core/scores/log.h"
+#include "core/scores/mog.h"
+#include "core/scores/pol.h"
+#include "core/scores/pow.h"
 #include "core/scores/rbf.h"
+#include "core/scores/sig.h"
+#include "core/scores/ssg.h"
+#include "core/scores/wav.h"
 
 namespace nine::scores {
+
+template <class... K>
+struct List {};
+using Kernels = List<Lin, Log, Pow, Pol, Rbf, Ssg, Mog, Hpb, Wav, Sig>;  // in the order of ScoreKind
+
+template <class... K>
+constexpr bool distinct(List<K...>) {
+  const ScoreKind kinds[] = {K::kKind...};
+  for (size_t i = 0; i < sizeof...(K); ++i)
+    for (size_t j = 0; j < i; ++j)
+      if (kinds[i] == kinds[j]) return false;
+  return true;
+}
+static_assert(distinct(Kernels{}), "two kernels have the same kKind");
 
 /// Calls f with each kernel's struct as a type: f.template operator()<Lin>(), ... in the order of ScoreKind.
 template <class F>
 void for_each_kernel(F&& f) {
-  f.template operator()<Lin>();
-  f.template operator()<Rbf>();
+  [&]<class... K>(List<K...>) { (f.template operator()<K>(), ...); }(Kernels{});
 }
 
-/// Calls f with the struct of the score's kind, so that loops are compiled once a kernel and inlined.
+/// Calls f with the struct of the score's kind for vectors of d numbers, so that loops are compiled once a kernel and inlined.
 template <class F>
-void visit(const Score& score, F&& f) {
+void visit(const Score& score, int64_t d, F&& f) {
   bool found = false;
   for_each_kernel([&]<class K>() {
     if (!found && K::kKind == score.kind) {
       found = true;
-      f(K(score));
+      f(K(score, d));
     }
   });
   require(found, "[head] unknown score kind ", static_cast<int>(score.kind));

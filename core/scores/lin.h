@@ -14,14 +14,15 @@ struct Lin {
   static constexpr const char* kName = "lin";
   static constexpr const char* kFormula = "z";
   static constexpr const char* kDerivative = "1";
+  static constexpr const char* kNote = "the softmax layer everybody uses; the log-probabilities' matrix has rank d + 1 at most";
   static constexpr int kStats = 0;
   static constexpr bool kExactTarget = false;
 
   static std::span<const ParameterInfo> parameters() { return {}; }
   static std::string check(const Score&, int64_t) { return {}; }
-  explicit Lin(const Score&) {}
+  Lin(const Score&, int64_t) {}
   int64_t parts() const { return 1; }
-  int64_t product_dims(int64_t d) const { return d; }
+  int64_t product_dims(int64_t n) const { return n; }
 
   template <class T>
   NINE_HD T value(T z, const T*, const T*) const {

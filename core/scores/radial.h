@@ -5,24 +5,23 @@
 
 #include "core/random.h"  // NINE_HD
 #include "core/scores/score.h"
+#include "core/scores/vectors.h"
 
 namespace nine::scores {
 
-/// Kernel K gives phi(q) and its derivative: `Radial<K>::phi(q)`, `phi_slope(q)`, over float or double. A pair with q = 0,
-/// also after clamping, has no gradient, whatever phi' is there.
+/// Kernel K gives phi(q) and its derivative phi_slope(q), over float or double. A pair with q = 0, also after clamping, has no
+/// gradient, whatever phi' is there.
 template <class K>
 struct Radial {
   static constexpr int kStats = 1;
   static constexpr bool kExactTarget = true;
 
   int64_t parts() const { return 1; }
-  int64_t product_dims(int64_t d) const { return d; }
+  int64_t product_dims(int64_t n) const { return n; }
 
   template <class T>
   void stats(const T* x, int64_t n, double* s) const {
-    double square = 0;
-    for (int64_t k = 0; k < n; ++k) square += static_cast<double>(x[k]) * static_cast<double>(x[k]);
-    s[0] = square;
+    s[0] = square_norm(x, n);
   }
   template <class T>
   void stats_backward(const T* x, int64_t n, const double*, const double* ds, T* dx) const {
@@ -35,24 +34,22 @@ struct Radial {
   }
   template <class T>
   NINE_HD Slopes<T, kStats> slopes(T z, const T* w, const T* h) const {
-    const T q = distance(z, w, h), slope = q > T(0) ? self().phi_slope(q) : T(0);
+    const T q = distance(z, w, h);
+    const T slope = self().phi_slope(q > T(0) ? q : T(1)) * (q > T(0) ? T(1) : T(0));  // factors, not branches: see vexp
     return {T(-2) * slope, {slope}, {slope}};
   }
 
+  /// phi'(q) sqrt(q), where phi' alone may be too large for a number (log and pow have it so).
+  double phi_slope_root(double q) const { return self().phi_slope(q) * std::sqrt(q); }
+
   template <class T>
   double exact(const T* w, const T* h, int64_t d, double up, T* dw, T* dh) const {
-    double q = 0;
-    for (int64_t k = 0; k < d; ++k) {
-      const double e = static_cast<double>(w[k]) - static_cast<double>(h[k]);
-      q += e * e;
-    }
-    if (dw != nullptr || dh != nullptr) {
-      const double slope = q > 0 ? 2 * up * self().phi_slope(q) : 0;
-      for (int64_t k = 0; k < d; ++k) {
-        const T g = static_cast<T>(slope * (static_cast<double>(w[k]) - static_cast<double>(h[k])));
-        if (dw != nullptr) dw[k] += g;
-        if (dh != nullptr) dh[k] -= g;
-      }
+    const double q = square_distance(w, h, d), root = std::sqrt(q);
+    const double slope = q > 0 ? 2 * up * self().phi_slope_root(q) : 0, over = q > 0 ? 1 / root : 0;
+    for (int64_t k = 0; k < d && (dw != nullptr || dh != nullptr); ++k) {
+      const T g = static_cast<T>(slope * ((static_cast<double>(w[k]) - static_cast<double>(h[k])) * over));
+      if (dw != nullptr) dw[k] += g;
+      if (dh != nullptr) dh[k] -= g;
     }
     return self().phi(q);
   }

@@ -5,11 +5,12 @@
 //
 //   static constexpr ScoreKind kKind;
 //   static constexpr const char *kName, *kFormula, *kDerivative;  // formulas as people and kernel_inspect read them
+//   static constexpr const char* kNote;                           // what it collapses to, bounds: for the table of kernels
 //   static std::span<const ParameterInfo> parameters();           // in the order of Score::parameters
-//   explicit K(const Score&);                                     // reads them
+//   K(const Score&, int64_t d);                                   // reads them, for vectors of d numbers
 //   static std::string check(const Score&, int64_t d);            // "" or what is wrong (with d < 0: with the parameters alone)
 //   int64_t parts() const;                                        // 1, or the consecutive parts a vector is cut into (mog)
-//   int64_t product_dims(int64_t d) const;                        // leading numbers of each part that enter the product z
+//   int64_t product_dims(int64_t n) const;                        // leading numbers of a part of n that enter the product z
 //
 // and is a function of the product z and of a few numbers a vector, its statistics (the squared norm, say):
 //
@@ -27,7 +28,10 @@
 //   // S in double of whole vectors of d numbers; with dw, dh (arrays of d, may be null): dw += up * dS/dw, dh += up * dS/dh
 //   template <class T> double exact(const T* w, const T* h, int64_t d, double up, T* dw, T* dh) const;
 //
-// `parts` > 1: S combines the parts' pairs (i of w, j of h), each a kernel of one part: see mog.h.
+// A kernel of parts (mog, `parts()` = C > 1) has no value and slopes of its own but two members: `part`, a kernel's struct that
+// scores one pair of parts, xi_ij = part.value(z_ij, stats of part i of w, stats of part j of h), and `bool mixture`:
+// S = sum_ij xi_ij (false) or log sum_ij e^xi_ij - log C^2 (true). The block ops combine the C^2 pairs, whatever C; kStats,
+// stats, stats_backward and product_dims are of one part of d / C numbers, exact is of whole vectors.
 #pragma once
 
 #include <array>
@@ -52,9 +56,17 @@ struct ParameterInfo {
   double fallback;                     ///< when it is not named
   const char* meaning;                 ///< with its valid range
   const char* const* words = nullptr;  ///< a parameter of words ("sum", "mixture"): they stand for 0, 1, ...; ends with nullptr
+  bool numbers_too = false;            ///< beside its words it takes any number > 0
 };
 
 namespace scores {
+
+/// A kernel of parts, see above.
+template <class K>
+concept OfParts = requires(const K& k) {
+  k.part;
+  k.mixture;
+};
 
 /// Derivatives of a score by the product and by the statistics of both vectors.
 template <class T, int kStats>

@@ -43,7 +43,7 @@ struct Tagger {
   Var states(Tape& tape, const Batch& b) const { return lstm(words(tape, b.words), b.words.shape().cols()); }
   Var loss(Tape& tape, const Batch& b) const {
     const double row_weight = 1.0 / static_cast<double>(b.tags.elements());
-    return kernel_softmax(parse_head("lin"), states(tape, b), tape.parameter(tags), {}, b.tags, row_weight).loss;
+    return kernel_softmax(parse_head("lin"), states(tape, b), {{tape.parameter(tags)}}, b.tags, row_weight).loss;
   }
   Var scores(Tape& tape, const Batch& b) const { return linear(states(tape, b), tape.parameter(tags)); }
 };

@@ -1,4 +1,4 @@
-#include "apps/shared/suggest.h"
+#include "core/suggest.h"
 
 #include <algorithm>
 #include <cctype>
@@ -6,7 +6,7 @@
 
 #include "core/error.h"
 
-namespace nine::app {
+namespace nine {
 namespace {
 
 std::string plain(std::string_view word) {
@@ -65,4 +65,4 @@ std::string did_you_mean(std::string_view word, const std::vector<std::string>& 
   return name.empty() ? std::string{} : concat("; did you mean ", prefix, name, "?");
 }
 
-}  // namespace nine::app
+}  // namespace nine

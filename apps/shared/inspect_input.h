@@ -1,0 +1,41 @@
+// What kernel_inspect is asked: its input file, read and checked field by field (docs/heads.md).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "core/dtype.h"
+#include "kernels/kernel_softmax.h"
+
+namespace nine::app {
+
+/// An array of the input file, row-major as it stands there; without elements when the head has none.
+struct InspectArray {
+  const char* name = "";
+  std::vector<int64_t> shape;
+  std::vector<double> values;
+
+  explicit operator bool() const { return !values.empty(); }
+};
+
+struct InspectInput {
+  HeadSpec head;
+  HeadLoss loss;
+  NormRegulariser norm;
+  DType dtype = DType::float64;
+  Device device = kCpu;
+  bool check_all = false;  ///< every coordinate of every gradient, not a sample
+  int64_t rows = 0, words = 0, size = 0;
+  /// H (N, d), W (V, d) or untied (K, V, d), b (V), M (d, K), C (K, d, d).
+  enum Field { kH, kW, kB, kM, kC, kFields };
+  std::array<InspectArray, kFields> arrays;
+  std::vector<int32_t> targets;  ///< N; -1: the row counts nothing
+};
+
+/// Reads formats.md's kernel_inspect input; a UsageError names the field and what it should be.
+InspectInput read_inspect_input(const nlohmann::ordered_json& in);
+
+}  // namespace nine::app

@@ -1,0 +1,128 @@
+// A block of the kernel softmax as tiles: components, where their products lie, and their scores (heads.md section 3,
+// performance.md).
+//
+// Products of a block lie by word, rows fastest: maximum, sum and exponent run over words with one row a SIMD lane, and no
+// factor of the three products has to be transposed but the gradient tile for dH, in cache. The vocabulary is cut into
+// kHeadChunks chunks; a chunk is one task, has partial maxima, sums and its own dH, and these are combined in chunk order.
+#pragma once
+
+#include "core/arena.h"
+#include "core/cpu/head_kernels.h"
+#include "core/cpu/pieces.h"
+
+namespace nine::cpu {
+
+using ops::HeadBlock;
+using ops::kHeadChunks;
+using ops::kHeadPanel;
+using ops::kHeadTile;
+
+inline constexpr int64_t kTileElements = kHeadTile * kHeadPanel;
+
+struct WordRange {
+  int64_t begin, end;
+};
+/// Chunk c of the vocabulary: whole tiles, spread evenly.
+inline WordRange chunk_words(int64_t vocabulary, int64_t chunk) {
+  const int64_t tiles = (vocabulary + kHeadTile - 1) / kHeadTile;
+  const auto bound = [&](int64_t c) { return std::min(vocabulary, tiles * c / kHeadChunks * kHeadTile); };
+  return {bound(chunk), bound(chunk + 1)};
+}
+
+/// n objects of plain data in a step's pool.
+template <class P>
+P* pool_array(Arena& arena, int64_t n) {
+  static_assert(std::is_trivially_destructible_v<P> && alignof(P) <= 64);
+  const int64_t doubles = (n * static_cast<int64_t>(sizeof(P)) + 7) / 8;
+  return static_cast<P*>(arena.temporary({doubles}, DType::float64).view().data);
+}
+
+/// One component: its kernel, and where it lies among the block's stacked rows, products and statistics.
+template <class T>
+struct StackedComponent {
+  HeadKernel<T> kernel;
+  View w;
+  const double* word_stats;
+  int64_t first_panel;   ///< among the stack's panels
+  int64_t first_column;  ///< among the columns of a row of products
+  int64_t first_stat;    ///< among all components' statistics of a word
+  const T* row_stats;    ///< [panel][stats][kHeadPanel]
+  bool shares_words;     ///< with the component before it
+};
+
+/// One tile of one component: panel p of its rows, `words` words from `word` on.
+template <class T>
+struct TilePlace {
+  const StackedComponent<T>& component;
+  int64_t index;  ///< of the component
+  int64_t panel;  ///< within the component
+  int64_t word, words;
+};
+
+/// A block seen as a stack of components. Its memory is the pool's, under the caller's Scope.
+template <class T>
+class HeadStack {
+ public:
+  HeadStack(const HeadBlock& block, Arena& arena);
+
+  const HeadBlock& block() const { return block_; }
+  int64_t size() const { return block_.size(); }
+  const StackedComponent<T>& operator[](int64_t k) const { return components_[k]; }
+  int64_t panels() const { return panels_; }    ///< of one component
+  int64_t columns() const { return columns_; }  ///< products of a word
+  int64_t stats() const { return stats_; }      ///< statistics of a word, of all components
+  int64_t rows_of(int64_t panel) const { return std::min(kHeadPanel, block_.rows() - panel * kHeadPanel); }
+  /// Row r of component k among the stacked contexts.
+  int64_t stacked(int64_t k, int64_t r) const { return k * panels_ * kHeadPanel + r; }
+  const T* context(int64_t k, int64_t r) const { return row_ptr<T>(block_.h, stacked(k, r)); }
+  int64_t target(int64_t r) const { return static_cast<int32_t*>(block_.targets.data)[r]; }
+  /// Of everything that is done to a block's scores, some 20 to an element: work for the threads.
+  double operations() const { return static_cast<double>(block_.words() * columns_) * static_cast<double>(2 * block_.dims() + 20); }
+
+  /// Element `at` of what the block keeps of component k and row r in float64.
+  static double kept(const View& v, int64_t rows, int64_t k, int64_t r) { return static_cast<double*>(v.data)[k * rows + r]; }
+
+  /// A tile of products and statistics over memory z: pairs `plane` elements apart, words ld.
+  HeadTile<T> tile(const TilePlace<T>& at, T* z, int64_t plane, int64_t ld) const;
+  /// The same where the block keeps its products.
+  HeadTile<T> kept_tile(const TilePlace<T>& at) const;
+  /// Computes the tile's products.
+  void multiply(const TilePlace<T>& at, const HeadTile<T>& tile) const;
+  /// scores [word][kHeadPanel] of a tile whose products are there, the targets' entries exact.
+  void scores(const TilePlace<T>& at, const HeadTile<T>& tile, T* scores) const;
+  /// Scores of a tile from kept products, or from products computed into `spare` (kHeadTile x kHeadPanel a pair).
+  void any_scores(const TilePlace<T>& at, T* spare, T* scores) const;
+  int64_t most_planes() const { return most_planes_; }  ///< of any component
+
+ private:
+  void pack_contexts(T* packed);
+  void compute_row_stats(T* stats, int64_t k);
+
+  const HeadBlock& block_;
+  StackedComponent<T>* components_;
+  int64_t panels_, columns_ = 0, stats_ = 0, most_planes_ = 0;
+  const T* packed_ = nullptr;  // H as [stacked panel][k][32], rows past the last one zero
+};
+
+/// Per panel lanes of the block's rows, for gradients and posteriors. Padding rows have an infinite lse, so that their posteriors
+/// are 0 however large their scores are.
+template <class T>
+struct StackLanes {
+  using Index = typename HeadLanes<T>::Index;
+  StackLanes(const HeadStack<T>& stack, double row_weight, Arena& arena);
+
+  /// Of one panel of component k.
+  HeadLanes<T> of(int64_t k, int64_t panel) const;
+  const T* log_prior_of(int64_t k, int64_t panel) const { return log_prior + (k * panels + panel) * kHeadPanel; }
+
+  int64_t panels;
+  T *lse, *lse_rest, *weight, *shift, *log_prior;  // [component][panel][kHeadPanel]
+  Index* target;                                   // [panel][kHeadPanel]
+};
+
+/// log pi_k + log p_k(v) in place of a tile's scores for all components, scores [component][word][kHeadPanel], and
+/// out [word][kHeadPanel] = log p(v).
+template <class T>
+void mixture_tile(const HeadStack<T>& stack, const StackLanes<T>& lanes, int64_t panel, int64_t words, T* scores, T* out);
+
+}  // namespace nine::cpu

@@ -1,0 +1,237 @@
+#include "core/cpu/head_kernels.h"
+
+#include <algorithm>
+
+#include "core/scores/all.h"
+
+namespace nine::cpu {
+namespace {
+
+using scores::OfParts;
+
+// The statistics of word v and of a lane, as the kernel takes them.
+template <class K, class T>
+struct Stats {
+  static constexpr int kCount = std::max(1, K::kStats);
+  T s[kCount];
+
+  static Stats of_word(const double* stats) {
+    Stats x{};
+    for (int i = 0; i < K::kStats; ++i) x.s[i] = static_cast<T>(stats[i]);
+    return x;
+  }
+  static Stats of_lane(const T* stats, int64_t r) {
+    Stats x{};
+    for (int i = 0; i < K::kStats; ++i) x.s[i] = stats[i * kLanes + r];
+    return x;
+  }
+};
+
+template <class T>
+T bias_of(const HeadTile<T>& t, int64_t v) {
+  return t.bias != nullptr ? t.bias[v] : T(0);
+}
+
+// Scores of one word, a lane a row; `z`, and the statistics of one part.
+template <class K, class T>
+void word_scores(const K& k, const T* z, const double* word_stats, const T* row_stats, T bias, T* out) {
+  const auto w = Stats<K, T>::of_word(word_stats);
+#pragma GCC ivdep
+  for (int64_t r = 0; r < kLanes; ++r) {
+    const auto h = Stats<K, T>::of_lane(row_stats, r);
+    out[r] = k.value(z[r], w.s, h.s) + bias;
+  }
+}
+
+// z becomes up * dS/dz; sums take the rest. Where up is 0 the gradient is, whatever the slope.
+template <class K, class T>
+void word_slopes(const K& k, T* z, const double* word_stats, const T* row_stats, const T* up, T* word_sums, T* row_sums) {
+  const auto w = Stats<K, T>::of_word(word_stats);
+#pragma GCC ivdep
+  for (int64_t r = 0; r < kLanes; ++r) {
+    const auto h = Stats<K, T>::of_lane(row_stats, r);
+    const auto slope = k.slopes(z[r], w.s, h.s);
+    const T g = up[r];
+    const bool none = g == T(0);
+    z[r] = none ? T(0) : g * slope.z;
+    for (int i = 0; i < K::kStats; ++i) {
+      word_sums[i * kLanes + r] += none ? T(0) : g * slope.w[i];
+      row_sums[i * kLanes + r] += none ? T(0) : g * slope.h[i];
+    }
+  }
+}
+
+// --- kernels of one part ------------------------------------------------------------------------------------------
+
+template <class K, class T>
+void scores_of(const K& k, const HeadTile<T>& t, int64_t v, T bias, T* out) {
+  word_scores(k, t.z + v * t.ld, t.word_stats + v * K::kStats, t.row_stats, bias, out);
+}
+
+template <class K, class T>
+void slopes_of(const K& k, const HeadTile<T>& t, int64_t v, const T*, const T* up, const HeadSums<T>& sums) {
+  word_slopes(k, t.z + v * t.ld, t.word_stats + v * K::kStats, t.row_stats, up, sums.word_stats + v * K::kStats * kLanes, sums.row_stats);
+}
+
+// --- kernels of parts ---------------------------------------------------------------------------------------------
+
+// Calls f(z, statistics of part i of w, of part j of h, where they lie among all parts') for each pair of parts.
+template <class K, class T, class F>
+void for_pairs(const K& k, const HeadTile<T>& t, int64_t v, F&& f) {
+  constexpr int kStats = K::kStats;
+  const int64_t parts = k.parts();
+  for (int64_t i = 0; i < parts; ++i)
+    for (int64_t j = 0; j < parts; ++j)
+      f(t.z + (i * parts + j) * t.plane + v * t.ld, t.word_stats + (v * parts + i) * kStats, t.row_stats + j * kStats * kLanes, i, j);
+}
+
+template <OfParts K, class T>
+void scores_of(const K& k, const HeadTile<T>& t, int64_t v, T bias, T* out) {
+  T xi[kLanes], top[kLanes], sum[kLanes] = {};
+  std::fill_n(top, kLanes, std::numeric_limits<T>::lowest());
+  for_pairs(k, t, v, [&](const T* z, const double* w, const T* h, int64_t, int64_t) {
+    word_scores(k.part, z, w, h, T(0), xi);
+    if (!k.mixture) {
+      for (int64_t r = 0; r < kLanes; ++r) sum[r] += xi[r];
+      return;
+    }
+    for (int64_t r = 0; r < kLanes; ++r) {
+      const T high = xi[r] > top[r] ? xi[r] : top[r];
+      sum[r] = sum[r] * vexp(top[r] - high) + vexp(xi[r] - high);
+      top[r] = high;
+    }
+  });
+  const T pairs = vlog(static_cast<T>(k.parts() * k.parts()));
+  for (int64_t r = 0; r < kLanes; ++r) out[r] = (k.mixture ? top[r] + (vlog(sum[r]) - pairs) : sum[r]) + bias;
+}
+
+template <OfParts K, class T>
+void slopes_of(const K& k, const HeadTile<T>& t, int64_t v, const T* scores, const T* up, const HeadSums<T>& sums) {
+  constexpr int kStats = K::kStats;
+  const int64_t parts = k.parts();
+  const T rest = bias_of(t, v) - vlog(static_cast<T>(parts * parts));  // xi - (scores - rest) = log of the pair's share
+  T xi[kLanes], pair_up[kLanes];
+  for_pairs(k, t, v, [&](T* z, const double* w, const T* h, int64_t i, int64_t j) {
+    if (k.mixture) word_scores(k.part, z, w, h, T(0), xi);
+    for (int64_t r = 0; r < kLanes; ++r) pair_up[r] = k.mixture ? up[r] * vexp(xi[r] - (scores[r] - rest)) : up[r];
+    word_slopes(k.part, z, w, h, pair_up, sums.word_stats + (v * parts + i) * kStats * kLanes, sums.row_stats + j * kStats * kLanes);
+  });
+}
+
+// --- loops over a tile --------------------------------------------------------------------------------------------
+
+template <class K, class T>
+void values(const KernelOf& of, const HeadTile<T>& t, T* out) {
+  const K k(of.score, of.dims);
+  for (int64_t v = 0; v < t.words; ++v) scores_of(k, t, v, bias_of(t, v), out + v * kLanes);
+}
+
+template <class T>
+void add_bias_gradient(const HeadSums<T>& sums, int64_t v, const T* up) {
+  if (sums.bias == nullptr) return;
+#pragma GCC ivdep
+  for (int64_t r = 0; r < kLanes; ++r) sums.bias[v * kLanes + r] += up[r];
+}
+
+template <class K, class T>
+void gradients(const KernelOf& of, const HeadTile<T>& t, const HeadLanes<T>& lanes, typename HeadLanes<T>::Index word, const HeadSums<T>& sums) {
+  const K k(of.score, of.dims);
+  T s[kLanes], up[kLanes];
+  for (int64_t v = 0; v < t.words; ++v) {
+    scores_of(k, t, v, bias_of(t, v), s);
+    const auto here = static_cast<typename HeadLanes<T>::Index>(word + v);
+    for (int64_t r = 0; r < kLanes; ++r) {
+      const T p = vexp((s[r] - lanes.lse[r]) - lanes.lse_rest[r]);
+      up[r] = lanes.target[r] == here ? T(0) : lanes.weight[r] * p - lanes.shift[r];
+    }
+    add_bias_gradient(sums, v, up);
+    slopes_of(k, t, v, s, up, sums);
+  }
+}
+
+template <class K, class T>
+void slopes(const KernelOf& of, const HeadTile<T>& t, const T* up, const HeadSums<T>& sums) {
+  const K k(of.score, of.dims);
+  T s[kLanes] = {};
+  for (int64_t v = 0; v < t.words; ++v) {
+    if constexpr (OfParts<K>) scores_of(k, t, v, bias_of(t, v), s);
+    add_bias_gradient(sums, v, up + v * kLanes);
+    slopes_of(k, t, v, s, up + v * kLanes, sums);
+  }
+}
+
+// --- vectors ------------------------------------------------------------------------------------------------------
+
+template <class K, class T>
+void stats(const KernelOf& of, const T* x, double* s) {
+  if constexpr (K::kStats > 0) {
+    const K k(of.score, of.dims);
+    const int64_t size = of.dims / k.parts();
+    for (int64_t i = 0; i < k.parts(); ++i) k.stats(x + i * size, size, s + i * K::kStats);
+  }
+}
+
+template <class K, class T>
+void stats_backward(const KernelOf& of, const T* x, const double* s, const double* ds, T* dx) {
+  if constexpr (K::kStats > 0) {
+    const K k(of.score, of.dims);
+    const int64_t size = of.dims / k.parts();
+    for (int64_t i = 0; i < k.parts(); ++i) k.stats_backward(x + i * size, size, s + i * K::kStats, ds + i * K::kStats, dx + i * size);
+  }
+}
+
+template <class T>
+double dot(const T* w, const T* h, int64_t d) {
+  constexpr int kParts = 8;
+  double part[kParts] = {};
+  int64_t k = 0;
+  for (; k + kParts <= d; k += kParts)
+    for (int j = 0; j < kParts; ++j) part[j] += static_cast<double>(h[k + j]) * static_cast<double>(w[k + j]);
+  for (int j = 0; k < d; ++k, ++j) part[j] += static_cast<double>(h[k]) * static_cast<double>(w[k]);
+  return ((part[0] + part[4]) + (part[1] + part[5])) + ((part[2] + part[6]) + (part[3] + part[7]));
+}
+
+template <class K, class T>
+double exact(const KernelOf& of, const T* w, const T* h) {
+  const K k(of.score, of.dims);
+  if constexpr (K::kExactTarget) {
+    return k.exact(w, h, of.dims, 0, static_cast<T*>(nullptr), static_cast<T*>(nullptr));
+  } else {
+    static_assert(K::kStats == 0, "a kernel with statistics needs an exact score of the target");
+    return k.value(dot(w, h, of.dims), static_cast<const double*>(nullptr), static_cast<const double*>(nullptr));
+  }
+}
+
+template <class K, class T>
+double exact_slope(const KernelOf& of, const T* w, const T* h, double up, T* dw, T* dh) {
+  const K k(of.score, of.dims);
+  if constexpr (K::kExactTarget) {
+    return k.exact(w, h, of.dims, up, dw, dh);
+  } else {
+    return k.slopes(dot(w, h, of.dims), static_cast<const double*>(nullptr), static_cast<const double*>(nullptr)).z;
+  }
+}
+
+template <class K, class T>
+constexpr HeadLoops<T> kLoops{values<K, T>, gradients<K, T>, slopes<K, T>, stats<K, T>, stats_backward<K, T>, exact<K, T>, exact_slope<K, T>};
+
+}  // namespace
+
+template <class T>
+HeadKernel<T>::HeadKernel(const Score& s, int64_t d) : of{s, d} {
+  scores::visit(s, d, [&](const auto& k) {
+    using K = std::remove_cvref_t<decltype(k)>;
+    loops = &kLoops<K, T>;
+    parts = k.parts();
+    part_size = d / parts;
+    product_dims = k.product_dims(part_size);
+    stats = parts * K::kStats;
+    exact = K::kExactTarget;
+    name = K::kName;
+  });
+}
+
+template struct HeadKernel<float>;
+template struct HeadKernel<double>;
+
+}  // namespace nine::cpu

@@ -1,0 +1,81 @@
+// A kernel's loops over one tile of products: each is compiled once a kernel (core/scores/all.h), inlined per element and
+// called once a tile.
+//
+// A tile is up to kHeadTile words by one panel of rows, rows fastest: everything runs with one row a SIMD lane.
+#pragma once
+
+#include "core/ops.h"
+#include "core/vmath.h"
+
+namespace nine::cpu {
+
+inline constexpr int64_t kLanes = ops::kHeadPanel;
+
+/// One component's products z(v, r) of a tile and what its scores take besides.
+template <class T>
+struct HeadTile {
+  T* z;                      ///< [word][row], leading dimension ld; a kernel of parts has C * C planes of them, pair i * C + j
+  int64_t plane, ld, words;  ///< elements from one pair's products to the next pair's, from word to word; words
+  const double* word_stats;  ///< [word][stats]
+  const T* row_stats;        ///< [stats][kLanes]
+  const T* bias;             ///< [word], or null
+};
+
+/// What the gradient of a panel's rows is made of.
+template <class T>
+struct HeadLanes {
+  using Index = typename FloatTraits<T>::Int;
+  const T *lse, *lse_rest;  ///< lse in two parts, so that large scores lose nothing to its rounding
+  const T *weight, *shift;  ///< dL/dS = weight * p - shift
+  const Index* target;      ///< the rows' targets: their own gradient is left out, because it does not come from the product
+};
+
+/// Where sums go; all are added to, with one lane a row.
+template <class T>
+struct HeadSums {
+  T* bias;        ///< [word][kLanes]: dL/dS; may be null
+  T* word_stats;  ///< [word][stats][kLanes]
+  T* row_stats;   ///< [stats][kLanes]
+};
+
+/// Which kernel, for vectors of how many numbers.
+struct KernelOf {
+  Score score;
+  int64_t dims;
+};
+
+/// The loops of one kernel.
+template <class T>
+struct HeadLoops {
+  using Index = typename HeadLanes<T>::Index;
+  /// scores [word][kLanes] = S + bias.
+  void (*values)(const KernelOf&, const HeadTile<T>&, T* scores);
+  /// z becomes dL/dz of a tile whose first word is `word`.
+  void (*gradients)(const KernelOf&, const HeadTile<T>&, const HeadLanes<T>&, Index word, const HeadSums<T>&);
+  /// The same for a given dL/dS, `up` [word][kLanes].
+  void (*slopes)(const KernelOf&, const HeadTile<T>&, const T* up, const HeadSums<T>&);
+  void (*stats)(const KernelOf&, const T* x, double* s);
+  void (*stats_backward)(const KernelOf&, const T* x, const double* s, const double* ds, T* dx);
+  /// S of whole vectors, computed from them.
+  double (*exact)(const KernelOf&, const T* w, const T* h);
+  /// For kernels with kExactTarget: dw += up dS/dw, dh += up dS/dh; either may be null. Otherwise dS/dz is what it returns.
+  double (*exact_slope)(const KernelOf&, const T* w, const T* h, double up, T* dw, T* dh);
+};
+
+/// A kernel for vectors of d numbers.
+template <class T>
+struct HeadKernel {
+  HeadKernel(const Score& s, int64_t d);
+
+  KernelOf of;
+  const HeadLoops<T>* loops;
+  int64_t parts, part_size, product_dims;  ///< a vector is `parts` times part_size numbers; the first product_dims of each are multiplied
+  int64_t stats;                           ///< numbers a vector, all parts
+  bool exact;                              ///< the target's gradient does not go through the product
+  const char* name;
+
+  int64_t planes() const { return parts * parts; }
+  bool whole(int64_t d) const { return parts == 1 && product_dims == d; }
+};
+
+}  // namespace nine::cpu

@@ -1,0 +1,34 @@
+// Sums over two vectors in double, in eight lanes, so that they vectorise and have one order.
+#pragma once
+
+#include <cstdint>
+
+namespace nine::scores {
+
+/// Sum over k < n of term(k), a double.
+template <class Term>
+double sum_of(int64_t n, Term&& term) {
+  constexpr int kLanes = 8;
+  double lanes[kLanes] = {};
+  int64_t k = 0;
+  for (; k + kLanes <= n; k += kLanes)
+    for (int j = 0; j < kLanes; ++j) lanes[j] += term(k + j);
+  for (int j = 0; k < n; ++k, ++j) lanes[j] += term(k);
+  return ((lanes[0] + lanes[4]) + (lanes[1] + lanes[5])) + ((lanes[2] + lanes[6]) + (lanes[3] + lanes[7]));
+}
+
+template <class T>
+double square_norm(const T* x, int64_t n) {
+  return sum_of(n, [x](int64_t k) { return static_cast<double>(x[k]) * static_cast<double>(x[k]); });
+}
+
+/// |a - b|^2 as a sum of squares of differences: nothing cancels.
+template <class T>
+double square_distance(const T* a, const T* b, int64_t n) {
+  return sum_of(n, [a, b](int64_t k) {
+    const double e = static_cast<double>(a[k]) - static_cast<double>(b[k]);
+    return e * e;
+  });
+}
+
+}  // namespace nine::scores

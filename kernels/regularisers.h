@@ -1,0 +1,38 @@
+// Regularisers of the output layer (heads.md section 2).
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "autograd/tape.h"
+#include "core/ops.h"
+
+namespace nine {
+
+/// --pi-reg: a penalty on the prior over a mixture's components.
+struct PriorRegulariser {
+  ops::PriorPenalty kind = ops::PriorPenalty::variance;
+  double strength = 0;  ///< rho >= 0; 0: none
+};
+std::string to_text(const PriorRegulariser& r);  ///< "variance:0.1", "cv2:0.01"; "" for none
+/// Reads "variance:RHO" or "cv2:RHO", "" for none; a UsageError says what is wrong.
+PriorRegulariser prior_regulariser_from_text(std::string_view text);
+
+/// --weight-norm-reg: holds the word vectors' norms near nu (Herold et al., 2018).
+struct NormRegulariser {
+  enum class Kind : uint8_t {
+    squared,  ///< rho sum_v (|w_v| - nu)^2
+    root      ///< rho sqrt(sum_v (|w_v| - nu)^2)
+  };
+  Kind kind = Kind::squared;
+  double strength = 0;  ///< rho >= 0; 0: none
+  double norm = 1;      ///< nu >= 0
+};
+std::string to_text(const NormRegulariser& r);  ///< "squared:0.001,1"; "" for none
+/// Reads "squared:RHO,NU" or "root:RHO,NU", "" for none.
+NormRegulariser norm_regulariser_from_text(std::string_view text);
+/// The penalty over the rows of all of `w` together, a float64 scalar. Its gradient is 0 where a row's norm or the root is 0.
+Var norm_penalty(std::span<const Var> w, const NormRegulariser& r);
+
+}  // namespace nine

@@ -1,0 +1,36 @@
+// rat: the rational quadratic function of the distance, the worked example of docs/kernels.md.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "core/scores/radial.h"
+
+namespace nine::scores {
+
+struct Rat : Radial<Rat> {
+  static constexpr ScoreKind kKind = ScoreKind{10};  // the next number
+  static constexpr const char* kName = "rat";
+  static constexpr const char* kFormula = "1 / (1 + gamma q)";
+  static constexpr const char* kDerivative = "-gamma / (1 + gamma q)^2";
+  static constexpr const char* kNote = "rbf with heavier tails; within (0, 1], so the same bounds hold";
+  static constexpr ParameterInfo kParameters[] = {{"gamma", 1, "inverse width, > 0"}};
+
+  static std::span<const ParameterInfo> parameters() { return kParameters; }
+  static std::string check(const Score& s, int64_t) { return s.parameters[0] > 0 ? "" : "gamma must be > 0"; }
+  Rat(const Score& s, int64_t) : gamma(s.parameters[0]) {}
+
+  template <class T>
+  NINE_HD T phi(T q) const {
+    return T(1) / (T(1) + static_cast<T>(gamma) * q);
+  }
+  template <class T>
+  NINE_HD T phi_slope(T q) const {
+    const T s = phi(q);
+    return static_cast<T>(-gamma) * s * s;
+  }
+
+  double gamma;
+};
+
+}  // namespace nine::scores

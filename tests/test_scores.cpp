@@ -1,0 +1,409 @@
+// The kernels' structs against heads.md section 1 in long double: values, slopes, statistics, the exact form for the target,
+// at ordinary places and at the extremes; and what the formulas collapse to and are bounded by.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "core/scores/all.h"
+#include "tests/score_oracle.h"
+
+using namespace nine;
+using namespace nine::tests;
+
+namespace {
+
+template <class T>
+using Vector = std::vector<T>;
+
+// What the block ops do with a kernel, for one pair.
+template <class T>
+struct Pair {
+  double value = 0;
+  Vector<T> dw, dh;
+};
+
+template <class T, class K>
+struct Stats {
+  T of[std::max(1, K::kStats)] = {};
+  Stats(const K& kernel, const T* x, int64_t n) {
+    double s[std::max(1, K::kStats)] = {};
+    if constexpr (K::kStats > 0) kernel.stats(x, n, s);
+    for (int k = 0; k < K::kStats; ++k) of[k] = static_cast<T>(s[k]);
+  }
+};
+
+// Value and gradients of one part's pair, from product and statistics, added with `weight`.
+template <class T, class K>
+T pair_of_parts(const K& kernel, const T* w, const T* h, int64_t n, double weight, T* dw, T* dh) {
+  const int64_t dims = kernel.product_dims(n);
+  double z = 0;
+  for (int64_t k = 0; k < dims; ++k) z += static_cast<double>(w[k]) * static_cast<double>(h[k]);
+  const Stats<T, K> sw(kernel, w, n), sh(kernel, h, n);
+  const auto slopes = kernel.slopes(static_cast<T>(z), sw.of, sh.of);
+  const T up = static_cast<T>(weight);
+  for (int64_t k = 0; k < dims; ++k) {
+    dw[k] += up * slopes.z * h[k];
+    dh[k] += up * slopes.z * w[k];
+  }
+  if constexpr (K::kStats > 0) {
+    double of_w[K::kStats], of_h[K::kStats], by_w[K::kStats], by_h[K::kStats];
+    kernel.stats(w, n, of_w);
+    kernel.stats(h, n, of_h);
+    for (int k = 0; k < K::kStats; ++k) {
+      by_w[k] = static_cast<double>(up * slopes.w[k]);
+      by_h[k] = static_cast<double>(up * slopes.h[k]);
+    }
+    kernel.stats_backward(w, n, of_w, by_w, dw);
+    kernel.stats_backward(h, n, of_h, by_h, dh);
+  }
+  return kernel.value(static_cast<T>(z), sw.of, sh.of);
+}
+
+template <class T, class K>
+Pair<T> by_product(const K& kernel, const Vector<T>& w, const Vector<T>& h) {
+  Pair<T> out{0, Vector<T>(w.size()), Vector<T>(h.size())};
+  const auto d = static_cast<int64_t>(w.size());
+  if constexpr (scores::OfParts<K>) {
+    const int64_t count = kernel.parts(), n = d / count;
+    std::vector<double> xi;
+    Vector<T> unused(w.size());
+    for (int64_t p = 0; p < count * count; ++p)
+      xi.push_back(
+          static_cast<double>(pair_of_parts(kernel.part, w.data() + p / count * n, h.data() + p % count * n, n, 0.0, unused.data(), unused.data())));
+    const double top = *std::max_element(xi.begin(), xi.end());
+    double sum = 0, total = 0;
+    for (const double x : xi) {
+      sum += x;
+      total += std::exp(x - top);
+    }
+    for (int64_t p = 0; p < count * count; ++p) {
+      const int64_t i = p / count * n, j = p % count * n;
+      const double weight = kernel.mixture ? std::exp(xi[static_cast<size_t>(p)] - top) / total : 1;
+      pair_of_parts(kernel.part, w.data() + i, h.data() + j, n, weight, out.dw.data() + i, out.dh.data() + j);
+    }
+    out.value = kernel.mixture ? top + std::log(total / static_cast<double>(count * count)) : sum;
+  } else {
+    out.value = static_cast<double>(pair_of_parts(kernel, w.data(), h.data(), d, 1.0, out.dw.data(), out.dh.data()));
+  }
+  return out;
+}
+
+template <class T, class K>
+Pair<T> exactly(const K& kernel, const Vector<T>& w, const Vector<T>& h, double up = 1) {
+  Pair<T> out{0, Vector<T>(w.size()), Vector<T>(h.size())};
+  const auto d = static_cast<int64_t>(w.size());
+  if constexpr (K::kExactTarget) {
+    out.value = kernel.exact(w.data(), h.data(), d, up, out.dw.data(), out.dh.data());
+    T* const none = nullptr;
+    CHECK(kernel.exact(w.data(), h.data(), d, up, none, none) == doctest::Approx(out.value).epsilon(1e-14));
+  } else {
+    out = by_product<T>(kernel, w, h);
+  }
+  return out;
+}
+
+Vector<double> random_vector(int64_t d, double norm, uint32_t seed) {
+  std::mt19937 random(seed);
+  Vector<double> x(static_cast<size_t>(d));
+  double square = 0;
+  for (double& v : x) {
+    v = static_cast<double>(random()) / 2147483648.0 - 1;
+    square += v * v;
+  }
+  for (double& v : x) v *= norm / std::sqrt(square);
+  return x;
+}
+
+template <class To, class From>
+std::vector<To> as(const std::vector<From>& x) {
+  return std::vector<To>(x.begin(), x.end());
+}
+
+// max |a - b| / max |b|.
+template <class A, class B>
+double relative(const std::vector<A>& a, const std::vector<B>& b) {
+  REQUIRE(a.size() == b.size());
+  long double off = 0, size = 0;
+  for (size_t k = 0; k < a.size(); ++k) {
+    const auto x = static_cast<long double>(a[k]), y = static_cast<long double>(b[k]);
+    if (std::isnan(x) || std::isnan(y)) return HUGE_VAL;
+    off = std::max(off, std::abs(x - y));
+    size = std::max(size, std::abs(y));
+  }
+  return static_cast<double>(off == 0 ? 0 : off / size);
+}
+double relative(double a, long double b) { return relative(std::vector<double>{a}, std::vector<long double>{b}); }
+
+bool finite(double x) { return std::isfinite(x); }
+template <class T>
+bool finite(const Pair<T>& p) {
+  const auto all = [](const Vector<T>& v) { return std::all_of(v.begin(), v.end(), [](T x) { return std::isfinite(x); }); };
+  return finite(p.value) && all(p.dw) && all(p.dh);
+}
+
+// The kernel's struct of a case; mog too, which visit() hands out as any other.
+template <class F>
+void with_kernel(const ScoreCase& c, F&& f) {
+  CAPTURE(c.name);
+  if (c.score.kind == ScoreKind::mog) {
+    f(scores::Mog(c.score, c.dims));
+  } else {
+    scores::visit(c.score, c.dims, f);
+  }
+}
+
+void check_against_dense(const ScoreCase& c, const Vector<double>& w, const Vector<double>& h, double value_limit, double gradient_limit) {
+  const Reals rw = as<long double>(w), rh = as<long double>(h);
+  const long double value = dense_score(c.score, rw, rh);
+  const Reals dw = dense_gradient(c.score, rw, rh, false), dh = dense_gradient(c.score, rw, rh, true);
+  with_kernel(c, [&](const auto& kernel) {
+    const Pair<double> product = by_product<double>(kernel, w, h), exact = exactly<double>(kernel, w, h);
+    for (const auto* p : {&product, &exact}) {
+      CAPTURE((p == &exact));
+      CHECK_MESSAGE(relative(p->value, value) < value_limit, p->value, " is not ", static_cast<double>(value));
+      CHECK(relative(p->dw, dw) < gradient_limit);
+      CHECK(relative(p->dh, dh) < gradient_limit);
+    }
+  });
+}
+
+struct Posterior {
+  std::vector<double> p;
+};
+// Softmax over words of one context's scores.
+Posterior softmax(const std::vector<double>& s) {
+  const double top = *std::max_element(s.begin(), s.end());
+  Posterior out{s};
+  double sum = 0;
+  for (double& x : out.p) sum += x = std::exp(x - top);
+  for (double& x : out.p) x /= sum;
+  return out;
+}
+
+double score_of(const Score& score, const Vector<double>& w, const Vector<double>& h) {
+  double s = 0;
+  with_kernel({"", score, static_cast<long>(w.size())}, [&](const auto& kernel) { s = by_product<double>(kernel, w, h).value; });
+  return s;
+}
+
+std::vector<Vector<double>> random_vectors(int count, int64_t d, double norm, uint32_t seed) {
+  std::vector<Vector<double>> all;
+  for (int i = 0; i < count; ++i) all.push_back(random_vector(d, norm * (0.5 + 0.1 * (i % 10)), seed + static_cast<uint32_t>(i)));
+  return all;
+}
+
+// Posteriors of a score against those of another given as a function of (w, h).
+template <class Other>
+double posterior_difference(const Score& score, int64_t d, Other&& other) {
+  double worst = 0;
+  const auto words = random_vectors(30, d, 2, 5);
+  for (const Vector<double>& h : random_vectors(5, d, 2, 905)) {
+    std::vector<double> a, b;
+    for (const Vector<double>& w : words) {
+      a.push_back(score_of(score, w, h));
+      b.push_back(other(w, h));
+    }
+    worst = std::max(worst, relative(softmax(a).p, softmax(b).p));
+  }
+  return worst;
+}
+
+double inner(const Vector<double>& a, const Vector<double>& b) {
+  double sum = 0;
+  for (size_t k = 0; k < a.size(); ++k) sum += a[k] * b[k];
+  return sum;
+}
+
+}  // namespace
+
+TEST_CASE("scores: value, gradients and exact form are the dense formula's") {
+  for (const ScoreCase& c : score_cases())
+    for (uint32_t seed = 1; seed <= 20; ++seed)
+      for (const double norm : {0.3, 1.1, 2.5}) {
+        // There 1 - |theta|^2 is 2e-5 and the oracle's differences have as many digits fewer.
+        const bool on_the_rim = c.name == "hpb:ball=clip" && norm >= 1;
+        check_against_dense(c, random_vector(c.dims, norm, seed), random_vector(c.dims, norm * 0.8, seed + 100), 1e-12, on_the_rim ? 1e-6 : 1e-10);
+      }
+}
+
+TEST_CASE("scores: the exact form keeps its digits for close pairs") {
+  for (const ScoreCase& c : score_cases())
+    for (const double norm : {0.5, 3.0})
+      for (const double off : {1e-3, 1e-5}) {
+        const Vector<double> w = random_vector(c.dims, norm, 3), e = random_vector(c.dims, off, 4);
+        Vector<double> h = w;
+        for (size_t k = 0; k < h.size(); ++k) h[k] += e[k];
+        const long double value = dense_score(c.score, as<long double>(w), as<long double>(h));
+        with_kernel(c, [&](const auto& kernel) {
+          const Pair<double> exact = exactly<double>(kernel, w, h);
+          CHECK(relative(exact.value, value) < 1e-11);
+          // Differences across a distance of `off` need a small step: along the line, S's slope by q is what the kernel says.
+          if (off > 1e-4) {
+            CHECK(relative(exact.dw, dense_gradient(c.score, as<long double>(w), as<long double>(h), false)) < 1e-5);
+            CHECK(relative(exact.dh, dense_gradient(c.score, as<long double>(w), as<long double>(h), true)) < 1e-5);
+          }
+        });
+      }
+}
+
+TEST_CASE("scores: float is double to float's rounding") {
+  for (const ScoreCase& c : score_cases())
+    for (uint32_t seed = 1; seed <= 20; ++seed) {
+      const Vector<float> w = as<float>(random_vector(c.dims, 1.5, seed)), h = as<float>(random_vector(c.dims, 1, seed + 50));
+      with_kernel(c, [&](const auto& kernel) {
+        const Pair<float> a = by_product<float>(kernel, w, h), exact = exactly<float>(kernel, w, h);
+        const Pair<double> b = by_product<double>(kernel, as<double>(w), as<double>(h));
+        const double limit = c.name == "pol:p=7" ? 1e-4 : 1e-5;  // its base cancels, and is taken to the 7th
+        for (const auto* p : {&a, &exact}) {
+          CHECK(relative(p->value, b.value) < limit);
+          CHECK(relative(p->dw, b.dw) < limit);
+          CHECK(relative(p->dh, b.dh) < limit);
+        }
+      });
+    }
+}
+
+TEST_CASE("scores: extremes are finite, and a pair at distance 0 has no gradient") {
+  for (const ScoreCase& c : score_cases()) {
+    const Vector<double> zero(static_cast<size_t>(c.dims)), one = random_vector(c.dims, 1, 1), large = random_vector(c.dims, 1e4, 2),
+                                                            other = random_vector(c.dims, 1e4, 3), tiny = random_vector(c.dims, 1e-30, 4);
+    with_kernel(c, [&](const auto& kernel) {
+      using K = std::decay_t<decltype(kernel)>;
+      for (const auto* w : {&zero, &one, &large, &other, &tiny})
+        for (const auto* h : {&zero, &one, &large, &other, &tiny}) {
+          CAPTURE(inner(*w, *w));
+          CAPTURE(inner(*h, *h));
+          const Pair<double> product = by_product<double>(kernel, *w, *h), exact = exactly<double>(kernel, *w, *h);
+          const bool overflows = c.name == "pol:p=7";  // 1e8 to the 7th is no float
+          CHECK(finite(product));
+          CHECK(finite(exact));
+          if (!overflows) CHECK(finite(by_product<float>(kernel, as<float>(*w), as<float>(*h))));
+          if (!overflows) CHECK(finite(exactly<float>(kernel, as<float>(*w), as<float>(*h))));
+          if (w != h || !K::kExactTarget || scores::OfParts<K>) continue;
+          const int64_t dims = kernel.product_dims(c.dims);
+          for (int64_t k = 0; k < dims; ++k) {
+            CHECK(exact.dw[static_cast<size_t>(k)] == 0);
+            CHECK(exact.dh[static_cast<size_t>(k)] == 0);
+          }
+        }
+    });
+  }
+}
+
+TEST_CASE("scores: hpb far out, where the formula of the ball has no digits left") {
+  // On a line through the middle the distance is the difference (or sum) of the radii.
+  const auto along = [](double r) { return Vector<double>{0, r}; };
+  const scores::Hpb tanh(Score{ScoreKind::hpb, {1, -2}}, 2), lorentz(Score{ScoreKind::hpb, {0, -2}}, 2);
+  for (const double r : {5.0, 12.0, 40.0, 400.0, 1e4}) {
+    CAPTURE(r);
+    CHECK(exactly<double>(tanh, along(r), along(r + 0.25)).value == doctest::Approx(-0.5).epsilon(1e-9));
+    CHECK(exactly<double>(tanh, along(r), along(-r)).value == doctest::Approx(-4 * r));
+    CHECK(by_product<double>(tanh, along(r), along(-r)).value == doctest::Approx(-4 * r));
+    CHECK(by_product<float>(tanh, as<float>(along(r)), as<float>(along(-r))).value == doctest::Approx(-4 * r));
+    CHECK(exactly<double>(tanh, along(r), along(r + 0.25)).dh[1] == doctest::Approx(-2));
+    CHECK(exactly<double>(lorentz, along(std::sinh(5)), along(std::sinh(5.5))).value == doctest::Approx(-0.5).epsilon(1e-12));
+  }
+  // A right angle: cosh of the distance is the product of the radii's.
+  CHECK(exactly<double>(tanh, {0.7, 0}, {0, 0.4}).value == doctest::Approx(-std::acosh(std::cosh(1.4) * std::cosh(0.8))));
+}
+
+TEST_CASE("scores: ssg with huge log-variances") {
+  const scores::Ssg ssg(Score{ScoreKind::ssg, {0}}, 3);
+  const Pair<double> p = exactly<double>(ssg, {1, 2, 900}, {0, 1, -900}), q = by_product<double>(ssg, {1, 2, 900}, {0, 1, -900});
+  CHECK(p.value == doctest::Approx(-std::log(2 * std::acos(-1.0)) - 900));
+  CHECK(p.dw[2] == doctest::Approx(-1));
+  CHECK(p.dh[2] == 0);
+  CHECK(q.value == doctest::Approx(p.value));
+  CHECK(finite(by_product<float>(ssg, {1, 2, 900}, {0, 1, -900})));
+}
+
+TEST_CASE("scores: what kernels collapse to, as posteriors") {
+  const double tolerance = 1e-12;
+  CHECK(posterior_difference({ScoreKind::pow, {2}}, 6, [](const auto& w, const auto& h) { return 2 * inner(w, h) - inner(w, w); }) < tolerance);
+  CHECK(posterior_difference({ScoreKind::ssg, {0.35}}, 6, [](const auto& w, const auto& h) {  // sigma = 0.7
+          return inner(w, h) / 0.7 - inner(w, w) / 1.4;
+        }) < tolerance);
+  CHECK(posterior_difference({ScoreKind::mog, {3, 0, 0.35}}, 6, [](const auto& w, const auto& h) {
+          double z = 0;
+          for (size_t k = 0; k < 2; ++k) z += (w[k] + w[k + 2] + w[k + 4]) * (h[k] + h[k + 2] + h[k + 4]);
+          return z / 0.7 - 3 * inner(w, w) / 1.4;  // a word bias
+        }) < tolerance);
+  CHECK(posterior_difference({ScoreKind::mog, {1, 0, 0}}, 6, [](const auto& w, const auto& h) {
+          return score_of({ScoreKind::ssg, {0}}, w, h);
+        }) < tolerance);
+  CHECK(posterior_difference({ScoreKind::mog, {1, 1, 0}}, 6, [](const auto& w, const auto& h) {
+          return score_of({ScoreKind::ssg, {0}}, w, h);
+        }) < tolerance);
+  CHECK(posterior_difference({ScoreKind::hpb, {0, -2}}, 6, [](const auto& w, const auto& h) {
+          return -std::acosh(std::sqrt((1 + inner(w, w)) * (1 + inner(h, h))) - inner(w, h));
+        }) < tolerance);
+  CHECK(posterior_difference({ScoreKind::pol, {2, 5, 1}}, 6, [](const auto& w, const auto& h) { return 2 * inner(w, h); }) < tolerance);
+}
+
+TEST_CASE("scores: a score within [m, 1] bounds the perplexity from below") {
+  constexpr int kWords = 50;
+  std::mt19937 random(7);
+  for (const Score& score : {Score{ScoreKind::rbf, {0.4}}, Score{ScoreKind::wav, {0.3, 2}}}) {
+    const double least = score.kind == ScoreKind::rbf ? 0 : -1;
+    for (const double norm : {0.01, 1.0, 30.0}) {
+      const auto words = random_vectors(kWords, 4, norm, 11);
+      std::vector<double> count(kWords, 0.0), bias(kWords), nats, biased;
+      for (double& b : bias) b = static_cast<double>(random() % 1000) / 200;
+      for (int n = 0; n < 200; ++n) {
+        const auto y = static_cast<size_t>(random() % (1 + random() % kWords));
+        const Vector<double>& h = words[y];  // the best context there is: S_y = 1
+        std::vector<double> s;
+        for (const auto& w : words) s.push_back(score_of(score, w, h));
+        nats.push_back(-std::log(softmax(s).p[y]));
+        for (size_t v = 0; v < s.size(); ++v) s[v] += bias[v];
+        biased.push_back(-std::log(softmax(s).p[y]));
+        count[y] += 1;
+      }
+      double unigram = 0, mean = 0, mean_biased = 0;
+      for (const double c : count) unigram -= c > 0 ? c / 200 * std::log(c / 200) : 0;
+      for (size_t n = 0; n < nats.size(); ++n) {
+        mean += nats[n] / 200;
+        mean_biased += biased[n] / 200;
+        CHECK(std::exp(nats[n]) >= (1 + (kWords - 1) * std::exp(least - 1)) * (1 - 1e-12));
+      }
+      CHECK(mean_biased >= unigram + least - 1 - 1e-12);
+    }
+  }
+}
+
+TEST_CASE("scores: parameters out of their range are named") {
+  const auto complaint = [](const auto* kernel, std::array<double, kMaxScoreParameters> parameters, int64_t d) {
+    using K = std::remove_cv_t<std::remove_pointer_t<decltype(kernel)>>;
+    return K::check(Score{K::kKind, parameters}, d);
+  };
+  const scores::Log* log = nullptr;
+  const scores::Pow* pow = nullptr;
+  const scores::Pol* pol = nullptr;
+  const scores::Rbf* rbf = nullptr;
+  const scores::Ssg* ssg = nullptr;
+  const scores::Mog* mog = nullptr;
+  const scores::Hpb* hpb = nullptr;
+  const scores::Wav* wav = nullptr;
+  CHECK(complaint(log, {0}, 4) == "p must be > 0");
+  CHECK(complaint(pow, {-1}, 4) == "p must be > 0");
+  CHECK(complaint(pow, {0.5}, 4).empty());
+  for (const double p : {0.0, -2.0, 2.5, 1e6, static_cast<double>(NAN)}) CHECK(complaint(pol, {1, 1, p}, 4).starts_with("p must be an integer"));
+  CHECK(complaint(rbf, {0}, 4) == "gamma must be > 0");
+  CHECK(complaint(ssg, {0}, 1).starts_with("variance=split"));
+  CHECK(complaint(ssg, {0}, 2).empty());
+  CHECK(complaint(ssg, {0.5}, 1).empty());
+  CHECK(complaint(ssg, {-0.5}, 4).starts_with("variance"));
+  CHECK(complaint(mog, {3}, 8).find("multiple of components") != std::string::npos);
+  CHECK(complaint(mog, {4}, 4).find("2 numbers or more") != std::string::npos);
+  CHECK(complaint(mog, {1.5}, 8).starts_with("components"));
+  CHECK(complaint(mog, {4}, 8).empty());
+  CHECK(complaint(hpb, {3, -2}, 1).starts_with("ball=sigmoid"));
+  CHECK(complaint(hpb, {0, 1}, 4).starts_with("shift"));
+  CHECK(complaint(hpb, {3, 1}, 4).empty());
+  CHECK(complaint(wav, {0, 1}, 4) == "a must not be 0");
+  CHECK(complaint(wav, {1, 0}, 4) == "b must be > 0");
+}
