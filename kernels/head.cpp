@@ -81,7 +81,8 @@ double parameter_value(const ParameterInfo& info, std::string_view text, const s
   const bool number = read_number(text, value);
   if (words.empty() && !number) refuse(where, " is not a number: '", text, "'");
   if (!words.empty() && !(number && info.numbers_too && value > 0))
-    refuse(where, " is '", text, "', which must be ", joined(words), info.numbers_too ? " or a number > 0" : "", did_you_mean(text, words));
+    refuse(where, " is '", text, "', which must be ", words.size() > 1 ? "one of " : "", joined(words), info.numbers_too ? " or a number > 0" : "",
+           did_you_mean(text, words));
   return value;
 }
 

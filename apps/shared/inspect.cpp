@@ -83,7 +83,7 @@ double loss_at(const InspectInput& in, const Arrays& arrays, Arena& pool) {
 // Five points, an error of step^4.
 double slope(const InspectInput& in, Arrays& arrays, size_t field, size_t element, Arena& pool) {
   double& x = arrays[field].values[element];
-  const double before = x, step = 1e-3 * std::max(0.1, std::abs(x));
+  const double before = x, step = 1e-4 * std::max(1.0, std::abs(x) / 100);
   const auto at = [&](double steps) {
     x = before + steps * step;
     return loss_at(in, arrays, pool);
@@ -110,15 +110,15 @@ std::vector<int64_t> coordinates(const InspectInput& in) {
 }
 
 // The largest |gradient - difference| of a tensor over its largest gradient. A tensor whose gradients all but vanish is measured
-// by a thousandth of the largest there is: the differences have no more digits.
-double largest_error(const InspectInput& in, const Arrays& gradients) {
+// by a thousandth of the largest there is, or a millionth of the loss: the differences have no more digits.
+double largest_error(const InspectInput& in, const Arrays& gradients, double loss) {
   const auto size_of_array = [](const InspectArray& a) {
     double largest = 0;
     for (const double x : a.values) largest = std::max(largest, std::abs(x));
     return largest;
   };
-  double largest = 0;
-  for (const InspectArray& g : gradients) largest = std::max(largest, size_of_array(g));
+  double least = 1e-6 * std::max(1.0, std::abs(loss));
+  for (const InspectArray& g : gradients) least = std::max(least, 1e-3 * size_of_array(g));
   Arrays arrays = in.arrays;
   Arena pool("kernel_inspect");
   double worst = 0;
@@ -127,7 +127,7 @@ double largest_error(const InspectInput& in, const Arrays& gradients) {
     for (; at >= static_cast<int64_t>(arrays[field].values.size()); ++field) at -= static_cast<int64_t>(arrays[field].values.size());
     const auto element = static_cast<size_t>(at);
     const double off = std::abs(gradients[field].values[element] - slope(in, arrays, field, element, pool));
-    if (off != 0) worst = std::max(worst, off / std::max(size_of_array(gradients[field]), 1e-3 * largest));
+    worst = std::max(worst, off / std::max(size_of_array(gradients[field]), least));
   }
   return worst;
 }
@@ -151,7 +151,6 @@ Json nested(const Doubles& values, const std::vector<int64_t>& shape, const char
 
 Json parameters_json(const Score& score) {
   Json out = Json::object();
-  // to_text has words as words: "hpb:ball=lorentz:shift=-2".
   const auto parameters = kernel_info(score.kind).parameters;
   for (size_t k = 0; k < parameters.size(); ++k) {
     const ParameterInfo& p = parameters[k];
@@ -192,7 +191,7 @@ Json inspect(const InspectInput& in) {
   const Arrays gradients = gradients_of(in, p);
   for (const InspectArray& g : gradients)
     if (g) out["grad"][g.name] = nested(g.values, g.shape, g.name);
-  out["check"]["max_relative_error"] = largest_error(in, gradients);
+  out["check"]["max_relative_error"] = largest_error(in, gradients, loss);
   out["formulas"] = formulas(in.head);
   return out;
 }

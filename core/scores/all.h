@@ -19,6 +19,16 @@ template <class... K>
 struct List {};
 using Kernels = List<Lin, Log, Pow, Pol, Rbf, Ssg, Mog, Hpb, Wav, Sig>;  // in the order of ScoreKind
 
+template <class... K>
+constexpr bool distinct(List<K...>) {
+  const ScoreKind kinds[] = {K::kKind...};
+  for (size_t i = 0; i < sizeof...(K); ++i)
+    for (size_t j = 0; j < i; ++j)
+      if (kinds[i] == kinds[j]) return false;
+  return true;
+}
+static_assert(distinct(Kernels{}), "two kernels have the same kKind");
+
 /// Calls f with each kernel's struct as a type: f.template operator()<Lin>(), ... in the order of ScoreKind.
 template <class F>
 void for_each_kernel(F&& f) {
