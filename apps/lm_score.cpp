@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "apps/shared/lm_compare.h"
+#include "apps/shared/lm_components.h"
 #include "apps/shared/lm_generate.h"
 #include "apps/shared/lm_top.h"
 #include "apps/shared/run_main.h"
@@ -81,6 +82,8 @@ int run(const ScoreOptions& o) {
                    out.stream());
   } else if (o.generate) {
     generate(o, lines, out);
+  } else if (o.components) {
+    write_components(SavedLanguageModel(o.checkpoint, device_from_text(o.device)), lines, o.batch_tokens, out.stream());
   } else if (o.top > 0) {
     write_top_words(SavedLanguageModel(o.checkpoint, device_from_text(o.device)), lines, o.top, o.batch_tokens, out.stream());
   } else {

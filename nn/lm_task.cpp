@@ -5,6 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "core/ops.h"
+
 namespace nine {
 namespace {
 
@@ -18,6 +20,7 @@ Tensor ids_of(const std::vector<int32_t>& ids, int64_t rows, int64_t cols) { ret
 
 LmTask::LmTask(const LanguageModel& model, const Corpus& train, const Corpus* valid, const LmBatching& batching)
     : model_(model), valid_(valid), batching_(batching), now_(model.new_state(batching.batch)), next_(model.new_state(batching.batch)) {
+  if (model.config().head.mixture) prior_ = PriorStats(model.config().head.size());
   if (valid != nullptr) EvalSegments check(*valid);  // too small a text must show now, not after an epoch
   if (batching.sentences) {
     sentences_ = std::make_unique<SentenceBatches>(train, sentence_size(batching), batching.seed);
@@ -106,7 +109,23 @@ MicroBatches::Objective LmTask::forward(Tape& tape, int i, double row_weight) {
   if (columns_) next_.store(state_vars_);
   const Var penalty = model_.regulariser(hidden, x.shape()[1], row_weight * static_cast<double>(tokens_of(static_cast<size_t>(i))));
   const SoftmaxLoss out = model_.loss(hidden.output, y, row_weight);
+  if (out.prior) prior_.add(out.prior.value(), y);
   return {penalty ? add(out.loss, penalty) : out.loss, out.nll};
+}
+
+std::vector<NamedView> LmTask::state() const {
+  std::vector<NamedView> all = now_.named("carry.");
+  if (prior_.sums()) all.push_back({"prior.sums", prior_.sums()});
+  return all;
+}
+
+void LmTask::load_state(const Safetensors& file) {
+  now_.load(file, "carry.");
+  if (!prior_.sums()) return;
+  const Tensor sums = file.at("prior.sums");
+  require(sums.shape() == prior_.sums().shape() && sums.dtype() == DType::float64, "prior.sums has shape ", sums.shape(), ", expected ",
+          prior_.sums().shape());
+  ops::copy(sums, prior_.sums());
 }
 
 void LmTask::accept() {
@@ -123,6 +142,7 @@ Evaluation evaluate_carried(const LanguageModel& model, Tape& tape, const Corpus
   std::vector<LstmState> state;
   LmBatch batch;
   Evaluation result;
+  if (model.config().head.mixture) result.prior = PriorStats(model.config().head.size());
   if (token_nats != nullptr) token_nats->assign(static_cast<size_t>(text.tokens()), std::numeric_limits<double>::quiet_NaN());
   int64_t row = 0;
   while (segments.next(batch)) {
@@ -130,7 +150,10 @@ Evaluation evaluate_carried(const LanguageModel& model, Tape& tape, const Corpus
     carried.on(tape, state);
     const Var hidden = model.encode(tape, ids_of(batch.input, batch.rows, batch.cols), state);
     carried.store(state);
-    const std::vector<double> nats = model.loss(hidden, ids_of(batch.target, batch.rows, batch.cols), 1.0).nll.value().to_vector();
+    const Tensor targets = ids_of(batch.target, batch.rows, batch.cols);
+    const SoftmaxLoss out = model.loss(hidden, targets, 1.0);
+    const std::vector<double> nats = out.nll.value().to_vector();
+    if (out.prior) result.prior.add(out.prior.value(), targets);
     result.nats += std::accumulate(nats.begin(), nats.end(), 0.0);
     result.tokens += batch.tokens;
     if (token_nats != nullptr) {

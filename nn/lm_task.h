@@ -36,8 +36,9 @@ class LmTask : public TrainerTask {
   double epoch_share() const override;
   nlohmann::ordered_json position() const override;
   void seek(const nlohmann::ordered_json& position) override;
-  std::vector<NamedView> state() const override { return now_.named("carry."); }
-  void load_state(const Safetensors& file) override { now_.load(file, "carry."); }
+  std::vector<NamedView> state() const override;
+  void load_state(const Safetensors& file) override;
+  PriorStats* prior_stats() override { return prior_.sums() ? &prior_ : nullptr; }
   bool has_validation() const override { return valid_ != nullptr; }
   Evaluation validate(Tape& tape) override;
 
@@ -56,6 +57,7 @@ class LmTask : public TrainerTask {
   LmBatching batching_;
   std::unique_ptr<ColumnBatches> columns_;
   std::unique_ptr<SentenceBatches> sentences_;
+  PriorStats prior_;
   CarriedState now_, next_;  // before the update, and after its micro-batches so far
   std::vector<Tensor> inputs_, targets_;
   std::vector<int64_t> tokens_;  // of each micro-batch; sentences only

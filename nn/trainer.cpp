@@ -106,6 +106,14 @@ void Trainer::one_update() {
   if (progress_.step % config_.log_every == 0) log_window(lr);
 }
 
+namespace {
+void add_prior(Json& line, const PriorStats& prior) {
+  if (!prior) return;
+  line["pi_mean"] = prior.mean();
+  line["pi_var"] = prior.variance();
+}
+}  // namespace
+
 void Trainer::log_window(double lr) {
   const auto tokens = static_cast<double>(window_.tokens), updates = static_cast<double>(window_.updates);
   Json line{{"event", "train"}};
@@ -119,6 +127,10 @@ void Trainer::log_window(double lr) {
                {"tokens_per_s", tokens / window_.seconds},
                {"ms_per_step", 1e3 * window_.seconds / updates},
                {"peak_mib", peak_memory_mib()}});
+  if (PriorStats* prior = task_.prior_stats(); prior != nullptr) {
+    add_prior(line, *prior);
+    prior->clear();
+  }
   host_.event(line);
   window_ = {};
 }
@@ -145,6 +157,7 @@ bool Trainer::validate(bool is_due) {
   Json line{{"event", "valid"}};
   stamp(line);
   line.update({{"loss", nll}, {"nll", nll}, {"ppl", ppl}, {"tokens", result.tokens}, {"best", improved}});
+  add_prior(line, result.prior);
   if (config_.average_trigger > 0) line["averaging"] = trigger_.state().fired;
   host_.event(line);
   host_.message(concat("step ", progress_.step, ": validation perplexity ", short_number(ppl), improved ? " (best so far)" : "", " in ",

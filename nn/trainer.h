@@ -7,6 +7,7 @@
 
 #include "nn/amount.h"
 #include "nn/checkpoint.h"
+#include "nn/prior_stats.h"
 #include "nn/schedule.h"
 #include "nn/train_step.h"
 
@@ -16,6 +17,7 @@ namespace nine {
 struct Evaluation {
   double nats = 0;
   int64_t tokens = 0;
+  PriorStats prior = {};  ///< of a mixture
 
   double nll() const { return nats / static_cast<double>(tokens); }  ///< nats per predicted token
   double ppl() const { return std::exp(nll()); }
@@ -33,6 +35,8 @@ class TrainerTask : public MicroBatches {
   /// What is carried from update to update, for checkpoints.
   virtual std::vector<NamedView> state() const = 0;
   virtual void load_state(const Safetensors& file) = 0;
+  /// Of a mixture's prior in training, since it was last cleared; null where there is no mixture.
+  virtual PriorStats* prior_stats() { return nullptr; }
   virtual bool has_validation() const = 0;
   /// The cost of the validation text, where there is one.
   virtual Evaluation validate(Tape& tape) = 0;

@@ -159,7 +159,8 @@ void LmOptions::check(const Options& given) const {
     const char* flag;
     bool useful;
     const char* needs;
-  } idle[] = {{"untied", output.mixture, "a mixture, --head mix:..."},
+  } idle[] = {{"pi-reg", output.mixture, "a mixture, --head mix:..."},
+              {"untied", output.mixture, "a mixture, --head mix:..."},
               {"variance", uses(output, "variance"), "a head with ssg or mog"},
               {"ball", uses(output, "ball"), "a head with hpb"},
               {"sample-sentences", sample, "--sample"},

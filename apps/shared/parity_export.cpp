@@ -9,6 +9,12 @@
 namespace nine::app {
 namespace {
 
+// Inner products alone: the plain softmax, or the mixture of softmaxes as it was published, with contexts.
+bool replayed(const HeadSpec& head) {
+  const bool lin = std::all_of(head.components.begin(), head.components.end(), [](const Score& s) { return s.kind == ScoreKind::lin; });
+  return lin && head.contexts == head.mixture;
+}
+
 void check_replayable(const LmOptions& o, const LmTask& task) {
   const auto refuse = [](bool bad, const auto&... text) {
     if (bad) throw UsageError(concat("--export-parity: ", text...));
@@ -18,6 +24,10 @@ void check_replayable(const LmOptions& o, const LmTask& task) {
          "the replay has no dropout; leave out --dropout-words, --dropout-hidden and --dropout-output");
   refuse(o.label_smoothing != 0, "the replay does not smooth labels; leave out --label-smoothing");
   refuse(o.ar != 0 || o.tar != 0, "the replay has no regularisers; leave out --ar and --tar");
+  const HeadSpec head = o.head_spec();
+  refuse(!replayed(head), "the replay knows --head lin and mos (mix:K*lin) with --head-context tanh only, not ", head.to_text());
+  refuse(head.untied && o.tie_embeddings, "the replay does not tie embeddings to a mixture's own word vectors; leave out --tie-embeddings");
+  refuse(!o.pi_reg.empty() || !o.weight_norm_reg.empty(), "the replay has no regularisers; leave out --pi-reg and --weight-norm-reg");
   refuse(o.optimizer != "adam", "the replay knows --optimizer adam only, not ", o.optimizer);
   refuse(o.weight_decay != 0, "the replay has no weight decay; set --weight-decay 0");
   refuse(o.accumulate != 1, "the replay does not accumulate; set --accumulate 1");
@@ -39,9 +49,9 @@ void export_lm_parity(const LmOptions& o, const LanguageModel& model, ParameterS
                                       {"dim", c.embed},
                                       {"hidden", c.hidden},
                                       {"layers", c.layers},
-                                      {"head", "lin"},
-                                      {"components", 1},
-                                      {"untied", false},
+                                      {"head", c.head.mixture ? "mos" : "lin"},
+                                      {"components", c.head.size()},
+                                      {"untied", c.head.untied},
                                       {"head_bias", c.head_bias},
                                       {"tie_embeddings", c.tie_embeddings},
                                       {"optimizer", "adam"},

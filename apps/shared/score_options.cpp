@@ -21,6 +21,8 @@ void ScoreOptions::declare(Options& o) {
   o.group("Scoring: a log-probability (natural) for each line");
   o.add("tokens", tokens, "one number for each word and the end of sentence, in place of the sentence's sum");
   o.add("carry-state", carry_state, "carry the state through the text as in validation (10 columns; what fills no row is nan)");
+  o.add("components", components,
+        "instead, for mixtures: at each token the components' prior and, after ';', their shares in the token's probability");
   o.add("top", top, "instead: each position's word, its probability and rank, and so many likeliest words; 0: off").at_least(0).unit("words");
 
   o.group("Continuing each line");
@@ -43,8 +45,9 @@ void ScoreOptions::check(const Options& options) const {
   const auto usage = [](bool ok, const auto&... text) {
     if (!ok) throw UsageError(concat(text...));
   };
-  const bool comparing = !compare.empty(), plain = !generate && top == 0 && !comparing;
-  usage(generate + (top > 0) + comparing <= 1, "--generate, --top and --compare are different things to do: give one of them");
+  const bool comparing = !compare.empty(), plain = !generate && top == 0 && !comparing && !components;
+  usage(generate + (top > 0) + comparing + components <= 1,
+        "--generate, --top, --components and --compare are different things to do: give one of them");
   usage(!comparing || checkpoint.empty(), "--compare names both models: leave out --checkpoint");
   usage(!comparing || compare.size() == 2, "--compare takes two checkpoints, A and B, but got ", compare.size());
   usage(comparing || !checkpoint.empty(), "no model: give --checkpoint DIR (or --compare A B for two models)");
@@ -60,7 +63,7 @@ void ScoreOptions::check(const Options& options) const {
   only_with(generate, "--generate", {"max_words", "samples", "temperature", "top_k", "top_p", "allow_unknown", "batch"});
   only_with(comparing, "--compare", {"resamples", "worst"});
   only_with(generate || comparing, "--generate and --compare", {"seed"});
-  only_with(plain, "plain scoring, without --generate, --top or --compare", {"tokens"});
+  only_with(plain, "plain scoring, without --generate, --top, --components or --compare", {"tokens"});
   only_with(plain || comparing, "plain scoring and --compare; the others start each line afresh", {"carry_state"});
   only_with(!generate, "scoring, --top and --compare, while --generate has --batch", {"batch_tokens"});
   usage(samples == 1 || temperature > 0, "--temperature 0 always takes the likeliest word, so all ", samples,

@@ -11,7 +11,7 @@ namespace nine::app {
 
 struct ScoreOptions {
   std::string checkpoint, input = "-", output = "-", device = "cpu";
-  bool tokens = false, carry_state = false;
+  bool tokens = false, carry_state = false, components = false;
   int64_t batch_tokens = 4096;
   int threads = 0;
   uint64_t seed = 1;

@@ -18,8 +18,12 @@ namespace {
 struct BenchOptions {
   int64_t vocab = 30000, dim = 512, layers = 2, batch = 32, bptt = 35, steps = 12, warmup = 3;
   int threads = 0;
-  std::string head = "lin", device = "cpu";
-  bool score = false;
+  std::string head = "lin", head_memory = "blocks", device = "cpu";
+  int64_t components = 1;
+  bool untied = false, score = false;
+
+  /// --head mos with --components K is K inner products; anything else is lm_train's --head.
+  HeadSpec head_spec() const { return parse_head(head == "mos" ? concat("mix:", components, "*lin") : head, {.untied = untied}); }
 
   void declare(Options& o) {
     o.add("vocab", vocab, "words").at_least(3);
@@ -30,7 +34,10 @@ struct BenchOptions {
     o.add("steps", steps, "steps measured; the median is reported").at_least(1);
     o.add("warmup", warmup, "steps before those").at_least(0);
     o.add("threads", threads, "0: all physical cores").range(0, 4096);
-    o.add("head", head, "score function").choices({"lin"});
+    o.add("head", head, "score function, as lm_train's; mos: --components inner products");
+    o.add("components", components, "of mos").at_least(1);
+    o.add("untied", untied, "word vectors of its own for each component");
+    o.add("head-memory", head_memory, "as lm_train's").choices({"blocks", "tiles"});
     o.add("device", device, "where to compute");
     o.add("score", score, "forward only, under no_grad");
   }
@@ -60,7 +67,8 @@ int bench(const BenchOptions& o, Device device) {
                                          .layers = o.layers,
                                          .dropout = 0.1,
                                          .head_bias = false,
-                                         .head = parse_head(o.head)});
+                                         .head = o.head_spec(),
+                                         .head_memory = head_memory_from_text(o.head_memory)});
   parameters.allocate(DType::float32, 1, !o.score, device);
   LmTask task(model, corpus, nullptr, {.batch = o.batch, .bptt = o.bptt});
   Arena arena("step", device);
@@ -91,7 +99,8 @@ int bench(const BenchOptions& o, Device device) {
   const nlohmann::ordered_json out{{"system", kVersionLine},
                                    {"task", "lm"},
                                    {"head", o.head},
-                                   {"components", 1},
+                                   {"components", o.head_spec().size()},
+                                   {"untied", o.untied},
                                    {"vocab", vocabulary.size()},
                                    {"batch", o.batch},
                                    {"bptt", o.bptt},
