@@ -246,45 +246,4 @@ void scale(double alpha, const View& x, const Sink& y) {
   });
 }
 
-void dropout(const View& x, double p, const RandomKey& key, const Sink& y, int64_t mask_rows) {
-  for_float(x.dtype, "dropout", [&]<class T>(T) {
-    const auto threshold = static_cast<float>(p);
-    const T keep = static_cast<T>(1 / (1 - p));
-    with_add(y.add, [&](auto put) {
-      for_rows(x, [&](int64_t begin, int64_t end) {
-        for (int64_t r = begin; r < end; ++r) {
-          const T* in = row_ptr<T>(x, r);
-          T* out = row_ptr<T>(y.view, r);
-          std::array<uint32_t, 4> bits{};
-          const int64_t first = r % mask_rows * x.cols();
-          for (int64_t c = 0; c < x.cols(); ++c) {
-            const auto element = static_cast<uint64_t>(first + c);
-            if (c == 0 || element % 4 == 0) bits = philox(key, element / 4);
-            put(out[c], uniform_of_bits(bits[element % 4]) >= threshold ? keep * in[c] : T(0));
-          }
-        }
-      });
-    });
-  });
-}
-
-void dropout_words(const View& x, const View& ids, double p, const RandomKey& key, const Sink& y) {
-  const int32_t* id = static_cast<int32_t*>(ids.data);
-  for (int64_t r = 0; r < x.rows(); ++r) require(id[r] >= 0, "[dropout_words] index ", id[r], " at position ", r, " is no word");
-  for_float(x.dtype, "dropout_words", [&]<class T>(T) {
-    const auto threshold = static_cast<float>(p);
-    const T keep = static_cast<T>(1 / (1 - p));
-    with_add(y.add, [&](auto put) {
-      for_rows(x, [&](int64_t begin, int64_t end) {
-        for (int64_t r = begin; r < end; ++r) {
-          const T* in = row_ptr<T>(x, r);
-          T* out = row_ptr<T>(y.view, r);
-          const T factor = random_uniform(key, static_cast<uint64_t>(id[r])) >= threshold ? keep : T(0);
-          for (int64_t c = 0; c < x.cols(); ++c) put(out[c], factor * in[c]);
-        }
-      });
-    });
-  });
-}
-
 }  // namespace nine::cpu
