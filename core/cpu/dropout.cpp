@@ -5,7 +5,7 @@
 namespace nine::cpu {
 namespace {
 
-constexpr int64_t kLanes = 16;            // blocks of four random numbers that are computed side by side
+constexpr int64_t kLanes = 32;            // blocks of four random numbers that are computed side by side
 constexpr int64_t kNumbers = 4 * kLanes;  // uniform numbers they give
 
 // The uniform numbers of philox(key, first_block) ... philox(key, first_block + kLanes - 1), in order: the same function as
@@ -39,14 +39,19 @@ void uniforms(const RandomKey& key, uint64_t first_block, float* __restrict u) {
   }
 }
 
-// Runs f(first, count, u) over pieces of [0, n), u[i] being the key's uniform number of element `element` + first + i.
-template <class F>
-void with_uniforms(const RandomKey& key, int64_t element, int64_t n, F&& f) {
+// Runs f(first, count, m) over pieces of [0, n), m[i] being what dropout multiplies element `element` + first + i by.
+template <class T, class F>
+void with_mask(const RandomKey& key, double p, int64_t element, int64_t n, F&& f) {
+  const auto threshold = static_cast<float>(p);
+  const T keep = static_cast<T>(1 / (1 - p));
   alignas(64) float u[kNumbers];
+  alignas(64) T mask[kNumbers];
+  std::fill_n(u, kNumbers, 1.0f);  // for p = 0: all stay, no number is drawn
   for (int64_t done = 0; done < n;) {
     const int64_t skip = (element + done) % 4, count = std::min(n - done, kNumbers - skip);
-    uniforms(key, static_cast<uint64_t>((element + done) / 4), u);
-    f(done, count, u + skip);
+    if (p > 0) uniforms(key, static_cast<uint64_t>((element + done) / 4), u);
+    for (int64_t i = 0; i < kNumbers; ++i) mask[i] = u[i] >= threshold ? keep : T(0);
+    f(done, count, mask + skip);
     done += count;
   }
 }
@@ -55,15 +60,14 @@ void with_uniforms(const RandomKey& key, int64_t element, int64_t n, F&& f) {
 
 void dropout(const View& x, double p, const RandomKey& key, const Sink& y, int64_t mask_rows) {
   for_float(x.dtype, "dropout", [&]<class T>(T) {
-    const auto threshold = static_cast<float>(p);
-    const T keep = static_cast<T>(1 / (1 - p));
     with_add(y.add, [&](auto put) {
       for_rows(x, [&](int64_t begin, int64_t end) {
         for (int64_t r = begin; r < end; ++r)
-          with_uniforms(key, r % mask_rows * x.cols(), x.cols(), [&](int64_t c, int64_t n, const float* u) {
+          with_mask<T>(key, p, r % mask_rows * x.cols(), x.cols(), [&](int64_t c, int64_t n, const T* m) {
             const T* in = row_ptr<T>(x, r) + c;
             T* out = row_ptr<T>(y.view, r) + c;
-            for (int64_t i = 0; i < n; ++i) put(out[i], u[i] >= threshold ? keep * in[i] : T(0));
+#pragma GCC ivdep  // in place at most
+            for (int64_t i = 0; i < n; ++i) put(out[i], m[i] * in[i]);
           });
       });
     });
@@ -72,18 +76,13 @@ void dropout(const View& x, double p, const RandomKey& key, const Sink& y, int64
 
 void add_dropped(const View& x, const View& bias, const View& residual, double p, const RandomKey& key, const View& y) {
   for_float(x.dtype, "add_dropped", [&]<class T>(T) {
-    const auto threshold = static_cast<float>(p);
-    const T keep = static_cast<T>(1 / (1 - p));
     for_rows(x, [&](int64_t begin, int64_t end) {
       for (int64_t r = begin; r < end; ++r) {
         const T *in = row_ptr<T>(x, r), *shift = row_ptr<T>(bias, 0), *rest = row_ptr<T>(residual, r);
         T* out = row_ptr<T>(y, r);
-        if (p == 0) {
-          for (int64_t c = 0; c < x.cols(); ++c) out[c] = rest[c] + (in[c] + shift[c]);
-          continue;
-        }
-        with_uniforms(key, r * x.cols(), x.cols(), [&](int64_t c, int64_t n, const float* u) {
-          for (int64_t i = 0; i < n; ++i) out[c + i] = rest[c + i] + (u[i] >= threshold ? keep * (in[c + i] + shift[c + i]) : T(0));
+        with_mask<T>(key, p, r * x.cols(), x.cols(), [&](int64_t c, int64_t n, const T* m) {
+#pragma GCC ivdep
+          for (int64_t i = 0; i < n; ++i) out[c + i] = rest[c + i] + m[i] * (in[c + i] + shift[c + i]);
         });
       }
     });
