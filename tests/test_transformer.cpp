@@ -8,12 +8,14 @@
 #include <utility>
 #include <vector>
 
+#include "apps/shared/mt_parity_export.h"
 #include "autograd/functions.h"
 #include "core/ops.h"
 #include "nn/mt_batches.h"
 #include "nn/transformer.h"
 #include "tests/compare.h"
 #include "tests/op_cases.h"
+#include "tests/programs.h"
 #include "tests/support.h"
 
 using namespace nine;
@@ -513,4 +515,27 @@ TEST_CASE("MtBatches: a source at its end is an Error") {
   SmallModel small(small_config(NormOrder::post));
   MtBatches data(small.model, [](TranslationBatch&) { return false; });
   CHECK(has(error_of([&] { data.fetch(1); }), "[MtBatches]"));
+}
+
+TEST_CASE("parity export of translation: weights before and after, batches as ids with padding, a loss a step; dropout is refused") {
+  const TemporaryDirectory directory;
+  const auto run = [&](const TransformerConfig& c) {
+    SmallModel small(c, DType::float32);
+    MtBatches data(small.model, [](TranslationBatch& batch) {
+      batch = small_batch();
+      return true;
+    });
+    app::export_mt_parity({.directory = directory / "parity", .steps = 2, .pad = kPad}, small.model, small.set, data);
+  };
+  TransformerConfig c = small_config(NormOrder::post);
+  c.dropout = 0.1;
+  CHECK(has(error_of([&] { run(c); }), "--dropout 0"));
+  run(small_config(NormOrder::post));
+  const auto read = [&](const char* name) { return read_safetensors(directory / (std::string("parity/") + name)); };
+  const Safetensors init = read("init.safetensors"), last = read("final.safetensors"), batches = read("batches.safetensors");
+  CHECK(init.at("positions").shape() == Shape{1024, 12});
+  CHECK(init.metadata.at("tied") == "head.weight=tgt_embedding.weight");
+  CHECK(init.at("tgt_embedding.weight").to_vector() != last.at("tgt_embedding.weight").to_vector());
+  CHECK(batches.tensors.size() == 6);
+  CHECK(batches.at("tgt_out.1").to_vector() == padded_ids(kTargets, 7).to_vector());
 }
