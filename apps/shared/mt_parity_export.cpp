@@ -40,7 +40,7 @@ nlohmann::ordered_json config_json(const MtParityExport& o, const Transformer& m
           {"head_bias", c.head_bias},
           {"tie_embeddings", c.tie_embeddings},
           {"optimizer", "adam"},
-          {"lr", o.lr},
+          {"lr", o.schedule.lr},
           {"betas", {o.adam.beta1, o.adam.beta2}},
           {"eps", o.adam.eps},
           {"clip", o.clip}};
@@ -79,14 +79,16 @@ void export_mt_parity(const MtParityExport& o, const Transformer& model, Paramet
   Arena arena("step", parameters.values().device());
   Optimizer optimizer(parameters, o.adam);
   TrainStep step(parameters, optimizer, arena, {.clip = o.clip});
+  const Schedule schedule(o.schedule);
   for (int64_t s = 0; s < o.steps; ++s) {
-    const StepResult r = step.run(data, s + 1, o.lr);
+    const double lr = schedule.rate(s + 1);
+    const StepResult r = step.run(data, s + 1, lr);
     keep("src", s, data.batch(0).src);
     keep("tgt_in", s, data.batch(0).tgt_in);
     keep("tgt_out", s, padded(data.batch(0).tgt_out, o.pad));
     losses["loss"].push_back(r.loss);
     losses["grad_norm"].push_back(r.grad_norm);
-    losses["lr"].push_back(o.lr);
+    losses["lr"].push_back(lr);
   }
   write_weights(dir / "final.safetensors", model, parameters);
   write_safetensors(dir / "batches.safetensors", batches);

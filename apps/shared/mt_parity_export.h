@@ -4,15 +4,16 @@
 #include <string>
 
 #include "nn/mt_batches.h"
+#include "nn/schedule.h"
 
 namespace nine::app {
 
 struct MtParityExport {
   std::string directory;
   int64_t steps = 20;
-  int32_t pad = 1;       ///< what fills up sentences in the batches' ids
-  OptimizerConfig adam;  ///< without weight decay
-  double lr = 5e-4;
+  int32_t pad = 1;          ///< what fills up sentences in the batches' ids
+  OptimizerConfig adam;     ///< without weight decay
+  ScheduleConfig schedule;  ///< constant or inverse-sqrt; each step's rate is written
   double clip = 0;
 };
 

@@ -23,7 +23,8 @@ constexpr int32_t kPad = 1;
 constexpr double kLr = 5e-4;
 
 struct BenchOptions {
-  int64_t vocab = 10000, dim = 512, ffn = 1024, heads = 4, layers = 6, sentences = 64, length = 24, steps = 6, warmup = 2, export_steps = 20;
+  int64_t vocab = 10000, dim = 512, ffn = 1024, heads = 4, layers = 6, sentences = 64, length = 24, steps = 6, warmup = 2, export_steps = 20,
+          export_warmup = 4000;
   int threads = 0;
   double dropout = 0.3, clip = 0;
   std::string device = "cpu", dtype = "float32", norm = "post", smoothing = "uniform", export_parity;
@@ -50,6 +51,7 @@ struct BenchOptions {
     o.add("profile", profile, "print what the measured steps' operations cost");
     o.add("export-parity", export_parity, "write steps for replay in PyTorch and stop").unit("DIR");
     o.add("export-steps", export_steps, "how many").at_least(1);
+    o.add("export-warmup", export_warmup, "over so many updates their rate rises to 5e-4; 0: it is 5e-4 at once").at_least(0);
   }
 };
 
@@ -97,8 +99,14 @@ int bench(const BenchOptions& o, Device device) {
   const OptimizerConfig adam{.beta2 = 0.98};
   MtBatches data(model, random_pairs(o, !o.export_parity.empty()));
   if (!o.export_parity.empty()) {
-    export_mt_parity({.directory = o.export_parity, .steps = o.export_steps, .pad = kPad, .adam = adam, .lr = kLr, .clip = o.clip}, model, parameters,
-                     data);
+    export_mt_parity(
+        {.directory = o.export_parity,
+         .steps = o.export_steps,
+         .pad = kPad,
+         .adam = adam,
+         .schedule = {.kind = o.export_warmup > 0 ? ScheduleKind::inverse_sqrt : ScheduleKind::constant, .lr = kLr, .warmup = o.export_warmup},
+         .clip = o.clip},
+        model, parameters, data);
     return kExitDone;
   }
   Arena arena("step", device);
