@@ -157,16 +157,49 @@ Var matmul(const Var& a, const Var& b, bool transpose_a, bool transpose_b) {
   });
 }
 
+namespace {
+// What dz = dL/d(x w' + b) leaves in a linear function's inputs.
+void linear_backward(const View& dz, const Var& x, const Var& w, const Var& b) {
+  if (x.needs_grad()) ops::matmul(dz, false, w.value(), false, x.sink());
+  if (w.needs_grad()) ops::matmul(dz, true, x.value(), false, w.sink());
+  if (b.needs_grad()) ops::sum_rows(dz, b.sink());
+}
+}  // namespace
+
 Var linear(const Var& x, const Var& w, const Var& b) {
   Tape& tape = x.tape();
   const Var y = tape.result("linear", x.shape().with_cols(w.shape().rows()), x.dtype(), {x, w, b});
-  ops::matmul(x.value(), false, w.value(), true, {y.value()});
-  if (b) ops::binary(ops::Binary::add, y.value(), b.value(), {y.value()});
+  if (b) {
+    ops::linear(x.value(), w.value(), b.value(), false, y.value());
+  } else {
+    ops::matmul(x.value(), false, w.value(), true, {y.value()});
+  }
+  return tape.record(y, [x, w, b, y] { linear_backward(y.upstream(), x, w, b); });
+}
+
+Var linear_relu(const Var& x, const Var& w, const Var& b) {
+  Tape& tape = x.tape();
+  const Var y = tape.result("linear_relu", x.shape().with_cols(w.shape().rows()), x.dtype(), {x, w, b});
+  ops::linear(x.value(), w.value(), b.value(), true, y.value());
   return tape.record(y, [x, w, b, y] {
+    const View dz = y.upstream();  // in place: nobody else reads it
+    ops::unary_backward(ops::Unary::relu, y.value(), y.value(), dz, {dz});
+    linear_backward(dz, x, w, b);
+  });
+}
+
+Var linear_residual(const Var& x, const Var& w, const Var& b, const Var& residual, double p, std::string_view stream) {
+  Tape& tape = x.tape();
+  const Var y = tape.result("linear_residual", x.shape().with_cols(w.shape().rows()), x.dtype(), {x, w, b, residual});
+  const double rate = tape.recording() ? p : 0;
+  const RandomKey key = tape.random_key(stream);
+  ops::matmul(x.value(), false, w.value(), true, {y.value()});
+  ops::add_dropped(y.value(), b.value(), residual.value(), rate, key, y.value());
+  return tape.record(y, [x, w, b, residual, y, rate, key] {
     const View dy = y.upstream();
-    if (x.needs_grad()) ops::matmul(dy, false, w.value(), false, x.sink());
-    if (w.needs_grad()) ops::matmul(dy, true, x.value(), false, w.sink());
-    if (b.needs_grad()) ops::sum_rows(dy, b.sink());
+    if (residual.needs_grad()) ops::scale(1, dy, residual.sink());
+    if (rate > 0) ops::dropout(dy, rate, key, {dy});  // in place: nobody else reads it
+    linear_backward(dy, x, w, b);
   });
 }
 
@@ -219,6 +252,20 @@ Var embedding(const Var& table, const Tensor& ids) {
   ops::embedding(table.value(), ids, y.value());
   const Var kept = tape.constant(ids);
   return tape.record(y, [table, kept, y] { ops::embedding_backward(y.upstream(), kept.value(), table.sink_zeroed()); });
+}
+
+Var embedding_at(const Var& table, const Tensor& ids, double factor, const Tensor& positions) {
+  Tape& tape = table.tape();
+  require(ids.shape().rank() == 2 && ids.shape()[1] <= positions.shape().rows(), "[embedding_at] ids of shape ", ids.shape(),
+          " and positions of shape ", positions.shape(), ": ids are (batch, steps), with a position for each step");
+  const Var y = tape.result("embedding_at", {ids.elements(), table.shape().cols()}, table.dtype(), {table});
+  ops::embedding_at(table.value(), ids, factor, positions.row_range(0, ids.shape()[1]), y.value());
+  const Var kept = tape.constant(ids);
+  return tape.record(y, [table, kept, y, factor] {
+    const View dy = y.upstream();  // in place: nobody else reads it
+    ops::scale(factor, dy, {dy});
+    ops::embedding_backward(dy, kept.value(), table.sink_zeroed());
+  });
 }
 
 Var dropout(const Var& x, double p, std::string_view stream, int64_t mask_rows) {
@@ -289,6 +336,54 @@ LstmOutput lstm(const Var& x, const LstmWeights& w, const LstmState& start) {
                        y.tape().arena());
   });
   return {y, {h_n, c_n}};
+}
+
+namespace {
+// The d columns of x from `first` on.
+struct Columns {
+  Var x;
+  int64_t first, d;
+
+  View value() const { return x.value().view().col_range(first, d); }
+  Sink of(const Sink& whole) const { return whole.view ? Sink{whole.view.col_range(first, d), whole.add} : whole; }
+};
+
+Var attend(const Columns& q, const Columns& k, const Columns& v, const AttentionShape& shape) {
+  Tape& tape = q.x.tape();
+  const DType dtype = q.x.dtype();
+  const int64_t rows = q.x.shape().rows(), batch = shape.batch, heads = shape.heads;
+  require(batch > 0 && heads > 0, "[attention] a batch of ", batch, " with ", heads, " heads has nothing to attend to");
+  const Var y = tape.result("attention", {rows, q.d}, dtype, {q.x, k.x});
+  const Var lse = tape.result("attention", {batch * heads, rows / batch}, dtype, {});
+  const Var lengths = shape.lengths ? tape.constant(shape.lengths) : Var();
+  const bool causal = shape.causal;
+  const auto io = [=] {
+    return ops::Attention{.q = q.value(),
+                          .k = k.value(),
+                          .v = v.value(),
+                          .y = y.value(),
+                          .lse = lse.value(),
+                          .lengths = lengths ? lengths.value().view() : View{},
+                          .batch = batch,
+                          .heads = heads,
+                          .causal = causal};
+  };
+  ops::attention(io());
+  return tape.record(y, [=] {
+    const Sink dq = q.x.sink(), dk = k.first == 0 ? k.x.sink() : dq;  // keys behind queries: one matrix, one sink
+    ops::attention_backward(io(), {.dy = y.upstream(), .dq = q.of(dq), .dk = k.of(dk), .dv = v.of(dk)});
+  });
+}
+}  // namespace
+
+Var attention(const Var& qkv, const AttentionShape& shape) {
+  const int64_t d = qkv.shape().cols() / 3;
+  return attend({qkv, 0, d}, {qkv, d, d}, {qkv, 2 * d, d}, shape);
+}
+
+Var attention(const Var& q, const Var& kv, const AttentionShape& shape) {
+  const int64_t d = kv.shape().cols() / 2;
+  return attend({q, 0, q.shape().cols()}, {kv, 0, d}, {kv, d, d}, shape);
 }
 
 Var log_softmax(const Var& x) {

@@ -32,6 +32,11 @@ Var matmul(const Var& a, const Var& b, bool transpose_a = false, bool transpose_
 /// y = x w' + b as PyTorch's nn.Linear: x (..., in), w (out, in), b (out) or empty.
 Var linear(const Var& x, const Var& w, const Var& b = {});
 
+/// max(x w' + b, 0); dx, dw and db see dy where y > 0.
+Var linear_relu(const Var& x, const Var& w, const Var& b);
+/// A residual branch's end, residual + dropout(x w' + b); dropout as below.
+Var linear_residual(const Var& x, const Var& w, const Var& b, const Var& residual, double p, std::string_view stream);
+
 Var row_range(const Var& x, int64_t begin, int64_t count);  ///< rows of a matrix, as a window
 Var col_range(const Var& x, int64_t begin, int64_t count);  ///< columns of a matrix, as a window
 Var reshape(const Var& x, const Shape& shape);              ///< same elements, contiguous values only
@@ -40,6 +45,9 @@ Var concat_rows(std::span<const Var> parts);
 
 /// Rows of `table` (V, d) by id; ids int32 of any shape (its shape plus d is the result's).
 Var embedding(const Var& table, const Tensor& ids);
+/// scale * table(ids) + positions, ids (batch, steps): (batch * steps, d), rows b * steps + t. The first `steps` rows of
+/// `positions` (T, d) are added; no gradient flows into them. Error: a sentence longer than T.
+Var embedding_at(const Var& table, const Tensor& ids, double scale, const Tensor& positions);
 /// Inverted dropout with the step's random key under that stream name; the identity when p = 0 or under NoGrad. With
 /// mask_rows = batch the rows (steps * batch, width) share one mask over time: variational dropout.
 Var dropout(const Var& x, double p, std::string_view stream, int64_t mask_rows = 0);
@@ -60,6 +68,17 @@ struct LstmOutput {
 };
 /// One LSTM layer over x (steps * batch, input), rows in time order.
 LstmOutput lstm(const Var& x, const LstmWeights& w, const LstmState& start);
+
+/// How rows of queries and keys make sentences, and who sees whom; see ops::Attention.
+struct AttentionShape {
+  int64_t batch = 1, heads = 1;
+  Tensor lengths = {};  ///< (batch) int32, keys that are no padding; empty: all
+  bool causal = false;
+};
+/// Multi-head self-attention: qkv (batch * steps, 3 d) holds queries, keys and values side by side; (batch * steps, d).
+Var attention(const Var& qkv, const AttentionShape& shape);
+/// Attention of q (batch * queries, d) to keys and values side by side, kv (batch * keys, 2 d).
+Var attention(const Var& q, const Var& kv, const AttentionShape& shape);
 
 Var log_softmax(const Var& x);  ///< over the last dimension
 /// -row_weight * sum of log_probs(r, targets[r]) over rows with target >= 0; a float64 scalar.

@@ -145,12 +145,32 @@ void matmul(const View& a, bool transpose_a, const View& b, bool transpose_b, co
   op_table(a.device).matmul(a, transpose_a, b, transpose_b, c, alpha);
 }
 
+void linear(const View& x, const View& w, const View& bias, bool relu, const View& y) {
+  same_kind("linear", x, {&w, &bias, &y});
+  require(x.cols() == w.cols(), "[linear] an input of shape ", x.shape, " does not fit weights of shape ", w.shape);
+  is_matrix("linear", "the result", y, x.rows(), w.rows());
+  has_elements("linear", "the bias", bias, w.rows());
+  Scope scope("linear", 2.0 * count(x) * static_cast<double>(w.rows()), bytes(x, w, y));
+  op_table(x.device).linear(x, w, bias, relu, y);
+}
+
 void embedding(const View& table, const View& ids, const View& y) {
   same_kind("embedding", table, {&y});
   are_indices("embedding", table, ids, y.rows());
   require(y.cols() == table.cols(), "[embedding] a table of shape ", table.shape, " does not fill rows of ", y.shape);
   Scope scope("embedding", 0, 2 * bytes(y));
   op_table(table.device).embedding(table, ids, y);
+}
+
+void embedding_at(const View& table, const View& ids, double scale, const View& positions, const View& y) {
+  same_kind("embedding_at", table, {&positions, &y});
+  are_indices("embedding_at", table, ids, y.rows());
+  require(y.cols() == table.cols() && y.cols() == positions.cols(), "[embedding_at] a table of shape ", table.shape, " and positions of shape ",
+          positions.shape, " do not fill rows of ", y.shape);
+  require(y.rows() == 0 || (positions.rows() > 0 && y.rows() % positions.rows() == 0), "[embedding_at] ", y.rows(),
+          " rows are no whole sentences of ", positions.rows(), " positions");
+  Scope scope("embedding_at", 2 * count(y), 3 * bytes(y));
+  op_table(table.device).embedding_at(table, ids, scale, positions, y);
 }
 
 void embedding_backward(const View& dy, const View& ids, const View& table_grad) {
@@ -177,6 +197,16 @@ void dropout_words(const View& x, const View& ids, double p, const RandomKey& ke
   require(p >= 0 && p < 1, "[dropout_words] the probability must be in [0, 1), not ", p);
   Scope scope("dropout_words", count(x), bytes(x, y.view));
   op_table(x.device).dropout_words(x, ids, p, key, y);
+}
+
+void add_dropped(const View& x, const View& bias, const View& residual, double p, const RandomKey& key, const View& y) {
+  same_shape("add_dropped", "x", x, "residual", residual);
+  same_shape("add_dropped", "x", x, "y", y);
+  same_kind("add_dropped", x, {&bias, &residual, &y});
+  has_elements("add_dropped", "the bias", bias, x.cols());
+  require(p >= 0 && p < 1, "[add_dropped] the probability must be in [0, 1), not ", p);
+  Scope scope("add_dropped", 12 * count(x), bytes(x, residual, y));
+  op_table(x.device).add_dropped(x, bias, residual, p, key, y);
 }
 
 void layer_norm(const View& x, const View& gamma, const View& beta, double eps, const View& y, const View& mean, const View& rstd) {
@@ -250,6 +280,40 @@ void lstm_backward(const Lstm& io, const LstmGradients& g, Arena& arena) {
   if (g.db_hh.view) has_elements("lstm_backward", "db_hh", g.db_hh.view, 4 * h);
   Scope scope("lstm_backward", 2 * lstm_flops(io), bytes(io.x, io.w_ih, io.w_hh, io.hidden, io.cells) + 3 * bytes(io.gates));
   op_table(io.x.device).lstm_backward(io, g, arena);
+}
+
+namespace {
+void check_attention(const char* op, const Attention& io) {
+  same_kind(op, io.q, {&io.k, &io.v, &io.y, &io.lse});
+  require(io.batch > 0 && io.heads > 0, "[", op, "] a batch of ", io.batch, " with ", io.heads, " heads has nothing to attend to");
+  require(io.q.rows() % io.batch == 0 && io.k.rows() % io.batch == 0, "[", op, "] ", io.q.rows(), " queries and ", io.k.rows(),
+          " keys are no whole sentences of a batch of ", io.batch);
+  require(io.q.cols() > 0 && io.q.cols() % io.heads == 0, "[", op, "] ", io.q.cols(), " columns do not divide into ", io.heads, " heads");
+  require(io.k.cols() == io.q.cols(), "[", op, "] queries of shape ", io.q.shape, " do not fit keys of shape ", io.k.shape);
+  same_shape(op, "k", io.k, "v", io.v);
+  same_shape(op, "q", io.q, "y", io.y);
+  is_matrix(op, "lse", io.lse, io.batch * io.heads, io.queries());
+  if (io.lengths) are_indices(op, io.q, io.lengths, io.batch);
+  require(!io.causal || io.queries() == io.keys(), "[", op, "] causal attention needs as many queries as keys, not ", io.queries(), " and ",
+          io.keys(), "; give a step of decoding its key lengths instead");
+}
+}  // namespace
+
+void attention(const Attention& io) {
+  check_attention("attention", io);
+  Scope scope("attention", io.flops(), bytes(io.q, io.k, io.v, io.y));
+  op_table(io.q.device).attention(io);
+}
+
+void attention_backward(const Attention& io, const AttentionGradients& g) {
+  check_attention("attention_backward", io);
+  same_shape("attention_backward", "q", io.q, "dy", g.dy);
+  same_kind("attention_backward", io.q, {&g.dy, &g.dq.view, &g.dk.view, &g.dv.view});
+  if (g.dq.view) same_shape("attention_backward", "q", io.q, "dq", g.dq.view);
+  if (g.dk.view) same_shape("attention_backward", "k", io.k, "dk", g.dk.view);
+  if (g.dv.view) same_shape("attention_backward", "v", io.v, "dv", g.dv.view);
+  Scope scope("attention_backward", 2.5 * io.flops(), 2 * bytes(io.q, io.k, io.v) + bytes(g.dy));
+  op_table(io.q.device).attention_backward(io, g);
 }
 
 void log_softmax(const View& x, const View& y) {

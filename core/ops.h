@@ -54,10 +54,16 @@ void sum_squares(const View& x, const View& out);
 /// higher rank is the matrix of its rows.
 void matmul(const View& a, bool transpose_a, const View& b, bool transpose_b, const Sink& c, double alpha = 1.0);
 
+/// y = x w' + bias, with relu the larger of that and 0; x (n, in), w (out, in), bias (out), y (n, out).
+void linear(const View& x, const View& w, const View& bias, bool relu, const View& y);
+
 // --- layers -----------------------------------------------------------------------------------------------------
 
 /// y(r, :) = table(ids[r], :). ids outside of [0, table.rows()) are an error.
 void embedding(const View& table, const View& ids, const View& y);
+/// The input of a Transformer: y(r, :) = scale * table(ids[r], :) + positions(r mod steps, :); rows are b * steps + t, and
+/// positions has `steps` rows.
+void embedding_at(const View& table, const View& ids, double scale, const View& positions, const View& y);
 /// table_grad(ids[r], :) += dy(r, :), rows in ascending order of r.
 void embedding_backward(const View& dy, const View& ids, const View& table_grad);
 
@@ -69,6 +75,9 @@ void dropout(const View& x, double p, const RandomKey& key, const Sink& y, int64
 /// embedding dropout of Merity et al., 2018). m(v) = 1 where the key's uniform number v is >= p; no id may be negative.
 /// Backward is the same call on dy.
 void dropout_words(const View& x, const View& ids, double p, const RandomKey& key, const Sink& y);
+/// The end of a residual branch: y = residual + dropout(x + bias), bias one row; dropout's mask is that of dropout() with
+/// the same p and key, which is therefore its backward. y may be x or residual.
+void add_dropped(const View& x, const View& bias, const View& residual, double p, const RandomKey& key, const View& y);
 
 /// y = (x - mean) * rstd * gamma + beta over the last dimension (Ba et al., 2016); variance divides by cols;
 /// mean and rstd (one number a row, x's dtype) are kept for backward.
@@ -102,6 +111,35 @@ struct LstmGradients {
   Sink dx, dw_ih, dw_hh, db_ih, db_hh, dh0, dc0;
 };
 void lstm_backward(const Lstm& io, const LstmGradients& g, Arena& arena);
+
+/// Multi-head scaled dot-product attention (Vaswani et al., 2017, section 3.2). For each batch element and head, which is a
+/// window of `size` columns of every matrix,
+///   y = softmax(q k' / sqrt(size)) v  over the keys that a query may see.
+/// A query that may see none has y = 0. Nothing of size queries x keys is kept: backward computes the scores again from lse.
+/// One query a batch element against cached keys, of which `lengths` tells how many there are, is a step of decoding; so
+/// are several beams, as the queries of one batch element, against the memory of the sentence that they share.
+struct Attention {
+  View q;        ///< (batch * queries, heads * size), rows b * queries + t; may be columns of a wider matrix, as k and v
+  View k, v;     ///< (batch * keys, heads * size), rows b * keys + s
+  View y;        ///< out, as q
+  View lse;      ///< out (batch * heads, queries): log sum over keys of e^score; infinity where no key is seen
+  View lengths;  ///< (batch) int32: keys from there on are padding and never read; empty: none is
+  int64_t batch = 1;
+  int64_t heads = 1;
+  bool causal = false;  ///< query t sees keys 0 ... t only; as many queries as keys
+
+  int64_t queries() const { return q.rows() / batch; }
+  int64_t keys() const { return k.rows() / batch; }
+  int64_t size() const { return q.cols() / heads; }
+  double flops() const { return 4.0 * static_cast<double>(q.elements()) * static_cast<double>(keys()); }  ///< without masks
+};
+void attention(const Attention& io);
+/// The upstream gradient of y, and where gradients go (sinks without memory are skipped).
+struct AttentionGradients {
+  View dy;
+  Sink dq, dk, dv;
+};
+void attention_backward(const Attention& io, const AttentionGradients& g);
 
 // --- softmax and losses -----------------------------------------------------------------------------------------
 

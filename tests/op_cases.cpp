@@ -109,6 +109,37 @@ Doubles lstm_of(Values in, int64_t steps, int64_t batch, int64_t input, int64_t 
   return out;
 }
 
+// q (batch * queries, d) against kv (batch * keys, 2 d); lengths may be empty.
+Doubles attention_of(const Doubles& q, const Doubles& k, const Doubles& v, int64_t batch, int64_t heads, int64_t d, const Ints& lengths,
+                     bool causal) {
+  const int64_t queries = static_cast<int64_t>(q.size()) / (batch * d), keys = static_cast<int64_t>(k.size()) / (batch * d), size = d / heads;
+  Doubles y(q.size());
+  for (int64_t b = 0; b < batch; ++b)
+    for (int64_t t = 0; t < queries; ++t) {
+      int64_t seen = lengths.empty() ? keys : lengths[index_of(b)];
+      if (causal) seen = std::min(seen, t + 1);
+      for (int64_t h = 0; h < heads; ++h) {
+        const auto at = [&](int64_t row, int64_t c) { return index_of(row * d + h * size + c); };
+        Doubles share(index_of(seen));
+        double total = 0;
+        for (int64_t s = 0; s < seen; ++s) {
+          double score = 0;
+          for (int64_t c = 0; c < size; ++c) score += q[at(b * queries + t, c)] * k[at(b * keys + s, c)];
+          total += share[index_of(s)] = std::exp(score / std::sqrt(static_cast<double>(size)));
+        }
+        for (int64_t s = 0; s < seen; ++s)
+          for (int64_t c = 0; c < size; ++c) y[at(b * queries + t, c)] += share[index_of(s)] / total * v[at(b * keys + s, c)];
+      }
+    }
+  return y;
+}
+
+Doubles columns(const Doubles& x, int64_t width, int64_t first, int64_t count) {
+  Doubles y;
+  for (auto row = x.begin(); row != x.end(); row += width) y.insert(y.end(), row + first, row + first + count);
+  return y;
+}
+
 // --- rows -----------------------------------------------------------------------------------------------------------
 
 std::string sizes(std::initializer_list<int64_t> all) {
@@ -245,6 +276,90 @@ OpCase lstm_case(int64_t steps, int64_t batch, int64_t input, int64_t hidden, bo
           .oracle = [=](Values x, AllInts) { return lstm_of(x, steps, batch, input, hidden); },
           .checked = 12,
           .bench = bench};
+}
+
+struct AttentionCase {
+  int64_t batch, queries, keys, heads, size;
+  bool causal = false;
+  Indices lengths = {{0}};  // none
+};
+
+std::string name_of(const char* kind, const AttentionCase& a) {
+  const std::string padding = a.lengths.shape.elements() > 0 ? concat(" lengths ", a.lengths.low, " to ", a.lengths.high - 1) : "";
+  return concat("attention ", kind, sizes({a.batch, a.queries, a.keys, a.heads, a.size}), a.causal ? " causal" : "", padding);
+}
+AttentionShape shape_of(const AttentionCase& a, Tensors indices) {
+  return {.batch = a.batch, .heads = a.heads, .lengths = indices[0].elements() > 0 ? indices[0] : Tensor(), .causal = a.causal};
+}
+
+OpCase self_attention_case(const AttentionCase& a, bool bench = false) {
+  const int64_t d = a.heads * a.size;
+  return {.name = name_of("of one matrix", a),
+          .inputs = {{{a.batch * a.queries, 3 * d}, -2, 2}},
+          .indices = {a.lengths},
+          .run = [a](Vars x, Tensors i) { return attention(x[0], shape_of(a, i)); },
+          .oracle =
+              [a, d](Values x, AllInts i) {
+                const auto part = [&](int64_t first) { return columns(x[0], 3 * d, first, d); };
+                return attention_of(part(0), part(d), part(2 * d), a.batch, a.heads, d, i[0], a.causal);
+              },
+          .bench = bench};
+}
+
+OpCase attention_case(const AttentionCase& a, bool bench = false) {
+  const int64_t d = a.heads * a.size;
+  return {.name = name_of("of two", a),
+          .inputs = {{{a.batch * a.queries, d}, -2, 2}, {{a.batch * a.keys, 2 * d}, -2, 2}},
+          .indices = {a.lengths},
+          .run = [a](Vars x, Tensors i) { return attention(x[0], x[1], shape_of(a, i)); },
+          .oracle =
+              [a, d](Values x, AllInts i) {
+                return attention_of(x[0], columns(x[1], 2 * d, 0, d), columns(x[1], 2 * d, d, d), a.batch, a.heads, d, i[0], a.causal);
+              },
+          .bench = bench};
+}
+
+OpCase linear_relu_case(int64_t rows, int64_t in, int64_t out) {
+  return {.name = concat("linear_relu", sizes({rows, in, out})),
+          .inputs = {{{rows, in}}, {{out, in}}, {{out}}},
+          .run = [](Vars x, Tensors) { return linear_relu(x[0], x[1], x[2]); },
+          .oracle =
+              [=](Values x, AllInts) {
+                return pairwise(product(x[0], false, x[1], true, rows, out, in), x[2], [](double a, double b) { return std::max(a + b, 0.0); });
+              }};
+}
+
+OpCase linear_residual_case(int64_t rows, int64_t in, int64_t out, double p) {
+  return {.name = concat("linear_residual", sizes({rows, in, out}), " p ", p),
+          .inputs = {{{rows, in}}, {{out, in}}, {{out}}, {{rows, out}}},
+          .run = [p](Vars x, Tensors) { return linear_residual(x[0], x[1], x[2], x[3], p, "dropout.test"); },
+          .oracle =
+              [=](Values x, AllInts) {
+                Doubles y = pairwise(product(x[0], false, x[1], true, rows, out, in), x[2], [](double a, double b) { return a + b; });
+                const RandomKey key{.op = stream_id("dropout.test")};
+                for (size_t i = 0; i < y.size(); ++i) y[i] = x[3][i] + (random_uniform(key, i) >= static_cast<float>(p) ? y[i] / (1 - p) : 0);
+                return y;
+              }};
+}
+
+// Positions are rows of a longer table than the sentences need.
+OpCase embedding_at_case(int64_t words, int64_t d, int64_t batch, int64_t steps) {
+  const Doubles positions = random_values({{{steps + 2, d}}}, 5)[0];
+  return {.name = concat("embedding_at", sizes({words, d, batch, steps})),
+          .inputs = {{{words, d}}},
+          .indices = {{{batch, steps}, 0, static_cast<int32_t>(words)}},
+          .run =
+              [=](Vars x, Tensors i) {
+                return embedding_at(x[0], i[0], 1.5, tensor_of(positions, {steps + 2, d}, x[0].dtype()));
+              },
+          .oracle =
+              [=](Values x, AllInts ids) {
+                Doubles y;
+                for (int64_t r = 0; r < batch * steps; ++r)
+                  for (int64_t c = 0; c < d; ++c)
+                    y.push_back(1.5 * x[0][index_of(ids[0][index_of(r)] * d + c)] + positions[index_of(r % steps * d + c)]);
+                return y;
+              }};
 }
 
 OpCase log_softmax_case(const Shape& shape, double low = -3, double high = 3) {
@@ -455,6 +570,22 @@ void add_elementwise(std::vector<OpCase>& all) {
                  .oracle = [](Values x, AllInts) { return each(x[0], [](double v) { return 1 + v; }); }});
 }
 
+void add_attention(std::vector<OpCase>& all) {
+  for (const bool causal : {false, true}) {
+    all.push_back(self_attention_case({1, 1, 1, 1, 1, causal}));
+    all.push_back(self_attention_case({2, 5, 5, 2, 3, causal}));
+    all.push_back(self_attention_case({3, 7, 7, 2, 4, causal, {{3}, 1, 8}}));
+    all.push_back(self_attention_case({2, 150, 150, 1, 5, causal}));  // tiles of queries, the last one short
+    all.push_back(self_attention_case({2, 70, 70, 2, 17, causal, {{2}, 1, 71}}));
+    all.push_back(self_attention_case({2, 4, 4, 2, 3, causal, {{2}, 0, 1}}));  // nothing but padding
+    all.push_back(self_attention_case({64, 24, 24, 4, 128, causal}, true));
+  }
+  all.push_back(attention_case({3, 1, 9, 2, 3, false, {{3}, 1, 10}}));  // a step of decoding
+  all.push_back(attention_case({2, 5, 1, 1, 2}));
+  all.push_back(attention_case({2, 66, 80, 2, 9, false, {{2}, 0, 81}}));
+  all.push_back(attention_case({1, 3, 130, 4, 2}));
+}
+
 void add_windows(std::vector<OpCase>& all) {
   all.push_back({.name = "row_range and col_range of one matrix",
                  .inputs = {{{9, 11}}},
@@ -552,6 +683,15 @@ std::vector<OpCase> op_cases() {
   all.push_back(lstm_case(2, 66, 3, 17));
   all.push_back(lstm_case(3, 3, 7, 130));
   all.push_back(lstm_case(35, 20, 512, 512, true));
+  all.push_back(linear_relu_case(1, 1, 1));
+  all.push_back(linear_relu_case(70, 9, 67));
+  for (const double p : {0.0, 0.3}) {
+    all.push_back(linear_residual_case(1, 1, 1, p));
+    all.push_back(linear_residual_case(33, 17, 65, p));  // rows start within a block of four random numbers
+  }
+  all.push_back(embedding_at_case(1, 1, 1, 1));
+  all.push_back(embedding_at_case(11, 5, 3, 7));
+  add_attention(all);
   for (const Shape& s : {Shape{1}, Shape{1, 1}, Shape{4, 9}, Shape{2, 3, 5}, Shape{80, 333}}) all.push_back(log_softmax_case(s));
   all.push_back(log_softmax_case({4, 9}, -1000, -900));  // every exponential underflows without the maximum taken off
   all.push_back(log_softmax_case({4, 9}, 900, 1000));

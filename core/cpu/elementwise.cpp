@@ -113,12 +113,6 @@ void visit(ops::Binary f, F&& body) {
   }
 }
 
-// A function of its own, with numbers by value: inside of the closures that call it the compiler does not vectorise.
-template <class T, class Put>
-void drop(int64_t n, const uint32_t* bits, float threshold, T keep, const T* x, T* y, Put put) {
-  for (int64_t i = 0; i < n; ++i) put(y[i], uniform_of_bits(bits[i]) >= threshold ? keep * x[i] : T(0));
-}
-
 template <class From, class To>
 void convert_as(const View& x, const View& y) {
   for_pieces({&y, &x}, [&](int64_t r, int64_t c, int64_t n) {
@@ -247,50 +241,6 @@ void scale(double alpha, const View& x, const Sink& y) {
         const T* in = row_ptr<T>(x, r) + c;
         T* out = row_ptr<T>(y.view, r) + c;
         for (int64_t i = 0; i < n; ++i) put(out[i], static_cast<T>(alpha) * in[i]);
-      });
-    });
-  });
-}
-
-void dropout(const View& x, double p, const RandomKey& key, const Sink& y, int64_t mask_rows) {
-  for_float(x.dtype, "dropout", [&]<class T>(T) {
-    const auto threshold = static_cast<float>(p);
-    const T keep = static_cast<T>(1 / (1 - p));
-    with_add(y.add, [&](auto put) {
-      for_rows(x, [&](int64_t begin, int64_t end) {
-        for (int64_t r = begin; r < end; ++r) {
-          const T* in = row_ptr<T>(x, r);
-          T* out = row_ptr<T>(y.view, r);
-          const auto first = static_cast<uint64_t>(r % mask_rows * x.cols());
-          for (int64_t c = 0; c < x.cols();) {
-            const uint64_t element = first + static_cast<uint64_t>(c);
-            uint32_t bits[4 * kPhiloxRun];
-            philox_run(key, element / 4, bits);
-            const uint32_t* own = bits + element % 4;
-            const int64_t n = std::min(x.cols() - c, static_cast<int64_t>(bits + 4 * kPhiloxRun - own));
-            drop(n, own, threshold, keep, in + c, out + c, put);
-            c += n;
-          }
-        }
-      });
-    });
-  });
-}
-
-void dropout_words(const View& x, const View& ids, double p, const RandomKey& key, const Sink& y) {
-  const int32_t* id = static_cast<int32_t*>(ids.data);
-  for (int64_t r = 0; r < x.rows(); ++r) require(id[r] >= 0, "[dropout_words] index ", id[r], " at position ", r, " is no word");
-  for_float(x.dtype, "dropout_words", [&]<class T>(T) {
-    const auto threshold = static_cast<float>(p);
-    const T keep = static_cast<T>(1 / (1 - p));
-    with_add(y.add, [&](auto put) {
-      for_rows(x, [&](int64_t begin, int64_t end) {
-        for (int64_t r = begin; r < end; ++r) {
-          const T* in = row_ptr<T>(x, r);
-          T* out = row_ptr<T>(y.view, r);
-          const T factor = random_uniform(key, static_cast<uint64_t>(id[r])) >= threshold ? keep : T(0);
-          for (int64_t c = 0; c < x.cols(); ++c) put(out[c], factor * in[c]);
-        }
       });
     });
   });

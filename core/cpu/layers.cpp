@@ -1,5 +1,6 @@
 // Products, embeddings, layer norm and the plain softmax on the CPU.
 #include <cmath>
+#include <limits>
 
 #include "core/cpu/cpu.h"
 #include "core/cpu/pieces.h"
@@ -36,12 +37,44 @@ void matmul(const View& a, bool transpose_a, const View& b, bool transpose_b, co
   });
 }
 
+void linear(const View& x, const View& w, const View& bias, bool relu, const View& y) {
+  matmul(x, false, w, true, {y}, 1.0);
+  for_float(x.dtype, "linear", [&]<class T>(T) {
+    const T* shift = row_ptr<T>(bias, 0);
+    const T low = relu ? T(0) : -std::numeric_limits<T>::infinity();
+    for_rows(y, [&](int64_t begin, int64_t end) {
+      for (int64_t r = begin; r < end; ++r) {
+        T* out = row_ptr<T>(y, r);
+        for (int64_t c = 0; c < y.cols(); ++c) {
+          const T value = out[c] + shift[c];
+          out[c] = value < low ? low : value;  // a NaN passes
+        }
+      }
+    });
+  });
+}
+
 void embedding(const View& table, const View& ids, const View& y) {
   for_float(table.dtype, "embedding", [&]<class T>(T) {
     check_indices("embedding", ids, 0, table.rows());
     const int32_t* id = static_cast<int32_t*>(ids.data);
     for_rows(y, [&](int64_t begin, int64_t end) {
       for (int64_t r = begin; r < end; ++r) std::copy_n(row_ptr<T>(table, id[r]), y.cols(), row_ptr<T>(y, r));
+    });
+  });
+}
+
+void embedding_at(const View& table, const View& ids, double scale, const View& positions, const View& y) {
+  for_float(table.dtype, "embedding_at", [&]<class T>(T) {
+    check_indices("embedding_at", ids, 0, table.rows());
+    const int32_t* id = static_cast<int32_t*>(ids.data);
+    const T alpha = static_cast<T>(scale);
+    for_rows(y, [&](int64_t begin, int64_t end) {
+      for (int64_t r = begin; r < end; ++r) {
+        const T *word = row_ptr<T>(table, id[r]), *position = row_ptr<T>(positions, r % positions.rows());
+        T* out = row_ptr<T>(y, r);
+        for (int64_t c = 0; c < y.cols(); ++c) out[c] = alpha * word[c] + position[c];
+      }
     });
   });
 }
@@ -72,10 +105,11 @@ void layer_norm(const View& x, const View& gamma, const View& beta, double eps, 
       for (int64_t r = begin; r < end; ++r) {
         const T* in = row_ptr<T>(x, r);
         T* out = row_ptr<T>(y, r);
-        double sum = 0, squares = 0;
-        for (int64_t c = 0; c < d; ++c) sum += static_cast<double>(in[c]);
-        const double m = sum / static_cast<double>(d);
-        for (int64_t c = 0; c < d; ++c) squares += (static_cast<double>(in[c]) - m) * (static_cast<double>(in[c]) - m);
+        const double m = lane_sum(d, [&](int64_t c) { return static_cast<double>(in[c]); }) / static_cast<double>(d);
+        const double squares = lane_sum(d, [&](int64_t c) {
+          const double off = static_cast<double>(in[c]) - m;
+          return off * off;
+        });
         const double s = 1 / std::sqrt(squares / static_cast<double>(d) + eps);
         const T row_mean = static_cast<T>(m), row_rstd = static_cast<T>(s);
         for (int64_t c = 0; c < d; ++c) out[c] = (in[c] - row_mean) * row_rstd * scale[c] + shift[c];
@@ -98,13 +132,9 @@ void layer_norm_backward(const View& x, const View& gamma, const View& mean, con
           for (int64_t r = begin; r < end; ++r) {
             const T *in = row_ptr<T>(x, r), *up = row_ptr<T>(dy, r);
             T* out = row_ptr<T>(dx.view, r);
-            double mean_g = 0, mean_gx = 0;
-            for (int64_t c = 0; c < d; ++c) {
-              const double g = static_cast<double>(up[c] * scale[c]);
-              mean_g += g;
-              mean_gx += g * static_cast<double>((in[c] - m[r]) * s[r]);
-            }
-            const T a = static_cast<T>(mean_g / static_cast<double>(d)), b = static_cast<T>(mean_gx / static_cast<double>(d));
+            const auto g = [&](int64_t c) { return static_cast<double>(up[c] * scale[c]); };
+            const auto gx = [&](int64_t c) { return g(c) * static_cast<double>((in[c] - m[r]) * s[r]); };
+            const T a = static_cast<T>(lane_sum(d, g) / static_cast<double>(d)), b = static_cast<T>(lane_sum(d, gx) / static_cast<double>(d));
             for (int64_t c = 0; c < d; ++c) put(out[c], s[r] * (up[c] * scale[c] - a - (in[c] - m[r]) * s[r] * b));
           }
         });

@@ -40,6 +40,20 @@ void for_rows(const View& v, F&& f) {
   parallel_ranges(v.rows(), std::max<int64_t>(1, kGrain / std::max<int64_t>(1, v.cols())), std::forward<F>(f));
 }
 
+/// f(0) + ... + f(n - 1) in double: running sums a SIMD lane, combined in a fixed tree.
+template <class F>
+double lane_sum(int64_t n, F&& f) {
+  constexpr int64_t kLanes = 16;
+  double lanes[kLanes] = {};
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes)
+    for (int64_t j = 0; j < kLanes; ++j) lanes[j] += f(i + j);
+  for (int64_t j = 0; i < n; ++i, ++j) lanes[j] += f(i);
+  for (int64_t width = kLanes / 2; width > 0; width /= 2)
+    for (int64_t j = 0; j < width; ++j) lanes[j] += lanes[j + width];
+  return lanes[0];
+}
+
 /// Writes or adds, chosen once outside of the loop.
 template <class F>
 void with_add(bool add, F&& f) {

@@ -11,20 +11,6 @@ namespace {
 constexpr int64_t kColumns = 64;   // columns a task of sum_rows takes
 constexpr int64_t kRunRows = 64;   // rows summed in T before the run's sum joins the double total
 constexpr int64_t kBlock = 32768;  // elements of one partial sum
-constexpr int kLanes = 16;         // running sums of a block, one a SIMD lane
-
-// Sum of f(x) over the block in double, kLanes running sums combined in a fixed tree.
-template <class T, class F>
-double block_sum(const T* x, int64_t n, F&& f) {
-  double lanes[kLanes] = {};
-  int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes)
-    for (int j = 0; j < kLanes; ++j) lanes[j] += f(static_cast<double>(x[i + j]));
-  for (int j = 0; i < n; ++i, ++j) lanes[j] += f(static_cast<double>(x[i]));
-  for (int width = kLanes / 2; width > 0; width /= 2)
-    for (int j = 0; j < width; ++j) lanes[j] += lanes[j + width];
-  return lanes[0];
-}
 
 // Partial sums of blocks (whole rows when the view has gaps), then their sum in order.
 template <class T, class F>
@@ -35,7 +21,7 @@ double total(const View& x, F f) {
   double* partial = scratch<double>(Scratch::reduction, blocks + 1);
   parallel_for(blocks, [&](int64_t b) {
     const T* p = flat ? static_cast<T*>(x.data) + b * per : row_ptr<T>(x, b);
-    partial[b] = block_sum(p, std::min(per, n - b * per), f);
+    partial[b] = lane_sum(std::min(per, n - b * per), [&](int64_t i) { return f(static_cast<double>(p[i])); });
   });
   double sum = 0;
   for (int64_t b = 0; b < blocks; ++b) sum += partial[b];

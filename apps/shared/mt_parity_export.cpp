@@ -1,0 +1,99 @@
+#include "apps/shared/mt_parity_export.h"
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "nn/files.h"
+
+namespace nine::app {
+namespace {
+
+void check_replayable(const MtParityExport& o, const TransformerConfig& c) {
+  const auto refuse = [](bool bad, const auto&... text) {
+    if (bad) throw UsageError(concat("--export-parity: ", text...));
+  };
+  refuse(c.dropout != 0, "the replay has no dropout; set --dropout 0");
+  refuse(o.adam.kind != OptimizerKind::adam || o.adam.weight_decay != 0, "the replay knows --optimizer adam without --weight-decay only");
+  refuse(c.head.to_text() != "lin", "the replay knows --head lin only, not ", c.head.to_text());
+}
+
+nlohmann::ordered_json config_json(const MtParityExport& o, const Transformer& model) {
+  const TransformerConfig& c = model.config();
+  return {{"task", "mt"},
+          {"dtype", to_text(model.dtype())},
+          {"src_vocab", c.src_vocab},
+          {"tgt_vocab", c.tgt_vocab},
+          {"dim", c.dim},
+          {"ffn", c.ffn},
+          {"heads", c.heads},
+          {"encoder_layers", c.encoder_layers},
+          {"decoder_layers", c.decoder_layers},
+          {"norm", to_text(c.norm)},
+          {"embed_scale", model.embed_scale()},
+          {"pad", o.pad},
+          {"label_smoothing", c.smoothing.epsilon},
+          {"smoothing", to_text(c.smoothing.kind)},
+          {"shared_vocab", c.shared_vocab},
+          {"head", "lin"},
+          {"components", 1},
+          {"untied", false},
+          {"head_bias", c.head_bias},
+          {"tie_embeddings", c.tie_embeddings},
+          {"optimizer", "adam"},
+          {"lr", o.schedule.lr},
+          {"betas", {o.adam.beta1, o.adam.beta2}},
+          {"eps", o.adam.eps},
+          {"clip", o.clip}};
+}
+
+// The weights with the buffer that PyTorch and CTranslate2 read beside them.
+void write_weights(const std::filesystem::path& file, const Transformer& model, const ParameterSet& parameters) {
+  std::vector<NamedView> tensors = parameters.named(parameters.values());
+  tensors.push_back({"positions", model.positions()});
+  write_safetensors(file, tensors, model.metadata());
+}
+
+// Targets as they are in a file: `pad` where nothing is predicted.
+Tensor padded(const Tensor& targets, int32_t pad) {
+  const Tensor out = targets.clone();
+  for (int64_t i = 0; i < out.elements(); ++i)
+    if (int32_t& id = out.data<int32_t>()[i]; id < 0) id = pad;
+  return out;
+}
+
+}  // namespace
+
+void export_mt_parity(const MtParityExport& o, const Transformer& model, ParameterSet& parameters, MtBatches& data) {
+  check_replayable(o, model.config());
+  const std::filesystem::path dir = o.directory;
+  std::filesystem::create_directories(dir);
+  write_weights(dir / "init.safetensors", model, parameters);
+
+  std::vector<Tensor> kept;
+  std::vector<NamedView> batches;
+  const auto keep = [&](const char* name, int64_t step, const Tensor& t) {
+    kept.push_back(t);
+    batches.push_back({concat(name, ".", step), kept.back()});
+  };
+  nlohmann::ordered_json losses{{"loss", nlohmann::json::array()}, {"grad_norm", nlohmann::json::array()}, {"lr", nlohmann::json::array()}};
+  Arena arena("step", parameters.values().device());
+  Optimizer optimizer(parameters, o.adam);
+  TrainStep step(parameters, optimizer, arena, {.clip = o.clip});
+  const Schedule schedule(o.schedule);
+  for (int64_t s = 0; s < o.steps; ++s) {
+    const double lr = schedule.rate(s + 1);
+    const StepResult r = step.run(data, s + 1, lr);
+    keep("src", s, data.batch(0).src);
+    keep("tgt_in", s, data.batch(0).tgt_in);
+    keep("tgt_out", s, padded(data.batch(0).tgt_out, o.pad));
+    losses["loss"].push_back(r.loss);
+    losses["grad_norm"].push_back(r.grad_norm);
+    losses["lr"].push_back(lr);
+  }
+  write_weights(dir / "final.safetensors", model, parameters);
+  write_safetensors(dir / "batches.safetensors", batches);
+  write_text(dir / "losses.json", losses.dump(1) + "\n");
+  write_text(dir / "config.json", config_json(o, model).dump(1) + "\n");
+}
+
+}  // namespace nine::app

@@ -1,0 +1,35 @@
+// Translation as a train step's data: batches of sentence pairs, from wherever they are made, through a Transformer.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "nn/train_step.h"
+#include "nn/transformer.h"
+
+namespace nine {
+
+class MtBatches : public MicroBatches {
+ public:
+  /// Puts the next micro-batch into its argument; false: there is none.
+  using Source = std::function<bool(TranslationBatch&)>;
+
+  /// The model, its parameters allocated, must outlive this.
+  MtBatches(const Transformer& model, Source next) : model_(model), next_(std::move(next)) {}
+
+  /// Error: the source had none left.
+  int64_t fetch(int most) override;
+  int count() const override { return static_cast<int>(batches_.size()); }
+  Objective forward(Tape& tape, int i, double row_weight) override;
+  void accept() override {}
+
+  /// Micro-batch i of the last fetch.
+  const TranslationBatch& batch(int i) const { return batches_[static_cast<size_t>(i)]; }
+
+ private:
+  const Transformer& model_;
+  Source next_;
+  std::vector<TranslationBatch> batches_;
+};
+
+}  // namespace nine
