@@ -129,7 +129,7 @@ Tensor LanguageModel::log_probabilities(const Var& hidden) const {
 
 std::map<std::string, std::string> LanguageModel::metadata() const {
   std::map<std::string, std::string> m{{"format", "pt"}};
-  if (config_.tie_embeddings) m["tied"] = "head.weight=embedding.weight";
+  if (config_.tie_embeddings) m["tied"] = config_.head.untied ? "the first of head.weight=embedding.weight" : "head.weight=embedding.weight";
   return m;
 }
 
