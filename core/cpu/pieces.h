@@ -43,13 +43,13 @@ void for_rows(const View& v, F&& f) {
 /// f(0) + ... + f(n - 1) in double: running sums a SIMD lane, combined in a fixed tree.
 template <class F>
 double lane_sum(int64_t n, F&& f) {
-  constexpr int64_t kLanes = 16;
-  double lanes[kLanes] = {};
+  constexpr int64_t kSums = 16;
+  double lanes[kSums] = {};
   int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes)
-    for (int64_t j = 0; j < kLanes; ++j) lanes[j] += f(i + j);
+  for (; i + kSums <= n; i += kSums)
+    for (int64_t j = 0; j < kSums; ++j) lanes[j] += f(i + j);
   for (int64_t j = 0; i < n; ++i, ++j) lanes[j] += f(i);
-  for (int64_t width = kLanes / 2; width > 0; width /= 2)
+  for (int64_t width = kSums / 2; width > 0; width /= 2)
     for (int64_t j = 0; j < width; ++j) lanes[j] += lanes[j + width];
   return lanes[0];
 }
