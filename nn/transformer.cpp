@@ -174,8 +174,9 @@ Var Transformer::decode(const Var& memory, const Tensor& src_lengths, const Tens
 
 SoftmaxLoss Transformer::loss(const Var& hidden, const Tensor& targets, double row_weight) const {
   Tape& tape = hidden.tape();
-  const HeadWeights weights{.w = {tape.parameter(*head_weight_)}, .bias = head_bias_ != nullptr ? tape.parameter(*head_bias_) : Var()};
-  return kernel_softmax(config_.head, hidden, weights, tape.on_device(targets), row_weight,
+  weights_.w.assign(1, tape.parameter(*head_weight_));
+  weights_.bias = head_bias_ != nullptr ? tape.parameter(*head_bias_) : Var();
+  return kernel_softmax(config_.head, hidden, weights_, tape.on_device(targets), row_weight,
                         {.smoothing = tape.recording() ? config_.smoothing : LabelSmoothing{}});
 }
 

@@ -114,6 +114,7 @@ class Transformer {
   TransformerConfig config_;
   const ParameterSet& parameters_;
   Parameter *src_embedding_, *tgt_embedding_, *head_weight_, *head_bias_ = nullptr;
+  mutable HeadWeights weights_;  // kept, so that a step allocates nothing
   std::vector<EncoderLayer> encoder_;
   std::vector<DecoderLayer> decoder_;
   std::optional<LayerNorm> encoder_norm_, decoder_norm_;

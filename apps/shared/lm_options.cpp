@@ -47,16 +47,18 @@ void LmOptions::declare(Options& o) {
   o.add("hidden", hidden, "hidden size of the LSTM").range(1, 65536).unit("units");
   o.add("embed", embed, "size of the word embeddings").range(1, 65536).unit("units");
   o.add("tie-embeddings", tie_embeddings, "one matrix for the embeddings and the head's word vectors (embed = hidden)");
-  o.add("head", head, concat("score function of the output layer, such as lin, pow:p=1 or mix:3*lin,log. ", head_help()));
+  o.add("head", head, concat("score function of the output layer, such as lin, pow:p=1 or mix:3*lin,log. ", head_help()))
+      .check([](const std::string& text) { parse_head(text); });
   o.add("untied", untied, "mixtures: word vectors of its own for each component");
   o.add("head-context", head_context, "what a component sees of the context: none, the context itself; tanh, its own projection of it")
-      .unit("none|tanh")
+      .choices({"none", "tanh"})
       .default_text("tanh for mixtures, none for a single kernel");
   o.add("variance", variance, "ssg, mog: split, a vector's last number is its log-variance, or a constant > 0; where --head does not say it")
       .unit("split|NUMBER")
+      .check([](const std::string& text) { parse_head("ssg", {.variance = text}); })
       .default_text("split");
   o.add("ball", ball, "hpb: how vectors enter the unit ball: lorentz, tanh, clip or sigmoid; where --head does not say it")
-      .unit("NAME")
+      .choices({"lorentz", "tanh", "clip", "sigmoid"})
       .default_text("lorentz");
   o.add("head-bias", head_bias, "one bias a word in the output layer");
   o.add("head-memory", head_memory, "how the head's scores are held: blocks of rows, or tiles computed again: less memory, a third more work")

@@ -22,6 +22,11 @@ T sum_lanes(const T* x) {
 }
 
 template <class T>
+void add_row(int64_t n, const T* __restrict x, T* __restrict y) {
+  for (int64_t m = 0; m < n; ++m) y[m] += x[m];
+}
+
+template <class T>
 class Backward {
  public:
   Backward(const HeadBlock& block, double row_weight, const HeadGradients& g, Arena& arena)
@@ -250,8 +255,7 @@ class Backward {
   void combine_dh_row(int64_t k, int64_t r) const {
     const int64_t stacked = stack_.stacked(k, r);
     T* sum = dh_row(0, stacked);  // in place, chunk after chunk
-    for (int64_t c = 1; c < kHeadChunks; ++c)
-      for (int64_t m = 0; m < d_; ++m) sum[m] += dh_row(c, stacked)[m];
+    for (int64_t c = 1; c < kHeadChunks; ++c) add_row(d_, dh_row(c, stacked), sum);
     T* out = row_ptr<T>(g_.dh, stacked);
     std::copy_n(sum, d_, out);
     const HeadKernel<T>& kernel = stack_[k].kernel;

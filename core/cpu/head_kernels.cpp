@@ -137,17 +137,25 @@ void add_bias_gradient(const HeadSums<T>& sums, int64_t v, const T* up) {
   for (int64_t r = 0; r < kLanes; ++r) sums.bias[v * kLanes + r] += up[r];
 }
 
+// up = dL/dS of one word, but for the rows whose target it is.
+template <class T>
+NINE_OWN_LOOP void word_gradients(const T* s, const HeadLanes<T>& lanes, typename HeadLanes<T>::Index word, T* up) {
+  const T *lse = lanes.lse, *lse_rest = lanes.lse_rest, *weight = lanes.weight, *shift = lanes.shift;
+  const auto* target = lanes.target;
+#pragma GCC ivdep
+  for (int64_t r = 0; r < kLanes; ++r) {
+    const T p = vexp((s[r] - lse[r]) - lse_rest[r]);
+    up[r] = target[r] == word ? T(0) : weight[r] * p - shift[r];
+  }
+}
+
 template <class K, class T>
 void gradients(const KernelOf& of, const HeadTile<T>& t, const HeadLanes<T>& lanes, typename HeadLanes<T>::Index word, const HeadSums<T>& sums) {
   const K k(of.score, of.dims);
   T s[kLanes], up[kLanes];
   for (int64_t v = 0; v < t.words; ++v) {
     scores_of(k, t, v, bias_of(t, v), s);
-    const auto here = static_cast<typename HeadLanes<T>::Index>(word + v);
-    for (int64_t r = 0; r < kLanes; ++r) {
-      const T p = vexp((s[r] - lanes.lse[r]) - lanes.lse_rest[r]);
-      up[r] = lanes.target[r] == here ? T(0) : lanes.weight[r] * p - lanes.shift[r];
-    }
+    word_gradients(s, lanes, static_cast<typename HeadLanes<T>::Index>(word + v), up);
     add_bias_gradient(sums, v, up);
     slopes_of(k, t, v, s, up, sums);
   }
