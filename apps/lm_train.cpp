@@ -20,6 +20,7 @@ int train(const Options& options, const LmOptions& o, Device device) {
   const LanguageModel model(parameters, o.model(data.vocabulary.size()));
   parameters.allocate(dtype_from_text(o.dtype), o.seed, true, device);
   if (o.init_norm == "log-frequency") model.set_norms_by_frequency(data.vocabulary.counts(), o.init_norm_scale);
+  if (o.init_bias == "log-frequency") model.set_bias_by_frequency(data.vocabulary.counts());
   if (!o.init.empty()) load_initial_weights(o.init, data.vocabulary, parameters);
   LmTask task(model, data.train, data.valid ? &*data.valid : nullptr, o.batching());
   if (!o.export_parity.empty()) {

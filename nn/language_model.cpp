@@ -103,6 +103,17 @@ void LanguageModel::set_norms_by_frequency(std::span<const int64_t> counts, doub
   }
 }
 
+void LanguageModel::set_bias_by_frequency(std::span<const int64_t> counts) const {
+  require(head_bias_ != nullptr, "[init-bias] the head has no bias");
+  require(static_cast<int64_t>(counts.size()) == config_.vocab, "[init-bias] ", counts.size(), " counts for ", config_.vocab, " words");
+  const Tensor host({config_.vocab}, DType::float64), rounded({config_.vocab}, head_bias_->value.dtype());
+  double all = 0;
+  for (const int64_t c : counts) all += static_cast<double>(std::max<int64_t>(1, c));
+  for (size_t v = 0; v < counts.size(); ++v) host.data<double>()[v] = std::log(static_cast<double>(std::max<int64_t>(1, counts[v])) / all);
+  ops::copy(host, rounded);
+  ops::copy(rounded, head_bias_->value);
+}
+
 const HeadWeights& LanguageModel::head_weights(Tape& tape) const {
   const auto on = [&](Parameter* p) { return p != nullptr ? tape.parameter(*p) : Var(); };
   weights_.w.clear();

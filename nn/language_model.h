@@ -74,6 +74,9 @@ class LanguageModel {
   /// Scales the head's word vectors to the norm scale * log(count), counts below 2 taken as 2 (Herold et al., 2018); their
   /// directions stay. To be called after allocate(). Error: not one count a word.
   void set_norms_by_frequency(std::span<const int64_t> counts, double scale) const;
+  /// Sets the head's bias to log(count / all counts), counts below 1 taken as 1: the first posterior of a head whose scores are
+  /// alike is the unigram distribution. To be called after allocate(). Error: no bias; not one count a word.
+  void set_bias_by_frequency(std::span<const int64_t> counts) const;
 
   /// What model.safetensors' `__metadata__` says: the tie, where there is one.
   std::map<std::string, std::string> metadata() const;

@@ -95,8 +95,9 @@ Wrong cases_of(const OptionData& option) {
           w.texts = {"", "10", "u", "-1u", "nanu", "infe", "1.5u", "1e400u", "99999999999999999999u", "10x"};
           w.allowed = {"1u", "2e", "3Kt"};
         } else if (!option.choices.empty() || option.check) {
-          w.texts = {"", "no such thing"};
-          w.allowed = option.choices;
+          w.texts = {"no such thing"};
+          (option.may_be_empty ? w.allowed : w.texts).emplace_back();
+          w.allowed.insert(w.allowed.end(), option.choices.begin(), option.choices.end());
         } else {
           const bool names_files = option.unit.starts_with("FILE") || option.unit.starts_with("DIR") || option.unit == "A B";
           CHECK_MESSAGE(names_files, option.name, " takes any text: give it choices, a check, or FILE or DIR for a unit");

@@ -302,6 +302,27 @@ TEST_CASE("recipes: the average is the last point until averaging begins, then t
   CHECK(optimizer.average_from() == 4);
 }
 
+TEST_CASE("recipes: a bias by log frequency makes the first posterior of a bounded head the unigram distribution") {
+  ParameterSet set;
+  LanguageModelConfig config = small_model();
+  config.head = parse_head("rbf:gamma=1000");  // scores of fresh vectors are all but 0
+  const LanguageModel model(set, config);
+  set.allocate(DType::float64, 3);
+  std::vector<int64_t> counts(kWords);
+  for (size_t v = 0; v < kWords; ++v) counts[v] = static_cast<int64_t>(v * v);
+  model.set_bias_by_frequency(counts);
+  double all = 1;  // the word that never occurs counts as seen once
+  for (const int64_t c : counts) all += static_cast<double>(c);
+  Arena pool("step");
+  Tape tape(pool);
+  const Tensor h({1, config.hidden}, DType::float64);
+  ops::fill(h, 3);
+  const Tensor log_p = model.log_probabilities(tape.constant(h));
+  for (size_t v = 0; v < kWords; ++v)
+    CHECK(log_p.data<double>()[v] == doctest::Approx(std::log(std::max(1.0, static_cast<double>(counts[v])) / all)).epsilon(1e-9));
+  CHECK_THROWS_WITH_AS(model.set_bias_by_frequency(std::vector<int64_t>(4, 1)), doctest::Contains("4 counts for 23 words"), Error);
+}
+
 TEST_CASE("recipes: norms by log frequency") {
   for (const DType dtype : {DType::float32, DType::float64}) {
     ParameterSet set;
@@ -357,6 +378,7 @@ TEST_CASE("recipes: each trains, resumes to the same bits, and is in config.json
       {{"--ar", "2", "--tar", "1", "--dropout-output", "0.2"}, true},
       {{"--ar", "2", "--tar", "1", "--sentences", "--variational", "--accumulate", "2"}, true},
       {{"--init-norm", "log-frequency", "--init-norm-scale", "0.05", "--tie-embeddings"}, false},
+      {{"--init-bias", "log-frequency", "--head", "rbf"}, false},
   };
   const TemporaryDirectory dir;
   REQUIRE(run_program("lm_train", command(dir / "plain", {"--after", "60u"})).code == 0);

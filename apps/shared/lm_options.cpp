@@ -68,6 +68,8 @@ void LmOptions::declare(Options& o) {
   o.add("init-norm", init_norm,
         "norms that the head's word vectors start with: log-frequency, --init-norm-scale times the log of a word's count in training")
       .choices({"none", "log-frequency"});
+  o.add("init-bias", init_bias, "what the head's bias starts with: zero, or log-frequency, the log of a word's share of the training text")
+      .choices({"zero", "log-frequency"});
   o.add("init-norm-scale", init_norm_scale, "norm for each unit of log count").above(0);
 
   o.group("Regularisation");
@@ -147,6 +149,8 @@ void LmOptions::check(const Options& given) const {
   usage(!tie_embeddings || embed == hidden, "--tie-embeddings makes input and output word vectors one matrix: --embed ", embed,
         " must equal --hidden ", hidden);
   usage(init.empty() || init_norm == "none", "--init-norm sets the norms of fresh word vectors; --init brings its own");
+  usage(init.empty() || init_bias == "zero", "--init-bias sets a fresh bias; --init brings its own");
+  usage(head_bias || init_bias == "zero", "--init-bias ", init_bias, " needs a bias: leave out --no-head-bias");
   const HeadSpec output = head_spec();
   const std::string misfit = output.check(hidden);
   usage(misfit.empty(), "--head ", misfit, "; change --head or --hidden");

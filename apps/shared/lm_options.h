@@ -25,7 +25,7 @@ struct LmOptions {
   bool untied = false;
   bool head_bias = true;
   std::string dtype = "float32";
-  std::string init, init_norm = "none";
+  std::string init, init_norm = "none", init_bias = "zero";
   double init_norm_scale = 0.1;
   // Batches
   int64_t batch = 32, bptt = 35, batch_tokens = 0;

@@ -36,6 +36,7 @@ struct OptionData {
   bool positional = false;
   bool built_in = false;  // not part of a configuration
   bool required = false;
+  bool may_be_empty = false;  // a text that is empty when it is not given
   bool set = false;
 
   bool is_switch() const { return std::holds_alternative<bool*>(field); }

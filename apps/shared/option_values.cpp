@@ -133,6 +133,7 @@ T from_json(const OptionData& option, const std::string& where, const Json& valu
 }
 
 void check_text(const OptionData& option, const std::string& where, const std::string& text) {
+  if (text.empty() && option.may_be_empty) return;
   const Strings& words = option.choices;
   if (!words.empty() && std::find(words.begin(), words.end(), text) == words.end())
     refuse(where, "not one of " + listed(words) + did_you_mean(text, words));

@@ -147,6 +147,7 @@ OptionData& Options::declare(std::string name, OptionField field, std::string he
   option.help = std::move(help);
   option.group = state_->group_title;
   option.default_text = shown(field);
+  if (auto* const* text = std::get_if<std::string*>(&option.field)) option.may_be_empty = (*text)->empty();
   return state_->options.emplace_back(std::move(option));
 }
 
