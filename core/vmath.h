@@ -168,11 +168,18 @@ NINE_HD inline T vlog1p(T x) {
   return n * F::kLn2Hi + (n * F::kLn2Lo + vmath_detail::log1p_series((m - T(1)) + lost * scale)) + vmath_detail::log_outside(u);
 }
 
+/// log(1 + x) for x in [0, 1], half as long as vlog1p.
+template <class T>
+NINE_HD inline T vlog1p_unit(T x) {
+  const T half = x > T(0.41421356237309505) ? T(1) : T(0);  // past it 1 + x = 2 (1 + (x - 1) / 2); by factors, not branches: see vexp
+  return half * FloatTraits<T>::kLn2Hi + (half * FloatTraits<T>::kLn2Lo + vmath_detail::log1p_series((x - half) * (T(1) - T(0.5) * half)));
+}
+
 /// log(1 + e^x), which is -log sigmoid(-x).
 template <class T>
 NINE_HD inline T vsoftplus(T x) {
   const T size = x < T(0) ? -x : x;
-  return (x > T(0) ? x : T(0)) + vlog1p(vexp(-size));
+  return (x > T(0) ? x : T(0)) + vlog1p_unit(vexp(-size));
 }
 
 /// 1 / (1 + e^-x).

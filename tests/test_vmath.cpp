@@ -50,6 +50,7 @@ std::vector<Function<T>> functions() {
           {"sigmoid", loop<T, vsigmoid<T>>, [](long double x) { return 1 / (1 + std::exp(-x)); }, 3.5},
           {"tanh", loop<T, vtanh<T>>, [](long double x) { return std::tanh(x); }, 4},
           {"log1p", loop<T, vlog1p<T>>, [](long double x) { return std::log1p(x); }, 3.5},
+          {"log1p_unit", loop<T, vlog1p_unit<T>>, [](long double x) { return std::log1p(x); }, 3.5},
           {"softplus", loop<T, vsoftplus<T>>, [](long double x) { return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x)); }, 3.5}};
 }
 
@@ -66,6 +67,11 @@ std::vector<T> points(const std::string& name) {
       const double shortest = static_cast<double>(std::numeric_limits<T>::min()), longest = static_cast<double>(std::numeric_limits<T>::max());
       x.push_back(static_cast<T>(std::exp(std::log(shortest) * (1 - u) + std::log(longest) * u) * (1 + 1e-9)));
       x.push_back(static_cast<T>(0.5 + 1.5 * u));
+      continue;
+    }
+    if (name == "log1p_unit") {
+      x.push_back(static_cast<T>(u));
+      x.push_back(static_cast<T>(std::exp(-80 * u)));
       continue;
     }
     if (name == "log1p") {
