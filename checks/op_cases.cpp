@@ -634,20 +634,20 @@ void add_windows(std::vector<OpCase>& all) {
 }
 
 void add_sums(std::vector<OpCase>& all, const Shape& s) {
-    all.push_back({.name = concat("sum ", s),
-                   .inputs = {{s}},
-                   .run = [](Vars x, Tensors) { return sum(x[0]); },
-                   .oracle = [](Values x, AllInts) { return column_sums(x[0], 1); }});
-    all.push_back(sum_rows_case(s));
-    all.push_back({.name = concat("sum_squares ", s),
-                   .inputs = {{s}},
-                   .run = [](Vars x, Tensors) { return sum_squares(x[0]); },
-                   .oracle = [](Values x, AllInts) { return column_sums(each(x[0], [](double v) { return v * v; }), 1); }});
-    // There and back, so that the result has the row's type.
-    all.push_back({.name = concat("cast ", s),
-                   .inputs = {{s}},
-                   .run = [](Vars x, Tensors) { return cast(square(cast(x[0], DType::float64)), x[0].dtype()); },
-                   .oracle = [](Values x, AllInts) { return each(x[0], [](double v) { return v * v; }); }});
+  all.push_back({.name = concat("sum ", s),
+                 .inputs = {{s}},
+                 .run = [](Vars x, Tensors) { return sum(x[0]); },
+                 .oracle = [](Values x, AllInts) { return column_sums(x[0], 1); }});
+  all.push_back(sum_rows_case(s));
+  all.push_back({.name = concat("sum_squares ", s),
+                 .inputs = {{s}},
+                 .run = [](Vars x, Tensors) { return sum_squares(x[0]); },
+                 .oracle = [](Values x, AllInts) { return column_sums(each(x[0], [](double v) { return v * v; }), 1); }});
+  // There and back, so that the result has the row's type.
+  all.push_back({.name = concat("cast ", s),
+                 .inputs = {{s}},
+                 .run = [](Vars x, Tensors) { return cast(square(cast(x[0], DType::float64)), x[0].dtype()); },
+                 .oracle = [](Values x, AllInts) { return each(x[0], [](double v) { return v * v; }); }});
 }
 
 }  // namespace
