@@ -44,7 +44,7 @@ std::string Lesson::text() const {
       out += l.formula + '\n';
       continue;
     }
-    out += "  " + padded(l.symbol, symbol) + (l.formula.empty() ? "   " : " = ") + padded(l.formula, formula) + " =";
+    out += "  " + padded(l.symbol, symbol) + (l.formula.empty() ? std::string() : " = " + padded(l.formula, formula)) + " =";
     for (const double x : l.numbers) out += number_text(x);
     out += '\n';
   }

@@ -55,7 +55,7 @@ std::string table_line(const std::string& name, const std::vector<double>& numbe
 
 std::string table_head(const std::string& name, const std::vector<std::string>& columns) {
   std::string text = padded(name, 22);
-  for (const std::string& c : columns) text += std::string(c.size() < 10 ? 10 - c.size() : 1, ' ') + c;
+  for (const std::string& c : columns) text += std::string(c.size() < 11 ? 11 - c.size() : 1, ' ') + c;
   return text + '\n';
 }
 

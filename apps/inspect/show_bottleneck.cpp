@@ -36,7 +36,7 @@ std::vector<double> spectrum(const std::string& name, int64_t d) {
 
 Finding show_bottleneck() {
   Panel ranks{.title = "rank of the log-probabilities", .x_label = "d, numbers of a vector", .x_low = 0, .x_high = 32, .y_low = 0, .y_high = 68};
-  Panel spectra{.title = "singular values at d = 8, over the largest", .x_label = "number", .x_low = 1, .x_high = kVocabulary};
+  Panel spectra{.title = "singular values at d = 8", .x_label = "number", .x_low = 1, .x_high = kVocabulary};
   std::vector<std::string> columns;
   for (const int64_t d : kSizes) columns.push_back(concat("d = ", d));
   Finding out{.text = concat("Rank of the ", kContexts, " x ", kVocabulary,
@@ -52,7 +52,7 @@ Finding show_bottleneck() {
       if (d != 8) continue;
       for (size_t i = 0; i < s.size(); ++i) values.points.push_back({static_cast<double>(i + 1), std::max(s[i], 1e-17)});
     }
-    out.text += table_line(name, row, "%10.0f");
+    out.text += table_line(name, row, "%11.0f");
     ranks.curves.push_back(std::move(rank));
     spectra.curves.push_back(std::move(values));
   }

@@ -66,7 +66,7 @@ Finding show_definiteness() {
       const double now[] = {smallest(g), smallest(centred(g)), smallest(powers)};
       for (size_t i = 0; i < 3; ++i) worst[i] = std::min(worst[i], now[i]);
     }
-    std::string line = table_line(k.name, worst, "%10.1e");
+    std::string line = table_line(k.name, worst, "%11.1e");
     line.pop_back();
     const auto word = [](double x) { return x > -kRounding ? "yes" : "no"; };
     out.text += concat(line, "   definite: ", word(worst[0]), ", centred: ", word(worst[1]), ", e^S: ", word(worst[2]), "\n");

@@ -71,12 +71,12 @@ Finding show_geometry() {
   Finding out{.text = "Hyperbolic distance of points on one radius of the disk, and what a step of 0.1 is worth there:\n\n" +
                       table_head("|theta|", {"to centre", "next 0.1"})};
   for (const double r : {0.0, 0.2, 0.4, 0.6, 0.8, 0.89})
-    out.text += table_line(concat(r), {-hyperbolic(0, 0, r, 0), -hyperbolic(r, 0, r + 0.1, 0)}, "%10.4f");
+    out.text += table_line(concat(r), {0 - hyperbolic(0, 0, r, 0), 0 - hyperbolic(r, 0, r + 0.1, 0)}, "%11.4f");
   out.text += "\nThe same Gaussian context at growing distance from a narrow word (variance e^-1) and a wide one (variance e), both centred:\n\n" +
               table_head("distance", {"narrow", "wide"});
   for (const double r : {0.0, 1.0, 2.0, 4.0})
     out.text += table_line(concat(r), {score_at(kernel("ssg"), {0, 0, -1}, {r, 0, -2}).value, score_at(kernel("ssg"), {0, 0, 1}, {r, 0, -2}).value},
-                           "%10.4f");
+                           "%11.4f");
   out.svg = figure_svg("Gaussian and hyperbolic geometry in two dimensions", {plane, disk, border}, 3);
   return out;
 }

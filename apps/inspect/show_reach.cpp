@@ -35,7 +35,7 @@ Finding show_reach() {
     double reach = INFINITY;
     for (double r = 4096; pull(score, r) < 1e-3; r -= r > 64 ? 1 : 1.0 / 64) reach = r;
     row.push_back(reach);
-    out.text += table_line(name, row, "%10.3g");
+    out.text += table_line(name, row, "%11.3g");
     Curve curve{.name = name, .colour = figure.curves.size()};
     for (int i = 1; i <= 480; ++i) {
       const double r = i / 40.0, p = pull(score, r);
@@ -44,9 +44,9 @@ Finding show_reach() {
     figure.curves.push_back(std::move(curve));
   }
   out.text +=
-      "\nTwo random vectors of 512 numbers with standard deviation 0.1 are 3.2 apart, with 1 they are 32 apart: rbf and wav with their defaults feel "
-      "nothing\n"
-      "of a word there, log still does, pow and hpb always do.\n";
+      "\nTwo random vectors of 512 numbers are 3.2 apart with a standard deviation of 0.1, and 32 apart with 1. rbf and wav with their defaults "
+      "feel\n"
+      "next to nothing of a word there; log and hpb still do; pow pulls at any distance.\n";
   out.svg = figure_svg("How far each kernel pulls", {figure}, 1);
   return out;
 }
