@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdio>
 
 #include "autograd/gradcheck.h"
@@ -45,7 +46,10 @@ CheckRow check_head(const std::string& text, const HeadShape& shape, const Check
   const HeadSpec head = parse_head(untied ? text.substr(0, text.find(' ')) : text, {.untied = untied});
   const auto [n, v, d] = shape;
   if (const std::string wrong = head.check(d); !wrong.empty()) throw UsageError(concat("--shape: vectors of ", d, " numbers: ", wrong));
-  std::vector<checks::Input> inputs{{{n, d}}, {untied ? Shape{head.size(), v, d} : Shape{v, d}}, {{v}}};
+  // Vectors of length near 0.6 whatever d: far apart, gradients of rbf and wav are too small for differences to have digits, and on the
+  // rim of hpb's ball=clip differences step over a kink.
+  const double most = std::sqrt(1.0 / static_cast<double>(d));
+  std::vector<checks::Input> inputs{{{n, d}, -most, most}, {untied ? Shape{head.size(), v, d} : Shape{v, d}, -most, most}, {{v}}};
   if (head.mixture) inputs.push_back({{head.size(), d}});
   if (head.contexts) inputs.push_back({{head.size() * d, d}});
   std::vector<Tensor> tensors;

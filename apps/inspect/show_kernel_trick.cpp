@@ -56,7 +56,7 @@ Finding show_kernel_trick() {
   out.text +=
       "\nexp(-q) has features of every degree, 1 + d + d^2 + ...; with those up to degree n it is right to (d = 8, largest error of 20 pairs):\n\n" +
       table_head("degree n", {"error"});
-  Panel error{.title = "exp(-q): error with features up to a degree", .x_label = "degree", .x_low = 0, .x_high = 24};
+  Panel error{.title = "exp(-q): error by degree", .x_label = "degree", .x_low = 0, .x_high = 24};
   Curve errors{.name = "error of the cut series", .colour = 2};
   for (int n = 0; n <= 24; ++n) {
     double worst = 0;
