@@ -46,8 +46,8 @@ struct InspectOptions {
     o.group("Figures");
     o.add("plot", plot, "draws S and its derivative over q (of lin, pol and sig: over z), or --show's figure").unit("FILE.svg");
     o.add("kernels", figure.kernels, "which, separated by commas; the default is the paper's Figure 1").unit("NAME,...");
-    o.add("from", figure.from, "where q or z begins");
-    o.add("to", figure.to, "where it ends");
+    o.add("from", figure.from, "where q or z begins").range(-1e6, 1e6);
+    o.add("to", figure.to, "where it ends").range(-1e6, 1e6);
     o.group("Checks");
     o.add("check", check, "every op and every head against finite differences on random shapes; fails when one is above 1e-6");
     o.add("shape", checks.shape, "of the heads: contexts, words, numbers of a vector").unit("N,V,d").default_text("drawn from the seed");
