@@ -1,6 +1,12 @@
-// kernel_inspect: formulas, values, exact gradients and checks of any head. Parses and calls; the work is apps/shared/inspect.h.
+// kernel_inspect: formulas, values, exact gradients, examples, figures and checks of any head. Parses and calls; the work is
+// apps/shared/inspect.h (--input) and apps/inspect/ (all else).
 #include <nlohmann/json.hpp>
 
+#include "apps/inspect/check.h"
+#include "apps/inspect/conditions.h"
+#include "apps/inspect/explain.h"
+#include "apps/inspect/plot.h"
+#include "apps/inspect/show.h"
 #include "apps/shared/inspect.h"
 #include "apps/shared/options.h"
 #include "apps/shared/run_main.h"
@@ -21,27 +27,85 @@ nlohmann::ordered_json read_json(const std::string& input) {
   }
 }
 
-int run(int argc, char** argv) {
-  Options options("kernel_inspect", "Shows formulas, values, exact gradients and checks of any output head; without --input a table of the kernels.",
-                  kVersionLine);
-  std::string input, output = "-";
-  options.add("input", input, "what to compute, as JSON: head, options, dtype, H, W, b, M, C, targets (docs/heads.md); - is standard input")
-      .unit("IN.json")
-      .default_text("the table of kernels");
-  options.add("output", output, "where the result goes; - is standard output").unit("OUT.json");
-  if (!options.parse(argc, argv)) return kExitDone;
-  cuda::install();
-  std::string text = kernel_table_text();
-  if (!input.empty()) {
-    try {
-      text = inspect(read_inspect_input(read_json(input))).dump() + '\n';
-    } catch (const UsageError& e) {
-      throw UsageError(concat(input_name(input), ": ", e.what()));
-    }
+struct InspectOptions {
+  std::string input, output = "-", explain, show, plot;
+  bool check = false;
+  PlotSettings figure;
+  CheckSettings checks;
+
+  void declare(Options& o) {
+    o.add("input", input, "what to compute, as JSON: head, options, dtype, H, W, b, M, C, targets (docs/heads.md); - is standard input")
+        .unit("IN.json")
+        .default_text("the table of kernels");
+    o.add("output", output, "where the text goes; - is standard output").unit("FILE");
+    std::string layers, ideas;
+    for (const std::string& name : layer_lessons()) layers += ", " + name;
+    for (const Experiment& e : experiments()) ideas += concat(ideas.empty() ? "" : "; ", e.name, ": ", e.question);
+    o.add("explain", explain, "a small example, forward and backward, line by line: a kernel such as pow:p=1" + layers).unit("NAME");
+    o.add("show", show, "an experiment on the ideas behind, with its figure in --plot. " + ideas).unit("NAME");
+    o.group("Figures");
+    o.add("plot", plot, "draws S and its derivative over q (of lin, pol and sig: over z), or --show's figure").unit("FILE.svg");
+    o.add("kernels", figure.kernels, "which, separated by commas; the default is the paper's Figure 1").unit("NAME,...");
+    o.add("from", figure.from, "where q or z begins").range(-1e6, 1e6);
+    o.add("to", figure.to, "where it ends").range(-1e6, 1e6);
+    o.group("Checks");
+    o.add("check", check, "every op and every head against finite differences on random shapes; fails when one is above 1e-6");
+    o.add("shape", checks.shape, "of the heads: contexts, words, numbers of a vector").unit("N,V,d").default_text("drawn from the seed");
+    o.add("seed", checks.seed, "of shapes and numbers");
+    o.add("eps", checks.eps, "half step of the differences").range_open(0, 1);
   }
-  TextOutput out(output);
+
+  void refuse_contradictions(const Options& given) const {
+    const int asked = (input.empty() ? 0 : 1) + (explain.empty() ? 0 : 1) + (show.empty() ? 0 : 1) + (check ? 1 : 0);
+    if (asked > 1) throw UsageError("give one of --input, --explain, --show and --check");
+    for (const char* flag : {"shape", "seed", "eps"})
+      if (given.was_set(flag) && !check) throw UsageError(concat("--", flag, " does something with --check only"));
+    for (const char* flag : {"kernels", "from", "to"})
+      if (given.was_set(flag) && (plot.empty() || asked > 0)) throw UsageError(concat("--", flag, " does something with --plot only"));
+    if (!plot.empty() && asked > 0 && show.empty()) throw UsageError("--plot draws kernels, or the figure of --show");
+  }
+};
+
+void write(const std::string& file, const std::string& text) {
+  TextOutput out(file);
   out.stream() << text;
   out.finish();
+}
+
+std::string inspected(const std::string& input) {
+  try {
+    return inspect(read_inspect_input(read_json(input))).dump() + '\n';
+  } catch (const UsageError& e) {
+    throw UsageError(concat(input_name(input), ": ", e.what()));
+  }
+}
+
+int run(int argc, char** argv) {
+  Options options("kernel_inspect",
+                  "Shows formulas, values, exact gradients, examples, figures and checks of any output head; alone, a table of the kernels.",
+                  kVersionLine);
+  InspectOptions o;
+  o.declare(options);
+  if (!options.parse(argc, argv)) return kExitDone;
+  o.refuse_contradictions(options);
+  cuda::install();
+  if (!o.input.empty()) {
+    write(o.output, inspected(o.input));
+  } else if (!o.explain.empty()) {
+    write(o.output, explain(o.explain).text());
+  } else if (!o.show.empty()) {
+    const Finding found = show(o.show);
+    write(o.output, found.text);
+    if (!o.plot.empty()) write(o.plot, found.svg);
+  } else if (o.check) {
+    const std::vector<CheckRow> rows = check_rows(o.checks);
+    write(o.output, check_text(rows));
+    return passed(rows) ? kExitDone : kExitFailed;
+  } else if (!o.plot.empty()) {
+    write(o.plot, plot_svg(o.figure));
+  } else {
+    write(o.output, kernel_table_text() + '\n' + conditions_text());
+  }
   return kExitDone;
 }
 

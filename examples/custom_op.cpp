@@ -1,6 +1,6 @@
 // A function of one's own (softplus.h): checked against finite differences, then used like any other.
 //
-// Inside Nine a function also has a row in the table of op cases (tests/op_cases.cpp), and softplus has one:
+// Inside Nine a function also has a row in the table of op cases (checks/op_cases.cpp), and softplus has one:
 //
 //   unary_case("softplus", examples::softplus, [](double x) { return std::log1p(std::exp(x)); }, s, -4, 4)
 //

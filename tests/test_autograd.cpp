@@ -15,7 +15,7 @@
 #include "kernels/kernel_softmax.h"
 #include "nn/mt_batches.h"
 #include "tests/compare.h"
-#include "tests/op_cases.h"
+#include "checks/op_cases.h"
 #include "tests/support.h"
 
 // Every operator new of this program is counted: a warmed-up step must not call it.
@@ -47,6 +47,7 @@ void operator delete[](void* p, size_t, std::align_val_t) noexcept { std::free(p
 #endif
 
 using namespace nine;
+using namespace nine::checks;
 using namespace nine::tests;
 
 namespace {

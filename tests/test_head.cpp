@@ -13,10 +13,11 @@
 #include "core/threads.h"
 #include "kernels/kernel_softmax.h"
 #include "tests/compare.h"
-#include "tests/op_cases.h"
+#include "checks/op_cases.h"
 #include "tests/support.h"
 
 using namespace nine;
+using namespace nine::checks;
 using namespace nine::tests;
 
 namespace {

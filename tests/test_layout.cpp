@@ -22,8 +22,9 @@ const std::map<std::string, std::set<std::string>>& allowed() {
       {"kernels", {"core", "autograd"}},
       {"data", {"core"}},
       {"nn", {"core", "autograd", "kernels", "data"}},
-      {"apps", {"core", "cuda", "autograd", "kernels", "data", "nn"}},
-      {"tests", {"core", "cuda", "autograd", "kernels", "data", "nn", "apps", "examples"}},
+      {"checks", {"core", "autograd", "kernels", "examples"}},
+      {"apps", {"core", "cuda", "autograd", "kernels", "data", "nn", "checks"}},
+      {"tests", {"core", "checks", "cuda", "autograd", "kernels", "data", "nn", "apps", "examples"}},
   };
   return table;
 }

@@ -10,10 +10,11 @@
 #include "core/gemm.h"
 #include "core/threads.h"
 #include "tests/compare.h"
-#include "tests/op_cases.h"
+#include "checks/op_cases.h"
 #include "tests/support.h"
 
 using namespace nine;
+using namespace nine::checks;
 using namespace nine::tests;
 
 namespace {

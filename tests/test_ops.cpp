@@ -15,10 +15,11 @@
 #include "core/profile.h"
 #include "core/threads.h"
 #include "tests/compare.h"
-#include "tests/op_cases.h"
+#include "checks/op_cases.h"
 #include "tests/support.h"
 
 using namespace nine;
+using namespace nine::checks;
 using namespace nine::tests;
 
 namespace {
@@ -242,7 +243,7 @@ TEST_CASE("ops: one without a row does not exist") {
   for (const profile::Entry& e : profile::entries()) exercised.emplace(e.op);
   profile::reset();
   for (const std::string& name : names)
-    CHECK_MESSAGE(exercised.contains(name), "core/ops.h declares ", name, ", but no row of tests/op_cases.cpp runs it");
+    CHECK_MESSAGE(exercised.contains(name), "core/ops.h declares ", name, ", but no row of checks/op_cases.cpp runs it");
   for (const std::string& name : exercised) CHECK_MESSAGE(names.contains(name), "the profile names ", name, ", which core/ops.h does not declare");
 }
 
@@ -253,7 +254,7 @@ TEST_CASE("functions: one without a row does not exist") {
   std::set<std::string> rows;
   for (const OpCase& c : tested_ops()) rows.insert(c.name.substr(0, c.name.find(' ')));
   rows.insert("col_range");  // its row is row_range's, too
-  for (const std::string& name : names) CHECK_MESSAGE(rows.contains(name), name, " has no row in tests/op_cases.cpp");
+  for (const std::string& name : names) CHECK_MESSAGE(rows.contains(name), name, " has no row in checks/op_cases.cpp");
 }
 
 TEST_CASE("all_finite finds a single NaN or infinity anywhere") {

@@ -16,13 +16,14 @@
 #include "nn/schedule.h"
 #include "nn/train_step.h"
 #include "tests/compare.h"
-#include "tests/op_cases.h"
+#include "checks/op_cases.h"
 #include "tests/programs.h"
 #include "tests/support.h"
 
 namespace {
 
 using namespace nine;
+using namespace nine::checks;
 using namespace nine::tests;
 using Json = nlohmann::json;
 using Strings = std::vector<std::string>;

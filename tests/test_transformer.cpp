@@ -14,11 +14,12 @@
 #include "nn/mt_batches.h"
 #include "nn/transformer.h"
 #include "tests/compare.h"
-#include "tests/op_cases.h"
+#include "checks/op_cases.h"
 #include "tests/programs.h"
 #include "tests/support.h"
 
 using namespace nine;
+using namespace nine::checks;
 using namespace nine::tests;
 
 namespace {

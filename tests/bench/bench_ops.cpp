@@ -1,4 +1,4 @@
-// The op benchmark: every row of tests/op_cases.cpp that is marked for it, forward and backward in float32, as the profile
+// The op benchmark: every row of checks/op_cases.cpp that is marked for it, forward and backward in float32, as the profile
 // sees its ops.
 //
 //   bench_ops [part of a row's name]
@@ -12,10 +12,10 @@
 #include "core/profile.h"
 #include "core/threads.h"
 #include "cuda/cuda.h"
-#include "tests/op_cases.h"
+#include "checks/op_cases.h"
 
 using namespace nine;
-using namespace nine::tests;
+using namespace nine::checks;
 
 namespace {
 

@@ -10,7 +10,7 @@
 
 #include "autograd/tape.h"
 
-namespace nine::tests {
+namespace nine::checks {
 
 using Doubles = std::vector<double>;
 using Ints = std::vector<int32_t>;
@@ -53,6 +53,9 @@ struct PlainCase {
 
 std::vector<OpCase> op_cases();
 std::vector<PlainCase> plain_cases();
+/// A row of each differentiable function and its variants at shapes drawn from `seed`, dimensions from 1 to `most`: for
+/// kernel_inspect --check.
+std::vector<OpCase> random_op_cases(uint64_t seed, int64_t most);
 
 /// Values for a row's inputs, in row-major order; the same for the same seed.
 std::vector<Doubles> random_values(const std::vector<Input>& inputs, uint64_t seed);
@@ -62,4 +65,4 @@ std::vector<Ints> random_indices(const std::vector<Indices>& indices, uint64_t s
 Tensor tensor_of(const Doubles& values, const Shape& shape, DType dtype, int64_t gap = 0);
 Tensor tensor_of(const Ints& values, const Shape& shape);
 
-}  // namespace nine::tests
+}  // namespace nine::checks

@@ -1,4 +1,4 @@
-#include "tests/op_cases.h"
+#include "checks/op_cases.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,7 +8,7 @@
 #include "examples/softplus.h"
 #include "kernels/kernel_softmax.h"
 
-namespace nine::tests {
+namespace nine::checks {
 namespace {
 
 using Vars = std::span<const Var>;
@@ -524,8 +524,11 @@ OpCase smoothed_softmax_case(int64_t rows, int64_t words, int64_t d, const Label
           .checked = 12};
 }
 
-void add_elementwise(std::vector<OpCase>& all) {
-  for (const Shape& s : {Shape{}, Shape{7}, Shape{3, 5}, Shape{2, 3, 4, 5}, Shape{67, 301}}) {
+using Shapes = std::vector<Shape>;
+using ShapePairs = std::vector<std::pair<Shape, Shape>>;
+
+void add_elementwise(std::vector<OpCase>& all, const Shapes& shapes, const ShapePairs& pairs) {
+  for (const Shape& s : shapes) {
     all.push_back(unary_case(
         "neg", neg, [](double x) { return -x; }, s, -1, 1));
     all.push_back(unary_case(
@@ -547,8 +550,6 @@ void add_elementwise(std::vector<OpCase>& all) {
         "dropout of p 0", [](const Var& x) { return dropout(x, 0, "none"); }, [](double x) { return x; }, s, -1, 1));
     if (s.rank() > 0) all.push_back(dropout_case(s, 0.3));
   }
-  const std::pair<Shape, Shape> pairs[] = {
-      {{}, {}}, {{5}, {5}}, {{3, 5}, {3, 5}}, {{3, 5}, {5}}, {{2, 3, 4}, {4}}, {{130, 257}, {130, 257}}, {{130, 257}, {257}}};
   for (const auto& [a, b] : pairs) {
     all.push_back(binary_case(
         "add", add, [](double x, double y) { return x + y; }, a, b));
@@ -632,28 +633,31 @@ void add_windows(std::vector<OpCase>& all) {
                      }});
 }
 
+void add_sums(std::vector<OpCase>& all, const Shape& s) {
+  all.push_back({.name = concat("sum ", s),
+                 .inputs = {{s}},
+                 .run = [](Vars x, Tensors) { return sum(x[0]); },
+                 .oracle = [](Values x, AllInts) { return column_sums(x[0], 1); }});
+  all.push_back(sum_rows_case(s));
+  all.push_back({.name = concat("sum_squares ", s),
+                 .inputs = {{s}},
+                 .run = [](Vars x, Tensors) { return sum_squares(x[0]); },
+                 .oracle = [](Values x, AllInts) { return column_sums(each(x[0], [](double v) { return v * v; }), 1); }});
+  // There and back, so that the result has the row's type.
+  all.push_back({.name = concat("cast ", s),
+                 .inputs = {{s}},
+                 .run = [](Vars x, Tensors) { return cast(square(cast(x[0], DType::float64)), x[0].dtype()); },
+                 .oracle = [](Values x, AllInts) { return each(x[0], [](double v) { return v * v; }); }});
+}
+
 }  // namespace
 
 std::vector<OpCase> op_cases() {
   std::vector<OpCase> all;
-  add_elementwise(all);
+  add_elementwise(all, {{}, {7}, {3, 5}, {2, 3, 4, 5}, {67, 301}},
+                  {{{}, {}}, {{5}, {5}}, {{3, 5}, {3, 5}}, {{3, 5}, {5}}, {{2, 3, 4}, {4}}, {{130, 257}, {130, 257}}, {{130, 257}, {257}}});
   add_windows(all);
-  for (const Shape& s : {Shape{}, Shape{5}, Shape{1, 1}, Shape{65, 3}, Shape{3, 130}, Shape{200, 177}, Shape{3, 5, 7}}) {
-    all.push_back({.name = concat("sum ", s),
-                   .inputs = {{s}},
-                   .run = [](Vars x, Tensors) { return sum(x[0]); },
-                   .oracle = [](Values x, AllInts) { return column_sums(x[0], 1); }});
-    all.push_back(sum_rows_case(s));
-    all.push_back({.name = concat("sum_squares ", s),
-                   .inputs = {{s}},
-                   .run = [](Vars x, Tensors) { return sum_squares(x[0]); },
-                   .oracle = [](Values x, AllInts) { return column_sums(each(x[0], [](double v) { return v * v; }), 1); }});
-    // There and back, so that the result has the row's type.
-    all.push_back({.name = concat("cast ", s),
-                   .inputs = {{s}},
-                   .run = [](Vars x, Tensors) { return cast(square(cast(x[0], DType::float64)), x[0].dtype()); },
-                   .oracle = [](Values x, AllInts) { return each(x[0], [](double v) { return v * v; }); }});
-  }
+  for (const Shape& s : {Shape{}, Shape{5}, Shape{1, 1}, Shape{65, 3}, Shape{3, 130}, Shape{200, 177}, Shape{3, 5, 7}}) add_sums(all, s);
   all.push_back(locked_dropout_case(1, 1, 1, 0.5));
   all.push_back(locked_dropout_case(5, 3, 7, 0.3));  // rows start within a block of four random numbers
   all.push_back(locked_dropout_case(35, 16, 100, 0.2));
@@ -712,6 +716,35 @@ std::vector<OpCase> op_cases() {
     all.push_back(smoothed_softmax_case(33, 65, 9, {0.1, kind}));
     all.push_back(smoothed_softmax_case(230, 300, 17, {0.3, kind}));
   }
+  return all;
+}
+
+std::vector<OpCase> random_op_cases(uint64_t seed, int64_t most) {
+  RandomStream random({.seed = seed, .op = stream_id("checks.shapes")});
+  const auto n = [&] { return 1 + static_cast<int64_t>(random.below(static_cast<uint64_t>(most))); };
+  std::vector<OpCase> all;
+  add_elementwise(all, {{n(), n()}}, {{{n(), 3}, {3}}});
+  add_windows(all);
+  add_sums(all, {n(), n()});
+  all.push_back(locked_dropout_case(n(), n(), n(), 0.3));
+  all.push_back(dropout_words_case(n(), n(), static_cast<int32_t>(n()), 0.4));
+  for (const bool ta : {false, true})
+    for (const bool tb : {false, true}) all.push_back(matmul_case(n(), n(), n(), ta, tb));
+  all.push_back(linear_case({n(), n()}, n(), true));
+  all.push_back(linear_case({n(), n()}, n(), false));
+  all.push_back(linear_relu_case(n(), n(), n()));
+  all.push_back(linear_residual_case(n(), n(), n(), 0.3));
+  all.push_back(embedding_case(n(), n(), {n()}));
+  all.push_back(embedding_at_case(n(), n(), n(), n()));
+  all.push_back(layer_norm_case({n(), n() + 1}));
+  all.push_back(lstm_case(n(), n(), n(), n()));
+  const int64_t batch = n(), keys = n(), steps = n();
+  all.push_back(self_attention_case({batch, steps, steps, n(), n(), true, {{batch}, 1, static_cast<int32_t>(steps) + 1}}));
+  all.push_back(attention_case({batch, n(), keys, n(), n(), false, {{batch}, 0, static_cast<int32_t>(keys) + 1}}));
+  all.push_back(log_softmax_case({n(), n() + 1}));
+  all.push_back(nll_case(n(), n()));
+  all.push_back(norm_penalty_case(n(), n(), {NormRegulariser::Kind::squared, 0.3, 1.5}));
+  all.push_back(norm_penalty_case(n(), n(), {NormRegulariser::Kind::root, 0.3, 0.5}));
   return all;
 }
 
@@ -982,4 +1015,4 @@ Tensor tensor_of(const Doubles& values, const Shape& shape, DType dtype, int64_t
 
 Tensor tensor_of(const Ints& values, const Shape& shape) { return Tensor::from<int32_t>(values, shape); }
 
-}  // namespace nine::tests
+}  // namespace nine::checks

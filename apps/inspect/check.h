@@ -1,0 +1,34 @@
+// kernel_inspect --check: every op and every head against finite differences, on fresh random shapes.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace nine::app {
+
+struct CheckSettings {
+  std::string shape;    ///< "N,V,d" of the heads: contexts, words, numbers of a vector; empty: drawn from the seed
+  uint64_t seed = 1;    ///< of shapes, numbers and sampled elements
+  double eps = 1e-5;    ///< half step, relative to max(1, |x|)
+  int64_t largest = 7;  ///< of a drawn dimension
+};
+
+struct CheckRow {
+  std::string name;
+  int64_t checked = 0;
+  double worst = 0;   ///< largest |analytic - numeric| over the largest |numeric| of the input
+  std::string where;  ///< the worst element
+};
+
+/// One row an op or head. UsageError: a shape that cannot be read.
+std::vector<CheckRow> check_rows(const CheckSettings& settings);
+/// The table, the worst row once more, and how many are above 1e-6.
+std::string check_text(const std::vector<CheckRow>& rows);
+/// None is above 1e-6.
+bool passed(const std::vector<CheckRow>& rows);
+
+/// What --check tries as heads: every kernel and its variants, mixtures tied and untied.
+std::vector<std::string> checked_heads();
+
+}  // namespace nine::app

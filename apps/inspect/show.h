@@ -1,0 +1,43 @@
+// kernel_inspect --show: the ideas behind kernel softmax as small experiments, each with its numbers, its figure and its page in
+// docs/ideas/.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "kernels/kernel_softmax.h"
+
+namespace nine::app {
+
+struct Finding {
+  std::string text;  ///< what was done and what came out, as a table
+  std::string svg;
+};
+
+struct Experiment {
+  const char* name;      ///< as --show takes it; its page is docs/ideas/NAME.md
+  const char* question;  ///< one line, for the help
+  Finding (*run)();
+};
+
+std::span<const Experiment> experiments();
+/// UsageError: there is no such experiment.
+Finding show(const std::string& name);
+
+Finding show_bottleneck();
+Finding show_dog_and_cat();
+Finding show_kernel_trick();
+Finding show_definiteness();
+Finding show_reach();
+Finding show_geometry();
+
+/// Standard normal numbers times `scale`, the same at every call with the same stream.
+std::vector<double> normal_numbers(int64_t count, double scale, std::string_view stream);
+/// The row of a row-major matrix.
+std::vector<double> row_of(const std::vector<double>& matrix, int64_t row, int64_t cols);
+/// "name        1.234   5.678": a name and numbers in columns.
+std::string table_line(const std::string& name, const std::vector<double>& numbers, const char* format = "%11.4g");
+std::string table_head(const std::string& name, const std::vector<std::string>& columns);
+
+}  // namespace nine::app

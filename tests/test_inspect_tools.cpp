@@ -1,0 +1,261 @@
+// What kernel_inspect explains, draws, checks and shows: worked examples hold together, experiments say what theory says.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "apps/inspect/check.h"
+#include "apps/inspect/conditions.h"
+#include "apps/inspect/explain.h"
+#include "apps/inspect/linear_algebra.h"
+#include "apps/inspect/plot.h"
+#include "apps/inspect/score_at.h"
+#include "apps/inspect/show.h"
+#include "tests/compare.h"
+#include "tests/programs.h"
+#include "tests/support.h"
+
+using namespace nine;
+using namespace nine::app;
+using namespace nine::tests;
+
+namespace {
+
+using Doubles = std::vector<double>;
+
+std::vector<std::string> shown_kernels() {
+  std::vector<std::string> names;
+  for (const KernelInfo& k : kernel_table()) names.emplace_back(k.name);
+  for (const char* more :
+       {"pow:p=1", "log:p=0.7", "ssg:variance=0.5", "mog:components=3:form=mixture", "hpb:ball=tanh", "hpb:ball=sigmoid", "pol:alpha=0.5:p=3"})
+    names.emplace_back(more);
+  return names;
+}
+
+Score kernel(const std::string& name) { return parse_head(name).components.front(); }
+
+Doubles times(double a, Doubles x) {
+  for (double& v : x) v *= a;
+  return x;
+}
+Doubles plus(Doubles x, const Doubles& y) {
+  for (size_t i = 0; i < x.size(); ++i) x[i] += y[i];
+  return x;
+}
+
+double square_distance(const Doubles& a, const Doubles& b) {
+  double q = 0;
+  for (size_t i = 0; i < a.size(); ++i) q += (a[i] - b[i]) * (a[i] - b[i]);
+  return q;
+}
+
+void check_drawing(const std::string& svg) {
+  CHECK(svg.starts_with("<svg "));
+  CHECK(svg.ends_with("</svg>\n"));
+  CHECK(has(svg, "prefers-color-scheme: dark"));
+  CHECK(has(svg, "class=\"line"));
+  for (const char* bad : {" nan", "\"nan", "Mnan", "Lnan", "inf", "https://", "<script"}) CHECK_MESSAGE(!has(svg, bad), bad);
+}
+
+}  // namespace
+
+TEST_CASE("explain: a kernel's lines follow from one another, from the exact gradients to the fused loss") {
+  for (const std::string& name : shown_kernels()) {
+    CAPTURE(name);
+    const Lesson l = explain(name);
+    const Doubles p = l.at("p"), s = l.at("S"), by_score = l.at("dL/dS");
+    double total = 0;
+    for (const double x : s) total += std::exp(x);
+    for (size_t v = 0; v < 3; ++v) CHECK(p[v] == doctest::Approx(std::exp(s[v]) / total).epsilon(1e-12));
+    CHECK(l.at("L")[0] == doctest::Approx(-std::log(p[0])).epsilon(1e-12));
+    Doubles by_h(l.at("h").size());
+    for (size_t v = 0; v < 3; ++v) {
+      const std::string n = "_" + std::to_string(v + 1);
+      CHECK(relative_error(l.at("dL/dw" + n), times(by_score[v], l.at("dS" + n + "/dw" + n))) < 1e-10);
+      by_h = plus(by_h, times(by_score[v], l.at("dS" + n + "/dh")));
+    }
+    CHECK(relative_error(l.at("dL/dh"), by_h) < 1e-10);
+    CHECK(l.at("worst")[0] < 1e-6);
+    CHECK(l.lines().back().symbol == "worst");
+    const KernelInfo info = kernel_info(kernel(name).kind);
+    CHECK(has(l.text(), std::string("S = ") + info.formula));
+    CHECK(has(l.text(), std::string("derivative: ") + info.derivative));
+  }
+}
+
+TEST_CASE("explain: numbers are those of a pencil") {
+  const Lesson l = explain("pow:p=1");
+  for (size_t v = 0; v < 3; ++v) {
+    const std::string n = "_" + std::to_string(v + 1);
+    const double q = square_distance(l.at("w" + n), l.at("h"));
+    CHECK(l.at("q" + n)[0] == doctest::Approx(q));
+    CHECK(l.at("S")[v] == doctest::Approx(-std::sqrt(q)));
+    CHECK(l.at("dS" + n + "/dq")[0] == doctest::Approx(-0.5 / std::sqrt(q)));
+  }
+  const Lesson norm = explain("layer_norm");
+  CHECK(norm.at("mean")[0] == doctest::Approx(3));
+  CHECK(norm.at("r")[0] == doctest::Approx(1 / std::sqrt(14.0 / 3 + 1e-5)));
+  const Lesson soft = explain("softmax");
+  CHECK(soft.at("L")[0] == doctest::Approx(std::log(std::exp(1.0) + std::exp(2.0) + std::exp(0.5)) - 1));
+  CHECK(has(soft.text(), "  L "));
+}
+
+TEST_CASE("explain: layers' lines follow from one another") {
+  const Lesson n = explain("layer_norm");
+  for (size_t k = 0; k < 3; ++k)
+    CHECK(n.at("dL/dx")[k] == doctest::Approx(n.at("r")[0] * (n.at("g")[k] - n.at("a")[0] - n.at("xhat")[k] * n.at("b")[0])));
+
+  const Lesson l = explain("lstm");
+  // The page carries dh and dc back by hand; the op gives what arrives at the beginning.
+  double dh0 = 0;
+  for (size_t g = 0; g < 4; ++g) dh0 += l.at("W_hh")[g] * l.at("dL/da_1")[g];
+  CHECK(l.at("dL/dh_0")[0] == doctest::Approx(dh0));
+  CHECK(l.at("dL/dc_0")[0] == doctest::Approx(l.at("dL/dc_1")[0] * l.at("ifgo_1")[1]));
+  const Doubles gate = l.at("ifgo_2"), da = l.at("dL/da_2");
+  const double dc = l.at("dL/dc_2")[0];
+  CHECK(da[0] == doctest::Approx(dc * gate[2] * gate[0] * (1 - gate[0])));
+  CHECK(da[1] == doctest::Approx(dc * l.at("c_1")[0] * gate[1] * (1 - gate[1])));
+  CHECK(da[2] == doctest::Approx(dc * gate[0] * (1 - gate[2] * gate[2])));
+  CHECK(da[3] == doctest::Approx(l.at("dL/dh_2")[0] * std::tanh(l.at("c_2")[0]) * gate[3] * (1 - gate[3])));
+
+  const Lesson a = explain("attention");
+  const Doubles by_a = a.at("dL/da"), p = a.at("p");
+  const double root = std::sqrt(2.0);
+  CHECK(p[0] + p[1] == doctest::Approx(1));
+  CHECK(relative_error(a.at("y"), plus(times(p[0], a.at("v_1")), times(p[1], a.at("v_2")))) < 1e-12);
+  CHECK(relative_error(a.at("dL/dq"), plus(times(by_a[0] / root, a.at("k_1")), times(by_a[1] / root, a.at("k_2")))) < 1e-12);
+  CHECK(relative_error(a.at("dL/dk_2"), times(by_a[1] / root, a.at("q"))) < 1e-12);
+  CHECK(relative_error(a.at("dL/dv_1"), times(p[0], a.at("dL/dy"))) < 1e-12);
+
+  const Lesson m = explain("mixture");
+  const Doubles pi = m.at("pi"), share = m.at("gamma");
+  for (size_t v = 0; v < 3; ++v) CHECK(m.at("p")[v] == doctest::Approx(pi[0] * m.at("p_1")[v] + pi[1] * m.at("p_2")[v]));
+  CHECK(share[0] == doctest::Approx(pi[0] * m.at("p_1")[0] / m.at("p")[0]));
+  CHECK(relative_error(m.at("dL/dm_1"), times(m.at("dL/da")[0], m.at("h"))) < 1e-12);
+
+  for (const std::string& name : layer_lessons()) CHECK(explain(name).at("worst")[0] < 1e-6);
+}
+
+TEST_CASE("explain, show, plot: wrong names say what is there") {
+  CHECK(has(error_of([] { explain("lsmt"); }), "did you mean lstm?"));
+  CHECK(has(error_of([] { explain("rfb"); }), "did you mean rbf?"));
+  CHECK(has(error_of([] { explain("mos"); }), "one kernel at a time"));
+  CHECK(has(error_of([] { show("dog_and_cat"); }), "did you mean dog-and-cat?"));
+  CHECK(has(error_of([] { plot_svg({.kernels = "lin,rbf"}); }), "lin and rbf cannot share an axis"));
+  CHECK(has(error_of([] { plot_svg({.kernels = "mos"}); }), "mixture"));
+  CHECK(has(error_of([] { plot_svg({.from = 2, .to = 1}); }), "--from 2 --to 1"));
+  CHECK(has(error_of([] { check_rows({.shape = "3,4"}); }), "not N,V,d"));
+  CHECK(has(error_of([] { check_rows({.shape = "3,4,5"}); }), "mog"));
+}
+
+TEST_CASE("score_at: exact gradients against differences, at a size of every kernel") {
+  for (const std::string& name : shown_kernels()) {
+    CAPTURE(name);
+    const Score score = kernel(name);
+    const int64_t d = shown_size(score);
+    Doubles w = normal_numbers(d, 0.7, "w"), h = normal_numbers(d, 0.7, "h");
+    const ScoreAt at = score_at(score, w, h);
+    for (Doubles* x : {&w, &h}) {
+      Doubles slopes;
+      for (double& e : *x) {
+        const double before = e;
+        e = before + 1e-5;
+        const double up = score_at(score, w, h).value;
+        e = before - 1e-5;
+        slopes.push_back((up - score_at(score, w, h).value) / 2e-5);
+        e = before;
+      }
+      CHECK(relative_error(x == &w ? at.dw : at.dh, slopes) < 1e-8);
+    }
+  }
+}
+
+TEST_CASE("check: every op and head at fresh shapes; a step that is too coarse is noticed") {
+  for (const uint64_t seed : {1, 2}) {
+    const std::vector<CheckRow> rows = check_rows({.seed = seed});
+    for (const CheckRow& r : rows) CHECK_MESSAGE(r.worst < 1e-6, r.name, ": ", r.where);
+    CHECK(passed(rows));
+    CHECK(rows.size() > checked_heads().size() + 30);
+  }
+  const std::vector<CheckRow> coarse = check_rows({.shape = "2,3,8", .eps = 0.3});
+  CHECK_FALSE(passed(coarse));
+  CHECK(has(check_text(coarse), "head mixbig 2x3x8"));
+}
+
+TEST_CASE("conditions: what is known of the kernels") {
+  CHECK_FALSE(conditions_of(kernel("lin")).nonlinear);
+  CHECK_FALSE(conditions_of(kernel("pow")).nonlinear);  // |h|^2 cancels between two words
+  CHECK_FALSE(conditions_of(kernel("ssg:variance=0.5")).nonlinear);
+  for (const char* name : {"log", "pow:p=1", "pol", "rbf", "ssg", "mog", "hpb", "wav", "sig"})
+    CHECK_MESSAGE(conditions_of(kernel(name)).nonlinear, name);
+  for (const char* name : {"pol", "wav"}) CHECK_MESSAGE(!conditions_of(kernel(name)).increasing, name);
+  for (const char* name : {"lin", "log", "pow", "rbf", "hpb", "sig", "ssg", "pol:p=3"}) CHECK_MESSAGE(conditions_of(kernel(name)).increasing, name);
+  CHECK_FALSE(conditions_of(kernel("pol")).stable);
+  const Conditions sig = conditions_of(kernel("sig"));  // all four are what sigsoftmax was made for
+  CHECK((sig.nonlinear && sig.stable && sig.nonnegative && sig.increasing));
+  CHECK(conditions_of(kernel("rbf")).most <= 1);
+}
+
+TEST_CASE("linear algebra: matrices whose values are known") {
+  CHECK(relative_error(eigenvalues({2, 1, 1, 2}, 2), Doubles{1, 3}) < 1e-14);
+  CHECK(relative_error(singular_values({3, 0, 0, 0, -2, 0}, 2, 3), Doubles{3, 2}) < 1e-14);
+}
+
+TEST_CASE("plot: the paper's figure and others") {
+  const std::string figure = plot_svg({});
+  check_drawing(figure);
+  for (const char* name : {">rbf<", ">wav<", ">log<", ">pow<", ">dS/dq<"}) CHECK(has(figure, name));
+  check_drawing(plot_svg({.kernels = "ssg,mog,hpb,pow:p=1", .to = 10}));
+  const std::string products = plot_svg({.kernels = "lin,sig", .from = -4, .to = 4});
+  CHECK(has(products, ">dS/dz<"));
+}
+
+TEST_CASE("show: experiments say what theory says") {
+  const Finding ranks = show("bottleneck");
+  CHECK(has(ranks.text, table_line("lin", {5, 9, 17, 33}, "%11.0f")));
+  CHECK(has(ranks.text, table_line("pow", {6, 10, 18, 34}, "%11.0f")));
+  CHECK(has(ranks.text, table_line("sig", {64, 64, 64, 64}, "%11.0f")));
+  check_drawing(ranks.svg);
+  const Finding definite = show("definiteness");
+  const auto line = [&](const std::string& name) {
+    const size_t begin = definite.text.find("\n" + name + " ") + 1;
+    return definite.text.substr(begin, definite.text.find('\n', begin) - begin);
+  };
+  for (const char* name : {"lin", "pol", "rbf"}) CHECK(has(line(name), "definite: yes, centred: yes, e^S: yes"));
+  for (const char* name : {"log", "pow", "hpb"}) CHECK(has(line(name), "definite: no, centred: yes, e^S: yes"));
+  CHECK(has(line("wav"), "definite: no, centred: no"));
+  check_drawing(definite.svg);
+  for (const char* name : {"kernel-trick", "reach", "geometry"}) {
+    const Finding found = show(name);
+    CHECK(found.text.size() > 200);
+    check_drawing(found.svg);
+  }
+}
+
+TEST_CASE("show: every experiment has its page and its figure") {
+  namespace fs = std::filesystem;
+  for (const Experiment& e : experiments()) {
+    const std::string page = slurp(concat(NINE_SOURCE_DIR, "/docs/ideas/", e.name, ".md"));
+    CHECK_MESSAGE(has(page, concat("--show ", e.name)), e.name);
+    CHECK_MESSAGE(has(page, concat("(../images/ideas/", e.name, ".svg)")), e.name);
+    CHECK(fs::exists(concat(NINE_SOURCE_DIR, "/docs/images/ideas/", e.name, ".svg")));
+    CHECK_MESSAGE(has(slurp(NINE_SOURCE_DIR "/docs/inspect.md"), concat("ideas/", e.name, ".md")), e.name);
+  }
+}
+
+TEST_CASE("kernel_inspect: the program explains, draws, shows and checks") {
+  const TemporaryDirectory directory;
+  CHECK(has(run_program("kernel_inspect", {"--explain", "pow:p=1"}).out, "dL/dw_1"));
+  CHECK(has(run_program("kernel_inspect", {}).out, "Kanai's four conditions"));
+  CHECK(run_program("kernel_inspect", {"--plot", directory / "a.svg", "--kernels", "log,hpb"}).code == 0);
+  check_drawing(slurp(directory / "a.svg"));
+  CHECK(run_program("kernel_inspect", {"--show", "reach", "--plot", directory / "b.svg"}).code == 0);
+  check_drawing(slurp(directory / "b.svg"));
+  CHECK(run_program("kernel_inspect", {"--check", "--shape", "2,3,8", "--seed", "5"}).code == 0);
+  CHECK(run_program("kernel_inspect", {"--check", "--eps", "0.3"}).code == 1);
+  CHECK(run_program("kernel_inspect", {"--check", "--explain", "lin"}).code == 2);
+  CHECK(run_program("kernel_inspect", {"--seed", "3"}).code == 2);
+  CHECK(run_program("kernel_inspect", {"--kernels", "lin"}).code == 2);
+}
