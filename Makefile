@@ -13,7 +13,7 @@ help:
 	@echo "make test      install what is missing, build, run the tests"
 	@echo "make build     build only        make bench     step benchmarks"
 	@echo "make sanitize  the tests under AddressSanitizer and UndefinedBehaviorSanitizer"
-	@echo "make tsan      the tests of what runs in threads under ThreadSanitizer (clang, libomp, archer)"
+	@echo "make tsan      the tests of what runs in threads under ThreadSanitizer"
 	@echo "make fuzz      every reader's fuzzer for SECONDS=60 (clang)"
 	@echo "make tidy      clang-tidy over the tree"
 
@@ -39,17 +39,17 @@ bench: build
 	$(BUILD)/bin/bench_lm --vocab 30000 --score
 	$(BUILD)/bin/bench_lm --vocab 1000 --dim 64
 
+# The test files: what CTest runs beside them starts the same programs once more or compiles what lives outside.
 sanitize: deps
 	cmake -S . -B build-sanitize -G Ninja $(CMAKE_FLAGS) -DNINE_SANITIZE=address
-	cmake --build build-sanitize -j $(JOBS)
-	cd build-sanitize && ctest --output-on-failure -j $(JOBS)
+	cmake --build build-sanitize -j $(JOBS) --target nine_tests
+	cd build-sanitize && ctest --output-on-failure -j $(JOBS) -R ^test_
 
-# Without libxsmm: code that it writes at run time cannot be watched. What is not threaded gains nothing here and is left out.
-tsan:
-	@./cmake/install_deps.sh clang
-	cmake -S . -B build-tsan -G Ninja $(CMAKE_FLAGS) $(CLANG) -DNINE_SANITIZE=thread -DNINE_XSMM=OFF
+# Without libxsmm: code that it writes at run time cannot be watched. Of the tests, those of what runs in threads (tests/CMakeLists.txt).
+tsan: deps
+	cmake -S . -B build-tsan -G Ninja $(CMAKE_FLAGS) -DNINE_SANITIZE=thread -DNINE_XSMM=OFF
 	cmake --build build-tsan -j $(JOBS) --target nine_tests
-	tests/tsan.sh build-tsan
+	cd build-tsan && ctest --output-on-failure -j $(JOBS) -R ^test_
 
 fuzz:
 	@./cmake/install_deps.sh clang

@@ -45,9 +45,9 @@ Var concat_rows(std::span<const Var> parts);
 
 /// Rows of `table` (V, d) by id; ids int32 of any shape (its shape plus d is the result's).
 Var embedding(const Var& table, const Tensor& ids);
-/// scale * table(ids) + positions, ids (batch, steps): (batch * steps, d), rows b * steps + t. The first `steps` rows of
+/// factor * table(ids) + positions, ids (batch, steps): (batch * steps, d), rows b * steps + t. The first `steps` rows of
 /// `positions` (T, d) are added; no gradient flows into them. Error: a sentence longer than T.
-Var embedding_at(const Var& table, const Tensor& ids, double scale, const Tensor& positions);
+Var embedding_at(const Var& table, const Tensor& ids, double factor, const Tensor& positions);
 /// Inverted dropout with the step's random key under that stream name; the identity when p = 0 or under NoGrad. With
 /// mask_rows = batch the rows (steps * batch, width) share one mask over time: variational dropout.
 Var dropout(const Var& x, double p, std::string_view stream, int64_t mask_rows = 0);

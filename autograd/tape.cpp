@@ -74,7 +74,7 @@ Var Tape::add(Slot slot) {
 
 Tensor Tape::on_device(const Tensor& data) {
   if (data.device() == arena_.device()) return data;
-  const Tensor copy = arena_.saved(data.shape(), data.dtype());
+  Tensor copy = arena_.saved(data.shape(), data.dtype());
   ops::copy(data, copy);
   return copy;
 }

@@ -1,12 +1,12 @@
 #!/bin/sh
 # Installs the Debian packages that Nine needs and this machine lacks. Nothing to do is the usual case, and quick.
-#   cmake/install_deps.sh [clang] [tidy]     clang: also what ThreadSanitizer and the fuzzers need; tidy: clang-tidy
+#   cmake/install_deps.sh [clang] [tidy]     clang: also what the fuzzers need; tidy: also clang-tidy
 set -eu
 packages="g++ cmake ninja-build libeigen3-dev libxsmm-dev nlohmann-json3-dev libcli11-dev doctest-dev"
 for more in "$@"; do
   case $more in
-    clang) packages="$packages clang libomp-dev" ;;  # clang brings the sanitizers' and libFuzzer's runtimes, libomp-dev archer
-    tidy) packages="$packages clang-tidy libomp-dev" ;;
+    clang) packages="$packages clang" ;;  # brings libFuzzer
+    tidy) packages="$packages clang-tidy" ;;
     *) echo "$0: nothing is known about '$more'; clang and tidy are" >&2 && exit 2 ;;
   esac
 done

@@ -171,7 +171,7 @@ void parallel_run(int64_t tasks, void (*task)(void*, int64_t), void* context) {
   } loop{.tasks = tasks, .task = task, .context = context, .failed = tasks};
   const auto body = [](void* p) {
     Loop& l = *static_cast<Loop*>(p);
-    for (int64_t i; (i = l.next.fetch_add(1, std::memory_order_relaxed)) < l.tasks;) {
+    for (int64_t i = 0; (i = l.next.fetch_add(1, std::memory_order_relaxed)) < l.tasks;) {
       try {
         l.task(l.context, i);
       } catch (...) {
