@@ -14,7 +14,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "eight bytes are read at once as a little-endian number");
 
 uint64_t load64(const unsigned char* p) {
-  uint64_t word;
+  uint64_t word = 0;
   std::memcpy(&word, p, sizeof word);
   return word;
 }

@@ -91,7 +91,7 @@ class HeadStack {
   /// scores [word][kHeadPanel] of a tile whose products are there, the targets' entries exact.
   void scores(const TilePlace<T>& at, const HeadTile<T>& tile, T* scores) const;
   /// Scores of a tile from kept products, or from products computed into `spare` (kHeadTile x kHeadPanel a pair).
-  void any_scores(const TilePlace<T>& at, T* spare, T* scores) const;
+  void any_scores(const TilePlace<T>& at, T* spare, T* out) const;
   int64_t most_planes() const { return most_planes_; }  ///< of any component
 
  private:
