@@ -134,12 +134,10 @@ TEST_CASE("t-SNE: the divergence falls, clusters stay apart, bits repeat") {
   const TsneSettings settings{.perplexity = 8, .iterations = 1000};
   const std::vector<double> y = tsne(x, settings, 1), p = tsne_affinities(x, 8);
   std::vector<double> gradient(y.size());
-  double last = INFINITY;
-  for (const int64_t iterations : {1, 400, 1000}) {
-    const double value = tsne_gradient(p, tsne(x, {.perplexity = 8, .iterations = iterations}, 1), 1, gradient);
-    CHECK(value < last);
-    last = value;
-  }
+  const auto divergence = [&](const std::vector<double>& places) { return tsne_gradient(p, places, 1, gradient); };
+  const double first = divergence(tsne(x, {.perplexity = 8, .iterations = 1}, 1));
+  for (const int64_t iterations : {400, 1000})  // which of the two is lower is a matter of rounding
+    CHECK(divergence(tsne(x, {.perplexity = 8, .iterations = iterations}, 1)) < first / 2);
   double widest = 0, nearest = INFINITY;
   for (size_t i = 0; i < 60; ++i)
     for (size_t j = 0; j < i; ++j) {
