@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdio>
 
+#include "apps/shared/option_data.h"
 #include "core/random.h"
 #include "core/suggest.h"
 
@@ -30,7 +31,7 @@ Finding show(const std::string& name) {
     if (name == e.name) return e.run();
     names.emplace_back(e.name);
   }
-  throw UsageError(concat("--show: there is no experiment '", name, "'", did_you_mean(name, names)));
+  throw UsageError(concat("--show: there is no experiment '", name, "'", did_you_mean(name, names), "; there are ", listed(names)));
 }
 
 std::vector<double> normal_numbers(int64_t count, double scale, std::string_view stream) {
