@@ -201,13 +201,13 @@ FileType type_of(const Source& source, const std::string& name, const Json& valu
   fail(source.file, ": tensor '", name, "' has dtype '", text, "'; F32, F64, BF16, I32, F16 and I64 can be read");
 }
 
-Shape shape_of(const Source& source, const std::string& name, const Json& value, int64_t element_bytes) {
+Shape shape_of(const Source& source, const std::string& name, const Json& value) {
   if (!value.is_array()) source.reject_tensor(name, "has a shape that is not a list");
   if (value.size() > Shape::kMaxRank)
     fail(source.file, ": tensor '", name, "' has ", value.size(), " dimensions, at most ", Shape::kMaxRank, " can be read");
   std::array<int64_t, Shape::kMaxRank> sizes{};
   int rank = 0;
-  int64_t bytes = element_bytes;
+  int64_t bytes = 8;  // of the widest type, whichever this one is: numbers may be converted
   for (const Json& size : value) {
     if (!size.is_number_unsigned()) source.reject_tensor(name, "has a dimension that is not a whole number from 0 on");
     const auto n = size.get<uint64_t>();
@@ -235,7 +235,7 @@ Entry entry_of(const Source& source, const std::string& name, const Json& value)
   if (value.size() != 3) source.reject_tensor(name, "is described by more than dtype, shape and data_offsets");
 
   const FileType type = type_of(source, name, value["dtype"]);
-  const Shape shape = shape_of(source, name, value["shape"], type.bytes);
+  const Shape shape = shape_of(source, name, value["shape"]);
   const auto [begin, end] = offsets_of(source, name, value["data_offsets"]);
   const auto bytes = static_cast<uint64_t>(shape.elements() * type.bytes);
   if (end - begin != bytes)
