@@ -11,6 +11,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <stdexcept>
 #include <thread>
 
 namespace nine::tests {
@@ -23,11 +24,17 @@ std::string slurp(const fs::path& file) {
 
 TemporaryDirectory::TemporaryDirectory() {
   std::string name = (fs::temp_directory_path() / "nine-test-XXXXXX").string();
-  path_ = mkdtemp(name.data());
+  if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary directory " + name);
+  path_ = name;
 }
 TemporaryDirectory::~TemporaryDirectory() {
   std::error_code ignored;
   fs::remove_all(path_, ignored);
+}
+
+std::string TemporaryDirectory::write(const std::string& name, std::string_view bytes) const {
+  std::ofstream(path_ / name, std::ios::binary) << bytes;
+  return *this / name;
 }
 
 Program::Program(const std::string& program, const std::vector<std::string>& arguments, const std::string& input,

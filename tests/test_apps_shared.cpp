@@ -25,6 +25,7 @@
 #include "core/suggest.h"
 #include "nn/amount.h"
 #include "nn/files.h"
+#include "tests/programs.h"
 
 namespace {
 
@@ -34,28 +35,9 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 using Strings = std::vector<std::string>;
 
-// A directory that is gone after the test.
-class Scratch {
- public:
-  Scratch() {
-    std::string name = (fs::temp_directory_path() / "nine_app_XXXXXX").string();
-    REQUIRE(mkdtemp(name.data()) != nullptr);
-    path_ = name;
-  }
-  ~Scratch() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-  fs::path operator/(const char* name) const { return path_ / name; }
-  std::string file(const char* name, std::string_view text) const {
-    std::ofstream(path_ / name, std::ios::binary) << text;
-    return (path_ / name).string();
-  }
-
- private:
-  fs::path path_;
+// A directory that goes with the test, whose files are paths.
+struct Scratch : tests::TemporaryDirectory {
+  fs::path operator/(const std::string& name) const { return path() / name; }
 };
 
 template <class F>
@@ -125,7 +107,7 @@ std::string usage_error(const Strings& arguments) {
 
 std::string config_error(std::string_view config) {
   Scratch scratch;
-  return usage_error({"--config", scratch.file("cfg.json", config)});
+  return usage_error({"--config", scratch.write("cfg.json", config)});
 }
 
 }  // namespace
@@ -298,7 +280,7 @@ TEST_SUITE("options") {
 
   TEST_CASE("the command line wins over the file, the file over defaults") {
     Scratch scratch;
-    const std::string file = scratch.file(
+    const std::string file = scratch.write(
         "cfg.json", R"({"layers": 4, "hidden": 100, "tie_embeddings": false, "train": ["x", "y"], "betas": [0.5, 0.6], "lr": 1, "after": "3Kt"})");
     Sample s;
     CHECK(s.parse({"--layers", "5", "--config", file, "--train", "z", "--tie-embeddings"}));
@@ -348,7 +330,7 @@ TEST_SUITE("options") {
 
   TEST_CASE("keys that a run adds may be passed over") {
     Scratch scratch;
-    const std::string file = scratch.file("cfg.json", R"({"hidden": 8, "machine": {"isa": "avx2"}})");
+    const std::string file = scratch.write("cfg.json", R"({"hidden": 8, "machine": {"isa": "avx2"}})");
     Sample s;
     s.options.ignore_in_config({"machine"});
     CHECK(s.parse({"--config", file}));
@@ -362,7 +344,7 @@ TEST_SUITE("options") {
     CHECK_FALSE(s.options.parse(
         {"--lr", "0.1", "--no-tie-embeddings", "--train", "a", "b", "--seed", "18446744073709551615", "--after", "1.5Mt", "--dump-config"}, out));
     Sample t;
-    CHECK(t.parse({"--config", scratch.file("cfg.json", out.str())}));
+    CHECK(t.parse({"--config", scratch.write("cfg.json", out.str())}));
     CHECK(t.options.to_json() == s.options.to_json());
     CHECK(t.lr == 0.1);
     CHECK(t.seed == s.seed);
@@ -710,11 +692,11 @@ TEST_SUITE("run directory") {
 
   TEST_CASE("broken places are named") {
     Scratch scratch;
-    const std::string file = scratch.file("file", "x");
+    const std::string file = scratch.write("file", "x");
     CHECK(error_of([&] { RunDirectory run(file); }) == concat("--run ", file, " is a file, not a directory; give another --run"));
     CHECK(has(error_of([&] { RunDirectory run(file + "/sub"); }), concat("--run ", file, "/sub cannot be made: ")));
     CHECK(has(error_of([&] { RunDirectory run(""); }), "--run is empty"));
-    scratch.file("config.json", "[1");
+    scratch.write("config.json", "[1");
     RunDirectory run(scratch / ".");
     CHECK(has(error_of([&] { (void)run.read_config(); }), "is not a JSON object"));
     if (geteuid() == 0) return;  // root may write anywhere
@@ -749,7 +731,7 @@ TEST_SUITE("run directory") {
 
   TEST_CASE("the log grows by whole lines") {
     Scratch scratch;
-    scratch.file("log.jsonl", "{\"event\":\"train\",\"step\":1}\n{\"event\":\"tra");
+    scratch.write("log.jsonl", "{\"event\":\"train\",\"step\":1}\n{\"event\":\"tra");
     RunDirectory run(scratch / ".");
     CHECK(run.last_event()["step"] == 1);
     run.log({{"event", "valid"}, {"step", 2}, {"ppl", std::numeric_limits<double>::quiet_NaN()}, {"text", "a\nb\xff"}});
@@ -777,13 +759,13 @@ TEST_SUITE("run directory") {
         "{\"event\":\"resume\",\"step\":10}\n"
         "{\"event\":\"train\",\"step\":20}\n"
         "{\"event\":\"note\"}\n";
-    scratch.file("log.jsonl", kept +
-                                  "{\"event\":\"resume\",\"step\":20}\n"
-                                  "{\"event\":\"done\",\"step\":20}\n"
-                                  "rubbish\n"
-                                  "{\"event\":\"train\",\"step\":30}\n"
-                                  "{\"event\":\"note\"}\n"
-                                  "{\"event\":\"train\",\"st");
+    scratch.write("log.jsonl", kept +
+                                   "{\"event\":\"resume\",\"step\":20}\n"
+                                   "{\"event\":\"done\",\"step\":20}\n"
+                                   "rubbish\n"
+                                   "{\"event\":\"train\",\"step\":30}\n"
+                                   "{\"event\":\"note\"}\n"
+                                   "{\"event\":\"train\",\"st");
     RunDirectory run(scratch / ".");
     run.cut_log(20);
     CHECK(read_text(run.log_file()) == kept);

@@ -19,6 +19,7 @@
 #include "core/crc32c.h"
 #include "nn/checkpoint.h"
 #include "nn/files.h"
+#include "tests/programs.h"
 #include "tests/support.h"
 
 namespace fs = std::filesystem;
@@ -28,13 +29,9 @@ using Json = nlohmann::ordered_json;
 
 namespace {
 
-// A directory that goes with the test.
-struct Scratch {
-  static inline int count = 0;
-  fs::path path = fs::temp_directory_path() / ("nine_checkpoint_" + std::to_string(::getpid()) + "_" + std::to_string(count++));
-  Scratch() { fs::create_directories(path); }
-  ~Scratch() { fs::remove_all(path); }
-  fs::path operator/(const std::string& name) const { return path / name; }
+// A directory that goes with the test, whose files are paths.
+struct Scratch : TemporaryDirectory {
+  fs::path operator/(const std::string& name) const { return path() / name; }
 };
 
 void put(const fs::path& file, const std::string& bytes) {
@@ -210,9 +207,9 @@ TEST_CASE("checkpoint: a full disk leaves the others as they were") {
 
 TEST_CASE("checkpoint: a small disk fills up, and works again with room") {
   struct SmallDisk : Scratch {
-    bool mounted = ::mount("tmpfs", path.c_str(), "tmpfs", 0, "size=256k") == 0;
+    bool mounted = ::mount("tmpfs", path().c_str(), "tmpfs", 0, "size=256k") == 0;
     ~SmallDisk() {
-      if (mounted) ::umount2(path.c_str(), MNT_DETACH);
+      if (mounted) ::umount2(path().c_str(), MNT_DETACH);
     }
   } disk;
   if (!disk.mounted) {
@@ -402,13 +399,13 @@ TEST_CASE("checkpoint: a path may be a checkpoint, a link, a run or its checkpoi
   const Scratch run;
   const fs::path dir = run / "checkpoints";
   CheckpointStore store(dir, 5);
-  check_says(error_of([&] { resolve_checkpoint(run.path); }), "neither a state.json nor checkpoints/");
+  check_says(error_of([&] { resolve_checkpoint(run.path()); }), "neither a state.json nor checkpoints/");
   save(store, 1);
   save(store, 2);
-  CHECK(resolve_checkpoint(run.path) == fs::canonical(dir / "00000002"));
+  CHECK(resolve_checkpoint(run.path()) == fs::canonical(dir / "00000002"));
   save(store, 3, true);
   save(store, 4);
-  CHECK(resolve_checkpoint(run.path) == fs::canonical(dir / "00000003"));
+  CHECK(resolve_checkpoint(run.path()) == fs::canonical(dir / "00000003"));
   CHECK(resolve_checkpoint(dir) == fs::canonical(dir / "00000003"));
   CHECK(resolve_checkpoint(dir / "latest") == fs::canonical(dir / "00000004"));
   CHECK(resolve_checkpoint(dir / "latest/") == fs::canonical(dir / "00000004"));
@@ -419,7 +416,7 @@ TEST_CASE("checkpoint: a path may be a checkpoint, a link, a run or its checkpoi
   CHECK(open_checkpoint(run / "copied").step() == 3);
   fs::remove(dir / "best");
   fs::remove(dir / "latest");
-  CHECK(open_checkpoint(run.path).step() == 4);
+  CHECK(open_checkpoint(run.path()).step() == 4);
 
   check_says(error_of([&] { resolve_checkpoint(run / "nowhere"); }), "nowhere: no such directory");
   fs::create_symlink("00000099", run / "dangling");
@@ -473,7 +470,7 @@ TEST_CASE("files: atomic_write_text replaces whole files and leaves nothing besi
   fs::create_directory(scratch / "d");
   check_says(error_of([&] { atomic_write_text(scratch / "d", "x"); }), "cannot write");
   check_says(error_of([&] { atomic_write_text(scratch / "no/a", "x"); }), "No such file or directory");
-  CHECK(names_in(scratch.path) == std::set<std::string>{"a", "d"});
+  CHECK(names_in(scratch.path()) == std::set<std::string>{"a", "d"});
 }
 
 TEST_CASE("files: reading") {
@@ -484,7 +481,7 @@ TEST_CASE("files: reading") {
   put(scratch / "empty", "");
   CHECK(read_text(scratch / "empty").empty());
   check_says(error_of([&] { read_text(scratch / "none"); }), "none: No such file or directory");
-  check_says(error_of([&] { read_text(scratch.path); }), "Is a directory");
+  check_says(error_of([&] { read_text(scratch.path()); }), "Is a directory");
 }
 
 TEST_CASE("files: replace_symlink") {
@@ -494,5 +491,5 @@ TEST_CASE("files: replace_symlink") {
   CHECK(fs::read_symlink(scratch / "l") == "b");
   put(scratch / "f", "");
   check_says(error_of([&] { replace_symlink(scratch / "f", "a"); }), "f is in the way");
-  CHECK(names_in(scratch.path) == std::set<std::string>{"f", "l"});
+  CHECK(names_in(scratch.path()) == std::set<std::string>{"f", "l"});
 }

@@ -26,35 +26,13 @@
 #include "data/sample_lexicon.h"
 #include "data/text.h"
 #include "data/vocabulary.h"
+#include "tests/programs.h"
 #include "tests/support.h"
 
 using namespace nine;
 using namespace nine::tests;
 
 namespace {
-
-/// A directory of this process that goes with the test.
-class TemporaryDirectory {
- public:
-  TemporaryDirectory() : path_(std::filesystem::temp_directory_path() / ("nine_test_data." + std::to_string(::getpid()))) {
-    std::filesystem::create_directories(path_);
-  }
-  ~TemporaryDirectory() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  TemporaryDirectory(const TemporaryDirectory&) = delete;
-  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
-
-  std::string path(const std::string& name) const { return (path_ / name).string(); }
-  std::string write(const std::string& name, const std::string& text) const {
-    std::ofstream(path(name), std::ios::binary) << text;
-    return path(name);
-  }
-
- private:
-  std::filesystem::path path_;
-};
 
 std::string contents(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
@@ -128,8 +106,8 @@ TEST_CASE("text: errors name file, line and byte") {
   TemporaryDirectory dir;
   const auto good = dir.write("good", "a\n");
   const auto message = [&](const std::string& path) { return error_of([&] { lines_of({good, path}); }); };
-  CHECK(message(dir.path("nowhere")) == dir.path("nowhere") + " does not exist: check the path");
-  CHECK(has(message(dir.path("")), "is a directory"));
+  CHECK(message(dir / "nowhere") == dir / "nowhere" + " does not exist: check the path");
+  CHECK(has(message(dir / ""), "is a directory"));
   CHECK(has(message(dir.write("empty", "")), "empty is empty"));
   CHECK(has(message(dir.write("nul", std::string("a\nbc\0d\n", 7))), "nul, line 2, byte 3: a NUL byte"));
   CHECK(has(message(dir.write("latin1",
@@ -223,9 +201,9 @@ TEST_CASE("vocabulary: min_count and vocab_size; what falls out is counted as <u
 TEST_CASE("vocabulary: dict.txt is fairseq's and reads back") {
   TemporaryDirectory dir;
   auto v = Vocabulary::build(count_words_of_lines(kText), 2);
-  v.write(dir.path("dict.txt"));
-  CHECK(contents(dir.path("dict.txt")) == "b 3\na 2\n\xC3\xA9 2\n");
-  auto again = Vocabulary::read(dir.path("dict.txt"));
+  v.write(dir / "dict.txt");
+  CHECK(contents(dir / "dict.txt") == "b 3\na 2\n\xC3\xA9 2\n");
+  auto again = Vocabulary::read(dir / "dict.txt");
   CHECK(words_by_id(again) == words_by_id(v));
   CHECK(again.count(2) == 3);
   CHECK(again.count(Vocabulary::kEnd) == 0);
@@ -267,7 +245,7 @@ TEST_CASE("vocabulary: errors") {
   CHECK(has(error_of([&] { Vocabulary::build(counts, 1, -1); }), "--vocab-size -1"));
   CHECK(has(error_of([&] { Vocabulary::build(counts).word(8); }), "no word has the id 8: this vocabulary has 8"));
   CHECK(has(error_of([&] { Vocabulary::build(counts).count(-1); }), "id -1"));
-  CHECK(has(error_of([&] { Vocabulary::build(counts).write(dir.path("no/dict.txt")); }), "cannot be written"));
+  CHECK(has(error_of([&] { Vocabulary::build(counts).write(dir / "no/dict.txt"); }), "cannot be written"));
 }
 
 TEST_CASE("vocabulary: the captions have 9,713 words seen three times or more") {
@@ -311,7 +289,7 @@ TEST_CASE("corpus: sentences of several files in order, each with </s>") {
   const Corpus same = Corpus::of_lines(lines, v);
   CHECK(std::ranges::equal(same.flat(), corpus.flat()));
   CHECK(same.unknown() == 1);
-  CHECK(has(error_of([&] { Corpus({dir.path("nowhere")}, v); }), "does not exist"));
+  CHECK(has(error_of([&] { Corpus({dir / "nowhere"}, v); }), "does not exist"));
   CHECK(has(error_of([&] { Corpus({"/dev/null"}, v); }), "is a pipe or a device"));
 }
 
@@ -890,18 +868,18 @@ TEST_CASE("sample: the demo's text knows nearly every word") {
 
 TEST_CASE("sample: write_sample writes the three texts") {
   TemporaryDirectory dir;
-  const auto files = write_sample(dir.path("new/sample"), 5, {.train = 40, .valid = 10, .test = 20});
+  const auto files = write_sample(dir / "new/sample", 5, {.train = 40, .valid = 10, .test = 20});
   const char* splits[] = {"train", "valid", "test"};
   const int64_t sizes[] = {40, 10, 20};
   for (size_t i = 0; i < 3; ++i) {
     const auto expected = language().generate(5, splits[i], sizes[i]);
-    CHECK(files[i].path == dir.path("new/sample/") + splits[i] + ".txt");
+    CHECK(files[i].path == dir / "new/sample/" + splits[i] + ".txt");
     CHECK(lines_of({files[i].path}) == expected.lines);
     CHECK(files[i].sentences == sizes[i]);
     CHECK(files[i].tokens == expected.tokens);
     CHECK(files[i].nats == doctest::Approx(expected.nats));
     CHECK(files[i].perplexity() == doctest::Approx(expected.perplexity()));
   }
-  CHECK(has(error_of([&] { write_sample(dir.path("s"), 5, {.train = 0}); }), "the train text needs at least one sentence"));
+  CHECK(has(error_of([&] { write_sample(dir / "s", 5, {.train = 0}); }), "the train text needs at least one sentence"));
   CHECK(has(error_of([&] { write_sample(dir.write("file", "x"), 5, {}); }), "cannot be"));
 }

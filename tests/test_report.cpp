@@ -19,6 +19,7 @@
 #include "apps/report/scale.h"
 #include "apps/report/text.h"
 #include "core/error.h"
+#include "tests/programs.h"
 #include "tests/support.h"
 
 using nine::tests::has;
@@ -29,30 +30,13 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 // A directory of its own for each test case, gone at its end.
-class TempDir {
- public:
-  TempDir() {
-    static int made = 0;
-    path_ = fs::temp_directory_path() / ("nine_report_" + std::to_string(getpid()) + "_" + std::to_string(made++));
-    fs::create_directories(path_);
-  }
-  ~TempDir() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  TempDir(const TempDir&) = delete;
-  TempDir& operator=(const TempDir&) = delete;
-
+struct TempDir : nine::tests::TemporaryDirectory {
   fs::path run(const std::string& name, const std::string& log, const std::string& config = R"({"head": "lin", "hidden": 64})") const {
-    fs::create_directories(path_ / name);
-    std::ofstream(path_ / name / "log.jsonl", std::ios::binary) << log;
-    if (!config.empty()) std::ofstream(path_ / name / "config.json", std::ios::binary) << config;
-    return path_ / name;
+    fs::create_directories(path() / name);
+    std::ofstream(path() / name / "log.jsonl", std::ios::binary) << log;
+    if (!config.empty()) std::ofstream(path() / name / "config.json", std::ios::binary) << config;
+    return path() / name;
   }
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
 };
 
 std::string read(const fs::path& file) {

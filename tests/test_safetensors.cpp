@@ -13,6 +13,7 @@
 
 #include "core/crc32c.h"
 #include "core/safetensors.h"
+#include "tests/programs.h"
 #include "tests/support.h"
 
 namespace fs = std::filesystem;
@@ -21,13 +22,9 @@ using namespace nine::tests;
 
 namespace {
 
-// A directory that goes with the test.
-struct Scratch {
-  static inline int count = 0;
-  fs::path path = fs::temp_directory_path() / ("nine_safetensors_" + std::to_string(::getpid()) + "_" + std::to_string(count++));
-  Scratch() { fs::create_directories(path); }
-  ~Scratch() { fs::remove_all(path); }
-  fs::path operator/(const std::string& name) const { return path / name; }
+// A directory that goes with the test, whose files are paths.
+struct Scratch : TemporaryDirectory {
+  fs::path operator/(const std::string& name) const { return path() / name; }
 };
 
 void put(const fs::path& file, const std::string& bytes) {
@@ -244,7 +241,7 @@ TEST_CASE("safetensors: a full disk is an error that says so") {
 TEST_CASE("safetensors: files that are none") {
   const Scratch scratch;
   check_says(error_of([&] { read_safetensors(scratch / "none"); }), "none: there is no such file");
-  check_says(error_of([&] { read_safetensors(scratch.path); }), "not a regular file");
+  check_says(error_of([&] { read_safetensors(scratch.path()); }), "not a regular file");
   check_says(complaint(""), "it has 0 bytes");
   check_says(complaint("1234567"), "it has 7 bytes");
   check_says(complaint(with_length("{}").substr(0, 9)), "header would have 2 bytes, the file ends after 1");
