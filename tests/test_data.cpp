@@ -224,6 +224,19 @@ TEST_CASE("vocabulary: a dictionary by others") {
   CHECK(repeated.dict() == "a 3\nb 2\na 1 #fairseq:overwrite\n");
 }
 
+TEST_CASE("vocabulary: the first word of a dict.txt may begin with U+FEFF") {
+  TemporaryDirectory dir;
+  const std::string mark = "\xEF\xBB\xBF";
+  const auto v = Vocabulary::build(count_words_of_lines(Strings{concat(mark, "a ", mark, "a b")}));
+  CHECK(words_by_id(v) == Strings{"</s>", "<unk>", concat(mark, "a"), "b"});
+  CHECK(v.dict() == concat(mark, mark, "a 2\nb 1\n"));
+  v.write(dir / "dict.txt");
+  CHECK(words_by_id(Vocabulary::read(dir / "dict.txt")) == words_by_id(v));
+  const auto one = Vocabulary::read(dir.write("one", concat(mark, "a 2\n", mark, "b 1\n")));
+  CHECK(words_by_id(one) == Strings{"</s>", "<unk>", "a", concat(mark, "b")});
+  CHECK(one.dict() == concat("a 2\n", mark, "b 1\n"));
+}
+
 TEST_CASE("vocabulary: errors") {
   TemporaryDirectory dir;
   const auto reading = [&](const std::string& text) { return error_of([&] { Vocabulary::read(dir.write("dict.txt", text)); }); };
