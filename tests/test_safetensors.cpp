@@ -1,6 +1,5 @@
 // The safetensors reader and writer, and the checksum.
 #include <doctest/doctest.h>
-#include <unistd.h>
 
 #include <cmath>
 #include <cstring>
