@@ -60,7 +60,7 @@ class BpeCache {
 /// Randomness of BPE-dropout (Provilkov, Emelianenko and Voita, "BPE-dropout", ACL 2020): at each step of a word each
 /// possible merge is left out with the probability `rate`. The numbers are those of subword-nmt, one after another.
 struct BpeDropout {
-  double rate;
+  double rate = 0;
   PythonRandom random;
 };
 
