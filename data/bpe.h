@@ -86,7 +86,7 @@ class BpeSegmenter {
   using Pieces = std::vector<std::string>;
 
   template <class Segment>
-  void segment_lines(std::string_view block, std::string& out, Segment&& segment_word) const;
+  void segment_lines(std::string_view block, std::string& out, Segment&& segment_one) const;
   template <class Add>
   void cut(std::string_view text, BpeDropout* dropout, Add&& add) const;
   int32_t symbol_of(std::string_view character, bool final) const;
