@@ -1,11 +1,13 @@
 // Running our own programs from tests.
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 #include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 namespace nine::tests {
@@ -55,6 +57,17 @@ class Program {
 /// Runs a program to its end. `kill_after_ms` > 0 sends `signal` then.
 Outcome run_program(const std::string& program, const std::vector<std::string>& arguments, const std::string& input = {}, int kill_after_ms = 0,
                     int signal = 9);
+
+/// Waits until `condition()` holds; false when it does not within a minute.
+template <class Condition>
+bool soon(Condition&& condition) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > end) return false;
+    std::this_thread::sleep_for(std::chrono::microseconds(200));
+  }
+  return true;
+}
 
 /// The file's bytes; empty when there is none.
 std::string slurp(const std::filesystem::path& file);

@@ -57,16 +57,6 @@ struct Tiny {
   Outcome train(const std::string& run, const Strings& more = {}) const { return run_program("lm_train", training(run, more)); }
 };
 
-template <class Condition>
-bool soon(Condition&& condition) {
-  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-  while (!condition()) {
-    if (std::chrono::steady_clock::now() > end) return false;
-    std::this_thread::sleep_for(std::chrono::microseconds(200));
-  }
-  return true;
-}
-
 bool writes_checkpoint(const fs::path& run) {
   std::error_code error;
   for (fs::directory_iterator it(run / "checkpoints", error), end; !error && it != end; it.increment(error))

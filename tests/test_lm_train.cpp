@@ -118,7 +118,10 @@ TEST_CASE("same bits with one and two threads, and after kill -9, SIGTERM and re
 
 TEST_CASE("SIGINT saves and exits 130") {
   const TemporaryDirectory dir;
-  const Outcome r = run_program("lm_train", small(dir / "run", {"--after", "100Ku", "--save-every", "0u"}), {}, 700, SIGINT);
+  Program program("lm_train", small(dir / "run", {"--after", "100Ku", "--save-every", "0u"}));
+  REQUIRE(soon([&] { return has(slurp(dir / "run/log.jsonl"), "\"train\"") || !program.running(); }));
+  program.signal(SIGINT);
+  const Outcome r = program.wait();
   CHECK(r.code == 130);
   CHECK(has(r.err, "is saved"));
   CHECK(!weights_of(dir / "run").empty());
