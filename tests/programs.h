@@ -33,6 +33,11 @@ class TemporaryDirectory {
   std::filesystem::path path_;
 };
 
+/// The same, whose files are paths.
+struct Scratch : TemporaryDirectory {
+  std::filesystem::path operator/(const std::string& name) const { return path() / name; }
+};
+
 /// build/bin/PROGRAM while it runs; killed at the latest with this object.
 class Program {
  public:
@@ -71,6 +76,9 @@ bool soon(Condition&& condition) {
 
 /// The file's bytes; empty when there is none.
 std::string slurp(const std::filesystem::path& file);
+
+/// Writes a file of these bytes.
+void put(const std::filesystem::path& file, std::string_view bytes);
 
 /// The events of a run directory's log.
 std::vector<nlohmann::json> log_of(const std::string& run);

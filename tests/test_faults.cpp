@@ -14,7 +14,6 @@
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <thread>
@@ -31,8 +30,6 @@ using namespace nine::tests;
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 using Strings = std::vector<std::string>;
-
-void put(const std::string& file, const std::string& bytes) { std::ofstream(file, std::ios::binary) << bytes; }
 
 std::string sentences(int count) {
   const Strings some{"the cat saw the dog", "a dog ran", "the bird saw a cat and ran", "the dog and the bird ran"};

@@ -27,13 +27,9 @@ using namespace nine;
 using namespace nine::app;
 using nine::tests::error_of;
 using nine::tests::has;
+using nine::tests::Scratch;
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
-
-// A directory that goes with the test, whose files are paths.
-struct Scratch : tests::TemporaryDirectory {
-  fs::path operator/(const std::string& name) const { return path() / name; }
-};
 
 // How a child that runs `f` ends: its exit code, or minus the signal that killed it.
 template <class F>
