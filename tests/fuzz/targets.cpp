@@ -126,9 +126,10 @@ void fuzz_text(std::string_view bytes) {
     std::string all;
     std::vector<std::string_view> words;
     for (std::string_view line; reader.next(line); all += '\n') {
-      demand(line.find_first_of(std::string_view("\n\0", 2)) == line.npos && find_invalid_utf8(line) == line.npos, "a line is one line of text");
+      demand(line.find_first_of(std::string_view("\n\0", 2)) == std::string_view::npos && find_invalid_utf8(line) == std::string_view::npos,
+             "a line is one line of text");
       split_words(line, words);
-      for (const std::string_view word : words) demand(!word.empty() && word.find_first_of(" \t") == word.npos, "a word is a word");
+      for (const std::string_view word : words) demand(!word.empty() && word.find_first_of(" \t") == std::string_view::npos, "a word is a word");
       counts.add(words);
       all += line;
     }
