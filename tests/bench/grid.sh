@@ -5,11 +5,14 @@
 #   tests/bench/grid.sh search|singles|presets|pi|paper|all     train what is missing of a part
 #   tests/bench/grid.sh table PART                              its figures as a Markdown table
 #
-# CAPTIONS (train.en, val.en, test.en), RUNS, BIN and JOBS may be set in the environment.
+# What a finished run logged of its validations and its end is kept in docs/results/heads/, from which the tables are made; a run
+# that stands there is not trained again, on whatever machine.
+# CAPTIONS (train.en, val.en, test.en), RUNS, RECORDS, BIN and JOBS may be set in the environment.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 CAPTIONS=${CAPTIONS:-../shared/data/captions}
 RUNS=${RUNS:-runs/grid}
+RECORDS=${RECORDS:-docs/results/heads}
 BIN=${BIN:-build/bin}
 JOBS=${JOBS:-2}
 
@@ -20,7 +23,7 @@ search() {
   for h in log:p=0.5 log:p=1 log:p=2 log:p=4 pow:p=0.5 pow:p=1 pow:p=2 pow:p=3 rbf:gamma=0.01 rbf:gamma=0.1 rbf:gamma=1 \
     wav:a=1:b=1 wav:a=10:b=10 wav:a=100:b=100 ssg:variance=split ssg:variance=0.5 ssg:variance=2 pol:p=2 pol:alpha=0.5:p=2 pol:p=3 \
     mog:form=sum mog:form=mixture mog:form=mixture:variance=0.5 hpb:ball=lorentz hpb:ball=tanh hpb:ball=clip hpb:ball=sigmoid; do
-    echo "search/$h 10000 $small --head $h --after 3e"
+    echo "search/$h 10000 $small --head $h --after 2e"
   done
 }
 singles() {
@@ -45,13 +48,14 @@ paper() {
 }
 
 train() {  # train NAME LINES OPTIONS...
-  local run="$RUNS/$1" text="$RUNS/train-$2.en"
-  grep -qs '"event":"done"' "$run/log.jsonl" && return 0
-  mkdir -p "$run"
+  local run="$RUNS/$1" text="$RUNS/train-$2.en" record="$RECORDS/$1.jsonl"
+  [ -e "$record" ] && return 0
+  mkdir -p "$run" "$(dirname "$record")"
   shift 2
   echo "$(date +%H:%M:%S) $run"
   "$BIN/lm_train" --train "$text" --valid "$CAPTIONS/val.en" --test "$CAPTIONS/test.en" --min-count 3 --threads 1 --keep 1 --run "$run" "$@" \
-    > "$run/out.txt" 2>&1 || echo "$run failed: $(tail -n 2 "$run/out.txt" | tr '\n' ' ')"
+    > "$run/out.txt" 2>&1 || { echo "$run failed: $(tail -n 2 "$run/out.txt" | tr '\n' ' ')"; return 0; }
+  grep -E '"event":"(start|valid|test|done)"' "$run/log.jsonl" > "$record"
 }
 
 value() { sed -n "s/.*\"$2\":\([-0-9.e]*\|\[[^]]*\]\).*/\1/p" <<< "$1" | tail -n 1; }
@@ -60,7 +64,7 @@ table() {  # Markdown: run, parameters, perplexity after each epoch, best, test,
   echo "| run | parameters | validation perplexity after each epoch | best | test | mean of π at the end |"
   echo "|---|---|---|---|---|---|"
   "$1" | while read -r name _; do
-    local log="$RUNS/$name/log.jsonl" valid done curve pi
+    local log="$RECORDS/$name.jsonl" valid done curve pi
     [ -e "$log" ] || { echo "| $name | | not run | | | |"; continue; }
     valid=$(grep '"event":"valid"' "$log" || true)
     done=$(grep '"event":"done"' "$log" | tail -n 1 || true)
@@ -80,5 +84,5 @@ case "${1:-}" in
     [ "$1" = all ] && parts="singles presets search pi paper"
     for part in $parts; do "$part"; done | xargs -P "$JOBS" -L 1 "$0" one
     ;;
-  *) sed -n '2,8s/^# \{0,1\}//p' "$0"; exit 2 ;;
+  *) sed -n '2,11s/^# \{0,1\}//p' "$0"; exit 2 ;;
 esac
