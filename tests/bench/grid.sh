@@ -82,7 +82,7 @@ case "${1:-}" in
     for n in 10000 30000; do [ -e "$RUNS/train-$n.en" ] || head -n "$n" "$CAPTIONS/train.en" > "$RUNS/train-$n.en"; done
     parts=$1
     [ "$1" = all ] && parts="singles presets search pi paper"
-    for part in $parts; do "$part"; done | xargs -P "$JOBS" -L 1 "$0" one
+    for part in $parts; do "$part"; done | xargs -P "$JOBS" -L 1 tests/bench/grid.sh one
     ;;
   *) sed -n '2,11s/^# \{0,1\}//p' "$0"; exit 2 ;;
 esac
