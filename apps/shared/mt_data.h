@@ -1,0 +1,34 @@
+// The texts and the dictionaries of a translation run.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "apps/shared/mt_model.h"
+#include "apps/shared/mt_options.h"
+#include "data/parallel_corpus.h"
+
+namespace nine::app {
+
+/// A text to evaluate on.
+struct HeldOutPairs {
+  ParallelCorpus pairs;                 ///< those that the model has positions for
+  std::vector<std::string> references;  ///< target lines of these pairs, as they are in the text
+};
+
+struct MtData {
+  Dictionary source, target;
+  ParallelCorpus train;
+  std::optional<HeldOutPairs> valid, test;
+
+  /// CRC-32C over the training ids and the dictionaries, and over the validation ids: whether a run goes on with the data it was
+  /// started with.
+  uint32_t train_checksum() const;
+  uint32_t valid_checksum() const;
+};
+
+/// Reads the files. Errors name files and lines.
+MtData load_mt_data(const MtOptions& options);
+
+}  // namespace nine::app
