@@ -1,0 +1,1 @@
+#include "nn/beam_search.h"
