@@ -72,10 +72,12 @@ class Translator {
   /// Words of the longest sentence that there are positions for, </s> left out.
   int64_t max_words() const;
 
-  /// One search over a model of one type; hidden so that this header is all that callers see.
-  class Engine;
+  class Engine;  ///< the same for a model of one type
 
  private:
+  void check_lengths(std::span<const Ids> all) const;
+  std::vector<Ids> with_end(std::span<const Ids> all, std::span<const size_t> part) const;
+
   std::unique_ptr<Engine> engine_;
 };
 
