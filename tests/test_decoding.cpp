@@ -228,7 +228,7 @@ TEST_CASE("decoding: the search follows its rules, for any beam and length penal
           CAPTURE(alpha);
           const auto options =
               SearchOptions{.beam = static_cast<int64_t>(beam), .length_penalty = alpha, .max_length = 6, .n_best = static_cast<int64_t>(beam)};
-          const Translation got = translator.translate(std::vector{source}, options)[0];
+          const Translation got = translator.translate(std::vector<Ids>{source}, options)[0];
           check_same(got, plain_search(oracle, 9, beam, alpha, 6, beam), alpha, beam);
           if (beam == 1) greedy = got[0].words;
           different += got[0].words != greedy;
@@ -256,7 +256,7 @@ TEST_CASE("decoding: a beam that holds everything finds what an exhaustive searc
     all_translations(oracle, 5, 3, {}, 0, all);
     CHECK(all.size() == 4 + 16 + 64);
     const Translation got =
-        Translator(m.model).translate(std::vector{source}, {.beam = 400, .length_penalty = alpha, .max_length = 3, .n_best = 400})[0];
+        Translator(m.model).translate(std::vector<Ids>{source}, {.beam = 400, .length_penalty = alpha, .max_length = 3, .n_best = 400})[0];
     check_same(got, ranked(all, alpha), alpha, all.size());
   }
 }
@@ -303,11 +303,11 @@ TEST_CASE("decoding: n-best lists are ranked, have no translation twice, and the
   for (size_t s = 0; s < sources.size(); ++s) {
     CHECK(found[s].size() == 6);
     Oracle oracle(m.model, sources[s]);
-    const double first = std::log1p(-std::exp(translator.score(std::vector{sources[s]}, std::vector{Ids{}})[0][0]));
+    const double first = std::log1p(-std::exp(translator.score(std::vector<Ids>{sources[s]}, std::vector<Ids>{Ids{}})[0][0]));
     for (size_t i = 0; i < found[s].size(); ++i) {
       const Hypothesis& h = found[s][i];
       for (size_t j = 0; j < i; ++j) CHECK((h.score <= found[s][j].score && (h.words != found[s][j].words || h.complete != found[s][j].complete)));
-      const Doubles log_p = translator.score(std::vector{sources[s]}, std::vector{h.words})[0];
+      const Doubles log_p = translator.score(std::vector<Ids>{sources[s]}, std::vector<Ids>{h.words})[0];
       double sum = -first;
       for (size_t t = 0; t < log_p.size() - !h.complete; ++t) sum += log_p[t];
       CHECK(h.log_prob == doctest::Approx(sum).epsilon(1e-11));
@@ -353,7 +353,7 @@ TEST_CASE("decoding: empty sources, ties, limits and errors") {
   CHECK(progress.back() == 3);
   CHECK(translator.translate({}, {}).empty());
   CHECK(translator.max_words() == 39);
-  CHECK(translator.translate(std::vector{Ids(39, 3)}, {.max_length = 200})[0][0].words.size() <= 40);
+  CHECK(translator.translate(std::vector<Ids>{Ids(39, 3)}, {.max_length = 200})[0][0].words.size() <= 40);
 
   // Words 5 and 7 with the same vectors: 5 is taken.
   const View w = m.set.at("tgt_embedding.weight").value;
@@ -367,5 +367,5 @@ TEST_CASE("decoding: empty sources, ties, limits and errors") {
   CHECK(has(fails({{3, 9}}, {}), "word 9 is outside of the dictionary of 9"));
   CHECK(has(fails({{3}}, {.beam = 2, .n_best = 3}), "beam 2 and n-best 3"));
   CHECK(has(error_of([&] { translator.score(sources, std::vector<Ids>(2)); }), "3 sources and 2 translations"));
-  CHECK(has(error_of([&] { translator.score(std::vector{Ids{3}}, std::vector{Ids{30}}); }), "30 is outside"));
+  CHECK(has(error_of([&] { translator.score(std::vector<Ids>{Ids{3}}, std::vector<Ids>{Ids{30}}); }), "30 is outside"));
 }
