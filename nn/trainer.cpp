@@ -201,7 +201,10 @@ void Trainer::save(bool is_best) {
   store_.save(
       progress_.step, state,
       [&](CheckpointFiles& files) {
-        files.tensors("model.safetensors", parameters_.named(parameters_.values()), metadata_);
+        std::vector<NamedView> weights = parameters_.named(parameters_.values());
+        const std::vector<NamedView> constants = task_.constants();
+        weights.insert(weights.end(), constants.begin(), constants.end());
+        files.tensors("model.safetensors", weights, metadata_);
         std::vector<NamedView> others = optimizer_.named();
         const std::vector<NamedView> carried = task_.state();
         others.insert(others.end(), carried.begin(), carried.end());

@@ -34,6 +34,8 @@ class TrainerTask : public MicroBatches {
   virtual void seek(const nlohmann::ordered_json& position) = 0;
   /// What is carried from update to update, for checkpoints.
   virtual std::vector<NamedView> state() const = 0;
+  /// What model.safetensors holds beside the parameters (ParameterSet::pass_over).
+  virtual std::vector<NamedView> constants() const { return {}; }
   virtual void load_state(const Safetensors& file) = 0;
   /// Of a mixture's prior in training, since it was last cleared; null where there is no mixture.
   virtual PriorStats* prior_stats() { return nullptr; }

@@ -93,6 +93,7 @@ Transformer::Transformer(ParameterSet& set, const TransformerConfig& config) : c
   if (c.norm == NormOrder::pre) decoder_norm_.emplace(set, decoder + ".norm", c.dim);
   head_weight_ = c.tie_embeddings ? tgt_embedding_ : &set.add("head.weight", {c.tgt_vocab, c.dim}, words);
   if (c.head_bias) head_bias_ = &set.add("head.bias", {c.tgt_vocab}, Init::zeros());
+  set.pass_over(kPositionsName);
 }
 
 double Transformer::embed_scale() const { return std::sqrt(static_cast<double>(config_.dim)); }

@@ -17,6 +17,9 @@ enum class NormOrder : uint8_t { post, pre };
 std::string to_text(NormOrder order);
 NormOrder norm_order_from_text(std::string_view name);  ///< post, pre
 
+/// The table of positions in model.safetensors, which other engines read (formats.md, "Translation checkpoints"): no parameter.
+inline constexpr const char* kPositionsName = "positions";
+
 struct TransformerConfig {
   int64_t src_vocab = 0, tgt_vocab = 0;
   int64_t encoder_layers = 6, decoder_layers = 6;
