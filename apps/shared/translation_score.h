@@ -1,0 +1,28 @@
+// BLEU and chrF of a translated file: what `mt_translate --score` prints, the same lines as sacreBLEU's --format text.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "apps/shared/options.h"
+
+namespace nine::app {
+
+/// The options of scoring, named as sacreBLEU's.
+struct TranslationScoreFlags {
+  std::string tokenize = "13a", smooth_method = "exp";
+  bool lowercase = false;
+  double smooth_value = -1;
+  int chrf_word_order = 0, width = 1;
+
+  /// Declares every flag, bound to these fields.
+  void declare(Options& options);
+  /// What single flags cannot check. UsageError.
+  void check() const;
+};
+
+/// Scores the lines of one file ("-": standard input) against those of another: a line of BLEU and a line of chrF, each with its
+/// line feed. Errors: LineReader's, a different number of lines.
+std::string score_translation(const std::string& hypotheses, const std::string& references, const TranslationScoreFlags& flags);
+
+}  // namespace nine::app
