@@ -56,6 +56,7 @@ class Transformer {
 
   const TransformerConfig& config() const { return config_; }
   DType dtype() const { return parameters_.dtype(); }
+  const ParameterSet& parameters() const { return parameters_; }
 
   /// The encoder's output for src ids (B, S): (B * S, dim), rows b * S + s.
   Var encode(Tape& tape, const Tensor& src, const Tensor& src_lengths) const;
