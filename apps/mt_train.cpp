@@ -1,4 +1,5 @@
 // mt_train: trains a translation model. Parses, builds, runs; the parts are in apps/shared/ and nn/.
+#include "apps/shared/average.h"
 #include "apps/shared/mt_run.h"
 #include "apps/shared/run_main.h"
 #include "apps/shared/version.h"
@@ -12,7 +13,12 @@ int train(const Options& options, const MtOptions& o, Device device) {
   const Transformer model(parameters, o.model(data.source.size(), data.target.size()));
   parameters.allocate(dtype_from_text(o.dtype), o.seed, true, device);
   if (!o.init.empty()) load_initial_weights(o.init, data.source, data.target, parameters);
-  MtTask task(model, data.train, data.valid ? &data.valid->pairs : nullptr, o.batching(), o.seed);
+  const MtValidation validation{.text = data.valid ? &*data.valid : nullptr,
+                                .source = &data.source,
+                                .target = &data.target,
+                                .beam = o.valid_beam,
+                                .samples = o.valid_translations};
+  MtTask task(model, data.train, validation, o.batching(), o.seed);
   if (!o.export_parity.empty()) {
     export_parity(o, model, parameters, task);
     return kExitDone;
@@ -31,6 +37,7 @@ int main(int argc, char** argv) {
     o.declare(options);
     options.ignore_in_config({"resolved", "task", "src_vocab", "tgt_vocab", "dim", "embed_scale", "pad"});
     if (!options.parse(argc, argv)) return kExitDone;
+    if (o.average > 0) return write_average(o.run, o.average);
     o.resolve();
     o.check(options);
     return train(options, o, use_machine(o.threads, o.device));

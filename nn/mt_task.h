@@ -1,25 +1,23 @@
-// Translation as a trainer's task: batches of sentence pairs through a Transformer, validation by loss.
+// Translation as a trainer's task: batches of sentence pairs through a Transformer, validation by loss and BLEU.
 #pragma once
 
-#include <memory>
-
-#include "data/pair_batches.h"
 #include "nn/mt_batches.h"
-#include "nn/trainer.h"
+#include "nn/mt_validation.h"
 
 namespace nine {
 
-/// A batch of a corpus as the model takes it.
-TranslationBatch to_translation_batch(const PairBatch& batch);
-
-/// Nats of the targets given their sources, in batches of at most that size (a longer pair goes alone); nothing is recorded.
-Evaluation evaluate_pairs(const Transformer& model, Tape& tape, const ParallelCorpus& pairs, PairBatchSize size);
+/// What a translation model is validated on, and how.
+struct MtValidation {
+  const HeldOutPairs* text = nullptr;  ///< null: not at all
+  const Dictionary *source = nullptr, *target = nullptr;
+  int64_t beam = 1;     ///< of the search whose BLEU is told; 0: nothing is translated
+  int64_t samples = 0;  ///< translations shown in the log
+};
 
 class MtTask : public TrainerTask {
  public:
-  /// valid may be null: nothing is validated. The corpora and the model, its parameters allocated, must outlive the task. Errors:
-  /// PairBatches's.
-  MtTask(const Transformer& model, const ParallelCorpus& train, const ParallelCorpus* valid, PairBatchSize size, uint64_t seed);
+  /// All that is referred to, and the model, its parameters allocated, must outlive the task. Errors: PairBatches's.
+  MtTask(const Transformer& model, const ParallelCorpus& train, const MtValidation& validation, PairBatchSize size, uint64_t seed);
 
   int64_t fetch(int most) override { return batches_.fetch(most); }
   int count() const override { return batches_.count(); }
@@ -34,20 +32,28 @@ class MtTask : public TrainerTask {
   std::vector<NamedView> state() const override { return {}; }
   void load_state(const Safetensors&) override {}
   std::vector<NamedView> constants() const override { return {{kPositionsName, model_.positions()}}; }
-  bool has_validation() const override { return valid_ != nullptr; }
+  bool has_validation() const override { return validation_.text != nullptr; }
   Evaluation validate(Tape& tape) override;
+  /// `translation` events of the last validation: `line` in its text, `src`, `ref`, `hyp`; `src_tokens` and `hyp_tokens` as the model
+  /// has them, and `attention`, for each of the latter a row of shares, the source's tokens and </s>, in thousandths.
+  std::vector<nlohmann::ordered_json> shown() const override;
 
   /// The batches of an update as the step takes them.
   MtBatches& batches() { return batches_; }
   const PairBatches& source() const { return source_; }
 
  private:
+  void choose_samples();
+  std::vector<Translator::Ids> sample_sources() const;
+
   const Transformer& model_;
-  const ParallelCorpus* valid_;
+  MtValidation validation_;
   PairBatchSize size_;
   PairBatches source_;
   PairBatch batch_;
   MtBatches batches_;
+  std::vector<int64_t> samples_;   // pairs of the validation text
+  std::vector<Hypothesis> shown_;  // their translations in the last validation
 };
 
 }  // namespace nine

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/crc32c.h"
+#include "data/sample_pairs.h"
 
 namespace nine::app {
 namespace {
@@ -37,19 +38,35 @@ HeldOutPairs held_out(const PairText& text, const Dictionary& source, const Dict
   return out;
 }
 
+// A run's texts; null where there is none.
+struct Texts {
+  PairText train, valid, test;
+};
+
+MtData data_of(const Texts& texts, const MtOptions& o) {
+  auto [source, target] = dictionaries(texts.train, o);
+  ParallelCorpus train(texts.train, source, target, {.empty = false, .max_length = o.max_length});
+  require(train.pairs() > 0, "no training pair is left: of ", train.skipped_empty() + train.skipped_long(), " pairs ", train.skipped_empty(),
+          " have a side without a word and ", train.skipped_long(), " more than --max-length ", o.max_length, " tokens");
+  std::optional<HeldOutPairs> valid, test;
+  if (texts.valid) valid = held_out(texts.valid, source, target, o.positions(), "--valid-src");
+  if (texts.test) test = held_out(texts.test, source, target, o.positions(), "--test-src");
+  return {std::move(source), std::move(target), std::move(train), std::move(valid), std::move(test)};
+}
+
 }  // namespace
 
 MtData load_mt_data(const MtOptions& o) {
-  const PairText text = pairs_of_files(o.src, o.tgt);
-  auto [source, target] = dictionaries(text, o);
-  ParallelCorpus train(text, source, target, {.empty = false, .max_length = o.max_length});
-  require(train.pairs() > 0, "no training pair is left: of ", train.skipped_empty() + train.skipped_long(), " pairs ", train.skipped_empty(),
-          " have a side without a word and ", train.skipped_long(), " more than --max-length ", o.max_length, " tokens");
-  const int64_t positions = o.model(0, 0).max_length;
-  std::optional<HeldOutPairs> valid, test;
-  if (o.has_valid()) valid = held_out(pairs_of_files(o.valid_src, o.valid_tgt), source, target, positions, "--valid-src");
-  if (!o.test_src.empty()) test = held_out(pairs_of_files(o.test_src, o.test_tgt), source, target, positions, "--test-src");
-  return {std::move(source), std::move(target), std::move(train), std::move(valid), std::move(test)};
+  if (o.sample) {
+    const SamplePairs train = sample_pairs(o.sample_pairs, o.seed, "train"), valid = sample_pairs(kSampleHeldOutPairs, o.seed, "valid"),
+                      test = sample_pairs(kSampleHeldOutPairs, o.seed, "test");
+    const auto text = [](const SamplePairs& pairs) { return pairs_of_lines(pairs.source, pairs.target); };
+    return data_of({text(train), text(valid), text(test)}, o);
+  }
+  const auto text = [](const std::vector<std::string>& source, const std::vector<std::string>& target) {
+    return source.empty() ? PairText() : pairs_of_files(source, target);
+  };
+  return data_of({text(o.src, o.tgt), text(o.valid_src, o.valid_tgt), text(o.test_src, o.test_tgt)}, o);
 }
 
 uint32_t MtData::train_checksum() const {

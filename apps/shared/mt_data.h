@@ -11,16 +11,13 @@
 
 namespace nine::app {
 
-/// A text to evaluate on.
-struct HeldOutPairs {
-  ParallelCorpus pairs;                 ///< those that the model has positions for
-  std::vector<std::string> references;  ///< target lines of these pairs, as they are in the text
-};
+/// Pairs of the validation and the test text of --sample.
+inline constexpr int64_t kSampleHeldOutPairs = 1000;
 
 struct MtData {
   Dictionary source, target;
   ParallelCorpus train;
-  std::optional<HeldOutPairs> valid, test;
+  std::optional<HeldOutPairs> valid, test;  ///< pairs that the model has positions for
 
   /// CRC-32C over the training ids and the dictionaries, and over the validation ids: whether a run goes on with the data it was
   /// started with.
@@ -28,7 +25,7 @@ struct MtData {
   uint32_t valid_checksum() const;
 };
 
-/// Reads the files. Errors name files and lines.
+/// Reads the files, or generates the sample. Errors name files and lines.
 MtData load_mt_data(const MtOptions& options);
 
 }  // namespace nine::app

@@ -24,6 +24,8 @@ void MtOptions::declare(Options& o) {
   o.add("valid-tgt", valid_tgt, "validation text, target").unit("FILE...");
   o.add("test-src", test_src, "text to evaluate with the best model at the end, source").unit("FILE...");
   o.add("test-tgt", test_tgt, "the same, target").unit("FILE...");
+  o.add("sample", sample, "use generated German and English, of which a perfect translation exists, instead of files");
+  o.add("sample-pairs", sample_pairs, "size of the sample's training text").range(100, 100'000'000).unit("pairs");
   o.add("shared-vocab", shared_vocab, "one dictionary and one matrix of embeddings for both languages");
   o.add("src-dict", src_dict,
         "dictionary to use, a fairseq dict.txt, instead of one built from the training text; with --shared-vocab of both languages")
@@ -57,9 +59,16 @@ void MtOptions::declare(Options& o) {
 
   o.group("Validation");
   o.add("best-metric", best_metric, "what the best model is best by, and what --early-stop and plateaus watch").choices({"nll", "bleu"});
+  o.add("valid-beam", valid_beam, "beam of the search whose BLEU is reported; 0: nothing is translated").range(0, 100);
+  o.add("valid-translations", valid_translations, "translations of the validation text in the log and the report").range(0, 1000);
   declare_optimiser(o);
   declare_run(o);
   declare_parity(o);
+
+  o.group("Averaging");
+  o.add("average", average, "write the mean of the weights of --run's last N checkpoints to RUN/average and stop; 0: train")
+      .range(0, 1000)
+      .unit("checkpoints");
 }
 
 void MtOptions::resolve() {
@@ -68,7 +77,10 @@ void MtOptions::resolve() {
 }
 
 void MtOptions::check(const Options& given) const {
-  usage(!src.empty() && !tgt.empty(), "no training text: give --src FILE and --tgt FILE");
+  usage(!sample || (src.empty() && tgt.empty()), "--sample and --src exclude each other");
+  usage(sample || (!src.empty() && !tgt.empty()), "no training text: give --src FILE and --tgt FILE, or --sample for a generated one");
+  usage(!sample || (valid_src.empty() && valid_tgt.empty() && test_src.empty() && test_tgt.empty()),
+        "--sample brings its own validation and test text; leave out --valid-src, --valid-tgt, --test-src and --test-tgt");
   usage(valid_src.empty() == valid_tgt.empty(), "--valid-src and --valid-tgt go together");
   usage(test_src.empty() == test_tgt.empty(), "--test-src and --test-tgt go together");
   usage(!shared_vocab || tgt_dict.empty(), "--shared-vocab has one dictionary: give it as --src-dict alone");
@@ -78,9 +90,16 @@ void MtOptions::check(const Options& given) const {
   usage(hidden % 2 == 0, "--hidden ", hidden, ": sinusoidal positions come in pairs, so the width must be even");
   usage(hidden % heads == 0, "--hidden ", hidden, " does not divide into --heads ", heads);
   usage(batch_tokens > 0 || batch > 0, "--batch-tokens 0 and --batch 0 leave batches without a limit; give one of the two");
+  usage(best_metric != "bleu" || valid_beam > 0, "--best-metric bleu needs translations: --valid-beam must be at least 1");
+  const char* valid = "validation text: --valid-src and --valid-tgt";
   check_shared(given, hidden, "--valid-src and --valid-tgt", has_valid(),
-               {{"best-metric", has_valid(), "validation text: --valid-src, --valid-tgt"}});
+               {{"sample-pairs", sample, "--sample"},
+                {"best-metric", has_valid(), valid},
+                {"valid-beam", has_valid(), valid},
+                {"valid-translations", has_valid() && valid_beam > 0, valid_beam > 0 ? valid : "--valid-beam above 0"}});
 }
+
+int64_t MtOptions::positions() const { return std::max(kFewestPositions, max_length); }
 
 TransformerConfig MtOptions::model(int64_t src_vocab, int64_t tgt_vocab) const {
   return {.src_vocab = src_vocab,
@@ -97,7 +116,7 @@ TransformerConfig MtOptions::model(int64_t src_vocab, int64_t tgt_vocab) const {
           .head_bias = head_bias,
           .head = head_spec(),
           .smoothing = label_smoothing_spec(),
-          .max_length = std::max(kFewestPositions, max_length)};
+          .max_length = positions()};
 }
 
 TrainerConfig MtOptions::trainer() const {

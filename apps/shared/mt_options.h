@@ -17,6 +17,8 @@ struct MtOptions : TrainOptions {
 
   // Data
   std::vector<std::string> src, tgt, valid_src, valid_tgt, test_src, test_tgt;
+  bool sample = false;
+  int64_t sample_pairs = 20000;
   bool shared_vocab = false;
   std::string src_dict, tgt_dict;
   int64_t vocab_size = 0, min_count = 1, max_length = kFewestPositions;
@@ -30,6 +32,9 @@ struct MtOptions : TrainOptions {
   int64_t batch = 0, batch_tokens = 4096;
   // Validation
   std::string best_metric = "nll";
+  int64_t valid_beam = 1, valid_translations = 4;
+  // Instead of training
+  int64_t average = 0;
 
   /// Declares every flag, bound to these fields.
   void declare(Options& options);
@@ -38,7 +43,9 @@ struct MtOptions : TrainOptions {
   /// What single flags cannot check, and flags that would do nothing beside the others; UsageError.
   void check(const Options& given) const;
 
-  bool has_valid() const { return !valid_src.empty(); }
+  bool has_valid() const { return sample || !valid_src.empty(); }
+  /// Positions that the model has numbers for.
+  int64_t positions() const;
   TransformerConfig model(int64_t src_vocab, int64_t tgt_vocab) const;
   PairBatchSize batching() const { return {.tokens = batch_tokens, .pairs = batch}; }
   TrainerConfig trainer() const override;

@@ -35,24 +35,30 @@ std::vector<std::string> messages(const MtOptions& o, const MtData& data, const 
   return out;
 }
 
-void conclude(const MtData& data, const Transformer& model, PairBatchSize size, const Checkpoint& best, Trainer& trainer, TrainHost& host,
+void say(const char* what, double ppl, const std::optional<double>& bleu) {
+  std::printf("%s perplexity %.3f", what, ppl);
+  if (bleu) std::printf(", BLEU %.2f", *bleu);
+  std::printf("\n");
+}
+
+void conclude(const MtOptions& o, const MtData& data, const Transformer& model, const Checkpoint& best, Trainer& trainer, TrainHost& host,
               Json& done) {
   if (data.valid) {
     done["best_valid_ppl"] = trainer.best().ppl;
-    std::printf("best validation perplexity %.3f\n", trainer.best().ppl);
+    if (trainer.best().bleu) done["best_bleu"] = *trainer.best().bleu;
+    say("best validation", trainer.best().ppl, trainer.best().bleu);
   }
   if (!data.test) return;
-  const Evaluation test = evaluate_pairs(model, trainer.tape(), data.test->pairs, size);
-  host.event({{"event", "test"},
-              {"step", best.step()},
-              {"epoch", trainer.epoch()},
-              {"time_s", trainer.seconds()},
-              {"loss", test.nll()},
-              {"nll", test.nll()},
-              {"ppl", test.ppl()},
-              {"tokens", test.tokens}});
+  Evaluation test = evaluate_pairs(model, trainer.tape(), data.test->pairs, o.batching());
+  if (o.valid_beam > 0)
+    test.bleu = tokenised_bleu(translate_pairs(Translator(model), data.test->pairs, data.target, {.beam = o.valid_beam}), *data.test).score;
+  Json event{{"event", "test"},    {"step", best.step()}, {"epoch", trainer.epoch()}, {"time_s", trainer.seconds()},
+             {"loss", test.nll()}, {"nll", test.nll()},   {"ppl", test.ppl()},        {"tokens", test.tokens}};
+  if (test.bleu) event["bleu"] = *test.bleu;
+  host.event(event);
   done["test_ppl"] = test.ppl();
-  std::printf("test perplexity %.3f\n", test.ppl());
+  if (test.bleu) done["test_bleu"] = *test.bleu;
+  say("test", test.ppl(), test.bleu);
 }
 
 }  // namespace
@@ -88,7 +94,7 @@ TrainingRun mt_training(const Options& options, const MtOptions& o, const MtData
           .start = start,
           .messages = messages(o, data, parameters, task.source()),
           .conclude = [&](const Checkpoint& best, Trainer& trainer, TrainHost& host, Json& done) {
-            conclude(data, model, o.batching(), best, trainer, host, done);
+            conclude(o, data, model, best, trainer, host, done);
           }};
 }
 
