@@ -49,10 +49,11 @@ PairText pairs_of_lines(std::span<const std::string> source, std::span<const std
   };
 }
 
-PairTally::PairTally(const PairText& text) {
+PairTally::PairTally(const PairText& text, bool joint) {
+  WordTally& of_target = joint ? source : target;
   text([&](std::string_view s, std::string_view t) {
     for_each_word(s, [&](std::string_view word) { source.add(word); });
-    for_each_word(t, [&](std::string_view word) { target.add(word); });
+    for_each_word(t, [&](std::string_view word) { of_target.add(word); });
   });
 }
 
@@ -82,6 +83,12 @@ ParallelCorpus::ParallelCorpus(const PairText& text, const Dictionary& source, c
       lines_.push_back(line);
     }
   });
+}
+
+int64_t ParallelCorpus::longest() const {
+  int64_t most = 0;
+  for (int64_t i = 0; i < pairs(); ++i) most = std::max({most, source_length(i), target_length(i)});
+  return most;
 }
 
 uint32_t ParallelCorpus::checksum() const {

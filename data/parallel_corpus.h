@@ -21,10 +21,10 @@ PairText pairs_of_files(std::vector<std::string> source, std::vector<std::string
 /// Lines in memory, as many on each side; they must outlive it.
 PairText pairs_of_lines(std::span<const std::string> source, std::span<const std::string> target);
 
-/// The words of either side, counted.
+/// The words of either side, counted; joint: all of them in `source`.
 struct PairTally {
   WordTally source, target;
-  explicit PairTally(const PairText& text);
+  PairTally(const PairText& text, bool joint);
 };
 
 /// Which pairs of a text are taken.
@@ -51,6 +51,8 @@ class ParallelCorpus {
   int64_t target_tokens() const { return std::ssize(target_.flat); }
   int64_t source_unknown() const { return source_.unknown; }
   int64_t target_unknown() const { return target_.unknown; }
+  /// Tokens of the longest sentence of either side, </s> counted; 0 without pairs.
+  int64_t longest() const;
   /// Pairs that the selection left out, for an empty side or for their length.
   int64_t skipped_empty() const { return skipped_empty_; }
   int64_t skipped_long() const { return skipped_long_; }

@@ -12,6 +12,8 @@
 namespace nine::app {
 
 struct TrainOptions {
+  virtual ~TrainOptions() = default;
+
   // Model
   std::string head = "lin", head_memory = "blocks", head_context, variance, ball;
   bool untied = false, head_bias = true;
@@ -46,7 +48,7 @@ struct TrainOptions {
   /// --head with what the options beside it fill in.
   HeadSpec head_spec() const;
   LabelSmoothing label_smoothing_spec() const { return {.epsilon = label_smoothing, .kind = smoothing_from_text(smoothing)}; }
-  TrainerConfig trainer() const;
+  virtual TrainerConfig trainer() const;
 
  protected:
   // Declare flags, bound to these fields, in the group that is open.
