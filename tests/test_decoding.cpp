@@ -187,9 +187,11 @@ std::vector<Ids> random_sentences(size_t count, int32_t words, int64_t longest, 
 }  // namespace
 
 TEST_CASE("decoding: given translations have the model's log-probabilities, cached or not") {
-  for (const NormOrder norm : {NormOrder::post, NormOrder::pre})
+  for (const char* head : {"lin", "rbf", "mix:2*lin,log"})
     for (const bool shared : {false, true}) {
-      TransformerConfig c = tiny(norm);
+      CAPTURE(head);
+      TransformerConfig c = tiny(shared ? NormOrder::pre : NormOrder::post, 9, head);
+      c.head.untied = c.head.mixture && shared;
       c.shared_vocab = shared;
       c.tie_embeddings = shared;
       c.head_bias = !shared;
@@ -217,7 +219,7 @@ TEST_CASE("decoding: given translations have the model's log-probabilities, cach
 TEST_CASE("decoding: the search follows its rules, for any beam and length penalty") {
   int different = 0;
   for (const uint64_t seed : {3, 4, 5}) {
-    Model m(tiny(seed % 2 == 0 ? NormOrder::pre : NormOrder::post), seed);
+    Model m(tiny(seed % 2 == 0 ? NormOrder::pre : NormOrder::post, 9, seed == 5 ? "mix:2*lin,log" : "lin"), seed);
     const Translator translator(m.model);
     for (const Ids& source : random_sentences(4, 9, 6, 50 + seed)) {
       Oracle oracle(m.model, source);

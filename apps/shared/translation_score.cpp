@@ -36,13 +36,18 @@ void TranslationScoreFlags::check() const {
     throw UsageError(concat("--smooth-value is for --smooth-method floor and add-k, not ", smooth_method, ": leave it out"));
 }
 
-std::string score_translation(const std::string& hypotheses, const std::string& references, const TranslationScoreFlags& flags) {
-  const auto translated = read_lines(hypotheses), expected = read_lines(references);
-  require(translated.size() == expected.size(), input_name(hypotheses), " has ", translated.size(), " lines, but ", references, " has ",
-          expected.size(), ": each translation needs its reference on the same line, an empty one too");
+std::string score_lines(std::span<const std::string> translated, const std::string& name, const std::string& references,
+                        const TranslationScoreFlags& flags) {
+  const auto expected = read_lines(references);
+  require(translated.size() == expected.size(), name, " has ", translated.size(), " lines, but ", references, " has ", expected.size(),
+          ": each translation needs its reference on the same line, an empty one too");
   const BleuScore bleu = corpus_bleu(translated, expected, bleu_options(flags));
   const ChrfScore chrf = corpus_chrf(translated, expected, {.word_order = flags.chrf_word_order, .lowercase = flags.lowercase});
   return concat(bleu.text(flags.width), "\n", chrf.text(flags.width), "\n");
+}
+
+std::string score_translation(const std::string& hypotheses, const std::string& references, const TranslationScoreFlags& flags) {
+  return score_lines(read_lines(hypotheses), input_name(hypotheses), references, flags);
 }
 
 }  // namespace nine::app

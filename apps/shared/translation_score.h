@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 
 #include "apps/shared/options.h"
@@ -21,8 +22,11 @@ struct TranslationScoreFlags {
   void check() const;
 };
 
-/// Scores the lines of one file ("-": standard input) against those of another: a line of BLEU and a line of chrF, each with its
-/// line feed. Errors: LineReader's, a different number of lines.
+/// Scores lines against those of a file: a line of BLEU and a line of chrF, each with its line feed. `name` is what errors call
+/// the lines. Errors: LineReader's, a different number of lines.
+std::string score_lines(std::span<const std::string> translated, const std::string& name, const std::string& references,
+                        const TranslationScoreFlags& flags);
+/// The same of the lines of one file ("-": standard input).
 std::string score_translation(const std::string& hypotheses, const std::string& references, const TranslationScoreFlags& flags);
 
 }  // namespace nine::app
