@@ -29,7 +29,9 @@ T largest(const T* x, int64_t n) {
   for (; i + kLanes <= n; i += kLanes)
     for (int64_t j = 0; j < kLanes; ++j) top[j] = x[i + j] > top[j] ? x[i + j] : top[j];
   for (; i < n; ++i) top[0] = x[i] > top[0] ? x[i] : top[0];
-  return *std::max_element(top, top + kLanes);
+  for (int64_t width = kLanes / 2; width > 0; width /= 2)
+    for (int64_t j = 0; j < width; ++j) top[j] = top[j + width] > top[j] ? top[j + width] : top[j];
+  return top[0];
 }
 
 // The sum of exp(x - top); x becomes its exponents where they are kept.

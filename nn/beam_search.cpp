@@ -157,7 +157,7 @@ Hypothesis EngineOf<T>::hypothesis(const Search& search, const Candidate& c, int
   Hypothesis h{.words = Ids(words, words + step), .log_prob = c.log_prob, .complete = c.word == end};
   if (!h.complete) h.words.push_back(c.word);
   const auto length = static_cast<int64_t>(h.words.size());
-  h.score = c.log_prob / std::pow(static_cast<double>(length), options.length_penalty);
+  h.score = c.log_prob / std::pow(static_cast<double>(length + (options.count_end && h.complete)), options.length_penalty);
   for (int64_t i = 0; i < length && options.attention; ++i) {
     const std::vector<float>& shares = w.attention[static_cast<size_t>(i)][static_cast<size_t>(i < step ? ancestors[i] : slot)];
     h.attention.insert(h.attention.end(), shares.begin(), shares.end());

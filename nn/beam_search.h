@@ -8,7 +8,7 @@
 // likeliest; those among the first `beam` that end in </s> are finished, and others take their place. A search ends when `beam`
 // hypotheses are finished, or at max_length words, where prefixes count as finished too. Finished hypotheses are ranked by
 //
-//   score = log p / length^length_penalty,  length without </s>.
+//   score = log p / length^length_penalty,  length without </s> unless it is asked to count.
 //
 // A translation has at least one word: </s> has no share in the first step's softmax. Nothing else is left out. With
 // length_penalty 0 a search ends as soon as its likeliest prefix is finished and n_best hypotheses are. Equal scores: the
@@ -28,6 +28,7 @@ namespace nine {
 struct SearchOptions {
   int64_t beam = 5;           ///< prefixes kept of each sentence; 1: greedy
   double length_penalty = 1;  ///< exponent of the length that log p is divided by
+  bool count_end = false;     ///< </s> is part of that length, as CTranslate2 has it
   int64_t max_length = 200;   ///< words of a translation at most, and never more than the model has positions for
   int64_t n_best = 1;         ///< hypotheses returned of each sentence, at most `beam`
   int64_t batch = 64;         ///< sentences at once; what comes out does not depend on it

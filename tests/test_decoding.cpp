@@ -96,20 +96,25 @@ class Oracle {
   std::map<Ids, Doubles> known_;
 };
 
+struct Ranking {
+  double alpha;
+  bool count_end = false;
+};
+
 struct Found {
   Ids words;
   double log_p;
   bool complete;
-  double score(double alpha) const { return log_p / std::pow(static_cast<double>(words.size()), alpha); }
+  double score(Ranking r) const { return log_p / std::pow(static_cast<double>(words.size()) + (r.count_end && complete ? 1 : 0), r.alpha); }
 };
 
-std::vector<Found> ranked(std::vector<Found> all, double alpha) {
-  std::stable_sort(all.begin(), all.end(), [&](const Found& a, const Found& b) { return a.score(alpha) > b.score(alpha); });
+std::vector<Found> ranked(std::vector<Found> all, Ranking r) {
+  std::stable_sort(all.begin(), all.end(), [&](const Found& a, const Found& b) { return a.score(r) > b.score(r); });
   return all;
 }
 
 // The rules of nn/beam_search.h, plainly.
-std::vector<Found> plain_search(Oracle& oracle, int64_t words, size_t beam, double alpha, size_t most, size_t n_best = 1) {
+std::vector<Found> plain_search(Oracle& oracle, int64_t words, size_t beam, Ranking ranking, size_t most, size_t n_best = 1) {
   struct Open {
     Ids words;
     double log_p;
@@ -141,10 +146,10 @@ std::vector<Found> plain_search(Oracle& oracle, int64_t words, size_t beam, doub
         next.push_back(o);
       }
     }
-    if (alpha == 0 ? top && finished.size() >= n_best : finished.size() >= beam) break;
+    if (ranking.alpha == 0 ? top && finished.size() >= n_best : finished.size() >= beam) break;
     open = next;
   }
-  return ranked(finished, alpha);
+  return ranked(finished, ranking);
 }
 
 // Every translation of at most `most` words.
@@ -165,13 +170,13 @@ void all_translations(Oracle& oracle, int64_t words, size_t most, const Ids& pre
   }
 }
 
-void check_same(const Translation& got, const std::vector<Found>& want, double alpha, size_t count) {
+void check_same(const Translation& got, const std::vector<Found>& want, Ranking ranking, size_t count) {
   REQUIRE(got.size() == std::min(count, want.size()));
   for (size_t i = 0; i < got.size(); ++i) {
     CHECK(got[i].words == want[i].words);
     CHECK(got[i].complete == want[i].complete);
     CHECK(got[i].log_prob == doctest::Approx(want[i].log_p).epsilon(1e-11));
-    CHECK(got[i].score == doctest::Approx(want[i].score(alpha)).epsilon(1e-11));
+    CHECK(got[i].score == doctest::Approx(want[i].score(ranking)).epsilon(1e-11));
   }
 }
 
@@ -225,13 +230,13 @@ TEST_CASE("decoding: the search follows its rules, for any beam and length penal
       Oracle oracle(m.model, source);
       Ids greedy;
       for (const size_t beam : {1, 2, 3, 5})
-        for (const double alpha : {0.0, 0.6, 1.0, 1.5}) {
+        for (const Ranking r : {Ranking{0}, {0.6}, {1}, {1, true}, {1.5}, {1.5, true}}) {
           CAPTURE(beam);
-          CAPTURE(alpha);
-          const auto options =
-              SearchOptions{.beam = static_cast<int64_t>(beam), .length_penalty = alpha, .max_length = 6, .n_best = static_cast<int64_t>(beam)};
+          CAPTURE(r.alpha);
+          const auto size = static_cast<int64_t>(beam);
+          const SearchOptions options{.beam = size, .length_penalty = r.alpha, .count_end = r.count_end, .max_length = 6, .n_best = size};
           const Translation got = translator.translate(std::vector<Ids>{source}, options)[0];
-          check_same(got, plain_search(oracle, 9, beam, alpha, 6, beam), alpha, beam);
+          check_same(got, plain_search(oracle, 9, beam, r, 6, beam), r, beam);
           if (beam == 1) greedy = got[0].words;
           different += got[0].words != greedy;
         }
@@ -259,7 +264,7 @@ TEST_CASE("decoding: a beam that holds everything finds what an exhaustive searc
     CHECK(all.size() == 4 + 16 + 64);
     const Translation got =
         Translator(m.model).translate(std::vector<Ids>{source}, {.beam = 400, .length_penalty = alpha, .max_length = 3, .n_best = 400})[0];
-    check_same(got, ranked(all, alpha), alpha, all.size());
+    check_same(got, ranked(all, {alpha}), {alpha}, all.size());
   }
 }
 

@@ -18,7 +18,8 @@ void TranslateOptions::declare(Options& o) {
 
   o.group("Search (docs/decoding.md)");
   o.add("beam", beam, "prefixes kept of each sentence; 1: greedy").range(1, 1000);
-  o.add("length-penalty", length_penalty, "a translation's score is log p / length^this, </s> not counted").range(-10, 10);
+  o.add("length-penalty", length_penalty, "a translation's score is log p / length^this").range(-10, 10);
+  o.add("count-end", count_end, "count </s> in that length, as CTranslate2 does");
   o.add("max-length", max_length, "words of a translation at most, subwords counted").range(1, 100'000).unit("words");
   o.add("batch", batch, "sentences at once; what comes out does not depend on it").range(1, 10'000).unit("sentences");
   o.add("n-best", n_best, "so many lines `i ||| translation ||| score` for line i, from 0; 0: one plain line").range(0, 1000);
@@ -57,7 +58,7 @@ void TranslateOptions::check(const Options& options) const {
     }
   };
   only_with(translates(), "translating: a --checkpoint without --score-given",
-            {"beam", "length_penalty", "max_length", "n_best", "attention", "join"});
+            {"beam", "length_penalty", "count_end", "max_length", "n_best", "attention", "join"});
   only_with(!checkpoint.empty(), "work with a --checkpoint", {"codes", "tokenize_input", "batch", "threads"});
   only_with(translates() || !score_given.empty(), "translating and --score-given", {"output"});
   only_with(!score_given.empty(), "--score-given", {"tokens"});
@@ -67,6 +68,7 @@ void TranslateOptions::check(const Options& options) const {
 SearchOptions TranslateOptions::search() const {
   return {.beam = beam,
           .length_penalty = length_penalty,
+          .count_end = count_end,
           .max_length = max_length,
           .n_best = std::max<int64_t>(1, n_best),
           .batch = batch,

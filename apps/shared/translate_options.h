@@ -11,7 +11,7 @@ namespace nine::app {
 
 struct TranslateOptions {
   std::string checkpoint, input = "-", output = "-", codes, tokenize_input = "none", attention, score_given, reference;
-  bool join = false, tokens = false, score = false;
+  bool join = false, tokens = false, score = false, count_end = false;
   int64_t beam = 5, max_length = 200, batch = 64, n_best = 0;
   double length_penalty = 1;
   int threads = 0;
