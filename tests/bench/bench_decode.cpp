@@ -22,6 +22,7 @@ namespace {
 struct BenchOptions {
   int64_t vocab = 10000, dim = 512, k = 10, repeats = 15;
   int threads = 0;
+  double gflops = 0, gbytes = 0;
   std::vector<std::string> heads{"lin", "mix:2*lin", "mix:4*lin", "mix:9*lin"}, rows{"1", "5", "320"};
 
   void declare(Options& o) {
@@ -31,6 +32,8 @@ struct BenchOptions {
     o.add("rows", rows, "contexts at once").unit("N...");
     o.add("k", k, "likeliest words asked for").range(1, 100);
     o.add("repeats", repeats, "measurements of each, heads alternating; the best counts").at_least(1);
+    o.add("gflops", gflops, "count with so many GFLOP/s; 0: measured now, which a busy machine spoils").at_least(0);
+    o.add("gbytes", gbytes, "count with so many GB/s; 0: measured now").at_least(0);
     o.add("threads", threads, "0: all physical cores").range(0, 4096);
   }
 };
@@ -57,7 +60,9 @@ double floor_seconds(const HeadSpec& head, int64_t rows, const BenchOptions& o, 
 }
 
 int bench(const BenchOptions& o) {
-  const MachineRates machine = measure_machine();
+  MachineRates machine = o.gflops > 0 && o.gbytes > 0 ? MachineRates{} : measure_machine();
+  if (o.gflops > 0) machine.flops = 1e9 * o.gflops;
+  if (o.gbytes > 0) machine.bytes = 1e9 * o.gbytes;
   std::printf("%s, %d threads: %.0f GFLOP/s, %.1f GB/s; V = %lld, d = %lld\n\n", kVersionLine, threads(), machine.flops / 1e9, machine.bytes / 1e9,
               static_cast<long long>(o.vocab), static_cast<long long>(o.dim));
   std::printf("| rows | head | ms | floor ms | of the floor | times %s | floors' ratio | over it |\n|---|---|---|---|---|---|---|---|\n",
