@@ -12,6 +12,9 @@ int train(const Options& options, const MtOptions& o, Device device) {
   ParameterSet parameters;
   const Transformer model(parameters, o.model(data.source.size(), data.target.size()));
   parameters.allocate(dtype_from_text(o.dtype), o.seed, true, device);
+  const std::vector<int64_t> counts = data.train.target_counts(data.target.size());
+  if (o.init_norm == "log-frequency") model.head().set_norms_by_frequency(counts, o.init_norm_scale);
+  if (o.init_bias == "log-frequency") model.head().set_bias_by_frequency(counts);
   if (!o.init.empty()) load_initial_weights(o.init, data.source, data.target, parameters);
   const MtValidation validation{.text = data.valid ? &*data.valid : nullptr,
                                 .source = &data.source,

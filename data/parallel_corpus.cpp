@@ -85,6 +85,12 @@ ParallelCorpus::ParallelCorpus(const PairText& text, const Dictionary& source, c
   });
 }
 
+std::vector<int64_t> ParallelCorpus::target_counts(int64_t words) const {
+  std::vector<int64_t> counts(static_cast<size_t>(words), 0);
+  for (const int32_t id : target_.flat) ++counts[static_cast<size_t>(id)];
+  return counts;
+}
+
 int64_t ParallelCorpus::longest() const {
   int64_t most = 0;
   for (int64_t i = 0; i < pairs(); ++i) most = std::max({most, source_length(i), target_length(i)});

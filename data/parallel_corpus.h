@@ -51,6 +51,8 @@ class ParallelCorpus {
   int64_t target_tokens() const { return std::ssize(target_.flat); }
   int64_t source_unknown() const { return source_.unknown; }
   int64_t target_unknown() const { return target_.unknown; }
+  /// How often each of `words` ids occurs in the target.
+  std::vector<int64_t> target_counts(int64_t words) const;
   /// Tokens of the longest sentence of either side, </s> counted; 0 without pairs.
   int64_t longest() const;
   /// Pairs that the selection left out, for an empty side or for their length.

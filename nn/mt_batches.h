@@ -26,6 +26,7 @@ class MtBatches : public MicroBatches {
 
   /// Of a mixture's prior over everything that went forward since it was last cleared; empty where there is no mixture.
   PriorStats& prior_stats() { return prior_; }
+  const PriorStats& prior_stats() const { return prior_; }
 
   /// Micro-batch i of the last fetch.
   const TranslationBatch& batch(int i) const { return batches_[static_cast<size_t>(i)]; }

@@ -29,8 +29,9 @@ class MtTask : public TrainerTask {
   double epoch_share() const override { return static_cast<double>(source_.position().step) / static_cast<double>(source_.steps()); }
   nlohmann::ordered_json position() const override;
   void seek(const nlohmann::ordered_json& position) override;
-  std::vector<NamedView> state() const override { return {}; }
-  void load_state(const Safetensors&) override {}
+  std::vector<NamedView> state() const override { return batches_.prior_stats().named(); }
+  void load_state(const Safetensors& file) override { batches_.prior_stats().load(file); }
+  PriorStats* prior_stats() override { return batches_.prior_stats().sums() ? &batches_.prior_stats() : nullptr; }
   std::vector<NamedView> constants() const override { return {{kPositionsName, model_.positions()}}; }
   bool has_validation() const override { return validation_.text != nullptr; }
   Evaluation validate(Tape& tape) override;

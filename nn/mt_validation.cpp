@@ -21,10 +21,13 @@ Evaluation evaluate_pairs(const Transformer& model, Tape& tape, const ParallelCo
   if (size.tokens > 0) size.tokens = std::max(size.tokens, pairs.longest());
   PairBatches batches(pairs, size, std::nullopt);
   Evaluation result;
+  if (model.config().head.mixture) result.prior = PriorStats(model.config().head.size());
   for (PairBatch batch; batches.next(batch);) {
     tape.reset();
     const TranslationBatch b = to_translation_batch(batch);
-    const std::vector<double> nats = model.loss(tape, b, 1.0).nll.value().to_vector();
+    const SoftmaxLoss out = model.loss(tape, b, 1.0);
+    if (out.prior) result.prior.add(out.prior.value(), b.tgt_out);
+    const std::vector<double> nats = out.nll.value().to_vector();
     result.nats += std::accumulate(nats.begin(), nats.end(), 0.0);
     result.tokens += b.tokens;
   }

@@ -19,12 +19,6 @@ void LmOptions::declare(Options& o) {
   o.add("embed", embed, "size of the word embeddings").range(1, 65536).unit("units");
   o.add("tie-embeddings", tie_embeddings, "one matrix for the embeddings and the head's word vectors (embed = hidden)");
   declare_head(o);
-  o.add("init-norm", init_norm,
-        "norms that the head's word vectors start with: log-frequency, --init-norm-scale times the log of a word's count in training")
-      .choices({"none", "log-frequency"});
-  o.add("init-bias", init_bias, "what the head's bias starts with: zero, or log-frequency, the log of a word's share of the training text")
-      .choices({"zero", "log-frequency"});
-  o.add("init-norm-scale", init_norm_scale, "norm for each unit of log count").above(0);
 
   o.group("Regularisation");
   o.add("dropout", dropout, "dropout on the embeddings").range_from(0, 1);
@@ -56,9 +50,6 @@ void LmOptions::check(const Options& given) const {
   usage(batch_tokens == 0 || sentences, "--batch-tokens needs --sentences; with carried state a batch is --batch times --bptt");
   usage(!tie_embeddings || embed == hidden, "--tie-embeddings makes input and output word vectors one matrix: --embed ", embed,
         " must equal --hidden ", hidden);
-  usage(init.empty() || init_norm == "none", "--init-norm sets the norms of fresh word vectors; --init brings its own");
-  usage(init.empty() || init_bias == "zero", "--init-bias sets a fresh bias; --init brings its own");
-  usage(head_bias || init_bias == "zero", "--init-bias ", init_bias, " needs a bias: leave out --no-head-bias");
   usage(dropout_hidden == 0 || layers > 1,
         "--dropout-hidden drops units between LSTM layers, but there is one layer; --dropout-output is after the last");
   check_shared(given, hidden, "--valid", sample || !valid.empty(),

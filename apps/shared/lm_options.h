@@ -22,8 +22,6 @@ struct LmOptions : TrainOptions {
   int64_t layers = 2, hidden = 512, embed = 512;
   double dropout = 0.1;
   bool tie_embeddings = false;
-  std::string init_norm = "none", init_bias = "zero";
-  double init_norm_scale = 0.1;
   // Batches
   int64_t batch = 32, bptt = 35, batch_tokens = 0;
   bool sentences = false;

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "apps/shared/mt_model.h"
+#include "apps/shared/parity_export.h"
 #include "nn/files.h"
 
 namespace nine::app {
@@ -15,15 +16,16 @@ void check_replayable(const MtParityExport& o, const TransformerConfig& c) {
   };
   refuse(c.dropout != 0, "the replay has no dropout; set --dropout 0");
   refuse(o.adam.kind != OptimizerKind::adam || o.adam.weight_decay != 0, "the replay knows --optimizer adam without --weight-decay only");
-  refuse(c.head.to_text() != "lin", "the replay knows --head lin only, not ", c.head.to_text());
+  refuse(!replayed(c.head), "the replay knows --head lin and mos (mix:K*lin) with --head-context tanh only, not ", c.head.to_text());
+  refuse(c.head.untied && c.tie_embeddings, "the replay does not tie embeddings to a mixture's own word vectors; set --no-tie-embeddings");
 }
 
 nlohmann::ordered_json config_json(const MtParityExport& o, const Transformer& model) {
   nlohmann::ordered_json config = translation_config(model);
   config.update({{"pad", o.pad},
-                 {"head", "lin"},
-                 {"components", 1},
-                 {"untied", false},
+                 {"head", replayed_name(model.config().head)},
+                 {"components", model.config().head.size()},
+                 {"untied", model.config().head.untied},
                  {"optimizer", "adam"},
                  {"lr", o.schedule.lr},
                  {"betas", {o.adam.beta1, o.adam.beta2}},

@@ -50,6 +50,12 @@ void TrainOptions::declare_head(Options& o) {
       .choices({"blocks", "tiles"});
   o.add("dtype", dtype, "type of weights and arithmetic").choices({"float32", "float64"});
   o.add("init", init, "start from the weights of this checkpoint").unit("DIR");
+  o.add("init-norm", init_norm,
+        "norms that the head's word vectors start with: log-frequency, --init-norm-scale times the log of a word's count in training")
+      .choices({"none", "log-frequency"});
+  o.add("init-bias", init_bias, "what the head's bias starts with: zero, or log-frequency, the log of a word's share of the training text")
+      .choices({"zero", "log-frequency"});
+  o.add("init-norm-scale", init_norm_scale, "norm for each unit of log count").above(0);
 }
 
 void TrainOptions::declare_head_regularisation(Options& o) {
@@ -114,6 +120,9 @@ void TrainOptions::check_shared(const Options& given, int64_t width, const std::
   const HeadSpec output = head_spec();
   const std::string misfit = output.check(width);
   usage(misfit.empty(), "--head ", misfit, "; change --head or --hidden");
+  usage(init.empty() || init_norm == "none", "--init-norm sets the norms of fresh word vectors; --init brings its own");
+  usage(init.empty() || init_bias == "zero", "--init-bias sets a fresh bias; --init brings its own");
+  usage(head_bias || init_bias == "zero", "--init-bias ", init_bias, " needs a bias: give --head-bias");
   usage(asgd_trigger == 0 || optimizer == "asgd", "--asgd-trigger needs --optimizer asgd");
   usage(asgd_trigger == 0 || asgd_start == 0, "--asgd-trigger and --asgd-start exclude each other: averaging begins once");
   usage(asgd_trigger == 0 || has_valid, "--asgd-trigger watches validation: give ", valid, " FILE");

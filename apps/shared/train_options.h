@@ -17,7 +17,8 @@ struct TrainOptions {
   // Model
   std::string head = "lin", head_memory = "blocks", head_context, variance, ball;
   bool untied = false, head_bias = true;
-  std::string dtype = "float32", init;
+  std::string dtype = "float32", init, init_norm = "none", init_bias = "zero";
+  double init_norm_scale = 0.1;
   // Regularisation
   double label_smoothing = 0;
   std::string smoothing = "uniform";
