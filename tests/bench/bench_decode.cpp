@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <ctime>
 
 #include "apps/shared/options.h"
 #include "apps/shared/profile_table.h"
@@ -22,6 +23,8 @@ namespace {
 struct BenchOptions {
   int64_t vocab = 10000, dim = 512, k = 10, repeats = 15;
   int threads = 0;
+  double gflops = 0, gbytes = 0;
+  bool cpu_time = false;
   std::vector<std::string> heads{"lin", "mix:2*lin", "mix:4*lin", "mix:9*lin"}, rows{"1", "5", "320"};
 
   void declare(Options& o) {
@@ -31,6 +34,9 @@ struct BenchOptions {
     o.add("rows", rows, "contexts at once").unit("N...");
     o.add("k", k, "likeliest words asked for").range(1, 100);
     o.add("repeats", repeats, "measurements of each, heads alternating; the best counts").at_least(1);
+    o.add("gflops", gflops, "count with so many GFLOP/s; 0: measured now, which a busy machine spoils").at_least(0);
+    o.add("gbytes", gbytes, "count with so many GB/s; 0: measured now").at_least(0);
+    o.add("cpu-time", cpu_time, "measure the process's processor time, not the clock's: with --threads 1 on a busy machine");
     o.add("threads", threads, "0: all physical cores").range(0, 4096);
   }
 };
@@ -40,6 +46,11 @@ Tensor random_tensor(const Shape& shape, const char* name, double scale) {
   RandomStream random({.seed = 1, .op = stream_id(name)});
   for (int64_t i = 0; i < t.elements(); ++i) t.data<float>()[i] = static_cast<float>(scale * (2 * random.uniform() - 1));
   return t;
+}
+
+double seconds(bool cpu_time) {
+  if (cpu_time) return static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 struct Measured {
@@ -57,7 +68,9 @@ double floor_seconds(const HeadSpec& head, int64_t rows, const BenchOptions& o, 
 }
 
 int bench(const BenchOptions& o) {
-  const MachineRates machine = measure_machine();
+  MachineRates machine = o.gflops > 0 && o.gbytes > 0 ? MachineRates{} : measure_machine();
+  if (o.gflops > 0) machine.flops = 1e9 * o.gflops;
+  if (o.gbytes > 0) machine.bytes = 1e9 * o.gbytes;
   std::printf("%s, %d threads: %.0f GFLOP/s, %.1f GB/s; V = %lld, d = %lld\n\n", kVersionLine, threads(), machine.flops / 1e9, machine.bytes / 1e9,
               static_cast<long long>(o.vocab), static_cast<long long>(o.dim));
   std::printf("| rows | head | ms | floor ms | of the floor | times %s | floors' ratio | over it |\n|---|---|---|---|---|---|---|---|\n",
@@ -81,9 +94,9 @@ int bench(const BenchOptions& o) {
     }
     for (int64_t repeat = 0; repeat < o.repeats; ++repeat)
       for (Measured& m : measured) {
-        const auto start = std::chrono::steady_clock::now();
+        const double start = seconds(o.cpu_time);
         m.decoder({.h = h.data<float>(), .rows = rows, .k = o.k}, m.memory, m.answer);
-        m.best = std::min(m.best, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+        m.best = std::min(m.best, seconds(o.cpu_time) - start);
       }
     for (size_t i = 0; i < heads.size(); ++i) {
       const double floor = floor_seconds(heads[i], rows, o, machine), ratio = measured[i].best / measured[0].best,
