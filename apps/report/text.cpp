@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <utility>
 
+#include "core/fixed.h"
+
 namespace nine::report {
 namespace {
 
@@ -46,13 +48,6 @@ std::string cleaned(std::string_view text) {
     text.remove_prefix(std::max<size_t>(length, 1));
   }
   return out;
-}
-
-// std::to_chars, not printf: the page must not depend on the locale.
-std::string fixed(double value, int decimals) {
-  std::array<char, 400> buffer{};
-  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, std::chars_format::fixed, decimals).ptr;
-  return {buffer.data(), end};
 }
 
 std::string without_trailing_zeros(std::string text) {
