@@ -30,10 +30,6 @@ Strings tiny(const std::string& run, const Strings& more = {}) {
   return joined({"--layers", "1", "--hidden", "16", "--ffn", "16", "--heads", "2", "--warmup", "20", "--lr", "0.01", "--run", run}, more);
 }
 
-Strings sample(const std::string& run, const Strings& more = {}) {
-  return tiny(run, joined({"--sample", "--sample-pairs", "400", "--batch-tokens", "200"}, more));
-}
-
 Outcome train(const Strings& arguments) { return run_program("mt_train", arguments); }
 
 // A text whose translation is the source reversed, in capitals.
@@ -142,18 +138,18 @@ TEST_CASE("mt_train: a run on the sample learns, validates with BLEU, and leaves
   const std::string dict = slurp(best + "/tgt.dict.txt");
   CHECK(std::count(dict.begin(), dict.end(), '\n') == saved.target().size() - 4);
 
-  SUBCASE("the finished run started again changes nothing and exits 0") {
+  {  // the finished run started again changes nothing and exits 0
     const std::string before = slurp(dir / "run/log.jsonl");
     CHECK(train({"--config", dir / "run/config.json"}).code == 0);
     CHECK(train({"--config", best + "/config.json"}).code == 0);  // a checkpoint's too
     CHECK(slurp(dir / "run/log.jsonl") == before);
   }
-  SUBCASE("another option is refused by name") {
+  {  // another option is refused by name
     const Outcome other = train({"--config", dir / "run/config.json", "--ffn", "48"});
     CHECK(other.code == 2);
     CHECK(has(other.err, "--ffn was 32"));
   }
-  SUBCASE("--init starts from its weights") {
+  {
     const Outcome more = train(joined(wide, {"--run", dir / "more", "--after", "2u", "--log-every", "1", "--init", dir / "run"}));
     REQUIRE_MESSAGE(more.code == 0, more.err);
     CHECK(log_of(dir / "more")[1]["ppl"].get<double>() < 0.3 * first);
@@ -164,17 +160,18 @@ TEST_CASE("mt_train: a run on the sample learns, validates with BLEU, and leaves
 }
 
 TEST_CASE("mt_train: same bits with one and two threads, and after kill -9, SIGTERM and resume") {
-  const TemporaryDirectory dir;
+  const Reversed text;
+  const TemporaryDirectory& dir = text.dir;
   const auto with = [&](const std::string& run, const Strings& more) {
-    return sample(dir / run, joined({"--after", "150u", "--save-every", "20u", "--valid-every", "60u", "--log-every", "10"}, more));
+    return tiny(dir / run, joined(text.files({"--after", "300u", "--save-every", "20u", "--valid-every", "60u", "--log-every", "10"}), more));
   };
   REQUIRE(train(with("one", {"--threads", "1"})).code == 0);
   REQUIRE(train(with("two", {"--threads", "2"})).code == 0);
   CHECK(weights_of(dir / "one") == weights_of(dir / "two"));
   CHECK(results_of(dir / "one") == results_of(dir / "two"));
   int interrupted = 0;
-  for (int round = 0; round < 14; ++round) {
-    const int after = 150 + 100 * (round % 7);
+  for (int round = 0; round < 20; ++round) {
+    const int after = 30 + 60 * (round % 7);
     const Outcome r =
         run_program("mt_train", with("broken", {"--threads", round % 2 == 0 ? "1" : "2"}), {}, after, round % 3 == 2 ? SIGTERM : SIGKILL);
     if (r.code == 0) break;
