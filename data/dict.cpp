@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <unordered_set>
 
 #include "core/error.h"
 #include "data/dict_line.h"
@@ -52,15 +51,7 @@ void Dictionary::add(std::string_view word, int64_t count) {
   counts_.push_back(count);
 }
 
-std::string Dictionary::text() const {
-  std::string text;
-  std::unordered_set<std::string_view> listed(words_.begin(), words_.begin() + kSpecials);
-  for (int32_t i = kSpecials; i < size(); ++i) {
-    const bool repeated = !listed.insert(word(i)).second;
-    text += concat(word(i), ' ', count(i), repeated ? " " : "", repeated ? kDictOverwrite : "", '\n');
-  }
-  return text;
-}
+std::string Dictionary::text() const { return dict_text(words_, counts_, kSpecials); }
 
 int32_t Dictionary::id(std::string_view word) const {
   const auto found = ids_.find(word);

@@ -48,11 +48,12 @@ Evaluation MtTask::validate(Tape& tape) {
   Evaluation result = evaluate_pairs(model_, tape, validation_.text->pairs, size_);
   if (validation_.beam == 0) return result;
   const Translator translator(model_);
-  const auto translations = translate_pairs(translator, validation_.text->pairs, *validation_.target, {.beam = validation_.beam});
+  SearchOptions search = validation_search(validation_.text->pairs, validation_.beam);
+  const auto translations = translate_pairs(translator, validation_.text->pairs, *validation_.target, search);
   result.bleu = tokenised_bleu(translations, *validation_.text).score;
   shown_.clear();
-  for (const Translation& found : translator.translate(sample_sources(), {.beam = validation_.beam, .attention = true}))
-    shown_.push_back(found.front());
+  search.attention = true;
+  for (const Translation& found : translator.translate(sample_sources(), search)) shown_.push_back(found.front());
   return result;
 }
 

@@ -50,6 +50,12 @@ std::string text_of(const Dictionary& dictionary, std::span<const int32_t> ids) 
   return whole_words(line);
 }
 
+SearchOptions validation_search(const ParallelCorpus& pairs, int64_t beam) {
+  SearchOptions search{.beam = beam};
+  search.max_length = std::min(search.max_length, 2 * pairs.longest());
+  return search;
+}
+
 std::vector<std::string> translate_pairs(const Translator& translator, const ParallelCorpus& pairs, const Dictionary& target,
                                          const SearchOptions& search) {
   std::vector<Translator::Ids> sources;

@@ -29,6 +29,10 @@ std::string whole_words(const std::string& line);
 /// The words of those ids with spaces between them, subwords put together.
 std::string text_of(const Dictionary& dictionary, std::span<const int32_t> ids);
 
+/// mt_translate's search with that beam, but no translation is longer than twice the text's longest sentence: a model at its start may not
+/// find an end at all, and what is that long has no BLEU.
+SearchOptions validation_search(const ParallelCorpus& pairs, int64_t beam);
+
 /// The best translation of each pair's source, as text_of gives it.
 std::vector<std::string> translate_pairs(const Translator& translator, const ParallelCorpus& pairs, const Dictionary& target,
                                          const SearchOptions& search);

@@ -2,11 +2,10 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <fstream>
-#include <map>
-#include <numeric>
+#include <cmath>
 
 #include "data/pair_batches.h"
+#include "nn/mt_validation.h"
 #include "tests/programs.h"
 #include "tests/support.h"
 
@@ -216,4 +215,41 @@ TEST_CASE("batches: limits that cannot be kept are errors") {
   CHECK(has(error_of([&] { PairBatches(corpus, {}, 1); }), "give one of the two"));
   const Strings nothing;
   CHECK(has(error_of([&] { PairBatches(ParallelCorpus(pairs_of_lines(nothing, nothing), source, target), {.pairs = 1}, 1); }), "no pair"));
+}
+
+TEST_CASE("validation: the loss of a text is that of its pairs one by one, whatever the batches") {
+  const RandomPairs text(40, 8, 2);
+  const ParallelCorpus corpus = text.corpus();
+  ParameterSet parameters;
+  const Transformer model(parameters, {.src_vocab = text.words.size(),
+                                       .tgt_vocab = text.words.size(),
+                                       .encoder_layers = 1,
+                                       .decoder_layers = 1,
+                                       .dim = 8,
+                                       .ffn = 8,
+                                       .heads = 2,
+                                       .smoothing = {.epsilon = 0.1}});
+  parameters.allocate(DType::float64, 1, false);
+  Arena arena("test");
+  Tape tape(arena);
+  const Evaluation one = evaluate_pairs(model, tape, corpus, {.pairs = 1});
+  CHECK(one.tokens == corpus.target_tokens());
+  CHECK(one.nll() == doctest::Approx(std::log(text.words.size())).epsilon(0.3));
+  for (const PairBatchSize size : {PairBatchSize{.tokens = 5}, PairBatchSize{.tokens = 60}, PairBatchSize{.pairs = 7}}) {  // 5: longer pairs go alone
+    const Evaluation all = evaluate_pairs(model, tape, corpus, size);
+    CHECK(all.tokens == one.tokens);
+    CHECK(all.nats == doctest::Approx(one.nats).epsilon(1e-12));
+  }
+}
+
+TEST_CASE("validation: subwords are whole words again before BLEU compares them") {
+  CHECK(whole_words("a hou@@ se@@ boat .") == "a houseboat .");
+  const Strings lines{"ga@@ r@@ ten tisch in der stadt"};
+  const Dictionary words = dictionary_of(lines);
+  const std::vector<int32_t> ids = words.encode(lines[0]);
+  CHECK(text_of(words, std::span(ids).first(ids.size() - 1)) == "garten tisch in der stadt");
+  const HeldOutPairs text{ParallelCorpus(pairs_of_lines(lines, lines), words, words), lines};
+  CHECK(tokenised_bleu({"garten tisch in der stadt"}, text).score == doctest::Approx(100));
+  CHECK(tokenised_bleu({"garten tisch in der"}, text).score == doctest::Approx(100 * std::exp(-0.25)));
+  CHECK(validation_search(text.pairs, 3).max_length == 2 * 8);
 }

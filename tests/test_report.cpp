@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
@@ -33,20 +31,15 @@ using nlohmann::json;
 struct TempDir : nine::tests::TemporaryDirectory {
   fs::path run(const std::string& name, const std::string& log, const std::string& config = R"({"head": "lin", "hidden": 64})") const {
     fs::create_directories(path() / name);
-    std::ofstream(path() / name / "log.jsonl", std::ios::binary) << log;
-    if (!config.empty()) std::ofstream(path() / name / "config.json", std::ios::binary) << config;
+    nine::tests::put(path() / name / "log.jsonl", log);
+    if (!config.empty()) nine::tests::put(path() / name / "config.json", config);
     return path() / name;
   }
 };
 
-std::string read(const fs::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
 std::string page_of(const TempDir& dir, const std::vector<fs::path>& runs) {
   nine::write_report(runs, dir.path() / "page.html");
-  return read(dir.path() / "page.html");
+  return nine::tests::slurp(dir.path() / "page.html");
 }
 
 std::string train(int step, double ppl) {

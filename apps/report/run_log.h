@@ -26,9 +26,9 @@ struct Entry {
   double step = 0;
   double epoch = kAbsent;
   double time_s = kAbsent;
-  std::array<double, static_cast<size_t>(Field::kCount)> values;  // finite, kAbsent or kNotFinite
-  std::vector<double> pi_mean;                                    // mixtures: mean weight of each component
-  std::vector<double> pi_var;                                     // and its variance over the tokens
+  std::array<double, static_cast<size_t>(Field::kCount)> values{};  // finite, kAbsent or kNotFinite
+  std::vector<double> pi_mean;                                      // mixtures: mean weight of each component
+  std::vector<double> pi_var;                                       // and its variance over the tokens
 
   Entry() { values.fill(kAbsent); }
   double operator[](Field f) const { return values[static_cast<size_t>(f)]; }

@@ -66,7 +66,7 @@ std::string with_commas(std::string text) {
 
 // 1.2e-7: no trailing zeros, no plus sign, no padded exponent.
 std::string scientific(double value, int digits) {
-  std::array<char, 64> buffer;
+  std::array<char, 64> buffer{};
   const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, std::chars_format::scientific, digits - 1).ptr;
   const std::string text(buffer.data(), end);
   const size_t e = text.find('e');
@@ -174,7 +174,7 @@ std::string compact(double value) {
 
 std::string json_number(double value, int digits) {
   if (!std::isfinite(value)) return "null";
-  std::array<char, 64> buffer;
+  std::array<char, 64> buffer{};
   const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, std::chars_format::general, digits).ptr;
   return {buffer.data(), end};
 }

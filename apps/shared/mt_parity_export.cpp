@@ -43,7 +43,7 @@ void write_weights(const std::filesystem::path& file, const Transformer& model, 
 
 // Targets as they are in a file: `pad` where nothing is predicted.
 Tensor padded(const Tensor& targets, int32_t pad) {
-  const Tensor out = targets.clone();
+  Tensor out = targets.clone();
   for (int64_t i = 0; i < out.elements(); ++i)
     if (int32_t& id = out.data<int32_t>()[i]; id < 0) id = pad;
   return out;

@@ -50,8 +50,10 @@ void conclude(const MtOptions& o, const MtData& data, const Transformer& model, 
   }
   if (!data.test) return;
   Evaluation test = evaluate_pairs(model, trainer.tape(), data.test->pairs, o.batching());
-  if (o.valid_beam > 0)
-    test.bleu = tokenised_bleu(translate_pairs(Translator(model), data.test->pairs, data.target, {.beam = o.valid_beam}), *data.test).score;
+  if (o.valid_beam > 0) {
+    const ParallelCorpus& pairs = data.test->pairs;
+    test.bleu = tokenised_bleu(translate_pairs(Translator(model), pairs, data.target, validation_search(pairs, o.valid_beam)), *data.test).score;
+  }
   Json event{{"event", "test"},    {"step", best.step()}, {"epoch", trainer.epoch()}, {"time_s", trainer.seconds()},
              {"loss", test.nll()}, {"nll", test.nll()},   {"ppl", test.ppl()},        {"tokens", test.tokens}};
   if (test.bleu) event["bleu"] = *test.bleu;
