@@ -10,7 +10,7 @@ namespace nine {
 template <class T>
 class PackedLinear {
  public:
-  static constexpr int64_t kPanel = 64, kRows = 4;
+  static constexpr int64_t kPanel = 64, kRows = 5;
   static int64_t padded(int64_t rows) { return (rows + kRows - 1) / kRows * kRows; }
 
   PackedLinear() = default;
