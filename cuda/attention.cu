@@ -10,8 +10,8 @@
 namespace nine::cuda {
 namespace {
 
-constexpr int kQueries = 8;  // a warp each
-constexpr int kKeys = kWarp; // a lane each
+constexpr int kQueries = 8;   // a warp each
+constexpr int kKeys = kWarp;  // a lane each
 
 template <class T>
 struct Heads {
@@ -178,7 +178,8 @@ Heads<T> heads_of(const ops::Attention& io, Card& card) {
 }
 
 dim3 grid_of(const ops::Attention& io, int64_t rows) {
-  require(io.batch * io.heads < 65536, "[attention] ", io.batch, " sentences times ", io.heads, " heads are more than a launch takes; lower --batch-tokens");
+  require(io.batch * io.heads < 65536, "[attention] ", io.batch, " sentences times ", io.heads,
+          " heads are more than a launch takes; lower --batch-tokens");
   return dim3(blocks_of(rows, kQueries), static_cast<unsigned>(io.batch * io.heads));
 }
 // Of `rows` rows of a head's size and a tile each, for every warp.

@@ -5,6 +5,7 @@
 #include <cublas_v2.h>
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <array>
 
 #include "core/error.h"
@@ -21,7 +22,7 @@ struct Library {
   decltype(&cublasSetStream_v2) set_stream;
   decltype(&cublasSetWorkspace_v2) set_workspace;
   decltype(&cublasGetVersion_v2) version;
-  decltype(&cublasGemmEx) gemm;
+  decltype(&cublasGemmEx_64) gemm;
 };
 
 void* open_library() {
@@ -44,13 +45,15 @@ const Library& library() {
     find(l.set_stream, "cublasSetStream_v2");
     find(l.set_workspace, "cublasSetWorkspace_v2");
     find(l.version, "cublasGetVersion_v2");
-    find(l.gemm, "cublasGemmEx");
+    find(l.gemm, "cublasGemmEx_64");
     return l;
   }();
   return all;
 }
 
-void check_blas(const char* op, cublasStatus_t status) { require(status == CUBLAS_STATUS_SUCCESS, "[", op, "] cuBLAS: status ", static_cast<int>(status)); }
+void check_blas(const char* op, cublasStatus_t status) {
+  require(status == CUBLAS_STATUS_SUCCESS, "[", op, "] cuBLAS: status ", static_cast<int>(status));
+}
 
 cublasHandle_t handle_of(Card& card) {
   static std::array<cublasHandle_t, 64> handles{};
@@ -93,14 +96,10 @@ void multiply(Card& card, const char* op, const Product<T>& p) {
   constexpr cudaDataType_t kType = kSingle ? CUDA_R_32F : CUDA_R_64F;
   if (p.m == 0 || p.n == 0) return;
   const T alpha = static_cast<T>(p.alpha), beta = p.add ? T(1) : T(0);
-  const auto size = [&](int64_t n) {
-    require(n <= std::numeric_limits<int>::max(), "[", op, "] a product of size ", n, " is too large for cuBLAS");
-    return static_cast<int>(n);
-  };
   const auto transposed = [](bool yes) { return yes ? CUBLAS_OP_T : CUBLAS_OP_N; };
-  check_blas(op, library().gemm(handle_of(card), transposed(p.transpose_b), transposed(p.transpose_a), size(p.n), size(p.m), size(p.k), &alpha, p.b, kType,
-                                size(std::max<int64_t>(p.ldb, 1)), p.a, kType, size(std::max<int64_t>(p.lda, 1)), &beta, p.c, kType,
-                                size(std::max<int64_t>(p.ldc, 1)), compute_type(kSingle), CUBLAS_GEMM_DEFAULT));
+  check_blas(op, library().gemm(handle_of(card), transposed(p.transpose_b), transposed(p.transpose_a), p.n, p.m, p.k, &alpha, p.b, kType,
+                                std::max<int64_t>(p.ldb, 1), p.a, kType, std::max<int64_t>(p.lda, 1), &beta, p.c, kType, std::max<int64_t>(p.ldc, 1),
+                                compute_type(kSingle), CUBLAS_GEMM_DEFAULT));
 }
 
 template void multiply<float>(Card&, const char*, const Product<float>&);

@@ -13,9 +13,8 @@
 namespace nine::cuda {
 namespace {
 
-constexpr size_t kStaging = size_t{8} << 20;    // page-locked memory: some hundred batches of indices
-constexpr size_t kMostStaged = size_t{1} << 20; // larger copies wait
-constexpr size_t kReserve = size_t{1} << 30;    // of a card's memory, for CUDA itself and what is made after a pool
+constexpr size_t kStaging = size_t{8} << 20;     // page-locked memory: some hundred batches of indices
+constexpr size_t kMostStaged = size_t{1} << 20;  // larger copies wait
 constexpr size_t kGraphs = 64;
 constexpr int kFaults = static_cast<int>(Fault::count);
 constexpr const char* kFaultNames[kFaults] = {"embedding", "embedding_backward", "dropout_words", "nll", "nll_backward", "head_scores", "attention"};
@@ -183,8 +182,7 @@ void release(void* p, int index) {
 }
 
 size_t available(int index) {
-  const Memory m = memory_of(index);
-  return m.free > 2 * kReserve ? m.free - kReserve : m.free / 2;
+  return memory_of(index).free / 4 * 3;  // the rest is for what is made after a pool: an optimiser's slabs, cuBLAS's workspace
 }
 
 void clear(void* p, size_t bytes, int index) { check("clear", cudaMemsetAsync(p, 0, bytes, Card::of(index).stream())); }

@@ -56,7 +56,8 @@ void dropout(const View& x, double p, const RandomKey& key, const Sink& y, int64
     Card& card = Card::of(x);
     const Mask<T> mask(key, p);
     const Matrix<T> in(x), out(y.view);
-    if (mask_rows >= x.rows() && x.contiguous() && y.view.contiguous()) return each(card, "dropout", {1, x.elements()}, DropFlat<T>{in, out, mask, y.add});
+    if (mask_rows >= x.rows() && x.contiguous() && y.view.contiguous())
+      return each(card, "dropout", {1, x.elements()}, DropFlat<T>{in, out, mask, y.add});
     each(card, "dropout", {x.rows(), x.cols()}, Drop<T>{in, out, mask, mask_rows, y.add});
   });
 }

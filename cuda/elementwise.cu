@@ -122,9 +122,7 @@ void convert(const View& x, const View& y) {
 
 void unary(ops::Unary f, const View& x, const Sink& y) {
   for_float(x.dtype, "unary", [&]<class T>(T) {
-    ops::visit(f, [&]<class F>(F) {
-      each(Card::of(x), "unary", plane_of({&x, &y.view}), Unary<T, F>{Matrix<T>(x), Matrix<T>(y.view), y.add});
-    });
+    ops::visit(f, [&]<class F>(F) { each(Card::of(x), "unary", plane_of({&x, &y.view}), Unary<T, F>{Matrix<T>(x), Matrix<T>(y.view), y.add}); });
   });
 }
 

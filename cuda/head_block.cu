@@ -140,8 +140,8 @@ StackLanes<T>::StackLanes(const HeadStack<T>& stack, Arena& arena) : rows(stack.
 template <class T>
 void mixture(const HeadStack<T>& stack, const StackLanes<T>& lanes, const WordRun& run) {
   each(stack.card(), "kernel_softmax", {run.count, stack.rows()},
-       Mix<T>{stack.score_plane(0), stack.score_plane(1) - stack.score_plane(0), stack.padded(), stack.rows(), stack.size(), lanes.lse, lanes.lse_rest,
-              lanes.log_prior});
+       Mix<T>{stack.score_plane(0), stack.score_plane(1) - stack.score_plane(0), stack.padded(), stack.rows(), stack.size(), lanes.lse,
+              lanes.lse_rest, lanes.log_prior});
 }
 
 #define NINE_HEAD_BLOCK(T)       \

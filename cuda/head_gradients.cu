@@ -121,8 +121,8 @@ class Backward {
     mixture(stack_, lanes_, run);
     for (int64_t k = 0; k < stack_.size(); ++k)
       each(card_, kOp, {run.count, stack_.rows()},
-           JointUp<T>{stack_.score_plane(k), stack_.score_plane(stack_.size()), run.begin, stack_.padded(), stack_.targets(), of_rows(lanes_.weight, k),
-                      of_rows(lanes_.log_prior, k), shift_});
+           JointUp<T>{stack_.score_plane(k), stack_.score_plane(stack_.size()), run.begin, stack_.padded(), stack_.targets(),
+                      of_rows(lanes_.weight, k), of_rows(lanes_.log_prior, k), shift_});
   }
 
   // dL/dz in place of component k's products, and the sums over words and rows.

@@ -10,8 +10,8 @@ namespace {
 
 using scores::OfParts;
 
-constexpr int kWarps = 8;                            // of a block (32, 8): a lane a row
-constexpr int kWarpWords = kTileWords / kWarps;      // words of one warp in slopes_kernel
+constexpr int kWarps = 8;                        // of a block (32, 8): a lane a row
+constexpr int kWarpWords = kTileWords / kWarps;  // words of one warp in slopes_kernel
 
 template <class K, class T>
 struct Stats {
@@ -202,8 +202,8 @@ template <class K, class T>
 void launch_slopes(Card& card, const K& k, const HeadPiece<T>& p, const HeadLanes<T>& lanes, const HeadSums<T>& sums, int64_t stats_ld,
                    int64_t row_tile_ld, T log_pairs) {
   constexpr int kCount = K::kStats > 0 ? K::kStats : 1;
-  launch(card, "head_gradients", slopes_kernel<K, T>, dim3(blocks_of(p.words, kTileWords)), dim3(kWarp, kWarps), kWarps * kCount * kWarp * sizeof(T), k, p,
-         lanes, sums, stats_ld, row_tile_ld, log_pairs);
+  launch(card, "head_gradients", slopes_kernel<K, T>, dim3(blocks_of(p.words, kTileWords)), dim3(kWarp, kWarps), kWarps * kCount * kWarp * sizeof(T),
+         k, p, lanes, sums, stats_ld, row_tile_ld, log_pairs);
 }
 
 // --- vectors ------------------------------------------------------------------------------------------------------
@@ -376,8 +376,8 @@ void exact_slopes(Card& card, const Score& score, int64_t d, const Vectors<T>& w
 }
 
 template <class K, class T>
-constexpr HeadLaunches<T> kLaunches{values<K, T>,         running<K, T>, slopes<K, T>,      word_stats<K, T>, row_stats<K, T>,
-                                    stats_backward<K, T>, exact<K, T>,   exact_slopes<K, T>};
+constexpr HeadLaunches<T> kLaunches{values<K, T>,    running<K, T>,        slopes<K, T>, word_stats<K, T>,
+                                    row_stats<K, T>, stats_backward<K, T>, exact<K, T>,  exact_slopes<K, T>};
 
 }  // namespace
 

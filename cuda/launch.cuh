@@ -27,7 +27,7 @@ inline constexpr int kBlock = 256;  ///< threads of a block unless a kernel says
 
 /// Starts a kernel on the card's stream. A grid without blocks does nothing.
 template <class... P, class... A>
-void launch(Card& card, const char* op, void (*kernel)(P...), dim3 grid, dim3 block, size_t shared, const A&... args) {
+void launch([[maybe_unused]] Card& card, const char* op, void (*kernel)(P...), dim3 grid, dim3 block, size_t shared, const A&... args) {
   if (grid.x == 0 || grid.y == 0 || grid.z == 0) return;
 #ifdef __CUDACC__
   kernel<<<grid, block, shared, card.stream()>>>(static_cast<P>(args)...);

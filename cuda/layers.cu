@@ -109,8 +109,8 @@ void embedding_at(const View& table, const View& ids, double scale, const View& 
 
 template <class T>
 void add_rows(Card& card, const char* op, const Matrix<T>& dy, const int32_t* ids, const Matrix<T>& grad, int32_t low) {
-  launch(card, op, add_rows_kernel<T>, dim3(static_cast<unsigned>(dy.rows), blocks_of(dy.cols, kBlock)), dim3(kBlock), kBlock * sizeof(int), dy, ids, grad,
-         low, card.faults());
+  launch(card, op, add_rows_kernel<T>, dim3(static_cast<unsigned>(dy.rows), blocks_of(dy.cols, kBlock)), dim3(kBlock), kBlock * sizeof(int), dy, ids,
+         grad, low, card.faults());
 }
 template void add_rows<float>(Card&, const char*, const Matrix<float>&, const int32_t*, const Matrix<float>&, int32_t);
 template void add_rows<double>(Card&, const char*, const Matrix<double>&, const int32_t*, const Matrix<double>&, int32_t);

@@ -100,8 +100,8 @@ void layer_norm_backward(const View& x, const View& gamma, const View& mean, con
     const char* op = "layer_norm_backward";
     const T *m = static_cast<T*>(mean.data), *s = static_cast<T*>(rstd.data);
     if (dx.view)
-      launch(card, op, layer_norm_dx_kernel<T>, rows_of(x), dim3(kThreads), block_sum_bytes(kThreads), Matrix<T>(x), static_cast<T*>(gamma.data), m, s,
-             Matrix<T>(dy), Matrix<T>(dx.view), dx.add);
+      launch(card, op, layer_norm_dx_kernel<T>, rows_of(x), dim3(kThreads), block_sum_bytes(kThreads), Matrix<T>(x), static_cast<T*>(gamma.data), m,
+             s, Matrix<T>(dy), Matrix<T>(dx.view), dx.add);
     if (dgamma.view)
       sum_columns(card, op, x.rows(), x.cols(), GammaTerm<T>{Matrix<T>(x), Matrix<T>(dy), m, s}, static_cast<T*>(dgamma.view.data), dgamma.add);
     if (dbeta.view) sum_columns(card, op, x.rows(), x.cols(), BetaTerm<T>{Matrix<T>(dy)}, static_cast<T*>(dbeta.view.data), dbeta.add);

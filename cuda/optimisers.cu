@@ -11,7 +11,8 @@ struct ClipFactor {
   const double* norm_squared;  // null: no clipping
   double max_norm;
 
-  explicit ClipFactor(const ops::Clip& c) : norm_squared(c.max_norm == 0 ? nullptr : static_cast<double*>(c.norm_squared.data)), max_norm(c.max_norm) {}
+  explicit ClipFactor(const ops::Clip& c)
+      : norm_squared(c.max_norm == 0 ? nullptr : static_cast<double*>(c.norm_squared.data)), max_norm(c.max_norm) {}
   NINE_D double value() const {
     if (norm_squared == nullptr) return 1;
     const double factor = max_norm / (sqrt(*norm_squared) + 1e-6);

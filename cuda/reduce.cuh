@@ -78,8 +78,8 @@ void sum_columns(Card& card, const char* op, int64_t rows, int64_t cols, const F
   constexpr int64_t kRows = 256, kMostSplits = 64;
   const int64_t splits = std::clamp<int64_t>((rows + kRows - 1) / kRows, 1, kMostSplits), per_split = (rows + splits - 1) / splits;
   double* partial = card.scratch<double>(splits * std::max<int64_t>(1, cols));
-  launch(card, op, column_sums_kernel<F>, dim3(blocks_of(cols, kWarp), static_cast<unsigned>(splits)), dim3(kWarp, 8), kWarp * 8 * sizeof(double), rows,
-         cols, per_split, f, partial);
+  launch(card, op, column_sums_kernel<F>, dim3(blocks_of(cols, kWarp), static_cast<unsigned>(splits)), dim3(kWarp, 8), kWarp * 8 * sizeof(double),
+         rows, cols, per_split, f, partial);
   each(card, op, {1, cols}, FinishColumns<T>{partial, splits, cols, y, add});
 }
 

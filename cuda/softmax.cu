@@ -57,8 +57,8 @@ struct NatsBackward {
 
 void log_softmax(const View& x, const View& y) {
   for_float(x.dtype, "log_softmax", [&]<class T>(T) {
-    launch(Card::of(x), "log_softmax", log_softmax_kernel<T>, dim3(static_cast<unsigned>(x.rows())), dim3(kBlock), block_sum_bytes(kBlock), Matrix<T>(x),
-           Matrix<T>(y));
+    launch(Card::of(x), "log_softmax", log_softmax_kernel<T>, dim3(static_cast<unsigned>(x.rows())), dim3(kBlock), block_sum_bytes(kBlock),
+           Matrix<T>(x), Matrix<T>(y));
   });
 }
 

@@ -7,6 +7,7 @@ namespace {
 
 constexpr int64_t kStackRows = 224;                   // stacked rows of a block, measured best (performance.md)
 constexpr int64_t kUntiedBytes = int64_t{128} << 20;  // of products, where components have word vectors of their own
+constexpr int64_t kCardBytes = int64_t{512} << 20;    // of products on a card: chosen by arithmetic, not measured
 
 View matrix(const View& v) { return v.shape.rank() == 2 ? v : v.reshaped({v.rows(), v.cols()}); }
 
@@ -29,11 +30,12 @@ View vector_part(const View& v, int64_t begin, int64_t count) {
   return p;
 }
 
-int64_t head_block_rows(const HeadSpec& head, int64_t words, int64_t d, DType dtype) {
+int64_t head_block_rows(const HeadSpec& head, int64_t words, int64_t d, DType dtype, Device device) {
   const int64_t planes = planes_of(head, d), panel = ops::kHeadPanel;
-  if (!head.untied) return std::max(panel, (2 * kStackRows / planes + panel) / (2 * panel) * panel);
+  const bool card = device.kind != DeviceKind::cpu;
+  if (!head.untied && !card) return std::max(panel, (2 * kStackRows / planes + panel) / (2 * panel) * panel);
   const int64_t row_bytes = words * planes * static_cast<int64_t>(size_of(dtype));
-  return std::max(panel, kUntiedBytes / row_bytes / panel * panel);
+  return std::max(panel, (card ? kCardBytes : kUntiedBytes) / row_bytes / panel * panel);
 }
 
 HeadPass::HeadPass(const char* op, const HeadSpec& head, const Var& h, const HeadWeights& weights, bool gradients)
@@ -95,7 +97,7 @@ void HeadPass::start(const View& targets, double spread, HeadMemory memory, cons
   require(targets_.dtype == DType::int32, "[kernel_softmax] targets are int32, got ", targets_.dtype);
   spread_ = spread;
   dh_ = dh;
-  block_rows_ = std::min(head_block_rows(head_, words_, d, type), whole_panels(rows()));
+  block_rows_ = std::min(head_block_rows(head_, words_, d, type, arena_.device()), whole_panels(rows()));
   group_rows_ = head_.contexts ? std::max(block_rows_, kStackRows / block_rows_ * block_rows_) : block_rows_;
   group_rows_ = std::min(group_rows_, whole_panels(rows()));
 

@@ -71,7 +71,8 @@ struct LmOptions {
   TrainerConfig trainer() const;
 };
 
-/// Sets the threads (0: all physical cores) and returns the device, which is there; an Error otherwise. For every program.
-Device use_machine(int threads, const std::string& device);
+/// Sets the threads (0: all physical cores), CUDA's precision, and returns the device, which is there; an Error otherwise. For
+/// every program.
+Device use_machine(int threads, const std::string& device, const std::string& precision = "fp32");
 
 }  // namespace nine::app

@@ -21,7 +21,7 @@ Json resolved_settings(const LmOptions& o, const LmData& data, const ParameterSe
           {"valid_crc32c", data.valid_checksum()},
           {"instruction_set", built_for()},
           {"gemm", gemm_description()},
-          {"head_block_rows", head_block_rows(o.head_spec(), data.vocabulary.size(), o.hidden, parameters.dtype())},
+          {"head_block_rows", head_block_rows(o.head_spec(), data.vocabulary.size(), o.hidden, parameters.dtype(), parameters.values().device())},
           {"head_memory", o.head_memory},
           {"head_tile", ops::kHeadTile},
           {"head_chunks", ops::kHeadChunks}};

@@ -33,8 +33,8 @@ struct Result {
 Result run(const Problem& p, DType dtype, Device device) {
   const HeadSpec head = parse_head(p.head);
   const int64_t k = head.size(), copies = head.untied ? k : 1;
-  const std::vector<Input> shapes{{{p.rows, p.size}, -p.scale, p.scale}, {{copies, p.words, p.size}, -p.scale, p.scale}, {{p.words}}, {{k, p.size}},
-                                  {{k * p.size, p.size}}};
+  const std::vector<Input> shapes{
+      {{p.rows, p.size}, -p.scale, p.scale}, {{copies, p.words, p.size}, -p.scale, p.scale}, {{p.words}}, {{k, p.size}}, {{k * p.size, p.size}}};
   const std::vector<Doubles> values = random_values(shapes, 21);
   Ints targets = random_indices({{{p.rows}, -1, static_cast<int32_t>(p.words)}}, 22)[0];
   for (size_t r = 0; r < targets.size(); r += 3) targets[r] = 1;  // words repeat
@@ -62,7 +62,8 @@ Result run(const Problem& p, DType dtype, Device device) {
   tape.reset();
   x.clear();
   for (Parameter& each : parameters) x.push_back(tape.parameter(each));
-  weights = {{head.untied ? x[1] : reshape(x[1], {p.words, p.size})}, p.bias ? x[2] : Var(), head.mixture ? x[3] : Var(), head.contexts ? x[4] : Var()};
+  weights = {
+      {head.untied ? x[1] : reshape(x[1], {p.words, p.size})}, p.bias ? x[2] : Var(), head.mixture ? x[3] : Var(), head.contexts ? x[4] : Var()};
   r.log_probs = log_probabilities(head, x[0], weights).to_vector();
   r.scores = component_scores(head, x[0], weights, y).to_vector();
   return r;
@@ -126,8 +127,7 @@ TEST_CASE("cuda head: smoothed labels and penalties on the prior against the CPU
   const LabelSmoothing smoothing{0.1, LabelSmoothing::Kind::uniform};
   for (const char* head : {"lin", "rbf", "mog:form=mixture", "mix:lin,rbf", "mix:lin,mog:form=mixture"})
     compare({.head = head, .options = {.smoothing = smoothing}});
-  for (const auto kind : {ops::PriorPenalty::variance, ops::PriorPenalty::cv2})
-    compare({.head = "mix:3*lin", .options = {.prior = {kind, 0.2}}});
+  for (const auto kind : {ops::PriorPenalty::variance, ops::PriorPenalty::cv2}) compare({.head = "mix:3*lin", .options = {.prior = {kind, 0.2}}});
 }
 
 TEST_CASE("cuda head: products computed again, and a vocabulary in several runs") {

@@ -26,7 +26,8 @@ Trained train_on(Device device, const std::string& head, DType dtype, int64_t st
   const Corpus text = Corpus::of_lines(lines, vocabulary);
   ParameterSet parameters;
   const LanguageModel model(
-      parameters, {.vocab = vocabulary.size(), .embed = 8, .hidden = 12, .layers = 2, .dropout = 0.1, .dropout_hidden = 0.1, .head = parse_head(head)});
+      parameters,
+      {.vocab = vocabulary.size(), .embed = 8, .hidden = 12, .layers = 2, .dropout = 0.1, .dropout_hidden = 0.1, .head = parse_head(head)});
   parameters.allocate(dtype, 3, true, device);
   if (from != nullptr) parameters.load(*from, parameters.values());
   LmTask task(model, text, &text, {.batch = 4, .bptt = 5});

@@ -165,8 +165,8 @@ void run_block(const char* op) {
     }
     if (done == m.fibers.size()) return;
     if (release_warps(op)) continue;
-    nine::require(at_block == m.fibers.size(), "[", op, "] ", at_block, " of ", m.fibers.size(), " threads of a block wait at __syncthreads and ", done,
-                  " have left the kernel");
+    nine::require(at_block == m.fibers.size(), "[", op, "] ", at_block, " of ", m.fibers.size(), " threads of a block wait at __syncthreads and ",
+                  done, " have left the kernel");
     ++m.counts.barriers;
     for (Fiber& f : m.fibers) f.state = State::ready;
   }
@@ -180,8 +180,8 @@ void run_grid(const char* op, dim3 grid, dim3 block, size_t shared, const std::f
   nine::require(blocks > 0 && grid.x < (1u << 31) && grid.y < 65536 && grid.z < 65536, "[", op, "] a grid of ", grid.x, " x ", grid.y, " x ", grid.z);
   nine::require(shared <= 48 * 1024, "[", op, "] ", shared, " bytes of shared memory");
   if (m.stacks == nullptr)
-    m.stacks = static_cast<std::byte*>(
-        mmap(nullptr, kStack * kMostThreads, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+    m.stacks =
+        static_cast<std::byte*>(mmap(nullptr, kStack * kMostThreads, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
   ++m.counts.launches;
   m.thread = &thread;
   blockDim = block;

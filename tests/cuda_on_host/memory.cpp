@@ -80,7 +80,8 @@ void check_argument(const char* op, const void* bytes, size_t size) {
     uint64_t word = 0;
     std::memcpy(&word, static_cast<const std::byte*>(bytes) + i, 8);
     const bool address = word >= 0x5500'0000'0000 && word < 0x8000'0000'0000;
-    nine::require(!address || is_device(reinterpret_cast<const void*>(word)) || !is_mapped(word), "[", op, "] a kernel was given an address of the host's memory");
+    nine::require(!address || is_device(reinterpret_cast<const void*>(word)) || !is_mapped(word), "[", op,
+                  "] a kernel was given an address of the host's memory");
   }
 }
 
@@ -171,7 +172,8 @@ cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_
   if (from_device) check_range(from, (height - 1) * from_pitch + width);
   submit([=] {
     const DeviceAccess access;
-    for (size_t r = 0; r < height; ++r) std::memmove(static_cast<std::byte*>(to) + r * to_pitch, static_cast<const std::byte*>(from) + r * from_pitch, width);
+    for (size_t r = 0; r < height; ++r)
+      std::memmove(static_cast<std::byte*>(to) + r * to_pitch, static_cast<const std::byte*>(from) + r * from_pitch, width);
   });
   return cudaSuccess;
 }
