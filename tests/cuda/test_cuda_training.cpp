@@ -25,9 +25,10 @@ Trained train_on(Device device, const std::string& head, DType dtype, int64_t st
   const Vocabulary vocabulary = Vocabulary::build(count_words_of_lines(lines));
   const Corpus text = Corpus::of_lines(lines, vocabulary);
   ParameterSet parameters;
-  const LanguageModel model(
-      parameters,
-      {.vocab = vocabulary.size(), .embed = 8, .hidden = 12, .layers = 2, .dropout = 0.1, .dropout_hidden = 0.1, .head = parse_head(head)});
+  LanguageModelConfig config{.vocab = vocabulary.size(), .embed = 8, .hidden = 12, .layers = 2};
+  config.dropout = config.dropout_hidden = 0.1;
+  config.head = parse_head(head);
+  const LanguageModel model(parameters, config);
   parameters.allocate(dtype, 3, true, device);
   if (from != nullptr) parameters.load(*from, parameters.values());
   LmTask task(model, text, &text, {.batch = 4, .bptt = 5});

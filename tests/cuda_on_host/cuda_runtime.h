@@ -64,7 +64,8 @@ Counts counts();
 
 template <class... P, class... A>
 void launch_kernel(const char* op, void (*kernel)(P...), dim3 grid, dim3 block, size_t shared, const A&... args) {
-  const auto run = [=](const P&... p) {
+  const auto run = [=](P... p) {
+    (__builtin_clear_padding(&p), ...);  // holds what lay there before
     (check_argument(op, &p, sizeof(P)), ...);
     launch(op, grid, block, shared, [=] { kernel(p...); });
   };
