@@ -5,9 +5,11 @@
 
 #include "cuda/cuda.h"
 #include "nn/lm_task.h"
+#include "nn/checkpoint.h"
 #include "nn/train_step.h"
 #include "tests/compare.h"
 #include "tests/cuda/device_cases.h"
+#include "tests/programs.h"
 
 using namespace nine;
 using namespace nine::tests;
@@ -19,7 +21,11 @@ struct Trained {
   double nll = 0;
 };
 
-Trained train_on(Device device, const std::string& head, DType dtype, int64_t steps, const Safetensors* from = nullptr) {
+struct Files {
+  std::string load = {}, save = {};  // empty: not
+};
+
+Trained train_on(Device device, const std::string& head, DType dtype, int64_t steps, const Files& files = {}) {
   std::vector<std::string> lines;
   for (int i = 0; i < 60; ++i) lines.push_back(i % 3 == 0 ? "the cat saw the dog" : i % 3 == 1 ? "a dog ran" : "the dog saw a cat and ran");
   const Vocabulary vocabulary = Vocabulary::build(count_words_of_lines(lines));
@@ -30,7 +36,7 @@ Trained train_on(Device device, const std::string& head, DType dtype, int64_t st
   config.head = parse_head(head);
   const LanguageModel model(parameters, config);
   parameters.allocate(dtype, 3, true, device);
-  if (from != nullptr) parameters.load(*from, parameters.values());
+  if (!files.load.empty()) parameters.load(read_safetensors(files.load), parameters.values());
   LmTask task(model, text, &text, {.batch = 4, .bptt = 5});
   Arena arena("step", device, 64 << 20);
   Optimizer optimizer(parameters, {});
@@ -42,6 +48,7 @@ Trained train_on(Device device, const std::string& head, DType dtype, int64_t st
   }
   result.nll = task.validate(step.tape()).nll();
   result.weights = parameters.values().to_vector();
+  if (!files.save.empty()) write_safetensors(files.save, parameters.named(parameters.values()));
   return result;
 }
 
@@ -65,4 +72,15 @@ TEST_CASE("cuda: two runs on the card have the same bits") {
   CHECK(one.losses == two.losses);
   CHECK(one.weights == two.weights);
   CHECK(one.nll == two.nll);
+}
+
+TEST_CASE("cuda: weights move between devices") {
+  if (!card_is_there()) return;
+  const TemporaryDirectory dir;
+  const std::string file = dir / "weights";
+  const Trained card = train_on(kCard, "lin", DType::float64, 3, {.save = file});
+  const Trained cpu = train_on(kCpu, "lin", DType::float64, 0, {.load = file, .save = dir / "again"});
+  CHECK(cpu.weights == card.weights);
+  CHECK(std::abs(cpu.nll - card.nll) < 1e-10);
+  CHECK(train_on(kCard, "lin", DType::float64, 0, {.load = dir / "again"}).nll == card.nll);
 }
