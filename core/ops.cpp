@@ -2,6 +2,7 @@
 #include "core/ops.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/op_table.h"
 #include "core/profile.h"
@@ -357,15 +358,16 @@ void check_spread(const HeadBlock& b, const char* op) {
 void check_head(const char* op, const HeadBlock& b) {
   require(!b.components.empty(), "[", op, "] needs a component");
   const int64_t rows = b.rows(), columns = b.size();
-  int64_t planes = 0;
+  int64_t planes = 0, kept = 0;
   for (const HeadComponent& c : b.components) {
     same_kind(op, b.h, {&c.w});
     require(b.h.cols() == c.w.cols(), "[", op, "] contexts of shape ", b.h.shape, " do not fit word vectors of shape ", c.w.shape);
     require(c.w.rows() == b.words(), "[", op, "] components have ", b.words(), " and ", c.w.rows(), " words");
     if (const int64_t size = head_stats_size(c.score, b.dims()); size > 0) is_matrix(op, "a component's statistics", c.stats, c.w.rows(), size);
     planes += head_product_planes(c.score, b.dims());
+    kept += head_score_planes(c.score);
   }
-  same_kind(op, b.h, {&b.bias, &b.log_prior, &b.products});
+  same_kind(op, b.h, {&b.bias, &b.log_prior, &b.products, &b.scores});
   require(b.words() > 0, "[", op, "] the vocabulary is empty");
   require(b.h.rows() == (columns == 1 ? rows : columns * b.padded_rows()), "[", op, "] ", b.h.rows(), " stacked contexts for ", columns,
           " components of ", rows, " rows");
@@ -374,6 +376,7 @@ void check_head(const char* op, const HeadBlock& b) {
   if (b.log_prior) is_matrix(op, "log_prior", b.log_prior, rows, columns);
   require(columns == 1 || b.log_prior, "[", op, "] a mixture needs log_prior");
   if (b.products) is_matrix(op, "the block of products", b.products, b.words(), planes * b.padded_rows());
+  if (b.scores) is_matrix(op, "the block of scores", b.scores, b.words(), kept * b.padded_rows());
   for (const View* v : {&b.lse, &b.target_score, &b.score_sum, &b.share, &b.weight, &b.target_slope}) {
     if (!*v) continue;
     has_elements(op, "what is kept of each row", *v, columns * rows);
@@ -382,9 +385,9 @@ void check_head(const char* op, const HeadBlock& b) {
   check_spread(b, op);
 }
 double head_flops(const HeadBlock& b) {
-  double planes = 0;
-  for (const HeadComponent& c : b.components) planes += static_cast<double>(head_product_planes(c.score, b.dims()));
-  return 2.0 * planes * static_cast<double>(b.rows() * b.dims()) * static_cast<double>(b.words());
+  double whole = 0;  // C^2 products of d/C numbers are C of whole vectors
+  for (const HeadComponent& c : b.components) whole += std::sqrt(static_cast<double>(head_product_planes(c.score, b.dims())));
+  return 2.0 * whole * static_cast<double>(b.rows() * b.dims()) * static_cast<double>(b.words());
 }
 void check_stats(const char* op, const Score& score, const View& w, const View& stats) {
   same_kind(op, w, {});
@@ -405,6 +408,13 @@ int64_t head_product_planes(const Score& score, int64_t d) {
   return planes;
 }
 
+// Kernels with statistics take exponents, logarithms or divisions; the others next to nothing.
+int64_t head_score_planes(const Score& score) {
+  int64_t planes = 0;
+  scores::visit(score, 1, [&](const auto& k) { planes = std::remove_cvref_t<decltype(k)>::kStats > 0 ? 1 : 0; });
+  return planes;
+}
+
 void head_stats(const Score& score, const View& w, const View& stats) {
   check_stats("head_stats", score, w, stats);
   Scope scope("head_stats", 2 * count(w), bytes(w, stats));
@@ -422,7 +432,7 @@ void head_stats_backward(const Score& score, const View& w, const View& stats, c
 
 void head_scores(const HeadBlock& block, Arena& arena) {
   check_head("head_scores", block);
-  Scope scope("head_scores", head_flops(block), bytes(block.h, block.components.front().w, block.products));
+  Scope scope("head_scores", head_flops(block), bytes(block.h, block.components.front().w, block.products, block.scores));
   op_table(block.h.device).head_scores(block, arena);
 }
 
@@ -446,7 +456,7 @@ void head_gradients(const HeadBlock& block, double row_weight, const HeadGradien
   if (g.dh) same_shape("head_gradients", "h", block.h, "dh", g.dh);
   if (g.dbias.view) has_elements("head_gradients", "dbias", g.dbias.view, block.words());
   Scope scope("head_gradients", (block.products ? 2 : 3) * head_flops(block),
-              2 * bytes(block.products) + bytes(block.h, block.components.front().w) * 2);
+              2 * bytes(block.products) + bytes(block.scores, block.h, block.components.front().w) * 2);
   op_table(block.h.device).head_gradients(block, row_weight, g, arena);
 }
 

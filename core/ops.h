@@ -169,12 +169,14 @@ struct HeadComponent {
 /// target the rest, 1 - (V - 1) * spread. The mixture's posteriors: p = sum_k pi_k p_k, gamma_k(v) = pi_k p_k(v) / p(v).
 struct HeadBlock {
   std::span<const HeadComponent> components;
-  View h;                 ///< K = 1: (R, d); otherwise (K * P, d), component after component, padding rows zero
-  View bias;              ///< (V), or empty; of all components
-  View targets;           ///< (R) int32; -1: no target, the row's gradient is zero
-  View log_prior;         ///< (R, K): log pi; empty: a single component
-  double spread = 0;      ///< label smoothing, 0: none
-  View products;          ///< (V, head_product_planes * P): the products z by word, rows fastest; empty: computed again when needed
+  View h;             ///< K = 1: (R, d); otherwise (K * P, d), component after component, padding rows zero
+  View bias;          ///< (V), or empty; of all components
+  View targets;       ///< (R) int32; -1: no target, the row's gradient is zero
+  View log_prior;     ///< (R, K): log pi; empty: a single component
+  double spread = 0;  ///< label smoothing, 0: none
+  View products;      ///< (V, head_product_planes * P): the products z by word, rows fastest; empty: computed again when needed
+  /// (V, C * P): scores with bias, laid out as products, of the C components whose head_score_planes is 1; empty: computed again when needed
+  View scores;
   View lse;               ///< (K, R) float64: log sum_v exp S_k(v, r)
   View target_score;      ///< (K, R) float64: S_k(target, r), computed from the vectors; undefined where the target is -1
   View score_sum;         ///< (K, R) float64: sum_v S_k(v, r); needed with K = 1 and smoothing, else may be empty
@@ -192,11 +194,13 @@ struct HeadBlock {
 /// How many numbers a vector's statistics are, and how many products a pair of vectors has (mog: C^2), for vectors of d.
 int64_t head_stats_size(const Score& score, int64_t d);
 int64_t head_product_planes(const Score& score, int64_t d);
+/// How many scores of a pair are worth keeping: 1, or 0 where they cost less to compute again.
+int64_t head_score_planes(const Score& score);
 /// stats (V, head_stats_size) float64 of the rows of w.
 void head_stats(const Score& score, const View& w, const View& stats);
 /// dw += dstats * d stats / d w, row by row.
 void head_stats_backward(const Score& score, const View& w, const View& stats, const View& dstats, const View& dw);
-/// Fills products and score_sum (unless empty), lse and target_score.
+/// Fills products, scores and score_sum (unless empty), lse and target_score. Scores are the CPU's: a card leaves them as they are.
 void head_scores(const HeadBlock& block, Arena& arena);
 /// The mixture and the loss, from what head_scores left. nll[r] = -log p(target), 0 where there is no target;
 /// loss = row_weight * sum over rows with a target of -sum_v t_v log p_v. Fills share, weight and target_slope.

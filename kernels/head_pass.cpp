@@ -1,6 +1,7 @@
 #include "kernels/head_pass.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace nine {
 namespace {
@@ -31,10 +32,15 @@ View vector_part(const View& v, int64_t begin, int64_t count) {
 }
 
 int64_t head_block_rows(const HeadSpec& head, int64_t words, int64_t d, DType dtype, Device device) {
-  const int64_t planes = planes_of(head, d), panel = ops::kHeadPanel;
+  const int64_t panel = ops::kHeadPanel;
   const bool card = device.kind != DeviceKind::cpu;
-  if (!head.untied && !card) return std::max(panel, (2 * kStackRows / planes + panel) / (2 * panel) * panel);
-  const int64_t row_bytes = words * planes * static_cast<int64_t>(size_of(dtype));
+  if (!head.untied && !card) {
+    double stacked = 0;
+    for (const Score& s : head.components) stacked += std::sqrt(static_cast<double>(ops::head_product_planes(s, d)));
+    const auto panels = static_cast<int64_t>(std::lround(static_cast<double>(kStackRows) / stacked / static_cast<double>(panel)));
+    return std::max<int64_t>(1, panels) * panel;
+  }
+  const int64_t row_bytes = words * planes_of(head, d) * static_cast<int64_t>(size_of(dtype));
   return std::max(panel, (card ? kCardBytes : kUntiedBytes) / row_bytes / panel * panel);
 }
 
@@ -122,6 +128,9 @@ void HeadPass::start(const View& targets, double spread, HeadMemory memory, cons
   kept_ = arena_.temporary({6, k * block_rows_}, DType::float64);
   products_ = planes_of(head_, d);
   if (gradients_ && memory == HeadMemory::blocks) block_products_ = arena_.temporary({words_, products_ * block_rows_}, type);
+  // A card computes scores again sooner than it reads them.
+  for (const ops::HeadComponent& c : components_) kept_scores_ += arena_.device() == kCpu ? ops::head_score_planes(c.score) : 0;
+  if (block_products_ && kept_scores_ > 0) block_scores_ = arena_.temporary({words_, kept_scores_ * block_rows_}, type);
   if (k > 1 || head_.contexts) stack_ = arena_.temporary({k * block_rows_, d}, type);
   if (gradients_ && stack_) dstack_ = arena_.temporary({k * block_rows_, d}, type);
   if (!head_.contexts) return;
@@ -162,6 +171,7 @@ ops::HeadBlock HeadPass::block_of(int64_t first, int64_t count, int64_t group_fi
           .log_prior = log_prior_ ? log_prior_.row_range(first, count) : View{},
           .spread = spread_,
           .products = block_products_ ? block_products_.view().col_range(0, products_ * padded) : View{},
+          .scores = block_scores_ ? block_scores_.view().col_range(0, kept_scores_ * padded) : View{},
           .lse = kept(0),
           .target_score = kept(1),
           .score_sum = spread_ != 0 && k == 1 ? kept(2) : View{},

@@ -55,14 +55,14 @@ class HeadPass {
   const HeadWeights& weights_;
   Arena& arena_;
   View contexts_, targets_, log_prior_, dlogits_, dh_;
-  int64_t words_ = 0, block_rows_ = 0, group_rows_ = 0, group_first_ = 0, products_ = 0;
+  int64_t words_ = 0, block_rows_ = 0, group_rows_ = 0, group_first_ = 0, products_ = 0, kept_scores_ = 0;
   double spread_ = 0;
   bool gradients_, later_block_ = false, later_dh_ = false;
   std::pmr::vector<ops::HeadComponent> components_{&scratch_.memory};
   std::pmr::vector<Sink> dw_{&scratch_.memory};
   std::pmr::vector<View> dstats_{&scratch_.memory};
   Sink dbias_, dprior_, dlatent_;
-  Tensor kept_, block_products_, stack_, dstack_, latent_, dlatent_rows_;
+  Tensor kept_, block_products_, block_scores_, stack_, dstack_, latent_, dlatent_rows_;
 };
 
 template <class F>

@@ -12,19 +12,23 @@ template <class T>
 HeadStack<T>::HeadStack(const HeadBlock& block, Arena& arena)
     : block_(block), components_(pool_array<StackedComponent<T>>(arena, block.size())), panels_(block.padded_rows() / kHeadPanel) {
   const int64_t d = block.dims();
+  int64_t kept = 0;
   for (int64_t k = 0; k < size(); ++k) {
     const ops::HeadComponent& c = block.components[static_cast<size_t>(k)];
     const HeadKernel<T> kernel(c.score, d);
+    const bool keeps = block.scores && ops::head_score_planes(c.score) > 0;
     T* row_stats = kernel.stats > 0 ? pool_array<T>(arena, panels_ * kernel.stats * kHeadPanel) : nullptr;
     new (components_ + k) StackedComponent<T>{.kernel = kernel,
                                               .w = c.w,
                                               .word_stats = static_cast<double*>(c.stats.data),
                                               .first_panel = k * panels_,
                                               .first_column = columns_,
+                                              .scores = keeps ? static_cast<T*>(block.scores.data) + kept : nullptr,
                                               .first_stat = stats_,
                                               .row_stats = row_stats,
                                               .shares_words = k > 0 && c.w.data == components_[k - 1].w.data};
     columns_ += kernel.planes() * panels_ * kHeadPanel;
+    if (keeps) kept += panels_ * kHeadPanel;
     stats_ += kernel.stats;
     most_planes_ = std::max(most_planes_, kernel.planes());
     if (kernel.stats > 0) compute_row_stats(row_stats, k);
@@ -72,6 +76,8 @@ HeadTile<T> HeadStack<T>::tile(const TilePlace<T>& at, T* z, int64_t plane, int6
           .plane = plane,
           .ld = ld,
           .words = at.words,
+          .scores = kept_scores(at),
+          .scores_ld = block_.scores.ld,
           .word_stats = c.word_stats + at.word * c.kernel.stats,
           .row_stats = c.row_stats + at.panel * c.kernel.stats * kHeadPanel,
           .bias = block_.bias ? static_cast<T*>(block_.bias.data) + at.word : nullptr};
@@ -96,14 +102,22 @@ void HeadStack<T>::multiply(const TilePlace<T>& at, const HeadTile<T>& tile) con
 }
 
 template <class T>
-void HeadStack<T>::scores(const TilePlace<T>& at, const HeadTile<T>& tile, T* scores) const {
-  at.component.kernel.loops->values(at.component.kernel.of, tile, scores);
+void HeadStack<T>::compute_scores(const TilePlace<T>& at, const HeadTile<T>& tile, T* out) const {
+  at.component.kernel.loops->values(at.component.kernel.of, tile, out);
   const int64_t first = at.panel * kHeadPanel, rows = rows_of(at.panel);
   for (int64_t r = 0; r < rows; ++r) {
     const int64_t v = target(first + r) - at.word;
     if (v >= 0 && v < at.words && target(first + r) >= 0)
-      scores[v * kHeadPanel + r] = static_cast<T>(kept(block_.target_score, block_.rows(), at.index, first + r));
+      out[v * kHeadPanel + r] = static_cast<T>(kept(block_.target_score, block_.rows(), at.index, first + r));
   }
+  T* keep = kept_scores(at);
+  for (int64_t v = 0; keep != nullptr && v < at.words; ++v) std::copy_n(out + v * kHeadPanel, kHeadPanel, keep + v * block_.scores.ld);
+}
+
+template <class T>
+void HeadStack<T>::scores(const TilePlace<T>& at, const HeadTile<T>& tile, T* out) const {
+  if (tile.scores == nullptr) return compute_scores(at, tile, out);
+  for (int64_t v = 0; v < at.words; ++v) std::copy_n(tile.scores + v * tile.scores_ld, kHeadPanel, out + v * kHeadPanel);
 }
 
 template <class T>

@@ -45,6 +45,7 @@ struct StackedComponent {
   const double* word_stats;
   int64_t first_panel;   ///< among the stack's panels
   int64_t first_column;  ///< among the columns of a row of products
+  T* scores;             ///< kept ones of word 0 and row 0, or null
   int64_t first_stat;    ///< among all components' statistics of a word
   const T* row_stats;    ///< [panel][stats][kHeadPanel]
   bool shares_words;     ///< with the component before it
@@ -88,13 +89,18 @@ class HeadStack {
   HeadTile<T> kept_tile(const TilePlace<T>& at) const;
   /// Computes the tile's products.
   void multiply(const TilePlace<T>& at, const HeadTile<T>& tile) const;
-  /// scores [word][kHeadPanel] of a tile whose products are there, the targets' entries exact.
-  void scores(const TilePlace<T>& at, const HeadTile<T>& tile, T* scores) const;
-  /// Scores of a tile from kept products, or from products computed into `spare` (kHeadTile x kHeadPanel a pair).
+  /// out [word][kHeadPanel]: scores of a tile whose products are there, the targets' entries exact; kept too where the block keeps them.
+  void compute_scores(const TilePlace<T>& at, const HeadTile<T>& tile, T* out) const;
+  /// The same, from what is kept if it is.
+  void scores(const TilePlace<T>& at, const HeadTile<T>& tile, T* out) const;
+  /// The same from the block's products, or from products computed into `spare` (kHeadTile x kHeadPanel a pair).
   void any_scores(const TilePlace<T>& at, T* spare, T* out) const;
   int64_t most_planes() const { return most_planes_; }  ///< of any component
 
  private:
+  T* kept_scores(const TilePlace<T>& at) const {
+    return at.component.scores == nullptr ? nullptr : at.component.scores + at.word * block_.scores.ld + at.panel * kHeadPanel;
+  }
   void pack_contexts(T* packed);
   void compute_row_stats(T* stats, int64_t k);
 

@@ -130,6 +130,14 @@ void values(const KernelOf& of, const HeadTile<T>& t, T* out) {
   for (int64_t v = 0; v < t.words; ++v) scores_of(k, t, v, bias_of(t, v), out + v * kLanes);
 }
 
+// Scores of word v: the kept ones, or computed into `own`.
+template <class K, class T>
+const T* known_scores(const K& k, const HeadTile<T>& t, int64_t v, T* own) {
+  if (t.scores != nullptr) return t.scores + v * t.scores_ld;
+  scores_of(k, t, v, bias_of(t, v), own);
+  return own;
+}
+
 template <class T>
 void add_bias_gradient(const HeadSums<T>& sums, int64_t v, const T* up) {
   if (sums.bias == nullptr) return;
@@ -152,9 +160,9 @@ NINE_OWN_LOOP void word_gradients(const T* s, const HeadLanes<T>& lanes, typenam
 template <class K, class T>
 void gradients(const KernelOf& of, const HeadTile<T>& t, const HeadLanes<T>& lanes, typename HeadLanes<T>::Index word, const HeadSums<T>& sums) {
   const K k(of.score, of.dims);
-  T s[kLanes], up[kLanes];
+  T own[kLanes], up[kLanes];
   for (int64_t v = 0; v < t.words; ++v) {
-    scores_of(k, t, v, bias_of(t, v), s);
+    const T* s = known_scores(k, t, v, own);
     word_gradients(s, lanes, static_cast<typename HeadLanes<T>::Index>(word + v), up);
     add_bias_gradient(sums, v, up);
     slopes_of(k, t, v, s, up, sums);
@@ -164,9 +172,9 @@ void gradients(const KernelOf& of, const HeadTile<T>& t, const HeadLanes<T>& lan
 template <class K, class T>
 void slopes(const KernelOf& of, const HeadTile<T>& t, const T* up, const HeadSums<T>& sums) {
   const K k(of.score, of.dims);
-  T s[kLanes] = {};
+  T own[kLanes];
   for (int64_t v = 0; v < t.words; ++v) {
-    if constexpr (OfParts<K>) scores_of(k, t, v, bias_of(t, v), s);
+    const T* s = OfParts<K> ? known_scores(k, t, v, own) : nullptr;  // the others' slopes do not take them
     add_bias_gradient(sums, v, up + v * kLanes);
     slopes_of(k, t, v, s, up + v * kLanes, sums);
   }

@@ -16,6 +16,8 @@ template <class T>
 struct HeadTile {
   T* z;                      ///< [word][row], leading dimension ld; a kernel of parts has C * C planes of them, pair i * C + j
   int64_t plane, ld, words;  ///< elements from one pair's products to the next pair's, from word to word; words
+  const T* scores;           ///< kept by head_scores: [word][row], leading dimension scores_ld; null: to be computed
+  int64_t scores_ld;
   const double* word_stats;  ///< [word][stats]
   const T* row_stats;        ///< [stats][kLanes]
   const T* bias;             ///< [word], or null

@@ -121,7 +121,7 @@ void run_scores(const HeadBlock& block, Arena& arena) {
               const TilePlace<T> at{stack[k], k, p, word, std::min(kHeadTile, end - word)};
               const HeadTile<T> tile = block.products ? stack.kept_tile(at) : stack.tile(at, spare, kTileElements, kHeadPanel);
               stack.multiply(at, tile);
-              stack.scores(at, tile, scores);
+              stack.compute_scores(at, tile, scores);
               mine[stack[k].first_panel + p].add(scores, at.words);
               if (partial_scores != nullptr) add_scores(scores, at.words, my_scores + (stack[k].first_panel + p) * kHeadPanel);
             }

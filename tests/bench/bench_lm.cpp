@@ -7,8 +7,10 @@
 
 #include "apps/shared/lm_options.h"
 #include "apps/shared/options.h"
+#include "apps/shared/profile_table.h"
 #include "apps/shared/run_main.h"
 #include "apps/shared/version.h"
+#include "core/profile.h"
 #include "core/threads.h"
 #include "nn/lm_task.h"
 
@@ -20,7 +22,7 @@ struct BenchOptions {
   int threads = 0;
   std::string head = "lin", head_memory = "blocks", device = "cpu", precision = "fp32";
   int64_t components = 1;
-  bool untied = false, score = false;
+  bool untied = false, score = false, profile = false;
 
   /// --head mos with --components K is K inner products; anything else is lm_train's --head.
   HeadSpec head_spec() const { return parse_head(head == "mos" ? concat("mix:", components, "*lin") : head, {.untied = untied}); }
@@ -41,6 +43,7 @@ struct BenchOptions {
     o.add("device", device, "where to compute");
     o.add("precision", precision, "arithmetic on CUDA").choices({"fp32", "tf32", "bf16"});
     o.add("score", score, "forward only, under no_grad");
+    o.add("profile", profile, "print what the measured steps' operations cost");
   }
 };
 
@@ -83,6 +86,7 @@ int bench(const BenchOptions& o, Device device) {
   std::vector<double> seconds;
   double loss = 0;
   for (int64_t i = 0; i < o.warmup + o.steps; ++i) {
+    if (i == o.warmup) profile::enable(o.profile);
     const auto start = std::chrono::steady_clock::now();
     if (o.score) {
       const NoGrad guard(tape);
@@ -95,6 +99,7 @@ int bench(const BenchOptions& o, Device device) {
     }
     if (i >= o.warmup) seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
   }
+  profile::enable(false);
   std::nth_element(seconds.begin(), seconds.begin() + static_cast<int64_t>(seconds.size() / 2), seconds.end());
   const double s = seconds[seconds.size() / 2];
   const nlohmann::ordered_json out{{"system", kVersionLine},
@@ -114,6 +119,7 @@ int bench(const BenchOptions& o, Device device) {
                                    {"peak_mib", peak_memory_mib()},
                                    {"loss", loss}};
   std::printf("%s\n", out.dump().c_str());
+  if (o.profile) print_profile(stderr, measure_machine(), o.steps);
   return kExitDone;
 }
 

@@ -2,7 +2,7 @@
 # The comparison of output heads (docs/results/heads.md): small runs on captions, two at a time with one thread each. It goes
 # on where it stopped: a finished run is left as it is, an interrupted one resumes to the same bits.
 #
-#   tests/bench/grid.sh search|singles|presets|pi|paper|all     train what is missing of a part
+#   tests/bench/grid.sh search|singles|presets|pi|looks|paper|all     train what is missing of a part
 #   tests/bench/grid.sh table PART                              its figures as a Markdown table
 #
 # What a finished run logged of its validations and its end is kept in docs/results/heads/, from which the tables are made; a run
@@ -34,6 +34,7 @@ singles() {
 presets() {
   local h s
   for h in mix2 mos mix1 mix3 mix4 mix5 mixbig; do echo "presets/$h-1 10000 $small --head $h --after 5e --seed 1"; done
+  echo "presets/without-lin-1 10000 $small --head mix:log,rbf,hpb,wav --after 5e --seed 1"  # mix1 without its lin
   echo "presets/lin-1 10000 $small --head lin --after 5e --seed 1"
   for s in 2 3; do echo "presets/mix2-$s 10000 $small --head mix2 --after 5e --seed $s"; done
 }
@@ -41,6 +42,12 @@ pi() {
   local r k
   echo "pi/none 10000 $small --head mos --after 3e"
   for k in variance cv2; do for r in 0.001 0.01 0.1 1; do echo "pi/$k-$r 10000 $small --head mos --after 3e --pi-reg $k:$r"; done; done
+}
+# Why some heads stay behind: the rate of ssg's own variances, and without a bias to start from.
+looks() {
+  local h
+  for h in lin log:p=8 ssg:variance=split; do echo "looks/$h-lr-0.0005 10000 --hidden 256 --embed 256 --lr 0.0005 --init-bias log-frequency --head $h --after 4e"; done
+  for h in lin rbf; do echo "looks/$h-zero-bias 10000 --hidden 256 --embed 256 --lr 0.002 --head $h --after 4e"; done
 }
 paper() {
   local h
@@ -77,11 +84,11 @@ table() {  # Markdown: run, parameters, perplexity after each epoch, best, test,
 case "${1:-}" in
   one) shift; train "$@" ;;
   table) table "$2" ;;
-  search | singles | presets | pi | paper | all)
+  search | singles | presets | pi | looks | paper | all)
     mkdir -p "$RUNS"
     for n in 10000 30000; do [ -e "$RUNS/train-$n.en" ] || head -n "$n" "$CAPTIONS/train.en" > "$RUNS/train-$n.en"; done
     parts=$1
-    [ "$1" = all ] && parts="singles presets search pi paper"
+    [ "$1" = all ] && parts="search singles presets pi looks paper"
     for part in $parts; do "$part"; done | xargs -P "$JOBS" -L 1 tests/bench/grid.sh one
     ;;
   *) sed -n '2,11s/^# \{0,1\}//p' "$0"; exit 2 ;;
