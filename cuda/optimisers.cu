@@ -30,7 +30,7 @@ struct Adam {
     const T x = static_cast<T>(clip.value()) * g.at(r, c) + l2 * weight;
     first = b1 * first + c1 * x;
     second = b2 * second + c2 * (x * x);
-    weight = shrink * weight - rate * first / (sqrt(second) * root + eps);
+    weight = shrink * weight - rate * first / (std::sqrt(second) * root + eps);
   }
 };
 template <class T>
