@@ -106,7 +106,8 @@ TEST_CASE("cuda: products in tf32 and bf16 are within what their factors lose") 
   for (const auto& [precision, limit] : {std::pair{cuda::Precision::tf32, 2e-3}, {cuda::Precision::bf16, 2e-2}}) {
     cuda::set_precision(precision);
     for (const OpCase& c : tested_ops())
-      if (c.name.starts_with("matmul") || c.name.starts_with("linear")) compare(c, DType::float32, limit, 0);
+      // Not linear_relu: where a sum is near 0, rounding decides whether its gradient passes.
+      if (c.name.starts_with("matmul") || c.name.starts_with("linear ")) compare(c, DType::float32, limit, 0);
     cuda::set_precision(cuda::Precision::fp32);
   }
 }
