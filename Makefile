@@ -28,6 +28,8 @@ build: deps
 demo: build
 	$(BUILD)/bin/lm_train --sample --run $(RUN) --restart \
 	  --layers 1 --hidden 128 --embed 128 --batch 16 --lr 0.004 --schedule plateau --after 8e
+	$(BUILD)/bin/mt_train --sample --run $(RUN)-mt --restart \
+	  --layers 2 --hidden 128 --ffn 256 --dropout 0.1 --lr 0.003 --warmup 200 --batch-tokens 1024 --after 4e
 
 test: build
 	cd $(BUILD) && ctest --output-on-failure -j $(JOBS)

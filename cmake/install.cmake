@@ -14,6 +14,7 @@ foreach(name ${nine_libraries})
 endforeach()
 file(GLOB headers CONFIGURE_DEPENDS core/scores/*.h)
 install(FILES ${headers} DESTINATION include/nine/core/scores)
+install(FILES core/cpu/head_kernels.h DESTINATION include/nine/core/cpu)  # kernels/head_decoder.h holds one
 install(TARGETS nine EXPORT NineTargets)
 
 install(EXPORT NineTargets NAMESPACE Nine:: DESTINATION ${nine_package})

@@ -5,7 +5,7 @@ set -eu
 packages="g++ cmake ninja-build libeigen3-dev libxsmm-dev nlohmann-json3-dev libcli11-dev doctest-dev"
 for more in "$@"; do
   case $more in
-    clang) packages="$packages clang" ;;  # brings libFuzzer
+    clang) packages="$packages clang libclang-rt-dev" ;;  # the second: libFuzzer and the sanitizers
     tidy) packages="$packages clang-tidy" ;;
     *) echo "$0: nothing is known about '$more'; clang and tidy are" >&2 && exit 2 ;;
   esac

@@ -1,4 +1,5 @@
 // The small types' out-of-line parts: texts, shapes, tensors.
+#include <array>
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
@@ -7,6 +8,7 @@
 #include "core/device.h"
 #include "core/dtype.h"
 #include "core/error.h"
+#include "core/fixed.h"
 #include "core/op_table.h"
 #include "core/shape.h"
 #include "core/tensor.h"
@@ -17,6 +19,12 @@ std::string detail::text_of(double value) {
   char buffer[32];
   const auto end = std::to_chars(buffer, buffer + sizeof buffer, value).ptr;
   return {buffer, end};
+}
+
+std::string fixed(double value, int decimals) {
+  std::array<char, 400> buffer;
+  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, std::chars_format::fixed, decimals).ptr;
+  return {buffer.data(), end};
 }
 
 std::string to_text(DType t) {

@@ -251,7 +251,7 @@ struct SgdStep {
   double lr = 1, momentum = 0, weight_decay = 0;
 };
 void sgd(const View& w, const View& g, const View& u, const Clip& clip, const SgdStep& step);
-/// average += weight * (w - average): the running mean of averaged SGD (Polyak & Juditsky, 1992) with weight = 1/n.
-void average(const View& average, const View& w, double weight);
+/// mean += weight * (w - mean): the running mean of averaged SGD (Polyak & Juditsky, 1992) with weight = 1/n.
+void average(const View& mean, const View& w, double weight);
 
 }  // namespace nine::ops

@@ -60,7 +60,7 @@ class BpeCache {
 /// Randomness of BPE-dropout (Provilkov, Emelianenko and Voita, "BPE-dropout", ACL 2020): at each step of a word each
 /// possible merge is left out with the probability `rate`. The numbers are those of subword-nmt, one after another.
 struct BpeDropout {
-  double rate;
+  double rate = 0;
   PythonRandom random;
 };
 
@@ -86,7 +86,7 @@ class BpeSegmenter {
   using Pieces = std::vector<std::string>;
 
   template <class Segment>
-  void segment_lines(std::string_view block, std::string& out, Segment&& segment_word) const;
+  void segment_lines(std::string_view block, std::string& out, Segment&& segment_one) const;
   template <class Add>
   void cut(std::string_view text, BpeDropout* dropout, Add&& add) const;
   int32_t symbol_of(std::string_view character, bool final) const;

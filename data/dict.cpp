@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <unordered_set>
 
 #include "core/error.h"
 #include "data/dict_line.h"
@@ -14,7 +13,7 @@ Dictionary::Dictionary() {
   for (std::string_view special : {"<s>", "<pad>", "</s>", "<unk>"}) add(special, 0);
 }
 
-Dictionary::Dictionary(const WordTally& tally) : Dictionary() {
+Dictionary::Dictionary(const WordTally& tally, int64_t min_count, int64_t limit) : Dictionary() {
   std::vector<int32_t> order(tally.counts.size());
   for (int32_t i = 0; i < std::ssize(order); ++i) order[static_cast<size_t>(i)] = i;
   const auto count_of = [&](int32_t i) { return tally.counts[static_cast<size_t>(i)]; };
@@ -23,10 +22,12 @@ Dictionary::Dictionary(const WordTally& tally) : Dictionary() {
             [&](int32_t a, int32_t b) { return count_of(a) != count_of(b) ? count_of(a) > count_of(b) : tally.words.text(a) < tally.words.text(b); });
   for (int32_t i : order) {
     const auto special = ids_.find(tally.words.text(i));
-    if (special == ids_.end()) {
+    if (special != ids_.end()) {
+      counts_[static_cast<size_t>(special->second)] += count_of(i);
+    } else if (count_of(i) >= min_count && (limit == 0 || size() < limit)) {
       add(tally.words.text(i), count_of(i));
     } else {
-      counts_[static_cast<size_t>(special->second)] += count_of(i);
+      counts_[kUnknown] += count_of(i);
     }
   }
 }
@@ -50,15 +51,7 @@ void Dictionary::add(std::string_view word, int64_t count) {
   counts_.push_back(count);
 }
 
-std::string Dictionary::text() const {
-  std::string text;
-  std::unordered_set<std::string_view> listed(words_.begin(), words_.begin() + kSpecials);
-  for (int32_t i = kSpecials; i < size(); ++i) {
-    const bool repeated = !listed.insert(word(i)).second;
-    text += concat(word(i), ' ', count(i), repeated ? " " : "", repeated ? kDictOverwrite : "", '\n');
-  }
-  return text;
-}
+std::string Dictionary::text() const { return dict_text(words_, counts_, kSpecials); }
 
 int32_t Dictionary::id(std::string_view word) const {
   const auto found = ids_.find(word);

@@ -2,9 +2,11 @@
 
 #include <charconv>
 #include <tuple>
+#include <unordered_set>
 #include <utility>
 
 #include "core/error.h"
+#include "data/text.h"
 
 namespace nine {
 
@@ -23,6 +25,18 @@ std::pair<std::string_view, std::string_view> split_last(std::string_view line) 
 }
 
 }  // namespace
+
+std::string dict_text(std::span<const std::string> words, std::span<const int64_t> counts, int32_t specials) {
+  const auto first = static_cast<size_t>(specials);
+  std::string text;
+  if (first < words.size() && words[first].starts_with(kByteOrderMark)) text = kByteOrderMark;
+  std::unordered_set<std::string_view> listed(words.begin(), words.begin() + specials);
+  for (size_t i = first; i < words.size(); ++i) {
+    const bool repeated = !listed.insert(words[i]).second;
+    text += concat(words[i], ' ', counts[i], repeated ? " " : "", repeated ? kDictOverwrite : "", '\n');
+  }
+  return text;
+}
 
 DictEntry parse_dict_line(std::string_view line, const std::string& place) {
   DictEntry entry;

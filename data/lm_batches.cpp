@@ -3,10 +3,8 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
-#include <utility>
 
 #include "core/error.h"
-#include "core/random.h"
 
 namespace nine {
 
@@ -14,13 +12,6 @@ namespace {
 
 /// A pool of this many batches holds enough lengths to sort by and still differs from epoch to epoch.
 constexpr int64_t kPoolBatches = 100;
-
-/// Fisher-Yates, from the last place down.
-template <class T>
-void shuffle(std::vector<T>& items, uint64_t seed, int64_t epoch, uint32_t stream) {
-  RandomStream random({.seed = seed, .step = static_cast<uint32_t>(epoch), .op = stream});
-  for (size_t i = items.size(); i > 1; --i) std::swap(items[i - 1], items[random.below(i)]);
-}
 
 void shuffle_sentences(std::vector<int32_t>& order, const Corpus& corpus, uint64_t seed, int64_t epoch) {
   order.resize(static_cast<size_t>(corpus.sentences()));
@@ -31,11 +22,6 @@ void shuffle_sentences(std::vector<int32_t>& order, const Corpus& corpus, uint64
 void require_numbered(const Corpus& corpus) {
   require(corpus.sentences() <= std::numeric_limits<int32_t>::max(), "the training text has ", corpus.sentences(),
           " sentences; at most 2147483647 can be put in order: split it");
-}
-
-void require_position(BatchPosition p) {
-  require(p.epoch >= 0 && p.epoch <= std::numeric_limits<uint32_t>::max() && p.step >= 0, "no training position is epoch ", p.epoch, ", step ",
-          p.step);
 }
 
 }  // namespace

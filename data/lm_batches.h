@@ -10,16 +10,10 @@
 #include <span>
 #include <vector>
 
+#include "data/batch_order.h"
 #include "data/corpus.h"
 
 namespace nine {
-
-/// Where a training stream stands: the batch that next() gives next.
-struct BatchPosition {
-  int64_t epoch = 0;
-  int64_t step = 0;  ///< within the epoch; one step is one call of next()
-  bool operator==(const BatchPosition&) const = default;
-};
 
 /// A batch of changing size.
 struct LmBatch {

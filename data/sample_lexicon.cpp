@@ -1,4 +1,4 @@
-// Two rules keep the language unambiguous (tests/test_data.cpp checks them): no form belongs to two classes of words, and
+// Two rules keep the language unambiguous (tests/test_sample.cpp checks them): no form belongs to two classes of words, and
 // a verb's past differs from its base ("read" and "put" cannot be in it). Colours are not fruits here.
 #include "data/sample_lexicon.h"
 
@@ -15,11 +15,6 @@ bool hisses(std::string_view word) {
 bool ends_in_consonant_y(std::string_view word) { return word.size() > 1 && word.ends_with('y') && !is_vowel(word[word.size() - 2]); }
 std::string without_last(const std::string& word) { return word.substr(0, word.size() - 1); }
 
-/// dogs, boxes, stories: plurals, and verbs' third person.
-std::string with_s(const std::string& word) {
-  if (ends_in_consonant_y(word)) return without_last(word) + "ies";
-  return word + (hisses(word) ? "es" : "s");
-}
 std::string with_ed(const std::string& word) {
   if (ends_in_consonant_y(word)) return without_last(word) + "ied";
   return word + (word.ends_with('e') ? "d" : "ed");
@@ -152,6 +147,11 @@ std::string_view adjective_entries(NounClass c, AdjectiveSlot slot) {
 }
 
 }  // namespace
+
+std::string with_s(const std::string& word) {
+  if (ends_in_consonant_y(word)) return without_last(word) + "ies";
+  return word + (hisses(word) ? "es" : "s");
+}
 
 Words words_of(std::string_view text) { return split(text, ' '); }
 

@@ -52,6 +52,9 @@ Words male_names();
 Words time_phrases(Tense tense);
 Words manner_adverbs();
 
+/// dogs, boxes, stories: English plurals, and verbs' third person.
+std::string with_s(const std::string& word);
+
 /// The words of a text that are separated by spaces.
 Words words_of(std::string_view text);
 

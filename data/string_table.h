@@ -30,7 +30,7 @@ class StringTable {
     int32_t id = kNone;
   };
   size_t begin(int32_t id) const { return id == 0 ? 0 : ends_[static_cast<size_t>(id) - 1]; }
-  size_t slot_of(std::string_view text) const;
+  size_t slot_of(std::string_view wanted) const;
   void grow();
 
   std::string bytes_;         // all strings, one after another

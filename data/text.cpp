@@ -13,7 +13,6 @@ namespace nine {
 namespace {
 
 constexpr size_t kBufferBytes = size_t{1} << 18;
-constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 std::string hexadecimal(char c) {
   constexpr std::string_view digits = "0123456789abcdef";

@@ -13,6 +13,9 @@
 
 namespace nine {
 
+/// U+FEFF in UTF-8, as some programs begin a file; inside a text it is a character like any other.
+inline constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+
 /// The lines of one or several files, one after another. A line ends with LF or CRLF, the last one also with its
 /// file; empty lines are lines; a byte-order mark at a file's start is dropped. Memory: the longest line.
 /// Errors name file and line: a missing, unreadable or empty file, a directory, a NUL byte, invalid UTF-8.

@@ -2,6 +2,40 @@
 
 namespace nine {
 
+std::u32string code_points(std::string_view text) {
+  std::u32string codes;
+  codes.reserve(text.size());
+  for (size_t at = 0; at < text.size();) {
+    const size_t length = utf8_length(text[at]);
+    constexpr uint32_t kLeadBits[] = {0, 0x7F, 0x1F, 0x0F, 0x07};
+    uint32_t code = static_cast<uint8_t>(text[at]) & kLeadBits[length];
+    for (size_t i = 1; i < length; ++i) code = code << 6 | (static_cast<uint8_t>(text[at + i]) & 0x3F);
+    codes += static_cast<char32_t>(code);
+    at += length;
+  }
+  return codes;
+}
+
+void append_utf8(std::string& text, char32_t code) {
+  const auto byte = [&](uint32_t value) { text += static_cast<char>(value); };
+  const auto tail = [&](int shift) { byte(0x80 | (code >> shift & 0x3F)); };
+  if (code < 0x80) {
+    byte(code);
+  } else if (code < 0x800) {
+    byte(0xC0 | code >> 6);
+    tail(0);
+  } else if (code < 0x10000) {
+    byte(0xE0 | code >> 12);
+    tail(6);
+    tail(0);
+  } else {
+    byte(0xF0 | code >> 18);
+    tail(12);
+    tail(6);
+    tail(0);
+  }
+}
+
 size_t space_at_start(std::string_view text) {
   if (text.empty()) return 0;
   const size_t length = utf8_length(text[0]);

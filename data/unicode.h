@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace nine {
@@ -12,6 +13,11 @@ constexpr size_t utf8_length(char lead) {
   const auto byte = static_cast<uint8_t>(lead);
   return byte < 0x80 ? 1 : byte < 0xE0 ? 2 : byte < 0xF0 ? 3 : 4;
 }
+
+/// The code points of `text`.
+std::u32string code_points(std::string_view text);
+/// Appends a code point to UTF-8 text.
+void append_utf8(std::string& text, char32_t code);
 
 /// Bytes of the white space that `text` starts with, 0 when it starts with something else. White space is what Python's
 /// str.isspace() and `\s` say: U+0009-000D, 001C-0020, 0085, 00A0, 1680, 2000-200A, 2028, 2029, 202F, 205F, 3000.

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <fstream>
 #include <limits>
-#include <unordered_set>
 #include <utility>
 
 #include "core/error.h"
@@ -100,15 +99,7 @@ void Vocabulary::add_dict_line(std::string_view line, const std::string& place, 
   }
 }
 
-std::string Vocabulary::dict() const {
-  std::string text;
-  std::unordered_set<std::string_view> listed;
-  for (int32_t i = kSpecials; i < size(); ++i) {
-    const bool repeated = !listed.insert(word(i)).second;
-    text += concat(word(i), ' ', count(i), repeated ? " " : "", repeated ? kDictOverwrite : "", '\n');
-  }
-  return text;
-}
+std::string Vocabulary::dict() const { return dict_text(words_, counts_, kSpecials); }
 
 void Vocabulary::write(const std::string& path) const {
   std::ofstream out(path, std::ios::binary);

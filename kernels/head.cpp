@@ -19,7 +19,16 @@ constexpr HeadPreset kPresets[] = {{"mos", "mix:9*lin"},
                                    {"mix5", "mix:2*lin,2*rbf"}};
 
 // What NAME@tuned stands for: a line here and one in docs/heads.md with the command that found it.
-constexpr HeadPreset kTuned[] = {{"lin", "lin"}, {"sig", "sig"}};
+constexpr HeadPreset kTuned[] = {{"lin", "lin"},
+                                 {"log", "log:p=4"},
+                                 {"pow", "pow:p=2"},
+                                 {"pol", "pol:p=2"},
+                                 {"rbf", "rbf:gamma=1"},
+                                 {"ssg", "ssg:variance=0.5"},
+                                 {"mog", "mog:form=sum:variance=0.5"},
+                                 {"hpb", "hpb:ball=tanh"},
+                                 {"wav", "wav:a=1:b=1"},
+                                 {"sig", "sig"}};
 
 constexpr int64_t kMaxComponents = 1024;
 

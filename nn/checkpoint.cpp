@@ -285,6 +285,12 @@ fs::path resolve_checkpoint(const fs::path& path) {
 
 Checkpoint open_checkpoint(const fs::path& path) { return Checkpoint(resolve_checkpoint(path)); }
 
+std::vector<fs::path> checkpoints_in(const fs::path& checkpoints) {
+  std::vector<fs::path> out;
+  for (const int64_t step : steps_in(checkpoints)) out.push_back(checkpoints / name_of_step(step));
+  return out;
+}
+
 IntactCheckpoint find_latest_intact(const fs::path& checkpoints) {
   IntactCheckpoint out;
   std::vector<int64_t> steps = steps_in(checkpoints);

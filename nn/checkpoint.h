@@ -79,6 +79,9 @@ std::filesystem::path resolve_checkpoint(const std::filesystem::path& path);
 /// resolve_checkpoint, then verified.
 Checkpoint open_checkpoint(const std::filesystem::path& path);
 
+/// The checkpoints of RUN/checkpoints, intact or not, the one with the most steps first. Without a directory there are none.
+std::vector<std::filesystem::path> checkpoints_in(const std::filesystem::path& checkpoints);
+
 /// From where a run goes on, and for each newer checkpoint a sentence on why it was passed over.
 struct IntactCheckpoint {
   std::optional<Checkpoint> checkpoint;

@@ -11,22 +11,20 @@ LanguageModel::LanguageModel(ParameterSet& set, const LanguageModelConfig& confi
     : config_(config),
       parameters_(set),
       embedding_(set, "embedding", config.vocab, config.embed),
-      lstm_(set, "lstm", config.embed, config.hidden, config.layers) {
-  const int64_t size = config.head.size(), width = config.hidden;
-  const std::string wrong = config.head.check(width);
-  require(wrong.empty(), "--head ", config.head.to_text(), ": ", wrong);
-  if (config.tie_embeddings) {
-    require(config.embed == width, "--tie-embeddings makes the word vectors of input and output one matrix, so --embed ", config.embed,
-            " must equal --hidden ", width);
-    head_words_.push_back(&embedding_.weight());
-  }
-  const int64_t own = (config.head.untied ? size : 1) - (config.tie_embeddings ? 1 : 0);
-  const Shape shape = config.head.untied ? Shape{own, config.vocab, width} : Shape{config.vocab, width};
-  if (own > 0) head_words_.push_back(&set.add("head.weight", shape, Init::normal(0.02)));
-  if (config.head_bias) head_bias_ = &set.add("head.bias", {config.vocab}, Init::zeros());
-  const Init linear = Init::uniform(1 / std::sqrt(static_cast<double>(width)));
-  if (config.head.mixture) head_prior_ = &set.add("head.prior.weight", {size, width}, linear);
-  if (config.head.contexts) head_latent_ = &set.add("head.latent.weight", {size * width, width}, linear);
+      lstm_(set, "lstm", config.embed, config.hidden, config.layers),
+      head_(set,
+            {.words = config.vocab,
+             .width = config.hidden,
+             .head = config.head,
+             .bias = config.head_bias,
+             .smoothing = config.smoothing,
+             .prior_reg = config.prior_reg,
+             .norm_reg = config.norm_reg,
+             .memory = config.head_memory},
+            config.tie_embeddings ? &embedding_.weight() : nullptr, Init::normal(0.02)) {
+  require(!config.tie_embeddings || config.embed == config.hidden,
+          "--tie-embeddings makes the word vectors of input and output one matrix, so --embed ", config.embed, " must equal --hidden ",
+          config.hidden);
 }
 
 LanguageModelConfig LanguageModelConfig::of_weights(const Safetensors& weights, const HeadSpec& head) {
@@ -74,73 +72,17 @@ Var LanguageModel::regulariser(const Hidden& hidden, int64_t batch, double share
     const Var slowness = mean_square(sub(row_range(hidden.raw, batch, later), row_range(hidden.raw, 0, later)), tar);
     penalty = penalty ? add(penalty, slowness) : slowness;
   }
-  if (config_.norm_reg.strength > 0) {
-    const Var norms = scale(norm_penalty(head_weights(hidden.raw.tape()).w, config_.norm_reg), share);
-    penalty = penalty ? add(penalty, norms) : norms;
-  }
+  if (const Var norms = head_.norm_regulariser(hidden.raw.tape(), share)) penalty = penalty ? add(penalty, norms) : norms;
   return penalty;
 }
 
-void LanguageModel::set_norms_by_frequency(std::span<const int64_t> counts, double scale) const {
-  require(static_cast<int64_t>(counts.size()) == config_.vocab, "[init-norm] ", counts.size(), " counts for ", config_.vocab, " words");
-  for (const Parameter* words : head_words_) {
-    const Tensor& value = words->value;
-    const Tensor host(value.shape(), DType::float64), rounded(value.shape(), value.dtype());
-    ops::copy(value, rounded);  // from whatever device
-    ops::copy(rounded, host);
-    const int64_t size = host.shape().cols();
-    for (int64_t v = 0; v < host.shape().rows(); ++v) {
-      double* row = host.data<double>() + v * size;
-      double square = 0;
-      for (int64_t k = 0; k < size; ++k) square += row[k] * row[k];
-      if (square == 0) continue;
-      const int64_t count = counts[static_cast<size_t>(v % config_.vocab)];
-      const double factor = scale * std::log(static_cast<double>(std::max<int64_t>(2, count))) / std::sqrt(square);
-      for (int64_t k = 0; k < size; ++k) row[k] *= factor;
-    }
-    ops::copy(host, rounded);
-    ops::copy(rounded, value);
-  }
-}
-
-void LanguageModel::set_bias_by_frequency(std::span<const int64_t> counts) const {
-  require(head_bias_ != nullptr, "[init-bias] the head has no bias");
-  require(static_cast<int64_t>(counts.size()) == config_.vocab, "[init-bias] ", counts.size(), " counts for ", config_.vocab, " words");
-  const Tensor host({config_.vocab}, DType::float64), rounded({config_.vocab}, head_bias_->value.dtype());
-  double all = 0;
-  for (const int64_t c : counts) all += static_cast<double>(std::max<int64_t>(1, c));
-  for (size_t v = 0; v < counts.size(); ++v) host.data<double>()[v] = std::log(static_cast<double>(std::max<int64_t>(1, counts[v])) / all);
-  ops::copy(host, rounded);
-  ops::copy(rounded, head_bias_->value);
-}
-
-const HeadWeights& LanguageModel::head_weights(Tape& tape) const {
-  const auto on = [&](Parameter* p) { return p != nullptr ? tape.parameter(*p) : Var(); };
-  weights_.w.clear();
-  for (Parameter* p : head_words_) weights_.w.push_back(tape.parameter(*p));
-  weights_.bias = on(head_bias_);
-  weights_.prior = on(head_prior_);
-  weights_.latent = on(head_latent_);
-  return weights_;
-}
-
-SoftmaxLoss LanguageModel::loss(const Var& hidden, const Tensor& targets, double row_weight) const {
-  Tape& tape = hidden.tape();
-  HeadLoss options{.memory = config_.head_memory};
-  if (tape.recording()) {
-    options.smoothing = config_.smoothing;
-    options.prior = config_.prior_reg;
-  }
-  return kernel_softmax(config_.head, hidden, head_weights(tape), tape.on_device(targets), row_weight, options);
-}
-
 Tensor LanguageModel::log_probabilities(const Var& hidden) const {
-  return nine::log_probabilities(config_.head, hidden, head_weights(hidden.tape()));
+  return nine::log_probabilities(config_.head, hidden, head_.weights(hidden.tape()));
 }
 
 std::map<std::string, std::string> LanguageModel::metadata() const {
   std::map<std::string, std::string> m{{"format", "pt"}};
-  if (config_.tie_embeddings) m["tied"] = config_.head.untied ? "the first of head.weight=embedding.weight" : "head.weight=embedding.weight";
+  if (config_.tie_embeddings) m["tied"] = head_.tie_text("embedding.weight");
   return m;
 }
 

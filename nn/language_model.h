@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "kernels/kernel_softmax.h"
+#include "nn/head_parameters.h"
 #include "nn/layers.h"
 
 namespace nine {
@@ -38,11 +38,8 @@ struct LanguageModelConfig {
 
 class LanguageModel {
  public:
-  /// Declares `embedding.weight` (V, embed), `lstm.*`, `head.weight` (V, hidden; not when tied) and `head.bias` (V) in
-  /// `set`; for mixtures `head.prior.weight` (K, hidden), with contexts `head.latent.weight` (K * hidden, hidden), and untied
-  /// `head.weight` (K, V, hidden), of which a tied embedding takes the first place: (K-1, V, hidden). Embedding and head start
-  /// as N(0, 0.02), the bias at 0, the LSTM as PyTorch's, prior and latent as torch.nn.Linear, U(-1/sqrt(hidden), 1/sqrt(hidden)), as
-  /// in Yang et al.'s mixture of softmaxes (2018).
+  /// Declares `embedding.weight` (V, embed), `lstm.*` and the head's parameters (HeadParameters) in `set`. Embedding and head start
+  /// as N(0, 0.02), the LSTM as PyTorch's.
   /// Error: tied with embed != hidden.
   LanguageModel(ParameterSet& set, const LanguageModelConfig& config);
 
@@ -64,19 +61,16 @@ class LanguageModel {
   Var regulariser(const Hidden& hidden, int64_t batch, double share) const;
   /// Loss of predicting targets (steps, batch) int32, -1 = nothing, on either device, from those states; see kernel_softmax. Smoothed and
   /// regularised as configured, but not under NoGrad.
-  SoftmaxLoss loss(const Var& hidden, const Tensor& targets, double row_weight) const;
+  SoftmaxLoss loss(const Var& hidden, const Tensor& targets, double row_weight) const { return head_.loss(hidden, targets, row_weight); }
   /// log p of every word after each of those states, (N, V) float64, for a few states; see log_probabilities.
   Tensor log_probabilities(const Var& hidden) const;
   CarriedState new_state(int64_t batch) const { return {config_.layers, batch, config_.hidden, parameters_.dtype(), parameters_.values().device()}; }
   /// Type of the weights.
   DType dtype() const { return parameters_.dtype(); }
 
-  /// Scales the head's word vectors to the norm scale * log(count), counts below 2 taken as 2 (Herold et al., 2018); their
-  /// directions stay. To be called after allocate(). Error: not one count a word.
-  void set_norms_by_frequency(std::span<const int64_t> counts, double scale) const;
-  /// Sets the head's bias to log(count / all counts), counts below 1 taken as 1: the first posterior of a head whose scores are
-  /// alike is the unigram distribution. To be called after allocate(). Error: no bias; not one count a word.
-  void set_bias_by_frequency(std::span<const int64_t> counts) const;
+  /// HeadParameters's.
+  void set_norms_by_frequency(std::span<const int64_t> counts, double scale) const { head_.set_norms_by_frequency(counts, scale); }
+  void set_bias_by_frequency(std::span<const int64_t> counts) const { head_.set_bias_by_frequency(counts); }
 
   /// What model.safetensors' `__metadata__` says: the tie, where there is one.
   std::map<std::string, std::string> metadata() const;
@@ -86,11 +80,7 @@ class LanguageModel {
   const ParameterSet& parameters_;
   Embedding embedding_;
   Lstm lstm_;
-  const HeadWeights& head_weights(Tape& tape) const;
-
-  std::vector<Parameter*> head_words_;  // together the word vectors of all components
-  Parameter *head_bias_ = nullptr, *head_prior_ = nullptr, *head_latent_ = nullptr;
-  mutable HeadWeights weights_;  // kept, so that a step allocates nothing
+  HeadParameters head_;
 };
 
 }  // namespace nine

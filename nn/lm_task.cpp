@@ -115,17 +115,13 @@ MicroBatches::Objective LmTask::forward(Tape& tape, int i, double row_weight) {
 
 std::vector<NamedView> LmTask::state() const {
   std::vector<NamedView> all = now_.named("carry.");
-  if (prior_.sums()) all.push_back({"prior.sums", prior_.sums()});
+  for (const NamedView& sums : prior_.named()) all.push_back(sums);
   return all;
 }
 
 void LmTask::load_state(const Safetensors& file) {
   now_.load(file, "carry.");
-  if (!prior_.sums()) return;
-  const Tensor sums = file.at("prior.sums");
-  require(sums.shape() == prior_.sums().shape() && sums.dtype() == DType::float64, "prior.sums has shape ", sums.shape(), ", expected ",
-          prior_.sums().shape());
-  ops::copy(sums, prior_.sums());
+  prior_.load(file);
 }
 
 void LmTask::accept() {

@@ -2,6 +2,10 @@
 
 namespace nine {
 
+MtBatches::MtBatches(const Transformer& model, Source next) : model_(model), next_(std::move(next)) {
+  if (model.config().head.mixture) prior_ = PriorStats(model.config().head.size());
+}
+
 int64_t MtBatches::fetch(int most) {
   batches_.clear();
   int64_t tokens = 0;
@@ -15,8 +19,11 @@ int64_t MtBatches::fetch(int most) {
 }
 
 MicroBatches::Objective MtBatches::forward(Tape& tape, int i, double row_weight) {
-  const SoftmaxLoss out = model_.loss(tape, batch(i), row_weight);
-  return {out.loss, out.nll};
+  const TranslationBatch& b = batch(i);
+  const SoftmaxLoss out = model_.loss(tape, b, row_weight);
+  const Var penalty = model_.regulariser(tape, row_weight * static_cast<double>(b.tokens));
+  if (out.prior) prior_.add(out.prior.value(), b.tgt_out);
+  return {penalty ? add(out.loss, penalty) : out.loss, out.nll};
 }
 
 }  // namespace nine

@@ -4,6 +4,7 @@
 #include <functional>
 #include <vector>
 
+#include "nn/prior_stats.h"
 #include "nn/train_step.h"
 #include "nn/transformer.h"
 
@@ -15,13 +16,17 @@ class MtBatches : public MicroBatches {
   using Source = std::function<bool(TranslationBatch&)>;
 
   /// The model, its parameters allocated, must outlive this.
-  MtBatches(const Transformer& model, Source next) : model_(model), next_(std::move(next)) {}
+  MtBatches(const Transformer& model, Source next);
 
   /// Error: the source had none left.
   int64_t fetch(int most) override;
   int count() const override { return static_cast<int>(batches_.size()); }
   Objective forward(Tape& tape, int i, double row_weight) override;
   void accept() override {}
+
+  /// Of a mixture's prior over everything that went forward since it was last cleared; empty where there is no mixture.
+  PriorStats& prior_stats() { return prior_; }
+  const PriorStats& prior_stats() const { return prior_; }
 
   /// Micro-batch i of the last fetch.
   const TranslationBatch& batch(int i) const { return batches_[static_cast<size_t>(i)]; }
@@ -30,6 +35,7 @@ class MtBatches : public MicroBatches {
   const Transformer& model_;
   Source next_;
   std::vector<TranslationBatch> batches_;
+  PriorStats prior_;
 };
 
 }  // namespace nine

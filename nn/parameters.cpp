@@ -113,7 +113,8 @@ void ParameterSet::load(const Safetensors& file, const Tensor& slab, const std::
   }
   if (!prefix.empty()) return;
   for (const auto& [name, tensor] : file.tensors)
-    require(std::any_of(parameters_.begin(), parameters_.end(), [&, &n = name](const Parameter& p) { return p.name == n; }),
+    require(std::any_of(parameters_.begin(), parameters_.end(), [&, &n = name](const Parameter& p) { return p.name == n; }) ||
+                std::find(passed_over_.begin(), passed_over_.end(), name) != passed_over_.end(),
             "the weights hold a tensor '", name, "' of shape ", tensor.shape(), ", which this model does not have");
 }
 

@@ -34,6 +34,9 @@ class ParameterSet {
 
   /// Declares a parameter; before allocate(). The reference stays valid. Error: the name is taken.
   Parameter& add(std::string name, const Shape& shape, const Init& init);
+  /// Names a tensor that files hold beside the parameters and that follows from the model's sizes, such as a table of positions:
+  /// load() passes over it.
+  void pass_over(std::string name) { passed_over_.push_back(std::move(name)); }
   /// Makes the slabs and sets every parameter to its start, which depends on seed, name and element only. Without
   /// `gradients` the set can be evaluated, not trained.
   void allocate(DType dtype, uint64_t seed, bool gradients = true, Device device = kCpu);
@@ -70,6 +73,7 @@ class ParameterSet {
   std::deque<Parameter> parameters_;
   std::vector<Shape> shapes_;
   std::vector<Init> inits_;
+  std::vector<std::string> passed_over_;
   std::vector<int64_t> offsets_;  // of each parameter in a slab, in elements
   Tensor values_, gradients_;
 };

@@ -40,6 +40,18 @@ void PriorStats::clear() {
   if (sums_) std::fill_n(sums_.data<double>(), sums_.elements(), 0.0);
 }
 
+std::vector<NamedView> PriorStats::named() const {
+  if (!sums_) return {};
+  return {{"prior.sums", sums_}};
+}
+
+void PriorStats::load(const Safetensors& file) {
+  if (!sums_) return;
+  const Tensor sums = file.at("prior.sums");
+  require(sums.shape() == sums_.shape() && sums.dtype() == DType::float64, "prior.sums has shape ", sums.shape(), ", expected ", sums_.shape());
+  ops::copy(sums, sums_);
+}
+
 std::vector<double> PriorStats::mean() const {
   const int64_t size = sums_.elements() / 2;
   std::vector<double> out(sums_.data<double>() + 1, sums_.data<double>() + 1 + size);

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "core/tensor.h"
+#include "core/safetensors.h"
 
 namespace nine {
 
@@ -18,8 +18,11 @@ class PriorStats {
   void clear();
   std::vector<double> mean() const;      ///< of each component over the rows
   std::vector<double> variance() const;  ///< of each component over the rows, dividing by their number
-  /// (2K + 1) float64: rows, sums of pi, sums of pi^2; for checkpoints. Empty when there are no components.
+  /// (2K + 1) float64: rows, sums of pi, sums of pi^2. Empty when there are no components.
   const Tensor& sums() const { return sums_; }
+  /// For checkpoints: the sums as `prior.sums`, nothing where there are no components; and back.
+  std::vector<NamedView> named() const;
+  void load(const Safetensors& file);
 
  private:
   double rows() const { return sums_.data<double>()[0]; }

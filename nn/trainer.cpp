@@ -28,6 +28,14 @@ std::string short_number(double x) {
 
 }  // namespace
 
+std::vector<nlohmann::ordered_json> TrainerTask::shown() const { return {}; }
+
+BestMetric best_metric_from_text(std::string_view name) {
+  if (name == "nll") return BestMetric::nll;
+  if (name == "bleu") return BestMetric::bleu;
+  throw UsageError(concat("--best-metric ", name, ": nll or bleu"));
+}
+
 double peak_memory_mib() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
@@ -147,24 +155,33 @@ bool Trainer::validate(bool is_due) {
   const double nll = result.nll(), ppl = result.ppl();
   require(std::isfinite(nll), "validation after step ", progress_.step, " gave ", nll,
           " nats per token; lower --lr or set --clip (the last checkpoint is kept)");
-  const bool improved = nll < best_.nll;
-  if (improved) best_ = {ppl, nll, progress_.step};
+  require(config_.best_metric == BestMetric::nll || result.bleu, "the best model is chosen by BLEU, but validation does not translate");
+  const double metric = config_.best_metric == BestMetric::bleu ? -*result.bleu : nll;
+  const bool improved = metric < best_.metric;
+  if (improved) best_ = {ppl, nll, progress_.step, result.bleu, metric};
   if (is_due) progress_.bad = improved ? 0 : progress_.bad + 1;
-  const bool decayed = is_due && schedule_.validated(nll), triggered = is_due && trigger_.validated(nll);
+  const bool decayed = is_due && schedule_.validated(metric), triggered = is_due && trigger_.validated(metric);
   if (triggered) optimizer_.start_averaging();
   progress_.stopped_early = config_.early_stop > 0 && progress_.bad >= config_.early_stop;
 
   Json line{{"event", "valid"}};
   stamp(line);
   line.update({{"loss", nll}, {"nll", nll}, {"ppl", ppl}, {"tokens", result.tokens}, {"best", improved}});
+  if (result.bleu) line["bleu"] = *result.bleu;
   add_prior(line, result.prior);
   if (config_.average_trigger > 0) line["averaging"] = trigger_.state().fired;
   host_.event(line);
-  host_.message(concat("step ", progress_.step, ": validation perplexity ", short_number(ppl), improved ? " (best so far)" : "", " in ",
-                       short_number(clock_seconds() - before), " s",
-                       decayed ? concat("; learning rate now ", short_number(schedule_.rate(progress_.step + 1))) : "",
-                       triggered ? "; averaging begins" : "",
-                       progress_.stopped_early ? concat("; no better in ", progress_.bad, " validations: stopping early") : ""));
+  for (const Json& shown : task_.shown()) {
+    Json event{{"event", nullptr}};
+    stamp(event);
+    event.update(shown);
+    host_.event(event);
+  }
+  host_.message(
+      concat("step ", progress_.step, ": validation perplexity ", short_number(ppl), result.bleu ? concat(", BLEU ", short_number(*result.bleu)) : "",
+             improved ? " (best so far)" : "", " in ", short_number(clock_seconds() - before), " s",
+             decayed ? concat("; learning rate now ", short_number(schedule_.rate(progress_.step + 1))) : "", triggered ? "; averaging begins" : "",
+             progress_.stopped_early ? concat("; no better in ", progress_.bad, " validations: stopping early") : ""));
   host_.validated();
   return improved;
 }
@@ -188,7 +205,12 @@ void Trainer::save(bool is_best) {
                    {"bad_validations", progress_.bad},
                    {"stopped_early", progress_.stopped_early},
                    {"schedule", {{"scale", s.scale}, {"best", number(s.best)}, {"bad", s.bad}}},
-                   {"best", {{"ppl", number(best_.ppl)}, {"nll", number(best_.nll)}, {"step", best_.step}}},
+                   {"best",
+                    {{"ppl", number(best_.ppl)},
+                     {"nll", number(best_.nll)},
+                     {"step", best_.step},
+                     {"bleu", best_.bleu ? Json(*best_.bleu) : Json()},
+                     {"metric", number(best_.metric)}}},
                    {"window",
                     {{"updates", window_.updates},
                      {"tokens", window_.tokens},
@@ -201,7 +223,10 @@ void Trainer::save(bool is_best) {
   store_.save(
       progress_.step, state,
       [&](CheckpointFiles& files) {
-        files.tensors("model.safetensors", parameters_.named(parameters_.values()), metadata_);
+        std::vector<NamedView> weights = parameters_.named(parameters_.values());
+        const std::vector<NamedView> constants = task_.constants();
+        weights.insert(weights.end(), constants.begin(), constants.end());
+        files.tensors("model.safetensors", weights, metadata_);
         std::vector<NamedView> others = optimizer_.named();
         const std::vector<NamedView> carried = task_.state();
         others.insert(others.end(), carried.begin(), carried.end());
@@ -235,6 +260,8 @@ void Trainer::restore(const Checkpoint& checkpoint) {
   const Json &schedule = s.at("schedule"), &best = s.at("best"), &w = s.at("window");
   schedule_.restore({.scale = schedule.at("scale"), .best = number_from(schedule.at("best")), .bad = schedule.at("bad")});
   best_ = {number_from(best.at("ppl")), number_from(best.at("nll")), best.at("step")};
+  best_.metric = best.contains("metric") ? number_from(best.at("metric")) : best_.nll;
+  if (best.contains("bleu") && best.at("bleu").is_number()) best_.bleu = best.at("bleu").get<double>();
   window_ = {.updates = w.at("updates"),
              .tokens = w.at("tokens"),
              .loss = w.at("loss"),

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 
 #include "nn/amount.h"
@@ -17,7 +18,8 @@ namespace nine {
 struct Evaluation {
   double nats = 0;
   int64_t tokens = 0;
-  PriorStats prior = {};  ///< of a mixture
+  PriorStats prior = {};       ///< of a mixture
+  std::optional<double> bleu;  ///< of translations, in [0, 100]
 
   double nll() const { return nats / static_cast<double>(tokens); }  ///< nats per predicted token
   double ppl() const { return std::exp(nll()); }
@@ -34,13 +36,21 @@ class TrainerTask : public MicroBatches {
   virtual void seek(const nlohmann::ordered_json& position) = 0;
   /// What is carried from update to update, for checkpoints.
   virtual std::vector<NamedView> state() const = 0;
+  /// What model.safetensors holds beside the parameters (ParameterSet::pass_over).
+  virtual std::vector<NamedView> constants() const { return {}; }
   virtual void load_state(const Safetensors& file) = 0;
   /// Of a mixture's prior in training, since it was last cleared; null where there is no mixture.
   virtual PriorStats* prior_stats() { return nullptr; }
   virtual bool has_validation() const = 0;
   /// The cost of the validation text, where there is one.
   virtual Evaluation validate(Tape& tape) = 0;
+  /// What the last validation showed besides, as lines for the log: `event` and more; the trainer adds when it was.
+  virtual std::vector<nlohmann::ordered_json> shown() const;
 };
+
+/// Which validation is the best: lower nats per token, or higher BLEU.
+enum class BestMetric : uint8_t { nll, bleu };
+BestMetric best_metric_from_text(std::string_view name);  ///< nll, bleu
 
 struct TrainerConfig {
   Amount after{10, AmountUnit::epochs};
@@ -54,6 +64,7 @@ struct TrainerConfig {
   OptimizerConfig optimizer;
   int64_t average_trigger = 0;  ///< asgd: interval of the NonMonotoneTrigger that begins averaging; 0: optimizer.average_from says
   ScheduleConfig schedule;
+  BestMetric best_metric = BestMetric::nll;  ///< also what early stopping, plateaus and the trigger watch
 };
 
 /// Whom the trainer tells and asks: the run directory, the progress bar, the signals.
@@ -99,6 +110,8 @@ class Trainer {
   struct Best {
     double ppl = INFINITY, nll = INFINITY;
     int64_t step = 0;
+    std::optional<double> bleu = {};
+    double metric = INFINITY;  ///< what was compared; lower is better
   };
   const Best& best() const { return best_; }
   bool stopped_early() const { return progress_.stopped_early; }

@@ -91,8 +91,17 @@ Transformer::Transformer(ParameterSet& set, const TransformerConfig& config) : c
   if (c.norm == NormOrder::pre) encoder_norm_.emplace(set, encoder + ".norm", c.dim);
   for (int64_t i = 0; i < c.decoder_layers; ++i) decoder_.emplace_back(set, concat(decoder, ".layers.", i), c);
   if (c.norm == NormOrder::pre) decoder_norm_.emplace(set, decoder + ".norm", c.dim);
-  head_weight_ = c.tie_embeddings ? tgt_embedding_ : &set.add("head.weight", {c.tgt_vocab, c.dim}, words);
-  if (c.head_bias) head_bias_ = &set.add("head.bias", {c.tgt_vocab}, Init::zeros());
+  head_.emplace(set,
+                HeadConfig{.words = c.tgt_vocab,
+                           .width = c.dim,
+                           .head = c.head,
+                           .bias = c.head_bias,
+                           .smoothing = c.smoothing,
+                           .prior_reg = c.prior_reg,
+                           .norm_reg = c.norm_reg,
+                           .memory = c.head_memory},
+                c.tie_embeddings ? tgt_embedding_ : nullptr, words);
+  set.pass_over(kPositionsName);
 }
 
 double Transformer::embed_scale() const { return std::sqrt(static_cast<double>(config_.dim)); }
@@ -172,14 +181,6 @@ Var Transformer::decode(const Var& memory, const Tensor& src_lengths, const Tens
   return decoder_norm_ ? (*decoder_norm_)(x) : x;
 }
 
-SoftmaxLoss Transformer::loss(const Var& hidden, const Tensor& targets, double row_weight) const {
-  Tape& tape = hidden.tape();
-  weights_.w.assign(1, tape.parameter(*head_weight_));
-  weights_.bias = head_bias_ != nullptr ? tape.parameter(*head_bias_) : Var();
-  return kernel_softmax(config_.head, hidden, weights_, tape.on_device(targets), row_weight,
-                        {.smoothing = tape.recording() ? config_.smoothing : LabelSmoothing{}});
-}
-
 SoftmaxLoss Transformer::loss(Tape& tape, const TranslationBatch& batch, double row_weight) const {
   const Var memory = encode(tape, batch.src, batch.src_lengths);
   return loss(decode(memory, batch.src_lengths, batch.tgt_in, batch.tgt_lengths), batch.tgt_out, row_weight);
@@ -188,7 +189,7 @@ SoftmaxLoss Transformer::loss(Tape& tape, const TranslationBatch& batch, double 
 std::map<std::string, std::string> Transformer::metadata() const {
   std::map<std::string, std::string> m{{"format", "pt"}};
   std::string tied;
-  if (config_.tie_embeddings) tied = "head.weight=tgt_embedding.weight";
+  if (config_.tie_embeddings) tied = head_->tie_text("tgt_embedding.weight");
   if (config_.shared_vocab) tied += std::string(tied.empty() ? "" : ",") + "src_embedding.weight=tgt_embedding.weight";
   if (!tied.empty()) m["tied"] = tied;
   return m;

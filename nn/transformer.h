@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/kernel_softmax.h"
+#include "nn/head_parameters.h"
 #include "nn/layers.h"
 
 namespace nine {
@@ -16,6 +16,9 @@ namespace nine {
 enum class NormOrder : uint8_t { post, pre };
 std::string to_text(NormOrder order);
 NormOrder norm_order_from_text(std::string_view name);  ///< post, pre
+
+/// The table of positions in model.safetensors, which other engines read (formats.md, "Translation checkpoints"): no parameter.
+inline constexpr const char* kPositionsName = "positions";
 
 struct TransformerConfig {
   int64_t src_vocab = 0, tgt_vocab = 0;
@@ -28,6 +31,9 @@ struct TransformerConfig {
   bool head_bias = false;
   HeadSpec head = {};
   LabelSmoothing smoothing = {};
+  PriorRegulariser prior_reg = {};  ///< on a mixture's prior, in training
+  NormRegulariser norm_reg = {};    ///< on the norms of the head's word vectors, in training
+  HeadMemory head_memory = HeadMemory::blocks;
   int64_t max_length = 1024;  ///< positions that there are numbers for
 };
 
@@ -45,7 +51,7 @@ struct TranslationBatch {
 class Transformer {
  public:
   /// Declares `src_embedding.weight` (not with shared_vocab), `tgt_embedding.weight`, `transformer.encoder.*`,
-  /// `transformer.decoder.*`, and `head.weight` (not when tied) and `head.bias` in `set`. Matrices start as
+  /// `transformer.decoder.*` and the head's parameters (HeadParameters) in `set`. Matrices start as
   /// U(-a, a), a = sqrt(6 / (in + out)) (Glorot & Bengio, 2010; the three of in_proj_weight as one, as in PyTorch, which is
   /// fairseq's gain of 1/sqrt 2), word vectors as N(0, 1/sqrt(dim)), biases at 0, as in fairseq.
   /// Error: an odd width, one that the heads do not divide, a shared vocabulary of two sizes.
@@ -53,6 +59,7 @@ class Transformer {
 
   const TransformerConfig& config() const { return config_; }
   DType dtype() const { return parameters_.dtype(); }
+  const ParameterSet& parameters() const { return parameters_; }
 
   /// The encoder's output for src ids (B, S): (B * S, dim), rows b * S + s.
   Var encode(Tape& tape, const Tensor& src, const Tensor& src_lengths) const;
@@ -60,9 +67,14 @@ class Transformer {
   Var decode(const Var& memory, const Tensor& src_lengths, const Tensor& tgt_in, const Tensor& tgt_lengths) const;
   /// Loss of predicting targets (B, T) from the decoder's output; see kernel_softmax. Smoothed as configured, but not under
   /// NoGrad.
-  SoftmaxLoss loss(const Var& hidden, const Tensor& targets, double row_weight) const;
+  SoftmaxLoss loss(const Var& hidden, const Tensor& targets, double row_weight) const { return head_->loss(hidden, targets, row_weight); }
   /// All three.
   SoftmaxLoss loss(Tape& tape, const TranslationBatch& batch, double row_weight) const;
+
+  /// share times the penalty on the norms of the head's word vectors; an empty Var where none is asked for, or under NoGrad.
+  Var regulariser(Tape& tape, double share) const { return head_->norm_regulariser(tape, share); }
+  /// The head's parameters, for how they start (HeadParameters).
+  const HeadParameters& head() const { return *head_; }
 
   /// What is added to scaled embeddings, (max_length, dim): sin(t f_i) in column i, cos(t f_i) in column dim/2 + i,
   /// f_i = 10000^(-2 i / dim) (Vaswani et al., 2017, section 3.5, columns grouped as in fairseq).
@@ -113,12 +125,12 @@ class Transformer {
 
   TransformerConfig config_;
   const ParameterSet& parameters_;
-  Parameter *src_embedding_, *tgt_embedding_, *head_weight_, *head_bias_ = nullptr;
-  mutable HeadWeights weights_;  // kept, so that a step allocates nothing
+  Parameter *src_embedding_, *tgt_embedding_;
   std::vector<EncoderLayer> encoder_;
   std::vector<DecoderLayer> decoder_;
   std::optional<LayerNorm> encoder_norm_, decoder_norm_;
-  mutable Tensor positions_;  // made when first asked for: the weights' type is known then
+  std::optional<HeadParameters> head_;  // behind the layers: parameters are in the order of their declaration
+  mutable Tensor positions_;            // made when first asked for: the weights' type is known then
 };
 
 }  // namespace nine

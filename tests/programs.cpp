@@ -22,6 +22,8 @@ std::string slurp(const fs::path& file) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
+void put(const fs::path& file, std::string_view bytes) { std::ofstream(file, std::ios::binary) << bytes; }
+
 TemporaryDirectory::TemporaryDirectory() {
   std::string name = (fs::temp_directory_path() / "nine-test-XXXXXX").string();
   if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary directory " + name);
@@ -33,13 +35,13 @@ TemporaryDirectory::~TemporaryDirectory() {
 }
 
 std::string TemporaryDirectory::write(const std::string& name, std::string_view bytes) const {
-  std::ofstream(path_ / name, std::ios::binary) << bytes;
+  put(path_ / name, bytes);
   return *this / name;
 }
 
 Program::Program(const std::string& program, const std::vector<std::string>& arguments, const std::string& input,
                  const std::function<void()>& prepare) {
-  std::ofstream(streams_ / "in", std::ios::binary) << input;
+  put(streams_ / "in", input);
   const std::string binary = std::string(NINE_BIN_DIR) + "/" + program;
   std::vector<char*> argv{const_cast<char*>(binary.c_str())};
   for (const std::string& a : arguments) argv.push_back(const_cast<char*>(a.c_str()));

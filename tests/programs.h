@@ -1,11 +1,13 @@
 // Running our own programs from tests.
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 #include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 namespace nine::tests {
@@ -29,6 +31,11 @@ class TemporaryDirectory {
 
  private:
   std::filesystem::path path_;
+};
+
+/// The same, whose files are paths.
+struct Scratch : TemporaryDirectory {
+  std::filesystem::path operator/(const std::string& name) const { return path() / name; }
 };
 
 /// build/bin/PROGRAM while it runs; killed at the latest with this object.
@@ -56,8 +63,22 @@ class Program {
 Outcome run_program(const std::string& program, const std::vector<std::string>& arguments, const std::string& input = {}, int kill_after_ms = 0,
                     int signal = 9);
 
+/// Waits until `condition()` holds; false when it does not within a minute.
+template <class Condition>
+bool soon(Condition&& condition) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > end) return false;
+    std::this_thread::sleep_for(std::chrono::microseconds(200));
+  }
+  return true;
+}
+
 /// The file's bytes; empty when there is none.
 std::string slurp(const std::filesystem::path& file);
+
+/// Writes a file of these bytes.
+void put(const std::filesystem::path& file, std::string_view bytes);
 
 /// The events of a run directory's log.
 std::vector<nlohmann::json> log_of(const std::string& run);

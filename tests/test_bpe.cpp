@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <set>
 #include <sstream>
@@ -45,14 +44,9 @@ WordTally tally_of(const std::string& text) {
   return tally;
 }
 
-std::string write(const std::string& path, std::string_view text) {
-  std::ofstream(path, std::ios::binary) << text;
-  return path;
-}
-
 BpeCodes codes_of(const std::string& text, int64_t most = -1) {
   const TemporaryDirectory dir;
-  return BpeCodes::read(write(dir / "codes", text), most);
+  return BpeCodes::read(dir.write("codes", text), most);
 }
 
 std::string cut(const BpeSegmenter& segmenter, const std::string& text) {
@@ -195,8 +189,8 @@ std::string shared_data(const std::string& name) {
 
 TEST_CASE("bpe: codes, segmentation, vocabulary and dropout of the generated text are subword-nmt's") {
   const TemporaryDirectory dir;
-  const std::string text = sample_text(), input = write(dir / "text", text), codes = dir / "codes", vocabulary = dir / "vocab";
-  if (const char* wanted = std::getenv("NINE_BPE_TEXT")) write(wanted, text);  // for tests/bpe_reference.py
+  const std::string text = sample_text(), input = dir.write("text", text), codes = dir / "codes", vocabulary = dir / "vocab";
+  if (const char* wanted = std::getenv("NINE_BPE_TEXT")) put(wanted, text);  // for tests/bpe_reference.py
   CHECK(checksum(text) == "d7c7a7c41b3effe5");
   run({"learn", "--merges", "1500", "--input", input, "--output", codes, "--write-vocabulary", vocabulary});
   CHECK(checksum(slurp(codes)) == "fff8c8be37cfcbf7");
@@ -278,7 +272,7 @@ TEST_CASE("bpe learn: --total-symbols takes off the characters, --dict-input cou
 
 TEST_CASE("bpe learn: several inputs count as one; each gets its vocabulary") {
   const TemporaryDirectory dir;
-  const std::string a = write(dir / "a", "low lower low"), b = write(dir / "b", "newer newer wide\n");
+  const std::string a = dir.write("a", "low lower low"), b = dir.write("b", "newer newer wide\n");
   const std::string codes = run({"learn", "--merges", "4", "--input", a, b, "--write-vocabulary", dir / "va", dir / "vb", "--output", dir / "codes"});
   CHECK(slurp(dir / "codes") == learned("low lower low\nnewer newer wide\n", {.merges = 4}));
   for (const std::string name : {"a", "b"}) {
@@ -431,7 +425,7 @@ TEST_CASE("bpe: empty text and text without pairs make empty codes, which cut in
   CHECK(run({"learn"}) == "#version: 0.2\n");
   CHECK(run({"learn"}, "a b c\n") == "#version: 0.2\n");
   CHECK(run({"learn", "--total-symbols"}, "a b c\n") == "#version: 0.2\n");
-  write(dir / "codes", "#version: 0.2\n");
+  dir.write("codes", "#version: 0.2\n");
   CHECK(run({"apply", "--codes", dir / "codes"}, "").empty());
   CHECK(run({"apply", "--codes", dir / "codes"}, "ab c\n") == "a@@ b c\n");
   CHECK(run({"undo"}).empty());
@@ -440,7 +434,7 @@ TEST_CASE("bpe: empty text and text without pairs make empty codes, which cut in
 
 TEST_CASE("bpe vocab: by count, ties in order of appearance or, for fairseq, of code points; one for all inputs or one each") {
   const TemporaryDirectory dir;
-  const std::string a = write(dir / "a", "b a b é\n"), b = write(dir / "b", "a a c\n");
+  const std::string a = dir.write("a", "b a b é\n"), b = dir.write("b", "a a c\n");
   CHECK(run({"vocab"}, "b a a b é c\n") == "b 2\na 2\né 1\nc 1\n");
   CHECK(run({"vocab", "--format", "fairseq"}, "b a a b é c </s>\n") == "a 2\nb 2\nc 1\né 1\n");
   CHECK(run({"vocab", "--input", a, b}) == "a 3\nb 2\né 1\nc 1\n");
@@ -454,7 +448,7 @@ TEST_CASE("bpe: blocks and parts of a long text leave no seam") {
   std::string text;
   while (text.size() < 6000000) text += sample_text();
   text += std::string(4500000, 'x');  // a line longer than a block
-  const std::string codes = write(dir / "codes", "#version: 0.2\nt h\nth e</w>\n"), input = write(dir / "text", text);
+  const std::string codes = dir.write("codes", "#version: 0.2\nt h\nth e</w>\n"), input = dir.write("text", text);
   const std::string whole = cut(BpeSegmenter(codes_of(slurp(codes))), text.substr(0, text.size() - 4500000));
   const std::string out = run({"apply", "--codes", codes, "--input", input, "--num-workers", "2"});
   CHECK(out.substr(0, whole.size()) == whole);
@@ -507,7 +501,7 @@ TEST_CASE("dictionary: ids after the four specials, written and read") {
   CHECK(made.word(3) == "<unk>");
   CHECK(made.count(3) == 1);
   CHECK(made.text() == "a 2\nb 2\na@@ 1\né\u00a0é 1\n");
-  const Dictionary read = Dictionary::read(write(dir / "dict.txt", made.text()));
+  const Dictionary read = Dictionary::read(dir.write("dict.txt", made.text()));
   CHECK(read.text() == made.text());
   CHECK(read.encode("b a x  é\u00a0é") == std::vector<int32_t>{5, 4, 3, 7, 2});
   CHECK(has(error_of([&] { (void)read.word(8); }), "id 8"));
@@ -515,11 +509,11 @@ TEST_CASE("dictionary: ids after the four specials, written and read") {
 
 TEST_CASE("dictionary: repeated words need fairseq's flag") {
   const TemporaryDirectory dir;
-  CHECK(has(error_of([&] { Dictionary::read(write(dir / "d", "a 3\na 2\n")); }), "line 2: 'a' is already"));
-  CHECK(has(error_of([&] { Dictionary::read(write(dir / "d", "<pad> 3\n")); }), "'<pad>' is already"));
-  CHECK(has(error_of([&] { Dictionary::read(write(dir / "d", "a\n")); }), "lacks a word or its count"));
+  CHECK(has(error_of([&] { Dictionary::read(dir.write("d", "a 3\na 2\n")); }), "line 2: 'a' is already"));
+  CHECK(has(error_of([&] { Dictionary::read(dir.write("d", "<pad> 3\n")); }), "'<pad>' is already"));
+  CHECK(has(error_of([&] { Dictionary::read(dir.write("d", "a\n")); }), "lacks a word or its count"));
   const std::string flagged = "a 3\nb 2\na 1 #fairseq:overwrite\n";
-  const Dictionary read = Dictionary::read(write(dir / "d", flagged));
+  const Dictionary read = Dictionary::read(dir.write("d", flagged));
   CHECK(read.size() == 7);
   CHECK(read.id("a") == 6);
   CHECK(read.text() == flagged);

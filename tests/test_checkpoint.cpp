@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
-#include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -28,15 +27,6 @@ using namespace nine::tests;
 using Json = nlohmann::ordered_json;
 
 namespace {
-
-// A directory that goes with the test, whose files are paths.
-struct Scratch : TemporaryDirectory {
-  fs::path operator/(const std::string& name) const { return path() / name; }
-};
-
-void put(const fs::path& file, const std::string& bytes) {
-  std::ofstream(file, std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-}
 
 void flip_bit(const fs::path& file, size_t bit) {
   std::string bytes = read_text(file);

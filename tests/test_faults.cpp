@@ -14,7 +14,6 @@
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <thread>
@@ -31,8 +30,6 @@ using namespace nine::tests;
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 using Strings = std::vector<std::string>;
-
-void put(const std::string& file, const std::string& bytes) { std::ofstream(file, std::ios::binary) << bytes; }
 
 std::string sentences(int count) {
   const Strings some{"the cat saw the dog", "a dog ran", "the bird saw a cat and ran", "the dog and the bird ran"};
@@ -56,16 +53,6 @@ struct Tiny {
   }
   Outcome train(const std::string& run, const Strings& more = {}) const { return run_program("lm_train", training(run, more)); }
 };
-
-template <class Condition>
-bool soon(Condition&& condition) {
-  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-  while (!condition()) {
-    if (std::chrono::steady_clock::now() > end) return false;
-    std::this_thread::sleep_for(std::chrono::microseconds(200));
-  }
-  return true;
-}
 
 bool writes_checkpoint(const fs::path& run) {
   std::error_code error;

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <string>
@@ -386,6 +387,77 @@ TEST_CASE("kernel_inspect: errors name the field") {
   }
   CHECK(has(refusal(R"({"head": "pol:p=900", "H": [[1e4, 2], [3, 4]]})"), "(pol) has scores without a finite normaliser"));
   CHECK(refusal("{}").empty());
+}
+
+TEST_CASE("kernel_inspect: whatever is wrong with a field, the error begins with its name") {
+  const std::map<std::string, std::vector<std::string>> wrong{
+      {"head",
+       {"3", "true", "[]", "{}", "\"\"", "\"rfb\"", "\"mix:\"", "\"mix:lin,\"", "\"0*lin\"", "\"pow:p=0\"", "\"pow:q=1\"", "\"rbf:gamma=-1\"",
+        "\"pol:p=1.5\"", "\"wav:a=0\"", "\"hpb:ball=cube\"", "\"ssg:variance=0\"", "\"mog:components=3\"", "\"mog:form=max\"", "\"lin:p=1\""}},
+      {"options", {"3", "[]", "\"untied\"", "true"}},
+      {"dtype", {"3", "\"float16\"", "\"\"", "[]", "true"}},
+      {"device", {"3", "\"gpu\"", "\"cpu:1\"", "[]"}},
+      {"check", {"3", "\"none\"", "true", "[]"}},
+      {"H",
+       {"3", "\"x\"", "true", "{}", "[]", "[[]]", "[1, 2]", "[[1, 2], [3]]", "[[1, 2], [3, \"x\"]]", "[[1, 2], [3, [4]]]", "[[1, 2], [3, true]]"}},
+      {"W", {"3", "\"x\"", "{}", "[]", "[[]]", "[1, 2]", "[[1, 2, 3]]", "[[[1, 2]]]", "[[1, 2], [3, false]]"}},
+      {"b", {"3", "\"x\"", "{}", "[]", "[1, 2]", "[[1, 2, 3]]", "[1, 2, \"x\"]"}},
+      {"M", {"3", "[]", "[[1], [2]]", "[[1, 2], [3, 4]]"}},
+      {"C", {"3", "[]", "[[1, 2], [3, 4]]", "[[[1, 2], [3, 4]]]"}},
+      {"targets", {"3", "\"x\"", "{}", "[]", "[0]", "[0, 3]", "[0, -2]", "[0, 0.5]", "[0, \"x\"]", "[[0, 1]]", "[0, 1e99]"}},
+      {"counts", {"3", "[]", "[1, 2]", "[1, 2, -1]", "[1, 2, \"x\"]", "[[1, 2, 3]]"}}};
+  for (const auto& [field, values] : wrong)
+    for (const std::string& value : values) {
+      const std::string message = refusal("{\"" + field + "\": " + value + "}");
+      CHECK_MESSAGE(message.starts_with(field), field, " = ", value, ": ", message);
+    }
+  const std::map<std::string, std::vector<std::string>> options{
+      {"untied", {"3", "\"yes\"", "[]", "{}"}},
+      {"head_bias", {"3", "\"yes\"", "[]", "{}"}},
+      {"head_context", {"3", "\"relu\"", "[]", "true"}},
+      {"label_smoothing", {"2", "-0.1", "\"x\"", "true", "[]", "\"0.1x\""}},
+      {"smoothing", {"3", "\"some\"", "true", "[]"}},
+      {"pi_reg", {"3", "\"variance\"", "\"variance:\"", "\"variance:x\"", "\"varience:1\"", "\"cv2:-1\"", "\"cv2:1\"", "true", "[]"}},
+      {"weight_norm_reg", {"3", "\"root\"", "\"root:1\"", "\"root:1,x\"", "\"rot:1,1\"", "\"squared:-1,1\"", "true", "[]"}},
+      {"variance", {"-1", "0", "\"x\"", "true", "[]"}},
+      {"ball", {"3", "\"cube\"", "true", "[]"}},
+      {"margin", {"\"lsm:2\""}},
+      {"norm", {"\"none\""}},
+      {"heads", {"3"}}};
+  for (const auto& [field, values] : options)
+    for (const std::string& value : values) {
+      const std::string message = refusal("{\"options\": {\"" + field + "\": " + value + "}}");
+      CHECK_MESSAGE(message.starts_with("options." + field), field, " = ", value, ": ", message);
+    }
+  // Of a mixture, tied and untied.
+  const std::string mixture = R"("head": "mix:lin,rbf", "M": [[1, 2], [3, 4]], "C": [[[1, 2], [3, 4]], [[1, 2], [3, 4]]])";
+  CHECK(refusal("{" + mixture + "}").empty());
+  for (const auto& [field, value] : std::vector<std::pair<std::string, std::string>>{{"M", "[[1], [2]]"},
+                                                                                     {"M", "[[1, 2], [3, 4], [5, 6]]"},
+                                                                                     {"M", "[[[1, 2], [3, 4]]]"},
+                                                                                     {"M", "[[1, 2], [3, null]]"},
+                                                                                     {"C", "[[[1, 2], [3, 4]]]"},
+                                                                                     {"C", "[[1, 2], [3, 4]]"},
+                                                                                     {"C", "[[[1, 2], [3, 4]], [[1, 2], [3, \"x\"]]]"}}) {
+    const std::string message = refusal("{" + mixture + ", \"" + field + "\": " + value + "}");
+    CHECK_MESSAGE(message.starts_with(field), field, " = ", value, ": ", message);
+  }
+  const std::string untied = refusal("{" + mixture + R"(, "options": {"untied": true}, "W": [[[1, 2]], [[3, 4], [5, 6]]]})");
+  CHECK_MESSAGE(untied.starts_with("W"), untied);
+}
+
+TEST_CASE("kernel_inspect: a word that equals its context") {
+  for (const KernelInfo& k : kernel_table()) {
+    Json in = small_input();
+    in["head"] = k.name;
+    in["H"] = Json::parse("[[0.123, 0.456, -0.789, 1.01], [1e-3, 3.3, 0.7, -0.1]]");
+    in["W"] = Json::parse("[[0.123, 0.456, -0.789, 1.01], [0.5, -0.2, 0.1, 0.3], [0.3, 0.9, -0.4, 0.2]]");
+    in["targets"] = {0, 0};
+    const Json out = Json::parse(app::inspect(app::read_inspect_input(in)).dump());
+    CAPTURE(k.name);
+    for (size_t n : {size_t{0}, size_t{1}})
+      CHECK(out["log_probs"][n][0].get<double>() == doctest::Approx(-out["nll"][n].get<double>()).epsilon(1e-13));
+  }
 }
 
 TEST_CASE("kernel_inspect: the program") {

@@ -3,7 +3,6 @@
 
 #include <cmath>
 #include <csignal>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -118,7 +117,10 @@ TEST_CASE("same bits with one and two threads, and after kill -9, SIGTERM and re
 
 TEST_CASE("SIGINT saves and exits 130") {
   const TemporaryDirectory dir;
-  const Outcome r = run_program("lm_train", small(dir / "run", {"--after", "100Ku", "--save-every", "0u"}), {}, 700, SIGINT);
+  Program program("lm_train", small(dir / "run", {"--after", "100Ku", "--save-every", "0u"}));
+  REQUIRE(soon([&] { return has(slurp(dir / "run/log.jsonl"), "\"train\"") || !program.running(); }));
+  program.signal(SIGINT);
+  const Outcome r = program.wait();
   CHECK(r.code == 130);
   CHECK(has(r.err, "is saved"));
   CHECK(!weights_of(dir / "run").empty());
@@ -171,7 +173,7 @@ TEST_CASE("a damaged checkpoint is passed over for the one before it") {
   const std::string latest = dir / "run/checkpoints/latest/model.safetensors";
   std::string bytes = slurp(latest);
   bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 4);
-  std::ofstream(latest, std::ios::binary) << bytes;
+  put(latest, bytes);
   const Outcome r = run_program("lm_train", small(dir / "run", {"--after", "220u", "--save-every", "50u", "--keep", "3"}));
   CHECK_MESSAGE(r.code == 0, r.err);
   CHECK(has(r.err, "model.safetensors"));
@@ -185,8 +187,8 @@ TEST_CASE("lm_score: a line out for each line in, and validation's perplexity wi
   std::string train, text = "the cat saw a zzyzx\n\nthe dog saw the cat and the cat saw the dog\n";
   for (int i = 0; i < 400; ++i) train += i % 3 == 0 ? "the cat saw the dog\n" : i % 3 == 1 ? "a dog saw the cat and ran\n" : "the dog ran\n";
   for (int i = 0; i < 60; ++i) text += i % 2 == 0 ? "the dog ran\n" : "a dog saw the cat\n";
-  std::ofstream(dir / "train.txt") << train;
-  std::ofstream(dir / "valid.txt") << text;
+  put(dir / "train.txt", train);
+  put(dir / "valid.txt", text);
   const Outcome trained = run_program("lm_train", {"--train", dir / "train.txt", "--valid", dir / "valid.txt", "--hidden", "16", "--embed", "16",
                                                    "--batch", "4", "--bptt", "8", "--after", "60u", "--lr", "0.01", "--run", dir / "run"});
   REQUIRE_MESSAGE(trained.code == 0, trained.err);
@@ -230,9 +232,9 @@ TEST_CASE("lm_score: a line out for each line in, and validation's perplexity wi
 
 TEST_CASE("wrong command lines: exit 2 and the way out") {
   const TemporaryDirectory dir;
-  std::ofstream(dir / "tiny.txt") << "a b\n";
-  std::ofstream(dir / "bad.txt", std::ios::binary) << "good line\nbad \xff line\n";
-  std::ofstream(dir / "empty.txt");
+  put(dir / "tiny.txt", "a b\n");
+  put(dir / "bad.txt", "good line\nbad \xff line\n");
+  put(dir / "empty.txt", "");
   struct Case {
     Strings arguments;
     int code;
@@ -280,7 +282,7 @@ TEST_CASE("--dump-config is a --config that gives the same run") {
   REQUIRE(dumped.code == 0);
   Json config = Json::parse(dumped.out);
   config["run"] = dir / "b";
-  std::ofstream(dir / "c.json") << config.dump();
+  put(dir / "c.json", config.dump());
   REQUIRE(run_program("lm_train", small(dir / "a", {"--after", "30u"})).code == 0);
   REQUIRE(run_program("lm_train", {"--config", dir / "c.json"}).code == 0);
   CHECK(weights_of(dir / "a") == weights_of(dir / "b"));

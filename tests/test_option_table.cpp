@@ -9,8 +9,10 @@
 #include <sstream>
 
 #include "apps/shared/lm_options.h"
+#include "apps/shared/mt_options.h"
 #include "apps/shared/option_data.h"
 #include "apps/shared/score_options.h"
+#include "apps/shared/translate_options.h"
 #include "core/error.h"
 #include "tests/programs.h"
 #include "tests/support.h"
@@ -138,4 +140,8 @@ void check_every_flag() {
 
 TEST_CASE("option table: lm_train refuses whatever is out of range") { check_every_flag<LmOptions>(); }
 
+TEST_CASE("option table: mt_train refuses whatever is out of range") { check_every_flag<MtOptions>(); }
+
 TEST_CASE("option table: lm_score refuses whatever is out of range") { check_every_flag<ScoreOptions>(); }
+
+TEST_CASE("option table: mt_translate refuses whatever is out of range") { check_every_flag<TranslateOptions>(); }

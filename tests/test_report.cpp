@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
@@ -33,20 +31,15 @@ using nlohmann::json;
 struct TempDir : nine::tests::TemporaryDirectory {
   fs::path run(const std::string& name, const std::string& log, const std::string& config = R"({"head": "lin", "hidden": 64})") const {
     fs::create_directories(path() / name);
-    std::ofstream(path() / name / "log.jsonl", std::ios::binary) << log;
-    if (!config.empty()) std::ofstream(path() / name / "config.json", std::ios::binary) << config;
+    nine::tests::put(path() / name / "log.jsonl", log);
+    if (!config.empty()) nine::tests::put(path() / name / "config.json", config);
     return path() / name;
   }
 };
 
-std::string read(const fs::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
 std::string page_of(const TempDir& dir, const std::vector<fs::path>& runs) {
   nine::write_report(runs, dir.path() / "page.html");
-  return read(dir.path() / "page.html");
+  return nine::tests::slurp(dir.path() / "page.html");
 }
 
 std::string train(int step, double ppl) {
@@ -167,6 +160,52 @@ TEST_CASE("report: a run's figures and curves") {
   for (const char* title : {"Learning rate", "Gradient norm", "Speed"}) CHECK(chart_data(html, title)["series"].size() == 1);
   CHECK_FALSE(has(html, "<h3>Loss</h3>"));  // no objective of its own, no mixture, no BLEU
   CHECK_FALSE(has(html, "<h3>BLEU</h3>"));
+}
+
+TEST_CASE("report: sample translations of the last validation, with attention, escaped") {
+  const TempDir dir;
+  const auto sample = [](int step, int line, const std::string& hyp) {
+    return json{{"event", "translation"},
+                {"step", step},
+                {"line", line},
+                {"src", "ein <b>hund</b>"},
+                {"ref", "a dog"},
+                {"hyp", hyp},
+                {"src_tokens", {"ein", "<b>hund</b>"}},
+                {"hyp_tokens", {"a", "cat"}},
+                {"attention", {{900, 50, 50}, {120, 730, 150}}}}
+               .dump() +
+           "\n";
+  };
+  const std::string log = kStart + train(10, 50) + valid(10, 60) + sample(10, 3, "an early try") + train(20, 40) + valid(20, 50) +
+                          sample(20, 3, "a late try") + sample(20, 7, "another line");
+  const std::string html = page_of(dir, {dir.run("a", log)});
+  check_page(html);
+  CHECK(has(html, "a late try"));
+  CHECK(has(html, "another line"));
+  CHECK_FALSE(has(html, "an early try"));
+  CHECK(has(html, "at step 20"));
+  CHECK(has(html, "ein &lt;b&gt;hund&lt;/b&gt;"));
+  CHECK(times(html, "table class=\"attention\"") == 2);
+  CHECK(times(html, "--a:73%") == 2);
+  CHECK(times(html, "&lt;/s&gt;") == 2);
+
+  SUBCASE("attention that does not fit its words is left out") {
+    const json broken{{"event", "translation"}, {"step", 20},          {"line", 9},           {"src", "x"},
+                      {"hyp", "y z"},           {"src_tokens", {"x"}}, {"hyp_tokens", {"y"}}, {"attention", {{1}}}};
+    const std::string page = page_of(dir, {dir.run("b", log + broken.dump() + "\n")});
+    check_page(page);
+    CHECK(has(page, "y z"));
+    CHECK(times(page, "table class=\"attention\"") == 2);
+  }
+  SUBCASE("several runs: a sentence once, a translation each") {
+    const std::string other = kStart + valid(30, 40) + sample(30, 7, "what the other says");
+    const std::string page = page_of(dir, {dir.run("a", log), dir.run("c", other)});
+    check_page(page);
+    CHECK(has(page, "what the other says"));
+    CHECK(times(page, "<dt>Source</dt>") == 2);
+    CHECK(times(page, "<dt>Reference</dt>") == 2);
+  }
 }
 
 TEST_CASE("report: what comes from files is escaped") {

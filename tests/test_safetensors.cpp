@@ -1,11 +1,9 @@
 // The safetensors reader and writer, and the checksum.
 #include <doctest/doctest.h>
-#include <unistd.h>
 
 #include <cmath>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <limits>
 #include <numeric>
 #include <string>
@@ -21,20 +19,6 @@ using namespace nine;
 using namespace nine::tests;
 
 namespace {
-
-// A directory that goes with the test, whose files are paths.
-struct Scratch : TemporaryDirectory {
-  fs::path operator/(const std::string& name) const { return path() / name; }
-};
-
-void put(const fs::path& file, const std::string& bytes) {
-  std::ofstream(file, std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-}
-
-std::string get(const fs::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
 
 std::string with_length(const std::string& header, const std::string& data = "") {
   const uint64_t length = header.size();
@@ -105,7 +89,7 @@ TEST_CASE("safetensors: byte for byte what the reference writes") {
   const Tensor a = Tensor::from<float>({1, -2.5, 0, 3}, {2, 2});
   const Tensor b = Tensor::from<int32_t>({7, -1}, {2});
   const auto digest = write_safetensors(scratch / "g", {{"a", a}, {"b", b}}, {{"format", "pt"}});
-  CHECK(get(scratch / "g") == kGolden);
+  CHECK(slurp(scratch / "g") == kGolden);
   CHECK(digest == FileDigest{kGolden.size(), crc32c(0, kGolden.data(), kGolden.size())});
 
   put(scratch / "g", kGolden);
@@ -152,7 +136,7 @@ TEST_CASE("safetensors: every dtype and rank comes back with the same bits") {
 TEST_CASE("safetensors: no tensors, and header length a multiple of eight") {
   const Scratch scratch;
   CHECK(write_safetensors(scratch / "x", {}).bytes == 16);
-  CHECK(get(scratch / "x") == with_length("{}      "));
+  CHECK(slurp(scratch / "x") == with_length("{}      "));
   CHECK(read_safetensors(scratch / "x").tensors.empty());
   const Tensor t = Tensor::from<float>({1}, {1});
   for (std::string name = "a"; name.size() < 12; name += 'a') CHECK(write_safetensors(scratch / "x", {{name, t}}).bytes % 8 == 4);
@@ -165,7 +149,7 @@ TEST_CASE("safetensors: views with a leading dimension are written without gaps"
   const Tensor t = Tensor::from(values, {3, 4});
   const auto digest =
       write_safetensors(scratch / "x", {{"columns", t.col_range(1, 2)}, {"rows", t.row_range(1, 2)}, {"row", t.row_range(2, 1).col_range(3, 1)}});
-  const std::string bytes = get(scratch / "x");
+  const std::string bytes = slurp(scratch / "x");
   CHECK(digest == FileDigest{bytes.size(), crc32c(0, bytes.data(), bytes.size())});
   const Safetensors read = read_safetensors(scratch / "x");
   CHECK(read.at("columns").to_vector() == std::vector<double>{1, 2, 5, 6, 9, 10});
@@ -180,7 +164,7 @@ TEST_CASE("safetensors: tensors larger than the write buffer") {
   const Tensor big = Tensor::from(values, {700'001});
   const Tensor small = Tensor::from<int32_t>({42}, {1});
   const auto digest = write_safetensors(scratch / "x", {{"s", small}, {"big", big}, {"t", small}, {"again", big}});
-  const std::string bytes = get(scratch / "x");
+  const std::string bytes = slurp(scratch / "x");
   CHECK(digest == FileDigest{bytes.size(), crc32c(0, bytes.data(), bytes.size())});
   const Safetensors read = read_safetensors(scratch / "x");
   CHECK(std::equal(values.begin(), values.end(), read.at("again").data<int32_t>()));

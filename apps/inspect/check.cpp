@@ -44,7 +44,7 @@ CheckRow check_op(const checks::OpCase& c, const CheckSettings& s) {
 CheckRow check_head(const std::string& text, const HeadShape& shape, const CheckSettings& s) {
   const bool untied = text.ends_with(" untied");
   const HeadSpec head = parse_head(untied ? text.substr(0, text.find(' ')) : text, {.untied = untied});
-  const auto [n, v, d] = shape;
+  const int64_t n = shape.rows, v = shape.words, d = shape.size;
   if (const std::string wrong = head.check(d); !wrong.empty()) throw UsageError(concat("--shape: vectors of ", d, " numbers: ", wrong));
   // Vectors of length near 0.6 whatever d: far apart, gradients of rbf and wav are too small for differences to have digits, and on the
   // rim of hpb's ball=clip differences step over a kink.

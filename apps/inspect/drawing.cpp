@@ -35,7 +35,7 @@ std::string text_at(double x, double y, const std::string& text, const char* anc
 std::string path(const std::string& type, const std::string& d) { return d.empty() ? "" : "<path class=\"" + type + "\" d=\"" + d + "\"/>\n"; }
 
 struct Frame {
-  double x, y, width, height;  // of the plot itself
+  double x = 0, y = 0, width = 0, height = 0;  // of the plot itself
   report::Axis across, up;
   double px(double v) const { return x + width * across.scale.at(v); }
   double py(double v) const { return y + height * (1 - up.scale.at(v)); }
@@ -119,8 +119,10 @@ std::string figure_svg(const std::string& title, const std::vector<Panel>& panel
                width = kWide * static_cast<double>(std::min(columns, panels.size()));
   const size_t rows = (panels.size() + columns - 1) / columns;
   std::string body;
-  for (size_t i = 0; i < panels.size(); ++i)
-    body += panel_svg(panels[i], kWide * static_cast<double>(i % columns), row * static_cast<double>(i / columns), "panel" + std::to_string(i));
+  for (size_t i = 0; i < panels.size(); ++i) {
+    const size_t above = i / columns;
+    body += panel_svg(panels[i], kWide * static_cast<double>(i % columns), row * static_cast<double>(above), "panel" + std::to_string(i));
+  }
   double legend = 0;
   body += legend_svg(panels, row * static_cast<double>(rows), width, legend);
   const double height = row * static_cast<double>(rows) + legend;

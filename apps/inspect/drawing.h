@@ -38,7 +38,8 @@ std::vector<Point> zero_line(F&& f, double low, double high, int cells) {
   std::vector<double> grid;
   for (int i = 0; i <= cells; ++i)
     for (int j = 0; j <= cells; ++j) grid.push_back(f(low + j * step, low + i * step));
-  const auto at = [&](int i, int j) { return grid[static_cast<size_t>(i * (cells + 1) + j)]; };
+  const size_t row = static_cast<size_t>(cells) + 1;
+  const auto at = [&](int i, int j) { return grid[static_cast<size_t>(i) * row + static_cast<size_t>(j)]; };
   std::vector<Point> points;
   for (int i = 0; i < cells; ++i)
     for (int j = 0; j < cells; ++j) {

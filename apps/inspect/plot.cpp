@@ -72,7 +72,8 @@ std::string plot_svg(const PlotSettings& settings) {
   Panel slope = value;
   slope.title = "dS/d" + axis;
   for (size_t i = 0; i < kernels.size(); ++i) {
-    Curve s{.name = kernels[i].name, .colour = i}, d = s;
+    Curve s{.name = kernels[i].name, .colour = i};
+    Curve d = s;
     const std::vector<double> u = product ? std::vector<double>{} : direction(kernels[i].score);
     for (int n = 0; n < kSamples; ++n) {  // between the ends: at q = 0 a slope may be infinite
       const double x = settings.from + (settings.to - settings.from) * (n + 0.5) / kSamples;

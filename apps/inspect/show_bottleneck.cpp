@@ -44,7 +44,8 @@ Finding show_bottleneck() {
                       table_head("head", columns)};
   for (const char* name : kHeads) {
     std::vector<double> row;
-    Curve rank{.name = name, .colour = ranks.curves.size()}, values = rank;
+    Curve rank{.name = name, .colour = ranks.curves.size()};
+    Curve values = rank;
     for (const int64_t d : kSizes) {
       const std::vector<double> s = spectrum(name, d);
       row.push_back(static_cast<double>(std::count_if(s.begin(), s.end(), [](double x) { return x > kNoise; })));

@@ -238,16 +238,15 @@ std::string swatch_html(size_t colour, bool dots) {
   return out + "</svg>";
 }
 
-std::string chart_html(const Chart& whole, const std::string& id) {
-  const Chart chart = with_thinned_curves(whole);
-  const Layout l = layout_of(chart);
-  const std::string classes =
-      concat("chart", chart.large ? " large" : "", named_at_ends(chart) ? " ended" : "", chart.curves.size() > 1 ? " many" : "");
-  const std::string note = chart.note + (l.y.scale.log ? ", log scale" : "");
-  return concat("<figure class=\"", classes, "\" id=\"", id, "\">\n<figcaption><h3>", escaped(chart.title), "</h3><p>", escaped(note),
-                "</p></figcaption>\n", legend(chart), "<div class=\"frame\"", ends_width(chart), ">\n", y_labels(l), "<div class=\"plot\">\n",
-                svg(chart, l, id), reference_labels(chart, l), "</div>\n", end_labels(chart, l), x_labels(l),
-                "</div>\n<script type=\"application/json\">", data_json(chart, l), "</script>\n</figure>\n");
+std::string chart_html(const Chart& chart, const std::string& id) {
+  const Chart thin = with_thinned_curves(chart);
+  const Layout l = layout_of(thin);
+  const std::string classes = concat("chart", thin.large ? " large" : "", named_at_ends(thin) ? " ended" : "", thin.curves.size() > 1 ? " many" : "");
+  const std::string note = thin.note + (l.y.scale.log ? ", log scale" : "");
+  return concat("<figure class=\"", classes, "\" id=\"", id, "\">\n<figcaption><h3>", escaped(thin.title), "</h3><p>", escaped(note),
+                "</p></figcaption>\n", legend(thin), "<div class=\"frame\"", ends_width(thin), ">\n", y_labels(l), "<div class=\"plot\">\n",
+                svg(thin, l, id), reference_labels(thin, l), "</div>\n", end_labels(thin, l), x_labels(l),
+                "</div>\n<script type=\"application/json\">", data_json(thin, l), "</script>\n</figure>\n");
 }
 
 }  // namespace nine::report

@@ -114,19 +114,19 @@ void make_signs_definite(const Tensor& axes) {
 
 }  // namespace
 
-Principal principal_components(const View& view, int64_t k, bool centred, uint64_t seed) {
-  const int64_t n = view.rows(), d = view.cols();
+Principal principal_components(const View& x, int64_t k, bool centred, uint64_t seed) {
+  const int64_t n = x.rows(), d = x.cols();
   require(k >= 1 && k <= std::min(n, d), "[principal_components] ", n, " rows of ", d, " numbers do not have ", k, " components");
-  const Tensor x = prepared(view, centred), axes = matrix(std::min({k + kSpare, n, d}), d), scores = matrix(n, axes.view().rows());
+  const Tensor rows = prepared(x, centred), axes = matrix(std::min({k + kSpare, n, d}), d), scores = matrix(n, axes.view().rows());
   RandomStream random({.seed = seed, .op = stream_id("principal components")});
   std::generate_n(axes.data<double>(), axes.elements(), [&] { return random.uniform() - 0.5; });
   orthonormalize(axes);
   std::vector<double> variances(static_cast<size_t>(k), -1.0);
   for (int i = 0; i < kMostIterations; ++i) {
-    ops::matmul(x, false, axes, true, {scores});
-    ops::matmul(scores, true, x, false, {axes}, 1.0 / static_cast<double>(n));
+    ops::matmul(rows, false, axes, true, {scores});
+    ops::matmul(scores, true, rows, false, {axes}, 1.0 / static_cast<double>(n));
     orthonormalize(axes);
-    const std::vector<double> before = std::exchange(variances, turn_to_axes(x, axes));
+    const std::vector<double> before = std::exchange(variances, turn_to_axes(rows, axes));
     const auto settled = [&](size_t c) { return std::fabs(variances[c] - before[c]) <= kConverged * variances[0]; };
     bool all = true;
     for (size_t c = 0; c < static_cast<size_t>(k); ++c) all = all && settled(c);
@@ -134,7 +134,7 @@ Principal principal_components(const View& view, int64_t k, bool centred, uint64
   }
   const Tensor wanted = axes.row_range(0, k).clone(), result = matrix(n, k);
   make_signs_definite(wanted);
-  ops::matmul(x, false, wanted, true, {result});
+  ops::matmul(rows, false, wanted, true, {result});
   variances.resize(static_cast<size_t>(k));
   return {wanted, result, variances};
 }

@@ -47,8 +47,9 @@ std::string charts_section(const std::vector<Run>& runs) {
 
 std::string page_of(const std::vector<Run>& runs, const std::string& words) {
   const std::string title = runs.size() == 1 ? runs[0].name : std::to_string(runs.size()) + " runs compared";
-  return report::page_html(title + " – Nine run report", report::header_html(runs) + report::summary_html(runs) + charts_section(runs) + words +
-                                                             report::tables_html(runs) + report::settings_html(runs) +
+  return report::page_html(title + " – Nine run report", report::header_html(runs) + report::summary_html(runs) + charts_section(runs) +
+                                                             report::translations_html(runs) + words + report::tables_html(runs) +
+                                                             report::settings_html(runs) +
                                                              "<footer>Written by Nine from config.json and log.jsonl.</footer>\n");
 }
 

@@ -13,6 +13,6 @@ namespace nine {
 /// With `words`, two runs of lm_train are also compared word by word: their best models score the validation text, which takes as
 /// long as two validations.
 /// Throws Error when there is no run, a directory or its log cannot be read, or the page cannot be written.
-void write_report(const std::vector<std::filesystem::path>& runs, const std::filesystem::path& output, bool words = false);
+void write_report(const std::vector<std::filesystem::path>& directories, const std::filesystem::path& output, bool words = false);
 
 }  // namespace nine

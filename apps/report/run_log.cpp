@@ -80,6 +80,33 @@ void derive_ppl(Entry& entry) {
   entry[Field::ppl] = checked(std::exp(nll));
 }
 
+std::vector<std::string> texts(const Json& event, const char* key) {
+  std::vector<std::string> out;
+  if (const auto found = event.find(key); found != event.end() && found->is_array())
+    for (const Json& value : *found) out.push_back(value.is_string() ? value.get<std::string>() : std::string());
+  return out;
+}
+
+std::string text(const Json& event, const char* key) {
+  const auto found = event.find(key);
+  return found != event.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+SampleTranslation translation(const Json& event) {
+  SampleTranslation t{.line = number(event, "line"),
+                      .src = text(event, "src"),
+                      .ref = text(event, "ref"),
+                      .hyp = text(event, "hyp"),
+                      .src_tokens = texts(event, "src_tokens"),
+                      .hyp_tokens = texts(event, "hyp_tokens")};
+  const auto found = event.find("attention");
+  if (found == event.end() || !found->is_array() || found->size() != t.hyp_tokens.size()) return t;
+  for (const Json& row : *found) t.attention.push_back(numbers(Json{{"row", row}}, "row"));
+  const auto wrong = [&](const std::vector<double>& row) { return row.size() != t.src_tokens.size() + 1; };
+  if (std::any_of(t.attention.begin(), t.attention.end(), wrong)) t.attention.clear();
+  return t;
+}
+
 class LogReader {
  public:
   explicit LogReader(Run& run) : run_(run) {}
@@ -112,12 +139,21 @@ class LogReader {
     if (kind == "train") run_.train.push_back(entry(event));
     if (kind == "valid") run_.valid.push_back(entry(event));
     if (kind == "test") run_.test.push_back(entry(event));
+    if (kind == "translation") translated(event);
     if (kind == "done") done(event);
+  }
+
+  void translated(const Json& event) {
+    SampleTranslation t = translation(event);
+    t.step = std::isfinite(run_.last_step) ? run_.last_step : 0;
+    std::erase_if(run_.translations, [&](const SampleTranslation& before) { return before.step != t.step; });
+    run_.translations.push_back(std::move(t));
   }
 
   void start(const Json& event) {
     update(run_.parameters, event, "parameters");
     update(run_.vocab, event, "vocab");
+    update(run_.vocab, event, "tgt_vocab");
     const double nll = number(event, "entropy_floor_nll");
     if (std::isfinite(nll) && nll < 100) run_.floor_ppl = std::exp(nll);
     update(run_.floor_ppl, event, "entropy_floor_ppl");
@@ -130,6 +166,7 @@ class LogReader {
     run_.finished = false;
     const auto later = [step](const Entry& e) { return e.step > step; };
     for (auto* entries : {&run_.train, &run_.valid, &run_.test}) std::erase_if(*entries, later);
+    std::erase_if(run_.translations, [step](const SampleTranslation& t) { return t.step > step; });
   }
 
   void done(const Json& event) {

@@ -26,13 +26,21 @@ struct Entry {
   double step = 0;
   double epoch = kAbsent;
   double time_s = kAbsent;
-  std::array<double, static_cast<size_t>(Field::kCount)> values;  // finite, kAbsent or kNotFinite
-  std::vector<double> pi_mean;                                    // mixtures: mean weight of each component
-  std::vector<double> pi_var;                                     // and its variance over the tokens
+  std::array<double, static_cast<size_t>(Field::kCount)> values{};  // finite, kAbsent or kNotFinite
+  std::vector<double> pi_mean;                                      // mixtures: mean weight of each component
+  std::vector<double> pi_var;                                       // and its variance over the tokens
 
   Entry() { values.fill(kAbsent); }
   double operator[](Field f) const { return values[static_cast<size_t>(f)]; }
   double& operator[](Field f) { return values[static_cast<size_t>(f)]; }
+};
+
+/// A sentence of the validation text as a run translated it.
+struct SampleTranslation {
+  double step = 0, line = 0;  // line of the text
+  std::string src, ref, hyp;
+  std::vector<std::string> src_tokens, hyp_tokens;
+  std::vector<std::vector<double>> attention;  // a row for each of hyp_tokens: thousandths, src_tokens and </s>; empty when it is not so
 };
 
 /// Keys with their values as text, nested objects as "outer.inner", in the file's order.
@@ -44,10 +52,11 @@ struct Run {
   Settings settings;        // config.json
   std::string config_text;  // config.json, indented; empty when there is none
   std::vector<Entry> train, valid, test;
-  std::vector<double> resumes;  // the steps from which it went on
-  Settings done;                // the last line of a finished run, but event, step, epoch and time
-  bool finished = false;        // there is such a line
-  double last_step = kAbsent;   // of any event
+  std::vector<SampleTranslation> translations;  // of the last validation that has some
+  std::vector<double> resumes;                  // the steps from which it went on
+  Settings done;                                // the last line of a finished run, but event, step, epoch and time
+  bool finished = false;                        // there is such a line
+  double last_step = kAbsent;                   // of any event
   double last_epoch = kAbsent;
   double last_time = kAbsent;  // seconds
   double parameters = kAbsent;

@@ -22,6 +22,10 @@ std::string settings_html(const std::vector<Run>& runs);
 /// Of one run a tile a figure, of several a table with a row a run.
 std::string summary_html(const std::vector<Run>& runs);
 
+/// The last validation's sample translations, with attention where there is one run; of several the sentences of the first that has
+/// some. Empty when there are none.
+std::string translations_html(const std::vector<Run>& runs);
+
 /// Final figures and every validation.
 std::string tables_html(const std::vector<Run>& runs);
 

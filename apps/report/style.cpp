@@ -145,6 +145,16 @@ table:not(.numbers) :is(th, td) { min-width: 7rem; }
 tr.marked > * { background: var(--mark); font-weight: 620; }
 .name { overflow-wrap: anywhere; }
 
+.samples { display: grid; gap: 1.25rem; }
+.sample dl { display: grid; grid-template-columns: minmax(4.5rem, auto) minmax(0, 1fr); gap: 0.15rem 1rem; font-size: 0.95rem; }
+.sample dt { color: var(--quiet); font-size: 0.85rem; } .sample dd { overflow-wrap: anywhere; }
+table.attention { min-width: 0; font-size: 0.78rem; }
+.attention th, .attention td { min-width: 0 !important; padding: 0; border: 0; }
+.attention thead th { vertical-align: bottom; } .attention thead span { display: inline-block; writing-mode: vertical-rl; transform: rotate(180deg); padding: 0.25rem 0; }
+.attention tbody th { padding-right: 0.5rem; text-align: right; white-space: nowrap; color: var(--quiet); }
+.attention tbody td { width: 1.7rem; height: 1.7rem; text-align: center; vertical-align: middle; border: 1px solid var(--ground); background: color-mix(in srgb, var(--accent) var(--a), var(--raised)); }
+.attention td span { opacity: 0; } .attention td:hover span { opacity: 1; }
+
 .pair { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(24rem, 100%), 1fr)); gap: 0 2.5rem; margin-top: 1.25rem; align-items: start; }
 
 details { margin-top: 0.9rem; }

@@ -107,7 +107,7 @@ void append_rows(const Json& object, const std::string& prefix, std::string& out
       append_rows(value, prefix + key + ".", out);
       continue;
     }
-    out += "| " + prefix + key + " | ";
+    out += concat("| ", prefix, key, " | ");
     for (const char c : value.is_string() ? value.get<std::string>() : value.dump()) out += c == '|' ? "\\|" : std::string(1, c);
     out += " |\n";
   }

@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <utility>
 
+#include "core/fixed.h"
+
 namespace nine::report {
 namespace {
 
@@ -48,13 +50,6 @@ std::string cleaned(std::string_view text) {
   return out;
 }
 
-// std::to_chars, not printf: the page must not depend on the locale.
-std::string fixed(double value, int decimals) {
-  std::array<char, 400> buffer;
-  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, std::chars_format::fixed, decimals).ptr;
-  return {buffer.data(), end};
-}
-
 std::string without_trailing_zeros(std::string text) {
   if (text.find('.') == std::string::npos) return text;
   text.erase(text.find_last_not_of('0') + 1);
@@ -71,7 +66,7 @@ std::string with_commas(std::string text) {
 
 // 1.2e-7: no trailing zeros, no plus sign, no padded exponent.
 std::string scientific(double value, int digits) {
-  std::array<char, 64> buffer;
+  std::array<char, 64> buffer{};
   const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, std::chars_format::scientific, digits - 1).ptr;
   const std::string text(buffer.data(), end);
   const size_t e = text.find('e');
@@ -179,7 +174,7 @@ std::string compact(double value) {
 
 std::string json_number(double value, int digits) {
   if (!std::isfinite(value)) return "null";
-  std::array<char, 64> buffer;
+  std::array<char, 64> buffer{};
   const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, std::chars_format::general, digits).ptr;
   return {buffer.data(), end};
 }

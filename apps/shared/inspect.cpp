@@ -110,14 +110,14 @@ std::vector<int64_t> coordinates(const InspectInput& in) {
 }
 
 // The largest |gradient - difference| of a tensor over its largest gradient. A tensor whose gradients all but vanish is measured
-// by a thousandth of the largest there is, or a millionth of the loss: the differences have no more digits.
+// by a thousandth of the largest there is, or 1e-5 of the loss: the differences have no more digits.
 double largest_error(const InspectInput& in, const Arrays& gradients, double loss) {
   const auto size_of_array = [](const InspectArray& a) {
     double largest = 0;
     for (const double x : a.values) largest = std::max(largest, std::abs(x));
     return largest;
   };
-  double least = 1e-6 * std::max(1.0, std::abs(loss));
+  double least = 1e-5 * std::max(1.0, std::abs(loss));
   for (const InspectArray& g : gradients) least = std::max(least, 1e-3 * size_of_array(g));
   Arrays arrays = in.arrays;
   Arena pool("kernel_inspect");
@@ -178,12 +178,16 @@ Json inspect(const InspectInput& in) {
   const Placed p(tape, in, in.arrays, in.dtype);
   Json out;
   const Doubles scores = component_scores(in.head, p.h, p.weights, p.targets).to_vector();
-  const Doubles log_probs = log_probabilities(in.head, p.h, p.weights).to_vector(), pi = prior_probabilities(in.head, p.h, p.weights).to_vector();
+  const Doubles pi = prior_probabilities(in.head, p.h, p.weights).to_vector();
+  Doubles log_probs = log_probabilities(in.head, p.h, p.weights).to_vector();
   const Losses losses = loss_of(in, p);
   const double loss = losses.loss.value().item();
   require(std::isfinite(loss), "[kernel_inspect] the loss is not finite: ", loss, "; the head's scores overflow ", in.dtype);
+  const Doubles nll = losses.nll.value().to_vector();
+  for (size_t r = 0; r < nll.size(); ++r)  // the targets' as exact as in the loss
+    if (in.targets[r] >= 0) log_probs[r * static_cast<size_t>(words) + static_cast<size_t>(in.targets[r])] = -nll[r];
   out["loss"] = loss;
-  out["nll"] = nested(losses.nll.value().to_vector(), {n}, "nll");
+  out["nll"] = nested(nll, {n}, "nll");
   out["scores"] = nested(scores, in.head.mixture ? std::vector<int64_t>{size, n, words} : std::vector<int64_t>{n, words}, "scores");
   out["log_probs"] = nested(log_probs, {n, words}, "log_probs");
   out["pi"] = nested(pi, {n, size}, "pi");

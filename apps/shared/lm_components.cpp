@@ -1,5 +1,6 @@
 #include "apps/shared/lm_components.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "nn/lm_task.h"
@@ -26,14 +27,15 @@ void write_components(const SavedLanguageModel& saved, const std::vector<std::st
     const std::vector<double> prior = loss.prior.value().to_vector(), share = loss.share.value().to_vector();
     const int64_t rows = batch.hidden.shape().rows(), size = head.size();
     for (int64_t c = 0; c < batch.count; ++c) {
-      for (int64_t t = 0; t < text.length(batch.first + c); ++t) {
-        const int64_t row = t * batch.count + c;
+      const int64_t length = text.length(batch.first + c), end = std::min(batch.begin + batch.rows, length);
+      for (int64_t t = batch.begin; t < end; ++t) {
+        const int64_t row = (t - batch.begin) * batch.count + c;
         if (t > 0) out << ' ';
         write_numbers(out, prior.data() + row * size, size, 1, true);
         out << ';';
         write_numbers(out, share.data() + row, size, rows, false);
       }
-      out << '\n';
+      if (end == length) out << '\n';
     }
   });
 }

@@ -5,7 +5,6 @@
 
 #include "core/crc32c.h"
 #include "data/sample.h"
-#include "nn/files.h"
 
 namespace nine::app {
 namespace {
@@ -51,32 +50,10 @@ LmData load_lm_data(const LmOptions& o) {
 
 namespace fs = std::filesystem;
 
-fs::path model_directory(const std::string& path) {
-  if (fs::exists(fs::path(path) / "model.safetensors") && !fs::exists(fs::path(path) / "state.json")) return path;
-  return open_checkpoint(path).directory();
-}
-
-namespace {
-
-HeadSpec head_of(const fs::path& directory) {
-  if (!fs::exists(directory / "config.json")) return {};
-  const auto config = nlohmann::json::parse(read_text(directory / "config.json"), nullptr, false);
-  require(config.is_object(), (directory / "config.json").string(), " is no JSON object");
-  // What the run resolved --head to, where it says; its other options are as they were given.
-  const std::string given = config.value("head", "lin");
-  const std::string head = config.contains("resolved") ? config["resolved"].value("head", given) : given;
-  return parse_head(head, {.variance = config.value("variance", ""),
-                           .ball = config.value("ball", ""),
-                           .head_context = config.value("head_context", ""),
-                           .untied = config.value("untied", false)});
-}
-
-}  // namespace
-
 SavedLanguageModel::SavedLanguageModel(const std::string& path, Device device)
     : directory_(model_directory(path)), vocabulary_(Vocabulary::read((directory_ / "dict.txt").string())) {
   const Safetensors weights = read_safetensors(directory_ / "model.safetensors");
-  const LanguageModelConfig config = LanguageModelConfig::of_weights(weights, head_of(directory_));
+  const LanguageModelConfig config = LanguageModelConfig::of_weights(weights, head_of(model_config(directory_)));
   require(config.vocab == vocabulary_.size(), (directory_ / "dict.txt").string(), " has ", vocabulary_.size(),
           " entries with </s> and <unk>, but the model has ", config.vocab, " words");
   parameters_ = std::make_unique<ParameterSet>();

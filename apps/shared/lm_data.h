@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "apps/shared/lm_options.h"
+#include "apps/shared/saved_model.h"
 #include "data/corpus.h"
 
 namespace nine::app {
@@ -28,10 +29,6 @@ struct LmData {
 
 /// Reads the files, or generates the sample. Errors name files and lines.
 LmData load_lm_data(const LmOptions& options);
-
-/// Where a trained model's files are: a verified checkpoint's directory (see open_checkpoint); one without state.json, such as
-/// PyTorch writes, is taken as it is.
-std::filesystem::path model_directory(const std::string& path);
 
 /// A trained model for use: read from a checkpoint (see open_checkpoint), or from any directory with model.safetensors and
 /// dict.txt, such as one that PyTorch wrote. Sizes come from the tensors' shapes, the head from config.json where there is

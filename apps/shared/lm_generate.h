@@ -38,6 +38,6 @@ struct Generated {
 
 /// Writes `samples` lines for each prompt: its words and what follows. The random number behind a word depends on seed, line,
 /// sample and position alone, and so does everything else: neither `batch` nor the other lines change a text.
-Generated generate_text(const SavedLanguageModel& model, std::span<const std::string> prompts, const Generation& how, std::ostream& out);
+Generated generate_text(const SavedLanguageModel& saved, std::span<const std::string> prompts, const Generation& how, std::ostream& out);
 
 }  // namespace nine::app

@@ -3,6 +3,8 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "apps/shared/mt_model.h"
+#include "apps/shared/parity_export.h"
 #include "nn/files.h"
 
 namespace nine::app {
@@ -14,48 +16,34 @@ void check_replayable(const MtParityExport& o, const TransformerConfig& c) {
   };
   refuse(c.dropout != 0, "the replay has no dropout; set --dropout 0");
   refuse(o.adam.kind != OptimizerKind::adam || o.adam.weight_decay != 0, "the replay knows --optimizer adam without --weight-decay only");
-  refuse(c.head.to_text() != "lin", "the replay knows --head lin only, not ", c.head.to_text());
+  refuse(!replayed(c.head), "the replay knows --head lin and mos (mix:K*lin) with --head-context tanh only, not ", c.head.to_text());
+  refuse(c.head.untied && c.tie_embeddings, "the replay does not tie embeddings to a mixture's own word vectors; set --no-tie-embeddings");
 }
 
 nlohmann::ordered_json config_json(const MtParityExport& o, const Transformer& model) {
-  const TransformerConfig& c = model.config();
-  return {{"task", "mt"},
-          {"dtype", to_text(model.dtype())},
-          {"src_vocab", c.src_vocab},
-          {"tgt_vocab", c.tgt_vocab},
-          {"dim", c.dim},
-          {"ffn", c.ffn},
-          {"heads", c.heads},
-          {"encoder_layers", c.encoder_layers},
-          {"decoder_layers", c.decoder_layers},
-          {"norm", to_text(c.norm)},
-          {"embed_scale", model.embed_scale()},
-          {"pad", o.pad},
-          {"label_smoothing", c.smoothing.epsilon},
-          {"smoothing", to_text(c.smoothing.kind)},
-          {"shared_vocab", c.shared_vocab},
-          {"head", "lin"},
-          {"components", 1},
-          {"untied", false},
-          {"head_bias", c.head_bias},
-          {"tie_embeddings", c.tie_embeddings},
-          {"optimizer", "adam"},
-          {"lr", o.schedule.lr},
-          {"betas", {o.adam.beta1, o.adam.beta2}},
-          {"eps", o.adam.eps},
-          {"clip", o.clip}};
+  nlohmann::ordered_json config = translation_config(model);
+  config.update({{"pad", o.pad},
+                 {"head", replayed_name(model.config().head)},
+                 {"components", model.config().head.size()},
+                 {"untied", model.config().head.untied},
+                 {"optimizer", "adam"},
+                 {"lr", o.schedule.lr},
+                 {"betas", {o.adam.beta1, o.adam.beta2}},
+                 {"eps", o.adam.eps},
+                 {"clip", o.clip}});
+  return config;
 }
 
 // The weights with the buffer that PyTorch and CTranslate2 read beside them.
 void write_weights(const std::filesystem::path& file, const Transformer& model, const ParameterSet& parameters) {
   std::vector<NamedView> tensors = parameters.named(parameters.values());
-  tensors.push_back({"positions", model.positions()});
+  tensors.push_back({kPositionsName, model.positions()});
   write_safetensors(file, tensors, model.metadata());
 }
 
 // Targets as they are in a file: `pad` where nothing is predicted.
 Tensor padded(const Tensor& targets, int32_t pad) {
-  const Tensor out = targets.clone();
+  Tensor out = targets.clone();
   for (int64_t i = 0; i < out.elements(); ++i)
     if (int32_t& id = out.data<int32_t>()[i]; id < 0) id = pad;
   return out;

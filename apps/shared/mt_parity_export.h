@@ -19,7 +19,7 @@ struct MtParityExport {
 
 /// Runs `steps` updates of the trainer's own step from the model's present weights, a micro-batch each, and writes
 /// init.safetensors, batches.safetensors, losses.json, final.safetensors and config.json. A UsageError names what the replay
-/// does not know: dropout, other optimisers, heads but lin.
+/// does not know: dropout, other optimisers, heads but lin and mos.
 void export_mt_parity(const MtParityExport& options, const Transformer& model, ParameterSet& parameters, MtBatches& data);
 
 }  // namespace nine::app

@@ -156,7 +156,7 @@ void check_value(const OptionData& option, const std::string& where, const T& va
   }
 }
 
-std::string shortened(std::string text) {
+std::string shortened(const std::string& text) {
   constexpr size_t kLongest = 60;
   return text.size() <= kLongest ? text : text.substr(0, kLongest) + "...";
 }
@@ -212,8 +212,6 @@ std::string shown(const OptionField& field) {
         using T = std::remove_pointer_t<decltype(pointer)>;
         if constexpr (std::is_same_v<T, bool>)
           return *pointer ? "yes" : "no";
-        else if constexpr (std::is_same_v<T, double>)
-          return concat(*pointer);
         else if constexpr (std::is_same_v<T, Pair>)
           return concat((*pointer)[0], ",", (*pointer)[1]);
         else if constexpr (std::is_same_v<T, Strings>)

@@ -40,7 +40,7 @@ Json parse_config(const std::string& file, const std::string& text) {
   } catch (const Json::exception& e) {
     const std::string_view what = e.what();
     const size_t end_of_id = what.find("] ");  // "[json.exception.parse_error.101] parse error at line 2, ..."
-    throw UsageError(concat("--config ", file, ": is not JSON: ", what.substr(end_of_id == what.npos ? 0 : end_of_id + 2)));
+    throw UsageError(concat("--config ", file, ": is not JSON: ", what.substr(end_of_id == std::string_view::npos ? 0 : end_of_id + 2)));
   }
   if (!config.is_object()) throw UsageError(concat("--config ", file, ": must be a JSON object whose keys are flags, such as {\"lr\": 0.001}"));
   if (!twice.empty()) throw UsageError(concat("--config ", file, ": \"", twice, "\" is given twice"));

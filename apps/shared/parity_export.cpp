@@ -7,13 +7,13 @@
 #include "nn/files.h"
 
 namespace nine::app {
-namespace {
 
-// Inner products alone: the plain softmax, or the mixture of softmaxes as it was published, with contexts.
 bool replayed(const HeadSpec& head) {
   const bool lin = std::all_of(head.components.begin(), head.components.end(), [](const Score& s) { return s.kind == ScoreKind::lin; });
   return lin && head.contexts == head.mixture;
 }
+
+namespace {
 
 void check_replayable(const LmOptions& o, const LmTask& task) {
   const auto refuse = [](bool bad, const auto&... text) {
@@ -49,7 +49,7 @@ void export_lm_parity(const LmOptions& o, const LanguageModel& model, ParameterS
                                       {"dim", c.embed},
                                       {"hidden", c.hidden},
                                       {"layers", c.layers},
-                                      {"head", c.head.mixture ? "mos" : "lin"},
+                                      {"head", replayed_name(c.head)},
                                       {"components", c.head.size()},
                                       {"untied", c.head.untied},
                                       {"head_bias", c.head_bias},

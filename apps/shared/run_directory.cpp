@@ -33,7 +33,7 @@ std::string host_name() {
 // Calls take(line) for each whole line.
 template <class F>
 void for_each_line(std::string_view text, F take) {
-  for (size_t newline; (newline = text.find('\n')) != text.npos; text.remove_prefix(newline + 1)) take(text.substr(0, newline));
+  for (size_t newline = 0; (newline = text.find('\n')) != std::string_view::npos; text.remove_prefix(newline + 1)) take(text.substr(0, newline));
 }
 
 Json event_of(std::string_view line) {
@@ -151,7 +151,7 @@ fs::path RunDirectory::restart(const std::vector<std::string>& more) {
   if (!has_run()) return {};
   int n = 1;
   while (is_there(path_ / concat("old-", n))) ++n;
-  const fs::path old = path_ / concat("old-", n);
+  fs::path old = path_ / concat("old-", n);
   log_.close();
   std::error_code error;
   fs::create_directory(old, error);

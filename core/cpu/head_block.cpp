@@ -103,8 +103,14 @@ void HeadStack<T>::multiply(const TilePlace<T>& at, const HeadTile<T>& tile) con
 
 template <class T>
 void HeadStack<T>::compute_scores(const TilePlace<T>& at, const HeadTile<T>& tile, T* out) const {
-  at.component.kernel.loops->values(at.component.kernel.of, tile, out);
+  const HeadKernel<T>& kernel = at.component.kernel;
+  kernel.loops->values(kernel.of, tile, out);
   const int64_t first = at.panel * kHeadPanel, rows = rows_of(at.panel);
+  if (parts_close_pairs(at.component))
+    for_close_pairs(at, tile, [&](int64_t v, int64_t r) {
+      const double score = kernel.loops->exact(kernel.of, row_ptr<T>(at.component.w, at.word + v), context(at.index, first + r));
+      out[v * kHeadPanel + r] = static_cast<T>(score) + (tile.bias != nullptr ? tile.bias[v] : T(0));
+    });
   for (int64_t r = 0; r < rows; ++r) {
     const int64_t v = target(first + r) - at.word;
     if (v >= 0 && v < at.words && target(first + r) >= 0)

@@ -9,6 +9,7 @@
 #include "core/arena.h"
 #include "core/cpu/head_kernels.h"
 #include "core/cpu/pieces.h"
+#include "core/scores/vectors.h"
 
 namespace nine::cpu {
 
@@ -89,13 +90,40 @@ class HeadStack {
   HeadTile<T> kept_tile(const TilePlace<T>& at) const;
   /// Computes the tile's products.
   void multiply(const TilePlace<T>& at, const HeadTile<T>& tile) const;
-  /// out [word][kHeadPanel]: scores of a tile whose products are there, the targets' entries exact; kept too where the block keeps them.
+  /// out [word][kHeadPanel]: scores of a tile whose products are there, the targets' entries and close pairs' exact; kept too where the
+  /// block keeps them.
   void compute_scores(const TilePlace<T>& at, const HeadTile<T>& tile, T* out) const;
   /// The same, from what is kept if it is.
   void scores(const TilePlace<T>& at, const HeadTile<T>& tile, T* out) const;
   /// The same from the block's products, or from products computed into `spare` (kHeadTile x kHeadPanel a pair).
   void any_scores(const TilePlace<T>& at, T* spare, T* out) const;
   int64_t most_planes() const { return most_planes_; }  ///< of any component
+
+  /// Whether close pairs of the component are computed from their vectors, as the targets are: in float64, where results are compared with
+  /// formulas to nine digits and more, and q = |w|^2 + |h|^2 - 2z of a distance that is small for its vectors' norms has too few.
+  static bool parts_close_pairs(const StackedComponent<T>& c) { return std::is_same_v<T, double> && c.kernel.exact; }
+  /// Calls f(word within the tile, row within the panel) for close pairs of a tile whose products are there.
+  template <class F>
+  void for_close_pairs(const TilePlace<T>& at, const HeadTile<T>& tile, F&& f) const {
+    constexpr T kClose = T(1e-3);  // q loses three digits there
+    const HeadKernel<T>& kernel = at.component.kernel;
+    const auto square_norm = [&](const T* x) {
+      double sum = 0;
+      for (int64_t i = 0; i < kernel.parts; ++i) sum += scores::square_norm(x + i * kernel.part_size, kernel.product_dims);
+      return static_cast<T>(sum);
+    };
+    T norms[kHeadPanel];
+    const int64_t first = at.panel * kHeadPanel, rows = rows_of(at.panel);
+    for (int64_t r = 0; r < rows; ++r) norms[r] = square_norm(context(at.index, first + r));
+    for (int64_t v = 0; v < at.words; ++v) {
+      const T norm = square_norm(row_ptr<T>(at.component.w, at.word + v));
+      for (int64_t r = 0; r < rows; ++r) {
+        T z = 0;  // of the parts that face each other
+        for (int64_t i = 0; i < kernel.parts; ++i) z += tile.z[i * (kernel.parts + 1) * tile.plane + v * tile.ld + r];
+        if (norm + norms[r] - 2 * z < kClose * (norm + norms[r])) f(v, r);
+      }
+    }
+  }
 
  private:
   T* kept_scores(const TilePlace<T>& at) const {

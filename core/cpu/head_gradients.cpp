@@ -1,4 +1,6 @@
 // The backward side of a block: products turned into dL/dz tile by tile, and their two products into dW and dH.
+#include <utility>
+
 #include "core/cpu/cpu.h"
 #include "core/cpu/head_block.h"
 #include "core/gemm.h"
@@ -37,6 +39,7 @@ class Backward {
         d_(block.dims()),
         padded_(stack_.panels() * kHeadPanel),
         joint_(block.spread != 0 && stack_.size() > 1) {
+    for (int64_t k = 0; k < stack_.size(); ++k) close_ = close_ || stack_.parts_close_pairs(stack_[k]);
     if (g.dh) partial_dh_ = pool_array<T>(arena, kHeadChunks * block.h.rows() * d_);
     if (g.dh) partial_row_stats_ = pool_array<double>(arena, kHeadChunks * stack_.stats() * padded_);
   }
@@ -50,24 +53,29 @@ class Backward {
  private:
   struct Lanes {  // a thread's sums over the rows of a tile, one lane a row
     T *bias, *word_stats, *up;
+    T* close;  // [component][panel][word][kHeadPanel]: dL/dS of close pairs, which do not go through the product
   };
 
   void run_chunk(int64_t chunk) {
     const auto [begin, end] = chunk_words(block_.words(), chunk);
     T* z = block_.products ? nullptr : scratch<T>(Scratch::products, kHeadTile * stack_.columns());
     // Bias; statistics; scores of all components and log p for smoothed mixtures.
-    T* memory = scratch<T>(Scratch::lanes, kTileElements * (1 + stack_.stats() + (joint_ ? stack_.size() + 1 : 0)));
-    const Lanes lanes{memory, memory + kTileElements, memory + kTileElements * (1 + stack_.stats())};
+    const int64_t up_tiles = joint_ || close_ ? stack_.size() + 1 : 0, close_tiles = close_ ? stack_.size() * stack_.panels() : 0;
+    T* memory = scratch<T>(Scratch::lanes, kTileElements * (1 + stack_.stats() + up_tiles + close_tiles));
+    T* up = memory + kTileElements * (1 + stack_.stats());
+    const Lanes lanes{memory, memory + kTileElements, up, up + kTileElements * up_tiles};
     if (g_.dh) clear_dh(chunk, begin == end);
     for (int64_t word = begin; word < end; word += kHeadTile) {
       const int64_t words = std::min(kHeadTile, end - word);
       if (z != nullptr) multiply(z, word, words);
+      std::fill_n(lanes.close, kTileElements * close_tiles, T(0));
       slopes(chunk, z, word, words, lanes);
       if (g_.dbias.view) add_bias(word, words, lanes.bias);
       add_word_stats(word, words, lanes.word_stats);
       add_dw(z, word, words);
       if (g_.dh) add_dh(chunk, z, word, words, word == begin);
       add_targets(chunk, word, words);
+      if (close_) add_close_pairs(chunk, word, words, lanes.close);
     }
   }
 
@@ -100,8 +108,12 @@ class Backward {
         std::fill_n(row_stats, kernel.stats * kHeadPanel, T(0));
         const HeadSums<T> sums{g_.dbias.view ? lanes.bias : nullptr, lanes.word_stats + at.component.first_stat * kTileElements, row_stats};
         const HeadTile<T> t = tile(at, z);
-        if (joint_) {
-          kernel.loops->slopes(kernel.of, t, lanes.up + k * kTileElements, sums);
+        T* up = lanes.up + k * kTileElements;
+        const bool parts_close = stack_.parts_close_pairs(at.component);
+        if (parts_close && !joint_) plain_slopes(at, t, up);
+        if (parts_close) part_close_pairs(at, t, sums, up, lanes.close + (k * stack_.panels() + p) * kTileElements);
+        if (joint_ || parts_close) {
+          kernel.loops->slopes(kernel.of, t, up, sums);
         } else {
           kernel.loops->gradients(kernel.of, t, lanes_.of(k, p), static_cast<typename HeadLanes<T>::Index>(word), sums);
         }
@@ -135,6 +147,43 @@ class Backward {
           a[r] = r >= rows || lane.target[r] == here ? T(0) : g;
         }
       }
+    }
+  }
+
+  // dL/dS of one panel of a component, as the loop `gradients` has it.
+  void plain_slopes(const TilePlace<T>& at, const HeadTile<T>& t, T* up) const {
+    stack_.scores(at, t, up);
+    const HeadLanes<T> lane = lanes_.of(at.index, at.panel);
+    for (int64_t v = 0; v < at.words; ++v) {
+      const auto here = static_cast<typename HeadLanes<T>::Index>(at.word + v);
+      for (int64_t r = 0; r < kHeadPanel; ++r) {
+        T& g = up[v * kHeadPanel + r];
+        g = lane.target[r] == here ? T(0) : lane.weight[r] * vexp((g - lane.lse[r]) - lane.lse_rest[r]) - lane.shift[r];
+      }
+    }
+  }
+
+  // Moves the slopes of close pairs from `up` to `close`.
+  void part_close_pairs(const TilePlace<T>& at, const HeadTile<T>& t, const HeadSums<T>& sums, T* up, T* close) const {
+    stack_.for_close_pairs(at, t, [&](int64_t v, int64_t r) {
+      const int64_t i = v * kHeadPanel + r;
+      if (sums.bias != nullptr) sums.bias[i] += up[i];
+      close[i] = std::exchange(up[i], T(0));
+    });
+  }
+  void add_close_pairs(int64_t chunk, int64_t word, int64_t words, const T* close) const {
+    for (int64_t k = 0; k < stack_.size(); ++k) {
+      const StackedComponent<T>& c = stack_[k];
+      const View& dw = g_.dw[static_cast<size_t>(k)].view;
+      for (int64_t p = 0; p < stack_.panels(); ++p, close += kTileElements)
+        for (int64_t v = 0; v < words; ++v)
+          for (int64_t lane = 0; lane < stack_.rows_of(p); ++lane) {
+            const T up = close[v * kHeadPanel + lane];
+            const int64_t r = p * kHeadPanel + lane;
+            if (up == T(0)) continue;
+            c.kernel.loops->exact_slope(c.kernel.of, row_ptr<T>(c.w, word + v), stack_.context(k, r), static_cast<double>(up),
+                                        dw ? row_ptr<T>(dw, word + v) : nullptr, g_.dh ? dh_row(chunk, stack_.stacked(k, r)) : nullptr);
+          }
     }
   }
 
@@ -278,6 +327,7 @@ class Backward {
   const HeadGradients& g_;
   int64_t d_, padded_;
   bool joint_;                           // smoothed labels of a mixture: a word's gradient takes all components' scores
+  bool close_ = false;                   // some component's close pairs are computed from their vectors
   T* partial_dh_ = nullptr;              // [chunk][stacked row][d]
   double* partial_row_stats_ = nullptr;  // [chunk][component][panel][stats][kHeadPanel]
 };

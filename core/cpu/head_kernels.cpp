@@ -180,6 +180,52 @@ void slopes(const KernelOf& of, const HeadTile<T>& t, const T* up, const HeadSum
   }
 }
 
+// --- one row, words fastest ---------------------------------------------------------------------------------------
+
+template <class K, class T>
+NINE_OWN_LOOP void row_scores(const K& k, const T* z, const T* word_stats, int64_t stride, const T* row_stats, int64_t words, T* out) {
+  Stats<K, T> h{};
+  for (int i = 0; i < K::kStats; ++i) h.s[i] = row_stats[i];
+#pragma GCC ivdep
+  for (int64_t v = 0; v < words; ++v) {
+    Stats<K, T> w{};
+    for (int i = 0; i < K::kStats; ++i) w.s[i] = word_stats[i * stride + v];
+    out[v] = k.value(z[v], w.s, h.s);
+  }
+}
+
+template <class K, class T>
+void row_values_of(const K& k, const HeadRow<T>& r, T* out) {
+  row_scores(k, r.z, r.word_stats, r.word_stride, r.row_stats, r.words, out);
+}
+
+template <OfParts K, class T>
+void row_values_of(const K& k, const HeadRow<T>& r, T* out) {
+  constexpr int kStats = K::kStats;
+  constexpr int64_t kWords = ops::kHeadTile;
+  require(r.words <= kWords, "[row_values] a tile of ", r.words, " words");
+  T xi[kWords], top[kWords], sum[kWords] = {};
+  std::fill_n(top, kWords, std::numeric_limits<T>::lowest());
+  const int64_t parts = k.parts();
+  for (int64_t i = 0; i < parts; ++i)
+    for (int64_t j = 0; j < parts; ++j) {
+      row_scores(k.part, r.z + (i * parts + j) * r.plane, r.word_stats + i * kStats * r.word_stride, r.word_stride, r.row_stats + j * kStats, r.words,
+                 xi);
+      for (int64_t v = 0; v < r.words; ++v) {
+        const T high = xi[v] > top[v] ? xi[v] : top[v];
+        sum[v] = k.mixture ? sum[v] * vexp(top[v] - high) + vexp(xi[v] - high) : sum[v] + xi[v];
+        top[v] = high;
+      }
+    }
+  const T pairs = vlog(static_cast<T>(parts * parts));
+  for (int64_t v = 0; v < r.words; ++v) out[v] = k.mixture ? top[v] + (vlog(sum[v]) - pairs) : sum[v];
+}
+
+template <class K, class T>
+void row_values(const KernelOf& of, const HeadRow<T>& r, T* out) {
+  row_values_of(K(of.score, of.dims), r, out);
+}
+
 // --- vectors ------------------------------------------------------------------------------------------------------
 
 template <class K, class T>
@@ -233,7 +279,8 @@ double exact_slope(const KernelOf& of, const T* w, const T* h, double up, T* dw,
 }
 
 template <class K, class T>
-constexpr HeadLoops<T> kLoops{values<K, T>, gradients<K, T>, slopes<K, T>, stats<K, T>, stats_backward<K, T>, exact<K, T>, exact_slope<K, T>};
+constexpr HeadLoops<T> kLoops{values<K, T>, row_values<K, T>,     gradients<K, T>, slopes<K, T>,
+                              stats<K, T>,  stats_backward<K, T>, exact<K, T>,     exact_slope<K, T>};
 
 #undef NINE_OWN_LOOP
 

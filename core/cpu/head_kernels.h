@@ -23,6 +23,16 @@ struct HeadTile {
   const T* bias;             ///< [word], or null
 };
 
+/// Products of one row with some words, words fastest: scores of a few rows, however few (kernels/head_decoder.h).
+template <class T>
+struct HeadRow {
+  const T* z;            ///< [word]; a kernel of parts has C * C planes of them, pair i * C + j
+  int64_t plane, words;  ///< elements from one pair's products to the next pair's; words
+  const T* word_stats;   ///< [stats][word]
+  int64_t word_stride;   ///< elements from one statistic's words to the next one's
+  const T* row_stats;    ///< [stats]
+};
+
 /// What the gradient of a panel's rows is made of.
 template <class T>
 struct HeadLanes {
@@ -52,6 +62,8 @@ struct HeadLoops {
   using Index = typename HeadLanes<T>::Index;
   /// scores [word][kLanes] = S + bias.
   void (*values)(const KernelOf&, const HeadTile<T>&, T* scores);
+  /// scores [word] = S; may be z of a kernel of one part.
+  void (*row_values)(const KernelOf&, const HeadRow<T>&, T* scores);
   /// z becomes dL/dz of a tile whose first word is `word`.
   void (*gradients)(const KernelOf&, const HeadTile<T>&, const HeadLanes<T>&, Index word, const HeadSums<T>&);
   /// The same for a given dL/dS, `up` [word][kLanes].

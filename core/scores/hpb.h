@@ -95,7 +95,7 @@ struct Hpb {
       const double log_root = log_u / 2 + (std::max(log_u, 0.0) + std::log(log_u > 0 ? 1 + 2 * small : small + 2)) / 2;  // of sqrt(u (u + 2))
       // dA over that root: by rho_h - rho_w, and by what is to be multiplied with e^-radii times hyperbolic functions of the radii.
       const double by_across = std::copysign(std::exp(apart - log_root) * -std::expm1(-2 * apart) / 2, across);
-      const double by_angle = sw * sh * half > 0 ? std::exp(radii - log_root) : 0;
+      const double by_angle = half > 0 ? std::exp(radii - log_root) : 0;  // also at radius 0, which has no angle but a slope
       const double by_rho_w = by_angle * sh * pw.c * half - by_across, by_rho_h = by_angle * sw * ph.c * half + by_across;
       const double turn_w = by_angle * sh * pw.g, turn_h = by_angle * sw * ph.g;
       for (int64_t k = 0; k < dims; ++k) {

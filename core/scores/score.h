@@ -34,6 +34,7 @@
 // stats, stats_backward and product_dims are of one part of d / C numbers, exact is of whole vectors.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
@@ -52,9 +53,9 @@ struct Score {
 
 /// One parameter of a kernel, for the command line and the inspector.
 struct ParameterInfo {
-  const char* name;
-  double fallback;                     ///< when it is not named
-  const char* meaning;                 ///< with its valid range
+  const char* name = nullptr;
+  double fallback = 0;                 ///< when it is not named
+  const char* meaning = nullptr;       ///< with its valid range
   const char* const* words = nullptr;  ///< a parameter of words ("sum", "mixture"): they stand for 0, 1, ...; ends with nullptr
   bool numbers_too = false;            ///< beside its words it takes any number > 0
 };
@@ -72,8 +73,8 @@ concept OfParts = requires(const K& k) {
 template <class T, int kStats>
 struct Slopes {
   T z;
-  T w[kStats > 0 ? kStats : 1];
-  T h[kStats > 0 ? kStats : 1];
+  T w[std::max(kStats, 1)];
+  T h[std::max(kStats, 1)];
 };
 
 }  // namespace scores

@@ -22,7 +22,7 @@ small="--hidden 256 --embed 256 --lr 0.002 --init-bias log-frequency"
 search() {
   for h in log:p=0.5 log:p=1 log:p=2 log:p=4 pow:p=0.5 pow:p=1 pow:p=2 pow:p=3 rbf:gamma=0.01 rbf:gamma=0.1 rbf:gamma=1 \
     wav:a=1:b=1 wav:a=10:b=10 wav:a=100:b=100 ssg:variance=split ssg:variance=0.5 ssg:variance=2 pol:p=2 pol:alpha=0.5:p=2 pol:p=3 \
-    mog:form=sum mog:form=mixture mog:form=mixture:variance=0.5 hpb:ball=lorentz hpb:ball=tanh hpb:ball=clip hpb:ball=sigmoid; do
+    mog:form=sum mog:form=sum:variance=0.5 mog:form=mixture mog:form=mixture:variance=0.5 hpb:ball=lorentz hpb:ball=tanh hpb:ball=clip hpb:ball=sigmoid; do
     echo "search/$h 10000 $small --head $h --after 2e"
   done
 }

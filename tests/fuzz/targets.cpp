@@ -13,6 +13,7 @@
 #include "apps/shared/run_directory.h"
 #include "core/error.h"
 #include "core/safetensors.h"
+#include "data/dict.h"
 #include "data/text.h"
 #include "data/vocabulary.h"
 
@@ -52,6 +53,17 @@ bool accepted(Read&& read) {
 bool same_tensor(const Tensor& a, const Tensor& b) {
   return a.shape() == b.shape() && a.dtype() == b.dtype() &&
          (a.elements() == 0 || std::memcmp(a.view().data, b.view().data, static_cast<size_t>(a.view().bytes())) == 0);
+}
+
+// Read, written and read again; `text` writes.
+template <class Words>
+void check_dictionary(const MemoryFile& in, std::string (Words::*text)() const) {
+  std::optional<Words> first;
+  if (!accepted([&] { first = Words::read(in.path()); })) return;
+  const MemoryFile out((*first.*text)());
+  const Words second = Words::read(out.path());
+  demand((second.*text)() == (*first.*text)() && second.size() == first->size(), "a dictionary comes back");
+  for (int32_t i = 0; i < first->size(); ++i) demand(second.id(first->word(i)) == first->id(first->word(i)), "words keep their numbers");
 }
 
 // A flag of every type.
@@ -103,12 +115,8 @@ void fuzz_safetensors(std::string_view bytes) {
 
 void fuzz_dict(std::string_view bytes) {
   const MemoryFile in(bytes);
-  std::optional<Vocabulary> first;
-  if (!accepted([&] { first = Vocabulary::read(in.path()); })) return;
-  const MemoryFile out(first->dict());
-  const Vocabulary second = Vocabulary::read(out.path());
-  demand(second.dict() == first->dict() && second.size() == first->size(), "a dictionary comes back");
-  for (int32_t i = 0; i < first->size(); ++i) demand(second.id(first->word(i)) == first->id(first->word(i)), "words keep their numbers");
+  check_dictionary(in, &Vocabulary::dict);
+  check_dictionary(in, &Dictionary::text);
 }
 
 void fuzz_text(std::string_view bytes) {
@@ -118,9 +126,10 @@ void fuzz_text(std::string_view bytes) {
     std::string all;
     std::vector<std::string_view> words;
     for (std::string_view line; reader.next(line); all += '\n') {
-      demand(line.find_first_of(std::string_view("\n\0", 2)) == line.npos && find_invalid_utf8(line) == line.npos, "a line is one line of text");
+      demand(line.find_first_of(std::string_view("\n\0", 2)) == std::string_view::npos && find_invalid_utf8(line) == std::string_view::npos,
+             "a line is one line of text");
       split_words(line, words);
-      for (const std::string_view word : words) demand(!word.empty() && word.find_first_of(" \t") == word.npos, "a word is a word");
+      for (const std::string_view word : words) demand(!word.empty() && word.find_first_of(" \t") == std::string_view::npos, "a word is a word");
       counts.add(words);
       all += line;
     }

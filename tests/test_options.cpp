@@ -1,60 +1,28 @@
-// apps/shared: options, amounts, progress, signals, run directories.
+// apps/shared: options, and the amounts among them.
 #include <doctest/doctest.h>
-#include <fcntl.h>
-#include <poll.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <csignal>
-#include <cstdio>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <iostream>
+#include <array>
 #include <limits>
-#include <new>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "apps/shared/options.h"
-#include "apps/shared/progress.h"
-#include "apps/shared/run_directory.h"
-#include "apps/shared/run_main.h"
-#include "apps/shared/signals.h"
 #include "core/error.h"
 #include "core/suggest.h"
 #include "nn/amount.h"
-#include "nn/files.h"
 #include "tests/programs.h"
+#include "tests/support.h"
 
 namespace {
 
 using namespace nine;
 using namespace nine::app;
-namespace fs = std::filesystem;
+using namespace nine::tests;
 using Json = nlohmann::ordered_json;
 using Strings = std::vector<std::string>;
-
-// A directory that goes with the test, whose files are paths.
-struct Scratch : tests::TemporaryDirectory {
-  fs::path operator/(const std::string& name) const { return path() / name; }
-};
-
-template <class F>
-std::string error_of(F f) {
-  try {
-    f();
-  } catch (const std::exception& e) {
-    return e.what();
-  }
-  return "no error";
-}
-
-bool has(const std::string& text, std::string_view part) {
-  const bool found = text.find(part) != std::string::npos;
-  if (!found) MESSAGE("'", part, "' is not in: ", text);
-  return found;
-}
 
 // Every type of flag.
 struct Sample {
@@ -106,7 +74,7 @@ std::string usage_error(const Strings& arguments) {
 }
 
 std::string config_error(std::string_view config) {
-  Scratch scratch;
+  TemporaryDirectory scratch;
   return usage_error({"--config", scratch.write("cfg.json", config)});
 }
 
@@ -279,7 +247,7 @@ TEST_SUITE("options") {
   }
 
   TEST_CASE("the command line wins over the file, the file over defaults") {
-    Scratch scratch;
+    TemporaryDirectory scratch;
     const std::string file = scratch.write(
         "cfg.json", R"({"layers": 4, "hidden": 100, "tie_embeddings": false, "train": ["x", "y"], "betas": [0.5, 0.6], "lr": 1, "after": "3Kt"})");
     Sample s;
@@ -329,7 +297,7 @@ TEST_SUITE("options") {
   }
 
   TEST_CASE("keys that a run adds may be passed over") {
-    Scratch scratch;
+    TemporaryDirectory scratch;
     const std::string file = scratch.write("cfg.json", R"({"hidden": 8, "machine": {"isa": "avx2"}})");
     Sample s;
     s.options.ignore_in_config({"machine"});
@@ -338,7 +306,7 @@ TEST_SUITE("options") {
   }
 
   TEST_CASE("what --dump-config prints is a --config") {
-    Scratch scratch;
+    TemporaryDirectory scratch;
     Sample s;
     std::ostringstream out;
     CHECK_FALSE(s.options.parse(
@@ -428,390 +396,5 @@ TEST_SUITE("amount") {
     CHECK(tokens.reached(0, 0, 100));
     CHECK(Amount{2, AmountUnit::epochs}.reached(2, 0, 0));
     CHECK(Amount{2, AmountUnit::updates}.counter(5, 6, 7) == 6);
-  }
-}
-
-namespace {
-
-// A FILE* whose text can be read back.
-class Captured {
- public:
-  Captured() : file_(open_memstream(&text_, &size_)) {}
-  ~Captured() {
-    std::fclose(file_);
-    std::free(text_);
-  }
-  Captured(const Captured&) = delete;
-  Captured& operator=(const Captured&) = delete;
-  std::FILE* file() { return file_; }
-  std::string text() {
-    std::fflush(file_);
-    return {text_, size_};
-  }
-
- private:
-  char* text_ = nullptr;
-  size_t size_ = 0;
-  std::FILE* file_;
-};
-
-// Both ends of a pseudo terminal.
-struct Terminal {
-  int master = posix_openpt(O_RDWR | O_NOCTTY);
-  std::FILE* out = nullptr;
-  Terminal() {
-    if (master >= 0 && grantpt(master) == 0 && unlockpt(master) == 0) out = std::fopen(ptsname(master), "w");
-    if (out) setvbuf(out, nullptr, _IOFBF, 4096);
-  }
-  ~Terminal() {
-    if (out) std::fclose(out);
-    if (master >= 0) ::close(master);
-  }
-  Terminal(const Terminal&) = delete;
-  Terminal& operator=(const Terminal&) = delete;
-  std::string read() const {
-    std::fflush(out);
-    std::string text;
-    char buffer[4096];
-    for (pollfd ready{master, POLLIN, 0}; poll(&ready, 1, text.empty() ? 5000 : 50) == 1;) {
-      const ssize_t n = ::read(master, buffer, sizeof buffer);
-      if (n <= 0) break;
-      text.append(buffer, static_cast<size_t>(n));
-    }
-    return text;
-  }
-};
-
-}  // namespace
-
-TEST_SUITE("progress") {
-  TEST_CASE("plain lines now and then, and at the end") {
-    Captured out;
-    double time = 100;
-    {
-      Progress p("train", "updates", {.out = out.file(), .seconds_between_lines = 10, .clock = [&] { return time; }});
-      p.finish();
-      CHECK(out.text().empty());
-      for (int i = 0; i <= 24; ++i, time += 1) p.update(1000 + i * 10, 2000, "loss 4.5");
-      time = 130;
-      p.update(1300, 2000, "loss 4.4");
-      p.message("valid ppl 90.1");
-      p.finish();
-      p.finish();
-    }
-    CHECK(out.text() ==
-          "train  55%  1,100/2,000 updates  10/s  1m30s left  loss 4.5\n"
-          "train  60%  1,200/2,000 updates  10/s  1m20s left  loss 4.5\n"
-          "train  65%  1,300/2,000 updates  10/s  1m10s left  loss 4.4\n"
-          "valid ppl 90.1\n"
-          "train  65%  1,300/2,000 updates  10/s  in 30s  loss 4.4\n");
-  }
-
-  TEST_CASE("without a total, and starting again") {
-    Captured out;
-    double time = 0;
-    Progress p("score", "sentences", {.out = out.file(), .clock = [&] { return time; }});
-    p.update(0, 0);
-    time = 10;
-    p.update(50, 0);
-    time = 20;
-    p.update(0, 7);
-    p.finish();
-    CHECK(out.text() == "score 50 sentences  5.0/s\nscore   0%  0/7 sentences\nscore   0%  0/7 sentences  in 0.0s\n");
-  }
-
-  TEST_CASE("a bar on a terminal") {
-    Terminal terminal;
-    if (!terminal.out) return;  // no pseudo terminals here
-    double time = 0;
-    {
-      Progress p("train", "updates", {.out = terminal.out, .clock = [&] { return time; }});
-      p.update(0, 100);
-      const std::string first = terminal.read();
-      CHECK(has(first, "\r\033[Ktrain   0% [>"));
-      CHECK(first.find('\n') == std::string::npos);
-      time = 0.05;
-      p.update(10, 100);  // too soon
-      time = 0.2;
-      p.update(50, 100, "loss 3");
-      const std::string second = terminal.read();
-      CHECK(second.find("10/100") == std::string::npos);
-      CHECK(has(second, " 50% ["));
-      CHECK(has(second, "50/100 updates  250/s  0.2s left  loss 3"));
-      CHECK(second.size() <= 80 + 4);
-      p.message("saved");
-      CHECK(has(terminal.read(), "\r\033[Ksaved\r\n\r\033[Ktrain  50%"));
-      time = 0.4;
-      p.update(60, 100, std::string(500, 'x'));
-      CHECK(terminal.read().size() <= 79 + 4);
-    }
-    CHECK(terminal.read() == "\r\n");
-  }
-
-  TEST_CASE("numbers for people") {
-    CHECK(human_count(0) == "0");
-    CHECK(human_count(999) == "999");
-    CHECK(human_count(12345) == "12,345");
-    CHECK(human_count(99999) == "99,999");
-    CHECK(human_count(123456) == "123K");
-    CHECK(human_count(999'600) == "1.0M");
-    CHECK(human_count(1'940'000) == "1.9M");
-    CHECK(human_count(19'400'000) == "19.4M");
-    CHECK(human_count(194'000'000) == "194M");
-    CHECK(human_count(2.1e9) == "2.1G");
-    CHECK(human_count(-5000) == "-5,000");
-    CHECK(human_count(std::numeric_limits<double>::quiet_NaN()) == "?");
-    CHECK(human_rate(0.25) == "0.25");
-    CHECK(human_rate(3.21) == "3.2");
-    CHECK(human_rate(9.97) == "10");
-    CHECK(human_rate(17) == "17");
-    CHECK(human_duration(0.44) == "0.4s");
-    CHECK(human_duration(12) == "12s");
-    CHECK(human_duration(59.7) == "1m00s");
-    CHECK(human_duration(192) == "3m12s");
-    CHECK(human_duration(3720) == "1h02m");
-    CHECK(human_duration(86400 * 2 + 3 * 3600) == "2d03h");
-    CHECK(human_duration(-1) == "?");
-    CHECK(human_duration(std::numeric_limits<double>::infinity()) == "?");
-  }
-}
-
-namespace {
-
-// How a child that runs `f` ends: its exit code, or minus the signal that killed it.
-template <class F>
-int in_child(F f) {
-  std::cout.flush();
-  const pid_t child = fork();
-  if (child == 0) {
-    int code = 99;
-    try {
-      code = f();
-    } catch (...) {
-    }
-    _exit(code);
-  }
-  int status = 0;
-  waitpid(child, &status, 0);
-  return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
-}
-
-struct Outcome {
-  int code;
-  std::string text;
-};
-
-// run_main's exit code and what it said.
-Outcome main_outcome(const std::function<int()>& body) {
-  Scratch scratch;
-  const std::string file = (scratch / "stderr").string();
-  const int code = in_child([&] {
-    if (!std::freopen(file.c_str(), "w", stderr)) return 98;
-    const int result = run_main("lm_train", body);
-    std::fflush(stderr);
-    return result;
-  });
-  return {code, read_text(file)};
-}
-
-}  // namespace
-
-TEST_SUITE("run_main and signals") {
-  TEST_CASE("exit codes and messages") {
-    CHECK(main_outcome([] { return 0; }).code == kExitDone);
-    CHECK(main_outcome([] { return kExitInterrupted; }).code == 130);
-    const Outcome usage = main_outcome([]() -> int { throw UsageError("unknown option --x"); });
-    CHECK(usage.code == kExitUsage);
-    CHECK(usage.text == "lm_train: unknown option --x\ntry 'lm_train --help'\n");
-    const Outcome failed = main_outcome([]() -> int { fail("no such corpus"); });
-    CHECK(failed.code == kExitFailed);
-    CHECK(failed.text == "lm_train: no such corpus\n");
-    CHECK(has(main_outcome([]() -> int { throw std::bad_alloc(); }).text, "lm_train: out of memory; take smaller"));
-    CHECK(main_outcome([]() -> int { throw 3; }).code == kExitFailed);
-    const Outcome full = main_outcome([] {
-      if (!std::freopen("/dev/full", "w", stdout)) return 97;
-      std::printf("text");
-      return 0;
-    });
-    CHECK(full.code == kExitFailed);
-    CHECK(has(full.text, "standard output could not be written"));
-  }
-
-  TEST_CASE("the first signal is remembered") {
-    CHECK(in_child([] {
-            signal(SIGINT, SIG_DFL);
-            catch_interrupts();
-            if (interrupted() != 0) return 1;
-            raise(SIGTERM);
-            raise(SIGTERM);
-            raise(SIGINT);
-            if (interrupted() != SIGTERM) return 2;
-            release_interrupts();
-            return interrupted();
-          }) == 0);
-  }
-
-  TEST_CASE("a second interrupt kills") {
-    CHECK(in_child([] {
-            signal(SIGINT, SIG_DFL);
-            catch_interrupts();
-            raise(SIGINT);
-            if (interrupted() != SIGINT) return 1;
-            raise(SIGINT);
-            return 2;
-          }) == -SIGINT);
-  }
-
-  TEST_CASE("an ignored interrupt stays ignored") {
-    CHECK(in_child([] {
-            signal(SIGINT, SIG_IGN);
-            catch_interrupts();
-            raise(SIGINT);
-            return interrupted();
-          }) == 0);
-  }
-}
-
-TEST_SUITE("run directory") {
-  TEST_CASE("a new one") {
-    Scratch scratch;
-    RunDirectory run(scratch / "deep/er");
-    CHECK(fs::is_directory(scratch / "deep/er"));
-    CHECK_FALSE(run.has_run());
-    CHECK_FALSE(run.finished());
-    CHECK(run.last_event().is_null());
-    run.cut_log(5);
-    CHECK(run.restart().empty());
-    CHECK(has(error_of([&] { (void)run.read_config(); }), "without config.json; use --restart"));
-    run.write_config({{"lr", 0.001}, {"a", 1}});
-    run.write_config({{"lr", 0.1}, {"a", 1}});
-    CHECK(run.read_config().dump() == R"({"lr":0.1,"a":1})");
-    CHECK(run.has_run());
-    CHECK_FALSE(fs::exists(scratch / "deep/er/config.json.new"));
-  }
-
-  TEST_CASE("broken places are named") {
-    Scratch scratch;
-    const std::string file = scratch.write("file", "x");
-    CHECK(error_of([&] { RunDirectory run(file); }) == concat("--run ", file, " is a file, not a directory; give another --run"));
-    CHECK(has(error_of([&] { RunDirectory run(file + "/sub"); }), concat("--run ", file, "/sub cannot be made: ")));
-    CHECK(has(error_of([&] { RunDirectory run(""); }), "--run is empty"));
-    scratch.write("config.json", "[1");
-    RunDirectory run(scratch / ".");
-    CHECK(has(error_of([&] { (void)run.read_config(); }), "is not a JSON object"));
-    if (geteuid() == 0) return;  // root may write anywhere
-    fs::create_directory(scratch / "ro");
-    fs::permissions(scratch / "ro", fs::perms::owner_read | fs::perms::owner_exec);
-    CHECK(has(error_of([&] { RunDirectory other(scratch / "ro"); }), "cannot be written: Permission denied"));
-  }
-
-  TEST_CASE("one process at a time") {
-    Scratch scratch;
-    const fs::path path = scratch / "run";
-    {
-      RunDirectory run(path);
-      const std::string expected = concat("--run ", path.string(), " is in use by process ", getpid(), " on ");
-      CHECK(in_child([&] { return error_of([&] { RunDirectory other(path); }).starts_with(expected) ? 7 : 8; }) == 7);
-      CHECK(has(error_of([&] { RunDirectory other(path); }), "wait until it ends, or give another --run"));
-    }
-    RunDirectory again(path);
-  }
-
-  TEST_CASE("the lock of a killed process is free") {
-    Scratch scratch;
-    const fs::path path = scratch / "run";
-    CHECK(in_child([&] {
-            RunDirectory run(path);
-            run.log({{"event", "train"}, {"step", 1}});
-            return raise(SIGKILL);
-          }) == -SIGKILL);
-    RunDirectory run(path);
-    CHECK(read_text(run.log_file()) == "{\"event\":\"train\",\"step\":1}\n");
-  }
-
-  TEST_CASE("the log grows by whole lines") {
-    Scratch scratch;
-    scratch.write("log.jsonl", "{\"event\":\"train\",\"step\":1}\n{\"event\":\"tra");
-    RunDirectory run(scratch / ".");
-    CHECK(run.last_event()["step"] == 1);
-    run.log({{"event", "valid"}, {"step", 2}, {"ppl", std::numeric_limits<double>::quiet_NaN()}, {"text", "a\nb\xff"}});
-    CHECK(read_text(run.log_file()) ==
-          "{\"event\":\"train\",\"step\":1}\n{\"event\":\"valid\",\"step\":2,\"ppl\":null,\"text\":\"a\\nb\xEF\xBF\xBD\"}\n");
-    CHECK_FALSE(run.finished());
-    run.log({{"event", "done"}, {"step", 2}});
-    CHECK(run.finished());
-  }
-
-  TEST_CASE("a full disk is said") {
-    Scratch scratch;
-    fs::create_symlink("/dev/full", scratch / "log.jsonl");
-    RunDirectory run(scratch / ".");
-    const std::string error = error_of([&] { run.log({{"event", "train"}}); });
-    CHECK(has(error, "log.jsonl: No space left on device; free some space"));
-    CHECK(has(error_of([] { atomic_write_text("/proc/nine/x", "y"); }), "cannot write /proc/nine/.x."));
-  }
-
-  TEST_CASE("cutting the log back to a checkpoint") {
-    Scratch scratch;
-    const std::string kept =
-        "{\"event\":\"start\",\"version\":1}\n"
-        "{\"event\":\"train\",\"step\":10}\n"
-        "{\"event\":\"resume\",\"step\":10}\n"
-        "{\"event\":\"train\",\"step\":20}\n"
-        "{\"event\":\"note\"}\n";
-    scratch.write("log.jsonl", kept +
-                                   "{\"event\":\"resume\",\"step\":20}\n"
-                                   "{\"event\":\"done\",\"step\":20}\n"
-                                   "rubbish\n"
-                                   "{\"event\":\"train\",\"step\":30}\n"
-                                   "{\"event\":\"note\"}\n"
-                                   "{\"event\":\"train\",\"st");
-    RunDirectory run(scratch / ".");
-    run.cut_log(20);
-    CHECK(read_text(run.log_file()) == kept);
-    run.log({{"event", "resume"}, {"step", 20}});
-    CHECK(read_text(run.log_file()) == kept + "{\"event\":\"resume\",\"step\":20}\n");
-    run.cut_log(20);
-    CHECK(read_text(run.log_file()) == kept);
-    run.cut_log(0);
-    CHECK(read_text(run.log_file()) == "{\"event\":\"start\",\"version\":1}\n");
-  }
-
-  TEST_CASE("starting anew moves the old run away") {
-    Scratch scratch;
-    RunDirectory run(scratch / "run");
-    for (int i = 1; i <= 2; ++i) {
-      run.write_config({{"i", i}});
-      run.log({{"event", "train"}, {"step", i}});
-      fs::create_directories(run.checkpoints() / "00000001");
-      atomic_write_text(run.report_file(), "page");
-      atomic_write_text(run.path() / "console.txt", "mine");
-      atomic_write_text(run.path() / "events.tb", "tb");
-      CHECK(run.restart({"events.tb"}) == run.path() / concat("old-", i));
-      CHECK_FALSE(run.has_run());
-      CHECK(fs::exists(run.path() / "console.txt"));
-      CHECK_FALSE(fs::exists(run.path() / "events.tb"));
-    }
-    for (const char* name : {"config.json", "log.jsonl", "report.html", "checkpoints/00000001", "events.tb"})
-      CHECK(fs::exists(run.path() / "old-2" / name));
-    CHECK(Json::parse(read_text(run.path() / "old-1/config.json"))["i"] == 1);
-    run.log({{"event", "train"}, {"step", 9}});  // into a new file
-    CHECK(read_text(run.log_file()) == "{\"event\":\"train\",\"step\":9}\n");
-  }
-
-  TEST_CASE("comparing configurations") {
-    const Json stored = {{"hidden", 512}, {"lr", 1}, {"tie_embeddings", true}, {"train", {"a", "b"}}, {"after", "10e"}, {"init", ""}, {"gone", 3}};
-    const auto compare = [&](const Json& now, const Json& defaults = Json::object()) {
-      return compare_configs(stored, now, keys_free_on_resume(), defaults);
-    };
-    CHECK(compare(stored).empty());
-    CHECK(compare({{"lr", 1.0}, {"after", "20e"}, {"threads", 3}, {"restart", true}}).empty());
-    CHECK(compare({{"hidden", 256}}) == "--hidden was 512 in this run, now 256; use --restart or another --run");
-    CHECK(compare({{"tie_embeddings", false}, {"train", {"a"}}, {"init", "x"}}) ==
-          "--tie-embeddings was on in this run, now off; --train was a,b in this run, now a; --init was not given in this run, now x; use --restart "
-          "or another --run");
-    CHECK(compare({{"novel", 1}}).empty());
-    CHECK(compare({{"novel", 1}}, {{"novel", 1}}).empty());
-    CHECK(compare({{"novel", 2}}, {{"novel", 1}}) == "--novel did not exist when this run began, now 2; use --restart or another --run");
   }
 }

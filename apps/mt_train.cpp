@@ -1,0 +1,48 @@
+// mt_train: trains a translation model. Parses, builds, runs; the parts are in apps/shared/ and nn/.
+#include "apps/shared/average.h"
+#include "apps/shared/mt_run.h"
+#include "apps/shared/run_main.h"
+#include "apps/shared/version.h"
+
+namespace nine::app {
+namespace {
+
+int train(const Options& options, const MtOptions& o, Device device) {
+  const MtData data = load_mt_data(o);
+  ParameterSet parameters;
+  const Transformer model(parameters, o.model(data.source.size(), data.target.size()));
+  parameters.allocate(dtype_from_text(o.dtype), o.seed, true, device);
+  const std::vector<int64_t> counts = data.train.target_counts(data.target.size());
+  if (o.init_norm == "log-frequency") model.head().set_norms_by_frequency(counts, o.init_norm_scale);
+  if (o.init_bias == "log-frequency") model.head().set_bias_by_frequency(counts);
+  if (!o.init.empty()) load_initial_weights(o.init, data.source, data.target, parameters);
+  const MtValidation validation{.text = data.valid ? &*data.valid : nullptr,
+                                .source = &data.source,
+                                .target = &data.target,
+                                .beam = o.valid_beam,
+                                .samples = o.valid_translations};
+  MtTask task(model, data.train, validation, o.batching(), o.seed);
+  if (!o.export_parity.empty()) {
+    export_parity(o, model, parameters, task);
+    return kExitDone;
+  }
+  return run_training(mt_training(options, o, data, model, parameters, task));
+}
+
+}  // namespace
+}  // namespace nine::app
+
+int main(int argc, char** argv) {
+  using namespace nine::app;
+  return run_main("mt_train", [&] {
+    Options options("mt_train", "Trains a Transformer to translate and reports perplexity and BLEU.", kVersionLine);
+    MtOptions o;
+    o.declare(options);
+    options.ignore_in_config({"resolved", "task", "src_vocab", "tgt_vocab", "dim", "embed_scale", "pad"});
+    if (!options.parse(argc, argv)) return kExitDone;
+    if (o.average > 0) return write_average(o.run, o.average);
+    o.resolve();
+    o.check(options);
+    return train(options, o, use_machine(o.threads, o.device, o.precision));
+  });
+}

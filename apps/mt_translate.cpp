@@ -1,0 +1,102 @@
+// mt_translate: translates text with a checkpoint, scores given translations, prints BLEU and chrF. Parses and calls; the parts are in
+// apps/shared/.
+#include <cstdio>
+
+#include "apps/shared/progress.h"
+#include "apps/shared/run_main.h"
+#include "apps/shared/text_io.h"
+#include "apps/shared/train_options.h"
+#include "apps/shared/translate_options.h"
+#include "apps/shared/translate_text.h"
+#include "apps/shared/version.h"
+
+namespace nine::app {
+namespace {
+
+using Lines = std::vector<std::string>;
+constexpr int64_t kWindow = 64;  // batches whose sentences are sorted by length together, then written
+
+struct Loaded {
+  explicit Loaded(const TranslateOptions& o)
+      : saved(o.checkpoint, kCpu), translator(saved.model(), Dictionary::kEnd), reader(o.codes, o.tokenize_input == "13a") {}
+  std::vector<Translator::Ids> ids(const Lines& lines, const Dictionary& dictionary, const std::string& path) const {
+    return reader.ids(lines, dictionary, translator.max_words(), input_name(path));
+  }
+  SavedTranslationModel saved;
+  Translator translator;
+  TokenReader reader;
+};
+
+// Calls f(first, count, progress) with windows of the lines.
+template <class F>
+void for_windows(size_t lines, int64_t batch, F&& f) {
+  Progress progress("translate", "lines");
+  const auto all = static_cast<int64_t>(lines), window = kWindow * batch;
+  for (int64_t first = 0; first < all; first += window) {
+    const auto count = std::min(window, all - first);
+    f(static_cast<size_t>(first), static_cast<size_t>(count), [&](int64_t done) { progress.update(first + done, all); });
+  }
+  progress.finish();
+}
+
+void translate(const TranslateOptions& o) {
+  const Loaded model(o);
+  const Lines lines = read_lines(o.input);
+  const std::vector<Translator::Ids> sources = model.ids(lines, model.saved.source(), o.input);
+  TextOutput out(o.output);
+  std::optional<TextOutput> attention;
+  if (!o.attention.empty()) attention.emplace(o.attention);
+  Lines translated;
+  for_windows(sources.size(), o.batch, [&](size_t first, size_t count, const Translator::Progress& progress) {
+    const auto part = std::span(sources).subspan(first, count);
+    const std::vector<Translation> found = model.translator.translate(part, o.search(), progress);
+    const auto number = static_cast<int64_t>(first);
+    write_translations(found, model.saved.target(), {.join = o.join || !o.codes.empty(), .n_best = o.n_best > 0, .first = number}, out.stream());
+    out.stream().flush();
+    if (attention) write_attention(found, part, model.saved.source(), model.saved.target(), number, attention->stream());
+    for (const Translation& t : found)
+      if (o.score) translated.push_back(text_of(t.front().words, model.saved.target(), o.join || !o.codes.empty()));
+  });
+  out.finish();
+  if (attention) attention->finish();
+  // Beside translations on standard output there is no room for scores.
+  if (o.score) std::fputs(score_lines(translated, "the translation", o.reference, o.scoring).c_str(), o.output == "-" ? stderr : stdout);
+}
+
+void score_given(const TranslateOptions& o) {
+  const Loaded model(o);
+  const Lines lines = read_lines(o.input), given = read_lines(o.score_given);
+  require(lines.size() == given.size(), input_name(o.input), " has ", lines.size(), " lines, but ", input_name(o.score_given), " has ", given.size(),
+          ": each source needs its translation on the same line, an empty one too");
+  const std::vector<Translator::Ids> sources = model.ids(lines, model.saved.source(), o.input),
+                                     targets = model.ids(given, model.saved.target(), o.score_given);
+  TextOutput out(o.output);
+  for_windows(sources.size(), o.batch, [&](size_t first, size_t count, const Translator::Progress& progress) {
+    write_log_probs(model.translator.score(std::span(sources).subspan(first, count), std::span(targets).subspan(first, count), o.batch, progress),
+                    o.tokens, out.stream());
+  });
+  out.finish();
+}
+
+}  // namespace
+}  // namespace nine::app
+
+int main(int argc, char** argv) {
+  using namespace nine::app;
+  return run_main("mt_translate", [&] {
+    Options options("mt_translate", "Translates text, scores translations.", kVersionLine);
+    TranslateOptions o;
+    o.declare(options);
+    if (!options.parse(argc, argv)) return kExitDone;
+    o.check(options);
+    use_machine(o.threads, "cpu");
+    if (o.translates()) {
+      translate(o);
+    } else if (!o.score_given.empty()) {
+      score_given(o);
+    } else {
+      std::fputs(score_translation(o.input, o.reference, o.scoring).c_str(), stdout);
+    }
+    return kExitDone;
+  });
+}

@@ -1,0 +1,127 @@
+#include "apps/shared/train_run.h"
+
+#include "apps/shared/profile_table.h"
+#include "apps/shared/run_main.h"
+#include "apps/shared/signals.h"
+#include "apps/shared/version.h"
+#include "core/cpu_info.h"
+#include "core/gemm.h"
+#include "core/ops.h"
+#include "core/threads.h"
+
+namespace nine::app {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Whether the directory's run goes on; a mismatch with `now`, the configuration of this start, is an error that names the option.
+bool resumes(const TrainingRun& t, const Json& now, RunDirectory& run) {
+  if (!run.has_run()) return false;
+  if (t.o.restart) {
+    run.restart();
+    return false;
+  }
+  const Json before = run.read_config();
+  const std::string mismatch = compare_configs(before, t.options.to_json(), keys_free_on_resume(), t.options.defaults_json());
+  if (!mismatch.empty()) throw UsageError(concat(run.path().string(), " holds another run: ", mismatch));
+  // Data, instruction set, libraries and block sizes decide about bits as well.
+  for (const auto& [key, value] : now["resolved"].items()) {
+    const Json was = before.contains("resolved") ? before["resolved"].value(key, Json()) : Json();
+    if (key != "version" && was != value)
+      throw UsageError(concat(run.path().string(), " holds a run whose ", key, " was ", was.dump(), ", now ", value.dump(),
+                              "; it cannot go on to the same bits: use --restart or another --run"));
+  }
+  return true;
+}
+
+// The log's first line, `start`, or `resume` where a checkpoint was found.
+void announce(const TrainingRun& t, const Trainer& trainer, const IntactCheckpoint& found, TrainHost& host) {
+  if (found.checkpoint) {
+    host.event(
+        {{"event", "resume"}, {"step", trainer.step()}, {"epoch", trainer.epoch()}, {"time_s", trainer.seconds()}, {"skipped", found.skipped}});
+    host.message(concat("going on from step ", trainer.step(), " of ", t.o.run));
+  } else {
+    Json start{{"event", "start"}, {"step", 0}, {"epoch", 0}, {"time_s", 0}, {"parameters", t.parameters.count()}};
+    start.update(t.start);
+    start["threads"] = threads();
+    if (!found.skipped.empty()) start["skipped"] = found.skipped;  // every checkpoint was damaged
+    host.event(start);
+  }
+  for (const std::string& line : t.messages) host.message(line);
+}
+
+// The best model's results, and the log's last line.
+void conclude(const TrainingRun& t, Trainer& trainer, TrainHost& host, RunDirectory& run) {
+  const Checkpoint best = open_checkpoint(run.path());
+  t.parameters.load(best.tensors("model.safetensors"), t.parameters.values());
+  Json done{{"event", "done"},
+            {"step", trainer.step()},
+            {"epoch", trainer.epoch()},
+            {"time_s", trainer.seconds()},
+            {"parameters", t.parameters.count()},
+            {"best_step", best.step()},
+            {"best_checkpoint", "checkpoints/best"},
+            {"stopped_early", trainer.stopped_early()}};
+  std::printf("%lld updates in %s, %lld parameters\n", static_cast<long long>(trainer.step()), human_duration(trainer.seconds()).c_str(),
+              static_cast<long long>(t.parameters.count()));
+  t.conclude(best, trainer, host, done);
+  host.event(done);
+  host.validated();
+  std::printf("model  %s\nreport %s\n", (run.checkpoints() / "best").c_str(), run.report_file().c_str());
+}
+
+}  // namespace
+
+Json resolved_settings(const TrainOptions& o, const ParameterSet& parameters, int64_t words, int64_t width) {
+  return {{"version", kVersion},
+          {"head", o.head_spec().to_text()},
+          {"parameters", parameters.count()},
+          {"instruction_set", built_for()},
+          {"gemm", gemm_description()},
+          {"head_block_rows", head_block_rows(o.head_spec(), words, width, parameters.dtype(), parameters.values().device())},
+          {"head_memory", o.head_memory},
+          {"head_tile", ops::kHeadTile},
+          {"head_chunks", ops::kHeadChunks}};
+}
+
+int run_training(const TrainingRun& t) {
+  Json config = t.options.to_json();
+  config.erase("restart");  // a wish of one start, not part of the run
+  config["resolved"] = t.resolved;
+  RunDirectory run(t.o.run);
+  const bool resume = resumes(t, config, run);
+  run.write_config(config);  // first of all: a run killed from here on finds itself again
+  CheckpointStore store(run.checkpoints(), t.o.keep);
+  const IntactCheckpoint found = resume ? store.find_latest_intact() : IntactCheckpoint{};
+  Json in_checkpoint = config;
+  in_checkpoint.update(t.model_config);
+  TrainHost::ExtraFiles files{{"config.json", in_checkpoint.dump(1) + "\n"}};
+  files.insert(files.end(), t.files.begin(), t.files.end());
+  TrainHost host(run, files);
+  for (const std::string& skipped : found.skipped) host.message(skipped);
+  if (!found.skipped.empty() && !found.checkpoint) host.message("no checkpoint is intact: the run starts over from the beginning");
+  Arena arena("step", t.parameters.values().device());
+  Trainer trainer(t.parameters, t.task, arena, t.o.trainer(), store, host, t.metadata);
+  if (found.checkpoint) trainer.restore(*found.checkpoint);
+  if (run.finished() && trainer.done()) {
+    host.message(concat(t.o.run, trainer.stopped_early() ? ": this run has stopped early; use --restart, or another --run without --early-stop"
+                                                         : ": this run is finished; raise --after to train on, or use --restart"));
+    return kExitDone;
+  }
+  run.cut_log(found.checkpoint ? found.checkpoint->step() : -1);
+  if (!t.o.tensorboard.empty()) host.mirror_to_tensorboard(t.o.tensorboard, config);
+  announce(t, trainer, found, host);
+  catch_interrupts();
+  const Trainer::Outcome outcome = trainer.run();
+  host.finish();
+  if (t.o.profile) print_profile(stdout, measure_machine(), trainer.updates_here());
+  if (outcome == Trainer::Outcome::interrupted) {
+    std::fprintf(stderr, "%s: interrupted; step %lld is saved, the same command goes on from there\n", t.program,
+                 static_cast<long long>(trainer.step()));
+    return kExitInterrupted;
+  }
+  conclude(t, trainer, host, run);
+  return kExitDone;
+}
+
+}  // namespace nine::app

@@ -1,0 +1,28 @@
+// mt_translate's options as one struct. It does one of three things: translates, scores given translations (--score-given), or
+// scores a translated file (--score without --checkpoint).
+#pragma once
+
+#include <string>
+
+#include "apps/shared/translation_score.h"
+#include "nn/beam_search.h"
+
+namespace nine::app {
+
+struct TranslateOptions {
+  std::string checkpoint, input = "-", output = "-", codes, tokenize_input = "none", attention, score_given, reference;
+  bool join = false, tokens = false, score = false, count_end = false;
+  int64_t beam = 5, max_length = 200, batch = 64, n_best = 0;
+  double length_penalty = 1;
+  int threads = 0;
+  TranslationScoreFlags scoring;
+
+  /// Declares every flag, bound to these fields.
+  void declare(Options& options);
+  /// What single flags cannot check: what does not go together. UsageError.
+  void check(const Options& options) const;
+  SearchOptions search() const;
+  bool translates() const { return !checkpoint.empty() && score_given.empty(); }
+};
+
+}  // namespace nine::app

@@ -1,0 +1,47 @@
+// BLEU of a translation against one reference a line (Papineni et al., ACL 2002), equal to sacreBLEU's, signature included.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace nine {
+
+/// The release of sacreBLEU that the scores were held against (tests/bleu_reference.py); signatures name it.
+inline constexpr std::string_view kSacrebleuVersion = "2.6.0";
+
+enum class BleuTokenizer { none, mteval_13a };
+/// What becomes of orders that have no match (Chen and Cherry, WMT 2014).
+enum class BleuSmoothing {
+  exp,    ///< half, a quarter, ... of a match for the first, second, ... such order
+  floor,  ///< `smooth_value` matches
+  add_k,  ///< `smooth_value` more n-grams and matches in every order but the first
+  none
+};
+
+struct BleuOptions {
+  BleuTokenizer tokenizer = BleuTokenizer::mteval_13a;  ///< none: white space separates the words
+  bool lowercase = false;
+  BleuSmoothing smoothing = BleuSmoothing::exp;
+  std::optional<double> smooth_value;  ///< for floor (0.1 without it) and add_k (1)
+};
+
+struct BleuScore {
+  double score = 0;                    ///< 0 to 100
+  std::array<double, 4> precisions{};  ///< of one to four words, 0 to 100, smoothed
+  double brevity_penalty = 1;
+  int64_t hypothesis_length = 0, reference_length = 0;  ///< words
+  std::string signature;                                ///< "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:2.6.0"
+
+  /// "BLEU|nrefs:1|... = 41.2 71.5/48.3/33.9/24.4 (BP = 1.000 ratio = 1.002 hyp_len = 12112 ref_len = 12090)"; `decimals`
+  /// are the score's (sacrebleu --format text --width).
+  std::string text(int decimals = 1) const;
+};
+
+/// Scores lines of valid UTF-8. Errors: different numbers of lines, none at all.
+BleuScore corpus_bleu(std::span<const std::string> hypotheses, std::span<const std::string> references, const BleuOptions& options = {});
+
+}  // namespace nine

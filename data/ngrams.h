@@ -1,0 +1,44 @@
+// Sequences of words or characters within a line, and how many of them two lines share: what BLEU and chrF count.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace nine {
+
+/// A line cut into units: unit i is the bytes begins[i] ... ends[i] - 1 of `text`. n neighbours are then one piece of `text`.
+struct Units {
+  std::string text;
+  std::vector<size_t> begins, ends;
+
+  size_t size() const { return begins.size(); }
+  std::string_view unit(size_t i) const { return std::string_view(text).substr(begins[i], ends[i] - begins[i]); }
+  /// Units i, ..., i + n - 1.
+  std::string_view ngram(size_t i, size_t n) const { return std::string_view(text).substr(begins[i], ends[i + n - 1] - begins[i]); }
+};
+
+/// The words of a line of valid UTF-8, joined by single spaces; every kind of Unicode white space separates.
+Units word_units(std::string_view line);
+/// `words` themselves, without white space inside, joined likewise.
+Units word_units(std::span<const std::string_view> words);
+/// The characters (code points) of a line without its white space.
+Units character_units(std::string_view line);
+
+/// Sequences of n units in two lines.
+struct NgramCounts {
+  int64_t hypothesis = 0, reference = 0;
+  int64_t shared = 0;  ///< each as often as the line that has fewer of it
+
+  NgramCounts& operator+=(const NgramCounts& other);
+};
+/// n >= 1.
+NgramCounts count_ngrams(const Units& hypothesis, const Units& reference, size_t n);
+
+/// Error, which names `op`: no lines, or not one reference for each hypothesis.
+void require_pairs(std::string_view op, size_t hypotheses, size_t references);
+
+}  // namespace nine

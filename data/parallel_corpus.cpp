@@ -1,0 +1,109 @@
+#include "data/parallel_corpus.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/crc32c.h"
+#include "core/error.h"
+#include "data/text.h"
+
+namespace nine {
+namespace {
+
+int64_t lines_left(LineReader& reader) {
+  int64_t n = 0;
+  for (std::string_view line; reader.next(line);) ++n;
+  return n;
+}
+
+std::string joined(const std::vector<std::string>& names) {
+  std::string out;
+  for (const std::string& name : names) out += (out.empty() ? "" : ", ") + name;
+  return out;
+}
+
+}  // namespace
+
+PairText pairs_of_files(std::vector<std::string> source, std::vector<std::string> target) {
+  return [source = std::move(source), target = std::move(target)](const auto& visit) {
+    LineReader left(source), right(target);
+    std::string_view s, t;
+    for (int64_t pairs = 0;; ++pairs) {
+      const bool more_left = left.next(s), more_right = right.next(t);
+      if (more_left && more_right) {
+        visit(s, t);
+        continue;
+      }
+      if (!more_left && !more_right) return;
+      const int64_t of_source = pairs + (more_left ? 1 + lines_left(left) : 0), of_target = pairs + (more_right ? 1 + lines_left(right) : 0);
+      fail(joined(source), " has ", of_source, " lines, but ", joined(target), " has ", of_target,
+           ": line i of the one must be the translation of line i of the other");
+    }
+  };
+}
+
+PairText pairs_of_lines(std::span<const std::string> source, std::span<const std::string> target) {
+  require(source.size() == target.size(), "a text of ", source.size(), " source lines and ", target.size(), " target lines is no parallel text");
+  return [=](const auto& visit) {
+    for (size_t i = 0; i < source.size(); ++i) visit(source[i], target[i]);
+  };
+}
+
+PairTally::PairTally(const PairText& text, bool joint) {
+  WordTally& of_target = joint ? source : target;
+  text([&](std::string_view s, std::string_view t) {
+    for_each_word(s, [&](std::string_view word) { source.add(word); });
+    for_each_word(t, [&](std::string_view word) { of_target.add(word); });
+  });
+}
+
+void ParallelCorpus::Side::add(std::span<const int32_t> ids) {
+  flat.insert(flat.end(), ids.begin(), ids.end());
+  offsets.push_back(std::ssize(flat));
+  unknown += std::count(ids.begin(), ids.end(), Dictionary::kUnknown);
+}
+
+std::span<const int32_t> ParallelCorpus::Side::sentence(int64_t i) const {
+  const auto begin = static_cast<size_t>(offsets[static_cast<size_t>(i)]), end = static_cast<size_t>(offsets[static_cast<size_t>(i) + 1]);
+  return std::span(flat).subspan(begin, end - begin);
+}
+
+ParallelCorpus::ParallelCorpus(const PairText& text, const Dictionary& source, const Dictionary& target, const PairSelection& selection) {
+  int64_t line = 0;
+  text([&](std::string_view s, std::string_view t) {
+    ++line;
+    const std::vector<int32_t> from = source.encode(s), to = target.encode(t);
+    if (!selection.empty && (from.size() == 1 || to.size() == 1)) {
+      ++skipped_empty_;
+    } else if (selection.max_length > 0 && std::max(std::ssize(from), std::ssize(to)) > selection.max_length) {
+      ++skipped_long_;
+    } else {
+      source_.add(from);
+      target_.add(to);
+      lines_.push_back(line);
+    }
+  });
+}
+
+std::vector<int64_t> ParallelCorpus::target_counts(int64_t words) const {
+  std::vector<int64_t> counts(static_cast<size_t>(words), 0);
+  for (const int32_t id : target_.flat) ++counts[static_cast<size_t>(id)];
+  return counts;
+}
+
+int64_t ParallelCorpus::longest() const {
+  int64_t most = 0;
+  for (int64_t i = 0; i < pairs(); ++i) most = std::max({most, source_length(i), target_length(i)});
+  return most;
+}
+
+uint32_t ParallelCorpus::checksum() const {
+  uint32_t crc = 0;
+  for (const Side* side : {&source_, &target_}) {
+    crc = crc32c(crc, side->flat.data(), side->flat.size() * sizeof(int32_t));
+    crc = crc32c(crc, side->offsets.data(), side->offsets.size() * sizeof(int64_t));
+  }
+  return crc;
+}
+
+}  // namespace nine

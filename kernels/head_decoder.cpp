@@ -1,0 +1,400 @@
+#include "kernels/head_decoder.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "core/cpu/head_block.h"
+#include "core/scratch.h"
+#include "core/vmath.h"
+
+namespace nine {
+namespace {
+
+constexpr int64_t kPanel = PackedLinear<float>::kPanel;
+constexpr int64_t kStackRows = 256;  // of a block: its scores stay in the third-level cache
+constexpr int64_t kChunks = ops::kHeadChunks;
+static_assert(kPanel == ops::kHeadTile, "a chunk of the vocabulary is whole panels");
+
+template <class T>
+constexpr T kLowest = -std::numeric_limits<T>::infinity();
+
+template <class T>
+T largest(const T* x, int64_t n) {
+  constexpr int64_t kLanes = 16;
+  T top[kLanes];
+  std::fill_n(top, kLanes, kLowest<T>);
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes)
+    for (int64_t j = 0; j < kLanes; ++j) top[j] = x[i + j] > top[j] ? x[i + j] : top[j];
+  for (; i < n; ++i) top[0] = x[i] > top[0] ? x[i] : top[0];
+  for (int64_t width = kLanes / 2; width > 0; width /= 2)
+    for (int64_t j = 0; j < width; ++j) top[j] = top[j + width] > top[j] ? top[j + width] : top[j];
+  return top[0];
+}
+
+// The sum of exp(x - top); x becomes its exponents where they are kept.
+template <class T, bool keep>
+double exponents(T* x, int64_t n, T top) {
+  constexpr int64_t kLanes = 16;
+  T sums[kLanes] = {};
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes)
+    for (int64_t j = 0; j < kLanes; ++j) {
+      const T e = vexp(x[i + j] - top);
+      sums[j] += e;
+      if constexpr (keep) x[i + j] = e;
+    }
+  for (; i < n; ++i) {
+    const T e = vexp(x[i] - top);
+    sums[0] += e;
+    if constexpr (keep) x[i] = e;
+  }
+  double sum = 0;
+  for (const T s : sums) sum += static_cast<double>(s);
+  return sum;
+}
+
+// The k-th largest of n numbers, the lowest of all where there are fewer.
+template <class T>
+T threshold(const T* x, int64_t n, int64_t k) {
+  if (n < k) return kLowest<T>;
+  T* order = scratch<T>(Scratch::reduction, n);
+  std::copy_n(x, n, order);
+  std::nth_element(order, order + k - 1, order + n, std::greater<>());
+  return order[k - 1];
+}
+
+}  // namespace
+
+// A row of the block has K stacked rows, r * K + k, each with `ld` scores.
+template <class T>
+struct HeadDecoder<T>::Block {
+  const T* h;               // (rows, d)
+  const T* stack;           // (rows * K, d)
+  T* scores;                // (rows * K, ld): scores, of mixtures exponents in the end
+  T* tile_top;              // (rows * K, tiles)
+  T* chunk_top;             // (rows * K, kChunks)
+  double* chunk_sum;        // (rows * K, kChunks)
+  T* factors;               // (rows * K, kChunks)
+  T* row_stats;             // (rows * K, stats)
+  double *log_prior, *lse;  // (rows * K)
+  double* target_score;     // (rows * K)
+  const int32_t* targets;   // (rows), or null
+  int64_t rows, size, ld, tiles;
+  int32_t excluded;
+};
+
+template <class T>
+HeadDecoder<T>::HeadDecoder(const HeadSpec& head, const HeadValues& values) : head_(head), bias_(values.bias) {
+  const int64_t size = head.size(), copies = head.untied ? size : 1;
+  require(!values.w.empty(), "[HeadDecoder] a head needs word vectors");
+  dims_ = values.w.front().cols();
+  const std::string wrong = head.check(dims_);
+  require(wrong.empty(), "[HeadDecoder] ", wrong);
+  int64_t all = 0;
+  for (const View& w : values.w) all += w.rows();
+  words_ = all / copies;
+  require(words_ > 0 && words_ * copies == all && (head.untied || values.w.size() == 1), "[HeadDecoder] ", all, " word vectors in ", values.w.size(),
+          " tensors are not ", copies, " times a vocabulary");
+  for (const View& w : values.w) {
+    const View rows = w.reshaped({w.rows(), w.cols()});
+    require(rows.cols() == dims_ && rows.rows() % words_ == 0, "[HeadDecoder] word vectors of shape ", w.shape, " for ", words_, " words of ", dims_);
+    for (int64_t first = 0; first < rows.rows(); first += words_)
+      for (int64_t k = 0; k < (head.untied ? 1 : size); ++k) add_component(head.components[components_.size()], rows.row_range(first, words_));
+  }
+  require(!bias_ || bias_.elements() == words_, "[HeadDecoder] a bias of shape ", bias_.shape, " for ", words_, " words");
+  if (head.mixture) {
+    require(values.prior && values.prior.shape == Shape{size, dims_}, "[HeadDecoder] a mixture of ", size, " needs prior.weight of shape (", size,
+            ", ", dims_, ")");
+    prior_ = PackedLinear<T>(values.prior);
+  }
+  if (!head.contexts) return;
+  require(values.latent && values.latent.shape == Shape{size * dims_, dims_}, "[HeadDecoder] contexts need latent.weight of shape (", size * dims_,
+          ", ", dims_, ")");
+  latent_ = PackedLinear<T>(values.latent);
+}
+
+template <class T>
+int64_t HeadDecoder<T>::pack_of(const View& part) {
+  const auto same = [&](const Pack& p) { return p.of.data == part.data && p.of.cols() == part.cols(); };
+  const auto found = std::find_if(packs_.begin(), packs_.end(), same);
+  if (found != packs_.end()) return found - packs_.begin();
+  packs_.push_back({part, PackedLinear<T>(part)});
+  return static_cast<int64_t>(packs_.size()) - 1;
+}
+
+template <class T>
+void HeadDecoder<T>::add_component(const Score& score, const View& w) {
+  const cpu::HeadKernel<T> kernel(score, dims_);
+  std::vector<int64_t> packs;
+  for (int64_t i = 0; i < kernel.parts; ++i) packs.push_back(pack_of(w.col_range(i * kernel.part_size, kernel.product_dims)));
+  one_pack_ = one_pack_ && packs.size() == 1 && packs.front() == 0;
+  const T* stats = nullptr;
+  if (kernel.stats > 0) {
+    const Tensor of_words({words_, kernel.stats}, DType::float64);
+    ops::head_stats(score, w, of_words);
+    T* turned = word_stats_.emplace_back(Shape{kernel.stats, words_}, dtype_of<T>).template data<T>();
+    for (int64_t v = 0; v < words_; ++v)
+      for (int64_t i = 0; i < kernel.stats; ++i) turned[i * words_ + v] = static_cast<T>(of_words.data<double>()[v * kernel.stats + i]);
+    stats = turned;
+  }
+  components_.push_back({kernel, w, std::move(packs), stats_, stats});
+  stats_ += kernel.stats;
+}
+
+// Contexts of the block's components, the statistics of each and the prior.
+template <class T>
+void HeadDecoder<T>::stack_contexts(const Block& b, Memory& m) const {
+  const int64_t d = dims_, size = b.size;
+  if (head_.contexts) {
+    latent_(b.h, d, b.rows, m.stack.data(), size * d);
+    T* stack = m.stack.data();
+    for (int64_t i = 0; i < b.rows * size * d; ++i) stack[i] = vtanh(stack[i]);
+  } else if (size > 1) {
+    for (int64_t i = 0; i < b.rows * size; ++i) std::copy_n(b.h + i / size * d, d, m.stack.data() + i * d);
+  }
+  std::vector<double> stats(static_cast<size_t>(stats_));
+  for (int64_t i = 0; i < b.rows * size && stats_ > 0; ++i) {
+    const Component& c = components_[static_cast<size_t>(i % size)];
+    c.kernel.loops->stats(c.kernel.of, b.stack + i * d, stats.data());
+    for (int64_t j = 0; j < c.kernel.stats; ++j) b.row_stats[i * stats_ + c.first_stat + j] = static_cast<T>(stats[static_cast<size_t>(j)]);
+  }
+  if (!head_.mixture) {
+    std::fill_n(b.log_prior, b.rows * size, 0.0);
+    return;
+  }
+  T* logits = m.prior.get(PackedLinear<T>::padded(b.rows) * size);
+  prior_(b.h, d, b.rows, logits, size);
+  for (int64_t r = 0; r < b.rows; ++r) {
+    const T *x = logits + r * size, top = *std::max_element(x, x + size);
+    double sum = 0;
+    for (int64_t k = 0; k < size; ++k) sum += std::exp(static_cast<double>(x[k] - top));
+    for (int64_t k = 0; k < size; ++k) b.log_prior[r * size + k] = static_cast<double>(x[k] - top) - std::log(sum);
+  }
+}
+
+// Scores of one panel of words for all stacked rows.
+template <class T>
+void HeadDecoder<T>::score_panel(const Block& b, int64_t panel) const {
+  const int64_t size = b.size, d = dims_, word = panel * kPanel, words = std::min(kPanel, words_ - word), stacked = b.rows * size;
+  T* scores = b.scores + word;
+  if (one_pack_) packs_.front().words.multiply(panel, b.stack, d, stacked, scores, b.ld);
+  for (int64_t k = 0; k < size; ++k) {
+    const Component& c = components_[static_cast<size_t>(k)];
+    const int64_t parts = c.kernel.parts, plane = PackedLinear<T>::padded(b.rows) * kPanel;
+    T* pairs = parts > 1 ? scratch<T>(Scratch::products, parts * parts * plane) : nullptr;
+    for (int64_t i = 0; i < parts && !one_pack_; ++i) {
+      const PackedLinear<T>& w = packs_[static_cast<size_t>(c.packs[static_cast<size_t>(i)])].words;
+      for (int64_t j = 0; j < parts; ++j) {
+        const T* h = b.stack + k * d + j * c.kernel.part_size;
+        if (parts > 1) {
+          w.multiply(panel, h, size * d, b.rows, pairs + (i * parts + j) * plane, kPanel);
+        } else {
+          w.multiply(panel, h, size * d, b.rows, scores + k * b.ld, size * b.ld);
+        }
+      }
+    }
+    if (c.kernel.of.score.kind == ScoreKind::lin) continue;  // the product is the score
+    for (int64_t r = 0; r < b.rows; ++r) {
+      T* row = scores + (r * size + k) * b.ld;
+      const T* row_stats = stats_ > 0 ? b.row_stats + (r * size + k) * stats_ + c.first_stat : nullptr;
+      c.kernel.loops->row_values(c.kernel.of,
+                                 {.z = parts > 1 ? pairs + r * kPanel : row,
+                                  .plane = plane,
+                                  .words = words,
+                                  .word_stats = c.word_stats != nullptr ? c.word_stats + word : nullptr,
+                                  .word_stride = words_,
+                                  .row_stats = row_stats},
+                                 row);
+    }
+  }
+}
+
+// Bias, the targets' exact scores, and what is excluded; then each row's largest score of the panel.
+template <class T>
+void HeadDecoder<T>::finish_panel(const Block& b, int64_t panel) const {
+  const int64_t word = panel * kPanel, words = std::min(kPanel, words_ - word);
+  const T* bias = bias_ ? static_cast<T*>(bias_.data) + word : nullptr;
+  for (int64_t i = 0; i < b.rows * b.size; ++i) {
+    T* row = b.scores + i * b.ld + word;
+    for (int64_t v = 0; v < words && bias != nullptr; ++v) row[v] += bias[v];
+    const int64_t target = b.targets != nullptr ? b.targets[i / b.size] - word : -1;
+    if (target >= 0 && target < words) row[target] = static_cast<T>(b.target_score[i]);
+    if (b.size == 1 && b.excluded >= word && b.excluded < word + words) row[b.excluded - word] = kLowest<T>;
+    b.tile_top[i * b.tiles + panel] = largest(row, words);
+  }
+}
+
+template <class T>
+void HeadDecoder<T>::sum_chunk(const Block& b, int64_t chunk) const {
+  const auto [begin, end] = cpu::chunk_words(words_, chunk);
+  const int64_t first = begin / kPanel, tiles = (end - begin + kPanel - 1) / kPanel;
+  for (int64_t i = 0; i < b.rows * b.size; ++i) {
+    const T top = tiles > 0 ? largest(b.tile_top + i * b.tiles + first, tiles) : kLowest<T>;
+    b.chunk_top[i * kChunks + chunk] = top;
+    double& sum = b.chunk_sum[i * kChunks + chunk];
+    T* row = b.scores + i * b.ld + begin;
+    if (top == kLowest<T>) {
+      sum = 0;
+      if (head_.mixture) std::fill_n(row, end - begin, T(0));
+    } else {
+      sum = head_.mixture ? exponents<T, true>(row, end - begin, top) : exponents<T, false>(row, end - begin, top);
+    }
+  }
+}
+
+template <class T>
+void HeadDecoder<T>::normalise(const Block& b) const {
+  for (int64_t i = 0; i < b.rows * b.size; ++i) {
+    const T* top = b.chunk_top + i * kChunks;
+    const double most = static_cast<double>(*std::max_element(top, top + kChunks));
+    double sum = 0;
+    for (int64_t c = 0; c < kChunks; ++c)
+      if (b.chunk_sum[i * kChunks + c] != 0) sum += b.chunk_sum[i * kChunks + c] * std::exp(static_cast<double>(top[c]) - most);
+    b.lse[i] = most + std::log(sum);
+    require(std::isfinite(b.lse[i]), "[HeadDecoder] component ", i % b.size, " (", components_[static_cast<size_t>(i % b.size)].kernel.name,
+            ") has scores without a finite normaliser (", b.lse[i], "): the model's weights are not finite, or too large for this kernel");
+    for (int64_t c = 0; c < kChunks; ++c)
+      b.factors[i * kChunks + c] = static_cast<T>(std::exp(b.log_prior[i] + static_cast<double>(top[c]) - b.lse[i]));
+  }
+}
+
+// p(v) of the mixture of row `row`; returns what these sum up to: 1, or less where a word is excluded.
+template <class T>
+double HeadDecoder<T>::mix(const Block& b, int64_t row, T* p) const {
+  for (int64_t c = 0; c < kChunks; ++c) {
+    const auto [begin, end] = cpu::chunk_words(words_, c);
+    for (int64_t k = 0; k < b.size; ++k) {
+      const int64_t i = row * b.size + k;
+      const T factor = b.factors[i * kChunks + c];
+      const T* e = b.scores + i * b.ld;
+      if (k == 0) {
+        for (int64_t v = begin; v < end; ++v) p[v] = factor * e[v];
+      } else {
+        for (int64_t v = begin; v < end; ++v) p[v] += factor * e[v];
+      }
+    }
+  }
+  if (b.excluded < 0 || b.size == 1) return 1;  // a single component leaves it out of its normaliser
+  p[b.excluded] = 0;
+  return cpu::lane_sum(words_, [&](int64_t v) { return static_cast<double>(p[v]); });
+}
+
+// The k largest values of a row are in tiles whose own largest is among the k largest of the tiles'.
+template <class T>
+void HeadDecoder<T>::best_words(const Block& b, int64_t row, int64_t k, int32_t* words, double* log_probs) const {
+  const T *values = b.scores + row * b.size * b.ld, *tops = b.tile_top + row * b.size * b.tiles;
+  double shift = -b.lse[row * b.size];
+  if (head_.mixture) {
+    T* p = scratch<T>(Scratch::tile, b.ld + b.tiles);
+    shift = -std::log(mix(b, row, p));
+    for (int64_t t = 0; t < b.tiles; ++t) p[b.ld + t] = largest(p + t * kPanel, std::min(kPanel, words_ - t * kPanel));
+    values = p;
+    tops = p + b.ld;
+  }
+  int32_t* order = scratch<int32_t>(Scratch::lanes, words_);
+  int64_t count = 0;
+  const T least = threshold(tops, b.tiles, k);
+  for (int64_t t = 0; t < b.tiles; ++t) {
+    if (!(tops[t] >= least)) continue;
+    const int64_t end = std::min(words_, (t + 1) * kPanel);
+    for (int64_t v = t * kPanel; v < end; ++v)
+      if (values[v] >= least) order[count++] = static_cast<int32_t>(v);
+  }
+  std::partial_sort(order, order + k, order + count,
+                    [&](int32_t x, int32_t y) { return values[x] > values[y] || (values[x] == values[y] && x < y); });
+  for (int64_t i = 0; i < k; ++i) {
+    const double value = static_cast<double>(values[order[i]]);
+    words[i] = order[i];
+    log_probs[i] = (head_.mixture ? std::log(value) : value) + shift;
+  }
+}
+
+template <class T>
+double HeadDecoder<T>::target_log_prob(const Block& b, int64_t row) const {
+  const auto joint = [&](int64_t k) { return b.log_prior[row * b.size + k] + b.target_score[row * b.size + k] - b.lse[row * b.size + k]; };
+  double top = joint(0), sum = 0;
+  for (int64_t k = 1; k < b.size; ++k) top = std::max(top, joint(k));
+  for (int64_t k = 0; k < b.size; ++k) sum += std::exp(joint(k) - top);
+  return top + std::log(sum);
+}
+
+// As the block ops have them: from the vectors, so that no word is above its own normaliser and no distance cancels.
+template <class T>
+void HeadDecoder<T>::score_targets(const Block& b) const {
+  for (int64_t i = 0; i < b.rows * b.size; ++i) {
+    const int64_t y = b.targets[i / b.size];
+    require(y >= 0 && y < words_, "[HeadDecoder] target ", y, " is outside of the vocabulary of ", words_);
+    const Component& c = components_[static_cast<size_t>(i % b.size)];
+    const double bias = bias_ ? static_cast<double>(static_cast<T*>(bias_.data)[y]) : 0;
+    b.target_score[i] = static_cast<double>(static_cast<T>(c.kernel.loops->exact(c.kernel.of, cpu::row_ptr<T>(c.w, y), b.stack + i * dims_) + bias));
+  }
+}
+
+template <class T>
+typename HeadDecoder<T>::Block HeadDecoder<T>::block(const Query& q, int64_t first, int64_t rows, Memory& m) const {
+  const int64_t size = head_.size(), all = rows * size, ld = (words_ + kPanel - 1) / kPanel * kPanel, tiles = ld / kPanel;
+  const int64_t padded = PackedLinear<T>::padded(rows) * size;  // products of one component alone pad its rows
+  const bool own = size > 1 || head_.contexts;
+  return {.h = q.h + first * dims_,
+          .stack = own ? m.stack.get(padded * dims_) : q.h + first * dims_,
+          .scores = m.scores.get(padded * ld),
+          .tile_top = m.tile_top.get(all * tiles),
+          .chunk_top = m.chunk_top.get(all * kChunks),
+          .chunk_sum = m.chunk_sum.get(all * kChunks),
+          .factors = m.factors.get(all * kChunks),
+          .row_stats = m.row_stats.get(all * stats_),
+          .log_prior = m.log_prior.get(all),
+          .lse = m.lse.get(all),
+          .target_score = m.target_score.get(all),
+          .targets = q.targets.empty() ? nullptr : q.targets.data() + first,
+          .rows = rows,
+          .size = size,
+          .ld = ld,
+          .tiles = tiles,
+          .excluded = q.excluded};
+}
+
+template <class T>
+void HeadDecoder<T>::operator()(const Query& q, Memory& memory, Answer& out) const {
+  const bool best = q.targets.empty();
+  const int64_t k = best ? q.k : 1;
+  require(k >= 1 && k <= words_ - (q.excluded >= 0), "[HeadDecoder] the best ", k, " of ", words_, " words");
+  require(best || static_cast<int64_t>(q.targets.size()) == q.rows, "[HeadDecoder] ", q.targets.size(), " targets for ", q.rows, " rows");
+  out.words.resize(static_cast<size_t>(best ? q.rows * k : 0));
+  out.log_probs.resize(static_cast<size_t>(q.rows * k));
+  const int64_t blocks = (q.rows * head_.size() + kStackRows - 1) / kStackRows;
+  const int64_t block_rows = blocks > 0 ? PackedLinear<T>::padded((q.rows + blocks - 1) / blocks) : 0;
+  for (int64_t first = 0; first < q.rows; first += block_rows) {
+    const Block b = block(q, first, std::min(block_rows, q.rows - first), memory);
+    const double work = static_cast<double>(b.rows * b.size * words_) * static_cast<double>(2 * dims_ + 20);
+    stack_contexts(b, memory);
+    if (!best) score_targets(b);
+    parallel_for(
+        kChunks,
+        [&](int64_t chunk) {
+          const auto [begin, end] = cpu::chunk_words(words_, chunk);
+          for (int64_t word = begin; word < end; word += kPanel) {
+            score_panel(b, word / kPanel);
+            finish_panel(b, word / kPanel);
+          }
+          sum_chunk(b, chunk);
+        },
+        work);
+    normalise(b);
+    if (!best) {
+      for (int64_t r = 0; r < b.rows; ++r) out.log_probs[static_cast<size_t>(first + r)] = target_log_prob(b, r);
+      continue;
+    }
+    parallel_for(
+        b.rows, [&](int64_t r) { best_words(b, r, k, out.words.data() + (first + r) * k, out.log_probs.data() + (first + r) * k); },
+        static_cast<double>(b.rows * b.size * words_));
+  }
+}
+
+template class HeadDecoder<float>;
+template class HeadDecoder<double>;
+
+}  // namespace nine

@@ -1,0 +1,92 @@
+// A head made ready for decoding: word vectors packed and their statistics computed once, then, for a few contexts at a time, the
+// likeliest words or the log-probabilities of given ones. What kernel_softmax computes, without a tape, on the CPU.
+//
+// Scores lie words fastest, so any number of rows costs what it is. Contexts of components that share word vectors are stacked and
+// meet each panel of them once. For one component a row's scores and their normaliser say all; a mixture keeps exponents
+//   e_k(v) = exp(S_k(v) - m_k),  m_k the largest of a chunk's scores,
+// from which p(v) = sum_k f_k e_k(v), f_k = pi_k exp(m_k) / Z_k, is one multiplication each, without a second exponent.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "core/buffer.h"
+#include "core/cpu/head_kernels.h"
+#include "core/packed_linear.h"
+#include "kernels/head.h"
+
+namespace nine {
+
+/// A head's weights on the CPU, of one type, as in HeadWeights.
+struct HeadValues {
+  std::vector<View> w = {};
+  View bias = {}, prior = {}, latent = {};
+};
+
+template <class T>
+class HeadDecoder {
+ public:
+  /// The values must outlive it. Error: they do not fit each other or the head.
+  HeadDecoder(const HeadSpec& head, const HeadValues& values);
+
+  int64_t words() const { return words_; }
+  int64_t dims() const { return dims_; }
+
+  struct Query {
+    const T* h = nullptr;  ///< rows of dims() numbers, with memory for PackedLinear's padded(rows)
+    int64_t rows = 0;
+    int64_t k = 0;                          ///< so many likeliest words of each row
+    int32_t excluded = -1;                  ///< a word that has no share in the rows' probabilities; -1: none
+    std::span<const int32_t> targets = {};  ///< instead: the word of each row whose log-probability is asked for
+  };
+  struct Answer {
+    std::vector<int32_t> words;     ///< (rows, k), best first, equals by the smaller word
+    std::vector<double> log_probs;  ///< (rows, k); of targets (rows)
+  };
+  /// Working memory, kept between calls; one for each thread that asks.
+  struct Memory {
+    Buffer<T> stack, scores, tile_top, chunk_top, row_stats, prior, factors;
+    Buffer<double> log_prior, chunk_sum, lse, target_score;
+  };
+  /// A row's answer has the same bits whatever the other rows and the threads.
+  /// Error: a row without finite normaliser; k more than there are words; a target outside of the vocabulary.
+  void operator()(const Query& query, Memory& memory, Answer& answer) const;
+
+ private:
+  struct Component {
+    cpu::HeadKernel<T> kernel;
+    View w;
+    std::vector<int64_t> packs;  // of its parts
+    int64_t first_stat;          // in a row's statistics
+    const T* word_stats;
+  };
+  struct Pack {
+    View of;
+    PackedLinear<T> words;
+  };
+  struct Block;  // some rows of a query, and where what is computed of them lies
+
+  Block block(const Query& q, int64_t first, int64_t rows, Memory& m) const;
+  void add_component(const Score& score, const View& w);
+  int64_t pack_of(const View& part);
+  void stack_contexts(const Block& b, Memory& m) const;
+  void score_panel(const Block& b, int64_t panel) const;
+  void finish_panel(const Block& b, int64_t panel) const;
+  void sum_chunk(const Block& b, int64_t chunk) const;
+  void normalise(const Block& b) const;
+  double mix(const Block& b, int64_t row, T* p) const;
+  void best_words(const Block& b, int64_t row, int64_t k, int32_t* words, double* log_probs) const;
+  void score_targets(const Block& b) const;
+  double target_log_prob(const Block& b, int64_t row) const;
+
+  HeadSpec head_;
+  View bias_;
+  int64_t words_ = 0, dims_ = 0, stats_ = 0;
+  bool one_pack_ = true;  // all components meet the same packed words
+  std::vector<Component> components_;
+  std::vector<Pack> packs_;
+  std::vector<Tensor> word_stats_;  // (stats, words) each
+  PackedLinear<T> prior_, latent_;
+};
+
+}  // namespace nine

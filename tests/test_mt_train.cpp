@@ -1,0 +1,368 @@
+// mt_train from the outside: what a user's commands do.
+#include <doctest/doctest.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "apps/shared/mt_model.h"
+#include "core/safetensors.h"
+#include "nn/checkpoint.h"
+#include "tests/programs.h"
+#include "tests/support.h"
+
+namespace {
+
+using namespace nine;
+using namespace nine::tests;
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+using Strings = std::vector<std::string>;
+
+Strings joined(Strings a, const Strings& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+// A model so small that an update takes a millisecond.
+Strings tiny(const std::string& run, const Strings& more = {}) {
+  return joined({"--layers", "1", "--hidden", "16", "--ffn", "16", "--heads", "2", "--warmup", "20", "--lr", "0.01", "--run", run}, more);
+}
+
+Outcome train(const Strings& arguments) { return run_program("mt_train", arguments); }
+
+// A text whose translation is the source reversed, in capitals.
+struct Reversed {
+  TemporaryDirectory dir;
+  explicit Reversed(int pairs = 200) {
+    const Strings words{"a", "b", "c", "d", "e"}, capitals{"A", "B", "C", "D", "E"};
+    std::string s, t;
+    for (int i = 0; i < pairs; ++i) {
+      std::string back;
+      for (int k = 0, code = i * i + 7 * i; k < 1 + i % 6; ++k, code /= 5) {
+        const auto w = static_cast<size_t>(code % 5);
+        s += (k > 0 ? " " : "") + words[w];
+        back = capitals[w] + (k > 0 ? " " : "") + back;
+      }
+      s += "\n";
+      t += back + "\n";
+    }
+    dir.write("s", s);
+    dir.write("t", t);
+  }
+  Strings files(const Strings& more = {}) const {
+    return joined({"--src", dir / "s", "--tgt", dir / "t", "--valid-src", dir / "s", "--valid-tgt", dir / "t", "--batch-tokens", "150"}, more);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("mt_train: a run on the sample learns, validates with BLEU, and leaves a checkpoint that opens") {
+  const TemporaryDirectory dir;
+  const Strings wide{"--sample", "--sample-pairs", "400", "--batch-tokens", "200", "--layers", "1",    "--hidden",  "32", "--ffn",
+                     "32",       "--heads",        "2",   "--warmup",       "20",  "--lr",     "0.02", "--dropout", "0"};
+  const Outcome r = train(joined(wide, {"--run", dir / "run", "--after", "100u", "--valid-every", "50u"}));
+  REQUIRE_MESSAGE(r.code == 0, r.err);
+  const std::vector<Json> log = log_of(dir / "run");
+  CHECK(log.front()["event"] == "start");
+  CHECK(log.front()["train_pairs"] == 400);
+  CHECK(log.front()["padding_share"].get<double>() > 0);
+  CHECK(log.front()["padding_share"].get<double>() < 0.2);
+  CHECK(log.back()["event"] == "done");
+  double first = 0, last = 0;
+  int translations = 0;
+  for (const Json& e : log) {
+    if (e["event"] == "train") {
+      for (const char* key : {"step", "epoch", "time_s", "loss", "nll", "ppl", "lr", "grad_norm", "tokens_per_s", "ms_per_step", "peak_mib"})
+        CHECK_MESSAGE(e.contains(key), key);
+      CHECK(e["loss"].get<double>() > e["nll"].get<double>());  // labels are smoothed
+      (first == 0 ? first : last) = e["ppl"].get<double>();
+    }
+    if (e["event"] == "valid" || e["event"] == "test") {
+      CHECK(e["bleu"].get<double>() >= 0);
+      CHECK(e["tokens"].get<int64_t>() > 1000);
+    }
+    if (e["event"] == "translation") {
+      ++translations;
+      REQUIRE(e["attention"].size() == e["hyp_tokens"].size());
+      for (const Json& row : e["attention"]) {
+        CHECK(row.size() == e["src_tokens"].size() + 1);
+        int64_t sum = 0;
+        for (const Json& share : row) sum += share.get<int64_t>();
+        CHECK(std::abs(sum - 1000) <= 20);
+      }
+    }
+  }
+  CHECK(last < 0.3 * first);
+  CHECK(translations == 8);  // four, twice
+  CHECK(log.back()["best_bleu"].get<double>() >= 0);
+  CHECK(has(r.out, "best validation perplexity"));
+  CHECK(has(slurp(dir / "run/report.html"), "<h2>Translations"));
+
+  const app::SavedTranslationModel saved(dir / "run", kCpu);
+  CHECK(saved.model().config().dim == 32);
+  CHECK(saved.model().config().encoder_layers == 1);
+  CHECK(saved.source().size() > 100);
+  const std::string best = dir / "run/checkpoints/best";
+  const Safetensors weights = read_safetensors(best + "/model.safetensors");
+  CHECK(weights.at("positions").shape() == Shape{1024, 32});
+  CHECK(weights.at("tgt_embedding.weight").shape() == Shape{saved.target().size(), 32});
+  CHECK_FALSE(weights.tensors.contains("head.weight"));  // tied
+  for (const auto& [name, tensor] : read_safetensors(best + "/optimizer.safetensors").tensors) CHECK_FALSE(has(name, "positions"));
+  const Json config = Json::parse(slurp(best + "/config.json"));
+  for (const char* key : {"task",
+                          "dtype",
+                          "src_vocab",
+                          "tgt_vocab",
+                          "dim",
+                          "ffn",
+                          "heads",
+                          "encoder_layers",
+                          "decoder_layers",
+                          "norm",
+                          "embed_scale",
+                          "pad",
+                          "label_smoothing",
+                          "smoothing",
+                          "shared_vocab",
+                          "head",
+                          "head_bias",
+                          "tie_embeddings",
+                          "lr",
+                          "betas",
+                          "eps",
+                          "clip"})
+    CHECK_MESSAGE(config.contains(key), key);
+  CHECK(config["encoder_layers"] == 1);
+  const std::string dict = slurp(best + "/tgt.dict.txt");
+  CHECK(std::count(dict.begin(), dict.end(), '\n') == saved.target().size() - 4);
+
+  {  // the finished run started again changes nothing and exits 0
+    const std::string before = slurp(dir / "run/log.jsonl");
+    CHECK(train({"--config", dir / "run/config.json"}).code == 0);
+    CHECK(train({"--config", best + "/config.json"}).code == 0);  // a checkpoint's too
+    CHECK(slurp(dir / "run/log.jsonl") == before);
+  }
+  {  // another option is refused by name
+    const Outcome other = train({"--config", dir / "run/config.json", "--ffn", "48"});
+    CHECK(other.code == 2);
+    CHECK(has(other.err, "--ffn was 32"));
+  }
+  {
+    const Outcome more = train(joined(wide, {"--run", dir / "more", "--after", "2u", "--log-every", "1", "--init", dir / "run"}));
+    REQUIRE_MESSAGE(more.code == 0, more.err);
+    CHECK(log_of(dir / "more")[1]["ppl"].get<double>() < 0.3 * first);
+    const Outcome other = train(tiny(dir / "other", joined(Reversed().files(), {"--init", dir / "run"})));
+    CHECK(other.code == 1);
+    CHECK(has(other.err, "in its src.dict.txt the word 4 is"));
+  }
+}
+
+TEST_CASE("mt_train: same bits with one and two threads, and after kill -9, SIGTERM and resume") {
+  const Reversed text;
+  const TemporaryDirectory& dir = text.dir;
+  const auto with = [&](const std::string& run, const Strings& more) {
+    return tiny(dir / run, joined(text.files({"--after", "300u", "--save-every", "20u", "--valid-every", "60u", "--log-every", "10"}), more));
+  };
+  REQUIRE(train(with("one", {"--threads", "1"})).code == 0);
+  REQUIRE(train(with("two", {"--threads", "2"})).code == 0);
+  CHECK(weights_of(dir / "one") == weights_of(dir / "two"));
+  CHECK(results_of(dir / "one") == results_of(dir / "two"));
+  int interrupted = 0;
+  for (int round = 0; round < 20; ++round) {
+    const int after = 30 + 60 * (round % 7);
+    const Outcome r =
+        run_program("mt_train", with("broken", {"--threads", round % 2 == 0 ? "1" : "2"}), {}, after, round % 3 == 2 ? SIGTERM : SIGKILL);
+    if (r.code == 0) break;
+    REQUIRE_MESSAGE((r.code == 130 || r.code == 128 + SIGKILL || r.code == 128 + SIGTERM), r.code, ": ", r.err);
+    ++interrupted;
+  }
+  REQUIRE(train(with("broken", {})).code == 0);
+  MESSAGE("interrupted ", interrupted, " times");
+  CHECK(interrupted > 0);
+  CHECK(weights_of(dir / "broken") == weights_of(dir / "one"));
+  CHECK(results_of(dir / "broken") == results_of(dir / "one"));
+}
+
+TEST_CASE("mt_train: norms, ties, dictionaries, accumulation and optimisers train and resume to the same bits") {
+  const Reversed text;
+  const std::vector<Strings> variants{
+      {"--norm", "pre", "--no-tie-embeddings", "--head-bias"},
+      {"--shared-vocab", "--accumulate", "3", "--encoder-layers", "2"},
+      {"--batch", "5", "--dtype", "float64", "--optimizer", "adamw", "--weight-decay", "0.01"},
+      {"--head", "rbf:gamma=0.05", "--min-count", "2", "--label-smoothing", "0"},
+      {"--head", "mix:2*lin,log", "--untied", "--pi-reg", "variance:0.1", "--log-every", "7", "--head-bias", "--init-bias", "log-frequency"},
+  };
+  for (size_t n = 0; n < variants.size(); ++n) {
+    CAPTURE(variants[n][0]);
+    const auto with = [&](const std::string& run, const char* after) {
+      return tiny(text.dir / (run + std::to_string(n)), joined(text.files({"--after", after}), variants[n]));
+    };
+    const Outcome whole = train(with("whole", "30u"));
+    REQUIRE_MESSAGE(whole.code == 0, whole.err);
+    REQUIRE(train(with("parts", "13u")).code == 0);
+    REQUIRE(train(with("parts", "30u")).code == 0);
+    CHECK(weights_of(text.dir / ("whole" + std::to_string(n))) == weights_of(text.dir / ("parts" + std::to_string(n))));
+  }
+  for (const Json& e : log_of(text.dir / "whole4"))
+    if (e["event"] == "train" || e["event"] == "valid") CHECK(e["pi_mean"].size() == 3);
+  CHECK(app::SavedTranslationModel(text.dir / "whole4", kCpu).model().config().head.size() == 3);
+  const app::SavedTranslationModel shared(text.dir / "whole1", kCpu);
+  CHECK(shared.source().text() == shared.target().text());
+  CHECK(shared.model().config().encoder_layers == 2);
+  CHECK(shared.model().config().decoder_layers == 1);
+  // A dictionary of an earlier run gives its words and their numbers.
+  const std::string given = text.dir / "whole0/checkpoints/best/tgt.dict.txt";
+  REQUIRE(train(tiny(text.dir / "given", joined(text.files({"--after", "1u"}), {"--tgt-dict", given}))).code == 0);
+  CHECK(slurp(text.dir / "given/checkpoints/best/tgt.dict.txt") == slurp(given));
+}
+
+TEST_CASE("mt_train: the best model by BLEU and by loss") {
+  const Reversed text;
+  const Outcome r = train(
+      tiny(text.dir / "run", text.files({"--best-metric", "bleu", "--valid-beam", "2", "--after", "60u", "--valid-every", "15u", "--keep", "9"})));
+  REQUIRE_MESSAGE(r.code == 0, r.err);
+  double best = -1;
+  int64_t step = 0;
+  for (const Json& e : log_of(text.dir / "run"))
+    if (e["event"] == "valid") {
+      CHECK(e["best"].get<bool>() == (e["bleu"].get<double>() > best));
+      if (e["bleu"].get<double>() > best) best = e["bleu"], step = e["step"];
+    }
+  CHECK(log_of(text.dir / "run").back()["best_bleu"] == best);
+  CHECK(open_checkpoint(text.dir / "run").step() == step);
+  const Outcome none = train(tiny(text.dir / "none", text.files({"--best-metric", "bleu", "--valid-beam", "0"})));
+  CHECK(none.code == 2);
+  CHECK(has(none.err, "--valid-beam must be at least 1"));
+}
+
+TEST_CASE("mt_train: --average writes the mean of the last checkpoints, a checkpoint of its own") {
+  const Reversed text;
+  REQUIRE(train(tiny(text.dir / "run", text.files({"--after", "40u", "--save-every", "10u", "--keep", "3", "--valid-every", "1000u"}))).code == 0);
+  const Outcome r = train({"--run", text.dir / "run", "--average", "3"});
+  REQUIRE_MESSAGE(r.code == 0, r.err);
+  const Checkpoint mean = open_checkpoint(text.dir / "run/average");
+  CHECK(mean.step() == 40);
+  CHECK(mean.state()["averaged"] == Json{20, 30, 40});
+  const app::SavedTranslationModel saved(text.dir / "run/average", kCpu);
+  std::vector<Safetensors> parts;
+  for (const char* step : {"20", "30", "40"}) parts.push_back(read_safetensors(text.dir / "run/checkpoints/000000" + step + "/model.safetensors"));
+  const Safetensors weights = mean.tensors("model.safetensors");
+  REQUIRE(weights.tensors.size() == parts[0].tensors.size());
+  for (const auto& [name, tensor] : weights.tensors) {
+    const auto a = parts[0].at(name).to_vector(), b = parts[1].at(name).to_vector(), c = parts[2].at(name).to_vector(), m = tensor.to_vector();
+    for (size_t i = 0; i < m.size(); ++i) REQUIRE(m[i] == static_cast<double>(static_cast<float>((a[i] + b[i] + c[i]) / 3)));
+  }
+  const std::string bytes = slurp(text.dir / "run/average/latest/model.safetensors");
+  CHECK(train({"--run", text.dir / "run", "--average", "3"}).code == 0);
+  CHECK(slurp(text.dir / "run/average/latest/model.safetensors") == bytes);
+  const Outcome many = train({"--run", text.dir / "run", "--average", "9"});
+  CHECK(many.code == 1);
+  CHECK(has(many.err, "has 3 checkpoints; train with a larger --keep"));
+}
+
+TEST_CASE("mt_train: wrong texts and command lines") {
+  const Reversed text;
+  text.dir.write("short", "A\nB\n");
+  text.dir.write("latin1", "a\n\xef\n");
+  text.dir.write("empty", "");
+  text.dir.write("blank", "\n\n");
+  const auto at = [&](const char* name) { return text.dir / name; };
+  const struct {
+    Strings arguments;
+    int code;
+    std::string says;
+  } cases[] = {
+      {{}, 2, "no training text: give --src FILE and --tgt FILE"},
+      {{"--src", at("s")}, 2, "no training text"},
+      {{"--sample", "--src", at("s"), "--tgt", at("t")}, 2, "exclude each other"},
+      {{"--src", at("s"), "--tgt", at("short")}, 1, "s has 200 lines, but " + at("short") + " has 2"},
+      {{"--src", at("latin1"), "--tgt", at("short")}, 1, "latin1, line 2, byte 1: 0xef is not valid UTF-8"},
+      {{"--src", at("empty"), "--tgt", at("t")}, 1, "empty is empty"},
+      {{"--src", at("blank"), "--tgt", at("short")}, 1, "no word of the source occurs 1 times"},
+      {{"--src", at("s"), "--tgt", at("t"), "--valid-src", at("s")}, 2, "--valid-src and --valid-tgt go together"},
+      {{"--src", at("s"), "--tgt", at("t"), "--hidden", "15"}, 2, "the width must be even"},
+      {{"--src", at("s"), "--tgt", at("t"), "--hidden", "18"}, 2, "does not divide into --heads 4"},
+      {{"--src", at("s"), "--tgt", at("t"), "--batch-tokens", "3"}, 1, "more than --batch-tokens 3"},
+      {{"--src", at("s"), "--tgt", at("t"), "--best-metric", "bleu"}, 2, "--best-metric has no effect here"},
+      {{"--src", at("s"), "--tgt", at("t"), "--shared-vocab", "--tgt-dict", at("t")}, 2, "give it as --src-dict alone"},
+      {{"--src", at("s"), "--tgt", at("t"), "--export-parity", at("p"), "--export-steps", "1"}, 2, "set --dropout 0"},
+      {{"--srx", "x"}, 2, "did you mean"},
+  };
+  for (const auto& c : cases) {
+    CAPTURE(c.says);
+    const Outcome r = train(joined(c.arguments, {"--run", at("r")}));
+    CHECK(r.code == c.code);
+    CHECK_MESSAGE(has(r.err, c.says), r.err);
+  }
+  CHECK_FALSE(fs::exists(at("r")));  // refused before anything was made
+}
+
+TEST_CASE("mt_train: pairs without words and long pairs are left out aloud") {
+  const TemporaryDirectory dir;
+  dir.write("s", "a b\n\na\nb a b a b\n");
+  dir.write("t", "A\nB\n\nA\n");
+  const Outcome r = train(tiny(dir / "run", {"--src", dir / "s", "--tgt", dir / "t", "--max-length", "4", "--after", "1u"}));
+  REQUIRE_MESSAGE(r.code == 0, r.err);
+  CHECK(has(r.err, "2 pairs left out of training: a side has no word"));
+  CHECK(has(r.err, "1 pair left out of training: a side is longer than --max-length 4"));
+  const Json start = log_of(dir / "run").front();
+  CHECK(start["train_pairs"] == 1);
+  CHECK(start["skipped_empty"] == 2);
+  CHECK(start["skipped_long"] == 1);
+}
+
+TEST_CASE("mt_train: the parity export holds what the replay reads") {
+  const Reversed text;
+  const Outcome r = train(tiny(text.dir / "run", {"--src", text.dir / "s", "--tgt", text.dir / "t", "--batch-tokens", "90", "--dropout", "0",
+                                                  "--dtype", "float64", "--export-parity", text.dir / "p", "--export-steps", "5"}));
+  REQUIRE_MESSAGE(r.code == 0, r.err);
+  const Json config = Json::parse(slurp(text.dir / "p/config.json")), losses = Json::parse(slurp(text.dir / "p/losses.json"));
+  CHECK(config["task"] == "mt");
+  CHECK(config["dim"] == 16);
+  CHECK(config["label_smoothing"] == 0.1);
+  CHECK(losses["loss"].size() == 5);
+  const Safetensors batches = read_safetensors(text.dir / "p/batches.safetensors");
+  for (const char* name : {"src.0", "tgt_in.4", "tgt_out.4"}) CHECK(batches.tensors.contains(name));
+  CHECK(batches.at("tgt_in.0").shape() == batches.at("tgt_out.0").shape());
+  CHECK(batches.at("tgt_in.0").to_vector()[0] == Dictionary::kEnd);
+  CHECK_FALSE(fs::exists(text.dir / "run"));
+  const Outcome many = train(tiny(text.dir / "run", {"--src", text.dir / "s", "--tgt", text.dir / "t", "--dropout", "0", "--export-parity",
+                                                     text.dir / "q", "--export-steps", "900"}));
+  CHECK(many.code == 2);
+  CHECK(has(many.err, "lower --export-steps 900"));
+}
+
+TEST_CASE("translation checkpoints: what does not fit is refused") {
+  const Reversed text;
+  REQUIRE(train(tiny(text.dir / "run", text.files({"--after", "1u"}))).code == 0);
+  const std::string open = text.dir / "open";
+  fs::create_directory(open);
+  for (const char* name : {"model.safetensors", "config.json", "src.dict.txt", "tgt.dict.txt"})
+    fs::copy_file(text.dir / "run/checkpoints/best/" + name, open + "/" + name);
+  CHECK_NOTHROW(app::SavedTranslationModel(open, kCpu));  // without state.json, as PyTorch writes one
+  const auto says = [&] { return error_of([&] { app::SavedTranslationModel(open, kCpu); }); };
+  SUBCASE("a dictionary of another size") {
+    std::ofstream(open + "/tgt.dict.txt", std::ios::app) << "more 1\n";
+    CHECK(has(says(), "tgt.dict.txt has 10 words with the four specials, but the model has 9"));
+  }
+  SUBCASE("a configuration without a key") {
+    std::ofstream(open + "/config.json") << R"({"dim": 16})";
+    CHECK(has(says(), "lacks the key 'src_vocab'"));
+  }
+  SUBCASE("a configuration of other sizes") {
+    Json config = Json::parse(slurp(open + "/config.json"));
+    config["ffn"] = 17;
+    std::ofstream(open + "/config.json") << config.dump();
+    CHECK(has(says(), "has shape"));
+  }
+  SUBCASE("other positions") {
+    Safetensors weights = read_safetensors(open + "/model.safetensors");
+    weights.tensors.at("positions").data<float>()[5] += 0.5f;
+    std::vector<NamedView> views;
+    for (const auto& [name, tensor] : weights.tensors) views.push_back({name, tensor});
+    write_safetensors(open + "/model.safetensors", views);
+    CHECK(has(says(), "positions differ"));
+  }
+}

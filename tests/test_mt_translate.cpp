@@ -1,0 +1,208 @@
+// mt_translate from the outside, on a checkpoint of a small random model: against the search called directly.
+#include <doctest/doctest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <sstream>
+
+#include "apps/shared/mt_model.h"
+#include "checks/op_cases.h"
+#include "core/safetensors.h"
+#include "data/bleu.h"
+#include "data/chrf.h"
+#include "nn/beam_search.h"
+#include "tests/programs.h"
+#include "tests/support.h"
+
+namespace {
+
+using namespace nine;
+using namespace nine::app;
+using namespace nine::tests;
+using Strings = std::vector<std::string>;
+using Ids = Translator::Ids;
+
+Dictionary dictionary_of(const std::string& words) {
+  WordTally tally;
+  std::istringstream in(words);
+  for (std::string word; in >> word;) tally.add(word);
+  return Dictionary(tally);
+}
+
+// A checkpoint as mt_train writes it, of a model with weights that say something.
+struct Checkpoint {
+  TemporaryDirectory dir;
+  std::string path = dir.path().string();
+  Dictionary source = dictionary_of("ein hund katze lau@@ f@@ t schläft ."), target = dictionary_of("a dog cat ru@@ ns sleeps . fast");
+  ParameterSet set;
+  Transformer model;
+
+  explicit Checkpoint(const std::string& head = "mix:2*lin,log")
+      : model(set, {.src_vocab = source.size(),
+                    .tgt_vocab = target.size(),
+                    .encoder_layers = 1,
+                    .decoder_layers = 2,
+                    .dim = 16,
+                    .ffn = 24,
+                    .heads = 2,
+                    .dropout = 0,
+                    .head = parse_head(head),
+                    .max_length = 30}) {
+    set.allocate(DType::float32, 7);
+    const View words = set.at("tgt_embedding.weight").value;
+    for (int64_t i = 0; i < words.elements(); ++i) words.as<float>()[i] *= 3;
+    std::vector<NamedView> tensors = set.named(set.values());
+    tensors.push_back({kPositionsName, model.positions()});
+    write_safetensors(dir / "model.safetensors", tensors, model.metadata());
+    nlohmann::ordered_json config = translation_config(model);
+    config["head"] = head;
+    dir.write("config.json", config.dump());
+    dir.write(kSourceDict, source.text());
+    dir.write(kTargetDict, target.text());
+  }
+
+  std::vector<Ids> ids(const Strings& lines, const Dictionary& dictionary) const {
+    std::vector<Ids> all;
+    for (const std::string& line : lines) {
+      all.push_back(dictionary.encode(line));
+      all.back().pop_back();
+    }
+    return all;
+  }
+  std::string words(const Ids& ids) const {
+    std::string out;
+    for (const int32_t id : ids) out += (out.empty() ? "" : " ") + target.word(id);
+    return out;
+  }
+};
+
+Strings lines_of(const std::string& text) {
+  Strings lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+std::string joined(const Strings& lines) {
+  std::string text;
+  for (const std::string& line : lines) text += line + "\n";
+  return text;
+}
+
+std::string run(const Strings& arguments, const std::string& input = {}) {
+  const Outcome r = run_program("mt_translate", arguments, input);
+  CAPTURE(r.err);
+  REQUIRE(r.code == 0);
+  return r.out;
+}
+
+const Strings kLines = {"ein hund lau@@ f@@ t .", "", "katze schläft", "unbekannt . .", "ein ein ein ein ein ein"};
+
+}  // namespace
+
+TEST_CASE("mt_translate: one line out for each line in, n-best lists and attention, as the search finds them") {
+  const Checkpoint c;
+  const std::vector<Ids> sources = c.ids(kLines, c.source);
+  CHECK(sources[3][0] == Dictionary::kUnknown);
+  const Translator translator(c.model);
+  const auto found = translator.translate(sources, {.beam = 4, .length_penalty = 0.7, .max_length = 9, .n_best = 3, .attention = true});
+  const Strings options{"--checkpoint", c.path, "--beam", "4", "--length-penalty", "0.7", "--max-length", "9"};
+  const auto with = [&](Strings more) {
+    more.insert(more.begin(), options.begin(), options.end());
+    return more;
+  };
+  Strings best, lists;
+  for (size_t i = 0; i < found.size(); ++i) {
+    best.push_back(c.words(found[i][0].words));
+    for (const Hypothesis& h : found[i]) lists.push_back(concat(i, " ||| ", c.words(h.words), " ||| ", h.score));
+  }
+  CHECK(best[1].empty());
+  CHECK(run(with({}), joined(kLines)) == joined(best));
+  CHECK(run(with({"--threads", "1", "--batch", "1"}), joined(kLines)) == joined(best));
+  const std::string in = c.dir.write("in.txt", joined(kLines)), out = c.dir / "out.txt", attention = c.dir / "attention.jsonl";
+  CHECK(run(with({"--input", in, "--output", out, "--n-best", "3", "--attention", attention})).empty());
+  CHECK(slurp(out) == joined(lists));
+  const Strings rows = lines_of(slurp(attention));
+  REQUIRE(rows.size() == kLines.size());
+  const auto first = nlohmann::json::parse(rows[0]);
+  CHECK(first["line"] == 0);
+  CHECK(first["source"] == Strings{"ein", "hund", "lau@@", "f@@", "t", ".", "</s>"});
+  CHECK(first["target"].size() == found[0][0].words.size());
+  std::vector<float> shares;
+  for (const auto& row : first["attention"]) {
+    CHECK(row.size() == 7);
+    for (const auto& x : row) shares.push_back(x.get<float>());
+  }
+  CHECK(shares == found[0][0].attention);
+  CHECK(nlohmann::json::parse(rows[1])["attention"].empty());
+}
+
+TEST_CASE("mt_translate: codes cut the input and join the output; raw text is tokenised") {
+  const Checkpoint c;
+  const std::string codes = c.dir.write("codes", "#version: 0.2\nl a\nla u\ne i\nei n</w>\n");
+  const auto found = Translator(c.model).translate(c.ids({"ein lau@@ f@@ t ."}, c.source), {.max_length = 12});
+  std::string words = c.words(found[0][0].words);
+  for (size_t at; (at = words.find("@@ ")) != std::string::npos;) words.erase(at, 3);
+  if (words.ends_with("@@")) words.resize(words.size() - 2);
+  const Strings options{"--checkpoint", c.path, "--max-length", "12"};
+  const auto with = [&](Strings more) {
+    more.insert(more.begin(), options.begin(), options.end());
+    return more;
+  };
+  CHECK(run(with({"--codes", codes}), "ein lauft .\n") == words + "\n");
+  CHECK(run(with({"--codes", codes, "--tokenize-input", "13a"}), "ein lauft.\n") == words + "\n");
+  CHECK(run(with({"--join"}), "ein lau@@ f@@ t .\n") == words + "\n");
+}
+
+TEST_CASE("mt_translate: given translations are scored") {
+  const Checkpoint c;
+  const Strings given{"a dog ru@@ ns .", "", "cat", "fast fast", "sleeps"};
+  const auto scores = Translator(c.model).score(c.ids(kLines, c.source), c.ids(given, c.target));
+  Strings sums, tokens;
+  for (const auto& line : scores) {
+    sums.push_back(concat(std::accumulate(line.begin(), line.end(), 0.0)));
+    tokens.emplace_back();
+    for (const double x : line) tokens.back() += (tokens.back().empty() ? "" : " ") + concat(x);
+  }
+  const std::string file = c.dir.write("given.txt", joined(given));
+  CHECK(run({"--checkpoint", c.path, "--score-given", file}, joined(kLines)) == joined(sums));
+  CHECK(run({"--checkpoint", c.path, "--score-given", file, "--tokens"}, joined(kLines)) == joined(tokens));
+}
+
+TEST_CASE("mt_translate: BLEU and chrF of its own translations and of a file") {
+  const Checkpoint c;
+  const Strings reference{"a dog ru@@ ns .", "", "cat sleeps", "a dog .", "a a a a"};
+  const std::string file = c.dir.write("reference.txt", joined(reference)), out = c.dir / "out.txt";
+  const std::string printed = run({"--checkpoint", c.path, "--output", out, "--score", "--reference", file, "--tokenize", "none"}, joined(kLines));
+  const Strings translated = lines_of(slurp(out));
+  const std::string expected =
+      corpus_bleu(translated, reference, {.tokenizer = BleuTokenizer::none}).text() + "\n" + corpus_chrf(translated, reference).text() + "\n";
+  CHECK(printed == expected);
+  CHECK(run({"--score", "--reference", file, "--tokenize", "none", "--input", out}) == expected);
+  // Where translations go to standard output, scores do not.
+  const Outcome both = run_program("mt_translate", {"--checkpoint", c.path, "--score", "--reference", file, "--tokenize", "none"}, joined(kLines));
+  CHECK(both.out == joined(translated));
+  CHECK(has(both.err, expected));
+}
+
+TEST_CASE("mt_translate: errors say what is wrong and where") {
+  const Checkpoint c;
+  const auto said = [&](const Strings& arguments, int code, const std::string& input = "ein\n") {
+    const Outcome r = run_program("mt_translate", arguments, input);
+    CHECK(r.code == code);
+    return r.err;
+  };
+  CHECK(has(said({}, 2), "no model: give --checkpoint DIR"));
+  CHECK(has(said({"--checkpoint", c.path, "--n-best", "6"}, 2), "a search with --beam 5 has no more than 5 hypotheses"));
+  CHECK(has(said({"--checkpoint", c.path, "--score"}, 2), "--score and --reference FILE belong together"));
+  CHECK(has(said({"--score", "--reference", "r", "--beam", "2"}, 2), "--beam is for translating"));
+  CHECK(has(said({"--checkpoint", c.path, "--tokens"}, 2), "--tokens is for --score-given"));
+  CHECK(has(said({"--checkpoint", c.dir / "none"}, 1), "none"));
+  std::string line;
+  for (int i = 0; i < 30; ++i) line += "ein ";
+  CHECK(has(said({"--checkpoint", c.path}, 1, "ein\n" + line + "\n"), "standard input, line 2 has 30 tokens, but the model has positions for 29"));
+  const std::string file = c.dir.write("given.txt", "a\nb\n");
+  CHECK(has(said({"--checkpoint", c.path, "--score-given", file}, 1), "has 2: each source needs its translation on the same line"));
+  CHECK(has(said({"--checkpoint", c.path, "--output", c.dir / "no/where"}, 1), "cannot write"));
+}

@@ -1,0 +1,139 @@
+// Text by lines and words, each against a plain re-implementation.
+#include <doctest/doctest.h>
+
+#include <span>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "data/text.h"
+#include "tests/programs.h"
+#include "tests/support.h"
+
+using namespace nine;
+using namespace nine::tests;
+
+namespace {
+
+std::vector<std::string> lines_of(const std::vector<std::string>& paths) {
+  LineReader reader(paths);
+  std::vector<std::string> lines;
+  for (std::string_view line; reader.next(line);) lines.emplace_back(line);
+  return lines;
+}
+
+using Strings = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("text: lines of several files, with either line end, without a last one, empty ones kept") {
+  TemporaryDirectory dir;
+  const auto unix = dir.write("unix", "a b\n\nc\n"), dos = dir.write("dos", "d e\r\n\r\nf"), mark = dir.write("mark", "\xEF\xBB\xBFg\n");
+  CHECK(lines_of({unix}) == Strings{"a b", "", "c"});
+  CHECK(lines_of({unix, dos, mark}) == Strings{"a b", "", "c", "d e", "", "f", "g"});
+  CHECK(lines_of({dir.write("newline", "\n")}) == Strings{""});
+}
+
+TEST_CASE("text: words are separated by spaces and tabs only") {
+  std::vector<std::string_view> words;
+  split_words("  the\tred \t fox\xC2\xA0here . ", words);
+  CHECK(words == std::vector<std::string_view>{"the", "red", "fox\xC2\xA0here", "."});
+  split_words(" \t ", words);
+  CHECK(words.empty());
+}
+
+TEST_CASE("text: read_sentences gives each line's words") {
+  TemporaryDirectory dir;
+  Strings seen;
+  read_sentences({dir.write("t", "a  b\n\nc")}, [&](std::span<const std::string_view> sentence) {
+    std::string joined = "|";
+    for (auto w : sentence) joined += std::string(w) + "|";
+    seen.push_back(joined);
+  });
+  CHECK(seen == Strings{"|a|b|", "|", "|c|"});
+}
+
+TEST_CASE("text: a line of ten megabytes") {
+  TemporaryDirectory dir;
+  std::string text;
+  while (text.size() < 10'000'000) text += "word ";
+  const auto lines = lines_of({dir.write("long", "first\n" + text + "\nlast")});
+  REQUIRE(lines.size() == 3);
+  CHECK(lines[1] == text);
+  CHECK(lines[2] == "last");
+}
+
+TEST_CASE("text: a stream may be empty, a file may not") {
+  std::istringstream empty, some("a\nb");
+  std::string_view line;
+  LineReader none(empty, "standard input"), two(some, "standard input");
+  CHECK(!none.next(line));
+  CHECK(two.next(line));
+  CHECK(two.next(line));
+  CHECK(line == "b");
+  CHECK(two.place() == "standard input, line 2");
+  CHECK(!two.next(line));
+  CHECK(!two.next(line));
+}
+
+TEST_CASE("text: errors name file, line and byte") {
+  TemporaryDirectory dir;
+  const auto good = dir.write("good", "a\n");
+  const auto message = [&](const std::string& path) { return error_of([&] { lines_of({good, path}); }); };
+  CHECK(message(dir / "nowhere") == dir / "nowhere" + " does not exist: check the path");
+  CHECK(has(message(dir / ""), "is a directory"));
+  CHECK(has(message(dir.write("empty", "")), "empty is empty"));
+  CHECK(has(message(dir.write("nul", std::string("a\nbc\0d\n", 7))), "nul, line 2, byte 3: a NUL byte"));
+  CHECK(has(message(dir.write("latin1",
+                              "fine\n\nstra\xDF"
+                              "e\n")),
+            "latin1, line 3, byte 5: 0xdf is not valid UTF-8"));
+  CHECK(has(message(dir.write("utf16",
+                              "\xFF\xFE"
+                              "a")),
+            "utf16, line 1, byte 1: 0xff"));
+  CHECK(has(error_of([] { LineReader reader(Strings{}); }), "no text file"));
+}
+
+namespace {
+
+/// Decodes to a code point and encodes it again: valid is what comes back the same. Independent of the table in use.
+bool valid_utf8_by_decoding(const std::string& s) {
+  for (size_t i = 0; i < s.size();) {
+    const auto b = static_cast<uint8_t>(s[i]);
+    const int n = b < 0x80 ? 1 : b >> 5 == 6 ? 2 : b >> 4 == 14 ? 3 : b >> 3 == 30 ? 4 : 0;
+    if (n == 0 || i + static_cast<size_t>(n) > s.size()) return false;
+    uint32_t point = n == 1 ? b : b & (0x7Fu >> n);
+    for (int k = 1; k < n; ++k) {
+      const auto c = static_cast<uint8_t>(s[i + static_cast<size_t>(k)]);
+      if (c >> 6 != 2) return false;
+      point = point << 6 | (c & 63u);
+    }
+    const int shortest = point < 0x80 ? 1 : point < 0x800 ? 2 : point < 0x10000 ? 3 : 4;
+    if (shortest != n || point > 0x10FFFF || (point >= 0xD800 && point < 0xE000)) return false;
+    i += static_cast<size_t>(n);
+  }
+  return true;
+}
+
+}  // namespace
+
+TEST_CASE("text: UTF-8 is judged as by decoding, at every place of a line") {
+  const std::vector<int> bytes = {0x00, 0x41, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0, 0xC1, 0xC2, 0xDF, 0xE0,
+                                  0xE1, 0xEC, 0xED, 0xEE, 0xEF, 0xF0, 0xF1, 0xF3, 0xF4, 0xF5, 0xF7, 0xF8, 0xFE, 0xFF};
+  int wrong = 0;
+  for (int a : bytes)
+    for (int b : bytes)
+      for (int c : bytes)
+        for (int d : bytes) {
+          const std::string s = {static_cast<char>(a), static_cast<char>(b), static_cast<char>(c), static_cast<char>(d)};
+          wrong += (find_invalid_utf8(s) == std::string_view::npos) != valid_utf8_by_decoding(s);
+        }
+  CHECK(wrong == 0);
+  for (size_t at = 0; at < 20; ++at) {
+    CHECK(find_invalid_utf8(std::string(at, 'x') + "\xFF" + std::string(9, 'y')) == at);
+    CHECK(find_invalid_utf8(std::string(at, 'x') + "\xC3") == at);
+    CHECK(find_invalid_utf8(std::string(at, 'x') + "\xF0\x9F\xA6\x8A") == std::string_view::npos);
+  }
+}
