@@ -43,6 +43,6 @@ int main(int argc, char** argv) {
     if (o.average > 0) return write_average(o.run, o.average);
     o.resolve();
     o.check(options);
-    return train(options, o, use_machine(o.threads, o.device));
+    return train(options, o, use_machine(o.threads, o.device, o.precision));
   });
 }

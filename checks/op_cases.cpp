@@ -350,7 +350,7 @@ OpCase embedding_at_case(int64_t words, int64_t d, int64_t batch, int64_t steps)
           .indices = {{{batch, steps}, 0, static_cast<int32_t>(words)}},
           .run =
               [=](Vars x, Tensors i) {
-                return embedding_at(x[0], i[0], 1.5, tensor_of(positions, {steps + 2, d}, x[0].dtype()));
+                return embedding_at(x[0], i[0], 1.5, x[0].tape().on_device(tensor_of(positions, {steps + 2, d}, x[0].dtype())));
               },
           .oracle =
               [=](Values x, AllInts ids) {
@@ -463,7 +463,7 @@ PlainCase head_readout_case(int64_t rows, int64_t words, int64_t d) {
       .indices = {{{rows}, -1, static_cast<int32_t>(words)}},
       .run =
           [=](Tensors x, Tensors i) {
-            Arena arena("head_readout");
+            Arena arena("head_readout", x[0].device(), size_t{16} << 20);
             const Arena::Scope scope(arena);
             const Tensor kept = arena.temporary({2, rows}, DType::float64);
             const ops::HeadComponent lin{.w = x[1].view()};
@@ -956,7 +956,7 @@ std::vector<PlainCase> plain_cases() {
     all.push_back(copy_case(s));
     all.push_back({.name = concat("all_finite ", s),
                    .inputs = {{s}, {{}, 2, 3, true}},
-                   .run = [](Tensors t, Tensors) { *t[1].data<double>() = ops::all_finite(t[0]) ? 1 : 0; },
+                   .run = [](Tensors t, Tensors) { ops::fill(t[1], ops::all_finite(t[0]) ? 1 : 0); },
                    .oracle = [](std::span<Doubles> t, AllInts) { t[1][0] = 1; }});
     all.push_back({.name = concat("sum_squares ", s),
                    .inputs = {{s}, {.shape = {}, .always_double = true, .nan = true}},

@@ -200,7 +200,7 @@ int64_t head_score_planes(const Score& score);
 void head_stats(const Score& score, const View& w, const View& stats);
 /// dw += dstats * d stats / d w, row by row.
 void head_stats_backward(const Score& score, const View& w, const View& stats, const View& dstats, const View& dw);
-/// Fills products, scores and score_sum (unless empty), lse and target_score.
+/// Fills products, scores and score_sum (unless empty), lse and target_score. Scores are the CPU's: a card leaves them as they are.
 void head_scores(const HeadBlock& block, Arena& arena);
 /// The mixture and the loss, from what head_scores left. nll[r] = -log p(target), 0 where there is no target;
 /// loss = row_weight * sum over rows with a target of -sum_v t_v log p_v. Fills share, weight and target_slope.

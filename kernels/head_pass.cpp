@@ -8,6 +8,7 @@ namespace {
 
 constexpr int64_t kStackRows = 224;                   // stacked rows of a block, measured best (performance.md)
 constexpr int64_t kUntiedBytes = int64_t{128} << 20;  // of products, where components have word vectors of their own
+constexpr int64_t kCardBytes = int64_t{512} << 20;    // of products on a card: chosen by arithmetic, not measured
 
 View matrix(const View& v) { return v.shape.rank() == 2 ? v : v.reshaped({v.rows(), v.cols()}); }
 
@@ -30,16 +31,17 @@ View vector_part(const View& v, int64_t begin, int64_t count) {
   return p;
 }
 
-int64_t head_block_rows(const HeadSpec& head, int64_t words, int64_t d, DType dtype) {
+int64_t head_block_rows(const HeadSpec& head, int64_t words, int64_t d, DType dtype, Device device) {
   const int64_t panel = ops::kHeadPanel;
-  if (!head.untied) {
+  const bool card = device.kind != DeviceKind::cpu;
+  if (!head.untied && !card) {
     double stacked = 0;
     for (const Score& s : head.components) stacked += std::sqrt(static_cast<double>(ops::head_product_planes(s, d)));
     const auto panels = static_cast<int64_t>(std::lround(static_cast<double>(kStackRows) / stacked / static_cast<double>(panel)));
     return std::max<int64_t>(1, panels) * panel;
   }
   const int64_t row_bytes = words * planes_of(head, d) * static_cast<int64_t>(size_of(dtype));
-  return std::max(panel, kUntiedBytes / row_bytes / panel * panel);
+  return std::max(panel, (card ? kCardBytes : kUntiedBytes) / row_bytes / panel * panel);
 }
 
 HeadPass::HeadPass(const char* op, const HeadSpec& head, const Var& h, const HeadWeights& weights, bool gradients)
@@ -101,7 +103,7 @@ void HeadPass::start(const View& targets, double spread, HeadMemory memory, cons
   require(targets_.dtype == DType::int32, "[kernel_softmax] targets are int32, got ", targets_.dtype);
   spread_ = spread;
   dh_ = dh;
-  block_rows_ = std::min(head_block_rows(head_, words_, d, type), whole_panels(rows()));
+  block_rows_ = std::min(head_block_rows(head_, words_, d, type, arena_.device()), whole_panels(rows()));
   group_rows_ = head_.contexts ? std::max(block_rows_, kStackRows / block_rows_ * block_rows_) : block_rows_;
   group_rows_ = std::min(group_rows_, whole_panels(rows()));
 
@@ -126,7 +128,8 @@ void HeadPass::start(const View& targets, double spread, HeadMemory memory, cons
   kept_ = arena_.temporary({6, k * block_rows_}, DType::float64);
   products_ = planes_of(head_, d);
   if (gradients_ && memory == HeadMemory::blocks) block_products_ = arena_.temporary({words_, products_ * block_rows_}, type);
-  for (const ops::HeadComponent& c : components_) kept_scores_ += ops::head_score_planes(c.score);
+  // A card computes scores again sooner than it reads them.
+  for (const ops::HeadComponent& c : components_) kept_scores_ += arena_.device() == kCpu ? ops::head_score_planes(c.score) : 0;
   if (block_products_ && kept_scores_ > 0) block_scores_ = arena_.temporary({words_, kept_scores_ * block_rows_}, type);
   if (k > 1 || head_.contexts) stack_ = arena_.temporary({k * block_rows_, d}, type);
   if (gradients_ && stack_) dstack_ = arena_.temporary({k * block_rows_, d}, type);

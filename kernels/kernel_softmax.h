@@ -32,8 +32,8 @@ HeadMemory head_memory_from_text(std::string_view name);  ///< blocks, tiles
 
 /// Rows of contexts of a block: whole panels; those of all K components together near 224 (measured best, performance.md) where
 /// components share word vectors, where a kernel of C parts counts as C components, and as many as 128 MB of products allow where they do not.
-/// Follows shapes and configuration only.
-int64_t head_block_rows(const HeadSpec& head, int64_t words, int64_t d, DType dtype);
+/// On a card there is no cache to fit: as many as 512 MB of products allow. Follows shapes and configuration only.
+int64_t head_block_rows(const HeadSpec& head, int64_t words, int64_t d, DType dtype, Device device = kCpu);
 
 /// What the loss is made of besides the likelihood, and how it is computed.
 struct HeadLoss {

@@ -18,10 +18,13 @@ struct CleanTape {
   bool searches;
 };
 
+enum Total : int64_t { kLoss, kNats, kNormSquared, kTotals };
+View total_of(const Tensor& totals, Total which) { return totals.view().row_range(which, 1).reshaped({}); }
+
 }  // namespace
 
 TrainStep::TrainStep(ParameterSet& parameters, Optimizer& optimizer, Arena& arena, const Config& config)
-    : parameters_(parameters), optimizer_(optimizer), tape_(arena), config_(config), norm_squared_({}, DType::float64, arena.device()) {
+    : parameters_(parameters), optimizer_(optimizer), tape_(arena), config_(config), totals_({kTotals, 1}, DType::float64, arena.device()) {
   tape_.set_anomaly_detection(config.detect_anomaly);
 }
 
@@ -34,14 +37,18 @@ StepResult TrainStep::gradients(MicroBatches& data, int64_t step, int64_t tokens
     const auto [loss, nll] = data.forward(tape_, i, row_weight);
     const Tensor nats = tape_.arena().saved({}, DType::float64);
     ops::sum(nll.value(), {nats});
-    result.loss += loss.value().item();
-    result.nll += row_weight * nats.item();
+    ops::scale(1, loss.value(), {total_of(totals_, kLoss), i > 0});
+    ops::scale(row_weight, nats, {total_of(totals_, kNats), i > 0});
     tape_.backward(loss);
     tape_.reset();
   }
   parameters_.complete_gradients();
-  ops::sum_squares(parameters_.gradients(), norm_squared_);
-  result.grad_norm = std::sqrt(norm_squared_.item());
+  ops::sum_squares(parameters_.gradients(), total_of(totals_, kNormSquared));
+  double read[kTotals];
+  ops::copy(totals_, View(read, {kTotals, 1}));  // waits for the device
+  result.loss = read[kLoss];
+  result.nll = read[kNats];
+  result.grad_norm = std::sqrt(read[kNormSquared]);
   return result;
 }
 
@@ -56,7 +63,7 @@ StepResult TrainStep::run(MicroBatches& data, int64_t step, double lr) {
     fail("step ", step, " gave a loss of ", result.loss, " and a gradient norm of ", result.grad_norm,
          ", which no single op explains; lower --lr or set --clip");
   }
-  optimizer_.step(lr, norm_squared_, config_.clip);
+  optimizer_.step(lr, total_of(totals_, kNormSquared), config_.clip);
   parameters_.forget_gradients();
   data.accept();
   return result;

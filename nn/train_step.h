@@ -61,7 +61,7 @@ class TrainStep {
   Optimizer& optimizer_;
   Tape tape_;
   Config config_;
-  Tensor norm_squared_;
+  Tensor totals_;  // (3, 1) float64 on the device: loss, nats, squared norm of the gradient; read once a step
 };
 
 }  // namespace nine

@@ -180,8 +180,9 @@ TrainerConfig TrainOptions::trainer() const {
           .kind = schedule_from_text(schedule), .lr = lr, .warmup = warmup, .decay = plateau_factor, .patience = plateau_patience, .min_lr = min_lr}};
 }
 
-Device use_machine(int threads, const std::string& device) {
+Device use_machine(int threads, const std::string& device, const std::string& precision) {
   cuda::install();
+  cuda::set_precision(cuda::precision_from_text(precision));
   set_threads(threads > 0 ? threads : physical_cores());
   const Device d = device_from_text(device);
   if (d.kind != DeviceKind::cpu) Tensor({1}, DType::float32, d);  // says at once that it is not there

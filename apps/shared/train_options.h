@@ -79,6 +79,6 @@ void usage(bool ok, const Text&... text) {
 }
 
 /// Sets the threads (0: all physical cores) and returns the device, which is there; an Error otherwise. For every program.
-Device use_machine(int threads, const std::string& device);
+Device use_machine(int threads, const std::string& device, const std::string& precision = "fp32");
 
 }  // namespace nine::app

@@ -78,7 +78,7 @@ Json resolved_settings(const TrainOptions& o, const ParameterSet& parameters, in
           {"parameters", parameters.count()},
           {"instruction_set", built_for()},
           {"gemm", gemm_description()},
-          {"head_block_rows", head_block_rows(o.head_spec(), words, width, parameters.dtype())},
+          {"head_block_rows", head_block_rows(o.head_spec(), words, width, parameters.dtype(), parameters.values().device())},
           {"head_memory", o.head_memory},
           {"head_tile", ops::kHeadTile},
           {"head_chunks", ops::kHeadChunks}};

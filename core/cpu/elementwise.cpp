@@ -3,115 +3,10 @@
 
 #include "core/cpu/cpu.h"
 #include "core/cpu/pieces.h"
-#include "core/vmath.h"
+#include "core/elementwise.h"
 
 namespace nine::cpu {
 namespace {
-
-struct Neg {
-  template <class T>
-  static T value(T x) {
-    return -x;
-  }
-  template <class T>
-  static T derivative(T, T) {
-    return T(-1);
-  }
-};
-struct Exp {
-  template <class T>
-  static T value(T x) {
-    return vexp(x);
-  }
-  template <class T>
-  static T derivative(T, T y) {
-    return y;
-  }
-};
-struct Log {
-  template <class T>
-  static T value(T x) {
-    return vlog(x);
-  }
-  template <class T>
-  static T derivative(T x, T) {
-    return T(1) / x;
-  }
-};
-struct Tanh {
-  template <class T>
-  static T value(T x) {
-    return vtanh(x);
-  }
-  template <class T>
-  static T derivative(T, T y) {
-    return T(1) - y * y;
-  }
-};
-struct Sigmoid {
-  template <class T>
-  static T value(T x) {
-    return vsigmoid(x);
-  }
-  template <class T>
-  static T derivative(T, T y) {
-    return y * (T(1) - y);
-  }
-};
-struct Relu {
-  template <class T>
-  static T value(T x) {
-    return x < T(0) ? T(0) : x;
-  }
-  template <class T>
-  static T derivative(T x, T) {
-    return x > T(0) ? T(1) : T(0);
-  }
-};
-struct Square {
-  template <class T>
-  static T value(T x) {
-    return x * x;
-  }
-  template <class T>
-  static T derivative(T x, T) {
-    return T(2) * x;
-  }
-};
-
-template <class F>
-void visit(ops::Unary f, F&& body) {
-  switch (f) {
-    case ops::Unary::neg:
-      return body(Neg{});
-    case ops::Unary::exp:
-      return body(Exp{});
-    case ops::Unary::log:
-      return body(Log{});
-    case ops::Unary::tanh:
-      return body(Tanh{});
-    case ops::Unary::sigmoid:
-      return body(Sigmoid{});
-    case ops::Unary::relu:
-      return body(Relu{});
-    case ops::Unary::square:
-      return body(Square{});
-  }
-}
-
-template <class F>
-void visit(ops::Binary f, F&& body) {
-  switch (f) {
-    case ops::Binary::add:
-      return body([](auto a, auto b) { return a + b; });
-    case ops::Binary::sub:
-      return body([](auto a, auto b) { return a - b; });
-    case ops::Binary::mul:
-      return body([](auto a, auto b) { return a * b; });
-    case ops::Binary::div:
-      return body([](auto a, auto b) { return a / b; });
-  }
-}
 
 template <class From, class To>
 void convert_as(const View& x, const View& y) {
@@ -179,7 +74,7 @@ void convert(const View& x, const View& y) {
 
 void unary(ops::Unary f, const View& x, const Sink& y) {
   for_float(x.dtype, "unary", [&]<class T>(T) {
-    visit(f, [&](auto fn) {
+    ops::visit(f, [&](auto fn) {
       with_add(y.add, [&](auto put) {
         for_pieces({&x, &y.view}, [&](int64_t r, int64_t c, int64_t n) {
           const T* in = row_ptr<T>(x, r) + c;
@@ -193,7 +88,7 @@ void unary(ops::Unary f, const View& x, const Sink& y) {
 
 void unary_backward(ops::Unary f, const View& x, const View& y, const View& dy, const Sink& dx) {
   for_float(x.dtype, "unary_backward", [&]<class T>(T) {
-    visit(f, [&](auto fn) {
+    ops::visit(f, [&](auto fn) {
       with_add(dx.add, [&](auto put) {
         for_pieces({&x, &y, &dy, &dx.view}, [&](int64_t r, int64_t c, int64_t n) {
           const T *in = row_ptr<T>(x, r) + c, *value = row_ptr<T>(y, r) + c, *up = row_ptr<T>(dy, r) + c;
@@ -208,19 +103,19 @@ void unary_backward(ops::Unary f, const View& x, const View& y, const View& dy, 
 void binary(ops::Binary f, const View& a, const View& b, const Sink& y) {
   const bool one_number = b.shape.rank() == 0, one_row = b.shape != a.shape;
   for_float(a.dtype, "binary", [&]<class T>(T) {
-    visit(f, [&](auto fn) {
+    ops::visit(f, [&](auto fn) {
       with_add(y.add, [&](auto put) {
         const auto run = [&](int64_t r, int64_t c, int64_t n, const T* right) {
           const T* left = row_ptr<T>(a, r) + c;
           T* out = row_ptr<T>(y.view, r) + c;
-          for (int64_t i = 0; i < n; ++i) put(out[i], fn(left[i], right[i]));
+          for (int64_t i = 0; i < n; ++i) put(out[i], fn.value(left[i], right[i]));
         };
         if (one_number) {
           const T right = *row_ptr<T>(b, 0);
           for_pieces({&a, &y.view}, [&](int64_t r, int64_t c, int64_t n) {
             const T* left = row_ptr<T>(a, r) + c;
             T* out = row_ptr<T>(y.view, r) + c;
-            for (int64_t i = 0; i < n; ++i) put(out[i], fn(left[i], right));
+            for (int64_t i = 0; i < n; ++i) put(out[i], fn.value(left[i], right));
           });
         } else if (one_row) {
           for_rows(a, [&](int64_t begin, int64_t end) {

@@ -40,18 +40,18 @@ struct Hpb {
     return sigmoid && d >= 0 && d < 2 ? "ball=sigmoid takes one number of a vector for its radius, so vectors need 2 or more" : "";
   }
   Hpb(const Score& s, int64_t) : ball(static_cast<Ball>(static_cast<int>(s.parameters[0]))), shift(s.parameters[1]) {}
-  int64_t parts() const { return 1; }
-  int64_t product_dims(int64_t n) const { return ball == Ball::sigmoid ? n - 1 : n; }
+  NINE_HD int64_t parts() const { return 1; }
+  NINE_HD int64_t product_dims(int64_t n) const { return ball == Ball::sigmoid ? n - 1 : n; }
 
   template <class T>
-  void stats(const T* x, int64_t n, double* s) const {
+  NINE_HD void stats(const T* x, int64_t n, double* s) const {
     const Point p = point(x, n);
     s[0] = p.c;
     s[1] = p.g;
     s[2] = p.rho;
   }
   template <class T>
-  void stats_backward(const T* x, int64_t n, const double*, const double* ds, T* dx) const {
+  NINE_HD void stats_backward(const T* x, int64_t n, const double*, const double* ds, T* dx) const {
     const Point p = point(x, n);
     if (p.r == 0) return;
     const double squeezed = std::exp(-2 * p.rho), by_rho = ds[2] - squeezed * ds[0] + squeezed / p.r * ds[1];
@@ -81,7 +81,7 @@ struct Hpb {
   /// From u = A - 1 = 2 sinh^2((rho_h - rho_w)/2) + sinh rho_h sinh rho_w |h/r_h - w/r_w|^2 / 2, where both differences are formed
   /// from h - w, so that nothing cancels for close pairs at any radius; in logarithms, so that nothing overflows.
   template <class T>
-  double exact(const T* w, const T* h, int64_t d, double up, T* dw, T* dh) const {
+  NINE_HD double exact(const T* w, const T* h, int64_t d, double up, T* dw, T* dh) const {
     const int64_t dims = product_dims(d);
     const Point pw = point(w, d), ph = point(h, d);
     const Directions<T> directions(w, h, dims, pw.r, ph.r);
@@ -114,12 +114,13 @@ struct Hpb {
 
  private:
   static constexpr double kRim = 1 - 1e-5;  // where clip stops
+  NINE_HD static double within(double r) { return r > kRim ? kRim : r; }
 
   struct Point {
     double r = 0, rho = 0, c = 1, g = 0, rho_by_r = 0, rho_by_last = 0;
   };
   template <class T>
-  Point point(const T* x, int64_t n) const {
+  NINE_HD Point point(const T* x, int64_t n) const {
     Point p;
     p.r = std::sqrt(square_norm(x, product_dims(n)));
     if (ball == Ball::sigmoid) {
@@ -134,7 +135,7 @@ struct Hpb {
       p.rho = 2 * p.r;
       p.rho_by_r = 2;
     } else {
-      p.rho = 2 * std::atanh(std::min(p.r, kRim));
+      p.rho = 2 * std::atanh(within(p.r));
       p.rho_by_r = p.r > kRim ? 0 : 2 / ((1 - p.r) * (1 + p.r));
     }
     const double grown = -std::expm1(-2 * p.rho) / 2;
@@ -145,14 +146,14 @@ struct Hpb {
 
   // rho_h - rho_w, given r_h - r_w.
   template <class T>
-  double rho_difference(const T* w, const T* h, int64_t d, const Point& pw, const Point& ph, double r_difference) const {
+  NINE_HD double rho_difference(const T* w, const T* h, int64_t d, const Point& pw, const Point& ph, double r_difference) const {
     if (ball == Ball::lorentz) {
       const double cw = std::sqrt(1 + pw.r * pw.r), ch = std::sqrt(1 + ph.r * ph.r), sum = ph.r * cw + pw.r * ch;
       return sum > 0 ? std::asinh(r_difference * ((ph.r + pw.r) / sum)) : 0;
     }
     if (ball == Ball::tanh) return 2 * r_difference;
     if (ball == Ball::clip) {
-      const double a = std::min(pw.r, kRim), b = std::min(ph.r, kRim);
+      const double a = within(pw.r), b = within(ph.r);
       return 2 * std::atanh((std::max(pw.r, ph.r) > kRim ? b - a : r_difference) / (1 - a * b));
     }
     const double t = static_cast<double>(h[d - 1]) - static_cast<double>(w[d - 1]);
@@ -163,21 +164,21 @@ struct Hpb {
   // Both vectors' directions and their difference h/r_h - w/r_w, formed from h - w; a zero vector has direction 0.
   template <class T>
   struct Directions {
-    Directions(const T* w_, const T* h_, int64_t n, double rw, double rh) : w(w_), h(h_), r_w(rw), r_h(rh) {
+    NINE_HD Directions(const T* w_, const T* h_, int64_t n, double rw, double rh) : w(w_), h(h_), r_w(rw), r_h(rh) {
       const auto term = [&](int64_t k) {
         const double a = static_cast<double>(w[k]), b = static_cast<double>(h[k]);
         return (b - a) * (b + a);
       };
       r_difference = rw + rh > 0 ? sum_of(n, term) / (rw + rh) : 0;
     }
-    double of_w(int64_t k) const { return r_w > 0 ? static_cast<double>(w[k]) / r_w : 0; }
-    double of_h(int64_t k) const { return r_h > 0 ? static_cast<double>(h[k]) / r_h : 0; }
-    double difference(int64_t k) const {
+    NINE_HD double of_w(int64_t k) const { return r_w > 0 ? static_cast<double>(w[k]) / r_w : 0; }
+    NINE_HD double of_h(int64_t k) const { return r_h > 0 ? static_cast<double>(h[k]) / r_h : 0; }
+    NINE_HD double difference(int64_t k) const {
       if (r_w == 0 || r_h == 0) return of_h(k) - of_w(k);
       const double e = static_cast<double>(h[k]) - static_cast<double>(w[k]);
       return r_h >= r_w ? (e - of_w(k) * r_difference) / r_h : (e - of_h(k) * r_difference) / r_w;
     }
-    double half_square_distance(int64_t n) const {
+    NINE_HD double half_square_distance(int64_t n) const {
       return 0.5 * sum_of(n, [this](int64_t k) {
                const double e = difference(k);
                return e * e;

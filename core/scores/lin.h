@@ -21,8 +21,8 @@ struct Lin {
   static std::span<const ParameterInfo> parameters() { return {}; }
   static std::string check(const Score&, int64_t) { return {}; }
   Lin(const Score&, int64_t) {}
-  int64_t parts() const { return 1; }
-  int64_t product_dims(int64_t n) const { return n; }
+  NINE_HD int64_t parts() const { return 1; }
+  NINE_HD int64_t product_dims(int64_t n) const { return n; }
 
   template <class T>
   NINE_HD T value(T z, const T*, const T*) const {

@@ -31,7 +31,7 @@ struct Log : Radial<Log> {
   NINE_HD T phi_slope(T q) const {
     return static_cast<T>(-half) * vsigmoid(static_cast<T>(half) * vlog(q)) / q;
   }
-  double phi_slope_root(double q) const { return -half * vsigmoid(half * vlog(q)) / std::sqrt(q); }
+  NINE_HD double phi_slope_root(double q) const { return -half * vsigmoid(half * vlog(q)) / std::sqrt(q); }
 
   double half;  // p/2
 };

@@ -39,20 +39,20 @@ struct Mog {
       : count(static_cast<int64_t>(s.parameters[0])),
         mixture(s.parameters[1] == 1),
         part(s.parameters[2], d / static_cast<int64_t>(s.parameters[0])) {}
-  int64_t parts() const { return count; }
-  int64_t product_dims(int64_t n) const { return part.product_dims(n); }
+  NINE_HD int64_t parts() const { return count; }
+  NINE_HD int64_t product_dims(int64_t n) const { return part.product_dims(n); }
 
   template <class T>
-  void stats(const T* x, int64_t n, double* s) const {
+  NINE_HD void stats(const T* x, int64_t n, double* s) const {
     part.stats(x, n, s);
   }
   template <class T>
-  void stats_backward(const T* x, int64_t n, const double* s, const double* ds, T* dx) const {
+  NINE_HD void stats_backward(const T* x, int64_t n, const double* s, const double* ds, T* dx) const {
     part.stats_backward(x, n, s, ds, dx);
   }
 
   template <class T>
-  double exact(const T* w, const T* h, int64_t d, double up, T* dw, T* dh) const {
+  NINE_HD double exact(const T* w, const T* h, int64_t d, double up, T* dw, T* dh) const {
     const int64_t n = d / count, pairs = count * count;
     const auto pair = [&](int64_t p, double weight, T* to_w, T* to_h) {
       const int64_t i = p / count * n, j = p % count * n;

@@ -30,8 +30,8 @@ struct Pol {
                : "p must be an integer from 1 to 1023 (of a negative base only whole powers are numbers)";
   }
   Pol(const Score& s, int64_t) : alpha(s.parameters[0]), c(s.parameters[1]), p(static_cast<int>(s.parameters[2])) {}
-  int64_t parts() const { return 1; }
-  int64_t product_dims(int64_t n) const { return n; }
+  NINE_HD int64_t parts() const { return 1; }
+  NINE_HD int64_t product_dims(int64_t n) const { return n; }
 
   template <class T>
   NINE_HD T value(T z, const T*, const T*) const {

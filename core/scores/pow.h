@@ -31,7 +31,7 @@ struct Pow : Radial<Pow> {
   NINE_HD T phi_slope(T q) const {
     return static_cast<T>(-half) * vexp(static_cast<T>(half - 1) * vlog(q));
   }
-  double phi_slope_root(double q) const { return -half * vexp((half - 0.5) * vlog(q)); }
+  NINE_HD double phi_slope_root(double q) const { return -half * vexp((half - 0.5) * vlog(q)); }
 
   double half;              // p/2
   double square, exponent;  // q^(p/2) is (1, or q where square is 1) times q^exponent: p = 2 is q itself, not exp(log q)

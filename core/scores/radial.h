@@ -16,15 +16,15 @@ struct Radial {
   static constexpr int kStats = 1;
   static constexpr bool kExactTarget = true;
 
-  int64_t parts() const { return 1; }
-  int64_t product_dims(int64_t n) const { return n; }
+  NINE_HD int64_t parts() const { return 1; }
+  NINE_HD int64_t product_dims(int64_t n) const { return n; }
 
   template <class T>
-  void stats(const T* x, int64_t n, double* s) const {
+  NINE_HD void stats(const T* x, int64_t n, double* s) const {
     s[0] = square_norm(x, n);
   }
   template <class T>
-  void stats_backward(const T* x, int64_t n, const double*, const double* ds, T* dx) const {
+  NINE_HD void stats_backward(const T* x, int64_t n, const double*, const double* ds, T* dx) const {
     for (int64_t k = 0; k < n; ++k) dx[k] += static_cast<T>(2 * ds[0] * static_cast<double>(x[k]));
   }
 
@@ -40,10 +40,10 @@ struct Radial {
   }
 
   /// phi'(q) sqrt(q), where phi' alone may be too large for a number (log and pow have it so).
-  double phi_slope_root(double q) const { return self().phi_slope(q) * std::sqrt(q); }
+  NINE_HD double phi_slope_root(double q) const { return self().phi_slope(q) * std::sqrt(q); }
 
   template <class T>
-  double exact(const T* w, const T* h, int64_t d, double up, T* dw, T* dh) const {
+  NINE_HD double exact(const T* w, const T* h, int64_t d, double up, T* dw, T* dh) const {
     const double q = square_distance(w, h, d), root = std::sqrt(q);
     const double slope = q > 0 ? 2 * up * self().phi_slope_root(q) : 0, over = q > 0 ? 1 / root : 0;
     for (int64_t k = 0; k < d && (dw != nullptr || dh != nullptr); ++k) {
@@ -60,7 +60,7 @@ struct Radial {
     const T q = w[0] + h[0] - T(2) * z;
     return q > T(0) ? q : T(0);
   }
-  const K& self() const { return static_cast<const K&>(*this); }
+  NINE_HD const K& self() const { return static_cast<const K&>(*this); }
 };
 
 }  // namespace nine::scores

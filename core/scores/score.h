@@ -12,7 +12,7 @@
 //   int64_t parts() const;                                        // 1, or the consecutive parts a vector is cut into (mog)
 //   int64_t product_dims(int64_t n) const;                        // leading numbers of a part of n that enter the product z
 //
-// and is a function of the product z and of a few numbers a vector, its statistics (the squared norm, say):
+// and is a function of the product z and of a few numbers a vector, its statistics (the squared norm, say). All of it is NINE_HD, parts() too:
 //
 //   static constexpr int kStats;                                  // statistics of a vector (of one part of it); 0 for lin
 //   template <class T> void stats(const T* x, int64_t n, double* s) const;     // of a part of n numbers

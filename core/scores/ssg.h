@@ -34,17 +34,17 @@ struct Ssg {
   }
   Ssg(const Score& s, int64_t d) : Ssg(s.parameters[0], d) {}
   Ssg(double variance_or_0, int64_t d) : variance(variance_or_0), half_dims(static_cast<double>(product_dims(d)) / 2) {}
-  int64_t parts() const { return 1; }
-  int64_t product_dims(int64_t n) const { return split() ? n - 1 : n; }
+  NINE_HD int64_t parts() const { return 1; }
+  NINE_HD int64_t product_dims(int64_t n) const { return split() ? n - 1 : n; }
 
   template <class T>
-  void stats(const T* x, int64_t n, double* s) const {
+  NINE_HD void stats(const T* x, int64_t n, double* s) const {
     s[0] = square_norm(x, product_dims(n));
     s[1] = log_variance(x, n);
     s[2] = std::exp(-s[1]);
   }
   template <class T>
-  void stats_backward(const T* x, int64_t n, const double*, const double* ds, T* dx) const {
+  NINE_HD void stats_backward(const T* x, int64_t n, const double*, const double* ds, T* dx) const {
     const int64_t dims = product_dims(n);
     for (int64_t k = 0; k < dims; ++k) dx[k] += static_cast<T>(2 * ds[0] * static_cast<double>(x[k]));
     if (split()) dx[dims] += static_cast<T>(ds[1] * variance_share(x, n));
@@ -64,7 +64,7 @@ struct Ssg {
   }
 
   template <class T>
-  double exact(const T* w, const T* h, int64_t d, double up, T* dw, T* dh) const {
+  NINE_HD double exact(const T* w, const T* h, int64_t d, double up, T* dw, T* dh) const {
     const int64_t dims = product_dims(d);
     const double log_w = log_variance(w, d), log_h = log_variance(h, d);
     const double of_w[] = {0, log_w, std::exp(-log_w)}, of_h[] = {0, log_h, std::exp(-log_h)};
@@ -87,21 +87,21 @@ struct Ssg {
   static constexpr double kFloor = 1e-6, kLog2Pi = 1.8378770664093454836;
   static constexpr double kLogFloor = -13.815510557964274104;
 
-  bool split() const { return variance == 0; }
+  NINE_HD bool split() const { return variance == 0; }
   template <class T>
   NINE_HD static T distance(T z, const T* w, const T* h) {
     const T q = w[0] + h[0] - T(2) * z;
     return q > T(0) ? q : T(0);
   }
   template <class T>
-  double log_variance(const T* x, int64_t n) const {
+  NINE_HD double log_variance(const T* x, int64_t n) const {
     if (!split()) return std::log(variance);
     const double l = static_cast<double>(x[n - 1]);
     return l > kLogFloor ? l + std::log1p(kFloor * std::exp(-l)) : kLogFloor + std::log1p(std::exp(l) / kFloor);
   }
   // d log s / dl = exp(l) / s.
   template <class T>
-  static double variance_share(const T* x, int64_t n) {
+  NINE_HD static double variance_share(const T* x, int64_t n) {
     return 1 / (1 + kFloor * std::exp(-static_cast<double>(x[n - 1])));
   }
 

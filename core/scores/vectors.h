@@ -3,11 +3,13 @@
 
 #include <cstdint>
 
+#include "core/random.h"  // NINE_HD
+
 namespace nine::scores {
 
 /// Sum over k < n of term(k), a double.
 template <class Term>
-double sum_of(int64_t n, Term&& term) {
+NINE_HD double sum_of(int64_t n, Term&& term) {
   constexpr int kLanes = 8;
   double lanes[kLanes] = {};
   int64_t k = 0;
@@ -18,13 +20,13 @@ double sum_of(int64_t n, Term&& term) {
 }
 
 template <class T>
-double square_norm(const T* x, int64_t n) {
+NINE_HD double square_norm(const T* x, int64_t n) {
   return sum_of(n, [x](int64_t k) { return static_cast<double>(x[k]) * static_cast<double>(x[k]); });
 }
 
 /// |a - b|^2 as a sum of squares of differences: nothing cancels.
 template <class T>
-double square_distance(const T* a, const T* b, int64_t n) {
+NINE_HD double square_distance(const T* a, const T* b, int64_t n) {
   return sum_of(n, [a, b](int64_t k) {
     const double e = static_cast<double>(a[k]) - static_cast<double>(b[k]);
     return e * e;

@@ -20,7 +20,7 @@ namespace {
 struct BenchOptions {
   int64_t vocab = 30000, dim = 512, layers = 2, batch = 32, bptt = 35, steps = 12, warmup = 3;
   int threads = 0;
-  std::string head = "lin", head_memory = "blocks", device = "cpu";
+  std::string head = "lin", head_memory = "blocks", device = "cpu", precision = "fp32";
   int64_t components = 1;
   bool untied = false, score = false, profile = false;
 
@@ -41,6 +41,7 @@ struct BenchOptions {
     o.add("untied", untied, "word vectors of its own for each component");
     o.add("head-memory", head_memory, "as lm_train's").choices({"blocks", "tiles"});
     o.add("device", device, "where to compute");
+    o.add("precision", precision, "arithmetic on CUDA").choices({"fp32", "tf32", "bf16"});
     o.add("score", score, "forward only, under no_grad");
     o.add("profile", profile, "print what the measured steps' operations cost");
   }
@@ -110,6 +111,7 @@ int bench(const BenchOptions& o, Device device) {
                                    {"batch", o.batch},
                                    {"bptt", o.bptt},
                                    {"device", o.device},
+                                   {"precision", o.precision},
                                    {"score", o.score},
                                    {"threads", threads()},
                                    {"s_per_step", s},
@@ -131,6 +133,6 @@ int main(int argc, char** argv) {
     BenchOptions o;
     o.declare(options);
     if (!options.parse(argc, argv)) return kExitDone;
-    return bench(o, use_machine(o.threads, o.device));
+    return bench(o, use_machine(o.threads, o.device, o.precision));
   });
 }

@@ -1,0 +1,140 @@
+// The elementwise functions themselves, shared by all devices: a struct each, chosen once outside of the loop.
+#pragma once
+
+#include "core/ops.h"
+#include "core/vmath.h"
+
+namespace nine::ops {
+
+// value(x), and derivative(x, y) given y = value(x).
+struct Neg {
+  template <class T>
+  NINE_HD static T value(T x) {
+    return -x;
+  }
+  template <class T>
+  NINE_HD static T derivative(T, T) {
+    return T(-1);
+  }
+};
+struct Exp {
+  template <class T>
+  NINE_HD static T value(T x) {
+    return vexp(x);
+  }
+  template <class T>
+  NINE_HD static T derivative(T, T y) {
+    return y;
+  }
+};
+struct Log {
+  template <class T>
+  NINE_HD static T value(T x) {
+    return vlog(x);
+  }
+  template <class T>
+  NINE_HD static T derivative(T x, T) {
+    return T(1) / x;
+  }
+};
+struct Tanh {
+  template <class T>
+  NINE_HD static T value(T x) {
+    return vtanh(x);
+  }
+  template <class T>
+  NINE_HD static T derivative(T, T y) {
+    return T(1) - y * y;
+  }
+};
+struct Sigmoid {
+  template <class T>
+  NINE_HD static T value(T x) {
+    return vsigmoid(x);
+  }
+  template <class T>
+  NINE_HD static T derivative(T, T y) {
+    return y * (T(1) - y);
+  }
+};
+struct Relu {
+  template <class T>
+  NINE_HD static T value(T x) {
+    return x < T(0) ? T(0) : x;
+  }
+  template <class T>
+  NINE_HD static T derivative(T x, T) {
+    return x > T(0) ? T(1) : T(0);
+  }
+};
+struct Square {
+  template <class T>
+  NINE_HD static T value(T x) {
+    return x * x;
+  }
+  template <class T>
+  NINE_HD static T derivative(T x, T) {
+    return T(2) * x;
+  }
+};
+
+template <class F>
+void visit(Unary f, F&& body) {
+  switch (f) {
+    case Unary::neg:
+      return body(Neg{});
+    case Unary::exp:
+      return body(Exp{});
+    case Unary::log:
+      return body(Log{});
+    case Unary::tanh:
+      return body(Tanh{});
+    case Unary::sigmoid:
+      return body(Sigmoid{});
+    case Unary::relu:
+      return body(Relu{});
+    case Unary::square:
+      return body(Square{});
+  }
+}
+
+struct Add {
+  template <class T>
+  NINE_HD static T value(T a, T b) {
+    return a + b;
+  }
+};
+struct Sub {
+  template <class T>
+  NINE_HD static T value(T a, T b) {
+    return a - b;
+  }
+};
+struct Mul {
+  template <class T>
+  NINE_HD static T value(T a, T b) {
+    return a * b;
+  }
+};
+struct Div {
+  template <class T>
+  NINE_HD static T value(T a, T b) {
+    return a / b;
+  }
+};
+
+template <class F>
+void visit(Binary f, F&& body) {
+  switch (f) {
+    case Binary::add:
+      return body(Add{});
+    case Binary::sub:
+      return body(Sub{});
+    case Binary::mul:
+      return body(Mul{});
+    case Binary::div:
+      return body(Div{});
+  }
+}
+
+}  // namespace nine::ops

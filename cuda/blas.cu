@@ -1,0 +1,108 @@
+// cuBLAS, opened when the first product is asked for, so that one program runs with and without it. The handle has workspace
+// of its own and one stream: the same bits every time.
+#include "cuda/blas.cuh"
+
+#include <cublas_v2.h>
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <array>
+
+#include "core/error.h"
+
+namespace nine::cuda {
+namespace {
+
+constexpr size_t kWorkspace = size_t{32} << 20;  // what NVIDIA advises for Hopper
+
+Precision chosen = Precision::fp32;
+
+struct Library {
+  decltype(&cublasCreate_v2) create;
+  decltype(&cublasSetStream_v2) set_stream;
+  decltype(&cublasSetWorkspace_v2) set_workspace;
+  decltype(&cublasGetVersion_v2) version;
+  decltype(&cublasGemmEx_64) gemm;
+};
+
+void* open_library() {
+  const std::string major = std::to_string(CUBLAS_VER_MAJOR);
+  const std::string names[] = {"libcublas.so." + major, std::string(NINE_CUDA_LIBRARIES) + "/libcublas.so." + major, "libcublas.so"};
+  for (const std::string& name : names)
+    if (void* p = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL)) return p;
+  fail("libcublas.so.", major, " is not found (", dlerror(), "): install CUDA's libraries, or name their folder in LD_LIBRARY_PATH");
+}
+
+const Library& library() {
+  static const Library all = [] {
+    void* const from = open_library();
+    const auto find = [&](auto& function, const char* name) {
+      function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(from, name));
+      require(function != nullptr, "libcublas.so has no ", name);
+    };
+    Library l{};
+    find(l.create, "cublasCreate_v2");
+    find(l.set_stream, "cublasSetStream_v2");
+    find(l.set_workspace, "cublasSetWorkspace_v2");
+    find(l.version, "cublasGetVersion_v2");
+    find(l.gemm, "cublasGemmEx_64");
+    return l;
+  }();
+  return all;
+}
+
+void check_blas(const char* op, cublasStatus_t status) {
+  require(status == CUBLAS_STATUS_SUCCESS, "[", op, "] cuBLAS: status ", static_cast<int>(status));
+}
+
+cublasHandle_t handle_of(Card& card) {
+  static std::array<cublasHandle_t, 64> handles{};
+  cublasHandle_t& h = handles[static_cast<size_t>(card.index())];
+  if (h != nullptr) return h;
+  check_blas("matmul", library().create(&h));
+  check_blas("matmul", library().set_stream(h, card.stream()));
+  check_blas("matmul", library().set_workspace(h, allocate(kWorkspace, card.index()), kWorkspace));
+  return h;
+}
+
+cublasComputeType_t compute_type(bool single) {
+  if (!single) return CUBLAS_COMPUTE_64F;
+  switch (chosen) {
+    case Precision::fp32:
+      return CUBLAS_COMPUTE_32F;
+    case Precision::tf32:
+      return CUBLAS_COMPUTE_32F_FAST_TF32;
+    case Precision::bf16:
+      return CUBLAS_COMPUTE_32F_FAST_16BF;
+  }
+  return CUBLAS_COMPUTE_32F;
+}
+
+}  // namespace
+
+Precision precision() { return chosen; }
+void set_precision(Precision p) { chosen = p; }
+
+std::string blas_description() {
+  int v = 0;
+  check_blas("matmul", library().version(handle_of(Card::of(0)), &v));
+  return concat("cuBLAS ", v / 10000, ".", v / 100 % 100, ".", v % 100);
+}
+
+// cuBLAS's matrices are columns first: a row-major C = A B is its C' = B' A'.
+template <class T>
+void multiply(Card& card, const char* op, const Product<T>& p) {
+  constexpr bool kSingle = sizeof(T) == sizeof(float);
+  constexpr cudaDataType_t kType = kSingle ? CUDA_R_32F : CUDA_R_64F;
+  if (p.m == 0 || p.n == 0) return;
+  const T alpha = static_cast<T>(p.alpha), beta = p.add ? T(1) : T(0);
+  const auto transposed = [](bool yes) { return yes ? CUBLAS_OP_T : CUBLAS_OP_N; };
+  check_blas(op, library().gemm(handle_of(card), transposed(p.transpose_b), transposed(p.transpose_a), p.n, p.m, p.k, &alpha, p.b, kType,
+                                std::max<int64_t>(p.ldb, 1), p.a, kType, std::max<int64_t>(p.lda, 1), &beta, p.c, kType, std::max<int64_t>(p.ldc, 1),
+                                compute_type(kSingle), CUBLAS_GEMM_DEFAULT));
+}
+
+template void multiply<float>(Card&, const char*, const Product<float>&);
+template void multiply<double>(Card&, const char*, const Product<double>&);
+
+}  // namespace nine::cuda

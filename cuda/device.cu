@@ -1,0 +1,202 @@
+#include "cuda/device.cuh"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <string_view>
+
+#include "core/error.h"
+
+namespace nine::cuda {
+namespace {
+
+constexpr size_t kStaging = size_t{8} << 20;     // page-locked memory: some hundred batches of indices
+constexpr size_t kMostStaged = size_t{1} << 20;  // larger copies wait
+constexpr size_t kGraphs = 64;
+constexpr int kFaults = static_cast<int>(Fault::count);
+constexpr const char* kFaultNames[kFaults] = {"embedding", "embedding_backward", "dropout_words", "nll", "nll_backward", "head_scores", "attention"};
+
+struct Memory {
+  size_t free = 0, total = 0;
+};
+Memory memory_of(int index) {
+  Card::of(index);
+  Memory m;
+  check("memory", cudaMemGetInfo(&m.free, &m.total));
+  return m;
+}
+
+void set_current(int index) {
+  thread_local int current = -1;
+  if (current == index) return;
+  check("device", cudaSetDevice(index));
+  current = index;
+}
+
+}  // namespace
+
+void check(const char* op, cudaError_t error) {
+  if (error == cudaSuccess) return;
+  cudaGetLastError();
+  fail("[", op, "] CUDA: ", cudaGetErrorString(error));
+}
+
+int cards(std::string* why) {
+  int n = 0;
+  const cudaError_t error = cudaGetDeviceCount(&n);
+  if (error == cudaSuccess) return n;
+  cudaGetLastError();
+  if (why != nullptr) *why = cudaGetErrorString(error);
+  return 0;
+}
+
+struct Card::Graphs {
+  std::map<std::string, cudaGraphExec_t> all;
+  bool wanted = true;
+};
+
+Card& Card::of(int index) {
+  static std::array<std::unique_ptr<Card>, 64> all;
+  require(index >= 0 && index < static_cast<int>(all.size()), "no card has the number ", index);
+  auto& card = all[static_cast<size_t>(index)];
+  if (!card) {
+    std::string why = "no card";
+    const int n = cards(&why);
+    require(n > 0, "this machine has no GPU that CUDA can use (", why, "): run with --device cpu");
+    require(index < n, "there is no device cuda:", index, ": CUDA sees ", n, " here");
+    set_current(index);
+    card.reset(new Card(index));
+  }
+  set_current(index);
+  return *card;
+}
+
+Card::Card(int index) : index_(index), graphs_(new Graphs) {
+  const char* wanted = std::getenv("NINE_CUDA_GRAPHS");
+  graphs_->wanted = wanted == nullptr || std::string_view(wanted) != "0";
+  check("device", cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));
+  check("device", cudaMallocHost(reinterpret_cast<void**>(&staging_), kStaging));
+  check("device", cudaMallocHost(reinterpret_cast<void**>(&faults_seen_), sizeof(FaultBoard)));
+  check("device", cudaMalloc(reinterpret_cast<void**>(&faults_), sizeof(FaultBoard)));
+  check("device", cudaMemsetAsync(faults_, 0xff, sizeof(FaultBoard), stream_));
+}
+
+void* Card::scratch_bytes(size_t bytes, int slot) {
+  Scratch& s = scratch_[slot];
+  if (bytes > s.bytes) {
+    wait();
+    if (s.memory != nullptr) check("scratch", cudaFree(s.memory));
+    s = {};
+    const size_t rounded = std::max<size_t>(bytes * 2, size_t{1} << 20);
+    s.memory = allocate(rounded, index_);
+    s.bytes = rounded;
+  }
+  return s.memory;
+}
+
+void Card::wait() { check("wait", cudaStreamSynchronize(stream_)); }
+
+void Card::upload(const void* host, size_t host_pitch, void* device, size_t device_pitch, size_t width, size_t rows) {
+  const size_t bytes = width * rows, rounded = (bytes + 63) / 64 * 64;
+  if (bytes > kMostStaged) {
+    check("copy", cudaMemcpy2DAsync(device, device_pitch, host, host_pitch, width, rows, cudaMemcpyHostToDevice, stream_));
+    wait();
+    return;
+  }
+  if (staging_used_ + rounded > kStaging) {  // from the beginning again, when what lies there has arrived
+    wait();
+    staging_used_ = 0;
+  }
+  std::byte* staged = staging_ + staging_used_;
+  staging_used_ += rounded;
+  for (size_t r = 0; r < rows; ++r) std::memcpy(staged + r * width, static_cast<const std::byte*>(host) + r * host_pitch, width);
+  check("copy", cudaMemcpy2DAsync(device, device_pitch, staged, width, width, rows, cudaMemcpyHostToDevice, stream_));
+}
+
+void Card::download(const void* device, size_t device_pitch, void* host, size_t host_pitch, size_t width, size_t rows) {
+  check("copy", cudaMemcpy2DAsync(host, host_pitch, device, device_pitch, width, rows, cudaMemcpyDeviceToHost, stream_));
+  check("copy", cudaMemcpyAsync(faults_seen_, faults_, sizeof(FaultBoard), cudaMemcpyDeviceToHost, stream_));
+  wait();
+  throw_faults();
+}
+
+void Card::throw_faults() {
+  const FaultBoard seen = *faults_seen_;
+  for (int i = 0; i < kFaults; ++i) {
+    if (seen.first[i] == ~0ull) continue;
+    check("copy", cudaMemsetAsync(faults_, 0xff, sizeof(FaultBoard), stream_));
+    fail("[", kFaultNames[i], "] index ", static_cast<int32_t>(seen.first[i]), " at position ", static_cast<int64_t>(seen.first[i] >> 32),
+         " is outside of [", seen.low[i], ", ", seen.limit[i], ")");
+  }
+}
+
+void Card::run_graph(const std::string& key, const std::function<void()>& work) {
+  if (!graphs_->wanted) return work();
+  auto& all = graphs_->all;
+  auto found = all.find(key);
+  if (found == all.end()) {
+    if (all.size() >= kGraphs) {
+      wait();
+      for (auto& [name, graph] : all) check("graph", cudaGraphExecDestroy(graph));
+      all.clear();
+    }
+    cudaGraph_t graph = nullptr;
+    cudaGraphExec_t ready = nullptr;
+    check("graph", cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal));
+    try {
+      work();
+    } catch (...) {
+      cudaStreamEndCapture(stream_, &graph);
+      if (graph != nullptr) cudaGraphDestroy(graph);
+      throw;
+    }
+    check("graph", cudaStreamEndCapture(stream_, &graph));
+    check("graph", cudaGraphInstantiate(&ready, graph, 0));
+    check("graph", cudaGraphDestroy(graph));
+    found = all.emplace(key, ready).first;
+  }
+  check("graph", cudaGraphLaunch(found->second, stream_));
+}
+
+void* allocate(size_t bytes, int index) {
+  Card::of(index);
+  void* p = nullptr;
+  const cudaError_t error = cudaMalloc(&p, std::max<size_t>(bytes, 1));
+  if (error == cudaErrorMemoryAllocation) {
+    cudaGetLastError();
+    const Memory m = memory_of(index);
+    fail("out of memory: ", bytes >> 20, " MiB were asked for on cuda:", index, ", which has ", m.free >> 20, " of ", m.total >> 20,
+         " MiB free; lower --batch or --bptt (or --batch-tokens) and raise --accumulate, or end other programs on that card");
+  }
+  check("allocate", error);
+  return p;
+}
+
+// Without a check: at a program's end CUDA may be gone before the last tensor.
+void release(void* p, int index) {
+  set_current(index);
+  cudaFree(p);
+}
+
+size_t available(int index) {
+  return memory_of(index).free / 4 * 3;  // the rest is for what is made after a pool: an optimiser's slabs, cuBLAS's workspace
+}
+
+void clear(void* p, size_t bytes, int index) { check("clear", cudaMemsetAsync(p, 0, bytes, Card::of(index).stream())); }
+
+void copy(const View& x, const View& y) {
+  if (x.elements() == 0) return;
+  const size_t element = size_of(x.dtype);
+  const bool flat = x.contiguous() && y.contiguous();
+  const size_t width = static_cast<size_t>(flat ? x.elements() : x.cols()) * element, rows = flat ? 1 : static_cast<size_t>(x.rows());
+  const size_t from = flat ? width : static_cast<size_t>(x.ld) * element, to = flat ? width : static_cast<size_t>(y.ld) * element;
+  if (x.device == kCpu) return Card::of(y).upload(x.data, from, y.data, to, width, rows);
+  if (y.device == kCpu) return Card::of(x).download(x.data, from, y.data, to, width, rows);
+  require(x.device == y.device, "[copy] from ", x.device, " to ", y.device, " goes through the CPU");
+  check("copy", cudaMemcpy2DAsync(y.data, to, x.data, from, width, rows, cudaMemcpyDeviceToDevice, Card::of(x).stream()));
+}
+
+}  // namespace nine::cuda

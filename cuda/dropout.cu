@@ -1,0 +1,80 @@
+// Dropout on a card: the mask is a function of the key and the element (core/random.h), as on the CPU.
+#include "cuda/launch.cuh"
+#include "cuda/ops.cuh"
+
+namespace nine::cuda {
+namespace {
+
+template <class T>
+struct Mask {
+  RandomKey key;
+  float p;
+  T keep;
+
+  Mask(const RandomKey& k, double probability) : key(k), p(static_cast<float>(probability)), keep(static_cast<T>(1 / (1 - probability))) {}
+  NINE_D T of(int64_t element) const { return p == 0.0f || random_uniform(key, static_cast<uint64_t>(element)) >= p ? keep : T(0); }
+};
+
+template <class T>
+struct Drop {
+  Matrix<T> x, y;
+  Mask<T> mask;
+  int64_t mask_rows;
+  bool add;
+  NINE_D void operator()(int64_t r, int64_t c) const { put(add, y.at(r, c), mask.of(r % mask_rows * x.cols + c) * x.at(r, c)); }
+};
+template <class T>
+struct DropFlat {  // the whole as one row, without a mask that comes back
+  Matrix<T> x, y;
+  Mask<T> mask;
+  bool add;
+  NINE_D void operator()(int64_t, int64_t i) const { put(add, y.data[i], mask.of(i) * x.data[i]); }
+};
+template <class T>
+struct AddDropped {
+  Matrix<T> x, bias, residual, y;
+  Mask<T> mask;
+  NINE_D void operator()(int64_t r, int64_t c) const { y.at(r, c) = residual.at(r, c) + mask.of(r * x.cols + c) * (x.at(r, c) + bias.data[c]); }
+};
+template <class T>
+struct DropWords {
+  Matrix<T> x, y;
+  const int32_t* ids;
+  Mask<T> mask;
+  bool add;
+  FaultBoard* faults;
+  NINE_D void operator()(int64_t r, int64_t c) const {
+    const int32_t id = checked(ids, r, 0, int64_t{1} << 31, faults, Fault::dropout_words);
+    put(add, y.at(r, c), mask.of(id) * x.at(r, c));
+  }
+};
+
+}  // namespace
+
+void dropout(const View& x, double p, const RandomKey& key, const Sink& y, int64_t mask_rows) {
+  for_float(x.dtype, "dropout", [&]<class T>(T) {
+    Card& card = Card::of(x);
+    const Mask<T> mask(key, p);
+    const Matrix<T> in(x), out(y.view);
+    if (mask_rows >= x.rows() && x.contiguous() && y.view.contiguous())
+      return each(card, "dropout", {1, x.elements()}, DropFlat<T>{in, out, mask, y.add});
+    each(card, "dropout", {x.rows(), x.cols()}, Drop<T>{in, out, mask, mask_rows, y.add});
+  });
+}
+
+void add_dropped(const View& x, const View& bias, const View& residual, double p, const RandomKey& key, const View& y) {
+  for_float(x.dtype, "add_dropped", [&]<class T>(T) {
+    each(Card::of(x), "add_dropped", {x.rows(), x.cols()},
+         AddDropped<T>{Matrix<T>(x), Matrix<T>(bias), Matrix<T>(residual), Matrix<T>(y), Mask<T>(key, p)});
+  });
+}
+
+void dropout_words(const View& x, const View& ids, double p, const RandomKey& key, const Sink& y) {
+  for_float(x.dtype, "dropout_words", [&]<class T>(T) {
+    Card& card = Card::of(x);
+    each(card, "dropout_words", {x.rows(), x.cols()},
+         DropWords<T>{Matrix<T>(x), Matrix<T>(y.view), static_cast<int32_t*>(ids.data), Mask<T>(key, p), y.add, card.faults()});
+  });
+}
+
+}  // namespace nine::cuda

@@ -1,0 +1,156 @@
+// Elementwise ops on a card.
+#include "core/elementwise.h"
+
+#include "cuda/launch.cuh"
+#include "cuda/ops.cuh"
+
+namespace nine::cuda {
+namespace {
+
+template <class T>
+struct Fill {
+  Matrix<T> y;
+  T value;
+  NINE_D void operator()(int64_t r, int64_t c) const { y.at(r, c) = value; }
+};
+
+// Bits of a bfloat16, as core/dtype.h rounds them.
+NINE_D inline uint16_t bits_of(float x) {
+  uint32_t u = 0;
+  memcpy(&u, &x, sizeof u);
+  if ((u & 0x7fffffffu) > 0x7f800000u) return static_cast<uint16_t>((u >> 16) | 0x40u);
+  return static_cast<uint16_t>((u + 0x7fffu + ((u >> 16) & 1u)) >> 16);
+}
+NINE_D inline float float_of(uint16_t bits) {
+  const uint32_t u = static_cast<uint32_t>(bits) << 16;
+  float x = 0;
+  memcpy(&x, &u, sizeof x);
+  return x;
+}
+
+// bfloat16 goes by its bits, uint16_t.
+template <class From, class To>
+struct Convert {
+  Matrix<From> x;
+  Matrix<To> y;
+  NINE_D void operator()(int64_t r, int64_t c) const {
+    if constexpr (std::is_same_v<From, To>) {
+      y.at(r, c) = x.at(r, c);
+    } else if constexpr (std::is_same_v<From, uint16_t>) {
+      y.at(r, c) = static_cast<To>(float_of(x.at(r, c)));
+    } else if constexpr (std::is_same_v<To, uint16_t>) {
+      y.at(r, c) = bits_of(static_cast<float>(x.at(r, c)));
+    } else {
+      y.at(r, c) = static_cast<To>(x.at(r, c));
+    }
+  }
+};
+
+template <class From, class To>
+void convert_as(const View& x, const View& y) {
+  each(Card::of(x), "copy", plane_of({&x, &y}), Convert<From, To>{Matrix<From>(x), Matrix<To>(y)});
+}
+template <class From>
+void convert_from(const View& x, const View& y) {
+  switch (y.dtype) {
+    case DType::float32:
+      return convert_as<From, float>(x, y);
+    case DType::float64:
+      return convert_as<From, double>(x, y);
+    case DType::bfloat16:
+      return convert_as<From, uint16_t>(x, y);
+    case DType::int32:
+      fail("[copy] float to int32 is not a conversion of this op");
+  }
+}
+
+template <class T, class F>
+struct Unary {
+  Matrix<T> x, y;
+  bool add;
+  NINE_D void operator()(int64_t r, int64_t c) const { put(add, y.at(r, c), F::value(x.at(r, c))); }
+};
+template <class T, class F>
+struct UnaryBackward {
+  Matrix<T> x, y, dy, dx;
+  bool add;
+  NINE_D void operator()(int64_t r, int64_t c) const { put(add, dx.at(r, c), dy.at(r, c) * F::derivative(x.at(r, c), y.at(r, c))); }
+};
+template <class T, class F>
+struct Binary {
+  Matrix<T> a, b, y;
+  int64_t step_r, step_c;  // 1 where b has that dimension
+  bool add;
+  NINE_D void operator()(int64_t r, int64_t c) const { put(add, y.at(r, c), F::value(a.at(r, c), b.at(r * step_r, c * step_c))); }
+};
+template <class T>
+struct Scale {
+  Matrix<T> x, y;
+  T alpha;
+  bool add;
+  NINE_D void operator()(int64_t r, int64_t c) const { put(add, y.at(r, c), alpha * x.at(r, c)); }
+};
+
+}  // namespace
+
+void fill(const View& y, double value) {
+  const auto as = [&]<class T>(T element) { each(Card::of(y), "fill", plane_of({&y}), Fill<T>{Matrix<T>(y), element}); };
+  switch (y.dtype) {
+    case DType::float32:
+      return as(static_cast<float>(value));
+    case DType::float64:
+      return as(value);
+    case DType::int32:
+      return as(static_cast<int32_t>(value));
+    case DType::bfloat16:
+      return as(bfloat16(static_cast<float>(value)).bits);
+  }
+}
+
+void convert(const View& x, const View& y) {
+  switch (x.dtype) {
+    case DType::float32:
+      return convert_from<float>(x, y);
+    case DType::float64:
+      return convert_from<double>(x, y);
+    case DType::bfloat16:
+      return convert_from<uint16_t>(x, y);
+    case DType::int32:
+      return convert_as<int32_t, int32_t>(x, y);
+  }
+}
+
+void unary(ops::Unary f, const View& x, const Sink& y) {
+  for_float(x.dtype, "unary", [&]<class T>(T) {
+    ops::visit(f, [&]<class F>(F) { each(Card::of(x), "unary", plane_of({&x, &y.view}), Unary<T, F>{Matrix<T>(x), Matrix<T>(y.view), y.add}); });
+  });
+}
+
+void unary_backward(ops::Unary f, const View& x, const View& y, const View& dy, const Sink& dx) {
+  for_float(x.dtype, "unary_backward", [&]<class T>(T) {
+    ops::visit(f, [&]<class F>(F) {
+      each(Card::of(x), "unary_backward", plane_of({&x, &y, &dy, &dx.view}),
+           UnaryBackward<T, F>{Matrix<T>(x), Matrix<T>(y), Matrix<T>(dy), Matrix<T>(dx.view), dx.add});
+    });
+  });
+}
+
+void binary(ops::Binary f, const View& a, const View& b, const Sink& y) {
+  const bool one_number = b.shape.rank() == 0 && a.shape.rank() != 0, one_row = !one_number && b.shape != a.shape;
+  for_float(a.dtype, "binary", [&]<class T>(T) {
+    ops::visit(f, [&]<class F>(F) {
+      // A row meets every row, so the rows must be told apart.
+      const Plane plane = one_row ? Plane{a.rows(), a.cols()} : one_number ? plane_of({&a, &y.view}) : plane_of({&a, &b, &y.view});
+      each(Card::of(a), "binary", plane,
+           Binary<T, F>{Matrix<T>(a), Matrix<T>(b), Matrix<T>(y.view), one_row || one_number ? 0 : 1, one_number ? 0 : 1, y.add});
+    });
+  });
+}
+
+void scale(double alpha, const View& x, const Sink& y) {
+  for_float(x.dtype, "scale", [&]<class T>(T) {
+    each(Card::of(x), "scale", plane_of({&x, &y.view}), Scale<T>{Matrix<T>(x), Matrix<T>(y.view), static_cast<T>(alpha), y.add});
+  });
+}
+
+}  // namespace nine::cuda

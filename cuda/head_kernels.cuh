@@ -1,0 +1,98 @@
+// A kernel's work on one component of a block of the kernel softmax: each piece is compiled once a kernel (core/scores/all.h), from
+// the struct that the CPU's loops are compiled from.
+#pragma once
+
+#include "core/ops.h"
+#include "cuda/launch.cuh"
+
+namespace nine::cuda {
+
+inline constexpr int64_t kSplitWords = 512;  ///< words of a partial sum over the vocabulary
+
+/// One component's products with a run of words, and what its scores take besides. Row r and word v of pair p of parts meet at
+/// z[v * ld + p * padded + r]; a kernel without parts has one pair.
+template <class T>
+struct HeadPiece {
+  T* z;
+  int64_t ld;
+  int64_t word, words;         ///< the run's first word, and how many
+  int64_t rows, padded;        ///< of contexts; and the same rounded up to panels, whose products are 0 or undefined
+  const double* word_stats;    ///< [word of the run][stats]
+  const T* row_stats;          ///< [stats][padded]
+  const T* bias;               ///< [word of the run], or null
+  const int32_t* targets;      ///< [row]
+  const double* target_score;  ///< [row]
+};
+
+/// Maximum, sum of exponents over it, and sum of the scores of some words.
+template <class T>
+struct RunningSum {
+  T top;
+  double sum, scores;
+};
+
+/// What the gradients of a component's rows are made of: dL/dS = weight * p - shift, but for the target.
+template <class T>
+struct HeadLanes {
+  const T *lse, *lse_rest;     ///< [row]: lse in two parts, so that large scores lose nothing to its rounding
+  const T* weight;             ///< [row]
+  T shift;                     ///< of rows with a target
+  const double* target_slope;  ///< [row]: dL/dS of the target
+  const T* target_dz;          ///< [row]: dL/dz of the target's product
+  const T* up;                 ///< [word of the run][padded]: dL/dS where it is given already; or null
+  const T* scores;             ///< [word of the run][padded]: S; for kernels of parts
+};
+
+/// Where sums go; what is null is left out.
+template <class T>
+struct HeadSums {
+  T* bias;             ///< [word of the run]
+  bool add_bias;       ///< or overwrite
+  double* word_stats;  ///< [word of the run][stats], added to
+  T* row_stats;        ///< [tile of kTileWords words][stats][padded], overwritten
+};
+inline constexpr int64_t kTileWords = 64;
+
+/// Contexts or words of one component as vectors.
+template <class T>
+struct Vectors {
+  const T* data;
+  int64_t ld, count;
+};
+
+template <class T>
+struct HeadLaunches {
+  /// out [word of the run][padded] = S + bias, the targets' exact.
+  void (*values)(Card&, const Score&, int64_t d, const HeadPiece<T>&, T* out);
+  /// out [split of kSplitWords words][padded].
+  void (*running)(Card&, const Score&, int64_t d, const HeadPiece<T>&, RunningSum<T>* out);
+  /// z becomes dL/dz.
+  void (*slopes)(Card&, const Score&, int64_t d, const HeadPiece<T>&, const HeadLanes<T>&, const HeadSums<T>&);
+  /// Statistics in double, [vector][stats]; and of contexts as T, [stats][padded].
+  void (*word_stats)(Card&, const Score&, int64_t d, const Vectors<T>&, double* out);
+  void (*row_stats)(Card&, const Score&, int64_t d, const Vectors<T>&, int64_t padded, T* out);
+  /// dx += dstats * d stats / dx. Of words: dstats [vector][stats]; of rows: [stats][padded].
+  void (*stats_backward)(Card&, const Score&, int64_t d, const Vectors<T>&, const double* dstats, int64_t by_vector, int64_t by_stat, T* dx,
+                         int64_t ldx);
+  /// out [row] = S of row and target, from the vectors; nothing where there is none.
+  void (*exact)(Card&, const Score&, int64_t d, const Vectors<T>& w, const Vectors<T>& h, const int32_t* targets, const T* bias, double* out);
+  /// target_dz [row]; and for kernels whose target does not go through the product: dh += up dS/dh (null: not), and
+  /// dw [row] = up dS/dw of the row's target, (rows, d).
+  void (*exact_slopes)(Card&, const Score&, int64_t d, const Vectors<T>& w, const Vectors<T>& h, const int32_t* targets, const double* up,
+                       T* target_dz, T* dh, int64_t ldh, T* dw);
+};
+
+/// A kernel for vectors of d numbers; fields as in core/cpu/head_kernels.h.
+template <class T>
+struct HeadKernel {
+  HeadKernel(const Score& s, int64_t d);
+
+  const HeadLaunches<T>* launches;
+  int64_t parts, part_size, product_dims, stats;
+  bool exact;
+
+  int64_t planes() const { return parts * parts; }
+  bool whole(int64_t d) const { return parts == 1 && product_dims == d; }
+};
+
+}  // namespace nine::cuda

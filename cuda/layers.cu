@@ -1,0 +1,124 @@
+// Products and embeddings on a card.
+#include "cuda/layers.cuh"
+
+#include "cuda/blas.cuh"
+#include "cuda/ops.cuh"
+
+namespace nine::cuda {
+namespace {
+
+template <class T>
+struct AddBias {
+  Matrix<T> y;
+  const T* bias;
+  bool relu;
+  NINE_D void operator()(int64_t r, int64_t c) const {
+    const T value = y.at(r, c) + bias[c];
+    y.at(r, c) = relu && value < T(0) ? T(0) : value;  // a NaN passes
+  }
+};
+
+template <class T>
+struct Look {
+  Matrix<T> table, y;
+  const int32_t* ids;
+  FaultBoard* faults;
+  NINE_D void operator()(int64_t r, int64_t c) const { y.at(r, c) = table.at(checked(ids, r, 0, table.rows, faults, Fault::embedding), c); }
+};
+template <class T>
+struct LookAt {
+  Matrix<T> table, positions, y;
+  const int32_t* ids;
+  T scale;
+  FaultBoard* faults;
+  NINE_D void operator()(int64_t r, int64_t c) const {
+    const int32_t id = checked(ids, r, 0, table.rows, faults, Fault::embedding);
+    y.at(r, c) = scale * table.at(id, c) + positions.at(r % positions.rows, c);
+  }
+};
+
+// A block for each row and each kBlock columns. The block of the first row with its word takes all rows with that word, in
+// their order: no sum depends on which block comes when.
+template <class T>
+__global__ void add_rows_kernel(Matrix<T> dy, const int32_t* ids, Matrix<T> grad, int32_t low, FaultBoard* faults) {
+  int* same = shared_memory<int>();  // [kBlock]: which of kBlock rows have the word
+  const int64_t mine = blockIdx.x, c = static_cast<int64_t>(blockIdx.y) * kBlock + threadIdx.x;
+  const int32_t id = ids[mine];
+  if (id < 0 || id >= grad.rows) {
+    if (threadIdx.x == 0 && blockIdx.y == 0 && (id < low || id >= grad.rows)) report(faults, Fault::embedding_backward, mine, id, low, grad.rows);
+    return;
+  }
+  T sum = c < dy.cols ? grad.at(id, c) : T(0);
+  for (int64_t first = 0; first < dy.rows; first += kBlock) {
+    const int64_t r = first + threadIdx.x;
+    const bool hit = r < dy.rows && ids[r] == id;
+    same[threadIdx.x] = hit ? 1 : 0;
+    if (__syncthreads_or(hit ? 1 : 0) != 0)
+      for (int i = 0; i < kBlock; ++i) {
+        if (same[i] == 0) continue;
+        if (first + i < mine) return;  // the whole block: that row's block does it
+        if (c < dy.cols) sum += dy.at(first + i, c);
+      }
+    __syncthreads();
+  }
+  if (c < dy.cols) grad.at(id, c) = sum;
+}
+
+}  // namespace
+
+void matmul(const View& a, bool transpose_a, const View& b, bool transpose_b, const Sink& c, double alpha) {
+  for_float(a.dtype, "matmul", [&]<class T>(T) {
+    multiply<T>(Card::of(a), "matmul",
+                {.transpose_a = transpose_a,
+                 .transpose_b = transpose_b,
+                 .m = c.view.rows(),
+                 .n = c.view.cols(),
+                 .k = transpose_a ? a.rows() : a.cols(),
+                 .a = static_cast<T*>(a.data),
+                 .lda = a.ld,
+                 .b = static_cast<T*>(b.data),
+                 .ldb = b.ld,
+                 .c = static_cast<T*>(c.view.data),
+                 .ldc = c.view.ld,
+                 .add = c.add,
+                 .alpha = alpha});
+  });
+}
+
+void linear(const View& x, const View& w, const View& bias, bool relu, const View& y) {
+  matmul(x, false, w, true, {y}, 1.0);
+  for_float(x.dtype, "linear", [&]<class T>(T) {
+    each(Card::of(x), "linear", {y.rows(), y.cols()}, AddBias<T>{Matrix<T>(y), static_cast<T*>(bias.data), relu});
+  });
+}
+
+void embedding(const View& table, const View& ids, const View& y) {
+  for_float(table.dtype, "embedding", [&]<class T>(T) {
+    Card& card = Card::of(table);
+    each(card, "embedding", {y.rows(), y.cols()}, Look<T>{Matrix<T>(table), Matrix<T>(y), static_cast<int32_t*>(ids.data), card.faults()});
+  });
+}
+
+void embedding_at(const View& table, const View& ids, double scale, const View& positions, const View& y) {
+  for_float(table.dtype, "embedding_at", [&]<class T>(T) {
+    Card& card = Card::of(table);
+    each(card, "embedding_at", {y.rows(), y.cols()},
+         LookAt<T>{Matrix<T>(table), Matrix<T>(positions), Matrix<T>(y), static_cast<int32_t*>(ids.data), static_cast<T>(scale), card.faults()});
+  });
+}
+
+template <class T>
+void add_rows(Card& card, const char* op, const Matrix<T>& dy, const int32_t* ids, const Matrix<T>& grad, int32_t low) {
+  launch(card, op, add_rows_kernel<T>, dim3(static_cast<unsigned>(dy.rows), blocks_of(dy.cols, kBlock)), dim3(kBlock), kBlock * sizeof(int), dy, ids,
+         grad, low, card.faults());
+}
+template void add_rows<float>(Card&, const char*, const Matrix<float>&, const int32_t*, const Matrix<float>&, int32_t);
+template void add_rows<double>(Card&, const char*, const Matrix<double>&, const int32_t*, const Matrix<double>&, int32_t);
+
+void embedding_backward(const View& dy, const View& ids, const View& table_grad) {
+  for_float(dy.dtype, "embedding_backward", [&]<class T>(T) {
+    add_rows<T>(Card::of(dy), "embedding_backward", Matrix<T>(dy), static_cast<int32_t*>(ids.data), Matrix<T>(table_grad), 0);
+  });
+}
+
+}  // namespace nine::cuda

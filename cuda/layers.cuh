@@ -1,0 +1,12 @@
+// What of cuda/layers.cu other ops use.
+#pragma once
+
+#include "cuda/launch.cuh"
+
+namespace nine::cuda {
+
+/// grad(ids[r], :) += dy(r, :), rows in ascending order, for the rows whose id is >= 0; `low` is the least id that is no fault.
+template <class T>
+void add_rows(Card& card, const char* op, const Matrix<T>& dy, const int32_t* ids, const Matrix<T>& grad, int32_t low);
+
+}  // namespace nine::cuda

@@ -1,0 +1,142 @@
+// One LSTM layer over a sequence on a card. The input's product for all time steps is one GEMM; a time step is the recurrent
+// product, added to the gates, and one kernel. The loop over time is a CUDA graph, kept for the next step with the same shapes and
+// addresses, which a step's pool gives.
+#include "core/arena.h"
+#include "core/vmath.h"
+#include "cuda/blas.cuh"
+#include "cuda/launch.cuh"
+#include "cuda/ops.cuh"
+
+namespace nine::cuda {
+namespace {
+
+// Element u of row b: the four gates, products of input and state already added, become what they are; then cell and state.
+template <class T>
+struct Cell {
+  Matrix<T> gates, c_before, c, h;
+  const T *b_ih, *b_hh;
+  NINE_D void operator()(int64_t b, int64_t u) const {
+    const int64_t hidden = h.cols;
+    T* g = gates.row(b) + u;
+    const auto sum = [&](int64_t gate) { return g[gate * hidden] + (b_ih[gate * hidden + u] + b_hh[gate * hidden + u]); };
+    const T in = vsigmoid(sum(0)), forget = vsigmoid(sum(1)), fresh = vtanh(sum(2)), out = vsigmoid(sum(3));
+    const T cell = forget * c_before.at(b, u) + in * fresh;
+    g[0] = in;
+    g[hidden] = forget;
+    g[2 * hidden] = fresh;
+    g[3 * hidden] = out;
+    c.at(b, u) = cell;
+    h.at(b, u) = out * vtanh(cell);
+  }
+};
+
+// The gates' gradients before their non-linearity, in place; dc becomes that of the cell before.
+template <class T>
+struct CellBackward {
+  Matrix<T> gates, c_before, c, dc;
+  Matrix<T> through;  // what reaches h_t from the next time step, or from the last state; may be without memory, as dy
+  Matrix<T> dy;
+  NINE_D void operator()(int64_t b, int64_t u) const {
+    const int64_t hidden = c.cols;
+    T* g = gates.row(b) + u;
+    const T in = g[0], forget = g[hidden], fresh = g[2 * hidden], out = g[3 * hidden], tc = vtanh(c.at(b, u));
+    const T dh = (through.data != nullptr ? through.at(b, u) : T(0)) + (dy.data != nullptr ? dy.at(b, u) : T(0));
+    const T d = dc.at(b, u) + dh * out * (T(1) - tc * tc);
+    g[0] = d * fresh * in * (T(1) - in);
+    g[hidden] = d * c_before.at(b, u) * forget * (T(1) - forget);
+    g[2 * hidden] = d * in * (T(1) - fresh * fresh);
+    g[3 * hidden] = dh * tc * out * (T(1) - out);
+    dc.at(b, u) = d * forget;
+  }
+};
+
+// Everything that a loop over time depends on, as text.
+class Key {
+ public:
+  explicit Key(const char* op) : text_(op) { append(static_cast<int>(precision())); }
+  void view(const View& v) {
+    append(v.data);
+    append(v.rows());
+    append(v.cols());
+    append(v.ld);
+    append(v.dtype);
+  }
+  const std::string& text() const { return text_; }
+
+ private:
+  template <class X>
+  void append(const X& x) {
+    text_.append(reinterpret_cast<const char*>(&x), sizeof x);
+  }
+  std::string text_;
+};
+
+template <class T>
+void forward(const ops::Lstm& io) {
+  Card& card = Card::of(io.x);
+  const int64_t batch = io.batch(), steps = io.steps();
+  Key key("lstm");
+  for (const View* v : {&io.w_hh, &io.b_ih, &io.b_hh, &io.hidden, &io.cells, &io.gates, &io.h0}) key.view(*v);
+  card.run_graph(key.text(), [&] {
+    for (int64_t t = 0; t < steps; ++t) {
+      const View gates = io.gates.row_range(t * batch, batch);
+      matmul(io.hidden.row_range(t * batch, batch), false, io.w_hh, true, {gates, true}, 1.0);
+      each(card, "lstm", {batch, io.size()},
+           Cell<T>{Matrix<T>(gates), Matrix<T>(io.cells.row_range(t * batch, batch)), Matrix<T>(io.cells.row_range((t + 1) * batch, batch)),
+                   Matrix<T>(io.hidden.row_range((t + 1) * batch, batch)), static_cast<T*>(io.b_ih.data), static_cast<T*>(io.b_hh.data)});
+    }
+  });
+}
+
+// dG_t for all t in place of the gates; leaves dL/dh_0, where it is wanted, and dL/dc_0 in dh and dc.
+template <class T>
+void backward_through_time(const ops::Lstm& io, const ops::LstmGradients& g, const View& dh, const View& dc) {
+  Card& card = Card::of(io.x);
+  const int64_t batch = io.batch(), steps = io.steps();
+  Key key("lstm_backward");
+  for (const View* v : {&io.w_hh, &io.cells, &io.gates, &g.dy, &g.dh_n, &g.dh0.view, &dh, &dc}) key.view(*v);
+  card.run_graph(key.text(), [&] {
+    for (int64_t t = steps - 1; t >= 0; --t) {
+      const bool last = t + 1 == steps;
+      if (!last) matmul(io.gates.row_range((t + 1) * batch, batch), false, io.w_hh, false, {dh}, 1.0);
+      const View through = last ? g.dh_n : dh, dy = g.dy ? g.dy.row_range(t * batch, batch) : View{};
+      each(card, "lstm_backward", {batch, io.size()},
+           CellBackward<T>{Matrix<T>(io.gates.row_range(t * batch, batch)), Matrix<T>(io.cells.row_range(t * batch, batch)),
+                           Matrix<T>(io.cells.row_range((t + 1) * batch, batch)), Matrix<T>(dc), through ? Matrix<T>(through) : Matrix<T>(),
+                           dy ? Matrix<T>(dy) : Matrix<T>()});
+    }
+    if (g.dh0.view) matmul(io.gates.row_range(0, batch), false, io.w_hh, false, {dh}, 1.0);
+  });
+}
+
+}  // namespace
+
+void lstm(const ops::Lstm& io, Arena&) {
+  ops::copy(io.h0, io.hidden.row_range(0, io.batch()));
+  ops::copy(io.c0, io.cells.row_range(0, io.batch()));
+  matmul(io.x, false, io.w_ih, true, {io.gates}, 1.0);
+  for_float(io.x.dtype, "lstm", [&]<class T>(T) { forward<T>(io); });
+}
+
+void lstm_backward(const ops::Lstm& io, const ops::LstmGradients& g, Arena& arena) {
+  const Arena::Scope scope(arena);
+  const Shape state{io.batch(), io.size()};
+  const Tensor dc = arena.temporary(state, io.x.dtype), dh = arena.temporary(state, io.x.dtype);
+  if (g.dc_n) {
+    ops::copy(g.dc_n, dc);
+  } else {
+    fill(dc, 0);
+  }
+  for_float(io.x.dtype, "lstm_backward", [&]<class T>(T) { backward_through_time<T>(io, g, dh, dc); });
+
+  const View& dgates = io.gates;
+  if (g.dh0.view) scale(1, dh, g.dh0);
+  if (g.dc0.view) scale(1, dc, g.dc0);
+  if (g.dx.view) matmul(dgates, false, io.w_ih, false, g.dx, 1.0);
+  if (g.dw_ih.view) matmul(dgates, true, io.x, false, g.dw_ih, 1.0);
+  if (g.dw_hh.view) matmul(dgates, true, io.hidden.row_range(0, io.x.rows()), false, g.dw_hh, 1.0);
+  if (g.db_ih.view) sum_rows(dgates, g.db_ih);
+  if (g.db_hh.view) sum_rows(dgates, g.db_hh);
+}
+
+}  // namespace nine::cuda

@@ -1,0 +1,52 @@
+// CUDA's implementations, by the names and signatures of core/ops.h. Shapes and types were checked there.
+#pragma once
+
+#include "core/op_table.h"
+
+namespace nine::cuda {
+
+// Declared with the table's own types, so that a signature that drifts does not compile.
+#define NINE_CUDA_OP(name) std::remove_pointer_t<decltype(OpTable::name)> name
+NINE_CUDA_OP(fill);
+NINE_CUDA_OP(convert);
+NINE_CUDA_OP(all_finite);
+NINE_CUDA_OP(unary);
+NINE_CUDA_OP(unary_backward);
+NINE_CUDA_OP(binary);
+NINE_CUDA_OP(scale);
+NINE_CUDA_OP(sum_rows);
+NINE_CUDA_OP(sum);
+NINE_CUDA_OP(sum_squares);
+NINE_CUDA_OP(matmul);
+NINE_CUDA_OP(linear);
+NINE_CUDA_OP(embedding);
+NINE_CUDA_OP(embedding_at);
+NINE_CUDA_OP(embedding_backward);
+NINE_CUDA_OP(dropout);
+NINE_CUDA_OP(dropout_words);
+NINE_CUDA_OP(add_dropped);
+NINE_CUDA_OP(layer_norm);
+NINE_CUDA_OP(layer_norm_backward);
+NINE_CUDA_OP(lstm);
+NINE_CUDA_OP(lstm_backward);
+NINE_CUDA_OP(attention);
+NINE_CUDA_OP(attention_backward);
+NINE_CUDA_OP(log_softmax);
+NINE_CUDA_OP(log_softmax_backward);
+NINE_CUDA_OP(nll);
+NINE_CUDA_OP(nll_backward);
+NINE_CUDA_OP(head_stats);
+NINE_CUDA_OP(head_stats_backward);
+NINE_CUDA_OP(head_scores);
+NINE_CUDA_OP(head_loss);
+NINE_CUDA_OP(head_gradients);
+NINE_CUDA_OP(head_readout);
+NINE_CUDA_OP(prior_penalty);
+NINE_CUDA_OP(norm_gaps);
+NINE_CUDA_OP(norm_gaps_backward);
+NINE_CUDA_OP(adam);
+NINE_CUDA_OP(sgd);
+NINE_CUDA_OP(average);
+#undef NINE_CUDA_OP
+
+}  // namespace nine::cuda

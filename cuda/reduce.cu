@@ -1,0 +1,63 @@
+// Sums on a card.
+#include "cuda/reduce.cuh"
+
+#include "cuda/ops.cuh"
+
+namespace nine::cuda {
+namespace {
+
+struct Same {
+  NINE_D static double of(double x) { return x; }
+};
+struct Square {
+  NINE_D static double of(double x) { return x * x; }
+};
+struct Broken {  // 0 for a number, NaN for NaN and the infinities
+  NINE_D static double of(double x) { return x - x; }
+};
+
+template <class T, class F>
+struct Element {
+  Matrix<T> x;
+  NINE_D double operator()(int64_t i) const { return F::of(static_cast<double>(x.ld == x.cols ? x.data[i] : x.at(i / x.cols, i % x.cols))); }
+};
+template <class T>
+struct Cell {
+  Matrix<T> x;
+  NINE_D double operator()(int64_t r, int64_t c) const { return static_cast<double>(x.at(r, c)); }
+};
+
+template <class F, class T, class Y>
+void total(const char* op, const View& x, Y* y, bool add) {
+  sum_of(Card::of(x), op, x.elements(), Element<T, F>{Matrix<T>(x)}, PutSum<Y>{y, add});
+}
+
+}  // namespace
+
+void sum_rows(const View& x, const Sink& y) {
+  for_float(x.dtype, "sum_rows", [&]<class T>(T) {
+    sum_columns(Card::of(x), "sum_rows", x.rows(), x.cols(), Cell<T>{Matrix<T>(x)}, static_cast<T*>(y.view.data), y.add);
+  });
+}
+
+void sum(const View& x, const Sink& y) {
+  for_float(x.dtype, "sum", [&]<class T>(T) { total<Same, T>("sum", x, static_cast<T*>(y.view.data), y.add); });
+}
+
+void sum_squares(const View& x, const View& out) {
+  for_float(x.dtype, "sum_squares", [&]<class T>(T) { total<Square, T>("sum_squares", x, static_cast<double*>(out.data), false); });
+}
+
+bool all_finite(const View& x) {
+  Card& card = Card::of(x);
+  double* result = nullptr;
+  for_float(x.dtype, "all_finite", [&]<class T>(T) {
+    result = card.scratch<double>(1, 1);
+    total<Broken, T>("all_finite", x, result, false);
+  });
+  double sum = 0;
+  card.download(result, sizeof sum, &sum, sizeof sum, sizeof sum, 1);
+  return sum == 0.0;
+}
+
+}  // namespace nine::cuda

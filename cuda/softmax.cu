@@ -1,0 +1,88 @@
+// The plain softmax and its loss on a card: a block a row.
+#include "core/vmath.h"
+#include "cuda/ops.cuh"
+#include "cuda/reduce.cuh"
+
+namespace nine::cuda {
+namespace {
+
+template <class T>
+__global__ void log_softmax_kernel(Matrix<T> x, Matrix<T> y) {
+  double* shared = shared_memory<double>();
+  const T* in = x.row(blockIdx.x);
+  T top = -std::numeric_limits<T>::infinity();
+  for (int64_t c = threadIdx.x; c < x.cols; c += kBlock) top = in[c] > top ? in[c] : top;
+  top = block_max(top, shared);
+  double sum = 0;
+  for (int64_t c = threadIdx.x; c < x.cols; c += kBlock) sum += static_cast<double>(vexp(in[c] - top));
+  // x - top is exact near the maximum, where x - lse would lose what lse rounds away at large x.
+  const T log_sum = static_cast<T>(log(block_sum(sum, shared)));
+  for (int64_t c = threadIdx.x; c < x.cols; c += kBlock) y.at(blockIdx.x, c) = (in[c] - top) - log_sum;
+}
+
+template <class T>
+__global__ void log_softmax_backward_kernel(Matrix<T> y, Matrix<T> dy, Matrix<T> dx, bool add) {
+  double* shared = shared_memory<double>();
+  const T *value = y.row(blockIdx.x), *up = dy.row(blockIdx.x);
+  double sum = 0;
+  for (int64_t c = threadIdx.x; c < y.cols; c += kBlock) sum += static_cast<double>(up[c]);
+  const T s = static_cast<T>(block_sum(sum, shared));
+  for (int64_t c = threadIdx.x; c < y.cols; c += kBlock) put(add, dx.at(blockIdx.x, c), up[c] - vexp(value[c]) * s);
+}
+
+template <class T>
+struct Nats {
+  Matrix<T> log_probs;
+  const int32_t* targets;
+  FaultBoard* faults;
+  NINE_D double operator()(int64_t r) const {
+    const int32_t y = checked(targets, r, -1, log_probs.cols, faults, Fault::nll);
+    return y >= 0 ? -static_cast<double>(log_probs.at(r, y)) : 0.0;
+  }
+};
+template <class T>
+struct NatsBackward {
+  Matrix<T> d;
+  const int32_t* targets;
+  double row_weight;
+  const double* upstream;
+  FaultBoard* faults;
+  NINE_D void operator()(int64_t, int64_t r) const {
+    const int32_t y = checked(targets, r, -1, d.cols, faults, Fault::nll_backward);
+    if (y >= 0) d.at(r, y) -= static_cast<T>(row_weight * *upstream);
+  }
+};
+
+}  // namespace
+
+void log_softmax(const View& x, const View& y) {
+  for_float(x.dtype, "log_softmax", [&]<class T>(T) {
+    launch(Card::of(x), "log_softmax", log_softmax_kernel<T>, dim3(static_cast<unsigned>(x.rows())), dim3(kBlock), block_sum_bytes(kBlock),
+           Matrix<T>(x), Matrix<T>(y));
+  });
+}
+
+void log_softmax_backward(const View& y, const View& dy, const Sink& dx) {
+  for_float(y.dtype, "log_softmax_backward", [&]<class T>(T) {
+    launch(Card::of(y), "log_softmax_backward", log_softmax_backward_kernel<T>, dim3(static_cast<unsigned>(y.rows())), dim3(kBlock),
+           block_sum_bytes(kBlock), Matrix<T>(y), Matrix<T>(dy), Matrix<T>(dx.view), dx.add);
+  });
+}
+
+void nll(const View& log_probs, const View& targets, double row_weight, const Sink& loss) {
+  for_float(log_probs.dtype, "nll", [&]<class T>(T) {
+    Card& card = Card::of(log_probs);
+    sum_of(card, "nll", log_probs.rows(), Nats<T>{Matrix<T>(log_probs), static_cast<int32_t*>(targets.data), card.faults()},
+           PutSum<double>{static_cast<double*>(loss.view.data), loss.add, row_weight});
+  });
+}
+
+void nll_backward(const View& targets, double row_weight, const View& upstream, const View& dlog_probs) {
+  for_float(dlog_probs.dtype, "nll_backward", [&]<class T>(T) {
+    Card& card = Card::of(dlog_probs);
+    each(card, "nll_backward", {1, dlog_probs.rows()},
+         NatsBackward<T>{Matrix<T>(dlog_probs), static_cast<int32_t*>(targets.data), row_weight, static_cast<double*>(upstream.data), card.faults()});
+  });
+}
+
+}  // namespace nine::cuda

@@ -1,0 +1,150 @@
+// The kernel softmax, CPU against CUDA: every kernel, mixtures, smoothing, penalties, both ways of holding products, and a
+// vocabulary in several runs; gradients too, and what is read out for decoding.
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "autograd/functions.h"
+#include "checks/op_cases.h"
+#include "cuda/cuda.h"
+#include "kernels/kernel_softmax.h"
+#include "tests/compare.h"
+#include "tests/cuda/device_cases.h"
+
+using namespace nine;
+using namespace nine::checks;
+using namespace nine::tests;
+
+namespace {
+
+struct Problem {
+  std::string head;
+  int64_t rows = 37, words = 75, size = 6;
+  HeadLoss options = {};
+  bool bias = true;
+  double scale = 1;  // of the vectors
+  bool untied = false;
+};
+
+struct Result {
+  Doubles loss, nll, prior, share, log_probs, scores;
+  std::vector<Doubles> gradients;
+};
+
+Result run(const Problem& p, DType dtype, Device device) {
+  const HeadSpec head = parse_head(p.head, {.untied = p.untied});
+  const int64_t k = head.size(), copies = head.untied ? k : 1;
+  const std::vector<Input> shapes{
+      {{p.rows, p.size}, -p.scale, p.scale}, {{copies, p.words, p.size}, -p.scale, p.scale}, {{p.words}}, {{k, p.size}}, {{k * p.size, p.size}}};
+  const std::vector<Doubles> values = random_values(shapes, 21);
+  Ints targets = random_indices({{{p.rows}, -1, static_cast<int32_t>(p.words)}}, 22)[0];
+  for (size_t r = 0; r < targets.size(); r += 3) targets[r] = 1;  // words repeat
+  targets[0] = static_cast<int32_t>(p.words - 1);
+  Tape tape(poisoned_pool(device));
+  std::vector<Parameter> parameters(values.size());
+  std::vector<Var> x;
+  for (size_t i = 0; i < values.size(); ++i) {
+    parameters[i].value = there(tensor_of(values[i], shapes[i].shape, dtype), device);
+    parameters[i].grad = there(tensor_of(Doubles(values[i].size(), std::nan("")), shapes[i].shape, dtype), device);
+    x.push_back(tape.parameter(parameters[i]));
+  }
+  HeadWeights weights{{head.untied ? x[1] : reshape(x[1], {p.words, p.size})}};
+  if (p.bias) weights.bias = x[2];
+  if (head.mixture) weights.prior = x[3];
+  if (head.contexts) weights.latent = x[4];
+  const Tensor y = there(tensor_of(targets, {p.rows}), device);
+  const SoftmaxLoss out = kernel_softmax(head, x[0], weights, y, 0.3, p.options);
+  const auto read = [](const Var& v) { return v ? v.value().to_vector() : Doubles{}; };
+  Result r{read(out.loss), read(out.nll), read(out.prior), read(out.share), {}, {}, {}};
+  tape.backward(out.loss);
+  const bool used[] = {true, true, p.bias, head.mixture, head.contexts};
+  for (size_t i = 0; i < parameters.size(); ++i)
+    if (used[i]) r.gradients.push_back(parameters[i].grad.to_vector());
+  tape.reset();
+  x.clear();
+  for (Parameter& each : parameters) x.push_back(tape.parameter(each));
+  weights = {
+      {head.untied ? x[1] : reshape(x[1], {p.words, p.size})}, p.bias ? x[2] : Var(), head.mixture ? x[3] : Var(), head.contexts ? x[4] : Var()};
+  r.log_probs = log_probabilities(head, x[0], weights).to_vector();
+  r.scores = component_scores(head, x[0], weights, y).to_vector();
+  return r;
+}
+
+void compare(const Problem& p, DType dtype, double limit) {
+  CAPTURE(p.head);
+  CAPTURE(dtype == DType::float64);
+  const Result cpu = run(p, DType::float64, kCpu), card = run(p, dtype, kCard);
+  CHECK(relative_error(card.loss, cpu.loss) < limit);
+  CHECK(relative_error(card.nll, cpu.nll) < limit);
+  CHECK(relative_error(card.prior, cpu.prior) < limit);
+  CHECK(relative_error(card.share, cpu.share) < limit);
+  CHECK(relative_error(card.log_probs, cpu.log_probs) < limit);
+  CHECK(relative_error(card.scores, cpu.scores) < limit);
+  REQUIRE(card.gradients.size() == cpu.gradients.size());
+  for (size_t i = 0; i < cpu.gradients.size(); ++i) {
+    CAPTURE(i);
+    CHECK(relative_error(card.gradients[i], cpu.gradients[i]) < limit);
+  }
+}
+void compare(const Problem& p) {
+  compare(p, DType::float64, 1e-10);
+  compare(p, DType::float32, 1e-5);
+}
+
+constexpr const char* kKernels[] = {"lin",
+                                    "log:p=2",
+                                    "pow:p=1",
+                                    "pow:p=2",
+                                    "pol:p=3",
+                                    "rbf:gamma=0.5",
+                                    "ssg",
+                                    "ssg:variance=0.5",
+                                    "mog",
+                                    "mog:form=mixture:components=3",
+                                    "mog:form=mixture:variance=0.7",
+                                    "hpb:ball=lorentz",
+                                    "hpb:ball=tanh",
+                                    "hpb:ball=clip",
+                                    "hpb:ball=sigmoid",
+                                    "wav",
+                                    "sig"};
+
+}  // namespace
+
+TEST_CASE("cuda head: every kernel against the CPU") {
+  if (!card_is_there()) return;
+  // Vectors within the unit ball for those whose points are there.
+  for (const char* kernel : kKernels) compare({.head = kernel, .scale = std::string(kernel).starts_with("hpb:ball=clip") ? 0.35 : 1});
+}
+
+TEST_CASE("cuda head: mixtures against the CPU") {
+  if (!card_is_there()) return;
+  for (const char* head : {"mix:lin", "mix:2*lin,rbf", "mix:lin,ssg,pow:p=1", "mix:mog:form=mixture,lin"}) compare({.head = head});
+  compare({.head = "mix:2*lin,sig", .bias = false, .untied = true});
+}
+
+TEST_CASE("cuda head: smoothed labels and penalties on the prior against the CPU") {
+  if (!card_is_there()) return;
+  const LabelSmoothing smoothing{0.1, LabelSmoothing::Kind::uniform};
+  for (const char* head : {"lin", "rbf", "mog:form=mixture", "mix:lin,rbf", "mix:lin,mog:form=mixture"})
+    compare({.head = head, .options = {.smoothing = smoothing}});
+  for (const auto kind : {ops::PriorPenalty::variance, ops::PriorPenalty::cv2}) compare({.head = "mix:3*lin", .options = {.prior = {kind, 0.2}}});
+}
+
+TEST_CASE("cuda head: products computed again, and a vocabulary in several runs") {
+  if (!card_is_there()) return;
+  for (const char* head : {"rbf", "mog:form=mixture", "mix:2*lin,rbf"}) compare({.head = head, .options = {.memory = HeadMemory::tiles}});
+  cuda::set_head_spare_bytes(1);  // runs of 512 words
+  const LabelSmoothing smoothing{0.1, LabelSmoothing::Kind::others};
+  for (const char* head : {"lin", "ssg", "mog:form=mixture"})
+    compare({.head = head, .words = 1100, .size = 4, .options = {.memory = HeadMemory::tiles}}, DType::float64, 1e-10);
+  compare({.head = "mix:lin,rbf", .words = 600, .size = 4, .options = {.smoothing = smoothing}}, DType::float64, 1e-10);
+  cuda::set_head_spare_bytes(0);
+}
+
+TEST_CASE("cuda head: large scores, and one word") {
+  if (!card_is_there()) return;
+  compare({.head = "lin", .rows = 5, .words = 40, .scale = 30}, DType::float64, 1e-10);
+  compare({.head = "pow:p=2", .rows = 5, .words = 40, .scale = 30}, DType::float64, 1e-10);
+  compare({.head = "rbf", .rows = 1, .words = 1, .size = 1}, DType::float64, 1e-10);
+}

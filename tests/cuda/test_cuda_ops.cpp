@@ -1,0 +1,159 @@
+// The op table, CPU against CUDA: every row, value and gradients, fresh random inputs, with and without gaps between rows. Without
+// a GPU the same test runs on the stand-in of tests/cuda_on_host.
+#include <doctest/doctest.h>
+
+#include <chrono>
+#include <cmath>
+
+#include "core/error.h"
+#include "core/ops.h"
+#include "core/random.h"
+#include "cuda/cuda.h"
+#include "tests/compare.h"
+#include "tests/cuda/device_cases.h"
+#include "tests/support.h"
+
+using namespace nine;
+using namespace nine::checks;
+using namespace nine::tests;
+
+namespace {
+
+// Another one every run; printed with what fails.
+uint64_t fresh_seed() {
+  static const auto seed = static_cast<uint64_t>(std::chrono::system_clock::now().time_since_epoch().count());
+  return seed;
+}
+
+// softplus is the example of a function in plain C++: it is the CPU's alone.
+bool is_tested(const OpCase& c) { return !c.bench && !c.name.starts_with("softplus"); }
+std::vector<OpCase> tested(std::vector<OpCase> all) {
+  std::erase_if(all, [](const OpCase& c) { return !is_tested(c); });
+  return all;
+}
+std::vector<OpCase> tested_ops() { return tested(op_cases()); }
+std::vector<PlainCase> tested_plain_ops() {
+  std::vector<PlainCase> all = plain_cases();
+  std::erase_if(all, [](const PlainCase& c) { return c.bench; });
+  return all;
+}
+
+void compare(const OpCase& c, DType dtype, double limit, int64_t gap) {
+  const uint64_t seed = fresh_seed();
+  CAPTURE(c.name);
+  CAPTURE(dtype == DType::float64);
+  CAPTURE(gap);
+  CAPTURE(seed);
+  // Exact inputs: float32's own rounding on both devices is measured against float64.
+  const Run cpu = run_case(c, DType::float64, kCpu, seed), card = run_case(c, dtype, kCard, seed, gap);
+  CHECK(relative_error(card.value, cpu.value) < limit);
+  for (size_t i = 0; i < cpu.gradients.size(); ++i) {
+    CAPTURE(i);
+    CHECK(relative_error(card.gradients[i], cpu.gradients[i]) < limit);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("cuda: every op against the CPU, value and gradients, float64") {
+  if (!card_is_there()) return;
+  for (const OpCase& c : tested_ops()) {
+    compare(c, DType::float64, 1e-10, 0);
+    if (c.windows) compare(c, DType::float64, 1e-10, 3);
+  }
+}
+
+TEST_CASE("cuda: every op against the CPU, value and gradients, float32") {
+  if (!card_is_there()) return;
+  for (const OpCase& c : tested_ops()) compare(c, DType::float32, 1e-5, 0);
+}
+
+TEST_CASE("cuda: ops of random shapes against the CPU") {
+  if (!card_is_there()) return;
+  for (const OpCase& c : tested(random_op_cases(fresh_seed(), 9))) compare(c, DType::float64, 1e-10, 0);
+}
+
+TEST_CASE("cuda: plain ops against the CPU, with and without gaps") {
+  if (!card_is_there()) return;
+  const uint64_t seed = fresh_seed();
+  CAPTURE(seed);
+  for (const PlainCase& c : tested_plain_ops()) {
+    CAPTURE(c.name);
+    const auto cpu = run_plain(c, DType::float64, kCpu, seed);
+    const auto exact = run_plain(c, DType::float64, kCard, seed), gaps = run_plain(c, DType::float64, kCard, seed, 3);
+    const auto single = run_plain(c, DType::float32, kCard, seed);
+    for (size_t i = 0; i < cpu.size(); ++i) {
+      CAPTURE(i);
+      CHECK(relative_error(exact[i], cpu[i]) < 1e-10);
+      CHECK(relative_error(gaps[i], cpu[i]) < 1e-10);
+      CHECK(relative_error(single[i], cpu[i]) < 1e-5);
+    }
+  }
+}
+
+TEST_CASE("cuda: two runs give the same bits") {
+  if (!card_is_there()) return;
+  for (const OpCase& c : tested_ops()) {
+    CAPTURE(c.name);
+    const Run one = run_case(c, DType::float32, kCard, 5), two = run_case(c, DType::float32, kCard, 5);
+    CHECK(one.value == two.value);
+    CHECK(one.gradients == two.gradients);
+  }
+}
+
+TEST_CASE("cuda: products in tf32 and bf16 are within what their factors lose") {
+  if (!card_is_there()) return;
+  for (const auto& [precision, limit] : {std::pair{cuda::Precision::tf32, 2e-3}, {cuda::Precision::bf16, 2e-2}}) {
+    cuda::set_precision(precision);
+    for (const OpCase& c : tested_ops())
+      // Not linear_relu: where a sum is near 0, rounding decides whether its gradient passes.
+      if (c.name.starts_with("matmul") || c.name.starts_with("linear ")) compare(c, DType::float32, limit, 0);
+    cuda::set_precision(cuda::Precision::fp32);
+  }
+}
+
+TEST_CASE("cuda: an index that is wrong is heard of at the next copy") {
+  if (!card_is_there()) return;
+  const Tensor table({32, 8}, DType::float32, kCard), out({4, 8}, DType::float32, kCard);
+  const Tensor ids = there(Tensor::from<int32_t>({0, 31, 32, -7}, {4}), kCard);
+  ops::embedding(table, ids, out);
+  const std::string message = error_of([&] { out.to_vector(); });
+  CHECK(has(message, "[embedding] index 32 at position 2 is outside of [0, 32)"));
+  CHECK(out.to_vector() == Doubles(32));  // said once
+  ops::embedding_backward(out, ids, table);
+  CHECK(has(error_of([&] { table.to_vector(); }), "[embedding_backward] index 32 at position 2"));
+}
+
+TEST_CASE("cuda: all_finite finds a single NaN or infinity") {
+  if (!card_is_there()) return;
+  for (const double bad : {std::nan(""), HUGE_VAL, -HUGE_VAL}) {
+    const Tensor t({300, 77}, DType::float32, kCard);
+    CHECK(ops::all_finite(t));
+    ops::fill(t.row_range(299, 1).col_range(76, 1), bad);
+    CHECK_FALSE(ops::all_finite(t));
+  }
+}
+
+TEST_CASE("cuda: copies between devices, types and windows") {
+  if (!card_is_there()) return;
+  const Doubles values = random_values({{{9, 11}}}, 3)[0];
+  const Tensor host = tensor_of(values, {9, 11}, DType::float32), card({9, 14}, DType::float32, kCard), b({9, 11}, DType::bfloat16, kCard);
+  ops::copy(host, card.col_range(2, 11));
+  CHECK(card.col_range(2, 11).to_vector() == values);
+  CHECK(card.row_range(4, 1).col_range(13, 1).item() == 0);
+  ops::copy(card.col_range(2, 11), b);
+  Tensor rounded({9, 11}, DType::bfloat16);
+  ops::copy(host, rounded);
+  CHECK(b.to_vector() == rounded.to_vector());
+  const Tensor large({1100, 1000}, DType::float32), large_there({1100, 1000}, DType::float32, kCard);
+  ops::fill(large, 2.5);
+  ops::copy(large, large_there);
+  CHECK(large_there.to_vector() == large.to_vector());
+}
+
+TEST_CASE("cuda: memory that is not there is an error with numbers") {
+  if (!card_is_there()) return;
+  const std::string message = error_of([] { Tensor({int64_t{1} << 40}, DType::float64, kCard); });
+  CHECK(has(message, "out of memory: 8388608 MiB"));
+  CHECK(has(message, "--batch"));
+}

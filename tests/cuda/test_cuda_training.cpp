@@ -1,0 +1,86 @@
+// Training a small language model on the CPU and on a card from the same weights, and what two runs on the card have in common.
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "cuda/cuda.h"
+#include "nn/lm_task.h"
+#include "nn/checkpoint.h"
+#include "nn/train_step.h"
+#include "tests/compare.h"
+#include "tests/cuda/device_cases.h"
+#include "tests/programs.h"
+
+using namespace nine;
+using namespace nine::tests;
+
+namespace {
+
+struct Trained {
+  std::vector<double> losses, weights;
+  double nll = 0;
+};
+
+struct Files {
+  std::string load = {}, save = {};  // empty: not
+};
+
+Trained train_on(Device device, const std::string& head, DType dtype, int64_t steps, const Files& files = {}) {
+  std::vector<std::string> lines;
+  for (int i = 0; i < 60; ++i) lines.push_back(i % 3 == 0 ? "the cat saw the dog" : i % 3 == 1 ? "a dog ran" : "the dog saw a cat and ran");
+  const Vocabulary vocabulary = Vocabulary::build(count_words_of_lines(lines));
+  const Corpus text = Corpus::of_lines(lines, vocabulary);
+  ParameterSet parameters;
+  LanguageModelConfig config{.vocab = vocabulary.size(), .embed = 8, .hidden = 12, .layers = 2};
+  config.dropout = config.dropout_hidden = 0.1;
+  config.head = parse_head(head);
+  const LanguageModel model(parameters, config);
+  parameters.allocate(dtype, 3, true, device);
+  if (!files.load.empty()) parameters.load(read_safetensors(files.load), parameters.values());
+  LmTask task(model, text, &text, {.batch = 4, .bptt = 5});
+  Arena arena("step", device, 64 << 20);
+  Optimizer optimizer(parameters, {});
+  TrainStep step(parameters, optimizer, arena, {.clip = 1});
+  Trained result;
+  for (int64_t s = 1; s <= steps; ++s) {
+    if (task.epoch_finished()) task.start_epoch(s);
+    result.losses.push_back(step.run(task, s, 0.01).loss);
+  }
+  result.nll = task.validate(step.tape()).nll();
+  result.weights = parameters.values().to_vector();
+  if (!files.save.empty()) write_safetensors(files.save, parameters.named(parameters.values()));
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("cuda: training on the card follows the CPU") {
+  if (!card_is_there()) return;
+  for (const char* head : {"lin", "mix:2*lin,rbf"}) {
+    CAPTURE(head);
+    const Trained cpu = train_on(kCpu, head, DType::float64, 12), card = train_on(kCard, head, DType::float64, 12);
+    CHECK(relative_error(card.losses, cpu.losses) < 1e-9);
+    CHECK(relative_error(card.weights, cpu.weights) < 1e-7);
+    CHECK(std::abs(card.nll - cpu.nll) < 1e-8);
+    CHECK(cpu.losses.back() < cpu.losses.front());
+  }
+}
+
+TEST_CASE("cuda: two runs on the card have the same bits") {
+  if (!card_is_there()) return;
+  const Trained one = train_on(kCard, "ssg", DType::float32, 6), two = train_on(kCard, "ssg", DType::float32, 6);
+  CHECK(one.losses == two.losses);
+  CHECK(one.weights == two.weights);
+  CHECK(one.nll == two.nll);
+}
+
+TEST_CASE("cuda: weights move between devices") {
+  if (!card_is_there()) return;
+  const TemporaryDirectory dir;
+  const std::string file = dir / "weights";
+  const Trained card = train_on(kCard, "lin", DType::float64, 3, {.save = file});
+  const Trained cpu = train_on(kCpu, "lin", DType::float64, 0, {.load = file, .save = dir / "again"});
+  CHECK(cpu.weights == card.weights);
+  CHECK(std::abs(cpu.nll - card.nll) < 1e-10);
+  CHECK(train_on(kCard, "lin", DType::float64, 0, {.load = dir / "again"}).nll == card.nll);
+}

@@ -1,0 +1,237 @@
+// A block's threads as fibers, and what holds them together: barriers, lanes, shared memory.
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <exception>
+#include <numeric>
+#include <utility>
+
+#include "core/error.h"
+#include "core/random.h"
+#include "tests/cuda_on_host/memory.h"
+
+#if !defined(__x86_64__)
+#error "the fibers of tests/cuda_on_host switch stacks with x86-64 instructions"
+#endif
+
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/common_interface_defs.h>
+#endif
+
+extern "C" void nine_switch_fiber(void** saved, void* to);
+// Callee-saved registers on the old stack, the stack, and those of the new one.
+asm(R"(
+.text
+.globl nine_switch_fiber
+.type nine_switch_fiber, @function
+nine_switch_fiber:
+  pushq %rbp
+  pushq %rbx
+  pushq %r12
+  pushq %r13
+  pushq %r14
+  pushq %r15
+  movq %rsp, (%rdi)
+  movq %rsi, %rsp
+  popq %r15
+  popq %r14
+  popq %r13
+  popq %r12
+  popq %rbx
+  popq %rbp
+  ret
+.size nine_switch_fiber, .-nine_switch_fiber
+)");
+
+namespace cuda_on_host {
+namespace {
+
+constexpr size_t kStack = 256 * 1024, kMostThreads = 1024, kGuard = 256;
+
+enum class State : uint8_t { ready, at_block, at_warp, done };
+struct Fiber {
+  void* stack_pointer = nullptr;
+  dim3 index;
+  State state = State::ready;
+};
+
+struct Machine {
+  std::byte* stacks = nullptr;
+  std::vector<Fiber> fibers;
+  std::vector<size_t> order;
+  void* scheduler = nullptr;  // its stack pointer while a fiber runs
+  size_t running = 0;
+  const std::function<void()>* thread = nullptr;
+  std::exception_ptr error;
+  std::vector<std::byte> shared;
+  uint64_t slots[kMostThreads / 32][32];
+  bool votes[kMostThreads];
+  uint64_t seed = 1, draws = 0;
+  Counts counts;
+#if defined(__SANITIZE_ADDRESS__)
+  void* fake_stack = nullptr;
+  const void* bottom = nullptr;
+  size_t size = 0;
+#endif
+};
+Machine& machine() {
+  static Machine m;
+  return m;
+}
+
+std::byte* stack_of(size_t i) { return machine().stacks + i * kStack; }
+
+void to_scheduler(State state) {
+  Machine& m = machine();
+  Fiber& f = m.fibers[m.running];
+  f.state = state;
+#if defined(__SANITIZE_ADDRESS__)
+  void* fake = nullptr;
+  __sanitizer_start_switch_fiber(state == State::done ? nullptr : &fake, m.bottom, m.size);
+#endif
+  nine_switch_fiber(&f.stack_pointer, m.scheduler);
+#if defined(__SANITIZE_ADDRESS__)
+  __sanitizer_finish_switch_fiber(fake, &m.bottom, &m.size);
+#endif
+}
+
+void fiber_main() {
+  Machine& m = machine();
+#if defined(__SANITIZE_ADDRESS__)
+  __sanitizer_finish_switch_fiber(nullptr, &m.bottom, &m.size);
+#endif
+  try {
+    (*m.thread)();
+  } catch (...) {
+    m.error = std::current_exception();
+  }
+  to_scheduler(State::done);
+}
+
+void start(size_t i, dim3 index) {
+  Machine& m = machine();
+  auto** top = reinterpret_cast<void**>(stack_of(i) + kStack - 64);
+  *--top = nullptr;  // where fiber_main would return to: it does not
+  *--top = reinterpret_cast<void*>(&fiber_main);
+  for (int registers = 0; registers < 6; ++registers) *--top = nullptr;
+  m.fibers[i] = {top, index, State::ready};
+}
+
+void resume(size_t i) {
+  Machine& m = machine();
+  m.running = i;
+  threadIdx = m.fibers[i].index;
+#if defined(__SANITIZE_ADDRESS__)
+  __sanitizer_start_switch_fiber(&m.fake_stack, stack_of(i), kStack);
+#endif
+  nine_switch_fiber(&m.scheduler, m.fibers[i].stack_pointer);
+#if defined(__SANITIZE_ADDRESS__)
+  __sanitizer_finish_switch_fiber(m.fake_stack, nullptr, nullptr);
+#endif
+}
+
+void shuffle(std::vector<size_t>& order) {
+  Machine& m = machine();
+  nine::RandomStream random({.seed = m.seed, .op = 77}, m.draws);
+  for (size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random.bits() % i]);
+  m.draws = random.position();
+}
+
+// Lets a warp go on whose threads have all come.
+bool release_warps(const char* op) {
+  Machine& m = machine();
+  bool any = false;
+  for (size_t first = 0; first < m.fibers.size(); first += 32) {
+    const auto begin = m.fibers.begin() + static_cast<long>(first), end = begin + 32;
+    const auto waiting = std::count_if(begin, end, [](const Fiber& f) { return f.state == State::at_warp; });
+    if (waiting == 0) continue;
+    nine::require(waiting == 32, "[", op, "] ", waiting, " of the 32 threads of a warp wait for each other: the others took another way");
+    std::for_each(begin, end, [](Fiber& f) { f.state = State::ready; });
+    any = true;
+  }
+  return any;
+}
+
+void run_block(const char* op) {
+  Machine& m = machine();
+  for (;;) {
+    shuffle(m.order);
+    size_t done = 0, at_block = 0;
+    for (const size_t i : m.order) {
+      if (m.fibers[i].state == State::ready) resume(i);
+      if (m.error) std::rethrow_exception(std::exchange(m.error, nullptr));
+      done += m.fibers[i].state == State::done;
+      at_block += m.fibers[i].state == State::at_block;
+    }
+    if (done == m.fibers.size()) return;
+    if (release_warps(op)) continue;
+    nine::require(at_block == m.fibers.size(), "[", op, "] ", at_block, " of ", m.fibers.size(), " threads of a block wait at __syncthreads and ",
+                  done, " have left the kernel");
+    ++m.counts.barriers;
+    for (Fiber& f : m.fibers) f.state = State::ready;
+  }
+}
+
+void run_grid(const char* op, dim3 grid, dim3 block, size_t shared, const std::function<void()>& thread) {
+  Machine& m = machine();
+  const size_t threads = size_t{block.x} * block.y * block.z;
+  const size_t blocks = size_t{grid.x} * grid.y * grid.z;
+  nine::require(threads % 32 == 0 && threads > 0 && threads <= kMostThreads, "[", op, "] a block of ", threads, " threads");
+  nine::require(blocks > 0 && grid.x < (1u << 31) && grid.y < 65536 && grid.z < 65536, "[", op, "] a grid of ", grid.x, " x ", grid.y, " x ", grid.z);
+  nine::require(shared <= 48 * 1024, "[", op, "] ", shared, " bytes of shared memory");
+  if (m.stacks == nullptr)
+    m.stacks =
+        static_cast<std::byte*>(mmap(nullptr, kStack * kMostThreads, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+  ++m.counts.launches;
+  m.thread = &thread;
+  blockDim = block;
+  gridDim = grid;
+  m.fibers.resize(threads);
+  m.order.resize(threads);
+  std::iota(m.order.begin(), m.order.end(), size_t{0});
+  std::vector<size_t> blocks_order(blocks);
+  std::iota(blocks_order.begin(), blocks_order.end(), size_t{0});
+  shuffle(blocks_order);
+  const DeviceAccess access;
+  for (const size_t b : blocks_order) {
+    blockIdx = dim3(static_cast<unsigned>(b % grid.x), static_cast<unsigned>(b / grid.x % grid.y), static_cast<unsigned>(b / grid.x / grid.y));
+    // Exactly as long as asked for, so that a sanitizer sees what lies outside; without one the guard behind it tells of writes.
+    m.shared.assign(shared + kGuard, std::byte{0xff});
+    for (size_t i = 0; i < threads; ++i)
+      start(i, dim3(static_cast<unsigned>(i % block.x), static_cast<unsigned>(i / block.x % block.y), static_cast<unsigned>(i / block.x / block.y)));
+    run_block(op);
+    nine::require(std::all_of(m.shared.end() - kGuard, m.shared.end(), [](std::byte x) { return x == std::byte{0xff}; }), "[", op,
+                  "] wrote behind its shared memory of ", shared, " bytes");
+  }
+}
+
+}  // namespace
+
+void launch(const char* op, dim3 grid, dim3 block, size_t shared, std::function<void()> thread) {
+  submit([=] { run_grid(op, grid, block, shared, thread); });
+}
+
+void* shared_memory() { return machine().shared.data(); }
+void meet_block() { to_scheduler(State::at_block); }
+void meet_warp() { to_scheduler(State::at_warp); }
+unsigned lane() { return static_cast<unsigned>(machine().running % 32); }
+void* lane_slot(unsigned l) { return &machine().slots[machine().running / 32][l]; }
+bool any_of_block(bool mine) {
+  Machine& m = machine();
+  m.votes[m.running] = mine;
+  meet_block();
+  const bool any = std::any_of(m.votes, m.votes + m.fibers.size(), [](bool vote) { return vote; });
+  meet_block();
+  return any;
+}
+void set_seed(uint64_t seed) {
+  machine().seed = seed;
+  machine().draws = 0;
+}
+Counts counts() {
+  Counts c = machine().counts;
+  c.graphs = graphs_launched();
+  return c;
+}
+
+}  // namespace cuda_on_host
