@@ -136,7 +136,7 @@ TEST_CASE("t-SNE: the divergence falls, clusters stay apart, bits repeat") {
   std::vector<double> gradient(y.size());
   const auto divergence = [&](const std::vector<double>& places) { return tsne_gradient(p, places, 1, gradient); };
   const double first = divergence(tsne(x, {.perplexity = 8, .iterations = 1}, 1));
-  for (const int64_t iterations : {400, 1000})  // which of the two is lower is a matter of rounding
+  for (const int64_t iterations : {400, 1000})
     CHECK(divergence(tsne(x, {.perplexity = 8, .iterations = iterations}, 1)) < first / 2);
   double widest = 0, nearest = INFINITY;
   for (size_t i = 0; i < 60; ++i)

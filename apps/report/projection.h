@@ -24,7 +24,7 @@ Principal principal_components(const View& x, int64_t k, bool centred, uint64_t 
 struct TsneSettings {
   double perplexity = 30;     ///< neighbours that count, about; below n / 3
   int64_t iterations = 1000;  ///< of gradient descent
-  double rate = 0;            ///< 0: max(n / 12 / 4, 50) (Belkina et al., 2019, in this gradient's units)
+  double rate = 0;            ///< 0: n / 12 (Belkina et al., 2019); far above it few rows fly apart
 };
 
 /// Symmetric affinities p_ij of x (n, d), float64, n x n with sum 1: Gaussian around each row, its width such that the row's

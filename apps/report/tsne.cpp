@@ -171,7 +171,7 @@ double tsne_gradient(std::span<const double> p, std::span<const double> y, doubl
 std::vector<double> tsne(const View& x, const TsneSettings& settings, uint64_t seed) {
   const std::vector<double> p = tsne_affinities(x, settings.perplexity);
   std::vector<double> y = first_places(x, seed), gradient(y.size());
-  const double rate = settings.rate > 0 ? settings.rate : std::max(static_cast<double>(x.rows()) / kEarlyExaggeration / 4, 50.0);
+  const double rate = settings.rate > 0 ? settings.rate : static_cast<double>(x.rows()) / kEarlyExaggeration;
   Descent descent(y.size(), rate);
   const auto early = static_cast<int64_t>(kEarlyShare * static_cast<double>(settings.iterations));
   for (int64_t i = 0; i < settings.iterations; ++i) {
