@@ -65,7 +65,7 @@ train() {  # train NAME LINES OPTIONS...
   grep -E '"event":"(start|valid|test|done)"' "$run/log.jsonl" > "$record"
 }
 
-value() { sed -n "s/.*\"$2\":\([-0-9.e]*\|\[[^]]*\]\).*/\1/p" <<< "$1" | tail -n 1; }
+value() { sed -n "s/.*\"$2\":\(\[[^]]*\]\|[-0-9.e]*\).*/\1/p" <<< "$1" | tail -n 1; }
 
 table() {  # Markdown: run, parameters, perplexity after each epoch, best, test, mean pi of the last validation
   echo "| run | parameters | validation perplexity after each epoch | best | test | mean of π at the end |"
