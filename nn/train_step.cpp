@@ -35,9 +35,10 @@ StepResult TrainStep::gradients(MicroBatches& data, int64_t step, int64_t tokens
   for (int i = 0; i < data.count(); ++i) {
     tape_.set_random_key({.seed = config_.seed, .step = static_cast<uint32_t>(step), .micro_batch = static_cast<uint16_t>(i)});
     const auto [loss, nll] = data.forward(tape_, i, row_weight);
-    const Tensor nats = tape_.arena().saved({}, DType::float64);
+    const Tensor objective = tape_.arena().saved({}, DType::float64), nats = tape_.arena().saved({}, DType::float64);
+    ops::copy(loss.value(), objective);  // a learner's loss may be of its model's type
     ops::sum(nll.value(), {nats});
-    ops::scale(1, loss.value(), {total_of(totals_, kLoss), i > 0});
+    ops::scale(1, objective, {total_of(totals_, kLoss), i > 0});
     ops::scale(row_weight, nats, {total_of(totals_, kNats), i > 0});
     tape_.backward(loss);
     tape_.reset();
