@@ -1,9 +1,7 @@
 #include "apps/shared/score_options.h"
 
-#include <algorithm>
-#include <nlohmann/json.hpp>
-
 #include "apps/shared/lm_generate.h"
+#include "apps/shared/option_use.h"
 #include "core/device.h"
 #include "core/error.h"
 
@@ -42,9 +40,6 @@ void ScoreOptions::declare(Options& o) {
 }
 
 void ScoreOptions::check(const Options& options) const {
-  const auto usage = [](bool ok, const auto&... text) {
-    if (!ok) throw UsageError(concat(text...));
-  };
   const bool comparing = !compare.empty(), plain = !generate && top == 0 && !comparing && !components;
   usage(generate + (top > 0) + comparing + components <= 1,
         "--generate, --top, --components and --compare are different things to do: give one of them");
@@ -52,20 +47,12 @@ void ScoreOptions::check(const Options& options) const {
   usage(!comparing || compare.size() == 2, "--compare takes two checkpoints, A and B, but got ", compare.size());
   usage(comparing || !checkpoint.empty(), "no model: give --checkpoint DIR (or --compare A B for two models)");
 
-  const auto now = options.to_json(), before = options.defaults_json();
-  const auto only_with = [&](bool fits, const char* what, std::initializer_list<const char*> keys) {
-    for (std::string key : keys) {
-      const bool same = now[key] == before[key];
-      std::replace(key.begin(), key.end(), '_', '-');
-      usage(fits || same, "--", key, " is for ", what, "; leave it out, or give what it belongs to");
-    }
-  };
-  only_with(generate, "--generate", {"max_words", "samples", "temperature", "top_k", "top_p", "allow_unknown", "batch"});
-  only_with(comparing, "--compare", {"resamples", "worst"});
-  only_with(generate || comparing, "--generate and --compare", {"seed"});
-  only_with(plain, "plain scoring, without --generate, --top, --components or --compare", {"tokens"});
-  only_with(plain || comparing, "plain scoring and --compare; the others start each line afresh", {"carry_state"});
-  only_with(!generate, "scoring, --top and --compare, while --generate has --batch", {"batch_tokens"});
+  only_with(options, generate, "--generate", {"max_words", "samples", "temperature", "top_k", "top_p", "allow_unknown", "batch"});
+  only_with(options, comparing, "--compare", {"resamples", "worst"});
+  only_with(options, generate || comparing, "--generate and --compare", {"seed"});
+  only_with(options, plain, "plain scoring, without --generate, --top, --components or --compare", {"tokens"});
+  only_with(options, plain || comparing, "plain scoring and --compare; the others start each line afresh", {"carry_state"});
+  only_with(options, !generate, "scoring, --top and --compare, while --generate has --batch", {"batch_tokens"});
   usage(samples == 1 || temperature > 0, "--temperature 0 always takes the likeliest word, so all ", samples,
         " continuations would be the same: leave out --samples");
 }

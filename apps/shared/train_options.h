@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "apps/shared/options.h"
+#include "apps/shared/option_use.h"
 #include "kernels/kernel_softmax.h"
 #include "nn/trainer.h"
 
@@ -71,12 +71,6 @@ struct TrainOptions {
   /// `valid`: the flag that brings validation text, and whether there is any.
   void check_shared(const Options& given, int64_t width, const std::string& valid, bool has_valid, const std::vector<Idle>& more) const;
 };
-
-/// A UsageError of that text unless `ok`.
-template <class... Text>
-void usage(bool ok, const Text&... text) {
-  if (!ok) throw UsageError(concat(text...));
-}
 
 /// Sets the threads (0: all physical cores) and returns the device, which is there; an Error otherwise. For every program.
 Device use_machine(int threads, const std::string& device, const std::string& precision = "fp32");

@@ -1,8 +1,6 @@
 #include "apps/shared/translate_options.h"
 
-#include <algorithm>
-#include <nlohmann/json.hpp>
-
+#include "apps/shared/option_use.h"
 #include "core/error.h"
 
 namespace nine::app {
@@ -36,9 +34,6 @@ void TranslateOptions::declare(Options& o) {
 }
 
 void TranslateOptions::check(const Options& options) const {
-  const auto usage = [](bool ok, const auto&... text) {
-    if (!ok) throw UsageError(concat(text...));
-  };
   usage(!checkpoint.empty() || score, "no model: give --checkpoint DIR (or --score --reference FILE for a file that is translated already)");
   usage(score == !reference.empty(), "--score and --reference FILE belong together");
   usage(score_given.empty() || !checkpoint.empty(), "--score-given needs a model: give --checkpoint DIR");
@@ -49,20 +44,12 @@ void TranslateOptions::check(const Options& options) const {
   usage(!join || codes.empty(), "--codes joins subwords already: leave out --join");
   scoring.check();
 
-  const auto now = options.to_json(), before = options.defaults_json();
-  const auto only_with = [&](bool fits, const char* what, std::initializer_list<const char*> keys) {
-    for (std::string key : keys) {
-      const bool same = now[key] == before[key];
-      std::replace(key.begin(), key.end(), '_', '-');
-      usage(fits || same, "--", key, " is for ", what, "; leave it out, or give what it belongs to");
-    }
-  };
-  only_with(translates(), "translating: a --checkpoint without --score-given",
+  only_with(options, translates(), "translating: a --checkpoint without --score-given",
             {"beam", "length_penalty", "count_end", "max_length", "n_best", "attention", "join"});
-  only_with(!checkpoint.empty(), "work with a --checkpoint", {"codes", "tokenize_input", "batch", "threads"});
-  only_with(translates() || !score_given.empty(), "translating and --score-given", {"output"});
-  only_with(!score_given.empty(), "--score-given", {"tokens"});
-  only_with(score, "--score", {"tokenize", "lowercase", "smooth_method", "smooth_value", "chrf_word_order", "width"});
+  only_with(options, !checkpoint.empty(), "work with a --checkpoint", {"codes", "tokenize_input", "batch", "threads"});
+  only_with(options, translates() || !score_given.empty(), "translating and --score-given", {"output"});
+  only_with(options, !score_given.empty(), "--score-given", {"tokens"});
+  only_with(options, score, "--score", {"tokenize", "lowercase", "smooth_method", "smooth_value", "chrf_word_order", "width"});
 }
 
 SearchOptions TranslateOptions::search() const {
