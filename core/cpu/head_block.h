@@ -43,13 +43,13 @@ template <class T>
 struct StackedComponent {
   HeadKernel<T> kernel;
   View w;
-  const double* word_stats;
-  int64_t first_panel;   ///< among the stack's panels
-  int64_t first_column;  ///< among the columns of a row of products
-  T* scores;             ///< kept ones of word 0 and row 0, or null
-  int64_t first_stat;    ///< among all components' statistics of a word
-  const T* row_stats;    ///< [panel][stats][kHeadPanel]
-  bool shares_words;     ///< with the component before it
+  const double* word_stats = nullptr;
+  int64_t first_panel = 0;       ///< among the stack's panels
+  int64_t first_column = 0;      ///< among the columns of a row of products
+  T* scores = nullptr;           ///< kept ones of word 0 and row 0, or null
+  int64_t first_stat = 0;        ///< among all components' statistics of a word
+  const T* row_stats = nullptr;  ///< [panel][stats][kHeadPanel]
+  bool shares_words = false;     ///< with the component before it
 };
 
 /// One tile of one component: panel p of its rows, `words` words from `word` on.

@@ -14,46 +14,46 @@ inline constexpr int64_t kLanes = ops::kHeadPanel;
 /// One component's products z(v, r) of a tile and what its scores take besides.
 template <class T>
 struct HeadTile {
-  T* z;                      ///< [word][row], leading dimension ld; a kernel of parts has C * C planes of them, pair i * C + j
-  int64_t plane, ld, words;  ///< elements from one pair's products to the next pair's, from word to word; words
-  const T* scores;           ///< kept by head_scores: [word][row], leading dimension scores_ld; null: to be computed
-  int64_t scores_ld;
-  const double* word_stats;  ///< [word][stats]
-  const T* row_stats;        ///< [stats][kLanes]
-  const T* bias;             ///< [word], or null
+  T* z = nullptr;                        ///< [word][row], leading dimension ld; a kernel of parts has C * C planes of them, pair i * C + j
+  int64_t plane = 0, ld = 0, words = 0;  ///< elements from one pair's products to the next pair's, from word to word; words
+  const T* scores = nullptr;             ///< kept by head_scores: [word][row], leading dimension scores_ld; null: to be computed
+  int64_t scores_ld = 0;
+  const double* word_stats = nullptr;  ///< [word][stats]
+  const T* row_stats = nullptr;        ///< [stats][kLanes]
+  const T* bias = nullptr;             ///< [word], or null
 };
 
 /// Products of one row with some words, words fastest: scores of a few rows, however few (kernels/head_decoder.h).
 template <class T>
 struct HeadRow {
-  const T* z;            ///< [word]; a kernel of parts has C * C planes of them, pair i * C + j
-  int64_t plane, words;  ///< elements from one pair's products to the next pair's; words
-  const T* word_stats;   ///< [stats][word]
-  int64_t word_stride;   ///< elements from one statistic's words to the next one's
-  const T* row_stats;    ///< [stats]
+  const T* z = nullptr;           ///< [word]; a kernel of parts has C * C planes of them, pair i * C + j
+  int64_t plane = 0, words = 0;   ///< elements from one pair's products to the next pair's; words
+  const T* word_stats = nullptr;  ///< [stats][word]
+  int64_t word_stride = 0;        ///< elements from one statistic's words to the next one's
+  const T* row_stats = nullptr;   ///< [stats]
 };
 
 /// What the gradient of a panel's rows is made of.
 template <class T>
 struct HeadLanes {
   using Index = typename FloatTraits<T>::Int;
-  const T *lse, *lse_rest;  ///< lse in two parts, so that large scores lose nothing to its rounding
-  const T *weight, *shift;  ///< dL/dS = weight * p - shift
-  const Index* target;      ///< the rows' targets: their own gradient is left out, because it does not come from the product
+  const T *lse = nullptr, *lse_rest = nullptr;  ///< lse in two parts, so that large scores lose nothing to its rounding
+  const T *weight = nullptr, *shift = nullptr;  ///< dL/dS = weight * p - shift
+  const Index* target = nullptr;                ///< the rows' targets: their own gradient is left out, because it does not come from the product
 };
 
 /// Where sums go; all are added to, with one lane a row.
 template <class T>
 struct HeadSums {
-  T* bias;        ///< [word][kLanes]: dL/dS; may be null
-  T* word_stats;  ///< [word][stats][kLanes]
-  T* row_stats;   ///< [stats][kLanes]
+  T* bias = nullptr;        ///< [word][kLanes]: dL/dS; may be null
+  T* word_stats = nullptr;  ///< [word][stats][kLanes]
+  T* row_stats = nullptr;   ///< [stats][kLanes]
 };
 
 /// Which kernel, for vectors of how many numbers.
 struct KernelOf {
   Score score;
-  int64_t dims;
+  int64_t dims = 0;
 };
 
 /// The loops of one kernel.

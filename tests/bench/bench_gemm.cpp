@@ -1,8 +1,9 @@
-// bench_gemm: what this machine can do, for the roofline of a language model's step (formats.md, "Step benchmarks"): the
-// float32 rate of every product of the step with every library found, the bandwidth of memory by a triad, and from these
-// the shortest time a training step and a scoring step can take.
+// bench_gemm: what this machine can do, for the roofline of a model's step (formats.md, "Step benchmarks"): the float32 rate
+// of every product of the step with every library found, the bandwidth of memory by a triad, and from these the shortest
+// time a training step and a scoring step can take.
 //
-//   bench_gemm [--vocab V] [--dim d] [--blas libopenblas.so.0]
+//   bench_gemm [--vocab V] [--dim d] [--blas libopenblas.so.0]      a step of bench_lm
+//   bench_gemm --model mt [--ffn f] [--sentences n] [--length t]    a step of bench_mt
 #include <dlfcn.h>
 
 #define EIGEN_DONT_PARALLELIZE
@@ -25,17 +26,22 @@ namespace nine::app {
 namespace {
 
 struct BenchOptions {
-  int64_t vocab = 30000, dim = 512, layers = 2, batch = 32, bptt = 35;
+  std::string model = "lm";
+  int64_t vocab = 0, dim = 512, layers = 0, batch = 32, bptt = 35, ffn = 1024, sentences = 64, length = 24;
   int threads = 0;
   double seconds = 0.2;
   std::vector<std::string> blas = {"libopenblas.so.0", "libmkl_rt.so.2", "libblis.so.4", "libblas.so.3"};
 
   void declare(Options& o) {
-    o.add("vocab", vocab, "words").at_least(3);
-    o.add("dim", dim, "width of embeddings and LSTM").at_least(1);
-    o.add("layers", layers, "LSTM layers").range(1, 64);
-    o.add("batch", batch, "columns").at_least(1);
-    o.add("bptt", bptt, "time steps").at_least(1);
+    o.add("model", model, "whose step: bench_lm's or bench_mt's").choices({"lm", "mt"});
+    o.add("vocab", vocab, "words; 0: 30,000 (lm) or 10,000 (mt)").at_least(0);
+    o.add("dim", dim, "width of the model").at_least(1);
+    o.add("layers", layers, "LSTM layers, or layers of encoder and of decoder; 0: 2 or 6").range(0, 64);
+    o.add("batch", batch, "lm: columns").at_least(1);
+    o.add("bptt", bptt, "lm: time steps").at_least(1);
+    o.add("ffn", ffn, "mt: width inside of the feed-forward branch").at_least(1);
+    o.add("sentences", sentences, "mt: pairs a step").at_least(1);
+    o.add("length", length, "mt: words of each sentence").at_least(1);
     o.add("threads", threads, "0: all physical cores").range(0, 4096);
     o.add("seconds", seconds, "time for each figure");
     o.add("blas", blas, "libraries with an sgemm_ to try, by file name; those that are not there are passed over");
@@ -170,31 +176,90 @@ double peak(double seconds) {
   return 2.0 * kRows * kWords * kDepth * kTimes * threads() / s;
 }
 
-std::vector<Product> products(const BenchOptions& o) {
-  const int64_t rows = o.batch * o.bptt, block = std::min<int64_t>(rows, 224), d = o.dim, v = o.vocab;
-  const double layers = static_cast<double>(o.layers), steps = static_cast<double>(o.bptt),
-               blocks = static_cast<double>(rows) / static_cast<double>(block);
-  return {{"lstm x W_ih'", rows, 4 * d, d, false, true, layers},  {"lstm h W_hh'", o.batch, 4 * d, d, false, true, layers * steps},
-          {"head scores", block, v, d, false, true, blocks},      {"lstm dG W_hh", o.batch, d, 4 * d, false, false, layers * steps},
-          {"lstm dG W_ih", rows, d, 4 * d, false, false, layers}, {"lstm dG' x, dG' h", 4 * d, d, rows, true, false, 2 * layers},
-          {"head C' H", v, d, block, true, false, blocks},        {"head C W", block, d, v, false, false, blocks}};
+// A step: its products, those of the forward pass first, and what else takes time whatever the program.
+struct Step {
+  std::vector<Product> products;
+  size_t forward;     // so many of the products
+  double attention;   // operations of scores and sums, both ways
+  double weights;     // numbers that Adam updates
+  double embeddings;  // of these in tables that are looked up
+  double rows;        // looked up, times their width
+};
+
+// The head, a block of rows at a time: products forward, then backward.
+Product head_scores(double rows, int64_t block, int64_t v, int64_t d) {
+  return {"head scores", block, v, d, false, true, rows / static_cast<double>(block)};
 }
-constexpr size_t kForward = 3;  // of them belong to the forward pass
+std::vector<Product> head_gradients(double rows, int64_t block, int64_t v, int64_t d) {
+  const double blocks = rows / static_cast<double>(block);
+  return {{"head C' H", v, d, block, true, false, blocks}, {"head C W", block, d, v, false, false, blocks}};
+}
+
+void append(std::vector<Product>& all, const std::vector<Product>& more) { all.insert(all.end(), more.begin(), more.end()); }
+
+Step language_model(const BenchOptions& o) {
+  const int64_t rows = o.batch * o.bptt, block = std::min<int64_t>(rows, 224), d = o.dim, v = o.vocab;
+  const double layers = static_cast<double>(o.layers), steps = static_cast<double>(o.bptt), n = static_cast<double>(rows),
+               width = static_cast<double>(d);
+  Step s{.products = {{"lstm x W_ih'", rows, 4 * d, d, false, true, layers},
+                      {"lstm h W_hh'", o.batch, 4 * d, d, false, true, layers * steps},
+                      head_scores(n, block, v, d),
+                      {"lstm dG W_hh", o.batch, d, 4 * d, false, false, layers * steps},
+                      {"lstm dG W_ih", rows, d, 4 * d, false, false, layers},
+                      {"lstm dG' x, dG' h", 4 * d, d, rows, true, false, 2 * layers}},
+         .forward = 3,
+         .attention = 0,
+         .weights = 2 * static_cast<double>(v) * width + layers * (8 * width * width + 8 * width),
+         .embeddings = static_cast<double>(v) * width,
+         .rows = n * width};
+  append(s.products, head_gradients(n, block, v, d));
+  return s;
+}
+
+// Separate dictionaries; the decoder's embeddings are the head's words.
+Step translation(const BenchOptions& o) {
+  const int64_t rows = o.sentences * o.length, block = std::min<int64_t>(rows, 224), d = o.dim, f = o.ffn, v = o.vocab;
+  const double l = static_cast<double>(o.layers), n = static_cast<double>(rows), width = static_cast<double>(d), inner = static_cast<double>(f);
+  struct Linear {
+    std::string name;
+    int64_t out, in;
+    double calls;
+  };
+  const std::vector<Linear> linears = {{"q, k, v", 3 * d, d, 2 * l},
+                                       {"k, v of the source", 2 * d, d, l},
+                                       {"q; outputs", d, d, 4 * l},
+                                       {"feed-forward in", f, d, 2 * l},
+                                       {"feed-forward out", d, f, 2 * l}};
+  Step s{.products = {},
+         .forward = linears.size() + 1,
+         .attention = 3 * l * 14 * n * static_cast<double>(o.length) * width,  // with scores computed again (docs/performance-mt.md)
+         .weights = 2 * static_cast<double>(v) * width + l * (12 * width * width + 4 * width * inner),
+         .embeddings = 2 * static_cast<double>(v) * width,
+         .rows = 2 * n * width};
+  for (const Linear& x : linears) s.products.push_back({x.name, rows, x.out, x.in, false, true, x.calls});
+  s.products.push_back(head_scores(n, block, v, d));
+  for (const Linear& x : linears) {
+    s.products.push_back({"dY W, " + x.name, rows, x.in, x.out, false, false, x.calls});
+    s.products.push_back({"dY' X, " + x.name, x.out, x.in, rows, true, false, x.calls});
+  }
+  append(s.products, head_gradients(n, block, v, d));
+  return s;
+}
 
 int bench(const BenchOptions& o) {
-  const double triad = bandwidth(o.seconds);
-  std::printf("%d threads, triad %.1f GB/s, one tile in cache %.1f GFLOP/s\n", threads(), triad * 1e-9, peak(o.seconds) * 1e-9);
+  const double triad = bandwidth(o.seconds), in_cache = peak(o.seconds);
+  std::printf("%d threads, triad %.1f GB/s, one tile in cache %.1f GFLOP/s\n", threads(), triad * 1e-9, in_cache * 1e-9);
   const std::vector<Library> all = libraries(o.blas);
-  std::printf("GFLOP/s %15s", "");
+  std::printf("GFLOP/s %20s", "");
   for (const Library& l : all) std::printf(" %17s", l.name.c_str());
   std::printf("\n");
-  double training = 0, scoring = 0;
-  const std::vector<Product> parts = products(o);
-  for (size_t i = 0; i < parts.size(); ++i) {
-    const Product& p = parts[i];
+  const Step step = o.model == "mt" ? translation(o) : language_model(o);
+  double training = 0, scoring = 0, operations = 0;
+  for (size_t i = 0; i < step.products.size(); ++i) {
+    const Product& p = step.products[i];
     Buffers x(p);
     double best = 1e30;
-    std::printf("%-23s", p.name.c_str());
+    std::printf("%-28s", p.name.c_str());
     for (const Library& l : all) {
       const double s = shortest(o.seconds, [&] { l.multiply(p, x); });
       best = std::min(best, s);
@@ -202,17 +267,19 @@ int bench(const BenchOptions& o) {
     }
     std::printf("   %8.2f ms a step\n", best * p.calls * 1e3);
     training += best * p.calls;
-    if (i < kForward) scoring += best * p.calls;
+    operations += p.operations() * p.calls;
+    if (i < step.forward) scoring += best * p.calls;
   }
   // Adam reads weight, gradient and two moments and writes three of them; the norm reads the gradient once more. The
   // embedding's rows are read, and their gradients cleared and added.
-  const double d = static_cast<double>(o.dim), weights = 2 * static_cast<double>(o.vocab) * d + static_cast<double>(o.layers) * (8 * d * d + 8 * d);
-  const double adam = 32 * weights / triad, rows = 4.0 * static_cast<double>(o.batch * o.bptt) * d / triad;
-  const double cleared = 4.0 * static_cast<double>(o.vocab) * d / triad;
-  std::printf("%-23s %.2f ms a step\n%-23s %.2f ms a step\n", "Adam and norm", adam * 1e3, "embedding", (cleared + 3 * rows) * 1e3);
-  training += adam + cleared + 3 * rows;
-  scoring += 2 * rows;
-  std::printf("roofline: training %.2f ms a step, scoring %.2f ms\n", training * 1e3, scoring * 1e3);
+  const double adam = 32 * step.weights / triad, rows = 4 * step.rows / triad, cleared = 4 * step.embeddings / triad;
+  const double attention = step.attention / in_cache;
+  if (attention > 0) std::printf("%-28s %.2f ms a step\n", "attention, as in cache", attention * 1e3);
+  std::printf("%-28s %.2f ms a step\n%-28s %.2f ms a step\n", "Adam and norm", adam * 1e3, "embedding", (cleared + 3 * rows) * 1e3);
+  training += attention + adam + cleared + 3 * rows;
+  scoring += attention * 4 / 14 + 2 * rows;
+  std::printf("roofline: training %.2f ms a step (%.1f GFLOP), scoring %.2f ms\n", training * 1e3, (operations + step.attention) * 1e-9,
+              scoring * 1e3);
   return kExitDone;
 }
 
@@ -227,6 +294,8 @@ int main(int argc, char** argv) {
     o.declare(options);
     if (!options.parse(argc, argv)) return kExitDone;
     if (o.threads > 0) nine::set_threads(o.threads);
+    if (o.vocab == 0) o.vocab = o.model == "mt" ? 10000 : 30000;
+    if (o.layers == 0) o.layers = o.model == "mt" ? 6 : 2;
     return bench(o);
   });
 }
