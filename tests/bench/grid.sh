@@ -1,22 +1,26 @@
 #!/usr/bin/env bash
-# The comparison of output heads (docs/results/heads.md): small runs on captions, two at a time with one thread each. It goes
-# on where it stopped: a finished run is left as it is, an interrupted one resumes to the same bits.
+# The comparison of output heads (docs/results/heads.md, docs/results/mt-heads.md): small runs on captions and on Multi30k, two at a
+# time with one thread each. It goes on where it stopped: a finished run is left as it is, an interrupted one resumes to the same bits.
 #
-#   tests/bench/grid.sh search|singles|presets|pi|looks|paper|all     train what is missing of a part
-#   tests/bench/grid.sh table PART                              its figures as a Markdown table
+#   tests/bench/grid.sh search|singles|presets|pi|looks|paper     train what is missing of a part, on captions
+#   tests/bench/grid.sh translation|translation-looks             the same on Multi30k
+#   tests/bench/grid.sh all                                       of all of them
+#   tests/bench/grid.sh table PART                                a part's figures as a Markdown table
 #
 # What a finished run logged of its validations and its end is kept in docs/results/heads/, from which the tables are made; a run
 # that stands there is not trained again, on whatever machine.
-# CAPTIONS (train.en, val.en, test.en), RUNS, RECORDS, BIN and JOBS may be set in the environment.
+# CAPTIONS (train.en, val.en, test.en), MULTI30K (train, val, test2016 of de and en), RUNS, RECORDS, BIN and JOBS may be set in the
+# environment.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 CAPTIONS=${CAPTIONS:-../shared/data/captions}
+MULTI30K=${MULTI30K:-../shared/data/multi30k}
 RUNS=${RUNS:-runs/grid}
 RECORDS=${RECORDS:-docs/results/heads}
 BIN=${BIN:-build/bin}
 JOBS=${JOBS:-2}
 
-# Each line of a part: run name, then lm_train's options.
+# Each line of a part: run name, lines of captions or `pairs` for Multi30k, then lm_train's or mt_train's options.
 # A bias from the unigram distribution: bounded kernels do not leave the plateau otherwise (docs/recipes.md).
 small="--hidden 256 --embed 256 --lr 0.002 --init-bias log-frequency"
 search() {
@@ -54,20 +58,53 @@ paper() {
   for h in lin pow@tuned rbf@tuned mix2; do echo "paper/$h 30000 --hidden 512 --embed 512 --init-bias log-frequency --head $h --after 4e"; done
 }
 
-train() {  # train NAME LINES OPTIONS...
-  local run="$RUNS/$1" text="$RUNS/train-$2.en" record="$RECORDS/$1.jsonl"
+# A small model. Every head with the parameters found on captions, from zero biases or none, as the paper has them.
+tiny="--shared-vocab --layers 2 --hidden 128 --ffn 256 --dropout 0.1 --lr 0.003 --warmup 500 --batch-tokens 2048 --after 6e"
+translation() {
+  local h
+  for h in lin log pow pol rbf ssg mog hpb wav; do echo "translation/$h@tuned pairs $tiny --head $h@tuned"; done
+  echo "translation/mix2 pairs $tiny --head mix2"
+}
+# Why log, hpb, rbf and wav stay behind: a start from the unigram distribution, a higher temperature (a factor on the score), both.
+translation-looks() {
+  local h
+  for h in lin log rbf hpb wav; do echo "translation/$h@tuned-bias pairs $tiny --head $h@tuned --head-bias --init-bias log-frequency"; done
+  echo "translation/log:p=16 pairs $tiny --head log:p=16"
+}
+
+train() {  # train NAME LINES|pairs OPTIONS...
+  local run="$RUNS/$1" record="$RECORDS/$1.jsonl" m="$RUNS/multi30k" command
   [ -e "$record" ] && return 0
   mkdir -p "$run" "$(dirname "$record")"
+  if [ "$2" = pairs ]; then
+    command=("$BIN/mt_train" --src "$m/train.de" --tgt "$m/train.en" --valid-src "$m/val.de" --valid-tgt "$m/val.en" --test-src "$m/test2016.de" --test-tgt "$m/test2016.en")
+  else
+    command=("$BIN/lm_train" --train "$RUNS/train-$2.en" --valid "$CAPTIONS/val.en" --test "$CAPTIONS/test.en" --min-count 3)
+  fi
   shift 2
   echo "$(date +%H:%M:%S) $run"
-  "$BIN/lm_train" --train "$text" --valid "$CAPTIONS/val.en" --test "$CAPTIONS/test.en" --min-count 3 --threads 1 --keep 1 --run "$run" "$@" \
-    > "$run/out.txt" 2>&1 || { echo "$run failed: $(tail -n 2 "$run/out.txt" | tr '\n' ' ')"; return 0; }
+  "${command[@]}" --threads 1 --keep 1 --run "$run" "$@" > "$run/out.txt" 2>&1 || { echo "$run failed: $(tail -n 2 "$run/out.txt" | tr '\n' ' ')"; return 0; }
   grep -E '"event":"(start|valid|test|done)"' "$run/log.jsonl" > "$record"
 }
 
+each() {  # each LOG KEY DIGITS: what the validations have
+  grep '"event":"valid"' "$1" | while read -r line; do printf "%.$3f " "$(value "$line" "$2")"; done
+}
 value() { sed -n "s/.*\"$2\":\(\[[^]]*\]\|[-0-9.e]*\).*/\1/p" <<< "$1" | tail -n 1; }
 
+translation_table() {  # Markdown: run, parameters, perplexity and BLEU after each epoch, test
+  echo "| run | parameters | validation perplexity after each epoch | validation BLEU | test perplexity | test BLEU |"
+  echo "|---|---|---|---|---|---|"
+  "$1" | while read -r name _; do
+    local log="$RECORDS/$name.jsonl" done
+    [ -e "$log" ] || { echo "| ${name#*/} | | not run | | | |"; continue; }
+    done=$(grep '"event":"done"' "$log" | tail -n 1)
+    echo "| ${name#*/} | $(value "$done" parameters) | $(each "$log" ppl 2)| $(each "$log" bleu 1)| $(printf '%.2f | %.1f' "$(value "$done" test_ppl)" "$(value "$done" test_bleu)") |"
+  done
+}
+
 table() {  # Markdown: run, parameters, perplexity after each epoch, best, test, mean pi of the last validation
+  case "$1" in translation*) translation_table "$1"; return ;; esac
   echo "| run | parameters | validation perplexity after each epoch | best | test | mean of π at the end |"
   echo "|---|---|---|---|---|---|"
   "$1" | while read -r name _; do
@@ -75,21 +112,34 @@ table() {  # Markdown: run, parameters, perplexity after each epoch, best, test,
     [ -e "$log" ] || { echo "| $name | | not run | | | |"; continue; }
     valid=$(grep '"event":"valid"' "$log" || true)
     done=$(grep '"event":"done"' "$log" | tail -n 1 || true)
-    curve=$(while read -r line; do printf '%.2f ' "$(value "$line" ppl)"; done <<< "$valid")
+    curve=$(each "$log" ppl 2)
     pi=$(value "$(tail -n 1 <<< "$valid")" pi_mean | tr -d '[]' | tr ',' '\n' | while read -r x; do [ -n "$x" ] && printf '%.3f ' "$x"; done || true)
     echo "| ${name#*/} | $(value "$done" parameters) | $curve| $(printf '%.2f' "$(value "$done" best_valid_ppl)") | $(printf '%.2f' "$(value "$done" test_ppl)") | $pi|"
   done
 }
 
-case "${1:-}" in
+prepare_captions() {
+  local n
+  for n in 10000 30000; do [ -e "$RUNS/train-$n.en" ] || head -n "$n" "$CAPTIONS/train.en" > "$RUNS/train-$n.en"; done
+}
+
+prepare_pairs() {
+  local m="$RUNS/multi30k" f
+  mkdir -p "$m"
+  [ -e "$m/codes" ] || cat "$MULTI30K/train.de" "$MULTI30K/train.en" | "$BIN/bpe" learn --merges 10000 --output "$m/codes"
+  for f in {train,val,test2016}.{de,en}; do [ -e "$m/$f" ] || "$BIN/bpe" apply --codes "$m/codes" --input "$MULTI30K/$f" --output "$m/$f"; done
+}
+
+parts=${1:-}
+[ "$parts" = all ] && parts="search singles presets pi looks paper translation translation-looks"
+case "$parts" in
   one) shift; train "$@" ;;
   table) table "$2" ;;
-  search | singles | presets | pi | looks | paper | all)
+  search* | singles | presets | pi | looks | paper | translation*)
     mkdir -p "$RUNS"
-    for n in 10000 30000; do [ -e "$RUNS/train-$n.en" ] || head -n "$n" "$CAPTIONS/train.en" > "$RUNS/train-$n.en"; done
-    parts=$1
-    [ "$1" = all ] && parts="search singles presets pi looks paper"
+    prepare_captions
+    case "$parts" in *translation*) prepare_pairs ;; esac
     for part in $parts; do "$part"; done | xargs -P "$JOBS" -L 1 tests/bench/grid.sh one
     ;;
-  *) sed -n '2,11s/^# \{0,1\}//p' "$0"; exit 2 ;;
+  *) sed -n '2,14s/^# \{0,1\}//p' "$0"; exit 2 ;;
 esac
