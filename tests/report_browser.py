@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Opens the report's pages in headless Chromium: two widths, two themes, by keyboard.
 
-  report_browser.py BIN_DIR [PICTURES]   BIN_DIR holds lm_train and nine_report; screenshots go to PICTURES when given
+  report_browser.py BIN_DIR [PICTURES]   BIN_DIR holds lm_train, mt_train and nine_report; screenshots go to PICTURES when given
   report_browser.py --page FILE NAME PICTURES   only screenshots of a page that is there
 
 Exit 0 fine, 1 wrong, 77 skipped: there is no Chromium.
@@ -119,8 +119,9 @@ FLAWS = """(width => {
   for (const input of document.querySelectorAll('input')) if (input.labels.length === 0) flaws.push('an input without label');
   for (const e of document.querySelectorAll('.hit')) if (e.tabIndex !== 0 || !e.getAttribute('aria-label')) flaws.push('a plot that the keyboard does not reach');
   if (document.documentElement.lang !== 'en' || !document.title) flaws.push('no language or title');
-  const linear = c => (c /= 255) <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
-  const luminance = text => { const [r, g, b] = text.match(/[\\d.]+/g).map(Number).map(linear); return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
+  const linear = c => c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
+  // rgb(r, g, b) goes to 255, color(srgb r g b) to 1.
+  const luminance = text => { const [r, g, b] = text.match(/[\\d.]+/g).map(x => linear(Number(x) / (text.startsWith('rgb') ? 255 : 1))); return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
   const ground = e => { for (; e; e = e.parentElement) { const c = getComputedStyle(e).backgroundColor; if (!c.endsWith(', 0)')) return c; } return 'rgb(255,255,255)'; };
   const low = new Set();
   for (const e of document.querySelectorAll('main *')) {
@@ -138,6 +139,7 @@ def check_page(browser, file, name, pictures):
         for theme in ("light", "dark"):
             where = f"{name}, {width} wide, {theme}: "
             browser.open("file://" + file, width, height, theme)
+            browser.value("document.querySelectorAll('details').forEach(e => { e.open = true })")
             flaws += [where + flaw for flaw in browser.value(FLAWS.replace("WIDTH", str(width)))]
             red = browser.value("Number(getComputedStyle(document.body).backgroundColor.match(/\\d+/)[0])")
             if (red < 128) != (theme == "dark"):
@@ -212,6 +214,9 @@ def make_pages(bin_dir, directory):
     a, b = os.path.join(directory, "narrow"), os.path.join(directory, "wide")
     program("lm_train", *small, "--hidden", "16", "--embed", "16", "--run", a)
     program("lm_train", *small, "--hidden", "64", "--embed", "64", "--run", b)
+    c = os.path.join(directory, "real-translation")
+    program("mt_train", "--sample", "--sample-pairs", "300", "--layers", "1", "--hidden", "16", "--ffn", "16", "--heads", "2", "--batch-tokens", "400", "--log-every", "5",
+            "--after", "60u", "--valid-every", "30u", "--run", c)
     mixture = synthetic(directory, "mixture", "mix:lin,log,pow,pol,rbf,ssg,mog,hpb,wav", 9, 61.2)
     others = [synthetic(directory, f"a-rather-long-name-of-a-run-{i}", "lin", 0, 60 + 3 * i) for i in range(3)]
     translation = synthetic(directory, "translation", "mix:lin,rbf", 2, 6.1, bleu=True)
@@ -225,6 +230,7 @@ def make_pages(bin_dir, directory):
     page("mixture", mixture)
     page("several", mixture, *others)
     page("translation", translation)
+    page("real-translation", c)
     page("differences", a, b, "--differences")
     page("words", "--words", b, "--iterations", "300")
     return pages

@@ -128,7 +128,7 @@ void set_step_range(std::vector<Chart>& charts) {
 std::vector<Chart> charts_of(const Runs& runs) {
   std::vector<Chart> charts;
   add_quality(runs, charts);
-  charts.push_back(over_runs(runs, "BLEU", "on the validation set", &Run::valid, Field::bleu));
+  charts.push_back(over_runs(runs, "BLEU", "on the validation set", &Run::valid, Field::bleu, true));
   for (const Run& run : runs) {
     charts.push_back(mixture_chart(run, runs.size() > 1, "Mixture weights", "mean over tokens; components in the head's order", &Entry::pi_mean));
     charts.push_back(mixture_chart(run, runs.size() > 1, "Mixture weights, variance", "over tokens; 0: the same in every context", &Entry::pi_var));

@@ -1,17 +1,17 @@
 #include "apps/report/page.h"
 
 // The curves' colours keep a distance (CIE76) of at least 15 from each other for normal, protan, deutan and tritan sight, and a
-// contrast of 3:1 or more to the ground.
+// contrast of 3:1 or more to the ground. --depth: how much of the accent a map's full cell takes, so that its number can be read.
 const char* const nine::report::kStyle = R"css(
 :root {
   color-scheme: light dark;
-  --ground: #fcfcfa; --raised: #ffffff; --ink: #1b1e23; --quiet: #5c6470; --line: #e2e2dd; --grid: #ecece7; --accent: #1f6fc4; --mark: #f1f5fa;
+  --ground: #fcfcfa; --raised: #ffffff; --ink: #1b1e23; --quiet: #5c6470; --line: #e2e2dd; --grid: #ecece7; --accent: #1f6fc4; --mark: #f1f5fa; --depth: 0.7;
   --c0: #1f6fc4; --c1: #b8390d; --c2: #0a5c48; --c3: #c07ab8; --c4: #b78a00; --c5: #43256f;
   --f0: #b9b3c9; --f1: #8f9fd0; --f2: #4c8fc9; --f3: #14749c; --f4: #0c5068; --f5: #0b2230;
 }
 @media (prefers-color-scheme: dark) {
   :root {
-    --ground: #111418; --raised: #171b21; --ink: #e7e9ec; --quiet: #9ba4b0; --line: #2b313a; --grid: #232931; --accent: #7cbcff; --mark: #1b2430;
+    --ground: #111418; --raised: #171b21; --ink: #e7e9ec; --quiet: #9ba4b0; --line: #2b313a; --grid: #232931; --accent: #7cbcff; --mark: #1b2430; --depth: 0.45;
     --c0: #66b2ff; --c1: #ff8f57; --c2: #b7f6be; --c3: #c97bb4; --c4: #f5e667; --c5: #f0566a;
     --f0: #6b6485; --f1: #5f72ad; --f2: #3f86b8; --f3: #4fb0c4; --f4: #8fdcc2; --f5: #f4f7b8;
   }
@@ -145,14 +145,14 @@ table:not(.numbers) :is(th, td) { min-width: 7rem; }
 tr.marked > * { background: var(--mark); font-weight: 620; }
 .name { overflow-wrap: anywhere; }
 
-.samples { display: grid; gap: 1.25rem; }
+.samples { display: grid; grid-template-columns: minmax(0, 1fr); gap: 1.25rem; }
 .sample dl { display: grid; grid-template-columns: minmax(4.5rem, auto) minmax(0, 1fr); gap: 0.15rem 1rem; font-size: 0.95rem; }
 .sample dt { color: var(--quiet); font-size: 0.85rem; } .sample dd { overflow-wrap: anywhere; }
 table.attention { min-width: 0; font-size: 0.78rem; }
 .attention th, .attention td { min-width: 0 !important; padding: 0; border: 0; }
 .attention thead th { vertical-align: bottom; } .attention thead span { display: inline-block; writing-mode: vertical-rl; transform: rotate(180deg); padding: 0.25rem 0; }
 .attention tbody th { padding-right: 0.5rem; text-align: right; white-space: nowrap; color: var(--quiet); }
-.attention tbody td { width: 1.7rem; height: 1.7rem; text-align: center; vertical-align: middle; border: 1px solid var(--ground); background: color-mix(in srgb, var(--accent) var(--a), var(--raised)); }
+.attention tbody td { width: 1.7rem; height: 1.7rem; text-align: center; vertical-align: middle; border: 1px solid var(--ground); background: color-mix(in srgb, var(--accent) calc(var(--a) * var(--depth)), var(--raised)); }
 .attention td span { opacity: 0; } .attention td:hover span { opacity: 1; }
 
 .pair { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(24rem, 100%), 1fr)); gap: 0 2.5rem; margin-top: 1.25rem; align-items: start; }
