@@ -1,6 +1,5 @@
 // Optimiser updates on a card: one pass over the slabs, the clipping's factor read where it lies.
-#include <cmath>
-
+#include "core/update_rules.h"
 #include "cuda/launch.cuh"
 #include "cuda/ops.cuh"
 
@@ -13,36 +12,28 @@ struct ClipFactor {
 
   explicit ClipFactor(const ops::Clip& c)
       : norm_squared(c.max_norm == 0 ? nullptr : static_cast<double*>(c.norm_squared.data)), max_norm(c.max_norm) {}
-  NINE_D double value() const {
-    if (norm_squared == nullptr) return 1;
-    const double factor = max_norm / (sqrt(*norm_squared) + 1e-6);
-    return factor < 1 ? factor : 1;
-  }
+  NINE_D double value() const { return norm_squared == nullptr ? 1 : ops::clip_factor(*norm_squared, max_norm); }
 };
 
 template <class T>
 struct Adam {
   Matrix<T> w, g, m, v;
   ClipFactor clip;
-  T b1, b2, c1, c2, rate, root, eps, l2, shrink;
-  NINE_D void operator()(int64_t r, int64_t c) const {
-    T &weight = w.at(r, c), &first = m.at(r, c), &second = v.at(r, c);
-    const T x = static_cast<T>(clip.value()) * g.at(r, c) + l2 * weight;
-    first = b1 * first + c1 * x;
-    second = b2 * second + c2 * (x * x);
-    weight = shrink * weight - rate * first / (std::sqrt(second) * root + eps);
-  }
+  ops::AdamRule<T> rule;
+  NINE_D void operator()(int64_t r, int64_t c) const { rule(static_cast<T>(clip.value()) * g.at(r, c), w.at(r, c), m.at(r, c), v.at(r, c)); }
 };
 template <class T>
 struct Sgd {
   Matrix<T> w, g, u;
   ClipFactor clip;
-  T rate, momentum, l2;
+  ops::SgdRule<T> rule;
   NINE_D void operator()(int64_t r, int64_t c) const {
-    T& weight = w.at(r, c);
-    T step = static_cast<T>(clip.value()) * g.at(r, c) + l2 * weight;
-    if (u.data != nullptr) step = u.at(r, c) = momentum * u.at(r, c) + step;
-    weight -= rate * step;
+    const T gradient = static_cast<T>(clip.value()) * g.at(r, c);
+    if (u.data == nullptr) {
+      rule(gradient, w.at(r, c));
+    } else {
+      rule(gradient, w.at(r, c), u.at(r, c));
+    }
   }
 };
 template <class T>
@@ -56,31 +47,15 @@ struct Average {
 
 void adam(const View& w, const View& g, const View& m, const View& v, const ops::Clip& clip, const ops::AdamStep& s) {
   for_float(w.dtype, "adam", [&]<class T>(T) {
-    const auto t = static_cast<double>(s.t);
-    const double correction1 = 1 - std::pow(s.beta1, t), correction2 = 1 - std::pow(s.beta2, t);
     each(Card::of(w), "adam", plane_of({&w, &g, &m, &v}),
-         Adam<T>{.w = Matrix<T>(w),
-                 .g = Matrix<T>(g),
-                 .m = Matrix<T>(m),
-                 .v = Matrix<T>(v),
-                 .clip = ClipFactor(clip),
-                 .b1 = static_cast<T>(s.beta1),
-                 .b2 = static_cast<T>(s.beta2),
-                 .c1 = static_cast<T>(1 - s.beta1),
-                 .c2 = static_cast<T>(1 - s.beta2),
-                 .rate = static_cast<T>(s.lr / correction1),
-                 .root = static_cast<T>(1 / std::sqrt(correction2)),
-                 .eps = static_cast<T>(s.eps),
-                 .l2 = static_cast<T>(s.decoupled ? 0 : s.weight_decay),
-                 .shrink = static_cast<T>(s.decoupled ? 1 - s.lr * s.weight_decay : 1)});
+         Adam<T>{Matrix<T>(w), Matrix<T>(g), Matrix<T>(m), Matrix<T>(v), ClipFactor(clip), ops::AdamRule<T>(s)});
   });
 }
 
 void sgd(const View& w, const View& g, const View& u, const ops::Clip& clip, const ops::SgdStep& s) {
   for_float(w.dtype, "sgd", [&]<class T>(T) {
     each(Card::of(w), "sgd", plane_of({&w, &g, &u}),
-         Sgd<T>{Matrix<T>(w), Matrix<T>(g), u ? Matrix<T>(u) : Matrix<T>(), ClipFactor(clip), static_cast<T>(s.lr), static_cast<T>(s.momentum),
-                static_cast<T>(s.weight_decay)});
+         Sgd<T>{Matrix<T>(w), Matrix<T>(g), u ? Matrix<T>(u) : Matrix<T>(), ClipFactor(clip), ops::SgdRule<T>(s)});
   });
 }
 
