@@ -22,7 +22,7 @@ std::string detail::text_of(double value) {
 }
 
 std::string fixed(double value, int decimals) {
-  std::array<char, 400> buffer;
+  std::array<char, 400> buffer{};
   const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, std::chars_format::fixed, decimals).ptr;
   return {buffer.data(), end};
 }

@@ -2,7 +2,7 @@
 """Compares our BLEU and chrF with sacreBLEU's, line by printed line, on real files and on edits of them.
 
   pip install sacrebleu==2.6.0
-  tests/bleu_reference.py DATA build/bin/score_files [HYPOTHESES REFERENCES ...]
+  tests/bleu_reference.py DATA build/bin/mt_translate [HYPOTHESES REFERENCES ...]
 
 DATA is the folder that holds multi30k/ and iwslt14/; further pairs of files are compared too. Every pair is scored with every row of
 SETTINGS through sacreBLEU's Python interface, and with the first one through its command line too.
@@ -169,7 +169,7 @@ def main():
                 if row == 0:
                     theirs.append(of_command_line(hypotheses, references, WIDTHS[-1]))
                 for width, lines in zip((*WIDTHS, WIDTHS[-1]), theirs):
-                    run = subprocess.run([program, hypotheses, references, *options.split(), "--width", str(width)], capture_output=True, text=True)
+                    run = subprocess.run([program, "--score", "--input", hypotheses, "--reference", references, *options.split(), "--width", str(width)], capture_output=True, text=True)
                     compared += 1
                     if run.stdout.splitlines() != lines:
                         different += 1

@@ -30,7 +30,7 @@ struct TrainingRun {
 };
 
 /// Starts the run or goes on with it, until it is finished or interrupted; the program's exit code.
-int run_training(const TrainingRun& run);
+int run_training(const TrainingRun& t);
 
 /// What every trainer's `resolved` holds: versions, instruction set, libraries, the head and how it is cut. `words`, `width`: of the
 /// head's word vectors.
