@@ -101,7 +101,7 @@ class BpeSegmenter {
   SegmentOptions options_;
   bool separate_end_;
   StringTable symbols_;
-  std::array<std::array<int32_t, 128>, 2> ascii_;  // the symbols of ASCII characters, inside a word and at its end
+  std::array<std::array<int32_t, 128>, 2> ascii_{};  // the symbols of ASCII characters, inside a word and at its end
   PairTable pairs_;
   std::vector<int32_t> ranks_;   // by pair: its place in the codes
   std::vector<int32_t> merged_;  // by pair: the symbol it becomes

@@ -1,5 +1,6 @@
 #include "data/glossary.h"
 
+#include <algorithm>
 #include <regex>
 
 #include "core/error.h"
@@ -91,10 +92,8 @@ Glossaries::Glossaries(const std::vector<std::string>& patterns) {
 
 bool Glossaries::holds(std::string_view text) const {
   const std::string word(text);
-  for (const auto& pattern : patterns_) {
-    if (pattern->plain ? word == pattern->text : std::regex_match(widened(word), pattern->inside)) return true;
-  }
-  return false;
+  const auto matches = [&](const auto& p) { return p->plain ? word == p->text : std::regex_match(widened(word), p->inside); };
+  return std::any_of(patterns_.begin(), patterns_.end(), matches);
 }
 
 std::vector<std::string> Glossaries::isolate(std::string_view word) const {
