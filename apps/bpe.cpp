@@ -3,6 +3,7 @@
 #include <iostream>
 #include <map>
 #include <memory>
+#include <sstream>
 
 #include "apps/shared/bpe_options.h"
 #include "apps/shared/run_main.h"
@@ -41,8 +42,9 @@ void apply_to(TextBlocks& text, const BpeSegmenter& segmenter, F&& f) {
   }
 }
 
-void write_vocabularies(const BpeFlags& o, const std::string& codes_path) {
-  const BpeSegmenter segmenter(BpeCodes::read(codes_path), {.separator = o.separator});
+void write_vocabularies(const BpeFlags& o, const std::string& codes) {
+  std::istringstream text(codes);
+  const BpeSegmenter segmenter(BpeCodes::read(text, "the codes"), {.separator = o.separator});
   for (size_t i = 0; i < o.input.size(); ++i) {
     WordTally tally;
     apply_to(*open_text(o.input[i], o.tokenize), segmenter, [&](std::string_view part) {
@@ -70,7 +72,7 @@ void learn(const BpeFlags& o) {
   if (learned.ran_out)
     std::fprintf(stderr, "no pair occurs %lld times any more: stopped after %lld merges\n", static_cast<long long>(o.min_frequency),
                  static_cast<long long>(learned.merges));
-  if (!o.write_vocabulary.empty()) write_vocabularies(o, o.output[0]);
+  if (!o.write_vocabulary.empty()) write_vocabularies(o, learned.codes);
 }
 
 void apply(const BpeFlags& o) {

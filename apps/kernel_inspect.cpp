@@ -22,7 +22,7 @@ nlohmann::ordered_json read_json(const std::string& input) {
   for (const std::string& line : read_lines(input)) text += line + '\n';
   try {
     return nlohmann::ordered_json::parse(text);
-  } catch (const nlohmann::json::parse_error& e) {
+  } catch (const nlohmann::json::exception& e) {
     throw UsageError(concat("no JSON: ", e.what()));
   }
 }
@@ -57,6 +57,7 @@ struct InspectOptions {
 
   void refuse_contradictions(const Options& given) const {
     const int asked = (input.empty() ? 0 : 1) + (explain.empty() ? 0 : 1) + (show.empty() ? 0 : 1) + (check ? 1 : 0);
+    check_outputs({{"--output", output}, {"--plot", plot}}, {{"--input", input}});
     if (asked > 1) throw UsageError("give one of --input, --explain, --show and --check");
     for (const char* flag : {"shape", "seed", "eps"})
       if (given.was_set(flag) && !check) throw UsageError(concat("--", flag, " does something with --check only"));

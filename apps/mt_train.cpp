@@ -1,6 +1,8 @@
 // mt_train: trains a translation model. Parses, builds, runs; the parts are in apps/shared/ and nn/.
 #include "apps/shared/average.h"
 #include "apps/shared/mt_run.h"
+#include "apps/shared/option_data.h"
+#include "apps/shared/option_use.h"
 #include "apps/shared/run_main.h"
 #include "apps/shared/version.h"
 
@@ -40,7 +42,12 @@ int main(int argc, char** argv) {
     o.declare(options);
     options.ignore_in_config({"resolved", "task", "src_vocab", "tgt_vocab", "dim", "embed_scale", "pad"});
     if (!options.parse(argc, argv)) return kExitDone;
-    if (o.average > 0) return write_average(o.run, o.average);
+    if (o.average > 0) {
+      for (const OptionData* option : options.declared())
+        usage(!options.was_set(option->name) || option->name == "run" || option->name == "average", "--average reads --run and does nothing with --",
+              option->name, ": leave it out");
+      return write_average(o.run, o.average);
+    }
     o.resolve();
     o.check(options);
     return train(options, o, use_machine(o.threads, o.device, o.precision));

@@ -1,5 +1,6 @@
 // mt_translate: translates text with a checkpoint, scores given translations, prints BLEU and chrF. Parses and calls; the parts are in
 // apps/shared/.
+#include <algorithm>
 #include <cstdio>
 
 #include "apps/shared/progress.h"
@@ -17,8 +18,7 @@ using Lines = std::vector<std::string>;
 constexpr int64_t kWindow = 64;  // batches whose sentences are sorted by length together, then written
 
 struct Loaded {
-  explicit Loaded(const TranslateOptions& o)
-      : saved(o.checkpoint, kCpu), translator(saved.model(), Dictionary::kEnd), reader(o.codes, o.tokenize_input == "13a") {}
+  explicit Loaded(const TranslateOptions& o) : saved(o.checkpoint, kCpu), translator(saved.model(), Dictionary::kEnd), reader(o.cutting()) {}
   std::vector<Translator::Ids> ids(const Lines& lines, const Dictionary& dictionary, const std::string& path) const {
     return reader.ids(lines, dictionary, translator.max_words(), input_name(path));
   }
@@ -39,10 +39,24 @@ void for_windows(size_t lines, int64_t batch, F&& f) {
   progress.finish();
 }
 
+void say_unknown(const std::vector<Translator::Ids>& sources) {
+  int64_t tokens = 0, unknown = 0;
+  for (const Translator::Ids& line : sources) {
+    tokens += std::ssize(line);
+    unknown += std::count(line.begin(), line.end(), Dictionary::kUnknown);
+  }
+  if (unknown > 0)
+    std::fprintf(stderr, "%.2f%% of the input's tokens are unknown to the model (cut as its training text?)\n",
+                 100.0 * static_cast<double>(unknown) / static_cast<double>(tokens));
+}
+
 void translate(const TranslateOptions& o) {
   const Loaded model(o);
   const Lines lines = read_lines(o.input);
+  // Before an hour of translating.
+  const Lines references = o.score ? read_references(o.reference, lines.size(), input_name(o.input)) : Lines();
   const std::vector<Translator::Ids> sources = model.ids(lines, model.saved.source(), o.input);
+  say_unknown(sources);
   TextOutput out(o.output);
   std::optional<TextOutput> attention;
   if (!o.attention.empty()) attention.emplace(o.attention);
@@ -52,15 +66,18 @@ void translate(const TranslateOptions& o) {
     const std::vector<Translation> found = model.translator.translate(part, o.search(), progress);
     const auto number = static_cast<int64_t>(first);
     write_translations(found, model.saved.target(), {.join = o.join || !o.codes.empty(), .n_best = o.n_best > 0, .first = number}, out.stream());
-    out.stream().flush();
-    if (attention) write_attention(found, part, model.saved.source(), model.saved.target(), number, attention->stream());
+    out.flush();
+    if (attention) {
+      write_attention(found, part, model.saved.source(), model.saved.target(), number, attention->stream());
+      attention->flush();
+    }
     for (const Translation& t : found)
       if (o.score) translated.push_back(text_of(t.front().words, model.saved.target(), o.join || !o.codes.empty()));
   });
   out.finish();
   if (attention) attention->finish();
   // Beside translations on standard output there is no room for scores.
-  if (o.score) std::fputs(score_lines(translated, "the translation", o.reference, o.scoring).c_str(), o.output == "-" ? stderr : stdout);
+  if (o.score) std::fputs(score_lines(translated, references, o.scoring).c_str(), o.output == "-" ? stderr : stdout);
 }
 
 void score_given(const TranslateOptions& o) {

@@ -29,10 +29,11 @@ bool separate_end_of(std::string_view line, const std::string& path) {
 
 }  // namespace
 
-BpeCodes BpeCodes::read(const std::string& path, int64_t most) {
+namespace {
+
+BpeCodes codes_of(TextBlocks&& text, const std::string& path, int64_t most) {
   BpeCodes codes;
   codes.separate_end = true;
-  TextBlocks text(path);
   int64_t number = 0, first_empty = 0;
   for (std::string_view block; text.next(block);)
     for_each_line(block, [&](std::string_view line, std::string_view) {
@@ -49,6 +50,12 @@ BpeCodes BpeCodes::read(const std::string& path, int64_t most) {
     });
   return codes;
 }
+
+}  // namespace
+
+BpeCodes BpeCodes::read(const std::string& path, int64_t most) { return codes_of(TextBlocks(path), path, most); }
+
+BpeCodes BpeCodes::read(std::istream& in, const std::string& name, int64_t most) { return codes_of(TextBlocks(in, name), name, most); }
 
 StringTable read_bpe_vocabulary(const std::string& path, int64_t threshold) {
   TextBlocks text(path);

@@ -13,13 +13,13 @@ namespace nine {
 namespace {
 
 std::string_view without_trailing_spaces(std::string_view text) {
-  const size_t last = text.find_last_not_of(" \t");
+  const size_t last = text.find_last_not_of(' ');
   return text.substr(0, last == std::string_view::npos ? 0 : last + 1);
 }
 
 /// Splits off what follows the last space: "the 12" becomes "the" and "12"; without a space, all of it is the field.
 std::pair<std::string_view, std::string_view> split_last(std::string_view line) {
-  const size_t space = line.find_last_of(" \t");
+  const size_t space = line.find_last_of(' ');
   if (space == std::string_view::npos) return {std::string_view(), line};
   return {without_trailing_spaces(line.substr(0, space)), line.substr(space + 1)};
 }
@@ -46,7 +46,7 @@ DictEntry parse_dict_line(std::string_view line, const std::string& place) {
     std::tie(word, field) = split_last(word);
   }
   require(!word.empty(), place, ": '", line, "' lacks a word or its count; each line of a dictionary is `word count`");
-  require(word.find_first_of(" \t") == std::string_view::npos, place, ": '", word, "' is not one word; each line of a dictionary is `word count`");
+  require(word.find(' ') == std::string_view::npos, place, ": '", word, "' is not one word; each line of a dictionary is `word count`");
   const auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), entry.count);
   require(error == std::errc{} && end == field.data() + field.size() && entry.count >= 0, place, ": the count '", field, "' of '", word,
           "' is not a whole number >= 0; each line of a dictionary is `word count`");

@@ -22,7 +22,8 @@ struct DictEntry {
 /// which keeps that mark, then reads one more.
 std::string dict_text(std::span<const std::string> words, std::span<const int64_t> counts, int32_t specials);
 
-/// Parses `word count` or `word count #fairseq:overwrite`; `place` ("dict.txt, line 12") opens errors.
+/// Only the space separates, as in fairseq: a tab is a part of its word. Parses `word count` or `word count #fairseq:overwrite`; `place` ("dict.txt,
+/// line 12") opens errors.
 DictEntry parse_dict_line(std::string_view line, const std::string& place);
 
 }  // namespace nine

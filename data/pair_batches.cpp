@@ -7,7 +7,7 @@ namespace nine {
 
 PairBatches::PairBatches(const ParallelCorpus& corpus, PairBatchSize size, std::optional<uint64_t> seed)
     : corpus_(&corpus), size_(size), seed_(seed) {
-  require(size.tokens >= 0 && size.pairs >= 0 && size.tokens + size.pairs > 0, "--batch-tokens ", size.tokens, " and --batch ", size.pairs,
+  require(size.tokens >= 0 && size.pairs >= 0 && (size.tokens > 0 || size.pairs > 0), "--batch-tokens ", size.tokens, " and --batch ", size.pairs,
           ": give one of the two, at least 1");
   require(corpus.pairs() > 0, "the parallel text has no pair of sentences to use");
   require(corpus.pairs() <= std::numeric_limits<int32_t>::max(), "the parallel text has ", corpus.pairs(),

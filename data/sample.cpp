@@ -135,7 +135,7 @@ class Builder {
       const Symbol without = noun_with_adjectives(c, n, initial, slot + 1);
       if (list.empty()) return Alternatives{{grammar_.weight(without), {without}}};
       Alternatives a = {{(1 - use[slot]) * grammar_.weight(without), {without}}};
-      const Alternatives first = ranked(list, initial);
+      Alternatives first = ranked(list, initial);
       if (first.empty()) return a;
       const Symbol adjective = once(key("adjective", c, initial, slot), [&] { return first; });
       a.push_back({use[slot] * grammar_.weight(adjective), {adjective, noun_with_adjectives(c, n, Initial::any, slot + 1)}});

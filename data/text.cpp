@@ -83,7 +83,10 @@ bool LineReader::next(std::string_view& line) {
     }
     if (std::getline(*in_, line_)) break;
     require(!in_->bad(), name_, " cannot be read after line ", line_number_, ": the system reported a read error");
-    require(in_ != &stream_ || line_number_ > 0, name_, " is empty: it should hold one sentence a line");
+    std::error_code ignored;
+    const bool pipe = in_ == &stream_ && !std::filesystem::is_regular_file(name_, ignored);
+    require(in_ != &stream_ || line_number_ > 0, name_, " is empty",
+            pipe ? ", or a pipe that was read already: texts are read more than once, so give a file" : ": it should hold one sentence a line");
     in_ = nullptr;
   }
   ++line_number_;

@@ -204,7 +204,11 @@ std::vector<KernelInfo> kernel_table() {
 
 KernelInfo kernel_info(ScoreKind kind) {
   KernelInfo info{};
-  with_kernel(kind, [&]<class K>() { info = {K::kName, K::kFormula, K::kDerivative, K::kNote, K::parameters()}; });
+  with_kernel(kind, [&]<class K>() {
+    require(std::ssize(K::parameters()) <= kMaxScoreParameters, "[head] ", K::kName,
+            " has more parameters than kMaxScoreParameters (core/scores/score.h)");
+    info = {K::kName, K::kFormula, K::kDerivative, K::kNote, K::parameters()};
+  });
   return info;
 }
 

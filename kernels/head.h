@@ -39,7 +39,7 @@ HeadSpec parse_head(std::string_view text, const HeadDefaults& defaults = {});
 
 /// One kernel as people read it.
 struct KernelInfo {
-  const char *name, *formula, *derivative, *note;
+  const char *name = "", *formula = "", *derivative = "", *note = "";
   std::span<const ParameterInfo> parameters;
 };
 /// All of them, in the order of heads.md section 1.

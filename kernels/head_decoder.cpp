@@ -80,7 +80,7 @@ struct HeadDecoder<T>::Block {
   T* factors;               // (rows * K, kChunks)
   T* row_stats;             // (rows * K, stats)
   double *log_prior, *lse;  // (rows * K)
-  double* target_score;     // (rows * K)
+  double* target_score;     // (rows * K); without targets: the excluded word's
   const int32_t* targets;   // (rows), or null
   int64_t rows, size, ld, tiles;
   int32_t excluded;
@@ -222,7 +222,10 @@ void HeadDecoder<T>::finish_panel(const Block& b, int64_t panel) const {
     for (int64_t v = 0; v < words && bias != nullptr; ++v) row[v] += bias[v];
     const int64_t target = b.targets != nullptr ? b.targets[i / b.size] - word : -1;
     if (target >= 0 && target < words) row[target] = static_cast<T>(b.target_score[i]);
-    if (b.size == 1 && b.excluded >= word && b.excluded < word + words) row[b.excluded - word] = kLowest<T>;
+    if (b.excluded >= word && b.excluded < word + words) {
+      b.target_score[i] = static_cast<double>(row[b.excluded - word]);
+      row[b.excluded - word] = kLowest<T>;
+    }
     b.tile_top[i * b.tiles + panel] = largest(row, words);
   }
 }
@@ -256,14 +259,34 @@ void HeadDecoder<T>::normalise(const Block& b) const {
     b.lse[i] = most + std::log(sum);
     require(std::isfinite(b.lse[i]), "[HeadDecoder] component ", i % b.size, " (", components_[static_cast<size_t>(i % b.size)].kernel.name,
             ") has scores without a finite normaliser (", b.lse[i], "): the model's weights are not finite, or too large for this kernel");
-    for (int64_t c = 0; c < kChunks; ++c)
-      b.factors[i * kChunks + c] = static_cast<T>(std::exp(b.log_prior[i] + static_cast<double>(top[c]) - b.lse[i]));
   }
+  if (b.excluded >= 0) {
+    for (int64_t r = 0; r < b.rows; ++r) weigh_without_excluded(b, r);
+  }
+  for (int64_t i = 0; i < b.rows * b.size; ++i)
+    for (int64_t c = 0; c < kChunks; ++c) {
+      const double top = static_cast<double>(b.chunk_top[i * kChunks + c]);
+      b.factors[i * kChunks + c] = static_cast<T>(std::exp(b.log_prior[i] + top - b.lse[i]));
+    }
 }
 
-// p(v) of the mixture of row `row`; returns what these sum up to: 1, or less where a word is excluded.
+// A component counts by what it gives to the other words, pi_k (1 - p_k(excluded)), in logarithms: that may be e^-1000 for all of them.
 template <class T>
-double HeadDecoder<T>::mix(const Block& b, int64_t row, T* p) const {
+void HeadDecoder<T>::weigh_without_excluded(const Block& b, int64_t row) const {
+  double* weight = b.log_prior + row * b.size;
+  for (int64_t k = 0; k < b.size; ++k) {
+    const double odds = b.target_score[row * b.size + k] - b.lse[row * b.size + k];  // lse is without it
+    weight[k] -= odds > 0 ? odds + std::log1p(std::exp(-odds)) : std::log1p(std::exp(odds));
+  }
+  const double most = *std::max_element(weight, weight + b.size);
+  double sum = 0;
+  for (int64_t k = 0; k < b.size; ++k) sum += std::exp(weight[k] - most);
+  for (int64_t k = 0; k < b.size; ++k) weight[k] -= most + std::log(sum);
+}
+
+// p(v) of the mixture of row `row`.
+template <class T>
+void HeadDecoder<T>::mix(const Block& b, int64_t row, T* p) const {
   for (int64_t c = 0; c < kChunks; ++c) {
     const auto [begin, end] = cpu::chunk_words(words_, c);
     for (int64_t k = 0; k < b.size; ++k) {
@@ -277,9 +300,6 @@ double HeadDecoder<T>::mix(const Block& b, int64_t row, T* p) const {
       }
     }
   }
-  if (b.excluded < 0 || b.size == 1) return 1;  // a single component leaves it out of its normaliser
-  p[b.excluded] = 0;
-  return cpu::lane_sum(words_, [&](int64_t v) { return static_cast<double>(p[v]); });
 }
 
 // The k largest values of a row are in tiles whose own largest is among the k largest of the tiles'.
@@ -289,7 +309,8 @@ void HeadDecoder<T>::best_words(const Block& b, int64_t row, int64_t k, int32_t*
   double shift = -b.lse[row * b.size];
   if (head_.mixture) {
     T* p = scratch<T>(Scratch::tile, b.ld + b.tiles);
-    shift = -std::log(mix(b, row, p));
+    mix(b, row, p);
+    shift = 0;
     for (int64_t t = 0; t < b.tiles; ++t) p[b.ld + t] = largest(p + t * kPanel, std::min(kPanel, words_ - t * kPanel));
     values = p;
     tops = p + b.ld;
@@ -358,13 +379,14 @@ typename HeadDecoder<T>::Block HeadDecoder<T>::block(const Query& q, int64_t fir
 }
 
 template <class T>
-void HeadDecoder<T>::operator()(const Query& q, Memory& memory, Answer& out) const {
+void HeadDecoder<T>::operator()(const Query& q, Memory& memory, Answer& answer) const {
   const bool best = q.targets.empty();
   const int64_t k = best ? q.k : 1;
   require(k >= 1 && k <= words_ - (q.excluded >= 0), "[HeadDecoder] the best ", k, " of ", words_, " words");
+  require(best || q.excluded < 0, "[HeadDecoder] a word is excluded from searches, not from targets");
   require(best || static_cast<int64_t>(q.targets.size()) == q.rows, "[HeadDecoder] ", q.targets.size(), " targets for ", q.rows, " rows");
-  out.words.resize(static_cast<size_t>(best ? q.rows * k : 0));
-  out.log_probs.resize(static_cast<size_t>(q.rows * k));
+  answer.words.resize(static_cast<size_t>(best ? q.rows * k : 0));
+  answer.log_probs.resize(static_cast<size_t>(q.rows * k));
   const int64_t blocks = (q.rows * head_.size() + kStackRows - 1) / kStackRows;
   const int64_t block_rows = blocks > 0 ? PackedLinear<T>::padded((q.rows + blocks - 1) / blocks) : 0;
   for (int64_t first = 0; first < q.rows; first += block_rows) {
@@ -385,11 +407,11 @@ void HeadDecoder<T>::operator()(const Query& q, Memory& memory, Answer& out) con
         work);
     normalise(b);
     if (!best) {
-      for (int64_t r = 0; r < b.rows; ++r) out.log_probs[static_cast<size_t>(first + r)] = target_log_prob(b, r);
+      for (int64_t r = 0; r < b.rows; ++r) answer.log_probs[static_cast<size_t>(first + r)] = target_log_prob(b, r);
       continue;
     }
     parallel_for(
-        b.rows, [&](int64_t r) { best_words(b, r, k, out.words.data() + (first + r) * k, out.log_probs.data() + (first + r) * k); },
+        b.rows, [&](int64_t r) { best_words(b, r, k, answer.words.data() + (first + r) * k, answer.log_probs.data() + (first + r) * k); },
         static_cast<double>(b.rows * b.size * words_));
   }
 }

@@ -50,15 +50,15 @@ class HeadDecoder {
   };
   /// A row's answer has the same bits whatever the other rows and the threads.
   /// Error: a row without finite normaliser; k more than there are words; a target outside of the vocabulary.
-  void operator()(const Query& query, Memory& memory, Answer& answer) const;
+  void operator()(const Query& q, Memory& memory, Answer& answer) const;
 
  private:
   struct Component {
     cpu::HeadKernel<T> kernel;
     View w;
     std::vector<int64_t> packs;  // of its parts
-    int64_t first_stat;          // in a row's statistics
-    const T* word_stats;
+    int64_t first_stat = 0;      // in a row's statistics
+    const T* word_stats = nullptr;
   };
   struct Pack {
     View of;
@@ -74,7 +74,8 @@ class HeadDecoder {
   void finish_panel(const Block& b, int64_t panel) const;
   void sum_chunk(const Block& b, int64_t chunk) const;
   void normalise(const Block& b) const;
-  double mix(const Block& b, int64_t row, T* p) const;
+  void weigh_without_excluded(const Block& b, int64_t row) const;
+  void mix(const Block& b, int64_t row, T* p) const;
   void best_words(const Block& b, int64_t row, int64_t k, int32_t* words, double* log_probs) const;
   void score_targets(const Block& b) const;
   double target_log_prob(const Block& b, int64_t row) const;

@@ -41,7 +41,7 @@ int64_t head_block_rows(const HeadSpec& head, int64_t words, int64_t d, DType dt
     return std::max<int64_t>(1, panels) * panel;
   }
   const int64_t row_bytes = words * planes_of(head, d) * static_cast<int64_t>(size_of(dtype));
-  return std::max(panel, (card ? kCardBytes : kUntiedBytes) / row_bytes / panel * panel);
+  return std::max(panel, (card ? kCardBytes : kUntiedBytes) / std::max<int64_t>(1, row_bytes) / panel * panel);
 }
 
 HeadPass::HeadPass(const char* op, const HeadSpec& head, const Var& h, const HeadWeights& weights, bool gradients)

@@ -40,7 +40,7 @@ class HeadPass {
 
  private:
   struct Scratchpad {
-    std::array<std::byte, 8192> bytes;  // enough for a few dozen components; beyond that the heap
+    std::array<std::byte, 8192> bytes{};  // enough for a few dozen components; beyond that the heap
     std::pmr::monotonic_buffer_resource memory{bytes.data(), bytes.size()};
   };
 

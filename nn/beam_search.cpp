@@ -235,6 +235,8 @@ std::vector<Translation> EngineOf<T>::translate(std::span<const Ids> sources, co
       extend(s, step, row, k, options, w);
       row += rows;
       if (!s.done) continue;
+      require(!s.finished.empty(), "[Translator] a sentence has no translation whose probability is a number above 0: the model's weights are not ",
+              "finite, or far too large");
       std::stable_sort(s.finished.begin(), s.finished.end(), [](const Hypothesis& a, const Hypothesis& b) { return a.score > b.score; });
       if (static_cast<int64_t>(s.finished.size()) > options.n_best) s.finished.resize(static_cast<size_t>(options.n_best));
       found[static_cast<size_t>(s.sentence)] = std::move(s.finished);

@@ -95,7 +95,7 @@ void require_finite(const Json& value, const std::string& where) {
     require(std::isfinite(value.get<double>()), "a checkpoint's state cannot hold ", value.get<double>(), " (", where,
             "): JSON has no such number; store null or text instead");
   } else if (value.is_structured()) {
-    for (const auto& [key, item] : value.items()) require_finite(item, where + "/" + key);
+    for (const auto& [key, item] : value.items()) require_finite(item, concat(where, "/", key));
   }
 }
 
@@ -313,7 +313,7 @@ IntactCheckpoint find_latest_intact(const fs::path& checkpoints) {
 // ---- CheckpointStore
 
 // Once the other constructor is done, the destructor closes the lock even if this one throws.
-CheckpointStore::CheckpointStore(fs::path checkpoints, int keep) : CheckpointStore(checkpoints, keep, make_and_lock(checkpoints)) {
+CheckpointStore::CheckpointStore(const fs::path& checkpoints, int keep) : CheckpointStore(checkpoints, keep, make_and_lock(checkpoints)) {
   require(keep >= 1, "at least one checkpoint has to be kept, not ", keep);
   clear_leftovers();
   for (const char* link : {kLatest, kBest}) require_link_or_nothing(directory_ / link);

@@ -97,7 +97,7 @@ class CheckpointStore {
  public:
   /// Makes the directory and clears what a killed writer left. Keeps the last `keep` (at least 1) checkpoints and the best.
   /// An Error when another process is writing there.
-  CheckpointStore(std::filesystem::path checkpoints, int keep);
+  CheckpointStore(const std::filesystem::path& checkpoints, int keep);
   ~CheckpointStore();
   CheckpointStore(const CheckpointStore&) = delete;
   CheckpointStore& operator=(const CheckpointStore&) = delete;

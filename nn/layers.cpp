@@ -20,11 +20,11 @@ Lstm::Lstm(ParameterSet& set, const std::string& name, int64_t input, int64_t hi
   const Init init = Init::uniform(1 / std::sqrt(static_cast<double>(hidden)));
   for (int64_t l = 0; l < layers; ++l) {
     const std::string suffix = "_l" + std::to_string(l);
-    Parameter& w_ih = set.add(name + ".weight_ih" + suffix, {4 * hidden, l == 0 ? input : hidden}, init);
-    Parameter& w_hh = set.add(name + ".weight_hh" + suffix, {4 * hidden, hidden}, init);
-    Parameter& b_ih = set.add(name + ".bias_ih" + suffix, {4 * hidden}, init);
-    Parameter& b_hh = set.add(name + ".bias_hh" + suffix, {4 * hidden}, init);
-    layers_.push_back({w_ih, w_hh, b_ih, b_hh, "dropout." + name + suffix});
+    Parameter& w_ih = set.add(concat(name, ".weight_ih", suffix), {4 * hidden, l == 0 ? input : hidden}, init);
+    Parameter& w_hh = set.add(concat(name, ".weight_hh", suffix), {4 * hidden, hidden}, init);
+    Parameter& b_ih = set.add(concat(name, ".bias_ih", suffix), {4 * hidden}, init);
+    Parameter& b_hh = set.add(concat(name, ".bias_hh", suffix), {4 * hidden}, init);
+    layers_.push_back({w_ih, w_hh, b_ih, b_hh, concat("dropout.", name, suffix)});
   }
 }
 

@@ -40,7 +40,7 @@ Tensor Learner::evaluate(const Loss& f) {
   Tape& tape = train_step_.tape();
   tape.reset();
   const NoGrad no_grad(tape);
-  const Tensor value = f(tape).value().clone();
+  Tensor value = f(tape).value().clone();
   tape.reset();
   return value;
 }

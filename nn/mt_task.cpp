@@ -11,7 +11,7 @@ using Json = nlohmann::ordered_json;
 /// Tokens of a sample's source at most: a map of attention that can still be read.
 constexpr int64_t kLongestSample = 30;
 
-Json tokens_of(const Dictionary& dictionary, std::span<const int32_t> ids) {
+Json json_tokens(const Dictionary& dictionary, std::span<const int32_t> ids) {
   Json out = Json::array();
   for (const int32_t id : ids) out.push_back(dictionary.word(id));
   return out;
@@ -86,8 +86,8 @@ std::vector<nlohmann::ordered_json> MtTask::shown() const {
                       {"src", text_of(*validation_.source, sources[i])},
                       {"ref", whole_words(validation_.text->references[static_cast<size_t>(samples_[i])])},
                       {"hyp", text_of(*validation_.target, words)},
-                      {"src_tokens", tokens_of(*validation_.source, sources[i])},
-                      {"hyp_tokens", tokens_of(*validation_.target, words)},
+                      {"src_tokens", json_tokens(*validation_.source, sources[i])},
+                      {"hyp_tokens", json_tokens(*validation_.target, words)},
                       {"attention", thousandths(shown_[i].attention, words.size())}});
   }
   return events;

@@ -41,18 +41,20 @@ std::string whole_words(const std::string& line) {
   return out;
 }
 
-std::string text_of(const Dictionary& dictionary, std::span<const int32_t> ids) {
+std::string tokens_of(const Dictionary& dictionary, std::span<const int32_t> ids) {
   std::string line;
   for (const int32_t id : ids) {
     if (!line.empty()) line += ' ';
     line += dictionary.word(id);
   }
-  return whole_words(line);
+  return line;
 }
+
+std::string text_of(const Dictionary& dictionary, std::span<const int32_t> ids) { return whole_words(tokens_of(dictionary, ids)); }
 
 SearchOptions validation_search(const ParallelCorpus& pairs, int64_t beam) {
   SearchOptions search{.beam = beam};
-  search.max_length = std::min(search.max_length, 2 * pairs.longest());
+  search.max_length = pairs.longest() + std::min(pairs.longest(), search.max_length);
   return search;
 }
 

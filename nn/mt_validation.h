@@ -26,7 +26,9 @@ Evaluation evaluate_pairs(const Transformer& model, Tape& tape, const ParallelCo
 /// A line with its subwords put together again ("@@ " undone).
 std::string whole_words(const std::string& line);
 
-/// The words of those ids with spaces between them, subwords put together.
+/// The words of those ids with spaces between them.
+std::string tokens_of(const Dictionary& dictionary, std::span<const int32_t> ids);
+/// The same, subwords put together.
 std::string text_of(const Dictionary& dictionary, std::span<const int32_t> ids);
 
 /// mt_translate's search with that beam, but no translation is longer than twice the text's longest sentence: a model at its start may not

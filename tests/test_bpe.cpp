@@ -417,6 +417,16 @@ TEST_CASE("bpe: what cannot be read is said") {
   CHECK(has(failure({}, "", 2), "a command is missing"));
   CHECK(has(failure({"learn", "--write-vocabulary", "v"}, "a", 2), "standard input"));
   CHECK(has(failure({"undo", "--input", "a", "b"}, "", 2), "name one for each"));
+  const TemporaryDirectory dir;
+  const std::string text = dir.write("text", "a a\n"), other = dir / "other";
+  CHECK(has(failure({"undo", "--input", text, "--output", text}, "", 2), "is also --input and would be lost"));
+  CHECK(has(failure({"apply", "--codes", text, "--output", text}, "", 2), "is also --codes"));
+  CHECK(has(failure({"apply", "--codes", text, "--input", text, text, "--output", other, other}, "", 2), "one of the two would be lost"));
+  CHECK(has(failure({"learn", "--input", text, "--output", other, "--write-vocabulary", other}, "", 2), "one of the two would be lost"));
+  CHECK(has(failure({"apply", "--codes", text, "--seed", "5"}, "", 2), "--seed is for --dropout"));
+  CHECK(slurp(text) == "a a\n");
+  CHECK(has(run({"learn", "--input", text, "--write-vocabulary", other}), "#version: 0.2"));  // the codes on standard output
+  CHECK(slurp(other) == "a 2\n");
   CHECK(has(run({"--help"}), "bpe learn"));
 }
 

@@ -107,6 +107,35 @@ TEST_CASE("head_decoder: the likeliest words and their log-probabilities are tho
     }
 }
 
+TEST_CASE("head_decoder: the other words' order does not depend on how sure a word is that is left out") {
+  for (const char* text : {"lin", "mix:1*lin", "mix:3*lin", "mixbig"})
+    for (const double sure : {20.0, 90.0, 1000.0}) {
+      CAPTURE(text);
+      CAPTURE(sure);
+      Case c(text, {.head_context = "none"}, 4, 150, 12, DType::float32), exact(text, {.head_context = "none"}, 4, 150, 12, DType::float64);
+      c.bias.data<float>()[17] = static_cast<float>(sure);
+      exact.bias.data<double>()[17] = sure;
+      const auto found = ask<float>(c, 0, 4, 8, 17);
+      const auto expected = ask<double>(exact, 0, 4, 8, 17);
+      CHECK(found.words == expected.words);
+      CHECK(relative_error(found.log_probs, expected.log_probs) < 2e-5);
+      // Against the definition, where doubles still hold 1 - p(17).
+      if (sure > 20) continue;
+      Arena pool("head");
+      Tape tape(pool);
+      const NoGrad guard(tape);
+      const Doubles log_p = log_probabilities(exact.head, tape.constant(exact.h.row_range(0, 4)), exact.weights(tape)).to_vector();
+      for (int64_t r = 0; r < 4; ++r) {
+        double rest = 0;
+        for (int64_t v = 0; v < 150; ++v) rest += v == 17 ? 0 : std::exp(log_p[static_cast<size_t>(r * 150 + v)]);
+        for (int64_t i = 0; i < 8; ++i) {
+          const auto at = static_cast<size_t>(r * 8 + i);
+          CHECK(expected.log_probs[at] == doctest::Approx(log_p[static_cast<size_t>(r * 150 + expected.words[at])] - std::log(rest)).epsilon(1e-9));
+        }
+      }
+    }
+}
+
 TEST_CASE("head_decoder: a row's bits depend neither on the others nor on the threads") {
   const Restore restore;
   for (const char* text : {"lin", "mixbig", "mix:4*lin"}) {

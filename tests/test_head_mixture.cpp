@@ -470,6 +470,23 @@ TEST_CASE("head: in float64, words close to a context keep their digits, and equ
   }
 }
 
+TEST_CASE("head: in float64, hpb keeps its digits along a context's ray, where a point of the ball is near that is far off") {
+  const double factors[] = {0.95, 0.5, 1.1, 0.2, 1.0, -1.0};
+  for (const ScoreCase& c : score_cases()) {
+    if (!has(c.name, "hpb")) continue;
+    CAPTURE(c.name);
+    Problem p = problem(single(c.score), 2, 6, c.dims, 1);
+    p.targets = {3, 5};
+    const auto d = static_cast<size_t>(c.dims);
+    double norm = 0;
+    for (size_t i = 0; i < d; ++i) norm += p.h[i] * p.h[i];
+    for (size_t i = 0; i < d; ++i) p.h[i] *= 3 / std::sqrt(norm);  // beyond clip's rim; as far as the oracle's long double goes for tanh
+    for (size_t v = 0; v < 6; ++v)
+      for (size_t i = 0; i < d; ++i) p.w[v * d + i] = factors[v] * p.h[i];
+    check_against_dense(p, 1e-9);
+  }
+}
+
 #if !defined(NINE_SANITIZE_ADDRESS) && !defined(NINE_SANITIZE_THREAD)  // minutes of products there, to count bytes
 TEST_CASE("head: peak memory of a tied mixture of nine is at most three times that of parameters and gradients") {
   // heads.md, property 6. Nothing of the pool has both the number of rows and that of words as factors, so its peak at N = 4,096 and

@@ -259,7 +259,43 @@ TEST_CASE("mt_train: --average writes the mean of the last checkpoints, a checkp
   CHECK(slurp(text.dir / "run/average/latest/model.safetensors") == bytes);
   const Outcome many = train({"--run", text.dir / "run", "--average", "9"});
   CHECK(many.code == 1);
-  CHECK(has(many.err, "has 3 checkpoints; train with a larger --keep"));
+  CHECK(has(many.err, "has the last 3 checkpoints; train with a larger --keep"));
+  CHECK(has(train({"--run", text.dir / "run", "--average", "2", "--lr", "1"}).err, "--average reads --run and does nothing with --lr"));
+  // The best checkpoint is kept beside the last ones, here two, but is none of them.
+  Json config = Json::parse(slurp(text.dir / "run/config.json"));
+  config["keep"] = 2;
+  text.dir.write("run/config.json", config.dump());
+  CHECK(has(train({"--run", text.dir / "run", "--average", "3"}).err, "has the last 2 checkpoints"));
+  // A run that starts over takes the mean along.
+  REQUIRE(train(tiny(text.dir / "run", text.files({"--after", "2u", "--restart"}))).code == 0);
+  CHECK_FALSE(fs::exists(text.dir / "run/average"));
+  CHECK(open_checkpoint(text.dir / "run/old-1/average").step() == 40);
+}
+
+TEST_CASE("mt_train: a tab is a letter of its word, also in the dictionaries of a checkpoint") {
+  const TemporaryDirectory dir;
+  const std::string s = dir.write("s", "a1 b\tc d\na1 d\n"), t = dir.write("t", "x\ty z\nz\n");
+  REQUIRE(train(tiny(dir / "run", {"--src", s, "--tgt", t, "--after", "2u"})).code == 0);
+  const app::SavedTranslationModel saved(dir / "run", kCpu);
+  CHECK(saved.source().id("b\tc") > Dictionary::kUnknown);
+  CHECK(saved.target().id("x\ty") > Dictionary::kUnknown);
+}
+
+TEST_CASE("mt_train: a run does not go on with another reference or test text") {
+  const Reversed text;
+  const std::string s = text.dir / "s", t = text.dir / "t", references = text.dir.write("references", slurp(t) + "unseen\n");
+  const std::string sources = text.dir.write("sources", slurp(s) + "a\n");
+  const auto run_on = [&](const char* after) {
+    const Strings files{"--src",      s, "--tgt",      t, "--valid-src",    sources, "--valid-tgt", references,
+                        "--test-src", s, "--test-tgt", t, "--batch-tokens", "150"};
+    return train(tiny(text.dir / "run", joined(files, {"--after", after})));
+  };
+  REQUIRE(run_on("2u").code == 0);
+  REQUIRE(run_on("3u").code == 0);
+  text.dir.write("references", slurp(t) + "never seen\n");  // another word that is <unk>
+  const Outcome other = run_on("4u");
+  CHECK(other.code == 2);
+  CHECK_MESSAGE(has(other.err, "valid_crc32c"), other.err);
 }
 
 TEST_CASE("mt_train: wrong texts and command lines") {

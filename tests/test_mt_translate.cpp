@@ -204,5 +204,29 @@ TEST_CASE("mt_translate: errors say what is wrong and where") {
   CHECK(has(said({"--checkpoint", c.path}, 1, "ein\n" + line + "\n"), "standard input, line 2 has 30 tokens, but the model has positions for 29"));
   const std::string file = c.dir.write("given.txt", "a\nb\n");
   CHECK(has(said({"--checkpoint", c.path, "--score-given", file}, 1), "has 2: each source needs its translation on the same line"));
-  CHECK(has(said({"--checkpoint", c.path, "--output", c.dir / "no/where"}, 1), "cannot write"));
+  CHECK(has(said({"--checkpoint", c.path, "--output", c.dir / "no/where"}, 1), "where: No such file or directory"));
+  // Nothing that was there is lost, and references are read before anything is translated.
+  CHECK(has(said({"--checkpoint", c.path, "--input", file, "--output", file}, 2), "is also --input and would be lost"));
+  CHECK(has(said({"--checkpoint", c.path, "--output", file, "--score", "--reference", c.dir / "./given.txt"}, 2), "is also --reference"));
+  CHECK(has(said({"--checkpoint", c.path, "--output", c.dir / "o", "--attention", c.dir / "o"}, 2), "is also --attention: one of the two would be lost"));
+  CHECK(has(said({"--checkpoint", c.path, "--attention", "-"}, 2), "would mix on standard output"));
+  CHECK(has(said({"--checkpoint", c.path, "--score", "--reference", "-"}, 2), "only one can be standard input"));
+  CHECK(has(said({"--checkpoint", c.path, "--output", c.dir / "o", "--score", "--reference", file}, 1), "has 1 lines, but " + file + " has 2"));
+  CHECK_FALSE(std::filesystem::exists(c.dir / "o"));
+  CHECK(has(said({"--checkpoint", c.path, "--glossaries", "ein"}, 2), "--glossaries is for --codes"));
+  CHECK(has(said({"--checkpoint", c.path}, 0, "ein nie gesehen\n"), "66.67% of the input's tokens are unknown"));
+  CHECK(slurp(file) == "a\nb\n");
+  CHECK(run({"--checkpoint", c.path, "--input", c.dir.write("nothing.txt", "")}).empty());
+}
+
+TEST_CASE("checkpoints of the other kind are called by their name") {
+  const Checkpoint c;
+  const TemporaryDirectory dir;
+  const std::string lm = dir / "lm";
+  REQUIRE(run_program("lm_train", {"--sample", "--sample-sentences", "500", "--hidden", "4", "--embed", "4", "--after", "1u", "--run", lm}).code ==
+          0);
+  CHECK(has(run_program("mt_translate", {"--checkpoint", lm}, "a\n").err, "is a language model's (lm_train, lm_score), not a translation model's"));
+  CHECK(
+      has(run_program("lm_score", {"--checkpoint", c.path}, "a\n").err, "is a translation model's (mt_train, mt_translate), not a language model's"));
+  CHECK(has(run_program("lm_score", {"--checkpoint", dir.write("file", "")}, "a\n").err, "is a file: a checkpoint is a directory"));
 }

@@ -102,7 +102,8 @@ Wrong cases_of(const OptionData& option) {
           w.allowed.insert(w.allowed.end(), option.choices.begin(), option.choices.end());
         } else {
           const bool names_files = option.unit.starts_with("FILE") || option.unit.starts_with("DIR") || option.unit == "A B";
-          CHECK_MESSAGE(names_files, option.name, " takes any text: give it choices, a check, or FILE or DIR for a unit");
+          const bool says_so = option.unit.starts_with("TEXT");  // words of the user's own
+          CHECK_MESSAGE((names_files || says_so), option.name, " takes any text: give it choices, a check, or FILE, DIR or TEXT for a unit");
         }
       },
       option.field);

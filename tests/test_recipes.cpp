@@ -9,6 +9,7 @@
 #include <set>
 #include <sstream>
 
+#include "checks/op_cases.h"
 #include "core/error.h"
 #include "core/ops.h"
 #include "core/safetensors.h"
@@ -16,7 +17,6 @@
 #include "nn/schedule.h"
 #include "nn/train_step.h"
 #include "tests/compare.h"
-#include "checks/op_cases.h"
 #include "tests/programs.h"
 #include "tests/support.h"
 

@@ -102,6 +102,7 @@ TEST_CASE("vocabulary: errors") {
   CHECK(has(reading("a 1.5\n"), "the count '1.5' of 'a' is not a whole number"));
   CHECK(has(reading("a -1\n"), "the count '-1'"));
   CHECK(has(reading("a b 1\n"), "'a b' is not one word"));
+  CHECK(has(reading("a\t1\n"), "lacks a word or its count"));  // only the space separates: a tab is a letter
   CHECK(has(reading("a 99999999999999999999\n"), "is not a whole number"));
   CHECK(has(reading("</s> 2\n<unk> 1\n"), "lists no word beside"));
   CHECK(has(reading(""), "is empty"));

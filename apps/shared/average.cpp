@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "apps/shared/run_main.h"
+#include "apps/shared/saved_model.h"
 #include "core/ops.h"
 #include "nn/checkpoint.h"
 
@@ -37,7 +39,10 @@ class Mean {
 
 int write_average(const std::string& run, int64_t count) {
   std::vector<fs::path> found = checkpoints_in(fs::path(run) / "checkpoints");
-  require(std::ssize(found) >= count, "--average ", count, ": ", run, " has ", found.size(),
+  // The best one is kept however old it is: it is not among the last ones unless they reach back to it.
+  const auto keep = static_cast<size_t>(std::max<int64_t>(1, model_config(run).value("keep", std::numeric_limits<int64_t>::max())));
+  if (found.size() > keep) found.resize(keep);
+  require(std::ssize(found) >= count, "--average ", count, ": ", run, " has the last ", found.size(),
           " checkpoints; train with a larger --keep, or average fewer");
   found.resize(static_cast<size_t>(count));
   std::reverse(found.begin(), found.end());
@@ -63,8 +68,7 @@ int write_average(const std::string& run, int64_t count) {
     for (const char* name : {"config.json", "src.dict.txt", "tgt.dict.txt", "dict.txt"})
       if (last.has(name)) files.text(name, last.text(name));
   });
-  std::printf("the mean of %zu checkpoints, the last of step %lld\nmodel  %s\n", found.size(), static_cast<long long>(last.step()),
-              (store.directory() / "latest").c_str());
+  std::printf("the mean of the checkpoints of steps %s\nmodel  %s\n", steps.dump().c_str(), (store.directory() / "latest").c_str());
   return kExitDone;
 }
 

@@ -1,7 +1,9 @@
 #include "apps/shared/bpe_options.h"
 
 #include <algorithm>
+#include <filesystem>
 
+#include "apps/shared/text_io.h"
 #include "core/error.h"
 
 namespace nine::app {
@@ -48,10 +50,23 @@ void BpeFlags::check(const std::string& command) const {
     refuse_if(dict_input, "--write-vocabulary needs text, and --dict-input is none: make the vocabulary with bpe apply and bpe vocab");
     refuse_if(write_vocabulary.size() != input.size(), "--write-vocabulary names ", write_vocabulary.size(), " files for ", input.size(),
               " of --input");
-    refuse_if(std::count(input.begin(), input.end(), "-") > 0,
-              "--write-vocabulary reads the input twice, which standard input does not allow: give a file");
+    std::error_code ignored;
+    for (const std::string& path : input)
+      refuse_if(path == "-" || (std::filesystem::exists(path, ignored) && !std::filesystem::is_regular_file(path, ignored)),
+                "--write-vocabulary reads the input twice, which ", input_name(path), " does not allow: give a file");
   }
   refuse_if(command == "apply" && vocabulary.empty() && vocabulary_threshold > 0, "--vocabulary-threshold needs --vocabulary");
+  refuse_if(command == "apply" && dropout == 0 && seed != BpeFlags().seed, "--seed is for --dropout: leave it out, or give both");
+  const auto named = [](const char* flag, const std::vector<std::string>& paths) {
+    std::vector<NamedFile> all;
+    for (const std::string& path : paths) all.push_back({flag, path});
+    return all;
+  };
+  std::vector<NamedFile> written = named("--output", output), read = named("--input", input);
+  for (NamedFile& file : named("--write-vocabulary", write_vocabulary)) written.push_back(std::move(file));
+  if (!codes.empty()) read.push_back({"--codes", codes});
+  if (!vocabulary.empty()) read.push_back({"--vocabulary", vocabulary});
+  check_outputs(written, read);
 }
 
 }  // namespace nine::app

@@ -133,7 +133,7 @@ double largest_error(const InspectInput& in, const Arrays& gradients, double los
 }
 
 // Nested arrays of the shape; an Error for a number that JSON has no form for.
-Json nested(const Doubles& values, const std::vector<int64_t>& shape, const char* name) {
+Json nested(const Doubles& values, const std::vector<int64_t>& shape, const std::string& name) {
   for (const double x : values) require(std::isfinite(x), "[kernel_inspect] ", name, " has a number that is not finite: ", x);
   Json level(values);
   for (size_t axis = shape.size(); axis-- > 1;) {
@@ -194,16 +194,26 @@ Json inspect(const InspectInput& in) {
   tape.backward(losses.loss);
   const Arrays gradients = gradients_of(in, p);
   for (const InspectArray& g : gradients)
-    if (g) out["grad"][g.name] = nested(g.values, g.shape, g.name);
+    if (g) out["grad"][g.name] = nested(g.values, g.shape, concat("grad.", g.name));
   out["check"]["max_relative_error"] = largest_error(in, gradients, loss);
   out["formulas"] = formulas(in.head);
   return out;
 }
 
+namespace {
+
+// With at least one space behind it.
+std::string padded(std::string name, size_t width) {
+  name.resize(std::max(width, name.size() + 1), ' ');
+  return name;
+}
+
+}  // namespace
+
 std::string kernel_table_text() {
   std::string text = "z = w.h, q = |w - h|^2; a score is S(w, h) + b_v, and p(v|h) its softmax over the words v.\n\n";
   for (const KernelInfo& k : kernel_table()) {
-    text += concat(k.name, std::string(6 - std::string(k.name).size(), ' '), "S = ", k.formula, "\n      derivative: ", k.derivative, "\n");
+    text += concat(padded(k.name, 6), "S = ", k.formula, "\n      derivative: ", k.derivative, "\n");
     for (const ParameterInfo& p : k.parameters) {
       const bool word = p.words != nullptr;
       text += concat("      ", p.name, "=", word ? p.words[static_cast<int>(p.fallback)] : concat(p.fallback), ": ", p.meaning, "\n");
@@ -211,7 +221,7 @@ std::string kernel_table_text() {
     text += concat("      ", k.note, "\n");
   }
   text += "\nMixtures: mix:COMPONENT,... with counts (3*lin) and parameters (log:p=1), or\n";
-  for (const HeadPreset& p : head_presets()) text += concat("  ", p.name, std::string(8 - std::string(p.name).size(), ' '), p.text, "\n");
+  for (const HeadPreset& p : head_presets()) text += concat("  ", padded(p.name, 8), p.text, "\n");
   return text;
 }
 

@@ -131,7 +131,10 @@ void read_arrays(const Json& in, InspectInput& out, bool bias) {
   a[InspectInput::kW] = head.untied ? read_array(in, "W", {size, -1, out.size}, "K x V x d, untied") : read_array(in, "W", {-1, out.size}, "V x d");
   out.words = a[InspectInput::kW].shape[head.untied ? 1 : 0];
   a[InspectInput::kB].name = "b";
-  if (in.contains("b") && bias) a[InspectInput::kB] = read_array(in, "b", {out.words}, "V");
+  if (in.contains("b")) {
+    InspectArray b = read_array(in, "b", {out.words}, "V");
+    if (bias) a[InspectInput::kB] = std::move(b);
+  }
   a[InspectInput::kM].name = "M";
   if (head.mixture) a[InspectInput::kM] = read_array(in, "M", {out.size, size}, "d x K");
   if (!head.mixture && in.contains("M")) refuse("M: a single kernel has no prior; leave it out, or write head as mix:...");

@@ -51,7 +51,7 @@ LmData load_lm_data(const LmOptions& o) {
 namespace fs = std::filesystem;
 
 SavedLanguageModel::SavedLanguageModel(const std::string& path, Device device)
-    : directory_(model_directory(path)), vocabulary_(Vocabulary::read((directory_ / "dict.txt").string())) {
+    : directory_(model_directory(path, "dict.txt")), vocabulary_(Vocabulary::read((directory_ / "dict.txt").string())) {
   const Safetensors weights = read_safetensors(directory_ / "model.safetensors");
   const LanguageModelConfig config = LanguageModelConfig::of_weights(weights, head_of(model_config(directory_)));
   require(config.vocab == vocabulary_.size(), (directory_ / "dict.txt").string(), " has ", vocabulary_.size(),
@@ -63,7 +63,7 @@ SavedLanguageModel::SavedLanguageModel(const std::string& path, Device device)
 }
 
 void load_initial_weights(const std::string& path, const Vocabulary& vocabulary, const ParameterSet& parameters) {
-  const fs::path directory = model_directory(path);
+  const fs::path directory = model_directory(path, "dict.txt");
   const Vocabulary theirs = Vocabulary::read((directory / "dict.txt").string());
   for (int32_t id = 0; id < std::min(theirs.size(), vocabulary.size()); ++id)
     require(theirs.word(id) == vocabulary.word(id), "--init ", path, ": its word ", id, " is '", theirs.word(id), "', here it is '",

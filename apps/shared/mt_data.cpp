@@ -74,6 +74,19 @@ uint32_t MtData::train_checksum() const {
   return crc32c(train.checksum(), words.data(), words.size());
 }
 
-uint32_t MtData::valid_checksum() const { return valid ? valid->pairs.checksum() : 0; }
+namespace {
+
+uint32_t checksum_of(const std::optional<HeldOutPairs>& text) {
+  if (!text) return 0;
+  uint32_t crc = text->pairs.checksum();
+  for (const std::string& line : text->references) crc = crc32c(crc, line.data(), line.size() + 1);  // with the 0 that ends it
+  return crc;
+}
+
+}  // namespace
+
+uint32_t MtData::valid_checksum() const { return checksum_of(valid); }
+
+uint32_t MtData::test_checksum() const { return checksum_of(test); }
 
 }  // namespace nine::app

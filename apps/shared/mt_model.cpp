@@ -60,7 +60,7 @@ void check_size(const fs::path& file, const Dictionary& dictionary, int64_t word
 void check_same_words(const std::string& path, const char* name, const Dictionary& theirs, const Dictionary& ours) {
   for (int32_t id = 0; id < std::min(theirs.size(), ours.size()); ++id)
     require(theirs.word(id) == ours.word(id), "--init ", path, ": in its ", name, " the word ", id, " is '", theirs.word(id), "', here it is '",
-            ours.word(id), "'; train with --src-dict and --tgt-dict from there");
+            ours.word(id), "'; train with --src-dict and --tgt-dict from there (--src-dict alone with --shared-vocab)");
 }
 
 }  // namespace
@@ -87,7 +87,7 @@ nlohmann::ordered_json translation_config(const Transformer& model) {
 }
 
 SavedTranslationModel::SavedTranslationModel(const std::string& path, Device device)
-    : directory_(model_directory(path)),
+    : directory_(model_directory(path, kSourceDict)),
       source_(Dictionary::read((directory_ / kSourceDict).string())),
       target_(Dictionary::read((directory_ / kTargetDict).string())) {
   const Safetensors weights = read_safetensors(directory_ / "model.safetensors");
@@ -103,7 +103,7 @@ SavedTranslationModel::SavedTranslationModel(const std::string& path, Device dev
 }
 
 void load_initial_weights(const std::string& path, const Dictionary& source, const Dictionary& target, const ParameterSet& parameters) {
-  const fs::path directory = model_directory(path);
+  const fs::path directory = model_directory(path, kSourceDict);
   check_same_words(path, kSourceDict, Dictionary::read((directory / kSourceDict).string()), source);
   check_same_words(path, kTargetDict, Dictionary::read((directory / kTargetDict).string()), target);
   parameters.load(read_safetensors(directory / "model.safetensors"), parameters.values());

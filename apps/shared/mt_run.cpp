@@ -71,7 +71,8 @@ TrainingRun mt_training(const Options& options, const MtOptions& o, const MtData
   resolved.update({{"src_vocab", data.source.size()},
                    {"tgt_vocab", data.target.size()},
                    {"train_crc32c", data.train_checksum()},
-                   {"valid_crc32c", data.valid_checksum()}});
+                   {"valid_crc32c", data.valid_checksum()},
+                   {"test_crc32c", data.test_checksum()}});
   const ParallelCorpus& train = data.train;
   const Json start{{"src_vocab", data.source.size()},
                    {"tgt_vocab", data.target.size()},

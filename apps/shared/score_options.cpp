@@ -2,6 +2,7 @@
 
 #include "apps/shared/lm_generate.h"
 #include "apps/shared/option_use.h"
+#include "apps/shared/text_io.h"
 #include "core/device.h"
 #include "core/error.h"
 
@@ -47,6 +48,7 @@ void ScoreOptions::check(const Options& options) const {
   usage(!comparing || compare.size() == 2, "--compare takes two checkpoints, A and B, but got ", compare.size());
   usage(comparing || !checkpoint.empty(), "no model: give --checkpoint DIR (or --compare A B for two models)");
 
+  check_outputs({{"--output", output}}, {{"--input", input}});
   only_with(options, generate, "--generate", {"max_words", "samples", "temperature", "top_k", "top_p", "allow_unknown", "batch"});
   only_with(options, comparing, "--compare", {"resamples", "worst"});
   only_with(options, generate || comparing, "--generate and --compare", {"seed"});

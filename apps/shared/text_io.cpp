@@ -1,14 +1,43 @@
 #include "apps/shared/text_io.h"
 
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
 #include <iostream>
 
+#include "apps/shared/option_use.h"
 #include "core/error.h"
 #include "data/text.h"
 
 namespace nine::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool same_file(const std::string& a, const std::string& b) {
+  if (a.empty() || b.empty() || a == "-" || b == "-") return false;
+  std::error_code ignored;
+  if (fs::exists(a, ignored) && !fs::is_regular_file(a, ignored)) return false;
+  return fs::equivalent(a, b, ignored) || fs::absolute(a, ignored).lexically_normal() == fs::absolute(b, ignored).lexically_normal();
+}
+
+}  // namespace
+
+void check_outputs(const std::vector<NamedFile>& outputs, const std::vector<NamedFile>& inputs) {
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const NamedFile& out = outputs[i];
+    for (const NamedFile& in : inputs)
+      usage(!same_file(out.path, in.path), out.flag, " ", out.path, " is also ", in.flag, " and would be lost: give another file");
+    for (size_t j = 0; j < i; ++j)
+      usage(!same_file(out.path, outputs[j].path), outputs[j].flag, " ", out.path, " is also ", out.flag,
+            ": one of the two would be lost; give another file");
+  }
+}
 
 std::vector<std::string> read_lines(const std::string& input) {
   std::vector<std::string> lines;
+  std::error_code ignored;
+  if (input != "-" && fs::is_regular_file(input, ignored) && fs::is_empty(input, ignored)) return lines;
   std::string_view line;
   const auto take = [&](LineReader reader) {
     while (reader.next(line)) lines.emplace_back(line);
@@ -22,12 +51,12 @@ std::string input_name(const std::string& input) { return input == "-" ? "standa
 TextOutput::TextOutput(const std::string& path) : path_(path) {
   if (path == "-") return;
   file_.open(path);
-  require(file_.good(), "cannot write ", path);
+  require(file_.good(), "cannot write ", path, ": ", std::strerror(errno));
 }
 
 std::ostream& TextOutput::stream() { return path_ == "-" ? std::cout : file_; }
 
-void TextOutput::finish() {
+void TextOutput::flush() {
   stream().flush();
   require(stream().good(), "writing ", path_ == "-" ? "standard output" : path_, " failed: is the disk full?");
 }

@@ -8,10 +8,19 @@
 
 namespace nine::app {
 
-/// All lines of a file or of standard input. Errors: LineReader's.
+/// All lines of a file or of standard input; none of an empty one. Errors: LineReader's.
 std::vector<std::string> read_lines(const std::string& input);
 /// What errors call an input: its path, or "standard input".
 std::string input_name(const std::string& input);
+
+/// A file on a command line: its flag and its path.
+struct NamedFile {
+  const char* flag;
+  std::string path;
+};
+/// Empty paths are none. UsageError: one of `outputs` is also an input or another output, which would be lost. Standard streams, pipes and devices may be
+/// named more than once.
+void check_outputs(const std::vector<NamedFile>& outputs, const std::vector<NamedFile>& inputs);
 
 /// A file to write, or standard output.
 class TextOutput {
@@ -19,8 +28,10 @@ class TextOutput {
   /// Error: the file cannot be written.
   explicit TextOutput(const std::string& path);
   std::ostream& stream();
-  /// Writes out what is left. Error: not all of it could be written.
-  void finish();
+  /// Writes out what there is so far. Error: not all of it could be written.
+  void flush();
+  /// The last flush.
+  void finish() { flush(); }
 
  private:
   std::string path_;

@@ -33,7 +33,7 @@ bool uses(const HeadSpec& head, std::string_view parameter) {
 
 void TrainOptions::declare_head(Options& o) {
   o.add("head", head, concat("score function of the output layer, such as lin, pow:p=1 or mix:3*lin,log. ", head_help()))
-      .check([](const std::string& text) { parse_head(text); });
+      .check([](const std::string& text) { parse_head(text, {.ball = "sigmoid"}); });  // which takes shift; --ball may say so
   o.add("untied", untied, "mixtures: word vectors of its own for each component");
   o.add("head-context", head_context, "what a component sees of the context: none, the context itself; tanh, its own projection of it")
       .choices({"none", "tanh"})
@@ -131,6 +131,7 @@ void TrainOptions::check_shared(const Options& given, int64_t width, const std::
   const std::string valid_text = concat("validation text: ", valid), plateau_text = concat("validation text for plateau: ", valid);
   std::vector<Idle> idle{{"pi-reg", output.mixture, "a mixture, --head mix:..."},
                          {"untied", output.mixture, "a mixture, --head mix:..."},
+                         {"init-norm-scale", init_norm != "none", "--init-norm log-frequency"},
                          {"variance", uses(output, "variance"), "a head with ssg or mog"},
                          {"ball", uses(output, "ball"), "a head with hpb"},
                          {"momentum", optimizer == "sgd" || optimizer == "asgd", "--optimizer sgd or asgd"},

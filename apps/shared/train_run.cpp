@@ -18,7 +18,7 @@ using Json = nlohmann::ordered_json;
 bool resumes(const TrainingRun& t, const Json& now, RunDirectory& run) {
   if (!run.has_run()) return false;
   if (t.o.restart) {
-    run.restart();
+    run.restart({"average"});
     return false;
   }
   const Json before = run.read_config();

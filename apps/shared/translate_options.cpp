@@ -1,6 +1,7 @@
 #include "apps/shared/translate_options.h"
 
 #include "apps/shared/option_use.h"
+#include "apps/shared/text_io.h"
 #include "core/error.h"
 
 namespace nine::app {
@@ -10,6 +11,9 @@ void TranslateOptions::declare(Options& o) {
   o.add("input", input, "text to translate, tokenised, one sentence a line; -: standard input").unit("FILE");
   o.add("output", output, "where translations go, one for each line; -: standard output").unit("FILE");
   o.add("codes", codes, "cut words into subwords with these BPE codes, and join those of translations").unit("FILE");
+  o.add("vocabulary", vocabulary, "of --codes: use only subwords that this vocabulary has, as bpe apply does").unit("FILE");
+  o.add("vocabulary-threshold", vocabulary_threshold, "and only those that occur so often").at_least(0);
+  o.add("glossaries", glossaries, "of --codes: words or regular expressions to keep whole").unit("TEXT...");
   o.add("join", join, "join subwords of translations (what --codes does too) where the input is cut already");
   o.add("tokenize-input", tokenize_input, "13a: the input is raw text").choices({"none", "13a"});
   o.add("threads", threads, "0: all physical cores").range(0, 4096).default_text("physical cores");
@@ -38,7 +42,9 @@ void TranslateOptions::check(const Options& options) const {
   usage(score == !reference.empty(), "--score and --reference FILE belong together");
   usage(score_given.empty() || !checkpoint.empty(), "--score-given needs a model: give --checkpoint DIR");
   usage(score_given.empty() || !score, "--score-given and --score are different things to do: give one of them");
-  usage(score_given != "-" || input != "-", "--input and --score-given cannot both be standard input");
+  usage((score_given == "-") + (input == "-") + (reference == "-") <= 1, "--input, --score-given and --reference: only one can be standard input");
+  usage(vocabulary_threshold == 0 || !vocabulary.empty(), "--vocabulary-threshold needs --vocabulary");
+  usage(attention != "-" || output != "-", "--attention - and translations would mix on standard output: give one of them a file");
   usage(n_best <= beam, "--n-best ", n_best, ": a search with --beam ", beam, " has no more than ", beam, " hypotheses");
   usage(!score || n_best == 0, "--score takes one translation a line: leave out --n-best");
   usage(!join || codes.empty(), "--codes joins subwords already: leave out --join");
@@ -49,7 +55,22 @@ void TranslateOptions::check(const Options& options) const {
   only_with(options, !checkpoint.empty(), "work with a --checkpoint", {"codes", "tokenize_input", "batch", "threads"});
   only_with(options, translates() || !score_given.empty(), "translating and --score-given", {"output"});
   only_with(options, !score_given.empty(), "--score-given", {"tokens"});
+  only_with(options, !codes.empty(), "--codes", {"vocabulary", "glossaries"});
+  std::vector<NamedFile> written{{"--output", output}}, read{{"--input", input}};
+  if (!attention.empty()) written.push_back({"--attention", attention});
+  for (const NamedFile& file : {NamedFile{"--codes", codes}, NamedFile{"--vocabulary", vocabulary}, NamedFile{"--score-given", score_given},
+                                NamedFile{"--reference", reference}})
+    if (!file.path.empty()) read.push_back(file);
+  check_outputs(written, read);
   only_with(options, score, "--score", {"tokenize", "lowercase", "smooth_method", "smooth_value", "chrf_word_order", "width"});
+}
+
+CuttingOptions TranslateOptions::cutting() const {
+  return {.codes = codes,
+          .vocabulary = vocabulary,
+          .vocabulary_threshold = vocabulary_threshold,
+          .glossaries = glossaries,
+          .raw = tokenize_input == "13a"};
 }
 
 SearchOptions TranslateOptions::search() const {

@@ -3,16 +3,19 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
+#include "apps/shared/translate_text.h"
 #include "apps/shared/translation_score.h"
 #include "nn/beam_search.h"
 
 namespace nine::app {
 
 struct TranslateOptions {
-  std::string checkpoint, input = "-", output = "-", codes, tokenize_input = "none", attention, score_given, reference;
+  std::string checkpoint, input = "-", output = "-", codes, vocabulary, tokenize_input = "none", attention, score_given, reference;
   bool join = false, tokens = false, score = false, count_end = false;
-  int64_t beam = 5, max_length = 200, batch = 64, n_best = 0;
+  std::vector<std::string> glossaries;
+  int64_t vocabulary_threshold = 0, beam = 5, max_length = 200, batch = 64, n_best = 0;
   double length_penalty = 1;
   int threads = 0;
   TranslationScoreFlags scoring;
@@ -21,6 +24,7 @@ struct TranslateOptions {
   void declare(Options& options);
   /// What single flags cannot check: what does not go together. UsageError.
   void check(const Options& options) const;
+  CuttingOptions cutting() const;
   SearchOptions search() const;
   bool translates() const { return !checkpoint.empty() && score_given.empty(); }
 };

@@ -4,11 +4,15 @@
 #include <numeric>
 
 #include "data/tokenize_13a.h"
+#include "nn/mt_validation.h"
 
 namespace nine::app {
 
-TokenReader::TokenReader(const std::string& codes, bool raw) : raw_(raw) {
-  if (!codes.empty()) segmenter_.emplace(BpeCodes::read(codes));
+TokenReader::TokenReader(const CuttingOptions& o) : raw_(o.raw) {
+  if (o.codes.empty()) return;
+  SegmentOptions options{.glossaries = Glossaries(o.glossaries)};
+  if (!o.vocabulary.empty()) options.vocabulary = read_bpe_vocabulary(o.vocabulary, o.vocabulary_threshold);
+  segmenter_.emplace(BpeCodes::read(o.codes), std::move(options));
 }
 
 std::string TokenReader::tokens(const std::string& line, BpeCache& cache) const {
@@ -33,15 +37,7 @@ std::vector<Translator::Ids> TokenReader::ids(const std::vector<std::string>& li
 }
 
 std::string text_of(const Translator::Ids& ids, const Dictionary& dictionary, bool join) {
-  std::string words;
-  for (const int32_t id : ids) {
-    if (!words.empty()) words += ' ';
-    words += dictionary.word(id);
-  }
-  if (!join) return words;
-  std::string joined;
-  undo_bpe(words, joined);
-  return joined;
+  return join ? nine::text_of(dictionary, ids) : tokens_of(dictionary, ids);
 }
 
 void write_translations(std::span<const Translation> found, const Dictionary& target, const TranslationFormat& format, std::ostream& out) {

@@ -12,11 +12,19 @@
 
 namespace nine::app {
 
+/// How a text becomes tokens, as in `bpe apply`.
+struct CuttingOptions {
+  std::string codes;            ///< BPE codes; empty: the text is cut already
+  std::string vocabulary = {};  ///< use only its subwords; empty: all
+  int64_t vocabulary_threshold = 0;
+  std::vector<std::string> glossaries = {};
+  bool raw = false;  ///< tokenised as 13a first
+};
+
 /// A text's tokens as a model sees them.
 class TokenReader {
  public:
-  /// `codes` may be empty: the text is cut already. `raw`: it is tokenised as 13a first.
-  TokenReader(const std::string& codes, bool raw);
+  explicit TokenReader(const CuttingOptions& options);
   /// Ids of each line, without </s>. Error: a line with more than `most` tokens, named by `name`.
   std::vector<Translator::Ids> ids(const std::vector<std::string>& lines, const Dictionary& dictionary, int64_t most, const std::string& name) const;
 

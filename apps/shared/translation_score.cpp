@@ -36,18 +36,22 @@ void TranslationScoreFlags::check() const {
     throw UsageError(concat("--smooth-value is for --smooth-method floor and add-k, not ", smooth_method, ": leave it out"));
 }
 
-std::string score_lines(std::span<const std::string> translated, const std::string& name, const std::string& references,
-                        const TranslationScoreFlags& flags) {
-  const auto expected = read_lines(references);
-  require(translated.size() == expected.size(), name, " has ", translated.size(), " lines, but ", references, " has ", expected.size(),
+std::vector<std::string> read_references(const std::string& references, size_t lines, const std::string& name) {
+  std::vector<std::string> expected = read_lines(references);
+  require(lines == expected.size(), name, " has ", lines, " lines, but ", input_name(references), " has ", expected.size(),
           ": each translation needs its reference on the same line, an empty one too");
-  const BleuScore bleu = corpus_bleu(translated, expected, bleu_options(flags));
-  const ChrfScore chrf = corpus_chrf(translated, expected, {.word_order = flags.chrf_word_order, .lowercase = flags.lowercase});
+  return expected;
+}
+
+std::string score_lines(std::span<const std::string> translated, std::span<const std::string> references, const TranslationScoreFlags& flags) {
+  const BleuScore bleu = corpus_bleu(translated, references, bleu_options(flags));
+  const ChrfScore chrf = corpus_chrf(translated, references, {.word_order = flags.chrf_word_order, .lowercase = flags.lowercase});
   return concat(bleu.text(flags.width), "\n", chrf.text(flags.width), "\n");
 }
 
 std::string score_translation(const std::string& hypotheses, const std::string& references, const TranslationScoreFlags& flags) {
-  return score_lines(read_lines(hypotheses), input_name(hypotheses), references, flags);
+  const std::vector<std::string> translated = read_lines(hypotheses);
+  return score_lines(translated, read_references(references, translated.size(), input_name(hypotheses)), flags);
 }
 
 }  // namespace nine::app

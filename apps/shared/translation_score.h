@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "apps/shared/options.h"
 
@@ -22,10 +23,10 @@ struct TranslationScoreFlags {
   void check() const;
 };
 
-/// Scores lines against those of a file: a line of BLEU and a line of chrF, each with its line feed. `name` is what errors call
-/// the lines. Errors: LineReader's, a different number of lines.
-std::string score_lines(std::span<const std::string> translated, const std::string& name, const std::string& references,
-                        const TranslationScoreFlags& flags);
+/// The lines of a file, of which there must be `lines`, as many as `name` has. Errors: LineReader's, another number.
+std::vector<std::string> read_references(const std::string& references, size_t lines, const std::string& name);
+/// Scores lines against as many others: a line of BLEU and a line of chrF, each with its line feed.
+std::string score_lines(std::span<const std::string> translated, std::span<const std::string> references, const TranslationScoreFlags& flags);
 /// The same of the lines of one file ("-": standard input).
 std::string score_translation(const std::string& hypotheses, const std::string& references, const TranslationScoreFlags& flags);
 

@@ -6,6 +6,8 @@
 // kHeadChunks chunks; a chunk is one task, has partial maxima, sums and its own dH, and these are combined in chunk order.
 #pragma once
 
+#include <vector>
+
 #include "core/arena.h"
 #include "core/cpu/head_kernels.h"
 #include "core/cpu/pieces.h"
@@ -107,20 +109,29 @@ class HeadStack {
   void for_close_pairs(const TilePlace<T>& at, const HeadTile<T>& tile, F&& f) const {
     constexpr T kClose = T(1e-3);  // q loses three digits there
     const HeadKernel<T>& kernel = at.component.kernel;
-    const auto square_norm = [&](const T* x) {
-      double sum = 0;
-      for (int64_t i = 0; i < kernel.parts; ++i) sum += scores::square_norm(x + i * kernel.part_size, kernel.product_dims);
-      return static_cast<T>(sum);
+    const int64_t first = at.panel * kHeadPanel, rows = rows_of(at.panel), parts = kernel.parts;
+    const auto z = [&](int64_t pair, int64_t v, int64_t r) { return tile.z[pair * tile.plane + v * tile.ld + r]; };
+    if (kernel.loops->close != nullptr) {
+      for (int64_t v = 0; v < at.words; ++v)
+        for (int64_t r = 0; r < rows; ++r)
+          if (kernel.loops->close(z(0, v, r), tile.word_stats + v * kernel.stats, tile.row_stats + r)) f(v, r);
+      return;
+    }
+    const auto norms_of = [&](const T* x, T* norms) {
+      for (int64_t i = 0; i < parts; ++i) norms[i] = static_cast<T>(scores::square_norm(x + i * kernel.part_size, kernel.product_dims));
     };
-    T norms[kHeadPanel];
-    const int64_t first = at.panel * kHeadPanel, rows = rows_of(at.panel);
-    for (int64_t r = 0; r < rows; ++r) norms[r] = square_norm(context(at.index, first + r));
+    std::vector<T> of_word(static_cast<size_t>(parts)), of_rows(static_cast<size_t>(parts * rows));
+    for (int64_t r = 0; r < rows; ++r) norms_of(context(at.index, first + r), of_rows.data() + r * parts);
     for (int64_t v = 0; v < at.words; ++v) {
-      const T norm = square_norm(row_ptr<T>(at.component.w, at.word + v));
+      norms_of(row_ptr<T>(at.component.w, at.word + v), of_word.data());
+      const auto is_close = [&](int64_t pair, int64_t r) {  // part i of the word and part j of the row
+        const T both = of_word[static_cast<size_t>(pair / parts)] + of_rows[static_cast<size_t>(r * parts + pair % parts)];
+        return both - 2 * z(pair, v, r) < kClose * both;
+      };
       for (int64_t r = 0; r < rows; ++r) {
-        T z = 0;  // of the parts that face each other
-        for (int64_t i = 0; i < kernel.parts; ++i) z += tile.z[i * (kernel.parts + 1) * tile.plane + v * tile.ld + r];
-        if (norm + norms[r] - 2 * z < kClose * (norm + norms[r])) f(v, r);
+        bool any = false;
+        for (int64_t pair = 0; pair < parts * parts && !any; ++pair) any = is_close(pair, r);
+        if (any) f(v, r);
       }
     }
   }

@@ -279,7 +279,23 @@ double exact_slope(const KernelOf& of, const T* w, const T* h, double up, T* dw,
 }
 
 template <class K, class T>
-constexpr HeadLoops<T> kLoops{values<K, T>, row_values<K, T>,     gradients<K, T>, slopes<K, T>,
+bool close(T z, const double* w, const T* h) {
+  T of_w[K::kStats], of_h[K::kStats];
+  for (int i = 0; i < K::kStats; ++i) of_w[i] = static_cast<T>(w[i]), of_h[i] = h[i * kLanes];
+  return K::close(z, of_w, of_h);
+}
+
+template <class K, class T>
+constexpr auto close_of() -> bool (*)(T, const double*, const T*) {
+  if constexpr (requires(const T* s) { K::close(T(), s, s); }) {
+    return close<K, T>;
+  } else {
+    return nullptr;
+  }
+}
+
+template <class K, class T>
+constexpr HeadLoops<T> kLoops{values<K, T>, row_values<K, T>,     gradients<K, T>, slopes<K, T>,     close_of<K, T>(),
                               stats<K, T>,  stats_backward<K, T>, exact<K, T>,     exact_slope<K, T>};
 
 #undef NINE_OWN_LOOP

@@ -68,6 +68,8 @@ struct HeadLoops {
   void (*gradients)(const KernelOf&, const HeadTile<T>&, const HeadLanes<T>&, Index word, const HeadSums<T>&);
   /// The same for a given dL/dS, `up` [word][kLanes].
   void (*slopes)(const KernelOf&, const HeadTile<T>&, const T* up, const HeadSums<T>&);
+  /// For kernels that know when z has too few digits for their score, given both vectors' statistics (h: kLanes apart); else null.
+  bool (*close)(T z, const double* w, const T* h);
   void (*stats)(const KernelOf&, const T* x, double* s);
   void (*stats_backward)(const KernelOf&, const T* x, const double* s, const double* ds, T* dx);
   /// S of whole vectors, computed from them.

@@ -78,6 +78,13 @@ struct Hpb {
     return {f * w[1] * h[1], {-f * h[0], f * h[1] * z, by_rho}, {-f * w[0], f * w[1] * z, by_rho}};
   }
 
+  /// Whether A - 1 cancels: in the ball, where vectors along one ray are near each other however long they are.
+  template <class T>
+  NINE_HD static bool close(T z, const T* w, const T* h) {
+    const T straight = w[0] * h[0], turned = w[1] * h[1] * z;
+    return (straight - turned) - vexp(-(w[2] + h[2])) < T(1e-4) * (straight + std::abs(turned));
+  }
+
   /// From u = A - 1 = 2 sinh^2((rho_h - rho_w)/2) + sinh rho_h sinh rho_w |h/r_h - w/r_w|^2 / 2, where both differences are formed
   /// from h - w, so that nothing cancels for close pairs at any radius; in logarithms, so that nothing overflows.
   template <class T>

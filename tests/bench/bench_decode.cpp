@@ -42,7 +42,7 @@ struct BenchOptions {
 };
 
 Tensor random_tensor(const Shape& shape, const char* name, double scale) {
-  const Tensor t(shape, DType::float32);
+  Tensor t(shape, DType::float32);
   RandomStream random({.seed = 1, .op = stream_id(name)});
   for (int64_t i = 0; i < t.elements(); ++i) t.data<float>()[i] = static_cast<float>(scale * (2 * random.uniform() - 1));
   return t;

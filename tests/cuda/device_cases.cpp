@@ -32,7 +32,7 @@ Tensor there(const Tensor& host, Device device, int64_t gap) {
   }
   const Tensor wide({s.rows(), s.cols() + gap}, host.dtype(), device);
   ops::fill(wide, std::nan(""));
-  const Tensor t = wide.col_range(gap / 2, s.cols());
+  Tensor t = wide.col_range(gap / 2, s.cols());
   ops::copy(host, t);
   return t;
 }

@@ -64,8 +64,8 @@ struct Machine {
   const std::function<void()>* thread = nullptr;
   std::exception_ptr error;
   std::vector<std::byte> shared;
-  uint64_t slots[kMostThreads / 32][32];
-  bool votes[kMostThreads];
+  uint64_t slots[kMostThreads / 32][32] = {};
+  bool votes[kMostThreads] = {};
   uint64_t seed = 1, draws = 0;
   Counts counts;
 #if defined(__SANITIZE_ADDRESS__)
@@ -208,7 +208,7 @@ void run_grid(const char* op, dim3 grid, dim3 block, size_t shared, const std::f
 }  // namespace
 
 void launch(const char* op, dim3 grid, dim3 block, size_t shared, std::function<void()> thread) {
-  submit([=] { run_grid(op, grid, block, shared, thread); });
+  submit([op, grid, block, shared, thread = std::move(thread)] { run_grid(op, grid, block, shared, thread); });
 }
 
 void* shared_memory() { return machine().shared.data(); }

@@ -25,7 +25,7 @@ struct Pool {
     // On a boundary of huge pages: what protects them then walks few entries.
     void* p = mmap(nullptr, kBytes + kPage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     nine::require(p != MAP_FAILED, "no address space for the stand-in of a GPU's memory");
-    base = reinterpret_cast<std::byte*>((reinterpret_cast<uintptr_t>(p) + kPage - 1) / kPage * kPage);
+    base = static_cast<std::byte*>(p) + (kPage - reinterpret_cast<uintptr_t>(p) % kPage) % kPage;
     madvise(base, kBytes, MADV_HUGEPAGE);
   }
   void protect(int how) const {
@@ -70,7 +70,8 @@ void submit(std::function<void()> work) {
 bool is_mapped(uint64_t address) {
   constexpr uint64_t kSmallPage = 4096;
   unsigned char resident = 0;
-  return mincore(reinterpret_cast<void*>(address / kSmallPage * kSmallPage), 1, &resident) == 0;
+  return mincore(reinterpret_cast<void*>(address / kSmallPage * kSmallPage), 1, &resident) ==
+         0;  // NOLINT(performance-no-int-to-ptr): asked of the kernel only
 }
 
 // Any eight bytes that are an address of this process and none of the device's: with the layout of x86-64 Linux programs and
@@ -80,8 +81,9 @@ void check_argument(const char* op, const void* bytes, size_t size) {
     uint64_t word = 0;
     std::memcpy(&word, static_cast<const std::byte*>(bytes) + i, 8);
     const bool address = word >= 0x5500'0000'0000 && word < 0x8000'0000'0000;
-    nine::require(!address || is_device(reinterpret_cast<const void*>(word)) || !is_mapped(word), "[", op,
-                  "] a kernel was given an address of the host's memory");
+    const void* pointer = nullptr;
+    std::memcpy(&pointer, &word, sizeof pointer);
+    nine::require(!address || is_device(pointer) || !is_mapped(word), "[", op, "] a kernel was given an address of the host's memory");
   }
 }
 
