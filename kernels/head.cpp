@@ -175,6 +175,15 @@ void parse_item(std::string_view text, const HeadDefaults& defaults, std::vector
   components.insert(components.end(), static_cast<size_t>(count), parse_component(text, defaults));
 }
 
+bool parses(const std::string& text, const HeadDefaults& defaults) {
+  try {
+    parse_head(text, defaults);
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 bool contexts_wanted(const HeadDefaults& defaults, bool mixture) {
   if (defaults.head_context.empty()) return mixture;
   if (defaults.head_context != "none" && defaults.head_context != "tanh")
@@ -260,7 +269,9 @@ HeadSpec parse_head(std::string_view text, const HeadDefaults& defaults) {
     if (head.size() > kMaxComponents) refuse("--head: ", head.size(), " components are more than ", kMaxComponents);
     return head;
   }
-  if (text.find_first_of(",*") != std::string_view::npos) refuse("--head ", text, ": several components are a mixture; write mix:", text);
+  if (text.find_first_of(",*") != std::string_view::npos)
+    refuse("--head ", text, ": several components are a mixture; write ",
+           parses(concat("mix:", text), defaults) ? concat("mix:", text) : "mix:lin,log or mix:3*lin,log:p=1 (a preset stands alone)");
   if (text == "mix") refuse("--head mix names no components; write mix:lin,log");
   head.components.push_back(parse_component(text, defaults));
   return head;
