@@ -13,7 +13,7 @@ fs::path model_directory(const std::string& path, const char* dictionary) {
   std::error_code ignored;
   require(!fs::is_regular_file(path, ignored), path, " is a file: a checkpoint is a directory");
   const bool bare = fs::exists(fs::path(path) / "model.safetensors") && !fs::exists(fs::path(path) / "state.json");
-  const fs::path directory = bare ? fs::path(path) : open_checkpoint(path).directory();
+  fs::path directory = bare ? fs::path(path) : open_checkpoint(path).directory();
   if (dictionary == nullptr) return directory;
   const auto has = [&](const char* file) { return fs::exists(directory / file); };
   require(has(dictionary) || !has("dict.txt"), path, " is a language model's (lm_train, lm_score), not a translation model's");
