@@ -229,7 +229,7 @@ TEST_CASE("tape: anomaly detection names the op, the direction and the step") {
   tape.set_anomaly_detection(true);
   tape.set_random_key({.step = 17});
   const auto said = [&](auto&& f) {
-    const std::string text = error_of([&] { f(tape.leaf(Tensor::from<double>({-1, 0, 2, 1e-320}, {4}))); });
+    std::string text = error_of([&] { f(tape.leaf(Tensor::from<double>({-1, 0, 2, 1e-320}, {4}))); });
     tape.reset();
     return text;
   };
@@ -266,7 +266,7 @@ TEST_CASE("tape: dropout draws by step and stream, and backward draws the same")
   const auto mask = [&](uint32_t step, const char* stream) {
     tape.set_random_key({.step = step});
     const Var x = tape.leaf(ones), y = dropout(x, 0.25, stream);
-    const Doubles value = y.value().to_vector();
+    Doubles value = y.value().to_vector();
     tape.backward(sum(y));
     CHECK(x.grad().to_vector() == value);
     tape.reset();

@@ -91,9 +91,9 @@ std::string sample_text() {
   const Strings odd{"straße", "öl\u00a0fass", "日本語", "x\u3000y", "😀😀", "&apos;", "a@@b", "...", "\u2028z\u2028z", "xxxxxxx", "tab\ttab"};
   std::string text;
   for (const std::string& line : corpus.lines) {
-    for (size_t i = 0; i < line.size(); ++i) {
-      const bool glue = line[i] == ' ' && random.below(4) == 0;
-      if (!glue) text += line[i];
+    for (const char c : line) {
+      const bool glue = c == ' ' && random.below(4) == 0;
+      if (!glue) text += c;
     }
     if (random.below(5) == 0) text += (random.below(3) == 0 ? "" : " ") + odd[random.below(odd.size())];
     text += random.below(20) == 0 ? "  \r\n" : "\n";
@@ -305,10 +305,10 @@ TEST_CASE("bpe: undo after apply is the text, whatever the options") {
   for (int i = 0; i < 40; ++i) {
     const Strings letters = i % 2 == 0 ? Strings{"a", "b", "@"} : Strings{"ä", "\u00a0", "日", "\u2028", "y"};
     std::string text = random_text(random, letters, 100);
-    for (size_t at; (at = text.find("@@")) != std::string::npos;) text.erase(at, 1);  // what undo cannot tell from a separator
-    for (size_t at; (at = text.find("@ ")) != std::string::npos;) text.erase(at, 1);
-    for (size_t at; (at = text.find("@\n")) != std::string::npos;) text.erase(at, 1);
-    for (size_t at; (at = text.find("  ")) != std::string::npos;) text.erase(at, 1);
+    for (size_t at = 0; (at = text.find("@@")) != std::string::npos;) text.erase(at, 1);  // what undo cannot tell from a separator
+    for (size_t at = 0; (at = text.find("@ ")) != std::string::npos;) text.erase(at, 1);
+    for (size_t at = 0; (at = text.find("@\n")) != std::string::npos;) text.erase(at, 1);
+    for (size_t at = 0; (at = text.find("  ")) != std::string::npos;) text.erase(at, 1);
     CAPTURE(text);
     const BpeSegmenter segmenter(codes_of(learned(text, {.merges = static_cast<int64_t>(random.below(40))})));
     CHECK(undone(cut(segmenter, text)) == text);

@@ -1,12 +1,12 @@
 // Checkpoint directories: complete or absent, verified, and found again after anything that may have happened to them.
 #include <doctest/doctest.h>
-#include <signal.h>
 #include <sys/mount.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <filesystem>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -368,7 +368,7 @@ TEST_CASE("checkpoint: one writer at a time, and nothing in the links' place") {
   fs::create_directory(run / "c/latest");
   check_says(error_of([&] { CheckpointStore(run / "c", 1); }), "latest is in the way: it should be a symbolic link");
   fs::remove(run / "c/latest");
-  CheckpointStore(run / "c", 1);  // the failed start holds no lock
+  const CheckpointStore again(run / "c", 1);  // the failed start holds no lock
   put(run / "file", "");
   check_says(error_of([&] { CheckpointStore(run / "file", 1); }), "cannot make the directory");
 }

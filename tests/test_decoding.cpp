@@ -23,7 +23,7 @@ using Ids = Translator::Ids;
 constexpr int32_t kEnd = 2;
 
 struct Model {
-  explicit Model(TransformerConfig c, uint64_t seed = 3, DType dtype = DType::float64, double sharpness = 2) : model(set, c) {
+  explicit Model(const TransformerConfig& c, uint64_t seed = 3, DType dtype = DType::float64, double sharpness = 2) : model(set, c) {
     set.allocate(dtype, seed);
     // Norms and biases away from 1 and 0, and word vectors that make some words much likelier than others.
     for (const NamedView& p : set.named(set.values())) {
@@ -117,7 +117,7 @@ std::vector<Found> ranked(std::vector<Found> all, Ranking r) {
 std::vector<Found> plain_search(Oracle& oracle, int64_t words, size_t beam, Ranking ranking, size_t most, size_t n_best = 1) {
   struct Open {
     Ids words;
-    double log_p;
+    double log_p = 0;
   };
   std::vector<Open> open{{{}, 0}};
   std::vector<Found> finished;

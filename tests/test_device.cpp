@@ -31,7 +31,7 @@ struct Trained {
 
 Trained train_on(Device device, const std::string& file) {
   std::vector<std::string> lines;
-  for (int i = 0; i < 60; ++i) lines.push_back(i % 3 == 0 ? "the cat saw the dog" : i % 3 == 1 ? "a dog ran" : "the dog saw a cat and ran");
+  for (int i = 0; i < 60; ++i) lines.emplace_back(i % 3 == 0 ? "the cat saw the dog" : i % 3 == 1 ? "a dog ran" : "the dog saw a cat and ran");
   const Vocabulary vocabulary = Vocabulary::build(count_words_of_lines(lines));
   const Corpus text = Corpus::of_lines(lines, vocabulary);
   ParameterSet parameters;

@@ -42,7 +42,7 @@ struct Matrix {
 };
 
 struct Options {
-  int64_t m, n, k;
+  int64_t m = 0, n = 0, k = 0;
   bool transpose_a = false, transpose_b = false;
   double alpha = 1;
   bool add = false;

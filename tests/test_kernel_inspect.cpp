@@ -51,7 +51,7 @@ Reals row_of(const std::vector<Real>& x, size_t row, size_t d) {
 }
 
 Reals context(const Case& c, const Numbers& x, size_t n, size_t k) {
-  const Reals h = row_of(x.h, n, x.d);
+  Reals h = row_of(x.h, n, x.d);
   if (!c.contexts) return h;
   Reals out(x.d);
   for (size_t j = 0; j < x.d; ++j) {
@@ -406,8 +406,9 @@ TEST_CASE("kernel_inspect: whatever is wrong with a field, the error begins with
       {"C", {"3", "[]", "[[1, 2], [3, 4]]", "[[[1, 2], [3, 4]]]"}},
       {"targets", {"3", "\"x\"", "{}", "[]", "[0]", "[0, 3]", "[0, -2]", "[0, 0.5]", "[0, \"x\"]", "[[0, 1]]", "[0, 1e99]"}},
       {"counts", {"3", "[]", "[1, 2]", "[1, 2, -1]", "[1, 2, \"x\"]", "[[1, 2, 3]]"}}};
-  for (const auto& [field, values] : wrong)
+  for (const auto& [name, values] : wrong)
     for (const std::string& value : values) {
+      const std::string& field = name;
       const std::string message = refusal("{\"" + field + "\": " + value + "}");
       CHECK_MESSAGE(message.starts_with(field), field, " = ", value, ": ", message);
     }
@@ -424,21 +425,23 @@ TEST_CASE("kernel_inspect: whatever is wrong with a field, the error begins with
       {"margin", {"\"lsm:2\""}},
       {"norm", {"\"none\""}},
       {"heads", {"3"}}};
-  for (const auto& [field, values] : options)
+  for (const auto& [name, values] : options)
     for (const std::string& value : values) {
+      const std::string& field = name;
       const std::string message = refusal("{\"options\": {\"" + field + "\": " + value + "}}");
       CHECK_MESSAGE(message.starts_with("options." + field), field, " = ", value, ": ", message);
     }
   // Of a mixture, tied and untied.
   const std::string mixture = R"("head": "mix:lin,rbf", "M": [[1, 2], [3, 4]], "C": [[[1, 2], [3, 4]], [[1, 2], [3, 4]]])";
   CHECK(refusal("{" + mixture + "}").empty());
-  for (const auto& [field, value] : std::vector<std::pair<std::string, std::string>>{{"M", "[[1], [2]]"},
-                                                                                     {"M", "[[1, 2], [3, 4], [5, 6]]"},
-                                                                                     {"M", "[[[1, 2], [3, 4]]]"},
-                                                                                     {"M", "[[1, 2], [3, null]]"},
-                                                                                     {"C", "[[[1, 2], [3, 4]]]"},
-                                                                                     {"C", "[[1, 2], [3, 4]]"},
-                                                                                     {"C", "[[[1, 2], [3, 4]], [[1, 2], [3, \"x\"]]]"}}) {
+  for (const auto& [name, json] : std::vector<std::pair<std::string, std::string>>{{"M", "[[1], [2]]"},
+                                                                                   {"M", "[[1, 2], [3, 4], [5, 6]]"},
+                                                                                   {"M", "[[[1, 2], [3, 4]]]"},
+                                                                                   {"M", "[[1, 2], [3, null]]"},
+                                                                                   {"C", "[[[1, 2], [3, 4]]]"},
+                                                                                   {"C", "[[1, 2], [3, 4]]"},
+                                                                                   {"C", "[[[1, 2], [3, 4]], [[1, 2], [3, \"x\"]]]"}}) {
+    const std::string &field = name, &value = json;
     const std::string message = refusal("{" + mixture + ", \"" + field + "\": " + value + "}");
     CHECK_MESSAGE(message.starts_with(field), field, " = ", value, ": ", message);
   }

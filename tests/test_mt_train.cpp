@@ -244,7 +244,7 @@ TEST_CASE("mt_train: --average writes the mean of the last checkpoints, a checkp
   REQUIRE_MESSAGE(r.code == 0, r.err);
   const Checkpoint mean = open_checkpoint(text.dir / "run/average");
   CHECK(mean.step() == 40);
-  CHECK(mean.state()["averaged"] == Json{20, 30, 40});
+  CHECK(mean.state()["averaged"].get<std::vector<int>>() == std::vector{20, 30, 40});
   const app::SavedTranslationModel saved(text.dir / "run/average", kCpu);
   std::vector<Safetensors> parts;
   for (const char* step : {"20", "30", "40"}) parts.push_back(read_safetensors(text.dir / "run/checkpoints/000000" + step + "/model.safetensors"));

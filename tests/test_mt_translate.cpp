@@ -143,7 +143,7 @@ TEST_CASE("mt_translate: codes cut the input and join the output; raw text is to
   const std::string codes = c.dir.write("codes", "#version: 0.2\nl a\nla u\ne i\nei n</w>\n");
   const auto found = Translator(c.model).translate(c.ids({"ein lau@@ f@@ t ."}, c.source), {.max_length = 12});
   std::string words = c.words(found[0][0].words);
-  for (size_t at; (at = words.find("@@ ")) != std::string::npos;) words.erase(at, 3);
+  for (size_t at = 0; (at = words.find("@@ ")) != std::string::npos;) words.erase(at, 3);
   if (words.ends_with("@@")) words.resize(words.size() - 2);
   const Strings options{"--checkpoint", c.path, "--max-length", "12"};
   const auto with = [&](Strings more) {

@@ -30,7 +30,7 @@ Tensor noise(int64_t rows, int64_t cols, uint64_t seed) {
 
 // `count` rows around each of three far corners.
 Tensor three_clusters(int64_t count) {
-  const Tensor x = noise(3 * count, 8, 5);
+  Tensor x = noise(3 * count, 8, 5);
   for (int64_t i = 0; i < 3 * count; ++i) x.data<double>()[i * 8 + i / count] += 12;
   return x;
 }

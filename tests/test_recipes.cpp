@@ -241,7 +241,7 @@ TEST_CASE("recipes: evaluation knows none of them") {
     f.model.new_state(2).on(tape, state);
     const Var hidden = f.model.encode(tape, tensor_of(Ints{1, 2, 3, 4}, {2, 2}), state);
     const SoftmaxLoss out = f.model.loss(hidden, tensor_of(Ints{5, 6, 7, 8}, {2, 2}), 0.25);
-    const Doubles nll = out.nll.value().to_vector();
+    Doubles nll = out.nll.value().to_vector();
     CHECK(out.loss.value().item() == doctest::Approx(std::accumulate(nll.begin(), nll.end(), 0.0) / 4));
     return nll;
   };
@@ -283,7 +283,7 @@ TEST_CASE("recipes: the average is the last point until averaging begins, then t
   Optimizer optimizer(set, {.kind = OptimizerKind::asgd, .average_from = OptimizerConfig::kNotYet});
   const auto average = [&] {
     optimizer.swap_average();
-    const Doubles a = p.value.to_vector();
+    Doubles a = p.value.to_vector();
     optimizer.swap_average();
     return a;
   };

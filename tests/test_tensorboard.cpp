@@ -199,6 +199,6 @@ TEST_CASE("tensorboard: lm_train mirrors its log, also when it goes on") {
   }
   CHECK(trains == 7);
   CHECK(static_cast<int>(got.at("train/loss").size()) == trains);
-  for (const auto& [tag, steps] : got)
-    for (const auto& [step, values] : steps) CHECK_MESSAGE(values.size() == 1, tag, " at ", step);
+  for (const auto& steps : got)
+    for (const auto& step : steps.second) CHECK_MESSAGE(step.second.size() == 1, steps.first, " at ", step.first);
 }

@@ -10,11 +10,11 @@
 
 #include "apps/shared/mt_parity_export.h"
 #include "autograd/functions.h"
+#include "checks/op_cases.h"
 #include "core/ops.h"
 #include "nn/mt_batches.h"
 #include "nn/transformer.h"
 #include "tests/compare.h"
-#include "checks/op_cases.h"
 #include "tests/programs.h"
 #include "tests/support.h"
 
@@ -267,7 +267,8 @@ TranslationBatch small_batch(int64_t src_width = 5, int64_t tgt_width = 7) {
 
 TEST_CASE("attention: fused equals composed, values and gradients") {
   for (const bool causal : {false, true})
-    for (const auto& [batch, steps, heads, size] : {std::array<int64_t, 4>{1, 1, 1, 1}, {2, 6, 3, 4}, {2, 67, 1, 5}, {3, 130, 2, 3}}) {
+    for (const auto& shape : {std::array<int64_t, 4>{1, 1, 1, 1}, {2, 6, 3, 4}, {2, 67, 1, 5}, {3, 130, 2, 3}}) {
+      const int64_t batch = shape[0], steps = shape[1], heads = shape[2], size = shape[3];
       CAPTURE(steps);
       CAPTURE(causal);
       const Doubles values = random_values({{{batch * steps, 3 * heads * size}, -2, 2}}, 5)[0];

@@ -70,8 +70,8 @@ void submit(std::function<void()> work) {
 bool is_mapped(uint64_t address) {
   constexpr uint64_t kSmallPage = 4096;
   unsigned char resident = 0;
-  return mincore(reinterpret_cast<void*>(address / kSmallPage * kSmallPage), 1, &resident) ==
-         0;  // NOLINT(performance-no-int-to-ptr): asked of the kernel only
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): asked of the kernel only
+  return mincore(reinterpret_cast<void*>(address / kSmallPage * kSmallPage), 1, &resident) == 0;
 }
 
 // Any eight bytes that are an address of this process and none of the device's: with the layout of x86-64 Linux programs and
