@@ -65,10 +65,13 @@ translation() {
   for h in lin log pow pol rbf ssg mog hpb wav; do echo "translation/$h@tuned pairs $tiny --head $h@tuned"; done
   echo "translation/mix2 pairs $tiny --head mix2"
 }
-# Why log, hpb, rbf and wav stay behind: a start from the unigram distribution, a higher temperature (a factor on the score), both.
+# Why log, hpb, rbf and wav stay behind: a start from the unigram distribution; a higher temperature (a factor on the score); kernels that are
+# wide enough for what comes out of a layer norm, |h|^2 = d.
 translation-looks() {
   local h
-  for h in lin log rbf hpb wav; do echo "translation/$h@tuned-bias pairs $tiny --head $h@tuned --head-bias --init-bias log-frequency"; done
+  for h in lin@tuned log@tuned hpb@tuned rbf:gamma=0.005 wav:a=200:b=200; do
+    echo "translation/$h-bias pairs $tiny --head $h --head-bias --init-bias log-frequency"
+  done
   echo "translation/log:p=16 pairs $tiny --head log:p=16"
 }
 
