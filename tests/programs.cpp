@@ -48,7 +48,8 @@ Program::Program(const std::string& program, const std::vector<std::string>& arg
   argv.push_back(nullptr);
   const std::string in = streams_ / "in", out = streams_ / "out", err = streams_ / "err";
   pid_ = fork();
-  if (pid_ != 0) return;
+  if (pid_ < 0) throw std::runtime_error("no process for " + binary);  // never to be signalled: kill(-1) reaches every process of the user
+  if (pid_ > 0) return;
   dup2(open(in.c_str(), O_RDONLY), STDIN_FILENO);
   dup2(open(out.c_str(), O_WRONLY | O_CREAT, 0600), STDOUT_FILENO);
   dup2(open(err.c_str(), O_WRONLY | O_CREAT, 0600), STDERR_FILENO);
