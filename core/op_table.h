@@ -37,7 +37,9 @@ struct OpTable {
   decltype(&ops::layer_norm) layer_norm = nullptr;
   decltype(&ops::layer_norm_backward) layer_norm_backward = nullptr;
   decltype(&ops::lstm) lstm = nullptr;
-  decltype(&ops::lstm_backward) lstm_backward = nullptr;
+  /// The part of ops::lstm_backward that runs over time: the gates' gradients in place of io.gates; dc (B, H) comes as that of c_T and
+  /// becomes that of c_0; dh (B, H) is room, and becomes that of h_0 where g.dh0 has memory.
+  void (*lstm_through_time)(const ops::Lstm& io, const ops::LstmGradients& g, const View& dh, const View& dc, Arena& arena) = nullptr;
   decltype(&ops::attention) attention = nullptr;
   decltype(&ops::attention_backward) attention_backward = nullptr;
   decltype(&ops::log_softmax) log_softmax = nullptr;

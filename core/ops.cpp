@@ -280,7 +280,24 @@ void lstm_backward(const Lstm& io, const LstmGradients& g, Arena& arena) {
   if (g.db_ih.view) has_elements("lstm_backward", "db_ih", g.db_ih.view, 4 * h);
   if (g.db_hh.view) has_elements("lstm_backward", "db_hh", g.db_hh.view, 4 * h);
   Scope scope("lstm_backward", 2 * lstm_flops(io), bytes(io.x, io.w_ih, io.w_hh, io.hidden, io.cells) + 3 * bytes(io.gates));
-  op_table(io.x.device).lstm_backward(io, g, arena);
+
+  const OpTable& table = op_table(io.x.device);
+  const Arena::Scope memory(arena);
+  const Tensor dc = arena.temporary({b, h}, io.x.dtype), dh = arena.temporary({b, h}, io.x.dtype);
+  if (g.dc_n) {
+    ops::copy(g.dc_n, dc);
+  } else {
+    table.fill(dc, 0);
+  }
+  table.lstm_through_time(io, g, dh, dc, arena);
+  const View& dgates = io.gates;
+  if (g.dh0.view) table.scale(1, dh, g.dh0);
+  if (g.dc0.view) table.scale(1, dc, g.dc0);
+  if (g.dx.view) table.matmul(dgates, false, io.w_ih, false, g.dx, 1.0);
+  if (g.dw_ih.view) table.matmul(dgates, true, io.x, false, g.dw_ih, 1.0);
+  if (g.dw_hh.view) table.matmul(dgates, true, io.hidden.row_range(0, io.x.rows()), false, g.dw_hh, 1.0);
+  if (g.db_ih.view) table.sum_rows(dgates, g.db_ih);
+  if (g.db_hh.view) table.sum_rows(dgates, g.db_hh);
 }
 
 namespace {

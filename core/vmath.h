@@ -145,13 +145,19 @@ NINE_HD inline T vexpm1(T x) {
   return (scale - T(1)) + scale * vmath_detail::expm1_series(r) + (x > F::kMaxExp ? std::numeric_limits<T>::infinity() : T(0));
 }
 
+/// log(x) of a positive normal number.
+template <class T>
+NINE_HD inline T vlog_normal(T x) {
+  using F = FloatTraits<T>;
+  const auto [e, m] = vmath_detail::split(x);
+  const T n = static_cast<T>(e);
+  return n * F::kLn2Hi + (n * F::kLn2Lo + vmath_detail::log1p_series(m - T(1)));
+}
+
 /// log(x); -infinity at 0, NaN below. Subnormal numbers count as the smallest normal one.
 template <class T>
 NINE_HD inline T vlog(T x) {
-  using F = FloatTraits<T>;
-  const auto [e, m] = vmath_detail::split(x < std::numeric_limits<T>::min() ? std::numeric_limits<T>::min() : x);
-  const T n = static_cast<T>(e);
-  return n * F::kLn2Hi + (n * F::kLn2Lo + vmath_detail::log1p_series(m - T(1))) + vmath_detail::log_outside(x);
+  return vlog_normal(x < std::numeric_limits<T>::min() ? std::numeric_limits<T>::min() : x) + vmath_detail::log_outside(x);
 }
 
 /// log(1 + x), accurate near 0; -infinity at -1, NaN below.

@@ -91,18 +91,18 @@ std::string blas_description() {
 
 // cuBLAS's matrices are columns first: a row-major C = A B is its C' = B' A'.
 template <class T>
-void multiply(Card& card, const char* op, const Product<T>& p) {
+void multiply(Card& card, const char* op, const Gemm<T>& p) {
   constexpr bool kSingle = sizeof(T) == sizeof(float);
   constexpr cudaDataType_t kType = kSingle ? CUDA_R_32F : CUDA_R_64F;
   if (p.m == 0 || p.n == 0) return;
-  const T alpha = static_cast<T>(p.alpha), beta = p.add ? T(1) : T(0);
+  const T beta = p.add ? T(1) : T(0);
   const auto transposed = [](bool yes) { return yes ? CUBLAS_OP_T : CUBLAS_OP_N; };
-  check_blas(op, library().gemm(handle_of(card), transposed(p.transpose_b), transposed(p.transpose_a), p.n, p.m, p.k, &alpha, p.b, kType,
+  check_blas(op, library().gemm(handle_of(card), transposed(p.transpose_b), transposed(p.transpose_a), p.n, p.m, p.k, &p.alpha, p.b, kType,
                                 std::max<int64_t>(p.ldb, 1), p.a, kType, std::max<int64_t>(p.lda, 1), &beta, p.c, kType, std::max<int64_t>(p.ldc, 1),
                                 compute_type(kSingle), CUBLAS_GEMM_DEFAULT));
 }
 
-template void multiply<float>(Card&, const char*, const Product<float>&);
-template void multiply<double>(Card&, const char*, const Product<double>&);
+template void multiply<float>(Card&, const char*, const Gemm<float>&);
+template void multiply<double>(Card&, const char*, const Gemm<double>&);
 
 }  // namespace nine::cuda

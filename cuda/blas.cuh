@@ -3,28 +3,15 @@
 
 #include <string>
 
+#include "core/gemm.h"
 #include "cuda/cuda.h"
 #include "cuda/device.cuh"
 
 namespace nine::cuda {
 
-/// C (m, n) = alpha * op(A) op(B) [+ C], row-major; op(A) (m, k), op(B) (k, n), each the transpose of what is stored where asked.
-template <class T>
-struct Product {
-  bool transpose_a = false, transpose_b = false;
-  int64_t m = 0, n = 0, k = 0;
-  const T* a = nullptr;
-  int64_t lda = 0;
-  const T* b = nullptr;
-  int64_t ldb = 0;
-  T* c = nullptr;
-  int64_t ldc = 0;
-  bool add = false;
-  double alpha = 1;
-};
 /// T is float or double. With k = 0 the product is 0.
 template <class T>
-void multiply(Card& card, const char* op, const Product<T>& p);
+void multiply(Card& card, const char* op, const Gemm<T>& p);
 
 /// What float32 products are computed in, from the next one on.
 Precision precision();

@@ -19,12 +19,12 @@ using ops::kHeadPanel;
 template <class T>
 struct StackedComponent {
   HeadKernel<T> kernel;
-  const Score* score;
+  const Score* score = nullptr;
   View w;
-  const double* word_stats;
-  const T* row_stats;    ///< [stats][padded]
-  int64_t first_column;  ///< among the columns of a row of products
-  bool shares_words;     ///< with the component before it
+  const double* word_stats = nullptr;
+  const T* row_stats = nullptr;  ///< [stats][padded]
+  int64_t first_column = 0;      ///< among the columns of a row of products
+  bool shares_words = false;     ///< with the component before it
 };
 
 struct WordRun {

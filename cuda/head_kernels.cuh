@@ -82,17 +82,12 @@ struct HeadLaunches {
                        T* target_dz, T* dh, int64_t ldh, T* dw);
 };
 
-/// A kernel for vectors of d numbers; fields as in core/cpu/head_kernels.h.
+/// A kernel for vectors of d numbers.
 template <class T>
-struct HeadKernel {
+struct HeadKernel : scores::Layout {
   HeadKernel(const Score& s, int64_t d);
 
   const HeadLaunches<T>* launches;
-  int64_t parts, part_size, product_dims, stats;
-  bool exact;
-
-  int64_t planes() const { return parts * parts; }
-  bool whole(int64_t d) const { return parts == 1 && product_dims == d; }
 };
 
 }  // namespace nine::cuda

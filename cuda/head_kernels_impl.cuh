@@ -46,7 +46,7 @@ NINE_D T score_of(const K& k, const HeadPiece<T>& p, int64_t v, int64_t r, const
       const auto w = word_stats_of<Part, T>(p.word_stats + (v * parts + i) * K::kStats);
       for (int64_t j = 0; j < parts; ++j) {
         const auto part_h = row_stats_of<Part, T>(p.row_stats + j * K::kStats * p.padded, r, p.padded);
-        const T xi = k.part.value(p.z[v * p.ld + (i * parts + j) * p.padded + r], w.s, part_h.s);
+        const T xi = scores::value_at(k.part, p.z[v * p.ld + (i * parts + j) * p.padded + r], w.s, part_h.s);
         if (!k.mixture) {
           sum += xi;
           continue;
@@ -58,7 +58,7 @@ NINE_D T score_of(const K& k, const HeadPiece<T>& p, int64_t v, int64_t r, const
     }
     return k.mixture ? top + (vlog(sum) - vlog(static_cast<T>(parts * parts))) : sum;
   } else {
-    return k.value(p.z[v * p.ld + r], word_stats_of<K, T>(p.word_stats + v * K::kStats).s, h.s);
+    return scores::value_at(k, p.z[v * p.ld + r], word_stats_of<K, T>(p.word_stats + v * K::kStats).s, h.s);
   }
 }
 template <class K, class T>
@@ -149,9 +149,9 @@ __global__ void slopes_kernel(K k, HeadPiece<T> p, HeadLanes<T> lanes, HeadSums<
           up = lanes.up[v * p.padded + r];
           bias_sum[j] += up;
           // The pair's share in a mixture of parts, whose S has the bias.
-          if (lanes.scores != nullptr) up *= vexp(k.value(z, w.s, h.s) - (lanes.scores[v * p.padded + r] - (bias_of(p, v) - log_pairs)));
+          if (lanes.scores != nullptr) up *= vexp(scores::value_at(k, z, w.s, h.s) - (lanes.scores[v * p.padded + r] - (bias_of(p, v) - log_pairs)));
         } else {
-          const T s = k.value(z, w.s, h.s) + bias_of(p, v);
+          const T s = scores::value_at(k, z, w.s, h.s) + bias_of(p, v);
           up = lanes.weight[r] * vexp((s - lanes.lse[r]) - lanes.lse_rest[r]) - shift;
           bias_sum[j] += up;
         }
@@ -159,9 +159,9 @@ __global__ void slopes_kernel(K k, HeadPiece<T> p, HeadLanes<T> lanes, HeadSums<
           z = T(0);
           continue;
         }
-        const auto slope = k.slopes(z, w.s, h.s);
+        const auto slope = scores::slopes_at(k, z, w.s, h.s);
         z = up * slope.z;
-        for (int i = 0; i < K::kStats; ++i) {
+        for (int i = 0; i < scores::kGradientsOf<K>; ++i) {
           word_sum[j][i] += up * slope.w[i];
           row_sum[i] += up * slope.h[i];
         }
@@ -257,11 +257,6 @@ struct StatsBackward {
   }
 };
 
-template <class T>
-NINE_D double dot(const T* w, const T* h, int64_t d) {
-  return scores::sum_of(d, [w, h](int64_t i) { return static_cast<double>(h[i]) * static_cast<double>(w[i]); });
-}
-
 template <class K, class T>
 struct Exact {
   K k;
@@ -279,7 +274,7 @@ struct Exact {
     if constexpr (K::kExactTarget) {
       s = k.exact(word, context, d, 0.0, static_cast<T*>(nullptr), static_cast<T*>(nullptr));
     } else {
-      s = k.value(dot(word, context, d), static_cast<const double*>(nullptr), static_cast<const double*>(nullptr));
+      s = k.value(scores::dot(word, context, d), static_cast<const double*>(nullptr), static_cast<const double*>(nullptr));
     }
     out[r] = static_cast<double>(static_cast<T>(s + (bias != nullptr ? static_cast<double>(bias[y]) : 0.0)));
   }
@@ -307,7 +302,7 @@ struct ExactSlopes {
         k.exact(word, context, d, up[r], dw != nullptr ? dw + r * d : nullptr, dh != nullptr ? dh + r * ldh : nullptr);
     } else {
       const double none = 0;
-      if (target_dz != nullptr) target_dz[r] = counts ? static_cast<T>(up[r] * k.slopes(dot(word, context, d), &none, &none).z) : T(0);
+      if (target_dz != nullptr) target_dz[r] = counts ? static_cast<T>(up[r] * k.slopes(scores::dot(word, context, d), &none, &none).z) : T(0);
     }
   }
 };
@@ -385,12 +380,8 @@ template <class T>
 HeadKernel<T>::HeadKernel(const Score& s, int64_t d) {
   scores::visit(s, d, [&](const auto& k) {
     using K = std::remove_cvref_t<decltype(k)>;
+    static_cast<scores::Layout&>(*this) = scores::layout_of(k, d);
     launches = &kLaunches<K, T>;
-    parts = k.parts();
-    part_size = d / parts;
-    product_dims = k.product_dims(part_size);
-    stats = parts * K::kStats;
-    exact = K::kExactTarget;
   });
 }
 

@@ -74,14 +74,14 @@ void matmul(const View& a, bool transpose_a, const View& b, bool transpose_b, co
                  .m = c.view.rows(),
                  .n = c.view.cols(),
                  .k = transpose_a ? a.rows() : a.cols(),
+                 .alpha = static_cast<T>(alpha),
                  .a = static_cast<T*>(a.data),
                  .lda = a.ld,
                  .b = static_cast<T*>(b.data),
                  .ldb = b.ld,
                  .c = static_cast<T*>(c.view.data),
                  .ldc = c.view.ld,
-                 .add = c.add,
-                 .alpha = alpha});
+                 .add = c.add});
   });
 }
 

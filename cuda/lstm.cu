@@ -88,7 +88,6 @@ void forward(const ops::Lstm& io) {
   });
 }
 
-// dG_t for all t in place of the gates; leaves dL/dh_0, where it is wanted, and dL/dc_0 in dh and dc.
 template <class T>
 void backward_through_time(const ops::Lstm& io, const ops::LstmGradients& g, const View& dh, const View& dc) {
   Card& card = Card::of(io.x);
@@ -118,25 +117,8 @@ void lstm(const ops::Lstm& io, Arena&) {
   for_float(io.x.dtype, "lstm", [&]<class T>(T) { forward<T>(io); });
 }
 
-void lstm_backward(const ops::Lstm& io, const ops::LstmGradients& g, Arena& arena) {
-  const Arena::Scope scope(arena);
-  const Shape state{io.batch(), io.size()};
-  const Tensor dc = arena.temporary(state, io.x.dtype), dh = arena.temporary(state, io.x.dtype);
-  if (g.dc_n) {
-    ops::copy(g.dc_n, dc);
-  } else {
-    fill(dc, 0);
-  }
+void lstm_through_time(const ops::Lstm& io, const ops::LstmGradients& g, const View& dh, const View& dc, Arena&) {
   for_float(io.x.dtype, "lstm_backward", [&]<class T>(T) { backward_through_time<T>(io, g, dh, dc); });
-
-  const View& dgates = io.gates;
-  if (g.dh0.view) scale(1, dh, g.dh0);
-  if (g.dc0.view) scale(1, dc, g.dc0);
-  if (g.dx.view) matmul(dgates, false, io.w_ih, false, g.dx, 1.0);
-  if (g.dw_ih.view) matmul(dgates, true, io.x, false, g.dw_ih, 1.0);
-  if (g.dw_hh.view) matmul(dgates, true, io.hidden.row_range(0, io.x.rows()), false, g.dw_hh, 1.0);
-  if (g.db_ih.view) sum_rows(dgates, g.db_ih);
-  if (g.db_hh.view) sum_rows(dgates, g.db_hh);
 }
 
 }  // namespace nine::cuda

@@ -28,7 +28,7 @@ NINE_CUDA_OP(add_dropped);
 NINE_CUDA_OP(layer_norm);
 NINE_CUDA_OP(layer_norm_backward);
 NINE_CUDA_OP(lstm);
-NINE_CUDA_OP(lstm_backward);
+void lstm_through_time(const ops::Lstm& io, const ops::LstmGradients& g, const View& dh, const View& dc, Arena& arena);
 NINE_CUDA_OP(attention);
 NINE_CUDA_OP(attention_backward);
 NINE_CUDA_OP(log_softmax);

@@ -33,7 +33,7 @@ void install() {
                                       .layer_norm = layer_norm,
                                       .layer_norm_backward = layer_norm_backward,
                                       .lstm = lstm,
-                                      .lstm_backward = lstm_backward,
+                                      .lstm_through_time = lstm_through_time,
                                       .attention = attention,
                                       .attention_backward = attention_backward,
                                       .log_softmax = log_softmax,

@@ -242,6 +242,22 @@ TEST_CASE("head: every kernel against its dense formula and finite differences; 
   }
 }
 
+TEST_CASE("head: variances that a sum of floats cannot hold, beside ordinary ones") {
+  const Restore restore;
+  set_threads(1);
+  for (const Score& score : {Score{ScoreKind::ssg, {0}}, Score{ScoreKind::mog, {2, 0, 0}}, Score{ScoreKind::mog, {2, 1, 0}}}) {
+    CAPTURE(static_cast<int>(score.kind));
+    Problem p = problem(single(score), 70, 70, 6);  // three panels of rows: the first two are ordinary but for row 40
+    p.h[40 * 6 + 5] = 95;                           // s = e^95 is no float
+    p.w[9 * 6 + 5] = 91;
+    check_against_dense(p, 1e-11);
+    check_gradients(p, 60);
+    const Result exact = run(p), single = run(p, DType::float32);
+    CHECK(relative_error(single.nll, exact.nll) < 1e-5);
+    for (size_t i = 0; i < 2; ++i) CHECK(relative_error(single.gradients[i], exact.gradients[i]) < 1e-4);
+  }
+}
+
 TEST_CASE("head: mixtures against the dense formula, finite differences and a twin of plain operations") {
   const Restore restore;
   set_threads(1);

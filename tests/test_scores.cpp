@@ -43,7 +43,7 @@ T pair_of_parts(const K& kernel, const T* w, const T* h, int64_t n, double weigh
   double z = 0;
   for (int64_t k = 0; k < dims; ++k) z += static_cast<double>(w[k]) * static_cast<double>(h[k]);
   const Stats<T, K> sw(kernel, w, n), sh(kernel, h, n);
-  const auto slopes = kernel.slopes(static_cast<T>(z), sw.of, sh.of);
+  const auto slopes = scores::slopes_at(kernel, static_cast<T>(z), sw.of, sh.of);
   const T up = static_cast<T>(weight);
   for (int64_t k = 0; k < dims; ++k) {
     dw[k] += up * slopes.z * h[k];
@@ -60,7 +60,7 @@ T pair_of_parts(const K& kernel, const T* w, const T* h, int64_t n, double weigh
     kernel.stats_backward(w, n, of_w, by_w, dw);
     kernel.stats_backward(h, n, of_h, by_h, dh);
   }
-  return kernel.value(static_cast<T>(z), sw.of, sh.of);
+  return scores::value_at(kernel, static_cast<T>(z), sw.of, sh.of);
 }
 
 template <class T, class K>
@@ -319,6 +319,30 @@ TEST_CASE("scores: ssg with huge log-variances") {
   CHECK(p.dh[2] == 0);
   CHECK(q.value == doctest::Approx(p.value));
   CHECK(finite(by_product<float>(ssg, {1, 2, 900}, {0, 1, -900})));
+}
+
+TEST_CASE_TEMPLATE("scores: ssg's shorter way is the one for all", T, float, double) {
+  const scores::Ssg ssg(Score{ScoreKind::ssg, {0}}, 3);
+  const double limit = sizeof(T) == sizeof(float) ? 3e-6 : 1e-14;
+  for (const double of_w : {-50.0, -13.8, -3.0, 0.0, 0.1, 25.0, 39.0})
+    for (const double of_h : {-20.0, -13.0, -0.1, 0.0, 7.0, 39.9}) {
+      CAPTURE(of_w);
+      CAPTURE(of_h);
+      const Vector<T> w = as<T>(Vector<double>{1, 2, of_w}), h = as<T>(Vector<double>{-0.5, 1, of_h});
+      const Stats<T, scores::Ssg> sw(ssg, w.data(), 3), sh(ssg, h.data(), 3);
+      REQUIRE(scores::Ssg::ordinary(sw.of));
+      REQUIRE(scores::Ssg::ordinary(sh.of));
+      const T z = T(1.5);
+      CHECK(relative(static_cast<double>(ssg.template value<true>(z, sw.of, sh.of)), ssg.value(z, sw.of, sh.of)) < limit);
+      const auto a = ssg.template slopes<true>(z, sw.of, sh.of), b = ssg.slopes(z, sw.of, sh.of);
+      CHECK(relative(static_cast<double>(a.z), b.z) < 20 * limit);
+      for (int i = 0; i < scores::kGradientsOf<scores::Ssg>; ++i) {
+        CHECK(relative(static_cast<double>(a.w[i]), b.w[i]) < 20 * limit);
+        CHECK(relative(static_cast<double>(a.h[i]), b.h[i]) < 20 * limit);
+      }
+    }
+  Vector<T> beyond{1, 2, 41};
+  CHECK_FALSE(scores::Ssg::ordinary(Stats<T, scores::Ssg>(ssg, beyond.data(), 3).of));
 }
 
 TEST_CASE("scores: what kernels collapse to, as posteriors") {

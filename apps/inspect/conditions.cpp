@@ -50,7 +50,7 @@ bool rises(const Score& score, int64_t d) {
         double sw[std::max(1, Part::kStats)] = {}, sh[std::max(1, Part::kStats)] = {};
         if constexpr (Part::kStats > 0) k.stats(w.data(), n, sw), k.stats(h.data(), n, sh);
         const int64_t dims = k.product_dims(n);
-        const double z = scores::sum_of(dims, [&](int64_t i) { return w[static_cast<size_t>(i)] * h[static_cast<size_t>(i)]; });
+        const double z = scores::dot(w.data(), h.data(), dims);
         all = all && k.slopes(z, sw, sh).z >= 0;
       }
     };

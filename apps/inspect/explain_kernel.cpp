@@ -28,7 +28,7 @@ void pair_lines(Lesson& l, const K& kernel, const Doubles& w, const Doubles& h, 
     l.line("xi" + v, "ssg's score of each part of w and each part of h", xi);
   } else {
     const int64_t dims = kernel.product_dims(d);
-    const double z = scores::sum_of(dims, [&](int64_t k) { return w[static_cast<size_t>(k)] * h[static_cast<size_t>(k)]; });
+    const double z = scores::dot(w.data(), h.data(), dims);
     l.line("z" + v, "w.h", z);
     if constexpr (K::kStats > 0) {
       double sw[K::kStats], sh[K::kStats];

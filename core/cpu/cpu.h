@@ -28,7 +28,7 @@ NINE_CPU_OP(add_dropped);
 NINE_CPU_OP(layer_norm);
 NINE_CPU_OP(layer_norm_backward);
 NINE_CPU_OP(lstm);
-NINE_CPU_OP(lstm_backward);
+void lstm_through_time(const ops::Lstm& io, const ops::LstmGradients& g, const View& dh, const View& dc, Arena& arena);
 NINE_CPU_OP(attention);
 NINE_CPU_OP(attention_backward);
 NINE_CPU_OP(log_softmax);

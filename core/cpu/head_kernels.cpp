@@ -7,6 +7,8 @@
 namespace nine::cpu {
 namespace {
 
+using scores::HasShorterWay;
+using scores::kGradientsOf;
 using scores::OfParts;
 
 // Compiled on its own with all that it calls inlined: in a file with this many kernels the compiler's budget for inlining ends
@@ -24,11 +26,13 @@ struct Stats {
     for (int i = 0; i < K::kStats; ++i) x.s[i] = static_cast<T>(stats[i]);
     return x;
   }
-  static Stats of_lane(const T* stats, int64_t r) {
+  // Its first number at `stats`, the others `stride` apart.
+  static Stats strided(const T* stats, int64_t stride) {
     Stats x{};
-    for (int i = 0; i < K::kStats; ++i) x.s[i] = stats[i * kLanes + r];
+    for (int i = 0; i < K::kStats; ++i) x.s[i] = stats[i * stride];
     return x;
   }
+  static Stats of_lane(const T* stats, int64_t r) { return strided(stats + r, kLanes); }
 };
 
 template <class T>
@@ -36,33 +40,53 @@ T bias_of(const HeadTile<T>& t, int64_t v) {
   return t.bias != nullptr ? t.bias[v] : T(0);
 }
 
-// Scores of one word, a lane a row; `z`, and the statistics of one part.
-template <class K, class T>
-NINE_OWN_LOOP void word_scores(const K& k, const T* z, const double* word_stats, const T* row_stats, T bias, T* out) {
-  const auto w = Stats<K, T>::of_word(word_stats);
-#pragma GCC ivdep
-  for (int64_t r = 0; r < kLanes; ++r) {
-    const auto h = Stats<K, T>::of_lane(row_stats, r);
-    out[r] = k.value(z[r], w.s, h.s) + bias;
+// Calls f(std::true_type) if one vector is ordinary and `count` others are, statistics of which lie at `stats`, one after the other
+// and `stride` apart; else f(std::false_type).
+template <class K, class T, class F>
+void by_shortest_way(const Stats<K, T>& one, const T* stats, int64_t stride, int64_t count, F&& f) {
+  if constexpr (HasShorterWay<K, T>) {
+    typename FloatTraits<T>::Int others = 0;  // a sum as wide as T: a loop without branches, which is SIMD code
+    for (int64_t i = 0; i < count; ++i) others += K::ordinary(Stats<K, T>::strided(stats + i, stride).s) ? 0 : 1;
+    if (others == 0 && K::ordinary(one.s)) return f(std::true_type());
   }
+  f(std::false_type());
 }
 
-// z becomes up * dS/dz; sums take the rest. Where up is 0 the gradient is, whatever the slope.
-template <class K, class T>
-NINE_OWN_LOOP void word_slopes(const K& k, T* z, const double* word_stats, const T* row_stats, const T* up, T* word_sums, T* row_sums) {
-  const auto w = Stats<K, T>::of_word(word_stats);
+template <bool kShorter, class K, class T>
+NINE_OWN_LOOP void word_scores_loop(const K& k, const T* z, const Stats<K, T>& w, const T* row_stats, T bias, T* out) {
 #pragma GCC ivdep
   for (int64_t r = 0; r < kLanes; ++r) {
     const auto h = Stats<K, T>::of_lane(row_stats, r);
-    const auto slope = k.slopes(z[r], w.s, h.s);
+    out[r] = scores::value_by<kShorter>(k, z[r], w.s, h.s) + bias;
+  }
+}
+// Scores of one word, a lane a row; `z`, and the statistics of one part.
+template <class K, class T>
+void word_scores(const K& k, const T* z, const double* word_stats, const T* row_stats, T bias, T* out) {
+  const auto w = Stats<K, T>::of_word(word_stats);
+  by_shortest_way(w, row_stats, kLanes, kLanes, [&](auto shorter) { word_scores_loop<shorter.value>(k, z, w, row_stats, bias, out); });
+}
+
+template <bool kShorter, class K, class T>
+NINE_OWN_LOOP void word_slopes_loop(const K& k, T* z, const Stats<K, T>& w, const T* row_stats, const T* up, T* word_sums, T* row_sums) {
+#pragma GCC ivdep
+  for (int64_t r = 0; r < kLanes; ++r) {
+    const auto h = Stats<K, T>::of_lane(row_stats, r);
+    const auto slope = scores::slopes_by<kShorter>(k, z[r], w.s, h.s);
     const T g = up[r];
     const bool none = g == T(0);
     z[r] = none ? T(0) : g * slope.z;
-    for (int i = 0; i < K::kStats; ++i) {
+    for (int i = 0; i < kGradientsOf<K>; ++i) {
       word_sums[i * kLanes + r] += none ? T(0) : g * slope.w[i];
       row_sums[i * kLanes + r] += none ? T(0) : g * slope.h[i];
     }
   }
+}
+// z becomes up * dS/dz; sums take the rest. Where up is 0 the gradient is, whatever the slope.
+template <class K, class T>
+void word_slopes(const K& k, T* z, const double* word_stats, const T* row_stats, const T* up, T* word_sums, T* row_sums) {
+  const auto w = Stats<K, T>::of_word(word_stats);
+  by_shortest_way(w, row_stats, kLanes, kLanes, [&](auto shorter) { word_slopes_loop<shorter.value>(k, z, w, row_stats, up, word_sums, row_sums); });
 }
 
 // --- kernels of one part ------------------------------------------------------------------------------------------
@@ -182,16 +206,15 @@ void slopes(const KernelOf& of, const HeadTile<T>& t, const T* up, const HeadSum
 
 // --- one row, words fastest ---------------------------------------------------------------------------------------
 
-template <class K, class T>
-NINE_OWN_LOOP void row_scores(const K& k, const T* z, const T* word_stats, int64_t stride, const T* row_stats, int64_t words, T* out) {
-  Stats<K, T> h{};
-  for (int i = 0; i < K::kStats; ++i) h.s[i] = row_stats[i];
+template <bool kShorter, class K, class T>
+NINE_OWN_LOOP void row_scores_loop(const K& k, const T* z, const T* word_stats, int64_t stride, const Stats<K, T>& h, int64_t words, T* out) {
 #pragma GCC ivdep
-  for (int64_t v = 0; v < words; ++v) {
-    Stats<K, T> w{};
-    for (int i = 0; i < K::kStats; ++i) w.s[i] = word_stats[i * stride + v];
-    out[v] = k.value(z[v], w.s, h.s);
-  }
+  for (int64_t v = 0; v < words; ++v) out[v] = scores::value_by<kShorter>(k, z[v], Stats<K, T>::strided(word_stats + v, stride).s, h.s);
+}
+template <class K, class T>
+void row_scores(const K& k, const T* z, const T* word_stats, int64_t stride, const T* row_stats, int64_t words, T* out) {
+  const auto h = Stats<K, T>::strided(row_stats, 1);
+  by_shortest_way(h, word_stats, stride, words, [&](auto shorter) { row_scores_loop<shorter.value>(k, z, word_stats, stride, h, words, out); });
 }
 
 template <class K, class T>
@@ -246,17 +269,6 @@ void stats_backward(const KernelOf& of, const T* x, const double* s, const doubl
   }
 }
 
-template <class T>
-double dot(const T* w, const T* h, int64_t d) {
-  constexpr int kParts = 8;
-  double part[kParts] = {};
-  int64_t k = 0;
-  for (; k + kParts <= d; k += kParts)
-    for (int j = 0; j < kParts; ++j) part[j] += static_cast<double>(h[k + j]) * static_cast<double>(w[k + j]);
-  for (int j = 0; k < d; ++k, ++j) part[j] += static_cast<double>(h[k]) * static_cast<double>(w[k]);
-  return ((part[0] + part[4]) + (part[1] + part[5])) + ((part[2] + part[6]) + (part[3] + part[7]));
-}
-
 template <class K, class T>
 double exact(const KernelOf& of, const T* w, const T* h) {
   const K k(of.score, of.dims);
@@ -264,7 +276,7 @@ double exact(const KernelOf& of, const T* w, const T* h) {
     return k.exact(w, h, of.dims, 0, static_cast<T*>(nullptr), static_cast<T*>(nullptr));
   } else {
     static_assert(K::kStats == 0, "a kernel with statistics needs an exact score of the target");
-    return k.value(dot(w, h, of.dims), static_cast<const double*>(nullptr), static_cast<const double*>(nullptr));
+    return k.value(scores::dot(w, h, of.dims), static_cast<const double*>(nullptr), static_cast<const double*>(nullptr));
   }
 }
 
@@ -274,7 +286,7 @@ double exact_slope(const KernelOf& of, const T* w, const T* h, double up, T* dw,
   if constexpr (K::kExactTarget) {
     return k.exact(w, h, of.dims, up, dw, dh);
   } else {
-    return k.slopes(dot(w, h, of.dims), static_cast<const double*>(nullptr), static_cast<const double*>(nullptr)).z;
+    return k.slopes(scores::dot(w, h, of.dims), static_cast<const double*>(nullptr), static_cast<const double*>(nullptr)).z;
   }
 }
 
@@ -306,12 +318,8 @@ template <class T>
 HeadKernel<T>::HeadKernel(const Score& s, int64_t d) : of{s, d} {
   scores::visit(s, d, [&](const auto& k) {
     using K = std::remove_cvref_t<decltype(k)>;
+    static_cast<scores::Layout&>(*this) = scores::layout_of(k, d);
     loops = &kLoops<K, T>;
-    parts = k.parts();
-    part_size = d / parts;
-    product_dims = k.product_dims(part_size);
-    stats = parts * K::kStats;
-    exact = K::kExactTarget;
     name = K::kName;
   });
 }

@@ -80,18 +80,12 @@ struct HeadLoops {
 
 /// A kernel for vectors of d numbers.
 template <class T>
-struct HeadKernel {
+struct HeadKernel : scores::Layout {
   HeadKernel(const Score& s, int64_t d);
 
   KernelOf of;
   const HeadLoops<T>* loops;
-  int64_t parts, part_size, product_dims;  ///< a vector is `parts` times part_size numbers; the first product_dims of each are multiplied
-  int64_t stats;                           ///< numbers a vector, all parts
-  bool exact;                              ///< the target's gradient does not go through the product
   const char* name;
-
-  int64_t planes() const { return parts * parts; }
-  bool whole(int64_t d) const { return parts == 1 && product_dims == d; }
 };
 
 }  // namespace nine::cpu

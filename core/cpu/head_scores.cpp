@@ -71,7 +71,7 @@ void check_normaliser(const HeadStack<T>& stack, int64_t k, int64_t r, double ls
   const HeadBlock& block = stack.block();
   if (!all_finite(block.h.row_range(stack.stacked(k, r), 1)) || !all_finite(stack[k].w) || (block.bias && !all_finite(block.bias))) return;
   fail("[kernel_softmax] component ", k, " (", stack[k].kernel.name, ") has scores without a finite normaliser (", lse, ") for row ",
-       block.first_row + r, " although its vectors are finite: they are too large for this kernel; lower --lr or the initial weights");
+       block.first_row + r, " although its vectors are finite: they are too large for this kernel; in training, lower --lr or the initial weights");
 }
 
 template <class T>

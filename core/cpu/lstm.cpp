@@ -149,8 +149,6 @@ void forward(const ops::Lstm& io, Arena& arena) {
   });
 }
 
-// dG_t (the gates' gradients before their non-linearity) for all t, in place of the gates; leaves dL/dh_0 and dL/dc_0
-// in dh and dc.
 template <class T>
 void backward_through_time(const ops::Lstm& io, const ops::LstmGradients& g, const View& dh_first, const View& dc_first, Arena& arena) {
   const Layer<T> layer(io);
@@ -184,7 +182,7 @@ void backward_through_time(const ops::Lstm& io, const ops::LstmGradients& g, con
                         layer.c_row(t, row) + u0);
     }
   });
-  if (dh_first) matmul(io.gates.row_range(0, layer.batch), false, io.w_hh, false, {dh_first}, 1.0);
+  if (g.dh0.view) matmul(io.gates.row_range(0, layer.batch), false, io.w_hh, false, {dh_first}, 1.0);
 }
 
 }  // namespace
@@ -193,25 +191,8 @@ void lstm(const ops::Lstm& io, Arena& arena) {
   for_float(io.x.dtype, "lstm", [&]<class T>(T) { forward<T>(io, arena); });
 }
 
-void lstm_backward(const ops::Lstm& io, const ops::LstmGradients& g, Arena& arena) {
-  const Arena::Scope scope(arena);
-  const Shape state{io.batch(), io.size()};
-  const Tensor dc = arena.temporary(state, io.x.dtype), dh = arena.temporary(state, io.x.dtype);
-  if (g.dc_n) {
-    ops::copy(g.dc_n, dc);
-  } else {
-    fill(dc, 0);
-  }
-  for_float(io.x.dtype, "lstm_backward", [&]<class T>(T) { backward_through_time<T>(io, g, g.dh0.view ? dh.view() : View{}, dc, arena); });
-
-  const View& dgates = io.gates;
-  if (g.dh0.view) scale(1, dh, g.dh0);
-  if (g.dc0.view) scale(1, dc, g.dc0);
-  if (g.dx.view) matmul(dgates, false, io.w_ih, false, g.dx, 1.0);
-  if (g.dw_ih.view) matmul(dgates, true, io.x, false, g.dw_ih, 1.0);
-  if (g.dw_hh.view) matmul(dgates, true, io.hidden.row_range(0, io.x.rows()), false, g.dw_hh, 1.0);
-  if (g.db_ih.view) sum_rows(dgates, g.db_ih);
-  if (g.db_hh.view) sum_rows(dgates, g.db_hh);
+void lstm_through_time(const ops::Lstm& io, const ops::LstmGradients& g, const View& dh, const View& dc, Arena& arena) {
+  for_float(io.x.dtype, "lstm_backward", [&]<class T>(T) { backward_through_time<T>(io, g, dh, dc, arena); });
 }
 
 }  // namespace nine::cpu

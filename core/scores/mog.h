@@ -20,7 +20,7 @@ struct Mog {
   static constexpr const char* kDerivative = "sum: that of each xi_ij; mixture: weighted by softmax_ij(xi_ij)";
   static constexpr const char* kNote =
       "components=1 is ssg; form=sum with a constant variance is an inner product of component sums (rank <= d/C) plus a word bias";
-  static constexpr int kStats = Ssg::kStats;
+  static constexpr int kStats = Ssg::kStats, kGradients = Ssg::kGradients;
   static constexpr bool kExactTarget = true;
   static constexpr const char* kForms[] = {"sum", "mixture", nullptr};
   static constexpr ParameterInfo kParameters[] = {

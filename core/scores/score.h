@@ -22,6 +22,12 @@
 //   template <class T> T value(T z, const T* w, const T* h) const;
 //   template <class T> Slopes<T, kStats> slopes(T z, const T* w, const T* h) const;
 //
+// and, where there is something to win by it,
+//
+//   static constexpr int kGradients;              // statistics from this one on have no slopes: the others determine them
+//   // Whether a vector's statistics allow a shorter way; value<true> and slopes<true> are that way, for such w and h (ssg)
+//   template <class T> static bool ordinary(const T* stats);
+//
 // For the target, whose score must not suffer from q = |w|^2 + |h|^2 - 2z's cancellation, everything is computed from the vectors:
 //
 //   static constexpr bool kExactTarget;          // false: z summed in double is exact enough (lin, pol, sig)
@@ -37,6 +43,8 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+
+#include "core/random.h"  // NINE_HD
 
 namespace nine {
 
@@ -69,6 +77,19 @@ concept OfParts = requires(const K& k) {
   k.mixture;
 };
 
+/// A kernel that has a shorter way for ordinary statistics, see above.
+template <class K, class T>
+concept HasShorterWay = requires(const T* stats) {
+  K::ordinary(stats);
+};
+
+/// Statistics with slopes.
+template <class K>
+inline constexpr int kGradientsOf = K::kStats;
+template <class K>
+requires requires { K::kGradients; }
+inline constexpr int kGradientsOf<K> = K::kGradients;
+
 /// Derivatives of a score by the product and by the statistics of both vectors.
 template <class T, int kStats>
 struct Slopes {
@@ -76,6 +97,53 @@ struct Slopes {
   T w[std::max(kStats, 1)];
   T h[std::max(kStats, 1)];
 };
+
+/// How a kernel takes vectors of d numbers.
+struct Layout {
+  int64_t parts = 1, part_size = 0, product_dims = 0;  ///< a vector is `parts` times part_size numbers; the first product_dims of each are multiplied
+  int64_t stats = 0;                                   ///< numbers a vector, all parts
+  bool exact = false;                                  ///< the target's gradient does not go through the product
+
+  int64_t planes() const { return parts * parts; }
+  bool whole(int64_t d) const { return parts == 1 && product_dims == d; }
+};
+template <class K>
+Layout layout_of(const K& k, int64_t d) {
+  const int64_t parts = k.parts(), size = d / parts;
+  return {parts, size, k.product_dims(size), parts * K::kStats, K::kExactTarget};
+}
+
+/// A kernel's value and slopes by its shorter way, or by the one that every kernel has.
+template <bool kShorter, class K, class T>
+NINE_HD T value_by(const K& k, T z, const T* w, const T* h) {
+  if constexpr (kShorter) {
+    return k.template value<true>(z, w, h);
+  } else {
+    return k.value(z, w, h);
+  }
+}
+template <bool kShorter, class K, class T>
+NINE_HD Slopes<T, K::kStats> slopes_by(const K& k, T z, const T* w, const T* h) {
+  if constexpr (kShorter) {
+    return k.template slopes<true>(z, w, h);
+  } else {
+    return k.slopes(z, w, h);
+  }
+}
+
+/// The same for one pair, by the shortest way that it allows.
+template <class K, class T>
+NINE_HD T value_at(const K& k, T z, const T* w, const T* h) {
+  if constexpr (HasShorterWay<K, T>)
+    if (K::ordinary(w) && K::ordinary(h)) return value_by<true>(k, z, w, h);
+  return value_by<false>(k, z, w, h);
+}
+template <class K, class T>
+NINE_HD Slopes<T, K::kStats> slopes_at(const K& k, T z, const T* w, const T* h) {
+  if constexpr (HasShorterWay<K, T>)
+    if (K::ordinary(w) && K::ordinary(h)) return slopes_by<true>(k, z, w, h);
+  return slopes_by<false>(k, z, w, h);
+}
 
 }  // namespace scores
 }  // namespace nine

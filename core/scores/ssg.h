@@ -14,14 +14,15 @@ namespace nine::scores {
 
 /// -(D/2) log(2 pi sigma) - q/(2 sigma), sigma = s_w + s_h. With variance=split the last number of a vector is its log-variance l,
 /// s = exp(l) + 1e-6, and the D = d - 1 others are its mean; a constant variance s makes all D = d numbers the mean.
-/// Statistics: |mean|^2, log s and 1/s; sums of variances are formed from logarithms, nothing overflows.
+/// Statistics: |mean|^2, log s and s (no more than e^40); sums of variances are formed from logarithms, so that nothing overflows, or
+/// directly where both vectors are ordinary.
 struct Ssg {
   static constexpr ScoreKind kKind = ScoreKind::ssg;
   static constexpr const char* kName = "ssg";
   static constexpr const char* kFormula = "-(D/2) log(2 pi sigma) - q/(2 sigma), sigma = s_w + s_h, s = exp(last number) + 1e-6";
   static constexpr const char* kDerivative = "dS/dq = -1/(2 sigma), dS/ds = -D/(2 sigma) + q/(2 sigma^2)";
   static constexpr const char* kNote = "a constant variance makes it the inner product plus a word bias, (z - |w|^2/2)/sigma";
-  static constexpr int kStats = 3;
+  static constexpr int kStats = 3, kGradients = 2;
   static constexpr bool kExactTarget = true;
   static constexpr const char* kVariances[] = {"split", nullptr};
   static constexpr ParameterInfo kParameters[] = {
@@ -41,7 +42,7 @@ struct Ssg {
   NINE_HD void stats(const T* x, int64_t n, double* s) const {
     s[0] = square_norm(x, product_dims(n));
     s[1] = log_variance(x, n);
-    s[2] = std::exp(-s[1]);
+    s[2] = std::exp(s[1] < kOrdinary ? s[1] : kOrdinary);
   }
   template <class T>
   NINE_HD void stats_backward(const T* x, int64_t n, const double*, const double* ds, T* dx) const {
@@ -50,14 +51,19 @@ struct Ssg {
     if (split()) dx[dims] += static_cast<T>(ds[1] * variance_share(x, n));
   }
 
+  /// Whether s, and sums of such, are far from a float's ends.
   template <class T>
+  NINE_HD static bool ordinary(const T* stats) {
+    return std::abs(stats[1]) < T(kOrdinary);
+  }
+  template <bool kShorter = false, class T>
   NINE_HD T value(T z, const T* w, const T* h) const {
-    const Sum<T> s = sum_of_variances(w, h);
+    const Sum<T> s = sum_of_variances<kShorter>(w, h);
     return static_cast<T>(-half_dims) * (s.log + T(kLog2Pi)) - distance(z, w, h) * (T(0.5) * s.inverse);
   }
-  template <class T>
+  template <bool kShorter = false, class T>
   NINE_HD Slopes<T, kStats> slopes(T z, const T* w, const T* h) const {
-    const Sum<T> s = sum_of_variances(w, h);
+    const Sum<T> s = sum_of_variances<kShorter>(w, h);
     const T q = distance(z, w, h), by_q = q > T(0) ? T(-0.5) * s.inverse : T(0);
     const T by_log_sum = q * (T(0.5) * s.inverse) - static_cast<T>(half_dims);
     return {T(-2) * by_q, {by_q, by_log_sum * s.share_w, T(0)}, {by_q, by_log_sum * s.share_h, T(0)}};
@@ -67,8 +73,8 @@ struct Ssg {
   NINE_HD double exact(const T* w, const T* h, int64_t d, double up, T* dw, T* dh) const {
     const int64_t dims = product_dims(d);
     const double log_w = log_variance(w, d), log_h = log_variance(h, d);
-    const double of_w[] = {0, log_w, std::exp(-log_w)}, of_h[] = {0, log_h, std::exp(-log_h)};
-    const Sum<double> s = sum_of_variances(of_w, of_h);
+    const double of_w[] = {0, log_w}, of_h[] = {0, log_h};
+    const Sum<double> s = sum_of_variances<false>(of_w, of_h);
     const double q = square_distance(w, h, dims), by_log_sum = up * (q * (0.5 * s.inverse) - half_dims);
     for (int64_t k = 0; k < dims && (dw != nullptr || dh != nullptr); ++k) {
       const T g = static_cast<T>(-up * s.inverse * (static_cast<double>(w[k]) - static_cast<double>(h[k])));
@@ -84,7 +90,7 @@ struct Ssg {
   double half_dims;  // D/2
 
  private:
-  static constexpr double kFloor = 1e-6, kLog2Pi = 1.8378770664093454836;
+  static constexpr double kFloor = 1e-6, kLog2Pi = 1.8378770664093454836, kOrdinary = 40;
   static constexpr double kLogFloor = -13.815510557964274104;
 
   NINE_HD bool split() const { return variance == 0; }
@@ -110,12 +116,17 @@ struct Ssg {
   struct Sum {
     T log, inverse, share_w, share_h;
   };
-  template <class T>
+  template <bool kShorter, class T>
   NINE_HD static Sum<T> sum_of_variances(const T* w, const T* h) {
-    const bool w_larger = w[1] > h[1];
-    const T large = w_larger ? w[1] : h[1], small = w_larger ? h[1] : w[1], inverse = w_larger ? w[2] : h[2];
-    const T ratio = vexp(small - large), more = T(1) / (T(1) + ratio), less = ratio * more;
-    return {large + vlog1p_unit(ratio), inverse * more, w_larger ? more : less, w_larger ? less : more};
+    if constexpr (kShorter) {
+      const T sigma = w[2] + h[2], inverse = T(1) / sigma;
+      return {vlog_normal(sigma), inverse, w[2] * inverse, h[2] * inverse};
+    } else {
+      const bool w_larger = w[1] > h[1];
+      const T large = w_larger ? w[1] : h[1], small = w_larger ? h[1] : w[1];
+      const T ratio = vexp(small - large), more = T(1) / (T(1) + ratio), less = ratio * more;
+      return {large + vlog1p_unit(ratio), vexp(-large) * more, w_larger ? more : less, w_larger ? less : more};
+    }
   }
 };
 

@@ -20,8 +20,13 @@ NINE_HD double sum_of(int64_t n, Term&& term) {
 }
 
 template <class T>
+NINE_HD double dot(const T* a, const T* b, int64_t n) {
+  return sum_of(n, [a, b](int64_t k) { return static_cast<double>(a[k]) * static_cast<double>(b[k]); });
+}
+
+template <class T>
 NINE_HD double square_norm(const T* x, int64_t n) {
-  return sum_of(n, [x](int64_t k) { return static_cast<double>(x[k]) * static_cast<double>(x[k]); });
+  return dot(x, x, n);
 }
 
 /// |a - b|^2 as a sum of squares of differences: nothing cancels.

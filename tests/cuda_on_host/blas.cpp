@@ -36,7 +36,7 @@ void set_precision(Precision p) { chosen = p; }
 std::string blas_description() { return "the CPU's products"; }
 
 template <class T>
-void multiply(Card&, const char* op, const Product<T>& p) {
+void multiply(Card&, const char* op, const Gemm<T>& p) {
   if (p.m == 0 || p.n == 0) return;
   for (const void* x : {static_cast<const void*>(p.a), static_cast<const void*>(p.b), static_cast<const void*>(p.c)})
     require(p.k == 0 || cuda_on_host::is_device(x), "[", op, "] a product was given an address of the host's memory");
@@ -45,23 +45,16 @@ void multiply(Card&, const char* op, const Product<T>& p) {
     const cuda_on_host::DeviceAccess access;
     const int64_t a_cols = p.transpose_a ? p.m : p.k, b_cols = p.transpose_b ? p.k : p.n;
     const std::vector<T> a = copy_of(p.a, p.transpose_a ? p.k : p.m, a_cols, p.lda), b = copy_of(p.b, p.transpose_b ? p.n : p.k, b_cols, p.ldb);
-    gemm<T>({.transpose_a = p.transpose_a,
-             .transpose_b = p.transpose_b,
-             .m = p.m,
-             .n = p.n,
-             .k = p.k,
-             .alpha = static_cast<T>(p.alpha),
-             .a = a.data(),
-             .lda = a_cols,
-             .b = b.data(),
-             .ldb = b_cols,
-             .c = p.c,
-             .ldc = p.ldc,
-             .add = p.add});
+    Gemm<T> rounded = p;
+    rounded.a = a.data();
+    rounded.lda = a_cols;
+    rounded.b = b.data();
+    rounded.ldb = b_cols;
+    gemm(rounded);
   });
 }
 
-template void multiply<float>(Card&, const char*, const Product<float>&);
-template void multiply<double>(Card&, const char*, const Product<double>&);
+template void multiply<float>(Card&, const char*, const Gemm<float>&);
+template void multiply<double>(Card&, const char*, const Gemm<double>&);
 
 }  // namespace nine::cuda
