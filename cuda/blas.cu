@@ -28,9 +28,12 @@ struct Library {
 void* open_library() {
   const std::string major = std::to_string(CUBLAS_VER_MAJOR);
   const std::string names[] = {"libcublas.so." + major, std::string(NINE_CUDA_LIBRARIES) + "/libcublas.so." + major, "libcublas.so"};
-  for (const std::string& name : names)
+  std::string why;
+  for (const std::string& name : names) {
     if (void* p = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL)) return p;
-  fail("libcublas.so.", major, " is not found (", dlerror(), "): install CUDA's libraries, or name their folder in LD_LIBRARY_PATH");
+    why += concat(why.empty() ? "" : "; ", dlerror());
+  }
+  fail("libcublas.so.", major, " cannot be opened (", why, "): install CUDA's libraries, or name their folder in LD_LIBRARY_PATH");
 }
 
 const Library& library() {
@@ -57,12 +60,13 @@ void check_blas(const char* op, cublasStatus_t status) {
 
 cublasHandle_t handle_of(Card& card) {
   static std::array<cublasHandle_t, 64> handles{};
-  cublasHandle_t& h = handles[static_cast<size_t>(card.index())];
-  if (h != nullptr) return h;
+  cublasHandle_t& kept = handles[static_cast<size_t>(card.index())];
+  if (kept != nullptr) return kept;
+  cublasHandle_t h = nullptr;
   check_blas("matmul", library().create(&h));
   check_blas("matmul", library().set_stream(h, card.stream()));
   check_blas("matmul", library().set_workspace(h, allocate(kWorkspace, card.index()), kWorkspace));
-  return h;
+  return kept = h;  // only when it is whole
 }
 
 cublasComputeType_t compute_type(bool single) {

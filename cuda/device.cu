@@ -6,6 +6,7 @@
 #include <cstring>
 #include <map>
 #include <memory>
+#include <set>
 #include <string_view>
 
 #include "core/error.h"
@@ -15,9 +16,18 @@ namespace {
 
 constexpr size_t kStaging = size_t{8} << 20;     // page-locked memory: some hundred batches of indices
 constexpr size_t kMostStaged = size_t{1} << 20;  // larger copies wait
-constexpr size_t kGraphs = 64;
+constexpr size_t kGraphs = 64, kKeysKept = 4096;
 constexpr int kFaults = static_cast<int>(Fault::count);
 constexpr const char* kFaultNames[kFaults] = {"embedding", "embedding_backward", "dropout_words", "nll", "nll_backward", "head_scores", "attention"};
+
+// A pitch has a limit, 2 GiB, that a whole slab may pass.
+void copy_rows(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t rows, cudaMemcpyKind kind, cudaStream_t stream) {
+  if (rows == 1) {
+    check("copy", cudaMemcpyAsync(to, from, width, kind, stream));
+  } else {
+    check("copy", cudaMemcpy2DAsync(to, to_pitch, from, from_pitch, width, rows, kind, stream));
+  }
+}
 
 struct Memory {
   size_t free = 0, total = 0;
@@ -55,6 +65,7 @@ int cards(std::string* why) {
 
 struct Card::Graphs {
   std::map<std::string, cudaGraphExec_t> all;
+  std::set<std::string> once;  // keys that were met once: many never come back (batches of any length), and a graph costs more than a run
   bool wanted = true;
 };
 
@@ -102,7 +113,7 @@ void Card::wait() { check("wait", cudaStreamSynchronize(stream_)); }
 void Card::upload(const void* host, size_t host_pitch, void* device, size_t device_pitch, size_t width, size_t rows) {
   const size_t bytes = width * rows, rounded = (bytes + 63) / 64 * 64;
   if (bytes > kMostStaged) {
-    check("copy", cudaMemcpy2DAsync(device, device_pitch, host, host_pitch, width, rows, cudaMemcpyHostToDevice, stream_));
+    copy_rows(device, device_pitch, host, host_pitch, width, rows, cudaMemcpyHostToDevice, stream_);
     wait();
     return;
   }
@@ -113,11 +124,11 @@ void Card::upload(const void* host, size_t host_pitch, void* device, size_t devi
   std::byte* staged = staging_ + staging_used_;
   staging_used_ += rounded;
   for (size_t r = 0; r < rows; ++r) std::memcpy(staged + r * width, static_cast<const std::byte*>(host) + r * host_pitch, width);
-  check("copy", cudaMemcpy2DAsync(device, device_pitch, staged, width, width, rows, cudaMemcpyHostToDevice, stream_));
+  copy_rows(device, device_pitch, staged, width, width, rows, cudaMemcpyHostToDevice, stream_);
 }
 
 void Card::download(const void* device, size_t device_pitch, void* host, size_t host_pitch, size_t width, size_t rows) {
-  check("copy", cudaMemcpy2DAsync(host, host_pitch, device, device_pitch, width, rows, cudaMemcpyDeviceToHost, stream_));
+  copy_rows(host, host_pitch, device, device_pitch, width, rows, cudaMemcpyDeviceToHost, stream_);
   check("copy", cudaMemcpyAsync(faults_seen_, faults_, sizeof(FaultBoard), cudaMemcpyDeviceToHost, stream_));
   wait();
   throw_faults();
@@ -138,6 +149,8 @@ void Card::run_graph(const std::string& key, const std::function<void()>& work) 
   auto& all = graphs_->all;
   auto found = all.find(key);
   if (found == all.end()) {
+    if (graphs_->once.size() >= kKeysKept) graphs_->once.clear();
+    if (graphs_->once.insert(key).second) return work();
     if (all.size() >= kGraphs) {
       wait();
       for (auto& [name, graph] : all) check("graph", cudaGraphExecDestroy(graph));
@@ -151,6 +164,7 @@ void Card::run_graph(const std::string& key, const std::function<void()>& work) 
     } catch (...) {
       cudaStreamEndCapture(stream_, &graph);
       if (graph != nullptr) cudaGraphDestroy(graph);
+      cudaGetLastError();  // not to be thrown by the next op
       throw;
     }
     check("graph", cudaStreamEndCapture(stream_, &graph));
@@ -175,10 +189,10 @@ void* allocate(size_t bytes, int index) {
   return p;
 }
 
-// Without a check: at a program's end CUDA may be gone before the last tensor.
-void release(void* p, int index) {
-  set_current(index);
+// Without checks: at a program's end CUDA may be gone before the last tensor. cudaFree finds the card by the address.
+void release(void* p, int) {
   cudaFree(p);
+  cudaGetLastError();
 }
 
 size_t available(int index) {
@@ -196,7 +210,7 @@ void copy(const View& x, const View& y) {
   if (x.device == kCpu) return Card::of(y).upload(x.data, from, y.data, to, width, rows);
   if (y.device == kCpu) return Card::of(x).download(x.data, from, y.data, to, width, rows);
   require(x.device == y.device, "[copy] from ", x.device, " to ", y.device, " goes through the CPU");
-  check("copy", cudaMemcpy2DAsync(y.data, to, x.data, from, width, rows, cudaMemcpyDeviceToDevice, Card::of(x).stream()));
+  copy_rows(y.data, to, x.data, from, width, rows, cudaMemcpyDeviceToDevice, Card::of(x).stream());
 }
 
 }  // namespace nine::cuda

@@ -47,8 +47,8 @@ class Card {
   void download(const void* device, size_t device_pitch, void* host, size_t host_pitch, size_t width, size_t rows);
   void wait();
 
-  /// Runs `work`, which submits kernels and products to the stream, as one CUDA graph. A graph is kept for each key: the op, and all
-  /// pointers and sizes that `work` depends on. NINE_CUDA_GRAPHS=0 in the environment: submits them one by one.
+  /// Runs `work`, which submits kernels and products to the stream, from the second time on as one CUDA graph. A graph is kept for each
+  /// key: the op, and all pointers and sizes that `work` depends on. NINE_CUDA_GRAPHS=0 in the environment: submits them one by one.
   void run_graph(const std::string& key, const std::function<void()>& work);
 
  private:

@@ -213,7 +213,7 @@ class Backward {
     const StackedComponent<T>& c = stack_[k];
     if (c.kernel.exact && (dw(k) || g_.dh)) {
       exact_slopes(k, nullptr, g_.dh ? dh(k) : nullptr, g_.dh.ld, dw(k) ? target_dw_ : nullptr);
-      if (dw(k)) add_rows<T>(card_, kOp, target_rows(), stack_.targets(), Matrix<T>(dw(k)), -1);
+      if (dw(k)) add_rows<T>(card_, kOp, target_rows(), stack_.targets(), Matrix<T>(dw(k)), false);  // head_scores has looked at the targets
     }
     if (const double* row_stats = row_stats_[static_cast<size_t>(k)])
       c.kernel.launches->stats_backward(card_, *c.score, d_, stack_.contexts(k), row_stats, 1, stack_.padded(), dh(k), g_.dh.ld);

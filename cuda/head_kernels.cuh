@@ -74,8 +74,9 @@ struct HeadLaunches {
   /// dx += dstats * d stats / dx. Of words: dstats [vector][stats]; of rows: [stats][padded].
   void (*stats_backward)(Card&, const Score&, int64_t d, const Vectors<T>&, const double* dstats, int64_t by_vector, int64_t by_stat, T* dx,
                          int64_t ldx);
-  /// out [row] = S of row and target, from the vectors; nothing where there is none.
-  void (*exact)(Card&, const Score&, int64_t d, const Vectors<T>& w, const Vectors<T>& h, const int32_t* targets, const T* bias, double* out);
+  /// out [row] = S of row and target, from the vectors; nothing where there is none. A wrong target is reported as that of first_row + row.
+  void (*exact)(Card&, const Score&, int64_t d, const Vectors<T>& w, const Vectors<T>& h, const int32_t* targets, int64_t first_row, const T* bias,
+                double* out);
   /// target_dz [row]; and for kernels whose target does not go through the product: dh += up dS/dh (null: not), and
   /// dw [row] = up dS/dw of the row's target, (rows, d).
   void (*exact_slopes)(Card&, const Score&, int64_t d, const Vectors<T>& w, const Vectors<T>& h, const int32_t* targets, const double* up,

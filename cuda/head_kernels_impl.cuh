@@ -266,8 +266,9 @@ struct Exact {
   const T* bias;
   double* out;
   FaultBoard* faults;
+  int64_t first_row;
   NINE_D void operator()(int64_t, int64_t r) const {
-    const int64_t y = checked(targets, r, -1, w.count, faults, Fault::head_scores);
+    const int64_t y = checked(targets, r, -1, w.count, faults, Fault::head_scores, first_row);
     if (y < 0) return;
     const T *word = w.data + y * w.ld, *context = h.data + r * h.ld;
     double s = 0;
@@ -361,8 +362,9 @@ void stats_backward(Card& card, const Score& score, int64_t d, const Vectors<T>&
     each(card, "head_stats_backward", {1, x.count}, StatsBackward<K, T>{K(score, d), d, x, dstats, by_vector, by_stat, dx, ldx});
 }
 template <class K, class T>
-void exact(Card& card, const Score& score, int64_t d, const Vectors<T>& w, const Vectors<T>& h, const int32_t* targets, const T* bias, double* out) {
-  each(card, "head_scores", {1, h.count}, Exact<K, T>{K(score, d), d, w, h, targets, bias, out, card.faults()});
+void exact(Card& card, const Score& score, int64_t d, const Vectors<T>& w, const Vectors<T>& h, const int32_t* targets, int64_t first_row,
+           const T* bias, double* out) {
+  each(card, "head_scores", {1, h.count}, Exact<K, T>{K(score, d), d, w, h, targets, bias, out, card.faults(), first_row});
 }
 template <class K, class T>
 void exact_slopes(Card& card, const Score& score, int64_t d, const Vectors<T>& w, const Vectors<T>& h, const int32_t* targets, const double* up,

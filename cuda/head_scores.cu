@@ -35,8 +35,8 @@ void run_scores(const HeadBlock& block, Arena& arena) {
   const auto partial_bytes = static_cast<int64_t>(sizeof(RunningSum<T>)) * splits * padded;
   auto* partial = reinterpret_cast<RunningSum<T>*>(pool_array<double>(arena, stack.size() * partial_bytes / static_cast<int64_t>(sizeof(double))));
   for (int64_t k = 0; k < stack.size(); ++k)
-    stack[k].kernel.launches->exact(card, *stack[k].score, d, stack.words(k), stack.contexts(k), stack.targets(), static_cast<T*>(block.bias.data),
-                                    stack.kept(block.target_score, k));
+    stack[k].kernel.launches->exact(card, *stack[k].score, d, stack.words(k), stack.contexts(k), stack.targets(), block.first_row,
+                                    static_cast<T*>(block.bias.data), stack.kept(block.target_score, k));
   stack.for_runs([&](const WordRun& run) {
     stack.multiply(run);
     for (int64_t k = 0; k < stack.size(); ++k)

@@ -78,11 +78,12 @@ NINE_D inline void report(FaultBoard* board, Fault fault, int64_t position, int3
   board->limit[i] = limit;
   atomicMin(&board->first[i], static_cast<unsigned long long>(position) << 32 | static_cast<uint32_t>(value));
 }
-/// The index at `position`, or, reported to the host, `low` or 0 where it is outside of [low, limit).
-NINE_D inline int32_t checked(const int32_t* ids, int64_t position, int64_t low, int64_t limit, FaultBoard* board, Fault fault) {
+/// The index at `position`, or, reported to the host, `low` or 0 where it is outside of [low, limit). `first`: what ids[0] is for the
+/// reader of the report.
+NINE_D inline int32_t checked(const int32_t* ids, int64_t position, int64_t low, int64_t limit, FaultBoard* board, Fault fault, int64_t first = 0) {
   const int32_t id = ids[position];
   if (id >= low && id < limit) return id;
-  report(board, fault, position, id, low, limit);
+  report(board, fault, first + position, id, low, limit);
   return static_cast<int32_t>(low);
 }
 

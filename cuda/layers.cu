@@ -40,12 +40,12 @@ struct LookAt {
 // A block for each row and each kBlock columns. The block of the first row with its word takes all rows with that word, in
 // their order: no sum depends on which block comes when.
 template <class T>
-__global__ void add_rows_kernel(Matrix<T> dy, const int32_t* ids, Matrix<T> grad, int32_t low, FaultBoard* faults) {
+__global__ void add_rows_kernel(Matrix<T> dy, const int32_t* ids, Matrix<T> grad, bool report_others, FaultBoard* faults) {
   int* same = shared_memory<int>();  // [kBlock]: which of kBlock rows have the word
   const int64_t mine = blockIdx.x, c = static_cast<int64_t>(blockIdx.y) * kBlock + threadIdx.x;
   const int32_t id = ids[mine];
   if (id < 0 || id >= grad.rows) {
-    if (threadIdx.x == 0 && blockIdx.y == 0 && (id < low || id >= grad.rows)) report(faults, Fault::embedding_backward, mine, id, low, grad.rows);
+    if (report_others && threadIdx.x == 0 && blockIdx.y == 0) report(faults, Fault::embedding_backward, mine, id, 0, grad.rows);
     return;
   }
   T sum = c < dy.cols ? grad.at(id, c) : T(0);
@@ -108,16 +108,16 @@ void embedding_at(const View& table, const View& ids, double scale, const View& 
 }
 
 template <class T>
-void add_rows(Card& card, const char* op, const Matrix<T>& dy, const int32_t* ids, const Matrix<T>& grad, int32_t low) {
+void add_rows(Card& card, const char* op, const Matrix<T>& dy, const int32_t* ids, const Matrix<T>& grad, bool report_others) {
   launch(card, op, add_rows_kernel<T>, dim3(static_cast<unsigned>(dy.rows), blocks_of(dy.cols, kBlock)), dim3(kBlock), kBlock * sizeof(int), dy, ids,
-         grad, low, card.faults());
+         grad, report_others, card.faults());
 }
-template void add_rows<float>(Card&, const char*, const Matrix<float>&, const int32_t*, const Matrix<float>&, int32_t);
-template void add_rows<double>(Card&, const char*, const Matrix<double>&, const int32_t*, const Matrix<double>&, int32_t);
+template void add_rows<float>(Card&, const char*, const Matrix<float>&, const int32_t*, const Matrix<float>&, bool);
+template void add_rows<double>(Card&, const char*, const Matrix<double>&, const int32_t*, const Matrix<double>&, bool);
 
 void embedding_backward(const View& dy, const View& ids, const View& table_grad) {
   for_float(dy.dtype, "embedding_backward", [&]<class T>(T) {
-    add_rows<T>(Card::of(dy), "embedding_backward", Matrix<T>(dy), static_cast<int32_t*>(ids.data), Matrix<T>(table_grad), 0);
+    add_rows<T>(Card::of(dy), "embedding_backward", Matrix<T>(dy), static_cast<int32_t*>(ids.data), Matrix<T>(table_grad), true);
   });
 }
 

@@ -5,8 +5,8 @@
 
 namespace nine::cuda {
 
-/// grad(ids[r], :) += dy(r, :), rows in ascending order, for the rows whose id is >= 0; `low` is the least id that is no fault.
+/// grad(ids[r], :) += dy(r, :), rows in ascending order, for the rows whose id is a row of grad; others are reported as faults, if asked for.
 template <class T>
-void add_rows(Card& card, const char* op, const Matrix<T>& dy, const int32_t* ids, const Matrix<T>& grad, int32_t low);
+void add_rows(Card& card, const char* op, const Matrix<T>& dy, const int32_t* ids, const Matrix<T>& grad, bool report_others);
 
 }  // namespace nine::cuda

@@ -76,7 +76,7 @@ void forward(const ops::Lstm& io) {
   Card& card = Card::of(io.x);
   const int64_t batch = io.batch(), steps = io.steps();
   Key key("lstm");
-  for (const View* v : {&io.w_hh, &io.b_ih, &io.b_hh, &io.hidden, &io.cells, &io.gates, &io.h0}) key.view(*v);
+  for (const View* v : {&io.w_hh, &io.b_ih, &io.b_hh, &io.hidden, &io.cells, &io.gates}) key.view(*v);
   card.run_graph(key.text(), [&] {
     for (int64_t t = 0; t < steps; ++t) {
       const View gates = io.gates.row_range(t * batch, batch);

@@ -47,6 +47,8 @@ class Optimizer {
   /// State for a checkpoint: moments by parameter name ("adam.m.lstm.weight_ih_l0", ...).
   std::vector<NamedView> named() const;
   void load(const Safetensors& file, int64_t updates, int64_t average_from);
+  /// Slabs of the parameters' size that it has.
+  int64_t slab_count() const { return static_cast<int64_t>(slabs().size()); }
 
  private:
   struct Slab {

@@ -36,10 +36,15 @@ BestMetric best_metric_from_text(std::string_view name) {
   throw UsageError(concat("--best-metric ", name, ": nll or bleu"));
 }
 
-double peak_memory_mib() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return static_cast<double>(usage.ru_maxrss) / 1024;
+double peak_memory_mib(const Arena& arena, const ParameterSet& parameters, const Optimizer* optimizer) {
+  if (arena.device() == kCpu) {
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    return static_cast<double>(usage.ru_maxrss) / 1024;
+  }
+  const int64_t slabs = 1 + (parameters.gradients() ? 1 : 0) + (optimizer != nullptr ? optimizer->slab_count() : 0);
+  const double slab = static_cast<double>(parameters.count()) * static_cast<double>(size_of(parameters.dtype()));
+  return (static_cast<double>(arena.peak_bytes()) + static_cast<double>(slabs) * slab) / (1 << 20);
 }
 
 Trainer::Trainer(ParameterSet& parameters, TrainerTask& task, Arena& arena, const TrainerConfig& config, CheckpointStore& store, TrainerHost& host,
@@ -134,7 +139,7 @@ void Trainer::log_window(double lr) {
                {"grad_norm", window_.grad_norm / updates},
                {"tokens_per_s", tokens / window_.seconds},
                {"ms_per_step", 1e3 * window_.seconds / updates},
-               {"peak_mib", peak_memory_mib()}});
+               {"peak_mib", peak_memory_mib(step_.tape().arena(), parameters_, &optimizer_)}});
   if (PriorStats* prior = task_.prior_stats(); prior != nullptr) {
     add_prior(line, *prior);
     prior->clear();

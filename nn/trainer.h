@@ -155,7 +155,8 @@ class Trainer {
   int64_t saved_step_ = -1, updates_here_ = 0;
 };
 
-/// Resident memory's high-water mark of this process, in MiB.
-double peak_memory_mib();
+/// The most memory that was in use so far, MiB: resident memory of this process; where the pool is on a card, that card's: what the pool
+/// had in use at once, and the slabs (values, gradients, an optimiser's; it may be null).
+double peak_memory_mib(const Arena& arena, const ParameterSet& parameters, const Optimizer* optimizer);
 
 }  // namespace nine

@@ -116,7 +116,7 @@ int bench(const BenchOptions& o, Device device) {
                                    {"threads", threads()},
                                    {"s_per_step", s},
                                    {"tokens_per_s", static_cast<double>(o.batch * o.bptt) / s},
-                                   {"peak_mib", peak_memory_mib()},
+                                   {"peak_mib", peak_memory_mib(arena, parameters, optimizer.get())},
                                    {"loss", loss}};
   std::printf("%s\n", out.dump().c_str());
   if (o.profile) print_profile(stderr, measure_machine(), o.steps);

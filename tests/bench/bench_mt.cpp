@@ -133,7 +133,7 @@ int bench(const BenchOptions& o, Device device) {
                                    {"parameters", parameters.count()},
                                    {"s_per_step", s},
                                    {"tokens_per_s", static_cast<double>(2 * o.sentences * o.length) / s},
-                                   {"peak_mib", peak_memory_mib()},
+                                   {"peak_mib", peak_memory_mib(arena, parameters, &optimizer)},
                                    {"loss", loss}};
   std::printf("%s\n", out.dump().c_str());
   if (o.profile) print_profile(stderr, measure_machine(), o.steps);

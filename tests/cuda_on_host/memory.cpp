@@ -161,11 +161,7 @@ cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
   return cudaSuccess;
 }
 
-cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, cudaStream_t s) {
-  return cudaMemcpy2DAsync(to, bytes, from, bytes, bytes, 1, kind, s);
-}
-cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height, cudaMemcpyKind kind,
-                              cudaStream_t) {
+static cudaError_t copy_rows(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height, cudaMemcpyKind kind) {
   if (width == 0 || height == 0) return cudaSuccess;
   const bool to_device = kind != cudaMemcpyDeviceToHost, from_device = kind != cudaMemcpyHostToDevice;
   nine::require(is_device(to) == to_device && is_device(from) == from_device, "a copy's direction is not that of its addresses");
@@ -178,6 +174,15 @@ cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_
       std::memmove(static_cast<std::byte*>(to) + r * to_pitch, static_cast<const std::byte*>(from) + r * from_pitch, width);
   });
   return cudaSuccess;
+}
+cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, cudaStream_t) {
+  return copy_rows(to, bytes, from, bytes, bytes, 1, kind);
+}
+cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height, cudaMemcpyKind kind,
+                              cudaStream_t) {
+  constexpr size_t kMostPitch = (size_t{1} << 31) - 1;  // a card's
+  if (to_pitch > kMostPitch || from_pitch > kMostPitch) return cudaErrorInvalidValue;
+  return copy_rows(to, to_pitch, from, from_pitch, width, height, kind);
 }
 cudaError_t cudaMemsetAsync(void* p, int value, size_t bytes, cudaStream_t) {
   check_range(p, bytes);
