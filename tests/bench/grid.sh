@@ -42,10 +42,9 @@ presets() {
   echo "presets/lin-1 10000 $small --head lin --after 5e --seed 1"
   for s in 2 3; do echo "presets/mix2-$s 10000 $small --head mix2 --after 5e --seed $s"; done
 }
-pi() {
+pi() {  # without a regulariser: presets/mos-1, after as many epochs
   local r k
-  echo "pi/none 10000 $small --head mos --after 3e"
-  for k in variance cv2; do for r in 0.001 0.01 0.1 1; do echo "pi/$k-$r 10000 $small --head mos --after 3e --pi-reg $k:$r"; done; done
+  for k in variance cv2; do for r in 1 0.1 0.01 0.001; do echo "pi/$k-$r 10000 $small --head mos --after 3e --pi-reg $k:$r"; done; done
 }
 # Why some heads stay behind: the rate of ssg's own variances, and without a bias to start from.
 looks() {
@@ -55,7 +54,7 @@ looks() {
 }
 paper() {
   local h
-  for h in lin pow@tuned rbf@tuned mix2; do echo "paper/$h 30000 --hidden 512 --embed 512 --init-bias log-frequency --head $h --after 4e"; done
+  for h in lin pow@tuned rbf@tuned mix2; do echo "paper/$h 30000 --hidden 512 --embed 512 --init-bias log-frequency --head $h --after 3e"; done
 }
 
 # A small model. Every head with the parameters found on captions, from zero biases or none, as the paper has them.
