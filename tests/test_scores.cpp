@@ -43,7 +43,7 @@ T pair_of_parts(const K& kernel, const T* w, const T* h, int64_t n, double weigh
   double z = 0;
   for (int64_t k = 0; k < dims; ++k) z += static_cast<double>(w[k]) * static_cast<double>(h[k]);
   const Stats<T, K> sw(kernel, w, n), sh(kernel, h, n);
-  const auto slopes = scores::slopes_at(kernel, static_cast<T>(z), sw.of, sh.of);
+  const auto slopes = kernel.slopes(static_cast<T>(z), sw.of, sh.of);
   const T up = static_cast<T>(weight);
   for (int64_t k = 0; k < dims; ++k) {
     dw[k] += up * slopes.z * h[k];
@@ -60,7 +60,7 @@ T pair_of_parts(const K& kernel, const T* w, const T* h, int64_t n, double weigh
     kernel.stats_backward(w, n, of_w, by_w, dw);
     kernel.stats_backward(h, n, of_h, by_h, dh);
   }
-  return scores::value_at(kernel, static_cast<T>(z), sw.of, sh.of);
+  return kernel.value(static_cast<T>(z), sw.of, sh.of);
 }
 
 template <class T, class K>
