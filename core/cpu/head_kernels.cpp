@@ -40,39 +40,56 @@ T bias_of(const HeadTile<T>& t, int64_t v) {
   return t.bias != nullptr ? t.bias[v] : T(0);
 }
 
-// Calls f(std::true_type) if one vector is ordinary and `count` others are, statistics of which lie at `stats`, one after the other
-// and `stride` apart; else f(std::false_type).
+// Whether `count` vectors, or parts of such, are ordinary: statistic i of vector v at stats[i * apart + v * next].
+template <class K, class S>
+bool all_ordinary(const K& k, const S* stats, int64_t apart, int64_t next, int64_t count) {
+  int64_t others = 0;
+  for (int64_t v = 0; v < count; ++v) others += k.ordinary(Stats<K, S>::strided(stats + v * next, apart).s) ? 0 : 1;
+  return others == 0;
+}
+// Calls f with a tile's kernel, or with its shorter way where every vector of the tile is ordinary.
 template <class K, class T, class F>
-void by_shortest_way(const Stats<K, T>& one, const T* stats, int64_t stride, int64_t count, F&& f) {
-  if constexpr (HasShorterWay<K, T>) {
-    typename FloatTraits<T>::Int others = 0;  // a sum as wide as T: a loop without branches, which is SIMD code
-    for (int64_t i = 0; i < count; ++i) others += K::ordinary(Stats<K, T>::strided(stats + i, stride).s) ? 0 : 1;
-    if (others == 0 && K::ordinary(one.s)) return f(std::true_type());
+void by_shortest_way(const K& k, const HeadTile<T>& t, F&& f) {
+  if constexpr (HasShorterWay<K>) {
+    const int64_t parts = k.parts();
+    bool shorter = all_ordinary(k, t.word_stats, 1, K::kStats, parts * t.words);
+    for (int64_t j = 0; shorter && j < parts; ++j) shorter = all_ordinary(k, t.row_stats + j * K::kStats * kLanes, kLanes, 1, kLanes);
+    if (shorter) return f(scores::Shorter<K>(k));
   }
-  f(std::false_type());
+  f(k);
+}
+// The same for a row and some words.
+template <class K, class T, class F>
+void by_shortest_way(const K& k, const HeadRow<T>& r, F&& f) {
+  if constexpr (HasShorterWay<K>) {
+    const int64_t parts = k.parts();
+    bool shorter = all_ordinary(k, r.row_stats, 1, K::kStats, parts);
+    for (int64_t i = 0; shorter && i < parts; ++i)
+      shorter = all_ordinary(k, r.word_stats + i * K::kStats * r.word_stride, r.word_stride, 1, r.words);
+    if (shorter) return f(scores::Shorter<K>(k));
+  }
+  f(k);
 }
 
-template <bool kShorter, class K, class T>
-NINE_OWN_LOOP void word_scores_loop(const K& k, const T* z, const Stats<K, T>& w, const T* row_stats, T bias, T* out) {
-#pragma GCC ivdep
-  for (int64_t r = 0; r < kLanes; ++r) {
-    const auto h = Stats<K, T>::of_lane(row_stats, r);
-    out[r] = scores::value_by<kShorter>(k, z[r], w.s, h.s) + bias;
-  }
-}
-// Scores of one word, a lane a row; `z`, and the statistics of one part.
-template <class K, class T>
-void word_scores(const K& k, const T* z, const double* word_stats, const T* row_stats, T bias, T* out) {
+// Scores of one word, a lane a row; `z`, and the statistics of one part. out = start + S, or with kAdd out += S.
+template <bool kAdd, class K, class T>
+NINE_OWN_LOOP void word_scores(const K& k, const T* z, const double* word_stats, const T* row_stats, T start, T* out) {
   const auto w = Stats<K, T>::of_word(word_stats);
-  by_shortest_way(w, row_stats, kLanes, kLanes, [&](auto shorter) { word_scores_loop<shorter.value>(k, z, w, row_stats, bias, out); });
-}
-
-template <bool kShorter, class K, class T>
-NINE_OWN_LOOP void word_slopes_loop(const K& k, T* z, const Stats<K, T>& w, const T* row_stats, const T* up, T* word_sums, T* row_sums) {
 #pragma GCC ivdep
   for (int64_t r = 0; r < kLanes; ++r) {
     const auto h = Stats<K, T>::of_lane(row_stats, r);
-    const auto slope = scores::slopes_by<kShorter>(k, z[r], w.s, h.s);
+    out[r] = k.value(z[r], w.s, h.s) + (kAdd ? out[r] : start);
+  }
+}
+
+// z becomes up * dS/dz; sums take the rest. Where up is 0 the gradient is, whatever the slope.
+template <class K, class T>
+NINE_OWN_LOOP void word_slopes(const K& k, T* z, const double* word_stats, const T* row_stats, const T* up, T* word_sums, T* row_sums) {
+  const auto w = Stats<K, T>::of_word(word_stats);
+#pragma GCC ivdep
+  for (int64_t r = 0; r < kLanes; ++r) {
+    const auto h = Stats<K, T>::of_lane(row_stats, r);
+    const auto slope = k.slopes(z[r], w.s, h.s);
     const T g = up[r];
     const bool none = g == T(0);
     z[r] = none ? T(0) : g * slope.z;
@@ -82,18 +99,12 @@ NINE_OWN_LOOP void word_slopes_loop(const K& k, T* z, const Stats<K, T>& w, cons
     }
   }
 }
-// z becomes up * dS/dz; sums take the rest. Where up is 0 the gradient is, whatever the slope.
-template <class K, class T>
-void word_slopes(const K& k, T* z, const double* word_stats, const T* row_stats, const T* up, T* word_sums, T* row_sums) {
-  const auto w = Stats<K, T>::of_word(word_stats);
-  by_shortest_way(w, row_stats, kLanes, kLanes, [&](auto shorter) { word_slopes_loop<shorter.value>(k, z, w, row_stats, up, word_sums, row_sums); });
-}
 
 // --- kernels of one part ------------------------------------------------------------------------------------------
 
 template <class K, class T>
 void scores_of(const K& k, const HeadTile<T>& t, int64_t v, T bias, T* out) {
-  word_scores(k, t.z + v * t.ld, t.word_stats + v * K::kStats, t.row_stats, bias, out);
+  word_scores<false>(k, t.z + v * t.ld, t.word_stats + v * K::kStats, t.row_stats, bias, out);
 }
 
 template <class K, class T>
@@ -115,14 +126,15 @@ void for_pairs(const K& k, const HeadTile<T>& t, int64_t v, F&& f) {
 
 template <OfParts K, class T>
 void scores_of(const K& k, const HeadTile<T>& t, int64_t v, T bias, T* out) {
+  if (!k.mixture) {
+    std::fill_n(out, kLanes, bias);
+    for_pairs(k, t, v, [&](const T* z, const double* w, const T* h, int64_t, int64_t) { word_scores<true>(k.part, z, w, h, T(0), out); });
+    return;
+  }
   T xi[kLanes], top[kLanes], sum[kLanes] = {};
   std::fill_n(top, kLanes, std::numeric_limits<T>::lowest());
   for_pairs(k, t, v, [&](const T* z, const double* w, const T* h, int64_t, int64_t) {
-    word_scores(k.part, z, w, h, T(0), xi);
-    if (!k.mixture) {
-      for (int64_t r = 0; r < kLanes; ++r) sum[r] += xi[r];
-      return;
-    }
+    word_scores<false>(k.part, z, w, h, T(0), xi);
     for (int64_t r = 0; r < kLanes; ++r) {
       const T high = xi[r] > top[r] ? xi[r] : top[r];
       sum[r] = sum[r] * vexp(top[r] - high) + vexp(xi[r] - high);
@@ -130,7 +142,7 @@ void scores_of(const K& k, const HeadTile<T>& t, int64_t v, T bias, T* out) {
     }
   });
   const T pairs = vlog(static_cast<T>(k.parts() * k.parts()));
-  for (int64_t r = 0; r < kLanes; ++r) out[r] = (k.mixture ? top[r] + (vlog(sum[r]) - pairs) : sum[r]) + bias;
+  for (int64_t r = 0; r < kLanes; ++r) out[r] = top[r] + (vlog(sum[r]) - pairs) + bias;
 }
 
 template <OfParts K, class T>
@@ -140,9 +152,11 @@ void slopes_of(const K& k, const HeadTile<T>& t, int64_t v, const T* scores, con
   const T rest = bias_of(t, v) - vlog(static_cast<T>(parts * parts));  // xi - (scores - rest) = log of the pair's share
   T xi[kLanes], pair_up[kLanes];
   for_pairs(k, t, v, [&](T* z, const double* w, const T* h, int64_t i, int64_t j) {
-    if (k.mixture) word_scores(k.part, z, w, h, T(0), xi);
-    for (int64_t r = 0; r < kLanes; ++r) pair_up[r] = k.mixture ? up[r] * vexp(xi[r] - (scores[r] - rest)) : up[r];
-    word_slopes(k.part, z, w, h, pair_up, sums.word_stats + (v * parts + i) * kStats * kLanes, sums.row_stats + j * kStats * kLanes);
+    if (k.mixture) {
+      word_scores<false>(k.part, z, w, h, T(0), xi);
+      for (int64_t r = 0; r < kLanes; ++r) pair_up[r] = up[r] * vexp(xi[r] - (scores[r] - rest));
+    }
+    word_slopes(k.part, z, w, h, k.mixture ? pair_up : up, sums.word_stats + (v * parts + i) * kStats * kLanes, sums.row_stats + j * kStats * kLanes);
   });
 }
 
@@ -150,8 +164,9 @@ void slopes_of(const K& k, const HeadTile<T>& t, int64_t v, const T* scores, con
 
 template <class K, class T>
 void values(const KernelOf& of, const HeadTile<T>& t, T* out) {
-  const K k(of.score, of.dims);
-  for (int64_t v = 0; v < t.words; ++v) scores_of(k, t, v, bias_of(t, v), out + v * kLanes);
+  by_shortest_way(K(of.score, of.dims), t, [&](const auto& k) {
+    for (int64_t v = 0; v < t.words; ++v) scores_of(k, t, v, bias_of(t, v), out + v * kLanes);
+  });
 }
 
 // Scores of word v: the kept ones, or computed into `own`.
@@ -181,40 +196,53 @@ NINE_OWN_LOOP void word_gradients(const T* s, const HeadLanes<T>& lanes, typenam
   }
 }
 
+// Kept products come from memory, 128 bytes a word and pair of parts, too far apart for the processor to foresee. Two words ahead is
+// measured best. GCC takes a function that only prefetches for one without effect and drops its call, hence always_inline.
+template <class T>
+[[gnu::always_inline]] inline void prefetch_products(const HeadTile<T>& t, int64_t planes, int64_t v) {
+  constexpr int64_t kAhead = 2, kLine = 64 / static_cast<int64_t>(sizeof(T));
+  const int64_t next = v + kAhead;
+  const T* z = next < t.words ? t.z + next * t.ld : t.z + kLanes + (next - t.words) * t.ld;  // past the last word: of the next panel
+  for (int64_t pair = 0; pair < planes; ++pair)
+    for (int64_t r = 0; r < kLanes; r += kLine) __builtin_prefetch(z + pair * t.plane + r, 1);
+}
+
 template <class K, class T>
 void gradients(const KernelOf& of, const HeadTile<T>& t, const HeadLanes<T>& lanes, typename HeadLanes<T>::Index word, const HeadSums<T>& sums) {
-  const K k(of.score, of.dims);
-  T own[kLanes], up[kLanes];
-  for (int64_t v = 0; v < t.words; ++v) {
-    const T* s = known_scores(k, t, v, own);
-    word_gradients(s, lanes, static_cast<typename HeadLanes<T>::Index>(word + v), up);
-    add_bias_gradient(sums, v, up);
-    slopes_of(k, t, v, s, up, sums);
-  }
+  by_shortest_way(K(of.score, of.dims), t, [&](const auto& k) {
+    T own[kLanes], up[kLanes];
+    const int64_t planes = k.parts() * k.parts();
+    for (int64_t v = 0; v < t.words; ++v) {
+      prefetch_products(t, planes, v);
+      const T* s = known_scores(k, t, v, own);
+      word_gradients(s, lanes, static_cast<typename HeadLanes<T>::Index>(word + v), up);
+      add_bias_gradient(sums, v, up);
+      slopes_of(k, t, v, s, up, sums);
+    }
+  });
 }
 
 template <class K, class T>
 void slopes(const KernelOf& of, const HeadTile<T>& t, const T* up, const HeadSums<T>& sums) {
-  const K k(of.score, of.dims);
-  T own[kLanes];
-  for (int64_t v = 0; v < t.words; ++v) {
-    const T* s = OfParts<K> ? known_scores(k, t, v, own) : nullptr;  // the others' slopes do not take them
-    add_bias_gradient(sums, v, up + v * kLanes);
-    slopes_of(k, t, v, s, up + v * kLanes, sums);
-  }
+  by_shortest_way(K(of.score, of.dims), t, [&](const auto& k) {
+    T own[kLanes];
+    const int64_t planes = k.parts() * k.parts();
+    for (int64_t v = 0; v < t.words; ++v) {
+      prefetch_products(t, planes, v);
+      const T* s = OfParts<K> ? known_scores(k, t, v, own) : nullptr;  // the others' slopes do not take them
+      add_bias_gradient(sums, v, up + v * kLanes);
+      slopes_of(k, t, v, s, up + v * kLanes, sums);
+    }
+  });
 }
 
 // --- one row, words fastest ---------------------------------------------------------------------------------------
 
-template <bool kShorter, class K, class T>
-NINE_OWN_LOOP void row_scores_loop(const K& k, const T* z, const T* word_stats, int64_t stride, const Stats<K, T>& h, int64_t words, T* out) {
-#pragma GCC ivdep
-  for (int64_t v = 0; v < words; ++v) out[v] = scores::value_by<kShorter>(k, z[v], Stats<K, T>::strided(word_stats + v, stride).s, h.s);
-}
 template <class K, class T>
-void row_scores(const K& k, const T* z, const T* word_stats, int64_t stride, const T* row_stats, int64_t words, T* out) {
+NINE_OWN_LOOP void row_scores(const K& k, const T* z, const T* word_stats, int64_t stride, const T* row_stats, int64_t words, T* out) {
   const auto h = Stats<K, T>::strided(row_stats, 1);
-  by_shortest_way(h, word_stats, stride, words, [&](auto shorter) { row_scores_loop<shorter.value>(k, z, word_stats, stride, h, words, out); });
+#pragma GCC ivdep
+  for (int64_t v = 0; v < words; ++v) out[v] = k.value(z[v], Stats<K, T>::strided(word_stats + v, stride).s, h.s);
 }
 
 template <class K, class T>
@@ -246,7 +274,7 @@ void row_values_of(const K& k, const HeadRow<T>& r, T* out) {
 
 template <class K, class T>
 void row_values(const KernelOf& of, const HeadRow<T>& r, T* out) {
-  row_values_of(K(of.score, of.dims), r, out);
+  by_shortest_way(K(of.score, of.dims), r, [&](const auto& k) { row_values_of(k, r, out); });
 }
 
 // --- vectors ------------------------------------------------------------------------------------------------------

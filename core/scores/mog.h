@@ -52,6 +52,11 @@ struct Mog {
   }
 
   template <class T>
+  NINE_HD static bool ordinary(const T* stats) {
+    return Ssg::ordinary(stats);
+  }
+
+  template <class T>
   NINE_HD double exact(const T* w, const T* h, int64_t d, double up, T* dw, T* dh) const {
     const int64_t n = d / count, pairs = count * count;
     const auto pair = [&](int64_t p, double weight, T* to_w, T* to_h) {

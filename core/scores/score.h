@@ -25,7 +25,8 @@
 // and, where there is something to win by it,
 //
 //   static constexpr int kGradients;              // statistics from this one on have no slopes: the others determine them
-//   // Whether a vector's statistics allow a shorter way; value<true> and slopes<true> are that way, for such w and h (ssg)
+//   // Whether a vector's (a part's) statistics allow a shorter way; value<true> and slopes<true> are that way, for such w and h (ssg; of
+//   // a kernel of parts: the part's)
 //   template <class T> static bool ordinary(const T* stats);
 //
 // For the target, whose score must not suffer from q = |w|^2 + |h|^2 - 2z's cancellation, everything is computed from the vectors:
@@ -77,10 +78,37 @@ concept OfParts = requires(const K& k) {
   k.mixture;
 };
 
+/// Derivatives of a score by the product and by the statistics of both vectors.
+template <class T, int kStats>
+struct Slopes {
+  T z;
+  T w[std::max(kStats, 1)];
+  T h[std::max(kStats, 1)];
+};
+
 /// A kernel that has a shorter way for ordinary statistics, see above.
-template <class K, class T>
-concept HasShorterWay = requires(const T* stats) {
-  K::ordinary(stats);
+template <class K>
+concept HasShorterWay = requires(const K& k, const float* stats) {
+  k.ordinary(stats);
+};
+
+/// Such a kernel with the shorter way as its only one: for vectors all of which are ordinary.
+template <class K>
+struct Shorter : K {
+  NINE_HD explicit Shorter(const K& k) : K(k) {}
+  template <class T>
+  NINE_HD T value(T z, const T* w, const T* h) const {
+    return K::template value<true>(z, w, h);
+  }
+  template <class T>
+  NINE_HD Slopes<T, K::kStats> slopes(T z, const T* w, const T* h) const {
+    return K::template slopes<true>(z, w, h);
+  }
+};
+template <OfParts K>
+struct Shorter<K> : K {
+  NINE_HD explicit Shorter(const K& k) : K(k), part(k.part) {}
+  Shorter<decltype(K::part)> part;
 };
 
 /// Statistics with slopes.
@@ -89,14 +117,6 @@ inline constexpr int kGradientsOf = K::kStats;
 template <class K>
 requires requires { K::kGradients; }
 inline constexpr int kGradientsOf<K> = K::kGradients;
-
-/// Derivatives of a score by the product and by the statistics of both vectors.
-template <class T, int kStats>
-struct Slopes {
-  T z;
-  T w[std::max(kStats, 1)];
-  T h[std::max(kStats, 1)];
-};
 
 /// How a kernel takes vectors of d numbers.
 struct Layout {
@@ -113,36 +133,18 @@ Layout layout_of(const K& k, int64_t d) {
   return {parts, size, k.product_dims(size), parts * K::kStats, K::kExactTarget};
 }
 
-/// A kernel's value and slopes by its shorter way, or by the one that every kernel has.
-template <bool kShorter, class K, class T>
-NINE_HD T value_by(const K& k, T z, const T* w, const T* h) {
-  if constexpr (kShorter) {
-    return k.template value<true>(z, w, h);
-  } else {
-    return k.value(z, w, h);
-  }
-}
-template <bool kShorter, class K, class T>
-NINE_HD Slopes<T, K::kStats> slopes_by(const K& k, T z, const T* w, const T* h) {
-  if constexpr (kShorter) {
-    return k.template slopes<true>(z, w, h);
-  } else {
-    return k.slopes(z, w, h);
-  }
-}
-
-/// The same for one pair, by the shortest way that it allows.
+/// A kernel's value and slopes for one pair, by the shortest way that it allows.
 template <class K, class T>
 NINE_HD T value_at(const K& k, T z, const T* w, const T* h) {
-  if constexpr (HasShorterWay<K, T>)
-    if (K::ordinary(w) && K::ordinary(h)) return value_by<true>(k, z, w, h);
-  return value_by<false>(k, z, w, h);
+  if constexpr (HasShorterWay<K>)
+    if (k.ordinary(w) && k.ordinary(h)) return Shorter<K>(k).value(z, w, h);
+  return k.value(z, w, h);
 }
 template <class K, class T>
 NINE_HD Slopes<T, K::kStats> slopes_at(const K& k, T z, const T* w, const T* h) {
-  if constexpr (HasShorterWay<K, T>)
-    if (K::ordinary(w) && K::ordinary(h)) return slopes_by<true>(k, z, w, h);
-  return slopes_by<false>(k, z, w, h);
+  if constexpr (HasShorterWay<K>)
+    if (k.ordinary(w) && k.ordinary(h)) return Shorter<K>(k).slopes(z, w, h);
+  return k.slopes(z, w, h);
 }
 
 }  // namespace scores
