@@ -105,8 +105,21 @@ translation_table() {  # Markdown: run, parameters, perplexity and BLEU after ea
   done
 }
 
+numbers() { value "$1" "$2" | tr -d '[]' | tr ',' '\n' | while read -r x; do [ -n "$x" ] && printf '%.3f ' "$x"; done || true; }
+
+pi_table() {  # Markdown: run, and after three epochs perplexity, mean and variance of each component's prior
+  echo "| run | validation perplexity | mean of π, each component | variance of π over tokens, each component |"
+  echo "|---|---|---|---|"
+  { echo presets/mos-1; pi; } | while read -r name _; do
+    local log="$RECORDS/$name.jsonl" valid
+    [ -e "$log" ] || { echo "| $name | not run | | |"; continue; }
+    valid=$(grep '"event":"valid"' "$log" | sed -n 3p)
+    echo "| $name | $(printf '%.2f' "$(value "$valid" ppl)") | $(numbers "$valid" pi_mean)| $(numbers "$valid" pi_var)|"
+  done
+}
+
 table() {  # Markdown: run, parameters, perplexity after each epoch, best, test, mean pi of the last validation
-  case "$1" in translation*) translation_table "$1"; return ;; esac
+  case "$1" in translation*) translation_table "$1"; return ;; pi) pi_table; return ;; esac
   echo "| run | parameters | validation perplexity after each epoch | best | test | mean of π at the end |"
   echo "|---|---|---|---|---|---|"
   "$1" | while read -r name _; do
@@ -115,7 +128,7 @@ table() {  # Markdown: run, parameters, perplexity after each epoch, best, test,
     valid=$(grep '"event":"valid"' "$log" || true)
     done=$(grep '"event":"done"' "$log" | tail -n 1 || true)
     curve=$(each "$log" ppl 2)
-    pi=$(value "$(tail -n 1 <<< "$valid")" pi_mean | tr -d '[]' | tr ',' '\n' | while read -r x; do [ -n "$x" ] && printf '%.3f ' "$x"; done || true)
+    pi=$(numbers "$(tail -n 1 <<< "$valid")" pi_mean)
     echo "| ${name#*/} | $(value "$done" parameters) | $curve| $(printf '%.2f' "$(value "$done" best_valid_ppl)") | $(printf '%.2f' "$(value "$done" test_ppl)") | $pi|"
   done
 }
