@@ -1,6 +1,7 @@
 #include "core/cpu/head_kernels.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/scores/all.h"
 
@@ -64,8 +65,7 @@ void by_shortest_way(const K& k, const HeadRow<T>& r, F&& f) {
   if constexpr (HasShorterWay<K>) {
     const int64_t parts = k.parts();
     bool shorter = all_ordinary(k, r.row_stats, 1, K::kStats, parts);
-    for (int64_t i = 0; shorter && i < parts; ++i)
-      shorter = all_ordinary(k, r.word_stats + i * K::kStats * r.word_stride, r.word_stride, 1, r.words);
+    for (int64_t i = 0; shorter && i < parts; ++i) shorter = all_ordinary(k, r.word_stats + i * K::kStats * r.word_stride, r.word_stride, 1, r.words);
     if (shorter) return f(scores::Shorter<K>(k));
   }
   f(k);
@@ -82,15 +82,17 @@ NINE_OWN_LOOP void word_scores(const K& k, const T* z, const double* word_stats,
   }
 }
 
-// z becomes up * dS/dz; sums take the rest. Where up is 0 the gradient is, whatever the slope.
-template <class K, class T>
-NINE_OWN_LOOP void word_slopes(const K& k, T* z, const double* word_stats, const T* row_stats, const T* up, T* word_sums, T* row_sums) {
+// z becomes up * dS/dz; sums take the rest. Where up is 0 the gradient is, whatever the slope. With kShare S is one of several in a
+// log-sum-exp, and up is times its share, e^(S - sum).
+template <bool kShare, class K, class T>
+NINE_OWN_LOOP void word_slopes(const K& k, T* z, const double* word_stats, const T* row_stats, const T* up, const T* sum, T* word_sums, T* row_sums) {
   const auto w = Stats<K, T>::of_word(word_stats);
 #pragma GCC ivdep
   for (int64_t r = 0; r < kLanes; ++r) {
     const auto h = Stats<K, T>::of_lane(row_stats, r);
     const auto slope = k.slopes(z[r], w.s, h.s);
-    const T g = up[r];
+    T g = up[r];
+    if constexpr (kShare) g *= vexp(k.value(z[r], w.s, h.s) - sum[r]);
     const bool none = g == T(0);
     z[r] = none ? T(0) : g * slope.z;
     for (int i = 0; i < kGradientsOf<K>; ++i) {
@@ -109,7 +111,8 @@ void scores_of(const K& k, const HeadTile<T>& t, int64_t v, T bias, T* out) {
 
 template <class K, class T>
 void slopes_of(const K& k, const HeadTile<T>& t, int64_t v, const T*, const T* up, const HeadSums<T>& sums) {
-  word_slopes(k, t.z + v * t.ld, t.word_stats + v * K::kStats, t.row_stats, up, sums.word_stats + v * K::kStats * kLanes, sums.row_stats);
+  word_slopes<false>(k, t.z + v * t.ld, t.word_stats + v * K::kStats, t.row_stats, up, static_cast<const T*>(nullptr),
+                     sums.word_stats + v * K::kStats * kLanes, sums.row_stats);
 }
 
 // --- kernels of parts ---------------------------------------------------------------------------------------------
@@ -124,6 +127,30 @@ void for_pairs(const K& k, const HeadTile<T>& t, int64_t v, F&& f) {
       f(t.z + (i * parts + j) * t.plane + v * t.ld, t.word_stats + (v * parts + i) * kStats, t.row_stats + j * kStats * kLanes, i, j);
 }
 
+template <class T, class K>
+T log_pairs(const K& k) {
+  return vlog(static_cast<T>(k.parts() * k.parts()));
+}
+
+// A running log-sum-exp, top + log sum, takes n more addends: one exponent an addend, and one for all of them.
+template <class T>
+NINE_OWN_LOOP void add_exponents(const T (*x)[kLanes], int n, T* top, T* sum) {
+  for (int64_t r = 0; r < kLanes; ++r) {
+    T high = top[r];
+    for (int i = 0; i < n; ++i) high = x[i][r] > high ? x[i][r] : high;
+    sum[r] *= vexp(top[r] - high);
+    top[r] = high;
+  }
+  for (int i = 0; i < n; ++i)
+    for (int64_t r = 0; r < kLanes; ++r) sum[r] += vexp(x[i][r] - top[r]);
+}
+
+// out = top + log sum + more.
+template <class T>
+NINE_OWN_LOOP void log_of_sum(const T* top, const T* sum, T more, T* out) {
+  for (int64_t r = 0; r < kLanes; ++r) out[r] = top[r] + vlog(sum[r]) + more;
+}
+
 template <OfParts K, class T>
 void scores_of(const K& k, const HeadTile<T>& t, int64_t v, T bias, T* out) {
   if (!k.mixture) {
@@ -131,32 +158,28 @@ void scores_of(const K& k, const HeadTile<T>& t, int64_t v, T bias, T* out) {
     for_pairs(k, t, v, [&](const T* z, const double* w, const T* h, int64_t, int64_t) { word_scores<true>(k.part, z, w, h, T(0), out); });
     return;
   }
-  T xi[kLanes], top[kLanes], sum[kLanes] = {};
+  constexpr int kAtOnce = 4;  // pairs
+  int held = 0;
+  T xi[kAtOnce][kLanes], top[kLanes], sum[kLanes] = {};
   std::fill_n(top, kLanes, std::numeric_limits<T>::lowest());
   for_pairs(k, t, v, [&](const T* z, const double* w, const T* h, int64_t, int64_t) {
-    word_scores<false>(k.part, z, w, h, T(0), xi);
-    for (int64_t r = 0; r < kLanes; ++r) {
-      const T high = xi[r] > top[r] ? xi[r] : top[r];
-      sum[r] = sum[r] * vexp(top[r] - high) + vexp(xi[r] - high);
-      top[r] = high;
-    }
+    word_scores<false>(k.part, z, w, h, T(0), xi[held++]);
+    if (held == kAtOnce) add_exponents(xi, std::exchange(held, 0), top, sum);
   });
-  const T pairs = vlog(static_cast<T>(k.parts() * k.parts()));
-  for (int64_t r = 0; r < kLanes; ++r) out[r] = top[r] + (vlog(sum[r]) - pairs) + bias;
+  if (held > 0) add_exponents(xi, held, top, sum);
+  log_of_sum(top, sum, bias - log_pairs<T>(k), out);
 }
 
 template <OfParts K, class T>
 void slopes_of(const K& k, const HeadTile<T>& t, int64_t v, const T* scores, const T* up, const HeadSums<T>& sums) {
   constexpr int kStats = K::kStats;
   const int64_t parts = k.parts();
-  const T rest = bias_of(t, v) - vlog(static_cast<T>(parts * parts));  // xi - (scores - rest) = log of the pair's share
-  T xi[kLanes], pair_up[kLanes];
+  T all[kLanes];  // the pairs' log-sum-exp
+  const T rest = bias_of(t, v) - log_pairs<T>(k);
+  for (int64_t r = 0; k.mixture && r < kLanes; ++r) all[r] = scores[r] - rest;
   for_pairs(k, t, v, [&](T* z, const double* w, const T* h, int64_t i, int64_t j) {
-    if (k.mixture) {
-      word_scores<false>(k.part, z, w, h, T(0), xi);
-      for (int64_t r = 0; r < kLanes; ++r) pair_up[r] = up[r] * vexp(xi[r] - (scores[r] - rest));
-    }
-    word_slopes(k.part, z, w, h, k.mixture ? pair_up : up, sums.word_stats + (v * parts + i) * kStats * kLanes, sums.row_stats + j * kStats * kLanes);
+    T *of_word = sums.word_stats + (v * parts + i) * kStats * kLanes, *of_rows = sums.row_stats + j * kStats * kLanes;
+    k.mixture ? word_slopes<true>(k.part, z, w, h, up, all, of_word, of_rows) : word_slopes<false>(k.part, z, w, h, up, all, of_word, of_rows);
   });
 }
 
@@ -268,7 +291,7 @@ void row_values_of(const K& k, const HeadRow<T>& r, T* out) {
         top[v] = high;
       }
     }
-  const T pairs = vlog(static_cast<T>(parts * parts));
+  const T pairs = log_pairs<T>(k);
   for (int64_t v = 0; v < r.words; ++v) out[v] = k.mixture ? top[v] + (vlog(sum[v]) - pairs) : sum[v];
 }
 

@@ -48,7 +48,8 @@ Run run_draws(const OpCase& c, DType dtype, Device device, uint64_t seed, int64_
   for (uint64_t k = 1; k < draws; ++k) {
     const Run next = run_case(c, dtype, device, seed + k, gap);
     all.value.insert(all.value.end(), next.value.begin(), next.value.end());
-    for (size_t i = 0; i < all.gradients.size(); ++i) all.gradients[i].insert(all.gradients[i].end(), next.gradients[i].begin(), next.gradients[i].end());
+    for (size_t i = 0; i < all.gradients.size(); ++i)
+      all.gradients[i].insert(all.gradients[i].end(), next.gradients[i].begin(), next.gradients[i].end());
   }
   return all;
 }
