@@ -8,6 +8,7 @@
 #include "apps/inspect/plot.h"
 #include "apps/inspect/show.h"
 #include "apps/shared/inspect.h"
+#include "apps/shared/json_text.h"
 #include "apps/shared/options.h"
 #include "apps/shared/run_main.h"
 #include "apps/shared/text_io.h"
@@ -20,11 +21,7 @@ namespace {
 nlohmann::ordered_json read_json(const std::string& input) {
   std::string text;
   for (const std::string& line : read_lines(input)) text += line + '\n';
-  try {
-    return nlohmann::ordered_json::parse(text);
-  } catch (const nlohmann::json::exception& e) {
-    throw UsageError(concat("no JSON: ", e.what()));
-  }
+  return parse_json(text);
 }
 
 struct InspectOptions {

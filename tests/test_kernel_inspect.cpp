@@ -479,5 +479,7 @@ TEST_CASE("kernel_inspect: the program") {
   CHECK(wrong.code == 2);
   CHECK(has(wrong.err, "standard input: head: --head: no kernel is called 'lni'; did you mean lin?"));
   CHECK(run_program("kernel_inspect", {"--input", "-"}, "{").code == 2);
+  CHECK(has(run_program("kernel_inspect", {"--input", "-"}, R"({"head": "lin", "options": {"untied": true, "untied": false}})").err,
+            "standard input: \"untied\" is given twice"));
   CHECK(run_program("kernel_inspect", {"--input", directory / "none.json"}).code == 1);
 }

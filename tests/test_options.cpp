@@ -131,10 +131,10 @@ TEST_SUITE("options") {
 
   TEST_CASE("texts pass unchanged") {
     Sample s;
-    CHECK(s.parse({"--run=", "--train", "[a,b]", "-", "{}", "", "%%", "a=b"}));
+    CHECK(s.parse({"--run=", "--train", "[a,b]", "-", "{}", " ", "%%", "a=b"}));
     CHECK(s.run.empty());
     CHECK(s.options.was_set("run"));
-    CHECK(s.train == Strings{"[a,b]", "-", "{}", "", "%%", "a=b"});
+    CHECK(s.train == Strings{"[a,b]", "-", "{}", " ", "%%", "a=b"});
     Sample t;
     CHECK(t.parse({"--run=--odd=1", "--train=[x]"}));
     CHECK(t.run == "--odd=1");
@@ -146,6 +146,7 @@ TEST_SUITE("options") {
     Sample v;
     CHECK(v.parse({"--run", "[a,b]"}));
     CHECK(v.run == "[a,b]");
+    CHECK(usage_error({"--train", "a", ""}) == "--train '': is empty");  // an unset variable, say; it would be looked for as a file
   }
 
   TEST_CASE("an unknown flag names the nearest") {
@@ -215,6 +216,7 @@ TEST_SUITE("options") {
     o.add("head", head, "output layer").check([](const std::string& text) { require(text == "lin", "no kernel is called ", text); });
     std::ostringstream out;
     CHECK(error_of([&] { (void)o.parse({}, out); }) == "--codes is required: merges to apply");
+    CHECK(error_of([&] { (void)o.parse({"--codes", ""}, out); }) == "--codes '': is empty");
     CHECK(error_of([&] { (void)o.parse({"--codes", "x", "--head", "lun"}, out); }) == "--head lun: no kernel is called lun");
     CHECK(o.parse({"--codes", "x", "--head", "lin"}, out));
     CHECK(has(usage_error({"--version=1"}), "takes no value; write --version"));
@@ -288,6 +290,8 @@ TEST_SUITE("options") {
     CHECK(has(config_error(R"({"optimizer": "adm"})"), "did you mean adam?"));
     CHECK(has(config_error(R"({"optimizer": 3})"), "must be one of sgd"));
     CHECK(has(config_error(R"({"lr": 1, "lr": 2})"), "\"lr\" is given twice"));
+    CHECK(has(config_error(R"({"train": ["a", ""]})"), "\"train\": [\"a\",\"\"] in"));
+    CHECK(has(config_error(R"({"train": ["a", ""]})"), "is empty"));
     CHECK(has(config_error("[]"), "must be a JSON object"));
     CHECK(has(config_error("{\"lr\": 1,\n]"), "is not JSON: parse error at line 2"));
     CHECK(has(config_error("{\"lr\": 1e999}"), "is not JSON"));

@@ -133,11 +133,14 @@ T from_json(const OptionData& option, const std::string& where, const Json& valu
 }
 
 void check_text(const OptionData& option, const std::string& where, const std::string& text) {
-  if (text.empty() && option.may_be_empty) return;
+  if (text.empty() && option.may_be_empty && !option.required) return;
   const Strings& words = option.choices;
   if (!words.empty() && std::find(words.begin(), words.end(), text) == words.end())
     refuse(where, "not one of " + listed(words) + did_you_mean(text, words));
-  if (!option.check) return;
+  if (!option.check) {
+    if (text.empty()) refuse(where, "is empty");
+    return;
+  }
   try {
     option.check(text);
   } catch (const Error& e) {
@@ -153,6 +156,9 @@ void check_value(const OptionData& option, const std::string& where, const T& va
     for (double x : value) check_value(option, where, x);
   } else if constexpr (std::is_same_v<T, std::string>) {
     check_text(option, where, value);
+  } else if constexpr (std::is_same_v<T, Strings>) {
+    for (const std::string& text : value)
+      if (text.empty()) refuse(where, "is empty");
   }
 }
 
@@ -228,14 +234,16 @@ void set_from_texts(OptionData& option, const std::vector<std::string>& texts) {
   std::visit(
       [&](auto* field) {
         using T = std::remove_pointer_t<decltype(field)>;
+        const auto empty = std::find(texts.begin(), texts.end(), "");  // of a list, the one that may be wrong
+        const std::string where = option.typed() + " " + (empty != texts.end() ? "''" : shortened(texts[0]));
+        T value{};
         if constexpr (std::is_same_v<T, Strings>) {
-          *field = texts;
+          value = texts;
         } else {
-          const std::string where = option.typed() + " " + (texts[0].empty() ? "''" : shortened(texts[0]));
-          T value = from_text<T>(option, where, texts[0]);
-          check_value(option, where, value);
-          *field = std::move(value);
+          value = from_text<T>(option, where, texts[0]);
         }
+        check_value(option, where, value);
+        *field = std::move(value);
       },
       option.field);
   option.set = true;

@@ -5,8 +5,8 @@
 #include <iostream>
 #include <limits>
 #include <nlohmann/json.hpp>
-#include <set>
 
+#include "apps/shared/json_text.h"
 #include "apps/shared/option_data.h"
 #include "core/error.h"
 #include "core/suggest.h"
@@ -26,25 +26,14 @@ std::string config_text(const std::string& file) {
   }
 }
 
-// A key given twice is a mistake that a JSON reader lets pass.
 Json parse_config(const std::string& file, const std::string& text) {
-  std::set<std::string> keys;
-  std::string twice;
-  const auto watch = [&](int depth, Json::parse_event_t event, Json& key) {
-    if (event == Json::parse_event_t::key && depth == 1 && !keys.insert(key.get<std::string>()).second) twice = key.get<std::string>();
-    return true;
-  };
-  Json config;
   try {
-    config = Json::parse(text, watch);
-  } catch (const Json::exception& e) {
-    const std::string_view what = e.what();
-    const size_t end_of_id = what.find("] ");  // "[json.exception.parse_error.101] parse error at line 2, ..."
-    throw UsageError(concat("--config ", file, ": is not JSON: ", what.substr(end_of_id == std::string_view::npos ? 0 : end_of_id + 2)));
+    Json config = parse_json(text);
+    if (!config.is_object()) throw UsageError("must be a JSON object whose keys are flags, such as {\"lr\": 0.001}");
+    return config;
+  } catch (const UsageError& e) {
+    throw UsageError(concat("--config ", file, ": ", e.what()));
   }
-  if (!config.is_object()) throw UsageError(concat("--config ", file, ": must be a JSON object whose keys are flags, such as {\"lr\": 0.001}"));
-  if (!twice.empty()) throw UsageError(concat("--config ", file, ": \"", twice, "\" is given twice"));
-  return config;
 }
 
 bool asks_for(const Strings& arguments, std::string_view flag, std::string_view short_flag = "--") {
