@@ -48,27 +48,21 @@ bool all_ordinary(const K& k, const S* stats, int64_t apart, int64_t next, int64
   for (int64_t v = 0; v < count; ++v) others += k.ordinary(Stats<K, S>::strided(stats + v * next, apart).s) ? 0 : 1;
   return others == 0;
 }
-// Calls f with a tile's kernel, or with its shorter way where every vector of the tile is ordinary.
-template <class K, class T, class F>
-void by_shortest_way(const K& k, const HeadTile<T>& t, F&& f) {
+// Calls f with the kernel, or with its shorter way where all vectors are ordinary: `listed` [vector][part][statistic] of n vectors, and
+// `lanes` [part][statistic][stride] of `count`.
+template <class K, class S, class T, class F>
+void by_shortest_way(const K& k, const S* listed, int64_t n, const T* lanes, int64_t stride, int64_t count, F&& f) {
   if constexpr (HasShorterWay<K>) {
     const int64_t parts = k.parts();
-    bool shorter = all_ordinary(k, t.word_stats, 1, K::kStats, parts * t.words);
-    for (int64_t j = 0; shorter && j < parts; ++j) shorter = all_ordinary(k, t.row_stats + j * K::kStats * kLanes, kLanes, 1, kLanes);
+    bool shorter = all_ordinary(k, listed, 1, K::kStats, parts * n);
+    for (int64_t i = 0; shorter && i < parts; ++i) shorter = all_ordinary(k, lanes + i * K::kStats * stride, stride, 1, count);
     if (shorter) return f(scores::Shorter<K>(k));
   }
   f(k);
 }
-// The same for a row and some words.
 template <class K, class T, class F>
-void by_shortest_way(const K& k, const HeadRow<T>& r, F&& f) {
-  if constexpr (HasShorterWay<K>) {
-    const int64_t parts = k.parts();
-    bool shorter = all_ordinary(k, r.row_stats, 1, K::kStats, parts);
-    for (int64_t i = 0; shorter && i < parts; ++i) shorter = all_ordinary(k, r.word_stats + i * K::kStats * r.word_stride, r.word_stride, 1, r.words);
-    if (shorter) return f(scores::Shorter<K>(k));
-  }
-  f(k);
+void by_shortest_way(const K& k, const HeadTile<T>& t, F&& f) {
+  by_shortest_way(k, t.word_stats, t.words, t.row_stats, kLanes, kLanes, f);
 }
 
 // Scores of one word, a lane a row; `z`, and the statistics of one part. out = start + S, or with kAdd out += S.
@@ -297,7 +291,7 @@ void row_values_of(const K& k, const HeadRow<T>& r, T* out) {
 
 template <class K, class T>
 void row_values(const KernelOf& of, const HeadRow<T>& r, T* out) {
-  by_shortest_way(K(of.score, of.dims), r, [&](const auto& k) { row_values_of(k, r, out); });
+  by_shortest_way(K(of.score, of.dims), r.row_stats, 1, r.word_stats, r.word_stride, r.words, [&](const auto& k) { row_values_of(k, r, out); });
 }
 
 // --- vectors ------------------------------------------------------------------------------------------------------
