@@ -6,12 +6,13 @@ RUN ?= runs/demo
 SECONDS = 60
 CLANG = -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++
 
-.PHONY: help deps build demo test bench sanitize tsan fuzz tidy clean
+.PHONY: help deps build programs demo test bench sanitize tsan fuzz tidy clean
 
 help:
 	@echo "make demo      install what is missing, build, train on the built-in sample, leave a report"
 	@echo "make test      install what is missing, build, run the tests"
-	@echo "make build     build only        make bench     step benchmarks"
+	@echo "make build     build only, programs and tests; make programs: without the tests"
+	@echo "make bench     step benchmarks"
 	@echo "make sanitize  the tests under AddressSanitizer and UndefinedBehaviorSanitizer"
 	@echo "make tsan      the tests of what runs in threads under ThreadSanitizer"
 	@echo "make fuzz      every reader's fuzzer for SECONDS=60 (clang)"
@@ -24,8 +25,12 @@ build: deps
 	cmake -S . -B $(BUILD) -G Ninja $(CMAKE_FLAGS)
 	cmake --build $(BUILD) -j $(JOBS)
 
+programs: deps
+	cmake -S . -B $(BUILD) -G Ninja $(CMAKE_FLAGS)
+	cmake --build $(BUILD) -j $(JOBS) --target programs
+
 # A second `make demo` starts over: what the directory holds is moved to $(RUN)/old-N.
-demo: build
+demo: programs
 	$(BUILD)/bin/lm_train --sample --run $(RUN) --restart \
 	  --layers 1 --hidden 128 --embed 128 --batch 16 --lr 0.004 --schedule plateau --after 8e
 	$(BUILD)/bin/mt_train --sample --run $(RUN)-mt --restart \
