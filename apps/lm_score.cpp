@@ -74,9 +74,14 @@ void generate(const ScoreOptions& o, const Lines& lines, TextOutput& out) {
 
 int run(const ScoreOptions& o) {
   const Lines lines = read_lines(o.input);
-  require(!lines.empty(), input_name(o.input), " has no lines",
+  require(!lines.empty() || !(o.generate || !o.compare.empty()), input_name(o.input), " has no lines",
           o.generate ? "; an empty line is a prompt for a sentence from its start" : " to score");
   TextOutput out(o.output);
+  if (lines.empty()) {  // a line for each line of the input: none
+    std::fprintf(stderr, "%s has no lines\n", input_name(o.input).c_str());
+    out.finish();
+    return kExitDone;
+  }
   if (!o.compare.empty()) {
     compare_models(o.compare[0], o.compare[1], lines, {{o.carry_state, o.batch_tokens}, o.resamples, o.worst, o.seed, device_from_text(o.device)},
                    out.stream());

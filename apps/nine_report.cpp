@@ -7,6 +7,7 @@
 #include "apps/shared/lm_data.h"
 #include "apps/shared/options.h"
 #include "apps/shared/run_main.h"
+#include "apps/shared/saved_model.h"
 #include "apps/shared/version.h"
 
 namespace nine::app {
@@ -37,6 +38,10 @@ struct ReportOptions {
   void check(const Options& given) const {
     if (words.empty() == runs.empty()) throw UsageError("give run directories, or a model with --words CHECKPOINT");
     if (differences && runs.size() != 2) throw UsageError("--differences compares two runs; give two");
+    std::vector<NamedFile> read;
+    for (const std::string& directory : words.empty() ? runs : std::vector<std::string>{words})
+      for (const NamedFile& file : model_files("a file of the run", directory)) read.push_back(file);
+    check_outputs({{"--output", page_file()}}, read);
     if (!words.empty()) return;
     for (const char* flag : {"most-frequent", "perplexity", "iterations", "seed"})
       if (given.was_set(flag)) throw UsageError(concat("--", flag, " does something with --words only"));
@@ -65,7 +70,7 @@ int main(int argc, char** argv) {
     if (o.words.empty()) {
       nine::write_report({o.runs.begin(), o.runs.end()}, file, o.differences);
     } else {
-      nine::report::write_word_page(model_directory(o.words), o.words, o.page, file);
+      nine::report::write_word_page(model_directory(o.words, "dict.txt"), o.words, o.page, file);
     }
     std::printf("wrote %s\n", file.c_str());
     return kExitDone;

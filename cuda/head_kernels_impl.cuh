@@ -88,7 +88,7 @@ __global__ void running_kernel(K k, HeadPiece<T> p, RunningSum<T>* out) {
   RunningSum<T>* shared = shared_memory<RunningSum<T>>();  // [kWarps][32]
   const int64_t r = static_cast<int64_t>(blockIdx.x) * kWarp + threadIdx.x, first = static_cast<int64_t>(blockIdx.y) * kSplitWords;
   const int64_t end = first + kSplitWords < p.words ? first + kSplitWords : p.words;
-  T top = -std::numeric_limits<T>::infinity(), sum = 0, scores = 0;
+  T top = std::numeric_limits<T>::lowest(), sum = 0, scores = 0;  // not -infinity: scores may be
   if (r < p.rows) {
     const Stats<K, T> h = own_row_stats<K, T>(p, r);
     for (int64_t v = first + threadIdx.y; v < end; v += kWarps) {

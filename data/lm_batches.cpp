@@ -164,7 +164,7 @@ EvalSegments::EvalSegments(const Corpus& corpus, int64_t columns, int64_t segmen
   require(columns >= 1 && segment >= 1, "validation needs at least one column and one row, not ", columns, " columns and segments of ", segment,
           " rows");
   require(rows_ >= 1, "the text has ", corpus.tokens(), " tokens, fewer than the ", columns,
-          " columns in which it is evaluated: use a longer text or fewer columns");
+          " columns in which it is evaluated: use a longer text");
 }
 
 bool EvalSegments::next(LmBatch& batch) {

@@ -59,12 +59,19 @@ FileDigest write_text(const fs::path& file, std::string_view text) {
   return out.finish();
 }
 
-void atomic_write_text(const fs::path& file, std::string_view text) {
+void atomic_write_text(const fs::path& path, std::string_view text) {
+  std::error_code ignored;
+  const fs::path file = fs::is_symlink(path, ignored) ? fs::weakly_canonical(path, ignored) : path;  // the link stays a link
+  if (const auto status = fs::status(file, ignored); fs::exists(status) && !fs::is_regular_file(status) && !fs::is_directory(status)) {
+    std::ofstream out(file, std::ios::binary);  // a device or a pipe: written, not replaced
+    out.write(text.data(), static_cast<std::streamsize>(text.size())).flush();
+    require(out.good(), "cannot write ", file.string(), ": ", std::strerror(errno));
+    return;
+  }
   const fs::path temporary = temporary_beside(file);
   try {
     write_text(temporary, text);
   } catch (const Error&) {
-    std::error_code ignored;
     fs::remove(temporary, ignored);
     throw;
   }

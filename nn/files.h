@@ -16,7 +16,8 @@ std::string read_text(const std::filesystem::path& file);
 /// Writes and fsyncs the file in place: for files of a directory that becomes visible as a whole later.
 FileDigest write_text(const std::filesystem::path& file, std::string_view text);
 
-/// Replaces the file in one step: readers see the old text or the new one, whenever the program is killed.
+/// Replaces the file in one step: readers see the old text or the new one, whenever the program is killed. A link stays, what it points to is
+/// replaced; a device or a pipe is written.
 void atomic_write_text(const std::filesystem::path& file, std::string_view text);
 
 /// Size and CRC32C of a file on disk.

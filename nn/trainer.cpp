@@ -65,9 +65,11 @@ double Trainer::seconds() const { return seconds_before_ + clock_seconds() - sta
 
 void Trainer::stamp(Json& line) const {
   line["step"] = progress_.step;
-  line["epoch"] = static_cast<double>(progress_.epoch) + (task_.epoch_finished() ? 0.0 : task_.epoch_share());
+  line["epoch"] = epochs();
   line["time_s"] = seconds();
 }
+
+double Trainer::epochs() const { return static_cast<double>(progress_.epoch) + (task_.epoch_finished() ? 0.0 : task_.epoch_share()); }
 
 bool Trainer::done() const { return progress_.stopped_early || config_.after.reached(progress_.epoch, progress_.step, progress_.tokens); }
 
@@ -85,7 +87,7 @@ Trainer::Outcome Trainer::run() {
     }
     one_update();
     const bool last = done(), validation_due = due(config_.valid_every, progress_.validations), save_due = due(config_.save_every, progress_.saves);
-    if (last && progress_.step < config_.log_every) log_window(schedule_.rate(progress_.step));  // a run too short for a whole window
+    if (last && progress_.step < config_.log_every) log_window(schedule_.rate(progress_.step));  // too short for a whole window, which goes on later
     const bool improved = (validation_due || last) && validate(validation_due);
     if (improved || validation_due || save_due || done()) save(improved);
   }
@@ -116,7 +118,9 @@ void Trainer::one_update() {
   host_.progress(std::min(1.0, share), progress_.step, std::max(expected, progress_.step),
                  concat("epoch ", short_number(epochs), "  ppl ", short_number(std::exp(r.nll)), "  lr ", short_number(lr), "  |g| ",
                         short_number(r.grad_norm), "  ", static_cast<int64_t>(static_cast<double>(window_.tokens) / window_.seconds), " tok/s"));
-  if (progress_.step % config_.log_every == 0) log_window(lr);
+  if (progress_.step % config_.log_every != 0) return;
+  log_window(lr);
+  clear_window();
 }
 
 namespace {
@@ -140,11 +144,12 @@ void Trainer::log_window(double lr) {
                {"tokens_per_s", tokens / window_.seconds},
                {"ms_per_step", 1e3 * window_.seconds / updates},
                {"peak_mib", peak_memory_mib(step_.tape().arena(), parameters_, &optimizer_)}});
-  if (PriorStats* prior = task_.prior_stats(); prior != nullptr) {
-    add_prior(line, *prior);
-    prior->clear();
-  }
+  if (const PriorStats* prior = task_.prior_stats(); prior != nullptr) add_prior(line, *prior);
   host_.event(line);
+}
+
+void Trainer::clear_window() {
+  if (PriorStats* prior = task_.prior_stats(); prior != nullptr) prior->clear();
   window_ = {};
 }
 
@@ -164,7 +169,8 @@ bool Trainer::validate(bool is_due) {
   const double metric = config_.best_metric == BestMetric::bleu ? -*result.bleu : nll;
   const bool improved = metric < best_.metric;
   if (improved) best_ = {ppl, nll, progress_.step, result.bleu, metric};
-  if (is_due) progress_.bad = improved ? 0 : progress_.bad + 1;
+  if (is_due) progress_.bad = metric < progress_.due_metric ? 0 : progress_.bad + 1;
+  if (is_due) progress_.due_metric = std::min(progress_.due_metric, metric);
   const bool decayed = is_due && schedule_.validated(metric), triggered = is_due && trigger_.validated(metric);
   if (triggered) optimizer_.start_averaging();
   progress_.stopped_early = config_.early_stop > 0 && progress_.bad >= config_.early_stop;
@@ -198,6 +204,7 @@ void Trainer::save(bool is_best) {
             ", so it was not saved; lower --lr, set --clip or lower --weight-decay (the last checkpoint is kept)");
   const Schedule::State& s = schedule_.state();
   const Json state{{"epoch", progress_.epoch},
+                   {"epochs", epochs()},
                    {"tokens", progress_.tokens},
                    {"time_s", seconds()},
                    {"position", task_.position()},
@@ -208,6 +215,7 @@ void Trainer::save(bool is_best) {
                    {"saves", progress_.saves},
                    {"validated_step", progress_.validated_step},
                    {"bad_validations", progress_.bad},
+                   {"due_metric", number(progress_.due_metric)},
                    {"stopped_early", progress_.stopped_early},
                    {"schedule", {{"scale", s.scale}, {"best", number(s.best)}, {"bad", s.bad}}},
                    {"best",
@@ -266,6 +274,7 @@ void Trainer::restore(const Checkpoint& checkpoint) {
   schedule_.restore({.scale = schedule.at("scale"), .best = number_from(schedule.at("best")), .bad = schedule.at("bad")});
   best_ = {number_from(best.at("ppl")), number_from(best.at("nll")), best.at("step")};
   best_.metric = best.contains("metric") ? number_from(best.at("metric")) : best_.nll;
+  progress_.due_metric = s.contains("due_metric") ? number_from(s.at("due_metric")) : best_.metric;
   if (best.contains("bleu") && best.at("bleu").is_number()) best_.bleu = best.at("bleu").get<double>();
   window_ = {.updates = w.at("updates"),
              .tokens = w.at("tokens"),

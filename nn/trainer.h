@@ -102,7 +102,7 @@ class Trainer {
   bool done() const;
   int64_t step() const { return progress_.step; }
   int64_t updates_here() const { return updates_here_; }  ///< since this object was made
-  int64_t epoch() const { return progress_.epoch; }
+  double epochs() const;                                  ///< that the run has seen, with the current one's share
   double seconds() const;
   Tape& tape() { return step_.tape(); }
 
@@ -122,7 +122,8 @@ class Trainer {
     int64_t step = 0, epoch = 0, tokens = 0;  // epochs completed
     int64_t validations = 0, saves = 0;       // how often `valid_every` and `save_every` had come due
     int64_t validated_step = -1;
-    int64_t bad = 0;  // validations since the best
+    int64_t bad = 0;               // validations since the best
+    double due_metric = INFINITY;  // the best of those that came due: early stopping watches it
     bool stopped_early = false;
   };
   // Sums over the updates since the last train event.
@@ -133,6 +134,7 @@ class Trainer {
 
   void one_update();
   void log_window(double lr);
+  void clear_window();
   bool due(const Amount& every, int64_t& count) const;
   bool validate(bool due);
   void save(bool is_best);

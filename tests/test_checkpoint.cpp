@@ -1,6 +1,7 @@
 // Checkpoint directories: complete or absent, verified, and found again after anything that may have happened to them.
 #include <doctest/doctest.h>
 #include <sys/mount.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -8,6 +9,7 @@
 #include <chrono>
 #include <csignal>
 #include <filesystem>
+#include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -457,10 +459,21 @@ TEST_CASE("files: atomic_write_text replaces whole files and leaves nothing besi
   atomic_write_text(scratch / "a", std::string("tw\0o\n", 5));
   CHECK(read_text(scratch / "a") == std::string("tw\0o\n", 5));
   CHECK(digest_of_file(scratch / "a") == FileDigest{5, crc32c(0, "tw\0o\n", 5)});
+  fs::create_symlink("a", scratch / "link");
+  atomic_write_text(scratch / "link", "three");
+  CHECK(fs::is_symlink(scratch / "link"));
+  CHECK(read_text(scratch / "a") == "three");
+  REQUIRE(::mkfifo((scratch / "pipe").c_str(), 0600) == 0);
+  std::string heard;
+  std::thread reader([&] { std::getline(std::ifstream(scratch / "pipe"), heard); });
+  atomic_write_text(scratch / "pipe", "four");
+  reader.join();
+  CHECK(heard == "four");
+  CHECK(fs::is_fifo(scratch / "pipe"));
   fs::create_directory(scratch / "d");
   check_says(error_of([&] { atomic_write_text(scratch / "d", "x"); }), "cannot write");
   check_says(error_of([&] { atomic_write_text(scratch / "no/a", "x"); }), "No such file or directory");
-  CHECK(names_in(scratch.path()) == std::set<std::string>{"a", "d"});
+  CHECK(names_in(scratch.path()) == std::set<std::string>{"a", "d", "link", "pipe"});
 }
 
 TEST_CASE("files: reading") {

@@ -2,7 +2,9 @@
 // formulas in long double, a twin of plain autograd operations, finite differences, and one way of computing against another.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -256,6 +258,35 @@ TEST_CASE("head: variances that a sum of floats cannot hold, beside ordinary one
     CHECK(relative_error(single.nll, exact.nll) < 1e-5);
     for (size_t i = 0; i < 2; ++i) CHECK(relative_error(single.gradients[i], exact.gradients[i]) < 1e-4);
   }
+}
+
+TEST_CASE("head: a target whose product has lost its digits leaves a mixture of pairs finite in float32") {
+  const Restore restore;
+  constexpr int64_t kSize = 64, kHalf = kSize / 2;
+  for (const double log_variance : {-4.0, -8.0, -14.0}) {
+    CAPTURE(log_variance);
+    Problem p = problem(single({ScoreKind::mog, {2, 1, 0}}), 33, 70, kSize);
+    for (int64_t r = 0; r < p.rows; ++r) {
+      p.targets[static_cast<size_t>(r)] = static_cast<int32_t>(2 * r);
+      double* h = p.h.data() + r * kSize;
+      const double norm = std::sqrt(std::inner_product(h, h + kSize, h, 0.0));
+      for (int64_t i = 0; i < kSize; ++i) {
+        h[i] = i % kHalf == kHalf - 1 ? log_variance : h[i] * 1e4 / norm;
+        p.w[static_cast<size_t>(2 * r * kSize + i)] = h[i] * (i % kHalf == kHalf - 1 ? 1 : 1 + 1e-5);
+      }
+    }
+    const Result single = run(p, DType::float32);
+    for (const Doubles& g : single.gradients) CHECK(std::all_of(g.begin(), g.end(), [](double x) { return std::isfinite(x); }));
+  }
+}
+
+TEST_CASE("head: a tile of words that are out of float32's reach") {
+  const Restore restore;
+  Problem p = problem(single({ScoreKind::pow, {6}}), 2, 3 * ops::kHeadTile, 4, 0.1);
+  std::fill_n(p.w.begin(), ops::kHeadTile * p.size, 1e7);  // q = 4e14, q^3 is no float: the first tile's scores are -infinity
+  p.targets = {static_cast<int32_t>(p.words - 1), static_cast<int32_t>(ops::kHeadTile)};
+  const Result single = run(p, DType::float32);
+  CHECK(relative_error(single.nll, run(p).nll) < 1e-5);
 }
 
 TEST_CASE("head: mixtures against the dense formula, finite differences and a twin of plain operations") {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <map>
@@ -14,6 +15,7 @@
 #include "apps/shared/lm_generate.h"
 #include "core/random.h"
 #include "tests/programs.h"
+#include "tests/support.h"
 
 namespace {
 
@@ -480,6 +482,32 @@ TEST_CASE("bootstrap_ratio: the normal approximation's interval, the same for a 
   const Interval same = bootstrap_ratio(std::vector<double>(50, 1.5), std::vector<int64_t>(50, 3), 100, 1);
   CHECK(same.low == doctest::Approx(std::exp(-0.5)).epsilon(1e-12));
   CHECK(same.high == doctest::Approx(std::exp(-0.5)).epsilon(1e-12));
+}
+
+TEST_CASE("lm_score: a model without config.json has the head that its weights name") {
+  const TemporaryDirectory dir;
+  REQUIRE(run_program("lm_train", {"--sample", "--sample-sentences", "300", "--hidden", "8", "--embed", "8", "--head", "mix:log,pow:p=1",
+                                   "--head-context", "none", "--after", "1u", "--run", dir / "run"})
+              .code == 0);
+  std::filesystem::create_directory(dir / "bare");
+  for (const char* file : {"model.safetensors", "dict.txt"})
+    std::filesystem::copy_file(std::filesystem::path(dir / "run/checkpoints/best") / file, std::filesystem::path(dir / "bare") / file);
+  const std::string text = "the cat\n";
+  const Outcome whole = run_program("lm_score", {"--checkpoint", dir / "run"}, text);
+  CHECK(whole.code == 0);
+  CHECK(run_program("lm_score", {"--checkpoint", dir / "bare"}, text).out == whole.out);
+}
+
+TEST_CASE("lm_score: what fails leaves the output file as it was") {
+  const TemporaryDirectory dir;
+  std::ofstream(dir / "out.txt") << "precious\n";
+  const Outcome r = run_program("lm_score", {"--checkpoint", dir / "nowhere", "--output", dir / "out.txt"}, "the cat\n");
+  CHECK(r.code == 1);
+  CHECK(slurp(dir / "out.txt") == "precious\n");
+  CHECK(run_program("lm_score", {"--checkpoint", dir / "nowhere", "--output", dir / "new.txt"}, "the cat\n").code == 1);
+  CHECK_FALSE(std::filesystem::exists(dir / "new.txt"));
+  CHECK(has(run_program("lm_score", {"--checkpoint", std::string(dir / "m"), "--output", dir / "m/dict.txt"}, "the cat\n").err,
+            "is also a file of the model"));
 }
 
 TEST_CASE("lm_score: what does not go together is a usage error that says what to do") {

@@ -28,6 +28,34 @@ Strings small(const std::string& run, const Strings& more = {}) {
 
 }  // namespace
 
+// A validation at the end of a run that is trained on later must not count.
+TEST_CASE("lm_train: early stopping of a run in parts is that of the whole one") {
+  const TemporaryDirectory dir;
+  const auto train = [&](const char* run, const char* after) {
+    const Outcome r = run_program("lm_train", {"--sample", "--sample-sentences",
+                                               "300",      "--layers",
+                                               "1",        "--hidden",
+                                               "16",       "--embed",
+                                               "16",       "--optimizer",
+                                               "sgd",      "--lr",
+                                               "25",       "--batch",
+                                               "8",        "--bptt",
+                                               "8",        "--save-every",
+                                               "0u",       "--threads",
+                                               "1",        "--valid-every",
+                                               "4u",       "--early-stop",
+                                               "2",        "--after",
+                                               after,      "--run",
+                                               dir / run});
+    REQUIRE_MESSAGE(r.code == 0, r.err);
+    return log_of(dir / run).back()["step"].get<int64_t>();
+  };
+  const int64_t whole = train("whole", "60u");
+  CHECK(whole < 60);
+  CHECK(train("parts", "14u") == 14);  // its last validation, between two that are due, is better than the next ones
+  CHECK(train("parts", "60u") == whole);
+}
+
 TEST_CASE("a run on the sample learns, validates, tests and says what it reached") {
   const TemporaryDirectory dir;
   const Outcome r = run_program("lm_train", small(dir / "run", {"--after", "2e"}));

@@ -136,8 +136,7 @@ TEST_CASE("t-SNE: the divergence falls, clusters stay apart, bits repeat") {
   std::vector<double> gradient(y.size());
   const auto divergence = [&](const std::vector<double>& places) { return tsne_gradient(p, places, 1, gradient); };
   const double first = divergence(tsne(x, {.perplexity = 8, .iterations = 1}, 1));
-  for (const int64_t iterations : {400, 1000})
-    CHECK(divergence(tsne(x, {.perplexity = 8, .iterations = iterations}, 1)) < first / 2);
+  for (const int64_t iterations : {400, 1000}) CHECK(divergence(tsne(x, {.perplexity = 8, .iterations = iterations}, 1)) < first / 2);
   double widest = 0, nearest = INFINITY;
   for (size_t i = 0; i < 60; ++i)
     for (size_t j = 0; j < i; ++j) {
@@ -240,5 +239,6 @@ TEST_CASE("words on which two models differ add up to what lm_score --compare sa
   CHECK(has(html, "<th scope=\"row\">" + gains.words.front().word));
   CHECK(has(run_program("nine_report", {dir / "12", "--differences"}).err, "give two"));
   CHECK(run_program("nine_report", {}).code == 2);
+  CHECK(has(run_program("nine_report", {dir / "12", "--output", dir / "12/log.jsonl"}).err, "is also a file of the run and would be lost"));
   CHECK(run_program("nine_report", {dir / "12", "--perplexity", "9"}).code == 2);
 }

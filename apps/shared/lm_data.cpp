@@ -53,7 +53,7 @@ namespace fs = std::filesystem;
 SavedLanguageModel::SavedLanguageModel(const std::string& path, Device device)
     : directory_(model_directory(path, "dict.txt")), vocabulary_(Vocabulary::read((directory_ / "dict.txt").string())) {
   const Safetensors weights = read_safetensors(directory_ / "model.safetensors");
-  const LanguageModelConfig config = LanguageModelConfig::of_weights(weights, head_of(model_config(directory_)));
+  const LanguageModelConfig config = LanguageModelConfig::of_weights(weights, head_of(model_config(directory_, weights.metadata)));
   require(config.vocab == vocabulary_.size(), (directory_ / "dict.txt").string(), " has ", vocabulary_.size(),
           " entries with </s> and <unk>, but the model has ", config.vocab, " words");
   parameters_ = std::make_unique<ParameterSet>();

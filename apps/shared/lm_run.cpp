@@ -22,7 +22,7 @@ void conclude(const LmData& data, const LanguageModel& model, const Checkpoint& 
   const Evaluation test = evaluate_carried(model, trainer.tape(), *data.test);
   host.event({{"event", "test"},
               {"step", best.step()},
-              {"epoch", trainer.epoch()},
+              {"epoch", best.state().value("epochs", trainer.epochs())},
               {"time_s", trainer.seconds()},
               {"loss", test.nll()},
               {"nll", test.nll()},

@@ -92,7 +92,7 @@ SavedTranslationModel::SavedTranslationModel(const std::string& path, Device dev
       target_(Dictionary::read((directory_ / kTargetDict).string())) {
   const Safetensors weights = read_safetensors(directory_ / "model.safetensors");
   const std::string file = (directory_ / "config.json").string();
-  const TransformerConfig config = transformer_config(model_config(directory_), weights, file);
+  const TransformerConfig config = transformer_config(model_config(directory_, weights.metadata), weights, file);
   check_size(directory_ / kSourceDict, source_, config.src_vocab);
   check_size(directory_ / kTargetDict, target_, config.tgt_vocab);
   parameters_ = std::make_unique<ParameterSet>();

@@ -21,11 +21,26 @@ fs::path model_directory(const std::string& path, const char* dictionary) {
   return directory;
 }
 
-nlohmann::json model_config(const fs::path& directory) {
-  if (!fs::exists(directory / "config.json")) return nlohmann::json::object();
+nlohmann::json model_config(const fs::path& directory, const std::map<std::string, std::string>& metadata) {
+  if (!fs::exists(directory / "config.json")) {
+    nlohmann::json config = nlohmann::json::object();
+    for (const char* key : {"head", "head_context"})
+      if (const auto it = metadata.find(key); it != metadata.end()) config[key] = it->second;
+    if (metadata.contains("untied")) config["untied"] = true;
+    return config;
+  }
   auto config = nlohmann::json::parse(read_text(directory / "config.json"), nullptr, false);
   require(config.is_object(), (directory / "config.json").string(), " is no JSON object");
   return config;
+}
+
+std::vector<NamedFile> model_files(const char* flag, const std::string& path) {
+  std::vector<NamedFile> files;
+  for (const fs::path& directory : {fs::path(path), fs::path(path) / "checkpoints" / "best"})
+    for (const char* name :
+         {"log.jsonl", "config.json", "state.json", "model.safetensors", "optimizer.safetensors", "dict.txt", "src.dict.txt", "tgt.dict.txt"})
+      files.push_back({flag, (directory / name).string()});
+  return files;
 }
 
 HeadSpec head_of(const nlohmann::json& config) {

@@ -2,9 +2,12 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <vector>
 
+#include "apps/shared/text_io.h"
 #include "kernels/head.h"
 
 namespace nine::app {
@@ -13,8 +16,12 @@ namespace nine::app {
 /// PyTorch writes, is taken as it is. Error: no checkpoint, or one without `dictionary` that is of the other kind of model.
 std::filesystem::path model_directory(const std::string& path, const char* dictionary = nullptr);
 
-/// The directory's config.json; an empty object where there is none. Error: it is no JSON object.
-nlohmann::json model_config(const std::filesystem::path& directory);
+/// The directory's config.json; where there is none, the head that model.safetensors' `__metadata__` names, if it names one. Error: it is
+/// no JSON object.
+nlohmann::json model_config(const std::filesystem::path& directory, const std::map<std::string, std::string>& metadata = {});
+
+/// The files of a run, or of a model, and of a run's best checkpoint, for check_outputs(): what reads them must not write over them.
+std::vector<NamedFile> model_files(const char* flag, const std::string& path);
 
 /// The head that such a config.json names, lin where it names none.
 HeadSpec head_of(const nlohmann::json& config);

@@ -2,6 +2,7 @@
 
 #include "apps/shared/lm_generate.h"
 #include "apps/shared/option_use.h"
+#include "apps/shared/saved_model.h"
 #include "apps/shared/text_io.h"
 #include "core/device.h"
 #include "core/error.h"
@@ -48,7 +49,12 @@ void ScoreOptions::check(const Options& options) const {
   usage(!comparing || compare.size() == 2, "--compare takes two checkpoints, A and B, but got ", compare.size());
   usage(comparing || !checkpoint.empty(), "no model: give --checkpoint DIR (or --compare A B for two models)");
 
-  check_outputs({{"--output", output}}, {{"--input", input}});
+  std::vector<NamedFile> read{{"--input", input}};
+  for (const std::string& model : comparing ? compare : std::vector<std::string>{checkpoint}) {
+    const std::vector<NamedFile> files = model_files("a file of the model", model);
+    read.insert(read.end(), files.begin(), files.end());
+  }
+  check_outputs({{"--output", output}}, read);
   only_with(options, generate, "--generate", {"max_words", "samples", "temperature", "top_k", "top_p", "allow_unknown", "batch"});
   only_with(options, comparing, "--compare", {"resamples", "worst"});
   only_with(options, generate || comparing, "--generate and --compare", {"seed"});

@@ -48,13 +48,39 @@ std::vector<std::string> read_lines(const std::string& input) {
 
 std::string input_name(const std::string& input) { return input == "-" ? "standard input" : input; }
 
-TextOutput::TextOutput(const std::string& path) : path_(path) {
-  if (path == "-") return;
-  file_.open(path);
-  require(file_.good(), "cannot write ", path, ": ", std::strerror(errno));
+void TextOutput::LateFile::open_now() {
+  if (!is_open()) open(path_, std::ios::out | std::ios::binary);
 }
 
-std::ostream& TextOutput::stream() { return path_ == "-" ? std::cout : file_; }
+TextOutput::LateFile::int_type TextOutput::LateFile::overflow(int_type c) {
+  open_now();
+  return std::filebuf::overflow(c);
+}
+
+std::streamsize TextOutput::LateFile::xsputn(const char* text, std::streamsize size) {
+  open_now();
+  return std::filebuf::xsputn(text, size);
+}
+
+TextOutput::TextOutput(const std::string& path) : path_(path), file_(path), stream_(&file_) {
+  if (path == "-") return;
+  std::error_code ignored;
+  const auto status = fs::status(path, ignored);
+  if (fs::exists(status) && !fs::is_regular_file(status) && !fs::is_directory(status)) {
+    file_.open_now();  // a device or a pipe, which has nothing to lose
+    require(file_.is_open(), "cannot write ", path, ": ", std::strerror(errno));
+    return;
+  }
+  require(std::ofstream(path, std::ios::app).good(), "cannot write ", path, ": ", std::strerror(errno));
+  if (!fs::exists(status)) fs::remove(path, ignored);
+}
+
+std::ostream& TextOutput::stream() { return path_ == "-" ? std::cout : stream_; }
+
+void TextOutput::finish() {
+  if (path_ != "-") file_.open_now();
+  flush();
+}
 
 void TextOutput::flush() {
   stream().flush();

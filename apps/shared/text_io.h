@@ -4,6 +4,7 @@
 #include <fstream>
 #include <ostream>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace nine::app {
@@ -18,11 +19,12 @@ struct NamedFile {
   const char* flag;
   std::string path;
 };
-/// Empty paths are none. UsageError: one of `outputs` is also an input or another output, which would be lost. Standard streams, pipes and devices may be
-/// named more than once.
+/// Empty paths are none. UsageError: one of `outputs` is also an input or another output, which would be lost. Standard streams, pipes and devices
+/// may be named more than once.
 void check_outputs(const std::vector<NamedFile>& outputs, const std::vector<NamedFile>& inputs);
 
-/// A file to write, or standard output.
+/// A file to write, or standard output. A file that is there keeps its content until the first text comes: what fails before has
+/// lost nothing.
 class TextOutput {
  public:
   /// Error: the file cannot be written.
@@ -30,12 +32,27 @@ class TextOutput {
   std::ostream& stream();
   /// Writes out what there is so far. Error: not all of it could be written.
   void flush();
-  /// The last flush.
-  void finish() { flush(); }
+  /// The last flush; a file to which nothing was written is empty then.
+  void finish();
 
  private:
+  // Opens its file when the first character is put into it.
+  class LateFile : public std::filebuf {
+   public:
+    explicit LateFile(std::string path) : path_(std::move(path)) {}
+    void open_now();
+
+   protected:
+    int_type overflow(int_type c) override;
+    std::streamsize xsputn(const char* text, std::streamsize size) override;
+
+   private:
+    std::string path_;
+  };
+
   std::string path_;
-  std::ofstream file_;
+  LateFile file_;
+  std::ostream stream_;
 };
 
 }  // namespace nine::app

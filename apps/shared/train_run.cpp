@@ -38,7 +38,7 @@ bool resumes(const TrainingRun& t, const Json& now, RunDirectory& run) {
 void announce(const TrainingRun& t, const Trainer& trainer, const IntactCheckpoint& found, TrainHost& host) {
   if (found.checkpoint) {
     host.event(
-        {{"event", "resume"}, {"step", trainer.step()}, {"epoch", trainer.epoch()}, {"time_s", trainer.seconds()}, {"skipped", found.skipped}});
+        {{"event", "resume"}, {"step", trainer.step()}, {"epoch", trainer.epochs()}, {"time_s", trainer.seconds()}, {"skipped", found.skipped}});
     host.message(concat("going on from step ", trainer.step(), " of ", t.o.run));
   } else {
     Json start{{"event", "start"}, {"step", 0}, {"epoch", 0}, {"time_s", 0}, {"parameters", t.parameters.count()}};
@@ -50,14 +50,23 @@ void announce(const TrainingRun& t, const Trainer& trainer, const IntactCheckpoi
   for (const std::string& line : t.messages) host.message(line);
 }
 
+// model.safetensors names its head, for where it travels without config.json (saved_model.h).
+std::map<std::string, std::string> metadata_of(const TrainingRun& t) {
+  std::map<std::string, std::string> metadata = t.metadata;
+  metadata["head"] = t.o.head_spec().to_text();
+  if (!t.o.head_context.empty()) metadata["head_context"] = t.o.head_context;
+  if (t.o.untied) metadata["untied"] = "true";
+  return metadata;
+}
+
 // The best model's results, and the log's last line.
 void conclude(const TrainingRun& t, Trainer& trainer, TrainHost& host, RunDirectory& run) {
   const Checkpoint best = open_checkpoint(run.path());
   t.parameters.load(best.tensors("model.safetensors"), t.parameters.values());
   Json done{{"event", "done"},
             {"step", trainer.step()},
-            {"epoch", trainer.epoch()},
-            {"time_s", trainer.seconds()},
+            {"epoch", trainer.epochs()},
+            {"time_s", 0},
             {"parameters", t.parameters.count()},
             {"best_step", best.step()},
             {"best_checkpoint", "checkpoints/best"},
@@ -65,6 +74,7 @@ void conclude(const TrainingRun& t, Trainer& trainer, TrainHost& host, RunDirect
   std::printf("%lld updates in %s, %lld parameters\n", static_cast<long long>(trainer.step()), human_duration(trainer.seconds()).c_str(),
               static_cast<long long>(t.parameters.count()));
   t.conclude(best, trainer, host, done);
+  done["time_s"] = trainer.seconds();  // after the test, as log.jsonl's lines are in their order
   host.event(done);
   host.validated();
   std::printf("model  %s\nreport %s\n", (run.checkpoints() / "best").c_str(), run.report_file().c_str());
@@ -91,17 +101,20 @@ int run_training(const TrainingRun& t) {
   RunDirectory run(t.o.run);
   const bool resume = resumes(t, config, run);
   run.write_config(config);  // first of all: a run killed from here on finds itself again
+  const IntactCheckpoint found = resume ? CheckpointStore(run.checkpoints(), t.o.keep).find_latest_intact() : IntactCheckpoint{};
+  const bool all_damaged = !found.skipped.empty() && !found.checkpoint;
+  const std::filesystem::path old = all_damaged ? run.restart({"average"}) : std::filesystem::path();
+  if (all_damaged) run.write_config(config);
   CheckpointStore store(run.checkpoints(), t.o.keep);
-  const IntactCheckpoint found = resume ? store.find_latest_intact() : IntactCheckpoint{};
   Json in_checkpoint = config;
   in_checkpoint.update(t.model_config);
   TrainHost::ExtraFiles files{{"config.json", in_checkpoint.dump(1) + "\n"}};
   files.insert(files.end(), t.files.begin(), t.files.end());
   TrainHost host(run, files);
   for (const std::string& skipped : found.skipped) host.message(skipped);
-  if (!found.skipped.empty() && !found.checkpoint) host.message("no checkpoint is intact: the run starts over from the beginning");
+  if (all_damaged) host.message(concat("no checkpoint is intact: the run starts over from the beginning; what there was is in ", old.string()));
   Arena arena("step", t.parameters.values().device());
-  Trainer trainer(t.parameters, t.task, arena, t.o.trainer(), store, host, t.metadata);
+  Trainer trainer(t.parameters, t.task, arena, t.o.trainer(), store, host, metadata_of(t));
   if (found.checkpoint) trainer.restore(*found.checkpoint);
   if (run.finished() && trainer.done()) {
     host.message(concat(t.o.run, trainer.stopped_early() ? ": this run has stopped early; use --restart, or another --run without --early-stop"

@@ -1,6 +1,7 @@
 #include "apps/shared/translate_options.h"
 
 #include "apps/shared/option_use.h"
+#include "apps/shared/saved_model.h"
 #include "apps/shared/text_io.h"
 #include "core/error.h"
 
@@ -61,6 +62,8 @@ void TranslateOptions::check(const Options& options) const {
   for (const NamedFile& file : {NamedFile{"--codes", codes}, NamedFile{"--vocabulary", vocabulary}, NamedFile{"--score-given", score_given},
                                 NamedFile{"--reference", reference}})
     if (!file.path.empty()) read.push_back(file);
+  if (!checkpoint.empty())
+    for (const NamedFile& file : model_files("a file of the model", checkpoint)) read.push_back(file);
   check_outputs(written, read);
   only_with(options, score, "--score", {"tokenize", "lowercase", "smooth_method", "smooth_value", "chrf_word_order", "width"});
 }

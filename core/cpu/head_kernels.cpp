@@ -77,7 +77,8 @@ NINE_OWN_LOOP void word_scores(const K& k, const T* z, const double* word_stats,
 }
 
 // z becomes up * dS/dz; sums take the rest. Where up is 0 the gradient is, whatever the slope. With kShare S is one of several in a
-// log-sum-exp, and up is times its share, e^(S - sum).
+// log-sum-exp, and up is times its share, e^(S - sum). A share is at most 1; where `sum` is the target's exact one and z has lost its
+// digits, S - sum may be anything.
 template <bool kShare, class K, class T>
 NINE_OWN_LOOP void word_slopes(const K& k, T* z, const double* word_stats, const T* row_stats, const T* up, const T* sum, T* word_sums, T* row_sums) {
   const auto w = Stats<K, T>::of_word(word_stats);
@@ -86,7 +87,7 @@ NINE_OWN_LOOP void word_slopes(const K& k, T* z, const double* word_stats, const
     const auto h = Stats<K, T>::of_lane(row_stats, r);
     const auto slope = k.slopes(z[r], w.s, h.s);
     T g = up[r];
-    if constexpr (kShare) g *= vexp(k.value(z[r], w.s, h.s) - sum[r]);
+    if constexpr (kShare) g *= vexp(std::min(T(0), k.value(z[r], w.s, h.s) - sum[r]));
     const bool none = g == T(0);
     z[r] = none ? T(0) : g * slope.z;
     for (int i = 0; i < kGradientsOf<K>; ++i) {

@@ -37,7 +37,7 @@ struct RunningSum {
   double sum[kHeadPanel];
 
   void clear() {
-    std::fill_n(top, kHeadPanel, -std::numeric_limits<T>::infinity());
+    std::fill_n(top, kHeadPanel, std::numeric_limits<T>::lowest());  // not -infinity: a tile of scores of -infinity has e^0 less than one
     std::fill_n(sum, kHeadPanel, 0.0);
   }
   // Takes in a tile of scores, [word][row].
