@@ -8,6 +8,7 @@
 #include "apps/shared/lm_generate.h"
 #include "apps/shared/lm_top.h"
 #include "apps/shared/run_main.h"
+#include "apps/shared/saved_model.h"
 #include "apps/shared/score_options.h"
 #include "apps/shared/score_text.h"
 #include "apps/shared/text_io.h"
@@ -78,6 +79,7 @@ int run(const ScoreOptions& o) {
           o.generate ? "; an empty line is a prompt for a sentence from its start" : " to score");
   TextOutput out(o.output);
   if (lines.empty()) {  // a line for each line of the input: none
+    model_directory(o.checkpoint, "dict.txt");
     std::fprintf(stderr, "%s has no lines\n", input_name(o.input).c_str());
     out.finish();
     return kExitDone;

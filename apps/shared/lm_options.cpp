@@ -53,7 +53,9 @@ void LmOptions::check(const Options& given) const {
   usage(dropout_hidden == 0 || layers > 1,
         "--dropout-hidden drops units between LSTM layers, but there is one layer; --dropout-output is after the last");
   check_shared(given, hidden, "--valid", sample || !valid.empty(),
-               {{"sample-sentences", sample, "--sample"}, {"bptt", !sentences, "carried state; --sentences has none"}});
+               {{"sample-sentences", sample, "--sample"},
+                {"bptt", !sentences, "carried state; --sentences has none"},
+                {"variational", dropout + dropout_hidden + dropout_output > 0, "--dropout, --dropout-hidden or --dropout-output"}});
 }
 
 LanguageModelConfig LmOptions::model(int64_t vocabulary) const {

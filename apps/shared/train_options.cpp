@@ -132,6 +132,7 @@ void TrainOptions::check_shared(const Options& given, int64_t width, const std::
   std::vector<Idle> idle{{"pi-reg", output.mixture, "a mixture, --head mix:..."},
                          {"untied", output.mixture, "a mixture, --head mix:..."},
                          {"init-norm-scale", init_norm != "none", "--init-norm log-frequency"},
+                         {"valid-every", has_valid, valid_text.c_str()},
                          {"variance", uses(output, "variance"), "a head with ssg or mog"},
                          {"ball", uses(output, "ball"), "a head with hpb"},
                          {"momentum", optimizer == "sgd" || optimizer == "asgd", "--optimizer sgd or asgd"},
