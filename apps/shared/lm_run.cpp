@@ -20,14 +20,7 @@ void conclude(const LmData& data, const LanguageModel& model, const Checkpoint& 
   }
   if (!data.test) return;
   const Evaluation test = evaluate_carried(model, trainer.tape(), *data.test);
-  host.event({{"event", "test"},
-              {"step", best.step()},
-              {"epoch", best.state().value("epochs", trainer.epochs())},
-              {"time_s", trainer.seconds()},
-              {"loss", test.nll()},
-              {"nll", test.nll()},
-              {"ppl", test.ppl()},
-              {"tokens", test.tokens}});
+  host.event(test_event(best, trainer, test));
   done["test_ppl"] = test.ppl();
   say("test", test.ppl(), data.test_floor);
 }

@@ -54,16 +54,7 @@ void conclude(const MtOptions& o, const MtData& data, const Transformer& model, 
     const ParallelCorpus& pairs = data.test->pairs;
     test.bleu = tokenised_bleu(translate_pairs(Translator(model), pairs, data.target, validation_search(pairs, o.valid_beam)), *data.test).score;
   }
-  Json event{{"event", "test"},
-             {"step", best.step()},
-             {"epoch", best.state().value("epochs", trainer.epochs())},
-             {"time_s", trainer.seconds()},
-             {"loss", test.nll()},
-             {"nll", test.nll()},
-             {"ppl", test.ppl()},
-             {"tokens", test.tokens}};
-  if (test.bleu) event["bleu"] = *test.bleu;
-  host.event(event);
+  host.event(test_event(best, trainer, test));
   done["test_ppl"] = test.ppl();
   if (test.bleu) done["test_bleu"] = *test.bleu;
   say("test", test.ppl(), test.bleu);

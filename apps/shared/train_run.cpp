@@ -82,6 +82,19 @@ void conclude(const TrainingRun& t, Trainer& trainer, TrainHost& host, RunDirect
 
 }  // namespace
 
+Json test_event(const Checkpoint& best, const Trainer& trainer, const Evaluation& test) {
+  Json event{{"event", "test"},
+             {"step", best.step()},
+             {"epoch", best.state().value("epochs", trainer.epochs())},
+             {"time_s", trainer.seconds()},
+             {"loss", test.nll()},
+             {"nll", test.nll()},
+             {"ppl", test.ppl()},
+             {"tokens", test.tokens}};
+  if (test.bleu) event["bleu"] = *test.bleu;
+  return event;
+}
+
 Json resolved_settings(const TrainOptions& o, const ParameterSet& parameters, int64_t words, int64_t width) {
   return {{"version", kVersion},
           {"head", o.head_spec().to_text()},

@@ -32,6 +32,9 @@ struct TrainingRun {
 /// Starts the run or goes on with it, until it is finished or interrupted; the program's exit code.
 int run_training(const TrainingRun& t);
 
+/// The log's line about the test text, which the best model was given.
+nlohmann::ordered_json test_event(const Checkpoint& best, const Trainer& trainer, const Evaluation& test);
+
 /// What every trainer's `resolved` holds: versions, instruction set, libraries, the head and how it is cut. `words`, `width`: of the
 /// head's word vectors.
 nlohmann::ordered_json resolved_settings(const TrainOptions& o, const ParameterSet& parameters, int64_t words, int64_t width);
