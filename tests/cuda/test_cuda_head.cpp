@@ -2,6 +2,7 @@
 // vocabulary in several runs; gradients too, and what is read out for decoding.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <string>
 
 #include "autograd/functions.h"
@@ -24,6 +25,7 @@ struct Problem {
   bool bias = true;
   double scale = 1;  // of the vectors
   bool untied = false;
+  int64_t far = 0;  // so many words are at 1e7, and nobody's target
 };
 
 struct Result {
@@ -36,9 +38,12 @@ Result run(const Problem& p, DType dtype, Device device) {
   const int64_t k = head.size(), copies = head.untied ? k : 1;
   const std::vector<Input> shapes{
       {{p.rows, p.size}, -p.scale, p.scale}, {{copies, p.words, p.size}, -p.scale, p.scale}, {{p.words}}, {{k, p.size}}, {{k * p.size, p.size}}};
-  const std::vector<Doubles> values = random_values(shapes, 21);
+  std::vector<Doubles> values = random_values(shapes, 21);
+  std::fill_n(values[1].begin(), p.far * p.size, 1e7);
   Ints targets = random_indices({{{p.rows}, -1, static_cast<int32_t>(p.words)}}, 22)[0];
   for (size_t r = 0; r < targets.size(); r += 3) targets[r] = 1;  // words repeat
+  for (int32_t& y : targets)
+    if (p.far > 0) y = static_cast<int32_t>(p.words - 1);
   targets[0] = static_cast<int32_t>(p.words - 1);
   Tape tape(poisoned_pool(device));
   std::vector<Parameter> parameters(values.size());
@@ -147,4 +152,10 @@ TEST_CASE("cuda head: large scores, and one word") {
   compare({.head = "lin", .rows = 5, .words = 40, .scale = 30}, DType::float64, 1e-10);
   compare({.head = "pow:p=2", .rows = 5, .words = 40, .scale = 30}, DType::float64, 1e-10);
   compare({.head = "rbf", .rows = 1, .words = 1, .size = 1}, DType::float64, 1e-10);
+}
+
+TEST_CASE("cuda: words whose scores are out of float32's reach leave the normaliser finite") {
+  if (!card_is_there()) return;
+  const Problem p{.head = "pow:p=6", .far = 70};
+  CHECK(relative_error(run(p, DType::float32, kCard).nll, run(p, DType::float64, kCpu).nll) < 1e-5);
 }
