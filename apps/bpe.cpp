@@ -5,10 +5,10 @@
 #include <memory>
 #include <sstream>
 
-#include "apps/shared/bpe_options.h"
-#include "apps/shared/run_main.h"
-#include "apps/shared/text_io.h"
-#include "apps/shared/version.h"
+#include "apps/bpe/bpe_options.h"
+#include "apps/cli/run_main.h"
+#include "apps/cli/text_io.h"
+#include "apps/cli/version.h"
 #include "core/error.h"
 #include "core/threads.h"
 #include "data/bpe.h"

@@ -1,5 +1,5 @@
 // kernel_inspect: formulas, values, exact gradients, examples, figures and checks of any head. Parses and calls; the work is
-// apps/shared/inspect.h (--input) and apps/inspect/ (all else).
+// apps/inspect/inspect.h (--input) and apps/inspect/ (all else).
 #include <nlohmann/json.hpp>
 
 #include "apps/inspect/check.h"
@@ -7,12 +7,12 @@
 #include "apps/inspect/explain.h"
 #include "apps/inspect/plot.h"
 #include "apps/inspect/show.h"
-#include "apps/shared/inspect.h"
-#include "apps/shared/json_text.h"
-#include "apps/shared/options.h"
-#include "apps/shared/run_main.h"
-#include "apps/shared/text_io.h"
-#include "apps/shared/version.h"
+#include "apps/inspect/inspect.h"
+#include "apps/cli/json_text.h"
+#include "apps/cli/options.h"
+#include "apps/cli/run_main.h"
+#include "apps/cli/text_io.h"
+#include "apps/cli/version.h"
 #include "cuda/cuda.h"
 
 namespace nine::app {
@@ -92,7 +92,7 @@ int run(int argc, char** argv) {
   } else if (!o.explain.empty()) {
     write(o.output, explain(o.explain).text());
   } else if (!o.show.empty()) {
-    const Finding found = show(o.show);
+    const ExperimentResult found = show(o.show);
     write(o.output, found.text);
     if (!o.plot.empty()) write(o.plot, found.svg);
   } else if (o.check) {

@@ -1,18 +1,18 @@
 // lm_score: what a language model says of a text: log-probabilities, the likeliest words, continuations, and how it compares with
-// another model. Parses and calls; the parts are in apps/shared/.
+// another model. Parses and calls; the parts are in apps/lm_score/.
 #include <cmath>
 #include <cstdio>
 
-#include "apps/shared/lm_compare.h"
-#include "apps/shared/lm_components.h"
-#include "apps/shared/lm_generate.h"
-#include "apps/shared/lm_top.h"
-#include "apps/shared/run_main.h"
-#include "apps/shared/saved_model.h"
-#include "apps/shared/score_options.h"
-#include "apps/shared/score_text.h"
-#include "apps/shared/text_io.h"
-#include "apps/shared/version.h"
+#include "apps/lm_score/lm_compare.h"
+#include "apps/lm_score/lm_components.h"
+#include "apps/lm_score/lm_generate.h"
+#include "apps/lm_score/lm_top_k.h"
+#include "apps/cli/run_main.h"
+#include "apps/cli/saved_model.h"
+#include "apps/lm_score/score_options.h"
+#include "apps/lm_score/score_text.h"
+#include "apps/cli/text_io.h"
+#include "apps/cli/version.h"
 
 namespace nine::app {
 namespace {
@@ -61,7 +61,7 @@ void score(const ScoreOptions& o, const Lines& lines, TextOutput& out) {
 
 void generate(const ScoreOptions& o, const Lines& lines, TextOutput& out) {
   const SavedLanguageModel saved(o.checkpoint, device_from_text(o.device));
-  const Generation how{.sampling = {o.allow_unknown, o.temperature, o.top_k, o.top_p},
+  const GenerateOptions how{.sampling = {o.allow_unknown, o.temperature, o.top_k, o.top_p},
                        .max_words = o.max_words,
                        .samples = o.samples,
                        .batch = o.batch,
@@ -75,7 +75,8 @@ void generate(const ScoreOptions& o, const Lines& lines, TextOutput& out) {
 
 int run(const ScoreOptions& o) {
   const Lines lines = read_lines(o.input);
-  require(!lines.empty() || !(o.generate || !o.compare.empty()), input_name(o.input), " has no lines",
+  const bool needs_lines = o.generate || !o.compare.empty();
+  require(!lines.empty() || !needs_lines, input_name(o.input), " has no lines",
           o.generate ? "; an empty line is a prompt for a sentence from its start" : " to score");
   TextOutput out(o.output);
   if (lines.empty()) {  // a line for each line of the input: none

@@ -1,9 +1,9 @@
-// lm_train: trains a language model. Parses, builds, runs; the parts are in apps/shared/ and nn/.
-#include "apps/shared/lm_data.h"
-#include "apps/shared/lm_run.h"
-#include "apps/shared/parity_export.h"
-#include "apps/shared/run_main.h"
-#include "apps/shared/version.h"
+// lm_train: trains a language model. Parses, builds, runs; the parts are in apps/lm_train/, apps/training/ and nn/.
+#include "apps/lm_train/lm_data.h"
+#include "apps/lm_train/lm_run.h"
+#include "apps/lm_train/parity_export.h"
+#include "apps/cli/run_main.h"
+#include "apps/cli/version.h"
 
 namespace nine::app {
 namespace {
@@ -16,7 +16,7 @@ int train(const Options& options, const LmOptions& o, Device device) {
   if (o.init_norm == "log-frequency") model.set_norms_by_frequency(data.vocabulary.counts(), o.init_norm_scale);
   if (o.init_bias == "log-frequency") model.set_bias_by_frequency(data.vocabulary.counts());
   if (!o.init.empty()) load_initial_weights(o.init, data.vocabulary, parameters);
-  LmTask task(model, data.train, data.valid ? &*data.valid : nullptr, o.batching());
+  LanguageModelTask task(model, data.train, data.valid ? &*data.valid : nullptr, o.batching());
   if (!o.export_parity.empty()) {
     export_lm_parity(o, model, parameters, task);
     return kExitDone;

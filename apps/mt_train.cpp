@@ -1,10 +1,10 @@
-// mt_train: trains a translation model. Parses, builds, runs; the parts are in apps/shared/ and nn/.
-#include "apps/shared/average.h"
-#include "apps/shared/mt_run.h"
-#include "apps/shared/option_data.h"
-#include "apps/shared/option_use.h"
-#include "apps/shared/run_main.h"
-#include "apps/shared/version.h"
+// mt_train: trains a translation model. Parses, builds, runs; the parts are in apps/mt_train/, apps/training/ and nn/.
+#include "apps/mt_train/average.h"
+#include "apps/mt_train/mt_run.h"
+#include "apps/cli/option_data.h"
+#include "apps/cli/option_conflicts.h"
+#include "apps/cli/run_main.h"
+#include "apps/cli/version.h"
 
 namespace nine::app {
 namespace {
@@ -23,7 +23,7 @@ int train(const Options& options, const MtOptions& o, Device device) {
                                 .target = &data.target,
                                 .beam = o.valid_beam,
                                 .samples = o.valid_translations};
-  MtTask task(model, data.train, validation, o.batching(), o.seed);
+  TranslationTask task(model, data.train, validation, o.batching(), o.seed);
   if (!o.export_parity.empty()) {
     export_parity(o, model, parameters, task);
     return kExitDone;

@@ -1,15 +1,15 @@
 // mt_translate: translates text with a checkpoint, scores given translations, prints BLEU and chrF. Parses and calls; the parts are in
-// apps/shared/.
+// apps/mt_translate/.
 #include <algorithm>
 #include <cstdio>
 
-#include "apps/shared/progress.h"
-#include "apps/shared/run_main.h"
-#include "apps/shared/text_io.h"
-#include "apps/shared/train_options.h"
-#include "apps/shared/translate_options.h"
-#include "apps/shared/translate_text.h"
-#include "apps/shared/version.h"
+#include "apps/cli/progress.h"
+#include "apps/cli/run_main.h"
+#include "apps/cli/text_io.h"
+#include "apps/training/train_options.h"
+#include "apps/mt_translate/translate_options.h"
+#include "apps/mt_translate/translate_text.h"
+#include "apps/cli/version.h"
 
 namespace nine::app {
 namespace {

@@ -4,11 +4,11 @@
 
 #include "apps/report/report.h"
 #include "apps/report/words.h"
-#include "apps/shared/lm_data.h"
-#include "apps/shared/options.h"
-#include "apps/shared/run_main.h"
-#include "apps/shared/saved_model.h"
-#include "apps/shared/version.h"
+#include "apps/lm_train/lm_data.h"
+#include "apps/cli/options.h"
+#include "apps/cli/run_main.h"
+#include "apps/cli/saved_model.h"
+#include "apps/cli/version.h"
 
 namespace nine::app {
 namespace {
@@ -39,8 +39,7 @@ struct ReportOptions {
     if (words.empty() == runs.empty()) throw UsageError("give run directories, or a model with --words CHECKPOINT");
     if (differences && runs.size() != 2) throw UsageError("--differences compares two runs; give two");
     std::vector<NamedFile> read;
-    for (const std::string& directory : words.empty() ? runs : std::vector<std::string>{words})
-      for (const NamedFile& file : model_files("a file of the run", directory)) read.push_back(file);
+    for (const std::string& directory : words.empty() ? runs : std::vector<std::string>{words}) add_model_files(read, "a file of the run", directory);
     check_outputs({{"--output", page_file()}}, read);
     if (!words.empty()) return;
     for (const char* flag : {"most-frequent", "perplexity", "iterations", "seed"})

@@ -9,7 +9,7 @@ Var unary(ops::Unary f, const char* name, const Var& x) {
   Tape& tape = x.tape();
   const Var y = tape.result(name, x.shape(), x.dtype(), {x});
   ops::unary(f, x.value(), {y.value()});
-  return tape.record(y, [f, x, y] { ops::unary_backward(f, x.value(), y.value(), y.upstream(), x.sink()); });
+  return tape.record(y, [f, x, y] { ops::unary_backward(f, x.value(), y.value(), y.grad_output(), x.sink()); });
 }
 
 // Puts a gradient of a's shape into b, which is a's equal, or a number or a row that was broadcast over a.
@@ -19,7 +19,7 @@ void reduce_into(const Var& b, const View& gradient) {
   } else if (b.shape().rank() == 0) {
     ops::sum(gradient, b.sink());
   } else {
-    ops::sum_rows(gradient, b.sink());
+    ops::column_sums(gradient, b.sink());
   }
 }
 
@@ -50,24 +50,24 @@ Var scale(const Var& x, double alpha) {
   Tape& tape = x.tape();
   const Var y = tape.result("scale", x.shape(), x.dtype(), {x});
   ops::scale(alpha, x.value(), {y.value()});
-  return tape.record(y, [alpha, x, y] { ops::scale(alpha, y.upstream(), x.sink()); });
+  return tape.record(y, [alpha, x, y] { ops::scale(alpha, y.grad_output(), x.sink()); });
 }
 
 Var add(const Var& a, const Var& b) {
   const Var y = binary(ops::Binary::add, "add", a, b);
   return a.tape().record(y, [a, b, y] {
-    if (a.needs_grad()) ops::scale(1, y.upstream(), a.sink());
-    if (b.needs_grad()) reduce_into(b, y.upstream());
+    if (a.needs_grad()) ops::scale(1, y.grad_output(), a.sink());
+    if (b.needs_grad()) reduce_into(b, y.grad_output());
   });
 }
 
 Var sub(const Var& a, const Var& b) {
   const Var y = binary(ops::Binary::sub, "sub", a, b);
   return a.tape().record(y, [a, b, y] {
-    if (a.needs_grad()) ops::scale(1, y.upstream(), a.sink());
+    if (a.needs_grad()) ops::scale(1, y.grad_output(), a.sink());
     if (!b.needs_grad()) return;
     const Tensor negative = y.tape().arena().block(y.shape(), y.dtype());
-    ops::scale(-1, y.upstream(), {negative});
+    ops::scale(-1, y.grad_output(), {negative});
     reduce_into(b, negative);
     y.tape().arena().free_block(negative);
   });
@@ -76,10 +76,10 @@ Var sub(const Var& a, const Var& b) {
 Var mul(const Var& a, const Var& b) {
   const Var y = binary(ops::Binary::mul, "mul", a, b);
   return a.tape().record(y, [a, b, y] {
-    if (a.needs_grad()) ops::binary(ops::Binary::mul, y.upstream(), b.value(), a.sink());
+    if (a.needs_grad()) ops::binary(ops::Binary::mul, y.grad_output(), b.value(), a.sink());
     if (!b.needs_grad()) return;
     const Tensor db = y.tape().arena().block(y.shape(), y.dtype());
-    ops::binary(ops::Binary::mul, y.upstream(), a.value(), {db});
+    ops::binary(ops::Binary::mul, y.grad_output(), a.value(), {db});
     reduce_into(b, db);
     y.tape().arena().free_block(db);
   });
@@ -88,10 +88,10 @@ Var mul(const Var& a, const Var& b) {
 Var div(const Var& a, const Var& b) {
   const Var y = binary(ops::Binary::div, "div", a, b);
   return a.tape().record(y, [a, b, y] {
-    if (a.needs_grad()) ops::binary(ops::Binary::div, y.upstream(), b.value(), a.sink());
+    if (a.needs_grad()) ops::binary(ops::Binary::div, y.grad_output(), b.value(), a.sink());
     if (!b.needs_grad()) return;
     const Tensor db = y.tape().arena().block(y.shape(), y.dtype());
-    ops::binary(ops::Binary::mul, y.upstream(), y.value(), {db});
+    ops::binary(ops::Binary::mul, y.grad_output(), y.value(), {db});
     ops::binary(ops::Binary::div, db, b.value(), {db});
     ops::scale(-1, db, {db});
     reduce_into(b, db);
@@ -103,21 +103,21 @@ Var sum(const Var& x) {
   Tape& tape = x.tape();
   const Var y = tape.result("sum", {}, x.dtype(), {x});
   ops::sum(x.value(), {y.value()});
-  return tape.record(y, [x, y] { add_broadcast(y.upstream(), x); });
+  return tape.record(y, [x, y] { add_broadcast(y.grad_output(), x); });
 }
 
-Var sum_rows(const Var& x) {
+Var column_sums(const Var& x) {
   Tape& tape = x.tape();
-  const Var y = tape.result("sum_rows", {x.shape().cols()}, x.dtype(), {x});
-  ops::sum_rows(x.value(), {y.value()});
-  return tape.record(y, [x, y] { add_broadcast(y.upstream(), x); });
+  const Var y = tape.result("column_sums", {x.shape().cols()}, x.dtype(), {x});
+  ops::column_sums(x.value(), {y.value()});
+  return tape.record(y, [x, y] { add_broadcast(y.grad_output(), x); });
 }
 
 Var sum_squares(const Var& x) {
   Tape& tape = x.tape();
   const Var y = tape.result("sum_squares", {}, DType::float64, {x});
   ops::sum_squares(x.value(), y.value());
-  return tape.record(y, [x, y] { ops::scale(2 * y.upstream().item(), x.value(), x.sink()); });
+  return tape.record(y, [x, y] { ops::scale(2 * y.grad_output().item(), x.value(), x.sink()); });
 }
 
 Var cast(const Var& x, DType dtype) {
@@ -126,7 +126,7 @@ Var cast(const Var& x, DType dtype) {
   ops::copy(x.value(), y.value());
   return tape.record(y, [x, y] {
     const Tensor dx = y.tape().arena().block(x.shape(), x.dtype());
-    ops::copy(y.upstream(), dx);
+    ops::copy(y.grad_output(), dx);
     ops::scale(1, dx, x.sink());
     y.tape().arena().free_block(dx);
   });
@@ -138,7 +138,7 @@ Var matmul(const Var& a, const Var& b, bool transpose_a, bool transpose_b) {
   const Var y = tape.result("matmul", {m, n}, a.dtype(), {a, b});
   ops::matmul(a.value(), transpose_a, b.value(), transpose_b, {y.value()});
   return tape.record(y, [a, b, y, transpose_a, transpose_b] {
-    const View dy = y.upstream();
+    const View dy = y.grad_output();
     // d(op(a)) = dy op(b)', d(op(b)) = op(a)' dy; where op is the transpose, both sides are transposed.
     if (a.needs_grad()) {
       if (transpose_a) {
@@ -162,7 +162,7 @@ namespace {
 void linear_backward(const View& dz, const Var& x, const Var& w, const Var& b) {
   if (x.needs_grad()) ops::matmul(dz, false, w.value(), false, x.sink());
   if (w.needs_grad()) ops::matmul(dz, true, x.value(), false, w.sink());
-  if (b.needs_grad()) ops::sum_rows(dz, b.sink());
+  if (b.needs_grad()) ops::column_sums(dz, b.sink());
 }
 }  // namespace
 
@@ -174,7 +174,7 @@ Var linear(const Var& x, const Var& w, const Var& b) {
   } else {
     ops::matmul(x.value(), false, w.value(), true, {y.value()});
   }
-  return tape.record(y, [x, w, b, y] { linear_backward(y.upstream(), x, w, b); });
+  return tape.record(y, [x, w, b, y] { linear_backward(y.grad_output(), x, w, b); });
 }
 
 Var linear_relu(const Var& x, const Var& w, const Var& b) {
@@ -182,21 +182,21 @@ Var linear_relu(const Var& x, const Var& w, const Var& b) {
   const Var y = tape.result("linear_relu", x.shape().with_cols(w.shape().rows()), x.dtype(), {x, w, b});
   ops::linear(x.value(), w.value(), b.value(), true, y.value());
   return tape.record(y, [x, w, b, y] {
-    const View dz = y.upstream();  // in place: nobody else reads it
+    const View dz = y.grad_output();  // in place: nobody else reads it
     ops::unary_backward(ops::Unary::relu, y.value(), y.value(), dz, {dz});
     linear_backward(dz, x, w, b);
   });
 }
 
-Var linear_residual(const Var& x, const Var& w, const Var& b, const Var& residual, double p, std::string_view stream) {
+Var linear_bias_dropout_add(const Var& x, const Var& w, const Var& b, const Var& residual, double p, std::string_view stream) {
   Tape& tape = x.tape();
-  const Var y = tape.result("linear_residual", x.shape().with_cols(w.shape().rows()), x.dtype(), {x, w, b, residual});
+  const Var y = tape.result("linear_bias_dropout_add", x.shape().with_cols(w.shape().rows()), x.dtype(), {x, w, b, residual});
   const double rate = tape.recording() ? p : 0;
   const RandomKey key = tape.random_key(stream);
   ops::matmul(x.value(), false, w.value(), true, {y.value()});
-  ops::add_dropped(y.value(), b.value(), residual.value(), rate, key, y.value());
+  ops::bias_dropout_add(y.value(), b.value(), residual.value(), rate, key, y.value());
   return tape.record(y, [x, w, b, residual, y, rate, key] {
-    const View dy = y.upstream();
+    const View dy = y.grad_output();
     if (residual.needs_grad()) ops::scale(1, dy, residual.sink());
     if (rate > 0) ops::dropout(dy, rate, key, {dy});  // in place: nobody else reads it
     linear_backward(dy, x, w, b);
@@ -205,17 +205,17 @@ Var linear_residual(const Var& x, const Var& w, const Var& b, const Var& residua
 
 Var row_range(const Var& x, int64_t begin, int64_t count) {
   const Var y = x.tape().view_of(x, x.value().row_range(begin, count));
-  return x.tape().record(y, [x, y, begin, count] { ops::scale(1, y.upstream(), {x.sink_zeroed().row_range(begin, count), true}); });
+  return x.tape().record(y, [x, y, begin, count] { ops::scale(1, y.grad_output(), {x.sink_zeroed().row_range(begin, count), true}); });
 }
 
 Var col_range(const Var& x, int64_t begin, int64_t count) {
   const Var y = x.tape().view_of(x, x.value().col_range(begin, count));
-  return x.tape().record(y, [x, y, begin, count] { ops::scale(1, y.upstream(), {x.sink_zeroed().col_range(begin, count), true}); });
+  return x.tape().record(y, [x, y, begin, count] { ops::scale(1, y.grad_output(), {x.sink_zeroed().col_range(begin, count), true}); });
 }
 
 Var reshape(const Var& x, const Shape& shape) {
   const Var y = x.tape().view_of(x, x.value().reshaped(shape));
-  return x.tape().record(y, [x, y] { ops::scale(1, y.upstream().reshaped(x.shape()), x.sink()); });
+  return x.tape().record(y, [x, y] { ops::scale(1, y.grad_output().reshaped(x.shape()), x.sink()); });
 }
 
 Var concat_rows(std::span<const Var> parts) {
@@ -235,7 +235,7 @@ Var concat_rows(std::span<const Var> parts) {
     int64_t first = 0;
     for (const Var& part : kept) {
       const int64_t count = part.shape().rows();
-      if (part.needs_grad()) ops::scale(1, joined.upstream().row_range(first, count), part.sink());
+      if (part.needs_grad()) ops::scale(1, joined.grad_output().row_range(first, count), part.sink());
       first += count;
     }
   });
@@ -251,18 +251,18 @@ Var embedding(const Var& table, const Tensor& ids) {
   const Var y = tape.result("embedding", Shape(sizes, s.rank() + 1), table.dtype(), {table});
   ops::embedding(table.value(), ids, y.value());
   const Var kept = tape.constant(ids);
-  return tape.record(y, [table, kept, y] { ops::embedding_backward(y.upstream(), kept.value(), table.sink_zeroed()); });
+  return tape.record(y, [table, kept, y] { ops::embedding_backward(y.grad_output(), kept.value(), table.sink_zeroed()); });
 }
 
-Var embedding_at(const Var& table, const Tensor& ids, double factor, const Tensor& positions) {
+Var embedding_with_positions(const Var& table, const Tensor& ids, double factor, const Tensor& positions) {
   Tape& tape = table.tape();
-  require(ids.shape().rank() == 2 && ids.shape()[1] <= positions.shape().rows(), "[embedding_at] ids of shape ", ids.shape(),
+  require(ids.shape().rank() == 2 && ids.shape()[1] <= positions.shape().rows(), "[embedding_with_positions] ids of shape ", ids.shape(),
           " and positions of shape ", positions.shape(), ": ids are (batch, steps), with a position for each step");
-  const Var y = tape.result("embedding_at", {ids.elements(), table.shape().cols()}, table.dtype(), {table});
-  ops::embedding_at(table.value(), ids, factor, positions.row_range(0, ids.shape()[1]), y.value());
+  const Var y = tape.result("embedding_with_positions", {ids.elements(), table.shape().cols()}, table.dtype(), {table});
+  ops::embedding_with_positions(table.value(), ids, factor, positions.row_range(0, ids.shape()[1]), y.value());
   const Var kept = tape.constant(ids);
   return tape.record(y, [table, kept, y, factor] {
-    const View dy = y.upstream();  // in place: nobody else reads it
+    const View dy = y.grad_output();  // in place: nobody else reads it
     ops::scale(factor, dy, {dy});
     ops::embedding_backward(dy, kept.value(), table.sink_zeroed());
   });
@@ -274,7 +274,7 @@ Var dropout(const Var& x, double p, std::string_view stream, int64_t mask_rows) 
   const RandomKey key = tape.random_key(stream);
   const Var y = tape.result("dropout", x.shape(), x.dtype(), {x});
   ops::dropout(x.value(), p, key, {y.value()}, mask_rows);
-  return tape.record(y, [x, y, p, key, mask_rows] { ops::dropout(y.upstream(), p, key, x.sink(), mask_rows); });
+  return tape.record(y, [x, y, p, key, mask_rows] { ops::dropout(y.grad_output(), p, key, x.sink(), mask_rows); });
 }
 
 Var dropout_words(const Var& x, const Tensor& ids, double p, std::string_view stream) {
@@ -283,7 +283,7 @@ Var dropout_words(const Var& x, const Tensor& ids, double p, std::string_view st
   const RandomKey key = tape.random_key(stream);
   const Var y = tape.result("dropout_words", x.shape(), x.dtype(), {x}), kept = tape.constant(ids);
   ops::dropout_words(x.value(), ids, p, key, {y.value()});
-  return tape.record(y, [x, y, kept, p, key] { ops::dropout_words(y.upstream(), kept.value(), p, key, x.sink()); });
+  return tape.record(y, [x, y, kept, p, key] { ops::dropout_words(y.grad_output(), kept.value(), p, key, x.sink()); });
 }
 
 Var layer_norm(const Var& x, const Var& gamma, const Var& beta, double eps) {
@@ -293,7 +293,7 @@ Var layer_norm(const Var& x, const Var& gamma, const Var& beta, double eps) {
   const Var mean = tape.result("layer_norm", rows, x.dtype(), {}), rstd = tape.result("layer_norm", rows, x.dtype(), {});
   ops::layer_norm(x.value(), gamma.value(), beta.value(), eps, y.value(), mean.value(), rstd.value());
   return tape.record(y, [x, gamma, beta, y, mean, rstd] {
-    ops::layer_norm_backward(x.value(), gamma.value(), mean.value(), rstd.value(), y.upstream(), x.sink(), gamma.sink(), beta.sink());
+    ops::layer_norm_backward(x.value(), gamma.value(), mean.value(), rstd.value(), y.grad_output(), x.sink(), gamma.sink(), beta.sink());
   });
 }
 
@@ -323,9 +323,9 @@ LstmOutput lstm(const Var& x, const LstmWeights& w, const LstmState& start) {
   // `hidden` is listed so that its memory, made before the windows on it, is released with them.
   tape.record({y, h_n, c_n, hidden}, [=] {
     ops::lstm_backward(io(),
-                       {.dy = y.upstream(),
-                        .dh_n = h_n.upstream(),
-                        .dc_n = c_n.upstream(),
+                       {.dy = y.grad_output(),
+                        .dh_n = h_n.grad_output(),
+                        .dc_n = c_n.grad_output(),
                         .dx = x.sink(),
                         .dw_ih = w.w_ih.sink(),
                         .dw_hh = w.w_hh.sink(),
@@ -345,7 +345,7 @@ struct Columns {
   int64_t first, d;
 
   View value() const { return x.value().view().col_range(first, d); }
-  Sink of(const Sink& whole) const { return whole.view ? Sink{whole.view.col_range(first, d), whole.add} : whole; }
+  OutputView of(const OutputView& whole) const { return whole.view ? OutputView{whole.view.col_range(first, d), whole.add} : whole; }
 };
 
 Var attend(const Columns& q, const Columns& k, const Columns& v, const AttentionShape& shape) {
@@ -370,8 +370,8 @@ Var attend(const Columns& q, const Columns& k, const Columns& v, const Attention
   };
   ops::attention(io());
   return tape.record(y, [=] {
-    const Sink dq = q.x.sink(), dk = k.first == 0 ? k.x.sink() : dq;  // keys behind queries: one matrix, one sink
-    ops::attention_backward(io(), {.dy = y.upstream(), .dq = q.of(dq), .dk = k.of(dk), .dv = v.of(dk)});
+    const OutputView dq = q.x.sink(), dk = k.first == 0 ? k.x.sink() : dq;  // keys behind queries: one matrix, one sink
+    ops::attention_backward(io(), {.dy = y.grad_output(), .dq = q.of(dq), .dk = k.of(dk), .dv = v.of(dk)});
   });
 }
 }  // namespace
@@ -390,7 +390,7 @@ Var log_softmax(const Var& x) {
   Tape& tape = x.tape();
   const Var y = tape.result("log_softmax", x.shape(), x.dtype(), {x});
   ops::log_softmax(x.value(), y.value());
-  return tape.record(y, [x, y] { ops::log_softmax_backward(y.value(), y.upstream(), x.sink()); });
+  return tape.record(y, [x, y] { ops::log_softmax_backward(y.value(), y.grad_output(), x.sink()); });
 }
 
 Var nll(const Var& log_probs, const Tensor& targets, double row_weight) {
@@ -399,7 +399,7 @@ Var nll(const Var& log_probs, const Tensor& targets, double row_weight) {
   ops::nll(log_probs.value(), targets, row_weight, {loss.value()});
   const Var kept = tape.constant(targets);
   return tape.record(loss,
-                     [log_probs, kept, loss, row_weight] { ops::nll_backward(kept.value(), row_weight, loss.upstream(), log_probs.sink_zeroed()); });
+                     [log_probs, kept, loss, row_weight] { ops::nll_backward(kept.value(), row_weight, loss.grad_output(), log_probs.sink_zeroed()); });
 }
 
 }  // namespace nine

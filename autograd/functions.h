@@ -23,7 +23,7 @@ Var mul(const Var& a, const Var& b);  ///< da = dy b, db = dy a
 Var div(const Var& a, const Var& b);  ///< da = dy / b, db = -dy y / b
 
 Var sum(const Var& x);                ///< a scalar of x's type; dx = dy everywhere
-Var sum_rows(const Var& x);           ///< (..., n) to (n)
+Var column_sums(const Var& x);           ///< (..., n) to (n)
 Var sum_squares(const Var& x);        ///< sum of x^2, a float64 scalar whatever x's type; dx = 2 x dy
 Var cast(const Var& x, DType dtype);  ///< the same values in another float type; dx is dy in x's type
 
@@ -35,7 +35,7 @@ Var linear(const Var& x, const Var& w, const Var& b = {});
 /// max(x w' + b, 0); dx, dw and db see dy where y > 0.
 Var linear_relu(const Var& x, const Var& w, const Var& b);
 /// A residual branch's end, residual + dropout(x w' + b); dropout as below.
-Var linear_residual(const Var& x, const Var& w, const Var& b, const Var& residual, double p, std::string_view stream);
+Var linear_bias_dropout_add(const Var& x, const Var& w, const Var& b, const Var& residual, double p, std::string_view stream);
 
 Var row_range(const Var& x, int64_t begin, int64_t count);  ///< rows of a matrix, as a window
 Var col_range(const Var& x, int64_t begin, int64_t count);  ///< columns of a matrix, as a window
@@ -47,7 +47,7 @@ Var concat_rows(std::span<const Var> parts);
 Var embedding(const Var& table, const Tensor& ids);
 /// factor * table(ids) + positions, ids (batch, steps): (batch * steps, d), rows b * steps + t. The first `steps` rows of
 /// `positions` (T, d) are added; no gradient flows into them. Error: a sentence longer than T.
-Var embedding_at(const Var& table, const Tensor& ids, double factor, const Tensor& positions);
+Var embedding_with_positions(const Var& table, const Tensor& ids, double factor, const Tensor& positions);
 /// Inverted dropout with the step's random key under that stream name; the identity when p = 0 or under NoGrad. With
 /// mask_rows = batch the rows (steps * batch, width) share one mask over time: variational dropout.
 Var dropout(const Var& x, double p, std::string_view stream, int64_t mask_rows = 0);

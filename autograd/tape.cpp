@@ -37,13 +37,13 @@ Tensor Var::grad() const {
   return s.grad;
 }
 
-View Var::upstream() const {
+View Var::grad_output() const {
   if (tape_ == nullptr) return {};
   const Tape::Slot& s = tape_->slot(*this);
   return s.has_grad ? s.grad.view() : View{};
 }
 
-Sink Var::sink() const {
+OutputView Var::sink() const {
   if (!needs_grad()) return {};
   Tape::Slot& s = tape_->slot(*this);
   if (tape_->detect_anomaly_) tape_->touched_.push_back(id_);
@@ -54,7 +54,7 @@ Sink Var::sink() const {
 }
 
 View Var::sink_zeroed() const {
-  const Sink s = sink();
+  const OutputView s = sink();
   if (s.view && !s.add) ops::fill(s.view, 0);
   return s.view;
 }

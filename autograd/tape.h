@@ -15,7 +15,7 @@
 //     Tape& tape = x.tape();
 //     Var y = tape.result("tanh", x.shape(), x.dtype(), {x});
 //     ops::unary(ops::Unary::tanh, x.value(), {y.value()});
-//     return tape.record(y, [x, y] { ops::unary_backward(ops::Unary::tanh, x.value(), y.value(), y.upstream(), x.sink()); });
+//     return tape.record(y, [x, y] { ops::unary_backward(ops::Unary::tanh, x.value(), y.value(), y.grad_output(), x.sink()); });
 //   }
 #pragma once
 
@@ -55,9 +55,9 @@ class Var {
   // For the backward side of a function:
 
   /// The gradient that arrived at this output; an empty view when none did.
-  View upstream() const;
+  View grad_output() const;
   /// Where to put (or add) this input's gradient; a sink without memory when none is wanted.
-  Sink sink() const;
+  OutputView sink() const;
   /// The same for functions that touch only some elements: the rest is zero already, always add.
   View sink_zeroed() const;
 
@@ -118,7 +118,7 @@ class Tape {
   /// Part of a value as a value of its own (a window, no copy); record() says how its gradient flows back.
   Var view_of(const Var& whole, const Tensor& part);
   /// Records how gradients flow from `outputs` (made by result, first one first) to the inputs; the callable reads
-  /// upstream() and writes sink(). Nothing happens when the outputs need no gradient. Returns the first output.
+  /// grad_output() and writes sink(). Nothing happens when the outputs need no gradient. Returns the first output.
   template <class Backward>
   Var record(std::initializer_list<Var> outputs, Backward backward);
   template <class Backward>

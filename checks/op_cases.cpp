@@ -55,9 +55,9 @@ OpCase linear_case(const Shape& x, int64_t out, bool bias) {
 }
 
 OpCase sum_rows_case(const Shape& shape) {
-  return {.name = concat("sum_rows ", shape),
+  return {.name = concat("column_sums ", shape),
           .inputs = {{shape}},
-          .run = [](Vars x, Tensors) { return sum_rows(x[0]); },
+          .run = [](Vars x, Tensors) { return column_sums(x[0]); },
           .oracle = [n = shape.cols()](Values x, AllInts) { return column_sums(x[0], n); }};
 }
 
@@ -200,9 +200,9 @@ OpCase linear_relu_case(int64_t rows, int64_t in, int64_t out) {
 }
 
 OpCase linear_residual_case(int64_t rows, int64_t in, int64_t out, double p) {
-  return {.name = concat("linear_residual", sizes({rows, in, out}), " p ", p),
+  return {.name = concat("linear_bias_dropout_add", sizes({rows, in, out}), " p ", p),
           .inputs = {{{rows, in}}, {{out, in}}, {{out}}, {{rows, out}}},
-          .run = [p](Vars x, Tensors) { return linear_residual(x[0], x[1], x[2], x[3], p, "dropout.test"); },
+          .run = [p](Vars x, Tensors) { return linear_bias_dropout_add(x[0], x[1], x[2], x[3], p, "dropout.test"); },
           .oracle =
               [=](Values x, AllInts) {
                 Doubles y = pairwise(product(x[0], false, x[1], true, rows, out, in), x[2], [](double a, double b) { return a + b; });
@@ -215,12 +215,12 @@ OpCase linear_residual_case(int64_t rows, int64_t in, int64_t out, double p) {
 // Positions are rows of a longer table than the sentences need.
 OpCase embedding_at_case(int64_t words, int64_t d, int64_t batch, int64_t steps) {
   const Doubles positions = random_values({{{steps + 2, d}}}, 5)[0];
-  return {.name = concat("embedding_at", sizes({words, d, batch, steps})),
+  return {.name = concat("embedding_with_positions", sizes({words, d, batch, steps})),
           .inputs = {{{words, d}}},
           .indices = {{{batch, steps}, 0, static_cast<int32_t>(words)}},
           .run =
               [=](Vars x, Tensors i) {
-                return embedding_at(x[0], i[0], 1.5, x[0].tape().on_device(tensor_of(positions, {steps + 2, d}, x[0].dtype())));
+                return embedding_with_positions(x[0], i[0], 1.5, x[0].tape().on_device(tensor_of(positions, {steps + 2, d}, x[0].dtype())));
               },
           .oracle =
               [=](Values x, AllInts ids) {

@@ -52,7 +52,7 @@ struct PlainCase {
 };
 
 std::vector<OpCase> op_cases();
-std::vector<PlainCase> plain_cases();
+std::vector<PlainCase> raw_op_cases();
 /// A row of each differentiable function and its variants at shapes drawn from `seed`, dimensions from 1 to `most`: for
 /// kernel_inspect --check.
 std::vector<OpCase> random_op_cases(uint64_t seed, int64_t most);

@@ -38,7 +38,7 @@ Tensor tensor_of(const Doubles& values, const Shape& shape, DType dtype, int64_t
     ops::fill(t, std::nan(""));  // a read outside of the window shows
     t = t.col_range(gap / 2, shape.cols());
   }
-  for_float(dtype, "tensor_of", [&]<class T>(T) {
+  dispatch_float(dtype, "tensor_of", [&]<class T>(T) {
     for (int64_t r = 0; r < shape.rows(); ++r)
       for (int64_t c = 0; c < shape.cols(); ++c) t.data<T>()[r * t.view().ld + c] = static_cast<T>(values[index_of(r * shape.cols() + c)]);
   });

@@ -144,7 +144,7 @@ Tensor Tensor::clone() const {
 double View::item() const {
   require(elements() == 1, "[item] a tensor of shape ", shape, " is not one number");
   double value = 0;
-  for_float(dtype, "item", [&]<class T>(T element) {
+  dispatch_float(dtype, "item", [&]<class T>(T element) {
     op_table(device).copy(*this, View(&element, shape));
     value = static_cast<double>(element);
   });

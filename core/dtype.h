@@ -64,7 +64,7 @@ inline constexpr DType dtype_of<int32_t> = DType::int32;
 
 /// Calls f(float{}) or f(double{}); any other type is an error that names `op`.
 template <class F>
-decltype(auto) for_float(DType t, std::string_view op, F&& f) {
+decltype(auto) dispatch_float(DType t, std::string_view op, F&& f) {
   if (t == DType::float64) return f(double{});
   if (t != DType::float32) fail("[", op, "] needs float32 or float64, got ", t);
   return f(float{});

@@ -83,14 +83,14 @@ bool all_finite(const View& x) {
   return op_table(x.device).all_finite(x);
 }
 
-void unary(Unary f, const View& x, const Sink& y) {
+void unary(Unary f, const View& x, const OutputView& y) {
   same_shape("unary", "x", x, "y", y.view);
   same_kind("unary", x, {&y.view});
   Scope scope("unary", count(x), bytes(x, y.view));
   op_table(x.device).unary(f, x, y);
 }
 
-void unary_backward(Unary f, const View& x, const View& y, const View& dy, const Sink& dx) {
+void unary_backward(Unary f, const View& x, const View& y, const View& dy, const OutputView& dx) {
   same_shape("unary_backward", "x", x, "y", y);
   same_shape("unary_backward", "x", x, "dx", dx.view);
   same_shape("unary_backward", "y", y, "dy", dy);
@@ -99,7 +99,7 @@ void unary_backward(Unary f, const View& x, const View& y, const View& dy, const
   op_table(x.device).unary_backward(f, x, y, dy, dx);
 }
 
-void binary(Binary f, const View& a, const View& b, const Sink& y) {
+void binary(Binary f, const View& a, const View& b, const OutputView& y) {
   require(b.shape == a.shape || b.shape.rank() == 0 || (b.shape.rank() == 1 && b.cols() == a.cols()), "[binary] shapes ", a.shape, " and ", b.shape,
           " neither agree nor is the second a number or one row of the first");
   same_shape("binary", "a", a, "y", y.view);
@@ -108,21 +108,21 @@ void binary(Binary f, const View& a, const View& b, const Sink& y) {
   op_table(a.device).binary(f, a, b, y);
 }
 
-void scale(double alpha, const View& x, const Sink& y) {
+void scale(double alpha, const View& x, const OutputView& y) {
   same_shape("scale", "x", x, "y", y.view);
   same_kind("scale", x, {&y.view});
   Scope scope("scale", count(x), bytes(x, y.view));
   op_table(x.device).scale(alpha, x, y);
 }
 
-void sum_rows(const View& x, const Sink& y) {
-  same_kind("sum_rows", x, {&y.view});
-  has_elements("sum_rows", "y", y.view, x.cols());
-  Scope scope("sum_rows", count(x), bytes(x));
-  op_table(x.device).sum_rows(x, y);
+void column_sums(const View& x, const OutputView& y) {
+  same_kind("column_sums", x, {&y.view});
+  has_elements("column_sums", "y", y.view, x.cols());
+  Scope scope("column_sums", count(x), bytes(x));
+  op_table(x.device).column_sums(x, y);
 }
 
-void sum(const View& x, const Sink& y) {
+void sum(const View& x, const OutputView& y) {
   same_kind("sum", x, {&y.view});
   has_elements("sum", "y", y.view, 1);
   Scope scope("sum", count(x), bytes(x));
@@ -136,7 +136,7 @@ void sum_squares(const View& x, const View& out) {
   op_table(x.device).sum_squares(x, out);
 }
 
-void matmul(const View& a, bool transpose_a, const View& b, bool transpose_b, const Sink& c, double alpha) {
+void matmul(const View& a, bool transpose_a, const View& b, bool transpose_b, const OutputView& c, double alpha) {
   same_kind("matmul", a, {&b, &c.view});
   const int64_t m = transpose_a ? a.cols() : a.rows(), k = transpose_a ? a.rows() : a.cols();
   const int64_t inner = transpose_b ? b.cols() : b.rows(), n = transpose_b ? b.rows() : b.cols();
@@ -163,15 +163,15 @@ void embedding(const View& table, const View& ids, const View& y) {
   op_table(table.device).embedding(table, ids, y);
 }
 
-void embedding_at(const View& table, const View& ids, double scale, const View& positions, const View& y) {
-  same_kind("embedding_at", table, {&positions, &y});
-  are_indices("embedding_at", table, ids, y.rows());
-  require(y.cols() == table.cols() && y.cols() == positions.cols(), "[embedding_at] a table of shape ", table.shape, " and positions of shape ",
+void embedding_with_positions(const View& table, const View& ids, double scale, const View& positions, const View& y) {
+  same_kind("embedding_with_positions", table, {&positions, &y});
+  are_indices("embedding_with_positions", table, ids, y.rows());
+  require(y.cols() == table.cols() && y.cols() == positions.cols(), "[embedding_with_positions] a table of shape ", table.shape, " and positions of shape ",
           positions.shape, " do not fill rows of ", y.shape);
-  require(y.rows() == 0 || (positions.rows() > 0 && y.rows() % positions.rows() == 0), "[embedding_at] ", y.rows(),
+  require(y.rows() == 0 || (positions.rows() > 0 && y.rows() % positions.rows() == 0), "[embedding_with_positions] ", y.rows(),
           " rows are no whole sentences of ", positions.rows(), " positions");
-  Scope scope("embedding_at", 2 * count(y), 3 * bytes(y));
-  op_table(table.device).embedding_at(table, ids, scale, positions, y);
+  Scope scope("embedding_with_positions", 2 * count(y), 3 * bytes(y));
+  op_table(table.device).embedding_with_positions(table, ids, scale, positions, y);
 }
 
 void embedding_backward(const View& dy, const View& ids, const View& table_grad) {
@@ -182,7 +182,7 @@ void embedding_backward(const View& dy, const View& ids, const View& table_grad)
   op_table(dy.device).embedding_backward(dy, ids, table_grad);
 }
 
-void dropout(const View& x, double p, const RandomKey& key, const Sink& y, int64_t mask_rows) {
+void dropout(const View& x, double p, const RandomKey& key, const OutputView& y, int64_t mask_rows) {
   same_shape("dropout", "x", x, "y", y.view);
   same_kind("dropout", x, {&y.view});
   require(p >= 0 && p < 1, "[dropout] the probability must be in [0, 1), not ", p);
@@ -191,7 +191,7 @@ void dropout(const View& x, double p, const RandomKey& key, const Sink& y, int64
   op_table(x.device).dropout(x, p, key, y, mask_rows > 0 ? mask_rows : std::max<int64_t>(1, x.rows()));
 }
 
-void dropout_words(const View& x, const View& ids, double p, const RandomKey& key, const Sink& y) {
+void dropout_words(const View& x, const View& ids, double p, const RandomKey& key, const OutputView& y) {
   same_shape("dropout_words", "x", x, "y", y.view);
   same_kind("dropout_words", x, {&y.view});
   are_indices("dropout_words", x, ids, x.rows());
@@ -200,14 +200,14 @@ void dropout_words(const View& x, const View& ids, double p, const RandomKey& ke
   op_table(x.device).dropout_words(x, ids, p, key, y);
 }
 
-void add_dropped(const View& x, const View& bias, const View& residual, double p, const RandomKey& key, const View& y) {
-  same_shape("add_dropped", "x", x, "residual", residual);
-  same_shape("add_dropped", "x", x, "y", y);
-  same_kind("add_dropped", x, {&bias, &residual, &y});
-  has_elements("add_dropped", "the bias", bias, x.cols());
-  require(p >= 0 && p < 1, "[add_dropped] the probability must be in [0, 1), not ", p);
-  Scope scope("add_dropped", 12 * count(x), bytes(x, residual, y));
-  op_table(x.device).add_dropped(x, bias, residual, p, key, y);
+void bias_dropout_add(const View& x, const View& bias, const View& residual, double p, const RandomKey& key, const View& y) {
+  same_shape("bias_dropout_add", "x", x, "residual", residual);
+  same_shape("bias_dropout_add", "x", x, "y", y);
+  same_kind("bias_dropout_add", x, {&bias, &residual, &y});
+  has_elements("bias_dropout_add", "the bias", bias, x.cols());
+  require(p >= 0 && p < 1, "[bias_dropout_add] the probability must be in [0, 1), not ", p);
+  Scope scope("bias_dropout_add", 12 * count(x), bytes(x, residual, y));
+  op_table(x.device).bias_dropout_add(x, bias, residual, p, key, y);
 }
 
 void layer_norm(const View& x, const View& gamma, const View& beta, double eps, const View& y, const View& mean, const View& rstd) {
@@ -222,8 +222,8 @@ void layer_norm(const View& x, const View& gamma, const View& beta, double eps, 
   op_table(x.device).layer_norm(x, gamma, beta, eps, y, mean, rstd);
 }
 
-void layer_norm_backward(const View& x, const View& gamma, const View& mean, const View& rstd, const View& dy, const Sink& dx, const Sink& dgamma,
-                         const Sink& dbeta) {
+void layer_norm_backward(const View& x, const View& gamma, const View& mean, const View& rstd, const View& dy, const OutputView& dx, const OutputView& dgamma,
+                         const OutputView& dbeta) {
   same_shape("layer_norm_backward", "x", x, "dy", dy);
   has_elements("layer_norm_backward", "gamma", gamma, x.cols());
   has_elements("layer_norm_backward", "mean", mean, x.rows());
@@ -296,8 +296,8 @@ void lstm_backward(const Lstm& io, const LstmGradients& g, Arena& arena) {
   if (g.dx.view) table.matmul(dgates, false, io.w_ih, false, g.dx, 1.0);
   if (g.dw_ih.view) table.matmul(dgates, true, io.x, false, g.dw_ih, 1.0);
   if (g.dw_hh.view) table.matmul(dgates, true, io.hidden.row_range(0, io.x.rows()), false, g.dw_hh, 1.0);
-  if (g.db_ih.view) table.sum_rows(dgates, g.db_ih);
-  if (g.db_hh.view) table.sum_rows(dgates, g.db_hh);
+  if (g.db_ih.view) table.column_sums(dgates, g.db_ih);
+  if (g.db_hh.view) table.column_sums(dgates, g.db_hh);
 }
 
 namespace {
@@ -342,7 +342,7 @@ void log_softmax(const View& x, const View& y) {
   op_table(x.device).log_softmax(x, y);
 }
 
-void log_softmax_backward(const View& y, const View& dy, const Sink& dx) {
+void log_softmax_backward(const View& y, const View& dy, const OutputView& dx) {
   same_shape("log_softmax_backward", "y", y, "dy", dy);
   same_shape("log_softmax_backward", "y", y, "dx", dx.view);
   same_kind("log_softmax_backward", y, {&dy, &dx.view});
@@ -350,7 +350,7 @@ void log_softmax_backward(const View& y, const View& dy, const Sink& dx) {
   op_table(y.device).log_softmax_backward(y, dy, dx);
 }
 
-void nll(const View& log_probs, const View& targets, double row_weight, const Sink& loss) {
+void nll(const View& log_probs, const View& targets, double row_weight, const OutputView& loss) {
   same_kind("nll", log_probs, {});
   are_indices("nll", log_probs, targets, log_probs.rows());
   is_double_scalar("nll", log_probs, "the loss", loss.view);
@@ -358,12 +358,12 @@ void nll(const View& log_probs, const View& targets, double row_weight, const Si
   op_table(log_probs.device).nll(log_probs, targets, row_weight, loss);
 }
 
-void nll_backward(const View& targets, double row_weight, const View& upstream, const View& dlog_probs) {
+void nll_backward(const View& targets, double row_weight, const View& grad_output, const View& dlog_probs) {
   same_kind("nll_backward", dlog_probs, {});
   are_indices("nll_backward", dlog_probs, targets, dlog_probs.rows());
-  is_double_scalar("nll_backward", dlog_probs, "the upstream gradient", upstream);
+  is_double_scalar("nll_backward", dlog_probs, "the upstream gradient", grad_output);
   Scope scope("nll_backward", count(targets), bytes(targets));
-  op_table(dlog_probs.device).nll_backward(targets, row_weight, upstream, dlog_probs);
+  op_table(dlog_probs.device).nll_backward(targets, row_weight, grad_output, dlog_probs);
 }
 
 namespace {
@@ -453,7 +453,7 @@ void head_scores(const HeadBlock& block, Arena& arena) {
   op_table(block.h.device).head_scores(block, arena);
 }
 
-void head_loss(const HeadBlock& block, double row_weight, const View& nll_out, const Sink& loss, const View& dlogits, Arena& arena) {
+void head_loss(const HeadBlock& block, double row_weight, const View& nll_out, const OutputView& loss, const View& dlogits, Arena& arena) {
   check_head("head_loss", block);
   has_elements("head_loss", "nll", nll_out, block.rows());
   is_double_scalar("head_loss", block.h, "the loss", loss.view);
@@ -466,7 +466,7 @@ void head_gradients(const HeadBlock& block, double row_weight, const HeadGradien
   check_head("head_gradients", block);
   same_kind("head_gradients", block.h, {&g.dh, &g.dbias.view});
   require(g.dw.size() == block.components.size() && g.dstats.size() == block.components.size(), "[head_gradients] needs a sink a component");
-  for (const Sink& dw : g.dw) {
+  for (const OutputView& dw : g.dw) {
     same_kind("head_gradients", block.h, {&dw.view});
     if (dw.view) same_shape("head_gradients", "w", block.components.front().w, "dw", dw.view);
   }
@@ -477,12 +477,12 @@ void head_gradients(const HeadBlock& block, double row_weight, const HeadGradien
   op_table(block.h.device).head_gradients(block, row_weight, g, arena);
 }
 
-void head_readout(const HeadBlock& block, const View& log_probs, const View& scores, Arena& arena) {
-  check_head("head_readout", block);
-  if (log_probs) has_elements("head_readout", "log_probs", log_probs, block.rows() * block.words());
-  if (scores) has_elements("head_readout", "scores", scores, block.size() * block.rows() * block.words());
-  Scope scope("head_readout", head_flops(block), bytes(log_probs, scores));
-  op_table(block.h.device).head_readout(block, log_probs, scores, arena);
+void head_inference(const HeadBlock& block, const View& log_probs, const View& scores, Arena& arena) {
+  check_head("head_inference", block);
+  if (log_probs) has_elements("head_inference", "log_probs", log_probs, block.rows() * block.words());
+  if (scores) has_elements("head_inference", "scores", scores, block.size() * block.rows() * block.words());
+  Scope scope("head_inference", head_flops(block), bytes(log_probs, scores));
+  op_table(block.h.device).head_inference(block, log_probs, scores, arena);
 }
 
 void prior_penalty(PriorPenalty kind, double strength, const View& log_prior, const View& targets, double row_weight, const View& loss,
@@ -495,19 +495,19 @@ void prior_penalty(PriorPenalty kind, double strength, const View& log_prior, co
   op_table(log_prior.device).prior_penalty(kind, strength, log_prior, targets, row_weight, loss, dlogits);
 }
 
-void norm_gaps(const View& x, double norm, const Sink& out) {
-  same_kind("norm_gaps", x, {});
-  is_double_scalar("norm_gaps", x, "the sum", out.view);
-  Scope scope("norm_gaps", 2 * count(x), bytes(x));
-  op_table(x.device).norm_gaps(x, norm, out);
+void row_norm_penalty(const View& x, double norm, const OutputView& out) {
+  same_kind("row_norm_penalty", x, {});
+  is_double_scalar("row_norm_penalty", x, "the sum", out.view);
+  Scope scope("row_norm_penalty", 2 * count(x), bytes(x));
+  op_table(x.device).row_norm_penalty(x, norm, out);
 }
 
-void norm_gaps_backward(const View& x, double norm, double factor, const View& upstream, const Sink& dx) {
-  same_kind("norm_gaps_backward", x, {&dx.view});
-  same_shape("norm_gaps_backward", "x", x, "dx", dx.view);
-  is_double_scalar("norm_gaps_backward", x, "the upstream gradient", upstream);
-  Scope scope("norm_gaps_backward", 4 * count(x), 3 * bytes(x));
-  op_table(x.device).norm_gaps_backward(x, norm, factor, upstream, dx);
+void row_norm_penalty_backward(const View& x, double norm, double factor, const View& grad_output, const OutputView& dx) {
+  same_kind("row_norm_penalty_backward", x, {&dx.view});
+  same_shape("row_norm_penalty_backward", "x", x, "dx", dx.view);
+  is_double_scalar("row_norm_penalty_backward", x, "the upstream gradient", grad_output);
+  Scope scope("row_norm_penalty_backward", 4 * count(x), 3 * bytes(x));
+  op_table(x.device).row_norm_penalty_backward(x, norm, factor, grad_output, dx);
 }
 
 void adam(const View& w, const View& g, const View& m, const View& v, const Clip& clip, const AdamStep& step) {

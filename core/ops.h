@@ -2,7 +2,7 @@
 // counts its cost, and runs the implementation of the views' device (core/op_table.h): core/cpu/ or cuda/.
 //
 // Conventions. A view is seen as a matrix (rows x cols, leading dimension); unless said otherwise the views of a call
-// share one float type, float32 or float64, and one device. `Sink` arguments are written or added to, as the sink says.
+// share one float type, float32 or float64, and one device. `OutputView` arguments are written or added to, as the sink says.
 // Sums have a fixed order: the same bits with any number of threads. Index views (`ids`, `targets`) are int32.
 #pragma once
 
@@ -28,23 +28,23 @@ bool all_finite(const View& x);
 
 enum class Unary : uint8_t { neg, exp, log, tanh, sigmoid, relu, square };
 /// y = f(x), same shape.
-void unary(Unary f, const View& x, const Sink& y);
+void unary(Unary f, const View& x, const OutputView& y);
 /// dx = dy * f'(x), given x and y = f(x).
-void unary_backward(Unary f, const View& x, const View& y, const View& dy, const Sink& dx);
+void unary_backward(Unary f, const View& x, const View& y, const View& dy, const OutputView& dx);
 
 enum class Binary : uint8_t { add, sub, mul, div };
 /// y = a op b. b has a's shape, or is one row (rank 1, a.cols() elements) that meets every row of a, or one number (rank 0)
 /// that meets every element.
-void binary(Binary f, const View& a, const View& b, const Sink& y);
+void binary(Binary f, const View& a, const View& b, const OutputView& y);
 /// y = alpha * x, same shape.
-void scale(double alpha, const View& x, const Sink& y);
+void scale(double alpha, const View& x, const OutputView& y);
 
 // --- reductions -------------------------------------------------------------------------------------------------
 
 /// y[c] = sum over rows of x(r, c); y has x.cols() elements.
-void sum_rows(const View& x, const Sink& y);
+void column_sums(const View& x, const OutputView& y);
 /// y = sum of all elements; y is a scalar.
-void sum(const View& x, const Sink& y);
+void sum(const View& x, const OutputView& y);
 /// out = sum of squares in float64 whatever x's type; out is a float64 scalar.
 void sum_squares(const View& x, const View& out);
 
@@ -52,7 +52,7 @@ void sum_squares(const View& x, const View& out);
 
 /// c = alpha * op(a) op(b), op being the transpose where asked. c (m, n), op(a) (m, k), op(b) (k, n); a tensor of
 /// higher rank is the matrix of its rows.
-void matmul(const View& a, bool transpose_a, const View& b, bool transpose_b, const Sink& c, double alpha = 1.0);
+void matmul(const View& a, bool transpose_a, const View& b, bool transpose_b, const OutputView& c, double alpha = 1.0);
 
 /// y = x w' + bias, with relu the larger of that and 0; x (n, in), w (out, in), bias (out), y (n, out).
 void linear(const View& x, const View& w, const View& bias, bool relu, const View& y);
@@ -63,28 +63,28 @@ void linear(const View& x, const View& w, const View& bias, bool relu, const Vie
 void embedding(const View& table, const View& ids, const View& y);
 /// The input of a Transformer: y(r, :) = scale * table(ids[r], :) + positions(r mod steps, :); rows are b * steps + t, and
 /// positions has `steps` rows.
-void embedding_at(const View& table, const View& ids, double scale, const View& positions, const View& y);
+void embedding_with_positions(const View& table, const View& ids, double scale, const View& positions, const View& y);
 /// table_grad(ids[r], :) += dy(r, :), rows in ascending order of r.
 void embedding_backward(const View& dy, const View& ids, const View& table_grad);
 
 /// y = x * m / (1 - p), m = 1 where the key's uniform number is >= p. Backward is the same call on dy. With mask_rows the
 /// mask has that many rows only and row r meets its row r mod mask_rows: with batch rows a time step, one mask for all
 /// time steps (variational dropout; Gal & Ghahramani, 2016).
-void dropout(const View& x, double p, const RandomKey& key, const Sink& y, int64_t mask_rows = 0);
+void dropout(const View& x, double p, const RandomKey& key, const OutputView& y, int64_t mask_rows = 0);
 /// y(r, :) = x(r, :) * m(ids[r]) / (1 - p): whole words are dropped, all rows of one id together (Gal & Ghahramani, 2016;
 /// embedding dropout of Merity et al., 2018). m(v) = 1 where the key's uniform number v is >= p; no id may be negative.
 /// Backward is the same call on dy.
-void dropout_words(const View& x, const View& ids, double p, const RandomKey& key, const Sink& y);
+void dropout_words(const View& x, const View& ids, double p, const RandomKey& key, const OutputView& y);
 /// The end of a residual branch: y = residual + dropout(x + bias), bias one row; dropout's mask is that of dropout() with
 /// the same p and key, which is therefore its backward. y may be x or residual.
-void add_dropped(const View& x, const View& bias, const View& residual, double p, const RandomKey& key, const View& y);
+void bias_dropout_add(const View& x, const View& bias, const View& residual, double p, const RandomKey& key, const View& y);
 
 /// y = (x - mean) * rstd * gamma + beta over the last dimension (Ba et al., 2016); variance divides by cols;
 /// mean and rstd (one number a row, x's dtype) are kept for backward.
 void layer_norm(const View& x, const View& gamma, const View& beta, double eps, const View& y, const View& mean, const View& rstd);
 /// Gradients of layer_norm; any sink without memory is skipped.
-void layer_norm_backward(const View& x, const View& gamma, const View& mean, const View& rstd, const View& dy, const Sink& dx, const Sink& dgamma,
-                         const Sink& dbeta);
+void layer_norm_backward(const View& x, const View& gamma, const View& mean, const View& rstd, const View& dy, const OutputView& dx, const OutputView& dgamma,
+                         const OutputView& dbeta);
 
 /// One layer of LSTM over a whole sequence (Hochreiter & Schmidhuber, 1997, in PyTorch's form): with
 ///   [i f g o] = x_t W_ih' + b_ih + h_{t-1} W_hh' + b_hh,  c_t = s(f) c_{t-1} + s(i) tanh(g),  h_t = s(o) tanh(c_t).
@@ -108,7 +108,7 @@ void lstm(const Lstm& io, Arena& arena);
 struct LstmGradients {
   View dy;          ///< (T*B, H): of h_1 ... h_T
   View dh_n, dc_n;  ///< (B, H)
-  Sink dx, dw_ih, dw_hh, db_ih, db_hh, dh0, dc0;
+  OutputView dx, dw_ih, dw_hh, db_ih, db_hh, dh0, dc0;
 };
 void lstm_backward(const Lstm& io, const LstmGradients& g, Arena& arena);
 
@@ -137,7 +137,7 @@ void attention(const Attention& io);
 /// The upstream gradient of y, and where gradients go (sinks without memory are skipped).
 struct AttentionGradients {
   View dy;
-  Sink dq, dk, dv;
+  OutputView dq, dk, dv;
 };
 void attention_backward(const Attention& io, const AttentionGradients& g);
 
@@ -146,11 +146,11 @@ void attention_backward(const Attention& io, const AttentionGradients& g);
 /// y = x - log sum exp(x), row by row.
 void log_softmax(const View& x, const View& y);
 /// dx = dy - exp(y) * sum(dy), row by row.
-void log_softmax_backward(const View& y, const View& dy, const Sink& dx);
+void log_softmax_backward(const View& y, const View& dy, const OutputView& dx);
 /// loss = -row_weight * sum_r log_probs(r, targets[r]), a float64 scalar; a target of -1 counts nothing.
-void nll(const View& log_probs, const View& targets, double row_weight, const Sink& loss);
+void nll(const View& log_probs, const View& targets, double row_weight, const OutputView& loss);
 /// d log_probs(r, targets[r]) -= row_weight * upstream (a float64 scalar).
-void nll_backward(const View& targets, double row_weight, const View& upstream, const View& dlog_probs);
+void nll_backward(const View& targets, double row_weight, const View& grad_output, const View& dlog_probs);
 
 /// One block of rows of the kernel softmax (heads.md, sections 2 and 3): R rows of contexts, V words, K components with scores
 /// S_k(v, r) = S_k(w_kv, h_kr) + b_v. A component's contexts are panels of kHeadPanel rows and those of all components are
@@ -205,19 +205,19 @@ void head_scores(const HeadBlock& block, Arena& arena);
 /// The mixture and the loss, from what head_scores left. nll[r] = -log p(target), 0 where there is no target;
 /// loss = row_weight * sum over rows with a target of -sum_v t_v log p_v. Fills share, weight and target_slope.
 /// dlogits (R, K), unless empty: the loss's gradient by the prior's logits, row_weight * (pi_k - R_k). nll and loss are float64.
-void head_loss(const HeadBlock& block, double row_weight, const View& nll, const Sink& loss, const View& dlogits, Arena& arena);
+void head_loss(const HeadBlock& block, double row_weight, const View& nll, const OutputView& loss, const View& dlogits, Arena& arena);
 /// Where head_gradients puts the gradients of head_loss's loss; sinks without memory are skipped.
 struct HeadGradients {
   View dh;                       ///< shape of block.h, overwritten; padding rows are left
-  std::span<const Sink> dw;      ///< one a component; those that share word vectors share the sink
+  std::span<const OutputView> dw;      ///< one a component; those that share word vectors share the sink
   std::span<const View> dstats;  ///< one a component, added to: the gradient by the words' statistics
-  Sink dbias;
+  OutputView dbias;
 };
 /// Overwrites block.products.
 void head_gradients(const HeadBlock& block, double row_weight, const HeadGradients& g, Arena& arena);
 /// What the block's rows say of every word: log_probs (R, V) float64 of the mixture; scores (K, R, V) float64 with bias. Either
 /// may be empty. From what head_scores left; a row's target has its exact score.
-void head_readout(const HeadBlock& block, const View& log_probs, const View& scores, Arena& arena);
+void head_inference(const HeadBlock& block, const View& log_probs, const View& scores, Arena& arena);
 
 /// A penalty on the prior over components (heads.md section 2): variance: mean over rows of Var_k(pi_k); cv2: Var_k(s)/mean(s)^2,
 /// s_k = sum over rows of pi_k (after Takase et al., 2018). Variances divide by K; rows without a target do not count.
@@ -227,9 +227,9 @@ enum class PriorPenalty : uint8_t { variance, cv2 };
 void prior_penalty(PriorPenalty kind, double strength, const View& log_prior, const View& targets, double row_weight, const View& loss,
                    const View& dlogits);
 /// out = sum_r (|x_r| - norm)^2 over the rows of x, a float64 scalar.
-void norm_gaps(const View& x, double norm, const Sink& out);
+void row_norm_penalty(const View& x, double norm, const OutputView& out);
 /// dx = factor * upstream * 2 (|x_r| - norm) x_r / |x_r|, 0 where |x_r| = 0; upstream is a float64 scalar.
-void norm_gaps_backward(const View& x, double norm, double factor, const View& upstream, const Sink& dx);
+void row_norm_penalty_backward(const View& x, double norm, double factor, const View& grad_output, const OutputView& dx);
 
 // --- optimisers -------------------------------------------------------------------------------------------------
 // All in one pass over parameters and gradients, which are contiguous slabs. The gradient is multiplied by

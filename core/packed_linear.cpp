@@ -2,7 +2,7 @@
 
 #include <limits>
 
-#include "core/cpu/pieces.h"
+#include "core/cpu/elementwise_loops.h"
 #include "core/gemm.h"
 
 namespace nine {

@@ -48,7 +48,7 @@ struct View {
 };
 
 /// Where an op writes: over what is there, or added to it (gradients meet in one place).
-struct Sink {
+struct OutputView {
   View view;
   bool add = false;
 };

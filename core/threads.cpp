@@ -45,12 +45,12 @@ void wait_until(F&& done) {
 }
 
 // The threads besides the caller's. They look for an open gate: for a moment spinning, then asleep.
-class Crew {
+class ThreadPool {
  public:
-  Crew() = default;
-  Crew(const Crew&) = delete;
-  Crew& operator=(const Crew&) = delete;
-  ~Crew() {
+  ThreadPool() = default;
+  ThreadPool(const ThreadPool&) = delete;
+  ThreadPool& operator=(const ThreadPool&) = delete;
+  ~ThreadPool() {
     stopping_ = true;
     ring();
     for (std::thread& t : threads_) t.join();
@@ -121,7 +121,7 @@ class Crew {
 
 // Runs body on up to `members` threads, this one among them.
 void run_on_crew(int64_t members, void (*body)(void*), void* context) {
-  static Crew crew;
+  static ThreadPool crew;
   t_inside = true;
   crew.run(static_cast<int>(members) - 1, body, context);
   t_inside = false;

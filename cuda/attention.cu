@@ -20,14 +20,14 @@ struct Heads {
   int64_t batch, heads, queries, keys, size;
   bool causal;
   T scale;
-  FaultBoard* faults;
+  DeviceErrors* faults;
 
   // Where a block is: its batch element and head.
   NINE_D int64_t element() const { return blockIdx.y / heads; }
   NINE_D int64_t column() const { return blockIdx.y % heads * size; }
   NINE_D int64_t visible() const {
     if (lengths == nullptr) return keys;
-    const int64_t n = checked(lengths, element(), 0, keys + 1, faults, Fault::attention);
+    const int64_t n = checked(lengths, element(), 0, keys + 1, faults, IndexFault::attention);
     return n;
   }
   NINE_D bool sees(int64_t t, int64_t s, int64_t n) const { return s < n && (!causal || s <= t); }
@@ -161,7 +161,7 @@ __global__ void attention_dkv_kernel(Heads<T> h, Matrix<T> dy, const T* delta, M
 }
 
 template <class T>
-Heads<T> heads_of(const ops::Attention& io, Card& card) {
+Heads<T> heads_of(const ops::Attention& io, CudaDevice& card) {
   return {.q = Matrix<T>(io.q),
           .k = Matrix<T>(io.k),
           .v = Matrix<T>(io.v),
@@ -193,17 +193,17 @@ size_t shared_of(const ops::Attention& io, int64_t rows) {
 }  // namespace
 
 void attention(const ops::Attention& io) {
-  for_float(io.q.dtype, "attention", [&]<class T>(T) {
-    Card& card = Card::of(io.q);
+  dispatch_float(io.q.dtype, "attention", [&]<class T>(T) {
+    CudaDevice& card = CudaDevice::of(io.q);
     launch(card, "attention", attention_kernel<T>, grid_of(io, io.queries()), dim3(kWarp, kQueries), shared_of<T>(io, 1), heads_of<T>(io, card),
            Matrix<T>(io.y));
   });
 }
 
 void attention_backward(const ops::Attention& io, const ops::AttentionGradients& g) {
-  for_float(io.q.dtype, "attention_backward", [&]<class T>(T) {
+  dispatch_float(io.q.dtype, "attention_backward", [&]<class T>(T) {
     constexpr const char* kOp = "attention_backward";
-    Card& card = Card::of(io.q);
+    CudaDevice& card = CudaDevice::of(io.q);
     const int64_t pairs = io.batch * io.heads, queries = io.queries();
     T* delta = card.scratch<T>(pairs * queries);
     each(card, kOp, {pairs, queries}, Delta<T>{Matrix<T>(io.y), Matrix<T>(g.dy), io.heads, queries, io.size(), delta});

@@ -58,7 +58,7 @@ void check_blas(const char* op, cublasStatus_t status) {
   require(status == CUBLAS_STATUS_SUCCESS, "[", op, "] cuBLAS: status ", static_cast<int>(status));
 }
 
-cublasHandle_t handle_of(Card& card) {
+cublasHandle_t handle_of(CudaDevice& card) {
   static std::array<cublasHandle_t, 64> handles{};
   cublasHandle_t& kept = handles[static_cast<size_t>(card.index())];
   if (kept != nullptr) return kept;
@@ -89,13 +89,13 @@ void set_precision(Precision p) { chosen = p; }
 
 std::string blas_description() {
   int v = 0;
-  check_blas("matmul", library().version(handle_of(Card::of(0)), &v));
+  check_blas("matmul", library().version(handle_of(CudaDevice::of(0)), &v));
   return concat("cuBLAS ", v / 10000, ".", v / 100 % 100, ".", v % 100);
 }
 
 // cuBLAS's matrices are columns first: a row-major C = A B is its C' = B' A'.
 template <class T>
-void multiply(Card& card, const char* op, const Gemm<T>& p) {
+void multiply(CudaDevice& card, const char* op, const Gemm<T>& p) {
   constexpr bool kSingle = sizeof(T) == sizeof(float);
   constexpr cudaDataType_t kType = kSingle ? CUDA_R_32F : CUDA_R_64F;
   if (p.m == 0 || p.n == 0) return;
@@ -106,7 +106,7 @@ void multiply(Card& card, const char* op, const Gemm<T>& p) {
                                 compute_type(kSingle), CUBLAS_GEMM_DEFAULT));
 }
 
-template void multiply<float>(Card&, const char*, const Gemm<float>&);
-template void multiply<double>(Card&, const char*, const Gemm<double>&);
+template void multiply<float>(CudaDevice&, const char*, const Gemm<float>&);
+template void multiply<double>(CudaDevice&, const char*, const Gemm<double>&);
 
 }  // namespace nine::cuda

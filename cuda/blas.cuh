@@ -11,7 +11,7 @@ namespace nine::cuda {
 
 /// T is float or double. With k = 0 the product is 0.
 template <class T>
-void multiply(Card& card, const char* op, const Gemm<T>& p);
+void multiply(CudaDevice& card, const char* op, const Gemm<T>& p);
 
 /// What float32 products are computed in, from the next one on.
 Precision precision();

@@ -17,7 +17,7 @@ namespace {
 constexpr size_t kStaging = size_t{8} << 20;     // page-locked memory: some hundred batches of indices
 constexpr size_t kMostStaged = size_t{1} << 20;  // larger copies wait
 constexpr size_t kGraphs = 64, kKeysKept = 4096;
-constexpr int kFaults = static_cast<int>(Fault::count);
+constexpr int kFaults = static_cast<int>(IndexFault::count);
 constexpr const char* kFaultNames[kFaults] = {"embedding", "embedding_backward", "dropout_words", "nll", "nll_backward", "head_scores", "attention"};
 
 // A pitch has a limit, 2 GiB, that a whole slab may pass.
@@ -33,7 +33,7 @@ struct Memory {
   size_t free = 0, total = 0;
 };
 Memory memory_of(int index) {
-  Card::of(index);
+  CudaDevice::of(index);
   Memory m;
   check("memory", cudaMemGetInfo(&m.free, &m.total));
   return m;
@@ -63,14 +63,14 @@ int cards(std::string* why) {
   return 0;
 }
 
-struct Card::Graphs {
+struct CudaDevice::Graphs {
   std::map<std::string, cudaGraphExec_t> all;
   std::set<std::string> once;  // keys that were met once: many never come back (batches of any length), and a graph costs more than a run
   bool wanted = true;
 };
 
-Card& Card::of(int index) {
-  static std::array<std::unique_ptr<Card>, 64> all;
+CudaDevice& CudaDevice::of(int index) {
+  static std::array<std::unique_ptr<CudaDevice>, 64> all;
   require(index >= 0 && index < static_cast<int>(all.size()), "no card has the number ", index);
   auto& card = all[static_cast<size_t>(index)];
   if (!card) {
@@ -79,23 +79,23 @@ Card& Card::of(int index) {
     require(n > 0, "this machine has no GPU that CUDA can use (", why, "): run with --device cpu");
     require(index < n, "there is no device cuda:", index, ": CUDA sees ", n, " here");
     set_current(index);
-    card.reset(new Card(index));
+    card.reset(new CudaDevice(index));
   }
   set_current(index);
   return *card;
 }
 
-Card::Card(int index) : index_(index), graphs_(new Graphs) {
+CudaDevice::CudaDevice(int index) : index_(index), graphs_(new Graphs) {
   const char* wanted = std::getenv("NINE_CUDA_GRAPHS");
   graphs_->wanted = wanted == nullptr || std::string_view(wanted) != "0";
   check("device", cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));
   check("device", cudaMallocHost(reinterpret_cast<void**>(&staging_), kStaging));
-  check("device", cudaMallocHost(reinterpret_cast<void**>(&faults_seen_), sizeof(FaultBoard)));
-  check("device", cudaMalloc(reinterpret_cast<void**>(&faults_), sizeof(FaultBoard)));
-  check("device", cudaMemsetAsync(faults_, 0xff, sizeof(FaultBoard), stream_));
+  check("device", cudaMallocHost(reinterpret_cast<void**>(&faults_seen_), sizeof(DeviceErrors)));
+  check("device", cudaMalloc(reinterpret_cast<void**>(&faults_), sizeof(DeviceErrors)));
+  check("device", cudaMemsetAsync(faults_, 0xff, sizeof(DeviceErrors), stream_));
 }
 
-void* Card::scratch_bytes(size_t bytes, int slot) {
+void* CudaDevice::scratch_bytes(size_t bytes, int slot) {
   Scratch& s = scratch_[slot];
   if (bytes > s.bytes) {
     wait();
@@ -108,9 +108,9 @@ void* Card::scratch_bytes(size_t bytes, int slot) {
   return s.memory;
 }
 
-void Card::wait() { check("wait", cudaStreamSynchronize(stream_)); }
+void CudaDevice::wait() { check("wait", cudaStreamSynchronize(stream_)); }
 
-void Card::upload(const void* host, size_t host_pitch, void* device, size_t device_pitch, size_t width, size_t rows) {
+void CudaDevice::upload(const void* host, size_t host_pitch, void* device, size_t device_pitch, size_t width, size_t rows) {
   const size_t bytes = width * rows, rounded = (bytes + 63) / 64 * 64;
   if (bytes > kMostStaged) {
     copy_rows(device, device_pitch, host, host_pitch, width, rows, cudaMemcpyHostToDevice, stream_);
@@ -127,24 +127,24 @@ void Card::upload(const void* host, size_t host_pitch, void* device, size_t devi
   copy_rows(device, device_pitch, staged, width, width, rows, cudaMemcpyHostToDevice, stream_);
 }
 
-void Card::download(const void* device, size_t device_pitch, void* host, size_t host_pitch, size_t width, size_t rows) {
+void CudaDevice::download(const void* device, size_t device_pitch, void* host, size_t host_pitch, size_t width, size_t rows) {
   copy_rows(host, host_pitch, device, device_pitch, width, rows, cudaMemcpyDeviceToHost, stream_);
-  check("copy", cudaMemcpyAsync(faults_seen_, faults_, sizeof(FaultBoard), cudaMemcpyDeviceToHost, stream_));
+  check("copy", cudaMemcpyAsync(faults_seen_, faults_, sizeof(DeviceErrors), cudaMemcpyDeviceToHost, stream_));
   wait();
   throw_faults();
 }
 
-void Card::throw_faults() {
-  const FaultBoard seen = *faults_seen_;
+void CudaDevice::throw_faults() {
+  const DeviceErrors seen = *faults_seen_;
   for (int i = 0; i < kFaults; ++i) {
     if (seen.first[i] == ~0ull) continue;
-    check("copy", cudaMemsetAsync(faults_, 0xff, sizeof(FaultBoard), stream_));
+    check("copy", cudaMemsetAsync(faults_, 0xff, sizeof(DeviceErrors), stream_));
     fail("[", kFaultNames[i], "] index ", static_cast<int32_t>(seen.first[i]), " at position ", static_cast<int64_t>(seen.first[i] >> 32),
          " is outside of [", seen.low[i], ", ", seen.limit[i], ")");
   }
 }
 
-void Card::run_graph(const std::string& key, const std::function<void()>& work) {
+void CudaDevice::run_graph(const std::string& key, const std::function<void()>& work) {
   if (!graphs_->wanted) return work();
   auto& all = graphs_->all;
   auto found = all.find(key);
@@ -176,7 +176,7 @@ void Card::run_graph(const std::string& key, const std::function<void()>& work) 
 }
 
 void* allocate(size_t bytes, int index) {
-  Card::of(index);
+  CudaDevice::of(index);
   void* p = nullptr;
   const cudaError_t error = cudaMalloc(&p, std::max<size_t>(bytes, 1));
   if (error == cudaErrorMemoryAllocation) {
@@ -199,7 +199,7 @@ size_t available(int index) {
   return memory_of(index).free / 4 * 3;  // the rest is for what is made after a pool: an optimiser's slabs, cuBLAS's workspace
 }
 
-void clear(void* p, size_t bytes, int index) { check("clear", cudaMemsetAsync(p, 0, bytes, Card::of(index).stream())); }
+void clear(void* p, size_t bytes, int index) { check("clear", cudaMemsetAsync(p, 0, bytes, CudaDevice::of(index).stream())); }
 
 void copy(const View& x, const View& y) {
   if (x.elements() == 0) return;
@@ -207,10 +207,10 @@ void copy(const View& x, const View& y) {
   const bool flat = x.contiguous() && y.contiguous();
   const size_t width = static_cast<size_t>(flat ? x.elements() : x.cols()) * element, rows = flat ? 1 : static_cast<size_t>(x.rows());
   const size_t from = flat ? width : static_cast<size_t>(x.ld) * element, to = flat ? width : static_cast<size_t>(y.ld) * element;
-  if (x.device == kCpu) return Card::of(y).upload(x.data, from, y.data, to, width, rows);
-  if (y.device == kCpu) return Card::of(x).download(x.data, from, y.data, to, width, rows);
+  if (x.device == kCpu) return CudaDevice::of(y).upload(x.data, from, y.data, to, width, rows);
+  if (y.device == kCpu) return CudaDevice::of(x).download(x.data, from, y.data, to, width, rows);
   require(x.device == y.device, "[copy] from ", x.device, " to ", y.device, " goes through the CPU");
-  copy_rows(y.data, to, x.data, from, width, rows, cudaMemcpyDeviceToDevice, Card::of(x).stream());
+  copy_rows(y.data, to, x.data, from, width, rows, cudaMemcpyDeviceToDevice, CudaDevice::of(x).stream());
 }
 
 }  // namespace nine::cuda

@@ -15,22 +15,22 @@ void check(const char* op, cudaError_t error);
 
 /// What only a kernel can find wrong. The host hears of it when it next copies something from the card, and throws then: an op's
 /// checks of numbers do not make it wait.
-enum class Fault : int { embedding, embedding_backward, dropout_words, nll, nll_backward, head_scores, attention, count };
-struct FaultBoard {
-  unsigned long long first[static_cast<int>(Fault::count)];  ///< position << 32 | value of the first wrong index; all ones: none
-  long long low[static_cast<int>(Fault::count)], limit[static_cast<int>(Fault::count)];  ///< valid is [low, limit)
+enum class IndexFault : int { embedding, embedding_backward, dropout_words, nll, nll_backward, head_scores, attention, count };
+struct DeviceErrors {
+  unsigned long long first[static_cast<int>(IndexFault::count)];  ///< position << 32 | value of the first wrong index; all ones: none
+  long long low[static_cast<int>(IndexFault::count)], limit[static_cast<int>(IndexFault::count)];  ///< valid is [low, limit)
 };
 
 /// Everything of one card. All work goes to its stream, in order.
-class Card {
+class CudaDevice {
  public:
   /// The card with this index; made at first use.
-  static Card& of(int index);
+  static CudaDevice& of(int index);
   /// The card of a view, which is made the current one.
-  static Card& of(const View& v) { return of(v.device.index); }
+  static CudaDevice& of(const View& v) { return of(v.device.index); }
 
   cudaStream_t stream() const { return stream_; }
-  FaultBoard* faults() const { return faults_; }
+  DeviceErrors* faults() const { return faults_; }
   int index() const { return index_; }
 
   /// Device memory for partial results of one op; the next op of the stream may have it again. Grows when it must. The sums of
@@ -52,13 +52,13 @@ class Card {
   void run_graph(const std::string& key, const std::function<void()>& work);
 
  private:
-  explicit Card(int index);
+  explicit CudaDevice(int index);
   void throw_faults();
 
   int index_;
   cudaStream_t stream_ = nullptr;
-  FaultBoard* faults_ = nullptr;       // on the card
-  FaultBoard* faults_seen_ = nullptr;  // on the host, where copies land
+  DeviceErrors* faults_ = nullptr;       // on the card
+  DeviceErrors* faults_seen_ = nullptr;  // on the host, where copies land
   struct Scratch {
     void* memory = nullptr;
     size_t bytes = 0;

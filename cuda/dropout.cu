@@ -42,18 +42,18 @@ struct DropWords {
   const int32_t* ids;
   Mask<T> mask;
   bool add;
-  FaultBoard* faults;
+  DeviceErrors* faults;
   NINE_D void operator()(int64_t r, int64_t c) const {
-    const int32_t id = checked(ids, r, 0, int64_t{1} << 31, faults, Fault::dropout_words);
+    const int32_t id = checked(ids, r, 0, int64_t{1} << 31, faults, IndexFault::dropout_words);
     put(add, y.at(r, c), mask.of(id) * x.at(r, c));
   }
 };
 
 }  // namespace
 
-void dropout(const View& x, double p, const RandomKey& key, const Sink& y, int64_t mask_rows) {
-  for_float(x.dtype, "dropout", [&]<class T>(T) {
-    Card& card = Card::of(x);
+void dropout(const View& x, double p, const RandomKey& key, const OutputView& y, int64_t mask_rows) {
+  dispatch_float(x.dtype, "dropout", [&]<class T>(T) {
+    CudaDevice& card = CudaDevice::of(x);
     const Mask<T> mask(key, p);
     const Matrix<T> in(x), out(y.view);
     if (mask_rows >= x.rows() && x.contiguous() && y.view.contiguous())
@@ -62,16 +62,16 @@ void dropout(const View& x, double p, const RandomKey& key, const Sink& y, int64
   });
 }
 
-void add_dropped(const View& x, const View& bias, const View& residual, double p, const RandomKey& key, const View& y) {
-  for_float(x.dtype, "add_dropped", [&]<class T>(T) {
-    each(Card::of(x), "add_dropped", {x.rows(), x.cols()},
+void bias_dropout_add(const View& x, const View& bias, const View& residual, double p, const RandomKey& key, const View& y) {
+  dispatch_float(x.dtype, "bias_dropout_add", [&]<class T>(T) {
+    each(CudaDevice::of(x), "bias_dropout_add", {x.rows(), x.cols()},
          AddDropped<T>{Matrix<T>(x), Matrix<T>(bias), Matrix<T>(residual), Matrix<T>(y), Mask<T>(key, p)});
   });
 }
 
-void dropout_words(const View& x, const View& ids, double p, const RandomKey& key, const Sink& y) {
-  for_float(x.dtype, "dropout_words", [&]<class T>(T) {
-    Card& card = Card::of(x);
+void dropout_words(const View& x, const View& ids, double p, const RandomKey& key, const OutputView& y) {
+  dispatch_float(x.dtype, "dropout_words", [&]<class T>(T) {
+    CudaDevice& card = CudaDevice::of(x);
     each(card, "dropout_words", {x.rows(), x.cols()},
          DropWords<T>{Matrix<T>(x), Matrix<T>(y.view), static_cast<int32_t*>(ids.data), Mask<T>(key, p), y.add, card.faults()});
   });

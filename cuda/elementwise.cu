@@ -48,7 +48,7 @@ struct Convert {
 
 template <class From, class To>
 void convert_as(const View& x, const View& y) {
-  each(Card::of(x), "copy", plane_of({&x, &y}), Convert<From, To>{Matrix<From>(x), Matrix<To>(y)});
+  each(CudaDevice::of(x), "copy", plane_of({&x, &y}), Convert<From, To>{Matrix<From>(x), Matrix<To>(y)});
 }
 template <class From>
 void convert_from(const View& x, const View& y) {
@@ -94,7 +94,7 @@ struct Scale {
 }  // namespace
 
 void fill(const View& y, double value) {
-  const auto as = [&]<class T>(T element) { each(Card::of(y), "fill", plane_of({&y}), Fill<T>{Matrix<T>(y), element}); };
+  const auto as = [&]<class T>(T element) { each(CudaDevice::of(y), "fill", plane_of({&y}), Fill<T>{Matrix<T>(y), element}); };
   switch (y.dtype) {
     case DType::float32:
       return as(static_cast<float>(value));
@@ -120,36 +120,36 @@ void convert(const View& x, const View& y) {
   }
 }
 
-void unary(ops::Unary f, const View& x, const Sink& y) {
-  for_float(x.dtype, "unary", [&]<class T>(T) {
-    ops::visit(f, [&]<class F>(F) { each(Card::of(x), "unary", plane_of({&x, &y.view}), Unary<T, F>{Matrix<T>(x), Matrix<T>(y.view), y.add}); });
+void unary(ops::Unary f, const View& x, const OutputView& y) {
+  dispatch_float(x.dtype, "unary", [&]<class T>(T) {
+    ops::visit(f, [&]<class F>(F) { each(CudaDevice::of(x), "unary", plane_of({&x, &y.view}), Unary<T, F>{Matrix<T>(x), Matrix<T>(y.view), y.add}); });
   });
 }
 
-void unary_backward(ops::Unary f, const View& x, const View& y, const View& dy, const Sink& dx) {
-  for_float(x.dtype, "unary_backward", [&]<class T>(T) {
+void unary_backward(ops::Unary f, const View& x, const View& y, const View& dy, const OutputView& dx) {
+  dispatch_float(x.dtype, "unary_backward", [&]<class T>(T) {
     ops::visit(f, [&]<class F>(F) {
-      each(Card::of(x), "unary_backward", plane_of({&x, &y, &dy, &dx.view}),
+      each(CudaDevice::of(x), "unary_backward", plane_of({&x, &y, &dy, &dx.view}),
            UnaryBackward<T, F>{Matrix<T>(x), Matrix<T>(y), Matrix<T>(dy), Matrix<T>(dx.view), dx.add});
     });
   });
 }
 
-void binary(ops::Binary f, const View& a, const View& b, const Sink& y) {
+void binary(ops::Binary f, const View& a, const View& b, const OutputView& y) {
   const bool one_number = b.shape.rank() == 0 && a.shape.rank() != 0, one_row = !one_number && b.shape != a.shape;
-  for_float(a.dtype, "binary", [&]<class T>(T) {
+  dispatch_float(a.dtype, "binary", [&]<class T>(T) {
     ops::visit(f, [&]<class F>(F) {
       // A row meets every row, so the rows must be told apart.
       const Plane plane = one_row ? Plane{a.rows(), a.cols()} : one_number ? plane_of({&a, &y.view}) : plane_of({&a, &b, &y.view});
-      each(Card::of(a), "binary", plane,
+      each(CudaDevice::of(a), "binary", plane,
            Binary<T, F>{Matrix<T>(a), Matrix<T>(b), Matrix<T>(y.view), one_row || one_number ? 0 : 1, one_number ? 0 : 1, y.add});
     });
   });
 }
 
-void scale(double alpha, const View& x, const Sink& y) {
-  for_float(x.dtype, "scale", [&]<class T>(T) {
-    each(Card::of(x), "scale", plane_of({&x, &y.view}), Scale<T>{Matrix<T>(x), Matrix<T>(y.view), static_cast<T>(alpha), y.add});
+void scale(double alpha, const View& x, const OutputView& y) {
+  dispatch_float(x.dtype, "scale", [&]<class T>(T) {
+    each(CudaDevice::of(x), "scale", plane_of({&x, &y.view}), Scale<T>{Matrix<T>(x), Matrix<T>(y.view), static_cast<T>(alpha), y.add});
   });
 }
 

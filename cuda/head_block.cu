@@ -13,7 +13,7 @@ int64_t spare_bytes = kSpareBytes;
 void set_head_spare_bytes(int64_t bytes) { spare_bytes = bytes > 0 ? bytes : kSpareBytes; }
 
 template <class T>
-HeadStack<T>::HeadStack(const char* op, const HeadBlock& block, bool with_scores, Arena& arena) : op_(op), block_(block), card_(Card::of(block.h)) {
+StackedComponents<T>::StackedComponents(const char* op, const HeadBlock& block, bool with_scores, Arena& arena) : op_(op), block_(block), card_(CudaDevice::of(block.h)) {
   const int64_t d = block.dims(), padded_rows = padded();
   components_.reserve(static_cast<size_t>(size()));
   for (int64_t k = 0; k < size(); ++k) {
@@ -39,14 +39,14 @@ HeadStack<T>::HeadStack(const char* op, const HeadBlock& block, bool with_scores
 }
 
 template <class T>
-int64_t HeadStack<T>::together(int64_t k) const {
+int64_t StackedComponents<T>::together(int64_t k) const {
   int64_t next = k + 1;
   while (next < size() && (*this)[next].shares_words && (*this)[k].kernel.whole(block_.dims()) && (*this)[next].kernel.whole(block_.dims())) ++next;
   return next - k;
 }
 
 template <class T>
-void HeadStack<T>::multiply(const WordRun& run) const {
+void StackedComponents<T>::multiply(const WordRun& run) const {
   for (int64_t k = 0; k < size(); k += together(k)) {
     const StackedComponent<T>& c = (*this)[k];
     const HeadKernel<T>& kernel = c.kernel;
@@ -67,7 +67,7 @@ void HeadStack<T>::multiply(const WordRun& run) const {
 }
 
 template <class T>
-HeadPiece<T> HeadStack<T>::piece(int64_t k, const WordRun& run) const {
+HeadPiece<T> StackedComponents<T>::piece(int64_t k, const WordRun& run) const {
   const StackedComponent<T>& c = (*this)[k];
   return {.z = products(run) + c.first_column,
           .ld = products_ld(),
@@ -83,7 +83,7 @@ HeadPiece<T> HeadStack<T>::piece(int64_t k, const WordRun& run) const {
 }
 
 template <class T>
-void HeadStack<T>::scores(const WordRun& run) const {
+void StackedComponents<T>::scores(const WordRun& run) const {
   for (int64_t k = 0; k < size(); ++k) (*this)[k].kernel.launches->values(card_, *(*this)[k].score, block_.dims(), piece(k, run), score_plane(k));
 }
 
@@ -129,7 +129,7 @@ struct Mix {
 }  // namespace
 
 template <class T>
-StackLanes<T>::StackLanes(const HeadStack<T>& stack, Arena& arena) : rows(stack.rows()) {
+StackLanes<T>::StackLanes(const StackedComponents<T>& stack, Arena& arena) : rows(stack.rows()) {
   const HeadBlock& b = stack.block();
   for (T** v : {&lse, &lse_rest, &weight, &log_prior}) *v = pool_array<T>(arena, stack.size() * rows);
   each(stack.card(), "kernel_softmax", {stack.size(), rows},
@@ -138,16 +138,16 @@ StackLanes<T>::StackLanes(const HeadStack<T>& stack, Arena& arena) : rows(stack.
 }
 
 template <class T>
-void mixture(const HeadStack<T>& stack, const StackLanes<T>& lanes, const WordRun& run) {
+void mixture(const StackedComponents<T>& stack, const StackLanes<T>& lanes, const WordRun& run) {
   each(stack.card(), "kernel_softmax", {run.count, stack.rows()},
        Mix<T>{stack.score_plane(0), stack.score_plane(1) - stack.score_plane(0), stack.padded(), stack.rows(), stack.size(), lanes.lse,
               lanes.lse_rest, lanes.log_prior});
 }
 
 #define NINE_HEAD_BLOCK(T)       \
-  template class HeadStack<T>;   \
+  template class StackedComponents<T>;   \
   template struct StackLanes<T>; \
-  template void mixture(const HeadStack<T>&, const StackLanes<T>&, const WordRun&);
+  template void mixture(const StackedComponents<T>&, const StackLanes<T>&, const WordRun&);
 NINE_HEAD_BLOCK(float)
 NINE_HEAD_BLOCK(double)
 #undef NINE_HEAD_BLOCK

@@ -32,13 +32,13 @@ struct WordRun {
 };
 
 template <class T>
-class HeadStack {
+class StackedComponents {
  public:
   /// Computes the rows' statistics. Its memory is the pool's, under the caller's Scope. `scores`: a run also has planes for all
   /// components' scores and one more, score_plane().
-  HeadStack(const char* op, const HeadBlock& block, bool scores, Arena& arena);
+  StackedComponents(const char* op, const HeadBlock& block, bool scores, Arena& arena);
 
-  Card& card() const { return card_; }
+  CudaDevice& card() const { return card_; }
   const HeadBlock& block() const { return block_; }
   int64_t size() const { return block_.size(); }
   const StackedComponent<T>& operator[](int64_t k) const { return components_[static_cast<size_t>(k)]; }
@@ -79,7 +79,7 @@ class HeadStack {
  private:
   const char* op_;
   const HeadBlock& block_;
-  Card& card_;
+  CudaDevice& card_;
   std::vector<StackedComponent<T>> components_;
   int64_t columns_ = 0, run_words_ = 0;
   T *spare_ = nullptr, *score_planes_ = nullptr;
@@ -94,13 +94,13 @@ T* pool_array(Arena& arena, int64_t n) {
 /// Per row and component, what gradients and posteriors take.
 template <class T>
 struct StackLanes {
-  StackLanes(const HeadStack<T>& stack, Arena& arena);
+  StackLanes(const StackedComponents<T>& stack, Arena& arena);
   int64_t rows;
   T *lse, *lse_rest, *weight, *log_prior;  ///< [component][row]
 };
 
 /// log pi_k + log p_k(v) in place of the run's scores of all components, and score_plane(size()) = log p(v).
 template <class T>
-void mixture(const HeadStack<T>& stack, const StackLanes<T>& lanes, const WordRun& run);
+void mixture(const StackedComponents<T>& stack, const StackLanes<T>& lanes, const WordRun& run);
 
 }  // namespace nine::cuda

@@ -232,10 +232,10 @@ class Backward {
 
   const HeadBlock& block_;
   bool joint_;  // smoothed labels of a mixture: a word's gradient takes all components' scores
-  HeadStack<T> stack_;
+  StackedComponents<T> stack_;
   StackLanes<T> lanes_;
   const HeadGradients& g_;
-  Card& card_;
+  CudaDevice& card_;
   int64_t d_;
   T shift_;
   T *target_dz_ = nullptr, *partial_ = nullptr, *target_dw_ = nullptr;
@@ -245,7 +245,7 @@ class Backward {
 }  // namespace
 
 void head_gradients(const HeadBlock& block, double row_weight, const HeadGradients& g, Arena& arena) {
-  for_float(block.h.dtype, "head_gradients", [&]<class T>(T) {
+  dispatch_float(block.h.dtype, "head_gradients", [&]<class T>(T) {
     const Arena::Scope scope(arena);
     Backward<T>(block, row_weight, g, arena).run();
   });

@@ -63,23 +63,23 @@ struct Vectors {
 template <class T>
 struct HeadLaunches {
   /// out [word of the run][padded] = S + bias, the targets' exact.
-  void (*values)(Card&, const Score&, int64_t d, const HeadPiece<T>&, T* out);
+  void (*values)(CudaDevice&, const Score&, int64_t d, const HeadPiece<T>&, T* out);
   /// out [split of kSplitWords words][padded].
-  void (*running)(Card&, const Score&, int64_t d, const HeadPiece<T>&, RunningSum<T>* out);
+  void (*running)(CudaDevice&, const Score&, int64_t d, const HeadPiece<T>&, RunningSum<T>* out);
   /// z becomes dL/dz.
-  void (*slopes)(Card&, const Score&, int64_t d, const HeadPiece<T>&, const HeadLanes<T>&, const HeadSums<T>&);
+  void (*slopes)(CudaDevice&, const Score&, int64_t d, const HeadPiece<T>&, const HeadLanes<T>&, const HeadSums<T>&);
   /// Statistics in double, [vector][stats]; and of contexts as T, [stats][padded].
-  void (*word_stats)(Card&, const Score&, int64_t d, const Vectors<T>&, double* out);
-  void (*row_stats)(Card&, const Score&, int64_t d, const Vectors<T>&, int64_t padded, T* out);
+  void (*word_stats)(CudaDevice&, const Score&, int64_t d, const Vectors<T>&, double* out);
+  void (*row_stats)(CudaDevice&, const Score&, int64_t d, const Vectors<T>&, int64_t padded, T* out);
   /// dx += dstats * d stats / dx. Of words: dstats [vector][stats]; of rows: [stats][padded].
-  void (*stats_backward)(Card&, const Score&, int64_t d, const Vectors<T>&, const double* dstats, int64_t by_vector, int64_t by_stat, T* dx,
+  void (*stats_backward)(CudaDevice&, const Score&, int64_t d, const Vectors<T>&, const double* dstats, int64_t by_vector, int64_t by_stat, T* dx,
                          int64_t ldx);
   /// out [row] = S of row and target, from the vectors; nothing where there is none. A wrong target is reported as that of first_row + row.
-  void (*exact)(Card&, const Score&, int64_t d, const Vectors<T>& w, const Vectors<T>& h, const int32_t* targets, int64_t first_row, const T* bias,
+  void (*exact)(CudaDevice&, const Score&, int64_t d, const Vectors<T>& w, const Vectors<T>& h, const int32_t* targets, int64_t first_row, const T* bias,
                 double* out);
   /// target_dz [row]; and for kernels whose target does not go through the product: dh += up dS/dh (null: not), and
   /// dw [row] = up dS/dw of the row's target, (rows, d).
-  void (*exact_slopes)(Card&, const Score&, int64_t d, const Vectors<T>& w, const Vectors<T>& h, const int32_t* targets, const double* up,
+  void (*exact_slopes)(CudaDevice&, const Score&, int64_t d, const Vectors<T>& w, const Vectors<T>& h, const int32_t* targets, const double* up,
                        T* target_dz, T* dh, int64_t ldh, T* dw);
 };
 

@@ -199,7 +199,7 @@ __global__ void slopes_kernel(K k, HeadPiece<T> p, HeadLanes<T> lanes, HeadSums<
 }
 
 template <class K, class T>
-void launch_slopes(Card& card, const K& k, const HeadPiece<T>& p, const HeadLanes<T>& lanes, const HeadSums<T>& sums, int64_t stats_ld,
+void launch_slopes(CudaDevice& card, const K& k, const HeadPiece<T>& p, const HeadLanes<T>& lanes, const HeadSums<T>& sums, int64_t stats_ld,
                    int64_t row_tile_ld, T log_pairs) {
   constexpr int kCount = K::kStats > 0 ? K::kStats : 1;
   launch(card, "head_gradients", slopes_kernel<K, T>, dim3(blocks_of(p.words, kTileWords)), dim3(kWarp, kWarps), kWarps * kCount * kWarp * sizeof(T),
@@ -265,10 +265,10 @@ struct Exact {
   const int32_t* targets;
   const T* bias;
   double* out;
-  FaultBoard* faults;
+  DeviceErrors* faults;
   int64_t first_row;
   NINE_D void operator()(int64_t, int64_t r) const {
-    const int64_t y = checked(targets, r, -1, w.count, faults, Fault::head_scores, first_row);
+    const int64_t y = checked(targets, r, -1, w.count, faults, IndexFault::head_scores, first_row);
     if (y < 0) return;
     const T *word = w.data + y * w.ld, *context = h.data + r * h.ld;
     double s = 0;
@@ -311,18 +311,18 @@ struct ExactSlopes {
 // --- launches -----------------------------------------------------------------------------------------------------
 
 template <class K, class T>
-void values(Card& card, const Score& score, int64_t d, const HeadPiece<T>& p, T* out) {
+void values(CudaDevice& card, const Score& score, int64_t d, const HeadPiece<T>& p, T* out) {
   each(card, "head_scores", {p.words, p.rows}, Values<K, T>{K(score, d), p, out});
 }
 
 template <class K, class T>
-void running(Card& card, const Score& score, int64_t d, const HeadPiece<T>& p, RunningSum<T>* out) {
+void running(CudaDevice& card, const Score& score, int64_t d, const HeadPiece<T>& p, RunningSum<T>* out) {
   launch(card, "head_scores", running_kernel<K, T>, dim3(blocks_of(p.rows, kWarp), blocks_of(p.words, kSplitWords)), dim3(kWarp, kWarps),
          kWarps * kWarp * sizeof(RunningSum<T>), K(score, d), p, out);
 }
 
 template <class K, class T>
-void slopes(Card& card, const Score& score, int64_t d, const HeadPiece<T>& p, const HeadLanes<T>& lanes, const HeadSums<T>& sums) {
+void slopes(CudaDevice& card, const Score& score, int64_t d, const HeadPiece<T>& p, const HeadLanes<T>& lanes, const HeadSums<T>& sums) {
   const K k(score, d);
   const int64_t parts = k.parts(), stats = parts * K::kStats;
   if constexpr (OfParts<K>) {
@@ -348,26 +348,26 @@ void slopes(Card& card, const Score& score, int64_t d, const HeadPiece<T>& p, co
 }
 
 template <class K, class T>
-void word_stats(Card& card, const Score& score, int64_t d, const Vectors<T>& x, double* out) {
+void word_stats(CudaDevice& card, const Score& score, int64_t d, const Vectors<T>& x, double* out) {
   if constexpr (K::kStats > 0) each(card, "head_stats", {1, x.count}, WordStats<K, T>{K(score, d), d, x, out});
 }
 template <class K, class T>
-void row_stats(Card& card, const Score& score, int64_t d, const Vectors<T>& x, int64_t padded, T* out) {
+void row_stats(CudaDevice& card, const Score& score, int64_t d, const Vectors<T>& x, int64_t padded, T* out) {
   if constexpr (K::kStats > 0) each(card, "head_scores", {1, x.count}, RowStats<K, T>{K(score, d), d, x, padded, out});
 }
 template <class K, class T>
-void stats_backward(Card& card, const Score& score, int64_t d, const Vectors<T>& x, const double* dstats, int64_t by_vector, int64_t by_stat, T* dx,
+void stats_backward(CudaDevice& card, const Score& score, int64_t d, const Vectors<T>& x, const double* dstats, int64_t by_vector, int64_t by_stat, T* dx,
                     int64_t ldx) {
   if constexpr (K::kStats > 0)
     each(card, "head_stats_backward", {1, x.count}, StatsBackward<K, T>{K(score, d), d, x, dstats, by_vector, by_stat, dx, ldx});
 }
 template <class K, class T>
-void exact(Card& card, const Score& score, int64_t d, const Vectors<T>& w, const Vectors<T>& h, const int32_t* targets, int64_t first_row,
+void exact(CudaDevice& card, const Score& score, int64_t d, const Vectors<T>& w, const Vectors<T>& h, const int32_t* targets, int64_t first_row,
            const T* bias, double* out) {
   each(card, "head_scores", {1, h.count}, Exact<K, T>{K(score, d), d, w, h, targets, bias, out, card.faults(), first_row});
 }
 template <class K, class T>
-void exact_slopes(Card& card, const Score& score, int64_t d, const Vectors<T>& w, const Vectors<T>& h, const int32_t* targets, const double* up,
+void exact_slopes(CudaDevice& card, const Score& score, int64_t d, const Vectors<T>& w, const Vectors<T>& h, const int32_t* targets, const double* up,
                   T* target_dz, T* dh, int64_t ldh, T* dw) {
   each(card, "head_gradients", {1, h.count}, ExactSlopes<K, T>{K(score, d), d, w, h, targets, up, target_dz, dh, ldh, dw});
 }

@@ -28,7 +28,7 @@ struct Sweep {
 template <class T>
 void run_sweep(const HeadBlock& block, const Sweep& out, Arena& arena) {
   const Arena::Scope scope(arena);
-  const HeadStack<T> stack("head_loss", block, true, arena);
+  const StackedComponents<T> stack("head_loss", block, true, arena);
   const StackLanes<T> lanes(stack, arena);
   const int64_t size = stack.size(), rows = stack.rows(), padded = stack.padded();
   stack.for_runs([&](const WordRun& run) {
@@ -90,7 +90,7 @@ struct Entry {
 };
 
 template <class T>
-void run_loss(const HeadBlock& block, double row_weight, const View& nll, const Sink& loss, const View& dlogits, Arena& arena) {
+void run_loss(const HeadBlock& block, double row_weight, const View& nll, const OutputView& loss, const View& dlogits, Arena& arena) {
   const Arena::Scope scope(arena);
   const int64_t rows = block.rows(), size = block.size();
   const auto at = [](const View& v) { return static_cast<double*>(v.data); };
@@ -99,7 +99,7 @@ void run_loss(const HeadBlock& block, double row_weight, const View& nll, const 
     sums = {pool_array<double>(arena, rows), pool_array<double>(arena, size * rows)};
     run_sweep<T>(block, sums, arena);
   }
-  Card& card = Card::of(block.h);
+  CudaDevice& card = CudaDevice::of(block.h);
   double* total = pool_array<double>(arena, rows);
   each(card, "head_loss", {1, rows},
        RowLoss<T>{.rows = rows,
@@ -188,15 +188,15 @@ struct PutPenalty {  // cv2
 
 }  // namespace
 
-void head_loss(const HeadBlock& block, double row_weight, const View& nll, const Sink& loss, const View& dlogits, Arena& arena) {
-  for_float(block.h.dtype, "head_loss", [&]<class T>(T) { run_loss<T>(block, row_weight, nll, loss, dlogits, arena); });
+void head_loss(const HeadBlock& block, double row_weight, const View& nll, const OutputView& loss, const View& dlogits, Arena& arena) {
+  dispatch_float(block.h.dtype, "head_loss", [&]<class T>(T) { run_loss<T>(block, row_weight, nll, loss, dlogits, arena); });
 }
 
 void prior_penalty(ops::PriorPenalty kind, double strength, const View& log_prior, const View& targets, double row_weight, const View& loss,
                    const View& dlogits) {
-  for_float(log_prior.dtype, "prior_penalty", [&]<class T>(T) {
+  dispatch_float(log_prior.dtype, "prior_penalty", [&]<class T>(T) {
     constexpr const char* kOp = "prior_penalty";
-    Card& card = Card::of(log_prior);
+    CudaDevice& card = CudaDevice::of(log_prior);
     const int64_t rows = log_prior.rows(), size = log_prior.cols();
     PriorRows<T> of{.kind = kind,
                     .log_prior = Matrix<T>(log_prior),

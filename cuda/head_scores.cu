@@ -29,8 +29,8 @@ struct Combine {
 template <class T>
 void run_scores(const HeadBlock& block, Arena& arena) {
   const Arena::Scope scope(arena);
-  const HeadStack<T> stack("head_scores", block, false, arena);
-  Card& card = stack.card();
+  const StackedComponents<T> stack("head_scores", block, false, arena);
+  CudaDevice& card = stack.card();
   const int64_t padded = stack.padded(), splits = stack.splits(), d = block.dims();
   const auto partial_bytes = static_cast<int64_t>(sizeof(RunningSum<T>)) * splits * padded;
   auto* partial = reinterpret_cast<RunningSum<T>*>(pool_array<double>(arena, stack.size() * partial_bytes / static_cast<int64_t>(sizeof(double))));
@@ -60,12 +60,12 @@ struct Turn {
 template <class T>
 void run_readout(const HeadBlock& block, const View& log_probs, const View& scores, Arena& arena) {
   const Arena::Scope scope(arena);
-  const HeadStack<T> stack("head_readout", block, true, arena);
+  const StackedComponents<T> stack("head_inference", block, true, arena);
   const StackLanes<T> lanes(stack, arena);
   const int64_t words = block.words(), rows = stack.rows();
   stack.for_runs([&](const WordRun& run) {
     const auto write = [&](int64_t plane, double* out) {
-      each(stack.card(), "head_readout", {rows, run.count}, Turn<T>{stack.score_plane(plane), stack.padded(), out + run.begin, words});
+      each(stack.card(), "head_inference", {rows, run.count}, Turn<T>{stack.score_plane(plane), stack.padded(), out + run.begin, words});
     };
     stack.have_products(run);
     stack.scores(run);
@@ -79,26 +79,26 @@ void run_readout(const HeadBlock& block, const View& log_probs, const View& scor
 }  // namespace
 
 void head_stats(const Score& score, const View& w, const View& stats) {
-  for_float(w.dtype, "head_stats", [&]<class T>(T) {
+  dispatch_float(w.dtype, "head_stats", [&]<class T>(T) {
     const HeadKernel<T> kernel(score, w.cols());
-    kernel.launches->word_stats(Card::of(w), score, w.cols(), {static_cast<T*>(w.data), w.ld, w.rows()}, static_cast<double*>(stats.data));
+    kernel.launches->word_stats(CudaDevice::of(w), score, w.cols(), {static_cast<T*>(w.data), w.ld, w.rows()}, static_cast<double*>(stats.data));
   });
 }
 
 void head_stats_backward(const Score& score, const View& w, const View&, const View& dstats, const View& dw) {
-  for_float(w.dtype, "head_stats_backward", [&]<class T>(T) {
+  dispatch_float(w.dtype, "head_stats_backward", [&]<class T>(T) {
     const HeadKernel<T> kernel(score, w.cols());
-    kernel.launches->stats_backward(Card::of(w), score, w.cols(), {static_cast<T*>(w.data), w.ld, w.rows()}, static_cast<double*>(dstats.data),
+    kernel.launches->stats_backward(CudaDevice::of(w), score, w.cols(), {static_cast<T*>(w.data), w.ld, w.rows()}, static_cast<double*>(dstats.data),
                                     kernel.stats, 1, static_cast<T*>(dw.data), dw.ld);
   });
 }
 
 void head_scores(const HeadBlock& block, Arena& arena) {
-  for_float(block.h.dtype, "head_scores", [&]<class T>(T) { run_scores<T>(block, arena); });
+  dispatch_float(block.h.dtype, "head_scores", [&]<class T>(T) { run_scores<T>(block, arena); });
 }
 
-void head_readout(const HeadBlock& block, const View& log_probs, const View& scores, Arena& arena) {
-  for_float(block.h.dtype, "head_readout", [&]<class T>(T) { run_readout<T>(block, log_probs, scores, arena); });
+void head_inference(const HeadBlock& block, const View& log_probs, const View& scores, Arena& arena) {
+  dispatch_float(block.h.dtype, "head_inference", [&]<class T>(T) { run_readout<T>(block, log_probs, scores, arena); });
 }
 
 }  // namespace nine::cuda

@@ -27,7 +27,7 @@ inline constexpr int kBlock = 256;  ///< threads of a block unless a kernel says
 
 /// Starts a kernel on the card's stream. A grid without blocks does nothing.
 template <class... P, class... A>
-void launch([[maybe_unused]] Card& card, const char* op, void (*kernel)(P...), dim3 grid, dim3 block, size_t shared, const A&... args) {
+void launch([[maybe_unused]] CudaDevice& card, const char* op, void (*kernel)(P...), dim3 grid, dim3 block, size_t shared, const A&... args) {
   if (grid.x == 0 || grid.y == 0 || grid.z == 0) return;
 #ifdef __CUDACC__
   kernel<<<grid, block, shared, card.stream()>>>(static_cast<P>(args)...);
@@ -72,7 +72,7 @@ NINE_D void put(bool add, T& y, T x) {
   y = add ? y + x : x;
 }
 
-NINE_D inline void report(FaultBoard* board, Fault fault, int64_t position, int32_t value, int64_t low, int64_t limit) {
+NINE_D inline void report(DeviceErrors* board, IndexFault fault, int64_t position, int32_t value, int64_t low, int64_t limit) {
   const int i = static_cast<int>(fault);
   board->low[i] = low;
   board->limit[i] = limit;
@@ -80,7 +80,7 @@ NINE_D inline void report(FaultBoard* board, Fault fault, int64_t position, int3
 }
 /// The index at `position`, or, reported to the host, `low` or 0 where it is outside of [low, limit). `first`: what ids[0] is for the
 /// reader of the report.
-NINE_D inline int32_t checked(const int32_t* ids, int64_t position, int64_t low, int64_t limit, FaultBoard* board, Fault fault, int64_t first = 0) {
+NINE_D inline int32_t checked(const int32_t* ids, int64_t position, int64_t low, int64_t limit, DeviceErrors* board, IndexFault fault, int64_t first = 0) {
   const int32_t id = ids[position];
   if (id >= low && id < limit) return id;
   report(board, fault, first + position, id, low, limit);
@@ -150,7 +150,7 @@ inline Plane plane_of(std::initializer_list<const View*> views) {
 }
 
 template <class F>
-void each(Card& card, const char* op, Plane p, const F& f) {
+void each(CudaDevice& card, const char* op, Plane p, const F& f) {
   if (p.rows == 0 || p.cols == 0) return;
   constexpr int64_t kMostRows = 32768;  // of blocks; beyond that a thread takes several
   const bool wide = p.rows == 1 || p.cols >= kBlock;

@@ -73,7 +73,7 @@ class Key {
 
 template <class T>
 void forward(const ops::Lstm& io) {
-  Card& card = Card::of(io.x);
+  CudaDevice& card = CudaDevice::of(io.x);
   const int64_t batch = io.batch(), steps = io.steps();
   Key key("lstm");
   for (const View* v : {&io.w_hh, &io.b_ih, &io.b_hh, &io.hidden, &io.cells, &io.gates}) key.view(*v);
@@ -90,7 +90,7 @@ void forward(const ops::Lstm& io) {
 
 template <class T>
 void backward_through_time(const ops::Lstm& io, const ops::LstmGradients& g, const View& dh, const View& dc) {
-  Card& card = Card::of(io.x);
+  CudaDevice& card = CudaDevice::of(io.x);
   const int64_t batch = io.batch(), steps = io.steps();
   Key key("lstm_backward");
   for (const View* v : {&io.w_hh, &io.cells, &io.gates, &g.dy, &g.dh_n, &g.dh0.view, &dh, &dc}) key.view(*v);
@@ -114,11 +114,11 @@ void lstm(const ops::Lstm& io, Arena&) {
   ops::copy(io.h0, io.hidden.row_range(0, io.batch()));
   ops::copy(io.c0, io.cells.row_range(0, io.batch()));
   matmul(io.x, false, io.w_ih, true, {io.gates}, 1.0);
-  for_float(io.x.dtype, "lstm", [&]<class T>(T) { forward<T>(io); });
+  dispatch_float(io.x.dtype, "lstm", [&]<class T>(T) { forward<T>(io); });
 }
 
 void lstm_through_time(const ops::Lstm& io, const ops::LstmGradients& g, const View& dh, const View& dc, Arena&) {
-  for_float(io.x.dtype, "lstm_backward", [&]<class T>(T) { backward_through_time<T>(io, g, dh, dc); });
+  dispatch_float(io.x.dtype, "lstm_backward", [&]<class T>(T) { backward_through_time<T>(io, g, dh, dc); });
 }
 
 }  // namespace nine::cuda

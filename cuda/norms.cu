@@ -72,12 +72,12 @@ struct Gap {
   }
 };
 template <class T>
-__global__ void norm_gaps_backward_kernel(Matrix<T> x, double norm, double factor, const double* upstream, Matrix<T> dx, bool add) {
+__global__ void norm_gaps_backward_kernel(Matrix<T> x, double norm, double factor, const double* grad_output, Matrix<T> dx, bool add) {
   double* shared = shared_memory<double>();
   const int64_t r = blockIdx.x;
   double square = 0;
   for (int64_t c = threadIdx.x; c < x.cols; c += kThreads) square += static_cast<double>(x.at(r, c)) * static_cast<double>(x.at(r, c));
-  const double size = sqrt(block_sum(square, shared)), weight = 2 * factor * *upstream;
+  const double size = sqrt(block_sum(square, shared)), weight = 2 * factor * *grad_output;
   const T g = static_cast<T>(size > 0 ? weight * (size - norm) / size : 0);
   for (int64_t c = threadIdx.x; c < x.cols; c += kThreads) put(add, dx.at(r, c), g * x.at(r, c));
 }
@@ -87,16 +87,16 @@ dim3 rows_of(const View& v) { return dim3(static_cast<unsigned>(v.rows())); }
 }  // namespace
 
 void layer_norm(const View& x, const View& gamma, const View& beta, double eps, const View& y, const View& mean, const View& rstd) {
-  for_float(x.dtype, "layer_norm", [&]<class T>(T) {
-    launch(Card::of(x), "layer_norm", layer_norm_kernel<T>, rows_of(x), dim3(kThreads), block_sum_bytes(kThreads), Matrix<T>(x),
+  dispatch_float(x.dtype, "layer_norm", [&]<class T>(T) {
+    launch(CudaDevice::of(x), "layer_norm", layer_norm_kernel<T>, rows_of(x), dim3(kThreads), block_sum_bytes(kThreads), Matrix<T>(x),
            static_cast<T*>(gamma.data), static_cast<T*>(beta.data), eps, Matrix<T>(y), static_cast<T*>(mean.data), static_cast<T*>(rstd.data));
   });
 }
 
-void layer_norm_backward(const View& x, const View& gamma, const View& mean, const View& rstd, const View& dy, const Sink& dx, const Sink& dgamma,
-                         const Sink& dbeta) {
-  for_float(x.dtype, "layer_norm_backward", [&]<class T>(T) {
-    Card& card = Card::of(x);
+void layer_norm_backward(const View& x, const View& gamma, const View& mean, const View& rstd, const View& dy, const OutputView& dx, const OutputView& dgamma,
+                         const OutputView& dbeta) {
+  dispatch_float(x.dtype, "layer_norm_backward", [&]<class T>(T) {
+    CudaDevice& card = CudaDevice::of(x);
     const char* op = "layer_norm_backward";
     const T *m = static_cast<T*>(mean.data), *s = static_cast<T*>(rstd.data);
     if (dx.view)
@@ -108,16 +108,16 @@ void layer_norm_backward(const View& x, const View& gamma, const View& mean, con
   });
 }
 
-void norm_gaps(const View& x, double norm, const Sink& out) {
-  for_float(x.dtype, "norm_gaps", [&]<class T>(T) {
-    sum_of(Card::of(x), "norm_gaps", x.rows(), Gap<T>{Matrix<T>(x), norm}, PutSum<double>{static_cast<double*>(out.view.data), out.add});
+void row_norm_penalty(const View& x, double norm, const OutputView& out) {
+  dispatch_float(x.dtype, "row_norm_penalty", [&]<class T>(T) {
+    sum_of(CudaDevice::of(x), "row_norm_penalty", x.rows(), Gap<T>{Matrix<T>(x), norm}, PutSum<double>{static_cast<double*>(out.view.data), out.add});
   });
 }
 
-void norm_gaps_backward(const View& x, double norm, double factor, const View& upstream, const Sink& dx) {
-  for_float(x.dtype, "norm_gaps_backward", [&]<class T>(T) {
-    launch(Card::of(x), "norm_gaps_backward", norm_gaps_backward_kernel<T>, rows_of(x), dim3(kThreads), block_sum_bytes(kThreads), Matrix<T>(x), norm,
-           factor, static_cast<double*>(upstream.data), Matrix<T>(dx.view), dx.add);
+void row_norm_penalty_backward(const View& x, double norm, double factor, const View& grad_output, const OutputView& dx) {
+  dispatch_float(x.dtype, "row_norm_penalty_backward", [&]<class T>(T) {
+    launch(CudaDevice::of(x), "row_norm_penalty_backward", norm_gaps_backward_kernel<T>, rows_of(x), dim3(kThreads), block_sum_bytes(kThreads), Matrix<T>(x), norm,
+           factor, static_cast<double*>(grad_output.data), Matrix<T>(dx.view), dx.add);
   });
 }
 

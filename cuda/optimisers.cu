@@ -46,22 +46,22 @@ struct Average {
 }  // namespace
 
 void adam(const View& w, const View& g, const View& m, const View& v, const ops::Clip& clip, const ops::AdamStep& s) {
-  for_float(w.dtype, "adam", [&]<class T>(T) {
-    each(Card::of(w), "adam", plane_of({&w, &g, &m, &v}),
+  dispatch_float(w.dtype, "adam", [&]<class T>(T) {
+    each(CudaDevice::of(w), "adam", plane_of({&w, &g, &m, &v}),
          Adam<T>{Matrix<T>(w), Matrix<T>(g), Matrix<T>(m), Matrix<T>(v), ClipFactor(clip), ops::AdamRule<T>(s)});
   });
 }
 
 void sgd(const View& w, const View& g, const View& u, const ops::Clip& clip, const ops::SgdStep& s) {
-  for_float(w.dtype, "sgd", [&]<class T>(T) {
-    each(Card::of(w), "sgd", plane_of({&w, &g, &u}),
+  dispatch_float(w.dtype, "sgd", [&]<class T>(T) {
+    each(CudaDevice::of(w), "sgd", plane_of({&w, &g, &u}),
          Sgd<T>{Matrix<T>(w), Matrix<T>(g), u ? Matrix<T>(u) : Matrix<T>(), ClipFactor(clip), ops::SgdRule<T>(s)});
   });
 }
 
 void average(const View& mean, const View& w, double weight) {
-  for_float(w.dtype, "average", [&]<class T>(T) {
-    each(Card::of(w), "average", plane_of({&mean, &w}), Average<T>{Matrix<T>(mean), Matrix<T>(w), static_cast<T>(weight)});
+  dispatch_float(w.dtype, "average", [&]<class T>(T) {
+    each(CudaDevice::of(w), "average", plane_of({&mean, &w}), Average<T>{Matrix<T>(mean), Matrix<T>(w), static_cast<T>(weight)});
   });
 }
 

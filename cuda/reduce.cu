@@ -29,29 +29,29 @@ struct Cell {
 
 template <class F, class T, class Y>
 void total(const char* op, const View& x, Y* y, bool add) {
-  sum_of(Card::of(x), op, x.elements(), Element<T, F>{Matrix<T>(x)}, PutSum<Y>{y, add});
+  sum_of(CudaDevice::of(x), op, x.elements(), Element<T, F>{Matrix<T>(x)}, PutSum<Y>{y, add});
 }
 
 }  // namespace
 
-void sum_rows(const View& x, const Sink& y) {
-  for_float(x.dtype, "sum_rows", [&]<class T>(T) {
-    sum_columns(Card::of(x), "sum_rows", x.rows(), x.cols(), Cell<T>{Matrix<T>(x)}, static_cast<T*>(y.view.data), y.add);
+void column_sums(const View& x, const OutputView& y) {
+  dispatch_float(x.dtype, "column_sums", [&]<class T>(T) {
+    sum_columns(CudaDevice::of(x), "column_sums", x.rows(), x.cols(), Cell<T>{Matrix<T>(x)}, static_cast<T*>(y.view.data), y.add);
   });
 }
 
-void sum(const View& x, const Sink& y) {
-  for_float(x.dtype, "sum", [&]<class T>(T) { total<Same, T>("sum", x, static_cast<T*>(y.view.data), y.add); });
+void sum(const View& x, const OutputView& y) {
+  dispatch_float(x.dtype, "sum", [&]<class T>(T) { total<Same, T>("sum", x, static_cast<T*>(y.view.data), y.add); });
 }
 
 void sum_squares(const View& x, const View& out) {
-  for_float(x.dtype, "sum_squares", [&]<class T>(T) { total<Square, T>("sum_squares", x, static_cast<double*>(out.data), false); });
+  dispatch_float(x.dtype, "sum_squares", [&]<class T>(T) { total<Square, T>("sum_squares", x, static_cast<double*>(out.data), false); });
 }
 
 bool all_finite(const View& x) {
-  Card& card = Card::of(x);
+  CudaDevice& card = CudaDevice::of(x);
   double* result = nullptr;
-  for_float(x.dtype, "all_finite", [&]<class T>(T) {
+  dispatch_float(x.dtype, "all_finite", [&]<class T>(T) {
     result = card.scratch<double>(1, 1);
     total<Broken, T>("all_finite", x, result, false);
   });

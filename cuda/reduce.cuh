@@ -28,7 +28,7 @@ __global__ void finish_sum_kernel(const double* partial, int64_t n, Put put_sum)
 
 /// put(f(0) + ... + f(n - 1)) in double; f and put are functors of the card.
 template <class F, class Put>
-void sum_of(Card& card, const char* op, int64_t n, const F& f, const Put& put_sum) {
+void sum_of(CudaDevice& card, const char* op, int64_t n, const F& f, const Put& put_sum) {
   const int64_t pieces = std::clamp<int64_t>((n + kSumPiece - 1) / kSumPiece, 1, kSumPieces);
   double* partial = card.scratch<double>(pieces);
   launch(card, op, piece_sums_kernel<F>, dim3(static_cast<unsigned>(pieces)), dim3(kBlock), block_sum_bytes(kBlock), n, f, partial);
@@ -74,7 +74,7 @@ struct FinishColumns {
 
 /// y[c] = [y[c] +] sum over rows of f(r, c), in double.
 template <class T, class F>
-void sum_columns(Card& card, const char* op, int64_t rows, int64_t cols, const F& f, T* y, bool add) {
+void sum_columns(CudaDevice& card, const char* op, int64_t rows, int64_t cols, const F& f, T* y, bool add) {
   constexpr int64_t kRows = 256, kMostSplits = 64;
   const int64_t splits = std::clamp<int64_t>((rows + kRows - 1) / kRows, 1, kMostSplits), per_split = (rows + splits - 1) / splits;
   double* partial = card.scratch<double>(splits * std::max<int64_t>(1, cols));

@@ -34,9 +34,9 @@ template <class T>
 struct Nats {
   Matrix<T> log_probs;
   const int32_t* targets;
-  FaultBoard* faults;
+  DeviceErrors* faults;
   NINE_D double operator()(int64_t r) const {
-    const int32_t y = checked(targets, r, -1, log_probs.cols, faults, Fault::nll);
+    const int32_t y = checked(targets, r, -1, log_probs.cols, faults, IndexFault::nll);
     return y >= 0 ? -static_cast<double>(log_probs.at(r, y)) : 0.0;
   }
 };
@@ -45,43 +45,43 @@ struct NatsBackward {
   Matrix<T> d;
   const int32_t* targets;
   double row_weight;
-  const double* upstream;
-  FaultBoard* faults;
+  const double* grad_output;
+  DeviceErrors* faults;
   NINE_D void operator()(int64_t, int64_t r) const {
-    const int32_t y = checked(targets, r, -1, d.cols, faults, Fault::nll_backward);
-    if (y >= 0) d.at(r, y) -= static_cast<T>(row_weight * *upstream);
+    const int32_t y = checked(targets, r, -1, d.cols, faults, IndexFault::nll_backward);
+    if (y >= 0) d.at(r, y) -= static_cast<T>(row_weight * *grad_output);
   }
 };
 
 }  // namespace
 
 void log_softmax(const View& x, const View& y) {
-  for_float(x.dtype, "log_softmax", [&]<class T>(T) {
-    launch(Card::of(x), "log_softmax", log_softmax_kernel<T>, dim3(static_cast<unsigned>(x.rows())), dim3(kBlock), block_sum_bytes(kBlock),
+  dispatch_float(x.dtype, "log_softmax", [&]<class T>(T) {
+    launch(CudaDevice::of(x), "log_softmax", log_softmax_kernel<T>, dim3(static_cast<unsigned>(x.rows())), dim3(kBlock), block_sum_bytes(kBlock),
            Matrix<T>(x), Matrix<T>(y));
   });
 }
 
-void log_softmax_backward(const View& y, const View& dy, const Sink& dx) {
-  for_float(y.dtype, "log_softmax_backward", [&]<class T>(T) {
-    launch(Card::of(y), "log_softmax_backward", log_softmax_backward_kernel<T>, dim3(static_cast<unsigned>(y.rows())), dim3(kBlock),
+void log_softmax_backward(const View& y, const View& dy, const OutputView& dx) {
+  dispatch_float(y.dtype, "log_softmax_backward", [&]<class T>(T) {
+    launch(CudaDevice::of(y), "log_softmax_backward", log_softmax_backward_kernel<T>, dim3(static_cast<unsigned>(y.rows())), dim3(kBlock),
            block_sum_bytes(kBlock), Matrix<T>(y), Matrix<T>(dy), Matrix<T>(dx.view), dx.add);
   });
 }
 
-void nll(const View& log_probs, const View& targets, double row_weight, const Sink& loss) {
-  for_float(log_probs.dtype, "nll", [&]<class T>(T) {
-    Card& card = Card::of(log_probs);
+void nll(const View& log_probs, const View& targets, double row_weight, const OutputView& loss) {
+  dispatch_float(log_probs.dtype, "nll", [&]<class T>(T) {
+    CudaDevice& card = CudaDevice::of(log_probs);
     sum_of(card, "nll", log_probs.rows(), Nats<T>{Matrix<T>(log_probs), static_cast<int32_t*>(targets.data), card.faults()},
            PutSum<double>{static_cast<double*>(loss.view.data), loss.add, row_weight});
   });
 }
 
-void nll_backward(const View& targets, double row_weight, const View& upstream, const View& dlog_probs) {
-  for_float(dlog_probs.dtype, "nll_backward", [&]<class T>(T) {
-    Card& card = Card::of(dlog_probs);
+void nll_backward(const View& targets, double row_weight, const View& grad_output, const View& dlog_probs) {
+  dispatch_float(dlog_probs.dtype, "nll_backward", [&]<class T>(T) {
+    CudaDevice& card = CudaDevice::of(dlog_probs);
     each(card, "nll_backward", {1, dlog_probs.rows()},
-         NatsBackward<T>{Matrix<T>(dlog_probs), static_cast<int32_t*>(targets.data), row_weight, static_cast<double*>(upstream.data), card.faults()});
+         NatsBackward<T>{Matrix<T>(dlog_probs), static_cast<int32_t*>(targets.data), row_weight, static_cast<double*>(grad_output.data), card.faults()});
   });
 }
 

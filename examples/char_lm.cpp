@@ -98,7 +98,7 @@ Excerpts draw(const CharModel& model, const std::string& text, RandomStream& ran
   return e;
 }
 
-void train(const CharModel& model, Learner& learner, const Options& o) {
+void train(const CharModel& model, SimpleTrainer& learner, const Options& o) {
   RandomStream random({.seed = 1});
   for (int64_t update = 1; update <= o.updates; ++update) {
     const Excerpts e = draw(model, o.text, random);
@@ -111,7 +111,7 @@ void train(const CharModel& model, Learner& learner, const Options& o) {
 }
 
 // One character after another, each drawn from the distribution that those before it leave.
-std::string generate(const CharModel& model, Learner& learner, const std::string& prompt, int64_t count) {
+std::string generate(const CharModel& model, SimpleTrainer& learner, const std::string& prompt, int64_t count) {
   CarriedState state(1, 1, model.lstm.hidden(), DType::float32);
   RandomStream random({.seed = 2});
   std::string text = prompt;
@@ -130,7 +130,7 @@ std::string generate(const CharModel& model, Learner& learner, const std::string
 int main(int argc, char** argv) try {
   const Options o = read_options(argc, argv);
   CharModel model(letters_of(o.text));
-  Learner learner(model.parameters, {.clip = 1});
+  SimpleTrainer learner(model.parameters, {.clip = 1});
   std::printf("%zu characters of text, %lld different, %lld parameters\n", o.text.size(), static_cast<long long>(model.size()),
               static_cast<long long>(model.parameters.count()));
   train(model, learner, o);

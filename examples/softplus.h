@@ -17,7 +17,7 @@ T& at(const nine::View& v, int64_t r, int64_t c) {
 /// y = ln(1 + e^x), any shape; dx = dy / (1 + e^-x).
 inline nine::Var softplus(const nine::Var& x) {
   const nine::Var y = x.tape().result("softplus", x.shape(), x.dtype(), {x});
-  nine::for_float(x.dtype(), "softplus", [&]<class T>(T) {
+  nine::dispatch_float(x.dtype(), "softplus", [&]<class T>(T) {
     const nine::View in = x.value(), out = y.value();
     for (int64_t r = 0; r < in.rows(); ++r)
       for (int64_t c = 0; c < in.cols(); ++c) {
@@ -28,8 +28,8 @@ inline nine::Var softplus(const nine::Var& x) {
 
   // What backward runs. It captures handles only: x and y are still there when it is called.
   return x.tape().record(y, [x, y] {
-    nine::for_float(x.dtype(), "softplus", [&]<class T>(T) {
-      const nine::View in = x.value(), dy = y.upstream(), dx = x.sink_zeroed();  // x may have other uses: add to dx
+    nine::dispatch_float(x.dtype(), "softplus", [&]<class T>(T) {
+      const nine::View in = x.value(), dy = y.grad_output(), dx = x.sink_zeroed();  // x may have other uses: add to dx
       for (int64_t r = 0; r < in.rows(); ++r)
         for (int64_t c = 0; c < in.cols(); ++c) at<T>(dx, r, c) += at<T>(dy, r, c) / (1 + std::exp(-at<T>(in, r, c)));
     });

@@ -35,7 +35,7 @@ int main() {
     return 1;
   }
 
-  Learner learner(net.parameters);
+  SimpleTrainer learner(net.parameters);
   for (int update = 0; update <= 1000; ++update) {
     const double loss = learner.step(0.03, [&](Tape& tape) { return squared_error(net(tape.constant(kInputs))); });
     if (update % 200 == 0) std::printf("update %4d  loss %.4f\n", update, loss);

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/ops.h"
-#include "kernels/head_pass.h"
+#include "kernels/head_blocks.h"
 
 namespace nine {
 
@@ -31,7 +31,7 @@ SoftmaxLoss kernel_softmax(const HeadSpec& head, const Var& h, const HeadWeights
   Tape& tape = h.tape();
   SoftmaxLoss out{.loss = loss_of(tape, h, weights)};
   const bool wanted = out.loss.needs_grad();  // not under NoGrad, whatever the weights say
-  HeadPass pass("kernel_softmax", head, h, weights, wanted);
+  HeadBlocks pass("kernel_softmax", head, h, weights, wanted);
   const int64_t rows = pass.rows(), size = pass.size();
   out.nll = tape.result("kernel_softmax", {rows}, DType::float64, {});
   if (pass.mixture()) {
@@ -61,9 +61,9 @@ SoftmaxLoss kernel_softmax(const HeadSpec& head, const Var& h, const HeadWeights
 
   const Var loss = out.loss;
   tape.record(loss, [h, dh, loss] {
-    const double upstream = loss.upstream().item();
-    require(upstream == 1, "[kernel_softmax] the head forms its gradients on the way forward, so the loss must reach backward with weight 1, not ",
-            upstream, ": give the weight as row_weight");
+    const double grad_output = loss.grad_output().item();
+    require(grad_output == 1, "[kernel_softmax] the head forms its gradients on the way forward, so the loss must reach backward with weight 1, not ",
+            grad_output, ": give the weight as row_weight");
     if (dh) ops::scale(1, dh.value().view().reshaped(h.shape()), h.sink());
   });
   return out;

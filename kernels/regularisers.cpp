@@ -64,7 +64,7 @@ Var norm_penalty(std::span<const Var> w, const NormRegulariser& r) {
   Tape& tape = w.front().tape();
   const std::span<const Var> all = tape.keep(w);
   const Var y = tape.result("norm_penalty", {}, DType::float64, all), gaps = tape.result("norm_penalty", {}, DType::float64, {});
-  for (size_t i = 0; i < all.size(); ++i) ops::norm_gaps(all[i].value(), r.norm, {gaps.value(), i > 0});
+  for (size_t i = 0; i < all.size(); ++i) ops::row_norm_penalty(all[i].value(), r.norm, {gaps.value(), i > 0});
   const bool root = r.kind == NormRegulariser::Kind::root;
   const double sum = gaps.value().item(), value = root ? std::sqrt(sum) : sum;
   ops::fill(y.value(), r.strength * value);
@@ -72,7 +72,7 @@ Var norm_penalty(std::span<const Var> w, const NormRegulariser& r) {
   const double factor = !root ? r.strength : value > 0 ? r.strength / (2 * value) : 0;
   return tape.record(y, [y, all, factor, norm = r.norm] {
     for (const Var& x : all)
-      if (const Sink dx = x.sink(); dx.view) ops::norm_gaps_backward(x.value(), norm, factor, y.upstream(), dx);
+      if (const OutputView dx = x.sink(); dx.view) ops::row_norm_penalty_backward(x.value(), norm, factor, y.grad_output(), dx);
   });
 }
 

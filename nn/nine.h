@@ -17,5 +17,5 @@
 #include "core/threads.h"            // set_threads
 #include "kernels/kernel_softmax.h"  // the output layer
 #include "nn/layers.h"               // Embedding, Linear, LayerNorm, Lstm
-#include "nn/learner.h"              // one update in one call
+#include "nn/training/simple_trainer.h"              // one update in one call
 #include "nn/parameters.h"           // a model's parameters, saved and loaded

@@ -66,7 +66,7 @@ void ParameterSet::allocate(DType dtype, uint64_t seed, bool gradients, Device d
       continue;
     }
     Tensor start(shapes_[i], dtype);
-    for_float(dtype, "initialise", [&]<class T>(T) { initialise<T>(start, init, {.seed = seed, .op = stream_id(p.name)}); });
+    dispatch_float(dtype, "initialise", [&]<class T>(T) { initialise<T>(start, init, {.seed = seed, .op = stream_id(p.name)}); });
     ops::copy(start, p.value);
   }
 }
@@ -92,14 +92,14 @@ std::vector<NamedView> ParameterSet::named(const Tensor& slab, const std::string
   return out;
 }
 
-void ParameterSet::complete_gradients() {
+void ParameterSet::zero_missing_grads() {
   for (Parameter& p : parameters_) {
     if (!p.has_grad) ops::fill(p.grad, 0);
     p.has_grad = true;
   }
 }
 
-void ParameterSet::forget_gradients() {
+void ParameterSet::zero_grad() {
   for (Parameter& p : parameters_) p.has_grad = false;
 }
 
@@ -114,7 +114,7 @@ void ParameterSet::load(const Safetensors& file, const Tensor& slab, const std::
   if (!prefix.empty()) return;
   for (const auto& [name, tensor] : file.tensors)
     require(std::any_of(parameters_.begin(), parameters_.end(), [&, &n = name](const Parameter& p) { return p.name == n; }) ||
-                std::find(passed_over_.begin(), passed_over_.end(), name) != passed_over_.end(),
+                std::find(ignored_on_load_.begin(), ignored_on_load_.end(), name) != ignored_on_load_.end(),
             "the weights hold a tensor '", name, "' of shape ", tensor.shape(), ", which this model does not have");
 }
 

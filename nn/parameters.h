@@ -36,7 +36,7 @@ class ParameterSet {
   Parameter& add(std::string name, const Shape& shape, const Init& init);
   /// Names a tensor that files hold beside the parameters and that follows from the model's sizes, such as a table of positions:
   /// load() passes over it.
-  void pass_over(std::string name) { passed_over_.push_back(std::move(name)); }
+  void ignore_on_load(std::string name) { ignored_on_load_.push_back(std::move(name)); }
   /// Makes the slabs and sets every parameter to its start, which depends on seed, name and element only. Without
   /// `gradients` the set can be evaluated, not trained.
   void allocate(DType dtype, uint64_t seed, bool gradients = true, Device device = kCpu);
@@ -56,16 +56,16 @@ class ParameterSet {
   std::vector<NamedView> named(const Tensor& slab, const std::string& prefix = "") const;
 
   /// Sets the gradient of every parameter that none reached to zero: now the whole slab is the gradient.
-  void complete_gradients();
+  void zero_missing_grads();
   /// The next gradients overwrite.
-  void forget_gradients();
+  void zero_grad();
 
   /// Copies tensors of those names into a slab (float types are converted). Error: a name is missing, a shape differs;
   /// names that the set does not know are an Error too when `prefix` is empty.
   void load(const Safetensors& file, const Tensor& slab, const std::string& prefix = "") const;
 
   /// The values as one safetensors file, and back from it to the same bits; errors are those of write_safetensors,
-  /// read_safetensors and the load above. For checkpoints of a whole training run see nn/checkpoint.h.
+  /// read_safetensors and the load above. For checkpoints of a whole training run see nn/training/checkpoint.h.
   void save(const std::filesystem::path& file, const std::map<std::string, std::string>& metadata = {}) const;
   void load(const std::filesystem::path& file);
 
@@ -73,7 +73,7 @@ class ParameterSet {
   std::deque<Parameter> parameters_;
   std::vector<Shape> shapes_;
   std::vector<Init> inits_;
-  std::vector<std::string> passed_over_;
+  std::vector<std::string> ignored_on_load_;
   std::vector<int64_t> offsets_;  // of each parameter in a slab, in elements
   Tensor values_, gradients_;
 };

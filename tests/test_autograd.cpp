@@ -13,7 +13,7 @@
 #include "core/error.h"
 #include "core/ops.h"
 #include "kernels/kernel_softmax.h"
-#include "nn/mt_batches.h"
+#include "nn/training/translation_source.h"
 #include "tests/compare.h"
 #include "checks/op_cases.h"
 #include "tests/support.h"
@@ -393,7 +393,7 @@ TEST_CASE("step: a warmed-up one of a Transformer calls operator new never, and 
   set.allocate(DType::float32, 1);
   const Tensor ids = tensor_of(random_indices({{{kPairs, kSteps}, 2, 30}}, 1)[0], {kPairs, kSteps});
   const TranslationBatch batch = TranslationBatch::of_padded(ids, ids, ids, 1);
-  MtBatches data(model, [&](TranslationBatch& next) {
+  TranslationSource data(model, [&](TranslationBatch& next) {
     next = batch;
     return true;
   });
@@ -419,7 +419,7 @@ Var noting(const Var& x) {
   ops::scale(1, x.value(), {y.value()});
   return tape.record(y, [x, y] {
     g_marks.push_back(x.tape().arena().saved_mark());
-    ops::scale(1, y.upstream(), x.sink());
+    ops::scale(1, y.grad_output(), x.sink());
   });
 }
 }  // namespace
@@ -475,7 +475,7 @@ Var cube_with_square_gradient(const Var& x) {
   const Var y = tape.result("wrong", x.shape(), x.dtype(), {x});
   ops::binary(ops::Binary::mul, x.value(), x.value(), {y.value()});
   ops::binary(ops::Binary::mul, y.value(), x.value(), {y.value()});
-  return tape.record(y, [x, y] { ops::unary_backward(ops::Unary::square, x.value(), y.value(), y.upstream(), x.sink()); });
+  return tape.record(y, [x, y] { ops::unary_backward(ops::Unary::square, x.value(), y.value(), y.grad_output(), x.sink()); });
 }
 // Right in sum, wrong in place: the columns of the gradient are turned round.
 Var identity_with_turned_gradient(const Var& x) {
@@ -483,7 +483,7 @@ Var identity_with_turned_gradient(const Var& x) {
   const Var y = tape.result("turned", x.shape(), x.dtype(), {x});
   ops::scale(1, x.value(), {y.value()});
   return tape.record(y, [x, y] {
-    const View dx = x.sink().view, dy = y.upstream();
+    const View dx = x.sink().view, dy = y.grad_output();
     for (int64_t c = 0; c < x.shape().cols(); ++c) ops::scale(1, dy.col_range(c, 1), {dx.col_range(x.shape().cols() - 1 - c, 1)});
   });
 }
@@ -494,7 +494,7 @@ Var identity_with_one_wrong(const Var& x) {
   ops::scale(1, x.value(), {y.value()});
   return tape.record(y, [x, y] {
     const View dx = x.sink().view;
-    ops::scale(1, y.upstream(), {dx});
+    ops::scale(1, y.grad_output(), {dx});
     dx.as<double>()[7] += 0.5;
   });
 }

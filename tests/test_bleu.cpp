@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "apps/shared/translation_score.h"
+#include "apps/mt_translate/translation_score.h"
 #include "data/bleu.h"
 #include "data/chrf.h"
 #include "data/lower_case.h"

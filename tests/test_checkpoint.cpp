@@ -18,8 +18,8 @@
 #include <vector>
 
 #include "core/crc32c.h"
-#include "nn/checkpoint.h"
-#include "nn/files.h"
+#include "nn/training/checkpoint.h"
+#include "core/files.h"
 #include "tests/programs.h"
 #include "tests/support.h"
 

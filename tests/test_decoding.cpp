@@ -8,8 +8,8 @@
 
 #include "checks/op_cases.h"
 #include "core/ops.h"
-#include "nn/beam_search.h"
-#include "nn/transformer.h"
+#include "nn/models/beam_search.h"
+#include "nn/models/transformer.h"
 #include "tests/compare.h"
 #include "tests/support.h"
 
@@ -113,7 +113,7 @@ std::vector<Found> ranked(std::vector<Found> all, Ranking r) {
   return all;
 }
 
-// The rules of nn/beam_search.h, plainly.
+// The rules of nn/models/beam_search.h, plainly.
 std::vector<Found> plain_search(Oracle& oracle, int64_t words, size_t beam, Ranking ranking, size_t most, size_t n_best = 1) {
   struct Open {
     Ids words;

@@ -7,8 +7,8 @@
 
 #include "core/op_table.h"
 #include "cuda/cuda.h"
-#include "nn/checkpoint.h"
-#include "nn/lm_task.h"
+#include "nn/training/checkpoint.h"
+#include "nn/training/language_model_task.h"
 #include "tests/programs.h"
 #include "tests/support.h"
 
@@ -37,7 +37,7 @@ Trained train_on(Device device, const std::string& file) {
   ParameterSet parameters;
   const LanguageModel model(parameters, {.vocab = vocabulary.size(), .embed = 8, .hidden = 12, .layers = 2, .dropout = 0.1});
   parameters.allocate(DType::float32, 3, true, device);
-  LmTask task(model, text, &text, {.batch = 4, .bptt = 5});
+  LanguageModelTask task(model, text, &text, {.batch = 4, .bptt = 5});
   Arena arena("step", device, 64 << 20);
   Optimizer optimizer(parameters, {});
   TrainStep step(parameters, optimizer, arena, {.clip = 1});

@@ -19,7 +19,7 @@
 #include <thread>
 
 #include "core/safetensors.h"
-#include "nn/checkpoint.h"
+#include "nn/training/checkpoint.h"
 #include "tests/programs.h"
 #include "tests/support.h"
 

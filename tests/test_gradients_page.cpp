@@ -7,7 +7,7 @@
 #include <set>
 #include <string>
 
-#include "apps/shared/inspect.h"
+#include "apps/inspect/inspect.h"
 #include "kernels/head.h"
 #include "tests/programs.h"
 #include "tests/support.h"

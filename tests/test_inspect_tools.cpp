@@ -64,7 +64,7 @@ void check_drawing(const std::string& svg) {
 TEST_CASE("explain: a kernel's lines follow from one another, from the exact gradients to the fused loss") {
   for (const std::string& name : shown_kernels()) {
     CAPTURE(name);
-    const Lesson l = explain(name);
+    const WorkedExample l = explain(name);
     const Doubles p = l.at("p"), s = l.at("S"), by_score = l.at("dL/dS");
     double total = 0;
     for (const double x : s) total += std::exp(x);
@@ -86,7 +86,7 @@ TEST_CASE("explain: a kernel's lines follow from one another, from the exact gra
 }
 
 TEST_CASE("explain: numbers are those of a pencil") {
-  const Lesson l = explain("pow:p=1");
+  const WorkedExample l = explain("pow:p=1");
   for (size_t v = 0; v < 3; ++v) {
     const std::string n = "_" + std::to_string(v + 1);
     const double q = square_distance(l.at("w" + n), l.at("h"));
@@ -94,20 +94,20 @@ TEST_CASE("explain: numbers are those of a pencil") {
     CHECK(l.at("S")[v] == doctest::Approx(-std::sqrt(q)));
     CHECK(l.at("dS" + n + "/dq")[0] == doctest::Approx(-0.5 / std::sqrt(q)));
   }
-  const Lesson norm = explain("layer_norm");
+  const WorkedExample norm = explain("layer_norm");
   CHECK(norm.at("mean")[0] == doctest::Approx(3));
   CHECK(norm.at("r")[0] == doctest::Approx(1 / std::sqrt(14.0 / 3 + 1e-5)));
-  const Lesson soft = explain("softmax");
+  const WorkedExample soft = explain("softmax");
   CHECK(soft.at("L")[0] == doctest::Approx(std::log(std::exp(1.0) + std::exp(2.0) + std::exp(0.5)) - 1));
   CHECK(has(soft.text(), "  L "));
 }
 
 TEST_CASE("explain: layers' lines follow from one another") {
-  const Lesson n = explain("layer_norm");
+  const WorkedExample n = explain("layer_norm");
   for (size_t k = 0; k < 3; ++k)
     CHECK(n.at("dL/dx")[k] == doctest::Approx(n.at("r")[0] * (n.at("g")[k] - n.at("a")[0] - n.at("xhat")[k] * n.at("b")[0])));
 
-  const Lesson l = explain("lstm");
+  const WorkedExample l = explain("lstm");
   // The page carries dh and dc back by hand; the op gives what arrives at the beginning.
   double dh0 = 0;
   for (size_t g = 0; g < 4; ++g) dh0 += l.at("W_hh")[g] * l.at("dL/da_1")[g];
@@ -120,7 +120,7 @@ TEST_CASE("explain: layers' lines follow from one another") {
   CHECK(da[2] == doctest::Approx(dc * gate[0] * (1 - gate[2] * gate[2])));
   CHECK(da[3] == doctest::Approx(l.at("dL/dh_2")[0] * std::tanh(l.at("c_2")[0]) * gate[3] * (1 - gate[3])));
 
-  const Lesson a = explain("attention");
+  const WorkedExample a = explain("attention");
   const Doubles by_a = a.at("dL/da"), p = a.at("p");
   const double root = std::sqrt(2.0);
   CHECK(p[0] + p[1] == doctest::Approx(1));
@@ -129,7 +129,7 @@ TEST_CASE("explain: layers' lines follow from one another") {
   CHECK(relative_error(a.at("dL/dk_2"), times(by_a[1] / root, a.at("q"))) < 1e-12);
   CHECK(relative_error(a.at("dL/dv_1"), times(p[0], a.at("dL/dy"))) < 1e-12);
 
-  const Lesson m = explain("mixture");
+  const WorkedExample m = explain("mixture");
   const Doubles pi = m.at("pi"), share = m.at("gamma");
   for (size_t v = 0; v < 3; ++v) CHECK(m.at("p")[v] == doctest::Approx(pi[0] * m.at("p_1")[v] + pi[1] * m.at("p_2")[v]));
   CHECK(share[0] == doctest::Approx(pi[0] * m.at("p_1")[0] / m.at("p")[0]));
@@ -213,12 +213,12 @@ TEST_CASE("plot: the paper's figure and others") {
 }
 
 TEST_CASE("show: experiments say what theory says") {
-  const Finding ranks = show("bottleneck");
+  const ExperimentResult ranks = show("bottleneck");
   CHECK(has(ranks.text, table_line("lin", {5, 9, 17, 33}, "%11.0f")));
   CHECK(has(ranks.text, table_line("pow", {6, 10, 18, 34}, "%11.0f")));
   CHECK(has(ranks.text, table_line("sig", {64, 64, 64, 64}, "%11.0f")));
   check_drawing(ranks.svg);
-  const Finding definite = show("definiteness");
+  const ExperimentResult definite = show("definiteness");
   const auto line = [&](const std::string& name) {
     const size_t begin = definite.text.find("\n" + name + " ") + 1;
     return definite.text.substr(begin, definite.text.find('\n', begin) - begin);
@@ -228,7 +228,7 @@ TEST_CASE("show: experiments say what theory says") {
   CHECK(has(line("wav"), "definite: no, centred: no"));
   check_drawing(definite.svg);
   for (const char* name : {"kernel-trick", "reach", "geometry"}) {
-    const Finding found = show(name);
+    const ExperimentResult found = show(name);
     CHECK(found.text.size() > 200);
     check_drawing(found.svg);
   }

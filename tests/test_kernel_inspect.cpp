@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "apps/shared/inspect.h"
+#include "apps/inspect/inspect.h"
 #include "tests/programs.h"
 #include "tests/score_oracle.h"
 #include "tests/support.h"

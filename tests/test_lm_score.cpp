@@ -11,8 +11,8 @@
 #include <set>
 #include <sstream>
 
-#include "apps/shared/lm_compare.h"
-#include "apps/shared/lm_generate.h"
+#include "apps/lm_score/lm_compare.h"
+#include "apps/lm_score/lm_generate.h"
 #include "core/random.h"
 #include "tests/programs.h"
 #include "tests/support.h"

@@ -7,10 +7,10 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "apps/shared/lm_data.h"
+#include "apps/lm_train/lm_data.h"
 #include "core/safetensors.h"
-#include "nn/language_model.h"
-#include "nn/lm_task.h"
+#include "nn/models/language_model.h"
+#include "nn/training/language_model_task.h"
 #include "tests/compare.h"
 #include "tests/programs.h"
 #include "tests/support.h"

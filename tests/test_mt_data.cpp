@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "data/pair_batches.h"
-#include "nn/mt_validation.h"
+#include "nn/training/translation_validation.h"
 #include "tests/programs.h"
 #include "tests/support.h"
 

@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "checks/op_cases.h"
-#include "nn/mt_batches.h"
-#include "nn/transformer.h"
+#include "nn/training/translation_source.h"
+#include "nn/models/transformer.h"
 #include "tests/score_oracle.h"
 #include "tests/support.h"
 
@@ -53,7 +53,7 @@ struct Small {
   }
   ParameterSet set;
   Transformer model;
-  MtBatches batches;
+  TranslationSource batches;
 };
 
 // Sum of -log p over the batch's targets, from the decoder's output by the formulas of heads.md section 2.
@@ -136,10 +136,10 @@ TEST_CASE("mt heads: gradients of a mixture's objective, regularised and smoothe
     c.norm_reg = {};
     Small bare(c);
     CHECK(loss > bare.objective(tape) + 1e-3);
-    s.set.forget_gradients();  // a head's are formed on the way forward, and every recorded pass adds to them
+    s.set.zero_grad();  // a head's are formed on the way forward, and every recorded pass adds to them
     tape.backward(s.batches.forward(tape, 0, 1.0 / 5).loss);
     tape.reset();
-    s.set.complete_gradients();
+    s.set.zero_missing_grads();
     const Tensor slab = s.set.gradients().clone();
     const std::vector<NamedView> gradients = s.set.named(slab);
     for (size_t n = 0; n < gradients.size(); ++n) {
@@ -164,14 +164,14 @@ TEST_CASE("mt heads: the prior's statistics are of the rows that predict somethi
   Arena pool("heads");
   Tape tape(pool);
   s.objective(tape);
-  const PriorStats& prior = s.batches.prior_stats();
+  const MixtureWeightStats& prior = s.batches.mixture_weight_stats();
   const Doubles mean = prior.mean();
   CHECK(mean.size() == 3);
   CHECK(mean[0] + mean[1] + mean[2] == doctest::Approx(1).epsilon(1e-12));
   CHECK(prior.sums().to_vector()[0] == 5);
   Small single(config_of("log", false, true));
   single.objective(tape);
-  CHECK(!single.batches.prior_stats());
+  CHECK(!single.batches.mixture_weight_stats());
 }
 
 TEST_CASE("mt heads: names, shapes and the tie; what cannot be is an Error") {

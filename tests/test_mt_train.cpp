@@ -6,9 +6,9 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "apps/shared/mt_model.h"
+#include "apps/mt_train/mt_model.h"
 #include "core/safetensors.h"
-#include "nn/checkpoint.h"
+#include "nn/training/checkpoint.h"
 #include "tests/programs.h"
 #include "tests/support.h"
 

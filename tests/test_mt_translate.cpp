@@ -6,12 +6,12 @@
 #include <numeric>
 #include <sstream>
 
-#include "apps/shared/mt_model.h"
+#include "apps/mt_train/mt_model.h"
 #include "checks/op_cases.h"
 #include "core/safetensors.h"
 #include "data/bleu.h"
 #include "data/chrf.h"
-#include "nn/beam_search.h"
+#include "nn/models/beam_search.h"
 #include "tests/programs.h"
 #include "tests/support.h"
 

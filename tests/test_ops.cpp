@@ -95,7 +95,7 @@ std::vector<OpCase> tested_ops() {
   return all;
 }
 std::vector<PlainCase> tested_plain_ops() {
-  std::vector<PlainCase> all = plain_cases();
+  std::vector<PlainCase> all = raw_op_cases();
   std::erase_if(all, [](const PlainCase& c) { return c.bench; });
   return all;
 }
@@ -263,14 +263,14 @@ TEST_CASE("all_finite finds a single NaN or infinity anywhere") {
     CHECK(ops::all_finite(t));
     for (const int64_t at : {int64_t{0}, int64_t{31}, int64_t{32768}, int64_t{76999}})
       for (const double bad : {std::nan(""), HUGE_VAL, -HUGE_VAL}) {
-        for_float(dtype, "test", [&]<class T>(T) {
+        dispatch_float(dtype, "test", [&]<class T>(T) {
           t.data<T>()[at] = static_cast<T>(bad);
           CHECK_FALSE(ops::all_finite(t));
           t.data<T>()[at] = 0;
         });
       }
     // Two infinities of opposite sign do not cancel, and a NaN in a gap is not looked at.
-    for_float(dtype, "test", [&]<class T>(T) {
+    dispatch_float(dtype, "test", [&]<class T>(T) {
       t.data<T>()[3] = static_cast<T>(HUGE_VAL);
       t.data<T>()[4] = static_cast<T>(-HUGE_VAL);
     });
@@ -308,7 +308,7 @@ TEST_CASE("ops: errors are sentences with the op, the shapes and the types") {
   CHECK(contains(error_of([&] { ops::unary(ops::Unary::exp, ids, {ids}); }), {"[unary]", "int32"}));
   CHECK(contains(error_of([&] { ops::embedding(a, d, four); }), {"[embedding]", "int32", "float64"}));
   CHECK(contains(error_of([&] { ops::dropout(a, 1.0, {}, {a}); }), {"[dropout]", "[0, 1)"}));
-  CHECK(contains(error_of([&] { ops::sum_rows(a, {ids}); }), {"[sum_rows]", "float32", "int32"}));
+  CHECK(contains(error_of([&] { ops::column_sums(a, {ids}); }), {"[column_sums]", "float32", "int32"}));
   ids.data<int32_t>()[2] = 32;
   CHECK(contains(error_of([&] { ops::embedding(a, ids, four); }), {"[embedding]", "32", "position 2", "[0, 32)"}));
   ids.data<int32_t>()[2] = -1;

@@ -8,11 +8,11 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "apps/shared/lm_options.h"
-#include "apps/shared/mt_options.h"
-#include "apps/shared/option_data.h"
-#include "apps/shared/score_options.h"
-#include "apps/shared/translate_options.h"
+#include "apps/lm_train/lm_options.h"
+#include "apps/mt_train/mt_options.h"
+#include "apps/cli/option_data.h"
+#include "apps/lm_score/score_options.h"
+#include "apps/mt_translate/translate_options.h"
 #include "core/error.h"
 #include "tests/programs.h"
 #include "tests/support.h"
@@ -93,7 +93,7 @@ Wrong cases_of(const OptionData& option) {
           for (const std::string& text : w.texts) pairs.insert(pairs.end(), {text + ",0.5", "0.5," + text});
           w.texts = pairs;
           for (std::string& text : w.allowed) text += ",0.5";
-        } else if constexpr (std::is_same_v<T, Amount>) {
+        } else if constexpr (std::is_same_v<T, TrainingLength>) {
           w.texts = {"", "10", "u", "-1u", "nanu", "infe", "1.5u", "1e400u", "99999999999999999999u", "10x"};
           w.allowed = {"1u", "2e", "3Kt"};
         } else if (!option.choices.empty() || option.check) {

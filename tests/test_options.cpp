@@ -1,4 +1,4 @@
-// apps/shared: options, and the amounts among them.
+// apps/cli: options, and the amounts among them.
 #include <doctest/doctest.h>
 
 #include <array>
@@ -9,10 +9,10 @@
 #include <string_view>
 #include <vector>
 
-#include "apps/shared/options.h"
+#include "apps/cli/options.h"
 #include "core/error.h"
 #include "core/suggest.h"
-#include "nn/amount.h"
+#include "nn/training/training_length.h"
 #include "tests/programs.h"
 #include "tests/support.h"
 
@@ -37,7 +37,7 @@ struct Sample {
   std::string run;
   Strings train;
   std::array<double, 2> betas{0.9, 0.999};
-  Amount after{10, AmountUnit::epochs};
+  TrainingLength after{10, TrainingUnit::epochs};
   Options options{"lm_train", "Trains a language model.", "nine 0.1.0"};
 
   Sample() {
@@ -118,7 +118,7 @@ TEST_SUITE("options") {
     CHECK(s.run == "runs/a");
     CHECK(s.train == Strings{"a.txt", "b.txt", "c.txt"});
     CHECK(s.betas == std::array<double, 2>{0.8, 0.99});
-    CHECK(s.after == Amount{300'000, AmountUnit::updates});
+    CHECK(s.after == TrainingLength{300'000, TrainingUnit::updates});
   }
 
   TEST_CASE("nothing given leaves the defaults") {
@@ -260,7 +260,7 @@ TEST_SUITE("options") {
     CHECK(s.train == Strings{"z"});
     CHECK(s.betas == std::array<double, 2>{0.5, 0.6});
     CHECK(s.lr == 1.0);
-    CHECK(s.after == Amount{3000, AmountUnit::tokens});
+    CHECK(s.after == TrainingLength{3000, TrainingUnit::tokens});
     CHECK(s.options.was_set("hidden"));
     CHECK(s.options.was_set("layers"));
     CHECK_FALSE(s.options.was_set("seed"));
@@ -370,19 +370,19 @@ TEST_SUITE("options") {
 
 TEST_SUITE("amount") {
   TEST_CASE("texts are read and written") {
-    CHECK(amount_from_text("10e") == Amount{10, AmountUnit::epochs});
-    CHECK(amount_from_text("300Ku") == Amount{300'000, AmountUnit::updates});
-    CHECK(amount_from_text("20Mt") == Amount{20'000'000, AmountUnit::tokens});
-    CHECK(amount_from_text("1000t") == Amount{1000, AmountUnit::tokens});
-    CHECK(amount_from_text("1.1Ku") == Amount{1100, AmountUnit::updates});
-    CHECK(amount_from_text("0e") == Amount{0, AmountUnit::epochs});
-    CHECK(amount_from_text("2Gt") == Amount{2'000'000'000, AmountUnit::tokens});
-    for (const char* text : {"10e", "300Ku", "20Mt", "1Kt", "1500u", "0u", "2Gt", "1001e"}) CHECK(to_text(amount_from_text(text)) == text);
-    CHECK(concat(Amount{1'500'000, AmountUnit::tokens}) == "1500Kt");
+    CHECK(training_length_from_text("10e") == TrainingLength{10, TrainingUnit::epochs});
+    CHECK(training_length_from_text("300Ku") == TrainingLength{300'000, TrainingUnit::updates});
+    CHECK(training_length_from_text("20Mt") == TrainingLength{20'000'000, TrainingUnit::tokens});
+    CHECK(training_length_from_text("1000t") == TrainingLength{1000, TrainingUnit::tokens});
+    CHECK(training_length_from_text("1.1Ku") == TrainingLength{1100, TrainingUnit::updates});
+    CHECK(training_length_from_text("0e") == TrainingLength{0, TrainingUnit::epochs});
+    CHECK(training_length_from_text("2Gt") == TrainingLength{2'000'000'000, TrainingUnit::tokens});
+    for (const char* text : {"10e", "300Ku", "20Mt", "1Kt", "1500u", "0u", "2Gt", "1001e"}) CHECK(to_text(training_length_from_text(text)) == text);
+    CHECK(concat(TrainingLength{1'500'000, TrainingUnit::tokens}) == "1500Kt");
   }
 
   TEST_CASE("errors say which units there are") {
-    const auto error = [](std::string_view text) { return error_of([&] { amount_from_text(text); }); };
+    const auto error = [](std::string_view text) { return error_of([&] { training_length_from_text(text); }); };
     CHECK(error("300") == "'300' has no unit; write epochs as 10e, updates as 300u or 300Ku, tokens as 20Mt");
     CHECK(has(error("300K"), "has no unit"));
     for (const char* text : {"", "e", "10x", "1e3", "10 e", "10ee", "nane", "infu", "10ku", "K", "0x10u", "+5u"})
@@ -390,15 +390,15 @@ TEST_SUITE("amount") {
     CHECK(has(error("-1u"), "is negative"));
     CHECK(has(error("0.5e"), "is not a whole number"));
     CHECK(has(error("99999999999999999999t"), "is too large"));
-    CHECK_THROWS_AS(amount_from_text("1"), UsageError);
+    CHECK_THROWS_AS(training_length_from_text("1"), UsageError);
   }
 
   TEST_CASE("counters") {
-    const Amount tokens{100, AmountUnit::tokens};
+    const TrainingLength tokens{100, TrainingUnit::tokens};
     CHECK(tokens.counter(1, 2, 3) == 3);
     CHECK_FALSE(tokens.reached(1000, 1000, 99));
     CHECK(tokens.reached(0, 0, 100));
-    CHECK(Amount{2, AmountUnit::epochs}.reached(2, 0, 0));
-    CHECK(Amount{2, AmountUnit::updates}.counter(5, 6, 7) == 6);
+    CHECK(TrainingLength{2, TrainingUnit::epochs}.reached(2, 0, 0));
+    CHECK(TrainingLength{2, TrainingUnit::updates}.counter(5, 6, 7) == 6);
   }
 }

@@ -1,4 +1,4 @@
-// apps/shared: progress on a terminal and elsewhere, numbers for people.
+// apps/cli: progress on a terminal and elsewhere, numbers for people.
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -9,7 +9,7 @@
 #include <limits>
 #include <string>
 
-#include "apps/shared/progress.h"
+#include "apps/cli/progress.h"
 #include "tests/support.h"
 
 namespace {

@@ -13,9 +13,9 @@
 #include "core/error.h"
 #include "core/ops.h"
 #include "core/safetensors.h"
-#include "nn/language_model.h"
-#include "nn/schedule.h"
-#include "nn/train_step.h"
+#include "nn/models/language_model.h"
+#include "nn/training/schedule.h"
+#include "nn/training/train_step.h"
 #include "tests/compare.h"
 #include "tests/programs.h"
 #include "tests/support.h"
@@ -33,7 +33,7 @@ constexpr int64_t kSteps = 5, kBatch = 6, kWords = 23;
 LanguageModelConfig small_model() { return {.vocab = kWords, .embed = 7, .hidden = 9, .layers = 2, .dropout = 0}; }
 
 // A batch of kSteps x kBatch tokens, given to TrainStep in parts of columns.
-class Columns : public MicroBatches {
+class Columns : public TrainingSource {
  public:
   Columns(const LanguageModel& model, int parts) : model_(model), parts_(parts) {}
   int64_t fetch(int) override { return kSteps * kBatch; }
@@ -53,7 +53,7 @@ class Columns : public MicroBatches {
     const SoftmaxLoss out = model_.loss(hidden.output, tensor_of(target, {kSteps, cols}), row_weight);
     return {penalty ? add(out.loss, penalty) : out.loss, out.nll};
   }
-  void accept() override {}
+  void commit() override {}
 
  private:
   const LanguageModel& model_;

@@ -1,4 +1,4 @@
-// apps/shared: run_main, signals, run directories.
+// apps/cli and apps/training: run_main, signals, run directories.
 #include <doctest/doctest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -13,11 +13,11 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "apps/shared/run_directory.h"
-#include "apps/shared/run_main.h"
-#include "apps/shared/signals.h"
+#include "apps/training/run_directory.h"
+#include "apps/cli/run_main.h"
+#include "apps/cli/signals.h"
 #include "core/error.h"
-#include "nn/files.h"
+#include "core/files.h"
 #include "tests/programs.h"
 #include "tests/support.h"
 

@@ -330,8 +330,8 @@ TEST_CASE_TEMPLATE("scores: ssg's shorter way is the one for all", T, float, dou
       CAPTURE(of_h);
       const Vector<T> w = as<T>(Vector<double>{1, 2, of_w}), h = as<T>(Vector<double>{-0.5, 1, of_h});
       const Stats<T, scores::Ssg> sw(ssg, w.data(), 3), sh(ssg, h.data(), 3);
-      REQUIRE(scores::Ssg::ordinary(sw.of));
-      REQUIRE(scores::Ssg::ordinary(sh.of));
+      REQUIRE(scores::Ssg::fast_path_valid(sw.of));
+      REQUIRE(scores::Ssg::fast_path_valid(sh.of));
       const T z = T(1.5);
       CHECK(relative(static_cast<double>(ssg.template value<true>(z, sw.of, sh.of)), ssg.value(z, sw.of, sh.of)) < limit);
       const auto a = ssg.template slopes<true>(z, sw.of, sh.of), b = ssg.slopes(z, sw.of, sh.of);
@@ -342,7 +342,7 @@ TEST_CASE_TEMPLATE("scores: ssg's shorter way is the one for all", T, float, dou
       }
     }
   Vector<T> beyond{1, 2, 41};
-  CHECK_FALSE(scores::Ssg::ordinary(Stats<T, scores::Ssg>(ssg, beyond.data(), 3).of));
+  CHECK_FALSE(scores::Ssg::fast_path_valid(Stats<T, scores::Ssg>(ssg, beyond.data(), 3).of));
 }
 
 TEST_CASE("scores: what kernels collapse to, as posteriors") {

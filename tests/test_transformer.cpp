@@ -8,12 +8,12 @@
 #include <utility>
 #include <vector>
 
-#include "apps/shared/mt_parity_export.h"
+#include "apps/mt_train/mt_parity_export.h"
 #include "autograd/functions.h"
 #include "checks/op_cases.h"
 #include "core/ops.h"
-#include "nn/mt_batches.h"
-#include "nn/transformer.h"
+#include "nn/training/translation_source.h"
+#include "nn/models/transformer.h"
 #include "tests/compare.h"
 #include "tests/programs.h"
 #include "tests/support.h"
@@ -389,7 +389,7 @@ TEST_CASE("transformer: loss and every kind of parameter's gradient as in plain 
     const SoftmaxLoss out = small.model.loss(tape, batch, 1.0 / 11);
     CHECK(out.loss.value().item() == doctest::Approx(plain_loss()).epsilon(1e-12));
     tape.backward(out.loss);
-    small.set.complete_gradients();
+    small.set.zero_missing_grads();
     for (const Parameter& p : small.set.all()) {
       CAPTURE(p.name);
       double worst = 0, top = 0;
@@ -492,7 +492,7 @@ TEST_CASE("transformer: steps with dropout learn a few pairs by heart, in two mi
     SmallModel small(c, DType::float32);
     int64_t fetched = 0;
     // Every micro-batch holds all pairs, so that an update's mean is the same.
-    MtBatches data(small.model, [&](TranslationBatch& batch) {
+    TranslationSource data(small.model, [&](TranslationBatch& batch) {
       ++fetched;
       batch = small_batch();
       return true;
@@ -513,17 +513,17 @@ TEST_CASE("transformer: steps with dropout learn a few pairs by heart, in two mi
   for (size_t i = 0; i < 3; ++i) CHECK(halves[i] == doctest::Approx(whole[i]).epsilon(1e-5));
 }
 
-TEST_CASE("MtBatches: a source at its end is an Error") {
+TEST_CASE("TranslationSource: a source at its end is an Error") {
   SmallModel small(small_config(NormOrder::post));
-  MtBatches data(small.model, [](TranslationBatch&) { return false; });
-  CHECK(has(error_of([&] { data.fetch(1); }), "[MtBatches]"));
+  TranslationSource data(small.model, [](TranslationBatch&) { return false; });
+  CHECK(has(error_of([&] { data.fetch(1); }), "[TranslationSource]"));
 }
 
 TEST_CASE("parity export of translation: weights before and after, batches as ids with padding, a loss a step; dropout is refused") {
   const TemporaryDirectory directory;
   const auto run = [&](const TransformerConfig& c) {
     SmallModel small(c, DType::float32);
-    MtBatches data(small.model, [](TranslationBatch& batch) {
+    TranslationSource data(small.model, [](TranslationBatch& batch) {
       batch = small_batch();
       return true;
     });

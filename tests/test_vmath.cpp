@@ -247,7 +247,7 @@ TEST_CASE("vmath: an element's bits do not depend on its place in a loop") {
 
 TEST_CASE("vmath: the same holds for the ops as they were compiled") {
   for (const DType dtype : {DType::float32, DType::float64}) {
-    for_float(dtype, "test", [&]<class T>(T) {
+    dispatch_float(dtype, "test", [&]<class T>(T) {
       const std::vector<T> x = points<T>("sigmoid"), positive = points<T>("log");
       for (const ops::Unary f : {ops::Unary::exp, ops::Unary::log, ops::Unary::tanh, ops::Unary::sigmoid}) {
         CAPTURE(static_cast<int>(f));

@@ -7,7 +7,7 @@ namespace {
 
 struct Named {
   const char* name;
-  Lesson (*make)();
+  WorkedExample (*make)();
 };
 constexpr Named kLayers[] = {{"softmax", explain_softmax},
                              {"mixture", explain_mixture},
@@ -23,7 +23,7 @@ std::vector<std::string> layer_lessons() {
   return names;
 }
 
-Lesson explain(const std::string& name) {
+WorkedExample explain(const std::string& name) {
   for (const Named& n : kLayers)
     if (name == n.name) return n.make();
   try {

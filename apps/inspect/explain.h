@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "apps/inspect/lesson.h"
+#include "apps/inspect/worked_example.h"
 #include "kernels/head.h"
 
 namespace nine::app {
@@ -13,13 +13,13 @@ namespace nine::app {
 std::vector<std::string> layer_lessons();
 
 /// The example of a kernel with its parameters ("pow:p=1") or of one of layer_lessons(). UsageError: neither.
-Lesson explain(const std::string& name);
+WorkedExample explain(const std::string& name);
 
-Lesson explain_kernel(const Score& score);
-Lesson explain_softmax();
-Lesson explain_mixture();
-Lesson explain_layer_norm();
-Lesson explain_lstm();
-Lesson explain_attention();
+WorkedExample explain_kernel(const Score& score);
+WorkedExample explain_softmax();
+WorkedExample explain_mixture();
+WorkedExample explain_layer_norm();
+WorkedExample explain_lstm();
+WorkedExample explain_attention();
 
 }  // namespace nine::app

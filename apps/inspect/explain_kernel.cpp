@@ -17,7 +17,7 @@ constexpr const char* kOrdinal[] = {"_1", "_2", "_3"};
 
 // What kernels with statistics of their own say of a pair on the way to the score, beyond z and q.
 template <class K>
-void pair_lines(Lesson& l, const K& kernel, const Doubles& w, const Doubles& h, const std::string& v) {
+void pair_lines(WorkedExample& l, const K& kernel, const Doubles& w, const Doubles& h, const std::string& v) {
   const auto d = static_cast<int64_t>(w.size());
   if constexpr (scores::OfParts<K>) {
     const int64_t n = d / kernel.count;
@@ -62,13 +62,13 @@ const char* chain_rule(const Score& score) {
 
 }  // namespace
 
-Lesson explain_kernel(const Score& score) {
+WorkedExample explain_kernel(const Score& score) {
   const KernelInfo info = kernel_info(score.kind);
   const HeadSpec head{.components = {score}};
   const int64_t d = shown_size(score);
   const Tensor h = short_numbers({1, d}, 0), w = short_numbers({kWords, d}, 2), target = Tensor::from<int32_t>({0}, {1});
 
-  Lesson l(concat(to_text(score), ": S = ", info.formula, "\n  derivative: ", info.derivative, "\n  ", info.note));
+  WorkedExample l(concat(to_text(score), ": S = ", info.formula, "\n  derivative: ", info.derivative, "\n  ", info.note));
   l.heading("One context h, three words w_1, w_2, w_3; the text goes on with word 1");
   l.line("h", "", h);
   for (int64_t v = 0; v < kWords; ++v) l.line(concat("w", kOrdinal[v]), "", row(w, v));
@@ -105,9 +105,9 @@ Lesson explain_kernel(const Score& score) {
   return l;
 }
 
-Lesson explain_softmax() {
+WorkedExample explain_softmax() {
   const Tensor x = Tensor::from<double>({1, 2, 0.5}, {1, 3}), target = Tensor::from<int32_t>({0}, {1});
-  Lesson l("softmax: p_v = e^x_v / sum_u e^x_u, and the loss -ln p of the target");
+  WorkedExample l("softmax: p_v = e^x_v / sum_u e^x_u, and the loss -ln p of the target");
   l.heading("Three scores; word 1 is the target");
   l.line("x", "", x);
   Arena pool("kernel_inspect");
@@ -131,11 +131,11 @@ Lesson explain_softmax() {
   return l;
 }
 
-Lesson explain_mixture() {
+WorkedExample explain_mixture() {
   const HeadSpec head = parse_head("mix:lin,rbf", {.head_context = "none"});
   const Tensor h = short_numbers({1, 2}, 0), w = short_numbers({kWords, 2}, 2), m = short_numbers({2, 2}, 8),
                target = Tensor::from<int32_t>({0}, {1});
-  Lesson l("mixture: p(v) = sum_k pi_k p_k(v); here component 1 is lin, component 2 is rbf, and both see h itself");
+  WorkedExample l("mixture: p(v) = sum_k pi_k p_k(v); here component 1 is lin, component 2 is rbf, and both see h itself");
   l.heading("One context, three words, the prior's weights; the text goes on with word 1");
   l.line("h", "", h);
   for (int64_t v = 0; v < kWords; ++v) l.line(concat("w", kOrdinal[v]), "", row(w, v));

@@ -19,14 +19,14 @@ Var weighted(const Var& y, const Tensor& weights) { return sum(mul(y, y.tape().c
 
 }  // namespace
 
-Lesson explain_layer_norm() {
+WorkedExample explain_layer_norm() {
   constexpr double kEps = 1e-5;
   const Tensor x = Tensor::from<double>({1, 2, 6}, {1, 3}), gamma = Tensor::from<double>({1, 0.5, 2}, {3}),
                beta = Tensor::from<double>({0, 0.1, -0.1}, {3});
   const Tensor dy = Tensor::from<double>({1, -1, 0.5}, {1, 3}), y = empty({1, 3}), mean = empty({1}), rstd = empty({1});
   ops::layer_norm(x, gamma, beta, kEps, y, mean, rstd);
   const double m = mean.item(), r = rstd.item();
-  Lesson l("layer_norm: y = gamma (x - mean) r + beta, r = 1 / sqrt(variance + eps), eps = 1e-5");
+  WorkedExample l("layer_norm: y = gamma (x - mean) r + beta, r = 1 / sqrt(variance + eps), eps = 1e-5");
   l.heading("A row of three numbers");
   l.line("x", "", x);
   l.line("gamma", "", gamma);
@@ -54,7 +54,7 @@ Lesson explain_layer_norm() {
   return l;
 }
 
-Lesson explain_lstm() {
+WorkedExample explain_lstm() {
   constexpr int64_t kSteps = 2;
   const Tensor x = Tensor::from<double>({1, -0.5}, {kSteps, 1}), w_ih = Tensor::from<double>({0.5, -0.4, 1, 0.3}, {4, 1}),
                w_hh = Tensor::from<double>({0.2, 0.6, -0.5, 0.4}, {4, 1}), b_ih = Tensor::from<double>({0, 1, 0, 0}, {4}),
@@ -66,7 +66,7 @@ Lesson explain_lstm() {
       .x = x, .w_ih = w_ih, .w_hh = w_hh, .b_ih = b_ih, .b_hh = b_hh, .h0 = h0, .c0 = c0, .hidden = hidden, .cells = cells, .gates = gates};
   Arena pool("kernel_inspect");
   ops::lstm(io, pool);
-  Lesson l("lstm: two steps of one cell; gates in the order i f g o");
+  WorkedExample l("lstm: two steps of one cell; gates in the order i f g o");
   l.heading("Weights, the state before, two inputs");
   l.line("W_ih", "", w_ih);
   l.line("W_hh", "", w_hh);
@@ -122,13 +122,13 @@ Lesson explain_lstm() {
   return l;
 }
 
-Lesson explain_attention() {
+WorkedExample explain_attention() {
   const Tensor q = Tensor::from<double>({1, 0.5}, {1, 2}), k = Tensor::from<double>({1, 0, -1, 2}, {2, 2}),
                v = Tensor::from<double>({2, 1, 0, -1}, {2, 2});
   const Tensor dy = Tensor::from<double>({1, -0.5}, {1, 2}), y = empty({1, 2}), lse = empty({1, 1});
   const ops::Attention io{.q = q, .k = k, .v = v, .y = y, .lse = lse};
   ops::attention(io);
-  Lesson l("attention: y = softmax(q k' / sqrt(n)) v, one head of n = 2 numbers, one query, two keys");
+  WorkedExample l("attention: y = softmax(q k' / sqrt(n)) v, one head of n = 2 numbers, one query, two keys");
   l.heading("Query, keys, values");
   l.line("q", "", q);
   for (int64_t s = 0; s < 2; ++s) l.line(concat("k_", s + 1), "", row(k, s));

@@ -3,7 +3,7 @@
 #include <array>
 #include <cstdio>
 
-#include "apps/shared/option_data.h"
+#include "apps/cli/option_data.h"
 #include "core/random.h"
 #include "core/suggest.h"
 
@@ -25,7 +25,7 @@ std::string padded(const std::string& text, size_t width) { return text + std::s
 
 std::span<const Experiment> experiments() { return kExperiments; }
 
-Finding show(const std::string& name) {
+ExperimentResult show(const std::string& name) {
   std::vector<std::string> names;
   for (const Experiment& e : kExperiments) {
     if (name == e.name) return e.run();

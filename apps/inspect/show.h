@@ -10,7 +10,7 @@
 
 namespace nine::app {
 
-struct Finding {
+struct ExperimentResult {
   std::string text;  ///< what was done and what came out, as a table
   std::string svg;
 };
@@ -18,19 +18,19 @@ struct Finding {
 struct Experiment {
   const char* name;      ///< as --show takes it; its page is docs/ideas/NAME.md
   const char* question;  ///< one line, for the help
-  Finding (*run)();
+  ExperimentResult (*run)();
 };
 
 std::span<const Experiment> experiments();
 /// UsageError: there is no such experiment.
-Finding show(const std::string& name);
+ExperimentResult show(const std::string& name);
 
-Finding show_bottleneck();
-Finding show_dog_and_cat();
-Finding show_kernel_trick();
-Finding show_definiteness();
-Finding show_reach();
-Finding show_geometry();
+ExperimentResult show_bottleneck();
+ExperimentResult show_dog_and_cat();
+ExperimentResult show_kernel_trick();
+ExperimentResult show_definiteness();
+ExperimentResult show_reach();
+ExperimentResult show_geometry();
 
 /// Standard normal numbers times `scale`, the same at every call with the same stream.
 std::vector<double> normal_numbers(int64_t count, double scale, std::string_view stream);

@@ -34,12 +34,12 @@ std::vector<double> spectrum(const std::string& name, int64_t d) {
 
 }  // namespace
 
-Finding show_bottleneck() {
+ExperimentResult show_bottleneck() {
   Panel ranks{.title = "rank of the log-probabilities", .x_label = "d, numbers of a vector", .x_low = 0, .x_high = 32, .y_low = 0, .y_high = 68};
   Panel spectra{.title = "singular values at d = 8", .x_label = "number", .x_low = 1, .x_high = kVocabulary};
   std::vector<std::string> columns;
   for (const int64_t d : kSizes) columns.push_back(concat("d = ", d));
-  Finding out{.text = concat("Rank of the ", kContexts, " x ", kVocabulary,
+  ExperimentResult out{.text = concat("Rank of the ", kContexts, " x ", kVocabulary,
                              " matrix of log-probabilities, random vectors; singular values above 1e-10 of the largest.\n\n") +
                       table_head("head", columns)};
   for (const char* name : kHeads) {

@@ -44,12 +44,12 @@ double smallest(const Doubles& g) {
 
 }  // namespace
 
-Finding show_definiteness() {
+ExperimentResult show_definiteness() {
   Panel figure{
       .title = "eigenvalues of S over the largest in size", .x_label = "number", .x_low = 1, .x_high = kPoints, .y_low = -1.05, .y_high = 1.05};
   Panel middle = figure;
   middle.title = "the same after centring";
-  Finding out{
+  ExperimentResult out{
       .text = concat(
           "Gram matrices of ", kPoints, " random points in ", kSize, " dimensions, ", kSets,
           " sets at scales from 0.25 to 2.\nSmallest eigenvalue over the largest in size, the worst set; definite: none below -1e-10.\n"

@@ -76,11 +76,11 @@ Fit fit_once(const HeadSpec& head, int64_t d, int start) {
 
 }  // namespace
 
-Finding show_dog_and_cat() {
+ExperimentResult show_dog_and_cat() {
   std::vector<Panel> panels;
   for (const int64_t d : {1, 2, 3})
     panels.push_back({.title = concat("KL, d = ", d), .x_label = "updates", .x_low = 0, .x_high = kSteps, .y_low = 0, .y_high = 0.8});
-  Finding out{.text = concat("Divergence KL(wanted | learnt) in nats after ", kSteps, " updates of Adam, the best of ", kStarts,
+  ExperimentResult out{.text = concat("Divergence KL(wanted | learnt) in nats after ", kSteps, " updates of Adam, the best of ", kStarts,
                              " starts; 0 is a perfect fit.\nNeither bias nor word vectors of a component's own.\n\n",
                              table_head("wanted", {"dog", "cat", "mouse", "bird"}))};
   for (int64_t n = 0; n < kContexts; ++n) {

@@ -45,7 +45,7 @@ Panel map(const char* title, double reach) {
 
 }  // namespace
 
-Finding show_geometry() {
+ExperimentResult show_geometry() {
   Panel plane = map("between two words: lin, pow, Gaussians", 4), disk = map("hpb: distance 1 from three words of the disk", 1.05),
         border = map("hpb: equal distance from two words", 1.05);
   const auto gap = [](const char* name) {
@@ -68,7 +68,7 @@ Finding show_geometry() {
   border.curves.push_back({.name = "hpb: a line of this geometry", .colour = 3, .points = zero_line(halfway, -1.05, 1.05, 2 * kCells)});
   border.marks = {{0.1, 0, "general"}, {0.7, 0, "special"}};
 
-  Finding out{.text = "Hyperbolic distance of points on one radius of the disk, and what a step of 0.1 is worth there:\n\n" +
+  ExperimentResult out{.text = "Hyperbolic distance of points on one radius of the disk, and what a step of 0.1 is worth there:\n\n" +
                       table_head("|theta|", {"to centre", "next 0.1"})};
   for (const double r : {0.0, 0.2, 0.4, 0.6, 0.8, 0.89})
     out.text += table_line(concat(r), {0 - hyperbolic(0, 0, r, 0), 0 - hyperbolic(r, 0, r + 0.1, 0)}, "%11.4f");

@@ -37,12 +37,12 @@ double cut_gaussian(const std::vector<double>& w, const std::vector<double>& h, 
 
 }  // namespace
 
-Finding show_kernel_trick() {
+ExperimentResult show_kernel_trick() {
   const Score square = parse_head("pol:alpha=1:c=1:p=2").components.front(), lin = parse_head("lin").components.front(),
               gauss = parse_head("rbf").components.front();
   Panel cost{.title = "multiplications a score", .x_label = "d, numbers of a vector", .x_low = 0, .x_high = 512};
   Curve by_kernel{.name = "(z + 1)^2", .colour = 0}, by_features{.name = "its features' inner product", .colour = 1};
-  Finding out{.text = "(w.h + 1)^2 as the kernel pol computes it, and as lin of the features 1, sqrt2 x_i, x_i^2, sqrt2 x_i x_j:\n\n" +
+  ExperimentResult out{.text = "(w.h + 1)^2 as the kernel pol computes it, and as lin of the features 1, sqrt2 x_i, x_i^2, sqrt2 x_i x_j:\n\n" +
                       table_head("d", {"features", "pol", "lin(phi)", "difference"})};
   for (const int64_t d : {2, 4, 8, 16, 32, 64, 128, 256, 512}) {
     const double scale = 1 / std::sqrt(static_cast<double>(d));

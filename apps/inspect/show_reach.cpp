@@ -20,10 +20,10 @@ double pull(const Score& score, double r) {
 
 }  // namespace
 
-Finding show_reach() {
+ExperimentResult show_reach() {
   std::vector<std::string> columns;
   for (const double r : kDistances) columns.push_back(concat("r = ", r));
-  Finding out{.text =
+  ExperimentResult out{.text =
                   "The pull |dS/dh| of a word in the origin on a context at distance r, and the distance from which on it stays below 0.001:\n\n"};
   columns.emplace_back("reach");
   out.text += table_head("kernel", columns);

@@ -74,7 +74,7 @@ Tensor prepared(const View& x, bool centred) {
   ops::copy(x, rows);
   if (!centred) return rows;
   const Tensor mean({x.cols()}, DType::float64);
-  ops::sum_rows(x, {mean});
+  ops::column_sums(x, {mean});
   ops::scale(1.0 / static_cast<double>(x.rows()), mean, {mean});
   ops::binary(ops::Binary::sub, rows, mean, {rows});
   return rows;

@@ -10,7 +10,7 @@
 #include "apps/report/run_log.h"
 #include "apps/report/sections.h"
 #include "core/error.h"
-#include "nn/files.h"
+#include "core/files.h"
 
 namespace nine {
 namespace {

@@ -11,7 +11,7 @@
 #include "apps/report/text.h"
 #include "apps/report/words.h"
 #include "core/error.h"
-#include "nn/files.h"
+#include "core/files.h"
 
 namespace nine::report {
 namespace {

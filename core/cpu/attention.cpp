@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "core/cpu/cpu.h"
-#include "core/cpu/pieces.h"
+#include "core/cpu/elementwise_loops.h"
 #include "core/gemm.h"
 #include "core/scratch.h"
 #include "core/vmath.h"
@@ -180,7 +180,7 @@ T* head_of(const View& v, int64_t row, int64_t column) {
 
 void attention(const ops::Attention& io) {
   check_lengths(io);
-  for_float(io.q.dtype, "attention", [&]<class T>(T) {
+  dispatch_float(io.q.dtype, "attention", [&]<class T>(T) {
     for_heads(io, io.flops(), [&](int64_t b, int64_t h) {
       const Head<T> head(io, b, h);
       const Tiles<T> tiles(head.keys, head.size);
@@ -192,7 +192,7 @@ void attention(const ops::Attention& io) {
 
 void attention_backward(const ops::Attention& io, const ops::AttentionGradients& g) {
   check_lengths(io);
-  for_float(io.q.dtype, "attention_backward", [&]<class T>(T) {
+  dispatch_float(io.q.dtype, "attention_backward", [&]<class T>(T) {
     for_heads(io, 2.5 * io.flops(), [&](int64_t b, int64_t h) {
       const Head<T> head(io, b, h);
       const Tiles<T> tiles(head.keys, head.size);
@@ -205,7 +205,7 @@ void attention_backward(const ops::Attention& io, const ops::AttentionGradients&
                                  g.dv.view.ld,
                                  g.dq.add};
       // Every tile of queries adds to the same keys and values.
-      for (const Sink* sink : {&g.dk, &g.dv})
+      for (const OutputView* sink : {&g.dk, &g.dv})
         for (int64_t s = 0; s < head.keys && sink->view && !sink->add; ++s)
           std::fill_n(row_ptr<T>(sink->view, b * head.keys + s) + column, head.size, T(0));
       for (int64_t t0 = 0; t0 < head.queries; t0 += kQueries)

@@ -1,6 +1,6 @@
 // Dropout on the CPU, alone and with what surrounds it in a residual branch.
 #include "core/cpu/cpu.h"
-#include "core/cpu/pieces.h"
+#include "core/cpu/elementwise_loops.h"
 
 namespace nine::cpu {
 namespace {
@@ -28,8 +28,8 @@ void with_mask(const RandomKey& key, double p, int64_t element, int64_t n, F&& f
 
 }  // namespace
 
-void dropout(const View& x, double p, const RandomKey& key, const Sink& y, int64_t mask_rows) {
-  for_float(x.dtype, "dropout", [&]<class T>(T) {
+void dropout(const View& x, double p, const RandomKey& key, const OutputView& y, int64_t mask_rows) {
+  dispatch_float(x.dtype, "dropout", [&]<class T>(T) {
     with_add(y.add, [&](auto put) {
       for_rows(x, [&](int64_t begin, int64_t end) {
         for (int64_t r = begin; r < end; ++r)
@@ -44,8 +44,8 @@ void dropout(const View& x, double p, const RandomKey& key, const Sink& y, int64
   });
 }
 
-void add_dropped(const View& x, const View& bias, const View& residual, double p, const RandomKey& key, const View& y) {
-  for_float(x.dtype, "add_dropped", [&]<class T>(T) {
+void bias_dropout_add(const View& x, const View& bias, const View& residual, double p, const RandomKey& key, const View& y) {
+  dispatch_float(x.dtype, "bias_dropout_add", [&]<class T>(T) {
     for_rows(x, [&](int64_t begin, int64_t end) {
       for (int64_t r = begin; r < end; ++r) {
         const T *in = row_ptr<T>(x, r), *shift = row_ptr<T>(bias, 0), *rest = row_ptr<T>(residual, r);
@@ -59,10 +59,10 @@ void add_dropped(const View& x, const View& bias, const View& residual, double p
   });
 }
 
-void dropout_words(const View& x, const View& ids, double p, const RandomKey& key, const Sink& y) {
+void dropout_words(const View& x, const View& ids, double p, const RandomKey& key, const OutputView& y) {
   const int32_t* id = static_cast<int32_t*>(ids.data);
   for (int64_t r = 0; r < x.rows(); ++r) require(id[r] >= 0, "[dropout_words] index ", id[r], " at position ", r, " is no word");
-  for_float(x.dtype, "dropout_words", [&]<class T>(T) {
+  dispatch_float(x.dtype, "dropout_words", [&]<class T>(T) {
     const auto threshold = static_cast<float>(p);
     const T keep = static_cast<T>(1 / (1 - p));
     with_add(y.add, [&](auto put) {

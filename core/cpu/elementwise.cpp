@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "core/cpu/cpu.h"
-#include "core/cpu/pieces.h"
+#include "core/cpu/elementwise_loops.h"
 #include "core/elementwise.h"
 
 namespace nine::cpu {
@@ -72,8 +72,8 @@ void convert(const View& x, const View& y) {
   }
 }
 
-void unary(ops::Unary f, const View& x, const Sink& y) {
-  for_float(x.dtype, "unary", [&]<class T>(T) {
+void unary(ops::Unary f, const View& x, const OutputView& y) {
+  dispatch_float(x.dtype, "unary", [&]<class T>(T) {
     ops::visit(f, [&](auto fn) {
       with_add(y.add, [&](auto put) {
         for_pieces({&x, &y.view}, [&](int64_t r, int64_t c, int64_t n) {
@@ -86,8 +86,8 @@ void unary(ops::Unary f, const View& x, const Sink& y) {
   });
 }
 
-void unary_backward(ops::Unary f, const View& x, const View& y, const View& dy, const Sink& dx) {
-  for_float(x.dtype, "unary_backward", [&]<class T>(T) {
+void unary_backward(ops::Unary f, const View& x, const View& y, const View& dy, const OutputView& dx) {
+  dispatch_float(x.dtype, "unary_backward", [&]<class T>(T) {
     ops::visit(f, [&](auto fn) {
       with_add(dx.add, [&](auto put) {
         for_pieces({&x, &y, &dy, &dx.view}, [&](int64_t r, int64_t c, int64_t n) {
@@ -100,9 +100,9 @@ void unary_backward(ops::Unary f, const View& x, const View& y, const View& dy, 
   });
 }
 
-void binary(ops::Binary f, const View& a, const View& b, const Sink& y) {
+void binary(ops::Binary f, const View& a, const View& b, const OutputView& y) {
   const bool one_number = b.shape.rank() == 0, one_row = b.shape != a.shape;
-  for_float(a.dtype, "binary", [&]<class T>(T) {
+  dispatch_float(a.dtype, "binary", [&]<class T>(T) {
     ops::visit(f, [&](auto fn) {
       with_add(y.add, [&](auto put) {
         const auto run = [&](int64_t r, int64_t c, int64_t n, const T* right) {
@@ -129,8 +129,8 @@ void binary(ops::Binary f, const View& a, const View& b, const Sink& y) {
   });
 }
 
-void scale(double alpha, const View& x, const Sink& y) {
-  for_float(x.dtype, "scale", [&]<class T>(T) {
+void scale(double alpha, const View& x, const OutputView& y) {
+  dispatch_float(x.dtype, "scale", [&]<class T>(T) {
     with_add(y.add, [&](auto put) {
       for_pieces({&x, &y.view}, [&](int64_t r, int64_t c, int64_t n) {
         const T* in = row_ptr<T>(x, r) + c;

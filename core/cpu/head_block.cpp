@@ -9,7 +9,7 @@
 namespace nine::cpu {
 
 template <class T>
-HeadStack<T>::HeadStack(const HeadBlock& block, Arena& arena)
+StackedComponents<T>::StackedComponents(const HeadBlock& block, Arena& arena)
     : block_(block), components_(pool_array<StackedComponent<T>>(arena, block.size())), panels_(block.padded_rows() / kHeadPanel) {
   const int64_t d = block.dims();
   int64_t kept = 0;
@@ -39,7 +39,7 @@ HeadStack<T>::HeadStack(const HeadBlock& block, Arena& arena)
 }
 
 template <class T>
-void HeadStack<T>::pack_contexts(T* packed) {
+void StackedComponents<T>::pack_contexts(T* packed) {
   const int64_t d = block_.dims();
   parallel_for(
       size() * panels_,
@@ -54,7 +54,7 @@ void HeadStack<T>::pack_contexts(T* packed) {
 
 // Padding rows repeat the panel's first row, so that whatever a kernel does with statistics stays finite.
 template <class T>
-void HeadStack<T>::compute_row_stats(T* stats, int64_t k) {
+void StackedComponents<T>::compute_row_stats(T* stats, int64_t k) {
   const HeadKernel<T>& kernel = components_[k].kernel;
   const int64_t d = block_.dims();
   parallel_for(
@@ -70,7 +70,7 @@ void HeadStack<T>::compute_row_stats(T* stats, int64_t k) {
 }
 
 template <class T>
-HeadTile<T> HeadStack<T>::tile(const TilePlace<T>& at, T* z, int64_t plane, int64_t ld) const {
+HeadTile<T> StackedComponents<T>::tile(const TilePlace<T>& at, T* z, int64_t plane, int64_t ld) const {
   const StackedComponent<T>& c = at.component;
   return {.z = z,
           .plane = plane,
@@ -84,13 +84,13 @@ HeadTile<T> HeadStack<T>::tile(const TilePlace<T>& at, T* z, int64_t plane, int6
 }
 
 template <class T>
-HeadTile<T> HeadStack<T>::kept_tile(const TilePlace<T>& at) const {
+HeadTile<T> StackedComponents<T>::kept_tile(const TilePlace<T>& at) const {
   T* z = row_ptr<T>(block_.products, at.word) + at.component.first_column + at.panel * kHeadPanel;
   return tile(at, z, panels_ * kHeadPanel, block_.products.ld);
 }
 
 template <class T>
-void HeadStack<T>::multiply(const TilePlace<T>& at, const HeadTile<T>& tile) const {
+void StackedComponents<T>::multiply(const TilePlace<T>& at, const HeadTile<T>& tile) const {
   const StackedComponent<T>& c = at.component;
   const HeadKernel<T>& kernel = c.kernel;
   const TileProduct<T> product(kHeadPanel, at.words, kernel.product_dims, kHeadPanel, c.w.ld, tile.ld, false);
@@ -102,7 +102,7 @@ void HeadStack<T>::multiply(const TilePlace<T>& at, const HeadTile<T>& tile) con
 }
 
 template <class T>
-void HeadStack<T>::compute_scores(const TilePlace<T>& at, const HeadTile<T>& tile, T* out) const {
+void StackedComponents<T>::compute_scores(const TilePlace<T>& at, const HeadTile<T>& tile, T* out) const {
   const HeadKernel<T>& kernel = at.component.kernel;
   kernel.loops->values(kernel.of, tile, out);
   const int64_t first = at.panel * kHeadPanel, rows = rows_of(at.panel);
@@ -121,20 +121,20 @@ void HeadStack<T>::compute_scores(const TilePlace<T>& at, const HeadTile<T>& til
 }
 
 template <class T>
-void HeadStack<T>::scores(const TilePlace<T>& at, const HeadTile<T>& tile, T* out) const {
+void StackedComponents<T>::scores(const TilePlace<T>& at, const HeadTile<T>& tile, T* out) const {
   if (tile.scores == nullptr) return compute_scores(at, tile, out);
   for (int64_t v = 0; v < at.words; ++v) std::copy_n(tile.scores + v * tile.scores_ld, kHeadPanel, out + v * kHeadPanel);
 }
 
 template <class T>
-void HeadStack<T>::any_scores(const TilePlace<T>& at, T* spare, T* out) const {
+void StackedComponents<T>::any_scores(const TilePlace<T>& at, T* spare, T* out) const {
   const HeadTile<T> t = block_.products ? kept_tile(at) : tile(at, spare, kTileElements, kHeadPanel);
   if (!block_.products) multiply(at, t);
   scores(at, t, out);
 }
 
 template <class T>
-StackLanes<T>::StackLanes(const HeadStack<T>& stack, double row_weight, Arena& arena) : panels(stack.panels()) {
+StackLanes<T>::StackLanes(const StackedComponents<T>& stack, double row_weight, Arena& arena) : panels(stack.panels()) {
   const HeadBlock& block = stack.block();
   const int64_t rows = block.rows(), padded = panels * kHeadPanel, all = stack.size() * padded;
   for (T** v : {&lse, &lse_rest, &weight, &shift, &log_prior}) *v = pool_array<T>(arena, all);
@@ -160,7 +160,7 @@ HeadLanes<T> StackLanes<T>::of(int64_t k, int64_t panel) const {
 }
 
 template <class T>
-void mixture_tile(const HeadStack<T>& stack, const StackLanes<T>& lanes, int64_t panel, int64_t words, T* scores, T* out) {
+void mixture_tile(const StackedComponents<T>& stack, const StackLanes<T>& lanes, int64_t panel, int64_t words, T* scores, T* out) {
   const int64_t size = stack.size();
   for (int64_t k = 0; k < size; ++k) {
     const HeadLanes<T> lane = lanes.of(k, panel);
@@ -186,9 +186,9 @@ void mixture_tile(const HeadStack<T>& stack, const StackLanes<T>& lanes, int64_t
 }
 
 #define NINE_HEAD_BLOCK(T)       \
-  template class HeadStack<T>;   \
+  template class StackedComponents<T>;   \
   template struct StackLanes<T>; \
-  template void mixture_tile(const HeadStack<T>&, const StackLanes<T>&, int64_t, int64_t, T*, T*);
+  template void mixture_tile(const StackedComponents<T>&, const StackLanes<T>&, int64_t, int64_t, T*, T*);
 NINE_HEAD_BLOCK(float)
 NINE_HEAD_BLOCK(double)
 #undef NINE_HEAD_BLOCK

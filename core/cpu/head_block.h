@@ -10,7 +10,7 @@
 
 #include "core/arena.h"
 #include "core/cpu/head_kernels.h"
-#include "core/cpu/pieces.h"
+#include "core/cpu/elementwise_loops.h"
 #include "core/scores/vectors.h"
 
 namespace nine::cpu {
@@ -65,9 +65,9 @@ struct TilePlace {
 
 /// A block seen as a stack of components. Its memory is the pool's, under the caller's Scope.
 template <class T>
-class HeadStack {
+class StackedComponents {
  public:
-  HeadStack(const HeadBlock& block, Arena& arena);
+  StackedComponents(const HeadBlock& block, Arena& arena);
 
   const HeadBlock& block() const { return block_; }
   int64_t size() const { return block_.size(); }
@@ -154,7 +154,7 @@ class HeadStack {
 template <class T>
 struct StackLanes {
   using Index = typename HeadLanes<T>::Index;
-  StackLanes(const HeadStack<T>& stack, double row_weight, Arena& arena);
+  StackLanes(const StackedComponents<T>& stack, double row_weight, Arena& arena);
 
   /// Of one panel of component k.
   HeadLanes<T> of(int64_t k, int64_t panel) const;
@@ -168,6 +168,6 @@ struct StackLanes {
 /// log pi_k + log p_k(v) in place of a tile's scores for all components, scores [component][word][kHeadPanel], and
 /// out [word][kHeadPanel] = log p(v).
 template <class T>
-void mixture_tile(const HeadStack<T>& stack, const StackLanes<T>& lanes, int64_t panel, int64_t words, T* scores, T* out);
+void mixture_tile(const StackedComponents<T>& stack, const StackLanes<T>& lanes, int64_t panel, int64_t words, T* scores, T* out);
 
 }  // namespace nine::cpu

@@ -241,7 +241,7 @@ class Backward {
   void add_dw(T* z, int64_t word, int64_t words) const {
     for (int64_t k = 0; k < stack_.size();) {
       const StackedComponent<T>& c = stack_[k];
-      const Sink& dw = g_.dw[static_cast<size_t>(k)];
+      const OutputView& dw = g_.dw[static_cast<size_t>(k)];
       int64_t next = k + 1;
       while (next < stack_.size() && stack_[next].shares_words && c.kernel.whole(d_) && stack_[next].kernel.whole(d_)) ++next;
       if (dw.view) {
@@ -322,7 +322,7 @@ class Backward {
   }
 
   const HeadBlock& block_;
-  HeadStack<T> stack_;
+  StackedComponents<T> stack_;
   StackLanes<T> lanes_;
   const HeadGradients& g_;
   int64_t d_, padded_;
@@ -335,7 +335,7 @@ class Backward {
 }  // namespace
 
 void head_gradients(const HeadBlock& block, double row_weight, const HeadGradients& g, Arena& arena) {
-  for_float(block.h.dtype, "head_gradients", [&]<class T>(T) {
+  dispatch_float(block.h.dtype, "head_gradients", [&]<class T>(T) {
     const Arena::Scope scope(arena);
     Backward<T>(block, row_weight, g, arena).run();
   });

@@ -45,24 +45,24 @@ T bias_of(const HeadTile<T>& t, int64_t v) {
 template <class K, class S>
 bool all_ordinary(const K& k, const S* stats, int64_t apart, int64_t next, int64_t count) {
   int64_t others = 0;
-  for (int64_t v = 0; v < count; ++v) others += k.ordinary(Stats<K, S>::strided(stats + v * next, apart).s) ? 0 : 1;
+  for (int64_t v = 0; v < count; ++v) others += k.fast_path_valid(Stats<K, S>::strided(stats + v * next, apart).s) ? 0 : 1;
   return others == 0;
 }
 // Calls f with the kernel, or with its shorter way where all vectors are ordinary: `listed` [vector][part][statistic] of n vectors, and
 // `lanes` [part][statistic][stride] of `count`.
 template <class K, class S, class T, class F>
-void by_shortest_way(const K& k, const S* listed, int64_t n, const T* lanes, int64_t stride, int64_t count, F&& f) {
+void dispatch_fast_path(const K& k, const S* listed, int64_t n, const T* lanes, int64_t stride, int64_t count, F&& f) {
   if constexpr (HasShorterWay<K>) {
     const int64_t parts = k.parts();
     bool shorter = all_ordinary(k, listed, 1, K::kStats, parts * n);
     for (int64_t i = 0; shorter && i < parts; ++i) shorter = all_ordinary(k, lanes + i * K::kStats * stride, stride, 1, count);
-    if (shorter) return f(scores::Shorter<K>(k));
+    if (shorter) return f(scores::FastPath<K>(k));
   }
   f(k);
 }
 template <class K, class T, class F>
-void by_shortest_way(const K& k, const HeadTile<T>& t, F&& f) {
-  by_shortest_way(k, t.word_stats, t.words, t.row_stats, kLanes, kLanes, f);
+void dispatch_fast_path(const K& k, const HeadTile<T>& t, F&& f) {
+  dispatch_fast_path(k, t.word_stats, t.words, t.row_stats, kLanes, kLanes, f);
 }
 
 // Scores of one word, a lane a row; `z`, and the statistics of one part. out = start + S, or with kAdd out += S.
@@ -182,7 +182,7 @@ void slopes_of(const K& k, const HeadTile<T>& t, int64_t v, const T* scores, con
 
 template <class K, class T>
 void values(const KernelOf& of, const HeadTile<T>& t, T* out) {
-  by_shortest_way(K(of.score, of.dims), t, [&](const auto& k) {
+  dispatch_fast_path(K(of.score, of.dims), t, [&](const auto& k) {
     for (int64_t v = 0; v < t.words; ++v) scores_of(k, t, v, bias_of(t, v), out + v * kLanes);
   });
 }
@@ -227,7 +227,7 @@ template <class T>
 
 template <class K, class T>
 void gradients(const KernelOf& of, const HeadTile<T>& t, const HeadLanes<T>& lanes, typename HeadLanes<T>::Index word, const HeadSums<T>& sums) {
-  by_shortest_way(K(of.score, of.dims), t, [&](const auto& k) {
+  dispatch_fast_path(K(of.score, of.dims), t, [&](const auto& k) {
     T own[kLanes], up[kLanes];
     const int64_t planes = k.parts() * k.parts();
     for (int64_t v = 0; v < t.words; ++v) {
@@ -242,7 +242,7 @@ void gradients(const KernelOf& of, const HeadTile<T>& t, const HeadLanes<T>& lan
 
 template <class K, class T>
 void slopes(const KernelOf& of, const HeadTile<T>& t, const T* up, const HeadSums<T>& sums) {
-  by_shortest_way(K(of.score, of.dims), t, [&](const auto& k) {
+  dispatch_fast_path(K(of.score, of.dims), t, [&](const auto& k) {
     T own[kLanes];
     const int64_t planes = k.parts() * k.parts();
     for (int64_t v = 0; v < t.words; ++v) {
@@ -292,7 +292,7 @@ void row_values_of(const K& k, const HeadRow<T>& r, T* out) {
 
 template <class K, class T>
 void row_values(const KernelOf& of, const HeadRow<T>& r, T* out) {
-  by_shortest_way(K(of.score, of.dims), r.row_stats, 1, r.word_stats, r.word_stride, r.words, [&](const auto& k) { row_values_of(k, r, out); });
+  dispatch_fast_path(K(of.score, of.dims), r.row_stats, 1, r.word_stats, r.word_stride, r.words, [&](const auto& k) { row_values_of(k, r, out); });
 }
 
 // --- vectors ------------------------------------------------------------------------------------------------------

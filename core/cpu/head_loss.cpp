@@ -24,7 +24,7 @@ struct Sweep {
 template <class T>
 void run_sweep(const HeadBlock& block, const Sweep& out, Arena& arena) {
   const Arena::Scope scope(arena);
-  const HeadStack<T> stack(block, arena);
+  const StackedComponents<T> stack(block, arena);
   const StackLanes<T> lanes(stack, 0, arena);
   const int64_t size = stack.size(), panels = stack.panels(), rows = block.rows(), sums = (size + 1) * panels * kHeadPanel;
   double* partial = pool_array<double>(arena, kHeadChunks * sums);
@@ -62,7 +62,7 @@ void run_sweep(const HeadBlock& block, const Sweep& out, Arena& arena) {
 
 }  // namespace
 
-void head_loss(const HeadBlock& block, double row_weight, const View& nll, const Sink& loss, const View& dlogits, Arena& arena) {
+void head_loss(const HeadBlock& block, double row_weight, const View& nll, const OutputView& loss, const View& dlogits, Arena& arena) {
   const Arena::Scope scope(arena);
   const int64_t rows = block.rows(), size = block.size();
   const double spread = block.spread, words = static_cast<double>(block.words());
@@ -72,7 +72,7 @@ void head_loss(const HeadBlock& block, double row_weight, const View& nll, const
   Sweep sums{};
   if (sweeps) {
     sums = {pool_array<double>(arena, rows), pool_array<double>(arena, size * rows)};
-    for_float(block.h.dtype, "head_loss", [&]<class T>(T) { run_sweep<T>(block, sums, arena); });
+    dispatch_float(block.h.dtype, "head_loss", [&]<class T>(T) { run_sweep<T>(block, sums, arena); });
   }
   double total = 0;
   for (int64_t r = 0; r < rows; ++r) {
@@ -170,7 +170,7 @@ void add_prior_penalty(ops::PriorPenalty kind, double strength, const View& log_
 
 void prior_penalty(ops::PriorPenalty kind, double strength, const View& log_prior, const View& targets, double row_weight, const View& loss,
                    const View& dlogits) {
-  for_float(log_prior.dtype, "prior_penalty",
+  dispatch_float(log_prior.dtype, "prior_penalty",
             [&]<class T>(T) { add_prior_penalty<T>(kind, strength, log_prior, targets, row_weight, static_cast<double*>(loss.data), dlogits); });
 }
 

@@ -16,7 +16,7 @@ void write_tile(const T* tile, int64_t words, int64_t rows, double* out, int64_t
 template <class T>
 void run_readout(const HeadBlock& block, const View& log_probs, const View& scores, Arena& arena) {
   const Arena::Scope scope(arena);
-  const HeadStack<T> stack(block, arena);
+  const StackedComponents<T> stack(block, arena);
   const StackLanes<T> lanes(stack, 0, arena);
   const int64_t size = stack.size(), vocabulary = block.words();
   parallel_for(
@@ -45,8 +45,8 @@ void run_readout(const HeadBlock& block, const View& log_probs, const View& scor
 
 }  // namespace
 
-void head_readout(const HeadBlock& block, const View& log_probs, const View& scores, Arena& arena) {
-  for_float(block.h.dtype, "head_readout", [&]<class T>(T) { run_readout<T>(block, log_probs, scores, arena); });
+void head_inference(const HeadBlock& block, const View& log_probs, const View& scores, Arena& arena) {
+  dispatch_float(block.h.dtype, "head_inference", [&]<class T>(T) { run_readout<T>(block, log_probs, scores, arena); });
 }
 
 }  // namespace nine::cpu

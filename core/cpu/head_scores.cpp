@@ -12,7 +12,7 @@ namespace {
 // The target's score from the vectors: a product's rounding must not put a word above its own normaliser, and
 // |w - h|^2 must not be a difference of large numbers.
 template <class T>
-void target_scores(const HeadStack<T>& stack) {
+void target_scores(const StackedComponents<T>& stack) {
   const HeadBlock& block = stack.block();
   const int64_t rows = block.rows(), words = block.words();
   double* out = static_cast<double*>(block.target_score.data);
@@ -66,7 +66,7 @@ void add_scores(const T* scores, int64_t words, double* sums) {
 
 // A score that is not a number, from vectors that are, is the kernel's doing: say which and where.
 template <class T>
-void check_normaliser(const HeadStack<T>& stack, int64_t k, int64_t r, double lse) {
+void check_normaliser(const StackedComponents<T>& stack, int64_t k, int64_t r, double lse) {
   if (std::isfinite(lse)) return;
   const HeadBlock& block = stack.block();
   if (!all_finite(block.h.row_range(stack.stacked(k, r), 1)) || !all_finite(stack[k].w) || (block.bias && !all_finite(block.bias))) return;
@@ -75,7 +75,7 @@ void check_normaliser(const HeadStack<T>& stack, int64_t k, int64_t r, double ls
 }
 
 template <class T>
-void combine(const HeadStack<T>& stack, const RunningSum<T>* partial, const double* partial_scores) {
+void combine(const StackedComponents<T>& stack, const RunningSum<T>* partial, const double* partial_scores) {
   const HeadBlock& block = stack.block();
   const int64_t rows = block.rows(), all_panels = stack.size() * stack.panels();
   double* lse = static_cast<double*>(block.lse.data);
@@ -99,7 +99,7 @@ void combine(const HeadStack<T>& stack, const RunningSum<T>* partial, const doub
 template <class T>
 void run_scores(const HeadBlock& block, Arena& arena) {
   const Arena::Scope scope(arena);
-  const HeadStack<T> stack(block, arena);
+  const StackedComponents<T> stack(block, arena);
   target_scores(stack);
   const int64_t all_panels = stack.size() * stack.panels();
   auto* partial = pool_array<RunningSum<T>>(arena, kHeadChunks * all_panels);
@@ -133,7 +133,7 @@ void run_scores(const HeadBlock& block, Arena& arena) {
 }  // namespace
 
 void head_stats(const Score& score, const View& w, const View& stats) {
-  for_float(w.dtype, "head_stats", [&]<class T>(T) {
+  dispatch_float(w.dtype, "head_stats", [&]<class T>(T) {
     const HeadKernel<T> kernel(score, w.cols());
     for_rows(w, [&](int64_t begin, int64_t end) {
       for (int64_t v = begin; v < end; ++v) kernel.loops->stats(kernel.of, row_ptr<T>(w, v), row_ptr<double>(stats, v));
@@ -142,7 +142,7 @@ void head_stats(const Score& score, const View& w, const View& stats) {
 }
 
 void head_stats_backward(const Score& score, const View& w, const View& stats, const View& dstats, const View& dw) {
-  for_float(w.dtype, "head_stats_backward", [&]<class T>(T) {
+  dispatch_float(w.dtype, "head_stats_backward", [&]<class T>(T) {
     const HeadKernel<T> kernel(score, w.cols());
     for_rows(w, [&](int64_t begin, int64_t end) {
       for (int64_t v = begin; v < end; ++v)
@@ -152,7 +152,7 @@ void head_stats_backward(const Score& score, const View& w, const View& stats, c
 }
 
 void head_scores(const HeadBlock& block, Arena& arena) {
-  for_float(block.h.dtype, "head_scores", [&]<class T>(T) { run_scores<T>(block, arena); });
+  dispatch_float(block.h.dtype, "head_scores", [&]<class T>(T) { run_scores<T>(block, arena); });
 }
 
 }  // namespace nine::cpu

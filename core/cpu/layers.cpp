@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "core/cpu/cpu.h"
-#include "core/cpu/pieces.h"
+#include "core/cpu/elementwise_loops.h"
 #include "core/gemm.h"
 #include "core/vmath.h"
 
@@ -19,8 +19,8 @@ void check_indices(const char* op, const View& ids, int64_t lowest, int64_t limi
 }
 }  // namespace
 
-void matmul(const View& a, bool transpose_a, const View& b, bool transpose_b, const Sink& c, double alpha) {
-  for_float(a.dtype, "matmul", [&]<class T>(T) {
+void matmul(const View& a, bool transpose_a, const View& b, bool transpose_b, const OutputView& c, double alpha) {
+  dispatch_float(a.dtype, "matmul", [&]<class T>(T) {
     gemm<T>({.transpose_a = transpose_a,
              .transpose_b = transpose_b,
              .m = c.view.rows(),
@@ -39,7 +39,7 @@ void matmul(const View& a, bool transpose_a, const View& b, bool transpose_b, co
 
 void linear(const View& x, const View& w, const View& bias, bool relu, const View& y) {
   matmul(x, false, w, true, {y}, 1.0);
-  for_float(x.dtype, "linear", [&]<class T>(T) {
+  dispatch_float(x.dtype, "linear", [&]<class T>(T) {
     const T* shift = row_ptr<T>(bias, 0);
     const T low = relu ? T(0) : -std::numeric_limits<T>::infinity();
     for_rows(y, [&](int64_t begin, int64_t end) {
@@ -55,7 +55,7 @@ void linear(const View& x, const View& w, const View& bias, bool relu, const Vie
 }
 
 void embedding(const View& table, const View& ids, const View& y) {
-  for_float(table.dtype, "embedding", [&]<class T>(T) {
+  dispatch_float(table.dtype, "embedding", [&]<class T>(T) {
     check_indices("embedding", ids, 0, table.rows());
     const int32_t* id = static_cast<int32_t*>(ids.data);
     for_rows(y, [&](int64_t begin, int64_t end) {
@@ -64,9 +64,9 @@ void embedding(const View& table, const View& ids, const View& y) {
   });
 }
 
-void embedding_at(const View& table, const View& ids, double scale, const View& positions, const View& y) {
-  for_float(table.dtype, "embedding_at", [&]<class T>(T) {
-    check_indices("embedding_at", ids, 0, table.rows());
+void embedding_with_positions(const View& table, const View& ids, double scale, const View& positions, const View& y) {
+  dispatch_float(table.dtype, "embedding_with_positions", [&]<class T>(T) {
+    check_indices("embedding_with_positions", ids, 0, table.rows());
     const int32_t* id = static_cast<int32_t*>(ids.data);
     const T alpha = static_cast<T>(scale);
     for_rows(y, [&](int64_t begin, int64_t end) {
@@ -80,7 +80,7 @@ void embedding_at(const View& table, const View& ids, double scale, const View& 
 }
 
 void embedding_backward(const View& dy, const View& ids, const View& table_grad) {
-  for_float(dy.dtype, "embedding_backward", [&]<class T>(T) {
+  dispatch_float(dy.dtype, "embedding_backward", [&]<class T>(T) {
     check_indices("embedding_backward", ids, 0, table_grad.rows());
     const int32_t* id = static_cast<int32_t*>(ids.data);
     // Words repeat, so rows are walked in order and the columns are what is shared out.
@@ -98,7 +98,7 @@ void embedding_backward(const View& dy, const View& ids, const View& table_grad)
 }
 
 void layer_norm(const View& x, const View& gamma, const View& beta, double eps, const View& y, const View& mean, const View& rstd) {
-  for_float(x.dtype, "layer_norm", [&]<class T>(T) {
+  dispatch_float(x.dtype, "layer_norm", [&]<class T>(T) {
     const T *scale = static_cast<T*>(gamma.data), *shift = static_cast<T*>(beta.data);
     const int64_t d = x.cols();
     for_rows(x, [&](int64_t begin, int64_t end) {
@@ -121,9 +121,9 @@ void layer_norm(const View& x, const View& gamma, const View& beta, double eps, 
 }
 
 // With xh = (x - mean) rstd and g = dy gamma: dx = rstd (g - mean(g) - xh mean(g xh)).
-void layer_norm_backward(const View& x, const View& gamma, const View& mean, const View& rstd, const View& dy, const Sink& dx, const Sink& dgamma,
-                         const Sink& dbeta) {
-  for_float(x.dtype, "layer_norm_backward", [&]<class T>(T) {
+void layer_norm_backward(const View& x, const View& gamma, const View& mean, const View& rstd, const View& dy, const OutputView& dx, const OutputView& dgamma,
+                         const OutputView& dbeta) {
+  dispatch_float(x.dtype, "layer_norm_backward", [&]<class T>(T) {
     const T *m = static_cast<T*>(mean.data), *s = static_cast<T*>(rstd.data), *scale = static_cast<T*>(gamma.data);
     const int64_t d = x.cols();
     if (dx.view) {
@@ -152,7 +152,7 @@ void layer_norm_backward(const View& x, const View& gamma, const View& mean, con
               beta_sum[c - c0] += static_cast<double>(up[c]);
             }
           }
-          const auto put = [&](const Sink& sink, const double* sums) {
+          const auto put = [&](const OutputView& sink, const double* sums) {
             if (!sink.view) return;
             T* out = static_cast<T*>(sink.view.data);
             for (int64_t c = c0; c < c1; ++c) out[c] = (sink.add ? out[c] : T(0)) + static_cast<T>(sums[c - c0]);
@@ -165,7 +165,7 @@ void layer_norm_backward(const View& x, const View& gamma, const View& mean, con
 }
 
 void log_softmax(const View& x, const View& y) {
-  for_float(x.dtype, "log_softmax", [&]<class T>(T) {
+  dispatch_float(x.dtype, "log_softmax", [&]<class T>(T) {
     for_rows(x, [&](int64_t begin, int64_t end) {
       for (int64_t r = begin; r < end; ++r) {
         const T* in = row_ptr<T>(x, r);
@@ -182,8 +182,8 @@ void log_softmax(const View& x, const View& y) {
   });
 }
 
-void log_softmax_backward(const View& y, const View& dy, const Sink& dx) {
-  for_float(y.dtype, "log_softmax_backward", [&]<class T>(T) {
+void log_softmax_backward(const View& y, const View& dy, const OutputView& dx) {
+  dispatch_float(y.dtype, "log_softmax_backward", [&]<class T>(T) {
     with_add(dx.add, [&](auto put) {
       for_rows(y, [&](int64_t begin, int64_t end) {
         for (int64_t r = begin; r < end; ++r) {
@@ -199,8 +199,8 @@ void log_softmax_backward(const View& y, const View& dy, const Sink& dx) {
   });
 }
 
-void nll(const View& log_probs, const View& targets, double row_weight, const Sink& loss) {
-  for_float(log_probs.dtype, "nll", [&]<class T>(T) {
+void nll(const View& log_probs, const View& targets, double row_weight, const OutputView& loss) {
+  dispatch_float(log_probs.dtype, "nll", [&]<class T>(T) {
     check_indices("nll", targets, -1, log_probs.cols());
     const int32_t* target = static_cast<int32_t*>(targets.data);
     double sum = 0;
@@ -211,11 +211,11 @@ void nll(const View& log_probs, const View& targets, double row_weight, const Si
   });
 }
 
-void nll_backward(const View& targets, double row_weight, const View& upstream, const View& dlog_probs) {
-  for_float(dlog_probs.dtype, "nll_backward", [&]<class T>(T) {
+void nll_backward(const View& targets, double row_weight, const View& grad_output, const View& dlog_probs) {
+  dispatch_float(dlog_probs.dtype, "nll_backward", [&]<class T>(T) {
     check_indices("nll_backward", targets, -1, dlog_probs.cols());
     const int32_t* target = static_cast<int32_t*>(targets.data);
-    const T g = static_cast<T>(row_weight * *static_cast<double*>(upstream.data));
+    const T g = static_cast<T>(row_weight * *static_cast<double*>(grad_output.data));
     for (int64_t r = 0; r < dlog_probs.rows(); ++r)
       if (target[r] >= 0) row_ptr<T>(dlog_probs, r)[target[r]] -= g;
   });

@@ -8,7 +8,7 @@
 // gradients are one GEMM each after the loop.
 #include "core/arena.h"
 #include "core/cpu/cpu.h"
-#include "core/cpu/pieces.h"
+#include "core/cpu/elementwise_loops.h"
 #include "core/gemm.h"
 #include "core/scratch.h"
 #include "core/vmath.h"
@@ -188,11 +188,11 @@ void backward_through_time(const ops::Lstm& io, const ops::LstmGradients& g, con
 }  // namespace
 
 void lstm(const ops::Lstm& io, Arena& arena) {
-  for_float(io.x.dtype, "lstm", [&]<class T>(T) { forward<T>(io, arena); });
+  dispatch_float(io.x.dtype, "lstm", [&]<class T>(T) { forward<T>(io, arena); });
 }
 
 void lstm_through_time(const ops::Lstm& io, const ops::LstmGradients& g, const View& dh, const View& dc, Arena& arena) {
-  for_float(io.x.dtype, "lstm_backward", [&]<class T>(T) { backward_through_time<T>(io, g, dh, dc, arena); });
+  dispatch_float(io.x.dtype, "lstm_backward", [&]<class T>(T) { backward_through_time<T>(io, g, dh, dc, arena); });
 }
 
 }  // namespace nine::cpu

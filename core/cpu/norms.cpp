@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "core/cpu/cpu.h"
-#include "core/cpu/pieces.h"
+#include "core/cpu/elementwise_loops.h"
 
 namespace nine::cpu {
 namespace {
@@ -23,9 +23,9 @@ constexpr int64_t kRows = 64;  // a partial sum each
 
 }  // namespace
 
-void norm_gaps(const View& x, double norm, const Sink& out) {
+void row_norm_penalty(const View& x, double norm, const OutputView& out) {
   double total = 0;
-  for_float(x.dtype, "norm_gaps", [&]<class T>(T) {
+  dispatch_float(x.dtype, "row_norm_penalty", [&]<class T>(T) {
     constexpr int64_t kPartials = 256;
     const int64_t pieces = (x.rows() + kRows - 1) / kRows, grain = (pieces + kPartials - 1) / kPartials * kRows;
     double partial[kPartials] = {};
@@ -43,9 +43,9 @@ void norm_gaps(const View& x, double norm, const Sink& out) {
   *y = (out.add ? *y : 0.0) + total;
 }
 
-void norm_gaps_backward(const View& x, double norm, double factor, const View& upstream, const Sink& dx) {
-  const double weight = 2 * factor * *static_cast<double*>(upstream.data);
-  for_float(x.dtype, "norm_gaps_backward", [&]<class T>(T) {
+void row_norm_penalty_backward(const View& x, double norm, double factor, const View& grad_output, const OutputView& dx) {
+  const double weight = 2 * factor * *static_cast<double*>(grad_output.data);
+  dispatch_float(x.dtype, "row_norm_penalty_backward", [&]<class T>(T) {
     with_add(dx.add, [&](auto put) {
       for_rows(x, [&](int64_t begin, int64_t end) {
         for (int64_t r = begin; r < end; ++r) {

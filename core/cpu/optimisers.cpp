@@ -1,6 +1,6 @@
 // Optimiser updates on the CPU: one pass over the slabs, all arithmetic of an element at once.
 #include "core/cpu/cpu.h"
-#include "core/cpu/pieces.h"
+#include "core/cpu/elementwise_loops.h"
 #include "core/update_rules.h"
 
 namespace nine::cpu {
@@ -30,7 +30,7 @@ void sgd_piece(T* __restrict weight, const T* __restrict grad, T* __restrict spe
 }  // namespace
 
 void adam(const View& w, const View& g, const View& m, const View& v, const ops::Clip& clip, const ops::AdamStep& s) {
-  for_float(w.dtype, "adam", [&]<class T>(T) {
+  dispatch_float(w.dtype, "adam", [&]<class T>(T) {
     const T factor = static_cast<T>(clip_factor(clip));
     const ops::AdamRule<T> rule(s);
     for_pieces({&w, &g, &m, &v}, [&](int64_t r, int64_t c, int64_t n) {
@@ -40,7 +40,7 @@ void adam(const View& w, const View& g, const View& m, const View& v, const ops:
 }
 
 void sgd(const View& w, const View& g, const View& u, const ops::Clip& clip, const ops::SgdStep& s) {
-  for_float(w.dtype, "sgd", [&]<class T>(T) {
+  dispatch_float(w.dtype, "sgd", [&]<class T>(T) {
     const T factor = static_cast<T>(clip_factor(clip));
     const ops::SgdRule<T> rule(s);
     const View& velocity = u ? u : w;
@@ -51,7 +51,7 @@ void sgd(const View& w, const View& g, const View& u, const ops::Clip& clip, con
 }
 
 void average(const View& mean, const View& w, double weight) {
-  for_float(w.dtype, "average", [&]<class T>(T) {
+  dispatch_float(w.dtype, "average", [&]<class T>(T) {
     const T a = static_cast<T>(weight);
     for_pieces({&mean, &w}, [&](int64_t r, int64_t c, int64_t n) {
       T* y = row_ptr<T>(mean, r) + c;

@@ -2,13 +2,13 @@
 #include <cmath>
 
 #include "core/cpu/cpu.h"
-#include "core/cpu/pieces.h"
+#include "core/cpu/elementwise_loops.h"
 #include "core/scratch.h"
 
 namespace nine::cpu {
 namespace {
 
-constexpr int64_t kColumns = 64;   // columns a task of sum_rows takes
+constexpr int64_t kColumns = 64;   // columns a task of column_sums takes
 constexpr int64_t kRunRows = 64;   // rows summed in T before the run's sum joins the double total
 constexpr int64_t kBlock = 32768;  // elements of one partial sum
 
@@ -30,8 +30,8 @@ double total(const View& x, F f) {
 
 }  // namespace
 
-void sum_rows(const View& x, const Sink& y) {
-  for_float(x.dtype, "sum_rows", [&]<class T>(T) {
+void column_sums(const View& x, const OutputView& y) {
+  dispatch_float(x.dtype, "column_sums", [&]<class T>(T) {
     T* out = static_cast<T*>(y.view.data);
     parallel_ranges(
         x.cols(), kColumns,
@@ -51,8 +51,8 @@ void sum_rows(const View& x, const Sink& y) {
   });
 }
 
-void sum(const View& x, const Sink& y) {
-  for_float(x.dtype, "sum", [&]<class T>(T) {
+void sum(const View& x, const OutputView& y) {
+  dispatch_float(x.dtype, "sum", [&]<class T>(T) {
     T* out = static_cast<T*>(y.view.data);
     const double s = total<T>(x, [](double v) { return v; });
     *out = (y.add ? *out : T(0)) + static_cast<T>(s);
@@ -60,12 +60,12 @@ void sum(const View& x, const Sink& y) {
 }
 
 void sum_squares(const View& x, const View& out) {
-  for_float(x.dtype, "sum_squares", [&]<class T>(T) { *static_cast<double*>(out.data) = total<T>(x, [](double v) { return v * v; }); });
+  dispatch_float(x.dtype, "sum_squares", [&]<class T>(T) { *static_cast<double*>(out.data) = total<T>(x, [](double v) { return v * v; }); });
 }
 
 bool all_finite(const View& x) {
   // x - x is 0 for a number and NaN for NaN and the infinities; a NaN survives the sum.
-  return for_float(x.dtype, "all_finite", [&]<class T>(T) { return total<T>(x, [](double v) { return v - v; }) == 0.0; });
+  return dispatch_float(x.dtype, "all_finite", [&]<class T>(T) { return total<T>(x, [](double v) { return v - v; }) == 0.0; });
 }
 
 }  // namespace nine::cpu

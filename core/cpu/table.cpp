@@ -8,7 +8,7 @@
 #include <fstream>
 
 #include "core/cpu/cpu.h"
-#include "core/cpu/pieces.h"
+#include "core/cpu/elementwise_loops.h"
 #include "core/cpu_info.h"
 
 namespace nine {
@@ -59,17 +59,17 @@ OpTable make_table() {
           .unary_backward = unary_backward,
           .binary = binary,
           .scale = scale,
-          .sum_rows = sum_rows,
+          .column_sums = column_sums,
           .sum = sum,
           .sum_squares = sum_squares,
           .matmul = matmul,
           .linear = linear,
           .embedding = embedding,
-          .embedding_at = embedding_at,
+          .embedding_with_positions = embedding_with_positions,
           .embedding_backward = embedding_backward,
           .dropout = dropout,
           .dropout_words = dropout_words,
-          .add_dropped = add_dropped,
+          .bias_dropout_add = bias_dropout_add,
           .layer_norm = layer_norm,
           .layer_norm_backward = layer_norm_backward,
           .lstm = lstm,
@@ -85,10 +85,10 @@ OpTable make_table() {
           .head_scores = head_scores,
           .head_loss = head_loss,
           .head_gradients = head_gradients,
-          .head_readout = head_readout,
+          .head_inference = head_inference,
           .prior_penalty = prior_penalty,
-          .norm_gaps = norm_gaps,
-          .norm_gaps_backward = norm_gaps_backward,
+          .row_norm_penalty = row_norm_penalty,
+          .row_norm_penalty_backward = row_norm_penalty_backward,
           .adam = adam,
           .sgd = sgd,
           .average = average};

@@ -52,8 +52,8 @@ struct Mog {
   }
 
   template <class T>
-  NINE_HD static bool ordinary(const T* stats) {
-    return Ssg::ordinary(stats);
+  NINE_HD static bool fast_path_valid(const T* stats) {
+    return Ssg::fast_path_valid(stats);
   }
 
   template <class T>

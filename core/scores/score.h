@@ -27,7 +27,7 @@
 //   static constexpr int kGradients;              // statistics from this one on have no slopes: the others determine them
 //   // Whether a vector's (a part's) statistics allow a shorter way; value<true> and slopes<true> are that way, for such w and h (ssg; of
 //   // a kernel of parts: the part's)
-//   template <class T> static bool ordinary(const T* stats);
+//   template <class T> static bool fast_path_valid(const T* stats);
 //
 // For the target, whose score must not suffer from q = |w|^2 + |h|^2 - 2z's cancellation, everything is computed from the vectors:
 //
@@ -89,13 +89,13 @@ struct Slopes {
 /// A kernel that has a shorter way for ordinary statistics, see above.
 template <class K>
 concept HasShorterWay = requires(const K& k, const float* stats) {
-  k.ordinary(stats);
+  k.fast_path_valid(stats);
 };
 
 /// Such a kernel with the shorter way as its only one: for vectors all of which are ordinary.
 template <class K>
-struct Shorter : K {
-  NINE_HD explicit Shorter(const K& k) : K(k) {}
+struct FastPath : K {
+  NINE_HD explicit FastPath(const K& k) : K(k) {}
   template <class T>
   NINE_HD T value(T z, const T* w, const T* h) const {
     return K::template value<true>(z, w, h);
@@ -106,9 +106,9 @@ struct Shorter : K {
   }
 };
 template <OfParts K>
-struct Shorter<K> : K {
-  NINE_HD explicit Shorter(const K& k) : K(k), part(k.part) {}
-  Shorter<decltype(K::part)> part;
+struct FastPath<K> : K {
+  NINE_HD explicit FastPath(const K& k) : K(k), part(k.part) {}
+  FastPath<decltype(K::part)> part;
 };
 
 /// Statistics with slopes.
@@ -137,13 +137,13 @@ Layout layout_of(const K& k, int64_t d) {
 template <class K, class T>
 NINE_HD T value_at(const K& k, T z, const T* w, const T* h) {
   if constexpr (HasShorterWay<K>)
-    if (k.ordinary(w) && k.ordinary(h)) return Shorter<K>(k).value(z, w, h);
+    if (k.fast_path_valid(w) && k.fast_path_valid(h)) return FastPath<K>(k).value(z, w, h);
   return k.value(z, w, h);
 }
 template <class K, class T>
 NINE_HD Slopes<T, K::kStats> slopes_at(const K& k, T z, const T* w, const T* h) {
   if constexpr (HasShorterWay<K>)
-    if (k.ordinary(w) && k.ordinary(h)) return Shorter<K>(k).slopes(z, w, h);
+    if (k.fast_path_valid(w) && k.fast_path_valid(h)) return FastPath<K>(k).slopes(z, w, h);
   return k.slopes(z, w, h);
 }
 

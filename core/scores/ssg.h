@@ -53,7 +53,7 @@ struct Ssg {
 
   /// Whether s, and sums of such, are far from a float's ends.
   template <class T>
-  NINE_HD static bool ordinary(const T* stats) {
+  NINE_HD static bool fast_path_valid(const T* stats) {
     return std::abs(stats[1]) < T(kOrdinary);
   }
   template <bool kShorter = false, class T>

@@ -8,11 +8,11 @@
 #include <cstdio>
 #include <ctime>
 
-#include "apps/shared/options.h"
-#include "apps/shared/profile_table.h"
-#include "apps/shared/run_main.h"
-#include "apps/shared/train_options.h"
-#include "apps/shared/version.h"
+#include "apps/cli/options.h"
+#include "apps/training/profile_table.h"
+#include "apps/cli/run_main.h"
+#include "apps/training/train_options.h"
+#include "apps/cli/version.h"
 #include "core/random.h"
 #include "core/threads.h"
 #include "kernels/head_decoder.h"

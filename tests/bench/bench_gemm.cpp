@@ -15,9 +15,9 @@
 #include <string>
 #include <vector>
 
-#include "apps/shared/options.h"
-#include "apps/shared/run_main.h"
-#include "apps/shared/version.h"
+#include "apps/cli/options.h"
+#include "apps/cli/run_main.h"
+#include "apps/cli/version.h"
 #include "core/gemm.h"
 #include "core/scratch.h"
 #include "core/threads.h"

@@ -5,14 +5,14 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "apps/shared/lm_options.h"
-#include "apps/shared/options.h"
-#include "apps/shared/profile_table.h"
-#include "apps/shared/run_main.h"
-#include "apps/shared/version.h"
+#include "apps/lm_train/lm_options.h"
+#include "apps/cli/options.h"
+#include "apps/training/profile_table.h"
+#include "apps/cli/run_main.h"
+#include "apps/cli/version.h"
 #include "core/profile.h"
 #include "core/threads.h"
-#include "nn/lm_task.h"
+#include "nn/training/language_model_task.h"
 
 namespace nine::app {
 namespace {
@@ -74,7 +74,7 @@ int bench(const BenchOptions& o, Device device) {
                                          .head = o.head_spec(),
                                          .head_memory = head_memory_from_text(o.head_memory)});
   parameters.allocate(DType::float32, 1, !o.score, device);
-  LmTask task(model, corpus, nullptr, {.batch = o.batch, .bptt = o.bptt});
+  LanguageModelTask task(model, corpus, nullptr, {.batch = o.batch, .bptt = o.bptt});
   Arena arena("step", device);
   std::unique_ptr<Optimizer> optimizer;
   std::unique_ptr<TrainStep> step;
@@ -93,7 +93,7 @@ int bench(const BenchOptions& o, Device device) {
       const int64_t tokens = task.fetch(1);
       loss = task.forward(tape, 0, 1.0 / static_cast<double>(tokens)).loss.value().item();
       tape.reset();
-      task.accept();
+      task.commit();
     } else {
       loss = step->run(task, i + 1, 1e-3).loss;
     }

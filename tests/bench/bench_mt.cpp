@@ -6,15 +6,15 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "apps/shared/lm_options.h"
-#include "apps/shared/mt_parity_export.h"
-#include "apps/shared/options.h"
-#include "apps/shared/profile_table.h"
-#include "apps/shared/run_main.h"
-#include "apps/shared/version.h"
+#include "apps/lm_train/lm_options.h"
+#include "apps/mt_train/mt_parity_export.h"
+#include "apps/cli/options.h"
+#include "apps/training/profile_table.h"
+#include "apps/cli/run_main.h"
+#include "apps/cli/version.h"
 #include "core/profile.h"
 #include "core/threads.h"
-#include "nn/mt_batches.h"
+#include "nn/training/translation_source.h"
 
 namespace nine::app {
 namespace {
@@ -56,7 +56,7 @@ struct BenchOptions {
 };
 
 // Pairs of random words; with `ragged` a sentence has 1 to `length` words and padding behind them.
-MtBatches::Source random_pairs(const BenchOptions& o, bool ragged) {
+TranslationSource::Source random_pairs(const BenchOptions& o, bool ragged) {
   return [=, random = RandomStream({.seed = 1, .op = stream_id("bench")})](TranslationBatch& batch) mutable {
     const auto below = [&](int64_t n) { return static_cast<int64_t>(random.below(static_cast<uint64_t>(n))); };
     const auto word = [&] { return static_cast<int32_t>(kPad + 1 + below(o.vocab - kPad - 1)); };
@@ -97,7 +97,7 @@ int bench(const BenchOptions& o, Device device) {
                                        .smoothing = {0.1, smoothing_from_text(o.smoothing)}});
   parameters.allocate(dtype_from_text(o.dtype), 1, true, device);
   const OptimizerConfig adam{.beta2 = 0.98};
-  MtBatches data(model, random_pairs(o, !o.export_parity.empty()));
+  TranslationSource data(model, random_pairs(o, !o.export_parity.empty()));
   if (!o.export_parity.empty()) {
     export_mt_parity(
         {.directory = o.export_parity,

@@ -85,5 +85,5 @@ int main(int argc, char** argv) {
   const std::string part = argc > 1 ? argv[1] : "";
   std::printf("%d threads, products by %s\n", threads(), to_text(gemm_backend()).c_str());
   bench_all(op_cases(), part);
-  bench_all(plain_cases(), part);
+  bench_all(raw_op_cases(), part);
 }

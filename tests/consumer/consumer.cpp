@@ -60,7 +60,7 @@ double accuracy(const Tensor& scores, const Tensor& tags) {
 
 int main() try {
   Tagger tagger(1);
-  Learner learner(tagger.parameters, {.clip = 1});
+  SimpleTrainer learner(tagger.parameters, {.clip = 1});
   const Batch held_out = make_batch(20, 64, 1000000);
   const auto held_out_loss = [&](const Tagger& model) { return learner.evaluate([&](Tape& tape) { return model.loss(tape, held_out); }).item(); };
 

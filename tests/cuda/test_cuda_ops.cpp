@@ -37,7 +37,7 @@ std::vector<OpCase> tested(std::vector<OpCase> all) {
 }
 std::vector<OpCase> tested_ops() { return tested(op_cases()); }
 std::vector<PlainCase> tested_plain_ops() {
-  std::vector<PlainCase> all = plain_cases();
+  std::vector<PlainCase> all = raw_op_cases();
   std::erase_if(all, [](const PlainCase& c) { return c.bench; });
   return all;
 }

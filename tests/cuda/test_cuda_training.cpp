@@ -4,9 +4,9 @@
 #include <cmath>
 
 #include "cuda/cuda.h"
-#include "nn/lm_task.h"
-#include "nn/checkpoint.h"
-#include "nn/train_step.h"
+#include "nn/training/language_model_task.h"
+#include "nn/training/checkpoint.h"
+#include "nn/training/train_step.h"
 #include "tests/compare.h"
 #include "tests/cuda/device_cases.h"
 #include "tests/programs.h"
@@ -37,7 +37,7 @@ Trained train_on(Device device, const std::string& head, DType dtype, int64_t st
   const LanguageModel model(parameters, config);
   parameters.allocate(dtype, 3, true, device);
   if (!files.load.empty()) parameters.load(read_safetensors(files.load), parameters.values());
-  LmTask task(model, text, &text, {.batch = 4, .bptt = 5});
+  LanguageModelTask task(model, text, &text, {.batch = 4, .bptt = 5});
   Arena arena("step", device, 64 << 20);
   Optimizer optimizer(parameters, {});
   TrainStep step(parameters, optimizer, arena, {.clip = 1});

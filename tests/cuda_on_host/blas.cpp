@@ -36,7 +36,7 @@ void set_precision(Precision p) { chosen = p; }
 std::string blas_description() { return "the CPU's products"; }
 
 template <class T>
-void multiply(Card&, const char* op, const Gemm<T>& p) {
+void multiply(CudaDevice&, const char* op, const Gemm<T>& p) {
   if (p.m == 0 || p.n == 0) return;
   for (const void* x : {static_cast<const void*>(p.a), static_cast<const void*>(p.b), static_cast<const void*>(p.c)})
     require(p.k == 0 || cuda_on_host::is_device(x), "[", op, "] a product was given an address of the host's memory");
@@ -54,7 +54,7 @@ void multiply(Card&, const char* op, const Gemm<T>& p) {
   });
 }
 
-template void multiply<float>(Card&, const char*, const Gemm<float>&);
-template void multiply<double>(Card&, const char*, const Gemm<double>&);
+template void multiply<float>(CudaDevice&, const char*, const Gemm<float>&);
+template void multiply<double>(CudaDevice&, const char*, const Gemm<double>&);
 
 }  // namespace nine::cuda

@@ -7,7 +7,7 @@ namespace {
 
 using namespace nine::cuda;
 
-Card& card() { return Card::of(0); }
+CudaDevice& card() { return CudaDevice::of(0); }
 
 // The last thread adds up what all have written.
 __global__ void sum_kernel(bool with_barrier, double* out) {

@@ -9,8 +9,8 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "apps/shared/options.h"
-#include "apps/shared/run_directory.h"
+#include "apps/cli/options.h"
+#include "apps/training/run_directory.h"
 #include "core/error.h"
 #include "core/safetensors.h"
 #include "data/dict.h"
@@ -76,7 +76,7 @@ struct Flags {
   std::string choice = "adam", text;
   std::vector<std::string> files;
   std::array<double, 2> betas{0.9, 0.999};
-  Amount after{10, AmountUnit::epochs};
+  TrainingLength after{10, TrainingUnit::epochs};
   app::Options options{"program", "What it does."};
 
   Flags() {

@@ -1,0 +1,276 @@
+// How texts and JSON become values of flags, and what is said when they do not.
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+#include "apps/cli/option_data.h"
+#include "core/error.h"
+#include "core/suggest.h"
+
+namespace nine::app {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Strings = std::vector<std::string>;
+using Pair = std::array<double, 2>;
+
+template <class T>
+constexpr bool kIsNumber = std::is_arithmetic_v<T> && !std::is_same_v<T, bool>;
+
+// 1000000 rather than the shorter 1e+06
+std::string number_text(double x) {
+  if (std::abs(x) < 1e15 && x == std::round(x)) return std::to_string(static_cast<int64_t>(x));
+  return concat(x);
+}
+
+std::string with_bounds(std::string noun, const Bounds& bounds) {
+  const std::string text = bounds_text(bounds);
+  if (text.empty()) return noun;
+  return noun + (std::isfinite(bounds.low) && std::isfinite(bounds.high) && !bounds.low_open && !bounds.high_open ? " from " : " ") + text;
+}
+
+[[noreturn]] void refuse(const std::string& where, const std::string& problem) { throw UsageError(where + ": " + problem); }
+
+[[noreturn]] void refuse(const OptionData& option, const std::string& where) { refuse(where, "must be " + valid_text(option)); }
+
+// "must be a whole number" would be a riddle to someone who typed one of 30 digits.
+template <class T>
+[[noreturn]] void refuse_size(const OptionData& option, const std::string& where) {
+  if constexpr (std::is_integral_v<T>) {
+    const bool bounded = std::isfinite(option.bounds.high);
+    refuse(where, bounded
+                      ? "must be " + valid_text(option)
+                      : concat("is too large, must be a whole number from ", std::numeric_limits<T>::min(), " to ", std::numeric_limits<T>::max()));
+  }
+  refuse(where, "is beyond the numbers of a computer, must be " + valid_text(option));
+}
+
+template <class T>
+T number_from_text(const OptionData& option, const std::string& where, std::string_view text) {
+  T value{};
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error == std::errc::result_out_of_range && stop == end) refuse_size<T>(option, where);
+  if (error != std::errc{} || stop != end) refuse(option, where);
+  if constexpr (std::is_floating_point_v<T>) {
+    if (!std::isfinite(value)) refuse(option, where);
+  }
+  return value;
+}
+
+Pair pair_from_text(const OptionData& option, const std::string& where, std::string_view text) {
+  const size_t comma = text.find(',');
+  if (comma == std::string_view::npos) refuse(option, where);
+  return {number_from_text<double>(option, where, text.substr(0, comma)), number_from_text<double>(option, where, text.substr(comma + 1))};
+}
+
+TrainingLength checked_amount(const std::string& where, const std::string& text) {
+  try {
+    return training_length_from_text(text);
+  } catch (const Error& e) {
+    refuse(where, e.what());
+  }
+}
+
+template <class T>
+T from_text(const OptionData& option, const std::string& where, const std::string& text) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return text == "true";
+  } else if constexpr (kIsNumber<T>) {
+    return number_from_text<T>(option, where, text);
+  } else if constexpr (std::is_same_v<T, Pair>) {
+    return pair_from_text(option, where, text);
+  } else if constexpr (std::is_same_v<T, TrainingLength>) {
+    return checked_amount(where, text);
+  } else {
+    return text;
+  }
+}
+
+template <class T>
+T number_from_json(const OptionData& option, const std::string& where, const Json& value) {
+  if constexpr (std::is_floating_point_v<T>) {
+    if (!value.is_number()) refuse(option, where);
+    return value.get<T>();
+  } else {
+    if (!value.is_number_integer()) refuse(option, where);
+    const bool large = value.is_number_unsigned();  // nlohmann keeps what is not negative as uint64_t
+    if (large ? !std::in_range<T>(value.get<uint64_t>()) : !std::in_range<T>(value.get<int64_t>())) refuse_size<T>(option, where);
+    return value.get<T>();
+  }
+}
+
+Strings strings_from_json(const OptionData& option, const std::string& where, const Json& value) {
+  if (!value.is_array()) refuse(option, where);
+  Strings out;
+  for (const Json& item : value) {
+    if (!item.is_string()) refuse(option, where);
+    out.push_back(item.get<std::string>());
+  }
+  return out;
+}
+
+template <class T>
+T from_json(const OptionData& option, const std::string& where, const Json& value) {
+  if constexpr (std::is_same_v<T, bool>) {
+    if (!value.is_boolean()) refuse(option, where);
+    return value.get<bool>();
+  } else if constexpr (kIsNumber<T>) {
+    return number_from_json<T>(option, where, value);
+  } else if constexpr (std::is_same_v<T, Pair>) {
+    if (!value.is_array() || value.size() != 2) refuse(option, where);
+    return {number_from_json<double>(option, where, value[0]), number_from_json<double>(option, where, value[1])};
+  } else if constexpr (std::is_same_v<T, Strings>) {
+    return strings_from_json(option, where, value);
+  } else {
+    if (!value.is_string()) refuse(option, where);
+    return from_text<T>(option, where, value.get<std::string>());
+  }
+}
+
+void check_text(const OptionData& option, const std::string& where, const std::string& text) {
+  if (text.empty() && option.may_be_empty && !option.required) return;
+  const Strings& words = option.choices;
+  if (!words.empty() && std::find(words.begin(), words.end(), text) == words.end())
+    refuse(where, "not one of " + listed(words) + did_you_mean(text, words));
+  if (!option.check) {
+    if (text.empty()) refuse(where, "is empty");
+    return;
+  }
+  try {
+    option.check(text);
+  } catch (const Error& e) {
+    refuse(where, e.what());
+  }
+}
+
+template <class T>
+void check_value(const OptionData& option, const std::string& where, const T& value) {
+  if constexpr (kIsNumber<T>) {
+    if (!option.bounds.contains(static_cast<double>(value))) refuse(option, where);
+  } else if constexpr (std::is_same_v<T, Pair>) {
+    for (double x : value) check_value(option, where, x);
+  } else if constexpr (std::is_same_v<T, std::string>) {
+    check_text(option, where, value);
+  } else if constexpr (std::is_same_v<T, Strings>) {
+    for (const std::string& text : value)
+      if (text.empty()) refuse(where, "is empty");
+  }
+}
+
+std::string shortened(const std::string& text) {
+  constexpr size_t kLongest = 60;
+  return text.size() <= kLongest ? text : text.substr(0, kLongest) + "...";
+}
+
+std::string dumped(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+}  // namespace
+
+std::string OptionData::key() const {
+  std::string out = name;
+  for (char& c : out)
+    if (c == '-') c = '_';
+  return out;
+}
+
+std::string listed(const std::vector<std::string>& words) {
+  std::string out;
+  for (const std::string& word : words) out += (out.empty() ? "" : ", ") + word;
+  return out;
+}
+
+std::string bounds_text(const Bounds& b) {
+  const bool low = std::isfinite(b.low), high = std::isfinite(b.high);
+  if (low && high && !b.low_open && !b.high_open) return number_text(b.low) + " to " + number_text(b.high);
+  std::string out;
+  if (low) out = (b.low_open ? "above " : "at least ") + number_text(b.low);
+  if (high) out += (low ? std::string(" and ") : std::string()) + (b.high_open ? "below " : "at most ") + number_text(b.high);
+  return out;
+}
+
+std::string valid_text(const OptionData& option) {
+  return std::visit(
+      [&](auto* field) -> std::string {
+        using T = std::remove_pointer_t<decltype(field)>;
+        if constexpr (std::is_same_v<T, bool>) return "true or false";
+        if constexpr (std::is_same_v<T, double>) return with_bounds("a number", option.bounds);
+        if constexpr (std::is_same_v<T, Pair>)
+          return with_bounds("two numbers such as 0.9,0.999, each", option.bounds).append(bounds_text(option.bounds).empty() ? " finite" : "");
+        if constexpr (std::is_same_v<T, Strings>) return "a list of texts";
+        if constexpr (std::is_same_v<T, TrainingLength>) return "an amount such as 10e, 300Ku, 20Mt";
+        if constexpr (std::is_unsigned_v<T> && kIsNumber<T>) {
+          if (!std::isfinite(option.bounds.low)) return with_bounds("a whole number, not negative", option.bounds);
+        }
+        if constexpr (std::is_integral_v<T>) return with_bounds("a whole number", option.bounds);
+        return option.choices.empty() ? "a text" : "one of " + listed(option.choices);
+      },
+      option.field);
+}
+
+std::string shown(const OptionField& field) {
+  return std::visit(
+      [](auto* pointer) -> std::string {
+        using T = std::remove_pointer_t<decltype(pointer)>;
+        if constexpr (std::is_same_v<T, bool>)
+          return *pointer ? "yes" : "no";
+        else if constexpr (std::is_same_v<T, Pair>)
+          return concat((*pointer)[0], ",", (*pointer)[1]);
+        else if constexpr (std::is_same_v<T, Strings>)
+          return listed(*pointer);
+        else if constexpr (std::is_same_v<T, std::string>)
+          return *pointer;
+        else
+          return concat(*pointer);
+      },
+      field);
+}
+
+void set_from_texts(OptionData& option, const std::vector<std::string>& texts) {
+  std::visit(
+      [&](auto* field) {
+        using T = std::remove_pointer_t<decltype(field)>;
+        const auto empty = std::find(texts.begin(), texts.end(), "");  // of a list, the one that may be wrong
+        const std::string where = option.typed() + " " + (empty != texts.end() ? "''" : shortened(texts[0]));
+        T value{};
+        if constexpr (std::is_same_v<T, Strings>) {
+          value = texts;
+        } else {
+          value = from_text<T>(option, where, texts[0]);
+        }
+        check_value(option, where, value);
+        *field = std::move(value);
+      },
+      option.field);
+  option.set = true;
+}
+
+void set_from_json(OptionData& option, const nlohmann::ordered_json& value, const std::string& file) {
+  const std::string where = concat("\"", option.key(), "\": ", shortened(dumped(value)), " in ", file);
+  std::visit(
+      [&](auto* field) {
+        using T = std::remove_pointer_t<decltype(field)>;
+        T read = from_json<T>(option, where, value);
+        check_value(option, where, read);
+        *field = std::move(read);
+      },
+      option.field);
+  option.set = true;
+}
+
+nlohmann::ordered_json to_json(const OptionField& field) {
+  return std::visit(
+      [](auto* pointer) -> Json {
+        if constexpr (std::is_same_v<decltype(pointer), TrainingLength*>)
+          return to_text(*pointer);
+        else
+          return *pointer;
+      },
+      field);
+}
+
+}  // namespace nine::app

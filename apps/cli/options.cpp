@@ -1,0 +1,230 @@
+#include "apps/cli/options.h"
+
+#include <algorithm>
+#include <deque>
+#include <iostream>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "apps/cli/json_text.h"
+#include "apps/cli/option_data.h"
+#include "core/error.h"
+#include "core/suggest.h"
+#include "core/files.h"
+
+namespace nine::app {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Strings = std::vector<std::string>;
+
+std::string config_text(const std::string& file) {
+  try {
+    return read_text(file);
+  } catch (const Error& e) {
+    throw UsageError(concat("--config: ", e.what()));
+  }
+}
+
+Json parse_config(const std::string& file, const std::string& text) {
+  try {
+    Json config = parse_json(text);
+    if (!config.is_object()) throw UsageError("must be a JSON object whose keys are flags, such as {\"lr\": 0.001}");
+    return config;
+  } catch (const UsageError& e) {
+    throw UsageError(concat("--config ", file, ": ", e.what()));
+  }
+}
+
+bool asks_for(const Strings& arguments, std::string_view flag, std::string_view short_flag = "--") {
+  for (const std::string& argument : arguments) {
+    if (argument == "--") return false;
+    if (argument == flag || argument == short_flag) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+struct Options::State {
+  std::string program, description, version;
+  std::string group_title = "Options";
+  std::deque<OptionData> options;  // a deque: Option points into it
+  Json defaults = Json::object();
+  Strings ignored;
+  std::string config_file;
+  bool help = false, show_version = false, dump = false;
+
+  std::vector<const OptionData*> list() const {
+    std::vector<const OptionData*> out;
+    for (const OptionData& option : options) out.push_back(&option);
+    return out;
+  }
+  OptionData* find(std::string_view name) {
+    for (OptionData& option : options)
+      if (option.name == name) return &option;
+    return nullptr;
+  }
+};
+
+Option& Option::range(double low, double high) {
+  data_->bounds = {low, high, false, false};
+  return *this;
+}
+Option& Option::range_open(double low, double high) {
+  data_->bounds = {low, high, true, true};
+  return *this;
+}
+Option& Option::range_from(double low, double high) {
+  data_->bounds = {low, high, false, true};
+  return *this;
+}
+Option& Option::at_least(double low) {
+  data_->bounds = {low, std::numeric_limits<double>::infinity(), false, false};
+  return *this;
+}
+Option& Option::above(double low) {
+  data_->bounds = {low, std::numeric_limits<double>::infinity(), true, false};
+  return *this;
+}
+Option& Option::choices(std::vector<std::string> words) {
+  data_->choices = std::move(words);
+  return *this;
+}
+Option& Option::unit(std::string text) {
+  data_->unit = std::move(text);
+  return *this;
+}
+Option& Option::default_text(std::string text) {
+  data_->default_text = std::move(text);
+  return *this;
+}
+Option& Option::required() {
+  data_->required = true;
+  return *this;
+}
+Option& Option::check(std::function<void(const std::string&)> checker) {
+  data_->check = std::move(checker);
+  return *this;
+}
+
+Options::Options(std::string program, std::string description, std::string version) : state_(std::make_unique<State>()) {
+  state_->program = std::move(program);
+  state_->description = std::move(description);
+  state_->version = std::move(version);
+  add_built_in();
+}
+
+Options::~Options() = default;
+
+void Options::add_built_in() {
+  State& s = *state_;
+  declare("help", &s.help, "prints this page");
+  if (!s.version.empty()) declare("version", &s.show_version, "prints the version");
+  declare("config", &s.config_file, "reads options from a JSON object, keys with underscores; flags given here win").unit = "FILE.json";
+  declare("dump-config", &s.dump, "prints all options as such a file and exits");
+  for (OptionData& option : s.options) {
+    option.built_in = true;
+    option.group = "General";
+  }
+}
+
+OptionData& Options::declare(std::string name, OptionField field, std::string help) {
+  OptionData option;
+  option.name = std::move(name);
+  option.field = field;
+  option.help = std::move(help);
+  option.group = state_->group_title;
+  option.default_text = shown(field);
+  if (auto* const* text = std::get_if<std::string*>(&option.field)) option.may_be_empty = (*text)->empty();
+  return state_->options.emplace_back(std::move(option));
+}
+
+void Options::group(std::string title) { state_->group_title = std::move(title); }
+
+Option Options::add_field(std::string name, OptionField field, std::string help, bool positional) {
+  require(state_->find(name) == nullptr, "option --", name, " is declared twice in ", state_->program);
+  OptionData& option = declare(std::move(name), field, std::move(help));
+  option.positional = positional;
+  if (!positional) state_->defaults[option.key()] = app::to_json(field);
+  return Option(option);
+}
+
+void Options::ignore_in_config(std::vector<std::string> keys) { state_->ignored = std::move(keys); }
+
+bool Options::parse(int argc, const char* const* argv) { return parse(Strings(argv + std::min(argc, 1), argv + argc), std::cout); }
+
+bool Options::parse(const std::vector<std::string>& arguments, std::ostream& out) {
+  State& s = *state_;
+  if (asks_for(arguments, "--help", "-h")) {
+    out << help();
+    return false;
+  }
+  if (!s.version.empty() && asks_for(arguments, "--version")) {
+    out << s.version << '\n';
+    return false;
+  }
+  const auto texts = read_command_line(s.list(), arguments);
+  apply_command_line(texts, true);
+  if (s.find("config")->set) read_config(s.config_file);
+  apply_command_line(texts, false);
+  require_given();
+  if (s.dump) out << to_json().dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
+  return !s.dump;
+}
+
+// The built-in flags are applied first: --config is one of them, and what it reads yields to all others.
+void Options::apply_command_line(const std::vector<std::vector<std::string>>& texts, bool built_in) {
+  for (size_t i = 0; i < texts.size(); ++i) {
+    OptionData& option = state_->options[i];
+    if (option.built_in == built_in && !texts[i].empty()) set_from_texts(option, texts[i]);
+  }
+}
+
+void Options::read_config(const std::string& file) {
+  const Json config = parse_config(file, config_text(file));
+  for (const auto& [key, value] : config.items()) read_config_key(key, value, file);
+}
+
+void Options::read_config_key(const std::string& key, const nlohmann::ordered_json& value, const std::string& file) {
+  Strings keys;
+  for (OptionData& option : state_->options) {
+    if (option.built_in || option.positional) continue;
+    if (option.key() == key) return set_from_json(option, value, file);
+    keys.push_back(option.key());
+  }
+  if (std::find(state_->ignored.begin(), state_->ignored.end(), key) != state_->ignored.end()) return;
+  const std::string known = nearest(key, keys);
+  throw UsageError(concat("unknown key \"", key, "\" in ", file,
+                          known.empty() ? "; keys are the flags with underscores for dashes" : concat("; did you mean \"", known, "\"?")));
+}
+
+void Options::require_given() const {
+  for (const OptionData& option : state_->options)
+    if (option.required && !option.set) throw UsageError(concat(option.typed(), " is required: ", option.help));
+}
+
+bool Options::was_set(std::string_view name) const {
+  const OptionData* option = state_->find(name);
+  require(option != nullptr, "no option --", name, " is declared in ", state_->program);
+  return option->set;
+}
+
+nlohmann::ordered_json Options::to_json() const {
+  Json out = Json::object();
+  for (const OptionData& option : state_->options)
+    if (!option.built_in && !option.positional) out[option.key()] = app::to_json(option.field);
+  return out;
+}
+
+nlohmann::ordered_json Options::defaults_json() const { return state_->defaults; }
+
+std::vector<const OptionData*> Options::declared() const { return state_->list(); }
+
+std::string Options::help() const {
+  auto options = state_->list();
+  std::stable_partition(options.begin(), options.end(), [](const OptionData* option) { return !option->built_in; });
+  return help_page(state_->program, state_->description, options);
+}
+
+}  // namespace nine::app

@@ -1,0 +1,91 @@
+#include "apps/cli/text_io.h"
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <iostream>
+
+#include "apps/cli/option_conflicts.h"
+#include "core/error.h"
+#include "data/text.h"
+#include "core/files.h"
+
+namespace nine::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool same_file(const std::string& a, const std::string& b) {
+  if (a.empty() || b.empty() || a == "-" || b == "-") return false;
+  std::error_code ignored;
+  if (fs::exists(a, ignored) && !fs::is_regular_file(a, ignored)) return false;
+  return fs::equivalent(a, b, ignored) || fs::absolute(a, ignored).lexically_normal() == fs::absolute(b, ignored).lexically_normal();
+}
+
+}  // namespace
+
+void check_outputs(const std::vector<NamedFile>& outputs, const std::vector<NamedFile>& inputs) {
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const NamedFile& out = outputs[i];
+    for (const NamedFile& in : inputs)
+      usage(!same_file(out.path, in.path), out.flag, " ", out.path, " is also ", in.flag, " and would be lost: give another file");
+    for (size_t j = 0; j < i; ++j)
+      usage(!same_file(out.path, outputs[j].path), outputs[j].flag, " ", out.path, " is also ", out.flag,
+            ": one of the two would be lost; give another file");
+  }
+}
+
+std::vector<std::string> read_lines(const std::string& input) {
+  std::vector<std::string> lines;
+  std::error_code ignored;
+  if (input != "-" && fs::is_regular_file(input, ignored) && fs::is_empty(input, ignored)) return lines;
+  std::string_view line;
+  const auto take = [&](LineReader reader) {
+    while (reader.next(line)) lines.emplace_back(line);
+  };
+  take(input == "-" ? LineReader(std::cin, input_name(input)) : LineReader({input}));
+  return lines;
+}
+
+std::string input_name(const std::string& input) { return input == "-" ? "standard input" : input; }
+
+void TextOutput::LateFile::open_now() {
+  if (!is_open()) open(path_, std::ios::out | std::ios::binary);
+}
+
+TextOutput::LateFile::int_type TextOutput::LateFile::overflow(int_type c) {
+  open_now();
+  return std::filebuf::overflow(c);
+}
+
+std::streamsize TextOutput::LateFile::xsputn(const char* text, std::streamsize size) {
+  open_now();
+  return std::filebuf::xsputn(text, size);
+}
+
+TextOutput::TextOutput(const std::string& path) : path_(path), file_(path), stream_(&file_) {
+  if (path == "-") return;
+  std::error_code ignored;
+  if (is_device_or_pipe(path)) {
+    file_.open_now();
+    require(file_.is_open(), "cannot write ", path, ": ", std::strerror(errno));
+    return;
+  }
+  const bool was_there = fs::exists(path, ignored);
+  require(std::ofstream(path, std::ios::app).good(), "cannot write ", path, ": ", std::strerror(errno));
+  if (!was_there) fs::remove(path, ignored);
+}
+
+std::ostream& TextOutput::stream() { return path_ == "-" ? std::cout : stream_; }
+
+void TextOutput::finish() {
+  if (path_ != "-") file_.open_now();
+  flush();
+}
+
+void TextOutput::flush() {
+  stream().flush();
+  require(stream().good(), "writing ", path_ == "-" ? "standard output" : path_, " failed: is the disk full?");
+}
+
+}  // namespace nine::app

@@ -1,0 +1,228 @@
+#include "apps/inspect/inspect.h"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "autograd/functions.h"
+#include "core/random.h"
+
+namespace nine::app {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Doubles = std::vector<double>;
+using Arrays = std::array<InspectArray, InspectInput::kFields>;
+
+constexpr int64_t kSampled = 200;  // coordinates of a check
+
+// Each of `blocks` matrices of rows x cols transposed: M and C lie in the file the other way round than prior and latent.
+Doubles transposed(const Doubles& x, int64_t blocks, int64_t rows, int64_t cols) {
+  Doubles y(x.size());
+  for (int64_t k = 0; k < blocks; ++k)
+    for (int64_t i = 0; i < rows; ++i)
+      for (int64_t j = 0; j < cols; ++j)
+        y[static_cast<size_t>(k * rows * cols + j * rows + i)] = x[static_cast<size_t>(k * rows * cols + i * cols + j)];
+  return y;
+}
+
+Tensor tensor_of(const Doubles& values, const Shape& shape, DType dtype) {
+  Tensor t(shape, dtype);
+  dispatch_float(dtype, "kernel_inspect",
+            [&]<class T>(T) { std::transform(values.begin(), values.end(), t.data<T>(), [](double x) { return static_cast<T>(x); }); });
+  return t;
+}
+
+// The head on a tape.
+struct Placed {
+  Var h;
+  HeadWeights weights;
+  Tensor targets;
+
+  Placed(Tape& tape, const InspectInput& in, const Arrays& a, DType dtype) {
+    const int64_t d = in.size, size = in.head.size();
+    const auto leaf = [&](const Doubles& values, const Shape& shape) { return tape.leaf(tape.on_device(tensor_of(values, shape, dtype))); };
+    h = leaf(a[InspectInput::kH].values, {in.rows, d});
+    weights.w = {leaf(a[InspectInput::kW].values, in.head.untied ? Shape{size, in.words, d} : Shape{in.words, d})};
+    if (const auto& b = a[InspectInput::kB]) weights.bias = leaf(b.values, {in.words});
+    if (const auto& m = a[InspectInput::kM]) weights.prior = leaf(transposed(m.values, 1, d, size), {size, d});
+    if (const auto& c = a[InspectInput::kC]) weights.latent = leaf(transposed(c.values, size, d, d), {size * d, d});
+    Tensor words({in.rows}, DType::int32);
+    std::copy(in.targets.begin(), in.targets.end(), words.data<int32_t>());
+    targets = tape.on_device(words);
+  }
+};
+
+struct Losses {
+  Var loss, nll;
+};
+Losses loss_of(const InspectInput& in, const Placed& p) {
+  const auto counting = std::count_if(in.targets.begin(), in.targets.end(), [](int32_t y) { return y >= 0; });
+  const SoftmaxLoss out = kernel_softmax(in.head, p.h, p.weights, p.targets, 1.0 / static_cast<double>(counting), in.loss);
+  if (in.norm.strength == 0) return {out.loss, out.nll};
+  return {add(out.loss, norm_penalty(p.weights.w, in.norm)), out.nll};
+}
+
+Arrays gradients_of(const InspectInput& in, const Placed& p) {
+  Arrays g = in.arrays;
+  const int64_t d = in.size, size = in.head.size();
+  g[InspectInput::kH].values = p.h.grad().to_vector();
+  g[InspectInput::kW].values = p.weights.w[0].grad().to_vector();
+  if (p.weights.bias) g[InspectInput::kB].values = p.weights.bias.grad().to_vector();
+  if (p.weights.prior) g[InspectInput::kM].values = transposed(p.weights.prior.grad().to_vector(), 1, size, d);
+  if (p.weights.latent) g[InspectInput::kC].values = transposed(p.weights.latent.grad().to_vector(), size, d, d);
+  return g;
+}
+
+double loss_at(const InspectInput& in, const Arrays& arrays, Arena& pool) {
+  Tape tape(pool);
+  tape.set_recording(false);
+  return loss_of(in, Placed(tape, in, arrays, DType::float64)).loss.value().item();
+}
+
+// Five points, an error of step^4.
+double slope(const InspectInput& in, Arrays& arrays, size_t field, size_t element, Arena& pool) {
+  double& x = arrays[field].values[element];
+  const double before = x, step = 1e-4 * std::max(1.0, std::abs(x) / 100);
+  const auto at = [&](double steps) {
+    x = before + steps * step;
+    return loss_at(in, arrays, pool);
+  };
+  const double y = (8 * (at(1) - at(-1)) - (at(2) - at(-2))) / (12 * step);
+  x = before;
+  return y;
+}
+
+// Which elements of all arrays together, counted through.
+std::vector<int64_t> coordinates(const InspectInput& in) {
+  int64_t total = 0;
+  for (const InspectArray& a : in.arrays) total += static_cast<int64_t>(a.values.size());
+  const bool all = in.check_all || total <= kSampled;
+  std::vector<int64_t> chosen(static_cast<size_t>(all ? total : kSampled));
+  // A stratified sample: one of each equal share, at random.
+  const RandomKey key{.seed = 1, .op = stream_id("kernel_inspect")};
+  for (size_t i = 0; i < chosen.size(); ++i) {
+    const auto count = static_cast<int64_t>(chosen.size()), index = static_cast<int64_t>(i);
+    const int64_t begin = total * index / count, end = total * (index + 1) / count;
+    chosen[i] = begin + static_cast<int64_t>(random_bits(key, i) % static_cast<uint32_t>(end - begin));
+  }
+  return chosen;
+}
+
+// The largest |gradient - difference| of a tensor over its largest gradient. A tensor whose gradients all but vanish is measured
+// by a thousandth of the largest there is, or 1e-5 of the loss: the differences have no more digits.
+double largest_error(const InspectInput& in, const Arrays& gradients, double loss) {
+  const auto size_of_array = [](const InspectArray& a) {
+    double largest = 0;
+    for (const double x : a.values) largest = std::max(largest, std::abs(x));
+    return largest;
+  };
+  double least = 1e-5 * std::max(1.0, std::abs(loss));
+  for (const InspectArray& g : gradients) least = std::max(least, 1e-3 * size_of_array(g));
+  Arrays arrays = in.arrays;
+  Arena pool("kernel_inspect");
+  double worst = 0;
+  for (int64_t at : coordinates(in)) {
+    size_t field = 0;
+    for (; at >= static_cast<int64_t>(arrays[field].values.size()); ++field) at -= static_cast<int64_t>(arrays[field].values.size());
+    const auto element = static_cast<size_t>(at);
+    const double off = std::abs(gradients[field].values[element] - slope(in, arrays, field, element, pool));
+    worst = std::max(worst, off / std::max(size_of_array(gradients[field]), least));
+  }
+  return worst;
+}
+
+// Nested arrays of the shape; an Error for a number that JSON has no form for.
+Json nested(const Doubles& values, const std::vector<int64_t>& shape, const std::string& name) {
+  for (const double x : values) require(std::isfinite(x), "[kernel_inspect] ", name, " has a number that is not finite: ", x);
+  Json level(values);
+  for (size_t axis = shape.size(); axis-- > 1;) {
+    Json outer = Json::array();
+    const auto count = static_cast<size_t>(shape[axis]);
+    for (size_t begin = 0; begin < level.size(); begin += count) {
+      Json inner = Json::array();
+      for (size_t i = 0; i < count; ++i) inner.push_back(std::move(level[begin + i]));
+      outer.push_back(std::move(inner));
+    }
+    level = std::move(outer);
+  }
+  return level;
+}
+
+Json parameters_json(const Score& score) {
+  Json out = Json::object();
+  const auto parameters = kernel_info(score.kind).parameters;
+  for (size_t k = 0; k < parameters.size(); ++k) {
+    const ParameterInfo& p = parameters[k];
+    const bool word = p.words != nullptr && (!p.numbers_too || score.parameters[k] == 0);
+    out[p.name] = word ? Json(p.words[static_cast<int>(score.parameters[k])]) : Json(score.parameters[k]);
+  }
+  return out;
+}
+
+Json formulas(const HeadSpec& head) {
+  Json out = Json::array();
+  for (const Score& score : head.components) {
+    const KernelInfo k = kernel_info(score.kind);
+    out.push_back({{"name", k.name}, {"score", k.formula}, {"derivative", k.derivative}, {"parameters", parameters_json(score)}});
+  }
+  return out;
+}
+
+}  // namespace
+
+Json inspect(const InspectInput& in) {
+  const int64_t size = in.head.size(), n = in.rows, words = in.words;
+  Arena pool("kernel_inspect", in.device);
+  Tape tape(pool);
+  const Placed p(tape, in, in.arrays, in.dtype);
+  Json out;
+  const Doubles scores = component_scores(in.head, p.h, p.weights, p.targets).to_vector();
+  const Doubles pi = prior_probabilities(in.head, p.h, p.weights).to_vector();
+  Doubles log_probs = log_probabilities(in.head, p.h, p.weights).to_vector();
+  const Losses losses = loss_of(in, p);
+  const double loss = losses.loss.value().item();
+  require(std::isfinite(loss), "[kernel_inspect] the loss is not finite: ", loss, "; the head's scores overflow ", in.dtype);
+  const Doubles nll = losses.nll.value().to_vector();
+  for (size_t r = 0; r < nll.size(); ++r)  // the targets' as exact as in the loss
+    if (in.targets[r] >= 0) log_probs[r * static_cast<size_t>(words) + static_cast<size_t>(in.targets[r])] = -nll[r];
+  out["loss"] = loss;
+  out["nll"] = nested(nll, {n}, "nll");
+  out["scores"] = nested(scores, in.head.mixture ? std::vector<int64_t>{size, n, words} : std::vector<int64_t>{n, words}, "scores");
+  out["log_probs"] = nested(log_probs, {n, words}, "log_probs");
+  out["pi"] = nested(pi, {n, size}, "pi");
+  tape.backward(losses.loss);
+  const Arrays gradients = gradients_of(in, p);
+  for (const InspectArray& g : gradients)
+    if (g) out["grad"][g.name] = nested(g.values, g.shape, concat("grad.", g.name));
+  out["check"]["max_relative_error"] = largest_error(in, gradients, loss);
+  out["formulas"] = formulas(in.head);
+  return out;
+}
+
+namespace {
+
+// With at least one space behind it.
+std::string padded(std::string name, size_t width) {
+  name.resize(std::max(width, name.size() + 1), ' ');
+  return name;
+}
+
+}  // namespace
+
+std::string kernel_table_text() {
+  std::string text = "z = w.h, q = |w - h|^2; a score is S(w, h) + b_v, and p(v|h) its softmax over the words v.\n\n";
+  for (const KernelInfo& k : kernel_table()) {
+    text += concat(padded(k.name, 6), "S = ", k.formula, "\n      derivative: ", k.derivative, "\n");
+    for (const ParameterInfo& p : k.parameters) {
+      const bool word = p.words != nullptr;
+      text += concat("      ", p.name, "=", word ? p.words[static_cast<int>(p.fallback)] : concat(p.fallback), ": ", p.meaning, "\n");
+    }
+    text += concat("      ", k.note, "\n");
+  }
+  text += "\nMixtures: mix:COMPONENT,... with counts (3*lin) and parameters (log:p=1), or\n";
+  for (const HeadPreset& p : head_presets()) text += concat("  ", padded(p.name, 8), p.text, "\n");
+  return text;
+}
+
+}  // namespace nine::app

@@ -1,0 +1,16 @@
+// lm_score --components: what each component of a mixture does at each token.
+#pragma once
+
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "apps/lm_train/lm_data.h"
+
+namespace nine::app {
+
+/// A line for each of `lines`, with a field for each token, </s> last: the components' prior before ';' and their shares in the
+/// token's probability after it, K numbers each, separated by commas. An Error when the head is no mixture.
+void write_components(const SavedLanguageModel& saved, const std::vector<std::string>& lines, int64_t batch_tokens, std::ostream& out);
+
+}  // namespace nine::app

@@ -1,0 +1,33 @@
+// lm_score's options as one struct. It does one of four things: scores a text, shows the likeliest words (--top), continues
+// prompts (--generate), or compares two models (--compare).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "apps/cli/options.h"
+
+namespace nine::app {
+
+struct ScoreOptions {
+  std::string checkpoint, input = "-", output = "-", device = "cpu";
+  bool tokens = false, carry_state = false, components = false;
+  int64_t batch_tokens = 4096;
+  int threads = 0;
+  uint64_t seed = 1;
+  int64_t top = 0;
+  // Continuing prompts
+  bool generate = false, allow_unknown = false;
+  int64_t max_words = 50, samples = 1, batch = 32, top_k = 0;
+  double temperature = 1, top_p = 1;
+  // Comparing two models
+  std::vector<std::string> compare;
+  int64_t resamples = 1000, worst = 10;
+
+  /// Declares every flag, bound to these fields.
+  void declare(Options& options);
+  /// What single flags cannot check: what does not go together. UsageError.
+  void check(const Options& options) const;
+};
+
+}  // namespace nine::app

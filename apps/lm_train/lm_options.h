@@ -1,0 +1,42 @@
+// lm_train's options as one struct, and what they resolve to.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "apps/training/train_options.h"
+#include "nn/training/language_model_task.h"
+
+namespace nine::app {
+
+struct LmOptions : TrainOptions {
+  LmOptions() { run = "runs/lm"; }
+
+  // Data
+  std::vector<std::string> train, valid, test;
+  bool sample = false;
+  int64_t sample_sentences = 20000;
+  std::string vocab;
+  int64_t vocab_size = 0, min_count = 1;
+  // Model
+  int64_t layers = 2, hidden = 512, embed = 512;
+  double dropout = 0.1;
+  bool tie_embeddings = false;
+  // Batches
+  int64_t batch = 32, bptt = 35, batch_tokens = 0;
+  bool sentences = false;
+  // Regularisation
+  double dropout_words = 0, dropout_hidden = 0, dropout_output = 0;
+  bool variational = false;
+  double ar = 0, tar = 0;
+
+  /// Declares every flag, bound to these fields.
+  void declare(Options& options);
+  /// What single flags cannot check, and flags that would do nothing beside the others; UsageError.
+  void check(const Options& given) const;
+
+  LanguageModelConfig model(int64_t vocabulary) const;
+  LmBatching batching() const;
+};
+
+}  // namespace nine::app

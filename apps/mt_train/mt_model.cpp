@@ -1,0 +1,112 @@
+#include "apps/mt_train/mt_model.h"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "apps/cli/saved_model.h"
+#include "core/safetensors.h"
+
+namespace nine::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+TransformerConfig transformer_config(const nlohmann::json& config, const Safetensors& weights, const std::string& file) {
+  const auto key = [&](const char* name) -> const nlohmann::json& {
+    const auto found = config.find(name);
+    require(found != config.end(), file, " lacks the key '", name, "' of a translation model (is this mt_train's checkpoint?)");
+    return *found;
+  };
+  try {
+    const auto number = [&](const char* name) { return key(name).get<int64_t>(); };
+    TransformerConfig c{.src_vocab = number("src_vocab"),
+                        .tgt_vocab = number("tgt_vocab"),
+                        .encoder_layers = number("encoder_layers"),
+                        .decoder_layers = number("decoder_layers"),
+                        .dim = number("dim"),
+                        .ffn = number("ffn"),
+                        .heads = number("heads"),
+                        .dropout = 0,
+                        .norm = norm_order_from_text(key("norm").get<std::string>()),
+                        .shared_vocab = key("shared_vocab").get<bool>(),
+                        .tie_embeddings = key("tie_embeddings").get<bool>(),
+                        .head_bias = weights.tensors.contains("head.bias"),
+                        .head = head_of(config)};
+    if (const auto positions = weights.tensors.find(kPositionsName); positions != weights.tensors.end())
+      c.max_length = positions->second.shape().rank() == 2 ? positions->second.shape()[0] : 0;
+    return c;
+  } catch (const nlohmann::json::exception& e) {
+    fail(file, ": a key of the model is of the wrong type (", e.what(), ")");
+  }
+}
+
+// Another engine's table would be used with weights that were trained on it: the sums must be the same here.
+void check_positions(const Safetensors& weights, const Transformer& model, const std::string& file) {
+  const auto found = weights.tensors.find(kPositionsName);
+  if (found == weights.tensors.end()) return;
+  require(found->second.shape() == model.positions().shape(), file, ": positions have the shape ", found->second.shape(), ", the model needs ",
+          model.positions().shape());
+  const std::vector<double> theirs = found->second.to_vector(), ours = model.positions().to_vector();
+  for (size_t i = 0; i < ours.size(); ++i)
+    require(std::abs(theirs[i] - ours[i]) < 1e-4, file, ": positions differ from the sinusoids of this program (", theirs[i], " where they are ",
+            ours[i], "); such a model cannot be used here");
+}
+
+void check_size(const fs::path& file, const Dictionary& dictionary, int64_t words) {
+  require(dictionary.size() == words, file.string(), " has ", dictionary.size(), " words with the four specials, but the model has ", words);
+}
+
+void check_same_words(const std::string& path, const char* name, const Dictionary& theirs, const Dictionary& ours) {
+  for (int32_t id = 0; id < std::min(theirs.size(), ours.size()); ++id)
+    require(theirs.word(id) == ours.word(id), "--init ", path, ": in its ", name, " the word ", id, " is '", theirs.word(id), "', here it is '",
+            ours.word(id), "'; train with --src-dict and --tgt-dict from there (--src-dict alone with --shared-vocab)");
+}
+
+}  // namespace
+
+nlohmann::ordered_json translation_config(const Transformer& model) {
+  const TransformerConfig& c = model.config();
+  return {{"task", "mt"},
+          {"dtype", to_text(model.dtype())},
+          {"src_vocab", c.src_vocab},
+          {"tgt_vocab", c.tgt_vocab},
+          {"dim", c.dim},
+          {"ffn", c.ffn},
+          {"heads", c.heads},
+          {"encoder_layers", c.encoder_layers},
+          {"decoder_layers", c.decoder_layers},
+          {"norm", to_text(c.norm)},
+          {"embed_scale", model.embed_scale()},
+          {"pad", Dictionary::kPad},
+          {"label_smoothing", c.smoothing.epsilon},
+          {"smoothing", to_text(c.smoothing.kind)},
+          {"shared_vocab", c.shared_vocab},
+          {"head_bias", c.head_bias},
+          {"tie_embeddings", c.tie_embeddings}};
+}
+
+SavedTranslationModel::SavedTranslationModel(const std::string& path, Device device)
+    : directory_(model_directory(path, kSourceDict)),
+      source_(Dictionary::read((directory_ / kSourceDict).string())),
+      target_(Dictionary::read((directory_ / kTargetDict).string())) {
+  const Safetensors weights = read_safetensors(directory_ / "model.safetensors");
+  const std::string file = (directory_ / "config.json").string();
+  const TransformerConfig config = transformer_config(model_config(directory_, weights.metadata), weights, file);
+  check_size(directory_ / kSourceDict, source_, config.src_vocab);
+  check_size(directory_ / kTargetDict, target_, config.tgt_vocab);
+  parameters_ = std::make_unique<ParameterSet>();
+  model_ = std::make_unique<Transformer>(*parameters_, config);
+  parameters_->allocate(weights.at("tgt_embedding.weight").dtype(), 1, false, device);
+  parameters_->load(weights, parameters_->values());
+  check_positions(weights, *model_, (directory_ / "model.safetensors").string());
+}
+
+void load_initial_weights(const std::string& path, const Dictionary& source, const Dictionary& target, const ParameterSet& parameters) {
+  const fs::path directory = model_directory(path, kSourceDict);
+  check_same_words(path, kSourceDict, Dictionary::read((directory / kSourceDict).string()), source);
+  check_same_words(path, kTargetDict, Dictionary::read((directory / kTargetDict).string()), target);
+  parameters.load(read_safetensors(directory / "model.safetensors"), parameters.values());
+}
+
+}  // namespace nine::app

@@ -1,0 +1,131 @@
+#include "apps/mt_train/mt_options.h"
+
+#include <algorithm>
+
+namespace nine::app {
+
+MtOptions::MtOptions() {
+  run = "runs/mt";
+  head_bias = false;
+  label_smoothing = 0.1;
+  lr = 5e-4;
+  betas = {0.9, 0.98};
+  schedule = "inverse-sqrt";
+  warmup = 4000;
+  clip = 0;
+  after = {30, TrainingUnit::epochs};
+}
+
+void MtOptions::declare(Options& o) {
+  o.group("Data");
+  o.add("src", src, "training text of the source language, tokenised, one sentence a line").unit("FILE...");
+  o.add("tgt", tgt, "its translation, line by line").unit("FILE...");
+  o.add("valid-src", valid_src, "validation text, source").unit("FILE...");
+  o.add("valid-tgt", valid_tgt, "validation text, target").unit("FILE...");
+  o.add("test-src", test_src, "text to evaluate with the best model at the end, source").unit("FILE...");
+  o.add("test-tgt", test_tgt, "the same, target").unit("FILE...");
+  o.add("sample", sample, "use generated German and English, of which a perfect translation exists, instead of files");
+  o.add("sample-pairs", sample_pairs, "size of the sample's training text").range(100, 100'000'000).unit("pairs");
+  o.add("shared-vocab", shared_vocab, "one dictionary and one matrix of embeddings for both languages");
+  o.add("src-dict", src_dict,
+        "dictionary to use, a fairseq dict.txt, instead of one built from the training text; with --shared-vocab of both languages")
+      .unit("FILE");
+  o.add("tgt-dict", tgt_dict, "the same for the target").unit("FILE");
+  o.add("vocab-size", vocab_size, "most words of a built dictionary, its four specials counted; 0: no limit").at_least(0).unit("words");
+  o.add("min-count", min_count, "words seen less often in training become <unk>").at_least(1).unit("times");
+  o.add("max-length", max_length, "training pairs with a longer side, </s> counted, are left out and counted").range(2, 1 << 20).unit("tokens");
+
+  o.group("Model");
+  o.add("layers", layers, "layers of encoder and decoder").range(1, 64);
+  o.add("encoder-layers", encoder_layers, "layers of the encoder; 0: --layers").range(0, 64).default_text("--layers");
+  o.add("decoder-layers", decoder_layers, "layers of the decoder; 0: --layers").range(0, 64).default_text("--layers");
+  o.add("hidden", hidden, "width of the model").range(2, 65536).unit("units");
+  o.add("ffn", ffn, "width inside of the feed-forward branches").range(1, 1 << 20).unit("units");
+  o.add("heads", heads, "attention heads").range(1, 1024);
+  o.add("norm", norm, "where layer norms stand: post, behind each residual sum; pre, before each branch").choices({"post", "pre"});
+  o.add("tie-embeddings", tie_embeddings, "one matrix for the decoder's embeddings and the head's word vectors");
+  declare_head(o);
+
+  o.group("Regularisation");
+  o.add("dropout", dropout, "dropout on embeddings and residual branches").range_from(0, 1);
+  declare_head_regularisation(o);
+
+  o.group("Batches");
+  o.add("batch-tokens", batch_tokens, "most positions a batch: pairs times the longest sentence of either side, </s> counted; 0: no such limit")
+      .at_least(0)
+      .unit("tokens");
+  o.add("batch", batch, "most pairs a batch; 0: no such limit").at_least(0).unit("pairs");
+  declare_accumulation(o);
+
+  o.group("Validation");
+  o.add("best-metric", best_metric, "what the best model is best by, and what --early-stop and plateaus watch").choices({"nll", "bleu"});
+  o.add("valid-beam", valid_beam, "beam of the search whose BLEU is reported; 0: nothing is translated").range(0, 100);
+  o.add("valid-translations", valid_translations, "translations of the validation text in the log and the report").range(0, 1000);
+  declare_optimiser(o);
+  declare_run(o);
+  declare_parity(o);
+
+  o.group("Averaging");
+  o.add("average", average, "write the mean of the weights of --run's last N checkpoints to RUN/average and stop; 0: train")
+      .range(0, 1000)
+      .unit("checkpoints");
+}
+
+void MtOptions::resolve() {
+  if (encoder_layers == 0) encoder_layers = layers;
+  if (decoder_layers == 0) decoder_layers = layers;
+}
+
+void MtOptions::check(const Options& given) const {
+  usage(!sample || (src.empty() && tgt.empty()), "--sample and --src exclude each other");
+  usage(sample || (!src.empty() && !tgt.empty()), "no training text: give --src FILE and --tgt FILE, or --sample for a generated one");
+  usage(!sample || (valid_src.empty() && valid_tgt.empty() && test_src.empty() && test_tgt.empty()),
+        "--sample brings its own validation and test text; leave out --valid-src, --valid-tgt, --test-src and --test-tgt");
+  usage(valid_src.empty() == valid_tgt.empty(), "--valid-src and --valid-tgt go together");
+  usage(test_src.empty() == test_tgt.empty(), "--test-src and --test-tgt go together");
+  usage(!shared_vocab || tgt_dict.empty(), "--shared-vocab has one dictionary: give it as --src-dict alone");
+  const bool built = src_dict.empty() || (!shared_vocab && tgt_dict.empty());
+  usage(built || (vocab_size == 0 && min_count == 1), "the dictionaries are given as they are; leave out --vocab-size and --min-count");
+  usage(vocab_size == 0 || vocab_size > Dictionary::kSpecials, "--vocab-size ", vocab_size, " leaves no room for a word besides the four specials");
+  usage(hidden % 2 == 0, "--hidden ", hidden, ": sinusoidal positions come in pairs, so the width must be even");
+  usage(hidden % heads == 0, "--hidden ", hidden, " does not divide into --heads ", heads);
+  usage(batch_tokens > 0 || batch > 0, "--batch-tokens 0 and --batch 0 leave batches without a limit; give one of the two");
+  usage(best_metric != "bleu" || valid_beam > 0, "--best-metric bleu needs translations: --valid-beam must be at least 1");
+  const char* valid = "validation text: --valid-src and --valid-tgt";
+  check_shared(given, hidden, "--valid-src and --valid-tgt", has_valid(),
+               {{"sample-pairs", sample, "--sample"},
+                {"best-metric", has_valid(), valid},
+                {"valid-beam", has_valid(), valid},
+                {"valid-translations", has_valid() && valid_beam > 0, valid_beam > 0 ? valid : "--valid-beam above 0"}});
+}
+
+int64_t MtOptions::positions() const { return std::max(kFewestPositions, max_length); }
+
+TransformerConfig MtOptions::model(int64_t src_vocab, int64_t tgt_vocab) const {
+  return {.src_vocab = src_vocab,
+          .tgt_vocab = tgt_vocab,
+          .encoder_layers = encoder_layers,
+          .decoder_layers = decoder_layers,
+          .dim = hidden,
+          .ffn = ffn,
+          .heads = heads,
+          .dropout = dropout,
+          .norm = norm_order_from_text(norm),
+          .shared_vocab = shared_vocab,
+          .tie_embeddings = tie_embeddings,
+          .head_bias = head_bias,
+          .head = head_spec(),
+          .smoothing = label_smoothing_spec(),
+          .prior_reg = prior_regulariser_from_text(pi_reg),
+          .norm_reg = norm_regulariser_from_text(weight_norm_reg),
+          .head_memory = head_memory_from_text(head_memory),
+          .max_length = positions()};
+}
+
+TrainerConfig MtOptions::trainer() const {
+  TrainerConfig config = TrainOptions::trainer();
+  config.best_metric = best_metric_from_text(best_metric);
+  return config;
+}
+
+}  // namespace nine::app

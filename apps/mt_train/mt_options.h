@@ -1,0 +1,54 @@
+// mt_train's options as one struct, and what they resolve to. Defaults are the paper's (Gao et al., 2019, section 4.2).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "apps/training/train_options.h"
+#include "nn/training/translation_task.h"
+
+namespace nine::app {
+
+/// Positions that every translation model has numbers for, at least (formats.md).
+inline constexpr int64_t kFewestPositions = 1024;
+
+struct MtOptions : TrainOptions {
+  MtOptions();
+
+  // Data
+  std::vector<std::string> src, tgt, valid_src, valid_tgt, test_src, test_tgt;
+  bool sample = false;
+  int64_t sample_pairs = 20000;
+  bool shared_vocab = false;
+  std::string src_dict, tgt_dict;
+  int64_t vocab_size = 0, min_count = 1, max_length = kFewestPositions;
+  // Model
+  int64_t layers = 6, encoder_layers = 0, decoder_layers = 0, hidden = 512, ffn = 1024, heads = 4;
+  std::string norm = "post";
+  bool tie_embeddings = true;
+  // Regularisation
+  double dropout = 0.3;
+  // Batches
+  int64_t batch = 0, batch_tokens = 4096;
+  // Validation
+  std::string best_metric = "nll";
+  int64_t valid_beam = 1, valid_translations = 4;
+  // Instead of training
+  int64_t average = 0;
+
+  /// Declares every flag, bound to these fields.
+  void declare(Options& options);
+  /// After parsing: layers of encoder and decoder become those of --layers where they were not given.
+  void resolve();
+  /// What single flags cannot check, and flags that would do nothing beside the others; UsageError.
+  void check(const Options& given) const;
+
+  bool has_valid() const { return sample || !valid_src.empty(); }
+  /// Positions that the model has numbers for.
+  int64_t positions() const;
+  TransformerConfig model(int64_t src_vocab, int64_t tgt_vocab) const;
+  PairBatchSize batching() const { return {.tokens = batch_tokens, .pairs = batch}; }
+  TrainerConfig trainer() const override;
+};
+
+}  // namespace nine::app

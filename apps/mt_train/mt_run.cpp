@@ -1,0 +1,116 @@
+#include "apps/mt_train/mt_run.h"
+
+#include "apps/mt_train/mt_parity_export.h"
+#include "core/threads.h"
+
+namespace nine::app {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+double share(int64_t part, int64_t whole) { return static_cast<double>(part) / static_cast<double>(whole); }
+
+std::string percent(double share) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.2f%%", 100 * share);
+  return text;
+}
+
+std::vector<std::string> messages(const MtOptions& o, const MtData& data, const ParameterSet& parameters, const PairBatches& batches) {
+  const ParallelCorpus& train = data.train;
+  const std::string words = o.shared_vocab ? concat(data.source.size(), " words of both languages")
+                                           : concat(data.source.size(), " source and ", data.target.size(), " target words");
+  std::vector<std::string> out{concat(parameters.count(), " parameters, ", words, ", ", threads(), " threads"),
+                               concat(train.pairs(), " training pairs, ", train.source_tokens(), " source and ", train.target_tokens(),
+                                      " target tokens (unknown: ", percent(share(train.source_unknown(), train.source_tokens())), " and ",
+                                      percent(share(train.target_unknown(), train.target_tokens())), "); ", batches.steps(), " batches an epoch, ",
+                                      percent(batches.padding_share()), " padding")};
+  const auto said = [&](int64_t pairs, const auto&... why) {
+    if (pairs > 0) out.push_back(concat(pairs, pairs == 1 ? " pair " : " pairs ", why...));
+  };
+  said(train.skipped_empty(), "left out of training: a side has no word");
+  said(train.skipped_long(), "left out of training: a side is longer than --max-length ", o.max_length);
+  if (data.valid) said(data.valid->pairs.skipped_long(), "left out of validation: longer than the model's positions");
+  if (data.test) said(data.test->pairs.skipped_long(), "left out of the test: longer than the model's positions");
+  return out;
+}
+
+void say(const char* what, double ppl, const std::optional<double>& bleu) {
+  std::printf("%s perplexity %.3f", what, ppl);
+  if (bleu) std::printf(", BLEU %.2f", *bleu);
+  std::printf("\n");
+}
+
+void conclude(const MtOptions& o, const MtData& data, const Transformer& model, const Checkpoint& best, Trainer& trainer, RunCallbacks& host,
+              Json& done) {
+  if (data.valid) {
+    done["best_valid_ppl"] = trainer.best().ppl;
+    if (trainer.best().bleu) done["best_bleu"] = *trainer.best().bleu;
+    say("best validation", trainer.best().ppl, trainer.best().bleu);
+  }
+  if (!data.test) return;
+  Evaluation test = evaluate_pairs(model, trainer.tape(), data.test->pairs, o.batching());
+  if (o.valid_beam > 0) {
+    const ParallelCorpus& pairs = data.test->pairs;
+    test.bleu = tokenised_bleu(translate_pairs(Translator(model), pairs, data.target, validation_search(pairs, o.valid_beam)), *data.test).score;
+  }
+  host.event(test_event(best, trainer, test));
+  done["test_ppl"] = test.ppl();
+  if (test.bleu) done["test_bleu"] = *test.bleu;
+  say("test", test.ppl(), test.bleu);
+}
+
+}  // namespace
+
+TrainingRun mt_training(const Options& options, const MtOptions& o, const MtData& data, const Transformer& model, ParameterSet& parameters,
+                        TranslationTask& task) {
+  Json resolved = resolved_settings(o, parameters, data.target.size(), o.hidden);
+  resolved.update({{"src_vocab", data.source.size()},
+                   {"tgt_vocab", data.target.size()},
+                   {"train_crc32c", data.train_checksum()},
+                   {"valid_crc32c", data.valid_checksum()},
+                   {"test_crc32c", data.test_checksum()}});
+  const ParallelCorpus& train = data.train;
+  const Json start{{"src_vocab", data.source.size()},
+                   {"tgt_vocab", data.target.size()},
+                   {"train_pairs", train.pairs()},
+                   {"skipped_empty", train.skipped_empty()},
+                   {"skipped_long", train.skipped_long()},
+                   {"src_tokens", train.source_tokens()},
+                   {"train_tokens", train.target_tokens()},
+                   {"src_unknown_share", share(train.source_unknown(), train.source_tokens())},
+                   {"unknown_share", share(train.target_unknown(), train.target_tokens())},
+                   {"batches", task.source().steps()},
+                   {"padding_share", task.source().padding_share()}};
+  return {.program = "mt_train",
+          .options = options,
+          .o = o,
+          .parameters = parameters,
+          .task = task,
+          .metadata = model.metadata(),
+          .resolved = resolved,
+          .model_config = translation_config(model),
+          .files = {{kSourceDict, data.source.text()}, {kTargetDict, data.target.text()}},
+          .start = start,
+          .messages = messages(o, data, parameters, task.source()),
+          .conclude = [&](const Checkpoint& best, Trainer& trainer, RunCallbacks& host, Json& done) {
+            conclude(o, data, model, best, trainer, host, done);
+          }};
+}
+
+void export_parity(const MtOptions& o, const Transformer& model, ParameterSet& parameters, TranslationTask& task) {
+  const auto refuse = [](bool bad, const auto&... text) { usage(!bad, "--export-parity: ", text...); };
+  refuse(!o.pi_reg.empty() || !o.weight_norm_reg.empty(), "the replay has no regularisers; leave out --pi-reg and --weight-norm-reg");
+  refuse(o.accumulate != 1, "the replay does not accumulate; set --accumulate 1");
+  refuse(o.export_steps > task.source().steps(), "an epoch has ", task.source().steps(), " steps; lower --export-steps ", o.export_steps);
+  const TrainerConfig trainer = o.trainer();
+  export_mt_parity({.directory = o.export_parity,
+                    .steps = o.export_steps,
+                    .pad = Dictionary::kPad,
+                    .adam = trainer.optimizer,
+                    .schedule = trainer.schedule,
+                    .clip = o.clip},
+                   model, parameters, task.batches());
+}
+
+}  // namespace nine::app

@@ -1,0 +1,32 @@
+// mt_translate's options as one struct. It does one of three things: translates, scores given translations (--score-given), or
+// scores a translated file (--score without --checkpoint).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "apps/mt_translate/translate_text.h"
+#include "apps/mt_translate/translation_score.h"
+#include "nn/models/beam_search.h"
+
+namespace nine::app {
+
+struct TranslateOptions {
+  std::string checkpoint, input = "-", output = "-", codes, vocabulary, tokenize_input = "none", attention, score_given, reference;
+  bool join = false, tokens = false, score = false, count_end = false;
+  std::vector<std::string> glossaries;
+  int64_t vocabulary_threshold = 0, beam = 5, max_length = 200, batch = 64, n_best = 0;
+  double length_penalty = 1;
+  int threads = 0;
+  TranslationScoreFlags scoring;
+
+  /// Declares every flag, bound to these fields.
+  void declare(Options& options);
+  /// What single flags cannot check: what does not go together. UsageError.
+  void check(const Options& options) const;
+  SegmentationOptions cutting() const;
+  SearchOptions search() const;
+  bool translates() const { return !checkpoint.empty() && score_given.empty(); }
+};
+
+}  // namespace nine::app

@@ -1,0 +1,33 @@
+// BLEU and chrF of a translated file: what `mt_translate --score` prints, the same lines as sacreBLEU's --format text.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "apps/cli/options.h"
+
+namespace nine::app {
+
+/// The options of scoring, named as sacreBLEU's.
+struct TranslationScoreFlags {
+  std::string tokenize = "13a", smooth_method = "exp";
+  bool lowercase = false;
+  double smooth_value = -1;
+  int chrf_word_order = 0, width = 1;
+
+  /// Declares every flag, bound to these fields.
+  void declare(Options& options);
+  /// What single flags cannot check. UsageError.
+  void check() const;
+};
+
+/// The lines of a file, of which there must be `lines`, as many as `name` has. Errors: LineReader's, another number.
+std::vector<std::string> read_references(const std::string& references, size_t lines, const std::string& name);
+/// Scores lines against as many others: a line of BLEU and a line of chrF, each with its line feed.
+std::string score_lines(std::span<const std::string> translated, std::span<const std::string> references, const TranslationScoreFlags& flags);
+/// The same of the lines of one file ("-": standard input).
+std::string score_translation(const std::string& hypotheses, const std::string& references, const TranslationScoreFlags& flags);
+
+}  // namespace nine::app

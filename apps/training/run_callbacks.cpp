@@ -1,0 +1,40 @@
+#include "apps/training/run_callbacks.h"
+
+#include "apps/report/report.h"
+#include "apps/cli/signals.h"
+
+namespace nine::app {
+
+void RunCallbacks::mirror_to_tensorboard(const std::string& directory, const nlohmann::ordered_json& config) {
+  tensorboard_ = std::make_unique<report::TensorBoard>(directory, config, run_.log_file());
+}
+
+// The log is the run's memory; TensorBoard's copy may fail without ending the run.
+void RunCallbacks::event(const nlohmann::ordered_json& line) {
+  run_.log(line);
+  if (!tensorboard_) return;
+  try {
+    tensorboard_->event(line);
+  } catch (const Error& error) {
+    message(concat(error.what(), "; the run goes on without TensorBoard"));
+    tensorboard_.reset();
+  }
+}
+
+void RunCallbacks::progress(double, int64_t step, int64_t last_step, const std::string& text) { progress_.update(step, last_step, text); }
+
+bool RunCallbacks::interrupted() { return app::interrupted() != 0; }
+
+void RunCallbacks::add_files(CheckpointFiles& files) {
+  for (const auto& [name, content] : files_) files.text(name, content);
+}
+
+void RunCallbacks::validated() {
+  try {
+    write_report({run_.path()}, run_.report_file());
+  } catch (const Error& error) {
+    message(concat("the report was not written: ", error.what()));
+  }
+}
+
+}  // namespace nine::app

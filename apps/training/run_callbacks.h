@@ -1,0 +1,40 @@
+// The trainer's surroundings in a program: run directory, progress bar, signals, report.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "apps/report/tensorboard.h"
+#include "apps/cli/progress.h"
+#include "apps/training/run_directory.h"
+#include "nn/training/trainer.h"
+
+namespace nine::app {
+
+class RunCallbacks : public TrainerCallbacks {
+ public:
+  /// Files that every checkpoint gets besides the trainer's: name and content.
+  using ExtraFiles = std::vector<std::pair<std::string, std::string>>;
+  RunCallbacks(RunDirectory& run, ExtraFiles files) : run_(run), files_(std::move(files)), progress_("train", "updates") {}
+
+  /// From now on events go to TensorBoard's files in `directory` too. Throws Error when they cannot be written.
+  void mirror_to_tensorboard(const std::string& directory, const nlohmann::ordered_json& config);
+
+  void event(const nlohmann::ordered_json& line) override;
+  void message(const std::string& line) override { progress_.message(line); }
+  void progress(double share, int64_t step, int64_t last_step, const std::string& text) override;
+  bool interrupted() override;
+  void add_files(CheckpointFiles& files) override;
+  /// Writes the report; a report that cannot be written is a message, not the run's end.
+  void validated() override;
+
+  void finish() { progress_.finish(); }
+
+ private:
+  RunDirectory& run_;
+  ExtraFiles files_;
+  Progress progress_;
+  std::unique_ptr<report::TensorBoard> tensorboard_;
+};
+
+}  // namespace nine::app

@@ -1,0 +1,117 @@
+#include "core/files.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <vector>
+
+#include "core/crc32c.h"
+#include "core/error.h"
+
+namespace nine {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr size_t kChunkBytes = size_t{1} << 16;
+
+// Hands the file's bytes to f(data, size), a chunk at a time.
+template <class F>
+void for_chunks(const fs::path& file, F&& f) {
+  std::error_code error;
+  require(!fs::is_directory(file, error), "cannot read ", file.string(), ": Is a directory");
+  errno = 0;
+  std::ifstream in(file, std::ios::binary);
+  require(in.is_open(), "cannot read ", file.string(), ": ", std::strerror(errno));
+  std::vector<char> chunk(kChunkBytes);
+  while (in.read(chunk.data(), static_cast<std::streamsize>(chunk.size())), in.gcount() > 0) f(chunk.data(), static_cast<size_t>(in.gcount()));
+  require(!in.bad(), "cannot read ", file.string(), ": ", std::strerror(errno));
+}
+
+// A name beside `path` that no other process uses.
+fs::path temporary_beside(const fs::path& path) { return path.parent_path() / concat(".", path.filename().string(), ".", ::getpid(), ".tmp"); }
+
+// Renames a temporary into place and waits until that is on disk; on failure the temporary goes.
+void put_in_place(const fs::path& temporary, const fs::path& path) {
+  std::error_code error;
+  fs::rename(temporary, path, error);
+  if (error) {
+    std::error_code ignored;
+    fs::remove(temporary, ignored);
+    fail("cannot write ", path.string(), ": ", error.message());
+  }
+  fsync_dir(path.parent_path());
+}
+
+}  // namespace
+
+std::string read_text(const fs::path& file) {
+  std::string text;
+  for_chunks(file, [&](const char* data, size_t size) { text.append(data, size); });
+  return text;
+}
+
+FileDigest write_text(const fs::path& file, std::string_view text) {
+  OutputFile out(file);
+  out.write(text.data(), text.size());
+  return out.finish();
+}
+
+bool is_device_or_pipe(const fs::path& path) {
+  std::error_code ignored;
+  const auto status = fs::status(path, ignored);
+  return fs::exists(status) && !fs::is_regular_file(status) && !fs::is_directory(status);
+}
+
+void atomic_write_text(const fs::path& path, std::string_view text) {
+  std::error_code ignored;
+  const fs::path file = fs::is_symlink(path, ignored) ? fs::weakly_canonical(path, ignored) : path;  // the link stays a link
+  if (is_device_or_pipe(file)) {
+    std::ofstream out(file, std::ios::binary);
+    out.write(text.data(), static_cast<std::streamsize>(text.size())).flush();
+    require(out.good(), "cannot write ", file.string(), ": ", std::strerror(errno));
+    return;
+  }
+  const fs::path temporary = temporary_beside(file);
+  try {
+    write_text(temporary, text);
+  } catch (const Error&) {
+    fs::remove(temporary, ignored);
+    throw;
+  }
+  put_in_place(temporary, file);
+}
+
+FileDigest digest_of_file(const fs::path& file) {
+  FileDigest digest;
+  for_chunks(file, [&](const char* data, size_t size) {
+    digest.crc32c = crc32c(digest.crc32c, data, size);
+    digest.bytes += size;
+  });
+  return digest;
+}
+
+void fsync_dir(const fs::path& directory) {
+  const fs::path path = directory.empty() ? fs::path(".") : directory;
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  require(descriptor >= 0, "cannot open the directory ", path.string(), ": ", std::strerror(errno));
+  const int error = ::fsync(descriptor) == 0 ? 0 : errno;
+  ::close(descriptor);
+  // EINVAL: a file system that has no such thing as an unwritten directory.
+  require(error == 0 || error == EINVAL, "cannot fsync the directory ", path.string(), ": ", std::strerror(error));
+}
+
+void replace_symlink(const fs::path& link, const fs::path& target) {
+  std::error_code error;
+  const auto status = fs::symlink_status(link, error);
+  require(!fs::exists(status) || fs::is_symlink(status), link.string(), " is in the way: it should be a symbolic link; move it elsewhere");
+  const fs::path temporary = temporary_beside(link);
+  fs::remove(temporary, error);
+  fs::create_symlink(target, temporary, error);
+  require(!error, "cannot make the symbolic link ", link.string(), ": ", error.message());
+  put_in_place(temporary, link);
+}
+
+}  // namespace nine

@@ -1,0 +1,82 @@
+// One pass of a head over its contexts, block by block: what kernel_softmax and the readouts share.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <memory_resource>
+#include <vector>
+
+#include "core/ops.h"
+#include "kernels/kernel_softmax.h"
+
+namespace nine {
+
+/// Resolves weights into components, computes statistics of the word vectors and the prior once, and cuts the contexts into
+/// blocks, with each component's contexts formed in a group of blocks at a time.
+class HeadBlocks {
+ public:
+  /// Checks that everything fits, and takes the sinks of the weights (with `gradients`): to be made outside of any Arena::Scope.
+  HeadBlocks(const char* op, const HeadSpec& head, const Var& h, const HeadWeights& weights, bool gradients);
+  HeadBlocks(const HeadBlocks&) = delete;
+  HeadBlocks& operator=(const HeadBlocks&) = delete;
+
+  int64_t rows() const { return contexts_.rows(); }
+  int64_t size() const { return head_.size(); }
+  int64_t words() const { return words_; }
+  bool mixture() const { return head_.mixture; }
+
+  /// Takes the memory of the pass, inside a Scope of the tape's arena that outlives it. `dh` (N, d): where the gradient by h
+  /// goes, or empty; `log_prior` (N, K): filled for mixtures.
+  void start(const View& targets, double spread, HeadMemory memory, const View& log_prior, const View& dh);
+  /// Runs f(block, first row) over the blocks, in order; scores are f's business.
+  template <class F>
+  void for_blocks(F&& f);
+  /// The gradients of a block's loss.
+  void add_gradients(const ops::HeadBlock& block, double row_weight);
+  /// (N, K): where the loss's gradient by the prior's logits is gathered; empty when there is none.
+  const View& dlogits() const { return dlogits_; }
+  /// After the last block: gradients through statistics and prior.
+  void finish_gradients();
+
+ private:
+  struct Scratchpad {
+    std::array<std::byte, 8192> bytes{};  // enough for a few dozen components; beyond that the heap
+    std::pmr::monotonic_buffer_resource memory{bytes.data(), bytes.size()};
+  };
+
+  void resolve_words(const char* op, bool gradients);
+  void check_shapes(const char* op) const;
+  void form_contexts(int64_t first, int64_t count);
+  void take_context_gradients(int64_t first, int64_t count);
+  ops::HeadBlock block_of(int64_t first, int64_t count, int64_t group_first);
+
+  Scratchpad scratch_;
+  const HeadSpec& head_;
+  const HeadWeights& weights_;
+  Arena& arena_;
+  View contexts_, targets_, log_prior_, dlogits_, dh_;
+  int64_t words_ = 0, block_rows_ = 0, group_rows_ = 0, group_first_ = 0, products_ = 0, kept_scores_ = 0;
+  double spread_ = 0;
+  bool gradients_, later_block_ = false, later_dh_ = false;
+  std::pmr::vector<ops::HeadComponent> components_{&scratch_.memory};
+  std::pmr::vector<OutputView> dw_{&scratch_.memory};
+  std::pmr::vector<View> dstats_{&scratch_.memory};
+  OutputView dbias_, dprior_, dlatent_;
+  Tensor kept_, block_products_, block_scores_, stack_, dstack_, latent_, dlatent_rows_;
+};
+
+template <class F>
+void HeadBlocks::for_blocks(F&& f) {
+  for (int64_t group = 0; group < rows(); group += group_rows_) {
+    const int64_t end = std::min(rows(), group + group_rows_);
+    group_first_ = group;
+    form_contexts(group, end - group);
+    for (int64_t first = group; first < end; first += block_rows_) f(block_of(first, std::min(block_rows_, end - first), group), first);
+    if (gradients_) take_context_gradients(group, end - group);
+  }
+}
+
+/// Elements [begin, begin + count) of a vector; a view without memory stays one.
+View vector_part(const View& v, int64_t begin, int64_t count);
+
+}  // namespace nine

@@ -1,0 +1,109 @@
+// A Transformer that decodes word by word on the CPU: weights packed once, keys and values kept, nothing recorded.
+//
+// Beams are slots of a sentence. A step's keys and values are written where their slot lies and stay there: a prefix knows by a table
+// of ancestors in which slot each of its words was, so reordering beams moves no keys. Every row is computed by itself: its bits
+// do not depend on the other rows.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "core/buffer.h"
+#include "kernels/head_decoder.h"
+#include "nn/models/transformer.h"
+
+namespace nine {
+
+template <class T>
+class IncrementalTransformer {
+ public:
+  explicit IncrementalTransformer(const Transformer& model);
+
+  const TransformerConfig& config() const { return config_; }
+  const HeadDecoder<T>& head() const { return *head_; }
+
+  /// One prefix at a step: its last word, and its slot among all sentences' slots, sentence * slots + own.
+  struct Row {
+    int32_t sentence, slot, word;
+  };
+  /// Some sentences on their way, with the memory that they need; used again for the next ones.
+  class Batch {
+    friend IncrementalTransformer;
+
+   public:
+    explicit Batch(const IncrementalTransformer& model) : model_(model) {}
+
+    /// Encodes sentences of ids (with </s>), each of which will have at most `slots` rows a step.
+    void encode(std::span<const std::vector<int32_t>> sentences, int64_t slots);
+    /// Step t of those rows. Word s < t of a row's prefix was decoded in slot ancestors[row.slot * stride + s]. Returns the
+    /// decoder's output, (rows, dim), with memory for whole tiles of rows, until the next step.
+    const T* step(int64_t t, std::span<const Row> rows, const int32_t* ancestors, int64_t stride);
+    /// Also keep what the last layer's rows attend to in the source.
+    void keep_attention(bool on) { keep_attention_ = on; }
+    /// The mean over heads of the last layer's shares in the words of the row's sentence, after step(); its length is the sentence's.
+    std::span<const float> attention(int64_t row) const;
+
+   private:
+    int64_t source_length(int64_t sentence) const { return offsets_[static_cast<size_t>(sentence) + 1] - offsets_[static_cast<size_t>(sentence)]; }
+    void reserve(int64_t rows);
+    void self_attention(size_t layer, int64_t t, std::span<const Row> rows, const int32_t* ancestors, int64_t stride);
+    void cross_attention(size_t layer, std::span<const Row> rows);
+    T* past(size_t step, size_t layer, int64_t slot) const;
+
+    const IncrementalTransformer& model_;
+    int64_t slots_ = 0;  // of all sentences
+    bool keep_attention_ = false;
+    std::vector<int64_t> offsets_;        // of each sentence among the encoder's rows
+    Buffer<T> x_, in_, wide_, y_;         // (rows, d), (rows, d), (rows, 3d or ffn), (rows, d)
+    std::vector<Buffer<T>> source_keys_;  // a layer: (source rows, 2d), keys and values
+    std::vector<Buffer<T>> past_;         // a step: (layers, slots, 2d)
+    Buffer<float> attention_;             // (rows, longest source)
+    int64_t longest_ = 0;
+    std::vector<int32_t> sentence_of_;  // of each row of the last step
+  };
+
+ private:
+  using Linear = PackedLinear<T>;
+  struct Norm {
+    const T *gamma, *beta;
+    void operator()(const T* x, int64_t rows, int64_t d, T* y) const;
+  };
+  struct FeedForward {
+    Linear first, second;
+  };
+  struct EncoderLayer {
+    Linear qkv, out;
+    FeedForward feed;
+    Norm norm1, norm2;
+  };
+  struct DecoderLayer {
+    Linear qkv, out, cross_q, cross_kv, cross_out;
+    FeedForward feed;
+    Norm norm1, norm2, norm3;
+  };
+
+  View at(const std::string& name) const;  // an empty view where there is none
+  Linear linear(const std::string& name) const;
+  Linear projection(const std::string& attention, int64_t first, int64_t count) const;  // parts of queries, keys, values
+  FeedForward feed(const std::string& layer) const;
+  Norm norm(const std::string& name) const;
+  void embed(const View& table, int32_t word, int64_t position, T* y) const;
+  // Runs x = norm(x + f(x)), or x += f(norm(x)); f adds to x what it makes of its input.
+  template <class F>
+  void residual(const Norm& norm, T* x, int64_t rows, T* spare, F&& f) const;
+  void feed_forward(const FeedForward& f, const Norm& norm, Batch& b, int64_t rows) const;
+
+  TransformerConfig config_;
+  double embed_scale_;
+  Tensor host_;  // all weights
+  std::vector<NamedView> views_;
+  Tensor positions_;
+  View src_embedding_, tgt_embedding_;
+  std::vector<EncoderLayer> encoder_;
+  std::vector<DecoderLayer> decoder_;
+  Norm encoder_norm_{}, decoder_norm_{};  // pre-norm only
+  std::unique_ptr<HeadDecoder<T>> head_;
+};
+
+}  // namespace nine

@@ -1,0 +1,88 @@
+#include "nn/softmax_head.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "autograd/functions.h"
+#include "core/ops.h"
+
+namespace nine {
+
+SoftmaxHead::SoftmaxHead(ParameterSet& set, const HeadConfig& config, Parameter* tied, const Init& words) : config_(config) {
+  const HeadSpec& head = config.head;
+  const int64_t size = head.size(), width = config.width;
+  const std::string wrong = head.check(width);
+  require(wrong.empty(), "--head ", head.to_text(), ": ", wrong);
+  if (tied != nullptr) words_.push_back(tied);
+  const int64_t own = (head.untied ? size : 1) - (tied != nullptr ? 1 : 0);
+  const Shape shape = head.untied ? Shape{own, config.words, width} : Shape{config.words, width};
+  if (own > 0) words_.push_back(&set.add("head.weight", shape, words));
+  if (config.bias) bias_ = &set.add("head.bias", {config.words}, Init::zeros());
+  const Init linear = Init::uniform(1 / std::sqrt(static_cast<double>(width)));
+  if (head.mixture) prior_ = &set.add("head.prior.weight", {size, width}, linear);
+  if (head.contexts) latent_ = &set.add("head.latent.weight", {size * width, width}, linear);
+}
+
+const HeadWeights& SoftmaxHead::weights(Tape& tape) const {
+  const auto on = [&](Parameter* p) { return p != nullptr ? tape.parameter(*p) : Var(); };
+  weights_.w.clear();
+  for (Parameter* p : words_) weights_.w.push_back(tape.parameter(*p));
+  weights_.bias = on(bias_);
+  weights_.prior = on(prior_);
+  weights_.latent = on(latent_);
+  return weights_;
+}
+
+SoftmaxLoss SoftmaxHead::loss(const Var& hidden, const Tensor& targets, double row_weight) const {
+  Tape& tape = hidden.tape();
+  HeadLoss options{.memory = config_.memory};
+  if (tape.recording()) {
+    options.smoothing = config_.smoothing;
+    options.prior = config_.prior_reg;
+  }
+  return kernel_softmax(config_.head, hidden, weights(tape), tape.on_device(targets), row_weight, options);
+}
+
+Var SoftmaxHead::norm_regulariser(Tape& tape, double share) const {
+  if (config_.norm_reg.strength <= 0 || !tape.recording()) return {};
+  return scale(norm_penalty(weights(tape).w, config_.norm_reg), share);
+}
+
+void SoftmaxHead::set_norms_by_frequency(std::span<const int64_t> counts, double scale) const {
+  require(static_cast<int64_t>(counts.size()) == config_.words, "[init-norm] ", counts.size(), " counts for ", config_.words, " words");
+  for (const Parameter* p : words_) {
+    const Tensor& value = p->value;
+    const Tensor host(value.shape(), DType::float64), rounded(value.shape(), value.dtype());
+    ops::copy(value, rounded);  // from whatever device
+    ops::copy(rounded, host);
+    const int64_t size = host.shape().cols();
+    for (int64_t v = 0; v < host.shape().rows(); ++v) {
+      double* row = host.data<double>() + v * size;
+      double square = 0;
+      for (int64_t k = 0; k < size; ++k) square += row[k] * row[k];
+      if (square == 0) continue;
+      const int64_t count = counts[static_cast<size_t>(v % config_.words)];
+      const double factor = scale * std::log(static_cast<double>(std::max<int64_t>(2, count))) / std::sqrt(square);
+      for (int64_t k = 0; k < size; ++k) row[k] *= factor;
+    }
+    ops::copy(host, rounded);
+    ops::copy(rounded, value);
+  }
+}
+
+void SoftmaxHead::set_bias_by_frequency(std::span<const int64_t> counts) const {
+  require(bias_ != nullptr, "[init-bias] the head has no bias");
+  require(static_cast<int64_t>(counts.size()) == config_.words, "[init-bias] ", counts.size(), " counts for ", config_.words, " words");
+  const Tensor host({config_.words}, DType::float64), rounded({config_.words}, bias_->value.dtype());
+  double all = 0;
+  for (const int64_t c : counts) all += static_cast<double>(std::max<int64_t>(1, c));
+  for (size_t v = 0; v < counts.size(); ++v) host.data<double>()[v] = std::log(static_cast<double>(std::max<int64_t>(1, counts[v])) / all);
+  ops::copy(host, rounded);
+  ops::copy(rounded, bias_->value);
+}
+
+std::string SoftmaxHead::tie_text(const std::string& embedding) const {
+  return (config_.head.untied ? "the first of head.weight=" : "head.weight=") + embedding;
+}
+
+}  // namespace nine

@@ -1,0 +1,406 @@
+#include "nn/training/checkpoint.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "core/crc32c.h"
+#include "core/error.h"
+#include "core/files.h"
+
+namespace nine {
+namespace fs = std::filesystem;
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kStateFile = "state.json";
+constexpr const char* kLatest = "latest";
+constexpr const char* kBest = "best";
+// Prefixes of what is not (or no longer) a checkpoint.
+constexpr std::string_view kTemporary = ".tmp-";
+constexpr std::string_view kReplaced = ".old-";
+
+// ---- names
+
+std::string name_of_step(int64_t step) {
+  const std::string digits = std::to_string(step);
+  return std::string(digits.size() < 8 ? 8 - digits.size() : 0, '0') + digits;
+}
+
+// Nothing unless name_of_step could have made the name.
+std::optional<int64_t> step_of_name(const std::string& name) {
+  int64_t step = -1;
+  const char* end = name.data() + name.size();
+  const auto [stop, error] = std::from_chars(name.data(), end, step);
+  if (error != std::errc{} || stop != end || step < 0 || name_of_step(step) != name) return std::nullopt;
+  return step;
+}
+
+std::string with_pid(std::string_view prefix, int64_t step) { return concat(prefix, name_of_step(step), "-", ::getpid()); }
+
+// None where there is no directory.
+std::vector<std::string> names_in(const fs::path& directory) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (fs::directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) names.push_back(it->path().filename().string());
+  require(!error || error == std::errc::no_such_file_or_directory, "cannot list ", directory.string(), ": ", error.message());
+  return names;
+}
+
+// The steps of the directory's checkpoints, intact or not, most steps first.
+std::vector<int64_t> steps_in(const fs::path& directory) {
+  std::vector<int64_t> steps;
+  std::error_code error;
+  for (const std::string& name : names_in(directory)) {
+    const auto step = step_of_name(name);
+    if (step && fs::symlink_status(directory / name, error).type() == fs::file_type::directory) steps.push_back(*step);
+  }
+  std::sort(steps.rbegin(), steps.rend());
+  return steps;
+}
+
+// Where `latest` or `best` points, whether or not it is there.
+std::optional<int64_t> step_of_link(const fs::path& link) {
+  std::error_code error;
+  const fs::path target = fs::read_symlink(link, error);
+  return error ? std::nullopt : step_of_name(target.filename().string());
+}
+
+// Without links; the path itself where it leads nowhere.
+fs::path real_path(const fs::path& path) {
+  std::error_code error;
+  const fs::path real = fs::canonical(path, error);
+  return error ? path : real;
+}
+
+bool holds_state(const fs::path& directory) {
+  std::error_code error;
+  return fs::is_regular_file(directory / kStateFile, error);
+}
+
+// ---- state.json
+
+void require_finite(const Json& value, const std::string& where) {
+  if (value.is_number_float()) {
+    require(std::isfinite(value.get<double>()), "a checkpoint's state cannot hold ", value.get<double>(), " (", where,
+            "): JSON has no such number; store null or text instead");
+  } else if (value.is_structured()) {
+    for (const auto& [key, item] : value.items()) require_finite(item, concat(where, "/", key));
+  }
+}
+
+uint32_t checksum_of(const Json& state) {
+  const std::string text = state.dump();
+  return crc32c(0, text.data(), text.size());
+}
+
+std::string state_text(int64_t step, const Json& state, const CheckpointFiles& files) {
+  Json out = {{"step", step}};
+  for (const auto& [key, value] : state.items()) out[key] = value;
+  Json digests = Json::object();
+  for (const auto& [name, digest] : files.written()) digests[name] = {{"bytes", digest.bytes}, {"crc32c", digest.crc32c}};
+  out["files"] = digests;
+  out["crc32c"] = checksum_of(out);
+  return out.dump(2) + "\n";
+}
+
+void check_state(int64_t step, const Json& state) {
+  require(step >= 0, "a checkpoint's step cannot be negative: ", step);
+  require(state.is_object(), "a checkpoint's state has to be a JSON object");
+  for (const char* key : {"files", "crc32c"})
+    require(!state.contains(key), "a checkpoint's state cannot hold the key '", key, "': the store writes it");
+  require(!state.contains("step") || state["step"] == step, "a checkpoint's state says another step than ", step, ": ",
+          state.value("step", Json()).dump());
+  require_finite(state, "");
+}
+
+bool is_plain_name(const std::string& name) { return !name.empty() && name[0] != '.' && name.find('/') == std::string::npos && name != kStateFile; }
+
+// The whole of state.json, its own checksum verified and taken out. Throws Json::exception too.
+Json read_state(const fs::path& directory) {
+  Json state = Json::parse(read_text(directory / kStateFile));
+  const auto expected = state.at("crc32c").get<uint32_t>();
+  state.erase("crc32c");
+  require(checksum_of(state) == expected, kStateFile, " differs from its checksum: it was changed or damaged after it was written");
+  return state;
+}
+
+void verify_file(const fs::path& directory, const std::string& name, const FileDigest& expected) {
+  std::error_code error;
+  require(fs::is_regular_file(directory / name, error), name, " is missing");
+  const FileDigest found = digest_of_file(directory / name);
+  require(found.bytes >= expected.bytes, name, " is truncated: ", found.bytes, " of ", expected.bytes, " bytes");
+  require(found.bytes <= expected.bytes, name, " has grown: ", found.bytes, " instead of ", expected.bytes, " bytes");
+  require(found.crc32c == expected.crc32c, name, " has its ", found.bytes, " bytes but their checksum differs: it was changed or damaged");
+}
+
+std::map<std::string, FileDigest> digests_of(const Json& files) {
+  std::map<std::string, FileDigest> out;
+  for (const auto& [name, digest] : files.items()) {
+    require(is_plain_name(name), kStateFile, " names a file outside of the checkpoint: '", name, "'");
+    out[name] = {digest.at("bytes").get<uint64_t>(), digest.at("crc32c").get<uint32_t>()};
+  }
+  return out;
+}
+
+// ---- directories
+
+void rename_or_fail(const fs::path& from, const fs::path& to) {
+  std::error_code error;
+  fs::rename(from, to, error);
+  require(!error, "cannot rename ", from.string(), " to ", to.string(), ": ", error.message());
+}
+
+void remove_or_fail(const fs::path& path) {
+  std::error_code error;
+  fs::remove_all(path, error);
+  require(!error, "cannot remove ", path.string(), ": ", error.message());
+}
+
+// Not its parents: gone, they would be those of a run that somebody removed.
+void make_directory(const fs::path& path) {
+  std::error_code error;
+  fs::create_directory(path, error);
+  require(!error, "cannot make the directory ", path.string(), ": ", error.message());
+}
+
+void make_directories(const fs::path& path) {
+  std::error_code error;
+  fs::create_directories(path, error);
+  require(!error, "cannot make the directory ", path.string(), ": ", error.message());
+}
+
+// Errors where links belong should come when a run starts, not when it saves.
+void require_link_or_nothing(const fs::path& path) {
+  std::error_code error;
+  const auto status = fs::symlink_status(path, error);
+  require(!fs::exists(status) || fs::is_symlink(status), path.string(), " is in the way: it should be a symbolic link; move it elsewhere");
+}
+
+bool exchange(const fs::path& a, const fs::path& b) { return ::renameat2(AT_FDCWD, a.c_str(), AT_FDCWD, b.c_str(), RENAME_EXCHANGE) == 0; }
+
+// The directory, made if need be, open and locked. The lock goes with the process, however it ends.
+int make_and_lock(const fs::path& directory) {
+  make_directories(directory);
+  fsync_dir(directory.parent_path());
+  const int lock = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  require(lock >= 0, "cannot open the directory ", directory.string(), ": ", std::strerror(errno));
+  // Other errors: a file system that knows no locks; one does without.
+  if (::flock(lock, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    ::close(lock);
+    fail("another process is writing checkpoints to ", directory.string(), ": wait for it, stop it, or choose another run directory");
+  }
+  return lock;
+}
+
+// Gives the finished directory its name. What had the name is then under the temporary's or `replaced`. Some file systems
+// cannot exchange two names in one step: there the old one steps aside, and a start after a kill puts it back.
+void publish(const fs::path& temporary, const fs::path& checkpoint, const fs::path& replaced) {
+  std::error_code error;
+  if (!fs::exists(fs::symlink_status(checkpoint, error))) return rename_or_fail(temporary, checkpoint);
+  if (exchange(temporary, checkpoint)) return;
+  remove_or_fail(replaced);
+  rename_or_fail(checkpoint, replaced);
+  rename_or_fail(temporary, checkpoint);
+}
+
+}  // namespace
+
+// ---- CheckpointFiles
+
+fs::path CheckpointFiles::claim(const std::string& name) const {
+  require(is_plain_name(name), "'", name, "' cannot be a checkpoint's file: a plain name other than ", kStateFile, " is needed");
+  for (const auto& [other, digest] : written_) require(other != name, "a checkpoint's file was written twice: ", name);
+  return directory_ / name;
+}
+
+void CheckpointFiles::tensors(const std::string& name, const std::vector<NamedView>& tensors, const std::map<std::string, std::string>& metadata) {
+  const fs::path file = claim(name);
+  written_.emplace_back(name, write_safetensors(file, tensors, metadata));
+}
+
+void CheckpointFiles::text(const std::string& name, std::string_view content) {
+  const fs::path file = claim(name);
+  written_.emplace_back(name, write_text(file, content));
+}
+
+// ---- Checkpoint
+
+Checkpoint::Checkpoint(const fs::path& directory) : directory_(real_path(directory)) {
+  require(holds_state(directory_), "there is no checkpoint in ", directory.string(), ": it holds no ", kStateFile);
+  std::string problem;
+  try {
+    Json state = read_state(directory_);
+    files_ = digests_of(state.at("files"));
+    step_ = state.at("step").get<int64_t>();
+    for (const auto& [name, digest] : files_) verify_file(directory_, name, digest);
+    state.erase("files");
+    state_ = std::make_shared<const Json>(std::move(state));
+    return;
+  } catch (const Error& e) {
+    problem = e.what();
+  } catch (const Json::exception& e) {
+    problem = concat(kStateFile, " cannot be read (", e.what(), ")");
+  }
+  fail("the checkpoint ", directory_.string(), " is damaged: ", problem, "; use another checkpoint of the run");
+}
+
+fs::path Checkpoint::file(const std::string& name) const {
+  if (has(name)) return directory_ / name;
+  std::string names;
+  for (const auto& [other, digest] : files_) names += (names.empty() ? "" : ", ") + other;
+  fail("the checkpoint ", directory_.string(), " holds no ", name, "; it holds: ", names.empty() ? "nothing" : names);
+}
+
+Safetensors Checkpoint::tensors(const std::string& name) const { return read_safetensors(file(name)); }
+
+std::string Checkpoint::text(const std::string& name) const { return read_text(file(name)); }
+
+// ---- finding one
+
+fs::path resolve_checkpoint(const fs::path& path) {
+  std::error_code error;
+  require(fs::exists(path, error), "there is no checkpoint at ", path.string(),
+          fs::is_symlink(fs::symlink_status(path, error)) ? ": the symbolic link leads nowhere" : ": no such directory");
+  if (holds_state(path)) return real_path(path);
+  const fs::path inside = path / "checkpoints";
+  const fs::path checkpoints = fs::is_directory(inside, error) ? inside : path;
+  for (const char* link : {kBest, kLatest})
+    if (holds_state(checkpoints / link)) return real_path(checkpoints / link);
+  for (const int64_t step : steps_in(checkpoints))
+    if (holds_state(checkpoints / name_of_step(step))) return real_path(checkpoints / name_of_step(step));
+  fail("there is no checkpoint at ", path.string(), ": neither a ", kStateFile,
+       " nor checkpoints/ with one; name a run directory or one of its checkpoints");
+}
+
+Checkpoint open_checkpoint(const fs::path& path) { return Checkpoint(resolve_checkpoint(path)); }
+
+std::vector<fs::path> checkpoints_in(const fs::path& checkpoints) {
+  std::vector<fs::path> out;
+  for (const int64_t step : steps_in(checkpoints)) out.push_back(checkpoints / name_of_step(step));
+  return out;
+}
+
+IntactCheckpoint find_latest_intact(const fs::path& checkpoints) {
+  IntactCheckpoint out;
+  std::vector<int64_t> steps = steps_in(checkpoints);
+  if (const auto latest = step_of_link(checkpoints / kLatest)) {
+    if (std::find(steps.begin(), steps.end(), *latest) == steps.end())
+      out.skipped.push_back(concat((checkpoints / kLatest).string(), " points to ", name_of_step(*latest), ", which is not there"));
+    std::stable_partition(steps.begin(), steps.end(), [&](int64_t step) { return step <= *latest; });
+  }
+  for (const int64_t step : steps) {
+    try {
+      out.checkpoint.emplace(checkpoints / name_of_step(step));
+      break;
+    } catch (const Error& e) {
+      out.skipped.emplace_back(e.what());
+    }
+  }
+  return out;
+}
+
+// ---- CheckpointStore
+
+// Once the other constructor is done, the destructor closes the lock even if this one throws.
+CheckpointStore::CheckpointStore(const fs::path& checkpoints, int keep) : CheckpointStore(checkpoints, keep, make_and_lock(checkpoints)) {
+  require(keep >= 1, "at least one checkpoint has to be kept, not ", keep);
+  clear_leftovers();
+  for (const char* link : {kLatest, kBest}) require_link_or_nothing(directory_ / link);
+}
+
+CheckpointStore::CheckpointStore(fs::path checkpoints, int keep, int lock) : directory_(std::move(checkpoints)), keep_(keep), lock_(lock) {}
+
+CheckpointStore::~CheckpointStore() { ::close(lock_); }
+
+void CheckpointStore::clear_leftovers() {
+  for (const std::string& name : names_in(directory_)) {
+    const bool link = (name.starts_with(".latest.") || name.starts_with(".best.")) && name.ends_with(".tmp");
+    if (link || name.starts_with(kTemporary)) remove_or_fail(directory_ / name);
+    if (!name.starts_with(kReplaced)) continue;
+    const std::string original = name.substr(kReplaced.size(), name.rfind('-') - kReplaced.size());
+    if (!step_of_name(original) || holds_state(directory_ / original)) {
+      remove_or_fail(directory_ / name);
+    } else {
+      rename_or_fail(directory_ / name, directory_ / original);
+    }
+  }
+}
+
+// Removed or moved under the run, perhaps with another run's in its place: writing on would mix the two, or leave checkpoints
+// that no run finds.
+void CheckpointStore::require_own_directory() const {
+  struct stat own {
+  }, there{};
+  const bool same = ::fstat(lock_, &own) == 0 && ::stat(directory_.c_str(), &there) == 0 && own.st_ino == there.st_ino && own.st_dev == there.st_dev;
+  require(same, "the directory ", directory_.string(),
+          " was removed or replaced while this run was writing to it: nothing was saved there; start again");
+}
+
+void CheckpointStore::save(int64_t step, const Json& state, const std::function<void(CheckpointFiles&)>& write_files, bool is_best) {
+  check_state(step, state);
+  require_own_directory();
+  const std::string name = name_of_step(step);
+  const fs::path temporary = directory_ / with_pid(kTemporary, step);
+  const fs::path replaced = directory_ / with_pid(kReplaced, step);
+  remove_or_fail(temporary);
+  try {
+    make_directory(temporary);
+    CheckpointFiles files(temporary);
+    write_files(files);
+    write_text(temporary / kStateFile, state_text(step, state, files));
+    fsync_dir(temporary);
+    // Before its state can say so: a kill in between leaves the old state, which will find the best again.
+    if (is_best && holds_state(directory_ / name)) replace_symlink(directory_ / kBest, name);
+    publish(temporary, directory_ / name, replaced);
+  } catch (...) {
+    std::error_code ignored;
+    fs::remove_all(temporary, ignored);  // gives a full disk its space back
+    require_own_directory();             // says more than that a file is not there
+    throw;
+  }
+  fsync_dir(directory_);
+  if (is_best) replace_symlink(directory_ / kBest, name);
+  replace_symlink(directory_ / kLatest, name);
+  remove_or_fail(temporary);
+  remove_or_fail(replaced);
+  prune(step);
+}
+
+void CheckpointStore::clear() {
+  remove_or_fail(directory_ / kLatest);
+  remove_or_fail(directory_ / kBest);
+  for (const int64_t step : steps_in(directory_)) discard(step);
+}
+
+void CheckpointStore::prune(int64_t step) {
+  const auto best = step_of_link(directory_ / kBest);
+  int kept = 0;
+  for (const int64_t other : steps_in(directory_)) {
+    if (other <= step && kept < keep_) {
+      ++kept;
+    } else if (other != best) {
+      discard(other);
+    }
+  }
+}
+
+// Under another name first: removing takes a while, and a checkpoint is complete or absent.
+void CheckpointStore::discard(int64_t step) {
+  const fs::path temporary = directory_ / with_pid(kTemporary, step);
+  remove_or_fail(temporary);
+  rename_or_fail(directory_ / name_of_step(step), temporary);
+  remove_or_fail(temporary);
+}
+
+}  // namespace nine

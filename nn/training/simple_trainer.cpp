@@ -1,0 +1,48 @@
+#include "nn/training/simple_trainer.h"
+
+namespace nine {
+namespace {
+
+// One loss as a trainer's only micro-batch; its tokens count as one, so that what is minimised is the loss itself.
+class OneLoss : public TrainingSource {
+ public:
+  explicit OneLoss(const SimpleTrainer::Loss& loss) : loss_(loss) {}
+
+  int64_t fetch(int) override { return 1; }
+  int count() const override { return 1; }
+  Objective forward(Tape& tape, int, double) override {
+    const Var loss = loss_(tape);
+    require(loss.value().elements() == 1, "[SimpleTrainer] a loss is one number, got shape ", loss.shape(), "; sum() it");
+    const Tensor value = tape.arena().saved({}, DType::float64);
+    ops::copy(loss.value().reshaped({}), value);
+    return {loss, tape.constant(value)};
+  }
+  void commit() override {}
+
+ private:
+  const SimpleTrainer::Loss& loss_;
+};
+
+}  // namespace
+
+SimpleTrainer::SimpleTrainer(ParameterSet& parameters, const Config& config)
+    : arena_("learner"),
+      optimizer_(parameters, config.optimizer),
+      train_step_(parameters, optimizer_, arena_, {.clip = config.clip, .seed = config.seed}) {}
+
+double SimpleTrainer::step(double lr, const Loss& loss) {
+  train_step_.tape().reset();  // whatever an error has left there
+  OneLoss data(loss);
+  return train_step_.run(data, updates() + 1, lr).loss;
+}
+
+Tensor SimpleTrainer::evaluate(const Loss& f) {
+  Tape& tape = train_step_.tape();
+  tape.reset();
+  const NoGrad no_grad(tape);
+  Tensor value = f(tape).value().clone();
+  tape.reset();
+  return value;
+}
+
+}  // namespace nine

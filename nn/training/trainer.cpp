@@ -1,0 +1,290 @@
+#include "nn/training/trainer.h"
+
+#include <sys/resource.h>
+
+#include <chrono>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "core/ops.h"
+#include "core/profile.h"
+
+namespace nine {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+double clock_seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+// JSON has no infinity: absent numbers are null.
+Json number(double x) { return std::isfinite(x) ? Json(x) : Json(nullptr); }
+double number_from(const Json& x) { return x.is_null() ? INFINITY : x.get<double>(); }
+
+std::string short_number(double x) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.4g", x);
+  return text;
+}
+
+}  // namespace
+
+std::vector<nlohmann::ordered_json> TrainingTask::validation_samples() const { return {}; }
+
+BestMetric best_metric_from_text(std::string_view name) {
+  if (name == "nll") return BestMetric::nll;
+  if (name == "bleu") return BestMetric::bleu;
+  throw UsageError(concat("--best-metric ", name, ": nll or bleu"));
+}
+
+double peak_memory_mib(const Arena& arena, const ParameterSet& parameters, const Optimizer* optimizer) {
+  if (arena.device() == kCpu) {
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    return static_cast<double>(usage.ru_maxrss) / 1024;
+  }
+  const int64_t slabs = 1 + (parameters.gradients() ? 1 : 0) + (optimizer != nullptr ? optimizer->slab_count() : 0);
+  const double slab = static_cast<double>(parameters.count()) * static_cast<double>(size_of(parameters.dtype()));
+  return (static_cast<double>(arena.peak_bytes()) + static_cast<double>(slabs) * slab) / (1 << 20);
+}
+
+Trainer::Trainer(ParameterSet& parameters, TrainingTask& task, Arena& arena, const TrainerConfig& config, CheckpointStore& store, TrainerCallbacks& host,
+                 std::map<std::string, std::string> metadata)
+    : parameters_(parameters),
+      task_(task),
+      config_(config),
+      store_(store),
+      host_(host),
+      metadata_(std::move(metadata)),
+      optimizer_(parameters, config.optimizer),
+      step_(parameters, optimizer_, arena, config.step),
+      schedule_(config.schedule),
+      trigger_(config.average_trigger),
+      started_(clock_seconds()) {}
+
+double Trainer::seconds() const { return seconds_before_ + clock_seconds() - started_; }
+
+void Trainer::stamp(Json& line) const {
+  line["step"] = progress_.step;
+  line["epoch"] = epochs();
+  line["time_s"] = seconds();
+}
+
+double Trainer::epochs() const { return static_cast<double>(progress_.epoch) + (task_.epoch_finished() ? 0.0 : task_.epoch_share()); }
+
+bool Trainer::done() const { return progress_.stopped_early || config_.after.reached(progress_.epoch, progress_.step, progress_.tokens); }
+
+bool Trainer::due(const TrainingLength& every, int64_t& count) const {
+  if (every.value == 0) return false;
+  const int64_t times = every.counter(progress_.epoch, progress_.step, progress_.tokens) / every.value;
+  return times > std::exchange(count, times);
+}
+
+Trainer::Outcome Trainer::run() {
+  while (!done()) {
+    if (host_.interrupted()) {
+      if (saved_step_ != progress_.step) save(false);
+      return Outcome::interrupted;
+    }
+    one_update();
+    const bool last = done(), validation_due = due(config_.valid_every, progress_.validations), save_due = due(config_.save_every, progress_.saves);
+    if (last && progress_.step < config_.log_every) log_window(schedule_.rate(progress_.step));  // too short for a whole window, which goes on later
+    const bool improved = (validation_due || last) && validate(validation_due);
+    if (improved || validation_due || save_due || done()) save(improved);
+  }
+  return Outcome::finished;
+}
+
+void Trainer::one_update() {
+  const double lr = schedule_.rate(progress_.step + 1), before = clock_seconds();
+  profile::enable(config_.profile);
+  const StepResult r = step_.run(task_, progress_.step + 1, lr);
+  profile::enable(false);
+  ++updates_here_;
+  ++progress_.step;
+  progress_.tokens += r.tokens;
+  if (task_.epoch_finished()) task_.start_epoch(++progress_.epoch);
+  ++window_.updates;
+  window_.tokens += r.tokens;
+  window_.loss += r.loss * static_cast<double>(r.tokens);
+  window_.nll += r.nll * static_cast<double>(r.tokens);
+  window_.grad_norm += r.grad_norm;
+  window_.seconds += clock_seconds() - before;
+
+  const TrainingLength& after = config_.after;
+  const double epochs = this->epochs();
+  const double share = (after.unit == TrainingUnit::epochs ? epochs : static_cast<double>(after.counter(0, progress_.step, progress_.tokens))) /
+                       static_cast<double>(after.value);
+  const auto expected = static_cast<int64_t>(std::llround(static_cast<double>(progress_.step) / std::max(share, 1e-12)));
+  host_.progress(std::min(1.0, share), progress_.step, std::max(expected, progress_.step),
+                 concat("epoch ", short_number(epochs), "  ppl ", short_number(std::exp(r.nll)), "  lr ", short_number(lr), "  |g| ",
+                        short_number(r.grad_norm), "  ", static_cast<int64_t>(static_cast<double>(window_.tokens) / window_.seconds), " tok/s"));
+  if (progress_.step % config_.log_every != 0) return;
+  log_window(lr);
+  clear_window();
+}
+
+namespace {
+void add_prior(Json& line, const MixtureWeightStats& prior) {
+  if (!prior) return;
+  line["pi_mean"] = prior.mean();
+  line["pi_var"] = prior.variance();
+}
+}  // namespace
+
+void Trainer::log_window(double lr) {
+  const auto tokens = static_cast<double>(window_.tokens), updates = static_cast<double>(window_.updates);
+  Json line{{"event", "train"}};
+  stamp(line);
+  const double nll = window_.nll / tokens;
+  line.update({{"loss", window_.loss / tokens},
+               {"nll", nll},
+               {"ppl", std::exp(nll)},
+               {"lr", lr},
+               {"grad_norm", window_.grad_norm / updates},
+               {"tokens_per_s", tokens / window_.seconds},
+               {"ms_per_step", 1e3 * window_.seconds / updates},
+               {"peak_mib", peak_memory_mib(step_.tape().arena(), parameters_, &optimizer_)}});
+  if (const MixtureWeightStats* prior = task_.mixture_weight_stats(); prior != nullptr) add_prior(line, *prior);
+  host_.event(line);
+}
+
+void Trainer::clear_window() {
+  if (MixtureWeightStats* prior = task_.mixture_weight_stats(); prior != nullptr) prior->clear();
+  window_ = {};
+}
+
+// A validation at the end that was not due decides about the best model, but not about what comes after: a run that is
+// trained on later is the run that it would have been.
+bool Trainer::validate(bool is_due) {
+  if (!task_.has_validation() || progress_.validated_step == progress_.step) return false;
+  const double before = clock_seconds();
+  optimizer_.swap_average();
+  const Evaluation result = task_.validate(step_.tape());
+  optimizer_.swap_average();
+  progress_.validated_step = progress_.step;
+  const double nll = result.nll(), ppl = result.ppl();
+  require(std::isfinite(nll), "validation after step ", progress_.step, " gave ", nll,
+          " nats per token; lower --lr or set --clip (the last checkpoint is kept)");
+  require(config_.best_metric == BestMetric::nll || result.bleu, "the best model is chosen by BLEU, but validation does not translate");
+  const double metric = config_.best_metric == BestMetric::bleu ? -*result.bleu : nll;
+  const bool improved = metric < best_.metric;
+  if (improved) best_ = {ppl, nll, progress_.step, result.bleu, metric};
+  if (is_due) progress_.bad = metric < progress_.due_metric ? 0 : progress_.bad + 1;
+  if (is_due) progress_.due_metric = std::min(progress_.due_metric, metric);
+  const bool decayed = is_due && schedule_.validated(metric), triggered = is_due && trigger_.validated(metric);
+  if (triggered) optimizer_.start_averaging();
+  progress_.stopped_early = config_.early_stop > 0 && progress_.bad >= config_.early_stop;
+
+  Json line{{"event", "valid"}};
+  stamp(line);
+  line.update({{"loss", nll}, {"nll", nll}, {"ppl", ppl}, {"tokens", result.tokens}, {"best", improved}});
+  if (result.bleu) line["bleu"] = *result.bleu;
+  add_prior(line, result.prior);
+  if (config_.average_trigger > 0) line["averaging"] = trigger_.state().fired;
+  host_.event(line);
+  for (const Json& shown : task_.validation_samples()) {
+    Json event{{"event", nullptr}};
+    stamp(event);
+    event.update(shown);
+    host_.event(event);
+  }
+  host_.message(
+      concat("step ", progress_.step, ": validation perplexity ", short_number(ppl), result.bleu ? concat(", BLEU ", short_number(*result.bleu)) : "",
+             improved ? " (best so far)" : "", " in ", short_number(clock_seconds() - before), " s",
+             decayed ? concat("; learning rate now ", short_number(schedule_.rate(progress_.step + 1))) : "", triggered ? "; averaging begins" : "",
+             progress_.stopped_early ? concat("; no better in ", progress_.bad, " validations: stopping early") : ""));
+  host_.validated();
+  return improved;
+}
+
+void Trainer::save(bool is_best) {
+  // A finite loss may be followed by an update that overflows; saved, it would push the last good checkpoint out.
+  for (const NamedView& p : parameters_.named(parameters_.values()))
+    require(ops::all_finite(p.view), "step ", progress_.step, " left NaN or infinity in ", p.name,
+            ", so it was not saved; lower --lr, set --clip or lower --weight-decay (the last checkpoint is kept)");
+  const Schedule::State& s = schedule_.state();
+  const Json state{{"epoch", progress_.epoch},
+                   {"epochs", epochs()},
+                   {"tokens", progress_.tokens},
+                   {"time_s", seconds()},
+                   {"position", task_.position()},
+                   {"optimizer_updates", optimizer_.updates()},
+                   {"average_from", optimizer_.average_from()},
+                   {"average_trigger", {{"best", number(trigger_.state().best)}, {"last", trigger_.state().last}, {"fired", trigger_.state().fired}}},
+                   {"validations", progress_.validations},
+                   {"saves", progress_.saves},
+                   {"validated_step", progress_.validated_step},
+                   {"bad_validations", progress_.bad},
+                   {"due_metric", number(progress_.due_metric)},
+                   {"stopped_early", progress_.stopped_early},
+                   {"schedule", {{"scale", s.scale}, {"best", number(s.best)}, {"bad", s.bad}}},
+                   {"best",
+                    {{"ppl", number(best_.ppl)},
+                     {"nll", number(best_.nll)},
+                     {"step", best_.step},
+                     {"bleu", best_.bleu ? Json(*best_.bleu) : Json()},
+                     {"metric", number(best_.metric)}}},
+                   {"window",
+                    {{"updates", window_.updates},
+                     {"tokens", window_.tokens},
+                     {"loss", window_.loss},
+                     {"nll", window_.nll},
+                     {"grad_norm", window_.grad_norm},
+                     {"seconds", window_.seconds}}},
+                   {"seed", config_.step.seed}};
+  optimizer_.swap_average();  // model.safetensors holds what is evaluated
+  store_.save(
+      progress_.step, state,
+      [&](CheckpointFiles& files) {
+        std::vector<NamedView> weights = parameters_.named(parameters_.values());
+        const std::vector<NamedView> constants = task_.constants();
+        weights.insert(weights.end(), constants.begin(), constants.end());
+        files.tensors("model.safetensors", weights, metadata_);
+        std::vector<NamedView> others = optimizer_.named();
+        const std::vector<NamedView> carried = task_.state();
+        others.insert(others.end(), carried.begin(), carried.end());
+        files.tensors("optimizer.safetensors", others);
+        host_.add_files(files);
+      },
+      is_best || !task_.has_validation());
+  optimizer_.swap_average();
+  saved_step_ = progress_.step;
+}
+
+void Trainer::restore(const Checkpoint& checkpoint) {
+  const Json& s = checkpoint.state();
+  parameters_.load(checkpoint.tensors("model.safetensors"), parameters_.values());
+  const Safetensors others = checkpoint.tensors("optimizer.safetensors");
+  optimizer_.load(others, s.at("optimizer_updates").get<int64_t>(), s.value("average_from", config_.optimizer.average_from));
+  if (const auto t = s.find("average_trigger"); t != s.end())
+    trigger_.restore({.best = number_from(t->at("best")), .last = t->at("last").get<std::vector<double>>(), .fired = t->at("fired")});
+  optimizer_.swap_average();
+  task_.load_state(others);
+  task_.seek(s.at("position"));
+
+  progress_ = {.step = checkpoint.step(),
+               .epoch = s.at("epoch"),
+               .tokens = s.at("tokens"),
+               .validations = s.at("validations"),
+               .saves = s.at("saves"),
+               .validated_step = s.at("validated_step"),
+               .bad = s.at("bad_validations"),
+               .stopped_early = s.at("stopped_early")};
+  const Json &schedule = s.at("schedule"), &best = s.at("best"), &w = s.at("window");
+  schedule_.restore({.scale = schedule.at("scale"), .best = number_from(schedule.at("best")), .bad = schedule.at("bad")});
+  best_ = {number_from(best.at("ppl")), number_from(best.at("nll")), best.at("step")};
+  best_.metric = best.contains("metric") ? number_from(best.at("metric")) : best_.nll;
+  progress_.due_metric = s.contains("due_metric") ? number_from(s.at("due_metric")) : best_.metric;
+  if (best.contains("bleu") && best.at("bleu").is_number()) best_.bleu = best.at("bleu").get<double>();
+  window_ = {.updates = w.at("updates"),
+             .tokens = w.at("tokens"),
+             .loss = w.at("loss"),
+             .nll = w.at("nll"),
+             .grad_norm = w.at("grad_norm"),
+             .seconds = w.at("seconds")};
+  seconds_before_ = s.at("time_s");
+  started_ = clock_seconds();
+  saved_step_ = progress_.step;
+}
+
+}  // namespace nine

@@ -1,0 +1,29 @@
+#include "nn/training/translation_source.h"
+
+namespace nine {
+
+TranslationSource::TranslationSource(const Transformer& model, Source next) : model_(model), next_(std::move(next)) {
+  if (model.config().head.mixture) prior_ = MixtureWeightStats(model.config().head.size());
+}
+
+int64_t TranslationSource::fetch(int most) {
+  batches_.clear();
+  int64_t tokens = 0;
+  TranslationBatch batch;
+  while (count() < most && next_(batch)) {
+    tokens += batch.tokens;
+    batches_.push_back(batch);
+  }
+  require(tokens > 0, "[TranslationSource] there is nothing to predict: the source is at its end, or gave batches without targets");
+  return tokens;
+}
+
+TrainingSource::Objective TranslationSource::forward(Tape& tape, int i, double row_weight) {
+  const TranslationBatch& b = batch(i);
+  const SoftmaxLoss out = model_.loss(tape, b, row_weight);
+  const Var penalty = model_.regulariser(tape, row_weight * static_cast<double>(b.tokens));
+  if (out.prior) prior_.add(out.prior.value(), b.tgt_out);
+  return {penalty ? add(out.loss, penalty) : out.loss, out.nll};
+}
+
+}  // namespace nine

@@ -1,0 +1,96 @@
+#include "nn/training/translation_task.h"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+namespace nine {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Tokens of a sample's source at most: a map of attention that can still be read.
+constexpr int64_t kLongestSample = 30;
+
+Json json_tokens(const Dictionary& dictionary, std::span<const int32_t> ids) {
+  Json out = Json::array();
+  for (const int32_t id : ids) out.push_back(dictionary.word(id));
+  return out;
+}
+
+// A row for each word of the translation, in thousandths.
+Json thousandths(const std::vector<float>& attention, size_t rows) {
+  Json out = Json::array();
+  const size_t columns = rows > 0 ? attention.size() / rows : 0;
+  for (size_t r = 0; r < rows; ++r) {
+    Json row = Json::array();
+    for (size_t c = 0; c < columns; ++c) row.push_back(std::lround(1000 * attention[r * columns + c]));
+    out.push_back(row);
+  }
+  return out;
+}
+
+}  // namespace
+
+TranslationTask::TranslationTask(const Transformer& model, const ParallelCorpus& train, const MtValidation& validation, PairBatchSize size, uint64_t seed)
+    : model_(model), validation_(validation), size_(size), source_(train, size, seed), batches_(model, [this](TranslationBatch& out) {
+        if (!source_.next(batch_)) return false;
+        out = to_translation_batch(batch_);
+        return true;
+      }) {
+  if (has_validation() && validation_.beam > 0) choose_samples();
+}
+
+nlohmann::ordered_json TranslationTask::position() const { return {{"epoch", source_.position().epoch}, {"step", source_.position().step}}; }
+
+void TranslationTask::seek(const nlohmann::ordered_json& position) { source_.seek({position.at("epoch").get<int64_t>(), position.at("step").get<int64_t>()}); }
+
+Evaluation TranslationTask::validate(Tape& tape) {
+  Evaluation result = evaluate_pairs(model_, tape, validation_.text->pairs, size_);
+  if (validation_.beam == 0) return result;
+  const Translator translator(model_);
+  SearchOptions search = validation_search(validation_.text->pairs, validation_.beam);
+  const auto translations = translate_pairs(translator, validation_.text->pairs, *validation_.target, search);
+  result.bleu = tokenised_bleu(translations, *validation_.text).score;
+  shown_.clear();
+  search.attention = true;
+  for (const Translation& found : translator.translate(sample_sources(), search)) shown_.push_back(found.front());
+  return result;
+}
+
+// From all over the text, the same at every validation, so that one can see them become better.
+void TranslationTask::choose_samples() {
+  const ParallelCorpus& pairs = validation_.text->pairs;
+  std::vector<int64_t> fit;
+  for (int64_t i = 0; i < pairs.pairs(); ++i)
+    if (pairs.source_length(i) > 1 && pairs.source_length(i) <= kLongestSample) fit.push_back(i);
+  const int64_t count = std::min(validation_.samples, std::ssize(fit));
+  for (int64_t i = 0; i < count; ++i) samples_.push_back(fit[static_cast<size_t>(i * std::ssize(fit) / count)]);
+}
+
+std::vector<Translator::Ids> TranslationTask::sample_sources() const {
+  std::vector<Translator::Ids> out;
+  for (const int64_t i : samples_) {
+    const auto ids = validation_.text->pairs.source(i);
+    out.emplace_back(ids.begin(), ids.end() - 1);  // without </s>
+  }
+  return out;
+}
+
+std::vector<nlohmann::ordered_json> TranslationTask::validation_samples() const {
+  const std::vector<Translator::Ids> sources = sample_sources();
+  std::vector<Json> events;
+  for (size_t i = 0; i < shown_.size(); ++i) {
+    const std::vector<int32_t>& words = shown_[i].words;
+    events.push_back({{"event", "translation"},
+                      {"line", validation_.text->pairs.line(samples_[i])},
+                      {"src", text_of(*validation_.source, sources[i])},
+                      {"ref", whole_words(validation_.text->references[static_cast<size_t>(samples_[i])])},
+                      {"hyp", text_of(*validation_.target, words)},
+                      {"src_tokens", json_tokens(*validation_.source, sources[i])},
+                      {"hyp_tokens", json_tokens(*validation_.target, words)},
+                      {"attention", thousandths(shown_[i].attention, words.size())}});
+  }
+  return events;
+}
+
+}  // namespace nine

@@ -1,0 +1,79 @@
+#include "nn/training/translation_validation.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "data/bpe.h"
+
+namespace nine {
+
+TranslationBatch to_translation_batch(const PairBatch& b) {
+  return {.src = Tensor::from(b.src, {b.pairs, b.src_cols}),
+          .tgt_in = Tensor::from(b.tgt_in, {b.pairs, b.tgt_cols}),
+          .tgt_out = Tensor::from(b.tgt_out, {b.pairs, b.tgt_cols}),
+          .src_lengths = Tensor::from(b.src_lengths, {b.pairs}),
+          .tgt_lengths = Tensor::from(b.tgt_lengths, {b.pairs}),
+          .tokens = std::accumulate(b.tgt_lengths.begin(), b.tgt_lengths.end(), int64_t{0})};
+}
+
+Evaluation evaluate_pairs(const Transformer& model, Tape& tape, const ParallelCorpus& pairs, PairBatchSize size) {
+  const NoGrad guard(tape);
+  if (size.tokens > 0) size.tokens = std::max(size.tokens, pairs.longest());
+  PairBatches batches(pairs, size, std::nullopt);
+  Evaluation result;
+  if (model.config().head.mixture) result.prior = MixtureWeightStats(model.config().head.size());
+  for (PairBatch batch; batches.next(batch);) {
+    tape.reset();
+    const TranslationBatch b = to_translation_batch(batch);
+    const SoftmaxLoss out = model.loss(tape, b, 1.0);
+    if (out.prior) result.prior.add(out.prior.value(), b.tgt_out);
+    const std::vector<double> nats = out.nll.value().to_vector();
+    result.nats += std::accumulate(nats.begin(), nats.end(), 0.0);
+    result.tokens += b.tokens;
+  }
+  tape.reset();
+  return result;
+}
+
+std::string whole_words(const std::string& line) {
+  std::string out;
+  undo_bpe(line, out);
+  return out;
+}
+
+std::string tokens_of(const Dictionary& dictionary, std::span<const int32_t> ids) {
+  std::string line;
+  for (const int32_t id : ids) {
+    if (!line.empty()) line += ' ';
+    line += dictionary.word(id);
+  }
+  return line;
+}
+
+std::string text_of(const Dictionary& dictionary, std::span<const int32_t> ids) { return whole_words(tokens_of(dictionary, ids)); }
+
+SearchOptions validation_search(const ParallelCorpus& pairs, int64_t beam) {
+  SearchOptions search{.beam = beam};
+  search.max_length = pairs.longest() + std::min(pairs.longest(), search.max_length);
+  return search;
+}
+
+std::vector<std::string> translate_pairs(const Translator& translator, const ParallelCorpus& pairs, const Dictionary& target,
+                                         const SearchOptions& search) {
+  std::vector<Translator::Ids> sources;
+  for (int64_t i = 0; i < pairs.pairs(); ++i) {
+    const auto ids = pairs.source(i);
+    sources.emplace_back(ids.begin(), ids.end() - 1);  // without </s>
+  }
+  std::vector<std::string> out;
+  for (const Translation& found : translator.translate(sources, search)) out.push_back(text_of(target, found.front().words));
+  return out;
+}
+
+BleuScore tokenised_bleu(const std::vector<std::string>& translations, const HeldOutPairs& text) {
+  std::vector<std::string> references;
+  for (const std::string& line : text.references) references.push_back(whole_words(line));
+  return corpus_bleu(translations, references, {.tokenizer = BleuTokenizer::none});
+}
+
+}  // namespace nine
