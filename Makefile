@@ -6,7 +6,7 @@ RUN ?= runs/demo
 SECONDS = 60
 CLANG = -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++
 
-.PHONY: help deps build programs demo test bench sanitize tsan fuzz tidy clean
+.PHONY: help deps build programs demo test bench sanitize tsan fuzz tidy format clean
 
 help:
 	@echo "make demo      install what is missing, build, train on the built-in sample, leave a report"
@@ -17,6 +17,7 @@ help:
 	@echo "make tsan      the tests of what runs in threads under ThreadSanitizer"
 	@echo "make fuzz      every reader's fuzzer for SECONDS=60 (clang)"
 	@echo "make tidy      clang-tidy over the tree"
+	@echo "make format    clang-format over the tree; CI fails where it would change something"
 
 deps:
 	@./cmake/install_deps.sh
@@ -70,6 +71,10 @@ tidy:
 	cmake -S . -B build-tidy -G Ninja $(CMAKE_FLAGS) $(CLANG)
 	git ls-files '*.cpp' | grep -v -e ^examples/ -e ^tests/consumer/ -e ^tests/fuzz/entry -e ^tests/fuzz/host | \
 	  xargs -P $(JOBS) -n 1 clang-tidy -p build-tidy --quiet --warnings-as-errors='*'
+
+format:
+	@./cmake/install_deps.sh format
+	git ls-files '*.h' '*.cpp' '*.cu' '*.cuh' | xargs clang-format -i
 
 clean:
 	rm -rf $(BUILD) build-sanitize build-tsan build-fuzz build-tidy

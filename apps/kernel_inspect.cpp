@@ -1,18 +1,18 @@
-// kernel_inspect: formulas, values, exact gradients, examples, figures and checks of any head. Parses and calls; the work is
-// apps/inspect/inspect.h (--input) and apps/inspect/ (all else).
+// kernel_inspect: formulas, values, exact gradients, examples, figures and checks of any head.
+// Parses and calls; the work is apps/inspect/inspect.h (--input) and apps/inspect/ (all else).
 #include <nlohmann/json.hpp>
 
-#include "apps/inspect/check.h"
-#include "apps/inspect/conditions.h"
-#include "apps/inspect/explain.h"
-#include "apps/inspect/plot.h"
-#include "apps/inspect/show.h"
-#include "apps/inspect/inspect.h"
 #include "apps/cli/json_text.h"
 #include "apps/cli/options.h"
 #include "apps/cli/run_main.h"
 #include "apps/cli/text_io.h"
 #include "apps/cli/version.h"
+#include "apps/inspect/check.h"
+#include "apps/inspect/conditions.h"
+#include "apps/inspect/explain.h"
+#include "apps/inspect/inspect.h"
+#include "apps/inspect/plot.h"
+#include "apps/inspect/show.h"
 #include "cuda/cuda.h"
 
 namespace nine::app {
@@ -31,36 +31,54 @@ struct InspectOptions {
   CheckSettings checks;
 
   void declare(Options& o) {
-    o.add("input", input, "what to compute, as JSON: head, options, dtype, H, W, b, M, C, targets (docs/heads.md); - is standard input")
+    o.add("input", input,
+          "what to compute, as JSON: head, options, dtype, H, W, b, M, C, targets (docs/heads.md); "
+          "- is standard input")
         .unit("IN.json")
         .default_text("the table of kernels");
     o.add("output", output, "where the text goes; - is standard output").unit("FILE");
     std::string layers, ideas;
     for (const std::string& name : layer_lessons()) layers += ", " + name;
-    for (const Experiment& e : experiments()) ideas += concat(ideas.empty() ? "" : "; ", e.name, ": ", e.question);
-    o.add("explain", explain, "a small example, forward and backward, line by line: a kernel such as pow:p=1" + layers).unit("NAME");
-    o.add("show", show, "an experiment on the ideas behind, with its figure in --plot. " + ideas).unit("NAME");
+    for (const Experiment& e : experiments())
+      ideas += concat(ideas.empty() ? "" : "; ", e.name, ": ", e.question);
+    o.add("explain", explain,
+          "a small example, forward and backward, line by line: a kernel such as pow:p=1" + layers)
+        .unit("NAME");
+    o.add("show", show, "an experiment on the ideas behind, with its figure in --plot. " + ideas)
+        .unit("NAME");
     o.group("Figures");
-    o.add("plot", plot, "draws S and its derivative over q (of lin, pol and sig: over z), or --show's figure").unit("FILE.svg");
-    o.add("kernels", figure.kernels, "which, separated by commas; the default is the paper's Figure 1").unit("NAME,...");
+    o.add("plot", plot,
+          "draws S and its derivative over q (of lin, pol and sig: over z), or --show's figure")
+        .unit("FILE.svg");
+    o.add("kernels", figure.kernels,
+          "which, separated by commas; the default is the paper's Figure 1")
+        .unit("NAME,...");
     o.add("from", figure.from, "where q or z begins").range(-1e6, 1e6);
     o.add("to", figure.to, "where it ends").range(-1e6, 1e6);
     o.group("Checks");
-    o.add("check", check, "every op and every head against finite differences on random shapes; fails when one is above 1e-6");
-    o.add("shape", checks.shape, "of the heads: contexts, words, numbers of a vector").unit("N,V,d").default_text("drawn from the seed");
+    o.add("check", check,
+          "every op and every head against finite differences on random shapes; fails when one is "
+          "above 1e-6");
+    o.add("shape", checks.shape, "of the heads: contexts, words, numbers of a vector")
+        .unit("N,V,d")
+        .default_text("drawn from the seed");
     o.add("seed", checks.seed, "of shapes and numbers");
     o.add("eps", checks.eps, "half step of the differences").range_open(0, 1);
   }
 
   void refuse_contradictions(const Options& given) const {
-    const int asked = (input.empty() ? 0 : 1) + (explain.empty() ? 0 : 1) + (show.empty() ? 0 : 1) + (check ? 1 : 0);
+    const int asked = (input.empty() ? 0 : 1) + (explain.empty() ? 0 : 1) + (show.empty() ? 0 : 1) +
+                      (check ? 1 : 0);
     check_outputs({{"--output", output}, {"--plot", plot}}, {{"--input", input}});
     if (asked > 1) throw UsageError("give one of --input, --explain, --show and --check");
     for (const char* flag : {"shape", "seed", "eps"})
-      if (given.was_set(flag) && !check) throw UsageError(concat("--", flag, " does something with --check only"));
+      if (given.was_set(flag) && !check)
+        throw UsageError(concat("--", flag, " does something with --check only"));
     for (const char* flag : {"kernels", "from", "to"})
-      if (given.was_set(flag) && (plot.empty() || asked > 0)) throw UsageError(concat("--", flag, " does something with --plot only"));
-    if (!plot.empty() && asked > 0 && show.empty()) throw UsageError("--plot draws kernels, or the figure of --show");
+      if (given.was_set(flag) && (plot.empty() || asked > 0))
+        throw UsageError(concat("--", flag, " does something with --plot only"));
+    if (!plot.empty() && asked > 0 && show.empty())
+      throw UsageError("--plot draws kernels, or the figure of --show");
   }
 };
 
@@ -80,7 +98,8 @@ std::string inspected(const std::string& input) {
 
 int run(int argc, char** argv) {
   Options options("kernel_inspect",
-                  "Shows formulas, values, exact gradients, examples, figures and checks of any output head; alone, a table of the kernels.",
+                  "Shows formulas, values, exact gradients, examples, figures and checks of any "
+                  "output head; alone, a table of the kernels.",
                   kVersionLine);
   InspectOptions o;
   o.declare(options);

@@ -1,18 +1,19 @@
-// lm_score: what a language model says of a text: log-probabilities, the likeliest words, continuations, and how it compares with
-// another model. Parses and calls; the parts are in apps/lm_score/.
+// lm_score: what a language model says of a text: log-probabilities, the likeliest words,
+// continuations, and how it compares with another model. Parses and calls; the parts are in
+// apps/lm_score/.
 #include <cmath>
 #include <cstdio>
 
+#include "apps/cli/run_main.h"
+#include "apps/cli/saved_model.h"
+#include "apps/cli/text_io.h"
+#include "apps/cli/version.h"
 #include "apps/lm_score/lm_compare.h"
 #include "apps/lm_score/lm_components.h"
 #include "apps/lm_score/lm_generate.h"
 #include "apps/lm_score/lm_top_k.h"
-#include "apps/cli/run_main.h"
-#include "apps/cli/saved_model.h"
 #include "apps/lm_score/score_options.h"
 #include "apps/lm_score/score_text.h"
-#include "apps/cli/text_io.h"
-#include "apps/cli/version.h"
 
 namespace nine::app {
 namespace {
@@ -49,28 +50,36 @@ void score(const ScoreOptions& o, const Lines& lines, TextOutput& out) {
   const SavedLanguageModel saved(o.checkpoint, device_from_text(o.device));
   const Corpus text = Corpus::of_lines(lines, saved.vocabulary());
   ScoreWriter writer(out.stream(), o.tokens);
-  score_text(saved, text, {o.carry_state, o.batch_tokens}, [&](std::span<const double> nats) { writer.write(nats); });
+  score_text(saved, text, {o.carry_state, o.batch_tokens},
+             [&](std::span<const double> nats) { writer.write(nats); });
   out.finish();
   const Evaluation& total = writer.total();
   const int64_t dropped = text.tokens() - total.tokens;
-  std::fprintf(stderr, "perplexity %.5f over %lld tokens (%lld sentences, %.2f%% unknown words)%s\n", total.ppl(),
-               static_cast<long long>(total.tokens), static_cast<long long>(text.sentences()),
-               100.0 * static_cast<double>(text.unknown()) / static_cast<double>(text.tokens()),
-               dropped > 0 ? concat("; ", dropped, " tokens at the end fill no row of columns and were left out").c_str() : "");
+  std::fprintf(
+      stderr, "perplexity %.5f over %lld tokens (%lld sentences, %.2f%% unknown words)%s\n",
+      total.ppl(), static_cast<long long>(total.tokens), static_cast<long long>(text.sentences()),
+      100.0 * static_cast<double>(text.unknown()) / static_cast<double>(text.tokens()),
+      dropped > 0
+          ? concat("; ", dropped, " tokens at the end fill no row of columns and were left out")
+                .c_str()
+          : "");
 }
 
 void generate(const ScoreOptions& o, const Lines& lines, TextOutput& out) {
   const SavedLanguageModel saved(o.checkpoint, device_from_text(o.device));
   const GenerateOptions how{.sampling = {o.allow_unknown, o.temperature, o.top_k, o.top_p},
-                       .max_words = o.max_words,
-                       .samples = o.samples,
-                       .batch = o.batch,
-                       .seed = o.seed};
+                            .max_words = o.max_words,
+                            .samples = o.samples,
+                            .batch = o.batch,
+                            .seed = o.seed};
   const Generated made = generate_text(saved, lines, how, out.stream());
   out.finish();
-  std::fprintf(stderr, "%lld texts, %lld words added, %lld ended by </s>; perplexity of what was added %.5f\n", static_cast<long long>(made.texts),
-               static_cast<long long>(made.words), static_cast<long long>(made.ended),
-               std::exp(made.nats / static_cast<double>(made.words + made.ended)));
+  std::fprintf(
+      stderr,
+      "%lld texts, %lld words added, %lld ended by </s>; perplexity of what was added %.5f\n",
+      static_cast<long long>(made.texts), static_cast<long long>(made.words),
+      static_cast<long long>(made.ended),
+      std::exp(made.nats / static_cast<double>(made.words + made.ended)));
 }
 
 int run(const ScoreOptions& o) {
@@ -86,14 +95,18 @@ int run(const ScoreOptions& o) {
     return kExitDone;
   }
   if (!o.compare.empty()) {
-    compare_models(o.compare[0], o.compare[1], lines, {{o.carry_state, o.batch_tokens}, o.resamples, o.worst, o.seed, device_from_text(o.device)},
-                   out.stream());
+    compare_models(
+        o.compare[0], o.compare[1], lines,
+        {{o.carry_state, o.batch_tokens}, o.resamples, o.worst, o.seed, device_from_text(o.device)},
+        out.stream());
   } else if (o.generate) {
     generate(o, lines, out);
   } else if (o.components) {
-    write_components(SavedLanguageModel(o.checkpoint, device_from_text(o.device)), lines, o.batch_tokens, out.stream());
+    write_components(SavedLanguageModel(o.checkpoint, device_from_text(o.device)), lines,
+                     o.batch_tokens, out.stream());
   } else if (o.top > 0) {
-    write_top_words(SavedLanguageModel(o.checkpoint, device_from_text(o.device)), lines, o.top, o.batch_tokens, out.stream());
+    write_top_words(SavedLanguageModel(o.checkpoint, device_from_text(o.device)), lines, o.top,
+                    o.batch_tokens, out.stream());
   } else {
     score(o, lines, out);
   }
@@ -107,7 +120,10 @@ int run(const ScoreOptions& o) {
 int main(int argc, char** argv) {
   using namespace nine::app;
   return run_main("lm_score", [&] {
-    Options options("lm_score", "Scores text with a language model, shows what it expected, continues text, compares two models.", kVersionLine);
+    Options options("lm_score",
+                    "Scores text with a language model, shows what it expected, continues text, "
+                    "compares two models.",
+                    kVersionLine);
     ScoreOptions o;
     o.declare(options);
     if (!options.parse(argc, argv)) return kExitDone;

@@ -1,9 +1,10 @@
-// lm_train: trains a language model. Parses, builds, runs; the parts are in apps/lm_train/, apps/training/ and nn/.
+// lm_train: trains a language model. Parses, builds, runs; the parts are in apps/lm_train/,
+// apps/training/ and nn/.
+#include "apps/cli/run_main.h"
+#include "apps/cli/version.h"
 #include "apps/lm_train/lm_data.h"
 #include "apps/lm_train/lm_run.h"
 #include "apps/lm_train/parity_export.h"
-#include "apps/cli/run_main.h"
-#include "apps/cli/version.h"
 
 namespace nine::app {
 namespace {
@@ -13,7 +14,8 @@ int train(const Options& options, const LmOptions& o, Device device) {
   ParameterSet parameters;
   const LanguageModel model(parameters, o.model(data.vocabulary.size()));
   parameters.allocate(dtype_from_text(o.dtype), o.seed, true, device);
-  if (o.init_norm == "log-frequency") model.set_norms_by_frequency(data.vocabulary.counts(), o.init_norm_scale);
+  if (o.init_norm == "log-frequency")
+    model.set_norms_by_frequency(data.vocabulary.counts(), o.init_norm_scale);
   if (o.init_bias == "log-frequency") model.set_bias_by_frequency(data.vocabulary.counts());
   if (!o.init.empty()) load_initial_weights(o.init, data.vocabulary, parameters);
   LanguageModelTask task(model, data.train, data.valid ? &*data.valid : nullptr, o.batching());
@@ -21,7 +23,8 @@ int train(const Options& options, const LmOptions& o, Device device) {
     export_lm_parity(o, model, parameters, task);
     return kExitDone;
   }
-  if (data.test) EvalSegments check(*data.test);  // too small a text must show now, not after the training
+  if (data.test)
+    EvalSegments check(*data.test);  // too small a text must show now, not after the training
   return run_training(lm_training(options, o, data, model, parameters, task));
 }
 
@@ -31,7 +34,8 @@ int train(const Options& options, const LmOptions& o, Device device) {
 int main(int argc, char** argv) {
   using namespace nine::app;
   return run_main("lm_train", [&] {
-    Options options("lm_train", "Trains an LSTM language model and reports perplexity.", kVersionLine);
+    Options options("lm_train", "Trains an LSTM language model and reports perplexity.",
+                    kVersionLine);
     LmOptions o;
     o.declare(options);
     options.ignore_in_config({"resolved"});

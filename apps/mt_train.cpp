@@ -1,10 +1,11 @@
-// mt_train: trains a translation model. Parses, builds, runs; the parts are in apps/mt_train/, apps/training/ and nn/.
-#include "apps/mt_train/average.h"
-#include "apps/mt_train/mt_run.h"
-#include "apps/cli/option_data.h"
+// mt_train: trains a translation model. Parses, builds, runs; the parts are in apps/mt_train/,
+// apps/training/ and nn/.
 #include "apps/cli/option_conflicts.h"
+#include "apps/cli/option_data.h"
 #include "apps/cli/run_main.h"
 #include "apps/cli/version.h"
+#include "apps/mt_train/average.h"
+#include "apps/mt_train/mt_run.h"
 
 namespace nine::app {
 namespace {
@@ -15,7 +16,8 @@ int train(const Options& options, const MtOptions& o, Device device) {
   const Transformer model(parameters, o.model(data.source.size(), data.target.size()));
   parameters.allocate(dtype_from_text(o.dtype), o.seed, true, device);
   const std::vector<int64_t> counts = data.train.target_counts(data.target.size());
-  if (o.init_norm == "log-frequency") model.head().set_norms_by_frequency(counts, o.init_norm_scale);
+  if (o.init_norm == "log-frequency")
+    model.head().set_norms_by_frequency(counts, o.init_norm_scale);
   if (o.init_bias == "log-frequency") model.head().set_bias_by_frequency(counts);
   if (!o.init.empty()) load_initial_weights(o.init, data.source, data.target, parameters);
   const MtValidation validation{.text = data.valid ? &*data.valid : nullptr,
@@ -37,15 +39,18 @@ int train(const Options& options, const MtOptions& o, Device device) {
 int main(int argc, char** argv) {
   using namespace nine::app;
   return run_main("mt_train", [&] {
-    Options options("mt_train", "Trains a Transformer to translate and reports perplexity and BLEU.", kVersionLine);
+    Options options("mt_train",
+                    "Trains a Transformer to translate and reports perplexity and BLEU.",
+                    kVersionLine);
     MtOptions o;
     o.declare(options);
-    options.ignore_in_config({"resolved", "task", "src_vocab", "tgt_vocab", "dim", "embed_scale", "pad"});
+    options.ignore_in_config(
+        {"resolved", "task", "src_vocab", "tgt_vocab", "dim", "embed_scale", "pad"});
     if (!options.parse(argc, argv)) return kExitDone;
     if (o.average > 0) {
       for (const OptionData* option : options.declared())
-        usage(!options.was_set(option->name) || option->name == "run" || option->name == "average", "--average reads --run and does nothing with --",
-              option->name, ": leave it out");
+        usage(!options.was_set(option->name) || option->name == "run" || option->name == "average",
+              "--average reads --run and does nothing with --", option->name, ": leave it out");
       return write_average(o.run, o.average);
     }
     o.resolve();

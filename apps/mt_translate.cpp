@@ -1,25 +1,30 @@
-// mt_translate: translates text with a checkpoint, scores given translations, prints BLEU and chrF. Parses and calls; the parts are in
-// apps/mt_translate/.
+// mt_translate: translates text with a checkpoint, scores given translations, prints BLEU and chrF.
+// Parses and calls; the parts are in apps/mt_translate/.
 #include <algorithm>
 #include <cstdio>
 
 #include "apps/cli/progress.h"
 #include "apps/cli/run_main.h"
 #include "apps/cli/text_io.h"
-#include "apps/training/train_options.h"
+#include "apps/cli/version.h"
 #include "apps/mt_translate/translate_options.h"
 #include "apps/mt_translate/translate_text.h"
-#include "apps/cli/version.h"
+#include "apps/training/train_options.h"
 
 namespace nine::app {
 namespace {
 
 using Lines = std::vector<std::string>;
-constexpr int64_t kWindow = 64;  // batches whose sentences are sorted by length together, then written
+constexpr int64_t kWindow =
+    64;  // batches whose sentences are sorted by length together, then written
 
 struct Loaded {
-  explicit Loaded(const TranslateOptions& o) : saved(o.checkpoint, kCpu), translator(saved.model(), Dictionary::kEnd), reader(o.cutting()) {}
-  std::vector<Translator::Ids> ids(const Lines& lines, const Dictionary& dictionary, const std::string& path) const {
+  explicit Loaded(const TranslateOptions& o)
+      : saved(o.checkpoint, kCpu),
+        translator(saved.model(), Dictionary::kEnd),
+        reader(o.cutting()) {}
+  std::vector<Translator::Ids> ids(const Lines& lines, const Dictionary& dictionary,
+                                   const std::string& path) const {
     return reader.ids(lines, dictionary, translator.max_words(), input_name(path));
   }
   SavedTranslationModel saved;
@@ -34,7 +39,8 @@ void for_windows(size_t lines, int64_t batch, F&& f) {
   const auto all = static_cast<int64_t>(lines), window = kWindow * batch;
   for (int64_t first = 0; first < all; first += window) {
     const auto count = std::min(window, all - first);
-    f(static_cast<size_t>(first), static_cast<size_t>(count), [&](int64_t done) { progress.update(first + done, all); });
+    f(static_cast<size_t>(first), static_cast<size_t>(count),
+      [&](int64_t done) { progress.update(first + done, all); });
   }
   progress.finish();
 }
@@ -46,52 +52,70 @@ void say_unknown(const std::vector<Translator::Ids>& sources) {
     unknown += std::count(line.begin(), line.end(), Dictionary::kUnknown);
   }
   if (unknown > 0)
-    std::fprintf(stderr, "%.2f%% of the input's tokens are unknown to the model (cut as its training text?)\n",
-                 100.0 * static_cast<double>(unknown) / static_cast<double>(tokens));
+    std::fprintf(
+        stderr,
+        "%.2f%% of the input's tokens are unknown to the model (cut as its training text?)\n",
+        100.0 * static_cast<double>(unknown) / static_cast<double>(tokens));
 }
 
 void translate(const TranslateOptions& o) {
   const Loaded model(o);
   const Lines lines = read_lines(o.input);
   // Before an hour of translating.
-  const Lines references = o.score ? read_references(o.reference, lines.size(), input_name(o.input)) : Lines();
+  const Lines references =
+      o.score ? read_references(o.reference, lines.size(), input_name(o.input)) : Lines();
   const std::vector<Translator::Ids> sources = model.ids(lines, model.saved.source(), o.input);
   say_unknown(sources);
   TextOutput out(o.output);
   std::optional<TextOutput> attention;
   if (!o.attention.empty()) attention.emplace(o.attention);
   Lines translated;
-  for_windows(sources.size(), o.batch, [&](size_t first, size_t count, const Translator::Progress& progress) {
-    const auto part = std::span(sources).subspan(first, count);
-    const std::vector<Translation> found = model.translator.translate(part, o.search(), progress);
-    const auto number = static_cast<int64_t>(first);
-    write_translations(found, model.saved.target(), {.join = o.join || !o.codes.empty(), .n_best = o.n_best > 0, .first = number}, out.stream());
-    out.flush();
-    if (attention) {
-      write_attention(found, part, model.saved.source(), model.saved.target(), number, attention->stream());
-      attention->flush();
-    }
-    for (const Translation& t : found)
-      if (o.score) translated.push_back(text_of(t.front().words, model.saved.target(), o.join || !o.codes.empty()));
-  });
+  for_windows(sources.size(), o.batch,
+              [&](size_t first, size_t count, const Translator::Progress& progress) {
+                const auto part = std::span(sources).subspan(first, count);
+                const std::vector<Translation> found =
+                    model.translator.translate(part, o.search(), progress);
+                const auto number = static_cast<int64_t>(first);
+                write_translations(
+                    found, model.saved.target(),
+                    {.join = o.join || !o.codes.empty(), .n_best = o.n_best > 0, .first = number},
+                    out.stream());
+                out.flush();
+                if (attention) {
+                  write_attention(found, part, model.saved.source(), model.saved.target(), number,
+                                  attention->stream());
+                  attention->flush();
+                }
+                for (const Translation& t : found)
+                  if (o.score)
+                    translated.push_back(
+                        text_of(t.front().words, model.saved.target(), o.join || !o.codes.empty()));
+              });
   out.finish();
   if (attention) attention->finish();
   // Beside translations on standard output there is no room for scores.
-  if (o.score) std::fputs(score_lines(translated, references, o.scoring).c_str(), o.output == "-" ? stderr : stdout);
+  if (o.score)
+    std::fputs(score_lines(translated, references, o.scoring).c_str(),
+               o.output == "-" ? stderr : stdout);
 }
 
 void score_given(const TranslateOptions& o) {
   const Loaded model(o);
   const Lines lines = read_lines(o.input), given = read_lines(o.score_given);
-  require(lines.size() == given.size(), input_name(o.input), " has ", lines.size(), " lines, but ", input_name(o.score_given), " has ", given.size(),
+  require(lines.size() == given.size(), input_name(o.input), " has ", lines.size(), " lines, but ",
+          input_name(o.score_given), " has ", given.size(),
           ": each source needs its translation on the same line, an empty one too");
   const std::vector<Translator::Ids> sources = model.ids(lines, model.saved.source(), o.input),
-                                     targets = model.ids(given, model.saved.target(), o.score_given);
+                                     targets =
+                                         model.ids(given, model.saved.target(), o.score_given);
   TextOutput out(o.output);
-  for_windows(sources.size(), o.batch, [&](size_t first, size_t count, const Translator::Progress& progress) {
-    write_log_probs(model.translator.score(std::span(sources).subspan(first, count), std::span(targets).subspan(first, count), o.batch, progress),
-                    o.tokens, out.stream());
-  });
+  for_windows(sources.size(), o.batch,
+              [&](size_t first, size_t count, const Translator::Progress& progress) {
+                write_log_probs(model.translator.score(std::span(sources).subspan(first, count),
+                                                       std::span(targets).subspan(first, count),
+                                                       o.batch, progress),
+                                o.tokens, out.stream());
+              });
   out.finish();
 }
 

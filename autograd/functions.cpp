@@ -9,10 +9,12 @@ Var unary(ops::Unary f, const char* name, const Var& x) {
   Tape& tape = x.tape();
   const Var y = tape.result(name, x.shape(), x.dtype(), {x});
   ops::unary(f, x.value(), {y.value()});
-  return tape.record(y, [f, x, y] { ops::unary_backward(f, x.value(), y.value(), y.grad_output(), x.sink()); });
+  return tape.record(
+      y, [f, x, y] { ops::unary_backward(f, x.value(), y.value(), y.grad_output(), x.sink()); });
 }
 
-// Puts a gradient of a's shape into b, which is a's equal, or a number or a row that was broadcast over a.
+// Puts a gradient of a's shape into b, which is a's equal, or a number or a row that was broadcast
+// over a.
 void reduce_into(const Var& b, const View& gradient) {
   if (b.shape() == gradient.shape) {
     ops::scale(1, gradient, b.sink());
@@ -23,7 +25,8 @@ void reduce_into(const Var& b, const View& gradient) {
   }
 }
 
-// The other way round: a number's or a row's gradient reaches every element of x that was summed into it.
+// The other way round: a number's or a row's gradient reaches every element of x that was summed
+// into it.
 void add_broadcast(const View& gradient, const Var& x) {
   const View dx = x.sink_zeroed();
   ops::binary(ops::Binary::add, dx, gradient, {dx});
@@ -134,12 +137,14 @@ Var cast(const Var& x, DType dtype) {
 
 Var matmul(const Var& a, const Var& b, bool transpose_a, bool transpose_b) {
   Tape& tape = a.tape();
-  const int64_t m = transpose_a ? a.shape().cols() : a.shape().rows(), n = transpose_b ? b.shape().rows() : b.shape().cols();
+  const int64_t m = transpose_a ? a.shape().cols() : a.shape().rows(),
+                n = transpose_b ? b.shape().rows() : b.shape().cols();
   const Var y = tape.result("matmul", {m, n}, a.dtype(), {a, b});
   ops::matmul(a.value(), transpose_a, b.value(), transpose_b, {y.value()});
   return tape.record(y, [a, b, y, transpose_a, transpose_b] {
     const View dy = y.grad_output();
-    // d(op(a)) = dy op(b)', d(op(b)) = op(a)' dy; where op is the transpose, both sides are transposed.
+    // d(op(a)) = dy op(b)', d(op(b)) = op(a)' dy; where op is the transpose, both sides are
+    // transposed.
     if (a.needs_grad()) {
       if (transpose_a) {
         ops::matmul(b.value(), transpose_b, dy, true, a.sink());
@@ -179,7 +184,8 @@ Var linear(const Var& x, const Var& w, const Var& b) {
 
 Var linear_relu(const Var& x, const Var& w, const Var& b) {
   Tape& tape = x.tape();
-  const Var y = tape.result("linear_relu", x.shape().with_cols(w.shape().rows()), x.dtype(), {x, w, b});
+  const Var y =
+      tape.result("linear_relu", x.shape().with_cols(w.shape().rows()), x.dtype(), {x, w, b});
   ops::linear(x.value(), w.value(), b.value(), true, y.value());
   return tape.record(y, [x, w, b, y] {
     const View dz = y.grad_output();  // in place: nobody else reads it
@@ -188,9 +194,11 @@ Var linear_relu(const Var& x, const Var& w, const Var& b) {
   });
 }
 
-Var linear_bias_dropout_add(const Var& x, const Var& w, const Var& b, const Var& residual, double p, std::string_view stream) {
+Var linear_bias_dropout_add(const Var& x, const Var& w, const Var& b, const Var& residual, double p,
+                            std::string_view stream) {
   Tape& tape = x.tape();
-  const Var y = tape.result("linear_bias_dropout_add", x.shape().with_cols(w.shape().rows()), x.dtype(), {x, w, b, residual});
+  const Var y = tape.result("linear_bias_dropout_add", x.shape().with_cols(w.shape().rows()),
+                            x.dtype(), {x, w, b, residual});
   const double rate = tape.recording() ? p : 0;
   const RandomKey key = tape.random_key(stream);
   ops::matmul(x.value(), false, w.value(), true, {y.value()});
@@ -205,17 +213,22 @@ Var linear_bias_dropout_add(const Var& x, const Var& w, const Var& b, const Var&
 
 Var row_range(const Var& x, int64_t begin, int64_t count) {
   const Var y = x.tape().view_of(x, x.value().row_range(begin, count));
-  return x.tape().record(y, [x, y, begin, count] { ops::scale(1, y.grad_output(), {x.sink_zeroed().row_range(begin, count), true}); });
+  return x.tape().record(y, [x, y, begin, count] {
+    ops::scale(1, y.grad_output(), {x.sink_zeroed().row_range(begin, count), true});
+  });
 }
 
 Var col_range(const Var& x, int64_t begin, int64_t count) {
   const Var y = x.tape().view_of(x, x.value().col_range(begin, count));
-  return x.tape().record(y, [x, y, begin, count] { ops::scale(1, y.grad_output(), {x.sink_zeroed().col_range(begin, count), true}); });
+  return x.tape().record(y, [x, y, begin, count] {
+    ops::scale(1, y.grad_output(), {x.sink_zeroed().col_range(begin, count), true});
+  });
 }
 
 Var reshape(const Var& x, const Shape& shape) {
   const Var y = x.tape().view_of(x, x.value().reshaped(shape));
-  return x.tape().record(y, [x, y] { ops::scale(1, y.grad_output().reshaped(x.shape()), x.sink()); });
+  return x.tape().record(y,
+                         [x, y] { ops::scale(1, y.grad_output().reshaped(x.shape()), x.sink()); });
 }
 
 Var concat_rows(std::span<const Var> parts) {
@@ -223,7 +236,8 @@ Var concat_rows(std::span<const Var> parts) {
   Tape& tape = parts.front().tape();
   int64_t rows = 0;
   for (const Var& p : parts) rows += p.shape().rows();
-  const Var joined = tape.result("concat_rows", {rows, parts.front().shape().cols()}, parts.front().dtype(), parts);
+  const Var joined = tape.result("concat_rows", {rows, parts.front().shape().cols()},
+                                 parts.front().dtype(), parts);
   int64_t row = 0;
   for (const Var& part : parts) {
     const int64_t count = part.shape().rows(), first = row;
@@ -235,7 +249,8 @@ Var concat_rows(std::span<const Var> parts) {
     int64_t first = 0;
     for (const Var& part : kept) {
       const int64_t count = part.shape().rows();
-      if (part.needs_grad()) ops::scale(1, joined.grad_output().row_range(first, count), part.sink());
+      if (part.needs_grad())
+        ops::scale(1, joined.grad_output().row_range(first, count), part.sink());
       first += count;
     }
   });
@@ -251,15 +266,21 @@ Var embedding(const Var& table, const Tensor& ids) {
   const Var y = tape.result("embedding", Shape(sizes, s.rank() + 1), table.dtype(), {table});
   ops::embedding(table.value(), ids, y.value());
   const Var kept = tape.constant(ids);
-  return tape.record(y, [table, kept, y] { ops::embedding_backward(y.grad_output(), kept.value(), table.sink_zeroed()); });
+  return tape.record(y, [table, kept, y] {
+    ops::embedding_backward(y.grad_output(), kept.value(), table.sink_zeroed());
+  });
 }
 
-Var embedding_with_positions(const Var& table, const Tensor& ids, double factor, const Tensor& positions) {
+Var embedding_with_positions(const Var& table, const Tensor& ids, double factor,
+                             const Tensor& positions) {
   Tape& tape = table.tape();
-  require(ids.shape().rank() == 2 && ids.shape()[1] <= positions.shape().rows(), "[embedding_with_positions] ids of shape ", ids.shape(),
-          " and positions of shape ", positions.shape(), ": ids are (batch, steps), with a position for each step");
-  const Var y = tape.result("embedding_with_positions", {ids.elements(), table.shape().cols()}, table.dtype(), {table});
-  ops::embedding_with_positions(table.value(), ids, factor, positions.row_range(0, ids.shape()[1]), y.value());
+  require(ids.shape().rank() == 2 && ids.shape()[1] <= positions.shape().rows(),
+          "[embedding_with_positions] ids of shape ", ids.shape(), " and positions of shape ",
+          positions.shape(), ": ids are (batch, steps), with a position for each step");
+  const Var y = tape.result("embedding_with_positions", {ids.elements(), table.shape().cols()},
+                            table.dtype(), {table});
+  ops::embedding_with_positions(table.value(), ids, factor, positions.row_range(0, ids.shape()[1]),
+                                y.value());
   const Var kept = tape.constant(ids);
   return tape.record(y, [table, kept, y, factor] {
     const View dy = y.grad_output();  // in place: nobody else reads it
@@ -274,7 +295,8 @@ Var dropout(const Var& x, double p, std::string_view stream, int64_t mask_rows) 
   const RandomKey key = tape.random_key(stream);
   const Var y = tape.result("dropout", x.shape(), x.dtype(), {x});
   ops::dropout(x.value(), p, key, {y.value()}, mask_rows);
-  return tape.record(y, [x, y, p, key, mask_rows] { ops::dropout(y.grad_output(), p, key, x.sink(), mask_rows); });
+  return tape.record(
+      y, [x, y, p, key, mask_rows] { ops::dropout(y.grad_output(), p, key, x.sink(), mask_rows); });
 }
 
 Var dropout_words(const Var& x, const Tensor& ids, double p, std::string_view stream) {
@@ -283,23 +305,29 @@ Var dropout_words(const Var& x, const Tensor& ids, double p, std::string_view st
   const RandomKey key = tape.random_key(stream);
   const Var y = tape.result("dropout_words", x.shape(), x.dtype(), {x}), kept = tape.constant(ids);
   ops::dropout_words(x.value(), ids, p, key, {y.value()});
-  return tape.record(y, [x, y, kept, p, key] { ops::dropout_words(y.grad_output(), kept.value(), p, key, x.sink()); });
+  return tape.record(y, [x, y, kept, p, key] {
+    ops::dropout_words(y.grad_output(), kept.value(), p, key, x.sink());
+  });
 }
 
 Var layer_norm(const Var& x, const Var& gamma, const Var& beta, double eps) {
   Tape& tape = x.tape();
   const Var y = tape.result("layer_norm", x.shape(), x.dtype(), {x, gamma, beta});
   const Shape rows{x.shape().rows()};
-  const Var mean = tape.result("layer_norm", rows, x.dtype(), {}), rstd = tape.result("layer_norm", rows, x.dtype(), {});
-  ops::layer_norm(x.value(), gamma.value(), beta.value(), eps, y.value(), mean.value(), rstd.value());
+  const Var mean = tape.result("layer_norm", rows, x.dtype(), {}),
+            rstd = tape.result("layer_norm", rows, x.dtype(), {});
+  ops::layer_norm(x.value(), gamma.value(), beta.value(), eps, y.value(), mean.value(),
+                  rstd.value());
   return tape.record(y, [x, gamma, beta, y, mean, rstd] {
-    ops::layer_norm_backward(x.value(), gamma.value(), mean.value(), rstd.value(), y.grad_output(), x.sink(), gamma.sink(), beta.sink());
+    ops::layer_norm_backward(x.value(), gamma.value(), mean.value(), rstd.value(), y.grad_output(),
+                             x.sink(), gamma.sink(), beta.sink());
   });
 }
 
 LstmOutput lstm(const Var& x, const LstmWeights& w, const LstmState& start) {
   Tape& tape = x.tape();
-  const int64_t batch = start.h.shape().rows(), size = start.h.shape().cols(), rows = x.shape().rows();
+  const int64_t batch = start.h.shape().rows(), size = start.h.shape().cols(),
+                rows = x.shape().rows();
   const std::initializer_list<Var> inputs = {x, w.w_ih, w.w_hh, w.b_ih, w.b_hh, start.h, start.c};
   const Var hidden = tape.result("lstm", {rows + batch, size}, x.dtype(), inputs),
             cells = tape.result("lstm", {rows + batch, size}, x.dtype(), inputs);
@@ -318,8 +346,11 @@ LstmOutput lstm(const Var& x, const LstmWeights& w, const LstmState& start) {
   };
   ops::lstm(io(), tape.arena());
 
-  const auto part = [&](const Var& whole, int64_t first, int64_t count) { return tape.view_of(whole, whole.value().row_range(first, count)); };
-  const Var y = part(hidden, batch, rows), h_n = part(hidden, rows, batch), c_n = part(cells, rows, batch);
+  const auto part = [&](const Var& whole, int64_t first, int64_t count) {
+    return tape.view_of(whole, whole.value().row_range(first, count));
+  };
+  const Var y = part(hidden, batch, rows), h_n = part(hidden, rows, batch),
+            c_n = part(cells, rows, batch);
   // `hidden` is listed so that its memory, made before the windows on it, is released with them.
   tape.record({y, h_n, c_n, hidden}, [=] {
     ops::lstm_backward(io(),
@@ -345,14 +376,17 @@ struct Columns {
   int64_t first, d;
 
   View value() const { return x.value().view().col_range(first, d); }
-  OutputView of(const OutputView& whole) const { return whole.view ? OutputView{whole.view.col_range(first, d), whole.add} : whole; }
+  OutputView of(const OutputView& whole) const {
+    return whole.view ? OutputView{whole.view.col_range(first, d), whole.add} : whole;
+  }
 };
 
 Var attend(const Columns& q, const Columns& k, const Columns& v, const AttentionShape& shape) {
   Tape& tape = q.x.tape();
   const DType dtype = q.x.dtype();
   const int64_t rows = q.x.shape().rows(), batch = shape.batch, heads = shape.heads;
-  require(batch > 0 && heads > 0, "[attention] a batch of ", batch, " with ", heads, " heads has nothing to attend to");
+  require(batch > 0 && heads > 0, "[attention] a batch of ", batch, " with ", heads,
+          " heads has nothing to attend to");
   const Var y = tape.result("attention", {rows, q.d}, dtype, {q.x, k.x});
   const Var lse = tape.result("attention", {batch * heads, rows / batch}, dtype, {});
   const Var lengths = shape.lengths ? tape.constant(shape.lengths) : Var();
@@ -370,8 +404,11 @@ Var attend(const Columns& q, const Columns& k, const Columns& v, const Attention
   };
   ops::attention(io());
   return tape.record(y, [=] {
-    const OutputView dq = q.x.sink(), dk = k.first == 0 ? k.x.sink() : dq;  // keys behind queries: one matrix, one sink
-    ops::attention_backward(io(), {.dy = y.grad_output(), .dq = q.of(dq), .dk = k.of(dk), .dv = v.of(dk)});
+    const OutputView dq = q.x.sink(), dk = k.first == 0
+                                               ? k.x.sink()
+                                               : dq;  // keys behind queries: one matrix, one sink
+    ops::attention_backward(
+        io(), {.dy = y.grad_output(), .dq = q.of(dq), .dk = k.of(dk), .dv = v.of(dk)});
   });
 }
 }  // namespace
@@ -390,7 +427,8 @@ Var log_softmax(const Var& x) {
   Tape& tape = x.tape();
   const Var y = tape.result("log_softmax", x.shape(), x.dtype(), {x});
   ops::log_softmax(x.value(), y.value());
-  return tape.record(y, [x, y] { ops::log_softmax_backward(y.value(), y.grad_output(), x.sink()); });
+  return tape.record(y,
+                     [x, y] { ops::log_softmax_backward(y.value(), y.grad_output(), x.sink()); });
 }
 
 Var nll(const Var& log_probs, const Tensor& targets, double row_weight) {
@@ -398,8 +436,9 @@ Var nll(const Var& log_probs, const Tensor& targets, double row_weight) {
   const Var loss = tape.result("nll", {}, DType::float64, {log_probs});
   ops::nll(log_probs.value(), targets, row_weight, {loss.value()});
   const Var kept = tape.constant(targets);
-  return tape.record(loss,
-                     [log_probs, kept, loss, row_weight] { ops::nll_backward(kept.value(), row_weight, loss.grad_output(), log_probs.sink_zeroed()); });
+  return tape.record(loss, [log_probs, kept, loss, row_weight] {
+    ops::nll_backward(kept.value(), row_weight, loss.grad_output(), log_probs.sink_zeroed());
+  });
 }
 
 }  // namespace nine

@@ -15,7 +15,8 @@ using Function = std::function<Var(std::span<const Var>)>;
 Tensor unequal_weights(const Shape& shape, uint64_t seed) {
   Tensor w(shape, DType::float64);
   const RandomKey key{.seed = seed, .op = stream_id("gradcheck.weights")};
-  for (int64_t i = 0; i < w.elements(); ++i) w.data<double>()[i] = 0.5 + static_cast<double>(random_uniform(key, static_cast<uint64_t>(i)));
+  for (int64_t i = 0; i < w.elements(); ++i)
+    w.data<double>()[i] = 0.5 + static_cast<double>(random_uniform(key, static_cast<uint64_t>(i)));
   return w;
 }
 
@@ -41,18 +42,23 @@ std::vector<int64_t> chosen_elements(int64_t n, size_t input, const GradcheckOpt
   std::vector<int64_t> all(static_cast<size_t>(n));
   for (int64_t i = 0; i < n; ++i) all[static_cast<size_t>(i)] = i;
   if (o.max_elements == 0 || n <= o.max_elements) return all;
-  RandomStream random({.seed = o.seed, .step = static_cast<uint32_t>(input), .op = stream_id("gradcheck.elements")});
+  RandomStream random({.seed = o.seed,
+                       .step = static_cast<uint32_t>(input),
+                       .op = stream_id("gradcheck.elements")});
   for (int64_t i = 0; i < o.max_elements; ++i)
-    std::swap(all[static_cast<size_t>(i)], all[static_cast<size_t>(i) + random.below(static_cast<uint64_t>(n - i))]);
+    std::swap(all[static_cast<size_t>(i)],
+              all[static_cast<size_t>(i) + random.below(static_cast<uint64_t>(n - i))]);
   all.resize(static_cast<size_t>(o.max_elements));
   return all;
 }
 
 }  // namespace
 
-GradcheckReport gradcheck(const Function& f, const std::vector<Tensor>& inputs, const GradcheckOptions& o) {
+GradcheckReport gradcheck(const Function& f, const std::vector<Tensor>& inputs,
+                          const GradcheckOptions& o) {
   for (const Tensor& t : inputs)
-    require(t.dtype() == DType::float64 && t.view().contiguous(), "[gradcheck] inputs must be contiguous float64 tensors");
+    require(t.dtype() == DType::float64 && t.view().contiguous(),
+            "[gradcheck] inputs must be contiguous float64 tensors");
   Arena arena("gradcheck");
   Tape tape(arena);
   const std::vector<Var> leaves = leaves_of(tape, inputs);
@@ -61,7 +67,8 @@ GradcheckReport gradcheck(const Function& f, const std::vector<Tensor>& inputs, 
   for (const Var& leaf : leaves) analytic.push_back(leaf.grad().to_vector());
   tape.reset();
 
-  // The numeric side runs under the same recording mode as the analytic one, so that f is the same function.
+  // The numeric side runs under the same recording mode as the analytic one, so that f is the same
+  // function.
   GradcheckReport report;
   for (size_t i = 0; i < inputs.size(); ++i) {
     double* x = inputs[i].data<double>();
@@ -79,10 +86,12 @@ GradcheckReport gradcheck(const Function& f, const std::vector<Tensor>& inputs, 
       ++report.checked;
       if (off > difference || std::isnan(off)) {
         difference = std::isnan(off) ? INFINITY : off;
-        where = concat("input ", i, " of shape ", inputs[i].shape(), ", element ", e, ": analytic ", mine, ", numeric ", numeric);
+        where = concat("input ", i, " of shape ", inputs[i].shape(), ", element ", e, ": analytic ",
+                       mine, ", numeric ", numeric);
       }
     }
-    // A gradient that is zero throughout leaves only rounding to compare: judge it on the scale of 1.
+    // A gradient that is zero throughout leaves only rounding to compare: judge it on the scale
+    // of 1.
     const double relative = difference / (largest > 1e-7 ? largest : 1.0);
     if (relative > report.worst || report.where.empty()) {
       report.worst = relative;

@@ -24,9 +24,11 @@ struct GradcheckReport {
   int64_t checked = 0;  ///< elements
 };
 
-/// f builds a value from leaves; it is called many times and must be a function of them alone. A value of several
-/// elements is reduced to a scalar with fixed, unequal weights, so that a gradient that is right only in sum fails.
-/// inputs: float64 tensors (an Error otherwise); they are put back as they were.
-GradcheckReport gradcheck(const std::function<Var(std::span<const Var>)>& f, const std::vector<Tensor>& inputs, const GradcheckOptions& options = {});
+/// f builds a value from leaves; it is called many times and must be a function of them alone. A
+/// value of several elements is reduced to a scalar with fixed, unequal weights, so that a gradient
+/// that is right only in sum fails. inputs: float64 tensors (an Error otherwise); they are put back
+/// as they were.
+GradcheckReport gradcheck(const std::function<Var(std::span<const Var>)>& f,
+                          const std::vector<Tensor>& inputs, const GradcheckOptions& options = {});
 
 }  // namespace nine

@@ -10,8 +10,9 @@ namespace nine {
 struct Parameter {
   std::string name;  ///< PyTorch's, such as "lstm.weight_ih_l0"
   Tensor value;
-  Tensor grad;            ///< same shape; meaningful only when has_grad
-  bool has_grad = false;  ///< false: nothing was added since the last update, the next gradient overwrites
+  Tensor grad;  ///< same shape; meaningful only when has_grad
+  bool has_grad =
+      false;  ///< false: nothing was added since the last update, the next gradient overwrites
 };
 
 }  // namespace nine

@@ -10,13 +10,14 @@ namespace {
 constexpr size_t kChunk = 64 * 1024;  // memory of callables; a step of the models here needs one
 }
 
-// --- Var ----------------------------------------------------------------------------------------------------------
+// --- Var
+// ----------------------------------------------------------------------------------------------------------
 
 Tensor Var::value() const {
   require(tape_ != nullptr, "an empty Var has no value");
   const Tape::Slot& s = tape_->slot(*this);
-  require(s.memory == Tape::kNotPooled || s.memory < tape_->arena_.saved_mark(), "the value of '", s.op,
-          "' was released by backward: read it before");
+  require(s.memory == Tape::kNotPooled || s.memory < tape_->arena_.saved_mark(), "the value of '",
+          s.op, "' was released by backward: read it before");
   return s.value;
 }
 Shape Var::shape() const {
@@ -31,9 +32,11 @@ bool Var::needs_grad() const { return tape_ != nullptr && tape_->slot(*this).nee
 
 Tensor Var::grad() const {
   const Tape::Slot& s = tape_->slot(*this);
-  require(s.is_leaf, "grad() is kept for leaves and parameters only, not for a result of '", s.op, "'");
+  require(s.is_leaf, "grad() is kept for leaves and parameters only, not for a result of '", s.op,
+          "'");
   if (s.parameter != nullptr) return s.parameter->grad;
-  require(s.has_grad, "no gradient reached this leaf of shape ", s.value.shape(), ": did backward run, and does the loss depend on it?");
+  require(s.has_grad, "no gradient reached this leaf of shape ", s.value.shape(),
+          ": did backward run, and does the loss depend on it?");
   return s.grad;
 }
 
@@ -47,9 +50,11 @@ OutputView Var::sink() const {
   if (!needs_grad()) return {};
   Tape::Slot& s = tape_->slot(*this);
   if (tape_->detect_anomaly_) tape_->touched_.push_back(id_);
-  if (s.parameter != nullptr) return {s.parameter->grad.view(), std::exchange(s.parameter->has_grad, true)};
+  if (s.parameter != nullptr)
+    return {s.parameter->grad.view(), std::exchange(s.parameter->has_grad, true)};
   if (!s.grad)
-    s.grad = s.is_leaf ? Tensor(s.value.shape(), s.value.dtype(), s.value.device()) : tape_->arena_.block(s.value.shape(), s.value.dtype());
+    s.grad = s.is_leaf ? Tensor(s.value.shape(), s.value.dtype(), s.value.device())
+                       : tape_->arena_.block(s.value.shape(), s.value.dtype());
   return {s.grad.view(), std::exchange(s.has_grad, true)};
 }
 
@@ -59,11 +64,13 @@ View Var::sink_zeroed() const {
   return s.view;
 }
 
-// --- Tape ---------------------------------------------------------------------------------------------------------
+// --- Tape
+// ---------------------------------------------------------------------------------------------------------
 
 Tape::Slot& Tape::slot(const Var& v) {
   require(v.tape_ == this, "a Var of another tape was used");
-  require(v.generation_ == generation_, "a Var was used after its step: the tape has been reset since");
+  require(v.generation_ == generation_,
+          "a Var was used after its step: the tape has been reset since");
   return slots_[static_cast<size_t>(v.id_)];
 }
 
@@ -105,18 +112,21 @@ Var Tape::parameter(Parameter& p) {
   return v;
 }
 
-Var Tape::result(const char* op, const Shape& shape, DType dtype, std::initializer_list<Var> inputs) {
+Var Tape::result(const char* op, const Shape& shape, DType dtype,
+                 std::initializer_list<Var> inputs) {
   return result(op, shape, dtype, std::span<const Var>(inputs.begin(), inputs.size()));
 }
 
 Var Tape::result(const char* op, const Shape& shape, DType dtype, std::span<const Var> inputs) {
-  for (const Var& v : inputs) require(!v || v.tape_ == this, "[", op, "] takes a Var of another tape");
+  for (const Var& v : inputs)
+    require(!v || v.tape_ == this, "[", op, "] takes a Var of another tape");
   require(!consumed_, "[", op, "] nothing can be recorded between backward and reset");
   Slot s;
   s.mark = s.memory = arena_.saved_mark();
   s.value = arena_.saved(shape, dtype);
   s.op = op;
-  s.needs_grad = recording_ && std::any_of(inputs.begin(), inputs.end(), [](const Var& v) { return v.needs_grad(); });
+  s.needs_grad = recording_ && std::any_of(inputs.begin(), inputs.end(),
+                                           [](const Var& v) { return v.needs_grad(); });
   return add(std::move(s));
 }
 
@@ -138,7 +148,8 @@ Var Tape::view_of(const Var& whole, const Tensor& part) {
 }
 
 void* Tape::node_memory(size_t bytes) {
-  bytes = (bytes + alignof(std::max_align_t) - 1) / alignof(std::max_align_t) * alignof(std::max_align_t);
+  bytes = (bytes + alignof(std::max_align_t) - 1) / alignof(std::max_align_t) *
+          alignof(std::max_align_t);
   require(bytes <= kChunk, "a backward function of ", bytes, " bytes captures too much");
   if (chunk_ < chunks_.size() && chunk_used_ + bytes > kChunk) {
     ++chunk_;
@@ -150,7 +161,8 @@ void* Tape::node_memory(size_t bytes) {
   return p;
 }
 
-void Tape::push_node(std::initializer_list<Var> outputs, void (*run)(const void*), const void* function) {
+void Tape::push_node(std::initializer_list<Var> outputs, void (*run)(const void*),
+                     const void* function) {
   require(outputs.size() <= kMaxOutputs, "a function has at most ", kMaxOutputs, " outputs");
   Node node;
   node.run = run;
@@ -170,7 +182,8 @@ void Tape::finished(std::initializer_list<Var> outputs) {
 
 void Tape::check_finite(const View& v, const char* op, const char* direction) const {
   if (!v || v.dtype == DType::int32) return;
-  require(ops::all_finite(v), "[", op, "] the ", direction, " pass of step ", random_.step, " gave NaN or infinity in a tensor of shape ", v.shape,
+  require(ops::all_finite(v), "[", op, "] the ", direction, " pass of step ", random_.step,
+          " gave NaN or infinity in a tensor of shape ", v.shape,
           ": the first op to do so; lower --lr or --clip, or look at its inputs");
 }
 
@@ -185,9 +198,13 @@ void Tape::check_touched(const char* op) {
 
 void Tape::backward(const Var& loss) {
   require(recording_, "backward under NoGrad: nothing was recorded");
-  require(!consumed_, "[backward] ran already on this recording: add the losses, or reset the tape and record again");
-  require(loss.value().elements() == 1, "[backward] starts from a scalar, not from shape ", loss.shape());
-  require(loss.needs_grad(), "[backward] the loss depends on no leaf or parameter that wants a gradient");
+  require(!consumed_,
+          "[backward] ran already on this recording: add the losses, or reset the tape and record "
+          "again");
+  require(loss.value().elements() == 1, "[backward] starts from a scalar, not from shape ",
+          loss.shape());
+  require(loss.needs_grad(),
+          "[backward] the loss depends on no leaf or parameter that wants a gradient");
   ops::fill(loss.sink().view, 1);
   consumed_ = true;
 

@@ -1,5 +1,5 @@
-// Reverse-mode automatic differentiation: eager execution that leaves nodes on a tape, in execution order;
-// backward walks them in reverse.
+// Reverse-mode automatic differentiation: eager execution that leaves nodes on a tape, in execution
+// order; backward walks them in reverse.
 //
 //   Arena pool("step");
 //   Tape tape(pool);
@@ -15,7 +15,8 @@
 //     Tape& tape = x.tape();
 //     Var y = tape.result("tanh", x.shape(), x.dtype(), {x});
 //     ops::unary(ops::Unary::tanh, x.value(), {y.value()});
-//     return tape.record(y, [x, y] { ops::unary_backward(ops::Unary::tanh, x.value(), y.value(), y.grad_output(), x.sink()); });
+//     return tape.record(y, [x, y] { ops::unary_backward(ops::Unary::tanh, x.value(), y.value(),
+//     y.grad_output(), x.sink()); });
 //   }
 #pragma once
 
@@ -63,7 +64,8 @@ class Var {
 
  private:
   friend class Tape;
-  Var(Tape* tape, int32_t id, uint32_t generation) : tape_(tape), id_(id), generation_(generation) {}
+  Var(Tape* tape, int32_t id, uint32_t generation)
+      : tape_(tape), id_(id), generation_(generation) {}
   Tape* tape_ = nullptr;
   int32_t id_ = -1;
   uint32_t generation_ = 0;
@@ -78,7 +80,8 @@ class Tape {
 
   Arena& arena() { return arena_; }
 
-  /// Data from the CPU where this tape computes: a copy in the step's pool; on the CPU the tensor itself.
+  /// Data from the CPU where this tape computes: a copy in the step's pool; on the CPU the tensor
+  /// itself.
   Tensor on_device(const Tensor& data);
   /// A value that no gradient is asked for.
   Var constant(const Tensor& value);
@@ -87,8 +90,9 @@ class Tape {
   /// A parameter: gradients are added to p.grad, over micro-batches too. p must outlive the step.
   Var parameter(Parameter& p);
 
-  /// Walks the tape in reverse from a scalar; its own gradient is 1. Once per recording: values are released as it goes, and
-  /// until reset() only gradients of leaves and parameters can be read and nothing more can be recorded.
+  /// Walks the tape in reverse from a scalar; its own gradient is 1. Once per recording: values are
+  /// released as it goes, and until reset() only gradients of leaves and parameters can be read and
+  /// nothing more can be recorded.
   void backward(const Var& loss);
   /// Ends the step: forgets all nodes and values and resets the pool.
   void reset();
@@ -97,8 +101,8 @@ class Tape {
   bool recording() const { return recording_; }
   void set_recording(bool on) { recording_ = on; }
 
-  /// While true, every result and every gradient is searched for NaN and infinity; the first one is an Error that
-  /// names the op, the direction and the step. Costs a pass over each tensor.
+  /// While true, every result and every gradient is searched for NaN and infinity; the first one is
+  /// an Error that names the op, the direction and the step. Costs a pass over each tensor.
   void set_anomaly_detection(bool on) { detect_anomaly_ = on; }
   bool anomaly_detection() const { return detect_anomaly_; }
 
@@ -109,16 +113,19 @@ class Tape {
 
   // For functions:
 
-  /// A fresh value (contents undefined) in the pool's saved end. `op` must be a string literal. It needs a gradient
-  /// when the tape records and any input does.
+  /// A fresh value (contents undefined) in the pool's saved end. `op` must be a string literal. It
+  /// needs a gradient when the tape records and any input does.
   Var result(const char* op, const Shape& shape, DType dtype, std::initializer_list<Var> inputs);
   Var result(const char* op, const Shape& shape, DType dtype, std::span<const Var> inputs);
-  /// A copy of a list of inputs that lives as long as the recording, for functions of any number of them.
+  /// A copy of a list of inputs that lives as long as the recording, for functions of any number of
+  /// them.
   std::span<const Var> keep(std::span<const Var> list);
-  /// Part of a value as a value of its own (a window, no copy); record() says how its gradient flows back.
+  /// Part of a value as a value of its own (a window, no copy); record() says how its gradient
+  /// flows back.
   Var view_of(const Var& whole, const Tensor& part);
-  /// Records how gradients flow from `outputs` (made by result, first one first) to the inputs; the callable reads
-  /// grad_output() and writes sink(). Nothing happens when the outputs need no gradient. Returns the first output.
+  /// Records how gradients flow from `outputs` (made by result, first one first) to the inputs; the
+  /// callable reads grad_output() and writes sink(). Nothing happens when the outputs need no
+  /// gradient. Returns the first output.
   template <class Backward>
   Var record(std::initializer_list<Var> outputs, Backward backward);
   template <class Backward>
@@ -152,27 +159,32 @@ class Tape {
   Slot& slot(const Var& v);
   void* node_memory(size_t bytes);
   void finished(std::initializer_list<Var> outputs);
-  void push_node(std::initializer_list<Var> outputs, void (*run)(const void*), const void* function);
+  void push_node(std::initializer_list<Var> outputs, void (*run)(const void*),
+                 const void* function);
   void check_finite(const View& v, const char* op, const char* direction) const;
   void check_touched(const char* op);
 
   Arena& arena_;
   std::vector<Slot> slots_;
   std::vector<Node> nodes_;
-  std::vector<std::unique_ptr<std::byte[]>> chunks_;  // the nodes' callables, bump-allocated, kept over steps
+  std::vector<std::unique_ptr<std::byte[]>>
+      chunks_;  // the nodes' callables, bump-allocated, kept over steps
   size_t chunk_ = 0, chunk_used_ = 0;
   uint32_t generation_ = 1;
   bool recording_ = true;
   bool detect_anomaly_ = false;
   bool consumed_ = false;         // backward has walked this recording
-  std::vector<int32_t> touched_;  // values whose sink was asked for since the last check_touched; anomaly detection only
+  std::vector<int32_t> touched_;  // values whose sink was asked for since the last check_touched;
+                                  // anomaly detection only
   RandomKey random_;
 };
 
 /// Evaluation: nothing is recorded while it lives.
 class NoGrad {
  public:
-  explicit NoGrad(Tape& tape) : tape_(tape), before_(tape.recording()) { tape.set_recording(false); }
+  explicit NoGrad(Tape& tape) : tape_(tape), before_(tape.recording()) {
+    tape.set_recording(false);
+  }
   ~NoGrad() { tape_.set_recording(before_); }
   NoGrad(const NoGrad&) = delete;
   NoGrad& operator=(const NoGrad&) = delete;
@@ -185,12 +197,15 @@ class NoGrad {
 template <class Backward>
 Var Tape::record(std::initializer_list<Var> outputs, Backward backward) {
   finished(outputs);
-  // Callables live in memory that is dropped, not destroyed: capture handles, numbers and keys only.
-  static_assert(std::is_trivially_destructible_v<Backward>, "a backward function may capture Var, Shape, numbers and RandomKey only");
+  // Callables live in memory that is dropped, not destroyed: capture handles, numbers and keys
+  // only.
+  static_assert(std::is_trivially_destructible_v<Backward>,
+                "a backward function may capture Var, Shape, numbers and RandomKey only");
   if (recording_ && outputs.begin()->needs_grad()) {
     void* memory = node_memory(sizeof(Backward));
     push_node(
-        outputs, [](const void* f) { (*static_cast<const Backward*>(f))(); }, new (memory) Backward(std::move(backward)));
+        outputs, [](const void* f) { (*static_cast<const Backward*>(f))(); },
+        new (memory) Backward(std::move(backward)));
   }
   return *outputs.begin();
 }

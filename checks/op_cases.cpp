@@ -18,14 +18,16 @@ std::string sizes(std::initializer_list<int64_t> all) {
   return text;
 }
 
-OpCase unary_case(const char* name, Var (*f)(const Var&), double (*oracle)(double), const Shape& shape, double low, double high) {
+OpCase unary_case(const char* name, Var (*f)(const Var&), double (*oracle)(double),
+                  const Shape& shape, double low, double high) {
   return {.name = concat(name, " ", shape),
           .inputs = {{shape, low, high}},
           .run = [f](Vars x, Tensors) { return f(x[0]); },
           .oracle = [oracle](Values x, AllInts) { return each(x[0], oracle); }};
 }
 
-OpCase binary_case(const char* name, Var (*f)(const Var&, const Var&), double (*oracle)(double, double), const Shape& a, const Shape& b) {
+OpCase binary_case(const char* name, Var (*f)(const Var&, const Var&),
+                   double (*oracle)(double, double), const Shape& a, const Shape& b) {
   return {.name = concat(name, " ", a, " ", b),
           .inputs = {{a}, {b, 0.5, 2}},
           .run = [f](Vars x, Tensors) { return f(x[0], x[1]); },
@@ -69,7 +71,8 @@ OpCase embedding_case(int64_t words, int64_t d, const Shape& ids, bool bench = f
           .oracle =
               [d](Values x, AllInts i) {
                 Doubles y;
-                for (const int32_t id : i[0]) y.insert(y.end(), x[0].begin() + id * d, x[0].begin() + (id + 1) * d);
+                for (const int32_t id : i[0])
+                  y.insert(y.end(), x[0].begin() + id * d, x[0].begin() + (id + 1) * d);
                 return y;
               },
           .bench = bench};
@@ -83,7 +86,8 @@ OpCase dropout_case(const Shape& shape, double p) {
               [p](Values x, AllInts) {
                 Doubles y = x[0];
                 const RandomKey key{.op = stream_id("dropout.test")};
-                for (size_t i = 0; i < y.size(); ++i) y[i] = random_uniform(key, i) >= static_cast<float>(p) ? y[i] / (1 - p) : 0;
+                for (size_t i = 0; i < y.size(); ++i)
+                  y[i] = random_uniform(key, i) >= static_cast<float>(p) ? y[i] / (1 - p) : 0;
                 return y;
               }};
 }
@@ -97,7 +101,8 @@ OpCase locked_dropout_case(int64_t steps, int64_t batch, int64_t width, double p
               [p, n = index_of(batch * width)](Values x, AllInts) {
                 Doubles y = x[0];
                 const RandomKey key{.op = stream_id("dropout.test")};
-                for (size_t i = 0; i < y.size(); ++i) y[i] = random_uniform(key, i % n) >= static_cast<float>(p) ? y[i] / (1 - p) : 0;
+                for (size_t i = 0; i < y.size(); ++i)
+                  y[i] = random_uniform(key, i % n) >= static_cast<float>(p) ? y[i] / (1 - p) : 0;
                 return y;
               }};
 }
@@ -155,11 +160,17 @@ struct AttentionCase {
 };
 
 std::string name_of(const char* kind, const AttentionCase& a) {
-  const std::string padding = a.lengths.shape.elements() > 0 ? concat(" lengths ", a.lengths.low, " to ", a.lengths.high - 1) : "";
-  return concat("attention ", kind, sizes({a.batch, a.queries, a.keys, a.heads, a.size}), a.causal ? " causal" : "", padding);
+  const std::string padding = a.lengths.shape.elements() > 0
+                                  ? concat(" lengths ", a.lengths.low, " to ", a.lengths.high - 1)
+                                  : "";
+  return concat("attention ", kind, sizes({a.batch, a.queries, a.keys, a.heads, a.size}),
+                a.causal ? " causal" : "", padding);
 }
 AttentionShape shape_of(const AttentionCase& a, Tensors indices) {
-  return {.batch = a.batch, .heads = a.heads, .lengths = indices[0].elements() > 0 ? indices[0] : Tensor(), .causal = a.causal};
+  return {.batch = a.batch,
+          .heads = a.heads,
+          .lengths = indices[0].elements() > 0 ? indices[0] : Tensor(),
+          .causal = a.causal};
 }
 
 OpCase self_attention_case(const AttentionCase& a, bool bench = false) {
@@ -171,7 +182,8 @@ OpCase self_attention_case(const AttentionCase& a, bool bench = false) {
           .oracle =
               [a, d](Values x, AllInts i) {
                 const auto part = [&](int64_t first) { return columns(x[0], 3 * d, first, d); };
-                return attention_of(part(0), part(d), part(2 * d), a.batch, a.heads, d, i[0], a.causal);
+                return attention_of(part(0), part(d), part(2 * d), a.batch, a.heads, d, i[0],
+                                    a.causal);
               },
           .bench = bench};
 }
@@ -184,7 +196,8 @@ OpCase attention_case(const AttentionCase& a, bool bench = false) {
           .run = [a](Vars x, Tensors i) { return attention(x[0], x[1], shape_of(a, i)); },
           .oracle =
               [a, d](Values x, AllInts i) {
-                return attention_of(x[0], columns(x[1], 2 * d, 0, d), columns(x[1], 2 * d, d, d), a.batch, a.heads, d, i[0], a.causal);
+                return attention_of(x[0], columns(x[1], 2 * d, 0, d), columns(x[1], 2 * d, d, d),
+                                    a.batch, a.heads, d, i[0], a.causal);
               },
           .bench = bench};
 }
@@ -195,19 +208,26 @@ OpCase linear_relu_case(int64_t rows, int64_t in, int64_t out) {
           .run = [](Vars x, Tensors) { return linear_relu(x[0], x[1], x[2]); },
           .oracle =
               [=](Values x, AllInts) {
-                return pairwise(product(x[0], false, x[1], true, rows, out, in), x[2], [](double a, double b) { return std::max(a + b, 0.0); });
+                return pairwise(product(x[0], false, x[1], true, rows, out, in), x[2],
+                                [](double a, double b) { return std::max(a + b, 0.0); });
               }};
 }
 
 OpCase linear_residual_case(int64_t rows, int64_t in, int64_t out, double p) {
   return {.name = concat("linear_bias_dropout_add", sizes({rows, in, out}), " p ", p),
           .inputs = {{{rows, in}}, {{out, in}}, {{out}}, {{rows, out}}},
-          .run = [p](Vars x, Tensors) { return linear_bias_dropout_add(x[0], x[1], x[2], x[3], p, "dropout.test"); },
+          .run =
+              [p](Vars x, Tensors) {
+                return linear_bias_dropout_add(x[0], x[1], x[2], x[3], p, "dropout.test");
+              },
           .oracle =
               [=](Values x, AllInts) {
-                Doubles y = pairwise(product(x[0], false, x[1], true, rows, out, in), x[2], [](double a, double b) { return a + b; });
+                Doubles y = pairwise(product(x[0], false, x[1], true, rows, out, in), x[2],
+                                     [](double a, double b) { return a + b; });
                 const RandomKey key{.op = stream_id("dropout.test")};
-                for (size_t i = 0; i < y.size(); ++i) y[i] = x[3][i] + (random_uniform(key, i) >= static_cast<float>(p) ? y[i] / (1 - p) : 0);
+                for (size_t i = 0; i < y.size(); ++i)
+                  y[i] = x[3][i] +
+                         (random_uniform(key, i) >= static_cast<float>(p) ? y[i] / (1 - p) : 0);
                 return y;
               }};
 }
@@ -220,14 +240,17 @@ OpCase embedding_at_case(int64_t words, int64_t d, int64_t batch, int64_t steps)
           .indices = {{{batch, steps}, 0, static_cast<int32_t>(words)}},
           .run =
               [=](Vars x, Tensors i) {
-                return embedding_with_positions(x[0], i[0], 1.5, x[0].tape().on_device(tensor_of(positions, {steps + 2, d}, x[0].dtype())));
+                return embedding_with_positions(
+                    x[0], i[0], 1.5,
+                    x[0].tape().on_device(tensor_of(positions, {steps + 2, d}, x[0].dtype())));
               },
           .oracle =
               [=](Values x, AllInts ids) {
                 Doubles y;
                 for (int64_t r = 0; r < batch * steps; ++r)
                   for (int64_t c = 0; c < d; ++c)
-                    y.push_back(1.5 * x[0][index_of(ids[0][index_of(r)] * d + c)] + positions[index_of(r % steps * d + c)]);
+                    y.push_back(1.5 * x[0][index_of(ids[0][index_of(r)] * d + c)] +
+                                positions[index_of(r % steps * d + c)]);
                 return y;
               }};
 }
@@ -258,7 +281,8 @@ OpCase kernel_softmax_case(int64_t rows, int64_t words, int64_t d, bool bias, bo
            .oracle =
                [=](Values x, AllInts i) {
                  Doubles scores = product(x[0], false, x[1], true, rows, words, d);
-                 if (bias) scores = pairwise(scores, x[2], [](double a, double b) { return a + b; });
+                 if (bias)
+                   scores = pairwise(scores, x[2], [](double a, double b) { return a + b; });
                  return Doubles{nll_of(log_softmax_of(scores, words), i[0], words, 0.3)};
                },
            .checked = 12,
@@ -269,9 +293,17 @@ OpCase kernel_softmax_case(int64_t rows, int64_t words, int64_t d, bool bias, bo
 
 // A mixture of inner products, with and without contexts of their own.
 OpCase mixture_softmax_case(int64_t rows, int64_t words, int64_t d, int64_t count, bool untied) {
-  HeadSpec head{.components = std::vector<Score>(static_cast<size_t>(count)), .mixture = true, .contexts = true, .untied = untied};
-  return {.name = concat("kernel_softmax mixture", sizes({rows, words, d, count}), untied ? " untied" : " tied"),
-          .inputs = {{{rows, d}}, {{untied ? count : 1, words, d}}, {{words}}, {{count, d}}, {{count * d, d}}},
+  HeadSpec head{.components = std::vector<Score>(static_cast<size_t>(count)),
+                .mixture = true,
+                .contexts = true,
+                .untied = untied};
+  return {.name = concat("kernel_softmax mixture", sizes({rows, words, d, count}),
+                         untied ? " untied" : " tied"),
+          .inputs = {{{rows, d}},
+                     {{untied ? count : 1, words, d}},
+                     {{words}},
+                     {{count, d}},
+                     {{count * d, d}}},
           .indices = {{{rows}, -1, static_cast<int32_t>(words)}},
           .run =
               [head](Vars x, Tensors i) {
@@ -279,7 +311,8 @@ OpCase mixture_softmax_case(int64_t rows, int64_t words, int64_t d, int64_t coun
               },
           .oracle =
               [=](Values x, AllInts i) {
-                const Doubles prior = log_softmax_of(product(x[0], false, x[3], true, rows, count, d), count);
+                const Doubles prior =
+                    log_softmax_of(product(x[0], false, x[3], true, rows, count, d), count);
                 Doubles posterior(index_of(rows * words));
                 for (int64_t k = 0; k < count; ++k) {
                   const auto part = [&](const Doubles& v, int64_t size, int64_t at) {
@@ -287,10 +320,13 @@ OpCase mixture_softmax_case(int64_t rows, int64_t words, int64_t d, int64_t coun
                   };
                   Doubles context = product(x[0], false, part(x[4], d * d, k), true, rows, d, d);
                   for (double& c : context) c = std::tanh(c);
-                  Doubles s = product(context, false, part(x[1], words * d, untied ? k : 0), true, rows, words, d);
-                  s = log_softmax_of(pairwise(s, x[2], [](double a, double b) { return a + b; }), words);
+                  Doubles s = product(context, false, part(x[1], words * d, untied ? k : 0), true,
+                                      rows, words, d);
+                  s = log_softmax_of(pairwise(s, x[2], [](double a, double b) { return a + b; }),
+                                     words);
                   for (int64_t n = 0; n < rows * words; ++n)
-                    posterior[index_of(n)] += std::exp(prior[index_of(n / words * count + k)] + s[index_of(n)]);
+                    posterior[index_of(n)] +=
+                        std::exp(prior[index_of(n / words * count + k)] + s[index_of(n)]);
                 }
                 for (double& p : posterior) p = std::log(p);
                 return Doubles{nll_of(posterior, i[0], words, 0.3)};
@@ -307,7 +343,9 @@ OpCase rbf_softmax_case(int64_t rows, int64_t words, int64_t d) {
           .indices = {{{rows}, -1, static_cast<int32_t>(words)}},
           .run =
               [head](Vars x, Tensors i) {
-                return kernel_softmax(head, x[0], {{x[1]}, {}, x[2]}, i[0], 0.3, {.prior = {ops::PriorPenalty::cv2, 0.1}}).loss;
+                return kernel_softmax(head, x[0], {{x[1]}, {}, x[2]}, i[0], 0.3,
+                                      {.prior = {ops::PriorPenalty::cv2, 0.1}})
+                    .loss;
               },
           .oracle =
               [=](Values x, AllInts i) {
@@ -315,7 +353,8 @@ OpCase rbf_softmax_case(int64_t rows, int64_t words, int64_t d) {
                 for (int64_t n = 0; n < rows * words; ++n) {
                   double q = 0;
                   for (int64_t k = 0; k < d; ++k) {
-                    const double e = x[0][index_of(n / words * d + k)] - x[1][index_of(n % words * d + k)];
+                    const double e =
+                        x[0][index_of(n / words * d + k)] - x[1][index_of(n % words * d + k)];
                     q += e * e;
                   }
                   s[index_of(n)] = std::exp(-0.5 * q);
@@ -338,15 +377,18 @@ OpCase norm_penalty_case(int64_t rows, int64_t d, const NormRegulariser& r) {
                     for (size_t k = v; k < v + index_of(d); ++k) square += w[k] * w[k];
                     sum += (std::sqrt(square) - r.norm) * (std::sqrt(square) - r.norm);
                   }
-                return Doubles{r.strength * (r.kind == NormRegulariser::Kind::root ? std::sqrt(sum) : sum)};
+                return Doubles{r.strength *
+                               (r.kind == NormRegulariser::Kind::root ? std::sqrt(sum) : sum)};
               },
           .windows = false};
 }
 
 // Cross-entropy with the smoothed distribution written out.
-OpCase smoothed_softmax_case(int64_t rows, int64_t words, int64_t d, const LabelSmoothing& smoothing) {
+OpCase smoothed_softmax_case(int64_t rows, int64_t words, int64_t d,
+                             const LabelSmoothing& smoothing) {
   const bool uniform = smoothing.kind == LabelSmoothing::Kind::uniform;
-  return {.name = concat("kernel_softmax smoothed", sizes({rows, words, d}), " ", to_text(smoothing.kind), " ", smoothing.epsilon),
+  return {.name = concat("kernel_softmax smoothed", sizes({rows, words, d}), " ",
+                         to_text(smoothing.kind), " ", smoothing.epsilon),
           .inputs = {{{rows, d}}, {{words, d}}, {{words}}},
           .indices = {{{rows}, -1, static_cast<int32_t>(words)}},
           .run =
@@ -356,15 +398,17 @@ OpCase smoothed_softmax_case(int64_t rows, int64_t words, int64_t d, const Label
           .oracle =
               [=](Values x, AllInts i) {
                 Doubles scores = product(x[0], false, x[1], true, rows, words, d);
-                scores = log_softmax_of(pairwise(scores, x[2], [](double a, double b) { return a + b; }), words);
+                scores = log_softmax_of(
+                    pairwise(scores, x[2], [](double a, double b) { return a + b; }), words);
                 double loss = 0;
                 for (int64_t r = 0; r < rows; ++r) {
                   const int32_t y = i[0][index_of(r)];
                   if (y < 0) continue;
                   for (int64_t v = 0; v < words; ++v) {
-                    const double rest = uniform  ? smoothing.epsilon / static_cast<double>(words)
-                                        : v == y ? 0
-                                                 : smoothing.epsilon / static_cast<double>(words - 1);
+                    const double rest = uniform ? smoothing.epsilon / static_cast<double>(words)
+                                        : v == y
+                                            ? 0
+                                            : smoothing.epsilon / static_cast<double>(words - 1);
                     const double t = rest + (v == y ? 1 - smoothing.epsilon : 0);
                     loss -= 0.3 * t * scores[index_of(r * words + v)];
                   }
@@ -393,11 +437,14 @@ void add_elementwise(std::vector<OpCase>& all, const Shapes& shapes, const Shape
     all.push_back(unary_case(
         "square", square, [](double x) { return x * x; }, s, -2, 2));
     all.push_back(unary_case(
-        "softplus", examples::softplus, [](double x) { return std::log1p(std::exp(x)); }, s, -4, 4));
+        "softplus", examples::softplus, [](double x) { return std::log1p(std::exp(x)); }, s, -4,
+        4));
     all.push_back(unary_case(
-        "scale", [](const Var& x) { return scale(x, -1.75); }, [](double x) { return -1.75 * x; }, s, -1, 1));
+        "scale", [](const Var& x) { return scale(x, -1.75); }, [](double x) { return -1.75 * x; },
+        s, -1, 1));
     all.push_back(unary_case(
-        "dropout of p 0", [](const Var& x) { return dropout(x, 0, "none"); }, [](double x) { return x; }, s, -1, 1));
+        "dropout of p 0", [](const Var& x) { return dropout(x, 0, "none"); },
+        [](double x) { return x; }, s, -1, 1));
     if (s.rank() > 0) all.push_back(dropout_case(s, 0.3));
   }
   for (const auto& [a, b] : pairs) {
@@ -411,14 +458,16 @@ void add_elementwise(std::vector<OpCase>& all, const Shapes& shapes, const Shape
         "div", div, [](double x, double y) { return x / y; }, a, b));
   }
   // One value on both sides: its gradient is the sum of two.
-  all.push_back({.name = "mul of a value with itself",
-                 .inputs = {{{6, 7}}},
-                 .run = [](Vars x, Tensors) { return mul(x[0], x[0]); },
-                 .oracle = [](Values x, AllInts) { return each(x[0], [](double v) { return v * v; }); }});
-  all.push_back({.name = "div of a value by itself",
-                 .inputs = {{{6, 7}, 1, 2}},
-                 .run = [](Vars x, Tensors) { return add(div(x[0], x[0]), x[0]); },
-                 .oracle = [](Values x, AllInts) { return each(x[0], [](double v) { return 1 + v; }); }});
+  all.push_back(
+      {.name = "mul of a value with itself",
+       .inputs = {{{6, 7}}},
+       .run = [](Vars x, Tensors) { return mul(x[0], x[0]); },
+       .oracle = [](Values x, AllInts) { return each(x[0], [](double v) { return v * v; }); }});
+  all.push_back(
+      {.name = "div of a value by itself",
+       .inputs = {{{6, 7}, 1, 2}},
+       .run = [](Vars x, Tensors) { return add(div(x[0], x[0]), x[0]); },
+       .oracle = [](Values x, AllInts) { return each(x[0], [](double v) { return 1 + v; }); }});
 }
 
 void add_attention(std::vector<OpCase>& all) {
@@ -426,9 +475,11 @@ void add_attention(std::vector<OpCase>& all) {
     all.push_back(self_attention_case({1, 1, 1, 1, 1, causal}));
     all.push_back(self_attention_case({2, 5, 5, 2, 3, causal}));
     all.push_back(self_attention_case({3, 7, 7, 2, 4, causal, {{3}, 1, 8}}));
-    all.push_back(self_attention_case({2, 150, 150, 1, 5, causal}));  // tiles of queries, the last one short
+    all.push_back(
+        self_attention_case({2, 150, 150, 1, 5, causal}));  // tiles of queries, the last one short
     all.push_back(self_attention_case({2, 70, 70, 2, 17, causal, {{2}, 1, 71}}));
-    all.push_back(self_attention_case({2, 4, 4, 2, 3, causal, {{2}, 0, 1}}));  // nothing but padding
+    all.push_back(
+        self_attention_case({2, 4, 4, 2, 3, causal, {{2}, 0, 1}}));  // nothing but padding
     all.push_back(self_attention_case({64, 24, 24, 4, 128, causal}, true));
   }
   all.push_back(attention_case({3, 1, 9, 2, 3, false, {{3}, 1, 10}}));  // a step of decoding
@@ -440,33 +491,43 @@ void add_attention(std::vector<OpCase>& all) {
 void add_windows(std::vector<OpCase>& all) {
   all.push_back({.name = "row_range and col_range of one matrix",
                  .inputs = {{{9, 11}}},
-                 .run = [](Vars x, Tensors) { return mul(tanh(col_range(row_range(x[0], 2, 4), 3, 5)), col_range(row_range(x[0], 4, 4), 3, 5)); },
+                 .run =
+                     [](Vars x, Tensors) {
+                       return mul(tanh(col_range(row_range(x[0], 2, 4), 3, 5)),
+                                  col_range(row_range(x[0], 4, 4), 3, 5));
+                     },
                  .oracle =
                      [](Values x, AllInts) {
                        Doubles y;
                        for (size_t r = 0; r < 4; ++r)
-                         for (size_t c = 0; c < 5; ++c) y.push_back(std::tanh(x[0][(r + 2) * 11 + c + 3]) * x[0][(r + 4) * 11 + c + 3]);
+                         for (size_t c = 0; c < 5; ++c)
+                           y.push_back(std::tanh(x[0][(r + 2) * 11 + c + 3]) *
+                                       x[0][(r + 4) * 11 + c + 3]);
                        return y;
                      }});
-  all.push_back({.name = "col_range of 3 parts with a gap in a product",
-                 .inputs = {{{20, 30}}},
-                 .run = [](Vars x, Tensors) { return matmul(col_range(x[0], 1, 9), col_range(x[0], 12, 9), true); },
-                 .oracle =
-                     [](Values x, AllInts) {
-                       Doubles y(81);
-                       for (size_t r = 0; r < 20; ++r)
-                         for (size_t i = 0; i < 9; ++i)
-                           for (size_t j = 0; j < 9; ++j) y[i * 9 + j] += x[0][r * 30 + 1 + i] * x[0][r * 30 + 12 + j];
-                       return y;
-                     }});
-  all.push_back({.name = "reshape (4, 6) to (2, 3, 4)",
-                 .inputs = {{{4, 6}}},
-                 .run =
-                     [](Vars x, Tensors) {
-                       return exp(reshape(x[0], {2, 3, 4}));
-                     },
-                 .oracle = [](Values x, AllInts) { return each(x[0], [](double v) { return std::exp(v); }); },
-                 .windows = false});
+  all.push_back(
+      {.name = "col_range of 3 parts with a gap in a product",
+       .inputs = {{{20, 30}}},
+       .run = [](Vars x,
+                 Tensors) { return matmul(col_range(x[0], 1, 9), col_range(x[0], 12, 9), true); },
+       .oracle =
+           [](Values x, AllInts) {
+             Doubles y(81);
+             for (size_t r = 0; r < 20; ++r)
+               for (size_t i = 0; i < 9; ++i)
+                 for (size_t j = 0; j < 9; ++j)
+                   y[i * 9 + j] += x[0][r * 30 + 1 + i] * x[0][r * 30 + 12 + j];
+             return y;
+           }});
+  all.push_back(
+      {.name = "reshape (4, 6) to (2, 3, 4)",
+       .inputs = {{{4, 6}}},
+       .run =
+           [](Vars x, Tensors) {
+             return exp(reshape(x[0], {2, 3, 4}));
+           },
+       .oracle = [](Values x, AllInts) { return each(x[0], [](double v) { return std::exp(v); }); },
+       .windows = false});
   all.push_back({.name = "concat_rows of 3",
                  .inputs = {{{4, 6}}, {{1, 6}}},
                  .run =
@@ -492,12 +553,17 @@ void add_sums(std::vector<OpCase>& all, const Shape& s) {
   all.push_back({.name = concat("sum_squares ", s),
                  .inputs = {{s}},
                  .run = [](Vars x, Tensors) { return sum_squares(x[0]); },
-                 .oracle = [](Values x, AllInts) { return column_sums(each(x[0], [](double v) { return v * v; }), 1); }});
+                 .oracle =
+                     [](Values x, AllInts) {
+                       return column_sums(each(x[0], [](double v) { return v * v; }), 1);
+                     }});
   // There and back, so that the result has the row's type.
-  all.push_back({.name = concat("cast ", s),
-                 .inputs = {{s}},
-                 .run = [](Vars x, Tensors) { return cast(square(cast(x[0], DType::float64)), x[0].dtype()); },
-                 .oracle = [](Values x, AllInts) { return each(x[0], [](double v) { return v * v; }); }});
+  all.push_back(
+      {.name = concat("cast ", s),
+       .inputs = {{s}},
+       .run = [](Vars x,
+                 Tensors) { return cast(square(cast(x[0], DType::float64)), x[0].dtype()); },
+       .oracle = [](Values x, AllInts) { return each(x[0], [](double v) { return v * v; }); }});
 }
 
 }  // namespace
@@ -505,11 +571,20 @@ void add_sums(std::vector<OpCase>& all, const Shape& s) {
 std::vector<OpCase> op_cases() {
   std::vector<OpCase> all;
   add_elementwise(all, {{}, {7}, {3, 5}, {2, 3, 4, 5}, {67, 301}},
-                  {{{}, {}}, {{5}, {5}}, {{3, 5}, {3, 5}}, {{3, 5}, {5}}, {{2, 3, 4}, {4}}, {{130, 257}, {130, 257}}, {{130, 257}, {257}}});
+                  {{{}, {}},
+                   {{5}, {5}},
+                   {{3, 5}, {3, 5}},
+                   {{3, 5}, {5}},
+                   {{2, 3, 4}, {4}},
+                   {{130, 257}, {130, 257}},
+                   {{130, 257}, {257}}});
   add_windows(all);
-  for (const Shape& s : {Shape{}, Shape{5}, Shape{1, 1}, Shape{65, 3}, Shape{3, 130}, Shape{200, 177}, Shape{3, 5, 7}}) add_sums(all, s);
+  for (const Shape& s : {Shape{}, Shape{5}, Shape{1, 1}, Shape{65, 3}, Shape{3, 130},
+                         Shape{200, 177}, Shape{3, 5, 7}})
+    add_sums(all, s);
   all.push_back(locked_dropout_case(1, 1, 1, 0.5));
-  all.push_back(locked_dropout_case(5, 3, 7, 0.3));  // rows start within a block of four random numbers
+  all.push_back(
+      locked_dropout_case(5, 3, 7, 0.3));  // rows start within a block of four random numbers
   all.push_back(locked_dropout_case(35, 16, 100, 0.2));
   all.push_back(dropout_words_case(1, 1, 1, 0.5));
   all.push_back(dropout_words_case(60, 5, 9, 0.4));
@@ -530,7 +605,8 @@ std::vector<OpCase> op_cases() {
   all.push_back(embedding_case(3, 130, {6, 50}));
   all.push_back(embedding_case(1, 1, {1}));
   all.push_back(embedding_case(10000, 512, {640}, true));
-  for (const Shape& s : {Shape{1, 1}, Shape{3, 5}, Shape{2, 3, 4}, Shape{70, 300}}) all.push_back(layer_norm_case(s));
+  for (const Shape& s : {Shape{1, 1}, Shape{3, 5}, Shape{2, 3, 4}, Shape{70, 300}})
+    all.push_back(layer_norm_case(s));
   all.push_back(layer_norm_case({640, 512}, true));
   all.push_back(lstm_case(1, 1, 1, 1));
   all.push_back(lstm_case(3, 2, 4, 5));
@@ -541,13 +617,16 @@ std::vector<OpCase> op_cases() {
   all.push_back(linear_relu_case(70, 9, 67));
   for (const double p : {0.0, 0.3}) {
     all.push_back(linear_residual_case(1, 1, 1, p));
-    all.push_back(linear_residual_case(33, 17, 65, p));  // rows start within a block of four random numbers
+    all.push_back(
+        linear_residual_case(33, 17, 65, p));  // rows start within a block of four random numbers
   }
   all.push_back(embedding_at_case(1, 1, 1, 1));
   all.push_back(embedding_at_case(11, 5, 3, 7));
   add_attention(all);
-  for (const Shape& s : {Shape{1}, Shape{1, 1}, Shape{4, 9}, Shape{2, 3, 5}, Shape{80, 333}}) all.push_back(log_softmax_case(s));
-  all.push_back(log_softmax_case({4, 9}, -1000, -900));  // every exponential underflows without the maximum taken off
+  for (const Shape& s : {Shape{1}, Shape{1, 1}, Shape{4, 9}, Shape{2, 3, 5}, Shape{80, 333}})
+    all.push_back(log_softmax_case(s));
+  all.push_back(log_softmax_case(
+      {4, 9}, -1000, -900));  // every exponential underflows without the maximum taken off
   all.push_back(log_softmax_case({4, 9}, 900, 1000));
   all.push_back(nll_case(1, 1));
   all.push_back(nll_case(40, 13));
@@ -571,7 +650,9 @@ std::vector<OpCase> op_cases() {
 
 std::vector<OpCase> random_op_cases(uint64_t seed, int64_t most) {
   RandomStream random({.seed = seed, .op = stream_id("checks.shapes")});
-  const auto n = [&] { return 1 + static_cast<int64_t>(random.below(static_cast<uint64_t>(most))); };
+  const auto n = [&] {
+    return 1 + static_cast<int64_t>(random.below(static_cast<uint64_t>(most)));
+  };
   std::vector<OpCase> all;
   add_elementwise(all, {{n(), n()}}, {{{n(), 3}, {3}}});
   add_windows(all);
@@ -589,8 +670,10 @@ std::vector<OpCase> random_op_cases(uint64_t seed, int64_t most) {
   all.push_back(layer_norm_case({n(), n() + 1}));
   all.push_back(lstm_case(n(), n(), n(), n()));
   const int64_t batch = n(), keys = n(), steps = n();
-  all.push_back(self_attention_case({batch, steps, steps, n(), n(), true, {{batch}, 1, static_cast<int32_t>(steps) + 1}}));
-  all.push_back(attention_case({batch, n(), keys, n(), n(), false, {{batch}, 0, static_cast<int32_t>(keys) + 1}}));
+  all.push_back(self_attention_case(
+      {batch, steps, steps, n(), n(), true, {{batch}, 1, static_cast<int32_t>(steps) + 1}}));
+  all.push_back(attention_case(
+      {batch, n(), keys, n(), n(), false, {{batch}, 0, static_cast<int32_t>(keys) + 1}}));
   all.push_back(log_softmax_case({n(), n() + 1}));
   all.push_back(nll_case(n(), n()));
   all.push_back(norm_penalty_case(n(), n(), {NormRegulariser::Kind::squared, 0.3, 1.5}));

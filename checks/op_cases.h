@@ -1,6 +1,7 @@
-// The table of op cases (architecture.md, decision 9). One row an op and a set of shapes; the rows drive four things:
-// the forward pass against an oracle in double, gradients by finite differences, one device or precision or number of
-// threads against another, and the op benchmark. An op without a row does not exist: test_ops.cpp looks for it.
+// The table of op cases (architecture.md, decision 9). One row an op and a set of shapes; the rows
+// drive four things: the forward pass against an oracle in double, gradients by finite differences,
+// one device or precision or number of threads against another, and the op benchmark. An op without
+// a row does not exist: test_ops.cpp looks for it.
 #pragma once
 
 #include <functional>
@@ -15,7 +16,8 @@ namespace nine::checks {
 using Doubles = std::vector<double>;
 using Ints = std::vector<int32_t>;
 
-/// A random float tensor: uniform in [low, high), rounded to float32, so that both precisions compute on the same numbers.
+/// A random float tensor: uniform in [low, high), rounded to float32, so that both precisions
+/// compute on the same numbers.
 struct Input {
   Shape shape;
   double low = -1, high = 1;
@@ -53,8 +55,8 @@ struct PlainCase {
 
 std::vector<OpCase> op_cases();
 std::vector<PlainCase> raw_op_cases();
-/// A row of each differentiable function and its variants at shapes drawn from `seed`, dimensions from 1 to `most`: for
-/// kernel_inspect --check.
+/// A row of each differentiable function and its variants at shapes drawn from `seed`, dimensions
+/// from 1 to `most`: for kernel_inspect --check.
 std::vector<OpCase> random_op_cases(uint64_t seed, int64_t most);
 
 /// Values for a row's inputs, in row-major order; the same for the same seed.

@@ -17,12 +17,15 @@ Doubles pairwise(const Doubles& a, const Doubles& b, double (*f)(double, double)
   return y;
 }
 
-Doubles product(const Doubles& a, bool transpose_a, const Doubles& b, bool transpose_b, int64_t m, int64_t n, int64_t k) {
+Doubles product(const Doubles& a, bool transpose_a, const Doubles& b, bool transpose_b, int64_t m,
+                int64_t n, int64_t k) {
   Doubles y(index_of(m * n));
   for (int64_t r = 0; r < m; ++r)
     for (int64_t c = 0; c < n; ++c) {
       double s = 0;
-      for (int64_t i = 0; i < k; ++i) s += a[index_of(transpose_a ? i * m + r : r * k + i)] * b[index_of(transpose_b ? c * k + i : i * n + c)];
+      for (int64_t i = 0; i < k; ++i)
+        s += a[index_of(transpose_a ? i * m + r : r * k + i)] *
+             b[index_of(transpose_b ? c * k + i : i * n + c)];
       y[index_of(r * n + c)] = s;
     }
   return y;
@@ -37,7 +40,8 @@ Doubles column_sums(const Doubles& x, int64_t cols) {
 Doubles log_softmax_of(const Doubles& x, int64_t cols) {
   Doubles y(x.size());
   for (size_t r = 0; r < x.size(); r += index_of(cols)) {
-    const double top = *std::max_element(x.begin() + static_cast<long>(r), x.begin() + static_cast<long>(r) + cols);
+    const double top = *std::max_element(x.begin() + static_cast<long>(r),
+                                         x.begin() + static_cast<long>(r) + cols);
     double sum = 0;
     for (size_t c = r; c < r + index_of(cols); ++c) sum += std::exp(x[c] - top);
     for (size_t c = r; c < r + index_of(cols); ++c) y[c] = x[c] - top - std::log(sum);
@@ -48,7 +52,8 @@ Doubles log_softmax_of(const Doubles& x, int64_t cols) {
 double nll_of(const Doubles& log_probs, const Ints& targets, int64_t cols, double weight) {
   double loss = 0;
   for (size_t r = 0; r < targets.size(); ++r)
-    if (targets[r] >= 0) loss -= weight * log_probs[r * index_of(cols) + static_cast<size_t>(targets[r])];
+    if (targets[r] >= 0)
+      loss -= weight * log_probs[r * index_of(cols) + static_cast<size_t>(targets[r])];
   return loss;
 }
 
@@ -58,8 +63,10 @@ Doubles layer_norm_of(const Doubles& x, const Doubles& gamma, const Doubles& bet
   for (size_t r = 0; r < x.size(); r += d) {
     double mean = 0, variance = 0;
     for (size_t c = 0; c < d; ++c) mean += x[r + c] / static_cast<double>(d);
-    for (size_t c = 0; c < d; ++c) variance += (x[r + c] - mean) * (x[r + c] - mean) / static_cast<double>(d);
-    for (size_t c = 0; c < d; ++c) y[r + c] = (x[r + c] - mean) / std::sqrt(variance + eps) * gamma[c] + beta[c];
+    for (size_t c = 0; c < d; ++c)
+      variance += (x[r + c] - mean) * (x[r + c] - mean) / static_cast<double>(d);
+    for (size_t c = 0; c < d; ++c)
+      y[r + c] = (x[r + c] - mean) / std::sqrt(variance + eps) * gamma[c] + beta[c];
   }
   return y;
 }
@@ -77,8 +84,10 @@ Doubles lstm_of(Values in, int64_t steps, int64_t batch, int64_t input, int64_t 
         for (int64_t g = 0; g < 4; ++g) {
           const int64_t row = g * hidden + u;
           double s = b_ih[index_of(row)] + b_hh[index_of(row)];
-          for (int64_t i = 0; i < input; ++i) s += x[index_of((t * batch + b) * input + i)] * w_ih[index_of(row * input + i)];
-          for (int64_t i = 0; i < hidden; ++i) s += before[index_of(b * hidden + i)] * w_hh[index_of(row * hidden + i)];
+          for (int64_t i = 0; i < input; ++i)
+            s += x[index_of((t * batch + b) * input + i)] * w_ih[index_of(row * input + i)];
+          for (int64_t i = 0; i < hidden; ++i)
+            s += before[index_of(b * hidden + i)] * w_hh[index_of(row * hidden + i)];
           gate[g] = g == 2 ? std::tanh(s) : logistic(s);
         }
         const size_t k = index_of(b * hidden + u);
@@ -92,9 +101,10 @@ Doubles lstm_of(Values in, int64_t steps, int64_t batch, int64_t input, int64_t 
   return out;
 }
 
-Doubles attention_of(const Doubles& q, const Doubles& k, const Doubles& v, int64_t batch, int64_t heads, int64_t d, const Ints& lengths,
-                     bool causal) {
-  const int64_t queries = static_cast<int64_t>(q.size()) / (batch * d), keys = static_cast<int64_t>(k.size()) / (batch * d), size = d / heads;
+Doubles attention_of(const Doubles& q, const Doubles& k, const Doubles& v, int64_t batch,
+                     int64_t heads, int64_t d, const Ints& lengths, bool causal) {
+  const int64_t queries = static_cast<int64_t>(q.size()) / (batch * d),
+                keys = static_cast<int64_t>(k.size()) / (batch * d), size = d / heads;
   Doubles y(q.size());
   for (int64_t b = 0; b < batch; ++b)
     for (int64_t t = 0; t < queries; ++t) {
@@ -106,11 +116,13 @@ Doubles attention_of(const Doubles& q, const Doubles& k, const Doubles& v, int64
         double total = 0;
         for (int64_t s = 0; s < seen; ++s) {
           double score = 0;
-          for (int64_t c = 0; c < size; ++c) score += q[at(b * queries + t, c)] * k[at(b * keys + s, c)];
+          for (int64_t c = 0; c < size; ++c)
+            score += q[at(b * queries + t, c)] * k[at(b * keys + s, c)];
           total += share[index_of(s)] = std::exp(score / std::sqrt(static_cast<double>(size)));
         }
         for (int64_t s = 0; s < seen; ++s)
-          for (int64_t c = 0; c < size; ++c) y[at(b * queries + t, c)] += share[index_of(s)] / total * v[at(b * keys + s, c)];
+          for (int64_t c = 0; c < size; ++c)
+            y[at(b * queries + t, c)] += share[index_of(s)] / total * v[at(b * keys + s, c)];
       }
     }
   return y;
@@ -118,7 +130,8 @@ Doubles attention_of(const Doubles& q, const Doubles& k, const Doubles& v, int64
 
 Doubles columns(const Doubles& x, int64_t width, int64_t first, int64_t count) {
   Doubles y;
-  for (auto row = x.begin(); row != x.end(); row += width) y.insert(y.end(), row + first, row + first + count);
+  for (auto row = x.begin(); row != x.end(); row += width)
+    y.insert(y.end(), row + first, row + first + count);
   return y;
 }
 

@@ -10,27 +10,34 @@ namespace {
 
 // The readout of a single inner product's block: log-probabilities of every word.
 PlainCase head_readout_case(int64_t rows, int64_t words, int64_t d) {
-  return {
-      .name = concat("head_inference ", Shape{rows, words, d}),
-      .inputs = {{{rows, d}}, {{words, d}}, {{rows * words}, 0, 1, true, true}},
-      .indices = {{{rows}, -1, static_cast<int32_t>(words)}},
-      .run =
-          [=](Tensors x, Tensors i) {
-            Arena arena("head_inference", x[0].device(), size_t{16} << 20);
-            const Arena::Scope scope(arena);
-            const Tensor kept = arena.temporary({2, rows}, DType::float64);
-            const ops::HeadComponent lin{.w = x[1].view()};
-            const ops::HeadBlock block{
-                .components = {&lin, 1}, .h = x[0].view(), .targets = i[0].view(), .lse = kept.row_range(0, 1), .target_score = kept.row_range(1, 1)};
-            ops::head_scores(block, arena);
-            ops::head_inference(block, x[2], {}, arena);
-          },
-      .oracle = [=](std::span<Doubles> x, AllInts) { x[2] = log_softmax_of(product(x[0], false, x[1], true, rows, words, d), words); }};
+  return {.name = concat("head_inference ", Shape{rows, words, d}),
+          .inputs = {{{rows, d}}, {{words, d}}, {{rows * words}, 0, 1, true, true}},
+          .indices = {{{rows}, -1, static_cast<int32_t>(words)}},
+          .run =
+              [=](Tensors x, Tensors i) {
+                Arena arena("head_inference", x[0].device(), size_t{16} << 20);
+                const Arena::Scope scope(arena);
+                const Tensor kept = arena.temporary({2, rows}, DType::float64);
+                const ops::HeadComponent lin{.w = x[1].view()};
+                const ops::HeadBlock block{.components = {&lin, 1},
+                                           .h = x[0].view(),
+                                           .targets = i[0].view(),
+                                           .lse = kept.row_range(0, 1),
+                                           .target_score = kept.row_range(1, 1)};
+                ops::head_scores(block, arena);
+                ops::head_inference(block, x[2], {}, arena);
+              },
+          .oracle =
+              [=](std::span<Doubles> x, AllInts) {
+                x[2] = log_softmax_of(product(x[0], false, x[1], true, rows, words, d), words);
+              }};
 }
 
 PlainCase copy_case(const Shape& shape) {
   return {.name = concat("copy ", shape),
-          .inputs = {{shape}, {.shape = shape, .nan = true}, {.shape = shape, .always_double = true, .nan = true}},
+          .inputs = {{shape},
+                     {.shape = shape, .nan = true},
+                     {.shape = shape, .always_double = true, .nan = true}},
           .run =
               [](Tensors t, Tensors) {
                 ops::copy(t[0], t[1]);
@@ -51,10 +58,12 @@ void add_sinks(std::vector<PlainCase>& all, const Shape& s) {
                      [](std::span<Doubles> t, AllInts) {
                        for (size_t i = 0; i < t[0].size(); ++i) t[1][i] += std::tanh(t[0][i]);
                      }});
-  all.push_back({.name = concat("unary in place ", s),
-                 .inputs = {{s}},
-                 .run = [](Tensors t, Tensors) { ops::unary(ops::Unary::exp, t[0], {t[0]}); },
-                 .oracle = [](std::span<Doubles> t, AllInts) { t[0] = each(t[0], [](double x) { return std::exp(x); }); }});
+  all.push_back(
+      {.name = concat("unary in place ", s),
+       .inputs = {{s}},
+       .run = [](Tensors t, Tensors) { ops::unary(ops::Unary::exp, t[0], {t[0]}); },
+       .oracle = [](std::span<Doubles> t,
+                    AllInts) { t[0] = each(t[0], [](double x) { return std::exp(x); }); }});
   all.push_back({.name = concat("unary_backward added ", s),
                  .inputs = {{s, 1, 2}, {s}, {s}, {s}},
                  .run =
@@ -73,7 +82,8 @@ void add_sinks(std::vector<PlainCase>& all, const Shape& s) {
                      },
                  .oracle =
                      [](std::span<Doubles> t, AllInts) {
-                       for (size_t i = 0; i < t[0].size(); ++i) t[2][i] += t[0][i] - t[1][i % t[1].size()];
+                       for (size_t i = 0; i < t[0].size(); ++i)
+                         t[2][i] += t[0][i] - t[1][i % t[1].size()];
                      }});
   all.push_back({.name = concat("scale added ", s),
                  .inputs = {{s}, {s}},
@@ -113,7 +123,8 @@ void add_sinks(std::vector<PlainCase>& all, const Shape& s) {
                      },
                  .oracle =
                      [s](std::span<Doubles> t, AllInts) {
-                       const Doubles y = product(t[0], true, t[1], false, s.cols(), s.cols(), s.rows());
+                       const Doubles y =
+                           product(t[0], true, t[1], false, s.cols(), s.cols(), s.rows());
                        for (size_t i = 0; i < y.size(); ++i) t[2][i] -= 0.5 * y[i];
                      }});
   all.push_back({.name = concat("dropout added ", s),
@@ -124,7 +135,9 @@ void add_sinks(std::vector<PlainCase>& all, const Shape& s) {
                      },
                  .oracle =
                      [](std::span<Doubles> t, AllInts) {
-                       for (size_t i = 0; i < t[0].size(); ++i) t[1][i] += random_uniform({.seed = 9, .op = 3}, i) >= 0.4f ? t[0][i] / 0.6 : 0;
+                       for (size_t i = 0; i < t[0].size(); ++i)
+                         t[1][i] +=
+                             random_uniform({.seed = 9, .op = 3}, i) >= 0.4f ? t[0][i] / 0.6 : 0;
                      }});
   all.push_back({.name = concat("dropout added, one mask row ", s),
                  .inputs = {{s}, {s}},
@@ -134,7 +147,10 @@ void add_sinks(std::vector<PlainCase>& all, const Shape& s) {
                      },
                  .oracle =
                      [n = index_of(s.cols())](std::span<Doubles> t, AllInts) {
-                       for (size_t i = 0; i < t[0].size(); ++i) t[1][i] += random_uniform({.seed = 9, .op = 3}, i % n) >= 0.4f ? t[0][i] / 0.6 : 0;
+                       for (size_t i = 0; i < t[0].size(); ++i)
+                         t[1][i] += random_uniform({.seed = 9, .op = 3}, i % n) >= 0.4f
+                                        ? t[0][i] / 0.6
+                                        : 0;
                      }});
   all.push_back({.name = concat("dropout_words added ", s),
                  .inputs = {{s}, {s}},
@@ -146,7 +162,10 @@ void add_sinks(std::vector<PlainCase>& all, const Shape& s) {
                  .oracle =
                      [n = index_of(s.cols())](std::span<Doubles> t, AllInts ids) {
                        for (size_t i = 0; i < t[0].size(); ++i)
-                         t[1][i] += random_uniform({.seed = 9, .op = 3}, static_cast<uint64_t>(ids[0][i / n])) >= 0.4f ? t[0][i] / 0.6 : 0;
+                         t[1][i] += random_uniform({.seed = 9, .op = 3},
+                                                   static_cast<uint64_t>(ids[0][i / n])) >= 0.4f
+                                        ? t[0][i] / 0.6
+                                        : 0;
                      }});
   all.push_back({.name = concat("embedding_backward ", s),
                  .inputs = {{{50, s.cols()}}, {s}},
@@ -154,7 +173,8 @@ void add_sinks(std::vector<PlainCase>& all, const Shape& s) {
                  .run = [](Tensors t, Tensors i) { ops::embedding_backward(t[0], i[0], t[1]); },
                  .oracle =
                      [n = index_of(s.cols())](std::span<Doubles> t, AllInts i) {
-                       for (size_t k = 0; k < t[0].size(); ++k) t[1][static_cast<size_t>(i[0][k / n]) * n + k % n] += t[0][k];
+                       for (size_t k = 0; k < t[0].size(); ++k)
+                         t[1][static_cast<size_t>(i[0][k / n]) * n + k % n] += t[0][k];
                      }});
   all.push_back({.name = concat("log_softmax_backward added ", s),
                  .inputs = {{s, -4, -1}, {s}, {s}},
@@ -167,7 +187,8 @@ void add_sinks(std::vector<PlainCase>& all, const Shape& s) {
                        for (size_t r = 0; r < t[0].size(); r += n) {
                          double total = 0;
                          for (size_t c = r; c < r + n; ++c) total += t[1][c];
-                         for (size_t c = r; c < r + n; ++c) t[2][c] += t[1][c] - std::exp(t[0][c]) * total;
+                         for (size_t c = r; c < r + n; ++c)
+                           t[2][c] += t[1][c] - std::exp(t[0][c]) * total;
                        }
                      }});
 }
@@ -180,44 +201,49 @@ void add_optimisers(std::vector<PlainCase>& all, const Shape& s, bool bench) {
                      .inputs = {{s}, {s}, {s, -0.1, 0.1}, {s, 0, 0.1}, norm},
                      .run =
                          [=](Tensors t, Tensors) {
-                           ops::adam(t[0], t[1], t[2], t[3], {t[4], clip}, {.lr = 0.01, .weight_decay = 0.1, .decoupled = decoupled, .t = 3});
+                           ops::adam(
+                               t[0], t[1], t[2], t[3], {t[4], clip},
+                               {.lr = 0.01, .weight_decay = 0.1, .decoupled = decoupled, .t = 3});
                          },
                      .oracle =
                          [=](std::span<Doubles> t, AllInts) {
-                           const double factor = clip > 0 ? std::min(1.0, clip / (std::sqrt(t[4][0]) + 1e-6)) : 1;
+                           const double factor =
+                               clip > 0 ? std::min(1.0, clip / (std::sqrt(t[4][0]) + 1e-6)) : 1;
                            for (size_t i = 0; i < t[0].size(); ++i) {
                              const double g = factor * t[1][i] + (decoupled ? 0 : 0.1 * t[0][i]);
                              if (decoupled) t[0][i] -= 0.01 * 0.1 * t[0][i];
                              t[2][i] = 0.9 * t[2][i] + 0.1 * g;
                              t[3][i] = 0.999 * t[3][i] + 0.001 * g * g;
-                             const double m = t[2][i] / (1 - std::pow(0.9, 3)), v = t[3][i] / (1 - std::pow(0.999, 3));
+                             const double m = t[2][i] / (1 - std::pow(0.9, 3)),
+                                          v = t[3][i] / (1 - std::pow(0.999, 3));
                              t[0][i] -= 0.01 * m / (std::sqrt(v) + 1e-8);
                            }
                          },
                      .bench = bench});
   for (const double momentum : {0.0, 0.9})
-    all.push_back(
-        {.name = concat("sgd ", s, " momentum ", momentum),
-         .inputs = {{s}, {s}, {s}, norm},
-         .run =
-             [=](Tensors t, Tensors) {
-               ops::sgd(t[0], t[1], momentum > 0 ? t[2].view() : View{}, {t[3], 0.5}, {.lr = 0.3, .momentum = momentum, .weight_decay = 0.1});
-             },
-         .oracle =
-             [=](std::span<Doubles> t, AllInts) {
-               for (size_t i = 0; i < t[0].size(); ++i) {
-                 double u = 0.5 / (std::sqrt(t[3][0]) + 1e-6) * t[1][i] + 0.1 * t[0][i];
-                 if (momentum > 0) u = t[2][i] = momentum * t[2][i] + u;
-                 t[0][i] -= 0.3 * u;
-               }
-             },
-         .bench = bench});
+    all.push_back({.name = concat("sgd ", s, " momentum ", momentum),
+                   .inputs = {{s}, {s}, {s}, norm},
+                   .run =
+                       [=](Tensors t, Tensors) {
+                         ops::sgd(t[0], t[1], momentum > 0 ? t[2].view() : View{}, {t[3], 0.5},
+                                  {.lr = 0.3, .momentum = momentum, .weight_decay = 0.1});
+                       },
+                   .oracle =
+                       [=](std::span<Doubles> t, AllInts) {
+                         for (size_t i = 0; i < t[0].size(); ++i) {
+                           double u = 0.5 / (std::sqrt(t[3][0]) + 1e-6) * t[1][i] + 0.1 * t[0][i];
+                           if (momentum > 0) u = t[2][i] = momentum * t[2][i] + u;
+                           t[0][i] -= 0.3 * u;
+                         }
+                       },
+                   .bench = bench});
   all.push_back({.name = concat("average ", s),
                  .inputs = {{s}, {s}},
                  .run = [](Tensors t, Tensors) { ops::average(t[0], t[1], 0.25); },
                  .oracle =
                      [](std::span<Doubles> t, AllInts) {
-                       for (size_t i = 0; i < t[0].size(); ++i) t[0][i] = 0.75 * t[0][i] + 0.25 * t[1][i];
+                       for (size_t i = 0; i < t[0].size(); ++i)
+                         t[0][i] = 0.75 * t[0][i] + 0.25 * t[1][i];
                      },
                  .bench = bench});
 }
@@ -230,12 +256,14 @@ std::vector<PlainCase> raw_op_cases() {
     all.push_back({.name = concat("fill ", s),
                    .inputs = {{.shape = s, .nan = true}},
                    .run = [](Tensors t, Tensors) { ops::fill(t[0], -1.5); },
-                   .oracle = [](std::span<Doubles> t, AllInts) { std::fill(t[0].begin(), t[0].end(), -1.5); }});
+                   .oracle = [](std::span<Doubles> t,
+                                AllInts) { std::fill(t[0].begin(), t[0].end(), -1.5); }});
     all.push_back(copy_case(s));
-    all.push_back({.name = concat("all_finite ", s),
-                   .inputs = {{s}, {{}, 2, 3, true}},
-                   .run = [](Tensors t, Tensors) { ops::fill(t[1], ops::all_finite(t[0]) ? 1 : 0); },
-                   .oracle = [](std::span<Doubles> t, AllInts) { t[1][0] = 1; }});
+    all.push_back(
+        {.name = concat("all_finite ", s),
+         .inputs = {{s}, {{}, 2, 3, true}},
+         .run = [](Tensors t, Tensors) { ops::fill(t[1], ops::all_finite(t[0]) ? 1 : 0); },
+         .oracle = [](std::span<Doubles> t, AllInts) { t[1][0] = 1; }});
     all.push_back({.name = concat("sum_squares ", s),
                    .inputs = {{s}, {.shape = {}, .always_double = true, .nan = true}},
                    .run = [](Tensors t, Tensors) { ops::sum_squares(t[0], t[1]); },

@@ -1,13 +1,14 @@
 #!/bin/sh
 # Installs the Debian packages that Nine needs and this machine lacks. Nothing to do is the usual case, and quick.
-#   cmake/install_deps.sh [clang] [tidy]     clang: also what the fuzzers need; tidy: also clang-tidy
+#   cmake/install_deps.sh [clang] [tidy] [format]     clang: also what the fuzzers need; tidy, format: also clang-tidy, clang-format
 set -eu
 packages="g++ cmake ninja-build libeigen3-dev libxsmm-dev nlohmann-json3-dev libcli11-dev doctest-dev"
 for more in "$@"; do
   case $more in
     clang) packages="$packages clang libclang-rt-dev" ;;  # the second: libFuzzer and the sanitizers
     tidy) packages="$packages clang-tidy" ;;
-    *) echo "$0: nothing is known about '$more'; clang and tidy are" >&2 && exit 2 ;;
+    format) packages="$packages clang-format" ;;
+    *) echo "$0: nothing is known about '$more'; clang, tidy and format are" >&2 && exit 2 ;;
   esac
 done
 

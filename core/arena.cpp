@@ -14,7 +14,9 @@ constexpr size_t kAlign = 64;  // a cache line, and an AVX-512 register
 
 size_t rounded(size_t bytes) { return (std::max<size_t>(bytes, 1) + kAlign - 1) / kAlign * kAlign; }
 
-size_t bytes_of(const Shape& shape, DType dtype) { return rounded(static_cast<size_t>(shape.elements()) * size_of(dtype)); }
+size_t bytes_of(const Shape& shape, DType dtype) {
+  return rounded(static_cast<size_t>(shape.elements()) * size_of(dtype));
+}
 
 // Four classes an octave: at most a quarter of a block is unused.
 struct SizeClass {
@@ -31,11 +33,13 @@ SizeClass size_class(size_t bytes) {
 
 }  // namespace
 
-Arena::Arena(std::string name, Device device, size_t capacity) : name_(std::move(name)), device_(device), capacity_(capacity) {
+Arena::Arena(std::string name, Device device, size_t capacity)
+    : name_(std::move(name)), device_(device), capacity_(capacity) {
   if (capacity_ == 0) capacity_ = op_table(device_).available(device_.index);
   capacity_ = rounded(capacity_);
   if (device_.kind == DeviceKind::cpu) {
-    void* p = mmap(nullptr, capacity_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* p = mmap(nullptr, capacity_, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     require(p != MAP_FAILED, "no address space for the pool '", name_, "' of ", capacity_ >> 20,
             " MiB ; raise the limit of address space (ulimit -v unlimited)");
     madvise(p, capacity_, MADV_HUGEPAGE);
@@ -71,9 +75,11 @@ void Arena::note_use(size_t request) {
 }
 
 void Arena::out_of_memory(size_t request) const {
-  fail("out of memory: the pool '", name_, "' on ", device_, " holds ", capacity_ >> 20, " MiB, ", (bottom_ + top_) >> 20, " MiB are in use (peak ",
-       peak_ >> 20, " MiB) and ", (request + (1 << 20) - 1) >> 20,
-       " MiB more were asked for; lower --batch or --bptt (or --batch-tokens) and raise --accumulate");
+  fail("out of memory: the pool '", name_, "' on ", device_, " holds ", capacity_ >> 20, " MiB, ",
+       (bottom_ + top_) >> 20, " MiB are in use (peak ", peak_ >> 20, " MiB) and ",
+       (request + (1 << 20) - 1) >> 20,
+       " MiB more were asked for; lower --batch or --bptt (or --batch-tokens) and raise "
+       "--accumulate");
 }
 
 Tensor Arena::saved(const Shape& shape, DType dtype) {
@@ -98,7 +104,8 @@ Tensor Arena::temporary(const Shape& shape, DType dtype) {
 }
 
 Tensor Arena::block(const Shape& shape, DType dtype) {
-  require(scopes_ == 0, "[arena] a block of shape ", shape, " was asked for inside a Scope, which would release it");
+  require(scopes_ == 0, "[arena] a block of shape ", shape,
+          " was asked for inside a Scope, which would release it");
   const SizeClass c = size_class(bytes_of(shape, dtype));
   auto& list = free_[static_cast<size_t>(c.index)];
   if (!list.empty()) {
@@ -116,7 +123,8 @@ void Arena::free_block(const Tensor& block) {
   const SizeClass c = size_class(bytes_of(v.shape, v.dtype));
   const auto offset = static_cast<size_t>(static_cast<std::byte*>(v.data) - base_);
   auto& list = free_[static_cast<size_t>(c.index)];
-  require(std::find(list.begin(), list.end(), offset) == list.end(), "[arena] a block of shape ", v.shape, " was freed twice");
+  require(std::find(list.begin(), list.end(), offset) == list.end(), "[arena] a block of shape ",
+          v.shape, " was freed twice");
   list.push_back(offset);
 }
 

@@ -2,7 +2,8 @@
 //
 // A step's pool has two ends (architecture.md, decision 4):
 //   bottom  activations that backward needs, released in reverse as the tape unwinds;
-//   top     gradients of activations (blocks, kept on free lists by size class), and above them an op's
+//   top     gradients of activations (blocks, kept on free lists by size class), and above them an
+//   op's
 //           temporaries, released when their Scope ends.
 #pragma once
 
@@ -17,8 +18,8 @@ namespace nine {
 
 class Arena {
  public:
-  /// Reserves `capacity` bytes (0: as much as the device has for us). On the CPU this is address space: a page is
-  /// taken from the system when it is first touched, and given back never.
+  /// Reserves `capacity` bytes (0: as much as the device has for us). On the CPU this is address
+  /// space: a page is taken from the system when it is first touched, and given back never.
   explicit Arena(std::string name, Device device = kCpu, size_t capacity = 0);
   ~Arena();
   Arena(const Arena&) = delete;
@@ -76,7 +77,8 @@ class Arena {
   size_t peak_ = 0;
   uint64_t generation_ = 1;
   static constexpr int kClasses = 48 * 4;
-  std::array<std::vector<size_t>, kClasses> free_;  // offsets of free blocks, four size classes an octave
+  std::array<std::vector<size_t>, kClasses>
+      free_;  // offsets of free blocks, four size classes an octave
 };
 
 }  // namespace nine

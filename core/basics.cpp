@@ -23,7 +23,9 @@ std::string detail::text_of(double value) {
 
 std::string fixed(double value, int decimals) {
   std::array<char, 400> buffer{};
-  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, std::chars_format::fixed, decimals).ptr;
+  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value,
+                                 std::chars_format::fixed, decimals)
+                       .ptr;
   return {buffer.data(), end};
 }
 
@@ -47,7 +49,9 @@ DType dtype_from_text(std::string_view name) {
   fail("no element type is called '", name, "': float32, float64, bfloat16, int32");
 }
 
-std::string to_text(Device d) { return d.kind == DeviceKind::cpu ? "cpu" : "cuda:" + std::to_string(d.index); }
+std::string to_text(Device d) {
+  return d.kind == DeviceKind::cpu ? "cpu" : "cuda:" + std::to_string(d.index);
+}
 
 Device device_from_text(std::string_view text) {
   if (text == "cpu") return kCpu;
@@ -62,7 +66,8 @@ Device device_from_text(std::string_view text) {
 }
 
 Shape::Shape(const int64_t* sizes, int rank) : rank_(rank) {
-  require(rank >= 0 && rank <= kMaxRank, "a tensor has at most ", kMaxRank, " dimensions, not ", rank);
+  require(rank >= 0 && rank <= kMaxRank, "a tensor has at most ", kMaxRank, " dimensions, not ",
+          rank);
   for (int i = 0; i < rank; ++i) {
     require(sizes[i] >= 0, "dimension ", i, " of a shape is negative: ", sizes[i]);
     sizes_[static_cast<size_t>(i)] = sizes[i];
@@ -90,8 +95,8 @@ std::string to_text(const Shape& s) {
 }
 
 View View::row_range(int64_t begin, int64_t count) const {
-  require(shape.rank() == 2 && begin >= 0 && count >= 0 && begin + count <= rows(), "rows [", begin, ", ", begin + count, ") of a tensor of shape ",
-          shape);
+  require(shape.rank() == 2 && begin >= 0 && count >= 0 && begin + count <= rows(), "rows [", begin,
+          ", ", begin + count, ") of a tensor of shape ", shape);
   View v = *this;
   v.data = static_cast<std::byte*>(data) + begin * ld * static_cast<int64_t>(size_of(dtype));
   v.shape = Shape{count, cols()};
@@ -99,8 +104,8 @@ View View::row_range(int64_t begin, int64_t count) const {
 }
 
 View View::col_range(int64_t begin, int64_t count) const {
-  require(shape.rank() == 2 && begin >= 0 && count >= 0 && begin + count <= cols(), "columns [", begin, ", ", begin + count,
-          ") of a tensor of shape ", shape);
+  require(shape.rank() == 2 && begin >= 0 && count >= 0 && begin + count <= cols(), "columns [",
+          begin, ", ", begin + count, ") of a tensor of shape ", shape);
   View v = *this;
   v.data = static_cast<std::byte*>(data) + begin * static_cast<int64_t>(size_of(dtype));
   v.shape = Shape{rows(), count};
@@ -109,7 +114,8 @@ View View::col_range(int64_t begin, int64_t count) const {
 
 View View::reshaped(const Shape& s) const {
   const bool keeps_rows = s.rank() > 0 && s.cols() == cols();
-  require(s.elements() == elements() && (contiguous() || keeps_rows), "a tensor of shape ", shape, " cannot be seen as ", s);
+  require(s.elements() == elements() && (contiguous() || keeps_rows), "a tensor of shape ", shape,
+          " cannot be seen as ", s);
   View v = *this;
   v.shape = s;
   if (!keeps_rows) v.ld = s.cols();
@@ -124,7 +130,8 @@ Tensor::Tensor(const Shape& shape, DType dtype, Device device) {
   const size_t bytes = static_cast<size_t>(view_.bytes());
   const OpTable& table = op_table(device);
   void* p = table.allocate(bytes > 0 ? bytes : 1, device.index);
-  owner_ = std::shared_ptr<void>(p, [free = table.release, device](void* q) { free(q, device.index); });
+  owner_ =
+      std::shared_ptr<void>(p, [free = table.release, device](void* q) { free(q, device.index); });
   view_.data = p;
   if (bytes > 0) table.clear(p, bytes, device.index);
 }
@@ -177,7 +184,8 @@ std::vector<double> Tensor::to_vector() const {
 }
 
 void Tensor::check_alive() const {
-  require(arena_->generation() == generation_, "a tensor of shape ", shape(), " was used after its step: the pool '", arena_->name(),
+  require(arena_->generation() == generation_, "a tensor of shape ", shape(),
+          " was used after its step: the pool '", arena_->name(),
           "' has been reset; copy with clone() what must outlive a step");
 }
 

@@ -1,4 +1,5 @@
-// Compiled for plain x86-64 whatever NINE_ARCH is (CMakeLists.txt): this runs before anything else may be executed.
+// Compiled for plain x86-64 whatever NINE_ARCH is (CMakeLists.txt): this runs before anything else
+// may be executed.
 #include "core/cpu_info.h"
 
 #include <unistd.h>
@@ -17,7 +18,8 @@ struct Feature {
   bool present;
 };
 
-// The first required feature that is missing, or null. No library calls that may have been built for a newer CPU.
+// The first required feature that is missing, or null. No library calls that may have been built
+// for a newer CPU.
 const char* first_missing() {
 #if defined(__x86_64__)
   __builtin_cpu_init();
@@ -38,8 +40,11 @@ const char* first_missing() {
   for (const Feature& f : features) {
     // Names in `needed` are separated by blanks: look for a whole word.
     const size_t length = std::strlen(f.name);
-    for (const char* at = std::strstr(needed, f.name); at != nullptr; at = std::strstr(at + 1, f.name))
-      if (!f.present && (at == needed || at[-1] == ' ') && (at[length] == ' ' || at[length] == '\0')) return f.name;
+    for (const char* at = std::strstr(needed, f.name); at != nullptr;
+         at = std::strstr(at + 1, f.name))
+      if (!f.present && (at == needed || at[-1] == ' ') &&
+          (at[length] == ' ' || at[length] == '\0'))
+        return f.name;
   }
 #endif
   return nullptr;
@@ -56,7 +61,8 @@ __attribute__((constructor(101))) void refuse_wrong_cpu() {
   if (missing == nullptr) return;
   say("this program was built for a CPU with ");
   say(missing);
-  say(", which this machine does not have; build it here, or with -DNINE_ARCH=x86-64-v3 (or x86-64) for both\n");
+  say(", which this machine does not have; build it here, or with -DNINE_ARCH=x86-64-v3 (or "
+      "x86-64) for both\n");
   _exit(1);
 }
 

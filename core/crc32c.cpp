@@ -11,7 +11,8 @@
 namespace nine {
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "eight bytes are read at once as a little-endian number");
+static_assert(std::endian::native == std::endian::little,
+              "eight bytes are read at once as a little-endian number");
 
 uint64_t load64(const unsigned char* p) {
   uint64_t word = 0;
@@ -19,7 +20,8 @@ uint64_t load64(const unsigned char* p) {
   return word;
 }
 
-// kTables[k][b]: the checksum of byte b followed by k zero bytes (slicing by eight: Kounavis and Berry, 2005).
+// kTables[k][b]: the checksum of byte b followed by k zero bytes (slicing by eight: Kounavis and
+// Berry, 2005).
 constexpr auto kTables = [] {
   std::array<std::array<uint32_t, 256>, 8> tables{};
   for (uint32_t b = 0; b < 256; ++b) {
@@ -28,7 +30,8 @@ constexpr auto kTables = [] {
     tables[0][b] = crc;
   }
   for (size_t k = 1; k < 8; ++k)
-    for (size_t b = 0; b < 256; ++b) tables[k][b] = (tables[k - 1][b] >> 8) ^ tables[0][tables[k - 1][b] & 0xffu];
+    for (size_t b = 0; b < 256; ++b)
+      tables[k][b] = (tables[k - 1][b] >> 8) ^ tables[0][tables[k - 1][b] & 0xffu];
   return tables;
 }();
 
@@ -59,7 +62,9 @@ uint32_t crc32c(uint32_t crc, const void* data, size_t size) {
 
 #else
 
-uint32_t crc32c(uint32_t crc, const void* data, size_t size) { return detail::crc32c_by_table(crc, data, size); }
+uint32_t crc32c(uint32_t crc, const void* data, size_t size) {
+  return detail::crc32c_by_table(crc, data, size);
+}
 
 #endif
 

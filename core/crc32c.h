@@ -10,7 +10,8 @@ namespace nine {
 uint32_t crc32c(uint32_t crc, const void* data, size_t size);
 
 namespace detail {
-/// The same checksum by tables: what crc32c() uses where the CPU has no instruction for it, and its oracle in the tests.
+/// The same checksum by tables: what crc32c() uses where the CPU has no instruction for it, and its
+/// oracle in the tests.
 uint32_t crc32c_by_table(uint32_t crc, const void* data, size_t size);
 }  // namespace detail
 

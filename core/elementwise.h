@@ -1,4 +1,5 @@
-// The elementwise functions themselves, shared by all devices: a struct each, chosen once outside of the loop.
+// The elementwise functions themselves, shared by all devices: a struct each, chosen once outside
+// of the loop.
 #pragma once
 
 #include "core/ops.h"

@@ -26,12 +26,15 @@ void for_chunks(const fs::path& file, F&& f) {
   std::ifstream in(file, std::ios::binary);
   require(in.is_open(), "cannot read ", file.string(), ": ", std::strerror(errno));
   std::vector<char> chunk(kChunkBytes);
-  while (in.read(chunk.data(), static_cast<std::streamsize>(chunk.size())), in.gcount() > 0) f(chunk.data(), static_cast<size_t>(in.gcount()));
+  while (in.read(chunk.data(), static_cast<std::streamsize>(chunk.size())), in.gcount() > 0)
+    f(chunk.data(), static_cast<size_t>(in.gcount()));
   require(!in.bad(), "cannot read ", file.string(), ": ", std::strerror(errno));
 }
 
 // A name beside `path` that no other process uses.
-fs::path temporary_beside(const fs::path& path) { return path.parent_path() / concat(".", path.filename().string(), ".", ::getpid(), ".tmp"); }
+fs::path temporary_beside(const fs::path& path) {
+  return path.parent_path() / concat(".", path.filename().string(), ".", ::getpid(), ".tmp");
+}
 
 // Renames a temporary into place and waits until that is on disk; on failure the temporary goes.
 void put_in_place(const fs::path& temporary, const fs::path& path) {
@@ -67,7 +70,8 @@ bool is_device_or_pipe(const fs::path& path) {
 
 void atomic_write_text(const fs::path& path, std::string_view text) {
   std::error_code ignored;
-  const fs::path file = fs::is_symlink(path, ignored) ? fs::weakly_canonical(path, ignored) : path;  // the link stays a link
+  const fs::path file = fs::is_symlink(path, ignored) ? fs::weakly_canonical(path, ignored)
+                                                      : path;  // the link stays a link
   if (is_device_or_pipe(file)) {
     std::ofstream out(file, std::ios::binary);
     out.write(text.data(), static_cast<std::streamsize>(text.size())).flush();
@@ -100,13 +104,15 @@ void fsync_dir(const fs::path& directory) {
   const int error = ::fsync(descriptor) == 0 ? 0 : errno;
   ::close(descriptor);
   // EINVAL: a file system that has no such thing as an unwritten directory.
-  require(error == 0 || error == EINVAL, "cannot fsync the directory ", path.string(), ": ", std::strerror(error));
+  require(error == 0 || error == EINVAL, "cannot fsync the directory ", path.string(), ": ",
+          std::strerror(error));
 }
 
 void replace_symlink(const fs::path& link, const fs::path& target) {
   std::error_code error;
   const auto status = fs::symlink_status(link, error);
-  require(!fs::exists(status) || fs::is_symlink(status), link.string(), " is in the way: it should be a symbolic link; move it elsewhere");
+  require(!fs::exists(status) || fs::is_symlink(status), link.string(),
+          " is in the way: it should be a symbolic link; move it elsewhere");
   const fs::path temporary = temporary_beside(link);
   fs::remove(temporary, error);
   fs::create_symlink(target, temporary, error);

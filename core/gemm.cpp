@@ -28,7 +28,8 @@ GemmBackend backend_at_start() {
   if (wish == nullptr) return kHasXsmm ? GemmBackend::libxsmm : GemmBackend::eigen;
   const std::string_view name = wish;
   require(name == "eigen" || name == "libxsmm", "NINE_GEMM=", name, ": eigen or libxsmm");
-  require(name == "eigen" || kHasXsmm, "NINE_GEMM=libxsmm, but this build has no libxsmm: install libxsmm-dev and build again");
+  require(name == "eigen" || kHasXsmm,
+          "NINE_GEMM=libxsmm, but this build has no libxsmm: install libxsmm-dev and build again");
   return name == "eigen" ? GemmBackend::eigen : GemmBackend::libxsmm;
 }
 
@@ -45,7 +46,8 @@ std::string to_text(GemmBackend b) { return b == GemmBackend::eigen ? "eigen" : 
 
 std::string gemm_description() {
 #ifdef NINE_WITH_XSMM
-  if (backend() == GemmBackend::libxsmm) return concat("libxsmm ", LIBXSMM_VERSION, " (", libxsmm_get_target_arch(), ")");
+  if (backend() == GemmBackend::libxsmm)
+    return concat("libxsmm ", LIBXSMM_VERSION, " (", libxsmm_get_target_arch(), ")");
 #endif
   return concat("eigen ", EIGEN_WORLD_VERSION, ".", EIGEN_MAJOR_VERSION, ".", EIGEN_MINOR_VERSION);
 }
@@ -61,7 +63,8 @@ struct TileBackends {
     using Matrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::ColMajor>;
     using Stride = Eigen::OuterStride<>;
     using Input = Eigen::Map<const Matrix, Eigen::Unaligned, Stride>;
-    const Input ma(a, p.m_, p.k_, Stride(p.lda_)), mb(b, p.transpose_b_ ? p.n_ : p.k_, p.transpose_b_ ? p.k_ : p.n_, Stride(p.ldb_));
+    const Input ma(a, p.m_, p.k_, Stride(p.lda_)),
+        mb(b, p.transpose_b_ ? p.n_ : p.k_, p.transpose_b_ ? p.k_ : p.n_, Stride(p.ldb_));
     Eigen::Map<Matrix, Eigen::Unaligned, Stride> mc(c, p.m_, p.n_, Stride(p.ldc_));
     if (!p.add_) mc.setZero();
     if (p.transpose_b_) {
@@ -74,7 +77,8 @@ struct TileBackends {
 #ifdef NINE_WITH_XSMM
   template <class T>
   static void xsmm(const TileProduct<T>& p, const T* a, const T* b, T* c) {
-    using Kernel = std::conditional_t<std::is_same_v<T, float>, libxsmm_smmfunction, libxsmm_dmmfunction>;
+    using Kernel =
+        std::conditional_t<std::is_same_v<T, float>, libxsmm_smmfunction, libxsmm_dmmfunction>;
     reinterpret_cast<Kernel>(p.jitted_)(a, b, c);
   }
 
@@ -85,17 +89,28 @@ struct TileBackends {
     const int flags = p.transpose_b_ ? LIBXSMM_GEMM_FLAG_TRANS_B : LIBXSMM_GEMM_FLAG_NONE;
     const T alpha = 1, beta = p.add_ ? T(1) : T(0);
     if constexpr (std::is_same_v<T, float>) {
-      return reinterpret_cast<void*>(libxsmm_smmdispatch(i(p.m_), i(p.n_), i(p.k_), &lda, &ldb, &ldc, &alpha, &beta, &flags, nullptr));
+      return reinterpret_cast<void*>(libxsmm_smmdispatch(i(p.m_), i(p.n_), i(p.k_), &lda, &ldb,
+                                                         &ldc, &alpha, &beta, &flags, nullptr));
     } else {
-      return reinterpret_cast<void*>(libxsmm_dmmdispatch(i(p.m_), i(p.n_), i(p.k_), &lda, &ldb, &ldc, &alpha, &beta, &flags, nullptr));
+      return reinterpret_cast<void*>(libxsmm_dmmdispatch(i(p.m_), i(p.n_), i(p.k_), &lda, &ldb,
+                                                         &ldc, &alpha, &beta, &flags, nullptr));
     }
   }
 #endif
 };
 
 template <class T>
-TileProduct<T>::TileProduct(int64_t m, int64_t n, int64_t k, int64_t lda, int64_t ldb, int64_t ldc, bool add, bool transpose_b)
-    : run_(&TileBackends::eigen<T>), m_(m), n_(n), k_(k), lda_(lda), ldb_(ldb), ldc_(ldc), add_(add), transpose_b_(transpose_b) {
+TileProduct<T>::TileProduct(int64_t m, int64_t n, int64_t k, int64_t lda, int64_t ldb, int64_t ldc,
+                            bool add, bool transpose_b)
+    : run_(&TileBackends::eigen<T>),
+      m_(m),
+      n_(n),
+      k_(k),
+      lda_(lda),
+      ldb_(ldb),
+      ldc_(ldc),
+      add_(add),
+      transpose_b_(transpose_b) {
 #ifdef NINE_WITH_XSMM
   if (backend() == GemmBackend::libxsmm && m > 0 && n > 0 && k > 0) {
     jitted_ = TileBackends::dispatch(*this);
@@ -105,7 +120,8 @@ TileProduct<T>::TileProduct(int64_t m, int64_t n, int64_t k, int64_t lda, int64_
 }
 
 template <class T>
-void transpose_tile(const T* x, int64_t ldx, int64_t rows, int64_t cols, T* y, int64_t ldy, T alpha) {
+void transpose_tile(const T* x, int64_t ldx, int64_t rows, int64_t cols, T* y, int64_t ldy,
+                    T alpha) {
   constexpr int64_t kBlock = 16;
   for (int64_t r0 = 0; r0 < rows; r0 += kBlock) {
     const int64_t r1 = std::min(rows, r0 + kBlock);
@@ -120,8 +136,8 @@ constexpr int64_t kPanel = 64;   // columns of C that a packed panel of B serves
 constexpr int64_t kRows = 64;    // rows of C in a tile
 constexpr int64_t kDepth = 512;  // terms of a sum that one tile product takes
 
-// op(B), cut into [block of depth][panel of columns]. Where B lies as it is wanted, panels are columns of it; otherwise it
-// is packed, each panel as [k][kPanel].
+// op(B), cut into [block of depth][panel of columns]. Where B lies as it is wanted, panels are
+// columns of it; otherwise it is packed, each panel as [k][kPanel].
 template <class T>
 class PanelsOfB {
  public:
@@ -135,17 +151,21 @@ class PanelsOfB {
     ld_ = kPanel;
     const int64_t blocks = (k_ + kDepth - 1) / kDepth;
     parallel_for(
-        blocks * panels_, [&](int64_t task) { pack(p, task / panels_, task % panels_); }, 4.0 * static_cast<double>(p.n * p.k));
+        blocks * panels_, [&](int64_t task) { pack(p, task / panels_, task % panels_); },
+        4.0 * static_cast<double>(p.n * p.k));
   }
   int64_t panels() const { return panels_; }
   int64_t ld() const { return ld_; }
   const T* panel(int64_t block, int64_t j) const {
-    return packed_ == nullptr ? b_ + block * kDepth * ld_ + j * kPanel : packed_ + packed_offset(block, j);
+    return packed_ == nullptr ? b_ + block * kDepth * ld_ + j * kPanel
+                              : packed_ + packed_offset(block, j);
   }
 
  private:
   int64_t depth(int64_t block) const { return std::min(kDepth, k_ - block * kDepth); }
-  int64_t packed_offset(int64_t block, int64_t j) const { return block * kDepth * panels_ * kPanel + j * kPanel * depth(block); }
+  int64_t packed_offset(int64_t block, int64_t j) const {
+    return block * kDepth * panels_ * kPanel + j * kPanel * depth(block);
+  }
   void pack(const Gemm<T>& p, int64_t block, int64_t j) const {
     const int64_t k0 = block * kDepth, n0 = j * kPanel, width = std::min(kPanel, n_ - n0);
     T* y = packed_ + packed_offset(block, j);
@@ -154,7 +174,8 @@ class PanelsOfB {
       return;
     }
     for (int64_t k = 0; k < depth(block); ++k)
-      for (int64_t c = 0; c < width; ++c) y[k * kPanel + c] = p.alpha * p.b[(k0 + k) * p.ldb + n0 + c];
+      for (int64_t c = 0; c < width; ++c)
+        y[k * kPanel + c] = p.alpha * p.b[(k0 + k) * p.ldb + n0 + c];
   }
 
   int64_t n_, k_, panels_, ld_;
@@ -162,15 +183,20 @@ class PanelsOfB {
   T* packed_ = nullptr;
 };
 
-// One tile row of C: kRows rows against some panels. In column-major terms C' = op(B)' op(A)', so the panel of B is the
-// first factor, and the rows of op(A) are the second one, stored as its transpose where A is transposed.
+// One tile row of C: kRows rows against some panels. In column-major terms C' = op(B)' op(A)', so
+// the panel of B is the first factor, and the rows of op(A) are the second one, stored as its
+// transpose where A is transposed.
 template <class T>
-void row_of_tiles(const Gemm<T>& p, const PanelsOfB<T>& b, int64_t row0, int64_t first_panel, int64_t last_panel) {
+void row_of_tiles(const Gemm<T>& p, const PanelsOfB<T>& b, int64_t row0, int64_t first_panel,
+                  int64_t last_panel) {
   const int64_t rows = std::min(kRows, p.m - row0);
   for (int64_t block = 0, k0 = 0; k0 < p.k; ++block, k0 += kDepth) {
     const int64_t depth = std::min(kDepth, p.k - k0);
     const T* a = p.transpose_a ? p.a + k0 * p.lda + row0 : p.a + row0 * p.lda + k0;
-    const auto tile = [&](int64_t width) { return TileProduct<T>(width, rows, depth, b.ld(), p.lda, p.ldc, p.add || block > 0, p.transpose_a); };
+    const auto tile = [&](int64_t width) {
+      return TileProduct<T>(width, rows, depth, b.ld(), p.lda, p.ldc, p.add || block > 0,
+                            p.transpose_a);
+    };
     const TileProduct<T> whole = tile(kPanel);
     for (int64_t j = first_panel; j < last_panel; ++j) {
       const int64_t width = std::min(kPanel, p.n - j * kPanel);
@@ -196,21 +222,25 @@ void gemm(const Gemm<T>& p) {
   }
   const PanelsOfB<T> b(p);
   const int64_t row_blocks = (p.m + kRows - 1) / kRows;
-  // A few panels a task: enough tasks for the threads when C is wide and low, few enough to reuse op(A).
+  // A few panels a task: enough tasks for the threads when C is wide and low, few enough to reuse
+  // op(A).
   const int64_t panels_a_task = std::min<int64_t>(b.panels(), 8);
   const int64_t column_tasks = (b.panels() + panels_a_task - 1) / panels_a_task;
   const auto tile_row = [&](int64_t task) {
     const int64_t j = (task / row_blocks) * panels_a_task;
     row_of_tiles(p, b, (task % row_blocks) * kRows, j, std::min(b.panels(), j + panels_a_task));
   };
-  parallel_for(row_blocks * column_tasks, tile_row, 2.0 * static_cast<double>(p.m * p.n) * static_cast<double>(p.k));
+  parallel_for(row_blocks * column_tasks, tile_row,
+               2.0 * static_cast<double>(p.m * p.n) * static_cast<double>(p.k));
 }
 
 template class TileProduct<float>;
 template class TileProduct<double>;
 template void gemm<float>(const Gemm<float>&);
 template void gemm<double>(const Gemm<double>&);
-template void transpose_tile<float>(const float*, int64_t, int64_t, int64_t, float*, int64_t, float);
-template void transpose_tile<double>(const double*, int64_t, int64_t, int64_t, double*, int64_t, double);
+template void transpose_tile<float>(const float*, int64_t, int64_t, int64_t, float*, int64_t,
+                                    float);
+template void transpose_tile<double>(const double*, int64_t, int64_t, int64_t, double*, int64_t,
+                                     double);
 
 }  // namespace nine

@@ -1,6 +1,7 @@
-// The one door to matrix products. Behind it: Eigen always, libxsmm (a just-in-time compiler of small in-cache
-// products) when the build found it. Every product here is single-threaded on a tile of ours or cut into tiles by its
-// shape alone, so that results do not depend on the number of threads.
+// The one door to matrix products. Behind it: Eigen always, libxsmm (a just-in-time compiler of
+// small in-cache products) when the build found it. Every product here is single-threaded on a tile
+// of ours or cut into tiles by its shape alone, so that results do not depend on the number of
+// threads.
 #pragma once
 
 #include <cstdint>
@@ -19,14 +20,16 @@ std::string gemm_description();
 /// Error when that backend was not built in.
 void set_gemm_backend(GemmBackend b);
 
-/// C = A B or C += A B on one tile, single-threaded, in BLAS's column-major terms: A (m, k), B (k, n), C (m, n) with
-/// leading dimensions lda, ldb, ldc (elements between columns); with transpose_b B is stored as its transpose (n, k), which
-/// costs nothing. A row-major matrix is its transpose here. Building one costs a look-up (some 50 ns with libxsmm), so build
-/// it outside of the innermost loops.
+/// C = A B or C += A B on one tile, single-threaded, in BLAS's column-major terms: A (m, k), B (k,
+/// n), C (m, n) with leading dimensions lda, ldb, ldc (elements between columns); with transpose_b
+/// B is stored as its transpose (n, k), which costs nothing. A row-major matrix is its transpose
+/// here. Building one costs a look-up (some 50 ns with libxsmm), so build it outside of the
+/// innermost loops.
 template <class T>
 class TileProduct {
  public:
-  TileProduct(int64_t m, int64_t n, int64_t k, int64_t lda, int64_t ldb, int64_t ldc, bool add, bool transpose_b = false);
+  TileProduct(int64_t m, int64_t n, int64_t k, int64_t lda, int64_t ldb, int64_t ldc, bool add,
+              bool transpose_b = false);
   void operator()(const T* a, const T* b, T* c) const { run_(*this, a, b, c); }
 
  private:
@@ -37,8 +40,8 @@ class TileProduct {
   bool add_, transpose_b_;
 };
 
-/// C (m, n) = [C +] alpha * op(A) op(B), row-major, over all threads; op(A) (m, k), op(B) (k, n), each the transpose
-/// of what is stored where asked.
+/// C (m, n) = [C +] alpha * op(A) op(B), row-major, over all threads; op(A) (m, k), op(B) (k, n),
+/// each the transpose of what is stored where asked.
 template <class T>
 struct Gemm {
   bool transpose_a = false, transpose_b = false;
@@ -57,6 +60,7 @@ void gemm(const Gemm<T>& p);
 
 /// y[c * ldy + r] = alpha * x[r * ldx + c]: the transpose of a (rows, cols) tile, in cache.
 template <class T>
-void transpose_tile(const T* x, int64_t ldx, int64_t rows, int64_t cols, T* y, int64_t ldy, T alpha = 1);
+void transpose_tile(const T* x, int64_t ldx, int64_t rows, int64_t cols, T* y, int64_t ldy,
+                    T alpha = 1);
 
 }  // namespace nine

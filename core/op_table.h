@@ -1,5 +1,6 @@
-// One table of function pointers a device: what a backend has to provide. The signatures are those of core/ops.h, so
-// that an op is declared once. core fills the CPU's table; cuda::install() fills its own.
+// One table of function pointers a device: what a backend has to provide. The signatures are those
+// of core/ops.h, so that an op is declared once. core fills the CPU's table; cuda::install() fills
+// its own.
 #pragma once
 
 #include "core/device.h"
@@ -9,11 +10,13 @@ namespace nine {
 
 struct OpTable {
   // Memory of the device; `index` is the card.
-  void* (*allocate)(size_t bytes, int index) = nullptr;  ///< 64-byte aligned; an Error when there is none
+  void* (*allocate)(size_t bytes,
+                    int index) = nullptr;  ///< 64-byte aligned; an Error when there is none
   void (*release)(void* p, int index) = nullptr;
   size_t (*available)(int index) = nullptr;  ///< bytes that a pool may take
   void (*clear)(void* p, size_t bytes, int index) = nullptr;
-  /// Bytes from x to y, same shape and dtype, where one side is this device and the other this device or the CPU.
+  /// Bytes from x to y, same shape and dtype, where one side is this device and the other this
+  /// device or the CPU.
   void (*copy)(const View& x, const View& y) = nullptr;
 
   decltype(&ops::fill) fill = nullptr;
@@ -37,9 +40,11 @@ struct OpTable {
   decltype(&ops::layer_norm) layer_norm = nullptr;
   decltype(&ops::layer_norm_backward) layer_norm_backward = nullptr;
   decltype(&ops::lstm) lstm = nullptr;
-  /// The part of ops::lstm_backward that runs over time: the gates' gradients in place of io.gates; dc (B, H) comes as that of c_T and
-  /// becomes that of c_0; dh (B, H) is room, and becomes that of h_0 where g.dh0 has memory.
-  void (*lstm_through_time)(const ops::Lstm& io, const ops::LstmGradients& g, const View& dh, const View& dc, Arena& arena) = nullptr;
+  /// The part of ops::lstm_backward that runs over time: the gates' gradients in place of io.gates;
+  /// dc (B, H) comes as that of c_T and becomes that of c_0; dh (B, H) is room, and becomes that of
+  /// h_0 where g.dh0 has memory.
+  void (*lstm_through_time)(const ops::Lstm& io, const ops::LstmGradients& g, const View& dh,
+                            const View& dc, Arena& arena) = nullptr;
   decltype(&ops::attention) attention = nullptr;
   decltype(&ops::attention_backward) attention_backward = nullptr;
   decltype(&ops::log_softmax) log_softmax = nullptr;

@@ -9,17 +9,25 @@ namespace nine {
 
 template <class T>
 PackedLinear<T>::PackedLinear(const View& w, const View& bias)
-    : in_(w.cols()), out_(w.rows()), packed_({out_ * in_}, dtype_of<T>), bias_(bias ? Tensor({out_}, dtype_of<T>) : Tensor()) {
-  require(w.dtype == dtype_of<T> && w.device == kCpu, "[PackedLinear] weights must be ", dtype_of<T>, " on the CPU");
+    : in_(w.cols()),
+      out_(w.rows()),
+      packed_({out_ * in_}, dtype_of<T>),
+      bias_(bias ? Tensor({out_}, dtype_of<T>) : Tensor()) {
+  require(w.dtype == dtype_of<T> && w.device == kCpu, "[PackedLinear] weights must be ",
+          dtype_of<T>, " on the CPU");
   parallel_for(
       panels(),
-      [&](int64_t p) { transpose_tile(cpu::row_ptr<T>(w, p * kPanel), w.ld, width(p), in_, packed_.data<T>() + p * kPanel * in_, width(p)); },
+      [&](int64_t p) {
+        transpose_tile(cpu::row_ptr<T>(w, p * kPanel), w.ld, width(p), in_,
+                       packed_.data<T>() + p * kPanel * in_, width(p));
+      },
       static_cast<double>(4 * in_ * out_));
   if (bias) std::copy_n(bias.as<T>(), out_, bias_.data<T>());
 }
 
 template <class T>
-void PackedLinear<T>::multiply(int64_t panel, const T* x, int64_t ldx, int64_t rows, T* y, int64_t ldy, bool add) const {
+void PackedLinear<T>::multiply(int64_t panel, const T* x, int64_t ldx, int64_t rows, T* y,
+                               int64_t ldy, bool add) const {
   const int64_t columns = width(panel);
   const T* w = packed_.data<T>() + panel * kPanel * in_;
   const TileProduct<T> product(columns, kRows, in_, columns, ldx, ldy, add);
@@ -27,7 +35,8 @@ void PackedLinear<T>::multiply(int64_t panel, const T* x, int64_t ldx, int64_t r
 }
 
 template <class T>
-void PackedLinear<T>::operator()(const T* x, int64_t ldx, int64_t rows, T* y, int64_t ldy, Mode mode) const {
+void PackedLinear<T>::operator()(const T* x, int64_t ldx, int64_t rows, T* y, int64_t ldy,
+                                 Mode mode) const {
   const T low = mode == Mode::relu ? T(0) : -std::numeric_limits<T>::infinity();
   parallel_for(
       panels(),

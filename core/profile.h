@@ -24,8 +24,8 @@ void reset();  ///< forgets what was counted
 /// Ops in order of time, longest first.
 std::vector<Entry> entries();
 
-/// Times one op; costs two clock reads when enabled and nothing else. `op` must be a string literal. Nested scopes
-/// charge the outer one (an LSTM's products count as LSTM).
+/// Times one op; costs two clock reads when enabled and nothing else. `op` must be a string
+/// literal. Nested scopes charge the outer one (an LSTM's products count as LSTM).
 class Scope {
  public:
   Scope(std::string_view op, double flops, double bytes);

@@ -1,6 +1,6 @@
-// Counter-based random numbers (Philox 4x32-10; Salmon et al., "Parallel random numbers: as easy as 1, 2, 3",
-// SC 2011). A number is a function of its key and index, so that nothing is stored, any thread may ask for any
-// element, and a dropout mask is computed again in backward.
+// Counter-based random numbers (Philox 4x32-10; Salmon et al., "Parallel random numbers: as easy as
+// 1, 2, 3", SC 2011). A number is a function of its key and index, so that nothing is stored, any
+// thread may ask for any element, and a dropout mask is computed again in backward.
 #pragma once
 
 #include <array>
@@ -34,9 +34,11 @@ struct RandomKey {
 
 /// Four independent 32-bit numbers for elements 4*block ... 4*block + 3.
 NINE_HD inline std::array<uint32_t, 4> philox(const RandomKey& key, uint64_t block) {
-  uint32_t c0 = static_cast<uint32_t>(block), c1 = (static_cast<uint32_t>(block >> 32) << 16) | key.micro_batch;
+  uint32_t c0 = static_cast<uint32_t>(block),
+           c1 = (static_cast<uint32_t>(block >> 32) << 16) | key.micro_batch;
   uint32_t c2 = key.step, c3 = key.op;
-  uint32_t k0 = static_cast<uint32_t>(key.seed), k1 = static_cast<uint32_t>(key.seed >> 32) ^ (key.rank * 0x85ebca6bu);
+  uint32_t k0 = static_cast<uint32_t>(key.seed),
+           k1 = static_cast<uint32_t>(key.seed >> 32) ^ (key.rank * 0x85ebca6bu);
   for (int round = 0; round < 10; ++round) {
     const uint64_t p0 = uint64_t{0xD2511F53u} * c0, p1 = uint64_t{0xCD9E8D57u} * c2;
     c0 = static_cast<uint32_t>(p1 >> 32) ^ c1 ^ k0;
@@ -58,26 +60,35 @@ inline void philox_run(const RandomKey& key, uint64_t block, uint32_t (&bits)[4 
   }
 }
 
-NINE_HD inline uint32_t random_bits(const RandomKey& key, uint64_t element) { return philox(key, element / 4)[element % 4]; }
+NINE_HD inline uint32_t random_bits(const RandomKey& key, uint64_t element) {
+  return philox(key, element / 4)[element % 4];
+}
 
 /// Uniform in [0, 1): 24 bits, exact in float.
-NINE_HD inline float uniform_of_bits(uint32_t bits) { return static_cast<float>(bits >> 8) * 0x1p-24f; }
-NINE_HD inline float random_uniform(const RandomKey& key, uint64_t element) { return uniform_of_bits(random_bits(key, element)); }
+NINE_HD inline float uniform_of_bits(uint32_t bits) {
+  return static_cast<float>(bits >> 8) * 0x1p-24f;
+}
+NINE_HD inline float random_uniform(const RandomKey& key, uint64_t element) {
+  return uniform_of_bits(random_bits(key, element));
+}
 
-/// Standard normal (Box-Muller, in double, so that float and double parameters start from the same values).
+/// Standard normal (Box-Muller, in double, so that float and double parameters start from the same
+/// values).
 inline double random_normal(const RandomKey& key, uint64_t element) {
   const auto r = philox(key, element / 2);
   const bool odd = element % 2 == 1;
-  const double u = (static_cast<double>(r[0]) + 0.5) * 0x1p-32, v = (static_cast<double>(r[1]) + 0.5) * 0x1p-32;
+  const double u = (static_cast<double>(r[0]) + 0.5) * 0x1p-32,
+               v = (static_cast<double>(r[1]) + 0.5) * 0x1p-32;
   const double radius = std::sqrt(-2.0 * std::log(u)), angle = 6.283185307179586476925 * v;
   return radius * (odd ? std::sin(angle) : std::cos(angle));
 }
 
-/// A sequential source over the same function, for code that draws one number after another (shuffles, the
-/// sample corpora). Its position is its whole state.
+/// A sequential source over the same function, for code that draws one number after another
+/// (shuffles, the sample corpora). Its position is its whole state.
 class RandomStream {
  public:
-  explicit RandomStream(const RandomKey& key, uint64_t position = 0) : key_(key), position_(position) {}
+  explicit RandomStream(const RandomKey& key, uint64_t position = 0)
+      : key_(key), position_(position) {}
   uint32_t bits() { return random_bits(key_, position_++); }
   /// Uniform in [0, 1) with 53 bits.
   double uniform() {

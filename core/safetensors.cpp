@@ -26,7 +26,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-static_assert(std::endian::native == std::endian::little, "the format is little-endian and is read and written as it lies in memory");
+static_assert(std::endian::native == std::endian::little,
+              "the format is little-endian and is read and written as it lies in memory");
 
 constexpr uint64_t kMaxHeaderBytes = 100'000'000;  // the limit of the reference implementation
 constexpr size_t kBufferBytes = size_t{1} << 20;
@@ -40,41 +41,51 @@ struct FileType {
   bool as_is;  // same bits in memory: written, and read without conversion
 };
 constexpr std::array kFileTypes = {
-    FileType{"F32", 4, DType::float32, true}, FileType{"F64", 8, DType::float64, true},  FileType{"BF16", 2, DType::bfloat16, true},
-    FileType{"I32", 4, DType::int32, true},   FileType{"F16", 2, DType::float32, false}, FileType{"I64", 8, DType::int32, false},
+    FileType{"F32", 4, DType::float32, true},   FileType{"F64", 8, DType::float64, true},
+    FileType{"BF16", 2, DType::bfloat16, true}, FileType{"I32", 4, DType::int32, true},
+    FileType{"F16", 2, DType::float32, false},  FileType{"I64", 8, DType::int32, false},
 };
 
 // ---- writing
 
 std::string_view file_type_of(DType t) {
-  return std::find_if(kFileTypes.begin(), kFileTypes.end(), [t](const FileType& f) { return f.as_is && f.dtype == t; })->name;
+  return std::find_if(kFileTypes.begin(), kFileTypes.end(),
+                      [t](const FileType& f) { return f.as_is && f.dtype == t; })
+      ->name;
 }
 
 void check_writable(const fs::path& file, const std::vector<NamedView>& tensors) {
   std::set<std::string_view> names;
   for (const NamedView& tensor : tensors) {
-    const auto what = [&] { return concat("cannot write ", file.string(), ": tensor '", tensor.name, "' "); };
-    if (tensor.name == kMetadata) fail(what(), "has the name that the format keeps for itself; rename it");
-    if (!names.insert(tensor.name).second) fail(what(), "occurs twice; a tied tensor is written once");
+    const auto what = [&] {
+      return concat("cannot write ", file.string(), ": tensor '", tensor.name, "' ");
+    };
+    if (tensor.name == kMetadata)
+      fail(what(), "has the name that the format keeps for itself; rename it");
+    if (!names.insert(tensor.name).second)
+      fail(what(), "occurs twice; a tied tensor is written once");
     if (tensor.view.data == nullptr && tensor.view.elements() > 0) fail(what(), "has no memory");
   }
 }
 
-std::string header_text(const fs::path& file, const std::vector<NamedView>& tensors, const std::map<std::string, std::string>& metadata) {
+std::string header_text(const fs::path& file, const std::vector<NamedView>& tensors,
+                        const std::map<std::string, std::string>& metadata) {
   Json header = Json::object();
   if (!metadata.empty()) header[kMetadata] = metadata;
   int64_t offset = 0;
   for (const auto& [name, view] : tensors) {
     Json shape = Json::array();
     for (int i = 0; i < view.shape.rank(); ++i) shape.push_back(view.shape[i]);
-    header[name] = {{"dtype", file_type_of(view.dtype)}, {"shape", shape}, {"data_offsets", {offset, offset + view.bytes()}}};
+    header[name] = {{"dtype", file_type_of(view.dtype)},
+                    {"shape", shape},
+                    {"data_offsets", {offset, offset + view.bytes()}}};
     offset += view.bytes();
   }
   try {
     std::string text = header.dump();
     text.append((8 - text.size() % 8) % 8, ' ');
-    require(text.size() <= kMaxHeaderBytes, "cannot write ", file.string(), ": its header would have ", text.size(), " bytes, the format allows ",
-            kMaxHeaderBytes);
+    require(text.size() <= kMaxHeaderBytes, "cannot write ", file.string(),
+            ": its header would have ", text.size(), " bytes, the format allows ", kMaxHeaderBytes);
     return text;
   } catch (const Json::exception& e) {
     fail("cannot write ", file.string(), ": names and metadata must be UTF-8 (", e.what(), ")");
@@ -91,7 +102,8 @@ void write_elements(OutputFile& out, const View& view) {
   if (view.contiguous()) return out.write(view.data, static_cast<size_t>(view.bytes()));
   const size_t element = size_of(view.dtype);
   const auto* row = static_cast<const std::byte*>(view.data);
-  for (int64_t r = 0; r < view.rows(); ++r, row += static_cast<size_t>(view.ld) * element) out.write(row, static_cast<size_t>(view.cols()) * element);
+  for (int64_t r = 0; r < view.rows(); ++r, row += static_cast<size_t>(view.ld) * element)
+    out.write(row, static_cast<size_t>(view.cols()) * element);
 }
 
 // ---- reading
@@ -121,8 +133,8 @@ struct Source {
   }
   void read(void* data, uint64_t size) {
     stream.read(static_cast<char*>(data), static_cast<std::streamsize>(size));
-    require(stream.gcount() == static_cast<std::streamsize>(size), "cannot read ", file, ": ", size, " bytes were expected, ", stream.gcount(),
-            " came");
+    require(stream.gcount() == static_cast<std::streamsize>(size), "cannot read ", file, ": ", size,
+            " bytes were expected, ", stream.gcount(), " came");
   }
 };
 
@@ -135,19 +147,24 @@ Source open_source(const fs::path& file) {
   require(fs::is_regular_file(status), "cannot read ", source.file, ": it is not a regular file");
   const uint64_t size = fs::file_size(file, error);
   source.stream.open(file, std::ios::binary);
-  require(!error && source.stream.is_open(), "cannot read ", source.file, ": ", std::strerror(errno));
+  require(!error && source.stream.is_open(), "cannot read ", source.file, ": ",
+          std::strerror(errno));
 
   if (size < 8) source.reject("it has ", size, " bytes, a header length alone takes 8");
   source.read(&source.header_bytes, 8);
   if (source.header_bytes > kMaxHeaderBytes)
-    source.reject("its header would have ", source.header_bytes, " bytes, the format allows ", kMaxHeaderBytes);
-  if (source.header_bytes > size - 8) source.reject("its header would have ", source.header_bytes, " bytes, the file ends after ", size - 8);
+    source.reject("its header would have ", source.header_bytes, " bytes, the format allows ",
+                  kMaxHeaderBytes);
+  if (source.header_bytes > size - 8)
+    source.reject("its header would have ", source.header_bytes, " bytes, the file ends after ",
+                  size - 8);
   source.data_bytes = size - 8 - source.header_bytes;
   return source;
 }
 
-// The JSON library takes the last of two equal keys without a word, and builds nests of any depth: both are refused while
-// it parses. Depths: the header's object 0, an entry 1, its shape and offsets 2.
+// The JSON library takes the last of two equal keys without a word, and builds nests of any depth:
+// both are refused while it parses. Depths: the header's object 0, an entry 1, its shape and
+// offsets 2.
 class HeaderGuard {
  public:
   explicit HeaderGuard(const Source& source) : source_(source) {}
@@ -161,7 +178,8 @@ class HeaderGuard {
       keys_.pop_back();
     } else if (event == Event::key) {
       const auto& key = parsed.get_ref<const std::string&>();
-      if (!keys_.back().insert(key).second) source_.reject("the name '", key, "' occurs twice in its header");
+      if (!keys_.back().insert(key).second)
+        source_.reject("the name '", key, "' occurs twice in its header");
     }
     return true;
   }
@@ -177,7 +195,9 @@ Json parse_header(Source& source) {
   if (!text.starts_with('{')) source.reject("its header does not start with '{'");
   try {
     HeaderGuard guard(source);
-    return Json::parse(text, [&guard](int depth, Json::parse_event_t event, Json& parsed) { return guard(depth, event, parsed); });
+    return Json::parse(text, [&guard](int depth, Json::parse_event_t event, Json& parsed) {
+      return guard(depth, event, parsed);
+    });
   } catch (const Json::exception& e) {
     source.reject("its header is not JSON (", e.what(), ")");
   }
@@ -187,7 +207,8 @@ std::map<std::string, std::string> metadata_of(const Source& source, const Json&
   if (!value.is_object()) source.reject("__metadata__ is not an object");
   std::map<std::string, std::string> out;
   for (const auto& [key, text] : value.items()) {
-    if (!text.is_string()) source.reject("__metadata__ holds something else than text under '", key, "'");
+    if (!text.is_string())
+      source.reject("__metadata__ holds something else than text under '", key, "'");
     out[key] = text.get<std::string>();
   }
   return out;
@@ -198,33 +219,41 @@ FileType type_of(const Source& source, const std::string& name, const Json& valu
   const auto& text = value.get_ref<const std::string&>();
   for (const FileType& type : kFileTypes)
     if (type.name == text) return type;
-  fail(source.file, ": tensor '", name, "' has dtype '", text, "'; F32, F64, BF16, I32, F16 and I64 can be read");
+  fail(source.file, ": tensor '", name, "' has dtype '", text,
+       "'; F32, F64, BF16, I32, F16 and I64 can be read");
 }
 
 Shape shape_of(const Source& source, const std::string& name, const Json& value) {
   if (!value.is_array()) source.reject_tensor(name, "has a shape that is not a list");
   if (value.size() > Shape::kMaxRank)
-    fail(source.file, ": tensor '", name, "' has ", value.size(), " dimensions, at most ", Shape::kMaxRank, " can be read");
+    fail(source.file, ": tensor '", name, "' has ", value.size(), " dimensions, at most ",
+         Shape::kMaxRank, " can be read");
   std::array<int64_t, Shape::kMaxRank> sizes{};
   int rank = 0;
   int64_t bytes = 8;  // of the widest type, whichever this one is: numbers may be converted
   for (const Json& size : value) {
-    if (!size.is_number_unsigned()) source.reject_tensor(name, "has a dimension that is not a whole number from 0 on");
+    if (!size.is_number_unsigned())
+      source.reject_tensor(name, "has a dimension that is not a whole number from 0 on");
     const auto n = size.get<uint64_t>();
-    // Zeros count as one here: whatever part of the product is computed later cannot overflow either.
-    if (n > 0 && n > static_cast<uint64_t>(std::numeric_limits<int64_t>::max() / bytes)) source.reject_tensor(name, "has a shape too large to count");
+    // Zeros count as one here: whatever part of the product is computed later cannot overflow
+    // either.
+    if (n > 0 && n > static_cast<uint64_t>(std::numeric_limits<int64_t>::max() / bytes))
+      source.reject_tensor(name, "has a shape too large to count");
     bytes *= std::max<int64_t>(static_cast<int64_t>(n), 1);
     sizes[static_cast<size_t>(rank++)] = static_cast<int64_t>(n);
   }
   return {sizes.data(), rank};
 }
 
-std::pair<uint64_t, uint64_t> offsets_of(const Source& source, const std::string& name, const Json& value) {
-  if (!value.is_array() || value.size() != 2 || !value[0].is_number_unsigned() || !value[1].is_number_unsigned())
+std::pair<uint64_t, uint64_t> offsets_of(const Source& source, const std::string& name,
+                                         const Json& value) {
+  if (!value.is_array() || value.size() != 2 || !value[0].is_number_unsigned() ||
+      !value[1].is_number_unsigned())
     source.reject_tensor(name, "has data_offsets that are not two whole numbers from 0 on");
   const std::pair offsets(value[0].get<uint64_t>(), value[1].get<uint64_t>());
   if (offsets.first > offsets.second || offsets.second > source.data_bytes)
-    source.reject_tensor(name, "lies at bytes [", offsets.first, ", ", offsets.second, ") of ", source.data_bytes, " bytes of data");
+    source.reject_tensor(name, "lies at bytes [", offsets.first, ", ", offsets.second, ") of ",
+                         source.data_bytes, " bytes of data");
   return offsets;
 }
 
@@ -232,27 +261,38 @@ Entry entry_of(const Source& source, const std::string& name, const Json& value)
   if (!value.is_object()) source.reject_tensor(name, "is not described by an object");
   for (const char* key : {"dtype", "shape", "data_offsets"})
     if (!value.contains(key)) source.reject_tensor(name, "has no ", key);
-  if (value.size() != 3) source.reject_tensor(name, "is described by more than dtype, shape and data_offsets");
+  if (value.size() != 3)
+    source.reject_tensor(name, "is described by more than dtype, shape and data_offsets");
 
   const FileType type = type_of(source, name, value["dtype"]);
   const Shape shape = shape_of(source, name, value["shape"]);
   const auto [begin, end] = offsets_of(source, name, value["data_offsets"]);
   const auto bytes = static_cast<uint64_t>(shape.elements() * type.bytes);
   if (end - begin != bytes)
-    source.reject_tensor(name, "of shape ", shape, " and dtype ", type.name, " takes ", bytes, " bytes, its offsets span ", end - begin);
+    source.reject_tensor(name, "of shape ", shape, " and dtype ", type.name, " takes ", bytes,
+                         " bytes, its offsets span ", end - begin);
   return {name, type, shape, begin, end};
 }
 
-// Sorts the entries as they lie in the file; they have to follow one another from the first byte to the last.
+// Sorts the entries as they lie in the file; they have to follow one another from the first byte to
+// the last.
 void check_coverage(const Source& source, std::vector<Entry>& entries) {
-  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return std::pair(a.begin, a.end) < std::pair(b.begin, b.end); });
+  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
+    return std::pair(a.begin, a.end) < std::pair(b.begin, b.end);
+  });
   uint64_t covered = 0;
   for (const Entry& e : entries) {
-    if (e.begin < covered) source.reject_tensor(e.name, "starts at byte ", e.begin, " of the data, inside the one before, which ends at ", covered);
-    if (e.begin > covered) source.reject_tensor(e.name, "starts at byte ", e.begin, " of the data and leaves a hole after ", covered);
+    if (e.begin < covered)
+      source.reject_tensor(e.name, "starts at byte ", e.begin,
+                           " of the data, inside the one before, which ends at ", covered);
+    if (e.begin > covered)
+      source.reject_tensor(e.name, "starts at byte ", e.begin,
+                           " of the data and leaves a hole after ", covered);
     covered = e.end;
   }
-  if (covered != source.data_bytes) source.reject("its tensors take ", covered, " bytes, the file holds ", source.data_bytes, " bytes of data");
+  if (covered != source.data_bytes)
+    source.reject("its tensors take ", covered, " bytes, the file holds ", source.data_bytes,
+                  " bytes of data");
 }
 
 float float_of_half(uint16_t half) {
@@ -283,7 +323,8 @@ Tensor read_tensor(Source& source, const Entry& entry) {
     read_converted<uint16_t, float>(source, t, float_of_half);
   } else {
     read_converted<int64_t, int32_t>(source, t, [&](int64_t value) {
-      require(std::in_range<int32_t>(value), source.file, ": tensor '", entry.name, "' holds ", value, ", which does not fit into int32");
+      require(std::in_range<int32_t>(value), source.file, ": tensor '", entry.name, "' holds ",
+              value, ", which does not fit into int32");
       return static_cast<int32_t>(value);
     });
   }
@@ -300,7 +341,8 @@ const Tensor& Safetensors::at(const std::string& name) const {
   fail("there is no tensor '", name, "'; there are: ", names.empty() ? "none" : names);
 }
 
-FileDigest write_safetensors(const fs::path& file, const std::vector<NamedView>& tensors, const std::map<std::string, std::string>& metadata) {
+FileDigest write_safetensors(const fs::path& file, const std::vector<NamedView>& tensors,
+                             const std::map<std::string, std::string>& metadata) {
   check_writable(file, tensors);
   const std::string header = header_text(file, tensors, metadata);
   const uint64_t header_bytes = header.size();
@@ -380,7 +422,9 @@ void OutputFile::write_out(const std::byte* data, size_t size) {
 }
 
 void OutputFile::fail_writing(int error) const {
-  if (error == ENOSPC || error == EDQUOT) fail("no space left on device while writing ", file_.string(), ": free some, or write elsewhere");
+  if (error == ENOSPC || error == EDQUOT)
+    fail("no space left on device while writing ", file_.string(),
+         ": free some, or write elsewhere");
   fail("cannot write ", file_.string(), ": ", std::strerror(error));
 }
 

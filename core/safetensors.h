@@ -1,5 +1,5 @@
-// The safetensors file format: u64 little-endian header length, JSON header padded with spaces to 8 bytes, data
-// without holes (https://github.com/huggingface/safetensors#format).
+// The safetensors file format: u64 little-endian header length, JSON header padded with spaces to 8
+// bytes, data without holes (https://github.com/huggingface/safetensors#format).
 #pragma once
 
 #include <cstddef>
@@ -22,8 +22,9 @@ struct Safetensors {
   const Tensor& at(const std::string& name) const;
 };
 
-/// What is to be written: views (of any device; float32, float64, bfloat16, int32) under their names. Columns of a matrix and
-/// other views with a leading dimension are written row by row; the file always holds them without gaps.
+/// What is to be written: views (of any device; float32, float64, bfloat16, int32) under their
+/// names. Columns of a matrix and other views with a leading dimension are written row by row; the
+/// file always holds them without gaps.
 struct NamedView {
   std::string name;
   View view;
@@ -37,22 +38,25 @@ struct FileDigest {
   friend bool operator==(const FileDigest&, const FileDigest&) = default;
 };
 
-/// Writes the file in the order given (header keys keep that order), fsyncs it, and returns its digest. An Error (no
-/// space left, a name twice, a tensor on a GPU) may leave an incomplete file, which read_safetensors refuses.
-FileDigest write_safetensors(const std::filesystem::path& file, const std::vector<NamedView>& tensors,
+/// Writes the file in the order given (header keys keep that order), fsyncs it, and returns its
+/// digest. An Error (no space left, a name twice, a tensor on a GPU) may leave an incomplete file,
+/// which read_safetensors refuses.
+FileDigest write_safetensors(const std::filesystem::path& file,
+                             const std::vector<NamedView>& tensors,
                              const std::map<std::string, std::string>& metadata = {});
 
-/// Reads a file into owned CPU tensors. Strict: bounds, overlaps, holes, sizes, dtype and duplicate names are checked
-/// before a byte of data is trusted; every failure is an Error that names the file and the tensor. Reads F32, F64,
-/// BF16, I32, and converts F16 to float32 and I64 to int32 (an Error where a value does not fit).
+/// Reads a file into owned CPU tensors. Strict: bounds, overlaps, holes, sizes, dtype and duplicate
+/// names are checked before a byte of data is trusted; every failure is an Error that names the
+/// file and the tensor. Reads F32, F64, BF16, I32, and converts F16 to float32 and I64 to int32 (an
+/// Error where a value does not fit).
 Safetensors read_safetensors(const std::filesystem::path& file);
 
-/// A file written from front to back, its digest computed on the way. Every call throws an Error that names the file
-/// when the system refuses (no space left, no permission, ...).
+/// A file written from front to back, its digest computed on the way. Every call throws an Error
+/// that names the file when the system refuses (no space left, no permission, ...).
 class OutputFile {
  public:
   explicit OutputFile(std::filesystem::path file);  ///< creates the file or empties it
-  ~OutputFile();                                    ///< closes; without finish() the file may be incomplete
+  ~OutputFile();  ///< closes; without finish() the file may be incomplete
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
 

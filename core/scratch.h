@@ -13,7 +13,8 @@ namespace detail {
 void* scratch_bytes(Scratch user, size_t bytes);
 }
 
-/// At least n elements, 64-byte aligned, contents undefined, valid until this thread asks again under the same name.
+/// At least n elements, 64-byte aligned, contents undefined, valid until this thread asks again
+/// under the same name.
 template <class T>
 T* scratch(Scratch user, int64_t n) {
   return static_cast<T*>(detail::scratch_bytes(user, static_cast<size_t>(n) * sizeof(T)));

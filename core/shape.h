@@ -13,7 +13,8 @@ class Shape {
   static constexpr int kMaxRank = 4;
 
   Shape() = default;  ///< rank 0: a scalar, one element
-  Shape(std::initializer_list<int64_t> sizes) : Shape(sizes.begin(), static_cast<int>(sizes.size())) {}
+  Shape(std::initializer_list<int64_t> sizes)
+      : Shape(sizes.begin(), static_cast<int>(sizes.size())) {}
   Shape(const int64_t* sizes, int rank);  ///< error: rank above 4, a negative size
 
   int rank() const { return rank_; }

@@ -12,7 +12,8 @@ namespace {
 std::string plain(std::string_view word) {
   word.remove_prefix(std::min(word.find_first_not_of('-'), word.size()));
   std::string out(word);
-  for (char& c : out) c = c == '_' ? '-' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  for (char& c : out)
+    c = c == '_' ? '-' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   return out;
 }
 
@@ -24,7 +25,8 @@ size_t distance(std::string_view a, std::string_view b) {
     now[0] = i;
     for (size_t j = 1; j <= b.size(); ++j) {
       now[j] = std::min({last[j] + 1, now[j - 1] + 1, last[j - 1] + (a[i - 1] != b[j - 1])});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) now[j] = std::min(now[j], before[j - 2] + 1);
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        now[j] = std::min(now[j], before[j - 2] + 1);
     }
     before.swap(last);
     last.swap(now);
@@ -34,7 +36,8 @@ size_t distance(std::string_view a, std::string_view b) {
 
 constexpr double kFar = 1e9;
 
-// Lower is nearer: one slip, then a beginning of the candidate, then more slips, then a candidate with something after it.
+// Lower is nearer: one slip, then a beginning of the candidate, then more slips, then a candidate
+// with something after it.
 double rank(const std::string& word, const std::string& name) {
   const size_t edits = distance(word, name);
   const auto cost = static_cast<double>(edits);
@@ -60,7 +63,8 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
   return best;
 }
 
-std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates, std::string_view prefix) {
+std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates,
+                         std::string_view prefix) {
   const std::string name = nearest(word, candidates);
   return name.empty() ? std::string{} : concat("; did you mean ", prefix, name, "?");
 }

@@ -12,8 +12,8 @@ namespace nine {
 
 class Arena;
 
-/// Plain data that every op takes: where the elements are and how they lie. Does not own its memory.
-/// Seen as a matrix of shape.rows() x shape.cols(); row r starts at data + r * ld elements.
+/// Plain data that every op takes: where the elements are and how they lie. Does not own its
+/// memory. Seen as a matrix of shape.rows() x shape.cols(); row r starts at data + r * ld elements.
 struct View {
   void* data = nullptr;
   DType dtype = DType::float32;
@@ -40,11 +40,14 @@ struct View {
     return static_cast<T*>(data);
   }
 
-  /// The value of a one-element float32 or float64 view, copied from its device (which waits for it).
+  /// The value of a one-element float32 or float64 view, copied from its device (which waits for
+  /// it).
   double item() const;
-  View row_range(int64_t begin, int64_t count) const;  ///< matrix rows [begin, begin + count), rank 2
-  View col_range(int64_t begin, int64_t count) const;  ///< matrix columns, rank 2, leading dimension kept
-  View reshaped(const Shape& s) const;                 ///< same elements, contiguous views only
+  View row_range(int64_t begin,
+                 int64_t count) const;  ///< matrix rows [begin, begin + count), rank 2
+  View col_range(int64_t begin,
+                 int64_t count) const;  ///< matrix columns, rank 2, leading dimension kept
+  View reshaped(const Shape& s) const;  ///< same elements, contiguous views only
 };
 
 /// Where an op writes: over what is there, or added to it (gradients meet in one place).
@@ -53,8 +56,9 @@ struct OutputView {
   bool add = false;
 };
 
-/// A view with its memory's lifetime: owned (reference-counted), or a pool's, in which case using it after
-/// the pool was reset (the step is over) is an Error rather than a read of someone else's numbers.
+/// A view with its memory's lifetime: owned (reference-counted), or a pool's, in which case using
+/// it after the pool was reset (the step is over) is an Error rather than a read of someone else's
+/// numbers.
 class Tensor {
  public:
   Tensor() = default;
@@ -80,8 +84,12 @@ class Tensor {
     return view().as<T>();
   }
 
-  Tensor row_range(int64_t begin, int64_t count) const { return with(view_.row_range(begin, count)); }
-  Tensor col_range(int64_t begin, int64_t count) const { return with(view_.col_range(begin, count)); }
+  Tensor row_range(int64_t begin, int64_t count) const {
+    return with(view_.row_range(begin, count));
+  }
+  Tensor col_range(int64_t begin, int64_t count) const {
+    return with(view_.col_range(begin, count));
+  }
   Tensor reshaped(const Shape& s) const { return with(view_.reshaped(s)); }
 
   /// Another window on this tensor's memory, sharing its lifetime.
@@ -104,7 +112,8 @@ class Tensor {
 
 template <class T>
 Tensor Tensor::from(const std::vector<T>& values, const Shape& shape) {
-  require(static_cast<int64_t>(values.size()) == shape.elements(), "[Tensor::from] ", values.size(), " values do not fill ", shape);
+  require(static_cast<int64_t>(values.size()) == shape.elements(), "[Tensor::from] ", values.size(),
+          " values do not fill ", shape);
   Tensor t(shape, dtype_of<T>);
   std::copy(values.begin(), values.end(), t.data<T>());
   return t;

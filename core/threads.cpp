@@ -26,7 +26,8 @@ namespace {
 int g_threads = 0;
 thread_local bool t_inside = false;  // of a parallel loop: loops in it are serial
 
-constexpr int kSpins = 4000;  // some 100 microseconds, longer than the gaps between the loops of a step
+constexpr int kSpins =
+    4000;  // some 100 microseconds, longer than the gaps between the loops of a step
 
 // Waits in short intervals; false when the waiting has become long.
 bool spin(int& spins) {
@@ -56,11 +57,14 @@ class ThreadPool {
     for (std::thread& t : threads_) t.join();
   }
 
-  // Runs body(context) on this thread and, while it runs here, on up to `helpers` others as they come.
+  // Runs body(context) on this thread and, while it runs here, on up to `helpers` others as they
+  // come.
   void run(int helpers, void (*body)(void*), void* context) {
-    const std::unique_lock lock(busy_, std::try_to_lock);  // another thread of the program's may be in a loop
+    const std::unique_lock lock(
+        busy_, std::try_to_lock);  // another thread of the program's may be in a loop
     if (!lock) return body(context);
-    while (static_cast<int>(threads_.size()) < helpers) threads_.emplace_back([this, me = static_cast<int>(threads_.size())] { work(me); });
+    while (static_cast<int>(threads_.size()) < helpers)
+      threads_.emplace_back([this, me = static_cast<int>(threads_.size())] { work(me); });
     body_ = body;
     context_ = context;
     helpers_ = helpers;
@@ -72,7 +76,8 @@ class ThreadPool {
   }
 
  private:
-  // The gate in one word: which loop it is, whether one may still come in, how many helpers are inside.
+  // The gate in one word: which loop it is, whether one may still come in, how many helpers are
+  // inside.
   static constexpr int kTicketShift = 32;
   static constexpr uint64_t kOpen = uint64_t{1} << 31, kInside = kOpen - 1;
 
@@ -132,11 +137,13 @@ void run_on_crew(int64_t members, void (*body)(void*), void* context) {
 int physical_cores() {
   cpu_set_t mask;
   CPU_ZERO(&mask);
-  if (sched_getaffinity(0, sizeof mask, &mask) != 0) return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  if (sched_getaffinity(0, sizeof mask, &mask) != 0)
+    return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   std::set<std::string> cores;
   for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
     if (!CPU_ISSET(cpu, &mask)) continue;
-    std::ifstream siblings("/sys/devices/system/cpu/cpu" + std::to_string(cpu) + "/topology/thread_siblings_list");
+    std::ifstream siblings("/sys/devices/system/cpu/cpu" + std::to_string(cpu) +
+                           "/topology/thread_siblings_list");
     std::string line;
     cores.insert(std::getline(siblings, line) ? line : std::to_string(cpu));
   }
@@ -186,7 +193,8 @@ void parallel_run(int64_t tasks, void (*task)(void*, int64_t), void* context) {
   if (loop.first) std::rethrow_exception(loop.first);
 }
 
-void parallel_rounds(int64_t rounds, int64_t tasks, void (*task)(void*, int64_t, int64_t), void* context) {
+void parallel_rounds(int64_t rounds, int64_t tasks, void (*task)(void*, int64_t, int64_t),
+                     void* context) {
   if (tasks <= 1 || threads() == 1 || t_inside) {
     for (int64_t r = 0; r < rounds; ++r)
       for (int64_t i = 0; i < tasks; ++i) task(context, r, i);
@@ -212,7 +220,9 @@ void parallel_rounds(int64_t rounds, int64_t tasks, void (*task)(void*, int64_t,
       for (int64_t k = 0; k < l.tasks; ++k) {
         const int64_t i = (own + k) % l.tasks;
         int64_t round = r;
-        if (l.next[i].load(std::memory_order_relaxed) != r || !l.next[i].compare_exchange_strong(round, r + 1)) continue;
+        if (l.next[i].load(std::memory_order_relaxed) != r ||
+            !l.next[i].compare_exchange_strong(round, r + 1))
+          continue;
         l.task(l.context, r, i);
         ++l.done;
       }

@@ -1,4 +1,5 @@
-// What one weight's update is, shared by all devices: a struct each, made once a step, called once a weight.
+// What one weight's update is, shared by all devices: a struct each, made once a step, called once
+// a weight.
 #pragma once
 
 #include <cmath>
@@ -8,7 +9,8 @@
 
 namespace nine::ops {
 
-/// What a gradient is multiplied with so that the norm is at most max_norm; PyTorch's clip_grad_norm_ has the 1e-6.
+/// What a gradient is multiplied with so that the norm is at most max_norm; PyTorch's
+/// clip_grad_norm_ has the 1e-6.
 NINE_HD inline double clip_factor(double norm_squared, double max_norm) {
   const double factor = max_norm / (std::sqrt(norm_squared) + 1e-6);
   return factor < 1 ? factor : 1;
@@ -42,9 +44,14 @@ template <class T>
 struct SgdRule {
   T rate, momentum, l2;
 
-  explicit SgdRule(const SgdStep& s) : rate(static_cast<T>(s.lr)), momentum(static_cast<T>(s.momentum)), l2(static_cast<T>(s.weight_decay)) {}
+  explicit SgdRule(const SgdStep& s)
+      : rate(static_cast<T>(s.lr)),
+        momentum(static_cast<T>(s.momentum)),
+        l2(static_cast<T>(s.weight_decay)) {}
 
-  NINE_HD void operator()(T gradient, T& weight) const { weight -= rate * (gradient + l2 * weight); }
+  NINE_HD void operator()(T gradient, T& weight) const {
+    weight -= rate * (gradient + l2 * weight);
+  }
   NINE_HD void operator()(T gradient, T& weight, T& speed) const {
     speed = momentum * speed + (gradient + l2 * weight);
     weight -= rate * speed;

@@ -1,9 +1,10 @@
 // exp, log, tanh and friends as branch-free arithmetic that compilers turn into SIMD code.
 //
-// Each function is a template over float and double and is correct to a few units in the last place over the whole
-// range, with NaN in giving NaN out. A loop over them vectorises (tests/test_vmath.cpp holds them against the C
-// library); the same source runs on CUDA. Series, not magic coefficients: |r| <= ln2/2 makes Taylor's exponential
-// short, and log m = 2 atanh((m-1)/(m+1)) converges quickly for m in [sqrt(1/2), sqrt(2)].
+// Each function is a template over float and double and is correct to a few units in the last place
+// over the whole range, with NaN in giving NaN out. A loop over them vectorises
+// (tests/test_vmath.cpp holds them against the C library); the same source runs on CUDA. Series,
+// not magic coefficients: |r| <= ln2/2 makes Taylor's exponential short, and log m = 2
+// atanh((m-1)/(m+1)) converges quickly for m in [sqrt(1/2), sqrt(2)].
 #pragma once
 
 #include <array>
@@ -22,7 +23,8 @@ template <>
 struct FloatTraits<float> {
   using Int = int32_t;
   static constexpr int kMantissa = 23, kBias = 127;
-  static constexpr float kMaxExp = 88.37f, kMinExp = -87.33654f;  // where 2^n would leave the normal numbers
+  static constexpr float kMaxExp = 88.37f,
+                         kMinExp = -87.33654f;  // where 2^n would leave the normal numbers
   static constexpr float kLn2Hi = 0.693359375f, kLn2Lo = -2.12194440e-4f;
   static constexpr float kRound = 12582912.0f;  // 1.5 * 2^23: adding it rounds to an integer
   static constexpr int kExpTerms = 7, kLogTerms = 5, kSinTerms = 5;
@@ -38,7 +40,8 @@ struct FloatTraits<double> {
   static constexpr double kLn2Hi = 6.93147180369123816490e-01, kLn2Lo = 1.90821492927058770002e-10;
   static constexpr double kRound = 6755399441055744.0;  // 1.5 * 2^52
   static constexpr int kExpTerms = 13, kLogTerms = 11, kSinTerms = 8;
-  static constexpr double kHalfPi[3] = {1.57079632673412561417e+00, 6.07710050630396597660e-11, 2.02226624879595063154e-21};
+  static constexpr double kHalfPi[3] = {1.57079632673412561417e+00, 6.07710050630396597660e-11,
+                                        2.02226624879595063154e-21};
   static constexpr double kMaxAngle = 2251799813685248.0;
 };
 
@@ -93,7 +96,8 @@ NINE_HD inline T log1p_series(T f) {
   return T(2) * s * p;
 }
 
-/// What makes a logarithm's series right where it has none: 0 within (0, inf), and inf, -inf or NaN to be added.
+/// What makes a logarithm's series right where it has none: 0 within (0, inf), and inf, -inf or NaN
+/// to be added.
 template <class T>
 NINE_HD inline T log_outside(T x) {
   using L = std::numeric_limits<T>;
@@ -127,13 +131,17 @@ NINE_HD inline T clamp(T x, T low, T high) {
 
 }  // namespace vmath_detail
 
-/// e^x; +infinity above FloatTraits::kMaxExp (half an octave early), 0 below kMinExp (no subnormal results).
+/// e^x; +infinity above FloatTraits::kMaxExp (half an octave early), 0 below kMinExp (no subnormal
+/// results).
 template <class T>
 NINE_HD inline T vexp(T x) {
   using F = FloatTraits<T>;
   const auto [r, scale] = vmath_detail::reduce(vmath_detail::clamp(x, F::kMinExp, F::kMaxExp));
-  // A choice between constants: the compiler would move the series into a branch, and the loop would be scalar.
-  const T outside = x > F::kMaxExp ? std::numeric_limits<T>::infinity() : x < F::kMinExp ? T(0) : T(1);
+  // A choice between constants: the compiler would move the series into a branch, and the loop
+  // would be scalar.
+  const T outside = x > F::kMaxExp   ? std::numeric_limits<T>::infinity()
+                    : x < F::kMinExp ? T(0)
+                                     : T(1);
   return (scale + scale * vmath_detail::expm1_series(r)) * outside;
 }
 
@@ -142,7 +150,8 @@ template <class T>
 NINE_HD inline T vexpm1(T x) {
   using F = FloatTraits<T>;
   const auto [r, scale] = vmath_detail::reduce(vmath_detail::clamp(x, F::kMinExp, F::kMaxExp));
-  return (scale - T(1)) + scale * vmath_detail::expm1_series(r) + (x > F::kMaxExp ? std::numeric_limits<T>::infinity() : T(0));
+  return (scale - T(1)) + scale * vmath_detail::expm1_series(r) +
+         (x > F::kMaxExp ? std::numeric_limits<T>::infinity() : T(0));
 }
 
 /// log(x) of a positive normal number.
@@ -157,7 +166,8 @@ NINE_HD inline T vlog_normal(T x) {
 /// log(x); -infinity at 0, NaN below. Subnormal numbers count as the smallest normal one.
 template <class T>
 NINE_HD inline T vlog(T x) {
-  return vlog_normal(x < std::numeric_limits<T>::min() ? std::numeric_limits<T>::min() : x) + vmath_detail::log_outside(x);
+  return vlog_normal(x < std::numeric_limits<T>::min() ? std::numeric_limits<T>::min() : x) +
+         vmath_detail::log_outside(x);
 }
 
 /// log(1 + x), accurate near 0; -infinity at -1, NaN below.
@@ -165,20 +175,29 @@ template <class T>
 NINE_HD inline T vlog1p(T x) {
   using F = FloatTraits<T>;
   using Int = typename F::Int;
-  const T u = T(1) + x, whole = u < std::numeric_limits<T>::max() ? u : std::numeric_limits<T>::max();
-  const T lost = x < std::numeric_limits<T>::max() ? x - (whole - T(1)) : T(0);  // what rounding took from u
-  const auto [e, m] = vmath_detail::split(whole < std::numeric_limits<T>::min() ? std::numeric_limits<T>::min() : whole);
+  const T u = T(1) + x,
+          whole = u < std::numeric_limits<T>::max() ? u : std::numeric_limits<T>::max();
+  const T lost =
+      x < std::numeric_limits<T>::max() ? x - (whole - T(1)) : T(0);  // what rounding took from u
+  const auto [e, m] = vmath_detail::split(
+      whole < std::numeric_limits<T>::min() ? std::numeric_limits<T>::min() : whole);
   // Where u is so large that 2^-e is not a normal number nothing of `lost` counts.
   const Int down = F::kBias - (e < F::kMantissa + 2 ? e : F::kMantissa + 2);
   const T n = static_cast<T>(e), scale = std::bit_cast<T>(static_cast<Int>(down << F::kMantissa));
-  return n * F::kLn2Hi + (n * F::kLn2Lo + vmath_detail::log1p_series((m - T(1)) + lost * scale)) + vmath_detail::log_outside(u);
+  return n * F::kLn2Hi + (n * F::kLn2Lo + vmath_detail::log1p_series((m - T(1)) + lost * scale)) +
+         vmath_detail::log_outside(u);
 }
 
 /// log(1 + x) for x in [0, 1], half as long as vlog1p.
 template <class T>
 NINE_HD inline T vlog1p_unit(T x) {
-  const T half = x > T(0.41421356237309505) ? T(1) : T(0);  // past it 1 + x = 2 (1 + (x - 1) / 2); by factors, not branches: see vexp
-  return half * FloatTraits<T>::kLn2Hi + (half * FloatTraits<T>::kLn2Lo + vmath_detail::log1p_series((x - half) * (T(1) - T(0.5) * half)));
+  const T half =
+      x > T(0.41421356237309505)
+          ? T(1)
+          : T(0);  // past it 1 + x = 2 (1 + (x - 1) / 2); by factors, not branches: see vexp
+  return half * FloatTraits<T>::kLn2Hi +
+         (half * FloatTraits<T>::kLn2Lo +
+          vmath_detail::log1p_series((x - half) * (T(1) - T(0.5) * half)));
 }
 
 /// log(1 + e^x), which is -log sigmoid(-x).
@@ -205,8 +224,9 @@ template <class T>
 struct SinCos {
   T sin, cos;
 };
-/// Sine and cosine: within 2 units in the last place of 1 up to |x| = 8,000 (float) or 1e6 (double). Beyond, the error grows
-/// as the distance between neighbouring x does; from kMaxAngle on, where that is over 1/2, the result is that of kMaxAngle.
+/// Sine and cosine: within 2 units in the last place of 1 up to |x| = 8,000 (float) or 1e6
+/// (double). Beyond, the error grows as the distance between neighbouring x does; from kMaxAngle
+/// on, where that is over 1/2, the result is that of kMaxAngle.
 template <class T>
 NINE_HD inline SinCos<T> vsincos(T x) {
   using F = FloatTraits<T>;
@@ -223,9 +243,11 @@ NINE_HD inline SinCos<T> vsincos(T x) {
     c = c * r2 + (k % 2 == 1 ? -over[2 * k] : over[2 * k]);
   }
   const T sine = within + within * (r2 * s), cosine = T(1) + r2 * c;
-  const Int quarter = std::bit_cast<Int>(shifted);                 // n's low bits, in two's complement
-  const T swap = static_cast<T>(quarter & 1), keep = T(1) - swap;  // factors, not branches: see vexp
-  return {(keep * sine + swap * cosine) * static_cast<T>(1 - (quarter & 2)), (keep * cosine + swap * sine) * static_cast<T>(1 - ((quarter + 1) & 2))};
+  const Int quarter = std::bit_cast<Int>(shifted);  // n's low bits, in two's complement
+  const T swap = static_cast<T>(quarter & 1),
+          keep = T(1) - swap;  // factors, not branches: see vexp
+  return {(keep * sine + swap * cosine) * static_cast<T>(1 - (quarter & 2)),
+          (keep * cosine + swap * sine) * static_cast<T>(1 - ((quarter + 1) & 2))};
 }
 template <class T>
 NINE_HD inline T vsin(T x) {

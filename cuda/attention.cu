@@ -1,6 +1,7 @@
-// Multi-head attention on a card, with running maxima and sums: nothing of size queries x keys is stored. A block takes kQueries
-// queries of one head and walks the keys in tiles of kKeys; backward computes the scores again from lse, once with a block a tile
-// of queries for dq, once with a block a tile of keys for dk and dv, so that no two blocks write to one place.
+// Multi-head attention on a card, with running maxima and sums: nothing of size queries x keys is
+// stored. A block takes kQueries queries of one head and walks the keys in tiles of kKeys; backward
+// computes the scores again from lse, once with a block a tile of queries for dq, once with a block
+// a tile of keys for dk and dv, so that no two blocks write to one place.
 #include "core/vmath.h"
 #include "cuda/launch.cuh"
 #include "cuda/ops.cuh"
@@ -44,8 +45,8 @@ NINE_D T dot(const T* a, const T* b, int64_t n) {
   return sum;
 }
 
-// Block (32, kQueries). A lane scores one key of a tile; then a lane holds every 32nd number of its query's result, in shared
-// memory [kQueries][size], beside the tile's shares [kQueries][kKeys].
+// Block (32, kQueries). A lane scores one key of a tile; then a lane holds every 32nd number of its
+// query's result, in shared memory [kQueries][size], beside the tile's shares [kQueries][kKeys].
 template <class T>
 __global__ void attention_kernel(Heads<T> h, Matrix<T> y) {
   T* result = shared_memory<T>() + threadIdx.y * (h.size + kKeys);
@@ -57,7 +58,8 @@ __global__ void attention_kernel(Heads<T> h, Matrix<T> y) {
   const int64_t end = !real ? 0 : h.causal && t + 1 < n ? t + 1 : n;
   for (int64_t first = 0; first < end; first += kKeys) {
     const int64_t s = first + threadIdx.x;
-    const T score = s < end ? h.scale * dot(h.query(t), h.key(s), h.size) : -std::numeric_limits<T>::infinity();
+    const T score =
+        s < end ? h.scale * dot(h.query(t), h.key(s), h.size) : -std::numeric_limits<T>::infinity();
     const T tile_top = warp_max(score), high = tile_top > top ? tile_top : top;
     const T share = vexp(score - high), old = vexp(top - high);
     sum = sum * old + warp_sum(share);
@@ -75,7 +77,8 @@ __global__ void attention_kernel(Heads<T> h, Matrix<T> y) {
   if (!real) return;
   T* out = y.row(h.element() * h.queries + t) + h.column();
   for (int64_t i = threadIdx.x; i < h.size; i += kWarp) out[i] = end > 0 ? result[i] / sum : T(0);
-  if (threadIdx.x == 0) h.lse_of(t) = end > 0 ? top + vlog(sum) : std::numeric_limits<T>::infinity();
+  if (threadIdx.x == 0)
+    h.lse_of(t) = end > 0 ? top + vlog(sum) : std::numeric_limits<T>::infinity();
 }
 
 // delta[b * heads + h][t] = dy . y of the head's columns, which is the sum over keys of p dp.
@@ -90,10 +93,11 @@ struct Delta {
   }
 };
 
-// With p = exp(score - lse) and dp = dy . v: dscore = p (dp - delta), dq = scale dscore k, dk = scale dscore' q, dv = p' dy.
-// Block (32, kQueries): a warp a query, a lane a key of the tile.
+// With p = exp(score - lse) and dp = dy . v: dscore = p (dp - delta), dq = scale dscore k, dk =
+// scale dscore' q, dv = p' dy. Block (32, kQueries): a warp a query, a lane a key of the tile.
 template <class T>
-__global__ void attention_dq_kernel(Heads<T> h, Matrix<T> dy, const T* delta, Matrix<T> dq, bool add) {
+__global__ void attention_dq_kernel(Heads<T> h, Matrix<T> dy, const T* delta, Matrix<T> dq,
+                                    bool add) {
   T* result = shared_memory<T>() + threadIdx.y * (h.size + kKeys);
   T* slopes = result + h.size;
   const int64_t t = static_cast<int64_t>(blockIdx.x) * kQueries + threadIdx.y, n = h.visible();
@@ -124,7 +128,8 @@ __global__ void attention_dq_kernel(Heads<T> h, Matrix<T> dy, const T* delta, Ma
 
 // Block (32, kQueries): a warp a key, a lane a query of the tile.
 template <class T>
-__global__ void attention_dkv_kernel(Heads<T> h, Matrix<T> dy, const T* delta, Matrix<T> dk, bool add_k, Matrix<T> dv, bool add_v) {
+__global__ void attention_dkv_kernel(Heads<T> h, Matrix<T> dy, const T* delta, Matrix<T> dk,
+                                     bool add_k, Matrix<T> dv, bool add_v) {
   T* result_k = shared_memory<T>() + threadIdx.y * 2 * (h.size + kKeys);
   T *result_v = result_k + h.size, *slopes = result_v + h.size, *shares = slopes + kKeys;
   const int64_t s = static_cast<int64_t>(blockIdx.x) * kQueries + threadIdx.y, n = h.visible();
@@ -155,8 +160,10 @@ __global__ void attention_dkv_kernel(Heads<T> h, Matrix<T> dy, const T* delta, M
     }
   }
   for (int64_t i = threadIdx.x; i < h.size; i += kWarp) {
-    if (dk.data != nullptr) put(add_k, dk.row(h.element() * h.keys + s)[h.column() + i], result_k[i]);
-    if (dv.data != nullptr) put(add_v, dv.row(h.element() * h.keys + s)[h.column() + i], result_v[i]);
+    if (dk.data != nullptr)
+      put(add_k, dk.row(h.element() * h.keys + s)[h.column() + i], result_k[i]);
+    if (dv.data != nullptr)
+      put(add_v, dv.row(h.element() * h.keys + s)[h.column() + i], result_v[i]);
   }
 }
 
@@ -186,7 +193,8 @@ dim3 grid_of(const ops::Attention& io, int64_t rows) {
 template <class T>
 size_t shared_of(const ops::Attention& io, int64_t rows) {
   const int64_t bytes = kQueries * rows * (io.size() + kKeys) * static_cast<int64_t>(sizeof(T));
-  require(bytes <= 48 * 1024, "[attention] heads of ", io.size(), " numbers are too large for CUDA's kernel; raise --heads");
+  require(bytes <= 48 * 1024, "[attention] heads of ", io.size(),
+          " numbers are too large for CUDA's kernel; raise --heads");
   return static_cast<size_t>(bytes);
 }
 
@@ -195,8 +203,8 @@ size_t shared_of(const ops::Attention& io, int64_t rows) {
 void attention(const ops::Attention& io) {
   dispatch_float(io.q.dtype, "attention", [&]<class T>(T) {
     CudaDevice& card = CudaDevice::of(io.q);
-    launch(card, "attention", attention_kernel<T>, grid_of(io, io.queries()), dim3(kWarp, kQueries), shared_of<T>(io, 1), heads_of<T>(io, card),
-           Matrix<T>(io.y));
+    launch(card, "attention", attention_kernel<T>, grid_of(io, io.queries()), dim3(kWarp, kQueries),
+           shared_of<T>(io, 1), heads_of<T>(io, card), Matrix<T>(io.y));
   });
 }
 
@@ -206,15 +214,17 @@ void attention_backward(const ops::Attention& io, const ops::AttentionGradients&
     CudaDevice& card = CudaDevice::of(io.q);
     const int64_t pairs = io.batch * io.heads, queries = io.queries();
     T* delta = card.scratch<T>(pairs * queries);
-    each(card, kOp, {pairs, queries}, Delta<T>{Matrix<T>(io.y), Matrix<T>(g.dy), io.heads, queries, io.size(), delta});
+    each(card, kOp, {pairs, queries},
+         Delta<T>{Matrix<T>(io.y), Matrix<T>(g.dy), io.heads, queries, io.size(), delta});
     const Heads<T> h = heads_of<T>(io, card);
     const Matrix<T> dy(g.dy);
     if (g.dq.view)
-      launch(card, kOp, attention_dq_kernel<T>, grid_of(io, queries), dim3(kWarp, kQueries), shared_of<T>(io, 1), h, dy, delta, Matrix<T>(g.dq.view),
-             g.dq.add);
+      launch(card, kOp, attention_dq_kernel<T>, grid_of(io, queries), dim3(kWarp, kQueries),
+             shared_of<T>(io, 1), h, dy, delta, Matrix<T>(g.dq.view), g.dq.add);
     if (g.dk.view || g.dv.view)
-      launch(card, kOp, attention_dkv_kernel<T>, grid_of(io, io.keys()), dim3(kWarp, kQueries), shared_of<T>(io, 2), h, dy, delta,
-             g.dk.view ? Matrix<T>(g.dk.view) : Matrix<T>(), g.dk.add, g.dv.view ? Matrix<T>(g.dv.view) : Matrix<T>(), g.dv.add);
+      launch(card, kOp, attention_dkv_kernel<T>, grid_of(io, io.keys()), dim3(kWarp, kQueries),
+             shared_of<T>(io, 2), h, dy, delta, g.dk.view ? Matrix<T>(g.dk.view) : Matrix<T>(),
+             g.dk.add, g.dv.view ? Matrix<T>(g.dv.view) : Matrix<T>(), g.dv.add);
   });
 }
 

@@ -1,5 +1,5 @@
-// cuBLAS, opened when the first product is asked for, so that one program runs with and without it. The handle has workspace
-// of its own and one stream: the same bits every time.
+// cuBLAS, opened when the first product is asked for, so that one program runs with and without it.
+// The handle has workspace of its own and one stream: the same bits every time.
 #include "cuda/blas.cuh"
 
 #include <cublas_v2.h>
@@ -27,13 +27,16 @@ struct Library {
 
 void* open_library() {
   const std::string major = std::to_string(CUBLAS_VER_MAJOR);
-  const std::string names[] = {"libcublas.so." + major, std::string(NINE_CUDA_LIBRARIES) + "/libcublas.so." + major, "libcublas.so"};
+  const std::string names[] = {"libcublas.so." + major,
+                               std::string(NINE_CUDA_LIBRARIES) + "/libcublas.so." + major,
+                               "libcublas.so"};
   std::string why;
   for (const std::string& name : names) {
     if (void* p = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL)) return p;
     why += concat(why.empty() ? "" : "; ", dlerror());
   }
-  fail("libcublas.so.", major, " cannot be opened (", why, "): install CUDA's libraries, or name their folder in LD_LIBRARY_PATH");
+  fail("libcublas.so.", major, " cannot be opened (", why,
+       "): install CUDA's libraries, or name their folder in LD_LIBRARY_PATH");
 }
 
 const Library& library() {
@@ -101,9 +104,11 @@ void multiply(CudaDevice& card, const char* op, const Gemm<T>& p) {
   if (p.m == 0 || p.n == 0) return;
   const T beta = p.add ? T(1) : T(0);
   const auto transposed = [](bool yes) { return yes ? CUBLAS_OP_T : CUBLAS_OP_N; };
-  check_blas(op, library().gemm(handle_of(card), transposed(p.transpose_b), transposed(p.transpose_a), p.n, p.m, p.k, &p.alpha, p.b, kType,
-                                std::max<int64_t>(p.ldb, 1), p.a, kType, std::max<int64_t>(p.lda, 1), &beta, p.c, kType, std::max<int64_t>(p.ldc, 1),
-                                compute_type(kSingle), CUBLAS_GEMM_DEFAULT));
+  check_blas(
+      op, library().gemm(handle_of(card), transposed(p.transpose_b), transposed(p.transpose_a), p.n,
+                         p.m, p.k, &p.alpha, p.b, kType, std::max<int64_t>(p.ldb, 1), p.a, kType,
+                         std::max<int64_t>(p.lda, 1), &beta, p.c, kType,
+                         std::max<int64_t>(p.ldc, 1), compute_type(kSingle), CUBLAS_GEMM_DEFAULT));
 }
 
 template void multiply<float>(CudaDevice&, const char*, const Gemm<float>&);

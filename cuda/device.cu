@@ -14,14 +14,17 @@
 namespace nine::cuda {
 namespace {
 
-constexpr size_t kStaging = size_t{8} << 20;     // page-locked memory: some hundred batches of indices
+constexpr size_t kStaging = size_t{8} << 20;  // page-locked memory: some hundred batches of indices
 constexpr size_t kMostStaged = size_t{1} << 20;  // larger copies wait
 constexpr size_t kGraphs = 64, kKeysKept = 4096;
 constexpr int kFaults = static_cast<int>(IndexFault::count);
-constexpr const char* kFaultNames[kFaults] = {"embedding", "embedding_backward", "dropout_words", "nll", "nll_backward", "head_scores", "attention"};
+constexpr const char* kFaultNames[kFaults] = {"embedding", "embedding_backward", "dropout_words",
+                                              "nll",       "nll_backward",       "head_scores",
+                                              "attention"};
 
 // A pitch has a limit, 2 GiB, that a whole slab may pass.
-void copy_rows(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t rows, cudaMemcpyKind kind, cudaStream_t stream) {
+void copy_rows(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
+               size_t rows, cudaMemcpyKind kind, cudaStream_t stream) {
   if (rows == 1) {
     check("copy", cudaMemcpyAsync(to, from, width, kind, stream));
   } else {
@@ -65,7 +68,8 @@ int cards(std::string* why) {
 
 struct CudaDevice::Graphs {
   std::map<std::string, cudaGraphExec_t> all;
-  std::set<std::string> once;  // keys that were met once: many never come back (batches of any length), and a graph costs more than a run
+  std::set<std::string> once;  // keys that were met once: many never come back (batches of any
+                               // length), and a graph costs more than a run
   bool wanted = true;
 };
 
@@ -110,26 +114,31 @@ void* CudaDevice::scratch_bytes(size_t bytes, int slot) {
 
 void CudaDevice::wait() { check("wait", cudaStreamSynchronize(stream_)); }
 
-void CudaDevice::upload(const void* host, size_t host_pitch, void* device, size_t device_pitch, size_t width, size_t rows) {
+void CudaDevice::upload(const void* host, size_t host_pitch, void* device, size_t device_pitch,
+                        size_t width, size_t rows) {
   const size_t bytes = width * rows, rounded = (bytes + 63) / 64 * 64;
   if (bytes > kMostStaged) {
     copy_rows(device, device_pitch, host, host_pitch, width, rows, cudaMemcpyHostToDevice, stream_);
     wait();
     return;
   }
-  if (staging_used_ + rounded > kStaging) {  // from the beginning again, when what lies there has arrived
+  if (staging_used_ + rounded >
+      kStaging) {  // from the beginning again, when what lies there has arrived
     wait();
     staging_used_ = 0;
   }
   std::byte* staged = staging_ + staging_used_;
   staging_used_ += rounded;
-  for (size_t r = 0; r < rows; ++r) std::memcpy(staged + r * width, static_cast<const std::byte*>(host) + r * host_pitch, width);
+  for (size_t r = 0; r < rows; ++r)
+    std::memcpy(staged + r * width, static_cast<const std::byte*>(host) + r * host_pitch, width);
   copy_rows(device, device_pitch, staged, width, width, rows, cudaMemcpyHostToDevice, stream_);
 }
 
-void CudaDevice::download(const void* device, size_t device_pitch, void* host, size_t host_pitch, size_t width, size_t rows) {
+void CudaDevice::download(const void* device, size_t device_pitch, void* host, size_t host_pitch,
+                          size_t width, size_t rows) {
   copy_rows(host, host_pitch, device, device_pitch, width, rows, cudaMemcpyDeviceToHost, stream_);
-  check("copy", cudaMemcpyAsync(faults_seen_, faults_, sizeof(DeviceErrors), cudaMemcpyDeviceToHost, stream_));
+  check("copy", cudaMemcpyAsync(faults_seen_, faults_, sizeof(DeviceErrors), cudaMemcpyDeviceToHost,
+                                stream_));
   wait();
   throw_faults();
 }
@@ -139,8 +148,9 @@ void CudaDevice::throw_faults() {
   for (int i = 0; i < kFaults; ++i) {
     if (seen.first[i] == ~0ull) continue;
     check("copy", cudaMemsetAsync(faults_, 0xff, sizeof(DeviceErrors), stream_));
-    fail("[", kFaultNames[i], "] index ", static_cast<int32_t>(seen.first[i]), " at position ", static_cast<int64_t>(seen.first[i] >> 32),
-         " is outside of [", seen.low[i], ", ", seen.limit[i], ")");
+    fail("[", kFaultNames[i], "] index ", static_cast<int32_t>(seen.first[i]), " at position ",
+         static_cast<int64_t>(seen.first[i] >> 32), " is outside of [", seen.low[i], ", ",
+         seen.limit[i], ")");
   }
 }
 
@@ -182,35 +192,45 @@ void* allocate(size_t bytes, int index) {
   if (error == cudaErrorMemoryAllocation) {
     cudaGetLastError();
     const Memory m = memory_of(index);
-    fail("out of memory: ", bytes >> 20, " MiB were asked for on cuda:", index, ", which has ", m.free >> 20, " of ", m.total >> 20,
-         " MiB free; lower --batch or --bptt (or --batch-tokens) and raise --accumulate, or end other programs on that card");
+    fail("out of memory: ", bytes >> 20, " MiB were asked for on cuda:", index, ", which has ",
+         m.free >> 20, " of ", m.total >> 20,
+         " MiB free; lower --batch or --bptt (or --batch-tokens) and raise --accumulate, or end "
+         "other programs on that card");
   }
   check("allocate", error);
   return p;
 }
 
-// Without checks: at a program's end CUDA may be gone before the last tensor. cudaFree finds the card by the address.
+// Without checks: at a program's end CUDA may be gone before the last tensor. cudaFree finds the
+// card by the address.
 void release(void* p, int) {
   cudaFree(p);
   cudaGetLastError();
 }
 
 size_t available(int index) {
-  return memory_of(index).free / 4 * 3;  // the rest is for what is made after a pool: an optimiser's slabs, cuBLAS's workspace
+  return memory_of(index).free / 4 *
+         3;  // the rest is for what is made after a pool: an optimiser's slabs, cuBLAS's workspace
 }
 
-void clear(void* p, size_t bytes, int index) { check("clear", cudaMemsetAsync(p, 0, bytes, CudaDevice::of(index).stream())); }
+void clear(void* p, size_t bytes, int index) {
+  check("clear", cudaMemsetAsync(p, 0, bytes, CudaDevice::of(index).stream()));
+}
 
 void copy(const View& x, const View& y) {
   if (x.elements() == 0) return;
   const size_t element = size_of(x.dtype);
   const bool flat = x.contiguous() && y.contiguous();
-  const size_t width = static_cast<size_t>(flat ? x.elements() : x.cols()) * element, rows = flat ? 1 : static_cast<size_t>(x.rows());
-  const size_t from = flat ? width : static_cast<size_t>(x.ld) * element, to = flat ? width : static_cast<size_t>(y.ld) * element;
+  const size_t width = static_cast<size_t>(flat ? x.elements() : x.cols()) * element,
+               rows = flat ? 1 : static_cast<size_t>(x.rows());
+  const size_t from = flat ? width : static_cast<size_t>(x.ld) * element,
+               to = flat ? width : static_cast<size_t>(y.ld) * element;
   if (x.device == kCpu) return CudaDevice::of(y).upload(x.data, from, y.data, to, width, rows);
   if (y.device == kCpu) return CudaDevice::of(x).download(x.data, from, y.data, to, width, rows);
-  require(x.device == y.device, "[copy] from ", x.device, " to ", y.device, " goes through the CPU");
-  copy_rows(y.data, to, x.data, from, width, rows, cudaMemcpyDeviceToDevice, CudaDevice::of(x).stream());
+  require(x.device == y.device, "[copy] from ", x.device, " to ", y.device,
+          " goes through the CPU");
+  copy_rows(y.data, to, x.data, from, width, rows, cudaMemcpyDeviceToDevice,
+            CudaDevice::of(x).stream());
 }
 
 }  // namespace nine::cuda

@@ -13,12 +13,23 @@ namespace nine::cuda {
 /// Throws an Error that names the op where CUDA says no.
 void check(const char* op, cudaError_t error);
 
-/// What only a kernel can find wrong. The host hears of it when it next copies something from the card, and throws then: an op's
-/// checks of numbers do not make it wait.
-enum class IndexFault : int { embedding, embedding_backward, dropout_words, nll, nll_backward, head_scores, attention, count };
+/// What only a kernel can find wrong. The host hears of it when it next copies something from the
+/// card, and throws then: an op's checks of numbers do not make it wait.
+enum class IndexFault : int {
+  embedding,
+  embedding_backward,
+  dropout_words,
+  nll,
+  nll_backward,
+  head_scores,
+  attention,
+  count
+};
 struct DeviceErrors {
-  unsigned long long first[static_cast<int>(IndexFault::count)];  ///< position << 32 | value of the first wrong index; all ones: none
-  long long low[static_cast<int>(IndexFault::count)], limit[static_cast<int>(IndexFault::count)];  ///< valid is [low, limit)
+  unsigned long long first[static_cast<int>(
+      IndexFault::count)];  ///< position << 32 | value of the first wrong index; all ones: none
+  long long low[static_cast<int>(IndexFault::count)],
+      limit[static_cast<int>(IndexFault::count)];  ///< valid is [low, limit)
 };
 
 /// Everything of one card. All work goes to its stream, in order.
@@ -33,22 +44,26 @@ class CudaDevice {
   DeviceErrors* faults() const { return faults_; }
   int index() const { return index_; }
 
-  /// Device memory for partial results of one op; the next op of the stream may have it again. Grows when it must. The sums of
-  /// cuda/reduce.cuh use slot 0: what calls them keeps its own numbers in slot 1.
+  /// Device memory for partial results of one op; the next op of the stream may have it again.
+  /// Grows when it must. The sums of cuda/reduce.cuh use slot 0: what calls them keeps its own
+  /// numbers in slot 1.
   void* scratch_bytes(size_t bytes, int slot);
   template <class T>
   T* scratch(int64_t n, int slot = 0) {
     return static_cast<T*>(scratch_bytes(static_cast<size_t>(n) * sizeof(T), slot));
   }
 
-  /// Bytes, rows of `width` `pitch` apart. To the card without waiting, unless they are many; from the card waits, and throws what
-  /// kernels have reported.
-  void upload(const void* host, size_t host_pitch, void* device, size_t device_pitch, size_t width, size_t rows);
-  void download(const void* device, size_t device_pitch, void* host, size_t host_pitch, size_t width, size_t rows);
+  /// Bytes, rows of `width` `pitch` apart. To the card without waiting, unless they are many; from
+  /// the card waits, and throws what kernels have reported.
+  void upload(const void* host, size_t host_pitch, void* device, size_t device_pitch, size_t width,
+              size_t rows);
+  void download(const void* device, size_t device_pitch, void* host, size_t host_pitch,
+                size_t width, size_t rows);
   void wait();
 
-  /// Runs `work`, which submits kernels and products to the stream, from the second time on as one CUDA graph. A graph is kept for each
-  /// key: the op, and all pointers and sizes that `work` depends on. NINE_CUDA_GRAPHS=0 in the environment: submits them one by one.
+  /// Runs `work`, which submits kernels and products to the stream, from the second time on as one
+  /// CUDA graph. A graph is kept for each key: the op, and all pointers and sizes that `work`
+  /// depends on. NINE_CUDA_GRAPHS=0 in the environment: submits them one by one.
   void run_graph(const std::string& key, const std::function<void()>& work);
 
  private:

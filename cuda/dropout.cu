@@ -1,4 +1,5 @@
-// Dropout on a card: the mask is a function of the key and the element (core/random.h), as on the CPU.
+// Dropout on a card: the mask is a function of the key and the element (core/random.h), as on the
+// CPU.
 #include "cuda/launch.cuh"
 #include "cuda/ops.cuh"
 
@@ -11,8 +12,11 @@ struct Mask {
   float p;
   T keep;
 
-  Mask(const RandomKey& k, double probability) : key(k), p(static_cast<float>(probability)), keep(static_cast<T>(1 / (1 - probability))) {}
-  NINE_D T of(int64_t element) const { return p == 0.0f || random_uniform(key, static_cast<uint64_t>(element)) >= p ? keep : T(0); }
+  Mask(const RandomKey& k, double probability)
+      : key(k), p(static_cast<float>(probability)), keep(static_cast<T>(1 / (1 - probability))) {}
+  NINE_D T of(int64_t element) const {
+    return p == 0.0f || random_uniform(key, static_cast<uint64_t>(element)) >= p ? keep : T(0);
+  }
 };
 
 template <class T>
@@ -21,7 +25,9 @@ struct Drop {
   Mask<T> mask;
   int64_t mask_rows;
   bool add;
-  NINE_D void operator()(int64_t r, int64_t c) const { put(add, y.at(r, c), mask.of(r % mask_rows * x.cols + c) * x.at(r, c)); }
+  NINE_D void operator()(int64_t r, int64_t c) const {
+    put(add, y.at(r, c), mask.of(r % mask_rows * x.cols + c) * x.at(r, c));
+  }
 };
 template <class T>
 struct DropFlat {  // the whole as one row, without a mask that comes back
@@ -34,7 +40,9 @@ template <class T>
 struct AddDropped {
   Matrix<T> x, bias, residual, y;
   Mask<T> mask;
-  NINE_D void operator()(int64_t r, int64_t c) const { y.at(r, c) = residual.at(r, c) + mask.of(r * x.cols + c) * (x.at(r, c) + bias.data[c]); }
+  NINE_D void operator()(int64_t r, int64_t c) const {
+    y.at(r, c) = residual.at(r, c) + mask.of(r * x.cols + c) * (x.at(r, c) + bias.data[c]);
+  }
 };
 template <class T>
 struct DropWords {
@@ -51,7 +59,8 @@ struct DropWords {
 
 }  // namespace
 
-void dropout(const View& x, double p, const RandomKey& key, const OutputView& y, int64_t mask_rows) {
+void dropout(const View& x, double p, const RandomKey& key, const OutputView& y,
+             int64_t mask_rows) {
   dispatch_float(x.dtype, "dropout", [&]<class T>(T) {
     CudaDevice& card = CudaDevice::of(x);
     const Mask<T> mask(key, p);
@@ -62,18 +71,22 @@ void dropout(const View& x, double p, const RandomKey& key, const OutputView& y,
   });
 }
 
-void bias_dropout_add(const View& x, const View& bias, const View& residual, double p, const RandomKey& key, const View& y) {
+void bias_dropout_add(const View& x, const View& bias, const View& residual, double p,
+                      const RandomKey& key, const View& y) {
   dispatch_float(x.dtype, "bias_dropout_add", [&]<class T>(T) {
     each(CudaDevice::of(x), "bias_dropout_add", {x.rows(), x.cols()},
-         AddDropped<T>{Matrix<T>(x), Matrix<T>(bias), Matrix<T>(residual), Matrix<T>(y), Mask<T>(key, p)});
+         AddDropped<T>{Matrix<T>(x), Matrix<T>(bias), Matrix<T>(residual), Matrix<T>(y),
+                       Mask<T>(key, p)});
   });
 }
 
-void dropout_words(const View& x, const View& ids, double p, const RandomKey& key, const OutputView& y) {
+void dropout_words(const View& x, const View& ids, double p, const RandomKey& key,
+                   const OutputView& y) {
   dispatch_float(x.dtype, "dropout_words", [&]<class T>(T) {
     CudaDevice& card = CudaDevice::of(x);
     each(card, "dropout_words", {x.rows(), x.cols()},
-         DropWords<T>{Matrix<T>(x), Matrix<T>(y.view), static_cast<int32_t*>(ids.data), Mask<T>(key, p), y.add, card.faults()});
+         DropWords<T>{Matrix<T>(x), Matrix<T>(y.view), static_cast<int32_t*>(ids.data),
+                      Mask<T>(key, p), y.add, card.faults()});
   });
 }
 

@@ -48,7 +48,8 @@ struct Convert {
 
 template <class From, class To>
 void convert_as(const View& x, const View& y) {
-  each(CudaDevice::of(x), "copy", plane_of({&x, &y}), Convert<From, To>{Matrix<From>(x), Matrix<To>(y)});
+  each(CudaDevice::of(x), "copy", plane_of({&x, &y}),
+       Convert<From, To>{Matrix<From>(x), Matrix<To>(y)});
 }
 template <class From>
 void convert_from(const View& x, const View& y) {
@@ -74,14 +75,18 @@ template <class T, class F>
 struct UnaryBackward {
   Matrix<T> x, y, dy, dx;
   bool add;
-  NINE_D void operator()(int64_t r, int64_t c) const { put(add, dx.at(r, c), dy.at(r, c) * F::derivative(x.at(r, c), y.at(r, c))); }
+  NINE_D void operator()(int64_t r, int64_t c) const {
+    put(add, dx.at(r, c), dy.at(r, c) * F::derivative(x.at(r, c), y.at(r, c)));
+  }
 };
 template <class T, class F>
 struct Binary {
   Matrix<T> a, b, y;
   int64_t step_r, step_c;  // 1 where b has that dimension
   bool add;
-  NINE_D void operator()(int64_t r, int64_t c) const { put(add, y.at(r, c), F::value(a.at(r, c), b.at(r * step_r, c * step_c))); }
+  NINE_D void operator()(int64_t r, int64_t c) const {
+    put(add, y.at(r, c), F::value(a.at(r, c), b.at(r * step_r, c * step_c)));
+  }
 };
 template <class T>
 struct Scale {
@@ -94,7 +99,9 @@ struct Scale {
 }  // namespace
 
 void fill(const View& y, double value) {
-  const auto as = [&]<class T>(T element) { each(CudaDevice::of(y), "fill", plane_of({&y}), Fill<T>{Matrix<T>(y), element}); };
+  const auto as = [&]<class T>(T element) {
+    each(CudaDevice::of(y), "fill", plane_of({&y}), Fill<T>{Matrix<T>(y), element});
+  };
   switch (y.dtype) {
     case DType::float32:
       return as(static_cast<float>(value));
@@ -122,34 +129,44 @@ void convert(const View& x, const View& y) {
 
 void unary(ops::Unary f, const View& x, const OutputView& y) {
   dispatch_float(x.dtype, "unary", [&]<class T>(T) {
-    ops::visit(f, [&]<class F>(F) { each(CudaDevice::of(x), "unary", plane_of({&x, &y.view}), Unary<T, F>{Matrix<T>(x), Matrix<T>(y.view), y.add}); });
+    ops::visit(f, [&]<class F>(F) {
+      each(CudaDevice::of(x), "unary", plane_of({&x, &y.view}),
+           Unary<T, F>{Matrix<T>(x), Matrix<T>(y.view), y.add});
+    });
   });
 }
 
-void unary_backward(ops::Unary f, const View& x, const View& y, const View& dy, const OutputView& dx) {
+void unary_backward(ops::Unary f, const View& x, const View& y, const View& dy,
+                    const OutputView& dx) {
   dispatch_float(x.dtype, "unary_backward", [&]<class T>(T) {
     ops::visit(f, [&]<class F>(F) {
       each(CudaDevice::of(x), "unary_backward", plane_of({&x, &y, &dy, &dx.view}),
-           UnaryBackward<T, F>{Matrix<T>(x), Matrix<T>(y), Matrix<T>(dy), Matrix<T>(dx.view), dx.add});
+           UnaryBackward<T, F>{Matrix<T>(x), Matrix<T>(y), Matrix<T>(dy), Matrix<T>(dx.view),
+                               dx.add});
     });
   });
 }
 
 void binary(ops::Binary f, const View& a, const View& b, const OutputView& y) {
-  const bool one_number = b.shape.rank() == 0 && a.shape.rank() != 0, one_row = !one_number && b.shape != a.shape;
+  const bool one_number = b.shape.rank() == 0 && a.shape.rank() != 0,
+             one_row = !one_number && b.shape != a.shape;
   dispatch_float(a.dtype, "binary", [&]<class T>(T) {
     ops::visit(f, [&]<class F>(F) {
       // A row meets every row, so the rows must be told apart.
-      const Plane plane = one_row ? Plane{a.rows(), a.cols()} : one_number ? plane_of({&a, &y.view}) : plane_of({&a, &b, &y.view});
+      const Plane plane = one_row      ? Plane{a.rows(), a.cols()}
+                          : one_number ? plane_of({&a, &y.view})
+                                       : plane_of({&a, &b, &y.view});
       each(CudaDevice::of(a), "binary", plane,
-           Binary<T, F>{Matrix<T>(a), Matrix<T>(b), Matrix<T>(y.view), one_row || one_number ? 0 : 1, one_number ? 0 : 1, y.add});
+           Binary<T, F>{Matrix<T>(a), Matrix<T>(b), Matrix<T>(y.view),
+                        one_row || one_number ? 0 : 1, one_number ? 0 : 1, y.add});
     });
   });
 }
 
 void scale(double alpha, const View& x, const OutputView& y) {
   dispatch_float(x.dtype, "scale", [&]<class T>(T) {
-    each(CudaDevice::of(x), "scale", plane_of({&x, &y.view}), Scale<T>{Matrix<T>(x), Matrix<T>(y.view), static_cast<T>(alpha), y.add});
+    each(CudaDevice::of(x), "scale", plane_of({&x, &y.view}),
+         Scale<T>{Matrix<T>(x), Matrix<T>(y.view), static_cast<T>(alpha), y.add});
   });
 }
 

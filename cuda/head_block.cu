@@ -13,7 +13,9 @@ int64_t spare_bytes = kSpareBytes;
 void set_head_spare_bytes(int64_t bytes) { spare_bytes = bytes > 0 ? bytes : kSpareBytes; }
 
 template <class T>
-StackedComponents<T>::StackedComponents(const char* op, const HeadBlock& block, bool with_scores, Arena& arena) : op_(op), block_(block), card_(CudaDevice::of(block.h)) {
+StackedComponents<T>::StackedComponents(const char* op, const HeadBlock& block, bool with_scores,
+                                        Arena& arena)
+    : op_(op), block_(block), card_(CudaDevice::of(block.h)) {
   const int64_t d = block.dims(), padded_rows = padded();
   components_.reserve(static_cast<size_t>(size()));
   for (int64_t k = 0; k < size(); ++k) {
@@ -30,8 +32,10 @@ StackedComponents<T>::StackedComponents(const char* op, const HeadBlock& block, 
     columns_ += kernel.planes() * padded_rows;
     kernel.launches->row_stats(card_, c.score, d, contexts(k), padded_rows, row_stats);
   }
-  const int64_t numbers = (block.products ? 0 : columns_) + (with_scores ? (size() + 1) * padded_rows : 0);
-  const int64_t fitting = numbers > 0 ? spare_bytes / (numbers * static_cast<int64_t>(sizeof(T))) : block.words();
+  const int64_t numbers =
+      (block.products ? 0 : columns_) + (with_scores ? (size() + 1) * padded_rows : 0);
+  const int64_t fitting =
+      numbers > 0 ? spare_bytes / (numbers * static_cast<int64_t>(sizeof(T))) : block.words();
   run_words_ = std::min(block.words(), std::max(kSplitWords, fitting / kSplitWords * kSplitWords));
   if (numbers == 0) run_words_ = block.words();
   if (!block.products) spare_ = pool_array<T>(arena, run_words_ * columns_);
@@ -41,7 +45,9 @@ StackedComponents<T>::StackedComponents(const char* op, const HeadBlock& block, 
 template <class T>
 int64_t StackedComponents<T>::together(int64_t k) const {
   int64_t next = k + 1;
-  while (next < size() && (*this)[next].shares_words && (*this)[k].kernel.whole(block_.dims()) && (*this)[next].kernel.whole(block_.dims())) ++next;
+  while (next < size() && (*this)[next].shares_words && (*this)[k].kernel.whole(block_.dims()) &&
+         (*this)[next].kernel.whole(block_.dims()))
+    ++next;
   return next - k;
 }
 
@@ -52,39 +58,43 @@ void StackedComponents<T>::multiply(const WordRun& run) const {
     const HeadKernel<T>& kernel = c.kernel;
     for (int64_t i = 0; i < kernel.parts; ++i)
       for (int64_t j = 0; j < kernel.parts; ++j)
-        cuda::multiply<T>(card_, op_,
-                          {.transpose_b = true,
-                           .m = run.count,
-                           .n = product_rows(together(k)),
-                           .k = kernel.product_dims,
-                           .a = static_cast<T*>(c.w.data) + run.begin * c.w.ld + i * kernel.part_size,
-                           .lda = c.w.ld,
-                           .b = context(k) + j * kernel.part_size,
-                           .ldb = block_.h.ld,
-                           .c = products(run) + c.first_column + (i * kernel.parts + j) * padded(),
-                           .ldc = products_ld()});
+        cuda::multiply<T>(
+            card_, op_,
+            {.transpose_b = true,
+             .m = run.count,
+             .n = product_rows(together(k)),
+             .k = kernel.product_dims,
+             .a = static_cast<T*>(c.w.data) + run.begin * c.w.ld + i * kernel.part_size,
+             .lda = c.w.ld,
+             .b = context(k) + j * kernel.part_size,
+             .ldb = block_.h.ld,
+             .c = products(run) + c.first_column + (i * kernel.parts + j) * padded(),
+             .ldc = products_ld()});
   }
 }
 
 template <class T>
 HeadPiece<T> StackedComponents<T>::piece(int64_t k, const WordRun& run) const {
   const StackedComponent<T>& c = (*this)[k];
-  return {.z = products(run) + c.first_column,
-          .ld = products_ld(),
-          .word = run.begin,
-          .words = run.count,
-          .rows = rows(),
-          .padded = padded(),
-          .word_stats = c.word_stats != nullptr ? c.word_stats + run.begin * c.kernel.stats : nullptr,
-          .row_stats = c.row_stats,
-          .bias = block_.bias ? static_cast<T*>(block_.bias.data) + run.begin : nullptr,
-          .targets = targets(),
-          .target_score = kept(block_.target_score, k)};
+  return {
+      .z = products(run) + c.first_column,
+      .ld = products_ld(),
+      .word = run.begin,
+      .words = run.count,
+      .rows = rows(),
+      .padded = padded(),
+      .word_stats = c.word_stats != nullptr ? c.word_stats + run.begin * c.kernel.stats : nullptr,
+      .row_stats = c.row_stats,
+      .bias = block_.bias ? static_cast<T*>(block_.bias.data) + run.begin : nullptr,
+      .targets = targets(),
+      .target_score = kept(block_.target_score, k)};
 }
 
 template <class T>
 void StackedComponents<T>::scores(const WordRun& run) const {
-  for (int64_t k = 0; k < size(); ++k) (*this)[k].kernel.launches->values(card_, *(*this)[k].score, block_.dims(), piece(k, run), score_plane(k));
+  for (int64_t k = 0; k < size(); ++k)
+    (*this)[k].kernel.launches->values(card_, *(*this)[k].score, block_.dims(), piece(k, run),
+                                       score_plane(k));
 }
 
 namespace {
@@ -101,7 +111,8 @@ struct FillLanes {
     const double exact = exact_lse[at];
     lse[at] = static_cast<T>(exact);
     lse_rest[at] = static_cast<T>(exact - static_cast<double>(lse[at]));
-    weight[at] = exact_weight != nullptr && targets[r] >= 0 ? static_cast<T>(exact_weight[at]) : T(0);
+    weight[at] =
+        exact_weight != nullptr && targets[r] >= 0 ? static_cast<T>(exact_weight[at]) : T(0);
     log_prior[at] = prior.data != nullptr ? prior.at(r, k) : T(0);
   }
 };
@@ -131,22 +142,24 @@ struct Mix {
 template <class T>
 StackLanes<T>::StackLanes(const StackedComponents<T>& stack, Arena& arena) : rows(stack.rows()) {
   const HeadBlock& b = stack.block();
-  for (T** v : {&lse, &lse_rest, &weight, &log_prior}) *v = pool_array<T>(arena, stack.size() * rows);
+  for (T** v : {&lse, &lse_rest, &weight, &log_prior})
+    *v = pool_array<T>(arena, stack.size() * rows);
   each(stack.card(), "kernel_softmax", {stack.size(), rows},
-       FillLanes<T>{rows, stack.kept(b.lse, 0), stack.kept(b.weight, 0), stack.targets(), b.log_prior ? Matrix<T>(b.log_prior) : Matrix<T>(), lse,
-                    lse_rest, weight, log_prior});
+       FillLanes<T>{rows, stack.kept(b.lse, 0), stack.kept(b.weight, 0), stack.targets(),
+                    b.log_prior ? Matrix<T>(b.log_prior) : Matrix<T>(), lse, lse_rest, weight,
+                    log_prior});
 }
 
 template <class T>
 void mixture(const StackedComponents<T>& stack, const StackLanes<T>& lanes, const WordRun& run) {
   each(stack.card(), "kernel_softmax", {run.count, stack.rows()},
-       Mix<T>{stack.score_plane(0), stack.score_plane(1) - stack.score_plane(0), stack.padded(), stack.rows(), stack.size(), lanes.lse,
-              lanes.lse_rest, lanes.log_prior});
+       Mix<T>{stack.score_plane(0), stack.score_plane(1) - stack.score_plane(0), stack.padded(),
+              stack.rows(), stack.size(), lanes.lse, lanes.lse_rest, lanes.log_prior});
 }
 
-#define NINE_HEAD_BLOCK(T)       \
-  template class StackedComponents<T>;   \
-  template struct StackLanes<T>; \
+#define NINE_HEAD_BLOCK(T)             \
+  template class StackedComponents<T>; \
+  template struct StackLanes<T>;       \
   template void mixture(const StackedComponents<T>&, const StackLanes<T>&, const WordRun&);
 NINE_HEAD_BLOCK(float)
 NINE_HEAD_BLOCK(double)

@@ -1,7 +1,9 @@
-// A block of the kernel softmax on a card: components, where their products lie, and the loop over runs of words.
+// A block of the kernel softmax on a card: components, where their products lie, and the loop over
+// runs of words.
 //
-// Products lie by word, rows fastest, as on the CPU. A block that keeps its products has one run of words, the vocabulary; one
-// that does not has runs whose products fit into spare_bytes, computed where they are needed.
+// Products lie by word, rows fastest, as on the CPU. A block that keeps its products has one run of
+// words, the vocabulary; one that does not has runs whose products fit into spare_bytes, computed
+// where they are needed.
 #pragma once
 
 #include <vector>
@@ -15,7 +17,8 @@ namespace nine::cuda {
 using ops::HeadBlock;
 using ops::kHeadPanel;
 
-/// One component: its kernel, and where it lies among the block's stacked rows, products and statistics.
+/// One component: its kernel, and where it lies among the block's stacked rows, products and
+/// statistics.
 template <class T>
 struct StackedComponent {
   HeadKernel<T> kernel;
@@ -34,14 +37,16 @@ struct WordRun {
 template <class T>
 class StackedComponents {
  public:
-  /// Computes the rows' statistics. Its memory is the pool's, under the caller's Scope. `scores`: a run also has planes for all
-  /// components' scores and one more, score_plane().
+  /// Computes the rows' statistics. Its memory is the pool's, under the caller's Scope. `scores`: a
+  /// run also has planes for all components' scores and one more, score_plane().
   StackedComponents(const char* op, const HeadBlock& block, bool scores, Arena& arena);
 
   CudaDevice& card() const { return card_; }
   const HeadBlock& block() const { return block_; }
   int64_t size() const { return block_.size(); }
-  const StackedComponent<T>& operator[](int64_t k) const { return components_[static_cast<size_t>(k)]; }
+  const StackedComponent<T>& operator[](int64_t k) const {
+    return components_[static_cast<size_t>(k)];
+  }
   int64_t rows() const { return block_.rows(); }
   int64_t padded() const { return block_.padded_rows(); }
   int64_t columns() const { return columns_; }
@@ -51,7 +56,8 @@ class StackedComponents {
   /// Runs f(run) over the vocabulary; a run begins at a multiple of kSplitWords.
   template <class F>
   void for_runs(F&& f) const {
-    for (int64_t begin = 0; begin < block_.words(); begin += run_words_) f(WordRun{begin, std::min(run_words_, block_.words() - begin)});
+    for (int64_t begin = 0; begin < block_.words(); begin += run_words_)
+      f(WordRun{begin, std::min(run_words_, block_.words() - begin)});
   }
   /// Computes the run's products of all components.
   void multiply(const WordRun& run) const;
@@ -62,19 +68,31 @@ class StackedComponents {
   HeadPiece<T> piece(int64_t k, const WordRun& run) const;
   /// Fills score_plane(0 ... size() - 1).
   void scores(const WordRun& run) const;
-  T* score_plane(int64_t k) const { return score_planes_ + k * run_words_ * padded(); }  ///< [word of the run][padded]
+  T* score_plane(int64_t k) const {
+    return score_planes_ + k * run_words_ * padded();
+  }  ///< [word of the run][padded]
 
-  T* products(const WordRun& run) const { return block_.products ? static_cast<T*>(block_.products.data) + run.begin * block_.products.ld : spare_; }
+  T* products(const WordRun& run) const {
+    return block_.products ? static_cast<T*>(block_.products.data) + run.begin * block_.products.ld
+                           : spare_;
+  }
   int64_t products_ld() const { return block_.products ? block_.products.ld : columns_; }
-  /// Of the components from k on, how many are one product: they share word vectors and multiply whole contexts.
+  /// Of the components from k on, how many are one product: they share word vectors and multiply
+  /// whole contexts.
   int64_t together(int64_t k) const;
   /// Rows of a product of `count` components together.
   int64_t product_rows(int64_t count) const { return size() == 1 ? rows() : count * padded(); }
-  const T* context(int64_t k) const { return static_cast<T*>(block_.h.data) + k * padded() * block_.h.ld; }
+  const T* context(int64_t k) const {
+    return static_cast<T*>(block_.h.data) + k * padded() * block_.h.ld;
+  }
   Vectors<T> contexts(int64_t k) const { return {context(k), block_.h.ld, rows()}; }
-  Vectors<T> words(int64_t k) const { return {static_cast<T*>((*this)[k].w.data), (*this)[k].w.ld, block_.words()}; }
+  Vectors<T> words(int64_t k) const {
+    return {static_cast<T*>((*this)[k].w.data), (*this)[k].w.ld, block_.words()};
+  }
   /// What the block keeps of component k in float64.
-  double* kept(const View& v, int64_t k) const { return v ? static_cast<double*>(v.data) + k * rows() : nullptr; }
+  double* kept(const View& v, int64_t k) const {
+    return v ? static_cast<double*>(v.data) + k * rows() : nullptr;
+  }
 
  private:
   const char* op_;
@@ -99,7 +117,8 @@ struct StackLanes {
   T *lse, *lse_rest, *weight, *log_prior;  ///< [component][row]
 };
 
-/// log pi_k + log p_k(v) in place of the run's scores of all components, and score_plane(size()) = log p(v).
+/// log pi_k + log p_k(v) in place of the run's scores of all components, and score_plane(size()) =
+/// log p(v).
 template <class T>
 void mixture(const StackedComponents<T>& stack, const StackLanes<T>& lanes, const WordRun& run);
 

@@ -1,4 +1,5 @@
-// The backward side of a block on a card: products turned into dL/dz by one pass, and their two products into dW and dH.
+// The backward side of a block on a card: products turned into dL/dz by one pass, and their two
+// products into dW and dH.
 #include "core/vmath.h"
 #include "cuda/head_block.cuh"
 #include "cuda/layers.cuh"
@@ -22,11 +23,13 @@ struct PlainUp {
   T shift;
   NINE_D void operator()(int64_t v, int64_t r) const {
     const T p = vexp((scores[v * padded + r] - lse[r]) - lse_rest[r]);
-    up[v * padded + r] = targets[r] == word + v ? T(0) : weight[r] * p - (targets[r] >= 0 ? shift : T(0));
+    up[v * padded + r] =
+        targets[r] == word + v ? T(0) : weight[r] * p - (targets[r] >= 0 ? shift : T(0));
   }
 };
 
-// The same of a smoothed mixture, in place of log pi_k + log p_k(v): R_k p_k(v) - t gamma_k(v), every word's t being `spread`.
+// The same of a smoothed mixture, in place of log pi_k + log p_k(v): R_k p_k(v) - t gamma_k(v),
+// every word's t being `spread`.
 template <class T>
 struct JointUp {
   T* joint;
@@ -37,12 +40,14 @@ struct JointUp {
   T shift;
   NINE_D void operator()(int64_t v, int64_t r) const {
     T& a = joint[v * padded + r];
-    const T own = weight[r] * vexp(a - log_prior[r]) - (targets[r] >= 0 ? shift : T(0)) * vexp(a - all[v * padded + r]);
+    const T own = weight[r] * vexp(a - log_prior[r]) -
+                  (targets[r] >= 0 ? shift : T(0)) * vexp(a - all[v * padded + r]);
     a = targets[r] == word + v ? T(0) : own;
   }
 };
 
-// What the rows' statistics have from all tiles of words and, for kernels of parts, from all parts of the words.
+// What the rows' statistics have from all tiles of words and, for kernels of parts, from all parts
+// of the words.
 template <class T>
 struct CombineRowStats {
   const T* partial;  // [tile][part of w][part of h][stat of a part][padded]
@@ -53,7 +58,8 @@ struct CombineRowStats {
     const int64_t stats = parts * part_stats;
     double sum = 0;
     for (int64_t tile = 0; tile < tiles; ++tile)
-      for (int64_t part = 0; part < parts; ++part) sum += static_cast<double>(partial[((tile * parts + part) * stats + i) * padded + r]);
+      for (int64_t part = 0; part < parts; ++part)
+        sum += static_cast<double>(partial[((tile * parts + part) * stats + i) * padded + r]);
     put(add, out[i * padded + r], sum);
   }
 };
@@ -70,13 +76,16 @@ class Backward {
         card_(stack_.card()),
         d_(block.dims()),
         shift_(static_cast<T>(row_weight * block.spread)) {
-    const int64_t padded = stack_.padded(), most = (std::min<int64_t>(block.words(), most_run()) + kTileWords - 1) / kTileWords;
+    const int64_t padded = stack_.padded(),
+                  most =
+                      (std::min<int64_t>(block.words(), most_run()) + kTileWords - 1) / kTileWords;
     int64_t tile_stats = 0, rows_dw = 0;
     for (int64_t k = 0; k < stack_.size(); ++k) {
       const HeadKernel<T>& kernel = stack_[k].kernel;
       if (g.dh) tile_stats = std::max(tile_stats, kernel.parts * kernel.stats);
       if (kernel.exact && g.dw[static_cast<size_t>(k)].view) rows_dw = stack_.rows();
-      row_stats_.push_back(g.dh && kernel.stats > 0 ? pool_array<double>(arena, kernel.stats * padded) : nullptr);
+      row_stats_.push_back(
+          g.dh && kernel.stats > 0 ? pool_array<double>(arena, kernel.stats * padded) : nullptr);
     }
     target_dz_ = pool_array<T>(arena, stack_.size() * stack_.rows());
     if (tile_stats > 0) partial_ = pool_array<T>(arena, most * tile_stats * padded);
@@ -86,7 +95,8 @@ class Backward {
   void run() {
     for (int64_t k = 0; k < stack_.size(); ++k) {
       exact_slopes(k, target_dz_ + k * stack_.rows(), nullptr, 0, nullptr);
-      if (g_.dh && !stack_[k].kernel.whole(d_)) fill(g_.dh.row_range(k * stack_.padded(), stack_.rows()), 0);
+      if (g_.dh && !stack_[k].kernel.whole(d_))
+        fill(g_.dh.row_range(k * stack_.padded(), stack_.rows()), 0);
     }
     stack_.for_runs([&](const WordRun& run) {
       stack_.have_products(run);
@@ -101,7 +111,9 @@ class Backward {
  private:
   static bool has_parts(const HeadBlock& block) {
     return std::any_of(block.components.begin(), block.components.end(),
-                       [&](const ops::HeadComponent& c) { return HeadKernel<T>(c.score, block.dims()).parts > 1; });
+                       [&](const ops::HeadComponent& c) {
+                         return HeadKernel<T>(c.score, block.dims()).parts > 1;
+                       });
   }
   int64_t most_run() const {
     int64_t most = 0;
@@ -112,8 +124,9 @@ class Backward {
   const View& dw(int64_t k) const { return g_.dw[static_cast<size_t>(k)].view; }
 
   void exact_slopes(int64_t k, T* target_dz, T* dh, int64_t ldh, T* dw) const {
-    stack_[k].kernel.launches->exact_slopes(card_, *stack_[k].score, d_, stack_.words(k), stack_.contexts(k), stack_.targets(),
-                                            stack_.kept(block_.target_slope, k), target_dz, dh, ldh, dw);
+    stack_[k].kernel.launches->exact_slopes(
+        card_, *stack_[k].score, d_, stack_.words(k), stack_.contexts(k), stack_.targets(),
+        stack_.kept(block_.target_slope, k), target_dz, dh, ldh, dw);
   }
 
   void joint_slopes(const WordRun& run) const {
@@ -121,8 +134,9 @@ class Backward {
     mixture(stack_, lanes_, run);
     for (int64_t k = 0; k < stack_.size(); ++k)
       each(card_, kOp, {run.count, stack_.rows()},
-           JointUp<T>{stack_.score_plane(k), stack_.score_plane(stack_.size()), run.begin, stack_.padded(), stack_.targets(),
-                      of_rows(lanes_.weight, k), of_rows(lanes_.log_prior, k), shift_});
+           JointUp<T>{stack_.score_plane(k), stack_.score_plane(stack_.size()), run.begin,
+                      stack_.padded(), stack_.targets(), of_rows(lanes_.weight, k),
+                      of_rows(lanes_.log_prior, k), shift_});
   }
 
   // dL/dz in place of component k's products, and the sums over words and rows.
@@ -144,21 +158,25 @@ class Backward {
       if (!joint_) {
         T* up = stack_.score_plane(stack_.size());
         each(card_, kOp, {run.count, stack_.rows()},
-             PlainUp<T>{scores, up, run.begin, stack_.padded(), stack_.targets(), lanes.lse, lanes.lse_rest, lanes.weight, shift_});
+             PlainUp<T>{scores, up, run.begin, stack_.padded(), stack_.targets(), lanes.lse,
+                        lanes.lse_rest, lanes.weight, shift_});
         lanes.up = up;
       }
     }
     const View &dbias = g_.dbias.view, &dstats = g_.dstats[static_cast<size_t>(k)];
     double* row_stats = row_stats_[static_cast<size_t>(k)];
-    c.kernel.launches->slopes(card_, *c.score, d_, piece, lanes,
-                              {.bias = dbias ? static_cast<T*>(dbias.data) + run.begin : nullptr,
-                               .add_bias = g_.dbias.add || k > 0,
-                               .word_stats = dstats ? static_cast<double*>(dstats.data) + run.begin * c.kernel.stats : nullptr,
-                               .row_stats = row_stats != nullptr ? partial_ : nullptr});
+    c.kernel.launches->slopes(
+        card_, *c.score, d_, piece, lanes,
+        {.bias = dbias ? static_cast<T*>(dbias.data) + run.begin : nullptr,
+         .add_bias = g_.dbias.add || k > 0,
+         .word_stats =
+             dstats ? static_cast<double*>(dstats.data) + run.begin * c.kernel.stats : nullptr,
+         .row_stats = row_stats != nullptr ? partial_ : nullptr});
     if (row_stats != nullptr)
       each(card_, kOp, {c.kernel.stats, stack_.rows()},
-           CombineRowStats<T>{partial_, (run.count + kTileWords - 1) / kTileWords, c.kernel.parts, c.kernel.stats / c.kernel.parts, stack_.padded(),
-                              run.begin > 0, row_stats});
+           CombineRowStats<T>{partial_, (run.count + kTileWords - 1) / kTileWords, c.kernel.parts,
+                              c.kernel.stats / c.kernel.parts, stack_.padded(), run.begin > 0,
+                              row_stats});
   }
 
   // dW (words x d) [+]= Z H, components that can be together as one product.
@@ -167,7 +185,8 @@ class Backward {
       if (!dw(k)) continue;
       const StackedComponent<T>& c = stack_[k];
       const HeadKernel<T>& kernel = c.kernel;
-      const bool fresh = !g_.dw[static_cast<size_t>(k)].add && !c.shares_words, whole = kernel.whole(d_);
+      const bool fresh = !g_.dw[static_cast<size_t>(k)].add && !c.shares_words,
+                 whole = kernel.whole(d_);
       const View part = dw(k).row_range(run.begin, run.count);
       if (fresh && !whole) fill(part, 0);
       for_parts(kernel, [&](int64_t i, int64_t j) {
@@ -208,15 +227,19 @@ class Backward {
     }
   }
 
-  // What does not go through the products: the targets of kernels with an exact score, and the rows' statistics.
+  // What does not go through the products: the targets of kernels with an exact score, and the
+  // rows' statistics.
   void finish(int64_t k) const {
     const StackedComponent<T>& c = stack_[k];
     if (c.kernel.exact && (dw(k) || g_.dh)) {
       exact_slopes(k, nullptr, g_.dh ? dh(k) : nullptr, g_.dh.ld, dw(k) ? target_dw_ : nullptr);
-      if (dw(k)) add_rows<T>(card_, kOp, target_rows(), stack_.targets(), Matrix<T>(dw(k)), false);  // head_scores has looked at the targets
+      if (dw(k))
+        add_rows<T>(card_, kOp, target_rows(), stack_.targets(), Matrix<T>(dw(k)),
+                    false);  // head_scores has looked at the targets
     }
     if (const double* row_stats = row_stats_[static_cast<size_t>(k)])
-      c.kernel.launches->stats_backward(card_, *c.score, d_, stack_.contexts(k), row_stats, 1, stack_.padded(), dh(k), g_.dh.ld);
+      c.kernel.launches->stats_backward(card_, *c.score, d_, stack_.contexts(k), row_stats, 1,
+                                        stack_.padded(), dh(k), g_.dh.ld);
   }
 
   template <class F>
@@ -225,7 +248,8 @@ class Backward {
       for (int64_t j = 0; j < kernel.parts; ++j) f(i, j);
   }
   const T* plane(int64_t k, const WordRun& run, int64_t i, int64_t j) const {
-    return stack_.products(run) + stack_[k].first_column + (i * stack_[k].kernel.parts + j) * stack_.padded();
+    return stack_.products(run) + stack_[k].first_column +
+           (i * stack_[k].kernel.parts + j) * stack_.padded();
   }
   T* dh(int64_t k) const { return static_cast<T*>(g_.dh.data) + k * stack_.padded() * g_.dh.ld; }
   Matrix<T> target_rows() const { return Matrix<T>(View(target_dw_, {stack_.rows(), d_})); }
@@ -244,7 +268,8 @@ class Backward {
 
 }  // namespace
 
-void head_gradients(const HeadBlock& block, double row_weight, const HeadGradients& g, Arena& arena) {
+void head_gradients(const HeadBlock& block, double row_weight, const HeadGradients& g,
+                    Arena& arena) {
   dispatch_float(block.h.dtype, "head_gradients", [&]<class T>(T) {
     const Arena::Scope scope(arena);
     Backward<T>(block, row_weight, g, arena).run();

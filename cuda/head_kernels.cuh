@@ -1,5 +1,5 @@
-// A kernel's work on one component of a block of the kernel softmax: each piece is compiled once a kernel (core/scores/all.h), from
-// the struct that the CPU's loops are compiled from.
+// A kernel's work on one component of a block of the kernel softmax: each piece is compiled once a
+// kernel (core/scores/all.h), from the struct that the CPU's loops are compiled from.
 #pragma once
 
 #include "core/ops.h"
@@ -9,14 +9,15 @@ namespace nine::cuda {
 
 inline constexpr int64_t kSplitWords = 512;  ///< words of a partial sum over the vocabulary
 
-/// One component's products with a run of words, and what its scores take besides. Row r and word v of pair p of parts meet at
-/// z[v * ld + p * padded + r]; a kernel without parts has one pair.
+/// One component's products with a run of words, and what its scores take besides. Row r and word v
+/// of pair p of parts meet at z[v * ld + p * padded + r]; a kernel without parts has one pair.
 template <class T>
 struct HeadPiece {
   T* z;
   int64_t ld;
-  int64_t word, words;         ///< the run's first word, and how many
-  int64_t rows, padded;        ///< of contexts; and the same rounded up to panels, whose products are 0 or undefined
+  int64_t word, words;   ///< the run's first word, and how many
+  int64_t rows, padded;  ///< of contexts; and the same rounded up to panels, whose products are 0
+                         ///< or undefined
   const double* word_stats;    ///< [word of the run][stats]
   const T* row_stats;          ///< [stats][padded]
   const T* bias;               ///< [word of the run], or null
@@ -31,16 +32,18 @@ struct RunningSum {
   double sum, scores;
 };
 
-/// What the gradients of a component's rows are made of: dL/dS = weight * p - shift, but for the target.
+/// What the gradients of a component's rows are made of: dL/dS = weight * p - shift, but for the
+/// target.
 template <class T>
 struct HeadLanes {
-  const T *lse, *lse_rest;     ///< [row]: lse in two parts, so that large scores lose nothing to its rounding
-  const T* weight;             ///< [row]
-  T shift;                     ///< of rows with a target
+  const T *lse,
+      *lse_rest;    ///< [row]: lse in two parts, so that large scores lose nothing to its rounding
+  const T* weight;  ///< [row]
+  T shift;          ///< of rows with a target
   const double* target_slope;  ///< [row]: dL/dS of the target
   const T* target_dz;          ///< [row]: dL/dz of the target's product
-  const T* up;                 ///< [word of the run][padded]: dL/dS where it is given already; or null
-  const T* scores;             ///< [word of the run][padded]: S; for kernels of parts
+  const T* up;      ///< [word of the run][padded]: dL/dS where it is given already; or null
+  const T* scores;  ///< [word of the run][padded]: S; for kernels of parts
 };
 
 /// Where sums go; what is null is left out.
@@ -67,20 +70,25 @@ struct HeadLaunches {
   /// out [split of kSplitWords words][padded].
   void (*running)(CudaDevice&, const Score&, int64_t d, const HeadPiece<T>&, RunningSum<T>* out);
   /// z becomes dL/dz.
-  void (*slopes)(CudaDevice&, const Score&, int64_t d, const HeadPiece<T>&, const HeadLanes<T>&, const HeadSums<T>&);
+  void (*slopes)(CudaDevice&, const Score&, int64_t d, const HeadPiece<T>&, const HeadLanes<T>&,
+                 const HeadSums<T>&);
   /// Statistics in double, [vector][stats]; and of contexts as T, [stats][padded].
   void (*word_stats)(CudaDevice&, const Score&, int64_t d, const Vectors<T>&, double* out);
-  void (*row_stats)(CudaDevice&, const Score&, int64_t d, const Vectors<T>&, int64_t padded, T* out);
+  void (*row_stats)(CudaDevice&, const Score&, int64_t d, const Vectors<T>&, int64_t padded,
+                    T* out);
   /// dx += dstats * d stats / dx. Of words: dstats [vector][stats]; of rows: [stats][padded].
-  void (*stats_backward)(CudaDevice&, const Score&, int64_t d, const Vectors<T>&, const double* dstats, int64_t by_vector, int64_t by_stat, T* dx,
+  void (*stats_backward)(CudaDevice&, const Score&, int64_t d, const Vectors<T>&,
+                         const double* dstats, int64_t by_vector, int64_t by_stat, T* dx,
                          int64_t ldx);
-  /// out [row] = S of row and target, from the vectors; nothing where there is none. A wrong target is reported as that of first_row + row.
-  void (*exact)(CudaDevice&, const Score&, int64_t d, const Vectors<T>& w, const Vectors<T>& h, const int32_t* targets, int64_t first_row, const T* bias,
-                double* out);
-  /// target_dz [row]; and for kernels whose target does not go through the product: dh += up dS/dh (null: not), and
-  /// dw [row] = up dS/dw of the row's target, (rows, d).
-  void (*exact_slopes)(CudaDevice&, const Score&, int64_t d, const Vectors<T>& w, const Vectors<T>& h, const int32_t* targets, const double* up,
-                       T* target_dz, T* dh, int64_t ldh, T* dw);
+  /// out [row] = S of row and target, from the vectors; nothing where there is none. A wrong target
+  /// is reported as that of first_row + row.
+  void (*exact)(CudaDevice&, const Score&, int64_t d, const Vectors<T>& w, const Vectors<T>& h,
+                const int32_t* targets, int64_t first_row, const T* bias, double* out);
+  /// target_dz [row]; and for kernels whose target does not go through the product: dh += up dS/dh
+  /// (null: not), and dw [row] = up dS/dw of the row's target, (rows, d).
+  void (*exact_slopes)(CudaDevice&, const Score&, int64_t d, const Vectors<T>& w,
+                       const Vectors<T>& h, const int32_t* targets, const double* up, T* target_dz,
+                       T* dh, int64_t ldh, T* dw);
 };
 
 /// A kernel for vectors of d numbers.

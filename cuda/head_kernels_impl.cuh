@@ -1,5 +1,5 @@
-// The kernels behind cuda/head_kernels.cuh, over every score struct; included by one file a float type, which nvcc then
-// compiles side by side.
+// The kernels behind cuda/head_kernels.cuh, over every score struct; included by one file a float
+// type, which nvcc then compiles side by side.
 #pragma once
 
 #include "core/scores/all.h"
@@ -45,8 +45,10 @@ NINE_D T score_of(const K& k, const HeadPiece<T>& p, int64_t v, int64_t r, const
     for (int64_t i = 0; i < parts; ++i) {
       const auto w = word_stats_of<Part, T>(p.word_stats + (v * parts + i) * K::kStats);
       for (int64_t j = 0; j < parts; ++j) {
-        const auto part_h = row_stats_of<Part, T>(p.row_stats + j * K::kStats * p.padded, r, p.padded);
-        const T xi = scores::value_at(k.part, p.z[v * p.ld + (i * parts + j) * p.padded + r], w.s, part_h.s);
+        const auto part_h =
+            row_stats_of<Part, T>(p.row_stats + j * K::kStats * p.padded, r, p.padded);
+        const T xi =
+            scores::value_at(k.part, p.z[v * p.ld + (i * parts + j) * p.padded + r], w.s, part_h.s);
         if (!k.mixture) {
           sum += xi;
           continue;
@@ -58,7 +60,8 @@ NINE_D T score_of(const K& k, const HeadPiece<T>& p, int64_t v, int64_t r, const
     }
     return k.mixture ? top + (vlog(sum) - vlog(static_cast<T>(parts * parts))) : sum;
   } else {
-    return scores::value_at(k, p.z[v * p.ld + r], word_stats_of<K, T>(p.word_stats + v * K::kStats).s, h.s);
+    return scores::value_at(k, p.z[v * p.ld + r],
+                            word_stats_of<K, T>(p.word_stats + v * K::kStats).s, h.s);
   }
 }
 template <class K, class T>
@@ -71,7 +74,8 @@ NINE_D Stats<K, T> own_row_stats(const HeadPiece<T>& p, int64_t r) {
 }
 template <class K, class T>
 NINE_D T full_score(const K& k, const HeadPiece<T>& p, int64_t v, int64_t r, const Stats<K, T>& h) {
-  return p.targets[r] == p.word + v ? static_cast<T>(p.target_score[r]) : score_of(k, p, v, r, h) + bias_of(p, v);
+  return p.targets[r] == p.word + v ? static_cast<T>(p.target_score[r])
+                                    : score_of(k, p, v, r, h) + bias_of(p, v);
 }
 
 template <class K, class T>
@@ -79,14 +83,17 @@ struct Values {
   K k;
   HeadPiece<T> p;
   T* out;
-  NINE_D void operator()(int64_t v, int64_t r) const { out[v * p.padded + r] = full_score(k, p, v, r, own_row_stats<K, T>(p, r)); }
+  NINE_D void operator()(int64_t v, int64_t r) const {
+    out[v * p.padded + r] = full_score(k, p, v, r, own_row_stats<K, T>(p, r));
+  }
 };
 
 // Block (32, kWarps): a panel of rows against kSplitWords words.
 template <class K, class T>
 __global__ void running_kernel(K k, HeadPiece<T> p, RunningSum<T>* out) {
   RunningSum<T>* shared = shared_memory<RunningSum<T>>();  // [kWarps][32]
-  const int64_t r = static_cast<int64_t>(blockIdx.x) * kWarp + threadIdx.x, first = static_cast<int64_t>(blockIdx.y) * kSplitWords;
+  const int64_t r = static_cast<int64_t>(blockIdx.x) * kWarp + threadIdx.x,
+                first = static_cast<int64_t>(blockIdx.y) * kSplitWords;
   const int64_t end = first + kSplitWords < p.words ? first + kSplitWords : p.words;
   T top = std::numeric_limits<T>::lowest(), sum = 0, scores = 0;  // not -infinity: scores may be
   if (r < p.rows) {
@@ -102,7 +109,8 @@ __global__ void running_kernel(K k, HeadPiece<T> p, RunningSum<T>* out) {
       }
     }
   }
-  shared[threadIdx.y * kWarp + threadIdx.x] = {top, static_cast<double>(sum), static_cast<double>(scores)};
+  shared[threadIdx.y * kWarp + threadIdx.x] = {top, static_cast<double>(sum),
+                                               static_cast<double>(scores)};
   __syncthreads();
   if (threadIdx.y != 0 || r >= p.rows) return;
   RunningSum<T> all = shared[threadIdx.x];
@@ -111,17 +119,20 @@ __global__ void running_kernel(K k, HeadPiece<T> p, RunningSum<T>* out) {
     const T high = other.top > all.top ? other.top : all.top;
     all.scores += other.scores;
     if (other.sum != 0) {
-      all.sum = all.sum * static_cast<double>(vexp(all.top - high)) + other.sum * static_cast<double>(vexp(other.top - high));
+      all.sum = all.sum * static_cast<double>(vexp(all.top - high)) +
+                other.sum * static_cast<double>(vexp(other.top - high));
       all.top = high;
     }
   }
   out[blockIdx.y * p.padded + r] = all;
 }
 
-// Block (32, kWarps) for kTileWords words and all rows; a warp keeps its words' sums in registers. K is a kernel without parts, or
-// the part of one that has them; then word_stats, row_stats and sums are those of parts i and j, their words `stats_ld` apart.
+// Block (32, kWarps) for kTileWords words and all rows; a warp keeps its words' sums in registers.
+// K is a kernel without parts, or the part of one that has them; then word_stats, row_stats and
+// sums are those of parts i and j, their words `stats_ld` apart.
 template <class K, class T>
-__global__ void slopes_kernel(K k, HeadPiece<T> p, HeadLanes<T> lanes, HeadSums<T> sums, int64_t stats_ld, int64_t row_tile_ld, T log_pairs) {
+__global__ void slopes_kernel(K k, HeadPiece<T> p, HeadLanes<T> lanes, HeadSums<T> sums,
+                              int64_t stats_ld, int64_t row_tile_ld, T log_pairs) {
   constexpr int kCount = K::kStats > 0 ? K::kStats : 1;
   T* shared = shared_memory<T>();  // [kWarps][kCount][32]
   const int64_t first = static_cast<int64_t>(blockIdx.x) * kTileWords + threadIdx.y * kWarpWords;
@@ -149,7 +160,9 @@ __global__ void slopes_kernel(K k, HeadPiece<T> p, HeadLanes<T> lanes, HeadSums<
           up = lanes.up[v * p.padded + r];
           bias_sum[j] += up;
           // The pair's share in a mixture of parts, whose S has the bias.
-          if (lanes.scores != nullptr) up *= vexp(scores::value_at(k, z, w.s, h.s) - (lanes.scores[v * p.padded + r] - (bias_of(p, v) - log_pairs)));
+          if (lanes.scores != nullptr)
+            up *= vexp(scores::value_at(k, z, w.s, h.s) -
+                       (lanes.scores[v * p.padded + r] - (bias_of(p, v) - log_pairs)));
         } else {
           const T s = scores::value_at(k, z, w.s, h.s) + bias_of(p, v);
           up = lanes.weight[r] * vexp((s - lanes.lse[r]) - lanes.lse_rest[r]) - shift;
@@ -167,15 +180,18 @@ __global__ void slopes_kernel(K k, HeadPiece<T> p, HeadLanes<T> lanes, HeadSums<
         }
       }
     } else {
-      for (int j = 0; j < kWarpWords && first + j < p.words; ++j) p.z[(first + j) * p.ld + r] = T(0);
+      for (int j = 0; j < kWarpWords && first + j < p.words; ++j)
+        p.z[(first + j) * p.ld + r] = T(0);
     }
     if constexpr (K::kStats > 0) {
       if (sums.row_stats == nullptr) continue;
-      for (int i = 0; i < kCount; ++i) shared[(threadIdx.y * kCount + i) * kWarp + threadIdx.x] = row_sum[i];
+      for (int i = 0; i < kCount; ++i)
+        shared[(threadIdx.y * kCount + i) * kWarp + threadIdx.x] = row_sum[i];
       __syncthreads();
       for (int i = threadIdx.y; i < kCount; i += kWarps) {
         T sum = 0;
-        for (int warp = 0; warp < kWarps; ++warp) sum += shared[(warp * kCount + i) * kWarp + threadIdx.x];
+        for (int warp = 0; warp < kWarps; ++warp)
+          sum += shared[(warp * kCount + i) * kWarp + threadIdx.x];
         sums.row_stats[blockIdx.x * row_tile_ld + i * p.padded + r] = sum;
       }
       __syncthreads();
@@ -192,21 +208,24 @@ __global__ void slopes_kernel(K k, HeadPiece<T> p, HeadLanes<T> lanes, HeadSums<
       if (sums.word_stats == nullptr) continue;
       for (int i = 0; i < kCount; ++i) {
         const T sum = warp_sum(word_sum[j][i]);
-        if (threadIdx.x == 0 && v < p.words) sums.word_stats[v * stats_ld + i] += static_cast<double>(sum);
+        if (threadIdx.x == 0 && v < p.words)
+          sums.word_stats[v * stats_ld + i] += static_cast<double>(sum);
       }
     }
   }
 }
 
 template <class K, class T>
-void launch_slopes(CudaDevice& card, const K& k, const HeadPiece<T>& p, const HeadLanes<T>& lanes, const HeadSums<T>& sums, int64_t stats_ld,
-                   int64_t row_tile_ld, T log_pairs) {
+void launch_slopes(CudaDevice& card, const K& k, const HeadPiece<T>& p, const HeadLanes<T>& lanes,
+                   const HeadSums<T>& sums, int64_t stats_ld, int64_t row_tile_ld, T log_pairs) {
   constexpr int kCount = K::kStats > 0 ? K::kStats : 1;
-  launch(card, "head_gradients", slopes_kernel<K, T>, dim3(blocks_of(p.words, kTileWords)), dim3(kWarp, kWarps), kWarps * kCount * kWarp * sizeof(T),
-         k, p, lanes, sums, stats_ld, row_tile_ld, log_pairs);
+  launch(card, "head_gradients", slopes_kernel<K, T>, dim3(blocks_of(p.words, kTileWords)),
+         dim3(kWarp, kWarps), kWarps * kCount * kWarp * sizeof(T), k, p, lanes, sums, stats_ld,
+         row_tile_ld, log_pairs);
 }
 
-// --- vectors ------------------------------------------------------------------------------------------------------
+// --- vectors
+// ------------------------------------------------------------------------------------------------------
 
 // A thread a vector: the sums over its numbers are those of the CPU.
 template <class K, class T>
@@ -217,7 +236,8 @@ struct WordStats {
   double* out;
   NINE_D void operator()(int64_t, int64_t v) const {
     const int64_t size = d / k.parts();
-    for (int64_t i = 0; i < k.parts(); ++i) k.stats(x.data + v * x.ld + i * size, size, out + (v * k.parts() + i) * K::kStats);
+    for (int64_t i = 0; i < k.parts(); ++i)
+      k.stats(x.data + v * x.ld + i * size, size, out + (v * k.parts() + i) * K::kStats);
   }
 };
 template <class K, class T>
@@ -232,7 +252,8 @@ struct RowStats {
     double s[K::kStats > 0 ? K::kStats : 1];
     for (int64_t i = 0; i < k.parts(); ++i) {
       k.stats(x.data + r * x.ld + i * size, size, s);
-      for (int n = 0; n < K::kStats; ++n) out[(i * K::kStats + n) * padded + r] = static_cast<T>(s[n]);
+      for (int n = 0; n < K::kStats; ++n)
+        out[(i * K::kStats + n) * padded + r] = static_cast<T>(s[n]);
     }
   }
 };
@@ -251,7 +272,8 @@ struct StatsBackward {
     for (int64_t i = 0; i < k.parts(); ++i) {
       const T* part = x.data + v * x.ld + i * size;
       k.stats(part, size, s);
-      for (int n = 0; n < K::kStats; ++n) ds[n] = dstats[v * by_vector + (i * K::kStats + n) * by_stat];
+      for (int n = 0; n < K::kStats; ++n)
+        ds[n] = dstats[v * by_vector + (i * K::kStats + n) * by_stat];
       k.stats_backward(part, size, s, ds, dx + v * ldx + i * size);
     }
   }
@@ -275,9 +297,11 @@ struct Exact {
     if constexpr (K::kExactTarget) {
       s = k.exact(word, context, d, 0.0, static_cast<T*>(nullptr), static_cast<T*>(nullptr));
     } else {
-      s = k.value(scores::dot(word, context, d), static_cast<const double*>(nullptr), static_cast<const double*>(nullptr));
+      s = k.value(scores::dot(word, context, d), static_cast<const double*>(nullptr),
+                  static_cast<const double*>(nullptr));
     }
-    out[r] = static_cast<double>(static_cast<T>(s + (bias != nullptr ? static_cast<double>(bias[y]) : 0.0)));
+    out[r] = static_cast<double>(
+        static_cast<T>(s + (bias != nullptr ? static_cast<double>(bias[y]) : 0.0)));
   }
 };
 template <class K, class T>
@@ -300,15 +324,20 @@ struct ExactSlopes {
       if (dw != nullptr)
         for (int64_t i = 0; i < d; ++i) dw[r * d + i] = T(0);
       if (counts && (dh != nullptr || dw != nullptr))
-        k.exact(word, context, d, up[r], dw != nullptr ? dw + r * d : nullptr, dh != nullptr ? dh + r * ldh : nullptr);
+        k.exact(word, context, d, up[r], dw != nullptr ? dw + r * d : nullptr,
+                dh != nullptr ? dh + r * ldh : nullptr);
     } else {
       const double none = 0;
-      if (target_dz != nullptr) target_dz[r] = counts ? static_cast<T>(up[r] * k.slopes(scores::dot(word, context, d), &none, &none).z) : T(0);
+      if (target_dz != nullptr)
+        target_dz[r] =
+            counts ? static_cast<T>(up[r] * k.slopes(scores::dot(word, context, d), &none, &none).z)
+                   : T(0);
     }
   }
 };
 
-// --- launches -----------------------------------------------------------------------------------------------------
+// --- launches
+// -----------------------------------------------------------------------------------------------------
 
 template <class K, class T>
 void values(CudaDevice& card, const Score& score, int64_t d, const HeadPiece<T>& p, T* out) {
@@ -316,13 +345,16 @@ void values(CudaDevice& card, const Score& score, int64_t d, const HeadPiece<T>&
 }
 
 template <class K, class T>
-void running(CudaDevice& card, const Score& score, int64_t d, const HeadPiece<T>& p, RunningSum<T>* out) {
-  launch(card, "head_scores", running_kernel<K, T>, dim3(blocks_of(p.rows, kWarp), blocks_of(p.words, kSplitWords)), dim3(kWarp, kWarps),
+void running(CudaDevice& card, const Score& score, int64_t d, const HeadPiece<T>& p,
+             RunningSum<T>* out) {
+  launch(card, "head_scores", running_kernel<K, T>,
+         dim3(blocks_of(p.rows, kWarp), blocks_of(p.words, kSplitWords)), dim3(kWarp, kWarps),
          kWarps * kWarp * sizeof(RunningSum<T>), K(score, d), p, out);
 }
 
 template <class K, class T>
-void slopes(CudaDevice& card, const Score& score, int64_t d, const HeadPiece<T>& p, const HeadLanes<T>& lanes, const HeadSums<T>& sums) {
+void slopes(CudaDevice& card, const Score& score, int64_t d, const HeadPiece<T>& p,
+            const HeadLanes<T>& lanes, const HeadSums<T>& sums) {
   const K k(score, d);
   const int64_t parts = k.parts(), stats = parts * K::kStats;
   if constexpr (OfParts<K>) {
@@ -349,32 +381,41 @@ void slopes(CudaDevice& card, const Score& score, int64_t d, const HeadPiece<T>&
 
 template <class K, class T>
 void word_stats(CudaDevice& card, const Score& score, int64_t d, const Vectors<T>& x, double* out) {
-  if constexpr (K::kStats > 0) each(card, "head_stats", {1, x.count}, WordStats<K, T>{K(score, d), d, x, out});
-}
-template <class K, class T>
-void row_stats(CudaDevice& card, const Score& score, int64_t d, const Vectors<T>& x, int64_t padded, T* out) {
-  if constexpr (K::kStats > 0) each(card, "head_scores", {1, x.count}, RowStats<K, T>{K(score, d), d, x, padded, out});
-}
-template <class K, class T>
-void stats_backward(CudaDevice& card, const Score& score, int64_t d, const Vectors<T>& x, const double* dstats, int64_t by_vector, int64_t by_stat, T* dx,
-                    int64_t ldx) {
   if constexpr (K::kStats > 0)
-    each(card, "head_stats_backward", {1, x.count}, StatsBackward<K, T>{K(score, d), d, x, dstats, by_vector, by_stat, dx, ldx});
+    each(card, "head_stats", {1, x.count}, WordStats<K, T>{K(score, d), d, x, out});
 }
 template <class K, class T>
-void exact(CudaDevice& card, const Score& score, int64_t d, const Vectors<T>& w, const Vectors<T>& h, const int32_t* targets, int64_t first_row,
-           const T* bias, double* out) {
-  each(card, "head_scores", {1, h.count}, Exact<K, T>{K(score, d), d, w, h, targets, bias, out, card.faults(), first_row});
+void row_stats(CudaDevice& card, const Score& score, int64_t d, const Vectors<T>& x, int64_t padded,
+               T* out) {
+  if constexpr (K::kStats > 0)
+    each(card, "head_scores", {1, x.count}, RowStats<K, T>{K(score, d), d, x, padded, out});
 }
 template <class K, class T>
-void exact_slopes(CudaDevice& card, const Score& score, int64_t d, const Vectors<T>& w, const Vectors<T>& h, const int32_t* targets, const double* up,
-                  T* target_dz, T* dh, int64_t ldh, T* dw) {
-  each(card, "head_gradients", {1, h.count}, ExactSlopes<K, T>{K(score, d), d, w, h, targets, up, target_dz, dh, ldh, dw});
+void stats_backward(CudaDevice& card, const Score& score, int64_t d, const Vectors<T>& x,
+                    const double* dstats, int64_t by_vector, int64_t by_stat, T* dx, int64_t ldx) {
+  if constexpr (K::kStats > 0)
+    each(card, "head_stats_backward", {1, x.count},
+         StatsBackward<K, T>{K(score, d), d, x, dstats, by_vector, by_stat, dx, ldx});
+}
+template <class K, class T>
+void exact(CudaDevice& card, const Score& score, int64_t d, const Vectors<T>& w,
+           const Vectors<T>& h, const int32_t* targets, int64_t first_row, const T* bias,
+           double* out) {
+  each(card, "head_scores", {1, h.count},
+       Exact<K, T>{K(score, d), d, w, h, targets, bias, out, card.faults(), first_row});
+}
+template <class K, class T>
+void exact_slopes(CudaDevice& card, const Score& score, int64_t d, const Vectors<T>& w,
+                  const Vectors<T>& h, const int32_t* targets, const double* up, T* target_dz,
+                  T* dh, int64_t ldh, T* dw) {
+  each(card, "head_gradients", {1, h.count},
+       ExactSlopes<K, T>{K(score, d), d, w, h, targets, up, target_dz, dh, ldh, dw});
 }
 
 template <class K, class T>
-constexpr HeadLaunches<T> kLaunches{values<K, T>,    running<K, T>,        slopes<K, T>, word_stats<K, T>,
-                                    row_stats<K, T>, stats_backward<K, T>, exact<K, T>,  exact_slopes<K, T>};
+constexpr HeadLaunches<T> kLaunches{values<K, T>,     running<K, T>,     slopes<K, T>,
+                                    word_stats<K, T>, row_stats<K, T>,   stats_backward<K, T>,
+                                    exact<K, T>,      exact_slopes<K, T>};
 
 }  // namespace
 

@@ -1,4 +1,5 @@
-// Mixture, loss and penalties on the prior (heads.md section 2) on a card, in log space: a thread a row.
+// Mixture, loss and penalties on the prior (heads.md section 2) on a card, in log space: a thread a
+// row.
 #include "core/vmath.h"
 #include "cuda/head_block.cuh"
 #include "cuda/ops.cuh"
@@ -7,19 +8,24 @@
 namespace nine::cuda {
 namespace {
 
-// --- label smoothing of a mixture: sums over the vocabulary ---------------------------------------------------------
+// --- label smoothing of a mixture: sums over the vocabulary
+// ---------------------------------------------------------
 
 template <class T>
 struct LogProb {
   const T* plane;  // [word][padded]
   int64_t padded;
-  NINE_D double operator()(int64_t v, int64_t r) const { return static_cast<double>(plane[v * padded + r]); }
+  NINE_D double operator()(int64_t v, int64_t r) const {
+    return static_cast<double>(plane[v * padded + r]);
+  }
 };
 template <class T>
 struct Share {
   const T *joint, *all;
   int64_t padded;
-  NINE_D double operator()(int64_t v, int64_t r) const { return static_cast<double>(vexp(joint[v * padded + r] - all[v * padded + r])); }
+  NINE_D double operator()(int64_t v, int64_t r) const {
+    return static_cast<double>(vexp(joint[v * padded + r] - all[v * padded + r]));
+  }
 };
 
 struct Sweep {
@@ -37,13 +43,16 @@ void run_sweep(const HeadBlock& block, const Sweep& out, Arena& arena) {
     mixture(stack, lanes, run);
     const bool later = run.begin > 0;
     const T* log_p = stack.score_plane(size);
-    sum_columns(stack.card(), "head_loss", run.count, rows, LogProb<T>{log_p, padded}, out.log_probs, later);
+    sum_columns(stack.card(), "head_loss", run.count, rows, LogProb<T>{log_p, padded},
+                out.log_probs, later);
     for (int64_t k = 0; k < size; ++k)
-      sum_columns(stack.card(), "head_loss", run.count, rows, Share<T>{stack.score_plane(k), log_p, padded}, out.shares + k * rows, later);
+      sum_columns(stack.card(), "head_loss", run.count, rows,
+                  Share<T>{stack.score_plane(k), log_p, padded}, out.shares + k * rows, later);
   });
 }
 
-// --- the loss -------------------------------------------------------------------------------------------------------
+// --- the loss
+// -------------------------------------------------------------------------------------------------------
 
 template <class T>
 struct RowLoss {
@@ -55,8 +64,12 @@ struct RowLoss {
   double *share, *weight, *slope, *nll, *total;
   Sweep sums;  // without memory: no smoothing of a mixture
 
-  NINE_D double log_prior(int64_t r, int64_t k) const { return prior.data != nullptr ? static_cast<double>(prior.at(r, k)) : 0.0; }
-  NINE_D double log_joint(int64_t r, int64_t k) const { return log_prior(r, k) + (target_score[k * rows + r] - lse[k * rows + r]); }
+  NINE_D double log_prior(int64_t r, int64_t k) const {
+    return prior.data != nullptr ? static_cast<double>(prior.at(r, k)) : 0.0;
+  }
+  NINE_D double log_joint(int64_t r, int64_t k) const {
+    return log_prior(r, k) + (target_score[k * rows + r] - lse[k * rows + r]);
+  }
   NINE_D void operator()(int64_t, int64_t r) const {
     const bool counts = targets[r] >= 0;
     double log_p = 0;
@@ -70,17 +83,25 @@ struct RowLoss {
     for (int64_t k = 0; k < size; ++k) {
       const int64_t at = k * rows + r;
       const double gamma = counts ? exp(log_joint(r, k) - log_p) : 0.0;
-      const double all = sums.shares != nullptr ? sums.shares[at] : words * gamma;  // sum_v gamma_k(v); with one component gamma = 1
+      const double all = sums.shares != nullptr
+                             ? sums.shares[at]
+                             : words * gamma;  // sum_v gamma_k(v); with one component gamma = 1
       const double posterior_minus_1 = counts ? expm1(target_score[at] - lse[at]) : 0.0;
       const double labels = counts ? spread * (all - words * gamma) + gamma : 0.0;  // R_k
       share[at] = gamma;
       weight[at] = row_weight * labels;
-      // p_k R_k - t gamma_k = R_k (p_k - 1) + (R_k - t gamma_k), the second difference being that of the other words.
+      // p_k R_k - t gamma_k = R_k (p_k - 1) + (R_k - t gamma_k), the second difference being that
+      // of the other words.
       slope[at] = counts ? row_weight * (labels * posterior_minus_1 + spread * (all - gamma)) : 0.0;
-      if (dlogits.data != nullptr) dlogits.at(r, k) = static_cast<T>(counts ? row_weight * (exp(log_prior(r, k)) - labels) : 0.0);
+      if (dlogits.data != nullptr)
+        dlogits.at(r, k) =
+            static_cast<T>(counts ? row_weight * (exp(log_prior(r, k)) - labels) : 0.0);
     }
     double loss = nll[r];
-    if (counts && spread != 0) loss += spread * (words * log_p - (sums.log_probs != nullptr ? sums.log_probs[r] : score_sum[r] - words * lse[r]));
+    if (counts && spread != 0)
+      loss +=
+          spread * (words * log_p - (sums.log_probs != nullptr ? sums.log_probs[r]
+                                                               : score_sum[r] - words * lse[r]));
     total[r] = loss;
   }
 };
@@ -90,7 +111,8 @@ struct Entry {
 };
 
 template <class T>
-void run_loss(const HeadBlock& block, double row_weight, const View& nll, const OutputView& loss, const View& dlogits, Arena& arena) {
+void run_loss(const HeadBlock& block, double row_weight, const View& nll, const OutputView& loss,
+              const View& dlogits, Arena& arena) {
   const Arena::Scope scope(arena);
   const int64_t rows = block.rows(), size = block.size();
   const auto at = [](const View& v) { return static_cast<double*>(v.data); };
@@ -119,10 +141,12 @@ void run_loss(const HeadBlock& block, double row_weight, const View& nll, const 
                   .nll = at(nll),
                   .total = total,
                   .sums = sums});
-  sum_of(card, "head_loss", rows, Entry{total}, PutSum<double>{at(loss.view), loss.add, row_weight});
+  sum_of(card, "head_loss", rows, Entry{total},
+         PutSum<double>{at(loss.view), loss.add, row_weight});
 }
 
-// --- penalties on the prior -----------------------------------------------------------------------------------------
+// --- penalties on the prior
+// -----------------------------------------------------------------------------------------
 
 // Var_k / mean^2 of n numbers s_k, or Var_k alone, and its gradient by each s_k.
 struct Penalty {
@@ -131,7 +155,10 @@ struct Penalty {
 
   template <class F>
   NINE_D Penalty(ops::PriorPenalty kind, int64_t size, const F& s)
-      : relative(kind == ops::PriorPenalty::cv2), n(static_cast<double>(size)), mean(0), variance(0) {
+      : relative(kind == ops::PriorPenalty::cv2),
+        n(static_cast<double>(size)),
+        mean(0),
+        variance(0) {
     for (int64_t k = 0; k < size; ++k) mean += s(k) / n;
     for (int64_t k = 0; k < size; ++k) variance += (s(k) - mean) * (s(k) - mean) / n;
   }
@@ -151,9 +178,13 @@ struct PriorRows {
   double weight;
   Matrix<T> dlogits;
 
-  NINE_D double pi(int64_t r, int64_t k) const { return exp(static_cast<double>(log_prior.at(r, k))); }
+  NINE_D double pi(int64_t r, int64_t k) const {
+    return exp(static_cast<double>(log_prior.at(r, k)));
+  }
   // Column sums: of pi, and behind them of 1.
-  NINE_D double operator()(int64_t r, int64_t k) const { return targets[r] < 0 ? 0.0 : k == log_prior.cols ? 1.0 : pi(r, k); }
+  NINE_D double operator()(int64_t r, int64_t k) const {
+    return targets[r] < 0 ? 0.0 : k == log_prior.cols ? 1.0 : pi(r, k);
+  }
   // A row's part of the loss, for `variance`.
   NINE_D double operator()(int64_t r) const {
     if (targets[r] < 0) return 0;
@@ -171,7 +202,8 @@ struct PriorSlopes {
     const double weight = of.sums != nullptr ? of.weight * of.sums[size] : of.weight;
     double mean = 0;
     for (int64_t k = 0; k < size; ++k) mean += of.pi(r, k) * p.slope(number(k));
-    for (int64_t k = 0; k < size; ++k) of.dlogits.at(r, k) += static_cast<T>(weight * of.pi(r, k) * (p.slope(number(k)) - mean));
+    for (int64_t k = 0; k < size; ++k)
+      of.dlogits.at(r, k) += static_cast<T>(weight * of.pi(r, k) * (p.slope(number(k)) - mean));
   }
 };
 struct PutPenalty {  // cv2
@@ -182,18 +214,21 @@ struct PutPenalty {  // cv2
   NINE_D void operator()(int64_t, int64_t) const {
     if (sums[size] == 0) return;
     const double* s = sums;
-    *loss += weight * sums[size] * Penalty(ops::PriorPenalty::cv2, size, [s](int64_t k) { return s[k]; }).value();
+    *loss += weight * sums[size] *
+             Penalty(ops::PriorPenalty::cv2, size, [s](int64_t k) { return s[k]; }).value();
   }
 };
 
 }  // namespace
 
-void head_loss(const HeadBlock& block, double row_weight, const View& nll, const OutputView& loss, const View& dlogits, Arena& arena) {
-  dispatch_float(block.h.dtype, "head_loss", [&]<class T>(T) { run_loss<T>(block, row_weight, nll, loss, dlogits, arena); });
+void head_loss(const HeadBlock& block, double row_weight, const View& nll, const OutputView& loss,
+               const View& dlogits, Arena& arena) {
+  dispatch_float(block.h.dtype, "head_loss",
+                 [&]<class T>(T) { run_loss<T>(block, row_weight, nll, loss, dlogits, arena); });
 }
 
-void prior_penalty(ops::PriorPenalty kind, double strength, const View& log_prior, const View& targets, double row_weight, const View& loss,
-                   const View& dlogits) {
+void prior_penalty(ops::PriorPenalty kind, double strength, const View& log_prior,
+                   const View& targets, double row_weight, const View& loss, const View& dlogits) {
   dispatch_float(log_prior.dtype, "prior_penalty", [&]<class T>(T) {
     constexpr const char* kOp = "prior_penalty";
     CudaDevice& card = CudaDevice::of(log_prior);

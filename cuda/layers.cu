@@ -23,7 +23,9 @@ struct Look {
   Matrix<T> table, y;
   const int32_t* ids;
   DeviceErrors* faults;
-  NINE_D void operator()(int64_t r, int64_t c) const { y.at(r, c) = table.at(checked(ids, r, 0, table.rows, faults, IndexFault::embedding), c); }
+  NINE_D void operator()(int64_t r, int64_t c) const {
+    y.at(r, c) = table.at(checked(ids, r, 0, table.rows, faults, IndexFault::embedding), c);
+  }
 };
 template <class T>
 struct LookAt {
@@ -37,15 +39,17 @@ struct LookAt {
   }
 };
 
-// A block for each row and each kBlock columns. The block of the first row with its word takes all rows with that word, in
-// their order: no sum depends on which block comes when.
+// A block for each row and each kBlock columns. The block of the first row with its word takes all
+// rows with that word, in their order: no sum depends on which block comes when.
 template <class T>
-__global__ void add_rows_kernel(Matrix<T> dy, const int32_t* ids, Matrix<T> grad, bool report_others, DeviceErrors* faults) {
+__global__ void add_rows_kernel(Matrix<T> dy, const int32_t* ids, Matrix<T> grad,
+                                bool report_others, DeviceErrors* faults) {
   int* same = shared_memory<int>();  // [kBlock]: which of kBlock rows have the word
   const int64_t mine = blockIdx.x, c = static_cast<int64_t>(blockIdx.y) * kBlock + threadIdx.x;
   const int32_t id = ids[mine];
   if (id < 0 || id >= grad.rows) {
-    if (report_others && threadIdx.x == 0 && blockIdx.y == 0) report(faults, IndexFault::embedding_backward, mine, id, 0, grad.rows);
+    if (report_others && threadIdx.x == 0 && blockIdx.y == 0)
+      report(faults, IndexFault::embedding_backward, mine, id, 0, grad.rows);
     return;
   }
   T sum = c < dy.cols ? grad.at(id, c) : T(0);
@@ -66,7 +70,8 @@ __global__ void add_rows_kernel(Matrix<T> dy, const int32_t* ids, Matrix<T> grad
 
 }  // namespace
 
-void matmul(const View& a, bool transpose_a, const View& b, bool transpose_b, const OutputView& c, double alpha) {
+void matmul(const View& a, bool transpose_a, const View& b, bool transpose_b, const OutputView& c,
+            double alpha) {
   dispatch_float(a.dtype, "matmul", [&]<class T>(T) {
     multiply<T>(CudaDevice::of(a), "matmul",
                 {.transpose_a = transpose_a,
@@ -88,36 +93,45 @@ void matmul(const View& a, bool transpose_a, const View& b, bool transpose_b, co
 void linear(const View& x, const View& w, const View& bias, bool relu, const View& y) {
   matmul(x, false, w, true, {y}, 1.0);
   dispatch_float(x.dtype, "linear", [&]<class T>(T) {
-    each(CudaDevice::of(x), "linear", {y.rows(), y.cols()}, AddBias<T>{Matrix<T>(y), static_cast<T*>(bias.data), relu});
+    each(CudaDevice::of(x), "linear", {y.rows(), y.cols()},
+         AddBias<T>{Matrix<T>(y), static_cast<T*>(bias.data), relu});
   });
 }
 
 void embedding(const View& table, const View& ids, const View& y) {
   dispatch_float(table.dtype, "embedding", [&]<class T>(T) {
     CudaDevice& card = CudaDevice::of(table);
-    each(card, "embedding", {y.rows(), y.cols()}, Look<T>{Matrix<T>(table), Matrix<T>(y), static_cast<int32_t*>(ids.data), card.faults()});
+    each(card, "embedding", {y.rows(), y.cols()},
+         Look<T>{Matrix<T>(table), Matrix<T>(y), static_cast<int32_t*>(ids.data), card.faults()});
   });
 }
 
-void embedding_with_positions(const View& table, const View& ids, double scale, const View& positions, const View& y) {
+void embedding_with_positions(const View& table, const View& ids, double scale,
+                              const View& positions, const View& y) {
   dispatch_float(table.dtype, "embedding_with_positions", [&]<class T>(T) {
     CudaDevice& card = CudaDevice::of(table);
     each(card, "embedding_with_positions", {y.rows(), y.cols()},
-         LookAt<T>{Matrix<T>(table), Matrix<T>(positions), Matrix<T>(y), static_cast<int32_t*>(ids.data), static_cast<T>(scale), card.faults()});
+         LookAt<T>{Matrix<T>(table), Matrix<T>(positions), Matrix<T>(y),
+                   static_cast<int32_t*>(ids.data), static_cast<T>(scale), card.faults()});
   });
 }
 
 template <class T>
-void add_rows(CudaDevice& card, const char* op, const Matrix<T>& dy, const int32_t* ids, const Matrix<T>& grad, bool report_others) {
-  launch(card, op, add_rows_kernel<T>, dim3(static_cast<unsigned>(dy.rows), blocks_of(dy.cols, kBlock)), dim3(kBlock), kBlock * sizeof(int), dy, ids,
-         grad, report_others, card.faults());
+void add_rows(CudaDevice& card, const char* op, const Matrix<T>& dy, const int32_t* ids,
+              const Matrix<T>& grad, bool report_others) {
+  launch(card, op, add_rows_kernel<T>,
+         dim3(static_cast<unsigned>(dy.rows), blocks_of(dy.cols, kBlock)), dim3(kBlock),
+         kBlock * sizeof(int), dy, ids, grad, report_others, card.faults());
 }
-template void add_rows<float>(CudaDevice&, const char*, const Matrix<float>&, const int32_t*, const Matrix<float>&, bool);
-template void add_rows<double>(CudaDevice&, const char*, const Matrix<double>&, const int32_t*, const Matrix<double>&, bool);
+template void add_rows<float>(CudaDevice&, const char*, const Matrix<float>&, const int32_t*,
+                              const Matrix<float>&, bool);
+template void add_rows<double>(CudaDevice&, const char*, const Matrix<double>&, const int32_t*,
+                               const Matrix<double>&, bool);
 
 void embedding_backward(const View& dy, const View& ids, const View& table_grad) {
   dispatch_float(dy.dtype, "embedding_backward", [&]<class T>(T) {
-    add_rows<T>(CudaDevice::of(dy), "embedding_backward", Matrix<T>(dy), static_cast<int32_t*>(ids.data), Matrix<T>(table_grad), true);
+    add_rows<T>(CudaDevice::of(dy), "embedding_backward", Matrix<T>(dy),
+                static_cast<int32_t*>(ids.data), Matrix<T>(table_grad), true);
   });
 }
 

@@ -1,6 +1,6 @@
-// One LSTM layer over a sequence on a card. The input's product for all time steps is one GEMM; a time step is the recurrent
-// product, added to the gates, and one kernel. The loop over time is a CUDA graph, kept for the next step with the same shapes and
-// addresses, which a step's pool gives.
+// One LSTM layer over a sequence on a card. The input's product for all time steps is one GEMM; a
+// time step is the recurrent product, added to the gates, and one kernel. The loop over time is a
+// CUDA graph, kept for the next step with the same shapes and addresses, which a step's pool gives.
 #include "core/arena.h"
 #include "core/vmath.h"
 #include "cuda/blas.cuh"
@@ -10,7 +10,8 @@
 namespace nine::cuda {
 namespace {
 
-// Element u of row b: the four gates, products of input and state already added, become what they are; then cell and state.
+// Element u of row b: the four gates, products of input and state already added, become what they
+// are; then cell and state.
 template <class T>
 struct Cell {
   Matrix<T> gates, c_before, c, h;
@@ -18,8 +19,11 @@ struct Cell {
   NINE_D void operator()(int64_t b, int64_t u) const {
     const int64_t hidden = h.cols;
     T* g = gates.row(b) + u;
-    const auto sum = [&](int64_t gate) { return g[gate * hidden] + (b_ih[gate * hidden + u] + b_hh[gate * hidden + u]); };
-    const T in = vsigmoid(sum(0)), forget = vsigmoid(sum(1)), fresh = vtanh(sum(2)), out = vsigmoid(sum(3));
+    const auto sum = [&](int64_t gate) {
+      return g[gate * hidden] + (b_ih[gate * hidden + u] + b_hh[gate * hidden + u]);
+    };
+    const T in = vsigmoid(sum(0)), forget = vsigmoid(sum(1)), fresh = vtanh(sum(2)),
+            out = vsigmoid(sum(3));
     const T cell = forget * c_before.at(b, u) + in * fresh;
     g[0] = in;
     g[hidden] = forget;
@@ -34,13 +38,16 @@ struct Cell {
 template <class T>
 struct CellBackward {
   Matrix<T> gates, c_before, c, dc;
-  Matrix<T> through;  // what reaches h_t from the next time step, or from the last state; may be without memory, as dy
+  Matrix<T> through;  // what reaches h_t from the next time step, or from the last state; may be
+                      // without memory, as dy
   Matrix<T> dy;
   NINE_D void operator()(int64_t b, int64_t u) const {
     const int64_t hidden = c.cols;
     T* g = gates.row(b) + u;
-    const T in = g[0], forget = g[hidden], fresh = g[2 * hidden], out = g[3 * hidden], tc = vtanh(c.at(b, u));
-    const T dh = (through.data != nullptr ? through.at(b, u) : T(0)) + (dy.data != nullptr ? dy.at(b, u) : T(0));
+    const T in = g[0], forget = g[hidden], fresh = g[2 * hidden], out = g[3 * hidden],
+            tc = vtanh(c.at(b, u));
+    const T dh = (through.data != nullptr ? through.at(b, u) : T(0)) +
+                 (dy.data != nullptr ? dy.at(b, u) : T(0));
     const T d = dc.at(b, u) + dh * out * (T(1) - tc * tc);
     g[0] = d * fresh * in * (T(1) - in);
     g[hidden] = d * c_before.at(b, u) * forget * (T(1) - forget);
@@ -76,32 +83,41 @@ void forward(const ops::Lstm& io) {
   CudaDevice& card = CudaDevice::of(io.x);
   const int64_t batch = io.batch(), steps = io.steps();
   Key key("lstm");
-  for (const View* v : {&io.w_hh, &io.b_ih, &io.b_hh, &io.hidden, &io.cells, &io.gates}) key.view(*v);
+  for (const View* v : {&io.w_hh, &io.b_ih, &io.b_hh, &io.hidden, &io.cells, &io.gates})
+    key.view(*v);
   card.run_graph(key.text(), [&] {
     for (int64_t t = 0; t < steps; ++t) {
       const View gates = io.gates.row_range(t * batch, batch);
       matmul(io.hidden.row_range(t * batch, batch), false, io.w_hh, true, {gates, true}, 1.0);
       each(card, "lstm", {batch, io.size()},
-           Cell<T>{Matrix<T>(gates), Matrix<T>(io.cells.row_range(t * batch, batch)), Matrix<T>(io.cells.row_range((t + 1) * batch, batch)),
-                   Matrix<T>(io.hidden.row_range((t + 1) * batch, batch)), static_cast<T*>(io.b_ih.data), static_cast<T*>(io.b_hh.data)});
+           Cell<T>{Matrix<T>(gates), Matrix<T>(io.cells.row_range(t * batch, batch)),
+                   Matrix<T>(io.cells.row_range((t + 1) * batch, batch)),
+                   Matrix<T>(io.hidden.row_range((t + 1) * batch, batch)),
+                   static_cast<T*>(io.b_ih.data), static_cast<T*>(io.b_hh.data)});
     }
   });
 }
 
 template <class T>
-void backward_through_time(const ops::Lstm& io, const ops::LstmGradients& g, const View& dh, const View& dc) {
+void backward_through_time(const ops::Lstm& io, const ops::LstmGradients& g, const View& dh,
+                           const View& dc) {
   CudaDevice& card = CudaDevice::of(io.x);
   const int64_t batch = io.batch(), steps = io.steps();
   Key key("lstm_backward");
-  for (const View* v : {&io.w_hh, &io.cells, &io.gates, &g.dy, &g.dh_n, &g.dh0.view, &dh, &dc}) key.view(*v);
+  for (const View* v : {&io.w_hh, &io.cells, &io.gates, &g.dy, &g.dh_n, &g.dh0.view, &dh, &dc})
+    key.view(*v);
   card.run_graph(key.text(), [&] {
     for (int64_t t = steps - 1; t >= 0; --t) {
       const bool last = t + 1 == steps;
-      if (!last) matmul(io.gates.row_range((t + 1) * batch, batch), false, io.w_hh, false, {dh}, 1.0);
-      const View through = last ? g.dh_n : dh, dy = g.dy ? g.dy.row_range(t * batch, batch) : View{};
+      if (!last)
+        matmul(io.gates.row_range((t + 1) * batch, batch), false, io.w_hh, false, {dh}, 1.0);
+      const View through = last ? g.dh_n : dh,
+                 dy = g.dy ? g.dy.row_range(t * batch, batch) : View{};
       each(card, "lstm_backward", {batch, io.size()},
-           CellBackward<T>{Matrix<T>(io.gates.row_range(t * batch, batch)), Matrix<T>(io.cells.row_range(t * batch, batch)),
-                           Matrix<T>(io.cells.row_range((t + 1) * batch, batch)), Matrix<T>(dc), through ? Matrix<T>(through) : Matrix<T>(),
+           CellBackward<T>{Matrix<T>(io.gates.row_range(t * batch, batch)),
+                           Matrix<T>(io.cells.row_range(t * batch, batch)),
+                           Matrix<T>(io.cells.row_range((t + 1) * batch, batch)), Matrix<T>(dc),
+                           through ? Matrix<T>(through) : Matrix<T>(),
                            dy ? Matrix<T>(dy) : Matrix<T>()});
     }
     if (g.dh0.view) matmul(io.gates.row_range(0, batch), false, io.w_hh, false, {dh}, 1.0);
@@ -117,8 +133,10 @@ void lstm(const ops::Lstm& io, Arena&) {
   dispatch_float(io.x.dtype, "lstm", [&]<class T>(T) { forward<T>(io); });
 }
 
-void lstm_through_time(const ops::Lstm& io, const ops::LstmGradients& g, const View& dh, const View& dc, Arena&) {
-  dispatch_float(io.x.dtype, "lstm_backward", [&]<class T>(T) { backward_through_time<T>(io, g, dh, dc); });
+void lstm_through_time(const ops::Lstm& io, const ops::LstmGradients& g, const View& dh,
+                       const View& dc, Arena&) {
+  dispatch_float(io.x.dtype, "lstm_backward",
+                 [&]<class T>(T) { backward_through_time<T>(io, g, dh, dc); });
 }
 
 }  // namespace nine::cuda

@@ -1,4 +1,5 @@
-// Layer norm, and how far the norms of rows are from where they are wanted, on a card: a block a row.
+// Layer norm, and how far the norms of rows are from where they are wanted, on a card: a block a
+// row.
 #include "cuda/ops.cuh"
 #include "cuda/reduce.cuh"
 
@@ -8,7 +9,8 @@ namespace {
 constexpr int kThreads = 128;
 
 template <class T>
-__global__ void layer_norm_kernel(Matrix<T> x, const T* gamma, const T* beta, double eps, Matrix<T> y, T* mean, T* rstd) {
+__global__ void layer_norm_kernel(Matrix<T> x, const T* gamma, const T* beta, double eps,
+                                  Matrix<T> y, T* mean, T* rstd) {
   double* shared = shared_memory<double>();
   const int64_t r = blockIdx.x, d = x.cols;
   const T* in = x.row(r);
@@ -21,7 +23,8 @@ __global__ void layer_norm_kernel(Matrix<T> x, const T* gamma, const T* beta, do
   }
   const double s = 1 / sqrt(block_sum(squares, shared) / static_cast<double>(d) + eps);
   const T row_mean = static_cast<T>(m), row_rstd = static_cast<T>(s);
-  for (int64_t c = threadIdx.x; c < d; c += kThreads) y.at(r, c) = (in[c] - row_mean) * row_rstd * gamma[c] + beta[c];
+  for (int64_t c = threadIdx.x; c < d; c += kThreads)
+    y.at(r, c) = (in[c] - row_mean) * row_rstd * gamma[c] + beta[c];
   if (threadIdx.x != 0) return;
   mean[r] = row_mean;
   rstd[r] = row_rstd;
@@ -29,7 +32,8 @@ __global__ void layer_norm_kernel(Matrix<T> x, const T* gamma, const T* beta, do
 
 // With xh = (x - mean) rstd and g = dy gamma: dx = rstd (g - mean(g) - xh mean(g xh)).
 template <class T>
-__global__ void layer_norm_dx_kernel(Matrix<T> x, const T* gamma, const T* mean, const T* rstd, Matrix<T> dy, Matrix<T> dx, bool add) {
+__global__ void layer_norm_dx_kernel(Matrix<T> x, const T* gamma, const T* mean, const T* rstd,
+                                     Matrix<T> dy, Matrix<T> dx, bool add) {
   double* shared = shared_memory<double>();
   const int64_t r = blockIdx.x, d = x.cols;
   const T *in = x.row(r), *up = dy.row(r), m = mean[r], s = rstd[r];
@@ -39,15 +43,19 @@ __global__ void layer_norm_dx_kernel(Matrix<T> x, const T* gamma, const T* mean,
     g += one;
     gx += one * static_cast<double>((in[c] - m) * s);
   }
-  const T a = static_cast<T>(block_sum(g, shared) / static_cast<double>(d)), b = static_cast<T>(block_sum(gx, shared) / static_cast<double>(d));
-  for (int64_t c = threadIdx.x; c < d; c += kThreads) put(add, dx.at(r, c), s * (up[c] * gamma[c] - a - (in[c] - m) * s * b));
+  const T a = static_cast<T>(block_sum(g, shared) / static_cast<double>(d)),
+          b = static_cast<T>(block_sum(gx, shared) / static_cast<double>(d));
+  for (int64_t c = threadIdx.x; c < d; c += kThreads)
+    put(add, dx.at(r, c), s * (up[c] * gamma[c] - a - (in[c] - m) * s * b));
 }
 
 template <class T>
 struct GammaTerm {
   Matrix<T> x, dy;
   const T *mean, *rstd;
-  NINE_D double operator()(int64_t r, int64_t c) const { return static_cast<double>(dy.at(r, c) * ((x.at(r, c) - mean[r]) * rstd[r])); }
+  NINE_D double operator()(int64_t r, int64_t c) const {
+    return static_cast<double>(dy.at(r, c) * ((x.at(r, c) - mean[r]) * rstd[r]));
+  }
 };
 template <class T>
 struct BetaTerm {
@@ -59,7 +67,8 @@ struct BetaTerm {
 template <class T>
 NINE_D double row_norm(const Matrix<T>& x, int64_t r) {
   double square = 0;
-  for (int64_t c = 0; c < x.cols; ++c) square += static_cast<double>(x.at(r, c)) * static_cast<double>(x.at(r, c));
+  for (int64_t c = 0; c < x.cols; ++c)
+    square += static_cast<double>(x.at(r, c)) * static_cast<double>(x.at(r, c));
   return sqrt(square);
 }
 template <class T>
@@ -72,11 +81,13 @@ struct Gap {
   }
 };
 template <class T>
-__global__ void norm_gaps_backward_kernel(Matrix<T> x, double norm, double factor, const double* grad_output, Matrix<T> dx, bool add) {
+__global__ void norm_gaps_backward_kernel(Matrix<T> x, double norm, double factor,
+                                          const double* grad_output, Matrix<T> dx, bool add) {
   double* shared = shared_memory<double>();
   const int64_t r = blockIdx.x;
   double square = 0;
-  for (int64_t c = threadIdx.x; c < x.cols; c += kThreads) square += static_cast<double>(x.at(r, c)) * static_cast<double>(x.at(r, c));
+  for (int64_t c = threadIdx.x; c < x.cols; c += kThreads)
+    square += static_cast<double>(x.at(r, c)) * static_cast<double>(x.at(r, c));
   const double size = sqrt(block_sum(square, shared)), weight = 2 * factor * *grad_output;
   const T g = static_cast<T>(size > 0 ? weight * (size - norm) / size : 0);
   for (int64_t c = threadIdx.x; c < x.cols; c += kThreads) put(add, dx.at(r, c), g * x.at(r, c));
@@ -86,38 +97,49 @@ dim3 rows_of(const View& v) { return dim3(static_cast<unsigned>(v.rows())); }
 
 }  // namespace
 
-void layer_norm(const View& x, const View& gamma, const View& beta, double eps, const View& y, const View& mean, const View& rstd) {
+void layer_norm(const View& x, const View& gamma, const View& beta, double eps, const View& y,
+                const View& mean, const View& rstd) {
   dispatch_float(x.dtype, "layer_norm", [&]<class T>(T) {
-    launch(CudaDevice::of(x), "layer_norm", layer_norm_kernel<T>, rows_of(x), dim3(kThreads), block_sum_bytes(kThreads), Matrix<T>(x),
-           static_cast<T*>(gamma.data), static_cast<T*>(beta.data), eps, Matrix<T>(y), static_cast<T*>(mean.data), static_cast<T*>(rstd.data));
+    launch(CudaDevice::of(x), "layer_norm", layer_norm_kernel<T>, rows_of(x), dim3(kThreads),
+           block_sum_bytes(kThreads), Matrix<T>(x), static_cast<T*>(gamma.data),
+           static_cast<T*>(beta.data), eps, Matrix<T>(y), static_cast<T*>(mean.data),
+           static_cast<T*>(rstd.data));
   });
 }
 
-void layer_norm_backward(const View& x, const View& gamma, const View& mean, const View& rstd, const View& dy, const OutputView& dx, const OutputView& dgamma,
+void layer_norm_backward(const View& x, const View& gamma, const View& mean, const View& rstd,
+                         const View& dy, const OutputView& dx, const OutputView& dgamma,
                          const OutputView& dbeta) {
   dispatch_float(x.dtype, "layer_norm_backward", [&]<class T>(T) {
     CudaDevice& card = CudaDevice::of(x);
     const char* op = "layer_norm_backward";
     const T *m = static_cast<T*>(mean.data), *s = static_cast<T*>(rstd.data);
     if (dx.view)
-      launch(card, op, layer_norm_dx_kernel<T>, rows_of(x), dim3(kThreads), block_sum_bytes(kThreads), Matrix<T>(x), static_cast<T*>(gamma.data), m,
-             s, Matrix<T>(dy), Matrix<T>(dx.view), dx.add);
+      launch(card, op, layer_norm_dx_kernel<T>, rows_of(x), dim3(kThreads),
+             block_sum_bytes(kThreads), Matrix<T>(x), static_cast<T*>(gamma.data), m, s,
+             Matrix<T>(dy), Matrix<T>(dx.view), dx.add);
     if (dgamma.view)
-      sum_columns(card, op, x.rows(), x.cols(), GammaTerm<T>{Matrix<T>(x), Matrix<T>(dy), m, s}, static_cast<T*>(dgamma.view.data), dgamma.add);
-    if (dbeta.view) sum_columns(card, op, x.rows(), x.cols(), BetaTerm<T>{Matrix<T>(dy)}, static_cast<T*>(dbeta.view.data), dbeta.add);
+      sum_columns(card, op, x.rows(), x.cols(), GammaTerm<T>{Matrix<T>(x), Matrix<T>(dy), m, s},
+                  static_cast<T*>(dgamma.view.data), dgamma.add);
+    if (dbeta.view)
+      sum_columns(card, op, x.rows(), x.cols(), BetaTerm<T>{Matrix<T>(dy)},
+                  static_cast<T*>(dbeta.view.data), dbeta.add);
   });
 }
 
 void row_norm_penalty(const View& x, double norm, const OutputView& out) {
   dispatch_float(x.dtype, "row_norm_penalty", [&]<class T>(T) {
-    sum_of(CudaDevice::of(x), "row_norm_penalty", x.rows(), Gap<T>{Matrix<T>(x), norm}, PutSum<double>{static_cast<double*>(out.view.data), out.add});
+    sum_of(CudaDevice::of(x), "row_norm_penalty", x.rows(), Gap<T>{Matrix<T>(x), norm},
+           PutSum<double>{static_cast<double*>(out.view.data), out.add});
   });
 }
 
-void row_norm_penalty_backward(const View& x, double norm, double factor, const View& grad_output, const OutputView& dx) {
+void row_norm_penalty_backward(const View& x, double norm, double factor, const View& grad_output,
+                               const OutputView& dx) {
   dispatch_float(x.dtype, "row_norm_penalty_backward", [&]<class T>(T) {
-    launch(CudaDevice::of(x), "row_norm_penalty_backward", norm_gaps_backward_kernel<T>, rows_of(x), dim3(kThreads), block_sum_bytes(kThreads), Matrix<T>(x), norm,
-           factor, static_cast<double*>(grad_output.data), Matrix<T>(dx.view), dx.add);
+    launch(CudaDevice::of(x), "row_norm_penalty_backward", norm_gaps_backward_kernel<T>, rows_of(x),
+           dim3(kThreads), block_sum_bytes(kThreads), Matrix<T>(x), norm, factor,
+           static_cast<double*>(grad_output.data), Matrix<T>(dx.view), dx.add);
   });
 }
 

@@ -11,8 +11,11 @@ struct ClipFactor {
   double max_norm;
 
   explicit ClipFactor(const ops::Clip& c)
-      : norm_squared(c.max_norm == 0 ? nullptr : static_cast<double*>(c.norm_squared.data)), max_norm(c.max_norm) {}
-  NINE_D double value() const { return norm_squared == nullptr ? 1 : ops::clip_factor(*norm_squared, max_norm); }
+      : norm_squared(c.max_norm == 0 ? nullptr : static_cast<double*>(c.norm_squared.data)),
+        max_norm(c.max_norm) {}
+  NINE_D double value() const {
+    return norm_squared == nullptr ? 1 : ops::clip_factor(*norm_squared, max_norm);
+  }
 };
 
 template <class T>
@@ -20,7 +23,9 @@ struct Adam {
   Matrix<T> w, g, m, v;
   ClipFactor clip;
   ops::AdamRule<T> rule;
-  NINE_D void operator()(int64_t r, int64_t c) const { rule(static_cast<T>(clip.value()) * g.at(r, c), w.at(r, c), m.at(r, c), v.at(r, c)); }
+  NINE_D void operator()(int64_t r, int64_t c) const {
+    rule(static_cast<T>(clip.value()) * g.at(r, c), w.at(r, c), m.at(r, c), v.at(r, c));
+  }
 };
 template <class T>
 struct Sgd {
@@ -40,28 +45,35 @@ template <class T>
 struct Average {
   Matrix<T> mean, w;
   T weight;
-  NINE_D void operator()(int64_t r, int64_t c) const { mean.at(r, c) += weight * (w.at(r, c) - mean.at(r, c)); }
+  NINE_D void operator()(int64_t r, int64_t c) const {
+    mean.at(r, c) += weight * (w.at(r, c) - mean.at(r, c));
+  }
 };
 
 }  // namespace
 
-void adam(const View& w, const View& g, const View& m, const View& v, const ops::Clip& clip, const ops::AdamStep& s) {
+void adam(const View& w, const View& g, const View& m, const View& v, const ops::Clip& clip,
+          const ops::AdamStep& s) {
   dispatch_float(w.dtype, "adam", [&]<class T>(T) {
     each(CudaDevice::of(w), "adam", plane_of({&w, &g, &m, &v}),
-         Adam<T>{Matrix<T>(w), Matrix<T>(g), Matrix<T>(m), Matrix<T>(v), ClipFactor(clip), ops::AdamRule<T>(s)});
+         Adam<T>{Matrix<T>(w), Matrix<T>(g), Matrix<T>(m), Matrix<T>(v), ClipFactor(clip),
+                 ops::AdamRule<T>(s)});
   });
 }
 
-void sgd(const View& w, const View& g, const View& u, const ops::Clip& clip, const ops::SgdStep& s) {
+void sgd(const View& w, const View& g, const View& u, const ops::Clip& clip,
+         const ops::SgdStep& s) {
   dispatch_float(w.dtype, "sgd", [&]<class T>(T) {
     each(CudaDevice::of(w), "sgd", plane_of({&w, &g, &u}),
-         Sgd<T>{Matrix<T>(w), Matrix<T>(g), u ? Matrix<T>(u) : Matrix<T>(), ClipFactor(clip), ops::SgdRule<T>(s)});
+         Sgd<T>{Matrix<T>(w), Matrix<T>(g), u ? Matrix<T>(u) : Matrix<T>(), ClipFactor(clip),
+                ops::SgdRule<T>(s)});
   });
 }
 
 void average(const View& mean, const View& w, double weight) {
   dispatch_float(w.dtype, "average", [&]<class T>(T) {
-    each(CudaDevice::of(w), "average", plane_of({&mean, &w}), Average<T>{Matrix<T>(mean), Matrix<T>(w), static_cast<T>(weight)});
+    each(CudaDevice::of(w), "average", plane_of({&mean, &w}),
+         Average<T>{Matrix<T>(mean), Matrix<T>(w), static_cast<T>(weight)});
   });
 }
 

@@ -19,7 +19,9 @@ struct Broken {  // 0 for a number, NaN for NaN and the infinities
 template <class T, class F>
 struct Element {
   Matrix<T> x;
-  NINE_D double operator()(int64_t i) const { return F::of(static_cast<double>(x.ld == x.cols ? x.data[i] : x.at(i / x.cols, i % x.cols))); }
+  NINE_D double operator()(int64_t i) const {
+    return F::of(static_cast<double>(x.ld == x.cols ? x.data[i] : x.at(i / x.cols, i % x.cols)));
+  }
 };
 template <class T>
 struct Cell {
@@ -36,16 +38,21 @@ void total(const char* op, const View& x, Y* y, bool add) {
 
 void column_sums(const View& x, const OutputView& y) {
   dispatch_float(x.dtype, "column_sums", [&]<class T>(T) {
-    sum_columns(CudaDevice::of(x), "column_sums", x.rows(), x.cols(), Cell<T>{Matrix<T>(x)}, static_cast<T*>(y.view.data), y.add);
+    sum_columns(CudaDevice::of(x), "column_sums", x.rows(), x.cols(), Cell<T>{Matrix<T>(x)},
+                static_cast<T*>(y.view.data), y.add);
   });
 }
 
 void sum(const View& x, const OutputView& y) {
-  dispatch_float(x.dtype, "sum", [&]<class T>(T) { total<Same, T>("sum", x, static_cast<T*>(y.view.data), y.add); });
+  dispatch_float(x.dtype, "sum", [&]<class T>(T) {
+    total<Same, T>("sum", x, static_cast<T*>(y.view.data), y.add);
+  });
 }
 
 void sum_squares(const View& x, const View& out) {
-  dispatch_float(x.dtype, "sum_squares", [&]<class T>(T) { total<Square, T>("sum_squares", x, static_cast<double*>(out.data), false); });
+  dispatch_float(x.dtype, "sum_squares", [&]<class T>(T) {
+    total<Square, T>("sum_squares", x, static_cast<double*>(out.data), false);
+  });
 }
 
 bool all_finite(const View& x) {

@@ -1,4 +1,5 @@
-// Sums with an order that shapes alone decide: partial sums of fixed pieces, then their sum by one block.
+// Sums with an order that shapes alone decide: partial sums of fixed pieces, then their sum by one
+// block.
 #pragma once
 
 #include "cuda/launch.cuh"
@@ -8,11 +9,13 @@ namespace nine::cuda {
 inline constexpr int64_t kSumPiece = 8 * kBlock;  ///< elements of a piece at least
 inline constexpr int64_t kSumPieces = 1024;       ///< at most
 
-/// partial[block] = sum over the block's elements (every gridDim-th piece of blockDim) of f(i) in double.
+/// partial[block] = sum over the block's elements (every gridDim-th piece of blockDim) of f(i) in
+/// double.
 template <class F>
 __global__ void piece_sums_kernel(int64_t n, F f, double* partial) {
   double sum = 0;
-  for (int64_t i = thread_index(); i < n; i += static_cast<int64_t>(gridDim.x) * blockDim.x) sum += f(i);
+  for (int64_t i = thread_index(); i < n; i += static_cast<int64_t>(gridDim.x) * blockDim.x)
+    sum += f(i);
   sum = block_sum(sum, shared_memory<double>());
   if (threadIdx.x == 0) partial[blockIdx.x] = sum;
 }
@@ -31,8 +34,10 @@ template <class F, class Put>
 void sum_of(CudaDevice& card, const char* op, int64_t n, const F& f, const Put& put_sum) {
   const int64_t pieces = std::clamp<int64_t>((n + kSumPiece - 1) / kSumPiece, 1, kSumPieces);
   double* partial = card.scratch<double>(pieces);
-  launch(card, op, piece_sums_kernel<F>, dim3(static_cast<unsigned>(pieces)), dim3(kBlock), block_sum_bytes(kBlock), n, f, partial);
-  launch(card, op, finish_sum_kernel<Put>, dim3(1), dim3(kBlock), block_sum_bytes(kBlock), partial, pieces, put_sum);
+  launch(card, op, piece_sums_kernel<F>, dim3(static_cast<unsigned>(pieces)), dim3(kBlock),
+         block_sum_bytes(kBlock), n, f, partial);
+  launch(card, op, finish_sum_kernel<Put>, dim3(1), dim3(kBlock), block_sum_bytes(kBlock), partial,
+         pieces, put_sum);
 }
 
 /// y (float or double) = [y +] scale * sum.
@@ -46,10 +51,12 @@ struct PutSum {
 
 /// Block (32, 8): sums of f(r, c) over the rows of a split in double, partial[split][c].
 template <class F>
-__global__ void column_sums_kernel(int64_t rows, int64_t cols, int64_t per_split, F f, double* partial) {
+__global__ void column_sums_kernel(int64_t rows, int64_t cols, int64_t per_split, F f,
+                                   double* partial) {
   double* shared = shared_memory<double>();  // [8][32]
   const int64_t c = static_cast<int64_t>(blockIdx.x) * kWarp + threadIdx.x;
-  const int64_t first = blockIdx.y * per_split, end = first + per_split < rows ? first + per_split : rows;
+  const int64_t first = blockIdx.y * per_split,
+                end = first + per_split < rows ? first + per_split : rows;
   double sum = 0;
   if (c < cols)
     for (int64_t r = first + threadIdx.y; r < end; r += blockDim.y) sum += f(r, c);
@@ -74,12 +81,15 @@ struct FinishColumns {
 
 /// y[c] = [y[c] +] sum over rows of f(r, c), in double.
 template <class T, class F>
-void sum_columns(CudaDevice& card, const char* op, int64_t rows, int64_t cols, const F& f, T* y, bool add) {
+void sum_columns(CudaDevice& card, const char* op, int64_t rows, int64_t cols, const F& f, T* y,
+                 bool add) {
   constexpr int64_t kRows = 256, kMostSplits = 64;
-  const int64_t splits = std::clamp<int64_t>((rows + kRows - 1) / kRows, 1, kMostSplits), per_split = (rows + splits - 1) / splits;
+  const int64_t splits = std::clamp<int64_t>((rows + kRows - 1) / kRows, 1, kMostSplits),
+                per_split = (rows + splits - 1) / splits;
   double* partial = card.scratch<double>(splits * std::max<int64_t>(1, cols));
-  launch(card, op, column_sums_kernel<F>, dim3(blocks_of(cols, kWarp), static_cast<unsigned>(splits)), dim3(kWarp, 8), kWarp * 8 * sizeof(double),
-         rows, cols, per_split, f, partial);
+  launch(card, op, column_sums_kernel<F>,
+         dim3(blocks_of(cols, kWarp), static_cast<unsigned>(splits)), dim3(kWarp, 8),
+         kWarp * 8 * sizeof(double), rows, cols, per_split, f, partial);
   each(card, op, {1, cols}, FinishColumns<T>{partial, splits, cols, y, add});
 }
 

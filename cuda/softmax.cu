@@ -14,10 +14,12 @@ __global__ void log_softmax_kernel(Matrix<T> x, Matrix<T> y) {
   for (int64_t c = threadIdx.x; c < x.cols; c += kBlock) top = in[c] > top ? in[c] : top;
   top = block_max(top, shared);
   double sum = 0;
-  for (int64_t c = threadIdx.x; c < x.cols; c += kBlock) sum += static_cast<double>(vexp(in[c] - top));
+  for (int64_t c = threadIdx.x; c < x.cols; c += kBlock)
+    sum += static_cast<double>(vexp(in[c] - top));
   // x - top is exact near the maximum, where x - lse would lose what lse rounds away at large x.
   const T log_sum = static_cast<T>(log(block_sum(sum, shared)));
-  for (int64_t c = threadIdx.x; c < x.cols; c += kBlock) y.at(blockIdx.x, c) = (in[c] - top) - log_sum;
+  for (int64_t c = threadIdx.x; c < x.cols; c += kBlock)
+    y.at(blockIdx.x, c) = (in[c] - top) - log_sum;
 }
 
 template <class T>
@@ -27,7 +29,8 @@ __global__ void log_softmax_backward_kernel(Matrix<T> y, Matrix<T> dy, Matrix<T>
   double sum = 0;
   for (int64_t c = threadIdx.x; c < y.cols; c += kBlock) sum += static_cast<double>(up[c]);
   const T s = static_cast<T>(block_sum(sum, shared));
-  for (int64_t c = threadIdx.x; c < y.cols; c += kBlock) put(add, dx.at(blockIdx.x, c), up[c] - vexp(value[c]) * s);
+  for (int64_t c = threadIdx.x; c < y.cols; c += kBlock)
+    put(add, dx.at(blockIdx.x, c), up[c] - vexp(value[c]) * s);
 }
 
 template <class T>
@@ -57,31 +60,36 @@ struct NatsBackward {
 
 void log_softmax(const View& x, const View& y) {
   dispatch_float(x.dtype, "log_softmax", [&]<class T>(T) {
-    launch(CudaDevice::of(x), "log_softmax", log_softmax_kernel<T>, dim3(static_cast<unsigned>(x.rows())), dim3(kBlock), block_sum_bytes(kBlock),
+    launch(CudaDevice::of(x), "log_softmax", log_softmax_kernel<T>,
+           dim3(static_cast<unsigned>(x.rows())), dim3(kBlock), block_sum_bytes(kBlock),
            Matrix<T>(x), Matrix<T>(y));
   });
 }
 
 void log_softmax_backward(const View& y, const View& dy, const OutputView& dx) {
   dispatch_float(y.dtype, "log_softmax_backward", [&]<class T>(T) {
-    launch(CudaDevice::of(y), "log_softmax_backward", log_softmax_backward_kernel<T>, dim3(static_cast<unsigned>(y.rows())), dim3(kBlock),
-           block_sum_bytes(kBlock), Matrix<T>(y), Matrix<T>(dy), Matrix<T>(dx.view), dx.add);
+    launch(CudaDevice::of(y), "log_softmax_backward", log_softmax_backward_kernel<T>,
+           dim3(static_cast<unsigned>(y.rows())), dim3(kBlock), block_sum_bytes(kBlock),
+           Matrix<T>(y), Matrix<T>(dy), Matrix<T>(dx.view), dx.add);
   });
 }
 
 void nll(const View& log_probs, const View& targets, double row_weight, const OutputView& loss) {
   dispatch_float(log_probs.dtype, "nll", [&]<class T>(T) {
     CudaDevice& card = CudaDevice::of(log_probs);
-    sum_of(card, "nll", log_probs.rows(), Nats<T>{Matrix<T>(log_probs), static_cast<int32_t*>(targets.data), card.faults()},
+    sum_of(card, "nll", log_probs.rows(),
+           Nats<T>{Matrix<T>(log_probs), static_cast<int32_t*>(targets.data), card.faults()},
            PutSum<double>{static_cast<double*>(loss.view.data), loss.add, row_weight});
   });
 }
 
-void nll_backward(const View& targets, double row_weight, const View& grad_output, const View& dlog_probs) {
+void nll_backward(const View& targets, double row_weight, const View& grad_output,
+                  const View& dlog_probs) {
   dispatch_float(dlog_probs.dtype, "nll_backward", [&]<class T>(T) {
     CudaDevice& card = CudaDevice::of(dlog_probs);
     each(card, "nll_backward", {1, dlog_probs.rows()},
-         NatsBackward<T>{Matrix<T>(dlog_probs), static_cast<int32_t*>(targets.data), row_weight, static_cast<double*>(grad_output.data), card.faults()});
+         NatsBackward<T>{Matrix<T>(dlog_probs), static_cast<int32_t*>(targets.data), row_weight,
+                         static_cast<double*>(grad_output.data), card.faults()});
   });
 }
 

@@ -6,7 +6,9 @@
 namespace nine::cuda {
 namespace {
 
-void* no_cuda(size_t, int) { fail("this build has no CUDA: run with --device cpu, or build Nine where nvcc is found"); }
+void* no_cuda(size_t, int) {
+  fail("this build has no CUDA: run with --device cpu, or build Nine where nvcc is found");
+}
 
 }  // namespace
 

@@ -1,4 +1,5 @@
-// The order in which training data comes: a position in it, and shuffles that follow from seed and epoch alone.
+// The order in which training data comes: a position in it, and shuffles that follow from seed and
+// epoch alone.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +21,8 @@ struct BatchPosition {
 
 /// Error: no stream can be there, whatever its length.
 inline void require_position(BatchPosition p) {
-  require(p.epoch >= 0 && p.epoch <= std::numeric_limits<uint32_t>::max() && p.step >= 0, "no training position is epoch ", p.epoch, ", step ",
-          p.step);
+  require(p.epoch >= 0 && p.epoch <= std::numeric_limits<uint32_t>::max() && p.step >= 0,
+          "no training position is epoch ", p.epoch, ", step ", p.step);
 }
 
 /// Fisher-Yates, from the last place down.

@@ -16,7 +16,9 @@ namespace {
 
 constexpr size_t kOrders = 4;
 
-double value_of(const BleuOptions& o) { return o.smooth_value.value_or(o.smoothing == BleuSmoothing::floor ? 0.1 : 1.0); }
+double value_of(const BleuOptions& o) {
+  return o.smooth_value.value_or(o.smoothing == BleuSmoothing::floor ? 0.1 : 1.0);
+}
 
 std::string smoothing_name(const BleuOptions& o) {
   switch (o.smoothing) {
@@ -39,28 +41,34 @@ Units units_of(const std::string& line, const BleuOptions& o) {
 
 }  // namespace
 
-BleuScore corpus_bleu(std::span<const std::string> hypotheses, std::span<const std::string> references, const BleuOptions& options) {
+BleuScore corpus_bleu(std::span<const std::string> hypotheses,
+                      std::span<const std::string> references, const BleuOptions& options) {
   require_pairs("corpus_bleu", hypotheses.size(), references.size());
   BleuScore out;
-  out.signature =
-      concat("nrefs:1|case:", options.lowercase ? "lc" : "mixed", "|eff:no|tok:", options.tokenizer == BleuTokenizer::none ? "none" : "13a",
-             "|smooth:", smoothing_name(options), "|version:", kSacrebleuVersion);
+  out.signature = concat("nrefs:1|case:", options.lowercase ? "lc" : "mixed",
+                         "|eff:no|tok:", options.tokenizer == BleuTokenizer::none ? "none" : "13a",
+                         "|smooth:", smoothing_name(options), "|version:", kSacrebleuVersion);
   std::array<NgramCounts, kOrders> counts{};
   for (size_t i = 0; i < hypotheses.size(); ++i) {
-    const Units hypothesis = units_of(hypotheses[i], options), reference = units_of(references[i], options);
+    const Units hypothesis = units_of(hypotheses[i], options),
+                reference = units_of(references[i], options);
     out.hypothesis_length += static_cast<int64_t>(hypothesis.size());
     out.reference_length += static_cast<int64_t>(reference.size());
     for (size_t n = 1; n <= kOrders; ++n) counts[n - 1] += count_ngrams(hypothesis, reference, n);
   }
   if (out.hypothesis_length < out.reference_length)
-    out.brevity_penalty =
-        out.hypothesis_length > 0 ? std::exp(1 - static_cast<double>(out.reference_length) / static_cast<double>(out.hypothesis_length)) : 0;
-  if (std::all_of(counts.begin(), counts.end(), [](const NgramCounts& c) { return c.shared == 0; })) return out;
+    out.brevity_penalty = out.hypothesis_length > 0
+                              ? std::exp(1 - static_cast<double>(out.reference_length) /
+                                                 static_cast<double>(out.hypothesis_length))
+                              : 0;
+  if (std::all_of(counts.begin(), counts.end(), [](const NgramCounts& c) { return c.shared == 0; }))
+    return out;
 
   double halved = 1;
   for (size_t n = 0; n < kOrders; ++n) {
     const double added = options.smoothing == BleuSmoothing::add_k && n > 0 ? value_of(options) : 0;
-    const double shared = static_cast<double>(counts[n].shared) + added, total = static_cast<double>(counts[n].hypothesis) + added;
+    const double shared = static_cast<double>(counts[n].shared) + added,
+                 total = static_cast<double>(counts[n].hypothesis) + added;
     if (total == 0) break;
     double matches = shared;
     if (shared == 0 && options.smoothing == BleuSmoothing::exp) matches = 1 / (halved *= 2);
@@ -68,17 +76,22 @@ BleuScore corpus_bleu(std::span<const std::string> hypotheses, std::span<const s
     out.precisions[n] = 100 * matches / total;
   }
   double logs = 0;
-  for (double p : out.precisions) logs += std::log(p);  // -inf where an order has no match: a score of 0
+  for (double p : out.precisions)
+    logs += std::log(p);  // -inf where an order has no match: a score of 0
   out.score = out.brevity_penalty * std::exp(logs / kOrders);
   return out;
 }
 
 std::string BleuScore::text(int decimals) const {
-  const double ratio = reference_length > 0 ? static_cast<double>(hypothesis_length) / static_cast<double>(reference_length) : 0;
+  const double ratio = reference_length > 0 ? static_cast<double>(hypothesis_length) /
+                                                  static_cast<double>(reference_length)
+                                            : 0;
   std::string precision_text;
-  for (double p : precisions) precision_text += concat(precision_text.empty() ? "" : "/", fixed(p, 1));
-  return concat("BLEU|", signature, " = ", fixed(score, decimals), " ", precision_text, " (BP = ", fixed(brevity_penalty, 3),
-                " ratio = ", fixed(ratio, 3), " hyp_len = ", hypothesis_length, " ref_len = ", reference_length, ")");
+  for (double p : precisions)
+    precision_text += concat(precision_text.empty() ? "" : "/", fixed(p, 1));
+  return concat("BLEU|", signature, " = ", fixed(score, decimals), " ", precision_text,
+                " (BP = ", fixed(brevity_penalty, 3), " ratio = ", fixed(ratio, 3),
+                " hyp_len = ", hypothesis_length, " ref_len = ", reference_length, ")");
 }
 
 }  // namespace nine

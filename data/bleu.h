@@ -1,4 +1,5 @@
-// BLEU of a translation against one reference a line (Papineni et al., ACL 2002), equal to sacreBLEU's, signature included.
+// BLEU of a translation against one reference a line (Papineni et al., ACL 2002), equal to
+// sacreBLEU's, signature included.
 #pragma once
 
 #include <array>
@@ -10,7 +11,8 @@
 
 namespace nine {
 
-/// The release of sacreBLEU that the scores were held against (tests/bleu_reference.py); signatures name it.
+/// The release of sacreBLEU that the scores were held against (tests/bleu_reference.py); signatures
+/// name it.
 inline constexpr std::string_view kSacrebleuVersion = "2.6.0";
 
 enum class BleuTokenizer { none, mteval_13a };
@@ -34,14 +36,15 @@ struct BleuScore {
   std::array<double, 4> precisions{};  ///< of one to four words, 0 to 100, smoothed
   double brevity_penalty = 1;
   int64_t hypothesis_length = 0, reference_length = 0;  ///< words
-  std::string signature;                                ///< "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:2.6.0"
+  std::string signature;  ///< "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:2.6.0"
 
-  /// "BLEU|nrefs:1|... = 41.2 71.5/48.3/33.9/24.4 (BP = 1.000 ratio = 1.002 hyp_len = 12112 ref_len = 12090)"; `decimals`
-  /// are the score's (sacrebleu --format text --width).
+  /// "BLEU|nrefs:1|... = 41.2 71.5/48.3/33.9/24.4 (BP = 1.000 ratio = 1.002 hyp_len = 12112 ref_len
+  /// = 12090)"; `decimals` are the score's (sacrebleu --format text --width).
   std::string text(int decimals = 1) const;
 };
 
 /// Scores lines of valid UTF-8. Errors: different numbers of lines, none at all.
-BleuScore corpus_bleu(std::span<const std::string> hypotheses, std::span<const std::string> references, const BleuOptions& options = {});
+BleuScore corpus_bleu(std::span<const std::string> hypotheses,
+                      std::span<const std::string> references, const BleuOptions& options = {});
 
 }  // namespace nine

@@ -23,7 +23,8 @@ bool separate_end_of(std::string_view line, const std::string& path) {
   std::string_view version = line.substr(0, margins.end);
   version = version.substr(version.find_last_of(" :") + 1);
   while (version.ends_with(".0")) version.remove_suffix(2);
-  require(version == "0.1" || version == "0.2", path, ": the codes have version '", version, "'; known are 0.1 and 0.2");
+  require(version == "0.1" || version == "0.2", path, ": the codes have version '", version,
+          "'; known are 0.1 and 0.2");
   return version == "0.1";
 }
 
@@ -41,11 +42,14 @@ BpeCodes codes_of(TextBlocks&& text, const std::string& path, int64_t most) {
         codes.separate_end = separate_end_of(line, path);
         return;
       }
-      if (line.empty() && first_empty == 0) first_empty = number;  // which only the end of the file may have
+      if (line.empty() && first_empty == 0)
+        first_empty = number;  // which only the end of the file may have
       if (line.empty() || std::ssize(codes.merges) == most) return;
-      require(first_empty == 0, path, ", line ", first_empty, " is empty, not a merge: two symbols separated by a space");
+      require(first_empty == 0, path, ", line ", first_empty,
+              " is empty, not a merge: two symbols separated by a space");
       std::string_view left, right;
-      require(split_in_two(line, left, right), path, ", line ", number, ": '", line, "' is not a merge: two symbols separated by a space");
+      require(split_in_two(line, left, right), path, ", line ", number, ": '", line,
+              "' is not a merge: two symbols separated by a space");
       codes.merges.emplace_back(left, right);
     });
   return codes;
@@ -53,9 +57,13 @@ BpeCodes codes_of(TextBlocks&& text, const std::string& path, int64_t most) {
 
 }  // namespace
 
-BpeCodes BpeCodes::read(const std::string& path, int64_t most) { return codes_of(TextBlocks(path), path, most); }
+BpeCodes BpeCodes::read(const std::string& path, int64_t most) {
+  return codes_of(TextBlocks(path), path, most);
+}
 
-BpeCodes BpeCodes::read(std::istream& in, const std::string& name, int64_t most) { return codes_of(TextBlocks(in, name), name, most); }
+BpeCodes BpeCodes::read(std::istream& in, const std::string& name, int64_t most) {
+  return codes_of(TextBlocks(in, name), name, most);
+}
 
 StringTable read_bpe_vocabulary(const std::string& path, int64_t threshold) {
   TextBlocks text(path);
@@ -67,11 +75,14 @@ StringTable read_bpe_vocabulary(const std::string& path, int64_t threshold) {
   return kept;
 }
 
-BpeSegmenter::BpeSegmenter(const BpeCodes& codes, SegmentOptions options) : options_(std::move(options)), separate_end_(codes.separate_end) {
-  // From the last to the first: of two equal pairs, and of two pairs that become the same symbol, the first one counts.
+BpeSegmenter::BpeSegmenter(const BpeCodes& codes, SegmentOptions options)
+    : options_(std::move(options)), separate_end_(codes.separate_end) {
+  // From the last to the first: of two equal pairs, and of two pairs that become the same symbol,
+  // the first one counts.
   for (auto i = static_cast<int32_t>(codes.merges.size()); i-- > 0;) {
     const auto& [left, right] = codes.merges[static_cast<size_t>(i)];
-    const int32_t first = symbols_.add(left), second = symbols_.add(right), pair = pairs_.add(first, second);
+    const int32_t first = symbols_.add(left), second = symbols_.add(right),
+                  pair = pairs_.add(first, second);
     if (static_cast<size_t>(pair) == ranks_.size()) {
       ranks_.push_back(i);
       merged_.push_back(symbols_.add(left + right));
@@ -84,7 +95,8 @@ BpeSegmenter::BpeSegmenter(const BpeCodes& codes, SegmentOptions options) : opti
     ascii_[true][i] = symbols_.find(concat(character, kEndOfWord));
   }
   splits_.assign(static_cast<size_t>(symbols_.size()), PairTable::kNone);
-  for (int32_t pair = 0; pair < pairs_.size(); ++pair) splits_[static_cast<size_t>(merged_[static_cast<size_t>(pair)])] = pair;
+  for (int32_t pair = 0; pair < pairs_.size(); ++pair)
+    splits_[static_cast<size_t>(merged_[static_cast<size_t>(pair)])] = pair;
 }
 
 int32_t BpeSegmenter::symbol_of(std::string_view character, bool final) const {
@@ -98,9 +110,11 @@ void BpeSegmenter::set_characters(std::string_view text, Nodes& nodes) const {
   for (size_t at = 0; at < text.size();) {
     const std::string_view character = text.substr(at, utf8_length(text[at]));
     at += character.size();
-    nodes.push_back({symbol_of(character, at == text.size() && !separate_end_), kNoRank, static_cast<uint32_t>(at)});
+    nodes.push_back({symbol_of(character, at == text.size() && !separate_end_), kNoRank,
+                     static_cast<uint32_t>(at)});
   }
-  if (separate_end_) nodes.push_back({symbols_.find(kEndOfWord), kNoRank, static_cast<uint32_t>(text.size())});
+  if (separate_end_)
+    nodes.push_back({symbols_.find(kEndOfWord), kNoRank, static_cast<uint32_t>(text.size())});
   for (size_t i = 1; i < nodes.size(); ++i) set_rank(nodes[i - 1], nodes[i]);
 }
 
@@ -117,7 +131,8 @@ void BpeSegmenter::merge(Nodes& nodes, BpeDropout* dropout) const {
     int32_t best = kNoRank;
     places.clear();
     for (size_t i = 0; i + 1 < nodes.size(); ++i) {
-      // A number for each pair of neighbours, mergeable or not: so that they are those of subword-nmt.
+      // A number for each pair of neighbours, mergeable or not: so that they are those of
+      // subword-nmt.
       if (dropout && !(dropout->random.uniform() > dropout->rate)) continue;
       const int32_t rank = nodes[i].rank;
       if (rank > best || rank == kNoRank) continue;
@@ -136,7 +151,8 @@ void BpeSegmenter::join(Nodes& nodes, const std::vector<size_t>& places) const {
   size_t size = places[0], place = 0;
   bool new_before = false;
   for (size_t i = places[0]; i < nodes.size(); ++i, ++size) {
-    while (place < places.size() && places[place] < i) ++place;  // overlaps the one before, as in x x x
+    while (place < places.size() && places[place] < i)
+      ++place;  // overlaps the one before, as in x x x
     const bool is_new = place < places.size() && places[place] == i;
     nodes[size] = is_new ? Node{merged, kNoRank, nodes[i + 1].end} : nodes[i];
     if (size > 0 && (is_new || new_before)) set_rank(nodes[size - 1], nodes[size]);
@@ -148,7 +164,9 @@ void BpeSegmenter::join(Nodes& nodes, const std::vector<size_t>& places) const {
 
 template <class Add>
 void BpeSegmenter::cut(std::string_view text, BpeDropout* dropout, Add&& add) const {
-  if (text.size() == utf8_length(text[0]) || (!options_.glossaries.empty() && options_.glossaries.holds(text))) return add(text);
+  if (text.size() == utf8_length(text[0]) ||
+      (!options_.glossaries.empty() && options_.glossaries.holds(text)))
+    return add(text);
   thread_local Nodes nodes;  // keeps its memory
   set_characters(text, nodes);
   merge(nodes, dropout);
@@ -186,19 +204,24 @@ BpeSegmenter::Pieces BpeSegmenter::in_vocabulary(const Pieces& all) const {
 
 void BpeSegmenter::split_again(const std::string& piece, bool final, Pieces& out) const {
   const int32_t symbol = symbols_.find(final ? concat(piece, kEndOfWord) : piece);
-  const int32_t pair = symbol == StringTable::kNone ? PairTable::kNone : splits_[static_cast<size_t>(symbol)];
+  const int32_t pair =
+      symbol == StringTable::kNone ? PairTable::kNone : splits_[static_cast<size_t>(symbol)];
   if (pair == PairTable::kNone) return out.push_back(piece);
   const std::string left(symbols_.text(pairs_.first(pair)));
   std::string right(symbols_.text(pairs_.second(pair)));
   if (final) right.resize(right.size() - std::min(right.size(), kEndOfWord.size()));
-  // A text that spells out </w> can make a merge that is no split of this piece; subword-nmt loses text or does not end then.
+  // A text that spells out </w> can make a merge that is no split of this piece; subword-nmt loses
+  // text or does not end then.
   if (left.size() + right.size() != piece.size()) return out.push_back(piece);
-  const auto add = [&](const std::string& part, bool ends) { return may_use(part, ends) ? out.push_back(part) : split_again(part, ends, out); };
+  const auto add = [&](const std::string& part, bool ends) {
+    return may_use(part, ends) ? out.push_back(part) : split_again(part, ends, out);
+  };
   add(left, false);
   add(right, final);
 }
 
-void BpeSegmenter::segment_word(std::string_view word, std::string& out, BpeDropout* dropout) const {
+void BpeSegmenter::segment_word(std::string_view word, std::string& out,
+                                BpeDropout* dropout) const {
   bool first = true;
   const auto add = [&](std::string_view piece) {
     if (!first) (out += options_.separator) += ' ';
@@ -210,7 +233,8 @@ void BpeSegmenter::segment_word(std::string_view word, std::string& out, BpeDrop
 }
 
 template <class Segment>
-void BpeSegmenter::segment_lines(std::string_view block, std::string& out, Segment&& segment_one) const {
+void BpeSegmenter::segment_lines(std::string_view block, std::string& out,
+                                 Segment&& segment_one) const {
   for_each_line(block, [&](std::string_view line, std::string_view end) {
     const LineMargins margins(line);
     out += line.substr(0, margins.begin);
@@ -242,10 +266,13 @@ void BpeSegmenter::segment(std::string_view block, std::string& out, BpeDropout&
   segment_lines(block, out, [&](std::string_view word) { segment_word(word, out, &dropout); });
 }
 
-void segment_block(const BpeSegmenter& segmenter, std::string_view block, std::vector<BpeCache>& caches, std::vector<std::string>& out) {
+void segment_block(const BpeSegmenter& segmenter, std::string_view block,
+                   std::vector<BpeCache>& caches, std::vector<std::string>& out) {
   std::vector<std::string_view> parts;
   while (!block.empty()) {
-    const size_t end = block.size() <= kPieceBytes ? block.size() : std::min(block.find('\n', kPieceBytes), block.size() - 1) + 1;
+    const size_t end = block.size() <= kPieceBytes
+                           ? block.size()
+                           : std::min(block.find('\n', kPieceBytes), block.size() - 1) + 1;
     parts.push_back(block.substr(0, end));
     block.remove_prefix(end);
   }
@@ -261,9 +288,11 @@ void segment_block(const BpeSegmenter& segmenter, std::string_view block, std::v
 }
 
 void undo_bpe(std::string_view block, std::string& out, std::string_view separator) {
-  require(!separator.empty(), "[undo_bpe] the separator is empty: subwords cannot be told from words");
+  require(!separator.empty(),
+          "[undo_bpe] the separator is empty: subwords cannot be told from words");
   for_each_line(block, [&](std::string_view line, std::string_view line_end) {
-    for (size_t at = line.find(separator); at != std::string_view::npos; at = line.find(separator)) {
+    for (size_t at = line.find(separator); at != std::string_view::npos;
+         at = line.find(separator)) {
       const size_t behind = at + separator.size();
       const bool ends = behind == line.size();
       if (!ends && line[behind] != ' ') {

@@ -22,20 +22,22 @@ struct BpeCodes {
   std::vector<std::pair<std::string, std::string>> merges;
   bool separate_end = false;  ///< version 0.1: the end of a word is a symbol of its own
 
-  /// Reads "#version: 0.2" (or 0.1, or no such line, which means 0.1) and a line `left right` for each merge, the first
-  /// `most` of them (-1: all). Errors name file and line: a line that is not two symbols, another version.
+  /// Reads "#version: 0.2" (or 0.1, or no such line, which means 0.1) and a line `left right` for
+  /// each merge, the first `most` of them (-1: all). Errors name file and line: a line that is not
+  /// two symbols, another version.
   static BpeCodes read(const std::string& path, int64_t most = -1);
   /// The same from a stream that errors call `name`.
   static BpeCodes read(std::istream& in, const std::string& name, int64_t most = -1);
 };
 
-/// The subwords that may be used: those of a vocabulary file, `subword count` a line, that occur at least `threshold`
-/// times. Errors name file and line.
+/// The subwords that may be used: those of a vocabulary file, `subword count` a line, that occur at
+/// least `threshold` times. Errors name file and line.
 StringTable read_bpe_vocabulary(const std::string& path, int64_t threshold);
 
 struct SegmentOptions {
   std::string separator{kBpeSeparator};  ///< follows each subword that does not end its word
-  /// Subwords that are not in here are split again, as the merges went. Empty: no check, as in subword-nmt.
+  /// Subwords that are not in here are split again, as the merges went. Empty: no check, as in
+  /// subword-nmt.
   StringTable vocabulary;
   Glossaries glossaries;
 };
@@ -59,8 +61,9 @@ class BpeCache {
   std::vector<size_t> ends_;
 };
 
-/// Randomness of BPE-dropout (Provilkov, Emelianenko and Voita, "BPE-dropout", ACL 2020): at each step of a word each
-/// possible merge is left out with the probability `rate`. The numbers are those of subword-nmt, one after another.
+/// Randomness of BPE-dropout (Provilkov, Emelianenko and Voita, "BPE-dropout", ACL 2020): at each
+/// step of a word each possible merge is left out with the probability `rate`. The numbers are
+/// those of subword-nmt, one after another.
 struct BpeDropout {
   double rate = 0;
   PythonRandom random;
@@ -71,10 +74,11 @@ class BpeSegmenter {
  public:
   BpeSegmenter(const BpeCodes& codes, SegmentOptions options = {});
 
-  /// Appends a word's subwords to `out`: "foot@@ ball". A word of one character stays, whatever the vocabulary says.
+  /// Appends a word's subwords to `out`: "foot@@ ball". A word of one character stays, whatever the
+  /// vocabulary says.
   void segment_word(std::string_view word, std::string& out, BpeDropout* dropout = nullptr) const;
-  /// Appends the lines of `block` with their words cut. Words come out separated by single spaces; spaces around
-  /// a line and what ends it stay.
+  /// Appends the lines of `block` with their words cut. Words come out separated by single spaces;
+  /// spaces around a line and what ends it stay.
   void segment(std::string_view block, std::string& out, BpeCache& cache) const;
   void segment(std::string_view block, std::string& out, BpeDropout& dropout) const;
 
@@ -103,19 +107,21 @@ class BpeSegmenter {
   SegmentOptions options_;
   bool separate_end_;
   StringTable symbols_;
-  std::array<std::array<int32_t, 128>, 2> ascii_{};  // the symbols of ASCII characters, inside a word and at its end
+  std::array<std::array<int32_t, 128>, 2>
+      ascii_{};  // the symbols of ASCII characters, inside a word and at its end
   PairTable pairs_;
   std::vector<int32_t> ranks_;   // by pair: its place in the codes
   std::vector<int32_t> merged_;  // by pair: the symbol it becomes
   std::vector<int32_t> splits_;  // by symbol: the pair it is split into again, or kNone
 };
 
-/// Cuts the words of a block of lines on several threads; `out` becomes the parts of the result in order. `caches` holds one
-/// for each thread. Both serve the next block too.
-void segment_block(const BpeSegmenter& segmenter, std::string_view block, std::vector<BpeCache>& caches, std::vector<std::string>& out);
+/// Cuts the words of a block of lines on several threads; `out` becomes the parts of the result in
+/// order. `caches` holds one for each thread. Both serve the next block too.
+void segment_block(const BpeSegmenter& segmenter, std::string_view block,
+                   std::vector<BpeCache>& caches, std::vector<std::string>& out);
 
-/// Appends the lines of `block` with their words whole again: every separator before a space goes with the space, and
-/// so does one at a line's end.
+/// Appends the lines of `block` with their words whole again: every separator before a space goes
+/// with the space, and so does one at a line's end.
 void undo_bpe(std::string_view block, std::string& out, std::string_view separator = kBpeSeparator);
 
 }  // namespace nine

@@ -15,15 +15,17 @@ namespace {
 
 using Symbols = std::vector<int32_t>;
 
-/// A pair of neighbouring symbols. subword-nmt's frequencies are kept to the letter, with what they miss: it works on the
-/// frequent pairs (`kept`), puts the others aside under a threshold, and counts a pair that comes back from zero.
+/// A pair of neighbouring symbols. subword-nmt's frequencies are kept to the letter, with what they
+/// miss: it works on the frequent pairs (`kept`), puts the others aside under a threshold, and
+/// counts a pair that comes back from zero.
 struct PairCount {
   int64_t count = 0;  // its `stats`, while kept
   int64_t aside = 0;  // its `big_stats`
   bool kept = false;
-  bool known = false;                              // has been put aside
-  int32_t raised_in = -2;                          // the merge that last raised the count
-  std::vector<std::pair<int32_t, int32_t>> words;  // its `indices`: word and change of the number of occurrences there
+  bool known = false;      // has been put aside
+  int32_t raised_in = -2;  // the merge that last raised the count
+  std::vector<std::pair<int32_t, int32_t>>
+      words;  // its `indices`: word and change of the number of occurrences there
 };
 
 struct SymbolKind {
@@ -51,7 +53,9 @@ class BpeLearner {
       out.inner_characters += kind.inside_a_word;
       out.final_characters += kind.ends_a_word;
     }
-    const int64_t wanted = how_.total_symbols ? how_.merges - out.inner_characters - out.final_characters : how_.merges;
+    const int64_t wanted = how_.total_symbols
+                               ? how_.merges - out.inner_characters - out.final_characters
+                               : how_.merges;
     threshold_ = static_cast<double>(most_frequent_kept_count()) / 10;
     rebuild_heap(0);
     for (merge_ = 0; merge_ < wanted; ++merge_) {
@@ -60,7 +64,8 @@ class BpeLearner {
         out.ran_out = true;
         break;
       }
-      out.codes += concat(symbols_.text(pairs_.first(best)), ' ', symbols_.text(pairs_.second(best)), '\n');
+      out.codes +=
+          concat(symbols_.text(pairs_.first(best)), ' ', symbols_.text(pairs_.second(best)), '\n');
       merge(best);
       if (merge_ % 100 == 0) put_aside();
     }
@@ -73,7 +78,8 @@ class BpeLearner {
     int64_t count;
     int32_t pair;
   };
-  /// Whether `a` comes after `b`: by count, then by the texts of left and right symbol. UTF-8 sorts as code points do.
+  /// Whether `a` comes after `b`: by count, then by the texts of left and right symbol. UTF-8 sorts
+  /// as code points do.
   struct After {
     const BpeLearner* learner;
     bool operator()(const Entry& a, const Entry& b) const {
@@ -87,7 +93,8 @@ class BpeLearner {
     return {symbols_.text(pairs_.first(pair)), symbols_.text(pairs_.second(pair))};
   }
   std::span<int32_t> word_symbols(int32_t word) {
-    return {flat_.data() + begins_[static_cast<size_t>(word)], static_cast<size_t>(lengths_[static_cast<size_t>(word)])};
+    return {flat_.data() + begins_[static_cast<size_t>(word)],
+            static_cast<size_t>(lengths_[static_cast<size_t>(word)])};
   }
 
   int32_t add_symbol(const std::string& text) {
@@ -165,7 +172,8 @@ class BpeLearner {
     });
   }
 
-  /// Every pair that is kept with a count of at least `lowest_` has an entry with its count or a higher one.
+  /// Every pair that is kept with a count of at least `lowest_` has an entry with its count or a
+  /// higher one.
   void rebuild_heap(double lowest) {
     lowest_ = lowest;
     std::vector<Entry> entries;
@@ -190,10 +198,12 @@ class BpeLearner {
     return -1;
   }
 
-  /// The pair to merge, or -1. When the best one kept falls below the threshold, those put aside come back.
+  /// The pair to merge, or -1. When the best one kept falls below the threshold, those put aside
+  /// come back.
   int32_t next_pair() {
     const int32_t best = top();
-    if (merge_ == 0 || (best >= 0 && static_cast<double>(at(best).count) >= threshold_)) return best;
+    if (merge_ == 0 || (best >= 0 && static_cast<double>(at(best).count) >= threshold_))
+      return best;
     put_aside();
     for (int32_t pair = 0; pair < std::ssize(counts_); ++pair) {
       PairCount& c = at(pair);
@@ -229,7 +239,8 @@ class BpeLearner {
   /// Joins the occurrences of a pair in a word, from left to right.
   void rewrite(int32_t word, int32_t first, int32_t second) {
     const auto s = word_symbols(word);
-    size_t size = 1, taken = 0;  // symbols written; bytes of the last old symbol that a pair has taken
+    size_t size = 1,
+           taken = 0;  // symbols written; bytes of the last old symbol that a pair has taken
     for (size_t i = 1; i < old_.size(); ++i) {
       if (!ends_with(old_[i - 1], first, taken) || !starts_with(old_[i], second)) {
         s[size++] = old_[i];
@@ -242,8 +253,9 @@ class BpeLearner {
     lengths_[static_cast<size_t>(word)] = static_cast<int32_t>(size);
   }
 
-  // subword-nmt finds pairs by a regular expression that takes any white space for the border between two symbols, such as
-  // the NBSP in a symbol "a<NBSP>b", which so ends with a symbol "b" and starts with "a".
+  // subword-nmt finds pairs by a regular expression that takes any white space for the border
+  // between two symbols, such as the NBSP in a symbol "a<NBSP>b", which so ends with a symbol "b"
+  // and starts with "a".
   bool ends_with(int32_t symbol, int32_t part, size_t taken) const {
     if (symbol == part) return taken == 0;
     if (!kinds_[static_cast<size_t>(symbol)].has_space) return false;
@@ -262,7 +274,9 @@ class BpeLearner {
   /// Takes off the neighbours that the occurrences of a pair had.
   void take_off(int32_t word, int32_t first, int32_t second) {
     const size_t n = old_.size();
-    const auto is_pair = [&](size_t i) { return i + 1 < n && old_[i] == first && old_[i + 1] == second; };
+    const auto is_pair = [&](size_t i) {
+      return i + 1 < n && old_[i] == first && old_[i + 1] == second;
+    };
     for (size_t i = 0; i + 1 < n; ++i) {
       if (!is_pair(i)) continue;
       if (i > 0) change(old_[i - 1], old_[i], word, -1);
@@ -272,7 +286,8 @@ class BpeLearner {
     }
   }
 
-  /// Adds the neighbours that the merged symbol has; as there, also those of one that was there before.
+  /// Adds the neighbours that the merged symbol has; as there, also those of one that was there
+  /// before.
   void add_new(int32_t word, int32_t merged) {
     const auto s = word_symbols(word);
     for (size_t i = 0; i < s.size(); ++i) {
@@ -288,8 +303,8 @@ class BpeLearner {
   const std::vector<int64_t>& frequencies_;  // of the words
   StringTable symbols_;
   std::vector<SymbolKind> kinds_;  // by symbol
-  Symbols flat_;                   // the words' symbols, each word with the room that it had at first
-  std::vector<size_t> begins_;     // of the words in flat_
+  Symbols flat_;                // the words' symbols, each word with the room that it had at first
+  std::vector<size_t> begins_;  // of the words in flat_
   std::vector<int32_t> lengths_;
   PairTable pairs_;
   std::vector<PairCount> counts_;  // by pair
@@ -306,7 +321,8 @@ class BpeLearner {
 
 LearnedBpe learn_bpe(const WordTally& text, const BpeLearning& how) {
   require(how.merges >= 0, "[learn_bpe] ", how.merges, " merges: give 0 or more");
-  require(how.min_frequency >= 1, "[learn_bpe] a minimum frequency of ", how.min_frequency, ": give 1 or more");
+  require(how.min_frequency >= 1, "[learn_bpe] a minimum frequency of ", how.min_frequency,
+          ": give 1 or more");
   return BpeLearner(text, how).run();
 }
 

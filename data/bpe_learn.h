@@ -1,5 +1,6 @@
-// Learning byte pair encoding (Sennrich, Haddow and Birch, "Neural machine translation of rare words with subword units",
-// ACL 2016): again and again the most frequent pair of neighbouring symbols becomes one symbol.
+// Learning byte pair encoding (Sennrich, Haddow and Birch, "Neural machine translation of rare
+// words with subword units", ACL 2016): again and again the most frequent pair of neighbouring
+// symbols becomes one symbol.
 #pragma once
 
 #include <cstdint>
@@ -12,18 +13,21 @@ namespace nine {
 struct BpeLearning {
   int64_t merges = 10000;      ///< at most
   int64_t min_frequency = 2;   ///< stop when no pair is as frequent; >= 1
-  bool total_symbols = false;  ///< subtract the different characters, those inside words and those that end one, from `merges`
+  bool total_symbols = false;  ///< subtract the different characters, those inside words and those
+                               ///< that end one, from `merges`
 };
 
 struct LearnedBpe {
   std::string codes;  ///< the file: "#version: 0.2" and a line `left right` for each merge
   int64_t merges = 0;
-  int64_t inner_characters = 0, final_characters = 0;  ///< different ones inside words and at their ends
-  bool ran_out = false;                                ///< no pair was left that is frequent enough
+  int64_t inner_characters = 0,
+          final_characters = 0;  ///< different ones inside words and at their ends
+  bool ran_out = false;          ///< no pair was left that is frequent enough
 };
 
-/// Learns merges from the words of a text; the file equals the one of subword-nmt 0.3, ties and all: among pairs of one
-/// frequency the greatest in the order of code points is taken. Time: the text's distinct words times their merges.
+/// Learns merges from the words of a text; the file equals the one of subword-nmt 0.3, ties and
+/// all: among pairs of one frequency the greatest in the order of code points is taken. Time: the
+/// text's distinct words times their merges.
 LearnedBpe learn_bpe(const WordTally& text, const BpeLearning& how);
 
 }  // namespace nine

@@ -18,22 +18,27 @@ constexpr size_t kBlockBytes = size_t{4} << 20, kReadBytes = size_t{256} << 10;
 
 }  // namespace
 
-TextBlocks::TextBlocks(const std::string& path, LineFilter filter) : in_(&file_), name_(path), filter_(std::move(filter)) {
+TextBlocks::TextBlocks(const std::string& path, LineFilter filter)
+    : in_(&file_), name_(path), filter_(std::move(filter)) {
   std::error_code ignored;
-  require(!std::filesystem::is_directory(path, ignored), path, " is a directory, not a text file: name the file in it");
+  require(!std::filesystem::is_directory(path, ignored), path,
+          " is a directory, not a text file: name the file in it");
   file_.open(path, std::ios::binary);
   require(file_.is_open(), path, " cannot be opened: ", std::strerror(errno));
 }
 
-TextBlocks::TextBlocks(std::istream& in, std::string name, LineFilter filter) : in_(&in), name_(std::move(name)), filter_(std::move(filter)) {}
+TextBlocks::TextBlocks(std::istream& in, std::string name, LineFilter filter)
+    : in_(&in), name_(std::move(name)), filter_(std::move(filter)) {}
 
 void TextBlocks::read_more() {
   // In steps, so that a short text does not cost a whole block of memory.
-  for (const size_t wanted = buffer_.size() + kBlockBytes; buffer_.size() < wanted && in_->good();) {
+  for (const size_t wanted = buffer_.size() + kBlockBytes;
+       buffer_.size() < wanted && in_->good();) {
     const size_t kept = buffer_.size();
     buffer_.resize(kept + kReadBytes);
     in_->read(buffer_.data() + kept, static_cast<std::streamsize>(kReadBytes));
-    require(!in_->bad(), name_, " cannot be read after line ", lines_, ": the system reported a read error");
+    require(!in_->bad(), name_, " cannot be read after line ", lines_,
+            ": the system reported a read error");
     buffer_.resize(kept + static_cast<size_t>(in_->gcount()));
   }
 }
@@ -68,7 +73,8 @@ void TextBlocks::check(std::string_view block) {
   if (bad != std::string_view::npos) {
     const std::string_view before = block.substr(0, bad);
     const size_t line_start = before.rfind('\n') + 1;  // npos + 1 is 0
-    fail(name_, ", line ", lines_ + 1 + std::count(before.begin(), before.end(), '\n'), ", byte ", bad - line_start + 1,
+    fail(name_, ", line ", lines_ + 1 + std::count(before.begin(), before.end(), '\n'), ", byte ",
+         bad - line_start + 1,
          ": not valid UTF-8; convert the file, for example with `iconv -f LATIN1 -t UTF-8`");
   }
   lines_ += std::count(block.begin(), block.end(), '\n');
@@ -82,7 +88,9 @@ void WordTally::add(std::string_view word, int64_t count) {
 
 void WordTally::add(TextBlocks& text) {
   for (std::string_view block; text.next(block);)
-    for_each_line(block, [&](std::string_view line, std::string_view) { for_each_word(line, [&](std::string_view word) { add(word); }); });
+    for_each_line(block, [&](std::string_view line, std::string_view) {
+      for_each_word(line, [&](std::string_view word) { add(word); });
+    });
 }
 
 void WordTally::add_dictionary(TextBlocks& text, const std::string& name) {
@@ -92,8 +100,10 @@ void WordTally::add_dictionary(TextBlocks& text, const std::string& name) {
       ++number;
       std::string_view word, field;
       int64_t count = 0;
-      require(split_in_two(line, word, field) && parse_count(field, count), name, ", line ", number, ": '", line,
-              "' is not `word count`; each line of a dictionary is a word, a space and a whole number");
+      require(
+          split_in_two(line, word, field) && parse_count(field, count), name, ", line ", number,
+          ": '", line,
+          "' is not `word count`; each line of a dictionary is a word, a space and a whole number");
       add(word, count);
     });
 }
@@ -101,13 +111,16 @@ void WordTally::add_dictionary(TextBlocks& text, const std::string& name) {
 std::vector<int32_t> WordTally::by_count() const {
   std::vector<int32_t> order(counts.size());
   std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](int32_t a, int32_t b) { return counts[static_cast<size_t>(a)] > counts[static_cast<size_t>(b)]; });
+  std::stable_sort(order.begin(), order.end(), [&](int32_t a, int32_t b) {
+    return counts[static_cast<size_t>(a)] > counts[static_cast<size_t>(b)];
+  });
   return order;
 }
 
 std::string WordTally::vocabulary_text() const {
   std::string text;
-  for (int32_t id : by_count()) text += concat(words.text(id), ' ', counts[static_cast<size_t>(id)], '\n');
+  for (int32_t id : by_count())
+    text += concat(words.text(id), ' ', counts[static_cast<size_t>(id)], '\n');
   return text;
 }
 
@@ -120,7 +133,8 @@ bool split_in_two(std::string_view line, std::string_view& first, std::string_vi
   const LineMargins margins(line);
   line = line.substr(margins.begin, margins.end - margins.begin);
   const size_t space = line.find(' ');
-  if (space == std::string_view::npos || line.find(' ', space + 1) != std::string_view::npos) return false;
+  if (space == std::string_view::npos || line.find(' ', space + 1) != std::string_view::npos)
+    return false;
   first = line.substr(0, space);
   second = line.substr(space + 1);
   return true;

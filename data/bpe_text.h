@@ -1,5 +1,6 @@
-// Text as the BPE code reads it. Lines end with LF, CRLF or CR and with nothing else; words are separated by the space
-// U+0020 and by nothing else. Every other character, such as a tab, NBSP or U+2028, is part of its word.
+// Text as the BPE code reads it. Lines end with LF, CRLF or CR and with nothing else; words are
+// separated by the space U+0020 and by nothing else. Every other character, such as a tab, NBSP or
+// U+2028, is part of its word.
 #pragma once
 
 #include <algorithm>
@@ -19,8 +20,8 @@ namespace nine {
 /// Rewrites a line (without its end), such as tokenize_13a; empty: lines stay as they are.
 using LineFilter = std::function<std::string(std::string_view)>;
 
-/// A text in blocks of whole lines of about four megabytes. Errors name file, line and byte: a missing or unreadable file, a
-/// directory, invalid UTF-8. An empty text has no blocks.
+/// A text in blocks of whole lines of about four megabytes. Errors name file, line and byte: a
+/// missing or unreadable file, a directory, invalid UTF-8. An empty text has no blocks.
 class TextBlocks {
  public:
   explicit TextBlocks(const std::string& path, LineFilter filter = {});
@@ -29,8 +30,8 @@ class TextBlocks {
   TextBlocks(const TextBlocks&) = delete;
   TextBlocks& operator=(const TextBlocks&) = delete;
 
-  /// Sets `block` to the next lines with their line feeds (the text's last line may have none), valid until the next
-  /// call; false at the end.
+  /// Sets `block` to the next lines with their line feeds (the text's last line may have none),
+  /// valid until the next call; false at the end.
   bool next(std::string_view& block);
 
  private:
@@ -47,13 +48,15 @@ class TextBlocks {
   int64_t lines_ = 0;  // handed out so far
 };
 
-/// Calls f(line, end) for each line of a block; `end` is what ends it: "\n", "\r\n", "\r", or nothing at the text's end.
+/// Calls f(line, end) for each line of a block; `end` is what ends it: "\n", "\r\n", "\r", or
+/// nothing at the text's end.
 template <class F>
 void for_each_line(std::string_view block, F&& f) {
   size_t feed = block.find('\n'), carriage = block.find('\r');
   for (size_t at = 0; at < block.size();) {
     const size_t stop = std::min({feed, carriage, block.size()});
-    const size_t next = stop == carriage && feed == stop + 1 ? stop + 2 : std::min(stop + 1, block.size());
+    const size_t next =
+        stop == carriage && feed == stop + 1 ? stop + 2 : std::min(stop + 1, block.size());
     f(block.substr(at, stop - at), block.substr(stop, next - stop));
     at = next;
     if (feed < at) feed = block.find('\n', at);

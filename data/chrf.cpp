@@ -14,15 +14,22 @@ namespace nine {
 
 namespace {
 
-bool is_punctuation(char c) { return (c >= '!' && c <= '/') || (c >= ':' && c <= '@') || (c >= '[' && c <= '`') || (c >= '{' && c <= '~'); }
+bool is_punctuation(char c) {
+  return (c >= '!' && c <= '/') || (c >= ':' && c <= '@') || (c >= '[' && c <= '`') ||
+         (c >= '{' && c <= '~');
+}
 
-/// The words of chrF++: one punctuation mark at a word's end, or else at its start, is a word of its own.
+/// The words of chrF++: one punctuation mark at a word's end, or else at its start, is a word of
+/// its own.
 Units words_and_marks(std::string_view line) {
   const Units words = word_units(line);
   std::vector<std::string_view> parts;
   for (size_t i = 0; i < words.size(); ++i) {
     const std::string_view word = words.unit(i);
-    const size_t cut = word.size() == utf8_length(word[0]) ? 0 : is_punctuation(word.back()) ? word.size() - 1 : is_punctuation(word[0]) ? 1 : 0;
+    const size_t cut = word.size() == utf8_length(word[0]) ? 0
+                       : is_punctuation(word.back())       ? word.size() - 1
+                       : is_punctuation(word[0])           ? 1
+                                                           : 0;
     if (cut > 0) parts.push_back(word.substr(0, cut));
     parts.push_back(word.substr(cut));
   }
@@ -31,21 +38,28 @@ Units words_and_marks(std::string_view line) {
 
 }  // namespace
 
-ChrfScore corpus_chrf(std::span<const std::string> hypotheses, std::span<const std::string> references, const ChrfOptions& options) {
+ChrfScore corpus_chrf(std::span<const std::string> hypotheses,
+                      std::span<const std::string> references, const ChrfOptions& options) {
   require_pairs("corpus_chrf", hypotheses.size(), references.size());
-  require(options.character_order >= 0 && options.word_order >= 0 && options.character_order + options.word_order > 0 && options.beta >= 1,
-          "[corpus_chrf] characters ", options.character_order, ", words ", options.word_order, ", beta ", options.beta,
+  require(options.character_order >= 0 && options.word_order >= 0 &&
+              options.character_order + options.word_order > 0 && options.beta >= 1,
+          "[corpus_chrf] characters ", options.character_order, ", words ", options.word_order,
+          ", beta ", options.beta,
           ": the orders must not be negative, one of them and beta at least 1");
   ChrfScore out;
-  out.name = concat("chrF", options.beta, std::string(static_cast<size_t>(options.word_order), '+'));
-  out.signature = concat("nrefs:1|case:", options.lowercase ? "lc" : "mixed", "|eff:yes|nc:", options.character_order, "|nw:", options.word_order,
+  out.name =
+      concat("chrF", options.beta, std::string(static_cast<size_t>(options.word_order), '+'));
+  out.signature = concat("nrefs:1|case:", options.lowercase ? "lc" : "mixed",
+                         "|eff:yes|nc:", options.character_order, "|nw:", options.word_order,
                          "|space:no|version:", kSacrebleuVersion);
 
-  std::vector<NgramCounts> counts(static_cast<size_t>(options.character_order + options.word_order));
+  std::vector<NgramCounts> counts(
+      static_cast<size_t>(options.character_order + options.word_order));
   const auto add = [&](size_t first, int orders, const Units& hypothesis, const Units& reference) {
     for (size_t n = 1; n <= static_cast<size_t>(orders); ++n) {
       NgramCounts line = count_ngrams(hypothesis, reference, n);
-      if (line.reference == 0) line.hypothesis = 0;  // a reference that is too short for the order says nothing about it
+      if (line.reference == 0)
+        line.hypothesis = 0;  // a reference that is too short for the order says nothing about it
       counts[first + n - 1] += line;
     }
   };
@@ -54,7 +68,8 @@ ChrfScore corpus_chrf(std::span<const std::string> hypotheses, std::span<const s
     const std::string reference = options.lowercase ? lower_case(references[i]) : references[i];
     add(0, options.character_order, character_units(hypothesis), character_units(reference));
     if (options.word_order > 0)
-      add(static_cast<size_t>(options.character_order), options.word_order, words_and_marks(hypothesis), words_and_marks(reference));
+      add(static_cast<size_t>(options.character_order), options.word_order,
+          words_and_marks(hypothesis), words_and_marks(reference));
   }
 
   double precision = 0, recall = 0;
@@ -73,6 +88,8 @@ ChrfScore corpus_chrf(std::span<const std::string> hypotheses, std::span<const s
   return out;
 }
 
-std::string ChrfScore::text(int decimals) const { return concat(name, "|", signature, " = ", fixed(score, decimals)); }
+std::string ChrfScore::text(int decimals) const {
+  return concat(name, "|", signature, " = ", fixed(score, decimals));
+}
 
 }  // namespace nine

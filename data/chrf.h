@@ -1,4 +1,5 @@
-// chrF and chrF++ of a translation against one reference a line (Popovic, WMT 2015 and 2017), equal to sacreBLEU's.
+// chrF and chrF++ of a translation against one reference a line (Popovic, WMT 2015 and 2017), equal
+// to sacreBLEU's.
 #pragma once
 
 #include <span>
@@ -22,7 +23,9 @@ struct ChrfScore {
   std::string text(int decimals = 1) const;
 };
 
-/// Scores lines of valid UTF-8. Errors: different numbers of lines, none at all; an order < 0, none above 0, beta < 1.
-ChrfScore corpus_chrf(std::span<const std::string> hypotheses, std::span<const std::string> references, const ChrfOptions& options = {});
+/// Scores lines of valid UTF-8. Errors: different numbers of lines, none at all; an order < 0, none
+/// above 0, beta < 1.
+ChrfScore corpus_chrf(std::span<const std::string> hypotheses,
+                      std::span<const std::string> references, const ChrfOptions& options = {});
 
 }  // namespace nine

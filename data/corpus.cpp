@@ -13,16 +13,19 @@ Corpus::Corpus(const std::vector<std::string>& paths, const Vocabulary& vocabula
   for (const std::string& path : paths) {
     std::error_code ignored;
     const auto type = std::filesystem::status(path, ignored).type();
-    // A pipe would hang at the second reading; what is missing or a directory gets LineReader's words.
-    require(type != std::filesystem::file_type::fifo && type != std::filesystem::file_type::character, path,
-            " is a pipe or a device, but a corpus is read twice: write the text to a file first");
+    // A pipe would hang at the second reading; what is missing or a directory gets LineReader's
+    // words.
+    require(
+        type != std::filesystem::file_type::fifo && type != std::filesystem::file_type::character,
+        path, " is a pipe or a device, but a corpus is read twice: write the text to a file first");
   }
   read_sentences(paths, [&](std::span<const std::string_view> sentence) {
     ++sentences;
     tokens += static_cast<int64_t>(sentence.size()) + 1;
   });
   reserve(sentences, tokens);
-  read_sentences(paths, [&](std::span<const std::string_view> sentence) { add(sentence, vocabulary); });
+  read_sentences(paths,
+                 [&](std::span<const std::string_view> sentence) { add(sentence, vocabulary); });
 }
 
 Corpus Corpus::of_lines(std::span<const std::string> lines, const Vocabulary& vocabulary) {

@@ -1,4 +1,5 @@
-// A text as numbers: every sentence of one or several files, each followed by </s>, in one flat array.
+// A text as numbers: every sentence of one or several files, each followed by </s>, in one flat
+// array.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,8 @@ namespace nine {
 class Corpus {
  public:
   /// Encodes files, sentence by sentence in file order; an empty line is a sentence of </s> alone.
-  /// The files are read twice, first to know the size. Errors: LineReader's; something that is not a regular file.
+  /// The files are read twice, first to know the size. Errors: LineReader's; something that is not
+  /// a regular file.
   Corpus(const std::vector<std::string>& paths, const Vocabulary& vocabulary);
   /// Encodes lines in memory, each a sentence.
   static Corpus of_lines(std::span<const std::string> lines, const Vocabulary& vocabulary);
@@ -24,8 +26,11 @@ class Corpus {
   int64_t tokens() const { return static_cast<int64_t>(flat_.size()); }
   /// Tokens that are <unk>; their share is unknown() / tokens().
   int64_t unknown() const { return unknown_; }
-  /// The ids of sentence i (0 <= i < sentences()), the final </s> included; `length` is their number.
-  std::span<const int32_t> sentence(int64_t i) const { return flat().subspan(begin(i), begin(i + 1) - begin(i)); }
+  /// The ids of sentence i (0 <= i < sentences()), the final </s> included; `length` is their
+  /// number.
+  std::span<const int32_t> sentence(int64_t i) const {
+    return flat().subspan(begin(i), begin(i + 1) - begin(i));
+  }
   int64_t length(int64_t i) const { return static_cast<int64_t>(begin(i + 1) - begin(i)); }
   /// All sentences one after another.
   std::span<const int32_t> flat() const { return flat_; }

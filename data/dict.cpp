@@ -18,8 +18,10 @@ Dictionary::Dictionary(const WordTally& tally, int64_t min_count, int64_t limit)
   for (int32_t i = 0; i < std::ssize(order); ++i) order[static_cast<size_t>(i)] = i;
   const auto count_of = [&](int32_t i) { return tally.counts[static_cast<size_t>(i)]; };
   // Bytes of UTF-8 sort as code points do.
-  std::sort(order.begin(), order.end(),
-            [&](int32_t a, int32_t b) { return count_of(a) != count_of(b) ? count_of(a) > count_of(b) : tally.words.text(a) < tally.words.text(b); });
+  std::sort(order.begin(), order.end(), [&](int32_t a, int32_t b) {
+    return count_of(a) != count_of(b) ? count_of(a) > count_of(b)
+                                      : tally.words.text(a) < tally.words.text(b);
+  });
   for (int32_t i : order) {
     const auto special = ids_.find(tally.words.text(i));
     if (special != ids_.end()) {
@@ -37,15 +39,19 @@ Dictionary Dictionary::read(const std::string& path) {
   LineReader reader(std::vector<std::string>{path});
   for (std::string_view line; reader.next(line);) {
     const DictEntry entry = parse_dict_line(line, reader.place());
-    require(entry.overwrite || !dictionary.ids_.contains(entry.word), reader.place(), ": '", entry.word,
-            "' is already in the dictionary (which begins with <s>, <pad>, </s> and <unk>): remove the line, or end it with ", kDictOverwrite);
+    require(entry.overwrite || !dictionary.ids_.contains(entry.word), reader.place(), ": '",
+            entry.word,
+            "' is already in the dictionary (which begins with <s>, <pad>, </s> and <unk>): remove "
+            "the line, or end it with ",
+            kDictOverwrite);
     dictionary.add(entry.word, entry.count);
   }
   return dictionary;
 }
 
 void Dictionary::add(std::string_view word, int64_t count) {
-  require(words_.size() < static_cast<size_t>(std::numeric_limits<int32_t>::max()), "a dictionary has at most 2147483647 words");
+  require(words_.size() < static_cast<size_t>(std::numeric_limits<int32_t>::max()),
+          "a dictionary has at most 2147483647 words");
   ids_[std::string(word)] = size();
   words_.emplace_back(word);
   counts_.push_back(count);

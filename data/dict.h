@@ -1,4 +1,5 @@
-// fairseq's dictionary of a translation model: 0 <s>, 1 <pad>, 2 </s>, 3 <unk>, then the words of dict.txt by line.
+// fairseq's dictionary of a translation model: 0 <s>, 1 <pad>, 2 </s>, 3 <unk>, then the words of
+// dict.txt by line.
 #pragma once
 
 #include <cstdint>
@@ -18,12 +19,13 @@ class Dictionary {
 
   /// The specials alone.
   Dictionary();
-  /// The words of a text in fairseq's order: by count, ties by code point; those that occur at least `min_count` times, at most
-  /// `limit` entries with the specials (0: no limit). What falls out counts for <unk>; specials that the text spells out add to the
-  /// counts of these.
+  /// The words of a text in fairseq's order: by count, ties by code point; those that occur at
+  /// least `min_count` times, at most `limit` entries with the specials (0: no limit). What falls
+  /// out counts for <unk>; specials that the text spells out add to the counts of these.
   explicit Dictionary(const WordTally& tally, int64_t min_count = 1, int64_t limit = 0);
-  /// Reads dict.txt: `word count` a line, optionally followed by #fairseq:overwrite. As in fairseq a repeated word or a
-  /// special is an error unless flagged: then the later id counts. Errors name file and line.
+  /// Reads dict.txt: `word count` a line, optionally followed by #fairseq:overwrite. As in fairseq
+  /// a repeated word or a special is an error unless flagged: then the later id counts. Errors name
+  /// file and line.
   static Dictionary read(const std::string& path);
 
   /// The text of dict.txt: what read() and fairseq accept. The specials are not in it.

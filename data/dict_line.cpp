@@ -17,7 +17,8 @@ std::string_view without_trailing_spaces(std::string_view text) {
   return text.substr(0, last == std::string_view::npos ? 0 : last + 1);
 }
 
-/// Splits off what follows the last space: "the 12" becomes "the" and "12"; without a space, all of it is the field.
+/// Splits off what follows the last space: "the 12" becomes "the" and "12"; without a space, all of
+/// it is the field.
 std::pair<std::string_view, std::string_view> split_last(std::string_view line) {
   const size_t space = line.find_last_of(' ');
   if (space == std::string_view::npos) return {std::string_view(), line};
@@ -26,14 +27,16 @@ std::pair<std::string_view, std::string_view> split_last(std::string_view line) 
 
 }  // namespace
 
-std::string dict_text(std::span<const std::string> words, std::span<const int64_t> counts, int32_t specials) {
+std::string dict_text(std::span<const std::string> words, std::span<const int64_t> counts,
+                      int32_t specials) {
   const auto first = static_cast<size_t>(specials);
   std::string text;
   if (first < words.size() && words[first].starts_with(kByteOrderMark)) text = kByteOrderMark;
   std::unordered_set<std::string_view> listed(words.begin(), words.begin() + specials);
   for (size_t i = first; i < words.size(); ++i) {
     const bool repeated = !listed.insert(words[i]).second;
-    text += concat(words[i], ' ', counts[i], repeated ? " " : "", repeated ? kDictOverwrite : "", '\n');
+    text +=
+        concat(words[i], ' ', counts[i], repeated ? " " : "", repeated ? kDictOverwrite : "", '\n');
   }
   return text;
 }
@@ -45,10 +48,13 @@ DictEntry parse_dict_line(std::string_view line, const std::string& place) {
     entry.overwrite = true;
     std::tie(word, field) = split_last(word);
   }
-  require(!word.empty(), place, ": '", line, "' lacks a word or its count; each line of a dictionary is `word count`");
-  require(word.find(' ') == std::string_view::npos, place, ": '", word, "' is not one word; each line of a dictionary is `word count`");
+  require(!word.empty(), place, ": '", line,
+          "' lacks a word or its count; each line of a dictionary is `word count`");
+  require(word.find(' ') == std::string_view::npos, place, ": '", word,
+          "' is not one word; each line of a dictionary is `word count`");
   const auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), entry.count);
-  require(error == std::errc{} && end == field.data() + field.size() && entry.count >= 0, place, ": the count '", field, "' of '", word,
+  require(error == std::errc{} && end == field.data() + field.size() && entry.count >= 0, place,
+          ": the count '", field, "' of '", word,
           "' is not a whole number >= 0; each line of a dictionary is `word count`");
   entry.word = word;
   return entry;

@@ -50,22 +50,26 @@ struct Glossaries::Pattern {
   bool plain;                 // no character with a meaning of its own
   std::wregex whole, inside;  // unless plain
 
-  explicit Pattern(const std::string& pattern) : text(pattern), plain(pattern.find_first_of("\\^$.|?*+()[]{}") == std::string::npos) {
+  explicit Pattern(const std::string& pattern)
+      : text(pattern), plain(pattern.find_first_of("\\^$.|?*+()[]{}") == std::string::npos) {
     require(!pattern.empty(), "a glossary is empty: give a word or a regular expression");
     if (plain) return;
     // Joined as subword-nmt does it: in a|b the ^ belongs to a and the $ to b.
     whole = compiled(pattern, "^", "$");
     inside = compiled(pattern, "", "");
-    require(!std::regex_match(Wide(), inside), "the glossary '", pattern, "' matches the empty text: every word would be cut everywhere");
+    require(!std::regex_match(Wide(), inside), "the glossary '", pattern,
+            "' matches the empty text: every word would be cut everywhere");
   }
 
   bool is_whole(const std::string& word, const Wide& wide) const {
-    return plain ? word == text : std::regex_search(wide, whole, std::regex_constants::match_continuous);
+    return plain ? word == text
+                 : std::regex_search(wide, whole, std::regex_constants::match_continuous);
   }
 
   void cut(const std::string& word, std::vector<std::string>& out) const {
     const Wide wide = plain ? Wide() : widened(word);
-    require(wide.size() <= kMostCharacters, "a word of ", wide.size(), " characters is too long to search for the glossary '", text,
+    require(wide.size() <= kMostCharacters, "a word of ", wide.size(),
+            " characters is too long to search for the glossary '", text,
             "': the limit of regular expressions is ", kMostCharacters);
     if (is_whole(word, wide)) return out.push_back(word);
     size_t done = 0;
@@ -75,11 +79,14 @@ struct Glossaries::Pattern {
       done = end;
     };
     if (plain) {
-      for (size_t at = word.find(text); at != std::string::npos; at = word.find(text, done)) found(at, at + text.size());
+      for (size_t at = word.find(text); at != std::string::npos; at = word.find(text, done))
+        found(at, at + text.size());
     } else {
-      for (std::wsregex_iterator match(wide.begin(), wide.end(), inside), last; match != last; ++match) {
+      for (std::wsregex_iterator match(wide.begin(), wide.end(), inside), last; match != last;
+           ++match) {
         const auto begin = static_cast<size_t>(match->position());
-        if (match->length() > 0) found(byte_of(word, begin), byte_of(word, begin + static_cast<size_t>(match->length())));
+        if (match->length() > 0)
+          found(byte_of(word, begin), byte_of(word, begin + static_cast<size_t>(match->length())));
       }
     }
     if (done < word.size()) out.push_back(word.substr(done));
@@ -87,12 +94,15 @@ struct Glossaries::Pattern {
 };
 
 Glossaries::Glossaries(const std::vector<std::string>& patterns) {
-  for (const std::string& pattern : patterns) patterns_.push_back(std::make_shared<const Pattern>(pattern));
+  for (const std::string& pattern : patterns)
+    patterns_.push_back(std::make_shared<const Pattern>(pattern));
 }
 
 bool Glossaries::holds(std::string_view text) const {
   const std::string word(text);
-  const auto matches = [&](const auto& p) { return p->plain ? word == p->text : std::regex_match(widened(word), p->inside); };
+  const auto matches = [&](const auto& p) {
+    return p->plain ? word == p->text : std::regex_match(widened(word), p->inside);
+  };
   return std::any_of(patterns_.begin(), patterns_.end(), matches);
 }
 

@@ -9,8 +9,10 @@
 namespace nine {
 
 Grammar::Symbol Grammar::word(std::string_view text) {
-  require(!text.empty() && text.find_first_of(" \t\r\n") == std::string_view::npos, "[Grammar::word] '", text, "' is not one word");
-  const auto [found, is_new] = word_index_.try_emplace(std::string(text), static_cast<int32_t>(words_.size()));
+  require(!text.empty() && text.find_first_of(" \t\r\n") == std::string_view::npos,
+          "[Grammar::word] '", text, "' is not one word");
+  const auto [found, is_new] =
+      word_index_.try_emplace(std::string(text), static_cast<int32_t>(words_.size()));
   if (is_new) words_.emplace_back(text);
   return {found->second, true};
 }
@@ -20,7 +22,8 @@ Grammar::Symbol Grammar::rule(std::vector<Alternative> alternatives) {
   Rule rule;
   rule.alternatives = std::move(alternatives);
   for (const Alternative& a : rule.alternatives) {
-    require(a.weight > 0 && std::isfinite(a.weight), "[Grammar::rule] the weight ", a.weight, " of an alternative is not positive");
+    require(a.weight > 0 && std::isfinite(a.weight), "[Grammar::rule] the weight ", a.weight,
+            " of an alternative is not positive");
     for (Symbol s : a.symbols)
       require(s.index >= 0 && s.index < (s.is_word ? std::ssize(words_) : std::ssize(rules_)),
               "[Grammar::rule] a rule uses a symbol that is not of this grammar");
@@ -48,7 +51,8 @@ void Grammar::add_expectations(Rule& rule) const {
 }
 
 const Grammar::Rule& Grammar::rule_of(Symbol s) const {
-  require(!s.is_word && s.index >= 0 && s.index < std::ssize(rules_), "[Grammar] a symbol is not a rule of this grammar");
+  require(!s.is_word && s.index >= 0 && s.index < std::ssize(rules_),
+          "[Grammar] a symbol is not a rule of this grammar");
   return rules_[static_cast<size_t>(s.index)];
 }
 
@@ -64,7 +68,9 @@ Grammar::Derivation Grammar::generate(Symbol start, RandomStream& random, std::s
   size_t choice = 0;
   if (rule.alternatives.size() > 1) {
     // Rounding may leave the last sum a little below 1: hence the search among all sums but it.
-    choice = static_cast<size_t>(std::upper_bound(rule.cumulative.begin(), rule.cumulative.end() - 1, random.uniform()) - rule.cumulative.begin());
+    choice = static_cast<size_t>(
+        std::upper_bound(rule.cumulative.begin(), rule.cumulative.end() - 1, random.uniform()) -
+        rule.cumulative.begin());
     derivation.nats = rule.nats[choice];
   }
   for (Symbol s : rule.alternatives[choice].symbols) {

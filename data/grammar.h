@@ -1,9 +1,10 @@
 // Probabilistic context-free grammars of finite languages, with their exact entropy.
 //
-// A rule may use only words and rules that exist already. The grammar therefore has no recursion, every sum over it
-// is finite, and expectations are computed in one pass as rules are added:
+// A rule may use only words and rules that exist already. The grammar therefore has no recursion,
+// every sum over it is finite, and expectations are computed in one pass as rules are added:
 //   H(rule) = sum_i p_i (-log p_i + sum over its symbols s of H(s)),    H(word) = 0.
-// H is the entropy of derivations. Where every text has exactly one derivation it is that of the text.
+// H is the entropy of derivations. Where every text has exactly one derivation it is that of the
+// text.
 #pragma once
 
 #include <cstdint>
@@ -44,9 +45,11 @@ class Grammar {
 
   /// The symbol of a word, the same each time. Error: the text is empty or has spaces.
   Symbol word(std::string_view text);
-  /// Adds a rule. Errors: no alternatives, a weight that is not positive, a symbol of another grammar.
+  /// Adds a rule. Errors: no alternatives, a weight that is not positive, a symbol of another
+  /// grammar.
   Symbol rule(std::vector<Alternative> alternatives);
-  /// The alternatives' total weight: by how much a choice between rules should weigh a rule that is a part of a whole.
+  /// The alternatives' total weight: by how much a choice between rules should weigh a rule that is
+  /// a part of a whole.
   double weight(Symbol rule) const { return rule_of(rule).weight; }
 
   /// Nats of one derivation of `start`.
@@ -55,8 +58,10 @@ class Grammar {
   /// Appends a random derivation's words to `line`, separated by single spaces.
   Derivation generate(Symbol start, RandomStream& random, std::string& line) const;
 
-  const std::vector<Rule>& rules() const { return rules_; }         ///< by Symbol::index
-  const std::vector<std::string>& words() const { return words_; }  ///< by Symbol::index, in order of first use
+  const std::vector<Rule>& rules() const { return rules_; }  ///< by Symbol::index
+  const std::vector<std::string>& words() const {
+    return words_;
+  }  ///< by Symbol::index, in order of first use
 
  private:
   const Rule& rule_of(Symbol s) const;

@@ -10,27 +10,34 @@ namespace nine {
 
 namespace {
 
-/// A pool of this many batches holds enough lengths to sort by and still differs from epoch to epoch.
+/// A pool of this many batches holds enough lengths to sort by and still differs from epoch to
+/// epoch.
 constexpr int64_t kPoolBatches = 100;
 
-void shuffle_sentences(std::vector<int32_t>& order, const Corpus& corpus, uint64_t seed, int64_t epoch) {
+void shuffle_sentences(std::vector<int32_t>& order, const Corpus& corpus, uint64_t seed,
+                       int64_t epoch) {
   order.resize(static_cast<size_t>(corpus.sentences()));
   std::iota(order.begin(), order.end(), 0);
   shuffle(order, seed, epoch, stream_id("lm.shuffle"));
 }
 
 void require_numbered(const Corpus& corpus) {
-  require(corpus.sentences() <= std::numeric_limits<int32_t>::max(), "the training text has ", corpus.sentences(),
-          " sentences; at most 2147483647 can be put in order: split it");
+  require(corpus.sentences() <= std::numeric_limits<int32_t>::max(), "the training text has ",
+          corpus.sentences(), " sentences; at most 2147483647 can be put in order: split it");
 }
 
 }  // namespace
 
 ColumnBatches::ColumnBatches(const Corpus& corpus, int64_t batch, int64_t bptt, uint64_t seed)
-    : corpus_(&corpus), batch_(batch), bptt_(bptt), rows_(batch > 0 ? corpus.tokens() / batch : 0), seed_(seed) {
+    : corpus_(&corpus),
+      batch_(batch),
+      bptt_(bptt),
+      rows_(batch > 0 ? corpus.tokens() / batch : 0),
+      seed_(seed) {
   require(batch >= 1, "--batch ", batch, " must be at least 1 column");
   require(bptt >= 1, "--bptt ", bptt, " must be at least 1 row");
-  require(rows_ >= bptt, "the training text has ", corpus.tokens(), " tokens, too few for one segment of --batch ", batch, " columns x --bptt ", bptt,
+  require(rows_ >= bptt, "the training text has ", corpus.tokens(),
+          " tokens, too few for one segment of --batch ", batch, " columns x --bptt ", bptt,
           " rows: lower one of the two");
   require_numbered(corpus);
   cursors_.resize(static_cast<size_t>(batch));
@@ -39,9 +46,11 @@ ColumnBatches::ColumnBatches(const Corpus& corpus, int64_t batch, int64_t bptt, 
 
 void ColumnBatches::seek(BatchPosition position) {
   require_position(position);
-  require(position.step <= steps_per_epoch(), "epoch ", position.epoch, " has ", steps_per_epoch(), " segments, so training cannot continue at step ",
-          position.step, ": has the text, --batch or --bptt changed?");
-  if (order_.empty() || position.epoch != position_.epoch) shuffle_sentences(order_, *corpus_, seed_, position.epoch);
+  require(position.step <= steps_per_epoch(), "epoch ", position.epoch, " has ", steps_per_epoch(),
+          " segments, so training cannot continue at step ", position.step,
+          ": has the text, --batch or --bptt changed?");
+  if (order_.empty() || position.epoch != position_.epoch)
+    shuffle_sentences(order_, *corpus_, seed_, position.epoch);
   position_ = position;
   place_cursors(position.step * bptt_);
 }
@@ -51,7 +60,8 @@ void ColumnBatches::place_cursors(int64_t row) {
   int64_t begin = 0;  // of the sentence at `place`, in the stream
   int64_t token = row;
   for (Cursor& cursor : cursors_) {
-    while (place < order_.size() && begin + corpus_->length(order_[place]) <= token) begin += corpus_->length(order_[place++]);
+    while (place < order_.size() && begin + corpus_->length(order_[place]) <= token)
+      begin += corpus_->length(order_[place++]);
     cursor = {place, token - begin};
     token += rows_;
   }
@@ -70,15 +80,18 @@ void ColumnBatches::write_column(Cursor& cursor, int32_t* input, int32_t* target
 
 bool ColumnBatches::next(int32_t* input, int32_t* target) {
   if (position_.step == steps_per_epoch()) return false;
-  for (size_t column = 0; column < cursors_.size(); ++column) write_column(cursors_[column], input + column, target + column);
+  for (size_t column = 0; column < cursors_.size(); ++column)
+    write_column(cursors_[column], input + column, target + column);
   ++position_.step;
   return true;
 }
 
-SentenceBatches::SentenceBatches(const Corpus& corpus, SentenceBatchSize size, uint64_t seed) : corpus_(&corpus), size_(size), seed_(seed) {
-  require(size.sentences >= 0 && size.tokens >= 0, "--batch ", size.sentences, " and --batch-tokens ", size.tokens, " must not be negative");
-  require((size.sentences > 0) != (size.tokens > 0), "--batch ", size.sentences, " and --batch-tokens ", size.tokens,
-          ": give one of the two, at least 1");
+SentenceBatches::SentenceBatches(const Corpus& corpus, SentenceBatchSize size, uint64_t seed)
+    : corpus_(&corpus), size_(size), seed_(seed) {
+  require(size.sentences >= 0 && size.tokens >= 0, "--batch ", size.sentences,
+          " and --batch-tokens ", size.tokens, " must not be negative");
+  require((size.sentences > 0) != (size.tokens > 0), "--batch ", size.sentences,
+          " and --batch-tokens ", size.tokens, ": give one of the two, at least 1");
   require(corpus.sentences() > 0, "the training text has no sentences");
   require_numbered(corpus);
   start_epoch(0);
@@ -87,7 +100,8 @@ SentenceBatches::SentenceBatches(const Corpus& corpus, SentenceBatchSize size, u
 void SentenceBatches::seek(BatchPosition position) {
   require_position(position);
   if (batches_.empty() || position.epoch != position_.epoch) plan(position.epoch);
-  require(position.step <= steps(), "epoch ", position.epoch, " has ", steps(), " batches, so training cannot continue at step ", position.step,
+  require(position.step <= steps(), "epoch ", position.epoch, " has ", steps(),
+          " batches, so training cannot continue at step ", position.step,
           ": has the text, --batch or --batch-tokens changed?");
   position_ = position;
 }
@@ -98,8 +112,10 @@ void SentenceBatches::plan(int64_t epoch) {
   batches_.clear();
   for (size_t begin = 0; begin < order_.size();) {
     const size_t end = pool_end(begin);
-    const auto first = order_.begin() + static_cast<std::ptrdiff_t>(begin), last = order_.begin() + static_cast<std::ptrdiff_t>(end);
-    std::stable_sort(first, last, [&](int32_t a, int32_t b) { return corpus_->length(a) < corpus_->length(b); });
+    const auto first = order_.begin() + static_cast<std::ptrdiff_t>(begin),
+               last = order_.begin() + static_cast<std::ptrdiff_t>(end);
+    std::stable_sort(first, last,
+                     [&](int32_t a, int32_t b) { return corpus_->length(a) < corpus_->length(b); });
     while (begin < end) {
       batches_.push_back({begin, batch_end(begin, end)});
       begin = batches_.back().end;
@@ -110,9 +126,11 @@ void SentenceBatches::plan(int64_t epoch) {
 
 size_t SentenceBatches::pool_end(size_t begin) const {
   if (size_.sentences > 0)
-    return begin + static_cast<size_t>(std::min(std::ssize(order_) - static_cast<int64_t>(begin), kPoolBatches * size_.sentences));
+    return begin + static_cast<size_t>(std::min(std::ssize(order_) - static_cast<int64_t>(begin),
+                                                kPoolBatches * size_.sentences));
   size_t end = begin;
-  for (int64_t tokens = 0; end < order_.size() && tokens < kPoolBatches * size_.tokens; ++end) tokens += length(end);
+  for (int64_t tokens = 0; end < order_.size() && tokens < kPoolBatches * size_.tokens; ++end)
+    tokens += length(end);
   return end;
 }
 
@@ -128,7 +146,8 @@ size_t SentenceBatches::batch_end(size_t begin, size_t end) const {
 
 double SentenceBatches::padding_share() const {
   int64_t positions = 0;
-  for (const Range& b : batches_) positions += static_cast<int64_t>(b.end - b.begin) * length(b.end - 1);
+  for (const Range& b : batches_)
+    positions += static_cast<int64_t>(b.end - b.begin) * length(b.end - 1);
   return 1.0 - static_cast<double>(corpus_->tokens()) / static_cast<double>(positions);
 }
 
@@ -160,9 +179,12 @@ bool SentenceBatches::next(LmBatch& batch) {
 }
 
 EvalSegments::EvalSegments(const Corpus& corpus, int64_t columns, int64_t segment)
-    : corpus_(&corpus), columns_(columns), segment_(segment), rows_(columns > 0 ? corpus.tokens() / columns : 0) {
-  require(columns >= 1 && segment >= 1, "validation needs at least one column and one row, not ", columns, " columns and segments of ", segment,
-          " rows");
+    : corpus_(&corpus),
+      columns_(columns),
+      segment_(segment),
+      rows_(columns > 0 ? corpus.tokens() / columns : 0) {
+  require(columns >= 1 && segment >= 1, "validation needs at least one column and one row, not ",
+          columns, " columns and segments of ", segment, " rows");
   require(rows_ >= 1, "the text has ", corpus.tokens(), " tokens, fewer than the ", columns,
           " columns in which it is evaluated: use a longer text");
 }
@@ -177,7 +199,8 @@ bool EvalSegments::next(LmBatch& batch) {
   const auto text = corpus_->flat();
   for (int64_t t = 0; t < batch.rows; ++t)
     for (int64_t c = 0; c < columns_; ++c) {
-      const auto from = static_cast<size_t>(c * rows_ + row_ + t), to = static_cast<size_t>(t * columns_ + c);
+      const auto from = static_cast<size_t>(c * rows_ + row_ + t),
+                 to = static_cast<size_t>(t * columns_ + c);
       batch.input[to] = from > 0 ? text[from - 1] : Vocabulary::kEnd;
       batch.target[to] = text[from];
     }

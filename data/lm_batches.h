@@ -1,8 +1,9 @@
-// Batches for language models. A batch is time-major: row t, column c at [t * cols + c]; the input of a position is the
-// word before its target. Three ways to cut a text:
-//   ColumnBatches    training: shuffled sentences joined into one stream, cut into columns, state carried along
-//   SentenceBatches  training or scoring with each sentence on its own, from a fresh state, padded
-//   EvalSegments     validation: the text in file order, in columns, state carried along
+// Batches for language models. A batch is time-major: row t, column c at [t * cols + c]; the input
+// of a position is the word before its target. Three ways to cut a text:
+//   ColumnBatches    training: shuffled sentences joined into one stream, cut into columns, state
+//   carried along SentenceBatches  training or scoring with each sentence on its own, from a fresh
+//   state, padded EvalSegments     validation: the text in file order, in columns, state carried
+//   along
 // What comes next is a function of (seed, epoch, step) alone, so that a run resumes with seek().
 #pragma once
 
@@ -26,9 +27,10 @@ struct LmBatch {
   int64_t tokens = 0;                  ///< predicted, i.e. without padding
 };
 
-/// Training with truncated back-propagation. Each epoch puts the sentences, each with its </s>, in a new order, joins
-/// them and cuts the stream into `batch` columns of equal length, read `bptt` rows at a time: row t predicts the word
-/// after row t - 1's target. What precedes a column's first word is the stream's previous word; for the first column,
+/// Training with truncated back-propagation. Each epoch puts the sentences, each with its </s>, in
+/// a new order, joins them and cuts the stream into `batch` columns of equal length, read `bptt`
+/// rows at a time: row t predicts the word after row t - 1's target. What precedes a column's first
+/// word is the stream's previous word; for the first column,
 /// </s>. What fills no whole segment is left out of that epoch.
 class ColumnBatches {
  public:
@@ -42,12 +44,14 @@ class ColumnBatches {
   int64_t dropped() const { return corpus_->tokens() - steps_per_epoch() * batch_ * bptt_; }
 
   void start_epoch(int64_t epoch) { seek({epoch, 0}); }
-  /// Continues at any position, step steps_per_epoch() being an epoch's end. Error: no such position.
+  /// Continues at any position, step steps_per_epoch() being an epoch's end. Error: no such
+  /// position.
   void seek(BatchPosition position);
   BatchPosition position() const { return position_; }
   /// Whether the next segment is an epoch's first: the model's state must be set to zero before it.
   bool begins_epoch() const { return position_.step == 0; }
-  /// Writes the next segment, bptt x batch each; false, and nothing written, at the end of the epoch.
+  /// Writes the next segment, bptt x batch each; false, and nothing written, at the end of the
+  /// epoch.
   bool next(int32_t* input, int32_t* target);
 
  private:
@@ -69,12 +73,14 @@ class ColumnBatches {
 /// How SentenceBatches cuts: exactly one of the two is set.
 struct SentenceBatchSize {
   int64_t sentences = 0;  ///< sentences a batch (--batch)
-  int64_t tokens = 0;     ///< most positions, padding included, a batch (--batch-tokens); a longer sentence goes alone
+  int64_t tokens = 0;     ///< most positions, padding included, a batch (--batch-tokens); a longer
+                          ///< sentence goes alone
 };
 
-/// Training with each sentence on its own: input </s> w1 ... wn, target w1 ... wn </s>. Each epoch shuffles the sentences,
-/// sorts them by length within pools of about a hundred batches, so that little is padded, fills batches to the
-/// limit and shuffles those. Every sentence comes once an epoch.
+/// Training with each sentence on its own: input </s> w1 ... wn, target w1 ... wn </s>. Each epoch
+/// shuffles the sentences, sorts them by length within pools of about a hundred batches, so that
+/// little is padded, fills batches to the limit and shuffles those. Every sentence comes once an
+/// epoch.
 class SentenceBatches {
  public:
   /// Keeps a reference to `corpus`. Errors: not exactly one limit >= 1; an empty corpus.
@@ -91,7 +97,8 @@ class SentenceBatches {
   BatchPosition position() const { return position_; }
   /// Fills `batch`, sentences in columns; false, and nothing written, at the end of the epoch.
   bool next(LmBatch& batch);
-  /// The corpus's numbers of the sentences that next() gives next, a column each; empty at the end of the epoch.
+  /// The corpus's numbers of the sentences that next() gives next, a column each; empty at the end
+  /// of the epoch.
   std::span<const int32_t> sentences() const;
 
  private:
@@ -111,8 +118,9 @@ class SentenceBatches {
   std::vector<Range> batches_;  // in the order in which they come
 };
 
-/// Validation: the text in file order, cut into `columns` columns that are read `segment` rows at a time, the last
-/// segment shorter. First inputs are as in ColumnBatches. The remainder that fills no row is left out.
+/// Validation: the text in file order, cut into `columns` columns that are read `segment` rows at a
+/// time, the last segment shorter. First inputs are as in ColumnBatches. The remainder that fills
+/// no row is left out.
 class EvalSegments {
  public:
   /// Keeps a reference to `corpus`. Errors: columns or segment < 1; fewer tokens than columns.

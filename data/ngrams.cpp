@@ -64,8 +64,11 @@ NgramCounts& NgramCounts::operator+=(const NgramCounts& other) {
 }
 
 NgramCounts count_ngrams(const Units& hypothesis, const Units& reference, size_t n) {
-  const auto count = [n](const Units& units) { return units.size() >= n ? units.size() - n + 1 : 0; };
-  NgramCounts counts{static_cast<int64_t>(count(hypothesis)), static_cast<int64_t>(count(reference)), 0};
+  const auto count = [n](const Units& units) {
+    return units.size() >= n ? units.size() - n + 1 : 0;
+  };
+  NgramCounts counts{static_cast<int64_t>(count(hypothesis)),
+                     static_cast<int64_t>(count(reference)), 0};
   std::unordered_map<std::string_view, int64_t> left;
   for (size_t i = 0; i < count(reference); ++i) ++left[reference.ngram(i, n)];
   for (size_t i = 0; i < count(hypothesis); ++i) {

@@ -1,4 +1,5 @@
-// Sequences of words or characters within a line, and how many of them two lines share: what BLEU and chrF count.
+// Sequences of words or characters within a line, and how many of them two lines share: what BLEU
+// and chrF count.
 #pragma once
 
 #include <cstddef>
@@ -10,18 +11,24 @@
 
 namespace nine {
 
-/// A line cut into units: unit i is the bytes begins[i] ... ends[i] - 1 of `text`. n neighbours are then one piece of `text`.
+/// A line cut into units: unit i is the bytes begins[i] ... ends[i] - 1 of `text`. n neighbours are
+/// then one piece of `text`.
 struct Units {
   std::string text;
   std::vector<size_t> begins, ends;
 
   size_t size() const { return begins.size(); }
-  std::string_view unit(size_t i) const { return std::string_view(text).substr(begins[i], ends[i] - begins[i]); }
+  std::string_view unit(size_t i) const {
+    return std::string_view(text).substr(begins[i], ends[i] - begins[i]);
+  }
   /// Units i, ..., i + n - 1.
-  std::string_view ngram(size_t i, size_t n) const { return std::string_view(text).substr(begins[i], ends[i + n - 1] - begins[i]); }
+  std::string_view ngram(size_t i, size_t n) const {
+    return std::string_view(text).substr(begins[i], ends[i + n - 1] - begins[i]);
+  }
 };
 
-/// The words of a line of valid UTF-8, joined by single spaces; every kind of Unicode white space separates.
+/// The words of a line of valid UTF-8, joined by single spaces; every kind of Unicode white space
+/// separates.
 Units word_units(std::string_view line);
 /// `words` themselves, without white space inside, joined likewise.
 Units word_units(std::span<const std::string_view> words);

@@ -5,23 +5,27 @@
 
 namespace nine {
 
-PairBatches::PairBatches(const ParallelCorpus& corpus, PairBatchSize size, std::optional<uint64_t> seed)
+PairBatches::PairBatches(const ParallelCorpus& corpus, PairBatchSize size,
+                         std::optional<uint64_t> seed)
     : corpus_(&corpus), size_(size), seed_(seed) {
-  require(size.tokens >= 0 && size.pairs >= 0 && (size.tokens > 0 || size.pairs > 0), "--batch-tokens ", size.tokens, " and --batch ", size.pairs,
+  require(size.tokens >= 0 && size.pairs >= 0 && (size.tokens > 0 || size.pairs > 0),
+          "--batch-tokens ", size.tokens, " and --batch ", size.pairs,
           ": give one of the two, at least 1");
   require(corpus.pairs() > 0, "the parallel text has no pair of sentences to use");
-  require(corpus.pairs() <= std::numeric_limits<int32_t>::max(), "the parallel text has ", corpus.pairs(),
-          " pairs; at most 2147483647 can be put in order: split it");
+  require(corpus.pairs() <= std::numeric_limits<int32_t>::max(), "the parallel text has ",
+          corpus.pairs(), " pairs; at most 2147483647 can be put in order: split it");
   for (int32_t i = 0; size.tokens > 0 && i < corpus.pairs(); ++i)
-    require(positions(i) <= size.tokens, "line ", corpus.line(i), " has a sentence of ", positions(i),
-            " tokens, </s> counted, more than --batch-tokens ", size.tokens, ": raise it, or leave such pairs out with --max-length");
+    require(positions(i) <= size.tokens, "line ", corpus.line(i), " has a sentence of ",
+            positions(i), " tokens, </s> counted, more than --batch-tokens ", size.tokens,
+            ": raise it, or leave such pairs out with --max-length");
   plan(0);
 }
 
 void PairBatches::seek(BatchPosition position) {
   require_position(position);
   if (position.epoch != position_.epoch) plan(position.epoch);
-  require(position.step <= steps(), "epoch ", position.epoch, " has ", steps(), " batches, so training cannot continue at step ", position.step,
+  require(position.step <= steps(), "epoch ", position.epoch, " has ", steps(),
+          " batches, so training cannot continue at step ", position.step,
           ": has the text, --batch or --batch-tokens changed?");
   position_ = position;
 }
@@ -51,7 +55,9 @@ size_t PairBatches::batch_end(size_t begin) const {
   for (; end < order_.size(); ++end) {
     longest = std::max(longest, positions(order_[end]));
     const auto count = static_cast<int64_t>(end - begin) + 1;
-    if ((size_.tokens > 0 && count * longest > size_.tokens) || (size_.pairs > 0 && count > size_.pairs)) break;
+    if ((size_.tokens > 0 && count * longest > size_.tokens) ||
+        (size_.pairs > 0 && count > size_.pairs))
+      break;
   }
   return end;
 }
@@ -71,7 +77,8 @@ double PairBatches::padding_share() const {
     const auto [source, target] = longest(range);
     positions += static_cast<int64_t>(range.end - range.begin) * (source + target);
   }
-  return 1.0 - static_cast<double>(corpus_->source_tokens() + corpus_->target_tokens()) / static_cast<double>(positions);
+  return 1.0 - static_cast<double>(corpus_->source_tokens() + corpus_->target_tokens()) /
+                   static_cast<double>(positions);
 }
 
 std::span<const int32_t> PairBatches::pairs() const {
@@ -85,7 +92,8 @@ bool PairBatches::next(PairBatch& batch) {
   if (chosen.empty()) return false;
   std::tie(batch.src_cols, batch.tgt_cols) = longest(batches_[static_cast<size_t>(position_.step)]);
   batch.pairs = std::ssize(chosen);
-  const auto rows = chosen.size(), src_cols = static_cast<size_t>(batch.src_cols), tgt_cols = static_cast<size_t>(batch.tgt_cols);
+  const auto rows = chosen.size(), src_cols = static_cast<size_t>(batch.src_cols),
+             tgt_cols = static_cast<size_t>(batch.tgt_cols);
   batch.src.assign(rows * src_cols, Dictionary::kPad);
   batch.tgt_in.assign(rows * tgt_cols, Dictionary::kPad);
   batch.tgt_out.assign(rows * tgt_cols, PairBatch::kPaddingTarget);
@@ -93,11 +101,13 @@ bool PairBatches::next(PairBatch& batch) {
   batch.tgt_lengths.resize(rows);
   for (size_t r = 0; r < rows; ++r) {
     const auto source = corpus_->source(chosen[r]), target = corpus_->target(chosen[r]);
-    std::copy(source.begin(), source.end(), batch.src.begin() + static_cast<std::ptrdiff_t>(r * src_cols));
+    std::copy(source.begin(), source.end(),
+              batch.src.begin() + static_cast<std::ptrdiff_t>(r * src_cols));
     const auto in = batch.tgt_in.begin() + static_cast<std::ptrdiff_t>(r * tgt_cols);
     *in = Dictionary::kEnd;
     std::copy(target.begin(), target.end() - 1, in + 1);
-    std::copy(target.begin(), target.end(), batch.tgt_out.begin() + static_cast<std::ptrdiff_t>(r * tgt_cols));
+    std::copy(target.begin(), target.end(),
+              batch.tgt_out.begin() + static_cast<std::ptrdiff_t>(r * tgt_cols));
     batch.src_lengths[r] = static_cast<int32_t>(source.size());
     batch.tgt_lengths[r] = static_cast<int32_t>(target.size());
   }

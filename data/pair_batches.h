@@ -12,29 +12,34 @@ namespace nine {
 
 /// A batch of B pairs, row-major: sentences in rows, filled up with padding to the longest.
 struct PairBatch {
-  static constexpr int32_t kPaddingTarget = -1;  ///< in tgt_out: ignored by the loss. src and tgt_in are filled up with <pad>.
+  static constexpr int32_t kPaddingTarget =
+      -1;  ///< in tgt_out: ignored by the loss. src and tgt_in are filled up with <pad>.
 
   int64_t pairs = 0, src_cols = 0, tgt_cols = 0;
-  std::vector<int32_t> src;                       ///< B x src_cols: words </s>
-  std::vector<int32_t> tgt_in, tgt_out;           ///< B x tgt_cols: </s> words, and what each position predicts: words </s>
+  std::vector<int32_t> src;  ///< B x src_cols: words </s>
+  std::vector<int32_t> tgt_in,
+      tgt_out;  ///< B x tgt_cols: </s> words, and what each position predicts: words </s>
   std::vector<int32_t> src_lengths, tgt_lengths;  ///< B: without padding
 };
 
 /// How large a batch may be; at least one limit.
 struct PairBatchSize {
-  int64_t tokens = 0;  ///< most positions: pairs times the longest sentence of either side, </s> counted (fairseq's --max-tokens); 0: any
+  int64_t tokens = 0;  ///< most positions: pairs times the longest sentence of either side, </s>
+                       ///< counted (fairseq's --max-tokens); 0: any
   int64_t pairs = 0;   ///< most pairs; 0: any number
 };
 
-/// Cuts a corpus into batches of pairs of like lengths: pairs are sorted by target length, those of equal target length by source
-/// length, up and down in turn, so that the source is as long at the end of one target length as at the start of the next; from the
-/// front on each batch takes as many as fit. (A padded position of the target costs a decoder and an output layer, hence target
-/// first.) Every pair comes once an epoch. In training pairs of equal lengths are shuffled, and so are the batches, anew each epoch:
-/// what comes next is a function of (seed, epoch, step) alone.
+/// Cuts a corpus into batches of pairs of like lengths: pairs are sorted by target length, those of
+/// equal target length by source length, up and down in turn, so that the source is as long at the
+/// end of one target length as at the start of the next; from the front on each batch takes as many
+/// as fit. (A padded position of the target costs a decoder and an output layer, hence target
+/// first.) Every pair comes once an epoch. In training pairs of equal lengths are shuffled, and so
+/// are the batches, anew each epoch: what comes next is a function of (seed, epoch, step) alone.
 class PairBatches {
  public:
-  /// Keeps a reference to `corpus`. Without a seed nothing is shuffled: batches come from the shortest to the longest, equal lengths in
-  /// the corpus's order. Errors: no limit; no pair; a pair that alone is larger than `size.tokens`.
+  /// Keeps a reference to `corpus`. Without a seed nothing is shuffled: batches come from the
+  /// shortest to the longest, equal lengths in the corpus's order. Errors: no limit; no pair; a
+  /// pair that alone is larger than `size.tokens`.
   PairBatches(const ParallelCorpus& corpus, PairBatchSize size, std::optional<uint64_t> seed);
 
   /// Batches in the current epoch.
@@ -48,7 +53,8 @@ class PairBatches {
   BatchPosition position() const { return position_; }
   /// Fills `batch`; false, and nothing written, at the end of the epoch.
   bool next(PairBatch& batch);
-  /// The corpus's numbers of the pairs that next() gives next, a row each; empty at the end of the epoch.
+  /// The corpus's numbers of the pairs that next() gives next, a row each; empty at the end of the
+  /// epoch.
   std::span<const int32_t> pairs() const;
 
  private:
@@ -57,7 +63,9 @@ class PairBatches {
   };
   void plan(int64_t epoch);
   size_t batch_end(size_t begin) const;
-  int64_t positions(int32_t pair) const { return std::max(corpus_->source_length(pair), corpus_->target_length(pair)); }
+  int64_t positions(int32_t pair) const {
+    return std::max(corpus_->source_length(pair), corpus_->target_length(pair));
+  }
   std::pair<int64_t, int64_t> longest(const Range& range) const;
 
   const ParallelCorpus* corpus_;

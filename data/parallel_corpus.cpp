@@ -35,7 +35,8 @@ PairText pairs_of_files(std::vector<std::string> source, std::vector<std::string
         continue;
       }
       if (!more_left && !more_right) return;
-      const int64_t of_source = pairs + (more_left ? 1 + lines_left(left) : 0), of_target = pairs + (more_right ? 1 + lines_left(right) : 0);
+      const int64_t of_source = pairs + (more_left ? 1 + lines_left(left) : 0),
+                    of_target = pairs + (more_right ? 1 + lines_left(right) : 0);
       fail(joined(source), " has ", of_source, " lines, but ", joined(target), " has ", of_target,
            ": line i of the one must be the translation of line i of the other");
     }
@@ -43,7 +44,8 @@ PairText pairs_of_files(std::vector<std::string> source, std::vector<std::string
 }
 
 PairText pairs_of_lines(std::span<const std::string> source, std::span<const std::string> target) {
-  require(source.size() == target.size(), "a text of ", source.size(), " source lines and ", target.size(), " target lines is no parallel text");
+  require(source.size() == target.size(), "a text of ", source.size(), " source lines and ",
+          target.size(), " target lines is no parallel text");
   return [=](const auto& visit) {
     for (size_t i = 0; i < source.size(); ++i) visit(source[i], target[i]);
   };
@@ -64,18 +66,21 @@ void ParallelCorpus::Side::add(std::span<const int32_t> ids) {
 }
 
 std::span<const int32_t> ParallelCorpus::Side::sentence(int64_t i) const {
-  const auto begin = static_cast<size_t>(offsets[static_cast<size_t>(i)]), end = static_cast<size_t>(offsets[static_cast<size_t>(i) + 1]);
+  const auto begin = static_cast<size_t>(offsets[static_cast<size_t>(i)]),
+             end = static_cast<size_t>(offsets[static_cast<size_t>(i) + 1]);
   return std::span(flat).subspan(begin, end - begin);
 }
 
-ParallelCorpus::ParallelCorpus(const PairText& text, const Dictionary& source, const Dictionary& target, const PairSelection& selection) {
+ParallelCorpus::ParallelCorpus(const PairText& text, const Dictionary& source,
+                               const Dictionary& target, const PairSelection& selection) {
   int64_t line = 0;
   text([&](std::string_view s, std::string_view t) {
     ++line;
     const std::vector<int32_t> from = source.encode(s), to = target.encode(t);
     if (!selection.empty && (from.size() == 1 || to.size() == 1)) {
       ++skipped_empty_;
-    } else if (selection.max_length > 0 && std::max(std::ssize(from), std::ssize(to)) > selection.max_length) {
+    } else if (selection.max_length > 0 &&
+               std::max(std::ssize(from), std::ssize(to)) > selection.max_length) {
       ++skipped_long_;
     } else {
       source_.add(from);

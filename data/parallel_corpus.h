@@ -1,4 +1,5 @@
-// Pairs of sentences for translation: line i of the source belongs to line i of the target. Only ' ' separates words.
+// Pairs of sentences for translation: line i of the source belongs to line i of the target. Only '
+// ' separates words.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +14,11 @@
 namespace nine {
 
 /// Calls its argument with each pair of lines of a text, from the first on; can be called again.
-using PairText = std::function<void(const std::function<void(std::string_view source, std::string_view target)>&)>;
+using PairText = std::function<void(
+    const std::function<void(std::string_view source, std::string_view target)>&)>;
 
-/// Lines of files, read side by side; several files of a side are one text. Errors when read: LineReader's; sides with different
-/// numbers of lines (both are named).
+/// Lines of files, read side by side; several files of a side are one text. Errors when read:
+/// LineReader's; sides with different numbers of lines (both are named).
 PairText pairs_of_files(std::vector<std::string> source, std::vector<std::string> target);
 /// Lines in memory, as many on each side; they must outlive it.
 PairText pairs_of_lines(std::span<const std::string> source, std::span<const std::string> target);
@@ -36,7 +38,8 @@ struct PairSelection {
 /// Encoded pairs. Each side of each ends with </s>.
 class ParallelCorpus {
  public:
-  ParallelCorpus(const PairText& text, const Dictionary& source, const Dictionary& target, const PairSelection& selection = {});
+  ParallelCorpus(const PairText& text, const Dictionary& source, const Dictionary& target,
+                 const PairSelection& selection = {});
 
   int64_t pairs() const { return static_cast<int64_t>(lines_.size()); }
   std::span<const int32_t> source(int64_t i) const { return source_.sentence(i); }

@@ -21,7 +21,8 @@ struct StateSource {
 
 /// init_by_array of the authors' mt19937ar.c.
 std::array<uint32_t, kWords> initial_state(uint64_t seed) {
-  const std::array<uint32_t, 2> key = {static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32)};
+  const std::array<uint32_t, 2> key = {static_cast<uint32_t>(seed),
+                                       static_cast<uint32_t>(seed >> 32)};
   const size_t keys = key[1] != 0 ? 2 : 1;
   std::array<uint32_t, kWords> s{};
   s[0] = 19650218u;

@@ -33,8 +33,10 @@ struct Subject {
   NounClass noun;
   double share;
 };
-constexpr Subject kSubjects[] = {{NounClass::person, 0.62}, {NounClass::animal, 0.22},  {NounClass::thing, 0.06}, {NounClass::food, 0.02},
-                                 {NounClass::text, 0.02},   {NounClass::vehicle, 0.03}, {NounClass::place, 0.03}};
+constexpr Subject kSubjects[] = {{NounClass::person, 0.62}, {NounClass::animal, 0.22},
+                                 {NounClass::thing, 0.06},  {NounClass::food, 0.02},
+                                 {NounClass::text, 0.02},   {NounClass::vehicle, 0.03},
+                                 {NounClass::place, 0.03}};
 
 bool is_alive(NounClass c) { return c == NounClass::person || c == NounClass::animal; }
 
@@ -43,27 +45,34 @@ struct VerbUse {
   VerbClass verb;
   double by_people, by_animals, by_others;
 
-  double by(NounClass c) const { return c == NounClass::person ? by_people : c == NounClass::animal ? by_animals : by_others; }
+  double by(NounClass c) const {
+    return c == NounClass::person ? by_people : c == NounClass::animal ? by_animals : by_others;
+  }
 };
-constexpr VerbUse kVerbUses[] = {{VerbClass::rest, 8, 14, 0}, {VerbClass::laugh, 9, 0, 0}, {VerbClass::growl, 0, 9, 0}, {VerbClass::vanish, 0, 0, 30},
-                                 {VerbClass::go, 9, 9, 0},    {VerbClass::eat, 5, 14, 0},  {VerbClass::cook, 5, 0, 0},  {VerbClass::see, 12, 16, 0},
-                                 {VerbClass::carry, 9, 0, 0}, {VerbClass::write, 6, 0, 0}, {VerbClass::drive, 4, 0, 0}, {VerbClass::visit, 6, 0, 0},
-                                 {VerbClass::meet, 7, 0, 0},  {VerbClass::feed, 4, 0, 0},  {VerbClass::hunt, 0, 14, 0}, {VerbClass::give, 6, 0, 0},
-                                 {VerbClass::say, 7, 0, 0}};
+constexpr VerbUse kVerbUses[] = {
+    {VerbClass::rest, 8, 14, 0},   {VerbClass::laugh, 9, 0, 0}, {VerbClass::growl, 0, 9, 0},
+    {VerbClass::vanish, 0, 0, 30}, {VerbClass::go, 9, 9, 0},    {VerbClass::eat, 5, 14, 0},
+    {VerbClass::cook, 5, 0, 0},    {VerbClass::see, 12, 16, 0}, {VerbClass::carry, 9, 0, 0},
+    {VerbClass::write, 6, 0, 0},   {VerbClass::drive, 4, 0, 0}, {VerbClass::visit, 6, 0, 0},
+    {VerbClass::meet, 7, 0, 0},    {VerbClass::feed, 4, 0, 0},  {VerbClass::hunt, 0, 14, 0},
+    {VerbClass::give, 6, 0, 0},    {VerbClass::say, 7, 0, 0}};
 /// How often "is tired" and the like are used, on the same scale.
 double copula_use(NounClass c) { return is_alive(c) ? 9 : 60; }
 
-/// What follows a verb as its direct object; nothing for a verb that has none or wants more than an object.
+/// What follows a verb as its direct object; nothing for a verb that has none or wants more than an
+/// object.
 struct Object {
   VerbClass verb;
   NounClass noun;
   double share;
 };
 constexpr Object kObjects[] = {
-    {VerbClass::eat, NounClass::food, 1},     {VerbClass::cook, NounClass::food, 1},   {VerbClass::see, NounClass::person, 0.3},
-    {VerbClass::see, NounClass::animal, 0.3}, {VerbClass::see, NounClass::thing, 0.2}, {VerbClass::see, NounClass::vehicle, 0.2},
-    {VerbClass::carry, NounClass::thing, 1},  {VerbClass::write, NounClass::text, 1},  {VerbClass::drive, NounClass::vehicle, 1},
-    {VerbClass::visit, NounClass::place, 1},  {VerbClass::meet, NounClass::person, 1}, {VerbClass::feed, NounClass::animal, 1},
+    {VerbClass::eat, NounClass::food, 1},      {VerbClass::cook, NounClass::food, 1},
+    {VerbClass::see, NounClass::person, 0.3},  {VerbClass::see, NounClass::animal, 0.3},
+    {VerbClass::see, NounClass::thing, 0.2},   {VerbClass::see, NounClass::vehicle, 0.2},
+    {VerbClass::carry, NounClass::thing, 1},   {VerbClass::write, NounClass::text, 1},
+    {VerbClass::drive, NounClass::vehicle, 1}, {VerbClass::visit, NounClass::place, 1},
+    {VerbClass::meet, NounClass::person, 1},   {VerbClass::feed, NounClass::animal, 1},
     {VerbClass::hunt, NounClass::animal, 1}};
 
 /// Phrases inside phrases end here: a noun phrase of this depth has nothing after its noun.
@@ -71,7 +80,8 @@ constexpr int kDeepest = 2;
 double phrase_share(int depth) { return depth == 0 ? 0.15 : 0.08; }
 double clause_share(int depth) { return depth == 0 ? 0.13 : 0.05; }
 
-/// Adds the rules of the language to a grammar, each when it is first asked for and after those that it uses.
+/// Adds the rules of the language to a grammar, each when it is first asked for and after those
+/// that it uses.
 class Builder {
  public:
   explicit Builder(Grammar& grammar) : grammar_(grammar) {}
@@ -82,22 +92,26 @@ class Builder {
     for (Tense t : kTenses) {
       a.push_back({0.60 * share_of(t), {clause(t, Place::main), stop}});
       a.push_back({0.32 * share_of(t), {time(t), clause(t, Place::main), stop}});
-      a.push_back(
-          {0.08 * share_of(t), {clause(t, Place::complement), one_of("because while but although before"), clause(t, Place::complement), stop}});
+      a.push_back({0.08 * share_of(t),
+                   {clause(t, Place::complement), one_of("because while but although before"),
+                    clause(t, Place::complement), stop}});
     }
     return grammar_.rule(std::move(a));
   }
 
  private:
-  // --- words ---------------------------------------------------------------------------------------------------
+  // --- words
+  // ---------------------------------------------------------------------------------------------------
 
   Symbol word(std::string_view text) { return grammar_.word(text); }
 
-  /// One of the words, or of the phrases, with a frequency that falls as 1/rank. The weight of the rule is its share of the
-  /// whole list when only a part, by first letter, is asked for; that part may be empty.
+  /// One of the words, or of the phrases, with a frequency that falls as 1/rank. The weight of the
+  /// rule is its share of the whole list when only a part, by first letter, is asked for; that part
+  /// may be empty.
   Alternatives ranked(const Words& entries, Initial initial = Initial::any) {
     double whole = 0;
-    for (size_t rank = 0; rank < entries.size(); ++rank) whole += 1.0 / static_cast<double>(rank + 1);
+    for (size_t rank = 0; rank < entries.size(); ++rank)
+      whole += 1.0 / static_cast<double>(rank + 1);
     Alternatives a;
     for (size_t rank = 0; rank < entries.size(); ++rank) {
       const bool vowel = std::string_view("aeiou").find(entries[rank][0]) != std::string_view::npos;
@@ -117,16 +131,18 @@ class Builder {
     return once(key("time", t), [&] { return ranked(time_phrases(t)); });
   }
 
-  // --- noun phrases ----------------------------------------------------------------------------------------------
+  // --- noun phrases
+  // ----------------------------------------------------------------------------------------------
 
   Alternatives noun(NounClass c, Number n, Initial initial) {
     Words forms;
-    for (const Noun& entry : nouns(c)) forms.push_back(n == Number::singular ? entry.singular : entry.plural);
+    for (const Noun& entry : nouns(c))
+      forms.push_back(n == Number::singular ? entry.singular : entry.plural);
     return ranked(forms, initial);
   }
 
-  /// Adjectives from `slot` on, then the noun. A rule's weight is the share of those that begin as `initial` says,
-  /// which is what "a" and "an" are chosen by.
+  /// Adjectives from `slot` on, then the noun. A rule's weight is the share of those that begin as
+  /// `initial` says, which is what "a" and "an" are chosen by.
   Symbol noun_with_adjectives(NounClass c, Number n, Initial initial, int slot = 0) {
     return once(key("noun with adjectives", c, n, initial, slot), [&] {
       constexpr double use[] = {0.25, 0.22, 0.20};
@@ -138,7 +154,8 @@ class Builder {
       Alternatives first = ranked(list, initial);
       if (first.empty()) return a;
       const Symbol adjective = once(key("adjective", c, initial, slot), [&] { return first; });
-      a.push_back({use[slot] * grammar_.weight(adjective), {adjective, noun_with_adjectives(c, n, Initial::any, slot + 1)}});
+      a.push_back({use[slot] * grammar_.weight(adjective),
+                   {adjective, noun_with_adjectives(c, n, Initial::any, slot + 1)}});
       return a;
     });
   }
@@ -147,8 +164,11 @@ class Builder {
   Symbol common_noun(NounClass c, Number n) {
     return once(key("common noun", c, n), [&] {
       const Symbol any = noun_with_adjectives(c, n, Initial::any);
-      if (n == Number::plural) return Alternatives{{0.75, {one_of("the some these two many three several"), any}}, {0.25, {any}}};
-      const Symbol consonant = noun_with_adjectives(c, n, Initial::consonant), vowel = noun_with_adjectives(c, n, Initial::vowel);
+      if (n == Number::plural)
+        return Alternatives{{0.75, {one_of("the some these two many three several"), any}},
+                            {0.25, {any}}};
+      const Symbol consonant = noun_with_adjectives(c, n, Initial::consonant),
+                   vowel = noun_with_adjectives(c, n, Initial::vowel);
       return Alternatives{{0.60, {one_of("the this my every our each"), any}},
                           {0.40 * grammar_.weight(consonant), {word("a"), consonant}},
                           {0.40 * grammar_.weight(vowel), {word("an"), vowel}}};
@@ -157,7 +177,8 @@ class Builder {
 
   Symbol names(Number n) {
     return once(key("names", n), [&] {
-      const Symbol female = once("female", [&] { return ranked(female_names()); }), male = once("male", [&] { return ranked(male_names()); });
+      const Symbol female = once("female", [&] { return ranked(female_names()); }),
+                   male = once("male", [&] { return ranked(male_names()); });
       if (n == Number::singular) return Alternatives{{0.5, {female}}, {0.5, {male}}};
       return Alternatives{{0.5, {female, word("and"), male}}, {0.5, {male, word("and"), female}}};
     });
@@ -169,7 +190,8 @@ class Builder {
       const double name_share = c != NounClass::person ? 0 : n == Number::singular ? 0.3 : 0.1;
       Alternatives a;
       if (name_share > 0) a.push_back({name_share, {names(n)}});
-      const double phrase = depth < kDeepest ? phrase_share(depth) : 0, clause = depth < kDeepest ? clause_share(depth) : 0;
+      const double phrase = depth < kDeepest ? phrase_share(depth) : 0,
+                   clause = depth < kDeepest ? clause_share(depth) : 0;
       a.push_back({(1 - name_share) * (1 - phrase - clause), {noun}});
       if (depth == kDeepest) return a;
       a.push_back({(1 - name_share) * phrase, {noun, phrase_after(c, depth + 1)}});
@@ -189,7 +211,8 @@ class Builder {
   /// "near the river" after a noun.
   Symbol phrase_after(NounClass c, int depth) {
     return once(key("phrase after", c, depth), [&] {
-      Alternatives a = {{0.75, {one_of("near from behind beside"), noun_phrase(NounClass::place, depth)}}};
+      Alternatives a = {
+          {0.75, {one_of("near from behind beside"), noun_phrase(NounClass::place, depth)}}};
       if (is_alive(c)) a.push_back({0.25, {word("with"), noun_phrase(NounClass::thing, depth)}});
       return a;
     });
@@ -200,13 +223,16 @@ class Builder {
     return once(key("relative clause", c, n, depth), [&] {
       const Symbol pronoun = word(c == NounClass::person ? "who" : "that");
       Alternatives a;
-      for (Tense t : kTenses) a.push_back({0.6 * share_of(t), {pronoun, verb_phrase(c, t, n, Place::relative, depth)}});
-      if (!verbs_with_object(c).empty()) a.push_back({0.4, {pronoun, clause_without_object(c, depth)}});
+      for (Tense t : kTenses)
+        a.push_back({0.6 * share_of(t), {pronoun, verb_phrase(c, t, n, Place::relative, depth)}});
+      if (!verbs_with_object(c).empty())
+        a.push_back({0.4, {pronoun, clause_without_object(c, depth)}});
       return a;
     });
   }
 
-  // --- verbs -----------------------------------------------------------------------------------------------------
+  // --- verbs
+  // -----------------------------------------------------------------------------------------------------
 
   Symbol verb_form(VerbClass v, std::string Verb::*form, std::string_view name) {
     return once(key(name, v), [&] {
@@ -246,7 +272,9 @@ class Builder {
           for (Number n : kNumbers)
             for (Tense t : kTenses) {
               const double weight = share * use.by(subject) * share_of(n) * share_of(t);
-              if (weight > 0) a.push_back({weight, {subject_phrase(subject, n, depth), finite_verb(use.verb, t, n)}});
+              if (weight > 0)
+                a.push_back(
+                    {weight, {subject_phrase(subject, n, depth), finite_verb(use.verb, t, n)}});
             }
       return a;
     });
@@ -287,7 +315,8 @@ class Builder {
     return once(key("complement", v, place, depth), [&] {
       switch (v) {
         case VerbClass::go:
-          return Alternatives{{1, {one_of("to into through across"), noun_phrase(NounClass::place, depth)}}};
+          return Alternatives{
+              {1, {one_of("to into through across"), noun_phrase(NounClass::place, depth)}}};
         case VerbClass::give:
           return gift(depth);
         case VerbClass::say:
@@ -314,19 +343,23 @@ class Builder {
   /// "that the bird sings".
   Alternatives statement() {
     Alternatives a;
-    for (Tense t : kTenses) a.push_back({share_of(t), {word("that"), clause(t, Place::complement)}});
+    for (Tense t : kTenses)
+      a.push_back({share_of(t), {word("that"), clause(t, Place::complement)}});
     return a;
   }
 
   /// "slowly in the garden", either, or nothing.
   Alternatives circumstances(Place place) {
     if (place == Place::relative) return {{1, {}}};
-    const Symbol manner = once("manner", [&] { return ranked(manner_adverbs()); }), where = location();
+    const Symbol manner = once("manner", [&] { return ranked(manner_adverbs()); }),
+                 where = location();
     return {{0.40, {}}, {0.25, {manner}}, {0.25, {where}}, {0.10, {manner, where}}};
   }
 
   Symbol location() {
-    return once("location", [&] { return Alternatives{{1, {one_of("in at inside outside"), noun_phrase(NounClass::place, 1)}}}; });
+    return once("location", [&] {
+      return Alternatives{{1, {one_of("in at inside outside"), noun_phrase(NounClass::place, 1)}}};
+    });
   }
 
   Alternatives object(VerbClass v, Place place, int depth) {
@@ -336,12 +369,14 @@ class Builder {
       // Nobody is said to visit a place in a place.
       const double located = place == Place::relative || o.noun == NounClass::place ? 0 : 0.15;
       a.push_back({o.share * (1 - located), {noun_phrase(o.noun, depth)}});
-      if (located > 0) a.push_back({o.share * located, {noun_phrase(o.noun, kDeepest), location()}});
+      if (located > 0)
+        a.push_back({o.share * located, {noun_phrase(o.noun, kDeepest), location()}});
     }
     return a;
   }
 
-  // --- clauses ---------------------------------------------------------------------------------------------------
+  // --- clauses
+  // ---------------------------------------------------------------------------------------------------
 
   Symbol subject_phrase(NounClass c, Number n, int depth) {
     if (c != NounClass::person) return noun_phrase(c, n, depth);
@@ -357,13 +392,16 @@ class Builder {
       Alternatives a;
       for (const Subject& subject : kSubjects)
         for (Number n : kNumbers) {
-          a.push_back({subject.share * share_of(n), {subject_phrase(subject.noun, n, depth), verb_phrase(subject.noun, t, n, place, depth)}});
+          a.push_back({subject.share * share_of(n),
+                       {subject_phrase(subject.noun, n, depth),
+                        verb_phrase(subject.noun, t, n, place, depth)}});
         }
       return a;
     });
   }
 
-  // --- one rule for each name ------------------------------------------------------------------------------------
+  // --- one rule for each name
+  // ------------------------------------------------------------------------------------
 
   template <class... Parts>
   static std::string key(std::string_view name, Parts... parts) {
@@ -382,10 +420,14 @@ class Builder {
   std::map<std::string, Symbol, std::less<>> rules_;
 };
 
-double perplexity_of(double nats, int64_t tokens) { return std::exp(nats / static_cast<double>(tokens)); }
+double perplexity_of(double nats, int64_t tokens) {
+  return std::exp(nats / static_cast<double>(tokens));
+}
 
-SampleFile write_split(const SampleLanguage& language, const std::string& directory, std::string_view split, uint64_t seed, int64_t sentences) {
-  require(sentences >= 1, "[write_sample] the ", split, " text needs at least one sentence, not ", sentences);
+SampleFile write_split(const SampleLanguage& language, const std::string& directory,
+                       std::string_view split, uint64_t seed, int64_t sentences) {
+  require(sentences >= 1, "[write_sample] the ", split, " text needs at least one sentence, not ",
+          sentences);
   SampleFile file;
   file.path = concat((std::filesystem::path(directory) / split).string(), ".txt");
   file.sentences = sentences;
@@ -399,7 +441,8 @@ SampleFile write_split(const SampleLanguage& language, const std::string& direct
     out << line << '\n';
   }
   out.flush();
-  require(out.good(), file.path, " cannot be written: check the directory's permissions and that there is room");
+  require(out.good(), file.path,
+          " cannot be written: check the directory's permissions and that there is room");
   return file;
 }
 
@@ -421,8 +464,10 @@ Grammar::Derivation SampleLanguage::next(RandomStream& random, std::string& line
   return grammar_.generate(start_, random, line);
 }
 
-SampleCorpus SampleLanguage::generate(uint64_t seed, std::string_view split, int64_t sentences) const {
-  require(sentences >= 0, "[SampleLanguage::generate] the number of sentences ", sentences, " is negative");
+SampleCorpus SampleLanguage::generate(uint64_t seed, std::string_view split,
+                                      int64_t sentences) const {
+  require(sentences >= 0, "[SampleLanguage::generate] the number of sentences ", sentences,
+          " is negative");
   SampleCorpus corpus;
   RandomStream random = stream(seed, split);
   std::string line;
@@ -436,12 +481,14 @@ SampleCorpus SampleLanguage::generate(uint64_t seed, std::string_view split, int
   return corpus;
 }
 
-std::array<SampleFile, 3> write_sample(const std::string& directory, uint64_t seed, const SampleSizes& sizes) {
+std::array<SampleFile, 3> write_sample(const std::string& directory, uint64_t seed,
+                                       const SampleSizes& sizes) {
   std::error_code error;
   std::filesystem::create_directories(directory, error);
   require(!error, directory, " cannot be made: ", error.message());
   const SampleLanguage language;
-  return {write_split(language, directory, "train", seed, sizes.train), write_split(language, directory, "valid", seed, sizes.valid),
+  return {write_split(language, directory, "train", seed, sizes.train),
+          write_split(language, directory, "valid", seed, sizes.valid),
           write_split(language, directory, "test", seed, sizes.test)};
 }
 

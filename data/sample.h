@@ -1,20 +1,24 @@
-// The built-in sample text: an English-like language whose exact entropy is known, so that a model's perplexity can be
-// read against the best that any model could reach.
+// The built-in sample text: an English-like language whose exact entropy is known, so that a
+// model's perplexity can be read against the best that any model could reach.
 //
 //   yesterday the old farmers near the river saw a red fox .
 //   the dog that the teachers follow is eating an apple .
 //
-// What there is to learn: number agreement across a phrase or a relative clause, "a" or "an" by the next letter, the
-// order of adjectives, verbs that choose their subjects and objects, tense from the adverb that opens the sentence,
-// names and pronouns, and frequencies that fall as 1/rank in each class of words. 1,049 words, on average 10.71 tokens
-// a sentence, perplexity 15.516.
+// What there is to learn: number agreement across a phrase or a relative clause, "a" or "an" by the
+// next letter, the order of adjectives, verbs that choose their subjects and objects, tense from
+// the adverb that opens the sentence, names and pronouns, and frequencies that fall as 1/rank in
+// each class of words. 1,049 words, on average 10.71 tokens a sentence, perplexity 15.516.
 //
 // The entropy of a text equals that of its derivation because each sentence has exactly one:
 //   - no word form is in two classes that can stand in the same place (data/sample_lexicon.cpp);
-//   - a noun phrase has at most one phrase or clause after its noun, and that belongs to the nearest noun;
-//   - the prepositions after nouns (near, from, with, ...) differ from those after verbs (in, at, ...; to, into, ...);
-//   - only main verbs take an adverb or a place, so that nothing at the end of a relative clause can belong to two verbs;
-//   - a clause joins another by a conjunction only at the top, and "that" follows a noun or a verb of saying, never both.
+//   - a noun phrase has at most one phrase or clause after its noun, and that belongs to the
+//   nearest noun;
+//   - the prepositions after nouns (near, from, with, ...) differ from those after verbs (in, at,
+//   ...; to, into, ...);
+//   - only main verbs take an adverb or a place, so that nothing at the end of a relative clause
+//   can belong to two verbs;
+//   - a clause joins another by a conjunction only at the top, and "that" follows a noun or a verb
+//   of saying, never both.
 #pragma once
 
 #include <array>
@@ -46,13 +50,15 @@ class SampleLanguage {
   /// Expected nats and tokens (with </s>) of a sentence, exact up to rounding.
   double entropy_per_sentence() const { return grammar_.entropy(start_); }
   double expected_tokens() const { return grammar_.expected_words(start_) + 1; }
-  /// Nats per token of an endless text, and its exponential: no model that reads from left to right has a lower
-  /// perplexity in expectation, provided that its vocabulary holds all words (<unk> hides what it need not tell).
+  /// Nats per token of an endless text, and its exponential: no model that reads from left to right
+  /// has a lower perplexity in expectation, provided that its vocabulary holds all words (<unk>
+  /// hides what it need not tell).
   double entropy_per_token() const { return entropy_per_sentence() / expected_tokens(); }
   double perplexity() const;
 
-  /// `sentences` random lines. Equal (seed, split) give equal lines, and a longer text starts with the shorter one;
-  /// the text of another split ("train", "valid", "test") is independent. Error: sentences < 0.
+  /// `sentences` random lines. Equal (seed, split) give equal lines, and a longer text starts with
+  /// the shorter one; the text of another split ("train", "valid", "test") is independent. Error:
+  /// sentences < 0.
   SampleCorpus generate(uint64_t seed, std::string_view split, int64_t sentences) const;
   /// The stream from which a split is drawn.
   static RandomStream stream(uint64_t seed, std::string_view split);
@@ -81,8 +87,9 @@ struct SampleFile {
   double perplexity() const;
 };
 
-/// Writes train.txt, valid.txt and test.txt into `directory`, which is made when it is not there, at any size in little
-/// memory. Errors: a size < 1; what cannot be written.
-std::array<SampleFile, 3> write_sample(const std::string& directory, uint64_t seed, const SampleSizes& sizes);
+/// Writes train.txt, valid.txt and test.txt into `directory`, which is made when it is not there,
+/// at any size in little memory. Errors: a size < 1; what cannot be written.
+std::array<SampleFile, 3> write_sample(const std::string& directory, uint64_t seed,
+                                       const SampleSizes& sizes);
 
 }  // namespace nine

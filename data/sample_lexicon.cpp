@@ -1,5 +1,6 @@
-// Two rules keep the language unambiguous (tests/test_sample.cpp checks them): no form belongs to two classes of words, and
-// a verb's past differs from its base ("read" and "put" cannot be in it). Colours are not fruits here.
+// Two rules keep the language unambiguous (tests/test_sample.cpp checks them): no form belongs to
+// two classes of words, and a verb's past differs from its base ("read" and "put" cannot be in it).
+// Colours are not fruits here.
 #include "data/sample_lexicon.h"
 
 #include <algorithm>
@@ -10,9 +11,12 @@ namespace {
 
 bool is_vowel(char c) { return std::string_view("aeiou").find(c) != std::string_view::npos; }
 bool hisses(std::string_view word) {
-  return word.ends_with('s') || word.ends_with('x') || word.ends_with('z') || word.ends_with("sh") || word.ends_with("ch");
+  return word.ends_with('s') || word.ends_with('x') || word.ends_with('z') ||
+         word.ends_with("sh") || word.ends_with("ch");
 }
-bool ends_in_consonant_y(std::string_view word) { return word.size() > 1 && word.ends_with('y') && !is_vowel(word[word.size() - 2]); }
+bool ends_in_consonant_y(std::string_view word) {
+  return word.size() > 1 && word.ends_with('y') && !is_vowel(word[word.size() - 2]);
+}
 std::string without_last(const std::string& word) { return word.substr(0, word.size() - 1); }
 
 std::string with_ed(const std::string& word) {
@@ -44,33 +48,42 @@ Noun noun_of(std::string_view entry) {
 Verb verb_of(std::string_view entry) {
   const Words forms = split(entry, ':');
   const std::string third = forms[0] == "go" ? "goes" : with_s(forms[0]);
-  return {forms[0], third, forms.size() > 1 ? forms[1] : with_ed(forms[0]), forms.size() > 2 ? forms[2] : with_ing(forms[0])};
+  return {forms[0], third, forms.size() > 1 ? forms[1] : with_ed(forms[0]),
+          forms.size() > 2 ? forms[2] : with_ing(forms[0])};
 }
 
 std::string_view noun_entries(NounClass c) {
   switch (c) {
     case NounClass::person:
-      return "man:men woman:women child:children farmer teacher boy girl artist doctor student neighbour king uncle soldier nurse queen officer "
+      return "man:men woman:women child:children farmer teacher boy girl artist doctor student "
+             "neighbour king uncle soldier nurse queen officer "
              "baker "
-             "sailor aunt singer engineer painter actor pilot hunter lawyer merchant editor dancer priest tailor poet archer gardener widow";
+             "sailor aunt singer engineer painter actor pilot hunter lawyer merchant editor dancer "
+             "priest tailor poet archer gardener widow";
     case NounClass::animal:
-      return "dog cat horse bird fox wolf:wolves cow bear mouse:mice elephant rabbit lion owl goat tiger goose:geese eagle monkey pig frog snake "
+      return "dog cat horse bird fox wolf:wolves cow bear mouse:mice elephant rabbit lion owl goat "
+             "tiger goose:geese eagle monkey pig frog snake "
              "donkey "
              "otter hen camel turtle spider ox:oxen beetle ape";
     case NounClass::food:
-      return "apple cake egg potato:potatoes carrot orange pear cookie onion tomato:tomatoes sandwich peach banana lemon pie olive sausage pancake "
+      return "apple cake egg potato:potatoes carrot orange pear cookie onion tomato:tomatoes "
+             "sandwich peach banana lemon pie olive sausage pancake "
              "melon "
              "mushroom grape biscuit apricot plum";
     case NounClass::thing:
-      return "table hat chair box lamp key basket coat umbrella bottle knife:knives mirror clock blanket bag candle guitar rope hammer doll arrow "
+      return "table hat chair box lamp key basket coat umbrella bottle knife:knives mirror clock "
+             "blanket bag candle guitar rope hammer doll arrow "
              "ladder "
-             "drum violin axe bucket kite bell shoe anchor scarf:scarves pillow jar instrument ring broom";
+             "drum violin axe bucket kite bell shoe anchor scarf:scarves pillow jar instrument "
+             "ring broom";
     case NounClass::text:
-      return "book letter story newspaper poem song article message map novel diary essay note invitation";
+      return "book letter story newspaper poem song article message map novel diary essay note "
+             "invitation";
     case NounClass::vehicle:
       return "car boat truck bicycle bus ship wagon taxi airplane tractor ambulance sledge";
     case NounClass::place:
-      return "house river garden village school market park forest bridge church lake city castle station island office harbour museum farm hill "
+      return "house river garden village school market park forest bridge church lake city castle "
+             "station island office harbour museum farm hill "
              "library tower beach inn valley kitchen orchard hospital";
   }
   return {};
@@ -79,7 +92,8 @@ std::string_view noun_entries(NounClass c) {
 std::string_view verb_entries(VerbClass c) {
   switch (c) {
     case VerbClass::rest:
-      return "sleep:slept wait run:ran:running rest jump swim:swam:swimming play breathe stumble tremble";
+      return "sleep:slept wait run:ran:running rest jump swim:swam:swimming play breathe stumble "
+             "tremble";
     case VerbClass::laugh:
       return "laugh smile work sing:sang dance cry pray shout argue";
     case VerbClass::growl:
@@ -95,7 +109,8 @@ std::string_view verb_entries(VerbClass c) {
     case VerbClass::see:
       return "see:saw watch find:found hear:heard follow notice remember ignore";
     case VerbClass::carry:
-      return "buy:bought carry sell:sold break:broke repair lose:lost wash throw:threw polish hold:held hide:hid";
+      return "buy:bought carry sell:sold break:broke repair lose:lost wash throw:threw polish "
+             "hold:held hide:hid";
     case VerbClass::write:
       return "write:wrote study borrow copy finish translate sign publish";
     case VerbClass::drive:
@@ -117,12 +132,14 @@ std::string_view verb_entries(VerbClass c) {
 }
 
 std::string_view adjective_entries(NounClass c, AdjectiveSlot slot) {
-  constexpr std::string_view sizes = "big small little enormous huge tiny", colours = "red white black brown grey yellow green blue ivory";
+  constexpr std::string_view sizes = "big small little enormous huge tiny",
+                             colours = "red white black brown grey yellow green blue ivory";
   switch (slot) {
     case AdjectiveSlot::quality:
       switch (c) {
         case NounClass::person:
-          return "kind clever brave famous rich patient poor angry friendly elegant lonely polite ambitious";
+          return "kind clever brave famous rich patient poor angry friendly elegant lonely polite "
+                 "ambitious";
         case NounClass::animal:
           return "wild lazy fierce quiet friendly hungry obedient clever strange";
         case NounClass::food:
@@ -138,7 +155,9 @@ std::string_view adjective_entries(NounClass c, AdjectiveSlot slot) {
       }
       return {};
     case AdjectiveSlot::size:
-      return c == NounClass::text ? std::string_view("new old ancient") : c == NounClass::person ? std::string_view("old young tall elderly") : sizes;
+      return c == NounClass::text     ? std::string_view("new old ancient")
+             : c == NounClass::person ? std::string_view("old young tall elderly")
+                                      : sizes;
     case AdjectiveSlot::colour:
       if (c == NounClass::person || c == NounClass::text) return {};
       return c == NounClass::place ? std::string_view("old new ancient modern") : colours;
@@ -170,11 +189,18 @@ std::vector<Verb> verbs(VerbClass c) {
 Words adjectives(NounClass c, AdjectiveSlot slot) { return words_of(adjective_entries(c, slot)); }
 
 Words states(bool alive) {
-  return words_of(alive ? "tired happy hungry sad afraid ill awake thirsty cold proud" : "new clean dirty old wet cheap dark useless");
+  return words_of(alive ? "tired happy hungry sad afraid ill awake thirsty cold proud"
+                        : "new clean dirty old wet cheap dark useless");
 }
 
-Words female_names() { return words_of("anna mary emma laura clara alice julia olga helen ingrid ruth sofia nina ursula"); }
-Words male_names() { return words_of("peter john paul david oscar martin adam thomas henry simon edward victor hugo leo"); }
+Words female_names() {
+  return words_of(
+      "anna mary emma laura clara alice julia olga helen ingrid ruth sofia nina ursula");
+}
+Words male_names() {
+  return words_of(
+      "peter john paul david oscar martin adam thomas henry simon edward victor hugo leo");
+}
 
 Words time_phrases(Tense tense) {
   switch (tense) {
@@ -188,6 +214,8 @@ Words time_phrases(Tense tense) {
   return {};
 }
 
-Words manner_adverbs() { return words_of("quietly slowly again happily alone together peacefully"); }
+Words manner_adverbs() {
+  return words_of("quietly slowly again happily alone together peacefully");
+}
 
 }  // namespace nine

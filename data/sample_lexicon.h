@@ -48,7 +48,8 @@ Words adjectives(NounClass c, AdjectiveSlot slot);
 Words states(bool alive);
 Words female_names();
 Words male_names();
-/// Adverbs and phrases that open a sentence and decide its tense; a phrase's words are separated by spaces.
+/// Adverbs and phrases that open a sentence and decide its tense; a phrase's words are separated by
+/// spaces.
 Words time_phrases(Tense tense);
 Words manner_adverbs();
 

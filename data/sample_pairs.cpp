@@ -17,7 +17,8 @@ enum class Determiner { definite, indefinite, demonstrative, possessive };
 enum class Tense { present, perfect, modal };
 enum class Order { main, inverted, subordinate };
 
-// --- meanings: what a pair of sentences says --------------------------------------------------------------------------
+// --- meanings: what a pair of sentences says
+// --------------------------------------------------------------------------
 
 struct Clause;
 
@@ -42,15 +43,20 @@ struct Clause {
   const Word* preposition = nullptr;
 };
 
-// --- German -------------------------------------------------------------------------------------------------------------
+// --- German
+// -------------------------------------------------------------------------------------------------------------
 
 // Columns: masculine, feminine, neuter, plural. Rows: nominative, accusative, dative.
 using Endings = std::array<std::array<const char*, 4>, 3>;
-constexpr Endings kArticles = {{{"der", "die", "das", "die"}, {"den", "die", "das", "die"}, {"dem", "der", "dem", "den"}}};
-constexpr Endings kDies = {{{"er", "e", "es", "e"}, {"en", "e", "es", "e"}, {"em", "er", "em", "en"}}};
+constexpr Endings kArticles = {
+    {{"der", "die", "das", "die"}, {"den", "die", "das", "die"}, {"dem", "der", "dem", "den"}}};
+constexpr Endings kDies = {
+    {{"er", "e", "es", "e"}, {"en", "e", "es", "e"}, {"em", "er", "em", "en"}}};
 constexpr Endings kEin = {{{"", "e", "", "e"}, {"en", "e", "", "e"}, {"em", "er", "em", "en"}}};
-constexpr Endings kAdjectiveAfterDer = {{{"e", "e", "e", "en"}, {"en", "e", "e", "en"}, {"en", "en", "en", "en"}}};
-constexpr Endings kAdjectiveAfterEin = {{{"er", "e", "es", "en"}, {"en", "e", "es", "en"}, {"en", "en", "en", "en"}}};
+constexpr Endings kAdjectiveAfterDer = {
+    {{"e", "e", "e", "en"}, {"en", "e", "e", "en"}, {"en", "en", "en", "en"}}};
+constexpr Endings kAdjectiveAfterEin = {
+    {{"er", "e", "es", "en"}, {"en", "e", "es", "en"}, {"en", "en", "en", "en"}}};
 constexpr std::array kAdjectiveAlone = {"e", "e", "en"};  // plural only
 
 void append(std::string& text, std::string_view word) {
@@ -69,16 +75,22 @@ std::string german_phrase(const Phrase& p, Case c) {
   } else {
     const size_t row = static_cast<size_t>(c), column = column_of(p);
     const bool bare = p.plural && p.determiner == Determiner::indefinite;
-    const bool like_der = p.determiner == Determiner::definite || p.determiner == Determiner::demonstrative;
+    const bool like_der =
+        p.determiner == Determiner::definite || p.determiner == Determiner::demonstrative;
     if (p.determiner == Determiner::definite) append(out, kArticles[row][column]);
     if (p.determiner == Determiner::demonstrative) append(out, concat("dies", kDies[row][column]));
     if (p.determiner == Determiner::possessive) append(out, concat("mein", kEin[row][column]));
-    if (p.determiner == Determiner::indefinite && !bare) append(out, concat("ein", kEin[row][column]));
+    if (p.determiner == Determiner::indefinite && !bare)
+      append(out, concat("ein", kEin[row][column]));
     if (p.adjective) {
-      const char* ending = bare ? kAdjectiveAlone[row] : like_der ? kAdjectiveAfterDer[row][column] : kAdjectiveAfterEin[row][column];
+      const char* ending = bare       ? kAdjectiveAlone[row]
+                           : like_der ? kAdjectiveAfterDer[row][column]
+                                      : kAdjectiveAfterEin[row][column];
       append(out, p.adjective->german + ending);
     }
-    const std::string& noun = !p.plural ? p.noun->singular : c == Case::dative ? p.noun->dative_plural : p.noun->plural;
+    const std::string& noun = !p.plural           ? p.noun->singular
+                              : c == Case::dative ? p.noun->dative_plural
+                                                  : p.noun->plural;
     append(out, p.modifier ? p.modifier->german + noun : noun);
   }
   for (const Clause& relative : p.relative) {
@@ -108,12 +120,15 @@ struct VerbForms {
 VerbForms german_verb(const Clause& c) {
   const bool plural = c.subject.is_plural();
   const Verb& v = *c.verb;
-  if (c.tense == Tense::modal) return {plural ? c.modal->plural : c.modal->singular, v.infinitive()};
-  if (c.tense == Tense::perfect) return {v.with_sein ? (plural ? "sind" : "ist") : (plural ? "haben" : "hat"), v.participle};
+  if (c.tense == Tense::modal)
+    return {plural ? c.modal->plural : c.modal->singular, v.infinitive()};
+  if (c.tense == Tense::perfect)
+    return {v.with_sein ? (plural ? "sind" : "ist") : (plural ? "haben" : "hat"), v.participle};
   return {plural ? v.plural : v.singular, v.prefix};
 }
 
-/// A subordinate clause has its verbs at the end, and a relative one no subject (its pronoun stands before).
+/// A subordinate clause has its verbs at the end, and a relative one no subject (its pronoun stands
+/// before).
 std::string german_clause(const Clause& c, Order order) {
   const VerbForms verb = german_verb(c);
   const bool relative = !c.subject.name && !c.subject.noun;
@@ -135,7 +150,8 @@ std::string german_clause(const Clause& c, Order order) {
   return out;
 }
 
-// --- English ------------------------------------------------------------------------------------------------------------
+// --- English
+// ------------------------------------------------------------------------------------------------------------
 
 std::string english_clause(const Clause& c);
 
@@ -149,10 +165,11 @@ std::string english_phrase(const Phrase& p) {
     append(out, p.plural ? p.noun->english_plural : p.noun->english);
     const bool vowel = std::string_view("aeiou").find(out[0]) != std::string_view::npos;
     const bool bare = p.plural && p.determiner == Determiner::indefinite;
-    const char* determiner = p.determiner == Determiner::definite        ? "the"
-                             : p.determiner == Determiner::possessive    ? "my"
-                             : p.determiner == Determiner::demonstrative ? (p.plural ? "these" : "this")
-                                                                         : (vowel ? "an" : "a");
+    const char* determiner = p.determiner == Determiner::definite     ? "the"
+                             : p.determiner == Determiner::possessive ? "my"
+                             : p.determiner == Determiner::demonstrative
+                                 ? (p.plural ? "these" : "this")
+                                 : (vowel ? "an" : "a");
     if (!bare) out = concat(determiner, " ", out);
   }
   for (const Clause& relative : p.relative) {
@@ -168,7 +185,9 @@ std::string english_clause(const Clause& c) {
   if (!relative) append(out, english_phrase(c.subject));
   if (c.tense == Tense::modal) append(out, plural ? c.modal->english : c.modal->english_third);
   const bool base = c.tense == Tense::modal || (c.tense == Tense::present && plural);
-  append(out, base ? c.verb->english : c.tense == Tense::perfect ? c.verb->english_past : c.verb->english_third);
+  append(out, base                        ? c.verb->english
+              : c.tense == Tense::perfect ? c.verb->english_past
+                                          : c.verb->english_third);
   for (const Phrase& p : c.receiver) append(out, english_phrase(p));
   for (const Phrase& p : c.object) append(out, english_phrase(p));
   if (!c.place.empty()) {
@@ -178,7 +197,8 @@ std::string english_clause(const Clause& c) {
   return out;
 }
 
-// --- chance -------------------------------------------------------------------------------------------------------------
+// --- chance
+// -------------------------------------------------------------------------------------------------------------
 
 struct Pair {
   std::string source, target;
@@ -191,22 +211,27 @@ class Maker {
   Pair sentence() {
     const double kind = random_.uniform();
     Clause first = clause(true);
-    if (kind < 0.35) return {german_clause(first, Order::main) + " .", english_clause(first) + " ."};
+    if (kind < 0.35)
+      return {german_clause(first, Order::main) + " .", english_clause(first) + " ."};
     if (kind < 0.60) {
       const Word& time = one_of(time_adverbs(first.tense == Tense::perfect));
-      return {concat(time.german, " ", german_clause(first, Order::inverted), " ."), concat(time.english, " ", english_clause(first), " .")};
+      return {concat(time.german, " ", german_clause(first, Order::inverted), " ."),
+              concat(time.english, " ", english_clause(first), " .")};
     }
     const Clause second = clause(false);
     if (kind < 0.74) {
       say(first);
-      return {concat(german_clause(first, Order::main), " , dass ", german_clause(second, Order::subordinate), " ."),
+      return {concat(german_clause(first, Order::main), " , dass ",
+                     german_clause(second, Order::subordinate), " ."),
               concat(english_clause(first), " that ", english_clause(second), " .")};
     }
     const Word& joint = one_of(conjunctions());
     if (kind < 0.88)
-      return {concat(german_clause(first, Order::main), " , ", joint.german, " ", german_clause(second, Order::subordinate), " ."),
+      return {concat(german_clause(first, Order::main), " , ", joint.german, " ",
+                     german_clause(second, Order::subordinate), " ."),
               concat(english_clause(first), " ", joint.english, " ", english_clause(second), " .")};
-    return {concat(joint.german, " ", german_clause(second, Order::subordinate), " , ", german_clause(first, Order::inverted), " ."),
+    return {concat(joint.german, " ", german_clause(second, Order::subordinate), " , ",
+                   german_clause(first, Order::inverted), " ."),
             concat(joint.english, " ", english_clause(second), " , ", english_clause(first), " .")};
   }
 
@@ -256,7 +281,8 @@ class Maker {
                                          : VerbKind::giving;
     c.verb = &one_of(verbs(kind));
     if (kind == VerbKind::giving) c.receiver.push_back(phrase(NounKind::person));
-    if (kind == VerbKind::thing || kind == VerbKind::giving || (kind == VerbKind::anything && chance(0.5))) {
+    if (kind == VerbKind::thing || kind == VerbKind::giving ||
+        (kind == VerbKind::anything && chance(0.5))) {
       c.object.push_back(phrase(NounKind::thing));
     } else if (kind != VerbKind::intransitive) {
       c.object.push_back(being());
@@ -307,7 +333,8 @@ bool fits(const std::string& line) {
 
 /// One sentence in 20 is for validation and one for the test.
 std::string_view split_of(const std::string& source) {
-  const uint32_t part = philox({.seed = stream_id(source), .op = stream_id("sample pairs' split")}, 0)[0] % 20;
+  const uint32_t part =
+      philox({.seed = stream_id(source), .op = stream_id("sample pairs' split")}, 0)[0] % 20;
   return part == 0 ? "valid" : part == 1 ? "test" : "train";
 }
 
@@ -316,12 +343,15 @@ std::string_view split_of(const std::string& source) {
 
 SamplePairs sample_pairs(int64_t count, uint64_t seed, std::string_view split) {
   require(count >= 0, "[sample_pairs] the number of sentences ", count, " is negative");
-  require(split == "train" || split == "valid" || split == "test", "[sample_pairs] no split is called '", split, "': train, valid or test");
+  require(split == "train" || split == "valid" || split == "test",
+          "[sample_pairs] no split is called '", split, "': train, valid or test");
   pairs::Maker maker(RandomStream({.seed = seed, .op = stream_id(concat("sample_pairs.", split))}));
   SamplePairs out;
   while (std::ssize(out.source) < count) {
     pairs::Pair pair = maker.sentence();
-    if (!pairs::fits(pair.source) || !pairs::fits(pair.target) || pairs::split_of(pair.source) != split) continue;
+    if (!pairs::fits(pair.source) || !pairs::fits(pair.target) ||
+        pairs::split_of(pair.source) != split)
+      continue;
     out.source.push_back(std::move(pair.source));
     out.target.push_back(std::move(pair.target));
   }

@@ -1,4 +1,5 @@
-// The words of the sample translation task (data/sample_pairs.h), German with their English, the most frequent first.
+// The words of the sample translation task (data/sample_pairs.h), German with their English, the
+// most frequent first.
 #pragma once
 
 #include <string>

@@ -15,7 +15,9 @@ constexpr size_t kFirstSlots = 64;
 constexpr uint64_t kMultiplier = 0x9E3779B97F4A7C15u;
 
 /// A slot among `slots`, a power of two: the product's high bits, on which all bits of the key act.
-size_t slot_for(uint64_t key, size_t slots) { return (key * kMultiplier) >> (64 - std::countr_zero(slots)); }
+size_t slot_for(uint64_t key, size_t slots) {
+  return (key * kMultiplier) >> (64 - std::countr_zero(slots));
+}
 
 template <class T>
 uint64_t load(const char* at) {
@@ -44,7 +46,9 @@ uint64_t hash_of(std::string_view text) {
   return h;
 }
 
-uint64_t key_of(int32_t first, int32_t second) { return static_cast<uint64_t>(static_cast<uint32_t>(first)) << 32 | static_cast<uint32_t>(second); }
+uint64_t key_of(int32_t first, int32_t second) {
+  return static_cast<uint64_t>(static_cast<uint32_t>(first)) << 32 | static_cast<uint32_t>(second);
+}
 
 void check_room(size_t entries) {
   require(entries < static_cast<size_t>(std::numeric_limits<int32_t>::max()),
@@ -56,7 +60,8 @@ void check_room(size_t entries) {
 size_t StringTable::slot_of(std::string_view wanted) const {
   const uint64_t start = start_of(wanted);
   const auto differs = [&](const Slot& slot) {
-    return slot.start != start || slot.size != wanted.size() || (slot.size > 8 && text(slot.id).substr(8) != wanted.substr(8));
+    return slot.start != start || slot.size != wanted.size() ||
+           (slot.size > 8 && text(slot.id).substr(8) != wanted.substr(8));
   };
   const size_t mask = slots_.size() - 1;
   size_t at = slot_for(hash_of(wanted), slots_.size());
@@ -64,7 +69,9 @@ size_t StringTable::slot_of(std::string_view wanted) const {
   return at;
 }
 
-int32_t StringTable::find(std::string_view text) const { return slots_.empty() ? kNone : slots_[slot_of(text)].id; }
+int32_t StringTable::find(std::string_view text) const {
+  return slots_.empty() ? kNone : slots_[slot_of(text)].id;
+}
 
 int32_t StringTable::add(std::string_view text) {
   if (4 * ends_.size() >= 3 * slots_.size()) grow();
@@ -93,7 +100,9 @@ size_t PairTable::slot_of(uint64_t key) const {
   return at;
 }
 
-int32_t PairTable::find(int32_t first, int32_t second) const { return slots_.empty() ? kNone : slots_[slot_of(key_of(first, second))].id; }
+int32_t PairTable::find(int32_t first, int32_t second) const {
+  return slots_.empty() ? kNone : slots_[slot_of(key_of(first, second))].id;
+}
 
 int32_t PairTable::add(int32_t first, int32_t second) {
   if (4 * keys_.size() >= 3 * slots_.size()) grow();
@@ -109,7 +118,8 @@ int32_t PairTable::add(int32_t first, int32_t second) {
 
 void PairTable::grow() {
   slots_.assign(std::max(kFirstSlots, 2 * slots_.size()), Slot());
-  for (int32_t id = 0; id < size(); ++id) slots_[slot_of(keys_[static_cast<size_t>(id)])] = {keys_[static_cast<size_t>(id)], id};
+  for (int32_t id = 0; id < size(); ++id)
+    slots_[slot_of(keys_[static_cast<size_t>(id)])] = {keys_[static_cast<size_t>(id)], id};
 }
 
 }  // namespace nine

@@ -1,4 +1,5 @@
-// Two flat hash tables of the BPE code: strings to numbers and pairs of numbers to numbers, in order of first appearance.
+// Two flat hash tables of the BPE code: strings to numbers and pairs of numbers to numbers, in
+// order of first appearance.
 #pragma once
 
 #include <cstddef>
@@ -14,12 +15,15 @@ class StringTable {
  public:
   static constexpr int32_t kNone = -1;
 
-  /// The number of `text`, a new one when it was not there. A view of text() must not be passed for a new string.
+  /// The number of `text`, a new one when it was not there. A view of text() must not be passed for
+  /// a new string.
   int32_t add(std::string_view text);
   /// The number of `text`, or kNone.
   int32_t find(std::string_view text) const;
   /// The string of a number; valid until the next add().
-  std::string_view text(int32_t id) const { return std::string_view(bytes_).substr(begin(id), ends_[static_cast<size_t>(id)] - begin(id)); }
+  std::string_view text(int32_t id) const {
+    return std::string_view(bytes_).substr(begin(id), ends_[static_cast<size_t>(id)] - begin(id));
+  }
   int32_t size() const { return static_cast<int32_t>(ends_.size()); }
 
  private:
@@ -45,8 +49,12 @@ class PairTable {
 
   int32_t add(int32_t first, int32_t second);
   int32_t find(int32_t first, int32_t second) const;
-  int32_t first(int32_t id) const { return static_cast<int32_t>(keys_[static_cast<size_t>(id)] >> 32); }
-  int32_t second(int32_t id) const { return static_cast<int32_t>(keys_[static_cast<size_t>(id)] & 0xffffffffu); }
+  int32_t first(int32_t id) const {
+    return static_cast<int32_t>(keys_[static_cast<size_t>(id)] >> 32);
+  }
+  int32_t second(int32_t id) const {
+    return static_cast<int32_t>(keys_[static_cast<size_t>(id)] & 0xffffffffu);
+  }
   int32_t size() const { return static_cast<int32_t>(keys_.size()); }
 
  private:

@@ -1,5 +1,6 @@
-// Tokenised text: one sentence a line, words separated by spaces or tabs. Nothing else separates: what looks like a
-// space in another script (U+00A0, U+3000) belongs to its word, as in the BPE files.
+// Tokenised text: one sentence a line, words separated by spaces or tabs. Nothing else separates:
+// what looks like a space in another script (U+00A0, U+3000) belongs to its word, as in the BPE
+// files.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +17,10 @@ namespace nine {
 /// U+FEFF in UTF-8, as some programs begin a file; inside a text it is a character like any other.
 inline constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
-/// The lines of one or several files, one after another. A line ends with LF or CRLF, the last one also with its
-/// file; empty lines are lines; a byte-order mark at a file's start is dropped. Memory: the longest line.
-/// Errors name file and line: a missing, unreadable or empty file, a directory, a NUL byte, invalid UTF-8.
+/// The lines of one or several files, one after another. A line ends with LF or CRLF, the last one
+/// also with its file; empty lines are lines; a byte-order mark at a file's start is dropped.
+/// Memory: the longest line. Errors name file and line: a missing, unreadable or empty file, a
+/// directory, a NUL byte, invalid UTF-8.
 class LineReader {
  public:
   explicit LineReader(std::vector<std::string> paths);
@@ -27,7 +29,8 @@ class LineReader {
   LineReader(const LineReader&) = delete;
   LineReader& operator=(const LineReader&) = delete;
 
-  /// Sets `line` to the next line without its end, valid until the next call; false after the last one.
+  /// Sets `line` to the next line without its end, valid until the next call; false after the last
+  /// one.
   bool next(std::string_view& line);
   /// Where the last line stands, for errors: "train.txt, line 12".
   std::string place() const;
@@ -50,10 +53,11 @@ class LineReader {
 void split_words(std::string_view line, std::vector<std::string_view>& words);
 
 /// Calls `visit` with the words of each line of `paths` in order. Errors: LineReader's.
-void read_sentences(const std::vector<std::string>& paths, const std::function<void(std::span<const std::string_view>)>& visit);
+void read_sentences(const std::vector<std::string>& paths,
+                    const std::function<void(std::span<const std::string_view>)>& visit);
 
-/// Index of the first byte that does not belong to valid UTF-8 (RFC 3629: no overlong forms, no surrogates, nothing
-/// beyond U+10FFFF), or npos.
+/// Index of the first byte that does not belong to valid UTF-8 (RFC 3629: no overlong forms, no
+/// surrogates, nothing beyond U+10FFFF), or npos.
 size_t find_invalid_utf8(std::string_view text);
 
 }  // namespace nine

@@ -6,15 +6,18 @@ namespace nine {
 
 namespace {
 
-// All classes are ASCII, so that the passes may go byte by byte: bytes of longer characters are in none of them.
+// All classes are ASCII, so that the passes may go byte by byte: bytes of longer characters are in
+// none of them.
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_stop(char c) { return c == '.' || c == ','; }
 bool is_punctuation(char c) {
-  return (c >= '{' && c <= '~') || (c >= '[' && c <= '`') || (c >= '!' && c <= '&') || (c >= '(' && c <= '+') || (c >= ':' && c <= '@') || c == '/';
+  return (c >= '{' && c <= '~') || (c >= '[' && c <= '`') || (c >= '!' && c <= '&') ||
+         (c >= '(' && c <= '+') || (c >= ':' && c <= '@') || c == '/';
 }
 
 void replace_all(std::string& text, std::string_view from, std::string_view to) {
-  for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) text.replace(at, from.size(), to);
+  for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
+    text.replace(at, from.size(), to);
 }
 
 std::string punctuation_apart(std::string_view text) {
@@ -29,9 +32,11 @@ std::string punctuation_apart(std::string_view text) {
   return out;
 }
 
-/// Rewrites pairs of neighbours that `matches`, from left to right, each character in one pair at most.
+/// Rewrites pairs of neighbours that `matches`, from left to right, each character in one pair at
+/// most.
 template <class Matches>
-std::string rewrite_pairs(const std::string& text, Matches matches, bool space_in_front, bool space_behind) {
+std::string rewrite_pairs(const std::string& text, Matches matches, bool space_in_front,
+                          bool space_behind) {
   std::string out;
   for (size_t i = 0; i < text.size(); ++i) {
     if (i + 1 == text.size() || !matches(text[i], text[i + 1])) {

@@ -9,7 +9,8 @@ std::u32string code_points(std::string_view text) {
     const size_t length = utf8_length(text[at]);
     constexpr uint32_t kLeadBits[] = {0, 0x7F, 0x1F, 0x0F, 0x07};
     uint32_t code = static_cast<uint8_t>(text[at]) & kLeadBits[length];
-    for (size_t i = 1; i < length; ++i) code = code << 6 | (static_cast<uint8_t>(text[at + i]) & 0x3F);
+    for (size_t i = 1; i < length; ++i)
+      code = code << 6 | (static_cast<uint8_t>(text[at + i]) & 0x3F);
     codes += static_cast<char32_t>(code);
     at += length;
   }
@@ -40,12 +41,13 @@ size_t space_at_start(std::string_view text) {
   if (text.empty()) return 0;
   const size_t length = utf8_length(text[0]);
   const auto byte = [&](size_t i) -> uint32_t { return static_cast<uint8_t>(text[i]); };
-  if (length == 1) return (byte(0) >= 0x09 && byte(0) <= 0x0D) || (byte(0) >= 0x1C && byte(0) <= 0x20) ? 1 : 0;
+  if (length == 1)
+    return (byte(0) >= 0x09 && byte(0) <= 0x0D) || (byte(0) >= 0x1C && byte(0) <= 0x20) ? 1 : 0;
   if (length > text.size() || length == 4) return 0;
   if (length == 2) return byte(0) == 0xC2 && (byte(1) == 0x85 || byte(1) == 0xA0) ? 2 : 0;
   const uint32_t code = (byte(0) & 0x0F) << 12 | (byte(1) & 0x3F) << 6 | (byte(2) & 0x3F);
-  const bool space =
-      code == 0x1680 || (code >= 0x2000 && code <= 0x200A) || code == 0x2028 || code == 0x2029 || code == 0x202F || code == 0x205F || code == 0x3000;
+  const bool space = code == 0x1680 || (code >= 0x2000 && code <= 0x200A) || code == 0x2028 ||
+                     code == 0x2029 || code == 0x202F || code == 0x205F || code == 0x3000;
   return space ? 3 : 0;
 }
 

@@ -19,8 +19,9 @@ std::u32string code_points(std::string_view text);
 /// Appends a code point to UTF-8 text.
 void append_utf8(std::string& text, char32_t code);
 
-/// Bytes of the white space that `text` starts with, 0 when it starts with something else. White space is what Python's
-/// str.isspace() and `\s` say: U+0009-000D, 001C-0020, 0085, 00A0, 1680, 2000-200A, 2028, 2029, 202F, 205F, 3000.
+/// Bytes of the white space that `text` starts with, 0 when it starts with something else. White
+/// space is what Python's str.isspace() and `\s` say: U+0009-000D, 001C-0020, 0085, 00A0, 1680,
+/// 2000-200A, 2028, 2029, 202F, 205F, 3000.
 size_t space_at_start(std::string_view text);
 /// The same at the end of `text`.
 size_t space_at_end(std::string_view text);

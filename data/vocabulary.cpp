@@ -15,7 +15,9 @@ namespace {
 
 constexpr int64_t kSpecials = 2;
 
-bool is_special(std::string_view word) { return word == Vocabulary::kEndText || word == Vocabulary::kUnknownText; }
+bool is_special(std::string_view word) {
+  return word == Vocabulary::kEndText || word == Vocabulary::kUnknownText;
+}
 
 }  // namespace
 
@@ -58,10 +60,13 @@ Vocabulary Vocabulary::build(const WordCounts& counts, int64_t min_count, int64_
   for (const auto& [word, count] : counts.words)
     if (count >= min_count && !is_special(word)) kept.emplace_back(word, count);
   // Bytes of UTF-8 sort as code points do.
-  std::sort(kept.begin(), kept.end(), [](const auto& a, const auto& b) { return a.second != b.second ? a.second > b.second : a.first < b.first; });
-  if (vocab_size > 0 && std::ssize(kept) > vocab_size - kSpecials) kept.resize(static_cast<size_t>(vocab_size - kSpecials));
-  require(!kept.empty(), "no word occurs ", min_count, " times in ", counts.sentences, " sentences of ", counts.tokens,
-          " words: lower --min-count, or check the training text");
+  std::sort(kept.begin(), kept.end(), [](const auto& a, const auto& b) {
+    return a.second != b.second ? a.second > b.second : a.first < b.first;
+  });
+  if (vocab_size > 0 && std::ssize(kept) > vocab_size - kSpecials)
+    kept.resize(static_cast<size_t>(vocab_size - kSpecials));
+  require(!kept.empty(), "no word occurs ", min_count, " times in ", counts.sentences,
+          " sentences of ", counts.tokens, " words: lower --min-count, or check the training text");
 
   Vocabulary v;
   int64_t known = 0;
@@ -81,17 +86,20 @@ Vocabulary Vocabulary::read(const std::string& path) {
   LineReader reader(std::vector<std::string>{path});
   std::string_view line;
   while (reader.next(line)) v.add_dict_line(line, reader.place(), special_seen);
-  require(v.size() > kSpecials, path, " lists no word beside </s> and <unk>: is it the right dictionary?");
+  require(v.size() > kSpecials, path,
+          " lists no word beside </s> and <unk>: is it the right dictionary?");
   return v;
 }
 
-void Vocabulary::add_dict_line(std::string_view line, const std::string& place, bool special_seen[2]) {
+void Vocabulary::add_dict_line(std::string_view line, const std::string& place,
+                               bool special_seen[2]) {
   const DictEntry entry = parse_dict_line(line, place);
   const int32_t known = id(entry.word);
   const bool special = is_special(entry.word);
   const bool repeated = special ? std::exchange(special_seen[known], true) : known != kUnknown;
   require(!repeated || entry.overwrite, place, ": '", entry.word,
-          "' is already in the dictionary: remove one of the two lines, or end this one with ", kDictOverwrite);
+          "' is already in the dictionary: remove one of the two lines, or end this one with ",
+          kDictOverwrite);
   if (special) {
     counts_[static_cast<size_t>(known)] = entry.count;
   } else {
@@ -104,7 +112,8 @@ std::string Vocabulary::dict() const { return dict_text(words_, counts_, kSpecia
 void Vocabulary::write(const std::string& path) const {
   std::ofstream out(path, std::ios::binary);
   out << dict() << std::flush;
-  require(out.good(), path, " cannot be written: check that its directory exists and that there is room");
+  require(out.good(), path,
+          " cannot be written: check that its directory exists and that there is room");
 }
 
 void Vocabulary::add(std::string_view word, int64_t count) {
@@ -115,7 +124,9 @@ void Vocabulary::add(std::string_view word, int64_t count) {
   counts_.push_back(count);
 }
 
-void Vocabulary::check_id(int32_t id) const { require(id >= 0 && id < size(), "no word has the id ", id, ": this vocabulary has ", size()); }
+void Vocabulary::check_id(int32_t id) const {
+  require(id >= 0 && id < size(), "no word has the id ", id, ": this vocabulary has ", size());
+}
 
 int32_t Vocabulary::id(std::string_view word) const {
   const auto found = ids_.find(word);
@@ -137,7 +148,8 @@ void Vocabulary::set_special_counts(int64_t end, int64_t unknown) {
   counts_[kUnknown] = unknown;
 }
 
-void Vocabulary::encode(std::span<const std::string_view> sentence, std::vector<int32_t>& ids) const {
+void Vocabulary::encode(std::span<const std::string_view> sentence,
+                        std::vector<int32_t>& ids) const {
   for (std::string_view word : sentence) ids.push_back(id(word));
 }
 

@@ -1,4 +1,5 @@
-// The words that a model knows and their numbers: 0 </s>, 1 <unk>, then the text's words, the most frequent first.
+// The words that a model knows and their numbers: 0 </s>, 1 <unk>, then the text's words, the most
+// frequent first.
 #pragma once
 
 #include <cstdint>
@@ -39,19 +40,20 @@ class Vocabulary {
   static constexpr std::string_view kEndText = "</s>";
   static constexpr std::string_view kUnknownText = "<unk>";
 
-  /// The words that occur at least `min_count` times, by count, ties by code point; at most `vocab_size` entries with
-  /// the two specials (0: no limit). A literal </s> or <unk> in the text counts for the special.
-  /// Errors: no word is left, or a limit that leaves no room for one.
+  /// The words that occur at least `min_count` times, by count, ties by code point; at most
+  /// `vocab_size` entries with the two specials (0: no limit). A literal </s> or <unk> in the text
+  /// counts for the special. Errors: no word is left, or a limit that leaves no room for one.
   static Vocabulary build(const WordCounts& counts, int64_t min_count = 1, int64_t vocab_size = 0);
 
-  /// Reads fairseq's dict.txt: `word count` a line, optionally `#fairseq:overwrite` after it; ids 2, 3, ... follow the
-  /// lines. Lines for </s> and <unk>, which fairseq does not write, give those their counts and no new id.
-  /// As in fairseq a repeated word is an error, unless flagged: then it keeps both ids and is encoded as the later.
-  /// Errors name file and line: no count, a malformed one, a repeated word, no word at all.
+  /// Reads fairseq's dict.txt: `word count` a line, optionally `#fairseq:overwrite` after it; ids
+  /// 2, 3, ... follow the lines. Lines for </s> and <unk>, which fairseq does not write, give those
+  /// their counts and no new id. As in fairseq a repeated word is an error, unless flagged: then it
+  /// keeps both ids and is encoded as the later. Errors name file and line: no count, a malformed
+  /// one, a repeated word, no word at all.
   static Vocabulary read(const std::string& path);
 
-  /// The text of a dict.txt that fairseq and read() accept. The specials are not in it, as readers of such files
-  /// number the words by line; their counts come back with set_special_counts().
+  /// The text of a dict.txt that fairseq and read() accept. The specials are not in it, as readers
+  /// of such files number the words by line; their counts come back with set_special_counts().
   std::string dict() const;
   /// Writes dict(). Errors: the file cannot be written.
   void write(const std::string& path) const;
@@ -61,12 +63,13 @@ class Vocabulary {
   int32_t id(std::string_view word) const;
   /// The word of an id. Error: no such id.
   const std::string& word(int32_t id) const;
-  /// Occurrences in the text that the vocabulary was built from: for </s> its sentences, for <unk> the occurrences of
-  /// words that fell out. Error: no such id.
+  /// Occurrences in the text that the vocabulary was built from: for </s> its sentences, for <unk>
+  /// the occurrences of words that fell out. Error: no such id.
   int64_t count(int32_t id) const;
   /// Occurrences by id.
   const std::vector<int64_t>& counts() const { return counts_; }
-  /// For a vocabulary that was read: Corpus::sentences() and Corpus::unknown() of its training text.
+  /// For a vocabulary that was read: Corpus::sentences() and Corpus::unknown() of its training
+  /// text.
   void set_special_counts(int64_t end, int64_t unknown);
 
   /// Appends the ids of a sentence's words, without </s>.

@@ -12,11 +12,14 @@
 
 using namespace nine;
 
-constexpr int64_t kSteps = 32, kBatch = 16;  // of an update: excerpts of 32 characters, 16 side by side
+constexpr int64_t kSteps = 32,
+                  kBatch = 16;  // of an update: excerpts of 32 characters, 16 side by side
 
 const char* const kText =
-    "the quick brown fox jumps over the lazy dog. the lazy dog sleeps. the quick brown fox runs over the hill. "
-    "the dog wakes and runs over the hill. the fox sleeps under the hill. the quick dog jumps over the lazy fox. ";
+    "the quick brown fox jumps over the lazy dog. the lazy dog sleeps. the quick brown fox runs "
+    "over the hill. "
+    "the dog wakes and runs over the hill. the fox sleeps under the hill. the quick dog jumps over "
+    "the lazy fox. ";
 
 struct Options {
   std::string text;
@@ -24,7 +27,9 @@ struct Options {
 };
 
 int64_t number(const std::string& option, const std::string& text) {
-  require(!text.empty() && text.size() < 10 && text.find_first_not_of("0123456789") == std::string::npos, option, " ", text, ": not a number");
+  require(!text.empty() && text.size() < 10 &&
+              text.find_first_not_of("0123456789") == std::string::npos,
+          option, " ", text, ": not a number");
   return std::stoll(text);
 }
 
@@ -45,7 +50,8 @@ Options read_options(int argc, char** argv) {
     }
   }
   if (o.text.empty()) o.text = kText;
-  require(o.text.size() > kSteps, "a text of ", o.text.size(), " characters is too short; it takes more than ", kSteps);
+  require(o.text.size() > kSteps, "a text of ", o.text.size(),
+          " characters is too short; it takes more than ", kSteps);
   return o;
 }
 
@@ -92,7 +98,8 @@ Excerpts draw(const CharModel& model, const std::string& text, RandomStream& ran
     const size_t start = random.below(text.size() - kSteps);
     for (int64_t t = 0; t < kSteps; ++t) {
       e.ids.data<int32_t>()[t * kBatch + b] = model.id(text[start + static_cast<size_t>(t)]);
-      e.targets.data<int32_t>()[t * kBatch + b] = model.id(text[start + static_cast<size_t>(t) + 1]);
+      e.targets.data<int32_t>()[t * kBatch + b] =
+          model.id(text[start + static_cast<size_t>(t) + 1]);
     }
   }
   return e;
@@ -106,18 +113,22 @@ void train(const CharModel& model, SimpleTrainer& learner, const Options& o) {
       CarriedState zero(1, kBatch, model.lstm.hidden(), DType::float32);
       return nll(model(tape, e.ids, zero), e.targets, 1.0 / (kSteps * kBatch));
     });
-    if (update % 50 == 0 || update == 1) std::printf("update %4lld  perplexity %.2f a character\n", static_cast<long long>(update), std::exp(nats));
+    if (update % 50 == 0 || update == 1)
+      std::printf("update %4lld  perplexity %.2f a character\n", static_cast<long long>(update),
+                  std::exp(nats));
   }
 }
 
 // One character after another, each drawn from the distribution that those before it leave.
-std::string generate(const CharModel& model, SimpleTrainer& learner, const std::string& prompt, int64_t count) {
+std::string generate(const CharModel& model, SimpleTrainer& learner, const std::string& prompt,
+                     int64_t count) {
   CarriedState state(1, 1, model.lstm.hidden(), DType::float32);
   RandomStream random({.seed = 2});
   std::string text = prompt;
   for (size_t i = 0; text.size() < prompt.size() + static_cast<size_t>(count); ++i) {
     const Tensor id = Tensor::from<int32_t>({model.id(text[i])}, {1, 1});
-    const std::vector<double> log_probs = learner.evaluate([&](Tape& tape) { return model(tape, id, state); }).to_vector();
+    const std::vector<double> log_probs =
+        learner.evaluate([&](Tape& tape) { return model(tape, id, state); }).to_vector();
     if (i + 1 < text.size()) continue;  // the prompt is only read
     double left = random.uniform();
     size_t next = 0;
@@ -131,10 +142,12 @@ int main(int argc, char** argv) try {
   const Options o = read_options(argc, argv);
   CharModel model(letters_of(o.text));
   SimpleTrainer learner(model.parameters, {.clip = 1});
-  std::printf("%zu characters of text, %lld different, %lld parameters\n", o.text.size(), static_cast<long long>(model.size()),
+  std::printf("%zu characters of text, %lld different, %lld parameters\n", o.text.size(),
+              static_cast<long long>(model.size()),
               static_cast<long long>(model.parameters.count()));
   train(model, learner, o);
-  if (o.generate > 0) std::printf("%s\n", generate(model, learner, o.text.substr(0, 4), o.generate).c_str());
+  if (o.generate > 0)
+    std::printf("%s\n", generate(model, learner, o.text.substr(0, 4), o.generate).c_str());
   return 0;
 } catch (const std::exception& error) {
   std::fprintf(stderr, "char_lm: %s\n", error.what());

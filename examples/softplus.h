@@ -22,16 +22,19 @@ inline nine::Var softplus(const nine::Var& x) {
     for (int64_t r = 0; r < in.rows(); ++r)
       for (int64_t c = 0; c < in.cols(); ++c) {
         const T v = at<T>(in, r, c);
-        at<T>(out, r, c) = std::max(v, T(0)) + std::log1p(std::exp(-std::abs(v)));  // no overflow at either end
+        at<T>(out, r, c) =
+            std::max(v, T(0)) + std::log1p(std::exp(-std::abs(v)));  // no overflow at either end
       }
   });
 
   // What backward runs. It captures handles only: x and y are still there when it is called.
   return x.tape().record(y, [x, y] {
     nine::dispatch_float(x.dtype(), "softplus", [&]<class T>(T) {
-      const nine::View in = x.value(), dy = y.grad_output(), dx = x.sink_zeroed();  // x may have other uses: add to dx
+      const nine::View in = x.value(), dy = y.grad_output(),
+                       dx = x.sink_zeroed();  // x may have other uses: add to dx
       for (int64_t r = 0; r < in.rows(); ++r)
-        for (int64_t c = 0; c < in.cols(); ++c) at<T>(dx, r, c) += at<T>(dy, r, c) / (1 + std::exp(-at<T>(in, r, c)));
+        for (int64_t c = 0; c < in.cols(); ++c)
+          at<T>(dx, r, c) += at<T>(dy, r, c) / (1 + std::exp(-at<T>(in, r, c)));
     });
   });
 }

@@ -1,4 +1,5 @@
-// XOR: the smallest task that needs a hidden layer. First the gradient is checked, then it is followed.
+// XOR: the smallest task that needs a hidden layer. First the gradient is checked, then it is
+// followed.
 #include <cstdio>
 
 #include "nn/nine.h"
@@ -20,7 +21,8 @@ struct Net {
 Var squared_error(const Var& y) { return sum(square(sub(y, y.tape().constant(kWanted)))); }
 
 int main() {
-  // The same formula over leaves instead of parameters: gradcheck moves each element a little and watches the loss.
+  // The same formula over leaves instead of parameters: gradcheck moves each element a little and
+  // watches the loss.
   const auto loss_of = [](std::span<const Var> w) {
     const Var x = w[0].tape().constant(kInputs);
     return squared_error(sigmoid(linear(tanh(linear(x, w[0], w[1])), w[2], w[3])));
@@ -29,7 +31,8 @@ int main() {
   std::vector<Tensor> weights;
   for (const Parameter& p : net.parameters.all()) weights.push_back(p.value.clone());
   const GradcheckReport report = gradcheck(loss_of, weights);
-  std::printf("gradcheck: %lld elements, worst relative error %.0e\n", static_cast<long long>(report.checked), report.worst);
+  std::printf("gradcheck: %lld elements, worst relative error %.0e\n",
+              static_cast<long long>(report.checked), report.worst);
   if (report.worst > 1e-6) {
     std::printf("at %s\n", report.where.c_str());
     return 1;
@@ -37,11 +40,13 @@ int main() {
 
   SimpleTrainer learner(net.parameters);
   for (int update = 0; update <= 1000; ++update) {
-    const double loss = learner.step(0.03, [&](Tape& tape) { return squared_error(net(tape.constant(kInputs))); });
+    const double loss =
+        learner.step(0.03, [&](Tape& tape) { return squared_error(net(tape.constant(kInputs))); });
     if (update % 200 == 0) std::printf("update %4d  loss %.4f\n", update, loss);
   }
 
-  const std::vector<double> y = learner.evaluate([&](Tape& tape) { return net(tape.constant(kInputs)); }).to_vector();
+  const std::vector<double> y =
+      learner.evaluate([&](Tape& tape) { return net(tape.constant(kInputs)); }).to_vector();
   const std::vector<double> x = kInputs.to_vector(), wanted = kWanted.to_vector();
   bool right = true;
   for (size_t i = 0; i < y.size(); ++i) {

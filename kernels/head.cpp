@@ -90,8 +90,8 @@ double parameter_value(const ParameterInfo& info, std::string_view text, const s
   const bool number = read_number(text, value);
   if (words.empty() && !number) refuse(where, " is not a number: '", text, "'");
   if (!words.empty() && !(number && info.numbers_too && value > 0))
-    refuse(where, " is '", text, "', which must be ", words.size() > 1 ? "one of " : "", joined(words), info.numbers_too ? " or a number > 0" : "",
-           did_you_mean(text, words));
+    refuse(where, " is '", text, "', which must be ", words.size() > 1 ? "one of " : "",
+           joined(words), info.numbers_too ? " or a number > 0" : "", did_you_mean(text, words));
   return value;
 }
 
@@ -102,25 +102,29 @@ size_t parameter_index(const KernelInfo& kernel, std::string_view name) {
     names.emplace_back(p.name);
   }
   if (names.empty()) refuse("--head: ", kernel.name, " has no parameters, not '", name, "'");
-  refuse("--head: ", kernel.name, " has no parameter '", name, "', only ", joined(names), did_you_mean(name, names));
+  refuse("--head: ", kernel.name, " has no parameter '", name, "', only ", joined(names),
+         did_you_mean(name, names));
 }
 
 KernelInfo kernel_named(std::string_view name) {
   for (const KernelInfo& k : kernel_table())
     if (name == k.name) return k;
   for (const HeadPreset& p : kPresets)
-    if (name == p.name) refuse("--head: '", name, "' is a mixture itself (", p.text, ") and cannot be a component");
+    if (name == p.name)
+      refuse("--head: '", name, "' is a mixture itself (", p.text, ") and cannot be a component");
   std::vector<std::string> known = kernel_names();
   const std::string kernels = joined(known);
   for (const HeadPreset& p : kPresets) known.emplace_back(p.name);
   const std::string near = did_you_mean(name, known);
-  refuse("--head: no kernel is called '", name, "'", near.empty() ? "." : near, " Kernels: ", kernels);
+  refuse("--head: no kernel is called '", name, "'", near.empty() ? "." : near,
+         " Kernels: ", kernels);
 }
 
 const char* tuned_text(std::string_view name) {
   for (const HeadPreset& t : kTuned)
     if (name == t.name) return t.text;
-  refuse("--head: nothing is recorded for ", name, "@tuned yet (docs/heads.md): leave out @tuned, or name the parameters");
+  refuse("--head: nothing is recorded for ", name,
+         "@tuned yet (docs/heads.md): leave out @tuned, or name the parameters");
 }
 
 // "NAME[@tuned][:PARAMETER=VALUE]...".
@@ -137,17 +141,20 @@ Score parse_component(std::string_view text, const HeadDefaults& defaults) {
   if (tuned) {
     score = parse_component(tuned_text(kernel.name), {});
   } else {
-    for (size_t k = 0; k < kernel.parameters.size(); ++k) score.parameters[k] = kernel.parameters[k].fallback;
+    for (size_t k = 0; k < kernel.parameters.size(); ++k)
+      score.parameters[k] = kernel.parameters[k].fallback;
   }
   std::vector<bool> said(kernel.parameters.size(), tuned);
   std::vector<bool> twice(kernel.parameters.size());
   for (size_t f = 1; f < fields.size(); ++f) {
     const size_t equals = fields[f].find('=');
     const std::string_view name = fields[f].substr(0, equals);
-    if (equals == std::string_view::npos) refuse("--head: '", fields[f], "' in '", text, "' must be PARAMETER=VALUE");
+    if (equals == std::string_view::npos)
+      refuse("--head: '", fields[f], "' in '", text, "' must be PARAMETER=VALUE");
     const size_t k = parameter_index(kernel, name);
     if (twice[k]) refuse("--head: '", text, "' names ", name, " twice");
-    score.parameters[k] = parameter_value(kernel.parameters[k], fields[f].substr(equals + 1), concat("--head: ", kernel.name, "'s ", name));
+    score.parameters[k] = parameter_value(kernel.parameters[k], fields[f].substr(equals + 1),
+                                          concat("--head: ", kernel.name, "'s ", name));
     said[k] = twice[k] = true;
   }
   for (size_t k = 0; k < said.size(); ++k) {
@@ -162,7 +169,8 @@ Score parse_component(std::string_view text, const HeadDefaults& defaults) {
 }
 
 // "[COUNT*]COMPONENT" into `components`.
-void parse_item(std::string_view text, const HeadDefaults& defaults, std::vector<Score>& components) {
+void parse_item(std::string_view text, const HeadDefaults& defaults,
+                std::vector<Score>& components) {
   const size_t star = text.find('*');
   int64_t count = 1;
   if (star != std::string_view::npos) {
@@ -187,7 +195,8 @@ bool parses(const std::string& text, const HeadDefaults& defaults) {
 bool contexts_wanted(const HeadDefaults& defaults, bool mixture) {
   if (defaults.head_context.empty()) return mixture;
   if (defaults.head_context != "none" && defaults.head_context != "tanh")
-    refuse("--head-context is '", defaults.head_context, "', which must be none or tanh", did_you_mean(defaults.head_context, {"none", "tanh"}));
+    refuse("--head-context is '", defaults.head_context, "', which must be none or tanh",
+           did_you_mean(defaults.head_context, {"none", "tanh"}));
   return defaults.head_context == "tanh";
 }
 
@@ -195,10 +204,12 @@ bool contexts_wanted(const HeadDefaults& defaults, bool mixture) {
 std::string_view mixture_text(std::string_view text) {
   constexpr std::string_view kMix = "mix:";
   for (const HeadPreset& p : kPresets) {
-    const std::string_view rest = text.starts_with(p.name) ? text.substr(std::string_view(p.name).size()) : "-";
+    const std::string_view rest =
+        text.starts_with(p.name) ? text.substr(std::string_view(p.name).size()) : "-";
     if (rest.empty()) text = p.text;
     if (rest == "@tuned") text = tuned_text(p.name);
-    if (rest.starts_with(':')) refuse("--head: the preset ", p.name, " takes no parameters; write out ", p.text);
+    if (rest.starts_with(':'))
+      refuse("--head: the preset ", p.name, " takes no parameters; write out ", p.text);
   }
   return text.starts_with(kMix) ? text.substr(kMix.size()) : std::string_view{};
 }
@@ -207,7 +218,9 @@ std::string_view mixture_text(std::string_view text) {
 
 std::vector<KernelInfo> kernel_table() {
   std::vector<KernelInfo> all;
-  scores::for_each_kernel([&]<class K>() { all.push_back({K::kName, K::kFormula, K::kDerivative, K::kNote, K::parameters()}); });
+  scores::for_each_kernel([&]<class K>() {
+    all.push_back({K::kName, K::kFormula, K::kDerivative, K::kNote, K::parameters()});
+  });
   return all;
 }
 
@@ -232,7 +245,8 @@ std::string to_text(const Score& score) {
     int words = 0;
     while (p.words != nullptr && p.words[words] != nullptr) ++words;
     const bool word = words > 0 && (!p.numbers_too || value == 0);
-    text += word ? concat(":", p.name, "=", p.words[static_cast<int>(value)]) : concat(":", p.name, "=", value);
+    text += word ? concat(":", p.name, "=", p.words[static_cast<int>(value)])
+                 : concat(":", p.name, "=", value);
   }
   return text;
 }
@@ -243,7 +257,8 @@ std::string HeadSpec::to_text() const {
   for (size_t k = 0; k < components.size();) {
     size_t end = k;
     while (end < components.size() && components[end] == components[k]) ++end;
-    text += concat(k == 0 ? "" : ",", end - k > 1 ? concat(end - k, "*") : "", nine::to_text(components[k]));
+    text += concat(k == 0 ? "" : ",", end - k > 1 ? concat(end - k, "*") : "",
+                   nine::to_text(components[k]));
     k = end;
   }
   return text;
@@ -253,7 +268,8 @@ std::string HeadSpec::check(int64_t d) const {
   for (size_t k = 0; k < components.size(); ++k) {
     const std::string wrong = check_score(components[k], d);
     if (!wrong.empty())
-      return concat(mixture ? concat("component ", k + 1, ", ") : "", nine::to_text(components[k]), ", with vectors of ", d, " numbers: ", wrong);
+      return concat(mixture ? concat("component ", k + 1, ", ") : "", nine::to_text(components[k]),
+                    ", with vectors of ", d, " numbers: ", wrong);
   }
   return {};
 }
@@ -265,13 +281,17 @@ HeadSpec parse_head(std::string_view text, const HeadDefaults& defaults) {
   head.mixture = mixture.data() != nullptr;
   head.contexts = contexts_wanted(defaults, head.mixture);
   if (head.mixture) {
-    for (const std::string_view item : split(mixture, ',')) parse_item(item, defaults, head.components);
-    if (head.size() > kMaxComponents) refuse("--head: ", head.size(), " components are more than ", kMaxComponents);
+    for (const std::string_view item : split(mixture, ','))
+      parse_item(item, defaults, head.components);
+    if (head.size() > kMaxComponents)
+      refuse("--head: ", head.size(), " components are more than ", kMaxComponents);
     return head;
   }
   if (text.find_first_of(",*") != std::string_view::npos)
     refuse("--head ", text, ": several components are a mixture; write ",
-           parses(concat("mix:", text), defaults) ? concat("mix:", text) : "mix:lin,log or mix:3*lin,log:p=1 (a preset stands alone)");
+           parses(concat("mix:", text), defaults)
+               ? concat("mix:", text)
+               : "mix:lin,log or mix:3*lin,log:p=1 (a preset stands alone)");
   if (text == "mix") refuse("--head mix names no components; write mix:lin,log");
   head.components.push_back(parse_component(text, defaults));
   return head;

@@ -10,7 +10,8 @@
 
 namespace nine {
 
-/// What a head string such as "lin", "pow:p=1" or "mix:3*lin,log" stands for, with everything resolved.
+/// What a head string such as "lin", "pow:p=1" or "mix:3*lin,log" stands for, with everything
+/// resolved.
 struct HeadSpec {
   std::vector<Score> components{Score{}};
   bool mixture = false;   ///< a `mix:` or preset has a prior over components, also with one of them
@@ -20,7 +21,8 @@ struct HeadSpec {
   friend bool operator==(const HeadSpec&, const HeadSpec&) = default;
 
   int64_t size() const { return static_cast<int64_t>(components.size()); }
-  /// The string with presets, @tuned and parameters written out, as config.json stores it: parse_head(to_text()) is the same head.
+  /// The string with presets, @tuned and parameters written out, as config.json stores it:
+  /// parse_head(to_text()) is the same head.
   std::string to_text() const;
   /// What is wrong with this head for vectors of d numbers, naming the component; "" if nothing.
   std::string check(int64_t d) const;
@@ -28,13 +30,16 @@ struct HeadSpec {
 
 /// What options beside --head say: each fills in what a component does not say itself.
 struct HeadDefaults {
-  std::string variance;      ///< --variance: split or a positive number; empty: the kernel's own default
-  std::string ball;          ///< --ball: lorentz, tanh, clip, sigmoid; empty: likewise
-  std::string head_context;  ///< --head-context: none, tanh; empty: tanh for mixtures, none for a single kernel
+  std::string
+      variance;      ///< --variance: split or a positive number; empty: the kernel's own default
+  std::string ball;  ///< --ball: lorentz, tanh, clip, sigmoid; empty: likewise
+  std::string head_context;  ///< --head-context: none, tanh; empty: tanh for mixtures, none for a
+                             ///< single kernel
   bool untied = false;       ///< --untied
 };
 
-/// Reads a head string (docs/heads.md); a UsageError names the part that is wrong and the nearest thing that is known.
+/// Reads a head string (docs/heads.md); a UsageError names the part that is wrong and the nearest
+/// thing that is known.
 HeadSpec parse_head(std::string_view text, const HeadDefaults& defaults = {});
 
 /// One kernel as people read it.

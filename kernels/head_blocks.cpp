@@ -6,9 +6,11 @@
 namespace nine {
 namespace {
 
-constexpr int64_t kStackRows = 224;                   // stacked rows of a block, measured best (performance.md)
-constexpr int64_t kUntiedBytes = int64_t{128} << 20;  // of products, where components have word vectors of their own
-constexpr int64_t kCardBytes = int64_t{512} << 20;    // of products on a card: chosen by arithmetic, not measured
+constexpr int64_t kStackRows = 224;  // stacked rows of a block, measured best (performance.md)
+constexpr int64_t kUntiedBytes =
+    int64_t{128} << 20;  // of products, where components have word vectors of their own
+constexpr int64_t kCardBytes = int64_t{512}
+                               << 20;  // of products on a card: chosen by arithmetic, not measured
 
 View matrix(const View& v) { return v.shape.rank() == 2 ? v : v.reshaped({v.rows(), v.cols()}); }
 
@@ -18,7 +20,9 @@ int64_t planes_of(const HeadSpec& head, int64_t d) {
   return planes;
 }
 
-int64_t whole_panels(int64_t rows) { return (rows + ops::kHeadPanel - 1) / ops::kHeadPanel * ops::kHeadPanel; }
+int64_t whole_panels(int64_t rows) {
+  return (rows + ops::kHeadPanel - 1) / ops::kHeadPanel * ops::kHeadPanel;
+}
 
 }  // namespace
 
@@ -31,21 +35,30 @@ View vector_part(const View& v, int64_t begin, int64_t count) {
   return p;
 }
 
-int64_t head_block_rows(const HeadSpec& head, int64_t words, int64_t d, DType dtype, Device device) {
+int64_t head_block_rows(const HeadSpec& head, int64_t words, int64_t d, DType dtype,
+                        Device device) {
   const int64_t panel = ops::kHeadPanel;
   const bool card = device.kind != DeviceKind::cpu;
   if (!head.untied && !card) {
     double stacked = 0;
-    for (const Score& s : head.components) stacked += std::sqrt(static_cast<double>(ops::head_product_planes(s, d)));
-    const auto panels = static_cast<int64_t>(std::lround(static_cast<double>(kStackRows) / stacked / static_cast<double>(panel)));
+    for (const Score& s : head.components)
+      stacked += std::sqrt(static_cast<double>(ops::head_product_planes(s, d)));
+    const auto panels = static_cast<int64_t>(
+        std::lround(static_cast<double>(kStackRows) / stacked / static_cast<double>(panel)));
     return std::max<int64_t>(1, panels) * panel;
   }
   const int64_t row_bytes = words * planes_of(head, d) * static_cast<int64_t>(size_of(dtype));
-  return std::max(panel, (card ? kCardBytes : kUntiedBytes) / std::max<int64_t>(1, row_bytes) / panel * panel);
+  return std::max(
+      panel, (card ? kCardBytes : kUntiedBytes) / std::max<int64_t>(1, row_bytes) / panel * panel);
 }
 
-HeadBlocks::HeadBlocks(const char* op, const HeadSpec& head, const Var& h, const HeadWeights& weights, bool gradients)
-    : head_(head), weights_(weights), arena_(h.tape().arena()), contexts_(matrix(h.value())), gradients_(gradients) {
+HeadBlocks::HeadBlocks(const char* op, const HeadSpec& head, const Var& h,
+                       const HeadWeights& weights, bool gradients)
+    : head_(head),
+      weights_(weights),
+      arena_(h.tape().arena()),
+      contexts_(matrix(h.value())),
+      gradients_(gradients) {
   require(rows() > 0, "[", op, "] there are no contexts to score");
   require(!weights.w.empty(), "[", op, "] a head needs word vectors");
   const std::string wrong = head.check(contexts_.cols());
@@ -58,19 +71,23 @@ HeadBlocks::HeadBlocks(const char* op, const HeadSpec& head, const Var& h, const
   if (head.contexts) dlatent_ = weights.latent.sink();
 }
 
-// Component k's word vectors are rows kV .. (k+1)V of the tensors, one under the other; tied ones are all of them.
+// Component k's word vectors are rows kV .. (k+1)V of the tensors, one under the other; tied ones
+// are all of them.
 void HeadBlocks::resolve_words(const char* op, bool gradients) {
   int64_t all = 0;
   for (const Var& w : weights_.w) all += w.shape().rows();
   const int64_t copies = head_.untied ? size() : 1;
   words_ = all / copies;
   require(words_ > 0, "[", op, "] the vocabulary is empty");
-  require(words_ * copies == all, "[", op, "] ", all, " word vectors are not ", copies, " times a vocabulary");
-  require(head_.untied || weights_.w.size() == 1, "[", op, "] ", weights_.w.size(), " tensors of word vectors, but the components share one");
+  require(words_ * copies == all, "[", op, "] ", all, " word vectors are not ", copies,
+          " times a vocabulary");
+  require(head_.untied || weights_.w.size() == 1, "[", op, "] ", weights_.w.size(),
+          " tensors of word vectors, but the components share one");
   for (const Var& w : weights_.w) {
     const View value = matrix(w.value());
     const OutputView sink = gradients ? w.sink() : OutputView{};
-    require(value.rows() % words_ == 0, "[", op, "] word vectors of shape ", w.shape(), " for a vocabulary of ", words_);
+    require(value.rows() % words_ == 0, "[", op, "] word vectors of shape ", w.shape(),
+            " for a vocabulary of ", words_);
     for (int64_t first = 0; first < value.rows(); first += words_) {
       const View part = value.row_range(first, words_);
       const View dpart = sink.view ? matrix(sink.view).row_range(first, words_) : View{};
@@ -85,26 +102,33 @@ void HeadBlocks::resolve_words(const char* op, bool gradients) {
 void HeadBlocks::check_shapes(const char* op) const {
   const int64_t d = contexts_.cols();
   for (const ops::HeadComponent& c : components_)
-    require(c.w.cols() == d, "[", op, "] contexts of shape ", contexts_.shape, " do not fit word vectors of shape ", c.w.shape);
+    require(c.w.cols() == d, "[", op, "] contexts of shape ", contexts_.shape,
+            " do not fit word vectors of shape ", c.w.shape);
   if (mixture())
-    require(weights_.prior && weights_.prior.shape() == Shape{size(), d}, "[", op, "] a mixture of ", size(), " needs prior.weight of shape (",
-            size(), ", ", d, ")", weights_.prior ? concat(", got ", weights_.prior.shape()) : "");
+    require(weights_.prior && weights_.prior.shape() == Shape{size(), d}, "[", op,
+            "] a mixture of ", size(), " needs prior.weight of shape (", size(), ", ", d, ")",
+            weights_.prior ? concat(", got ", weights_.prior.shape()) : "");
   else
     require(size() == 1, "[", op, "] ", size(), " components are a mixture: say mix:");
   if (head_.contexts)
-    require(weights_.latent && weights_.latent.shape() == Shape{size() * d, d}, "[", op, "] contexts need latent.weight of shape (", size() * d, ", ",
-            d, ")", weights_.latent ? concat(", got ", weights_.latent.shape()) : "");
+    require(weights_.latent && weights_.latent.shape() == Shape{size() * d, d}, "[", op,
+            "] contexts need latent.weight of shape (", size() * d, ", ", d, ")",
+            weights_.latent ? concat(", got ", weights_.latent.shape()) : "");
 }
 
-void HeadBlocks::start(const View& targets, double spread, HeadMemory memory, const View& log_prior, const View& dh) {
+void HeadBlocks::start(const View& targets, double spread, HeadMemory memory, const View& log_prior,
+                       const View& dh) {
   const int64_t d = contexts_.cols(), k = size();
   const DType type = contexts_.dtype;
   targets_ = targets.reshaped({rows()});
-  require(targets_.dtype == DType::int32, "[kernel_softmax] targets are int32, got ", targets_.dtype);
+  require(targets_.dtype == DType::int32, "[kernel_softmax] targets are int32, got ",
+          targets_.dtype);
   spread_ = spread;
   dh_ = dh;
-  block_rows_ = std::min(head_block_rows(head_, words_, d, type, arena_.device()), whole_panels(rows()));
-  group_rows_ = head_.contexts ? std::max(block_rows_, kStackRows / block_rows_ * block_rows_) : block_rows_;
+  block_rows_ =
+      std::min(head_block_rows(head_, words_, d, type, arena_.device()), whole_panels(rows()));
+  group_rows_ =
+      head_.contexts ? std::max(block_rows_, kStackRows / block_rows_ * block_rows_) : block_rows_;
   group_rows_ = std::min(group_rows_, whole_panels(rows()));
 
   for (size_t i = 0; i < components_.size(); ++i) {
@@ -127,10 +151,13 @@ void HeadBlocks::start(const View& targets, double spread, HeadMemory memory, co
   }
   kept_ = arena_.temporary({6, k * block_rows_}, DType::float64);
   products_ = planes_of(head_, d);
-  if (gradients_ && memory == HeadMemory::blocks) block_products_ = arena_.temporary({words_, products_ * block_rows_}, type);
+  if (gradients_ && memory == HeadMemory::blocks)
+    block_products_ = arena_.temporary({words_, products_ * block_rows_}, type);
   // A card computes scores again sooner than it reads them.
-  for (const ops::HeadComponent& c : components_) kept_scores_ += arena_.device() == kCpu ? ops::head_score_planes(c.score) : 0;
-  if (block_products_ && kept_scores_ > 0) block_scores_ = arena_.temporary({words_, kept_scores_ * block_rows_}, type);
+  for (const ops::HeadComponent& c : components_)
+    kept_scores_ += arena_.device() == kCpu ? ops::head_score_planes(c.score) : 0;
+  if (block_products_ && kept_scores_ > 0)
+    block_scores_ = arena_.temporary({words_, kept_scores_ * block_rows_}, type);
   if (k > 1 || head_.contexts) stack_ = arena_.temporary({k * block_rows_, d}, type);
   if (gradients_ && stack_) dstack_ = arena_.temporary({k * block_rows_, d}, type);
   if (!head_.contexts) return;
@@ -140,60 +167,72 @@ void HeadBlocks::start(const View& targets, double spread, HeadMemory memory, co
 
 void HeadBlocks::form_contexts(int64_t first, int64_t count) {
   if (!head_.contexts) return;
-  ops::matmul(contexts_.row_range(first, count), false, weights_.latent.value(), true, {latent_.view().row_range(0, count)});
+  ops::matmul(contexts_.row_range(first, count), false, weights_.latent.value(), true,
+              {latent_.view().row_range(0, count)});
 }
 
 ops::HeadBlock HeadBlocks::block_of(int64_t first, int64_t count, int64_t group_first) {
-  const int64_t k = size(), d = contexts_.cols(), padded = whole_panels(count), stacked = k == 1 ? count : k * padded;
+  const int64_t k = size(), d = contexts_.cols(), padded = whole_panels(count),
+                stacked = k == 1 ? count : k * padded;
   View h = contexts_.row_range(first, count);
   if (stack_) {
     const View stack = stack_.view().row_range(0, stacked);
     for (int64_t i = 0; i < k; ++i) {
       const View own = stack.row_range(i * padded, count);
       if (head_.contexts) {
-        const View product = latent_.view().row_range(first - group_first, count).col_range(i * d, d);
+        const View product =
+            latent_.view().row_range(first - group_first, count).col_range(i * d, d);
         ops::unary(ops::Unary::tanh, product, {own});
       } else {
         ops::copy(h, own);
       }
-      if (k > 1 && padded > count) ops::fill(stack.row_range(i * padded + count, padded - count), 0);
+      if (k > 1 && padded > count)
+        ops::fill(stack.row_range(i * padded + count, padded - count), 0);
     }
     h = stack;
   }
   const auto kept = [&](int64_t i) {
-    View v = vector_part(kept_.view().reshaped({6 * k * block_rows_}), i * k * block_rows_, k * count);
+    View v =
+        vector_part(kept_.view().reshaped({6 * k * block_rows_}), i * k * block_rows_, k * count);
     return v;
   };
-  return {.components = components_,
-          .h = h,
-          .bias = weights_.bias ? weights_.bias.value().view() : View{},
-          .targets = vector_part(targets_, first, count),
-          .log_prior = log_prior_ ? log_prior_.row_range(first, count) : View{},
-          .spread = spread_,
-          .products = block_products_ ? block_products_.view().col_range(0, products_ * padded) : View{},
-          .scores = block_scores_ ? block_scores_.view().col_range(0, kept_scores_ * padded) : View{},
-          .lse = kept(0),
-          .target_score = kept(1),
-          .score_sum = spread_ != 0 && k == 1 ? kept(2) : View{},
-          .share = kept(3),
-          .weight = kept(4),
-          .target_slope = kept(5),
-          .first_row = first};
+  return {
+      .components = components_,
+      .h = h,
+      .bias = weights_.bias ? weights_.bias.value().view() : View{},
+      .targets = vector_part(targets_, first, count),
+      .log_prior = log_prior_ ? log_prior_.row_range(first, count) : View{},
+      .spread = spread_,
+      .products =
+          block_products_ ? block_products_.view().col_range(0, products_ * padded) : View{},
+      .scores = block_scores_ ? block_scores_.view().col_range(0, kept_scores_ * padded) : View{},
+      .lse = kept(0),
+      .target_score = kept(1),
+      .score_sum = spread_ != 0 && k == 1 ? kept(2) : View{},
+      .share = kept(3),
+      .weight = kept(4),
+      .target_slope = kept(5),
+      .first_row = first};
 }
 
 void HeadBlocks::add_gradients(const ops::HeadBlock& block, double row_weight) {
-  const int64_t first = block.first_row, count = block.rows(), padded = block.padded_rows(), d = contexts_.cols();
+  const int64_t first = block.first_row, count = block.rows(), padded = block.padded_rows(),
+                d = contexts_.cols();
   const View dh = dh_ ? dh_.row_range(first, count) : View{};
   const bool through_stack = stack_ && (dh_ || dlatent_.view);
   const View dstack = through_stack ? dstack_.view().row_range(0, block.h.rows()) : View{};
-  ops::head_gradients(block, row_weight, {.dh = through_stack ? dstack : dh, .dw = dw_, .dstats = dstats_, .dbias = dbias_}, arena_);
+  ops::head_gradients(
+      block, row_weight,
+      {.dh = through_stack ? dstack : dh, .dw = dw_, .dstats = dstats_, .dbias = dbias_}, arena_);
   for (OutputView& s : dw_) s.add = true;  // further blocks add to what the first one wrote
   dbias_.add = true;
   if (!through_stack) return;
   for (int64_t i = 0; i < size(); ++i) {
-    const View own = dstack.row_range(i * padded, count), context = block.h.row_range(i * padded, count);
+    const View own = dstack.row_range(i * padded, count),
+               context = block.h.row_range(i * padded, count);
     if (head_.contexts) {
-      const View out = dlatent_rows_.view().row_range(first - group_first_, count).col_range(i * d, d);
+      const View out =
+          dlatent_rows_.view().row_range(first - group_first_, count).col_range(i * d, d);
       ops::unary_backward(ops::Unary::tanh, context, context, own, {out});
     } else if (dh) {
       ops::scale(1, own, {dh, i > 0});
@@ -211,7 +250,9 @@ void HeadBlocks::take_context_gradients(int64_t first, int64_t count) {
 
 void HeadBlocks::finish_gradients() {
   for (size_t i = 0; i < components_.size(); ++i)
-    if (dstats_[i]) ops::head_stats_backward(components_[i].score, components_[i].w, components_[i].stats, dstats_[i], dw_[i].view);
+    if (dstats_[i])
+      ops::head_stats_backward(components_[i].score, components_[i].w, components_[i].stats,
+                               dstats_[i], dw_[i].view);
   if (!dlogits_) return;
   if (dprior_.view) ops::matmul(dlogits_, true, contexts_, false, dprior_);
   if (dh_) ops::matmul(dlogits_, false, weights_.prior.value(), false, {dh_, true});

@@ -11,12 +11,15 @@
 
 namespace nine {
 
-/// Resolves weights into components, computes statistics of the word vectors and the prior once, and cuts the contexts into
-/// blocks, with each component's contexts formed in a group of blocks at a time.
+/// Resolves weights into components, computes statistics of the word vectors and the prior once,
+/// and cuts the contexts into blocks, with each component's contexts formed in a group of blocks at
+/// a time.
 class HeadBlocks {
  public:
-  /// Checks that everything fits, and takes the sinks of the weights (with `gradients`): to be made outside of any Arena::Scope.
-  HeadBlocks(const char* op, const HeadSpec& head, const Var& h, const HeadWeights& weights, bool gradients);
+  /// Checks that everything fits, and takes the sinks of the weights (with `gradients`): to be made
+  /// outside of any Arena::Scope.
+  HeadBlocks(const char* op, const HeadSpec& head, const Var& h, const HeadWeights& weights,
+             bool gradients);
   HeadBlocks(const HeadBlocks&) = delete;
   HeadBlocks& operator=(const HeadBlocks&) = delete;
 
@@ -25,9 +28,10 @@ class HeadBlocks {
   int64_t words() const { return words_; }
   bool mixture() const { return head_.mixture; }
 
-  /// Takes the memory of the pass, inside a Scope of the tape's arena that outlives it. `dh` (N, d): where the gradient by h
-  /// goes, or empty; `log_prior` (N, K): filled for mixtures.
-  void start(const View& targets, double spread, HeadMemory memory, const View& log_prior, const View& dh);
+  /// Takes the memory of the pass, inside a Scope of the tape's arena that outlives it. `dh` (N,
+  /// d): where the gradient by h goes, or empty; `log_prior` (N, K): filled for mixtures.
+  void start(const View& targets, double spread, HeadMemory memory, const View& log_prior,
+             const View& dh);
   /// Runs f(block, first row) over the blocks, in order; scores are f's business.
   template <class F>
   void for_blocks(F&& f);
@@ -55,7 +59,8 @@ class HeadBlocks {
   const HeadWeights& weights_;
   Arena& arena_;
   View contexts_, targets_, log_prior_, dlogits_, dh_;
-  int64_t words_ = 0, block_rows_ = 0, group_rows_ = 0, group_first_ = 0, products_ = 0, kept_scores_ = 0;
+  int64_t words_ = 0, block_rows_ = 0, group_rows_ = 0, group_first_ = 0, products_ = 0,
+          kept_scores_ = 0;
   double spread_ = 0;
   bool gradients_, later_block_ = false, later_dh_ = false;
   std::pmr::vector<ops::HeadComponent> components_{&scratch_.memory};
@@ -71,7 +76,8 @@ void HeadBlocks::for_blocks(F&& f) {
     const int64_t end = std::min(rows(), group + group_rows_);
     group_first_ = group;
     form_contexts(group, end - group);
-    for (int64_t first = group; first < end; first += block_rows_) f(block_of(first, std::min(block_rows_, end - first), group), first);
+    for (int64_t first = group; first < end; first += block_rows_)
+      f(block_of(first, std::min(block_rows_, end - first), group), first);
     if (gradients_) take_context_gradients(group, end - group);
   }
 }

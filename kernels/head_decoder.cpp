@@ -87,7 +87,8 @@ struct HeadDecoder<T>::Block {
 };
 
 template <class T>
-HeadDecoder<T>::HeadDecoder(const HeadSpec& head, const HeadValues& values) : head_(head), bias_(values.bias) {
+HeadDecoder<T>::HeadDecoder(const HeadSpec& head, const HeadValues& values)
+    : head_(head), bias_(values.bias) {
   const int64_t size = head.size(), copies = head.untied ? size : 1;
   require(!values.w.empty(), "[HeadDecoder] a head needs word vectors");
   dims_ = values.w.front().cols();
@@ -96,29 +97,35 @@ HeadDecoder<T>::HeadDecoder(const HeadSpec& head, const HeadValues& values) : he
   int64_t all = 0;
   for (const View& w : values.w) all += w.rows();
   words_ = all / copies;
-  require(words_ > 0 && words_ * copies == all && (head.untied || values.w.size() == 1), "[HeadDecoder] ", all, " word vectors in ", values.w.size(),
-          " tensors are not ", copies, " times a vocabulary");
+  require(words_ > 0 && words_ * copies == all && (head.untied || values.w.size() == 1),
+          "[HeadDecoder] ", all, " word vectors in ", values.w.size(), " tensors are not ", copies,
+          " times a vocabulary");
   for (const View& w : values.w) {
     const View rows = w.reshaped({w.rows(), w.cols()});
-    require(rows.cols() == dims_ && rows.rows() % words_ == 0, "[HeadDecoder] word vectors of shape ", w.shape, " for ", words_, " words of ", dims_);
+    require(rows.cols() == dims_ && rows.rows() % words_ == 0,
+            "[HeadDecoder] word vectors of shape ", w.shape, " for ", words_, " words of ", dims_);
     for (int64_t first = 0; first < rows.rows(); first += words_)
-      for (int64_t k = 0; k < (head.untied ? 1 : size); ++k) add_component(head.components[components_.size()], rows.row_range(first, words_));
+      for (int64_t k = 0; k < (head.untied ? 1 : size); ++k)
+        add_component(head.components[components_.size()], rows.row_range(first, words_));
   }
-  require(!bias_ || bias_.elements() == words_, "[HeadDecoder] a bias of shape ", bias_.shape, " for ", words_, " words");
+  require(!bias_ || bias_.elements() == words_, "[HeadDecoder] a bias of shape ", bias_.shape,
+          " for ", words_, " words");
   if (head.mixture) {
-    require(values.prior && values.prior.shape == Shape{size, dims_}, "[HeadDecoder] a mixture of ", size, " needs prior.weight of shape (", size,
-            ", ", dims_, ")");
+    require(values.prior && values.prior.shape == Shape{size, dims_}, "[HeadDecoder] a mixture of ",
+            size, " needs prior.weight of shape (", size, ", ", dims_, ")");
     prior_ = PackedLinear<T>(values.prior);
   }
   if (!head.contexts) return;
-  require(values.latent && values.latent.shape == Shape{size * dims_, dims_}, "[HeadDecoder] contexts need latent.weight of shape (", size * dims_,
-          ", ", dims_, ")");
+  require(values.latent && values.latent.shape == Shape{size * dims_, dims_},
+          "[HeadDecoder] contexts need latent.weight of shape (", size * dims_, ", ", dims_, ")");
   latent_ = PackedLinear<T>(values.latent);
 }
 
 template <class T>
 int64_t HeadDecoder<T>::pack_of(const View& part) {
-  const auto same = [&](const Pack& p) { return p.of.data == part.data && p.of.cols() == part.cols(); };
+  const auto same = [&](const Pack& p) {
+    return p.of.data == part.data && p.of.cols() == part.cols();
+  };
   const auto found = std::find_if(packs_.begin(), packs_.end(), same);
   if (found != packs_.end()) return found - packs_.begin();
   packs_.push_back({part, PackedLinear<T>(part)});
@@ -129,15 +136,18 @@ template <class T>
 void HeadDecoder<T>::add_component(const Score& score, const View& w) {
   const cpu::HeadKernel<T> kernel(score, dims_);
   std::vector<int64_t> packs;
-  for (int64_t i = 0; i < kernel.parts; ++i) packs.push_back(pack_of(w.col_range(i * kernel.part_size, kernel.product_dims)));
+  for (int64_t i = 0; i < kernel.parts; ++i)
+    packs.push_back(pack_of(w.col_range(i * kernel.part_size, kernel.product_dims)));
   one_pack_ = one_pack_ && packs.size() == 1 && packs.front() == 0;
   const T* stats = nullptr;
   if (kernel.stats > 0) {
     const Tensor of_words({words_, kernel.stats}, DType::float64);
     ops::head_stats(score, w, of_words);
-    T* turned = word_stats_.emplace_back(Shape{kernel.stats, words_}, dtype_of<T>).template data<T>();
+    T* turned =
+        word_stats_.emplace_back(Shape{kernel.stats, words_}, dtype_of<T>).template data<T>();
     for (int64_t v = 0; v < words_; ++v)
-      for (int64_t i = 0; i < kernel.stats; ++i) turned[i * words_ + v] = static_cast<T>(of_words.data<double>()[v * kernel.stats + i]);
+      for (int64_t i = 0; i < kernel.stats; ++i)
+        turned[i * words_ + v] = static_cast<T>(of_words.data<double>()[v * kernel.stats + i]);
     stats = turned;
   }
   components_.push_back({kernel, w, std::move(packs), stats_, stats});
@@ -153,13 +163,15 @@ void HeadDecoder<T>::stack_contexts(const Block& b, Memory& m) const {
     T* stack = m.stack.data();
     for (int64_t i = 0; i < b.rows * size * d; ++i) stack[i] = vtanh(stack[i]);
   } else if (size > 1) {
-    for (int64_t i = 0; i < b.rows * size; ++i) std::copy_n(b.h + i / size * d, d, m.stack.data() + i * d);
+    for (int64_t i = 0; i < b.rows * size; ++i)
+      std::copy_n(b.h + i / size * d, d, m.stack.data() + i * d);
   }
   std::vector<double> stats(static_cast<size_t>(stats_));
   for (int64_t i = 0; i < b.rows * size && stats_ > 0; ++i) {
     const Component& c = components_[static_cast<size_t>(i % size)];
     c.kernel.loops->stats(c.kernel.of, b.stack + i * d, stats.data());
-    for (int64_t j = 0; j < c.kernel.stats; ++j) b.row_stats[i * stats_ + c.first_stat + j] = static_cast<T>(stats[static_cast<size_t>(j)]);
+    for (int64_t j = 0; j < c.kernel.stats; ++j)
+      b.row_stats[i * stats_ + c.first_stat + j] = static_cast<T>(stats[static_cast<size_t>(j)]);
   }
   if (!head_.mixture) {
     std::fill_n(b.log_prior, b.rows * size, 0.0);
@@ -171,14 +183,16 @@ void HeadDecoder<T>::stack_contexts(const Block& b, Memory& m) const {
     const T *x = logits + r * size, top = *std::max_element(x, x + size);
     double sum = 0;
     for (int64_t k = 0; k < size; ++k) sum += std::exp(static_cast<double>(x[k] - top));
-    for (int64_t k = 0; k < size; ++k) b.log_prior[r * size + k] = static_cast<double>(x[k] - top) - std::log(sum);
+    for (int64_t k = 0; k < size; ++k)
+      b.log_prior[r * size + k] = static_cast<double>(x[k] - top) - std::log(sum);
   }
 }
 
 // Scores of one panel of words for all stacked rows.
 template <class T>
 void HeadDecoder<T>::score_panel(const Block& b, int64_t panel) const {
-  const int64_t size = b.size, d = dims_, word = panel * kPanel, words = std::min(kPanel, words_ - word), stacked = b.rows * size;
+  const int64_t size = b.size, d = dims_, word = panel * kPanel,
+                words = std::min(kPanel, words_ - word), stacked = b.rows * size;
   T* scores = b.scores + word;
   if (one_pack_) packs_.front().words.multiply(panel, b.stack, d, stacked, scores, b.ld);
   for (int64_t k = 0; k < size; ++k) {
@@ -199,20 +213,23 @@ void HeadDecoder<T>::score_panel(const Block& b, int64_t panel) const {
     if (c.kernel.of.score.kind == ScoreKind::lin) continue;  // the product is the score
     for (int64_t r = 0; r < b.rows; ++r) {
       T* row = scores + (r * size + k) * b.ld;
-      const T* row_stats = stats_ > 0 ? b.row_stats + (r * size + k) * stats_ + c.first_stat : nullptr;
-      c.kernel.loops->row_values(c.kernel.of,
-                                 {.z = parts > 1 ? pairs + r * kPanel : row,
-                                  .plane = plane,
-                                  .words = words,
-                                  .word_stats = c.word_stats != nullptr ? c.word_stats + word : nullptr,
-                                  .word_stride = words_,
-                                  .row_stats = row_stats},
-                                 row);
+      const T* row_stats =
+          stats_ > 0 ? b.row_stats + (r * size + k) * stats_ + c.first_stat : nullptr;
+      c.kernel.loops->row_values(
+          c.kernel.of,
+          {.z = parts > 1 ? pairs + r * kPanel : row,
+           .plane = plane,
+           .words = words,
+           .word_stats = c.word_stats != nullptr ? c.word_stats + word : nullptr,
+           .word_stride = words_,
+           .row_stats = row_stats},
+          row);
     }
   }
 }
 
-// Bias, the targets' exact scores, and what is excluded; then each row's largest score of the panel.
+// Bias, the targets' exact scores, and what is excluded; then each row's largest score of the
+// panel.
 template <class T>
 void HeadDecoder<T>::finish_panel(const Block& b, int64_t panel) const {
   const int64_t word = panel * kPanel, words = std::min(kPanel, words_ - word);
@@ -243,7 +260,8 @@ void HeadDecoder<T>::sum_chunk(const Block& b, int64_t chunk) const {
       sum = 0;
       if (head_.mixture) std::fill_n(row, end - begin, T(0));
     } else {
-      sum = head_.mixture ? exponents<T, true>(row, end - begin, top) : exponents<T, false>(row, end - begin, top);
+      sum = head_.mixture ? exponents<T, true>(row, end - begin, top)
+                          : exponents<T, false>(row, end - begin, top);
     }
   }
 }
@@ -255,10 +273,13 @@ void HeadDecoder<T>::normalise(const Block& b) const {
     const double most = static_cast<double>(*std::max_element(top, top + kChunks));
     double sum = 0;
     for (int64_t c = 0; c < kChunks; ++c)
-      if (b.chunk_sum[i * kChunks + c] != 0) sum += b.chunk_sum[i * kChunks + c] * std::exp(static_cast<double>(top[c]) - most);
+      if (b.chunk_sum[i * kChunks + c] != 0)
+        sum += b.chunk_sum[i * kChunks + c] * std::exp(static_cast<double>(top[c]) - most);
     b.lse[i] = most + std::log(sum);
-    require(std::isfinite(b.lse[i]), "[HeadDecoder] component ", i % b.size, " (", components_[static_cast<size_t>(i % b.size)].kernel.name,
-            ") has scores without a finite normaliser (", b.lse[i], "): the model's weights are not finite, or too large for this kernel");
+    require(std::isfinite(b.lse[i]), "[HeadDecoder] component ", i % b.size, " (",
+            components_[static_cast<size_t>(i % b.size)].kernel.name,
+            ") has scores without a finite normaliser (", b.lse[i],
+            "): the model's weights are not finite, or too large for this kernel");
   }
   if (b.excluded >= 0) {
     for (int64_t r = 0; r < b.rows; ++r) weigh_without_excluded(b, r);
@@ -270,12 +291,14 @@ void HeadDecoder<T>::normalise(const Block& b) const {
     }
 }
 
-// A component counts by what it gives to the other words, pi_k (1 - p_k(excluded)), in logarithms: that may be e^-1000 for all of them.
+// A component counts by what it gives to the other words, pi_k (1 - p_k(excluded)), in logarithms:
+// that may be e^-1000 for all of them.
 template <class T>
 void HeadDecoder<T>::weigh_without_excluded(const Block& b, int64_t row) const {
   double* weight = b.log_prior + row * b.size;
   for (int64_t k = 0; k < b.size; ++k) {
-    const double odds = b.target_score[row * b.size + k] - b.lse[row * b.size + k];  // lse is without it
+    const double odds =
+        b.target_score[row * b.size + k] - b.lse[row * b.size + k];  // lse is without it
     weight[k] -= odds > 0 ? odds + std::log1p(std::exp(-odds)) : std::log1p(std::exp(odds));
   }
   const double most = *std::max_element(weight, weight + b.size);
@@ -302,16 +325,19 @@ void HeadDecoder<T>::mix(const Block& b, int64_t row, T* p) const {
   }
 }
 
-// The k largest values of a row are in tiles whose own largest is among the k largest of the tiles'.
+// The k largest values of a row are in tiles whose own largest is among the k largest of the
+// tiles'.
 template <class T>
-void HeadDecoder<T>::best_words(const Block& b, int64_t row, int64_t k, int32_t* words, double* log_probs) const {
+void HeadDecoder<T>::best_words(const Block& b, int64_t row, int64_t k, int32_t* words,
+                                double* log_probs) const {
   const T *values = b.scores + row * b.size * b.ld, *tops = b.tile_top + row * b.size * b.tiles;
   double shift = -b.lse[row * b.size];
   if (head_.mixture) {
     T* p = scratch<T>(Scratch::tile, b.ld + b.tiles);
     mix(b, row, p);
     shift = 0;
-    for (int64_t t = 0; t < b.tiles; ++t) p[b.ld + t] = largest(p + t * kPanel, std::min(kPanel, words_ - t * kPanel));
+    for (int64_t t = 0; t < b.tiles; ++t)
+      p[b.ld + t] = largest(p + t * kPanel, std::min(kPanel, words_ - t * kPanel));
     values = p;
     tops = p + b.ld;
   }
@@ -324,8 +350,9 @@ void HeadDecoder<T>::best_words(const Block& b, int64_t row, int64_t k, int32_t*
     for (int64_t v = t * kPanel; v < end; ++v)
       if (values[v] >= least) order[count++] = static_cast<int32_t>(v);
   }
-  std::partial_sort(order, order + k, order + count,
-                    [&](int32_t x, int32_t y) { return values[x] > values[y] || (values[x] == values[y] && x < y); });
+  std::partial_sort(order, order + k, order + count, [&](int32_t x, int32_t y) {
+    return values[x] > values[y] || (values[x] == values[y] && x < y);
+  });
   for (int64_t i = 0; i < k; ++i) {
     const double value = static_cast<double>(values[order[i]]);
     words[i] = order[i];
@@ -335,29 +362,38 @@ void HeadDecoder<T>::best_words(const Block& b, int64_t row, int64_t k, int32_t*
 
 template <class T>
 double HeadDecoder<T>::target_log_prob(const Block& b, int64_t row) const {
-  const auto joint = [&](int64_t k) { return b.log_prior[row * b.size + k] + b.target_score[row * b.size + k] - b.lse[row * b.size + k]; };
+  const auto joint = [&](int64_t k) {
+    return b.log_prior[row * b.size + k] + b.target_score[row * b.size + k] -
+           b.lse[row * b.size + k];
+  };
   double top = joint(0), sum = 0;
   for (int64_t k = 1; k < b.size; ++k) top = std::max(top, joint(k));
   for (int64_t k = 0; k < b.size; ++k) sum += std::exp(joint(k) - top);
   return top + std::log(sum);
 }
 
-// As the block ops have them: from the vectors, so that no word is above its own normaliser and no distance cancels.
+// As the block ops have them: from the vectors, so that no word is above its own normaliser and no
+// distance cancels.
 template <class T>
 void HeadDecoder<T>::score_targets(const Block& b) const {
   for (int64_t i = 0; i < b.rows * b.size; ++i) {
     const int64_t y = b.targets[i / b.size];
-    require(y >= 0 && y < words_, "[HeadDecoder] target ", y, " is outside of the vocabulary of ", words_);
+    require(y >= 0 && y < words_, "[HeadDecoder] target ", y, " is outside of the vocabulary of ",
+            words_);
     const Component& c = components_[static_cast<size_t>(i % b.size)];
     const double bias = bias_ ? static_cast<double>(static_cast<T*>(bias_.data)[y]) : 0;
-    b.target_score[i] = static_cast<double>(static_cast<T>(c.kernel.loops->exact(c.kernel.of, cpu::row_ptr<T>(c.w, y), b.stack + i * dims_) + bias));
+    b.target_score[i] = static_cast<double>(static_cast<T>(
+        c.kernel.loops->exact(c.kernel.of, cpu::row_ptr<T>(c.w, y), b.stack + i * dims_) + bias));
   }
 }
 
 template <class T>
-typename HeadDecoder<T>::Block HeadDecoder<T>::block(const Query& q, int64_t first, int64_t rows, Memory& m) const {
-  const int64_t size = head_.size(), all = rows * size, ld = (words_ + kPanel - 1) / kPanel * kPanel, tiles = ld / kPanel;
-  const int64_t padded = PackedLinear<T>::padded(rows) * size;  // products of one component alone pad its rows
+typename HeadDecoder<T>::Block HeadDecoder<T>::block(const Query& q, int64_t first, int64_t rows,
+                                                     Memory& m) const {
+  const int64_t size = head_.size(), all = rows * size,
+                ld = (words_ + kPanel - 1) / kPanel * kPanel, tiles = ld / kPanel;
+  const int64_t padded =
+      PackedLinear<T>::padded(rows) * size;  // products of one component alone pad its rows
   const bool own = size > 1 || head_.contexts;
   return {.h = q.h + first * dims_,
           .stack = own ? m.stack.get(padded * dims_) : q.h + first * dims_,
@@ -382,16 +418,21 @@ template <class T>
 void HeadDecoder<T>::operator()(const Query& q, Memory& memory, Answer& answer) const {
   const bool best = q.targets.empty();
   const int64_t k = best ? q.k : 1;
-  require(k >= 1 && k <= words_ - (q.excluded >= 0), "[HeadDecoder] the best ", k, " of ", words_, " words");
-  require(best || q.excluded < 0, "[HeadDecoder] a word is excluded from searches, not from targets");
-  require(best || static_cast<int64_t>(q.targets.size()) == q.rows, "[HeadDecoder] ", q.targets.size(), " targets for ", q.rows, " rows");
+  require(k >= 1 && k <= words_ - (q.excluded >= 0), "[HeadDecoder] the best ", k, " of ", words_,
+          " words");
+  require(best || q.excluded < 0,
+          "[HeadDecoder] a word is excluded from searches, not from targets");
+  require(best || static_cast<int64_t>(q.targets.size()) == q.rows, "[HeadDecoder] ",
+          q.targets.size(), " targets for ", q.rows, " rows");
   answer.words.resize(static_cast<size_t>(best ? q.rows * k : 0));
   answer.log_probs.resize(static_cast<size_t>(q.rows * k));
   const int64_t blocks = (q.rows * head_.size() + kStackRows - 1) / kStackRows;
-  const int64_t block_rows = blocks > 0 ? PackedLinear<T>::padded((q.rows + blocks - 1) / blocks) : 0;
+  const int64_t block_rows =
+      blocks > 0 ? PackedLinear<T>::padded((q.rows + blocks - 1) / blocks) : 0;
   for (int64_t first = 0; first < q.rows; first += block_rows) {
     const Block b = block(q, first, std::min(block_rows, q.rows - first), memory);
-    const double work = static_cast<double>(b.rows * b.size * words_) * static_cast<double>(2 * dims_ + 20);
+    const double work =
+        static_cast<double>(b.rows * b.size * words_) * static_cast<double>(2 * dims_ + 20);
     stack_contexts(b, memory);
     if (!best) score_targets(b);
     parallel_for(
@@ -407,11 +448,16 @@ void HeadDecoder<T>::operator()(const Query& q, Memory& memory, Answer& answer) 
         work);
     normalise(b);
     if (!best) {
-      for (int64_t r = 0; r < b.rows; ++r) answer.log_probs[static_cast<size_t>(first + r)] = target_log_prob(b, r);
+      for (int64_t r = 0; r < b.rows; ++r)
+        answer.log_probs[static_cast<size_t>(first + r)] = target_log_prob(b, r);
       continue;
     }
     parallel_for(
-        b.rows, [&](int64_t r) { best_words(b, r, k, answer.words.data() + (first + r) * k, answer.log_probs.data() + (first + r) * k); },
+        b.rows,
+        [&](int64_t r) {
+          best_words(b, r, k, answer.words.data() + (first + r) * k,
+                     answer.log_probs.data() + (first + r) * k);
+        },
         static_cast<double>(b.rows * b.size * words_));
   }
 }

@@ -1,10 +1,13 @@
-// A head made ready for decoding: word vectors packed and their statistics computed once, then, for a few contexts at a time, the
-// likeliest words or the log-probabilities of given ones. What kernel_softmax computes, without a tape, on the CPU.
+// A head made ready for decoding: word vectors packed and their statistics computed once, then, for
+// a few contexts at a time, the likeliest words or the log-probabilities of given ones. What
+// kernel_softmax computes, without a tape, on the CPU.
 //
-// Scores lie words fastest, so any number of rows costs what it is. Contexts of components that share word vectors are stacked and
-// meet each panel of them once. For one component a row's scores and their normaliser say all; a mixture keeps exponents
+// Scores lie words fastest, so any number of rows costs what it is. Contexts of components that
+// share word vectors are stacked and meet each panel of them once. For one component a row's scores
+// and their normaliser say all; a mixture keeps exponents
 //   e_k(v) = exp(S_k(v) - m_k),  m_k the largest of a chunk's scores,
-// from which p(v) = sum_k f_k e_k(v), f_k = pi_k exp(m_k) / Z_k, is one multiplication each, without a second exponent.
+// from which p(v) = sum_k f_k e_k(v), f_k = pi_k exp(m_k) / Z_k, is one multiplication each,
+// without a second exponent.
 #pragma once
 
 #include <span>
@@ -35,9 +38,10 @@ class HeadDecoder {
   struct Query {
     const T* h = nullptr;  ///< rows of dims() numbers, with memory for PackedLinear's padded(rows)
     int64_t rows = 0;
-    int64_t k = 0;                          ///< so many likeliest words of each row
-    int32_t excluded = -1;                  ///< a word that has no share in the rows' probabilities; -1: none
-    std::span<const int32_t> targets = {};  ///< instead: the word of each row whose log-probability is asked for
+    int64_t k = 0;          ///< so many likeliest words of each row
+    int32_t excluded = -1;  ///< a word that has no share in the rows' probabilities; -1: none
+    std::span<const int32_t> targets =
+        {};  ///< instead: the word of each row whose log-probability is asked for
   };
   struct Answer {
     std::vector<int32_t> words;     ///< (rows, k), best first, equals by the smaller word
@@ -49,7 +53,8 @@ class HeadDecoder {
     Buffer<double> log_prior, chunk_sum, lse, target_score;
   };
   /// A row's answer has the same bits whatever the other rows and the threads.
-  /// Error: a row without finite normaliser; k more than there are words; a target outside of the vocabulary.
+  /// Error: a row without finite normaliser; k more than there are words; a target outside of the
+  /// vocabulary.
   void operator()(const Query& q, Memory& memory, Answer& answer) const;
 
  private:

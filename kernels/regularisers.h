@@ -32,7 +32,8 @@ struct NormRegulariser {
 std::string to_text(const NormRegulariser& r);  ///< "squared:0.001,1"; "" for none
 /// Reads "squared:RHO,NU" or "root:RHO,NU", "" for none.
 NormRegulariser norm_regulariser_from_text(std::string_view text);
-/// The penalty over the rows of all of `w` together, a float64 scalar. Its gradient is 0 where a row's norm or the root is 0.
+/// The penalty over the rows of all of `w` together, a float64 scalar. Its gradient is 0 where a
+/// row's norm or the root is 0.
 Var norm_penalty(std::span<const Var> w, const NormRegulariser& r);
 
 }  // namespace nine

@@ -16,7 +16,8 @@ struct LabelSmoothing {
   double epsilon = 0;  ///< in [0, 1]; 0: none
   Kind kind = Kind::uniform;
 
-  /// The target probability of each word but the target. Error: epsilon outside of [0, 1]; `others` with one word.
+  /// The target probability of each word but the target. Error: epsilon outside of [0, 1]; `others`
+  /// with one word.
   double spread(int64_t words) const;
 };
 std::string to_text(LabelSmoothing::Kind kind);

@@ -7,8 +7,10 @@
 namespace nine {
 
 Linear::Linear(ParameterSet& set, const std::string& name, int64_t in, int64_t out, bool bias)
-    : weight_(set.add(name + ".weight", {out, in}, Init::uniform(1 / std::sqrt(static_cast<double>(in))))) {
-  if (bias) bias_ = &set.add(name + ".bias", {out}, Init::uniform(1 / std::sqrt(static_cast<double>(in))));
+    : weight_(set.add(name + ".weight", {out, in},
+                      Init::uniform(1 / std::sqrt(static_cast<double>(in))))) {
+  if (bias)
+    bias_ = &set.add(name + ".bias", {out}, Init::uniform(1 / std::sqrt(static_cast<double>(in))));
 }
 
 Var Linear::operator()(const Var& x) const {
@@ -16,11 +18,14 @@ Var Linear::operator()(const Var& x) const {
   return linear(x, tape.parameter(weight_), bias_ != nullptr ? tape.parameter(*bias_) : Var());
 }
 
-Lstm::Lstm(ParameterSet& set, const std::string& name, int64_t input, int64_t hidden, int64_t layers) : hidden_(hidden) {
+Lstm::Lstm(ParameterSet& set, const std::string& name, int64_t input, int64_t hidden,
+           int64_t layers)
+    : hidden_(hidden) {
   const Init init = Init::uniform(1 / std::sqrt(static_cast<double>(hidden)));
   for (int64_t l = 0; l < layers; ++l) {
     const std::string suffix = "_l" + std::to_string(l);
-    Parameter& w_ih = set.add(concat(name, ".weight_ih", suffix), {4 * hidden, l == 0 ? input : hidden}, init);
+    Parameter& w_ih =
+        set.add(concat(name, ".weight_ih", suffix), {4 * hidden, l == 0 ? input : hidden}, init);
     Parameter& w_hh = set.add(concat(name, ".weight_hh", suffix), {4 * hidden, hidden}, init);
     Parameter& b_ih = set.add(concat(name, ".bias_ih", suffix), {4 * hidden}, init);
     Parameter& b_hh = set.add(concat(name, ".bias_hh", suffix), {4 * hidden}, init);
@@ -29,14 +34,17 @@ Lstm::Lstm(ParameterSet& set, const std::string& name, int64_t input, int64_t hi
 }
 
 Var Lstm::operator()(const Var& x, std::vector<LstmState>& state, const Dropout& between) const {
-  require(state.size() == layers_.size(), "[lstm] ", state.size(), " states for ", layers_.size(), " layers");
+  require(state.size() == layers_.size(), "[lstm] ", state.size(), " states for ", layers_.size(),
+          " layers");
   Tape& tape = x.tape();
   Var y = x;
   for (size_t l = 0; l < layers_.size(); ++l) {
     const Layer& layer = layers_[l];
     if (l > 0) y = between(y, state[l].h.shape().rows(), layer.dropout_stream);
-    const LstmOutput out =
-        lstm(y, {tape.parameter(layer.w_ih), tape.parameter(layer.w_hh), tape.parameter(layer.b_ih), tape.parameter(layer.b_hh)}, state[l]);
+    const LstmOutput out = lstm(y,
+                                {tape.parameter(layer.w_ih), tape.parameter(layer.w_hh),
+                                 tape.parameter(layer.b_ih), tape.parameter(layer.b_hh)},
+                                state[l]);
     state[l] = out.last;
     y = out.y;
   }
@@ -52,7 +60,8 @@ Var Lstm::operator()(const Var& x, int64_t batch) const {
   return (*this)(x, state);
 }
 
-CarriedState::CarriedState(int64_t layers, int64_t batch, int64_t hidden, DType dtype, Device device) {
+CarriedState::CarriedState(int64_t layers, int64_t batch, int64_t hidden, DType dtype,
+                           Device device) {
   for (int64_t l = 0; l < layers; ++l) {
     h_.emplace_back(Shape{batch, hidden}, dtype, device);
     c_.emplace_back(Shape{batch, hidden}, dtype, device);
@@ -68,7 +77,8 @@ void CarriedState::clear() {
 
 void CarriedState::on(Tape& tape, std::vector<LstmState>& state) const {
   state.clear();
-  for (size_t l = 0; l < h_.size(); ++l) state.push_back({tape.constant(h_[l]), tape.constant(c_[l])});
+  for (size_t l = 0; l < h_.size(); ++l)
+    state.push_back({tape.constant(h_[l]), tape.constant(c_[l])});
 }
 
 void CarriedState::store(const std::vector<LstmState>& state) {
@@ -97,7 +107,8 @@ std::vector<NamedView> CarriedState::named(const std::string& prefix) const {
 void CarriedState::load(const Safetensors& file, const std::string& prefix) {
   for (const NamedView& part : named(prefix)) {
     const Tensor& stored = file.at(part.name);
-    require(stored.shape() == part.view.shape, "the carried state '", part.name, "' has shape ", stored.shape(), ", expected ", part.view.shape);
+    require(stored.shape() == part.view.shape, "the carried state '", part.name, "' has shape ",
+            stored.shape(), ", expected ", part.view.shape);
     ops::copy(stored, part.view);
   }
 }

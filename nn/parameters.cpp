@@ -17,16 +17,19 @@ View part_of(const Tensor& slab, int64_t offset, const Shape& shape) {
   return v;
 }
 
-// Random numbers are drawn in double for either type, so that a float32 model starts from the rounded float64 one.
+// Random numbers are drawn in double for either type, so that a float32 model starts from the
+// rounded float64 one.
 template <class T>
 void initialise(const View& v, const Init& init, const RandomKey& key) {
   T* p = v.as<T>();
   parallel_ranges(v.elements(), 8192, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const auto element = static_cast<uint64_t>(i);
-      p[i] =
-          static_cast<T>(init.kind == Init::Kind::normal ? init.scale * random_normal(key, element)
-                                                         : init.scale * (2 * (static_cast<double>(random_bits(key, element)) + 0.5) * 0x1p-32 - 1));
+      p[i] = static_cast<T>(
+          init.kind == Init::Kind::normal
+              ? init.scale * random_normal(key, element)
+              : init.scale *
+                    (2 * (static_cast<double>(random_bits(key, element)) + 0.5) * 0x1p-32 - 1));
     }
   });
 }
@@ -35,8 +38,9 @@ void initialise(const View& v, const Init& init, const RandomKey& key) {
 
 Parameter& ParameterSet::add(std::string name, const Shape& shape, const Init& init) {
   require(!values_, "parameter '", name, "' was declared after allocate()");
-  require(std::none_of(parameters_.begin(), parameters_.end(), [&](const Parameter& p) { return p.name == name; }), "two parameters are called '",
-          name, "'");
+  require(std::none_of(parameters_.begin(), parameters_.end(),
+                       [&](const Parameter& p) { return p.name == name; }),
+          "two parameters are called '", name, "'");
   Parameter p;
   p.name = std::move(name);
   parameters_.push_back(std::move(p));
@@ -46,7 +50,8 @@ Parameter& ParameterSet::add(std::string name, const Shape& shape, const Init& i
 }
 
 void ParameterSet::allocate(DType dtype, uint64_t seed, bool gradients, Device device) {
-  require(dtype == DType::float32 || dtype == DType::float64, "parameters are float32 or float64, not ", dtype);
+  require(dtype == DType::float32 || dtype == DType::float64,
+          "parameters are float32 or float64, not ", dtype);
   const int64_t line = 64 / static_cast<int64_t>(size_of(dtype));
   int64_t total = 0;
   for (const Shape& s : shapes_) {
@@ -66,7 +71,9 @@ void ParameterSet::allocate(DType dtype, uint64_t seed, bool gradients, Device d
       continue;
     }
     Tensor start(shapes_[i], dtype);
-    dispatch_float(dtype, "initialise", [&]<class T>(T) { initialise<T>(start, init, {.seed = seed, .op = stream_id(p.name)}); });
+    dispatch_float(dtype, "initialise", [&]<class T>(T) {
+      initialise<T>(start, init, {.seed = seed, .op = stream_id(p.name)});
+    });
     ops::copy(start, p.value);
   }
 }
@@ -88,7 +95,8 @@ int64_t ParameterSet::count() const {
 
 std::vector<NamedView> ParameterSet::named(const Tensor& slab, const std::string& prefix) const {
   std::vector<NamedView> out;
-  for (size_t i = 0; i < parameters_.size(); ++i) out.push_back({prefix + parameters_[i].name, part_of(slab, offsets_[i], shapes_[i])});
+  for (size_t i = 0; i < parameters_.size(); ++i)
+    out.push_back({prefix + parameters_[i].name, part_of(slab, offsets_[i], shapes_[i])});
   return out;
 }
 
@@ -103,25 +111,33 @@ void ParameterSet::zero_grad() {
   for (Parameter& p : parameters_) p.has_grad = false;
 }
 
-void ParameterSet::load(const Safetensors& file, const Tensor& slab, const std::string& prefix) const {
+void ParameterSet::load(const Safetensors& file, const Tensor& slab,
+                        const std::string& prefix) const {
   for (const NamedView& part : named(slab, prefix)) {
     const auto it = file.tensors.find(part.name);
-    require(it != file.tensors.end(), "the weights have no tensor '", part.name, "', which this model needs");
-    require(it->second.shape() == part.view.shape, "tensor '", part.name, "' has shape ", it->second.shape(), ", but this model needs ",
-            part.view.shape);
+    require(it != file.tensors.end(), "the weights have no tensor '", part.name,
+            "', which this model needs");
+    require(it->second.shape() == part.view.shape, "tensor '", part.name, "' has shape ",
+            it->second.shape(), ", but this model needs ", part.view.shape);
     ops::copy(it->second, part.view);
   }
   if (!prefix.empty()) return;
   for (const auto& [name, tensor] : file.tensors)
-    require(std::any_of(parameters_.begin(), parameters_.end(), [&, &n = name](const Parameter& p) { return p.name == n; }) ||
-                std::find(ignored_on_load_.begin(), ignored_on_load_.end(), name) != ignored_on_load_.end(),
-            "the weights hold a tensor '", name, "' of shape ", tensor.shape(), ", which this model does not have");
+    require(std::any_of(parameters_.begin(), parameters_.end(),
+                        [&, &n = name](const Parameter& p) { return p.name == n; }) ||
+                std::find(ignored_on_load_.begin(), ignored_on_load_.end(), name) !=
+                    ignored_on_load_.end(),
+            "the weights hold a tensor '", name, "' of shape ", tensor.shape(),
+            ", which this model does not have");
 }
 
-void ParameterSet::save(const std::filesystem::path& file, const std::map<std::string, std::string>& metadata) const {
+void ParameterSet::save(const std::filesystem::path& file,
+                        const std::map<std::string, std::string>& metadata) const {
   write_safetensors(file, named(values_), metadata);
 }
 
-void ParameterSet::load(const std::filesystem::path& file) { load(read_safetensors(file), values_); }
+void ParameterSet::load(const std::filesystem::path& file) {
+  load(read_safetensors(file), values_);
+}
 
 }  // namespace nine

@@ -1,5 +1,6 @@
-// A model's parameters: values and gradients are each one contiguous slab with a named, 64-byte aligned view for each
-// parameter, so that an optimiser makes one pass, the norm is one reduction and processes exchange one buffer.
+// A model's parameters: values and gradients are each one contiguous slab with a named, 64-byte
+// aligned view for each parameter, so that an optimiser makes one pass, the norm is one reduction
+// and processes exchange one buffer.
 #pragma once
 
 #include <cstdint>
@@ -34,11 +35,11 @@ class ParameterSet {
 
   /// Declares a parameter; before allocate(). The reference stays valid. Error: the name is taken.
   Parameter& add(std::string name, const Shape& shape, const Init& init);
-  /// Names a tensor that files hold beside the parameters and that follows from the model's sizes, such as a table of positions:
-  /// load() passes over it.
+  /// Names a tensor that files hold beside the parameters and that follows from the model's sizes,
+  /// such as a table of positions: load() passes over it.
   void ignore_on_load(std::string name) { ignored_on_load_.push_back(std::move(name)); }
-  /// Makes the slabs and sets every parameter to its start, which depends on seed, name and element only. Without
-  /// `gradients` the set can be evaluated, not trained.
+  /// Makes the slabs and sets every parameter to its start, which depends on seed, name and element
+  /// only. Without `gradients` the set can be evaluated, not trained.
   void allocate(DType dtype, uint64_t seed, bool gradients = true, Device device = kCpu);
 
   Parameter& at(std::string_view name);  ///< an Error that lists the names
@@ -55,18 +56,22 @@ class ParameterSet {
   /// Each parameter's part of such a slab under `prefix` + name.
   std::vector<NamedView> named(const Tensor& slab, const std::string& prefix = "") const;
 
-  /// Sets the gradient of every parameter that none reached to zero: now the whole slab is the gradient.
+  /// Sets the gradient of every parameter that none reached to zero: now the whole slab is the
+  /// gradient.
   void zero_missing_grads();
   /// The next gradients overwrite.
   void zero_grad();
 
-  /// Copies tensors of those names into a slab (float types are converted). Error: a name is missing, a shape differs;
-  /// names that the set does not know are an Error too when `prefix` is empty.
+  /// Copies tensors of those names into a slab (float types are converted). Error: a name is
+  /// missing, a shape differs; names that the set does not know are an Error too when `prefix` is
+  /// empty.
   void load(const Safetensors& file, const Tensor& slab, const std::string& prefix = "") const;
 
-  /// The values as one safetensors file, and back from it to the same bits; errors are those of write_safetensors,
-  /// read_safetensors and the load above. For checkpoints of a whole training run see nn/training/checkpoint.h.
-  void save(const std::filesystem::path& file, const std::map<std::string, std::string>& metadata = {}) const;
+  /// The values as one safetensors file, and back from it to the same bits; errors are those of
+  /// write_safetensors, read_safetensors and the load above. For checkpoints of a whole training
+  /// run see nn/training/checkpoint.h.
+  void save(const std::filesystem::path& file,
+            const std::map<std::string, std::string>& metadata = {}) const;
   void load(const std::filesystem::path& file);
 
  private:

@@ -8,7 +8,9 @@
 
 namespace nine {
 
-SoftmaxHead::SoftmaxHead(ParameterSet& set, const HeadConfig& config, Parameter* tied, const Init& words) : config_(config) {
+SoftmaxHead::SoftmaxHead(ParameterSet& set, const HeadConfig& config, Parameter* tied,
+                         const Init& words)
+    : config_(config) {
   const HeadSpec& head = config.head;
   const int64_t size = head.size(), width = config.width;
   const std::string wrong = head.check(width);
@@ -40,7 +42,8 @@ SoftmaxLoss SoftmaxHead::loss(const Var& hidden, const Tensor& targets, double r
     options.smoothing = config_.smoothing;
     options.prior = config_.prior_reg;
   }
-  return kernel_softmax(config_.head, hidden, weights(tape), tape.on_device(targets), row_weight, options);
+  return kernel_softmax(config_.head, hidden, weights(tape), tape.on_device(targets), row_weight,
+                        options);
 }
 
 Var SoftmaxHead::norm_regulariser(Tape& tape, double share) const {
@@ -49,7 +52,8 @@ Var SoftmaxHead::norm_regulariser(Tape& tape, double share) const {
 }
 
 void SoftmaxHead::set_norms_by_frequency(std::span<const int64_t> counts, double scale) const {
-  require(static_cast<int64_t>(counts.size()) == config_.words, "[init-norm] ", counts.size(), " counts for ", config_.words, " words");
+  require(static_cast<int64_t>(counts.size()) == config_.words, "[init-norm] ", counts.size(),
+          " counts for ", config_.words, " words");
   for (const Parameter* p : words_) {
     const Tensor& value = p->value;
     const Tensor host(value.shape(), DType::float64), rounded(value.shape(), value.dtype());
@@ -62,7 +66,8 @@ void SoftmaxHead::set_norms_by_frequency(std::span<const int64_t> counts, double
       for (int64_t k = 0; k < size; ++k) square += row[k] * row[k];
       if (square == 0) continue;
       const int64_t count = counts[static_cast<size_t>(v % config_.words)];
-      const double factor = scale * std::log(static_cast<double>(std::max<int64_t>(2, count))) / std::sqrt(square);
+      const double factor =
+          scale * std::log(static_cast<double>(std::max<int64_t>(2, count))) / std::sqrt(square);
       for (int64_t k = 0; k < size; ++k) row[k] *= factor;
     }
     ops::copy(host, rounded);
@@ -72,11 +77,14 @@ void SoftmaxHead::set_norms_by_frequency(std::span<const int64_t> counts, double
 
 void SoftmaxHead::set_bias_by_frequency(std::span<const int64_t> counts) const {
   require(bias_ != nullptr, "[init-bias] the head has no bias");
-  require(static_cast<int64_t>(counts.size()) == config_.words, "[init-bias] ", counts.size(), " counts for ", config_.words, " words");
-  const Tensor host({config_.words}, DType::float64), rounded({config_.words}, bias_->value.dtype());
+  require(static_cast<int64_t>(counts.size()) == config_.words, "[init-bias] ", counts.size(),
+          " counts for ", config_.words, " words");
+  const Tensor host({config_.words}, DType::float64),
+      rounded({config_.words}, bias_->value.dtype());
   double all = 0;
   for (const int64_t c : counts) all += static_cast<double>(std::max<int64_t>(1, c));
-  for (size_t v = 0; v < counts.size(); ++v) host.data<double>()[v] = std::log(static_cast<double>(std::max<int64_t>(1, counts[v])) / all);
+  for (size_t v = 0; v < counts.size(); ++v)
+    host.data<double>()[v] = std::log(static_cast<double>(std::max<int64_t>(1, counts[v])) / all);
   ops::copy(host, rounded);
   ops::copy(rounded, bias_->value);
 }

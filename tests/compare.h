@@ -9,7 +9,8 @@
 
 namespace nine::tests {
 
-/// max |a - b| / max |b|; infinite when the sizes differ or a NaN is on either side; absolute where b is zero throughout.
+/// max |a - b| / max |b|; infinite when the sizes differ or a NaN is on either side; absolute where
+/// b is zero throughout.
 inline double relative_error(std::span<const double> a, std::span<const double> b) {
   if (a.size() != b.size()) return std::numeric_limits<double>::infinity();
   double off = 0, top = 0;

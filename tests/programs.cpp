@@ -22,7 +22,9 @@ std::string slurp(const fs::path& file) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-void put(const fs::path& file, std::string_view bytes) { std::ofstream(file, std::ios::binary) << bytes; }
+void put(const fs::path& file, std::string_view bytes) {
+  std::ofstream(file, std::ios::binary) << bytes;
+}
 
 TemporaryDirectory::TemporaryDirectory() {
   std::string name = (fs::temp_directory_path() / "nine-test-XXXXXX").string();
@@ -39,8 +41,8 @@ std::string TemporaryDirectory::write(const std::string& name, std::string_view 
   return *this / name;
 }
 
-Program::Program(const std::string& program, const std::vector<std::string>& arguments, const std::string& input,
-                 const std::function<void()>& prepare) {
+Program::Program(const std::string& program, const std::vector<std::string>& arguments,
+                 const std::string& input, const std::function<void()>& prepare) {
   put(streams_ / "in", input);
   const std::string binary = std::string(NINE_BIN_DIR) + "/" + program;
   std::vector<char*> argv{const_cast<char*>(binary.c_str())};
@@ -48,7 +50,10 @@ Program::Program(const std::string& program, const std::vector<std::string>& arg
   argv.push_back(nullptr);
   const std::string in = streams_ / "in", out = streams_ / "out", err = streams_ / "err";
   pid_ = fork();
-  if (pid_ < 0) throw std::runtime_error("no process for " + binary);  // never to be signalled: kill(-1) reaches every process of the user
+  if (pid_ < 0)
+    throw std::runtime_error(
+        "no process for " +
+        binary);  // never to be signalled: kill(-1) reaches every process of the user
   if (pid_ > 0) return;
   dup2(open(in.c_str(), O_RDONLY), STDIN_FILENO);
   dup2(open(out.c_str(), O_WRONLY | O_CREAT, 0600), STDOUT_FILENO);
@@ -74,10 +79,12 @@ bool Program::running() {
 Outcome Program::wait() {
   if (!ended_) waitpid(pid_, &status_, 0);
   ended_ = true;
-  return {WIFEXITED(status_) ? WEXITSTATUS(status_) : 128 + WTERMSIG(status_), slurp(streams_ / "out"), slurp(streams_ / "err")};
+  return {WIFEXITED(status_) ? WEXITSTATUS(status_) : 128 + WTERMSIG(status_),
+          slurp(streams_ / "out"), slurp(streams_ / "err")};
 }
 
-Outcome run_program(const std::string& program, const std::vector<std::string>& arguments, const std::string& input, int kill_after_ms, int signal) {
+Outcome run_program(const std::string& program, const std::vector<std::string>& arguments,
+                    const std::string& input, int kill_after_ms, int signal) {
   Program running(program, arguments, input);
   if (kill_after_ms > 0) {
     std::this_thread::sleep_for(std::chrono::milliseconds(kill_after_ms));
@@ -97,12 +104,15 @@ std::string results_of(const std::string& run) {
   std::string out;
   for (nlohmann::json e : log_of(run)) {
     if (e["event"] == "resume") continue;
-    for (const char* key : {"time_s", "tokens_per_s", "ms_per_step", "peak_mib", "threads"}) e.erase(key);
+    for (const char* key : {"time_s", "tokens_per_s", "ms_per_step", "peak_mib", "threads"})
+      e.erase(key);
     out += e.dump() + "\n";
   }
   return out;
 }
 
-std::string weights_of(const std::string& run) { return slurp(run + "/checkpoints/latest/model.safetensors"); }
+std::string weights_of(const std::string& run) {
+  return slurp(run + "/checkpoints/latest/model.safetensors");
+}
 
 }  // namespace nine::tests

@@ -41,9 +41,10 @@ struct Scratch : TemporaryDirectory {
 /// build/bin/PROGRAM while it runs; killed at the latest with this object.
 class Program {
  public:
-  /// Standard input comes from `input`. `prepare` is called in the child before the program replaces it: limits, privileges.
-  Program(const std::string& program, const std::vector<std::string>& arguments, const std::string& input = {},
-          const std::function<void()>& prepare = {});
+  /// Standard input comes from `input`. `prepare` is called in the child before the program
+  /// replaces it: limits, privileges.
+  Program(const std::string& program, const std::vector<std::string>& arguments,
+          const std::string& input = {}, const std::function<void()>& prepare = {});
   ~Program();
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
@@ -60,8 +61,8 @@ class Program {
 };
 
 /// Runs a program to its end. `kill_after_ms` > 0 sends `signal` then.
-Outcome run_program(const std::string& program, const std::vector<std::string>& arguments, const std::string& input = {}, int kill_after_ms = 0,
-                    int signal = 9);
+Outcome run_program(const std::string& program, const std::vector<std::string>& arguments,
+                    const std::string& input = {}, int kill_after_ms = 0, int signal = 9);
 
 /// Waits until `condition()` holds; false when it does not within a minute.
 template <class Condition>
@@ -82,7 +83,8 @@ void put(const std::filesystem::path& file, std::string_view bytes);
 
 /// The events of a run directory's log.
 std::vector<nlohmann::json> log_of(const std::string& run);
-/// What a run computed: its log without times, rates and memory, and without the notes of having been resumed.
+/// What a run computed: its log without times, rates and memory, and without the notes of having
+/// been resumed.
 std::string results_of(const std::string& run);
 /// The latest checkpoint's model.safetensors, byte for byte.
 std::string weights_of(const std::string& run);

@@ -26,7 +26,8 @@ Reals slice(const Reals& x, size_t begin, size_t count) {
 
 Real gaussian(const Reals& w, const Reals& h, Real constant) {
   const size_t dims = constant > 0 ? w.size() : w.size() - 1;
-  const Real sw = constant > 0 ? constant : std::exp(w.back()) + 1e-6L, sh = constant > 0 ? constant : std::exp(h.back()) + 1e-6L;
+  const Real sw = constant > 0 ? constant : std::exp(w.back()) + 1e-6L,
+             sh = constant > 0 ? constant : std::exp(h.back()) + 1e-6L;
   const Real sigma = sw + sh;
   return -static_cast<Real>(dims) / 2 * std::log(2 * std::numbers::pi_v<Real> * sigma) -
          squared_distance(slice(w, 0, dims), slice(h, 0, dims)) / (2 * sigma);

@@ -20,7 +20,9 @@ std::string error_of(Run&& run) {
   return {};
 }
 
-inline bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+inline bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
 
 /// Puts threads and GEMM backend back as they were.
 struct Restore {

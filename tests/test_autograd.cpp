@@ -1,4 +1,5 @@
-// The tape: how gradients meet, what is recorded, what a step costs in memory, and what misuse says.
+// The tape: how gradients meet, what is recorded, what a step costs in memory, and what misuse
+// says.
 #include <doctest/doctest.h>
 
 #include <atomic>
@@ -10,12 +11,12 @@
 
 #include "autograd/functions.h"
 #include "autograd/gradcheck.h"
+#include "checks/op_cases.h"
 #include "core/error.h"
 #include "core/ops.h"
 #include "kernels/kernel_softmax.h"
 #include "nn/training/translation_source.h"
 #include "tests/compare.h"
-#include "checks/op_cases.h"
 #include "tests/support.h"
 
 // Every operator new of this program is counted: a warmed-up step must not call it.
@@ -34,8 +35,12 @@ void* counted(size_t bytes, size_t alignment) {
 }  // namespace
 void* operator new(size_t bytes) { return counted(bytes, alignof(std::max_align_t)); }
 void* operator new[](size_t bytes) { return counted(bytes, alignof(std::max_align_t)); }
-void* operator new(size_t bytes, std::align_val_t a) { return counted(bytes, static_cast<size_t>(a)); }
-void* operator new[](size_t bytes, std::align_val_t a) { return counted(bytes, static_cast<size_t>(a)); }
+void* operator new(size_t bytes, std::align_val_t a) {
+  return counted(bytes, static_cast<size_t>(a));
+}
+void* operator new[](size_t bytes, std::align_val_t a) {
+  return counted(bytes, static_cast<size_t>(a));
+}
 void operator delete(void* p) noexcept { std::free(p); }
 void operator delete[](void* p) noexcept { std::free(p); }
 void operator delete(void* p, size_t) noexcept { std::free(p); }
@@ -52,12 +57,15 @@ using namespace nine::tests;
 
 namespace {
 
-Tensor random_tensor(const Shape& shape, uint64_t seed, DType dtype = DType::float64, double low = -1, double high = 1) {
+Tensor random_tensor(const Shape& shape, uint64_t seed, DType dtype = DType::float64,
+                     double low = -1, double high = 1) {
   return tensor_of(random_values({{shape, low, high}}, seed)[0], shape, dtype);
 }
 
 Parameter random_parameter(const Shape& shape, uint64_t seed, DType dtype = DType::float64) {
-  return {.name = concat("p", seed), .value = random_tensor(shape, seed, dtype), .grad = Tensor(shape, dtype)};
+  return {.name = concat("p", seed),
+          .value = random_tensor(shape, seed, dtype),
+          .grad = Tensor(shape, dtype)};
 }
 
 }  // namespace
@@ -68,20 +76,26 @@ TEST_CASE("tape: the header's example") {
   const Var x = tape.leaf(Tensor::from<double>({1, 2, 3}, {3}));
   tape.backward(sum(tanh(x)));
   const Doubles g = x.grad().to_vector();
-  for (int i = 0; i < 3; ++i) CHECK(g[static_cast<size_t>(i)] == doctest::Approx(1 - std::pow(std::tanh(i + 1.0), 2)).epsilon(1e-14));
+  for (int i = 0; i < 3; ++i)
+    CHECK(g[static_cast<size_t>(i)] ==
+          doctest::Approx(1 - std::pow(std::tanh(i + 1.0), 2)).epsilon(1e-14));
 }
 
 TEST_CASE("tape: two micro-batches give the gradients of one batch") {
-  const Tensor x = random_tensor({8, 5}, 1), targets = Tensor::from<int32_t>({0, 3, 2, -1, 1, 1, 4, 0}, {8});
+  const Tensor x = random_tensor({8, 5}, 1),
+               targets = Tensor::from<int32_t>({0, 3, 2, -1, 1, 1, 4, 0}, {8});
   const auto gradients = [&](int parts) {
-    Parameter w = random_parameter({6, 5}, 2), b = random_parameter({6}, 3), head = random_parameter({5, 6}, 4);
+    Parameter w = random_parameter({6, 5}, 2), b = random_parameter({6}, 3),
+              head = random_parameter({5, 6}, 4);
     Arena pool("step");
     Tape tape(pool);
     const int64_t rows = 8 / parts;
     for (int i = 0; i < parts; ++i) {
       const Tensor part = x.row_range(i * rows, rows);
       const Tensor target =
-          Tensor::from<int32_t>(std::vector<int32_t>(targets.data<int32_t>() + i * rows, targets.data<int32_t>() + (i + 1) * rows), {rows});
+          Tensor::from<int32_t>(std::vector<int32_t>(targets.data<int32_t>() + i * rows,
+                                                     targets.data<int32_t>() + (i + 1) * rows),
+                                {rows});
       const Var h = tanh(linear(tape.constant(part), tape.parameter(w), tape.parameter(b)));
       tape.backward(kernel_softmax({}, h, {{tape.parameter(head)}}, target, 1.0 / 7).loss);
       tape.reset();
@@ -181,7 +195,8 @@ TEST_CASE("tape: NoGrad records nothing") {
     const NoGrad off(tape);
     CHECK_FALSE(sum(w).needs_grad());
     CHECK_FALSE(row_range(w, 0, 2).needs_grad());
-    kernel_softmax({}, tape.constant(random_tensor({2, 3}, 2)), {{w}}, Tensor::from<int32_t>({1, 2}, {2}), 1);
+    kernel_softmax({}, tape.constant(random_tensor({2, 3}, 2)), {{w}},
+                   Tensor::from<int32_t>({1, 2}, {2}), 1);
     CHECK_FALSE(p.has_grad);
   }
   tape.backward(sum(w));
@@ -206,7 +221,8 @@ TEST_CASE("tape: misuse is an Error") {
   Tape tape(pool), other(pool);
   const Var x = tape.leaf(random_tensor({2, 3}, 1));
   CHECK(has(error_of([&] { tape.backward(x); }), "(2, 3)"));
-  CHECK(has(error_of([&] { tape.backward(sum(tape.constant(random_tensor({3}, 1)))); }), "no leaf"));
+  CHECK(
+      has(error_of([&] { tape.backward(sum(tape.constant(random_tensor({3}, 1)))); }), "no leaf"));
   CHECK_THROWS_AS(tanh(x).grad(), Error);
   CHECK_THROWS_AS(concat_rows({}), Error);
   CHECK_THROWS_AS(matmul(x, x), Error);
@@ -229,7 +245,9 @@ TEST_CASE("tape: anomaly detection names the op, the direction and the step") {
   tape.set_anomaly_detection(true);
   tape.set_random_key({.step = 17});
   const auto said = [&](auto&& f) {
-    std::string text = error_of([&] { f(tape.leaf(Tensor::from<double>({-1, 0, 2, 1e-320}, {4}))); });
+    std::string text = error_of([&] {
+      f(tape.leaf(Tensor::from<double>({-1, 0, 2, 1e-320}, {4})));
+    });
     tape.reset();
     return text;
   };
@@ -237,9 +255,11 @@ TEST_CASE("tape: anomaly detection names the op, the direction and the step") {
   CHECK_MESSAGE(has(forward, "[log] the forward pass of step 17"), forward);
   CHECK_MESSAGE(has(forward, "(4)"), forward);
 
-  // 1 / 1e-320 overflows in the gradient of a quotient whose value is finite; the numerator came out of a scale.
+  // 1 / 1e-320 overflows in the gradient of a quotient whose value is finite; the numerator came
+  // out of a scale.
   const auto quotient = [&](const Var& x) {
-    const Var zero = scale(x, 0), tiny = tape.constant(Tensor::from<double>({1, 1, 1, 1e-320}, {4}));
+    const Var zero = scale(x, 0),
+              tiny = tape.constant(Tensor::from<double>({1, 1, 1, 1e-320}, {4}));
     tape.backward(sum(div(zero, tiny)));
   };
   const std::string backward = said(quotient);
@@ -285,15 +305,18 @@ TEST_CASE("tape: dropout draws by step and stream, and backward draws the same")
 
 namespace {
 
-// A language model in small: embedding, dropout, two LSTM layers, kernel softmax, clipped Adam, all float32.
+// A language model in small: embedding, dropout, two LSTM layers, kernel softmax, clipped Adam, all
+// float32.
 class SmallModel {
  public:
   SmallModel() : pool_("step"), tape_(pool_) {
     constexpr int64_t kV = 70, kD = 24, kH = 40;
-    for (const Shape& s : {Shape{kV, kD}, Shape{4 * kH, kD}, Shape{4 * kH, kH}, Shape{4 * kH}, Shape{4 * kH}, Shape{4 * kH, kH}, Shape{4 * kH, kH},
-                           Shape{4 * kH}, Shape{4 * kH}, Shape{kV, kH}, Shape{kV}})
+    for (const Shape& s : {Shape{kV, kD}, Shape{4 * kH, kD}, Shape{4 * kH, kH}, Shape{4 * kH},
+                           Shape{4 * kH}, Shape{4 * kH, kH}, Shape{4 * kH, kH}, Shape{4 * kH},
+                           Shape{4 * kH}, Shape{kV, kH}, Shape{kV}})
       add(s);
-    for (Tensor* slab : {&value_, &grad_, &first_, &second_}) *slab = Tensor({size_}, DType::float32);
+    for (Tensor* slab : {&value_, &grad_, &first_, &second_})
+      *slab = Tensor({size_}, DType::float32);
     for (size_t i = 0; i < parameters_.size(); ++i) {
       parameters_[i].value = part(value_, i);
       parameters_[i].grad = part(grad_, i);
@@ -311,7 +334,8 @@ class SmallModel {
     const auto p = [&](size_t i) { return tape_.parameter(parameters_[i]); };
     Var x = dropout(embedding(p(0), ids_), 0.1, "dropout.embedding");
     x = reshape(x, {kSteps * kBatch, x.shape().cols()});
-    if (recipes) x = dropout(dropout_words(x, ids_, 0.02, "dropout.words"), 0.02, "dropout.locked", kBatch);
+    if (recipes)
+      x = dropout(dropout_words(x, ids_, 0.02, "dropout.words"), 0.02, "dropout.locked", kBatch);
     const Var state = tape_.constant(state_);
     x = lstm(x, {p(1), p(2), p(3), p(4)}, {state, state}).y;
     x = dropout(x, 0.1, "dropout.1");
@@ -319,18 +343,21 @@ class SmallModel {
     weights_.w.assign(1, p(9));
     weights_.bias = p(10);
     const SoftmaxLoss out =
-        kernel_softmax(head_, x, weights_, targets_, 1.0 / static_cast<double>(kSteps * kBatch), {.smoothing = {.epsilon = recipes ? 0.1 : 0.0}});
+        kernel_softmax(head_, x, weights_, targets_, 1.0 / static_cast<double>(kSteps * kBatch),
+                       {.smoothing = {.epsilon = recipes ? 0.1 : 0.0}});
     const double loss = *out.loss.value().data<double>();
     const int64_t later = (kSteps - 1) * kBatch;
     if (recipes) {
       const Var slowness = sum_squares(sub(row_range(x, kBatch, later), row_range(x, 0, later)));
-      tape_.backward(nine::add(out.loss, nine::add(scale(sum_squares(x), 1e-4), scale(slowness, 1e-4))));
+      tape_.backward(
+          nine::add(out.loss, nine::add(scale(sum_squares(x), 1e-4), scale(slowness, 1e-4))));
     } else {
       tape_.backward(out.loss);
     }
     tape_.reset();
     ops::sum_squares(grad_, norm_);
-    ops::adam(value_, grad_, first_, second_, {norm_, 1.0}, {.lr = 0.01, .t = static_cast<int64_t>(number)});
+    ops::adam(value_, grad_, first_, second_, {norm_, 1.0},
+              {.lr = 0.01, .t = static_cast<int64_t>(number)});
     for (Parameter& q : parameters_) q.has_grad = false;
     return loss;
   }
@@ -345,7 +372,9 @@ class SmallModel {
     size_ += (s.elements() + 15) / 16 * 16;
     parameters_.emplace_back();
   }
-  Tensor part(const Tensor& slab, size_t i) const { return slab.with(View(slab.data<float>() + offsets_[i], shapes_[i])); }
+  Tensor part(const Tensor& slab, size_t i) const {
+    return slab.with(View(slab.data<float>() + offsets_[i], shapes_[i]));
+  }
 
   std::vector<Shape> shapes_;
   std::vector<int64_t> offsets_;
@@ -385,11 +414,17 @@ TEST_CASE("step: a warmed-up one calls operator new never, and the pool does not
 #endif
 }
 
-TEST_CASE("step: a warmed-up one of a Transformer calls operator new never, and keeps within the activations that were counted") {
+TEST_CASE(
+    "step: a warmed-up one of a Transformer calls operator new never, and keeps within the "
+    "activations that were counted") {
   constexpr int64_t kPairs = 12, kSteps = 20, kDim = 64, kLayers = 4;
   ParameterSet set;
-  const Transformer model(set,
-                          {.src_vocab = 30, .tgt_vocab = 30, .encoder_layers = kLayers, .decoder_layers = kLayers, .dim = kDim, .ffn = 2 * kDim});
+  const Transformer model(set, {.src_vocab = 30,
+                                .tgt_vocab = 30,
+                                .encoder_layers = kLayers,
+                                .decoder_layers = kLayers,
+                                .dim = kDim,
+                                .ffn = 2 * kDim});
   set.allocate(DType::float32, 1);
   const Tensor ids = tensor_of(random_indices({{{kPairs, kSteps}, 2, 30}}, 1)[0], {kPairs, kSteps});
   const TranslationBatch batch = TranslationBatch::of_padded(ids, ids, ids, 1);
@@ -404,8 +439,9 @@ TEST_CASE("step: a warmed-up one of a Transformer calls operator new never, and 
   const int64_t before = g_news;
   for (int64_t i = 3; i <= 6; ++i) step.run(data, i, 1e-4);
   CHECK(g_news - before == 0);
-  // Widths a row and layer (docs/performance-mt.md): 10 in the encoder, 16 in the decoder. Embeddings, the head's block and
-  // gradients under way, which do not grow with the layers, came to 22 here.
+  // Widths a row and layer (docs/performance-mt.md): 10 in the encoder, 16 in the decoder.
+  // Embeddings, the head's block and gradients under way, which do not grow with the layers, came
+  // to 22 here.
   const size_t width = kPairs * kSteps * kDim * sizeof(float);
   CHECK(pool.peak_bytes() <= (26 * kLayers + 24) * width);
 }
@@ -424,7 +460,8 @@ Var noting(const Var& x) {
 }
 }  // namespace
 
-TEST_CASE("tape: saved memory is released as the tape unwinds, gradients of a chain take two blocks") {
+TEST_CASE(
+    "tape: saved memory is released as the tape unwinds, gradients of a chain take two blocks") {
   constexpr int kDepth = 100;
   constexpr size_t kBytes = 64 * 64 * sizeof(double);
   Arena pool("step");
@@ -459,7 +496,9 @@ TEST_CASE("tape: residual branches reuse their gradients' blocks") {
 TEST_CASE("tape: outputs that nobody uses count as zero gradients") {
   Arena pool("step");
   Tape tape(pool);
-  const auto leaf = [&](const Shape& s, uint64_t seed) { return tape.leaf(random_tensor(s, seed)); };
+  const auto leaf = [&](const Shape& s, uint64_t seed) {
+    return tape.leaf(random_tensor(s, seed));
+  };
   const Var x = leaf({6, 3}, 1), h0 = leaf({2, 4}, 2), c0 = leaf({2, 4}, 3);
   const LstmWeights w{leaf({16, 3}, 4), leaf({16, 4}, 5), leaf({16}, 6), leaf({16}, 7)};
   const LstmOutput out = lstm(x, w, {h0, c0});
@@ -475,7 +514,9 @@ Var cube_with_square_gradient(const Var& x) {
   const Var y = tape.result("wrong", x.shape(), x.dtype(), {x});
   ops::binary(ops::Binary::mul, x.value(), x.value(), {y.value()});
   ops::binary(ops::Binary::mul, y.value(), x.value(), {y.value()});
-  return tape.record(y, [x, y] { ops::unary_backward(ops::Unary::square, x.value(), y.value(), y.grad_output(), x.sink()); });
+  return tape.record(y, [x, y] {
+    ops::unary_backward(ops::Unary::square, x.value(), y.value(), y.grad_output(), x.sink());
+  });
 }
 // Right in sum, wrong in place: the columns of the gradient are turned round.
 Var identity_with_turned_gradient(const Var& x) {
@@ -484,7 +525,8 @@ Var identity_with_turned_gradient(const Var& x) {
   ops::scale(1, x.value(), {y.value()});
   return tape.record(y, [x, y] {
     const View dx = x.sink().view, dy = y.grad_output();
-    for (int64_t c = 0; c < x.shape().cols(); ++c) ops::scale(1, dy.col_range(c, 1), {dx.col_range(x.shape().cols() - 1 - c, 1)});
+    for (int64_t c = 0; c < x.shape().cols(); ++c)
+      ops::scale(1, dy.col_range(c, 1), {dx.col_range(x.shape().cols() - 1 - c, 1)});
   });
 }
 // One element is off.
@@ -500,19 +542,29 @@ Var identity_with_one_wrong(const Var& x) {
 }
 }  // namespace
 
-TEST_CASE("gradcheck: catches wrong gradients, names the worst element and leaves inputs as they were") {
+TEST_CASE(
+    "gradcheck: catches wrong gradients, names the worst element and leaves inputs as they were") {
   const Tensor a = random_tensor({3, 4}, 1), b = random_tensor({3, 4}, 2);
   const Doubles before = b.to_vector();
-  CHECK(gradcheck([](std::span<const Var> x) { return cube_with_square_gradient(x[0]); }, {a}).worst > 0.1);
-  CHECK(gradcheck([](std::span<const Var> x) { return identity_with_turned_gradient(x[0]); }, {a}).worst > 0.01);
-  const GradcheckReport r = gradcheck([](std::span<const Var> x) { return add(x[0], identity_with_one_wrong(x[1])); }, {a, b});
+  CHECK(
+      gradcheck([](std::span<const Var> x) { return cube_with_square_gradient(x[0]); }, {a}).worst >
+      0.1);
+  CHECK(gradcheck([](std::span<const Var> x) { return identity_with_turned_gradient(x[0]); }, {a})
+            .worst > 0.01);
+  const GradcheckReport r = gradcheck(
+      [](std::span<const Var> x) { return add(x[0], identity_with_one_wrong(x[1])); }, {a, b});
   CHECK(r.worst > 0.3);
   CHECK_MESSAGE(has(r.where, "input 1 of shape (3, 4), element 7: analytic "), r.where);
   CHECK(r.checked == 24);
   CHECK(b.to_vector() == before);
-  CHECK(gradcheck([](std::span<const Var> x) { return add(x[0], tanh(x[1])); }, {a, b}).worst < 1e-8);
-  CHECK(gradcheck([](std::span<const Var> x) { return tanh(x[0]); }, {random_tensor({50, 50}, 1)}, {.max_elements = 10}).checked == 10);
-  CHECK_THROWS_AS(gradcheck([](std::span<const Var> x) { return tanh(x[0]); }, {random_tensor({3}, 1, DType::float32)}), Error);
+  CHECK(gradcheck([](std::span<const Var> x) { return add(x[0], tanh(x[1])); }, {a, b}).worst <
+        1e-8);
+  CHECK(gradcheck([](std::span<const Var> x) { return tanh(x[0]); }, {random_tensor({50, 50}, 1)},
+                  {.max_elements = 10})
+            .checked == 10);
+  CHECK_THROWS_AS(gradcheck([](std::span<const Var> x) { return tanh(x[0]); },
+                            {random_tensor({3}, 1, DType::float32)}),
+                  Error);
 }
 
 TEST_CASE("tape: after backward nothing wrong can be read or recorded") {

@@ -1,5 +1,6 @@
 // Byte pair encoding, the 13a tokenisation and fairseq's dictionary: against checksums that
-// tests/bpe_reference.py made with subword-nmt 0.3.8, against plain re-implementations, and by properties. Needs no Python.
+// tests/bpe_reference.py made with subword-nmt 0.3.8, against plain re-implementations, and by
+// properties. Needs no Python.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -56,7 +57,8 @@ std::string cut(const BpeSegmenter& segmenter, const std::string& text) {
   return out;
 }
 
-std::string cut(const BpeSegmenter& segmenter, const std::string& text, double rate, uint64_t seed) {
+std::string cut(const BpeSegmenter& segmenter, const std::string& text, double rate,
+                uint64_t seed) {
   BpeDropout dropout{.rate = rate, .random = PythonRandom(seed)};
   std::string out;
   segmenter.segment(text, out, dropout);
@@ -69,7 +71,9 @@ std::string undone(const std::string& text) {
   return out;
 }
 
-std::string learned(const std::string& text, BpeLearning how = {}) { return learn_bpe(tally_of(text), how).codes; }
+std::string learned(const std::string& text, BpeLearning how = {}) {
+  return learn_bpe(tally_of(text), how).codes;
+}
 
 std::string run(const Strings& arguments, const std::string& input = {}) {
   const Outcome r = run_program("bpe", arguments, input);
@@ -84,18 +88,21 @@ std::string failure(const Strings& arguments, const std::string& input, int code
   return r.err;
 }
 
-// A text of the repository's own: the sample language, some words glued together, and characters of several scripts.
+// A text of the repository's own: the sample language, some words glued together, and characters of
+// several scripts.
 std::string sample_text() {
   const SampleCorpus corpus = SampleLanguage().generate(1, "bpe", 3000);
   RandomStream random({.seed = 11});
-  const Strings odd{"straße", "öl\u00a0fass", "日本語", "x\u3000y", "😀😀", "&apos;", "a@@b", "...", "\u2028z\u2028z", "xxxxxxx", "tab\ttab"};
+  const Strings odd{"straße", "öl\u00a0fass", "日本語",         "x\u3000y", "😀😀",      "&apos;",
+                    "a@@b",   "...",          "\u2028z\u2028z", "xxxxxxx",  "tab\ttab"};
   std::string text;
   for (const std::string& line : corpus.lines) {
     for (const char c : line) {
       const bool glue = c == ' ' && random.below(4) == 0;
       if (!glue) text += c;
     }
-    if (random.below(5) == 0) text += (random.below(3) == 0 ? "" : " ") + odd[random.below(odd.size())];
+    if (random.below(5) == 0)
+      text += (random.below(3) == 0 ? "" : " ") + odd[random.below(odd.size())];
     text += random.below(20) == 0 ? "  \r\n" : "\n";
   }
   return text;
@@ -117,7 +124,8 @@ std::vector<Strings> words_as_symbols(const std::string& text) {
   std::istringstream in(text);
   for (std::string word; in >> word;) {
     Strings symbols;
-    for (size_t i = 0; i < word.size(); i += utf8_length(word[i])) symbols.push_back(word.substr(i, utf8_length(word[i])));
+    for (size_t i = 0; i < word.size(); i += utf8_length(word[i]))
+      symbols.push_back(word.substr(i, utf8_length(word[i])));
     symbols.back() += "</w>";
     words.push_back(symbols);
   }
@@ -151,8 +159,9 @@ std::string learned_plainly(const std::string& text, int64_t merges, int64_t min
   return codes;
 }
 
-// The definition of applying: each merge of the codes in its order. It equals taking the best pair each time when a later
-// merge cannot make an earlier one possible again, as in learned codes without two ways to one symbol.
+// The definition of applying: each merge of the codes in its order. It equals taking the best pair
+// each time when a later merge cannot make an earlier one possible again, as in learned codes
+// without two ways to one symbol.
 std::string cut_plainly(const std::string& codes, const std::string& text) {
   std::vector<Strings> words = words_as_symbols(text);
   std::istringstream lines(codes);
@@ -162,7 +171,8 @@ std::string cut_plainly(const std::string& codes, const std::string& text) {
     for (Strings& word : words) merge_everywhere(word, left, right);
   std::string out;
   for (const Strings& word : words) {
-    for (size_t i = 0; i < word.size(); ++i) out += i + 1 < word.size() ? word[i] + "@@ " : word[i].substr(0, word[i].size() - 4) + " ";
+    for (size_t i = 0; i < word.size(); ++i)
+      out += i + 1 < word.size() ? word[i] + "@@ " : word[i].substr(0, word[i].size() - 4) + " ";
   }
   return out;
 }
@@ -174,10 +184,13 @@ std::string with_single_spaces(const std::string& text) {
   return out;
 }
 
-/// Real text, beside the project or where NINE_SHARED_DATA says; empty, and said, when it is not there.
+/// Real text, beside the project or where NINE_SHARED_DATA says; empty, and said, when it is not
+/// there.
 std::string shared_data(const std::string& name) {
   const char* elsewhere = std::getenv("NINE_SHARED_DATA");
-  const std::filesystem::path folder = elsewhere ? std::filesystem::path(elsewhere) : std::filesystem::path(NINE_SOURCE_DIR) / "../shared/data";
+  const std::filesystem::path folder =
+      elsewhere ? std::filesystem::path(elsewhere)
+                : std::filesystem::path(NINE_SOURCE_DIR) / "../shared/data";
   if (std::filesystem::exists(folder / name)) return (folder / name).string();
   MESSAGE("skipped: " << (folder / name).string() << " is not there");
   return {};
@@ -185,17 +198,23 @@ std::string shared_data(const std::string& name) {
 
 }  // namespace
 
-// --- against subword-nmt -----------------------------------------------------------------------------------------------
+// --- against subword-nmt
+// -----------------------------------------------------------------------------------------------
 
-TEST_CASE("bpe: codes, segmentation, vocabulary and dropout of the generated text are subword-nmt's") {
+TEST_CASE(
+    "bpe: codes, segmentation, vocabulary and dropout of the generated text are subword-nmt's") {
   const TemporaryDirectory dir;
-  const std::string text = sample_text(), input = dir.write("text", text), codes = dir / "codes", vocabulary = dir / "vocab";
-  if (const char* wanted = std::getenv("NINE_BPE_TEXT")) put(wanted, text);  // for tests/bpe_reference.py
+  const std::string text = sample_text(), input = dir.write("text", text), codes = dir / "codes",
+                    vocabulary = dir / "vocab";
+  if (const char* wanted = std::getenv("NINE_BPE_TEXT"))
+    put(wanted, text);  // for tests/bpe_reference.py
   CHECK(checksum(text) == "d7c7a7c41b3effe5");
-  run({"learn", "--merges", "1500", "--input", input, "--output", codes, "--write-vocabulary", vocabulary});
+  run({"learn", "--merges", "1500", "--input", input, "--output", codes, "--write-vocabulary",
+       vocabulary});
   CHECK(checksum(slurp(codes)) == "fff8c8be37cfcbf7");
   CHECK(checksum(slurp(vocabulary)) == "6f0066aa42d35c69");
-  CHECK(checksum(run({"learn", "--merges", "400", "--total-symbols", "--min-frequency", "5", "--input", input})) == "8ef8d0696e1abe1c");
+  CHECK(checksum(run({"learn", "--merges", "400", "--total-symbols", "--min-frequency", "5",
+                      "--input", input})) == "8ef8d0696e1abe1c");
   const Strings apply{"apply", "--codes", codes, "--input", input};
   const auto with = [&](Strings more) {
     more.insert(more.begin(), apply.begin(), apply.end());
@@ -210,12 +229,15 @@ TEST_CASE("bpe: codes, segmentation, vocabulary and dropout of the generated tex
   CHECK(with({"--separator", "~"}) == "9e5acd61597310d");
 }
 
-TEST_CASE("bpe: 10,000 merges of Multi30k and IWSLT 2014 are subword-nmt's, with any number of threads") {
+TEST_CASE(
+    "bpe: 10,000 merges of Multi30k and IWSLT 2014 are subword-nmt's, with any number of threads") {
   struct Case {
     std::string source, target, codes, source_cut, target_cut;
   };
-  for (const Case& c : {Case{"multi30k/train.de", "multi30k/train.en", "32968687019d9c6f", "4f52ab0abdad877a", "d48846d4455b06df"},
-                        Case{"iwslt14/valid.de", "iwslt14/valid.en", "56079cf783c13c20", "1a8d4caa7638a352", "fdff73e15f974f05"}}) {
+  for (const Case& c : {Case{"multi30k/train.de", "multi30k/train.en", "32968687019d9c6f",
+                             "4f52ab0abdad877a", "d48846d4455b06df"},
+                        Case{"iwslt14/valid.de", "iwslt14/valid.en", "56079cf783c13c20",
+                             "1a8d4caa7638a352", "fdff73e15f974f05"}}) {
     const std::string source = shared_data(c.source), target = shared_data(c.target);
     if (source.empty() || target.empty()) continue;
     const TemporaryDirectory dir;
@@ -223,7 +245,8 @@ TEST_CASE("bpe: 10,000 merges of Multi30k and IWSLT 2014 are subword-nmt's, with
     run({"learn", "--merges", "10000", "--input", source, target, "--output", codes});
     CHECK(checksum(slurp(codes)) == c.codes);
     for (const char* workers : {"1", "2"}) {
-      run({"apply", "--codes", codes, "--input", source, target, "--output", dir / "de", dir / "en", "--num-workers", workers});
+      run({"apply", "--codes", codes, "--input", source, target, "--output", dir / "de", dir / "en",
+           "--num-workers", workers});
       CHECK(checksum(slurp(dir / "de")) == c.source_cut);
       CHECK(checksum(slurp(dir / "en")) == c.target_cut);
     }
@@ -238,20 +261,26 @@ TEST_CASE("bpe: Python's random numbers") {
   CHECK(large.uniform() == 0.5043802970418443);
 }
 
-// --- learning ----------------------------------------------------------------------------------------------------------
+// --- learning
+// ----------------------------------------------------------------------------------------------------------
 
 TEST_CASE("bpe learn: as counting all pairs anew for each merge") {
   RandomStream random({.seed = 3});
   for (int i = 0; i < 60; ++i) {
-    const Strings letters = i % 3 == 0 ? Strings{"a", "b"} : i % 3 == 1 ? Strings{"a", "b", "c", "d"} : Strings{"ä", "x", "日", "y", "😀"};
+    const Strings letters = i % 3 == 0   ? Strings{"a", "b"}
+                            : i % 3 == 1 ? Strings{"a", "b", "c", "d"}
+                                         : Strings{"ä", "x", "日", "y", "😀"};
     const std::string text = random_text(random, letters, 20 + static_cast<int>(random.below(200)));
-    const auto merges = static_cast<int64_t>(random.below(60)), least = 1 + static_cast<int64_t>(random.below(3));
+    const auto merges = static_cast<int64_t>(random.below(60)),
+               least = 1 + static_cast<int64_t>(random.below(3));
     CAPTURE(text);
-    CHECK(learned(text, {.merges = merges, .min_frequency = least}) == learned_plainly(text, merges, least));
+    CHECK(learned(text, {.merges = merges, .min_frequency = least}) ==
+          learned_plainly(text, merges, least));
   }
 }
 
-TEST_CASE("bpe learn: among equal counts the greatest pair, by code point; a pair must occur twice") {
+TEST_CASE(
+    "bpe learn: among equal counts the greatest pair, by code point; a pair must occur twice") {
   CHECK(learned("ab ab ac ac\n", {.merges = 1}) == "#version: 0.2\na c</w>\n");
   CHECK(learned("aé aé az az\n", {.merges = 1}) == "#version: 0.2\na é</w>\n");
   CHECK(learned("ab cd\n") == "#version: 0.2\n");
@@ -260,20 +289,23 @@ TEST_CASE("bpe learn: among equal counts the greatest pair, by code point; a pai
 }
 
 TEST_CASE("bpe learn: --total-symbols takes off the characters, --dict-input counts for us") {
-  const LearnedBpe total = learn_bpe(tally_of("abab abab ba\n"), {.merges = 5, .total_symbols = true});
+  const LearnedBpe total =
+      learn_bpe(tally_of("abab abab ba\n"), {.merges = 5, .total_symbols = true});
   CHECK(total.inner_characters == 2);  // a, b
   CHECK(total.final_characters == 2);  // a</w>, b</w>
   CHECK(total.merges == 1);
   CHECK(run({"learn", "--merges", "3", "--dict-input"}, "abc 5\nbc 2\nabc 1\n") ==
         run({"learn", "--merges", "3"}, "abc abc abc abc abc abc bc bc\n"));
-  CHECK(has(failure({"learn", "--dict-input"}, "abc 5\nbc\n", 1), "standard input, line 2: 'bc' is not `word count`"));
+  CHECK(has(failure({"learn", "--dict-input"}, "abc 5\nbc\n", 1),
+            "standard input, line 2: 'bc' is not `word count`"));
   CHECK(has(failure({"learn", "--dict-input"}, "abc -5\n", 1), "line 1"));
 }
 
 TEST_CASE("bpe learn: several inputs count as one; each gets its vocabulary") {
   const TemporaryDirectory dir;
   const std::string a = dir.write("a", "low lower low"), b = dir.write("b", "newer newer wide\n");
-  const std::string codes = run({"learn", "--merges", "4", "--input", a, b, "--write-vocabulary", dir / "va", dir / "vb", "--output", dir / "codes"});
+  const std::string codes = run({"learn", "--merges", "4", "--input", a, b, "--write-vocabulary",
+                                 dir / "va", dir / "vb", "--output", dir / "codes"});
   CHECK(slurp(dir / "codes") == learned("low lower low\nnewer newer wide\n", {.merges = 4}));
   for (const std::string name : {"a", "b"}) {
     const std::string subwords = run({"apply", "--codes", dir / "codes", "--input", dir / name});
@@ -281,13 +313,15 @@ TEST_CASE("bpe learn: several inputs count as one; each gets its vocabulary") {
   }
 }
 
-// --- applying and undoing ----------------------------------------------------------------------------------------------
+// --- applying and undoing
+// ----------------------------------------------------------------------------------------------
 
 TEST_CASE("bpe apply: as merging in the order of the codes") {
   RandomStream random({.seed = 4});
   for (int i = 0; i < 40; ++i) {
     const Strings letters = i % 2 == 0 ? Strings{"a", "b", "c"} : Strings{"ä", "x", "日", "y"};
-    const std::string text = random_text(random, letters, 150), other = random_text(random, letters, 50);
+    const std::string text = random_text(random, letters, 150),
+                      other = random_text(random, letters, 50);
     const std::string codes = learned(text, {.merges = 30});
     std::set<std::string> symbols;
     std::istringstream lines(codes);
@@ -296,21 +330,25 @@ TEST_CASE("bpe apply: as merging in the order of the codes") {
     bool one_way = true;
     while (lines >> left >> right) one_way = symbols.insert(left + right).second && one_way;
     if (!one_way) continue;
-    CHECK(with_single_spaces(cut(BpeSegmenter(codes_of(codes)), other)) == cut_plainly(codes, other));
+    CHECK(with_single_spaces(cut(BpeSegmenter(codes_of(codes)), other)) ==
+          cut_plainly(codes, other));
   }
 }
 
 TEST_CASE("bpe: undo after apply is the text, whatever the options") {
   RandomStream random({.seed = 5});
   for (int i = 0; i < 40; ++i) {
-    const Strings letters = i % 2 == 0 ? Strings{"a", "b", "@"} : Strings{"ä", "\u00a0", "日", "\u2028", "y"};
+    const Strings letters =
+        i % 2 == 0 ? Strings{"a", "b", "@"} : Strings{"ä", "\u00a0", "日", "\u2028", "y"};
     std::string text = random_text(random, letters, 100);
-    for (size_t at = 0; (at = text.find("@@")) != std::string::npos;) text.erase(at, 1);  // what undo cannot tell from a separator
+    for (size_t at = 0; (at = text.find("@@")) != std::string::npos;)
+      text.erase(at, 1);  // what undo cannot tell from a separator
     for (size_t at = 0; (at = text.find("@ ")) != std::string::npos;) text.erase(at, 1);
     for (size_t at = 0; (at = text.find("@\n")) != std::string::npos;) text.erase(at, 1);
     for (size_t at = 0; (at = text.find("  ")) != std::string::npos;) text.erase(at, 1);
     CAPTURE(text);
-    const BpeSegmenter segmenter(codes_of(learned(text, {.merges = static_cast<int64_t>(random.below(40))})));
+    const BpeSegmenter segmenter(
+        codes_of(learned(text, {.merges = static_cast<int64_t>(random.below(40))})));
     CHECK(undone(cut(segmenter, text)) == text);
     CHECK(undone(cut(segmenter, text, 0.3, 9)) == text);
     CHECK(undone(text) == text);
@@ -318,7 +356,8 @@ TEST_CASE("bpe: undo after apply is the text, whatever the options") {
 }
 
 TEST_CASE("bpe: cutting what was cut changes nothing but for words that are cut at their end") {
-  // Subwords of one character and whole words come out as they went in; others may be cut anew: "lo@@" ends a word now.
+  // Subwords of one character and whole words come out as they went in; others may be cut anew:
+  // "lo@@" ends a word now.
   const BpeSegmenter none(codes_of("#version: 0.2\n"));
   CHECK(cut(none, "a b c\n") == "a b c\n");
   const std::string text = "low low lower\n";
@@ -327,9 +366,11 @@ TEST_CASE("bpe: cutting what was cut changes nothing but for words that are cut 
   CHECK(cut(all, cut(all, text)) == text);
 }
 
-TEST_CASE("bpe apply: dropout 0 is no dropout, dropout 1 leaves characters, the seed decides between") {
+TEST_CASE(
+    "bpe apply: dropout 0 is no dropout, dropout 1 leaves characters, the seed decides between") {
   const std::string text = sample_text().substr(0, 20000);
-  const BpeSegmenter segmenter(codes_of(learned(text, {.merges = 200}))), none(codes_of("#version: 0.2\n"));
+  const BpeSegmenter segmenter(codes_of(learned(text, {.merges = 200}))),
+      none(codes_of("#version: 0.2\n"));
   CHECK(cut(segmenter, text, 0, 1) == cut(segmenter, text));
   CHECK(cut(segmenter, text, 1, 1) == cut(none, text));
   CHECK(cut(segmenter, text, 0.5, 1) == cut(segmenter, text, 0.5, 1));
@@ -341,10 +382,13 @@ TEST_CASE("bpe apply: dropout 0 is no dropout, dropout 1 leaves characters, the 
 TEST_CASE("bpe apply: only the space separates, ends of lines stay") {
   const BpeSegmenter none(codes_of("#version: 0.2\n"));
   const auto same = [&](const std::string& text) { CHECK(cut(none, text) == text); };
-  for (const char* text : {"", "\n", "\n\n", " \n", "   ", "\r\n", "a\r\n", " a \r\n", "a b", "a\rb\n", "a\r\r\n", "\n a\n"}) same(text);
+  for (const char* text : {"", "\n", "\n\n", " \n", "   ", "\r\n", "a\r\n", " a \r\n", "a b",
+                           "a\rb\n", "a\r\r\n", "\n a\n"})
+    same(text);
   CHECK(cut(none, "a  b   c \n") == "a b c \n");
   CHECK(cut(none, "a\u00a0b\n") == "a@@ \u00a0@@ b\n");
-  for (const char* separator : {"\t", "\v", "\f", "\x1c", "\u0085", "\u2028", "\u2029", "\u3000", "\u200b", "\ufeff"})
+  for (const char* separator :
+       {"\t", "\v", "\f", "\x1c", "\u0085", "\u2028", "\u2029", "\u3000", "\u200b", "\ufeff"})
     CHECK(cut(none, concat("a", separator, "b")) == concat("a@@ ", separator, "@@ b"));
   CHECK(cut(none, std::string("a\0b", 3)) == std::string("a@@ \0@@ b", 9));
 }
@@ -387,7 +431,8 @@ TEST_CASE("bpe apply: a vocabulary splits again what it does not hold") {
 TEST_CASE("bpe apply: codes of version 0.1, the first codes only, repeated codes") {
   CHECK(cut(BpeSegmenter(codes_of("a b\nab </w>\n")), "ab abc\n") == "ab ab@@ c\n");
   CHECK(cut(BpeSegmenter(codes_of("#version: 0.2\na b\nab c</w>\n", 1)), "abc\n") == "ab@@ c\n");
-  CHECK(cut(BpeSegmenter(codes_of("#version: 0.2.0\nb c\na b\nb c\n")), "abcd\n") == "a@@ bc@@ d\n");
+  CHECK(cut(BpeSegmenter(codes_of("#version: 0.2.0\nb c\na b\nb c\n")), "abcd\n") ==
+        "a@@ bc@@ d\n");
   CHECK(has(error_of([] { codes_of("#version: 0.3\n"); }), "version '0.3'"));
   CHECK(has(error_of([] { codes_of("#version: 0.2\na b\n\nc d\n"); }), "line 3"));
   CHECK(has(error_of([] { codes_of("#version: 0.2\na b c\n"); }), "not a merge"));
@@ -395,7 +440,8 @@ TEST_CASE("bpe apply: codes of version 0.1, the first codes only, repeated codes
 
 TEST_CASE("bpe apply: glossaries stay whole") {
   const auto with = [](const Strings& glossaries, const std::string& text) {
-    return cut(BpeSegmenter(codes_of("#version: 0.2\n"), {.glossaries = Glossaries(glossaries)}), text);
+    return cut(BpeSegmenter(codes_of("#version: 0.2\n"), {.glossaries = Glossaries(glossaries)}),
+               text);
   };
   CHECK(with({"USA"}, "1934USABUSA USA\n") == "1@@ 9@@ 3@@ 4@@ USA@@ B@@ USA USA\n");
   CHECK(with({"<\\w*>", "straße"}, "<de>ab <x> xstraße") == "<de>@@ a@@ b <x> x@@ straße");
@@ -405,10 +451,12 @@ TEST_CASE("bpe apply: glossaries stay whole") {
   CHECK(has(error_of([&] { with({"a+"}, std::string(5000, 'a')); }), "too long"));
 }
 
-// --- the program -------------------------------------------------------------------------------------------------------
+// --- the program
+// -------------------------------------------------------------------------------------------------------
 
 TEST_CASE("bpe: what cannot be read is said") {
-  CHECK(has(failure({"learn"}, "ok\nbad \xff\n", 1), "standard input, line 2, byte 5: not valid UTF-8"));
+  CHECK(has(failure({"learn"}, "ok\nbad \xff\n", 1),
+            "standard input, line 2, byte 5: not valid UTF-8"));
   CHECK(has(failure({"vocab"}, "surrogate \xed\xa0\x80\n", 1), "line 1, byte 11"));
   CHECK(has(failure({"undo", "--input", "/nonexistent"}, "", 1), "/nonexistent cannot be opened"));
   CHECK(has(failure({"undo", "--input", "/tmp"}, "", 1), "is a directory"));
@@ -419,13 +467,19 @@ TEST_CASE("bpe: what cannot be read is said") {
   CHECK(has(failure({"undo", "--input", "a", "b"}, "", 2), "name one for each"));
   const TemporaryDirectory dir;
   const std::string text = dir.write("text", "a a\n"), other = dir / "other";
-  CHECK(has(failure({"undo", "--input", text, "--output", text}, "", 2), "is also --input and would be lost"));
+  CHECK(has(failure({"undo", "--input", text, "--output", text}, "", 2),
+            "is also --input and would be lost"));
   CHECK(has(failure({"apply", "--codes", text, "--output", text}, "", 2), "is also --codes"));
-  CHECK(has(failure({"apply", "--codes", text, "--input", text, text, "--output", other, other}, "", 2), "one of the two would be lost"));
-  CHECK(has(failure({"learn", "--input", text, "--output", other, "--write-vocabulary", other}, "", 2), "one of the two would be lost"));
+  CHECK(has(
+      failure({"apply", "--codes", text, "--input", text, text, "--output", other, other}, "", 2),
+      "one of the two would be lost"));
+  CHECK(has(
+      failure({"learn", "--input", text, "--output", other, "--write-vocabulary", other}, "", 2),
+      "one of the two would be lost"));
   CHECK(has(failure({"apply", "--codes", text, "--seed", "5"}, "", 2), "--seed is for --dropout"));
   CHECK(slurp(text) == "a a\n");
-  CHECK(has(run({"learn", "--input", text, "--write-vocabulary", other}), "#version: 0.2"));  // the codes on standard output
+  CHECK(has(run({"learn", "--input", text, "--write-vocabulary", other}),
+            "#version: 0.2"));  // the codes on standard output
   CHECK(slurp(other) == "a 2\n");
   CHECK(has(run({"--help"}), "bpe learn"));
 }
@@ -442,7 +496,9 @@ TEST_CASE("bpe: empty text and text without pairs make empty codes, which cut in
   CHECK(run({"vocab"}).empty());
 }
 
-TEST_CASE("bpe vocab: by count, ties in order of appearance or, for fairseq, of code points; one for all inputs or one each") {
+TEST_CASE(
+    "bpe vocab: by count, ties in order of appearance or, for fairseq, of code points; one for all "
+    "inputs or one each") {
   const TemporaryDirectory dir;
   const std::string a = dir.write("a", "b a b é\n"), b = dir.write("b", "a a c\n");
   CHECK(run({"vocab"}, "b a a b é c\n") == "b 2\na 2\né 1\nc 1\n");
@@ -458,14 +514,17 @@ TEST_CASE("bpe: blocks and parts of a long text leave no seam") {
   std::string text;
   while (text.size() < 6000000) text += sample_text();
   text += std::string(4500000, 'x');  // a line longer than a block
-  const std::string codes = dir.write("codes", "#version: 0.2\nt h\nth e</w>\n"), input = dir.write("text", text);
-  const std::string whole = cut(BpeSegmenter(codes_of(slurp(codes))), text.substr(0, text.size() - 4500000));
+  const std::string codes = dir.write("codes", "#version: 0.2\nt h\nth e</w>\n"),
+                    input = dir.write("text", text);
+  const std::string whole =
+      cut(BpeSegmenter(codes_of(slurp(codes))), text.substr(0, text.size() - 4500000));
   const std::string out = run({"apply", "--codes", codes, "--input", input, "--num-workers", "2"});
   CHECK(out.substr(0, whole.size()) == whole);
   CHECK(out.size() == whole.size() + 4 * 4500000 - 3);
 }
 
-// --- 13a ---------------------------------------------------------------------------------------------------------------
+// --- 13a
+// ---------------------------------------------------------------------------------------------------------------
 
 TEST_CASE("13a: as sacreBLEU 2.6.0") {
   const std::vector<std::pair<std::string, std::string>> cases = {
@@ -484,12 +543,15 @@ TEST_CASE("13a: as sacreBLEU 2.6.0") {
 }
 
 TEST_CASE("13a: the raw files of Multi30k as sacreBLEU cuts them") {
-  for (const auto& [name, sum] : {std::pair<std::string, std::string>("multi30k/train.raw.de", "1846ce1dcee93f45"),
-                                  std::pair<std::string, std::string>("multi30k/train.raw.en", "b03f64e2208757d5")}) {
+  for (const auto& [name, sum] :
+       {std::pair<std::string, std::string>("multi30k/train.raw.de", "1846ce1dcee93f45"),
+        std::pair<std::string, std::string>("multi30k/train.raw.en", "b03f64e2208757d5")}) {
     const std::string file = shared_data(name);
     if (file.empty()) continue;
     std::string out;
-    for_each_line(slurp(file), [&](std::string_view line, std::string_view) { out += tokenize_13a(line) + "\n"; });
+    for_each_line(slurp(file), [&](std::string_view line, std::string_view) {
+      out += tokenize_13a(line) + "\n";
+    });
     CHECK(checksum(out) == sum);
   }
 }
@@ -499,7 +561,8 @@ TEST_CASE("bpe: --tokenize 13a is 13a before the rest") {
   CHECK(run({"learn", "--tokenize", "13a"}, "ab,ab ab.\n") == run({"learn"}, "ab , ab ab .\n"));
 }
 
-// --- fairseq's dictionary ----------------------------------------------------------------------------------------------
+// --- fairseq's dictionary
+// ----------------------------------------------------------------------------------------------
 
 TEST_CASE("dictionary: ids after the four specials, written and read") {
   const TemporaryDirectory dir;
@@ -519,9 +582,12 @@ TEST_CASE("dictionary: ids after the four specials, written and read") {
 
 TEST_CASE("dictionary: repeated words need fairseq's flag") {
   const TemporaryDirectory dir;
-  CHECK(has(error_of([&] { Dictionary::read(dir.write("d", "a 3\na 2\n")); }), "line 2: 'a' is already"));
-  CHECK(has(error_of([&] { Dictionary::read(dir.write("d", "<pad> 3\n")); }), "'<pad>' is already"));
-  CHECK(has(error_of([&] { Dictionary::read(dir.write("d", "a\n")); }), "lacks a word or its count"));
+  CHECK(has(error_of([&] { Dictionary::read(dir.write("d", "a 3\na 2\n")); }),
+            "line 2: 'a' is already"));
+  CHECK(
+      has(error_of([&] { Dictionary::read(dir.write("d", "<pad> 3\n")); }), "'<pad>' is already"));
+  CHECK(
+      has(error_of([&] { Dictionary::read(dir.write("d", "a\n")); }), "lacks a word or its count"));
   const std::string flagged = "a 3\nb 2\na 1 #fairseq:overwrite\n";
   const Dictionary read = Dictionary::read(dir.write("d", flagged));
   CHECK(read.size() == 7);

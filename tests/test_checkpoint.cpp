@@ -1,4 +1,5 @@
-// Checkpoint directories: complete or absent, verified, and found again after anything that may have happened to them.
+// Checkpoint directories: complete or absent, verified, and found again after anything that may
+// have happened to them.
 #include <doctest/doctest.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -18,8 +19,8 @@
 #include <vector>
 
 #include "core/crc32c.h"
-#include "nn/training/checkpoint.h"
 #include "core/files.h"
+#include "nn/training/checkpoint.h"
 #include "tests/programs.h"
 #include "tests/support.h"
 
@@ -44,7 +45,8 @@ void check_says(const std::string& text, const std::string& part) {
 
 std::set<std::string> names_in(const fs::path& directory) {
   std::set<std::string> names;
-  for (const auto& entry : fs::directory_iterator(directory)) names.insert(entry.path().filename().string());
+  for (const auto& entry : fs::directory_iterator(directory))
+    names.insert(entry.path().filename().string());
   return names;
 }
 
@@ -58,25 +60,30 @@ void write_files(CheckpointFiles& files, int64_t step) {
   files.text("dict.txt", "the 10\n");
 }
 
-void save(CheckpointStore& store, int64_t step, bool is_best = false, const Json& state = {{"metric", 0.1}}) {
+void save(CheckpointStore& store, int64_t step, bool is_best = false,
+          const Json& state = {{"metric", 0.1}}) {
   store.save(
       step, state, [step](CheckpointFiles& files) { write_files(files, step); }, is_best);
 }
 
-int64_t step_found(const IntactCheckpoint& found) { return found.checkpoint ? found.checkpoint->step() : -1; }
+int64_t step_found(const IntactCheckpoint& found) {
+  return found.checkpoint ? found.checkpoint->step() : -1;
+}
 
 }  // namespace
 
 TEST_CASE("checkpoint: what is saved comes back") {
   const Scratch run;
   CheckpointStore store(run / "checkpoints", 2);
-  const Json state = {
-      {"step", 1200},       {"key", 0xfedcba9876543210u},         {"third", 1.0 / 3},    {"tiny", 5e-324},
-      {"minus_zero", -0.0}, {"float", static_cast<double>(0.1f)}, {"name", "Zoë \"x\""}, {"nested", {{"b", {1, 2.5, nullptr}}, {"a", true}}}};
+  const Json state = {{"step", 1200},        {"key", 0xfedcba9876543210u},
+                      {"third", 1.0 / 3},    {"tiny", 5e-324},
+                      {"minus_zero", -0.0},  {"float", static_cast<double>(0.1f)},
+                      {"name", "Zoë \"x\""}, {"nested", {{"b", {1, 2.5, nullptr}}, {"a", true}}}};
   save(store, 1200, false, state);
   CHECK(names_in(run / "checkpoints") == std::set<std::string>{"00001200", "latest"});
   CHECK(names_in(run / "checkpoints/00001200") ==
-        std::set<std::string>{"config.json", "dict.txt", "model.safetensors", "optimizer.safetensors", "state.json"});
+        std::set<std::string>{"config.json", "dict.txt", "model.safetensors",
+                              "optimizer.safetensors", "state.json"});
 
   const Checkpoint c = open_checkpoint(run / "checkpoints/00001200");
   CHECK(c.step() == 1200);
@@ -88,14 +95,17 @@ TEST_CASE("checkpoint: what is saved comes back") {
   CHECK(c.text("dict.txt") == "the 10\n");
   CHECK(c.has("config.json"));
   CHECK_FALSE(c.has("codes"));
-  check_says(error_of([&] { c.text("codes"); }), "holds no codes; it holds: config.json, dict.txt, model.safetensors, optimizer.safetensors");
+  check_says(
+      error_of([&] { c.text("codes"); }),
+      "holds no codes; it holds: config.json, dict.txt, model.safetensors, optimizer.safetensors");
 
   // The layout that others read.
   const Json raw = Json::parse(read_text(run / "checkpoints/00001200/state.json"));
   CHECK(raw.begin().key() == "step");
   CHECK(raw["files"]["dict.txt"] == Json{{"bytes", 7}, {"crc32c", crc32c(0, "the 10\n", 7)}});
   CHECK(raw["files"].size() == 4);
-  CHECK(raw["files"]["model.safetensors"]["bytes"] == fs::file_size(run / "checkpoints/00001200/model.safetensors"));
+  CHECK(raw["files"]["model.safetensors"]["bytes"] ==
+        fs::file_size(run / "checkpoints/00001200/model.safetensors"));
 }
 
 TEST_CASE("checkpoint: the step is in the state though the trainer does not put it there") {
@@ -103,7 +113,8 @@ TEST_CASE("checkpoint: the step is in the state though the trainer does not put 
   CheckpointStore store(run / "checkpoints", 1);
   store.save(0, Json::object(), [](CheckpointFiles&) {});
   store.save(123'456'789, {{"x", 1}}, [](CheckpointFiles&) {});
-  CHECK(open_checkpoint(run / "checkpoints/123456789").state() == Json{{"step", 123'456'789}, {"x", 1}});
+  CHECK(open_checkpoint(run / "checkpoints/123456789").state() ==
+        Json{{"step", 123'456'789}, {"x", 1}});
   CHECK(step_found(store.find_latest_intact()) == 123'456'789);
 }
 
@@ -120,7 +131,8 @@ TEST_CASE("checkpoint: the last k and the best are kept, links are relative") {
   CHECK(names_in(dir) == std::set<std::string>{"00000020", "00000030", "best", "latest"});
   save(store, 40);
   save(store, 50);
-  CHECK(names_in(dir) == std::set<std::string>{"00000020", "00000040", "00000050", "best", "latest"});
+  CHECK(names_in(dir) ==
+        std::set<std::string>{"00000020", "00000040", "00000050", "best", "latest"});
   CHECK(fs::read_symlink(dir / "best") == "00000020");
   CHECK(fs::read_symlink(dir / "latest") == "00000050");
   save(store, 60, true);
@@ -137,7 +149,8 @@ TEST_CASE("checkpoint: keep one") {
   CheckpointStore store(run / "c", 1);
   for (int64_t step : {1, 2, 3}) save(store, step, step == 1);
   CHECK(names_in(run / "c") == std::set<std::string>{"00000001", "00000003", "best", "latest"});
-  check_says(error_of([&] { CheckpointStore(run / "d", 0); }), "at least one checkpoint has to be kept, not 0");
+  check_says(error_of([&] { CheckpointStore(run / "d", 0); }),
+             "at least one checkpoint has to be kept, not 0");
 }
 
 TEST_CASE("checkpoint: a step saved again replaces the old one and stays the best") {
@@ -159,8 +172,11 @@ TEST_CASE("checkpoint: what cannot be saved is refused and changes nothing") {
   CheckpointStore store(run / "c", 2);
   save(store, 1);
   const auto nothing = [](CheckpointFiles&) {};
-  const auto refusal = [&](const Json& state) { return error_of([&] { store.save(2, state, nothing); }); };
-  const double nan = std::numeric_limits<double>::quiet_NaN(), inf = std::numeric_limits<double>::infinity();
+  const auto refusal = [&](const Json& state) {
+    return error_of([&] { store.save(2, state, nothing); });
+  };
+  const double nan = std::numeric_limits<double>::quiet_NaN(),
+               inf = std::numeric_limits<double>::infinity();
   check_says(refusal(Json::array()), "has to be a JSON object");
   check_says(refusal({{"files", 1}}), "cannot hold the key 'files'");
   check_says(refusal({{"crc32c", 1}}), "cannot hold the key 'crc32c'");
@@ -170,14 +186,19 @@ TEST_CASE("checkpoint: what cannot be saved is refused and changes nothing") {
   check_says(error_of([&] { store.save(-1, Json::object(), nothing); }), "cannot be negative: -1");
 
   for (const char* name : {"", ".", "..", ".hidden", "a/b", "/etc/x", "state.json"})
-    check_says(error_of([&] { store.save(2, Json::object(), [&](CheckpointFiles& files) { files.text(name, ""); }); }),
+    check_says(error_of([&] {
+                 store.save(2, Json::object(),
+                            [&](CheckpointFiles& files) { files.text(name, ""); });
+               }),
                "a plain name other than state.json");
   const auto twice = [](CheckpointFiles& files) {
     files.text("a", "");
     files.text("a", "");
   };
   check_says(error_of([&] { store.save(2, Json::object(), twice); }), "written twice: a");
-  CHECK_THROWS_AS(store.save(2, Json::object(), [](CheckpointFiles&) { throw std::runtime_error("stop"); }), std::runtime_error);
+  CHECK_THROWS_AS(
+      store.save(2, Json::object(), [](CheckpointFiles&) { throw std::runtime_error("stop"); }),
+      std::runtime_error);
   CHECK(names_in(run / "c") == std::set<std::string>{"00000001", "latest"});
 }
 
@@ -192,7 +213,8 @@ TEST_CASE("checkpoint: a full disk leaves the others as they were") {
     };
   };
   for (const char* name : {"model.safetensors", "config.json", "state.json"})
-    check_says(error_of([&] { store.save(2, Json::object(), on_full(name), true); }), std::string(name) + ": free some");
+    check_says(error_of([&] { store.save(2, Json::object(), on_full(name), true); }),
+               std::string(name) + ": free some");
   CHECK(names_in(run / "c") == std::set<std::string>{"00000001", "best", "latest"});
   CHECK(step_found(store.find_latest_intact()) == 1);
 }
@@ -209,9 +231,12 @@ TEST_CASE("checkpoint: a small disk fills up, and works again with room") {
     return;
   }
   CheckpointStore store(disk / "c", 1);
-  const auto sized = [](size_t bytes) { return [bytes](CheckpointFiles& files) { files.text("blob", std::string(bytes, 'x')); }; };
+  const auto sized = [](size_t bytes) {
+    return [bytes](CheckpointFiles& files) { files.text("blob", std::string(bytes, 'x')); };
+  };
   store.save(1, Json::object(), sized(100'000));
-  check_says(error_of([&] { store.save(2, Json::object(), sized(300'000)); }), "no space left on device while writing");
+  check_says(error_of([&] { store.save(2, Json::object(), sized(300'000)); }),
+             "no space left on device while writing");
   CHECK(names_in(disk / "c") == std::set<std::string>{"00000001", "latest"});
   store.save(2, Json::object(), sized(100'000));
   CHECK(step_found(store.find_latest_intact()) == 2);
@@ -239,7 +264,8 @@ TEST_CASE("checkpoint: damage is named, and the previous checkpoint found") {
   const std::string bytes = read_text(model), state = read_text(newest / "state.json");
   SUBCASE("truncated") {
     put(model, bytes.substr(0, 40));
-    expect("is damaged: model.safetensors is truncated: 40 of " + std::to_string(bytes.size()) + " bytes; use another checkpoint");
+    expect("is damaged: model.safetensors is truncated: 40 of " + std::to_string(bytes.size()) +
+           " bytes; use another checkpoint");
   }
   SUBCASE("grown") {
     put(model, bytes + "x");
@@ -249,7 +275,8 @@ TEST_CASE("checkpoint: damage is named, and the previous checkpoint found") {
     for (size_t bit = 0; bit < 8 * bytes.size(); bit += 13) {
       put(model, bytes);
       flip_bit(model, bit);
-      expect("model.safetensors has its " + std::to_string(bytes.size()) + " bytes but their checksum differs");
+      expect("model.safetensors has its " + std::to_string(bytes.size()) +
+             " bytes but their checksum differs");
     }
   }
   SUBCASE("a file is gone") {
@@ -291,7 +318,8 @@ TEST_CASE("checkpoint: damage is named, and the previous checkpoint found") {
     expect("names a file outside of the checkpoint");
   }
   SUBCASE("all of them") {
-    for (const char* name : {"00000001", "00000002", "00000003"}) fs::resize_file(dir / name / "model.safetensors", 5);
+    for (const char* name : {"00000001", "00000002", "00000003"})
+      fs::resize_file(dir / name / "model.safetensors", 5);
     const auto found = find_latest_intact(dir);
     CHECK_FALSE(found.checkpoint);
     CHECK(found.skipped.size() == 3);
@@ -312,13 +340,16 @@ TEST_CASE("checkpoint: going on from the past removes what was passed over") {
   fs::resize_file(run / "c/00000030/dict.txt", 1);
   CHECK(step_found(store.find_latest_intact()) == 25);
   save(store, 28);
-  CHECK(names_in(run / "c") == std::set<std::string>{"00000025", "00000028", "00000030", "best", "latest"});
+  CHECK(names_in(run / "c") ==
+        std::set<std::string>{"00000025", "00000028", "00000030", "best", "latest"});
   CHECK(step_found(store.find_latest_intact()) == 28);
   save(store, 30, true);
   CHECK(open_checkpoint(run / "c/best").step() == 30);
 }
 
-TEST_CASE("checkpoint: leftovers of a killed writer are ignored by readers and cleared at the next start") {
+TEST_CASE(
+    "checkpoint: leftovers of a killed writer are ignored by readers and cleared at the next "
+    "start") {
   const Scratch run;
   const fs::path dir = run / "c";
   {  // a normal life
@@ -342,7 +373,8 @@ TEST_CASE("checkpoint: leftovers of a killed writer are ignored by readers and c
   check_says(seen.skipped[0], "latest points to 00000002, which is not there");
 
   CheckpointStore store(dir, 3);
-  CHECK(names_in(dir) == std::set<std::string>{"00000001", "00000002", "00000077", "123", "latest", "notes"});
+  CHECK(names_in(dir) ==
+        std::set<std::string>{"00000001", "00000002", "00000077", "123", "latest", "notes"});
   CHECK(step_found(store.find_latest_intact()) == 2);
 }
 
@@ -365,10 +397,12 @@ TEST_CASE("checkpoint: one writer at a time, and nothing in the links' place") {
   const Scratch run;
   {
     CheckpointStore store(run / "c", 1);
-    check_says(error_of([&] { CheckpointStore(run / "c", 1); }), "another process is writing checkpoints");
+    check_says(error_of([&] { CheckpointStore(run / "c", 1); }),
+               "another process is writing checkpoints");
   }
   fs::create_directory(run / "c/latest");
-  check_says(error_of([&] { CheckpointStore(run / "c", 1); }), "latest is in the way: it should be a symbolic link");
+  check_says(error_of([&] { CheckpointStore(run / "c", 1); }),
+             "latest is in the way: it should be a symbolic link");
   fs::remove(run / "c/latest");
   const CheckpointStore again(run / "c", 1);  // the failed start holds no lock
   put(run / "file", "");
@@ -391,7 +425,8 @@ TEST_CASE("checkpoint: a path may be a checkpoint, a link, a run or its checkpoi
   const Scratch run;
   const fs::path dir = run / "checkpoints";
   CheckpointStore store(dir, 5);
-  check_says(error_of([&] { resolve_checkpoint(run.path()); }), "neither a state.json nor checkpoints/");
+  check_says(error_of([&] { resolve_checkpoint(run.path()); }),
+             "neither a state.json nor checkpoints/");
   save(store, 1);
   save(store, 2);
   CHECK(resolve_checkpoint(run.path()) == fs::canonical(dir / "00000002"));
@@ -412,14 +447,16 @@ TEST_CASE("checkpoint: a path may be a checkpoint, a link, a run or its checkpoi
 
   check_says(error_of([&] { resolve_checkpoint(run / "nowhere"); }), "nowhere: no such directory");
   fs::create_symlink("00000099", run / "dangling");
-  check_says(error_of([&] { resolve_checkpoint(run / "dangling"); }), "the symbolic link leads nowhere");
+  check_says(error_of([&] { resolve_checkpoint(run / "dangling"); }),
+             "the symbolic link leads nowhere");
 }
 
 TEST_CASE("checkpoint: killed at any moment, the newest commit is intact") {
   const Scratch run;
   const fs::path dir = run / "c";
   int64_t reached = -1;
-  for (int round = 0; round < 25 || (reached < 0 && round < 500); ++round) {  // on a slow disk the first save takes a while
+  for (int round = 0; round < 25 || (reached < 0 && round < 500);
+       ++round) {  // on a slow disk the first save takes a while
     const pid_t child = ::fork();
     REQUIRE(child >= 0);
     if (child == 0) {  // saves on and on, each step twice, every third the best
@@ -472,14 +509,16 @@ TEST_CASE("files: atomic_write_text replaces whole files and leaves nothing besi
   CHECK(fs::is_fifo(scratch / "pipe"));
   fs::create_directory(scratch / "d");
   check_says(error_of([&] { atomic_write_text(scratch / "d", "x"); }), "cannot write");
-  check_says(error_of([&] { atomic_write_text(scratch / "no/a", "x"); }), "No such file or directory");
+  check_says(error_of([&] { atomic_write_text(scratch / "no/a", "x"); }),
+             "No such file or directory");
   CHECK(names_in(scratch.path()) == std::set<std::string>{"a", "d", "link", "pipe"});
 }
 
 TEST_CASE("files: reading") {
   const Scratch scratch;
   const std::string big(3'000'001, 'x');
-  CHECK(write_text(scratch / "big", big) == FileDigest{big.size(), crc32c(0, big.data(), big.size())});
+  CHECK(write_text(scratch / "big", big) ==
+        FileDigest{big.size(), crc32c(0, big.data(), big.size())});
   CHECK(read_text(scratch / "big") == big);
   put(scratch / "empty", "");
   CHECK(read_text(scratch / "empty").empty());

@@ -1,4 +1,5 @@
-// The small parts that everything stands on: shapes, tensors, pools, threads, element types, errors, the profile.
+// The small parts that everything stands on: shapes, tensors, pools, threads, element types,
+// errors, the profile.
 #include <doctest/doctest.h>
 
 #include <atomic>
@@ -36,7 +37,8 @@ struct ThreadsAgain {
 
 }  // namespace
 
-// --- shapes and tensors ---------------------------------------------------------------------------------------------
+// --- shapes and tensors
+// ---------------------------------------------------------------------------------------------
 
 TEST_CASE("shape: sizes, matrix view and text") {
   const Shape s{2, 3, 4};
@@ -54,22 +56,26 @@ TEST_CASE("shape: sizes, matrix view and text") {
   CHECK(Shape{5}.rows() == 1);
   CHECK(Shape{0, 5}.elements() == 0);
   CHECK(to_text(Shape{}) == "()");
-  CHECK_THROWS_WITH_AS((Shape{1, 1, 1, 1, 1}), doctest::Contains("at most 4 dimensions, not 5"), Error);
-  CHECK_THROWS_WITH_AS((Shape{2, -1}), doctest::Contains("dimension 1 of a shape is negative: -1"), Error);
+  CHECK_THROWS_WITH_AS((Shape{1, 1, 1, 1, 1}), doctest::Contains("at most 4 dimensions, not 5"),
+                       Error);
+  CHECK_THROWS_WITH_AS((Shape{2, -1}), doctest::Contains("dimension 1 of a shape is negative: -1"),
+                       Error);
 }
 
 TEST_CASE("tensor: owned memory is zero and aligned, copies share it, clones do not") {
   const Tensor t({3, 5}, DType::float32);
   CHECK(reinterpret_cast<uintptr_t>(t.view().data) % 64 == 0);
   for (const double x : t.to_vector()) CHECK(x == 0);
-  const Tensor same = t, other = t.clone();  // NOLINT(performance-unnecessary-copy-initialization): the copy is what is tested
+  const Tensor same = t, other = t.clone();  // NOLINT(performance-unnecessary-copy-initialization):
+                                             // the copy is what is tested
   t.data<float>()[4] = 2;
   CHECK(same.data<float>()[4] == 2);
   CHECK(other.data<float>()[4] == 0);
   CHECK_FALSE(static_cast<bool>(Tensor()));
   CHECK(static_cast<bool>(Tensor({0, 4}, DType::float32)));
   CHECK_THROWS_WITH_AS(t.data<double>(), doctest::Contains("float32 was read as float64"), Error);
-  CHECK_THROWS_WITH_AS(Tensor::from<float>({1, 2, 3}, {2, 2}), doctest::Contains("3 values do not fill (2, 2)"), Error);
+  CHECK_THROWS_WITH_AS(Tensor::from<float>({1, 2, 3}, {2, 2}),
+                       doctest::Contains("3 values do not fill (2, 2)"), Error);
 }
 
 TEST_CASE("tensor: windows keep the memory alive and read as what they show") {
@@ -87,22 +93,29 @@ TEST_CASE("tensor: windows keep the memory alive and read as what they show") {
   CHECK(window.row_range(1, 1).view().contiguous());  // one row has no gaps
   CHECK(window.row_range(1, 1).reshaped({2, 1}).to_vector() == std::vector<double>{9, 10});
   CHECK(window.reshaped({1, 2, 2}).to_vector() == window.to_vector());  // the rows stay rows
-  CHECK_THROWS_WITH_AS(window.reshaped({4}), doctest::Contains("(2, 2) cannot be seen as (4)"), Error);
+  CHECK_THROWS_WITH_AS(window.reshaped({4}), doctest::Contains("(2, 2) cannot be seen as (4)"),
+                       Error);
   CHECK_THROWS_AS(window.reshaped({3, 2}), Error);
-  CHECK_THROWS_WITH_AS(window.row_range(1, 2), doctest::Contains("rows [1, 3) of a tensor of shape (2, 2)"), Error);
+  CHECK_THROWS_WITH_AS(window.row_range(1, 2),
+                       doctest::Contains("rows [1, 3) of a tensor of shape (2, 2)"), Error);
   CHECK_THROWS_WITH_AS(window.col_range(-1, 2), doctest::Contains("columns [-1, 1)"), Error);
   CHECK_THROWS_AS(Tensor({2, 2, 2}, DType::float32).row_range(0, 1), Error);
   CHECK(window.row_range(2, 0).elements() == 0);
 }
 
 TEST_CASE("element types and devices have names, and a wrong one lists them") {
-  for (const DType t : {DType::float32, DType::float64, DType::bfloat16, DType::int32}) CHECK(dtype_from_text(to_text(t)) == t);
-  CHECK_THROWS_WITH_AS(dtype_from_text("half"), doctest::Contains("'half': float32, float64, bfloat16, int32"), Error);
+  for (const DType t : {DType::float32, DType::float64, DType::bfloat16, DType::int32})
+    CHECK(dtype_from_text(to_text(t)) == t);
+  CHECK_THROWS_WITH_AS(dtype_from_text("half"),
+                       doctest::Contains("'half': float32, float64, bfloat16, int32"), Error);
   CHECK(device_from_text("cpu") == kCpu);
   CHECK(device_from_text("cuda") == Device{DeviceKind::cuda, 0});
   CHECK(to_text(device_from_text("cuda:3")) == "cuda:3");
-  for (const char* bad : {"", "gpu", "cuda:", "cuda:-1", "cuda:x", "cuda:1x", "cuda:99999"}) CHECK_THROWS_AS(device_from_text(bad), Error);
-  if (!cuda::built()) CHECK_THROWS_WITH_AS(Tensor({2}, DType::float32, {DeviceKind::cuda, 0}), doctest::Contains("this build has no CUDA"), Error);
+  for (const char* bad : {"", "gpu", "cuda:", "cuda:-1", "cuda:x", "cuda:1x", "cuda:99999"})
+    CHECK_THROWS_AS(device_from_text(bad), Error);
+  if (!cuda::built())
+    CHECK_THROWS_WITH_AS(Tensor({2}, DType::float32, {DeviceKind::cuda, 0}),
+                         doctest::Contains("this build has no CUDA"), Error);
 }
 
 TEST_CASE("bfloat16: exact ones survive, others go to the nearest, ties to even") {
@@ -127,12 +140,14 @@ TEST_CASE("bfloat16: exact ones survive, others go to the nearest, ties to even"
   CHECK((rounded(0x7f800001) & 0x7f) != 0);  // a NaN whose payload would be cut off stays one
   CHECK(rounded(0x80000000) == 0x8000);
   for (uint64_t i = 0; i < 10000; ++i) {
-    const float x = (2 * random_uniform({.seed = 2}, i) - 1) * 100, y = static_cast<float>(bfloat16(x));
+    const float x = (2 * random_uniform({.seed = 2}, i) - 1) * 100,
+                y = static_cast<float>(bfloat16(x));
     REQUIRE(std::abs(y - x) <= std::abs(x) / 256);
   }
 }
 
-// --- pools ----------------------------------------------------------------------------------------------------------
+// --- pools
+// ----------------------------------------------------------------------------------------------------------
 
 TEST_CASE("arena: saved memory grows from one end and is released in reverse") {
   Arena arena("test", kCpu, 1 << 20);
@@ -150,7 +165,8 @@ TEST_CASE("arena: saved memory grows from one end and is released in reverse") {
 
 TEST_CASE("arena: temporaries come from the other end and end with their Scope") {
   Arena arena("test", kCpu, 1 << 20);
-  CHECK_THROWS_WITH_AS(arena.temporary({4}, DType::float32), doctest::Contains("outside of a Scope"), Error);
+  CHECK_THROWS_WITH_AS(arena.temporary({4}, DType::float32),
+                       doctest::Contains("outside of a Scope"), Error);
   std::byte* first = nullptr;
   {
     const Arena::Scope outer(arena);
@@ -162,7 +178,8 @@ TEST_CASE("arena: temporaries come from the other end and end with their Scope")
       CHECK(first - second == 64);
     }
     CHECK(address(arena.temporary({4}, DType::float32)) == second);
-    CHECK_THROWS_WITH_AS(arena.block({4}, DType::float32), doctest::Contains("inside a Scope"), Error);
+    CHECK_THROWS_WITH_AS(arena.block({4}, DType::float32), doctest::Contains("inside a Scope"),
+                         Error);
   }
   const Arena::Scope again(arena);
   CHECK(address(arena.temporary({4}, DType::float32)) == first);
@@ -241,7 +258,8 @@ TEST_CASE("arena: out of memory names the pool, the request, the peak and the wa
 
 TEST_CASE("arena: a step's tensors are an Error after the step") {
   Arena arena("step", kCpu, 1 << 20);
-  const Tensor t = arena.saved({2, 3}, DType::float32), block = arena.block({4}, DType::float32), window = t.row_range(0, 1);
+  const Tensor t = arena.saved({2, 3}, DType::float32), block = arena.block({4}, DType::float32),
+               window = t.row_range(0, 1);
   ops::fill(t, 3);
   const Tensor kept = t.clone();
   arena.reset();
@@ -275,7 +293,8 @@ TEST_CASE("scratch: kept per use, aligned, larger on demand") {
   large[(1 << 20) - 1] = 1;
 }
 
-// --- threads --------------------------------------------------------------------------------------------------------
+// --- threads
+// --------------------------------------------------------------------------------------------------------
 
 TEST_CASE("threads: every task runs once, whatever the number of threads") {
   const ThreadsAgain again;
@@ -305,7 +324,8 @@ TEST_CASE("threads: pieces follow the grain, not the threads") {
         REQUIRE(begin % 10 == 0);
         ends[static_cast<size_t>(begin / 10)] = end;
       });
-      for (int64_t i = 0; i < 4; ++i) CHECK(ends[static_cast<size_t>(i)] == (i * 10 < size ? std::min(size, i * 10 + 10) : -1));
+      for (int64_t i = 0; i < 4; ++i)
+        CHECK(ends[static_cast<size_t>(i)] == (i * 10 < size ? std::min(size, i * 10 + 10) : -1));
     }
   }
 }
@@ -347,7 +367,8 @@ TEST_CASE("threads: every task of a round runs once, after all tasks of the roun
     set_threads(n);
     for (const int64_t tasks : {0, 1, 2, 7}) {
       constexpr int64_t kRounds = 200;
-      std::vector<int64_t> written(static_cast<size_t>(tasks), -1);  // plain: the rounds must order what they write
+      std::vector<int64_t> written(static_cast<size_t>(tasks),
+                                   -1);  // plain: the rounds must order what they write
       std::atomic<int> early = 0, runs = 0;
       parallel_rounds(kRounds, tasks, [&](int64_t round, int64_t task) {
         ++runs;
@@ -356,12 +377,15 @@ TEST_CASE("threads: every task of a round runs once, after all tasks of the roun
       });
       CHECK(early == 0);
       CHECK(runs == kRounds * tasks);
-      std::vector<int64_t> turns(2 * static_cast<size_t>(tasks), 0);  // a round reads what another task wrote in the last one
+      std::vector<int64_t> turns(2 * static_cast<size_t>(tasks),
+                                 0);  // a round reads what another task wrote in the last one
       parallel_rounds(kRounds, tasks, [&](int64_t round, int64_t task) {
-        const int64_t *before = turns.data() + (round + 1) % 2 * tasks, neighbour = before[(task + 1) % tasks];
+        const int64_t *before = turns.data() + (round + 1) % 2 * tasks,
+                      neighbour = before[(task + 1) % tasks];
         turns[static_cast<size_t>(round % 2 * tasks + task)] = neighbour + 1;
       });
-      for (int64_t i = 0; i < tasks; ++i) CHECK(turns[static_cast<size_t>((kRounds - 1) % 2 * tasks + i)] == kRounds);
+      for (int64_t i = 0; i < tasks; ++i)
+        CHECK(turns[static_cast<size_t>((kRounds - 1) % 2 * tasks + i)] == kRounds);
     }
   }
 }
@@ -379,19 +403,22 @@ TEST_CASE("threads: several threads of a program may run loops at the same time"
   CHECK(count == 3000);
 }
 
-// --- errors and the profile -----------------------------------------------------------------------------------------
+// --- errors and the profile
+// -----------------------------------------------------------------------------------------
 
 TEST_CASE("errors: texts of what they are made of") {
-  CHECK(concat("a ", 1, ' ', 2.5, " ", true, " ", Shape{2, 3}, " ", DType::int32, " ", kCpu, " ", std::string("s"), int64_t{-7}) ==
-        "a 1 2.5 true (2, 3) int32 cpu s-7");
+  CHECK(concat("a ", 1, ' ', 2.5, " ", true, " ", Shape{2, 3}, " ", DType::int32, " ", kCpu, " ",
+               std::string("s"), int64_t{-7}) == "a 1 2.5 true (2, 3) int32 cpu s-7");
   CHECK(concat(0.1) == "0.1");
   CHECK(concat(1e300) == "1e+300");
   CHECK_NOTHROW(require(true, "never"));
-  CHECK(error_of([] { require(1 > 2, "[op] ", 1, " is not above ", 2); }) == "[op] 1 is not above 2");
+  CHECK(error_of([] { require(1 > 2, "[op] ", 1, " is not above ", 2); }) ==
+        "[op] 1 is not above 2");
   CHECK_THROWS_AS(throw UsageError("x"), Error);
 }
 
-TEST_CASE("profile: counts calls, operations and bytes, the outer op only, and nothing when it is off") {
+TEST_CASE(
+    "profile: counts calls, operations and bytes, the outer op only, and nothing when it is off") {
   profile::reset();
   const Tensor a({4, 6}, DType::float32), b({6, 5}, DType::float32), c({4, 5}, DType::float32);
   ops::matmul(a, false, b, false, {c});

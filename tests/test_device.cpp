@@ -1,6 +1,6 @@
-// What code above core must do for a second device, without one: a table that stands in for CUDA, whose memory is the CPU's
-// and whose ops are the CPU's. Views carry its name, so that every check of devices works, and a tensor that was left on the
-// CPU by mistake is an Error.
+// What code above core must do for a second device, without one: a table that stands in for CUDA,
+// whose memory is the CPU's and whose ops are the CPU's. Views carry its name, so that every check
+// of devices works, and a tensor that was left on the CPU by mistake is an Error.
 #include <doctest/doctest.h>
 
 #include <filesystem>
@@ -31,11 +31,16 @@ struct Trained {
 
 Trained train_on(Device device, const std::string& file) {
   std::vector<std::string> lines;
-  for (int i = 0; i < 60; ++i) lines.emplace_back(i % 3 == 0 ? "the cat saw the dog" : i % 3 == 1 ? "a dog ran" : "the dog saw a cat and ran");
+  for (int i = 0; i < 60; ++i)
+    lines.emplace_back(i % 3 == 0   ? "the cat saw the dog"
+                       : i % 3 == 1 ? "a dog ran"
+                                    : "the dog saw a cat and ran");
   const Vocabulary vocabulary = Vocabulary::build(count_words_of_lines(lines));
   const Corpus text = Corpus::of_lines(lines, vocabulary);
   ParameterSet parameters;
-  const LanguageModel model(parameters, {.vocab = vocabulary.size(), .embed = 8, .hidden = 12, .layers = 2, .dropout = 0.1});
+  const LanguageModel model(
+      parameters,
+      {.vocab = vocabulary.size(), .embed = 8, .hidden = 12, .layers = 2, .dropout = 0.1});
   parameters.allocate(DType::float32, 3, true, device);
   LanguageModelTask task(model, text, &text, {.batch = 4, .bptt = 5});
   Arena arena("step", device, 64 << 20);
@@ -68,11 +73,15 @@ TEST_CASE("device: a call that mixes devices is refused by name") {
   const Tensor here({2, 2}, DType::float32), there({2, 2}, DType::float32, kFake);
   const Tensor ids({2}, DType::int32), total({}, DType::float64);
   CHECK(has(error_of([&] { ops::scale(1, here, {there}); }), "mixes"));
-  CHECK(has(error_of([&] { ops::embedding(there, ids, Tensor({2, 2}, DType::float32, kFake)); }), "mixes"));
+  CHECK(has(error_of([&] {
+              ops::embedding(there, ids, Tensor({2, 2}, DType::float32, kFake));
+            }),
+            "mixes"));
   CHECK(has(error_of([&] { ops::sum_squares(there, total); }), "mixes"));
 }
 
 TEST_CASE("device: without a backend the error says so") {
   cuda::install();
-  if (!cuda::built()) CHECK(has(error_of([] { Tensor({1}, DType::float32, kFake); }), "this build has no CUDA"));
+  if (!cuda::built())
+    CHECK(has(error_of([] { Tensor({1}, DType::float32, kFake); }), "this build has no CUDA"));
 }

@@ -1,5 +1,5 @@
-// What happens when the world misbehaves under a training run: each fault has a defined result or a clear error
-// (docs/reliability.md lists them).
+// What happens when the world misbehaves under a training run: each fault has a defined result or a
+// clear error (docs/reliability.md lists them).
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <linux/capability.h>
@@ -32,16 +32,19 @@ using Json = nlohmann::json;
 using Strings = std::vector<std::string>;
 
 std::string sentences(int count) {
-  const Strings some{"the cat saw the dog", "a dog ran", "the bird saw a cat and ran", "the dog and the bird ran"};
+  const Strings some{"the cat saw the dog", "a dog ran", "the bird saw a cat and ran",
+                     "the dog and the bird ran"};
   std::string text;
-  for (int i = 0; i < count; ++i) text += some[static_cast<size_t>(i * i + i / 3) % some.size()] + "\n";
+  for (int i = 0; i < count; ++i)
+    text += some[static_cast<size_t>(i * i + i / 3) % some.size()] + "\n";
   return text;
 }
 
 // A trainer, texts and a model so small that an update takes a millisecond at most.
 struct Tiny {
   TemporaryDirectory dir;
-  std::string program, reader, head_words;  // the trainer, what reads its models, the tensor of the head's word vectors
+  std::string program, reader,
+      head_words;  // the trainer, what reads its models, the tensor of the head's word vectors
   Strings model, dictionaries;
   Strings training(const std::string& run, const Strings& more = {}) const {
     Strings a = model;
@@ -49,7 +52,9 @@ struct Tiny {
     a.insert(a.end(), more.begin(), more.end());
     return a;
   }
-  Outcome train(const std::string& run, const Strings& more = {}) const { return run_program(program, training(run, more)); }
+  Outcome train(const std::string& run, const Strings& more = {}) const {
+    return run_program(program, training(run, more));
+  }
 
  protected:
   Tiny(std::string trainer, std::string user, std::string words)
@@ -61,8 +66,9 @@ struct Tiny {
 
 struct LanguageModel : Tiny {
   LanguageModel() : Tiny("lm_train", "lm_score", "head.weight") {
-    model = {"--train", dir / "train.txt", "--valid", dir / "valid.txt", "--hidden", "8",      "--embed",
-             "8",       "--layers",        "1",       "--batch",         "4",        "--bptt", "8"};
+    model = {
+        "--train", dir / "train.txt", "--valid", dir / "valid.txt", "--hidden", "8",      "--embed",
+        "8",       "--layers",        "1",       "--batch",         "4",        "--bptt", "8"};
     dictionaries = {"dict.txt"};
   }
 };
@@ -71,22 +77,26 @@ struct LanguageModel : Tiny {
 struct Translation : Tiny {
   Translation() : Tiny("mt_train", "mt_translate", "tgt_embedding.weight") {
     const std::string train = dir / "train.txt", valid = dir / "valid.txt";
-    model = {"--src", train, "--tgt",   train, "--valid-src", valid, "--valid-tgt", valid, "--hidden", "8",
-             "--ffn", "8",   "--heads", "2",   "--layers",    "1",   "--batch",     "8",   "--warmup", "0"};
+    model = {"--src",    train,      "--tgt",   train,   "--valid-src", valid,     "--valid-tgt",
+             valid,      "--hidden", "8",       "--ffn", "8",           "--heads", "2",
+             "--layers", "1",        "--batch", "8",     "--warmup",    "0"};
     dictionaries = {"src.dict.txt", "tgt.dict.txt"};
   }
 };
 
 bool writes_checkpoint(const fs::path& run) {
   std::error_code error;
-  for (fs::directory_iterator it(run / "checkpoints", error), end; !error && it != end; it.increment(error))
+  for (fs::directory_iterator it(run / "checkpoints", error), end; !error && it != end;
+       it.increment(error))
     if (it->path().filename().string().starts_with(".tmp-")) return true;
   return false;
 }
 
 bool has_checkpoint(const fs::path& run) { return fs::exists(run / "checkpoints/latest"); }
 
-std::string optimizer_of(const std::string& run) { return slurp(run + "/checkpoints/latest/optimizer.safetensors"); }
+std::string optimizer_of(const std::string& run) {
+  return slurp(run + "/checkpoints/latest/optimizer.safetensors");
+}
 
 // The root user writes where permissions forbid it; without this capability it no longer does.
 void obey_permissions() { prctl(PR_CAPBSET_DROP, CAP_DAC_OVERRIDE); }
@@ -100,10 +110,13 @@ struct ReadOnly {
 
 }  // namespace
 
-TEST_CASE_TEMPLATE("faults: killed twenty times at random moments, half of them while writing a checkpoint, to the same bits", Trainer, LanguageModel,
-                   Translation) {
+TEST_CASE_TEMPLATE(
+    "faults: killed twenty times at random moments, half of them while writing a checkpoint, to "
+    "the same bits",
+    Trainer, LanguageModel, Translation) {
   const Trainer tiny;
-  const Strings length{"--after", "150u", "--save-every", "3u", "--valid-every", "50u", "--log-every", "10"};
+  const Strings length{"--after",       "150u", "--save-every", "3u",
+                       "--valid-every", "50u",  "--log-every",  "10"};
   REQUIRE(tiny.train(tiny.dir / "whole", length).code == 0);
   const auto check_whole = [&](const std::string& run) {
     CHECK(weights_of(run) == weights_of(tiny.dir / "whole"));
@@ -132,7 +145,8 @@ TEST_CASE_TEMPLATE("faults: killed twenty times at random moments, half of them 
     ++kills;
     torn += writes_checkpoint(run) ? 1 : 0;
   }
-  MESSAGE("killed ", kills, " times, ", torn, " of them with a checkpoint half written, over ", runs + 1, " runs");
+  MESSAGE("killed ", kills, " times, ", torn, " of them with a checkpoint half written, over ",
+          runs + 1, " runs");
   CHECK(kills == 20);
   CHECK(torn > 0);
   const std::string last = tiny.dir / ("broken" + std::to_string(runs));
@@ -140,8 +154,10 @@ TEST_CASE_TEMPLATE("faults: killed twenty times at random moments, half of them 
   check_whole(last);
 }
 
-TEST_CASE_TEMPLATE("faults: a disk that fills up ends the run with a sentence; with room the same command goes on to the same bits", Trainer,
-                   LanguageModel, Translation) {
+TEST_CASE_TEMPLATE(
+    "faults: a disk that fills up ends the run with a sentence; with room the same command goes on "
+    "to the same bits",
+    Trainer, LanguageModel, Translation) {
   const Trainer tiny;
   struct SmallDisk {
     std::string path;
@@ -155,14 +171,19 @@ TEST_CASE_TEMPLATE("faults: a disk that fills up ends the run with a sentence; w
     }
   } disk(tiny.dir / "disk");
   if (!disk.mounted) {
-    MESSAGE("skipped: mounting a small disk needs root and a kernel that lets it; the limit on file sizes is tried instead");
+    MESSAGE(
+        "skipped: mounting a small disk needs root and a kernel that lets it; the limit on file "
+        "sizes is tried instead");
     return;
   }
   const Strings length{"--after", "40u", "--save-every", "10u", "--keep", "8"};
   const Outcome full = tiny.train(tiny.dir / "disk/run", length);
   CHECK(full.code == 1);
-  CHECK_MESSAGE((has(full.err, "no space left on device") || has(full.err, "No space left on device")), full.err);
-  CHECK_FALSE(writes_checkpoint(tiny.dir / "disk/run"));  // what was half written gave its room back
+  CHECK_MESSAGE(
+      (has(full.err, "no space left on device") || has(full.err, "No space left on device")),
+      full.err);
+  CHECK_FALSE(
+      writes_checkpoint(tiny.dir / "disk/run"));  // what was half written gave its room back
   REQUIRE(::mount("tmpfs", disk.path.c_str(), "tmpfs", MS_REMOUNT, "size=8m") == 0);
   const Outcome again = tiny.train(tiny.dir / "disk/run", length);
   CHECK_MESSAGE(again.code == 0, again.err);
@@ -170,7 +191,8 @@ TEST_CASE_TEMPLATE("faults: a disk that fills up ends the run with a sentence; w
   CHECK(weights_of(tiny.dir / "disk/run") == weights_of(tiny.dir / "whole"));
 }
 
-TEST_CASE("faults: a limit on file sizes (ulimit -f) is an error that names the file, not a signal") {
+TEST_CASE(
+    "faults: a limit on file sizes (ulimit -f) is an error that names the file, not a signal") {
   const LanguageModel tiny;
   const Strings length{"--after", "4u", "--save-every", "1u"};
   const auto limited = [](rlim_t bytes) {
@@ -189,21 +211,26 @@ TEST_CASE("faults: a limit on file sizes (ulimit -f) is an error that names the 
   CHECK_MESSAGE(again.code == 0, again.err);
 }
 
-TEST_CASE_TEMPLATE("faults: standard output that is full is a failure, not a success without a word", Trainer, LanguageModel, Translation) {
+TEST_CASE_TEMPLATE(
+    "faults: standard output that is full is a failure, not a success without a word", Trainer,
+    LanguageModel, Translation) {
   const Trainer tiny;
   REQUIRE(tiny.train(tiny.dir / "run", {"--after", "2u"}).code == 0);
   for (const char* output : {"-", "/dev/full"}) {
     const auto full_stdout = [] { dup2(open("/dev/full", O_WRONLY), STDOUT_FILENO); };
-    Program program(tiny.reader, {"--checkpoint", tiny.dir / "run", "--output", output}, "the cat\n", full_stdout);
+    Program program(tiny.reader, {"--checkpoint", tiny.dir / "run", "--output", output},
+                    "the cat\n", full_stdout);
     const Outcome outcome = program.wait();
     CHECK(outcome.code == 1);
     CHECK_MESSAGE(has(outcome.err, "is the disk full?"), outcome.err);
   }
 }
 
-TEST_CASE_TEMPLATE("faults: directories that may not be written", Trainer, LanguageModel, Translation) {
+TEST_CASE_TEMPLATE("faults: directories that may not be written", Trainer, LanguageModel,
+                   Translation) {
   const Trainer tiny;
-  const auto run_obediently = [&](const std::string& program, const Strings& arguments, const std::string& input = {}) {
+  const auto run_obediently = [&](const std::string& program, const Strings& arguments,
+                                  const std::string& input = {}) {
     return Program(program, arguments, input, obey_permissions).wait();
   };
   REQUIRE(tiny.train(tiny.dir / "run", {"--after", "4u"}).code == 0);
@@ -213,8 +240,11 @@ TEST_CASE_TEMPLATE("faults: directories that may not be written", Trainer, Langu
     const ReadOnly parent(tiny.dir / "parent");
     const Outcome made = run_obediently(tiny.program, tiny.training(tiny.dir / "parent/run"));
     CHECK(made.code == 1);
-    CHECK_MESSAGE(has(made.err, "parent/run cannot be made: Permission denied; give another --run"), made.err);
-    const Outcome scored = run_obediently(tiny.reader, {"--checkpoint", tiny.dir / "run", "--output", tiny.dir / "parent/scores"}, "a\n");
+    CHECK_MESSAGE(has(made.err, "parent/run cannot be made: Permission denied; give another --run"),
+                  made.err);
+    const Outcome scored = run_obediently(
+        tiny.reader, {"--checkpoint", tiny.dir / "run", "--output", tiny.dir / "parent/scores"},
+        "a\n");
     CHECK(scored.code == 1);
     CHECK_MESSAGE(has(scored.err, "parent/scores"), scored.err);
   }
@@ -227,7 +257,8 @@ TEST_CASE_TEMPLATE("faults: directories that may not be written", Trainer, Langu
   }
   {
     const ReadOnly checkpoints(tiny.dir / "run/checkpoints");
-    const Outcome outcome = run_obediently(tiny.program, tiny.training(tiny.dir / "run", {"--after", "8u"}));
+    const Outcome outcome =
+        run_obediently(tiny.program, tiny.training(tiny.dir / "run", {"--after", "8u"}));
     CHECK(outcome.code == 1);
     CHECK_MESSAGE(has(outcome.err, "checkpoints/"), outcome.err);
     CHECK_MESSAGE(has(outcome.err, "Permission denied"), outcome.err);
@@ -241,32 +272,40 @@ TEST_CASE_TEMPLATE("faults: directories that may not be written", Trainer, Langu
   CHECK(tiny.train(tiny.dir / "run", {"--after", "8u"}).code == 0);
 }
 
-TEST_CASE_TEMPLATE("faults: the run directory removed under the run ends it, and is not made anew", Trainer, LanguageModel, Translation) {
+TEST_CASE_TEMPLATE("faults: the run directory removed under the run ends it, and is not made anew",
+                   Trainer, LanguageModel, Translation) {
   const Trainer tiny;
   const std::string run = tiny.dir / "run";
   SUBCASE("removed: the next log line finds out") {
-    Program program(tiny.program, tiny.training(run, {"--after", "100Mu", "--save-every", "0u", "--valid-every", "100Mu", "--log-every", "20"}));
+    Program program(tiny.program,
+                    tiny.training(run, {"--after", "100Mu", "--save-every", "0u", "--valid-every",
+                                        "100Mu", "--log-every", "20"}));
     REQUIRE(soon([&] { return slurp(run + "/log.jsonl").find("\"train\"") != std::string::npos; }));
     fs::remove_all(run);
     REQUIRE(soon([&] { return !program.running(); }));
     const Outcome outcome = program.wait();
     CHECK(outcome.code == 1);
-    CHECK_MESSAGE(has(outcome.err, "log.jsonl was removed while it was being written"), outcome.err);
+    CHECK_MESSAGE(has(outcome.err, "log.jsonl was removed while it was being written"),
+                  outcome.err);
   }
   SUBCASE("moved away: the next checkpoint finds out") {
-    Program program(tiny.program, tiny.training(run, {"--after", "100Mu", "--save-every", "20u", "--log-every", "1000000"}));
+    Program program(tiny.program, tiny.training(run, {"--after", "100Mu", "--save-every", "20u",
+                                                      "--log-every", "1000000"}));
     REQUIRE(soon([&] { return has_checkpoint(run); }));
     fs::rename(run, run + "-moved");
     REQUIRE(soon([&] { return !program.running(); }));
     const Outcome outcome = program.wait();
     CHECK(outcome.code == 1);
-    CHECK_MESSAGE(has(outcome.err, "run/checkpoints was removed or replaced while this run was writing to it"), outcome.err);
+    CHECK_MESSAGE(has(outcome.err,
+                      "run/checkpoints was removed or replaced while this run was writing to it"),
+                  outcome.err);
     CHECK_NOTHROW(open_checkpoint(run + "-moved"));
   }
   CHECK_FALSE(fs::exists(run));
 }
 
-TEST_CASE_TEMPLATE("faults: a second run in one directory is refused while the first goes on", Trainer, LanguageModel, Translation) {
+TEST_CASE_TEMPLATE("faults: a second run in one directory is refused while the first goes on",
+                   Trainer, LanguageModel, Translation) {
   const Trainer tiny;
   const std::string run = tiny.dir / "run";
   Program first(tiny.program, tiny.training(run, {"--after", "100Mu", "--save-every", "20u"}));
@@ -282,13 +321,18 @@ TEST_CASE_TEMPLATE("faults: a second run in one directory is refused while the f
   CHECK_NOTHROW(open_checkpoint(run));
 }
 
-TEST_CASE_TEMPLATE("faults: a damaged checkpoint is passed over for the one before, and screen and log say so", Trainer, LanguageModel, Translation) {
+TEST_CASE_TEMPLATE(
+    "faults: a damaged checkpoint is passed over for the one before, and screen and log say so",
+    Trainer, LanguageModel, Translation) {
   const Trainer tiny;
   const std::string run = tiny.dir / "run";
-  const auto with = [](const char* after) { return Strings{"--after", after, "--save-every", "10u", "--keep", "4", "--valid-every", "30u"}; };
+  const auto with = [](const char* after) {
+    return Strings{"--after", after, "--save-every", "10u", "--keep", "4", "--valid-every", "30u"};
+  };
   REQUIRE(tiny.train(run, with("40u")).code == 0);
   REQUIRE(tiny.train(tiny.dir / "whole", with("60u")).code == 0);
-  const std::string model = run + "/checkpoints/00000040/model.safetensors", state = run + "/checkpoints/00000040/state.json";
+  const std::string model = run + "/checkpoints/00000040/model.safetensors",
+                    state = run + "/checkpoints/00000040/state.json";
   const std::string bytes = slurp(model);
   std::string says;
   int64_t resumes_at = 30;
@@ -321,8 +365,11 @@ TEST_CASE_TEMPLATE("faults: a damaged checkpoint is passed over for the one befo
     resumes_at = 20;
   }
   SUBCASE("all of them: the run starts over") {
-    for (const char* step : {"10", "20", "30", "40"}) put(run + "/checkpoints/000000" + step + "/model.safetensors", "");
-    says = "no checkpoint is intact: the run starts over from the beginning; what there was is in " + run + "/old-1";
+    for (const char* step : {"10", "20", "30", "40"})
+      put(run + "/checkpoints/000000" + step + "/model.safetensors", "");
+    says =
+        "no checkpoint is intact: the run starts over from the beginning; what there was is in " +
+        run + "/old-1";
     resumes_at = 0;
   }
   const Outcome outcome = tiny.train(run, with("60u"));
@@ -331,7 +378,8 @@ TEST_CASE_TEMPLATE("faults: a damaged checkpoint is passed over for the one befo
   bool said = false;
   for (const Json& e : log_of(run))
     if (e["event"] == (resumes_at == 0 ? "start" : "resume"))
-      said = said || (e["step"] == resumes_at && has(e.value("skipped", Json()).dump(), "00000040"));
+      said =
+          said || (e["step"] == resumes_at && has(e.value("skipped", Json()).dump(), "00000040"));
   CHECK(said);
   CHECK(weights_of(run) == weights_of(tiny.dir / "whole"));
 }
@@ -352,11 +400,14 @@ TEST_CASE("faults: texts that are none") {
                {".", "is a directory"}};
   for (const auto& c : cases) {
     CAPTURE(c.file);
-    const Outcome trained = run_program("lm_train", {"--train", tiny.dir / c.file, "--run", tiny.dir / "r"});
+    const Outcome trained =
+        run_program("lm_train", {"--train", tiny.dir / c.file, "--run", tiny.dir / "r"});
     CHECK(trained.code == 1);
     CHECK_MESSAGE(has(trained.err, c.says), trained.err);
-    if (std::string(c.file) == "blank.txt") continue;  // as validation text: sentences of </s> alone
-    const Outcome validated = run_program("lm_train", {"--train", tiny.dir / "train.txt", "--valid", tiny.dir / c.file, "--run", tiny.dir / "r"});
+    if (std::string(c.file) == "blank.txt")
+      continue;  // as validation text: sentences of </s> alone
+    const Outcome validated = run_program("lm_train", {"--train", tiny.dir / "train.txt", "--valid",
+                                                       tiny.dir / c.file, "--run", tiny.dir / "r"});
     CHECK(validated.code == 1);
     CHECK_MESSAGE(has(validated.err, c.says), validated.err);
   }
@@ -367,7 +418,8 @@ TEST_CASE("faults: CRLF and a byte-order mark train to the bits of plain lines")
   const LanguageModel tiny;
   REQUIRE(tiny.train(tiny.dir / "plain", {"--after", "20u"}).code == 0);
   std::string crlf = "\xEF\xBB\xBF";
-  for (const char c : slurp(tiny.dir / "train.txt")) crlf += c == '\n' ? std::string("\r\n") : std::string(1, c);
+  for (const char c : slurp(tiny.dir / "train.txt"))
+    crlf += c == '\n' ? std::string("\r\n") : std::string(1, c);
   put(tiny.dir / "train.txt", crlf);
   REQUIRE(tiny.train(tiny.dir / "crlf", {"--after", "20u"}).code == 0);
   CHECK(weights_of(tiny.dir / "crlf") == weights_of(tiny.dir / "plain"));
@@ -384,7 +436,8 @@ TEST_CASE("faults: a vocabulary of one word, and a validation text without a kno
   double first = 0, last = 0;
   for (const Json& e : log_of(tiny.dir / "run")) {
     if (e["event"] == "train") (first == 0 ? first : last) = e["ppl"].get<double>();
-    if (e["event"] == "valid") CHECK(std::isfinite(e["ppl"].get<double>()));  // all of it is <unk> and </s>
+    if (e["event"] == "valid")
+      CHECK(std::isfinite(e["ppl"].get<double>()));  // all of it is <unk> and </s>
   }
   CHECK(last < first);
   CHECK(last < 2);
@@ -402,19 +455,25 @@ TEST_CASE("faults: one line of ten megabytes is a text like any other") {
   put(tiny.dir / "train.txt", line + "\n");
   const Outcome trained = tiny.train(tiny.dir / "run", {"--after", "5u"});
   REQUIRE_MESSAGE(trained.code == 0, trained.err);
-  // A long sentence is scored in pieces: its memory does not grow with its length, and its pieces add up.
+  // A long sentence is scored in pieces: its memory does not grow with its length, and its pieces
+  // add up.
   const std::string part = line.substr(0, 390'000);
   const auto scored = [&](const char* tokens) {
-    const Outcome outcome = run_program("lm_score", {"--checkpoint", tiny.dir / "run", "--batch-tokens", tokens}, part + "\nthe cat\n");
+    const Outcome outcome =
+        run_program("lm_score", {"--checkpoint", tiny.dir / "run", "--batch-tokens", tokens},
+                    part + "\nthe cat\n");
     REQUIRE_MESSAGE(outcome.code == 0, outcome.err);
     return outcome.out;
   };
   const std::string whole = scored("100000"), pieces = scored("777");
   CHECK(std::stod(pieces) == doctest::Approx(std::stod(whole)).epsilon(1e-6));
-  CHECK(std::stod(pieces.substr(pieces.find('\n'))) == doctest::Approx(std::stod(whole.substr(whole.find('\n')))).epsilon(1e-6));
+  CHECK(std::stod(pieces.substr(pieces.find('\n'))) ==
+        doctest::Approx(std::stod(whole.substr(whole.find('\n')))).epsilon(1e-6));
 }
 
-TEST_CASE_TEMPLATE("faults: NaN names the op or the tensor and the step, and the last good checkpoint stays", Trainer, LanguageModel, Translation) {
+TEST_CASE_TEMPLATE(
+    "faults: NaN names the op or the tensor and the step, and the last good checkpoint stays",
+    Trainer, LanguageModel, Translation) {
   const Trainer tiny;
   const std::string run = tiny.dir / "run";
   Strings wild{"--after", "50u", "--save-every", "1u", "--optimizer", "sgd", "--clip", "0"};
@@ -422,22 +481,28 @@ TEST_CASE_TEMPLATE("faults: NaN names the op or the tensor and the step, and the
   std::string says;
   SUBCASE("weights that overflow are not saved") {
     wild.insert(wild.end(), {"--weight-decay", "1e30"});
-    // Weights of 1e27 leave an LSTM's loss finite; a Transformer's next forward pass is found out before its update.
-    says = std::is_same_v<Trainer, LanguageModel> ? " left NaN or infinity in " : "the forward pass of step 2 gave NaN or infinity in ";
+    // Weights of 1e27 leave an LSTM's loss finite; a Transformer's next forward pass is found out
+    // before its update.
+    says = std::is_same_v<Trainer, LanguageModel>
+               ? " left NaN or infinity in "
+               : "the forward pass of step 2 gave NaN or infinity in ";
   }
   SUBCASE("a loss that is not finite names the op that gave it") {
-    // Weights as large as float32 has them, from a checkpoint without a state: finite, but not their products.
+    // Weights as large as float32 has them, from a checkpoint without a state: finite, but not
+    // their products.
     REQUIRE(tiny.train(tiny.dir / "first", {"--after", "1u"}).code == 0);
     const std::string init = tiny.dir / "init";
     fs::create_directory(init);
     Safetensors weights = read_safetensors(tiny.dir / "first/checkpoints/best/model.safetensors");
     std::vector<NamedView> views;
     for (auto& [name, tensor] : weights.tensors) {
-      if (name == tiny.head_words) std::fill_n(tensor.template data<float>(), tensor.elements(), 3e38f);
+      if (name == tiny.head_words)
+        std::fill_n(tensor.template data<float>(), tensor.elements(), 3e38f);
       views.push_back({name, tensor.view()});
     }
     write_safetensors(init + "/model.safetensors", views);
-    for (const std::string& dict : tiny.dictionaries) fs::copy_file(tiny.dir / ("first/checkpoints/best/" + dict), init + "/" + dict);
+    for (const std::string& dict : tiny.dictionaries)
+      fs::copy_file(tiny.dir / ("first/checkpoints/best/" + dict), init + "/" + dict);
     wild.insert(wild.end(), {"--init", init});
     says = "] the ";
     bad_step = 1;
@@ -456,14 +521,18 @@ TEST_CASE_TEMPLATE("faults: NaN names the op or the tensor and the step, and the
   CHECK_MESSAGE(has(outcome.err, "step " + std::to_string(bad_step)), outcome.err);
 }
 
-#if !defined(NINE_SANITIZE_ADDRESS) && !defined(NINE_SANITIZE_THREAD)  // they reserve terabytes of addresses themselves
+#if !defined(NINE_SANITIZE_ADDRESS) && \
+    !defined(NINE_SANITIZE_THREAD)  // they reserve terabytes of addresses themselves
 TEST_CASE("faults: a model that does not fit is an error with numbers") {
   const LanguageModel tiny;
   const auto little_memory = [] {
     const rlimit limit{rlim_t{4} << 30, rlim_t{4} << 30};
     setrlimit(RLIMIT_AS, &limit);
   };
-  Program program("lm_train", {"--train", tiny.dir / "train.txt", "--hidden", "65536", "--run", tiny.dir / "run"}, {}, little_memory);
+  Program program(
+      "lm_train",
+      {"--train", tiny.dir / "train.txt", "--hidden", "65536", "--run", tiny.dir / "run"}, {},
+      little_memory);
   const Outcome outcome = program.wait();
   CHECK(outcome.code == 1);
   CHECK_MESSAGE(has(outcome.err, "out of memory: "), outcome.err);

@@ -10,7 +10,8 @@ TEST_CASE("fuzz corpus: each target takes its inputs") {
   namespace fs = std::filesystem;
   for (const auto& target : nine::tests::kFuzzTargets) {
     int inputs = 0;
-    for (const auto& entry : fs::directory_iterator(fs::path(NINE_SOURCE_DIR) / "tests/fuzz/corpus" / target.first)) {
+    for (const auto& entry :
+         fs::directory_iterator(fs::path(NINE_SOURCE_DIR) / "tests/fuzz/corpus" / target.first)) {
       CHECK_NOTHROW_MESSAGE(target.second(nine::tests::slurp(entry.path())), entry.path().string());
       ++inputs;
     }

@@ -1,4 +1,5 @@
-// Matrix products: every transpose, odd sizes, leading dimensions, both backends, any number of threads.
+// Matrix products: every transpose, odd sizes, leading dimensions, both backends, any number of
+// threads.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -33,9 +34,14 @@ struct Matrix {
   std::vector<T> data;
 
   Matrix(int64_t r, int64_t c, uint32_t seed)
-      : rows(r), cols(c), ld(c + kGap), data(static_cast<size_t>(r * ld + kGap), std::numeric_limits<T>::quiet_NaN()) {
+      : rows(r),
+        cols(c),
+        ld(c + kGap),
+        data(static_cast<size_t>(r * ld + kGap), std::numeric_limits<T>::quiet_NaN()) {
     for (int64_t i = 0; i < r; ++i)
-      for (int64_t j = 0; j < c; ++j) at(i, j) = static_cast<T>(2 * random_uniform({.seed = 1, .op = seed}, static_cast<uint64_t>(i * c + j)) - 1);
+      for (int64_t j = 0; j < c; ++j)
+        at(i, j) = static_cast<T>(
+            2 * random_uniform({.seed = 1, .op = seed}, static_cast<uint64_t>(i * c + j)) - 1);
   }
   T& at(int64_t i, int64_t j) { return data[static_cast<size_t>(i * ld + j)]; }
   T at(int64_t i, int64_t j) const { return data[static_cast<size_t>(i * ld + j)]; }
@@ -50,7 +56,8 @@ struct Options {
 
 template <class T>
 std::vector<double> product(const Options& o) {
-  const Matrix<T> a(o.transpose_a ? o.k : o.m, o.transpose_a ? o.m : o.k, 1), b(o.transpose_b ? o.n : o.k, o.transpose_b ? o.k : o.n, 2);
+  const Matrix<T> a(o.transpose_a ? o.k : o.m, o.transpose_a ? o.m : o.k, 1),
+      b(o.transpose_b ? o.n : o.k, o.transpose_b ? o.k : o.n, 2);
   Matrix<T> c(o.m, o.n, 3);
   for (int64_t i = 0; i < o.m; ++i) {
     for (int64_t j = 0; j < o.n && !o.add; ++j) c.at(i, j) = std::numeric_limits<T>::quiet_NaN();
@@ -79,14 +86,15 @@ std::vector<double> product(const Options& o) {
 
 template <class T>
 std::vector<double> naive(const Options& o) {
-  const Matrix<T> a(o.transpose_a ? o.k : o.m, o.transpose_a ? o.m : o.k, 1), b(o.transpose_b ? o.n : o.k, o.transpose_b ? o.k : o.n, 2),
-      c(o.m, o.n, 3);
+  const Matrix<T> a(o.transpose_a ? o.k : o.m, o.transpose_a ? o.m : o.k, 1),
+      b(o.transpose_b ? o.n : o.k, o.transpose_b ? o.k : o.n, 2), c(o.m, o.n, 3);
   std::vector<double> out;
   for (int64_t i = 0; i < o.m; ++i)
     for (int64_t j = 0; j < o.n; ++j) {
       double s = 0;
       for (int64_t l = 0; l < o.k; ++l)
-        s += static_cast<double>(o.transpose_a ? a.at(l, i) : a.at(i, l)) * static_cast<double>(o.transpose_b ? b.at(j, l) : b.at(l, j));
+        s += static_cast<double>(o.transpose_a ? a.at(l, i) : a.at(i, l)) *
+             static_cast<double>(o.transpose_b ? b.at(j, l) : b.at(l, j));
       out.push_back((o.add ? static_cast<double>(c.at(i, j)) : 0) + o.alpha * s);
     }
   return out;
@@ -117,10 +125,18 @@ void check(const Options& o) {
 
 }  // namespace
 
-TEST_CASE("gemm: all transposes against plain loops, both backends, the same bits with 1, 2 and 3 threads") {
+TEST_CASE(
+    "gemm: all transposes against plain loops, both backends, the same bits with 1, 2 and 3 "
+    "threads") {
   const Restore restore;
-  for (const auto& [m, n, k] :
-       {std::array<int64_t, 3>{1, 1, 1}, {1, 9, 4}, {9, 1, 4}, {5, 3, 7}, {63, 65, 17}, {64, 64, 512}, {130, 67, 513}, {70, 129, 1030}})
+  for (const auto& [m, n, k] : {std::array<int64_t, 3>{1, 1, 1},
+                                {1, 9, 4},
+                                {9, 1, 4},
+                                {5, 3, 7},
+                                {63, 65, 17},
+                                {64, 64, 512},
+                                {130, 67, 513},
+                                {70, 129, 1030}})
     for (const bool ta : {false, true})
       for (const bool tb : {false, true}) {
         check<double>({.m = m, .n = n, .k = k, .transpose_a = ta, .transpose_b = tb});
@@ -135,8 +151,20 @@ TEST_CASE("gemm: alpha, and adding to what is there") {
     for (const double alpha : {1.0, -0.75, 0.0})
       for (const int64_t k : {5, 600})
         for (const bool t : {false, true}) {
-          check<double>({.m = 66, .n = 70, .k = k, .transpose_a = t, .transpose_b = !t, .alpha = alpha, .add = add});
-          check<float>({.m = 66, .n = 70, .k = k, .transpose_a = t, .transpose_b = t, .alpha = alpha, .add = add});
+          check<double>({.m = 66,
+                         .n = 70,
+                         .k = k,
+                         .transpose_a = t,
+                         .transpose_b = !t,
+                         .alpha = alpha,
+                         .add = add});
+          check<float>({.m = 66,
+                        .n = 70,
+                        .k = k,
+                        .transpose_a = t,
+                        .transpose_b = t,
+                        .alpha = alpha,
+                        .add = add});
         }
 }
 
@@ -154,7 +182,15 @@ TEST_CASE("gemm: a NaN in a factor reaches exactly its row") {
     set_gemm_backend(backend);
     std::vector<float> a(70 * 20, 1), b(20 * 66, 1), c(70 * 66, 0);
     a[33 * 20 + 5] = std::nanf("");
-    gemm<float>({.m = 70, .n = 66, .k = 20, .a = a.data(), .lda = 20, .b = b.data(), .ldb = 66, .c = c.data(), .ldc = 66});
+    gemm<float>({.m = 70,
+                 .n = 66,
+                 .k = 20,
+                 .a = a.data(),
+                 .lda = 20,
+                 .b = b.data(),
+                 .ldb = 66,
+                 .c = c.data(),
+                 .ldc = 66});
     for (size_t i = 0; i < c.size(); ++i) REQUIRE(std::isnan(c[i]) == (i / 66 == 33));
   }
 }
@@ -164,11 +200,13 @@ TEST_CASE("gemm: one tile, column-major") {
   for (const GemmBackend backend : backends()) {
     set_gemm_backend(backend);
     for (const bool add : {false, true})
-      for (const auto& [m, n, k] : {std::array<int64_t, 3>{1, 1, 1}, {7, 5, 3}, {32, 64, 40}, {33, 1, 130}}) {
+      for (const auto& [m, n, k] :
+           {std::array<int64_t, 3>{1, 1, 1}, {7, 5, 3}, {32, 64, 40}, {33, 1, 130}}) {
         const Matrix<double> a(k, m, 4), b(n, k, 5);  // transposed: a column is a stored row
         Matrix<double> c(n, m, 6);
         const Matrix<double> before = c;
-        TileProduct<double>(m, n, k, a.ld, b.ld, c.ld, add)(a.data.data(), b.data.data(), c.data.data());
+        TileProduct<double>(m, n, k, a.ld, b.ld, c.ld, add)(a.data.data(), b.data.data(),
+                                                            c.data.data());
         for (int64_t i = 0; i < m; ++i)
           for (int64_t j = 0; j < n; ++j) {
             double s = add ? before.at(j, i) : 0;
@@ -194,5 +232,6 @@ TEST_CASE("gemm: backends have names, and one that was not built is an Error") {
   CHECK(to_text(GemmBackend::libxsmm) == "libxsmm");
   CHECK(gemm_backend_built(GemmBackend::eigen));
   if (!gemm_backend_built(GemmBackend::libxsmm))
-    CHECK_THROWS_WITH_AS(set_gemm_backend(GemmBackend::libxsmm), doctest::Contains("libxsmm-dev"), Error);
+    CHECK_THROWS_WITH_AS(set_gemm_backend(GemmBackend::libxsmm), doctest::Contains("libxsmm-dev"),
+                         Error);
 }

@@ -1,4 +1,5 @@
-// docs/gradients.md against the code: no op, function or kernel is missing there, and formulas are those that kernel_inspect prints.
+// docs/gradients.md against the code: no op, function or kernel is missing there, and formulas are
+// those that kernel_inspect prints.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -42,20 +43,24 @@ std::string section(const std::string& text, const std::string& name) {
 TEST_CASE("gradients page: every op and every differentiable function") {
   const std::string text = page();
   std::set<std::string> names = names_in("core/op_table.h", R"(^  decltype\(&ops::\w+\) (\w+) =)");
-  names.merge(names_in("core/ops.h", R"(^void (\w+_backward)\()"));  // lstm's has only its loop over time in the table
+  names.merge(
+      names_in("core/ops.h",
+               R"(^void (\w+_backward)\()"));  // lstm's has only its loop over time in the table
   CHECK(names.size() >= 40);
   names.merge(names_in("autograd/functions.h", R"(^(?:Var|LstmOutput) (\w+)\()"));
   names.merge(names_in("kernels/kernel_softmax.h", R"(^SoftmaxLoss (\w+)\()"));
   names.merge(names_in("kernels/regularisers.h", R"(^Var (\w+)\()"));
   CHECK(names.contains("norm_penalty"));
-  for (const std::string& name : names) CHECK_MESSAGE(has(text, "`" + name + "`"), "docs/gradients.md does not derive ", name);
+  for (const std::string& name : names)
+    CHECK_MESSAGE(has(text, "`" + name + "`"), "docs/gradients.md does not derive ", name);
 }
 
 TEST_CASE("gradients page: every kernel with the formula that kernel_inspect prints") {
   const std::string text = page(), table = app::kernel_table_text();
   for (const KernelInfo& k : kernel_table()) {
     CAPTURE(k.name);
-    const std::string own = section(text, k.name), score = std::string("S = ") + k.formula, derivative = std::string("derivative: ") + k.derivative;
+    const std::string own = section(text, k.name), score = std::string("S = ") + k.formula,
+                      derivative = std::string("derivative: ") + k.derivative;
     CHECK_MESSAGE(!own.empty(), "docs/gradients.md has no section for ", k.name);
     CHECK(has(own, "\n" + score + "\n" + derivative + "\n"));
     CHECK(has(table, score + "\n"));
@@ -68,6 +73,7 @@ TEST_CASE("gradients page: figures that are shown exist") {
   const std::regex figure(R"(!\[[^\]]*\]\(([^)]+)\))");
   int seen = 0;
   for (std::sregex_iterator it(text.begin(), text.end(), figure), end; it != end; ++it, ++seen)
-    CHECK_MESSAGE(!slurp(std::string(NINE_SOURCE_DIR "/docs/") + (*it)[1].str()).empty(), (*it)[1].str());
+    CHECK_MESSAGE(!slurp(std::string(NINE_SOURCE_DIR "/docs/") + (*it)[1].str()).empty(),
+                  (*it)[1].str());
   CHECK(seen > 0);
 }

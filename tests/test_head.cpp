@@ -1,5 +1,5 @@
-// The kernel softmax (heads.md, section 5): against its composed twin, a dense formula and finite differences, at sizes
-// around every block and tile, at the extremes, and in memory.
+// The kernel softmax (heads.md, section 5): against its composed twin, a dense formula and finite
+// differences, at sizes around every block and tile, at the extremes, and in memory.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -8,12 +8,12 @@
 
 #include "autograd/functions.h"
 #include "autograd/gradcheck.h"
+#include "checks/op_cases.h"
 #include "core/error.h"
 #include "core/gemm.h"
 #include "core/threads.h"
 #include "kernels/kernel_softmax.h"
 #include "tests/compare.h"
-#include "checks/op_cases.h"
 #include "tests/support.h"
 
 using namespace nine;
@@ -32,9 +32,18 @@ struct Problem {
 };
 
 Problem random_problem(int64_t rows, int64_t words, int64_t size, double scale = 1) {
-  const std::vector<Doubles> v = random_values({{{rows, size}, -scale, scale}, {{words, size}}, {{words}}}, 11);
-  Problem p{rows, words, size, v[0], v[1], v[2], random_indices({{{rows}, -1, static_cast<int32_t>(words)}}, 12)[0], 1.0 / static_cast<double>(rows)};
-  p.targets[0] = static_cast<int32_t>(words - 1);  // at least one row counts, and the last word is hit
+  const std::vector<Doubles> v =
+      random_values({{{rows, size}, -scale, scale}, {{words, size}}, {{words}}}, 11);
+  Problem p{rows,
+            words,
+            size,
+            v[0],
+            v[1],
+            v[2],
+            random_indices({{{rows}, -1, static_cast<int32_t>(words)}}, 12)[0],
+            1.0 / static_cast<double>(rows)};
+  p.targets[0] =
+      static_cast<int32_t>(words - 1);  // at least one row counts, and the last word is hit
   return p;
 }
 
@@ -48,7 +57,8 @@ enum class Path { fused, composed };
 Result run(const Problem& p, DType dtype, bool bias = true, Path path = Path::fused) {
   Arena pool("head");
   Tape tape(pool);
-  const Var h = tape.leaf(tensor_of(p.h, {p.rows, p.size}, dtype)), w = tape.leaf(tensor_of(p.w, {p.words, p.size}, dtype));
+  const Var h = tape.leaf(tensor_of(p.h, {p.rows, p.size}, dtype)),
+            w = tape.leaf(tensor_of(p.w, {p.words, p.size}, dtype));
   const Var b = bias ? tape.leaf(tensor_of(p.bias, {p.words}, dtype)) : Var();
   const Tensor targets = tensor_of(p.targets, {p.rows});
   Result r;
@@ -71,7 +81,8 @@ Result run(const Problem& p, DType dtype, bool bias = true, Path path = Path::fu
 
 // Softmax cross-entropy with its gradients, a dense formula.
 Result dense(const Problem& p) {
-  Result r{0, Doubles(p.targets.size()), Doubles(p.h.size()), Doubles(p.w.size()), Doubles(p.bias.size())};
+  Result r{0, Doubles(p.targets.size()), Doubles(p.h.size()), Doubles(p.w.size()),
+           Doubles(p.bias.size())};
   const auto d = static_cast<size_t>(p.size), words = static_cast<size_t>(p.words);
   for (size_t n = 0; n < p.targets.size(); ++n) {
     if (p.targets[n] < 0) continue;
@@ -80,7 +91,8 @@ Result dense(const Problem& p) {
     long double top = -INFINITY, sum = 0;
     for (size_t v = 0; v < words; ++v) {
       s[v] = p.bias[v];
-      for (size_t k = 0; k < d; ++k) s[v] += static_cast<long double>(p.h[n * d + k]) * static_cast<long double>(p.w[v * d + k]);
+      for (size_t k = 0; k < d; ++k)
+        s[v] += static_cast<long double>(p.h[n * d + k]) * static_cast<long double>(p.w[v * d + k]);
       top = std::max(top, s[v]);
     }
     for (size_t v = 0; v < words; ++v) sum += std::exp(s[v] - top);
@@ -96,7 +108,8 @@ Result dense(const Problem& p) {
       if (label(v) != 0) row += label(v) * (std::log(sum) + top - s[v]);
     r.loss += p.row_weight * static_cast<double>(row);
     for (size_t v = 0; v < words; ++v) {
-      const long double others = v == y ? std::expm1(s[y] - top - std::log(sum)) + (1 - label(y)) : std::exp(s[v] - top) / sum - label(v);
+      const long double others = v == y ? std::expm1(s[y] - top - std::log(sum)) + (1 - label(y))
+                                        : std::exp(s[v] - top) / sum - label(v);
       const double g = p.row_weight * static_cast<double>(others);
       r.dbias[v] += g;
       for (size_t k = 0; k < d; ++k) {
@@ -116,7 +129,9 @@ void check_close(const Result& a, const Result& b, double tolerance) {
   CHECK(relative_error(a.dbias, b.dbias) < tolerance);
 }
 
-bool same_bits(const Result& a, const Result& b) { return a.loss == b.loss && a.nll == b.nll && a.dh == b.dh && a.dw == b.dw && a.dbias == b.dbias; }
+bool same_bits(const Result& a, const Result& b) {
+  return a.loss == b.loss && a.nll == b.nll && a.dh == b.dh && a.dw == b.dw && a.dbias == b.dbias;
+}
 
 bool all_finite(const Result& r) {
   for (const Doubles* v : {&r.nll, &r.dh, &r.dw, &r.dbias})
@@ -129,18 +144,21 @@ bool all_finite(const Result& r) {
 
 TEST_CASE("head: fused = composed = dense formula, float64") {
   const Restore restore;
-  set_threads(1);  // many small problems; another test holds the bits of 2 and 3 threads against those of 1
+  set_threads(
+      1);  // many small problems; another test holds the bits of 2 and 3 threads against those of 1
   for (const int64_t words : {1, 2, 63, 64, 65, 1000})
     for (const int64_t rows : {1, 31, 32, 33, 70}) {
       CAPTURE(words);
       CAPTURE(rows);
       const Problem p = random_problem(rows, words, 19);
-      const Result fused = run(p, DType::float64), plain = run(p, DType::float64, true, Path::composed);
+      const Result fused = run(p, DType::float64),
+                   plain = run(p, DType::float64, true, Path::composed);
       // One word has probability one: nothing but rounding is left in the twin's gradients.
       if (words > 1) {
         check_close(fused, plain, 1e-12);
         check_close(fused, dense(p), 1e-12);
-        CHECK(relative_error(run(p, DType::float64, false).dw, run(p, DType::float64, false, Path::composed).dw) < 1e-12);
+        CHECK(relative_error(run(p, DType::float64, false).dw,
+                             run(p, DType::float64, false, Path::composed).dw) < 1e-12);
       } else {
         CHECK(std::abs(fused.loss) < 1e-12);
         for (const Doubles* g : {&fused.dh, &fused.dw, &fused.dbias})
@@ -170,7 +188,8 @@ TEST_CASE("head: gradients against finite differences") {
     CAPTURE(rows);
     const Problem p = random_problem(rows, words, 7);
     const Tensor targets = tensor_of(p.targets, {rows});
-    const std::vector<Tensor> inputs = {tensor_of(p.h, {rows, 7}, DType::float64), tensor_of(p.w, {words, 7}, DType::float64),
+    const std::vector<Tensor> inputs = {tensor_of(p.h, {rows, 7}, DType::float64),
+                                        tensor_of(p.w, {words, 7}, DType::float64),
                                         tensor_of(p.bias, {words}, DType::float64)};
     const GradcheckReport r = gradcheck(
         [&](std::span<const Var> x) {
@@ -198,7 +217,8 @@ TEST_CASE("head: rows without a target count nothing") {
     for (const double x : *g) REQUIRE(x == 0);
 }
 
-TEST_CASE("head: label smoothing, both conventions, against the dense formula and finite differences") {
+TEST_CASE(
+    "head: label smoothing, both conventions, against the dense formula and finite differences") {
   const Restore restore;
   set_threads(1);
   for (const auto kind : {LabelSmoothing::Kind::uniform, LabelSmoothing::Kind::others})
@@ -208,7 +228,8 @@ TEST_CASE("head: label smoothing, both conventions, against the dense formula an
       for (const GemmBackend backend : {GemmBackend::eigen, GemmBackend::libxsmm}) {
         if (!gemm_backend_built(backend)) continue;
         set_gemm_backend(backend);
-        for (const auto& size : {std::pair<int64_t, int64_t>{1, 2}, {33, 65}, {70, 1000}, {300, 130}}) {
+        for (const auto& size :
+             {std::pair<int64_t, int64_t>{1, 2}, {33, 65}, {70, 1000}, {300, 130}}) {
           const auto rows = size.first, words = size.second;
           CAPTURE(words);
           Problem p = random_problem(rows, words, 19);
@@ -223,7 +244,8 @@ TEST_CASE("head: label smoothing, both conventions, against the dense formula an
       }
       const Problem p = random_problem(35, 70, 7);
       const Tensor targets = tensor_of(p.targets, {35});
-      const std::vector<Tensor> inputs = {tensor_of(p.h, {35, 7}, DType::float64), tensor_of(p.w, {70, 7}, DType::float64),
+      const std::vector<Tensor> inputs = {tensor_of(p.h, {35, 7}, DType::float64),
+                                          tensor_of(p.w, {70, 7}, DType::float64),
                                           tensor_of(p.bias, {70}, DType::float64)};
       const GradcheckReport r = gradcheck(
           [&](std::span<const Var> x) {
@@ -246,7 +268,8 @@ TEST_CASE("head: label smoothing at the extremes") {
   for (const Doubles* g : {&none.dh, &none.dw, &none.dbias})
     for (const double x : *g) REQUIRE(x == 0);
 
-  // A constant on all biases changes nothing; the same bits with any number of threads; no smoothing is the plain loss to the bit.
+  // A constant on all biases changes nothing; the same bits with any number of threads; no
+  // smoothing is the plain loss to the bit.
   p = random_problem(300, 1500, 40);
   p.smoothing = {0.1, LabelSmoothing::Kind::uniform};
   const Restore restore;
@@ -260,7 +283,8 @@ TEST_CASE("head: label smoothing at the extremes") {
   check_close(run(p, DType::float64), exact, 1e-11);
   p.smoothing.epsilon = 0;
   const Result off = run(p, DType::float32);
-  CHECK(off.loss == doctest::Approx(run(p, DType::float32, true, Path::composed).loss).epsilon(1e-5));
+  CHECK(off.loss ==
+        doctest::Approx(run(p, DType::float32, true, Path::composed).loss).epsilon(1e-5));
 
   // Large scores.
   p = random_problem(37, 97, 16);
@@ -279,7 +303,8 @@ TEST_CASE("head: label smoothing at the extremes") {
   CHECK_THROWS_WITH_AS(run(p, DType::float64), doctest::Contains("needs a second word"), Error);
   p.smoothing = {1.5, LabelSmoothing::Kind::uniform};
   CHECK_THROWS_WITH_AS(run(p, DType::float64), doctest::Contains("[0, 1], not 1.5"), Error);
-  CHECK_THROWS_WITH_AS(smoothing_from_text("all"), doctest::Contains("uniform or others"), UsageError);
+  CHECK_THROWS_WITH_AS(smoothing_from_text("all"), doctest::Contains("uniform or others"),
+                       UsageError);
 }
 
 TEST_CASE("head: posteriors sum to one") {
@@ -406,7 +431,8 @@ TEST_CASE("head: NoGrad gives the same bits and takes less memory") {
       const NoGrad off(tape);
       const SoftmaxLoss out =
           kernel_softmax({}, tape.constant(tensor_of(p.h, {rows, 64}, DType::float32)),
-                         {{tape.constant(tensor_of(p.w, {1000, 64}, DType::float32))}, tape.constant(tensor_of(p.bias, {1000}, DType::float32))},
+                         {{tape.constant(tensor_of(p.w, {1000, 64}, DType::float32))},
+                          tape.constant(tensor_of(p.bias, {1000}, DType::float32))},
                          tensor_of(p.targets, {rows}), p.row_weight);
       CHECK(out.nll.value().to_vector() == with.nll);
       CHECK(out.loss.value().to_vector()[0] == with.loss);
@@ -427,7 +453,8 @@ TEST_CASE("head: what needs no gradient gets none, and the others stay the same"
       return i == only ? tape.leaf(t) : tape.constant(t);
     };
     const Var x[] = {input(0, p.h, {50, 12}), input(1, p.w, {70, 12}), input(2, p.bias, {70})};
-    tape.backward(kernel_softmax({}, x[0], {{x[1]}, x[2]}, tensor_of(p.targets, {50}), p.row_weight).loss);
+    tape.backward(
+        kernel_softmax({}, x[0], {{x[1]}, x[2]}, tensor_of(p.targets, {50}), p.row_weight).loss);
     const Doubles* expected[] = {&all.dh, &all.dw, &all.dbias};
     CHECK(x[only].grad().to_vector() == *expected[only]);
   }
@@ -436,15 +463,18 @@ TEST_CASE("head: what needs no gradient gets none, and the others stay the same"
 TEST_CASE("head: contexts of rank 3, words shared with the embedding") {
   // Tied word vectors: the table's gradient comes from both ends.
   const Problem p = random_problem(24, 30, 10);
-  const Tensor ids = tensor_of(random_indices({{{4, 6}, 0, 30}}, 1)[0], {4, 6}), targets = tensor_of(p.targets, {24});
+  const Tensor ids = tensor_of(random_indices({{{4, 6}, 0, 30}}, 1)[0], {4, 6}),
+               targets = tensor_of(p.targets, {24});
   const auto gradient = [&](Path path) {
     Arena pool("head");
     Tape tape(pool);
     const Var table = tape.leaf(tensor_of(p.w, {30, 10}, DType::float64));
     const Var h = tanh(embedding(table, ids));
     CHECK(h.shape() == Shape{4, 6, 10});
-    const Var loss = path == Path::fused ? kernel_softmax({}, h, {{table}}, targets, 0.1).loss
-                                         : nll(log_softmax(matmul(reshape(h, {24, 10}), table, false, true)), targets, 0.1);
+    const Var loss =
+        path == Path::fused
+            ? kernel_softmax({}, h, {{table}}, targets, 0.1).loss
+            : nll(log_softmax(matmul(reshape(h, {24, 10}), table, false, true)), targets, 0.1);
     tape.backward(loss);
     return table.grad().to_vector();
   };
@@ -456,8 +486,12 @@ TEST_CASE("head: the loss reaches backward with weight 1 or not at all") {
   const Tensor targets = tensor_of(p.targets, {6});
   Arena pool("head");
   Tape tape(pool);
-  const auto head = [&](const Var& h, const Var& w) { return kernel_softmax({}, h, {{w}}, targets, 0.5).loss; };
-  const auto leaf = [&](const Doubles& v, const Shape& s) { return tape.leaf(tensor_of(v, s, DType::float64)); };
+  const auto head = [&](const Var& h, const Var& w) {
+    return kernel_softmax({}, h, {{w}}, targets, 0.5).loss;
+  };
+  const auto leaf = [&](const Doubles& v, const Shape& s) {
+    return tape.leaf(tensor_of(v, s, DType::float64));
+  };
   {
     const Var loss = scale(head(leaf(p.h, {6, 4}), leaf(p.w, {5, 4})), 2);
     CHECK_THROWS_WITH_AS(tape.backward(loss), doctest::Contains("weight 1, not 2"), Error);
@@ -486,14 +520,18 @@ TEST_CASE("head: errors name the row, the shapes and the head") {
     kernel_softmax({}, zeros({rows, 4}), {{zeros({7, 4})}}, targets, 1);
   };
   CHECK_NOTHROW(with_target(300, 3, -1));
-  CHECK_THROWS_WITH_AS(with_target(300, 3, 7), doctest::Contains("target 7 of row 3 is outside of the vocabulary of 7"), Error);
+  CHECK_THROWS_WITH_AS(with_target(300, 3, 7),
+                       doctest::Contains("target 7 of row 3 is outside of the vocabulary of 7"),
+                       Error);
   CHECK_THROWS_WITH_AS(with_target(300, 250, 9), doctest::Contains("target 9 of row 250"), Error);
   CHECK_THROWS_WITH_AS(with_target(300, 299, -2), doctest::Contains("target -2 of row 299"), Error);
   const Tensor targets({3}, DType::int32);
   CHECK_THROWS_WITH_AS(kernel_softmax({}, zeros({3, 4}), {{zeros({7, 5})}}, targets, 1),
                        doctest::Contains("(3, 4) do not fit word vectors of shape (7, 5)"), Error);
-  CHECK_THROWS_WITH_AS(kernel_softmax({}, zeros({3, 4}), {{zeros({7, 4})}, zeros({6})}, targets, 1), doctest::Contains("the bias must be 7"), Error);
-  CHECK_THROWS_WITH_AS(kernel_softmax({}, zeros({3, 4}), {{zeros({0, 4})}}, targets, 1), doctest::Contains("vocabulary is empty"), Error);
+  CHECK_THROWS_WITH_AS(kernel_softmax({}, zeros({3, 4}), {{zeros({7, 4})}, zeros({6})}, targets, 1),
+                       doctest::Contains("the bias must be 7"), Error);
+  CHECK_THROWS_WITH_AS(kernel_softmax({}, zeros({3, 4}), {{zeros({0, 4})}}, targets, 1),
+                       doctest::Contains("vocabulary is empty"), Error);
   CHECK_THROWS_AS(kernel_softmax({}, zeros({4, 4}), {{zeros({7, 4})}}, targets, 1), Error);
 }
 
@@ -507,19 +545,25 @@ TEST_CASE("head: nothing of size contexts x vocabulary is stored") {
   constexpr int64_t kRows = 4096, kWords = 32768, kSize = 64;
   Arena pool("head");
   Tape tape(pool);
-  const Tensor h = tensor_of(random_values({{{kRows, kSize}}}, 1)[0], {kRows, kSize}, DType::float32);
-  Parameter w{.name = "w",
-              .value = tensor_of(random_values({{{kWords, kSize}}}, 2)[0], {kWords, kSize}, DType::float32),
-              .grad = Tensor({kWords, kSize}, DType::float32)};
+  const Tensor h =
+      tensor_of(random_values({{{kRows, kSize}}}, 1)[0], {kRows, kSize}, DType::float32);
+  Parameter w{
+      .name = "w",
+      .value = tensor_of(random_values({{{kWords, kSize}}}, 2)[0], {kWords, kSize}, DType::float32),
+      .grad = Tensor({kWords, kSize}, DType::float32)};
   const Tensor targets = tensor_of(random_indices({{{kRows}, 0, kWords}}, 3)[0], {kRows});
-  const SoftmaxLoss out = kernel_softmax({}, tape.leaf(h), {{tape.parameter(w)}}, targets, 1.0 / kRows);
+  const SoftmaxLoss out =
+      kernel_softmax({}, tape.leaf(h), {{tape.parameter(w)}}, targets, 1.0 / kRows);
   CHECK(*out.loss.value().data<double>() > std::log(static_cast<double>(kWords)));
   tape.backward(out.loss);
   CHECK(pool.peak_bytes() < size_t{kRows} * kWords * 4 / 12);
-  MESSAGE("peak ", pool.peak_bytes() >> 20, " MiB; contexts x vocabulary would be ", (size_t{kRows} * kWords * 4) >> 20, " MiB");
+  MESSAGE("peak ", pool.peak_bytes() >> 20, " MiB; contexts x vocabulary would be ",
+          (size_t{kRows} * kWords * 4) >> 20, " MiB");
 }
 
-TEST_CASE("log_probabilities: kernel_softmax's -nll for every word, posteriors that sum to 1, rows that do not depend on others") {
+TEST_CASE(
+    "log_probabilities: kernel_softmax's -nll for every word, posteriors that sum to 1, rows that "
+    "do not depend on others") {
   for (const int64_t rows : {1, 31, 32, 33, 70}) {
     CAPTURE(rows);
     const int64_t words = 197;
@@ -529,7 +573,8 @@ TEST_CASE("log_probabilities: kernel_softmax's -nll for every word, posteriors t
       Arena pool("head");
       Tape tape(pool);
       const NoGrad guard(tape);
-      const Var h = tape.leaf(tensor_of(p.h, {p.rows, p.size}, dtype)), w = tape.leaf(tensor_of(p.w, {p.words, p.size}, dtype));
+      const Var h = tape.leaf(tensor_of(p.h, {p.rows, p.size}, dtype)),
+                w = tape.leaf(tensor_of(p.w, {p.words, p.size}, dtype));
       const Var b = tape.leaf(tensor_of(p.bias, {p.words}, dtype));
       for (const Var& bias : {b, Var()}) {
         const Doubles log_p = log_probabilities({}, h, {{w}, bias}).to_vector();
@@ -537,7 +582,10 @@ TEST_CASE("log_probabilities: kernel_softmax's -nll for every word, posteriors t
         Doubles found, expected;
         for (const int32_t word : {0, 1, 63, 64, 196}) {
           const Doubles nats =
-              kernel_softmax({}, h, {{w}, bias}, tensor_of(Ints(static_cast<size_t>(rows), word), {rows}), 1).nll.value().to_vector();
+              kernel_softmax({}, h, {{w}, bias},
+                             tensor_of(Ints(static_cast<size_t>(rows), word), {rows}), 1)
+                  .nll.value()
+                  .to_vector();
           for (size_t r = 0; r < nats.size(); ++r) {
             expected.push_back(nats[r]);
             found.push_back(-log_p[r * static_cast<size_t>(words) + static_cast<size_t>(word)]);
@@ -546,7 +594,8 @@ TEST_CASE("log_probabilities: kernel_softmax's -nll for every word, posteriors t
         CHECK(relative_error(found, expected) < tolerance);
         for (size_t r = 0; r < static_cast<size_t>(rows); ++r) {
           double sum = 0;
-          for (size_t v = 0; v < static_cast<size_t>(words); ++v) sum += std::exp(log_p[r * static_cast<size_t>(words) + v]);
+          for (size_t v = 0; v < static_cast<size_t>(words); ++v)
+            sum += std::exp(log_p[r * static_cast<size_t>(words) + v]);
           CHECK(std::abs(sum - 1) < tolerance);
         }
         if (rows > 1) {

@@ -1,4 +1,5 @@
-// The head as decoding has it: against the readouts and the loss that training uses, and rows that do not depend on others.
+// The head as decoding has it: against the readouts and the loss that training uses, and rows that
+// do not depend on others.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -23,12 +24,18 @@ struct Case {
   std::vector<Tensor> w;
   Ints targets;
 
-  Case(const std::string& text, const HeadDefaults& defaults, int64_t rows_, int64_t words_, int64_t size_, DType dtype)
+  Case(const std::string& text, const HeadDefaults& defaults, int64_t rows_, int64_t words_,
+       int64_t size_, DType dtype)
       : head(parse_head(text, defaults)), rows(rows_), words(words_), size(size_) {
     const int64_t k = head.size();
     // Rows beyond the last one are memory that a tile of rows touches.
-    const std::vector<Doubles> v =
-        random_values({{{rows + 4, size}}, {{words, size}}, {{words}}, {{k, size}}, {{k * size, size}}, {{k * words, size}}}, 5);
+    const std::vector<Doubles> v = random_values({{{rows + 4, size}},
+                                                  {{words, size}},
+                                                  {{words}},
+                                                  {{k, size}},
+                                                  {{k * size, size}},
+                                                  {{k * words, size}}},
+                                                 5);
     h = tensor_of(v[0], {rows + 4, size}, dtype);
     bias = tensor_of(v[2], {words}, dtype);
     if (head.mixture) prior = tensor_of(v[3], {k, size}, dtype);
@@ -37,12 +44,15 @@ struct Case {
       w = {tensor_of(v[1], {words, size}, dtype)};
     } else {  // as where the embedding takes the first place
       const Tensor all = tensor_of(v[5], {k * words, size}, dtype);
-      w = {all.row_range(0, words), all.row_range(words, (k - 1) * words).reshaped({k - 1, words, size})};
+      w = {all.row_range(0, words),
+           all.row_range(words, (k - 1) * words).reshaped({k - 1, words, size})};
     }
     targets = random_indices({{{rows}, 0, static_cast<int32_t>(words)}}, 6)[0];
   }
   HeadValues values() const {
-    HeadValues out{.bias = bias, .prior = prior ? prior.view() : View{}, .latent = latent ? latent.view() : View{}};
+    HeadValues out{.bias = bias,
+                   .prior = prior ? prior.view() : View{},
+                   .latent = latent ? latent.view() : View{}};
     out.w.assign(w.begin(), w.end());
     return out;
   }
@@ -57,23 +67,46 @@ struct Case {
 };
 
 template <class T>
-typename HeadDecoder<T>::Answer ask(const Case& c, int64_t first, int64_t rows, int64_t k, int32_t excluded = -1,
-                                    std::span<const int32_t> targets = {}) {
+typename HeadDecoder<T>::Answer ask(const Case& c, int64_t first, int64_t rows, int64_t k,
+                                    int32_t excluded = -1, std::span<const int32_t> targets = {}) {
   const HeadDecoder<T> decoder(c.head, c.values());
   typename HeadDecoder<T>::Memory memory;
   typename HeadDecoder<T>::Answer answer;
-  decoder({.h = c.h.data<T>() + first * c.size, .rows = rows, .k = k, .excluded = excluded, .targets = targets}, memory, answer);
+  decoder({.h = c.h.data<T>() + first * c.size,
+           .rows = rows,
+           .k = k,
+           .excluded = excluded,
+           .targets = targets},
+          memory, answer);
   return answer;
 }
 
-const char* kHeads[] = {"lin",           "log", "pow:p=1", "pol",       "rbf",    "ssg",           "mog",       "mog:form=mixture",          "hpb",
-                        "hpb:ball=tanh", "wav", "sig",     "mix:3*lin", "mixbig", "mix:2*lin,log", "mix:1*lin", "mix:2*mog:components=2,ssg"};
+const char* kHeads[] = {"lin",
+                        "log",
+                        "pow:p=1",
+                        "pol",
+                        "rbf",
+                        "ssg",
+                        "mog",
+                        "mog:form=mixture",
+                        "hpb",
+                        "hpb:ball=tanh",
+                        "wav",
+                        "sig",
+                        "mix:3*lin",
+                        "mixbig",
+                        "mix:2*lin,log",
+                        "mix:1*lin",
+                        "mix:2*mog:components=2,ssg"};
 
 }  // namespace
 
-TEST_CASE("head_decoder: the likeliest words and their log-probabilities are those of kernel_softmax, whatever the head") {
+TEST_CASE(
+    "head_decoder: the likeliest words and their log-probabilities are those of kernel_softmax, "
+    "whatever the head") {
   for (const char* text : kHeads)
-    for (const auto& [head_context, untied] : {std::pair("", false), {"tanh", false}, {"none", false}, {"", true}}) {
+    for (const auto& [head_context, untied] :
+         {std::pair("", false), {"tanh", false}, {"none", false}, {"", true}}) {
       const char* context = head_context;
       if (untied && std::string(text).rfind("mix", 0) != 0) continue;
       CAPTURE(text);
@@ -96,24 +129,32 @@ TEST_CASE("head_decoder: the likeliest words and their log-probabilities are tho
           const auto at = static_cast<size_t>(r * (c.words - 1) + i);
           REQUIRE(without.words[at] != 17);
           const auto of = [&](int64_t v) { return log_p[static_cast<size_t>(r * c.words + v)]; };
-          CHECK(without.log_probs[at] == doctest::Approx(of(without.words[at]) - std::log1p(-std::exp(of(17)))).epsilon(1e-11));
+          CHECK(without.log_probs[at] ==
+                doctest::Approx(of(without.words[at]) - std::log1p(-std::exp(of(17))))
+                    .epsilon(1e-11));
         }
       // Given words, as the loss scores them.
-      const Doubles nll = kernel_softmax(c.head, h, weights, tensor_of(c.targets, {c.rows}), 1).nll.value().to_vector();
+      const Doubles nll = kernel_softmax(c.head, h, weights, tensor_of(c.targets, {c.rows}), 1)
+                              .nll.value()
+                              .to_vector();
       const auto given = ask<double>(c, 0, c.rows, 0, -1, c.targets);
-      for (size_t r = 0; r < nll.size(); ++r) CHECK(given.log_probs[r] == doctest::Approx(-nll[r]).epsilon(1e-12));
+      for (size_t r = 0; r < nll.size(); ++r)
+        CHECK(given.log_probs[r] == doctest::Approx(-nll[r]).epsilon(1e-12));
       // Float32.
-      const Case single(text, {.head_context = context, .untied = untied}, 7, 150, 12, DType::float32);
+      const Case single(text, {.head_context = context, .untied = untied}, 7, 150, 12,
+                        DType::float32);
       CHECK(relative_error(ask<float>(single, 0, c.rows, 9).log_probs, top.log_probs) < 2e-5);
     }
 }
 
-TEST_CASE("head_decoder: the other words' order does not depend on how sure a word is that is left out") {
+TEST_CASE(
+    "head_decoder: the other words' order does not depend on how sure a word is that is left out") {
   for (const char* text : {"lin", "mix:1*lin", "mix:3*lin", "mixbig"})
     for (const double sure : {20.0, 90.0, 1000.0}) {
       CAPTURE(text);
       CAPTURE(sure);
-      Case c(text, {.head_context = "none"}, 4, 150, 12, DType::float32), exact(text, {.head_context = "none"}, 4, 150, 12, DType::float64);
+      Case c(text, {.head_context = "none"}, 4, 150, 12, DType::float32),
+          exact(text, {.head_context = "none"}, 4, 150, 12, DType::float64);
       c.bias.data<float>()[17] = static_cast<float>(sure);
       exact.bias.data<double>()[17] = sure;
       const auto found = ask<float>(c, 0, 4, 8, 17);
@@ -125,13 +166,19 @@ TEST_CASE("head_decoder: the other words' order does not depend on how sure a wo
       Arena pool("head");
       Tape tape(pool);
       const NoGrad guard(tape);
-      const Doubles log_p = log_probabilities(exact.head, tape.constant(exact.h.row_range(0, 4)), exact.weights(tape)).to_vector();
+      const Doubles log_p =
+          log_probabilities(exact.head, tape.constant(exact.h.row_range(0, 4)), exact.weights(tape))
+              .to_vector();
       for (int64_t r = 0; r < 4; ++r) {
         double rest = 0;
-        for (int64_t v = 0; v < 150; ++v) rest += v == 17 ? 0 : std::exp(log_p[static_cast<size_t>(r * 150 + v)]);
+        for (int64_t v = 0; v < 150; ++v)
+          rest += v == 17 ? 0 : std::exp(log_p[static_cast<size_t>(r * 150 + v)]);
         for (int64_t i = 0; i < 8; ++i) {
           const auto at = static_cast<size_t>(r * 8 + i);
-          CHECK(expected.log_probs[at] == doctest::Approx(log_p[static_cast<size_t>(r * 150 + expected.words[at])] - std::log(rest)).epsilon(1e-9));
+          CHECK(expected.log_probs[at] ==
+                doctest::Approx(log_p[static_cast<size_t>(r * 150 + expected.words[at])] -
+                                std::log(rest))
+                    .epsilon(1e-9));
         }
       }
     }
@@ -165,5 +212,6 @@ TEST_CASE("head_decoder: equal words by the smaller number, over tiles and chunk
   CHECK(std::vector(found.words.begin(), found.words.begin() + 6) == Ints{65, 66, 300, 999, 0, 1});
   CHECK(has(error_of([&] { ask<float>(c, 0, 3, 1001); }), "the best 1001 of 1000 words"));
   c.h.data<float>()[8] = NAN;
-  CHECK(has(error_of([&] { ask<float>(c, 0, 3, 6); }), "(lin) has scores without a finite normaliser"));
+  CHECK(has(error_of([&] { ask<float>(c, 0, 3, 6); }),
+            "(lin) has scores without a finite normaliser"));
 }

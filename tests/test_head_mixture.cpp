@@ -1,5 +1,6 @@
-// The generalised kernel softmax (heads.md sections 2, 3 and 5): every kernel and mixtures, tied and untied, against dense
-// formulas in long double, a twin of plain autograd operations, finite differences, and one way of computing against another.
+// The generalised kernel softmax (heads.md sections 2, 3 and 5): every kernel and mixtures, tied
+// and untied, against dense formulas in long double, a twin of plain autograd operations, finite
+// differences, and one way of computing against another.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -24,9 +25,11 @@ using namespace nine::tests;
 
 namespace {
 
-Score score_of(ScoreKind kind, std::array<double, kMaxScoreParameters> parameters = {}) { return {kind, parameters}; }
-const Score kLin = score_of(ScoreKind::lin), kPow = score_of(ScoreKind::pow, {2}), kRbf = score_of(ScoreKind::rbf, {0.5}),
-            kMog = score_of(ScoreKind::mog, {2, 1, 0});
+Score score_of(ScoreKind kind, std::array<double, kMaxScoreParameters> parameters = {}) {
+  return {kind, parameters};
+}
+const Score kLin = score_of(ScoreKind::lin), kPow = score_of(ScoreKind::pow, {2}),
+            kRbf = score_of(ScoreKind::rbf, {0.5}), kMog = score_of(ScoreKind::mog, {2, 1, 0});
 
 // A head's inputs; empty ones are left out.
 struct Problem {
@@ -39,32 +42,51 @@ struct Problem {
 
   int64_t copies() const { return head.untied ? head.size() : 1; }
   std::vector<Tensor> inputs(DType dtype) const {
-    std::vector<Tensor> all{tensor_of(h, {rows, size}, dtype), tensor_of(w, {copies() * words, size}, dtype), tensor_of(bias, {words}, dtype)};
+    std::vector<Tensor> all{tensor_of(h, {rows, size}, dtype),
+                            tensor_of(w, {copies() * words, size}, dtype),
+                            tensor_of(bias, {words}, dtype)};
     if (head.mixture) all.push_back(tensor_of(prior, {head.size(), size}, dtype));
     if (head.contexts) all.push_back(tensor_of(latent, {head.size() * size, size}, dtype));
     return all;
   }
   HeadWeights weights(std::span<const Var> x) const {
-    HeadWeights weights{{reshape(x[1], head.untied ? Shape{copies(), words, size} : Shape{words, size})}, x[2]};
+    HeadWeights weights{
+        {reshape(x[1], head.untied ? Shape{copies(), words, size} : Shape{words, size})}, x[2]};
     if (head.mixture) weights.prior = x[3];
     if (head.contexts) weights.latent = x[head.mixture ? 4 : 3];
     return weights;
   }
-  SoftmaxLoss run(std::span<const Var> x) const { return kernel_softmax(head, x[0], weights(x), tensor_of(targets, {rows}), row_weight, options); }
+  SoftmaxLoss run(std::span<const Var> x) const {
+    return kernel_softmax(head, x[0], weights(x), tensor_of(targets, {rows}), row_weight, options);
+  }
 };
 
 Problem problem(HeadSpec head, int64_t rows, int64_t words, int64_t size, double scale = 1) {
   const int64_t k = head.size(), copies = head.untied ? k : 1;
-  const std::vector<Doubles> v =
-      random_values({{{rows, size}, -scale, scale}, {{copies * words, size}}, {{words}}, {{k, size}}, {{k * size, size}}}, 21);
-  Problem p{std::move(head), rows, words, size, v[0], v[1], v[2], v[3], v[4], random_indices({{{rows}, -1, static_cast<int32_t>(words)}}, 22)[0]};
+  const std::vector<Doubles> v = random_values({{{rows, size}, -scale, scale},
+                                                {{copies * words, size}},
+                                                {{words}},
+                                                {{k, size}},
+                                                {{k * size, size}}},
+                                               21);
+  Problem p{std::move(head),
+            rows,
+            words,
+            size,
+            v[0],
+            v[1],
+            v[2],
+            v[3],
+            v[4],
+            random_indices({{{rows}, -1, static_cast<int32_t>(words)}}, 22)[0]};
   p.targets[0] = static_cast<int32_t>(words - 1);
   return p;
 }
 
 HeadSpec single(const Score& s) { return {.components = {s}}; }
 HeadSpec mixture(std::vector<Score> components, bool untied = false, bool contexts = true) {
-  return {.components = std::move(components), .mixture = true, .contexts = contexts, .untied = untied};
+  return {
+      .components = std::move(components), .mixture = true, .contexts = contexts, .untied = untied};
 }
 
 struct Result {
@@ -80,7 +102,10 @@ Result run(const Problem& p, DType dtype = DType::float64) {
   std::vector<Var> x;
   for (const Tensor& t : p.inputs(dtype)) x.push_back(tape.leaf(t));
   const SoftmaxLoss out = p.run(x);
-  Result r{out.loss.value().item(), out.nll.value().to_vector(), out.share ? out.share.value().to_vector() : Doubles{}, {}};
+  Result r{out.loss.value().item(),
+           out.nll.value().to_vector(),
+           out.share ? out.share.value().to_vector() : Doubles{},
+           {}};
   tape.backward(out.loss);
   for (const Var& v : x) r.gradients.push_back(v.grad().to_vector());
   r.peak = pool.peak_bytes();
@@ -93,10 +118,12 @@ struct Dense {
   Doubles nll, share;
 };
 Dense dense(const Problem& p) {
-  const auto size = static_cast<size_t>(p.size), words = static_cast<size_t>(p.words), rows = static_cast<size_t>(p.rows);
+  const auto size = static_cast<size_t>(p.size), words = static_cast<size_t>(p.words),
+             rows = static_cast<size_t>(p.rows);
   const auto count = static_cast<size_t>(p.head.size());
   const auto row = [&](const Doubles& m, size_t r) {
-    return Reals(m.begin() + static_cast<long>(r * size), m.begin() + static_cast<long>((r + 1) * size));
+    return Reals(m.begin() + static_cast<long>(r * size),
+                 m.begin() + static_cast<long>((r + 1) * size));
   };
   const auto dot = [](const Reals& a, const Reals& b) {
     long double s = 0;
@@ -113,7 +140,8 @@ Dense dense(const Problem& p) {
   Dense out{0, Doubles(rows), Doubles(count * rows)};
   long double loss = 0, variance = 0, counted = 0;
   Reals sums(count);
-  const long double epsilon = p.options.smoothing.epsilon, v_count = static_cast<long double>(words);
+  const long double epsilon = p.options.smoothing.epsilon,
+                    v_count = static_cast<long double>(words);
   const bool uniform = p.options.smoothing.kind == LabelSmoothing::Kind::uniform;
   const auto var_of = [&](const Reals& s, long double& mean) {
     long double var = 0;
@@ -132,16 +160,22 @@ Dense dense(const Problem& p) {
     Reals target(count);
     for (size_t k = 0; k < count; ++k) {
       Reals context = h, s(words);
-      for (size_t i = 0; p.head.contexts && i < size; ++i) context[i] = std::tanh(dot(row(p.latent, k * size + i), h));
-      for (size_t v = 0; v < words; ++v) s[v] = dense_score(p.head.components[k], row(p.w, (p.head.untied ? k * words : 0) + v), context) + p.bias[v];
+      for (size_t i = 0; p.head.contexts && i < size; ++i)
+        context[i] = std::tanh(dot(row(p.latent, k * size + i), h));
+      for (size_t v = 0; v < words; ++v)
+        s[v] = dense_score(p.head.components[k], row(p.w, (p.head.untied ? k * words : 0) + v),
+                           context) +
+               p.bias[v];
       const Reals q = softmax(s);
       for (size_t v = 0; v < words; ++v) posterior[v] += pi[k] * q[v];
       target[k] = pi[k] * q[y];
     }
     out.nll[n] = static_cast<double>(-std::log(posterior[y]));
-    for (size_t k = 0; k < count; ++k) out.share[k * rows + n] = static_cast<double>(target[k] / posterior[y]);
+    for (size_t k = 0; k < count; ++k)
+      out.share[k * rows + n] = static_cast<double>(target[k] / posterior[y]);
     for (size_t v = 0; v < words; ++v) {
-      const long double t = v == y ? 1 - epsilon + (uniform ? epsilon / v_count : 0) : epsilon / (uniform ? v_count : v_count - 1);
+      const long double t = v == y ? 1 - epsilon + (uniform ? epsilon / v_count : 0)
+                                   : epsilon / (uniform ? v_count : v_count - 1);
       if (t != 0) loss -= t * std::log(posterior[v]);
     }
     long double mean = 0;
@@ -152,7 +186,8 @@ Dense dense(const Problem& p) {
   if (p.options.prior.strength > 0) {
     long double mean = 0;
     const long double cv2 = var_of(sums, mean) / (mean * mean);
-    loss += p.options.prior.strength * (p.options.prior.kind == ops::PriorPenalty::variance ? variance : counted * cv2);
+    loss += p.options.prior.strength *
+            (p.options.prior.kind == ops::PriorPenalty::variance ? variance : counted * cv2);
   }
   out.loss = static_cast<double>(p.row_weight * loss);
   return out;
@@ -167,12 +202,14 @@ void check_against_dense(const Problem& p, double tolerance = 1e-12) {
 }
 
 void check_gradients(const Problem& p, int64_t elements = 24) {
-  const GradcheckReport report =
-      gradcheck([&](std::span<const Var> x) { return p.run(x).loss; }, p.inputs(DType::float64), {.max_elements = elements});
+  const GradcheckReport report = gradcheck([&](std::span<const Var> x) { return p.run(x).loss; },
+                                           p.inputs(DType::float64), {.max_elements = elements});
   CHECK_MESSAGE(report.worst < 1e-6, report.where);
 }
 
-bool same_bits(const Result& a, const Result& b) { return a.loss == b.loss && a.nll == b.nll && a.share == b.share && a.gradients == b.gradients; }
+bool same_bits(const Result& a, const Result& b) {
+  return a.loss == b.loss && a.nll == b.nll && a.share == b.share && a.gradients == b.gradients;
+}
 
 bool all_finite(const Result& r) {
   bool finite = std::isfinite(r.loss);
@@ -181,22 +218,29 @@ bool all_finite(const Result& r) {
   return finite;
 }
 
-// The same loss from plain autograd operations, for components that they can write: lin, pow with p = 2, rbf.
+// The same loss from plain autograd operations, for components that they can write: lin, pow with p
+// = 2, rbf.
 Var composed(const Problem& p, std::span<const Var> x) {
   Tape& tape = x[0].tape();
   const auto ones = [&](int64_t rows, int64_t cols) {
-    return tape.constant(tensor_of(Doubles(static_cast<size_t>(rows * cols), 1.0), {rows, cols}, x[0].dtype()));
+    return tape.constant(
+        tensor_of(Doubles(static_cast<size_t>(rows * cols), 1.0), {rows, cols}, x[0].dtype()));
   };
   const HeadWeights weights = p.weights(x);
-  const Var log_prior = p.head.mixture ? log_softmax(matmul(x[0], weights.prior, false, true)) : Var();
+  const Var log_prior =
+      p.head.mixture ? log_softmax(matmul(x[0], weights.prior, false, true)) : Var();
   Var posterior;
   for (int64_t k = 0; k < p.head.size(); ++k) {
-    const Var h = p.head.contexts ? tanh(matmul(x[0], row_range(weights.latent, k * p.size, p.size), false, true)) : x[0];
+    const Var h =
+        p.head.contexts
+            ? tanh(matmul(x[0], row_range(weights.latent, k * p.size, p.size), false, true))
+            : x[0];
     const Var w = row_range(x[1], p.head.untied ? k * p.words : 0, p.words);
     const Score& score = p.head.components[static_cast<size_t>(k)];
     Var s = matmul(h, w, false, true);
     if (score.kind != ScoreKind::lin) {
-      const Var norms = add(matmul(square(h), ones(p.words, p.size), false, true), matmul(ones(p.rows, p.size), square(w), false, true));
+      const Var norms = add(matmul(square(h), ones(p.words, p.size), false, true),
+                            matmul(ones(p.rows, p.size), square(w), false, true));
       const Var q = sub(norms, scale(s, 2));
       s = score.kind == ScoreKind::pow ? neg(q) : exp(scale(q, -score.parameters[0]));
     }
@@ -208,8 +252,11 @@ Var composed(const Problem& p, std::span<const Var> x) {
   const double spread = p.options.smoothing.spread(p.words);
   for (size_t n = 0; n < p.targets.size(); ++n)
     for (int64_t v = 0; p.targets[n] >= 0 && v < p.words; ++v)
-      t[n * static_cast<size_t>(p.words) + static_cast<size_t>(v)] = v == p.targets[n] ? 1 - spread * static_cast<double>(p.words - 1) : spread;
-  return scale(sum(mul(log(posterior), tape.constant(tensor_of(t, {p.rows, p.words}, x[0].dtype())))), -p.row_weight);
+      t[n * static_cast<size_t>(p.words) + static_cast<size_t>(v)] =
+          v == p.targets[n] ? 1 - spread * static_cast<double>(p.words - 1) : spread;
+  return scale(
+      sum(mul(log(posterior), tape.constant(tensor_of(t, {p.rows, p.words}, x[0].dtype())))),
+      -p.row_weight);
 }
 
 void check_against_twin(const Problem& p) {
@@ -222,14 +269,17 @@ void check_against_twin(const Problem& p) {
   for (size_t i = 0; i < x.size(); ++i) {
     CAPTURE(i);
     const Doubles expected = x[i].grad().to_vector();
-    if (std::all_of(expected.begin(), expected.end(), [](double g) { return std::abs(g) < 1e-14; })) continue;  // a prior over equals
+    if (std::all_of(expected.begin(), expected.end(), [](double g) { return std::abs(g) < 1e-14; }))
+      continue;  // a prior over equals
     CHECK(relative_error(fused.gradients[i], expected) < 1e-12);
   }
 }
 
 }  // namespace
 
-TEST_CASE("head: every kernel against its dense formula and finite differences; blocks = tiles; float32") {
+TEST_CASE(
+    "head: every kernel against its dense formula and finite differences; blocks = tiles; "
+    "float32") {
   const Restore restore;
   set_threads(1);
   for (const ScoreCase& c : score_cases()) {
@@ -247,20 +297,25 @@ TEST_CASE("head: every kernel against its dense formula and finite differences; 
 TEST_CASE("head: variances that a sum of floats cannot hold, beside ordinary ones") {
   const Restore restore;
   set_threads(1);
-  for (const Score& score : {Score{ScoreKind::ssg, {0}}, Score{ScoreKind::mog, {2, 0, 0}}, Score{ScoreKind::mog, {2, 1, 0}}}) {
+  for (const Score& score : {Score{ScoreKind::ssg, {0}}, Score{ScoreKind::mog, {2, 0, 0}},
+                             Score{ScoreKind::mog, {2, 1, 0}}}) {
     CAPTURE(static_cast<int>(score.kind));
-    Problem p = problem(single(score), 70, 70, 6);  // three panels of rows: the first two are ordinary but for row 40
-    p.h[40 * 6 + 5] = 95;                           // s = e^95 is no float
+    Problem p = problem(single(score), 70, 70,
+                        6);  // three panels of rows: the first two are ordinary but for row 40
+    p.h[40 * 6 + 5] = 95;    // s = e^95 is no float
     p.w[9 * 6 + 5] = 91;
     check_against_dense(p, 1e-11);
     check_gradients(p, 60);
     const Result exact = run(p), single = run(p, DType::float32);
     CHECK(relative_error(single.nll, exact.nll) < 1e-5);
-    for (size_t i = 0; i < 2; ++i) CHECK(relative_error(single.gradients[i], exact.gradients[i]) < 1e-4);
+    for (size_t i = 0; i < 2; ++i)
+      CHECK(relative_error(single.gradients[i], exact.gradients[i]) < 1e-4);
   }
 }
 
-TEST_CASE("head: a target whose product has lost its digits leaves a mixture of pairs finite in float32") {
+TEST_CASE(
+    "head: a target whose product has lost its digits leaves a mixture of pairs finite in "
+    "float32") {
   const Restore restore;
   constexpr int64_t kSize = 64, kHalf = kSize / 2;
   for (const double log_variance : {-4.0, -8.0, -14.0}) {
@@ -272,36 +327,42 @@ TEST_CASE("head: a target whose product has lost its digits leaves a mixture of 
       const double norm = std::sqrt(std::inner_product(h, h + kSize, h, 0.0));
       for (int64_t i = 0; i < kSize; ++i) {
         h[i] = i % kHalf == kHalf - 1 ? log_variance : h[i] * 1e4 / norm;
-        p.w[static_cast<size_t>(2 * r * kSize + i)] = h[i] * (i % kHalf == kHalf - 1 ? 1 : 1 + 1e-5);
+        p.w[static_cast<size_t>(2 * r * kSize + i)] =
+            h[i] * (i % kHalf == kHalf - 1 ? 1 : 1 + 1e-5);
       }
     }
     const Result single = run(p, DType::float32);
-    for (const Doubles& g : single.gradients) CHECK(std::all_of(g.begin(), g.end(), [](double x) { return std::isfinite(x); }));
+    for (const Doubles& g : single.gradients)
+      CHECK(std::all_of(g.begin(), g.end(), [](double x) { return std::isfinite(x); }));
   }
 }
 
 TEST_CASE("head: a tile of words that are out of float32's reach") {
   const Restore restore;
   Problem p = problem(single({ScoreKind::pow, {6}}), 2, 3 * ops::kHeadTile, 4, 0.1);
-  std::fill_n(p.w.begin(), ops::kHeadTile * p.size, 1e7);  // q = 4e14, q^3 is no float: the first tile's scores are -infinity
+  std::fill_n(p.w.begin(), ops::kHeadTile * p.size,
+              1e7);  // q = 4e14, q^3 is no float: the first tile's scores are -infinity
   p.targets = {static_cast<int32_t>(p.words - 1), static_cast<int32_t>(ops::kHeadTile)};
   const Result single = run(p, DType::float32);
   CHECK(relative_error(single.nll, run(p).nll) < 1e-5);
 }
 
-TEST_CASE("head: mixtures against the dense formula, finite differences and a twin of plain operations") {
+TEST_CASE(
+    "head: mixtures against the dense formula, finite differences and a twin of plain operations") {
   const Restore restore;
   set_threads(1);
   for (const bool untied : {false, true})
     for (const bool contexts : {true, false})
-      for (const std::vector<Score>& components : {std::vector<Score>{kLin}, {kLin, kLin, kLin}, {kLin, kPow, kRbf}, {kRbf, kLin}})
+      for (const std::vector<Score>& components :
+           {std::vector<Score>{kLin}, {kLin, kLin, kLin}, {kLin, kPow, kRbf}, {kRbf, kLin}})
         for (const double epsilon : {0.0, 0.2}) {
           CAPTURE(untied);
           CAPTURE(contexts);
           CAPTURE(components.size());
           CAPTURE(epsilon);
           Problem p = problem(mixture(components, untied, contexts), 70, 67, 6);
-          p.options.smoothing = {epsilon, contexts ? LabelSmoothing::Kind::uniform : LabelSmoothing::Kind::others};
+          p.options.smoothing = {
+              epsilon, contexts ? LabelSmoothing::Kind::uniform : LabelSmoothing::Kind::others};
           check_against_dense(p);
           check_against_twin(p);
           check_gradients(p, 12);
@@ -340,10 +401,13 @@ TEST_CASE("head: penalties on the prior, both readings") {
   }
   CHECK(to_text(prior_regulariser_from_text("cv2:0.01")) == "cv2:0.01");
   CHECK(to_text(prior_regulariser_from_text("")).empty());
-  CHECK_THROWS_WITH_AS(prior_regulariser_from_text("var:1"), doctest::Contains("variance:RHO or cv2:RHO"), UsageError);
-  CHECK_THROWS_WITH_AS(prior_regulariser_from_text("variance:-1"), doctest::Contains("'-1'"), UsageError);
+  CHECK_THROWS_WITH_AS(prior_regulariser_from_text("var:1"),
+                       doctest::Contains("variance:RHO or cv2:RHO"), UsageError);
+  CHECK_THROWS_WITH_AS(prior_regulariser_from_text("variance:-1"), doctest::Contains("'-1'"),
+                       UsageError);
   CHECK(to_text(norm_regulariser_from_text("root:0.5,2")) == "root:0.5,2");
-  CHECK_THROWS_WITH_AS(norm_regulariser_from_text("squared:1"), doctest::Contains("squared:RHO,NU"), UsageError);
+  CHECK_THROWS_WITH_AS(norm_regulariser_from_text("squared:1"), doctest::Contains("squared:RHO,NU"),
+                       UsageError);
 }
 
 TEST_CASE("head: equal components with equal contexts are the single kernel on that context") {
@@ -352,7 +416,8 @@ TEST_CASE("head: equal components with equal contexts are the single kernel on t
     Problem three = one;
     three.head = mixture({score, score, score});
     three.latent.clear();
-    for (int k = 0; k < 3; ++k) three.latent.insert(three.latent.end(), one.latent.begin(), one.latent.begin() + 64);
+    for (int k = 0; k < 3; ++k)
+      three.latent.insert(three.latent.end(), one.latent.begin(), one.latent.begin() + 64);
     one.latent.resize(64);
     three.prior = random_values({{{3, 8}}}, 5)[0];
     const Result a = run(one), b = run(three);
@@ -377,7 +442,8 @@ TEST_CASE("head: mixtures give the same bits with 1, 2 and 3 threads; float32 is
         CHECK(same_bits(run(p, DType::float32), one));
       }
       CHECK(relative_error(one.nll, exact.nll) < 1e-5);
-      for (size_t i = 0; i < exact.gradients.size(); ++i) CHECK(relative_error(one.gradients[i], exact.gradients[i]) < 1e-4);
+      for (size_t i = 0; i < exact.gradients.size(); ++i)
+        CHECK(relative_error(one.gradients[i], exact.gradients[i]) < 1e-4);
     }
   }
 }
@@ -392,9 +458,12 @@ TEST_CASE("head: readouts agree with the loss") {
     for (const Tensor& t : p.inputs(DType::float64)) x.push_back(tape.leaf(t));
     const SoftmaxLoss out = p.run(x);
     const HeadWeights weights = p.weights(x);
-    const Doubles log_p = log_probabilities(p.head, x[0], weights).to_vector(), nll = out.nll.value().to_vector();
-    const Doubles pi = prior_probabilities(p.head, x[0], weights).to_vector(), share = out.share.value().to_vector();
-    const Doubles scores = component_scores(p.head, x[0], weights, tensor_of(p.targets, {35})).to_vector();
+    const Doubles log_p = log_probabilities(p.head, x[0], weights).to_vector(),
+                  nll = out.nll.value().to_vector();
+    const Doubles pi = prior_probabilities(p.head, x[0], weights).to_vector(),
+                  share = out.share.value().to_vector();
+    const Doubles scores =
+        component_scores(p.head, x[0], weights, tensor_of(p.targets, {35})).to_vector();
     const WordScores top = top_words(p.head, x[0], weights, 5);
     for (size_t n = 0; n < 35; ++n) {
       double sum = 0, best = -INFINITY;
@@ -412,14 +481,16 @@ TEST_CASE("head: readouts agree with the loss") {
       for (size_t k = 0; k < 3; ++k) {
         double normaliser = 0;
         for (size_t v = 0; v < 70; ++v) normaliser += std::exp(scores[(k * 35 + n) * 70 + v]);
-        const double gamma = pi[n * 3 + k] * std::exp(scores[(k * 35 + n) * 70 + y]) / normaliser * std::exp(nll[n]);
+        const double gamma =
+            pi[n * 3 + k] * std::exp(scores[(k * 35 + n) * 70 + y]) / normaliser * std::exp(nll[n]);
         CHECK(share[k * 35 + n] == doctest::Approx(gamma).epsilon(1e-11));
       }
     }
   }
 }
 
-TEST_CASE("head: every kernel at the extremes: finite, or an error that names the kernel and the row") {
+TEST_CASE(
+    "head: every kernel at the extremes: finite, or an error that names the kernel and the row") {
   const Restore restore;
   set_threads(1);
   const auto attempt = [](const Problem& p, const std::string& name) {
@@ -440,7 +511,8 @@ TEST_CASE("head: every kernel at the extremes: finite, or an error that names th
     Problem p = usual;  // w = h exactly
     for (size_t n = 0; n < 33; ++n) {
       p.targets[n] = static_cast<int32_t>(n);
-      std::copy_n(p.h.begin() + static_cast<long>(n) * c.dims, c.dims, p.w.begin() + static_cast<long>(n) * c.dims);
+      std::copy_n(p.h.begin() + static_cast<long>(n) * c.dims, c.dims,
+                  p.w.begin() + static_cast<long>(n) * c.dims);
     }
     attempt(p, c.name);
     p = usual;
@@ -467,12 +539,18 @@ TEST_CASE("head: weights that do not fit a head are errors that say what is need
   const auto zeros = [&](const Shape& s) { return tape.leaf(Tensor(s, DType::float32)); };
   const Tensor targets({3}, DType::int32);
   const HeadSpec two = mixture({kLin, kLin});
-  CHECK_THROWS_WITH_AS(kernel_softmax(two, zeros({3, 4}), {{zeros({7, 4})}}, targets, 1), doctest::Contains("prior.weight of shape (2, 4)"), Error);
-  CHECK_THROWS_WITH_AS(kernel_softmax(two, zeros({3, 4}), {{zeros({7, 4})}, {}, zeros({2, 4}), zeros({4, 4})}, targets, 1),
-                       doctest::Contains("latent.weight of shape (8, 4), got (4, 4)"), Error);
-  CHECK_THROWS_WITH_AS(kernel_softmax(mixture({kLin, kLin}, true), zeros({3, 4}), {{zeros({7, 4})}, {}, zeros({2, 4}), zeros({8, 4})}, targets, 1),
-                       doctest::Contains("7 word vectors are not 2 times"), Error);
-  CHECK_THROWS_WITH_AS(kernel_softmax(single(kMog), zeros({3, 5}), {{zeros({7, 5})}}, targets, 1), doctest::Contains("mog"), Error);
+  CHECK_THROWS_WITH_AS(kernel_softmax(two, zeros({3, 4}), {{zeros({7, 4})}}, targets, 1),
+                       doctest::Contains("prior.weight of shape (2, 4)"), Error);
+  CHECK_THROWS_WITH_AS(
+      kernel_softmax(two, zeros({3, 4}), {{zeros({7, 4})}, {}, zeros({2, 4}), zeros({4, 4})},
+                     targets, 1),
+      doctest::Contains("latent.weight of shape (8, 4), got (4, 4)"), Error);
+  CHECK_THROWS_WITH_AS(
+      kernel_softmax(mixture({kLin, kLin}, true), zeros({3, 4}),
+                     {{zeros({7, 4})}, {}, zeros({2, 4}), zeros({8, 4})}, targets, 1),
+      doctest::Contains("7 word vectors are not 2 times"), Error);
+  CHECK_THROWS_WITH_AS(kernel_softmax(single(kMog), zeros({3, 5}), {{zeros({7, 5})}}, targets, 1),
+                       doctest::Contains("mog"), Error);
 }
 
 TEST_CASE("head: a zero vector has the gradients of the formula") {
@@ -491,7 +569,9 @@ TEST_CASE("head: a zero vector has the gradients of the formula") {
   }
 }
 
-TEST_CASE("head: in float64, words close to a context keep their digits, and equal ones have no gradient") {
+TEST_CASE(
+    "head: in float64, words close to a context keep their digits, and equal ones have no "
+    "gradient") {
   const Restore restore;
   set_threads(1);
   for (const ScoreCase& c : score_cases()) {
@@ -503,13 +583,16 @@ TEST_CASE("head: in float64, words close to a context keep their digits, and equ
       for (size_t i = 0; i < d; ++i) p.w[v * d + i] = p.h[i] + 1e-4 * p.w[v * d + i];
     std::copy_n(p.h.begin(), d, p.w.begin() + static_cast<long>(2 * d));
     const bool no_oracle = has(c.name, "tanh");  // its long double overflows at these norms
-    if (!no_oracle && !has(c.name, "pol") && !has(c.name, "lin") && !has(c.name, "sig")) check_against_dense(p, 1e-9);
+    if (!no_oracle && !has(c.name, "pol") && !has(c.name, "lin") && !has(c.name, "sig"))
+      check_against_dense(p, 1e-9);
     Problem smoothed = p;  // gradients of the words by given slopes
     smoothed.options.smoothing = {0.1, LabelSmoothing::Kind::uniform};
     const Result blocks = run(smoothed);
     smoothed.options.memory = HeadMemory::tiles;
     CHECK(same_bits(run(smoothed), blocks));
-    if (!has(c.name, "log") && !has(c.name, "pow") && !has(c.name, "rbf") && !has(c.name, "wav") && !has(c.name, "hpb")) continue;
+    if (!has(c.name, "log") && !has(c.name, "pow") && !has(c.name, "rbf") && !has(c.name, "wav") &&
+        !has(c.name, "hpb"))
+      continue;
     p.targets = {0, -1, -1};  // row 0 alone
     const Doubles dw = run(p).gradients[1];
     for (size_t i = 0; i < d; ++i) CHECK(dw[2 * d + i] == 0);
@@ -517,7 +600,9 @@ TEST_CASE("head: in float64, words close to a context keep their digits, and equ
   }
 }
 
-TEST_CASE("head: in float64, hpb keeps its digits along a context's ray, where a point of the ball is near that is far off") {
+TEST_CASE(
+    "head: in float64, hpb keeps its digits along a context's ray, where a point of the ball is "
+    "near that is far off") {
   const double factors[] = {0.95, 0.5, 1.1, 0.2, 1.0, -1.0};
   for (const ScoreCase& c : score_cases()) {
     if (!has(c.name, "hpb")) continue;
@@ -527,27 +612,41 @@ TEST_CASE("head: in float64, hpb keeps its digits along a context's ray, where a
     const auto d = static_cast<size_t>(c.dims);
     double norm = 0;
     for (size_t i = 0; i < d; ++i) norm += p.h[i] * p.h[i];
-    for (size_t i = 0; i < d; ++i) p.h[i] *= 3 / std::sqrt(norm);  // beyond clip's rim; as far as the oracle's long double goes for tanh
+    for (size_t i = 0; i < d; ++i)
+      p.h[i] *=
+          3 /
+          std::sqrt(norm);  // beyond clip's rim; as far as the oracle's long double goes for tanh
     for (size_t v = 0; v < 6; ++v)
       for (size_t i = 0; i < d; ++i) p.w[v * d + i] = factors[v] * p.h[i];
     check_against_dense(p, 1e-9);
   }
 }
 
-#if !defined(NINE_SANITIZE_ADDRESS) && !defined(NINE_SANITIZE_THREAD)  // minutes of products there, to count bytes
-TEST_CASE("head: peak memory of a tied mixture of nine is at most three times that of parameters and gradients") {
-  // heads.md, property 6. Nothing of the pool has both the number of rows and that of words as factors, so its peak at N = 4,096 and
-  // V = 32,768 is that of few rows at V, and what rows add at a small vocabulary.
+#if !defined(NINE_SANITIZE_ADDRESS) && \
+    !defined(NINE_SANITIZE_THREAD)  // minutes of products there, to count bytes
+TEST_CASE(
+    "head: peak memory of a tied mixture of nine is at most three times that of parameters and "
+    "gradients") {
+  // heads.md, property 6. Nothing of the pool has both the number of rows and that of words as
+  // factors, so its peak at N = 4,096 and V = 32,768 is that of few rows at V, and what rows add at
+  // a small vocabulary.
   constexpr int64_t kRows = 4096, kWords = 32768, kSize = 512, kComponents = 9, kFewWords = 96;
   const HeadSpec head = mixture(std::vector<Score>(kComponents, kLin));
-  const auto peak = [&](int64_t rows, int64_t words, int64_t size) { return run(problem(head, rows, words, size, 0.1), DType::float32).peak; };
-  REQUIRE(head_block_rows(head, kWords, kSize, DType::float32) == head_block_rows(head, kFewWords, kSize, DType::float32));
+  const auto peak = [&](int64_t rows, int64_t words, int64_t size) {
+    return run(problem(head, rows, words, size, 0.1), DType::float32).peak;
+  };
+  REQUIRE(head_block_rows(head, kWords, kSize, DType::float32) ==
+          head_block_rows(head, kFewWords, kSize, DType::float32));
   // The two ways of growing do not depend on each other.
   constexpr int64_t kSmall = 64;
-  CHECK(peak(896, 3 * kFewWords, kSmall) - peak(448, 3 * kFewWords, kSmall) == peak(896, kFewWords, kSmall) - peak(448, kFewWords, kSmall));
-  const size_t parameters = (kWords * kSize + kWords + kComponents * kSize * (kSize + 1)) * sizeof(float);
-  const size_t pool = peak(32, kWords, kSize) + (peak(kRows, kFewWords, kSize) - peak(32, kFewWords, kSize));
+  CHECK(peak(896, 3 * kFewWords, kSmall) - peak(448, 3 * kFewWords, kSmall) ==
+        peak(896, kFewWords, kSmall) - peak(448, kFewWords, kSmall));
+  const size_t parameters =
+      (kWords * kSize + kWords + kComponents * kSize * (kSize + 1)) * sizeof(float);
+  const size_t pool =
+      peak(32, kWords, kSize) + (peak(kRows, kFewWords, kSize) - peak(32, kFewWords, kSize));
   CHECK(2 * parameters + pool < 3 * 2 * parameters);
-  MESSAGE("parameters and gradients ", (2 * parameters) >> 20, " MiB, the head's pool ", pool >> 20, " MiB");
+  MESSAGE("parameters and gradients ", (2 * parameters) >> 20, " MiB, the head's pool ", pool >> 20,
+          " MiB");
 }
 #endif

@@ -1,4 +1,5 @@
-// The grammar of heads (heads.md section 2): what a string stands for, what options fill in, and what errors say.
+// The grammar of heads (heads.md section 2): what a string stands for, what options fill in, and
+// what errors say.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -13,7 +14,9 @@ using namespace nine::tests;
 
 namespace {
 
-std::string text_of(const std::string& head, const HeadDefaults& defaults = {}) { return parse_head(head, defaults).to_text(); }
+std::string text_of(const std::string& head, const HeadDefaults& defaults = {}) {
+  return parse_head(head, defaults).to_text();
+}
 std::string refusal(const std::string& head, const HeadDefaults& defaults = {}) {
   try {
     parse_head(head, defaults);
@@ -27,34 +30,35 @@ std::string refusal(const std::string& head, const HeadDefaults& defaults = {}) 
 
 TEST_CASE("head names: kernels with their parameters in full") {
   CHECK(HeadSpec{}.to_text() == "lin");
-  const std::vector<std::vector<std::string>> texts{{"lin", "lin"},
-                                                    {"log", "log:p=2"},
-                                                    {"pow", "pow:p=2"},
-                                                    {"pow:p=0.1", "pow:p=0.1"},
-                                                    {"pol", "pol:alpha=1:c=1:p=2"},
-                                                    {"pol:p=3:c=0.3:alpha=0.5", "pol:alpha=0.5:c=0.3:p=3"},
-                                                    {"rbf", "rbf:gamma=1"},
-                                                    {"rbf:gamma=1e-3", "rbf:gamma=0.001"},
-                                                    {"ssg", "ssg:variance=split"},
-                                                    {"ssg:variance=0.5", "ssg:variance=0.5"},
-                                                    {"mog", "mog:components=2:form=sum:variance=split"},
-                                                    {"mog:components=4:form=mixture", "mog:components=4:form=mixture:variance=split"},
-                                                    {"hpb", "hpb:ball=lorentz:shift=-2"},
-                                                    {"hpb:ball=sigmoid:shift=0.25", "hpb:ball=sigmoid:shift=0.25"},
-                                                    {"wav:a=2:b=3", "wav:a=2:b=3"},
-                                                    {"sig", "sig"},
-                                                    {"lin@tuned", "lin"},
-                                                    {"log@tuned", "log:p=4"},
-                                                    {"ssg@tuned:variance=2", "ssg:variance=2"},
-                                                    {"mix:lin", "mix:lin"},
-                                                    {"mix:3*lin,log:p=1", "mix:3*lin,log:p=1"},
-                                                    {"mix:lin,lin,log,lin", "mix:2*lin,log:p=2,lin"},
-                                                    {"mos", "mix:9*lin"},
-                                                    {"mix1", "mix:lin,log:p=2,rbf:gamma=1,hpb:ball=lorentz:shift=-2,wav:a=1:b=1"},
-                                                    {"mix2", "mix:3*lin,log:p=2"},
-                                                    {"mix3", "mix:lin,log:p=2,pow:p=2,pol:alpha=1:c=1:p=2"},
-                                                    {"mix4", "mix:lin,log:p=2,rbf:gamma=1,hpb:ball=lorentz:shift=-2"},
-                                                    {"mix5", "mix:2*lin,2*rbf:gamma=1"}};
+  const std::vector<std::vector<std::string>> texts{
+      {"lin", "lin"},
+      {"log", "log:p=2"},
+      {"pow", "pow:p=2"},
+      {"pow:p=0.1", "pow:p=0.1"},
+      {"pol", "pol:alpha=1:c=1:p=2"},
+      {"pol:p=3:c=0.3:alpha=0.5", "pol:alpha=0.5:c=0.3:p=3"},
+      {"rbf", "rbf:gamma=1"},
+      {"rbf:gamma=1e-3", "rbf:gamma=0.001"},
+      {"ssg", "ssg:variance=split"},
+      {"ssg:variance=0.5", "ssg:variance=0.5"},
+      {"mog", "mog:components=2:form=sum:variance=split"},
+      {"mog:components=4:form=mixture", "mog:components=4:form=mixture:variance=split"},
+      {"hpb", "hpb:ball=lorentz:shift=-2"},
+      {"hpb:ball=sigmoid:shift=0.25", "hpb:ball=sigmoid:shift=0.25"},
+      {"wav:a=2:b=3", "wav:a=2:b=3"},
+      {"sig", "sig"},
+      {"lin@tuned", "lin"},
+      {"log@tuned", "log:p=4"},
+      {"ssg@tuned:variance=2", "ssg:variance=2"},
+      {"mix:lin", "mix:lin"},
+      {"mix:3*lin,log:p=1", "mix:3*lin,log:p=1"},
+      {"mix:lin,lin,log,lin", "mix:2*lin,log:p=2,lin"},
+      {"mos", "mix:9*lin"},
+      {"mix1", "mix:lin,log:p=2,rbf:gamma=1,hpb:ball=lorentz:shift=-2,wav:a=1:b=1"},
+      {"mix2", "mix:3*lin,log:p=2"},
+      {"mix3", "mix:lin,log:p=2,pow:p=2,pol:alpha=1:c=1:p=2"},
+      {"mix4", "mix:lin,log:p=2,rbf:gamma=1,hpb:ball=lorentz:shift=-2"},
+      {"mix5", "mix:2*lin,2*rbf:gamma=1"}};
   for (const auto& t : texts) {
     CAPTURE(t[0]);
     CHECK(text_of(t[0]) == t[1]);
@@ -76,14 +80,16 @@ TEST_CASE("head names: mixbig is the nine in their order") {
   for (size_t k = 0; k < 9; ++k) CHECK(big.components[k].kind == static_cast<ScoreKind>(k));
   const std::vector<KernelInfo> table = kernel_table();
   REQUIRE(table.size() == 10);
-  for (size_t k = 0; k < table.size(); ++k) CHECK(kernel_info(static_cast<ScoreKind>(k)).name == std::string(table[k].name));
+  for (size_t k = 0; k < table.size(); ++k)
+    CHECK(kernel_info(static_cast<ScoreKind>(k)).name == std::string(table[k].name));
 }
 
 TEST_CASE("head names: options fill in what a component does not say") {
   const HeadDefaults options{.variance = "0.5", .ball = "tanh", .head_context = {}, .untied = true};
   CHECK(text_of("ssg", options) == "ssg:variance=0.5");
   CHECK(text_of("ssg:variance=split", options) == "ssg:variance=split");
-  CHECK(text_of("mix:mog,hpb,hpb:ball=clip", options) == "mix:mog:components=2:form=sum:variance=0.5,hpb:ball=tanh:shift=-2,hpb:ball=clip:shift=-2");
+  CHECK(text_of("mix:mog,hpb,hpb:ball=clip", options) ==
+        "mix:mog:components=2:form=sum:variance=0.5,hpb:ball=tanh:shift=-2,hpb:ball=clip:shift=-2");
   CHECK(parse_head("mix:lin", options).untied);
   CHECK(!parse_head("lin").contexts);
   CHECK(!parse_head("lin").mixture);
@@ -94,37 +100,38 @@ TEST_CASE("head names: options fill in what a component does not say") {
 }
 
 TEST_CASE("head names: errors name the part and what is near") {
-  const std::vector<std::vector<std::string>> wrong{{"", "--head is empty"},
-                                                    {"nonsense", "no kernel is called 'nonsense'. Kernels: lin, log"},
-                                                    {"rfb", "'rfb'; did you mean rbf?"},
-                                                    {"mixbg", "did you mean mixbig?"},
-                                                    {"mix:lin,poww", "'poww'; did you mean pow?"},
-                                                    {"mix:lin,mos", "'mos' is a mixture itself (mix:9*lin)"},
-                                                    {"lin,log", "write mix:lin,log"},
-                                                    {"3*lin", "write mix:3*lin"},
-                                                    {"mix", "write mix:lin,log"},
-                                                    {"mix:", "a component is empty"},
-                                                    {"mix:lin,,log", "a component is empty"},
-                                                    {"mix:0*lin", "the count in '0*lin'"},
-                                                    {"mix:x*lin", "the count in 'x*lin'"},
-                                                    {"mix:1.5*lin", "the count"},
-                                                    {"mix:2000*lin", "1 to 1024"},
-                                                    {"mix2:p=1", "the preset mix2 takes no parameters"},
-                                                    {"lin:p=1", "lin has no parameters, not 'p'"},
-                                                    {"rbf:gama=1", "no parameter 'gama', only gamma; did you mean gamma?"},
-                                                    {"pow:p", "must be PARAMETER=VALUE"},
-                                                    {"pow:p=1:p=2", "names p twice"},
-                                                    {"pow:p=one", "pow's p is not a number: 'one'"},
-                                                    {"pow:p=inf", "not a number"},
-                                                    {"pow:p=1x", "not a number"},
-                                                    {"pow:p=0", "p must be > 0"},
-                                                    {"pol:p=2.5", "p must be an integer"},
-                                                    {"mog:form=summ", "must be one of sum, mixture; did you mean sum?"},
-                                                    {"mog:form=1", "must be one of sum, mixture"},
-                                                    {"ssg:variance=0", "must be split or a number > 0"},
-                                                    {"hpb:ball=lorenz", "did you mean lorentz?"},
-                                                    {"hpb:shift=1", "shift is for ball=sigmoid"},
-                                                    {"mos@tuned", "nothing is recorded for mos@tuned"}};
+  const std::vector<std::vector<std::string>> wrong{
+      {"", "--head is empty"},
+      {"nonsense", "no kernel is called 'nonsense'. Kernels: lin, log"},
+      {"rfb", "'rfb'; did you mean rbf?"},
+      {"mixbg", "did you mean mixbig?"},
+      {"mix:lin,poww", "'poww'; did you mean pow?"},
+      {"mix:lin,mos", "'mos' is a mixture itself (mix:9*lin)"},
+      {"lin,log", "write mix:lin,log"},
+      {"3*lin", "write mix:3*lin"},
+      {"mix", "write mix:lin,log"},
+      {"mix:", "a component is empty"},
+      {"mix:lin,,log", "a component is empty"},
+      {"mix:0*lin", "the count in '0*lin'"},
+      {"mix:x*lin", "the count in 'x*lin'"},
+      {"mix:1.5*lin", "the count"},
+      {"mix:2000*lin", "1 to 1024"},
+      {"mix2:p=1", "the preset mix2 takes no parameters"},
+      {"lin:p=1", "lin has no parameters, not 'p'"},
+      {"rbf:gama=1", "no parameter 'gama', only gamma; did you mean gamma?"},
+      {"pow:p", "must be PARAMETER=VALUE"},
+      {"pow:p=1:p=2", "names p twice"},
+      {"pow:p=one", "pow's p is not a number: 'one'"},
+      {"pow:p=inf", "not a number"},
+      {"pow:p=1x", "not a number"},
+      {"pow:p=0", "p must be > 0"},
+      {"pol:p=2.5", "p must be an integer"},
+      {"mog:form=summ", "must be one of sum, mixture; did you mean sum?"},
+      {"mog:form=1", "must be one of sum, mixture"},
+      {"ssg:variance=0", "must be split or a number > 0"},
+      {"hpb:ball=lorenz", "did you mean lorentz?"},
+      {"hpb:shift=1", "shift is for ball=sigmoid"},
+      {"mos@tuned", "nothing is recorded for mos@tuned"}};
   for (const auto& w : wrong) {
     CAPTURE(w[0]);
     const std::string message = refusal(w[0]);
@@ -132,12 +139,14 @@ TEST_CASE("head names: errors name the part and what is near") {
   }
   CHECK(has(refusal("hpb", {.variance = {}, .ball = "cube"}), "--ball is 'cube'"));
   CHECK(has(refusal("ssg", {.variance = "-1"}), "--variance is '-1'"));
-  CHECK(has(refusal("lin", {.variance = {}, .ball = {}, .head_context = "tan"}), "did you mean tanh?"));
+  CHECK(has(refusal("lin", {.variance = {}, .ball = {}, .head_context = "tan"}),
+            "did you mean tanh?"));
 }
 
 TEST_CASE("head names: what does not fit the vectors' size names the component") {
   CHECK(parse_head("mixbig").check(8).empty());
-  CHECK(has(parse_head("mog:components=3").check(8), "mog:components=3:form=sum:variance=split, with vectors of 8 numbers"));
+  CHECK(has(parse_head("mog:components=3").check(8),
+            "mog:components=3:form=sum:variance=split, with vectors of 8 numbers"));
   CHECK(has(parse_head("mix:lin,ssg").check(1), "component 2, ssg:variance=split"));
   CHECK(parse_head("lin").check(1).empty());
 }

@@ -1,4 +1,5 @@
-// What kernel_inspect explains, draws, checks and shows: worked examples hold together, experiments say what theory says.
+// What kernel_inspect explains, draws, checks and shows: worked examples hold together, experiments
+// say what theory says.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -29,7 +30,8 @@ std::vector<std::string> shown_kernels() {
   std::vector<std::string> names;
   for (const KernelInfo& k : kernel_table()) names.emplace_back(k.name);
   for (const char* more :
-       {"pow:p=1", "log:p=0.7", "ssg:variance=0.5", "mog:components=3:form=mixture", "hpb:ball=tanh", "hpb:ball=sigmoid", "pol:alpha=0.5:p=3"})
+       {"pow:p=1", "log:p=0.7", "ssg:variance=0.5", "mog:components=3:form=mixture",
+        "hpb:ball=tanh", "hpb:ball=sigmoid", "pol:alpha=0.5:p=3"})
     names.emplace_back(more);
   return names;
 }
@@ -56,24 +58,29 @@ void check_drawing(const std::string& svg) {
   CHECK(svg.ends_with("</svg>\n"));
   CHECK(has(svg, "prefers-color-scheme: dark"));
   CHECK(has(svg, "class=\"line"));
-  for (const char* bad : {" nan", "\"nan", "Mnan", "Lnan", "inf", "https://", "<script"}) CHECK_MESSAGE(!has(svg, bad), bad);
+  for (const char* bad : {" nan", "\"nan", "Mnan", "Lnan", "inf", "https://", "<script"})
+    CHECK_MESSAGE(!has(svg, bad), bad);
 }
 
 }  // namespace
 
-TEST_CASE("explain: a kernel's lines follow from one another, from the exact gradients to the fused loss") {
+TEST_CASE(
+    "explain: a kernel's lines follow from one another, from the exact gradients to the fused "
+    "loss") {
   for (const std::string& name : shown_kernels()) {
     CAPTURE(name);
     const WorkedExample l = explain(name);
     const Doubles p = l.at("p"), s = l.at("S"), by_score = l.at("dL/dS");
     double total = 0;
     for (const double x : s) total += std::exp(x);
-    for (size_t v = 0; v < 3; ++v) CHECK(p[v] == doctest::Approx(std::exp(s[v]) / total).epsilon(1e-12));
+    for (size_t v = 0; v < 3; ++v)
+      CHECK(p[v] == doctest::Approx(std::exp(s[v]) / total).epsilon(1e-12));
     CHECK(l.at("L")[0] == doctest::Approx(-std::log(p[0])).epsilon(1e-12));
     Doubles by_h(l.at("h").size());
     for (size_t v = 0; v < 3; ++v) {
       const std::string n = "_" + std::to_string(v + 1);
-      CHECK(relative_error(l.at("dL/dw" + n), times(by_score[v], l.at("dS" + n + "/dw" + n))) < 1e-10);
+      CHECK(relative_error(l.at("dL/dw" + n), times(by_score[v], l.at("dS" + n + "/dw" + n))) <
+            1e-10);
       by_h = plus(by_h, times(by_score[v], l.at("dS" + n + "/dh")));
     }
     CHECK(relative_error(l.at("dL/dh"), by_h) < 1e-10);
@@ -98,14 +105,16 @@ TEST_CASE("explain: numbers are those of a pencil") {
   CHECK(norm.at("mean")[0] == doctest::Approx(3));
   CHECK(norm.at("r")[0] == doctest::Approx(1 / std::sqrt(14.0 / 3 + 1e-5)));
   const WorkedExample soft = explain("softmax");
-  CHECK(soft.at("L")[0] == doctest::Approx(std::log(std::exp(1.0) + std::exp(2.0) + std::exp(0.5)) - 1));
+  CHECK(soft.at("L")[0] ==
+        doctest::Approx(std::log(std::exp(1.0) + std::exp(2.0) + std::exp(0.5)) - 1));
   CHECK(has(soft.text(), "  L "));
 }
 
 TEST_CASE("explain: layers' lines follow from one another") {
   const WorkedExample n = explain("layer_norm");
   for (size_t k = 0; k < 3; ++k)
-    CHECK(n.at("dL/dx")[k] == doctest::Approx(n.at("r")[0] * (n.at("g")[k] - n.at("a")[0] - n.at("xhat")[k] * n.at("b")[0])));
+    CHECK(n.at("dL/dx")[k] == doctest::Approx(n.at("r")[0] * (n.at("g")[k] - n.at("a")[0] -
+                                                              n.at("xhat")[k] * n.at("b")[0])));
 
   const WorkedExample l = explain("lstm");
   // The page carries dh and dc back by hand; the op gives what arrives at the beginning.
@@ -118,20 +127,24 @@ TEST_CASE("explain: layers' lines follow from one another") {
   CHECK(da[0] == doctest::Approx(dc * gate[2] * gate[0] * (1 - gate[0])));
   CHECK(da[1] == doctest::Approx(dc * l.at("c_1")[0] * gate[1] * (1 - gate[1])));
   CHECK(da[2] == doctest::Approx(dc * gate[0] * (1 - gate[2] * gate[2])));
-  CHECK(da[3] == doctest::Approx(l.at("dL/dh_2")[0] * std::tanh(l.at("c_2")[0]) * gate[3] * (1 - gate[3])));
+  CHECK(da[3] ==
+        doctest::Approx(l.at("dL/dh_2")[0] * std::tanh(l.at("c_2")[0]) * gate[3] * (1 - gate[3])));
 
   const WorkedExample a = explain("attention");
   const Doubles by_a = a.at("dL/da"), p = a.at("p");
   const double root = std::sqrt(2.0);
   CHECK(p[0] + p[1] == doctest::Approx(1));
-  CHECK(relative_error(a.at("y"), plus(times(p[0], a.at("v_1")), times(p[1], a.at("v_2")))) < 1e-12);
-  CHECK(relative_error(a.at("dL/dq"), plus(times(by_a[0] / root, a.at("k_1")), times(by_a[1] / root, a.at("k_2")))) < 1e-12);
+  CHECK(relative_error(a.at("y"), plus(times(p[0], a.at("v_1")), times(p[1], a.at("v_2")))) <
+        1e-12);
+  CHECK(relative_error(a.at("dL/dq"), plus(times(by_a[0] / root, a.at("k_1")),
+                                           times(by_a[1] / root, a.at("k_2")))) < 1e-12);
   CHECK(relative_error(a.at("dL/dk_2"), times(by_a[1] / root, a.at("q"))) < 1e-12);
   CHECK(relative_error(a.at("dL/dv_1"), times(p[0], a.at("dL/dy"))) < 1e-12);
 
   const WorkedExample m = explain("mixture");
   const Doubles pi = m.at("pi"), share = m.at("gamma");
-  for (size_t v = 0; v < 3; ++v) CHECK(m.at("p")[v] == doctest::Approx(pi[0] * m.at("p_1")[v] + pi[1] * m.at("p_2")[v]));
+  for (size_t v = 0; v < 3; ++v)
+    CHECK(m.at("p")[v] == doctest::Approx(pi[0] * m.at("p_1")[v] + pi[1] * m.at("p_2")[v]));
   CHECK(share[0] == doctest::Approx(pi[0] * m.at("p_1")[0] / m.at("p")[0]));
   CHECK(relative_error(m.at("dL/dm_1"), times(m.at("dL/da")[0], m.at("h"))) < 1e-12);
 
@@ -143,7 +156,8 @@ TEST_CASE("explain, show, plot: wrong names say what is there") {
   CHECK(has(error_of([] { explain("rfb"); }), "did you mean rbf?"));
   CHECK(has(error_of([] { explain("mos"); }), "one kernel at a time"));
   CHECK(has(error_of([] { show("dog_and_cat"); }), "did you mean dog-and-cat?"));
-  CHECK(has(error_of([] { plot_svg({.kernels = "lin,rbf"}); }), "lin and rbf cannot share an axis"));
+  CHECK(
+      has(error_of([] { plot_svg({.kernels = "lin,rbf"}); }), "lin and rbf cannot share an axis"));
   CHECK(has(error_of([] { plot_svg({.kernels = "mos"}); }), "mixture"));
   CHECK(has(error_of([] { plot_svg({.from = 2, .to = 1}); }), "--from 2 --to 1"));
   CHECK(has(error_of([] { check_rows({.shape = "3,4"}); }), "not N,V,d"));
@@ -190,8 +204,10 @@ TEST_CASE("conditions: what is known of the kernels") {
   CHECK_FALSE(conditions_of(kernel("ssg:variance=0.5")).nonlinear);
   for (const char* name : {"log", "pow:p=1", "pol", "rbf", "ssg", "mog", "hpb", "wav", "sig"})
     CHECK_MESSAGE(conditions_of(kernel(name)).nonlinear, name);
-  for (const char* name : {"pol", "wav"}) CHECK_MESSAGE(!conditions_of(kernel(name)).increasing, name);
-  for (const char* name : {"lin", "log", "pow", "rbf", "hpb", "sig", "ssg", "pol:p=3"}) CHECK_MESSAGE(conditions_of(kernel(name)).increasing, name);
+  for (const char* name : {"pol", "wav"})
+    CHECK_MESSAGE(!conditions_of(kernel(name)).increasing, name);
+  for (const char* name : {"lin", "log", "pow", "rbf", "hpb", "sig", "ssg", "pol:p=3"})
+    CHECK_MESSAGE(conditions_of(kernel(name)).increasing, name);
   CHECK_FALSE(conditions_of(kernel("pol")).stable);
   const Conditions sig = conditions_of(kernel("sig"));  // all four are what sigsoftmax was made for
   CHECK((sig.nonlinear && sig.stable && sig.nonnegative && sig.increasing));
@@ -223,8 +239,10 @@ TEST_CASE("show: experiments say what theory says") {
     const size_t begin = definite.text.find("\n" + name + " ") + 1;
     return definite.text.substr(begin, definite.text.find('\n', begin) - begin);
   };
-  for (const char* name : {"lin", "pol", "rbf"}) CHECK(has(line(name), "definite: yes, centred: yes, e^S: yes"));
-  for (const char* name : {"log", "pow", "hpb"}) CHECK(has(line(name), "definite: no, centred: yes, e^S: yes"));
+  for (const char* name : {"lin", "pol", "rbf"})
+    CHECK(has(line(name), "definite: yes, centred: yes, e^S: yes"));
+  for (const char* name : {"log", "pow", "hpb"})
+    CHECK(has(line(name), "definite: no, centred: yes, e^S: yes"));
   CHECK(has(line("wav"), "definite: no, centred: no"));
   check_drawing(definite.svg);
   for (const char* name : {"kernel-trick", "reach", "geometry"}) {
@@ -241,7 +259,8 @@ TEST_CASE("show: every experiment has its page and its figure") {
     CHECK_MESSAGE(has(page, concat("--show ", e.name)), e.name);
     CHECK_MESSAGE(has(page, concat("(../images/ideas/", e.name, ".svg)")), e.name);
     CHECK(fs::exists(concat(NINE_SOURCE_DIR, "/docs/images/ideas/", e.name, ".svg")));
-    CHECK_MESSAGE(has(slurp(NINE_SOURCE_DIR "/docs/inspect.md"), concat("ideas/", e.name, ".md")), e.name);
+    CHECK_MESSAGE(has(slurp(NINE_SOURCE_DIR "/docs/inspect.md"), concat("ideas/", e.name, ".md")),
+                  e.name);
   }
 }
 
@@ -249,9 +268,12 @@ TEST_CASE("kernel_inspect: the program explains, draws, shows and checks") {
   const TemporaryDirectory directory;
   CHECK(has(run_program("kernel_inspect", {"--explain", "pow:p=1"}).out, "dL/dw_1"));
   CHECK(has(run_program("kernel_inspect", {}).out, "Kanai's four conditions"));
-  CHECK(run_program("kernel_inspect", {"--plot", directory / "a.svg", "--kernels", "log,hpb"}).code == 0);
+  CHECK(
+      run_program("kernel_inspect", {"--plot", directory / "a.svg", "--kernels", "log,hpb"}).code ==
+      0);
   check_drawing(slurp(directory / "a.svg"));
-  CHECK(run_program("kernel_inspect", {"--show", "reach", "--plot", directory / "b.svg"}).code == 0);
+  CHECK(run_program("kernel_inspect", {"--show", "reach", "--plot", directory / "b.svg"}).code ==
+        0);
   check_drawing(slurp(directory / "b.svg"));
   CHECK(run_program("kernel_inspect", {"--check", "--shape", "2,3,8", "--seed", "5"}).code == 0);
   CHECK(run_program("kernel_inspect", {"--check", "--eps", "0.3"}).code == 1);

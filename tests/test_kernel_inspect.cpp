@@ -1,5 +1,6 @@
-// kernel_inspect against a dense oracle in long double that shares nothing with the library: every kernel and option, mixtures
-// tied and untied, all gradients by differences of the oracle; and what its errors name.
+// kernel_inspect against a dense oracle in long double that shares nothing with the library: every
+// kernel and option, mixtures tied and untied, all gradients by differences of the oracle; and what
+// its errors name.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -126,7 +127,9 @@ Outputs oracle(const Case& c, const Numbers& x) {
       Real sum = 0;
       Reals e(x.v);
       for (size_t v = 0; v < x.v; ++v) {
-        const Real s = dense_score(c.components[k], row_of(x.w, (c.untied ? k * x.v : 0) + v, x.d), h) + (c.bias ? x.b[v] : 0);
+        const Real s =
+            dense_score(c.components[k], row_of(x.w, (c.untied ? k * x.v : 0) + v, x.d), h) +
+            (c.bias ? x.b[v] : 0);
         out.scores[(k * x.n + n) * x.v + v] = s;
         sum += e[v] = std::exp(s);
       }
@@ -163,10 +166,20 @@ Numbers random_numbers(const Case& c, size_t n, size_t v, size_t d) {
   const size_t k = c.components.size();
   const auto fill = [&](size_t count, double scale) {
     std::vector<Real> x(count);
-    for (Real& e : x) e = static_cast<Real>(scale * (static_cast<double>(random()) / 2147483648.0 - 1));
+    for (Real& e : x)
+      e = static_cast<Real>(scale * (static_cast<double>(random()) / 2147483648.0 - 1));
     return x;
   };
-  Numbers x{n, v, d, k, fill(n * d, 0.9), fill((c.untied ? k : 1) * v * d, 0.8), fill(v, 0.5), fill(d * k, 1), fill(k * d * d, 0.7), {}};
+  Numbers x{n,
+            v,
+            d,
+            k,
+            fill(n * d, 0.9),
+            fill((c.untied ? k : 1) * v * d, 0.8),
+            fill(v, 0.5),
+            fill(d * k, 1),
+            fill(k * d * d, 0.7),
+            {}};
   for (size_t i = 0; i < n; ++i) x.targets.push_back(static_cast<int>((3 * i + 1) % v));
   x.targets[1] = -1;  // a row of padding
   return x;
@@ -182,7 +195,8 @@ Json shaped(const std::vector<Real>& x, std::vector<size_t> shape) {
   for (const Real e : x) level.push_back(static_cast<double>(e));
   for (; shape.size() > 1; shape.pop_back()) {
     Json outer = Json::array();
-    for (size_t i = 0; i < level.size(); i += shape.back()) outer.push_back(array_of(level, i, shape.back()));
+    for (size_t i = 0; i < level.size(); i += shape.back())
+      outer.push_back(array_of(level, i, shape.back()));
     level = outer;
   }
   return level;
@@ -215,13 +229,15 @@ double relative(const Json& a, const std::vector<Real>& b) {
   return static_cast<double>(off == 0 ? 0 : off / size);
 }
 
-void check_case(const Case& c, double limit = 1e-12, double gradient_limit = 1e-9, const char* dtype = "float64") {
+void check_case(const Case& c, double limit = 1e-12, double gradient_limit = 1e-9,
+                const char* dtype = "float64") {
   CAPTURE(c.head);
   CAPTURE(c.options.dump());
   const Numbers x = random_numbers(c, 4, 7, 8);
   Json in = input_of(c, x);
   in["dtype"] = dtype;
-  const Json out = Json::parse(app::inspect(app::read_inspect_input(Json::parse(in.dump()))).dump());
+  const Json out =
+      Json::parse(app::inspect(app::read_inspect_input(Json::parse(in.dump()))).dump());
   const Outputs want = oracle(c, x);
   CHECK(relative(out["loss"], {want.loss}) < limit);
   CHECK(relative(out["nll"], want.nll) < limit);
@@ -236,9 +252,12 @@ void check_case(const Case& c, double limit = 1e-12, double gradient_limit = 1e-
   CHECK(out["grad"].contains("b") == c.bias);
   CHECK(out["grad"].contains("M") == c.mixture);
   CHECK(out["grad"].contains("C") == c.contexts);
-  if (c.bias) CHECK(relative(out["grad"]["b"], oracle_gradient(c, x, &Numbers::b)) < gradient_limit);
-  if (c.mixture && x.k > 1) CHECK(relative(out["grad"]["M"], oracle_gradient(c, x, &Numbers::m)) < gradient_limit);
-  if (c.contexts) CHECK(relative(out["grad"]["C"], oracle_gradient(c, x, &Numbers::c)) < gradient_limit);
+  if (c.bias)
+    CHECK(relative(out["grad"]["b"], oracle_gradient(c, x, &Numbers::b)) < gradient_limit);
+  if (c.mixture && x.k > 1)
+    CHECK(relative(out["grad"]["M"], oracle_gradient(c, x, &Numbers::m)) < gradient_limit);
+  if (c.contexts)
+    CHECK(relative(out["grad"]["C"], oracle_gradient(c, x, &Numbers::c)) < gradient_limit);
   CHECK(out["check"]["max_relative_error"].get<double>() < std::max(1e-6, gradient_limit));
 }
 
@@ -258,7 +277,10 @@ std::vector<Score> nine_kernels() {
           {ScoreKind::wav, {1, 1}}};
 }
 
-Json small_input() { return Json::parse(R"({"head": "lin", "H": [[1, 2], [3, 4]], "W": [[0.1, 0.2], [0.3, 0.4], [0.5, 0.6]], "targets": [0, 2]})"); }
+Json small_input() {
+  return Json::parse(
+      R"({"head": "lin", "H": [[1, 2], [3, 4]], "W": [[0.1, 0.2], [0.3, 0.4], [0.5, 0.6]], "targets": [0, 2]})");
+}
 std::string refusal(const std::string& patch) {
   Json in = small_input();
   in.merge_patch(Json::parse(patch));
@@ -268,25 +290,26 @@ std::string refusal(const std::string& patch) {
 }  // namespace
 
 TEST_CASE("kernel_inspect: every kernel and parameter") {
-  for (const auto& [head, score] : std::vector<std::pair<std::string, Score>>{{"lin", plain()},
-                                                                              {"log", log_of(2)},
-                                                                              {"log:p=0.7", log_of(0.7)},
-                                                                              {"pow", {ScoreKind::pow, {2}}},
-                                                                              {"pow:p=1", {ScoreKind::pow, {1}}},
-                                                                              {"pow:p=3", {ScoreKind::pow, {3}}},
-                                                                              {"pol", {ScoreKind::pol, {1, 1, 2}}},
-                                                                              {"pol:alpha=0.5:c=0.3:p=3", {ScoreKind::pol, {0.5, 0.3, 3}}},
-                                                                              {"rbf:gamma=0.5", {ScoreKind::rbf, {0.5}}},
-                                                                              {"ssg", {ScoreKind::ssg, {0}}},
-                                                                              {"ssg:variance=0.5", {ScoreKind::ssg, {0.5}}},
-                                                                              {"mog", {ScoreKind::mog, {2, 0, 0}}},
-                                                                              {"mog:components=4:form=mixture", {ScoreKind::mog, {4, 1, 0}}},
-                                                                              {"mog:variance=0.3:form=mixture", {ScoreKind::mog, {2, 1, 0.3}}},
-                                                                              {"hpb", {ScoreKind::hpb, {0, -2}}},
-                                                                              {"hpb:ball=tanh", {ScoreKind::hpb, {1, -2}}},
-                                                                              {"hpb:ball=sigmoid:shift=0.5", {ScoreKind::hpb, {3, 0.5}}},
-                                                                              {"wav:a=2:b=3", {ScoreKind::wav, {2, 3}}},
-                                                                              {"sig", {ScoreKind::sig, {}}}}) {
+  for (const auto& [head, score] : std::vector<std::pair<std::string, Score>>{
+           {"lin", plain()},
+           {"log", log_of(2)},
+           {"log:p=0.7", log_of(0.7)},
+           {"pow", {ScoreKind::pow, {2}}},
+           {"pow:p=1", {ScoreKind::pow, {1}}},
+           {"pow:p=3", {ScoreKind::pow, {3}}},
+           {"pol", {ScoreKind::pol, {1, 1, 2}}},
+           {"pol:alpha=0.5:c=0.3:p=3", {ScoreKind::pol, {0.5, 0.3, 3}}},
+           {"rbf:gamma=0.5", {ScoreKind::rbf, {0.5}}},
+           {"ssg", {ScoreKind::ssg, {0}}},
+           {"ssg:variance=0.5", {ScoreKind::ssg, {0.5}}},
+           {"mog", {ScoreKind::mog, {2, 0, 0}}},
+           {"mog:components=4:form=mixture", {ScoreKind::mog, {4, 1, 0}}},
+           {"mog:variance=0.3:form=mixture", {ScoreKind::mog, {2, 1, 0.3}}},
+           {"hpb", {ScoreKind::hpb, {0, -2}}},
+           {"hpb:ball=tanh", {ScoreKind::hpb, {1, -2}}},
+           {"hpb:ball=sigmoid:shift=0.5", {ScoreKind::hpb, {3, 0.5}}},
+           {"wav:a=2:b=3", {ScoreKind::wav, {2, 3}}},
+           {"sig", {ScoreKind::sig, {}}}}) {
     check_case({.head = head, .components = {score}});
     check_case({.head = head, .components = {score}}, 1e-4, 1e-4, "float32");
   }
@@ -296,17 +319,32 @@ TEST_CASE("kernel_inspect: every kernel and parameter") {
 
 TEST_CASE("kernel_inspect: mixtures, tied and untied") {
   check_case({.head = "mixbig", .components = nine_kernels(), .mixture = true, .contexts = true});
-  check_case({.head = "mixbig", .components = nine_kernels(), .options = {{"untied", true}}, .mixture = true, .contexts = true, .untied = true});
+  check_case({.head = "mixbig",
+              .components = nine_kernels(),
+              .options = {{"untied", true}},
+              .mixture = true,
+              .contexts = true,
+              .untied = true});
   check_case({.head = "mix:2*lin,log:p=1",
               .components = {plain(), plain(), log_of(1)},
               .options = {{"head_context", "none"}, {"head_bias", false}},
               .mixture = true,
               .bias = false});
   check_case({.head = "mix:lin", .components = {plain()}, .mixture = true, .contexts = true});
-  check_case({.head = "mix:lin", .components = {plain()}, .options = {{"untied", "true"}}, .mixture = true, .contexts = true, .untied = true});
-  check_case({.head = "rbf", .components = {{ScoreKind::rbf, {1}}}, .options = {{"head_context", "tanh"}}, .contexts = true});
+  check_case({.head = "mix:lin",
+              .components = {plain()},
+              .options = {{"untied", "true"}},
+              .mixture = true,
+              .contexts = true,
+              .untied = true});
+  check_case({.head = "rbf",
+              .components = {{ScoreKind::rbf, {1}}},
+              .options = {{"head_context", "tanh"}},
+              .contexts = true});
   check_case({.head = "mix:ssg,hpb,hpb:ball=lorentz",
-              .components = {{ScoreKind::ssg, {0.5}}, {ScoreKind::hpb, {1, -2}}, {ScoreKind::hpb, {0, -2}}},
+              .components = {{ScoreKind::ssg, {0.5}},
+                             {ScoreKind::hpb, {1, -2}},
+                             {ScoreKind::hpb, {0, -2}}},
               .options = {{"variance", 0.5}, {"ball", "tanh"}},
               .mixture = true,
               .contexts = true});
@@ -315,10 +353,23 @@ TEST_CASE("kernel_inspect: mixtures, tied and untied") {
 TEST_CASE("kernel_inspect: label smoothing and regularisers") {
   for (const bool others : {false, true}) {
     const Json options{{"label_smoothing", 0.2}, {"smoothing", others ? "others" : "uniform"}};
-    check_case({.head = "lin", .components = {plain()}, .options = options, .smoothing = 0.2L, .others = others});
-    check_case({.head = "mog:form=mixture", .components = {{ScoreKind::mog, {2, 1, 0}}}, .options = options, .smoothing = 0.2L, .others = others});
-    check_case(
-        {.head = "mixbig", .components = nine_kernels(), .options = options, .mixture = true, .contexts = true, .smoothing = 0.2L, .others = others});
+    check_case({.head = "lin",
+                .components = {plain()},
+                .options = options,
+                .smoothing = 0.2L,
+                .others = others});
+    check_case({.head = "mog:form=mixture",
+                .components = {{ScoreKind::mog, {2, 1, 0}}},
+                .options = options,
+                .smoothing = 0.2L,
+                .others = others});
+    check_case({.head = "mixbig",
+                .components = nine_kernels(),
+                .options = options,
+                .mixture = true,
+                .contexts = true,
+                .smoothing = 0.2L,
+                .others = others});
   }
   for (const char* kind : {"variance", "cv2"})
     check_case({.head = "mix2",
@@ -331,15 +382,16 @@ TEST_CASE("kernel_inspect: label smoothing and regularisers") {
                 .prior_strength = 0.5});
   for (const char* kind : {"squared", "root"})
     for (const bool untied : {false, true})
-      check_case({.head = "mix:lin,log",
-                  .components = {plain(), log_of(2)},
-                  .options = {{"weight_norm_reg", std::string(kind) + ":0.25,1.5"}, {"untied", untied}},
-                  .mixture = true,
-                  .contexts = true,
-                  .untied = untied,
-                  .norm_kind = kind,
-                  .norm_strength = 0.25,
-                  .norm = 1.5});
+      check_case(
+          {.head = "mix:lin,log",
+           .components = {plain(), log_of(2)},
+           .options = {{"weight_norm_reg", std::string(kind) + ":0.25,1.5"}, {"untied", untied}},
+           .mixture = true,
+           .contexts = true,
+           .untied = untied,
+           .norm_kind = kind,
+           .norm_strength = 0.25,
+           .norm = 1.5});
 }
 
 TEST_CASE("kernel_inspect: errors name the field") {
@@ -347,10 +399,12 @@ TEST_CASE("kernel_inspect: errors name the field") {
       {R"({"head": 3})", "head: must be a string"},
       {R"({"head": "rfb"})", "head: --head: no kernel is called 'rfb'; did you mean rbf?"},
       {R"({"heads": 3})", "heads: no such field; did you mean head?"},
-      {R"({"options": {"unteid": true}})", "options.unteid: no such field; did you mean options.untied?"},
+      {R"({"options": {"unteid": true}})",
+       "options.unteid: no such field; did you mean options.untied?"},
       {R"({"options": {"untied": "yes"}})", "options.untied: must be true or false"},
       {R"({"options": {"margin": "lsm:2"}})", "options.margin"},
-      {R"({"options": {"label_smoothing": 2}})", "options.label_smoothing: must be a number from 0 to 1"},
+      {R"({"options": {"label_smoothing": 2}})",
+       "options.label_smoothing: must be a number from 0 to 1"},
       {R"({"options": {"smoothing": "some"}})", "options.smoothing"},
       {R"({"options": {"pi_reg": "varience:1"}})", "options.pi_reg"},
       {R"({"options": {"pi_reg": "cv2:1"}})", "options.pi_reg: a single kernel has no prior"},
@@ -358,7 +412,8 @@ TEST_CASE("kernel_inspect: errors name the field") {
       {R"({"options": {"variance": -1}})", "options.variance"},
       {R"({"options": {"ball": "cube"}})", "options.ball"},
       {R"({"options": {"head_context": "relu"}})", "options.head_context"},
-      {R"({"options": {"head_bias": [1]}})", "options.head_bias: must be a string, a number or a boolean"},
+      {R"({"options": {"head_bias": [1]}})",
+       "options.head_bias: must be a string, a number or a boolean"},
       {R"({"dtype": "float16"})", "dtype: must be float64 or float32"},
       {R"({"device": "gpu"})", "device"},
       {R"({"check": "none"})", "check: must be \"all\""},
@@ -385,26 +440,34 @@ TEST_CASE("kernel_inspect: errors name the field") {
     const std::string message = refusal(w[0]);
     CHECK_MESSAGE(has(message, w[1]), message);
   }
-  CHECK(has(refusal(R"({"head": "pol:p=900", "H": [[1e4, 2], [3, 4]]})"), "(pol) has scores without a finite normaliser"));
+  CHECK(has(refusal(R"({"head": "pol:p=900", "H": [[1e4, 2], [3, 4]]})"),
+            "(pol) has scores without a finite normaliser"));
   CHECK(refusal("{}").empty());
 }
 
 TEST_CASE("kernel_inspect: whatever is wrong with a field, the error begins with its name") {
   const std::map<std::string, std::vector<std::string>> wrong{
       {"head",
-       {"3", "true", "[]", "{}", "\"\"", "\"rfb\"", "\"mix:\"", "\"mix:lin,\"", "\"0*lin\"", "\"pow:p=0\"", "\"pow:q=1\"", "\"rbf:gamma=-1\"",
-        "\"pol:p=1.5\"", "\"wav:a=0\"", "\"hpb:ball=cube\"", "\"ssg:variance=0\"", "\"mog:components=3\"", "\"mog:form=max\"", "\"lin:p=1\""}},
+       {"3", "true", "[]", "{}", "\"\"", "\"rfb\"", "\"mix:\"", "\"mix:lin,\"", "\"0*lin\"",
+        "\"pow:p=0\"", "\"pow:q=1\"", "\"rbf:gamma=-1\"", "\"pol:p=1.5\"", "\"wav:a=0\"",
+        "\"hpb:ball=cube\"", "\"ssg:variance=0\"", "\"mog:components=3\"", "\"mog:form=max\"",
+        "\"lin:p=1\""}},
       {"options", {"3", "[]", "\"untied\"", "true"}},
       {"dtype", {"3", "\"float16\"", "\"\"", "[]", "true"}},
       {"device", {"3", "\"gpu\"", "\"cpu:1\"", "[]"}},
       {"check", {"3", "\"none\"", "true", "[]"}},
       {"H",
-       {"3", "\"x\"", "true", "{}", "[]", "[[]]", "[1, 2]", "[[1, 2], [3]]", "[[1, 2], [3, \"x\"]]", "[[1, 2], [3, [4]]]", "[[1, 2], [3, true]]"}},
-      {"W", {"3", "\"x\"", "{}", "[]", "[[]]", "[1, 2]", "[[1, 2, 3]]", "[[[1, 2]]]", "[[1, 2], [3, false]]"}},
+       {"3", "\"x\"", "true", "{}", "[]", "[[]]", "[1, 2]", "[[1, 2], [3]]", "[[1, 2], [3, \"x\"]]",
+        "[[1, 2], [3, [4]]]", "[[1, 2], [3, true]]"}},
+      {"W",
+       {"3", "\"x\"", "{}", "[]", "[[]]", "[1, 2]", "[[1, 2, 3]]", "[[[1, 2]]]",
+        "[[1, 2], [3, false]]"}},
       {"b", {"3", "\"x\"", "{}", "[]", "[1, 2]", "[[1, 2, 3]]", "[1, 2, \"x\"]"}},
       {"M", {"3", "[]", "[[1], [2]]", "[[1, 2], [3, 4]]"}},
       {"C", {"3", "[]", "[[1, 2], [3, 4]]", "[[[1, 2], [3, 4]]]"}},
-      {"targets", {"3", "\"x\"", "{}", "[]", "[0]", "[0, 3]", "[0, -2]", "[0, 0.5]", "[0, \"x\"]", "[[0, 1]]", "[0, 1e99]"}},
+      {"targets",
+       {"3", "\"x\"", "{}", "[]", "[0]", "[0, 3]", "[0, -2]", "[0, 0.5]", "[0, \"x\"]", "[[0, 1]]",
+        "[0, 1e99]"}},
       {"counts", {"3", "[]", "[1, 2]", "[1, 2, -1]", "[1, 2, \"x\"]", "[[1, 2, 3]]"}}};
   for (const auto& [name, values] : wrong)
     for (const std::string& value : values) {
@@ -418,8 +481,12 @@ TEST_CASE("kernel_inspect: whatever is wrong with a field, the error begins with
       {"head_context", {"3", "\"relu\"", "[]", "true"}},
       {"label_smoothing", {"2", "-0.1", "\"x\"", "true", "[]", "\"0.1x\""}},
       {"smoothing", {"3", "\"some\"", "true", "[]"}},
-      {"pi_reg", {"3", "\"variance\"", "\"variance:\"", "\"variance:x\"", "\"varience:1\"", "\"cv2:-1\"", "\"cv2:1\"", "true", "[]"}},
-      {"weight_norm_reg", {"3", "\"root\"", "\"root:1\"", "\"root:1,x\"", "\"rot:1,1\"", "\"squared:-1,1\"", "true", "[]"}},
+      {"pi_reg",
+       {"3", "\"variance\"", "\"variance:\"", "\"variance:x\"", "\"varience:1\"", "\"cv2:-1\"",
+        "\"cv2:1\"", "true", "[]"}},
+      {"weight_norm_reg",
+       {"3", "\"root\"", "\"root:1\"", "\"root:1,x\"", "\"rot:1,1\"", "\"squared:-1,1\"", "true",
+        "[]"}},
       {"variance", {"-1", "0", "\"x\"", "true", "[]"}},
       {"ball", {"3", "\"cube\"", "true", "[]"}},
       {"margin", {"\"lsm:2\""}},
@@ -432,20 +499,23 @@ TEST_CASE("kernel_inspect: whatever is wrong with a field, the error begins with
       CHECK_MESSAGE(message.starts_with("options." + field), field, " = ", value, ": ", message);
     }
   // Of a mixture, tied and untied.
-  const std::string mixture = R"("head": "mix:lin,rbf", "M": [[1, 2], [3, 4]], "C": [[[1, 2], [3, 4]], [[1, 2], [3, 4]]])";
+  const std::string mixture =
+      R"("head": "mix:lin,rbf", "M": [[1, 2], [3, 4]], "C": [[[1, 2], [3, 4]], [[1, 2], [3, 4]]])";
   CHECK(refusal("{" + mixture + "}").empty());
-  for (const auto& [name, json] : std::vector<std::pair<std::string, std::string>>{{"M", "[[1], [2]]"},
-                                                                                   {"M", "[[1, 2], [3, 4], [5, 6]]"},
-                                                                                   {"M", "[[[1, 2], [3, 4]]]"},
-                                                                                   {"M", "[[1, 2], [3, null]]"},
-                                                                                   {"C", "[[[1, 2], [3, 4]]]"},
-                                                                                   {"C", "[[1, 2], [3, 4]]"},
-                                                                                   {"C", "[[[1, 2], [3, 4]], [[1, 2], [3, \"x\"]]]"}}) {
+  for (const auto& [name, json] : std::vector<std::pair<std::string, std::string>>{
+           {"M", "[[1], [2]]"},
+           {"M", "[[1, 2], [3, 4], [5, 6]]"},
+           {"M", "[[[1, 2], [3, 4]]]"},
+           {"M", "[[1, 2], [3, null]]"},
+           {"C", "[[[1, 2], [3, 4]]]"},
+           {"C", "[[1, 2], [3, 4]]"},
+           {"C", "[[[1, 2], [3, 4]], [[1, 2], [3, \"x\"]]]"}}) {
     const std::string &field = name, &value = json;
     const std::string message = refusal("{" + mixture + ", \"" + field + "\": " + value + "}");
     CHECK_MESSAGE(message.starts_with(field), field, " = ", value, ": ", message);
   }
-  const std::string untied = refusal("{" + mixture + R"(, "options": {"untied": true}, "W": [[[1, 2]], [[3, 4], [5, 6]]]})");
+  const std::string untied = refusal(
+      "{" + mixture + R"(, "options": {"untied": true}, "W": [[[1, 2]], [[3, 4], [5, 6]]]})");
   CHECK_MESSAGE(untied.starts_with("W"), untied);
 }
 
@@ -454,19 +524,22 @@ TEST_CASE("kernel_inspect: a word that equals its context") {
     Json in = small_input();
     in["head"] = k.name;
     in["H"] = Json::parse("[[0.123, 0.456, -0.789, 1.01], [1e-3, 3.3, 0.7, -0.1]]");
-    in["W"] = Json::parse("[[0.123, 0.456, -0.789, 1.01], [0.5, -0.2, 0.1, 0.3], [0.3, 0.9, -0.4, 0.2]]");
+    in["W"] =
+        Json::parse("[[0.123, 0.456, -0.789, 1.01], [0.5, -0.2, 0.1, 0.3], [0.3, 0.9, -0.4, 0.2]]");
     in["targets"] = {0, 0};
     const Json out = Json::parse(app::inspect(app::read_inspect_input(in)).dump());
     CAPTURE(k.name);
     for (size_t n : {size_t{0}, size_t{1}})
-      CHECK(out["log_probs"][n][0].get<double>() == doctest::Approx(-out["nll"][n].get<double>()).epsilon(1e-13));
+      CHECK(out["log_probs"][n][0].get<double>() ==
+            doctest::Approx(-out["nll"][n].get<double>()).epsilon(1e-13));
   }
 }
 
 TEST_CASE("kernel_inspect: the program") {
   const TemporaryDirectory directory;
   std::ofstream(directory / "in.json") << small_input().dump();
-  const Outcome done = run_program("kernel_inspect", {"--input", directory / "in.json", "--output", directory / "out.json"});
+  const Outcome done = run_program(
+      "kernel_inspect", {"--input", directory / "in.json", "--output", directory / "out.json"});
   CHECK(done.code == 0);
   const Json out = Json::parse(slurp(directory / "out.json"));
   CHECK(out == Json::parse(app::inspect(app::read_inspect_input(small_input())).dump()));
@@ -477,9 +550,12 @@ TEST_CASE("kernel_inspect: the program") {
   CHECK(has(table.out, "mixbig"));
   const Outcome wrong = run_program("kernel_inspect", {"--input", "-"}, R"({"head": "lni"})");
   CHECK(wrong.code == 2);
-  CHECK(has(wrong.err, "standard input: head: --head: no kernel is called 'lni'; did you mean lin?"));
+  CHECK(
+      has(wrong.err, "standard input: head: --head: no kernel is called 'lni'; did you mean lin?"));
   CHECK(run_program("kernel_inspect", {"--input", "-"}, "{").code == 2);
-  CHECK(has(run_program("kernel_inspect", {"--input", "-"}, R"({"head": "lin", "options": {"untied": true, "untied": false}})").err,
+  CHECK(has(run_program("kernel_inspect", {"--input", "-"},
+                        R"({"head": "lin", "options": {"untied": true, "untied": false}})")
+                .err,
             "standard input: \"untied\" is given twice"));
   CHECK(run_program("kernel_inspect", {"--input", directory / "none.json"}).code == 1);
 }

@@ -1,4 +1,5 @@
-// The house's order (architecture.md): which folder may include which, and how long a program may be.
+// The house's order (architecture.md): which folder may include which, and how long a program may
+// be.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -24,7 +25,8 @@ const std::map<std::string, std::set<std::string>>& allowed() {
       {"nn", {"core", "autograd", "kernels", "data"}},
       {"checks", {"core", "autograd", "kernels", "examples"}},
       {"apps", {"core", "cuda", "autograd", "kernels", "data", "nn", "checks"}},
-      {"tests", {"core", "checks", "cuda", "autograd", "kernels", "data", "nn", "apps", "examples"}},
+      {"tests",
+       {"core", "checks", "cuda", "autograd", "kernels", "data", "nn", "apps", "examples"}},
   };
   return table;
 }
@@ -33,7 +35,8 @@ std::vector<fs::path> sources(const std::string& folder) {
   std::vector<fs::path> files;
   for (const auto& entry : fs::recursive_directory_iterator(fs::path(NINE_SOURCE_DIR) / folder)) {
     const std::string end = entry.path().extension().string();
-    if (entry.is_regular_file() && (end == ".h" || end == ".cpp" || end == ".cu" || end == ".cuh")) files.push_back(entry.path());
+    if (entry.is_regular_file() && (end == ".h" || end == ".cpp" || end == ".cu" || end == ".cuh"))
+      files.push_back(entry.path());
   }
   std::sort(files.begin(), files.end());
   return files;
@@ -53,7 +56,8 @@ std::vector<Include> includes(const fs::path& file) {
   int number = 0;
   for (std::string line; std::getline(in, line);) {
     ++number;
-    if (std::regex_search(line, match, pattern)) all.push_back({number, match[1] == "\"", match[2]});
+    if (std::regex_search(line, match, pattern))
+      all.push_back({number, match[1] == "\"", match[2]});
   }
   return all;
 }
@@ -73,9 +77,10 @@ TEST_CASE("layout: a folder includes only what architecture.md's table allows") 
         if (!i.ours) continue;
         const std::string to = top_folder(i.path);
         ++seen;
-        CHECK_MESSAGE((to == folder || row.second.contains(to)), file.string(), ":", i.line, " includes ", i.path, ", which ", folder, "/ may not");
-        CHECK_MESSAGE(fs::exists(fs::path(NINE_SOURCE_DIR) / i.path), file.string(), ":", i.line, " includes ", i.path,
-                      " not from the repository's root");
+        CHECK_MESSAGE((to == folder || row.second.contains(to)), file.string(), ":", i.line,
+                      " includes ", i.path, ", which ", folder, "/ may not");
+        CHECK_MESSAGE(fs::exists(fs::path(NINE_SOURCE_DIR) / i.path), file.string(), ":", i.line,
+                      " includes ", i.path, " not from the repository's root");
       }
   }
   CHECK(seen > 200);
@@ -85,7 +90,8 @@ TEST_CASE("layout: no ours in angle brackets") {
   for (const auto& [folder, others] : allowed())
     for (const fs::path& file : sources(folder))
       for (const Include& i : includes(file))
-        CHECK_MESSAGE((i.ours || !allowed().contains(top_folder(i.path))), file.string(), ":", i.line, " includes <", i.path, ">");
+        CHECK_MESSAGE((i.ours || !allowed().contains(top_folder(i.path))), file.string(), ":",
+                      i.line, " includes <", i.path, ">");
 }
 
 TEST_CASE("layout: no CUDA header outside of cuda/") {

@@ -61,7 +61,8 @@ std::vector<int32_t> join(const Rows& rows, size_t from, size_t to) {
 std::vector<int32_t> order_of_epoch(const Corpus& corpus, uint64_t seed, int64_t epoch) {
   std::vector<int32_t> order(static_cast<size_t>(corpus.sentences()));
   std::iota(order.begin(), order.end(), 0);
-  RandomStream random({.seed = seed, .step = static_cast<uint32_t>(epoch), .op = stream_id("lm.shuffle")});
+  RandomStream random(
+      {.seed = seed, .step = static_cast<uint32_t>(epoch), .op = stream_id("lm.shuffle")});
   for (size_t i = order.size() - 1; i > 0; --i) std::swap(order[i], order[random.below(i + 1)]);
   return order;
 }
@@ -81,8 +82,10 @@ struct Segment {
 };
 
 /// The baseline's loop over an epoch.
-std::vector<Segment> segments_of_baseline(const Corpus& corpus, int64_t batch, int64_t bptt, uint64_t seed, int64_t epoch) {
-  const Rows cols = columns_of_baseline(shuffled_stream(corpus, seed, epoch), static_cast<size_t>(batch));
+std::vector<Segment> segments_of_baseline(const Corpus& corpus, int64_t batch, int64_t bptt,
+                                          uint64_t seed, int64_t epoch) {
+  const Rows cols =
+      columns_of_baseline(shuffled_stream(corpus, seed, epoch), static_cast<size_t>(batch));
   std::vector<Segment> segments;
   for (int64_t t = 0; t < std::ssize(cols) - bptt; t += bptt) {
     const auto at = static_cast<size_t>(t), end = static_cast<size_t>(t + bptt);
@@ -101,9 +104,13 @@ std::vector<Segment> rest_of_epoch(ColumnBatches& batches) {
 
 }  // namespace
 
-TEST_CASE("column batches: the baseline's segments, also where columns divide the text or rows the columns") {
+TEST_CASE(
+    "column batches: the baseline's segments, also where columns divide the text or rows the "
+    "columns") {
   const Corpus corpus = numbered_corpus(200);
-  std::vector<std::pair<int64_t, int64_t>> shapes = {{1, 1}, {1, corpus.tokens()}, {7, 5}, {32, 9}, {corpus.tokens(), 1}, {10, corpus.tokens() / 10}};
+  std::vector<std::pair<int64_t, int64_t>> shapes = {
+      {1, 1},  {1, corpus.tokens()}, {7, 5},
+      {32, 9}, {corpus.tokens(), 1}, {10, corpus.tokens() / 10}};
   for (int64_t divisor = 2; divisor < 40; ++divisor)
     if (corpus.tokens() % divisor == 0) shapes.emplace_back(divisor, corpus.tokens() / divisor);
   for (const auto& shape : shapes) {
@@ -143,11 +150,15 @@ TEST_CASE("column batches: seek continues anywhere, epochs and seeds differ") {
 
 TEST_CASE("column batches: errors say what to lower") {
   const Corpus corpus = numbered_corpus(10);
-  CHECK(has(error_of([&] { ColumnBatches(corpus, 32, 35, 1); }), "too few for one segment of --batch 32 columns x --bptt 35 rows: lower one"));
+  CHECK(has(error_of([&] { ColumnBatches(corpus, 32, 35, 1); }),
+            "too few for one segment of --batch 32 columns x --bptt 35 rows: lower one"));
   CHECK(has(error_of([&] { ColumnBatches(corpus, 0, 35, 1); }), "--batch 0"));
   CHECK(has(error_of([&] { ColumnBatches(corpus, 1, 0, 1); }), "--bptt 0"));
   ColumnBatches batches(corpus, 2, 3, 1);
-  CHECK(has(error_of([&] { batches.seek({0, batches.steps_per_epoch() + 1}); }), "cannot continue at step"));
+  CHECK(has(error_of([&] {
+              batches.seek({0, batches.steps_per_epoch() + 1});
+            }),
+            "cannot continue at step"));
   CHECK(has(error_of([&] { batches.seek({-1, 0}); }), "epoch -1"));
 }
 
@@ -192,7 +203,8 @@ Seen run_epoch(SentenceBatches& batches, const Corpus& corpus, int64_t epoch) {
     seen.tokens += tokens;
   }
   CHECK(seen.steps == batches.steps());
-  CHECK(batches.padding_share() == doctest::Approx(1.0 - static_cast<double>(seen.tokens) / static_cast<double>(seen.positions)));
+  CHECK(batches.padding_share() == doctest::Approx(1.0 - static_cast<double>(seen.tokens) /
+                                                             static_cast<double>(seen.positions)));
   return seen;
 }
 
@@ -226,7 +238,9 @@ TEST_CASE("sentence batches: every sentence once an epoch, within the limit, lit
     if (size.sentences > 0) CHECK(first.steps == (1500 + size.sentences - 1) / size.sentences);
     batches.start_epoch(0);
     int64_t over = 0;
-    for (LmBatch b; batches.next(b);) over += size.tokens > 0 ? b.rows * b.cols > size.tokens && b.cols > 1 : b.cols > size.sentences;
+    for (LmBatch b; batches.next(b);)
+      over +=
+          size.tokens > 0 ? b.rows * b.cols > size.tokens && b.cols > 1 : b.cols > size.sentences;
     CHECK(over == 0);
   }
 }
@@ -249,9 +263,11 @@ TEST_CASE("sentence batches: a batch is as large as fits") {
   std::iota(by.begin(), by.end(), 0u);
   // Of equal lengths the full batches come first.
   std::sort(by.begin(), by.end(), [&](size_t a, size_t b) {
-    return std::tuple(shortest[a], sizes[a].first, -sizes[a].second) < std::tuple(shortest[b], sizes[b].first, -sizes[b].second);
+    return std::tuple(shortest[a], sizes[a].first, -sizes[a].second) <
+           std::tuple(shortest[b], sizes[b].first, -sizes[b].second);
   });
-  for (size_t i = 0; i + 1 < by.size(); ++i) CHECK((sizes[by[i]].second + 1) * shortest[by[i + 1]] > 50);
+  for (size_t i = 0; i + 1 < by.size(); ++i)
+    CHECK((sizes[by[i]].second + 1) * shortest[by[i + 1]] > 50);
 }
 
 TEST_CASE("sentence batches: seek continues anywhere; errors") {
@@ -270,15 +286,16 @@ TEST_CASE("sentence batches: seek continues anywhere; errors") {
   }
   CHECK(has(error_of([&] { again.seek({3, std::ssize(epoch) + 1}); }), "cannot continue at step"));
   CHECK(has(error_of([&] { SentenceBatches(corpus, {}, 1); }), "give one of the two"));
-  CHECK(has(error_of([&] { SentenceBatches(corpus, {.sentences = 2, .tokens = 2}, 1); }), "give one of the two"));
+  CHECK(has(error_of([&] { SentenceBatches(corpus, {.sentences = 2, .tokens = 2}, 1); }),
+            "give one of the two"));
   CHECK(has(error_of([&] { SentenceBatches(corpus, {.tokens = -2}, 1); }), "must not be negative"));
 }
 
 TEST_CASE("evaluation segments: the baseline's, to the last row") {
   const Corpus corpus = numbered_corpus(120);
   const std::vector<int32_t> flat(corpus.flat().begin(), corpus.flat().end());
-  for (const auto& shape :
-       std::vector<std::pair<int64_t, int64_t>>{{10, 100}, {10, 7}, {1, 50}, {7, 1}, {corpus.tokens(), 3}, {4, corpus.tokens() / 4}}) {
+  for (const auto& shape : std::vector<std::pair<int64_t, int64_t>>{
+           {10, 100}, {10, 7}, {1, 50}, {7, 1}, {corpus.tokens(), 3}, {4, corpus.tokens() / 4}}) {
     const int64_t columns = shape.first, segment = shape.second;
     CAPTURE(columns);
     CAPTURE(segment);

@@ -1,4 +1,5 @@
-// lm_score beyond plain scoring: --top, --generate and --compare from the outside, and the pieces they are made of.
+// lm_score beyond plain scoring: --top, --generate and --compare from the outside, and the pieces
+// they are made of.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -43,14 +44,19 @@ struct Models {
   TemporaryDirectory dir;
   std::string a = dir / "a", b = dir / "b", c = dir / "c";
   Models() {
-    const Strings subjects{"the cat", "the dog", "a dog", "a bird", "the old man", "she"}, verbs{"saw", "heard", "liked", "fed"},
+    const Strings subjects{"the cat", "the dog", "a dog", "a bird", "the old man", "she"},
+        verbs{"saw", "heard", "liked", "fed"},
         objects{"the dog", "a cat", "the bird", "him", "a rare%"};
     RandomStream random({.seed = 5});
     std::string text;
     for (int i = 0; i < 500; ++i) {
-      const auto pick = [&](const Strings& from) { return from[static_cast<size_t>(random.below(from.size()) * random.below(8) / 7)]; };
-      std::string line = pick(subjects) + " " + pick(verbs) + " " + pick(objects) + (random.below(4) == 0 ? " today" : "");
-      if (const size_t rare = line.find('%'); rare != std::string::npos) line.replace(rare, 1, std::to_string(i));
+      const auto pick = [&](const Strings& from) {
+        return from[static_cast<size_t>(random.below(from.size()) * random.below(8) / 7)];
+      };
+      std::string line = pick(subjects) + " " + pick(verbs) + " " + pick(objects) +
+                         (random.below(4) == 0 ? " today" : "");
+      if (const size_t rare = line.find('%'); rare != std::string::npos)
+        line.replace(rare, 1, std::to_string(i));
       text += line + "\n";
     }
     std::ofstream(dir / "train.txt") << text;
@@ -59,8 +65,9 @@ struct Models {
     train(c, {"--hidden", "16", "--embed", "16", "--after", "60u", "--vocab-size", "12"});
   }
   void train(const std::string& where, const Strings& more) {
-    Strings arguments{"--train", dir / "train.txt", "--layers", "1",     "--batch", "4", "--bptt", "8", "--lr",
-                      "0.01",    "--min-count",     "2",        "--run", where};
+    Strings arguments{
+        "--train", dir / "train.txt", "--layers", "1",     "--batch", "4", "--bptt", "8", "--lr",
+        "0.01",    "--min-count",     "2",        "--run", where};
     arguments.insert(arguments.end(), more.begin(), more.end());
     const Outcome r = run_program("lm_train", arguments);
     REQUIRE_MESSAGE(r.code == 0, r.err);
@@ -71,7 +78,9 @@ const Models& models() {
   return m;
 }
 
-const std::string kText = "the cat saw a dog\n\na zebra heard the <unk> today\nthe old man fed him\nshe liked a bird today\n";
+const std::string kText =
+    "the cat saw a dog\n\na zebra heard the <unk> today\nthe old man fed him\nshe liked a bird "
+    "today\n";
 
 // A line of --top.
 struct TopLine {
@@ -81,7 +90,8 @@ struct TopLine {
   int rank = 0;
   std::vector<std::pair<std::string, double>> top;
 };
-std::vector<TopLine> top(const std::string& model, const std::string& text, int count, const Strings& more = {}) {
+std::vector<TopLine> top(const std::string& model, const std::string& text, int count,
+                         const Strings& more = {}) {
   Strings arguments{"--checkpoint", model, "--top", std::to_string(count)};
   arguments.insert(arguments.end(), more.begin(), more.end());
   const Strings lines = split(run(arguments, text), '\n');
@@ -90,8 +100,10 @@ std::vector<TopLine> top(const std::string& model, const std::string& text, int 
   for (size_t i = 1; i < lines.size(); ++i) {
     const Strings cells = split(lines[i], '\t');
     REQUIRE(cells.size() == split(lines[0], '\t').size());
-    TopLine t{std::stoi(cells[0]), std::stoi(cells[1]), cells[2], std::stod(cells[3]), std::stoi(cells[4]), {}};
-    for (size_t c = 5; c < cells.size(); c += 2) t.top.emplace_back(cells[c], std::stod(cells[c + 1]));
+    TopLine t{std::stoi(cells[0]), std::stoi(cells[1]), cells[2],
+              std::stod(cells[3]), std::stoi(cells[4]), {}};
+    for (size_t c = 5; c < cells.size(); c += 2)
+      t.top.emplace_back(cells[c], std::stod(cells[c + 1]));
     out.push_back(t);
   }
   return out;
@@ -109,11 +121,13 @@ std::vector<std::vector<double>> tokens(const std::string& model, const std::str
 
 using Distribution = std::map<std::string, double>;
 // Of the word after `prompt`, from --top: without <unk>, flattened by the temperature.
-Distribution next_word(const std::string& model, const std::string& prompt, double temperature = 1) {
+Distribution next_word(const std::string& model, const std::string& prompt,
+                       double temperature = 1) {
   Distribution d;
   const std::vector<TopLine> all = top(model, prompt + "\n", 1000);
   double sum = 0;
-  for (const auto& [word, p] : all.back().top)  // the last position predicts what follows the prompt
+  for (const auto& [word, p] :
+       all.back().top)  // the last position predicts what follows the prompt
     if (word != "<unk>") sum += d[word] = std::pow(p, 1 / temperature);
   for (auto& [word, p] : d) p /= sum;
   return d;
@@ -131,8 +145,10 @@ Distribution truncated(const Distribution& d, size_t words, double share) {
   return kept;
 }
 // Counts of the first word that --generate adds to `prompt`.
-std::map<std::string, int> first_words(const std::string& model, const std::string& prompt, int samples, const Strings& more) {
-  Strings arguments{"--checkpoint", model, "--generate", "--max-words", "1", "--samples", std::to_string(samples)};
+std::map<std::string, int> first_words(const std::string& model, const std::string& prompt,
+                                       int samples, const Strings& more) {
+  Strings arguments{"--checkpoint",         model, "--generate", "--max-words", "1", "--samples",
+                    std::to_string(samples)};
   arguments.insert(arguments.end(), more.begin(), more.end());
   std::map<std::string, int> counts;
   const Strings lines = split(run(arguments, prompt + "\n"), '\n');
@@ -144,11 +160,14 @@ std::map<std::string, int> first_words(const std::string& model, const std::stri
   }
   return counts;
 }
-// Pearson's statistic against its mean (the degrees of freedom) and five standard deviations; rare words in one cell.
-void check_distribution(const std::map<std::string, int>& counts, const Distribution& expected, int samples) {
+// Pearson's statistic against its mean (the degrees of freedom) and five standard deviations; rare
+// words in one cell.
+void check_distribution(const std::map<std::string, int>& counts, const Distribution& expected,
+                        int samples) {
   double statistic = 0, rare_expected = 0, rare_seen = 0;
   int cells = 0;
-  for (const auto& generated : counts) CHECK_MESSAGE(expected.contains(generated.first), generated.first, " was generated");
+  for (const auto& generated : counts)
+    CHECK_MESSAGE(expected.contains(generated.first), generated.first, " was generated");
   for (const auto& [word, p] : expected) {
     const double wanted = p * samples, seen = counts.contains(word) ? counts.at(word) : 0;
     if (wanted < 5) {
@@ -159,16 +178,21 @@ void check_distribution(const std::map<std::string, int>& counts, const Distribu
     statistic += (seen - wanted) * (seen - wanted) / wanted;
     ++cells;
   }
-  if (rare_expected > 0) statistic += (rare_seen - rare_expected) * (rare_seen - rare_expected) / std::max(rare_expected, 1.0);
+  if (rare_expected > 0)
+    statistic +=
+        (rare_seen - rare_expected) * (rare_seen - rare_expected) / std::max(rare_expected, 1.0);
   CHECK(cells >= 2);
   CHECK(statistic < cells + 5 * std::sqrt(2.0 * cells));
 }
 
 }  // namespace
 
-TEST_CASE("lm_score --top: probabilities are those of --tokens, ordered, with the text's word ranked among them") {
+TEST_CASE(
+    "lm_score --top: probabilities are those of --tokens, ordered, with the text's word ranked "
+    "among them") {
   const std::string& model = models().a;
-  const std::vector<TopLine> lines = top(model, kText, 6), all = top(model, kText, 1000, {"--batch-tokens", "7"});
+  const std::vector<TopLine> lines = top(model, kText, 6),
+                             all = top(model, kText, 1000, {"--batch-tokens", "7"});
   const auto scored = tokens(model, kText);
   REQUIRE(lines.size() == all.size());
   size_t at = 0;
@@ -198,7 +222,9 @@ TEST_CASE("lm_score --top: probabilities are those of --tokens, ordered, with th
   }
   CHECK(at == lines.size());
   const auto word = [&](int line, int position) {
-    return std::find_if(lines.begin(), lines.end(), [&](const TopLine& t) { return t.line == line && t.position == position; })->word;
+    return std::find_if(lines.begin(), lines.end(),
+                        [&](const TopLine& t) { return t.line == line && t.position == position; })
+        ->word;
   };
   CHECK(word(1, 2) == "cat");
   CHECK(word(2, 1) == "</s>");
@@ -208,7 +234,9 @@ TEST_CASE("lm_score --top: probabilities are those of --tokens, ordered, with th
 
 TEST_CASE("lm_score --generate: the greedy text takes --top's likeliest word at each position") {
   for (const char* prompt : {"", "a zebra", "the old"}) {
-    const std::string line = run({"--checkpoint", models().b, "--generate", "--temperature", "0", "--max-words", "6"}, std::string(prompt) + "\n");
+    const std::string line =
+        run({"--checkpoint", models().b, "--generate", "--temperature", "0", "--max-words", "6"},
+            std::string(prompt) + "\n");
     std::string text = prompt;
     for (int added = 0; added < 6; ++added) {
       const TopLine last = top(models().b, text + "\n", 2).back();
@@ -224,12 +252,17 @@ TEST_CASE("lm_score --generate: words come as often as the model's probabilities
   constexpr int kSamples = 4000;
   const std::string& model = models().a;
   check_distribution(first_words(model, "", kSamples, {}), next_word(model, ""), kSamples);
-  check_distribution(first_words(model, "the zebra", kSamples, {"--seed", "7"}), next_word(model, "the zebra"), kSamples);
-  check_distribution(first_words(model, "she", kSamples, {"--temperature", "2"}), next_word(model, "she", 2), kSamples);
+  check_distribution(first_words(model, "the zebra", kSamples, {"--seed", "7"}),
+                     next_word(model, "the zebra"), kSamples);
+  check_distribution(first_words(model, "she", kSamples, {"--temperature", "2"}),
+                     next_word(model, "she", 2), kSamples);
   // A word does not follow from the random number of the one before it.
   std::map<std::string, int> second;
   int total = 0;
-  for (const std::string& line : split(run({"--checkpoint", model, "--generate", "--max-words", "2", "--samples", "4000"}, "\n"), '\n')) {
+  for (const std::string& line :
+       split(run({"--checkpoint", model, "--generate", "--max-words", "2", "--samples", "4000"},
+                 "\n"),
+             '\n')) {
     const Strings words = split(line, ' ');
     if (words.empty() || words[0] != "the") continue;
     ++second[words.size() > 1 ? words[1] : "</s>"];
@@ -238,9 +271,12 @@ TEST_CASE("lm_score --generate: words come as often as the model's probabilities
   CHECK(total > 500);
   check_distribution(second, next_word(model, "the"), total);
   // Later words too: the texts' own perplexity is what scoring them from the start gives.
-  const Outcome made = run_program("lm_score", {"--checkpoint", model, "--generate", "--samples", "300", "--max-words", "1000"}, "\n");
+  const Outcome made = run_program(
+      "lm_score", {"--checkpoint", model, "--generate", "--samples", "300", "--max-words", "1000"},
+      "\n");
   const Outcome scored = run_program("lm_score", {"--checkpoint", model}, made.out);
-  const double own = std::stod(made.err.substr(made.err.rfind(' '))), theirs = std::stod(scored.err.substr(std::string("perplexity ").size()));
+  const double own = std::stod(made.err.substr(made.err.rfind(' '))),
+               theirs = std::stod(scored.err.substr(std::string("perplexity ").size()));
   CHECK(own == doctest::Approx(theirs).epsilon(1e-5));
 }
 
@@ -264,7 +300,8 @@ TEST_CASE("lm_score --generate: top-k and top-p keep exactly the likeliest words
   };
   const std::vector<Case> cases{{{"--top-k", "3"}, truncated(all, 3, 1)},
                                 {{"--top-p", "0.8"}, truncated(all, 1000, 0.8)},
-                                {{"--top-k", "3", "--top-p", "0.7", "--temperature", "1.5"}, truncated(truncated(warm, 3, 1), 1000, 0.7)}};
+                                {{"--top-k", "3", "--top-p", "0.7", "--temperature", "1.5"},
+                                 truncated(truncated(warm, 3, 1), 1000, 0.7)}};
   for (const Case& c : cases) {
     const auto counts = first_words(model, "", kSamples, c.arguments);
     CHECK(kept(counts) == words(c.expected));
@@ -275,7 +312,8 @@ TEST_CASE("lm_score --generate: top-k and top-p keep exactly the likeliest words
 }
 
 TEST_CASE("choose_word: truncation, temperature, ties and the edges of the uniform number") {
-  const std::vector<double> log_p{std::log(0.1), std::log(0.5), std::log(0.1), std::log(0.2), std::log(0.1)};  // 1 is <unk>
+  const std::vector<double> log_p{std::log(0.1), std::log(0.5), std::log(0.1), std::log(0.2),
+                                  std::log(0.1)};  // 1 is <unk>
   const auto support = [&](const Sampling& s) {
     std::set<int32_t> words;
     for (int i = 0; i < 1000; ++i) words.insert(choose_word(log_p, s, i / 1000.0));
@@ -296,12 +334,17 @@ TEST_CASE("choose_word: truncation, temperature, ties and the edges of the unifo
   CHECK(support({.top_p = 0}) == Set{3});
 }
 
-TEST_CASE("lm_score --generate: the same texts whatever the batch and the threads; prompts stay as typed") {
+TEST_CASE(
+    "lm_score --generate: the same texts whatever the batch and the threads; prompts stay as "
+    "typed") {
   std::string prompts;
-  const Strings typed{"", "the", "a zebra heard", "she", "", "the old man fed a rare17 today", "a", "the  dog\tsaw", "she", "him"};
+  const Strings typed{
+      "",  "the",           "a zebra heard", "she", "", "the old man fed a rare17 today",
+      "a", "the  dog\tsaw", "she",           "him"};
   for (const std::string& p : typed) prompts += p + "\n";
   const auto text = [&](const Strings& more) {
-    Strings arguments{"--checkpoint", models().b, "--generate", "--samples", "4", "--max-words", "9"};
+    Strings arguments{"--checkpoint", models().b, "--generate", "--samples", "4",
+                      "--max-words",  "9"};
     arguments.insert(arguments.end(), more.begin(), more.end());
     return run(arguments, prompts);
   };
@@ -319,13 +362,17 @@ TEST_CASE("lm_score --generate: the same texts whatever the batch and the thread
   CHECK(lines[28].starts_with("the dog saw"));
   for (size_t i = 0; i < lines.size(); ++i) {
     std::istringstream prompt(typed[i / 4]), line(lines[i]);
-    const auto words = [](std::istream& in) { return std::distance(std::istream_iterator<std::string>(in), std::istream_iterator<std::string>()); };
+    const auto words = [](std::istream& in) {
+      return std::distance(std::istream_iterator<std::string>(in),
+                           std::istream_iterator<std::string>());
+    };
     const auto before = words(prompt), now = words(line);
     CHECK(now >= before);
     CHECK(now <= before + 9);
   }
   CHECK(std::set<std::string>(lines.begin(), lines.begin() + 4).size() > 1);  // samples differ
-  CHECK(run({"--checkpoint", models().b, "--generate", "--samples", "300", "--allow-unknown"}, "\n").find("<unk>") != std::string::npos);
+  CHECK(run({"--checkpoint", models().b, "--generate", "--samples", "300", "--allow-unknown"}, "\n")
+            .find("<unk>") != std::string::npos);
 }
 
 namespace {
@@ -334,9 +381,12 @@ namespace {
 struct Compared {
   std::map<std::string, Strings> values;
   std::vector<Strings> sentences;
-  double number(const std::string& name, size_t i = 1) const { return std::stod(values.at(name).at(i)); }
+  double number(const std::string& name, size_t i = 1) const {
+    return std::stod(values.at(name).at(i));
+  }
 };
-Compared compare(const std::string& a, const std::string& b, const std::string& text, const Strings& more = {}) {
+Compared compare(const std::string& a, const std::string& b, const std::string& text,
+                 const Strings& more = {}) {
   Strings arguments{"--compare", a, b};
   arguments.insert(arguments.end(), more.begin(), more.end());
   Compared c;
@@ -353,7 +403,9 @@ Compared compare(const std::string& a, const std::string& b, const std::string& 
 }
 
 // More text than a few lines, in the models' words.
-std::string longer_text() { return run({"--checkpoint", models().a, "--generate", "--samples", "120", "--seed", "9"}, "\n"); }
+std::string longer_text() {
+  return run({"--checkpoint", models().a, "--generate", "--samples", "120", "--seed", "9"}, "\n");
+}
 
 }  // namespace
 
@@ -395,7 +447,8 @@ TEST_CASE("lm_score --compare: the differences of two models' --tokens") {
   REQUIRE(c.sentences.size() == 6);
   std::vector<size_t> order(sums.size());
   std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](size_t x, size_t y) { return sums[x] > sums[y]; });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t x, size_t y) { return sums[x] > sums[y]; });
   for (size_t i = 0; i < 6; ++i) {
     const Strings& row = c.sentences[i];
     REQUIRE(row.size() == 5);
@@ -407,11 +460,15 @@ TEST_CASE("lm_score --compare: the differences of two models' --tokens") {
     CHECK(std::abs(std::stod(row[3]) - sums[s] / static_cast<double>(a[s].size())) < 1e-4);
     const Strings words = split(row[4], ' ');
     REQUIRE(words.size() == a[s].size());
-    for (size_t t = 0; t < words.size(); ++t) CHECK(std::abs(std::stod(words[t].substr(words[t].rfind('/') + 1)) - (b[s][t] - a[s][t])) < 1e-3);
+    for (size_t t = 0; t < words.size(); ++t)
+      CHECK(std::abs(std::stod(words[t].substr(words[t].rfind('/') + 1)) - (b[s][t] - a[s][t])) <
+            1e-3);
     CHECK(words.back().starts_with("</s>/"));
   }
 
-  const auto interval = [&](const Strings& more) { return compare(models().a, models().b, text, more).values.at("95% interval"); };
+  const auto interval = [&](const Strings& more) {
+    return compare(models().a, models().b, text, more).values.at("95% interval");
+  };
   CHECK(interval({"--seed", "4", "--threads", "1"}) == interval({"--seed", "4", "--threads", "2"}));
   CHECK(interval({"--seed", "4"}) != interval({"--seed", "5"}));
   // Turned around, everything is.
@@ -419,8 +476,11 @@ TEST_CASE("lm_score --compare: the differences of two models' --tokens") {
   CHECK(back.number("mean gain") == -c.number("mean gain"));
   CHECK(back.number("perplexity A") == c.number("perplexity B"));
   // With carried state as in validation.
-  const Outcome carried = run_program("lm_score", {"--checkpoint", models().a, "--carry-state"}, text);
-  CHECK(carried.err.starts_with("perplexity " + compare(models().a, models().b, text, {"--carry-state"}).values.at("perplexity A")[1] + " "));
+  const Outcome carried =
+      run_program("lm_score", {"--checkpoint", models().a, "--carry-state"}, text);
+  CHECK(carried.err.starts_with(
+      "perplexity " +
+      compare(models().a, models().b, text, {"--carry-state"}).values.at("perplexity A")[1] + " "));
 }
 
 TEST_CASE("lm_score --compare: with other vocabularies, the words that both know") {
@@ -457,10 +517,13 @@ TEST_CASE("lm_score --compare: with other vocabularies, the words that both know
   CHECK(compared.number("left out", 3) == static_cast<double>(neither));
   CHECK(only_a > 0);
   CHECK(neither == 2);
-  CHECK(compared.number("perplexity B") == doctest::Approx(std::exp(nats / static_cast<double>(both))).epsilon(1e-5));
+  CHECK(compared.number("perplexity B") ==
+        doctest::Approx(std::exp(nats / static_cast<double>(both))).epsilon(1e-5));
 }
 
-TEST_CASE("bootstrap_ratio: the normal approximation's interval, the same for a seed, exact where nothing varies") {
+TEST_CASE(
+    "bootstrap_ratio: the normal approximation's interval, the same for a seed, exact where "
+    "nothing varies") {
   RandomStream random({.seed = 3});
   std::vector<double> gains;
   std::vector<int64_t> counts;
@@ -472,26 +535,30 @@ TEST_CASE("bootstrap_ratio: the normal approximation's interval, the same for a 
     squares += gains.back() * gains.back() / 100 / 2000;
   }
   const double error = std::sqrt((squares - mean * mean) / 2000);
-  const Interval i = bootstrap_ratio(gains, counts, 2000, 1), again = bootstrap_ratio(gains, counts, 2000, 1),
+  const Interval i = bootstrap_ratio(gains, counts, 2000, 1),
+                 again = bootstrap_ratio(gains, counts, 2000, 1),
                  other = bootstrap_ratio(gains, counts, 2000, 2);
   CHECK(-std::log(i.high) == doctest::Approx(mean - 1.96 * error).epsilon(0.03));
   CHECK(-std::log(i.low) == doctest::Approx(mean + 1.96 * error).epsilon(0.03));
   CHECK(i.low == again.low);
   CHECK(i.high == again.high);
   CHECK(i.low != other.low);
-  const Interval same = bootstrap_ratio(std::vector<double>(50, 1.5), std::vector<int64_t>(50, 3), 100, 1);
+  const Interval same =
+      bootstrap_ratio(std::vector<double>(50, 1.5), std::vector<int64_t>(50, 3), 100, 1);
   CHECK(same.low == doctest::Approx(std::exp(-0.5)).epsilon(1e-12));
   CHECK(same.high == doctest::Approx(std::exp(-0.5)).epsilon(1e-12));
 }
 
 TEST_CASE("lm_score: a model without config.json has the head that its weights name") {
   const TemporaryDirectory dir;
-  REQUIRE(run_program("lm_train", {"--sample", "--sample-sentences", "300", "--hidden", "8", "--embed", "8", "--head", "mix:log,pow:p=1",
-                                   "--head-context", "none", "--after", "1u", "--run", dir / "run"})
+  REQUIRE(run_program("lm_train", {"--sample", "--sample-sentences", "300", "--hidden", "8",
+                                   "--embed", "8", "--head", "mix:log,pow:p=1", "--head-context",
+                                   "none", "--after", "1u", "--run", dir / "run"})
               .code == 0);
   std::filesystem::create_directory(dir / "bare");
   for (const char* file : {"model.safetensors", "dict.txt"})
-    std::filesystem::copy_file(std::filesystem::path(dir / "run/checkpoints/best") / file, std::filesystem::path(dir / "bare") / file);
+    std::filesystem::copy_file(std::filesystem::path(dir / "run/checkpoints/best") / file,
+                               std::filesystem::path(dir / "bare") / file);
   const std::string text = "the cat\n";
   const Outcome whole = run_program("lm_score", {"--checkpoint", dir / "run"}, text);
   CHECK(whole.code == 0);
@@ -501,12 +568,18 @@ TEST_CASE("lm_score: a model without config.json has the head that its weights n
 TEST_CASE("lm_score: what fails leaves the output file as it was") {
   const TemporaryDirectory dir;
   std::ofstream(dir / "out.txt") << "precious\n";
-  const Outcome r = run_program("lm_score", {"--checkpoint", dir / "nowhere", "--output", dir / "out.txt"}, "the cat\n");
+  const Outcome r = run_program(
+      "lm_score", {"--checkpoint", dir / "nowhere", "--output", dir / "out.txt"}, "the cat\n");
   CHECK(r.code == 1);
   CHECK(slurp(dir / "out.txt") == "precious\n");
-  CHECK(run_program("lm_score", {"--checkpoint", dir / "nowhere", "--output", dir / "new.txt"}, "the cat\n").code == 1);
+  CHECK(run_program("lm_score", {"--checkpoint", dir / "nowhere", "--output", dir / "new.txt"},
+                    "the cat\n")
+            .code == 1);
   CHECK_FALSE(std::filesystem::exists(dir / "new.txt"));
-  CHECK(has(run_program("lm_score", {"--checkpoint", std::string(dir / "m"), "--output", dir / "m/dict.txt"}, "the cat\n").err,
+  CHECK(has(run_program("lm_score",
+                        {"--checkpoint", std::string(dir / "m"), "--output", dir / "m/dict.txt"},
+                        "the cat\n")
+                .err,
             "is also a file of the model"));
 }
 
@@ -547,5 +620,6 @@ TEST_CASE("lm_score: what does not go together is a usage error that says what t
   // A dumped configuration gives every option and is none of these.
   const Outcome dumped = run_program("lm_score", {"--checkpoint", a, "--dump-config"});
   std::ofstream(models().dir / "dumped.json") << dumped.out;
-  CHECK(run({"--config", models().dir / "dumped.json"}, "the cat\n") == run({"--checkpoint", a}, "the cat\n"));
+  CHECK(run({"--config", models().dir / "dumped.json"}, "the cat\n") ==
+        run({"--checkpoint", a}, "the cat\n"));
 }

@@ -19,9 +19,17 @@ using Strings = std::vector<std::string>;
 
 // A small training on the sample text: some 190 updates an epoch, a fraction of a second.
 Strings small(const std::string& run, const Strings& more = {}) {
-  Strings a{
-      "--sample", "--sample-sentences", "1500",    "--layers",    "2",  "--hidden", "24", "--embed", "20", "--batch", "6", "--bptt", "14", "--lr",
-      "0.01",     "--schedule",         "plateau", "--log-every", "25", "--run",    run};
+  Strings a{"--sample", "--sample-sentences",
+            "1500",     "--layers",
+            "2",        "--hidden",
+            "24",       "--embed",
+            "20",       "--batch",
+            "6",        "--bptt",
+            "14",       "--lr",
+            "0.01",     "--schedule",
+            "plateau",  "--log-every",
+            "25",       "--run",
+            run};
   a.insert(a.end(), more.begin(), more.end());
   return a;
 }
@@ -52,7 +60,8 @@ TEST_CASE("lm_train: early stopping of a run in parts is that of the whole one")
   };
   const int64_t whole = train("whole", "60u");
   CHECK(whole < 60);
-  CHECK(train("parts", "14u") == 14);  // its last validation, between two that are due, is better than the next ones
+  CHECK(train("parts", "14u") ==
+        14);  // its last validation, between two that are due, is better than the next ones
   CHECK(train("parts", "60u") == whole);
 }
 
@@ -68,7 +77,8 @@ TEST_CASE("a run on the sample learns, validates, tests and says what it reached
   double first = 0, last = 0;
   for (const Json& e : log) {
     if (e["event"] != "train") continue;
-    for (const char* key : {"step", "epoch", "time_s", "loss", "nll", "ppl", "lr", "grad_norm", "tokens_per_s", "ms_per_step", "peak_mib"})
+    for (const char* key : {"step", "epoch", "time_s", "loss", "nll", "ppl", "lr", "grad_norm",
+                            "tokens_per_s", "ms_per_step", "peak_mib"})
       CHECK_MESSAGE(e.contains(key), key);
     CHECK(e["ppl"].get<double>() == doctest::Approx(std::exp(e["nll"].get<double>())));
     if (first == 0) first = e["ppl"];
@@ -82,9 +92,11 @@ TEST_CASE("a run on the sample learns, validates, tests and says what it reached
   // 1,500 sentences do not show every word, so the entropy is no floor here; twenty thousand do.
   CHECK(!has(r.out, "floor"));
   CHECK(has(r.err, "no floor"));
-  const Outcome whole = run_program("lm_train", {"--sample", "--hidden", "8", "--embed", "8", "--after", "1u", "--run", dir / "whole"});
+  const Outcome whole = run_program("lm_train", {"--sample", "--hidden", "8", "--embed", "8",
+                                                 "--after", "1u", "--run", dir / "whole"});
   CHECK(has(whole.out, "floor 15.742"));
-  CHECK(log_of(dir / "whole").front()["entropy_floor_ppl"].get<double>() == doctest::Approx(15.742).epsilon(1e-4));
+  CHECK(log_of(dir / "whole").front()["entropy_floor_ppl"].get<double>() ==
+        doctest::Approx(15.742).epsilon(1e-4));
   CHECK(has(r.out, "parameters"));
   CHECK(has(slurp(dir / "run/report.html"), "<svg"));
   const Safetensors model = read_safetensors(dir / "run/checkpoints/best/model.safetensors");
@@ -105,10 +117,12 @@ TEST_CASE("a run on the sample learns, validates, tests and says what it reached
     CHECK(results_of(dir / "run") == results_of(dir / "long"));
   }
   SUBCASE("another option is refused by name; --restart starts over and keeps the old run aside") {
-    const Outcome other = run_program("lm_train", small(dir / "run", {"--after", "2e", "--dropout", "0.3"}));
+    const Outcome other =
+        run_program("lm_train", small(dir / "run", {"--after", "2e", "--dropout", "0.3"}));
     CHECK(other.code == 2);
     CHECK(has(other.err, "--dropout was 0.1"));
-    const Outcome over = run_program("lm_train", small(dir / "run", {"--after", "20u", "--dropout", "0.3", "--restart"}));
+    const Outcome over = run_program(
+        "lm_train", small(dir / "run", {"--after", "20u", "--dropout", "0.3", "--restart"}));
     CHECK(over.code == 0);
     CHECK(has(slurp(dir / "run/old-1/log.jsonl"), "\"done\""));
   }
@@ -131,9 +145,11 @@ TEST_CASE("same bits with one and two threads, and after kill -9, SIGTERM and re
   for (int round = 0; round < 40; ++round) {
     const bool polite = round % 3 == 2;
     const Outcome r =
-        run_program("lm_train", with("broken", {"--threads", round % 2 == 0 ? "1" : "2"}), {}, 60 + 45 * (round % 7), polite ? SIGTERM : SIGKILL);
+        run_program("lm_train", with("broken", {"--threads", round % 2 == 0 ? "1" : "2"}), {},
+                    60 + 45 * (round % 7), polite ? SIGTERM : SIGKILL);
     if (r.code == 0) break;
-    REQUIRE_MESSAGE((r.code == 130 || r.code == 128 + SIGKILL || r.code == 128 + SIGTERM), r.code, ": ", r.err);
+    REQUIRE_MESSAGE((r.code == 130 || r.code == 128 + SIGKILL || r.code == 128 + SIGTERM), r.code,
+                    ": ", r.err);
     ++interrupted;
   }
   REQUIRE(run_program("lm_train", with("broken", {})).code == 0);
@@ -146,7 +162,8 @@ TEST_CASE("same bits with one and two threads, and after kill -9, SIGTERM and re
 TEST_CASE("SIGINT saves and exits 130") {
   const TemporaryDirectory dir;
   Program program("lm_train", small(dir / "run", {"--after", "100Ku", "--save-every", "0u"}));
-  REQUIRE(soon([&] { return has(slurp(dir / "run/log.jsonl"), "\"train\"") || !program.running(); }));
+  REQUIRE(
+      soon([&] { return has(slurp(dir / "run/log.jsonl"), "\"train\"") || !program.running(); }));
   program.signal(SIGINT);
   const Outcome r = program.wait();
   CHECK(r.code == 130);
@@ -154,13 +171,16 @@ TEST_CASE("SIGINT saves and exits 130") {
   CHECK(!weights_of(dir / "run").empty());
 }
 
-TEST_CASE("gradient accumulation, sentence mode, other optimisers and schedules train and resume to the same bits") {
+TEST_CASE(
+    "gradient accumulation, sentence mode, other optimisers and schedules train and resume to the "
+    "same bits") {
   const TemporaryDirectory dir;
   const std::vector<Strings> variants{
       {"--accumulate", "3"},
       {"--sentences", "--batch-tokens", "90"},
       {"--sentences"},
-      {"--optimizer", "sgd", "--lr", "0.5", "--momentum", "0.9", "--schedule", "inverse-sqrt", "--warmup", "20"},
+      {"--optimizer", "sgd", "--lr", "0.5", "--momentum", "0.9", "--schedule", "inverse-sqrt",
+       "--warmup", "20"},
       {"--optimizer", "asgd", "--lr", "1", "--asgd-start", "40"},
       {"--optimizer", "adamw", "--weight-decay", "0.01", "--dtype", "float64"},
       {"--tie-embeddings", "--embed", "24", "--no-head-bias", "--layers", "1"},
@@ -170,8 +190,18 @@ TEST_CASE("gradient accumulation, sentence mode, other optimisers and schedules 
     CAPTURE(variant[0]);
     const auto with = [&](const std::string& run, const Strings& more) {
       // Later flags must not repeat earlier ones, so start from the bare minimum.
-      Strings a{"--sample", "--sample-sentences", "600", "--batch", "6", "--run", dir / (run + std::to_string(n)), "--hidden", "24"};
-      const auto given = [&](const char* name) { return std::find(variant.begin(), variant.end(), name) != variant.end(); };
+      Strings a{"--sample",
+                "--sample-sentences",
+                "600",
+                "--batch",
+                "6",
+                "--run",
+                dir / (run + std::to_string(n)),
+                "--hidden",
+                "24"};
+      const auto given = [&](const char* name) {
+        return std::find(variant.begin(), variant.end(), name) != variant.end();
+      };
       if (!given("--embed")) a.insert(a.end(), {"--embed", "20"});
       if (!given("--sentences")) a.insert(a.end(), {"--bptt", "14"});
       if (!given("--lr")) a.insert(a.end(), {"--lr", "0.01"});
@@ -183,9 +213,12 @@ TEST_CASE("gradient accumulation, sentence mode, other optimisers and schedules 
     REQUIRE_MESSAGE(whole.code == 0, whole.err);
     REQUIRE(run_program("lm_train", with("parts", {"--after", "37u"})).code == 0);
     REQUIRE(run_program("lm_train", with("parts", {"--after", "90u", "--threads", "1"})).code == 0);
-    // The short run ended with a validation of its own, so only the weights can be compared, not the log.
+    // The short run ended with a validation of its own, so only the weights can be compared, not
+    // the log.
     const bool plateau = std::find(variant.begin(), variant.end(), "plateau") != variant.end();
-    if (!plateau) CHECK(weights_of(dir / ("whole" + std::to_string(n))) == weights_of(dir / ("parts" + std::to_string(n))));
+    if (!plateau)
+      CHECK(weights_of(dir / ("whole" + std::to_string(n))) ==
+            weights_of(dir / ("parts" + std::to_string(n))));
     const std::vector<Json> log = log_of(dir / ("whole" + std::to_string(n)));
     double first = 0, last = 0;
     for (const Json& e : log)
@@ -197,12 +230,15 @@ TEST_CASE("gradient accumulation, sentence mode, other optimisers and schedules 
 
 TEST_CASE("a damaged checkpoint is passed over for the one before it") {
   const TemporaryDirectory dir;
-  REQUIRE(run_program("lm_train", small(dir / "run", {"--after", "200u", "--save-every", "50u", "--keep", "3"})).code == 0);
+  REQUIRE(run_program("lm_train",
+                      small(dir / "run", {"--after", "200u", "--save-every", "50u", "--keep", "3"}))
+              .code == 0);
   const std::string latest = dir / "run/checkpoints/latest/model.safetensors";
   std::string bytes = slurp(latest);
   bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 4);
   put(latest, bytes);
-  const Outcome r = run_program("lm_train", small(dir / "run", {"--after", "220u", "--save-every", "50u", "--keep", "3"}));
+  const Outcome r = run_program(
+      "lm_train", small(dir / "run", {"--after", "220u", "--save-every", "50u", "--keep", "3"}));
   CHECK_MESSAGE(r.code == 0, r.err);
   CHECK(has(r.err, "model.safetensors"));
   REQUIRE(run_program("lm_train", small(dir / "fresh", {"--after", "220u"})).code == 0);
@@ -213,17 +249,25 @@ TEST_CASE("lm_score: a line out for each line in, and validation's perplexity wi
   const TemporaryDirectory dir;
   // A text of its own, with an empty line and unknown words.
   std::string train, text = "the cat saw a zzyzx\n\nthe dog saw the cat and the cat saw the dog\n";
-  for (int i = 0; i < 400; ++i) train += i % 3 == 0 ? "the cat saw the dog\n" : i % 3 == 1 ? "a dog saw the cat and ran\n" : "the dog ran\n";
+  for (int i = 0; i < 400; ++i)
+    train += i % 3 == 0   ? "the cat saw the dog\n"
+             : i % 3 == 1 ? "a dog saw the cat and ran\n"
+                          : "the dog ran\n";
   for (int i = 0; i < 60; ++i) text += i % 2 == 0 ? "the dog ran\n" : "a dog saw the cat\n";
   put(dir / "train.txt", train);
   put(dir / "valid.txt", text);
-  const Outcome trained = run_program("lm_train", {"--train", dir / "train.txt", "--valid", dir / "valid.txt", "--hidden", "16", "--embed", "16",
-                                                   "--batch", "4", "--bptt", "8", "--after", "60u", "--lr", "0.01", "--run", dir / "run"});
+  const Outcome trained =
+      run_program("lm_train", {"--train", dir / "train.txt", "--valid", dir / "valid.txt",
+                               "--hidden", "16", "--embed", "16", "--batch", "4", "--bptt", "8",
+                               "--after", "60u", "--lr", "0.01", "--run", dir / "run"});
   REQUIRE_MESSAGE(trained.code == 0, trained.err);
 
-  const Outcome plain = run_program("lm_score", {"--checkpoint", dir / "run", "--input", dir / "valid.txt"});
+  const Outcome plain =
+      run_program("lm_score", {"--checkpoint", dir / "run", "--input", dir / "valid.txt"});
   REQUIRE_MESSAGE(plain.code == 0, plain.err);
-  const Outcome tokens = run_program("lm_score", {"--checkpoint", dir / "run/checkpoints/best", "--tokens", "--batch-tokens", "30"}, text);
+  const Outcome tokens = run_program(
+      "lm_score",
+      {"--checkpoint", dir / "run/checkpoints/best", "--tokens", "--batch-tokens", "30"}, text);
   REQUIRE_MESSAGE(tokens.code == 0, tokens.err);
   std::istringstream sums(plain.out), each(tokens.out), lines(text);
   std::string sum, numbers, line;
@@ -248,14 +292,16 @@ TEST_CASE("lm_score: a line out for each line in, and validation's perplexity wi
   CHECK(has(tokens.err, std::to_string(count) + " tokens"));
 
   const Outcome carried =
-      run_program("lm_score", {"--checkpoint", dir / "run", "--input", dir / "valid.txt", "--carry-state", "--output", dir / "scores"});
+      run_program("lm_score", {"--checkpoint", dir / "run", "--input", dir / "valid.txt",
+                               "--carry-state", "--output", dir / "scores"});
   REQUIRE_MESSAGE(carried.code == 0, carried.err);
   const double ppl = log_of(dir / "run").back()["best_valid_ppl"];
   char expected[64];
   std::snprintf(expected, sizeof expected, "perplexity %.5f", ppl);
   CHECK_MESSAGE(has(carried.err, expected), carried.err, " against ", ppl);
   const std::string written = slurp(dir / "scores");
-  CHECK(std::count(written.begin(), written.end(), '\n') == std::count(text.begin(), text.end(), '\n'));
+  CHECK(std::count(written.begin(), written.end(), '\n') ==
+        std::count(text.begin(), text.end(), '\n'));
 }
 
 TEST_CASE("wrong command lines: exit 2 and the way out") {
@@ -306,7 +352,8 @@ TEST_CASE("wrong command lines: exit 2 and the way out") {
 
 TEST_CASE("--dump-config is a --config that gives the same run") {
   const TemporaryDirectory dir;
-  const Outcome dumped = run_program("lm_train", small(dir / "a", {"--after", "30u", "--dump-config"}));
+  const Outcome dumped =
+      run_program("lm_train", small(dir / "a", {"--after", "30u", "--dump-config"}));
   REQUIRE(dumped.code == 0);
   Json config = Json::parse(dumped.out);
   config["run"] = dir / "b";
@@ -319,7 +366,8 @@ TEST_CASE("--dump-config is a --config that gives the same run") {
 TEST_CASE("--init starts from another run's weights") {
   const TemporaryDirectory dir;
   REQUIRE(run_program("lm_train", small(dir / "a", {"--after", "120u"})).code == 0);
-  const Outcome r = run_program("lm_train", small(dir / "b", {"--after", "25u", "--seed", "1", "--init", dir / "a"}));
+  const Outcome r = run_program(
+      "lm_train", small(dir / "b", {"--after", "25u", "--seed", "1", "--init", dir / "a"}));
   REQUIRE_MESSAGE(r.code == 0, r.err);
   const auto first_ppl = [&](const std::string& run) {
     for (const Json& e : log_of(run))
@@ -329,7 +377,8 @@ TEST_CASE("--init starts from another run's weights") {
   CHECK(first_ppl(dir / "b") < 0.7 * first_ppl(dir / "a"));
 }
 
-TEST_CASE("a loss that is not finite names the op and the step, and keeps the last good checkpoint") {
+TEST_CASE(
+    "a loss that is not finite names the op and the step, and keeps the last good checkpoint") {
   const TemporaryDirectory dir;
   const Strings wild{"--sample",  "--sample-sentences",
                      "600",       "--hidden",
@@ -354,17 +403,24 @@ TEST_CASE("a loss that is not finite names the op and the step, and keeps the la
 
 TEST_CASE("the parity export holds what the replay reads") {
   const TemporaryDirectory dir;
-  const Outcome r = run_program("lm_train", {"--sample", "--sample-sentences", "400", "--hidden", "12", "--embed", "10", "--dropout", "0", "--batch",
-                                             "4", "--bptt", "6", "--dtype", "float64", "--export-parity", dir / "p", "--export-steps", "7"});
+  const Outcome r =
+      run_program("lm_train", {"--sample", "--sample-sentences", "400", "--hidden", "12", "--embed",
+                               "10", "--dropout", "0", "--batch", "4", "--bptt", "6", "--dtype",
+                               "float64", "--export-parity", dir / "p", "--export-steps", "7"});
   REQUIRE_MESSAGE(r.code == 0, r.err);
-  const Json config = Json::parse(slurp(dir / "p/config.json")), losses = Json::parse(slurp(dir / "p/losses.json"));
+  const Json config = Json::parse(slurp(dir / "p/config.json")),
+             losses = Json::parse(slurp(dir / "p/losses.json"));
   CHECK(config["task"] == "lm");
   CHECK(config["hidden"] == 12);
   CHECK(losses["loss"].size() == 7);
   CHECK(losses["grad_norm"].size() == 7);
-  const Safetensors batches = read_safetensors(dir / "p/batches.safetensors"), init = read_safetensors(dir / "p/init.safetensors");
+  const Safetensors batches = read_safetensors(dir / "p/batches.safetensors"),
+                    init = read_safetensors(dir / "p/init.safetensors");
   CHECK(batches.at("input").shape() == Shape{7, 6, 4});
   CHECK(init.at("embedding.weight").dtype() == DType::float64);
-  // The first loss, computed here from the exported weights alone, would be log V at zero weights: it must be near.
-  CHECK(losses["loss"][0].get<double>() == doctest::Approx(std::log(static_cast<double>(init.at("embedding.weight").shape()[0]))).epsilon(0.05));
+  // The first loss, computed here from the exported weights alone, would be log V at zero weights:
+  // it must be near.
+  CHECK(losses["loss"][0].get<double>() ==
+        doctest::Approx(std::log(static_cast<double>(init.at("embedding.weight").shape()[0])))
+            .epsilon(0.05));
 }

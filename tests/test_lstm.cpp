@@ -1,4 +1,5 @@
-// The fused LSTM layer against its composed twin: the same layer out of plain differentiable functions, step by step.
+// The fused LSTM layer against its composed twin: the same layer out of plain differentiable
+// functions, step by step.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -6,11 +7,11 @@
 
 #include "autograd/functions.h"
 #include "autograd/gradcheck.h"
+#include "checks/op_cases.h"
 #include "core/error.h"
 #include "core/gemm.h"
 #include "core/threads.h"
 #include "tests/compare.h"
-#include "checks/op_cases.h"
 #include "tests/support.h"
 
 using namespace nine;
@@ -26,24 +27,35 @@ struct Sizes {
 // x, w_ih, w_hh, b_ih, b_hh, h0, c0.
 std::vector<Tensor> inputs_of(const Sizes& s, DType dtype) {
   const int64_t h = s.hidden;
-  const std::vector<Input> inputs = {
-      {{s.steps * s.batch, s.input}}, {{4 * h, s.input}, -0.3, 0.3}, {{4 * h, h}, -0.3, 0.3}, {{4 * h}}, {{4 * h}}, {{s.batch, h}}, {{s.batch, h}}};
+  const std::vector<Input> inputs = {{{s.steps * s.batch, s.input}},
+                                     {{4 * h, s.input}, -0.3, 0.3},
+                                     {{4 * h, h}, -0.3, 0.3},
+                                     {{4 * h}},
+                                     {{4 * h}},
+                                     {{s.batch, h}},
+                                     {{s.batch, h}}};
   const std::vector<Doubles> values = random_values(inputs, 3);
   std::vector<Tensor> tensors;
-  for (size_t i = 0; i < values.size(); ++i) tensors.push_back(tensor_of(values[i], inputs[i].shape, dtype));
+  for (size_t i = 0; i < values.size(); ++i)
+    tensors.push_back(tensor_of(values[i], inputs[i].shape, dtype));
   return tensors;
 }
 
-LstmOutput fused(std::span<const Var> in) { return lstm(in[0], {in[1], in[2], in[3], in[4]}, {in[5], in[6]}); }
+LstmOutput fused(std::span<const Var> in) {
+  return lstm(in[0], {in[1], in[2], in[3], in[4]}, {in[5], in[6]});
+}
 
 LstmOutput composed(std::span<const Var> in) {
   Var h = in[5], c = in[6];
-  const int64_t batch = h.shape().rows(), size = h.shape().cols(), steps = in[0].shape().rows() / batch;
+  const int64_t batch = h.shape().rows(), size = h.shape().cols(),
+                steps = in[0].shape().rows() / batch;
   std::vector<Var> all;
   for (int64_t t = 0; t < steps; ++t) {
-    const Var gates = add(linear(row_range(in[0], t * batch, batch), in[1], in[3]), linear(h, in[2], in[4]));
+    const Var gates =
+        add(linear(row_range(in[0], t * batch, batch), in[1], in[3]), linear(h, in[2], in[4]));
     const Var i = sigmoid(col_range(gates, 0, size)), f = sigmoid(col_range(gates, size, size));
-    const Var g = tanh(col_range(gates, 2 * size, size)), o = sigmoid(col_range(gates, 3 * size, size));
+    const Var g = tanh(col_range(gates, 2 * size, size)),
+              o = sigmoid(col_range(gates, 3 * size, size));
     c = add(mul(f, c), mul(i, g));
     h = mul(o, tanh(c));
     all.push_back(h);
@@ -63,17 +75,24 @@ struct Result {
 
 // `use` picks what the loss sees of the outputs.
 template <class Layer, class Use>
-Result run(const Layer& layer, const std::vector<Tensor>& inputs, const Use& use, std::span<const bool> frozen = {}) {
+Result run(const Layer& layer, const std::vector<Tensor>& inputs, const Use& use,
+           std::span<const bool> frozen = {}) {
   Arena pool("step");
   Tape tape(pool);
   std::vector<Var> in;
-  for (size_t i = 0; i < inputs.size(); ++i) in.push_back(i < frozen.size() && frozen[i] ? tape.constant(inputs[i]) : tape.leaf(inputs[i]));
+  for (size_t i = 0; i < inputs.size(); ++i)
+    in.push_back(i < frozen.size() && frozen[i] ? tape.constant(inputs[i]) : tape.leaf(inputs[i]));
   const LstmOutput out = layer(in);
-  Result r{out.y.value().to_vector(), out.last.h.value().to_vector(), out.last.c.value().to_vector(), {}};
+  Result r{out.y.value().to_vector(),
+           out.last.h.value().to_vector(),
+           out.last.c.value().to_vector(),
+           {}};
   const Var seen = use(out);
-  const Tensor weights = tensor_of(random_values({{seen.shape(), 0.5, 1.5}}, 5)[0], seen.shape(), seen.dtype());
+  const Tensor weights =
+      tensor_of(random_values({{seen.shape(), 0.5, 1.5}}, 5)[0], seen.shape(), seen.dtype());
   tape.backward(sum(mul(seen, tape.constant(weights))));
-  for (size_t i = 0; i < in.size(); ++i) r.gradients.push_back(i < frozen.size() && frozen[i] ? Doubles{} : in[i].grad().to_vector());
+  for (size_t i = 0; i < in.size(); ++i)
+    r.gradients.push_back(i < frozen.size() && frozen[i] ? Doubles{} : in[i].grad().to_vector());
   return r;
 }
 
@@ -87,20 +106,24 @@ void check_close(const Result& a, const Result& b, double tolerance) {
   }
 }
 
-bool same_bits(const Result& a, const Result& b) { return a.y == b.y && a.h_n == b.h_n && a.c_n == b.c_n && a.gradients == b.gradients; }
+bool same_bits(const Result& a, const Result& b) {
+  return a.y == b.y && a.h_n == b.h_n && a.c_n == b.c_n && a.gradients == b.gradients;
+}
 
 }  // namespace
 
 TEST_CASE("lstm: fused = composed, float64") {
   const Restore restore;
-  set_threads(1);  // many small problems; another test holds the bits of 2 and 3 threads against those of 1
+  set_threads(
+      1);  // many small problems; another test holds the bits of 2 and 3 threads against those of 1
   for (const int64_t hidden : {5, 33, 64, 90, 130})
     for (const int64_t batch : {1, 3, 70})
       for (const int64_t steps : {1, 7}) {
         CAPTURE(hidden);
         CAPTURE(batch);
         CAPTURE(steps);
-        const std::vector<Tensor> inputs = inputs_of({steps, batch, hidden / 2 + 1, hidden}, DType::float64);
+        const std::vector<Tensor> inputs =
+            inputs_of({steps, batch, hidden / 2 + 1, hidden}, DType::float64);
         check_close(run(fused, inputs, everything), run(composed, inputs, everything), 1e-12);
       }
   // The widest blocks of hidden units, the last of them narrow.
@@ -110,7 +133,9 @@ TEST_CASE("lstm: fused = composed, float64") {
 
 TEST_CASE("lstm: fused = composed where the loss sees only some outputs") {
   const std::vector<Tensor> inputs = inputs_of({4, 3, 6, 20}, DType::float64);
-  const auto check = [&](auto&& use) { check_close(run(fused, inputs, use), run(composed, inputs, use), 1e-12); };
+  const auto check = [&](auto&& use) {
+    check_close(run(fused, inputs, use), run(composed, inputs, use), 1e-12);
+  };
   check([](const LstmOutput& out) { return out.y; });
   check([](const LstmOutput& out) { return out.last.h; });
   check([](const LstmOutput& out) { return out.last.c; });
@@ -147,13 +172,15 @@ TEST_CASE("lstm: gradients against finite differences") {
   const Restore restore;
   set_threads(1);
   const std::vector<Tensor> inputs = inputs_of({3, 3, 4, 17}, DType::float64);
-  const GradcheckReport r = gradcheck([](std::span<const Var> in) { return everything(fused(in)); }, inputs, {.max_elements = 60});
+  const GradcheckReport r = gradcheck([](std::span<const Var> in) { return everything(fused(in)); },
+                                      inputs, {.max_elements = 60});
   CHECK_MESSAGE(r.worst < 1e-6, r.where);
 }
 
 TEST_CASE("lstm: float32 is float64 to 1e-5") {
   const Sizes s{7, 9, 40, 64};
-  check_close(run(fused, inputs_of(s, DType::float32), everything), run(fused, inputs_of(s, DType::float64), everything), 1e-5);
+  check_close(run(fused, inputs_of(s, DType::float32), everything),
+              run(fused, inputs_of(s, DType::float64), everything), 1e-5);
 }
 
 TEST_CASE("lstm: the same bits with 1, 2 and 3 threads, both backends") {
@@ -161,7 +188,8 @@ TEST_CASE("lstm: the same bits with 1, 2 and 3 threads, both backends") {
   for (const GemmBackend backend : {GemmBackend::eigen, GemmBackend::libxsmm}) {
     if (!gemm_backend_built(backend)) continue;
     set_gemm_backend(backend);
-    for (const Sizes& s : {Sizes{3, 2, 4, 5}, Sizes{5, 70, 33, 100}, Sizes{5, 70, 33, 130}, Sizes{3, 20, 65, 256}}) {
+    for (const Sizes& s :
+         {Sizes{3, 2, 4, 5}, Sizes{5, 70, 33, 100}, Sizes{5, 70, 33, 130}, Sizes{3, 20, 65, 256}}) {
       CAPTURE(s.hidden);
       const std::vector<Tensor> inputs = inputs_of(s, DType::float32);
       set_threads(1);
@@ -215,9 +243,15 @@ TEST_CASE("lstm: shapes that do not fit are an Error with the numbers") {
   const LstmWeights w{zeros({16, 3}), zeros({16, 4}), zeros({16}), zeros({16})};
   const LstmState state{zeros({2, 4}), zeros({2, 4})};
   CHECK_NOTHROW(lstm(zeros({6, 3}), w, state));
-  CHECK_THROWS_WITH_AS(lstm(zeros({5, 3}), w, state), doctest::Contains("5 rows of input are no whole time steps of a batch of 2"), Error);
-  CHECK_THROWS_WITH_AS(lstm(zeros({6, 5}), w, state), doctest::Contains("w_ih must be (16, 5), got (16, 3)"), Error);
-  CHECK_THROWS_WITH_AS(lstm(zeros({6, 3}), {w.w_ih, w.w_ih, w.b_ih, w.b_hh}, state), doctest::Contains("w_hh must be (16, 4)"), Error);
-  CHECK_THROWS_WITH_AS(lstm(zeros({6, 3}), {w.w_ih, w.w_hh, zeros({4}), w.b_hh}, state), doctest::Contains("b_ih"), Error);
-  CHECK_THROWS_WITH_AS(lstm(zeros({6, 3}), w, {state.h, zeros({3, 4})}), doctest::Contains("c0 must be (2, 4)"), Error);
+  CHECK_THROWS_WITH_AS(lstm(zeros({5, 3}), w, state),
+                       doctest::Contains("5 rows of input are no whole time steps of a batch of 2"),
+                       Error);
+  CHECK_THROWS_WITH_AS(lstm(zeros({6, 5}), w, state),
+                       doctest::Contains("w_ih must be (16, 5), got (16, 3)"), Error);
+  CHECK_THROWS_WITH_AS(lstm(zeros({6, 3}), {w.w_ih, w.w_ih, w.b_ih, w.b_hh}, state),
+                       doctest::Contains("w_hh must be (16, 4)"), Error);
+  CHECK_THROWS_WITH_AS(lstm(zeros({6, 3}), {w.w_ih, w.w_hh, zeros({4}), w.b_hh}, state),
+                       doctest::Contains("b_ih"), Error);
+  CHECK_THROWS_WITH_AS(lstm(zeros({6, 3}), w, {state.h, zeros({3, 4})}),
+                       doctest::Contains("c0 must be (2, 4)"), Error);
 }

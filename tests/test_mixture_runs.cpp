@@ -1,5 +1,5 @@
-// Mixtures through the programs: what lm_score --components prints against the softmax's formulas, the parity export of mixtures,
-// and a model's configuration read back from its tensors.
+// Mixtures through the programs: what lm_score --components prints against the softmax's formulas,
+// the parity export of mixtures, and a model's configuration read back from its tensors.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -24,7 +24,8 @@ using Doubles = std::vector<double>;
 using Rows = std::vector<Doubles>;
 using Strings = std::vector<std::string>;
 
-const Strings kText{"the cat saw a dog", "", "a bird fed the man today again today", "she liked a zebra"};
+const Strings kText{"the cat saw a dog", "", "a bird fed the man today again today",
+                    "she liked a zebra"};
 
 std::string joined(const Strings& lines) {
   std::string text;
@@ -32,7 +33,8 @@ std::string joined(const Strings& lines) {
   return text;
 }
 
-std::string run(const std::string& program, const Strings& arguments, const std::string& input = {}) {
+std::string run(const std::string& program, const Strings& arguments,
+                const std::string& input = {}) {
   const Outcome r = run_program(program, arguments, input);
   REQUIRE_MESSAGE(r.code == 0, r.err);
   return r.out;
@@ -41,7 +43,8 @@ std::string run(const std::string& program, const Strings& arguments, const std:
 /// Trains a mixture in float64 for a few steps; its run directory.
 std::string trained(const TemporaryDirectory& dir, const std::string& head, const Strings& more) {
   std::string text;
-  for (int i = 0; i < 60; ++i) text += "the cat saw a dog\na bird fed the man today\nshe liked a cat again\nthe man saw her\n";
+  for (int i = 0; i < 60; ++i)
+    text += "the cat saw a dog\na bird fed the man today\nshe liked a cat again\nthe man saw her\n";
   Strings arguments{"--train",  dir.write("train.txt", text),
                     "--layers", "1",
                     "--hidden", "8",
@@ -79,17 +82,22 @@ Strings lines_of(const std::string& text) {
   return lines;
 }
 
-/// What heads.md section 2 says of a token: priors, shares, log p; from the checkpoint's tensors and the state that predicts it.
+/// What heads.md section 2 says of a token: priors, shares, log p; from the checkpoint's tensors
+/// and the state that predicts it.
 struct Expected {
   Doubles prior, share;
   double log_p = 0;
 };
 Expected expected(const Safetensors& file, const HeadSpec& head, const Doubles& h, int32_t target) {
-  const auto of = [&](const char* name) { return file.tensors.contains(name) ? file.at(name).to_vector() : Doubles{}; };
-  const Doubles embedding = of("embedding.weight"), own = of("head.weight"), bias = of("head.bias"), prior = of("head.prior.weight"),
-                latent = of("head.latent.weight");
+  const auto of = [&](const char* name) {
+    return file.tensors.contains(name) ? file.at(name).to_vector() : Doubles{};
+  };
+  const Doubles embedding = of("embedding.weight"), own = of("head.weight"), bias = of("head.bias"),
+                prior = of("head.prior.weight"), latent = of("head.latent.weight");
   const size_t d = h.size(), words = embedding.size() / d, size = static_cast<size_t>(head.size());
-  const size_t tied = own.size() / (words * d) < (head.untied ? size : 1) ? 1 : 0;  // the first word vectors are the embeddings
+  const size_t tied = own.size() / (words * d) < (head.untied ? size : 1)
+                          ? 1
+                          : 0;  // the first word vectors are the embeddings
   Expected out;
   Doubles log_p(size);
   double sum = 0;
@@ -112,7 +120,9 @@ Expected expected(const Safetensors& file, const HeadSpec& head, const Doubles& 
         z += w[v * d + i] * context[i];
         q += (w[v * d + i] - context[i]) * (w[v * d + i] - context[i]);
       }
-      const double score = (head.components[k].kind == ScoreKind::lin ? z : -std::log1p(std::sqrt(q))) + bias[v];  // lin, or log:p=1
+      const double score =
+          (head.components[k].kind == ScoreKind::lin ? z : -std::log1p(std::sqrt(q))) +
+          bias[v];  // lin, or log:p=1
       all += std::exp(score);
       if (v == static_cast<size_t>(target)) score_of_target = score;
     }
@@ -129,13 +139,16 @@ Expected expected(const Safetensors& file, const HeadSpec& head, const Doubles& 
 
 }  // namespace
 
-TEST_CASE("lm_score --components: priors, shares and log p are those of the formulas, tied, untied, in pieces") {
+TEST_CASE(
+    "lm_score --components: priors, shares and log p are those of the formulas, tied, untied, in "
+    "pieces") {
   struct Kind {
     std::string head;
     Strings more;
   };
-  for (const Kind& kind : {Kind{"mix:2*lin,log:p=1", {}}, Kind{"mix:lin,log:p=1", {"--untied", "--tie-embeddings"}},
-                           Kind{"mix:lin,log:p=1", {"--head-context", "none"}}}) {
+  for (const Kind& kind :
+       {Kind{"mix:2*lin,log:p=1", {}}, Kind{"mix:lin,log:p=1", {"--untied", "--tie-embeddings"}},
+        Kind{"mix:lin,log:p=1", {"--head-context", "none"}}}) {
     CAPTURE(kind.head);
     const TemporaryDirectory dir;
     const std::string model = trained(dir, kind.head, kind.more);
@@ -146,11 +159,14 @@ TEST_CASE("lm_score --components: priors, shares and log p are those of the form
     const Safetensors file = read_safetensors(model + "/checkpoints/best/model.safetensors");
 
     const std::string out = run("lm_score", {"--checkpoint", model, "--components"}, joined(kText));
-    const Strings shown = lines_of(out), scores = lines_of(run("lm_score", {"--checkpoint", model, "--tokens"}, joined(kText)));
+    const Strings shown = lines_of(out),
+                  scores =
+                      lines_of(run("lm_score", {"--checkpoint", model, "--tokens"}, joined(kText)));
     REQUIRE(shown.size() == kText.size());
     REQUIRE(scores.size() == kText.size());
     // Sentences longer than what is computed at once come in pieces.
-    const Strings pieces = lines_of(run("lm_score", {"--checkpoint", model, "--components", "--batch-tokens", "2"}, joined(kText)));
+    const Strings pieces = lines_of(run(
+        "lm_score", {"--checkpoint", model, "--components", "--batch-tokens", "2"}, joined(kText)));
     REQUIRE(pieces.size() == kText.size());
 
     const Corpus text = Corpus::of_lines(kText, saved.vocabulary());
@@ -161,7 +177,8 @@ TEST_CASE("lm_score --components: priors, shares and log p are those of the form
       const size_t d = hidden.size() / static_cast<size_t>(batch.rows * batch.count);
       for (int64_t c = 0; c < batch.count; ++c) {
         const int64_t s = batch.first + c;
-        const Rows tokens = numbers(shown[static_cast<size_t>(s)], ",;"), log_p = numbers(scores[static_cast<size_t>(s)], ""),
+        const Rows tokens = numbers(shown[static_cast<size_t>(s)], ",;"),
+                   log_p = numbers(scores[static_cast<size_t>(s)], ""),
                    again = numbers(pieces[static_cast<size_t>(s)], ",;");
         REQUIRE(std::ssize(tokens) == text.length(s));
         REQUIRE(std::ssize(log_p) == text.length(s));
@@ -171,7 +188,8 @@ TEST_CASE("lm_score --components: priors, shares and log p are those of the form
           CAPTURE(t);
           const auto at = static_cast<size_t>(t);
           const auto row = hidden.begin() + (t * batch.count + c) * static_cast<int64_t>(d);
-          const Expected want = expected(file, head, Doubles(row, row + static_cast<int64_t>(d)), text.sentence(s)[at]);
+          const Expected want = expected(file, head, Doubles(row, row + static_cast<int64_t>(d)),
+                                         text.sentence(s)[at]);
           REQUIRE(tokens[at].size() == 2 * size);
           const auto middle = tokens[at].begin() + static_cast<int64_t>(size);
           const Doubles prior(tokens[at].begin(), middle), share(middle, tokens[at].end());
@@ -217,7 +235,8 @@ TEST_CASE("the parity export of mixtures, tied and untied: names, shapes and con
                       "5"};
     if (untied) arguments.emplace_back("--untied");
     run("lm_train", arguments);
-    const auto config = nlohmann::json::parse(slurp(dir / "p/config.json")), losses = nlohmann::json::parse(slurp(dir / "p/losses.json"));
+    const auto config = nlohmann::json::parse(slurp(dir / "p/config.json")),
+               losses = nlohmann::json::parse(slurp(dir / "p/losses.json"));
     CHECK(config["head"] == "mos");
     CHECK(config["components"] == 3);
     CHECK(config["untied"] == untied);
@@ -263,9 +282,16 @@ TEST_CASE("a model's configuration is read back from its tensors, whatever the m
             CAPTURE(untied);
             CAPTURE(tie);
             CAPTURE(bias);
-            LanguageModelConfig config{.vocab = 11, .embed = tie ? 6 : 4, .hidden = 6, .layers = 3, .tie_embeddings = tie, .head_bias = bias};
-            config.head = parse_head(text, {.variance = {}, .ball = {}, .head_context = context, .untied = untied});
-            const LanguageModelConfig read = LanguageModelConfig::of_weights(saved(config), config.head);
+            LanguageModelConfig config{.vocab = 11,
+                                       .embed = tie ? 6 : 4,
+                                       .hidden = 6,
+                                       .layers = 3,
+                                       .tie_embeddings = tie,
+                                       .head_bias = bias};
+            config.head = parse_head(
+                text, {.variance = {}, .ball = {}, .head_context = context, .untied = untied});
+            const LanguageModelConfig read =
+                LanguageModelConfig::of_weights(saved(config), config.head);
             CHECK(read.vocab == 11);
             CHECK(read.embed == config.embed);
             CHECK(read.hidden == 6);
@@ -276,7 +302,11 @@ TEST_CASE("a model's configuration is read back from its tensors, whatever the m
             ++seen;
           }
   CHECK(seen == 80);
-  const HeadSpec tied = parse_head("mix:2*lin"), untied = parse_head("mix:2*lin", {.variance = {}, .ball = {}, .head_context = {}, .untied = true});
-  const Safetensors of_tied = saved({.vocab = 11, .embed = 4, .hidden = 6, .layers = 1, .head = tied});
-  CHECK(has(error_of([&] { LanguageModelConfig::of_weights(of_tied, untied); }), "head.weight has shape (11, 6), but an untied head mix:"));
+  const HeadSpec tied = parse_head("mix:2*lin"),
+                 untied = parse_head(
+                     "mix:2*lin", {.variance = {}, .ball = {}, .head_context = {}, .untied = true});
+  const Safetensors of_tied =
+      saved({.vocab = 11, .embed = 4, .hidden = 6, .layers = 1, .head = tied});
+  CHECK(has(error_of([&] { LanguageModelConfig::of_weights(of_tied, untied); }),
+            "head.weight has shape (11, 6), but an untied head mix:"));
 }

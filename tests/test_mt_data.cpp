@@ -1,4 +1,5 @@
-// Parallel text and its batches: what is read, what is refused, and that batches hold what they promise.
+// Parallel text and its batches: what is read, what is refused, and that batches hold what they
+// promise.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -15,7 +16,9 @@ using namespace nine;
 using namespace nine::tests;
 using Strings = std::vector<std::string>;
 
-Dictionary dictionary_of(const Strings& lines) { return Dictionary(PairTally(pairs_of_lines(lines, lines), false).source); }
+Dictionary dictionary_of(const Strings& lines) {
+  return Dictionary(PairTally(pairs_of_lines(lines, lines), false).source);
+}
 
 // Pairs of random lengths, 1 to `longest` words a side; those of one length are many.
 struct RandomPairs {
@@ -25,7 +28,8 @@ struct RandomPairs {
     RandomStream random({.seed = seed, .op = stream_id("test")});
     const auto sentence = [&](uint64_t length) {
       std::string line;
-      for (uint64_t i = 0; i < length; ++i) line += (i > 0 ? " w" : "w") + std::to_string(random.below(50));
+      for (uint64_t i = 0; i < length; ++i)
+        line += (i > 0 ? " w" : "w") + std::to_string(random.below(50));
       return line;
     };
     for (int64_t i = 0; i < pairs; ++i) {
@@ -37,7 +41,9 @@ struct RandomPairs {
     all.insert(all.end(), target.begin(), target.end());
     words = dictionary_of(all);
   }
-  ParallelCorpus corpus() const { return ParallelCorpus(pairs_of_lines(source, target), words, words); }
+  ParallelCorpus corpus() const {
+    return ParallelCorpus(pairs_of_lines(source, target), words, words);
+  }
 };
 
 std::vector<std::vector<int32_t>> epoch_of(PairBatches& batches, int64_t epoch) {
@@ -58,15 +64,19 @@ std::vector<std::vector<int32_t>> epoch_of(PairBatches& batches, int64_t epoch) 
 TEST_CASE("parallel text: line i belongs to line i, and only the space separates words") {
   const TemporaryDirectory dir;
   const std::string nbsp = "\xC2\xA0", separator = "\xE2\x80\xA8";
-  const std::string s = dir.write("s", "a b\n\nx" + nbsp + "y\tz  w\n"), t = dir.write("t", "A\nB\nC" + separator + "D\n");
+  const std::string s = dir.write("s", "a b\n\nx" + nbsp + "y\tz  w\n"),
+                    t = dir.write("t", "A\nB\nC" + separator + "D\n");
   Strings read;
-  pairs_of_files({s}, {t})([&](std::string_view a, std::string_view b) { read.push_back(std::string(a) + "|" + std::string(b)); });
+  pairs_of_files({s}, {t})([&](std::string_view a, std::string_view b) {
+    read.push_back(std::string(a) + "|" + std::string(b));
+  });
   CHECK(read == Strings{"a b|A", "|B", "x" + nbsp + "y\tz  w|C" + separator + "D"});
   const PairTally tally(pairs_of_files({s}, {t}), false);
   const Dictionary source(tally.source), target(tally.target);
   CHECK(source.size() == 4 + 4);  // a, b, the word with NBSP and tab, w
   CHECK(target.id("C" + separator + "D") >= 4);
-  const ParallelCorpus corpus(pairs_of_files({s, s}, {t, t}), source, target);  // two files are one text
+  const ParallelCorpus corpus(pairs_of_files({s, s}, {t, t}), source,
+                              target);  // two files are one text
   CHECK(corpus.pairs() == 6);
   CHECK(corpus.source_length(0) == 3);
   CHECK(corpus.source(0).back() == Dictionary::kEnd);
@@ -77,9 +87,11 @@ TEST_CASE("parallel text: line i belongs to line i, and only the space separates
 
 TEST_CASE("parallel text: what is refused, and how") {
   const TemporaryDirectory dir;
-  const std::string three = dir.write("three", "a\nb\nc\n"), two = dir.write("two", "a\nb\n"), none = dir.write("none", ""),
-                    bad = dir.write("bad", "a\nb \xff\nc\n");
-  const auto says = [](const Strings& s, const Strings& t) { return error_of([&] { PairTally(pairs_of_files(s, t), false); }); };
+  const std::string three = dir.write("three", "a\nb\nc\n"), two = dir.write("two", "a\nb\n"),
+                    none = dir.write("none", ""), bad = dir.write("bad", "a\nb \xff\nc\n");
+  const auto says = [](const Strings& s, const Strings& t) {
+    return error_of([&] { PairTally(pairs_of_files(s, t), false); });
+  };
   CHECK(has(says({three}, {two}), "three has 3 lines, but " + two + " has 2"));
   CHECK(has(says({two}, {three}), "two has 2 lines, but " + three + " has 3"));
   CHECK(has(says({two, two}, {three}), two + ", " + two + " has 4 lines"));
@@ -89,13 +101,16 @@ TEST_CASE("parallel text: what is refused, and how") {
   CHECK(has(says({three}, {dir / "nowhere"}), "nowhere does not exist"));
 }
 
-TEST_CASE("parallel text: pairs with an empty side and long pairs are left out where asked, and counted") {
+TEST_CASE(
+    "parallel text: pairs with an empty side and long pairs are left out where asked, and "
+    "counted") {
   const Strings s{"a b c", "", "a", " ", "a b", "a b c d e"}, t{"A", "B", "", "", "A B C D", "A"};
   const Dictionary source = dictionary_of(s), target = dictionary_of(t);
   const ParallelCorpus all(pairs_of_lines(s, t), source, target);
   CHECK(all.pairs() == 6);
   CHECK(all.longest() == 6);
-  const ParallelCorpus some(pairs_of_lines(s, t), source, target, {.empty = false, .max_length = 5});
+  const ParallelCorpus some(pairs_of_lines(s, t), source, target,
+                            {.empty = false, .max_length = 5});
   CHECK(some.pairs() == 2);
   CHECK(some.skipped_empty() == 3);
   CHECK(some.skipped_long() == 1);
@@ -104,7 +119,9 @@ TEST_CASE("parallel text: pairs with an empty side and long pairs are left out w
   CHECK(some.checksum() != all.checksum());
 }
 
-TEST_CASE("dictionaries: rare words and those beyond the limit are <unk>, and a joint one counts both languages") {
+TEST_CASE(
+    "dictionaries: rare words and those beyond the limit are <unk>, and a joint one counts both "
+    "languages") {
   const Strings s{"a a a b b c"}, t{"b b d"};
   const PairTally tally(pairs_of_lines(s, t), false), joint(pairs_of_lines(s, t), true);
   const Dictionary twice(tally.source, 2), limited(tally.source, 1, 5), both(joint.source, 2);
@@ -121,7 +138,8 @@ TEST_CASE("batches: every pair once an epoch, none over the limit, each as large
     const RandomPairs text(400, 30, seed);
     const ParallelCorpus corpus = text.corpus();
     for (const PairBatchSize size :
-         {PairBatchSize{.tokens = 60}, PairBatchSize{.tokens = 300}, PairBatchSize{.pairs = 7}, PairBatchSize{.tokens = 200, .pairs = 9}}) {
+         {PairBatchSize{.tokens = 60}, PairBatchSize{.tokens = 300}, PairBatchSize{.pairs = 7},
+          PairBatchSize{.tokens = 200, .pairs = 9}}) {
       PairBatches batches(corpus, size, seed);
       for (int64_t epoch = 0; epoch < 2; ++epoch) {
         std::vector<int> seen(400, 0);
@@ -139,12 +157,15 @@ TEST_CASE("batches: every pair once an epoch, none over the limit, each as large
           if (size.pairs > 0) CHECK(count <= size.pairs);
           padded += count * (s + t);
           // The next larger pair, at most 33 tokens long, would not have fitted.
-          full += (size.tokens > 0 && (count + 1) * 33 > size.tokens) || (size.pairs > 0 && count == size.pairs);
+          full += (size.tokens > 0 && (count + 1) * 33 > size.tokens) ||
+                  (size.pairs > 0 && count == size.pairs);
         }
         CHECK(std::all_of(seen.begin(), seen.end(), [](int n) { return n == 1; }));
         CHECK(full >= std::ssize(plan) / 3);
         CHECK(batches.padding_share() ==
-              doctest::Approx(1 - static_cast<double>(corpus.source_tokens() + corpus.target_tokens()) / static_cast<double>(padded)));
+              doctest::Approx(1 -
+                              static_cast<double>(corpus.source_tokens() + corpus.target_tokens()) /
+                                  static_cast<double>(padded)));
       }
     }
   }
@@ -185,7 +206,8 @@ TEST_CASE("batches: what comes next follows from seed, epoch and step") {
   PairBatches plain(corpus, size, std::nullopt);
   const auto ordered = epoch_of(plain, 0);
   CHECK(ordered == epoch_of(plain, 1));
-  for (size_t i = 1; i < ordered.size(); ++i) CHECK(corpus.target_length(ordered[i - 1].back()) <= corpus.target_length(ordered[i].front()));
+  for (size_t i = 1; i < ordered.size(); ++i)
+    CHECK(corpus.target_length(ordered[i - 1].back()) <= corpus.target_length(ordered[i].front()));
 }
 
 TEST_CASE("batches: rows hold words, </s> and padding where the model expects them") {
@@ -195,7 +217,8 @@ TEST_CASE("batches: rows hold words, </s> and padding where the model expects th
   PairBatches batches(corpus, {.pairs = 2}, std::nullopt);
   PairBatch batch;
   REQUIRE(batches.next(batch));
-  const int32_t a = source.id("a"), b = source.id("b"), c = source.id("c"), A = target.id("A"), B = target.id("B");
+  const int32_t a = source.id("a"), b = source.id("b"), c = source.id("c"), A = target.id("A"),
+                B = target.id("B");
   const int32_t end = Dictionary::kEnd, pad = Dictionary::kPad;
   CHECK(batch.pairs == 2);
   CHECK(batch.src == std::vector<int32_t>{a, b, c, end, b, end, pad, pad});
@@ -210,11 +233,16 @@ TEST_CASE("batches: limits that cannot be kept are errors") {
   const Strings s{"a", "a b c d e f g"}, t{"A", "B"};
   const Dictionary source = dictionary_of(s), target = dictionary_of(t);
   const ParallelCorpus corpus(pairs_of_lines(s, t), source, target);
-  CHECK(has(error_of([&] { PairBatches(corpus, {.tokens = 7}, 1); }), "line 2 has a sentence of 8 tokens"));
+  CHECK(has(error_of([&] { PairBatches(corpus, {.tokens = 7}, 1); }),
+            "line 2 has a sentence of 8 tokens"));
   CHECK_NOTHROW(PairBatches(corpus, {.tokens = 8}, 1));
   CHECK(has(error_of([&] { PairBatches(corpus, {}, 1); }), "give one of the two"));
   const Strings nothing;
-  CHECK(has(error_of([&] { PairBatches(ParallelCorpus(pairs_of_lines(nothing, nothing), source, target), {.pairs = 1}, 1); }), "no pair"));
+  CHECK(has(error_of([&] {
+              PairBatches(ParallelCorpus(pairs_of_lines(nothing, nothing), source, target),
+                          {.pairs = 1}, 1);
+            }),
+            "no pair"));
 }
 
 TEST_CASE("validation: the loss of a text is that of its pairs one by one, whatever the batches") {
@@ -235,7 +263,8 @@ TEST_CASE("validation: the loss of a text is that of its pairs one by one, whate
   const Evaluation one = evaluate_pairs(model, tape, corpus, {.pairs = 1});
   CHECK(one.tokens == corpus.target_tokens());
   CHECK(one.nll() == doctest::Approx(std::log(text.words.size())).epsilon(0.3));
-  for (const PairBatchSize size : {PairBatchSize{.tokens = 5}, PairBatchSize{.tokens = 60}, PairBatchSize{.pairs = 7}}) {  // 5: longer pairs go alone
+  for (const PairBatchSize size : {PairBatchSize{.tokens = 5}, PairBatchSize{.tokens = 60},
+                                   PairBatchSize{.pairs = 7}}) {  // 5: longer pairs go alone
     const Evaluation all = evaluate_pairs(model, tape, corpus, size);
     CHECK(all.tokens == one.tokens);
     CHECK(all.nats == doctest::Approx(one.nats).epsilon(1e-12));
@@ -250,6 +279,7 @@ TEST_CASE("validation: subwords are whole words again before BLEU compares them"
   CHECK(text_of(words, std::span(ids).first(ids.size() - 1)) == "garten tisch in der stadt");
   const HeldOutPairs text{ParallelCorpus(pairs_of_lines(lines, lines), words, words), lines};
   CHECK(tokenised_bleu({"garten tisch in der stadt"}, text).score == doctest::Approx(100));
-  CHECK(tokenised_bleu({"garten tisch in der"}, text).score == doctest::Approx(100 * std::exp(-0.25)));
+  CHECK(tokenised_bleu({"garten tisch in der"}, text).score ==
+        doctest::Approx(100 * std::exp(-0.25)));
   CHECK(validation_search(text.pairs, 3).max_length == 2 * 8);
 }

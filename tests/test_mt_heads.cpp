@@ -1,12 +1,12 @@
-// Every head on the Transformer: its parameters, its loss against plain loops over scores, gradients by finite differences, regularisers and
-// the prior's statistics.
+// Every head on the Transformer: its parameters, its loss against plain loops over scores,
+// gradients by finite differences, regularisers and the prior's statistics.
 #include <doctest/doctest.h>
 
 #include <cmath>
 
 #include "checks/op_cases.h"
-#include "nn/training/translation_source.h"
 #include "nn/models/transformer.h"
+#include "nn/training/translation_source.h"
 #include "tests/score_oracle.h"
 #include "tests/support.h"
 
@@ -32,7 +32,8 @@ TransformerConfig config_of(const std::string& head, bool untied, bool tie) {
 }
 
 TranslationBatch one_batch() {
-  return TranslationBatch::of_padded(tensor_of(Ints{3, 4, 5, 2, 6, 2, 1, 1}, {2, 4}), tensor_of(Ints{2, 5, 6, 2, 7, 1}, {2, 3}),
+  return TranslationBatch::of_padded(tensor_of(Ints{3, 4, 5, 2, 6, 2, 1, 1}, {2, 4}),
+                                     tensor_of(Ints{2, 5, 6, 2, 7, 1}, {2, 3}),
                                      tensor_of(Ints{5, 6, 2, 7, 2, 1}, {2, 3}), 1);
 }
 
@@ -56,11 +57,13 @@ struct Small {
   TranslationSource batches;
 };
 
-// Sum of -log p over the batch's targets, from the decoder's output by the formulas of heads.md section 2.
+// Sum of -log p over the batch's targets, from the decoder's output by the formulas of heads.md
+// section 2.
 double plain_nll(Small& s) {
   const TransformerConfig& c = s.model.config();
   const auto values = [&](const char* name) { return s.set.at(name).value.to_vector(); };
-  const auto d = static_cast<size_t>(c.dim), size = static_cast<size_t>(c.head.size()), words = static_cast<size_t>(c.tgt_vocab);
+  const auto d = static_cast<size_t>(c.dim), size = static_cast<size_t>(c.head.size()),
+             words = static_cast<size_t>(c.tgt_vocab);
   Doubles w;
   if (c.tie_embeddings) w = values("tgt_embedding.weight");
   if (!c.tie_embeddings || (c.head.untied && size > 1))
@@ -71,30 +74,40 @@ double plain_nll(Small& s) {
   Tape tape(pool);
   const NoGrad guard(tape);
   const TranslationBatch b = one_batch();
-  const Doubles hidden = s.model.decode(s.model.encode(tape, b.src, b.src_lengths), b.src_lengths, b.tgt_in, b.tgt_lengths).value().to_vector();
+  const Doubles hidden = s.model
+                             .decode(s.model.encode(tape, b.src, b.src_lengths), b.src_lengths,
+                                     b.tgt_in, b.tgt_lengths)
+                             .value()
+                             .to_vector();
   double total = 0;
   for (size_t n = 0; n < 6; ++n) {
     const int32_t y = b.tgt_out.data<int32_t>()[n];
     if (y < 0) continue;
-    const Reals h(hidden.begin() + static_cast<int64_t>(n * d), hidden.begin() + static_cast<int64_t>((n + 1) * d));
+    const Reals h(hidden.begin() + static_cast<int64_t>(n * d),
+                  hidden.begin() + static_cast<int64_t>((n + 1) * d));
     Doubles logits(size);
     double priors = 0, p = 0;
     for (size_t k = 0; k < size && c.head.mixture; ++k) {
-      for (size_t i = 0; i < d; ++i) logits[k] += values("head.prior.weight")[k * d + i] * static_cast<double>(h[i]);
+      for (size_t i = 0; i < d; ++i)
+        logits[k] += values("head.prior.weight")[k * d + i] * static_cast<double>(h[i]);
       priors += std::exp(logits[k]);
     }
     for (size_t k = 0; k < size; ++k) {
       Reals context = h;
       for (size_t i = 0; i < d && c.head.contexts; ++i) {
         long double sum = 0;
-        for (size_t j = 0; j < d; ++j) sum += static_cast<long double>(values("head.latent.weight")[(k * d + i) * d + j]) * h[j];
+        for (size_t j = 0; j < d; ++j)
+          sum += static_cast<long double>(values("head.latent.weight")[(k * d + i) * d + j]) * h[j];
         context[i] = std::tanh(sum);
       }
       long double sum = 0, own = 0;
       for (size_t v = 0; v < words; ++v) {
-        const auto begin = w.begin() + static_cast<int64_t>(((c.head.untied ? k * words : 0) + v) * d);
+        const auto begin =
+            w.begin() + static_cast<int64_t>(((c.head.untied ? k * words : 0) + v) * d);
         const long double e =
-            std::exp(dense_score(c.head.components[k], Reals(begin, begin + static_cast<int64_t>(d)), context) + static_cast<long double>(bias[v]));
+            std::exp(dense_score(c.head.components[k],
+                                 Reals(begin, begin + static_cast<int64_t>(d)), context) +
+                     static_cast<long double>(bias[v]));
         sum += e;
         if (static_cast<int32_t>(v) == y) own = e;
       }
@@ -122,7 +135,9 @@ TEST_CASE("mt heads: the loss is that of plain loops, whatever the head and howe
       }
 }
 
-TEST_CASE("mt heads: gradients of a mixture's objective, regularised and smoothed, by finite differences") {
+TEST_CASE(
+    "mt heads: gradients of a mixture's objective, regularised and smoothed, by finite "
+    "differences") {
   for (const bool untied : {false, true}) {
     TransformerConfig c = config_of("mix:lin,rbf", untied, true);
     c.smoothing.epsilon = 0.1;
@@ -136,7 +151,8 @@ TEST_CASE("mt heads: gradients of a mixture's objective, regularised and smoothe
     c.norm_reg = {};
     Small bare(c);
     CHECK(loss > bare.objective(tape) + 1e-3);
-    s.set.zero_grad();  // a head's are formed on the way forward, and every recorded pass adds to them
+    s.set.zero_grad();  // a head's are formed on the way forward, and every recorded pass adds to
+                        // them
     tape.backward(s.batches.forward(tape, 0, 1.0 / 5).loss);
     tape.reset();
     s.set.zero_missing_grads();
@@ -153,7 +169,8 @@ TEST_CASE("mt heads: gradients of a mixture's objective, regularised and smoothe
         x = before - step;
         const double below = s.objective(tape);
         x = before;
-        CHECK(gradients[n].view.as<double>()[i] == doctest::Approx((above - below) / (2 * step)).epsilon(1e-6));
+        CHECK(gradients[n].view.as<double>()[i] ==
+              doctest::Approx((above - below) / (2 * step)).epsilon(1e-6));
       }
     }
   }

@@ -27,7 +27,9 @@ Strings joined(Strings a, const Strings& b) {
 
 // A model so small that an update takes a millisecond.
 Strings tiny(const std::string& run, const Strings& more = {}) {
-  return joined({"--layers", "1", "--hidden", "16", "--ffn", "16", "--heads", "2", "--warmup", "20", "--lr", "0.01", "--run", run}, more);
+  return joined({"--layers", "1", "--hidden", "16", "--ffn", "16", "--heads", "2", "--warmup", "20",
+                 "--lr", "0.01", "--run", run},
+                more);
 }
 
 Outcome train(const Strings& arguments) { return run_program("mt_train", arguments); }
@@ -52,17 +54,24 @@ struct Reversed {
     dir.write("t", t);
   }
   Strings files(const Strings& more = {}) const {
-    return joined({"--src", dir / "s", "--tgt", dir / "t", "--valid-src", dir / "s", "--valid-tgt", dir / "t", "--batch-tokens", "150"}, more);
+    return joined({"--src", dir / "s", "--tgt", dir / "t", "--valid-src", dir / "s", "--valid-tgt",
+                   dir / "t", "--batch-tokens", "150"},
+                  more);
   }
 };
 
 }  // namespace
 
-TEST_CASE("mt_train: a run on the sample learns, validates with BLEU, and leaves a checkpoint that opens") {
+TEST_CASE(
+    "mt_train: a run on the sample learns, validates with BLEU, and leaves a checkpoint that "
+    "opens") {
   const TemporaryDirectory dir;
-  const Strings wide{"--sample", "--sample-pairs", "400", "--batch-tokens", "200", "--layers", "1",    "--hidden",  "32", "--ffn",
-                     "32",       "--heads",        "2",   "--warmup",       "20",  "--lr",     "0.02", "--dropout", "0"};
-  const Outcome r = train(joined(wide, {"--run", dir / "run", "--after", "100u", "--valid-every", "50u"}));
+  const Strings wide{"--sample", "--sample-pairs", "400", "--batch-tokens", "200",  "--layers",
+                     "1",        "--hidden",       "32",  "--ffn",          "32",   "--heads",
+                     "2",        "--warmup",       "20",  "--lr",           "0.02", "--dropout",
+                     "0"};
+  const Outcome r =
+      train(joined(wide, {"--run", dir / "run", "--after", "100u", "--valid-every", "50u"}));
   REQUIRE_MESSAGE(r.code == 0, r.err);
   const std::vector<Json> log = log_of(dir / "run");
   CHECK(log.front()["event"] == "start");
@@ -74,7 +83,8 @@ TEST_CASE("mt_train: a run on the sample learns, validates with BLEU, and leaves
   int translations = 0;
   for (const Json& e : log) {
     if (e["event"] == "train") {
-      for (const char* key : {"step", "epoch", "time_s", "loss", "nll", "ppl", "lr", "grad_norm", "tokens_per_s", "ms_per_step", "peak_mib"})
+      for (const char* key : {"step", "epoch", "time_s", "loss", "nll", "ppl", "lr", "grad_norm",
+                              "tokens_per_s", "ms_per_step", "peak_mib"})
         CHECK_MESSAGE(e.contains(key), key);
       CHECK(e["loss"].get<double>() > e["nll"].get<double>());  // labels are smoothed
       (first == 0 ? first : last) = e["ppl"].get<double>();
@@ -109,7 +119,8 @@ TEST_CASE("mt_train: a run on the sample learns, validates with BLEU, and leaves
   CHECK(weights.at("positions").shape() == Shape{1024, 32});
   CHECK(weights.at("tgt_embedding.weight").shape() == Shape{saved.target().size(), 32});
   CHECK_FALSE(weights.tensors.contains("head.weight"));  // tied
-  for (const auto& [name, tensor] : read_safetensors(best + "/optimizer.safetensors").tensors) CHECK_FALSE(has(name, "positions"));
+  for (const auto& [name, tensor] : read_safetensors(best + "/optimizer.safetensors").tensors)
+    CHECK_FALSE(has(name, "positions"));
   const Json config = Json::parse(slurp(best + "/config.json"));
   for (const char* key : {"task",
                           "dtype",
@@ -150,10 +161,12 @@ TEST_CASE("mt_train: a run on the sample learns, validates with BLEU, and leaves
     CHECK(has(other.err, "--ffn was 32"));
   }
   {
-    const Outcome more = train(joined(wide, {"--run", dir / "more", "--after", "2u", "--log-every", "1", "--init", dir / "run"}));
+    const Outcome more = train(joined(
+        wide, {"--run", dir / "more", "--after", "2u", "--log-every", "1", "--init", dir / "run"}));
     REQUIRE_MESSAGE(more.code == 0, more.err);
     CHECK(log_of(dir / "more")[1]["ppl"].get<double>() < 0.3 * first);
-    const Outcome other = train(tiny(dir / "other", joined(Reversed().files(), {"--init", dir / "run"})));
+    const Outcome other =
+        train(tiny(dir / "other", joined(Reversed().files(), {"--init", dir / "run"})));
     CHECK(other.code == 1);
     CHECK(has(other.err, "in its src.dict.txt the word 4 is"));
   }
@@ -163,7 +176,9 @@ TEST_CASE("mt_train: same bits with one and two threads, and after kill -9, SIGT
   const Reversed text;
   const TemporaryDirectory& dir = text.dir;
   const auto with = [&](const std::string& run, const Strings& more) {
-    return tiny(dir / run, joined(text.files({"--after", "300u", "--save-every", "20u", "--valid-every", "60u", "--log-every", "10"}), more));
+    return tiny(dir / run, joined(text.files({"--after", "300u", "--save-every", "20u",
+                                              "--valid-every", "60u", "--log-every", "10"}),
+                                  more));
   };
   REQUIRE(train(with("one", {"--threads", "1"})).code == 0);
   REQUIRE(train(with("two", {"--threads", "2"})).code == 0);
@@ -173,9 +188,11 @@ TEST_CASE("mt_train: same bits with one and two threads, and after kill -9, SIGT
   for (int round = 0; round < 20; ++round) {
     const int after = 30 + 60 * (round % 7);
     const Outcome r =
-        run_program("mt_train", with("broken", {"--threads", round % 2 == 0 ? "1" : "2"}), {}, after, round % 3 == 2 ? SIGTERM : SIGKILL);
+        run_program("mt_train", with("broken", {"--threads", round % 2 == 0 ? "1" : "2"}), {},
+                    after, round % 3 == 2 ? SIGTERM : SIGKILL);
     if (r.code == 0) break;
-    REQUIRE_MESSAGE((r.code == 130 || r.code == 128 + SIGKILL || r.code == 128 + SIGTERM), r.code, ": ", r.err);
+    REQUIRE_MESSAGE((r.code == 130 || r.code == 128 + SIGKILL || r.code == 128 + SIGTERM), r.code,
+                    ": ", r.err);
     ++interrupted;
   }
   REQUIRE(train(with("broken", {})).code == 0);
@@ -185,25 +202,30 @@ TEST_CASE("mt_train: same bits with one and two threads, and after kill -9, SIGT
   CHECK(results_of(dir / "broken") == results_of(dir / "one"));
 }
 
-TEST_CASE("mt_train: norms, ties, dictionaries, accumulation and optimisers train and resume to the same bits") {
+TEST_CASE(
+    "mt_train: norms, ties, dictionaries, accumulation and optimisers train and resume to the same "
+    "bits") {
   const Reversed text;
   const std::vector<Strings> variants{
       {"--norm", "pre", "--no-tie-embeddings", "--head-bias"},
       {"--shared-vocab", "--accumulate", "3", "--encoder-layers", "2"},
       {"--batch", "5", "--dtype", "float64", "--optimizer", "adamw", "--weight-decay", "0.01"},
       {"--head", "rbf:gamma=0.05", "--min-count", "2", "--label-smoothing", "0"},
-      {"--head", "mix:2*lin,log", "--untied", "--pi-reg", "variance:0.1", "--log-every", "7", "--head-bias", "--init-bias", "log-frequency"},
+      {"--head", "mix:2*lin,log", "--untied", "--pi-reg", "variance:0.1", "--log-every", "7",
+       "--head-bias", "--init-bias", "log-frequency"},
   };
   for (size_t n = 0; n < variants.size(); ++n) {
     CAPTURE(variants[n][0]);
     const auto with = [&](const std::string& run, const char* after) {
-      return tiny(text.dir / (run + std::to_string(n)), joined(text.files({"--after", after}), variants[n]));
+      return tiny(text.dir / (run + std::to_string(n)),
+                  joined(text.files({"--after", after}), variants[n]));
     };
     const Outcome whole = train(with("whole", "30u"));
     REQUIRE_MESSAGE(whole.code == 0, whole.err);
     REQUIRE(train(with("parts", "13u")).code == 0);
     REQUIRE(train(with("parts", "30u")).code == 0);
-    CHECK(weights_of(text.dir / ("whole" + std::to_string(n))) == weights_of(text.dir / ("parts" + std::to_string(n))));
+    CHECK(weights_of(text.dir / ("whole" + std::to_string(n))) ==
+          weights_of(text.dir / ("parts" + std::to_string(n))));
   }
   for (const Json& e : log_of(text.dir / "whole4"))
     if (e["event"] == "train" || e["event"] == "valid") CHECK(e["pi_mean"].size() == 3);
@@ -214,14 +236,17 @@ TEST_CASE("mt_train: norms, ties, dictionaries, accumulation and optimisers trai
   CHECK(shared.model().config().decoder_layers == 1);
   // A dictionary of an earlier run gives its words and their numbers.
   const std::string given = text.dir / "whole0/checkpoints/best/tgt.dict.txt";
-  REQUIRE(train(tiny(text.dir / "given", joined(text.files({"--after", "1u"}), {"--tgt-dict", given}))).code == 0);
+  REQUIRE(
+      train(tiny(text.dir / "given", joined(text.files({"--after", "1u"}), {"--tgt-dict", given})))
+          .code == 0);
   CHECK(slurp(text.dir / "given/checkpoints/best/tgt.dict.txt") == slurp(given));
 }
 
 TEST_CASE("mt_train: the best model by BLEU and by loss") {
   const Reversed text;
   const Outcome r = train(
-      tiny(text.dir / "run", text.files({"--best-metric", "bleu", "--valid-beam", "2", "--after", "60u", "--valid-every", "15u", "--keep", "9"})));
+      tiny(text.dir / "run", text.files({"--best-metric", "bleu", "--valid-beam", "2", "--after",
+                                         "60u", "--valid-every", "15u", "--keep", "9"})));
   REQUIRE_MESSAGE(r.code == 0, r.err);
   double best = -1;
   int64_t step = 0;
@@ -232,14 +257,17 @@ TEST_CASE("mt_train: the best model by BLEU and by loss") {
     }
   CHECK(log_of(text.dir / "run").back()["best_bleu"] == best);
   CHECK(open_checkpoint(text.dir / "run").step() == step);
-  const Outcome none = train(tiny(text.dir / "none", text.files({"--best-metric", "bleu", "--valid-beam", "0"})));
+  const Outcome none =
+      train(tiny(text.dir / "none", text.files({"--best-metric", "bleu", "--valid-beam", "0"})));
   CHECK(none.code == 2);
   CHECK(has(none.err, "--valid-beam must be at least 1"));
 }
 
 TEST_CASE("mt_train: --average writes the mean of the last checkpoints, a checkpoint of its own") {
   const Reversed text;
-  REQUIRE(train(tiny(text.dir / "run", text.files({"--after", "40u", "--save-every", "10u", "--keep", "3", "--valid-every", "1000u"}))).code == 0);
+  REQUIRE(train(tiny(text.dir / "run", text.files({"--after", "40u", "--save-every", "10u",
+                                                   "--keep", "3", "--valid-every", "1000u"})))
+              .code == 0);
   const Outcome r = train({"--run", text.dir / "run", "--average", "3"});
   REQUIRE_MESSAGE(r.code == 0, r.err);
   const Checkpoint mean = open_checkpoint(text.dir / "run/average");
@@ -247,12 +275,16 @@ TEST_CASE("mt_train: --average writes the mean of the last checkpoints, a checkp
   CHECK(mean.state()["averaged"].get<std::vector<int>>() == std::vector{20, 30, 40});
   const app::SavedTranslationModel saved(text.dir / "run/average", kCpu);
   std::vector<Safetensors> parts;
-  for (const char* step : {"20", "30", "40"}) parts.push_back(read_safetensors(text.dir / "run/checkpoints/000000" + step + "/model.safetensors"));
+  for (const char* step : {"20", "30", "40"})
+    parts.push_back(
+        read_safetensors(text.dir / "run/checkpoints/000000" + step + "/model.safetensors"));
   const Safetensors weights = mean.tensors("model.safetensors");
   REQUIRE(weights.tensors.size() == parts[0].tensors.size());
   for (const auto& [name, tensor] : weights.tensors) {
-    const auto a = parts[0].at(name).to_vector(), b = parts[1].at(name).to_vector(), c = parts[2].at(name).to_vector(), m = tensor.to_vector();
-    for (size_t i = 0; i < m.size(); ++i) REQUIRE(m[i] == static_cast<double>(static_cast<float>((a[i] + b[i] + c[i]) / 3)));
+    const auto a = parts[0].at(name).to_vector(), b = parts[1].at(name).to_vector(),
+               c = parts[2].at(name).to_vector(), m = tensor.to_vector();
+    for (size_t i = 0; i < m.size(); ++i)
+      REQUIRE(m[i] == static_cast<double>(static_cast<float>((a[i] + b[i] + c[i]) / 3)));
   }
   const std::string bytes = slurp(text.dir / "run/average/latest/model.safetensors");
   CHECK(train({"--run", text.dir / "run", "--average", "3"}).code == 0);
@@ -260,12 +292,14 @@ TEST_CASE("mt_train: --average writes the mean of the last checkpoints, a checkp
   const Outcome many = train({"--run", text.dir / "run", "--average", "9"});
   CHECK(many.code == 1);
   CHECK(has(many.err, "has the last 3 checkpoints; train with a larger --keep"));
-  CHECK(has(train({"--run", text.dir / "run", "--average", "2", "--lr", "1"}).err, "--average reads --run and does nothing with --lr"));
+  CHECK(has(train({"--run", text.dir / "run", "--average", "2", "--lr", "1"}).err,
+            "--average reads --run and does nothing with --lr"));
   // The best checkpoint is kept beside the last ones, here two, but is none of them.
   Json config = Json::parse(slurp(text.dir / "run/config.json"));
   config["keep"] = 2;
   text.dir.write("run/config.json", config.dump());
-  CHECK(has(train({"--run", text.dir / "run", "--average", "3"}).err, "has the last 2 checkpoints"));
+  CHECK(
+      has(train({"--run", text.dir / "run", "--average", "3"}).err, "has the last 2 checkpoints"));
   // A run that starts over takes the mean along.
   REQUIRE(train(tiny(text.dir / "run", text.files({"--after", "2u", "--restart"}))).code == 0);
   CHECK_FALSE(fs::exists(text.dir / "run/average"));
@@ -283,11 +317,13 @@ TEST_CASE("mt_train: a tab is a letter of its word, also in the dictionaries of 
 
 TEST_CASE("mt_train: a run does not go on with another reference or test text") {
   const Reversed text;
-  const std::string s = text.dir / "s", t = text.dir / "t", references = text.dir.write("references", slurp(t) + "unseen\n");
+  const std::string s = text.dir / "s", t = text.dir / "t",
+                    references = text.dir.write("references", slurp(t) + "unseen\n");
   const std::string sources = text.dir.write("sources", slurp(s) + "a\n");
   const auto run_on = [&](const char* after) {
-    const Strings files{"--src",      s, "--tgt",      t, "--valid-src",    sources, "--valid-tgt", references,
-                        "--test-src", s, "--test-tgt", t, "--batch-tokens", "150"};
+    const Strings files{"--src",          s,          "--tgt",      t, "--valid-src", sources,
+                        "--valid-tgt",    references, "--test-src", s, "--test-tgt",  t,
+                        "--batch-tokens", "150"};
     return train(tiny(text.dir / "run", joined(files, {"--after", after})));
   };
   REQUIRE(run_on("2u").code == 0);
@@ -313,17 +349,31 @@ TEST_CASE("mt_train: wrong texts and command lines") {
       {{}, 2, "no training text: give --src FILE and --tgt FILE"},
       {{"--src", at("s")}, 2, "no training text"},
       {{"--sample", "--src", at("s"), "--tgt", at("t")}, 2, "exclude each other"},
-      {{"--src", at("s"), "--tgt", at("short")}, 1, "s has 200 lines, but " + at("short") + " has 2"},
-      {{"--src", at("latin1"), "--tgt", at("short")}, 1, "latin1, line 2, byte 1: 0xef is not valid UTF-8"},
+      {{"--src", at("s"), "--tgt", at("short")},
+       1,
+       "s has 200 lines, but " + at("short") + " has 2"},
+      {{"--src", at("latin1"), "--tgt", at("short")},
+       1,
+       "latin1, line 2, byte 1: 0xef is not valid UTF-8"},
       {{"--src", at("empty"), "--tgt", at("t")}, 1, "empty is empty"},
       {{"--src", at("blank"), "--tgt", at("short")}, 1, "no word of the source occurs 1 times"},
-      {{"--src", at("s"), "--tgt", at("t"), "--valid-src", at("s")}, 2, "--valid-src and --valid-tgt go together"},
+      {{"--src", at("s"), "--tgt", at("t"), "--valid-src", at("s")},
+       2,
+       "--valid-src and --valid-tgt go together"},
       {{"--src", at("s"), "--tgt", at("t"), "--hidden", "15"}, 2, "the width must be even"},
       {{"--src", at("s"), "--tgt", at("t"), "--hidden", "18"}, 2, "does not divide into --heads 4"},
-      {{"--src", at("s"), "--tgt", at("t"), "--batch-tokens", "3"}, 1, "more than --batch-tokens 3"},
-      {{"--src", at("s"), "--tgt", at("t"), "--best-metric", "bleu"}, 2, "--best-metric has no effect here"},
-      {{"--src", at("s"), "--tgt", at("t"), "--shared-vocab", "--tgt-dict", at("t")}, 2, "give it as --src-dict alone"},
-      {{"--src", at("s"), "--tgt", at("t"), "--export-parity", at("p"), "--export-steps", "1"}, 2, "set --dropout 0"},
+      {{"--src", at("s"), "--tgt", at("t"), "--batch-tokens", "3"},
+       1,
+       "more than --batch-tokens 3"},
+      {{"--src", at("s"), "--tgt", at("t"), "--best-metric", "bleu"},
+       2,
+       "--best-metric has no effect here"},
+      {{"--src", at("s"), "--tgt", at("t"), "--shared-vocab", "--tgt-dict", at("t")},
+       2,
+       "give it as --src-dict alone"},
+      {{"--src", at("s"), "--tgt", at("t"), "--export-parity", at("p"), "--export-steps", "1"},
+       2,
+       "set --dropout 0"},
       {{"--srx", "x"}, 2, "did you mean"},
   };
   for (const auto& c : cases) {
@@ -339,7 +389,8 @@ TEST_CASE("mt_train: pairs without words and long pairs are left out aloud") {
   const TemporaryDirectory dir;
   dir.write("s", "a b\n\na\nb a b a b\n");
   dir.write("t", "A\nB\n\nA\n");
-  const Outcome r = train(tiny(dir / "run", {"--src", dir / "s", "--tgt", dir / "t", "--max-length", "4", "--after", "1u"}));
+  const Outcome r = train(tiny(
+      dir / "run", {"--src", dir / "s", "--tgt", dir / "t", "--max-length", "4", "--after", "1u"}));
   REQUIRE_MESSAGE(r.code == 0, r.err);
   CHECK(has(r.err, "2 pairs left out of training: a side has no word"));
   CHECK(has(r.err, "1 pair left out of training: a side is longer than --max-length 4"));
@@ -351,10 +402,13 @@ TEST_CASE("mt_train: pairs without words and long pairs are left out aloud") {
 
 TEST_CASE("mt_train: the parity export holds what the replay reads") {
   const Reversed text;
-  const Outcome r = train(tiny(text.dir / "run", {"--src", text.dir / "s", "--tgt", text.dir / "t", "--batch-tokens", "90", "--dropout", "0",
-                                                  "--dtype", "float64", "--export-parity", text.dir / "p", "--export-steps", "5"}));
+  const Outcome r =
+      train(tiny(text.dir / "run", {"--src", text.dir / "s", "--tgt", text.dir / "t",
+                                    "--batch-tokens", "90", "--dropout", "0", "--dtype", "float64",
+                                    "--export-parity", text.dir / "p", "--export-steps", "5"}));
   REQUIRE_MESSAGE(r.code == 0, r.err);
-  const Json config = Json::parse(slurp(text.dir / "p/config.json")), losses = Json::parse(slurp(text.dir / "p/losses.json"));
+  const Json config = Json::parse(slurp(text.dir / "p/config.json")),
+             losses = Json::parse(slurp(text.dir / "p/losses.json"));
   CHECK(config["task"] == "mt");
   CHECK(config["dim"] == 16);
   CHECK(config["label_smoothing"] == 0.1);
@@ -364,8 +418,9 @@ TEST_CASE("mt_train: the parity export holds what the replay reads") {
   CHECK(batches.at("tgt_in.0").shape() == batches.at("tgt_out.0").shape());
   CHECK(batches.at("tgt_in.0").to_vector()[0] == Dictionary::kEnd);
   CHECK_FALSE(fs::exists(text.dir / "run"));
-  const Outcome many = train(tiny(text.dir / "run", {"--src", text.dir / "s", "--tgt", text.dir / "t", "--dropout", "0", "--export-parity",
-                                                     text.dir / "q", "--export-steps", "900"}));
+  const Outcome many = train(
+      tiny(text.dir / "run", {"--src", text.dir / "s", "--tgt", text.dir / "t", "--dropout", "0",
+                              "--export-parity", text.dir / "q", "--export-steps", "900"}));
   CHECK(many.code == 2);
   CHECK(has(many.err, "lower --export-steps 900"));
 }
@@ -377,7 +432,8 @@ TEST_CASE("translation checkpoints: what does not fit is refused") {
   fs::create_directory(open);
   for (const char* name : {"model.safetensors", "config.json", "src.dict.txt", "tgt.dict.txt"})
     fs::copy_file(text.dir / "run/checkpoints/best/" + name, open + "/" + name);
-  CHECK_NOTHROW(app::SavedTranslationModel(open, kCpu));  // without state.json, as PyTorch writes one
+  CHECK_NOTHROW(
+      app::SavedTranslationModel(open, kCpu));  // without state.json, as PyTorch writes one
   const auto says = [&] { return error_of([&] { app::SavedTranslationModel(open, kCpu); }); };
   SUBCASE("a dictionary of another size") {
     std::ofstream(open + "/tgt.dict.txt", std::ios::app) << "more 1\n";

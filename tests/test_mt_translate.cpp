@@ -1,4 +1,5 @@
-// mt_translate from the outside, on a checkpoint of a small random model: against the search called directly.
+// mt_translate from the outside, on a checkpoint of a small random model: against the search called
+// directly.
 #include <doctest/doctest.h>
 
 #include <fstream>
@@ -34,7 +35,8 @@ Dictionary dictionary_of(const std::string& words) {
 struct Checkpoint {
   TemporaryDirectory dir;
   std::string path = dir.path().string();
-  Dictionary source = dictionary_of("ein hund katze lau@@ f@@ t schläft ."), target = dictionary_of("a dog cat ru@@ ns sleeps . fast");
+  Dictionary source = dictionary_of("ein hund katze lau@@ f@@ t schläft ."),
+             target = dictionary_of("a dog cat ru@@ ns sleeps . fast");
   ParameterSet set;
   Transformer model;
 
@@ -97,17 +99,22 @@ std::string run(const Strings& arguments, const std::string& input = {}) {
   return r.out;
 }
 
-const Strings kLines = {"ein hund lau@@ f@@ t .", "", "katze schläft", "unbekannt . .", "ein ein ein ein ein ein"};
+const Strings kLines = {"ein hund lau@@ f@@ t .", "", "katze schläft", "unbekannt . .",
+                        "ein ein ein ein ein ein"};
 
 }  // namespace
 
-TEST_CASE("mt_translate: one line out for each line in, n-best lists and attention, as the search finds them") {
+TEST_CASE(
+    "mt_translate: one line out for each line in, n-best lists and attention, as the search finds "
+    "them") {
   const Checkpoint c;
   const std::vector<Ids> sources = c.ids(kLines, c.source);
   CHECK(sources[3][0] == Dictionary::kUnknown);
   const Translator translator(c.model);
-  const auto found = translator.translate(sources, {.beam = 4, .length_penalty = 0.7, .max_length = 9, .n_best = 3, .attention = true});
-  const Strings options{"--checkpoint", c.path, "--beam", "4", "--length-penalty", "0.7", "--max-length", "9"};
+  const auto found = translator.translate(
+      sources, {.beam = 4, .length_penalty = 0.7, .max_length = 9, .n_best = 3, .attention = true});
+  const Strings options{"--checkpoint",     c.path, "--beam",       "4",
+                        "--length-penalty", "0.7",  "--max-length", "9"};
   const auto with = [&](Strings more) {
     more.insert(more.begin(), options.begin(), options.end());
     return more;
@@ -115,13 +122,16 @@ TEST_CASE("mt_translate: one line out for each line in, n-best lists and attenti
   Strings best, lists;
   for (size_t i = 0; i < found.size(); ++i) {
     best.push_back(c.words(found[i][0].words));
-    for (const Hypothesis& h : found[i]) lists.push_back(concat(i, " ||| ", c.words(h.words), " ||| ", h.score));
+    for (const Hypothesis& h : found[i])
+      lists.push_back(concat(i, " ||| ", c.words(h.words), " ||| ", h.score));
   }
   CHECK(best[1].empty());
   CHECK(run(with({}), joined(kLines)) == joined(best));
   CHECK(run(with({"--threads", "1", "--batch", "1"}), joined(kLines)) == joined(best));
-  const std::string in = c.dir.write("in.txt", joined(kLines)), out = c.dir / "out.txt", attention = c.dir / "attention.jsonl";
-  CHECK(run(with({"--input", in, "--output", out, "--n-best", "3", "--attention", attention})).empty());
+  const std::string in = c.dir.write("in.txt", joined(kLines)), out = c.dir / "out.txt",
+                    attention = c.dir / "attention.jsonl";
+  CHECK(run(with({"--input", in, "--output", out, "--n-best", "3", "--attention", attention}))
+            .empty());
   CHECK(slurp(out) == joined(lists));
   const Strings rows = lines_of(slurp(attention));
   REQUIRE(rows.size() == kLines.size());
@@ -141,7 +151,8 @@ TEST_CASE("mt_translate: one line out for each line in, n-best lists and attenti
 TEST_CASE("mt_translate: codes cut the input and join the output; raw text is tokenised") {
   const Checkpoint c;
   const std::string codes = c.dir.write("codes", "#version: 0.2\nl a\nla u\ne i\nei n</w>\n");
-  const auto found = Translator(c.model).translate(c.ids({"ein lau@@ f@@ t ."}, c.source), {.max_length = 12});
+  const auto found =
+      Translator(c.model).translate(c.ids({"ein lau@@ f@@ t ."}, c.source), {.max_length = 12});
   std::string words = c.words(found[0][0].words);
   for (size_t at = 0; (at = words.find("@@ ")) != std::string::npos;) words.erase(at, 3);
   if (words.ends_with("@@")) words.resize(words.size() - 2);
@@ -167,21 +178,28 @@ TEST_CASE("mt_translate: given translations are scored") {
   }
   const std::string file = c.dir.write("given.txt", joined(given));
   CHECK(run({"--checkpoint", c.path, "--score-given", file}, joined(kLines)) == joined(sums));
-  CHECK(run({"--checkpoint", c.path, "--score-given", file, "--tokens"}, joined(kLines)) == joined(tokens));
+  CHECK(run({"--checkpoint", c.path, "--score-given", file, "--tokens"}, joined(kLines)) ==
+        joined(tokens));
 }
 
 TEST_CASE("mt_translate: BLEU and chrF of its own translations and of a file") {
   const Checkpoint c;
   const Strings reference{"a dog ru@@ ns .", "", "cat sleeps", "a dog .", "a a a a"};
   const std::string file = c.dir.write("reference.txt", joined(reference)), out = c.dir / "out.txt";
-  const std::string printed = run({"--checkpoint", c.path, "--output", out, "--score", "--reference", file, "--tokenize", "none"}, joined(kLines));
+  const std::string printed = run({"--checkpoint", c.path, "--output", out, "--score",
+                                   "--reference", file, "--tokenize", "none"},
+                                  joined(kLines));
   const Strings translated = lines_of(slurp(out));
   const std::string expected =
-      corpus_bleu(translated, reference, {.tokenizer = BleuTokenizer::none}).text() + "\n" + corpus_chrf(translated, reference).text() + "\n";
+      corpus_bleu(translated, reference, {.tokenizer = BleuTokenizer::none}).text() + "\n" +
+      corpus_chrf(translated, reference).text() + "\n";
   CHECK(printed == expected);
   CHECK(run({"--score", "--reference", file, "--tokenize", "none", "--input", out}) == expected);
   // Where translations go to standard output, scores do not.
-  const Outcome both = run_program("mt_translate", {"--checkpoint", c.path, "--score", "--reference", file, "--tokenize", "none"}, joined(kLines));
+  const Outcome both =
+      run_program("mt_translate",
+                  {"--checkpoint", c.path, "--score", "--reference", file, "--tokenize", "none"},
+                  joined(kLines));
   CHECK(both.out == joined(translated));
   CHECK(has(both.err, expected));
 }
@@ -194,27 +212,42 @@ TEST_CASE("mt_translate: errors say what is wrong and where") {
     return r.err;
   };
   CHECK(has(said({}, 2), "no model: give --checkpoint DIR"));
-  CHECK(has(said({"--checkpoint", c.path, "--n-best", "6"}, 2), "a search with --beam 5 has no more than 5 hypotheses"));
-  CHECK(has(said({"--checkpoint", c.path, "--score"}, 2), "--score and --reference FILE belong together"));
+  CHECK(has(said({"--checkpoint", c.path, "--n-best", "6"}, 2),
+            "a search with --beam 5 has no more than 5 hypotheses"));
+  CHECK(has(said({"--checkpoint", c.path, "--score"}, 2),
+            "--score and --reference FILE belong together"));
   CHECK(has(said({"--score", "--reference", "r", "--beam", "2"}, 2), "--beam is for translating"));
   CHECK(has(said({"--checkpoint", c.path, "--tokens"}, 2), "--tokens is for --score-given"));
   CHECK(has(said({"--checkpoint", c.dir / "none"}, 1), "none"));
   std::string line;
   for (int i = 0; i < 30; ++i) line += "ein ";
-  CHECK(has(said({"--checkpoint", c.path}, 1, "ein\n" + line + "\n"), "standard input, line 2 has 30 tokens, but the model has positions for 29"));
+  CHECK(has(said({"--checkpoint", c.path}, 1, "ein\n" + line + "\n"),
+            "standard input, line 2 has 30 tokens, but the model has positions for 29"));
   const std::string file = c.dir.write("given.txt", "a\nb\n");
-  CHECK(has(said({"--checkpoint", c.path, "--score-given", file}, 1), "has 2: each source needs its translation on the same line"));
-  CHECK(has(said({"--checkpoint", c.path, "--output", c.dir / "no/where"}, 1), "where: No such file or directory"));
+  CHECK(has(said({"--checkpoint", c.path, "--score-given", file}, 1),
+            "has 2: each source needs its translation on the same line"));
+  CHECK(has(said({"--checkpoint", c.path, "--output", c.dir / "no/where"}, 1),
+            "where: No such file or directory"));
   // Nothing that was there is lost, and references are read before anything is translated.
-  CHECK(has(said({"--checkpoint", c.path, "--input", file, "--output", file}, 2), "is also --input and would be lost"));
-  CHECK(has(said({"--checkpoint", c.path, "--output", file, "--score", "--reference", c.dir / "./given.txt"}, 2), "is also --reference"));
-  CHECK(has(said({"--checkpoint", c.path, "--output", c.dir / "o", "--attention", c.dir / "o"}, 2), "is also --attention: one of the two would be lost"));
+  CHECK(has(said({"--checkpoint", c.path, "--input", file, "--output", file}, 2),
+            "is also --input and would be lost"));
+  CHECK(has(said({"--checkpoint", c.path, "--output", file, "--score", "--reference",
+                  c.dir / "./given.txt"},
+                 2),
+            "is also --reference"));
+  CHECK(has(said({"--checkpoint", c.path, "--output", c.dir / "o", "--attention", c.dir / "o"}, 2),
+            "is also --attention: one of the two would be lost"));
   CHECK(has(said({"--checkpoint", c.path, "--attention", "-"}, 2), "would mix on standard output"));
-  CHECK(has(said({"--checkpoint", c.path, "--score", "--reference", "-"}, 2), "only one can be standard input"));
-  CHECK(has(said({"--checkpoint", c.path, "--output", c.dir / "o", "--score", "--reference", file}, 1), "has 1 lines, but " + file + " has 2"));
+  CHECK(has(said({"--checkpoint", c.path, "--score", "--reference", "-"}, 2),
+            "only one can be standard input"));
+  CHECK(has(
+      said({"--checkpoint", c.path, "--output", c.dir / "o", "--score", "--reference", file}, 1),
+      "has 1 lines, but " + file + " has 2"));
   CHECK_FALSE(std::filesystem::exists(c.dir / "o"));
-  CHECK(has(said({"--checkpoint", c.path, "--glossaries", "ein"}, 2), "--glossaries is for --codes"));
-  CHECK(has(said({"--checkpoint", c.path}, 0, "ein nie gesehen\n"), "66.67% of the input's tokens are unknown"));
+  CHECK(
+      has(said({"--checkpoint", c.path, "--glossaries", "ein"}, 2), "--glossaries is for --codes"));
+  CHECK(has(said({"--checkpoint", c.path}, 0, "ein nie gesehen\n"),
+            "66.67% of the input's tokens are unknown"));
   CHECK(slurp(file) == "a\nb\n");
   CHECK(run({"--checkpoint", c.path, "--input", c.dir.write("nothing.txt", "")}).empty());
 }
@@ -223,10 +256,13 @@ TEST_CASE("checkpoints of the other kind are called by their name") {
   const Checkpoint c;
   const TemporaryDirectory dir;
   const std::string lm = dir / "lm";
-  REQUIRE(run_program("lm_train", {"--sample", "--sample-sentences", "500", "--hidden", "4", "--embed", "4", "--after", "1u", "--run", lm}).code ==
-          0);
-  CHECK(has(run_program("mt_translate", {"--checkpoint", lm}, "a\n").err, "is a language model's (lm_train, lm_score), not a translation model's"));
-  CHECK(
-      has(run_program("lm_score", {"--checkpoint", c.path}, "a\n").err, "is a translation model's (mt_train, mt_translate), not a language model's"));
-  CHECK(has(run_program("lm_score", {"--checkpoint", dir.write("file", "")}, "a\n").err, "is a file: a checkpoint is a directory"));
+  REQUIRE(run_program("lm_train", {"--sample", "--sample-sentences", "500", "--hidden", "4",
+                                   "--embed", "4", "--after", "1u", "--run", lm})
+              .code == 0);
+  CHECK(has(run_program("mt_translate", {"--checkpoint", lm}, "a\n").err,
+            "is a language model's (lm_train, lm_score), not a translation model's"));
+  CHECK(has(run_program("lm_score", {"--checkpoint", c.path}, "a\n").err,
+            "is a translation model's (mt_train, mt_translate), not a language model's"));
+  CHECK(has(run_program("lm_score", {"--checkpoint", dir.write("file", "")}, "a\n").err,
+            "is a file: a checkpoint is a directory"));
 }

@@ -1,5 +1,5 @@
-// Every op, driven by the table of op cases: against oracles, against finite differences, precision against precision,
-// windows against contiguous tensors, and one number of threads against another.
+// Every op, driven by the table of op cases: against oracles, against finite differences, precision
+// against precision, windows against contiguous tensors, and one number of threads against another.
 #include <doctest/doctest.h>
 
 #include <cstring>
@@ -10,12 +10,12 @@
 
 #include "autograd/functions.h"
 #include "autograd/gradcheck.h"
+#include "checks/op_cases.h"
 #include "core/error.h"
 #include "core/ops.h"
 #include "core/profile.h"
 #include "core/threads.h"
 #include "tests/compare.h"
-#include "checks/op_cases.h"
 #include "tests/support.h"
 
 using namespace nine;
@@ -34,7 +34,9 @@ struct Run {
 // Both ends of the pool full of NaN, so that an element that an op leaves out shows.
 void poison(Arena& arena) {
   constexpr int64_t kBytes = 4 << 20;
-  const auto spoil = [](const Tensor& t) { std::memset(t.view().data, 0xff, static_cast<size_t>(t.view().bytes())); };
+  const auto spoil = [](const Tensor& t) {
+    std::memset(t.view().data, 0xff, static_cast<size_t>(t.view().bytes()));
+  };
   {
     const Arena::Scope scope(arena);
     spoil(arena.saved({kBytes / 4}, DType::float32));
@@ -48,19 +50,22 @@ Arena& pool() {
   return arena;
 }
 
-// Forward and backward of a row. Gradients start as NaN with has_grad = false: they have to be overwritten.
+// Forward and backward of a row. Gradients start as NaN with has_grad = false: they have to be
+// overwritten.
 Run run_case(const OpCase& c, DType dtype, int64_t gap = 0) {
   const std::vector<Doubles> values = random_values(c.inputs, kSeed);
   const std::vector<Ints> ints = random_indices(c.indices, kSeed);
   std::vector<Parameter> parameters(values.size());
   std::vector<Tensor> indices;
-  for (size_t i = 0; i < ints.size(); ++i) indices.push_back(tensor_of(ints[i], c.indices[i].shape));
+  for (size_t i = 0; i < ints.size(); ++i)
+    indices.push_back(tensor_of(ints[i], c.indices[i].shape));
   poison(pool());
   Tape tape(pool());
   std::vector<Var> x;
   for (size_t i = 0; i < values.size(); ++i) {
     parameters[i].value = tensor_of(values[i], c.inputs[i].shape, dtype, gap);
-    parameters[i].grad = tensor_of(Doubles(values[i].size(), std::nan("")), c.inputs[i].shape, dtype, gap);
+    parameters[i].grad =
+        tensor_of(Doubles(values[i].size(), std::nan("")), c.inputs[i].shape, dtype, gap);
     x.push_back(tape.parameter(parameters[i]));
   }
   const Var y = c.run(x, indices);
@@ -81,8 +86,10 @@ std::vector<Doubles> run_plain(const PlainCase& c, DType dtype, int64_t gap = 0)
   const std::vector<Ints> ints = random_indices(c.indices, kSeed);
   std::vector<Tensor> tensors, indices;
   for (size_t i = 0; i < values.size(); ++i)
-    tensors.push_back(tensor_of(values[i], c.inputs[i].shape, c.inputs[i].always_double ? DType::float64 : dtype, gap));
-  for (size_t i = 0; i < ints.size(); ++i) indices.push_back(tensor_of(ints[i], c.indices[i].shape));
+    tensors.push_back(tensor_of(values[i], c.inputs[i].shape,
+                                c.inputs[i].always_double ? DType::float64 : dtype, gap));
+  for (size_t i = 0; i < ints.size(); ++i)
+    indices.push_back(tensor_of(ints[i], c.indices[i].shape));
   c.run(tensors, indices);
   std::vector<Doubles> out;
   for (const Tensor& t : tensors) out.push_back(t.to_vector());
@@ -148,7 +155,8 @@ TEST_CASE("ops: windows give what contiguous tensors give") {
     CAPTURE(c.name);
     const Run whole = run_case(c, DType::float64), window = run_case(c, DType::float64, 3);
     CHECK(relative_error(window.value, whole.value) < 1e-12);
-    for (size_t i = 0; i < whole.gradients.size(); ++i) CHECK(relative_error(window.gradients[i], whole.gradients[i]) < 1e-12);
+    for (size_t i = 0; i < whole.gradients.size(); ++i)
+      CHECK(relative_error(window.gradients[i], whole.gradients[i]) < 1e-12);
   }
 }
 
@@ -160,9 +168,13 @@ TEST_CASE("ops: gradients against finite differences, float64") {
     std::vector<Tensor> inputs, indices;
     const std::vector<Doubles> values = random_values(c.inputs, kSeed);
     const std::vector<Ints> ints = random_indices(c.indices, kSeed);
-    for (size_t i = 0; i < values.size(); ++i) inputs.push_back(tensor_of(values[i], c.inputs[i].shape, DType::float64));
-    for (size_t i = 0; i < ints.size(); ++i) indices.push_back(tensor_of(ints[i], c.indices[i].shape));
-    const GradcheckReport report = gradcheck([&](std::span<const Var> x) { return c.run(x, indices); }, inputs, {.max_elements = c.checked});
+    for (size_t i = 0; i < values.size(); ++i)
+      inputs.push_back(tensor_of(values[i], c.inputs[i].shape, DType::float64));
+    for (size_t i = 0; i < ints.size(); ++i)
+      indices.push_back(tensor_of(ints[i], c.indices[i].shape));
+    const GradcheckReport report =
+        gradcheck([&](std::span<const Var> x) { return c.run(x, indices); }, inputs,
+                  {.max_elements = c.checked});
     CHECK_MESSAGE(report.worst < 1e-6, report.where);
     CHECK(report.checked > 0);
   }
@@ -191,7 +203,9 @@ TEST_CASE("plain ops: against the oracle, with and without gaps, float64 and flo
     std::vector<Doubles> expected = random_values(c.inputs, kSeed);
     c.oracle(expected, random_indices(c.indices, kSeed));
     set_threads(3);
-    const std::vector<Doubles> exact = run_plain(c, DType::float64), gaps = run_plain(c, DType::float64, 3), single = run_plain(c, DType::float32);
+    const std::vector<Doubles> exact = run_plain(c, DType::float64),
+                               gaps = run_plain(c, DType::float64, 3),
+                               single = run_plain(c, DType::float32);
     set_threads(1);
     const std::vector<Doubles> serial = run_plain(c, DType::float32);
     for (size_t i = 0; i < expected.size(); ++i) {
@@ -212,7 +226,8 @@ TEST_CASE("plain ops: what lies between the rows of a window stays as it was") {
     std::vector<Tensor> wide, windows, indices;
     for (size_t i = 0; i < values.size(); ++i) {
       const Shape& s = c.inputs[i].shape;
-      windows.push_back(tensor_of(values[i], s, c.inputs[i].always_double ? DType::float64 : DType::float32));
+      windows.push_back(
+          tensor_of(values[i], s, c.inputs[i].always_double ? DType::float64 : DType::float32));
       wide.emplace_back();
       if (s.rank() != 2) continue;
       wide.back() = Tensor({s.rows(), s.cols() + 3}, windows.back().dtype());
@@ -220,7 +235,8 @@ TEST_CASE("plain ops: what lies between the rows of a window stays as it was") {
       ops::copy(windows.back(), wide.back().col_range(1, s.cols()));
       windows.back() = wide.back().col_range(1, s.cols());
     }
-    for (size_t i = 0; i < ints.size(); ++i) indices.push_back(tensor_of(ints[i], c.indices[i].shape));
+    for (size_t i = 0; i < ints.size(); ++i)
+      indices.push_back(tensor_of(ints[i], c.indices[i].shape));
     c.run(windows, indices);
     for (const Tensor& t : wide) {
       if (!t) continue;
@@ -236,15 +252,19 @@ TEST_CASE("ops: one without a row does not exist") {
   profile::reset();
   profile::enable(true);
   for (const OpCase& c : tested_ops()) run_case(c, DType::float32);
-  // head_loss and the like run inside of differentiable functions; every op scope below the functions is an op.
+  // head_loss and the like run inside of differentiable functions; every op scope below the
+  // functions is an op.
   for (const PlainCase& c : tested_plain_ops()) run_plain(c, DType::float32);
   profile::enable(false);
   std::set<std::string> exercised;
   for (const profile::Entry& e : profile::entries()) exercised.emplace(e.op);
   profile::reset();
   for (const std::string& name : names)
-    CHECK_MESSAGE(exercised.contains(name), "core/ops.h declares ", name, ", but no row of checks/op_cases.cpp runs it");
-  for (const std::string& name : exercised) CHECK_MESSAGE(names.contains(name), "the profile names ", name, ", which core/ops.h does not declare");
+    CHECK_MESSAGE(exercised.contains(name), "core/ops.h declares ", name,
+                  ", but no row of checks/op_cases.cpp runs it");
+  for (const std::string& name : exercised)
+    CHECK_MESSAGE(names.contains(name), "the profile names ", name,
+                  ", which core/ops.h does not declare");
 }
 
 TEST_CASE("functions: one without a row does not exist") {
@@ -254,7 +274,8 @@ TEST_CASE("functions: one without a row does not exist") {
   std::set<std::string> rows;
   for (const OpCase& c : tested_ops()) rows.insert(c.name.substr(0, c.name.find(' ')));
   rows.insert("col_range");  // its row is row_range's, too
-  for (const std::string& name : names) CHECK_MESSAGE(rows.contains(name), name, " has no row in checks/op_cases.cpp");
+  for (const std::string& name : names)
+    CHECK_MESSAGE(rows.contains(name), name, " has no row in checks/op_cases.cpp");
 }
 
 TEST_CASE("all_finite finds a single NaN or infinity anywhere") {
@@ -281,10 +302,12 @@ TEST_CASE("all_finite finds a single NaN or infinity anywhere") {
 
 TEST_CASE("copy converts between float types and refuses int32") {
   const Tensor x = Tensor::from<float>({1.0f, -2.5f, 3.14159274f, 1e30f}, {2, 2});
-  const Tensor b({2, 2}, DType::bfloat16), d({2, 2}, DType::float64), i({2, 2}, DType::int32), j = Tensor::from<int32_t>({1, 2, 3, 4}, {2, 2});
+  const Tensor b({2, 2}, DType::bfloat16), d({2, 2}, DType::float64), i({2, 2}, DType::int32),
+      j = Tensor::from<int32_t>({1, 2, 3, 4}, {2, 2});
   ops::copy(x, b);
   ops::copy(b, d);
-  CHECK(d.to_vector() == Doubles{1, -2.5, 3.140625, static_cast<double>(static_cast<float>(bfloat16(1e30f)))});
+  CHECK(d.to_vector() ==
+        Doubles{1, -2.5, 3.140625, static_cast<double>(static_cast<float>(bfloat16(1e30f)))});
   CHECK_THROWS_AS(ops::copy(x, i), Error);
   ops::copy(j, i);
   CHECK(i.to_vector() == Doubles{1, 2, 3, 4});
@@ -292,38 +315,53 @@ TEST_CASE("copy converts between float types and refuses int32") {
 
 namespace {
 bool contains(const std::string& text, std::initializer_list<const char*> parts) {
-  return std::all_of(parts.begin(), parts.end(), [&](const char* p) { return text.find(p) != std::string::npos; });
+  return std::all_of(parts.begin(), parts.end(),
+                     [&](const char* p) { return text.find(p) != std::string::npos; });
 }
 }  // namespace
 
 TEST_CASE("ops: errors are sentences with the op, the shapes and the types") {
-  const Tensor a({32, 512}, DType::float32), b({256, 2048}, DType::float32), d({32, 512}, DType::float64), c({32, 2048}, DType::float32);
+  const Tensor a({32, 512}, DType::float32), b({256, 2048}, DType::float32),
+      d({32, 512}, DType::float64), c({32, 2048}, DType::float32);
   const Tensor ids({4}, DType::int32), four({4, 512}, DType::float32);
-  CHECK(error_of([&] { ops::matmul(a, false, b, false, {c}); }) == "[matmul] inner dimensions differ: (32, 512) x (256, 2048)");
-  CHECK(contains(error_of([&] { ops::matmul(a, false, b, true, {c}); }), {"[matmul]", "(256, 2048)'"}));
-  CHECK(contains(error_of([&] { ops::matmul(a, false, a, true, {c}); }), {"[matmul]", "(32, 32)", "(32, 2048)"}));
+  CHECK(error_of([&] { ops::matmul(a, false, b, false, {c}); }) ==
+        "[matmul] inner dimensions differ: (32, 512) x (256, 2048)");
+  CHECK(contains(error_of([&] { ops::matmul(a, false, b, true, {c}); }),
+                 {"[matmul]", "(256, 2048)'"}));
+  CHECK(contains(error_of([&] { ops::matmul(a, false, a, true, {c}); }),
+                 {"[matmul]", "(32, 32)", "(32, 2048)"}));
   CHECK(contains(error_of([&] { ops::scale(1, a, {d}); }), {"[scale]", "float32", "float64"}));
   CHECK(contains(error_of([&] { ops::scale(1, a, {c}); }), {"[scale]", "(32, 512)", "(32, 2048)"}));
-  CHECK(contains(error_of([&] { ops::binary(ops::Binary::add, a, c, {a}); }), {"[binary]", "(32, 512)", "(32, 2048)"}));
+  CHECK(contains(error_of([&] { ops::binary(ops::Binary::add, a, c, {a}); }),
+                 {"[binary]", "(32, 512)", "(32, 2048)"}));
   CHECK(contains(error_of([&] { ops::unary(ops::Unary::exp, ids, {ids}); }), {"[unary]", "int32"}));
-  CHECK(contains(error_of([&] { ops::embedding(a, d, four); }), {"[embedding]", "int32", "float64"}));
+  CHECK(
+      contains(error_of([&] { ops::embedding(a, d, four); }), {"[embedding]", "int32", "float64"}));
   CHECK(contains(error_of([&] { ops::dropout(a, 1.0, {}, {a}); }), {"[dropout]", "[0, 1)"}));
-  CHECK(contains(error_of([&] { ops::column_sums(a, {ids}); }), {"[column_sums]", "float32", "int32"}));
+  CHECK(contains(error_of([&] { ops::column_sums(a, {ids}); }),
+                 {"[column_sums]", "float32", "int32"}));
   ids.data<int32_t>()[2] = 32;
-  CHECK(contains(error_of([&] { ops::embedding(a, ids, four); }), {"[embedding]", "32", "position 2", "[0, 32)"}));
+  CHECK(contains(error_of([&] { ops::embedding(a, ids, four); }),
+                 {"[embedding]", "32", "position 2", "[0, 32)"}));
   ids.data<int32_t>()[2] = -1;
-  CHECK(contains(error_of([&] { ops::embedding(a, ids, four); }), {"[embedding]", "-1", "position 2"}));
+  CHECK(contains(error_of([&] { ops::embedding(a, ids, four); }),
+                 {"[embedding]", "-1", "position 2"}));
   ids.data<int32_t>()[1] = 512;
   const Tensor loss({}, DType::float64), wrong_loss({}, DType::float32);
-  CHECK(contains(error_of([&] { ops::nll(four, ids, 1, {loss}); }), {"[nll]", "512", "position 1"}));
-  CHECK(contains(error_of([&] { ops::nll(four, ids, 1, {wrong_loss}); }), {"[nll]", "float64 scalar"}));
-  CHECK(contains(error_of([&] { ops::sgd(a, a, View{}, {}, {.momentum = 0.9}); }), {"[sgd]", "velocity"}));
-  CHECK(contains(error_of([&] { ops::adam(a, a, a, a, {.norm_squared = {}, .max_norm = 1}, {}); }), {"[adam]", "norm"}));
+  CHECK(
+      contains(error_of([&] { ops::nll(four, ids, 1, {loss}); }), {"[nll]", "512", "position 1"}));
+  CHECK(contains(error_of([&] { ops::nll(four, ids, 1, {wrong_loss}); }),
+                 {"[nll]", "float64 scalar"}));
+  CHECK(contains(error_of([&] { ops::sgd(a, a, View{}, {}, {.momentum = 0.9}); }),
+                 {"[sgd]", "velocity"}));
+  CHECK(contains(error_of([&] { ops::adam(a, a, a, a, {.norm_squared = {}, .max_norm = 1}, {}); }),
+                 {"[adam]", "norm"}));
 }
 
 TEST_CASE("ops: a view of another shape is an Error, never a write past its end") {
   const auto t = [](const Shape& s) { return Tensor(s, DType::float64); };
-  const Tensor w = t({4, 3}), other = t({2, 3}), norm({}, DType::float64), four = t({4}), two = t({2}), ids({4}, DType::int32);
+  const Tensor w = t({4, 3}), other = t({2, 3}), norm({}, DType::float64), four = t({4}),
+               two = t({2}), ids({4}, DType::int32);
   CHECK_THROWS_AS(ops::adam(w, w, other, other, {norm, 0}, {}), Error);
   CHECK_THROWS_AS(ops::sgd(w, w, other, {norm, 0}, {.momentum = 0.5}), Error);
   CHECK_THROWS_AS(ops::average(w, other, 0.5), Error);
@@ -337,9 +375,18 @@ TEST_CASE("ops: a view of another shape is an Error, never a write past its end"
   CHECK_THROWS_AS(ops::nll_backward(ids, 1, norm, w), Error);
 
   Arena arena("test");
-  const Tensor gates = t({4, 8}), states = t({6, 2}), w_hh = t({8, 2}), b = t({8}), state = t({2, 2});
-  const ops::Lstm io{
-      .x = w, .w_ih = t({8, 3}), .w_hh = w_hh, .b_ih = b, .b_hh = b, .h0 = state, .c0 = state, .hidden = states, .cells = states, .gates = gates};
+  const Tensor gates = t({4, 8}), states = t({6, 2}), w_hh = t({8, 2}), b = t({8}),
+               state = t({2, 2});
+  const ops::Lstm io{.x = w,
+                     .w_ih = t({8, 3}),
+                     .w_hh = w_hh,
+                     .b_ih = b,
+                     .b_hh = b,
+                     .h0 = state,
+                     .c0 = state,
+                     .hidden = states,
+                     .cells = states,
+                     .gates = gates};
   CHECK_THROWS_AS(ops::lstm_backward(io, {.dy = two}, arena), Error);
   CHECK_THROWS_AS(ops::lstm_backward(io, {.dh_n = two}, arena), Error);
   CHECK_THROWS_AS(ops::lstm_backward(io, {.dw_ih = {other}}, arena), Error);

@@ -1,5 +1,6 @@
-// Every flag of every program refuses what is out of its range, by name. Driven by the flags' own declarations, so that a new one
-// cannot be forgotten: one without a range, a choice, a check or a path's unit fails here.
+// Every flag of every program refuses what is out of its range, by name. Driven by the flags' own
+// declarations, so that a new one cannot be forgotten: one without a range, a choice, a check or a
+// path's unit fails here.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -8,10 +9,10 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "apps/lm_train/lm_options.h"
-#include "apps/mt_train/mt_options.h"
 #include "apps/cli/option_data.h"
 #include "apps/lm_score/score_options.h"
+#include "apps/lm_train/lm_options.h"
+#include "apps/mt_train/mt_options.h"
 #include "apps/mt_translate/translate_options.h"
 #include "core/error.h"
 #include "tests/programs.h"
@@ -46,7 +47,9 @@ struct Edges {
 
 Edges edges_of(const Bounds& bounds, bool whole) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  const auto beyond = [&](double bound, double to) { return whole ? bound + std::copysign(1, to) : std::nextafter(bound, to); };
+  const auto beyond = [&](double bound, double to) {
+    return whole ? bound + std::copysign(1, to) : std::nextafter(bound, to);
+  };
   Edges edges;
   const auto add = [&](double bound, bool open, double outwards) {
     if (!std::isfinite(bound)) return;
@@ -59,7 +62,9 @@ Edges edges_of(const Bounds& bounds, bool whole) {
 }
 
 // A number as the command line takes it: 65537 rather than 6.5537e+04.
-std::string plain(const std::string& number, bool whole) { return whole ? std::to_string(std::llround(std::stod(number))) : number; }
+std::string plain(const std::string& number, bool whole) {
+  return whole ? std::to_string(std::llround(std::stod(number))) : number;
+}
 
 struct Wrong {
   Strings texts;    // refused
@@ -85,25 +90,32 @@ Wrong cases_of(const OptionData& option) {
           CHECK_MESSAGE(bounded, option.name, " takes any whole number: give it a range");
           numeric(true);
         } else if constexpr (std::is_same_v<T, double>) {
-          CHECK_MESSAGE(std::isfinite(option.bounds.low), option.name, " takes any number: give it a range");
+          CHECK_MESSAGE(std::isfinite(option.bounds.low), option.name,
+                        " takes any number: give it a range");
           numeric(false);
         } else if constexpr (std::is_same_v<T, std::array<double, 2>>) {
           numeric(false);
           Strings pairs{"0.5", "0.5,", ",0.5", "0.5,0.5,0.5"};
-          for (const std::string& text : w.texts) pairs.insert(pairs.end(), {text + ",0.5", "0.5," + text});
+          for (const std::string& text : w.texts)
+            pairs.insert(pairs.end(), {text + ",0.5", "0.5," + text});
           w.texts = pairs;
           for (std::string& text : w.allowed) text += ",0.5";
         } else if constexpr (std::is_same_v<T, TrainingLength>) {
-          w.texts = {"", "10", "u", "-1u", "nanu", "infe", "1.5u", "1e400u", "99999999999999999999u", "10x"};
+          w.texts = {
+              "",   "10", "u", "-1u", "nanu", "infe", "1.5u", "1e400u", "99999999999999999999u",
+              "10x"};
           w.allowed = {"1u", "2e", "3Kt"};
         } else if (!option.choices.empty() || option.check) {
           w.texts = {"no such thing"};
           (option.may_be_empty ? w.allowed : w.texts).emplace_back();
           w.allowed.insert(w.allowed.end(), option.choices.begin(), option.choices.end());
         } else {
-          const bool names_files = option.unit.starts_with("FILE") || option.unit.starts_with("DIR") || option.unit == "A B";
+          const bool names_files = option.unit.starts_with("FILE") ||
+                                   option.unit.starts_with("DIR") || option.unit == "A B";
           const bool says_so = option.unit.starts_with("TEXT");  // words of the user's own
-          CHECK_MESSAGE((names_files || says_so), option.name, " takes any text: give it choices, a check, or FILE, DIR or TEXT for a unit");
+          CHECK_MESSAGE(
+              (names_files || says_so), option.name,
+              " takes any text: give it choices, a check, or FILE, DIR or TEXT for a unit");
         }
       },
       option.field);
@@ -127,7 +139,8 @@ void check_every_flag() {
       const std::string said = refusal<Program>({flag + "=" + text});
       CHECK_MESSAGE(said.starts_with(flag), text, " gave: ", said);
     }
-    for (const std::string& text : cases.allowed) CHECK(refusal<Program>({flag + "=" + text}).empty());
+    for (const std::string& text : cases.allowed)
+      CHECK(refusal<Program>({flag + "=" + text}).empty());
     for (const char* value : {"null", "{}", "[[]]", "[1,2,3]", "{\"a\":1}"}) {
       std::ofstream(dir / "config.json") << "{\"" << option->key() << "\": " << value << "}";
       const std::string said = refusal<Program>({"--config", dir / "config.json"});
@@ -139,10 +152,18 @@ void check_every_flag() {
 
 }  // namespace
 
-TEST_CASE("option table: lm_train refuses whatever is out of range") { check_every_flag<LmOptions>(); }
+TEST_CASE("option table: lm_train refuses whatever is out of range") {
+  check_every_flag<LmOptions>();
+}
 
-TEST_CASE("option table: mt_train refuses whatever is out of range") { check_every_flag<MtOptions>(); }
+TEST_CASE("option table: mt_train refuses whatever is out of range") {
+  check_every_flag<MtOptions>();
+}
 
-TEST_CASE("option table: lm_score refuses whatever is out of range") { check_every_flag<ScoreOptions>(); }
+TEST_CASE("option table: lm_score refuses whatever is out of range") {
+  check_every_flag<ScoreOptions>();
+}
 
-TEST_CASE("option table: mt_translate refuses whatever is out of range") { check_every_flag<TranslateOptions>(); }
+TEST_CASE("option table: mt_translate refuses whatever is out of range") {
+  check_every_flag<TranslateOptions>();
+}

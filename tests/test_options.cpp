@@ -50,7 +50,8 @@ struct Sample {
     options.add("seed", seed, "seed of all random numbers");
     options.add("lr", lr, "learning rate").above(0);
     options.add("dropout", dropout, "share of activations dropped").range_from(0, 1);
-    options.add("optimizer", optimizer, "how weights are updated").choices({"sgd", "adam", "adamw", "asgd"});
+    options.add("optimizer", optimizer, "how weights are updated")
+        .choices({"sgd", "adam", "adamw", "asgd"});
     options.add("run", run, "run directory").unit("DIR");
     options.add("train", train, "training text, one sentence a line").unit("FILE...");
     options.add("betas", betas, "Adam's decay rates").range_from(0, 1);
@@ -146,7 +147,8 @@ TEST_SUITE("options") {
     Sample v;
     CHECK(v.parse({"--run", "[a,b]"}));
     CHECK(v.run == "[a,b]");
-    CHECK(usage_error({"--train", "a", ""}) == "--train '': is empty");  // an unset variable, say; it would be looked for as a file
+    CHECK(usage_error({"--train", "a", ""}) ==
+          "--train '': is empty");  // an unset variable, say; it would be looked for as a file
   }
 
   TEST_CASE("an unknown flag names the nearest") {
@@ -166,28 +168,36 @@ TEST_SUITE("options") {
     for (const char* text : {"12x", "x", "1.5", "1e1", "0", "65", "-1", " 3", "0x3", "+3"})
       CHECK(usage_error({"--layers", text}) == concat("--layers ", text, whole));
     CHECK(usage_error({"--layers", ""}) == "--layers ''" + whole);
-    CHECK(usage_error({"--layers", "99999999999999999999"}) == "--layers 99999999999999999999" + whole);
+    CHECK(usage_error({"--layers", "99999999999999999999"}) ==
+          "--layers 99999999999999999999" + whole);
     for (const char* text : {"nan", "inf", "-inf", "1e", "1e-3x", "0", "-0.1", "infinity", "."})
       CHECK(usage_error({"--lr", text}) == concat("--lr ", text, ": must be a number above 0"));
     CHECK(has(usage_error({"--lr", "1e999"}), "--lr 1e999: is beyond the numbers of a computer"));
-    CHECK(usage_error({"--dropout", "1"}) == "--dropout 1: must be a number at least 0 and below 1");
+    CHECK(usage_error({"--dropout", "1"}) ==
+          "--dropout 1: must be a number at least 0 and below 1");
     CHECK(usage_error({"--seed", "-1"}) == "--seed -1: must be a whole number, not negative");
     CHECK(has(usage_error({"--seed", "18446744073709551616"}),
-              "--seed 18446744073709551616: is too large, must be a whole number from 0 to 18446744073709551615"));
+              "--seed 18446744073709551616: is too large, must be a whole number from 0 to "
+              "18446744073709551615"));
     CHECK(has(usage_error({"--hidden", "9223372036854775808"}), "to 9223372036854775807"));
     for (const char* text : {"0.9", "0.9,", ",0.9", "0.9,0.99,0.999", "0.9;0.99", "0.9,1", "a,b"})
-      CHECK(has(usage_error({"--betas", text}), concat("--betas ", text, ": must be two numbers such as 0.9,0.999, each at least 0 and below 1")));
+      CHECK(has(usage_error({"--betas", text}),
+                concat("--betas ", text,
+                       ": must be two numbers such as 0.9,0.999, each at least 0 and below 1")));
   }
 
   TEST_CASE("choices") {
-    CHECK(usage_error({"--optimizer", "adm"}) == "--optimizer adm: not one of sgd, adam, adamw, asgd; did you mean adam?");
-    CHECK(usage_error({"--optimizer", "zzz"}) == "--optimizer zzz: not one of sgd, adam, adamw, asgd");
+    CHECK(usage_error({"--optimizer", "adm"}) ==
+          "--optimizer adm: not one of sgd, adam, adamw, asgd; did you mean adam?");
+    CHECK(usage_error({"--optimizer", "zzz"}) ==
+          "--optimizer zzz: not one of sgd, adam, adamw, asgd");
     CHECK(has(usage_error({"--optimizer", ""}), "--optimizer ''"));
     CHECK(has(usage_error({"--optimizer", "ADAM"}), "did you mean adam?"));
   }
 
   TEST_CASE("amounts as flags") {
-    CHECK(has(usage_error({"--after", "300"}), "--after 300: '300' has no unit; write epochs as 10e"));
+    CHECK(has(usage_error({"--after", "300"}),
+              "--after 300: '300' has no unit; write epochs as 10e"));
     CHECK(has(config_error(R"({"after": 300})"), "\"after\": 300 in "));
     CHECK(has(config_error(R"({"after": "3x"})"), "'3x' is not an amount"));
   }
@@ -197,11 +207,13 @@ TEST_SUITE("options") {
     CHECK(usage_error({"--run"}) == "--run needs a value: DIR");
     CHECK(has(usage_error({"--train"}), "--train needs a value: FILE..."));
     CHECK(has(usage_error({"--run", "--untied"}),
-              "--run needs a value: DIR, but '--untied' follows; for a value that begins with dashes write --run=--untied"));
+              "--run needs a value: DIR, but '--untied' follows; for a value that begins with "
+              "dashes write --run=--untied"));
     CHECK(has(usage_error({"--run", "--"}), "--run needs a value"));
     CHECK(usage_error({"--lr", "1", "--lr", "2"}) == "--lr is given 2 times; give it once");
     CHECK(has(usage_error({"--untied", "--no-untied"}), "--untied is given 2 times"));
-    CHECK(has(usage_error({"--untied=false"}), "--untied=false: takes no value; write --untied or --no-untied"));
+    CHECK(has(usage_error({"--untied=false"}),
+              "--untied=false: takes no value; write --untied or --no-untied"));
     CHECK(has(usage_error({"corpus.txt"}), "unexpected argument 'corpus.txt'"));
     CHECK(has(usage_error({"layers", "3"}), "did you mean --layers?"));
     CHECK(has(usage_error({"--", "x"}), "unexpected argument"));
@@ -213,14 +225,21 @@ TEST_SUITE("options") {
     std::string codes, head;
     Options o("bpe apply", "Cuts words.");
     o.add("codes", codes, "merges to apply").unit("FILE").required();
-    o.add("head", head, "output layer").check([](const std::string& text) { require(text == "lin", "no kernel is called ", text); });
+    o.add("head", head, "output layer").check([](const std::string& text) {
+      require(text == "lin", "no kernel is called ", text);
+    });
     std::ostringstream out;
     CHECK(error_of([&] { (void)o.parse({}, out); }) == "--codes is required: merges to apply");
     CHECK(error_of([&] { (void)o.parse({"--codes", ""}, out); }) == "--codes '': is empty");
-    CHECK(error_of([&] { (void)o.parse({"--codes", "x", "--head", "lun"}, out); }) == "--head lun: no kernel is called lun");
+    CHECK(error_of([&] {
+            (void)o.parse({"--codes", "x", "--head", "lun"}, out);
+          }) == "--head lun: no kernel is called lun");
     CHECK(o.parse({"--codes", "x", "--head", "lin"}, out));
     CHECK(has(usage_error({"--version=1"}), "takes no value; write --version"));
-    CHECK(has(error_of([&] { (void)o.parse({"--codes", "x", "--version"}, out); }), "unknown option --version"));
+    CHECK(has(error_of([&] {
+                (void)o.parse({"--codes", "x", "--version"}, out);
+              }),
+              "unknown option --version"));
   }
 
   TEST_CASE("positional arguments") {
@@ -245,13 +264,17 @@ TEST_SUITE("options") {
     CHECK(one == "a");
     Options again("x", "");
     again.add_positional("RUN", one, "");
-    CHECK(has(error_of([&] { (void)again.parse({"a", "b"}, out); }), "unexpected argument 'b': there is one too many"));
+    CHECK(has(error_of([&] {
+                (void)again.parse({"a", "b"}, out);
+              }),
+              "unexpected argument 'b': there is one too many"));
   }
 
   TEST_CASE("the command line wins over the file, the file over defaults") {
     TemporaryDirectory scratch;
     const std::string file = scratch.write(
-        "cfg.json", R"({"layers": 4, "hidden": 100, "tie_embeddings": false, "train": ["x", "y"], "betas": [0.5, 0.6], "lr": 1, "after": "3Kt"})");
+        "cfg.json",
+        R"({"layers": 4, "hidden": 100, "tie_embeddings": false, "train": ["x", "y"], "betas": [0.5, 0.6], "lr": 1, "after": "3Kt"})");
     Sample s;
     CHECK(s.parse({"--layers", "5", "--config", file, "--train", "z", "--tie-embeddings"}));
     CHECK(s.layers == 5);
@@ -296,13 +319,15 @@ TEST_SUITE("options") {
     CHECK(has(config_error("{\"lr\": 1,\n]"), "is not JSON: parse error at line 2"));
     CHECK(has(config_error("{\"lr\": 1e999}"), "is not JSON"));
     CHECK(has(config_error(""), "is not JSON"));
-    CHECK(has(usage_error({"--config", "/nonexistent/c.json"}), "--config: cannot read /nonexistent/c.json: No such file or directory"));
+    CHECK(has(usage_error({"--config", "/nonexistent/c.json"}),
+              "--config: cannot read /nonexistent/c.json: No such file or directory"));
     CHECK(has(usage_error({"--config", "/tmp"}), "--config: cannot read /tmp: Is a directory"));
   }
 
   TEST_CASE("keys that a run adds may be passed over") {
     TemporaryDirectory scratch;
-    const std::string file = scratch.write("cfg.json", R"({"hidden": 8, "machine": {"isa": "avx2"}})");
+    const std::string file =
+        scratch.write("cfg.json", R"({"hidden": 8, "machine": {"isa": "avx2"}})");
     Sample s;
     s.options.ignore_in_config({"machine"});
     CHECK(s.parse({"--config", file}));
@@ -313,8 +338,10 @@ TEST_SUITE("options") {
     TemporaryDirectory scratch;
     Sample s;
     std::ostringstream out;
-    CHECK_FALSE(s.options.parse(
-        {"--lr", "0.1", "--no-tie-embeddings", "--train", "a", "b", "--seed", "18446744073709551615", "--after", "1.5Mt", "--dump-config"}, out));
+    CHECK_FALSE(
+        s.options.parse({"--lr", "0.1", "--no-tie-embeddings", "--train", "a", "b", "--seed",
+                         "18446744073709551615", "--after", "1.5Mt", "--dump-config"},
+                        out));
     Sample t;
     CHECK(t.parse({"--config", scratch.write("cfg.json", out.str())}));
     CHECK(t.options.to_json() == s.options.to_json());
@@ -324,7 +351,8 @@ TEST_SUITE("options") {
     Strings keys;
     const Json config = t.options.to_json();
     for (const auto& [key, value] : config.items()) keys.push_back(key);
-    CHECK(keys == Strings{"tie_embeddings", "untied", "layers", "hidden", "seed", "lr", "dropout", "optimizer", "run", "train", "betas", "after"});
+    CHECK(keys == Strings{"tie_embeddings", "untied", "layers", "hidden", "seed", "lr", "dropout",
+                          "optimizer", "run", "train", "betas", "after"});
   }
 
   TEST_CASE("help has groups, defaults, units and fits 80 columns") {
@@ -377,15 +405,20 @@ TEST_SUITE("amount") {
     CHECK(training_length_from_text("1.1Ku") == TrainingLength{1100, TrainingUnit::updates});
     CHECK(training_length_from_text("0e") == TrainingLength{0, TrainingUnit::epochs});
     CHECK(training_length_from_text("2Gt") == TrainingLength{2'000'000'000, TrainingUnit::tokens});
-    for (const char* text : {"10e", "300Ku", "20Mt", "1Kt", "1500u", "0u", "2Gt", "1001e"}) CHECK(to_text(training_length_from_text(text)) == text);
+    for (const char* text : {"10e", "300Ku", "20Mt", "1Kt", "1500u", "0u", "2Gt", "1001e"})
+      CHECK(to_text(training_length_from_text(text)) == text);
     CHECK(concat(TrainingLength{1'500'000, TrainingUnit::tokens}) == "1500Kt");
   }
 
   TEST_CASE("errors say which units there are") {
-    const auto error = [](std::string_view text) { return error_of([&] { training_length_from_text(text); }); };
-    CHECK(error("300") == "'300' has no unit; write epochs as 10e, updates as 300u or 300Ku, tokens as 20Mt");
+    const auto error = [](std::string_view text) {
+      return error_of([&] { training_length_from_text(text); });
+    };
+    CHECK(error("300") ==
+          "'300' has no unit; write epochs as 10e, updates as 300u or 300Ku, tokens as 20Mt");
     CHECK(has(error("300K"), "has no unit"));
-    for (const char* text : {"", "e", "10x", "1e3", "10 e", "10ee", "nane", "infu", "10ku", "K", "0x10u", "+5u"})
+    for (const char* text :
+         {"", "e", "10x", "1e3", "10 e", "10ee", "nane", "infu", "10ku", "K", "0x10u", "+5u"})
       CHECK(has(error(text), "is not an amount; write"));
     CHECK(has(error("-1u"), "is negative"));
     CHECK(has(error("0.5e"), "is not a whole number"));

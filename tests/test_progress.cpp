@@ -44,7 +44,8 @@ struct Terminal {
   int master = posix_openpt(O_RDWR | O_NOCTTY);
   std::FILE* out = nullptr;
   Terminal() {
-    if (master >= 0 && grantpt(master) == 0 && unlockpt(master) == 0) out = std::fopen(ptsname(master), "w");
+    if (master >= 0 && grantpt(master) == 0 && unlockpt(master) == 0)
+      out = std::fopen(ptsname(master), "w");
     if (out) setvbuf(out, nullptr, _IOFBF, 4096);
   }
   ~Terminal() {
@@ -73,7 +74,8 @@ TEST_SUITE("progress") {
     Captured out;
     double time = 100;
     {
-      Progress p("train", "updates", {.out = out.file(), .seconds_between_lines = 10, .clock = [&] { return time; }});
+      Progress p("train", "updates",
+                 {.out = out.file(), .seconds_between_lines = 10, .clock = [&] { return time; }});
       p.finish();
       CHECK(out.text().empty());
       for (int i = 0; i <= 24; ++i, time += 1) p.update(1000 + i * 10, 2000, "loss 4.5");
@@ -101,7 +103,9 @@ TEST_SUITE("progress") {
     time = 20;
     p.update(0, 7);
     p.finish();
-    CHECK(out.text() == "score 50 sentences  5.0/s\nscore   0%  0/7 sentences\nscore   0%  0/7 sentences  in 0.0s\n");
+    CHECK(out.text() ==
+          "score 50 sentences  5.0/s\nscore   0%  0/7 sentences\nscore   0%  0/7 sentences  in "
+          "0.0s\n");
   }
 
   TEST_CASE("a bar on a terminal") {

@@ -1,4 +1,5 @@
-// Pictures of word vectors: principal components, t-SNE, polar places, labels; and the words on which two models differ.
+// Pictures of word vectors: principal components, t-SNE, polar places, labels; and the words on
+// which two models differ.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -6,9 +7,9 @@
 #include <fstream>
 #include <numeric>
 
+#include "apps/lm_score/lm_compare.h"
 #include "apps/report/projection.h"
 #include "apps/report/words.h"
-#include "apps/lm_score/lm_compare.h"
 #include "core/random.h"
 #include "core/safetensors.h"
 #include "data/sample.h"
@@ -35,14 +36,18 @@ Tensor three_clusters(int64_t count) {
   return x;
 }
 
-double distance(const std::vector<double>& y, size_t i, size_t j) { return std::hypot(y[2 * i] - y[2 * j], y[2 * i + 1] - y[2 * j + 1]); }
+double distance(const std::vector<double>& y, size_t i, size_t j) {
+  return std::hypot(y[2 * i] - y[2 * j], y[2 * i + 1] - y[2 * j + 1]);
+}
 
 }  // namespace
 
 TEST_CASE("principal components: a case by hand") {
-  // (+-2, 0) and (0, +-1), turned by 30 degrees and moved: variances 2 and 1/2 along 30 and 120 degrees.
+  // (+-2, 0) and (0, +-1), turned by 30 degrees and moved: variances 2 and 1/2 along 30 and 120
+  // degrees.
   const double c = std::sqrt(3.0) / 2, s = 0.5;
-  const Tensor x = Tensor::from<double>({2 * c + 7, 2 * s - 3, -2 * c + 7, -2 * s - 3, -s + 7, c - 3, s + 7, -c - 3}, {4, 2});
+  const Tensor x = Tensor::from<double>(
+      {2 * c + 7, 2 * s - 3, -2 * c + 7, -2 * s - 3, -s + 7, c - 3, s + 7, -c - 3}, {4, 2});
   const Principal p = principal_components(x, 2, true, 1);
   CHECK(p.variances[0] == doctest::Approx(2).epsilon(1e-12));
   CHECK(p.variances[1] == doctest::Approx(0.5).epsilon(1e-12));
@@ -63,7 +68,8 @@ TEST_CASE("principal components: properties") {
   const std::vector<double> axes = p.axes.to_vector(), scores = p.scores.to_vector();
   for (size_t a = 0; a < 17; ++a)
     for (size_t b = 0; b <= a; ++b) {
-      const double dot = std::inner_product(axes.begin() + static_cast<long>(17 * a), axes.begin() + static_cast<long>(17 * (a + 1)),
+      const double dot = std::inner_product(axes.begin() + static_cast<long>(17 * a),
+                                            axes.begin() + static_cast<long>(17 * (a + 1)),
                                             axes.begin() + static_cast<long>(17 * b), 0.0);
       CHECK(dot == doctest::Approx(a == b ? 1 : 0).epsilon(1e-10));
       double product = 0;  // scores of different axes are uncorrelated
@@ -74,14 +80,18 @@ TEST_CASE("principal components: properties") {
   double total = 0;
   for (int64_t j = 0; j < 17; ++j) {
     double sum = 0, squares = 0;
-    for (int64_t i = 0; i < 60; ++i) sum += x.data<double>()[i * 17 + j], squares += std::pow(x.data<double>()[i * 17 + j], 2);
+    for (int64_t i = 0; i < 60; ++i)
+      sum += x.data<double>()[i * 17 + j], squares += std::pow(x.data<double>()[i * 17 + j], 2);
     total += squares / 60 - sum * sum / 3600;
   }
-  CHECK(std::accumulate(p.variances.begin(), p.variances.end(), 0.0) == doctest::Approx(total).epsilon(1e-12));
+  CHECK(std::accumulate(p.variances.begin(), p.variances.end(), 0.0) ==
+        doctest::Approx(total).epsilon(1e-12));
   // Another start finds the same axes; equal rows have directions too.
-  const std::vector<double> again = principal_components(x, 2, true, 99).axes.to_vector(), two = principal_components(x, 2, true, 1).axes.to_vector();
+  const std::vector<double> again = principal_components(x, 2, true, 99).axes.to_vector(),
+                            two = principal_components(x, 2, true, 1).axes.to_vector();
   for (size_t i = 0; i < two.size(); ++i) CHECK(std::fabs(again[i] - two[i]) < 1e-5);
-  const Principal flat = principal_components(Tensor::from<double>({1, 2, 1, 2, 1, 2}, {3, 2}), 2, true, 1);
+  const Principal flat =
+      principal_components(Tensor::from<double>({1, 2, 1, 2, 1, 2}, {3, 2}), 2, true, 1);
   CHECK(flat.variances == std::vector<double>{0, 0});
   CHECK(has(error_of([&] { principal_components(x, 18, true, 1); }), "do not have 18 components"));
 }
@@ -95,9 +105,11 @@ TEST_CASE("t-SNE: affinities") {
     for (size_t j = 0; j < 40; ++j) CHECK(p[i * 40 + j] == p[j * 40 + i]);
   }
   // Four equally distant rows: every pair alike, whatever the width.
-  const std::vector<double> equal = tsne_affinities(Tensor::from<double>({1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1}, {4, 4}), 4.0 / 3);
+  const std::vector<double> equal = tsne_affinities(
+      Tensor::from<double>({1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1}, {4, 4}), 4.0 / 3);
   CHECK(equal[1] == doctest::Approx(1.0 / 12));
-  // On a circle each row sees the same, so its share of p is its conditional distribution: its entropy is log 5.
+  // On a circle each row sees the same, so its share of p is its conditional distribution: its
+  // entropy is log 5.
   Tensor circle({30, 2}, DType::float64);
   for (int64_t i = 0; i < 30; ++i) {
     circle.data<double>()[2 * i] = std::cos(M_PI * static_cast<double>(i) / 15);
@@ -134,9 +146,12 @@ TEST_CASE("t-SNE: the divergence falls, clusters stay apart, bits repeat") {
   const TsneSettings settings{.perplexity = 8, .iterations = 1000};
   const std::vector<double> y = tsne(x, settings, 1), p = tsne_affinities(x, 8);
   std::vector<double> gradient(y.size());
-  const auto divergence = [&](const std::vector<double>& places) { return tsne_gradient(p, places, 1, gradient); };
+  const auto divergence = [&](const std::vector<double>& places) {
+    return tsne_gradient(p, places, 1, gradient);
+  };
   const double first = divergence(tsne(x, {.perplexity = 8, .iterations = 1}, 1));
-  for (const int64_t iterations : {400, 1000}) CHECK(divergence(tsne(x, {.perplexity = 8, .iterations = iterations}, 1)) < first / 2);
+  for (const int64_t iterations : {400, 1000})
+    CHECK(divergence(tsne(x, {.perplexity = 8, .iterations = iterations}, 1)) < first / 2);
   double widest = 0, nearest = INFINITY;
   for (size_t i = 0; i < 60; ++i)
     for (size_t j = 0; j < i; ++j) {
@@ -157,7 +172,8 @@ TEST_CASE("words: vectors of a checkpoint, in polar coordinates") {
   std::filesystem::create_directories(dir / "model");
   Tensor weights({8, 3}, DType::float32);
   RandomStream random({.seed = 4, .op = stream_id("test")});
-  for (int64_t i = 0; i < 24; ++i) weights.data<float>()[i] = static_cast<float>(random.uniform() - 0.5);
+  for (int64_t i = 0; i < 24; ++i)
+    weights.data<float>()[i] = static_cast<float>(random.uniform() - 0.5);
   write_safetensors(dir / "model/model.safetensors", {{"embedding.weight", weights}});
   std::ofstream(dir / "model/dict.txt") << "a 90\nthe 80\ndog 7\ncat 6\nred 5\nx 4\n";
   const WordVectors words = read_word_vectors(dir / "model", 5);
@@ -166,7 +182,8 @@ TEST_CASE("words: vectors of a checkpoint, in polar coordinates") {
   CHECK(words.counts[1] == 80);
   CHECK(words.vectors.to_vector()[3] == weights.data<float>()[9]);  // after </s> and <unk>
   const std::vector<Place> places = polar_places(words, 1);
-  for (size_t i = 0; i < 5; ++i) CHECK(std::hypot(places[i].x, places[i].y) == doctest::Approx(words.norms[i]));
+  for (size_t i = 0; i < 5; ++i)
+    CHECK(std::hypot(places[i].x, places[i].y) == doctest::Approx(words.norms[i]));
   CHECK(std::fabs(places[1].x) < 1e-9);  // "the" is above
   CHECK(places[1].y > 0);
   CHECK(places[0].x >= 0);       // and "a" to its right
@@ -174,12 +191,14 @@ TEST_CASE("words: vectors of a checkpoint, in polar coordinates") {
   mirrored.vectors = words.vectors.clone();
   for (int64_t i = 0; i < 5; ++i) mirrored.vectors.data<double>()[3 * i] *= -1;
   const std::vector<Place> again = polar_places(mirrored, 1);
-  for (size_t i = 0; i < 5; ++i) CHECK(std::hypot(again[i].x - places[i].x, again[i].y - places[i].y) < 1e-6);
+  for (size_t i = 0; i < 5; ++i)
+    CHECK(std::hypot(again[i].x - places[i].x, again[i].y - places[i].y) < 1e-6);
 
   CHECK(word_group("the") == word_group("two"));
   CHECK(word_group("her") != word_group("the"));
   CHECK(word_group("zebra") == kNoGroup);
-  CHECK(has(error_of([&] { write_word_page(dir / "model", "small", {}, dir / "page.html"); }), "too few for a picture"));
+  CHECK(has(error_of([&] { write_word_page(dir / "model", "small", {}, dir / "page.html"); }),
+            "too few for a picture"));
 }
 
 TEST_CASE("words: labels cover neither each other nor labelled points") {
@@ -193,7 +212,8 @@ TEST_CASE("words: labels cover neither each other nor labelled points") {
   CHECK(sides.back() == Side::none);  // on top of the first
   CHECK(std::count(sides.begin(), sides.end(), Side::none) < 60);
   const std::vector<Side> narrow = place_labels(points, widths, 200, 300, sides);
-  for (size_t i = 0; i < sides.size(); ++i) CHECK((narrow[i] == Side::none || narrow[i] == sides[i]));
+  for (size_t i = 0; i < sides.size(); ++i)
+    CHECK((narrow[i] == Side::none || narrow[i] == sides[i]));
   const auto middle = [&](size_t i) {
     const double along = sides[i] == Side::right  ? 30
                          : sides[i] == Side::left ? -30
@@ -206,39 +226,47 @@ TEST_CASE("words: labels cover neither each other nor labelled points") {
   for (size_t i = 0; i < sides.size(); ++i)
     for (size_t j = 0; j < i; ++j)
       if (sides[i] != Side::none && sides[j] != Side::none)
-        CHECK((std::fabs(middle(i).x - middle(j).x) >= 49.9 || std::fabs(middle(i).y - middle(j).y) >= 13.9));
+        CHECK((std::fabs(middle(i).x - middle(j).x) >= 49.9 ||
+               std::fabs(middle(i).y - middle(j).y) >= 13.9));
 }
 
 TEST_CASE("words on which two models differ add up to what lm_score --compare says") {
   const TemporaryDirectory dir;
   for (const std::string size : {"12", "32"}) {
-    const Outcome r = run_program("lm_train", {"--sample", "--sample-sentences", "800", "--layers", "1", "--hidden", size, "--embed", size, "--batch",
-                                               "8", "--after", "60u", "--run", dir / size});
+    const Outcome r = run_program(
+        "lm_train", {"--sample", "--sample-sentences", "800", "--layers", "1", "--hidden", size,
+                     "--embed", size, "--batch", "8", "--after", "60u", "--run", dir / size});
     REQUIRE_MESSAGE(r.code == 0, r.err);
   }
   const std::vector<std::string> lines = SampleLanguage().generate(1, "valid", 300).lines;
-  const app::WordDifferences gains = app::word_differences(dir / "12", dir / "32", lines, {.reading = {.carry_state = true}, .device = kCpu});
+  const app::WordDifferences gains = app::word_differences(
+      dir / "12", dir / "32", lines, {.reading = {.carry_state = true}, .device = kCpu});
   double sum = 0;
   int64_t count = 0;
   for (const app::WordDifference& w : gains.words) sum += w.gain, count += w.count;
   CHECK(count == gains.tokens);
   CHECK(sum == doctest::Approx(gains.gain));
-  CHECK(std::is_sorted(gains.words.begin(), gains.words.end(), [](const auto& x, const auto& y) { return x.gain > y.gain; }));
+  CHECK(std::is_sorted(gains.words.begin(), gains.words.end(),
+                       [](const auto& x, const auto& y) { return x.gain > y.gain; }));
   std::string text;
   for (const std::string& line : lines) text += line + "\n";
-  const Outcome compared = run_program("lm_score", {"--compare", dir / "12", dir / "32", "--carry-state"}, text);
+  const Outcome compared =
+      run_program("lm_score", {"--compare", dir / "12", dir / "32", "--carry-state"}, text);
   REQUIRE_MESSAGE(compared.code == 0, compared.err);
   const size_t at = compared.out.find("mean gain\t");
   REQUIRE(at != std::string::npos);
-  CHECK(std::stod(compared.out.substr(at + 10)) == doctest::Approx(gains.gain / static_cast<double>(gains.tokens)).epsilon(1e-4));
+  CHECK(std::stod(compared.out.substr(at + 10)) ==
+        doctest::Approx(gains.gain / static_cast<double>(gains.tokens)).epsilon(1e-4));
 
-  const Outcome page = run_program("nine_report", {dir / "12", dir / "32", "--differences", "--output", dir / "page.html"});
+  const Outcome page = run_program(
+      "nine_report", {dir / "12", dir / "32", "--differences", "--output", dir / "page.html"});
   REQUIRE_MESSAGE(page.code == 0, page.err);
   const std::string html = slurp(dir / "page.html");
   CHECK(has(html, "Likelier under 32"));
   CHECK(has(html, "<th scope=\"row\">" + gains.words.front().word));
   CHECK(has(run_program("nine_report", {dir / "12", "--differences"}).err, "give two"));
   CHECK(run_program("nine_report", {}).code == 2);
-  CHECK(has(run_program("nine_report", {dir / "12", "--output", dir / "12/log.jsonl"}).err, "is also a file of the run and would be lost"));
+  CHECK(has(run_program("nine_report", {dir / "12", "--output", dir / "12/log.jsonl"}).err,
+            "is also a file of the run and would be lost"));
   CHECK(run_program("nine_report", {dir / "12", "--perplexity", "9"}).code == 2);
 }

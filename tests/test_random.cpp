@@ -13,7 +13,8 @@ using namespace nine;
 namespace {
 
 // Philox's counter and key as they stand in Random123's kat_vectors, in terms of our key.
-std::array<uint32_t, 4> philox_of(const std::array<uint32_t, 4>& counter, const std::array<uint32_t, 2>& key) {
+std::array<uint32_t, 4> philox_of(const std::array<uint32_t, 4>& counter,
+                                  const std::array<uint32_t, 2>& key) {
   const RandomKey k{.seed = (uint64_t{key[1]} << 32) | key[0],
                     .step = counter[2],
                     .micro_batch = static_cast<uint16_t>(counter[1] & 0xffff),
@@ -28,7 +29,8 @@ TEST_CASE("random: Philox 4x32-10's known answers") {
   using Block = std::array<uint32_t, 4>;
   CHECK(philox_of({0, 0, 0, 0}, {0, 0}) == Block{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8});
   constexpr uint32_t kOnes = 0xffffffff;
-  CHECK(philox_of({kOnes, kOnes, kOnes, kOnes}, {kOnes, kOnes}) == Block{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd});
+  CHECK(philox_of({kOnes, kOnes, kOnes, kOnes}, {kOnes, kOnes}) ==
+        Block{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd});
   CHECK(philox_of({0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}, {0xa4093822, 0x299f31d0}) ==
         Block{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1});
 }
@@ -45,7 +47,8 @@ TEST_CASE("random: every part of the key makes another stream") {
   keys[7].rank = 65535;
   std::set<std::array<uint32_t, 4>> blocks;
   for (const RandomKey& k : keys)
-    for (const uint64_t block : {uint64_t{0}, uint64_t{1}, uint64_t{1} << 32, uint64_t{1} << 40}) blocks.insert(philox(k, block));
+    for (const uint64_t block : {uint64_t{0}, uint64_t{1}, uint64_t{1} << 32, uint64_t{1} << 40})
+      blocks.insert(philox(k, block));
   CHECK(blocks.size() == 32);
 }
 
@@ -127,7 +130,8 @@ TEST_CASE("random: below() is uniform up to its bound") {
   double chi = 0;
   for (const int n : seen) chi += (n - kCount / 6.0) * (n - kCount / 6.0) / (kCount / 6.0);
   CHECK(chi < 20.5);  // 5 degrees of freedom, one in a thousand
-  // A bound just above half of the range: a plain remainder would favour the lower half, rejection draws twice as often.
+  // A bound just above half of the range: a plain remainder would favour the lower half, rejection
+  // draws twice as often.
   const uint64_t bound = (uint64_t{1} << 63) + 1, start = random.position();
   int low = 0;
   for (int i = 0; i < 4000; ++i) {

@@ -1,5 +1,5 @@
-// The recipes of docs/recipes.md: dropout variants, activation regularisation, NT-ASGD, norms by frequency, and each of
-// them, with label smoothing, from the command line.
+// The recipes of docs/recipes.md: dropout variants, activation regularisation, NT-ASGD, norms by
+// frequency, and each of them, with label smoothing, from the command line.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -30,7 +30,9 @@ using Strings = std::vector<std::string>;
 
 constexpr int64_t kSteps = 5, kBatch = 6, kWords = 23;
 
-LanguageModelConfig small_model() { return {.vocab = kWords, .embed = 7, .hidden = 9, .layers = 2, .dropout = 0}; }
+LanguageModelConfig small_model() {
+  return {.vocab = kWords, .embed = 7, .hidden = 9, .layers = 2, .dropout = 0};
+}
 
 // A batch of kSteps x kBatch tokens, given to TrainStep in parts of columns.
 class Columns : public TrainingSource {
@@ -49,8 +51,10 @@ class Columns : public TrainingSource {
     std::vector<LstmState> state;
     model_.new_state(cols).on(tape, state);
     const LanguageModel::Hidden hidden = model_.run(tape, tensor_of(input, {kSteps, cols}), state);
-    const Var penalty = model_.regulariser(hidden, cols, row_weight * static_cast<double>(kSteps * cols));
-    const SoftmaxLoss out = model_.loss(hidden.output, tensor_of(target, {kSteps, cols}), row_weight);
+    const Var penalty =
+        model_.regulariser(hidden, cols, row_weight * static_cast<double>(kSteps * cols));
+    const SoftmaxLoss out =
+        model_.loss(hidden.output, tensor_of(target, {kSteps, cols}), row_weight);
     return {penalty ? add(out.loss, penalty) : out.loss, out.nll};
   }
   void commit() override {}
@@ -60,7 +64,8 @@ class Columns : public TrainingSource {
   int parts_;
 };
 
-// A model whose one update can be looked at: with rate 0 the gradients stay in the slab and the weights as they were.
+// A model whose one update can be looked at: with rate 0 the gradients stay in the slab and the
+// weights as they were.
 struct Fixture {
   ParameterSet set;
   LanguageModel model;
@@ -69,7 +74,8 @@ struct Fixture {
     set.allocate(DType::float64, 3);
     // Word vectors as large as a trained model's, so that no gradient is tiny.
     for (const Parameter& p : set.all())
-      if (p.name != "head.bias") ops::scale(p.name.starts_with("lstm") ? 3 : 30, p.value, {p.value});
+      if (p.name != "head.bias")
+        ops::scale(p.name.starts_with("lstm") ? 3 : 30, p.value, {p.value});
   }
   StepResult update(int parts) {
     Optimizer optimizer(set, {.kind = OptimizerKind::sgd});
@@ -118,9 +124,12 @@ TEST_CASE("recipes: every one at once, gradients of the whole model against fini
           given.push_back(analytic[static_cast<size_t>(i)]);
         }
         double off = 0;
-        for (size_t i = 0; i < given.size(); ++i) off = std::max(off, std::abs(given[i] - expected[i]));
+        for (size_t i = 0; i < given.size(); ++i)
+          off = std::max(off, std::abs(given[i] - expected[i]));
         const double top =
-            std::abs(*std::max_element(analytic.begin(), analytic.end(), [](double a, double b) { return std::abs(a) < std::abs(b); }));
+            std::abs(*std::max_element(analytic.begin(), analytic.end(), [](double a, double b) {
+              return std::abs(a) < std::abs(b);
+            }));
         CHECK(off < 1e-6 * top);
       }
     }
@@ -154,14 +163,18 @@ TEST_CASE("recipes: AR and TAR are the means that their papers name") {
   double ar = 0, tar = 0;
   for (const double x : output) ar += x * x / static_cast<double>(output.size());
   const size_t step = kBatch * 9;
-  for (size_t i = step; i < raw.size(); ++i) tar += (raw[i] - raw[i - step]) * (raw[i] - raw[i - step]) / static_cast<double>(raw.size() - step);
+  for (size_t i = step; i < raw.size(); ++i)
+    tar += (raw[i] - raw[i - step]) * (raw[i] - raw[i - step]) /
+           static_cast<double>(raw.size() - step);
   Arena arena("recipes");
   Tape tape(arena);
   for (const DType dtype : {DType::float64, DType::float32}) {
     tape.reset();
-    const Var a = tape.leaf(tensor_of(raw, {kSteps * kBatch, 9}, dtype)), b = tape.leaf(tensor_of(output, {kSteps * kBatch, 9}, dtype));
+    const Var a = tape.leaf(tensor_of(raw, {kSteps * kBatch, 9}, dtype)),
+              b = tape.leaf(tensor_of(output, {kSteps * kBatch, 9}, dtype));
     CHECK(f.model.regulariser({a, b}, kBatch, 0.25).value().item() ==
-          doctest::Approx(0.25 * (2 * ar + 0.5 * tar)).epsilon(dtype == DType::float64 ? 1e-12 : 1e-6));
+          doctest::Approx(0.25 * (2 * ar + 0.5 * tar))
+              .epsilon(dtype == DType::float64 ? 1e-12 : 1e-6));
   }
   tape.reset();
   {
@@ -177,16 +190,21 @@ TEST_CASE("recipes: AR and TAR are the means that their papers name") {
   CHECK_FALSE(g.model.regulariser({x, x}, kBatch, 1));
 }
 
-TEST_CASE("recipes: a locked mask is the same for all time steps, and word dropout takes whole words") {
+TEST_CASE(
+    "recipes: a locked mask is the same for all time steps, and word dropout takes whole words") {
   Arena arena("recipes");
   Tape tape(arena);
   const auto key = [&](uint32_t step) { tape.set_random_key({.seed = 2, .step = step}); };
-  const auto zeros = [](const Doubles& v) { return static_cast<double>(std::count(v.begin(), v.end(), 0.0)) / static_cast<double>(v.size()); };
+  const auto zeros = [](const Doubles& v) {
+    return static_cast<double>(std::count(v.begin(), v.end(), 0.0)) / static_cast<double>(v.size());
+  };
   key(1);
   const Var ones = tape.leaf(tensor_of(Doubles(40 * 8 * 50, 1), {40 * 8, 50}, DType::float32));
-  const Doubles locked = dropout(ones, 0.4, "a", 8).value().to_vector(), free = dropout(ones, 0.4, "a").value().to_vector();
+  const Doubles locked = dropout(ones, 0.4, "a", 8).value().to_vector(),
+                free = dropout(ones, 0.4, "a").value().to_vector();
   for (size_t i = 0; i < locked.size(); ++i) REQUIRE(locked[i] == locked[i % (8 * 50)]);
-  CHECK(std::equal(free.begin(), free.begin() + 8 * 50, locked.begin()));  // the first step's mask is the unlocked one's
+  CHECK(std::equal(free.begin(), free.begin() + 8 * 50,
+                   locked.begin()));  // the first step's mask is the unlocked one's
   CHECK(free != locked);
   CHECK(zeros(locked) == doctest::Approx(0.4).epsilon(0.1));
   CHECK(dropout(ones, 0.4, "b", 8).value().to_vector() != locked);
@@ -204,12 +222,13 @@ TEST_CASE("recipes: a locked mask is the same for all time steps, and word dropo
   for (const int32_t id : dropped) CHECK_FALSE(kept.contains(id));
   CHECK(dropped.size() >= 5);
   CHECK(dropped.size() <= 25);
-  CHECK_THROWS_WITH_AS(dropout_words(rows, tensor_of(Ints(400, -1), {400}), 0.25, "w"), doctest::Contains("[dropout_words] index -1 at position 0"),
-                       Error);
+  CHECK_THROWS_WITH_AS(dropout_words(rows, tensor_of(Ints(400, -1), {400}), 0.25, "w"),
+                       doctest::Contains("[dropout_words] index -1 at position 0"), Error);
 
   const NoGrad off(tape);
   CHECK(dropout(ones, 0.4, "a", 8).value().to_vector() == ones.value().to_vector());
-  CHECK(dropout_words(rows, tensor_of(ids, {400}), 0.25, "w").value().to_vector() == rows.value().to_vector());
+  CHECK(dropout_words(rows, tensor_of(ids, {400}), 0.25, "w").value().to_vector() ==
+        rows.value().to_vector());
 }
 
 TEST_CASE("recipes: --variational locks the model's masks over time") {
@@ -221,9 +240,13 @@ TEST_CASE("recipes: --variational locks the model's masks over time") {
     Tape tape(f.arena);
     std::vector<LstmState> state;
     f.model.new_state(kBatch).on(tape, state);
-    const Doubles output = f.model.run(tape, tensor_of(Ints(kSteps * kBatch, 3), {kSteps, kBatch}), state).output.value().to_vector();
+    const Doubles output =
+        f.model.run(tape, tensor_of(Ints(kSteps * kBatch, 3), {kSteps, kBatch}), state)
+            .output.value()
+            .to_vector();
     bool same = true;
-    for (size_t i = 0; i < output.size(); ++i) same = same && (output[i] == 0) == (output[i % (kBatch * 9)] == 0);
+    for (size_t i = 0; i < output.size(); ++i)
+      same = same && (output[i] == 0) == (output[i % (kBatch * 9)] == 0);
     CHECK(same == variational);
   }
 }
@@ -242,7 +265,8 @@ TEST_CASE("recipes: evaluation knows none of them") {
     const Var hidden = f.model.encode(tape, tensor_of(Ints{1, 2, 3, 4}, {2, 2}), state);
     const SoftmaxLoss out = f.model.loss(hidden, tensor_of(Ints{5, 6, 7, 8}, {2, 2}), 0.25);
     Doubles nll = out.nll.value().to_vector();
-    CHECK(out.loss.value().item() == doctest::Approx(std::accumulate(nll.begin(), nll.end(), 0.0) / 4));
+    CHECK(out.loss.value().item() ==
+          doctest::Approx(std::accumulate(nll.begin(), nll.end(), 0.0) / 4));
     return nll;
   };
   CHECK(evaluate(with) == evaluate(small_model()));
@@ -267,7 +291,8 @@ TEST_CASE("recipes: the trigger of NT-ASGD") {
     return at;
   };
   CHECK(fires_at(1, {5, 4, 3, 2, 1}) == -1);
-  CHECK(fires_at(1, {5, 4, 4.5, 4.6, 9}) == 3);       // 4.5 is not worse than 5; 4.6 is worse than min(5, 4)
+  CHECK(fires_at(1, {5, 4, 4.5, 4.6, 9}) ==
+        3);  // 4.5 is not worse than 5; 4.6 is worse than min(5, 4)
   CHECK(fires_at(3, {5, 4, 4.5, 4.6, 4.7, 9}) == 5);  // 4.7 against 5 alone, 9 against min(5, 4)
   CHECK(fires_at(3, {5, 6, 7}) == -1);                // not before there is an older one
   CHECK(fires_at(3, {5, 6, 7, 5.5, 5}) == -1);
@@ -276,7 +301,9 @@ TEST_CASE("recipes: the trigger of NT-ASGD") {
   for (size_t at = 0; at < 6; ++at) CHECK(fires_at(3, {5, 4, 4.5, 4.6, 4.7, 9}, at) == 5);
 }
 
-TEST_CASE("recipes: the average is the last point until averaging begins, then the mean of what followed") {
+TEST_CASE(
+    "recipes: the average is the last point until averaging begins, then the mean of what "
+    "followed") {
   ParameterSet set;
   Parameter& p = set.add("p", {3}, Init::normal(1));
   set.allocate(DType::float64, 1);
@@ -298,12 +325,15 @@ TEST_CASE("recipes: the average is the last point until averaging begins, then t
       continue;
     }
     for (size_t i = 0; i < 3; ++i) sum[i] += now[i];
-    for (size_t i = 0; i < 3; ++i) CHECK(average()[i] == doctest::Approx(sum[i] / (t - 3)).epsilon(1e-12));
+    for (size_t i = 0; i < 3; ++i)
+      CHECK(average()[i] == doctest::Approx(sum[i] / (t - 3)).epsilon(1e-12));
   }
   CHECK(optimizer.average_from() == 4);
 }
 
-TEST_CASE("recipes: a bias by log frequency makes the first posterior of a bounded head the unigram distribution") {
+TEST_CASE(
+    "recipes: a bias by log frequency makes the first posterior of a bounded head the unigram "
+    "distribution") {
   ParameterSet set;
   LanguageModelConfig config = small_model();
   config.head = parse_head("rbf:gamma=1000");  // scores of fresh vectors are all but 0
@@ -320,8 +350,11 @@ TEST_CASE("recipes: a bias by log frequency makes the first posterior of a bound
   ops::fill(h, 3);
   const Tensor log_p = model.log_probabilities(tape.constant(h));
   for (size_t v = 0; v < kWords; ++v)
-    CHECK(log_p.data<double>()[v] == doctest::Approx(std::log(std::max(1.0, static_cast<double>(counts[v])) / all)).epsilon(1e-9));
-  CHECK_THROWS_WITH_AS(model.set_bias_by_frequency(std::vector<int64_t>(4, 1)), doctest::Contains("4 counts for 23 words"), Error);
+    CHECK(log_p.data<double>()[v] ==
+          doctest::Approx(std::log(std::max(1.0, static_cast<double>(counts[v])) / all))
+              .epsilon(1e-9));
+  CHECK_THROWS_WITH_AS(model.set_bias_by_frequency(std::vector<int64_t>(4, 1)),
+                       doctest::Contains("4 counts for 23 words"), Error);
 }
 
 TEST_CASE("recipes: norms by log frequency") {
@@ -345,17 +378,26 @@ TEST_CASE("recipes: norms by log frequency") {
       }
       const double expected = 0.2 * std::log(std::max(2.0, static_cast<double>(counts[v])));
       CHECK(std::sqrt(square) == doctest::Approx(expected).epsilon(1e-6));
-      CHECK(dot / std::sqrt(square * old) == doctest::Approx(1).epsilon(1e-6));  // the direction stays
+      CHECK(dot / std::sqrt(square * old) ==
+            doctest::Approx(1).epsilon(1e-6));  // the direction stays
     }
-    CHECK_THROWS_WITH_AS(model.set_norms_by_frequency(std::vector<int64_t>(4, 1), 1), doctest::Contains("4 counts for 23 words"), Error);
+    CHECK_THROWS_WITH_AS(model.set_norms_by_frequency(std::vector<int64_t>(4, 1), 1),
+                         doctest::Contains("4 counts for 23 words"), Error);
   }
 }
 
 namespace {
 
 Strings command(const std::string& run, const Strings& more) {
-  Strings a{"--sample", "--sample-sentences", "600", "--batch", "6", "--hidden", "24", "--embed", "24", "--run", run, "--log-every", "10"};
-  if (std::find(more.begin(), more.end(), "--lr") == more.end()) a.insert(a.end(), {"--lr", "0.01"});
+  Strings a{"--sample", "--sample-sentences",
+            "600",      "--batch",
+            "6",        "--hidden",
+            "24",       "--embed",
+            "24",       "--run",
+            run,        "--log-every",
+            "10"};
+  if (std::find(more.begin(), more.end(), "--lr") == more.end())
+    a.insert(a.end(), {"--lr", "0.01"});
   a.insert(a.end(), more.begin(), more.end());
   return a;
 }
@@ -375,7 +417,9 @@ TEST_CASE("recipes: each trains, resumes to the same bits, and is in config.json
   const std::vector<Variant> variants{
       {{"--label-smoothing", "0.1"}, true},
       {{"--label-smoothing", "0.1", "--smoothing", "others", "--accumulate", "2"}, true},
-      {{"--variational", "--dropout-words", "0.1", "--dropout-hidden", "0.2", "--dropout-output", "0.3"}, false},
+      {{"--variational", "--dropout-words", "0.1", "--dropout-hidden", "0.2", "--dropout-output",
+        "0.3"},
+       false},
       {{"--ar", "2", "--tar", "1", "--dropout-output", "0.2"}, true},
       {{"--ar", "2", "--tar", "1", "--sentences", "--variational", "--accumulate", "2"}, true},
       {{"--init-norm", "log-frequency", "--init-norm-scale", "0.05", "--tie-embeddings"}, false},
@@ -386,11 +430,16 @@ TEST_CASE("recipes: each trains, resumes to the same bits, and is in config.json
   for (size_t n = 0; n < variants.size(); ++n) {
     const Variant& v = variants[n];
     CAPTURE(v.options[0]);
-    const std::string whole = dir / ("whole" + std::to_string(n)), parts = dir / ("parts" + std::to_string(n));
-    const Outcome r = run_program("lm_train", command(whole, joined(v.options, {"--after", "60u"})));
+    const std::string whole = dir / ("whole" + std::to_string(n)),
+                      parts = dir / ("parts" + std::to_string(n));
+    const Outcome r =
+        run_program("lm_train", command(whole, joined(v.options, {"--after", "60u"})));
     REQUIRE_MESSAGE(r.code == 0, r.err);
-    REQUIRE(run_program("lm_train", command(parts, joined(v.options, {"--after", "23u"}))).code == 0);
-    REQUIRE(run_program("lm_train", command(parts, joined(v.options, {"--after", "60u", "--threads", "1"}))).code == 0);
+    REQUIRE(run_program("lm_train", command(parts, joined(v.options, {"--after", "23u"}))).code ==
+            0);
+    REQUIRE(run_program("lm_train",
+                        command(parts, joined(v.options, {"--after", "60u", "--threads", "1"})))
+                .code == 0);
     CHECK(weights_of(whole) == weights_of(parts));
     CHECK(weights_of(whole) != weights_of(dir / "plain"));
     double first = 0, last = 0;
@@ -415,8 +464,10 @@ TEST_CASE("recipes: each trains, resumes to the same bits, and is in config.json
 
 TEST_CASE("recipes: NT-ASGD begins to average by validation and resumes to the same bits") {
   const TemporaryDirectory dir;
-  const Strings options{"--optimizer", "asgd", "--lr", "30", "--clip", "1", "--asgd-trigger", "1", "--valid-every", "20u"};
-  const Outcome r = run_program("lm_train", command(dir / "whole", joined(options, {"--after", "400u"})));
+  const Strings options{"--optimizer",    "asgd", "--lr",          "30", "--clip", "1",
+                        "--asgd-trigger", "1",    "--valid-every", "20u"};
+  const Outcome r =
+      run_program("lm_train", command(dir / "whole", joined(options, {"--after", "400u"})));
   REQUIRE_MESSAGE(r.code == 0, r.err);
   std::vector<bool> averaging;
   int64_t triggered = 0;
@@ -432,8 +483,13 @@ TEST_CASE("recipes: NT-ASGD begins to average by validation and resumes to the s
   CHECK(has(r.err, "averaging begins"));
   // Interrupted before and after the trigger, at validations.
   for (const int64_t stop : {triggered - 20, triggered, triggered + 20})
-    REQUIRE(run_program("lm_train", command(dir / "parts", joined(options, {"--after", std::to_string(stop) + "u"}))).code == 0);
-  REQUIRE(run_program("lm_train", command(dir / "parts", joined(options, {"--after", "400u"}))).code == 0);
+    REQUIRE(run_program(
+                "lm_train",
+                command(dir / "parts", joined(options, {"--after", std::to_string(stop) + "u"})))
+                .code == 0);
+  REQUIRE(
+      run_program("lm_train", command(dir / "parts", joined(options, {"--after", "400u"}))).code ==
+      0);
   CHECK(weights_of(dir / "whole") == weights_of(dir / "parts"));
 }
 
@@ -453,9 +509,11 @@ TEST_CASE("recipes: wrong options, and what the parity export refuses") {
       {{"--asgd-trigger", "5", "--optimizer", "asgd", "--asgd-start", "3"}, "exclude each other"},
       {{"--init-norm", "frequency"}, "log-frequency"},
       {{"--init-norm", "log-frequency", "--init", dir / "x"}, "--init brings its own"},
-      {{"--export-parity", dir / "p", "--dropout", "0", "--label-smoothing", "0.1"}, "--label-smoothing"},
+      {{"--export-parity", dir / "p", "--dropout", "0", "--label-smoothing", "0.1"},
+       "--label-smoothing"},
       {{"--export-parity", dir / "p", "--dropout", "0", "--ar", "1"}, "--ar"},
-      {{"--export-parity", dir / "p", "--dropout", "0", "--dropout-output", "0.1"}, "--dropout-output"},
+      {{"--export-parity", dir / "p", "--dropout", "0", "--dropout-output", "0.1"},
+       "--dropout-output"},
   };
   for (const Case& c : cases) {
     const Outcome r = run_program("lm_train", command(dir / "r", c.options));
@@ -464,5 +522,6 @@ TEST_CASE("recipes: wrong options, and what the parity export refuses") {
     CHECK(has(r.err, c.says));
   }
   // A convention without smoothing is no mistake.
-  CHECK(run_program("lm_train", command(dir / "r", {"--smoothing", "others", "--after", "2u"})).code == 0);
+  CHECK(run_program("lm_train", command(dir / "r", {"--smoothing", "others", "--after", "2u"}))
+            .code == 0);
 }

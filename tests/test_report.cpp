@@ -1,4 +1,5 @@
-// The report page: what it shows, what it survives, and that it is one well-formed file that fetches nothing.
+// The report page: what it shows, what it survives, and that it is one well-formed file that
+// fetches nothing.
 #include <doctest/doctest.h>
 #include <unistd.h>
 
@@ -29,7 +30,8 @@ using nlohmann::json;
 
 // A directory of its own for each test case, gone at its end.
 struct TempDir : nine::tests::TemporaryDirectory {
-  fs::path run(const std::string& name, const std::string& log, const std::string& config = R"({"head": "lin", "hidden": 64})") const {
+  fs::path run(const std::string& name, const std::string& log,
+               const std::string& config = R"({"head": "lin", "hidden": 64})") const {
     fs::create_directories(path() / name);
     nine::tests::put(path() / name / "log.jsonl", log);
     if (!config.empty()) nine::tests::put(path() / name / "config.json", config);
@@ -43,8 +45,18 @@ std::string page_of(const TempDir& dir, const std::vector<fs::path>& runs) {
 }
 
 std::string train(int step, double ppl) {
-  return json{{"event", "train"}, {"step", step}, {"epoch", 1},       {"time_s", step * 0.5},        {"loss", std::log(ppl)}, {"nll", std::log(ppl)},
-              {"ppl", ppl},       {"lr", 1e-3},   {"grad_norm", 0.5}, {"tokens_per_s", 1000 + step}, {"ms_per_step", 500},    {"peak_mib", 64}}
+  return json{{"event", "train"},
+              {"step", step},
+              {"epoch", 1},
+              {"time_s", step * 0.5},
+              {"loss", std::log(ppl)},
+              {"nll", std::log(ppl)},
+              {"ppl", ppl},
+              {"lr", 1e-3},
+              {"grad_norm", 0.5},
+              {"tokens_per_s", 1000 + step},
+              {"ms_per_step", 500},
+              {"peak_mib", 64}}
              .dump() +
          "\n";
 }
@@ -56,12 +68,14 @@ std::string valid(int step, double ppl, const char* event = "valid") {
          "\n";
 }
 
-const std::string kStart = R"({"event":"start","step":0,"epoch":0,"time_s":0.1,"parameters":123456,"vocab":100,"entropy_floor_ppl":21.5})"
-                           "\n";
+const std::string kStart =
+    R"({"event":"start","step":0,"epoch":0,"time_s":0.1,"parameters":123456,"vocab":100,"entropy_floor_ppl":21.5})"
+    "\n";
 
 int times(const std::string& text, const std::string& part) {
   int n = 0;
-  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + part.size())) ++n;
+  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + part.size()))
+    ++n;
   return n;
 }
 
@@ -76,14 +90,17 @@ std::string first_flaw(const std::string& html) {
     at = end + 1;
     if (tag.starts_with('!')) continue;
     if (tag.starts_with('/')) {
-      if (open.empty() || open.back() != tag.substr(1)) return "</" + tag.substr(1) + "> closes " + (open.empty() ? "nothing" : open.back());
+      if (open.empty() || open.back() != tag.substr(1))
+        return "</" + tag.substr(1) + "> closes " + (open.empty() ? "nothing" : open.back());
       open.pop_back();
       continue;
     }
     const std::string name = tag.substr(0, tag.find_first_of(" /\n"));
-    if (std::count(tag.begin(), tag.end(), '"') % 2 != 0 || has(tag, "<")) return "unbalanced: <" + tag + ">";
+    if (std::count(tag.begin(), tag.end(), '"') % 2 != 0 || has(tag, "<"))
+      return "unbalanced: <" + tag + ">";
     if (const size_t id = tag.find(" id=\""); id != std::string::npos)
-      if (!ids.insert(tag.substr(id + 5, tag.find('"', id + 5) - id - 5)).second) return "an id twice: <" + tag + ">";
+      if (!ids.insert(tag.substr(id + 5, tag.find('"', id + 5) - id - 5)).second)
+        return "an id twice: <" + tag + ">";
     if (tag.ends_with('/') || name == "meta" || name == "br") continue;
     open.push_back(name);
     if (name == "script" || name == "style") {  // raw text: no tags inside
@@ -96,7 +113,8 @@ std::string first_flaw(const std::string& html) {
 
 // Nothing that a browser would load from elsewhere.
 void check_self_contained(const std::string& html) {
-  for (const char* part : {"http://", "https://", "<link", " src=", "url(", "@import", "<img", "<iframe", "fetch("}) {
+  for (const char* part :
+       {"http://", "https://", "<link", " src=", "url(", "@import", "<img", "<iframe", "fetch("}) {
     CAPTURE(part);
     CHECK_FALSE(has(html, part));
   }
@@ -106,7 +124,8 @@ void check_page(const std::string& html) {
   CHECK(first_flaw(html) == "");
   check_self_contained(html);
   for (const char* wrong : {"nan", "inf\"", ">-nan<", ">inf<", ">nan<"})
-    CHECK_FALSE(has(html.substr(html.find("<body>"), html.find("'use strict'") - html.find("<body>")), wrong));
+    CHECK_FALSE(has(
+        html.substr(html.find("<body>"), html.find("'use strict'") - html.find("<body>")), wrong));
 }
 
 // The data of the chart with this title, as the page's script gets it.
@@ -141,13 +160,17 @@ TEST_CASE("report: a run's figures and curves") {
     log += train(step, 20 + 8000.0 / step);
     if (step % 100 == 0) log += valid(step, 22 + 6000.0 / step);
   }
-  log += valid(400, 37.5, "test") +
-         R"({"event":"done","step":400,"epoch":1,"time_s":7530,"best_valid_ppl":37,"best_step":400,"test_ppl":37.5,"why":"a < b"})" + "\n";
+  log +=
+      valid(400, 37.5, "test") +
+      R"({"event":"done","step":400,"epoch":1,"time_s":7530,"best_valid_ppl":37,"best_step":400,"test_ppl":37.5,"why":"a < b"})" +
+      "\n";
   const std::string html = page_of(dir, {dir.run("base", log)});
   check_page(html);
   for (const char* part :
-       {"<h1>base</h1>", ">37.00<", ">37.50<", "best, at step 400", "1.721× the floor of 21.50", ">123.5k<", "2 h 5 min", "finished", "a &lt; b",
-        "entropy floor 21.50", "prefers-color-scheme: dark", "name=\"viewport\"", "role=\"img\"", "<caption>", "scope=\"col\"", "scope=\"row\""}) {
+       {"<h1>base</h1>", ">37.00<", ">37.50<", "best, at step 400", "1.721× the floor of 21.50",
+        ">123.5k<", "2 h 5 min", "finished", "a &lt; b", "entropy floor 21.50",
+        "prefers-color-scheme: dark", "name=\"viewport\"", "role=\"img\"", "<caption>",
+        "scope=\"col\"", "scope=\"row\""}) {
     CAPTURE(part);
     CHECK(has(html, part));
   }
@@ -156,8 +179,11 @@ TEST_CASE("report: a run's figures and curves") {
   CHECK(series(chart, "Training")["y"].size() == 40);
   CHECK(largest(series(chart, "Training")["y"]) == doctest::Approx(820));
   CHECK(series(chart, "Validation")["y"].back() == doctest::Approx(37));
-  CHECK(has(html, "Training: from 820.0 at step 10 to 40.00 at step 400; lowest 40.00 at step 400, highest 820.0 at step 10."));
-  for (const char* title : {"Learning rate", "Gradient norm", "Speed"}) CHECK(chart_data(html, title)["series"].size() == 1);
+  CHECK(has(html,
+            "Training: from 820.0 at step 10 to 40.00 at step 400; lowest 40.00 at step 400, "
+            "highest 820.0 at step 10."));
+  for (const char* title : {"Learning rate", "Gradient norm", "Speed"})
+    CHECK(chart_data(html, title)["series"].size() == 1);
   CHECK_FALSE(has(html, "<h3>Loss</h3>"));  // no objective of its own, no mixture, no BLEU
   CHECK_FALSE(has(html, "<h3>BLEU</h3>"));
 }
@@ -177,8 +203,9 @@ TEST_CASE("report: sample translations of the last validation, with attention, e
                .dump() +
            "\n";
   };
-  const std::string log = kStart + train(10, 50) + valid(10, 60) + sample(10, 3, "an early try") + train(20, 40) + valid(20, 50) +
-                          sample(20, 3, "a late try") + sample(20, 7, "another line");
+  const std::string log = kStart + train(10, 50) + valid(10, 60) + sample(10, 3, "an early try") +
+                          train(20, 40) + valid(20, 50) + sample(20, 3, "a late try") +
+                          sample(20, 7, "another line");
   const std::string html = page_of(dir, {dir.run("a", log)});
   check_page(html);
   CHECK(has(html, "a late try"));
@@ -191,8 +218,14 @@ TEST_CASE("report: sample translations of the last validation, with attention, e
   CHECK(times(html, "&lt;/s&gt;") == 2);
 
   SUBCASE("attention that does not fit its words is left out") {
-    const json broken{{"event", "translation"}, {"step", 20},          {"line", 9},           {"src", "x"},
-                      {"hyp", "y z"},           {"src_tokens", {"x"}}, {"hyp_tokens", {"y"}}, {"attention", {{1}}}};
+    const json broken{{"event", "translation"},
+                      {"step", 20},
+                      {"line", 9},
+                      {"src", "x"},
+                      {"hyp", "y z"},
+                      {"src_tokens", {"x"}},
+                      {"hyp_tokens", {"y"}},
+                      {"attention", {{1}}}};
     const std::string page = page_of(dir, {dir.run("b", log + broken.dump() + "\n")});
     check_page(page);
     CHECK(has(page, "y z"));
@@ -212,7 +245,8 @@ TEST_CASE("report: what comes from files is escaped") {
   const TempDir dir;
   const std::string evil = "</script><script>alert(1)</script>\\u0000 \" onload='x";
   const json config{{"head", "<script>alert('config')</script>"}, {"<b>key</b>", "\"><img>"}};
-  const std::string log = kStart + train(1, 5) + valid(1, 6) + json{{"event", "done"}, {"step", 1}, {"<i>", "<script>"}}.dump() + "\n";
+  const std::string log = kStart + train(1, 5) + valid(1, 6) +
+                          json{{"event", "done"}, {"step", 1}, {"<i>", "<script>"}}.dump() + "\n";
   const auto a = dir.run("<script>run & \"co\"", log, config.dump());
   const auto b = dir.run("b", log);
   for (const auto& html : {page_of(dir, {a}), page_of(dir, {a, b})}) {
@@ -223,10 +257,13 @@ TEST_CASE("report: what comes from files is escaped") {
     CHECK(has(html, "&lt;script&gt;run &amp; &quot;co&quot;"));
     CHECK(has(html, "&lt;script&gt;alert(&#39;config&#39;)&lt;/script&gt;"));
   }
-  CHECK(series(chart_data(page_of(dir, {a, b}), "Validation perplexity"), "<script>run & \"co\"")["y"].size() == 1);
+  CHECK(
+      series(chart_data(page_of(dir, {a, b}), "Validation perplexity"), "<script>run & \"co\"")["y"]
+          .size() == 1);
   CHECK(json::parse(nine::report::json_string(evil)) == evil);
   CHECK_FALSE(has(nine::report::json_string(evil), "<"));
-  CHECK(nine::report::escaped("a\xC3\xA9\xFFz\xC0\xAF\x01") == "a\xC3\xA9\xEF\xBF\xBDz\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD");
+  CHECK(nine::report::escaped("a\xC3\xA9\xFFz\xC0\xAF\x01") ==
+        "a\xC3\xA9\xEF\xBF\xBDz\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD");
 }
 
 TEST_CASE("report: thinning keeps spikes, ends, gaps and the order") {
@@ -239,11 +276,14 @@ TEST_CASE("report: thinning keeps spikes, ends, gaps and the order") {
   const auto check_order = [&] {
     CHECK(thin.size() <= nine::report::kCurvePoints);
     CHECK(thin.size() > nine::report::kCurvePoints / 3);
-    CHECK(std::is_sorted(thin.begin(), thin.end(), [](const Point& a, const Point& b) { return a.x < b.x; }));
+    CHECK(std::is_sorted(thin.begin(), thin.end(),
+                         [](const Point& a, const Point& b) { return a.x < b.x; }));
     CHECK(thin.front().x == 0);
     CHECK(thin.back().x == 99999);
-    CHECK(std::any_of(thin.begin(), thin.end(), [](const Point& p) { return p.x == 31337 && p.y == 50; }));
-    CHECK(std::any_of(thin.begin(), thin.end(), [](const Point& p) { return p.x == 77777 && p.y == -50; }));
+    CHECK(std::any_of(thin.begin(), thin.end(),
+                      [](const Point& p) { return p.x == 31337 && p.y == 50; }));
+    CHECK(std::any_of(thin.begin(), thin.end(),
+                      [](const Point& p) { return p.x == 77777 && p.y == -50; }));
   };
   check_order();
   points[50000].y = NAN;
@@ -256,7 +296,8 @@ TEST_CASE("report: thinning keeps spikes, ends, gaps and the order") {
   const TempDir dir;
   std::string log = kStart;
   for (int step = 1; step <= 5000; ++step) log += train(step, step == 3210 ? 4321 : 60);
-  const json curve = series(chart_data(page_of(dir, {dir.run("long", log)}), "Perplexity"), "Training");
+  const json curve =
+      series(chart_data(page_of(dir, {dir.run("long", log)}), "Perplexity"), "Training");
   CHECK(curve["y"].size() <= nine::report::kCurvePoints);
   CHECK(largest(curve["y"]) == doctest::Approx(4321));
 }
@@ -264,15 +305,18 @@ TEST_CASE("report: thinning keeps spikes, ends, gaps and the order") {
 TEST_CASE("report: unfinished and damaged logs") {
   const TempDir dir;
   SUBCASE("a cut last line") {
-    const std::string html = page_of(dir, {dir.run("cut", kStart + train(10, 50) + train(20, 40) + train(30, 30).substr(0, 40))});
+    const std::string html = page_of(dir, {dir.run("cut", kStart + train(10, 50) + train(20, 40) +
+                                                              train(30, 30).substr(0, 40))});
     check_page(html);
     CHECK(series(chart_data(html, "Perplexity"), "Training")["x"] == json({10, 20}));
     CHECK_FALSE(has(html, "could not be read"));
     CHECK(has(html, "not finished"));
   }
   SUBCASE("unreadable lines in between, unknown events and fields") {
-    const std::string html =
-        page_of(dir, {dir.run("odd", kStart + train(10, 50) + "{broken\n[1,2]\n\n{\"event\":\"novel\",\"step\":12,\"x\":{}}\n" + train(20, 40))});
+    const std::string html = page_of(
+        dir, {dir.run("odd", kStart + train(10, 50) +
+                                 "{broken\n[1,2]\n\n{\"event\":\"novel\",\"step\":12,\"x\":{}}\n" +
+                                 train(20, 40))});
     check_page(html);
     CHECK(series(chart_data(html, "Perplexity"), "Training")["x"] == json({10, 20}));
     CHECK(has(html, "2 lines of log.jsonl could not be read and were left out."));
@@ -289,7 +333,8 @@ TEST_CASE("report: unfinished and damaged logs") {
     CHECK(has(html, "There is no config.json."));
   }
   SUBCASE("a broken configuration") {
-    const std::string html = page_of(dir, {dir.run("broken", kStart + train(1, 5), "{\"head\": <script>")});
+    const std::string html =
+        page_of(dir, {dir.run("broken", kStart + train(1, 5), "{\"head\": <script>")});
     check_page(html);
     CHECK(has(html, "config.json is not a JSON object"));
     CHECK(has(html, "&lt;script&gt;"));
@@ -304,11 +349,14 @@ TEST_CASE("report: unfinished and damaged logs") {
     check_page(html);
     CHECK(series(chart_data(html, "Perplexity"), "Training")["y"] == json({50, nullptr, 60}));
     CHECK(has(html, "not finite in 2 entries of the log, first at step 20"));
-    CHECK(times(html.substr(html.find("<path class=\"line c0\"")), "h0") >= 2);  // lone points are dots
+    CHECK(times(html.substr(html.find("<path class=\"line c0\"")), "h0") >=
+          2);  // lone points are dots
   }
   SUBCASE("all values not finite, huge or equal") {
-    std::string log = kStart + R"({"event":"train","step":1,"nll":1e300,"lr":0,"grad_norm":1e300,"tokens_per_s":1e-300})"
-                               "\n";
+    std::string log =
+        kStart +
+        R"({"event":"train","step":1,"nll":1e300,"lr":0,"grad_norm":1e300,"tokens_per_s":1e-300})"
+        "\n";
     log += R"({"event":"train","step":2,"nll":700,"lr":0,"grad_norm":1e-300,"tokens_per_s":1e-300})"
            "\n";
     check_page(page_of(dir, {dir.run("huge", log)}));
@@ -317,10 +365,16 @@ TEST_CASE("report: unfinished and damaged logs") {
     check_page(page_of(dir, {dir.run("equal", kStart + train(5, 5) + train(5, 5) + valid(5, 5))}));
   }
   SUBCASE("missing fields: perplexity from nll, loss when there is neither") {
-    const std::string from_nll = page_of(dir, {dir.run("nll", R"({"event":"train","step":3,"nll":2})"
-                                                              "\n")});
-    CHECK(series(chart_data(from_nll, "Perplexity"), "Training")["y"][0].get<double>() == doctest::Approx(std::exp(2.0)));
-    const std::string loss_only = page_of(dir, {dir.run("loss", "{\"event\":\"train\",\"loss\":2}\n{\"event\":\"train\",\"step\":2,\"loss\":1}\n")});
+    const std::string from_nll =
+        page_of(dir, {dir.run("nll", R"({"event":"train","step":3,"nll":2})"
+                                     "\n")});
+    CHECK(series(chart_data(from_nll, "Perplexity"), "Training")["y"][0].get<double>() ==
+          doctest::Approx(std::exp(2.0)));
+    const std::string loss_only = page_of(
+        dir,
+        {dir.run(
+            "loss",
+            "{\"event\":\"train\",\"loss\":2}\n{\"event\":\"train\",\"step\":2,\"loss\":1}\n")});
     check_page(loss_only);
     CHECK(series(chart_data(loss_only, "Loss"), "Training")["y"] == json({2, 1}));
   }
@@ -342,11 +396,14 @@ TEST_CASE("report: several runs") {
   const TempDir dir;
   const auto log = [](double scale) {
     std::string text = kStart;
-    for (int step = 10; step <= 100; step += 10) text += train(step, scale * 900 / step) + (step % 50 == 0 ? valid(step, scale * 950 / step) : "");
+    for (int step = 10; step <= 100; step += 10)
+      text +=
+          train(step, scale * 900 / step) + (step % 50 == 0 ? valid(step, scale * 950 / step) : "");
     return text;
   };
-  std::vector<fs::path> runs{dir.run("a/base", log(1), R"({"head":"lin","hidden":64,"model":{"layers":1}})"),
-                             dir.run("b/base", log(2), R"({"head":"mix:2*lin","hidden":64})"), dir.run("late", kStart)};
+  std::vector<fs::path> runs{
+      dir.run("a/base", log(1), R"({"head":"lin","hidden":64,"model":{"layers":1}})"),
+      dir.run("b/base", log(2), R"({"head":"mix:2*lin","hidden":64})"), dir.run("late", kStart)};
   const std::string html = page_of(dir, runs);
   check_page(html);
   CHECK(has(html, "<h1>3 runs compared</h1>"));
@@ -361,13 +418,15 @@ TEST_CASE("report: several runs") {
   CHECK(has(html, "mix:2*lin"));
   CHECK_FALSE(has(html, "<th scope=\"row\">hidden</th><td>64</td><td>64</td><td>64</td>"));
   CHECK(times(html, "<tr class=\"marked\">") >= 1);
-  CHECK(times(html, "entropy floor 21.50") == 2);  // one line a chart (validation, training), not one a run
+  CHECK(times(html, "entropy floor 21.50") ==
+        2);  // one line a chart (validation, training), not one a run
 
   CHECK(has(html, "chart large ended"));
   const std::string long_name(23, 'x');  // would be cut at the lines' ends
   CHECK_FALSE(has(page_of(dir, {runs[0], dir.run(long_name, log(3))}), "chart large ended"));
 
-  CHECK(has(page_of(dir, {dir.run("texts", log(1), R"({"train":["a.txt","b.txt"]})")}), "<dd>a.txt, b.txt</dd>"));
+  CHECK(has(page_of(dir, {dir.run("texts", log(1), R"({"train":["a.txt","b.txt"]})")}),
+            "<dd>a.txt, b.txt</dd>"));
 
   // The same run twice, and more runs than colours.
   runs.assign(9, runs[0]);
@@ -381,14 +440,20 @@ TEST_CASE("report: mixtures, translation and an objective of its own") {
   const TempDir dir;
   std::string log = kStart;
   for (int step = 10; step <= 30; step += 10)
-    log += json{{"event", "valid"},         {"step", step}, {"loss", 2.5}, {"nll", 2.0}, {"bleu", step + 0.5}, {"pi_mean", {0.7, 0.2, 0.1}},
+    log += json{{"event", "valid"},
+                {"step", step},
+                {"loss", 2.5},
+                {"nll", 2.0},
+                {"bleu", step + 0.5},
+                {"pi_mean", {0.7, 0.2, 0.1}},
                 {"pi_var", {0, 0.01, 0.02}}}
                .dump() +
            "\n";
   const std::string html = page_of(dir, {dir.run("mt", log)});
   check_page(html);
   CHECK(series(chart_data(html, "Mixture weights"), "π1")["y"] == json({0.7, 0.7, 0.7}));
-  CHECK(series(chart_data(html, "Mixture weights, variance"), "π3")["y"] == json({0.02, 0.02, 0.02}));
+  CHECK(series(chart_data(html, "Mixture weights, variance"), "π3")["y"] ==
+        json({0.02, 0.02, 0.02}));
   CHECK(largest(chart_data(html, "BLEU")["series"][0]["y"]) == doctest::Approx(30.5));
   CHECK(series(chart_data(html, "Loss"), "Validation")["y"][0] == doctest::Approx(2.5));
   CHECK(has(html, "Best BLEU"));
@@ -413,7 +478,8 @@ TEST_CASE("report: errors name the way out and leave nothing behind") {
   CHECK(has(message({run}, run), "cannot write"));  // a directory stands there
   CHECK_FALSE(fs::exists(page));
   int files = 0;
-  for (const auto& entry : fs::recursive_directory_iterator(dir.path())) files += entry.is_regular_file();
+  for (const auto& entry : fs::recursive_directory_iterator(dir.path()))
+    files += entry.is_regular_file();
   CHECK(files == 2);  // the run's own
 }
 
@@ -440,8 +506,14 @@ TEST_CASE("report: numbers for people") {
 
 TEST_CASE("report: axes have a few round ticks inside") {
   using nine::report::value_axis;
-  for (const auto& range :
-       std::vector<std::pair<double, double>>{{61, 9000}, {0.2, 4.8}, {3, 3}, {0, 0}, {-5, 12}, {1e-300, 1e300}, {99.9, 100}, {1e-9, 3e-9}}) {
+  for (const auto& range : std::vector<std::pair<double, double>>{{61, 9000},
+                                                                  {0.2, 4.8},
+                                                                  {3, 3},
+                                                                  {0, 0},
+                                                                  {-5, 12},
+                                                                  {1e-300, 1e300},
+                                                                  {99.9, 100},
+                                                                  {1e-9, 3e-9}}) {
     const double low = range.first, high = range.second;
     for (const bool from_zero : {false, true}) {
       const auto axis = value_axis(low, high, from_zero);
@@ -451,7 +523,8 @@ TEST_CASE("report: axes have a few round ticks inside") {
       CHECK(axis.scale.high >= high);
       CHECK(axis.ticks.size() >= 2);
       CHECK(axis.ticks.size() <= 12);
-      for (const double tick : axis.ticks) CHECK((axis.scale.at(tick) >= -0.01 && axis.scale.at(tick) <= 1.01));
+      for (const double tick : axis.ticks)
+        CHECK((axis.scale.at(tick) >= -0.01 && axis.scale.at(tick) <= 1.01));
     }
   }
 }

@@ -13,9 +13,9 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "apps/training/run_directory.h"
 #include "apps/cli/run_main.h"
 #include "apps/cli/signals.h"
+#include "apps/training/run_directory.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "tests/programs.h"
@@ -79,7 +79,8 @@ TEST_SUITE("run_main and signals") {
     const Outcome failed = main_outcome([]() -> int { fail("no such corpus"); });
     CHECK(failed.code == kExitFailed);
     CHECK(failed.text == "lm_train: no such corpus\n");
-    CHECK(has(main_outcome([]() -> int { throw std::bad_alloc(); }).text, "lm_train: out of memory; take smaller"));
+    CHECK(has(main_outcome([]() -> int { throw std::bad_alloc(); }).text,
+              "lm_train: out of memory; take smaller"));
     CHECK(main_outcome([]() -> int { throw 3; }).code == kExitFailed);
     const Outcome full = main_outcome([] {
       if (!std::freopen("/dev/full", "w", stdout)) return 97;
@@ -146,8 +147,10 @@ TEST_SUITE("run directory") {
   TEST_CASE("broken places are named") {
     Scratch scratch;
     const std::string file = scratch.write("file", "x");
-    CHECK(error_of([&] { RunDirectory run(file); }) == concat("--run ", file, " is a file, not a directory; give another --run"));
-    CHECK(has(error_of([&] { RunDirectory run(file + "/sub"); }), concat("--run ", file, "/sub cannot be made: ")));
+    CHECK(error_of([&] { RunDirectory run(file); }) ==
+          concat("--run ", file, " is a file, not a directory; give another --run"));
+    CHECK(has(error_of([&] { RunDirectory run(file + "/sub"); }),
+              concat("--run ", file, "/sub cannot be made: ")));
     CHECK(has(error_of([&] { RunDirectory run(""); }), "--run is empty"));
     scratch.write("config.json", "[1");
     RunDirectory run(scratch / ".");
@@ -155,7 +158,8 @@ TEST_SUITE("run directory") {
     if (geteuid() == 0) return;  // root may write anywhere
     fs::create_directory(scratch / "ro");
     fs::permissions(scratch / "ro", fs::perms::owner_read | fs::perms::owner_exec);
-    CHECK(has(error_of([&] { RunDirectory other(scratch / "ro"); }), "cannot be written: Permission denied"));
+    CHECK(has(error_of([&] { RunDirectory other(scratch / "ro"); }),
+              "cannot be written: Permission denied"));
   }
 
   TEST_CASE("one process at a time") {
@@ -163,9 +167,13 @@ TEST_SUITE("run directory") {
     const fs::path path = scratch / "run";
     {
       RunDirectory run(path);
-      const std::string expected = concat("--run ", path.string(), " is in use by process ", getpid(), " on ");
-      CHECK(in_child([&] { return error_of([&] { RunDirectory other(path); }).starts_with(expected) ? 7 : 8; }) == 7);
-      CHECK(has(error_of([&] { RunDirectory other(path); }), "wait until it ends, or give another --run"));
+      const std::string expected =
+          concat("--run ", path.string(), " is in use by process ", getpid(), " on ");
+      CHECK(in_child([&] {
+              return error_of([&] { RunDirectory other(path); }).starts_with(expected) ? 7 : 8;
+            }) == 7);
+      CHECK(has(error_of([&] { RunDirectory other(path); }),
+                "wait until it ends, or give another --run"));
     }
     RunDirectory again(path);
   }
@@ -187,9 +195,13 @@ TEST_SUITE("run directory") {
     scratch.write("log.jsonl", "{\"event\":\"train\",\"step\":1}\n{\"event\":\"tra");
     RunDirectory run(scratch / ".");
     CHECK(run.last_event()["step"] == 1);
-    run.log({{"event", "valid"}, {"step", 2}, {"ppl", std::numeric_limits<double>::quiet_NaN()}, {"text", "a\nb\xff"}});
+    run.log({{"event", "valid"},
+             {"step", 2},
+             {"ppl", std::numeric_limits<double>::quiet_NaN()},
+             {"text", "a\nb\xff"}});
     CHECK(read_text(run.log_file()) ==
-          "{\"event\":\"train\",\"step\":1}\n{\"event\":\"valid\",\"step\":2,\"ppl\":null,\"text\":\"a\\nb\xEF\xBF\xBD\"}\n");
+          "{\"event\":\"train\",\"step\":1}\n{\"event\":\"valid\",\"step\":2,\"ppl\":null,\"text\":"
+          "\"a\\nb\xEF\xBF\xBD\"}\n");
     CHECK_FALSE(run.finished());
     run.log({{"event", "done"}, {"step", 2}});
     CHECK(run.finished());
@@ -201,7 +213,8 @@ TEST_SUITE("run directory") {
     RunDirectory run(scratch / ".");
     const std::string error = error_of([&] { run.log({{"event", "train"}}); });
     CHECK(has(error, "log.jsonl: No space left on device; free some space"));
-    CHECK(has(error_of([] { atomic_write_text("/proc/nine/x", "y"); }), "cannot write /proc/nine/.x."));
+    CHECK(has(error_of([] { atomic_write_text("/proc/nine/x", "y"); }),
+              "cannot write /proc/nine/.x."));
   }
 
   TEST_CASE("cutting the log back to a checkpoint") {
@@ -245,7 +258,8 @@ TEST_SUITE("run directory") {
       CHECK(fs::exists(run.path() / "console.txt"));
       CHECK_FALSE(fs::exists(run.path() / "events.tb"));
     }
-    for (const char* name : {"config.json", "log.jsonl", "report.html", "checkpoints/00000001", "events.tb"})
+    for (const char* name :
+         {"config.json", "log.jsonl", "report.html", "checkpoints/00000001", "events.tb"})
       CHECK(fs::exists(run.path() / "old-2" / name));
     CHECK(Json::parse(read_text(run.path() / "old-1/config.json"))["i"] == 1);
     run.log({{"event", "train"}, {"step", 9}});  // into a new file
@@ -253,18 +267,27 @@ TEST_SUITE("run directory") {
   }
 
   TEST_CASE("comparing configurations") {
-    const Json stored = {{"hidden", 512}, {"lr", 1}, {"tie_embeddings", true}, {"train", {"a", "b"}}, {"after", "10e"}, {"init", ""}, {"gone", 3}};
+    const Json stored = {{"hidden", 512},
+                         {"lr", 1},
+                         {"tie_embeddings", true},
+                         {"train", {"a", "b"}},
+                         {"after", "10e"},
+                         {"init", ""},
+                         {"gone", 3}};
     const auto compare = [&](const Json& now, const Json& defaults = Json::object()) {
       return compare_configs(stored, now, keys_free_on_resume(), defaults);
     };
     CHECK(compare(stored).empty());
     CHECK(compare({{"lr", 1.0}, {"after", "20e"}, {"threads", 3}, {"restart", true}}).empty());
-    CHECK(compare({{"hidden", 256}}) == "--hidden was 512 in this run, now 256; use --restart or another --run");
+    CHECK(compare({{"hidden", 256}}) ==
+          "--hidden was 512 in this run, now 256; use --restart or another --run");
     CHECK(compare({{"tie_embeddings", false}, {"train", {"a"}}, {"init", "x"}}) ==
-          "--tie-embeddings was on in this run, now off; --train was a,b in this run, now a; --init was not given in this run, now x; use --restart "
+          "--tie-embeddings was on in this run, now off; --train was a,b in this run, now a; "
+          "--init was not given in this run, now x; use --restart "
           "or another --run");
     CHECK(compare({{"novel", 1}}).empty());
     CHECK(compare({{"novel", 1}}, {{"novel", 1}}).empty());
-    CHECK(compare({{"novel", 2}}, {{"novel", 1}}) == "--novel did not exist when this run began, now 2; use --restart or another --run");
+    CHECK(compare({{"novel", 2}}, {{"novel", 1}}) ==
+          "--novel did not exist when this run began, now 2; use --restart or another --run");
   }
 }

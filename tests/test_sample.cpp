@@ -56,7 +56,8 @@ double entropy_of_texts(const Grammar& g, Symbol start) {
   return nats;
 }
 
-/// Counts a sentence's derivations and sums their probabilities by trying everything (memoised by symbol and place).
+/// Counts a sentence's derivations and sums their probabilities by trying everything (memoised by
+/// symbol and place).
 class Parser {
  public:
   struct Parse {
@@ -64,7 +65,8 @@ class Parser {
   };
 
   explicit Parser(const Grammar& grammar) : grammar_(grammar) {
-    for (size_t i = 0; i < grammar.words().size(); ++i) index_[grammar.words()[i]] = static_cast<int32_t>(i);
+    for (size_t i = 0; i < grammar.words().size(); ++i)
+      index_[grammar.words()[i]] = static_cast<int32_t>(i);
   }
 
   Parse parse(Symbol start, const std::string& line) {
@@ -82,7 +84,8 @@ class Parser {
   using Ends = std::map<size_t, Parse>;  // where the symbol's text may end
 
   Ends parses(Symbol s, size_t at) {
-    if (s.is_word) return at < sentence_.size() && sentence_[at] == s.index ? Ends{{at + 1, {1, 1}}} : Ends{};
+    if (s.is_word)
+      return at < sentence_.size() && sentence_[at] == s.index ? Ends{{at + 1, {1, 1}}} : Ends{};
     const size_t slot = static_cast<size_t>(s.index) * (sentence_.size() + 1) + at;
     if (!known_[slot]) {
       Ends found = parses_of_rule(grammar_.rules()[static_cast<size_t>(s.index)], at);
@@ -158,7 +161,8 @@ TEST_CASE("grammar: texts come as often as their probabilities say") {
   const Symbol x = g.rule({{1, {g.word("a")}}, {2, {g.word("b")}}, {5, {}}});
   const Symbol s = g.rule({{1, {x, g.word("."), x}}, {3, {x}}});
   std::map<std::string, double> expected, seen;
-  for (auto [text, p] : expand(g, s)) expected[text.empty() ? text : text.substr(0, text.size() - 1)] += p;
+  for (auto [text, p] : expand(g, s))
+    expected[text.empty() ? text : text.substr(0, text.size() - 1)] += p;
   RandomStream random({.seed = 9});
   constexpr int draws = 20000;
   for (int i = 0; i < draws; ++i) {
@@ -183,24 +187,31 @@ TEST_CASE("grammar: errors") {
   CHECK(has(error_of([&] { g.entropy(g.word("a")); }), "not a rule"));
 }
 
-TEST_CASE("sample: each sentence has exactly one derivation, and its probability is the one reported") {
+TEST_CASE(
+    "sample: each sentence has exactly one derivation, and its probability is the one reported") {
   const auto corpus = language().generate(21, "test", 500);
   Parser parser(language().grammar());
   for (size_t i = 0; i < corpus.lines.size(); ++i) {
     const auto parse = parser.parse(language().start(), corpus.lines[i]);
     CHECK_MESSAGE(parse.derivations == 1, corpus.lines[i]);
-    CHECK_MESSAGE(-std::log(parse.probability) == doctest::Approx(corpus.sentence_nats[i]).epsilon(1e-10), corpus.lines[i]);
+    CHECK_MESSAGE(
+        -std::log(parse.probability) == doctest::Approx(corpus.sentence_nats[i]).epsilon(1e-10),
+        corpus.lines[i]);
   }
-  for (const char* wrong : {"the dog are tired .", "the dogs near the river is tired .", "a apple was clean .", "yesterday the dog sleeps .",
-                            "an red apple was clean .", "the table sleeps .", "the dog eats a table ."})
+  for (const char* wrong :
+       {"the dog are tired .", "the dogs near the river is tired .", "a apple was clean .",
+        "yesterday the dog sleeps .", "an red apple was clean .", "the table sleeps .",
+        "the dog eats a table ."})
     CHECK_MESSAGE(parser.parse(language().start(), wrong).derivations == 0, wrong);
-  for (const char* right : {"yesterday the old farmers near the river saw a red fox .", "the dog that the teachers follow is eating an apple ."})
+  for (const char* right : {"yesterday the old farmers near the river saw a red fox .",
+                            "the dog that the teachers follow is eating an apple ."})
     CHECK_MESSAGE(parser.parse(language().start(), right).derivations == 1, right);
 }
 
 TEST_CASE("sample: the closed form agrees with how often each rule is used, and with drawn texts") {
   const auto& rules = language().grammar().rules();
-  // From the start down: rules use only earlier ones, so that a rule's uses are known when its turn comes.
+  // From the start down: rules use only earlier ones, so that a rule's uses are known when its turn
+  // comes.
   std::vector<double> uses(rules.size(), 0.0);
   uses[static_cast<size_t>(language().start().index)] = 1;
   double nats = 0, words = 0;
@@ -208,7 +219,8 @@ TEST_CASE("sample: the closed form agrees with how often each rule is used, and 
     for (const auto& a : rules[r].alternatives) {
       const double p = a.weight / rules[r].weight;
       nats -= uses[r] * p * std::log(p);
-      for (Symbol s : a.symbols) (s.is_word ? words : uses[static_cast<size_t>(s.index)]) += uses[r] * p;
+      for (Symbol s : a.symbols)
+        (s.is_word ? words : uses[static_cast<size_t>(s.index)]) += uses[r] * p;
     }
   CHECK(language().entropy_per_sentence() == doctest::Approx(nats).epsilon(1e-10));
   CHECK(language().expected_tokens() == doctest::Approx(words + 1).epsilon(1e-10));
@@ -221,15 +233,17 @@ TEST_CASE("sample: the closed form agrees with how often each rule is used, and 
   CHECK(std::abs(mean - language().entropy_per_sentence()) < 4 * error);
   CHECK(std::abs(static_cast<double>(corpus.tokens) / n - language().expected_tokens()) < 0.15);
   CHECK(corpus.perplexity() == doctest::Approx(language().perplexity()).epsilon(0.01));
-  MESSAGE("sample language: ", language().words().size(), " words, ", language().expected_tokens(), " tokens a sentence, ",
-          language().entropy_per_token(), " nats a token, perplexity ", language().perplexity());
+  MESSAGE("sample language: ", language().words().size(), " words, ", language().expected_tokens(),
+          " tokens a sentence, ", language().entropy_per_token(), " nats a token, perplexity ",
+          language().perplexity());
 }
 
 TEST_CASE("sample: no form stands for two words") {
   std::map<std::string, std::string> owner;
   const auto claim = [&](const std::string& form, const std::string& by) {
     const auto claimed = owner.try_emplace(form, by);
-    CHECK_MESSAGE((claimed.second || claimed.first->second == by), form << " is both " << claimed.first->second << " and " << by);
+    CHECK_MESSAGE((claimed.second || claimed.first->second == by),
+                  form << " is both " << claimed.first->second << " and " << by);
     CHECK_MESSAGE(claimed.second, form << " is listed twice");
   };
   for (int c = 0; c <= static_cast<int>(NounClass::place); ++c)
@@ -259,13 +273,15 @@ TEST_CASE("sample: no form stands for two words") {
   for (bool alive : {false, true})
     for (const auto& w : states(alive)) adjective_forms.insert(w);
   for (const auto& w : adjective_forms) claim(w, "adjective " + w);
-  for (const char* w : {"the",  "a",  "an", "this", "that", "who",  "will", "be",  "is",    "are", "was",
-                        "were", "to", "in", "with", "and",  "near", "one",  "day", "these", "last"})
+  for (const char* w :
+       {"the",  "a",  "an", "this", "that", "who",  "will", "be",  "is",    "are", "was",
+        "were", "to", "in", "with", "and",  "near", "one",  "day", "these", "last"})
     claim(w, "function word");
 }
 
 TEST_CASE("sample: articles, repeatability, splits") {
-  const auto train = language().generate(7, "train", 2000), shorter = language().generate(7, "train", 50),
+  const auto train = language().generate(7, "train", 2000),
+             shorter = language().generate(7, "train", 50),
              valid = language().generate(7, "valid", 50);
   CHECK(std::equal(shorter.lines.begin(), shorter.lines.end(), train.lines.begin()));
   CHECK(shorter.lines != valid.lines);
@@ -283,7 +299,8 @@ TEST_CASE("sample: articles, repeatability, splits") {
   }
   CHECK(tokens == train.tokens);
   CHECK(wrong_articles == 0);
-  CHECK(train.nats == doctest::Approx(std::accumulate(train.sentence_nats.begin(), train.sentence_nats.end(), 0.0)));
+  CHECK(train.nats == doctest::Approx(std::accumulate(train.sentence_nats.begin(),
+                                                      train.sentence_nats.end(), 0.0)));
   CHECK(language().generate(7, "train", 0).lines.empty());
   CHECK(has(error_of([] { language().generate(7, "train", -1); }), "negative"));
 }
@@ -294,7 +311,8 @@ TEST_CASE("sample: the language is the one that the documentation's figures are 
   CHECK(language().perplexity() == doctest::Approx(15.5163).epsilon(1e-5));
   CHECK(language().generate(1, "train", 3).lines ==
         std::vector<std::string>{"a fresh apple was clean .",
-                                 "a lazy small monkey that bites the owl swallows the small apples that each kind man eats .",
+                                 "a lazy small monkey that bites the owl swallows the small apples "
+                                 "that each kind man eats .",
                                  "today every uncle prays quietly in the harbours ."});
 }
 
@@ -321,6 +339,7 @@ TEST_CASE("sample: write_sample writes the three texts") {
     CHECK(files[i].nats == doctest::Approx(expected.nats));
     CHECK(files[i].perplexity() == doctest::Approx(expected.perplexity()));
   }
-  CHECK(has(error_of([&] { write_sample(dir / "s", 5, {.train = 0}); }), "the train text needs at least one sentence"));
+  CHECK(has(error_of([&] { write_sample(dir / "s", 5, {.train = 0}); }),
+            "the train text needs at least one sentence"));
   CHECK(has(error_of([&] { write_sample(dir.write("file", "x"), 5, {}); }), "cannot be"));
 }

@@ -1,5 +1,5 @@
-// The sample translation task against a translator of its own: a parser of the German that checks agreement and the place of
-// every verb, and puts the English together from what it read.
+// The sample translation task against a translator of its own: a parser of the German that checks
+// agreement and the place of every verb, and puts the English together from what it read.
 #include <doctest/doctest.h>
 
 #include <map>
@@ -37,9 +37,11 @@ struct VerbForm {
 /// Every German form to what it means. No form may mean two things.
 struct Forms {
   std::map<std::string, NounForm> nouns;
-  std::map<std::pair<std::string, std::string>, VerbForm> singular, plural;  // finite form and prefix
+  std::map<std::pair<std::string, std::string>, VerbForm> singular,
+      plural;  // finite form and prefix
   std::map<std::string, VerbForm> infinitives;
-  std::map<std::pair<std::string, bool>, VerbForm> participles;  // and whether the perfect is with sein
+  std::map<std::pair<std::string, bool>, VerbForm>
+      participles;  // and whether the perfect is with sein
   std::map<std::string, std::string> adjectives, time, conjunctions, prepositions;
   std::set<std::string> names;
 
@@ -50,7 +52,8 @@ struct Forms {
         if (!n.is_head) continue;
         for (const pairs::Modifier& m : pairs::modifiers()) add(n, m, kind);
       }
-    for (VerbKind kind : {VerbKind::intransitive, VerbKind::anything, VerbKind::thing, VerbKind::being, VerbKind::giving, VerbKind::saying})
+    for (VerbKind kind : {VerbKind::intransitive, VerbKind::anything, VerbKind::thing,
+                          VerbKind::being, VerbKind::giving, VerbKind::saying})
       for (const pairs::Verb& v : pairs::verbs(kind)) {
         const VerbForm form{&v, kind};
         REQUIRE(singular.emplace(std::pair(v.singular, v.prefix), form).second);
@@ -58,7 +61,8 @@ struct Forms {
         REQUIRE(infinitives.emplace(v.infinitive(), form).second);
         REQUIRE(participles.emplace(std::pair(v.participle, v.with_sein), form).second);
       }
-    const auto take = [](std::map<std::string, std::string>& to, const std::vector<pairs::Word>& words) {
+    const auto take = [](std::map<std::string, std::string>& to,
+                         const std::vector<pairs::Word>& words) {
       for (const pairs::Word& w : words) REQUIRE(to.emplace(w.german, w.english).second);
     };
     take(adjectives, pairs::adjectives());
@@ -73,7 +77,10 @@ struct Forms {
     REQUIRE(n.singular != n.plural);
     REQUIRE((n.dative_plural.ends_with('n') || n.dative_plural.ends_with('s')));
     for (const std::string& form : std::set<std::string>{n.singular, n.plural, n.dative_plural})
-      REQUIRE(nouns.emplace(m.german + form, NounForm{&n, m.english, kind, form == n.singular, form == n.plural, form == n.dative_plural}).second);
+      REQUIRE(nouns
+                  .emplace(m.german + form, NounForm{&n, m.english, kind, form == n.singular,
+                                                     form == n.plural, form == n.dative_plural})
+                  .second);
   }
 };
 
@@ -122,12 +129,15 @@ class Translator {
     return english + " .";
   }
 
-  // A determiner's stem and which case and column (masculine, feminine, neuter, plural) its form may have.
-  static std::string english_determiner(const std::string& word, Case c, int column, bool& shows_case) {
-    const bool masculine = column == 0, feminine = column == 1, neuter = column == 2, plural = column == 3;
-    const std::string after_d = feminine                             ? (c == Case::dative ? "er" : "ie")
-                                : plural                             ? (c == Case::dative ? "en" : "ie")
-                                : neuter                             ? (c == Case::dative ? "em" : "as")
+  // A determiner's stem and which case and column (masculine, feminine, neuter, plural) its form
+  // may have.
+  static std::string english_determiner(const std::string& word, Case c, int column,
+                                        bool& shows_case) {
+    const bool masculine = column == 0, feminine = column == 1, neuter = column == 2,
+               plural = column == 3;
+    const std::string after_d = feminine ? (c == Case::dative ? "er" : "ie")
+                                : plural ? (c == Case::dative ? "en" : "ie")
+                                : neuter ? (c == Case::dative ? "em" : "as")
                                 : masculine && c == Case::nominative ? "er"
                                 : c == Case::accusative              ? "en"
                                                                      : "em";
@@ -146,7 +156,8 @@ class Translator {
   static std::string adjective_ending(Case c, int column, bool determined, bool shows_case) {
     if (!determined) return c == Case::dative ? "en" : "e";
     if (!shows_case) return column == 0 ? "er" : "es";
-    const bool plain = column < 3 && (c == Case::nominative || (c == Case::accusative && column > 0));
+    const bool plain =
+        column < 3 && (c == Case::nominative || (c == Case::accusative && column > 0));
     return plain ? "e" : "en";
   }
 
@@ -165,10 +176,12 @@ class Translator {
     const size_t before = noun_at - at_;
     require(before <= 2, "too much before ", words_[noun_at]);
     const bool plural = !form.singular;
-    require(!plural || (c == Case::dative ? form.dative_plural : form.plural), words_[noun_at], " has the wrong case");
+    require(!plural || (c == Case::dative ? form.dative_plural : form.plural), words_[noun_at],
+            " has the wrong case");
     const int column = plural ? 3 : static_cast<int>(form.noun->gender);
     const std::string& first = here();
-    const bool determined = before > 0 && (first.starts_with("d") || first.starts_with("ein") || first.starts_with("mein"));
+    const bool determined = before > 0 && (first.starts_with("d") || first.starts_with("ein") ||
+                                           first.starts_with("mein"));
     bool shows_case = false;
     std::string determiner;
     if (determined) determiner = english_determiner(words_[at_++], c, column, shows_case);
@@ -184,7 +197,8 @@ class Translator {
     }
     require(at_ == noun_at, "'", here(), "' before ", words_[noun_at]);
     ++at_;
-    if (determiner == "a" && std::string("aeiou").find(english[0]) != std::string::npos) determiner = "an";
+    if (determiner == "a" && std::string("aeiou").find(english[0]) != std::string::npos)
+      determiner = "an";
     return {determiner.empty() ? english : determiner + " " + english, plural, column, form.kind};
   }
 
@@ -195,13 +209,16 @@ class Translator {
     if (p.column < 0 || (next != "der" && next != "die" && next != "das")) return p;
     ++at_;
     bool shows_case = false;
-    require(english_determiner(words_[at_++], Case::nominative, p.column, shows_case) == "the", "a relative pronoun");
+    require(english_determiner(words_[at_++], Case::nominative, p.column, shows_case) == "the",
+            "a relative pronoun");
     p.english += (p.kind == NounKind::person ? " who " : " that ") + subordinate(p.plural);
     expect(",");
     return p;
   }
 
-  static std::string person_form(const pairs::Verb& v, bool plural) { return plural ? v.english : v.english_third; }
+  static std::string person_form(const pairs::Verb& v, bool plural) {
+    return plural ? v.english : v.english_third;
+  }
 
   /// What the finite verb and the rest of the verb say, in English; sets last_kind_.
   std::string verb(const std::string& finite, const std::string& rest, bool plural) {
@@ -237,7 +254,8 @@ class Translator {
     if (kind != VerbKind::intransitive && kind != VerbKind::saying) {
       const Phrase object = phrase(Case::accusative);
       const bool is_thing = object.kind == NounKind::thing;
-      require(kind == VerbKind::anything || is_thing == (kind != VerbKind::being), "an object of the wrong kind");
+      require(kind == VerbKind::anything || is_thing == (kind != VerbKind::being),
+              "an object of the wrong kind");
       out += " " + object.english;
     }
     if (at_ < end) {
@@ -247,7 +265,8 @@ class Translator {
         preposition = preposition == "im" ? "in" : "bei";
       } else {
         ++at_;
-        require(here() != "dem" || preposition == "hinter" || preposition == "neben", preposition, " joins dem");
+        require(here() != "dem" || preposition == "hinter" || preposition == "neben", preposition,
+                " joins dem");
       }
       const Phrase place = phrase(Case::dative);
       require(place.kind == NounKind::place, "a place");
@@ -272,7 +291,8 @@ class Translator {
     // The last word belongs to the verb unless the finite form is complete without it.
     const std::string last = words_[end - 1];
     const auto& whole = who.plural ? forms().plural : forms().singular;
-    const bool closed = end > at_ && (!whole.contains({finite, ""}) || whole.contains({finite, last}));
+    const bool closed =
+        end > at_ && (!whole.contains({finite, ""}) || whole.contains({finite, last}));
     const std::string english = verb(finite, closed ? last : "", who.plural);
     const std::string rest = complements(closed ? end - 1 : end);
     at_ = end;
@@ -326,29 +346,37 @@ TEST_CASE("sample pairs: the English is what a parser of the German makes of it"
 }
 
 TEST_CASE("sample pairs: the parser sees what is wrong") {
-  CHECK(Translator("gestern hat die kluge tante dem kind einen neuen gartentisch gezeigt .").translate() ==
-        "yesterday the clever aunt showed the child a new garden table .");
-  CHECK(Translator("wenn der alte mann die küchentür aufmacht , laufen die katzen weg .").translate() ==
-        "when the old man opens the kitchen door , the cats flee .");
-  for (const char* wrong : {"der frau schläft .", "der alten mann schläft .", "der mann schlafen .", "ein kleine hund lacht .",
-                            "der mann sieht der hund .", "der mann lacht , weil die frau sieht den hund .", "der mann bietet dem kind das buch .",
-                            "der mann ist gelacht .", "der mann hat gesehen den hund .", "die frau gibt das kind das buch ."})
+  CHECK(Translator("gestern hat die kluge tante dem kind einen neuen gartentisch gezeigt .")
+            .translate() == "yesterday the clever aunt showed the child a new garden table .");
+  CHECK(Translator("wenn der alte mann die küchentür aufmacht , laufen die katzen weg .")
+            .translate() == "when the old man opens the kitchen door , the cats flee .");
+  for (const char* wrong : {"der frau schläft .", "der alten mann schläft .", "der mann schlafen .",
+                            "ein kleine hund lacht .", "der mann sieht der hund .",
+                            "der mann lacht , weil die frau sieht den hund .",
+                            "der mann bietet dem kind das buch .", "der mann ist gelacht .",
+                            "der mann hat gesehen den hund .", "die frau gibt das kind das buch ."})
     CHECK_THROWS_MESSAGE(Translator(wrong).translate(), std::string(wrong));
 }
 
 TEST_CASE("sample pairs: words, lengths and variety") {
   const SamplePairs text = sample_pairs(20000, 1);
-  std::set<std::string> german, english, compounds, sentences(text.source.begin(), text.source.end());
+  std::set<std::string> german, english, compounds,
+      sentences(text.source.begin(), text.source.end());
   int final_prefix = 0, verb_final = 0;
   for (size_t i = 0; i < text.source.size(); ++i) {
     const Words source = words_of(text.source[i]), target = words_of(text.target[i]);
-    CHECK_MESSAGE((source.size() >= 4 && source.size() <= 16 && target.size() >= 4 && target.size() <= 16), text.source[i]);
+    CHECK_MESSAGE(
+        (source.size() >= 4 && source.size() <= 16 && target.size() >= 4 && target.size() <= 16),
+        text.source[i]);
     german.insert(source.begin(), source.end());
     english.insert(target.begin(), target.end());
     for (const std::string& word : source)
-      if (const auto found = forms().nouns.find(word); found != forms().nouns.end() && !found->second.modifier.empty()) compounds.insert(word);
+      if (const auto found = forms().nouns.find(word);
+          found != forms().nouns.end() && !found->second.modifier.empty())
+        compounds.insert(word);
     const std::string& last = source[source.size() - 2];
-    final_prefix += last == "an" || last == "auf" || last == "zu" || last == "weg" || last == "ab" || last == "ein" || last == "zurück";
+    final_prefix += last == "an" || last == "auf" || last == "zu" || last == "weg" ||
+                    last == "ab" || last == "ein" || last == "zurück";
     verb_final += has(text.source[i], " , ");
   }
   CHECK(german.size() > 800);
@@ -366,11 +394,16 @@ TEST_CASE("sample pairs: follow from seed and split; no split has another's sent
   CHECK(std::equal(one.source.begin(), one.source.end(), longer.source.begin()));
   CHECK(std::equal(one.target.begin(), one.target.end(), longer.target.begin()));
   CHECK(sample_pairs(500, 8).source != one.source);
-  const SamplePairs train = sample_pairs(20000, 1), valid = sample_pairs(1000, 2, "valid"), test = sample_pairs(1000, 1, "test");
-  const std::set<std::string> seen(train.source.begin(), train.source.end()), held(valid.source.begin(), valid.source.end());
+  const SamplePairs train = sample_pairs(20000, 1), valid = sample_pairs(1000, 2, "valid"),
+                    test = sample_pairs(1000, 1, "test");
+  const std::set<std::string> seen(train.source.begin(), train.source.end()),
+      held(valid.source.begin(), valid.source.end());
   for (const std::string& line : valid.source) CHECK_MESSAGE(!seen.contains(line), line);
-  for (const std::string& line : test.source) CHECK_MESSAGE((!seen.contains(line) && !held.contains(line)), line);
+  for (const std::string& line : test.source)
+    CHECK_MESSAGE((!seen.contains(line) && !held.contains(line)), line);
   CHECK(sample_pairs(0, 1).source.empty());
-  CHECK(has(error_of([] { sample_pairs(-1, 1); }), "[sample_pairs] the number of sentences -1 is negative"));
-  CHECK(has(error_of([] { sample_pairs(1, 1, "dev"); }), "no split is called 'dev': train, valid or test"));
+  CHECK(has(error_of([] { sample_pairs(-1, 1); }),
+            "[sample_pairs] the number of sentences -1 is negative"));
+  CHECK(has(error_of([] { sample_pairs(1, 1, "dev"); }),
+            "no split is called 'dev': train, valid or test"));
 }

@@ -1,5 +1,6 @@
-// The kernels' structs against heads.md section 1 in long double: values, slopes, statistics, the exact form for the target,
-// at ordinary places and at the extremes; and what the formulas collapse to and are bounded by.
+// The kernels' structs against heads.md section 1 in long double: values, slopes, statistics, the
+// exact form for the target, at ordinary places and at the extremes; and what the formulas collapse
+// to and are bounded by.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -72,8 +73,9 @@ Pair<T> by_product(const K& kernel, const Vector<T>& w, const Vector<T>& h) {
     std::vector<double> xi;
     Vector<T> unused(w.size());
     for (int64_t p = 0; p < count * count; ++p)
-      xi.push_back(
-          static_cast<double>(pair_of_parts(kernel.part, w.data() + p / count * n, h.data() + p % count * n, n, 0.0, unused.data(), unused.data())));
+      xi.push_back(static_cast<double>(pair_of_parts(kernel.part, w.data() + p / count * n,
+                                                     h.data() + p % count * n, n, 0.0,
+                                                     unused.data(), unused.data())));
     const double top = *std::max_element(xi.begin(), xi.end());
     double sum = 0, total = 0;
     for (const double x : xi) {
@@ -83,11 +85,13 @@ Pair<T> by_product(const K& kernel, const Vector<T>& w, const Vector<T>& h) {
     for (int64_t p = 0; p < count * count; ++p) {
       const int64_t i = p / count * n, j = p % count * n;
       const double weight = kernel.mixture ? std::exp(xi[static_cast<size_t>(p)] - top) / total : 1;
-      pair_of_parts(kernel.part, w.data() + i, h.data() + j, n, weight, out.dw.data() + i, out.dh.data() + j);
+      pair_of_parts(kernel.part, w.data() + i, h.data() + j, n, weight, out.dw.data() + i,
+                    out.dh.data() + j);
     }
     out.value = kernel.mixture ? top + std::log(total / static_cast<double>(count * count)) : sum;
   } else {
-    out.value = static_cast<double>(pair_of_parts(kernel, w.data(), h.data(), d, 1.0, out.dw.data(), out.dh.data()));
+    out.value = static_cast<double>(
+        pair_of_parts(kernel, w.data(), h.data(), d, 1.0, out.dw.data(), out.dh.data()));
   }
   return out;
 }
@@ -99,7 +103,8 @@ Pair<T> exactly(const K& kernel, const Vector<T>& w, const Vector<T>& h, double 
   if constexpr (K::kExactTarget) {
     out.value = kernel.exact(w.data(), h.data(), d, up, out.dw.data(), out.dh.data());
     T* const none = nullptr;
-    CHECK(kernel.exact(w.data(), h.data(), d, up, none, none) == doctest::Approx(out.value).epsilon(1e-14));
+    CHECK(kernel.exact(w.data(), h.data(), d, up, none, none) ==
+          doctest::Approx(out.value).epsilon(1e-14));
   } else {
     out = by_product<T>(kernel, w, h);
   }
@@ -136,12 +141,16 @@ double relative(const std::vector<A>& a, const std::vector<B>& b) {
   }
   return static_cast<double>(off == 0 ? 0 : off / size);
 }
-double relative(double a, long double b) { return relative(std::vector<double>{a}, std::vector<long double>{b}); }
+double relative(double a, long double b) {
+  return relative(std::vector<double>{a}, std::vector<long double>{b});
+}
 
 bool finite(double x) { return std::isfinite(x); }
 template <class T>
 bool finite(const Pair<T>& p) {
-  const auto all = [](const Vector<T>& v) { return std::all_of(v.begin(), v.end(), [](T x) { return std::isfinite(x); }); };
+  const auto all = [](const Vector<T>& v) {
+    return std::all_of(v.begin(), v.end(), [](T x) { return std::isfinite(x); });
+  };
   return finite(p.value) && all(p.dw) && all(p.dh);
 }
 
@@ -156,15 +165,19 @@ void with_kernel(const ScoreCase& c, F&& f) {
   }
 }
 
-void check_against_dense(const ScoreCase& c, const Vector<double>& w, const Vector<double>& h, double value_limit, double gradient_limit) {
+void check_against_dense(const ScoreCase& c, const Vector<double>& w, const Vector<double>& h,
+                         double value_limit, double gradient_limit) {
   const Reals rw = as<long double>(w), rh = as<long double>(h);
   const long double value = dense_score(c.score, rw, rh);
-  const Reals dw = dense_gradient(c.score, rw, rh, false), dh = dense_gradient(c.score, rw, rh, true);
+  const Reals dw = dense_gradient(c.score, rw, rh, false),
+              dh = dense_gradient(c.score, rw, rh, true);
   with_kernel(c, [&](const auto& kernel) {
-    const Pair<double> product = by_product<double>(kernel, w, h), exact = exactly<double>(kernel, w, h);
+    const Pair<double> product = by_product<double>(kernel, w, h),
+                       exact = exactly<double>(kernel, w, h);
     for (const auto* p : {&product, &exact}) {
       CAPTURE((p == &exact));
-      CHECK_MESSAGE(relative(p->value, value) < value_limit, p->value, " is not ", static_cast<double>(value));
+      CHECK_MESSAGE(relative(p->value, value) < value_limit, p->value, " is not ",
+                    static_cast<double>(value));
       CHECK(relative(p->dw, dw) < gradient_limit);
       CHECK(relative(p->dh, dh) < gradient_limit);
     }
@@ -186,13 +199,15 @@ Posterior softmax(const std::vector<double>& s) {
 
 double score_of(const Score& score, const Vector<double>& w, const Vector<double>& h) {
   double s = 0;
-  with_kernel({"", score, static_cast<long>(w.size())}, [&](const auto& kernel) { s = by_product<double>(kernel, w, h).value; });
+  with_kernel({"", score, static_cast<long>(w.size())},
+              [&](const auto& kernel) { s = by_product<double>(kernel, w, h).value; });
   return s;
 }
 
 std::vector<Vector<double>> random_vectors(int count, int64_t d, double norm, uint32_t seed) {
   std::vector<Vector<double>> all;
-  for (int i = 0; i < count; ++i) all.push_back(random_vector(d, norm * (0.5 + 0.1 * (i % 10)), seed + static_cast<uint32_t>(i)));
+  for (int i = 0; i < count; ++i)
+    all.push_back(random_vector(d, norm * (0.5 + 0.1 * (i % 10)), seed + static_cast<uint32_t>(i)));
   return all;
 }
 
@@ -226,7 +241,9 @@ TEST_CASE("scores: value, gradients and exact form are the dense formula's") {
       for (const double norm : {0.3, 1.1, 2.5}) {
         // There 1 - |theta|^2 is 2e-5 and the oracle's differences have as many digits fewer.
         const bool on_the_rim = c.name == "hpb:ball=clip" && norm >= 1;
-        check_against_dense(c, random_vector(c.dims, norm, seed), random_vector(c.dims, norm * 0.8, seed + 100), 1e-12, on_the_rim ? 1e-6 : 1e-10);
+        check_against_dense(c, random_vector(c.dims, norm, seed),
+                            random_vector(c.dims, norm * 0.8, seed + 100), 1e-12,
+                            on_the_rim ? 1e-6 : 1e-10);
       }
 }
 
@@ -241,10 +258,13 @@ TEST_CASE("scores: the exact form keeps its digits for close pairs") {
         with_kernel(c, [&](const auto& kernel) {
           const Pair<double> exact = exactly<double>(kernel, w, h);
           CHECK(relative(exact.value, value) < 1e-11);
-          // Differences across a distance of `off` need a small step: along the line, S's slope by q is what the kernel says.
+          // Differences across a distance of `off` need a small step: along the line, S's slope by
+          // q is what the kernel says.
           if (off > 1e-4) {
-            CHECK(relative(exact.dw, dense_gradient(c.score, as<long double>(w), as<long double>(h), false)) < 1e-5);
-            CHECK(relative(exact.dh, dense_gradient(c.score, as<long double>(w), as<long double>(h), true)) < 1e-5);
+            CHECK(relative(exact.dw, dense_gradient(c.score, as<long double>(w), as<long double>(h),
+                                                    false)) < 1e-5);
+            CHECK(relative(exact.dh, dense_gradient(c.score, as<long double>(w), as<long double>(h),
+                                                    true)) < 1e-5);
           }
         });
       }
@@ -253,11 +273,13 @@ TEST_CASE("scores: the exact form keeps its digits for close pairs") {
 TEST_CASE("scores: float is double to float's rounding") {
   for (const ScoreCase& c : score_cases())
     for (uint32_t seed = 1; seed <= 20; ++seed) {
-      const Vector<float> w = as<float>(random_vector(c.dims, 1.5, seed)), h = as<float>(random_vector(c.dims, 1, seed + 50));
+      const Vector<float> w = as<float>(random_vector(c.dims, 1.5, seed)),
+                          h = as<float>(random_vector(c.dims, 1, seed + 50));
       with_kernel(c, [&](const auto& kernel) {
         const Pair<float> a = by_product<float>(kernel, w, h), exact = exactly<float>(kernel, w, h);
         const Pair<double> b = by_product<double>(kernel, as<double>(w), as<double>(h));
-        const double limit = c.name == "pol:p=7" ? 1e-4 : 1e-5;  // its base cancels, and is taken to the 7th
+        const double limit =
+            c.name == "pol:p=7" ? 1e-4 : 1e-5;  // its base cancels, and is taken to the 7th
         for (const auto* p : {&a, &exact}) {
           CHECK(relative(p->value, b.value) < limit);
           CHECK(relative(p->dw, b.dw) < limit);
@@ -269,15 +291,17 @@ TEST_CASE("scores: float is double to float's rounding") {
 
 TEST_CASE("scores: extremes are finite, and a pair at distance 0 has no gradient") {
   for (const ScoreCase& c : score_cases()) {
-    const Vector<double> zero(static_cast<size_t>(c.dims)), one = random_vector(c.dims, 1, 1), large = random_vector(c.dims, 1e4, 2),
-                                                            other = random_vector(c.dims, 1e4, 3), tiny = random_vector(c.dims, 1e-30, 4);
+    const Vector<double> zero(static_cast<size_t>(c.dims)),
+        one = random_vector(c.dims, 1, 1), large = random_vector(c.dims, 1e4, 2),
+        other = random_vector(c.dims, 1e4, 3), tiny = random_vector(c.dims, 1e-30, 4);
     with_kernel(c, [&](const auto& kernel) {
       using K = std::decay_t<decltype(kernel)>;
       for (const auto* w : {&zero, &one, &large, &other, &tiny})
         for (const auto* h : {&zero, &one, &large, &other, &tiny}) {
           CAPTURE(inner(*w, *w));
           CAPTURE(inner(*h, *h));
-          const Pair<double> product = by_product<double>(kernel, *w, *h), exact = exactly<double>(kernel, *w, *h);
+          const Pair<double> product = by_product<double>(kernel, *w, *h),
+                             exact = exactly<double>(kernel, *w, *h);
           const bool overflows = c.name == "pol:p=7";  // 1e8 to the 7th is no float
           CHECK(finite(product));
           CHECK(finite(exact));
@@ -297,23 +321,29 @@ TEST_CASE("scores: extremes are finite, and a pair at distance 0 has no gradient
 TEST_CASE("scores: hpb far out, where the formula of the ball has no digits left") {
   // On a line through the middle the distance is the difference (or sum) of the radii.
   const auto along = [](double r) { return Vector<double>{0, r}; };
-  const scores::Hpb tanh(Score{ScoreKind::hpb, {1, -2}}, 2), lorentz(Score{ScoreKind::hpb, {0, -2}}, 2);
+  const scores::Hpb tanh(Score{ScoreKind::hpb, {1, -2}}, 2),
+      lorentz(Score{ScoreKind::hpb, {0, -2}}, 2);
   for (const double r : {5.0, 12.0, 40.0, 400.0, 1e4}) {
     CAPTURE(r);
-    CHECK(exactly<double>(tanh, along(r), along(r + 0.25)).value == doctest::Approx(-0.5).epsilon(1e-9));
+    CHECK(exactly<double>(tanh, along(r), along(r + 0.25)).value ==
+          doctest::Approx(-0.5).epsilon(1e-9));
     CHECK(exactly<double>(tanh, along(r), along(-r)).value == doctest::Approx(-4 * r));
     CHECK(by_product<double>(tanh, along(r), along(-r)).value == doctest::Approx(-4 * r));
-    CHECK(by_product<float>(tanh, as<float>(along(r)), as<float>(along(-r))).value == doctest::Approx(-4 * r));
+    CHECK(by_product<float>(tanh, as<float>(along(r)), as<float>(along(-r))).value ==
+          doctest::Approx(-4 * r));
     CHECK(exactly<double>(tanh, along(r), along(r + 0.25)).dh[1] == doctest::Approx(-2));
-    CHECK(exactly<double>(lorentz, along(std::sinh(5)), along(std::sinh(5.5))).value == doctest::Approx(-0.5).epsilon(1e-12));
+    CHECK(exactly<double>(lorentz, along(std::sinh(5)), along(std::sinh(5.5))).value ==
+          doctest::Approx(-0.5).epsilon(1e-12));
   }
   // A right angle: cosh of the distance is the product of the radii's.
-  CHECK(exactly<double>(tanh, {0.7, 0}, {0, 0.4}).value == doctest::Approx(-std::acosh(std::cosh(1.4) * std::cosh(0.8))));
+  CHECK(exactly<double>(tanh, {0.7, 0}, {0, 0.4}).value ==
+        doctest::Approx(-std::acosh(std::cosh(1.4) * std::cosh(0.8))));
 }
 
 TEST_CASE("scores: ssg with huge log-variances") {
   const scores::Ssg ssg(Score{ScoreKind::ssg, {0}}, 3);
-  const Pair<double> p = exactly<double>(ssg, {1, 2, 900}, {0, 1, -900}), q = by_product<double>(ssg, {1, 2, 900}, {0, 1, -900});
+  const Pair<double> p = exactly<double>(ssg, {1, 2, 900}, {0, 1, -900}),
+                     q = by_product<double>(ssg, {1, 2, 900}, {0, 1, -900});
   CHECK(p.value == doctest::Approx(-std::log(2 * std::acos(-1.0)) - 900));
   CHECK(p.dw[2] == doctest::Approx(-1));
   CHECK(p.dh[2] == 0);
@@ -328,12 +358,14 @@ TEST_CASE_TEMPLATE("scores: ssg's shorter way is the one for all", T, float, dou
     for (const double of_h : {-20.0, -13.0, -0.1, 0.0, 7.0, 39.9}) {
       CAPTURE(of_w);
       CAPTURE(of_h);
-      const Vector<T> w = as<T>(Vector<double>{1, 2, of_w}), h = as<T>(Vector<double>{-0.5, 1, of_h});
+      const Vector<T> w = as<T>(Vector<double>{1, 2, of_w}),
+                      h = as<T>(Vector<double>{-0.5, 1, of_h});
       const Stats<T, scores::Ssg> sw(ssg, w.data(), 3), sh(ssg, h.data(), 3);
       REQUIRE(scores::Ssg::fast_path_valid(sw.of));
       REQUIRE(scores::Ssg::fast_path_valid(sh.of));
       const T z = T(1.5);
-      CHECK(relative(static_cast<double>(ssg.template value<true>(z, sw.of, sh.of)), ssg.value(z, sw.of, sh.of)) < limit);
+      CHECK(relative(static_cast<double>(ssg.template value<true>(z, sw.of, sh.of)),
+                     ssg.value(z, sw.of, sh.of)) < limit);
       const auto a = ssg.template slopes<true>(z, sw.of, sh.of), b = ssg.slopes(z, sw.of, sh.of);
       CHECK(relative(static_cast<double>(a.z), b.z) < 20 * limit);
       for (int i = 0; i < scores::kGradientsOf<scores::Ssg>; ++i) {
@@ -347,13 +379,17 @@ TEST_CASE_TEMPLATE("scores: ssg's shorter way is the one for all", T, float, dou
 
 TEST_CASE("scores: what kernels collapse to, as posteriors") {
   const double tolerance = 1e-12;
-  CHECK(posterior_difference({ScoreKind::pow, {2}}, 6, [](const auto& w, const auto& h) { return 2 * inner(w, h) - inner(w, w); }) < tolerance);
-  CHECK(posterior_difference({ScoreKind::ssg, {0.35}}, 6, [](const auto& w, const auto& h) {  // sigma = 0.7
-          return inner(w, h) / 0.7 - inner(w, w) / 1.4;
+  CHECK(posterior_difference({ScoreKind::pow, {2}}, 6, [](const auto& w, const auto& h) {
+          return 2 * inner(w, h) - inner(w, w);
         }) < tolerance);
+  CHECK(posterior_difference({ScoreKind::ssg, {0.35}}, 6,
+                             [](const auto& w, const auto& h) {  // sigma = 0.7
+                               return inner(w, h) / 0.7 - inner(w, w) / 1.4;
+                             }) < tolerance);
   CHECK(posterior_difference({ScoreKind::mog, {3, 0, 0.35}}, 6, [](const auto& w, const auto& h) {
           double z = 0;
-          for (size_t k = 0; k < 2; ++k) z += (w[k] + w[k + 2] + w[k + 4]) * (h[k] + h[k + 2] + h[k + 4]);
+          for (size_t k = 0; k < 2; ++k)
+            z += (w[k] + w[k + 2] + w[k + 4]) * (h[k] + h[k + 2] + h[k + 4]);
           return z / 0.7 - 3 * inner(w, w) / 1.4;  // a word bias
         }) < tolerance);
   CHECK(posterior_difference({ScoreKind::mog, {1, 0, 0}}, 6, [](const auto& w, const auto& h) {
@@ -365,7 +401,9 @@ TEST_CASE("scores: what kernels collapse to, as posteriors") {
   CHECK(posterior_difference({ScoreKind::hpb, {0, -2}}, 6, [](const auto& w, const auto& h) {
           return -std::acosh(std::sqrt((1 + inner(w, w)) * (1 + inner(h, h))) - inner(w, h));
         }) < tolerance);
-  CHECK(posterior_difference({ScoreKind::pol, {2, 5, 1}}, 6, [](const auto& w, const auto& h) { return 2 * inner(w, h); }) < tolerance);
+  CHECK(posterior_difference({ScoreKind::pol, {2, 5, 1}}, 6, [](const auto& w, const auto& h) {
+          return 2 * inner(w, h);
+        }) < tolerance);
 }
 
 TEST_CASE("scores: a score within [m, 1] bounds the perplexity from below") {
@@ -400,7 +438,8 @@ TEST_CASE("scores: a score within [m, 1] bounds the perplexity from below") {
 }
 
 TEST_CASE("scores: parameters out of their range are named") {
-  const auto complaint = [](const auto* kernel, std::array<double, kMaxScoreParameters> parameters, int64_t d) {
+  const auto complaint = [](const auto* kernel, std::array<double, kMaxScoreParameters> parameters,
+                            int64_t d) {
     using K = std::remove_cv_t<std::remove_pointer_t<decltype(kernel)>>;
     return K::check(Score{K::kKind, parameters}, d);
   };
@@ -415,7 +454,8 @@ TEST_CASE("scores: parameters out of their range are named") {
   CHECK(complaint(log, {0}, 4) == "p must be > 0");
   CHECK(complaint(pow, {-1}, 4) == "p must be > 0");
   CHECK(complaint(pow, {0.5}, 4).empty());
-  for (const double p : {0.0, -2.0, 2.5, 1e6, static_cast<double>(NAN)}) CHECK(complaint(pol, {1, 1, p}, 4).starts_with("p must be an integer"));
+  for (const double p : {0.0, -2.0, 2.5, 1e6, static_cast<double>(NAN)})
+    CHECK(complaint(pol, {1, 1, p}, 4).starts_with("p must be an integer"));
   CHECK(complaint(rbf, {0}, 4) == "gamma must be > 0");
   CHECK(complaint(ssg, {0}, 1).starts_with("variance=split"));
   CHECK(complaint(ssg, {0}, 2).empty());

@@ -1,4 +1,5 @@
-// The parts of nn/ that programs outside of the house lean on: SimpleTrainer, Lstm from zeros, saving a set of parameters.
+// The parts of nn/ that programs outside of the house lean on: SimpleTrainer, Lstm from zeros,
+// saving a set of parameters.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -20,9 +21,12 @@ struct Line {  // y = w x + b
 
 TEST_CASE_TEMPLATE("learner: finds a line", T, float, double) {
   Line line(dtype_of<T>);
-  const Tensor x = Tensor::from<T>({-1, 0, 1, 2}, {4, 1}), wanted = Tensor::from<T>({-1, 1, 3, 5}, {4, 1});
+  const Tensor x = Tensor::from<T>({-1, 0, 1, 2}, {4, 1}),
+               wanted = Tensor::from<T>({-1, 1, 3, 5}, {4, 1});
   SimpleTrainer learner(line.parameters);
-  const auto loss = [&](Tape& tape) { return sum(square(sub(line.layer(tape.constant(x)), tape.constant(wanted)))); };
+  const auto loss = [&](Tape& tape) {
+    return sum(square(sub(line.layer(tape.constant(x)), tape.constant(wanted))));
+  };
   const double before = learner.evaluate(loss).item();
   CHECK(learner.step(0.05, loss) == before);  // the loss before the update
   for (int i = 0; i < 500; ++i) learner.step(0.05, loss);
@@ -38,10 +42,15 @@ TEST_CASE("learner: an error changes nothing and the next step goes on") {
   const Tensor x = Tensor::from<double>({1, 2}, {2, 1});
   CHECK_THROWS_WITH_AS(learner.step(0.1, [&](Tape& tape) { return line.layer(tape.constant(x)); }),
                        "[SimpleTrainer] a loss is one number, got shape (2, 1); sum() it", Error);
-  CHECK_THROWS_AS(learner.step(0.1, [&](Tape& tape) { return log(sum(scale(square(line.layer(tape.constant(x))), -1))); }), Error);
+  CHECK_THROWS_AS(learner.step(0.1,
+                               [&](Tape& tape) {
+                                 return log(sum(scale(square(line.layer(tape.constant(x))), -1)));
+                               }),
+                  Error);
   CHECK(line.parameters.values().to_vector() == before);
   CHECK(learner.updates() == 0);
-  CHECK(std::isfinite(learner.step(0.1, [&](Tape& tape) { return sum(square(line.layer(tape.constant(x)))); })));
+  CHECK(std::isfinite(
+      learner.step(0.1, [&](Tape& tape) { return sum(square(line.layer(tape.constant(x)))); })));
   CHECK(learner.updates() == 1);
   CHECK(line.parameters.values().to_vector() != before);
 }
@@ -56,7 +65,8 @@ TEST_CASE("lstm: from zeros is from a state of zeros") {
   std::vector<LstmState> state;
   const CarriedState zeros(2, 2, 5, DType::float64, kCpu);
   zeros.on(tape, state);
-  CHECK(lstm(tape.constant(x), 2).value().to_vector() == lstm(tape.constant(x), state).value().to_vector());
+  CHECK(lstm(tape.constant(x), 2).value().to_vector() ==
+        lstm(tape.constant(x), state).value().to_vector());
 }
 
 TEST_CASE("parameters: saved and loaded to the same bits, or an error that says what differs") {
@@ -72,5 +82,6 @@ TEST_CASE("parameters: saved and loaded to the same bits, or an error that says 
   ParameterSet wider;
   const Linear layer(wider, "line", 2, 1);
   wider.allocate(DType::float32, 1);
-  CHECK_THROWS_WITH_AS(wider.load(file), "tensor 'line.weight' has shape (1, 1), but this model needs (1, 2)", Error);
+  CHECK_THROWS_WITH_AS(wider.load(file),
+                       "tensor 'line.weight' has shape (1, 1), but this model needs (1, 2)", Error);
 }

@@ -1,4 +1,5 @@
-// Event files for TensorBoard: recorded bytes, and what a run leaves behind. TensorBoard's own reader: tests/tensorboard_check.py.
+// Event files for TensorBoard: recorded bytes, and what a run leaves behind. TensorBoard's own
+// reader: tests/tensorboard_check.py.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -25,7 +26,8 @@ std::string hex(const std::string& bytes) {
   std::string out;
   for (const char c : bytes) {
     constexpr const char* kDigits = "0123456789abcdef";
-    out += {kDigits[static_cast<unsigned char>(c) >> 4], kDigits[static_cast<unsigned char>(c) & 15]};
+    out +=
+        {kDigits[static_cast<unsigned char>(c) >> 4], kDigits[static_cast<unsigned char>(c) & 15]};
   }
   return out;
 }
@@ -98,7 +100,8 @@ const std::string& field(const Fields& all, int number) {
   return found->second;
 }
 
-// What TensorBoard shows of a directory's scalars: tag, then step, then values (one where nothing stands twice).
+// What TensorBoard shows of a directory's scalars: tag, then step, then values (one where nothing
+// stands twice).
 using Scalars = std::map<std::string, std::map<int64_t, std::vector<float>>>;
 Scalars scalars(const fs::path& directory) {
   Scalars out;
@@ -106,12 +109,14 @@ Scalars scalars(const fs::path& directory) {
     for (const std::string& record : records(file)) {
       const Fields event = fields(record);
       size_t at = 0;
-      const int64_t step = event.contains(2) ? static_cast<int64_t>(varint(field(event, 2), at)) : 0;
+      const int64_t step =
+          event.contains(2) ? static_cast<int64_t>(varint(field(event, 2), at)) : 0;
       if (event.contains(7))  // SessionLog START: what is at this step and later goes
         for (auto& [tag, steps] : out) steps.erase(steps.lower_bound(step), steps.end());
       if (!event.contains(5)) continue;
       const Fields value = fields(field(fields(field(event, 5)), 1));
-      if (value.contains(2)) out[field(value, 1)][step].push_back(number_at<float>(field(value, 2), 0));
+      if (value.contains(2))
+        out[field(value, 1)][step].push_back(number_at<float>(field(value, 2), 0));
     }
   return out;
 }
@@ -123,17 +128,26 @@ TEST_CASE("tensorboard: messages are byte for byte those of TensorBoard's own cl
   CHECK(hex(tensorboard_record("abc")) == "0300000000000000b099490e6162636e57f121");
   CHECK(hex(tensorboard_version(1.5)) == "09000000000000f83f1a0d627261696e2e4576656e743a32");
   CHECK(hex(tensorboard_start(1.5, 300)) == "09000000000000f83f10ac023a020801");
-  CHECK(hex(tensorboard_scalar(2.5, 70000, "valid/ppl", 18.25F)) == "09000000000000044010f0a2042a120a100a0976616c69642f70706c1500009241");
+  CHECK(hex(tensorboard_scalar(2.5, 70000, "valid/ppl", 18.25F)) ==
+        "09000000000000044010f0a2042a120a100a0976616c69642f70706c1500009241");
   CHECK(hex(tensorboard_text(2.5, 0, "run", "| a | b |")) ==
-        "0900000000000004402a260a240a0372756e4213080712041202080142097c2061207c2062207c4a080a060a0474657874");
+        "0900000000000004402a260a240a0372756e4213080712041202080142097c2061207c2062207c4a080a060a04"
+        "74657874");
 }
 
 TEST_CASE("tensorboard: a log's numbers, lists and configuration") {
   const TemporaryDirectory dir;
-  TensorBoard board(dir / "tb", {{"head", "mix:lin,rbf"}, {"odd", "a|b"}, {"model", {{"layers", 2}}}}, dir / "log.jsonl");
+  TensorBoard board(dir / "tb",
+                    {{"head", "mix:lin,rbf"}, {"odd", "a|b"}, {"model", {{"layers", 2}}}},
+                    dir / "log.jsonl");
   board.event({{"event", "start"}, {"step", 0}, {"vocab", 5}});
-  board.event({{"event", "train"}, {"step", 10}, {"time_s", 3.0}, {"loss", 2.5}, {"text", "no number"}});
-  board.event({{"event", "valid"}, {"step", 20}, {"time_s", 5.0}, {"ppl", nullptr}, {"pi_mean", {0.75, 0.25}}});
+  board.event(
+      {{"event", "train"}, {"step", 10}, {"time_s", 3.0}, {"loss", 2.5}, {"text", "no number"}});
+  board.event({{"event", "valid"},
+               {"step", 20},
+               {"time_s", 5.0},
+               {"ppl", nullptr},
+               {"pi_mean", {0.75, 0.25}}});
   board.event({{"event", "test"}, {"step", 10}, {"time_s", 6.0}, {"ppl", 8}});
   board.event({{"event", "done"}, {"step", 20}, {"best_valid_ppl", 7.5}});
   REQUIRE(event_files(dir / "tb").size() == 1);
@@ -143,14 +157,21 @@ TEST_CASE("tensorboard: a log's numbers, lists and configuration") {
   CHECK(got.at("valid/pi_mean/1").at(20) == std::vector{0.75F});
   CHECK(got.at("valid/pi_mean/2").at(20) == std::vector{0.25F});
   CHECK(std::isnan(got.at("valid/ppl").at(20)[0]));
-  CHECK(got.at("test/ppl").at(20) == std::vector{8.0F});  // when it was made, not the step of the best model
+  CHECK(got.at("test/ppl").at(20) ==
+        std::vector{8.0F});  // when it was made, not the step of the best model
   const std::string bytes = slurp(event_files(dir / "tb")[0]);
-  for (const char* part : {"brain.Event:2", "| head | mix:lin,rbf |", "| odd | a\\|b |", "| model.layers | 2 |"}) CHECK(has(bytes, part));
+  for (const char* part :
+       {"brain.Event:2", "| head | mix:lin,rbf |", "| odd | a\\|b |", "| model.layers | 2 |"})
+    CHECK(has(bytes, part));
 }
 
-TEST_CASE("tensorboard: going on leaves nothing twice, and a run mirrored late is shown from its beginning") {
+TEST_CASE(
+    "tensorboard: going on leaves nothing twice, and a run mirrored late is shown from its "
+    "beginning") {
   const TemporaryDirectory dir;
-  const auto train = [](int step) { return Json{{"event", "train"}, {"step", step}, {"time_s", step * 1.0}, {"loss", 100.0 - step}}; };
+  const auto train = [](int step) {
+    return Json{{"event", "train"}, {"step", step}, {"time_s", step * 1.0}, {"loss", 100.0 - step}};
+  };
   const fs::path log = dir / "log.jsonl";
   {
     TensorBoard board(dir / "tb", Json::object(), log);
@@ -165,9 +186,12 @@ TEST_CASE("tensorboard: going on leaves nothing twice, and a run mirrored late i
   CHECK(event_files(dir / "tb").size() == 2);
   const Scalars got = scalars(dir / "tb");
   REQUIRE(got.at("train/loss").size() == 4);
-  for (const auto& [step, values] : got.at("train/loss")) CHECK(values == std::vector{100.0F - static_cast<float>(step)});
+  for (const auto& [step, values] : got.at("train/loss"))
+    CHECK(values == std::vector{100.0F - static_cast<float>(step)});
 
-  std::ofstream(log) << Json{{"event", "start"}, {"step", 0}} << "\n" << train(10) << "\n" << train(20) << "\n";
+  std::ofstream(log) << Json{{"event", "start"}, {"step", 0}} << "\n"
+                     << train(10) << "\n"
+                     << train(20) << "\n";
   TensorBoard late(dir / "late", Json::object(), log);
   late.event({{"event", "resume"}, {"step", 20}, {"time_s", 20.0}});
   late.event(train(30));
@@ -176,16 +200,24 @@ TEST_CASE("tensorboard: going on leaves nothing twice, and a run mirrored late i
   TensorBoard again(dir / "tb", Json::object(), log);  // --restart
   again.event({{"event", "start"}, {"step", 0}});
   CHECK(scalars(dir / "tb").at("train/loss").empty());
-  CHECK(has(error_of([&] { TensorBoard(log / "tb", Json::object(), log); }), "is no directory and cannot be made one"));
+  CHECK(has(error_of([&] { TensorBoard(log / "tb", Json::object(), log); }),
+            "is no directory and cannot be made one"));
 }
 
 TEST_CASE("tensorboard: lm_train mirrors its log, also when it goes on") {
   const TemporaryDirectory dir;
   const auto run = [&](const std::string& after) {
-    const Outcome r = run_program(
-        "lm_train",
-        {"--sample", "--sample-sentences", "600", "--layers", "1",   "--hidden", "16",        "--embed",       "16",      "--batch", "8", "--bptt",
-         "10",       "--log-every",        "10",  "--after",  after, "--run",    dir / "run", "--tensorboard", dir / "tb"});
+    const Outcome r = run_program("lm_train", {"--sample",  "--sample-sentences",
+                                               "600",       "--layers",
+                                               "1",         "--hidden",
+                                               "16",        "--embed",
+                                               "16",        "--batch",
+                                               "8",         "--bptt",
+                                               "10",        "--log-every",
+                                               "10",        "--after",
+                                               after,       "--run",
+                                               dir / "run", "--tensorboard",
+                                               dir / "tb"});
     REQUIRE_MESSAGE(r.code == 0, r.err);
   };
   run("40u");
@@ -200,5 +232,6 @@ TEST_CASE("tensorboard: lm_train mirrors its log, also when it goes on") {
   CHECK(trains == 7);
   CHECK(static_cast<int>(got.at("train/loss").size()) == trains);
   for (const auto& steps : got)
-    for (const auto& step : steps.second) CHECK_MESSAGE(step.second.size() == 1, steps.first, " at ", step.first);
+    for (const auto& step : steps.second)
+      CHECK_MESSAGE(step.second.size() == 1, steps.first, " at ", step.first);
 }

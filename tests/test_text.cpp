@@ -27,9 +27,11 @@ using Strings = std::vector<std::string>;
 
 }  // namespace
 
-TEST_CASE("text: lines of several files, with either line end, without a last one, empty ones kept") {
+TEST_CASE(
+    "text: lines of several files, with either line end, without a last one, empty ones kept") {
   TemporaryDirectory dir;
-  const auto unix = dir.write("unix", "a b\n\nc\n"), dos = dir.write("dos", "d e\r\n\r\nf"), mark = dir.write("mark", "\xEF\xBB\xBFg\n");
+  const auto unix = dir.write("unix", "a b\n\nc\n"), dos = dir.write("dos", "d e\r\n\r\nf"),
+             mark = dir.write("mark", "\xEF\xBB\xBFg\n");
   CHECK(lines_of({unix}) == Strings{"a b", "", "c"});
   CHECK(lines_of({unix, dos, mark}) == Strings{"a b", "", "c", "d e", "", "f", "g"});
   CHECK(lines_of({dir.write("newline", "\n")}) == Strings{""});
@@ -80,11 +82,14 @@ TEST_CASE("text: a stream may be empty, a file may not") {
 TEST_CASE("text: errors name file, line and byte") {
   TemporaryDirectory dir;
   const auto good = dir.write("good", "a\n");
-  const auto message = [&](const std::string& path) { return error_of([&] { lines_of({good, path}); }); };
+  const auto message = [&](const std::string& path) {
+    return error_of([&] { lines_of({good, path}); });
+  };
   CHECK(message(dir / "nowhere") == dir / "nowhere" + " does not exist: check the path");
   CHECK(has(message(dir / ""), "is a directory"));
   CHECK(has(message(dir.write("empty", "")), "empty is empty"));
-  CHECK(has(message(dir.write("nul", std::string("a\nbc\0d\n", 7))), "nul, line 2, byte 3: a NUL byte"));
+  CHECK(has(message(dir.write("nul", std::string("a\nbc\0d\n", 7))),
+            "nul, line 2, byte 3: a NUL byte"));
   CHECK(has(message(dir.write("latin1",
                               "fine\n\nstra\xDF"
                               "e\n")),
@@ -98,7 +103,8 @@ TEST_CASE("text: errors name file, line and byte") {
 
 namespace {
 
-/// Decodes to a code point and encodes it again: valid is what comes back the same. Independent of the table in use.
+/// Decodes to a code point and encodes it again: valid is what comes back the same. Independent of
+/// the table in use.
 bool valid_utf8_by_decoding(const std::string& s) {
   for (size_t i = 0; i < s.size();) {
     const auto b = static_cast<uint8_t>(s[i]);
@@ -120,14 +126,16 @@ bool valid_utf8_by_decoding(const std::string& s) {
 }  // namespace
 
 TEST_CASE("text: UTF-8 is judged as by decoding, at every place of a line") {
-  const std::vector<int> bytes = {0x00, 0x41, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0, 0xC1, 0xC2, 0xDF, 0xE0,
-                                  0xE1, 0xEC, 0xED, 0xEE, 0xEF, 0xF0, 0xF1, 0xF3, 0xF4, 0xF5, 0xF7, 0xF8, 0xFE, 0xFF};
+  const std::vector<int> bytes = {0x00, 0x41, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0,
+                                  0xC1, 0xC2, 0xDF, 0xE0, 0xE1, 0xEC, 0xED, 0xEE, 0xEF, 0xF0,
+                                  0xF1, 0xF3, 0xF4, 0xF5, 0xF7, 0xF8, 0xFE, 0xFF};
   int wrong = 0;
   for (int a : bytes)
     for (int b : bytes)
       for (int c : bytes)
         for (int d : bytes) {
-          const std::string s = {static_cast<char>(a), static_cast<char>(b), static_cast<char>(c), static_cast<char>(d)};
+          const std::string s = {static_cast<char>(a), static_cast<char>(b), static_cast<char>(c),
+                                 static_cast<char>(d)};
           wrong += (find_invalid_utf8(s) == std::string_view::npos) != valid_utf8_by_decoding(s);
         }
   CHECK(wrong == 0);

@@ -1,4 +1,5 @@
-// The vector functions against the C library in long double, and that an element's bits do not depend on its place.
+// The vector functions against the C library in long double, and that an element's bits do not
+// depend on its place.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -31,7 +32,9 @@ double ulps(T y, long double exact) {
   int e = 0;
   std::frexp(exact, &e);
   const int lowest = std::numeric_limits<T>::min_exponent;
-  return static_cast<double>(std::abs(static_cast<long double>(y) - exact) / std::ldexp(1.0L, std::max(e, lowest) - std::numeric_limits<T>::digits));
+  return static_cast<double>(
+      std::abs(static_cast<long double>(y) - exact) /
+      std::ldexp(1.0L, std::max(e, lowest) - std::numeric_limits<T>::digits));
 }
 
 template <class T>
@@ -44,14 +47,17 @@ struct Function {
 
 template <class T>
 std::vector<Function<T>> functions() {
-  return {{"exp", loop<T, vexp<T>>, [](long double x) { return std::exp(x); }, 1.5},
-          {"expm1", loop<T, vexpm1<T>>, [](long double x) { return std::expm1(x); }, 3},
-          {"log", loop<T, vlog<T>>, [](long double x) { return std::log(x); }, 3.5},
-          {"sigmoid", loop<T, vsigmoid<T>>, [](long double x) { return 1 / (1 + std::exp(-x)); }, 3.5},
-          {"tanh", loop<T, vtanh<T>>, [](long double x) { return std::tanh(x); }, 4},
-          {"log1p", loop<T, vlog1p<T>>, [](long double x) { return std::log1p(x); }, 3.5},
-          {"log1p_unit", loop<T, vlog1p_unit<T>>, [](long double x) { return std::log1p(x); }, 3.5},
-          {"softplus", loop<T, vsoftplus<T>>, [](long double x) { return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x)); }, 3.5}};
+  return {
+      {"exp", loop<T, vexp<T>>, [](long double x) { return std::exp(x); }, 1.5},
+      {"expm1", loop<T, vexpm1<T>>, [](long double x) { return std::expm1(x); }, 3},
+      {"log", loop<T, vlog<T>>, [](long double x) { return std::log(x); }, 3.5},
+      {"sigmoid", loop<T, vsigmoid<T>>, [](long double x) { return 1 / (1 + std::exp(-x)); }, 3.5},
+      {"tanh", loop<T, vtanh<T>>, [](long double x) { return std::tanh(x); }, 4},
+      {"log1p", loop<T, vlog1p<T>>, [](long double x) { return std::log1p(x); }, 3.5},
+      {"log1p_unit", loop<T, vlog1p_unit<T>>, [](long double x) { return std::log1p(x); }, 3.5},
+      {"softplus", loop<T, vsoftplus<T>>,
+       [](long double x) { return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x)); },
+       3.5}};
 }
 
 // Where a function is wanted: evenly over its range, evenly around 0, and over all magnitudes.
@@ -62,10 +68,13 @@ std::vector<T> points(const std::string& name) {
   std::vector<T> x;
   const double top = static_cast<double>(F::kMaxExp), low = static_cast<double>(F::kMinExp);
   for (int i = 0; i < kPoints; ++i) {
-    const double u = (i + 0.5) / kPoints, magnitude = std::exp(std::log(1e-300) + u * (std::log(1e300) - std::log(1e-300)));
+    const double u = (i + 0.5) / kPoints,
+                 magnitude = std::exp(std::log(1e-300) + u * (std::log(1e300) - std::log(1e-300)));
     if (name == "log") {
-      const double shortest = static_cast<double>(std::numeric_limits<T>::min()), longest = static_cast<double>(std::numeric_limits<T>::max());
-      x.push_back(static_cast<T>(std::exp(std::log(shortest) * (1 - u) + std::log(longest) * u) * (1 + 1e-9)));
+      const double shortest = static_cast<double>(std::numeric_limits<T>::min()),
+                   longest = static_cast<double>(std::numeric_limits<T>::max());
+      x.push_back(static_cast<T>(std::exp(std::log(shortest) * (1 - u) + std::log(longest) * u) *
+                                 (1 + 1e-9)));
       x.push_back(static_cast<T>(0.5 + 1.5 * u));
       continue;
     }
@@ -105,7 +114,8 @@ void check_accuracy() {
         at = x[i];
       }
     }
-    CHECK_MESSAGE(worst <= f.limit, f.name, " of ", sizeof(T) * 8, " bits is off by ", worst, " units in the last place at ", at);
+    CHECK_MESSAGE(worst <= f.limit, f.name, " of ", sizeof(T) * 8, " bits is off by ", worst,
+                  " units in the last place at ", at);
   }
 }
 
@@ -113,7 +123,8 @@ template <class T>
 void check_edges() {
   using F = FloatTraits<T>;
   using L = std::numeric_limits<T>;
-  const T inf = L::infinity(), nan = L::quiet_NaN(), tiny = L::denorm_min(), least = L::min(), most = L::max();
+  const T inf = L::infinity(), nan = L::quiet_NaN(), tiny = L::denorm_min(), least = L::min(),
+          most = L::max();
   for (const Function<T>& f : functions<T>()) {
     CAPTURE(f.name);
     T y = 0;
@@ -146,7 +157,8 @@ void check_edges() {
   CHECK(vlog(-T(0)) == -inf);
   CHECK(vlog(inf) == inf);
   for (const T x : {T(-1), -tiny, -most, -inf}) CHECK(std::isnan(vlog(x)));
-  CHECK(vlog(tiny) == vlog(least));  // documented: subnormal numbers count as the smallest normal one
+  CHECK(vlog(tiny) ==
+        vlog(least));  // documented: subnormal numbers count as the smallest normal one
   CHECK(std::isfinite(vlog(most)));
 
   CHECK(vlog1p(T(0)) == 0);
@@ -191,14 +203,16 @@ void check_angles() {
   long double worst = 0;
   for (size_t i = 0; i < x.size(); ++i) {
     const auto angle = static_cast<long double>(x[i]);
-    worst = std::max({worst, std::abs(sines[i] - std::sin(angle)), std::abs(cosines[i] - std::cos(angle))});
+    worst = std::max(
+        {worst, std::abs(sines[i] - std::sin(angle)), std::abs(cosines[i] - std::cos(angle))});
   }
-  CHECK_MESSAGE(worst <= 2.0L * static_cast<long double>(std::numeric_limits<T>::epsilon()), "sin, cos of ", sizeof(T) * 8, " bits are off by ",
-                static_cast<double>(worst));
+  CHECK_MESSAGE(worst <= 2.0L * static_cast<long double>(std::numeric_limits<T>::epsilon()),
+                "sin, cos of ", sizeof(T) * 8, " bits are off by ", static_cast<double>(worst));
   CHECK(vsin(T(0)) == 0);
   CHECK(vcos(T(0)) == 1);
   CHECK(std::isnan(vsin(std::numeric_limits<T>::quiet_NaN())));
-  for (const T beyond : {T(1e7), T(1e30), std::numeric_limits<T>::max(), std::numeric_limits<T>::infinity()}) {
+  for (const T beyond :
+       {T(1e7), T(1e30), std::numeric_limits<T>::max(), std::numeric_limits<T>::infinity()}) {
     CHECK(std::abs(vsin(beyond)) <= T(1.0001));
     CHECK(std::abs(vcos(-beyond)) <= T(1.0001));
   }
@@ -214,7 +228,8 @@ void check_places() {
     f.run(x.data(), inside.data(), x.size());
     int64_t differing = 0;
     for (size_t i = 0; i + 70 < x.size(); i += 101) {
-      for (const size_t n : {size_t{1}, size_t{7}, size_t{8}, size_t{15}, size_t{17}, size_t{33}, size_t{70}}) {
+      for (const size_t n :
+           {size_t{1}, size_t{7}, size_t{8}, size_t{15}, size_t{17}, size_t{33}, size_t{70}}) {
         f.run(x.data() + i, again.data() + i, n);
         differing += std::memcmp(again.data() + i, inside.data() + i, n * sizeof(T)) != 0;
       }
@@ -249,7 +264,8 @@ TEST_CASE("vmath: the same holds for the ops as they were compiled") {
   for (const DType dtype : {DType::float32, DType::float64}) {
     dispatch_float(dtype, "test", [&]<class T>(T) {
       const std::vector<T> x = points<T>("sigmoid"), positive = points<T>("log");
-      for (const ops::Unary f : {ops::Unary::exp, ops::Unary::log, ops::Unary::tanh, ops::Unary::sigmoid}) {
+      for (const ops::Unary f :
+           {ops::Unary::exp, ops::Unary::log, ops::Unary::tanh, ops::Unary::sigmoid}) {
         CAPTURE(static_cast<int>(f));
         std::vector<T> in(f == ops::Unary::log ? positive : x), inside(in.size()), alone(in.size());
         in.resize(20000);
@@ -258,7 +274,8 @@ TEST_CASE("vmath: the same holds for the ops as they were compiled") {
         for (size_t i = 0; i + 40 < in.size(); i += 37) {
           const int64_t n = 1 + static_cast<int64_t>(i % 37);
           ops::unary(f, View(in.data() + i, {n}), {View(alone.data() + i, {n})});
-          differing += std::memcmp(alone.data() + i, inside.data() + i, static_cast<size_t>(n) * sizeof(T)) != 0;
+          differing += std::memcmp(alone.data() + i, inside.data() + i,
+                                   static_cast<size_t>(n) * sizeof(T)) != 0;
         }
         CHECK(differing == 0);
       }

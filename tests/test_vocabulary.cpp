@@ -47,7 +47,8 @@ TEST_CASE("vocabulary: min_count and vocab_size; what falls out is counted as <u
   CHECK(frequent.count(Vocabulary::kUnknown) == 2 + 3);
   const auto four = Vocabulary::build(counts, 1, 4);
   CHECK(words_by_id(four) == Strings{"</s>", "<unk>", "b", "a"});
-  CHECK(std::accumulate(four.counts().begin(), four.counts().end(), int64_t{0}) == counts.tokens + counts.sentences);
+  CHECK(std::accumulate(four.counts().begin(), four.counts().end(), int64_t{0}) ==
+        counts.tokens + counts.sentences);
   CHECK(Vocabulary::build(counts, 1, 1000).size() == 8);
 }
 
@@ -67,7 +68,9 @@ TEST_CASE("vocabulary: dict.txt is fairseq's and reads back") {
 
 TEST_CASE("vocabulary: a dictionary by others") {
   TemporaryDirectory dir;
-  const auto v = Vocabulary::read(dir.write("d", "the 10\r\n</s> 7\r\nfox 3 #fairseq:overwrite\r\n<unk> 2\r\n#hash 1\r\nmadeupword0000 0"));
+  const auto v = Vocabulary::read(dir.write(
+      "d",
+      "the 10\r\n</s> 7\r\nfox 3 #fairseq:overwrite\r\n<unk> 2\r\n#hash 1\r\nmadeupword0000 0"));
   CHECK(words_by_id(v) == Strings{"</s>", "<unk>", "the", "fox", "#hash", "madeupword0000"});
   CHECK(v.counts() == std::vector<int64_t>{7, 2, 10, 3, 1, 0});
   // As in fairseq a flagged repetition keeps its line's id and is the one that is found.
@@ -92,7 +95,9 @@ TEST_CASE("vocabulary: the first word of a dict.txt may begin with U+FEFF") {
 
 TEST_CASE("vocabulary: errors") {
   TemporaryDirectory dir;
-  const auto reading = [&](const std::string& text) { return error_of([&] { Vocabulary::read(dir.write("dict.txt", text)); }); };
+  const auto reading = [&](const std::string& text) {
+    return error_of([&] { Vocabulary::read(dir.write("dict.txt", text)); });
+  };
   CHECK(has(reading("a 2\nb 1\na 1\n"), "dict.txt, line 3: 'a' is already in the dictionary"));
   CHECK(has(reading("</s> 2\na 1\n</s> 2\n"), "line 3: '</s>' is already"));
   CHECK(has(reading("a\n"), "line 1: 'a' lacks a word or its count"));
@@ -102,17 +107,21 @@ TEST_CASE("vocabulary: errors") {
   CHECK(has(reading("a 1.5\n"), "the count '1.5' of 'a' is not a whole number"));
   CHECK(has(reading("a -1\n"), "the count '-1'"));
   CHECK(has(reading("a b 1\n"), "'a b' is not one word"));
-  CHECK(has(reading("a\t1\n"), "lacks a word or its count"));  // only the space separates: a tab is a letter
+  CHECK(has(reading("a\t1\n"),
+            "lacks a word or its count"));  // only the space separates: a tab is a letter
   CHECK(has(reading("a 99999999999999999999\n"), "is not a whole number"));
   CHECK(has(reading("</s> 2\n<unk> 1\n"), "lists no word beside"));
   CHECK(has(reading(""), "is empty"));
   const auto counts = count_words_of_lines(kText);
-  CHECK(has(error_of([&] { Vocabulary::build(counts, 100); }), "no word occurs 100 times in 4 sentences of 13 words: lower --min-count"));
+  CHECK(has(error_of([&] { Vocabulary::build(counts, 100); }),
+            "no word occurs 100 times in 4 sentences of 13 words: lower --min-count"));
   CHECK(has(error_of([&] { Vocabulary::build(counts, 1, 2); }), "--vocab-size 2"));
   CHECK(has(error_of([&] { Vocabulary::build(counts, 1, -1); }), "--vocab-size -1"));
-  CHECK(has(error_of([&] { Vocabulary::build(counts).word(8); }), "no word has the id 8: this vocabulary has 8"));
+  CHECK(has(error_of([&] { Vocabulary::build(counts).word(8); }),
+            "no word has the id 8: this vocabulary has 8"));
   CHECK(has(error_of([&] { Vocabulary::build(counts).count(-1); }), "id -1"));
-  CHECK(has(error_of([&] { Vocabulary::build(counts).write(dir / "no/dict.txt"); }), "cannot be written"));
+  CHECK(has(error_of([&] { Vocabulary::build(counts).write(dir / "no/dict.txt"); }),
+            "cannot be written"));
 }
 
 TEST_CASE("vocabulary: the captions have 9,713 words seen three times or more") {

@@ -16,7 +16,8 @@ inline constexpr const char* kBpeHelp =
     "  bpe apply --codes codes --input test.de --output test.bpe.de\n"
     "  bpe undo  --input test.bpe.de --output test.de\n"
     "  bpe vocab --input test.bpe.de --output vocab.de\n\n"
-    "Input and output default to the standard ones. `bpe COMMAND --help` lists a command's options.";
+    "Input and output default to the standard ones. `bpe COMMAND --help` lists a command's "
+    "options.";
 
 struct BpeFlags {
   std::vector<std::string> input{"-"}, output{"-"};

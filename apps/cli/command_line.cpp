@@ -1,4 +1,5 @@
-// Splits a command line among flags. CLI11 does the splitting; its messages know neither suggestions nor ways out, so ours come first.
+// Splits a command line among flags. CLI11 does the splitting; its messages know neither
+// suggestions nor ways out, so ours come first.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
@@ -13,7 +14,9 @@ using Strings = std::vector<std::string>;
 using OptionList = std::vector<const OptionData*>;
 constexpr int kMostValues = 1 << 20;  // CLI11 splits "[a,b]" in options without such a bound
 
-bool is_long_flag(const std::string& argument) { return argument.size() > 2 && argument.starts_with("--"); }
+bool is_long_flag(const std::string& argument) {
+  return argument.size() > 2 && argument.starts_with("--");
+}
 
 Strings flag_names(const OptionList& options) {
   Strings names;
@@ -29,33 +32,45 @@ const OptionData* find_flag(const OptionList& options, std::string_view name) {
   for (const OptionData* option : options) {
     if (option->positional) continue;
     if (option->name == name) return option;
-    if (option->is_switch() && !option->built_in && name.starts_with("no-") && name.substr(3) == option->name) return option;
+    if (option->is_switch() && !option->built_in && name.starts_with("no-") &&
+        name.substr(3) == option->name)
+      return option;
   }
   return nullptr;
 }
 
 [[noreturn]] void fail_missing(const OptionData& option, const std::string* next) {
-  std::string text = concat(option.typed(), " needs a value: ", option.unit.empty() || !option.choices.empty() ? valid_text(option) : option.unit);
-  if (next && *next != "--") text += concat(", but '", *next, "' follows; for a value that begins with dashes write ", option.typed(), "=", *next);
+  std::string text =
+      concat(option.typed(), " needs a value: ",
+             option.unit.empty() || !option.choices.empty() ? valid_text(option) : option.unit);
+  if (next && *next != "--")
+    text += concat(", but '", *next, "' follows; for a value that begins with dashes write ",
+                   option.typed(), "=", *next);
   throw UsageError(text);
 }
 
-// The arguments before a "--", which CLI11 sees, and those after it, which are positional whatever they look like.
+// The arguments before a "--", which CLI11 sees, and those after it, which are positional whatever
+// they look like.
 struct Split {
   Strings flags;
   Strings plain;
 };
 
-// One argument and what belongs to it. Finds values that are missing, which CLI11 would fill with the next flag, and turns "--x=" into
-// two arguments, since CLI11 would take the next one for its value.
-void take_argument(const OptionList& options, const std::string& argument, const std::string* next, Strings& out) {
+// One argument and what belongs to it. Finds values that are missing, which CLI11 would fill with
+// the next flag, and turns "--x=" into two arguments, since CLI11 would take the next one for its
+// value.
+void take_argument(const OptionList& options, const std::string& argument, const std::string* next,
+                   Strings& out) {
   out.push_back(argument);
   const size_t equals = argument.find('=');
-  const OptionData* option = is_long_flag(argument) ? find_flag(options, std::string_view(argument).substr(2, equals - 2)) : nullptr;
+  const OptionData* option =
+      is_long_flag(argument) ? find_flag(options, std::string_view(argument).substr(2, equals - 2))
+                             : nullptr;
   if (!option) return;
   if (option->is_switch()) {
     if (equals == std::string::npos) return;
-    throw UsageError(concat(argument, ": takes no value; write --", option->name, option->built_in ? "" : " or --no-" + option->name));
+    throw UsageError(concat(argument, ": takes no value; write --", option->name,
+                            option->built_in ? "" : " or --no-" + option->name));
   }
   if (equals == argument.size() - 1) {
     out.back().pop_back();
@@ -82,8 +97,10 @@ Split split(const OptionList& options, const Strings& arguments) {
 }
 
 [[noreturn]] void fail_unexpected(const OptionList& options, const std::string& argument) {
-  const bool takes_some = std::any_of(options.begin(), options.end(), [](const OptionData* o) { return o->positional; });
-  throw UsageError(concat("unexpected argument '", argument, "': ", takes_some ? "there is one too many" : "only options are taken",
+  const bool takes_some = std::any_of(options.begin(), options.end(),
+                                      [](const OptionData* o) { return o->positional; });
+  throw UsageError(concat("unexpected argument '", argument,
+                          "': ", takes_some ? "there is one too many" : "only options are taken",
                           did_you_mean(argument, flag_names(options), "--")));
 }
 
@@ -92,7 +109,8 @@ void share_out(const OptionList& options, const Strings& plain, std::vector<Stri
   size_t next = 0;
   for (size_t i = 0; i < options.size(); ++i) {
     if (!options[i]->positional) continue;
-    const size_t count = options[i]->takes_many() ? plain.size() - next : std::min<size_t>(1, plain.size() - next);
+    const size_t count =
+        options[i]->takes_many() ? plain.size() - next : std::min<size_t>(1, plain.size() - next);
     for (size_t k = 0; k < count; ++k) texts[i].push_back(plain[next++]);
   }
   if (next < plain.size()) fail_unexpected(options, plain[next]);
@@ -105,7 +123,9 @@ struct Flag {
 };
 
 Flag declare(CLI::App& app, const OptionData& option) {
-  if (option.is_switch()) return {app.add_flag("--" + option.name), option.built_in ? nullptr : app.add_flag("--no-" + option.name)};
+  if (option.is_switch())
+    return {app.add_flag("--" + option.name),
+            option.built_in ? nullptr : app.add_flag("--no-" + option.name)};
   if (option.positional) return {};  // CLI11 2.1 either stops after one or splits "[a,b]"
   CLI::Option* flag = app.add_option("--" + option.name);
   if (option.takes_many()) {
@@ -147,7 +167,8 @@ std::vector<Strings> read_command_line(const OptionList& options, const Strings&
   for (size_t i = 0; i < options.size(); ++i) {
     texts.push_back(texts_of(flags[i], *options[i]));
     if (texts.back().size() > 1 && !options[i]->takes_many())
-      throw UsageError(concat(options[i]->typed(), " is given ", texts.back().size(), " times; give it once"));
+      throw UsageError(
+          concat(options[i]->typed(), " is given ", texts.back().size(), " times; give it once"));
   }
   share_out(options, plain, texts);
   return texts;

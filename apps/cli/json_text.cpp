@@ -17,7 +17,9 @@ nlohmann::ordered_json parse_json(const std::string& text) {
   const auto watch = [&](int, Json::parse_event_t event, Json& value) {
     if (event == Json::parse_event_t::object_start) objects.emplace_back();
     if (event == Json::parse_event_t::object_end) objects.pop_back();
-    if (event == Json::parse_event_t::key && !objects.back().insert(value.get<std::string>()).second) twice = value.get<std::string>();
+    if (event == Json::parse_event_t::key &&
+        !objects.back().insert(value.get<std::string>()).second)
+      twice = value.get<std::string>();
     return true;
   };
   Json json;
@@ -25,8 +27,10 @@ nlohmann::ordered_json parse_json(const std::string& text) {
     json = Json::parse(text, watch);
   } catch (const Json::exception& e) {
     const std::string_view what = e.what();
-    const size_t end_of_id = what.find("] ");  // "[json.exception.parse_error.101] parse error at line 2, ..."
-    throw UsageError(concat("is not JSON: ", what.substr(end_of_id == std::string_view::npos ? 0 : end_of_id + 2)));
+    const size_t end_of_id =
+        what.find("] ");  // "[json.exception.parse_error.101] parse error at line 2, ..."
+    throw UsageError(concat("is not JSON: ",
+                            what.substr(end_of_id == std::string_view::npos ? 0 : end_of_id + 2)));
   }
   if (!twice.empty()) throw UsageError(concat('"', twice, "\" is given twice"));
   return json;

@@ -22,7 +22,9 @@ std::string with_commas(int64_t n) {
 }
 
 // 9.95 would be printed as 10.0
-std::string three_digits(double x, char scale) { return printed(x < 99.95 ? "%.1f%c" : "%.0f%c", x, scale); }
+std::string three_digits(double x, char scale) {
+  return printed(x < 99.95 ? "%.1f%c" : "%.0f%c", x, scale);
+}
 
 }  // namespace
 

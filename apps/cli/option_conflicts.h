@@ -14,7 +14,9 @@ void usage(bool ok, const Text&... text) {
   if (!ok) throw UsageError(concat(text...));
 }
 
-/// Unless `fits`, a UsageError when one of the options with these configuration keys differs from its default: they are for `what`.
-void only_with(const Options& options, bool fits, const char* what, std::initializer_list<const char*> keys);
+/// Unless `fits`, a UsageError when one of the options with these configuration keys differs from
+/// its default: they are for `what`.
+void only_with(const Options& options, bool fits, const char* what,
+               std::initializer_list<const char*> keys);
 
 }  // namespace nine::app

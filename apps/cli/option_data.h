@@ -19,7 +19,9 @@ struct Bounds {
   bool low_open = false;
   bool high_open = false;
 
-  bool contains(double x) const { return (low_open ? x > low : x >= low) && (high_open ? x < high : x <= high); }
+  bool contains(double x) const {
+    return (low_open ? x > low : x >= low) && (high_open ? x < high : x <= high);
+  }
 };
 
 /// One flag.
@@ -59,15 +61,19 @@ std::string shown(const OptionField& field);
 /// Sets the field from what the command line gave (at least one text). Throws UsageError.
 void set_from_texts(OptionData& option, const std::vector<std::string>& texts);
 /// Sets the field from a value in the configuration `file`. Throws UsageError.
-void set_from_json(OptionData& option, const nlohmann::ordered_json& value, const std::string& file);
+void set_from_json(OptionData& option, const nlohmann::ordered_json& value,
+                   const std::string& file);
 /// The field's value.
 nlohmann::ordered_json to_json(const OptionField& field);
 
 /// The page that --help prints, wrapped at 80 columns.
-std::string help_page(const std::string& program, const std::string& description, const std::vector<const OptionData*>& options);
+std::string help_page(const std::string& program, const std::string& description,
+                      const std::vector<const OptionData*>& options);
 
-/// Splits arguments among the options: one list of texts for each (switches: "true" or "false"), empty where not given. Throws
-/// UsageError for unknown flags, missing values, arguments nobody takes, and flags given twice.
-std::vector<std::vector<std::string>> read_command_line(const std::vector<const OptionData*>& options, const std::vector<std::string>& arguments);
+/// Splits arguments among the options: one list of texts for each (switches: "true" or "false"),
+/// empty where not given. Throws UsageError for unknown flags, missing values, arguments nobody
+/// takes, and flags given twice.
+std::vector<std::vector<std::string>> read_command_line(
+    const std::vector<const OptionData*>& options, const std::vector<std::string>& arguments);
 
 }  // namespace nine::app

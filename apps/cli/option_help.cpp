@@ -28,7 +28,8 @@ std::string placeholder(const OptionData& option) {
 
 std::string left_side(const OptionData& option) {
   if (option.positional) return option.name + (option.takes_many() ? "..." : "");
-  if (option.built_in) return (option.name == "help" ? "-h, --" : "--") + option.name + placeholder(option);
+  if (option.built_in)
+    return (option.name == "help" ? "-h, --" : "--") + option.name + placeholder(option);
   if (option.is_switch()) return "--[no-]" + option.name;
   return "--" + option.name + placeholder(option);
 }
@@ -37,7 +38,8 @@ std::string left_side(const OptionData& option) {
 std::string right_side(const OptionData& option) {
   std::vector<std::string> notes;
   if (!option.choices.empty()) notes.push_back(listed(option.choices));
-  if (const std::string bounds = bounds_text(option.bounds); !bounds.empty()) notes.push_back(bounds);
+  if (const std::string bounds = bounds_text(option.bounds); !bounds.empty())
+    notes.push_back(bounds);
   if (option.required) {
     notes.emplace_back("required");
   } else if (!option.built_in && !option.default_text.empty()) {
@@ -48,7 +50,8 @@ std::string right_side(const OptionData& option) {
   return notes.empty() ? out : out + ")";
 }
 
-// `text` at column `indent`, broken at blanks; the first line continues one that is `used` columns long.
+// `text` at column `indent`, broken at blanks; the first line continues one that is `used` columns
+// long.
 std::string wrapped(const std::string& text, size_t indent, size_t used) {
   std::string out;
   size_t column = used;
@@ -83,17 +86,20 @@ std::string entry(const OptionData& option) {
 std::string usage(const std::string& program, const std::vector<const OptionData*>& options) {
   std::string out = "usage: " + program + " [options]";
   for (const OptionData* option : options)
-    if (option->positional) out += option->required ? " " + left_side(*option) : " [" + left_side(*option) + "]";
+    if (option->positional)
+      out += option->required ? " " + left_side(*option) : " [" + left_side(*option) + "]";
   return out + "\n";
 }
 
 }  // namespace
 
-std::string help_page(const std::string& program, const std::string& description, const std::vector<const OptionData*>& options) {
+std::string help_page(const std::string& program, const std::string& description,
+                      const std::vector<const OptionData*>& options) {
   std::string out = wrapped(description, 0, 0) + "\n\n" + usage(program, options);
   std::vector<std::string> groups;
   for (const OptionData* option : options)
-    if (std::find(groups.begin(), groups.end(), option->group) == groups.end()) groups.push_back(option->group);
+    if (std::find(groups.begin(), groups.end(), option->group) == groups.end())
+      groups.push_back(option->group);
   for (const std::string& group : groups) {
     out += "\n" + group + ":\n";
     for (const OptionData* option : options)

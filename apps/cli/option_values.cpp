@@ -30,21 +30,31 @@ std::string number_text(double x) {
 std::string with_bounds(std::string noun, const Bounds& bounds) {
   const std::string text = bounds_text(bounds);
   if (text.empty()) return noun;
-  return noun + (std::isfinite(bounds.low) && std::isfinite(bounds.high) && !bounds.low_open && !bounds.high_open ? " from " : " ") + text;
+  return noun +
+         (std::isfinite(bounds.low) && std::isfinite(bounds.high) && !bounds.low_open &&
+                  !bounds.high_open
+              ? " from "
+              : " ") +
+         text;
 }
 
-[[noreturn]] void refuse(const std::string& where, const std::string& problem) { throw UsageError(where + ": " + problem); }
+[[noreturn]] void refuse(const std::string& where, const std::string& problem) {
+  throw UsageError(where + ": " + problem);
+}
 
-[[noreturn]] void refuse(const OptionData& option, const std::string& where) { refuse(where, "must be " + valid_text(option)); }
+[[noreturn]] void refuse(const OptionData& option, const std::string& where) {
+  refuse(where, "must be " + valid_text(option));
+}
 
 // "must be a whole number" would be a riddle to someone who typed one of 30 digits.
 template <class T>
 [[noreturn]] void refuse_size(const OptionData& option, const std::string& where) {
   if constexpr (std::is_integral_v<T>) {
     const bool bounded = std::isfinite(option.bounds.high);
-    refuse(where, bounded
-                      ? "must be " + valid_text(option)
-                      : concat("is too large, must be a whole number from ", std::numeric_limits<T>::min(), " to ", std::numeric_limits<T>::max()));
+    refuse(where,
+           bounded ? "must be " + valid_text(option)
+                   : concat("is too large, must be a whole number from ",
+                            std::numeric_limits<T>::min(), " to ", std::numeric_limits<T>::max()));
   }
   refuse(where, "is beyond the numbers of a computer, must be " + valid_text(option));
 }
@@ -65,7 +75,8 @@ T number_from_text(const OptionData& option, const std::string& where, std::stri
 Pair pair_from_text(const OptionData& option, const std::string& where, std::string_view text) {
   const size_t comma = text.find(',');
   if (comma == std::string_view::npos) refuse(option, where);
-  return {number_from_text<double>(option, where, text.substr(0, comma)), number_from_text<double>(option, where, text.substr(comma + 1))};
+  return {number_from_text<double>(option, where, text.substr(0, comma)),
+          number_from_text<double>(option, where, text.substr(comma + 1))};
 }
 
 TrainingLength checked_amount(const std::string& where, const std::string& text) {
@@ -98,8 +109,10 @@ T number_from_json(const OptionData& option, const std::string& where, const Jso
     return value.get<T>();
   } else {
     if (!value.is_number_integer()) refuse(option, where);
-    const bool large = value.is_number_unsigned();  // nlohmann keeps what is not negative as uint64_t
-    if (large ? !std::in_range<T>(value.get<uint64_t>()) : !std::in_range<T>(value.get<int64_t>())) refuse_size<T>(option, where);
+    const bool large =
+        value.is_number_unsigned();  // nlohmann keeps what is not negative as uint64_t
+    if (large ? !std::in_range<T>(value.get<uint64_t>()) : !std::in_range<T>(value.get<int64_t>()))
+      refuse_size<T>(option, where);
     return value.get<T>();
   }
 }
@@ -123,7 +136,8 @@ T from_json(const OptionData& option, const std::string& where, const Json& valu
     return number_from_json<T>(option, where, value);
   } else if constexpr (std::is_same_v<T, Pair>) {
     if (!value.is_array() || value.size() != 2) refuse(option, where);
-    return {number_from_json<double>(option, where, value[0]), number_from_json<double>(option, where, value[1])};
+    return {number_from_json<double>(option, where, value[0]),
+            number_from_json<double>(option, where, value[1])};
   } else if constexpr (std::is_same_v<T, Strings>) {
     return strings_from_json(option, where, value);
   } else {
@@ -167,7 +181,9 @@ std::string shortened(const std::string& text) {
   return text.size() <= kLongest ? text : text.substr(0, kLongest) + "...";
 }
 
-std::string dumped(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
+std::string dumped(const Json& value) {
+  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
 
 }  // namespace
 
@@ -186,10 +202,13 @@ std::string listed(const std::vector<std::string>& words) {
 
 std::string bounds_text(const Bounds& b) {
   const bool low = std::isfinite(b.low), high = std::isfinite(b.high);
-  if (low && high && !b.low_open && !b.high_open) return number_text(b.low) + " to " + number_text(b.high);
+  if (low && high && !b.low_open && !b.high_open)
+    return number_text(b.low) + " to " + number_text(b.high);
   std::string out;
   if (low) out = (b.low_open ? "above " : "at least ") + number_text(b.low);
-  if (high) out += (low ? std::string(" and ") : std::string()) + (b.high_open ? "below " : "at most ") + number_text(b.high);
+  if (high)
+    out += (low ? std::string(" and ") : std::string()) + (b.high_open ? "below " : "at most ") +
+           number_text(b.high);
   return out;
 }
 
@@ -200,11 +219,14 @@ std::string valid_text(const OptionData& option) {
         if constexpr (std::is_same_v<T, bool>) return "true or false";
         if constexpr (std::is_same_v<T, double>) return with_bounds("a number", option.bounds);
         if constexpr (std::is_same_v<T, Pair>)
-          return with_bounds("two numbers such as 0.9,0.999, each", option.bounds).append(bounds_text(option.bounds).empty() ? " finite" : "");
+          return with_bounds("two numbers such as 0.9,0.999, each", option.bounds)
+              .append(bounds_text(option.bounds).empty() ? " finite" : "");
         if constexpr (std::is_same_v<T, Strings>) return "a list of texts";
-        if constexpr (std::is_same_v<T, TrainingLength>) return "an amount such as 10e, 300Ku, 20Mt";
+        if constexpr (std::is_same_v<T, TrainingLength>)
+          return "an amount such as 10e, 300Ku, 20Mt";
         if constexpr (std::is_unsigned_v<T> && kIsNumber<T>) {
-          if (!std::isfinite(option.bounds.low)) return with_bounds("a whole number, not negative", option.bounds);
+          if (!std::isfinite(option.bounds.low))
+            return with_bounds("a whole number, not negative", option.bounds);
         }
         if constexpr (std::is_integral_v<T>) return with_bounds("a whole number", option.bounds);
         return option.choices.empty() ? "a text" : "one of " + listed(option.choices);
@@ -234,8 +256,10 @@ void set_from_texts(OptionData& option, const std::vector<std::string>& texts) {
   std::visit(
       [&](auto* field) {
         using T = std::remove_pointer_t<decltype(field)>;
-        const auto empty = std::find(texts.begin(), texts.end(), "");  // of a list, the one that may be wrong
-        const std::string where = option.typed() + " " + (empty != texts.end() ? "''" : shortened(texts[0]));
+        const auto empty =
+            std::find(texts.begin(), texts.end(), "");  // of a list, the one that may be wrong
+        const std::string where =
+            option.typed() + " " + (empty != texts.end() ? "''" : shortened(texts[0]));
         T value{};
         if constexpr (std::is_same_v<T, Strings>) {
           value = texts;
@@ -249,8 +273,10 @@ void set_from_texts(OptionData& option, const std::vector<std::string>& texts) {
   option.set = true;
 }
 
-void set_from_json(OptionData& option, const nlohmann::ordered_json& value, const std::string& file) {
-  const std::string where = concat("\"", option.key(), "\": ", shortened(dumped(value)), " in ", file);
+void set_from_json(OptionData& option, const nlohmann::ordered_json& value,
+                   const std::string& file) {
+  const std::string where =
+      concat("\"", option.key(), "\": ", shortened(dumped(value)), " in ", file);
   std::visit(
       [&](auto* field) {
         using T = std::remove_pointer_t<decltype(field)>;

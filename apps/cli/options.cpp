@@ -9,8 +9,8 @@
 #include "apps/cli/json_text.h"
 #include "apps/cli/option_data.h"
 #include "core/error.h"
-#include "core/suggest.h"
 #include "core/files.h"
+#include "core/suggest.h"
 
 namespace nine::app {
 namespace {
@@ -29,7 +29,8 @@ std::string config_text(const std::string& file) {
 Json parse_config(const std::string& file, const std::string& text) {
   try {
     Json config = parse_json(text);
-    if (!config.is_object()) throw UsageError("must be a JSON object whose keys are flags, such as {\"lr\": 0.001}");
+    if (!config.is_object())
+      throw UsageError("must be a JSON object whose keys are flags, such as {\"lr\": 0.001}");
     return config;
   } catch (const UsageError& e) {
     throw UsageError(concat("--config ", file, ": ", e.what()));
@@ -108,7 +109,8 @@ Option& Option::check(std::function<void(const std::string&)> checker) {
   return *this;
 }
 
-Options::Options(std::string program, std::string description, std::string version) : state_(std::make_unique<State>()) {
+Options::Options(std::string program, std::string description, std::string version)
+    : state_(std::make_unique<State>()) {
   state_->program = std::move(program);
   state_->description = std::move(description);
   state_->version = std::move(version);
@@ -121,7 +123,9 @@ void Options::add_built_in() {
   State& s = *state_;
   declare("help", &s.help, "prints this page");
   if (!s.version.empty()) declare("version", &s.show_version, "prints the version");
-  declare("config", &s.config_file, "reads options from a JSON object, keys with underscores; flags given here win").unit = "FILE.json";
+  declare("config", &s.config_file,
+          "reads options from a JSON object, keys with underscores; flags given here win")
+      .unit = "FILE.json";
   declare("dump-config", &s.dump, "prints all options as such a file and exits");
   for (OptionData& option : s.options) {
     option.built_in = true;
@@ -136,14 +140,16 @@ OptionData& Options::declare(std::string name, OptionField field, std::string he
   option.help = std::move(help);
   option.group = state_->group_title;
   option.default_text = shown(field);
-  if (auto* const* text = std::get_if<std::string*>(&option.field)) option.may_be_empty = (*text)->empty();
+  if (auto* const* text = std::get_if<std::string*>(&option.field))
+    option.may_be_empty = (*text)->empty();
   return state_->options.emplace_back(std::move(option));
 }
 
 void Options::group(std::string title) { state_->group_title = std::move(title); }
 
 Option Options::add_field(std::string name, OptionField field, std::string help, bool positional) {
-  require(state_->find(name) == nullptr, "option --", name, " is declared twice in ", state_->program);
+  require(state_->find(name) == nullptr, "option --", name, " is declared twice in ",
+          state_->program);
   OptionData& option = declare(std::move(name), field, std::move(help));
   option.positional = positional;
   if (!positional) state_->defaults[option.key()] = app::to_json(field);
@@ -152,7 +158,9 @@ Option Options::add_field(std::string name, OptionField field, std::string help,
 
 void Options::ignore_in_config(std::vector<std::string> keys) { state_->ignored = std::move(keys); }
 
-bool Options::parse(int argc, const char* const* argv) { return parse(Strings(argv + std::min(argc, 1), argv + argc), std::cout); }
+bool Options::parse(int argc, const char* const* argv) {
+  return parse(Strings(argv + std::min(argc, 1), argv + argc), std::cout);
+}
 
 bool Options::parse(const std::vector<std::string>& arguments, std::ostream& out) {
   State& s = *state_;
@@ -173,8 +181,10 @@ bool Options::parse(const std::vector<std::string>& arguments, std::ostream& out
   return !s.dump;
 }
 
-// The built-in flags are applied first: --config is one of them, and what it reads yields to all others.
-void Options::apply_command_line(const std::vector<std::vector<std::string>>& texts, bool built_in) {
+// The built-in flags are applied first: --config is one of them, and what it reads yields to all
+// others.
+void Options::apply_command_line(const std::vector<std::vector<std::string>>& texts,
+                                 bool built_in) {
   for (size_t i = 0; i < texts.size(); ++i) {
     OptionData& option = state_->options[i];
     if (option.built_in == built_in && !texts[i].empty()) set_from_texts(option, texts[i]);
@@ -186,22 +196,26 @@ void Options::read_config(const std::string& file) {
   for (const auto& [key, value] : config.items()) read_config_key(key, value, file);
 }
 
-void Options::read_config_key(const std::string& key, const nlohmann::ordered_json& value, const std::string& file) {
+void Options::read_config_key(const std::string& key, const nlohmann::ordered_json& value,
+                              const std::string& file) {
   Strings keys;
   for (OptionData& option : state_->options) {
     if (option.built_in || option.positional) continue;
     if (option.key() == key) return set_from_json(option, value, file);
     keys.push_back(option.key());
   }
-  if (std::find(state_->ignored.begin(), state_->ignored.end(), key) != state_->ignored.end()) return;
+  if (std::find(state_->ignored.begin(), state_->ignored.end(), key) != state_->ignored.end())
+    return;
   const std::string known = nearest(key, keys);
   throw UsageError(concat("unknown key \"", key, "\" in ", file,
-                          known.empty() ? "; keys are the flags with underscores for dashes" : concat("; did you mean \"", known, "\"?")));
+                          known.empty() ? "; keys are the flags with underscores for dashes"
+                                        : concat("; did you mean \"", known, "\"?")));
 }
 
 void Options::require_given() const {
   for (const OptionData& option : state_->options)
-    if (option.required && !option.set) throw UsageError(concat(option.typed(), " is required: ", option.help));
+    if (option.required && !option.set)
+      throw UsageError(concat(option.typed(), " is required: ", option.help));
 }
 
 bool Options::was_set(std::string_view name) const {
@@ -223,7 +237,8 @@ std::vector<const OptionData*> Options::declared() const { return state_->list()
 
 std::string Options::help() const {
   auto options = state_->list();
-  std::stable_partition(options.begin(), options.end(), [](const OptionData* option) { return !option->built_in; });
+  std::stable_partition(options.begin(), options.end(),
+                        [](const OptionData* option) { return !option->built_in; });
   return help_page(state_->program, state_->description, options);
 }
 

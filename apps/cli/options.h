@@ -1,5 +1,5 @@
-// An app's flags: declared once, bound to plain fields; from the declarations come parsing, checks, help, --config and the run's
-// config.json.
+// An app's flags: declared once, bound to plain fields; from the declarations come parsing, checks,
+// help, --config and the run's config.json.
 //
 //   Options o("lm_train", "Trains a language model.", "nine 0.1.0");
 //   o.group("Model");
@@ -24,9 +24,11 @@
 
 namespace nine::app {
 
-/// What a flag may be bound to. Flags of bool are --x and --no-x; vectors take one or more values and may be repeated; the pair is
-/// "0.9,0.999". The field's value at add() is the default.
-using OptionField = std::variant<bool*, int*, int64_t*, uint64_t*, double*, std::string*, std::vector<std::string>*, std::array<double, 2>*, TrainingLength*>;
+/// What a flag may be bound to. Flags of bool are --x and --no-x; vectors take one or more values
+/// and may be repeated; the pair is "0.9,0.999". The field's value at add() is the default.
+using OptionField =
+    std::variant<bool*, int*, int64_t*, uint64_t*, double*, std::string*, std::vector<std::string>*,
+                 std::array<double, 2>*, TrainingLength*>;
 
 struct OptionData;
 
@@ -48,14 +50,16 @@ class Option {
   Option& default_text(std::string text);
   /// Not giving it is a usage error.
   Option& required();
-  /// A check of a std::string flag's value, which throws an Error; its message becomes a usage error that names the flag.
+  /// A check of a std::string flag's value, which throws an Error; its message becomes a usage
+  /// error that names the flag.
   Option& check(std::function<void(const std::string&)> checker);
 
  private:
   OptionData* data_;
 };
 
-/// The flags of one program. Fields bound to it must outlive it. Built in: --help (-h), --version, --config, --dump-config.
+/// The flags of one program. Fields bound to it must outlive it. Built in: --help (-h), --version,
+/// --config, --dump-config.
 class Options {
  public:
   /// `program` is what the user types ("lm_train", "bpe learn"); `version` is a line for --version.
@@ -73,24 +77,29 @@ class Options {
     return add_field(std::move(name), OptionField{&field}, std::move(help), false);
   }
 
-  /// Declares positional arguments, for std::string or std::vector<std::string>: add_positional("RUN", runs, "run directories").
+  /// Declares positional arguments, for std::string or std::vector<std::string>:
+  /// add_positional("RUN", runs, "run directories").
   template <class T>
   Option add_positional(std::string name, T& field, std::string help) {
     return add_field(std::move(name), OptionField{&field}, std::move(help), true);
   }
 
-  /// Keys that a --config file may have without being flags, such as those a run adds to its config.json.
+  /// Keys that a --config file may have without being flags, such as those a run adds to its
+  /// config.json.
   void ignore_in_config(std::vector<std::string> keys);
 
-  /// Fills the fields: defaults, then --config FILE.json, then the command line. False when --help, --version or --dump-config
-  /// was answered on `out` (standard output) and the program should exit with 0. Throws UsageError.
+  /// Fills the fields: defaults, then --config FILE.json, then the command line. False when --help,
+  /// --version or --dump-config was answered on `out` (standard output) and the program should exit
+  /// with 0. Throws UsageError.
   [[nodiscard]] bool parse(int argc, const char* const* argv);
   [[nodiscard]] bool parse(const std::vector<std::string>& arguments, std::ostream& out);
 
-  /// Whether the command line or the configuration file gave --name. Throws Error when no such flag is declared.
+  /// Whether the command line or the configuration file gave --name. Throws Error when no such flag
+  /// is declared.
   bool was_set(std::string_view name) const;
 
-  /// The fields' values now, of every declared flag in order of declaration, keys with underscores. A file of it is a --config.
+  /// The fields' values now, of every declared flag in order of declaration, keys with underscores.
+  /// A file of it is a --config.
   nlohmann::ordered_json to_json() const;
   /// The same with the values that the fields had when they were declared.
   nlohmann::ordered_json defaults_json() const;
@@ -106,7 +115,8 @@ class Options {
   void add_built_in();
   OptionData& declare(std::string name, OptionField field, std::string help);
   void read_config(const std::string& file);
-  void read_config_key(const std::string& key, const nlohmann::ordered_json& value, const std::string& file);
+  void read_config_key(const std::string& key, const nlohmann::ordered_json& value,
+                       const std::string& file);
   void apply_command_line(const std::vector<std::vector<std::string>>& texts, bool built_in);
   void require_given() const;
 

@@ -14,7 +14,9 @@ namespace {
 constexpr double kRateWindow = 15;  // seconds
 constexpr const char* kEraseLine = "\r\033[K";
 
-double steady_seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+double steady_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 
 size_t terminal_width(std::FILE* out) {
   winsize size{};
@@ -22,17 +24,22 @@ size_t terminal_width(std::FILE* out) {
   return size.ws_col;
 }
 
-bool continues(char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; }  // not the first byte of a UTF-8 character
+bool continues(char c) {
+  return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U;
+}  // not the first byte of a UTF-8 character
 
 size_t columns(std::string_view text) {
-  return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) { return !continues(c); }));
+  return static_cast<size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return !continues(c); }));
 }
 
-// A line longer than the terminal would wrap, and the next redraw would leave its first half standing.
+// A line longer than the terminal would wrap, and the next redraw would leave its first half
+// standing.
 std::string cut(std::string text, size_t width) {
   if (columns(text) <= width) return text;
   size_t seen = 0, stop = 0;
-  while (stop < text.size() && (continues(text[stop]) || seen < width)) seen += !continues(text[stop++]);
+  while (stop < text.size() && (continues(text[stop]) || seen < width))
+    seen += !continues(text[stop++]);
   text.resize(stop);
   return text;
 }
@@ -53,7 +60,10 @@ std::string percent(double share) {
 }  // namespace
 
 Progress::Progress(std::string title, std::string unit, ProgressSettings settings)
-    : title_(std::move(title)), unit_(std::move(unit)), settings_(std::move(settings)), live_(isatty(fileno(settings_.out)) == 1) {
+    : title_(std::move(title)),
+      unit_(std::move(unit)),
+      settings_(std::move(settings)),
+      live_(isatty(fileno(settings_.out)) == 1) {
   if (!settings_.clock) settings_.clock = steady_seconds;
 }
 
@@ -111,7 +121,9 @@ std::string Progress::numbers() const {
 }
 
 std::string Progress::plain_line() const {
-  const double share = total_ > 0 ? std::clamp(static_cast<double>(done_) / static_cast<double>(total_), 0.0, 1.0) : 0;
+  const double share =
+      total_ > 0 ? std::clamp(static_cast<double>(done_) / static_cast<double>(total_), 0.0, 1.0)
+                 : 0;
   return concat(title_, " ", total_ > 0 ? percent(share) + "  " : "", numbers());
 }
 
@@ -119,7 +131,8 @@ std::string Progress::bar_line() const {
   const size_t width = terminal_width(settings_.out) - 1;
   const std::string plain = plain_line();
   if (total_ <= 0 || columns(plain) + 13 > width) return cut(plain, width);
-  const double share = std::clamp(static_cast<double>(done_) / static_cast<double>(total_), 0.0, 1.0);
+  const double share =
+      std::clamp(static_cast<double>(done_) / static_cast<double>(total_), 0.0, 1.0);
   const size_t room = std::min<size_t>(30, width - columns(plain) - 3);
   return concat(title_, " ", percent(share), " ", bar(share, room), " ", numbers());
 }

@@ -17,8 +17,8 @@ struct ProgressSettings {
   std::function<double()> clock = {};  // seconds; a monotonic clock by default
 };
 
-/// One piece of work with its rate and time left. On a terminal a bar redrawn in place; elsewhere a line now and then, and one at
-/// finish(). Not for several threads at once.
+/// One piece of work with its rate and time left. On a terminal a bar redrawn in place; elsewhere a
+/// line now and then, and one at finish(). Not for several threads at once.
 class Progress {
  public:
   /// `title` begins each line ("train"), `unit` is what is counted ("updates").
@@ -28,15 +28,18 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// `done` of `total` (0: unknown) are done, with `text` such as the loss. Cheap when it is not yet time to write.
+  /// `done` of `total` (0: unknown) are done, with `text` such as the loss. Cheap when it is not
+  /// yet time to write.
   void update(int64_t done, int64_t total, std::string_view text = {});
   /// Prints a line that stays, above the bar where there is one.
   void message(std::string_view line);
-  /// Writes the last state, whatever the time, and ends the line. Nothing when there never was an update.
+  /// Writes the last state, whatever the time, and ends the line. Nothing when there never was an
+  /// update.
   void finish();
 
  private:
-  // The rate is that of the last quarter to half minute: from `from_` on, which `next_` replaces when it is old enough.
+  // The rate is that of the last quarter to half minute: from `from_` on, which `next_` replaces
+  // when it is old enough.
   struct Anchor {
     double time = 0;
     int64_t done = 0;

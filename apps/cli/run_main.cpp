@@ -18,13 +18,16 @@ int say(const char* program, const char* message) {
 
 int flushed(const char* program, int code) {
   const bool written = std::cout.flush() && std::fflush(stdout) == 0;
-  return written || code != kExitDone ? code : say(program, "standard output could not be written in full; is its disk full?");
+  return written || code != kExitDone
+             ? code
+             : say(program, "standard output could not be written in full; is its disk full?");
 }
 
 }  // namespace
 
 int run_main(const char* program, const std::function<int()>& body) {
-  std::signal(SIGXFSZ, SIG_IGN);  // a file beyond `ulimit -f` is then an error that names it, not the end without a word
+  std::signal(SIGXFSZ, SIG_IGN);  // a file beyond `ulimit -f` is then an error that names it, not
+                                  // the end without a word
   try {
     return flushed(program, body());
   } catch (const UsageError& e) {

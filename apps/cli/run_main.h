@@ -10,8 +10,9 @@ inline constexpr int kExitFailed = 1;
 inline constexpr int kExitUsage = 2;
 inline constexpr int kExitInterrupted = 130;  // after saving
 
-/// Runs `body` and returns its exit code. A UsageError becomes "program: message" and "try 'program --help'" on standard error and
-/// kExitUsage; any other exception "program: message" and kExitFailed, output that could not be written too.
+/// Runs `body` and returns its exit code. A UsageError becomes "program: message" and "try 'program
+/// --help'" on standard error and kExitUsage; any other exception "program: message" and
+/// kExitFailed, output that could not be written too.
 int run_main(const char* program, const std::function<int()>& body);
 
 }  // namespace nine::app

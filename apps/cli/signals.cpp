@@ -8,7 +8,8 @@ namespace nine::app {
 namespace {
 
 std::atomic<int> caught{0};
-static_assert(std::atomic<int>::is_always_lock_free, "the handler may only touch what needs no lock");
+static_assert(std::atomic<int>::is_always_lock_free,
+              "the handler may only touch what needs no lock");
 
 extern "C" void remember_signal(int signal) {
   int none = 0;

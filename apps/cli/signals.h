@@ -3,8 +3,9 @@
 
 namespace nine::app {
 
-/// From now on SIGINT (Ctrl-C) and SIGTERM set the flag instead of ending the program. A second SIGINT ends it at once; a second
-/// SIGTERM does not, since schedulers repeat it. A signal that was ignored (nohup, a background job) stays so.
+/// From now on SIGINT (Ctrl-C) and SIGTERM set the flag instead of ending the program. A second
+/// SIGINT ends it at once; a second SIGTERM does not, since schedulers repeat it. A signal that was
+/// ignored (nohup, a background job) stays so.
 void catch_interrupts();
 
 /// The first signal caught (SIGINT or SIGTERM), 0 when there was none. Any thread may ask.

@@ -7,8 +7,8 @@
 
 #include "apps/cli/option_conflicts.h"
 #include "core/error.h"
-#include "data/text.h"
 #include "core/files.h"
+#include "data/text.h"
 
 namespace nine::app {
 namespace {
@@ -19,7 +19,8 @@ bool same_file(const std::string& a, const std::string& b) {
   if (a.empty() || b.empty() || a == "-" || b == "-") return false;
   std::error_code ignored;
   if (fs::exists(a, ignored) && !fs::is_regular_file(a, ignored)) return false;
-  return fs::equivalent(a, b, ignored) || fs::absolute(a, ignored).lexically_normal() == fs::absolute(b, ignored).lexically_normal();
+  return fs::equivalent(a, b, ignored) ||
+         fs::absolute(a, ignored).lexically_normal() == fs::absolute(b, ignored).lexically_normal();
 }
 
 }  // namespace
@@ -28,17 +29,19 @@ void check_outputs(const std::vector<NamedFile>& outputs, const std::vector<Name
   for (size_t i = 0; i < outputs.size(); ++i) {
     const NamedFile& out = outputs[i];
     for (const NamedFile& in : inputs)
-      usage(!same_file(out.path, in.path), out.flag, " ", out.path, " is also ", in.flag, " and would be lost: give another file");
+      usage(!same_file(out.path, in.path), out.flag, " ", out.path, " is also ", in.flag,
+            " and would be lost: give another file");
     for (size_t j = 0; j < i; ++j)
-      usage(!same_file(out.path, outputs[j].path), outputs[j].flag, " ", out.path, " is also ", out.flag,
-            ": one of the two would be lost; give another file");
+      usage(!same_file(out.path, outputs[j].path), outputs[j].flag, " ", out.path, " is also ",
+            out.flag, ": one of the two would be lost; give another file");
   }
 }
 
 std::vector<std::string> read_lines(const std::string& input) {
   std::vector<std::string> lines;
   std::error_code ignored;
-  if (input != "-" && fs::is_regular_file(input, ignored) && fs::is_empty(input, ignored)) return lines;
+  if (input != "-" && fs::is_regular_file(input, ignored) && fs::is_empty(input, ignored))
+    return lines;
   std::string_view line;
   const auto take = [&](LineReader reader) {
     while (reader.next(line)) lines.emplace_back(line);
@@ -72,7 +75,8 @@ TextOutput::TextOutput(const std::string& path) : path_(path), file_(path), stre
     return;
   }
   const bool was_there = fs::exists(path, ignored);
-  require(std::ofstream(path, std::ios::app).good(), "cannot write ", path, ": ", std::strerror(errno));
+  require(std::ofstream(path, std::ios::app).good(), "cannot write ", path, ": ",
+          std::strerror(errno));
   if (!was_there) fs::remove(path, ignored);
 }
 
@@ -85,7 +89,8 @@ void TextOutput::finish() {
 
 void TextOutput::flush() {
   stream().flush();
-  require(stream().good(), "writing ", path_ == "-" ? "standard output" : path_, " failed: is the disk full?");
+  require(stream().good(), "writing ", path_ == "-" ? "standard output" : path_,
+          " failed: is the disk full?");
 }
 
 }  // namespace nine::app

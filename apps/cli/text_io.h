@@ -19,12 +19,12 @@ struct NamedFile {
   const char* flag;
   std::string path;
 };
-/// Empty paths are none. UsageError: one of `outputs` is also an input or another output, which would be lost. Standard streams, pipes and devices
-/// may be named more than once.
+/// Empty paths are none. UsageError: one of `outputs` is also an input or another output, which
+/// would be lost. Standard streams, pipes and devices may be named more than once.
 void check_outputs(const std::vector<NamedFile>& outputs, const std::vector<NamedFile>& inputs);
 
-/// A file to write, or standard output. A file that is there keeps its content until the first text comes: what fails before has
-/// lost nothing.
+/// A file to write, or standard output. A file that is there keeps its content until the first text
+/// comes: what fails before has lost nothing.
 class TextOutput {
  public:
   /// Error: the file cannot be written.

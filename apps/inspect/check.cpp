@@ -19,43 +19,59 @@ struct HeadShape {
 };
 
 HeadShape shape_of(const CheckSettings& s, RandomStream& random) {
-  const auto drawn = [&](int64_t low) { return low + static_cast<int64_t>(random.below(static_cast<uint64_t>(s.largest))); };
-  if (s.shape.empty()) return {drawn(1), drawn(2), 4 * drawn(1)};  // mog cuts vectors into 2 parts of 2 or more
+  const auto drawn = [&](int64_t low) {
+    return low + static_cast<int64_t>(random.below(static_cast<uint64_t>(s.largest)));
+  };
+  if (s.shape.empty())
+    return {drawn(1), drawn(2), 4 * drawn(1)};  // mog cuts vectors into 2 parts of 2 or more
   char comma1 = 0, comma2 = 0, rest = 0;
   long long n = 0, v = 0, d = 0;
-  const int read = std::sscanf(s.shape.c_str(), "%lld%c%lld%c%lld%c", &n, &comma1, &v, &comma2, &d, &rest);
+  const int read =
+      std::sscanf(s.shape.c_str(), "%lld%c%lld%c%lld%c", &n, &comma1, &v, &comma2, &d, &rest);
   if (read != 5 || comma1 != ',' || comma2 != ',' || n < 1 || v < 1 || d < 1)
-    throw UsageError(concat("--shape: ", s.shape, " is not N,V,d: contexts, words and numbers of a vector, such as 3,5,8"));
+    throw UsageError(
+        concat("--shape: ", s.shape,
+               " is not N,V,d: contexts, words and numbers of a vector, such as 3,5,8"));
   return {n, v, d};
 }
 
-CheckRow row_of(const std::string& name, const GradcheckReport& r) { return {name, r.checked, r.worst, r.where}; }
+CheckRow row_of(const std::string& name, const GradcheckReport& r) {
+  return {name, r.checked, r.worst, r.where};
+}
 
 CheckRow check_op(const checks::OpCase& c, const CheckSettings& s) {
   std::vector<Tensor> inputs, indices;
   const auto values = checks::random_values(c.inputs, s.seed);
   const auto ints = checks::random_indices(c.indices, s.seed);
-  for (size_t i = 0; i < values.size(); ++i) inputs.push_back(checks::tensor_of(values[i], c.inputs[i].shape, DType::float64));
-  for (size_t i = 0; i < ints.size(); ++i) indices.push_back(checks::tensor_of(ints[i], c.indices[i].shape));
+  for (size_t i = 0; i < values.size(); ++i)
+    inputs.push_back(checks::tensor_of(values[i], c.inputs[i].shape, DType::float64));
+  for (size_t i = 0; i < ints.size(); ++i)
+    indices.push_back(checks::tensor_of(ints[i], c.indices[i].shape));
   const auto run = [&](std::span<const Var> x) { return c.run(x, indices); };
-  return row_of(c.name, gradcheck(run, inputs, {.eps = s.eps, .max_elements = c.checked, .seed = s.seed}));
+  return row_of(c.name,
+                gradcheck(run, inputs, {.eps = s.eps, .max_elements = c.checked, .seed = s.seed}));
 }
 
 CheckRow check_head(const std::string& text, const HeadShape& shape, const CheckSettings& s) {
   const bool untied = text.ends_with(" untied");
-  const HeadSpec head = parse_head(untied ? text.substr(0, text.find(' ')) : text, {.untied = untied});
+  const HeadSpec head =
+      parse_head(untied ? text.substr(0, text.find(' ')) : text, {.untied = untied});
   const int64_t n = shape.rows, v = shape.words, d = shape.size;
-  if (const std::string wrong = head.check(d); !wrong.empty()) throw UsageError(concat("--shape: vectors of ", d, " numbers: ", wrong));
-  // Vectors of length near 0.6 whatever d: far apart, gradients of rbf and wav are too small for differences to have digits, and on the
-  // rim of hpb's ball=clip differences step over a kink.
+  if (const std::string wrong = head.check(d); !wrong.empty())
+    throw UsageError(concat("--shape: vectors of ", d, " numbers: ", wrong));
+  // Vectors of length near 0.6 whatever d: far apart, gradients of rbf and wav are too small for
+  // differences to have digits, and on the rim of hpb's ball=clip differences step over a kink.
   const double most = std::sqrt(1.0 / static_cast<double>(d));
-  std::vector<checks::Input> inputs{{{n, d}, -most, most}, {untied ? Shape{head.size(), v, d} : Shape{v, d}, -most, most}, {{v}}};
+  std::vector<checks::Input> inputs{
+      {{n, d}, -most, most}, {untied ? Shape{head.size(), v, d} : Shape{v, d}, -most, most}, {{v}}};
   if (head.mixture) inputs.push_back({{head.size(), d}});
   if (head.contexts) inputs.push_back({{head.size() * d, d}});
   std::vector<Tensor> tensors;
   const auto values = checks::random_values(inputs, s.seed);
-  for (size_t i = 0; i < inputs.size(); ++i) tensors.push_back(checks::tensor_of(values[i], inputs[i].shape, DType::float64));
-  const Tensor targets = checks::tensor_of(checks::random_indices({{{n}, 0, static_cast<int32_t>(v)}}, s.seed)[0], {n});
+  for (size_t i = 0; i < inputs.size(); ++i)
+    tensors.push_back(checks::tensor_of(values[i], inputs[i].shape, DType::float64));
+  const Tensor targets = checks::tensor_of(
+      checks::random_indices({{{n}, 0, static_cast<int32_t>(v)}}, s.seed)[0], {n});
   const HeadLoss loss{.smoothing = {.epsilon = 0.1}};
   const auto run = [&](std::span<const Var> x) {
     HeadWeights weights{.w = {x[1]}, .bias = x[2]};
@@ -63,7 +79,8 @@ CheckRow check_head(const std::string& text, const HeadShape& shape, const Check
     if (head.contexts) weights.latent = x[4];
     return kernel_softmax(head, x[0], weights, targets, 1.0 / static_cast<double>(n), loss).loss;
   };
-  return row_of(concat("head ", text, " ", n, "x", v, "x", d), gradcheck(run, tensors, {.eps = s.eps, .max_elements = 40, .seed = s.seed}));
+  return row_of(concat("head ", text, " ", n, "x", v, "x", d),
+                gradcheck(run, tensors, {.eps = s.eps, .max_elements = 40, .seed = s.seed}));
 }
 
 std::string padded(std::string text, size_t width) {
@@ -82,8 +99,9 @@ std::string short_number(double x) {
 std::vector<std::string> checked_heads() {
   std::vector<std::string> heads;
   for (const KernelInfo& k : kernel_table()) heads.emplace_back(k.name);
-  for (const char* more : {"log:p=0.7", "pow:p=1", "pow:p=3", "pol:alpha=0.5:c=0.3:p=3", "ssg:variance=0.5", "mog:form=mixture", "hpb:ball=tanh",
-                           "hpb:ball=clip", "hpb:ball=sigmoid", "wav:a=2:b=3"})
+  for (const char* more :
+       {"log:p=0.7", "pow:p=1", "pow:p=3", "pol:alpha=0.5:c=0.3:p=3", "ssg:variance=0.5",
+        "mog:form=mixture", "hpb:ball=tanh", "hpb:ball=clip", "hpb:ball=sigmoid", "wav:a=2:b=3"})
     heads.emplace_back(more);
   for (const HeadPreset& p : head_presets()) heads.emplace_back(p.name);
   heads.emplace_back("mix1 untied");
@@ -95,8 +113,10 @@ std::vector<CheckRow> check_rows(const CheckSettings& s) {
   RandomStream random({.seed = s.seed, .op = stream_id("kernel_inspect.shapes")});
   std::vector<HeadShape> shapes;
   for (size_t i = 0; i < checked_heads().size(); ++i) shapes.push_back(shape_of(s, random));
-  for (const checks::OpCase& c : checks::random_op_cases(s.seed, s.largest)) rows.push_back(check_op(c, s));
-  for (size_t i = 0; i < shapes.size(); ++i) rows.push_back(check_head(checked_heads()[i], shapes[i], s));
+  for (const checks::OpCase& c : checks::random_op_cases(s.seed, s.largest))
+    rows.push_back(check_op(c, s));
+  for (size_t i = 0; i < shapes.size(); ++i)
+    rows.push_back(check_head(checked_heads()[i], shapes[i], s));
   return rows;
 }
 
@@ -107,12 +127,17 @@ std::string check_text(const std::vector<CheckRow>& rows) {
   const auto line = [&](const CheckRow& r) {
     std::array<char, 16> count{};
     std::snprintf(count.data(), count.size(), "%7lld", static_cast<long long>(r.checked));
-    return concat(padded(r.name, width), "  ", count.data(), "  ", short_number(r.worst), "  ", r.where, "\n");
+    return concat(padded(r.name, width), "  ", count.data(), "  ", short_number(r.worst), "  ",
+                  r.where, "\n");
   };
   for (const CheckRow& r : rows) text += line(r);
-  const auto worst = std::max_element(rows.begin(), rows.end(), [](const CheckRow& a, const CheckRow& b) { return a.worst < b.worst; });
-  const auto above = std::count_if(rows.begin(), rows.end(), [](const CheckRow& r) { return !(r.worst < kLimit); });
-  return concat(text, "\nworst of all:\n", line(*worst), above, " of ", rows.size(), " are above 1e-6\n");
+  const auto worst =
+      std::max_element(rows.begin(), rows.end(),
+                       [](const CheckRow& a, const CheckRow& b) { return a.worst < b.worst; });
+  const auto above = std::count_if(rows.begin(), rows.end(),
+                                   [](const CheckRow& r) { return !(r.worst < kLimit); });
+  return concat(text, "\nworst of all:\n", line(*worst), above, " of ", rows.size(),
+                " are above 1e-6\n");
 }
 
 bool passed(const std::vector<CheckRow>& rows) {

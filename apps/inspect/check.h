@@ -1,4 +1,5 @@
-// kernel_inspect --check: every op and every head against finite differences, on fresh random shapes.
+// kernel_inspect --check: every op and every head against finite differences, on fresh random
+// shapes.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +9,10 @@
 namespace nine::app {
 
 struct CheckSettings {
-  std::string shape;    ///< "N,V,d" of the heads: contexts, words, numbers of a vector; empty: drawn from the seed
-  uint64_t seed = 1;    ///< of shapes, numbers and sampled elements
-  double eps = 1e-5;    ///< half step, relative to max(1, |x|)
+  std::string shape;  ///< "N,V,d" of the heads: contexts, words, numbers of a vector; empty: drawn
+                      ///< from the seed
+  uint64_t seed = 1;  ///< of shapes, numbers and sampled elements
+  double eps = 1e-5;  ///< half step, relative to max(1, |x|)
   int64_t largest = 7;  ///< of a drawn dimension
 };
 

@@ -19,11 +19,15 @@ constexpr int kTrials = 64;
 
 Doubles numbers(int64_t d, double scale, uint64_t which) {
   Doubles x;
-  for (int64_t k = 0; k < d; ++k) x.push_back(scale * random_normal({.seed = which, .op = stream_id("conditions")}, static_cast<uint64_t>(k)));
+  for (int64_t k = 0; k < d; ++k)
+    x.push_back(scale * random_normal({.seed = which, .op = stream_id("conditions")},
+                                      static_cast<uint64_t>(k)));
   return x;
 }
 
-double gap(const Score& s, const Doubles& a, const Doubles& b, const Doubles& h) { return score_at(s, a, h).value - score_at(s, b, h).value; }
+double gap(const Score& s, const Doubles& a, const Doubles& b, const Doubles& h) {
+  return score_at(s, a, h).value - score_at(s, b, h).value;
+}
 
 // |d(S(a, h) - S(b, h))/dh|.
 double gap_slope(const Score& s, const Doubles& a, const Doubles& b, const Doubles& h) {
@@ -46,7 +50,8 @@ bool rises(const Score& score, int64_t d) {
     const auto try_pairs = [&](const auto& k, int64_t n) {
       using Part = std::decay_t<decltype(k)>;
       for (uint64_t t = 0; t < kTrials; ++t) {
-        const Doubles w = numbers(n, 0.1 + 0.05 * static_cast<double>(t), 2 * t), h = numbers(n, 0.1 + 0.05 * static_cast<double>(t), 2 * t + 1);
+        const Doubles w = numbers(n, 0.1 + 0.05 * static_cast<double>(t), 2 * t),
+                      h = numbers(n, 0.1 + 0.05 * static_cast<double>(t), 2 * t + 1);
         double sw[std::max(1, Part::kStats)] = {}, sh[std::max(1, Part::kStats)] = {};
         if constexpr (Part::kStats > 0) k.stats(w.data(), n, sw), k.stats(h.data(), n, sh);
         const int64_t dims = k.product_dims(n);
@@ -70,10 +75,13 @@ Conditions conditions_of(const Score& score) {
   Conditions c{.least = INFINITY, .most = -INFINITY};
   c.stable = true;
   for (uint64_t t = 0; t < kTrials; ++t) {
-    const Doubles a = numbers(d, 1, 4 * t), b = numbers(d, 1, 4 * t + 1), h = numbers(d, 1, 4 * t + 2), g = numbers(d, 1, 4 * t + 3);
-    const double middle = gap(score, a, b, moved(moved(h, h, -0.5), g, 0.5)), chord = (gap(score, a, b, h) + gap(score, a, b, g)) / 2;
+    const Doubles a = numbers(d, 1, 4 * t), b = numbers(d, 1, 4 * t + 1),
+                  h = numbers(d, 1, 4 * t + 2), g = numbers(d, 1, 4 * t + 3);
+    const double middle = gap(score, a, b, moved(moved(h, h, -0.5), g, 0.5)),
+                 chord = (gap(score, a, b, h) + gap(score, a, b, g)) / 2;
     c.nonlinear = c.nonlinear || std::abs(middle - chord) > 1e-9 * (1 + std::abs(chord));
-    for (const Doubles& at : {moved(a, g, 1e-6), moved(a, g, 1e4)}) c.stable = c.stable && gap_slope(score, a, b, at) < 1e3;
+    for (const Doubles& at : {moved(a, g, 1e-6), moved(a, g, 1e4)})
+      c.stable = c.stable && gap_slope(score, a, b, at) < 1e3;
     const double scale = std::pow(10.0, -2 + 4.0 * static_cast<double>(t) / (kTrials - 1));
     const double s = score_at(score, moved(a, a, scale - 1), moved(h, h, scale - 1)).value;
     c.least = std::min(c.least, s);
@@ -85,17 +93,21 @@ Conditions conditions_of(const Score& score) {
 
 std::string conditions_text() {
   std::string text =
-      "Kanai's four conditions (2018), tried with the default parameters on random vectors: 1 S(w,h) - S(w',h) is not affine in h, so the rank of "
+      "Kanai's four conditions (2018), tried with the default parameters on random vectors: 1 "
+      "S(w,h) - S(w',h) is not affine in h, so the rank of "
       "the\n"
-      "log-probabilities is not bound to d; 2 its gradient by h is bounded near and far; 3 what is normalised, e^S, is not negative; 4 S never falls "
+      "log-probabilities is not bound to d; 2 its gradient by h is bounded near and far; 3 what is "
+      "normalised, e^S, is not negative; 4 S never falls "
       "as z grows.\n"
-      "Last, the scores seen at scales from 0.01 to 100.\n\n        1    2    3    4    S from         to\n";
+      "Last, the scores seen at scales from 0.01 to 100.\n\n        1    2    3    4    S from     "
+      "    to\n";
   for (const KernelInfo& k : kernel_table()) {
     const Conditions c = conditions_of(parse_head(k.name).components.front());
     const auto word = [](bool yes) { return yes ? "yes" : "no"; };
     std::array<char, 120> line{};
-    std::snprintf(line.data(), line.size(), "%-6s  %-3s  %-3s  %-3s  %-3s %10.3g %10.3g\n", k.name, word(c.nonlinear), word(c.stable),
-                  word(c.nonnegative), word(c.increasing), c.least, c.most);
+    std::snprintf(line.data(), line.size(), "%-6s  %-3s  %-3s  %-3s  %-3s %10.3g %10.3g\n", k.name,
+                  word(c.nonlinear), word(c.stable), word(c.nonnegative), word(c.increasing),
+                  c.least, c.most);
     text += line.data();
   }
   return text;

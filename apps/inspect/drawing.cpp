@@ -12,7 +12,8 @@ namespace {
 using report::coordinate;
 using report::escaped;
 
-constexpr double kWide = 420, kHigh = 260, kLeft = 52, kRight = 14, kTop = 34, kBottom = 46, kLegendLine = 20;
+constexpr double kWide = 420, kHigh = 260, kLeft = 52, kRight = 14, kTop = 34, kBottom = 46,
+                 kLegendLine = 20;
 constexpr size_t kPoints = 400;
 
 // The colours are the report's (apps/report/style.cpp).
@@ -28,11 +29,15 @@ path { fill: none; } .grid { stroke: var(--grid); } .zero { stroke: var(--quiet)
 .c0 { --c: var(--c0); } .c1 { --c: var(--c1); } .c2 { --c: var(--c2); } .c3 { --c: var(--c3); } .c4 { --c: var(--c4); } .c5 { --c: var(--c5); }
 )css";
 
-std::string text_at(double x, double y, const std::string& text, const char* anchor, const char* type = "") {
-  return concat("<text x=\"", coordinate(x), "\" y=\"", coordinate(y), "\" text-anchor=\"", anchor, "\"",
-                *type == 0 ? "" : concat(" class=\"", type, "\""), ">", escaped(text), "</text>\n");
+std::string text_at(double x, double y, const std::string& text, const char* anchor,
+                    const char* type = "") {
+  return concat("<text x=\"", coordinate(x), "\" y=\"", coordinate(y), "\" text-anchor=\"", anchor,
+                "\"", *type == 0 ? "" : concat(" class=\"", type, "\""), ">", escaped(text),
+                "</text>\n");
 }
-std::string path(const std::string& type, const std::string& d) { return d.empty() ? "" : "<path class=\"" + type + "\" d=\"" + d + "\"/>\n"; }
+std::string path(const std::string& type, const std::string& d) {
+  return d.empty() ? "" : "<path class=\"" + type + "\" d=\"" + d + "\"/>\n";
+}
 
 struct Frame {
   double x = 0, y = 0, width = 0, height = 0;  // of the plot itself
@@ -54,7 +59,8 @@ std::string line_path(const Frame& f, const Curve& curve) {
   std::string d;
   bool open = false;
   for (const Point& p : curve.points) {
-    if (std::isfinite(p.y)) d += concat(open ? "L" : "M", coordinate(f.px(p.x)), " ", coordinate(f.py(p.y)));
+    if (std::isfinite(p.y))
+      d += concat(open ? "L" : "M", coordinate(f.px(p.x)), " ", coordinate(f.py(p.y)));
     open = std::isfinite(p.y);
   }
   return d;
@@ -67,26 +73,41 @@ std::string axes(const Frame& f, const Panel& p) {
     labels += text_at(f.x - 7, f.py(t) + 4, report::compact(t), "end");
   }
   for (const double t : f.across.ticks) {
-    if (p.square) grid += concat("M", coordinate(f.px(t)), " ", coordinate(f.y), "v", coordinate(f.height));
+    if (p.square)
+      grid += concat("M", coordinate(f.px(t)), " ", coordinate(f.y), "v", coordinate(f.height));
     labels += text_at(f.px(t), f.y + f.height + 17, report::compact(t), "middle");
   }
-  const double base = !f.up.scale.log && f.up.scale.low < 0 && f.up.scale.high > 0 ? 0 : f.up.scale.low;
-  const std::string zero = p.square ? "" : concat("M", coordinate(f.x), " ", coordinate(f.py(base)), "h", coordinate(f.width));
-  return path("grid", grid) + path("zero", zero) + labels + text_at(f.x + f.width, f.y + f.height + 33, p.x_label, "end") +
+  const double base =
+      !f.up.scale.log && f.up.scale.low < 0 && f.up.scale.high > 0 ? 0 : f.up.scale.low;
+  const std::string zero = p.square ? ""
+                                    : concat("M", coordinate(f.x), " ", coordinate(f.py(base)), "h",
+                                             coordinate(f.width));
+  return path("grid", grid) + path("zero", zero) + labels +
+         text_at(f.x + f.width, f.y + f.height + 33, p.x_label, "end") +
          text_at(f.x, f.y - 12, p.title + (f.up.scale.log ? " (log scale)" : ""), "start", "title");
 }
 
 std::string panel_svg(const Panel& p, double left, double top, const std::string& id) {
   const double side = p.square ? kWide - kLeft - kRight : kHigh;
-  const Frame f{left + kLeft, top + kTop, kWide - kLeft - kRight, side, report::linear_axis(p.x_low, p.x_high, 5), vertical(p)};
+  const Frame f{left + kLeft,
+                top + kTop,
+                kWide - kLeft - kRight,
+                side,
+                report::linear_axis(p.x_low, p.x_high, 5),
+                vertical(p)};
   std::string out = axes(f, p);
-  out += concat("<clipPath id=\"", id, "\"><rect x=\"", coordinate(f.x), "\" y=\"", coordinate(f.y - 2), "\" width=\"", coordinate(f.width),
-                "\" height=\"", coordinate(f.height + 4), "\"/></clipPath>\n<g clip-path=\"url(#", id, ")\">\n");
-  for (const Curve& c : p.curves) out += path("line " + report::curve_class(c.colour), line_path(f, c));
+  out += concat("<clipPath id=\"", id, "\"><rect x=\"", coordinate(f.x), "\" y=\"",
+                coordinate(f.y - 2), "\" width=\"", coordinate(f.width), "\" height=\"",
+                coordinate(f.height + 4), "\"/></clipPath>\n<g clip-path=\"url(#", id, ")\">\n");
+  for (const Curve& c : p.curves)
+    out += path("line " + report::curve_class(c.colour), line_path(f, c));
   out += "</g>\n";
   for (const Mark& m : p.marks) {
-    if (m.dot) out += concat("<circle class=\"mark\" r=\"3.5\" cx=\"", coordinate(f.px(m.x)), "\" cy=\"", coordinate(f.py(m.y)), "\"/>\n");
-    out += text_at(f.px(m.x) + (m.dot ? 7 : 0), f.py(m.y) - (m.dot ? 6 : 0), m.text, m.dot ? "start" : "middle", "name");
+    if (m.dot)
+      out += concat("<circle class=\"mark\" r=\"3.5\" cx=\"", coordinate(f.px(m.x)), "\" cy=\"",
+                    coordinate(f.py(m.y)), "\"/>\n");
+    out += text_at(f.px(m.x) + (m.dot ? 7 : 0), f.py(m.y) - (m.dot ? 6 : 0), m.text,
+                   m.dot ? "start" : "middle", "name");
   }
   return out;
 }
@@ -96,13 +117,16 @@ std::string legend_svg(const std::vector<Panel>& panels, double top, double widt
   std::vector<const Curve*> named;
   for (const Panel& p : panels)
     for (const Curve& c : p.curves)
-      if (!c.name.empty() && std::none_of(named.begin(), named.end(), [&](const Curve* n) { return n->name == c.name; })) named.push_back(&c);
+      if (!c.name.empty() && std::none_of(named.begin(), named.end(),
+                                          [&](const Curve* n) { return n->name == c.name; }))
+        named.push_back(&c);
   std::string out;
   double x = kLeft, y = top + 14;
   for (const Curve* c : named) {
     const double room = 46 + 7.2 * static_cast<double>(c->name.size());
     if (x + room > width && x > kLeft) x = kLeft, y += kLegendLine;
-    out += path("line " + report::curve_class(c->colour), concat("M", coordinate(x), " ", coordinate(y - 4), "h24"));
+    out += path("line " + report::curve_class(c->colour),
+                concat("M", coordinate(x), " ", coordinate(y - 4), "h24"));
     out += text_at(x + 30, y, c->name, "start", "name");
     x += room;
   }
@@ -114,22 +138,26 @@ std::string legend_svg(const std::vector<Panel>& panels, double top, double widt
 
 std::string figure_svg(const std::string& title, const std::vector<Panel>& panels, size_t columns) {
   require(!panels.empty() && columns > 0, "[figure] there is nothing to draw");
-  const bool square = std::any_of(panels.begin(), panels.end(), [](const Panel& p) { return p.square; });
+  const bool square =
+      std::any_of(panels.begin(), panels.end(), [](const Panel& p) { return p.square; });
   const double row = kTop + kBottom + (square ? kWide - kLeft - kRight : kHigh),
                width = kWide * static_cast<double>(std::min(columns, panels.size()));
   const size_t rows = (panels.size() + columns - 1) / columns;
   std::string body;
   for (size_t i = 0; i < panels.size(); ++i) {
     const size_t above = i / columns;
-    body += panel_svg(panels[i], kWide * static_cast<double>(i % columns), row * static_cast<double>(above), "panel" + std::to_string(i));
+    body += panel_svg(panels[i], kWide * static_cast<double>(i % columns),
+                      row * static_cast<double>(above), "panel" + std::to_string(i));
   }
   double legend = 0;
   body += legend_svg(panels, row * static_cast<double>(rows), width, legend);
   const double height = row * static_cast<double>(rows) + legend;
   const std::string size = concat(coordinate(width), "\" height=\"", coordinate(height));
-  return concat("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 ", coordinate(width), " ", coordinate(height), "\" width=\"", size,
-                "\" role=\"img\" aria-labelledby=\"title\">\n<title id=\"title\">", escaped(title), "</title>\n<style>", kFigureStyle,
-                "</style>\n<rect class=\"ground\" width=\"", size, "\"/>\n", body, "</svg>\n");
+  return concat("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 ", coordinate(width), " ",
+                coordinate(height), "\" width=\"", size,
+                "\" role=\"img\" aria-labelledby=\"title\">\n<title id=\"title\">", escaped(title),
+                "</title>\n<style>", kFigureStyle, "</style>\n<rect class=\"ground\" width=\"",
+                size, "\"/>\n", body, "</svg>\n");
 }
 
 }  // namespace nine::app

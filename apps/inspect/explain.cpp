@@ -35,7 +35,9 @@ WorkedExample explain(const std::string& name) {
       throw UsageError(concat("--explain: nothing is called '", name, "'", near));
     throw;
   }
-  throw UsageError(concat("--explain explains one kernel at a time; --explain mixture shows how they are mixed, not ", name));
+  throw UsageError(concat(
+      "--explain explains one kernel at a time; --explain mixture shows how they are mixed, not ",
+      name));
 }
 
 }  // namespace nine::app

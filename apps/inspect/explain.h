@@ -1,4 +1,5 @@
-// kernel_inspect --explain: a small numeric example through forward and backward, every number by the library's own ops.
+// kernel_inspect --explain: a small numeric example through forward and backward, every number by
+// the library's own ops.
 #pragma once
 
 #include <string>
@@ -12,7 +13,8 @@ namespace nine::app {
 /// What can be explained besides kernels.
 std::vector<std::string> layer_lessons();
 
-/// The example of a kernel with its parameters ("pow:p=1") or of one of layer_lessons(). UsageError: neither.
+/// The example of a kernel with its parameters ("pow:p=1") or of one of layer_lessons().
+/// UsageError: neither.
 WorkedExample explain(const std::string& name);
 
 WorkedExample explain_kernel(const Score& score);

@@ -17,14 +17,17 @@ constexpr const char* kOrdinal[] = {"_1", "_2", "_3"};
 
 // What kernels with statistics of their own say of a pair on the way to the score, beyond z and q.
 template <class K>
-void pair_lines(WorkedExample& l, const K& kernel, const Doubles& w, const Doubles& h, const std::string& v) {
+void pair_lines(WorkedExample& l, const K& kernel, const Doubles& w, const Doubles& h,
+                const std::string& v) {
   const auto d = static_cast<int64_t>(w.size());
   if constexpr (scores::OfParts<K>) {
     const int64_t n = d / kernel.count;
     Doubles xi;
     for (int64_t i = 0; i < kernel.count; ++i)
       for (int64_t j = 0; j < kernel.count; ++j)
-        xi.push_back(kernel.part.exact(w.data() + i * n, h.data() + j * n, n, 0.0, static_cast<double*>(nullptr), static_cast<double*>(nullptr)));
+        xi.push_back(kernel.part.exact(w.data() + i * n, h.data() + j * n, n, 0.0,
+                                       static_cast<double*>(nullptr),
+                                       static_cast<double*>(nullptr)));
     l.line("xi" + v, "ssg's score of each part of w and each part of h", xi);
   } else {
     const int64_t dims = kernel.product_dims(d);
@@ -37,17 +40,20 @@ void pair_lines(WorkedExample& l, const K& kernel, const Doubles& w, const Doubl
       if constexpr (K::kKind == ScoreKind::hpb) {
         l.line("rho" + v, "hyperbolic radii of w and h", Doubles{sw[2], sh[2]});
         const double grown = std::exp(sw[2] + sh[2]);
-        l.line("A" + v, "cosh rho_w cosh rho_h - z sinh rho_w sinh rho_h/(|w||h|)", grown * (sw[0] * sh[0] - sw[1] * sh[1] * z));
+        l.line("A" + v, "cosh rho_w cosh rho_h - z sinh rho_w sinh rho_h/(|w||h|)",
+               grown * (sw[0] * sh[0] - sw[1] * sh[1] * z));
       } else {
         l.line("q" + v, "|w|^2 + |h|^2 - 2z", sw[0] + sh[0] - 2 * z);
       }
-      if constexpr (K::kKind == ScoreKind::ssg) l.line("sigma" + v, "s_w + s_h", std::exp(sw[1]) + std::exp(sh[1]));
+      if constexpr (K::kKind == ScoreKind::ssg)
+        l.line("sigma" + v, "s_w + s_h", std::exp(sw[1]) + std::exp(sh[1]));
       if constexpr (requires { kernel.phi_slope(1.0); }) {
         const double q = sw[0] + sh[0] - 2 * z;
         l.line("dS" + v + "/dq", K::kDerivative, q > 0 ? kernel.phi_slope(q) : 0.0);
       }
     } else {
-      l.line("dS" + v + "/dz", K::kDerivative, kernel.slopes(z, static_cast<double*>(nullptr), static_cast<double*>(nullptr)).z);
+      l.line("dS" + v + "/dz", K::kDerivative,
+             kernel.slopes(z, static_cast<double*>(nullptr), static_cast<double*>(nullptr)).z);
     }
   }
 }
@@ -56,7 +62,8 @@ Doubles row(const Tensor& t, int64_t r) { return t.row_range(r, 1).to_vector(); 
 
 const char* chain_rule(const Score& score) {
   if (of_product(score)) return "dS/dz h";
-  const bool radial = score.kind == ScoreKind::log || score.kind == ScoreKind::pow || score.kind == ScoreKind::rbf || score.kind == ScoreKind::wav;
+  const bool radial = score.kind == ScoreKind::log || score.kind == ScoreKind::pow ||
+                      score.kind == ScoreKind::rbf || score.kind == ScoreKind::wav;
   return radial ? "2 dS/dq (w - h)" : "exact, docs/gradients.md";
 }
 
@@ -66,9 +73,11 @@ WorkedExample explain_kernel(const Score& score) {
   const KernelInfo info = kernel_info(score.kind);
   const HeadSpec head{.components = {score}};
   const int64_t d = shown_size(score);
-  const Tensor h = short_numbers({1, d}, 0), w = short_numbers({kWords, d}, 2), target = Tensor::from<int32_t>({0}, {1});
+  const Tensor h = short_numbers({1, d}, 0), w = short_numbers({kWords, d}, 2),
+               target = Tensor::from<int32_t>({0}, {1});
 
-  WorkedExample l(concat(to_text(score), ": S = ", info.formula, "\n  derivative: ", info.derivative, "\n  ", info.note));
+  WorkedExample l(concat(to_text(score), ": S = ", info.formula,
+                         "\n  derivative: ", info.derivative, "\n  ", info.note));
   l.heading("One context h, three words w_1, w_2, w_3; the text goes on with word 1");
   l.line("h", "", h);
   for (int64_t v = 0; v < kWords; ++v) l.line(concat("w", kOrdinal[v]), "", row(w, v));
@@ -83,7 +92,8 @@ WorkedExample explain_kernel(const Score& score) {
 
   l.heading("Forward");
   scores::visit(score, d, [&](const auto& kernel) {
-    for (int64_t v = 0; v < kWords; ++v) pair_lines(l, kernel, row(w, v), h.to_vector(), kOrdinal[v]);
+    for (int64_t v = 0; v < kWords; ++v)
+      pair_lines(l, kernel, row(w, v), h.to_vector(), kOrdinal[v]);
   });
   l.line("S", "S(w_v, h) of the three words", s);
   l.line("p", "e^S_v / (e^S_1 + e^S_2 + e^S_3)", p);
@@ -95,18 +105,27 @@ WorkedExample explain_kernel(const Score& score) {
   by_score[0] -= 1;
   l.line("dL/dS", "p_v - [v = 1]", by_score);
   for (int64_t v = 0; v < kWords; ++v)
-    l.line(concat("dS", kOrdinal[v], "/dw", kOrdinal[v]), chain_rule(score), score_at(score, row(w, v), h.to_vector()).dw);
-  for (int64_t v = 0; v < kWords; ++v) l.line(concat("dS", kOrdinal[v], "/dh"), "", score_at(score, row(w, v), h.to_vector()).dh);
+    l.line(concat("dS", kOrdinal[v], "/dw", kOrdinal[v]), chain_rule(score),
+           score_at(score, row(w, v), h.to_vector()).dw);
+  for (int64_t v = 0; v < kWords; ++v)
+    l.line(concat("dS", kOrdinal[v], "/dh"), "", score_at(score, row(w, v), h.to_vector()).dh);
   tape.backward(loss);
   for (int64_t v = 0; v < kWords; ++v)
-    l.line(concat("dL/dw", kOrdinal[v]), concat("dL/dS", kOrdinal[v], " dS", kOrdinal[v], "/dw", kOrdinal[v]), row(words.grad(), v));
+    l.line(concat("dL/dw", kOrdinal[v]),
+           concat("dL/dS", kOrdinal[v], " dS", kOrdinal[v], "/dw", kOrdinal[v]),
+           row(words.grad(), v));
   l.line("dL/dh", "sum over v of dL/dS_v dS_v/dh", context.grad());
-  l.check([&](std::span<const Var> x) { return kernel_softmax(head, x[0], {.w = {x[1]}}, target, 1.0).loss; }, {h, w});
+  l.check(
+      [&](std::span<const Var> x) {
+        return kernel_softmax(head, x[0], {.w = {x[1]}}, target, 1.0).loss;
+      },
+      {h, w});
   return l;
 }
 
 WorkedExample explain_softmax() {
-  const Tensor x = Tensor::from<double>({1, 2, 0.5}, {1, 3}), target = Tensor::from<int32_t>({0}, {1});
+  const Tensor x = Tensor::from<double>({1, 2, 0.5}, {1, 3}),
+               target = Tensor::from<int32_t>({0}, {1});
   WorkedExample l("softmax: p_v = e^x_v / sum_u e^x_u, and the loss -ln p of the target");
   l.heading("Three scores; word 1 is the target");
   l.line("x", "", x);
@@ -133,9 +152,11 @@ WorkedExample explain_softmax() {
 
 WorkedExample explain_mixture() {
   const HeadSpec head = parse_head("mix:lin,rbf", {.head_context = "none"});
-  const Tensor h = short_numbers({1, 2}, 0), w = short_numbers({kWords, 2}, 2), m = short_numbers({2, 2}, 8),
-               target = Tensor::from<int32_t>({0}, {1});
-  WorkedExample l("mixture: p(v) = sum_k pi_k p_k(v); here component 1 is lin, component 2 is rbf, and both see h itself");
+  const Tensor h = short_numbers({1, 2}, 0), w = short_numbers({kWords, 2}, 2),
+               m = short_numbers({2, 2}, 8), target = Tensor::from<int32_t>({0}, {1});
+  WorkedExample l(
+      "mixture: p(v) = sum_k pi_k p_k(v); here component 1 is lin, component 2 is rbf, and both "
+      "see h itself");
   l.heading("One context, three words, the prior's weights; the text goes on with word 1");
   l.line("h", "", h);
   for (int64_t v = 0; v < kWords; ++v) l.line(concat("w", kOrdinal[v]), "", row(w, v));
@@ -144,14 +165,16 @@ WorkedExample explain_mixture() {
   Tape tape(pool);
   const Var context = tape.leaf(h), words = tape.leaf(w), prior = tape.leaf(m);
   const HeadWeights weights{.w = {words}, .prior = prior};
-  const Doubles s = component_scores(head, context, weights, target).to_vector(), pi = prior_probabilities(head, context, weights).to_vector();
+  const Doubles s = component_scores(head, context, weights, target).to_vector(),
+                pi = prior_probabilities(head, context, weights).to_vector();
   l.heading("Forward");
   l.line("pi", "softmax(m_1.h, m_2.h)", pi);
   Doubles of[2];
   for (size_t k = 0; k < 2; ++k) {
     const HeadSpec single{.components = {head.components[k]}};
     l.line(concat("S", kOrdinal[k]), k == 0 ? "w_v.h" : "exp(-|w_v - h|^2)",
-           Doubles(s.begin() + static_cast<long>(k) * kWords, s.begin() + static_cast<long>(k + 1) * kWords));
+           Doubles(s.begin() + static_cast<long>(k) * kWords,
+                   s.begin() + static_cast<long>(k + 1) * kWords));
     of[k] = log_probabilities(single, context, {.w = {words}}).to_vector();
     for (double& x : of[k]) x = std::exp(x);
     l.line(concat("p", kOrdinal[k]), concat("softmax(S", kOrdinal[k], ")"), of[k]);
@@ -167,15 +190,24 @@ WorkedExample explain_mixture() {
   for (size_t k = 0; k < 2; ++k) {
     Doubles by_score = of[k];
     for (size_t v = 0; v < kWords; ++v) by_score[v] = share[k] * (by_score[v] - (v == 0 ? 1 : 0));
-    l.line(concat("dL/dS", kOrdinal[k]), concat("gamma", kOrdinal[k], " (p", kOrdinal[k], "(v) - [v = 1])"), by_score);
+    l.line(concat("dL/dS", kOrdinal[k]),
+           concat("gamma", kOrdinal[k], " (p", kOrdinal[k], "(v) - [v = 1])"), by_score);
   }
-  l.line("dL/da", "pi - gamma, a_k = m_k.h the prior's logits", Doubles{pi[0] - share[0], pi[1] - share[1]});
+  l.line("dL/da", "pi - gamma, a_k = m_k.h the prior's logits",
+         Doubles{pi[0] - share[0], pi[1] - share[1]});
   tape.backward(out.loss);
   for (int64_t k = 0; k < 2; ++k)
-    l.line(concat("dL/dm", kOrdinal[k]), concat("(pi", kOrdinal[k], " - gamma", kOrdinal[k], ") h"), row(prior.grad(), k));
-  for (int64_t v = 0; v < kWords; ++v) l.line(concat("dL/dw", kOrdinal[v]), "both components' dL/dS_v dS_v/dw_v, added", row(words.grad(), v));
+    l.line(concat("dL/dm", kOrdinal[k]), concat("(pi", kOrdinal[k], " - gamma", kOrdinal[k], ") h"),
+           row(prior.grad(), k));
+  for (int64_t v = 0; v < kWords; ++v)
+    l.line(concat("dL/dw", kOrdinal[v]), "both components' dL/dS_v dS_v/dw_v, added",
+           row(words.grad(), v));
   l.line("dL/dh", "what both components and the prior send back, added", context.grad());
-  l.check([&](std::span<const Var> x) { return kernel_softmax(head, x[0], {.w = {x[1]}, .prior = x[2]}, target, 1.0).loss; }, {h, w, m});
+  l.check(
+      [&](std::span<const Var> x) {
+        return kernel_softmax(head, x[0], {.w = {x[1]}, .prior = x[2]}, target, 1.0).loss;
+      },
+      {h, w, m});
   return l;
 }
 

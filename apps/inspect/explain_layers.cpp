@@ -1,5 +1,5 @@
-// The layers' exact gradients in numbers. Ops are called as the library's functions call them, so that what they keep for backward
-// (means, gates, normalisers) can be shown.
+// The layers' exact gradients in numbers. Ops are called as the library's functions call them, so
+// that what they keep for backward (means, gates, normalisers) can be shown.
 #include <cmath>
 
 #include "apps/inspect/explain.h"
@@ -15,18 +15,23 @@ Tensor empty(const Shape& shape) { return Tensor(shape, DType::float64); }
 Doubles row(const Tensor& t, int64_t r) { return t.row_range(r, 1).to_vector(); }
 
 // The loss that every example ends in, so that dL/dy is a given.
-Var weighted(const Var& y, const Tensor& weights) { return sum(mul(y, y.tape().constant(weights))); }
+Var weighted(const Var& y, const Tensor& weights) {
+  return sum(mul(y, y.tape().constant(weights)));
+}
 
 }  // namespace
 
 WorkedExample explain_layer_norm() {
   constexpr double kEps = 1e-5;
-  const Tensor x = Tensor::from<double>({1, 2, 6}, {1, 3}), gamma = Tensor::from<double>({1, 0.5, 2}, {3}),
+  const Tensor x = Tensor::from<double>({1, 2, 6}, {1, 3}),
+               gamma = Tensor::from<double>({1, 0.5, 2}, {3}),
                beta = Tensor::from<double>({0, 0.1, -0.1}, {3});
-  const Tensor dy = Tensor::from<double>({1, -1, 0.5}, {1, 3}), y = empty({1, 3}), mean = empty({1}), rstd = empty({1});
+  const Tensor dy = Tensor::from<double>({1, -1, 0.5}, {1, 3}), y = empty({1, 3}),
+               mean = empty({1}), rstd = empty({1});
   ops::layer_norm(x, gamma, beta, kEps, y, mean, rstd);
   const double m = mean.item(), r = rstd.item();
-  WorkedExample l("layer_norm: y = gamma (x - mean) r + beta, r = 1 / sqrt(variance + eps), eps = 1e-5");
+  WorkedExample l(
+      "layer_norm: y = gamma (x - mean) r + beta, r = 1 / sqrt(variance + eps), eps = 1e-5");
   l.heading("A row of three numbers");
   l.line("x", "", x);
   l.line("gamma", "", gamma);
@@ -41,7 +46,8 @@ WorkedExample explain_layer_norm() {
   l.heading("Backward, from dL/dy as it comes from above");
   l.line("dL/dy", "", dy);
   double along = 0, total = 0;
-  for (size_t k = 0; k < 3; ++k) g[k] *= gamma.to_vector()[k], total += g[k] / 3, along += g[k] * xhat[k] / 3;
+  for (size_t k = 0; k < 3; ++k)
+    g[k] *= gamma.to_vector()[k], total += g[k] / 3, along += g[k] * xhat[k] / 3;
   l.line("g", "gamma dL/dy", g);
   l.line("a", "sum(g) / 3", total);
   l.line("b", "sum(g xhat) / 3", along);
@@ -50,20 +56,31 @@ WorkedExample explain_layer_norm() {
   l.line("dL/dx", "r (g - a - xhat b)", dx);
   l.line("dL/dgamma", "dL/dy xhat", dgamma);
   l.line("dL/dbeta", "dL/dy", dbeta);
-  l.check([&](std::span<const Var> v) { return weighted(layer_norm(v[0], v[1], v[2], kEps), dy); }, {x, gamma, beta});
+  l.check([&](std::span<const Var> v) { return weighted(layer_norm(v[0], v[1], v[2], kEps), dy); },
+          {x, gamma, beta});
   return l;
 }
 
 WorkedExample explain_lstm() {
   constexpr int64_t kSteps = 2;
-  const Tensor x = Tensor::from<double>({1, -0.5}, {kSteps, 1}), w_ih = Tensor::from<double>({0.5, -0.4, 1, 0.3}, {4, 1}),
-               w_hh = Tensor::from<double>({0.2, 0.6, -0.5, 0.4}, {4, 1}), b_ih = Tensor::from<double>({0, 1, 0, 0}, {4}),
-               b_hh = Tensor::from<double>({0.1, 0, -0.1, 0.2}, {4}), h0 = Tensor::from<double>({0.5}, {1, 1}),
-               c0 = Tensor::from<double>({-0.25}, {1, 1});
-  const Tensor dy = Tensor::from<double>({0, 1}, {kSteps, 1}), hidden = empty({kSteps + 1, 1}), cells = empty({kSteps + 1, 1}),
-               gates = empty({kSteps, 4});
-  const ops::Lstm io{
-      .x = x, .w_ih = w_ih, .w_hh = w_hh, .b_ih = b_ih, .b_hh = b_hh, .h0 = h0, .c0 = c0, .hidden = hidden, .cells = cells, .gates = gates};
+  const Tensor x = Tensor::from<double>({1, -0.5}, {kSteps, 1}),
+               w_ih = Tensor::from<double>({0.5, -0.4, 1, 0.3}, {4, 1}),
+               w_hh = Tensor::from<double>({0.2, 0.6, -0.5, 0.4}, {4, 1}),
+               b_ih = Tensor::from<double>({0, 1, 0, 0}, {4}),
+               b_hh = Tensor::from<double>({0.1, 0, -0.1, 0.2}, {4}),
+               h0 = Tensor::from<double>({0.5}, {1, 1}), c0 = Tensor::from<double>({-0.25}, {1, 1});
+  const Tensor dy = Tensor::from<double>({0, 1}, {kSteps, 1}), hidden = empty({kSteps + 1, 1}),
+               cells = empty({kSteps + 1, 1}), gates = empty({kSteps, 4});
+  const ops::Lstm io{.x = x,
+                     .w_ih = w_ih,
+                     .w_hh = w_hh,
+                     .b_ih = b_ih,
+                     .b_hh = b_hh,
+                     .h0 = h0,
+                     .c0 = c0,
+                     .hidden = hidden,
+                     .cells = cells,
+                     .gates = gates};
   Arena pool("kernel_inspect");
   ops::lstm(io, pool);
   WorkedExample l("lstm: two steps of one cell; gates in the order i f g o");
@@ -80,8 +97,9 @@ WorkedExample explain_lstm() {
     const std::string now = "_" + std::to_string(t + 1), before = "_" + std::to_string(t);
     Doubles a;
     for (size_t g = 0; g < 4; ++g)
-      a.push_back(w_ih.to_vector()[g] * x.to_vector()[static_cast<size_t>(t)] + b_ih.to_vector()[g] +
-                  w_hh.to_vector()[g] * hidden.to_vector()[static_cast<size_t>(t)] + b_hh.to_vector()[g]);
+      a.push_back(
+          w_ih.to_vector()[g] * x.to_vector()[static_cast<size_t>(t)] + b_ih.to_vector()[g] +
+          w_hh.to_vector()[g] * hidden.to_vector()[static_cast<size_t>(t)] + b_hh.to_vector()[g]);
     l.line("a" + now, concat("W_ih x", now, " + b_ih + W_hh h", before, " + b_hh"), a);
     l.line("ifgo" + now, "sigmoid, sigmoid, tanh, sigmoid of a" + now, row(gates, t));
     l.line("c" + now, concat("f c", before, " + i g"), row(cells, t + 1));
@@ -89,11 +107,20 @@ WorkedExample explain_lstm() {
   }
   l.heading("Backward, from L = h_2: the last step first");
   const Doubles gate = gates.to_vector(), c = cells.to_vector();
-  const Tensor dx = empty({kSteps, 1}), dw_ih = empty({4, 1}), dw_hh = empty({4, 1}), db = empty({4}), db_hh = empty({4}), dh0 = empty({1, 1}),
-               dc0 = empty({1, 1});
-  ops::lstm_backward(io, {.dy = dy, .dx = {dx}, .dw_ih = {dw_ih}, .dw_hh = {dw_hh}, .db_ih = {db}, .db_hh = {db_hh}, .dh0 = {dh0}, .dc0 = {dc0}},
+  const Tensor dx = empty({kSteps, 1}), dw_ih = empty({4, 1}), dw_hh = empty({4, 1}),
+               db = empty({4}), db_hh = empty({4}), dh0 = empty({1, 1}), dc0 = empty({1, 1});
+  ops::lstm_backward(io,
+                     {.dy = dy,
+                      .dx = {dx},
+                      .dw_ih = {dw_ih},
+                      .dw_hh = {dw_hh},
+                      .db_ih = {db},
+                      .db_hh = {db_hh},
+                      .dh0 = {dh0},
+                      .dc0 = {dc0}},
                      pool);
-  // Beside what the op gives, dh and dc as they travel; the test holds them against dh0 and dc0, which the op gives too.
+  // Beside what the op gives, dh and dc as they travel; the test holds them against dh0 and dc0,
+  // which the op gives too.
   double dh = 0, dc = 0;
   for (int64_t t = kSteps; t-- > 0;) {
     const std::string now = "_" + std::to_string(t + 1), next = "_" + std::to_string(t + 2);
@@ -102,8 +129,12 @@ WorkedExample explain_lstm() {
     dh += dy.to_vector()[at];
     dc += dh * o * (1 - squashed * squashed);
     l.line("dL/dh" + now, t + 1 == kSteps ? "1, from the loss" : concat("W_hh' dL/da", next), dh);
-    l.line("dL/dc" + now, concat(t + 1 == kSteps ? "" : concat("f", next, " dL/dc", next, " + "), "dL/dh o (1 - tanh(c)^2)"), dc);
-    l.line("dL/da" + now, "dc g i(1-i), dc c_before f(1-f), dc i(1-g^2), dh tanh(c) o(1-o)", row(gates, t));
+    l.line("dL/dc" + now,
+           concat(t + 1 == kSteps ? "" : concat("f", next, " dL/dc", next, " + "),
+                  "dL/dh o (1 - tanh(c)^2)"),
+           dc);
+    l.line("dL/da" + now, "dc g i(1-i), dc c_before f(1-f), dc i(1-g^2), dh tanh(c) o(1-o)",
+           row(gates, t));
     dc *= gate[4 * at + 1];
     dh = 0;
     for (size_t g = 0; g < 4; ++g) dh += w_hh.to_vector()[g] * gates.to_vector()[4 * at + g];
@@ -123,12 +154,14 @@ WorkedExample explain_lstm() {
 }
 
 WorkedExample explain_attention() {
-  const Tensor q = Tensor::from<double>({1, 0.5}, {1, 2}), k = Tensor::from<double>({1, 0, -1, 2}, {2, 2}),
+  const Tensor q = Tensor::from<double>({1, 0.5}, {1, 2}),
+               k = Tensor::from<double>({1, 0, -1, 2}, {2, 2}),
                v = Tensor::from<double>({2, 1, 0, -1}, {2, 2});
   const Tensor dy = Tensor::from<double>({1, -0.5}, {1, 2}), y = empty({1, 2}), lse = empty({1, 1});
   const ops::Attention io{.q = q, .k = k, .v = v, .y = y, .lse = lse};
   ops::attention(io);
-  WorkedExample l("attention: y = softmax(q k' / sqrt(n)) v, one head of n = 2 numbers, one query, two keys");
+  WorkedExample l(
+      "attention: y = softmax(q k' / sqrt(n)) v, one head of n = 2 numbers, one query, two keys");
   l.heading("Query, keys, values");
   l.line("q", "", q);
   for (int64_t s = 0; s < 2; ++s) l.line(concat("k_", s + 1), "", row(k, s));
@@ -137,7 +170,9 @@ WorkedExample explain_attention() {
   const double scale = 1 / std::sqrt(2.0);
   const auto dot = [](const Doubles& a, const Doubles& b) { return a[0] * b[0] + a[1] * b[1]; };
   Doubles a, p, by_p, by_a;
-  for (int64_t s = 0; s < 2; ++s) a.push_back(scale * dot(q.to_vector(), row(k, s))), p.push_back(std::exp(a.back() - lse.item()));
+  for (int64_t s = 0; s < 2; ++s)
+    a.push_back(scale * dot(q.to_vector(), row(k, s))),
+        p.push_back(std::exp(a.back() - lse.item()));
   l.line("a", "q.k_s / sqrt(2)", a);
   l.line("lse", "ln(e^a_1 + e^a_2): all that is kept for backward", lse);
   l.line("p", "e^(a_s - lse)", p);
@@ -155,12 +190,18 @@ WorkedExample explain_attention() {
   const Tensor dq = empty({1, 2}), dk = empty({2, 2}), dv = empty({2, 2});
   ops::attention_backward(io, {.dy = dy, .dq = {dq}, .dk = {dk}, .dv = {dv}});
   l.line("dL/dq", "(dL/da_1 k_1 + dL/da_2 k_2) / sqrt(2)", dq);
-  for (int64_t s = 0; s < 2; ++s) l.line(concat("dL/dk_", s + 1), concat("dL/da_", s + 1, " q / sqrt(2)"), row(dk, s));
-  for (int64_t s = 0; s < 2; ++s) l.line(concat("dL/dv_", s + 1), concat("p_", s + 1, " dL/dy"), row(dv, s));
+  for (int64_t s = 0; s < 2; ++s)
+    l.line(concat("dL/dk_", s + 1), concat("dL/da_", s + 1, " q / sqrt(2)"), row(dk, s));
+  for (int64_t s = 0; s < 2; ++s)
+    l.line(concat("dL/dv_", s + 1), concat("p_", s + 1, " dL/dy"), row(dv, s));
   Tensor kv({2, 4}, DType::float64);
   ops::copy(k, kv.col_range(0, 2));
   ops::copy(v, kv.col_range(2, 2));
-  l.check([&](std::span<const Var> x) { return weighted(attention(x[0], x[1], {.batch = 1, .heads = 1}), dy); }, {q, kv});
+  l.check(
+      [&](std::span<const Var> x) {
+        return weighted(attention(x[0], x[1], {.batch = 1, .heads = 1}), dy);
+      },
+      {q, kv});
   return l;
 }
 

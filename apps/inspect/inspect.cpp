@@ -16,20 +16,24 @@ using Arrays = std::array<InspectArray, InspectInput::kFields>;
 
 constexpr int64_t kSampled = 200;  // coordinates of a check
 
-// Each of `blocks` matrices of rows x cols transposed: M and C lie in the file the other way round than prior and latent.
+// Each of `blocks` matrices of rows x cols transposed: M and C lie in the file the other way round
+// than prior and latent.
 Doubles transposed(const Doubles& x, int64_t blocks, int64_t rows, int64_t cols) {
   Doubles y(x.size());
   for (int64_t k = 0; k < blocks; ++k)
     for (int64_t i = 0; i < rows; ++i)
       for (int64_t j = 0; j < cols; ++j)
-        y[static_cast<size_t>(k * rows * cols + j * rows + i)] = x[static_cast<size_t>(k * rows * cols + i * cols + j)];
+        y[static_cast<size_t>(k * rows * cols + j * rows + i)] =
+            x[static_cast<size_t>(k * rows * cols + i * cols + j)];
   return y;
 }
 
 Tensor tensor_of(const Doubles& values, const Shape& shape, DType dtype) {
   Tensor t(shape, dtype);
-  dispatch_float(dtype, "kernel_inspect",
-            [&]<class T>(T) { std::transform(values.begin(), values.end(), t.data<T>(), [](double x) { return static_cast<T>(x); }); });
+  dispatch_float(dtype, "kernel_inspect", [&]<class T>(T) {
+    std::transform(values.begin(), values.end(), t.data<T>(),
+                   [](double x) { return static_cast<T>(x); });
+  });
   return t;
 }
 
@@ -41,12 +45,17 @@ struct Placed {
 
   Placed(Tape& tape, const InspectInput& in, const Arrays& a, DType dtype) {
     const int64_t d = in.size, size = in.head.size();
-    const auto leaf = [&](const Doubles& values, const Shape& shape) { return tape.leaf(tape.on_device(tensor_of(values, shape, dtype))); };
+    const auto leaf = [&](const Doubles& values, const Shape& shape) {
+      return tape.leaf(tape.on_device(tensor_of(values, shape, dtype)));
+    };
     h = leaf(a[InspectInput::kH].values, {in.rows, d});
-    weights.w = {leaf(a[InspectInput::kW].values, in.head.untied ? Shape{size, in.words, d} : Shape{in.words, d})};
+    weights.w = {leaf(a[InspectInput::kW].values,
+                      in.head.untied ? Shape{size, in.words, d} : Shape{in.words, d})};
     if (const auto& b = a[InspectInput::kB]) weights.bias = leaf(b.values, {in.words});
-    if (const auto& m = a[InspectInput::kM]) weights.prior = leaf(transposed(m.values, 1, d, size), {size, d});
-    if (const auto& c = a[InspectInput::kC]) weights.latent = leaf(transposed(c.values, size, d, d), {size * d, d});
+    if (const auto& m = a[InspectInput::kM])
+      weights.prior = leaf(transposed(m.values, 1, d, size), {size, d});
+    if (const auto& c = a[InspectInput::kC])
+      weights.latent = leaf(transposed(c.values, size, d, d), {size * d, d});
     Tensor words({in.rows}, DType::int32);
     std::copy(in.targets.begin(), in.targets.end(), words.data<int32_t>());
     targets = tape.on_device(words);
@@ -57,8 +66,10 @@ struct Losses {
   Var loss, nll;
 };
 Losses loss_of(const InspectInput& in, const Placed& p) {
-  const auto counting = std::count_if(in.targets.begin(), in.targets.end(), [](int32_t y) { return y >= 0; });
-  const SoftmaxLoss out = kernel_softmax(in.head, p.h, p.weights, p.targets, 1.0 / static_cast<double>(counting), in.loss);
+  const auto counting =
+      std::count_if(in.targets.begin(), in.targets.end(), [](int32_t y) { return y >= 0; });
+  const SoftmaxLoss out = kernel_softmax(in.head, p.h, p.weights, p.targets,
+                                         1.0 / static_cast<double>(counting), in.loss);
   if (in.norm.strength == 0) return {out.loss, out.nll};
   return {add(out.loss, norm_penalty(p.weights.w, in.norm)), out.nll};
 }
@@ -69,8 +80,10 @@ Arrays gradients_of(const InspectInput& in, const Placed& p) {
   g[InspectInput::kH].values = p.h.grad().to_vector();
   g[InspectInput::kW].values = p.weights.w[0].grad().to_vector();
   if (p.weights.bias) g[InspectInput::kB].values = p.weights.bias.grad().to_vector();
-  if (p.weights.prior) g[InspectInput::kM].values = transposed(p.weights.prior.grad().to_vector(), 1, size, d);
-  if (p.weights.latent) g[InspectInput::kC].values = transposed(p.weights.latent.grad().to_vector(), size, d, d);
+  if (p.weights.prior)
+    g[InspectInput::kM].values = transposed(p.weights.prior.grad().to_vector(), 1, size, d);
+  if (p.weights.latent)
+    g[InspectInput::kC].values = transposed(p.weights.latent.grad().to_vector(), size, d, d);
   return g;
 }
 
@@ -104,13 +117,15 @@ std::vector<int64_t> coordinates(const InspectInput& in) {
   for (size_t i = 0; i < chosen.size(); ++i) {
     const auto count = static_cast<int64_t>(chosen.size()), index = static_cast<int64_t>(i);
     const int64_t begin = total * index / count, end = total * (index + 1) / count;
-    chosen[i] = begin + static_cast<int64_t>(random_bits(key, i) % static_cast<uint32_t>(end - begin));
+    chosen[i] =
+        begin + static_cast<int64_t>(random_bits(key, i) % static_cast<uint32_t>(end - begin));
   }
   return chosen;
 }
 
-// The largest |gradient - difference| of a tensor over its largest gradient. A tensor whose gradients all but vanish is measured
-// by a thousandth of the largest there is, or 1e-5 of the loss: the differences have no more digits.
+// The largest |gradient - difference| of a tensor over its largest gradient. A tensor whose
+// gradients all but vanish is measured by a thousandth of the largest there is, or 1e-5 of the
+// loss: the differences have no more digits.
 double largest_error(const InspectInput& in, const Arrays& gradients, double loss) {
   const auto size_of_array = [](const InspectArray& a) {
     double largest = 0;
@@ -124,9 +139,11 @@ double largest_error(const InspectInput& in, const Arrays& gradients, double los
   double worst = 0;
   for (int64_t at : coordinates(in)) {
     size_t field = 0;
-    for (; at >= static_cast<int64_t>(arrays[field].values.size()); ++field) at -= static_cast<int64_t>(arrays[field].values.size());
+    for (; at >= static_cast<int64_t>(arrays[field].values.size()); ++field)
+      at -= static_cast<int64_t>(arrays[field].values.size());
     const auto element = static_cast<size_t>(at);
-    const double off = std::abs(gradients[field].values[element] - slope(in, arrays, field, element, pool));
+    const double off =
+        std::abs(gradients[field].values[element] - slope(in, arrays, field, element, pool));
     worst = std::max(worst, off / std::max(size_of_array(gradients[field]), least));
   }
   return worst;
@@ -134,7 +151,8 @@ double largest_error(const InspectInput& in, const Arrays& gradients, double los
 
 // Nested arrays of the shape; an Error for a number that JSON has no form for.
 Json nested(const Doubles& values, const std::vector<int64_t>& shape, const std::string& name) {
-  for (const double x : values) require(std::isfinite(x), "[kernel_inspect] ", name, " has a number that is not finite: ", x);
+  for (const double x : values)
+    require(std::isfinite(x), "[kernel_inspect] ", name, " has a number that is not finite: ", x);
   Json level(values);
   for (size_t axis = shape.size(); axis-- > 1;) {
     Json outer = Json::array();
@@ -155,7 +173,8 @@ Json parameters_json(const Score& score) {
   for (size_t k = 0; k < parameters.size(); ++k) {
     const ParameterInfo& p = parameters[k];
     const bool word = p.words != nullptr && (!p.numbers_too || score.parameters[k] == 0);
-    out[p.name] = word ? Json(p.words[static_cast<int>(score.parameters[k])]) : Json(score.parameters[k]);
+    out[p.name] =
+        word ? Json(p.words[static_cast<int>(score.parameters[k])]) : Json(score.parameters[k]);
   }
   return out;
 }
@@ -164,7 +183,10 @@ Json formulas(const HeadSpec& head) {
   Json out = Json::array();
   for (const Score& score : head.components) {
     const KernelInfo k = kernel_info(score.kind);
-    out.push_back({{"name", k.name}, {"score", k.formula}, {"derivative", k.derivative}, {"parameters", parameters_json(score)}});
+    out.push_back({{"name", k.name},
+                   {"score", k.formula},
+                   {"derivative", k.derivative},
+                   {"parameters", parameters_json(score)}});
   }
   return out;
 }
@@ -182,13 +204,18 @@ Json inspect(const InspectInput& in) {
   Doubles log_probs = log_probabilities(in.head, p.h, p.weights).to_vector();
   const Losses losses = loss_of(in, p);
   const double loss = losses.loss.value().item();
-  require(std::isfinite(loss), "[kernel_inspect] the loss is not finite: ", loss, "; the head's scores overflow ", in.dtype);
+  require(std::isfinite(loss), "[kernel_inspect] the loss is not finite: ", loss,
+          "; the head's scores overflow ", in.dtype);
   const Doubles nll = losses.nll.value().to_vector();
   for (size_t r = 0; r < nll.size(); ++r)  // the targets' as exact as in the loss
-    if (in.targets[r] >= 0) log_probs[r * static_cast<size_t>(words) + static_cast<size_t>(in.targets[r])] = -nll[r];
+    if (in.targets[r] >= 0)
+      log_probs[r * static_cast<size_t>(words) + static_cast<size_t>(in.targets[r])] = -nll[r];
   out["loss"] = loss;
   out["nll"] = nested(nll, {n}, "nll");
-  out["scores"] = nested(scores, in.head.mixture ? std::vector<int64_t>{size, n, words} : std::vector<int64_t>{n, words}, "scores");
+  out["scores"] = nested(
+      scores,
+      in.head.mixture ? std::vector<int64_t>{size, n, words} : std::vector<int64_t>{n, words},
+      "scores");
   out["log_probs"] = nested(log_probs, {n, words}, "log_probs");
   out["pi"] = nested(pi, {n, size}, "pi");
   tape.backward(losses.loss);
@@ -211,12 +238,17 @@ std::string padded(std::string name, size_t width) {
 }  // namespace
 
 std::string kernel_table_text() {
-  std::string text = "z = w.h, q = |w - h|^2; a score is S(w, h) + b_v, and p(v|h) its softmax over the words v.\n\n";
+  std::string text =
+      "z = w.h, q = |w - h|^2; a score is S(w, h) + b_v, and p(v|h) its softmax over the words "
+      "v.\n\n";
   for (const KernelInfo& k : kernel_table()) {
-    text += concat(padded(k.name, 6), "S = ", k.formula, "\n      derivative: ", k.derivative, "\n");
+    text +=
+        concat(padded(k.name, 6), "S = ", k.formula, "\n      derivative: ", k.derivative, "\n");
     for (const ParameterInfo& p : k.parameters) {
       const bool word = p.words != nullptr;
-      text += concat("      ", p.name, "=", word ? p.words[static_cast<int>(p.fallback)] : concat(p.fallback), ": ", p.meaning, "\n");
+      text += concat("      ", p.name, "=",
+                     word ? p.words[static_cast<int>(p.fallback)] : concat(p.fallback), ": ",
+                     p.meaning, "\n");
     }
     text += concat("      ", k.note, "\n");
   }

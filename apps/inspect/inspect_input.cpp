@@ -31,7 +31,8 @@ auto named(const std::string& field, F&& f) {
 
 void know_keys(const Json& object, const std::string& prefix, const Names& known) {
   for (const auto& [key, value] : object.items())
-    if (std::find(known.begin(), known.end(), key) == known.end()) refuse(prefix, key, ": no such field", did_you_mean(key, known, prefix));
+    if (std::find(known.begin(), known.end(), key) == known.end())
+      refuse(prefix, key, ": no such field", did_you_mean(key, known, prefix));
 }
 
 // options.KEY as the text that the flag would get; nothing when it is not there.
@@ -47,7 +48,8 @@ std::optional<std::string> option_text(const Json& options, const std::string& k
 bool option_flag(const Json& options, const std::string& key, bool fallback) {
   const std::optional<std::string> text = option_text(options, key);
   if (!text) return fallback;
-  if (*text != "true" && *text != "false") refuse("options.", key, ": must be true or false, not '", *text, "'");
+  if (*text != "true" && *text != "false")
+    refuse("options.", key, ": must be true or false, not '", *text, "'");
   return *text == "true";
 }
 
@@ -55,10 +57,12 @@ LabelSmoothing smoothing_of(const Json& options) {
   LabelSmoothing s;
   if (const auto text = option_text(options, "label_smoothing")) {
     const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), s.epsilon);
-    if (error != std::errc() || end != text->data() + text->size() || !(s.epsilon >= 0 && s.epsilon <= 1))
+    if (error != std::errc() || end != text->data() + text->size() ||
+        !(s.epsilon >= 0 && s.epsilon <= 1))
       refuse("options.label_smoothing: must be a number from 0 to 1, not '", *text, "'");
   }
-  if (const auto text = option_text(options, "smoothing")) s.kind = named("options.smoothing", [&] { return smoothing_from_text(*text); });
+  if (const auto text = option_text(options, "smoothing"))
+    s.kind = named("options.smoothing", [&] { return smoothing_from_text(*text); });
   return s;
 }
 
@@ -66,23 +70,33 @@ void read_options(const Json& in, InspectInput& out, bool& bias) {
   const Json options = in.value("options", Json::object());
   if (!options.is_object()) refuse("options: must be an object");
   for (const char* later : {"margin", "norm"})
-    if (options.contains(later)) refuse("options.", later, ": large margins and norm scaling are not there yet");
+    if (options.contains(later))
+      refuse("options.", later, ": large margins and norm scaling are not there yet");
   know_keys(options, "options.",
-            {"untied", "head_bias", "head_context", "label_smoothing", "smoothing", "pi_reg", "weight_norm_reg", "variance", "ball"});
+            {"untied", "head_bias", "head_context", "label_smoothing", "smoothing", "pi_reg",
+             "weight_norm_reg", "variance", "ball"});
   const auto text = [&](const char* key) { return option_text(options, key).value_or(""); };
-  const HeadDefaults defaults{
-      .variance = text("variance"), .ball = text("ball"), .head_context = text("head_context"), .untied = option_flag(options, "untied", false)};
-  if (!in.contains("head") || !in["head"].is_string()) refuse("head: must be a string such as \"lin\" or \"mix:3*lin,log\"");
+  const HeadDefaults defaults{.variance = text("variance"),
+                              .ball = text("ball"),
+                              .head_context = text("head_context"),
+                              .untied = option_flag(options, "untied", false)};
+  if (!in.contains("head") || !in["head"].is_string())
+    refuse("head: must be a string such as \"lin\" or \"mix:3*lin,log\"");
   // Options are checked alone first, so that their errors have their names.
   named("options.variance", [&] { parse_head("ssg", {.variance = defaults.variance}); });
   named("options.ball", [&] { parse_head("hpb", {.variance = {}, .ball = defaults.ball}); });
-  named("options.head_context", [&] { parse_head("lin", {.variance = {}, .ball = {}, .head_context = defaults.head_context}); });
+  named("options.head_context", [&] {
+    parse_head("lin", {.variance = {}, .ball = {}, .head_context = defaults.head_context});
+  });
   out.head = named("head", [&] { return parse_head(in["head"].get<std::string>(), defaults); });
   bias = option_flag(options, "head_bias", true);
   out.loss.smoothing = smoothing_of(options);
-  out.loss.prior = named("options.pi_reg", [&] { return prior_regulariser_from_text(text("pi_reg")); });
-  out.norm = named("options.weight_norm_reg", [&] { return norm_regulariser_from_text(text("weight_norm_reg")); });
-  if (out.loss.prior.strength != 0 && !out.head.mixture) refuse("options.pi_reg: a single kernel has no prior to regularise; write head as mix:...");
+  out.loss.prior =
+      named("options.pi_reg", [&] { return prior_regulariser_from_text(text("pi_reg")); });
+  out.norm = named("options.weight_norm_reg",
+                   [&] { return norm_regulariser_from_text(text("weight_norm_reg")); });
+  if (out.loss.prior.strength != 0 && !out.head.mixture)
+    refuse("options.pi_reg: a single kernel has no prior to regularise; write head as mix:...");
 }
 
 // Nested arrays of numbers, `level` deep in the array `a`; `where` is the element's name.
@@ -92,15 +106,20 @@ void flatten(const Json& value, size_t level, const std::string& where, InspectA
     a.values.push_back(value.get<double>());
     return;
   }
-  if (!value.is_array() || value.empty()) refuse(where, ": must be an array of ", level + 1 == a.shape.size() ? "numbers" : "arrays", ", not empty");
+  if (!value.is_array() || value.empty())
+    refuse(where, ": must be an array of ", level + 1 == a.shape.size() ? "numbers" : "arrays",
+           ", not empty");
   const auto count = static_cast<int64_t>(value.size());
   if (a.shape[level] < 0) a.shape[level] = count;
-  if (count != a.shape[level]) refuse(where, ": has ", count, " elements, and ", a.shape[level], " are needed");
-  for (size_t i = 0; i < value.size(); ++i) flatten(value[i], level + 1, concat(where, "[", i, "]"), a);
+  if (count != a.shape[level])
+    refuse(where, ": has ", count, " elements, and ", a.shape[level], " are needed");
+  for (size_t i = 0; i < value.size(); ++i)
+    flatten(value[i], level + 1, concat(where, "[", i, "]"), a);
 }
 
 // Field `name` of this shape, where -1 is any size; `form` says it in words.
-InspectArray read_array(const Json& in, const char* name, std::vector<int64_t> shape, const char* form) {
+InspectArray read_array(const Json& in, const char* name, std::vector<int64_t> shape,
+                        const char* form) {
   InspectArray a{name, std::move(shape), {}};
   if (!in.contains(name)) refuse(name, ": is missing; it must be ", form);
   named(concat(name, " (", form, ")"), [&] { flatten(in[name], 0, name, a); });
@@ -113,12 +132,14 @@ void read_targets(const Json& in, InspectInput& out) {
   for (size_t n = 0; n < targets.values.size(); ++n) {
     const double y = targets.values[n];
     if (y != std::floor(y) || y < -1 || y >= static_cast<double>(out.words))
-      refuse("targets[", n, "]: ", y, " is no word from 0 to ", out.words - 1, " (nor -1, a row that counts nothing)");
+      refuse("targets[", n, "]: ", y, " is no word from 0 to ", out.words - 1,
+             " (nor -1, a row that counts nothing)");
     out.targets.push_back(static_cast<int32_t>(y));
     counting += y >= 0;
   }
   if (counting == 0) refuse("targets: no row counts");
-  if (out.loss.smoothing.epsilon > 0) named("options.smoothing", [&] { return out.loss.smoothing.spread(out.words); });
+  if (out.loss.smoothing.epsilon > 0)
+    named("options.smoothing", [&] { return out.loss.smoothing.spread(out.words); });
 }
 
 void read_arrays(const Json& in, InspectInput& out, bool bias) {
@@ -128,7 +149,8 @@ void read_arrays(const Json& in, InspectInput& out, bool bias) {
   a[InspectInput::kH] = read_array(in, "H", {-1, -1}, "N x d");
   out.rows = a[InspectInput::kH].shape[0];
   out.size = a[InspectInput::kH].shape[1];
-  a[InspectInput::kW] = head.untied ? read_array(in, "W", {size, -1, out.size}, "K x V x d, untied") : read_array(in, "W", {-1, out.size}, "V x d");
+  a[InspectInput::kW] = head.untied ? read_array(in, "W", {size, -1, out.size}, "K x V x d, untied")
+                                    : read_array(in, "W", {-1, out.size}, "V x d");
   out.words = a[InspectInput::kW].shape[head.untied ? 1 : 0];
   a[InspectInput::kB].name = "b";
   if (in.contains("b")) {
@@ -137,13 +159,17 @@ void read_arrays(const Json& in, InspectInput& out, bool bias) {
   }
   a[InspectInput::kM].name = "M";
   if (head.mixture) a[InspectInput::kM] = read_array(in, "M", {out.size, size}, "d x K");
-  if (!head.mixture && in.contains("M")) refuse("M: a single kernel has no prior; leave it out, or write head as mix:...");
+  if (!head.mixture && in.contains("M"))
+    refuse("M: a single kernel has no prior; leave it out, or write head as mix:...");
   a[InspectInput::kC].name = "C";
-  if (head.contexts) a[InspectInput::kC] = read_array(in, "C", {size, out.size, out.size}, "K x d x d");
-  if (!head.contexts && in.contains("C")) refuse("C: with head_context none there are no contexts; leave it out");
+  if (head.contexts)
+    a[InspectInput::kC] = read_array(in, "C", {size, out.size, out.size}, "K x d x d");
+  if (!head.contexts && in.contains("C"))
+    refuse("C: with head_context none there are no contexts; leave it out");
   if (in.contains("counts")) {
     const InspectArray counts = read_array(in, "counts", {out.words}, "V");
-    if (*std::min_element(counts.values.begin(), counts.values.end()) < 0) refuse("counts: must not be below 0");
+    if (*std::min_element(counts.values.begin(), counts.values.end()) < 0)
+      refuse("counts: must not be below 0");
   }
   const std::string misfit = head.check(out.size);
   if (!misfit.empty()) refuse("head: ", misfit);
@@ -153,17 +179,21 @@ void read_arrays(const Json& in, InspectInput& out, bool bias) {
 
 InspectInput read_inspect_input(const Json& in) {
   if (!in.is_object()) refuse("the input must be a JSON object");
-  know_keys(in, "", {"head", "options", "dtype", "device", "H", "W", "b", "M", "C", "targets", "counts", "check"});
+  know_keys(in, "",
+            {"head", "options", "dtype", "device", "H", "W", "b", "M", "C", "targets", "counts",
+             "check"});
   const auto text = [&](const char* key, const char* fallback) {
     if (in.contains(key) && !in[key].is_string()) refuse(key, ": must be a string");
     return in.value(key, fallback);
   };
   InspectInput out;
   const std::string dtype = text("dtype", "float64"), check = text("check", "sample");
-  if (dtype != "float32" && dtype != "float64") refuse("dtype: must be float64 or float32, not '", dtype, "'");
+  if (dtype != "float32" && dtype != "float64")
+    refuse("dtype: must be float64 or float32, not '", dtype, "'");
   out.dtype = dtype_from_text(dtype);
   out.device = named("device", [&] { return device_from_text(text("device", "cpu")); });
-  if (check != "sample" && check != "all") refuse("check: must be \"all\" or left out, not '", check, "'");
+  if (check != "sample" && check != "all")
+    refuse("check: must be \"all\" or left out, not '", check, "'");
   out.check_all = check == "all";
   bool bias = true;
   read_options(in, out, bias);

@@ -12,7 +12,8 @@
 
 namespace nine::app {
 
-/// An array of the input file, row-major as it stands there; without elements when the head has none.
+/// An array of the input file, row-major as it stands there; without elements when the head has
+/// none.
 struct InspectArray {
   const char* name = "";
   std::vector<int64_t> shape;

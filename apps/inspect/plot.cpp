@@ -23,10 +23,12 @@ std::vector<Named> kernels_of(const std::string& list) {
   std::istringstream in(list);
   for (std::string name; std::getline(in, name, ',');) {
     const HeadSpec head = parse_head(name);
-    if (head.mixture) throw UsageError(concat("--kernels: ", name, " is a mixture; give single kernels"));
+    if (head.mixture)
+      throw UsageError(concat("--kernels: ", name, " is a mixture; give single kernels"));
     all.push_back({name, head.components.front()});
     if (of_product(all.back().score) != of_product(all.front().score))
-      throw UsageError(concat("--kernels: ", all.front().name, " and ", name, " cannot share an axis: one is a function of z, one of q"));
+      throw UsageError(concat("--kernels: ", all.front().name, " and ", name,
+                              " cannot share an axis: one is a function of z, one of q"));
   }
   if (all.empty()) throw UsageError("--kernels names no kernel");
   return all;
@@ -37,7 +39,9 @@ std::vector<double> direction(const Score& score) {
   std::vector<double> u(static_cast<size_t>(shown_size(score)));
   int64_t parts = 1;
   scores::visit(score, shown_size(score), [&](const auto& kernel) { parts = kernel.parts(); });
-  for (int64_t i = 0; i < parts; ++i) u[static_cast<size_t>(i) * u.size() / static_cast<size_t>(parts)] = 1 / std::sqrt(static_cast<double>(parts));
+  for (int64_t i = 0; i < parts; ++i)
+    u[static_cast<size_t>(i) * u.size() / static_cast<size_t>(parts)] =
+        1 / std::sqrt(static_cast<double>(parts));
   return u;
 }
 
@@ -66,9 +70,13 @@ std::string plot_svg(const PlotSettings& settings) {
   const std::vector<Named> kernels = kernels_of(settings.kernels);
   const bool product = of_product(kernels.front().score);
   if (!(settings.to > settings.from) || (!product && settings.from < 0))
-    throw UsageError(concat("--from ", settings.from, " --to ", settings.to, ": the range must not be empty", product ? "" : ", nor q below 0"));
+    throw UsageError(concat("--from ", settings.from, " --to ", settings.to,
+                            ": the range must not be empty", product ? "" : ", nor q below 0"));
   const std::string axis = product ? "z" : "q";
-  Panel value{.title = "S", .x_label = axis + (product ? " = w.h" : " = |w - h|^2"), .x_low = settings.from, .x_high = settings.to};
+  Panel value{.title = "S",
+              .x_label = axis + (product ? " = w.h" : " = |w - h|^2"),
+              .x_low = settings.from,
+              .x_high = settings.to};
   Panel slope = value;
   slope.title = "dS/d" + axis;
   for (size_t i = 0; i < kernels.size(); ++i) {
@@ -77,14 +85,16 @@ std::string plot_svg(const PlotSettings& settings) {
     const std::vector<double> u = product ? std::vector<double>{} : direction(kernels[i].score);
     for (int n = 0; n < kSamples; ++n) {  // between the ends: at q = 0 a slope may be infinite
       const double x = settings.from + (settings.to - settings.from) * (n + 0.5) / kSamples;
-      const Sample sample = product ? at_product(kernels[i].score, x) : at_distance(kernels[i].score, u, x);
+      const Sample sample =
+          product ? at_product(kernels[i].score, x) : at_distance(kernels[i].score, u, x);
       s.points.push_back({x, sample.value});
       d.points.push_back({x, sample.slope});
     }
     value.curves.push_back(std::move(s));
     slope.curves.push_back(std::move(d));
   }
-  return figure_svg("Scores and their derivatives over " + axis + ": " + settings.kernels, {value, slope}, 2);
+  return figure_svg("Scores and their derivatives over " + axis + ": " + settings.kernels,
+                    {value, slope}, 2);
 }
 
 }  // namespace nine::app

@@ -6,12 +6,14 @@
 namespace nine::app {
 
 struct PlotSettings {
-  std::string kernels = "rbf,wav,log,pow";  ///< head strings of single kernels, separated by commas: the paper's Figure 1
+  std::string kernels = "rbf,wav,log,pow";  ///< head strings of single kernels, separated by
+                                            ///< commas: the paper's Figure 1
   double from = 0, to = 6;                  ///< range of q, or of z
 };
 
-/// S and dS/dq over q = |w - h|^2, h in the origin (log-variances 0) and w on an axis; for kernels of the product alone S and dS/dz over
-/// z. UsageError: a name is no single kernel, the range is empty, or kernels of both sorts are asked for.
+/// S and dS/dq over q = |w - h|^2, h in the origin (log-variances 0) and w on an axis; for kernels
+/// of the product alone S and dS/dz over z. UsageError: a name is no single kernel, the range is
+/// empty, or kernels of both sorts are asked for.
 std::string plot_svg(const PlotSettings& settings);
 
 }  // namespace nine::app

@@ -12,9 +12,13 @@ ScoreAt score_at(const Score& score, const std::vector<double>& w, const std::ve
     if constexpr (K::kExactTarget) {
       out.value = kernel.exact(w.data(), h.data(), d, 1.0, out.dw.data(), out.dh.data());
     } else {
-      const double z = scores::sum_of(d, [&](int64_t k) { return w[static_cast<size_t>(k)] * h[static_cast<size_t>(k)]; });
-      const double slope = kernel.slopes(z, static_cast<const double*>(nullptr), static_cast<const double*>(nullptr)).z;
-      out.value = kernel.value(z, static_cast<const double*>(nullptr), static_cast<const double*>(nullptr));
+      const double z = scores::sum_of(
+          d, [&](int64_t k) { return w[static_cast<size_t>(k)] * h[static_cast<size_t>(k)]; });
+      const double slope =
+          kernel.slopes(z, static_cast<const double*>(nullptr), static_cast<const double*>(nullptr))
+              .z;
+      out.value =
+          kernel.value(z, static_cast<const double*>(nullptr), static_cast<const double*>(nullptr));
       for (size_t k = 0; k < w.size(); ++k) out.dw[k] = slope * h[k], out.dh[k] = slope * w[k];
     }
   });
@@ -34,7 +38,8 @@ int64_t shown_size(const Score& score) {
 
 bool of_product(const Score& score) {
   bool found = false;
-  scores::for_each_kernel([&]<class K>() { found = found || (K::kKind == score.kind && K::kStats == 0); });
+  scores::for_each_kernel(
+      [&]<class K>() { found = found || (K::kKind == score.kind && K::kStats == 0); });
   return found;
 }
 

@@ -12,10 +12,12 @@ struct ScoreAt {
   std::vector<double> dw, dh;  ///< dS/dw, dS/dh
 };
 
-/// S(w, h) with its gradients; w and h have the same size, which the kernel must accept (HeadSpec::check).
+/// S(w, h) with its gradients; w and h have the same size, which the kernel must accept
+/// (HeadSpec::check).
 ScoreAt score_at(const Score& score, const std::vector<double>& w, const std::vector<double>& h);
 
-/// Vectors of the fewest numbers that show the kernel: 2, and one for each log-variance or radius; for each of mog's components.
+/// Vectors of the fewest numbers that show the kernel: 2, and one for each log-variance or radius;
+/// for each of mog's components.
 int64_t shown_size(const Score& score);
 /// Whether the score is a function of the product z alone, such as lin's.
 bool of_product(const Score& score);

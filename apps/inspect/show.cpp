@@ -11,15 +11,22 @@ namespace nine::app {
 namespace {
 
 constexpr Experiment kExperiments[] = {
-    {"bottleneck", "the rank of the matrix of log-probabilities against the size of the vectors", show_bottleneck},
-    {"dog-and-cat", "two words that share one context and differ in others: what lin cannot do with few numbers", show_dog_and_cat},
+    {"bottleneck", "the rank of the matrix of log-probabilities against the size of the vectors",
+     show_bottleneck},
+    {"dog-and-cat",
+     "two words that share one context and differ in others: what lin cannot do with few numbers",
+     show_dog_and_cat},
     {"kernel-trick", "the explicit features of a kernel give the same number", show_kernel_trick},
-    {"definiteness", "which of the kernels are kernels in the strict sense: eigenvalues of Gram matrices", show_definiteness},
+    {"definiteness",
+     "which of the kernels are kernels in the strict sense: eigenvalues of Gram matrices",
+     show_definiteness},
     {"reach", "how far from a word each kernel still pulls", show_reach},
     {"geometry", "Gaussian and hyperbolic geometry in two dimensions", show_geometry},
 };
 
-std::string padded(const std::string& text, size_t width) { return text + std::string(text.size() < width ? width - text.size() : 1, ' '); }
+std::string padded(const std::string& text, size_t width) {
+  return text + std::string(text.size() < width ? width - text.size() : 1, ' ');
+}
 
 }  // namespace
 
@@ -31,12 +38,15 @@ ExperimentResult show(const std::string& name) {
     if (name == e.name) return e.run();
     names.emplace_back(e.name);
   }
-  throw UsageError(concat("--show: there is no experiment '", name, "'", did_you_mean(name, names), "; there are ", listed(names)));
+  throw UsageError(concat("--show: there is no experiment '", name, "'", did_you_mean(name, names),
+                          "; there are ", listed(names)));
 }
 
 std::vector<double> normal_numbers(int64_t count, double scale, std::string_view stream) {
   std::vector<double> x;
-  for (int64_t i = 0; i < count; ++i) x.push_back(scale * random_normal({.seed = 1, .op = stream_id(stream)}, static_cast<uint64_t>(i)));
+  for (int64_t i = 0; i < count; ++i)
+    x.push_back(scale *
+                random_normal({.seed = 1, .op = stream_id(stream)}, static_cast<uint64_t>(i)));
   return x;
 }
 
@@ -44,7 +54,8 @@ std::vector<double> row_of(const std::vector<double>& matrix, int64_t row, int64
   return {matrix.begin() + row * cols, matrix.begin() + (row + 1) * cols};
 }
 
-std::string table_line(const std::string& name, const std::vector<double>& numbers, const char* format) {
+std::string table_line(const std::string& name, const std::vector<double>& numbers,
+                       const char* format) {
   std::string text = padded(name, 22);
   for (const double x : numbers) {
     std::array<char, 40> cell{};
@@ -56,7 +67,8 @@ std::string table_line(const std::string& name, const std::vector<double>& numbe
 
 std::string table_head(const std::string& name, const std::vector<std::string>& columns) {
   std::string text = padded(name, 22);
-  for (const std::string& c : columns) text += std::string(c.size() < 11 ? 11 - c.size() : 1, ' ') + c;
+  for (const std::string& c : columns)
+    text += std::string(c.size() < 11 ? 11 - c.size() : 1, ' ') + c;
   return text + '\n';
 }
 

@@ -1,5 +1,5 @@
-// kernel_inspect --show: the ideas behind kernel softmax as small experiments, each with its numbers, its figure and its page in
-// docs/ideas/.
+// kernel_inspect --show: the ideas behind kernel softmax as small experiments, each with its
+// numbers, its figure and its page in docs/ideas/.
 #pragma once
 
 #include <span>
@@ -37,7 +37,8 @@ std::vector<double> normal_numbers(int64_t count, double scale, std::string_view
 /// The row of a row-major matrix.
 std::vector<double> row_of(const std::vector<double>& matrix, int64_t row, int64_t cols);
 /// "name        1.234   5.678": a name and numbers in columns.
-std::string table_line(const std::string& name, const std::vector<double>& numbers, const char* format = "%11.4g");
+std::string table_line(const std::string& name, const std::vector<double>& numbers,
+                       const char* format = "%11.4g");
 std::string table_head(const std::string& name, const std::vector<std::string>& columns);
 
 }  // namespace nine::app

@@ -1,4 +1,5 @@
-// Positive definiteness: a kernel in the strict sense has Gram matrices without negative eigenvalues.
+// Positive definiteness: a kernel in the strict sense has Gram matrices without negative
+// eigenvalues.
 #include <algorithm>
 #include <cmath>
 
@@ -20,7 +21,8 @@ Doubles gram(const Score& score, double scale, int set) {
   const Doubles x = normal_numbers(kPoints * kSize, scale, concat("points", set));
   Doubles g;
   for (int64_t i = 0; i < kPoints; ++i)
-    for (int64_t j = 0; j < kPoints; ++j) g.push_back(score_at(score, row_of(x, i, kSize), row_of(x, j, kSize)).value);
+    for (int64_t j = 0; j < kPoints; ++j)
+      g.push_back(score_at(score, row_of(x, i, kSize), row_of(x, j, kSize)).value);
   return g;
 }
 
@@ -30,7 +32,8 @@ Doubles centred(Doubles g) {
   Doubles row(n);
   double all = 0;
   for (size_t i = 0; i < n; ++i)
-    for (size_t j = 0; j < n; ++j) row[i] += g[i * n + j] / kPoints, all += g[i * n + j] / (kPoints * kPoints);
+    for (size_t j = 0; j < n; ++j)
+      row[i] += g[i * n + j] / kPoints, all += g[i * n + j] / (kPoints * kPoints);
   for (size_t i = 0; i < n; ++i)
     for (size_t j = 0; j < n; ++j) g[i * n + j] += all - row[i] - row[j];
   return g;
@@ -45,16 +48,22 @@ double smallest(const Doubles& g) {
 }  // namespace
 
 ExperimentResult show_definiteness() {
-  Panel figure{
-      .title = "eigenvalues of S over the largest in size", .x_label = "number", .x_low = 1, .x_high = kPoints, .y_low = -1.05, .y_high = 1.05};
+  Panel figure{.title = "eigenvalues of S over the largest in size",
+               .x_label = "number",
+               .x_low = 1,
+               .x_high = kPoints,
+               .y_low = -1.05,
+               .y_high = 1.05};
   Panel middle = figure;
   middle.title = "the same after centring";
   ExperimentResult out{
-      .text = concat(
-          "Gram matrices of ", kPoints, " random points in ", kSize, " dimensions, ", kSets,
-          " sets at scales from 0.25 to 2.\nSmallest eigenvalue over the largest in size, the worst set; definite: none below -1e-10.\n"
-          "S: the score. centred: without what is common to a row or a column, which softmax and word bias make up for. e^S: what is summed.\n\n",
-          table_head("kernel", {"S", "centred", "e^S"}))};
+      .text =
+          concat("Gram matrices of ", kPoints, " random points in ", kSize, " dimensions, ", kSets,
+                 " sets at scales from 0.25 to 2.\nSmallest eigenvalue over the largest in size, "
+                 "the worst set; definite: none below -1e-10.\n"
+                 "S: the score. centred: without what is common to a row or a column, which "
+                 "softmax and word bias make up for. e^S: what is summed.\n\n",
+                 table_head("kernel", {"S", "centred", "e^S"}))};
   for (const KernelInfo& k : kernel_table()) {
     const Score score = parse_head(k.name).components.front();
     Doubles worst(3, INFINITY);
@@ -69,14 +78,16 @@ ExperimentResult show_definiteness() {
     std::string line = table_line(k.name, worst, "%11.1e");
     line.pop_back();
     const auto word = [](double x) { return x > -kRounding ? "yes" : "no"; };
-    out.text += concat(line, "   definite: ", word(worst[0]), ", centred: ", word(worst[1]), ", e^S: ", word(worst[2]), "\n");
+    out.text += concat(line, "   definite: ", word(worst[0]), ", centred: ", word(worst[1]),
+                       ", e^S: ", word(worst[2]), "\n");
     for (const bool centre : {false, true}) {
       const Doubles g = gram(score, 1, 3);
       Doubles e = eigenvalues(centre ? centred(g) : g, kPoints);
       const double size = std::max(std::abs(e.front()), std::abs(e.back()));
       Curve curve{.name = k.name, .colour = figure.curves.size()};
       if (centre) curve.colour = middle.curves.size();
-      for (size_t i = 0; i < e.size(); ++i) curve.points.push_back({static_cast<double>(i + 1), e[i] / size});
+      for (size_t i = 0; i < e.size(); ++i)
+        curve.points.push_back({static_cast<double>(i + 1), e[i] / size});
       (centre ? middle : figure).curves.push_back(std::move(curve));
     }
   }

@@ -14,7 +14,8 @@ constexpr int kCells = 120;
 
 Score kernel(const char* name) { return parse_head(name).components.front(); }
 
-// A point of the unit disk as the free vector that hpb's ball=lorentz takes there: theta = x / (1 + sqrt(1 + |x|^2)).
+// A point of the unit disk as the free vector that hpb's ball=lorentz takes there: theta = x / (1 +
+// sqrt(1 + |x|^2)).
 Doubles free_vector(double a, double b) {
   const double grow = 2 / (1 - a * a - b * b);
   return {grow * a, grow * b};
@@ -23,12 +24,14 @@ Doubles free_vector(double a, double b) {
 bool inside(double a, double b) { return a * a + b * b < 0.998; }
 
 double hyperbolic(double a, double b, double c, double d) {
-  return inside(c, d) ? score_at(kernel("hpb"), free_vector(a, b), free_vector(c, d)).value : std::nan("");
+  return inside(c, d) ? score_at(kernel("hpb"), free_vector(a, b), free_vector(c, d)).value
+                      : std::nan("");
 }
 
 std::vector<Point> circle(double x, double y, double r) {
   std::vector<Point> points;
-  for (int i = 0; i <= 180; ++i) points.push_back({x + r * std::cos(i * M_PI / 90), y + r * std::sin(i * M_PI / 90)});
+  for (int i = 0; i <= 180; ++i)
+    points.push_back({x + r * std::cos(i * M_PI / 90), y + r * std::sin(i * M_PI / 90)});
   return points;
 }
 
@@ -40,19 +43,31 @@ double gaussian_gap(double x, double y) {
 }
 
 Panel map(const char* title, double reach) {
-  return {.title = title, .x_label = "", .x_low = -reach, .x_high = reach, .y_low = -reach, .y_high = reach, .square = true};
+  return {.title = title,
+          .x_label = "",
+          .x_low = -reach,
+          .x_high = reach,
+          .y_low = -reach,
+          .y_high = reach,
+          .square = true};
 }
 
 }  // namespace
 
 ExperimentResult show_geometry() {
-  Panel plane = map("between two words: lin, pow, Gaussians", 4), disk = map("hpb: distance 1 from three words of the disk", 1.05),
+  Panel plane = map("between two words: lin, pow, Gaussians", 4),
+        disk = map("hpb: distance 1 from three words of the disk", 1.05),
         border = map("hpb: equal distance from two words", 1.05);
   const auto gap = [](const char* name) {
-    return [score = kernel(name)](double x, double y) { return score_at(score, {-1, 0}, {x, y}).value - score_at(score, {1, 0}, {x, y}).value; };
+    return [score = kernel(name)](double x, double y) {
+      return score_at(score, {-1, 0}, {x, y}).value - score_at(score, {1, 0}, {x, y}).value;
+    };
   };
-  plane.curves = {{.name = "lin and pow: a line", .colour = 0, .points = zero_line(gap("pow"), -4, 4, kCells)},
-                  {.name = "ssg, variances e^-1 and e: a circle", .colour = 1, .points = zero_line(gaussian_gap, -4, 4, kCells)}};
+  plane.curves = {
+      {.name = "lin and pow: a line", .colour = 0, .points = zero_line(gap("pow"), -4, 4, kCells)},
+      {.name = "ssg, variances e^-1 and e: a circle",
+       .colour = 1,
+       .points = zero_line(gaussian_gap, -4, 4, kCells)}};
   plane.marks = {{-1, 0, "narrow"}, {1, 0, "wide"}};
 
   const Curve rim{.name = "the ball's rim", .colour = 5, .points = circle(0, 0, 1)};
@@ -60,24 +75,38 @@ ExperimentResult show_geometry() {
   const double words[3][2] = {{0, 0}, {0.6, 0}, {-0.62, 0.62}};
   for (const auto& w : words) {
     const auto gap_to_one = [&](double x, double y) { return hyperbolic(w[0], w[1], x, y) + 1; };
-    disk.curves.push_back({.name = "hyperbolic circles of radius 1", .colour = 2, .points = zero_line(gap_to_one, -1.05, 1.05, 2 * kCells)});
+    disk.curves.push_back({.name = "hyperbolic circles of radius 1",
+                           .colour = 2,
+                           .points = zero_line(gap_to_one, -1.05, 1.05, 2 * kCells)});
     disk.marks.push_back({w[0], w[1], ""});
   }
   border.curves = {rim};
-  const auto halfway = [](double x, double y) { return hyperbolic(0.1, 0, x, y) - hyperbolic(0.7, 0, x, y); };
-  border.curves.push_back({.name = "hpb: a line of this geometry", .colour = 3, .points = zero_line(halfway, -1.05, 1.05, 2 * kCells)});
+  const auto halfway = [](double x, double y) {
+    return hyperbolic(0.1, 0, x, y) - hyperbolic(0.7, 0, x, y);
+  };
+  border.curves.push_back({.name = "hpb: a line of this geometry",
+                           .colour = 3,
+                           .points = zero_line(halfway, -1.05, 1.05, 2 * kCells)});
   border.marks = {{0.1, 0, "general"}, {0.7, 0, "special"}};
 
-  ExperimentResult out{.text = "Hyperbolic distance of points on one radius of the disk, and what a step of 0.1 is worth there:\n\n" +
-                      table_head("|theta|", {"to centre", "next 0.1"})};
+  ExperimentResult out{.text =
+                           "Hyperbolic distance of points on one radius of the disk, and what a "
+                           "step of 0.1 is worth there:\n\n" +
+                           table_head("|theta|", {"to centre", "next 0.1"})};
   for (const double r : {0.0, 0.2, 0.4, 0.6, 0.8, 0.89})
-    out.text += table_line(concat(r), {0 - hyperbolic(0, 0, r, 0), 0 - hyperbolic(r, 0, r + 0.1, 0)}, "%11.4f");
-  out.text += "\nThe same Gaussian context at growing distance from a narrow word (variance e^-1) and a wide one (variance e), both centred:\n\n" +
-              table_head("distance", {"narrow", "wide"});
+    out.text += table_line(
+        concat(r), {0 - hyperbolic(0, 0, r, 0), 0 - hyperbolic(r, 0, r + 0.1, 0)}, "%11.4f");
+  out.text +=
+      "\nThe same Gaussian context at growing distance from a narrow word (variance e^-1) and a "
+      "wide one (variance e), both centred:\n\n" +
+      table_head("distance", {"narrow", "wide"});
   for (const double r : {0.0, 1.0, 2.0, 4.0})
-    out.text += table_line(concat(r), {score_at(kernel("ssg"), {0, 0, -1}, {r, 0, -2}).value, score_at(kernel("ssg"), {0, 0, 1}, {r, 0, -2}).value},
+    out.text += table_line(concat(r),
+                           {score_at(kernel("ssg"), {0, 0, -1}, {r, 0, -2}).value,
+                            score_at(kernel("ssg"), {0, 0, 1}, {r, 0, -2}).value},
                            "%11.4f");
-  out.svg = figure_svg("Gaussian and hyperbolic geometry in two dimensions", {plane, disk, border}, 3);
+  out.svg =
+      figure_svg("Gaussian and hyperbolic geometry in two dimensions", {plane, disk, border}, 3);
   return out;
 }
 

@@ -25,7 +25,8 @@ double dot(const std::vector<double>& a, const std::vector<double>& b) {
   return s;
 }
 
-// exp(-q) with the series of e^2z cut after `terms`: features of every degree, of which the first d^0 + d^1 + ... are kept.
+// exp(-q) with the series of e^2z cut after `terms`: features of every degree, of which the first
+// d^0 + d^1 + ... are kept.
 double cut_gaussian(const std::vector<double>& w, const std::vector<double>& h, int terms) {
   double sum = 0, term = 1;
   for (int n = 0; n < terms; ++n) {
@@ -38,30 +39,41 @@ double cut_gaussian(const std::vector<double>& w, const std::vector<double>& h, 
 }  // namespace
 
 ExperimentResult show_kernel_trick() {
-  const Score square = parse_head("pol:alpha=1:c=1:p=2").components.front(), lin = parse_head("lin").components.front(),
+  const Score square = parse_head("pol:alpha=1:c=1:p=2").components.front(),
+              lin = parse_head("lin").components.front(),
               gauss = parse_head("rbf").components.front();
-  Panel cost{.title = "multiplications a score", .x_label = "d, numbers of a vector", .x_low = 0, .x_high = 512};
-  Curve by_kernel{.name = "(z + 1)^2", .colour = 0}, by_features{.name = "its features' inner product", .colour = 1};
-  ExperimentResult out{.text = "(w.h + 1)^2 as the kernel pol computes it, and as lin of the features 1, sqrt2 x_i, x_i^2, sqrt2 x_i x_j:\n\n" +
-                      table_head("d", {"features", "pol", "lin(phi)", "difference"})};
+  Panel cost{.title = "multiplications a score",
+             .x_label = "d, numbers of a vector",
+             .x_low = 0,
+             .x_high = 512};
+  Curve by_kernel{.name = "(z + 1)^2", .colour = 0},
+      by_features{.name = "its features' inner product", .colour = 1};
+  ExperimentResult out{.text =
+                           "(w.h + 1)^2 as the kernel pol computes it, and as lin of the features "
+                           "1, sqrt2 x_i, x_i^2, sqrt2 x_i x_j:\n\n" +
+                           table_head("d", {"features", "pol", "lin(phi)", "difference"})};
   for (const int64_t d : {2, 4, 8, 16, 32, 64, 128, 256, 512}) {
     const double scale = 1 / std::sqrt(static_cast<double>(d));
-    const std::vector<double> w = normal_numbers(d, scale, "w"), h = normal_numbers(d, scale, "h"), fw = square_features(w), fh = square_features(h);
+    const std::vector<double> w = normal_numbers(d, scale, "w"), h = normal_numbers(d, scale, "h"),
+                              fw = square_features(w), fh = square_features(h);
     const double kernel = score_at(square, w, h).value, features = score_at(lin, fw, fh).value;
-    out.text += table_line(std::to_string(d), {static_cast<double>(fw.size()), kernel, features, kernel - features});
+    out.text += table_line(std::to_string(d),
+                           {static_cast<double>(fw.size()), kernel, features, kernel - features});
     by_kernel.points.push_back({static_cast<double>(d), static_cast<double>(d + 1)});
     by_features.points.push_back({static_cast<double>(d), static_cast<double>(fw.size())});
   }
   cost.curves = {by_kernel, by_features};
   out.text +=
-      "\nexp(-q) has features of every degree, 1 + d + d^2 + ...; with those up to degree n it is right to (d = 8, largest error of 20 pairs):\n\n" +
+      "\nexp(-q) has features of every degree, 1 + d + d^2 + ...; with those up to degree n it is "
+      "right to (d = 8, largest error of 20 pairs):\n\n" +
       table_head("degree n", {"error"});
   Panel error{.title = "exp(-q): error by degree", .x_label = "degree", .x_low = 0, .x_high = 24};
   Curve errors{.name = "error of the cut series", .colour = 2};
   for (int n = 0; n <= 24; ++n) {
     double worst = 0;
     for (int pair = 0; pair < 20; ++pair) {
-      const std::vector<double> w = normal_numbers(8, 0.5, concat("w", pair)), h = normal_numbers(8, 0.5, concat("h", pair));
+      const std::vector<double> w = normal_numbers(8, 0.5, concat("w", pair)),
+                                h = normal_numbers(8, 0.5, concat("h", pair));
       worst = std::max(worst, std::abs(cut_gaussian(w, h, n + 1) - score_at(gauss, w, h).value));
     }
     errors.points.push_back({static_cast<double>(n), std::max(worst, 1e-17)});

@@ -9,7 +9,8 @@
 namespace nine::app {
 namespace {
 
-constexpr const char* kKernels[] = {"pow", "pow:p=1", "log", "log:p=1", "rbf", "rbf:gamma=0.1", "wav", "hpb"};
+constexpr const char* kKernels[] = {"pow", "pow:p=1",       "log", "log:p=1",
+                                    "rbf", "rbf:gamma=0.1", "wav", "hpb"};
 constexpr double kDistances[] = {0.5, 1, 2, 4, 8, 16, 32};
 
 // |dS/dh| at distance r, the word in the origin.
@@ -24,10 +25,12 @@ ExperimentResult show_reach() {
   std::vector<std::string> columns;
   for (const double r : kDistances) columns.push_back(concat("r = ", r));
   ExperimentResult out{.text =
-                  "The pull |dS/dh| of a word in the origin on a context at distance r, and the distance from which on it stays below 0.001:\n\n"};
+                           "The pull |dS/dh| of a word in the origin on a context at distance r, "
+                           "and the distance from which on it stays below 0.001:\n\n"};
   columns.emplace_back("reach");
   out.text += table_head("kernel", columns);
-  Panel figure{.title = "pull |dS/dh|, cut at 1e-6", .x_label = "distance r", .x_low = 0, .x_high = 12};
+  Panel figure{
+      .title = "pull |dS/dh|, cut at 1e-6", .x_label = "distance r", .x_low = 0, .x_high = 12};
   for (const char* name : kKernels) {
     const Score score = parse_head(name).components.front();
     std::vector<double> row;
@@ -44,7 +47,8 @@ ExperimentResult show_reach() {
     figure.curves.push_back(std::move(curve));
   }
   out.text +=
-      "\nTwo random vectors of 512 numbers are 3.2 apart with a standard deviation of 0.1, and 32 apart with 1. rbf and wav with their defaults "
+      "\nTwo random vectors of 512 numbers are 3.2 apart with a standard deviation of 0.1, and 32 "
+      "apart with 1. rbf and wav with their defaults "
       "feel\n"
       "next to nothing of a word there; log and hpb still do; pow pulls at any distance.\n";
   out.svg = figure_svg("How far each kernel pulls", {figure}, 1);

@@ -13,23 +13,32 @@ namespace {
 std::string number_text(double x) {
   std::array<char, 32> text{};
   const double size = std::abs(x);
-  std::snprintf(text.data(), text.size(), size != 0 && (size < 1e-3 || size >= 1e6) ? "%11.3e" : "%11.5f", x == 0 ? 0.0 : x);
+  std::snprintf(text.data(), text.size(),
+                size != 0 && (size < 1e-3 || size >= 1e6) ? "%11.3e" : "%11.5f", x == 0 ? 0.0 : x);
   return text.data();
 }
 
-std::string padded(const std::string& text, size_t width) { return text + std::string(text.size() < width ? width - text.size() : 0, ' '); }
+std::string padded(const std::string& text, size_t width) {
+  return text + std::string(text.size() < width ? width - text.size() : 0, ' ');
+}
 
 }  // namespace
 
-void WorkedExample::check(const std::function<Var(std::span<const Var>)>& f, const std::vector<Tensor>& inputs) {
+void WorkedExample::check(const std::function<Var(std::span<const Var>)>& f,
+                          const std::vector<Tensor>& inputs) {
   const GradcheckReport report = gradcheck(f, inputs, {.max_elements = 0});
-  require(report.worst < 1e-6, "[kernel_inspect] a gradient is not what finite differences say: ", report.where);
+  require(report.worst < 1e-6,
+          "[kernel_inspect] a gradient is not what finite differences say: ", report.where);
   heading("Check: each number of each input moved by 1e-5 up and down, and L computed again");
-  line("worst", concat("|gradient - (L(x + e) - L(x - e)) / 2e| over the largest, of ", report.checked, " numbers"), report.worst);
+  line("worst",
+       concat("|gradient - (L(x + e) - L(x - e)) / 2e| over the largest, of ", report.checked,
+              " numbers"),
+       report.worst);
 }
 
 const std::vector<double>& WorkedExample::at(const std::string& symbol) const {
-  const auto found = std::find_if(lines_.begin(), lines_.end(), [&](const Line& l) { return l.symbol == symbol; });
+  const auto found =
+      std::find_if(lines_.begin(), lines_.end(), [&](const Line& l) { return l.symbol == symbol; });
   require(found != lines_.end(), "[kernel_inspect] the example has no line ", symbol);
   return found->numbers;
 }
@@ -37,14 +46,17 @@ const std::vector<double>& WorkedExample::at(const std::string& symbol) const {
 std::string WorkedExample::text() const {
   size_t symbol = 0, formula = 0;
   for (const Line& l : lines_)
-    if (!l.numbers.empty()) symbol = std::max(symbol, l.symbol.size()), formula = std::max(formula, std::min<size_t>(l.formula.size(), 58));
+    if (!l.numbers.empty())
+      symbol = std::max(symbol, l.symbol.size()),
+      formula = std::max(formula, std::min<size_t>(l.formula.size(), 58));
   std::string out;
   for (const Line& l : lines_) {
     if (l.numbers.empty()) {
       out += l.formula + '\n';
       continue;
     }
-    out += "  " + padded(l.symbol, symbol) + (l.formula.empty() ? std::string() : " = " + padded(l.formula, formula)) + " =";
+    out += "  " + padded(l.symbol, symbol) +
+           (l.formula.empty() ? std::string() : " = " + padded(l.formula, formula)) + " =";
     for (const double x : l.numbers) out += number_text(x);
     out += '\n';
   }
@@ -52,9 +64,11 @@ std::string WorkedExample::text() const {
 }
 
 Tensor short_numbers(const Shape& shape, size_t first) {
-  static constexpr std::array kNumbers = {0.5, -1.0, 1.0, 0.25, -0.5, 0.75, 2.0, -0.25, 0.4, 1.5, -0.6, 0.8, -1.25};
+  static constexpr std::array kNumbers = {0.5,   -1.0, 1.0, 0.25, -0.5, 0.75, 2.0,
+                                          -0.25, 0.4,  1.5, -0.6, 0.8,  -1.25};
   Tensor t(shape, DType::float64);
-  for (int64_t i = 0; i < t.elements(); ++i) t.data<double>()[i] = kNumbers[(first + static_cast<size_t>(i)) % kNumbers.size()];
+  for (int64_t i = 0; i < t.elements(); ++i)
+    t.data<double>()[i] = kNumbers[(first + static_cast<size_t>(i)) % kNumbers.size()];
   return t;
 }
 

@@ -15,9 +15,12 @@ namespace {
 static_assert(kMostColumns == ops::kHeadPanel);
 
 double uniform_of(uint64_t seed, int64_t line, int64_t sample, int64_t position) {
-  constexpr uint64_t kPositions = uint64_t{1} << 24, kNumbers = 2;  // of a sample; two 32-bit numbers make one
-  return RandomStream({.seed = seed, .step = static_cast<uint32_t>(line), .op = stream_id("generate")},
-                      kNumbers * (static_cast<uint64_t>(sample) * kPositions + static_cast<uint64_t>(position)))
+  constexpr uint64_t kPositions = uint64_t{1} << 24,
+                     kNumbers = 2;  // of a sample; two 32-bit numbers make one
+  return RandomStream(
+             {.seed = seed, .step = static_cast<uint32_t>(line), .op = stream_id("generate")},
+             kNumbers *
+                 (static_cast<uint64_t>(sample) * kPositions + static_cast<uint64_t>(position)))
       .uniform();
 }
 
@@ -40,22 +43,27 @@ class Generator {
         carried_(model_.new_state(kMostColumns)),
         input_({1, kMostColumns}, DType::int32) {}
 
-  // Continues at most kMostColumns texts. Text i of all texts has column i % kMostColumns, whatever the batch: a product
-  // computes its columns in ways that may differ in the last bit.
+  // Continues at most kMostColumns texts. Text i of all texts has column i % kMostColumns, whatever
+  // the batch: a product computes its columns in ways that may differ in the last bit.
   void run(std::span<Text> texts, int64_t first) {
     carried_.clear();
     std::fill_n(input_.data<int32_t>(), kMostColumns, Vocabulary::kEnd);
-    for (size_t position = 0; std::any_of(texts.begin(), texts.end(), [](const Text& t) { return !t.done; }); ++position) {
+    for (size_t position = 0;
+         std::any_of(texts.begin(), texts.end(), [](const Text& t) { return !t.done; });
+         ++position) {
       tape_.reset();
       carried_.on(tape_, state_);
       const Var hidden = model_.encode(tape_, input_, state_);
       carried_.store(state_);
-      const bool all_in_prompts = std::all_of(texts.begin(), texts.end(), [&](const Text& t) { return t.done || position < t.prompt; });
+      const bool all_in_prompts = std::all_of(
+          texts.begin(), texts.end(), [&](const Text& t) { return t.done || position < t.prompt; });
       const Tensor log_p = all_in_prompts ? Tensor() : model_.log_probabilities(hidden);
       for (size_t i = 0; i < texts.size(); ++i) {
-        const int64_t column = (first + static_cast<int64_t>(i)) % kMostColumns, words = model_.config().vocab;
+        const int64_t column = (first + static_cast<int64_t>(i)) % kMostColumns,
+                      words = model_.config().vocab;
         if (texts[i].done) continue;
-        if (position >= texts[i].prompt) extend(texts[i], {log_p.data<double>() + column * words, static_cast<size_t>(words)});
+        if (position >= texts[i].prompt)
+          extend(texts[i], {log_p.data<double>() + column * words, static_cast<size_t>(words)});
         if (!texts[i].done) input_.data<int32_t>()[column] = texts[i].ids[position];
       }
     }
@@ -65,7 +73,8 @@ class Generator {
 
  private:
   void extend(Text& text, std::span<const double> log_p) {
-    const double uniform = uniform_of(how_.seed, text.line, text.sample, static_cast<int64_t>(text.ids.size()));
+    const double uniform =
+        uniform_of(how_.seed, text.line, text.sample, static_cast<int64_t>(text.ids.size()));
     const int32_t word = choose_word(log_p, how_.sampling, uniform);
     total_.nats -= log_p[static_cast<size_t>(word)];
     if (word == Vocabulary::kEnd) {
@@ -93,7 +102,9 @@ class Generator {
 
 int32_t choose_word(std::span<const double> log_p, const Sampling& s, double uniform) {
   const auto at = [&](int32_t v) { return log_p[static_cast<size_t>(v)]; };
-  const auto less_likely = [&](int32_t a, int32_t b) { return at(a) != at(b) ? at(a) < at(b) : a > b; };
+  const auto less_likely = [&](int32_t a, int32_t b) {
+    return at(a) != at(b) ? at(a) < at(b) : a > b;
+  };
   std::vector<int32_t> words(log_p.size());
   std::iota(words.begin(), words.end(), 0);
   if (!s.allow_unknown) words.erase(words.begin() + Vocabulary::kUnknown);
@@ -104,12 +115,15 @@ int32_t choose_word(std::span<const double> log_p, const Sampling& s, double uni
   const auto share = [&](int32_t v) { return std::exp((at(v) - at(best)) / s.temperature); };
   if (s.top_k > 0 && s.top_k < static_cast<int64_t>(words.size())) {
     const auto end = words.begin() + s.top_k;
-    std::nth_element(words.begin(), end, words.end(), [&](int32_t v, int32_t w) { return less_likely(w, v); });
+    std::nth_element(words.begin(), end, words.end(),
+                     [&](int32_t v, int32_t w) { return less_likely(w, v); });
     words.erase(end, words.end());
     std::sort(words.begin(), words.end());  // nth_element leaves them in an order of its own
   }
   if (s.top_p < 1) {
-    const double enough = s.top_p * std::accumulate(words.begin(), words.end(), 0.0, [&](double sum, int32_t v) { return sum + share(v); });
+    const double enough =
+        s.top_p * std::accumulate(words.begin(), words.end(), 0.0,
+                                  [&](double sum, int32_t v) { return sum + share(v); });
     std::make_heap(words.begin(), words.end(), less_likely);
     auto kept = words.end();  // the likeliest words move to the end, one by one
     double sum = 0;
@@ -122,11 +136,15 @@ int32_t choose_word(std::span<const double> log_p, const Sampling& s, double uni
   std::vector<double> sums;
   for (const int32_t v : words) sums.push_back((sums.empty() ? 0 : sums.back()) + share(v));
   const auto found = std::upper_bound(sums.begin(), sums.end(), uniform * sums.back());
-  return found == sums.end() ? best : words[static_cast<size_t>(found - sums.begin())];  // the end: rounding only
+  return found == sums.end()
+             ? best
+             : words[static_cast<size_t>(found - sums.begin())];  // the end: rounding only
 }
 
-Generated generate_text(const SavedLanguageModel& saved, std::span<const std::string> prompts, const GenerateOptions& how, std::ostream& out) {
-  require(how.batch >= 1 && how.batch <= kMostColumns, "--batch ", how.batch, " must be from 1 to ", kMostColumns);
+Generated generate_text(const SavedLanguageModel& saved, std::span<const std::string> prompts,
+                        const GenerateOptions& how, std::ostream& out) {
+  require(how.batch >= 1 && how.batch <= kMostColumns, "--batch ", how.batch, " must be from 1 to ",
+          kMostColumns);
   const Vocabulary& vocabulary = saved.vocabulary();
   Generator generator(saved, how);
   const int64_t all = static_cast<int64_t>(prompts.size()) * how.samples;
@@ -135,15 +153,18 @@ Generated generate_text(const SavedLanguageModel& saved, std::span<const std::st
   for (int64_t first = 0; first < all; first += how.batch) {
     texts.clear();
     for (int64_t i = first; i < std::min(all, first + how.batch); ++i) {
-      Text text{i / how.samples, i % how.samples, vocabulary.encode(prompts[static_cast<size_t>(i / how.samples)])};
+      Text text{i / how.samples, i % how.samples,
+                vocabulary.encode(prompts[static_cast<size_t>(i / how.samples)])};
       text.prompt = text.ids.size();
       texts.push_back(std::move(text));
     }
     generator.run(texts, first);
     for (const Text& text : texts) {
-      split_words(prompts[static_cast<size_t>(text.line)], typed);  // as they were typed, unknown ones too
+      split_words(prompts[static_cast<size_t>(text.line)],
+                  typed);  // as they were typed, unknown ones too
       for (size_t i = 0; i < text.ids.size(); ++i)
-        out << (i > 0 ? " " : "") << (i < text.prompt ? typed[i] : std::string_view(vocabulary.word(text.ids[i])));
+        out << (i > 0 ? " " : "")
+            << (i < text.prompt ? typed[i] : std::string_view(vocabulary.word(text.ids[i])));
       out << '\n';
     }
     out.flush();

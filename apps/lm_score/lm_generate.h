@@ -15,9 +15,10 @@ inline constexpr int64_t kMostWords = 1'000'000, kMostSamples = 1'000'000;
 /// How the next word is chosen from log-probabilities. Applied in this order.
 struct Sampling {
   bool allow_unknown = false;  ///< otherwise <unk> has no share
-  double temperature = 1;      ///< log-probabilities are divided by it; 0: the likeliest word (ties: the lower number)
-  int64_t top_k = 0;           ///< only so many likeliest words; 0: all
-  double top_p = 1;            ///< of those, the fewest likeliest whose shares reach it; at least one
+  double temperature =
+      1;  ///< log-probabilities are divided by it; 0: the likeliest word (ties: the lower number)
+  int64_t top_k = 0;  ///< only so many likeliest words; 0: all
+  double top_p = 1;   ///< of those, the fewest likeliest whose shares reach it; at least one
 };
 
 /// The word that a uniform number in [0, 1) stands for.
@@ -33,11 +34,14 @@ struct GenerateOptions {
 
 struct Generated {
   int64_t texts = 0, words = 0, ended = 0;  ///< ended: by </s>, not by max_words
-  double nats = 0;                          ///< -log p of what was added (under the model itself, temperature 1), </s> counted
+  double nats =
+      0;  ///< -log p of what was added (under the model itself, temperature 1), </s> counted
 };
 
-/// Writes `samples` lines for each prompt: its words and what follows. The random number behind a word depends on seed, line,
-/// sample and position alone, and so does everything else: neither `batch` nor the other lines change a text.
-Generated generate_text(const SavedLanguageModel& saved, std::span<const std::string> prompts, const GenerateOptions& how, std::ostream& out);
+/// Writes `samples` lines for each prompt: its words and what follows. The random number behind a
+/// word depends on seed, line, sample and position alone, and so does everything else: neither
+/// `batch` nor the other lines change a text.
+Generated generate_text(const SavedLanguageModel& saved, std::span<const std::string> prompts,
+                        const GenerateOptions& how, std::ostream& out);
 
 }  // namespace nine::app

@@ -18,14 +18,19 @@ struct Position {
   std::vector<double> top_log_p;
 };
 
-// What one row of log-probabilities says about the word that came; ties go to the word with the lower number.
+// What one row of log-probabilities says about the word that came; ties go to the word with the
+// lower number.
 Position look(std::span<const double> log_p, int32_t target, size_t count) {
   const auto at = [&](int32_t v) { return log_p[static_cast<size_t>(v)]; };
-  const auto likelier = [&](int32_t a, int32_t b) { return at(a) != at(b) ? at(a) > at(b) : a < b; };
+  const auto likelier = [&](int32_t a, int32_t b) {
+    return at(a) != at(b) ? at(a) > at(b) : a < b;
+  };
   Position p{at(target), 1, std::vector<int32_t>(log_p.size()), {}};
   std::iota(p.top.begin(), p.top.end(), 0);
-  p.rank += std::count_if(p.top.begin(), p.top.end(), [&](int32_t v) { return likelier(v, target); });
-  std::partial_sort(p.top.begin(), p.top.begin() + static_cast<std::ptrdiff_t>(count), p.top.end(), likelier);
+  p.rank +=
+      std::count_if(p.top.begin(), p.top.end(), [&](int32_t v) { return likelier(v, target); });
+  std::partial_sort(p.top.begin(), p.top.begin() + static_cast<std::ptrdiff_t>(count), p.top.end(),
+                    likelier);
   p.top.resize(count);
   p.top.shrink_to_fit();
   for (const int32_t v : p.top) p.top_log_p.push_back(at(v));
@@ -33,7 +38,8 @@ Position look(std::span<const double> log_p, int32_t target, size_t count) {
 }
 
 // Every position of a batch, row by row; a few rows of log-probabilities at a time.
-std::vector<Position> look_at(const LanguageModel& model, const EncodedSentences& batch, size_t count) {
+std::vector<Position> look_at(const LanguageModel& model, const EncodedSentences& batch,
+                              size_t count) {
   const int32_t* target = batch.targets.data<int32_t>();
   const int64_t rows = batch.targets.elements(), words = model.config().vocab;
   std::vector<Position> positions(static_cast<size_t>(rows));
@@ -42,7 +48,9 @@ std::vector<Position> look_at(const LanguageModel& model, const EncodedSentences
     const Tensor log_p = model.log_probabilities(row_range(batch.hidden, first, part));
     for (int64_t r = 0; r < part; ++r)
       if (target[first + r] >= 0)
-        positions[static_cast<size_t>(first + r)] = look({log_p.data<double>() + r * words, static_cast<size_t>(words)}, target[first + r], count);
+        positions[static_cast<size_t>(first + r)] =
+            look({log_p.data<double>() + r * words, static_cast<size_t>(words)}, target[first + r],
+                 count);
   }
   return positions;
 }
@@ -79,7 +87,8 @@ class TopWriter {
 
 }  // namespace
 
-void write_top_words(const SavedLanguageModel& saved, std::span<const std::string> lines, int64_t count, int64_t batch_tokens, std::ostream& out) {
+void write_top_words(const SavedLanguageModel& saved, std::span<const std::string> lines,
+                     int64_t count, int64_t batch_tokens, std::ostream& out) {
   const Vocabulary& vocabulary = saved.vocabulary();
   const Corpus text = Corpus::of_lines(lines, vocabulary);
   const auto shown = static_cast<size_t>(std::min<int64_t>(count, vocabulary.size()));
@@ -96,10 +105,13 @@ void write_top_words(const SavedLanguageModel& saved, std::span<const std::strin
         split_words(lines[static_cast<size_t>(s)], words);
         words.push_back(Vocabulary::kEndText);
       }
-      for (int64_t t = batch.begin; t < std::min(batch.begin + batch.rows, std::ssize(words)); ++t) {
+      for (int64_t t = batch.begin; t < std::min(batch.begin + batch.rows, std::ssize(words));
+           ++t) {
         const std::string_view word = words[static_cast<size_t>(t)];
-        const bool known = text.sentence(s)[static_cast<size_t>(t)] != Vocabulary::kUnknown || word == Vocabulary::kUnknownText;
-        writer.write(s + 1, t + 1, word, known, positions[static_cast<size_t>((t - batch.begin) * batch.count + c)]);
+        const bool known = text.sentence(s)[static_cast<size_t>(t)] != Vocabulary::kUnknown ||
+                           word == Vocabulary::kUnknownText;
+        writer.write(s + 1, t + 1, word, known,
+                     positions[static_cast<size_t>((t - batch.begin) * batch.count + c)]);
       }
     }
   });

@@ -1,5 +1,5 @@
-// lm_score's options as one struct. It does one of four things: scores a text, shows the likeliest words (--top), continues
-// prompts (--generate), or compares two models (--compare).
+// lm_score's options as one struct. It does one of four things: scores a text, shows the likeliest
+// words (--top), continues prompts (--generate), or compares two models (--compare).
 #pragma once
 
 #include <string>

@@ -7,7 +7,8 @@ void score_text(const SavedLanguageModel& model, const Corpus& text, const Scori
   Arena arena("score", model.device());
   Tape tape(arena);
   if (!reading.carry_state) {
-    score_sentences(model.model(), tape, text, reading.batch_tokens, [&](int64_t, std::span<const double> nats) { visit(nats); });
+    score_sentences(model.model(), tape, text, reading.batch_tokens,
+                    [&](int64_t, std::span<const double> nats) { visit(nats); });
     return;
   }
   std::vector<double> nats;

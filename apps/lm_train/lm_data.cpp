@@ -11,16 +11,23 @@ namespace {
 
 LmData sample_data(const LmOptions& o) {
   const SampleLanguage language;
-  const SampleCorpus train = language.generate(o.seed, "train", o.sample_sentences), valid = language.generate(o.seed, "valid", kSampleHeldOut),
+  const SampleCorpus train = language.generate(o.seed, "train", o.sample_sentences),
+                     valid = language.generate(o.seed, "valid", kSampleHeldOut),
                      test = language.generate(o.seed, "test", kSampleHeldOut);
-  Vocabulary vocabulary =
-      o.vocab.empty() ? Vocabulary::build(count_words_of_lines(train.lines), o.min_count, o.vocab_size) : Vocabulary::read(o.vocab);
-  Corpus train_ids = Corpus::of_lines(train.lines, vocabulary), valid_ids = Corpus::of_lines(valid.lines, vocabulary),
+  Vocabulary vocabulary = o.vocab.empty() ? Vocabulary::build(count_words_of_lines(train.lines),
+                                                              o.min_count, o.vocab_size)
+                                          : Vocabulary::read(o.vocab);
+  Corpus train_ids = Corpus::of_lines(train.lines, vocabulary),
+         valid_ids = Corpus::of_lines(valid.lines, vocabulary),
          test_ids = Corpus::of_lines(test.lines, vocabulary);
   // A floor holds for a vocabulary of all words only: <unk> hides what need not be told.
-  const auto floor = [](const Corpus& ids, const SampleCorpus& text) { return ids.unknown() == 0 ? std::optional(text.perplexity()) : std::nullopt; };
-  const std::optional<double> valid_floor = floor(valid_ids, valid), test_floor = floor(test_ids, test);
-  return {std::move(vocabulary), std::move(train_ids), std::move(valid_ids), std::move(test_ids), valid_floor, test_floor, language.perplexity()};
+  const auto floor = [](const Corpus& ids, const SampleCorpus& text) {
+    return ids.unknown() == 0 ? std::optional(text.perplexity()) : std::nullopt;
+  };
+  const std::optional<double> valid_floor = floor(valid_ids, valid),
+                              test_floor = floor(test_ids, test);
+  return {std::move(vocabulary), std::move(train_ids), std::move(valid_ids), std::move(test_ids),
+          valid_floor,           test_floor,           language.perplexity()};
 }
 
 }  // namespace
@@ -31,18 +38,23 @@ uint32_t LmData::train_checksum() const {
   return crc32c(crc32c(0, ids.data(), ids.size_bytes()), words.data(), words.size());
 }
 
-uint32_t LmData::valid_checksum() const { return valid ? crc32c(0, valid->flat().data(), valid->flat().size_bytes()) : 0; }
+uint32_t LmData::valid_checksum() const {
+  return valid ? crc32c(0, valid->flat().data(), valid->flat().size_bytes()) : 0;
+}
 
 LmData load_lm_data(const LmOptions& o) {
   LmData data = [&] {
     if (o.sample) return sample_data(o);
-    Vocabulary vocabulary = o.vocab.empty() ? Vocabulary::build(count_words(o.train), o.min_count, o.vocab_size) : Vocabulary::read(o.vocab);
+    Vocabulary vocabulary = o.vocab.empty()
+                                ? Vocabulary::build(count_words(o.train), o.min_count, o.vocab_size)
+                                : Vocabulary::read(o.vocab);
     Corpus train(o.train, vocabulary);
     const auto optional = [&](const std::vector<std::string>& files) {
       return files.empty() ? std::nullopt : std::optional<Corpus>(Corpus(files, vocabulary));
     };
     std::optional<Corpus> valid = optional(o.valid), test = optional(o.test);
-    return LmData{std::move(vocabulary), std::move(train), std::move(valid), std::move(test), {}, {}, {}};
+    return LmData{
+        std::move(vocabulary), std::move(train), std::move(valid), std::move(test), {}, {}, {}};
   }();
   data.vocabulary.set_special_counts(data.train.sentences(), data.train.unknown());
   return data;
@@ -51,23 +63,28 @@ LmData load_lm_data(const LmOptions& o) {
 namespace fs = std::filesystem;
 
 SavedLanguageModel::SavedLanguageModel(const std::string& path, Device device)
-    : directory_(model_directory(path, "dict.txt")), vocabulary_(Vocabulary::read((directory_ / "dict.txt").string())) {
+    : directory_(model_directory(path, "dict.txt")),
+      vocabulary_(Vocabulary::read((directory_ / "dict.txt").string())) {
   const Safetensors weights = read_safetensors(directory_ / "model.safetensors");
-  const LanguageModelConfig config = LanguageModelConfig::of_weights(weights, head_of(model_config(directory_, weights.metadata)));
-  require(config.vocab == vocabulary_.size(), (directory_ / "dict.txt").string(), " has ", vocabulary_.size(),
-          " entries with </s> and <unk>, but the model has ", config.vocab, " words");
+  const LanguageModelConfig config =
+      LanguageModelConfig::of_weights(weights, head_of(model_config(directory_, weights.metadata)));
+  require(config.vocab == vocabulary_.size(), (directory_ / "dict.txt").string(), " has ",
+          vocabulary_.size(), " entries with </s> and <unk>, but the model has ", config.vocab,
+          " words");
   parameters_ = std::make_unique<ParameterSet>();
   model_ = std::make_unique<LanguageModel>(*parameters_, config);
   parameters_->allocate(weights.at("embedding.weight").dtype(), 1, false, device);
   parameters_->load(weights, parameters_->values());
 }
 
-void load_initial_weights(const std::string& path, const Vocabulary& vocabulary, const ParameterSet& parameters) {
+void load_initial_weights(const std::string& path, const Vocabulary& vocabulary,
+                          const ParameterSet& parameters) {
   const fs::path directory = model_directory(path, "dict.txt");
   const Vocabulary theirs = Vocabulary::read((directory / "dict.txt").string());
   for (int32_t id = 0; id < std::min(theirs.size(), vocabulary.size()); ++id)
-    require(theirs.word(id) == vocabulary.word(id), "--init ", path, ": its word ", id, " is '", theirs.word(id), "', here it is '",
-            vocabulary.word(id), "'; train with --vocab ", (directory / "dict.txt").string());
+    require(theirs.word(id) == vocabulary.word(id), "--init ", path, ": its word ", id, " is '",
+            theirs.word(id), "', here it is '", vocabulary.word(id), "'; train with --vocab ",
+            (directory / "dict.txt").string());
   parameters.load(read_safetensors(directory / "model.safetensors"), parameters.values());
 }
 

@@ -8,33 +8,56 @@ void LmOptions::declare(Options& o) {
   o.add("valid", valid, "validation text").unit("FILE...");
   o.add("test", test, "text to score with the best model at the end").unit("FILE...");
   o.add("sample", sample, "use the built-in sample text, whose entropy is known, instead of files");
-  o.add("sample-sentences", sample_sentences, "size of the sample's training text").at_least(100).unit("sentences");
-  o.add("vocab", vocab, "vocabulary to use, a fairseq dict.txt, instead of one built from the training text").unit("FILE");
-  o.add("vocab-size", vocab_size, "most words of a built vocabulary, </s> and <unk> counted; 0: no limit").at_least(0).unit("words");
-  o.add("min-count", min_count, "words seen less often in training become <unk>").at_least(1).unit("times");
+  o.add("sample-sentences", sample_sentences, "size of the sample's training text")
+      .at_least(100)
+      .unit("sentences");
+  o.add("vocab", vocab,
+        "vocabulary to use, a fairseq dict.txt, instead of one built from the training text")
+      .unit("FILE");
+  o.add("vocab-size", vocab_size,
+        "most words of a built vocabulary, </s> and <unk> counted; 0: no limit")
+      .at_least(0)
+      .unit("words");
+  o.add("min-count", min_count, "words seen less often in training become <unk>")
+      .at_least(1)
+      .unit("times");
 
   o.group("Model");
   o.add("layers", layers, "LSTM layers").range(1, 64);
   o.add("hidden", hidden, "hidden size of the LSTM").range(1, 65536).unit("units");
   o.add("embed", embed, "size of the word embeddings").range(1, 65536).unit("units");
-  o.add("tie-embeddings", tie_embeddings, "one matrix for the embeddings and the head's word vectors (embed = hidden)");
+  o.add("tie-embeddings", tie_embeddings,
+        "one matrix for the embeddings and the head's word vectors (embed = hidden)");
   declare_head(o);
 
   o.group("Regularisation");
   o.add("dropout", dropout, "dropout on the embeddings").range_from(0, 1);
-  o.add("dropout-words", dropout_words, "share of the vocabulary whose embeddings are dropped in a step").range_from(0, 1);
+  o.add("dropout-words", dropout_words,
+        "share of the vocabulary whose embeddings are dropped in a step")
+      .range_from(0, 1);
   o.add("dropout-hidden", dropout_hidden, "dropout between LSTM layers").range_from(0, 1);
-  o.add("dropout-output", dropout_output, "dropout on what the last layer hands to the head").range_from(0, 1);
+  o.add("dropout-output", dropout_output, "dropout on what the last layer hands to the head")
+      .range_from(0, 1);
   o.add("variational", variational, "one dropout mask for all time steps of a segment");
   declare_head_regularisation(o);
-  o.add("ar", ar, "activation regularisation: factor of the mean square of the dropped output").at_least(0);
-  o.add("tar", tar, "temporal activation regularisation: factor of the mean square of h(t+1) - h(t)").at_least(0);
+  o.add("ar", ar, "activation regularisation: factor of the mean square of the dropped output")
+      .at_least(0);
+  o.add("tar", tar,
+        "temporal activation regularisation: factor of the mean square of h(t+1) - h(t)")
+      .at_least(0);
 
   o.group("Batches");
-  o.add("batch", batch, "columns of text side by side (with --sentences: sentences)").range(1, 1 << 20);
-  o.add("bptt", bptt, "time steps of truncated back-propagation; the state is carried on").range(1, 1 << 20).unit("tokens");
-  o.add("sentences", sentences, "each sentence on its own, from a fresh state, instead of carried state");
-  o.add("batch-tokens", batch_tokens, "with --sentences: positions a batch, padding counted, in place of --batch; 0: off").at_least(0).unit("tokens");
+  o.add("batch", batch, "columns of text side by side (with --sentences: sentences)")
+      .range(1, 1 << 20);
+  o.add("bptt", bptt, "time steps of truncated back-propagation; the state is carried on")
+      .range(1, 1 << 20)
+      .unit("tokens");
+  o.add("sentences", sentences,
+        "each sentence on its own, from a fresh state, instead of carried state");
+  o.add("batch-tokens", batch_tokens,
+        "with --sentences: positions a batch, padding counted, in place of --batch; 0: off")
+      .at_least(0)
+      .unit("tokens");
   declare_accumulation(o);
   declare_optimiser(o);
   declare_run(o);
@@ -43,19 +66,27 @@ void LmOptions::declare(Options& o) {
 
 void LmOptions::check(const Options& given) const {
   usage(sample != !train.empty(),
-        sample ? "--sample and --train exclude each other" : "no training text: give --train FILE, or --sample for the built-in one");
-  usage(!sample || (valid.empty() && test.empty()), "--sample brings its own validation and test text; leave out --valid and --test");
-  usage(vocab.empty() || (vocab_size == 0 && min_count == 1), "--vocab gives the vocabulary as it is; leave out --vocab-size and --min-count");
-  usage(vocab_size == 0 || vocab_size >= 3, "--vocab-size ", vocab_size, " leaves no room for a word besides </s> and <unk>");
-  usage(batch_tokens == 0 || sentences, "--batch-tokens needs --sentences; with carried state a batch is --batch times --bptt");
-  usage(!tie_embeddings || embed == hidden, "--tie-embeddings makes input and output word vectors one matrix: --embed ", embed,
+        sample ? "--sample and --train exclude each other"
+               : "no training text: give --train FILE, or --sample for the built-in one");
+  usage(!sample || (valid.empty() && test.empty()),
+        "--sample brings its own validation and test text; leave out --valid and --test");
+  usage(vocab.empty() || (vocab_size == 0 && min_count == 1),
+        "--vocab gives the vocabulary as it is; leave out --vocab-size and --min-count");
+  usage(vocab_size == 0 || vocab_size >= 3, "--vocab-size ", vocab_size,
+        " leaves no room for a word besides </s> and <unk>");
+  usage(batch_tokens == 0 || sentences,
+        "--batch-tokens needs --sentences; with carried state a batch is --batch times --bptt");
+  usage(!tie_embeddings || embed == hidden,
+        "--tie-embeddings makes input and output word vectors one matrix: --embed ", embed,
         " must equal --hidden ", hidden);
   usage(dropout_hidden == 0 || layers > 1,
-        "--dropout-hidden drops units between LSTM layers, but there is one layer; --dropout-output is after the last");
+        "--dropout-hidden drops units between LSTM layers, but there is one layer; "
+        "--dropout-output is after the last");
   check_shared(given, hidden, "--valid", sample || !valid.empty(),
                {{"sample-sentences", sample, "--sample"},
                 {"bptt", !sentences, "carried state; --sentences has none"},
-                {"variational", dropout + dropout_hidden + dropout_output > 0, "--dropout, --dropout-hidden or --dropout-output"}});
+                {"variational", dropout + dropout_hidden + dropout_output > 0,
+                 "--dropout, --dropout-hidden or --dropout-output"}});
 }
 
 LanguageModelConfig LmOptions::model(int64_t vocabulary) const {
@@ -79,6 +110,12 @@ LanguageModelConfig LmOptions::model(int64_t vocabulary) const {
           .temporal_activation_reg = tar};
 }
 
-LmBatching LmOptions::batching() const { return {.batch = batch, .bptt = bptt, .sentences = sentences, .batch_tokens = batch_tokens, .seed = seed}; }
+LmBatching LmOptions::batching() const {
+  return {.batch = batch,
+          .bptt = bptt,
+          .sentences = sentences,
+          .batch_tokens = batch_tokens,
+          .seed = seed};
+}
 
 }  // namespace nine::app

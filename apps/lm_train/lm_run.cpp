@@ -13,7 +13,8 @@ void say(const char* what, double ppl, const std::optional<double>& floor) {
   std::printf("\n");
 }
 
-void conclude(const LmData& data, const LanguageModel& model, const Checkpoint& best, Trainer& trainer, RunCallbacks& host, Json& done) {
+void conclude(const LmData& data, const LanguageModel& model, const Checkpoint& best,
+              Trainer& trainer, RunCallbacks& host, Json& done) {
   if (data.valid) {
     done["best_valid_ppl"] = trainer.best().ppl;
     say("best validation", trainer.best().ppl, data.valid_floor);
@@ -27,31 +28,40 @@ void conclude(const LmData& data, const LanguageModel& model, const Checkpoint& 
 
 }  // namespace
 
-TrainingRun lm_training(const Options& options, const LmOptions& o, const LmData& data, const LanguageModel& model, ParameterSet& parameters,
+TrainingRun lm_training(const Options& options, const LmOptions& o, const LmData& data,
+                        const LanguageModel& model, ParameterSet& parameters,
                         LanguageModelTask& task) {
   Json resolved = resolved_settings(o, parameters, data.vocabulary.size(), o.hidden);
-  resolved.update({{"vocab", data.vocabulary.size()}, {"train_crc32c", data.train_checksum()}, {"valid_crc32c", data.valid_checksum()}});
+  resolved.update({{"vocab", data.vocabulary.size()},
+                   {"train_crc32c", data.train_checksum()},
+                   {"valid_crc32c", data.valid_checksum()}});
   Json start{{"vocab", data.vocabulary.size()},
              {"train_tokens", data.train.tokens()},
-             {"unknown_share", static_cast<double>(data.train.unknown()) / static_cast<double>(data.train.tokens())}};
-  if (data.valid_floor) start.update({{"entropy_floor_ppl", *data.valid_floor}, {"language_floor_ppl", *data.language_floor}});
-  std::vector<std::string> messages{concat(parameters.count(), " parameters, ", data.vocabulary.size(), " words, ", data.train.tokens(),
-                                           " training tokens (", data.train.unknown(), " unknown), ", threads(), " threads")};
+             {"unknown_share", static_cast<double>(data.train.unknown()) /
+                                   static_cast<double>(data.train.tokens())}};
+  if (data.valid_floor)
+    start.update(
+        {{"entropy_floor_ppl", *data.valid_floor}, {"language_floor_ppl", *data.language_floor}});
+  std::vector<std::string> messages{concat(
+      parameters.count(), " parameters, ", data.vocabulary.size(), " words, ", data.train.tokens(),
+      " training tokens (", data.train.unknown(), " unknown), ", threads(), " threads")};
   if (o.sample && !data.valid_floor)
-    messages.emplace_back("the vocabulary lacks words of the sample's validation text, so the sample's entropy is no floor for this run");
-  return {
-      .program = "lm_train",
-      .options = options,
-      .o = o,
-      .parameters = parameters,
-      .task = task,
-      .metadata = model.metadata(),
-      .resolved = resolved,
-      .model_config = Json::object(),
-      .files = {{"dict.txt", data.vocabulary.dict()}},
-      .start = start,
-      .messages = messages,
-      .conclude = [&](const Checkpoint& best, Trainer& trainer, RunCallbacks& host, Json& done) { conclude(data, model, best, trainer, host, done); }};
+    messages.emplace_back(
+        "the vocabulary lacks words of the sample's validation text, so the sample's entropy is no "
+        "floor for this run");
+  return {.program = "lm_train",
+          .options = options,
+          .o = o,
+          .parameters = parameters,
+          .task = task,
+          .metadata = model.metadata(),
+          .resolved = resolved,
+          .model_config = Json::object(),
+          .files = {{"dict.txt", data.vocabulary.dict()}},
+          .start = start,
+          .messages = messages,
+          .conclude = [&](const Checkpoint& best, Trainer& trainer, RunCallbacks& host,
+                          Json& done) { conclude(data, model, best, trainer, host, done); }};
 }
 
 }  // namespace nine::app

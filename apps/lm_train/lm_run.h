@@ -7,7 +7,8 @@
 namespace nine::app {
 
 /// The run of that model on that data. All that is given must outlive it.
-TrainingRun lm_training(const Options& options, const LmOptions& o, const LmData& data, const LanguageModel& model, ParameterSet& parameters,
+TrainingRun lm_training(const Options& options, const LmOptions& o, const LmData& data,
+                        const LanguageModel& model, ParameterSet& parameters,
                         LanguageModelTask& task);
 
 }  // namespace nine::app

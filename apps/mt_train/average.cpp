@@ -21,12 +21,14 @@ class Mean {
   void add(const Tensor& t) {
     const std::vector<double> values = t.to_vector();
     if (sum_.empty()) sum_.assign(values.size(), 0);
-    require(sum_.size() == values.size(), "the checkpoints hold tensors of different sizes: they are not of one run");
+    require(sum_.size() == values.size(),
+            "the checkpoints hold tensors of different sizes: they are not of one run");
     for (size_t i = 0; i < values.size(); ++i) sum_[i] += values[i];
   }
   Tensor over(int64_t count, const Shape& shape, DType dtype) const {
     Tensor exact(shape, DType::float64), rounded(shape, dtype);
-    for (size_t i = 0; i < sum_.size(); ++i) exact.data<double>()[i] = sum_[i] / static_cast<double>(count);
+    for (size_t i = 0; i < sum_.size(); ++i)
+      exact.data<double>()[i] = sum_[i] / static_cast<double>(count);
     ops::copy(exact, rounded);
     return rounded;
   }
@@ -39,11 +41,13 @@ class Mean {
 
 int write_average(const std::string& run, int64_t count) {
   std::vector<fs::path> found = checkpoints_in(fs::path(run) / "checkpoints");
-  // The best one is kept however old it is: it is not among the last ones unless they reach back to it.
-  const auto keep = static_cast<size_t>(std::max<int64_t>(1, model_config(run).value("keep", std::numeric_limits<int64_t>::max())));
+  // The best one is kept however old it is: it is not among the last ones unless they reach back to
+  // it.
+  const auto keep = static_cast<size_t>(
+      std::max<int64_t>(1, model_config(run).value("keep", std::numeric_limits<int64_t>::max())));
   if (found.size() > keep) found.resize(keep);
-  require(std::ssize(found) >= count, "--average ", count, ": ", run, " has the last ", found.size(),
-          " checkpoints; train with a larger --keep, or average fewer");
+  require(std::ssize(found) >= count, "--average ", count, ": ", run, " has the last ",
+          found.size(), " checkpoints; train with a larger --keep, or average fewer");
   found.resize(static_cast<size_t>(count));
   std::reverse(found.begin(), found.end());
   std::map<std::string, Mean> means;
@@ -51,11 +55,13 @@ int write_average(const std::string& run, int64_t count) {
   for (const fs::path& directory : found) {
     const Checkpoint checkpoint(directory);
     steps.push_back(checkpoint.step());
-    for (const auto& [name, tensor] : checkpoint.tensors("model.safetensors").tensors) means[name].add(tensor);
+    for (const auto& [name, tensor] : checkpoint.tensors("model.safetensors").tensors)
+      means[name].add(tensor);
   }
   const Checkpoint last(found.back());
   const Safetensors weights = last.tensors("model.safetensors");
-  require(weights.tensors.size() == means.size(), "the checkpoints hold different tensors: they are not of one run");
+  require(weights.tensors.size() == means.size(),
+          "the checkpoints hold different tensors: they are not of one run");
   std::vector<Tensor> averaged;
   std::vector<NamedView> views;
   for (const auto& [name, tensor] : weights.tensors) {
@@ -68,7 +74,8 @@ int write_average(const std::string& run, int64_t count) {
     for (const char* name : {"config.json", "src.dict.txt", "tgt.dict.txt", "dict.txt"})
       if (last.has(name)) files.text(name, last.text(name));
   });
-  std::printf("the mean of the checkpoints of steps %s\nmodel  %s\n", steps.dump().c_str(), (store.directory() / "latest").c_str());
+  std::printf("the mean of the checkpoints of steps %s\nmodel  %s\n", steps.dump().c_str(),
+              (store.directory() / "latest").c_str());
   return kExitDone;
 }
 

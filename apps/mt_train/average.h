@@ -6,9 +6,10 @@
 
 namespace nine::app {
 
-/// Writes the mean of the weights of the run's last `count` checkpoints (every one verified) into RUN/average, a directory of
-/// checkpoints with this one: `--checkpoint RUN/average` opens it. The other files are the last one's. Sums are made in double, in
-/// order of steps, so that the same checkpoints give the same bytes. Returns the program's exit code. Error: fewer checkpoints, a
+/// Writes the mean of the weights of the run's last `count` checkpoints (every one verified) into
+/// RUN/average, a directory of checkpoints with this one: `--checkpoint RUN/average` opens it. The
+/// other files are the last one's. Sums are made in double, in order of steps, so that the same
+/// checkpoints give the same bytes. Returns the program's exit code. Error: fewer checkpoints, a
 /// damaged one.
 int write_average(const std::string& run, int64_t count);
 

@@ -10,15 +10,17 @@ namespace {
 
 Dictionary built(const WordTally& tally, const MtOptions& o, const char* side) {
   Dictionary dictionary(tally, o.min_count, o.vocab_size);
-  require(dictionary.size() > Dictionary::kSpecials, "no word of the ", side, " occurs ", o.min_count,
-          " times; lower --min-count, or give a larger text");
+  require(dictionary.size() > Dictionary::kSpecials, "no word of the ", side, " occurs ",
+          o.min_count, " times; lower --min-count, or give a larger text");
   return dictionary;
 }
 
 std::pair<Dictionary, Dictionary> dictionaries(const PairText& text, const MtOptions& o) {
   const auto given = [](const std::string& path) { return Dictionary::read(path); };
   if (o.shared_vocab) {
-    const Dictionary both = o.src_dict.empty() ? built(PairTally(text, true).source, o, "training text") : given(o.src_dict);
+    const Dictionary both = o.src_dict.empty()
+                                ? built(PairTally(text, true).source, o, "training text")
+                                : given(o.src_dict);
     return {both, both};
   }
   if (!o.src_dict.empty() && !o.tgt_dict.empty()) return {given(o.src_dict), given(o.tgt_dict)};
@@ -27,13 +29,15 @@ std::pair<Dictionary, Dictionary> dictionaries(const PairText& text, const MtOpt
           o.tgt_dict.empty() ? built(tally.target, o, "target") : given(o.tgt_dict)};
 }
 
-HeldOutPairs held_out(const PairText& text, const Dictionary& source, const Dictionary& target, int64_t positions, const char* flag) {
+HeldOutPairs held_out(const PairText& text, const Dictionary& source, const Dictionary& target,
+                      int64_t positions, const char* flag) {
   HeldOutPairs out{ParallelCorpus(text, source, target, {.max_length = positions}), {}};
   require(out.pairs.pairs() > 0, flag, " has no pair of at most ", positions, " tokens a side");
   int64_t line = 0;
   text([&](std::string_view, std::string_view reference) {
     const auto next = static_cast<int64_t>(out.references.size());
-    if (++line == (next < out.pairs.pairs() ? out.pairs.line(next) : 0)) out.references.emplace_back(reference);
+    if (++line == (next < out.pairs.pairs() ? out.pairs.line(next) : 0))
+      out.references.emplace_back(reference);
   });
   return out;
 }
@@ -46,27 +50,35 @@ struct Texts {
 MtData data_of(const Texts& texts, const MtOptions& o) {
   auto [source, target] = dictionaries(texts.train, o);
   ParallelCorpus train(texts.train, source, target, {.empty = false, .max_length = o.max_length});
-  require(train.pairs() > 0, "no training pair is left: of ", train.skipped_empty() + train.skipped_long(), " pairs ", train.skipped_empty(),
-          " have a side without a word and ", train.skipped_long(), " more than --max-length ", o.max_length, " tokens");
+  require(train.pairs() > 0, "no training pair is left: of ",
+          train.skipped_empty() + train.skipped_long(), " pairs ", train.skipped_empty(),
+          " have a side without a word and ", train.skipped_long(), " more than --max-length ",
+          o.max_length, " tokens");
   std::optional<HeldOutPairs> valid, test;
   if (texts.valid) valid = held_out(texts.valid, source, target, o.positions(), "--valid-src");
   if (texts.test) test = held_out(texts.test, source, target, o.positions(), "--test-src");
-  return {std::move(source), std::move(target), std::move(train), std::move(valid), std::move(test)};
+  return {std::move(source), std::move(target), std::move(train), std::move(valid),
+          std::move(test)};
 }
 
 }  // namespace
 
 MtData load_mt_data(const MtOptions& o) {
   if (o.sample) {
-    const SamplePairs train = sample_pairs(o.sample_pairs, o.seed, "train"), valid = sample_pairs(kSampleHeldOutPairs, o.seed, "valid"),
+    const SamplePairs train = sample_pairs(o.sample_pairs, o.seed, "train"),
+                      valid = sample_pairs(kSampleHeldOutPairs, o.seed, "valid"),
                       test = sample_pairs(kSampleHeldOutPairs, o.seed, "test");
-    const auto text = [](const SamplePairs& pairs) { return pairs_of_lines(pairs.source, pairs.target); };
+    const auto text = [](const SamplePairs& pairs) {
+      return pairs_of_lines(pairs.source, pairs.target);
+    };
     return data_of({text(train), text(valid), text(test)}, o);
   }
-  const auto text = [](const std::vector<std::string>& source, const std::vector<std::string>& target) {
+  const auto text = [](const std::vector<std::string>& source,
+                       const std::vector<std::string>& target) {
     return source.empty() ? PairText() : pairs_of_files(source, target);
   };
-  return data_of({text(o.src, o.tgt), text(o.valid_src, o.valid_tgt), text(o.test_src, o.test_tgt)}, o);
+  return data_of({text(o.src, o.tgt), text(o.valid_src, o.valid_tgt), text(o.test_src, o.test_tgt)},
+                 o);
 }
 
 uint32_t MtData::train_checksum() const {
@@ -79,7 +91,8 @@ namespace {
 uint32_t checksum_of(const std::optional<HeldOutPairs>& text) {
   if (!text) return 0;
   uint32_t crc = text->pairs.checksum();
-  for (const std::string& line : text->references) crc = crc32c(crc, line.data(), line.size() + 1);  // with the 0 that ends it
+  for (const std::string& line : text->references)
+    crc = crc32c(crc, line.data(), line.size() + 1);  // with the 0 that ends it
   return crc;
 }
 

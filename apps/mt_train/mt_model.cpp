@@ -12,10 +12,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-TransformerConfig transformer_config(const nlohmann::json& config, const Safetensors& weights, const std::string& file) {
+TransformerConfig transformer_config(const nlohmann::json& config, const Safetensors& weights,
+                                     const std::string& file) {
   const auto key = [&](const char* name) -> const nlohmann::json& {
     const auto found = config.find(name);
-    require(found != config.end(), file, " lacks the key '", name, "' of a translation model (is this mt_train's checkpoint?)");
+    require(found != config.end(), file, " lacks the key '", name,
+            "' of a translation model (is this mt_train's checkpoint?)");
     return *found;
   };
   try {
@@ -33,7 +35,8 @@ TransformerConfig transformer_config(const nlohmann::json& config, const Safeten
                         .tie_embeddings = key("tie_embeddings").get<bool>(),
                         .head_bias = weights.tensors.contains("head.bias"),
                         .head = head_of(config)};
-    if (const auto positions = weights.tensors.find(kPositionsName); positions != weights.tensors.end())
+    if (const auto positions = weights.tensors.find(kPositionsName);
+        positions != weights.tensors.end())
       c.max_length = positions->second.shape().rank() == 2 ? positions->second.shape()[0] : 0;
     return c;
   } catch (const nlohmann::json::exception& e) {
@@ -41,26 +44,34 @@ TransformerConfig transformer_config(const nlohmann::json& config, const Safeten
   }
 }
 
-// Another engine's table would be used with weights that were trained on it: the sums must be the same here.
-void check_positions(const Safetensors& weights, const Transformer& model, const std::string& file) {
+// Another engine's table would be used with weights that were trained on it: the sums must be the
+// same here.
+void check_positions(const Safetensors& weights, const Transformer& model,
+                     const std::string& file) {
   const auto found = weights.tensors.find(kPositionsName);
   if (found == weights.tensors.end()) return;
-  require(found->second.shape() == model.positions().shape(), file, ": positions have the shape ", found->second.shape(), ", the model needs ",
-          model.positions().shape());
-  const std::vector<double> theirs = found->second.to_vector(), ours = model.positions().to_vector();
+  require(found->second.shape() == model.positions().shape(), file, ": positions have the shape ",
+          found->second.shape(), ", the model needs ", model.positions().shape());
+  const std::vector<double> theirs = found->second.to_vector(),
+                            ours = model.positions().to_vector();
   for (size_t i = 0; i < ours.size(); ++i)
-    require(std::abs(theirs[i] - ours[i]) < 1e-4, file, ": positions differ from the sinusoids of this program (", theirs[i], " where they are ",
-            ours[i], "); such a model cannot be used here");
+    require(std::abs(theirs[i] - ours[i]) < 1e-4, file,
+            ": positions differ from the sinusoids of this program (", theirs[i],
+            " where they are ", ours[i], "); such a model cannot be used here");
 }
 
 void check_size(const fs::path& file, const Dictionary& dictionary, int64_t words) {
-  require(dictionary.size() == words, file.string(), " has ", dictionary.size(), " words with the four specials, but the model has ", words);
+  require(dictionary.size() == words, file.string(), " has ", dictionary.size(),
+          " words with the four specials, but the model has ", words);
 }
 
-void check_same_words(const std::string& path, const char* name, const Dictionary& theirs, const Dictionary& ours) {
+void check_same_words(const std::string& path, const char* name, const Dictionary& theirs,
+                      const Dictionary& ours) {
   for (int32_t id = 0; id < std::min(theirs.size(), ours.size()); ++id)
-    require(theirs.word(id) == ours.word(id), "--init ", path, ": in its ", name, " the word ", id, " is '", theirs.word(id), "', here it is '",
-            ours.word(id), "'; train with --src-dict and --tgt-dict from there (--src-dict alone with --shared-vocab)");
+    require(theirs.word(id) == ours.word(id), "--init ", path, ": in its ", name, " the word ", id,
+            " is '", theirs.word(id), "', here it is '", ours.word(id),
+            "'; train with --src-dict and --tgt-dict from there (--src-dict alone with "
+            "--shared-vocab)");
 }
 
 }  // namespace
@@ -92,7 +103,8 @@ SavedTranslationModel::SavedTranslationModel(const std::string& path, Device dev
       target_(Dictionary::read((directory_ / kTargetDict).string())) {
   const Safetensors weights = read_safetensors(directory_ / "model.safetensors");
   const std::string file = (directory_ / "config.json").string();
-  const TransformerConfig config = transformer_config(model_config(directory_, weights.metadata), weights, file);
+  const TransformerConfig config =
+      transformer_config(model_config(directory_, weights.metadata), weights, file);
   check_size(directory_ / kSourceDict, source_, config.src_vocab);
   check_size(directory_ / kTargetDict, target_, config.tgt_vocab);
   parameters_ = std::make_unique<ParameterSet>();
@@ -102,7 +114,8 @@ SavedTranslationModel::SavedTranslationModel(const std::string& path, Device dev
   check_positions(weights, *model_, (directory_ / "model.safetensors").string());
 }
 
-void load_initial_weights(const std::string& path, const Dictionary& source, const Dictionary& target, const ParameterSet& parameters) {
+void load_initial_weights(const std::string& path, const Dictionary& source,
+                          const Dictionary& target, const ParameterSet& parameters) {
   const fs::path directory = model_directory(path, kSourceDict);
   check_same_words(path, kSourceDict, Dictionary::read((directory / kSourceDict).string()), source);
   check_same_words(path, kTargetDict, Dictionary::read((directory / kTargetDict).string()), target);

@@ -1,5 +1,5 @@
-// A translation model's checkpoint directory: what config.json says of the model, and opening one for use (formats.md, "Translation
-// checkpoints").
+// A translation model's checkpoint directory: what config.json says of the model, and opening one
+// for use (formats.md, "Translation checkpoints").
 #pragma once
 
 #include <filesystem>
@@ -15,14 +15,14 @@ namespace nine::app {
 /// The dictionaries' files in a checkpoint.
 inline constexpr const char *kSourceDict = "src.dict.txt", *kTargetDict = "tgt.dict.txt";
 
-/// The keys of config.json that CTranslate2 and the replay in PyTorch read: `task`, `dtype`, sizes, norm, smoothing, ties. The head
-/// is not among them.
+/// The keys of config.json that CTranslate2 and the replay in PyTorch read: `task`, `dtype`, sizes,
+/// norm, smoothing, ties. The head is not among them.
 nlohmann::ordered_json translation_config(const Transformer& model);
 
-/// A trained translation model for use: from a checkpoint (see open_checkpoint), or any directory with model.safetensors,
-/// config.json, src.dict.txt and tgt.dict.txt, such as one that PyTorch wrote. Without gradients: for evaluation.
-/// Errors: a language model's checkpoint; a config.json without a key that is needed; dictionaries, weights or positions that do not
-/// fit each other.
+/// A trained translation model for use: from a checkpoint (see open_checkpoint), or any directory
+/// with model.safetensors, config.json, src.dict.txt and tgt.dict.txt, such as one that PyTorch
+/// wrote. Without gradients: for evaluation. Errors: a language model's checkpoint; a config.json
+/// without a key that is needed; dictionaries, weights or positions that do not fit each other.
 class SavedTranslationModel {
  public:
   SavedTranslationModel(const std::string& path, Device device);
@@ -43,7 +43,9 @@ class SavedTranslationModel {
   std::unique_ptr<Transformer> model_;
 };
 
-/// --init: copies the weights of such a directory into `parameters`. Error: other words than these dictionaries', other sizes.
-void load_initial_weights(const std::string& path, const Dictionary& source, const Dictionary& target, const ParameterSet& parameters);
+/// --init: copies the weights of such a directory into `parameters`. Error: other words than these
+/// dictionaries', other sizes.
+void load_initial_weights(const std::string& path, const Dictionary& source,
+                          const Dictionary& target, const ParameterSet& parameters);
 
 }  // namespace nine::app

@@ -18,32 +18,55 @@ MtOptions::MtOptions() {
 
 void MtOptions::declare(Options& o) {
   o.group("Data");
-  o.add("src", src, "training text of the source language, tokenised, one sentence a line").unit("FILE...");
+  o.add("src", src, "training text of the source language, tokenised, one sentence a line")
+      .unit("FILE...");
   o.add("tgt", tgt, "its translation, line by line").unit("FILE...");
   o.add("valid-src", valid_src, "validation text, source").unit("FILE...");
   o.add("valid-tgt", valid_tgt, "validation text, target").unit("FILE...");
-  o.add("test-src", test_src, "text to evaluate with the best model at the end, source").unit("FILE...");
+  o.add("test-src", test_src, "text to evaluate with the best model at the end, source")
+      .unit("FILE...");
   o.add("test-tgt", test_tgt, "the same, target").unit("FILE...");
-  o.add("sample", sample, "use generated German and English, of which a perfect translation exists, instead of files");
-  o.add("sample-pairs", sample_pairs, "size of the sample's training text").range(100, 100'000'000).unit("pairs");
-  o.add("shared-vocab", shared_vocab, "one dictionary and one matrix of embeddings for both languages");
+  o.add(
+      "sample", sample,
+      "use generated German and English, of which a perfect translation exists, instead of files");
+  o.add("sample-pairs", sample_pairs, "size of the sample's training text")
+      .range(100, 100'000'000)
+      .unit("pairs");
+  o.add("shared-vocab", shared_vocab,
+        "one dictionary and one matrix of embeddings for both languages");
   o.add("src-dict", src_dict,
-        "dictionary to use, a fairseq dict.txt, instead of one built from the training text; with --shared-vocab of both languages")
+        "dictionary to use, a fairseq dict.txt, instead of one built from the training text; with "
+        "--shared-vocab of both languages")
       .unit("FILE");
   o.add("tgt-dict", tgt_dict, "the same for the target").unit("FILE");
-  o.add("vocab-size", vocab_size, "most words of a built dictionary, its four specials counted; 0: no limit").at_least(0).unit("words");
-  o.add("min-count", min_count, "words seen less often in training become <unk>").at_least(1).unit("times");
-  o.add("max-length", max_length, "training pairs with a longer side, </s> counted, are left out and counted").range(2, 1 << 20).unit("tokens");
+  o.add("vocab-size", vocab_size,
+        "most words of a built dictionary, its four specials counted; 0: no limit")
+      .at_least(0)
+      .unit("words");
+  o.add("min-count", min_count, "words seen less often in training become <unk>")
+      .at_least(1)
+      .unit("times");
+  o.add("max-length", max_length,
+        "training pairs with a longer side, </s> counted, are left out and counted")
+      .range(2, 1 << 20)
+      .unit("tokens");
 
   o.group("Model");
   o.add("layers", layers, "layers of encoder and decoder").range(1, 64);
-  o.add("encoder-layers", encoder_layers, "layers of the encoder; 0: --layers").range(0, 64).default_text("--layers");
-  o.add("decoder-layers", decoder_layers, "layers of the decoder; 0: --layers").range(0, 64).default_text("--layers");
+  o.add("encoder-layers", encoder_layers, "layers of the encoder; 0: --layers")
+      .range(0, 64)
+      .default_text("--layers");
+  o.add("decoder-layers", decoder_layers, "layers of the decoder; 0: --layers")
+      .range(0, 64)
+      .default_text("--layers");
   o.add("hidden", hidden, "width of the model").range(2, 65536).unit("units");
   o.add("ffn", ffn, "width inside of the feed-forward branches").range(1, 1 << 20).unit("units");
   o.add("heads", heads, "attention heads").range(1, 1024);
-  o.add("norm", norm, "where layer norms stand: post, behind each residual sum; pre, before each branch").choices({"post", "pre"});
-  o.add("tie-embeddings", tie_embeddings, "one matrix for the decoder's embeddings and the head's word vectors");
+  o.add("norm", norm,
+        "where layer norms stand: post, behind each residual sum; pre, before each branch")
+      .choices({"post", "pre"});
+  o.add("tie-embeddings", tie_embeddings,
+        "one matrix for the decoder's embeddings and the head's word vectors");
   declare_head(o);
 
   o.group("Regularisation");
@@ -51,22 +74,32 @@ void MtOptions::declare(Options& o) {
   declare_head_regularisation(o);
 
   o.group("Batches");
-  o.add("batch-tokens", batch_tokens, "most positions a batch: pairs times the longest sentence of either side, </s> counted; 0: no such limit")
+  o.add("batch-tokens", batch_tokens,
+        "most positions a batch: pairs times the longest sentence of either side, </s> counted; 0: "
+        "no such limit")
       .at_least(0)
       .unit("tokens");
   o.add("batch", batch, "most pairs a batch; 0: no such limit").at_least(0).unit("pairs");
   declare_accumulation(o);
 
   o.group("Validation");
-  o.add("best-metric", best_metric, "what the best model is best by, and what --early-stop and plateaus watch").choices({"nll", "bleu"});
-  o.add("valid-beam", valid_beam, "beam of the search whose BLEU is reported; 0: nothing is translated").range(0, 100);
-  o.add("valid-translations", valid_translations, "translations of the validation text in the log and the report").range(0, 1000);
+  o.add("best-metric", best_metric,
+        "what the best model is best by, and what --early-stop and plateaus watch")
+      .choices({"nll", "bleu"});
+  o.add("valid-beam", valid_beam,
+        "beam of the search whose BLEU is reported; 0: nothing is translated")
+      .range(0, 100);
+  o.add("valid-translations", valid_translations,
+        "translations of the validation text in the log and the report")
+      .range(0, 1000);
   declare_optimiser(o);
   declare_run(o);
   declare_parity(o);
 
   o.group("Averaging");
-  o.add("average", average, "write the mean of the weights of --run's last N checkpoints to RUN/average and stop; 0: train")
+  o.add("average", average,
+        "write the mean of the weights of --run's last N checkpoints to RUN/average and stop; 0: "
+        "train")
       .range(0, 1000)
       .unit("checkpoints");
 }
@@ -78,25 +111,34 @@ void MtOptions::resolve() {
 
 void MtOptions::check(const Options& given) const {
   usage(!sample || (src.empty() && tgt.empty()), "--sample and --src exclude each other");
-  usage(sample || (!src.empty() && !tgt.empty()), "no training text: give --src FILE and --tgt FILE, or --sample for a generated one");
+  usage(sample || (!src.empty() && !tgt.empty()),
+        "no training text: give --src FILE and --tgt FILE, or --sample for a generated one");
   usage(!sample || (valid_src.empty() && valid_tgt.empty() && test_src.empty() && test_tgt.empty()),
-        "--sample brings its own validation and test text; leave out --valid-src, --valid-tgt, --test-src and --test-tgt");
+        "--sample brings its own validation and test text; leave out --valid-src, --valid-tgt, "
+        "--test-src and --test-tgt");
   usage(valid_src.empty() == valid_tgt.empty(), "--valid-src and --valid-tgt go together");
   usage(test_src.empty() == test_tgt.empty(), "--test-src and --test-tgt go together");
-  usage(!shared_vocab || tgt_dict.empty(), "--shared-vocab has one dictionary: give it as --src-dict alone");
+  usage(!shared_vocab || tgt_dict.empty(),
+        "--shared-vocab has one dictionary: give it as --src-dict alone");
   const bool built = src_dict.empty() || (!shared_vocab && tgt_dict.empty());
-  usage(built || (vocab_size == 0 && min_count == 1), "the dictionaries are given as they are; leave out --vocab-size and --min-count");
-  usage(vocab_size == 0 || vocab_size > Dictionary::kSpecials, "--vocab-size ", vocab_size, " leaves no room for a word besides the four specials");
-  usage(hidden % 2 == 0, "--hidden ", hidden, ": sinusoidal positions come in pairs, so the width must be even");
+  usage(built || (vocab_size == 0 && min_count == 1),
+        "the dictionaries are given as they are; leave out --vocab-size and --min-count");
+  usage(vocab_size == 0 || vocab_size > Dictionary::kSpecials, "--vocab-size ", vocab_size,
+        " leaves no room for a word besides the four specials");
+  usage(hidden % 2 == 0, "--hidden ", hidden,
+        ": sinusoidal positions come in pairs, so the width must be even");
   usage(hidden % heads == 0, "--hidden ", hidden, " does not divide into --heads ", heads);
-  usage(batch_tokens > 0 || batch > 0, "--batch-tokens 0 and --batch 0 leave batches without a limit; give one of the two");
-  usage(best_metric != "bleu" || valid_beam > 0, "--best-metric bleu needs translations: --valid-beam must be at least 1");
+  usage(batch_tokens > 0 || batch > 0,
+        "--batch-tokens 0 and --batch 0 leave batches without a limit; give one of the two");
+  usage(best_metric != "bleu" || valid_beam > 0,
+        "--best-metric bleu needs translations: --valid-beam must be at least 1");
   const char* valid = "validation text: --valid-src and --valid-tgt";
   check_shared(given, hidden, "--valid-src and --valid-tgt", has_valid(),
                {{"sample-pairs", sample, "--sample"},
                 {"best-metric", has_valid(), valid},
                 {"valid-beam", has_valid(), valid},
-                {"valid-translations", has_valid() && valid_beam > 0, valid_beam > 0 ? valid : "--valid-beam above 0"}});
+                {"valid-translations", has_valid() && valid_beam > 0,
+                 valid_beam > 0 ? valid : "--valid-beam above 0"}});
 }
 
 int64_t MtOptions::positions() const { return std::max(kFewestPositions, max_length); }

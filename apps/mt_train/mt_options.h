@@ -1,4 +1,5 @@
-// mt_train's options as one struct, and what they resolve to. Defaults are the paper's (Gao et al., 2019, section 4.2).
+// mt_train's options as one struct, and what they resolve to. Defaults are the paper's (Gao et al.,
+// 2019, section 4.2).
 #pragma once
 
 #include <string>
@@ -38,7 +39,8 @@ struct MtOptions : TrainOptions {
 
   /// Declares every flag, bound to these fields.
   void declare(Options& options);
-  /// After parsing: layers of encoder and decoder become those of --layers where they were not given.
+  /// After parsing: layers of encoder and decoder become those of --layers where they were not
+  /// given.
   void resolve();
   /// What single flags cannot check, and flags that would do nothing beside the others; UsageError.
   void check(const Options& given) const;

@@ -3,8 +3,8 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "apps/mt_train/mt_model.h"
 #include "apps/lm_train/parity_export.h"
+#include "apps/mt_train/mt_model.h"
 #include "core/files.h"
 
 namespace nine::app {
@@ -15,9 +15,14 @@ void check_replayable(const MtParityExport& o, const TransformerConfig& c) {
     if (bad) throw UsageError(concat("--export-parity: ", text...));
   };
   refuse(c.dropout != 0, "the replay has no dropout; set --dropout 0");
-  refuse(o.adam.kind != OptimizerKind::adam || o.adam.weight_decay != 0, "the replay knows --optimizer adam without --weight-decay only");
-  refuse(!replayed(c.head), "the replay knows --head lin and mos (mix:K*lin) with --head-context tanh only, not ", c.head.to_text());
-  refuse(c.head.untied && c.tie_embeddings, "the replay does not tie embeddings to a mixture's own word vectors; set --no-tie-embeddings");
+  refuse(o.adam.kind != OptimizerKind::adam || o.adam.weight_decay != 0,
+         "the replay knows --optimizer adam without --weight-decay only");
+  refuse(!replayed(c.head),
+         "the replay knows --head lin and mos (mix:K*lin) with --head-context tanh only, not ",
+         c.head.to_text());
+  refuse(c.head.untied && c.tie_embeddings,
+         "the replay does not tie embeddings to a mixture's own word vectors; set "
+         "--no-tie-embeddings");
 }
 
 nlohmann::ordered_json config_json(const MtParityExport& o, const Transformer& model) {
@@ -35,7 +40,8 @@ nlohmann::ordered_json config_json(const MtParityExport& o, const Transformer& m
 }
 
 // The weights with the buffer that PyTorch and CTranslate2 read beside them.
-void write_weights(const std::filesystem::path& file, const Transformer& model, const ParameterSet& parameters) {
+void write_weights(const std::filesystem::path& file, const Transformer& model,
+                   const ParameterSet& parameters) {
   std::vector<NamedView> tensors = parameters.named(parameters.values());
   tensors.push_back({kPositionsName, model.positions()});
   write_safetensors(file, tensors, model.metadata());
@@ -51,7 +57,8 @@ Tensor padded(const Tensor& targets, int32_t pad) {
 
 }  // namespace
 
-void export_mt_parity(const MtParityExport& o, const Transformer& model, ParameterSet& parameters, TranslationSource& data) {
+void export_mt_parity(const MtParityExport& o, const Transformer& model, ParameterSet& parameters,
+                      TranslationSource& data) {
   check_replayable(o, model.config());
   const std::filesystem::path dir = o.directory;
   std::filesystem::create_directories(dir);
@@ -63,7 +70,9 @@ void export_mt_parity(const MtParityExport& o, const Transformer& model, Paramet
     kept.push_back(t);
     batches.push_back({concat(name, ".", step), kept.back()});
   };
-  nlohmann::ordered_json losses{{"loss", nlohmann::json::array()}, {"grad_norm", nlohmann::json::array()}, {"lr", nlohmann::json::array()}};
+  nlohmann::ordered_json losses{{"loss", nlohmann::json::array()},
+                                {"grad_norm", nlohmann::json::array()},
+                                {"lr", nlohmann::json::array()}};
   Arena arena("step", parameters.values().device());
   Optimizer optimizer(parameters, o.adam);
   TrainStep step(parameters, optimizer, arena, {.clip = o.clip});

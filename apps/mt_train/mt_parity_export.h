@@ -1,10 +1,11 @@
-// --export-parity of translation: the first steps of a training, for replay in PyTorch (formats.md, "Parity export").
+// --export-parity of translation: the first steps of a training, for replay in PyTorch (formats.md,
+// "Parity export").
 #pragma once
 
 #include <string>
 
-#include "nn/training/translation_source.h"
 #include "nn/training/schedule.h"
+#include "nn/training/translation_source.h"
 
 namespace nine::app {
 
@@ -17,9 +18,11 @@ struct MtParityExport {
   double clip = 0;
 };
 
-/// Runs `steps` updates of the trainer's own step from the model's present weights, a micro-batch each, and writes
-/// init.safetensors, batches.safetensors, losses.json, final.safetensors and config.json. A UsageError names what the replay
-/// does not know: dropout, other optimisers, heads but lin and mos.
-void export_mt_parity(const MtParityExport& options, const Transformer& model, ParameterSet& parameters, TranslationSource& data);
+/// Runs `steps` updates of the trainer's own step from the model's present weights, a micro-batch
+/// each, and writes init.safetensors, batches.safetensors, losses.json, final.safetensors and
+/// config.json. A UsageError names what the replay does not know: dropout, other optimisers, heads
+/// but lin and mos.
+void export_mt_parity(const MtParityExport& options, const Transformer& model,
+                      ParameterSet& parameters, TranslationSource& data);
 
 }  // namespace nine::app

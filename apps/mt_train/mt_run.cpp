@@ -8,7 +8,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-double share(int64_t part, int64_t whole) { return static_cast<double>(part) / static_cast<double>(whole); }
+double share(int64_t part, int64_t whole) {
+  return static_cast<double>(part) / static_cast<double>(whole);
+}
 
 std::string percent(double share) {
   char text[32];
@@ -16,22 +18,31 @@ std::string percent(double share) {
   return text;
 }
 
-std::vector<std::string> messages(const MtOptions& o, const MtData& data, const ParameterSet& parameters, const PairBatches& batches) {
+std::vector<std::string> messages(const MtOptions& o, const MtData& data,
+                                  const ParameterSet& parameters, const PairBatches& batches) {
   const ParallelCorpus& train = data.train;
   const std::string words = o.shared_vocab ? concat(data.source.size(), " words of both languages")
-                                           : concat(data.source.size(), " source and ", data.target.size(), " target words");
-  std::vector<std::string> out{concat(parameters.count(), " parameters, ", words, ", ", threads(), " threads"),
-                               concat(train.pairs(), " training pairs, ", train.source_tokens(), " source and ", train.target_tokens(),
-                                      " target tokens (unknown: ", percent(share(train.source_unknown(), train.source_tokens())), " and ",
-                                      percent(share(train.target_unknown(), train.target_tokens())), "); ", batches.steps(), " batches an epoch, ",
-                                      percent(batches.padding_share()), " padding")};
+                                           : concat(data.source.size(), " source and ",
+                                                    data.target.size(), " target words");
+  std::vector<std::string> out{
+      concat(parameters.count(), " parameters, ", words, ", ", threads(), " threads"),
+      concat(train.pairs(), " training pairs, ", train.source_tokens(), " source and ",
+             train.target_tokens(), " target tokens (unknown: ",
+             percent(share(train.source_unknown(), train.source_tokens())), " and ",
+             percent(share(train.target_unknown(), train.target_tokens())), "); ", batches.steps(),
+             " batches an epoch, ", percent(batches.padding_share()), " padding")};
   const auto said = [&](int64_t pairs, const auto&... why) {
     if (pairs > 0) out.push_back(concat(pairs, pairs == 1 ? " pair " : " pairs ", why...));
   };
   said(train.skipped_empty(), "left out of training: a side has no word");
-  said(train.skipped_long(), "left out of training: a side is longer than --max-length ", o.max_length);
-  if (data.valid) said(data.valid->pairs.skipped_long(), "left out of validation: longer than the model's positions");
-  if (data.test) said(data.test->pairs.skipped_long(), "left out of the test: longer than the model's positions");
+  said(train.skipped_long(), "left out of training: a side is longer than --max-length ",
+       o.max_length);
+  if (data.valid)
+    said(data.valid->pairs.skipped_long(),
+         "left out of validation: longer than the model's positions");
+  if (data.test)
+    said(data.test->pairs.skipped_long(),
+         "left out of the test: longer than the model's positions");
   return out;
 }
 
@@ -41,8 +52,8 @@ void say(const char* what, double ppl, const std::optional<double>& bleu) {
   std::printf("\n");
 }
 
-void conclude(const MtOptions& o, const MtData& data, const Transformer& model, const Checkpoint& best, Trainer& trainer, RunCallbacks& host,
-              Json& done) {
+void conclude(const MtOptions& o, const MtData& data, const Transformer& model,
+              const Checkpoint& best, Trainer& trainer, RunCallbacks& host, Json& done) {
   if (data.valid) {
     done["best_valid_ppl"] = trainer.best().ppl;
     if (trainer.best().bleu) done["best_bleu"] = *trainer.best().bleu;
@@ -52,7 +63,10 @@ void conclude(const MtOptions& o, const MtData& data, const Transformer& model, 
   Evaluation test = evaluate_pairs(model, trainer.tape(), data.test->pairs, o.batching());
   if (o.valid_beam > 0) {
     const ParallelCorpus& pairs = data.test->pairs;
-    test.bleu = tokenised_bleu(translate_pairs(Translator(model), pairs, data.target, validation_search(pairs, o.valid_beam)), *data.test).score;
+    test.bleu = tokenised_bleu(translate_pairs(Translator(model), pairs, data.target,
+                                               validation_search(pairs, o.valid_beam)),
+                               *data.test)
+                    .score;
   }
   host.event(test_event(best, trainer, test));
   done["test_ppl"] = test.ppl();
@@ -62,8 +76,8 @@ void conclude(const MtOptions& o, const MtData& data, const Transformer& model, 
 
 }  // namespace
 
-TrainingRun mt_training(const Options& options, const MtOptions& o, const MtData& data, const Transformer& model, ParameterSet& parameters,
-                        TranslationTask& task) {
+TrainingRun mt_training(const Options& options, const MtOptions& o, const MtData& data,
+                        const Transformer& model, ParameterSet& parameters, TranslationTask& task) {
   Json resolved = resolved_settings(o, parameters, data.target.size(), o.hidden);
   resolved.update({{"src_vocab", data.source.size()},
                    {"tgt_vocab", data.target.size()},
@@ -93,16 +107,20 @@ TrainingRun mt_training(const Options& options, const MtOptions& o, const MtData
           .files = {{kSourceDict, data.source.text()}, {kTargetDict, data.target.text()}},
           .start = start,
           .messages = messages(o, data, parameters, task.source()),
-          .conclude = [&](const Checkpoint& best, Trainer& trainer, RunCallbacks& host, Json& done) {
-            conclude(o, data, model, best, trainer, host, done);
-          }};
+          .conclude = [&](const Checkpoint& best, Trainer& trainer, RunCallbacks& host,
+                          Json& done) { conclude(o, data, model, best, trainer, host, done); }};
 }
 
-void export_parity(const MtOptions& o, const Transformer& model, ParameterSet& parameters, TranslationTask& task) {
-  const auto refuse = [](bool bad, const auto&... text) { usage(!bad, "--export-parity: ", text...); };
-  refuse(!o.pi_reg.empty() || !o.weight_norm_reg.empty(), "the replay has no regularisers; leave out --pi-reg and --weight-norm-reg");
+void export_parity(const MtOptions& o, const Transformer& model, ParameterSet& parameters,
+                   TranslationTask& task) {
+  const auto refuse = [](bool bad, const auto&... text) {
+    usage(!bad, "--export-parity: ", text...);
+  };
+  refuse(!o.pi_reg.empty() || !o.weight_norm_reg.empty(),
+         "the replay has no regularisers; leave out --pi-reg and --weight-norm-reg");
   refuse(o.accumulate != 1, "the replay does not accumulate; set --accumulate 1");
-  refuse(o.export_steps > task.source().steps(), "an epoch has ", task.source().steps(), " steps; lower --export-steps ", o.export_steps);
+  refuse(o.export_steps > task.source().steps(), "an epoch has ", task.source().steps(),
+         " steps; lower --export-steps ", o.export_steps);
   const TrainerConfig trainer = o.trainer();
   export_mt_parity({.directory = o.export_parity,
                     .steps = o.export_steps,

@@ -8,63 +8,99 @@
 namespace nine::app {
 
 void TranslateOptions::declare(Options& o) {
-  o.add("checkpoint", checkpoint, "a checkpoint, or a run directory (its best checkpoint)").unit("DIR");
-  o.add("input", input, "text to translate, tokenised, one sentence a line; -: standard input").unit("FILE");
-  o.add("output", output, "where translations go, one for each line; -: standard output").unit("FILE");
-  o.add("codes", codes, "cut words into subwords with these BPE codes, and join those of translations").unit("FILE");
-  o.add("vocabulary", vocabulary, "of --codes: use only subwords that this vocabulary has, as bpe apply does").unit("FILE");
-  o.add("vocabulary-threshold", vocabulary_threshold, "and only those that occur so often").at_least(0);
-  o.add("glossaries", glossaries, "of --codes: words or regular expressions to keep whole").unit("TEXT...");
-  o.add("join", join, "join subwords of translations (what --codes does too) where the input is cut already");
+  o.add("checkpoint", checkpoint, "a checkpoint, or a run directory (its best checkpoint)")
+      .unit("DIR");
+  o.add("input", input, "text to translate, tokenised, one sentence a line; -: standard input")
+      .unit("FILE");
+  o.add("output", output, "where translations go, one for each line; -: standard output")
+      .unit("FILE");
+  o.add("codes", codes,
+        "cut words into subwords with these BPE codes, and join those of translations")
+      .unit("FILE");
+  o.add("vocabulary", vocabulary,
+        "of --codes: use only subwords that this vocabulary has, as bpe apply does")
+      .unit("FILE");
+  o.add("vocabulary-threshold", vocabulary_threshold, "and only those that occur so often")
+      .at_least(0);
+  o.add("glossaries", glossaries, "of --codes: words or regular expressions to keep whole")
+      .unit("TEXT...");
+  o.add("join", join,
+        "join subwords of translations (what --codes does too) where the input is cut already");
   o.add("tokenize-input", tokenize_input, "13a: the input is raw text").choices({"none", "13a"});
   o.add("threads", threads, "0: all physical cores").range(0, 4096).default_text("physical cores");
 
   o.group("Search (docs/decoding.md)");
   o.add("beam", beam, "prefixes kept of each sentence; 1: greedy").range(1, 1000);
-  o.add("length-penalty", length_penalty, "a translation's score is log p / length^this").range(-10, 10);
+  o.add("length-penalty", length_penalty, "a translation's score is log p / length^this")
+      .range(-10, 10);
   o.add("count-end", count_end, "count </s> in that length, as CTranslate2 does");
-  o.add("max-length", max_length, "words of a translation at most, subwords counted").range(1, 100'000).unit("words");
-  o.add("batch", batch, "sentences at once; what comes out does not depend on it").range(1, 10'000).unit("sentences");
-  o.add("n-best", n_best, "so many lines `i ||| translation ||| score` for line i, from 0; 0: one plain line").range(0, 1000);
-  o.add("attention", attention, "also write what each word attends to in the source: a JSON object a line").unit("FILE");
+  o.add("max-length", max_length, "words of a translation at most, subwords counted")
+      .range(1, 100'000)
+      .unit("words");
+  o.add("batch", batch, "sentences at once; what comes out does not depend on it")
+      .range(1, 10'000)
+      .unit("sentences");
+  o.add("n-best", n_best,
+        "so many lines `i ||| translation ||| score` for line i, from 0; 0: one plain line")
+      .range(0, 1000);
+  o.add("attention", attention,
+        "also write what each word attends to in the source: a JSON object a line")
+      .unit("FILE");
 
   o.group("Given translations: log-probabilities in place of a search");
-  o.add("score-given", score_given, "translations of the input, line by line: a log-probability (natural) for each").unit("FILE");
-  o.add("tokens", tokens, "of --score-given: one number for each word and the end of sentence, in place of their sum");
+  o.add("score-given", score_given,
+        "translations of the input, line by line: a log-probability (natural) for each")
+      .unit("FILE");
+  o.add(
+      "tokens", tokens,
+      "of --score-given: one number for each word and the end of sentence, in place of their sum");
 
   o.group("BLEU and chrF, equal to sacreBLEU's");
-  o.add("score", score, "score the translations against --reference; without --checkpoint, those in --input");
+  o.add("score", score,
+        "score the translations against --reference; without --checkpoint, those in --input");
   o.add("reference", reference, "what the translations should be, line by line").unit("FILE");
   scoring.declare(o);
 }
 
 void TranslateOptions::check(const Options& options) const {
-  usage(!checkpoint.empty() || score, "no model: give --checkpoint DIR (or --score --reference FILE for a file that is translated already)");
+  usage(!checkpoint.empty() || score,
+        "no model: give --checkpoint DIR (or --score --reference FILE for a file that is "
+        "translated already)");
   usage(score == !reference.empty(), "--score and --reference FILE belong together");
-  usage(score_given.empty() || !checkpoint.empty(), "--score-given needs a model: give --checkpoint DIR");
-  usage(score_given.empty() || !score, "--score-given and --score are different things to do: give one of them");
-  usage((score_given == "-") + (input == "-") + (reference == "-") <= 1, "--input, --score-given and --reference: only one can be standard input");
-  usage(vocabulary_threshold == 0 || !vocabulary.empty(), "--vocabulary-threshold needs --vocabulary");
-  usage(attention != "-" || output != "-", "--attention - and translations would mix on standard output: give one of them a file");
-  usage(n_best <= beam, "--n-best ", n_best, ": a search with --beam ", beam, " has no more than ", beam, " hypotheses");
+  usage(score_given.empty() || !checkpoint.empty(),
+        "--score-given needs a model: give --checkpoint DIR");
+  usage(score_given.empty() || !score,
+        "--score-given and --score are different things to do: give one of them");
+  usage((score_given == "-") + (input == "-") + (reference == "-") <= 1,
+        "--input, --score-given and --reference: only one can be standard input");
+  usage(vocabulary_threshold == 0 || !vocabulary.empty(),
+        "--vocabulary-threshold needs --vocabulary");
+  usage(attention != "-" || output != "-",
+        "--attention - and translations would mix on standard output: give one of them a file");
+  usage(n_best <= beam, "--n-best ", n_best, ": a search with --beam ", beam, " has no more than ",
+        beam, " hypotheses");
   usage(!score || n_best == 0, "--score takes one translation a line: leave out --n-best");
   usage(!join || codes.empty(), "--codes joins subwords already: leave out --join");
   scoring.check();
 
   only_with(options, translates(), "translating: a --checkpoint without --score-given",
             {"beam", "length_penalty", "count_end", "max_length", "n_best", "attention", "join"});
-  only_with(options, !checkpoint.empty(), "work with a --checkpoint", {"codes", "tokenize_input", "batch", "threads"});
-  only_with(options, translates() || !score_given.empty(), "translating and --score-given", {"output"});
+  only_with(options, !checkpoint.empty(), "work with a --checkpoint",
+            {"codes", "tokenize_input", "batch", "threads"});
+  only_with(options, translates() || !score_given.empty(), "translating and --score-given",
+            {"output"});
   only_with(options, !score_given.empty(), "--score-given", {"tokens"});
   only_with(options, !codes.empty(), "--codes", {"vocabulary", "glossaries"});
   std::vector<NamedFile> written{{"--output", output}}, read{{"--input", input}};
   if (!attention.empty()) written.push_back({"--attention", attention});
-  for (const NamedFile& file : {NamedFile{"--codes", codes}, NamedFile{"--vocabulary", vocabulary}, NamedFile{"--score-given", score_given},
-                                NamedFile{"--reference", reference}})
+  for (const NamedFile& file :
+       {NamedFile{"--codes", codes}, NamedFile{"--vocabulary", vocabulary},
+        NamedFile{"--score-given", score_given}, NamedFile{"--reference", reference}})
     if (!file.path.empty()) read.push_back(file);
   if (!checkpoint.empty()) add_model_files(read, "a file of the model", checkpoint);
   check_outputs(written, read);
-  only_with(options, score, "--score", {"tokenize", "lowercase", "smooth_method", "smooth_value", "chrf_word_order", "width"});
+  only_with(options, score, "--score",
+            {"tokenize", "lowercase", "smooth_method", "smooth_value", "chrf_word_order", "width"});
 }
 
 SegmentationOptions TranslateOptions::cutting() const {

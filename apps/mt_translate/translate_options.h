@@ -1,5 +1,5 @@
-// mt_translate's options as one struct. It does one of three things: translates, scores given translations (--score-given), or
-// scores a translated file (--score without --checkpoint).
+// mt_translate's options as one struct. It does one of three things: translates, scores given
+// translations (--score-given), or scores a translated file (--score without --checkpoint).
 #pragma once
 
 #include <string>
@@ -12,7 +12,8 @@
 namespace nine::app {
 
 struct TranslateOptions {
-  std::string checkpoint, input = "-", output = "-", codes, vocabulary, tokenize_input = "none", attention, score_given, reference;
+  std::string checkpoint, input = "-", output = "-", codes, vocabulary, tokenize_input = "none",
+                          attention, score_given, reference;
   bool join = false, tokens = false, score = false, count_end = false;
   std::vector<std::string> glossaries;
   int64_t vocabulary_threshold = 0, beam = 5, max_length = 200, batch = 64, n_best = 0;

@@ -11,7 +11,8 @@ namespace nine::app {
 TokenReader::TokenReader(const SegmentationOptions& o) : raw_(o.raw) {
   if (o.codes.empty()) return;
   SegmentOptions options{.glossaries = Glossaries(o.glossaries)};
-  if (!o.vocabulary.empty()) options.vocabulary = read_bpe_vocabulary(o.vocabulary, o.vocabulary_threshold);
+  if (!o.vocabulary.empty())
+    options.vocabulary = read_bpe_vocabulary(o.vocabulary, o.vocabulary_threshold);
   segmenter_.emplace(BpeCodes::read(o.codes), std::move(options));
 }
 
@@ -23,15 +24,17 @@ std::string TokenReader::tokens(const std::string& line, BpeCache& cache) const 
   return cut;
 }
 
-std::vector<Translator::Ids> TokenReader::ids(const std::vector<std::string>& lines, const Dictionary& dictionary, int64_t most,
+std::vector<Translator::Ids> TokenReader::ids(const std::vector<std::string>& lines,
+                                              const Dictionary& dictionary, int64_t most,
                                               const std::string& name) const {
   std::vector<Translator::Ids> all;
   BpeCache cache;
   for (const std::string& line : lines) {
     all.push_back(dictionary.encode(tokens(line, cache)));
     all.back().pop_back();  // </s>, which the translator adds
-    require(static_cast<int64_t>(all.back().size()) <= most, name, ", line ", all.size(), " has ", all.back().size(),
-            " tokens, but the model has positions for ", most, ": cut it into several lines");
+    require(static_cast<int64_t>(all.back().size()) <= most, name, ", line ", all.size(), " has ",
+            all.back().size(), " tokens, but the model has positions for ", most,
+            ": cut it into several lines");
   }
   return all;
 }
@@ -40,7 +43,8 @@ std::string text_of(const Translator::Ids& ids, const Dictionary& dictionary, bo
   return join ? nine::text_of(dictionary, ids) : tokens_of(dictionary, ids);
 }
 
-void write_translations(std::span<const Translation> found, const Dictionary& target, const TranslationFormat& format, std::ostream& out) {
+void write_translations(std::span<const Translation> found, const Dictionary& target,
+                        const TranslationFormat& format, std::ostream& out) {
   for (size_t i = 0; i < found.size(); ++i)
     for (const Hypothesis& h : found[i]) {
       const std::string words = text_of(h.words, target, format.join);
@@ -48,12 +52,14 @@ void write_translations(std::span<const Translation> found, const Dictionary& ta
         out << words << '\n';
         break;
       }
-      out << format.first + static_cast<int64_t>(i) << " ||| " << words << " ||| " << detail::text_of(h.score) << '\n';
+      out << format.first + static_cast<int64_t>(i) << " ||| " << words << " ||| "
+          << detail::text_of(h.score) << '\n';
     }
 }
 
-void write_attention(std::span<const Translation> found, std::span<const Translator::Ids> sources, const Dictionary& source, const Dictionary& target,
-                     int64_t first, std::ostream& out) {
+void write_attention(std::span<const Translation> found, std::span<const Translator::Ids> sources,
+                     const Dictionary& source, const Dictionary& target, int64_t first,
+                     std::ostream& out) {
   const auto words = [](const Translator::Ids& ids, const Dictionary& dictionary) {
     std::vector<std::string> all;
     for (const int32_t id : ids) all.push_back(dictionary.word(id));
@@ -68,8 +74,10 @@ void write_attention(std::span<const Translation> found, std::span<const Transla
       const auto begin = h.attention.begin() + static_cast<int64_t>(t * from.size());
       rows.push_back(std::vector<float>(begin, begin + static_cast<int64_t>(from.size())));
     }
-    const nlohmann::ordered_json line{
-        {"line", first + static_cast<int64_t>(i)}, {"source", from}, {"target", words(h.words, target)}, {"attention", rows}};
+    const nlohmann::ordered_json line{{"line", first + static_cast<int64_t>(i)},
+                                      {"source", from},
+                                      {"target", words(h.words, target)},
+                                      {"attention", rows}};
     out << line.dump() << '\n';
   }
 }

@@ -26,7 +26,9 @@ class TokenReader {
  public:
   explicit TokenReader(const SegmentationOptions& options);
   /// Ids of each line, without </s>. Error: a line with more than `most` tokens, named by `name`.
-  std::vector<Translator::Ids> ids(const std::vector<std::string>& lines, const Dictionary& dictionary, int64_t most, const std::string& name) const;
+  std::vector<Translator::Ids> ids(const std::vector<std::string>& lines,
+                                   const Dictionary& dictionary, int64_t most,
+                                   const std::string& name) const;
 
  private:
   std::string tokens(const std::string& line, BpeCache& cache) const;
@@ -43,10 +45,13 @@ struct TranslationFormat {
 };
 /// The words of ids.
 std::string text_of(const Translator::Ids& ids, const Dictionary& dictionary, bool join);
-void write_translations(std::span<const Translation> found, const Dictionary& target, const TranslationFormat& format, std::ostream& out);
-/// A JSON object a line, of each best hypothesis: `line`, `source` (with </s>), `target`, `attention` (target x source).
-void write_attention(std::span<const Translation> found, std::span<const Translator::Ids> sources, const Dictionary& source, const Dictionary& target,
-                     int64_t first, std::ostream& out);
+void write_translations(std::span<const Translation> found, const Dictionary& target,
+                        const TranslationFormat& format, std::ostream& out);
+/// A JSON object a line, of each best hypothesis: `line`, `source` (with </s>), `target`,
+/// `attention` (target x source).
+void write_attention(std::span<const Translation> found, std::span<const Translator::Ids> sources,
+                     const Dictionary& source, const Dictionary& target, int64_t first,
+                     std::ostream& out);
 /// A line for each pair: the sum of its tokens' log-probabilities, or with `tokens` each of them.
 void write_log_probs(std::span<const std::vector<double>> scores, bool tokens, std::ostream& out);
 

@@ -10,7 +10,8 @@ namespace nine::app {
 namespace {
 
 BleuOptions bleu_options(const TranslationScoreFlags& f) {
-  BleuOptions o{.tokenizer = f.tokenize == "none" ? BleuTokenizer::none : BleuTokenizer::mteval_13a, .lowercase = f.lowercase};
+  BleuOptions o{.tokenizer = f.tokenize == "none" ? BleuTokenizer::none : BleuTokenizer::mteval_13a,
+                .lowercase = f.lowercase};
   o.smoothing = f.smooth_method == "floor"   ? BleuSmoothing::floor
                 : f.smooth_method == "add-k" ? BleuSmoothing::add_k
                 : f.smooth_method == "none"  ? BleuSmoothing::none
@@ -22,36 +23,49 @@ BleuOptions bleu_options(const TranslationScoreFlags& f) {
 }  // namespace
 
 void TranslationScoreFlags::declare(Options& o) {
-  o.add("tokenize", tokenize, "how BLEU finds words: 13a, as for raw text; none: words are separated by spaces").choices({"13a", "none"});
+  o.add("tokenize", tokenize,
+        "how BLEU finds words: 13a, as for raw text; none: words are separated by spaces")
+      .choices({"13a", "none"});
   o.add("lowercase", lowercase, "score lower-cased text");
-  o.add("smooth-method", smooth_method, "what BLEU does about orders without a match").choices({"exp", "floor", "add-k", "none"});
+  o.add("smooth-method", smooth_method, "what BLEU does about orders without a match")
+      .choices({"exp", "floor", "add-k", "none"});
   o.add("smooth-value", smooth_value, "of floor and add-k").at_least(0).default_text("0.1 and 1");
-  o.add("chrf-word-order", chrf_word_order, "words in a row that chrF counts besides characters; 2: chrF++").range(0, 9);
+  o.add("chrf-word-order", chrf_word_order,
+        "words in a row that chrF counts besides characters; 2: chrF++")
+      .range(0, 9);
   o.add("width", width, "decimals of the scores").range(0, 12);
 }
 
 void TranslationScoreFlags::check() const {
   const bool takes_value = smooth_method == "floor" || smooth_method == "add-k";
   if (smooth_value >= 0 && !takes_value)
-    throw UsageError(concat("--smooth-value is for --smooth-method floor and add-k, not ", smooth_method, ": leave it out"));
+    throw UsageError(concat("--smooth-value is for --smooth-method floor and add-k, not ",
+                            smooth_method, ": leave it out"));
 }
 
-std::vector<std::string> read_references(const std::string& references, size_t lines, const std::string& name) {
+std::vector<std::string> read_references(const std::string& references, size_t lines,
+                                         const std::string& name) {
   std::vector<std::string> expected = read_lines(references);
-  require(lines == expected.size(), name, " has ", lines, " lines, but ", input_name(references), " has ", expected.size(),
+  require(lines == expected.size(), name, " has ", lines, " lines, but ", input_name(references),
+          " has ", expected.size(),
           ": each translation needs its reference on the same line, an empty one too");
   return expected;
 }
 
-std::string score_lines(std::span<const std::string> translated, std::span<const std::string> references, const TranslationScoreFlags& flags) {
+std::string score_lines(std::span<const std::string> translated,
+                        std::span<const std::string> references,
+                        const TranslationScoreFlags& flags) {
   const BleuScore bleu = corpus_bleu(translated, references, bleu_options(flags));
-  const ChrfScore chrf = corpus_chrf(translated, references, {.word_order = flags.chrf_word_order, .lowercase = flags.lowercase});
+  const ChrfScore chrf = corpus_chrf(
+      translated, references, {.word_order = flags.chrf_word_order, .lowercase = flags.lowercase});
   return concat(bleu.text(flags.width), "\n", chrf.text(flags.width), "\n");
 }
 
-std::string score_translation(const std::string& hypotheses, const std::string& references, const TranslationScoreFlags& flags) {
+std::string score_translation(const std::string& hypotheses, const std::string& references,
+                              const TranslationScoreFlags& flags) {
   const std::vector<std::string> translated = read_lines(hypotheses);
-  return score_lines(translated, read_references(references, translated.size(), input_name(hypotheses)), flags);
+  return score_lines(translated,
+                     read_references(references, translated.size(), input_name(hypotheses)), flags);
 }
 
 }  // namespace nine::app

@@ -1,4 +1,5 @@
-// BLEU and chrF of a translated file: what `mt_translate --score` prints, the same lines as sacreBLEU's --format text.
+// BLEU and chrF of a translated file: what `mt_translate --score` prints, the same lines as
+// sacreBLEU's --format text.
 #pragma once
 
 #include <cstdint>
@@ -23,11 +24,16 @@ struct TranslationScoreFlags {
   void check() const;
 };
 
-/// The lines of a file, of which there must be `lines`, as many as `name` has. Errors: LineReader's, another number.
-std::vector<std::string> read_references(const std::string& references, size_t lines, const std::string& name);
+/// The lines of a file, of which there must be `lines`, as many as `name` has. Errors:
+/// LineReader's, another number.
+std::vector<std::string> read_references(const std::string& references, size_t lines,
+                                         const std::string& name);
 /// Scores lines against as many others: a line of BLEU and a line of chrF, each with its line feed.
-std::string score_lines(std::span<const std::string> translated, std::span<const std::string> references, const TranslationScoreFlags& flags);
+std::string score_lines(std::span<const std::string> translated,
+                        std::span<const std::string> references,
+                        const TranslationScoreFlags& flags);
 /// The same of the lines of one file ("-": standard input).
-std::string score_translation(const std::string& hypotheses, const std::string& references, const TranslationScoreFlags& flags);
+std::string score_translation(const std::string& hypotheses, const std::string& references,
+                              const TranslationScoreFlags& flags);
 
 }  // namespace nine::app

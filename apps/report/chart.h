@@ -7,7 +7,8 @@
 
 namespace nine::report {
 
-/// A value over a step; y is not finite where the run had no finite value: the curve has a gap there.
+/// A value over a step; y is not finite where the run had no finite value: the curve has a gap
+/// there.
 struct Point {
   double x = 0;
   double y = 0;
@@ -32,18 +33,21 @@ struct Reference {
   double y = 0;
 };
 
-/// What a chart shows; the same step has the same place in all charts with the same `x_low`, `x_high`.
+/// What a chart shows; the same step has the same place in all charts with the same `x_low`,
+/// `x_high`.
 struct Chart {
   std::string title;
   std::string note;  // what y is and in which unit
   std::vector<Curve> curves;
   std::vector<Reference> references;
   double x_low = 0, x_high = 1;
-  bool from_zero = false;  // y starts at 0; otherwise it covers the values, on a log scale when they range far
-  bool large = false;      // spans the page, with curve names at the lines' ends
+  bool from_zero =
+      false;  // y starts at 0; otherwise it covers the values, on a log scale when they range far
+  bool large = false;  // spans the page, with curve names at the lines' ends
 };
 
-/// At most `limit` points, among them the first, the last and every bucket's smallest and largest, so that spikes stay; gaps stay too.
+/// At most `limit` points, among them the first, the last and every bucket's smallest and largest,
+/// so that spikes stay; gaps stay too.
 std::vector<Point> thinned(const std::vector<Point>& points, size_t limit = kCurvePoints);
 
 /// True when any curve has a finite value.

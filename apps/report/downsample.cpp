@@ -8,7 +8,8 @@ namespace nine::report {
 namespace {
 
 // The bucket's extremes and one of its gaps, in their order.
-void append_extremes(const std::vector<Point>& points, size_t begin, size_t end, std::vector<Point>& out) {
+void append_extremes(const std::vector<Point>& points, size_t begin, size_t end,
+                     std::vector<Point>& out) {
   size_t low = end, high = end, gap = end;
   for (size_t i = begin; i < end; ++i) {
     if (!std::isfinite(points[i].y)) {
@@ -29,11 +30,13 @@ void append_extremes(const std::vector<Point>& points, size_t begin, size_t end,
 
 std::vector<Point> thinned(const std::vector<Point>& points, size_t limit) {
   if (points.size() <= limit || limit < 5) return points;
-  const bool gaps = std::any_of(points.begin(), points.end(), [](const Point& p) { return !std::isfinite(p.y); });
+  const bool gaps =
+      std::any_of(points.begin(), points.end(), [](const Point& p) { return !std::isfinite(p.y); });
   const size_t inner = points.size() - 2;
   const size_t buckets = (limit - 2) / (gaps ? 3 : 2);
   std::vector<Point> out{points.front()};
-  for (size_t b = 0; b < buckets; ++b) append_extremes(points, 1 + b * inner / buckets, 1 + (b + 1) * inner / buckets, out);
+  for (size_t b = 0; b < buckets; ++b)
+    append_extremes(points, 1 + b * inner / buckets, 1 + (b + 1) * inner / buckets, out);
   out.push_back(points.back());
   return out;
 }

@@ -23,13 +23,16 @@ double median(const std::vector<Entry>& entries, Field field) {
   return *middle;
 }
 
-bool diverged(const Entry& e) { return std::isinf(e[Field::loss]) || std::isinf(e[Field::nll]) || std::isinf(e[Field::ppl]); }
+bool diverged(const Entry& e) {
+  return std::isinf(e[Field::loss]) || std::isinf(e[Field::nll]) || std::isinf(e[Field::ppl]);
+}
 
 void count_divergence(const std::vector<Entry>& entries, Figures& f) {
   for (const Entry& e : entries) {
     if (!diverged(e)) continue;
     ++f.not_finite;
-    f.first_not_finite = std::isfinite(f.first_not_finite) ? std::min(f.first_not_finite, e.step) : e.step;
+    f.first_not_finite =
+        std::isfinite(f.first_not_finite) ? std::min(f.first_not_finite, e.step) : e.step;
   }
 }
 
@@ -38,22 +41,27 @@ void count_divergence(const std::vector<Entry>& entries, Figures& f) {
 const Entry* best_validation(const Run& run) {
   const Entry* best = nullptr;
   for (const Entry& e : run.valid)
-    if (std::isfinite(e[Field::ppl]) && (best == nullptr || e[Field::ppl] < (*best)[Field::ppl])) best = &e;
+    if (std::isfinite(e[Field::ppl]) && (best == nullptr || e[Field::ppl] < (*best)[Field::ppl]))
+      best = &e;
   return best;
 }
 
 bool has_own_objective(const Run& run) {
   const auto differs = [](const Entry& e) {
     const double loss = e[Field::loss], nll = e[Field::nll];
-    return std::isfinite(loss) && std::isfinite(nll) && std::fabs(loss - nll) > 1e-4 * std::max(1.0, std::fabs(nll));
+    return std::isfinite(loss) && std::isfinite(nll) &&
+           std::fabs(loss - nll) > 1e-4 * std::max(1.0, std::fabs(nll));
   };
-  return std::any_of(run.train.begin(), run.train.end(), differs) || std::any_of(run.valid.begin(), run.valid.end(), differs);
+  return std::any_of(run.train.begin(), run.train.end(), differs) ||
+         std::any_of(run.valid.begin(), run.valid.end(), differs);
 }
 
 Figures figures_of(const Run& run) {
   Figures f;
-  if (const Entry* best = best_validation(run)) f.best_valid_ppl = (*best)[Field::ppl], f.best_step = best->step;
-  if (std::isfinite(run.best_valid_ppl)) f.best_valid_ppl = run.best_valid_ppl, f.best_step = run.best_step;
+  if (const Entry* best = best_validation(run))
+    f.best_valid_ppl = (*best)[Field::ppl], f.best_step = best->step;
+  if (std::isfinite(run.best_valid_ppl))
+    f.best_valid_ppl = run.best_valid_ppl, f.best_step = run.best_step;
   for (const Entry& e : run.test)
     if (std::isfinite(e[Field::ppl])) f.test_ppl = e[Field::ppl];
   if (std::isfinite(run.test_ppl)) f.test_ppl = run.test_ppl;

@@ -20,7 +20,8 @@ struct Figures {
 /// The figures of `run`; what its last line says wins over what its events add up to.
 Figures figures_of(const Run& run);
 
-/// True when the objective is something else than the plain negative log-likelihood: smoothing, regularisers.
+/// True when the objective is something else than the plain negative log-likelihood: smoothing,
+/// regularisers.
 bool has_own_objective(const Run& run);
 
 /// The entry with the lowest validation perplexity, null when there is none.

@@ -10,18 +10,21 @@
 namespace nine::report {
 namespace {
 
-constexpr int64_t kSpare = 8;  // directions more than asked for: the iteration then converges as the (k + 8)th falls behind
+constexpr int64_t kSpare = 8;  // directions more than asked for: the iteration then converges as
+                               // the (k + 8)th falls behind
 constexpr int kMostIterations = 500;
 constexpr double kConverged = 1e-13;
 
 Tensor matrix(int64_t rows, int64_t cols) { return {{rows, cols}, DType::float64}; }
 
-// Rows of q made orthonormal, one after another, twice (Gram-Schmidt loses orthogonality once). A row that the earlier ones
-// span becomes a unit vector that they do not.
+// Rows of q made orthonormal, one after another, twice (Gram-Schmidt loses orthogonality once). A
+// row that the earlier ones span becomes a unit vector that they do not.
 void orthonormalize(const Tensor& q) {
   const int64_t k = q.view().rows(), d = q.view().cols();
   double* const rows = q.data<double>();
-  const auto dot = [&](int64_t a, int64_t b) { return std::inner_product(rows + a * d, rows + (a + 1) * d, rows + b * d, 0.0); };
+  const auto dot = [&](int64_t a, int64_t b) {
+    return std::inner_product(rows + a * d, rows + (a + 1) * d, rows + b * d, 0.0);
+  };
   for (int64_t i = 0; i < k; ++i) {
     const double before = std::sqrt(dot(i, i));
     const auto project = [&] {
@@ -44,7 +47,8 @@ void orthonormalize(const Tensor& q) {
   }
 }
 
-// Jacobi's rotations (Golub & Van Loan, section 8.5): a (k, k), symmetric, becomes diagonal, the rows of v its eigenvectors.
+// Jacobi's rotations (Golub & Van Loan, section 8.5): a (k, k), symmetric, becomes diagonal, the
+// rows of v its eigenvectors.
 void diagonalize(std::vector<double>& a, std::vector<double>& v, size_t k) {
   v.assign(k * k, 0);
   for (size_t i = 0; i < k; ++i) v[i * k + i] = 1;
@@ -56,7 +60,8 @@ void diagonalize(std::vector<double>& a, std::vector<double>& v, size_t k) {
       for (size_t q = p + 1; q < k; ++q) {
         if (a[p * k + q] == 0) continue;
         const double tau = (a[q * k + q] - a[p * k + p]) / (2 * a[p * k + q]);
-        const double t = (tau >= 0 ? 1 : -1) / (std::fabs(tau) + std::sqrt(1 + tau * tau)), c = 1 / std::sqrt(1 + t * t), s = t * c;
+        const double t = (tau >= 0 ? 1 : -1) / (std::fabs(tau) + std::sqrt(1 + tau * tau)),
+                     c = 1 / std::sqrt(1 + t * t), s = t * c;
         const auto rotate = [&](double& x, double& y) {
           const double was = x;
           x = c * was - s * y;
@@ -80,7 +85,8 @@ Tensor prepared(const View& x, bool centred) {
   return rows;
 }
 
-// Turns q's rows to the axes of largest variance within what they span (Rayleigh and Ritz); the variances, descending.
+// Turns q's rows to the axes of largest variance within what they span (Rayleigh and Ritz); the
+// variances, descending.
 std::vector<double> turn_to_axes(const Tensor& x, const Tensor& q) {
   const int64_t k = q.view().rows(), n = x.view().rows();
   const auto count = static_cast<size_t>(k);
@@ -91,12 +97,14 @@ std::vector<double> turn_to_axes(const Tensor& x, const Tensor& q) {
   diagonalize(a, v, count);
   std::vector<size_t> order(count);
   std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](size_t i, size_t j) { return a[i * (count + 1)] > a[j * (count + 1)]; });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t i, size_t j) { return a[i * (count + 1)] > a[j * (count + 1)]; });
   const Tensor turn = matrix(k, k), turned = matrix(k, q.view().cols());
   std::vector<double> variances;
   for (size_t i = 0; i < count; ++i) {
     variances.push_back(std::max(0.0, a[order[i] * (count + 1)]));
-    std::copy_n(v.begin() + static_cast<std::ptrdiff_t>(order[i] * count), count, turn.data<double>() + i * count);
+    std::copy_n(v.begin() + static_cast<std::ptrdiff_t>(order[i] * count), count,
+                turn.data<double>() + i * count);
   }
   ops::matmul(turn, false, q, false, {turned});
   ops::copy(turned, q);
@@ -107,7 +115,8 @@ void make_signs_definite(const Tensor& axes) {
   const int64_t d = axes.view().cols();
   for (int64_t i = 0; i < axes.view().rows(); ++i) {
     double* const row = axes.data<double>() + i * d;
-    const double largest = *std::max_element(row, row + d, [](double a, double b) { return std::fabs(a) < std::fabs(b); });
+    const double largest = *std::max_element(
+        row, row + d, [](double a, double b) { return std::fabs(a) < std::fabs(b); });
     if (largest < 0) std::transform(row, row + d, row, [](double v) { return -v; });
   }
 }
@@ -116,8 +125,10 @@ void make_signs_definite(const Tensor& axes) {
 
 Principal principal_components(const View& x, int64_t k, bool centred, uint64_t seed) {
   const int64_t n = x.rows(), d = x.cols();
-  require(k >= 1 && k <= std::min(n, d), "[principal_components] ", n, " rows of ", d, " numbers do not have ", k, " components");
-  const Tensor rows = prepared(x, centred), axes = matrix(std::min({k + kSpare, n, d}), d), scores = matrix(n, axes.view().rows());
+  require(k >= 1 && k <= std::min(n, d), "[principal_components] ", n, " rows of ", d,
+          " numbers do not have ", k, " components");
+  const Tensor rows = prepared(x, centred), axes = matrix(std::min({k + kSpare, n, d}), d),
+               scores = matrix(n, axes.view().rows());
   RandomStream random({.seed = seed, .op = stream_id("principal components")});
   std::generate_n(axes.data<double>(), axes.elements(), [&] { return random.uniform() - 0.5; });
   orthonormalize(axes);
@@ -127,7 +138,9 @@ Principal principal_components(const View& x, int64_t k, bool centred, uint64_t 
     ops::matmul(scores, true, rows, false, {axes}, 1.0 / static_cast<double>(n));
     orthonormalize(axes);
     const std::vector<double> before = std::exchange(variances, turn_to_axes(rows, axes));
-    const auto settled = [&](size_t c) { return std::fabs(variances[c] - before[c]) <= kConverged * variances[0]; };
+    const auto settled = [&](size_t c) {
+      return std::fabs(variances[c] - before[c]) <= kConverged * variances[0];
+    };
     bool all = true;
     for (size_t c = 0; c < static_cast<size_t>(k); ++c) all = all && settled(c);
     if (all) break;

@@ -28,8 +28,10 @@ void make_names_differ(std::vector<Run>& runs, const std::vector<fs::path>& dire
   const auto used = times_used();
   for (size_t i = 0; i < runs.size(); ++i) {
     std::error_code ignored;
-    const fs::path parent = fs::weakly_canonical(directories[i] / "config.json", ignored).parent_path().parent_path();
-    if (used.at(runs[i].name) > 1 && parent.has_filename()) runs[i].name = parent.filename().string() + "/" + runs[i].name;
+    const fs::path parent =
+        fs::weakly_canonical(directories[i] / "config.json", ignored).parent_path().parent_path();
+    if (used.at(runs[i].name) > 1 && parent.has_filename())
+      runs[i].name = parent.filename().string() + "/" + runs[i].name;
   }
   std::map<std::string, int> seen;
   for (const auto still_used = times_used(); Run & run : runs)
@@ -39,18 +41,25 @@ void make_names_differ(std::vector<Run>& runs, const std::vector<fs::path>& dire
 std::string charts_section(const std::vector<Run>& runs) {
   const auto charts = report::charts_of(runs);
   std::string out = "<section>\n<h2 class=\"hidden\">Curves</h2>\n";
-  if (charts.empty()) return out + "<p class=\"quiet\">There are no curves yet: the log has no training, validation or test entry.</p>\n</section>\n";
+  if (charts.empty())
+    return out +
+           "<p class=\"quiet\">There are no curves yet: the log has no training, validation or "
+           "test entry.</p>\n</section>\n";
   out += "<div class=\"charts\">\n";
-  for (size_t i = 0; i < charts.size(); ++i) out += report::chart_html(charts[i], "chart" + std::to_string(i));
+  for (size_t i = 0; i < charts.size(); ++i)
+    out += report::chart_html(charts[i], "chart" + std::to_string(i));
   return out + "</div>\n</section>\n";
 }
 
 std::string page_of(const std::vector<Run>& runs, const std::string& words) {
-  const std::string title = runs.size() == 1 ? runs[0].name : std::to_string(runs.size()) + " runs compared";
-  return report::page_html(title + " – Nine run report", report::header_html(runs) + report::summary_html(runs) + charts_section(runs) +
-                                                             report::translations_html(runs) + words + report::tables_html(runs) +
-                                                             report::settings_html(runs) +
-                                                             "<footer>Written by Nine from config.json and log.jsonl.</footer>\n");
+  const std::string title =
+      runs.size() == 1 ? runs[0].name : std::to_string(runs.size()) + " runs compared";
+  return report::page_html(
+      title + " – Nine run report",
+      report::header_html(runs) + report::summary_html(runs) + charts_section(runs) +
+          report::translations_html(runs) + words + report::tables_html(runs) +
+          report::settings_html(runs) +
+          "<footer>Written by Nine from config.json and log.jsonl.</footer>\n");
 }
 
 }  // namespace

@@ -15,7 +15,8 @@ using Entries = std::vector<Entry> Run::*;
 std::vector<Point> points_of(const std::vector<Entry>& entries, Field field) {
   std::vector<Point> points;
   for (const Entry& e : entries)
-    if (!std::isnan(e[field])) points.push_back({e.step, e[field]});  // absent: no point; not finite: a gap
+    if (!std::isnan(e[field]))
+      points.push_back({e.step, e[field]});  // absent: no point; not finite: a gap
   return points;
 }
 
@@ -29,22 +30,27 @@ std::vector<Curve> curves_of(const Runs& runs, Entries entries, Field field) {
   return curves;
 }
 
-Chart over_runs(const Runs& runs, std::string title, std::string note, Entries entries, Field field, bool from_zero = false) {
+Chart over_runs(const Runs& runs, std::string title, std::string note, Entries entries, Field field,
+                bool from_zero = false) {
   Chart chart;
   chart.title = std::move(title);
   chart.note = std::move(note);
   chart.curves = curves_of(runs, entries, field);
   chart.from_zero = from_zero;
   if (runs.size() == 1)
-    for (Curve& curve : chart.curves) curve.name = entries == &Run::valid ? "Validation" : "Training";
+    for (Curve& curve : chart.curves)
+      curve.name = entries == &Run::valid ? "Validation" : "Training";
   return chart;
 }
 
 std::vector<Reference> floors_of(const Runs& runs) {
   std::vector<Reference> floors;
   for (const Run& run : runs) {
-    const auto known = [&](const Reference& r) { return std::fabs(r.y - run.floor_ppl) <= 1e-6 * r.y; };
-    if (std::isfinite(run.floor_ppl) && std::none_of(floors.begin(), floors.end(), known)) floors.push_back({"entropy floor", run.floor_ppl});
+    const auto known = [&](const Reference& r) {
+      return std::fabs(r.y - run.floor_ppl) <= 1e-6 * r.y;
+    };
+    if (std::isfinite(run.floor_ppl) && std::none_of(floors.begin(), floors.end(), known))
+      floors.push_back({"entropy floor", run.floor_ppl});
   }
   return floors;
 }
@@ -72,11 +78,13 @@ void add_quality(const Runs& runs, std::vector<Chart>& charts) {
     chart.references = floors_of(runs);
     if (has_values(chart)) charts.push_back(std::move(chart));
   }
-  const bool loss_tells_more = charts.empty() || std::any_of(runs.begin(), runs.end(), has_own_objective);
+  const bool loss_tells_more =
+      charts.empty() || std::any_of(runs.begin(), runs.end(), has_own_objective);
   if (!loss_tells_more) return;
   const std::string note = "the objective, in nats per token";
-  charts.push_back(runs.size() == 1 ? train_and_valid(runs, "Loss", note, Field::loss)
-                                    : over_runs(runs, "Training loss", note, &Run::train, Field::loss));
+  charts.push_back(runs.size() == 1
+                       ? train_and_valid(runs, "Loss", note, Field::loss)
+                       : over_runs(runs, "Training loss", note, &Run::train, Field::loss));
 }
 
 bool ranges_far(const Chart& chart) {
@@ -92,24 +100,30 @@ Chart second_half(const Chart& whole) {
   Chart half = whole;
   half.title += ", second half";
   half.x_low = whole.x_low + (whole.x_high - whole.x_low) / 2;
-  for (Curve& curve : half.curves) std::erase_if(curve.points, [&](const Point& p) { return p.x < half.x_low; });
+  for (Curve& curve : half.curves)
+    std::erase_if(curve.points, [&](const Point& p) { return p.x < half.x_low; });
   std::erase_if(half.curves, [](const Curve& c) { return c.points.size() < 3; });
   half.large = false;
   return half;
 }
 
-// A curve for each component of a mixture: from the validations where they tell, else from training.
-Chart mixture_chart(const Run& run, bool named, const std::string& title, std::string note, std::vector<double> Entry::*weights) {
+// A curve for each component of a mixture: from the validations where they tell, else from
+// training.
+Chart mixture_chart(const Run& run, bool named, const std::string& title, std::string note,
+                    std::vector<double> Entry::*weights) {
   Chart chart;
   chart.title = named ? title + ": " + run.name : title;
   chart.note = std::move(note);
   chart.from_zero = true;
   const auto has_weights = [&](const Entry& e) { return !(e.*weights).empty(); };
-  const auto& entries = std::any_of(run.valid.begin(), run.valid.end(), has_weights) ? run.valid : run.train;
+  const auto& entries =
+      std::any_of(run.valid.begin(), run.valid.end(), has_weights) ? run.valid : run.train;
   for (const Entry& e : entries) {
     const std::vector<double>& values = e.*weights;
-    for (size_t k = chart.curves.size(); k < values.size(); ++k) chart.curves.push_back({"π" + std::to_string(k + 1), k, false, {}});
-    for (size_t k = 0; k < values.size(); ++k) chart.curves[k].points.push_back({e.step, values[k]});
+    for (size_t k = chart.curves.size(); k < values.size(); ++k)
+      chart.curves.push_back({"π" + std::to_string(k + 1), k, false, {}});
+    for (size_t k = 0; k < values.size(); ++k)
+      chart.curves[k].points.push_back({e.step, values[k]});
   }
   return chart;
 }
@@ -128,20 +142,27 @@ void set_step_range(std::vector<Chart>& charts) {
 std::vector<Chart> charts_of(const Runs& runs) {
   std::vector<Chart> charts;
   add_quality(runs, charts);
-  charts.push_back(over_runs(runs, "BLEU", "on the validation set", &Run::valid, Field::bleu, true));
+  charts.push_back(
+      over_runs(runs, "BLEU", "on the validation set", &Run::valid, Field::bleu, true));
   for (const Run& run : runs) {
-    charts.push_back(mixture_chart(run, runs.size() > 1, "Mixture weights", "mean over tokens; components in the head's order", &Entry::pi_mean));
-    charts.push_back(mixture_chart(run, runs.size() > 1, "Mixture weights, variance", "over tokens; 0: the same in every context", &Entry::pi_var));
+    charts.push_back(mixture_chart(run, runs.size() > 1, "Mixture weights",
+                                   "mean over tokens; components in the head's order",
+                                   &Entry::pi_mean));
+    charts.push_back(mixture_chart(run, runs.size() > 1, "Mixture weights, variance",
+                                   "over tokens; 0: the same in every context", &Entry::pi_var));
   }
   charts.push_back(over_runs(runs, "Learning rate", "per step", &Run::train, Field::lr, true));
-  charts.push_back(over_runs(runs, "Gradient norm", "before clipping", &Run::train, Field::grad_norm));
-  charts.push_back(over_runs(runs, "Speed", "tokens per second", &Run::train, Field::tokens_per_s, true));
+  charts.push_back(
+      over_runs(runs, "Gradient norm", "before clipping", &Run::train, Field::grad_norm));
+  charts.push_back(
+      over_runs(runs, "Speed", "tokens per second", &Run::train, Field::tokens_per_s, true));
   std::erase_if(charts, [](const Chart& c) { return !has_values(c); });
   set_step_range(charts);
   if (charts.empty()) return charts;
   charts.front().large = true;
   if (ranges_far(charts.front()))
-    if (Chart half = second_half(charts.front()); has_values(half)) charts.insert(charts.begin() + 1, std::move(half));
+    if (Chart half = second_half(charts.front()); has_values(half))
+      charts.insert(charts.begin() + 1, std::move(half));
   return charts;
 }
 

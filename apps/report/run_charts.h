@@ -8,8 +8,8 @@
 
 namespace nine::report {
 
-/// The charts of `runs`, the important one first; those without any value are left out. One run shows training and validation
-/// in one chart, several runs are overlaid, each in its own colour.
+/// The charts of `runs`, the important one first; those without any value are left out. One run
+/// shows training and validation in one chart, several runs are overlaid, each in its own colour.
 std::vector<Chart> charts_of(const std::vector<Run>& runs);
 
 }  // namespace nine::report

@@ -17,11 +17,13 @@ namespace {
 
 using Json = nlohmann::ordered_json;  // settings appear in the order in which they were written
 
-constexpr std::array<const char*, static_cast<size_t>(Field::kCount)> kFieldNames{"loss",         "nll",         "ppl",      "lr",     "grad_norm",
-                                                                                  "tokens_per_s", "ms_per_step", "peak_mib", "tokens", "bleu"};
+constexpr std::array<const char*, static_cast<size_t>(Field::kCount)> kFieldNames{
+    "loss",         "nll",         "ppl",      "lr",     "grad_norm",
+    "tokens_per_s", "ms_per_step", "peak_mib", "tokens", "bleu"};
 
 bool says_not_finite(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   if (text.starts_with('-') || text.starts_with('+')) text.erase(0, 1);
   return text == "nan" || text == "inf" || text == "infinity";
 }
@@ -55,12 +57,14 @@ void update(double& target, const Json& event, const char* key) {
 }
 
 std::string shown(const Json& value) {
-  if (value.is_array() && !value.empty() && std::all_of(value.begin(), value.end(), [](const Json& v) { return v.is_string(); })) {
+  if (value.is_array() && !value.empty() &&
+      std::all_of(value.begin(), value.end(), [](const Json& v) { return v.is_string(); })) {
     std::string text;
     for (const Json& part : value) text += (text.empty() ? "" : ", ") + part.get<std::string>();
     return text;
   }
-  return value.is_string() ? value.get<std::string>() : value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return value.is_string() ? value.get<std::string>()
+                           : value.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 void flatten(const Json& object, const std::string& prefix, Settings& out) {
@@ -83,7 +87,8 @@ void derive_ppl(Entry& entry) {
 std::vector<std::string> texts(const Json& event, const char* key) {
   std::vector<std::string> out;
   if (const auto found = event.find(key); found != event.end() && found->is_array())
-    for (const Json& value : *found) out.push_back(value.is_string() ? value.get<std::string>() : std::string());
+    for (const Json& value : *found)
+      out.push_back(value.is_string() ? value.get<std::string>() : std::string());
   return out;
 }
 
@@ -102,7 +107,9 @@ SampleTranslation translation(const Json& event) {
   const auto found = event.find("attention");
   if (found == event.end() || !found->is_array() || found->size() != t.hyp_tokens.size()) return t;
   for (const Json& row : *found) t.attention.push_back(numbers(Json{{"row", row}}, "row"));
-  const auto wrong = [&](const std::vector<double>& row) { return row.size() != t.src_tokens.size() + 1; };
+  const auto wrong = [&](const std::vector<double>& row) {
+    return row.size() != t.src_tokens.size() + 1;
+  };
   if (std::any_of(t.attention.begin(), t.attention.end(), wrong)) t.attention.clear();
   return t;
 }
@@ -112,9 +119,11 @@ class LogReader {
   explicit LogReader(Run& run) : run_(run) {}
 
   void line(const std::string& text, bool cut) {
-    if (std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isspace(c); })) return;
+    if (std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isspace(c); }))
+      return;
     const Json event = Json::parse(text, nullptr, false);
-    const bool readable = event.is_object() && event.contains("event") && event["event"].is_string();
+    const bool readable =
+        event.is_object() && event.contains("event") && event["event"].is_string();
     if (readable) {
       take(event["event"].get<std::string>(), event);
     } else if (!cut) {
@@ -124,9 +133,11 @@ class LogReader {
 
   void finish() {
     for (auto* entries : {&run_.train, &run_.valid, &run_.test})
-      std::stable_sort(entries->begin(), entries->end(), [](const Entry& a, const Entry& b) { return a.step < b.step; });
+      std::stable_sort(entries->begin(), entries->end(),
+                       [](const Entry& a, const Entry& b) { return a.step < b.step; });
     if (unreadable_ > 0)
-      run_.notes.push_back(plural(unreadable_, "line") + " of log.jsonl could not be read and " + (unreadable_ == 1 ? "was" : "were") + " left out.");
+      run_.notes.push_back(plural(unreadable_, "line") + " of log.jsonl could not be read and " +
+                           (unreadable_ == 1 ? "was" : "were") + " left out.");
   }
 
  private:
@@ -146,7 +157,8 @@ class LogReader {
   void translated(const Json& event) {
     SampleTranslation t = translation(event);
     t.step = std::isfinite(run_.last_step) ? run_.last_step : 0;
-    std::erase_if(run_.translations, [&](const SampleTranslation& before) { return before.step != t.step; });
+    std::erase_if(run_.translations,
+                  [&](const SampleTranslation& before) { return before.step != t.step; });
     run_.translations.push_back(std::move(t));
   }
 
@@ -199,10 +211,12 @@ class LogReader {
 
 void read_log(const std::filesystem::path& file, Run& run) {
   std::ifstream in(file, std::ios::binary);
-  require(in.is_open(), "[report] cannot read '", file.string(), "': give the directory of a run, the one that holds log.jsonl");
+  require(in.is_open(), "[report] cannot read '", file.string(),
+          "': give the directory of a run, the one that holds log.jsonl");
   LogReader reader(run);
   std::string line;
-  while (std::getline(in, line)) reader.line(line, in.eof());  // at the end of the file: no newline yet, still being written
+  while (std::getline(in, line))
+    reader.line(line, in.eof());  // at the end of the file: no newline yet, still being written
   reader.finish();
 }
 
@@ -226,14 +240,16 @@ void read_config(const std::filesystem::path& file, Run& run) {
 
 std::string name_of(const std::filesystem::path& directory) {
   std::error_code ignored;
-  const auto whole = std::filesystem::weakly_canonical(directory, ignored);  // "." and "runs/a/" have no file name of their own
+  const auto whole = std::filesystem::weakly_canonical(
+      directory, ignored);  // "." and "runs/a/" have no file name of their own
   const std::string name = (whole.has_filename() ? whole : whole.parent_path()).filename().string();
   return name.empty() ? directory.string() : name;
 }
 
 bool same_key(std::string_view a, std::string_view b) {
   const auto plain = [](char c) { return c == '-' ? '_' : c; };
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [&](char x, char y) { return plain(x) == plain(y); });
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [&](char x, char y) { return plain(x) == plain(y); });
 }
 
 }  // namespace
@@ -242,7 +258,9 @@ std::string Run::setting(std::string_view key) const {
   for (const auto& [path, value] : settings)
     if (same_key(path, key)) return value;
   for (const auto& [path, value] : settings)
-    if (const size_t dot = path.rfind('.'); dot != std::string::npos && same_key(std::string_view(path).substr(dot + 1), key)) return value;
+    if (const size_t dot = path.rfind('.');
+        dot != std::string::npos && same_key(std::string_view(path).substr(dot + 1), key))
+      return value;
   return {};
 }
 

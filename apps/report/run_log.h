@@ -14,7 +14,19 @@
 namespace nine::report {
 
 /// The numbers of train, valid and test events that the report shows, named as in log.jsonl.
-enum class Field : uint8_t { loss, nll, ppl, lr, grad_norm, tokens_per_s, ms_per_step, peak_mib, tokens, bleu, kCount };
+enum class Field : uint8_t {
+  loss,
+  nll,
+  ppl,
+  lr,
+  grad_norm,
+  tokens_per_s,
+  ms_per_step,
+  peak_mib,
+  tokens,
+  bleu,
+  kCount
+};
 
 /// A value that the log does not have.
 inline constexpr double kAbsent = std::numeric_limits<double>::quiet_NaN();
@@ -27,8 +39,8 @@ struct Entry {
   double epoch = kAbsent;
   double time_s = kAbsent;
   std::array<double, static_cast<size_t>(Field::kCount)> values{};  // finite, kAbsent or kNotFinite
-  std::vector<double> pi_mean;                                      // mixtures: mean weight of each component
-  std::vector<double> pi_var;                                       // and its variance over the tokens
+  std::vector<double> pi_mean;  // mixtures: mean weight of each component
+  std::vector<double> pi_var;   // and its variance over the tokens
 
   Entry() { values.fill(kAbsent); }
   double operator[](Field f) const { return values[static_cast<size_t>(f)]; }
@@ -40,7 +52,8 @@ struct SampleTranslation {
   double step = 0, line = 0;  // line of the text
   std::string src, ref, hyp;
   std::vector<std::string> src_tokens, hyp_tokens;
-  std::vector<std::vector<double>> attention;  // a row for each of hyp_tokens: thousandths, src_tokens and </s>; empty when it is not so
+  std::vector<std::vector<double>> attention;  // a row for each of hyp_tokens: thousandths,
+                                               // src_tokens and </s>; empty when it is not so
 };
 
 /// Keys with their values as text, nested objects as "outer.inner", in the file's order.
@@ -48,15 +61,15 @@ using Settings = std::vector<std::pair<std::string, std::string>>;
 
 /// A run as far as its directory tells.
 struct Run {
-  std::string name;         // the directory's name; write_report makes the names of several runs differ
-  Settings settings;        // config.json
+  std::string name;   // the directory's name; write_report makes the names of several runs differ
+  Settings settings;  // config.json
   std::string config_text;  // config.json, indented; empty when there is none
   std::vector<Entry> train, valid, test;
   std::vector<SampleTranslation> translations;  // of the last validation that has some
   std::vector<double> resumes;                  // the steps from which it went on
-  Settings done;                                // the last line of a finished run, but event, step, epoch and time
-  bool finished = false;                        // there is such a line
-  double last_step = kAbsent;                   // of any event
+  Settings done;               // the last line of a finished run, but event, step, epoch and time
+  bool finished = false;       // there is such a line
+  double last_step = kAbsent;  // of any event
   double last_epoch = kAbsent;
   double last_time = kAbsent;  // seconds
   double parameters = kAbsent;
@@ -67,13 +80,15 @@ struct Run {
   double test_ppl = kAbsent;
   std::vector<std::string> notes;  // sentences about what could not be read
 
-  /// The value of the first setting whose key, or the last part of a nested key, is `key`; empty when there is none.
+  /// The value of the first setting whose key, or the last part of a nested key, is `key`; empty
+  /// when there is none.
   std::string setting(std::string_view key) const;
 };
 
-/// Reads `directory`/log.jsonl and config.json. Unknown events and fields are ignored, a cut last line too; other unreadable lines
-/// and a broken config.json become notes. Entries are in order of steps; a resume drops those after the step it went on from.
-/// Throws Error when the directory or the log is not there.
+/// Reads `directory`/log.jsonl and config.json. Unknown events and fields are ignored, a cut last
+/// line too; other unreadable lines and a broken config.json become notes. Entries are in order of
+/// steps; a resume drops those after the step it went on from. Throws Error when the directory or
+/// the log is not there.
 Run read_run(const std::filesystem::path& directory);
 
 }  // namespace nine::report

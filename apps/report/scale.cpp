@@ -19,9 +19,11 @@ std::vector<double> linear_ticks(double low, double high, int wanted) {
   const double lead = raw / power;
   const double step = power * (lead < 1.5 ? 1 : lead < 3 ? 2 : lead < 7 ? 5 : 10);
   std::vector<double> ticks;
-  // Counted, not summed: 0.1 + 0.1 + ... drifts, and with huge values a step could be too small to advance.
+  // Counted, not summed: 0.1 + 0.1 + ... drifts, and with huge values a step could be too small to
+  // advance.
   const double first = std::ceil(low / step - 1e-9);
-  for (int i = 0; i <= 2 * wanted + 2 && (first + i) * step <= high + 1e-9 * step; ++i) ticks.push_back((first + i) * step);
+  for (int i = 0; i <= 2 * wanted + 2 && (first + i) * step <= high + 1e-9 * step; ++i)
+    ticks.push_back((first + i) * step);
   return ticks;
 }
 
@@ -35,14 +37,18 @@ std::vector<double> log_ticks(const Scale& s) {
   std::vector<double> ticks;
   for (int e = first; e <= last; e += every)
     for (const double lead : leads)
-      if (const double tick = lead * std::pow(10.0, e); tick >= s.low * 0.999 && tick <= s.high * 1.001) ticks.push_back(tick);
+      if (const double tick = lead * std::pow(10.0, e);
+          tick >= s.low * 0.999 && tick <= s.high * 1.001)
+        ticks.push_back(tick);
   return ticks;
 }
 
 }  // namespace
 
 double Scale::at(double value) const {
-  const double place = log ? (std::log(std::max(value, kTiny)) - std::log(low)) / (std::log(high) - std::log(low)) : (value - low) / (high - low);
+  const double place =
+      log ? (std::log(std::max(value, kTiny)) - std::log(low)) / (std::log(high) - std::log(low))
+          : (value - low) / (high - low);
   return std::clamp(place, -1.0, 2.0);
 }
 
@@ -55,10 +61,13 @@ Axis value_axis(double low, double high, bool from_zero, double below) {
   if (from_zero && low >= 0) return linear_axis(0, high > 0 ? high * 1.08 : 1, kValueTicks);
   if (low > 0 && high / low > kLogFrom) {
     const double range = std::log(high) - std::log(low);  // the quotient may overflow
-    const Scale scale{std::max(std::exp(std::log(low) - below * range), kTiny), std::min(std::exp(std::log(high) + kRoomAbove * range), kHuge), true};
+    const Scale scale{std::max(std::exp(std::log(low) - below * range), kTiny),
+                      std::min(std::exp(std::log(high) + kRoomAbove * range), kHuge), true};
     return {scale, log_ticks(scale)};
   }
-  const double range = high > low ? high - low : std::max(std::fabs(high) * 0.5, 1e-6);  // a constant gets an axis too
+  const double range = high > low
+                           ? high - low
+                           : std::max(std::fabs(high) * 0.5, 1e-6);  // a constant gets an axis too
   return linear_axis(low - below * range, high + kRoomAbove * range, kValueTicks);
 }
 

@@ -23,8 +23,9 @@ struct Axis {
 /// low..high as given, with about `wanted` round ticks inside.
 Axis linear_axis(double low, double high, int wanted);
 
-/// An axis for values between `low` and `high` with some room around them: from zero, logarithmic when all are positive and
-/// they range over a factor of more than 8, linear otherwise. `below` is the room under `low`, as a share of the range.
+/// An axis for values between `low` and `high` with some room around them: from zero, logarithmic
+/// when all are positive and they range over a factor of more than 8, linear otherwise. `below` is
+/// the room under `low`, as a share of the range.
 Axis value_axis(double low, double high, bool from_zero, double below = 0.07);
 
 }  // namespace nine::report

@@ -22,15 +22,17 @@ std::string settings_html(const std::vector<Run>& runs);
 /// Of one run a tile a figure, of several a table with a row a run.
 std::string summary_html(const std::vector<Run>& runs);
 
-/// The last validation's sample translations, with attention where there is one run; of several the sentences of the first that has
-/// some. Empty when there are none.
+/// The last validation's sample translations, with attention where there is one run; of several the
+/// sentences of the first that has some. Empty when there are none.
 std::string translations_html(const std::vector<Run>& runs);
 
 /// Final figures and every validation.
 std::string tables_html(const std::vector<Run>& runs);
 
-/// The words on which two language models differ most: the best checkpoints of `directories`, scored on the validation text that
-/// their config.json names. Throws Error unless there are two runs with checkpoints and the same validation text.
-std::string word_gains_html(const std::vector<Run>& runs, const std::vector<std::filesystem::path>& directories);
+/// The words on which two language models differ most: the best checkpoints of `directories`,
+/// scored on the validation text that their config.json names. Throws Error unless there are two
+/// runs with checkpoints and the same validation text.
+std::string word_gains_html(const std::vector<Run>& runs,
+                            const std::vector<std::filesystem::path>& directories);
 
 }  // namespace nine::report

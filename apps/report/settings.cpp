@@ -59,19 +59,23 @@ constexpr std::array<MainSetting, 34> kMainSettings{{
 }};
 
 bool says_something(const std::string& value) {
-  return !value.empty() && value != "false" && value != "null" && value != "none" && value != "0" && value != "0.0" && value != "[]" && value != "{}";
+  return !value.empty() && value != "false" && value != "null" && value != "none" && value != "0" &&
+         value != "0.0" && value != "[]" && value != "{}";
 }
 
 std::string main_settings_html(const Run& run) {
   std::string items;
   for (const auto& [key, label] : kMainSettings)
     if (const std::string value = run.setting(key); says_something(value))
-      items += concat("<div><dt>", label, "</dt><dd>", value == "true" ? "yes" : escaped(value), "</dd></div>\n");
+      items += concat("<div><dt>", label, "</dt><dd>", value == "true" ? "yes" : escaped(value),
+                      "</dd></div>\n");
   return items.empty() ? items : "<dl class=\"settings\">\n" + items + "</dl>\n";
 }
 
 std::string full_settings_html(const Run& run, const std::string& summary) {
-  return run.config_text.empty() ? std::string() : folded(summary, "<pre tabindex=\"0\">" + escaped(run.config_text) + "</pre>\n");
+  return run.config_text.empty()
+             ? std::string()
+             : folded(summary, "<pre tabindex=\"0\">" + escaped(run.config_text) + "</pre>\n");
 }
 
 // A row a setting, a column a run, only where they differ.
@@ -88,7 +92,9 @@ std::string differences_html(const Runs& runs) {
   }
   for (const std::string& key : keys) {
     if (key == "run" || key == "tensorboard") continue;  // where it was written, not how it was run
-    const auto text = [&](size_t i) { return values[i].contains(key) ? escaped(values[i][key]) : std::string("–"); };
+    const auto text = [&](size_t i) {
+      return values[i].contains(key) ? escaped(values[i][key]) : std::string("–");
+    };
     std::vector<std::string> row{escaped(key)};
     bool differ = false;
     for (size_t i = 0; i < runs.size(); ++i) {
@@ -97,19 +103,26 @@ std::string differences_html(const Runs& runs) {
     }
     if (differ) table.rows.push_back(std::move(row));
   }
-  return table.rows.empty() ? "<p class=\"quiet\">All runs have the same settings.</p>\n" : table_html(table);
+  return table.rows.empty() ? "<p class=\"quiet\">All runs have the same settings.</p>\n"
+                            : table_html(table);
 }
 
 }  // namespace
 
 std::string run_label(const Runs& runs, size_t i) {
-  return runs.size() > 1 ? swatch_html(i, true) + "<span class=\"name\">" + escaped(runs[i].name) + "</span>" : escaped(runs[i].name);
+  return runs.size() > 1
+             ? swatch_html(i, true) + "<span class=\"name\">" + escaped(runs[i].name) + "</span>"
+             : escaped(runs[i].name);
 }
 
 std::string settings_html(const Runs& runs) {
   std::string body = runs.size() == 1 ? main_settings_html(runs[0]) : differences_html(runs);
-  for (const Run& run : runs) body += full_settings_html(run, runs.size() == 1 ? "Full configuration" : "Full configuration: " + escaped(run.name));
-  return body.empty() ? body : "<section id=\"settings\">\n<h2>What was run</h2>\n" + body + "</section>\n";
+  for (const Run& run : runs)
+    body += full_settings_html(
+        run, runs.size() == 1 ? "Full configuration" : "Full configuration: " + escaped(run.name));
+  return body.empty()
+             ? body
+             : "<section id=\"settings\">\n<h2>What was run</h2>\n" + body + "</section>\n";
 }
 
 }  // namespace nine::report

@@ -1,7 +1,8 @@
 #include "apps/report/page.h"
 
-// The curves' colours keep a distance (CIE76) of at least 15 from each other for normal, protan, deutan and tritan sight, and a
-// contrast of 3:1 or more to the ground. --depth: how much of the accent a map's full cell takes, so that its number can be read.
+// The curves' colours keep a distance (CIE76) of at least 15 from each other for normal, protan,
+// deutan and tritan sight, and a contrast of 3:1 or more to the ground. --depth: how much of the
+// accent a map's full cell takes, so that its number can be read.
 const char* const nine::report::kStyle = R"css(
 :root {
   color-scheme: light dark;

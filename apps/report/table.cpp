@@ -10,7 +10,8 @@ namespace {
 
 std::string row_html(const std::vector<std::string>& cells, bool marked) {
   std::string out = marked ? "<tr class=\"marked\">" : "<tr>";
-  for (size_t i = 0; i < cells.size(); ++i) out += i == 0 ? "<th scope=\"row\">" + cells[i] + "</th>" : "<td>" + cells[i] + "</td>";
+  for (size_t i = 0; i < cells.size(); ++i)
+    out += i == 0 ? "<th scope=\"row\">" + cells[i] + "</th>" : "<td>" + cells[i] + "</td>";
   return out + "</tr>\n";
 }
 
@@ -19,7 +20,8 @@ std::string row_html(const std::vector<std::string>& cells, bool marked) {
 void Table::drop_empty_columns() {
   const auto empty = [](const std::string& cell) { return cell.empty() || cell == "–"; };
   for (size_t c = columns.size(); c-- > 1;) {
-    if (!std::all_of(rows.begin(), rows.end(), [&](const auto& row) { return empty(row[c]); })) continue;
+    if (!std::all_of(rows.begin(), rows.end(), [&](const auto& row) { return empty(row[c]); }))
+      continue;
     const auto at = static_cast<std::ptrdiff_t>(c);
     columns.erase(columns.begin() + at);
     for (auto& row : rows) row.erase(row.begin() + at);
@@ -28,11 +30,13 @@ void Table::drop_empty_columns() {
 
 std::string table_html(const Table& table) {
   // Focusable, so that the arrow keys can scroll it.
-  std::string out = concat("<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"", table.caption, "\">\n<table",
-                           table.numbers ? " class=\"numbers\"" : "", ">\n<caption>", table.caption, "</caption>\n<thead><tr>");
+  std::string out = concat("<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"",
+                           table.caption, "\">\n<table", table.numbers ? " class=\"numbers\"" : "",
+                           ">\n<caption>", table.caption, "</caption>\n<thead><tr>");
   for (const std::string& column : table.columns) out += "<th scope=\"col\">" + column + "</th>";
   out += "</tr></thead>\n<tbody>\n";
-  for (size_t r = 0; r < table.rows.size(); ++r) out += row_html(table.rows[r], static_cast<int>(r) == table.marked_row);
+  for (size_t r = 0; r < table.rows.size(); ++r)
+    out += row_html(table.rows[r], static_cast<int>(r) == table.marked_row);
   return out + "</tbody>\n</table>\n</div>\n";
 }
 

@@ -28,8 +28,11 @@ void append_little_endian(std::string& out, T value) {
   for (size_t i = 0; i < sizeof value; ++i) out += static_cast<char>(value >> (8 * i));
 }
 
-// TensorFlow's mask: a CRC of data that holds CRCs would be weak (tensorflow/core/lib/hash/crc32c.h).
-uint32_t masked_crc(std::string_view data) { return std::rotr(crc32c(0, data.data(), data.size()), 15) + 0xa282ead8U; }
+// TensorFlow's mask: a CRC of data that holds CRCs would be weak
+// (tensorflow/core/lib/hash/crc32c.h).
+uint32_t masked_crc(std::string_view data) {
+  return std::rotr(crc32c(0, data.data(), data.size()), 15) + 0xa282ead8U;
+}
 
 // A protobuf message: fields in the wire format of protobuf.dev/programming-guides/encoding.
 class Message {
@@ -80,17 +83,21 @@ std::string summary(double wall_time, int64_t step, const Message& value) {
   return event_at(wall_time, step).message(5, Message().message(1, value)).serialized();
 }
 
-double now() { return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count(); }
+double now() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
 
 constexpr std::string_view kPrefix = "events.out.tfevents.";
 
-// The number after the prefix in the names of event files: readers take the files by name, so a later one needs a larger one.
+// The number after the prefix in the names of event files: readers take the files by name, so a
+// later one needs a larger one.
 int64_t largest_stamp(const fs::path& directory) {
   int64_t largest = 0;
   for (const auto& entry : fs::directory_iterator(directory)) {
     const std::string name = entry.path().filename().string();
     int64_t stamp = 0;
-    if (name.starts_with(kPrefix)) std::from_chars(name.data() + kPrefix.size(), name.data() + name.size(), stamp);
+    if (name.starts_with(kPrefix))
+      std::from_chars(name.data() + kPrefix.size(), name.data() + name.size(), stamp);
     largest = std::max(largest, stamp);
   }
   return largest;
@@ -98,7 +105,8 @@ int64_t largest_stamp(const fs::path& directory) {
 
 std::string host_name() {
   std::array<char, 256> name{};
-  return gethostname(name.data(), name.size() - 1) == 0 && name[0] != 0 ? std::string(name.data()) : "localhost";
+  return gethostname(name.data(), name.size() - 1) == 0 && name[0] != 0 ? std::string(name.data())
+                                                                        : "localhost";
 }
 
 void append_rows(const Json& object, const std::string& prefix, std::string& out) {
@@ -108,13 +116,16 @@ void append_rows(const Json& object, const std::string& prefix, std::string& out
       continue;
     }
     out += concat("| ", prefix, key, " | ");
-    for (const char c : value.is_string() ? value.get<std::string>() : value.dump()) out += c == '|' ? "\\|" : std::string(1, c);
+    for (const char c : value.is_string() ? value.get<std::string>() : value.dump())
+      out += c == '|' ? "\\|" : std::string(1, c);
     out += " |\n";
   }
 }
 
 // JSON has no NaN: the log says null there.
-double number_of(const Json& value) { return value.is_number() ? value.get<double>() : std::numeric_limits<double>::quiet_NaN(); }
+double number_of(const Json& value) {
+  return value.is_number() ? value.get<double>() : std::numeric_limits<double>::quiet_NaN();
+}
 
 bool is_number(const Json& value) { return value.is_number() || value.is_null(); }
 
@@ -129,33 +140,42 @@ std::string tensorboard_record(std::string_view data) {
   return out;
 }
 
-std::string tensorboard_version(double wall_time) { return event_at(wall_time, 0).bytes(3, "brain.Event:2").serialized(); }
+std::string tensorboard_version(double wall_time) {
+  return event_at(wall_time, 0).bytes(3, "brain.Event:2").serialized();
+}
 
 std::string tensorboard_start(double wall_time, int64_t step) {
-  return event_at(wall_time, step).message(7, Message().integer(1, 1)).serialized();  // SessionLog: status = 1, START = 1
+  return event_at(wall_time, step)
+      .message(7, Message().integer(1, 1))
+      .serialized();  // SessionLog: status = 1, START = 1
 }
 
 std::string tensorboard_scalar(double wall_time, int64_t step, std::string_view tag, float value) {
-  return summary(wall_time, step, Message().bytes(1, tag).float32(2, value));  // Value: tag = 1, simple_value = 2
+  return summary(wall_time, step,
+                 Message().bytes(1, tag).float32(2, value));  // Value: tag = 1, simple_value = 2
 }
 
-// Value: tensor = 8, metadata = 9. TensorProto: dtype = 1 (DT_STRING = 7), tensor_shape = 2 { dim = 2 { size = 1 } },
-// string_val = 8. SummaryMetadata: plugin_data = 1 { plugin_name = 1 }.
-std::string tensorboard_text(double wall_time, int64_t step, std::string_view tag, std::string_view markdown) {
+// Value: tensor = 8, metadata = 9. TensorProto: dtype = 1 (DT_STRING = 7), tensor_shape = 2 { dim =
+// 2 { size = 1 } }, string_val = 8. SummaryMetadata: plugin_data = 1 { plugin_name = 1 }.
+std::string tensorboard_text(double wall_time, int64_t step, std::string_view tag,
+                             std::string_view markdown) {
   const Message shape = Message().message(2, Message().integer(1, 1));
   const Message tensor = Message().integer(1, 7).message(2, shape).bytes(8, markdown);
   const Message metadata = Message().message(1, Message().bytes(1, "text"));
   return summary(wall_time, step, Message().bytes(1, tag).message(8, tensor).message(9, metadata));
 }
 
-TensorBoard::TensorBoard(const fs::path& directory, const Json& config, const fs::path& log) : text_("| setting | value |\n|---|---|\n") {
+TensorBoard::TensorBoard(const fs::path& directory, const Json& config, const fs::path& log)
+    : text_("| setting | value |\n|---|---|\n") {
   append_rows(config, "", text_);
   std::error_code error;
   fs::create_directories(directory, error);
-  require(fs::is_directory(directory, error), "--tensorboard: '", directory.string(), "' is no directory and cannot be made one");
+  require(fs::is_directory(directory, error), "--tensorboard: '", directory.string(),
+          "' is no directory and cannot be made one");
   const int64_t before = largest_stamp(directory);
   std::array<char, 32> stamp{};
-  std::snprintf(stamp.data(), stamp.size(), "%010lld", static_cast<long long>(std::max(static_cast<int64_t>(now()), before + 1)));
+  std::snprintf(stamp.data(), stamp.size(), "%010lld",
+                static_cast<long long>(std::max(static_cast<int64_t>(now()), before + 1)));
   file_ = directory / concat(kPrefix, stamp.data(), ".", host_name(), ".", getpid(), ".nine");
   out_.open(file_, std::ios::binary);
   started_ = now();
@@ -167,7 +187,8 @@ void TensorBoard::replay(const fs::path& log) {
   std::ifstream in(log, std::ios::binary);
   std::vector<Json> lines;
   for (std::string line; std::getline(in, line);)
-    if (Json event = Json::parse(line, nullptr, false); event.is_object()) lines.push_back(std::move(event));
+    if (Json event = Json::parse(line, nullptr, false); event.is_object())
+      lines.push_back(std::move(event));
   if (lines.empty()) return;
   started_ -= lines.back().value("time_s", 0.0);
   for (const Json& line : lines) event(line);
@@ -186,7 +207,8 @@ void TensorBoard::event(const Json& line) {
   if (kind == "train" || kind == "valid" || kind == "test") numbers(kind, line);
 }
 
-// A test line's step is that of the best model, which a later resume may leave standing; the test was made at the last step.
+// A test line's step is that of the best model, which a later resume may leave standing; the test
+// was made at the last step.
 void TensorBoard::numbers(const std::string& kind, const Json& line) {
   last_step_ = std::max(last_step_, line.value("step", int64_t{0}));
   const double time = started_ + line.value("time_s", 0.0);
@@ -197,7 +219,8 @@ void TensorBoard::numbers(const std::string& kind, const Json& line) {
     if (key == "event" || key == "step" || key == "time_s") continue;
     if (is_number(value)) scalar(concat(kind, "/", key), value);
     if (value.is_array() && std::all_of(value.begin(), value.end(), is_number))
-      for (size_t k = 0; k < value.size(); ++k) scalar(concat(kind, "/", key, "/", k + 1), value[k]);
+      for (size_t k = 0; k < value.size(); ++k)
+        scalar(concat(kind, "/", key, "/", k + 1), value[k]);
   }
 }
 
@@ -206,7 +229,8 @@ void TensorBoard::write(std::string_view message) {
   const std::string record = tensorboard_record(message);
   out_.write(record.data(), static_cast<std::streamsize>(record.size()));
   out_.flush();
-  require(out_.good(), "--tensorboard: cannot write '", file_.string(), "': ", std::strerror(errno));
+  require(out_.good(), "--tensorboard: cannot write '", file_.string(),
+          "': ", std::strerror(errno));
 }
 
 }  // namespace nine::report

@@ -10,30 +10,35 @@
 
 namespace nine::report {
 
-/// One record as TFRecord frames it (tensorflow/core/lib/io/record_writer.h): u64 length, masked CRC-32C of those 8 bytes, the
-/// bytes, their masked CRC-32C; all little-endian.
+/// One record as TFRecord frames it (tensorflow/core/lib/io/record_writer.h): u64 length, masked
+/// CRC-32C of those 8 bytes, the bytes, their masked CRC-32C; all little-endian.
 std::string tensorboard_record(std::string_view data);
 
 /// Messages of tensorflow/core/util/event.proto, serialized. `wall_time` is in seconds since 1970.
 std::string tensorboard_version(double wall_time);
-/// SessionLog START at `step`: TensorBoard forgets what earlier files said about `step` and later ones.
+/// SessionLog START at `step`: TensorBoard forgets what earlier files said about `step` and later
+/// ones.
 std::string tensorboard_start(double wall_time, int64_t step);
 /// One number under a tag such as "valid/ppl".
 std::string tensorboard_scalar(double wall_time, int64_t step, std::string_view tag, float value);
 /// Markdown for the tab "Text".
-std::string tensorboard_text(double wall_time, int64_t step, std::string_view tag, std::string_view markdown);
+std::string tensorboard_text(double wall_time, int64_t step, std::string_view tag,
+                             std::string_view markdown);
 
-/// Every number of the train, valid and test lines under EVENT/KEY, lists such as pi_mean under EVENT/KEY/k (k from 1), and the
-/// run's configuration as the text `run`.
+/// Every number of the train, valid and test lines under EVENT/KEY, lists such as pi_mean under
+/// EVENT/KEY/k (k from 1), and the run's configuration as the text `run`.
 class TensorBoard {
  public:
-  /// Makes `directory` and a new event file in it, whose name sorts after those that are there. When there is none, the lines of
-  /// `log` (a log.jsonl; it may be absent) come first: a run that is mirrored from its middle on is shown from its beginning.
-  /// Throws Error when the file cannot be written.
-  TensorBoard(const std::filesystem::path& directory, const nlohmann::ordered_json& config, const std::filesystem::path& log);
+  /// Makes `directory` and a new event file in it, whose name sorts after those that are there.
+  /// When there is none, the lines of `log` (a log.jsonl; it may be absent) come first: a run that
+  /// is mirrored from its middle on is shown from its beginning. Throws Error when the file cannot
+  /// be written.
+  TensorBoard(const std::filesystem::path& directory, const nlohmann::ordered_json& config,
+              const std::filesystem::path& log);
 
-  /// A line of log.jsonl. After `start` and `resume` TensorBoard drops what earlier files hold beyond that step, so that nothing
-  /// stands there twice. Throws Error when the line cannot be written.
+  /// A line of log.jsonl. After `start` and `resume` TensorBoard drops what earlier files hold
+  /// beyond that step, so that nothing stands there twice. Throws Error when the line cannot be
+  /// written.
   void event(const nlohmann::ordered_json& line);
 
  private:

@@ -25,7 +25,8 @@ size_t sequence_length(std::string_view text) {
   for (size_t i = 1; i < length; ++i)
     if ((byte(i) & 0xC0) != 0x80) return 0;
   const bool overlong = (lead == 0xE0 && byte(1) < 0xA0) || (lead == 0xF0 && byte(1) < 0x90);
-  const bool surrogate_or_beyond = (lead == 0xED && byte(1) > 0x9F) || (lead == 0xF4 && byte(1) > 0x8F);
+  const bool surrogate_or_beyond =
+      (lead == 0xED && byte(1) > 0x9F) || (lead == 0xF4 && byte(1) > 0x8F);
   return overlong || surrogate_or_beyond ? 0 : length;
 }
 
@@ -67,10 +68,13 @@ std::string with_commas(std::string text) {
 // 1.2e-7: no trailing zeros, no plus sign, no padded exponent.
 std::string scientific(double value, int digits) {
   std::array<char, 64> buffer{};
-  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, std::chars_format::scientific, digits - 1).ptr;
+  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value,
+                                 std::chars_format::scientific, digits - 1)
+                       .ptr;
   const std::string text(buffer.data(), end);
   const size_t e = text.find('e');
-  return without_trailing_zeros(text.substr(0, e)) + "e" + std::to_string(std::stoi(text.substr(e + 1)));
+  return without_trailing_zeros(text.substr(0, e)) + "e" +
+         std::to_string(std::stoi(text.substr(e + 1)));
 }
 
 int decimals_for(double value, int digits) {
@@ -144,7 +148,8 @@ std::string figure(double value) {
   const double size = std::fabs(value);
   if (size >= 1e12 || size < 1e-4) return scientific(value, 3);
   const std::string text = fixed(value, decimals_for(value, 4));
-  return with_commas(size < 1 ? without_trailing_zeros(text) : text);  // 0.001, but 61.20 to line up in a column
+  return with_commas(size < 1 ? without_trailing_zeros(text)
+                              : text);  // 0.001, but 61.20 to line up in a column
 }
 
 std::string count(double value) {
@@ -166,16 +171,20 @@ std::string compact(double value) {
     const std::string text = without_trailing_zeros(fixed(value, 7));
     return text.size() <= 6 ? text : scientific(value, 3);
   }
-  constexpr std::array<std::pair<double, const char*>, 3> kUnits{{{1e9, "G"}, {1e6, "M"}, {1e3, "k"}}};
+  constexpr std::array<std::pair<double, const char*>, 3> kUnits{
+      {{1e9, "G"}, {1e6, "M"}, {1e3, "k"}}};
   for (const auto& [unit, letter] : kUnits)
-    if (size >= unit) return without_trailing_zeros(fixed(value / unit, decimals_for(value / unit, 4))) + letter;
+    if (size >= unit)
+      return without_trailing_zeros(fixed(value / unit, decimals_for(value / unit, 4))) + letter;
   return without_trailing_zeros(fixed(value, decimals_for(value, 4)));
 }
 
 std::string json_number(double value, int digits) {
   if (!std::isfinite(value)) return "null";
   std::array<char, 64> buffer{};
-  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, std::chars_format::general, digits).ptr;
+  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value,
+                                 std::chars_format::general, digits)
+                       .ptr;
   return {buffer.data(), end};
 }
 
@@ -195,6 +204,8 @@ std::string duration(double seconds) {
   return two(whole / 86400, " d", whole % 86400 / 3600, " h");
 }
 
-std::string plural(double n, std::string_view noun) { return count(n) + " " + std::string(noun) + (n == 1 ? "" : "s"); }
+std::string plural(double n, std::string_view noun) {
+  return count(n) + " " + std::string(noun) + (n == 1 ? "" : "s");
+}
 
 }  // namespace nine::report

@@ -6,13 +6,15 @@
 
 namespace nine::report {
 
-/// `text` for HTML content and for attributes in double quotes; control characters and broken UTF-8 become U+FFFD.
+/// `text` for HTML content and for attributes in double quotes; control characters and broken UTF-8
+/// become U+FFFD.
 std::string escaped(std::string_view text);
 
 /// `text` as a JSON string with its quotes, safe inside a <script> element.
 std::string json_string(std::string_view text);
 
-/// Four significant digits and thousands separated by commas: 5,123 61.23 0.00031 1.2e-7; an en dash when not finite.
+/// Four significant digits and thousands separated by commas: 5,123 61.23 0.00031 1.2e-7; an en
+/// dash when not finite.
 std::string figure(double value);
 
 /// A whole number with thousands separated by commas; an en dash when not finite.

@@ -13,7 +13,8 @@ namespace {
 constexpr double kEarlyShare = 0.25, kEarlyExaggeration = 12;  // Belkina et al., 2019
 constexpr double kEarlyMomentum = 0.5, kMomentum = 0.8;
 constexpr double kStart = 1e-4;  // standard deviation of the first places
-constexpr size_t kLanes = 8;     // partial sums of a row: compilers keep the order of floating-point sums, so the loop spells out SIMD's
+constexpr size_t kLanes = 8;  // partial sums of a row: compilers keep the order of floating-point
+                              // sums, so the loop spells out SIMD's
 constexpr double kOperations = 20;
 
 // Squared distances between all rows, n x n.
@@ -26,11 +27,14 @@ Tensor squared_distances(const View& x) {
   for (int64_t i = 0; i < n; ++i) norms[static_cast<size_t>(i)] = -0.5 * q[i * n + i];
   for (int64_t i = 0; i < n; ++i)
     for (int64_t j = 0; j < n; ++j)
-      q[i * n + j] = i == j ? 0 : std::max(0.0, q[i * n + j] + norms[static_cast<size_t>(i)] + norms[static_cast<size_t>(j)]);
+      q[i * n + j] = i == j ? 0
+                            : std::max(0.0, q[i * n + j] + norms[static_cast<size_t>(i)] +
+                                                norms[static_cast<size_t>(j)]);
   return d;
 }
 
-// Replaces a row of squared distances by p_{j|i}, whose entropy is log(perplexity): bisection over the Gaussian's precision.
+// Replaces a row of squared distances by p_{j|i}, whose entropy is log(perplexity): bisection over
+// the Gaussian's precision.
 void neighbours(std::span<double> row, size_t self, double perplexity) {
   const std::vector<double> distances(row.begin(), row.end());
   double nearest = INFINITY;
@@ -40,7 +44,8 @@ void neighbours(std::span<double> row, size_t self, double perplexity) {
   for (int i = 0; i < 200; ++i) {
     double sum = 0, weighted = 0;
     for (size_t j = 0; j < row.size(); ++j) {
-      const double beyond = distances[j] - nearest;  // the nearest row's exponential is 1, whatever the scale
+      const double beyond =
+          distances[j] - nearest;  // the nearest row's exponential is 1, whatever the scale
       row[j] = j == self ? 0 : std::exp(-precision * beyond);
       sum += row[j];
       weighted += row[j] * beyond;
@@ -83,7 +88,8 @@ template <class F>
 double sum_over_rows(size_t n, F&& f) {
   std::vector<double> rows(n);
   parallel_for(
-      static_cast<int64_t>(n), [&](int64_t i) { rows[static_cast<size_t>(i)] = f(static_cast<size_t>(i)); },
+      static_cast<int64_t>(n),
+      [&](int64_t i) { rows[static_cast<size_t>(i)] = f(static_cast<size_t>(i)); },
       kOperations * static_cast<double>(n * n));
   double sum = 0;
   for (const double row : rows) sum += row;
@@ -91,11 +97,15 @@ double sum_over_rows(size_t n, F&& f) {
 }
 
 double normalizer(const Places& at) {
-  return sum_over_rows(at.size(), [&](size_t i) { return row_sum(at.size(), [&](size_t j) { return at.affinity(i, j); }) - 1; });
+  return sum_over_rows(at.size(), [&](size_t i) {
+    return row_sum(at.size(), [&](size_t j) { return at.affinity(i, j); }) - 1;
+  });
 }
 
-// dKL/dy_i = 4 sum_j (e p_ij - q_ij) (y_i - y_j) a_ij with a_ij = 1 / (1 + |y_i - y_j|^2), q_ij = a_ij / z (equation 5).
-void gradient_at(std::span<const double> p, const Places& at, double z, double exaggeration, std::span<double> gradient) {
+// dKL/dy_i = 4 sum_j (e p_ij - q_ij) (y_i - y_j) a_ij with a_ij = 1 / (1 + |y_i - y_j|^2), q_ij =
+// a_ij / z (equation 5).
+void gradient_at(std::span<const double> p, const Places& at, double z, double exaggeration,
+                 std::span<double> gradient) {
   const size_t n = at.size();
   parallel_for(
       static_cast<int64_t>(n),
@@ -106,7 +116,8 @@ void gradient_at(std::span<const double> p, const Places& at, double z, double e
           return (exaggeration * p[i * n + j] - a / z) * a;
         };
         gradient[2 * i] = 4 * row_sum(n, [&](size_t j) { return pull(j) * (at.x[i] - at.x[j]); });
-        gradient[2 * i + 1] = 4 * row_sum(n, [&](size_t j) { return pull(j) * (at.y[i] - at.y[j]); });
+        gradient[2 * i + 1] =
+            4 * row_sum(n, [&](size_t j) { return pull(j) * (at.y[i] - at.y[j]); });
       },
       kOperations * static_cast<double>(n * n));
 }
@@ -120,7 +131,8 @@ std::vector<double> first_places(const View& x, uint64_t seed) {
   return y;
 }
 
-// Steps with momentum and a gain for each number, larger while its sign holds (Jacobs, 1988), as in the authors' program.
+// Steps with momentum and a gain for each number, larger while its sign holds (Jacobs, 1988), as in
+// the authors' program.
 class Descent {
  public:
   Descent(size_t size, double rate) : velocity_(size, 0), gains_(size, 1), rate_(rate) {}
@@ -142,7 +154,8 @@ class Descent {
 
 std::vector<double> tsne_affinities(const View& x, double perplexity) {
   const auto n = static_cast<size_t>(x.rows());
-  require(n >= 4 && perplexity > 1 && 3 * perplexity <= static_cast<double>(n), "[tsne] a perplexity of ", perplexity, " needs ", 3 * perplexity,
+  require(n >= 4 && perplexity > 1 && 3 * perplexity <= static_cast<double>(n),
+          "[tsne] a perplexity of ", perplexity, " needs ", 3 * perplexity,
           " rows or more, here are ", n, "; lower the perplexity");
   const Tensor distances = squared_distances(x);
   const std::span<double> conditional(distances.data<double>(), n * n);
@@ -152,18 +165,22 @@ std::vector<double> tsne_affinities(const View& x, double perplexity) {
   });
   std::vector<double> p(n * n);
   for (size_t i = 0; i < n; ++i)
-    for (size_t j = 0; j < n; ++j) p[i * n + j] = (conditional[i * n + j] + conditional[j * n + i]) / (2 * static_cast<double>(n));
+    for (size_t j = 0; j < n; ++j)
+      p[i * n + j] =
+          (conditional[i * n + j] + conditional[j * n + i]) / (2 * static_cast<double>(n));
   return p;
 }
 
-double tsne_gradient(std::span<const double> p, std::span<const double> y, double exaggeration, std::span<double> gradient) {
+double tsne_gradient(std::span<const double> p, std::span<const double> y, double exaggeration,
+                     std::span<double> gradient) {
   const Places at(y);
   const double z = normalizer(at);
   gradient_at(p, at, z, exaggeration, gradient);
   return sum_over_rows(at.size(), [&](size_t i) {
     double sum = 0;
     for (size_t j = 0; j < at.size(); ++j)
-      if (const double pij = p[i * at.size() + j]; pij > 0) sum += pij * std::log(pij * z / at.affinity(i, j));
+      if (const double pij = p[i * at.size() + j]; pij > 0)
+        sum += pij * std::log(pij * z / at.affinity(i, j));
     return sum;
   });
 }
@@ -171,7 +188,8 @@ double tsne_gradient(std::span<const double> p, std::span<const double> y, doubl
 std::vector<double> tsne(const View& x, const TsneSettings& settings, uint64_t seed) {
   const std::vector<double> p = tsne_affinities(x, settings.perplexity);
   std::vector<double> y = first_places(x, seed), gradient(y.size());
-  const double rate = settings.rate > 0 ? settings.rate : static_cast<double>(x.rows()) / kEarlyExaggeration;
+  const double rate =
+      settings.rate > 0 ? settings.rate : static_cast<double>(x.rows()) / kEarlyExaggeration;
   Descent descent(y.size(), rate);
   const auto early = static_cast<int64_t>(kEarlyShare * static_cast<double>(settings.iterations));
   for (int64_t i = 0; i < settings.iterations; ++i) {

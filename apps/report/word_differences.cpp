@@ -4,11 +4,11 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "apps/cli/text_io.h"
+#include "apps/lm_score/lm_compare.h"
 #include "apps/report/sections.h"
 #include "apps/report/table.h"
 #include "apps/report/text.h"
-#include "apps/lm_score/lm_compare.h"
-#include "apps/cli/text_io.h"
 #include "core/error.h"
 #include "data/sample.h"
 
@@ -22,47 +22,70 @@ constexpr size_t kShown = 15;
 std::vector<std::string> validation_lines(const fs::path& run) {
   std::ifstream in(run / "config.json", std::ios::binary);
   const auto config = nlohmann::json::parse(in, nullptr, false);
-  require(config.is_object(), "[report] ", (run / "config.json").string(), " is no JSON object: it would name the validation text");
-  if (config.value("sample", false)) return SampleLanguage().generate(config.value("seed", uint64_t{1}), "valid", app::kSampleHeldOut).lines;
+  require(config.is_object(), "[report] ", (run / "config.json").string(),
+          " is no JSON object: it would name the validation text");
+  if (config.value("sample", false))
+    return SampleLanguage()
+        .generate(config.value("seed", uint64_t{1}), "valid", app::kSampleHeldOut)
+        .lines;
   std::vector<std::string> lines;
   for (const std::string& file : config.value("valid", std::vector<std::string>())) {
     const std::vector<std::string> more = app::read_lines(file);
     lines.insert(lines.end(), more.begin(), more.end());
   }
-  require(!lines.empty(), "[report] ", run.string(), " had no validation text (--valid): there is nothing to compare words on");
+  require(!lines.empty(), "[report] ", run.string(),
+          " had no validation text (--valid): there is nothing to compare words on");
   return lines;
 }
 
 // The first words of `gains` or, from the other end, the last; only those likelier under that run.
 std::string words_table(const app::WordDifferences& gains, bool second, const std::string& name) {
-  Table table{concat("Likelier under ", name), {"Word", "Occurrences", "Gain, nats", "Per occurrence"}, {}, true, -1};
+  Table table{concat("Likelier under ", name),
+              {"Word", "Occurrences", "Gain, nats", "Per occurrence"},
+              {},
+              true,
+              -1};
   for (size_t i = 0; i < std::min(kShown, gains.words.size()); ++i) {
     const app::WordDifference& w = gains.words[second ? i : gains.words.size() - 1 - i];
     const double gain = second ? w.gain : -w.gain;
     if (gain > 0)
-      table.rows.push_back({escaped(w.word), count(static_cast<double>(w.count)), figure(gain), figure(gain / static_cast<double>(w.count))});
+      table.rows.push_back({escaped(w.word), count(static_cast<double>(w.count)), figure(gain),
+                            figure(gain / static_cast<double>(w.count))});
   }
-  return table.rows.empty() ? "<p class=\"quiet\">" + table.caption + ": none.</p>\n" : table_html(table);
+  return table.rows.empty() ? "<p class=\"quiet\">" + table.caption + ": none.</p>\n"
+                            : table_html(table);
 }
 
 }  // namespace
 
-std::string word_gains_html(const std::vector<Run>& runs, const std::vector<fs::path>& directories) {
-  require(directories.size() == 2, "[report] the words on which runs differ are those of two runs; ", directories.size(), " were given");
+std::string word_gains_html(const std::vector<Run>& runs,
+                            const std::vector<fs::path>& directories) {
+  require(directories.size() == 2,
+          "[report] the words on which runs differ are those of two runs; ", directories.size(),
+          " were given");
   const std::vector<std::string> lines = validation_lines(directories[0]);
-  require(lines == validation_lines(directories[1]), "[report] the two runs were validated on different texts: their words cannot be compared");
+  require(
+      lines == validation_lines(directories[1]),
+      "[report] the two runs were validated on different texts: their words cannot be compared");
   const app::WordDifferences gains =
-      app::word_differences(directories[0].string(), directories[1].string(), lines, {.reading = {.carry_state = true}, .device = kCpu});
-  require(gains.tokens > 0, "[report] the validation text fills no row of 10 columns: it is too short to compare words on");
+      app::word_differences(directories[0].string(), directories[1].string(), lines,
+                            {.reading = {.carry_state = true}, .device = kCpu});
+  require(gains.tokens > 0,
+          "[report] the validation text fills no row of 10 columns: it is too short to compare "
+          "words on");
   const auto tokens = static_cast<double>(gains.tokens);
   std::string names[2];
   for (size_t i = 0; i < 2; ++i) names[i] = run_label(runs, i);
-  std::string out = concat("<section id=\"words\">\n<h2>Where they differ: words</h2>\n<p class=\"lead\">On the ", count(tokens),
-                           " validation tokens, the best model of ", names[1], " has ", figure(std::exp(-gains.gain / tokens)),
-                           " times the perplexity of ", names[0], ". A word’s gain is the sum of differences of its log-probabilities.");
-  if (gains.left_out > 0) out += concat(" ", count(static_cast<double>(gains.left_out)), " tokens that not both models know are left out.");
-  return out + "</p>\n<div class=\"pair\">\n" + words_table(gains, true, escaped(runs[1].name)) + words_table(gains, false, escaped(runs[0].name)) +
-         "</div>\n</section>\n";
+  std::string out =
+      concat("<section id=\"words\">\n<h2>Where they differ: words</h2>\n<p class=\"lead\">On the ",
+             count(tokens), " validation tokens, the best model of ", names[1], " has ",
+             figure(std::exp(-gains.gain / tokens)), " times the perplexity of ", names[0],
+             ". A word’s gain is the sum of differences of its log-probabilities.");
+  if (gains.left_out > 0)
+    out += concat(" ", count(static_cast<double>(gains.left_out)),
+                  " tokens that not both models know are left out.");
+  return out + "</p>\n<div class=\"pair\">\n" + words_table(gains, true, escaped(runs[1].name)) +
+         words_table(gains, false, escaped(runs[0].name)) + "</div>\n</section>\n";
 }
 
 }  // namespace nine::report

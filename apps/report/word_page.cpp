@@ -26,14 +26,17 @@ struct Map {
   std::string id, title, note, description, legend, behind, over;
   double aspect = 1;  // height / width
   double wide = kWide;
-  std::vector<Place> places;              // of all words
-  std::vector<Text> rings_at, groups_at;  // places in 0..1, widths in pixels; groups are named on a desk only
-  std::vector<std::string> classes;       // of all words
-  size_t labels = 0;                      // so many of the first words may have one
-  size_t reference = 0;                   // the word whose label comes before all others
+  std::vector<Place> places;  // of all words
+  std::vector<Text> rings_at,
+      groups_at;  // places in 0..1, widths in pixels; groups are named on a desk only
+  std::vector<std::string> classes;  // of all words
+  size_t labels = 0;                 // so many of the first words may have one
+  size_t reference = 0;              // the word whose label comes before all others
 };
 
-std::string place_css(const Place& p) { return concat("left:", coordinate(100 * p.x), "%;top:", coordinate(100 * p.y), "%"); }
+std::string place_css(const Place& p) {
+  return concat("left:", coordinate(100 * p.x), "%;top:", coordinate(100 * p.y), "%");
+}
 
 // An estimate on the wide side: browsers choose the font.
 double label_width(const std::string& word) {
@@ -45,7 +48,8 @@ double label_width(const std::string& word) {
   return kLetter * letters;
 }
 
-std::vector<Side> sides_at(const Map& map, const WordVectors& words, double width, const std::vector<Side>& wanted) {
+std::vector<Side> sides_at(const Map& map, const WordVectors& words, double width,
+                           const std::vector<Side>& wanted) {
   std::vector<Place> pixels;
   std::vector<double> widths;
   for (size_t i = 0; i < map.labels; ++i) {
@@ -56,10 +60,12 @@ std::vector<Side> sides_at(const Map& map, const WordVectors& words, double widt
   std::swap(widths[0], widths[map.reference]);
   std::vector<Text> texts = map.rings_at;
   if (width == map.wide) texts.insert(texts.end(), map.groups_at.begin(), map.groups_at.end());
-  for (Text& text : texts) text.middle = {text.middle.x * width, text.middle.y * width * map.aspect};
+  for (Text& text : texts)
+    text.middle = {text.middle.x * width, text.middle.y * width * map.aspect};
   std::vector<Side> first_wanted = wanted;
   if (!wanted.empty()) std::swap(first_wanted[0], first_wanted[map.reference]);
-  std::vector<Side> sides = place_labels(pixels, widths, width, width * map.aspect, first_wanted, texts);
+  std::vector<Side> sides =
+      place_labels(pixels, widths, width, width * map.aspect, first_wanted, texts);
   std::swap(sides[0], sides[map.reference]);
   return sides;
 }
@@ -67,12 +73,14 @@ std::vector<Side> sides_at(const Map& map, const WordVectors& words, double widt
 // Labels that fit a desk's figure; those that do not fit a phone's too are hidden there.
 std::string labels_html(const Map& map, const WordVectors& words) {
   static constexpr std::array<const char*, 5> kSides{"", "r", "l", "a", "b"};
-  const std::vector<Side> wide = sides_at(map, words, map.wide, {}), narrow = sides_at(map, words, kNarrow, wide);
+  const std::vector<Side> wide = sides_at(map, words, map.wide, {}),
+                          narrow = sides_at(map, words, kNarrow, wide);
   std::string out;
   for (size_t i = 0; i < map.labels; ++i)
     if (wide[i] != Side::none)
-      out += concat("<span class=\"at ", kSides[static_cast<size_t>(wide[i])], narrow[i] == Side::none ? " desk" : "", "\" style=\"",
-                    place_css(map.places[i]), "\">", escaped(words.words[i]), "</span>");
+      out += concat("<span class=\"at ", kSides[static_cast<size_t>(wide[i])],
+                    narrow[i] == Side::none ? " desk" : "", "\" style=\"", place_css(map.places[i]),
+                    "\">", escaped(words.words[i]), "</span>");
   return "<div aria-hidden=\"true\">" + out + "</div>\n";
 }
 
@@ -80,32 +88,41 @@ std::string labels_html(const Map& map, const WordVectors& words) {
 std::string points_svg(const Map& map) {
   std::vector<std::pair<std::string, std::string>> paths;
   for (size_t i = map.places.size(); i-- > 0;) {
-    auto found = std::find_if(paths.begin(), paths.end(), [&](const auto& p) { return p.first == map.classes[i]; });
+    auto found = std::find_if(paths.begin(), paths.end(),
+                              [&](const auto& p) { return p.first == map.classes[i]; });
     if (found == paths.end()) found = paths.insert(paths.end(), {map.classes[i], ""});
-    found->second += concat("M", coordinate(1000 * map.places[i].x), " ", coordinate(1000 * map.aspect * map.places[i].y), "h0");
+    found->second += concat("M", coordinate(1000 * map.places[i].x), " ",
+                            coordinate(1000 * map.aspect * map.places[i].y), "h0");
   }
   std::string out;
-  for (const auto& [name, d] : paths) out += concat("<path class=\"point ", name, "\" d=\"", d, "\"/>\n");
+  for (const auto& [name, d] : paths)
+    out += concat("<path class=\"point ", name, "\" d=\"", d, "\"/>\n");
   return out;
 }
 
 std::string data_json(const Map& map, const WordVectors& words) {
   std::string rows;
   for (size_t i = 0; i < map.places.size(); ++i)
-    rows += concat(i > 0 ? ",\n" : "", "[", json_string(words.words[i]), ",", words.counts[i], ",", json_number(words.norms[i], 4), ",",
-                   json_number(map.places[i].x, 5), ",", json_number(map.places[i].y, 5), "]");
+    rows += concat(i > 0 ? ",\n" : "", "[", json_string(words.words[i]), ",", words.counts[i], ",",
+                   json_number(words.norms[i], 4), ",", json_number(map.places[i].x, 5), ",",
+                   json_number(map.places[i].y, 5), "]");
   return "[" + rows + "]";
 }
 
 std::string map_html(const Map& map, const WordVectors& words) {
   const std::string& id = map.id;
-  return concat("<figure class=\"map ", id, "\" id=\"", id, "\">\n<figcaption><h2>", map.title, "</h2><p>", map.note, "</p></figcaption>\n",
-                map.legend, "<p class=\"find\"><label for=\"", id, "-find\">Find a word</label> <input id=\"", id,
-                "-find\" type=\"search\" autocomplete=\"off\" autocapitalize=\"none\" spellcheck=\"false\"> <span class=\"quiet\" "
+  return concat("<figure class=\"map ", id, "\" id=\"", id, "\">\n<figcaption><h2>", map.title,
+                "</h2><p>", map.note, "</p></figcaption>\n", map.legend,
+                "<p class=\"find\"><label for=\"", id, "-find\">Find a word</label> <input id=\"",
+                id,
+                "-find\" type=\"search\" autocomplete=\"off\" autocapitalize=\"none\" "
+                "spellcheck=\"false\"> <span class=\"quiet\" "
                 "role=\"status\"></span></p>\n",
-                "<div class=\"plane\">\n<svg viewBox=\"0 0 1000 ", coordinate(1000 * map.aspect), "\" role=\"img\" aria-labelledby=\"", id, "-title ",
-                id, "-desc\">\n<title id=\"", id, "-title\">", map.title, "</title>\n<desc id=\"", id, "-desc\">", map.description, "</desc>\n",
-                map.behind, points_svg(map), "</svg>\n", map.over, labels_html(map, words), "</div>\n<script type=\"application/json\">",
+                "<div class=\"plane\">\n<svg viewBox=\"0 0 1000 ", coordinate(1000 * map.aspect),
+                "\" role=\"img\" aria-labelledby=\"", id, "-title ", id, "-desc\">\n<title id=\"",
+                id, "-title\">", map.title, "</title>\n<desc id=\"", id, "-desc\">",
+                map.description, "</desc>\n", map.behind, points_svg(map), "</svg>\n", map.over,
+                labels_html(map, words), "</div>\n<script type=\"application/json\">",
                 data_json(map, words), "</script>\n</figure>\n");
 }
 
@@ -116,24 +133,33 @@ struct FrequencyScale {
       : low(std::log(std::max<double>(1, static_cast<double>(counts.back())))),
         high(std::log(std::max<double>(2, static_cast<double>(counts.front())))) {}
   size_t of(int64_t count) const {
-    const double share = (std::log(std::max<double>(1, static_cast<double>(count))) - low) / std::max(1e-9, high - low);
+    const double share = (std::log(std::max<double>(1, static_cast<double>(count))) - low) /
+                         std::max(1e-9, high - low);
     return static_cast<size_t>(std::clamp(share * kFrequencies, 0.0, kFrequencies - 1.0));
   }
-  double from(size_t f) const { return std::ceil(std::exp(low + (high - low) * static_cast<double>(f) / kFrequencies) - 1e-9); }
+  double from(size_t f) const {
+    return std::ceil(std::exp(low + (high - low) * static_cast<double>(f) / kFrequencies) - 1e-9);
+  }
 };
 
 std::string legend_item(const std::string& classes, const std::string& text) {
-  return concat("<li><svg class=\"swatch\" viewBox=\"0 0 22 8\" aria-hidden=\"true\"><path class=\"point ", classes, "\" d=\"M11 4h0\"/></svg>", text,
-                "</li>");
+  return concat(
+      "<li><svg class=\"swatch\" viewBox=\"0 0 22 8\" aria-hidden=\"true\"><path class=\"point ",
+      classes, "\" d=\"M11 4h0\"/></svg>", text, "</li>");
 }
 
 Map tsne_map(const WordVectors& words, const WordPageSettings& settings) {
-  const double perplexity = std::min(settings.perplexity, std::floor(static_cast<double>(words.words.size()) / 3));
-  const std::vector<double> y = tsne(words.vectors, {.perplexity = perplexity, .iterations = settings.iterations}, settings.seed);
+  const double perplexity =
+      std::min(settings.perplexity, std::floor(static_cast<double>(words.words.size()) / 3));
+  const std::vector<double> y = tsne(
+      words.vectors, {.perplexity = perplexity, .iterations = settings.iterations}, settings.seed);
   Map map{.id = "tsne", .title = "Neighbours", .labels = words.words.size()};
-  map.note =
-      concat("t-SNE with perplexity ", plain(perplexity), ": words whose vectors are close stand close; directions and far distances say little");
-  map.description = "Each word is a point, coloured by how often it occurs; the words with the closest vectors stand side by side.";
+  map.note = concat(
+      "t-SNE with perplexity ", plain(perplexity),
+      ": words whose vectors are close stand close; directions and far distances say little");
+  map.description =
+      "Each word is a point, coloured by how often it occurs; the words with the closest vectors "
+      "stand side by side.";
   Place low{INFINITY, INFINITY}, high{-INFINITY, -INFINITY};
   for (size_t i = 0; i < y.size(); i += 2) {
     low = {std::min(low.x, y[i]), std::min(low.y, y[i + 1])};
@@ -141,14 +167,18 @@ Map tsne_map(const WordVectors& words, const WordPageSettings& settings) {
   }
   const double across = std::max(high.x - low.x, 1e-12);
   map.aspect = std::clamp((high.y - low.y) / across + 0.06, 0.3, 1.2);
-  const double unit = std::min(0.94 / across, 0.94 * map.aspect / std::max(high.y - low.y, 1e-12));  // the same for both axes
+  const double unit =
+      std::min(0.94 / across,
+               0.94 * map.aspect / std::max(high.y - low.y, 1e-12));  // the same for both axes
   const FrequencyScale scale(words.counts);
   for (size_t i = 0; i < words.words.size(); ++i) {
-    map.places.push_back({0.5 + unit * (y[2 * i] - (low.x + high.x) / 2), 0.5 - unit / map.aspect * (y[2 * i + 1] - (low.y + high.y) / 2)});
+    map.places.push_back({0.5 + unit * (y[2 * i] - (low.x + high.x) / 2),
+                          0.5 - unit / map.aspect * (y[2 * i + 1] - (low.y + high.y) / 2)});
     map.classes.push_back("f" + std::to_string(scale.of(words.counts[i])));
   }
   map.legend = "<ul class=\"legend\"><li class=\"quiet\">occurrences, from</li>";
-  for (size_t f = 0; f < kFrequencies; ++f) map.legend += legend_item("f" + std::to_string(f), count(scale.from(f)));
+  for (size_t f = 0; f < kFrequencies; ++f)
+    map.legend += legend_item("f" + std::to_string(f), count(scale.from(f)));
   map.legend += "</ul>\n";
   return map;
 }
@@ -157,7 +187,9 @@ Map tsne_map(const WordVectors& words, const WordPageSettings& settings) {
 std::string rings_svg(const Axis& axis, double reach) {
   std::string out;
   for (const double tick : axis.ticks)
-    if (tick > 0) out += concat("<circle class=\"grid\" cx=\"500\" cy=\"500\" r=\"", coordinate(500 * tick / reach), "\"/>\n");
+    if (tick > 0)
+      out += concat("<circle class=\"grid\" cx=\"500\" cy=\"500\" r=\"",
+                    coordinate(500 * tick / reach), "\"/>\n");
   return out + "<path class=\"grid\" d=\"M500 500V0\"/>\n";
 }
 
@@ -165,7 +197,9 @@ std::string rings_svg(const Axis& axis, double reach) {
 std::string ring_labels(const Axis& axis, double reach) {
   std::string out;
   for (const double tick : axis.ticks)
-    if (tick > 0) out += concat("<span class=\"ring\" style=\"top:", coordinate(50 + 50 * tick / reach), "%\">", compact(tick), "</span>");
+    if (tick > 0)
+      out += concat("<span class=\"ring\" style=\"top:", coordinate(50 + 50 * tick / reach), "%\">",
+                    compact(tick), "</span>");
   return "<div aria-hidden=\"true\">" + out + "</div>\n";
 }
 
@@ -176,7 +210,8 @@ double group_angle(const Map& map, const WordVectors& words, size_t group) {
   int members = 0;
   for (size_t i = 0; i < map.labels; ++i) {
     if (word_group(words.words[i]) != group) continue;
-    const double x = map.places[i].x - 0.5, y = map.places[i].y - 0.5, r = std::max(std::hypot(x, y), 1e-12);
+    const double x = map.places[i].x - 0.5, y = map.places[i].y - 0.5,
+                 r = std::max(std::hypot(x, y), 1e-12);
     sum = {sum.x + x / r, sum.y + y / r};
     ++members;
   }
@@ -185,13 +220,16 @@ double group_angle(const Map& map, const WordVectors& words, size_t group) {
 
 // Names the groups at the rim, each as close to its words' direction as the earlier names let it.
 void name_groups(const WordVectors& words, Map& map) {
-  constexpr double kRim = 0.475, kTurn = 0.04, kHeight = 18, kSwatch = 24;  // a share of the plane, radians, pixels
+  constexpr double kRim = 0.475, kTurn = 0.04, kHeight = 18,
+                   kSwatch = 24;  // a share of the plane, radians, pixels
   for (size_t g = 0; g < kWordGroups; ++g) {
-    const double angle = group_angle(map, words, g), width = label_width(word_group_name(g)) + kSwatch;
+    const double angle = group_angle(map, words, g),
+                 width = label_width(word_group_name(g)) + kSwatch;
     if (!std::isfinite(angle)) continue;
     const auto meets = [&](const Place& p) {
       return std::any_of(map.groups_at.begin(), map.groups_at.end(), [&](const Text& t) {
-        return std::fabs(t.middle.x - p.x) * map.wide < (t.width + width) / 2 && std::fabs(t.middle.y - p.y) * map.wide < kHeight;
+        return std::fabs(t.middle.x - p.x) * map.wide < (t.width + width) / 2 &&
+               std::fabs(t.middle.y - p.y) * map.wide < kHeight;
       });
     };
     Place p;
@@ -201,34 +239,46 @@ void name_groups(const WordVectors& words, Map& map) {
       p = {0.5 + kRim * std::cos(turned), 0.5 + kRim * std::sin(turned)};
     } while (meets(p) && ++tries < 150);
     map.groups_at.push_back({p, width});
-    map.over += concat("<span class=\"at group desk g", g, "\" style=\"", place_css(p), "\" aria-hidden=\"true\">", word_group_name(g), "</span>\n");
+    map.over += concat("<span class=\"at group desk g", g, "\" style=\"", place_css(p),
+                       "\" aria-hidden=\"true\">", word_group_name(g), "</span>\n");
   }
 }
 
 Map polar_map(const WordVectors& words, uint64_t seed) {
-  Map map{.id = "polar", .title = "Angle and norm", .wide = 720, .labels = std::min(kMarked, words.words.size())};
+  Map map{.id = "polar",
+          .title = "Angle and norm",
+          .wide = 720,
+          .labels = std::min(kMarked, words.words.size())};
   const double reach = 1.12 * *std::max_element(words.norms.begin(), words.norms.end());
   const Axis axis = linear_axis(0, reach, 4);
   std::array<bool, kWordGroups> present{};
   for (const Place& p : polar_places(words, seed)) {
     const size_t i = map.places.size(), group = i < kMarked ? word_group(words.words[i]) : kNoGroup;
     map.places.push_back({0.5 + 0.5 * p.x / reach, 0.5 - 0.5 * p.y / reach});
-    map.classes.push_back(i >= kMarked ? "other" : group == kNoGroup ? "marked" : "marked g" + std::to_string(group));
+    map.classes.push_back(i >= kMarked        ? "other"
+                          : group == kNoGroup ? "marked"
+                                              : "marked g" + std::to_string(group));
     if (group != kNoGroup) present[group] = true;
   }
   map.reference = std::min(reference_word(words), map.labels - 1);
   map.note = concat(
-      "distance from the centre: the vector's norm in all dimensions; angle: that of the two first principal components, turned so that “",
-      escaped(words.words[reference_word(words)]), "” points up; marked: the ", count(static_cast<double>(map.labels)), " most frequent words");
-  map.description = "Words around the origin: the distance is the vector's norm, the angle that of the first two principal components.";
+      "distance from the centre: the vector's norm in all dimensions; angle: that of the two first "
+      "principal components, turned so that “",
+      escaped(words.words[reference_word(words)]), "” points up; marked: the ",
+      count(static_cast<double>(map.labels)), " most frequent words");
+  map.description =
+      "Words around the origin: the distance is the vector's norm, the angle that of the first two "
+      "principal components.";
   map.behind = rings_svg(axis, reach);
   map.over = ring_labels(axis, reach);
-  for (const double tick : axis.ticks) map.rings_at.push_back({{0.5, 0.5 + 0.5 * tick / reach}, 28});
+  for (const double tick : axis.ticks)
+    map.rings_at.push_back({{0.5, 0.5 + 0.5 * tick / reach}, 28});
   name_groups(words, map);
   map.legend = "<ul class=\"legend\">";
   for (size_t g = 0; g < kWordGroups; ++g)
     if (present[g]) map.legend += legend_item("marked g" + std::to_string(g), word_group_name(g));
-  map.legend += legend_item("marked", "others of the most frequent") + legend_item("other", "rarer words") + "</ul>\n";
+  map.legend += legend_item("marked", "others of the most frequent") +
+                legend_item("other", "rarer words") + "</ul>\n";
   return map;
 }
 
@@ -236,24 +286,27 @@ std::string table_of(const WordVectors& words) {
   Table table{"The most frequent words", {"Word", "Occurrences", "Norm", "Group"}, {}, true, -1};
   for (size_t i = 0; i < std::min(kMarked, words.words.size()); ++i) {
     const size_t group = word_group(words.words[i]);
-    table.rows.push_back({escaped(words.words[i]), count(static_cast<double>(words.counts[i])), figure(words.norms[i]),
-                          group == kNoGroup ? "" : word_group_name(group)});
+    table.rows.push_back({escaped(words.words[i]), count(static_cast<double>(words.counts[i])),
+                          figure(words.norms[i]), group == kNoGroup ? "" : word_group_name(group)});
   }
   return folded("The most frequent words as a table", table_html(table));
 }
 
 }  // namespace
 
-void write_word_page(const std::filesystem::path& directory, const std::string& title, const WordPageSettings& settings,
-                     const std::filesystem::path& output) {
+void write_word_page(const std::filesystem::path& directory, const std::string& title,
+                     const WordPageSettings& settings, const std::filesystem::path& output) {
   const WordVectors words = read_word_vectors(directory, settings.words);
   require(words.words.size() >= 10, "[report] ", directory.string(), " has ", words.words.size(),
           " words besides the specials: too few for a picture");
-  const std::string body = concat("<header>\n<p class=\"kicker\">Nine word vectors</p>\n<h1>", escaped(title), "</h1>\n<p class=\"lead\">The ",
-                                  count(static_cast<double>(words.words.size())), " most frequent words, ", words.vectors.view().cols(),
-                                  " numbers each (", words.tensor, ")</p>\n</header>\n<section>\n", map_html(tsne_map(words, settings), words),
-                                  "</section>\n<section>\n", map_html(polar_map(words, settings.seed), words), "</section>\n<section>\n",
-                                  table_of(words), "</section>\n", "<footer>Written by Nine from model.safetensors and dict.txt.</footer>\n");
+  const std::string body =
+      concat("<header>\n<p class=\"kicker\">Nine word vectors</p>\n<h1>", escaped(title),
+             "</h1>\n<p class=\"lead\">The ", count(static_cast<double>(words.words.size())),
+             " most frequent words, ", words.vectors.view().cols(), " numbers each (", words.tensor,
+             ")</p>\n</header>\n<section>\n", map_html(tsne_map(words, settings), words),
+             "</section>\n<section>\n", map_html(polar_map(words, settings.seed), words),
+             "</section>\n<section>\n", table_of(words), "</section>\n",
+             "<footer>Written by Nine from model.safetensors and dict.txt.</footer>\n");
   atomic_write_text(output, page_html(title + " – Nine word vectors", body));
 }
 

@@ -20,19 +20,27 @@ struct Group {
 
 const std::array<Group, kWordGroups>& groups() {
   static const std::array<Group, kWordGroups> kGroups{{
-      {"determiners and numbers", {"the",  "a",       "an",  "this", "that", "these", "those", "some",    "any", "no",  "each",  "every", "all",
-                                   "both", "several", "few", "many", "much", "more",  "other", "another", "one", "two", "three", "four",  "five"}},
-      {"pronouns", {"i",    "you", "he",  "she", "it",    "we", "they", "me",  "him",  "her",   "us",
-                    "them", "his", "its", "our", "their", "my", "your", "who", "what", "which", "there"}},
-      {"prepositions", {"of",    "in",      "on",    "at",   "to",   "with",  "by",     "for",     "from",   "near",   "into",   "through",
-                        "over",  "under",   "up",    "down", "out",  "off",   "behind", "along",   "across", "around", "beside", "between",
-                        "about", "against", "while", "as",   "next", "front", "inside", "outside", "above",  "during"}},
-      {"be, have, do, modals", {"is", "are",  "was", "were", "be",    "been", "being", "am",  "has",   "have", "had",
-                                "do", "does", "did", "can",  "could", "will", "would", "may", "might", "must", "should"}},
+      {"determiners and numbers",
+       {"the",  "a",     "an",      "this", "that", "these",   "those", "some", "any",
+        "no",   "each",  "every",   "all",  "both", "several", "few",   "many", "much",
+        "more", "other", "another", "one",  "two",  "three",   "four",  "five"}},
+      {"pronouns",
+       {"i",    "you", "he",  "she", "it",    "we", "they", "me",  "him",  "her",   "us",
+        "them", "his", "its", "our", "their", "my", "your", "who", "what", "which", "there"}},
+      {"prepositions",
+       {"of",     "in",    "on",      "at",     "to",      "with",    "by",    "for",     "from",
+        "near",   "into",  "through", "over",   "under",   "up",      "down",  "out",     "off",
+        "behind", "along", "across",  "around", "beside",  "between", "about", "against", "while",
+        "as",     "next",  "front",   "inside", "outside", "above",   "during"}},
+      {"be, have, do, modals",
+       {"is", "are",  "was", "were", "be",    "been", "being", "am",  "has",   "have", "had",
+        "do", "does", "did", "can",  "could", "will", "would", "may", "might", "must", "should"}},
       {"colours",
-       {"red", "blue", "white", "black", "green", "yellow", "brown", "orange", "pink", "gray", "grey", "purple", "dark", "blond", "blonde"}},
-      {"people", {"man",  "woman", "men",    "women", "boy", "boys", "girl",  "girls",  "people",  "person",  "child",   "children",
-                  "kids", "kid",   "player", "lady",  "guy", "baby", "group", "farmer", "farmers", "teacher", "teachers"}},
+       {"red", "blue", "white", "black", "green", "yellow", "brown", "orange", "pink", "gray",
+        "grey", "purple", "dark", "blond", "blonde"}},
+      {"people", {"man",    "woman",  "men",   "women",    "boy",     "boys",    "girl",    "girls",
+                  "people", "person", "child", "children", "kids",    "kid",     "player",  "lady",
+                  "guy",    "baby",   "group", "farmer",   "farmers", "teacher", "teachers"}},
   }};
   return kGroups;
 }
@@ -45,8 +53,8 @@ WordVectors read_word_vectors(const std::filesystem::path& directory, int64_t mo
   WordVectors out;
   out.tensor = weights.tensors.contains("head.weight") ? "head.weight" : "embedding.weight";
   const Tensor& all = weights.at(out.tensor);
-  require(all.view().rows() >= vocabulary.size(), "[report] ", directory.string(), ": ", out.tensor, " ", all.shape(),
-          " has fewer rows than dict.txt words, ", vocabulary.size());
+  require(all.view().rows() >= vocabulary.size(), "[report] ", directory.string(), ": ", out.tensor,
+          " ", all.shape(), " has fewer rows than dict.txt words, ", vocabulary.size());
   constexpr int32_t kFirst = Vocabulary::kUnknown + 1;
   const int64_t n = std::min<int64_t>(most, vocabulary.size() - kFirst), d = all.view().cols();
   for (int32_t id = kFirst; id < kFirst + n; ++id) {
@@ -56,7 +64,8 @@ WordVectors read_word_vectors(const std::filesystem::path& directory, int64_t mo
   out.vectors = Tensor({n, d}, DType::float64);
   ops::copy(all.reshaped({all.view().rows(), d}).row_range(kFirst, n), out.vectors);
   const double* row = out.vectors.data<double>();
-  for (int64_t i = 0; i < n; ++i, row += d) out.norms.push_back(std::sqrt(std::inner_product(row, row + d, row, 0.0)));
+  for (int64_t i = 0; i < n; ++i, row += d)
+    out.norms.push_back(std::sqrt(std::inner_product(row, row + d, row, 0.0)));
   return out;
 }
 
@@ -83,15 +92,20 @@ const char* word_group_name(size_t group) { return groups().at(group).name; }
 
 size_t word_group(std::string_view word) {
   for (size_t g = 0; g < kWordGroups; ++g)
-    if (const auto& members = groups()[g].words; std::find(members.begin(), members.end(), word) != members.end()) return g;
+    if (const auto& members = groups()[g].words;
+        std::find(members.begin(), members.end(), word) != members.end())
+      return g;
   return kNoGroup;
 }
 
-std::vector<Side> place_labels(const std::vector<Place>& points, const std::vector<double>& widths, double width, double height,
-                               const std::vector<Side>& wanted, const std::vector<Text>& texts) {
+std::vector<Side> place_labels(const std::vector<Place>& points, const std::vector<double>& widths,
+                               double width, double height, const std::vector<Side>& wanted,
+                               const std::vector<Text>& texts) {
   struct Box {
     double left, top, right, bottom;
-    bool meets(const Box& b) const { return left < b.right && b.left < right && top < b.bottom && b.top < bottom; }
+    bool meets(const Box& b) const {
+      return left < b.right && b.left < right && top < b.bottom && b.top < bottom;
+    }
   };
   constexpr double kHeight = 14, kGap = 5, kPoint = 3;
   const auto box_of = [&](size_t i, Side side) {
@@ -110,15 +124,20 @@ std::vector<Side> place_labels(const std::vector<Place>& points, const std::vect
   };
   std::vector<Side> sides(points.size(), Side::none);
   std::vector<Box> taken;
-  for (const auto& [at, w] : texts) taken.push_back({at.x - w / 2, at.y - kHeight / 2, at.x + w / 2, at.y + kHeight / 2});
-  const auto is_free = [&](const Box& box) { return std::none_of(taken.begin(), taken.end(), [&](const Box& b) { return b.meets(box); }); };
+  for (const auto& [at, w] : texts)
+    taken.push_back({at.x - w / 2, at.y - kHeight / 2, at.x + w / 2, at.y + kHeight / 2});
+  const auto is_free = [&](const Box& box) {
+    return std::none_of(taken.begin(), taken.end(), [&](const Box& b) { return b.meets(box); });
+  };
   for (size_t i = 0; i < points.size(); ++i) {
-    const Box point{points[i].x - kPoint, points[i].y - kPoint, points[i].x + kPoint, points[i].y + kPoint};
+    const Box point{points[i].x - kPoint, points[i].y - kPoint, points[i].x + kPoint,
+                    points[i].y + kPoint};
     if (!is_free(point)) continue;  // under another's label
     for (const Side side : {Side::right, Side::left, Side::above, Side::below}) {
       if (!wanted.empty() && wanted[i] != side) continue;
       const Box box = box_of(i, side);
-      const bool inside = box.left >= 0 && box.top >= 0 && box.right <= width && box.bottom <= height;
+      const bool inside =
+          box.left >= 0 && box.top >= 0 && box.right <= width && box.bottom <= height;
       if (!inside || !is_free(box)) continue;
       sides[i] = side;
       taken.push_back(box);

@@ -15,20 +15,27 @@ std::string flag_of(std::string key) {
   return "--" + key;
 }
 
-std::string dumped(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
+std::string dumped(const Json& value) {
+  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
 
 std::string shown(const Json& value) {
   if (value.is_boolean()) return value.get<bool>() ? "on" : "off";
-  if (value.is_string()) return value.get<std::string>().empty() ? "not given" : value.get<std::string>();
+  if (value.is_string())
+    return value.get<std::string>().empty() ? "not given" : value.get<std::string>();
   if (!value.is_array()) return dumped(value);
   std::string out;
-  for (const Json& item : value) out += (out.empty() ? "" : ",") + (item.is_string() ? item.get<std::string>() : dumped(item));
+  for (const Json& item : value)
+    out += (out.empty() ? "" : ",") + (item.is_string() ? item.get<std::string>() : dumped(item));
   return out.empty() ? "not given" : out;
 }
 
-std::string difference(const std::string& key, const Json& now, const Json& stored, const Json& defaults) {
+std::string difference(const std::string& key, const Json& now, const Json& stored,
+                       const Json& defaults) {
   if (const auto was = stored.find(key); was != stored.end())
-    return *was == now ? std::string{} : concat(flag_of(key), " was ", shown(*was), " in this run, now ", shown(now));
+    return *was == now
+               ? std::string{}
+               : concat(flag_of(key), " was ", shown(*was), " in this run, now ", shown(now));
   if (const auto usual = defaults.find(key); usual != defaults.end() && *usual != now)
     return concat(flag_of(key), " did not exist when this run began, now ", shown(now));
   return {};
@@ -37,16 +44,19 @@ std::string difference(const std::string& key, const Json& now, const Json& stor
 }  // namespace
 
 const std::vector<std::string>& keys_free_on_resume() {
-  static const std::vector<std::string> keys{"after", "threads", "keep", "save_every", "profile", "run", "restart", "tensorboard"};
+  static const std::vector<std::string> keys{"after",   "threads", "keep",    "save_every",
+                                             "profile", "run",     "restart", "tensorboard"};
   return keys;
 }
 
-std::string compare_configs(const nlohmann::ordered_json& stored, const nlohmann::ordered_json& now, const std::vector<std::string>& free_keys,
+std::string compare_configs(const nlohmann::ordered_json& stored, const nlohmann::ordered_json& now,
+                            const std::vector<std::string>& free_keys,
                             const nlohmann::ordered_json& defaults) {
   std::string out;
   for (const auto& [key, value] : now.items()) {
     if (std::find(free_keys.begin(), free_keys.end(), key) != free_keys.end()) continue;
-    if (const std::string text = difference(key, value, stored, defaults); !text.empty()) out += text + "; ";
+    if (const std::string text = difference(key, value, stored, defaults); !text.empty())
+      out += text + "; ";
   }
   return out.empty() ? out : out + "use --restart or another --run";
 }

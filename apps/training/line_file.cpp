@@ -17,7 +17,8 @@ namespace {
 namespace fs = std::filesystem;
 
 [[noreturn]] void fail_write(const fs::path& file, int error) {
-  const std::string_view way_out = error == ENOSPC || error == EDQUOT ? "; free some space and start again" : "";
+  const std::string_view way_out =
+      error == ENOSPC || error == EDQUOT ? "; free some space and start again" : "";
   fail("cannot write ", file.string(), ": ", std::strerror(error), way_out);
 }
 
@@ -58,10 +59,12 @@ void LineFile::append(std::string_view line) {
   text += '\n';
   struct stat before {};
   const bool known = ::fstat(descriptor_, &before) == 0 && S_ISREG(before.st_mode);
-  require(!known || before.st_nlink > 0, path_.string(), " was removed while it was being written; start again");
+  require(!known || before.st_nlink > 0, path_.string(),
+          " was removed while it was being written; start again");
   const int error = write_all(descriptor_, text);
   if (error == 0) return;
-  if (known && ::ftruncate(descriptor_, before.st_size) != 0) close();  // opening again drops the half line
+  if (known && ::ftruncate(descriptor_, before.st_size) != 0)
+    close();  // opening again drops the half line
   fail_write(path_, error);
 }
 

@@ -17,7 +17,8 @@ class LineFile {
   bool is_open() const { return descriptor_ >= 0; }
   /// Opens for appending, makes the file where there is none, and drops a half-written last line.
   void open(const std::filesystem::path& file);
-  /// Hands `line` and a newline to the system at once. Throws Error when they do not fit; then nothing of them stays.
+  /// Hands `line` and a newline to the system at once. Throws Error when they do not fit; then
+  /// nothing of them stays.
   void append(std::string_view line);
   void close();
 

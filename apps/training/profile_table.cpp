@@ -42,7 +42,8 @@ MachineRates measure_machine() {
   std::vector<float> x(elements, 1), y(elements, 2), z(elements, 3);
   const double triad = best_of(5, [&] {
     parallel_ranges(elements, 1 << 16, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) x[static_cast<size_t>(i)] = y[static_cast<size_t>(i)] + 0.5f * z[static_cast<size_t>(i)];
+      for (int64_t i = begin; i < end; ++i)
+        x[static_cast<size_t>(i)] = y[static_cast<size_t>(i)] + 0.5f * z[static_cast<size_t>(i)];
     });
   });
   rates.bytes = 3.0 * sizeof(float) * elements / triad;
@@ -53,17 +54,21 @@ void print_profile(std::FILE* out, const MachineRates& machine, int64_t steps) {
   const auto entries = profile::entries();
   double total = 0, floor = 0;
   for (const auto& e : entries) total += e.seconds;
-  std::fprintf(out, "\nprofile: %lld steps; this machine: %.0f GFLOP/s in cache, %.1f GB/s\n", static_cast<long long>(steps), machine.flops / 1e9,
-               machine.bytes / 1e9);
-  std::fprintf(out, "%-22s %10s %9s %7s %10s %9s %9s\n", "op", "calls/step", "ms/step", "share", "GFLOP/s", "GB/s", "roofline");
+  std::fprintf(out, "\nprofile: %lld steps; this machine: %.0f GFLOP/s in cache, %.1f GB/s\n",
+               static_cast<long long>(steps), machine.flops / 1e9, machine.bytes / 1e9);
+  std::fprintf(out, "%-22s %10s %9s %7s %10s %9s %9s\n", "op", "calls/step", "ms/step", "share",
+               "GFLOP/s", "GB/s", "roofline");
   for (const auto& e : entries) {
-    const double least = std::max(e.flops / machine.flops, e.bytes / machine.bytes), n = static_cast<double>(steps);
+    const double least = std::max(e.flops / machine.flops, e.bytes / machine.bytes),
+                 n = static_cast<double>(steps);
     floor += least;
-    std::fprintf(out, "%-22s %10.1f %9.2f %6.1f%% %10.1f %9.2f %8.0f%%\n", std::string(e.op).c_str(), static_cast<double>(e.calls) / n,
-                 1e3 * e.seconds / n, 100 * e.seconds / total, e.flops / e.seconds / 1e9, e.bytes / e.seconds / 1e9, 100 * least / e.seconds);
+    std::fprintf(out, "%-22s %10.1f %9.2f %6.1f%% %10.1f %9.2f %8.0f%%\n",
+                 std::string(e.op).c_str(), static_cast<double>(e.calls) / n, 1e3 * e.seconds / n,
+                 100 * e.seconds / total, e.flops / e.seconds / 1e9, e.bytes / e.seconds / 1e9,
+                 100 * least / e.seconds);
   }
-  std::fprintf(out, "%-22s %10s %9.2f %6.1f%% %10s %9s %8.0f%%\n", "all ops", "", 1e3 * total / static_cast<double>(steps), 100.0, "", "",
-               100 * floor / total);
+  std::fprintf(out, "%-22s %10s %9.2f %6.1f%% %10s %9s %8.0f%%\n", "all ops", "",
+               1e3 * total / static_cast<double>(steps), 100.0, "", "", 100 * floor / total);
 }
 
 }  // namespace nine::app

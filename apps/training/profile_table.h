@@ -13,8 +13,9 @@ struct MachineRates {
 };
 MachineRates measure_machine();
 
-/// Prints the profile's ops since reset(): time, share, rate, and how near each comes to its roofline, which is the longer of
-/// operations / rate and bytes / bandwidth. `steps` divides the totals.
+/// Prints the profile's ops since reset(): time, share, rate, and how near each comes to its
+/// roofline, which is the longer of operations / rate and bytes / bandwidth. `steps` divides the
+/// totals.
 void print_profile(std::FILE* out, const MachineRates& machine, int64_t steps);
 
 }  // namespace nine::app

@@ -1,11 +1,12 @@
 #include "apps/training/run_callbacks.h"
 
-#include "apps/report/report.h"
 #include "apps/cli/signals.h"
+#include "apps/report/report.h"
 
 namespace nine::app {
 
-void RunCallbacks::mirror_to_tensorboard(const std::string& directory, const nlohmann::ordered_json& config) {
+void RunCallbacks::mirror_to_tensorboard(const std::string& directory,
+                                         const nlohmann::ordered_json& config) {
   tensorboard_ = std::make_unique<report::TensorBoard>(directory, config, run_.log_file());
 }
 
@@ -21,7 +22,9 @@ void RunCallbacks::event(const nlohmann::ordered_json& line) {
   }
 }
 
-void RunCallbacks::progress(double, int64_t step, int64_t last_step, const std::string& text) { progress_.update(step, last_step, text); }
+void RunCallbacks::progress(double, int64_t step, int64_t last_step, const std::string& text) {
+  progress_.update(step, last_step, text);
+}
 
 bool RunCallbacks::interrupted() { return app::interrupted() != 0; }
 

@@ -4,8 +4,8 @@
 #include <functional>
 #include <memory>
 
-#include "apps/report/tensorboard.h"
 #include "apps/cli/progress.h"
+#include "apps/report/tensorboard.h"
 #include "apps/training/run_directory.h"
 #include "nn/training/trainer.h"
 
@@ -15,9 +15,11 @@ class RunCallbacks : public TrainerCallbacks {
  public:
   /// Files that every checkpoint gets besides the trainer's: name and content.
   using ExtraFiles = std::vector<std::pair<std::string, std::string>>;
-  RunCallbacks(RunDirectory& run, ExtraFiles files) : run_(run), files_(std::move(files)), progress_("train", "updates") {}
+  RunCallbacks(RunDirectory& run, ExtraFiles files)
+      : run_(run), files_(std::move(files)), progress_("train", "updates") {}
 
-  /// From now on events go to TensorBoard's files in `directory` too. Throws Error when they cannot be written.
+  /// From now on events go to TensorBoard's files in `directory` too. Throws Error when they cannot
+  /// be written.
   void mirror_to_tensorboard(const std::string& directory, const nlohmann::ordered_json& config);
 
   void event(const nlohmann::ordered_json& line) override;

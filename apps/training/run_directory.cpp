@@ -33,7 +33,9 @@ std::string host_name() {
 // Calls take(line) for each whole line.
 template <class F>
 void for_each_line(std::string_view text, F take) {
-  for (size_t newline = 0; (newline = text.find('\n')) != std::string_view::npos; text.remove_prefix(newline + 1)) take(text.substr(0, newline));
+  for (size_t newline = 0; (newline = text.find('\n')) != std::string_view::npos;
+       text.remove_prefix(newline + 1))
+    take(text.substr(0, newline));
 }
 
 Json event_of(std::string_view line) {
@@ -43,7 +45,8 @@ Json event_of(std::string_view line) {
 
 std::optional<double> step_of(const Json& event) {
   const auto step = event.find("step");
-  return step != event.end() && step->is_number() ? std::optional(step->get<double>()) : std::nullopt;
+  return step != event.end() && step->is_number() ? std::optional(step->get<double>())
+                                                  : std::nullopt;
 }
 
 bool is_event(const Json& event, std::string_view name) {
@@ -60,7 +63,9 @@ class LogCutter {
     if (event.is_null()) return;
     const std::optional<double> step = step_of(event);
     if (step) keeping_ = *step <= step_;
-    if (!keeping_ || is_event(event, "done") || is_event(event, "test") || (is_event(event, "resume") && step == step_)) return;
+    if (!keeping_ || is_event(event, "done") || is_event(event, "test") ||
+        (is_event(event, "resume") && step == step_))
+      return;
     kept_ += text;
     kept_ += '\n';
   }
@@ -82,7 +87,9 @@ RunDirectory::RunDirectory(fs::path directory) : path_(std::move(directory)) {
 }
 
 RunDirectory::~RunDirectory() {
-  if (lock_ >= 0) ::close(lock_);  // the file stays: removing it would let two processes lock two files of one name
+  if (lock_ >= 0)
+    ::close(
+        lock_);  // the file stays: removing it would let two processes lock two files of one name
 }
 
 void RunDirectory::make() const {
@@ -90,39 +97,48 @@ void RunDirectory::make() const {
   if (const auto status = fs::status(path_, error); fs::exists(status) && !fs::is_directory(status))
     fail("--run ", path_.string(), " is a file, not a directory; give another --run");
   fs::create_directories(path_, error);
-  require(!error, "--run ", path_.string(), " cannot be made: ", error.message(), "; give another --run");
+  require(!error, "--run ", path_.string(), " cannot be made: ", error.message(),
+          "; give another --run");
 }
 
 void RunDirectory::lock() {
   const fs::path file = path_ / ".lock";
   lock_ = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-  require(lock_ >= 0, "--run ", path_.string(), " cannot be written: ", std::strerror(errno), "; give a directory that is yours, or another --run");
+  require(lock_ >= 0, "--run ", path_.string(), " cannot be written: ", std::strerror(errno),
+          "; give a directory that is yours, or another --run");
   if (::flock(lock_, LOCK_EX | LOCK_NB) != 0) {
     if (errno != EWOULDBLOCK) return;  // no locks on this file system
     std::string owner = read_text(file);
     owner.erase(std::min(owner.find('\n'), owner.size()));
     ::close(lock_);
     lock_ = -1;
-    fail("--run ", path_.string(), " is in use by process ", owner.empty() ? "of unknown id" : owner, "; wait until it ends, or give another --run");
+    fail("--run ", path_.string(), " is in use by process ",
+         owner.empty() ? "of unknown id" : owner, "; wait until it ends, or give another --run");
   }
   const std::string me = concat(::getpid(), " on ", host_name(), "\n");
-  // Only for the message above: a disk too full to hold it is found out by the first file that matters.
+  // Only for the message above: a disk too full to hold it is found out by the first file that
+  // matters.
   if (::ftruncate(lock_, 0) != 0 || ::pwrite(lock_, me.data(), me.size(), 0) < 0) return;
 }
 
-bool RunDirectory::has_run() const { return is_there(config_file()) || is_there(log_file()) || is_there(checkpoints()); }
+bool RunDirectory::has_run() const {
+  return is_there(config_file()) || is_there(log_file()) || is_there(checkpoints());
+}
 
 bool RunDirectory::finished() const { return is_event(last_event(), "done"); }
 
 Json RunDirectory::read_config() const {
-  require(is_there(config_file()), "--run ", path_.string(), " holds a run without config.json; use --restart or another --run");
+  require(is_there(config_file()), "--run ", path_.string(),
+          " holds a run without config.json; use --restart or another --run");
   Json config = Json::parse(read_text(config_file()), nullptr, false);
-  require(config.is_object(), config_file().string(), " is not a JSON object; use --restart or another --run");
+  require(config.is_object(), config_file().string(),
+          " is not a JSON object; use --restart or another --run");
   return config;
 }
 
 void RunDirectory::write_config(const nlohmann::ordered_json& config) const {
-  atomic_write_text(config_file(), config.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+  atomic_write_text(config_file(),
+                    config.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 
 void RunDirectory::log(const nlohmann::ordered_json& event) {
@@ -155,13 +171,15 @@ fs::path RunDirectory::restart(const std::vector<std::string>& more) {
   log_.close();
   std::error_code error;
   fs::create_directory(old, error);
-  // The configuration goes last: killed before, what is left is a run without checkpoints, which starts from the beginning.
+  // The configuration goes last: killed before, what is left is a run without checkpoints, which
+  // starts from the beginning.
   std::vector<std::string> names{"checkpoints", "report.html"};
   names.insert(names.end(), more.begin(), more.end());
   names.insert(names.end(), {"log.jsonl", "config.json"});
   for (const std::string& name : names)
     if (!error && is_there(path_ / name)) fs::rename(path_ / name, old / name, error);
-  require(!error, "the run in ", path_.string(), " cannot be moved to ", old.string(), ": ", error.message(), "; give another --run");
+  require(!error, "the run in ", path_.string(), " cannot be moved to ", old.string(), ": ",
+          error.message(), "; give another --run");
   return old;
 }
 

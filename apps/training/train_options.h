@@ -1,4 +1,5 @@
-// The options that both trainers have: head, regularisation, optimiser, run, parity; and what they resolve to.
+// The options that both trainers have: head, regularisation, optimiser, run, parity; and what they
+// resolve to.
 #pragma once
 
 #include <array>
@@ -35,7 +36,8 @@ struct TrainOptions {
   // Run
   std::string run, tensorboard;
   bool restart = false;
-  TrainingLength after{10, TrainingUnit::epochs}, valid_every{1, TrainingUnit::epochs}, save_every{500, TrainingUnit::updates};
+  TrainingLength after{10, TrainingUnit::epochs}, valid_every{1, TrainingUnit::epochs},
+      save_every{500, TrainingUnit::updates};
   int64_t log_every = 20, early_stop = 0;
   int keep = 2;
   uint64_t seed = 1;
@@ -48,7 +50,9 @@ struct TrainOptions {
 
   /// --head with what the options beside it fill in.
   HeadSpec head_spec() const;
-  LabelSmoothing label_smoothing_spec() const { return {.epsilon = label_smoothing, .kind = smoothing_from_text(smoothing)}; }
+  LabelSmoothing label_smoothing_spec() const {
+    return {.epsilon = label_smoothing, .kind = smoothing_from_text(smoothing)};
+  }
   virtual TrainerConfig trainer() const;
 
  protected:
@@ -67,12 +71,15 @@ struct TrainOptions {
     bool useful;
     const char* needs;
   };
-  /// What single flags cannot check, and flags that would do nothing, these and `more`; UsageError. `width`: of what the head sees;
-  /// `valid`: the flag that brings validation text, and whether there is any.
-  void check_shared(const Options& given, int64_t width, const std::string& valid, bool has_valid, const std::vector<Idle>& more) const;
+  /// What single flags cannot check, and flags that would do nothing, these and `more`; UsageError.
+  /// `width`: of what the head sees; `valid`: the flag that brings validation text, and whether
+  /// there is any.
+  void check_shared(const Options& given, int64_t width, const std::string& valid, bool has_valid,
+                    const std::vector<Idle>& more) const;
 };
 
-/// Sets the threads (0: all physical cores) and returns the device, which is there; an Error otherwise. For every program.
+/// Sets the threads (0: all physical cores) and returns the device, which is there; an Error
+/// otherwise. For every program.
 Device use_machine(int threads, const std::string& device, const std::string& precision = "fp32");
 
 }  // namespace nine::app

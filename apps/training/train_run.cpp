@@ -1,9 +1,9 @@
 #include "apps/training/train_run.h"
 
-#include "apps/training/profile_table.h"
 #include "apps/cli/run_main.h"
 #include "apps/cli/signals.h"
 #include "apps/cli/version.h"
+#include "apps/training/profile_table.h"
 #include "core/cpu_info.h"
 #include "core/gemm.h"
 #include "core/ops.h"
@@ -14,7 +14,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Whether the directory's run goes on; a mismatch with `now`, the configuration of this start, is an error that names the option.
+// Whether the directory's run goes on; a mismatch with `now`, the configuration of this start, is
+// an error that names the option.
 bool resumes(const TrainingRun& t, const Json& now, RunDirectory& run) {
   if (!run.has_run()) return false;
   if (t.o.restart) {
@@ -22,26 +23,37 @@ bool resumes(const TrainingRun& t, const Json& now, RunDirectory& run) {
     return false;
   }
   const Json before = run.read_config();
-  const std::string mismatch = compare_configs(before, t.options.to_json(), keys_free_on_resume(), t.options.defaults_json());
-  if (!mismatch.empty()) throw UsageError(concat(run.path().string(), " holds another run: ", mismatch));
+  const std::string mismatch = compare_configs(before, t.options.to_json(), keys_free_on_resume(),
+                                               t.options.defaults_json());
+  if (!mismatch.empty())
+    throw UsageError(concat(run.path().string(), " holds another run: ", mismatch));
   // Data, instruction set, libraries and block sizes decide about bits as well.
   for (const auto& [key, value] : now["resolved"].items()) {
     const Json was = before.contains("resolved") ? before["resolved"].value(key, Json()) : Json();
     if (key != "version" && was != value)
-      throw UsageError(concat(run.path().string(), " holds a run whose ", key, " was ", was.dump(), ", now ", value.dump(),
-                              "; it cannot go on to the same bits: use --restart or another --run"));
+      throw UsageError(concat(
+          run.path().string(), " holds a run whose ", key, " was ", was.dump(), ", now ",
+          value.dump(), "; it cannot go on to the same bits: use --restart or another --run"));
   }
   return true;
 }
 
 // The log's first line, `start`, or `resume` where a checkpoint was found.
-void announce(const TrainingRun& t, const Trainer& trainer, const IntactCheckpoint& found, RunCallbacks& host) {
+void announce(const TrainingRun& t, const Trainer& trainer, const IntactCheckpoint& found,
+              RunCallbacks& host) {
   if (found.checkpoint) {
-    host.event(
-        {{"event", "resume"}, {"step", trainer.step()}, {"epoch", trainer.epochs()}, {"time_s", trainer.seconds()}, {"skipped", found.skipped}});
+    host.event({{"event", "resume"},
+                {"step", trainer.step()},
+                {"epoch", trainer.epochs()},
+                {"time_s", trainer.seconds()},
+                {"skipped", found.skipped}});
     host.message(concat("going on from step ", trainer.step(), " of ", t.o.run));
   } else {
-    Json start{{"event", "start"}, {"step", 0}, {"epoch", 0}, {"time_s", 0}, {"parameters", t.parameters.count()}};
+    Json start{{"event", "start"},
+               {"step", 0},
+               {"epoch", 0},
+               {"time_s", 0},
+               {"parameters", t.parameters.count()}};
     start.update(t.start);
     start["threads"] = threads();
     if (!found.skipped.empty()) start["skipped"] = found.skipped;  // every checkpoint was damaged
@@ -71,13 +83,15 @@ void conclude(const TrainingRun& t, Trainer& trainer, RunCallbacks& host, RunDir
             {"best_step", best.step()},
             {"best_checkpoint", "checkpoints/best"},
             {"stopped_early", trainer.stopped_early()}};
-  std::printf("%lld updates in %s, %lld parameters\n", static_cast<long long>(trainer.step()), human_duration(trainer.seconds()).c_str(),
+  std::printf("%lld updates in %s, %lld parameters\n", static_cast<long long>(trainer.step()),
+              human_duration(trainer.seconds()).c_str(),
               static_cast<long long>(t.parameters.count()));
   t.conclude(best, trainer, host, done);
   done["time_s"] = trainer.seconds();  // after the test, as log.jsonl's lines are in their order
   host.event(done);
   host.validated();
-  std::printf("model  %s\nreport %s\n", (run.checkpoints() / "best").c_str(), run.report_file().c_str());
+  std::printf("model  %s\nreport %s\n", (run.checkpoints() / "best").c_str(),
+              run.report_file().c_str());
 }
 
 }  // namespace
@@ -95,13 +109,15 @@ Json test_event(const Checkpoint& best, const Trainer& trainer, const Evaluation
   return event;
 }
 
-Json resolved_settings(const TrainOptions& o, const ParameterSet& parameters, int64_t words, int64_t width) {
+Json resolved_settings(const TrainOptions& o, const ParameterSet& parameters, int64_t words,
+                       int64_t width) {
   return {{"version", kVersion},
           {"head", o.head_spec().to_text()},
           {"parameters", parameters.count()},
           {"instruction_set", built_for()},
           {"gemm", gemm_description()},
-          {"head_block_rows", head_block_rows(o.head_spec(), words, width, parameters.dtype(), parameters.values().device())},
+          {"head_block_rows", head_block_rows(o.head_spec(), words, width, parameters.dtype(),
+                                              parameters.values().device())},
           {"head_memory", o.head_memory},
           {"head_tile", ops::kHeadTile},
           {"head_chunks", ops::kHeadChunks}};
@@ -114,9 +130,12 @@ int run_training(const TrainingRun& t) {
   RunDirectory run(t.o.run);
   const bool resume = resumes(t, config, run);
   run.write_config(config);  // first of all: a run killed from here on finds itself again
-  const IntactCheckpoint found = resume ? CheckpointStore(run.checkpoints(), t.o.keep).find_latest_intact() : IntactCheckpoint{};
+  const IntactCheckpoint found =
+      resume ? CheckpointStore(run.checkpoints(), t.o.keep).find_latest_intact()
+             : IntactCheckpoint{};
   const bool all_damaged = !found.skipped.empty() && !found.checkpoint;
-  const std::filesystem::path old = all_damaged ? run.restart({"average"}) : std::filesystem::path();
+  const std::filesystem::path old =
+      all_damaged ? run.restart({"average"}) : std::filesystem::path();
   if (all_damaged) run.write_config(config);
   CheckpointStore store(run.checkpoints(), t.o.keep);
   Json in_checkpoint = config;
@@ -125,13 +144,19 @@ int run_training(const TrainingRun& t) {
   files.insert(files.end(), t.files.begin(), t.files.end());
   RunCallbacks host(run, files);
   for (const std::string& skipped : found.skipped) host.message(skipped);
-  if (all_damaged) host.message(concat("no checkpoint is intact: the run starts over from the beginning; what there was is in ", old.string()));
+  if (all_damaged)
+    host.message(concat(
+        "no checkpoint is intact: the run starts over from the beginning; what there was is in ",
+        old.string()));
   Arena arena("step", t.parameters.values().device());
   Trainer trainer(t.parameters, t.task, arena, t.o.trainer(), store, host, metadata_of(t));
   if (found.checkpoint) trainer.restore(*found.checkpoint);
   if (run.finished() && trainer.done()) {
-    host.message(concat(t.o.run, trainer.stopped_early() ? ": this run has stopped early; use --restart, or another --run without --early-stop"
-                                                         : ": this run is finished; raise --after to train on, or use --restart"));
+    host.message(concat(
+        t.o.run,
+        trainer.stopped_early()
+            ? ": this run has stopped early; use --restart, or another --run without --early-stop"
+            : ": this run is finished; raise --after to train on, or use --restart"));
     return kExitDone;
   }
   run.cut_log(found.checkpoint ? found.checkpoint->step() : -1);
@@ -142,8 +167,9 @@ int run_training(const TrainingRun& t) {
   host.finish();
   if (t.o.profile) print_profile(stdout, measure_machine(), trainer.updates_here());
   if (outcome == Trainer::Outcome::interrupted) {
-    std::fprintf(stderr, "%s: interrupted; step %lld is saved, the same command goes on from there\n", t.program,
-                 static_cast<long long>(trainer.step()));
+    std::fprintf(stderr,
+                 "%s: interrupted; step %lld is saved, the same command goes on from there\n",
+                 t.program, static_cast<long long>(trainer.step()));
     return kExitInterrupted;
   }
   conclude(t, trainer, host, run);

@@ -1,4 +1,5 @@
-// The CPU's implementations, by the names and signatures of core/ops.h. Shapes and types were checked there.
+// The CPU's implementations, by the names and signatures of core/ops.h. Shapes and types were
+// checked there.
 #pragma once
 
 #include "core/op_table.h"
@@ -28,7 +29,8 @@ NINE_CPU_OP(bias_dropout_add);
 NINE_CPU_OP(layer_norm);
 NINE_CPU_OP(layer_norm_backward);
 NINE_CPU_OP(lstm);
-void lstm_through_time(const ops::Lstm& io, const ops::LstmGradients& g, const View& dh, const View& dc, Arena& arena);
+void lstm_through_time(const ops::Lstm& io, const ops::LstmGradients& g, const View& dh,
+                       const View& dc, Arena& arena);
 NINE_CPU_OP(attention);
 NINE_CPU_OP(attention_backward);
 NINE_CPU_OP(log_softmax);

@@ -7,7 +7,8 @@ namespace {
 
 constexpr int64_t kNumbers = 4 * kPhiloxRun;  // random numbers that are computed side by side
 
-// Runs f(first, count, m) over pieces of [0, n), m[i] being what dropout multiplies element `element` + first + i by.
+// Runs f(first, count, m) over pieces of [0, n), m[i] being what dropout multiplies element
+// `element` + first + i by.
 template <class T, class F>
 void with_mask(const RandomKey& key, double p, int64_t element, int64_t n, F&& f) {
   const auto threshold = static_cast<float>(p);
@@ -19,7 +20,8 @@ void with_mask(const RandomKey& key, double p, int64_t element, int64_t n, F&& f
     const int64_t skip = (element + done) % 4, count = std::min(n - done, kNumbers - skip);
     if (p > 0) {
       philox_run(key, static_cast<uint64_t>((element + done) / 4), bits);
-      for (int64_t i = 0; i < kNumbers; ++i) mask[i] = uniform_of_bits(bits[i]) >= threshold ? keep : T(0);
+      for (int64_t i = 0; i < kNumbers; ++i)
+        mask[i] = uniform_of_bits(bits[i]) >= threshold ? keep : T(0);
     }
     f(done, count, mask + skip);
     done += count;
@@ -28,40 +30,47 @@ void with_mask(const RandomKey& key, double p, int64_t element, int64_t n, F&& f
 
 }  // namespace
 
-void dropout(const View& x, double p, const RandomKey& key, const OutputView& y, int64_t mask_rows) {
+void dropout(const View& x, double p, const RandomKey& key, const OutputView& y,
+             int64_t mask_rows) {
   dispatch_float(x.dtype, "dropout", [&]<class T>(T) {
     with_add(y.add, [&](auto put) {
       for_rows(x, [&](int64_t begin, int64_t end) {
         for (int64_t r = begin; r < end; ++r)
-          with_mask<T>(key, p, r % mask_rows * x.cols(), x.cols(), [&](int64_t c, int64_t n, const T* m) {
-            const T* in = row_ptr<T>(x, r) + c;
-            T* out = row_ptr<T>(y.view, r) + c;
+          with_mask<T>(key, p, r % mask_rows * x.cols(), x.cols(),
+                       [&](int64_t c, int64_t n, const T* m) {
+                         const T* in = row_ptr<T>(x, r) + c;
+                         T* out = row_ptr<T>(y.view, r) + c;
 #pragma GCC ivdep  // in place at most
-            for (int64_t i = 0; i < n; ++i) put(out[i], m[i] * in[i]);
-          });
+                         for (int64_t i = 0; i < n; ++i) put(out[i], m[i] * in[i]);
+                       });
       });
     });
   });
 }
 
-void bias_dropout_add(const View& x, const View& bias, const View& residual, double p, const RandomKey& key, const View& y) {
+void bias_dropout_add(const View& x, const View& bias, const View& residual, double p,
+                      const RandomKey& key, const View& y) {
   dispatch_float(x.dtype, "bias_dropout_add", [&]<class T>(T) {
     for_rows(x, [&](int64_t begin, int64_t end) {
       for (int64_t r = begin; r < end; ++r) {
-        const T *in = row_ptr<T>(x, r), *shift = row_ptr<T>(bias, 0), *rest = row_ptr<T>(residual, r);
+        const T *in = row_ptr<T>(x, r), *shift = row_ptr<T>(bias, 0),
+                *rest = row_ptr<T>(residual, r);
         T* out = row_ptr<T>(y, r);
         with_mask<T>(key, p, r * x.cols(), x.cols(), [&](int64_t c, int64_t n, const T* m) {
 #pragma GCC ivdep
-          for (int64_t i = 0; i < n; ++i) out[c + i] = rest[c + i] + m[i] * (in[c + i] + shift[c + i]);
+          for (int64_t i = 0; i < n; ++i)
+            out[c + i] = rest[c + i] + m[i] * (in[c + i] + shift[c + i]);
         });
       }
     });
   });
 }
 
-void dropout_words(const View& x, const View& ids, double p, const RandomKey& key, const OutputView& y) {
+void dropout_words(const View& x, const View& ids, double p, const RandomKey& key,
+                   const OutputView& y) {
   const int32_t* id = static_cast<int32_t*>(ids.data);
-  for (int64_t r = 0; r < x.rows(); ++r) require(id[r] >= 0, "[dropout_words] index ", id[r], " at position ", r, " is no word");
+  for (int64_t r = 0; r < x.rows(); ++r)
+    require(id[r] >= 0, "[dropout_words] index ", id[r], " at position ", r, " is no word");
   dispatch_float(x.dtype, "dropout_words", [&]<class T>(T) {
     const auto threshold = static_cast<float>(p);
     const T keep = static_cast<T>(1 / (1 - p));
@@ -70,7 +79,8 @@ void dropout_words(const View& x, const View& ids, double p, const RandomKey& ke
         for (int64_t r = begin; r < end; ++r) {
           const T* in = row_ptr<T>(x, r);
           T* out = row_ptr<T>(y.view, r);
-          const T factor = random_uniform(key, static_cast<uint64_t>(id[r])) >= threshold ? keep : T(0);
+          const T factor =
+              random_uniform(key, static_cast<uint64_t>(id[r])) >= threshold ? keep : T(0);
           for (int64_t c = 0; c < x.cols(); ++c) put(out[c], factor * in[c]);
         }
       });

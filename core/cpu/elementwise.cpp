@@ -45,7 +45,9 @@ void convert_from(const View& x, const View& y) {
 
 void fill(const View& y, double value) {
   const auto as = [&]<class T>(T element) {
-    for_pieces({&y}, [&](int64_t r, int64_t c, int64_t n) { std::fill_n(row_ptr<T>(y, r) + c, n, element); });
+    for_pieces({&y}, [&](int64_t r, int64_t c, int64_t n) {
+      std::fill_n(row_ptr<T>(y, r) + c, n, element);
+    });
   };
   switch (y.dtype) {
     case DType::float32:
@@ -86,12 +88,14 @@ void unary(ops::Unary f, const View& x, const OutputView& y) {
   });
 }
 
-void unary_backward(ops::Unary f, const View& x, const View& y, const View& dy, const OutputView& dx) {
+void unary_backward(ops::Unary f, const View& x, const View& y, const View& dy,
+                    const OutputView& dx) {
   dispatch_float(x.dtype, "unary_backward", [&]<class T>(T) {
     ops::visit(f, [&](auto fn) {
       with_add(dx.add, [&](auto put) {
         for_pieces({&x, &y, &dy, &dx.view}, [&](int64_t r, int64_t c, int64_t n) {
-          const T *in = row_ptr<T>(x, r) + c, *value = row_ptr<T>(y, r) + c, *up = row_ptr<T>(dy, r) + c;
+          const T *in = row_ptr<T>(x, r) + c, *value = row_ptr<T>(y, r) + c,
+                  *up = row_ptr<T>(dy, r) + c;
           T* out = row_ptr<T>(dx.view, r) + c;
           for (int64_t i = 0; i < n; ++i) put(out[i], up[i] * fn.derivative(in[i], value[i]));
         });
@@ -122,7 +126,8 @@ void binary(ops::Binary f, const View& a, const View& b, const OutputView& y) {
             for (int64_t r = begin; r < end; ++r) run(r, 0, a.cols(), row_ptr<T>(b, 0));
           });
         } else {
-          for_pieces({&a, &b, &y.view}, [&](int64_t r, int64_t c, int64_t n) { run(r, c, n, row_ptr<T>(b, r) + c); });
+          for_pieces({&a, &b, &y.view},
+                     [&](int64_t r, int64_t c, int64_t n) { run(r, c, n, row_ptr<T>(b, r) + c); });
         }
       });
     });

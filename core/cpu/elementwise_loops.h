@@ -8,7 +8,8 @@
 
 namespace nine::cpu {
 
-inline constexpr int64_t kGrain = 16384;  // elements a task: 64 KB of float, long enough to hide a task's start
+inline constexpr int64_t kGrain =
+    16384;  // elements a task: 64 KB of float, long enough to hide a task's start
 
 template <class T>
 T* row_ptr(const View& v, int64_t r) {
@@ -19,13 +20,14 @@ inline bool all_contiguous(std::initializer_list<const View*> views) {
   return std::all_of(views.begin(), views.end(), [](const View* v) { return v->contiguous(); });
 }
 
-/// Runs f(row, first column, count) over pieces of equally shaped matrices: runs of one row, or, when all views are
-/// contiguous, runs of the whole as a single row 0.
+/// Runs f(row, first column, count) over pieces of equally shaped matrices: runs of one row, or,
+/// when all views are contiguous, runs of the whole as a single row 0.
 template <class F>
 void for_pieces(std::initializer_list<const View*> views, F&& f) {
   const View& v = **views.begin();
   if (all_contiguous(views)) {
-    parallel_ranges(v.elements(), kGrain, [&](int64_t begin, int64_t end) { f(int64_t{0}, begin, end - begin); });
+    parallel_ranges(v.elements(), kGrain,
+                    [&](int64_t begin, int64_t end) { f(int64_t{0}, begin, end - begin); });
     return;
   }
   const int64_t rows = std::max<int64_t>(1, kGrain / std::max<int64_t>(1, v.cols()));
@@ -37,7 +39,8 @@ void for_pieces(std::initializer_list<const View*> views, F&& f) {
 /// Runs f(begin, end) over ranges of rows of v, some kGrain elements each.
 template <class F>
 void for_rows(const View& v, F&& f) {
-  parallel_ranges(v.rows(), std::max<int64_t>(1, kGrain / std::max<int64_t>(1, v.cols())), std::forward<F>(f));
+  parallel_ranges(v.rows(), std::max<int64_t>(1, kGrain / std::max<int64_t>(1, v.cols())),
+                  std::forward<F>(f));
 }
 
 /// f(0) + ... + f(n - 1) in double: running sums a SIMD lane, combined in a fixed tree.

@@ -1,16 +1,17 @@
-// A block of the kernel softmax as tiles: components, where their products lie, and their scores (heads.md section 3,
-// performance.md).
+// A block of the kernel softmax as tiles: components, where their products lie, and their scores
+// (heads.md section 3, performance.md).
 //
-// Products of a block lie by word, rows fastest: maximum, sum and exponent run over words with one row a SIMD lane, and no
-// factor of the three products has to be transposed but the gradient tile for dH, in cache. The vocabulary is cut into
-// kHeadChunks chunks; a chunk is one task, has partial maxima, sums and its own dH, and these are combined in chunk order.
+// Products of a block lie by word, rows fastest: maximum, sum and exponent run over words with one
+// row a SIMD lane, and no factor of the three products has to be transposed but the gradient tile
+// for dH, in cache. The vocabulary is cut into kHeadChunks chunks; a chunk is one task, has partial
+// maxima, sums and its own dH, and these are combined in chunk order.
 #pragma once
 
 #include <vector>
 
 #include "core/arena.h"
-#include "core/cpu/head_kernels.h"
 #include "core/cpu/elementwise_loops.h"
+#include "core/cpu/head_kernels.h"
 #include "core/scores/vectors.h"
 
 namespace nine::cpu {
@@ -28,7 +29,9 @@ struct WordRange {
 /// Chunk c of the vocabulary: whole tiles, spread evenly.
 inline WordRange chunk_words(int64_t vocabulary, int64_t chunk) {
   const int64_t tiles = (vocabulary + kHeadTile - 1) / kHeadTile;
-  const auto bound = [&](int64_t c) { return std::min(vocabulary, tiles * c / kHeadChunks * kHeadTile); };
+  const auto bound = [&](int64_t c) {
+    return std::min(vocabulary, tiles * c / kHeadChunks * kHeadTile);
+  };
   return {bound(chunk), bound(chunk + 1)};
 }
 
@@ -40,7 +43,8 @@ P* pool_array(Arena& arena, int64_t n) {
   return static_cast<P*>(arena.temporary({doubles}, DType::float64).view().data);
 }
 
-/// One component: its kernel, and where it lies among the block's stacked rows, products and statistics.
+/// One component: its kernel, and where it lies among the block's stacked rows, products and
+/// statistics.
 template <class T>
 struct StackedComponent {
   HeadKernel<T> kernel;
@@ -75,16 +79,23 @@ class StackedComponents {
   int64_t panels() const { return panels_; }    ///< of one component
   int64_t columns() const { return columns_; }  ///< products of a word
   int64_t stats() const { return stats_; }      ///< statistics of a word, of all components
-  int64_t rows_of(int64_t panel) const { return std::min(kHeadPanel, block_.rows() - panel * kHeadPanel); }
+  int64_t rows_of(int64_t panel) const {
+    return std::min(kHeadPanel, block_.rows() - panel * kHeadPanel);
+  }
   /// Row r of component k among the stacked contexts.
   int64_t stacked(int64_t k, int64_t r) const { return k * panels_ * kHeadPanel + r; }
   const T* context(int64_t k, int64_t r) const { return row_ptr<T>(block_.h, stacked(k, r)); }
   int64_t target(int64_t r) const { return static_cast<int32_t*>(block_.targets.data)[r]; }
   /// Of everything that is done to a block's scores, some 20 to an element: work for the threads.
-  double operations() const { return static_cast<double>(block_.words() * columns_) * static_cast<double>(2 * block_.dims() + 20); }
+  double operations() const {
+    return static_cast<double>(block_.words() * columns_) *
+           static_cast<double>(2 * block_.dims() + 20);
+  }
 
   /// Element `at` of what the block keeps of component k and row r in float64.
-  static double kept(const View& v, int64_t rows, int64_t k, int64_t r) { return static_cast<double*>(v.data)[k * rows + r]; }
+  static double kept(const View& v, int64_t rows, int64_t k, int64_t r) {
+    return static_cast<double*>(v.data)[k * rows + r];
+  }
 
   /// A tile of products and statistics over memory z: pairs `plane` elements apart, words ld.
   HeadTile<T> tile(const TilePlace<T>& at, T* z, int64_t plane, int64_t ld) const;
@@ -92,40 +103,54 @@ class StackedComponents {
   HeadTile<T> kept_tile(const TilePlace<T>& at) const;
   /// Computes the tile's products.
   void multiply(const TilePlace<T>& at, const HeadTile<T>& tile) const;
-  /// out [word][kHeadPanel]: scores of a tile whose products are there, the targets' entries and close pairs' exact; kept too where the
-  /// block keeps them.
+  /// out [word][kHeadPanel]: scores of a tile whose products are there, the targets' entries and
+  /// close pairs' exact; kept too where the block keeps them.
   void compute_scores(const TilePlace<T>& at, const HeadTile<T>& tile, T* out) const;
   /// The same, from what is kept if it is.
   void scores(const TilePlace<T>& at, const HeadTile<T>& tile, T* out) const;
-  /// The same from the block's products, or from products computed into `spare` (kHeadTile x kHeadPanel a pair).
+  /// The same from the block's products, or from products computed into `spare` (kHeadTile x
+  /// kHeadPanel a pair).
   void any_scores(const TilePlace<T>& at, T* spare, T* out) const;
   int64_t most_planes() const { return most_planes_; }  ///< of any component
 
-  /// Whether close pairs of the component are computed from their vectors, as the targets are: in float64, where results are compared with
-  /// formulas to nine digits and more, and q = |w|^2 + |h|^2 - 2z of a distance that is small for its vectors' norms has too few.
-  static bool parts_close_pairs(const StackedComponent<T>& c) { return std::is_same_v<T, double> && c.kernel.exact; }
-  /// Calls f(word within the tile, row within the panel) for close pairs of a tile whose products are there.
+  /// Whether close pairs of the component are computed from their vectors, as the targets are: in
+  /// float64, where results are compared with formulas to nine digits and more, and q = |w|^2 +
+  /// |h|^2 - 2z of a distance that is small for its vectors' norms has too few.
+  static bool parts_close_pairs(const StackedComponent<T>& c) {
+    return std::is_same_v<T, double> && c.kernel.exact;
+  }
+  /// Calls f(word within the tile, row within the panel) for close pairs of a tile whose products
+  /// are there.
   template <class F>
   void for_close_pairs(const TilePlace<T>& at, const HeadTile<T>& tile, F&& f) const {
     constexpr T kClose = T(1e-3);  // q loses three digits there
     const HeadKernel<T>& kernel = at.component.kernel;
     const int64_t first = at.panel * kHeadPanel, rows = rows_of(at.panel), parts = kernel.parts;
-    const auto z = [&](int64_t pair, int64_t v, int64_t r) { return tile.z[pair * tile.plane + v * tile.ld + r]; };
+    const auto z = [&](int64_t pair, int64_t v, int64_t r) {
+      return tile.z[pair * tile.plane + v * tile.ld + r];
+    };
     if (kernel.loops->close != nullptr) {
       for (int64_t v = 0; v < at.words; ++v)
         for (int64_t r = 0; r < rows; ++r)
-          if (kernel.loops->close(z(0, v, r), tile.word_stats + v * kernel.stats, tile.row_stats + r)) f(v, r);
+          if (kernel.loops->close(z(0, v, r), tile.word_stats + v * kernel.stats,
+                                  tile.row_stats + r))
+            f(v, r);
       return;
     }
     const auto norms_of = [&](const T* x, T* norms) {
-      for (int64_t i = 0; i < parts; ++i) norms[i] = static_cast<T>(scores::square_norm(x + i * kernel.part_size, kernel.product_dims));
+      for (int64_t i = 0; i < parts; ++i)
+        norms[i] =
+            static_cast<T>(scores::square_norm(x + i * kernel.part_size, kernel.product_dims));
     };
     std::vector<T> of_word(static_cast<size_t>(parts)), of_rows(static_cast<size_t>(parts * rows));
-    for (int64_t r = 0; r < rows; ++r) norms_of(context(at.index, first + r), of_rows.data() + r * parts);
+    for (int64_t r = 0; r < rows; ++r)
+      norms_of(context(at.index, first + r), of_rows.data() + r * parts);
     for (int64_t v = 0; v < at.words; ++v) {
       norms_of(row_ptr<T>(at.component.w, at.word + v), of_word.data());
-      const auto is_close = [&](int64_t pair, int64_t r) {  // part i of the word and part j of the row
-        const T both = of_word[static_cast<size_t>(pair / parts)] + of_rows[static_cast<size_t>(r * parts + pair % parts)];
+      const auto is_close = [&](int64_t pair,
+                                int64_t r) {  // part i of the word and part j of the row
+        const T both = of_word[static_cast<size_t>(pair / parts)] +
+                       of_rows[static_cast<size_t>(r * parts + pair % parts)];
         return both - 2 * z(pair, v, r) < kClose * both;
       };
       for (int64_t r = 0; r < rows; ++r) {
@@ -138,7 +163,9 @@ class StackedComponents {
 
  private:
   T* kept_scores(const TilePlace<T>& at) const {
-    return at.component.scores == nullptr ? nullptr : at.component.scores + at.word * block_.scores.ld + at.panel * kHeadPanel;
+    return at.component.scores == nullptr
+               ? nullptr
+               : at.component.scores + at.word * block_.scores.ld + at.panel * kHeadPanel;
   }
   void pack_contexts(T* packed);
   void compute_row_stats(T* stats, int64_t k);
@@ -149,8 +176,8 @@ class StackedComponents {
   const T* packed_ = nullptr;  // H as [stacked panel][k][32], rows past the last one zero
 };
 
-/// Per panel lanes of the block's rows, for gradients and posteriors. Padding rows have an infinite lse, so that their posteriors
-/// are 0 however large their scores are.
+/// Per panel lanes of the block's rows, for gradients and posteriors. Padding rows have an infinite
+/// lse, so that their posteriors are 0 however large their scores are.
 template <class T>
 struct StackLanes {
   using Index = typename HeadLanes<T>::Index;
@@ -158,16 +185,19 @@ struct StackLanes {
 
   /// Of one panel of component k.
   HeadLanes<T> of(int64_t k, int64_t panel) const;
-  const T* log_prior_of(int64_t k, int64_t panel) const { return log_prior + (k * panels + panel) * kHeadPanel; }
+  const T* log_prior_of(int64_t k, int64_t panel) const {
+    return log_prior + (k * panels + panel) * kHeadPanel;
+  }
 
   int64_t panels;
   T *lse, *lse_rest, *weight, *shift, *log_prior;  // [component][panel][kHeadPanel]
   Index* target;                                   // [panel][kHeadPanel]
 };
 
-/// log pi_k + log p_k(v) in place of a tile's scores for all components, scores [component][word][kHeadPanel], and
-/// out [word][kHeadPanel] = log p(v).
+/// log pi_k + log p_k(v) in place of a tile's scores for all components, scores
+/// [component][word][kHeadPanel], and out [word][kHeadPanel] = log p(v).
 template <class T>
-void mixture_tile(const StackedComponents<T>& stack, const StackLanes<T>& lanes, int64_t panel, int64_t words, T* scores, T* out);
+void mixture_tile(const StackedComponents<T>& stack, const StackLanes<T>& lanes, int64_t panel,
+                  int64_t words, T* scores, T* out);
 
 }  // namespace nine::cpu

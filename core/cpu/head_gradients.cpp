@@ -1,4 +1,5 @@
-// The backward side of a block: products turned into dL/dz tile by tile, and their two products into dW and dH.
+// The backward side of a block: products turned into dL/dz tile by tile, and their two products
+// into dW and dH.
 #include <utility>
 
 #include "core/cpu/cpu.h"
@@ -39,9 +40,11 @@ class Backward {
         d_(block.dims()),
         padded_(stack_.panels() * kHeadPanel),
         joint_(block.spread != 0 && stack_.size() > 1) {
-    for (int64_t k = 0; k < stack_.size(); ++k) close_ = close_ || stack_.parts_close_pairs(stack_[k]);
+    for (int64_t k = 0; k < stack_.size(); ++k)
+      close_ = close_ || stack_.parts_close_pairs(stack_[k]);
     if (g.dh) partial_dh_ = pool_array<T>(arena, kHeadChunks * block.h.rows() * d_);
-    if (g.dh) partial_row_stats_ = pool_array<double>(arena, kHeadChunks * stack_.stats() * padded_);
+    if (g.dh)
+      partial_row_stats_ = pool_array<double>(arena, kHeadChunks * stack_.stats() * padded_);
   }
 
   void run() {
@@ -53,15 +56,18 @@ class Backward {
  private:
   struct Lanes {  // a thread's sums over the rows of a tile, one lane a row
     T *bias, *word_stats, *up;
-    T* close;  // [component][panel][word][kHeadPanel]: dL/dS of close pairs, which do not go through the product
+    T* close;  // [component][panel][word][kHeadPanel]: dL/dS of close pairs, which do not go
+               // through the product
   };
 
   void run_chunk(int64_t chunk) {
     const auto [begin, end] = chunk_words(block_.words(), chunk);
     T* z = block_.products ? nullptr : scratch<T>(Scratch::products, kHeadTile * stack_.columns());
     // Bias; statistics; scores of all components and log p for smoothed mixtures.
-    const int64_t up_tiles = joint_ || close_ ? stack_.size() + 1 : 0, close_tiles = close_ ? stack_.size() * stack_.panels() : 0;
-    T* memory = scratch<T>(Scratch::lanes, kTileElements * (1 + stack_.stats() + up_tiles + close_tiles));
+    const int64_t up_tiles = joint_ || close_ ? stack_.size() + 1 : 0,
+                  close_tiles = close_ ? stack_.size() * stack_.panels() : 0;
+    T* memory =
+        scratch<T>(Scratch::lanes, kTileElements * (1 + stack_.stats() + up_tiles + close_tiles));
     T* up = memory + kTileElements * (1 + stack_.stats());
     const Lanes lanes{memory, memory + kTileElements, up, up + kTileElements * up_tiles};
     if (g_.dh) clear_dh(chunk, begin == end);
@@ -81,9 +87,12 @@ class Backward {
 
   HeadTile<T> tile(const TilePlace<T>& at, T* z) const {
     if (z == nullptr) return stack_.kept_tile(at);
-    return stack_.tile(at, z + at.component.first_column + at.panel * kHeadPanel, padded_, stack_.columns());
+    return stack_.tile(at, z + at.component.first_column + at.panel * kHeadPanel, padded_,
+                       stack_.columns());
   }
-  const T* column(T* z, int64_t word, int64_t first) const { return (z != nullptr ? z : row_ptr<T>(block_.products, word)) + first; }
+  const T* column(T* z, int64_t word, int64_t first) const {
+    return (z != nullptr ? z : row_ptr<T>(block_.products, word)) + first;
+  }
   int64_t stride(T* z) const { return z != nullptr ? stack_.columns() : block_.products.ld; }
 
   void multiply(T* z, int64_t word, int64_t words) const {
@@ -98,35 +107,45 @@ class Backward {
   void slopes(int64_t chunk, T* z, int64_t word, int64_t words, const Lanes& lanes) {
     std::fill_n(lanes.bias, words * kHeadPanel, T(0));
     for (int64_t k = 0; k < stack_.size(); ++k)
-      std::fill_n(lanes.word_stats + stack_[k].first_stat * kTileElements, words * stack_[k].kernel.stats * kHeadPanel, T(0));
+      std::fill_n(lanes.word_stats + stack_[k].first_stat * kTileElements,
+                  words * stack_[k].kernel.stats * kHeadPanel, T(0));
     for (int64_t p = 0; p < stack_.panels(); ++p) {
       if (joint_) joint_slopes(z, p, word, words, lanes.up);
       for (int64_t k = 0; k < stack_.size(); ++k) {
         const TilePlace<T> at{stack_[k], k, p, word, words};
         const HeadKernel<T>& kernel = at.component.kernel;
-        T* row_stats = scratch<T>(Scratch::reduction, std::max<int64_t>(1, kernel.stats) * kHeadPanel);
+        T* row_stats =
+            scratch<T>(Scratch::reduction, std::max<int64_t>(1, kernel.stats) * kHeadPanel);
         std::fill_n(row_stats, kernel.stats * kHeadPanel, T(0));
-        const HeadSums<T> sums{g_.dbias.view ? lanes.bias : nullptr, lanes.word_stats + at.component.first_stat * kTileElements, row_stats};
+        const HeadSums<T> sums{g_.dbias.view ? lanes.bias : nullptr,
+                               lanes.word_stats + at.component.first_stat * kTileElements,
+                               row_stats};
         const HeadTile<T> t = tile(at, z);
         T* up = lanes.up + k * kTileElements;
         const bool parts_close = stack_.parts_close_pairs(at.component);
         if (parts_close && !joint_) plain_slopes(at, t, up);
-        if (parts_close) part_close_pairs(at, t, sums, up, lanes.close + (k * stack_.panels() + p) * kTileElements);
+        if (parts_close)
+          part_close_pairs(at, t, sums, up,
+                           lanes.close + (k * stack_.panels() + p) * kTileElements);
         if (joint_ || parts_close) {
           kernel.loops->slopes(kernel.of, t, up, sums);
         } else {
-          kernel.loops->gradients(kernel.of, t, lanes_.of(k, p), static_cast<typename HeadLanes<T>::Index>(word), sums);
+          kernel.loops->gradients(kernel.of, t, lanes_.of(k, p),
+                                  static_cast<typename HeadLanes<T>::Index>(word), sums);
         }
         put_targets(at, t, sums);
         if (g_.dh) {
-          double* to = partial_row_stats_ + chunk * stack_.stats() * padded_ + at.component.first_stat * padded_ + p * kernel.stats * kHeadPanel;
-          for (int64_t i = 0; i < kernel.stats * kHeadPanel; ++i) to[i] += static_cast<double>(row_stats[i]);
+          double* to = partial_row_stats_ + chunk * stack_.stats() * padded_ +
+                       at.component.first_stat * padded_ + p * kernel.stats * kHeadPanel;
+          for (int64_t i = 0; i < kernel.stats * kHeadPanel; ++i)
+            to[i] += static_cast<double>(row_stats[i]);
         }
       }
     }
   }
 
-  // dL/dS of one panel and all components of a smoothed mixture: R_k p_k(v) - t gamma_k(v), every word's t being `spread`.
+  // dL/dS of one panel and all components of a smoothed mixture: R_k p_k(v) - t gamma_k(v), every
+  // word's t being `spread`.
   void joint_slopes(T* z, int64_t panel, int64_t word, int64_t words, T* up) const {
     T* log_p = up + stack_.size() * kTileElements;
     for (int64_t k = 0; k < stack_.size(); ++k) {
@@ -143,7 +162,8 @@ class Backward {
         const T* all = log_p + v * kHeadPanel;
         const auto here = static_cast<typename HeadLanes<T>::Index>(word + v);
         for (int64_t r = 0; r < kHeadPanel; ++r) {
-          const T g = lane.weight[r] * vexp(a[r] - log_prior[r]) - lane.shift[r] * vexp(a[r] - all[r]);
+          const T g =
+              lane.weight[r] * vexp(a[r] - log_prior[r]) - lane.shift[r] * vexp(a[r] - all[r]);
           a[r] = r >= rows || lane.target[r] == here ? T(0) : g;
         }
       }
@@ -158,13 +178,16 @@ class Backward {
       const auto here = static_cast<typename HeadLanes<T>::Index>(at.word + v);
       for (int64_t r = 0; r < kHeadPanel; ++r) {
         T& g = up[v * kHeadPanel + r];
-        g = lane.target[r] == here ? T(0) : lane.weight[r] * vexp((g - lane.lse[r]) - lane.lse_rest[r]) - lane.shift[r];
+        g = lane.target[r] == here
+                ? T(0)
+                : lane.weight[r] * vexp((g - lane.lse[r]) - lane.lse_rest[r]) - lane.shift[r];
       }
     }
   }
 
   // Moves the slopes of close pairs from `up` to `close`.
-  void part_close_pairs(const TilePlace<T>& at, const HeadTile<T>& t, const HeadSums<T>& sums, T* up, T* close) const {
+  void part_close_pairs(const TilePlace<T>& at, const HeadTile<T>& t, const HeadSums<T>& sums,
+                        T* up, T* close) const {
     stack_.for_close_pairs(at, t, [&](int64_t v, int64_t r) {
       const int64_t i = v * kHeadPanel + r;
       if (sums.bias != nullptr) sums.bias[i] += up[i];
@@ -181,13 +204,16 @@ class Backward {
             const T up = close[v * kHeadPanel + lane];
             const int64_t r = p * kHeadPanel + lane;
             if (up == T(0)) continue;
-            c.kernel.loops->exact_slope(c.kernel.of, row_ptr<T>(c.w, word + v), stack_.context(k, r), static_cast<double>(up),
-                                        dw ? row_ptr<T>(dw, word + v) : nullptr, g_.dh ? dh_row(chunk, stack_.stacked(k, r)) : nullptr);
+            c.kernel.loops->exact_slope(c.kernel.of, row_ptr<T>(c.w, word + v),
+                                        stack_.context(k, r), static_cast<double>(up),
+                                        dw ? row_ptr<T>(dw, word + v) : nullptr,
+                                        g_.dh ? dh_row(chunk, stack_.stacked(k, r)) : nullptr);
           }
     }
   }
 
-  // Calls f(row, word within the tile) for the rows of a panel whose target lies in the tile, in their order.
+  // Calls f(row, word within the tile) for the rows of a panel whose target lies in the tile, in
+  // their order.
   template <class F>
   void for_targets(const TilePlace<T>& at, F&& f) const {
     const int64_t first = at.panel * kHeadPanel, rows = stack_.rows_of(at.panel);
@@ -196,9 +222,12 @@ class Backward {
       if (v >= 0 && v < at.words && stack_.target(first + r) >= 0) f(first + r, v);
     }
   }
-  double target_slope(int64_t k, int64_t r) const { return stack_.kept(block_.target_slope, block_.rows(), k, r); }
+  double target_slope(int64_t k, int64_t r) const {
+    return stack_.kept(block_.target_slope, block_.rows(), k, r);
+  }
 
-  // The targets' own dL/dS, which the loops left out; what does not go through the product is add_targets'.
+  // The targets' own dL/dS, which the loops left out; what does not go through the product is
+  // add_targets'.
   void put_targets(const TilePlace<T>& at, const HeadTile<T>& t, const HeadSums<T>& sums) const {
     const StackedComponent<T>& c = at.component;
     for_targets(at, [&](int64_t r, int64_t v) {
@@ -206,7 +235,9 @@ class Backward {
       const int64_t lane = r % kHeadPanel;
       if (sums.bias != nullptr) sums.bias[v * kHeadPanel + lane] += static_cast<T>(up);
       if (c.kernel.exact) return;
-      const double slope = c.kernel.loops->exact_slope(c.kernel.of, row_ptr<T>(c.w, at.word + v), stack_.context(at.index, r), up, nullptr, nullptr);
+      const double slope =
+          c.kernel.loops->exact_slope(c.kernel.of, row_ptr<T>(c.w, at.word + v),
+                                      stack_.context(at.index, r), up, nullptr, nullptr);
       t.z[v * t.ld + lane] = static_cast<T>(up * slope);
     });
   }
@@ -217,15 +248,17 @@ class Backward {
       const View& dw = g_.dw[static_cast<size_t>(k)].view;
       for (int64_t p = 0; p < stack_.panels(); ++p)
         for_targets({c, k, p, word, words}, [&](int64_t r, int64_t v) {
-          c.kernel.loops->exact_slope(c.kernel.of, row_ptr<T>(c.w, word + v), stack_.context(k, r), target_slope(k, r),
-                                      dw ? row_ptr<T>(dw, word + v) : nullptr, g_.dh ? dh_row(chunk, stack_.stacked(k, r)) : nullptr);
+          c.kernel.loops->exact_slope(c.kernel.of, row_ptr<T>(c.w, word + v), stack_.context(k, r),
+                                      target_slope(k, r), dw ? row_ptr<T>(dw, word + v) : nullptr,
+                                      g_.dh ? dh_row(chunk, stack_.stacked(k, r)) : nullptr);
         });
     }
   }
 
   void add_bias(int64_t word, int64_t words, const T* lanes) const {
     T* out = static_cast<T*>(g_.dbias.view.data) + word;
-    for (int64_t v = 0; v < words; ++v) out[v] = (g_.dbias.add ? out[v] : T(0)) + sum_lanes(lanes + v * kHeadPanel);
+    for (int64_t v = 0; v < words; ++v)
+      out[v] = (g_.dbias.add ? out[v] : T(0)) + sum_lanes(lanes + v * kHeadPanel);
   }
   void add_word_stats(int64_t word, int64_t words, const T* lanes) const {
     for (int64_t k = 0; k < stack_.size(); ++k) {
@@ -233,44 +266,55 @@ class Backward {
       const int64_t stats = stack_[k].kernel.stats;
       if (!out) continue;
       for (int64_t i = 0; i < words * stats; ++i)
-        row_ptr<double>(out, word)[i] += static_cast<double>(sum_lanes(lanes + stack_[k].first_stat * kTileElements + i * kHeadPanel));
+        row_ptr<double>(out, word)[i] += static_cast<double>(
+            sum_lanes(lanes + stack_[k].first_stat * kTileElements + i * kHeadPanel));
     }
   }
 
-  // dW (words x d) += tile' H. Neighbours that share word vectors and multiply whole contexts are one product.
+  // dW (words x d) += tile' H. Neighbours that share word vectors and multiply whole contexts are
+  // one product.
   void add_dw(T* z, int64_t word, int64_t words) const {
     for (int64_t k = 0; k < stack_.size();) {
       const StackedComponent<T>& c = stack_[k];
       const OutputView& dw = g_.dw[static_cast<size_t>(k)];
       int64_t next = k + 1;
-      while (next < stack_.size() && stack_[next].shares_words && c.kernel.whole(d_) && stack_[next].kernel.whole(d_)) ++next;
+      while (next < stack_.size() && stack_[next].shares_words && c.kernel.whole(d_) &&
+             stack_[next].kernel.whole(d_))
+        ++next;
       if (dw.view) {
         const bool fresh = !dw.add && !c.shares_words;
         if (fresh && !c.kernel.whole(d_))
           for (int64_t v = 0; v < words; ++v) std::fill_n(row_ptr<T>(dw.view, word + v), d_, T(0));
         const bool add = !fresh || !c.kernel.whole(d_);
         const int64_t rows = stack_.size() == 1 ? block_.rows() : (next - k) * padded_;
-        add_dw_of(c, stack_.context(k, 0), rows, column(z, word, c.first_column), stride(z), dw.view, word, words, add);
+        add_dw_of(c, stack_.context(k, 0), rows, column(z, word, c.first_column), stride(z),
+                  dw.view, word, words, add);
       }
       k = next;
     }
   }
-  void add_dw_of(const StackedComponent<T>& c, const T* h, int64_t rows, const T* g, int64_t ldg, const View& dw, int64_t word, int64_t words,
-                 bool add) const {
+  void add_dw_of(const StackedComponent<T>& c, const T* h, int64_t rows, const T* g, int64_t ldg,
+                 const View& dw, int64_t word, int64_t words, bool add) const {
     const HeadKernel<T>& kernel = c.kernel;
     for (int64_t k = 0; k < kernel.product_dims; k += kDepthTile) {
-      const TileProduct<T> product(std::min(kDepthTile, kernel.product_dims - k), words, rows, block_.h.ld, ldg, dw.ld, add);
+      const TileProduct<T> product(std::min(kDepthTile, kernel.product_dims - k), words, rows,
+                                   block_.h.ld, ldg, dw.ld, add);
       for (int64_t i = 0; i < kernel.parts; ++i)
         for (int64_t j = 0; j < kernel.parts; ++j)
-          product(h + j * kernel.part_size + k, g + (i * kernel.parts + j) * padded_, row_ptr<T>(dw, word) + i * kernel.part_size + k);
+          product(h + j * kernel.part_size + k, g + (i * kernel.parts + j) * padded_,
+                  row_ptr<T>(dw, word) + i * kernel.part_size + k);
     }
   }
 
-  T* dh_row(int64_t chunk, int64_t stacked) const { return partial_dh_ + (chunk * block_.h.rows() + stacked) * d_; }
+  T* dh_row(int64_t chunk, int64_t stacked) const {
+    return partial_dh_ + (chunk * block_.h.rows() + stacked) * d_;
+  }
   void clear_dh(int64_t chunk, bool empty) const {
-    std::fill_n(partial_row_stats_ + chunk * stack_.stats() * padded_, stack_.stats() * padded_, 0.0);
+    std::fill_n(partial_row_stats_ + chunk * stack_.stats() * padded_, stack_.stats() * padded_,
+                0.0);
     for (int64_t k = 0; k < stack_.size(); ++k)
-      if (empty || !stack_[k].kernel.whole(d_)) std::fill_n(dh_row(chunk, stack_.stacked(k, 0)), block_.rows() * d_, T(0));
+      if (empty || !stack_[k].kernel.whole(d_))
+        std::fill_n(dh_row(chunk, stack_.stacked(k, 0)), block_.rows() * d_, T(0));
   }
   // The chunk's dH (rows x d) += tile W.
   void add_dh(int64_t chunk, T* z, int64_t word, int64_t words, bool first) const {
@@ -284,11 +328,14 @@ class Backward {
         for (int64_t i = 0; i < kernel.parts; ++i)
           for (int64_t j = 0; j < kernel.parts; ++j) {
             const int64_t plane = (i * kernel.parts + j) * padded_;
-            transpose_tile(column(z, word, c.first_column + plane + p * kHeadPanel), stride(z), words, rows, turned, kHeadTile);
+            transpose_tile(column(z, word, c.first_column + plane + p * kHeadPanel), stride(z),
+                           words, rows, turned, kHeadTile);
             for (int64_t m = 0; m < kernel.product_dims; m += kDepthTile) {
-              const TileProduct<T> product(std::min(kDepthTile, kernel.product_dims - m), rows, words, c.w.ld, kHeadTile, d_,
+              const TileProduct<T> product(std::min(kDepthTile, kernel.product_dims - m), rows,
+                                           words, c.w.ld, kHeadTile, d_,
                                            !first || !kernel.whole(d_));
-              product(row_ptr<T>(c.w, word) + i * kernel.part_size + m, turned, out + j * kernel.part_size + m);
+              product(row_ptr<T>(c.w, word) + i * kernel.part_size + m, turned,
+                      out + j * kernel.part_size + m);
             }
           }
       }
@@ -297,9 +344,10 @@ class Backward {
 
   void combine_dh() const {
     for (int64_t k = 0; k < stack_.size(); ++k)
-      parallel_ranges(block_.rows(), std::max<int64_t>(1, kGrain / d_), [&](int64_t begin, int64_t end) {
-        for (int64_t r = begin; r < end; ++r) combine_dh_row(k, r);
-      });
+      parallel_ranges(block_.rows(), std::max<int64_t>(1, kGrain / d_),
+                      [&](int64_t begin, int64_t end) {
+                        for (int64_t r = begin; r < end; ++r) combine_dh_row(k, r);
+                      });
   }
   void combine_dh_row(int64_t k, int64_t r) const {
     const int64_t stacked = stack_.stacked(k, r);
@@ -315,8 +363,9 @@ class Backward {
     for (int64_t i = 0; i < kernel.stats; ++i) {
       ds[i] = 0;
       for (int64_t c = 0; c < kHeadChunks; ++c)
-        ds[i] += partial_row_stats_[(c * stack_.stats() + stack_[k].first_stat) * padded_ + (r / kHeadPanel * kernel.stats + i) * kHeadPanel +
-                                    r % kHeadPanel];
+        ds[i] +=
+            partial_row_stats_[(c * stack_.stats() + stack_[k].first_stat) * padded_ +
+                               (r / kHeadPanel * kernel.stats + i) * kHeadPanel + r % kHeadPanel];
     }
     kernel.loops->stats_backward(kernel.of, stack_.context(k, r), s, ds, out);
   }
@@ -326,15 +375,16 @@ class Backward {
   StackLanes<T> lanes_;
   const HeadGradients& g_;
   int64_t d_, padded_;
-  bool joint_;                           // smoothed labels of a mixture: a word's gradient takes all components' scores
-  bool close_ = false;                   // some component's close pairs are computed from their vectors
-  T* partial_dh_ = nullptr;              // [chunk][stacked row][d]
+  bool joint_;  // smoothed labels of a mixture: a word's gradient takes all components' scores
+  bool close_ = false;       // some component's close pairs are computed from their vectors
+  T* partial_dh_ = nullptr;  // [chunk][stacked row][d]
   double* partial_row_stats_ = nullptr;  // [chunk][component][panel][stats][kHeadPanel]
 };
 
 }  // namespace
 
-void head_gradients(const HeadBlock& block, double row_weight, const HeadGradients& g, Arena& arena) {
+void head_gradients(const HeadBlock& block, double row_weight, const HeadGradients& g,
+                    Arena& arena) {
   dispatch_float(block.h.dtype, "head_gradients", [&]<class T>(T) {
     const Arena::Scope scope(arena);
     Backward<T>(block, row_weight, g, arena).run();

@@ -12,8 +12,9 @@ using scores::HasShorterWay;
 using scores::kGradientsOf;
 using scores::OfParts;
 
-// Compiled on its own with all that it calls inlined: in a file with this many kernels the compiler's budget for inlining ends
-// before exp and log reach some of the loops, which are then scalar, twenty times as slow.
+// Compiled on its own with all that it calls inlined: in a file with this many kernels the
+// compiler's budget for inlining ends before exp and log reach some of the loops, which are then
+// scalar, twenty times as slow.
 #define NINE_OWN_LOOP [[gnu::flatten, gnu::noinline]]
 
 // The statistics of word v and of a lane, as the kernel takes them.
@@ -41,21 +42,25 @@ T bias_of(const HeadTile<T>& t, int64_t v) {
   return t.bias != nullptr ? t.bias[v] : T(0);
 }
 
-// Whether `count` vectors, or parts of such, are ordinary: statistic i of vector v at stats[i * apart + v * next].
+// Whether `count` vectors, or parts of such, are ordinary: statistic i of vector v at stats[i *
+// apart + v * next].
 template <class K, class S>
 bool all_ordinary(const K& k, const S* stats, int64_t apart, int64_t next, int64_t count) {
   int64_t others = 0;
-  for (int64_t v = 0; v < count; ++v) others += k.fast_path_valid(Stats<K, S>::strided(stats + v * next, apart).s) ? 0 : 1;
+  for (int64_t v = 0; v < count; ++v)
+    others += k.fast_path_valid(Stats<K, S>::strided(stats + v * next, apart).s) ? 0 : 1;
   return others == 0;
 }
-// Calls f with the kernel, or with its shorter way where all vectors are ordinary: `listed` [vector][part][statistic] of n vectors, and
-// `lanes` [part][statistic][stride] of `count`.
+// Calls f with the kernel, or with its shorter way where all vectors are ordinary: `listed`
+// [vector][part][statistic] of n vectors, and `lanes` [part][statistic][stride] of `count`.
 template <class K, class S, class T, class F>
-void dispatch_fast_path(const K& k, const S* listed, int64_t n, const T* lanes, int64_t stride, int64_t count, F&& f) {
+void dispatch_fast_path(const K& k, const S* listed, int64_t n, const T* lanes, int64_t stride,
+                        int64_t count, F&& f) {
   if constexpr (HasShorterWay<K>) {
     const int64_t parts = k.parts();
     bool shorter = all_ordinary(k, listed, 1, K::kStats, parts * n);
-    for (int64_t i = 0; shorter && i < parts; ++i) shorter = all_ordinary(k, lanes + i * K::kStats * stride, stride, 1, count);
+    for (int64_t i = 0; shorter && i < parts; ++i)
+      shorter = all_ordinary(k, lanes + i * K::kStats * stride, stride, 1, count);
     if (shorter) return f(scores::FastPath<K>(k));
   }
   f(k);
@@ -65,9 +70,11 @@ void dispatch_fast_path(const K& k, const HeadTile<T>& t, F&& f) {
   dispatch_fast_path(k, t.word_stats, t.words, t.row_stats, kLanes, kLanes, f);
 }
 
-// Scores of one word, a lane a row; `z`, and the statistics of one part. out = start + S, or with kAdd out += S.
+// Scores of one word, a lane a row; `z`, and the statistics of one part. out = start + S, or with
+// kAdd out += S.
 template <bool kAdd, class K, class T>
-NINE_OWN_LOOP void word_scores(const K& k, const T* z, const double* word_stats, const T* row_stats, T start, T* out) {
+NINE_OWN_LOOP void word_scores(const K& k, const T* z, const double* word_stats, const T* row_stats,
+                               T start, T* out) {
   const auto w = Stats<K, T>::of_word(word_stats);
 #pragma GCC ivdep
   for (int64_t r = 0; r < kLanes; ++r) {
@@ -76,11 +83,13 @@ NINE_OWN_LOOP void word_scores(const K& k, const T* z, const double* word_stats,
   }
 }
 
-// z becomes up * dS/dz; sums take the rest. Where up is 0 the gradient is, whatever the slope. With kShare S is one of several in a
-// log-sum-exp, and up is times its share, e^(S - sum). A share is at most 1; where `sum` is the target's exact one and z has lost its
-// digits, S - sum may be anything.
+// z becomes up * dS/dz; sums take the rest. Where up is 0 the gradient is, whatever the slope. With
+// kShare S is one of several in a log-sum-exp, and up is times its share, e^(S - sum). A share is
+// at most 1; where `sum` is the target's exact one and z has lost its digits, S - sum may be
+// anything.
 template <bool kShare, class K, class T>
-NINE_OWN_LOOP void word_slopes(const K& k, T* z, const double* word_stats, const T* row_stats, const T* up, const T* sum, T* word_sums, T* row_sums) {
+NINE_OWN_LOOP void word_slopes(const K& k, T* z, const double* word_stats, const T* row_stats,
+                               const T* up, const T* sum, T* word_sums, T* row_sums) {
   const auto w = Stats<K, T>::of_word(word_stats);
 #pragma GCC ivdep
   for (int64_t r = 0; r < kLanes; ++r) {
@@ -97,7 +106,8 @@ NINE_OWN_LOOP void word_slopes(const K& k, T* z, const double* word_stats, const
   }
 }
 
-// --- kernels of one part ------------------------------------------------------------------------------------------
+// --- kernels of one part
+// ------------------------------------------------------------------------------------------
 
 template <class K, class T>
 void scores_of(const K& k, const HeadTile<T>& t, int64_t v, T bias, T* out) {
@@ -105,21 +115,26 @@ void scores_of(const K& k, const HeadTile<T>& t, int64_t v, T bias, T* out) {
 }
 
 template <class K, class T>
-void slopes_of(const K& k, const HeadTile<T>& t, int64_t v, const T*, const T* up, const HeadSums<T>& sums) {
-  word_slopes<false>(k, t.z + v * t.ld, t.word_stats + v * K::kStats, t.row_stats, up, static_cast<const T*>(nullptr),
-                     sums.word_stats + v * K::kStats * kLanes, sums.row_stats);
+void slopes_of(const K& k, const HeadTile<T>& t, int64_t v, const T*, const T* up,
+               const HeadSums<T>& sums) {
+  word_slopes<false>(k, t.z + v * t.ld, t.word_stats + v * K::kStats, t.row_stats, up,
+                     static_cast<const T*>(nullptr), sums.word_stats + v * K::kStats * kLanes,
+                     sums.row_stats);
 }
 
-// --- kernels of parts ---------------------------------------------------------------------------------------------
+// --- kernels of parts
+// ---------------------------------------------------------------------------------------------
 
-// Calls f(z, statistics of part i of w, of part j of h, where they lie among all parts') for each pair of parts.
+// Calls f(z, statistics of part i of w, of part j of h, where they lie among all parts') for each
+// pair of parts.
 template <class K, class T, class F>
 void for_pairs(const K& k, const HeadTile<T>& t, int64_t v, F&& f) {
   constexpr int kStats = K::kStats;
   const int64_t parts = k.parts();
   for (int64_t i = 0; i < parts; ++i)
     for (int64_t j = 0; j < parts; ++j)
-      f(t.z + (i * parts + j) * t.plane + v * t.ld, t.word_stats + (v * parts + i) * kStats, t.row_stats + j * kStats * kLanes, i, j);
+      f(t.z + (i * parts + j) * t.plane + v * t.ld, t.word_stats + (v * parts + i) * kStats,
+        t.row_stats + j * kStats * kLanes, i, j);
 }
 
 template <class T, class K>
@@ -127,7 +142,8 @@ T log_pairs(const K& k) {
   return vlog(static_cast<T>(k.parts() * k.parts()));
 }
 
-// A running log-sum-exp, top + log sum, takes n more addends: one exponent an addend, and one for all of them.
+// A running log-sum-exp, top + log sum, takes n more addends: one exponent an addend, and one for
+// all of them.
 template <class T>
 NINE_OWN_LOOP void add_exponents(const T (*x)[kLanes], int n, T* top, T* sum) {
   for (int64_t r = 0; r < kLanes; ++r) {
@@ -150,7 +166,9 @@ template <OfParts K, class T>
 void scores_of(const K& k, const HeadTile<T>& t, int64_t v, T bias, T* out) {
   if (!k.mixture) {
     std::fill_n(out, kLanes, bias);
-    for_pairs(k, t, v, [&](const T* z, const double* w, const T* h, int64_t, int64_t) { word_scores<true>(k.part, z, w, h, T(0), out); });
+    for_pairs(k, t, v, [&](const T* z, const double* w, const T* h, int64_t, int64_t) {
+      word_scores<true>(k.part, z, w, h, T(0), out);
+    });
     return;
   }
   constexpr int kAtOnce = 4;  // pairs
@@ -166,19 +184,23 @@ void scores_of(const K& k, const HeadTile<T>& t, int64_t v, T bias, T* out) {
 }
 
 template <OfParts K, class T>
-void slopes_of(const K& k, const HeadTile<T>& t, int64_t v, const T* scores, const T* up, const HeadSums<T>& sums) {
+void slopes_of(const K& k, const HeadTile<T>& t, int64_t v, const T* scores, const T* up,
+               const HeadSums<T>& sums) {
   constexpr int kStats = K::kStats;
   const int64_t parts = k.parts();
   T all[kLanes];  // the pairs' log-sum-exp
   const T rest = bias_of(t, v) - log_pairs<T>(k);
   for (int64_t r = 0; k.mixture && r < kLanes; ++r) all[r] = scores[r] - rest;
   for_pairs(k, t, v, [&](T* z, const double* w, const T* h, int64_t i, int64_t j) {
-    T *of_word = sums.word_stats + (v * parts + i) * kStats * kLanes, *of_rows = sums.row_stats + j * kStats * kLanes;
-    k.mixture ? word_slopes<true>(k.part, z, w, h, up, all, of_word, of_rows) : word_slopes<false>(k.part, z, w, h, up, all, of_word, of_rows);
+    T *of_word = sums.word_stats + (v * parts + i) * kStats * kLanes,
+      *of_rows = sums.row_stats + j * kStats * kLanes;
+    k.mixture ? word_slopes<true>(k.part, z, w, h, up, all, of_word, of_rows)
+              : word_slopes<false>(k.part, z, w, h, up, all, of_word, of_rows);
   });
 }
 
-// --- loops over a tile --------------------------------------------------------------------------------------------
+// --- loops over a tile
+// --------------------------------------------------------------------------------------------
 
 template <class K, class T>
 void values(const KernelOf& of, const HeadTile<T>& t, T* out) {
@@ -204,8 +226,10 @@ void add_bias_gradient(const HeadSums<T>& sums, int64_t v, const T* up) {
 
 // up = dL/dS of one word, but for the rows whose target it is.
 template <class T>
-NINE_OWN_LOOP void word_gradients(const T* s, const HeadLanes<T>& lanes, typename HeadLanes<T>::Index word, T* up) {
-  const T *lse = lanes.lse, *lse_rest = lanes.lse_rest, *weight = lanes.weight, *shift = lanes.shift;
+NINE_OWN_LOOP void word_gradients(const T* s, const HeadLanes<T>& lanes,
+                                  typename HeadLanes<T>::Index word, T* up) {
+  const T *lse = lanes.lse, *lse_rest = lanes.lse_rest, *weight = lanes.weight,
+          *shift = lanes.shift;
   const auto* target = lanes.target;
 #pragma GCC ivdep
   for (int64_t r = 0; r < kLanes; ++r) {
@@ -214,19 +238,25 @@ NINE_OWN_LOOP void word_gradients(const T* s, const HeadLanes<T>& lanes, typenam
   }
 }
 
-// Kept products come from memory, 128 bytes a word and pair of parts, too far apart for the processor to foresee. Two words ahead is
-// measured best. GCC takes a function that only prefetches for one without effect and drops its call, hence always_inline.
+// Kept products come from memory, 128 bytes a word and pair of parts, too far apart for the
+// processor to foresee. Two words ahead is measured best. GCC takes a function that only prefetches
+// for one without effect and drops its call, hence always_inline.
 template <class T>
-[[gnu::always_inline]] inline void prefetch_products(const HeadTile<T>& t, int64_t planes, int64_t v) {
+[[gnu::always_inline]] inline void prefetch_products(const HeadTile<T>& t, int64_t planes,
+                                                     int64_t v) {
   constexpr int64_t kAhead = 2, kLine = 64 / static_cast<int64_t>(sizeof(T));
   const int64_t next = v + kAhead;
-  const T* z = next < t.words ? t.z + next * t.ld : t.z + kLanes + (next - t.words) * t.ld;  // past the last word: of the next panel
+  const T* z =
+      next < t.words
+          ? t.z + next * t.ld
+          : t.z + kLanes + (next - t.words) * t.ld;  // past the last word: of the next panel
   for (int64_t pair = 0; pair < planes; ++pair)
     for (int64_t r = 0; r < kLanes; r += kLine) __builtin_prefetch(z + pair * t.plane + r, 1);
 }
 
 template <class K, class T>
-void gradients(const KernelOf& of, const HeadTile<T>& t, const HeadLanes<T>& lanes, typename HeadLanes<T>::Index word, const HeadSums<T>& sums) {
+void gradients(const KernelOf& of, const HeadTile<T>& t, const HeadLanes<T>& lanes,
+               typename HeadLanes<T>::Index word, const HeadSums<T>& sums) {
   dispatch_fast_path(K(of.score, of.dims), t, [&](const auto& k) {
     T own[kLanes], up[kLanes];
     const int64_t planes = k.parts() * k.parts();
@@ -247,20 +277,24 @@ void slopes(const KernelOf& of, const HeadTile<T>& t, const T* up, const HeadSum
     const int64_t planes = k.parts() * k.parts();
     for (int64_t v = 0; v < t.words; ++v) {
       prefetch_products(t, planes, v);
-      const T* s = OfParts<K> ? known_scores(k, t, v, own) : nullptr;  // the others' slopes do not take them
+      const T* s =
+          OfParts<K> ? known_scores(k, t, v, own) : nullptr;  // the others' slopes do not take them
       add_bias_gradient(sums, v, up + v * kLanes);
       slopes_of(k, t, v, s, up + v * kLanes, sums);
     }
   });
 }
 
-// --- one row, words fastest ---------------------------------------------------------------------------------------
+// --- one row, words fastest
+// ---------------------------------------------------------------------------------------
 
 template <class K, class T>
-NINE_OWN_LOOP void row_scores(const K& k, const T* z, const T* word_stats, int64_t stride, const T* row_stats, int64_t words, T* out) {
+NINE_OWN_LOOP void row_scores(const K& k, const T* z, const T* word_stats, int64_t stride,
+                              const T* row_stats, int64_t words, T* out) {
   const auto h = Stats<K, T>::strided(row_stats, 1);
 #pragma GCC ivdep
-  for (int64_t v = 0; v < words; ++v) out[v] = k.value(z[v], Stats<K, T>::strided(word_stats + v, stride).s, h.s);
+  for (int64_t v = 0; v < words; ++v)
+    out[v] = k.value(z[v], Stats<K, T>::strided(word_stats + v, stride).s, h.s);
 }
 
 template <class K, class T>
@@ -278,8 +312,8 @@ void row_values_of(const K& k, const HeadRow<T>& r, T* out) {
   const int64_t parts = k.parts();
   for (int64_t i = 0; i < parts; ++i)
     for (int64_t j = 0; j < parts; ++j) {
-      row_scores(k.part, r.z + (i * parts + j) * r.plane, r.word_stats + i * kStats * r.word_stride, r.word_stride, r.row_stats + j * kStats, r.words,
-                 xi);
+      row_scores(k.part, r.z + (i * parts + j) * r.plane, r.word_stats + i * kStats * r.word_stride,
+                 r.word_stride, r.row_stats + j * kStats, r.words, xi);
       for (int64_t v = 0; v < r.words; ++v) {
         const T high = xi[v] > top[v] ? xi[v] : top[v];
         sum[v] = k.mixture ? sum[v] * vexp(top[v] - high) + vexp(xi[v] - high) : sum[v] + xi[v];
@@ -287,15 +321,18 @@ void row_values_of(const K& k, const HeadRow<T>& r, T* out) {
       }
     }
   const T pairs = log_pairs<T>(k);
-  for (int64_t v = 0; v < r.words; ++v) out[v] = k.mixture ? top[v] + (vlog(sum[v]) - pairs) : sum[v];
+  for (int64_t v = 0; v < r.words; ++v)
+    out[v] = k.mixture ? top[v] + (vlog(sum[v]) - pairs) : sum[v];
 }
 
 template <class K, class T>
 void row_values(const KernelOf& of, const HeadRow<T>& r, T* out) {
-  dispatch_fast_path(K(of.score, of.dims), r.row_stats, 1, r.word_stats, r.word_stride, r.words, [&](const auto& k) { row_values_of(k, r, out); });
+  dispatch_fast_path(K(of.score, of.dims), r.row_stats, 1, r.word_stats, r.word_stride, r.words,
+                     [&](const auto& k) { row_values_of(k, r, out); });
 }
 
-// --- vectors ------------------------------------------------------------------------------------------------------
+// --- vectors
+// ------------------------------------------------------------------------------------------------------
 
 template <class K, class T>
 void stats(const KernelOf& of, const T* x, double* s) {
@@ -311,7 +348,8 @@ void stats_backward(const KernelOf& of, const T* x, const double* s, const doubl
   if constexpr (K::kStats > 0) {
     const K k(of.score, of.dims);
     const int64_t size = of.dims / k.parts();
-    for (int64_t i = 0; i < k.parts(); ++i) k.stats_backward(x + i * size, size, s + i * K::kStats, ds + i * K::kStats, dx + i * size);
+    for (int64_t i = 0; i < k.parts(); ++i)
+      k.stats_backward(x + i * size, size, s + i * K::kStats, ds + i * K::kStats, dx + i * size);
   }
 }
 
@@ -322,7 +360,8 @@ double exact(const KernelOf& of, const T* w, const T* h) {
     return k.exact(w, h, of.dims, 0, static_cast<T*>(nullptr), static_cast<T*>(nullptr));
   } else {
     static_assert(K::kStats == 0, "a kernel with statistics needs an exact score of the target");
-    return k.value(scores::dot(w, h, of.dims), static_cast<const double*>(nullptr), static_cast<const double*>(nullptr));
+    return k.value(scores::dot(w, h, of.dims), static_cast<const double*>(nullptr),
+                   static_cast<const double*>(nullptr));
   }
 }
 
@@ -332,7 +371,10 @@ double exact_slope(const KernelOf& of, const T* w, const T* h, double up, T* dw,
   if constexpr (K::kExactTarget) {
     return k.exact(w, h, of.dims, up, dw, dh);
   } else {
-    return k.slopes(scores::dot(w, h, of.dims), static_cast<const double*>(nullptr), static_cast<const double*>(nullptr)).z;
+    return k
+        .slopes(scores::dot(w, h, of.dims), static_cast<const double*>(nullptr),
+                static_cast<const double*>(nullptr))
+        .z;
   }
 }
 
@@ -353,8 +395,9 @@ constexpr auto close_of() -> bool (*)(T, const double*, const T*) {
 }
 
 template <class K, class T>
-constexpr HeadLoops<T> kLoops{values<K, T>, row_values<K, T>,     gradients<K, T>, slopes<K, T>,     close_of<K, T>(),
-                              stats<K, T>,  stats_backward<K, T>, exact<K, T>,     exact_slope<K, T>};
+constexpr HeadLoops<T> kLoops{values<K, T>,         row_values<K, T>, gradients<K, T>,
+                              slopes<K, T>,         close_of<K, T>(), stats<K, T>,
+                              stats_backward<K, T>, exact<K, T>,      exact_slope<K, T>};
 
 #undef NINE_OWN_LOOP
 

@@ -10,7 +10,8 @@ namespace {
 template <class T>
 void write_tile(const T* tile, int64_t words, int64_t rows, double* out, int64_t vocabulary) {
   for (int64_t r = 0; r < rows; ++r)
-    for (int64_t v = 0; v < words; ++v) out[r * vocabulary + v] = static_cast<double>(tile[v * kHeadPanel + r]);
+    for (int64_t v = 0; v < words; ++v)
+      out[r * vocabulary + v] = static_cast<double>(tile[v * kHeadPanel + r]);
 }
 
 template <class T>
@@ -29,11 +30,13 @@ void run_readout(const HeadBlock& block, const View& log_probs, const View& scor
           for (int64_t p = 0; p < stack.panels(); ++p) {
             const int64_t words = std::min(kHeadTile, end - word), rows = stack.rows_of(p);
             const auto at = [&](const View& v, int64_t k) {
-              return static_cast<double*>(v.data) + (k * block.rows() + p * kHeadPanel) * vocabulary + word;
+              return static_cast<double*>(v.data) +
+                     (k * block.rows() + p * kHeadPanel) * vocabulary + word;
             };
             for (int64_t k = 0; k < size; ++k) {
               stack.any_scores({stack[k], k, p, word, words}, spare, tiles + k * kTileElements);
-              if (scores) write_tile(tiles + k * kTileElements, words, rows, at(scores, k), vocabulary);
+              if (scores)
+                write_tile(tiles + k * kTileElements, words, rows, at(scores, k), vocabulary);
             }
             if (!log_probs) continue;
             mixture_tile(stack, lanes, p, words, tiles, tiles + size * kTileElements);
@@ -45,8 +48,10 @@ void run_readout(const HeadBlock& block, const View& log_probs, const View& scor
 
 }  // namespace
 
-void head_inference(const HeadBlock& block, const View& log_probs, const View& scores, Arena& arena) {
-  dispatch_float(block.h.dtype, "head_inference", [&]<class T>(T) { run_readout<T>(block, log_probs, scores, arena); });
+void head_inference(const HeadBlock& block, const View& log_probs, const View& scores,
+                    Arena& arena) {
+  dispatch_float(block.h.dtype, "head_inference",
+                 [&]<class T>(T) { run_readout<T>(block, log_probs, scores, arena); });
 }
 
 }  // namespace nine::cpu

@@ -15,11 +15,13 @@ constexpr int64_t kColumns = 64;  // columns a task takes where rows have to be 
 void check_indices(const char* op, const View& ids, int64_t lowest, int64_t limit) {
   const int32_t* id = static_cast<int32_t*>(ids.data);
   for (int64_t r = 0; r < ids.elements(); ++r)
-    require(id[r] >= lowest && id[r] < limit, "[", op, "] index ", id[r], " at position ", r, " is outside of [", lowest, ", ", limit, ")");
+    require(id[r] >= lowest && id[r] < limit, "[", op, "] index ", id[r], " at position ", r,
+            " is outside of [", lowest, ", ", limit, ")");
 }
 }  // namespace
 
-void matmul(const View& a, bool transpose_a, const View& b, bool transpose_b, const OutputView& c, double alpha) {
+void matmul(const View& a, bool transpose_a, const View& b, bool transpose_b, const OutputView& c,
+            double alpha) {
   dispatch_float(a.dtype, "matmul", [&]<class T>(T) {
     gemm<T>({.transpose_a = transpose_a,
              .transpose_b = transpose_b,
@@ -59,19 +61,22 @@ void embedding(const View& table, const View& ids, const View& y) {
     check_indices("embedding", ids, 0, table.rows());
     const int32_t* id = static_cast<int32_t*>(ids.data);
     for_rows(y, [&](int64_t begin, int64_t end) {
-      for (int64_t r = begin; r < end; ++r) std::copy_n(row_ptr<T>(table, id[r]), y.cols(), row_ptr<T>(y, r));
+      for (int64_t r = begin; r < end; ++r)
+        std::copy_n(row_ptr<T>(table, id[r]), y.cols(), row_ptr<T>(y, r));
     });
   });
 }
 
-void embedding_with_positions(const View& table, const View& ids, double scale, const View& positions, const View& y) {
+void embedding_with_positions(const View& table, const View& ids, double scale,
+                              const View& positions, const View& y) {
   dispatch_float(table.dtype, "embedding_with_positions", [&]<class T>(T) {
     check_indices("embedding_with_positions", ids, 0, table.rows());
     const int32_t* id = static_cast<int32_t*>(ids.data);
     const T alpha = static_cast<T>(scale);
     for_rows(y, [&](int64_t begin, int64_t end) {
       for (int64_t r = begin; r < end; ++r) {
-        const T *word = row_ptr<T>(table, id[r]), *position = row_ptr<T>(positions, r % positions.rows());
+        const T *word = row_ptr<T>(table, id[r]),
+                *position = row_ptr<T>(positions, r % positions.rows());
         T* out = row_ptr<T>(y, r);
         for (int64_t c = 0; c < y.cols(); ++c) out[c] = alpha * word[c] + position[c];
       }
@@ -97,7 +102,8 @@ void embedding_backward(const View& dy, const View& ids, const View& table_grad)
   });
 }
 
-void layer_norm(const View& x, const View& gamma, const View& beta, double eps, const View& y, const View& mean, const View& rstd) {
+void layer_norm(const View& x, const View& gamma, const View& beta, double eps, const View& y,
+                const View& mean, const View& rstd) {
   dispatch_float(x.dtype, "layer_norm", [&]<class T>(T) {
     const T *scale = static_cast<T*>(gamma.data), *shift = static_cast<T*>(beta.data);
     const int64_t d = x.cols();
@@ -105,14 +111,16 @@ void layer_norm(const View& x, const View& gamma, const View& beta, double eps, 
       for (int64_t r = begin; r < end; ++r) {
         const T* in = row_ptr<T>(x, r);
         T* out = row_ptr<T>(y, r);
-        const double m = lane_sum(d, [&](int64_t c) { return static_cast<double>(in[c]); }) / static_cast<double>(d);
+        const double m = lane_sum(d, [&](int64_t c) { return static_cast<double>(in[c]); }) /
+                         static_cast<double>(d);
         const double squares = lane_sum(d, [&](int64_t c) {
           const double off = static_cast<double>(in[c]) - m;
           return off * off;
         });
         const double s = 1 / std::sqrt(squares / static_cast<double>(d) + eps);
         const T row_mean = static_cast<T>(m), row_rstd = static_cast<T>(s);
-        for (int64_t c = 0; c < d; ++c) out[c] = (in[c] - row_mean) * row_rstd * scale[c] + shift[c];
+        for (int64_t c = 0; c < d; ++c)
+          out[c] = (in[c] - row_mean) * row_rstd * scale[c] + shift[c];
         static_cast<T*>(mean.data)[r] = row_mean;
         static_cast<T*>(rstd.data)[r] = row_rstd;
       }
@@ -121,10 +129,12 @@ void layer_norm(const View& x, const View& gamma, const View& beta, double eps, 
 }
 
 // With xh = (x - mean) rstd and g = dy gamma: dx = rstd (g - mean(g) - xh mean(g xh)).
-void layer_norm_backward(const View& x, const View& gamma, const View& mean, const View& rstd, const View& dy, const OutputView& dx, const OutputView& dgamma,
+void layer_norm_backward(const View& x, const View& gamma, const View& mean, const View& rstd,
+                         const View& dy, const OutputView& dx, const OutputView& dgamma,
                          const OutputView& dbeta) {
   dispatch_float(x.dtype, "layer_norm_backward", [&]<class T>(T) {
-    const T *m = static_cast<T*>(mean.data), *s = static_cast<T*>(rstd.data), *scale = static_cast<T*>(gamma.data);
+    const T *m = static_cast<T*>(mean.data), *s = static_cast<T*>(rstd.data),
+            *scale = static_cast<T*>(gamma.data);
     const int64_t d = x.cols();
     if (dx.view) {
       with_add(dx.add, [&](auto put) {
@@ -133,9 +143,13 @@ void layer_norm_backward(const View& x, const View& gamma, const View& mean, con
             const T *in = row_ptr<T>(x, r), *up = row_ptr<T>(dy, r);
             T* out = row_ptr<T>(dx.view, r);
             const auto g = [&](int64_t c) { return static_cast<double>(up[c] * scale[c]); };
-            const auto gx = [&](int64_t c) { return g(c) * static_cast<double>((in[c] - m[r]) * s[r]); };
-            const T a = static_cast<T>(lane_sum(d, g) / static_cast<double>(d)), b = static_cast<T>(lane_sum(d, gx) / static_cast<double>(d));
-            for (int64_t c = 0; c < d; ++c) put(out[c], s[r] * (up[c] * scale[c] - a - (in[c] - m[r]) * s[r] * b));
+            const auto gx = [&](int64_t c) {
+              return g(c) * static_cast<double>((in[c] - m[r]) * s[r]);
+            };
+            const T a = static_cast<T>(lane_sum(d, g) / static_cast<double>(d)),
+                    b = static_cast<T>(lane_sum(d, gx) / static_cast<double>(d));
+            for (int64_t c = 0; c < d; ++c)
+              put(out[c], s[r] * (up[c] * scale[c] - a - (in[c] - m[r]) * s[r] * b));
           }
         });
       });
@@ -155,7 +169,8 @@ void layer_norm_backward(const View& x, const View& gamma, const View& mean, con
           const auto put = [&](const OutputView& sink, const double* sums) {
             if (!sink.view) return;
             T* out = static_cast<T*>(sink.view.data);
-            for (int64_t c = c0; c < c1; ++c) out[c] = (sink.add ? out[c] : T(0)) + static_cast<T>(sums[c - c0]);
+            for (int64_t c = c0; c < c1; ++c)
+              out[c] = (sink.add ? out[c] : T(0)) + static_cast<T>(sums[c - c0]);
           };
           put(dgamma, gamma_sum);
           put(dbeta, beta_sum);
@@ -174,7 +189,8 @@ void log_softmax(const View& x, const View& y) {
         for (int64_t c = 1; c < x.cols(); ++c) top = std::max(top, in[c]);
         double sum = 0;
         for (int64_t c = 0; c < x.cols(); ++c) sum += static_cast<double>(vexp(in[c] - top));
-        // x - top is exact near the maximum, where x - lse would lose what lse rounds away at large x.
+        // x - top is exact near the maximum, where x - lse would lose what lse rounds away at large
+        // x.
         const T log_sum = static_cast<T>(std::log(sum));
         for (int64_t c = 0; c < x.cols(); ++c) out[c] = (in[c] - top) - log_sum;
       }
@@ -211,7 +227,8 @@ void nll(const View& log_probs, const View& targets, double row_weight, const Ou
   });
 }
 
-void nll_backward(const View& targets, double row_weight, const View& grad_output, const View& dlog_probs) {
+void nll_backward(const View& targets, double row_weight, const View& grad_output,
+                  const View& dlog_probs) {
   dispatch_float(dlog_probs.dtype, "nll_backward", [&]<class T>(T) {
     check_indices("nll_backward", targets, -1, dlog_probs.cols());
     const int32_t* target = static_cast<int32_t*>(targets.data);

@@ -1,11 +1,12 @@
 // One LSTM layer over a sequence on the CPU.
 //
-// The input's product for all time steps is one GEMM. The recurrence multiplies block by block of hidden units, all four
-// gates of a block at once, and applies the gates while the product is still in cache. Rows of the batch never meet in it,
-// so a small layer is cut by rows, each task taking its own through all time steps; a layer whose W_hh fills a core's cache
-// is cut by blocks: a thread keeps its blocks' share of W_hh, packed, in its cache for the whole sequence, and meets the
-// others once a time step. Cuts follow shapes only, so that the bits do not depend on the number of threads. Weight
-// gradients are one GEMM each after the loop.
+// The input's product for all time steps is one GEMM. The recurrence multiplies block by block of
+// hidden units, all four gates of a block at once, and applies the gates while the product is still
+// in cache. Rows of the batch never meet in it, so a small layer is cut by rows, each task taking
+// its own through all time steps; a layer whose W_hh fills a core's cache is cut by blocks: a
+// thread keeps its blocks' share of W_hh, packed, in its cache for the whole sequence, and meets
+// the others once a time step. Cuts follow shapes only, so that the bits do not depend on the
+// number of threads. Weight gradients are one GEMM each after the loop.
 #include "core/arena.h"
 #include "core/cpu/cpu.h"
 #include "core/cpu/elementwise_loops.h"
@@ -37,11 +38,18 @@ struct Layer {
         gates(static_cast<T*>(io.gates.data)),
         ldg(io.gates.ld) {}
 
-  double operations_a_step() const { return static_cast<double>(batch) * static_cast<double>(8 * hidden * hidden); }
+  double operations_a_step() const {
+    return static_cast<double>(batch) * static_cast<double>(8 * hidden * hidden);
+  }
   int64_t width(int64_t block) const { return std::min(units, hidden - block * units); }
-  bool by_rows() const { return batch >= 2 * kTaskRows && 4 * hidden * hidden * static_cast<int64_t>(sizeof(T)) <= kCachedBytes; }
+  bool by_rows() const {
+    return batch >= 2 * kTaskRows &&
+           4 * hidden * hidden * static_cast<int64_t>(sizeof(T)) <= kCachedBytes;
+  }
   T* gate_row(int64_t t, int64_t b) const { return gates + (t * batch + b) * ldg; }
-  T* h_row(int64_t t, int64_t b) const { return h + (t * batch + b) * ldh; }  // t = 0: the initial state
+  T* h_row(int64_t t, int64_t b) const {
+    return h + (t * batch + b) * ldh;
+  }  // t = 0: the initial state
   T* c_row(int64_t t, int64_t b) const { return c + (t * batch + b) * ldc; }
 
   int64_t steps, batch, hidden, units, blocks;
@@ -51,22 +59,26 @@ struct Layer {
   int64_t ldg;
 };
 
-// Runs step(t, block, first row of the batch, rows) for all of a layer in an order that a recurrence allows: t from 0 up, or
-// from the last one down.
+// Runs step(t, block, first row of the batch, rows) for all of a layer in an order that a
+// recurrence allows: t from 0 up, or from the last one down.
 template <class T, class F>
 void for_time_steps(const Layer<T>& layer, bool down, F&& step) {
   const auto time = [&](int64_t i) { return down ? layer.steps - 1 - i : i; };
   const auto for_rows = [&](int64_t i, int64_t block, int64_t first, int64_t last) {
-    for (int64_t b = first; b < last; b += kBatchRows) step(time(i), block, b, std::min(kBatchRows, last - b));
+    for (int64_t b = first; b < last; b += kBatchRows)
+      step(time(i), block, b, std::min(kBatchRows, last - b));
   };
   if (!layer.by_rows())
     return parallel_rounds(
-        layer.steps, layer.blocks, [&](int64_t i, int64_t block) { for_rows(i, block, 0, layer.batch); }, layer.operations_a_step());
+        layer.steps, layer.blocks,
+        [&](int64_t i, int64_t block) { for_rows(i, block, 0, layer.batch); },
+        layer.operations_a_step());
   const auto all_steps = [&](int64_t first, int64_t last) {
     for (int64_t i = 0; i < layer.steps; ++i)
       for (int64_t block = 0; block < layer.blocks; ++block) for_rows(i, block, first, last);
   };
-  parallel_ranges(layer.batch, kTaskRows, all_steps, layer.operations_a_step() * static_cast<double>(layer.steps));
+  parallel_ranges(layer.batch, kTaskRows, all_steps,
+                  layer.operations_a_step() * static_cast<double>(layer.steps));
 }
 
 template <class T>
@@ -74,14 +86,16 @@ struct Gates {
   T *i, *f, *g, *o;
 };
 
-// The loops over the units of a row are functions of their own with restrict pointers: inside of the closures that call
-// them there are too many pointers that might overlap, and the compiler does not vectorise.
+// The loops over the units of a row are functions of their own with restrict pointers: inside of
+// the closures that call them there are too many pointers that might overlap, and the compiler does
+// not vectorise.
 
-// One row of gates from the input's product (in place), the recurrent product (p, one gate every `stride`) and the
-// biases (one gate every `hidden`).
+// One row of gates from the input's product (in place), the recurrent product (p, one gate every
+// `stride`) and the biases (one gate every `hidden`).
 template <class T>
-void gate_row(int64_t n, const Gates<T> gates, const T* __restrict p, int64_t stride, const T* __restrict b_ih, const T* __restrict b_hh,
-              int64_t hidden, const T* __restrict c_before, T* __restrict c, T* __restrict h) {
+void gate_row(int64_t n, const Gates<T> gates, const T* __restrict p, int64_t stride,
+              const T* __restrict b_ih, const T* __restrict b_hh, int64_t hidden,
+              const T* __restrict c_before, T* __restrict c, T* __restrict h) {
   T* __restrict gi = gates.i, * __restrict gf = gates.f, * __restrict gg = gates.g, * __restrict go = gates.o;
   for (int64_t j = 0; j < n; ++j) {
     const T i = vsigmoid(gi[j] + p[j] + (b_ih[j] + b_hh[j]));
@@ -100,8 +114,8 @@ void gate_row(int64_t n, const Gates<T> gates, const T* __restrict p, int64_t st
 
 // The gates' gradients before their non-linearity, in place; dc becomes that of the cell before.
 template <class T>
-void gate_row_backward(int64_t n, const Gates<T> gates, const T* __restrict dh, T* __restrict dc, const T* __restrict c,
-                       const T* __restrict c_before) {
+void gate_row_backward(int64_t n, const Gates<T> gates, const T* __restrict dh, T* __restrict dc,
+                       const T* __restrict c, const T* __restrict c_before) {
   T* __restrict gi = gates.i, * __restrict gf = gates.f, * __restrict gg = gates.g, * __restrict go = gates.o;
   for (int64_t j = 0; j < n; ++j) {
     const T i = gi[j], f = gf[j], g = gg[j], o = go[j], tc = vtanh(c[j]);
@@ -130,7 +144,8 @@ void forward(const ops::Lstm& io, Arena& arena) {
       layer.blocks * 4,
       [&](int64_t i) {
         const int64_t block = i / 4, gate = i % 4;
-        transpose_tile(w + (gate * H + block * U) * io.w_hh.ld, io.w_hh.ld, layer.width(block), H, packed + block * H * 4 * U + gate * U, 4 * U);
+        transpose_tile(w + (gate * H + block * U) * io.w_hh.ld, io.w_hh.ld, layer.width(block), H,
+                       packed + block * H * 4 * U + gate * U, 4 * U);
       },
       16.0 * static_cast<double>(H * H));
   const T *b_ih = static_cast<T*>(io.b_ih.data), *b_hh = static_cast<T*>(io.b_hh.data);
@@ -139,18 +154,20 @@ void forward(const ops::Lstm& io, Arena& arena) {
     const int64_t u0 = block * U, n = layer.width(block);
     T* products = scratch<T>(Scratch::tile, kBatchRows * 4 * U);
     const int64_t gates_width = n == U ? 4 * U : 3 * U + n;
-    TileProduct<T>(gates_width, rows, H, 4 * U, layer.ldh, 4 * U, false)(packed + block * H * 4 * U, layer.h_row(t, b0), products);
+    TileProduct<T>(gates_width, rows, H, 4 * U, layer.ldh, 4 * U, false)(
+        packed + block * H * 4 * U, layer.h_row(t, b0), products);
     for (int64_t b = 0; b < rows; ++b) {
       T* g = layer.gate_row(t, b0 + b) + u0;
       const T *p = products + b * 4 * U, *c_before = layer.c_row(t, b0 + b) + u0;
-      gate_row(n, {g, g + H, g + 2 * H, g + 3 * H}, p, U, b_ih + u0, b_hh + u0, H, c_before, layer.c_row(t + 1, b0 + b) + u0,
-               layer.h_row(t + 1, b0 + b) + u0);
+      gate_row(n, {g, g + H, g + 2 * H, g + 3 * H}, p, U, b_ih + u0, b_hh + u0, H, c_before,
+               layer.c_row(t + 1, b0 + b) + u0, layer.h_row(t + 1, b0 + b) + u0);
     }
   });
 }
 
 template <class T>
-void backward_through_time(const ops::Lstm& io, const ops::LstmGradients& g, const View& dh_first, const View& dc_first, Arena& arena) {
+void backward_through_time(const ops::Lstm& io, const ops::LstmGradients& g, const View& dh_first,
+                           const View& dc_first, Arena& arena) {
   const Layer<T> layer(io);
   const int64_t H = layer.hidden, U = layer.units;
   // Columns of W_hh as [block][row of W_hh][unit].
@@ -159,7 +176,9 @@ void backward_through_time(const ops::Lstm& io, const ops::LstmGradients& g, con
   parallel_for(
       layer.blocks,
       [&](int64_t block) {
-        for (int64_t r = 0; r < 4 * H; ++r) std::copy_n(w + r * io.w_hh.ld + block * U, layer.width(block), packed + (block * 4 * H + r) * U);
+        for (int64_t r = 0; r < 4 * H; ++r)
+          std::copy_n(w + r * io.w_hh.ld + block * U, layer.width(block),
+                      packed + (block * 4 * H + r) * U);
       },
       16.0 * static_cast<double>(H * H));
   const auto row_or_null = [](const View& v, int64_t r) { return v ? row_ptr<T>(v, r) : nullptr; };
@@ -167,9 +186,12 @@ void backward_through_time(const ops::Lstm& io, const ops::LstmGradients& g, con
   for_time_steps(layer, true, [&](int64_t t, int64_t block, int64_t b0, int64_t rows) {
     const int64_t u0 = block * U, n = layer.width(block);
     T* recurrent = scratch<T>(Scratch::tile, kBatchRows * U);
-    if (t + 1 < layer.steps) TileProduct<T>(n, rows, 4 * H, U, layer.ldg, U, false)(packed + block * 4 * H * U, layer.gate_row(t + 1, b0), recurrent);
+    if (t + 1 < layer.steps)
+      TileProduct<T>(n, rows, 4 * H, U, layer.ldg, U, false)(packed + block * 4 * H * U,
+                                                             layer.gate_row(t + 1, b0), recurrent);
     for (int64_t row = b0; row < b0 + rows; ++row) {
-      // What reaches h_t: from above, and from the next time step (or from the last state's own gradient).
+      // What reaches h_t: from above, and from the next time step (or from the last state's own
+      // gradient).
       T* dh = recurrent + (row - b0) * U;
       if (t + 1 == layer.steps) {
         const T* last = row_or_null(g.dh_n, row);
@@ -178,11 +200,13 @@ void backward_through_time(const ops::Lstm& io, const ops::LstmGradients& g, con
       if (const T* dy = row_or_null(g.dy, t * layer.batch + row))
         for (int64_t j = 0; j < n; ++j) dh[j] += dy[u0 + j];
       T* gate = layer.gate_row(t, row) + u0;
-      gate_row_backward(n, {gate, gate + H, gate + 2 * H, gate + 3 * H}, dh, row_ptr<T>(dc_first, row) + u0, layer.c_row(t + 1, row) + u0,
+      gate_row_backward(n, {gate, gate + H, gate + 2 * H, gate + 3 * H}, dh,
+                        row_ptr<T>(dc_first, row) + u0, layer.c_row(t + 1, row) + u0,
                         layer.c_row(t, row) + u0);
     }
   });
-  if (g.dh0.view) matmul(io.gates.row_range(0, layer.batch), false, io.w_hh, false, {dh_first}, 1.0);
+  if (g.dh0.view)
+    matmul(io.gates.row_range(0, layer.batch), false, io.w_hh, false, {dh_first}, 1.0);
 }
 
 }  // namespace
@@ -191,8 +215,10 @@ void lstm(const ops::Lstm& io, Arena& arena) {
   dispatch_float(io.x.dtype, "lstm", [&]<class T>(T) { forward<T>(io, arena); });
 }
 
-void lstm_through_time(const ops::Lstm& io, const ops::LstmGradients& g, const View& dh, const View& dc, Arena& arena) {
-  dispatch_float(io.x.dtype, "lstm_backward", [&]<class T>(T) { backward_through_time<T>(io, g, dh, dc, arena); });
+void lstm_through_time(const ops::Lstm& io, const ops::LstmGradients& g, const View& dh,
+                       const View& dc, Arena& arena) {
+  dispatch_float(io.x.dtype, "lstm_backward",
+                 [&]<class T>(T) { backward_through_time<T>(io, g, dh, dc, arena); });
 }
 
 }  // namespace nine::cpu

@@ -13,7 +13,8 @@ double row_norm(const T* x, int64_t d) {
   double part[kParts] = {}, square = 0;
   int64_t k = 0;
   for (; k + kParts <= d; k += kParts)
-    for (int j = 0; j < kParts; ++j) part[j] += static_cast<double>(x[k + j]) * static_cast<double>(x[k + j]);
+    for (int j = 0; j < kParts; ++j)
+      part[j] += static_cast<double>(x[k + j]) * static_cast<double>(x[k + j]);
   for (; k < d; ++k) square += static_cast<double>(x[k]) * static_cast<double>(x[k]);
   for (const double p : part) square += p;
   return std::sqrt(square);
@@ -27,7 +28,8 @@ void row_norm_penalty(const View& x, double norm, const OutputView& out) {
   double total = 0;
   dispatch_float(x.dtype, "row_norm_penalty", [&]<class T>(T) {
     constexpr int64_t kPartials = 256;
-    const int64_t pieces = (x.rows() + kRows - 1) / kRows, grain = (pieces + kPartials - 1) / kPartials * kRows;
+    const int64_t pieces = (x.rows() + kRows - 1) / kRows,
+                  grain = (pieces + kPartials - 1) / kPartials * kRows;
     double partial[kPartials] = {};
     parallel_ranges(x.rows(), grain, [&](int64_t begin, int64_t end) {
       double sum = 0;
@@ -43,7 +45,8 @@ void row_norm_penalty(const View& x, double norm, const OutputView& out) {
   *y = (out.add ? *y : 0.0) + total;
 }
 
-void row_norm_penalty_backward(const View& x, double norm, double factor, const View& grad_output, const OutputView& dx) {
+void row_norm_penalty_backward(const View& x, double norm, double factor, const View& grad_output,
+                               const OutputView& dx) {
   const double weight = 2 * factor * *static_cast<double*>(grad_output.data);
   dispatch_float(x.dtype, "row_norm_penalty_backward", [&]<class T>(T) {
     with_add(dx.add, [&](auto put) {

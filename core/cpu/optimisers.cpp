@@ -7,19 +7,23 @@ namespace nine::cpu {
 namespace {
 
 double clip_factor(const ops::Clip& clip) {
-  return clip.max_norm == 0 ? 1 : ops::clip_factor(*static_cast<double*>(clip.norm_squared.data), clip.max_norm);
+  return clip.max_norm == 0
+             ? 1
+             : ops::clip_factor(*static_cast<double*>(clip.norm_squared.data), clip.max_norm);
 }
 
-// The loops are functions of their own, rules by value and pointers restrict: inside of the closures that call them the
-// compiler has to fear that a store changes a number, and does not vectorise.
+// The loops are functions of their own, rules by value and pointers restrict: inside of the
+// closures that call them the compiler has to fear that a store changes a number, and does not
+// vectorise.
 template <class T>
-void adam_piece(T* __restrict weight, const T* __restrict grad, T* __restrict first, T* __restrict second, int64_t n, T factor,
-                const ops::AdamRule<T> rule) {
+void adam_piece(T* __restrict weight, const T* __restrict grad, T* __restrict first,
+                T* __restrict second, int64_t n, T factor, const ops::AdamRule<T> rule) {
   for (int64_t i = 0; i < n; ++i) rule(factor * grad[i], weight[i], first[i], second[i]);
 }
 
 template <class T>
-void sgd_piece(T* __restrict weight, const T* __restrict grad, T* __restrict speed, int64_t n, T factor, const ops::SgdRule<T> rule) {
+void sgd_piece(T* __restrict weight, const T* __restrict grad, T* __restrict speed, int64_t n,
+               T factor, const ops::SgdRule<T> rule) {
   if (speed == nullptr) {
     for (int64_t i = 0; i < n; ++i) rule(factor * grad[i], weight[i]);
     return;
@@ -29,23 +33,27 @@ void sgd_piece(T* __restrict weight, const T* __restrict grad, T* __restrict spe
 
 }  // namespace
 
-void adam(const View& w, const View& g, const View& m, const View& v, const ops::Clip& clip, const ops::AdamStep& s) {
+void adam(const View& w, const View& g, const View& m, const View& v, const ops::Clip& clip,
+          const ops::AdamStep& s) {
   dispatch_float(w.dtype, "adam", [&]<class T>(T) {
     const T factor = static_cast<T>(clip_factor(clip));
     const ops::AdamRule<T> rule(s);
     for_pieces({&w, &g, &m, &v}, [&](int64_t r, int64_t c, int64_t n) {
-      adam_piece(row_ptr<T>(w, r) + c, row_ptr<T>(g, r) + c, row_ptr<T>(m, r) + c, row_ptr<T>(v, r) + c, n, factor, rule);
+      adam_piece(row_ptr<T>(w, r) + c, row_ptr<T>(g, r) + c, row_ptr<T>(m, r) + c,
+                 row_ptr<T>(v, r) + c, n, factor, rule);
     });
   });
 }
 
-void sgd(const View& w, const View& g, const View& u, const ops::Clip& clip, const ops::SgdStep& s) {
+void sgd(const View& w, const View& g, const View& u, const ops::Clip& clip,
+         const ops::SgdStep& s) {
   dispatch_float(w.dtype, "sgd", [&]<class T>(T) {
     const T factor = static_cast<T>(clip_factor(clip));
     const ops::SgdRule<T> rule(s);
     const View& velocity = u ? u : w;
     for_pieces({&w, &g, &velocity}, [&](int64_t r, int64_t c, int64_t n) {
-      sgd_piece(row_ptr<T>(w, r) + c, row_ptr<T>(g, r) + c, u ? row_ptr<T>(u, r) + c : nullptr, n, factor, rule);
+      sgd_piece(row_ptr<T>(w, r) + c, row_ptr<T>(g, r) + c, u ? row_ptr<T>(u, r) + c : nullptr, n,
+                factor, rule);
     });
   });
 }

@@ -21,7 +21,8 @@ double total(const View& x, F f) {
   double* partial = scratch<double>(Scratch::reduction, blocks + 1);
   parallel_for(blocks, [&](int64_t b) {
     const T* p = flat ? static_cast<T*>(x.data) + b * per : row_ptr<T>(x, b);
-    partial[b] = lane_sum(std::min(per, n - b * per), [&](int64_t i) { return f(static_cast<double>(p[i])); });
+    partial[b] = lane_sum(std::min(per, n - b * per),
+                          [&](int64_t i) { return f(static_cast<double>(p[i])); });
   });
   double sum = 0;
   for (int64_t b = 0; b < blocks; ++b) sum += partial[b];
@@ -45,7 +46,8 @@ void column_sums(const View& x, const OutputView& y) {
             }
             for (int64_t c = c0; c < c1; ++c) sums[c - c0] += static_cast<double>(run[c - c0]);
           }
-          for (int64_t c = c0; c < c1; ++c) out[c] = (y.add ? out[c] : T(0)) + static_cast<T>(sums[c - c0]);
+          for (int64_t c = c0; c < c1; ++c)
+            out[c] = (y.add ? out[c] : T(0)) + static_cast<T>(sums[c - c0]);
         },
         16.0 * static_cast<double>(x.elements()));
   });
@@ -60,12 +62,16 @@ void sum(const View& x, const OutputView& y) {
 }
 
 void sum_squares(const View& x, const View& out) {
-  dispatch_float(x.dtype, "sum_squares", [&]<class T>(T) { *static_cast<double*>(out.data) = total<T>(x, [](double v) { return v * v; }); });
+  dispatch_float(x.dtype, "sum_squares", [&]<class T>(T) {
+    *static_cast<double*>(out.data) = total<T>(x, [](double v) { return v * v; });
+  });
 }
 
 bool all_finite(const View& x) {
   // x - x is 0 for a number and NaN for NaN and the infinities; a NaN survives the sum.
-  return dispatch_float(x.dtype, "all_finite", [&]<class T>(T) { return total<T>(x, [](double v) { return v - v; }) == 0.0; });
+  return dispatch_float(x.dtype, "all_finite", [&]<class T>(T) {
+    return total<T>(x, [](double v) { return v - v; }) == 0.0;
+  });
 }
 
 }  // namespace nine::cpu

@@ -17,19 +17,23 @@ namespace {
 
 // The machine's memory, or less where a container limits it.
 size_t available(int) {
-  size_t bytes = static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<size_t>(sysconf(_SC_PAGESIZE)), limit = 0;
+  size_t bytes = static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) *
+                 static_cast<size_t>(sysconf(_SC_PAGESIZE)),
+         limit = 0;
   std::ifstream cgroup("/sys/fs/cgroup/memory.max");  // "max" where there is no limit: not a number
   if (cgroup >> limit) bytes = std::min(bytes, limit);
   return bytes;
 }
 
-// Large tensors lie on huge pages: a pass over all parameters meets five hundred times fewer page boundaries.
+// Large tensors lie on huge pages: a pass over all parameters meets five hundred times fewer page
+// boundaries.
 void* allocate(size_t bytes, int) {
   constexpr size_t kHugePage = size_t{2} << 20;
   const size_t align = bytes >= 2 * kHugePage ? kHugePage : 64;
   const size_t rounded = (bytes + align - 1) / align * align;
   void* p = std::aligned_alloc(align, rounded);
-  require(p != nullptr, "out of memory: ", bytes >> 20, " MiB were asked for a tensor and the machine has ", available(0) >> 20,
+  require(p != nullptr, "out of memory: ", bytes >> 20,
+          " MiB were asked for a tensor and the machine has ", available(0) >> 20,
           " MiB; lower --hidden, --embed, --layers or --vocab-size");
   if (align == kHugePage) madvise(p, rounded, MADV_HUGEPAGE);
   return p;
@@ -41,7 +45,8 @@ void copy_bytes(const View& x, const View& y) {
   const size_t element = size_of(x.dtype), row = static_cast<size_t>(x.cols()) * element;
   for (int64_t r = 0; r < x.rows(); ++r)
     std::memcpy(static_cast<std::byte*>(y.data) + static_cast<size_t>(r * y.ld) * element,
-                static_cast<const std::byte*>(x.data) + static_cast<size_t>(r * x.ld) * element, row);
+                static_cast<const std::byte*>(x.data) + static_cast<size_t>(r * x.ld) * element,
+                row);
 }
 
 OpTable make_table() {
@@ -106,10 +111,13 @@ OpTable* tables() {
 
 const OpTable& op_table(Device device) {
   const OpTable& t = tables()[static_cast<int>(device.kind)];
-  require(t.allocate != nullptr, "device ", device, " was asked for, but this program has no backend for it: call cuda::install() first");
+  require(t.allocate != nullptr, "device ", device,
+          " was asked for, but this program has no backend for it: call cuda::install() first");
   return t;
 }
 
-void install_op_table(DeviceKind kind, const OpTable& table) { tables()[static_cast<int>(kind)] = table; }
+void install_op_table(DeviceKind kind, const OpTable& table) {
+  tables()[static_cast<int>(kind)] = table;
+}
 
 }  // namespace nine

@@ -17,7 +17,8 @@ namespace nine::scores {
 
 template <class... K>
 struct List {};
-using Kernels = List<Lin, Log, Pow, Pol, Rbf, Ssg, Mog, Hpb, Wav, Sig>;  // in the order of ScoreKind
+using Kernels =
+    List<Lin, Log, Pow, Pol, Rbf, Ssg, Mog, Hpb, Wav, Sig>;  // in the order of ScoreKind
 
 template <class... K>
 constexpr bool distinct(List<K...>) {
@@ -29,13 +30,15 @@ constexpr bool distinct(List<K...>) {
 }
 static_assert(distinct(Kernels{}), "two kernels have the same kKind");
 
-/// Calls f with each kernel's struct as a type: f.template operator()<Lin>(), ... in the order of ScoreKind.
+/// Calls f with each kernel's struct as a type: f.template operator()<Lin>(), ... in the order of
+/// ScoreKind.
 template <class F>
 void for_each_kernel(F&& f) {
   [&]<class... K>(List<K...>) { (f.template operator()<K>(), ...); }(Kernels{});
 }
 
-/// Calls f with the struct of the score's kind for vectors of d numbers, so that loops are compiled once a kernel and inlined.
+/// Calls f with the struct of the score's kind for vectors of d numbers, so that loops are compiled
+/// once a kernel and inlined.
 template <class F>
 void visit(const Score& score, int64_t d, F&& f) {
   bool found = false;

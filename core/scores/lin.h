@@ -14,7 +14,9 @@ struct Lin {
   static constexpr const char* kName = "lin";
   static constexpr const char* kFormula = "z";
   static constexpr const char* kDerivative = "1";
-  static constexpr const char* kNote = "the softmax layer everybody uses; the log-probabilities' matrix has rank d + 1 at most, d + 2 with a bias";
+  static constexpr const char* kNote =
+      "the softmax layer everybody uses; the log-probabilities' matrix has rank d + 1 at most, d + "
+      "2 with a bias";
   static constexpr int kStats = 0;
   static constexpr bool kExactTarget = false;
 

@@ -16,11 +16,14 @@ struct Log : Radial<Log> {
   static constexpr const char* kName = "log";
   static constexpr const char* kFormula = "-log(1 + q^(p/2))";
   static constexpr const char* kDerivative = "-(p/2) q^(p/2-1) / (1 + q^(p/2))";
-  static constexpr const char* kNote = "tails of a power p: p(v|h) falls as q^(-p/2); no gradient at q = 0";
+  static constexpr const char* kNote =
+      "tails of a power p: p(v|h) falls as q^(-p/2); no gradient at q = 0";
   static constexpr ParameterInfo kParameters[] = {{"p", 2, "power of the distance, > 0"}};
 
   static std::span<const ParameterInfo> parameters() { return kParameters; }
-  static std::string check(const Score& s, int64_t) { return s.parameters[0] > 0 ? "" : "p must be > 0"; }
+  static std::string check(const Score& s, int64_t) {
+    return s.parameters[0] > 0 ? "" : "p must be > 0";
+  }
   Log(const Score& s, int64_t) : half(s.parameters[0] / 2) {}
 
   template <class T>
@@ -31,7 +34,9 @@ struct Log : Radial<Log> {
   NINE_HD T phi_slope(T q) const {
     return static_cast<T>(-half) * vsigmoid(static_cast<T>(half) * vlog(q)) / q;
   }
-  NINE_HD double phi_slope_root(double q) const { return -half * vsigmoid(half * vlog(q)) / std::sqrt(q); }
+  NINE_HD double phi_slope_root(double q) const {
+    return -half * vsigmoid(half * vlog(q)) / std::sqrt(q);
+  }
 
   double half;  // p/2
 };

@@ -11,25 +11,32 @@
 
 namespace nine::scores {
 
-/// C components of d/C consecutive numbers, each an ssg vector; xi_ij is ssg's score of component i of w and j of h.
-/// form=sum (the paper's eq. 10): sum_ij xi_ij; form=mixture (Athiwaratkun and Wilson): log(sum_ij exp(xi_ij) / C^2).
+/// C components of d/C consecutive numbers, each an ssg vector; xi_ij is ssg's score of component i
+/// of w and j of h. form=sum (the paper's eq. 10): sum_ij xi_ij; form=mixture (Athiwaratkun and
+/// Wilson): log(sum_ij exp(xi_ij) / C^2).
 struct Mog {
   static constexpr ScoreKind kKind = ScoreKind::mog;
   static constexpr const char* kName = "mog";
-  static constexpr const char* kFormula = "sum: sum_ij xi_ij; mixture: log(sum_ij exp(xi_ij) / C^2); xi_ij is ssg of components i, j";
-  static constexpr const char* kDerivative = "sum: that of each xi_ij; mixture: weighted by softmax_ij(xi_ij)";
+  static constexpr const char* kFormula =
+      "sum: sum_ij xi_ij; mixture: log(sum_ij exp(xi_ij) / C^2); xi_ij is ssg of components i, j";
+  static constexpr const char* kDerivative =
+      "sum: that of each xi_ij; mixture: weighted by softmax_ij(xi_ij)";
   static constexpr const char* kNote =
-      "components=1 is ssg; form=sum with a constant variance is an inner product of component sums (rank <= d/C) plus a word bias";
+      "components=1 is ssg; form=sum with a constant variance is an inner product of component "
+      "sums (rank <= d/C) plus a word bias";
   static constexpr int kStats = Ssg::kStats, kGradients = Ssg::kGradients;
   static constexpr bool kExactTarget = true;
   static constexpr const char* kForms[] = {"sum", "mixture", nullptr};
   static constexpr ParameterInfo kParameters[] = {
-      {"components", 2, "C, an integer >= 1; d must be a multiple of it, d/C >= 2"}, {"form", 0, "sum or mixture", kForms}, Ssg::kParameters[0]};
+      {"components", 2, "C, an integer >= 1; d must be a multiple of it, d/C >= 2"},
+      {"form", 0, "sum or mixture", kForms},
+      Ssg::kParameters[0]};
 
   static std::span<const ParameterInfo> parameters() { return kParameters; }
   static std::string check(const Score& s, int64_t d) {
     const double count = s.parameters[0];
-    if (!(count >= 1 && count <= 65536 && count == std::floor(count))) return "components must be an integer >= 1";
+    if (!(count >= 1 && count <= 65536 && count == std::floor(count)))
+      return "components must be an integer >= 1";
     const auto c = static_cast<int64_t>(count);
     if (d >= 0 && d % c != 0) return "vectors' numbers must be a multiple of components";
     if (d >= 0 && d / c < 2) return "each of the components needs 2 numbers or more";
@@ -47,7 +54,8 @@ struct Mog {
     part.stats(x, n, s);
   }
   template <class T>
-  NINE_HD void stats_backward(const T* x, int64_t n, const double* s, const double* ds, T* dx) const {
+  NINE_HD void stats_backward(const T* x, int64_t n, const double* s, const double* ds,
+                              T* dx) const {
     part.stats_backward(x, n, s, ds, dx);
   }
 
@@ -61,7 +69,8 @@ struct Mog {
     const int64_t n = d / count, pairs = count * count;
     const auto pair = [&](int64_t p, double weight, T* to_w, T* to_h) {
       const int64_t i = p / count * n, j = p % count * n;
-      return part.exact(w + i, h + j, n, weight, to_w != nullptr ? to_w + i : nullptr, to_h != nullptr ? to_h + j : nullptr);
+      return part.exact(w + i, h + j, n, weight, to_w != nullptr ? to_w + i : nullptr,
+                        to_h != nullptr ? to_h + j : nullptr);
     };
     T* const none = nullptr;
     double sum = 0, top = -std::numeric_limits<double>::infinity(), total = 0;

@@ -16,20 +16,25 @@ struct Pol {
   static constexpr const char* kName = "pol";
   static constexpr const char* kFormula = "(alpha z + c)^p";
   static constexpr const char* kDerivative = "p alpha (alpha z + c)^(p-1)";
-  static constexpr const char* kNote = "p = 1 is the inner product scaled by alpha; c cancels in the softmax then";
+  static constexpr const char* kNote =
+      "p = 1 is the inner product scaled by alpha; c cancels in the softmax then";
   static constexpr int kStats = 0;
   static constexpr bool kExactTarget = false;
   static constexpr int kBits = 10;  ///< of p
-  static constexpr ParameterInfo kParameters[] = {{"alpha", 1, "factor of z"}, {"c", 1, "added to it"}, {"p", 2, "power, an integer from 1 to 1023"}};
+  static constexpr ParameterInfo kParameters[] = {{"alpha", 1, "factor of z"},
+                                                  {"c", 1, "added to it"},
+                                                  {"p", 2, "power, an integer from 1 to 1023"}};
 
   static std::span<const ParameterInfo> parameters() { return kParameters; }
   static std::string check(const Score& s, int64_t) {
     const double p = s.parameters[2];
     return p >= 1 && p < (1 << kBits) && p == std::floor(p)
                ? ""
-               : "p must be an integer from 1 to 1023 (of a negative base only whole powers are numbers)";
+               : "p must be an integer from 1 to 1023 (of a negative base only whole powers are "
+                 "numbers)";
   }
-  Pol(const Score& s, int64_t) : alpha(s.parameters[0]), c(s.parameters[1]), p(static_cast<int>(s.parameters[2])) {}
+  Pol(const Score& s, int64_t)
+      : alpha(s.parameters[0]), c(s.parameters[1]), p(static_cast<int>(s.parameters[2])) {}
   NINE_HD int64_t parts() const { return 1; }
   NINE_HD int64_t product_dims(int64_t n) const { return n; }
 

@@ -14,12 +14,16 @@ struct Pow : Radial<Pow> {
   static constexpr const char* kName = "pow";
   static constexpr const char* kFormula = "-q^(p/2)";
   static constexpr const char* kDerivative = "-(p/2) q^(p/2-1)";
-  static constexpr const char* kNote = "p = 2 is the inner product plus a word bias, 2z - |w|^2: |h|^2 cancels in the softmax";
+  static constexpr const char* kNote =
+      "p = 2 is the inner product plus a word bias, 2z - |w|^2: |h|^2 cancels in the softmax";
   static constexpr ParameterInfo kParameters[] = {{"p", 2, "power of the distance, > 0"}};
 
   static std::span<const ParameterInfo> parameters() { return kParameters; }
-  static std::string check(const Score& s, int64_t) { return s.parameters[0] > 0 ? "" : "p must be > 0"; }
-  Pow(const Score& s, int64_t) : half(s.parameters[0] / 2), square(half == 1 ? 1 : 0), exponent(half - square) {}
+  static std::string check(const Score& s, int64_t) {
+    return s.parameters[0] > 0 ? "" : "p must be > 0";
+  }
+  Pow(const Score& s, int64_t)
+      : half(s.parameters[0] / 2), square(half == 1 ? 1 : 0), exponent(half - square) {}
 
   template <class T>
   NINE_HD T phi(T q) const {
@@ -34,7 +38,8 @@ struct Pow : Radial<Pow> {
   NINE_HD double phi_slope_root(double q) const { return -half * vexp((half - 0.5) * vlog(q)); }
 
   double half;              // p/2
-  double square, exponent;  // q^(p/2) is (1, or q where square is 1) times q^exponent: p = 2 is q itself, not exp(log q)
+  double square, exponent;  // q^(p/2) is (1, or q where square is 1) times q^exponent: p = 2 is q
+                            // itself, not exp(log q)
 };
 
 }  // namespace nine::scores

@@ -1,4 +1,5 @@
-// What the kernels of a distance share: q = |w|^2 + |h|^2 - 2z, clamped at 0, with the squared norm as the one statistic.
+// What the kernels of a distance share: q = |w|^2 + |h|^2 - 2z, clamped at 0, with the squared norm
+// as the one statistic.
 #pragma once
 
 #include <cmath>
@@ -9,8 +10,8 @@
 
 namespace nine::scores {
 
-/// Kernel K gives phi(q) and its derivative phi_slope(q), over float or double. A pair with q = 0, also after clamping, has no
-/// gradient, whatever phi' is there.
+/// Kernel K gives phi(q) and its derivative phi_slope(q), over float or double. A pair with q = 0,
+/// also after clamping, has no gradient, whatever phi' is there.
 template <class K>
 struct Radial {
   static constexpr int kStats = 1;
@@ -35,7 +36,8 @@ struct Radial {
   template <class T>
   NINE_HD Slopes<T, kStats> slopes(T z, const T* w, const T* h) const {
     const T q = distance(z, w, h);
-    const T slope = self().phi_slope(q > T(0) ? q : T(1)) * (q > T(0) ? T(1) : T(0));  // factors, not branches: see vexp
+    const T slope = self().phi_slope(q > T(0) ? q : T(1)) *
+                    (q > T(0) ? T(1) : T(0));  // factors, not branches: see vexp
     return {T(-2) * slope, {slope}, {slope}};
   }
 
@@ -47,7 +49,8 @@ struct Radial {
     const double q = square_distance(w, h, d), root = std::sqrt(q);
     const double slope = q > 0 ? 2 * up * self().phi_slope_root(q) : 0, over = q > 0 ? 1 / root : 0;
     for (int64_t k = 0; k < d && (dw != nullptr || dh != nullptr); ++k) {
-      const T g = static_cast<T>(slope * ((static_cast<double>(w[k]) - static_cast<double>(h[k])) * over));
+      const T g =
+          static_cast<T>(slope * ((static_cast<double>(w[k]) - static_cast<double>(h[k])) * over));
       if (dw != nullptr) dw[k] += g;
       if (dh != nullptr) dh[k] -= g;
     }

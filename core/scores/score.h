@@ -1,44 +1,56 @@
-// Which score function a head component uses, as plain data that travels to any device; and what a kernel's struct offers.
+// Which score function a head component uses, as plain data that travels to any device; and what a
+// kernel's struct offers.
 //
-// A kernel is one struct in a file of its own beside this one (heads.md section 1), listed in all.h; loops, mixtures, the
-// command line, the inspector and the CUDA epilogues are written once over it. A struct K has
+// A kernel is one struct in a file of its own beside this one (heads.md section 1), listed in
+// all.h; loops, mixtures, the command line, the inspector and the CUDA epilogues are written once
+// over it. A struct K has
 //
 //   static constexpr ScoreKind kKind;
-//   static constexpr const char *kName, *kFormula, *kDerivative;  // formulas as people and kernel_inspect read them
-//   static constexpr const char* kNote;                           // what it collapses to, bounds: for the table of kernels
-//   static std::span<const ParameterInfo> parameters();           // in the order of Score::parameters
-//   K(const Score&, int64_t d);                                   // reads them, for vectors of d numbers
-//   static std::string check(const Score&, int64_t d);            // "" or what is wrong (with d < 0: with the parameters alone)
-//   int64_t parts() const;                                        // 1, or the consecutive parts a vector is cut into (mog)
-//   int64_t product_dims(int64_t n) const;                        // leading numbers of a part of n that enter the product z
+//   static constexpr const char *kName, *kFormula, *kDerivative;  // formulas as people and
+//   kernel_inspect read them static constexpr const char* kNote;                           // what
+//   it collapses to, bounds: for the table of kernels static std::span<const ParameterInfo>
+//   parameters();           // in the order of Score::parameters K(const Score&, int64_t d); //
+//   reads them, for vectors of d numbers static std::string check(const Score&, int64_t d); // ""
+//   or what is wrong (with d < 0: with the parameters alone) int64_t parts() const; // 1, or the
+//   consecutive parts a vector is cut into (mog) int64_t product_dims(int64_t n) const; // leading
+//   numbers of a part of n that enter the product z
 //
-// and is a function of the product z and of a few numbers a vector, its statistics (the squared norm, say). All of it is NINE_HD, parts() too:
+// and is a function of the product z and of a few numbers a vector, its statistics (the squared
+// norm, say). All of it is NINE_HD, parts() too:
 //
-//   static constexpr int kStats;                                  // statistics of a vector (of one part of it); 0 for lin
-//   template <class T> void stats(const T* x, int64_t n, double* s) const;     // of a part of n numbers
+//   static constexpr int kStats;                                  // statistics of a vector (of one
+//   part of it); 0 for lin template <class T> void stats(const T* x, int64_t n, double* s) const;
+//   // of a part of n numbers
 //   // dx += (what reaches the statistics, ds) times ds/dx
-//   template <class T> void stats_backward(const T* x, int64_t n, const double* s, const double* ds, T* dx) const;
-//   // S, and dS/dz, dS/dw_s, dS/dh_s: inner loop over rows, T a float or double, no branch that keeps it from vectorising
-//   template <class T> T value(T z, const T* w, const T* h) const;
+//   template <class T> void stats_backward(const T* x, int64_t n, const double* s, const double*
+//   ds, T* dx) const;
+//   // S, and dS/dz, dS/dw_s, dS/dh_s: inner loop over rows, T a float or double, no branch that
+//   keeps it from vectorising template <class T> T value(T z, const T* w, const T* h) const;
 //   template <class T> Slopes<T, kStats> slopes(T z, const T* w, const T* h) const;
 //
 // and, where there is something to win by it,
 //
-//   static constexpr int kGradients;              // statistics from this one on have no slopes: the others determine them
-//   // Whether a vector's (a part's) statistics allow a shorter way; value<true> and slopes<true> are that way, for such w and h (ssg; of
+//   static constexpr int kGradients;              // statistics from this one on have no slopes:
+//   the others determine them
+//   // Whether a vector's (a part's) statistics allow a shorter way; value<true> and slopes<true>
+//   are that way, for such w and h (ssg; of
 //   // a kernel of parts: the part's)
 //   template <class T> static bool fast_path_valid(const T* stats);
 //
-// For the target, whose score must not suffer from q = |w|^2 + |h|^2 - 2z's cancellation, everything is computed from the vectors:
+// For the target, whose score must not suffer from q = |w|^2 + |h|^2 - 2z's cancellation,
+// everything is computed from the vectors:
 //
-//   static constexpr bool kExactTarget;          // false: z summed in double is exact enough (lin, pol, sig)
-//   // S in double of whole vectors of d numbers; with dw, dh (arrays of d, may be null): dw += up * dS/dw, dh += up * dS/dh
-//   template <class T> double exact(const T* w, const T* h, int64_t d, double up, T* dw, T* dh) const;
+//   static constexpr bool kExactTarget;          // false: z summed in double is exact enough (lin,
+//   pol, sig)
+//   // S in double of whole vectors of d numbers; with dw, dh (arrays of d, may be null): dw += up
+//   * dS/dw, dh += up * dS/dh template <class T> double exact(const T* w, const T* h, int64_t d,
+//   double up, T* dw, T* dh) const;
 //
-// A kernel of parts (mog, `parts()` = C > 1) has no value and slopes of its own but two members: `part`, a kernel's struct that
-// scores one pair of parts, xi_ij = part.value(z_ij, stats of part i of w, stats of part j of h), and `bool mixture`:
-// S = sum_ij xi_ij (false) or log sum_ij e^xi_ij - log C^2 (true). The block ops combine the C^2 pairs, whatever C; kStats,
-// stats, stats_backward and product_dims are of one part of d / C numbers, exact is of whole vectors.
+// A kernel of parts (mog, `parts()` = C > 1) has no value and slopes of its own but two members:
+// `part`, a kernel's struct that scores one pair of parts, xi_ij = part.value(z_ij, stats of part i
+// of w, stats of part j of h), and `bool mixture`: S = sum_ij xi_ij (false) or log sum_ij e^xi_ij -
+// log C^2 (true). The block ops combine the C^2 pairs, whatever C; kStats, stats, stats_backward
+// and product_dims are of one part of d / C numbers, exact is of whole vectors.
 #pragma once
 
 #include <algorithm>
@@ -55,7 +67,8 @@ enum class ScoreKind : uint8_t { lin, log, pow, pol, rbf, ssg, mog, hpb, wav, si
 inline constexpr int kMaxScoreParameters = 4;
 struct Score {
   ScoreKind kind = ScoreKind::lin;
-  std::array<double, kMaxScoreParameters> parameters{};  ///< meaning and order: the kernel's parameters()
+  std::array<double, kMaxScoreParameters>
+      parameters{};  ///< meaning and order: the kernel's parameters()
 
   friend bool operator==(const Score&, const Score&) = default;
 };
@@ -65,7 +78,8 @@ struct ParameterInfo {
   const char* name = nullptr;
   double fallback = 0;                 ///< when it is not named
   const char* meaning = nullptr;       ///< with its valid range
-  const char* const* words = nullptr;  ///< a parameter of words ("sum", "mixture"): they stand for 0, 1, ...; ends with nullptr
+  const char* const* words = nullptr;  ///< a parameter of words ("sum", "mixture"): they stand for
+                                       ///< 0, 1, ...; ends with nullptr
   bool numbers_too = false;            ///< beside its words it takes any number > 0
 };
 
@@ -120,9 +134,11 @@ inline constexpr int kGradientsOf<K> = K::kGradients;
 
 /// How a kernel takes vectors of d numbers.
 struct Layout {
-  int64_t parts = 1, part_size = 0, product_dims = 0;  ///< a vector is `parts` times part_size numbers; the first product_dims of each are multiplied
-  int64_t stats = 0;                                   ///< numbers a vector, all parts
-  bool exact = false;                                  ///< the target's gradient does not go through the product
+  int64_t parts = 1, part_size = 0,
+          product_dims = 0;  ///< a vector is `parts` times part_size numbers; the first
+                             ///< product_dims of each are multiplied
+  int64_t stats = 0;         ///< numbers a vector, all parts
+  bool exact = false;        ///< the target's gradient does not go through the product
 
   int64_t planes() const { return parts * parts; }
   bool whole(int64_t d) const { return parts == 1 && product_dims == d; }

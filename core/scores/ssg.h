@@ -12,29 +12,39 @@
 
 namespace nine::scores {
 
-/// -(D/2) log(2 pi sigma) - q/(2 sigma), sigma = s_w + s_h. With variance=split the last number of a vector is its log-variance l,
-/// s = exp(l) + 1e-6, and the D = d - 1 others are its mean; a constant variance s makes all D = d numbers the mean.
-/// Statistics: |mean|^2, log s and s (no more than e^40); sums of variances are formed from logarithms, so that nothing overflows, or
-/// directly where both vectors are ordinary.
+/// -(D/2) log(2 pi sigma) - q/(2 sigma), sigma = s_w + s_h. With variance=split the last number of
+/// a vector is its log-variance l, s = exp(l) + 1e-6, and the D = d - 1 others are its mean; a
+/// constant variance s makes all D = d numbers the mean. Statistics: |mean|^2, log s and s (no more
+/// than e^40); sums of variances are formed from logarithms, so that nothing overflows, or directly
+/// where both vectors are ordinary.
 struct Ssg {
   static constexpr ScoreKind kKind = ScoreKind::ssg;
   static constexpr const char* kName = "ssg";
-  static constexpr const char* kFormula = "-(D/2) log(2 pi sigma) - q/(2 sigma), sigma = s_w + s_h, s = exp(last number) + 1e-6";
-  static constexpr const char* kDerivative = "dS/dq = -1/(2 sigma), dS/ds = -D/(2 sigma) + q/(2 sigma^2)";
-  static constexpr const char* kNote = "a constant variance makes it the inner product plus a word bias, (z - |w|^2/2)/sigma";
+  static constexpr const char* kFormula =
+      "-(D/2) log(2 pi sigma) - q/(2 sigma), sigma = s_w + s_h, s = exp(last number) + 1e-6";
+  static constexpr const char* kDerivative =
+      "dS/dq = -1/(2 sigma), dS/ds = -D/(2 sigma) + q/(2 sigma^2)";
+  static constexpr const char* kNote =
+      "a constant variance makes it the inner product plus a word bias, (z - |w|^2/2)/sigma";
   static constexpr int kStats = 3, kGradients = 2;
   static constexpr bool kExactTarget = true;
   static constexpr const char* kVariances[] = {"split", nullptr};
   static constexpr ParameterInfo kParameters[] = {
-      {"variance", 0, "split: a vector's last number is its log-variance; or a constant > 0, the same for all vectors", kVariances, true}};
+      {"variance", 0,
+       "split: a vector's last number is its log-variance; or a constant > 0, the same for all "
+       "vectors",
+       kVariances, true}};
 
   static std::span<const ParameterInfo> parameters() { return kParameters; }
   static std::string check(const Score& s, int64_t d) {
     if (!(s.parameters[0] >= 0)) return "variance must be split or > 0";
-    return s.parameters[0] == 0 && d >= 0 && d < 2 ? "variance=split takes one number of a vector, so vectors need 2 or more" : "";
+    return s.parameters[0] == 0 && d >= 0 && d < 2
+               ? "variance=split takes one number of a vector, so vectors need 2 or more"
+               : "";
   }
   Ssg(const Score& s, int64_t d) : Ssg(s.parameters[0], d) {}
-  Ssg(double variance_or_0, int64_t d) : variance(variance_or_0), half_dims(static_cast<double>(product_dims(d)) / 2) {}
+  Ssg(double variance_or_0, int64_t d)
+      : variance(variance_or_0), half_dims(static_cast<double>(product_dims(d)) / 2) {}
   NINE_HD int64_t parts() const { return 1; }
   NINE_HD int64_t product_dims(int64_t n) const { return split() ? n - 1 : n; }
 
@@ -47,7 +57,8 @@ struct Ssg {
   template <class T>
   NINE_HD void stats_backward(const T* x, int64_t n, const double*, const double* ds, T* dx) const {
     const int64_t dims = product_dims(n);
-    for (int64_t k = 0; k < dims; ++k) dx[k] += static_cast<T>(2 * ds[0] * static_cast<double>(x[k]));
+    for (int64_t k = 0; k < dims; ++k)
+      dx[k] += static_cast<T>(2 * ds[0] * static_cast<double>(x[k]));
     if (split()) dx[dims] += static_cast<T>(ds[1] * variance_share(x, n));
   }
 
@@ -59,14 +70,16 @@ struct Ssg {
   template <bool kShorter = false, class T>
   NINE_HD T value(T z, const T* w, const T* h) const {
     const Sum<T> s = sum_of_variances<kShorter>(w, h);
-    return static_cast<T>(-half_dims) * (s.log + T(kLog2Pi)) - distance(z, w, h) * (T(0.5) * s.inverse);
+    return static_cast<T>(-half_dims) * (s.log + T(kLog2Pi)) -
+           distance(z, w, h) * (T(0.5) * s.inverse);
   }
   template <bool kShorter = false, class T>
   NINE_HD Slopes<T, kStats> slopes(T z, const T* w, const T* h) const {
     const Sum<T> s = sum_of_variances<kShorter>(w, h);
     const T q = distance(z, w, h), by_q = q > T(0) ? T(-0.5) * s.inverse : T(0);
     const T by_log_sum = q * (T(0.5) * s.inverse) - static_cast<T>(half_dims);
-    return {T(-2) * by_q, {by_q, by_log_sum * s.share_w, T(0)}, {by_q, by_log_sum * s.share_h, T(0)}};
+    return {
+        T(-2) * by_q, {by_q, by_log_sum * s.share_w, T(0)}, {by_q, by_log_sum * s.share_h, T(0)}};
   }
 
   template <class T>
@@ -75,14 +88,18 @@ struct Ssg {
     const double log_w = log_variance(w, d), log_h = log_variance(h, d);
     const double of_w[] = {0, log_w}, of_h[] = {0, log_h};
     const Sum<double> s = sum_of_variances<false>(of_w, of_h);
-    const double q = square_distance(w, h, dims), by_log_sum = up * (q * (0.5 * s.inverse) - half_dims);
+    const double q = square_distance(w, h, dims),
+                 by_log_sum = up * (q * (0.5 * s.inverse) - half_dims);
     for (int64_t k = 0; k < dims && (dw != nullptr || dh != nullptr); ++k) {
-      const T g = static_cast<T>(-up * s.inverse * (static_cast<double>(w[k]) - static_cast<double>(h[k])));
+      const T g =
+          static_cast<T>(-up * s.inverse * (static_cast<double>(w[k]) - static_cast<double>(h[k])));
       if (dw != nullptr) dw[k] += g;
       if (dh != nullptr) dh[k] -= g;
     }
-    if (split() && dw != nullptr) dw[dims] += static_cast<T>(by_log_sum * s.share_w * variance_share(w, d));
-    if (split() && dh != nullptr) dh[dims] += static_cast<T>(by_log_sum * s.share_h * variance_share(h, d));
+    if (split() && dw != nullptr)
+      dw[dims] += static_cast<T>(by_log_sum * s.share_w * variance_share(w, d));
+    if (split() && dh != nullptr)
+      dh[dims] += static_cast<T>(by_log_sum * s.share_h * variance_share(h, d));
     return -half_dims * (s.log + kLog2Pi) - q * (0.5 * s.inverse);
   }
 
@@ -103,7 +120,8 @@ struct Ssg {
   NINE_HD double log_variance(const T* x, int64_t n) const {
     if (!split()) return std::log(variance);
     const double l = static_cast<double>(x[n - 1]);
-    return l > kLogFloor ? l + std::log1p(kFloor * std::exp(-l)) : kLogFloor + std::log1p(std::exp(l) / kFloor);
+    return l > kLogFloor ? l + std::log1p(kFloor * std::exp(-l))
+                         : kLogFloor + std::log1p(std::exp(l) / kFloor);
   }
   // d log s / dl = exp(l) / s.
   template <class T>
@@ -125,7 +143,8 @@ struct Ssg {
       const bool w_larger = w[1] > h[1];
       const T large = w_larger ? w[1] : h[1], small = w_larger ? h[1] : w[1];
       const T ratio = vexp(small - large), more = T(1) / (T(1) + ratio), less = ratio * more;
-      return {large + vlog1p_unit(ratio), vexp(-large) * more, w_larger ? more : less, w_larger ? less : more};
+      return {large + vlog1p_unit(ratio), vexp(-large) * more, w_larger ? more : less,
+              w_larger ? less : more};
     }
   }
 };

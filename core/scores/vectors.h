@@ -16,12 +16,14 @@ NINE_HD double sum_of(int64_t n, Term&& term) {
   for (; k + kLanes <= n; k += kLanes)
     for (int j = 0; j < kLanes; ++j) lanes[j] += term(k + j);
   for (int j = 0; k < n; ++k, ++j) lanes[j] += term(k);
-  return ((lanes[0] + lanes[4]) + (lanes[1] + lanes[5])) + ((lanes[2] + lanes[6]) + (lanes[3] + lanes[7]));
+  return ((lanes[0] + lanes[4]) + (lanes[1] + lanes[5])) +
+         ((lanes[2] + lanes[6]) + (lanes[3] + lanes[7]));
 }
 
 template <class T>
 NINE_HD double dot(const T* a, const T* b, int64_t n) {
-  return sum_of(n, [a, b](int64_t k) { return static_cast<double>(a[k]) * static_cast<double>(b[k]); });
+  return sum_of(
+      n, [a, b](int64_t k) { return static_cast<double>(a[k]) * static_cast<double>(b[k]); });
 }
 
 template <class T>

@@ -15,8 +15,10 @@ struct Wav : Radial<Wav> {
   static constexpr const char* kName = "wav";
   static constexpr const char* kFormula = "cos(q/a) exp(-q/b)";
   static constexpr const char* kDerivative = "-exp(-q/b) (sin(q/a)/a + cos(q/a)/b)";
-  static constexpr const char* kNote = "within (-1, 1]: perplexity >= 1 + (V-1) e^(m-1), m its least value, without bias";
-  static constexpr ParameterInfo kParameters[] = {{"a", 1, "period of the wave over 2 pi, not 0"}, {"b", 1, "length of the decay, > 0"}};
+  static constexpr const char* kNote =
+      "within (-1, 1]: perplexity >= 1 + (V-1) e^(m-1), m its least value, without bias";
+  static constexpr ParameterInfo kParameters[] = {{"a", 1, "period of the wave over 2 pi, not 0"},
+                                                  {"b", 1, "length of the decay, > 0"}};
 
   static std::span<const ParameterInfo> parameters() { return kParameters; }
   static std::string check(const Score& s, int64_t) {
@@ -32,7 +34,8 @@ struct Wav : Radial<Wav> {
   template <class T>
   NINE_HD T phi_slope(T q) const {
     const SinCos<T> wave = vsincos(q * static_cast<T>(over_a));
-    return -vexp(-q * static_cast<T>(over_b)) * (wave.sin * static_cast<T>(over_a) + wave.cos * static_cast<T>(over_b));
+    return -vexp(-q * static_cast<T>(over_b)) *
+           (wave.sin * static_cast<T>(over_a) + wave.cos * static_cast<T>(over_b));
   }
 
   double over_a, over_b;  // 1/a, 1/b

@@ -54,8 +54,10 @@ class Translator::Engine {
   virtual ~Engine() = default;
   virtual const TransformerConfig& config() const = 0;
   /// Some sentences at once: sources (with </s>) in, results out, in their order.
-  virtual std::vector<Translation> translate(std::span<const Ids> sources, const SearchOptions& options) const = 0;
-  virtual std::vector<std::vector<double>> score(std::span<const Ids> sources, std::span<const Ids> targets) const = 0;
+  virtual std::vector<Translation> translate(std::span<const Ids> sources,
+                                             const SearchOptions& options) const = 0;
+  virtual std::vector<std::vector<double>> score(std::span<const Ids> sources,
+                                                 std::span<const Ids> targets) const = 0;
   int32_t end = 2;
 };
 
@@ -67,21 +69,26 @@ class EngineOf final : public Translator::Engine {
   explicit EngineOf(const Transformer& model) : model_(model) {}
 
   const TransformerConfig& config() const override { return model_.config(); }
-  std::vector<Translation> translate(std::span<const Ids> sources, const SearchOptions& options) const override;
-  std::vector<std::vector<double>> score(std::span<const Ids> sources, std::span<const Ids> targets) const override;
+  std::vector<Translation> translate(std::span<const Ids> sources,
+                                     const SearchOptions& options) const override;
+  std::vector<std::vector<double>> score(std::span<const Ids> sources,
+                                         std::span<const Ids> targets) const override;
 
  private:
-  // Memory of a batch, used again by later ones. Tables have a row for each slot, sentence * slots + prefix.
+  // Memory of a batch, used again by later ones. Tables have a row for each slot, sentence * slots
+  // + prefix.
   struct Workspace {
     explicit Workspace(const IncrementalTransformer<T>& model) : batch(model) {}
     typename IncrementalTransformer<T>::Batch batch;
     typename HeadDecoder<T>::Memory memory;
     typename HeadDecoder<T>::Answer answer;
     std::vector<typename IncrementalTransformer<T>::Row> rows;
-    int64_t slots = 0, stride = 0;                           // of a sentence; steps that there is room for
-    std::vector<int32_t> words, ancestors;                   // (all slots, stride): of each prefix before its last step, and where they were decoded
-    std::vector<int32_t> moved;                              // those of one sentence, for the step after
-    std::vector<std::vector<std::vector<float>>> attention;  // a step, a slot: shares of the source's words
+    int64_t slots = 0, stride = 0;          // of a sentence; steps that there is room for
+    std::vector<int32_t> words, ancestors;  // (all slots, stride): of each prefix before its last
+                                            // step, and where they were decoded
+    std::vector<int32_t> moved;             // those of one sentence, for the step after
+    std::vector<std::vector<std::vector<float>>>
+        attention;  // a step, a slot: shares of the source's words
     std::vector<Candidate> candidates;
 
     int64_t slot(const Search& s, int64_t prefix) const { return s.sentence * slots + prefix; }
@@ -90,8 +97,10 @@ class EngineOf final : public Translator::Engine {
   };
   class Lease;
 
-  void extend(Search& search, int64_t step, int64_t first_row, int64_t k, const SearchOptions& options, Workspace& w) const;
-  Hypothesis hypothesis(const Search& search, const Candidate& c, int64_t step, const SearchOptions& options, const Workspace& w) const;
+  void extend(Search& search, int64_t step, int64_t first_row, int64_t k,
+              const SearchOptions& options, Workspace& w) const;
+  Hypothesis hypothesis(const Search& search, const Candidate& c, int64_t step,
+                        const SearchOptions& options, const Workspace& w) const;
 
   IncrementalTransformer<T> model_;
   mutable std::mutex mutex_;
@@ -127,7 +136,8 @@ class EngineOf<T>::Lease {
 };
 
 template <class T>
-void EngineOf<T>::Workspace::start(std::span<const Ids> sources, int64_t beams, int64_t steps, bool keep_attention) {
+void EngineOf<T>::Workspace::start(std::span<const Ids> sources, int64_t beams, int64_t steps,
+                                   bool keep_attention) {
   batch.encode(sources, beams);
   batch.keep_attention(keep_attention);
   slots = beams;
@@ -139,7 +149,8 @@ void EngineOf<T>::Workspace::start(std::span<const Ids> sources, int64_t beams, 
 
 template <class T>
 void EngineOf<T>::Workspace::keep_attention(int64_t step) {
-  if (static_cast<int64_t>(attention.size()) <= step) attention.resize(static_cast<size_t>(step) + 1);
+  if (static_cast<int64_t>(attention.size()) <= step)
+    attention.resize(static_cast<size_t>(step) + 1);
   auto& kept = attention[static_cast<size_t>(step)];
   for (size_t r = 0; r < rows.size(); ++r) {
     const auto slot = static_cast<size_t>(rows[r].slot);
@@ -151,28 +162,35 @@ void EngineOf<T>::Workspace::keep_attention(int64_t step) {
 
 // What a candidate that is finished says.
 template <class T>
-Hypothesis EngineOf<T>::hypothesis(const Search& search, const Candidate& c, int64_t step, const SearchOptions& options, const Workspace& w) const {
+Hypothesis EngineOf<T>::hypothesis(const Search& search, const Candidate& c, int64_t step,
+                                   const SearchOptions& options, const Workspace& w) const {
   const int64_t slot = w.slot(search, c.prefix);
-  const int32_t *words = w.words.data() + slot * w.stride, *ancestors = w.ancestors.data() + slot * w.stride;
-  Hypothesis h{.words = Ids(words, words + step), .log_prob = c.log_prob, .complete = c.word == end};
+  const int32_t *words = w.words.data() + slot * w.stride,
+                *ancestors = w.ancestors.data() + slot * w.stride;
+  Hypothesis h{
+      .words = Ids(words, words + step), .log_prob = c.log_prob, .complete = c.word == end};
   if (!h.complete) h.words.push_back(c.word);
   const auto length = static_cast<int64_t>(h.words.size());
-  h.score = c.log_prob / std::pow(static_cast<double>(length + (options.count_end && h.complete)), options.length_penalty);
+  h.score = c.log_prob / std::pow(static_cast<double>(length + (options.count_end && h.complete)),
+                                  options.length_penalty);
   for (int64_t i = 0; i < length && options.attention; ++i) {
-    const std::vector<float>& shares = w.attention[static_cast<size_t>(i)][static_cast<size_t>(i < step ? ancestors[i] : slot)];
+    const std::vector<float>& shares =
+        w.attention[static_cast<size_t>(i)][static_cast<size_t>(i < step ? ancestors[i] : slot)];
     h.attention.insert(h.attention.end(), shares.begin(), shares.end());
   }
   return h;
 }
 
 template <class T>
-void EngineOf<T>::extend(Search& search, int64_t step, int64_t first_row, int64_t k, const SearchOptions& options, Workspace& w) const {
+void EngineOf<T>::extend(Search& search, int64_t step, int64_t first_row, int64_t k,
+                         const SearchOptions& options, Workspace& w) const {
   std::vector<Candidate>& candidates = w.candidates;
   candidates.clear();
   for (size_t p = 0; p < search.prefixes.size(); ++p)
     for (int64_t i = 0; i < k; ++i) {
       const auto at = static_cast<size_t>((first_row + static_cast<int64_t>(p)) * k + i);
-      candidates.push_back({static_cast<int64_t>(p), w.answer.words[at], search.prefixes[p].log_prob + w.answer.log_probs[at]});
+      candidates.push_back({static_cast<int64_t>(p), w.answer.words[at],
+                            search.prefixes[p].log_prob + w.answer.log_probs[at]});
     }
   keep_best(candidates, 2 * options.beam);
 
@@ -194,7 +212,8 @@ void EngineOf<T>::extend(Search& search, int64_t step, int64_t first_row, int64_
       if (c == nullptr) continue;
     }
     const int64_t slot = w.slot(search, c->prefix);
-    for (const auto& [table, added] : {std::pair(&w.words, c->word), std::pair(&w.ancestors, static_cast<int32_t>(slot))}) {
+    for (const auto& [table, added] :
+         {std::pair(&w.words, c->word), std::pair(&w.ancestors, static_cast<int32_t>(slot))}) {
       const auto begin = table->begin() + slot * w.stride;
       w.moved.insert(w.moved.end(), begin, begin + step);
       w.moved.push_back(added);
@@ -204,41 +223,53 @@ void EngineOf<T>::extend(Search& search, int64_t step, int64_t first_row, int64_
   const auto from = w.moved.begin();
   for (int64_t p = 0, length = step + 1; p < static_cast<int64_t>(search.prefixes.size()); ++p) {
     std::copy_n(from + 2 * p * length, length, w.words.begin() + w.slot(search, p) * w.stride);
-    std::copy_n(from + (2 * p + 1) * length, length, w.ancestors.begin() + w.slot(search, p) * w.stride);
+    std::copy_n(from + (2 * p + 1) * length, length,
+                w.ancestors.begin() + w.slot(search, p) * w.stride);
   }
   const auto found = static_cast<int64_t>(search.finished.size());
-  const bool enough = options.length_penalty == 0 ? search.top_finished && found >= options.n_best : found >= options.beam;
+  const bool enough = options.length_penalty == 0 ? search.top_finished && found >= options.n_best
+                                                  : found >= options.beam;
   search.done = last || enough || search.prefixes.empty();
 }
 
 template <class T>
-std::vector<Translation> EngineOf<T>::translate(std::span<const Ids> sources, const SearchOptions& options) const {
+std::vector<Translation> EngineOf<T>::translate(std::span<const Ids> sources,
+                                                const SearchOptions& options) const {
   Lease lease(*this);
   Workspace& w = lease.get();
-  w.start(sources, options.beam, std::min(options.max_length, config().max_length), options.attention);
+  w.start(sources, options.beam, std::min(options.max_length, config().max_length),
+          options.attention);
   std::vector<Search> alive;
-  for (size_t s = 0; s < sources.size(); ++s) alive.push_back({static_cast<int32_t>(s), {{end, 0}}});
+  for (size_t s = 0; s < sources.size(); ++s)
+    alive.push_back({static_cast<int32_t>(s), {{end, 0}}});
   std::vector<Translation> found(sources.size());
   for (int64_t step = 0; !alive.empty(); ++step) {
     w.rows.clear();
     for (const Search& s : alive)
       for (size_t p = 0; p < s.prefixes.size(); ++p)
-        w.rows.push_back({s.sentence, static_cast<int32_t>(w.slot(s, static_cast<int64_t>(p))), s.prefixes[p].word});
+        w.rows.push_back({s.sentence, static_cast<int32_t>(w.slot(s, static_cast<int64_t>(p))),
+                          s.prefixes[p].word});
     const T* hidden = w.batch.step(step, w.rows, w.ancestors.data(), w.stride);
     if (options.attention) w.keep_attention(step);
     const int32_t excluded = step == 0 ? end : -1;
     const int64_t k = std::min(2 * options.beam, model_.head().words() - (excluded >= 0));
-    model_.head()({.h = hidden, .rows = static_cast<int64_t>(w.rows.size()), .k = k, .excluded = excluded}, w.memory, w.answer);
+    model_.head()(
+        {.h = hidden, .rows = static_cast<int64_t>(w.rows.size()), .k = k, .excluded = excluded},
+        w.memory, w.answer);
     int64_t row = 0;
     for (Search& s : alive) {
       const auto rows = static_cast<int64_t>(s.prefixes.size());
       extend(s, step, row, k, options, w);
       row += rows;
       if (!s.done) continue;
-      require(!s.finished.empty(), "[Translator] a sentence has no translation whose probability is a number above 0: the model's weights are not ",
+      require(!s.finished.empty(),
+              "[Translator] a sentence has no translation whose probability is a number above 0: "
+              "the model's weights are not ",
               "finite, or far too large");
-      std::stable_sort(s.finished.begin(), s.finished.end(), [](const Hypothesis& a, const Hypothesis& b) { return a.score > b.score; });
-      if (static_cast<int64_t>(s.finished.size()) > options.n_best) s.finished.resize(static_cast<size_t>(options.n_best));
+      std::stable_sort(s.finished.begin(), s.finished.end(),
+                       [](const Hypothesis& a, const Hypothesis& b) { return a.score > b.score; });
+      if (static_cast<int64_t>(s.finished.size()) > options.n_best)
+        s.finished.resize(static_cast<size_t>(options.n_best));
       found[static_cast<size_t>(s.sentence)] = std::move(s.finished);
     }
     std::erase_if(alive, [](const Search& s) { return s.done; });
@@ -247,14 +278,16 @@ std::vector<Translation> EngineOf<T>::translate(std::span<const Ids> sources, co
 }
 
 template <class T>
-std::vector<std::vector<double>> EngineOf<T>::score(std::span<const Ids> sources, std::span<const Ids> targets) const {
+std::vector<std::vector<double>> EngineOf<T>::score(std::span<const Ids> sources,
+                                                    std::span<const Ids> targets) const {
   Lease lease(*this);
   Workspace& w = lease.get();
   size_t longest = 0;
   for (const Ids& t : targets) longest = std::max(longest, t.size());
   w.start(sources, 1, static_cast<int64_t>(longest) + 1, false);
   for (size_t s = 0; s < sources.size(); ++s)
-    std::fill_n(w.ancestors.begin() + static_cast<int64_t>(s) * w.stride, w.stride, static_cast<int32_t>(s));
+    std::fill_n(w.ancestors.begin() + static_cast<int64_t>(s) * w.stride, w.stride,
+                static_cast<int32_t>(s));
   std::vector<std::vector<double>> out(sources.size());
   Ids asked;
   for (size_t step = 0; step <= longest; ++step) {
@@ -267,17 +300,21 @@ std::vector<std::vector<double>> EngineOf<T>::score(std::span<const Ids> sources
       w.rows.push_back({slot, slot, step == 0 ? end : target[step - 1]});
       asked.push_back(step < target.size() ? target[step] : end);
     }
-    const T* hidden = w.batch.step(static_cast<int64_t>(step), w.rows, w.ancestors.data(), w.stride);
-    model_.head()({.h = hidden, .rows = static_cast<int64_t>(w.rows.size()), .targets = asked}, w.memory, w.answer);
-    for (size_t r = 0; r < w.rows.size(); ++r) out[static_cast<size_t>(w.rows[r].sentence)].push_back(w.answer.log_probs[r]);
+    const T* hidden =
+        w.batch.step(static_cast<int64_t>(step), w.rows, w.ancestors.data(), w.stride);
+    model_.head()({.h = hidden, .rows = static_cast<int64_t>(w.rows.size()), .targets = asked},
+                  w.memory, w.answer);
+    for (size_t r = 0; r < w.rows.size(); ++r)
+      out[static_cast<size_t>(w.rows[r].sentence)].push_back(w.answer.log_probs[r]);
   }
   return out;
 }
 
-// Runs f(begin, end) on batches of sentences, longest first, which `order` lists; side by side where there are several. With
-// fewer than the threads could take, batches are smaller.
+// Runs f(begin, end) on batches of sentences, longest first, which `order` lists; side by side
+// where there are several. With fewer than the threads could take, batches are smaller.
 template <class F>
-void for_batches(std::span<const size_t> order, int64_t batch, const Translator::Progress& progress, int64_t done, F&& f) {
+void for_batches(std::span<const size_t> order, int64_t batch, const Translator::Progress& progress,
+                 int64_t done, F&& f) {
   const auto all = static_cast<int64_t>(order.size());
   const int64_t size = std::max<int64_t>(1, std::min(batch, (all + threads() - 1) / threads()));
   std::mutex mutex;
@@ -298,7 +335,8 @@ std::vector<size_t> longest_first(std::span<const Ids> sources) {
   std::vector<size_t> order;
   for (size_t i = 0; i < sources.size(); ++i)
     if (!sources[i].empty()) order.push_back(i);
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return sources[a].size() > sources[b].size(); });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return sources[a].size() > sources[b].size(); });
   return order;
 }
 
@@ -310,8 +348,8 @@ Translator::Translator(const Transformer& model, int32_t end) {
   } else {
     engine_ = std::make_unique<EngineOf<float>>(model);
   }
-  require(end >= 0 && end < model.config().tgt_vocab && end < model.config().src_vocab, "[Translator] </s> is word ", end,
-          ", outside of a dictionary");
+  require(end >= 0 && end < model.config().tgt_vocab && end < model.config().src_vocab,
+          "[Translator] </s> is word ", end, ", outside of a dictionary");
   engine_->end = end;
 }
 Translator::~Translator() = default;
@@ -322,11 +360,13 @@ int64_t Translator::max_words() const { return engine_->config().max_length - 1;
 
 void Translator::check_lengths(std::span<const Ids> all) const {
   for (size_t i = 0; i < all.size(); ++i)
-    require(static_cast<int64_t>(all[i].size()) <= max_words(), "[Translator] sentence ", i + 1, " has ", all[i].size(),
-            " words, but the model has positions for ", max_words(), ": cut it into several");
+    require(static_cast<int64_t>(all[i].size()) <= max_words(), "[Translator] sentence ", i + 1,
+            " has ", all[i].size(), " words, but the model has positions for ", max_words(),
+            ": cut it into several");
 }
 
-std::vector<Ids> Translator::with_end(std::span<const Ids> all, std::span<const size_t> part) const {
+std::vector<Ids> Translator::with_end(std::span<const Ids> all,
+                                      std::span<const size_t> part) const {
   std::vector<Ids> out;
   for (const size_t i : part) {
     out.push_back(all[i]);
@@ -335,11 +375,15 @@ std::vector<Ids> Translator::with_end(std::span<const Ids> all, std::span<const 
   return out;
 }
 
-std::vector<Translation> Translator::translate(std::span<const Ids> sources, const SearchOptions& options, const Progress& progress) const {
+std::vector<Translation> Translator::translate(std::span<const Ids> sources,
+                                               const SearchOptions& options,
+                                               const Progress& progress) const {
   const SearchOptions& o = options;
-  require(o.beam >= 1 && o.n_best >= 1 && o.n_best <= o.beam, "[Translator] beam ", o.beam, " and n-best ", o.n_best,
+  require(o.beam >= 1 && o.n_best >= 1 && o.n_best <= o.beam, "[Translator] beam ", o.beam,
+          " and n-best ", o.n_best,
           ": both are at least 1, and no more hypotheses than the beam are found");
-  require(o.max_length >= 1 && o.batch >= 1, "[Translator] max length ", o.max_length, " and batch ", o.batch, " are at least 1");
+  require(o.max_length >= 1 && o.batch >= 1, "[Translator] max length ", o.max_length,
+          " and batch ", o.batch, " are at least 1");
   require(std::isfinite(o.length_penalty), "[Translator] a length penalty of ", o.length_penalty);
   check_lengths(sources);
   std::vector<Translation> out(sources.size(), Translation(1));
@@ -352,15 +396,18 @@ std::vector<Translation> Translator::translate(std::span<const Ids> sources, con
   return out;
 }
 
-std::vector<std::vector<double>> Translator::score(std::span<const Ids> sources, std::span<const Ids> targets, int64_t batch,
+std::vector<std::vector<double>> Translator::score(std::span<const Ids> sources,
+                                                   std::span<const Ids> targets, int64_t batch,
                                                    const Progress& progress) const {
-  require(sources.size() == targets.size(), "[Translator] ", sources.size(), " sources and ", targets.size(), " translations");
+  require(sources.size() == targets.size(), "[Translator] ", sources.size(), " sources and ",
+          targets.size(), " translations");
   check_lengths(sources);
   check_lengths(targets);
   std::vector<std::vector<double>> out(sources.size());
   std::vector<size_t> order(sources.size());
   std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return targets[a].size() > targets[b].size(); });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return targets[a].size() > targets[b].size(); });
   for_batches(order, batch, progress, 0, [&](std::span<const size_t> part) {
     std::vector<Ids> given;
     for (const size_t i : part) given.push_back(targets[i]);

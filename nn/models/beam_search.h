@@ -1,18 +1,20 @@
-// Translating with a Transformer: beam search, and scoring of given translations, with keys and values kept from step to step.
+// Translating with a Transformer: beam search, and scoring of given translations, with keys and
+// values kept from step to step.
 //
 //   const Translator translator(model);
 //   std::vector<Translation> found = translator.translate(sources, {.beam = 5});
 //   found[0][0].words;  // the best translation of the first sentence
 //
-// The rules are CTranslate2's (docs/decoding.md): a step extends each of `beam` prefixes by every word and takes the 2 * beam
-// likeliest; those among the first `beam` that end in </s> are finished, and others take their place. A search ends when `beam`
-// hypotheses are finished, or at max_length words, where prefixes count as finished too. Finished hypotheses are ranked by
+// The rules are CTranslate2's (docs/decoding.md): a step extends each of `beam` prefixes by every
+// word and takes the 2 * beam likeliest; those among the first `beam` that end in </s> are
+// finished, and others take their place. A search ends when `beam` hypotheses are finished, or at
+// max_length words, where prefixes count as finished too. Finished hypotheses are ranked by
 //
 //   score = log p / length^length_penalty,  length without </s> unless it is asked to count.
 //
-// A translation has at least one word: </s> has no share in the first step's softmax. Nothing else is left out. With
-// length_penalty 0 a search ends as soon as its likeliest prefix is finished and n_best hypotheses are. Equal scores: the
-// better prefix first, then the smaller word.
+// A translation has at least one word: </s> has no share in the first step's softmax. Nothing else
+// is left out. With length_penalty 0 a search ends as soon as its likeliest prefix is finished and
+// n_best hypotheses are. Equal scores: the better prefix first, then the smaller word.
 #pragma once
 
 #include <cstdint>
@@ -29,10 +31,11 @@ struct SearchOptions {
   int64_t beam = 5;           ///< prefixes kept of each sentence; 1: greedy
   double length_penalty = 1;  ///< exponent of the length that log p is divided by
   bool count_end = false;     ///< </s> is part of that length, as CTranslate2 has it
-  int64_t max_length = 200;   ///< words of a translation at most, and never more than the model has positions for
-  int64_t n_best = 1;         ///< hypotheses returned of each sentence, at most `beam`
-  int64_t batch = 64;         ///< sentences at once; what comes out does not depend on it
-  bool attention = false;     ///< fill Hypothesis::attention
+  int64_t max_length =
+      200;  ///< words of a translation at most, and never more than the model has positions for
+  int64_t n_best = 1;      ///< hypotheses returned of each sentence, at most `beam`
+  int64_t batch = 64;      ///< sentences at once; what comes out does not depend on it
+  bool attention = false;  ///< fill Hypothesis::attention
 };
 
 struct Hypothesis {
@@ -40,17 +43,20 @@ struct Hypothesis {
   double log_prob = 0;           ///< natural, of the words and </s>, the first step's without </s>
   double score = 0;              ///< log_prob / length^length_penalty
   bool complete = true;          ///< ended by </s>; false: cut at max_length
-  std::vector<float> attention;  ///< (words, source words + 1): the last decoder layer's shares, mean over heads; where asked for
+  std::vector<float> attention;  ///< (words, source words + 1): the last decoder layer's shares,
+                                 ///< mean over heads; where asked for
 };
 
 /// A sentence's hypotheses, best first: n_best, or as many as there are.
 using Translation = std::vector<Hypothesis>;
 
-/// A model made ready for translating: its weights packed once, in their own type, on the CPU, wherever the model is. Later
-/// changes of the model do not reach it. Results do not depend on batches, neighbours and threads: the same bits.
+/// A model made ready for translating: its weights packed once, in their own type, on the CPU,
+/// wherever the model is. Later changes of the model do not reach it. Results do not depend on
+/// batches, neighbours and threads: the same bits.
 class Translator {
  public:
-  /// `end` is </s>, in both dictionaries: it ends every source and starts every translation (formats.md).
+  /// `end` is </s>, in both dictionaries: it ends every source and starts every translation
+  /// (formats.md).
   explicit Translator(const Transformer& model, int32_t end = 2);
   ~Translator();
   Translator(Translator&&) noexcept;
@@ -60,15 +66,17 @@ class Translator {
   /// How many of a call's sentences are done; called between batches, from one thread at a time.
   using Progress = std::function<void(int64_t done)>;
 
-  /// Translations of sources (ids without </s>), in their order. Sentences of like length are worked on together, batches side
-  /// by side on the threads. A source without words has one translation, without words, with log p and score 0.
-  /// Error: an id outside of the dictionary; a source with more words than max_words(); options out of range.
-  std::vector<Translation> translate(std::span<const Ids> sources, const SearchOptions& options, const Progress& progress = {}) const;
+  /// Translations of sources (ids without </s>), in their order. Sentences of like length are
+  /// worked on together, batches side by side on the threads. A source without words has one
+  /// translation, without words, with log p and score 0. Error: an id outside of the dictionary; a
+  /// source with more words than max_words(); options out of range.
+  std::vector<Translation> translate(std::span<const Ids> sources, const SearchOptions& options,
+                                     const Progress& progress = {}) const;
 
-  /// log p (natural) of each word of given translations (ids without </s>) and of </s> behind them: one vector of
-  /// targets[i].size() + 1 numbers for each pair. Errors: as above, for either side.
-  std::vector<std::vector<double>> score(std::span<const Ids> sources, std::span<const Ids> targets, int64_t batch = 64,
-                                         const Progress& progress = {}) const;
+  /// log p (natural) of each word of given translations (ids without </s>) and of </s> behind them:
+  /// one vector of targets[i].size() + 1 numbers for each pair. Errors: as above, for either side.
+  std::vector<std::vector<double>> score(std::span<const Ids> sources, std::span<const Ids> targets,
+                                         int64_t batch = 64, const Progress& progress = {}) const;
 
   /// Words of the longest sentence that there are positions for, </s> left out.
   int64_t max_words() const;

@@ -26,16 +26,18 @@ T dot(const T* __restrict a, const T* __restrict b, int64_t n) {
   return sums[0];
 }
 
-// One row's attention: key(i) is where key i's d numbers begin, followed by its value's. `shares`, unless null: n numbers, the mean of
-// all heads' shares.
+// One row's attention: key(i) is where key i's d numbers begin, followed by its value's. `shares`,
+// unless null: n numbers, the mean of all heads' shares.
 template <class T, class Key>
-void attend(const T* q, int64_t heads, int64_t size, int64_t n, Key&& key, T* __restrict y, float* shares) {
+void attend(const T* q, int64_t heads, int64_t size, int64_t n, Key&& key, T* __restrict y,
+            float* shares) {
   const int64_t d = heads * size;
   const T scale = static_cast<T>(1 / std::sqrt(static_cast<double>(size)));
   T* scores = scratch<T>(Scratch::tile, heads * n);  // [head][key]
   for (int64_t i = 0; i < n; ++i) {
     const T* k = key(i);
-    for (int64_t h = 0; h < heads; ++h) scores[h * n + i] = scale * dot(q + h * size, k + h * size, size);
+    for (int64_t h = 0; h < heads; ++h)
+      scores[h * n + i] = scale * dot(q + h * size, k + h * size, size);
   }
   for (int64_t h = 0; h < heads; ++h) {
     T* s = scores + h * n;
@@ -63,11 +65,13 @@ void attend(const T* q, int64_t heads, int64_t size, int64_t n, Key&& key, T* __
 
 }  // namespace
 
-// --- weights --------------------------------------------------------------------------------------------------------
+// --- weights
+// --------------------------------------------------------------------------------------------------------
 
 template <class T>
 View IncrementalTransformer<T>::at(const std::string& name) const {
-  const auto found = std::find_if(views_.begin(), views_.end(), [&](const NamedView& v) { return v.name == name; });
+  const auto found = std::find_if(views_.begin(), views_.end(),
+                                  [&](const NamedView& v) { return v.name == name; });
   return found == views_.end() ? View{} : found->view;
 }
 
@@ -77,7 +81,8 @@ PackedLinear<T> IncrementalTransformer<T>::linear(const std::string& name) const
 }
 
 template <class T>
-PackedLinear<T> IncrementalTransformer<T>::projection(const std::string& attention, int64_t first, int64_t count) const {
+PackedLinear<T> IncrementalTransformer<T>::projection(const std::string& attention, int64_t first,
+                                                      int64_t count) const {
   const int64_t d = config_.dim;
   View bias = at(attention + ".in_proj_bias");
   bias.data = cpu::row_ptr<T>(bias, 0) + first * d;
@@ -86,19 +91,23 @@ PackedLinear<T> IncrementalTransformer<T>::projection(const std::string& attenti
 }
 
 template <class T>
-typename IncrementalTransformer<T>::FeedForward IncrementalTransformer<T>::feed(const std::string& layer) const {
+typename IncrementalTransformer<T>::FeedForward IncrementalTransformer<T>::feed(
+    const std::string& layer) const {
   return {linear(layer + ".linear1"), linear(layer + ".linear2")};
 }
 
 template <class T>
-typename IncrementalTransformer<T>::Norm IncrementalTransformer<T>::norm(const std::string& name) const {
+typename IncrementalTransformer<T>::Norm IncrementalTransformer<T>::norm(
+    const std::string& name) const {
   return {cpu::row_ptr<T>(at(name + ".weight"), 0), cpu::row_ptr<T>(at(name + ".bias"), 0)};
 }
 
 template <class T>
-IncrementalTransformer<T>::IncrementalTransformer(const Transformer& model) : config_(model.config()), embed_scale_(model.embed_scale()) {
+IncrementalTransformer<T>::IncrementalTransformer(const Transformer& model)
+    : config_(model.config()), embed_scale_(model.embed_scale()) {
   const Tensor& values = model.parameters().values();
-  require(values.dtype() == dtype_of<T>, "[IncrementalTransformer] the model's weights are ", values.dtype());
+  require(values.dtype() == dtype_of<T>, "[IncrementalTransformer] the model's weights are ",
+          values.dtype());
   host_ = Tensor(values.shape(), values.dtype());
   ops::copy(values, host_);
   views_ = model.parameters().named(host_);
@@ -108,24 +117,30 @@ IncrementalTransformer<T>::IncrementalTransformer(const Transformer& model) : co
   src_embedding_ = config_.shared_vocab ? tgt_embedding_ : at("src_embedding.weight");
   for (int64_t i = 0; i < config_.encoder_layers; ++i) {
     const std::string layer = concat("transformer.encoder.layers.", i), self = layer + ".self_attn";
-    encoder_.push_back({projection(self, 0, 3), linear(self + ".out_proj"), feed(layer), norm(layer + ".norm1"), norm(layer + ".norm2")});
+    encoder_.push_back({projection(self, 0, 3), linear(self + ".out_proj"), feed(layer),
+                        norm(layer + ".norm1"), norm(layer + ".norm2")});
   }
   for (int64_t i = 0; i < config_.decoder_layers; ++i) {
-    const std::string layer = concat("transformer.decoder.layers.", i), self = layer + ".self_attn", cross = layer + ".multihead_attn";
-    decoder_.push_back({projection(self, 0, 3), linear(self + ".out_proj"), projection(cross, 0, 1), projection(cross, 1, 2),
-                        linear(cross + ".out_proj"), feed(layer), norm(layer + ".norm1"), norm(layer + ".norm2"), norm(layer + ".norm3")});
+    const std::string layer = concat("transformer.decoder.layers.", i), self = layer + ".self_attn",
+                      cross = layer + ".multihead_attn";
+    decoder_.push_back({projection(self, 0, 3), linear(self + ".out_proj"), projection(cross, 0, 1),
+                        projection(cross, 1, 2), linear(cross + ".out_proj"), feed(layer),
+                        norm(layer + ".norm1"), norm(layer + ".norm2"), norm(layer + ".norm3")});
   }
   if (config_.norm == NormOrder::pre) {
     encoder_norm_ = norm("transformer.encoder.norm");
     decoder_norm_ = norm("transformer.decoder.norm");
   }
-  HeadValues head{.bias = at("head.bias"), .prior = at("head.prior.weight"), .latent = at("head.latent.weight")};
+  HeadValues head{.bias = at("head.bias"),
+                  .prior = at("head.prior.weight"),
+                  .latent = at("head.latent.weight")};
   if (config_.tie_embeddings) head.w.push_back(tgt_embedding_);
   if (const View own = at("head.weight")) head.w.push_back(own);
   head_ = std::make_unique<HeadDecoder<T>>(config_.head, head);
 }
 
-// --- layers ---------------------------------------------------------------------------------------------------------
+// --- layers
+// ---------------------------------------------------------------------------------------------------------
 
 template <class T>
 void IncrementalTransformer<T>::Norm::operator()(const T* x, int64_t rows, int64_t d, T* y) const {
@@ -134,24 +149,32 @@ void IncrementalTransformer<T>::Norm::operator()(const T* x, int64_t rows, int64
       [&](int64_t r) {
         const T* in = x + r * d;
         T* out = y + r * d;
-        const double m = cpu::lane_sum(d, [&](int64_t c) { return static_cast<double>(in[c]); }) / static_cast<double>(d);
-        const double squares = cpu::lane_sum(d, [&](int64_t c) { return (static_cast<double>(in[c]) - m) * (static_cast<double>(in[c]) - m); });
-        const T mean = static_cast<T>(m), rstd = static_cast<T>(1 / std::sqrt(squares / static_cast<double>(d) + kEps));
+        const double m = cpu::lane_sum(d, [&](int64_t c) { return static_cast<double>(in[c]); }) /
+                         static_cast<double>(d);
+        const double squares = cpu::lane_sum(d, [&](int64_t c) {
+          return (static_cast<double>(in[c]) - m) * (static_cast<double>(in[c]) - m);
+        });
+        const T mean = static_cast<T>(m),
+                rstd = static_cast<T>(1 / std::sqrt(squares / static_cast<double>(d) + kEps));
         for (int64_t c = 0; c < d; ++c) out[c] = (in[c] - mean) * rstd * gamma[c] + beta[c];
       },
       static_cast<double>(8 * rows * d));
 }
 
 template <class T>
-void IncrementalTransformer<T>::embed(const View& table, int32_t word, int64_t position, T* y) const {
-  require(word >= 0 && word < table.rows(), "[Translator] word ", word, " is outside of the dictionary of ", table.rows());
-  const T *vector = cpu::row_ptr<T>(table, word), *place = cpu::row_ptr<T>(positions_, position), scale = static_cast<T>(embed_scale_);
+void IncrementalTransformer<T>::embed(const View& table, int32_t word, int64_t position,
+                                      T* y) const {
+  require(word >= 0 && word < table.rows(), "[Translator] word ", word,
+          " is outside of the dictionary of ", table.rows());
+  const T *vector = cpu::row_ptr<T>(table, word), *place = cpu::row_ptr<T>(positions_, position),
+          scale = static_cast<T>(embed_scale_);
   for (int64_t c = 0; c < config_.dim; ++c) y[c] = scale * vector[c] + place[c];
 }
 
 template <class T>
 template <class F>
-void IncrementalTransformer<T>::residual(const Norm& norm, T* x, int64_t rows, T* spare, F&& f) const {
+void IncrementalTransformer<T>::residual(const Norm& norm, T* x, int64_t rows, T* spare,
+                                         F&& f) const {
   const int64_t d = config_.dim;
   if (config_.norm == NormOrder::pre) {
     norm(x, rows, d, spare);
@@ -163,7 +186,8 @@ void IncrementalTransformer<T>::residual(const Norm& norm, T* x, int64_t rows, T
 }
 
 template <class T>
-void IncrementalTransformer<T>::feed_forward(const FeedForward& f, const Norm& norm, Batch& b, int64_t rows) const {
+void IncrementalTransformer<T>::feed_forward(const FeedForward& f, const Norm& norm, Batch& b,
+                                             int64_t rows) const {
   const int64_t d = config_.dim, wide = config_.ffn;
   residual(norm, b.x_.data(), rows, b.in_.data(), [&](const T* in) {
     f.first(in, d, rows, b.wide_.data(), wide, Linear::Mode::relu);
@@ -171,7 +195,8 @@ void IncrementalTransformer<T>::feed_forward(const FeedForward& f, const Norm& n
   });
 }
 
-// --- a batch --------------------------------------------------------------------------------------------------------
+// --- a batch
+// --------------------------------------------------------------------------------------------------------
 
 template <class T>
 void IncrementalTransformer<T>::Batch::reserve(int64_t rows) {
@@ -183,7 +208,8 @@ void IncrementalTransformer<T>::Batch::reserve(int64_t rows) {
 }
 
 template <class T>
-void IncrementalTransformer<T>::Batch::encode(std::span<const std::vector<int32_t>> sentences, int64_t slots) {
+void IncrementalTransformer<T>::Batch::encode(std::span<const std::vector<int32_t>> sentences,
+                                              int64_t slots) {
   const TransformerConfig& c = model_.config_;
   const int64_t d = c.dim, size = d / c.heads;
   slots_ = static_cast<int64_t>(sentences.size()) * slots;
@@ -193,11 +219,13 @@ void IncrementalTransformer<T>::Batch::encode(std::span<const std::vector<int32_
     offsets_.push_back(offsets_.back() + static_cast<int64_t>(words.size()));
     longest_ = std::max(longest_, static_cast<int64_t>(words.size()));
   }
-  require(longest_ <= c.max_length, "[Translator] a sentence of ", longest_, " words, </s> counted: there are positions for ", c.max_length);
+  require(longest_ <= c.max_length, "[Translator] a sentence of ", longest_,
+          " words, </s> counted: there are positions for ", c.max_length);
   const int64_t rows = offsets_.back();
   reserve(std::max(rows, slots_));
   T *x = x_.data(), *qkv = wide_.data();
-  std::vector<int64_t> first(static_cast<size_t>(rows)), count(static_cast<size_t>(rows));  // of each row's sentence
+  std::vector<int64_t> first(static_cast<size_t>(rows)),
+      count(static_cast<size_t>(rows));  // of each row's sentence
   for (size_t s = 0; s < sentences.size(); ++s)
     for (size_t i = 0; i < sentences[s].size(); ++i) {
       const int64_t r = offsets_[s] + static_cast<int64_t>(i);
@@ -213,8 +241,8 @@ void IncrementalTransformer<T>::Batch::encode(std::span<const std::vector<int32_
           [&](int64_t r) {
             const T* keys = qkv + first[static_cast<size_t>(r)] * 3 * d + d;
             attend(
-                qkv + r * 3 * d, c.heads, size, count[static_cast<size_t>(r)], [&](int64_t i) { return keys + i * 3 * d; }, y_.data() + r * d,
-                nullptr);
+                qkv + r * 3 * d, c.heads, size, count[static_cast<size_t>(r)],
+                [&](int64_t i) { return keys + i * 3 * d; }, y_.data() + r * d, nullptr);
           },
           static_cast<double>(4 * rows * longest_ * d));
       layer.out(y_.data(), d, rows, x, d, Linear::Mode::add);
@@ -224,16 +252,20 @@ void IncrementalTransformer<T>::Batch::encode(std::span<const std::vector<int32_
   if (c.norm == NormOrder::pre) model_.encoder_norm_(x, rows, d, x);
   source_keys_.resize(model_.decoder_.size());
   for (size_t i = 0; i < model_.decoder_.size(); ++i)
-    model_.decoder_[i].cross_kv(x, d, rows, source_keys_[i].get(Linear::padded(rows) * 2 * d), 2 * d);
+    model_.decoder_[i].cross_kv(x, d, rows, source_keys_[i].get(Linear::padded(rows) * 2 * d),
+                                2 * d);
 }
 
 template <class T>
 T* IncrementalTransformer<T>::Batch::past(size_t step, size_t layer, int64_t slot) const {
-  return past_[step].data() + (static_cast<int64_t>(layer) * slots_ + slot) * 2 * model_.config_.dim;
+  return past_[step].data() +
+         (static_cast<int64_t>(layer) * slots_ + slot) * 2 * model_.config_.dim;
 }
 
 template <class T>
-void IncrementalTransformer<T>::Batch::self_attention(size_t layer, int64_t t, std::span<const Row> rows, const int32_t* ancestors, int64_t stride) {
+void IncrementalTransformer<T>::Batch::self_attention(size_t layer, int64_t t,
+                                                      std::span<const Row> rows,
+                                                      const int32_t* ancestors, int64_t stride) {
   const TransformerConfig& c = model_.config_;
   const int64_t d = c.dim, count = static_cast<int64_t>(rows.size());
   const T* qkv = wide_.data();
@@ -245,7 +277,10 @@ void IncrementalTransformer<T>::Batch::self_attention(size_t layer, int64_t t, s
         std::copy_n(qkv + r * 3 * d + d, 2 * d, past(step, layer, slot));
         const int32_t* of_row = ancestors + slot * stride;
         attend(
-            qkv + r * 3 * d, c.heads, d / c.heads, t + 1, [&](int64_t i) { return past(static_cast<size_t>(i), layer, i < t ? of_row[i] : slot); },
+            qkv + r * 3 * d, c.heads, d / c.heads, t + 1,
+            [&](int64_t i) {
+              return past(static_cast<size_t>(i), layer, i < t ? of_row[i] : slot);
+            },
             y_.data() + r * d, nullptr);
       },
       static_cast<double>(4 * count * (t + 1) * d));
@@ -256,21 +291,25 @@ void IncrementalTransformer<T>::Batch::cross_attention(size_t layer, std::span<c
   const TransformerConfig& c = model_.config_;
   const int64_t d = c.dim, count = static_cast<int64_t>(rows.size());
   const T *q = wide_.data(), *keys = source_keys_[layer].data();
-  float* kept = keep_attention_ && layer + 1 == model_.decoder_.size() ? attention_.get(count * longest_) : nullptr;
+  float* kept = keep_attention_ && layer + 1 == model_.decoder_.size()
+                    ? attention_.get(count * longest_)
+                    : nullptr;
   parallel_for(
       count,
       [&](int64_t r) {
         const int64_t sentence = rows[static_cast<size_t>(r)].sentence;
         const T* own = keys + offsets_[static_cast<size_t>(sentence)] * 2 * d;
         attend(
-            q + r * d, c.heads, d / c.heads, source_length(sentence), [&](int64_t i) { return own + i * 2 * d; }, y_.data() + r * d,
+            q + r * d, c.heads, d / c.heads, source_length(sentence),
+            [&](int64_t i) { return own + i * 2 * d; }, y_.data() + r * d,
             kept != nullptr ? kept + r * longest_ : nullptr);
       },
       static_cast<double>(4 * count * longest_ * d));
 }
 
 template <class T>
-const T* IncrementalTransformer<T>::Batch::step(int64_t t, std::span<const Row> rows, const int32_t* ancestors, int64_t stride) {
+const T* IncrementalTransformer<T>::Batch::step(int64_t t, std::span<const Row> rows,
+                                                const int32_t* ancestors, int64_t stride) {
   const TransformerConfig& c = model_.config_;
   const int64_t d = c.dim, count = static_cast<int64_t>(rows.size());
   require(t < c.max_length, "[Translator] step ", t, ": there are positions for ", c.max_length);
@@ -302,7 +341,8 @@ const T* IncrementalTransformer<T>::Batch::step(int64_t t, std::span<const Row> 
 
 template <class T>
 std::span<const float> IncrementalTransformer<T>::Batch::attention(int64_t row) const {
-  return {attention_.data() + row * longest_, static_cast<size_t>(source_length(sentence_of_[static_cast<size_t>(row)]))};
+  return {attention_.data() + row * longest_,
+          static_cast<size_t>(source_length(sentence_of_[static_cast<size_t>(row)]))};
 }
 
 template class IncrementalTransformer<float>;

@@ -1,8 +1,10 @@
-// A Transformer that decodes word by word on the CPU: weights packed once, keys and values kept, nothing recorded.
+// A Transformer that decodes word by word on the CPU: weights packed once, keys and values kept,
+// nothing recorded.
 //
-// Beams are slots of a sentence. A step's keys and values are written where their slot lies and stay there: a prefix knows by a table
-// of ancestors in which slot each of its words was, so reordering beams moves no keys. Every row is computed by itself: its bits
-// do not depend on the other rows.
+// Beams are slots of a sentence. A step's keys and values are written where their slot lies and
+// stay there: a prefix knows by a table of ancestors in which slot each of its words was, so
+// reordering beams moves no keys. Every row is computed by itself: its bits do not depend on the
+// other rows.
 #pragma once
 
 #include <memory>
@@ -23,7 +25,8 @@ class IncrementalTransformer {
   const TransformerConfig& config() const { return config_; }
   const HeadDecoder<T>& head() const { return *head_; }
 
-  /// One prefix at a step: its last word, and its slot among all sentences' slots, sentence * slots + own.
+  /// One prefix at a step: its last word, and its slot among all sentences' slots, sentence * slots
+  /// + own.
   struct Row {
     int32_t sentence, slot, word;
   };
@@ -36,18 +39,23 @@ class IncrementalTransformer {
 
     /// Encodes sentences of ids (with </s>), each of which will have at most `slots` rows a step.
     void encode(std::span<const std::vector<int32_t>> sentences, int64_t slots);
-    /// Step t of those rows. Word s < t of a row's prefix was decoded in slot ancestors[row.slot * stride + s]. Returns the
-    /// decoder's output, (rows, dim), with memory for whole tiles of rows, until the next step.
+    /// Step t of those rows. Word s < t of a row's prefix was decoded in slot ancestors[row.slot *
+    /// stride + s]. Returns the decoder's output, (rows, dim), with memory for whole tiles of rows,
+    /// until the next step.
     const T* step(int64_t t, std::span<const Row> rows, const int32_t* ancestors, int64_t stride);
     /// Also keep what the last layer's rows attend to in the source.
     void keep_attention(bool on) { keep_attention_ = on; }
-    /// The mean over heads of the last layer's shares in the words of the row's sentence, after step(); its length is the sentence's.
+    /// The mean over heads of the last layer's shares in the words of the row's sentence, after
+    /// step(); its length is the sentence's.
     std::span<const float> attention(int64_t row) const;
 
    private:
-    int64_t source_length(int64_t sentence) const { return offsets_[static_cast<size_t>(sentence) + 1] - offsets_[static_cast<size_t>(sentence)]; }
+    int64_t source_length(int64_t sentence) const {
+      return offsets_[static_cast<size_t>(sentence) + 1] - offsets_[static_cast<size_t>(sentence)];
+    }
     void reserve(int64_t rows);
-    void self_attention(size_t layer, int64_t t, std::span<const Row> rows, const int32_t* ancestors, int64_t stride);
+    void self_attention(size_t layer, int64_t t, std::span<const Row> rows,
+                        const int32_t* ancestors, int64_t stride);
     void cross_attention(size_t layer, std::span<const Row> rows);
     T* past(size_t step, size_t layer, int64_t slot) const;
 
@@ -85,7 +93,8 @@ class IncrementalTransformer {
 
   View at(const std::string& name) const;  // an empty view where there is none
   Linear linear(const std::string& name) const;
-  Linear projection(const std::string& attention, int64_t first, int64_t count) const;  // parts of queries, keys, values
+  Linear projection(const std::string& attention, int64_t first,
+                    int64_t count) const;  // parts of queries, keys, values
   FeedForward feed(const std::string& layer) const;
   Norm norm(const std::string& name) const;
   void embed(const View& table, int32_t word, int64_t position, T* y) const;

@@ -23,14 +23,18 @@ LanguageModel::LanguageModel(ParameterSet& set, const LanguageModelConfig& confi
              .memory = config.head_memory},
             config.tie_embeddings ? &embedding_.weight() : nullptr, Init::normal(0.02)) {
   require(!config.tie_embeddings || config.embed == config.hidden,
-          "--tie-embeddings makes the word vectors of input and output one matrix, so --embed ", config.embed, " must equal --hidden ",
-          config.hidden);
+          "--tie-embeddings makes the word vectors of input and output one matrix, so --embed ",
+          config.embed, " must equal --hidden ", config.hidden);
 }
 
-LanguageModelConfig LanguageModelConfig::of_weights(const Safetensors& weights, const HeadSpec& head) {
+LanguageModelConfig LanguageModelConfig::of_weights(const Safetensors& weights,
+                                                    const HeadSpec& head) {
   LanguageModelConfig c;
-  const Shape words = weights.at("embedding.weight").shape(), recurrent = weights.at("lstm.weight_hh_l0").shape();
-  require(words.rank() == 2 && recurrent.rank() == 2, "embedding.weight and lstm.weight_hh_l0 must be matrices, got ", words, " and ", recurrent);
+  const Shape words = weights.at("embedding.weight").shape(),
+              recurrent = weights.at("lstm.weight_hh_l0").shape();
+  require(words.rank() == 2 && recurrent.rank() == 2,
+          "embedding.weight and lstm.weight_hh_l0 must be matrices, got ", words, " and ",
+          recurrent);
   c.vocab = words[0];
   c.embed = words[1];
   c.hidden = recurrent[1];
@@ -40,7 +44,8 @@ LanguageModelConfig LanguageModelConfig::of_weights(const Safetensors& weights, 
   c.tie_embeddings = !weights.tensors.contains("head.weight");
   if (!c.tie_embeddings && head.untied) {
     const Shape own = weights.at("head.weight").shape();
-    require(own.rank() == 3, "head.weight has shape ", own, ", but an untied head ", head.to_text(), " has word vectors for each component");
+    require(own.rank() == 3, "head.weight has shape ", own, ", but an untied head ", head.to_text(),
+            " has word vectors for each component");
     c.tie_embeddings = own[0] == head.size() - 1;
   }
   c.head_bias = weights.tensors.contains("head.bias");
@@ -48,14 +53,16 @@ LanguageModelConfig LanguageModelConfig::of_weights(const Safetensors& weights, 
   return c;
 }
 
-LanguageModel::Hidden LanguageModel::run(Tape& tape, const Tensor& ids, std::vector<LstmState>& state) const {
+LanguageModel::Hidden LanguageModel::run(Tape& tape, const Tensor& ids,
+                                         std::vector<LstmState>& state) const {
   const int64_t batch = ids.shape()[1];
   const auto drop = [&](double p) { return Dropout{p, config_.variational}; };
   const Tensor there = tape.on_device(ids);
   const Var words = embedding_(tape, there);
   const Var flat = reshape(words, {words.shape().rows(), config_.embed});
   const Var kept = dropout_words(flat, there, config_.dropout_words, "dropout.words");
-  const Var raw = lstm_(drop(config_.dropout)(kept, batch, "dropout.embedding"), state, drop(config_.dropout_hidden));
+  const Var raw = lstm_(drop(config_.dropout)(kept, batch, "dropout.embedding"), state,
+                        drop(config_.dropout_hidden));
   return {raw, drop(config_.dropout_output)(raw, batch, "dropout.output")};
 }
 
@@ -69,10 +76,12 @@ Var LanguageModel::regulariser(const Hidden& hidden, int64_t batch, double share
   Var penalty;
   if (ar > 0) penalty = mean_square(hidden.output, ar);
   if (tar > 0 && later > 0) {
-    const Var slowness = mean_square(sub(row_range(hidden.raw, batch, later), row_range(hidden.raw, 0, later)), tar);
+    const Var slowness =
+        mean_square(sub(row_range(hidden.raw, batch, later), row_range(hidden.raw, 0, later)), tar);
     penalty = penalty ? add(penalty, slowness) : slowness;
   }
-  if (const Var norms = head_.norm_regulariser(hidden.raw.tape(), share)) penalty = penalty ? add(penalty, norms) : norms;
+  if (const Var norms = head_.norm_regulariser(hidden.raw.tape(), share))
+    penalty = penalty ? add(penalty, norms) : norms;
   return penalty;
 }
 

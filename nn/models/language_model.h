@@ -1,13 +1,13 @@
-// The paper's language model: embedding, dropout on it, LSTM layers, kernel softmax (Gao et al., 2019, section 4.1), with
-// the recipes of docs/recipes.md as options.
+// The paper's language model: embedding, dropout on it, LSTM layers, kernel softmax (Gao et al.,
+// 2019, section 4.1), with the recipes of docs/recipes.md as options.
 #pragma once
 
 #include <optional>
 #include <span>
 #include <vector>
 
-#include "nn/softmax_head.h"
 #include "nn/layers.h"
+#include "nn/softmax_head.h"
 
 namespace nine {
 
@@ -28,19 +28,20 @@ struct LanguageModelConfig {
   PriorRegulariser prior_reg = {};  ///< on a mixture's prior
   NormRegulariser norm_reg = {};    ///< on the norms of the head's word vectors
   HeadMemory head_memory = HeadMemory::blocks;
-  double activation_reg = 0;           ///< AR: times the mean square of the dropped output
-  double temporal_activation_reg = 0;  ///< TAR: times the mean square of h_{t+1} - h_t, before dropout
+  double activation_reg = 0;  ///< AR: times the mean square of the dropped output
+  double temporal_activation_reg =
+      0;  ///< TAR: times the mean square of h_{t+1} - h_t, before dropout
 
-  /// The sizes that a model's tensors show: layers, widths, vocabulary, whether tied, whether there is a bias (dropout 0). Error:
-  /// the tensors are not such a head's.
+  /// The sizes that a model's tensors show: layers, widths, vocabulary, whether tied, whether there
+  /// is a bias (dropout 0). Error: the tensors are not such a head's.
   static LanguageModelConfig of_weights(const Safetensors& weights, const HeadSpec& head);
 };
 
 class LanguageModel {
  public:
-  /// Declares `embedding.weight` (V, embed), `lstm.*` and the head's parameters (SoftmaxHead) in `set`. Embedding and head start
-  /// as N(0, 0.02), the LSTM as PyTorch's.
-  /// Error: tied with embed != hidden.
+  /// Declares `embedding.weight` (V, embed), `lstm.*` and the head's parameters (SoftmaxHead) in
+  /// `set`. Embedding and head start as N(0, 0.02), the LSTM as PyTorch's. Error: tied with embed
+  /// != hidden.
   LanguageModel(ParameterSet& set, const LanguageModelConfig& config);
 
   const LanguageModelConfig& config() const { return config_; }
@@ -50,27 +51,41 @@ class LanguageModel {
     Var raw;     ///< before dropout
     Var output;  ///< what the head sees
   };
-  /// Runs the model over ids (steps, batch) int32, on the CPU or the model's device. `state` as in Lstm.
+  /// Runs the model over ids (steps, batch) int32, on the CPU or the model's device. `state` as in
+  /// Lstm.
   Hidden run(Tape& tape, const Tensor& ids, std::vector<LstmState>& state) const;
   /// run()'s output alone.
-  Var encode(Tape& tape, const Tensor& ids, std::vector<LstmState>& state) const { return run(tape, ids, state).output; }
-  /// Activation and temporal activation regularisation (Merity et al., 2017) of a micro-batch whose columns are `batch` and
-  /// whose share in the update's tokens is `share`: share * (AR * mean(output^2) + TAR * mean((raw_{t+1} - raw_t)^2)), a
-  /// float64 scalar; means go over all elements, padding too. And share times the penalty on the word vectors' norms. An empty Var when
-  /// nothing is asked for, or under NoGrad.
+  Var encode(Tape& tape, const Tensor& ids, std::vector<LstmState>& state) const {
+    return run(tape, ids, state).output;
+  }
+  /// Activation and temporal activation regularisation (Merity et al., 2017) of a micro-batch whose
+  /// columns are `batch` and whose share in the update's tokens is `share`: share * (AR *
+  /// mean(output^2) + TAR * mean((raw_{t+1} - raw_t)^2)), a float64 scalar; means go over all
+  /// elements, padding too. And share times the penalty on the word vectors' norms. An empty Var
+  /// when nothing is asked for, or under NoGrad.
   Var regulariser(const Hidden& hidden, int64_t batch, double share) const;
-  /// Loss of predicting targets (steps, batch) int32, -1 = nothing, on either device, from those states; see kernel_softmax. Smoothed and
-  /// regularised as configured, but not under NoGrad.
-  SoftmaxLoss loss(const Var& hidden, const Tensor& targets, double row_weight) const { return head_.loss(hidden, targets, row_weight); }
-  /// log p of every word after each of those states, (N, V) float64, for a few states; see log_probabilities.
+  /// Loss of predicting targets (steps, batch) int32, -1 = nothing, on either device, from those
+  /// states; see kernel_softmax. Smoothed and regularised as configured, but not under NoGrad.
+  SoftmaxLoss loss(const Var& hidden, const Tensor& targets, double row_weight) const {
+    return head_.loss(hidden, targets, row_weight);
+  }
+  /// log p of every word after each of those states, (N, V) float64, for a few states; see
+  /// log_probabilities.
   Tensor log_probabilities(const Var& hidden) const;
-  CarriedState new_state(int64_t batch) const { return {config_.layers, batch, config_.hidden, parameters_.dtype(), parameters_.values().device()}; }
+  CarriedState new_state(int64_t batch) const {
+    return {config_.layers, batch, config_.hidden, parameters_.dtype(),
+            parameters_.values().device()};
+  }
   /// Type of the weights.
   DType dtype() const { return parameters_.dtype(); }
 
   /// SoftmaxHead's.
-  void set_norms_by_frequency(std::span<const int64_t> counts, double scale) const { head_.set_norms_by_frequency(counts, scale); }
-  void set_bias_by_frequency(std::span<const int64_t> counts) const { head_.set_bias_by_frequency(counts); }
+  void set_norms_by_frequency(std::span<const int64_t> counts, double scale) const {
+    head_.set_norms_by_frequency(counts, scale);
+  }
+  void set_bias_by_frequency(std::span<const int64_t> counts) const {
+    head_.set_bias_by_frequency(counts);
+  }
 
   /// What model.safetensors' `__metadata__` says: the tie, where there is one.
   std::map<std::string, std::string> metadata() const;

@@ -7,7 +7,9 @@
 namespace nine {
 namespace {
 
-Init glorot(int64_t in, int64_t out) { return Init::uniform(std::sqrt(6.0 / static_cast<double>(in + out))); }
+Init glorot(int64_t in, int64_t out) {
+  return Init::uniform(std::sqrt(6.0 / static_cast<double>(in + out)));
+}
 
 // Row blocks [first, first + count) of a packed (3 d, d) weight and its (3 d) bias.
 Var weight_part(const Var& w, int64_t first, int64_t count) {
@@ -41,11 +43,17 @@ NormOrder norm_order_from_text(std::string_view name) {
   throw UsageError(concat("--norm ", name, ": post or pre"));
 }
 
-TranslationBatch TranslationBatch::of_padded(const Tensor& src, const Tensor& tgt_in, const Tensor& tgt_out, int32_t pad) {
-  require(src.shape().rank() == 2 && tgt_in.shape().rank() == 2 && tgt_in.shape() == tgt_out.shape() && src.shape()[0] == tgt_in.shape()[0],
-          "[TranslationBatch] ids are (B, S), (B, T) and (B, T), not ", src.shape(), ", ", tgt_in.shape(), " and ", tgt_out.shape());
-  TranslationBatch batch{
-      .src = src, .tgt_in = tgt_in, .tgt_out = tgt_out.clone(), .src_lengths = lengths_of(src, pad), .tgt_lengths = lengths_of(tgt_in, pad)};
+TranslationBatch TranslationBatch::of_padded(const Tensor& src, const Tensor& tgt_in,
+                                             const Tensor& tgt_out, int32_t pad) {
+  require(src.shape().rank() == 2 && tgt_in.shape().rank() == 2 &&
+              tgt_in.shape() == tgt_out.shape() && src.shape()[0] == tgt_in.shape()[0],
+          "[TranslationBatch] ids are (B, S), (B, T) and (B, T), not ", src.shape(), ", ",
+          tgt_in.shape(), " and ", tgt_out.shape());
+  TranslationBatch batch{.src = src,
+                         .tgt_in = tgt_in,
+                         .tgt_out = tgt_out.clone(),
+                         .src_lengths = lengths_of(src, pad),
+                         .tgt_lengths = lengths_of(tgt_in, pad)};
   int32_t* target = batch.tgt_out.data<int32_t>();
   for (int64_t i = 0; i < tgt_out.elements(); ++i) {
     if (target[i] == pad) target[i] = -1;
@@ -54,8 +62,10 @@ TranslationBatch TranslationBatch::of_padded(const Tensor& src, const Tensor& tg
   return batch;
 }
 
-Transformer::Affine::Affine(ParameterSet& set, const std::string& name, int64_t in, int64_t out_size)
-    : w(set.add(name + ".weight", {out_size, in}, glorot(in, out_size))), b(set.add(name + ".bias", {out_size}, Init::zeros())) {}
+Transformer::Affine::Affine(ParameterSet& set, const std::string& name, int64_t in,
+                            int64_t out_size)
+    : w(set.add(name + ".weight", {out_size, in}, glorot(in, out_size))),
+      b(set.add(name + ".bias", {out_size}, Init::zeros())) {}
 
 Transformer::Attention::Attention(ParameterSet& set, const std::string& name, int64_t dim)
     : in_w(set.add(name + ".in_proj_weight", {3 * dim, dim}, glorot(dim, 3 * dim))),
@@ -63,13 +73,21 @@ Transformer::Attention::Attention(ParameterSet& set, const std::string& name, in
       out(set, name + ".out_proj", dim, dim),
       stream("dropout." + name) {}
 
-Transformer::FeedForward::FeedForward(ParameterSet& set, const std::string& name, int64_t dim, int64_t ffn)
-    : first(set, name + ".linear1", dim, ffn), second(set, name + ".linear2", ffn, dim), stream("dropout." + name + ".linear2") {}
+Transformer::FeedForward::FeedForward(ParameterSet& set, const std::string& name, int64_t dim,
+                                      int64_t ffn)
+    : first(set, name + ".linear1", dim, ffn),
+      second(set, name + ".linear2", ffn, dim),
+      stream("dropout." + name + ".linear2") {}
 
-Transformer::EncoderLayer::EncoderLayer(ParameterSet& set, const std::string& name, const TransformerConfig& c)
-    : self(set, name + ".self_attn", c.dim), feed(set, name, c.dim, c.ffn), norm1(set, name + ".norm1", c.dim), norm2(set, name + ".norm2", c.dim) {}
+Transformer::EncoderLayer::EncoderLayer(ParameterSet& set, const std::string& name,
+                                        const TransformerConfig& c)
+    : self(set, name + ".self_attn", c.dim),
+      feed(set, name, c.dim, c.ffn),
+      norm1(set, name + ".norm1", c.dim),
+      norm2(set, name + ".norm2", c.dim) {}
 
-Transformer::DecoderLayer::DecoderLayer(ParameterSet& set, const std::string& name, const TransformerConfig& c)
+Transformer::DecoderLayer::DecoderLayer(ParameterSet& set, const std::string& name,
+                                        const TransformerConfig& c)
     : self(set, name + ".self_attn", c.dim),
       cross(set, name + ".multihead_attn", c.dim),
       feed(set, name, c.dim, c.ffn),
@@ -77,19 +95,25 @@ Transformer::DecoderLayer::DecoderLayer(ParameterSet& set, const std::string& na
       norm2(set, name + ".norm2", c.dim),
       norm3(set, name + ".norm3", c.dim) {}
 
-Transformer::Transformer(ParameterSet& set, const TransformerConfig& config) : config_(config), parameters_(set) {
+Transformer::Transformer(ParameterSet& set, const TransformerConfig& config)
+    : config_(config), parameters_(set) {
   const TransformerConfig& c = config_;
-  require(c.dim > 0 && c.dim % 2 == 0, "--hidden ", c.dim, ": sinusoidal positions come in pairs, so the width must be even");
-  require(c.heads > 0 && c.dim % c.heads == 0, "--hidden ", c.dim, " does not divide into --heads ", c.heads);
-  require(!c.shared_vocab || c.src_vocab == c.tgt_vocab, "a shared vocabulary cannot have ", c.src_vocab, " words in the source and ", c.tgt_vocab,
-          " in the target");
+  require(c.dim > 0 && c.dim % 2 == 0, "--hidden ", c.dim,
+          ": sinusoidal positions come in pairs, so the width must be even");
+  require(c.heads > 0 && c.dim % c.heads == 0, "--hidden ", c.dim, " does not divide into --heads ",
+          c.heads);
+  require(!c.shared_vocab || c.src_vocab == c.tgt_vocab, "a shared vocabulary cannot have ",
+          c.src_vocab, " words in the source and ", c.tgt_vocab, " in the target");
   const Init words = Init::normal(1 / std::sqrt(static_cast<double>(c.dim)));
   tgt_embedding_ = &set.add("tgt_embedding.weight", {c.tgt_vocab, c.dim}, words);
-  src_embedding_ = c.shared_vocab ? tgt_embedding_ : &set.add("src_embedding.weight", {c.src_vocab, c.dim}, words);
+  src_embedding_ = c.shared_vocab ? tgt_embedding_
+                                  : &set.add("src_embedding.weight", {c.src_vocab, c.dim}, words);
   const std::string encoder = "transformer.encoder", decoder = "transformer.decoder";
-  for (int64_t i = 0; i < c.encoder_layers; ++i) encoder_.emplace_back(set, concat(encoder, ".layers.", i), c);
+  for (int64_t i = 0; i < c.encoder_layers; ++i)
+    encoder_.emplace_back(set, concat(encoder, ".layers.", i), c);
   if (c.norm == NormOrder::pre) encoder_norm_.emplace(set, encoder + ".norm", c.dim);
-  for (int64_t i = 0; i < c.decoder_layers; ++i) decoder_.emplace_back(set, concat(decoder, ".layers.", i), c);
+  for (int64_t i = 0; i < c.decoder_layers; ++i)
+    decoder_.emplace_back(set, concat(decoder, ".layers.", i), c);
   if (c.norm == NormOrder::pre) decoder_norm_.emplace(set, decoder + ".norm", c.dim);
   head_.emplace(set,
                 HeadConfig{.words = c.tgt_vocab,
@@ -109,10 +133,12 @@ double Transformer::embed_scale() const { return std::sqrt(static_cast<double>(c
 const Tensor& Transformer::positions() const {
   if (positions_) return positions_;
   const int64_t half = config_.dim / 2;
-  const Tensor exact({config_.max_length, config_.dim}, DType::float64), rounded(exact.shape(), dtype());
+  const Tensor exact({config_.max_length, config_.dim}, DType::float64),
+      rounded(exact.shape(), dtype());
   for (int64_t t = 0; t < config_.max_length; ++t)
     for (int64_t i = 0; i < half; ++i) {
-      const double angle = static_cast<double>(t) * std::pow(1e4, -static_cast<double>(i) / static_cast<double>(half));
+      const double angle = static_cast<double>(t) *
+                           std::pow(1e4, -static_cast<double>(i) / static_cast<double>(half));
       double* row = exact.data<double>() + t * config_.dim;
       row[i] = std::sin(angle);
       row[half + i] = std::cos(angle);
@@ -123,10 +149,14 @@ const Tensor& Transformer::positions() const {
   return positions_;
 }
 
-Var Transformer::embed(Tape& tape, Parameter& table, const Tensor& ids, std::string_view stream) const {
-  require(ids.shape().rank() == 2 && ids.shape()[1] <= config_.max_length, "a batch of ids of shape ", ids.shape(),
-          " is no (sentences, positions) of at most ", config_.max_length, " positions");
-  return dropout(embedding_with_positions(tape.parameter(table), tape.on_device(ids), embed_scale(), positions()), config_.dropout, stream);
+Var Transformer::embed(Tape& tape, Parameter& table, const Tensor& ids,
+                       std::string_view stream) const {
+  require(ids.shape().rank() == 2 && ids.shape()[1] <= config_.max_length,
+          "a batch of ids of shape ", ids.shape(), " is no (sentences, positions) of at most ",
+          config_.max_length, " positions");
+  return dropout(embedding_with_positions(tape.parameter(table), tape.on_device(ids), embed_scale(),
+                                          positions()),
+                 config_.dropout, stream);
 }
 
 template <class Branch>
@@ -134,21 +164,25 @@ Var Transformer::residual(const Var& x, const LayerNorm& norm, Branch&& branch) 
   return config_.norm == NormOrder::post ? norm(branch(x, x)) : branch(norm(x), x);
 }
 
-Var Transformer::self_attention(const Var& x, const Attention& a, const LayerNorm& norm, const AttentionShape& shape) const {
+Var Transformer::self_attention(const Var& x, const Attention& a, const LayerNorm& norm,
+                                const AttentionShape& shape) const {
   Tape& tape = x.tape();
   return residual(x, norm, [&](const Var& in, const Var& rest) {
     const Var qkv = linear(in, tape.parameter(a.in_w), tape.parameter(a.in_b));
-    return linear_bias_dropout_add(attention(qkv, shape), tape.parameter(a.out.w), tape.parameter(a.out.b), rest, config_.dropout, a.stream);
+    return linear_bias_dropout_add(attention(qkv, shape), tape.parameter(a.out.w),
+                                   tape.parameter(a.out.b), rest, config_.dropout, a.stream);
   });
 }
 
-Var Transformer::cross_attention(const Var& x, const Var& memory, const Attention& a, const LayerNorm& norm, const AttentionShape& shape) const {
+Var Transformer::cross_attention(const Var& x, const Var& memory, const Attention& a,
+                                 const LayerNorm& norm, const AttentionShape& shape) const {
   Tape& tape = x.tape();
   return residual(x, norm, [&](const Var& in, const Var& rest) {
     const Var w = tape.parameter(a.in_w), b = tape.parameter(a.in_b);
     const Var q = linear(in, weight_part(w, 0, 1), bias_part(b, 0, 1));
     const Var kv = linear(memory, weight_part(w, 1, 2), bias_part(b, 1, 2));
-    return linear_bias_dropout_add(attention(q, kv, shape), tape.parameter(a.out.w), tape.parameter(a.out.b), rest, config_.dropout, a.stream);
+    return linear_bias_dropout_add(attention(q, kv, shape), tape.parameter(a.out.w),
+                                   tape.parameter(a.out.b), rest, config_.dropout, a.stream);
   });
 }
 
@@ -156,22 +190,28 @@ Var Transformer::feed_forward(const Var& x, const FeedForward& f, const LayerNor
   Tape& tape = x.tape();
   return residual(x, norm, [&](const Var& in, const Var& rest) {
     const Var inner = linear_relu(in, tape.parameter(f.first.w), tape.parameter(f.first.b));
-    return linear_bias_dropout_add(inner, tape.parameter(f.second.w), tape.parameter(f.second.b), rest, config_.dropout, f.stream);
+    return linear_bias_dropout_add(inner, tape.parameter(f.second.w), tape.parameter(f.second.b),
+                                   rest, config_.dropout, f.stream);
   });
 }
 
 Var Transformer::encode(Tape& tape, const Tensor& src, const Tensor& src_lengths) const {
-  const AttentionShape shape{.batch = src.shape()[0], .heads = config_.heads, .lengths = tape.on_device(src_lengths)};
+  const AttentionShape shape{
+      .batch = src.shape()[0], .heads = config_.heads, .lengths = tape.on_device(src_lengths)};
   Var x = embed(tape, *src_embedding_, src, "dropout.src_embedding");
-  for (const EncoderLayer& layer : encoder_) x = feed_forward(self_attention(x, layer.self, layer.norm1, shape), layer.feed, layer.norm2);
+  for (const EncoderLayer& layer : encoder_)
+    x = feed_forward(self_attention(x, layer.self, layer.norm1, shape), layer.feed, layer.norm2);
   return encoder_norm_ ? (*encoder_norm_)(x) : x;
 }
 
-Var Transformer::decode(const Var& memory, const Tensor& src_lengths, const Tensor& tgt_in, const Tensor& tgt_lengths) const {
+Var Transformer::decode(const Var& memory, const Tensor& src_lengths, const Tensor& tgt_in,
+                        const Tensor& tgt_lengths) const {
   Tape& tape = memory.tape();
   const int64_t batch = tgt_in.shape()[0], heads = config_.heads;
-  const AttentionShape past{.batch = batch, .heads = heads, .lengths = tape.on_device(tgt_lengths), .causal = true};
-  const AttentionShape source{.batch = batch, .heads = heads, .lengths = tape.on_device(src_lengths)};
+  const AttentionShape past{
+      .batch = batch, .heads = heads, .lengths = tape.on_device(tgt_lengths), .causal = true};
+  const AttentionShape source{
+      .batch = batch, .heads = heads, .lengths = tape.on_device(src_lengths)};
   Var x = embed(tape, *tgt_embedding_, tgt_in, "dropout.tgt_embedding");
   for (const DecoderLayer& layer : decoder_) {
     x = self_attention(x, layer.self, layer.norm1, past);
@@ -183,14 +223,16 @@ Var Transformer::decode(const Var& memory, const Tensor& src_lengths, const Tens
 
 SoftmaxLoss Transformer::loss(Tape& tape, const TranslationBatch& batch, double row_weight) const {
   const Var memory = encode(tape, batch.src, batch.src_lengths);
-  return loss(decode(memory, batch.src_lengths, batch.tgt_in, batch.tgt_lengths), batch.tgt_out, row_weight);
+  return loss(decode(memory, batch.src_lengths, batch.tgt_in, batch.tgt_lengths), batch.tgt_out,
+              row_weight);
 }
 
 std::map<std::string, std::string> Transformer::metadata() const {
   std::map<std::string, std::string> m{{"format", "pt"}};
   std::string tied;
   if (config_.tie_embeddings) tied = head_->tie_text("tgt_embedding.weight");
-  if (config_.shared_vocab) tied += std::string(tied.empty() ? "" : ",") + "src_embedding.weight=tgt_embedding.weight";
+  if (config_.shared_vocab)
+    tied += std::string(tied.empty() ? "" : ",") + "src_embedding.weight=tgt_embedding.weight";
   if (!tied.empty()) m["tied"] = tied;
   return m;
 }

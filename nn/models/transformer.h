@@ -1,30 +1,33 @@
-// The paper's translation model: a Transformer encoder-decoder (Vaswani et al., 2017) under a kernel softmax (Gao et al., 2019,
-// section 4.2), with torch.nn.Transformer's parameter names and layout.
+// The paper's translation model: a Transformer encoder-decoder (Vaswani et al., 2017) under a
+// kernel softmax (Gao et al., 2019, section 4.2), with torch.nn.Transformer's parameter names and
+// layout.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "nn/softmax_head.h"
 #include "nn/layers.h"
+#include "nn/softmax_head.h"
 
 namespace nine {
 
-/// Where layer norms stand: behind each residual sum (Vaswani et al., 2017), or before each branch, with one more at the end
-/// of encoder and decoder (Xiong et al., 2020).
+/// Where layer norms stand: behind each residual sum (Vaswani et al., 2017), or before each branch,
+/// with one more at the end of encoder and decoder (Xiong et al., 2020).
 enum class NormOrder : uint8_t { post, pre };
 std::string to_text(NormOrder order);
 NormOrder norm_order_from_text(std::string_view name);  ///< post, pre
 
-/// The table of positions in model.safetensors, which other engines read (formats.md, "Translation checkpoints"): no parameter.
+/// The table of positions in model.safetensors, which other engines read (formats.md, "Translation
+/// checkpoints"): no parameter.
 inline constexpr const char* kPositionsName = "positions";
 
 struct TransformerConfig {
   int64_t src_vocab = 0, tgt_vocab = 0;
   int64_t encoder_layers = 6, decoder_layers = 6;
   int64_t dim = 512, ffn = 1024, heads = 4;
-  double dropout = 0.3;  ///< on embeddings and residual branches; none on attention weights and feed-forward activations
+  double dropout = 0.3;  ///< on embeddings and residual branches; none on attention weights and
+                         ///< feed-forward activations
   NormOrder norm = NormOrder::post;
   bool shared_vocab = false;   ///< one embedding for both sides; one dictionary
   bool tie_embeddings = true;  ///< the head's word vectors are the decoder's embeddings
@@ -37,24 +40,28 @@ struct TransformerConfig {
   int64_t max_length = 1024;  ///< positions that there are numbers for
 };
 
-/// A micro-batch of B sentence pairs. Sentences begin at column 0; what follows them is padding, any id of the dictionary.
+/// A micro-batch of B sentence pairs. Sentences begin at column 0; what follows them is padding,
+/// any id of the dictionary.
 struct TranslationBatch {
-  Tensor src, tgt_in;               ///< ids (B, S) and (B, T), int32
-  Tensor tgt_out;                   ///< what each position of tgt_in predicts, (B, T) int32; -1: nothing
+  Tensor src, tgt_in;  ///< ids (B, S) and (B, T), int32
+  Tensor tgt_out;      ///< what each position of tgt_in predicts, (B, T) int32; -1: nothing
   Tensor src_lengths, tgt_lengths;  ///< (B) int32
   int64_t tokens = 0;               ///< positions that predict something
 
-  /// Of ids in which `pad` fills up sentences (formats.md, "Parity export"); tgt_out predicts nothing where it is `pad`.
-  static TranslationBatch of_padded(const Tensor& src, const Tensor& tgt_in, const Tensor& tgt_out, int32_t pad);
+  /// Of ids in which `pad` fills up sentences (formats.md, "Parity export"); tgt_out predicts
+  /// nothing where it is `pad`.
+  static TranslationBatch of_padded(const Tensor& src, const Tensor& tgt_in, const Tensor& tgt_out,
+                                    int32_t pad);
 };
 
 class Transformer {
  public:
-  /// Declares `src_embedding.weight` (not with shared_vocab), `tgt_embedding.weight`, `transformer.encoder.*`,
-  /// `transformer.decoder.*` and the head's parameters (SoftmaxHead) in `set`. Matrices start as
-  /// U(-a, a), a = sqrt(6 / (in + out)) (Glorot & Bengio, 2010; the three of in_proj_weight as one, as in PyTorch, which is
-  /// fairseq's gain of 1/sqrt 2), word vectors as N(0, 1/sqrt(dim)), biases at 0, as in fairseq.
-  /// Error: an odd width, one that the heads do not divide, a shared vocabulary of two sizes.
+  /// Declares `src_embedding.weight` (not with shared_vocab), `tgt_embedding.weight`,
+  /// `transformer.encoder.*`, `transformer.decoder.*` and the head's parameters (SoftmaxHead) in
+  /// `set`. Matrices start as U(-a, a), a = sqrt(6 / (in + out)) (Glorot & Bengio, 2010; the three
+  /// of in_proj_weight as one, as in PyTorch, which is fairseq's gain of 1/sqrt 2), word vectors as
+  /// N(0, 1/sqrt(dim)), biases at 0, as in fairseq. Error: an odd width, one that the heads do not
+  /// divide, a shared vocabulary of two sizes.
   Transformer(ParameterSet& set, const TransformerConfig& config);
 
   const TransformerConfig& config() const { return config_; }
@@ -64,20 +71,25 @@ class Transformer {
   /// The encoder's output for src ids (B, S): (B * S, dim), rows b * S + s.
   Var encode(Tape& tape, const Tensor& src, const Tensor& src_lengths) const;
   /// The decoder's output for tgt ids (B, T) over that memory: (B * T, dim), rows b * T + t.
-  Var decode(const Var& memory, const Tensor& src_lengths, const Tensor& tgt_in, const Tensor& tgt_lengths) const;
-  /// Loss of predicting targets (B, T) from the decoder's output; see kernel_softmax. Smoothed as configured, but not under
-  /// NoGrad.
-  SoftmaxLoss loss(const Var& hidden, const Tensor& targets, double row_weight) const { return head_->loss(hidden, targets, row_weight); }
+  Var decode(const Var& memory, const Tensor& src_lengths, const Tensor& tgt_in,
+             const Tensor& tgt_lengths) const;
+  /// Loss of predicting targets (B, T) from the decoder's output; see kernel_softmax. Smoothed as
+  /// configured, but not under NoGrad.
+  SoftmaxLoss loss(const Var& hidden, const Tensor& targets, double row_weight) const {
+    return head_->loss(hidden, targets, row_weight);
+  }
   /// All three.
   SoftmaxLoss loss(Tape& tape, const TranslationBatch& batch, double row_weight) const;
 
-  /// share times the penalty on the norms of the head's word vectors; an empty Var where none is asked for, or under NoGrad.
+  /// share times the penalty on the norms of the head's word vectors; an empty Var where none is
+  /// asked for, or under NoGrad.
   Var regulariser(Tape& tape, double share) const { return head_->norm_regulariser(tape, share); }
   /// The head's parameters, for how they start (SoftmaxHead).
   const SoftmaxHead& head() const { return *head_; }
 
-  /// What is added to scaled embeddings, (max_length, dim): sin(t f_i) in column i, cos(t f_i) in column dim/2 + i,
-  /// f_i = 10000^(-2 i / dim) (Vaswani et al., 2017, section 3.5, columns grouped as in fairseq).
+  /// What is added to scaled embeddings, (max_length, dim): sin(t f_i) in column i, cos(t f_i) in
+  /// column dim/2 + i, f_i = 10000^(-2 i / dim) (Vaswani et al., 2017, section 3.5, columns grouped
+  /// as in fairseq).
   const Tensor& positions() const;
   /// Embeddings are multiplied by this, sqrt(dim).
   double embed_scale() const;
@@ -116,11 +128,14 @@ class Transformer {
   };
 
   Var embed(Tape& tape, Parameter& table, const Tensor& ids, std::string_view stream) const;
-  // One residual branch with its norm: `branch` maps an input and a residual to residual + dropout(f(input)).
+  // One residual branch with its norm: `branch` maps an input and a residual to residual +
+  // dropout(f(input)).
   template <class Branch>
   Var residual(const Var& x, const LayerNorm& norm, Branch&& branch) const;
-  Var self_attention(const Var& x, const Attention& a, const LayerNorm& norm, const AttentionShape& shape) const;
-  Var cross_attention(const Var& x, const Var& memory, const Attention& a, const LayerNorm& norm, const AttentionShape& shape) const;
+  Var self_attention(const Var& x, const Attention& a, const LayerNorm& norm,
+                     const AttentionShape& shape) const;
+  Var cross_attention(const Var& x, const Var& memory, const Attention& a, const LayerNorm& norm,
+                      const AttentionShape& shape) const;
   Var feed_forward(const Var& x, const FeedForward& f, const LayerNorm& norm) const;
 
   TransformerConfig config_;
@@ -129,8 +144,9 @@ class Transformer {
   std::vector<EncoderLayer> encoder_;
   std::vector<DecoderLayer> decoder_;
   std::optional<LayerNorm> encoder_norm_, decoder_norm_;
-  std::optional<SoftmaxHead> head_;  // behind the layers: parameters are in the order of their declaration
-  mutable Tensor positions_;            // made when first asked for: the weights' type is known then
+  std::optional<SoftmaxHead>
+      head_;                  // behind the layers: parameters are in the order of their declaration
+  mutable Tensor positions_;  // made when first asked for: the weights' type is known then
 };
 
 }  // namespace nine

@@ -42,18 +42,23 @@ std::optional<int64_t> step_of_name(const std::string& name) {
   int64_t step = -1;
   const char* end = name.data() + name.size();
   const auto [stop, error] = std::from_chars(name.data(), end, step);
-  if (error != std::errc{} || stop != end || step < 0 || name_of_step(step) != name) return std::nullopt;
+  if (error != std::errc{} || stop != end || step < 0 || name_of_step(step) != name)
+    return std::nullopt;
   return step;
 }
 
-std::string with_pid(std::string_view prefix, int64_t step) { return concat(prefix, name_of_step(step), "-", ::getpid()); }
+std::string with_pid(std::string_view prefix, int64_t step) {
+  return concat(prefix, name_of_step(step), "-", ::getpid());
+}
 
 // None where there is no directory.
 std::vector<std::string> names_in(const fs::path& directory) {
   std::vector<std::string> names;
   std::error_code error;
-  for (fs::directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) names.push_back(it->path().filename().string());
-  require(!error || error == std::errc::no_such_file_or_directory, "cannot list ", directory.string(), ": ", error.message());
+  for (fs::directory_iterator it(directory, error), end; !error && it != end; it.increment(error))
+    names.push_back(it->path().filename().string());
+  require(!error || error == std::errc::no_such_file_or_directory, "cannot list ",
+          directory.string(), ": ", error.message());
   return names;
 }
 
@@ -63,7 +68,8 @@ std::vector<int64_t> steps_in(const fs::path& directory) {
   std::error_code error;
   for (const std::string& name : names_in(directory)) {
     const auto step = step_of_name(name);
-    if (step && fs::symlink_status(directory / name, error).type() == fs::file_type::directory) steps.push_back(*step);
+    if (step && fs::symlink_status(directory / name, error).type() == fs::file_type::directory)
+      steps.push_back(*step);
   }
   std::sort(steps.rbegin(), steps.rend());
   return steps;
@@ -92,7 +98,8 @@ bool holds_state(const fs::path& directory) {
 
 void require_finite(const Json& value, const std::string& where) {
   if (value.is_number_float()) {
-    require(std::isfinite(value.get<double>()), "a checkpoint's state cannot hold ", value.get<double>(), " (", where,
+    require(std::isfinite(value.get<double>()), "a checkpoint's state cannot hold ",
+            value.get<double>(), " (", where,
             "): JSON has no such number; store null or text instead");
   } else if (value.is_structured()) {
     for (const auto& [key, item] : value.items()) require_finite(item, concat(where, "/", key));
@@ -108,7 +115,8 @@ std::string state_text(int64_t step, const Json& state, const CheckpointFiles& f
   Json out = {{"step", step}};
   for (const auto& [key, value] : state.items()) out[key] = value;
   Json digests = Json::object();
-  for (const auto& [name, digest] : files.written()) digests[name] = {{"bytes", digest.bytes}, {"crc32c", digest.crc32c}};
+  for (const auto& [name, digest] : files.written())
+    digests[name] = {{"bytes", digest.bytes}, {"crc32c", digest.crc32c}};
   out["files"] = digests;
   out["crc32c"] = checksum_of(out);
   return out.dump(2) + "\n";
@@ -118,20 +126,26 @@ void check_state(int64_t step, const Json& state) {
   require(step >= 0, "a checkpoint's step cannot be negative: ", step);
   require(state.is_object(), "a checkpoint's state has to be a JSON object");
   for (const char* key : {"files", "crc32c"})
-    require(!state.contains(key), "a checkpoint's state cannot hold the key '", key, "': the store writes it");
-  require(!state.contains("step") || state["step"] == step, "a checkpoint's state says another step than ", step, ": ",
+    require(!state.contains(key), "a checkpoint's state cannot hold the key '", key,
+            "': the store writes it");
+  require(!state.contains("step") || state["step"] == step,
+          "a checkpoint's state says another step than ", step, ": ",
           state.value("step", Json()).dump());
   require_finite(state, "");
 }
 
-bool is_plain_name(const std::string& name) { return !name.empty() && name[0] != '.' && name.find('/') == std::string::npos && name != kStateFile; }
+bool is_plain_name(const std::string& name) {
+  return !name.empty() && name[0] != '.' && name.find('/') == std::string::npos &&
+         name != kStateFile;
+}
 
 // The whole of state.json, its own checksum verified and taken out. Throws Json::exception too.
 Json read_state(const fs::path& directory) {
   Json state = Json::parse(read_text(directory / kStateFile));
   const auto expected = state.at("crc32c").get<uint32_t>();
   state.erase("crc32c");
-  require(checksum_of(state) == expected, kStateFile, " differs from its checksum: it was changed or damaged after it was written");
+  require(checksum_of(state) == expected, kStateFile,
+          " differs from its checksum: it was changed or damaged after it was written");
   return state;
 }
 
@@ -139,15 +153,19 @@ void verify_file(const fs::path& directory, const std::string& name, const FileD
   std::error_code error;
   require(fs::is_regular_file(directory / name, error), name, " is missing");
   const FileDigest found = digest_of_file(directory / name);
-  require(found.bytes >= expected.bytes, name, " is truncated: ", found.bytes, " of ", expected.bytes, " bytes");
-  require(found.bytes <= expected.bytes, name, " has grown: ", found.bytes, " instead of ", expected.bytes, " bytes");
-  require(found.crc32c == expected.crc32c, name, " has its ", found.bytes, " bytes but their checksum differs: it was changed or damaged");
+  require(found.bytes >= expected.bytes, name, " is truncated: ", found.bytes, " of ",
+          expected.bytes, " bytes");
+  require(found.bytes <= expected.bytes, name, " has grown: ", found.bytes, " instead of ",
+          expected.bytes, " bytes");
+  require(found.crc32c == expected.crc32c, name, " has its ", found.bytes,
+          " bytes but their checksum differs: it was changed or damaged");
 }
 
 std::map<std::string, FileDigest> digests_of(const Json& files) {
   std::map<std::string, FileDigest> out;
   for (const auto& [name, digest] : files.items()) {
-    require(is_plain_name(name), kStateFile, " names a file outside of the checkpoint: '", name, "'");
+    require(is_plain_name(name), kStateFile, " names a file outside of the checkpoint: '", name,
+            "'");
     out[name] = {digest.at("bytes").get<uint64_t>(), digest.at("crc32c").get<uint32_t>()};
   }
   return out;
@@ -184,10 +202,13 @@ void make_directories(const fs::path& path) {
 void require_link_or_nothing(const fs::path& path) {
   std::error_code error;
   const auto status = fs::symlink_status(path, error);
-  require(!fs::exists(status) || fs::is_symlink(status), path.string(), " is in the way: it should be a symbolic link; move it elsewhere");
+  require(!fs::exists(status) || fs::is_symlink(status), path.string(),
+          " is in the way: it should be a symbolic link; move it elsewhere");
 }
 
-bool exchange(const fs::path& a, const fs::path& b) { return ::renameat2(AT_FDCWD, a.c_str(), AT_FDCWD, b.c_str(), RENAME_EXCHANGE) == 0; }
+bool exchange(const fs::path& a, const fs::path& b) {
+  return ::renameat2(AT_FDCWD, a.c_str(), AT_FDCWD, b.c_str(), RENAME_EXCHANGE) == 0;
+}
 
 // The directory, made if need be, open and locked. The lock goes with the process, however it ends.
 int make_and_lock(const fs::path& directory) {
@@ -198,16 +219,19 @@ int make_and_lock(const fs::path& directory) {
   // Other errors: a file system that knows no locks; one does without.
   if (::flock(lock, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
     ::close(lock);
-    fail("another process is writing checkpoints to ", directory.string(), ": wait for it, stop it, or choose another run directory");
+    fail("another process is writing checkpoints to ", directory.string(),
+         ": wait for it, stop it, or choose another run directory");
   }
   return lock;
 }
 
-// Gives the finished directory its name. What had the name is then under the temporary's or `replaced`. Some file systems
-// cannot exchange two names in one step: there the old one steps aside, and a start after a kill puts it back.
+// Gives the finished directory its name. What had the name is then under the temporary's or
+// `replaced`. Some file systems cannot exchange two names in one step: there the old one steps
+// aside, and a start after a kill puts it back.
 void publish(const fs::path& temporary, const fs::path& checkpoint, const fs::path& replaced) {
   std::error_code error;
-  if (!fs::exists(fs::symlink_status(checkpoint, error))) return rename_or_fail(temporary, checkpoint);
+  if (!fs::exists(fs::symlink_status(checkpoint, error)))
+    return rename_or_fail(temporary, checkpoint);
   if (exchange(temporary, checkpoint)) return;
   remove_or_fail(replaced);
   rename_or_fail(checkpoint, replaced);
@@ -219,12 +243,15 @@ void publish(const fs::path& temporary, const fs::path& checkpoint, const fs::pa
 // ---- CheckpointFiles
 
 fs::path CheckpointFiles::claim(const std::string& name) const {
-  require(is_plain_name(name), "'", name, "' cannot be a checkpoint's file: a plain name other than ", kStateFile, " is needed");
-  for (const auto& [other, digest] : written_) require(other != name, "a checkpoint's file was written twice: ", name);
+  require(is_plain_name(name), "'", name,
+          "' cannot be a checkpoint's file: a plain name other than ", kStateFile, " is needed");
+  for (const auto& [other, digest] : written_)
+    require(other != name, "a checkpoint's file was written twice: ", name);
   return directory_ / name;
 }
 
-void CheckpointFiles::tensors(const std::string& name, const std::vector<NamedView>& tensors, const std::map<std::string, std::string>& metadata) {
+void CheckpointFiles::tensors(const std::string& name, const std::vector<NamedView>& tensors,
+                              const std::map<std::string, std::string>& metadata) {
   const fs::path file = claim(name);
   written_.emplace_back(name, write_safetensors(file, tensors, metadata));
 }
@@ -237,7 +264,8 @@ void CheckpointFiles::text(const std::string& name, std::string_view content) {
 // ---- Checkpoint
 
 Checkpoint::Checkpoint(const fs::path& directory) : directory_(real_path(directory)) {
-  require(holds_state(directory_), "there is no checkpoint in ", directory.string(), ": it holds no ", kStateFile);
+  require(holds_state(directory_), "there is no checkpoint in ", directory.string(),
+          ": it holds no ", kStateFile);
   std::string problem;
   try {
     Json state = read_state(directory_);
@@ -252,17 +280,21 @@ Checkpoint::Checkpoint(const fs::path& directory) : directory_(real_path(directo
   } catch (const Json::exception& e) {
     problem = concat(kStateFile, " cannot be read (", e.what(), ")");
   }
-  fail("the checkpoint ", directory_.string(), " is damaged: ", problem, "; use another checkpoint of the run");
+  fail("the checkpoint ", directory_.string(), " is damaged: ", problem,
+       "; use another checkpoint of the run");
 }
 
 fs::path Checkpoint::file(const std::string& name) const {
   if (has(name)) return directory_ / name;
   std::string names;
   for (const auto& [other, digest] : files_) names += (names.empty() ? "" : ", ") + other;
-  fail("the checkpoint ", directory_.string(), " holds no ", name, "; it holds: ", names.empty() ? "nothing" : names);
+  fail("the checkpoint ", directory_.string(), " holds no ", name,
+       "; it holds: ", names.empty() ? "nothing" : names);
 }
 
-Safetensors Checkpoint::tensors(const std::string& name) const { return read_safetensors(file(name)); }
+Safetensors Checkpoint::tensors(const std::string& name) const {
+  return read_safetensors(file(name));
+}
 
 std::string Checkpoint::text(const std::string& name) const { return read_text(file(name)); }
 
@@ -271,14 +303,16 @@ std::string Checkpoint::text(const std::string& name) const { return read_text(f
 fs::path resolve_checkpoint(const fs::path& path) {
   std::error_code error;
   require(fs::exists(path, error), "there is no checkpoint at ", path.string(),
-          fs::is_symlink(fs::symlink_status(path, error)) ? ": the symbolic link leads nowhere" : ": no such directory");
+          fs::is_symlink(fs::symlink_status(path, error)) ? ": the symbolic link leads nowhere"
+                                                          : ": no such directory");
   if (holds_state(path)) return real_path(path);
   const fs::path inside = path / "checkpoints";
   const fs::path checkpoints = fs::is_directory(inside, error) ? inside : path;
   for (const char* link : {kBest, kLatest})
     if (holds_state(checkpoints / link)) return real_path(checkpoints / link);
   for (const int64_t step : steps_in(checkpoints))
-    if (holds_state(checkpoints / name_of_step(step))) return real_path(checkpoints / name_of_step(step));
+    if (holds_state(checkpoints / name_of_step(step)))
+      return real_path(checkpoints / name_of_step(step));
   fail("there is no checkpoint at ", path.string(), ": neither a ", kStateFile,
        " nor checkpoints/ with one; name a run directory or one of its checkpoints");
 }
@@ -296,8 +330,10 @@ IntactCheckpoint find_latest_intact(const fs::path& checkpoints) {
   std::vector<int64_t> steps = steps_in(checkpoints);
   if (const auto latest = step_of_link(checkpoints / kLatest)) {
     if (std::find(steps.begin(), steps.end(), *latest) == steps.end())
-      out.skipped.push_back(concat((checkpoints / kLatest).string(), " points to ", name_of_step(*latest), ", which is not there"));
-    std::stable_partition(steps.begin(), steps.end(), [&](int64_t step) { return step <= *latest; });
+      out.skipped.push_back(concat((checkpoints / kLatest).string(), " points to ",
+                                   name_of_step(*latest), ", which is not there"));
+    std::stable_partition(steps.begin(), steps.end(),
+                          [&](int64_t step) { return step <= *latest; });
   }
   for (const int64_t step : steps) {
     try {
@@ -313,19 +349,22 @@ IntactCheckpoint find_latest_intact(const fs::path& checkpoints) {
 // ---- CheckpointStore
 
 // Once the other constructor is done, the destructor closes the lock even if this one throws.
-CheckpointStore::CheckpointStore(const fs::path& checkpoints, int keep) : CheckpointStore(checkpoints, keep, make_and_lock(checkpoints)) {
+CheckpointStore::CheckpointStore(const fs::path& checkpoints, int keep)
+    : CheckpointStore(checkpoints, keep, make_and_lock(checkpoints)) {
   require(keep >= 1, "at least one checkpoint has to be kept, not ", keep);
   clear_leftovers();
   for (const char* link : {kLatest, kBest}) require_link_or_nothing(directory_ / link);
 }
 
-CheckpointStore::CheckpointStore(fs::path checkpoints, int keep, int lock) : directory_(std::move(checkpoints)), keep_(keep), lock_(lock) {}
+CheckpointStore::CheckpointStore(fs::path checkpoints, int keep, int lock)
+    : directory_(std::move(checkpoints)), keep_(keep), lock_(lock) {}
 
 CheckpointStore::~CheckpointStore() { ::close(lock_); }
 
 void CheckpointStore::clear_leftovers() {
   for (const std::string& name : names_in(directory_)) {
-    const bool link = (name.starts_with(".latest.") || name.starts_with(".best.")) && name.ends_with(".tmp");
+    const bool link =
+        (name.starts_with(".latest.") || name.starts_with(".best.")) && name.ends_with(".tmp");
     if (link || name.starts_with(kTemporary)) remove_or_fail(directory_ / name);
     if (!name.starts_with(kReplaced)) continue;
     const std::string original = name.substr(kReplaced.size(), name.rfind('-') - kReplaced.size());
@@ -337,17 +376,20 @@ void CheckpointStore::clear_leftovers() {
   }
 }
 
-// Removed or moved under the run, perhaps with another run's in its place: writing on would mix the two, or leave checkpoints
-// that no run finds.
+// Removed or moved under the run, perhaps with another run's in its place: writing on would mix the
+// two, or leave checkpoints that no run finds.
 void CheckpointStore::require_own_directory() const {
   struct stat own {
   }, there{};
-  const bool same = ::fstat(lock_, &own) == 0 && ::stat(directory_.c_str(), &there) == 0 && own.st_ino == there.st_ino && own.st_dev == there.st_dev;
+  const bool same = ::fstat(lock_, &own) == 0 && ::stat(directory_.c_str(), &there) == 0 &&
+                    own.st_ino == there.st_ino && own.st_dev == there.st_dev;
   require(same, "the directory ", directory_.string(),
-          " was removed or replaced while this run was writing to it: nothing was saved there; start again");
+          " was removed or replaced while this run was writing to it: nothing was saved there; "
+          "start again");
 }
 
-void CheckpointStore::save(int64_t step, const Json& state, const std::function<void(CheckpointFiles&)>& write_files, bool is_best) {
+void CheckpointStore::save(int64_t step, const Json& state,
+                           const std::function<void(CheckpointFiles&)>& write_files, bool is_best) {
   check_state(step, state);
   require_own_directory();
   const std::string name = name_of_step(step);
@@ -360,7 +402,8 @@ void CheckpointStore::save(int64_t step, const Json& state, const std::function<
     write_files(files);
     write_text(temporary / kStateFile, state_text(step, state, files));
     fsync_dir(temporary);
-    // Before its state can say so: a kill in between leaves the old state, which will find the best again.
+    // Before its state can say so: a kill in between leaves the old state, which will find the best
+    // again.
     if (is_best && holds_state(directory_ / name)) replace_symlink(directory_ / kBest, name);
     publish(temporary, directory_ / name, replaced);
   } catch (...) {

@@ -1,14 +1,15 @@
 // Checkpoints: directories that are complete or absent, whenever the program is killed.
 //
-//   RUN/checkpoints/00001200/{model.safetensors, optimizer.safetensors, config.json, dict.txt, state.json}
-//   RUN/checkpoints/{latest,best} -> 00001200
+//   RUN/checkpoints/00001200/{model.safetensors, optimizer.safetensors, config.json, dict.txt,
+//   state.json} RUN/checkpoints/{latest,best} -> 00001200
 //
-// state.json is written last: {"step": 1200, ...the trainer's state..., "files": {NAME: {"bytes": N, "crc32c": C}, ...},
-// "crc32c": C}. The last number is the checksum of the object without it, in JSON's compact form, so that damage to the
-// state itself shows too. Numbers read back to the same bits.
+// state.json is written last: {"step": 1200, ...the trainer's state..., "files": {NAME: {"bytes":
+// N, "crc32c": C}, ...}, "crc32c": C}. The last number is the checksum of the object without it, in
+// JSON's compact form, so that damage to the state itself shows too. Numbers read back to the same
+// bits.
 //
-// `latest` moves last: it is the commit. A run killed before that goes on from the previous checkpoint and writes the new
-// one again, to the same bits.
+// `latest` moves last: it is the commit. A run killed before that goes on from the previous
+// checkpoint and writes the new one again, to the same bits.
 #pragma once
 
 #include <cstdint>
@@ -27,13 +28,14 @@
 
 namespace nine {
 
-/// Takes a checkpoint's files while it is being written. Names are plain file names, each used once; `state.json` is
-/// the store's own.
+/// Takes a checkpoint's files while it is being written. Names are plain file names, each used
+/// once; `state.json` is the store's own.
 class CheckpointFiles {
  public:
   explicit CheckpointFiles(std::filesystem::path directory) : directory_(std::move(directory)) {}
 
-  void tensors(const std::string& name, const std::vector<NamedView>& tensors, const std::map<std::string, std::string>& metadata = {});
+  void tensors(const std::string& name, const std::vector<NamedView>& tensors,
+               const std::map<std::string, std::string>& metadata = {});
   void text(const std::string& name, std::string_view content);
 
   /// Where they are written before the directory gets its name.
@@ -51,17 +53,20 @@ class CheckpointFiles {
 /// A checkpoint whose every byte was verified when it was opened.
 class Checkpoint {
  public:
-  /// Reads state.json and checks size and CRC32C of every file it names. An Error says which file is damaged and how.
+  /// Reads state.json and checks size and CRC32C of every file it names. An Error says which file
+  /// is damaged and how.
   explicit Checkpoint(const std::filesystem::path& directory);
 
-  /// The real directory: links are resolved once, so that a trainer that moves `best` meanwhile changes nothing here.
+  /// The real directory: links are resolved once, so that a trainer that moves `best` meanwhile
+  /// changes nothing here.
   const std::filesystem::path& directory() const { return directory_; }
   int64_t step() const { return step_; }
   /// What the trainer saved (with its `step`), in its order.
   const nlohmann::ordered_json& state() const { return *state_; }
 
   bool has(const std::string& name) const { return files_.contains(name); }
-  std::filesystem::path file(const std::string& name) const;  ///< an Error lists the files there are
+  std::filesystem::path file(
+      const std::string& name) const;  ///< an Error lists the files there are
   Safetensors tensors(const std::string& name) const;
   std::string text(const std::string& name) const;
 
@@ -72,14 +77,16 @@ class Checkpoint {
   std::map<std::string, FileDigest> files_;
 };
 
-/// The directory that `path` means: a checkpoint, a symbolic link to one, or a run (or its checkpoints directory), of
-/// which it is the best, else the latest, else the one with the most steps. Verifies nothing.
+/// The directory that `path` means: a checkpoint, a symbolic link to one, or a run (or its
+/// checkpoints directory), of which it is the best, else the latest, else the one with the most
+/// steps. Verifies nothing.
 std::filesystem::path resolve_checkpoint(const std::filesystem::path& path);
 
 /// resolve_checkpoint, then verified.
 Checkpoint open_checkpoint(const std::filesystem::path& path);
 
-/// The checkpoints of RUN/checkpoints, intact or not, the one with the most steps first. Without a directory there are none.
+/// The checkpoints of RUN/checkpoints, intact or not, the one with the most steps first. Without a
+/// directory there are none.
 std::vector<std::filesystem::path> checkpoints_in(const std::filesystem::path& checkpoints);
 
 /// From where a run goes on, and for each newer checkpoint a sentence on why it was passed over.
@@ -88,15 +95,16 @@ struct IntactCheckpoint {
   std::vector<std::string> skipped;
 };
 
-/// Walks from `latest` back to the newest intact checkpoint of RUN/checkpoints; then, if there was none, through those that
-/// a kill left newer than `latest`. Temporaries are ignored. Without a directory there is no checkpoint; no Error.
+/// Walks from `latest` back to the newest intact checkpoint of RUN/checkpoints; then, if there was
+/// none, through those that a kill left newer than `latest`. Temporaries are ignored. Without a
+/// directory there is no checkpoint; no Error.
 IntactCheckpoint find_latest_intact(const std::filesystem::path& checkpoints);
 
 /// RUN/checkpoints as its one writer sees it.
 class CheckpointStore {
  public:
-  /// Makes the directory and clears what a killed writer left. Keeps the last `keep` (at least 1) checkpoints and the best.
-  /// An Error when another process is writing there.
+  /// Makes the directory and clears what a killed writer left. Keeps the last `keep` (at least 1)
+  /// checkpoints and the best. An Error when another process is writing there.
   CheckpointStore(const std::filesystem::path& checkpoints, int keep);
   ~CheckpointStore();
   CheckpointStore(const CheckpointStore&) = delete;
@@ -105,13 +113,15 @@ class CheckpointStore {
   const std::filesystem::path& directory() const { return directory_; }
   IntactCheckpoint find_latest_intact() const { return nine::find_latest_intact(directory_); }
 
-  /// Writes the files that `write_files` hands over, then the state (an object; without the keys `files` and `crc32c`; a NaN
-  /// or an infinity in it is an Error, since JSON would lose it), and makes the checkpoint the latest, and the best if
-  /// so said. A step saved before is replaced as a whole and stays the best if it was. Checkpoints with more steps (what a
-  /// run passed over when it went on from this one's past) are removed, except the best.
-  /// An Error while writing (no space left) leaves the checkpoints that there are as they were; one too when the directory
-  /// was removed or replaced since this object was made.
-  void save(int64_t step, const nlohmann::ordered_json& state, const std::function<void(CheckpointFiles&)>& write_files, bool is_best = false);
+  /// Writes the files that `write_files` hands over, then the state (an object; without the keys
+  /// `files` and `crc32c`; a NaN or an infinity in it is an Error, since JSON would lose it), and
+  /// makes the checkpoint the latest, and the best if so said. A step saved before is replaced as a
+  /// whole and stays the best if it was. Checkpoints with more steps (what a run passed over when
+  /// it went on from this one's past) are removed, except the best. An Error while writing (no
+  /// space left) leaves the checkpoints that there are as they were; one too when the directory was
+  /// removed or replaced since this object was made.
+  void save(int64_t step, const nlohmann::ordered_json& state,
+            const std::function<void(CheckpointFiles&)>& write_files, bool is_best = false);
 
   /// Removes every checkpoint: a run that starts over.
   void clear();

@@ -11,17 +11,26 @@ namespace nine {
 namespace {
 
 SentenceBatchSize sentence_size(const LmBatching& b) {
-  return b.batch_tokens > 0 ? SentenceBatchSize{.tokens = b.batch_tokens} : SentenceBatchSize{.sentences = b.batch};
+  return b.batch_tokens > 0 ? SentenceBatchSize{.tokens = b.batch_tokens}
+                            : SentenceBatchSize{.sentences = b.batch};
 }
 
-Tensor ids_of(const std::vector<int32_t>& ids, int64_t rows, int64_t cols) { return Tensor::from(ids, {rows, cols}); }
+Tensor ids_of(const std::vector<int32_t>& ids, int64_t rows, int64_t cols) {
+  return Tensor::from(ids, {rows, cols});
+}
 
 }  // namespace
 
-LanguageModelTask::LanguageModelTask(const LanguageModel& model, const Corpus& train, const Corpus* valid, const LmBatching& batching)
-    : model_(model), valid_(valid), batching_(batching), now_(model.new_state(batching.batch)), next_(model.new_state(batching.batch)) {
+LanguageModelTask::LanguageModelTask(const LanguageModel& model, const Corpus& train,
+                                     const Corpus* valid, const LmBatching& batching)
+    : model_(model),
+      valid_(valid),
+      batching_(batching),
+      now_(model.new_state(batching.batch)),
+      next_(model.new_state(batching.batch)) {
   if (model.config().head.mixture) prior_ = MixtureWeightStats(model.config().head.size());
-  if (valid != nullptr) EvalSegments check(*valid);  // too small a text must show now, not after an epoch
+  if (valid != nullptr)
+    EvalSegments check(*valid);  // too small a text must show now, not after an epoch
   if (batching.sentences) {
     sentences_ = std::make_unique<SentenceBatches>(train, sentence_size(batching), batching.seed);
   } else {
@@ -40,12 +49,15 @@ void LanguageModelTask::start_epoch(int64_t epoch) {
 }
 
 bool LanguageModelTask::epoch_finished() const {
-  return columns_ ? columns_->position().step == columns_->steps_per_epoch() : sentences_->position().step == sentences_->steps();
+  return columns_ ? columns_->position().step == columns_->steps_per_epoch()
+                  : sentences_->position().step == sentences_->steps();
 }
 
 double LanguageModelTask::epoch_share() const {
-  return columns_ ? static_cast<double>(columns_->position().step) / static_cast<double>(columns_->steps_per_epoch())
-                  : static_cast<double>(sentences_->position().step) / static_cast<double>(sentences_->steps());
+  return columns_ ? static_cast<double>(columns_->position().step) /
+                        static_cast<double>(columns_->steps_per_epoch())
+                  : static_cast<double>(sentences_->position().step) /
+                        static_cast<double>(sentences_->steps());
 }
 
 std::optional<int64_t> LanguageModelTask::micro_batches_per_epoch() const {
@@ -107,7 +119,8 @@ TrainingSource::Objective LanguageModelTask::forward(Tape& tape, int i, double r
   }
   const LanguageModel::Hidden hidden = model_.run(tape, x, state_vars_);
   if (columns_) next_.store(state_vars_);
-  const Var penalty = model_.regulariser(hidden, x.shape()[1], row_weight * static_cast<double>(tokens_of(static_cast<size_t>(i))));
+  const Var penalty = model_.regulariser(
+      hidden, x.shape()[1], row_weight * static_cast<double>(tokens_of(static_cast<size_t>(i))));
   const SoftmaxLoss out = model_.loss(hidden.output, y, row_weight);
   if (out.prior) prior_.add(out.prior.value(), y);
   return {penalty ? add(out.loss, penalty) : out.loss, out.nll};
@@ -128,10 +141,12 @@ void LanguageModelTask::commit() {
   if (columns_) now_.copy_from(next_);
 }
 
-Evaluation LanguageModelTask::validate(Tape& tape) { return evaluate_carried(model_, tape, *valid_); }
+Evaluation LanguageModelTask::validate(Tape& tape) {
+  return evaluate_carried(model_, tape, *valid_);
+}
 
-Evaluation evaluate_carried(const LanguageModel& model, Tape& tape, const Corpus& text, int64_t columns, int64_t segment,
-                            std::vector<double>* token_nats) {
+Evaluation evaluate_carried(const LanguageModel& model, Tape& tape, const Corpus& text,
+                            int64_t columns, int64_t segment, std::vector<double>* token_nats) {
   const NoGrad guard(tape);
   EvalSegments segments(text, columns, segment);
   CarriedState carried = model.new_state(columns);
@@ -139,7 +154,9 @@ Evaluation evaluate_carried(const LanguageModel& model, Tape& tape, const Corpus
   LmBatch batch;
   Evaluation result;
   if (model.config().head.mixture) result.prior = MixtureWeightStats(model.config().head.size());
-  if (token_nats != nullptr) token_nats->assign(static_cast<size_t>(text.tokens()), std::numeric_limits<double>::quiet_NaN());
+  if (token_nats != nullptr)
+    token_nats->assign(static_cast<size_t>(text.tokens()),
+                       std::numeric_limits<double>::quiet_NaN());
   int64_t row = 0;
   while (segments.next(batch)) {
     tape.reset();
@@ -156,7 +173,8 @@ Evaluation evaluate_carried(const LanguageModel& model, Tape& tape, const Corpus
       // Column c holds the tokens from c * rows() on.
       for (int64_t r = 0; r < batch.rows; ++r)
         for (int64_t c = 0; c < columns; ++c)
-          (*token_nats)[static_cast<size_t>(c * segments.rows() + row + r)] = nats[static_cast<size_t>(r * columns + c)];
+          (*token_nats)[static_cast<size_t>(c * segments.rows() + row + r)] =
+              nats[static_cast<size_t>(r * columns + c)];
     }
     row += batch.rows;
   }
@@ -170,8 +188,11 @@ namespace {
 struct SideBySide {
   std::vector<int32_t> input, target;
   SideBySide(const Corpus& text, int64_t first, int64_t cols, int64_t rows)
-      : input(static_cast<size_t>(rows * cols), LmBatch::kPaddingInput), target(input.size(), LmBatch::kPaddingTarget) {
-    const auto at = [cols](size_t t, int64_t c) { return t * static_cast<size_t>(cols) + static_cast<size_t>(c); };
+      : input(static_cast<size_t>(rows * cols), LmBatch::kPaddingInput),
+        target(input.size(), LmBatch::kPaddingTarget) {
+    const auto at = [cols](size_t t, int64_t c) {
+      return t * static_cast<size_t>(cols) + static_cast<size_t>(c);
+    };
     for (int64_t c = 0; c < cols; ++c) {
       const auto sentence = text.sentence(first + c);
       for (size_t t = 0; t < sentence.size(); ++t) {
@@ -184,7 +205,8 @@ struct SideBySide {
 
 }  // namespace
 
-void encode_sentences(const LanguageModel& model, Tape& tape, const Corpus& text, int64_t batch_tokens,
+void encode_sentences(const LanguageModel& model, Tape& tape, const Corpus& text,
+                      int64_t batch_tokens,
                       const std::function<void(const EncodedSentences&)>& visit) {
   const NoGrad guard(tape);
   std::vector<LstmState> state;
@@ -200,10 +222,12 @@ void encode_sentences(const LanguageModel& model, Tape& tape, const Corpus& text
     const int64_t cols = last - first;
     const SideBySide batch(text, first, cols, rows);
     CarriedState carried = model.new_state(cols);
-    for (int64_t begin = 0; begin < rows; begin += batch_tokens) {  // once, unless one sentence alone is too long
+    for (int64_t begin = 0; begin < rows;
+         begin += batch_tokens) {  // once, unless one sentence alone is too long
       const int64_t part = std::min(batch_tokens, rows - begin);
       const auto ids = [&](const std::vector<int32_t>& all) {
-        return ids_of({all.begin() + begin * cols, all.begin() + (begin + part) * cols}, part, cols);
+        return ids_of({all.begin() + begin * cols, all.begin() + (begin + part) * cols}, part,
+                      cols);
       };
       tape.reset();
       carried.on(tape, state);
@@ -216,15 +240,18 @@ void encode_sentences(const LanguageModel& model, Tape& tape, const Corpus& text
   tape.reset();
 }
 
-void score_sentences(const LanguageModel& model, Tape& tape, const Corpus& text, int64_t batch_tokens,
+void score_sentences(const LanguageModel& model, Tape& tape, const Corpus& text,
+                     int64_t batch_tokens,
                      const std::function<void(int64_t, std::span<const double>)>& visit) {
   std::vector<double> own;
   encode_sentences(model, tape, text, batch_tokens, [&](const EncodedSentences& batch) {
-    const std::vector<double> nats = model.loss(batch.hidden, batch.targets, 1.0).nll.value().to_vector();
+    const std::vector<double> nats =
+        model.loss(batch.hidden, batch.targets, 1.0).nll.value().to_vector();
     for (int64_t c = 0; c < batch.count; ++c) {
       const int64_t length = text.length(batch.first + c);
       if (batch.begin == 0) own.clear();
-      for (int64_t t = 0; t < std::min(batch.rows, length - batch.begin); ++t) own.push_back(nats[static_cast<size_t>(t * batch.count + c)]);
+      for (int64_t t = 0; t < std::min(batch.rows, length - batch.begin); ++t)
+        own.push_back(nats[static_cast<size_t>(t * batch.count + c)]);
       if (std::ssize(own) == length) visit(batch.first + c, own);
     }
   });

@@ -15,7 +15,8 @@ void add_rows(const View& log_prior, const int32_t* target, double* sums) {
     if (target[r] < 0) continue;
     ++sums[0];
     for (int64_t k = 0; k < size; ++k) {
-      const double pi = std::exp(static_cast<double>(static_cast<T*>(log_prior.data)[r * log_prior.ld + k]));
+      const double pi =
+          std::exp(static_cast<double>(static_cast<T*>(log_prior.data)[r * log_prior.ld + k]));
       sums[1 + k] += pi;
       sums[1 + size + k] += pi * pi;
     }
@@ -48,7 +49,8 @@ std::vector<NamedView> MixtureWeightStats::named() const {
 void MixtureWeightStats::load(const Safetensors& file) {
   if (!sums_) return;
   const Tensor sums = file.at("prior.sums");
-  require(sums.shape() == sums_.shape() && sums.dtype() == DType::float64, "prior.sums has shape ", sums.shape(), ", expected ", sums_.shape());
+  require(sums.shape() == sums_.shape() && sums.dtype() == DType::float64, "prior.sums has shape ",
+          sums.shape(), ", expected ", sums_.shape());
   ops::copy(sums, sums_);
 }
 
@@ -62,7 +64,8 @@ std::vector<double> MixtureWeightStats::mean() const {
 std::vector<double> MixtureWeightStats::variance() const {
   std::vector<double> out = mean();
   const double* squares = sums_.data<double>() + 1 + out.size();
-  for (size_t k = 0; k < out.size(); ++k) out[k] = std::max(0.0, squares[k] / rows() - out[k] * out[k]);
+  for (size_t k = 0; k < out.size(); ++k)
+    out[k] = std::max(0.0, squares[k] / rows() - out[k] * out[k]);
   return out;
 }
 

@@ -6,7 +6,10 @@ namespace {
 constexpr struct {
   OptimizerKind kind;
   std::string_view name;
-} kNames[] = {{OptimizerKind::sgd, "sgd"}, {OptimizerKind::adam, "adam"}, {OptimizerKind::adamw, "adamw"}, {OptimizerKind::asgd, "asgd"}};
+} kNames[] = {{OptimizerKind::sgd, "sgd"},
+              {OptimizerKind::adam, "adam"},
+              {OptimizerKind::adamw, "adamw"},
+              {OptimizerKind::asgd, "asgd"}};
 
 bool is_adam(OptimizerKind k) { return k == OptimizerKind::adam || k == OptimizerKind::adamw; }
 
@@ -24,7 +27,8 @@ OptimizerKind optimizer_from_text(std::string_view name) {
   throw UsageError(concat("--optimizer ", name, ": sgd, adam, adamw or asgd"));
 }
 
-Optimizer::Optimizer(ParameterSet& set, const OptimizerConfig& config) : set_(set), config_(config) {
+Optimizer::Optimizer(ParameterSet& set, const OptimizerConfig& config)
+    : set_(set), config_(config) {
   if (is_adam(config.kind)) second_ = set.new_slab();
   if (is_adam(config.kind) || config.momentum != 0) first_ = set.new_slab();
   if (averages()) average_ = set.values().clone();
@@ -50,7 +54,8 @@ void Optimizer::step(double lr, const View& norm_squared, double clip) {
   if (updates_ <= config_.average_from) {
     ops::copy(set_.values(), average_);  // until averaging begins the average is the last point
   } else {
-    ops::average(average_, set_.values(), 1.0 / static_cast<double>(updates_ - config_.average_from));
+    ops::average(average_, set_.values(),
+                 1.0 / static_cast<double>(updates_ - config_.average_from));
   }
 }
 

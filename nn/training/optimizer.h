@@ -10,7 +10,8 @@
 
 namespace nine {
 
-/// sgd; adam (Kingma & Ba, 2015); adamw (Loshchilov & Hutter, 2019); asgd: sgd whose averaged weights are evaluated.
+/// sgd; adam (Kingma & Ba, 2015); adamw (Loshchilov & Hutter, 2019); asgd: sgd whose averaged
+/// weights are evaluated.
 enum class OptimizerKind : uint8_t { sgd, adam, adamw, asgd };
 std::string to_text(OptimizerKind kind);
 OptimizerKind optimizer_from_text(std::string_view name);
@@ -31,7 +32,8 @@ class Optimizer {
   /// `set` must be allocated with gradients and outlive the optimiser.
   Optimizer(ParameterSet& set, const OptimizerConfig& config);
 
-  /// One update from the gradient slab. norm_squared: its squared norm (float64 scalar), used when clip > 0.
+  /// One update from the gradient slab. norm_squared: its squared norm (float64 scalar), used when
+  /// clip > 0.
   void step(double lr, const View& norm_squared, double clip);
 
   int64_t updates() const { return updates_; }
@@ -40,7 +42,8 @@ class Optimizer {
   /// asgd: averaging begins with the next update.
   void start_averaging() { config_.average_from = updates_; }
 
-  /// asgd evaluates the average of the weights: swaps it in for the values, and back with a second call. Others: nothing.
+  /// asgd evaluates the average of the weights: swaps it in for the values, and back with a second
+  /// call. Others: nothing.
   void swap_average();
   bool averages() const { return config_.kind == OptimizerKind::asgd; }
 

@@ -10,7 +10,9 @@ namespace {
 constexpr struct {
   ScheduleKind kind;
   std::string_view name;
-} kNames[] = {{ScheduleKind::constant, "constant"}, {ScheduleKind::inverse_sqrt, "inverse-sqrt"}, {ScheduleKind::plateau, "plateau"}};
+} kNames[] = {{ScheduleKind::constant, "constant"},
+              {ScheduleKind::inverse_sqrt, "inverse-sqrt"},
+              {ScheduleKind::plateau, "plateau"}};
 }  // namespace
 
 std::string to_text(ScheduleKind kind) {
@@ -29,7 +31,8 @@ double Schedule::rate(int64_t update) const {
   const auto t = static_cast<double>(update), warmup = static_cast<double>(config_.warmup);
   const double peak = config_.lr * state_.scale;
   if (update < config_.warmup) return peak * t / warmup;
-  if (config_.kind == ScheduleKind::inverse_sqrt) return peak * std::sqrt(std::max(warmup, 1.0) / t);
+  if (config_.kind == ScheduleKind::inverse_sqrt)
+    return peak * std::sqrt(std::max(warmup, 1.0) / t);
   return peak;
 }
 

@@ -17,14 +17,16 @@ ScheduleKind schedule_from_text(std::string_view name);  ///< constant, inverse-
 struct ScheduleConfig {
   ScheduleKind kind = ScheduleKind::constant;
   double lr = 1e-3;
-  int64_t warmup = 0;    ///< updates over which the rate rises linearly from lr / warmup, with every schedule
-  double decay = 0.5;    ///< plateau: the factor
-  int64_t patience = 0;  ///< plateau: validations without improvement that are put up with before a decay
+  int64_t warmup =
+      0;  ///< updates over which the rate rises linearly from lr / warmup, with every schedule
+  double decay = 0.5;  ///< plateau: the factor
+  int64_t patience =
+      0;  ///< plateau: validations without improvement that are put up with before a decay
   double min_lr = 1e-6;  ///< plateau: no lower
 };
 
-/// When averaged SGD begins to average (NT-ASGD; Merity et al., 2018, algorithm 1): at the first validation that is worse
-/// than the best of all validations but the last `interval`.
+/// When averaged SGD begins to average (NT-ASGD; Merity et al., 2018, algorithm 1): at the first
+/// validation that is worse than the best of all validations but the last `interval`.
 class NonMonotoneTrigger {
  public:
   /// interval 0: never fires.
@@ -51,8 +53,9 @@ class Schedule {
  public:
   explicit Schedule(const ScheduleConfig& config) : config_(config) {}
 
-  /// The rate of update t = 1, 2, ...: lr, scaled by t / warmup while t < warmup; then, inverse-sqrt, by
-  /// sqrt(warmup / t) (Vaswani et al., 2017, in fairseq's form), plateau, by the decays so far.
+  /// The rate of update t = 1, 2, ...: lr, scaled by t / warmup while t < warmup; then,
+  /// inverse-sqrt, by sqrt(warmup / t) (Vaswani et al., 2017, in fairseq's form), plateau, by the
+  /// decays so far.
   double rate(int64_t update) const;
 
   /// Tells a validation's metric (lower is better). Returns whether the rate has just been lowered.

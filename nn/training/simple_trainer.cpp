@@ -3,7 +3,8 @@
 namespace nine {
 namespace {
 
-// One loss as a trainer's only micro-batch; its tokens count as one, so that what is minimised is the loss itself.
+// One loss as a trainer's only micro-batch; its tokens count as one, so that what is minimised is
+// the loss itself.
 class OneLoss : public TrainingSource {
  public:
   explicit OneLoss(const SimpleTrainer::Loss& loss) : loss_(loss) {}
@@ -12,7 +13,8 @@ class OneLoss : public TrainingSource {
   int count() const override { return 1; }
   Objective forward(Tape& tape, int, double) override {
     const Var loss = loss_(tape);
-    require(loss.value().elements() == 1, "[SimpleTrainer] a loss is one number, got shape ", loss.shape(), "; sum() it");
+    require(loss.value().elements() == 1, "[SimpleTrainer] a loss is one number, got shape ",
+            loss.shape(), "; sum() it");
     const Tensor value = tape.arena().saved({}, DType::float64);
     ops::copy(loss.value().reshaped({}), value);
     return {loss, tape.constant(value)};

@@ -1,7 +1,8 @@
 // A training loop of your own, in one call an update:
 //
 //   SimpleTrainer learner(model.parameters);
-//   for (int i = 0; i < 100; ++i) learner.step(0.01, [&](Tape& tape) { return model.loss(tape, batch); });
+//   for (int i = 0; i < 100; ++i) learner.step(0.01, [&](Tape& tape) { return model.loss(tape,
+//   batch); });
 //
 // Pool, tape, optimiser and the reaction to NaN are TrainStep's, as in lm_train.
 #pragma once
@@ -20,18 +21,20 @@ class SimpleTrainer {
     double clip = 0;                 ///< largest gradient norm, 0: none
     uint64_t seed = 1;               ///< of dropout
   };
-  /// Builds a scalar loss on the tape. May be called twice for one update, so it must give the same each time.
+  /// Builds a scalar loss on the tape. May be called twice for one update, so it must give the same
+  /// each time.
   using Loss = std::function<Var(Tape&)>;
 
   /// `parameters` must be allocated with gradients and outlive the learner.
   explicit SimpleTrainer(ParameterSet& parameters) : SimpleTrainer(parameters, Config{}) {}
   SimpleTrainer(ParameterSet& parameters, const Config& config);
 
-  /// One update at rate `lr`; returns the loss before it. A loss or gradient that is not finite changes nothing and is an
-  /// Error that names the op where it began.
+  /// One update at rate `lr`; returns the loss before it. A loss or gradient that is not finite
+  /// changes nothing and is an Error that names the op where it began.
   double step(double lr, const Loss& loss);
 
-  /// Runs `f` on the tape with nothing recorded, returns a copy of its value: a loss on held-out data, scores, predictions.
+  /// Runs `f` on the tape with nothing recorded, returns a copy of its value: a loss on held-out
+  /// data, scores, predictions.
   Tensor evaluate(const Loss& f);
 
   int64_t updates() const { return optimizer_.updates(); }

@@ -19,12 +19,19 @@ struct CleanTape {
 };
 
 enum Total : int64_t { kLoss, kNats, kNormSquared, kTotals };
-View total_of(const Tensor& totals, Total which) { return totals.view().row_range(which, 1).reshaped({}); }
+View total_of(const Tensor& totals, Total which) {
+  return totals.view().row_range(which, 1).reshaped({});
+}
 
 }  // namespace
 
-TrainStep::TrainStep(ParameterSet& parameters, Optimizer& optimizer, Arena& arena, const Config& config)
-    : parameters_(parameters), optimizer_(optimizer), tape_(arena), config_(config), totals_({kTotals, 1}, DType::float64, arena.device()) {
+TrainStep::TrainStep(ParameterSet& parameters, Optimizer& optimizer, Arena& arena,
+                     const Config& config)
+    : parameters_(parameters),
+      optimizer_(optimizer),
+      tape_(arena),
+      config_(config),
+      totals_({kTotals, 1}, DType::float64, arena.device()) {
   tape_.set_anomaly_detection(config.detect_anomaly);
 }
 
@@ -33,9 +40,12 @@ StepResult TrainStep::gradients(TrainingSource& data, int64_t step, int64_t toke
   StepResult result{.tokens = tokens};
   const double row_weight = 1.0 / static_cast<double>(tokens);
   for (int i = 0; i < data.count(); ++i) {
-    tape_.set_random_key({.seed = config_.seed, .step = static_cast<uint32_t>(step), .micro_batch = static_cast<uint16_t>(i)});
+    tape_.set_random_key({.seed = config_.seed,
+                          .step = static_cast<uint32_t>(step),
+                          .micro_batch = static_cast<uint16_t>(i)});
     const auto [loss, nll] = data.forward(tape_, i, row_weight);
-    const Tensor objective = tape_.arena().saved({}, DType::float64), nats = tape_.arena().saved({}, DType::float64);
+    const Tensor objective = tape_.arena().saved({}, DType::float64),
+                 nats = tape_.arena().saved({}, DType::float64);
     ops::copy(loss.value(), objective);  // a learner's loss may be of its model's type
     ops::sum(nll.value(), {nats});
     ops::scale(1, objective, {total_of(totals_, kLoss), i > 0});
@@ -61,8 +71,8 @@ StepResult TrainStep::run(TrainingSource& data, int64_t step, double lr) {
     tape_.reset();
     tape_.set_anomaly_detection(true);
     gradients(data, step, tokens);
-    fail("step ", step, " gave a loss of ", result.loss, " and a gradient norm of ", result.grad_norm,
-         ", which no single op explains; lower --lr or set --clip");
+    fail("step ", step, " gave a loss of ", result.loss, " and a gradient norm of ",
+         result.grad_norm, ", which no single op explains; lower --lr or set --clip");
   }
   optimizer_.step(lr, total_of(totals_, kNormSquared), config_.clip);
   parameters_.zero_grad();

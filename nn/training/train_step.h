@@ -6,20 +6,21 @@
 
 namespace nine {
 
-/// Where an update's data and losses come from. Between fetch() and commit() everything can be repeated: forward()
-/// starts from the same state each time.
+/// Where an update's data and losses come from. Between fetch() and commit() everything can be
+/// repeated: forward() starts from the same state each time.
 class TrainingSource {
  public:
   virtual ~TrainingSource() = default;
 
-  /// Takes the next micro-batches, at most `most` (fewer at the end of an epoch, at least one). Returns the tokens they
-  /// predict together.
+  /// Takes the next micro-batches, at most `most` (fewer at the end of an epoch, at least one).
+  /// Returns the tokens they predict together.
   virtual int64_t fetch(int most) = 0;
   /// How many the last fetch took.
   virtual int count() const = 0;
 
   struct Objective {
-    Var loss;  ///< what is minimised, weighted by row_weight: the micro-batches' losses add up to the mean per token
+    Var loss;  ///< what is minimised, weighted by row_weight: the micro-batches' losses add up to
+               ///< the mean per token
     Var nll;   ///< float64, nats of each position, unweighted and without smoothing or regularisers
   };
   /// Records micro-batch i (in order) on the tape. row_weight = 1 / tokens of the update.
@@ -47,9 +48,10 @@ class TrainStep {
   };
   TrainStep(ParameterSet& parameters, Optimizer& optimizer, Arena& arena, const Config& config);
 
-  /// Update number `step` (1, 2, ...) at rate `lr`. A loss or gradient that is not finite changes neither parameters nor
-  /// carried state: the step is run again with every tensor searched, and the Error names the op that first gave NaN or
-  /// infinity. The data has then moved past that batch.
+  /// Update number `step` (1, 2, ...) at rate `lr`. A loss or gradient that is not finite changes
+  /// neither parameters nor carried state: the step is run again with every tensor searched, and
+  /// the Error names the op that first gave NaN or infinity. The data has then moved past that
+  /// batch.
   StepResult run(TrainingSource& data, int64_t step, double lr);
 
   Tape& tape() { return tape_; }
@@ -61,7 +63,8 @@ class TrainStep {
   Optimizer& optimizer_;
   Tape tape_;
   Config config_;
-  Tensor totals_;  // (3, 1) float64 on the device: loss, nats, squared norm of the gradient; read once a step
+  Tensor totals_;  // (3, 1) float64 on the device: loss, nats, squared norm of the gradient; read
+                   // once a step
 };
 
 }  // namespace nine

@@ -14,7 +14,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-double clock_seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+double clock_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 
 // JSON has no infinity: absent numbers are null.
 Json number(double x) { return std::isfinite(x) ? Json(x) : Json(nullptr); }
@@ -36,18 +38,22 @@ BestMetric best_metric_from_text(std::string_view name) {
   throw UsageError(concat("--best-metric ", name, ": nll or bleu"));
 }
 
-double peak_memory_mib(const Arena& arena, const ParameterSet& parameters, const Optimizer* optimizer) {
+double peak_memory_mib(const Arena& arena, const ParameterSet& parameters,
+                       const Optimizer* optimizer) {
   if (arena.device() == kCpu) {
     rusage usage{};
     getrusage(RUSAGE_SELF, &usage);
     return static_cast<double>(usage.ru_maxrss) / 1024;
   }
-  const int64_t slabs = 1 + (parameters.gradients() ? 1 : 0) + (optimizer != nullptr ? optimizer->slab_count() : 0);
-  const double slab = static_cast<double>(parameters.count()) * static_cast<double>(size_of(parameters.dtype()));
+  const int64_t slabs =
+      1 + (parameters.gradients() ? 1 : 0) + (optimizer != nullptr ? optimizer->slab_count() : 0);
+  const double slab =
+      static_cast<double>(parameters.count()) * static_cast<double>(size_of(parameters.dtype()));
   return (static_cast<double>(arena.peak_bytes()) + static_cast<double>(slabs) * slab) / (1 << 20);
 }
 
-Trainer::Trainer(ParameterSet& parameters, TrainingTask& task, Arena& arena, const TrainerConfig& config, CheckpointStore& store, TrainerCallbacks& host,
+Trainer::Trainer(ParameterSet& parameters, TrainingTask& task, Arena& arena,
+                 const TrainerConfig& config, CheckpointStore& store, TrainerCallbacks& host,
                  std::map<std::string, std::string> metadata)
     : parameters_(parameters),
       task_(task),
@@ -69,13 +75,20 @@ void Trainer::stamp(Json& line) const {
   line["time_s"] = seconds();
 }
 
-double Trainer::epochs() const { return static_cast<double>(progress_.epoch) + (task_.epoch_finished() ? 0.0 : task_.epoch_share()); }
+double Trainer::epochs() const {
+  return static_cast<double>(progress_.epoch) +
+         (task_.epoch_finished() ? 0.0 : task_.epoch_share());
+}
 
-bool Trainer::done() const { return progress_.stopped_early || config_.after.reached(progress_.epoch, progress_.step, progress_.tokens); }
+bool Trainer::done() const {
+  return progress_.stopped_early ||
+         config_.after.reached(progress_.epoch, progress_.step, progress_.tokens);
+}
 
 bool Trainer::due(const TrainingLength& every, int64_t& count) const {
   if (every.value == 0) return false;
-  const int64_t times = every.counter(progress_.epoch, progress_.step, progress_.tokens) / every.value;
+  const int64_t times =
+      every.counter(progress_.epoch, progress_.step, progress_.tokens) / every.value;
   return times > std::exchange(count, times);
 }
 
@@ -86,8 +99,11 @@ Trainer::Outcome Trainer::run() {
       return Outcome::interrupted;
     }
     one_update();
-    const bool last = done(), validation_due = due(config_.valid_every, progress_.validations), save_due = due(config_.save_every, progress_.saves);
-    if (last && progress_.step < config_.log_every) log_window(schedule_.rate(progress_.step));  // too short for a whole window, which goes on later
+    const bool last = done(), validation_due = due(config_.valid_every, progress_.validations),
+               save_due = due(config_.save_every, progress_.saves);
+    if (last && progress_.step < config_.log_every)
+      log_window(
+          schedule_.rate(progress_.step));  // too short for a whole window, which goes on later
     const bool improved = (validation_due || last) && validate(validation_due);
     if (improved || validation_due || save_due || done()) save(improved);
   }
@@ -112,12 +128,18 @@ void Trainer::one_update() {
 
   const TrainingLength& after = config_.after;
   const double epochs = this->epochs();
-  const double share = (after.unit == TrainingUnit::epochs ? epochs : static_cast<double>(after.counter(0, progress_.step, progress_.tokens))) /
-                       static_cast<double>(after.value);
-  const auto expected = static_cast<int64_t>(std::llround(static_cast<double>(progress_.step) / std::max(share, 1e-12)));
+  const double share =
+      (after.unit == TrainingUnit::epochs
+           ? epochs
+           : static_cast<double>(after.counter(0, progress_.step, progress_.tokens))) /
+      static_cast<double>(after.value);
+  const auto expected = static_cast<int64_t>(
+      std::llround(static_cast<double>(progress_.step) / std::max(share, 1e-12)));
   host_.progress(std::min(1.0, share), progress_.step, std::max(expected, progress_.step),
-                 concat("epoch ", short_number(epochs), "  ppl ", short_number(std::exp(r.nll)), "  lr ", short_number(lr), "  |g| ",
-                        short_number(r.grad_norm), "  ", static_cast<int64_t>(static_cast<double>(window_.tokens) / window_.seconds), " tok/s"));
+                 concat("epoch ", short_number(epochs), "  ppl ", short_number(std::exp(r.nll)),
+                        "  lr ", short_number(lr), "  |g| ", short_number(r.grad_norm), "  ",
+                        static_cast<int64_t>(static_cast<double>(window_.tokens) / window_.seconds),
+                        " tok/s"));
   if (progress_.step % config_.log_every != 0) return;
   log_window(lr);
   clear_window();
@@ -132,7 +154,8 @@ void add_prior(Json& line, const MixtureWeightStats& prior) {
 }  // namespace
 
 void Trainer::log_window(double lr) {
-  const auto tokens = static_cast<double>(window_.tokens), updates = static_cast<double>(window_.updates);
+  const auto tokens = static_cast<double>(window_.tokens),
+             updates = static_cast<double>(window_.updates);
   Json line{{"event", "train"}};
   stamp(line);
   const double nll = window_.nll / tokens;
@@ -144,7 +167,8 @@ void Trainer::log_window(double lr) {
                {"tokens_per_s", tokens / window_.seconds},
                {"ms_per_step", 1e3 * window_.seconds / updates},
                {"peak_mib", peak_memory_mib(step_.tape().arena(), parameters_, &optimizer_)}});
-  if (const MixtureWeightStats* prior = task_.mixture_weight_stats(); prior != nullptr) add_prior(line, *prior);
+  if (const MixtureWeightStats* prior = task_.mixture_weight_stats(); prior != nullptr)
+    add_prior(line, *prior);
   host_.event(line);
 }
 
@@ -153,8 +177,8 @@ void Trainer::clear_window() {
   window_ = {};
 }
 
-// A validation at the end that was not due decides about the best model, but not about what comes after: a run that is
-// trained on later is the run that it would have been.
+// A validation at the end that was not due decides about the best model, but not about what comes
+// after: a run that is trained on later is the run that it would have been.
 bool Trainer::validate(bool is_due) {
   if (!task_.has_validation() || progress_.validated_step == progress_.step) return false;
   const double before = clock_seconds();
@@ -165,19 +189,22 @@ bool Trainer::validate(bool is_due) {
   const double nll = result.nll(), ppl = result.ppl();
   require(std::isfinite(nll), "validation after step ", progress_.step, " gave ", nll,
           " nats per token; lower --lr or set --clip (the last checkpoint is kept)");
-  require(config_.best_metric == BestMetric::nll || result.bleu, "the best model is chosen by BLEU, but validation does not translate");
+  require(config_.best_metric == BestMetric::nll || result.bleu,
+          "the best model is chosen by BLEU, but validation does not translate");
   const double metric = config_.best_metric == BestMetric::bleu ? -*result.bleu : nll;
   const bool improved = metric < best_.metric;
   if (improved) best_ = {ppl, nll, progress_.step, result.bleu, metric};
   if (is_due) progress_.bad = metric < progress_.due_metric ? 0 : progress_.bad + 1;
   if (is_due) progress_.due_metric = std::min(progress_.due_metric, metric);
-  const bool decayed = is_due && schedule_.validated(metric), triggered = is_due && trigger_.validated(metric);
+  const bool decayed = is_due && schedule_.validated(metric),
+             triggered = is_due && trigger_.validated(metric);
   if (triggered) optimizer_.start_averaging();
   progress_.stopped_early = config_.early_stop > 0 && progress_.bad >= config_.early_stop;
 
   Json line{{"event", "valid"}};
   stamp(line);
-  line.update({{"loss", nll}, {"nll", nll}, {"ppl", ppl}, {"tokens", result.tokens}, {"best", improved}});
+  line.update(
+      {{"loss", nll}, {"nll", nll}, {"ppl", ppl}, {"tokens", result.tokens}, {"best", improved}});
   if (result.bleu) line["bleu"] = *result.bleu;
   add_prior(line, result.prior);
   if (config_.average_trigger > 0) line["averaging"] = trigger_.state().fired;
@@ -188,20 +215,27 @@ bool Trainer::validate(bool is_due) {
     event.update(shown);
     host_.event(event);
   }
-  host_.message(
-      concat("step ", progress_.step, ": validation perplexity ", short_number(ppl), result.bleu ? concat(", BLEU ", short_number(*result.bleu)) : "",
-             improved ? " (best so far)" : "", " in ", short_number(clock_seconds() - before), " s",
-             decayed ? concat("; learning rate now ", short_number(schedule_.rate(progress_.step + 1))) : "", triggered ? "; averaging begins" : "",
-             progress_.stopped_early ? concat("; no better in ", progress_.bad, " validations: stopping early") : ""));
+  host_.message(concat(
+      "step ", progress_.step, ": validation perplexity ", short_number(ppl),
+      result.bleu ? concat(", BLEU ", short_number(*result.bleu)) : "",
+      improved ? " (best so far)" : "", " in ", short_number(clock_seconds() - before), " s",
+      decayed ? concat("; learning rate now ", short_number(schedule_.rate(progress_.step + 1)))
+              : "",
+      triggered ? "; averaging begins" : "",
+      progress_.stopped_early
+          ? concat("; no better in ", progress_.bad, " validations: stopping early")
+          : ""));
   host_.validated();
   return improved;
 }
 
 void Trainer::save(bool is_best) {
-  // A finite loss may be followed by an update that overflows; saved, it would push the last good checkpoint out.
+  // A finite loss may be followed by an update that overflows; saved, it would push the last good
+  // checkpoint out.
   for (const NamedView& p : parameters_.named(parameters_.values()))
     require(ops::all_finite(p.view), "step ", progress_.step, " left NaN or infinity in ", p.name,
-            ", so it was not saved; lower --lr, set --clip or lower --weight-decay (the last checkpoint is kept)");
+            ", so it was not saved; lower --lr, set --clip or lower --weight-decay (the last "
+            "checkpoint is kept)");
   const Schedule::State& s = schedule_.state();
   const Json state{{"epoch", progress_.epoch},
                    {"epochs", epochs()},
@@ -210,7 +244,10 @@ void Trainer::save(bool is_best) {
                    {"position", task_.position()},
                    {"optimizer_updates", optimizer_.updates()},
                    {"average_from", optimizer_.average_from()},
-                   {"average_trigger", {{"best", number(trigger_.state().best)}, {"last", trigger_.state().last}, {"fired", trigger_.state().fired}}},
+                   {"average_trigger",
+                    {{"best", number(trigger_.state().best)},
+                     {"last", trigger_.state().last},
+                     {"fired", trigger_.state().fired}}},
                    {"validations", progress_.validations},
                    {"saves", progress_.saves},
                    {"validated_step", progress_.validated_step},
@@ -255,9 +292,12 @@ void Trainer::restore(const Checkpoint& checkpoint) {
   const Json& s = checkpoint.state();
   parameters_.load(checkpoint.tensors("model.safetensors"), parameters_.values());
   const Safetensors others = checkpoint.tensors("optimizer.safetensors");
-  optimizer_.load(others, s.at("optimizer_updates").get<int64_t>(), s.value("average_from", config_.optimizer.average_from));
+  optimizer_.load(others, s.at("optimizer_updates").get<int64_t>(),
+                  s.value("average_from", config_.optimizer.average_from));
   if (const auto t = s.find("average_trigger"); t != s.end())
-    trigger_.restore({.best = number_from(t->at("best")), .last = t->at("last").get<std::vector<double>>(), .fired = t->at("fired")});
+    trigger_.restore({.best = number_from(t->at("best")),
+                      .last = t->at("last").get<std::vector<double>>(),
+                      .fired = t->at("fired")});
   optimizer_.swap_average();
   task_.load_state(others);
   task_.seek(s.at("position"));
@@ -271,11 +311,14 @@ void Trainer::restore(const Checkpoint& checkpoint) {
                .bad = s.at("bad_validations"),
                .stopped_early = s.at("stopped_early")};
   const Json &schedule = s.at("schedule"), &best = s.at("best"), &w = s.at("window");
-  schedule_.restore({.scale = schedule.at("scale"), .best = number_from(schedule.at("best")), .bad = schedule.at("bad")});
+  schedule_.restore({.scale = schedule.at("scale"),
+                     .best = number_from(schedule.at("best")),
+                     .bad = schedule.at("bad")});
   best_ = {number_from(best.at("ppl")), number_from(best.at("nll")), best.at("step")};
   best_.metric = best.contains("metric") ? number_from(best.at("metric")) : best_.nll;
   progress_.due_metric = s.contains("due_metric") ? number_from(s.at("due_metric")) : best_.metric;
-  if (best.contains("bleu") && best.at("bleu").is_number()) best_.bleu = best.at("bleu").get<double>();
+  if (best.contains("bleu") && best.at("bleu").is_number())
+    best_.bleu = best.at("bleu").get<double>();
   window_ = {.updates = w.at("updates"),
              .tokens = w.at("tokens"),
              .loss = w.at("loss"),

@@ -1,4 +1,5 @@
-// The training loop that every trainer shares: updates, validation, early stopping, checkpoints, resuming.
+// The training loop that every trainer shares: updates, validation, early stopping, checkpoints,
+// resuming.
 #pragma once
 
 #include <cmath>
@@ -6,11 +7,11 @@
 #include <optional>
 #include <string>
 
-#include "nn/training/training_length.h"
 #include "nn/training/checkpoint.h"
 #include "nn/training/mixture_weight_stats.h"
 #include "nn/training/schedule.h"
 #include "nn/training/train_step.h"
+#include "nn/training/training_length.h"
 
 namespace nine {
 
@@ -18,8 +19,8 @@ namespace nine {
 struct Evaluation {
   double nats = 0;
   int64_t tokens = 0;
-  MixtureWeightStats prior = {};       ///< of a mixture
-  std::optional<double> bleu;  ///< of translations, in [0, 100]
+  MixtureWeightStats prior = {};  ///< of a mixture
+  std::optional<double> bleu;     ///< of translations, in [0, 100]
 
   double nll() const { return nats / static_cast<double>(tokens); }  ///< nats per predicted token
   double ppl() const { return std::exp(nll()); }
@@ -44,7 +45,8 @@ class TrainingTask : public TrainingSource {
   virtual bool has_validation() const = 0;
   /// The cost of the validation text, where there is one.
   virtual Evaluation validate(Tape& tape) = 0;
-  /// What the last validation showed besides, as lines for the log: `event` and more; the trainer adds when it was.
+  /// What the last validation showed besides, as lines for the log: `event` and more; the trainer
+  /// adds when it was.
   virtual std::vector<nlohmann::ordered_json> validation_samples() const;
 };
 
@@ -62,9 +64,11 @@ struct TrainerConfig {
   bool profile = false;    ///< count what updates cost (core/profile.h); validation is not counted
   TrainStep::Config step;
   OptimizerConfig optimizer;
-  int64_t average_trigger = 0;  ///< asgd: interval of the NonMonotoneTrigger that begins averaging; 0: optimizer.average_from says
+  int64_t average_trigger = 0;  ///< asgd: interval of the NonMonotoneTrigger that begins averaging;
+                                ///< 0: optimizer.average_from says
   ScheduleConfig schedule;
-  BestMetric best_metric = BestMetric::nll;  ///< also what early stopping, plateaus and the trigger watch
+  BestMetric best_metric =
+      BestMetric::nll;  ///< also what early stopping, plateaus and the trigger watch
 };
 
 /// Whom the trainer tells and asks: the run directory, the progress bar, the signals.
@@ -86,9 +90,10 @@ class TrainerCallbacks {
 
 class Trainer {
  public:
-  /// All that is referred to must outlive the trainer; `parameters` are allocated with gradients. `metadata` goes into
-  /// each model.safetensors.
-  Trainer(ParameterSet& parameters, TrainingTask& task, Arena& arena, const TrainerConfig& config, CheckpointStore& store, TrainerCallbacks& host,
+  /// All that is referred to must outlive the trainer; `parameters` are allocated with gradients.
+  /// `metadata` goes into each model.safetensors.
+  Trainer(ParameterSet& parameters, TrainingTask& task, Arena& arena, const TrainerConfig& config,
+          CheckpointStore& store, TrainerCallbacks& host,
           std::map<std::string, std::string> metadata);
 
   /// Goes on from a checkpoint of this run: the same bits as if it had not been interrupted.
@@ -102,11 +107,12 @@ class Trainer {
   bool done() const;
   int64_t step() const { return progress_.step; }
   int64_t updates_here() const { return updates_here_; }  ///< since this object was made
-  double epochs() const;                                  ///< that the run has seen, with the current one's share
+  double epochs() const;  ///< that the run has seen, with the current one's share
   double seconds() const;
   Tape& tape() { return step_.tape(); }
 
-  /// The best validation so far, if there was one. Without validation text the latest checkpoint is the best.
+  /// The best validation so far, if there was one. Without validation text the latest checkpoint is
+  /// the best.
   struct Best {
     double ppl = INFINITY, nll = INFINITY;
     int64_t step = 0;
@@ -120,7 +126,7 @@ class Trainer {
   // Everything that decides what comes next, besides tensors; written into state.json.
   struct Progress {
     int64_t step = 0, epoch = 0, tokens = 0;  // epochs completed
-    int64_t validations = 0, saves = 0;       // how often `valid_every` and `save_every` had come due
+    int64_t validations = 0, saves = 0;  // how often `valid_every` and `save_every` had come due
     int64_t validated_step = -1;
     int64_t bad = 0;               // validations since the best
     double due_metric = INFINITY;  // the best of those that came due: early stopping watches it
@@ -157,8 +163,10 @@ class Trainer {
   int64_t saved_step_ = -1, updates_here_ = 0;
 };
 
-/// The most memory that was in use so far, MiB: resident memory of this process; where the pool is on a card, that card's: what the pool
-/// had in use at once, and the slabs (values, gradients, an optimiser's; it may be null).
-double peak_memory_mib(const Arena& arena, const ParameterSet& parameters, const Optimizer* optimizer);
+/// The most memory that was in use so far, MiB: resident memory of this process; where the pool is
+/// on a card, that card's: what the pool had in use at once, and the slabs (values, gradients, an
+/// optimiser's; it may be null).
+double peak_memory_mib(const Arena& arena, const ParameterSet& parameters,
+                       const Optimizer* optimizer);
 
 }  // namespace nine

@@ -10,10 +10,12 @@ namespace nine {
 namespace {
 
 constexpr double kLargest = 9007199254740992.0;  // 2^53: up to here a double is exact
-constexpr std::array<std::pair<char, int64_t>, 3> kScales{{{'G', 1'000'000'000}, {'M', 1'000'000}, {'K', 1'000}}};
+constexpr std::array<std::pair<char, int64_t>, 3> kScales{
+    {{'G', 1'000'000'000}, {'M', 1'000'000}, {'K', 1'000}}};
 
 [[noreturn]] void refuse(std::string_view text, std::string_view problem) {
-  throw UsageError(concat("'", text, "' ", problem, "; write epochs as 10e, updates as 300u or 300Ku, tokens as 20Mt"));
+  throw UsageError(concat("'", text, "' ", problem,
+                          "; write epochs as 10e, updates as 300u or 300Ku, tokens as 20Mt"));
 }
 
 int64_t take_scale(std::string_view& rest) {
@@ -59,7 +61,8 @@ TrainingLength training_length_from_text(std::string_view text) {
   number *= static_cast<double>(take_scale(rest));
   const TrainingUnit unit = unit_from_text(rest, text);
   if (number > kLargest) refuse(text, "is too large");
-  if (std::abs(number - std::round(number)) > 1e-9 * number) refuse(text, "is not a whole number");  // 1.1 * 1000 is not exactly 1100
+  if (std::abs(number - std::round(number)) > 1e-9 * number)
+    refuse(text, "is not a whole number");  // 1.1 * 1000 is not exactly 1100
   return {std::llround(number), unit};
 }
 
@@ -67,7 +70,8 @@ std::string to_text(const TrainingLength& amount) {
   constexpr std::array<char, 3> kUnits{'e', 'u', 't'};
   const char unit = kUnits[static_cast<size_t>(amount.unit)];
   for (const auto& [letter, factor] : kScales)
-    if (amount.value != 0 && amount.value % factor == 0) return concat(amount.value / factor, letter, unit);
+    if (amount.value != 0 && amount.value % factor == 0)
+      return concat(amount.value / factor, letter, unit);
   return concat(amount.value, unit);
 }
 

@@ -17,13 +17,16 @@ struct TrainingLength {
 
   /// Whichever of the three counters this amount is compared with.
   int64_t counter(int64_t epochs, int64_t updates, int64_t tokens) const;
-  bool reached(int64_t epochs, int64_t updates, int64_t tokens) const { return counter(epochs, updates, tokens) >= value; }
+  bool reached(int64_t epochs, int64_t updates, int64_t tokens) const {
+    return counter(epochs, updates, tokens) >= value;
+  }
 
   friend bool operator==(const TrainingLength&, const TrainingLength&) = default;
 };
 
-/// Reads a number, an optional K, M or G, and the unit e, u or t: "10e", "300Ku", "1.5Mt". A number without unit is refused rather
-/// than guessed. Throws UsageError, whose text says which units there are.
+/// Reads a number, an optional K, M or G, and the unit e, u or t: "10e", "300Ku", "1.5Mt". A number
+/// without unit is refused rather than guessed. Throws UsageError, whose text says which units
+/// there are.
 TrainingLength training_length_from_text(std::string_view text);
 
 /// The shortest such text: 20000000 tokens is "20Mt". Found by concat.

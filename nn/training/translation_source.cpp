@@ -2,7 +2,8 @@
 
 namespace nine {
 
-TranslationSource::TranslationSource(const Transformer& model, Source next) : model_(model), next_(std::move(next)) {
+TranslationSource::TranslationSource(const Transformer& model, Source next)
+    : model_(model), next_(std::move(next)) {
   if (model.config().head.mixture) prior_ = MixtureWeightStats(model.config().head.size());
 }
 
@@ -14,7 +15,9 @@ int64_t TranslationSource::fetch(int most) {
     tokens += batch.tokens;
     batches_.push_back(batch);
   }
-  require(tokens > 0, "[TranslationSource] there is nothing to predict: the source is at its end, or gave batches without targets");
+  require(tokens > 0,
+          "[TranslationSource] there is nothing to predict: the source is at its end, or gave "
+          "batches without targets");
   return tokens;
 }
 

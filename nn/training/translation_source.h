@@ -1,12 +1,13 @@
-// Translation as a train step's data: batches of sentence pairs, from wherever they are made, through a Transformer.
+// Translation as a train step's data: batches of sentence pairs, from wherever they are made,
+// through a Transformer.
 #pragma once
 
 #include <functional>
 #include <vector>
 
+#include "nn/models/transformer.h"
 #include "nn/training/mixture_weight_stats.h"
 #include "nn/training/train_step.h"
-#include "nn/models/transformer.h"
 
 namespace nine {
 
@@ -24,7 +25,8 @@ class TranslationSource : public TrainingSource {
   Objective forward(Tape& tape, int i, double row_weight) override;
   void commit() override {}
 
-  /// Of a mixture's prior over everything that went forward since it was last cleared; empty where there is no mixture.
+  /// Of a mixture's prior over everything that went forward since it was last cleared; empty where
+  /// there is no mixture.
   MixtureWeightStats& mixture_weight_stats() { return prior_; }
   const MixtureWeightStats& mixture_weight_stats() const { return prior_; }
 

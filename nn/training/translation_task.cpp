@@ -23,7 +23,8 @@ Json thousandths(const std::vector<float>& attention, size_t rows) {
   const size_t columns = rows > 0 ? attention.size() / rows : 0;
   for (size_t r = 0; r < rows; ++r) {
     Json row = Json::array();
-    for (size_t c = 0; c < columns; ++c) row.push_back(std::lround(1000 * attention[r * columns + c]));
+    for (size_t c = 0; c < columns; ++c)
+      row.push_back(std::lround(1000 * attention[r * columns + c]));
     out.push_back(row);
   }
   return out;
@@ -31,8 +32,13 @@ Json thousandths(const std::vector<float>& attention, size_t rows) {
 
 }  // namespace
 
-TranslationTask::TranslationTask(const Transformer& model, const ParallelCorpus& train, const MtValidation& validation, PairBatchSize size, uint64_t seed)
-    : model_(model), validation_(validation), size_(size), source_(train, size, seed), batches_(model, [this](TranslationBatch& out) {
+TranslationTask::TranslationTask(const Transformer& model, const ParallelCorpus& train,
+                                 const MtValidation& validation, PairBatchSize size, uint64_t seed)
+    : model_(model),
+      validation_(validation),
+      size_(size),
+      source_(train, size, seed),
+      batches_(model, [this](TranslationBatch& out) {
         if (!source_.next(batch_)) return false;
         out = to_translation_batch(batch_);
         return true;
@@ -40,20 +46,26 @@ TranslationTask::TranslationTask(const Transformer& model, const ParallelCorpus&
   if (has_validation() && validation_.beam > 0) choose_samples();
 }
 
-nlohmann::ordered_json TranslationTask::position() const { return {{"epoch", source_.position().epoch}, {"step", source_.position().step}}; }
+nlohmann::ordered_json TranslationTask::position() const {
+  return {{"epoch", source_.position().epoch}, {"step", source_.position().step}};
+}
 
-void TranslationTask::seek(const nlohmann::ordered_json& position) { source_.seek({position.at("epoch").get<int64_t>(), position.at("step").get<int64_t>()}); }
+void TranslationTask::seek(const nlohmann::ordered_json& position) {
+  source_.seek({position.at("epoch").get<int64_t>(), position.at("step").get<int64_t>()});
+}
 
 Evaluation TranslationTask::validate(Tape& tape) {
   Evaluation result = evaluate_pairs(model_, tape, validation_.text->pairs, size_);
   if (validation_.beam == 0) return result;
   const Translator translator(model_);
   SearchOptions search = validation_search(validation_.text->pairs, validation_.beam);
-  const auto translations = translate_pairs(translator, validation_.text->pairs, *validation_.target, search);
+  const auto translations =
+      translate_pairs(translator, validation_.text->pairs, *validation_.target, search);
   result.bleu = tokenised_bleu(translations, *validation_.text).score;
   shown_.clear();
   search.attention = true;
-  for (const Translation& found : translator.translate(sample_sources(), search)) shown_.push_back(found.front());
+  for (const Translation& found : translator.translate(sample_sources(), search))
+    shown_.push_back(found.front());
   return result;
 }
 
@@ -64,7 +76,8 @@ void TranslationTask::choose_samples() {
   for (int64_t i = 0; i < pairs.pairs(); ++i)
     if (pairs.source_length(i) > 1 && pairs.source_length(i) <= kLongestSample) fit.push_back(i);
   const int64_t count = std::min(validation_.samples, std::ssize(fit));
-  for (int64_t i = 0; i < count; ++i) samples_.push_back(fit[static_cast<size_t>(i * std::ssize(fit) / count)]);
+  for (int64_t i = 0; i < count; ++i)
+    samples_.push_back(fit[static_cast<size_t>(i * std::ssize(fit) / count)]);
 }
 
 std::vector<Translator::Ids> TranslationTask::sample_sources() const {
@@ -81,14 +94,15 @@ std::vector<nlohmann::ordered_json> TranslationTask::validation_samples() const 
   std::vector<Json> events;
   for (size_t i = 0; i < shown_.size(); ++i) {
     const std::vector<int32_t>& words = shown_[i].words;
-    events.push_back({{"event", "translation"},
-                      {"line", validation_.text->pairs.line(samples_[i])},
-                      {"src", text_of(*validation_.source, sources[i])},
-                      {"ref", whole_words(validation_.text->references[static_cast<size_t>(samples_[i])])},
-                      {"hyp", text_of(*validation_.target, words)},
-                      {"src_tokens", json_tokens(*validation_.source, sources[i])},
-                      {"hyp_tokens", json_tokens(*validation_.target, words)},
-                      {"attention", thousandths(shown_[i].attention, words.size())}});
+    events.push_back(
+        {{"event", "translation"},
+         {"line", validation_.text->pairs.line(samples_[i])},
+         {"src", text_of(*validation_.source, sources[i])},
+         {"ref", whole_words(validation_.text->references[static_cast<size_t>(samples_[i])])},
+         {"hyp", text_of(*validation_.target, words)},
+         {"src_tokens", json_tokens(*validation_.source, sources[i])},
+         {"hyp_tokens", json_tokens(*validation_.target, words)},
+         {"attention", thousandths(shown_[i].attention, words.size())}});
   }
   return events;
 }

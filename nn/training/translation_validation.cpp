@@ -16,7 +16,8 @@ TranslationBatch to_translation_batch(const PairBatch& b) {
           .tokens = std::accumulate(b.tgt_lengths.begin(), b.tgt_lengths.end(), int64_t{0})};
 }
 
-Evaluation evaluate_pairs(const Transformer& model, Tape& tape, const ParallelCorpus& pairs, PairBatchSize size) {
+Evaluation evaluate_pairs(const Transformer& model, Tape& tape, const ParallelCorpus& pairs,
+                          PairBatchSize size) {
   const NoGrad guard(tape);
   if (size.tokens > 0) size.tokens = std::max(size.tokens, pairs.longest());
   PairBatches batches(pairs, size, std::nullopt);
@@ -50,7 +51,9 @@ std::string tokens_of(const Dictionary& dictionary, std::span<const int32_t> ids
   return line;
 }
 
-std::string text_of(const Dictionary& dictionary, std::span<const int32_t> ids) { return whole_words(tokens_of(dictionary, ids)); }
+std::string text_of(const Dictionary& dictionary, std::span<const int32_t> ids) {
+  return whole_words(tokens_of(dictionary, ids));
+}
 
 SearchOptions validation_search(const ParallelCorpus& pairs, int64_t beam) {
   SearchOptions search{.beam = beam};
@@ -58,15 +61,16 @@ SearchOptions validation_search(const ParallelCorpus& pairs, int64_t beam) {
   return search;
 }
 
-std::vector<std::string> translate_pairs(const Translator& translator, const ParallelCorpus& pairs, const Dictionary& target,
-                                         const SearchOptions& search) {
+std::vector<std::string> translate_pairs(const Translator& translator, const ParallelCorpus& pairs,
+                                         const Dictionary& target, const SearchOptions& search) {
   std::vector<Translator::Ids> sources;
   for (int64_t i = 0; i < pairs.pairs(); ++i) {
     const auto ids = pairs.source(i);
     sources.emplace_back(ids.begin(), ids.end() - 1);  // without </s>
   }
   std::vector<std::string> out;
-  for (const Translation& found : translator.translate(sources, search)) out.push_back(text_of(target, found.front().words));
+  for (const Translation& found : translator.translate(sources, search))
+    out.push_back(text_of(target, found.front().words));
   return out;
 }
 

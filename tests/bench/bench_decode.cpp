@@ -1,7 +1,10 @@
-// bench_decode: what a head costs in decoding, for a few rows and some mixtures, beside the floor that is counted:
-//   products of N rows, K components, V words, d numbers: 2 N K (V + d + 1) d operations (d: contexts, 1: prior; none for K = 1),
-//   bytes: the word vectors once and the contexts' matrices, 4 (V + K d + K) d,
-// each at the rate that this machine shows now; the floor is the larger one. Prints a table, and the ratio to K = 1.
+// bench_decode: what a head costs in decoding, for a few rows and some mixtures, beside the floor
+// that is counted:
+//   products of N rows, K components, V words, d numbers: 2 N K (V + d + 1) d operations (d:
+//   contexts, 1: prior; none for K = 1), bytes: the word vectors once and the contexts' matrices, 4
+//   (V + K d + K) d,
+// each at the rate that this machine shows now; the floor is the larger one. Prints a table, and
+// the ratio to K = 1.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -9,10 +12,10 @@
 #include <ctime>
 
 #include "apps/cli/options.h"
-#include "apps/training/profile_table.h"
 #include "apps/cli/run_main.h"
-#include "apps/training/train_options.h"
 #include "apps/cli/version.h"
+#include "apps/training/profile_table.h"
+#include "apps/training/train_options.h"
 #include "core/random.h"
 #include "core/threads.h"
 #include "kernels/head_decoder.h"
@@ -25,7 +28,8 @@ struct BenchOptions {
   int threads = 0;
   double gflops = 0, gbytes = 0;
   bool cpu_time = false;
-  std::vector<std::string> heads{"lin", "mix:2*lin", "mix:4*lin", "mix:9*lin"}, rows{"1", "5", "320"};
+  std::vector<std::string> heads{"lin", "mix:2*lin", "mix:4*lin", "mix:9*lin"},
+      rows{"1", "5", "320"};
 
   void declare(Options& o) {
     o.add("vocab", vocab, "words").at_least(100);
@@ -33,10 +37,15 @@ struct BenchOptions {
     o.add("heads", heads, "heads, the first of which the others are held against").unit("HEAD...");
     o.add("rows", rows, "contexts at once").unit("N...");
     o.add("k", k, "likeliest words asked for").range(1, 100);
-    o.add("repeats", repeats, "measurements of each, heads alternating; the best counts").at_least(1);
-    o.add("gflops", gflops, "count with so many GFLOP/s; 0: measured now, which a busy machine spoils").at_least(0);
+    o.add("repeats", repeats, "measurements of each, heads alternating; the best counts")
+        .at_least(1);
+    o.add("gflops", gflops,
+          "count with so many GFLOP/s; 0: measured now, which a busy machine spoils")
+        .at_least(0);
     o.add("gbytes", gbytes, "count with so many GB/s; 0: measured now").at_least(0);
-    o.add("cpu-time", cpu_time, "measure the process's processor time, not the clock's: with --threads 1 on a busy machine");
+    o.add("cpu-time", cpu_time,
+          "measure the process's processor time, not the clock's: with --threads 1 on a busy "
+          "machine");
     o.add("threads", threads, "0: all physical cores").range(0, 4096);
   }
 };
@@ -44,7 +53,8 @@ struct BenchOptions {
 Tensor random_tensor(const Shape& shape, const char* name, double scale) {
   Tensor t(shape, DType::float32);
   RandomStream random({.seed = 1, .op = stream_id(name)});
-  for (int64_t i = 0; i < t.elements(); ++i) t.data<float>()[i] = static_cast<float>(scale * (2 * random.uniform() - 1));
+  for (int64_t i = 0; i < t.elements(); ++i)
+    t.data<float>()[i] = static_cast<float>(scale * (2 * random.uniform() - 1));
   return t;
 }
 
@@ -60,10 +70,13 @@ struct Measured {
   double best = 1e30;
 };
 
-double floor_seconds(const HeadSpec& head, int64_t rows, const BenchOptions& o, const MachineRates& machine) {
-  const auto n = static_cast<double>(rows), size = static_cast<double>(head.size()), v = static_cast<double>(o.vocab), d = static_cast<double>(o.dim);
+double floor_seconds(const HeadSpec& head, int64_t rows, const BenchOptions& o,
+                     const MachineRates& machine) {
+  const auto n = static_cast<double>(rows), size = static_cast<double>(head.size()),
+             v = static_cast<double>(o.vocab), d = static_cast<double>(o.dim);
   const double extra = (head.contexts ? d : 0) + (head.mixture ? 1 : 0);
-  const double operations = 2 * n * size * (v + extra) * d, bytes = 4 * ((head.untied ? size : 1) * v + size * extra) * d;
+  const double operations = 2 * n * size * (v + extra) * d,
+               bytes = 4 * ((head.untied ? size : 1) * v + size * extra) * d;
   return std::max(operations / machine.flops, bytes / machine.bytes);
 }
 
@@ -71,10 +84,13 @@ int bench(const BenchOptions& o) {
   MachineRates machine = o.gflops > 0 && o.gbytes > 0 ? MachineRates{} : measure_machine();
   if (o.gflops > 0) machine.flops = 1e9 * o.gflops;
   if (o.gbytes > 0) machine.bytes = 1e9 * o.gbytes;
-  std::printf("%s, %d threads: %.0f GFLOP/s, %.1f GB/s; V = %lld, d = %lld\n\n", kVersionLine, threads(), machine.flops / 1e9, machine.bytes / 1e9,
-              static_cast<long long>(o.vocab), static_cast<long long>(o.dim));
-  std::printf("| rows | head | ms | floor ms | of the floor | times %s | floors' ratio | over it |\n|---|---|---|---|---|---|---|---|\n",
-              o.heads[0].c_str());
+  std::printf("%s, %d threads: %.0f GFLOP/s, %.1f GB/s; V = %lld, d = %lld\n\n", kVersionLine,
+              threads(), machine.flops / 1e9, machine.bytes / 1e9, static_cast<long long>(o.vocab),
+              static_cast<long long>(o.dim));
+  std::printf(
+      "| rows | head | ms | floor ms | of the floor | times %s | floors' ratio | over it "
+      "|\n|---|---|---|---|---|---|---|---|\n",
+      o.heads[0].c_str());
   for (const std::string& count : o.rows) {
     const int64_t rows = std::stoll(count);
     const Tensor h = random_tensor({PackedLinear<float>::padded(rows), o.dim}, "h", 1);
@@ -99,10 +115,12 @@ int bench(const BenchOptions& o) {
         m.best = std::min(m.best, seconds(o.cpu_time) - start);
       }
     for (size_t i = 0; i < heads.size(); ++i) {
-      const double floor = floor_seconds(heads[i], rows, o, machine), ratio = measured[i].best / measured[0].best,
+      const double floor = floor_seconds(heads[i], rows, o, machine),
+                   ratio = measured[i].best / measured[0].best,
                    floors = floor / floor_seconds(heads[0], rows, o, machine);
-      std::printf("| %lld | %s | %.3f | %.3f | %.0f%% | %.2f | %.2f | %.2f |\n", static_cast<long long>(rows), o.heads[i].c_str(),
-                  1e3 * measured[i].best, 1e3 * floor, 100 * floor / measured[i].best, ratio, floors, ratio / floors);
+      std::printf("| %lld | %s | %.3f | %.3f | %.0f%% | %.2f | %.2f | %.2f |\n",
+                  static_cast<long long>(rows), o.heads[i].c_str(), 1e3 * measured[i].best,
+                  1e3 * floor, 100 * floor / measured[i].best, ratio, floors, ratio / floors);
     }
   }
   return kExitDone;

@@ -1,6 +1,7 @@
-// bench_gemm: what this machine can do, for the roofline of a model's step (formats.md, "Step benchmarks"): the float32 rate
-// of every product of the step with every library found, the bandwidth of memory by a triad, and from these the shortest
-// time a training step and a scoring step can take.
+// bench_gemm: what this machine can do, for the roofline of a model's step (formats.md, "Step
+// benchmarks"): the float32 rate of every product of the step with every library found, the
+// bandwidth of memory by a triad, and from these the shortest time a training step and a scoring
+// step can take.
 //
 //   bench_gemm [--vocab V] [--dim d] [--blas libopenblas.so.0]      a step of bench_lm
 //   bench_gemm --model mt [--ffn f] [--sentences n] [--length t]    a step of bench_mt
@@ -27,16 +28,19 @@ namespace {
 
 struct BenchOptions {
   std::string model = "lm";
-  int64_t vocab = 0, dim = 512, layers = 0, batch = 32, bptt = 35, ffn = 1024, sentences = 64, length = 24;
+  int64_t vocab = 0, dim = 512, layers = 0, batch = 32, bptt = 35, ffn = 1024, sentences = 64,
+          length = 24;
   int threads = 0;
   double seconds = 0.2;
-  std::vector<std::string> blas = {"libopenblas.so.0", "libmkl_rt.so.2", "libblis.so.4", "libblas.so.3"};
+  std::vector<std::string> blas = {"libopenblas.so.0", "libmkl_rt.so.2", "libblis.so.4",
+                                   "libblas.so.3"};
 
   void declare(Options& o) {
     o.add("model", model, "whose step: bench_lm's or bench_mt's").choices({"lm", "mt"});
     o.add("vocab", vocab, "words; 0: 30,000 (lm) or 10,000 (mt)").at_least(0);
     o.add("dim", dim, "width of the model").at_least(1);
-    o.add("layers", layers, "LSTM layers, or layers of encoder and of decoder; 0: 2 or 6").range(0, 64);
+    o.add("layers", layers, "LSTM layers, or layers of encoder and of decoder; 0: 2 or 6")
+        .range(0, 64);
     o.add("batch", batch, "lm: columns").at_least(1);
     o.add("bptt", bptt, "lm: time steps").at_least(1);
     o.add("ffn", ffn, "mt: width inside of the feed-forward branch").at_least(1);
@@ -44,7 +48,9 @@ struct BenchOptions {
     o.add("length", length, "mt: words of each sentence").at_least(1);
     o.add("threads", threads, "0: all physical cores").range(0, 4096);
     o.add("seconds", seconds, "time for each figure");
-    o.add("blas", blas, "libraries with an sgemm_ to try, by file name; those that are not there are passed over");
+    o.add(
+        "blas", blas,
+        "libraries with an sgemm_ to try, by file name; those that are not there are passed over");
   }
 };
 
@@ -60,7 +66,9 @@ struct Product {
 struct Buffers {
   std::vector<float> a, b, c;
   explicit Buffers(const Product& p)
-      : a(static_cast<size_t>(p.m * p.k), 0.5F), b(static_cast<size_t>(p.k * p.n), 0.25F), c(static_cast<size_t>(p.m * p.n)) {}
+      : a(static_cast<size_t>(p.m * p.k), 0.5F),
+        b(static_cast<size_t>(p.k * p.n), 0.25F),
+        c(static_cast<size_t>(p.m * p.n)) {}
 };
 
 struct Library {
@@ -85,13 +93,15 @@ void multiply_here(const Product& p, Buffers& x) {
 // Eigen's own product, C cut into a strip a thread along its longer side.
 void multiply_eigen(const Product& p, Buffers& x) {
   using Matrix = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-  const Eigen::Map<const Matrix> a(x.a.data(), p.transpose_a ? p.k : p.m, p.transpose_a ? p.m : p.k),
+  const Eigen::Map<const Matrix> a(x.a.data(), p.transpose_a ? p.k : p.m,
+                                   p.transpose_a ? p.m : p.k),
       b(x.b.data(), p.transpose_b ? p.n : p.k, p.transpose_b ? p.k : p.n);
   Eigen::Map<Matrix> c(x.c.data(), p.m, p.n);
   const bool wide = p.n > p.m;
   const int64_t side = wide ? p.n : p.m, strip = (side + threads() - 1) / threads();
   parallel_ranges(side, strip, [&](int64_t begin, int64_t end) {
-    const int64_t r0 = wide ? 0 : begin, rows = wide ? p.m : end - begin, c0 = wide ? begin : 0, cols = wide ? end - begin : p.n;
+    const int64_t r0 = wide ? 0 : begin, rows = wide ? p.m : end - begin, c0 = wide ? begin : 0,
+                  cols = wide ? end - begin : p.n;
     auto out = c.block(r0, c0, rows, cols);
     if (p.transpose_a) {
       out.noalias() = a.middleCols(r0, rows).transpose() * b.middleCols(c0, cols);
@@ -103,15 +113,17 @@ void multiply_eigen(const Product& p, Buffers& x) {
   });
 }
 
-using Sgemm = void (*)(const char*, const char*, const int*, const int*, const int*, const float*, const float*, const int*, const float*, const int*,
-                       const float*, float*, const int*);
+using Sgemm = void (*)(const char*, const char*, const int*, const int*, const int*, const float*,
+                       const float*, const int*, const float*, const int*, const float*, float*,
+                       const int*);
 
 // Fortran's interface is column-major: C' = op(B)' op(A)'.
 void multiply_blas(Sgemm sgemm, const Product& p, Buffers& x) {
   const float one = 1, zero = 0;
   const int m = static_cast<int>(p.n), n = static_cast<int>(p.m), k = static_cast<int>(p.k);
   const int lda = p.transpose_b ? k : m, ldb = p.transpose_a ? n : k;
-  sgemm(p.transpose_b ? "T" : "N", p.transpose_a ? "T" : "N", &m, &n, &k, &one, x.b.data(), &lda, x.a.data(), &ldb, &zero, x.c.data(), &m);
+  sgemm(p.transpose_b ? "T" : "N", p.transpose_a ? "T" : "N", &m, &n, &k, &one, x.b.data(), &lda,
+        x.a.data(), &ldb, &zero, x.c.data(), &m);
 }
 
 std::vector<Library> libraries(const std::vector<std::string>& blas) {
@@ -129,7 +141,8 @@ std::vector<Library> libraries(const std::vector<std::string>& blas) {
     void* symbol = library != nullptr ? dlsym(library, "sgemm_") : nullptr;
     if (symbol == nullptr) continue;
     const auto sgemm = reinterpret_cast<Sgemm>(symbol);
-    all.push_back({file.substr(file.rfind('/') + 1), [sgemm](const Product& p, Buffers& x) { multiply_blas(sgemm, p, x); }});
+    all.push_back({file.substr(file.rfind('/') + 1),
+                   [sgemm](const Product& p, Buffers& x) { multiply_blas(sgemm, p, x); }});
   }
   return all;
 }
@@ -140,7 +153,8 @@ double shortest(double seconds, F&& f) {
   using Clock = std::chrono::steady_clock;
   f();
   double best = 1e30;
-  for (const auto start = Clock::now(); std::chrono::duration<double>(Clock::now() - start).count() < seconds;) {
+  for (const auto start = Clock::now();
+       std::chrono::duration<double>(Clock::now() - start).count() < seconds;) {
     const auto t = Clock::now();
     f();
     best = std::min(best, std::chrono::duration<double>(Clock::now() - t).count());
@@ -148,7 +162,8 @@ double shortest(double seconds, F&& f) {
   return best;
 }
 
-// a = b + s c over arrays far larger than the caches; bytes counted as McCalpin's STREAM does: two read, one written.
+// a = b + s c over arrays far larger than the caches; bytes counted as McCalpin's STREAM does: two
+// read, one written.
 double bandwidth(double seconds) {
   constexpr int64_t kElements = int64_t{1} << 25, kPiece = 1 << 16;
   std::vector<float> a(kElements), b(kElements, 1), c(kElements, 2);
@@ -162,7 +177,8 @@ double bandwidth(double seconds) {
   return 12.0 * static_cast<double>(kElements) / s;
 }
 
-// What the cores can do at most: the head's tile of scores, over and over in cache, on every thread.
+// What the cores can do at most: the head's tile of scores, over and over in cache, on every
+// thread.
 double peak(double seconds) {
   constexpr int64_t kRows = 32, kWords = 64, kDepth = 512, kTimes = 200;
   const TileProduct<float> tile(kRows, kWords, kDepth, kRows, kDepth, kRows, false);
@@ -170,13 +186,15 @@ double peak(double seconds) {
     parallel_for(threads(), [&](int64_t) {
       float* x = scratch<float>(Scratch::tile, kRows * kDepth + kDepth * kWords + kRows * kWords);
       std::fill_n(x, kRows * kDepth + kDepth * kWords, 0.5F);
-      for (int64_t i = 0; i < kTimes; ++i) tile(x, x + kRows * kDepth, x + kRows * kDepth + kDepth * kWords);
+      for (int64_t i = 0; i < kTimes; ++i)
+        tile(x, x + kRows * kDepth, x + kRows * kDepth + kDepth * kWords);
     });
   });
   return 2.0 * kRows * kWords * kDepth * kTimes * threads() / s;
 }
 
-// A step: its products, those of the forward pass first, and what else takes time whatever the program.
+// A step: its products, those of the forward pass first, and what else takes time whatever the
+// program.
 struct Step {
   std::vector<Product> products;
   size_t forward;     // so many of the products
@@ -192,15 +210,19 @@ Product head_scores(double rows, int64_t block, int64_t v, int64_t d) {
 }
 std::vector<Product> head_gradients(double rows, int64_t block, int64_t v, int64_t d) {
   const double blocks = rows / static_cast<double>(block);
-  return {{"head C' H", v, d, block, true, false, blocks}, {"head C W", block, d, v, false, false, blocks}};
+  return {{"head C' H", v, d, block, true, false, blocks},
+          {"head C W", block, d, v, false, false, blocks}};
 }
 
-void append(std::vector<Product>& all, const std::vector<Product>& more) { all.insert(all.end(), more.begin(), more.end()); }
+void append(std::vector<Product>& all, const std::vector<Product>& more) {
+  all.insert(all.end(), more.begin(), more.end());
+}
 
 Step language_model(const BenchOptions& o) {
-  const int64_t rows = o.batch * o.bptt, block = std::min<int64_t>(rows, 224), d = o.dim, v = o.vocab;
-  const double layers = static_cast<double>(o.layers), steps = static_cast<double>(o.bptt), n = static_cast<double>(rows),
-               width = static_cast<double>(d);
+  const int64_t rows = o.batch * o.bptt, block = std::min<int64_t>(rows, 224), d = o.dim,
+                v = o.vocab;
+  const double layers = static_cast<double>(o.layers), steps = static_cast<double>(o.bptt),
+               n = static_cast<double>(rows), width = static_cast<double>(d);
   Step s{.products = {{"lstm x W_ih'", rows, 4 * d, d, false, true, layers},
                       {"lstm h W_hh'", o.batch, 4 * d, d, false, true, layers * steps},
                       head_scores(n, block, v, d),
@@ -218,8 +240,10 @@ Step language_model(const BenchOptions& o) {
 
 // Separate dictionaries; the decoder's embeddings are the head's words.
 Step translation(const BenchOptions& o) {
-  const int64_t rows = o.sentences * o.length, block = std::min<int64_t>(rows, 224), d = o.dim, f = o.ffn, v = o.vocab;
-  const double l = static_cast<double>(o.layers), n = static_cast<double>(rows), width = static_cast<double>(d), inner = static_cast<double>(f);
+  const int64_t rows = o.sentences * o.length, block = std::min<int64_t>(rows, 224), d = o.dim,
+                f = o.ffn, v = o.vocab;
+  const double l = static_cast<double>(o.layers), n = static_cast<double>(rows),
+               width = static_cast<double>(d), inner = static_cast<double>(f);
   struct Linear {
     std::string name;
     int64_t out, in;
@@ -230,13 +254,16 @@ Step translation(const BenchOptions& o) {
                                        {"q; outputs", d, d, 4 * l},
                                        {"feed-forward in", f, d, 2 * l},
                                        {"feed-forward out", d, f, 2 * l}};
-  Step s{.products = {},
-         .forward = linears.size() + 1,
-         .attention = 3 * l * 14 * n * static_cast<double>(o.length) * width,  // with scores computed again (docs/performance-mt.md)
-         .weights = 2 * static_cast<double>(v) * width + l * (12 * width * width + 4 * width * inner),
-         .embeddings = 2 * static_cast<double>(v) * width,
-         .rows = 2 * n * width};
-  for (const Linear& x : linears) s.products.push_back({x.name, rows, x.out, x.in, false, true, x.calls});
+  Step s{
+      .products = {},
+      .forward = linears.size() + 1,
+      .attention = 3 * l * 14 * n * static_cast<double>(o.length) *
+                   width,  // with scores computed again (docs/performance-mt.md)
+      .weights = 2 * static_cast<double>(v) * width + l * (12 * width * width + 4 * width * inner),
+      .embeddings = 2 * static_cast<double>(v) * width,
+      .rows = 2 * n * width};
+  for (const Linear& x : linears)
+    s.products.push_back({x.name, rows, x.out, x.in, false, true, x.calls});
   s.products.push_back(head_scores(n, block, v, d));
   for (const Linear& x : linears) {
     s.products.push_back({"dY W, " + x.name, rows, x.in, x.out, false, false, x.calls});
@@ -248,7 +275,8 @@ Step translation(const BenchOptions& o) {
 
 int bench(const BenchOptions& o) {
   const double triad = bandwidth(o.seconds), in_cache = peak(o.seconds);
-  std::printf("%d threads, triad %.1f GB/s, one tile in cache %.1f GFLOP/s\n", threads(), triad * 1e-9, in_cache * 1e-9);
+  std::printf("%d threads, triad %.1f GB/s, one tile in cache %.1f GFLOP/s\n", threads(),
+              triad * 1e-9, in_cache * 1e-9);
   const std::vector<Library> all = libraries(o.blas);
   std::printf("GFLOP/s %20s", "");
   for (const Library& l : all) std::printf(" %17s", l.name.c_str());
@@ -270,16 +298,19 @@ int bench(const BenchOptions& o) {
     operations += p.operations() * p.calls;
     if (i < step.forward) scoring += best * p.calls;
   }
-  // Adam reads weight, gradient and two moments and writes three of them; the norm reads the gradient once more. The
-  // embedding's rows are read, and their gradients cleared and added.
-  const double adam = 32 * step.weights / triad, rows = 4 * step.rows / triad, cleared = 4 * step.embeddings / triad;
+  // Adam reads weight, gradient and two moments and writes three of them; the norm reads the
+  // gradient once more. The embedding's rows are read, and their gradients cleared and added.
+  const double adam = 32 * step.weights / triad, rows = 4 * step.rows / triad,
+               cleared = 4 * step.embeddings / triad;
   const double attention = step.attention / in_cache;
-  if (attention > 0) std::printf("%-28s %.2f ms a step\n", "attention, as in cache", attention * 1e3);
-  std::printf("%-28s %.2f ms a step\n%-28s %.2f ms a step\n", "Adam and norm", adam * 1e3, "embedding", (cleared + 3 * rows) * 1e3);
+  if (attention > 0)
+    std::printf("%-28s %.2f ms a step\n", "attention, as in cache", attention * 1e3);
+  std::printf("%-28s %.2f ms a step\n%-28s %.2f ms a step\n", "Adam and norm", adam * 1e3,
+              "embedding", (cleared + 3 * rows) * 1e3);
   training += attention + adam + cleared + 3 * rows;
   scoring += attention * 4 / 14 + 2 * rows;
-  std::printf("roofline: training %.2f ms a step (%.1f GFLOP), scoring %.2f ms\n", training * 1e3, (operations + step.attention) * 1e-9,
-              scoring * 1e3);
+  std::printf("roofline: training %.2f ms a step (%.1f GFLOP), scoring %.2f ms\n", training * 1e3,
+              (operations + step.attention) * 1e-9, scoring * 1e3);
   return kExitDone;
 }
 
@@ -289,7 +320,9 @@ int bench(const BenchOptions& o) {
 int main(int argc, char** argv) {
   using namespace nine::app;
   return run_main("bench_gemm", [&] {
-    Options options("bench_gemm", "Products and memory of this machine, and the roofline of a step.", kVersionLine);
+    Options options("bench_gemm",
+                    "Products and memory of this machine, and the roofline of a step.",
+                    kVersionLine);
     BenchOptions o;
     o.declare(options);
     if (!options.parse(argc, argv)) return kExitDone;

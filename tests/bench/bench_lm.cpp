@@ -1,15 +1,16 @@
-// bench_lm: the speed and memory of one lm_train step, with the options and the output of ../shared/baselines/torch_lm.py.
-// It runs the trainer's own step object on a text of random words; no word bias, dropout 0.1, Adam, clip 1, as there.
+// bench_lm: the speed and memory of one lm_train step, with the options and the output of
+// ../shared/baselines/torch_lm.py. It runs the trainer's own step object on a text of random words;
+// no word bias, dropout 0.1, Adam, clip 1, as there.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "apps/lm_train/lm_options.h"
 #include "apps/cli/options.h"
-#include "apps/training/profile_table.h"
 #include "apps/cli/run_main.h"
 #include "apps/cli/version.h"
+#include "apps/lm_train/lm_options.h"
+#include "apps/training/profile_table.h"
 #include "core/profile.h"
 #include "core/threads.h"
 #include "nn/training/language_model_task.h"
@@ -25,7 +26,10 @@ struct BenchOptions {
   bool untied = false, score = false, profile = false;
 
   /// --head mos with --components K is K inner products; anything else is lm_train's --head.
-  HeadSpec head_spec() const { return parse_head(head == "mos" ? concat("mix:", components, "*lin") : head, {.untied = untied}); }
+  HeadSpec head_spec() const {
+    return parse_head(head == "mos" ? concat("mix:", components, "*lin") : head,
+                      {.untied = untied});
+  }
 
   void declare(Options& o) {
     o.add("vocab", vocab, "words").at_least(3);
@@ -47,14 +51,16 @@ struct BenchOptions {
   }
 };
 
-// Uniform random words over the whole vocabulary: enough for every step, and every word at least once.
+// Uniform random words over the whole vocabulary: enough for every step, and every word at least
+// once.
 std::vector<std::string> random_lines(const BenchOptions& o) {
   RandomStream random({.seed = 1, .op = stream_id("bench")});
   const int64_t tokens = o.batch * (o.bptt * (o.steps + o.warmup) + 1), words = o.vocab - 2;
   std::vector<std::string> lines;
   for (int64_t i = 0; i < std::max(tokens, words); ++i) {
     if (i % 50 == 0) lines.emplace_back();
-    const int64_t word = i < words ? i : static_cast<int64_t>(random.below(static_cast<uint64_t>(words)));
+    const int64_t word =
+        i < words ? i : static_cast<int64_t>(random.below(static_cast<uint64_t>(words)));
     lines.back() += (lines.back().empty() ? "w" : " w") + std::to_string(word);
   }
   return lines;
@@ -97,27 +103,31 @@ int bench(const BenchOptions& o, Device device) {
     } else {
       loss = step->run(task, i + 1, 1e-3).loss;
     }
-    if (i >= o.warmup) seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    if (i >= o.warmup)
+      seconds.push_back(
+          std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
   }
   profile::enable(false);
-  std::nth_element(seconds.begin(), seconds.begin() + static_cast<int64_t>(seconds.size() / 2), seconds.end());
+  std::nth_element(seconds.begin(), seconds.begin() + static_cast<int64_t>(seconds.size() / 2),
+                   seconds.end());
   const double s = seconds[seconds.size() / 2];
-  const nlohmann::ordered_json out{{"system", kVersionLine},
-                                   {"task", "lm"},
-                                   {"head", o.head},
-                                   {"components", o.head_spec().size()},
-                                   {"untied", o.untied},
-                                   {"vocab", vocabulary.size()},
-                                   {"batch", o.batch},
-                                   {"bptt", o.bptt},
-                                   {"device", o.device},
-                                   {"precision", o.precision},
-                                   {"score", o.score},
-                                   {"threads", threads()},
-                                   {"s_per_step", s},
-                                   {"tokens_per_s", static_cast<double>(o.batch * o.bptt) / s},
-                                   {"peak_mib", peak_memory_mib(arena, parameters, optimizer.get())},
-                                   {"loss", loss}};
+  const nlohmann::ordered_json out{
+      {"system", kVersionLine},
+      {"task", "lm"},
+      {"head", o.head},
+      {"components", o.head_spec().size()},
+      {"untied", o.untied},
+      {"vocab", vocabulary.size()},
+      {"batch", o.batch},
+      {"bptt", o.bptt},
+      {"device", o.device},
+      {"precision", o.precision},
+      {"score", o.score},
+      {"threads", threads()},
+      {"s_per_step", s},
+      {"tokens_per_s", static_cast<double>(o.batch * o.bptt) / s},
+      {"peak_mib", peak_memory_mib(arena, parameters, optimizer.get())},
+      {"loss", loss}};
   std::printf("%s\n", out.dump().c_str());
   if (o.profile) print_profile(stderr, measure_machine(), o.steps);
   return kExitDone;

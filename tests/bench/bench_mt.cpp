@@ -1,17 +1,18 @@
-// bench_mt: the speed and memory of one mt_train step, with the options and the output of ../shared/baselines/torch_mt.py.
-// It runs the trainer's own step object on pairs of random words without padding: label smoothing 0.1, Adam, no clipping, as
-// there. With --export-parity it writes steps on random pairs of every length for replay in PyTorch instead.
+// bench_mt: the speed and memory of one mt_train step, with the options and the output of
+// ../shared/baselines/torch_mt.py. It runs the trainer's own step object on pairs of random words
+// without padding: label smoothing 0.1, Adam, no clipping, as there. With --export-parity it writes
+// steps on random pairs of every length for replay in PyTorch instead.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "apps/lm_train/lm_options.h"
-#include "apps/mt_train/mt_parity_export.h"
 #include "apps/cli/options.h"
-#include "apps/training/profile_table.h"
 #include "apps/cli/run_main.h"
 #include "apps/cli/version.h"
+#include "apps/lm_train/lm_options.h"
+#include "apps/mt_train/mt_parity_export.h"
+#include "apps/training/profile_table.h"
 #include "core/profile.h"
 #include "core/threads.h"
 #include "nn/training/translation_source.h"
@@ -23,11 +24,12 @@ constexpr int32_t kPad = 1;
 constexpr double kLr = 5e-4;
 
 struct BenchOptions {
-  int64_t vocab = 10000, dim = 512, ffn = 1024, heads = 4, layers = 6, sentences = 64, length = 24, steps = 6, warmup = 2, export_steps = 20,
-          export_warmup = 4000;
+  int64_t vocab = 10000, dim = 512, ffn = 1024, heads = 4, layers = 6, sentences = 64, length = 24,
+          steps = 6, warmup = 2, export_steps = 20, export_warmup = 4000;
   int threads = 0;
   double dropout = 0.3, clip = 0;
-  std::string device = "cpu", dtype = "float32", norm = "post", smoothing = "uniform", export_parity;
+  std::string device = "cpu", dtype = "float32", norm = "post", smoothing = "uniform",
+              export_parity;
   bool shared_vocab = false, profile = false;
 
   void declare(Options& o) {
@@ -51,17 +53,23 @@ struct BenchOptions {
     o.add("profile", profile, "print what the measured steps' operations cost");
     o.add("export-parity", export_parity, "write steps for replay in PyTorch and stop").unit("DIR");
     o.add("export-steps", export_steps, "how many").at_least(1);
-    o.add("export-warmup", export_warmup, "over so many updates their rate rises to 5e-4; 0: it is 5e-4 at once").at_least(0);
+    o.add("export-warmup", export_warmup,
+          "over so many updates their rate rises to 5e-4; 0: it is 5e-4 at once")
+        .at_least(0);
   }
 };
 
 // Pairs of random words; with `ragged` a sentence has 1 to `length` words and padding behind them.
 TranslationSource::Source random_pairs(const BenchOptions& o, bool ragged) {
-  return [=, random = RandomStream({.seed = 1, .op = stream_id("bench")})](TranslationBatch& batch) mutable {
-    const auto below = [&](int64_t n) { return static_cast<int64_t>(random.below(static_cast<uint64_t>(n))); };
+  return [=, random = RandomStream({.seed = 1, .op = stream_id("bench")})](
+             TranslationBatch& batch) mutable {
+    const auto below = [&](int64_t n) {
+      return static_cast<int64_t>(random.below(static_cast<uint64_t>(n)));
+    };
     const auto word = [&] { return static_cast<int32_t>(kPad + 1 + below(o.vocab - kPad - 1)); };
     const Shape shape{o.sentences, o.length};
-    const Tensor src(shape, DType::int32), tgt_in(shape, DType::int32), tgt_out(shape, DType::int32);
+    const Tensor src(shape, DType::int32), tgt_in(shape, DType::int32),
+        tgt_out(shape, DType::int32);
     for (int64_t b = 0; b < o.sentences; ++b) {
       const auto row = [&](const Tensor& t) { return t.data<int32_t>() + b * o.length; };
       const auto filled = [&] { return ragged && b > 0 ? 1 + below(o.length) : o.length; };
@@ -99,14 +107,16 @@ int bench(const BenchOptions& o, Device device) {
   const OptimizerConfig adam{.beta2 = 0.98};
   TranslationSource data(model, random_pairs(o, !o.export_parity.empty()));
   if (!o.export_parity.empty()) {
-    export_mt_parity(
-        {.directory = o.export_parity,
-         .steps = o.export_steps,
-         .pad = kPad,
-         .adam = adam,
-         .schedule = {.kind = o.export_warmup > 0 ? ScheduleKind::inverse_sqrt : ScheduleKind::constant, .lr = kLr, .warmup = o.export_warmup},
-         .clip = o.clip},
-        model, parameters, data);
+    export_mt_parity({.directory = o.export_parity,
+                      .steps = o.export_steps,
+                      .pad = kPad,
+                      .adam = adam,
+                      .schedule = {.kind = o.export_warmup > 0 ? ScheduleKind::inverse_sqrt
+                                                               : ScheduleKind::constant,
+                                   .lr = kLr,
+                                   .warmup = o.export_warmup},
+                      .clip = o.clip},
+                     model, parameters, data);
     return kExitDone;
   }
   Arena arena("step", device);
@@ -118,23 +128,26 @@ int bench(const BenchOptions& o, Device device) {
     if (i == o.warmup) profile::enable(o.profile);
     const auto start = std::chrono::steady_clock::now();
     loss = step.run(data, i + 1, kLr).loss;
-    if (i >= o.warmup) seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    if (i >= o.warmup)
+      seconds.push_back(
+          std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
   }
   profile::enable(false);
   const double s = median(seconds);
-  const nlohmann::ordered_json out{{"system", kVersionLine},
-                                   {"task", "mt"},
-                                   {"vocab", o.vocab},
-                                   {"layers", o.layers},
-                                   {"sentences", o.sentences},
-                                   {"length", o.length},
-                                   {"device", o.device},
-                                   {"threads", threads()},
-                                   {"parameters", parameters.count()},
-                                   {"s_per_step", s},
-                                   {"tokens_per_s", static_cast<double>(2 * o.sentences * o.length) / s},
-                                   {"peak_mib", peak_memory_mib(arena, parameters, &optimizer)},
-                                   {"loss", loss}};
+  const nlohmann::ordered_json out{
+      {"system", kVersionLine},
+      {"task", "mt"},
+      {"vocab", o.vocab},
+      {"layers", o.layers},
+      {"sentences", o.sentences},
+      {"length", o.length},
+      {"device", o.device},
+      {"threads", threads()},
+      {"parameters", parameters.count()},
+      {"s_per_step", s},
+      {"tokens_per_s", static_cast<double>(2 * o.sentences * o.length) / s},
+      {"peak_mib", peak_memory_mib(arena, parameters, &optimizer)},
+      {"loss", loss}};
   std::printf("%s\n", out.dump().c_str());
   if (o.profile) print_profile(stderr, measure_machine(), o.steps);
   return kExitDone;

@@ -1,5 +1,5 @@
-// The op benchmark: every row of checks/op_cases.cpp that is marked for it, forward and backward in float32, as the profile
-// sees its ops.
+// The op benchmark: every row of checks/op_cases.cpp that is marked for it, forward and backward in
+// float32, as the profile sees its ops.
 //
 //   bench_ops [part of a row's name]
 #include <chrono>
@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "autograd/functions.h"
+#include "checks/op_cases.h"
 #include "core/gemm.h"
 #include "core/profile.h"
 #include "core/threads.h"
 #include "cuda/cuda.h"
-#include "checks/op_cases.h"
 
 using namespace nine;
 using namespace nine::checks;
@@ -21,7 +21,8 @@ namespace {
 
 constexpr double kSeconds = 0.5;  // a row
 
-// Calls f until the time is up, after two calls that warm caches and compile products; prints what each op cost.
+// Calls f until the time is up, after two calls that warm caches and compile products; prints what
+// each op cost.
 template <class F>
 void measure(const std::string& name, F&& f) {
   f();
@@ -29,33 +30,38 @@ void measure(const std::string& name, F&& f) {
   profile::reset();
   profile::enable(true);
   const auto start = std::chrono::steady_clock::now();
-  while (std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() < kSeconds) f();
+  while (std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() < kSeconds)
+    f();
   profile::enable(false);
   std::printf("%s\n", name.c_str());
   for (const profile::Entry& e : profile::entries())
-    std::printf("  %-22s %10.1f us  %8.1f GFLOP/s  %7.1f GB/s\n", std::string(e.op).c_str(), e.seconds / static_cast<double>(e.calls) * 1e6,
-                e.flops / e.seconds * 1e-9, e.bytes / e.seconds * 1e-9);
+    std::printf("  %-22s %10.1f us  %8.1f GFLOP/s  %7.1f GB/s\n", std::string(e.op).c_str(),
+                e.seconds / static_cast<double>(e.calls) * 1e6, e.flops / e.seconds * 1e-9,
+                e.bytes / e.seconds * 1e-9);
 }
 
 std::vector<Tensor> tensors_of(const std::vector<Input>& inputs) {
   std::vector<Tensor> tensors;
   const std::vector<Doubles> values = random_values(inputs, 1);
   for (size_t i = 0; i < values.size(); ++i)
-    tensors.push_back(tensor_of(values[i], inputs[i].shape, inputs[i].always_double ? DType::float64 : DType::float32));
+    tensors.push_back(tensor_of(values[i], inputs[i].shape,
+                                inputs[i].always_double ? DType::float64 : DType::float32));
   return tensors;
 }
 
 std::vector<Tensor> tensors_of(const std::vector<Indices>& indices) {
   std::vector<Tensor> tensors;
   const std::vector<Ints> values = random_indices(indices, 1);
-  for (size_t i = 0; i < values.size(); ++i) tensors.push_back(tensor_of(values[i], indices[i].shape));
+  for (size_t i = 0; i < values.size(); ++i)
+    tensors.push_back(tensor_of(values[i], indices[i].shape));
   return tensors;
 }
 
 void bench(const OpCase& c) {
   const std::vector<Tensor> values = tensors_of(c.inputs), indices = tensors_of(c.indices);
   std::vector<Parameter> parameters;
-  for (const Tensor& t : values) parameters.push_back({.name = c.name, .value = t, .grad = Tensor(t.shape(), t.dtype())});
+  for (const Tensor& t : values)
+    parameters.push_back({.name = c.name, .value = t, .grad = Tensor(t.shape(), t.dtype())});
   Arena pool("bench");
   Tape tape(pool);
   measure(c.name, [&] {

@@ -1,6 +1,7 @@
 // A recurrent tagger on an installed copy of Nine: defined in ten lines, trained, saved, reloaded.
 //
-// The task needs memory: a word is tagged `inside` while a bracket is open, and brackets do not nest.
+// The task needs memory: a word is tagged `inside` while a bracket is open, and brackets do not
+// nest.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -11,7 +12,9 @@
 
 using namespace nine;
 
-constexpr int64_t kWords = 10, kTags = 3;  // words: 0 opens, 1 closes, others are plain; tags: outside, inside, bracket
+constexpr int64_t
+    kWords = 10,
+    kTags = 3;  // words: 0 opens, 1 closes, others are plain; tags: outside, inside, bracket
 
 // Step t of sentence b is element t * batch + b.
 struct Batch {
@@ -25,7 +28,8 @@ Batch make_batch(int64_t steps, int64_t batch, uint64_t seed) {
     bool open = false;
     for (int64_t i = b; i < steps * batch; i += batch) {
       const bool bracket = random.uniform() < 0.2;
-      made.words.data<int32_t>()[i] = bracket ? int32_t{open} : 2 + static_cast<int32_t>(random.below(kWords - 2));
+      made.words.data<int32_t>()[i] =
+          bracket ? int32_t{open} : 2 + static_cast<int32_t>(random.below(kWords - 2));
       made.tags.data<int32_t>()[i] = bracket ? 2 : int32_t{open};
       if (bracket) open = !open;
     }
@@ -40,12 +44,18 @@ struct Tagger {
   Parameter& tags = parameters.add("tags.weight", {kTags, 32}, Init::normal(0.1));
 
   explicit Tagger(uint64_t seed) { parameters.allocate(DType::float32, seed); }
-  Var states(Tape& tape, const Batch& b) const { return lstm(words(tape, b.words), b.words.shape().cols()); }
+  Var states(Tape& tape, const Batch& b) const {
+    return lstm(words(tape, b.words), b.words.shape().cols());
+  }
   Var loss(Tape& tape, const Batch& b) const {
     const double row_weight = 1.0 / static_cast<double>(b.tags.elements());
-    return kernel_softmax(parse_head("lin"), states(tape, b), {{tape.parameter(tags)}}, b.tags, row_weight).loss;
+    return kernel_softmax(parse_head("lin"), states(tape, b), {{tape.parameter(tags)}}, b.tags,
+                          row_weight)
+        .loss;
   }
-  Var scores(Tape& tape, const Batch& b) const { return linear(states(tape, b), tape.parameter(tags)); }
+  Var scores(Tape& tape, const Batch& b) const {
+    return linear(states(tape, b), tape.parameter(tags));
+  }
 };
 
 double accuracy(const Tensor& scores, const Tensor& tags) {
@@ -62,7 +72,9 @@ int main() try {
   Tagger tagger(1);
   SimpleTrainer learner(tagger.parameters, {.clip = 1});
   const Batch held_out = make_batch(20, 64, 1000000);
-  const auto held_out_loss = [&](const Tagger& model) { return learner.evaluate([&](Tape& tape) { return model.loss(tape, held_out); }).item(); };
+  const auto held_out_loss = [&](const Tagger& model) {
+    return learner.evaluate([&](Tape& tape) { return model.loss(tape, held_out); }).item();
+  };
 
   const double before = held_out_loss(tagger);
   for (uint64_t update = 1; update <= 300; ++update) {
@@ -70,9 +82,11 @@ int main() try {
     learner.step(0.01, [&](Tape& tape) { return tagger.loss(tape, batch); });
   }
   const double after = held_out_loss(tagger);
-  const double right = accuracy(learner.evaluate([&](Tape& tape) { return tagger.scores(tape, held_out); }), held_out.tags);
-  std::printf("%lld parameters, 300 updates: loss %.4f -> %.4f nats a word, %.1f%% of the tags right\n",
-              static_cast<long long>(tagger.parameters.count()), before, after, 100 * right);
+  const double right = accuracy(
+      learner.evaluate([&](Tape& tape) { return tagger.scores(tape, held_out); }), held_out.tags);
+  std::printf(
+      "%lld parameters, 300 updates: loss %.4f -> %.4f nats a word, %.1f%% of the tags right\n",
+      static_cast<long long>(tagger.parameters.count()), before, after, 100 * right);
 
   const std::filesystem::path file = "tagger.safetensors";
   tagger.parameters.save(file, {{"format", "pt"}});
@@ -82,7 +96,8 @@ int main() try {
   const double again = held_out_loss(reloaded);
   std::printf("saved and reloaded: loss %.17g, before %.17g\n", again, after);
 
-  const bool good = std::abs(before - std::log(3.0)) < 0.1 && after < 0.05 && right > 0.98 && std::memcmp(&again, &after, sizeof after) == 0;
+  const bool good = std::abs(before - std::log(3.0)) < 0.1 && after < 0.05 && right > 0.98 &&
+                    std::memcmp(&again, &after, sizeof after) == 0;
   std::puts(good ? "as expected" : "NOT as expected");
   return good ? 0 : 1;
 } catch (const std::exception& error) {

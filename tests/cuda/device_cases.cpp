@@ -19,7 +19,8 @@ bool card_is_there() {
   static const bool there = [] {
     const bool any = cuda::devices() > 0;
     require(any || std::getenv("NINE_GPU_TESTS") == nullptr,
-            "no GPU that CUDA can use, and NINE_GPU_TESTS is set (tests/gpu.sh): nothing would be tested");
+            "no GPU that CUDA can use, and NINE_GPU_TESTS is set (tests/gpu.sh): nothing would be "
+            "tested");
     if (!any) MESSAGE("no GPU that CUDA can use: nothing is tested");
     return any;
   }();
@@ -61,13 +62,15 @@ Run run_case(const OpCase& c, DType dtype, Device device, uint64_t seed, int64_t
   const std::vector<Ints> ints = random_indices(c.indices, seed);
   std::vector<Parameter> parameters(values.size());
   std::vector<Tensor> indices;
-  for (size_t i = 0; i < ints.size(); ++i) indices.push_back(there(tensor_of(ints[i], c.indices[i].shape), device));
+  for (size_t i = 0; i < ints.size(); ++i)
+    indices.push_back(there(tensor_of(ints[i], c.indices[i].shape), device));
   Tape tape(poisoned_pool(device));
   std::vector<Var> x;
   for (size_t i = 0; i < values.size(); ++i) {
     const Shape& s = c.inputs[i].shape;
     parameters[i].value = there(tensor_of(values[i], s, dtype), device, gap);
-    parameters[i].grad = there(tensor_of(Doubles(values[i].size(), std::nan("")), s, dtype), device, gap);
+    parameters[i].grad =
+        there(tensor_of(Doubles(values[i].size(), std::nan("")), s, dtype), device, gap);
     x.push_back(tape.parameter(parameters[i]));
   }
   const Var y = c.run(x, indices);
@@ -82,13 +85,17 @@ Run run_case(const OpCase& c, DType dtype, Device device, uint64_t seed, int64_t
   return run;
 }
 
-std::vector<Doubles> run_plain(const PlainCase& c, DType dtype, Device device, uint64_t seed, int64_t gap) {
+std::vector<Doubles> run_plain(const PlainCase& c, DType dtype, Device device, uint64_t seed,
+                               int64_t gap) {
   const std::vector<Doubles> values = random_values(c.inputs, seed);
   const std::vector<Ints> ints = random_indices(c.indices, seed);
   std::vector<Tensor> tensors, indices;
   for (size_t i = 0; i < values.size(); ++i)
-    tensors.push_back(there(tensor_of(values[i], c.inputs[i].shape, c.inputs[i].always_double ? DType::float64 : dtype), device, gap));
-  for (size_t i = 0; i < ints.size(); ++i) indices.push_back(there(tensor_of(ints[i], c.indices[i].shape), device));
+    tensors.push_back(there(
+        tensor_of(values[i], c.inputs[i].shape, c.inputs[i].always_double ? DType::float64 : dtype),
+        device, gap));
+  for (size_t i = 0; i < ints.size(); ++i)
+    indices.push_back(there(tensor_of(ints[i], c.indices[i].shape), device));
   c.run(tensors, indices);
   std::vector<Doubles> out;
   for (const Tensor& t : tensors) out.push_back(t.to_vector());

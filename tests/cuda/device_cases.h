@@ -12,7 +12,8 @@ inline constexpr Device kCard{DeviceKind::cuda, 0};
 /// Whether there is a card to test on; says so once where there is none.
 bool card_is_there();
 
-/// A copy on the device; with `gap` a matrix is a window on one that is `gap` columns wider and full of NaN.
+/// A copy on the device; with `gap` a matrix is a window on one that is `gap` columns wider and
+/// full of NaN.
 Tensor there(const Tensor& host, Device device, int64_t gap = 0);
 
 /// A step's pool on the device, both ends full of NaN.
@@ -24,6 +25,7 @@ struct Run {
 };
 /// Forward and backward of a row; gradients start as NaN and have to be overwritten.
 Run run_case(const checks::OpCase& c, DType dtype, Device device, uint64_t seed, int64_t gap = 0);
-std::vector<checks::Doubles> run_plain(const checks::PlainCase& c, DType dtype, Device device, uint64_t seed, int64_t gap = 0);
+std::vector<checks::Doubles> run_plain(const checks::PlainCase& c, DType dtype, Device device,
+                                       uint64_t seed, int64_t gap = 0);
 
 }  // namespace nine::tests

@@ -1,5 +1,6 @@
-// The kernel softmax, CPU against CUDA: every kernel, mixtures, smoothing, penalties, both ways of holding products, and a
-// vocabulary in several runs; gradients too, and what is read out for decoding.
+// The kernel softmax, CPU against CUDA: every kernel, mixtures, smoothing, penalties, both ways of
+// holding products, and a vocabulary in several runs; gradients too, and what is read out for
+// decoding.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -36,8 +37,11 @@ struct Result {
 Result run(const Problem& p, DType dtype, Device device) {
   const HeadSpec head = parse_head(p.head, {.untied = p.untied});
   const int64_t k = head.size(), copies = head.untied ? k : 1;
-  const std::vector<Input> shapes{
-      {{p.rows, p.size}, -p.scale, p.scale}, {{copies, p.words, p.size}, -p.scale, p.scale}, {{p.words}}, {{k, p.size}}, {{k * p.size, p.size}}};
+  const std::vector<Input> shapes{{{p.rows, p.size}, -p.scale, p.scale},
+                                  {{copies, p.words, p.size}, -p.scale, p.scale},
+                                  {{p.words}},
+                                  {{k, p.size}},
+                                  {{k * p.size, p.size}}};
   std::vector<Doubles> values = random_values(shapes, 21);
   std::fill_n(values[1].begin(), p.far * p.size, 1e7);
   Ints targets = random_indices({{{p.rows}, -1, static_cast<int32_t>(p.words)}}, 22)[0];
@@ -50,7 +54,8 @@ Result run(const Problem& p, DType dtype, Device device) {
   std::vector<Var> x;
   for (size_t i = 0; i < values.size(); ++i) {
     parameters[i].value = there(tensor_of(values[i], shapes[i].shape, dtype), device);
-    parameters[i].grad = there(tensor_of(Doubles(values[i].size(), std::nan("")), shapes[i].shape, dtype), device);
+    parameters[i].grad =
+        there(tensor_of(Doubles(values[i].size(), std::nan("")), shapes[i].shape, dtype), device);
     x.push_back(tape.parameter(parameters[i]));
   }
   HeadWeights weights{{head.untied ? x[1] : reshape(x[1], {p.words, p.size})}};
@@ -68,8 +73,10 @@ Result run(const Problem& p, DType dtype, Device device) {
   tape.reset();
   x.clear();
   for (Parameter& each : parameters) x.push_back(tape.parameter(each));
-  weights = {
-      {head.untied ? x[1] : reshape(x[1], {p.words, p.size})}, p.bias ? x[2] : Var(), head.mixture ? x[3] : Var(), head.contexts ? x[4] : Var()};
+  weights = {{head.untied ? x[1] : reshape(x[1], {p.words, p.size})},
+             p.bias ? x[2] : Var(),
+             head.mixture ? x[3] : Var(),
+             head.contexts ? x[4] : Var()};
   r.log_probs = log_probabilities(head, x[0], weights).to_vector();
   r.scores = component_scores(head, x[0], weights, y).to_vector();
   return r;
@@ -119,31 +126,39 @@ constexpr const char* kKernels[] = {"lin",
 TEST_CASE("cuda head: every kernel against the CPU") {
   if (!card_is_there()) return;
   // Vectors within the unit ball for those whose points are there.
-  for (const char* kernel : kKernels) compare({.head = kernel, .scale = std::string(kernel).starts_with("hpb:ball=clip") ? 0.35 : 1});
+  for (const char* kernel : kKernels)
+    compare({.head = kernel, .scale = std::string(kernel).starts_with("hpb:ball=clip") ? 0.35 : 1});
 }
 
 TEST_CASE("cuda head: mixtures against the CPU") {
   if (!card_is_there()) return;
-  for (const char* head : {"mix:lin", "mix:2*lin,rbf", "mix:lin,ssg,pow:p=1", "mix:mog:form=mixture,lin"}) compare({.head = head});
+  for (const char* head :
+       {"mix:lin", "mix:2*lin,rbf", "mix:lin,ssg,pow:p=1", "mix:mog:form=mixture,lin"})
+    compare({.head = head});
   compare({.head = "mix:2*lin,sig", .bias = false, .untied = true});
 }
 
 TEST_CASE("cuda head: smoothed labels and penalties on the prior against the CPU") {
   if (!card_is_there()) return;
   const LabelSmoothing smoothing{0.1, LabelSmoothing::Kind::uniform};
-  for (const char* head : {"lin", "rbf", "mog:form=mixture", "mix:lin,rbf", "mix:lin,mog:form=mixture"})
+  for (const char* head :
+       {"lin", "rbf", "mog:form=mixture", "mix:lin,rbf", "mix:lin,mog:form=mixture"})
     compare({.head = head, .options = {.smoothing = smoothing}});
-  for (const auto kind : {ops::PriorPenalty::variance, ops::PriorPenalty::cv2}) compare({.head = "mix:3*lin", .options = {.prior = {kind, 0.2}}});
+  for (const auto kind : {ops::PriorPenalty::variance, ops::PriorPenalty::cv2})
+    compare({.head = "mix:3*lin", .options = {.prior = {kind, 0.2}}});
 }
 
 TEST_CASE("cuda head: products computed again, and a vocabulary in several runs") {
   if (!card_is_there()) return;
-  for (const char* head : {"rbf", "mog:form=mixture", "mix:2*lin,rbf"}) compare({.head = head, .options = {.memory = HeadMemory::tiles}});
+  for (const char* head : {"rbf", "mog:form=mixture", "mix:2*lin,rbf"})
+    compare({.head = head, .options = {.memory = HeadMemory::tiles}});
   cuda::set_head_spare_bytes(1);  // runs of 512 words
   const LabelSmoothing smoothing{0.1, LabelSmoothing::Kind::others};
   for (const char* head : {"lin", "ssg", "mog:form=mixture"})
-    compare({.head = head, .words = 1100, .size = 4, .options = {.memory = HeadMemory::tiles}}, DType::float64, 1e-10);
-  compare({.head = "mix:lin,rbf", .words = 600, .size = 4, .options = {.smoothing = smoothing}}, DType::float64, 1e-10);
+    compare({.head = head, .words = 1100, .size = 4, .options = {.memory = HeadMemory::tiles}},
+            DType::float64, 1e-10);
+  compare({.head = "mix:lin,rbf", .words = 600, .size = 4, .options = {.smoothing = smoothing}},
+          DType::float64, 1e-10);
   cuda::set_head_spare_bytes(0);
 }
 

@@ -18,5 +18,7 @@ TEST_CASE("cuda on the host: what a kernel does wrong is found") {
   CHECK(has(error_of([] { probe_block_overrun(); }), "wrote behind a block"));
 }
 
-TEST_CASE("cuda on the host: a graph runs again what was captured") { CHECK(cuda_on_host::probe_graph() == 3); }
+TEST_CASE("cuda on the host: a graph runs again what was captured") {
+  CHECK(cuda_on_host::probe_graph() == 3);
+}
 #endif

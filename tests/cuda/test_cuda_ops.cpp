@@ -1,5 +1,6 @@
-// The op table, CPU against CUDA: every row, value and gradients, fresh random inputs, with and without gaps between rows. Without
-// a GPU the same test runs on the stand-in of tests/cuda_on_host.
+// The op table, CPU against CUDA: every row, value and gradients, fresh random inputs, with and
+// without gaps between rows. Without a GPU the same test runs on the stand-in of
+// tests/cuda_on_host.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -22,10 +23,14 @@ using namespace nine::tests;
 
 namespace {
 
-// Another one every run; printed with what fails, and NINE_TEST_SEED in the environment runs that one again.
+// Another one every run; printed with what fails, and NINE_TEST_SEED in the environment runs that
+// one again.
 uint64_t fresh_seed() {
   static const char* const given = std::getenv("NINE_TEST_SEED");
-  static const auto seed = given != nullptr ? std::stoull(given) : static_cast<uint64_t>(std::chrono::system_clock::now().time_since_epoch().count());
+  static const auto seed =
+      given != nullptr
+          ? std::stoull(given)
+          : static_cast<uint64_t>(std::chrono::system_clock::now().time_since_epoch().count());
   return seed;
 }
 
@@ -43,20 +48,23 @@ std::vector<PlainCase> tested_plain_ops() {
 }
 
 /// A case at so many draws of its inputs, as if its tensors were one below the other.
-Run run_draws(const OpCase& c, DType dtype, Device device, uint64_t seed, int64_t gap, uint64_t draws) {
+Run run_draws(const OpCase& c, DType dtype, Device device, uint64_t seed, int64_t gap,
+              uint64_t draws) {
   Run all = run_case(c, dtype, device, seed, gap);
   for (uint64_t k = 1; k < draws; ++k) {
     const Run next = run_case(c, dtype, device, seed + k, gap);
     all.value.insert(all.value.end(), next.value.begin(), next.value.end());
     for (size_t i = 0; i < all.gradients.size(); ++i)
-      all.gradients[i].insert(all.gradients[i].end(), next.gradients[i].begin(), next.gradients[i].end());
+      all.gradients[i].insert(all.gradients[i].end(), next.gradients[i].begin(),
+                              next.gradients[i].end());
   }
   return all;
 }
 
-/// The error is relative to a tensor's largest number, and a tensor of one or two numbers may hold nothing but what a sum left
-/// near 0 or the slope of a tanh at its end: there the CPU's own float32 is up to 1e-4 from its float64 (6 of 120 seeds over
-/// the table). So small tensors are drawn until they have a scale; float64 is that far from its limit that it needs none.
+/// The error is relative to a tensor's largest number, and a tensor of one or two numbers may hold
+/// nothing but what a sum left near 0 or the slope of a tanh at its end: there the CPU's own
+/// float32 is up to 1e-4 from its float64 (6 of 120 seeds over the table). So small tensors are
+/// drawn until they have a scale; float64 is that far from its limit that it needs none.
 uint64_t draws_of(const OpCase& c, DType dtype, uint64_t seed) {
   if (dtype == DType::float64) return 1;
   const Run one = run_case(c, DType::float64, kCpu, seed);
@@ -73,7 +81,8 @@ void compare(const OpCase& c, DType dtype, double limit, int64_t gap) {
   CAPTURE(seed);
   CAPTURE(draws);
   // Exact inputs: float32's own rounding on both devices is measured against float64.
-  const Run cpu = run_draws(c, DType::float64, kCpu, seed, 0, draws), card = run_draws(c, dtype, kCard, seed, gap, draws);
+  const Run cpu = run_draws(c, DType::float64, kCpu, seed, 0, draws),
+            card = run_draws(c, dtype, kCard, seed, gap, draws);
   CHECK(relative_error(card.value, cpu.value) < limit);
   for (size_t i = 0; i < cpu.gradients.size(); ++i) {
     CAPTURE(i);
@@ -98,7 +107,8 @@ TEST_CASE("cuda: every op against the CPU, value and gradients, float32") {
 
 TEST_CASE("cuda: ops of random shapes against the CPU") {
   if (!card_is_there()) return;
-  for (const OpCase& c : tested(random_op_cases(fresh_seed(), 9))) compare(c, DType::float64, 1e-10, 0);
+  for (const OpCase& c : tested(random_op_cases(fresh_seed(), 9)))
+    compare(c, DType::float64, 1e-10, 0);
 }
 
 TEST_CASE("cuda: plain ops against the CPU, with and without gaps") {
@@ -108,7 +118,8 @@ TEST_CASE("cuda: plain ops against the CPU, with and without gaps") {
   for (const PlainCase& c : tested_plain_ops()) {
     CAPTURE(c.name);
     const auto cpu = run_plain(c, DType::float64, kCpu, seed);
-    const auto exact = run_plain(c, DType::float64, kCard, seed), gaps = run_plain(c, DType::float64, kCard, seed, 3);
+    const auto exact = run_plain(c, DType::float64, kCard, seed),
+               gaps = run_plain(c, DType::float64, kCard, seed, 3);
     const auto single = run_plain(c, DType::float32, kCard, seed);
     for (size_t i = 0; i < cpu.size(); ++i) {
       CAPTURE(i);
@@ -123,7 +134,8 @@ TEST_CASE("cuda: two runs give the same bits") {
   if (!card_is_there()) return;
   for (const OpCase& c : tested_ops()) {
     CAPTURE(c.name);
-    const Run one = run_case(c, DType::float32, kCard, 5), two = run_case(c, DType::float32, kCard, 5);
+    const Run one = run_case(c, DType::float32, kCard, 5),
+              two = run_case(c, DType::float32, kCard, 5);
     CHECK(one.value == two.value);
     CHECK(one.gradients == two.gradients);
   }
@@ -131,11 +143,13 @@ TEST_CASE("cuda: two runs give the same bits") {
 
 TEST_CASE("cuda: products in tf32 and bf16 are within what their factors lose") {
   if (!card_is_there()) return;
-  for (const auto& [precision, limit] : {std::pair{cuda::Precision::tf32, 2e-3}, {cuda::Precision::bf16, 2e-2}}) {
+  for (const auto& [precision, limit] :
+       {std::pair{cuda::Precision::tf32, 2e-3}, {cuda::Precision::bf16, 2e-2}}) {
     cuda::set_precision(precision);
     for (const OpCase& c : tested_ops())
       // Not linear_relu: where a sum is near 0, rounding decides whether its gradient passes.
-      if (c.name.starts_with("matmul") || c.name.starts_with("linear ")) compare(c, DType::float32, limit, 0);
+      if (c.name.starts_with("matmul") || c.name.starts_with("linear "))
+        compare(c, DType::float32, limit, 0);
     cuda::set_precision(cuda::Precision::fp32);
   }
 }
@@ -165,7 +179,8 @@ TEST_CASE("cuda: all_finite finds a single NaN or infinity") {
 TEST_CASE("cuda: copies between devices, types and windows") {
   if (!card_is_there()) return;
   const Doubles values = random_values({{{9, 11}}}, 3)[0];
-  const Tensor host = tensor_of(values, {9, 11}, DType::float32), card({9, 14}, DType::float32, kCard), b({9, 11}, DType::bfloat16, kCard);
+  const Tensor host = tensor_of(values, {9, 11}, DType::float32),
+               card({9, 14}, DType::float32, kCard), b({9, 11}, DType::bfloat16, kCard);
   ops::copy(host, card.col_range(2, 11));
   CHECK(card.col_range(2, 11).to_vector() == values);
   CHECK(card.row_range(4, 1).col_range(13, 1).item() == 0);
@@ -173,7 +188,8 @@ TEST_CASE("cuda: copies between devices, types and windows") {
   Tensor rounded({9, 11}, DType::bfloat16);
   ops::copy(host, rounded);
   CHECK(b.to_vector() == rounded.to_vector());
-  const Tensor large({1100, 1000}, DType::float32), large_there({1100, 1000}, DType::float32, kCard);
+  const Tensor large({1100, 1000}, DType::float32),
+      large_there({1100, 1000}, DType::float32, kCard);
   ops::fill(large, 2.5);
   ops::copy(large, large_there);
   CHECK(large_there.to_vector() == large.to_vector());

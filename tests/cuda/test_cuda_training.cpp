@@ -1,11 +1,12 @@
-// Training a small language model on the CPU and on a card from the same weights, and what two runs on the card have in common.
+// Training a small language model on the CPU and on a card from the same weights, and what two runs
+// on the card have in common.
 #include <doctest/doctest.h>
 
 #include <cmath>
 
 #include "cuda/cuda.h"
-#include "nn/training/language_model_task.h"
 #include "nn/training/checkpoint.h"
+#include "nn/training/language_model_task.h"
 #include "nn/training/train_step.h"
 #include "tests/compare.h"
 #include "tests/cuda/device_cases.h"
@@ -25,9 +26,13 @@ struct Files {
   std::string load = {}, save = {};  // empty: not
 };
 
-Trained train_on(Device device, const std::string& head, DType dtype, int64_t steps, const Files& files = {}) {
+Trained train_on(Device device, const std::string& head, DType dtype, int64_t steps,
+                 const Files& files = {}) {
   std::vector<std::string> lines;
-  for (int i = 0; i < 60; ++i) lines.emplace_back(i % 3 == 0 ? "the cat saw the dog" : i % 3 == 1 ? "a dog ran" : "the dog saw a cat and ran");
+  for (int i = 0; i < 60; ++i)
+    lines.emplace_back(i % 3 == 0   ? "the cat saw the dog"
+                       : i % 3 == 1 ? "a dog ran"
+                                    : "the dog saw a cat and ran");
   const Vocabulary vocabulary = Vocabulary::build(count_words_of_lines(lines));
   const Corpus text = Corpus::of_lines(lines, vocabulary);
   ParameterSet parameters;
@@ -58,7 +63,8 @@ TEST_CASE("cuda: training on the card follows the CPU") {
   if (!card_is_there()) return;
   for (const char* head : {"lin", "mix:2*lin,rbf"}) {
     CAPTURE(head);
-    const Trained cpu = train_on(kCpu, head, DType::float64, 12), card = train_on(kCard, head, DType::float64, 12);
+    const Trained cpu = train_on(kCpu, head, DType::float64, 12),
+                  card = train_on(kCard, head, DType::float64, 12);
     CHECK(relative_error(card.losses, cpu.losses) < 1e-9);
     CHECK(relative_error(card.weights, cpu.weights) < 1e-7);
     CHECK(std::abs(card.nll - cpu.nll) < 1e-8);
@@ -68,7 +74,8 @@ TEST_CASE("cuda: training on the card follows the CPU") {
 
 TEST_CASE("cuda: two runs on the card have the same bits") {
   if (!card_is_there()) return;
-  const Trained one = train_on(kCard, "ssg", DType::float32, 6), two = train_on(kCard, "ssg", DType::float32, 6);
+  const Trained one = train_on(kCard, "ssg", DType::float32, 6),
+                two = train_on(kCard, "ssg", DType::float32, 6);
   CHECK(one.losses == two.losses);
   CHECK(one.weights == two.weights);
   CHECK(one.nll == two.nll);
@@ -79,7 +86,8 @@ TEST_CASE("cuda: weights move between devices") {
   const TemporaryDirectory dir;
   const std::string file = dir / "weights";
   const Trained card = train_on(kCard, "lin", DType::float64, 3, {.save = file});
-  const Trained cpu = train_on(kCpu, "lin", DType::float64, 0, {.load = file, .save = dir / "again"});
+  const Trained cpu =
+      train_on(kCpu, "lin", DType::float64, 0, {.load = file, .save = dir / "again"});
   CHECK(cpu.weights == card.weights);
   CHECK(std::abs(cpu.nll - card.nll) < 1e-10);
   CHECK(train_on(kCard, "lin", DType::float64, 0, {.load = dir / "again"}).nll == card.nll);

@@ -1,4 +1,5 @@
-// cuda/blas.cuh without cuBLAS: the CPU's products. tf32 and bf16 round the factors as the card would.
+// cuda/blas.cuh without cuBLAS: the CPU's products. tf32 and bf16 round the factors as the card
+// would.
 #include "cuda/blas.cuh"
 
 #include <bit>
@@ -38,13 +39,18 @@ std::string blas_description() { return "the CPU's products"; }
 template <class T>
 void multiply(CudaDevice&, const char* op, const Gemm<T>& p) {
   if (p.m == 0 || p.n == 0) return;
-  for (const void* x : {static_cast<const void*>(p.a), static_cast<const void*>(p.b), static_cast<const void*>(p.c)})
-    require(p.k == 0 || cuda_on_host::is_device(x), "[", op, "] a product was given an address of the host's memory");
-  require(p.ldc >= p.n && p.lda >= (p.transpose_a ? p.m : p.k) && p.ldb >= (p.transpose_b ? p.k : p.n), "[", op, "] a product's rows overlap");
+  for (const void* x : {static_cast<const void*>(p.a), static_cast<const void*>(p.b),
+                        static_cast<const void*>(p.c)})
+    require(p.k == 0 || cuda_on_host::is_device(x), "[", op,
+            "] a product was given an address of the host's memory");
+  require(
+      p.ldc >= p.n && p.lda >= (p.transpose_a ? p.m : p.k) && p.ldb >= (p.transpose_b ? p.k : p.n),
+      "[", op, "] a product's rows overlap");
   cuda_on_host::submit([p] {
     const cuda_on_host::DeviceAccess access;
     const int64_t a_cols = p.transpose_a ? p.m : p.k, b_cols = p.transpose_b ? p.k : p.n;
-    const std::vector<T> a = copy_of(p.a, p.transpose_a ? p.k : p.m, a_cols, p.lda), b = copy_of(p.b, p.transpose_b ? p.n : p.k, b_cols, p.ldb);
+    const std::vector<T> a = copy_of(p.a, p.transpose_a ? p.k : p.m, a_cols, p.lda),
+                         b = copy_of(p.b, p.transpose_b ? p.n : p.k, b_cols, p.ldb);
     Gemm<T> rounded = p;
     rounded.a = a.data();
     rounded.lda = a_cols;

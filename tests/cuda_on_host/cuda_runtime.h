@@ -1,7 +1,8 @@
-// Stands in for CUDA's runtime so that cuda/*.cu compile as plain C++ and run without a GPU: what those files use, with the
-// same names and meanings, and with checks (docs/cuda.md). One block runs after another; a block's threads are fibers that run in
-// an order shuffled by a seed, so that a missing barrier shows; device memory is out of the host's reach but inside of a kernel
-// or a copy, and new memory is full of NaN.
+// Stands in for CUDA's runtime so that cuda/*.cu compile as plain C++ and run without a GPU: what
+// those files use, with the same names and meanings, and with checks (docs/cuda.md). One block runs
+// after another; a block's threads are fibers that run in an order shuffled by a seed, so that a
+// missing barrier shows; device memory is out of the host's reach but inside of a kernel or a copy,
+// and new memory is full of NaN.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +25,12 @@ struct dim3 {
 inline dim3 threadIdx, blockIdx, blockDim, gridDim;  // of the fiber that runs
 
 enum cudaError_t { cudaSuccess, cudaErrorMemoryAllocation, cudaErrorInvalidValue };
-enum cudaMemcpyKind { cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice, cudaMemcpyDefault };
+enum cudaMemcpyKind {
+  cudaMemcpyHostToDevice,
+  cudaMemcpyDeviceToHost,
+  cudaMemcpyDeviceToDevice,
+  cudaMemcpyDefault
+};
 enum cudaStreamCaptureMode { cudaStreamCaptureModeThreadLocal };
 inline constexpr unsigned cudaStreamNonBlocking = 1;
 
@@ -37,7 +43,8 @@ using cudaGraphExec_t = cuda_on_host_graph*;
 
 namespace cuda_on_host {
 
-/// Runs `thread` for all threads of all blocks; or, while a stream captures, keeps that for the graph.
+/// Runs `thread` for all threads of all blocks; or, while a stream captures, keeps that for the
+/// graph.
 void launch(const char* op, dim3 grid, dim3 block, size_t shared, std::function<void()> thread);
 /// Runs `work`, which may touch device memory; or keeps it for the graph.
 void submit(std::function<void()> work);
@@ -63,7 +70,8 @@ struct Counts {
 Counts counts();
 
 template <class... P, class... A>
-void launch_kernel(const char* op, void (*kernel)(P...), dim3 grid, dim3 block, size_t shared, const A&... args) {
+void launch_kernel(const char* op, void (*kernel)(P...), dim3 grid, dim3 block, size_t shared,
+                   const A&... args) {
   const auto run = [=](P... p) {
 #if __has_builtin(__builtin_clear_padding)  // clang 14, which reads this for clang-tidy, has none
     (__builtin_clear_padding(&p), ...);     // holds what lay there before
@@ -85,7 +93,8 @@ T __shfl_xor_sync(unsigned, T value, int mask) {
   std::memcpy(cuda_on_host::lane_slot(cuda_on_host::lane()), &value, sizeof value);
   cuda_on_host::meet_warp();
   T other;
-  std::memcpy(&other, cuda_on_host::lane_slot(cuda_on_host::lane() ^ static_cast<unsigned>(mask)), sizeof other);
+  std::memcpy(&other, cuda_on_host::lane_slot(cuda_on_host::lane() ^ static_cast<unsigned>(mask)),
+              sizeof other);
   cuda_on_host::meet_warp();
   return other;
 }
@@ -106,7 +115,8 @@ cudaError_t cudaFree(void*);
 cudaError_t cudaMallocHost(void**, size_t);
 cudaError_t cudaMemGetInfo(size_t* free, size_t* total);
 cudaError_t cudaMemcpyAsync(void*, const void*, size_t, cudaMemcpyKind, cudaStream_t);
-cudaError_t cudaMemcpy2DAsync(void*, size_t, const void*, size_t, size_t width, size_t height, cudaMemcpyKind, cudaStream_t);
+cudaError_t cudaMemcpy2DAsync(void*, size_t, const void*, size_t, size_t width, size_t height,
+                              cudaMemcpyKind, cudaStream_t);
 cudaError_t cudaMemsetAsync(void*, int, size_t, cudaStream_t);
 cudaError_t cudaStreamBeginCapture(cudaStream_t, cudaStreamCaptureMode);
 cudaError_t cudaStreamEndCapture(cudaStream_t, cudaGraph_t*);

@@ -143,9 +143,11 @@ bool release_warps(const char* op) {
   bool any = false;
   for (size_t first = 0; first < m.fibers.size(); first += 32) {
     const auto begin = m.fibers.begin() + static_cast<long>(first), end = begin + 32;
-    const auto waiting = std::count_if(begin, end, [](const Fiber& f) { return f.state == State::at_warp; });
+    const auto waiting =
+        std::count_if(begin, end, [](const Fiber& f) { return f.state == State::at_warp; });
     if (waiting == 0) continue;
-    nine::require(waiting == 32, "[", op, "] ", waiting, " of the 32 threads of a warp wait for each other: the others took another way");
+    nine::require(waiting == 32, "[", op, "] ", waiting,
+                  " of the 32 threads of a warp wait for each other: the others took another way");
     std::for_each(begin, end, [](Fiber& f) { f.state = State::ready; });
     any = true;
   }
@@ -165,23 +167,26 @@ void run_block(const char* op) {
     }
     if (done == m.fibers.size()) return;
     if (release_warps(op)) continue;
-    nine::require(at_block == m.fibers.size(), "[", op, "] ", at_block, " of ", m.fibers.size(), " threads of a block wait at __syncthreads and ",
-                  done, " have left the kernel");
+    nine::require(at_block == m.fibers.size(), "[", op, "] ", at_block, " of ", m.fibers.size(),
+                  " threads of a block wait at __syncthreads and ", done, " have left the kernel");
     ++m.counts.barriers;
     for (Fiber& f : m.fibers) f.state = State::ready;
   }
 }
 
-void run_grid(const char* op, dim3 grid, dim3 block, size_t shared, const std::function<void()>& thread) {
+void run_grid(const char* op, dim3 grid, dim3 block, size_t shared,
+              const std::function<void()>& thread) {
   Machine& m = machine();
   const size_t threads = size_t{block.x} * block.y * block.z;
   const size_t blocks = size_t{grid.x} * grid.y * grid.z;
-  nine::require(threads % 32 == 0 && threads > 0 && threads <= kMostThreads, "[", op, "] a block of ", threads, " threads");
-  nine::require(blocks > 0 && grid.x < (1u << 31) && grid.y < 65536 && grid.z < 65536, "[", op, "] a grid of ", grid.x, " x ", grid.y, " x ", grid.z);
+  nine::require(threads % 32 == 0 && threads > 0 && threads <= kMostThreads, "[", op,
+                "] a block of ", threads, " threads");
+  nine::require(blocks > 0 && grid.x < (1u << 31) && grid.y < 65536 && grid.z < 65536, "[", op,
+                "] a grid of ", grid.x, " x ", grid.y, " x ", grid.z);
   nine::require(shared <= 48 * 1024, "[", op, "] ", shared, " bytes of shared memory");
   if (m.stacks == nullptr)
-    m.stacks =
-        static_cast<std::byte*>(mmap(nullptr, kStack * kMostThreads, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+    m.stacks = static_cast<std::byte*>(mmap(nullptr, kStack * kMostThreads, PROT_READ | PROT_WRITE,
+                                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
   ++m.counts.launches;
   m.thread = &thread;
   blockDim = block;
@@ -194,21 +199,28 @@ void run_grid(const char* op, dim3 grid, dim3 block, size_t shared, const std::f
   shuffle(blocks_order);
   const DeviceAccess access;
   for (const size_t b : blocks_order) {
-    blockIdx = dim3(static_cast<unsigned>(b % grid.x), static_cast<unsigned>(b / grid.x % grid.y), static_cast<unsigned>(b / grid.x / grid.y));
-    // Exactly as long as asked for, so that a sanitizer sees what lies outside; without one the guard behind it tells of writes.
+    blockIdx = dim3(static_cast<unsigned>(b % grid.x), static_cast<unsigned>(b / grid.x % grid.y),
+                    static_cast<unsigned>(b / grid.x / grid.y));
+    // Exactly as long as asked for, so that a sanitizer sees what lies outside; without one the
+    // guard behind it tells of writes.
     m.shared.assign(shared + kGuard, std::byte{0xff});
     for (size_t i = 0; i < threads; ++i)
-      start(i, dim3(static_cast<unsigned>(i % block.x), static_cast<unsigned>(i / block.x % block.y), static_cast<unsigned>(i / block.x / block.y)));
+      start(i,
+            dim3(static_cast<unsigned>(i % block.x), static_cast<unsigned>(i / block.x % block.y),
+                 static_cast<unsigned>(i / block.x / block.y)));
     run_block(op);
-    nine::require(std::all_of(m.shared.end() - kGuard, m.shared.end(), [](std::byte x) { return x == std::byte{0xff}; }), "[", op,
-                  "] wrote behind its shared memory of ", shared, " bytes");
+    nine::require(std::all_of(m.shared.end() - kGuard, m.shared.end(),
+                              [](std::byte x) { return x == std::byte{0xff}; }),
+                  "[", op, "] wrote behind its shared memory of ", shared, " bytes");
   }
 }
 
 }  // namespace
 
 void launch(const char* op, dim3 grid, dim3 block, size_t shared, std::function<void()> thread) {
-  submit([op, grid, block, shared, thread = std::move(thread)] { run_grid(op, grid, block, shared, thread); });
+  submit([op, grid, block, shared, thread = std::move(thread)] {
+    run_grid(op, grid, block, shared, thread);
+  });
 }
 
 void* shared_memory() { return machine().shared.data(); }

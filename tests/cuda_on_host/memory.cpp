@@ -23,7 +23,8 @@ struct Pool {
 
   Pool() {
     // On a boundary of huge pages: what protects them then walks few entries.
-    void* p = mmap(nullptr, kBytes + kPage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* p = mmap(nullptr, kBytes + kPage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+                   -1, 0);
     nine::require(p != MAP_FAILED, "no address space for the stand-in of a GPU's memory");
     base = static_cast<std::byte*>(p) + (kPage - reinterpret_cast<uintptr_t>(p) % kPage) % kPage;
     madvise(base, kBytes, MADV_HUGEPAGE);
@@ -33,18 +34,22 @@ struct Pool {
   }
 };
 Pool& pool() {
-  static Pool& p = *new Pool;  // never destroyed: tensors that tests keep in statics are freed into it at the end
+  static Pool& p = *new Pool;  // never destroyed: tensors that tests keep in statics are freed into
+                               // it at the end
   return p;
 }
 
-size_t offset_of(const void* p) { return static_cast<size_t>(static_cast<const std::byte*>(p) - pool().base); }
+size_t offset_of(const void* p) {
+  return static_cast<size_t>(static_cast<const std::byte*>(p) - pool().base);
+}
 
 // Whether `bytes` from p on lie within one block that is there.
 void check_range(const void* p, size_t bytes) {
   const size_t at = offset_of(p);
   auto block = pool().live.upper_bound(at);
-  nine::require(block != pool().live.begin() && (--block, at + bytes <= block->first + block->second), "a copy of ", bytes,
-                " bytes leaves its block of device memory");
+  nine::require(
+      block != pool().live.begin() && (--block, at + bytes <= block->first + block->second),
+      "a copy of ", bytes, " bytes leaves its block of device memory");
 }
 
 }  // namespace
@@ -74,8 +79,8 @@ bool is_mapped(uint64_t address) {
   return mincore(reinterpret_cast<void*>(address / kSmallPage * kSmallPage), 1, &resident) == 0;
 }
 
-// Any eight bytes that are an address of this process and none of the device's: with the layout of x86-64 Linux programs and
-// libraries lie there, and no size or number that a kernel takes does.
+// Any eight bytes that are an address of this process and none of the device's: with the layout of
+// x86-64 Linux programs and libraries lie there, and no size or number that a kernel takes does.
 void check_argument(const char* op, const void* bytes, size_t size) {
   for (size_t i = 0; i + 8 <= size; i += 8) {
     uint64_t word = 0;
@@ -83,7 +88,8 @@ void check_argument(const char* op, const void* bytes, size_t size) {
     const bool address = word >= 0x5500'0000'0000 && word < 0x8000'0000'0000;
     const void* pointer = nullptr;
     std::memcpy(&pointer, &word, sizeof pointer);
-    nine::require(!address || is_device(pointer) || !is_mapped(word), "[", op, "] a kernel was given an address of the host's memory");
+    nine::require(!address || is_device(pointer) || !is_mapped(word), "[", op,
+                  "] a kernel was given an address of the host's memory");
   }
 }
 
@@ -91,7 +97,9 @@ void check_argument(const char* op, const void* bytes, size_t size) {
 
 using namespace cuda_on_host;
 
-const char* cudaGetErrorString(cudaError_t e) { return e == cudaErrorMemoryAllocation ? "out of memory" : "invalid value"; }
+const char* cudaGetErrorString(cudaError_t e) {
+  return e == cudaErrorMemoryAllocation ? "out of memory" : "invalid value";
+}
 cudaError_t cudaGetDeviceCount(int* n) {
   *n = 1;
   return cudaSuccess;
@@ -109,7 +117,8 @@ cudaError_t cudaStreamSynchronize(cudaStream_t) {
 cudaError_t cudaMalloc(void** p, size_t bytes) {
   Pool& m = pool();
   nine::require(m.capture == nullptr, "memory was asked for while a stream captures");
-  const size_t rounded = (bytes + kAlign - 1) / kAlign * kAlign + kAlign;  // a gap behind each block
+  const size_t rounded =
+      (bytes + kAlign - 1) / kAlign * kAlign + kAlign;  // a gap behind each block
   size_t at = m.used;
   for (auto it = m.free.begin(); it != m.free.end(); ++it) {
     if (it->second < rounded) continue;
@@ -134,7 +143,9 @@ cudaError_t cudaFree(void* p) {
   {
     const DeviceAccess access;
     const auto* gap = static_cast<std::byte*>(p) + block->second;
-    for (size_t i = 0; i < kAlign; ++i) nine::require(gap[i] == std::byte{0xff}, "a kernel wrote behind a block of ", block->second, " bytes");
+    for (size_t i = 0; i < kAlign; ++i)
+      nine::require(gap[i] == std::byte{0xff}, "a kernel wrote behind a block of ", block->second,
+                    " bytes");
   }
   size_t at = block->first, bytes = (block->second + kAlign - 1) / kAlign * kAlign + kAlign;
   m.live.erase(block);
@@ -161,25 +172,30 @@ cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
   return cudaSuccess;
 }
 
-static cudaError_t copy_rows(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height, cudaMemcpyKind kind) {
+static cudaError_t copy_rows(void* to, size_t to_pitch, const void* from, size_t from_pitch,
+                             size_t width, size_t height, cudaMemcpyKind kind) {
   if (width == 0 || height == 0) return cudaSuccess;
-  const bool to_device = kind != cudaMemcpyDeviceToHost, from_device = kind != cudaMemcpyHostToDevice;
-  nine::require(is_device(to) == to_device && is_device(from) == from_device, "a copy's direction is not that of its addresses");
+  const bool to_device = kind != cudaMemcpyDeviceToHost,
+             from_device = kind != cudaMemcpyHostToDevice;
+  nine::require(is_device(to) == to_device && is_device(from) == from_device,
+                "a copy's direction is not that of its addresses");
   if (width > to_pitch || width > from_pitch) return cudaErrorInvalidValue;
   if (to_device) check_range(to, (height - 1) * to_pitch + width);
   if (from_device) check_range(from, (height - 1) * from_pitch + width);
   submit([=] {
     const DeviceAccess access;
     for (size_t r = 0; r < height; ++r)
-      std::memmove(static_cast<std::byte*>(to) + r * to_pitch, static_cast<const std::byte*>(from) + r * from_pitch, width);
+      std::memmove(static_cast<std::byte*>(to) + r * to_pitch,
+                   static_cast<const std::byte*>(from) + r * from_pitch, width);
   });
   return cudaSuccess;
 }
-cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, cudaStream_t) {
+cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind,
+                            cudaStream_t) {
   return copy_rows(to, bytes, from, bytes, bytes, 1, kind);
 }
-cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height, cudaMemcpyKind kind,
-                              cudaStream_t) {
+cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch,
+                              size_t width, size_t height, cudaMemcpyKind kind, cudaStream_t) {
   constexpr size_t kMostPitch = (size_t{1} << 31) - 1;  // a card's
   if (to_pitch > kMostPitch || from_pitch > kMostPitch) return cudaErrorInvalidValue;
   return copy_rows(to, to_pitch, from, from_pitch, width, height, kind);

@@ -41,9 +41,15 @@ double probe_sum(bool with_barrier) {
   card().download(out, 8, &sum, 8, 8, 1);
   return sum;
 }
-void probe_divergent_barrier() { launch(card(), "probe", divergent_barrier_kernel, dim3(1), dim3(128), 0); }
-void probe_divergent_warp() { launch(card(), "probe", divergent_warp_kernel, dim3(1), dim3(32), 0); }
-void probe_shared_overrun() { launch(card(), "probe", write_kernel, dim3(1), dim3(32), 16, static_cast<char*>(nullptr), 16); }
+void probe_divergent_barrier() {
+  launch(card(), "probe", divergent_barrier_kernel, dim3(1), dim3(128), 0);
+}
+void probe_divergent_warp() {
+  launch(card(), "probe", divergent_warp_kernel, dim3(1), dim3(32), 0);
+}
+void probe_shared_overrun() {
+  launch(card(), "probe", write_kernel, dim3(1), dim3(32), 16, static_cast<char*>(nullptr), 16);
+}
 void probe_host_address() {
   static char host[64];
   char* volatile p = host;
@@ -57,7 +63,9 @@ void probe_block_overrun() {
 int probe_graph() {
   int* p = card().scratch<int>(1);
   nine::cuda::check("probe", cudaMemsetAsync(p, 0, sizeof(int), card().stream()));
-  for (int i = 0; i < 3; ++i) card().run_graph("probe", [&] { launch(card(), "probe", count_kernel, dim3(1), dim3(32), 0, p); });
+  for (int i = 0; i < 3; ++i)
+    card().run_graph("probe",
+                     [&] { launch(card(), "probe", count_kernel, dim3(1), dim3(32), 0, p); });
   int n = 0;
   card().download(p, sizeof n, &n, sizeof n, sizeof n, 1);
   return n;

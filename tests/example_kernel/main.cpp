@@ -1,5 +1,6 @@
-// docs/kernels.md's worked example, in a build of its own whose list of kernels is lin and rat: found by name, its gradients those
-// of finite differences through the fused op, and it trains. The page shows the very file that is compiled.
+// docs/kernels.md's worked example, in a build of its own whose list of kernels is lin and rat:
+// found by name, its gradients those of finite differences through the fused op, and it trains. The
+// page shows the very file that is compiled.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
@@ -25,11 +26,15 @@ struct SimpleTrainer {
     for (size_t i = 0; i < h.size(); ++i) h[i] = random_uniform({.op = 1}, i) - 0.5;
     for (size_t i = 0; i < w.size(); ++i) w[i] = random_uniform({.op = 2}, i) - 0.5;
   }
-  double loss(const HeadSpec& head, std::vector<double>* dh = nullptr, std::vector<double>* dw = nullptr) const {
+  double loss(const HeadSpec& head, std::vector<double>* dh = nullptr,
+              std::vector<double>* dw = nullptr) const {
     Arena pool("example_kernel");
     Tape tape(pool);
-    const Var hv = tape.leaf(Tensor::from(h, {kRows, kSize})), wv = tape.leaf(Tensor::from(w, {kWords, kSize}));
-    const SoftmaxLoss out = kernel_softmax(head, hv, {.w = {wv}}, Tensor::from(std::vector<int32_t>{0, 1, 2, 3, 4, 5}, {kRows}), 1.0 / kRows);
+    const Var hv = tape.leaf(Tensor::from(h, {kRows, kSize})),
+              wv = tape.leaf(Tensor::from(w, {kWords, kSize}));
+    const SoftmaxLoss out =
+        kernel_softmax(head, hv, {.w = {wv}},
+                       Tensor::from(std::vector<int32_t>{0, 1, 2, 3, 4, 5}, {kRows}), 1.0 / kRows);
     const double value = out.loss.value().item();
     if (dh == nullptr) return value;
     tape.backward(out.loss);
@@ -49,7 +54,8 @@ std::string text_of(const std::string& file) {
 TEST_CASE("example_kernel: known by name, with its parameters and errors") {
   CHECK(parse_head("rat").to_text() == "rat:gamma=1");
   CHECK(parse_head("mix:lin,rat:gamma=3").to_text() == "mix:lin,rat:gamma=3");
-  CHECK_THROWS_WITH_AS(parse_head("rat:gamma=0"), doctest::Contains("gamma must be > 0"), UsageError);
+  CHECK_THROWS_WITH_AS(parse_head("rat:gamma=0"), doctest::Contains("gamma must be > 0"),
+                       UsageError);
 }
 
 TEST_CASE("example_kernel: gradients are finite differences") {
@@ -85,4 +91,7 @@ TEST_CASE("example_kernel: trains") {
   CHECK(std::exp(end) < 1.2 * (1 + (kWords - 1) * std::exp(-1)));
 }
 
-TEST_CASE("example_kernel: the page shows this file") { CHECK(text_of("docs/kernels.md").find(text_of("tests/example_kernel/rat.h")) != std::string::npos); }
+TEST_CASE("example_kernel: the page shows this file") {
+  CHECK(text_of("docs/kernels.md").find(text_of("tests/example_kernel/rat.h")) !=
+        std::string::npos);
+}

@@ -13,11 +13,14 @@ struct Rat : Radial<Rat> {
   static constexpr const char* kName = "rat";
   static constexpr const char* kFormula = "1 / (1 + gamma q)";
   static constexpr const char* kDerivative = "-gamma / (1 + gamma q)^2";
-  static constexpr const char* kNote = "rbf with heavier tails; within (0, 1], so the same bounds hold";
+  static constexpr const char* kNote =
+      "rbf with heavier tails; within (0, 1], so the same bounds hold";
   static constexpr ParameterInfo kParameters[] = {{"gamma", 1, "inverse width, > 0"}};
 
   static std::span<const ParameterInfo> parameters() { return kParameters; }
-  static std::string check(const Score& s, int64_t) { return s.parameters[0] > 0 ? "" : "gamma must be > 0"; }
+  static std::string check(const Score& s, int64_t) {
+    return s.parameters[0] > 0 ? "" : "gamma must be > 0";
+  }
   Rat(const Score& s, int64_t) : gamma(s.parameters[0]) {}
 
   template <class T>

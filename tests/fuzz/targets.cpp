@@ -28,7 +28,9 @@ void demand(bool holds, const char* property) {
 class MemoryFile {
  public:
   explicit MemoryFile(std::string_view bytes = {}) : descriptor_(memfd_create("fuzz", 0)) {
-    demand(descriptor_ >= 0 && ::write(descriptor_, bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size()), "no memory for a file");
+    demand(descriptor_ >= 0 && ::write(descriptor_, bytes.data(), bytes.size()) ==
+                                   static_cast<ssize_t>(bytes.size()),
+           "no memory for a file");
   }
   ~MemoryFile() { ::close(descriptor_); }
   MemoryFile(const MemoryFile&) = delete;
@@ -52,7 +54,8 @@ bool accepted(Read&& read) {
 
 bool same_tensor(const Tensor& a, const Tensor& b) {
   return a.shape() == b.shape() && a.dtype() == b.dtype() &&
-         (a.elements() == 0 || std::memcmp(a.view().data, b.view().data, static_cast<size_t>(a.view().bytes())) == 0);
+         (a.elements() == 0 ||
+          std::memcmp(a.view().data, b.view().data, static_cast<size_t>(a.view().bytes())) == 0);
 }
 
 // Read, written and read again; `text` writes.
@@ -62,8 +65,10 @@ void check_dictionary(const MemoryFile& in, std::string (Words::*text)() const) 
   if (!accepted([&] { first = Words::read(in.path()); })) return;
   const MemoryFile out((*first.*text)());
   const Words second = Words::read(out.path());
-  demand((second.*text)() == (*first.*text)() && second.size() == first->size(), "a dictionary comes back");
-  for (int32_t i = 0; i < first->size(); ++i) demand(second.id(first->word(i)) == first->id(first->word(i)), "words keep their numbers");
+  demand((second.*text)() == (*first.*text)() && second.size() == first->size(),
+         "a dictionary comes back");
+  for (int32_t i = 0; i < first->size(); ++i)
+    demand(second.id(first->word(i)) == first->id(first->word(i)), "words keep their numbers");
 }
 
 // A flag of every type.
@@ -109,8 +114,10 @@ void fuzz_safetensors(std::string_view bytes) {
   for (const auto& [name, tensor] : first.tensors) views.push_back({name, tensor.view()});
   write_safetensors(out.path(), views, first.metadata);
   const Safetensors second = read_safetensors(out.path());
-  demand(second.metadata == first.metadata && second.tensors.size() == first.tensors.size(), "metadata and names come back");
-  for (const auto& [name, tensor] : first.tensors) demand(same_tensor(tensor, second.at(name)), "tensors come back with the same bits");
+  demand(second.metadata == first.metadata && second.tensors.size() == first.tensors.size(),
+         "metadata and names come back");
+  for (const auto& [name, tensor] : first.tensors)
+    demand(same_tensor(tensor, second.at(name)), "tensors come back with the same bits");
 }
 
 void fuzz_dict(std::string_view bytes) {
@@ -126,10 +133,13 @@ void fuzz_text(std::string_view bytes) {
     std::string all;
     std::vector<std::string_view> words;
     for (std::string_view line; reader.next(line); all += '\n') {
-      demand(line.find_first_of(std::string_view("\n\0", 2)) == std::string_view::npos && find_invalid_utf8(line) == std::string_view::npos,
+      demand(line.find_first_of(std::string_view("\n\0", 2)) == std::string_view::npos &&
+                 find_invalid_utf8(line) == std::string_view::npos,
              "a line is one line of text");
       split_words(line, words);
-      for (const std::string_view word : words) demand(!word.empty() && word.find_first_of(" \t") == std::string_view::npos, "a word is a word");
+      for (const std::string_view word : words)
+        demand(!word.empty() && word.find_first_of(" \t") == std::string_view::npos,
+               "a word is a word");
       counts.add(words);
       all += line;
     }
@@ -161,7 +171,8 @@ void fuzz_config(std::string_view bytes) {
   const Flags flags;
   const auto stored = nlohmann::ordered_json::parse(bytes, nullptr, false);
   if (!stored.is_object()) return;  // as RunDirectory::read_config
-  app::compare_configs(stored, flags.options.to_json(), app::keys_free_on_resume(), flags.options.defaults_json());
+  app::compare_configs(stored, flags.options.to_json(), app::keys_free_on_resume(),
+                       flags.options.defaults_json());
 }
 
 }  // namespace nine::tests

@@ -1,5 +1,6 @@
-// What is fuzzed: each reader takes any bytes, throws nothing but Error, and what it accepts holds its properties (it writes back
-// and reads the same, lines are valid UTF-8). A broken property is a std::logic_error.
+// What is fuzzed: each reader takes any bytes, throws nothing but Error, and what it accepts holds
+// its properties (it writes back and reads the same, lines are valid UTF-8). A broken property is a
+// std::logic_error.
 #pragma once
 
 #include <map>
@@ -15,6 +16,9 @@ void fuzz_config(std::string_view bytes);  ///< --config, and a run's config.jso
 
 /// The targets by the name of their corpus, tests/fuzz/corpus/NAME.
 inline const std::map<std::string, void (*)(std::string_view)> kFuzzTargets{
-    {"safetensors", fuzz_safetensors}, {"dict", fuzz_dict}, {"text", fuzz_text}, {"config", fuzz_config}};
+    {"safetensors", fuzz_safetensors},
+    {"dict", fuzz_dict},
+    {"text", fuzz_text},
+    {"config", fuzz_config}};
 
 }  // namespace nine::tests

@@ -1,0 +1,129 @@
+#include "apps/bpe/bpe_commands.h"
+
+#include <cstdio>
+#include <iostream>
+#include <memory>
+#include <sstream>
+
+#include "apps/cli/text_io.h"
+#include "core/threads.h"
+#include "data/bpe.h"
+#include "data/bpe_learn.h"
+#include "data/dict.h"
+#include "data/tokenize_13a.h"
+
+namespace nine::app {
+namespace {
+
+std::unique_ptr<TextBlocks> open_text(const std::string& path,
+                                      const std::string& tokenize = "none") {
+  const LineFilter filter = tokenize == "13a" ? LineFilter(tokenize_13a) : LineFilter();
+  if (path == "-") return std::make_unique<TextBlocks>(std::cin, input_name(path), filter);
+  return std::make_unique<TextBlocks>(path, filter);
+}
+
+void write_file(const std::string& path, std::string_view text) {
+  TextOutput out(path);
+  out.stream() << text;
+  out.finish();
+}
+
+// Calls f(block) with the input's blocks, cut into subwords.
+template <class F>
+void apply_to(TextBlocks& text, const BpeSegmenter& segmenter, F&& f) {
+  std::vector<BpeCache> caches(static_cast<size_t>(threads()));
+  std::vector<std::string> parts;
+  for (std::string_view block; text.next(block);) {
+    segment_block(segmenter, block, caches, parts);
+    for (const std::string& part : parts) f(part);
+  }
+}
+
+void write_vocabularies(const BpeFlags& o, const std::string& codes) {
+  std::istringstream text(codes);
+  const BpeSegmenter segmenter(BpeCodes::read(text, "the codes"), {.separator = o.separator});
+  for (size_t i = 0; i < o.input.size(); ++i) {
+    WordTally tally;
+    apply_to(*open_text(o.input[i], o.tokenize), segmenter, [&](std::string_view part) {
+      for_each_line(part, [&](std::string_view line, std::string_view) {
+        for_each_word(line, [&](std::string_view word) { tally.add(word); });
+      });
+    });
+    write_file(o.write_vocabulary[i], tally.vocabulary_text());
+  }
+}
+
+}  // namespace
+
+void learn_codes(const BpeFlags& o) {
+  WordTally tally;
+  for (const std::string& input : o.input) {
+    const auto text = open_text(input, o.tokenize);
+    if (o.dict_input) {
+      tally.add_dictionary(*text, input_name(input));
+    } else {
+      tally.add(*text);
+    }
+  }
+  const LearnedBpe learned = learn_bpe(
+      tally,
+      {.merges = o.merges, .min_frequency = o.min_frequency, .total_symbols = o.total_symbols});
+  write_file(o.output[0], learned.codes);
+  if (o.total_symbols)
+    std::fprintf(stderr,
+                 "%lld characters inside words and %lld at their ends: so many merges fewer\n",
+                 static_cast<long long>(learned.inner_characters),
+                 static_cast<long long>(learned.final_characters));
+  if (learned.ran_out)
+    std::fprintf(stderr, "no pair occurs %lld times any more: stopped after %lld merges\n",
+                 static_cast<long long>(o.min_frequency), static_cast<long long>(learned.merges));
+  if (!o.write_vocabulary.empty()) write_vocabularies(o, learned.codes);
+}
+
+void apply_codes(const BpeFlags& o) {
+  SegmentOptions options{.separator = o.separator, .glossaries = Glossaries(o.glossaries)};
+  if (!o.vocabulary.empty())
+    options.vocabulary = read_bpe_vocabulary(o.vocabulary, o.vocabulary_threshold);
+  const BpeSegmenter segmenter(BpeCodes::read(o.codes, o.first_merges), std::move(options));
+  BpeDropout dropout{.rate = o.dropout, .random = PythonRandom(o.seed)};
+  for (size_t i = 0; i < o.input.size(); ++i) {
+    const auto text = open_text(o.input[i], o.tokenize);
+    TextOutput out(o.output[i]);
+    if (o.dropout == 0) {
+      apply_to(*text, segmenter, [&](std::string_view cut) { out.stream() << cut; });
+    } else {
+      for (std::string_view block; text->next(block);) {
+        std::string part;
+        segmenter.segment(block, part, dropout);
+        out.stream() << part;
+      }
+    }
+    out.finish();
+  }
+}
+
+void undo_codes(const BpeFlags& o) {
+  for (size_t i = 0; i < o.input.size(); ++i) {
+    const auto text = open_text(o.input[i]);
+    TextOutput out(o.output[i]);
+    for (std::string_view block; text->next(block);) {
+      std::string part;
+      undo_bpe(block, part, o.separator);
+      out.stream() << part;
+    }
+    out.finish();
+  }
+}
+
+void write_vocabulary(const BpeFlags& o) {
+  WordTally tally;
+  for (size_t i = 0; i < o.input.size(); ++i) {
+    if (o.output.size() > 1) tally = WordTally();
+    tally.add(*open_text(o.input[i], o.tokenize));
+    if (o.output.size() > 1 || i + 1 == o.input.size())
+      write_file(o.output[o.output.size() > 1 ? i : 0],
+                 o.format == "fairseq" ? Dictionary(tally).text() : tally.vocabulary_text());
+  }
+}
+
+}  // namespace nine::app

@@ -1,0 +1,17 @@
+// What bpe's commands do, over files or the standard streams.
+#pragma once
+
+#include "apps/bpe/bpe_options.h"
+
+namespace nine::app {
+
+/// `bpe learn`: writes the codes learned from the inputs, and the vocabularies that are asked for.
+void learn_codes(const BpeFlags& o);
+/// `bpe apply`: splits the words of each input into subwords.
+void apply_codes(const BpeFlags& o);
+/// `bpe undo`: joins subwords to words again.
+void undo_codes(const BpeFlags& o);
+/// `bpe vocab`: counts the words of the inputs, together or, with several outputs, one by one.
+void write_vocabulary(const BpeFlags& o);
+
+}  // namespace nine::app
