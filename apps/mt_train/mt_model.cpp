@@ -30,7 +30,7 @@ TransformerConfig transformer_config(const nlohmann::json& config, const Safeten
                         .ffn = number("ffn"),
                         .heads = number("heads"),
                         .dropout = 0,
-                        .norm = norm_order_from_text(key("norm").get<std::string>()),
+                        .norm = enum_from_text<NormOrder>(key("norm").get<std::string>()),
                         .shared_vocab = key("shared_vocab").get<bool>(),
                         .tie_embeddings = key("tie_embeddings").get<bool>(),
                         .head_bias = weights.tensors.contains("head.bias"),

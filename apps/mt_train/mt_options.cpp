@@ -152,7 +152,7 @@ TransformerConfig MtOptions::model(int64_t src_vocab, int64_t tgt_vocab) const {
           .ffn = ffn,
           .heads = heads,
           .dropout = dropout,
-          .norm = norm_order_from_text(norm),
+          .norm = enum_from_text<NormOrder>(norm),
           .shared_vocab = shared_vocab,
           .tie_embeddings = tie_embeddings,
           .head_bias = head_bias,

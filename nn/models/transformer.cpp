@@ -35,14 +35,6 @@ Tensor lengths_of(const Tensor& ids, int32_t pad) {
 
 }  // namespace
 
-std::string to_text(NormOrder order) { return order == NormOrder::post ? "post" : "pre"; }
-
-NormOrder norm_order_from_text(std::string_view name) {
-  if (name == "post") return NormOrder::post;
-  if (name == "pre") return NormOrder::pre;
-  throw UsageError(concat("--norm ", name, ": post or pre"));
-}
-
 TranslationBatch TranslationBatch::of_padded(const Tensor& src, const Tensor& tgt_in,
                                              const Tensor& tgt_out, int32_t pad) {
   require(src.shape().rank() == 2 && tgt_in.shape().rank() == 2 &&

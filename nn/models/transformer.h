@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/enum_names.h"
 #include "nn/layers.h"
 #include "nn/softmax_head.h"
 
@@ -15,8 +16,9 @@ namespace nine {
 /// Where layer norms stand: behind each residual sum (Vaswani et al., 2017), or before each branch,
 /// with one more at the end of encoder and decoder (Xiong et al., 2020).
 enum class NormOrder : uint8_t { post, pre };
-std::string to_text(NormOrder order);
-NormOrder norm_order_from_text(std::string_view name);  ///< post, pre
+template <>
+inline constexpr EnumNames<NormOrder, 2> kEnumNames<NormOrder>{
+    "norm order", {{{NormOrder::post, "post"}, {NormOrder::pre, "pre"}}}};
 
 /// The table of positions in model.safetensors, which other engines read (formats.md, "Translation
 /// checkpoints"): no parameter.

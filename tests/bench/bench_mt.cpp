@@ -100,7 +100,7 @@ int bench(const BenchOptions& o, Device device) {
                                        .ffn = o.ffn,
                                        .heads = o.heads,
                                        .dropout = o.dropout,
-                                       .norm = norm_order_from_text(o.norm),
+                                       .norm = enum_from_text<NormOrder>(o.norm),
                                        .shared_vocab = o.shared_vocab,
                                        .smoothing = {0.1, smoothing_from_text(o.smoothing)}});
   parameters.allocate(dtype_from_text(o.dtype), 1, true, device);

@@ -1,0 +1,67 @@
+// The names of an enumeration's values, written once beside it. Flags, files and messages all use
+// this table.
+//
+//   enum class NormOrder : uint8_t { post, pre };
+//   template <>
+//   inline constexpr EnumNames<NormOrder, 2> kEnumNames<NormOrder>{
+//       "norm order", {{{NormOrder::post, "post"}, {NormOrder::pre, "pre"}}}};
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "core/error.h"
+#include "core/suggest.h"
+
+namespace nine {
+
+/// A table of N values with their names, and what the enumeration is called in messages.
+template <class E, size_t N>
+struct EnumNames {
+  const char* what;
+  std::array<std::pair<E, const char*>, N> values;
+};
+
+/// The table of an enumeration: specialised beside each one that has names.
+template <class E>
+inline constexpr std::nullptr_t kEnumNames = nullptr;
+
+/// An enumeration with a table of names.
+template <class E>
+concept NamedEnum =
+    std::is_enum_v<E> && !std::is_null_pointer_v<std::remove_cv_t<decltype(kEnumNames<E>)>>;
+
+/// All names, in the table's order.
+template <NamedEnum E>
+std::vector<std::string> enum_names() {
+  std::vector<std::string> names;
+  for (const auto& [value, name] : kEnumNames<E>.values) names.emplace_back(name);
+  return names;
+}
+
+/// The name of a value.
+template <NamedEnum E>
+std::string to_text(E value) {
+  for (const auto& [known, name] : kEnumNames<E>.values)
+    if (known == value) return name;
+  fail("[", kEnumNames<E>.what, "] a value without a name");
+}
+
+/// The value of that name. UsageError: there is none; it lists the names and suggests the nearest.
+template <NamedEnum E>
+E enum_from_text(std::string_view text) {
+  std::string all;
+  for (const auto& [value, name] : kEnumNames<E>.values) {
+    if (text == name) return value;
+    all += concat(all.empty() ? "" : ", ", name);
+  }
+  throw UsageError(concat(kEnumNames<E>.what, " '", text, "' is not one of ", all,
+                          did_you_mean(text, enum_names<E>())));
+}
+
+}  // namespace nine
