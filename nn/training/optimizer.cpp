@@ -3,29 +3,9 @@
 namespace nine {
 namespace {
 
-constexpr struct {
-  OptimizerKind kind;
-  std::string_view name;
-} kNames[] = {{OptimizerKind::sgd, "sgd"},
-              {OptimizerKind::adam, "adam"},
-              {OptimizerKind::adamw, "adamw"},
-              {OptimizerKind::asgd, "asgd"}};
-
 bool is_adam(OptimizerKind k) { return k == OptimizerKind::adam || k == OptimizerKind::adamw; }
 
 }  // namespace
-
-std::string to_text(OptimizerKind kind) {
-  for (const auto& n : kNames)
-    if (n.kind == kind) return std::string(n.name);
-  return "?";
-}
-
-OptimizerKind optimizer_from_text(std::string_view name) {
-  for (const auto& n : kNames)
-    if (n.name == name) return n.kind;
-  throw UsageError(concat("--optimizer ", name, ": sgd, adam, adamw or asgd"));
-}
 
 Optimizer::Optimizer(ParameterSet& set, const OptimizerConfig& config)
     : set_(set), config_(config) {

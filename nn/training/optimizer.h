@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/enum_names.h"
 #include "core/ops.h"
 #include "nn/parameters.h"
 
@@ -13,8 +14,13 @@ namespace nine {
 /// sgd; adam (Kingma & Ba, 2015); adamw (Loshchilov & Hutter, 2019); asgd: sgd whose averaged
 /// weights are evaluated.
 enum class OptimizerKind : uint8_t { sgd, adam, adamw, asgd };
-std::string to_text(OptimizerKind kind);
-OptimizerKind optimizer_from_text(std::string_view name);
+template <>
+inline constexpr EnumNames<OptimizerKind, 4> kEnumNames<OptimizerKind>{
+    "optimizer",
+    {{{OptimizerKind::sgd, "sgd"},
+      {OptimizerKind::adam, "adam"},
+      {OptimizerKind::adamw, "adamw"},
+      {OptimizerKind::asgd, "asgd"}}}};
 
 struct OptimizerConfig {
   OptimizerKind kind = OptimizerKind::adam;

@@ -3,16 +3,20 @@
 
 #include <cstdint>
 #include <limits>
-#include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
+
+#include "core/enum_names.h"
 
 namespace nine {
 
 enum class ScheduleKind : uint8_t { constant, inverse_sqrt, plateau };
-std::string to_text(ScheduleKind kind);
-ScheduleKind schedule_from_text(std::string_view name);  ///< constant, inverse-sqrt, plateau
+template <>
+inline constexpr EnumNames<ScheduleKind, 3> kEnumNames<ScheduleKind>{
+    "schedule",
+    {{{ScheduleKind::constant, "constant"},
+      {ScheduleKind::inverse_sqrt, "inverse-sqrt"},
+      {ScheduleKind::plateau, "plateau"}}}};
 
 struct ScheduleConfig {
   ScheduleKind kind = ScheduleKind::constant;

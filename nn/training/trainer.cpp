@@ -32,12 +32,6 @@ std::string short_number(double x) {
 
 std::vector<nlohmann::ordered_json> TrainingTask::validation_samples() const { return {}; }
 
-BestMetric best_metric_from_text(std::string_view name) {
-  if (name == "nll") return BestMetric::nll;
-  if (name == "bleu") return BestMetric::bleu;
-  throw UsageError(concat("--best-metric ", name, ": nll or bleu"));
-}
-
 double peak_memory_mib(const Arena& arena, const ParameterSet& parameters,
                        const Optimizer* optimizer) {
   if (arena.device() == kCpu) {
