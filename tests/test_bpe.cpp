@@ -16,7 +16,7 @@
 #include "data/bpe_learn.h"
 #include "data/dict.h"
 #include "data/python_random.h"
-#include "data/sample.h"
+#include "data/sample/sample.h"
 #include "data/tokenize_13a.h"
 #include "data/unicode.h"
 #include "tests/programs.h"

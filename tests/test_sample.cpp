@@ -14,9 +14,9 @@
 
 #include "core/random.h"
 #include "data/corpus.h"
-#include "data/grammar.h"
-#include "data/sample.h"
-#include "data/sample_lexicon.h"
+#include "data/sample/grammar.h"
+#include "data/sample/lexicon.h"
+#include "data/sample/sample.h"
 #include "data/vocabulary.h"
 #include "tests/programs.h"
 #include "tests/support.h"

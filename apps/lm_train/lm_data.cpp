@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/crc32c.h"
-#include "data/sample.h"
+#include "data/sample/sample.h"
 
 namespace nine::app {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/crc32c.h"
-#include "data/sample_pairs.h"
+#include "data/sample/pairs.h"
 
 namespace nine::app {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "data/bleu.h"
+#include "data/measures/bleu.h"
 #include "data/pair_batches.h"
 #include "nn/models/beam_search.h"
 #include "nn/training/trainer.h"

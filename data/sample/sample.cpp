@@ -1,4 +1,4 @@
-#include "data/sample.h"
+#include "data/sample/sample.h"
 
 #include <cmath>
 #include <filesystem>
@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "core/error.h"
-#include "data/sample_lexicon.h"
+#include "data/sample/lexicon.h"
 
 namespace nine {
 

@@ -1,13 +1,13 @@
-#include "data/chrf.h"
+#include "data/measures/chrf.h"
 
 #include <string_view>
 #include <vector>
 
 #include "core/error.h"
 #include "core/fixed.h"
-#include "data/bleu.h"
 #include "data/lower_case.h"
-#include "data/ngrams.h"
+#include "data/measures/bleu.h"
+#include "data/measures/ngrams.h"
 #include "data/unicode.h"
 
 namespace nine {

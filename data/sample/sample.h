@@ -10,7 +10,7 @@
 // each class of words. 1,049 words, on average 10.71 tokens a sentence, perplexity 15.516.
 //
 // The entropy of a text equals that of its derivation because each sentence has exactly one:
-//   - no word form is in two classes that can stand in the same place (data/sample_lexicon.cpp);
+//   - no word form is in two classes that can stand in the same place (data/sample/lexicon.cpp);
 //   - a noun phrase has at most one phrase or clause after its noun, and that belongs to the
 //   nearest noun;
 //   - the prepositions after nouns (near, from, with, ...) differ from those after verbs (in, at,
@@ -28,7 +28,7 @@
 #include <vector>
 
 #include "core/random.h"
-#include "data/grammar.h"
+#include "data/sample/grammar.h"
 
 namespace nine {
 

@@ -1,11 +1,11 @@
-#include "data/sample_pairs.h"
+#include "data/sample/pairs.h"
 
 #include <algorithm>
 #include <array>
 
 #include "core/error.h"
 #include "core/random.h"
-#include "data/sample_pairs_lexicon.h"
+#include "data/sample/pairs_lexicon.h"
 
 namespace nine {
 
