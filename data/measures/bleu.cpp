@@ -1,4 +1,4 @@
-#include "data/bleu.h"
+#include "data/measures/bleu.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,7 +7,7 @@
 #include "core/error.h"
 #include "core/number_format.h"
 #include "data/lower_case.h"
-#include "data/ngrams.h"
+#include "data/measures/ngrams.h"
 #include "data/tokenize_13a.h"
 
 namespace nine {
