@@ -12,7 +12,7 @@
 #include "apps/report/words.h"
 #include "core/random.h"
 #include "core/safetensors.h"
-#include "data/sample.h"
+#include "data/sample/sample.h"
 #include "tests/programs.h"
 #include "tests/support.h"
 

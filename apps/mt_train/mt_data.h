@@ -12,7 +12,7 @@
 namespace nine::app {
 
 struct MtData {
-  Dictionary source, target;
+  Vocabulary source, target;
   ParallelCorpus train;
   std::optional<HeldOutPairs> valid, test;  ///< pairs that the model has positions for
 

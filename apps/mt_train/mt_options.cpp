@@ -137,8 +137,8 @@ void MtOptions::check(const Options& given) const {
   const bool built = src_dict.empty() || (!shared_vocab && tgt_dict.empty());
   require_usage(built || (vocab_size == 0 && min_count == 1),
                 "the dictionaries are given as they are; leave out --vocab-size and --min-count");
-  require_usage(vocab_size == 0 || vocab_size > Dictionary::kSpecials, "--vocab-size ", vocab_size,
-                " leaves no room for a word besides the four specials");
+  require_usage(vocab_size == 0 || vocab_size > Specials::kTranslation.size, "--vocab-size ",
+                vocab_size, " leaves no room for a word besides the four specials");
   require_usage(hidden % 2 == 0, "--hidden ", hidden,
                 ": sinusoidal positions come in pairs, so the width must be even");
   require_usage(hidden % heads == 0, "--hidden ", hidden, " does not divide into --heads ", heads);

@@ -86,7 +86,7 @@ void export_mt_parity(const MtOptions& o, const Transformer& model, ParameterSet
   const TrainerConfig trainer = o.trainer();
   export_mt_parity({.directory = o.export_parity,
                     .steps = o.export_steps,
-                    .pad = Dictionary::kPad,
+                    .pad = Specials::kTranslation.pad,
                     .adam = trainer.optimizer,
                     .schedule = trainer.schedule,
                     .clip = o.clip},

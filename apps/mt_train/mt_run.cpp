@@ -104,7 +104,7 @@ TrainingRun mt_training(const Options& flags, const MtOptions& o, const MtData& 
       .metadata = model.metadata(),
       .resolved = resolved,
       .model_config = translation_config(model),
-      .files = {{kSourceDict, data.source.text()}, {kTargetDict, data.target.text()}},
+      .files = {{kSourceDict, data.source.dict_text()}, {kTargetDict, data.target.dict_text()}},
       .start = start,
       .messages = messages(o, data, parameters, task.source()),
       .conclude = [&](const Checkpoint& best, Trainer& trainer, RunCallbacks& callbacks,

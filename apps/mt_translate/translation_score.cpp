@@ -3,7 +3,7 @@
 #include "apps/cli/option_conflicts.h"
 #include "apps/cli/text_io.h"
 #include "core/error.h"
-#include "data/chrf.h"
+#include "data/measures/chrf.h"
 
 namespace nine::app {
 
