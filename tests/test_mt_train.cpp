@@ -231,7 +231,7 @@ TEST_CASE(
     if (e["event"] == "train" || e["event"] == "valid") CHECK(e["pi_mean"].size() == 3);
   CHECK(app::SavedTranslationModel(text.dir / "whole4", kCpu).model().config().head.size() == 3);
   const app::SavedTranslationModel shared(text.dir / "whole1", kCpu);
-  CHECK(shared.source().text() == shared.target().text());
+  CHECK(shared.source().dict_text() == shared.target().dict_text());
   CHECK(shared.model().config().encoder_layers == 2);
   CHECK(shared.model().config().decoder_layers == 1);
   // A dictionary of an earlier run gives its words and their numbers.
@@ -358,14 +358,16 @@ TEST_CASE("mt_train: wrong texts and command lines") {
       {{"--src", at("empty"), "--tgt", at("t")}, 1, "empty is empty"},
       {{"--src", at("blank"), "--tgt", at("short")},
        1,
-       "no word occurs 1 times in 2 sentences of 0 words: lower the minimum count, or check the "
-       "source"},
+       "no word occurs 1 times in 2 sentences of 0 words: lower the minimum count (--min-count), "
+       "or check the source"},
       {{"--src", at("s"), "--tgt", at("t"), "--valid-src", at("s")},
        2,
        "--valid-src and --valid-tgt go together"},
       {{"--src", at("s"), "--tgt", at("t"), "--hidden", "15"}, 2, "the width must be even"},
       {{"--src", at("s"), "--tgt", at("t"), "--hidden", "18"}, 2, "does not divide into --heads 4"},
-      {{"--src", at("s"), "--tgt", at("t"), "--batch-tokens", "3"}, 1, "more than batch tokens 3"},
+      {{"--src", at("s"), "--tgt", at("t"), "--batch-tokens", "3"},
+       1,
+       "more than batch tokens (--batch-tokens) 3"},
       {{"--src", at("s"), "--tgt", at("t"), "--best-metric", "bleu"},
        2,
        "--best-metric has no effect here"},

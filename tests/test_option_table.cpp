@@ -7,6 +7,7 @@
 #include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 
 #include "apps/cli/option_data.h"
@@ -150,7 +151,62 @@ void check_every_flag() {
   CHECK(flags > 10);
 }
 
+// What the libraries' errors call the program's settings (Option::called), each by one flag.
+template <class Program>
+std::set<std::string> settings_of() {
+  Program fields;
+  Options options("program", "What it does.");
+  fields.declare(options);
+  std::set<std::string> settings;
+  for (const OptionData* option : options.declared())
+    if (!option->setting.empty())
+      CHECK_MESSAGE(settings.insert(option->setting).second, option->setting, " is two flags");
+  return settings;
+}
+
 }  // namespace
+
+TEST_CASE("option table: the settings that errors of the libraries mention have flags") {
+  std::set<std::string> settings = settings_of<LmOptions>();
+  settings.merge(settings_of<MtOptions>());
+  for (const char* words : {"learning rate",
+                            "gradient clipping",
+                            "batch size",
+                            "batch tokens",
+                            "bptt length",
+                            "accumulation steps",
+                            "hidden size",
+                            "embedding size",
+                            "feed-forward size",
+                            "number of layers",
+                            "number of attention heads",
+                            "vocabulary size",
+                            "minimum count",
+                            "maximum length",
+                            "weight decay",
+                            "head",
+                            "ball",
+                            "variance",
+                            "head context",
+                            "untied",
+                            "head memory",
+                            "label smoothing",
+                            "smoothing",
+                            "prior regulariser",
+                            "weight-norm regulariser",
+                            "tied embeddings",
+                            "norm order",
+                            "optimizer",
+                            "schedule",
+                            "best metric",
+                            "matmul precision",
+                            "device",
+                            "threads",
+                            "validation beam"})
+    CHECK_MESSAGE(settings.contains(words), words);
+  CHECK(settings_of<ScoreOptions>().contains("batch size"));
+  CHECK(settings_of<TranslateOptions>().contains("batch size"));
+}
 
 TEST_CASE("option table: lm_train refuses whatever is out of range") {
   check_every_flag<LmOptions>();

@@ -33,30 +33,35 @@ void TrainOptions::declare_head(Options& o) {
         concat("score function of the output layer, such as lin, pow:p=1 or mix:3*lin,log. ",
                head_help()))
       .check([](const std::string& text) {
-        parse_head(text, {.ball = "sigmoid"});
-      });  // which takes shift; --ball may say so
-  o.add("untied", untied, "mixtures: word vectors of its own for each component");
+        parse_head(text, {.ball = "sigmoid"});  // which takes shift; --ball may say so
+      })
+      .called("head");
+  o.add("untied", untied, "mixtures: word vectors of its own for each component").called("untied");
   o.add("head-context", head_context,
         "what a component sees of the context: none, the context itself; tanh, its own projection "
         "of it")
       .choices({"none", "tanh"})
-      .default_text("tanh for mixtures, none for a single kernel");
+      .default_text("tanh for mixtures, none for a single kernel")
+      .called("head context");
   o.add("variance", variance,
         "ssg, mog: split, a vector's last number is its log-variance, or a constant > 0; where "
         "--head does not say it")
       .unit("split|NUMBER")
       .check([](const std::string& text) { parse_head("ssg", {.variance = text}); })
-      .default_text("split");
+      .default_text("split")
+      .called("variance");
   o.add("ball", ball,
         "hpb: how vectors enter the unit ball: lorentz, tanh, clip or sigmoid; where --head does "
         "not say it")
       .choices({"lorentz", "tanh", "clip", "sigmoid"})
-      .default_text("lorentz");
+      .default_text("lorentz")
+      .called("ball");
   o.add("head-bias", head_bias, "one bias a word in the output layer");
   o.add("head-memory", head_memory,
         "how the head's scores are held: blocks of rows, or tiles computed again: less memory, a "
         "third more work")
-      .choices({"blocks", "tiles"});
+      .choices({"blocks", "tiles"})
+      .called("head memory");
   o.add("dtype", dtype, "type of weights and arithmetic");
   o.add("init", init, "start from the weights of this checkpoint").unit("DIR");
   o.add("init-norm", init_norm,
@@ -71,16 +76,20 @@ void TrainOptions::declare_head(Options& o) {
 void TrainOptions::declare_head_regularisation(Options& o) {
   o.add("label-smoothing", label_smoothing,
         "probability that the targets spread over the vocabulary")
-      .range(0, 1);
+      .range(0, 1)
+      .called("label smoothing");
   o.add("smoothing", smoothing,
         "label smoothing: uniform gives every word its share, others every word but the target")
-      .choices({"uniform", "others"});
+      .choices({"uniform", "others"})
+      .called("smoothing");
   o.add("pi-reg", pi_reg, "penalty on a mixture's prior: variance:RHO or cv2:RHO")
-      .check([](const std::string& text) { prior_regulariser_from_text(text); });
+      .check([](const std::string& text) { prior_regulariser_from_text(text); })
+      .called("prior regulariser");
   o.add(
        "weight-norm-reg", weight_norm_reg,
        "penalty on how far the head's word vectors are from norm NU: squared:RHO,NU or root:RHO,NU")
-      .check([](const std::string& text) { norm_regulariser_from_text(text); });
+      .check([](const std::string& text) { norm_regulariser_from_text(text); })
+      .called("weight-norm regulariser");
 }
 
 void TrainOptions::declare_accumulation(Options& o) {
