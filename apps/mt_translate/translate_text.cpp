@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "core/number_format.h"
 #include "data/tokenize_13a.h"
 #include "nn/training/translation_validation.h"
 
@@ -54,7 +55,7 @@ void write_translations(std::span<const Translation> found, const Vocabulary& ta
         break;
       }
       out << format.first + static_cast<int64_t>(i) << " ||| " << words << " ||| "
-          << detail::text_of(h.score) << '\n';
+          << shortest(h.score) << '\n';
     }
 }
 
@@ -86,10 +87,10 @@ void write_attention(std::span<const Translation> found, std::span<const Transla
 void write_log_probs(std::span<const std::vector<double>> scores, bool tokens, std::ostream& out) {
   for (const std::vector<double>& line : scores) {
     if (!tokens) {
-      out << detail::text_of(std::accumulate(line.begin(), line.end(), 0.0)) << '\n';
+      out << shortest(std::accumulate(line.begin(), line.end(), 0.0)) << '\n';
       continue;
     }
-    for (size_t i = 0; i < line.size(); ++i) out << (i > 0 ? " " : "") << detail::text_of(line[i]);
+    for (size_t i = 0; i < line.size(); ++i) out << (i > 0 ? " " : "") << shortest(line[i]);
     out << '\n';
   }
 }

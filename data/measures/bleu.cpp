@@ -5,7 +5,7 @@
 #include <cstdio>
 
 #include "core/error.h"
-#include "core/fixed.h"
+#include "core/number_format.h"
 #include "data/lower_case.h"
 #include "data/measures/ngrams.h"
 #include "data/tokenize_13a.h"

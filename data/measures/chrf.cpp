@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "core/error.h"
-#include "core/fixed.h"
+#include "core/number_format.h"
 #include "data/lower_case.h"
 #include "data/measures/bleu.h"
 #include "data/measures/ngrams.h"
