@@ -14,6 +14,7 @@
 #include "apps/lm_score/lm_top_k.h"
 #include "apps/lm_score/score_options.h"
 #include "apps/lm_score/score_text.h"
+#include "core/number_format.h"
 
 namespace nine::app {
 namespace {
@@ -39,7 +40,7 @@ class ScoreWriter {
   const Evaluation& total() const { return total_; }
 
  private:
-  static std::string number(double x) { return std::isnan(x) ? "nan" : detail::text_of(x); }
+  static std::string number(double x) { return std::isnan(x) ? "nan" : shortest(x); }
 
   std::ostream& out_;
   bool tokens_;

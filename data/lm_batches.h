@@ -1,10 +1,12 @@
 // Batches for language models. A batch is time-major: row t, column c at [t * cols + c]; the input
 // of a position is the word before its target. Three ways to cut a text:
-//   ColumnBatches    training: shuffled sentences joined into one stream, cut into columns, state
-//   carried along SentenceBatches  training or scoring with each sentence on its own, from a fresh
-//   state, padded EvalSegments     validation: the text in file order, in columns, state carried
-//   along
-// What comes next is a function of (seed, epoch, step) alone, so that a run resumes with seek().
+//
+//   ColumnBatches    training: shuffled sentences joined into one stream and cut into columns;
+//                    the LSTM's state is carried from batch to batch
+//   SentenceBatches  training or scoring: each sentence on its own, from a zero state, padded
+//   EvalSegments     validation: the text in file order, cut into columns; the state is carried
+//
+// The next batch is a function of (seed, epoch, step) alone, so that a run resumes with seek().
 #pragma once
 
 #include <cstdint>
@@ -30,8 +32,8 @@ struct LmBatch {
 /// Training with truncated back-propagation. Each epoch puts the sentences, each with its </s>, in
 /// a new order, joins them and cuts the stream into `batch` columns of equal length, read `bptt`
 /// rows at a time: row t predicts the word after row t - 1's target. What precedes a column's first
-/// word is the stream's previous word; for the first column,
-/// </s>. What fills no whole segment is left out of that epoch.
+/// word is the stream's previous word; for the first column, </s>. What fills no whole segment is
+/// left out of that epoch.
 class ColumnBatches {
  public:
   /// Keeps a reference to `corpus`. Errors: batch or bptt < 1; a corpus too small for one segment.
@@ -70,11 +72,12 @@ class ColumnBatches {
   std::vector<Cursor> cursors_;  // one a column
 };
 
-/// How SentenceBatches cuts: exactly one of the two is set.
+/// How large a batch of SentenceBatches is: exactly one of the two is set.
 struct SentenceBatchSize {
-  int64_t sentences = 0;  ///< sentences a batch (--batch)
-  int64_t tokens = 0;     ///< most positions, padding included, a batch (--batch-tokens); a longer
-                          ///< sentence goes alone
+  /// Batch size: sentences in a batch.
+  int64_t sentences = 0;
+  /// Batch tokens: most positions in a batch, padding included; a longer sentence goes alone.
+  int64_t tokens = 0;
 };
 
 /// Training with each sentence on its own: input </s> w1 ... wn, target w1 ... wn </s>. Each epoch

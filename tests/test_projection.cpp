@@ -16,7 +16,7 @@
 #include "apps/report/word_vectors.h"
 #include "core/random.h"
 #include "core/safetensors.h"
-#include "data/sample.h"
+#include "data/sample/sample.h"
 #include "tests/programs.h"
 #include "tests/support.h"
 

@@ -32,8 +32,8 @@ Scored score_with(const std::string& checkpoint, Device device, std::span<const 
 
 bool same_words(const Vocabulary& a, const Vocabulary& b) {
   if (a.size() != b.size()) return false;
-  for (int32_t id = Vocabulary::kUnknown + 1; id < a.size(); ++id)
-    if (b.id(a.word(id)) == Vocabulary::kUnknown) return false;
+  for (int32_t id = Specials::kLanguageModel.unknown + 1; id < a.size(); ++id)
+    if (b.id(a.word(id)) == Specials::kLanguageModel.unknown) return false;
   return true;
 }
 
@@ -56,8 +56,8 @@ Differences differences(const Scored& a, const Scored& b) {
     d.sums.push_back(0);
     d.counts.push_back(0);
     for (int64_t t = 0; t < a.text.length(s); ++t, ++i) {
-      const bool in_a = a.text.flat()[i] != Vocabulary::kUnknown,
-                 in_b = b.text.flat()[i] != Vocabulary::kUnknown;
+      const bool in_a = a.text.flat()[i] != Specials::kLanguageModel.unknown,
+                 in_b = b.text.flat()[i] != Specials::kLanguageModel.unknown;
       if (!same && !(in_a && in_b)) {
         ++(in_a ? d.only_a : in_b ? d.only_b : d.neither);
         continue;
@@ -103,7 +103,7 @@ void write_worst(const Differences& d, std::span<const std::string> lines, int64
     out << (sign > 0 ? 'B' : 'A') << '\t' << line + 1 << '\t' << number(d.sums[s], "%+.4f") << '\t'
         << number(d.sums[s] / static_cast<double>(d.counts[s]), "%+.4f") << '\t';
     split_words(lines[s], words);
-    words.push_back(Vocabulary::kEndText);
+    words.push_back(Specials::kLanguageModel.text(Specials::kLanguageModel.end));
     for (size_t t = 0; t < words.size(); ++t) {
       const double gain = d.gain[begin[s] + t];
       out << (t > 0 ? " " : "") << words[t] << '/'

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/number_format.h"
 #include "nn/training/language_model_task.h"
 
 namespace nine::app {
@@ -12,8 +13,7 @@ namespace {
 void write_numbers(std::ostream& out, const double* x, int64_t count, int64_t stride,
                    bool logarithms) {
   for (int64_t k = 0; k < count; ++k)
-    out << (k > 0 ? "," : "")
-        << detail::text_of(logarithms ? std::exp(x[k * stride]) : x[k * stride]);
+    out << (k > 0 ? "," : "") << shortest(logarithms ? std::exp(x[k * stride]) : x[k * stride]);
 }
 
 }  // namespace

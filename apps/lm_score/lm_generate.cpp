@@ -47,7 +47,7 @@ class Generator {
   // the batch: a product computes its columns in ways that may differ in the last bit.
   void run(std::span<Text> texts, int64_t first) {
     carried_.clear();
-    std::fill_n(input_.data<int32_t>(), kMostColumns, Vocabulary::kEnd);
+    std::fill_n(input_.data<int32_t>(), kMostColumns, Specials::kLanguageModel.end);
     for (size_t position = 0;
          std::any_of(texts.begin(), texts.end(), [](const Text& t) { return !t.done; });
          ++position) {
@@ -77,7 +77,7 @@ class Generator {
         uniform_of(how_.seed, text.line, text.sample, static_cast<int64_t>(text.ids.size()));
     const int32_t word = choose_word(log_p, how_.sampling, uniform);
     total_.nats -= log_p[static_cast<size_t>(word)];
-    if (word == Vocabulary::kEnd) {
+    if (word == Specials::kLanguageModel.end) {
       ++total_.ended;
       text.done = true;
       return;
@@ -107,7 +107,7 @@ int32_t choose_word(std::span<const double> log_p, const Sampling& s, double uni
   };
   std::vector<int32_t> words(log_p.size());
   std::iota(words.begin(), words.end(), 0);
-  if (!s.allow_unknown) words.erase(words.begin() + Vocabulary::kUnknown);
+  if (!s.allow_unknown) words.erase(words.begin() + Specials::kLanguageModel.unknown);
   const int32_t best = *std::max_element(words.begin(), words.end(), less_likely);
   if (s.temperature == 0) return best;
 

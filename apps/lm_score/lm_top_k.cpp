@@ -103,13 +103,14 @@ void write_top_words(const SavedLanguageModel& saved, std::span<const std::strin
       const int64_t s = batch.first + c;
       if (batch.begin == 0) {
         split_words(lines[static_cast<size_t>(s)], words);
-        words.push_back(Vocabulary::kEndText);
+        words.push_back(Specials::kLanguageModel.text(Specials::kLanguageModel.end));
       }
       for (int64_t t = batch.begin; t < std::min(batch.begin + batch.rows, std::ssize(words));
            ++t) {
         const std::string_view word = words[static_cast<size_t>(t)];
-        const bool known = text.sentence(s)[static_cast<size_t>(t)] != Vocabulary::kUnknown ||
-                           word == Vocabulary::kUnknownText;
+        const bool known =
+            text.sentence(s)[static_cast<size_t>(t)] != Specials::kLanguageModel.unknown ||
+            word == Specials::kLanguageModel.text(Specials::kLanguageModel.unknown);
         writer.write(s + 1, t + 1, word, known,
                      positions[static_cast<size_t>((t - batch.begin) * batch.count + c)]);
       }

@@ -4,19 +4,25 @@
 #include <nlohmann/json.hpp>
 
 #include "core/crc32c.h"
-#include "data/sample.h"
+#include "data/sample/sample.h"
 
 namespace nine::app {
 namespace {
+
+// The vocabulary that was given, or that of the training text, which `counted` counts.
+template <class Counted>
+Vocabulary vocabulary_of(const LmOptions& o, Counted&& counted) {
+  if (!o.vocab.empty()) return Vocabulary::read(o.vocab, Specials::kLanguageModel);
+  return Vocabulary::build(counted(), Specials::kLanguageModel,
+                           {.min_count = o.min_count, .size = o.vocab_size});
+}
 
 LmData sample_data(const LmOptions& o) {
   const SampleLanguage language;
   const SampleCorpus train = language.generate(o.seed, "train", o.sample_sentences),
                      valid = language.generate(o.seed, "valid", kSampleHeldOut),
                      test = language.generate(o.seed, "test", kSampleHeldOut);
-  Vocabulary vocabulary = o.vocab.empty() ? Vocabulary::build(count_words_of_lines(train.lines),
-                                                              o.min_count, o.vocab_size)
-                                          : Vocabulary::read(o.vocab);
+  Vocabulary vocabulary = vocabulary_of(o, [&] { return count_words_of_lines(train.lines); });
   Corpus train_ids = Corpus::of_lines(train.lines, vocabulary),
          valid_ids = Corpus::of_lines(valid.lines, vocabulary),
          test_ids = Corpus::of_lines(test.lines, vocabulary);
@@ -34,7 +40,7 @@ LmData sample_data(const LmOptions& o) {
 
 uint32_t LmData::train_checksum() const {
   const auto ids = train.flat();
-  const std::string words = vocabulary.dict();
+  const std::string words = vocabulary.dict_text();
   return crc32c(crc32c(0, ids.data(), ids.size_bytes()), words.data(), words.size());
 }
 
@@ -45,9 +51,7 @@ uint32_t LmData::valid_checksum() const {
 LmData load_lm_data(const LmOptions& o) {
   LmData data = [&] {
     if (o.sample) return sample_data(o);
-    Vocabulary vocabulary = o.vocab.empty()
-                                ? Vocabulary::build(count_words(o.train), o.min_count, o.vocab_size)
-                                : Vocabulary::read(o.vocab);
+    Vocabulary vocabulary = vocabulary_of(o, [&] { return count_words(o.train); });
     Corpus train(o.train, vocabulary);
     const auto optional = [&](const std::vector<std::string>& files) {
       return files.empty() ? std::nullopt : std::optional<Corpus>(Corpus(files, vocabulary));
@@ -64,7 +68,7 @@ namespace fs = std::filesystem;
 
 SavedLanguageModel::SavedLanguageModel(const std::string& path, Device device)
     : directory_(model_directory(path, "dict.txt")),
-      vocabulary_(Vocabulary::read((directory_ / "dict.txt").string())) {
+      vocabulary_(Vocabulary::read((directory_ / "dict.txt").string(), Specials::kLanguageModel)) {
   const Safetensors weights = read_safetensors(directory_ / "model.safetensors");
   const LanguageModelConfig config =
       LanguageModelConfig::of_weights(weights, head_of(model_config(directory_, weights.metadata)));
@@ -80,7 +84,8 @@ SavedLanguageModel::SavedLanguageModel(const std::string& path, Device device)
 void load_initial_weights(const std::string& path, const Vocabulary& vocabulary,
                           const ParameterSet& parameters) {
   const fs::path directory = model_directory(path, "dict.txt");
-  const Vocabulary theirs = Vocabulary::read((directory / "dict.txt").string());
+  const Vocabulary theirs =
+      Vocabulary::read((directory / "dict.txt").string(), Specials::kLanguageModel);
   for (int32_t id = 0; id < std::min(theirs.size(), vocabulary.size()); ++id)
     require(theirs.word(id) == vocabulary.word(id), "--init ", path, ": its word ", id, " is '",
             theirs.word(id), "', here it is '", vocabulary.word(id), "'; train with --vocab ",

@@ -7,7 +7,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
-#include "data/dict.h"
+#include "data/vocabulary.h"
 #include "nn/models/transformer.h"
 
 namespace nine::app {
@@ -30,22 +30,22 @@ class SavedTranslationModel {
   const Transformer& model() const { return *model_; }
   const ParameterSet& parameters() const { return *parameters_; }
   Device device() const { return parameters_->values().device(); }
-  const Dictionary& source() const { return source_; }
+  const Vocabulary& source() const { return source_; }
   /// source() itself, word for word, where the vocabulary is shared.
-  const Dictionary& target() const { return target_; }
+  const Vocabulary& target() const { return target_; }
   /// Where the files are.
   const std::filesystem::path& directory() const { return directory_; }
 
  private:
   std::filesystem::path directory_;
-  Dictionary source_, target_;
+  Vocabulary source_, target_;
   std::unique_ptr<ParameterSet> parameters_;
   std::unique_ptr<Transformer> model_;
 };
 
 /// --init: copies the weights of such a directory into `parameters`. Error: other words than these
 /// dictionaries', other sizes.
-void load_initial_weights(const std::string& path, const Dictionary& source,
-                          const Dictionary& target, const ParameterSet& parameters);
+void load_initial_weights(const std::string& path, const Vocabulary& source,
+                          const Vocabulary& target, const ParameterSet& parameters);
 
 }  // namespace nine::app

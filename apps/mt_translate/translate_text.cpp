@@ -1,8 +1,10 @@
 #include "apps/mt_translate/translate_text.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "core/number_format.h"
 #include "data/tokenize_13a.h"
 #include "nn/training/translation_validation.h"
 
@@ -18,6 +20,7 @@ TokenReader::TokenReader(const SegmentationOptions& o) : raw_(o.raw) {
 
 std::string TokenReader::tokens(const std::string& line, BpeCache& cache) const {
   std::string words = raw_ ? tokenize_13a(line) : line;
+  std::replace(words.begin(), words.end(), '\t', ' ');  // for the segmenter only spaces separate
   if (!segmenter_) return words;
   std::string cut;
   segmenter_->segment(words, cut, cache);
@@ -25,13 +28,12 @@ std::string TokenReader::tokens(const std::string& line, BpeCache& cache) const 
 }
 
 std::vector<Translator::Ids> TokenReader::ids(const std::vector<std::string>& lines,
-                                              const Dictionary& dictionary, int64_t most,
+                                              const Vocabulary& dictionary, int64_t most,
                                               const std::string& name) const {
   std::vector<Translator::Ids> all;
   BpeCache cache;
   for (const std::string& line : lines) {
-    all.push_back(dictionary.encode(tokens(line, cache)));
-    all.back().pop_back();  // </s>, which the translator adds
+    all.push_back(dictionary.encode(tokens(line, cache)));  // the translator adds </s>
     require(static_cast<int64_t>(all.back().size()) <= most, name, ", line ", all.size(), " has ",
             all.back().size(), " tokens, but the model has positions for ", most,
             ": cut it into several lines");
@@ -39,11 +41,11 @@ std::vector<Translator::Ids> TokenReader::ids(const std::vector<std::string>& li
   return all;
 }
 
-std::string text_of(const Translator::Ids& ids, const Dictionary& dictionary, bool join) {
+std::string text_of(const Translator::Ids& ids, const Vocabulary& dictionary, bool join) {
   return join ? nine::text_of(dictionary, ids) : tokens_of(dictionary, ids);
 }
 
-void write_translations(std::span<const Translation> found, const Dictionary& target,
+void write_translations(std::span<const Translation> found, const Vocabulary& target,
                         const TranslationFormat& format, std::ostream& out) {
   for (size_t i = 0; i < found.size(); ++i)
     for (const Hypothesis& h : found[i]) {
@@ -53,14 +55,14 @@ void write_translations(std::span<const Translation> found, const Dictionary& ta
         break;
       }
       out << format.first + static_cast<int64_t>(i) << " ||| " << words << " ||| "
-          << detail::text_of(h.score) << '\n';
+          << shortest(h.score) << '\n';
     }
 }
 
 void write_attention(std::span<const Translation> found, std::span<const Translator::Ids> sources,
-                     const Dictionary& source, const Dictionary& target, int64_t first,
+                     const Vocabulary& source, const Vocabulary& target, int64_t first,
                      std::ostream& out) {
-  const auto words = [](const Translator::Ids& ids, const Dictionary& dictionary) {
+  const auto words = [](const Translator::Ids& ids, const Vocabulary& dictionary) {
     std::vector<std::string> all;
     for (const int32_t id : ids) all.push_back(dictionary.word(id));
     return all;
@@ -68,7 +70,7 @@ void write_attention(std::span<const Translation> found, std::span<const Transla
   for (size_t i = 0; i < found.size(); ++i) {
     const Hypothesis& h = found[i].front();
     std::vector<std::string> from = words(sources[i], source);
-    from.push_back(source.word(Dictionary::kEnd));
+    from.push_back(source.word(Specials::kTranslation.end));
     auto rows = nlohmann::ordered_json::array();
     for (size_t t = 0; t < h.words.size(); ++t) {
       const auto begin = h.attention.begin() + static_cast<int64_t>(t * from.size());
@@ -85,10 +87,10 @@ void write_attention(std::span<const Translation> found, std::span<const Transla
 void write_log_probs(std::span<const std::vector<double>> scores, bool tokens, std::ostream& out) {
   for (const std::vector<double>& line : scores) {
     if (!tokens) {
-      out << detail::text_of(std::accumulate(line.begin(), line.end(), 0.0)) << '\n';
+      out << shortest(std::accumulate(line.begin(), line.end(), 0.0)) << '\n';
       continue;
     }
-    for (size_t i = 0; i < line.size(); ++i) out << (i > 0 ? " " : "") << detail::text_of(line[i]);
+    for (size_t i = 0; i < line.size(); ++i) out << (i > 0 ? " " : "") << shortest(line[i]);
     out << '\n';
   }
 }

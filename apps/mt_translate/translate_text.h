@@ -27,7 +27,7 @@ class TokenReader {
   explicit TokenReader(const SegmentationOptions& options);
   /// Ids of each line, without </s>. Error: a line with more than `most` tokens, named by `name`.
   std::vector<Translator::Ids> ids(const std::vector<std::string>& lines,
-                                   const Dictionary& dictionary, int64_t most,
+                                   const Vocabulary& dictionary, int64_t most,
                                    const std::string& name) const;
 
  private:
@@ -44,13 +44,13 @@ struct TranslationFormat {
   int64_t first = 0;    ///< number of the first line
 };
 /// The words of ids.
-std::string text_of(const Translator::Ids& ids, const Dictionary& dictionary, bool join);
-void write_translations(std::span<const Translation> found, const Dictionary& target,
+std::string text_of(const Translator::Ids& ids, const Vocabulary& dictionary, bool join);
+void write_translations(std::span<const Translation> found, const Vocabulary& target,
                         const TranslationFormat& format, std::ostream& out);
 /// A JSON object a line, of each best hypothesis: `line`, `source` (with </s>), `target`,
 /// `attention` (target x source).
 void write_attention(std::span<const Translation> found, std::span<const Translator::Ids> sources,
-                     const Dictionary& source, const Dictionary& target, int64_t first,
+                     const Vocabulary& source, const Vocabulary& target, int64_t first,
                      std::ostream& out);
 /// A line for each pair: the sum of its tokens' log-probabilities, or with `tokens` each of them.
 void write_log_probs(std::span<const std::vector<double>> scores, bool tokens, std::ostream& out);

@@ -10,7 +10,7 @@
 #include "apps/report/table.h"
 #include "apps/svg/text.h"
 #include "core/error.h"
-#include "data/sample.h"
+#include "data/sample/sample.h"
 
 namespace nine::app {
 namespace {

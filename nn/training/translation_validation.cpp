@@ -42,7 +42,7 @@ std::string whole_words(const std::string& line) {
   return out;
 }
 
-std::string tokens_of(const Dictionary& dictionary, std::span<const int32_t> ids) {
+std::string tokens_of(const Vocabulary& dictionary, std::span<const int32_t> ids) {
   std::string line;
   for (const int32_t id : ids) {
     if (!line.empty()) line += ' ';
@@ -51,7 +51,7 @@ std::string tokens_of(const Dictionary& dictionary, std::span<const int32_t> ids
   return line;
 }
 
-std::string text_of(const Dictionary& dictionary, std::span<const int32_t> ids) {
+std::string text_of(const Vocabulary& dictionary, std::span<const int32_t> ids) {
   return whole_words(tokens_of(dictionary, ids));
 }
 
@@ -62,7 +62,7 @@ SearchOptions validation_search(const ParallelCorpus& pairs, int64_t beam) {
 }
 
 std::vector<std::string> translate_pairs(const Translator& translator, const ParallelCorpus& pairs,
-                                         const Dictionary& target, const SearchOptions& search) {
+                                         const Vocabulary& target, const SearchOptions& search) {
   std::vector<Translator::Ids> sources;
   for (int64_t i = 0; i < pairs.pairs(); ++i) {
     const auto ids = pairs.source(i);

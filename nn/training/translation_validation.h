@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "data/bleu.h"
+#include "data/measures/bleu.h"
 #include "data/pair_batches.h"
 #include "nn/models/beam_search.h"
 #include "nn/training/trainer.h"
@@ -30,9 +30,9 @@ Evaluation evaluate_pairs(const Transformer& model, Tape& tape, const ParallelCo
 std::string whole_words(const std::string& line);
 
 /// The words of those ids with spaces between them.
-std::string tokens_of(const Dictionary& dictionary, std::span<const int32_t> ids);
+std::string tokens_of(const Vocabulary& dictionary, std::span<const int32_t> ids);
 /// The same, subwords put together.
-std::string text_of(const Dictionary& dictionary, std::span<const int32_t> ids);
+std::string text_of(const Vocabulary& dictionary, std::span<const int32_t> ids);
 
 /// mt_translate's search with that beam, but no translation is longer than twice the text's longest
 /// sentence: a model at its start may not find an end at all, and what is that long has no BLEU.
@@ -40,7 +40,7 @@ SearchOptions validation_search(const ParallelCorpus& pairs, int64_t beam);
 
 /// The best translation of each pair's source, as text_of gives it.
 std::vector<std::string> translate_pairs(const Translator& translator, const ParallelCorpus& pairs,
-                                         const Dictionary& target, const SearchOptions& search);
+                                         const Vocabulary& target, const SearchOptions& search);
 
 /// BLEU of such translations; subwords in the references are put together too, and white space
 /// separates the words of both.
