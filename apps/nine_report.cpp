@@ -9,7 +9,7 @@
 #include "apps/cli/version.h"
 #include "apps/lm_train/lm_data.h"
 #include "apps/report/report.h"
-#include "apps/report/words.h"
+#include "apps/report/word_page.h"
 
 namespace nine::app {
 namespace {
@@ -18,7 +18,7 @@ struct ReportOptions {
   std::vector<std::string> runs;
   std::string output, words;
   bool differences = false;
-  report::WordPageSettings page;
+  WordPageSettings page;
   int threads = 0;
 
   void declare(Options& o) {
@@ -84,9 +84,9 @@ int main(int argc, char** argv) {
     use_machine(o.threads, "cpu");
     const std::string file = o.page_file();
     if (o.words.empty()) {
-      nine::write_report({o.runs.begin(), o.runs.end()}, file, o.differences);
+      write_report({o.runs.begin(), o.runs.end()}, file, o.differences);
     } else {
-      nine::report::write_word_page(model_directory(o.words, "dict.txt"), o.words, o.page, file);
+      write_word_page(model_directory(o.words, "dict.txt"), o.words, o.page, file);
     }
     std::printf("wrote %s\n", file.c_str());
     return kExitDone;

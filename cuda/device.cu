@@ -76,13 +76,14 @@ struct CudaDevice::Graphs {
 
 CudaDevice& CudaDevice::of(int index) {
   static std::array<std::unique_ptr<CudaDevice>, 64> all;
-  require(index >= 0 && index < static_cast<int>(all.size()), "there is no device cuda:", index);
+  require(index >= 0 && index < static_cast<int>(all.size()), "cuda:", index, " does not exist");
   auto& device = all[static_cast<size_t>(index)];
   if (!device) {
     std::string why = "no GPU";
     const int n = visible_devices(&why);
     require(n > 0, "this machine has no GPU that CUDA can use (", why, "): set the device to cpu");
-    require(index < n, "there is no device cuda:", index, ": CUDA sees ", n, " here");
+    require(index < n, "cuda:", index, " does not exist: CUDA sees ", n, n == 1 ? " GPU" : " GPUs",
+            " here");
     set_current(index);
     device.reset(new CudaDevice(index));
   }

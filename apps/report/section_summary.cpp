@@ -1,15 +1,14 @@
-// The most important figures: tiles of one run, a table of several.
 #include "apps/report/sections.h"
 
 #include <cmath>
 
-#include "apps/report/chart.h"
 #include "apps/report/figures.h"
+#include "apps/report/run_label.h"
 #include "apps/report/table.h"
-#include "apps/report/text.h"
+#include "apps/svg/text.h"
 #include "core/error.h"
 
-namespace nine::report {
+namespace nine::app {
 namespace {
 
 using Runs = std::vector<Run>;
@@ -19,7 +18,7 @@ std::string tile(const std::string& label, const std::string& value, const std::
                 below.empty() ? "" : "<span>" + below + "</span>", "</dd></div>\n");
 }
 
-// How far above the entropy of the source: nothing can go below.
+// How far a perplexity is above that of the text's source, below which no model can get.
 std::string over_floor(double ppl, double floor) {
   return std::isfinite(ppl) && std::isfinite(floor) && floor > 0
              ? concat(figure(ppl / floor), "× the floor of ", figure(floor))
@@ -92,4 +91,4 @@ std::string summary_html(const Runs& runs) {
          (runs.size() == 1 ? tiles_html(runs[0]) : comparison_html(runs)) + "</section>\n";
 }
 
-}  // namespace nine::report
+}  // namespace nine::app

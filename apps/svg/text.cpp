@@ -1,4 +1,4 @@
-#include "apps/report/text.h"
+#include "apps/svg/text.h"
 
 #include <algorithm>
 #include <array>
@@ -9,7 +9,7 @@
 
 #include "core/number_format.h"
 
-namespace nine::report {
+namespace nine::app {
 namespace {
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
@@ -35,7 +35,7 @@ bool is_control(char c) {
   return (u < 0x20 && c != '\n' && c != '\t') || u == 0x7F;
 }
 
-// `text` with what is no text replaced, so that every later step may copy bytes.
+// `text` with control characters and broken UTF-8 replaced.
 std::string cleaned(std::string_view text) {
   std::string out;
   out.reserve(text.size());
@@ -47,6 +47,20 @@ std::string cleaned(std::string_view text) {
       out += text.substr(0, length);
     }
     text.remove_prefix(std::max<size_t>(length, 1));
+  }
+  return out;
+}
+
+// The cleaned `text` with each character replaced by substitute(c) where that is not null.
+template <class F>
+std::string replaced(std::string_view text, F&& substitute) {
+  std::string out;
+  for (const char c : cleaned(text)) {
+    if (const char* other = substitute(c)) {
+      out += other;
+    } else {
+      out += c;
+    }
   }
   return out;
 }
@@ -85,61 +99,48 @@ int decimals_for(double value, int digits) {
 }  // namespace
 
 std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : cleaned(text)) {
+  const auto entity = [](char c) {
     switch (c) {
       case '&':
-        out += "&amp;";
-        break;
+        return "&amp;";
       case '<':
-        out += "&lt;";
-        break;
+        return "&lt;";
       case '>':
-        out += "&gt;";
-        break;
+        return "&gt;";
       case '"':
-        out += "&quot;";
-        break;
+        return "&quot;";
       case '\'':
-        out += "&#39;";
-        break;
+        return "&#39;";
       default:
-        out += c;
+        return static_cast<const char*>(nullptr);
     }
-  }
-  return out;
+  };
+  return replaced(text, entity);
 }
 
 std::string json_string(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : cleaned(text)) {
+  const auto escape = [](char c) {
     switch (c) {
       case '"':
-        out += "\\\"";
-        break;
+        return "\\\"";
       case '\\':
-        out += "\\\\";
-        break;
+        return "\\\\";
       case '\n':
-        out += "\\n";
-        break;
+        return "\\n";
       case '\t':
-        out += "\\t";
-        break;
+        return "\\t";
+      // Inside of a <script>, "</script>" and "<!--" would end or change the element.
       case '<':
-        out += "\\u003c";
-        break;  // "</script>" and "<!--" would end or change the element
+        return "\\u003c";
       case '>':
-        out += "\\u003e";
-        break;
+        return "\\u003e";
       case '&':
-        out += "\\u0026";
-        break;
+        return "\\u0026";
       default:
-        out += c;
+        return static_cast<const char*>(nullptr);
     }
-  }
-  return out + '"';
+  };
+  return '"' + replaced(text, escape) + '"';
 }
 
 std::string figure(double value) {
@@ -148,8 +149,8 @@ std::string figure(double value) {
   const double size = std::fabs(value);
   if (size >= 1e12 || size < 1e-4) return scientific(value, 3);
   const std::string text = fixed(value, decimals_for(value, 4));
-  return with_commas(size < 1 ? without_trailing_zeros(text)
-                              : text);  // 0.001, but 61.20 to line up in a column
+  // 0.001, but 61.20, whose decimals line up in a column.
+  return with_commas(size < 1 ? without_trailing_zeros(text) : text);
 }
 
 std::string count(double value) {
@@ -208,4 +209,4 @@ std::string plural(double n, std::string_view noun) {
   return count(n) + " " + std::string(noun) + (n == 1 ? "" : "s");
 }
 
-}  // namespace nine::report
+}  // namespace nine::app

@@ -1,4 +1,3 @@
-// The words on which two runs differ most.
 #include <algorithm>
 #include <cmath>
 #include <fstream>
@@ -6,13 +5,14 @@
 
 #include "apps/cli/text_io.h"
 #include "apps/lm_score/lm_compare.h"
+#include "apps/report/run_label.h"
 #include "apps/report/sections.h"
 #include "apps/report/table.h"
-#include "apps/report/text.h"
+#include "apps/svg/text.h"
 #include "core/error.h"
 #include "data/sample/sample.h"
 
-namespace nine::report {
+namespace nine::app {
 namespace {
 
 namespace fs = std::filesystem;
@@ -26,11 +26,11 @@ std::vector<std::string> validation_lines(const fs::path& run) {
           " is no JSON object: it would name the validation text");
   if (config.value("sample", false))
     return SampleLanguage()
-        .generate(config.value("seed", uint64_t{1}), "valid", app::kSampleHeldOut)
+        .generate(config.value("seed", uint64_t{1}), "valid", kSampleHeldOut)
         .lines;
   std::vector<std::string> lines;
   for (const std::string& file : config.value("valid", std::vector<std::string>())) {
-    const std::vector<std::string> more = app::read_lines(file);
+    const std::vector<std::string> more = read_lines(file);
     lines.insert(lines.end(), more.begin(), more.end());
   }
   require(!lines.empty(), "[report] ", run.string(),
@@ -38,15 +38,16 @@ std::vector<std::string> validation_lines(const fs::path& run) {
   return lines;
 }
 
-// The first words of `gains` or, from the other end, the last; only those likelier under that run.
-std::string words_table(const app::WordDifferences& gains, bool second, const std::string& name) {
+// The words that are likelier under the second of the two runs, or under the first. The differences
+// are sorted by the second run's gain, the largest first.
+std::string words_table(const WordDifferences& differences, bool second, const std::string& name) {
   Table table{concat("Likelier under ", name),
               {"Word", "Occurrences", "Gain, nats", "Per occurrence"},
               {},
               true,
               -1};
-  for (size_t i = 0; i < std::min(kShown, gains.words.size()); ++i) {
-    const app::WordDifference& w = gains.words[second ? i : gains.words.size() - 1 - i];
+  for (size_t i = 0; i < std::min(kShown, differences.words.size()); ++i) {
+    const WordDifference& w = differences.words[second ? i : differences.words.size() - 1 - i];
     const double gain = second ? w.gain : -w.gain;
     if (gain > 0)
       table.rows.push_back({escaped(w.word), count(static_cast<double>(w.count)), figure(gain),
@@ -58,8 +59,8 @@ std::string words_table(const app::WordDifferences& gains, bool second, const st
 
 }  // namespace
 
-std::string word_gains_html(const std::vector<Run>& runs,
-                            const std::vector<fs::path>& directories) {
+std::string word_differences_html(const std::vector<Run>& runs,
+                                  const std::vector<fs::path>& directories) {
   require(directories.size() == 2,
           "[report] the words on which runs differ are those of two runs; ", directories.size(),
           " were given");
@@ -67,25 +68,26 @@ std::string word_gains_html(const std::vector<Run>& runs,
   require(
       lines == validation_lines(directories[1]),
       "[report] the two runs were validated on different texts: their words cannot be compared");
-  const app::WordDifferences gains =
-      app::word_differences(directories[0].string(), directories[1].string(), lines,
-                            {.reading = {.carry_state = true}, .device = kCpu});
-  require(gains.tokens > 0,
+  const WordDifferences differences =
+      word_differences(directories[0].string(), directories[1].string(), lines,
+                       {.reading = {.carry_state = true}, .device = kCpu});
+  require(differences.tokens > 0,
           "[report] the validation text fills no row of 10 columns: it is too short to compare "
           "words on");
-  const auto tokens = static_cast<double>(gains.tokens);
+  const auto tokens = static_cast<double>(differences.tokens);
   std::string names[2];
   for (size_t i = 0; i < 2; ++i) names[i] = run_label(runs, i);
   std::string out =
       concat("<section id=\"words\">\n<h2>Where they differ: words</h2>\n<p class=\"lead\">On the ",
              count(tokens), " validation tokens, the best model of ", names[1], " has ",
-             figure(std::exp(-gains.gain / tokens)), " times the perplexity of ", names[0],
+             figure(std::exp(-differences.gain / tokens)), " times the perplexity of ", names[0],
              ". A word’s gain is the sum of differences of its log-probabilities.");
-  if (gains.left_out > 0)
-    out += concat(" ", count(static_cast<double>(gains.left_out)),
+  if (differences.left_out > 0)
+    out += concat(" ", count(static_cast<double>(differences.left_out)),
                   " tokens that not both models know are left out.");
-  return out + "</p>\n<div class=\"pair\">\n" + words_table(gains, true, escaped(runs[1].name)) +
-         words_table(gains, false, escaped(runs[0].name)) + "</div>\n</section>\n";
+  return out + "</p>\n<div class=\"pair\">\n" +
+         words_table(differences, true, escaped(runs[1].name)) +
+         words_table(differences, false, escaped(runs[0].name)) + "</div>\n</section>\n";
 }
 
-}  // namespace nine::report
+}  // namespace nine::app

@@ -1,6 +1,3 @@
-#include "apps/report/page.h"
-
-const char* const nine::report::kScript = R"js(
 'use strict';
 (() => {
   const format = v => {
@@ -157,4 +154,3 @@ const char* const nine::report::kScript = R"js(
     });
   }
 })();
-)js";

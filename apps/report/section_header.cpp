@@ -1,14 +1,13 @@
-// The head of the page.
 #include "apps/report/sections.h"
 
 #include <cmath>
 #include <string_view>
 
 #include "apps/report/figures.h"
-#include "apps/report/text.h"
+#include "apps/svg/text.h"
 #include "core/error.h"
 
-namespace nine::report {
+namespace nine::app {
 namespace {
 
 using Runs = std::vector<Run>;
@@ -78,4 +77,4 @@ std::string header_html(const Runs& runs) {
   return out + notes_html(runs) + "</header>\n";
 }
 
-}  // namespace nine::report
+}  // namespace nine::app

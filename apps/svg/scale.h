@@ -1,9 +1,9 @@
-// Axes: from values to places and round numbers for the labels.
+// Axes: where values lie along them, and the round numbers that get a label.
 #pragma once
 
 #include <vector>
 
-namespace nine::report {
+namespace nine::app {
 
 /// Maps low..high to 0..1, linearly or by logarithm.
 struct Scale {
@@ -28,4 +28,4 @@ Axis linear_axis(double low, double high, int wanted);
 /// the room under `low`, as a share of the range.
 Axis value_axis(double low, double high, bool from_zero, double below = 0.07);
 
-}  // namespace nine::report
+}  // namespace nine::app

@@ -1,13 +1,13 @@
-// Sample translations of the last validation, with attention.
 #include "apps/report/sections.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "apps/report/text.h"
+#include "apps/report/run_label.h"
+#include "apps/svg/text.h"
 #include "core/error.h"
 
-namespace nine::report {
+namespace nine::app {
 namespace {
 
 using Runs = std::vector<Run>;
@@ -17,14 +17,14 @@ std::string line_html(const std::string& name, const std::string& text) {
                 text.empty() ? "<span class=\"quiet\">nothing</span>" : escaped(text), "</dd>\n");
 }
 
-// A row a word of the translation, a column a token of the source: what it looked at.
+// Attention weights: a row for each token of the translation, a column for each of the source.
 std::string attention_html(const SampleTranslation& t) {
   if (t.attention.empty()) return {};
   std::string out =
-      "<details><summary>Attention</summary>\n<div class=\"scroll\"><table "
-      "class=\"attention\">\n<caption class=\"hidden\">Share of each source "
-      "token in the last decoder layer's attention, mean over "
-      "heads</caption>\n<thead><tr><td></td>";
+      "<details><summary>Attention</summary>\n"
+      "<div class=\"scroll\"><table class=\"attention\">\n"
+      "<caption class=\"hidden\">Share of each source token in the last decoder layer's "
+      "attention, mean over heads</caption>\n<thead><tr><td></td>";
   for (const std::string& token : t.src_tokens)
     out += "<th scope=\"col\"><span>" + escaped(token) + "</span></th>";
   out += "<th scope=\"col\"><span>&lt;/s&gt;</span></th></tr></thead>\n<tbody>\n";
@@ -40,6 +40,7 @@ std::string attention_html(const SampleTranslation& t) {
   return out + "</tbody>\n</table></div></details>\n";
 }
 
+// The run's translation of the same line, null when it has none.
 const SampleTranslation* same_source(const Run& run, const SampleTranslation& t) {
   for (const SampleTranslation& other : run.translations)
     if (other.line == t.line && other.src == t.src) return &other;
@@ -73,4 +74,4 @@ std::string translations_html(const Runs& runs) {
   return out + "</div>\n</section>\n";
 }
 
-}  // namespace nine::report
+}  // namespace nine::app

@@ -1,16 +1,15 @@
-// What was run: the settings.
 #include "apps/report/sections.h"
 
 #include <algorithm>
 #include <array>
 #include <map>
 
-#include "apps/report/chart.h"
+#include "apps/report/run_label.h"
 #include "apps/report/table.h"
-#include "apps/report/text.h"
+#include "apps/svg/text.h"
 #include "core/error.h"
 
-namespace nine::report {
+namespace nine::app {
 namespace {
 
 using Runs = std::vector<Run>;
@@ -20,7 +19,7 @@ struct MainSetting {
   const char* label;
 };
 
-// In the order in which one would tell a colleague.
+// The most important first.
 constexpr std::array<MainSetting, 34> kMainSettings{{
     {"task", "task"},
     {"head", "head"},
@@ -109,12 +108,6 @@ std::string differences_html(const Runs& runs) {
 
 }  // namespace
 
-std::string run_label(const Runs& runs, size_t i) {
-  return runs.size() > 1
-             ? swatch_html(i, true) + "<span class=\"name\">" + escaped(runs[i].name) + "</span>"
-             : escaped(runs[i].name);
-}
-
 std::string settings_html(const Runs& runs) {
   std::string body = runs.size() == 1 ? main_settings_html(runs[0]) : differences_html(runs);
   for (const Run& run : runs)
@@ -125,4 +118,4 @@ std::string settings_html(const Runs& runs) {
              : "<section id=\"settings\">\n<h2>What was run</h2>\n" + body + "</section>\n";
 }
 
-}  // namespace nine::report
+}  // namespace nine::app

@@ -1,4 +1,3 @@
-// Final figures and validations as tables.
 #include "apps/report/sections.h"
 
 #include <cmath>
@@ -6,15 +5,15 @@
 
 #include "apps/report/figures.h"
 #include "apps/report/table.h"
-#include "apps/report/text.h"
+#include "apps/svg/text.h"
 #include "core/error.h"
 
-namespace nine::report {
+namespace nine::app {
 namespace {
 
 using Runs = std::vector<Run>;
 
-// The columns after a row's name: what matters first, for a phone shows no more than three.
+// The columns after a row's name, the most important first: a phone shows three.
 const std::vector<std::string> kEntryColumns{"Perplexity", "Nats per token", "Loss",  "BLEU",
                                              "Epoch",      "Time",           "Tokens"};
 
@@ -98,4 +97,4 @@ std::string tables_html(const Runs& runs) {
   return body.empty() ? body : "<section>\n<h2>Figures</h2>\n" + body + "</section>\n";
 }
 
-}  // namespace nine::report
+}  // namespace nine::app

@@ -1,10 +1,10 @@
-// Texts of the report page: escaping and numbers for people.
+// Text and numbers in pages and pictures: escaping for HTML, SVG and JSON, numbers for people.
 #pragma once
 
 #include <string>
 #include <string_view>
 
-namespace nine::report {
+namespace nine::app {
 
 /// `text` for HTML content and for attributes in double quotes; control characters and broken UTF-8
 /// become U+FFFD.
@@ -38,4 +38,4 @@ std::string duration(double seconds);
 /// "1 step", "12,000 steps".
 std::string plural(double n, std::string_view noun);
 
-}  // namespace nine::report
+}  // namespace nine::app

@@ -1,14 +1,15 @@
-#include "apps/report/scale.h"
+#include "apps/svg/scale.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
 
-namespace nine::report {
+namespace nine::app {
 namespace {
 
-constexpr double kLogFrom = 8;  // a factor between largest and smallest value
+// The quotient of the largest and the smallest value from which on an axis is logarithmic.
+constexpr double kLogFrom = 8;
 constexpr int kValueTicks = 5;
 constexpr double kRoomAbove = 0.06;
 constexpr double kTiny = 1e-305, kHuge = 1e305;
@@ -19,8 +20,8 @@ std::vector<double> linear_ticks(double low, double high, int wanted) {
   const double lead = raw / power;
   const double step = power * (lead < 1.5 ? 1 : lead < 3 ? 2 : lead < 7 ? 5 : 10);
   std::vector<double> ticks;
-  // Counted, not summed: 0.1 + 0.1 + ... drifts, and with huge values a step could be too small to
-  // advance.
+  // Ticks are multiples of the step: the sum 0.1 + 0.1 + ... drifts, and a small step added to a
+  // huge value may not change it.
   const double first = std::ceil(low / step - 1e-9);
   for (int i = 0; i <= 2 * wanted + 2 && (first + i) * step <= high + 1e-9 * step; ++i)
     ticks.push_back((first + i) * step);
@@ -60,15 +61,14 @@ Axis linear_axis(double low, double high, int wanted) {
 Axis value_axis(double low, double high, bool from_zero, double below) {
   if (from_zero && low >= 0) return linear_axis(0, high > 0 ? high * 1.08 : 1, kValueTicks);
   if (low > 0 && high / low > kLogFrom) {
-    const double range = std::log(high) - std::log(low);  // the quotient may overflow
+    const double range = std::log(high) - std::log(low);  // log(high / low) could overflow
     const Scale scale{std::max(std::exp(std::log(low) - below * range), kTiny),
                       std::min(std::exp(std::log(high) + kRoomAbove * range), kHuge), true};
     return {scale, log_ticks(scale)};
   }
-  const double range = high > low
-                           ? high - low
-                           : std::max(std::fabs(high) * 0.5, 1e-6);  // a constant gets an axis too
+  // A constant gets an axis around it.
+  const double range = high > low ? high - low : std::max(std::fabs(high) * 0.5, 1e-6);
   return linear_axis(low - below * range, high + kRoomAbove * range, kValueTicks);
 }
 
-}  // namespace nine::report
+}  // namespace nine::app
