@@ -4,6 +4,7 @@
 #include "checks/op_cases.h"
 #include "checks/oracles.h"
 #include "core/ops.h"
+#include "kernels/ops.h"
 
 namespace nine::checks {
 namespace {

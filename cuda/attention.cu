@@ -186,7 +186,7 @@ Heads<T> heads_of(const ops::Attention& io, CudaDevice& card) {
 
 dim3 grid_of(const ops::Attention& io, int64_t rows) {
   require(io.batch * io.heads < 65536, "[attention] ", io.batch, " sentences times ", io.heads,
-          " heads are more than a launch takes; lower --batch-tokens");
+          " heads are more than a launch takes; lower the batch tokens");
   return dim3(blocks_of(rows, kQueries), static_cast<unsigned>(io.batch * io.heads));
 }
 // Of `rows` rows of a head's size and a tile each, for every warp.
@@ -194,7 +194,7 @@ template <class T>
 size_t shared_of(const ops::Attention& io, int64_t rows) {
   const int64_t bytes = kQueries * rows * (io.size() + kKeys) * static_cast<int64_t>(sizeof(T));
   require(bytes <= 48 * 1024, "[attention] heads of ", io.size(),
-          " numbers are too large for CUDA's kernel; raise --heads");
+          " numbers are too large for CUDA's kernel; raise the number of attention heads");
   return static_cast<size_t>(bytes);
 }
 

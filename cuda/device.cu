@@ -80,7 +80,7 @@ CudaDevice& CudaDevice::of(int index) {
   if (!card) {
     std::string why = "no card";
     const int n = cards(&why);
-    require(n > 0, "this machine has no GPU that CUDA can use (", why, "): run with --device cpu");
+    require(n > 0, "this machine has no GPU that CUDA can use (", why, "): run with device cpu");
     require(index < n, "there is no device cuda:", index, ": CUDA sees ", n, " here");
     set_current(index);
     card.reset(new CudaDevice(index));
@@ -194,7 +194,8 @@ void* allocate(size_t bytes, int index) {
     const Memory m = memory_of(index);
     fail("out of memory: ", bytes >> 20, " MiB were asked for on cuda:", index, ", which has ",
          m.free >> 20, " of ", m.total >> 20,
-         " MiB free; lower --batch or --bptt (or --batch-tokens) and raise --accumulate, or end "
+         " MiB free; lower the batch size or the bptt length (or the batch tokens) and raise the "
+         "accumulation steps, or end "
          "other programs on that card");
   }
   check("allocate", error);
@@ -217,7 +218,7 @@ void clear(void* p, size_t bytes, int index) {
   check("clear", cudaMemsetAsync(p, 0, bytes, CudaDevice::of(index).stream()));
 }
 
-void copy(const View& x, const View& y) {
+void copy_bytes(const View& x, const View& y) {
   if (x.elements() == 0) return;
   const size_t element = size_of(x.dtype);
   const bool flat = x.contiguous() && y.contiguous();

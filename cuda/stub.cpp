@@ -7,7 +7,7 @@ namespace nine::cuda {
 namespace {
 
 void* no_cuda(size_t, int) {
-  fail("this build has no CUDA: run with --device cpu, or build Nine where nvcc is found");
+  fail("this build has no CUDA: run with device cpu, or build Nine where nvcc is found");
 }
 
 }  // namespace
@@ -21,6 +21,5 @@ void install() {
 bool built() { return false; }
 int devices() { return 0; }
 void set_precision(Precision) {}
-void set_head_spare_bytes(int64_t) {}
 
 }  // namespace nine::cuda

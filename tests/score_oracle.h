@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "core/scores/score.h"
+#include "kernels/scores/score.h"
 
 namespace nine::tests {
 

@@ -17,10 +17,10 @@ void check_replayable(const MtParityExport& o, const TransformerConfig& c) {
   refuse(c.dropout != 0, "the replay has no dropout; set --dropout 0");
   refuse(o.adam.kind != OptimizerKind::adam || o.adam.weight_decay != 0,
          "the replay knows --optimizer adam without --weight-decay only");
-  refuse(!replayed(c.head),
+  refuse(!replayed(c.head.spec),
          "the replay knows --head lin and mos (mix:K*lin) with --head-context tanh only, not ",
-         c.head.to_text());
-  refuse(c.head.untied && c.tie_embeddings,
+         c.head.spec.to_text());
+  refuse(c.head.spec.untied && c.tie_embeddings,
          "the replay does not tie embeddings to a mixture's own word vectors; set "
          "--no-tie-embeddings");
 }
@@ -28,9 +28,9 @@ void check_replayable(const MtParityExport& o, const TransformerConfig& c) {
 nlohmann::ordered_json config_json(const MtParityExport& o, const Transformer& model) {
   nlohmann::ordered_json config = translation_config(model);
   config.update({{"pad", o.pad},
-                 {"head", replayed_name(model.config().head)},
-                 {"components", model.config().head.size()},
-                 {"untied", model.config().head.untied},
+                 {"head", replayed_name(model.config().head.spec)},
+                 {"components", model.config().head.spec.size()},
+                 {"untied", model.config().head.spec.untied},
                  {"optimizer", "adam"},
                  {"lr", o.schedule.lr},
                  {"betas", {o.adam.beta1, o.adam.beta2}},

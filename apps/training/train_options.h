@@ -7,23 +7,18 @@
 #include <vector>
 
 #include "apps/cli/option_conflicts.h"
-#include "kernels/kernel_softmax.h"
+#include "kernels/head_config.h"
 #include "nn/training/trainer.h"
 
 namespace nine::app {
 
-struct TrainOptions {
+/// The head's settings are kernels/head_config.h's; their flags are declared here.
+struct TrainOptions : HeadSettings {
   virtual ~TrainOptions() = default;
 
   // Model
-  std::string head = "lin", head_memory = "blocks", head_context, variance, ball;
-  bool untied = false, head_bias = true;
   std::string dtype = "float32", init, init_norm = "none", init_bias = "zero";
   double init_norm_scale = 0.1;
-  // Regularisation
-  double label_smoothing = 0;
-  std::string smoothing = "uniform";
-  std::string pi_reg, weight_norm_reg;
   // Batches
   int accumulate = 1;
   // Optimiser
@@ -48,11 +43,6 @@ struct TrainOptions {
   std::string export_parity;
   int64_t export_steps = 20;
 
-  /// --head with what the options beside it fill in.
-  HeadSpec head_spec() const;
-  LabelSmoothing label_smoothing_spec() const {
-    return {.epsilon = label_smoothing, .kind = smoothing_from_text(smoothing)};
-  }
   virtual TrainerConfig trainer() const;
 
  protected:
