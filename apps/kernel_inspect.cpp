@@ -11,7 +11,7 @@
 #include "apps/inspect/kernel_table.h"
 #include "apps/inspect/plot.h"
 #include "apps/inspect/show.h"
-#include "cuda/cuda.h"
+#include "kernels/install_cuda.h"
 
 namespace nine::app {
 namespace {
@@ -99,7 +99,7 @@ int run(int argc, char** argv) {
   o.declare(options);
   if (!options.parse(argc, argv)) return kExitDone;
   o.refuse_contradictions(options);
-  cuda::install();
+  install_cuda();
   if (!o.input.empty()) {
     write(o.output, inspected(o.input));
   } else if (!o.explain.empty()) {

@@ -5,6 +5,7 @@
 
 #include "checks/oracles.h"
 #include "core/ops.h"
+#include "kernels/ops.h"
 
 namespace nine::checks {
 namespace {

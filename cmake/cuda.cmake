@@ -1,4 +1,4 @@
-# The CUDA backend, where nvcc is found: nine_cuda then has cuda/*.cu instead of the stub. nvcc is called by hand, so that the
+# The CUDA backend, where nvcc is found: nine_cuda and nine_kernels_cuda then have cuda/*.cu and kernels/cuda/*.cu instead of stubs. nvcc is called by hand, so that the
 # project's language, linker and flags stay those of C++; the CUDA runtime is linked in, and cuBLAS is opened when the first product is
 # asked for: one program runs on machines with a GPU and without.
 option(NINE_CUDA "Build the CUDA backend when nvcc is found" ON)
@@ -21,8 +21,9 @@ else()
   message(STATUS "CUDA: not built (nvcc, libcudart_static.a and cublas_v2.h are needed; NINE_CUDA=${NINE_CUDA})")
 endif()
 
-# Adds the backend's objects to the library nine_cuda.
-function(nine_add_cuda_objects)
+# Adds the objects of a folder's .cu files to its library: of cuda to nine_cuda, of kernels/cuda to nine_kernels_cuda.
+function(nine_add_cuda_objects folder)
+  string(REPLACE / _ library nine_${folder})
   set(codes "")
   foreach(arch ${NINE_CUDA_ARCHS})
     list(APPEND codes -gencode arch=compute_${arch},code=sm_${arch})
@@ -33,16 +34,15 @@ function(nine_add_cuda_objects)
   # The host's part with the flags of core: an inline function must not have two forms in one program.
   set(flags -std=c++20 -O3 --expt-relaxed-constexpr -diag-suppress 1675 ${codes} -I${PROJECT_SOURCE_DIR} -I${NINE_CUBLAS_HEADERS}
             "-DNINE_CUDA_LIBRARIES=\"${libraries}\"" -Xcompiler -march=${NINE_ARCH},-fno-math-errno,-fno-trapping-math)
-  file(GLOB sources CONFIGURE_DEPENDS cuda/*.cu)
+  file(GLOB sources CONFIGURE_DEPENDS ${folder}/*.cu)
   foreach(source ${sources})
     get_filename_component(name ${source} NAME_WE)
-    set(object ${CMAKE_CURRENT_BINARY_DIR}/cuda/${name}.o)
+    set(object ${CMAKE_CURRENT_BINARY_DIR}/${folder}/${name}.o)
     add_custom_command(
       OUTPUT ${object}
       COMMAND ${CMAKE_CXX_COMPILER_LAUNCHER} ${NINE_NVCC} ${flags} -MD -MF ${object}.d -c ${source} -o ${object}
-      DEPENDS ${source} DEPFILE ${object}.d COMMENT "Building CUDA object cuda/${name}.o" VERBATIM)
-    target_sources(nine_cuda PRIVATE ${object})
+      DEPENDS ${source} DEPFILE ${object}.d COMMENT "Building CUDA object ${folder}/${name}.o" VERBATIM)
+    target_sources(${library} PRIVATE ${object})
   endforeach()
-  file(MAKE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/cuda)
-  target_link_libraries(nine_cuda PRIVATE ${NINE_CUDART} dl rt Threads::Threads)
+  file(MAKE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/${folder})
 endfunction()

@@ -4,21 +4,20 @@
 #   include/nine/FOLDER/    the public headers; programs include them as here: #include "core/tensor.h"
 #   lib/cmake/Nine/         for find_package(Nine): targets Nine::nine (all), Nine::core, Nine::autograd, ...
 include(CMakePackageConfigHelpers)
-set(nine_libraries core cuda autograd kernels data nn)
+set(nine_libraries core cuda autograd kernels kernels_cuda data nn)
 set(nine_package lib/cmake/Nine)
 
 foreach(name ${nine_libraries})
   install(TARGETS nine_${name} EXPORT NineTargets ARCHIVE DESTINATION lib)
-  file(GLOB headers CONFIGURE_DEPENDS ${name}/*.h)
-  install(FILES ${headers} DESTINATION include/nine/${name})
+endforeach()
+foreach(folder core cuda autograd kernels kernels/scores data nn)
+  file(GLOB headers CONFIGURE_DEPENDS ${folder}/*.h)
+  install(FILES ${headers} DESTINATION include/nine/${folder})
 endforeach()
 foreach(part data/measures data/sample nn/models nn/training)
   file(GLOB headers CONFIGURE_DEPENDS ${part}/*.h)
   install(FILES ${headers} DESTINATION include/nine/${part})
 endforeach()
-file(GLOB headers CONFIGURE_DEPENDS core/scores/*.h)
-install(FILES ${headers} DESTINATION include/nine/core/scores)
-install(FILES core/cpu/head_kernels.h DESTINATION include/nine/core/cpu)  # kernels/head_decoder.h holds one
 install(TARGETS nine EXPORT NineTargets)
 
 install(EXPORT NineTargets NAMESPACE Nine:: DESTINATION ${nine_package})

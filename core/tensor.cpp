@@ -63,7 +63,7 @@ double View::item() const {
   require(elements() == 1, "[item] a tensor of shape ", shape, " is not one number");
   double value = 0;
   dispatch_float(dtype, "item", [&]<class T>(T element) {
-    op_table(device).copy(*this, View(&element, shape));
+    op_table(device).copy_bytes(*this, View(&element, shape));
     value = static_cast<double>(element);
   });
   return value;
@@ -72,7 +72,7 @@ double View::item() const {
 std::vector<double> Tensor::to_vector() const {
   const View& source = view();
   Tensor host(shape(), dtype());
-  op_table(source.device).copy(source, host.view());
+  op_table(source.device).copy_bytes(source, host.view());
   std::vector<double> out(static_cast<size_t>(elements()));
   const auto fill = [&](const auto* p) {
     for (size_t i = 0; i < out.size(); ++i) out[i] = static_cast<double>(p[i]);

@@ -29,10 +29,6 @@ Precision precision_from_text(std::string_view name);
 /// Holds from the next product on, on all CUDA devices.
 void set_precision(Precision p);
 
-/// How many bytes of products and scores a head computes at a time where it does not keep them; 0:
-/// as it is by default, 64 MB. Sums are then cut elsewhere, so that the last bits change.
-void set_head_spare_bytes(int64_t bytes);
-
 }  // namespace nine::cuda
 
 namespace nine {

@@ -218,7 +218,7 @@ void clear(void* p, size_t bytes, int index) {
   check("clear", cudaMemsetAsync(p, 0, bytes, CudaDevice::of(index).stream()));
 }
 
-void copy(const View& x, const View& y) {
+void copy_bytes(const View& x, const View& y) {
   if (x.elements() == 0) return;
   const size_t element = size_of(x.dtype);
   const bool flat = x.contiguous() && y.contiguous();

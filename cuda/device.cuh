@@ -101,6 +101,7 @@ void* allocate(size_t bytes, int index);
 void release(void* p, int index);
 size_t available(int index);
 void clear(void* p, size_t bytes, int index);
-void copy(const View& x, const View& y);
+/// y = x byte by byte; see OpTable::copy_bytes.
+void copy_bytes(const View& x, const View& y);
 
 }  // namespace nine::cuda

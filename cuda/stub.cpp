@@ -21,6 +21,5 @@ void install() {
 bool built() { return false; }
 int devices() { return 0; }
 void set_precision(Precision) {}
-void set_head_spare_bytes(int64_t) {}
 
 }  // namespace nine::cuda

@@ -4,8 +4,8 @@
 #include <charconv>
 #include <cmath>
 
-#include "core/scores/all.h"
 #include "core/suggest.h"
+#include "kernels/scores/all.h"
 
 namespace nine {
 namespace {
@@ -101,8 +101,8 @@ size_t parameter_index(const KernelInfo& kernel, std::string_view name) {
     if (name == p.name) return names.size();
     names.emplace_back(p.name);
   }
-  if (names.empty()) refuse("--head: ", kernel.name, " has no parameters, not '", name, "'");
-  refuse("--head: ", kernel.name, " has no parameter '", name, "', only ", joined(names),
+  if (names.empty()) refuse(kernel.name, " has no parameters, not '", name, "'");
+  refuse(kernel.name, " has no parameter '", name, "', only ", joined(names),
          did_you_mean(name, names));
 }
 
@@ -111,19 +111,18 @@ KernelInfo kernel_named(std::string_view name) {
     if (name == k.name) return k;
   for (const HeadPreset& p : kPresets)
     if (name == p.name)
-      refuse("--head: '", name, "' is a mixture itself (", p.text, ") and cannot be a component");
+      refuse("'", name, "' is a mixture itself (", p.text, ") and cannot be a component");
   std::vector<std::string> known = kernel_names();
   const std::string kernels = joined(known);
   for (const HeadPreset& p : kPresets) known.emplace_back(p.name);
   const std::string near = did_you_mean(name, known);
-  refuse("--head: no kernel is called '", name, "'", near.empty() ? "." : near,
-         " Kernels: ", kernels);
+  refuse("no kernel is called '", name, "'", near.empty() ? "." : near, " Kernels: ", kernels);
 }
 
 const char* tuned_text(std::string_view name) {
   for (const HeadPreset& t : kTuned)
     if (name == t.name) return t.text;
-  refuse("--head: nothing is recorded for ", name,
+  refuse("nothing is recorded for ", name,
          "@tuned yet (docs/heads.md): leave out @tuned, or name the parameters");
 }
 
@@ -150,21 +149,21 @@ Score parse_component(std::string_view text, const HeadDefaults& defaults) {
     const size_t equals = fields[f].find('=');
     const std::string_view name = fields[f].substr(0, equals);
     if (equals == std::string_view::npos)
-      refuse("--head: '", fields[f], "' in '", text, "' must be PARAMETER=VALUE");
+      refuse("'", fields[f], "' in '", text, "' must be PARAMETER=VALUE");
     const size_t k = parameter_index(kernel, name);
-    if (twice[k]) refuse("--head: '", text, "' names ", name, " twice");
+    if (twice[k]) refuse("'", text, "' names ", name, " twice");
     score.parameters[k] = parameter_value(kernel.parameters[k], fields[f].substr(equals + 1),
-                                          concat("--head: ", kernel.name, "'s ", name));
+                                          concat(kernel.name, "'s ", name));
     said[k] = twice[k] = true;
   }
   for (size_t k = 0; k < said.size(); ++k) {
     const std::string_view name = kernel.parameters[k].name;
     const std::string& option = name == "variance" ? defaults.variance : defaults.ball;
     if (!said[k] && !option.empty() && (name == "variance" || name == "ball"))
-      score.parameters[k] = parameter_value(kernel.parameters[k], option, concat("--", name));
+      score.parameters[k] = parameter_value(kernel.parameters[k], option, std::string(name));
   }
   const std::string wrong = check_score(score, -1);
-  if (!wrong.empty()) refuse("--head: in '", text, "' ", wrong);
+  if (!wrong.empty()) refuse("component '", text, "' of the head: ", wrong);
   return score;
 }
 
@@ -176,10 +175,10 @@ void parse_item(std::string_view text, const HeadDefaults& defaults,
   if (star != std::string_view::npos) {
     const auto [end, error] = std::from_chars(text.data(), text.data() + star, count);
     if (error != std::errc() || end != text.data() + star || count < 1 || count > kMaxComponents)
-      refuse("--head: the count in '", text, "' must be an integer from 1 to ", kMaxComponents);
+      refuse("the count in '", text, "' must be an integer from 1 to ", kMaxComponents);
     text.remove_prefix(star + 1);
   }
-  if (text.empty()) refuse("--head: a component is empty; write mix:lin,log or mix:3*lin,log:p=1");
+  if (text.empty()) refuse("a component is empty; write mix:lin,log or mix:3*lin,log:p=1");
   components.insert(components.end(), static_cast<size_t>(count), parse_component(text, defaults));
 }
 
@@ -195,7 +194,7 @@ bool parses(const std::string& text, const HeadDefaults& defaults) {
 bool contexts_wanted(const HeadDefaults& defaults, bool mixture) {
   if (defaults.head_context.empty()) return mixture;
   if (defaults.head_context != "none" && defaults.head_context != "tanh")
-    refuse("--head-context is '", defaults.head_context, "', which must be none or tanh",
+    refuse("head context is '", defaults.head_context, "', which must be none or tanh",
            did_you_mean(defaults.head_context, {"none", "tanh"}));
   return defaults.head_context == "tanh";
 }
@@ -209,7 +208,7 @@ std::string_view mixture_text(std::string_view text) {
     if (rest.empty()) text = p.text;
     if (rest == "@tuned") text = tuned_text(p.name);
     if (rest.starts_with(':'))
-      refuse("--head: the preset ", p.name, " takes no parameters; write out ", p.text);
+      refuse("the preset ", p.name, " takes no parameters; write out ", p.text);
   }
   return text.starts_with(kMix) ? text.substr(kMix.size()) : std::string_view{};
 }
@@ -228,7 +227,7 @@ KernelInfo kernel_info(ScoreKind kind) {
   KernelInfo info{};
   with_kernel(kind, [&]<class K>() {
     require(std::ssize(K::parameters()) <= kMaxScoreParameters, "[head] ", K::kName,
-            " has more parameters than kMaxScoreParameters (core/scores/score.h)");
+            " has more parameters than kMaxScoreParameters (kernels/scores/score.h)");
     info = {K::kName, K::kFormula, K::kDerivative, K::kNote, K::parameters()};
   });
   return info;
@@ -275,7 +274,7 @@ std::string HeadSpec::check(int64_t d) const {
 }
 
 HeadSpec parse_head(std::string_view text, const HeadDefaults& defaults) {
-  if (text.empty()) refuse("--head is empty; the plain softmax layer is lin");
+  if (text.empty()) refuse("the head is empty; the plain softmax layer is lin");
   HeadSpec head{.components = {}, .mixture = false, .contexts = false, .untied = defaults.untied};
   const std::string_view mixture = mixture_text(text);
   head.mixture = mixture.data() != nullptr;
@@ -284,15 +283,15 @@ HeadSpec parse_head(std::string_view text, const HeadDefaults& defaults) {
     for (const std::string_view item : split(mixture, ','))
       parse_item(item, defaults, head.components);
     if (head.size() > kMaxComponents)
-      refuse("--head: ", head.size(), " components are more than ", kMaxComponents);
+      refuse("the head has ", head.size(), " components, more than ", kMaxComponents);
     return head;
   }
   if (text.find_first_of(",*") != std::string_view::npos)
-    refuse("--head ", text, ": several components are a mixture; write ",
+    refuse("'", text, "' has several components, which are a mixture; write ",
            parses(concat("mix:", text), defaults)
                ? concat("mix:", text)
                : "mix:lin,log or mix:3*lin,log:p=1 (a preset stands alone)");
-  if (text == "mix") refuse("--head mix names no components; write mix:lin,log");
+  if (text == "mix") refuse("mix names no components; write mix:lin,log");
   head.components.push_back(parse_component(text, defaults));
   return head;
 }

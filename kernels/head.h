@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/scores/score.h"
+#include "kernels/scores/score.h"
 
 namespace nine {
 
@@ -28,14 +28,15 @@ struct HeadSpec {
   std::string check(int64_t d) const;
 };
 
-/// What options beside --head say: each fills in what a component does not say itself.
+/// Settings beside the head string: each fills in what a component does not say itself.
 struct HeadDefaults {
-  std::string
-      variance;      ///< --variance: split or a positive number; empty: the kernel's own default
-  std::string ball;  ///< --ball: lorentz, tanh, clip, sigmoid; empty: likewise
-  std::string head_context;  ///< --head-context: none, tanh; empty: tanh for mixtures, none for a
-                             ///< single kernel
-  bool untied = false;       ///< --untied
+  /// ssg and mog: split or a positive number; empty: the kernel's own default.
+  std::string variance;
+  /// hpb: lorentz, tanh, clip or sigmoid; empty: the kernel's own default.
+  std::string ball;
+  /// none or tanh (HeadSpec::contexts); empty: tanh for mixtures, none for a single kernel.
+  std::string head_context;
+  bool untied = false;  ///< see HeadSpec
 };
 
 /// Reads a head string (docs/heads.md); a UsageError names the part that is wrong and the nearest

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/ops.h"
+
 namespace nine {
 namespace {
 
@@ -153,7 +155,7 @@ void HeadBlocks::start(const View& targets, double spread, HeadMemory memory, co
   products_ = planes_of(head_, d);
   if (gradients_ && memory == HeadMemory::blocks)
     block_products_ = arena_.temporary({words_, products_ * block_rows_}, type);
-  // A card computes scores again sooner than it reads them.
+  // A GPU computes scores again faster than it reads them.
   for (const ops::HeadComponent& c : components_)
     kept_scores_ += arena_.device() == kCpu ? ops::head_score_planes(c.score) : 0;
   if (block_products_ && kept_scores_ > 0)

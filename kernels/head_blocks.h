@@ -1,4 +1,4 @@
-// One pass of a head over its contexts, block by block: what kernel_softmax and the readouts share.
+// One pass of a head over its contexts, block by block: what kernel_softmax and inference share.
 #pragma once
 
 #include <array>
@@ -6,18 +6,18 @@
 #include <memory_resource>
 #include <vector>
 
-#include "core/ops.h"
 #include "kernels/kernel_softmax.h"
+#include "kernels/ops.h"
 
 namespace nine {
 
-/// Resolves weights into components, computes statistics of the word vectors and the prior once,
-/// and cuts the contexts into blocks, with each component's contexts formed in a group of blocks at
-/// a time.
+/// Makes components of the weights, computes the statistics of the word vectors and the prior once,
+/// and cuts the contexts into blocks. Each component's contexts are computed for a group of blocks
+/// at a time.
 class HeadBlocks {
  public:
-  /// Checks that everything fits, and takes the sinks of the weights (with `gradients`): to be made
-  /// outside of any Arena::Scope.
+  /// Checks all shapes; with `gradients` also takes the memory of the weights' gradients, so that
+  /// it must be constructed outside of any Arena::Scope.
   HeadBlocks(const char* op, const HeadSpec& head, const Var& h, const HeadWeights& weights,
              bool gradients);
   HeadBlocks(const HeadBlocks&) = delete;
@@ -32,12 +32,14 @@ class HeadBlocks {
   /// d): where the gradient by h goes, or empty; `log_prior` (N, K): filled for mixtures.
   void start(const View& targets, double spread, HeadMemory memory, const View& log_prior,
              const View& dh);
-  /// Runs f(block, first row) over the blocks, in order; scores are f's business.
+  /// Runs f(block, first row) over the blocks, in order. Nothing of a block has been computed: f
+  /// calls ops::head_scores itself.
   template <class F>
   void for_blocks(F&& f);
   /// The gradients of a block's loss.
   void add_gradients(const ops::HeadBlock& block, double row_weight);
-  /// (N, K): where the loss's gradient by the prior's logits is gathered; empty when there is none.
+  /// (N, K): the loss's gradient by the prior's logits, filled by f; empty if there is no prior or
+  /// no gradient.
   const View& dlogits() const { return dlogits_; }
   /// After the last block: gradients through statistics and prior.
   void finish_gradients();
@@ -82,7 +84,7 @@ void HeadBlocks::for_blocks(F&& f) {
   }
 }
 
-/// Elements [begin, begin + count) of a vector; a view without memory stays one.
+/// Elements [begin, begin + count) of a vector; of a view without memory, such a view.
 View vector_part(const View& v, int64_t begin, int64_t count);
 
 }  // namespace nine

@@ -5,15 +5,15 @@
 #include <limits>
 #include <numeric>
 
-#include "core/cpu/head_block.h"
 #include "core/scratch.h"
 #include "core/vmath.h"
+#include "kernels/cpu/head_block.h"
 
 namespace nine {
 namespace {
 
 constexpr int64_t kPanel = PackedLinear<float>::kPanel;
-constexpr int64_t kStackRows = 256;  // of a block: its scores stay in the third-level cache
+constexpr int64_t kStackRows = 256;  // stacked rows of a block: its scores fit into the L3 cache
 constexpr int64_t kChunks = ops::kHeadChunks;
 static_assert(kPanel == ops::kHeadTile, "a chunk of the vocabulary is whole panels");
 
@@ -34,7 +34,7 @@ T largest(const T* x, int64_t n) {
   return top[0];
 }
 
-// The sum of exp(x - top); x becomes its exponents where they are kept.
+// The sum of exp(x - top). With `keep` x becomes exp(x - top).
 template <class T, bool keep>
 double exponents(T* x, int64_t n, T top) {
   constexpr int64_t kLanes = 16;
@@ -56,7 +56,7 @@ double exponents(T* x, int64_t n, T top) {
   return sum;
 }
 
-// The k-th largest of n numbers, the lowest of all where there are fewer.
+// The k-th largest of n numbers; with fewer than k, the lowest number of T.
 template <class T>
 T threshold(const T* x, int64_t n, int64_t k) {
   if (n < k) return kLowest<T>;
@@ -68,12 +68,21 @@ T threshold(const T* x, int64_t n, int64_t k) {
 
 }  // namespace
 
-// A row of the block has K stacked rows, r * K + k, each with `ld` scores.
+template <class T>
+struct HeadDecoder<T>::Component {
+  cpu::HeadKernel<T> kernel;
+  View w;
+  std::vector<int64_t> packs;  // of its parts
+  int64_t first_stat = 0;      // in a row's statistics
+  const T* word_stats = nullptr;
+};
+
+// Some rows of a query. Row r of them has K stacked rows, r * K + k, each with `ld` scores.
 template <class T>
 struct HeadDecoder<T>::Block {
   const T* h;               // (rows, d)
   const T* stack;           // (rows * K, d)
-  T* scores;                // (rows * K, ld): scores, of mixtures exponents in the end
+  T* scores;                // (rows * K, ld): scores; of mixtures e_k(v) in the end
   T* tile_top;              // (rows * K, tiles)
   T* chunk_top;             // (rows * K, kChunks)
   double* chunk_sum;        // (rows * K, kChunks)
@@ -85,6 +94,11 @@ struct HeadDecoder<T>::Block {
   int64_t rows, size, ld, tiles;
   int32_t excluded;
 };
+
+template <class T>
+HeadDecoder<T>::HeadDecoder(HeadDecoder&& other) noexcept = default;
+template <class T>
+HeadDecoder<T>::~HeadDecoder() = default;
 
 template <class T>
 HeadDecoder<T>::HeadDecoder(const HeadSpec& head, const HeadValues& values)
@@ -372,8 +386,8 @@ double HeadDecoder<T>::target_log_prob(const Block& b, int64_t row) const {
   return top + std::log(sum);
 }
 
-// As the block ops have them: from the vectors, so that no word is above its own normaliser and no
-// distance cancels.
+// The targets' scores, computed from the vectors as ops::head_scores does: no probability is above
+// 1 and no distance loses its digits.
 template <class T>
 void HeadDecoder<T>::score_targets(const Block& b) const {
   for (int64_t i = 0; i < b.rows * b.size; ++i) {

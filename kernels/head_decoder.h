@@ -1,20 +1,20 @@
-// A head made ready for decoding: word vectors packed and their statistics computed once, then, for
-// a few contexts at a time, the likeliest words or the log-probabilities of given ones. What
-// kernel_softmax computes, without a tape, on the CPU.
+// A head prepared for decoding on the CPU: word vectors are packed and their statistics computed
+// once; then, for a few contexts at a time, it gives the most probable words or the
+// log-probabilities of given ones. The formulas are those of kernel_softmax, without a tape.
 //
-// Scores lie words fastest, so any number of rows costs what it is. Contexts of components that
-// share word vectors are stacked and meet each panel of them once. For one component a row's scores
-// and their normaliser say all; a mixture keeps exponents
+// Scores of one row lie together, word after word, so that any number of rows costs in proportion.
+// Contexts of components that share word vectors are stacked and multiplied with each panel of them
+// together. For a single component the scores and their log sum of exponentials are all there is to
+// compute; a mixture keeps exponentials
 //   e_k(v) = exp(S_k(v) - m_k),  m_k the largest of a chunk's scores,
-// from which p(v) = sum_k f_k e_k(v), f_k = pi_k exp(m_k) / Z_k, is one multiplication each,
-// without a second exponent.
+// from which p(v) = sum_k f_k e_k(v), f_k = pi_k exp(m_k) / Z_k, follows by one multiplication
+// each, without further exponentials.
 #pragma once
 
 #include <span>
 #include <vector>
 
 #include "core/buffer.h"
-#include "core/cpu/head_kernels.h"
 #include "core/packed_linear.h"
 #include "kernels/head.h"
 
@@ -31,6 +31,8 @@ class HeadDecoder {
  public:
   /// The values must outlive it. Error: they do not fit each other or the head.
   HeadDecoder(const HeadSpec& head, const HeadValues& values);
+  HeadDecoder(HeadDecoder&& other) noexcept;
+  ~HeadDecoder();
 
   int64_t words() const { return words_; }
   int64_t dims() const { return dims_; }
@@ -38,16 +40,16 @@ class HeadDecoder {
   struct Query {
     const T* h = nullptr;  ///< rows of dims() numbers, with memory for PackedLinear's padded(rows)
     int64_t rows = 0;
-    int64_t k = 0;          ///< so many likeliest words of each row
-    int32_t excluded = -1;  ///< a word that has no share in the rows' probabilities; -1: none
-    std::span<const int32_t> targets =
-        {};  ///< instead: the word of each row whose log-probability is asked for
+    int64_t k = 0;          ///< how many of the most probable words of each row are wanted
+    int32_t excluded = -1;  ///< a word whose probability is set to 0; -1: none
+    /// If not empty, the answer has the log-probability of each row's target instead.
+    std::span<const int32_t> targets = {};
   };
   struct Answer {
-    std::vector<int32_t> words;     ///< (rows, k), best first, equals by the smaller word
+    std::vector<int32_t> words;     ///< (rows, k), best first; equal ones in the order of their ids
     std::vector<double> log_probs;  ///< (rows, k); of targets (rows)
   };
-  /// Working memory, kept between calls; one for each thread that asks.
+  /// Working memory, kept between calls; each thread that calls needs one of its own.
   struct Memory {
     Buffer<T> stack, scores, tile_top, chunk_top, row_stats, prior, factors;
     Buffer<double> log_prior, chunk_sum, lse, target_score;
@@ -58,13 +60,7 @@ class HeadDecoder {
   void operator()(const Query& q, Memory& memory, Answer& answer) const;
 
  private:
-  struct Component {
-    cpu::HeadKernel<T> kernel;
-    View w;
-    std::vector<int64_t> packs;  // of its parts
-    int64_t first_stat = 0;      // in a row's statistics
-    const T* word_stats = nullptr;
-  };
+  struct Component;  // one component: its kernel, its packed words, its statistics
   struct Pack {
     View of;
     PackedLinear<T> words;

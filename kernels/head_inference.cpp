@@ -3,6 +3,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "core/ops.h"
 #include "kernels/head_blocks.h"
 
 namespace nine {

@@ -7,14 +7,6 @@
 
 namespace nine {
 
-std::string to_text(HeadMemory m) { return m == HeadMemory::blocks ? "blocks" : "tiles"; }
-
-HeadMemory head_memory_from_text(std::string_view name) {
-  if (name == "blocks") return HeadMemory::blocks;
-  if (name == "tiles") return HeadMemory::tiles;
-  throw UsageError(concat("--head-memory ", name, ": blocks or tiles"));
-}
-
 namespace {
 
 // Whether any gradient of the head is wanted, and its scalar result.

@@ -1,85 +1,69 @@
 // The output layer: scores of contexts against word vectors, mixture, softmax, and the loss, fused;
-// nothing of size contexts x vocabulary is ever stored (heads.md sections 2 and 3).
+// nothing of size contexts x vocabulary is ever stored (docs/heads.md).
 #pragma once
 
 #include <span>
 #include <vector>
 
 #include "autograd/tape.h"
-#include "kernels/head.h"
-#include "kernels/regularisers.h"
-#include "kernels/smoothing.h"
+#include "kernels/head_config.h"
 
 namespace nine {
 
-/// What a head computes with.
+/// The weights of a head.
 struct HeadWeights {
   /// Word vectors: one (V, d); untied, tensors whose rows together are K * V, component after
   /// component: K of (V, d), one (K, V, d), or (V, d) and (K-1, V, d).
   std::vector<Var> w;
-  Var bias = {};    ///< (V), or empty; of all components
-  Var prior = {};   ///< (K, d), M': pi = softmax(prior h). Mixtures only
-  Var latent = {};  ///< (K * d, d), rows kd .. (k+1)d are C_k': context k is tanh(C_k' h). Heads
-                    ///< with contexts only
+  Var bias = {};   ///< (V), or empty; of all components
+  Var prior = {};  ///< (K, d), M': pi = softmax(prior h). Mixtures only
+  /// (K * d, d), rows kd .. (k+1)d are C_k': context k is tanh(C_k' h). Heads with contexts only
+  Var latent = {};
 };
 
-/// How the scores of a step are held.
-enum class HeadMemory : uint8_t {
-  blocks,  ///< a block of rows against the whole vocabulary: 6NVd operations, head_block_rows() x K
-           ///< x V numbers
-  tiles    ///< computed again for the gradients: 8NVd, O(N K + V d) numbers
-};
-std::string to_text(HeadMemory m);
-HeadMemory head_memory_from_text(std::string_view name);  ///< blocks, tiles
-
-/// Rows of contexts of a block: whole panels; those of all K components together near 224 (measured
-/// best, performance.md) where components share word vectors, where a kernel of C parts counts as C
-/// components, and as many as 128 MB of products allow where they do not. On a card there is no
-/// cache to fit: as many as 512 MB of products allow. Follows shapes and configuration only.
+/// How many rows of contexts a block has: a multiple of ops::kHeadPanel that follows from shapes
+/// and configuration alone. Word vectors shared by all components: about 224 stacked rows over all
+/// components, where a kernel of C parts counts as C components. Untied: as many rows as 128 MB of
+/// products allow. On a GPU: as many as 512 MB of products allow.
 int64_t head_block_rows(const HeadSpec& head, int64_t words, int64_t d, DType dtype,
                         Device device = kCpu);
 
-/// What the loss is made of besides the likelihood, and how it is computed.
-struct HeadLoss {
-  LabelSmoothing smoothing = {};
-  PriorRegulariser prior = {};
-  HeadMemory memory = HeadMemory::blocks;
-};
-
 struct SoftmaxLoss {
-  Var loss = {};   ///< row_weight * sum of -log p(target), smoothed and regularised where asked: a
-                   ///< float64 scalar
-  Var nll = {};    ///< (N) float64: -log p(target) of each row in nats, 0 where the target is -1;
-                   ///< never smoothed
-  Var prior = {};  ///< mixtures: (N, K), the contexts' type: log pi; empty otherwise
-  Var share = {};  ///< mixtures: (K, N) float64: gamma_k(target), each component's share in
-                   ///< p(target); 0 where the target is -1
+  /// A float64 scalar: row_weight * sum of -log p(target), smoothed and regularised as HeadLoss
+  /// says.
+  Var loss = {};
+  /// (N) float64: -log p(target) of each row in nats, 0 where the target is -1; never smoothed.
+  Var nll = {};
+  /// Mixtures: (N, K), the contexts' type: log pi. Empty otherwise.
+  Var prior = {};
+  /// Mixtures: (K, N) float64: gamma_k(target), each component's share in p(target); 0 where the
+  /// target is -1. Empty otherwise.
+  Var share = {};
 };
 
-/// Softmax cross-entropy of contexts h (N, d). targets: N int32, -1 = the row counts nothing.
+/// Softmax cross-entropy of contexts h (N, d). targets: N int32, -1 = the row does not count.
 /// row_weight: each row's weight in the loss, 1 / (tokens of the whole update, over micro-batches
 /// and processes). With smoothing the loss is the cross-entropy with the smoothed targets.
 ///
-/// The head is the last op of a step: gradients of its weights are formed on the way forward, and
-/// backward must start from this loss (or from a plain sum with others); an upstream gradient other
-/// than 1 is an Error. Under NoGrad nothing but the loss is computed.
+/// The head is the last op of a step: it computes its gradients already in the forward pass, so
+/// backward must start from this loss or from a plain sum of it and others; a gradient of this loss
+/// other than 1 is an Error. Under NoGrad nothing but the loss is computed.
 SoftmaxLoss kernel_softmax(const HeadSpec& head, const Var& h, const HeadWeights& weights,
                            const Tensor& targets, double row_weight, const HeadLoss& options = {});
 
-/// Decoding: log p(v | h) of every word v for a few contexts, (N, V) float64 on the CPU. The
-/// scores, with bias, and their normaliser are kernel_softmax's, whatever the head; nothing is
-/// recorded. A row's bits do not depend on the other rows. N x V numbers are held, so give many
-/// contexts in parts; up to ops::kHeadPanel of them cost what one does.
+/// Decoding: log p(v | h) of every word v for a few contexts, (N, V) float64 on the CPU, computed
+/// as kernel_softmax does, for any head. Nothing is recorded on the tape. A row's bits do not
+/// depend on the other rows. N x V numbers are held, so give many contexts in parts; up to
+/// ops::kHeadPanel of them cost what one does.
 Tensor log_probabilities(const HeadSpec& head, const Var& h, const HeadWeights& weights);
-/// Scores S_k(w_v, h_k) + b_v of every component, (K, N, V) float64 on the CPU; the target of a
-/// row, where one is given (targets N int32, -1 none, or empty), has the score that enters the
-/// loss.
+/// Scores S_k(w_v, h_k) + b_v of every component, (K, N, V) float64 on the CPU. With targets (N
+/// int32, -1: none) a row's target has the score that the loss is computed from.
 Tensor component_scores(const HeadSpec& head, const Var& h, const HeadWeights& weights,
                         const Tensor& targets = {});
 /// pi, (N, K) float64 on the CPU; ones for a single kernel.
 Tensor prior_probabilities(const HeadSpec& head, const Var& h, const HeadWeights& weights);
 
-/// The k most probable words of each row, best first, ties by the smaller word.
+/// The k most probable words of each row, best first, ties in the order of their ids.
 struct WordScores {
   std::vector<int32_t> words;     ///< (N, k)
   std::vector<double> log_probs;  ///< (N, k)

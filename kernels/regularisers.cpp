@@ -4,6 +4,8 @@
 #include <cmath>
 #include <vector>
 
+#include "core/ops.h"
+
 namespace nine {
 namespace {
 
@@ -12,14 +14,24 @@ std::string number_text(double x) {
   return {buffer, std::to_chars(buffer, buffer + sizeof buffer, x).ptr};
 }
 
-// A number >= 0, all of the text.
-double number(const char* option, std::string_view text, std::string_view part, const char* form) {
+// A number >= 0, all of `part`, a piece of `text`; `form` is how the whole is written.
+template <NamedEnum Kind>
+double number(std::string_view text, std::string_view part, const char* form) {
   double x = 0;
   const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), x);
   if (error != std::errc{} || end != part.data() + part.size() || !(x >= 0) || !std::isfinite(x))
-    throw UsageError(
-        concat(option, " ", text, ": '", part, "' is not a number >= 0; write ", form));
+    throw UsageError(concat(kEnumNames<Kind>.what, " ", text, ": '", part,
+                            "' is not a number >= 0; write ", form));
   return x;
+}
+
+// The penalty that `text` names, which is written as `form` says.
+template <NamedEnum Kind>
+Kind penalty_named(std::string_view name, std::string_view text, const char* form) {
+  for (const auto& [kind, known] : kEnumNames<Kind>.values)
+    if (name == known) return kind;
+  throw UsageError(concat(kEnumNames<Kind>.what, " ", text, ": no penalty is called '", name,
+                          "'; write ", form));
 }
 
 struct Parts {
@@ -34,38 +46,31 @@ Parts split(std::string_view text, char at) {
 }  // namespace
 
 std::string to_text(const PriorRegulariser& r) {
-  if (r.strength == 0) return {};
-  return concat(r.kind == ops::PriorPenalty::variance ? "variance:" : "cv2:",
-                number_text(r.strength));
+  return r.strength == 0 ? std::string() : concat(to_text(r.kind), ":", number_text(r.strength));
 }
 
 PriorRegulariser prior_regulariser_from_text(std::string_view text) {
-  constexpr const char *kOption = "--pi-reg", *kForm = "variance:RHO or cv2:RHO";
+  constexpr const char* kForm = "variance:RHO or cv2:RHO";
   if (text.empty()) return {};
   const auto [name, rest] = split(text, ':');
-  if (name != "variance" && name != "cv2")
-    throw UsageError(
-        concat(kOption, " ", text, ": no penalty is called '", name, "'; write ", kForm));
-  return {name == "cv2" ? ops::PriorPenalty::cv2 : ops::PriorPenalty::variance,
-          number(kOption, text, rest, kForm)};
+  const auto kind = penalty_named<ops::PriorPenalty>(name, text, kForm);
+  return {kind, number<ops::PriorPenalty>(text, rest, kForm)};
 }
 
 std::string to_text(const NormRegulariser& r) {
-  if (r.strength == 0) return {};
-  return concat(r.kind == NormRegulariser::Kind::squared ? "squared:" : "root:",
-                number_text(r.strength), ",", number_text(r.norm));
+  return r.strength == 0
+             ? std::string()
+             : concat(to_text(r.kind), ":", number_text(r.strength), ",", number_text(r.norm));
 }
 
 NormRegulariser norm_regulariser_from_text(std::string_view text) {
-  constexpr const char *kOption = "--weight-norm-reg", *kForm = "squared:RHO,NU or root:RHO,NU";
+  using Kind = NormRegulariser::Kind;
+  constexpr const char* kForm = "squared:RHO,NU or root:RHO,NU";
   if (text.empty()) return {};
   const auto [name, rest] = split(text, ':');
-  if (name != "squared" && name != "root")
-    throw UsageError(
-        concat(kOption, " ", text, ": no penalty is called '", name, "'; write ", kForm));
+  const auto kind = penalty_named<Kind>(name, text, kForm);
   const auto [strength, norm] = split(rest, ',');
-  return {name == "root" ? NormRegulariser::Kind::root : NormRegulariser::Kind::squared,
-          number(kOption, text, strength, kForm), number(kOption, text, norm, kForm)};
+  return {kind, number<Kind>(text, strength, kForm), number<Kind>(text, norm, kForm)};
 }
 
 Var norm_penalty(std::span<const Var> w, const NormRegulariser& r) {

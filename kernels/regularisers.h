@@ -6,11 +6,17 @@
 #include <string_view>
 
 #include "autograd/tape.h"
-#include "core/ops.h"
+#include "core/enum_names.h"
+#include "kernels/ops.h"
 
 namespace nine {
 
-/// --pi-reg: a penalty on the prior over a mixture's components.
+template <>
+inline constexpr EnumNames<ops::PriorPenalty, 2> kEnumNames<ops::PriorPenalty>{
+    "prior regulariser",
+    {{{ops::PriorPenalty::variance, "variance"}, {ops::PriorPenalty::cv2, "cv2"}}}};
+
+/// A penalty on the prior over a mixture's components.
 struct PriorRegulariser {
   ops::PriorPenalty kind = ops::PriorPenalty::variance;
   double strength = 0;  ///< rho >= 0; 0: none
@@ -19,7 +25,7 @@ std::string to_text(const PriorRegulariser& r);  ///< "variance:0.1", "cv2:0.01"
 /// Reads "variance:RHO" or "cv2:RHO", "" for none; a UsageError says what is wrong.
 PriorRegulariser prior_regulariser_from_text(std::string_view text);
 
-/// --weight-norm-reg: holds the word vectors' norms near nu (Herold et al., 2018).
+/// A penalty that holds the word vectors' norms near nu (Herold et al., 2018).
 struct NormRegulariser {
   enum class Kind : uint8_t {
     squared,  ///< rho sum_v (|w_v| - nu)^2
@@ -29,6 +35,10 @@ struct NormRegulariser {
   double strength = 0;  ///< rho >= 0; 0: none
   double norm = 1;      ///< nu >= 0
 };
+template <>
+inline constexpr EnumNames<NormRegulariser::Kind, 2> kEnumNames<NormRegulariser::Kind>{
+    "weight-norm regulariser",
+    {{{NormRegulariser::Kind::squared, "squared"}, {NormRegulariser::Kind::root, "root"}}}};
 std::string to_text(const NormRegulariser& r);  ///< "squared:0.001,1"; "" for none
 /// Reads "squared:RHO,NU" or "root:RHO,NU", "" for none.
 NormRegulariser norm_regulariser_from_text(std::string_view text);

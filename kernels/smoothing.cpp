@@ -17,14 +17,4 @@ double LabelSmoothing::spread(int64_t words) const {
   return epsilon / static_cast<double>(words - 1);
 }
 
-std::string to_text(LabelSmoothing::Kind kind) {
-  return kind == LabelSmoothing::Kind::uniform ? "uniform" : "others";
-}
-
-LabelSmoothing::Kind smoothing_from_text(std::string_view name) {
-  if (name == "uniform") return LabelSmoothing::Kind::uniform;
-  if (name == "others") return LabelSmoothing::Kind::others;
-  throw UsageError(concat("--smoothing ", name, ": uniform or others"));
-}
-
 }  // namespace nine

@@ -2,15 +2,15 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
-#include <string_view>
+
+#include "core/enum_names.h"
 
 namespace nine {
 
 /// Label smoothing of strength epsilon, in the field's two conventions.
 struct LabelSmoothing {
   enum class Kind : uint8_t {
-    uniform,  ///< epsilon / V to every word, and 1 - epsilon more to the target
+    uniform,  ///< epsilon / V to every word, and to the target 1 - epsilon besides
     others    ///< epsilon / (V - 1) to every other word, 1 - epsilon to the target
   };
   double epsilon = 0;  ///< in [0, 1]; 0: none
@@ -20,7 +20,9 @@ struct LabelSmoothing {
   /// with one word.
   double spread(int64_t words) const;
 };
-std::string to_text(LabelSmoothing::Kind kind);
-LabelSmoothing::Kind smoothing_from_text(std::string_view name);  ///< uniform, others
+template <>
+inline constexpr EnumNames<LabelSmoothing::Kind, 2> kEnumNames<LabelSmoothing::Kind>{
+    "smoothing",
+    {{{LabelSmoothing::Kind::uniform, "uniform"}, {LabelSmoothing::Kind::others, "others"}}}};
 
 }  // namespace nine

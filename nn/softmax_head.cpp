@@ -8,18 +8,18 @@
 
 namespace nine {
 
-SoftmaxHead::SoftmaxHead(ParameterSet& set, const HeadConfig& config, Parameter* tied,
-                         const Init& words)
-    : config_(config) {
-  const HeadSpec& head = config.head;
-  const int64_t size = head.size(), width = config.width;
+SoftmaxHead::SoftmaxHead(ParameterSet& set, const HeadConfig& config, int64_t words, int64_t width,
+                         Parameter* tied, const Init& init)
+    : config_(config), vocabulary_(words) {
+  const HeadSpec& head = config.spec;
+  const int64_t size = head.size();
   const std::string wrong = head.check(width);
-  require(wrong.empty(), "--head ", head.to_text(), ": ", wrong);
+  require(wrong.empty(), "head ", head.to_text(), ": ", wrong);
   if (tied != nullptr) words_.push_back(tied);
   const int64_t own = (head.untied ? size : 1) - (tied != nullptr ? 1 : 0);
-  const Shape shape = head.untied ? Shape{own, config.words, width} : Shape{config.words, width};
-  if (own > 0) words_.push_back(&set.add("head.weight", shape, words));
-  if (config.bias) bias_ = &set.add("head.bias", {config.words}, Init::zeros());
+  const Shape shape = head.untied ? Shape{own, words, width} : Shape{words, width};
+  if (own > 0) words_.push_back(&set.add("head.weight", shape, init));
+  if (config.bias) bias_ = &set.add("head.bias", {words}, Init::zeros());
   const Init linear = Init::uniform(1 / std::sqrt(static_cast<double>(width)));
   if (head.mixture) prior_ = &set.add("head.prior.weight", {size, width}, linear);
   if (head.contexts) latent_ = &set.add("head.latent.weight", {size * width, width}, linear);
@@ -37,12 +37,9 @@ const HeadWeights& SoftmaxHead::weights(Tape& tape) const {
 
 SoftmaxLoss SoftmaxHead::loss(const Var& hidden, const Tensor& targets, double row_weight) const {
   Tape& tape = hidden.tape();
-  HeadLoss options{.memory = config_.memory};
-  if (tape.recording()) {
-    options.smoothing = config_.smoothing;
-    options.prior = config_.prior_reg;
-  }
-  return kernel_softmax(config_.head, hidden, weights(tape), tape.on_device(targets), row_weight,
+  const HeadLoss evaluation{.memory = config_.loss.memory};
+  const HeadLoss& options = tape.recording() ? config_.loss : evaluation;
+  return kernel_softmax(config_.spec, hidden, weights(tape), tape.on_device(targets), row_weight,
                         options);
 }
 
@@ -52,8 +49,8 @@ Var SoftmaxHead::norm_regulariser(Tape& tape, double share) const {
 }
 
 void SoftmaxHead::set_norms_by_frequency(std::span<const int64_t> counts, double scale) const {
-  require(static_cast<int64_t>(counts.size()) == config_.words, "[init-norm] ", counts.size(),
-          " counts for ", config_.words, " words");
+  require(static_cast<int64_t>(counts.size()) == vocabulary_, "[init-norm] ", counts.size(),
+          " counts for ", vocabulary_, " words");
   for (const Parameter* p : words_) {
     const Tensor& value = p->value;
     const Tensor host(value.shape(), DType::float64), rounded(value.shape(), value.dtype());
@@ -65,7 +62,7 @@ void SoftmaxHead::set_norms_by_frequency(std::span<const int64_t> counts, double
       double square = 0;
       for (int64_t k = 0; k < size; ++k) square += row[k] * row[k];
       if (square == 0) continue;
-      const int64_t count = counts[static_cast<size_t>(v % config_.words)];
+      const int64_t count = counts[static_cast<size_t>(v % vocabulary_)];
       const double factor =
           scale * std::log(static_cast<double>(std::max<int64_t>(2, count))) / std::sqrt(square);
       for (int64_t k = 0; k < size; ++k) row[k] *= factor;
@@ -77,10 +74,9 @@ void SoftmaxHead::set_norms_by_frequency(std::span<const int64_t> counts, double
 
 void SoftmaxHead::set_bias_by_frequency(std::span<const int64_t> counts) const {
   require(bias_ != nullptr, "[init-bias] the head has no bias");
-  require(static_cast<int64_t>(counts.size()) == config_.words, "[init-bias] ", counts.size(),
-          " counts for ", config_.words, " words");
-  const Tensor host({config_.words}, DType::float64),
-      rounded({config_.words}, bias_->value.dtype());
+  require(static_cast<int64_t>(counts.size()) == vocabulary_, "[init-bias] ", counts.size(),
+          " counts for ", vocabulary_, " words");
+  const Tensor host({vocabulary_}, DType::float64), rounded({vocabulary_}, bias_->value.dtype());
   double all = 0;
   for (const int64_t c : counts) all += static_cast<double>(std::max<int64_t>(1, c));
   for (size_t v = 0; v < counts.size(); ++v)
@@ -90,7 +86,7 @@ void SoftmaxHead::set_bias_by_frequency(std::span<const int64_t> counts) const {
 }
 
 std::string SoftmaxHead::tie_text(const std::string& embedding) const {
-  return (config_.head.untied ? "the first of head.weight=" : "head.weight=") + embedding;
+  return (config_.spec.untied ? "the first of head.weight=" : "head.weight=") + embedding;
 }
 
 }  // namespace nine

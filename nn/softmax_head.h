@@ -10,26 +10,17 @@
 
 namespace nine {
 
-/// What a head is, and what of it counts in training only.
-struct HeadConfig {
-  int64_t words = 0, width = 0;  ///< of the vocabulary; of a context
-  HeadSpec head = {};
-  bool bias = false;
-  LabelSmoothing smoothing = {};
-  PriorRegulariser prior_reg = {};  ///< on a mixture's prior
-  NormRegulariser norm_reg = {};    ///< on the norms of the word vectors
-  HeadMemory memory = HeadMemory::blocks;
-};
-
 class SoftmaxHead {
  public:
-  /// Declares in `set`: `head.weight` (V, width), starting as `words`, unless `tied`, the
+  /// Declares in `set`: `head.weight` (V, width), starting as `init`, unless `tied`, the
   /// embedding, has that place; `head.bias` (V); for mixtures `head.prior.weight` (K, width), with
   /// contexts `head.latent.weight` (K * width, width), and untied `head.weight` (K, V, width), of
   /// which a tied embedding takes the first place: (K-1, V, width). The bias starts at 0, prior and
   /// latent as torch.nn.Linear, U(-1/sqrt(width), 1/sqrt(width)), as in Yang et al.'s mixture of
-  /// softmaxes (2018). Error: the head cannot be of that width.
-  SoftmaxHead(ParameterSet& set, const HeadConfig& config, Parameter* tied, const Init& words);
+  /// softmaxes (2018). V is `words`, the vocabulary's size, and `width` that of a context. Error:
+  /// the head cannot be of that width.
+  SoftmaxHead(ParameterSet& set, const HeadConfig& config, int64_t words, int64_t width,
+              Parameter* tied, const Init& init);
 
   const HeadWeights& weights(Tape& tape) const;
   /// Loss of predicting targets (as many int32 as hidden has rows; -1: nothing), on either device,
@@ -53,6 +44,7 @@ class SoftmaxHead {
 
  private:
   HeadConfig config_;
+  int64_t vocabulary_;
   std::vector<Parameter*> words_;  // together the word vectors of all components
   Parameter *bias_ = nullptr, *prior_ = nullptr, *latent_ = nullptr;
   mutable HeadWeights weights_;  // kept, so that a step allocates nothing

@@ -2,10 +2,10 @@
 #define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 
-#include "cuda/cuda.h"
+#include "kernels/install_cuda.h"
 
 int main(int argc, char** argv) {
-  nine::cuda::install();
+  nine::install_cuda();
   doctest::Context context;
   context.applyCommandLine(argc, argv);
   return context.run();

@@ -1,10 +1,10 @@
-// Every score as heads.md section 1 writes it, in long double, sharing nothing with core/scores.
+// Every score as heads.md section 1 writes it, in long double, sharing nothing with kernels/scores.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "core/scores/score.h"
+#include "kernels/scores/score.h"
 
 namespace nine::tests {
 

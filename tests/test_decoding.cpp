@@ -59,7 +59,7 @@ TransformerConfig tiny(NormOrder norm = NormOrder::post, int64_t words = 9,
           .heads = 3,
           .dropout = 0,
           .norm = norm,
-          .head = parse_head(head),
+          .head = {.spec = parse_head(head)},
           .max_length = 40};
 }
 
@@ -217,10 +217,10 @@ TEST_CASE("decoding: given translations have the model's log-probabilities, cach
     for (const bool shared : {false, true}) {
       CAPTURE(head);
       TransformerConfig c = tiny(shared ? NormOrder::pre : NormOrder::post, 9, head);
-      c.head.untied = c.head.mixture && shared;
+      c.head.spec.untied = c.head.spec.mixture && shared;
       c.shared_vocab = shared;
       c.tie_embeddings = shared;
-      c.head_bias = !shared;
+      c.head.bias = !shared;
       Model m(c);
       const std::vector<Ids> sources = random_sentences(7, 9, 12, 1);
       std::vector<Ids> targets = random_sentences(7, 9, 15, 2);

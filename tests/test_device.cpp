@@ -7,6 +7,8 @@
 
 #include "core/op_table.h"
 #include "cuda/cuda.h"
+#include "kernels/install_cuda.h"
+#include "kernels/op_table.h"
 #include "nn/training/checkpoint.h"
 #include "nn/training/language_model_task.h"
 #include "tests/programs.h"
@@ -20,8 +22,11 @@ namespace {
 constexpr Device kFake{DeviceKind::cuda, 0};
 
 struct FakeDevice {
-  FakeDevice() { install_op_table(DeviceKind::cuda, op_table(kCpu)); }
-  ~FakeDevice() { cuda::install(); }
+  FakeDevice() {
+    install_op_table(DeviceKind::cuda, op_table(kCpu));
+    install_head_op_table(DeviceKind::cuda, head_op_table(kCpu));
+  }
+  ~FakeDevice() { install_cuda(); }
 };
 
 struct Trained {
@@ -82,7 +87,7 @@ TEST_CASE("device: a call that mixes devices is refused by name") {
 }
 
 TEST_CASE("device: without a backend the error says so") {
-  cuda::install();
+  install_cuda();
   if (!cuda::built())
     CHECK(has(error_of([] { Tensor({1}, DType::float32, kFake); }), "this build has no CUDA"));
 }

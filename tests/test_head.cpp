@@ -303,8 +303,8 @@ TEST_CASE("head: label smoothing at the extremes") {
   CHECK_THROWS_WITH_AS(run(p, DType::float64), doctest::Contains("needs a second word"), Error);
   p.smoothing = {1.5, LabelSmoothing::Kind::uniform};
   CHECK_THROWS_WITH_AS(run(p, DType::float64), doctest::Contains("[0, 1], not 1.5"), Error);
-  CHECK_THROWS_WITH_AS(smoothing_from_text("all"), doctest::Contains("uniform or others"),
-                       UsageError);
+  CHECK_THROWS_WITH_AS(enum_from_text<LabelSmoothing::Kind>("all"),
+                       doctest::Contains("uniform, others"), UsageError);
 }
 
 TEST_CASE("head: posteriors sum to one") {

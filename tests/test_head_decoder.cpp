@@ -1,11 +1,12 @@
-// The head as decoding has it: against the readouts and the loss that training uses, and rows that
-// do not depend on others.
+// HeadDecoder against inference and the loss that training uses, and that rows do not depend on
+// others.
 #include <doctest/doctest.h>
 
 #include <cmath>
 
 #include "autograd/functions.h"
 #include "checks/op_cases.h"
+#include "core/ops.h"
 #include "kernels/head_decoder.h"
 #include "kernels/kernel_softmax.h"
 #include "tests/compare.h"

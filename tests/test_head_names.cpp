@@ -2,11 +2,13 @@
 // what errors say.
 #include <doctest/doctest.h>
 
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "core/error.h"
 #include "kernels/head.h"
+#include "kernels/head_config.h"
 #include "tests/support.h"
 
 using namespace nine;
@@ -101,7 +103,7 @@ TEST_CASE("head names: options fill in what a component does not say") {
 
 TEST_CASE("head names: errors name the part and what is near") {
   const std::vector<std::vector<std::string>> wrong{
-      {"", "--head is empty"},
+      {"", "the head is empty"},
       {"nonsense", "no kernel is called 'nonsense'. Kernels: lin, log"},
       {"rfb", "'rfb'; did you mean rbf?"},
       {"mixbg", "did you mean mixbig?"},
@@ -137,8 +139,8 @@ TEST_CASE("head names: errors name the part and what is near") {
     const std::string message = refusal(w[0]);
     CHECK_MESSAGE(has(message, w[1]), message);
   }
-  CHECK(has(refusal("hpb", {.variance = {}, .ball = "cube"}), "--ball is 'cube'"));
-  CHECK(has(refusal("ssg", {.variance = "-1"}), "--variance is '-1'"));
+  CHECK(has(refusal("hpb", {.variance = {}, .ball = "cube"}), "ball is 'cube'"));
+  CHECK(has(refusal("ssg", {.variance = "-1"}), "variance is '-1'"));
   CHECK(has(refusal("lin", {.variance = {}, .ball = {}, .head_context = "tan"}),
             "did you mean tanh?"));
 }
@@ -149,4 +151,30 @@ TEST_CASE("head names: what does not fit the vectors' size names the component")
             "mog:components=3:form=sum:variance=split, with vectors of 8 numbers"));
   CHECK(has(parse_head("mix:lin,ssg").check(1), "component 2, ssg:variance=split"));
   CHECK(parse_head("lin").check(1).empty());
+}
+
+TEST_CASE("head config: settings as text, the configuration, and what JSON says of it") {
+  HeadSettings s;
+  s.head = "mix:lin,log";
+  s.head_context = "none";
+  s.untied = true;
+  s.head_bias = false;
+  s.label_smoothing = 0.1;
+  s.smoothing = "others";
+  s.pi_reg = "cv2:0.5";
+  s.weight_norm_reg = "root:0.25,1.5";
+  s.head_memory = "tiles";
+  const HeadConfig c = s.head_config();
+  CHECK(c.spec == s.head_spec());
+  CHECK(c.loss.smoothing.kind == LabelSmoothing::Kind::others);
+  CHECK(c.loss.prior.kind == ops::PriorPenalty::cv2);
+  CHECK(c.loss.memory == HeadMemory::tiles);
+  CHECK(c.norm_reg.kind == NormRegulariser::Kind::root);
+  CHECK(to_json(c).dump() ==
+        R"({"head":"mix:lin,log:p=2","head_context":"none","untied":true,"head_bias":false,)"
+        R"("label_smoothing":0.1,"smoothing":"others","pi_reg":"cv2:0.5",)"
+        R"("weight_norm_reg":"root:0.25,1.5","head_memory":"tiles"})");
+  CHECK(to_json(HeadSettings{}.head_config())["head"] == "lin");
+  s.head_memory = "tile";
+  CHECK_THROWS_WITH_AS(s.head_config(), doctest::Contains("did you mean tiles?"), UsageError);
 }

@@ -397,7 +397,7 @@ TEST_CASE("kernel_inspect: label smoothing and regularisers") {
 TEST_CASE("kernel_inspect: errors name the field") {
   const std::vector<std::vector<std::string>> wrong{
       {R"({"head": 3})", "head: must be a string"},
-      {R"({"head": "rfb"})", "head: --head: no kernel is called 'rfb'; did you mean rbf?"},
+      {R"({"head": "rfb"})", "head: no kernel is called 'rfb'; did you mean rbf?"},
       {R"({"heads": 3})", "heads: no such field; did you mean head?"},
       {R"({"options": {"unteid": true}})",
        "options.unteid: no such field; did you mean options.untied?"},
@@ -550,8 +550,7 @@ TEST_CASE("kernel_inspect: the program") {
   CHECK(has(table.out, "mixbig"));
   const Outcome wrong = run_program("kernel_inspect", {"--input", "-"}, R"({"head": "lni"})");
   CHECK(wrong.code == 2);
-  CHECK(
-      has(wrong.err, "standard input: head: --head: no kernel is called 'lni'; did you mean lin?"));
+  CHECK(has(wrong.err, "standard input: head: no kernel is called 'lni'; did you mean lin?"));
   CHECK(run_program("kernel_inspect", {"--input", "-"}, "{").code == 2);
   CHECK(has(run_program("kernel_inspect", {"--input", "-"},
                         R"({"head": "lin", "options": {"untied": true, "untied": false}})")

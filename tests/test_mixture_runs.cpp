@@ -153,7 +153,7 @@ TEST_CASE(
     const TemporaryDirectory dir;
     const std::string model = trained(dir, kind.head, kind.more);
     const SavedLanguageModel saved(model, kCpu);
-    const HeadSpec& head = saved.model().config().head;
+    const HeadSpec& head = saved.model().config().head.spec;
     const auto size = static_cast<size_t>(head.size());
     CHECK(head.untied == (kind.more.size() == 2 && kind.more[0] == "--untied"));
     const Safetensors file = read_safetensors(model + "/checkpoints/best/model.safetensors");
@@ -287,26 +287,26 @@ TEST_CASE("a model's configuration is read back from its tensors, whatever the m
                                        .hidden = 6,
                                        .layers = 3,
                                        .tie_embeddings = tie,
-                                       .head_bias = bias};
-            config.head = parse_head(
+                                       .head = {.bias = bias}};
+            config.head.spec = parse_head(
                 text, {.variance = {}, .ball = {}, .head_context = context, .untied = untied});
             const LanguageModelConfig read =
-                LanguageModelConfig::of_weights(saved(config), config.head);
+                LanguageModelConfig::of_weights(saved(config), config.head.spec);
             CHECK(read.vocab == 11);
             CHECK(read.embed == config.embed);
             CHECK(read.hidden == 6);
             CHECK(read.layers == 3);
             CHECK(read.tie_embeddings == tie);
-            CHECK(read.head_bias == bias);
-            CHECK(read.head == config.head);
+            CHECK(read.head.bias == bias);
+            CHECK(read.head.spec == config.head.spec);
             ++seen;
           }
   CHECK(seen == 80);
   const HeadSpec tied = parse_head("mix:2*lin"),
                  untied = parse_head(
                      "mix:2*lin", {.variance = {}, .ball = {}, .head_context = {}, .untied = true});
-  const Safetensors of_tied =
-      saved({.vocab = 11, .embed = 4, .hidden = 6, .layers = 1, .head = tied});
+  const Safetensors of_tied = saved(
+      {.vocab = 11, .embed = 4, .hidden = 6, .layers = 1, .head = {.spec = tied, .bias = true}});
   CHECK(has(error_of([&] { LanguageModelConfig::of_weights(of_tied, untied); }),
             "head.weight has shape (11, 6), but an untied head mix:"));
 }

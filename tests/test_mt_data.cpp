@@ -263,7 +263,7 @@ TEST_CASE("validation: the loss of a text is that of its pairs one by one, whate
                                        .dim = 8,
                                        .ffn = 8,
                                        .heads = 2,
-                                       .smoothing = {.epsilon = 0.1}});
+                                       .head = {.loss = {.smoothing = {.epsilon = 0.1}}}});
   parameters.allocate(DType::float64, 1, false);
   Arena arena("test");
   Tape tape(arena);

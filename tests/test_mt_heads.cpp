@@ -26,8 +26,7 @@ TransformerConfig config_of(const std::string& head, bool untied, bool tie) {
           .heads = 2,
           .dropout = 0,
           .tie_embeddings = tie,
-          .head_bias = !tie,
-          .head = parse_head(head, {.untied = untied}),
+          .head = {.spec = parse_head(head, {.untied = untied}), .bias = !tie},
           .max_length = 16};
 }
 
@@ -62,14 +61,14 @@ struct Small {
 double plain_nll(Small& s) {
   const TransformerConfig& c = s.model.config();
   const auto values = [&](const char* name) { return s.set.at(name).value.to_vector(); };
-  const auto d = static_cast<size_t>(c.dim), size = static_cast<size_t>(c.head.size()),
+  const auto d = static_cast<size_t>(c.dim), size = static_cast<size_t>(c.head.spec.size()),
              words = static_cast<size_t>(c.tgt_vocab);
   Doubles w;
   if (c.tie_embeddings) w = values("tgt_embedding.weight");
-  if (!c.tie_embeddings || (c.head.untied && size > 1))
+  if (!c.tie_embeddings || (c.head.spec.untied && size > 1))
     for (const double x : values("head.weight")) w.push_back(x);
-  CHECK(w.size() == (c.head.untied ? size : 1) * words * d);
-  const Doubles bias = c.head_bias ? values("head.bias") : Doubles(words);
+  CHECK(w.size() == (c.head.spec.untied ? size : 1) * words * d);
+  const Doubles bias = c.head.bias ? values("head.bias") : Doubles(words);
   Arena pool("plain");
   Tape tape(pool);
   const NoGrad guard(tape);
@@ -87,14 +86,14 @@ double plain_nll(Small& s) {
                   hidden.begin() + static_cast<int64_t>((n + 1) * d));
     Doubles logits(size);
     double priors = 0, p = 0;
-    for (size_t k = 0; k < size && c.head.mixture; ++k) {
+    for (size_t k = 0; k < size && c.head.spec.mixture; ++k) {
       for (size_t i = 0; i < d; ++i)
         logits[k] += values("head.prior.weight")[k * d + i] * static_cast<double>(h[i]);
       priors += std::exp(logits[k]);
     }
     for (size_t k = 0; k < size; ++k) {
       Reals context = h;
-      for (size_t i = 0; i < d && c.head.contexts; ++i) {
+      for (size_t i = 0; i < d && c.head.spec.contexts; ++i) {
         long double sum = 0;
         for (size_t j = 0; j < d; ++j)
           sum += static_cast<long double>(values("head.latent.weight")[(k * d + i) * d + j]) * h[j];
@@ -103,15 +102,16 @@ double plain_nll(Small& s) {
       long double sum = 0, own = 0;
       for (size_t v = 0; v < words; ++v) {
         const auto begin =
-            w.begin() + static_cast<int64_t>(((c.head.untied ? k * words : 0) + v) * d);
+            w.begin() + static_cast<int64_t>(((c.head.spec.untied ? k * words : 0) + v) * d);
         const long double e =
-            std::exp(dense_score(c.head.components[k],
+            std::exp(dense_score(c.head.spec.components[k],
                                  Reals(begin, begin + static_cast<int64_t>(d)), context) +
                      static_cast<long double>(bias[v]));
         sum += e;
         if (static_cast<int32_t>(v) == y) own = e;
       }
-      p += (c.head.mixture ? std::exp(logits[k]) / priors : 1) * static_cast<double>(own / sum);
+      p +=
+          (c.head.spec.mixture ? std::exp(logits[k]) / priors : 1) * static_cast<double>(own / sum);
     }
     total -= std::log(p);
   }
@@ -140,15 +140,15 @@ TEST_CASE(
     "differences") {
   for (const bool untied : {false, true}) {
     TransformerConfig c = config_of("mix:lin,rbf", untied, true);
-    c.smoothing.epsilon = 0.1;
-    c.prior_reg = prior_regulariser_from_text("variance:0.3");
-    c.norm_reg = norm_regulariser_from_text("squared:0.2,0.7");
+    c.head.loss.smoothing.epsilon = 0.1;
+    c.head.loss.prior = prior_regulariser_from_text("variance:0.3");
+    c.head.norm_reg = norm_regulariser_from_text("squared:0.2,0.7");
     Small s(c);
     Arena pool("heads");
     Tape tape(pool);
     const double loss = s.objective(tape);
-    c.prior_reg = {};
-    c.norm_reg = {};
+    c.head.loss.prior = {};
+    c.head.norm_reg = {};
     Small bare(c);
     CHECK(loss > bare.objective(tape) + 1e-3);
     s.set.zero_grad();  // a head's are formed on the way forward, and every recorded pass adds to
@@ -198,5 +198,5 @@ TEST_CASE("mt heads: names, shapes and the tie; what cannot be is an Error") {
   CHECK(s.set.at("head.latent.weight").value.shape() == Shape{18, 6});
   CHECK(s.model.metadata().at("tied") == "the first of head.weight=tgt_embedding.weight");
   TransformerConfig c = config_of("mog:components=4", false, true);
-  CHECK(has(error_of([&] { Small{c}; }), "--head mog:components=4"));
+  CHECK(has(error_of([&] { Small{c}; }), "head mog:components=4"));
 }

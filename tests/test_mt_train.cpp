@@ -229,7 +229,8 @@ TEST_CASE(
   }
   for (const Json& e : log_of(text.dir / "whole4"))
     if (e["event"] == "train" || e["event"] == "valid") CHECK(e["pi_mean"].size() == 3);
-  CHECK(app::SavedTranslationModel(text.dir / "whole4", kCpu).model().config().head.size() == 3);
+  CHECK(app::SavedTranslationModel(text.dir / "whole4", kCpu).model().config().head.spec.size() ==
+        3);
   const app::SavedTranslationModel shared(text.dir / "whole1", kCpu);
   CHECK(shared.source().dict_text() == shared.target().dict_text());
   CHECK(shared.model().config().encoder_layers == 2);

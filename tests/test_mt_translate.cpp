@@ -47,7 +47,7 @@ struct Checkpoint {
                     .ffn = 24,
                     .heads = 2,
                     .dropout = 0,
-                    .head = parse_head(head),
+                    .head = {.spec = parse_head(head)},
                     .max_length = 30}) {
     set.allocate(DType::float32, 7);
     const View words = set.at("tgt_embedding.weight").value;

@@ -94,7 +94,7 @@ TEST_CASE("recipes: every one at once, gradients of the whole model against fini
   config.dropout_words = 0.2;
   config.dropout_hidden = 0.3;
   config.dropout_output = 0.3;
-  config.smoothing = {0.1, LabelSmoothing::Kind::others};
+  config.head.loss.smoothing = {0.1, LabelSmoothing::Kind::others};
   config.activation_reg = 2;
   config.temporal_activation_reg = 1;
   for (const bool variational : {false, true})
@@ -137,7 +137,7 @@ TEST_CASE("recipes: every one at once, gradients of the whole model against fini
 
 TEST_CASE("recipes: accumulated micro-batches are one batch, with smoothing and regularisers") {
   LanguageModelConfig config = small_model();
-  config.smoothing.epsilon = 0.1;
+  config.head.loss.smoothing.epsilon = 0.1;
   config.activation_reg = 2;
   config.temporal_activation_reg = 1;
   Fixture f(config);
@@ -255,7 +255,7 @@ TEST_CASE("recipes: evaluation knows none of them") {
   LanguageModelConfig with = small_model();
   with.dropout_words = with.dropout_hidden = with.dropout_output = 0.5;
   with.variational = true;
-  with.smoothing.epsilon = 0.3;
+  with.head.loss.smoothing.epsilon = 0.3;
   const auto evaluate = [](const LanguageModelConfig& config) {
     Fixture f(config);
     Tape tape(f.arena);
@@ -336,7 +336,7 @@ TEST_CASE(
     "distribution") {
   ParameterSet set;
   LanguageModelConfig config = small_model();
-  config.head = parse_head("rbf:gamma=1000");  // scores of fresh vectors are all but 0
+  config.head.spec = parse_head("rbf:gamma=1000");  // scores of fresh vectors are all but 0
   const LanguageModel model(set, config);
   set.allocate(DType::float64, 3);
   std::vector<int64_t> counts(kWords);

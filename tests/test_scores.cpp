@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "core/scores/all.h"
+#include "kernels/scores/all.h"
 #include "tests/score_oracle.h"
 
 using namespace nine;

@@ -134,7 +134,7 @@ class Plain {
         sum += std::exp(score[v]);
         mean += score[v] / static_cast<double>(score.size());
       }
-      const double e = c_.smoothing.epsilon;
+      const double e = c_.head.loss.smoothing.epsilon;
       total += std::log(sum) - (1 - e) * score[static_cast<size_t>(targets[t])] - e * mean;
     }
     return total;
@@ -250,7 +250,7 @@ TransformerConfig small_config(NormOrder order) {
           .heads = 3,
           .dropout = 0,
           .norm = order,
-          .smoothing = {.epsilon = 0.1}};
+          .head = {.loss = {.smoothing = {.epsilon = 0.1}}}};
 }
 
 // Norms and biases away from 1 and 0, where mistakes would hide.
@@ -521,7 +521,7 @@ TEST_CASE("transformer: names and shapes are torch.nn.Transformer's; ties are wr
   expected.erase("src_embedding.weight (13, 12)");
   CHECK(names(c) == expected);
   c.tie_embeddings = false;
-  c.head_bias = true;
+  c.head.bias = true;
   expected.merge(std::set<std::string>{"head.weight (11, 12)", "head.bias (11)"});
   CHECK(names(c) == expected);
 }
@@ -558,7 +558,7 @@ TEST_CASE(
     set_threads(count);
     TransformerConfig c = small_config(NormOrder::post);
     c.dropout = dropout;
-    c.smoothing = {};
+    c.head.loss.smoothing = {};
     SmallModel small(c, DType::float32);
     int64_t fetched = 0;
     // Every micro-batch holds all pairs, so that an update's mean is the same.

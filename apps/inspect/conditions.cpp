@@ -7,8 +7,8 @@
 
 #include "apps/inspect/score_at.h"
 #include "core/random.h"
-#include "core/scores/all.h"
 #include "kernels/head.h"
+#include "kernels/scores/all.h"
 
 namespace nine::app {
 namespace {

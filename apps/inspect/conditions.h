@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "core/scores/score.h"
+#include "kernels/scores/score.h"
 
 namespace nine::app {
 

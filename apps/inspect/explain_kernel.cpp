@@ -4,8 +4,8 @@
 #include "apps/inspect/explain.h"
 #include "apps/inspect/score_at.h"
 #include "autograd/functions.h"
-#include "core/scores/all.h"
 #include "kernels/kernel_softmax.h"
+#include "kernels/scores/all.h"
 
 namespace nine::app {
 namespace {

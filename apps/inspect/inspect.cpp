@@ -7,6 +7,7 @@
 #include "apps/cli/json_text.h"
 #include "autograd/functions.h"
 #include "core/random.h"
+#include "kernels/kernel_softmax.h"
 
 namespace nine::app {
 namespace {
@@ -45,13 +46,13 @@ struct HeadOnTape {
   Tensor targets;
 
   HeadOnTape(Tape& tape, const InspectInput& in, const Arrays& a, DType dtype) {
-    const int64_t d = in.size, size = in.head.size();
+    const int64_t d = in.size, size = in.head.spec.size();
     const auto leaf = [&](const Doubles& values, const Shape& shape) {
       return tape.leaf(tape.on_device(tensor_of(values, shape, dtype)));
     };
     h = leaf(a[InspectInput::kH].values, {in.rows, d});
     weights.w = {leaf(a[InspectInput::kW].values,
-                      in.head.untied ? Shape{size, in.words, d} : Shape{in.words, d})};
+                      in.head.spec.untied ? Shape{size, in.words, d} : Shape{in.words, d})};
     if (const auto& b = a[InspectInput::kB]) weights.bias = leaf(b.values, {in.words});
     if (const auto& m = a[InspectInput::kM])
       weights.prior = leaf(transposed(m.values, 1, d, size), {size, d});
@@ -69,15 +70,15 @@ struct Losses {
 Losses loss_of(const InspectInput& in, const HeadOnTape& p) {
   const auto counting =
       std::count_if(in.targets.begin(), in.targets.end(), [](int32_t y) { return y >= 0; });
-  const SoftmaxLoss out = kernel_softmax(in.head, p.h, p.weights, p.targets,
-                                         1.0 / static_cast<double>(counting), in.loss);
-  if (in.norm.strength == 0) return {out.loss, out.nll};
-  return {add(out.loss, norm_penalty(p.weights.w, in.norm)), out.nll};
+  const SoftmaxLoss out = kernel_softmax(in.head.spec, p.h, p.weights, p.targets,
+                                         1.0 / static_cast<double>(counting), in.head.loss);
+  if (in.head.norm_reg.strength == 0) return {out.loss, out.nll};
+  return {add(out.loss, norm_penalty(p.weights.w, in.head.norm_reg)), out.nll};
 }
 
 Arrays gradients_of(const InspectInput& in, const HeadOnTape& p) {
   Arrays g = in.arrays;
-  const int64_t d = in.size, size = in.head.size();
+  const int64_t d = in.size, size = in.head.spec.size();
   g[InspectInput::kH].values = p.h.grad().to_vector();
   g[InspectInput::kW].values = p.weights.w[0].grad().to_vector();
   if (p.weights.bias) g[InspectInput::kB].values = p.weights.bias.grad().to_vector();
@@ -197,14 +198,14 @@ Json formulas(const HeadSpec& head) {
 }  // namespace
 
 Json inspect(const InspectInput& in) {
-  const int64_t size = in.head.size(), n = in.rows, words = in.words;
+  const int64_t size = in.head.spec.size(), n = in.rows, words = in.words;
   Arena pool("kernel_inspect", in.device);
   Tape tape(pool);
   const HeadOnTape p(tape, in, in.arrays, in.dtype);
   Json out;
-  const Doubles scores = component_scores(in.head, p.h, p.weights, p.targets).to_vector();
-  const Doubles pi = prior_probabilities(in.head, p.h, p.weights).to_vector();
-  Doubles log_probs = log_probabilities(in.head, p.h, p.weights).to_vector();
+  const Doubles scores = component_scores(in.head.spec, p.h, p.weights, p.targets).to_vector();
+  const Doubles pi = prior_probabilities(in.head.spec, p.h, p.weights).to_vector();
+  Doubles log_probs = log_probabilities(in.head.spec, p.h, p.weights).to_vector();
   const Losses losses = loss_of(in, p);
   const double loss = losses.loss.value().item();
   require(std::isfinite(loss), "[kernel_inspect] the loss is not finite: ", loss,
@@ -217,7 +218,7 @@ Json inspect(const InspectInput& in) {
   out["nll"] = nested(nll, {n}, "nll");
   out["scores"] = nested(
       scores,
-      in.head.mixture ? std::vector<int64_t>{size, n, words} : std::vector<int64_t>{n, words},
+      in.head.spec.mixture ? std::vector<int64_t>{size, n, words} : std::vector<int64_t>{n, words},
       "scores");
   out["log_probs"] = nested(log_probs, {n, words}, "log_probs");
   out["pi"] = nested(pi, {n, size}, "pi");
@@ -226,7 +227,7 @@ Json inspect(const InspectInput& in) {
   for (const InspectArray& g : gradients)
     if (g) out["grad"][g.name] = nested(g.values, g.shape, concat("grad.", g.name));
   out["check"]["max_relative_error"] = largest_error(in, gradients, loss);
-  out["formulas"] = formulas(in.head);
+  out["formulas"] = formulas(in.head.spec);
   return out;
 }
 

@@ -62,11 +62,12 @@ LabelSmoothing smoothing_of(const Json& options) {
       refuse("options.label_smoothing: must be a number from 0 to 1, not '", *text, "'");
   }
   if (const auto text = option_text(options, "smoothing"))
-    s.kind = named("options.smoothing", [&] { return smoothing_from_text(*text); });
+    s.kind =
+        named("options.smoothing", [&] { return enum_from_text<LabelSmoothing::Kind>(*text); });
   return s;
 }
 
-void read_options(const Json& in, InspectInput& out, bool& bias) {
+void read_options(const Json& in, HeadConfig& out) {
   const Json options = in.value("options", Json::object());
   if (!options.is_object()) refuse("options: must be an object");
   for (const char* later : {"margin", "norm"})
@@ -88,14 +89,14 @@ void read_options(const Json& in, InspectInput& out, bool& bias) {
   named("options.head_context", [&] {
     parse_head("lin", {.variance = {}, .ball = {}, .head_context = defaults.head_context});
   });
-  out.head = named("head", [&] { return parse_head(in["head"].get<std::string>(), defaults); });
-  bias = option_flag(options, "head_bias", true);
+  out.spec = named("head", [&] { return parse_head(in["head"].get<std::string>(), defaults); });
+  out.bias = option_flag(options, "head_bias", true);
   out.loss.smoothing = smoothing_of(options);
   out.loss.prior =
       named("options.pi_reg", [&] { return prior_regulariser_from_text(text("pi_reg")); });
-  out.norm = named("options.weight_norm_reg",
-                   [&] { return norm_regulariser_from_text(text("weight_norm_reg")); });
-  if (out.loss.prior.strength != 0 && !out.head.mixture)
+  out.norm_reg = named("options.weight_norm_reg",
+                       [&] { return norm_regulariser_from_text(text("weight_norm_reg")); });
+  if (out.loss.prior.strength != 0 && !out.spec.mixture)
     refuse("options.pi_reg: a single kernel has no prior to regularise; write head as mix:...");
 }
 
@@ -139,12 +140,12 @@ void read_targets(const Json& in, InspectInput& out) {
     counting += y >= 0;
   }
   if (counting == 0) refuse("targets: no row counts");
-  if (out.loss.smoothing.epsilon > 0)
-    named("options.smoothing", [&] { return out.loss.smoothing.spread(out.words); });
+  if (out.head.loss.smoothing.epsilon > 0)
+    named("options.smoothing", [&] { return out.head.loss.smoothing.spread(out.words); });
 }
 
-void read_arrays(const Json& in, InspectInput& out, bool bias) {
-  const HeadSpec& head = out.head;
+void read_arrays(const Json& in, InspectInput& out) {
+  const HeadSpec& head = out.head.spec;
   const int64_t size = head.size();
   auto& a = out.arrays;
   a[InspectInput::kH] = read_array(in, "H", {-1, -1}, "N x d");
@@ -156,7 +157,7 @@ void read_arrays(const Json& in, InspectInput& out, bool bias) {
   a[InspectInput::kB].name = "b";
   if (in.contains("b")) {
     InspectArray b = read_array(in, "b", {out.words}, "V");
-    if (bias) a[InspectInput::kB] = std::move(b);
+    if (out.head.bias) a[InspectInput::kB] = std::move(b);
   }
   a[InspectInput::kM].name = "M";
   if (head.mixture) a[InspectInput::kM] = read_array(in, "M", {out.size, size}, "d x K");
@@ -196,9 +197,8 @@ InspectInput read_inspect_input(const Json& in) {
   if (check != "sample" && check != "all")
     refuse("check: must be \"all\" or left out, not '", check, "'");
   out.check_all = check == "all";
-  bool bias = true;
-  read_options(in, out, bias);
-  read_arrays(in, out, bias);
+  read_options(in, out.head);
+  read_arrays(in, out);
   read_targets(in, out);
   return out;
 }

@@ -7,8 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "core/device.h"
 #include "core/dtype.h"
-#include "kernels/kernel_softmax.h"
+#include "kernels/head_config.h"
 
 namespace nine::app {
 
@@ -24,9 +25,7 @@ struct InspectArray {
 
 /// A head, its loss, and the numbers that go in.
 struct InspectInput {
-  HeadSpec head;
-  HeadLoss loss;
-  NormRegulariser norm;
+  HeadConfig head;
   DType dtype = DType::float64;
   Device device = kCpu;
   bool check_all = false;                 ///< every coordinate of every gradient, not a sample

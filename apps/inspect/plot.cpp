@@ -5,8 +5,8 @@
 
 #include "apps/inspect/figure.h"
 #include "apps/inspect/score_at.h"
-#include "core/scores/all.h"
 #include "kernels/head.h"
+#include "kernels/scores/all.h"
 
 namespace nine::app {
 namespace {

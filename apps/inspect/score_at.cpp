@@ -1,7 +1,7 @@
 #include "apps/inspect/score_at.h"
 
-#include "core/scores/all.h"
-#include "core/scores/vectors.h"
+#include "kernels/scores/all.h"
+#include "kernels/scores/vectors.h"
 
 namespace nine::app {
 

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "core/scores/score.h"
+#include "kernels/scores/score.h"
 
 namespace nine::app {
 

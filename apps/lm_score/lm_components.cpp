@@ -21,7 +21,7 @@ void write_numbers(std::ostream& out, const double* x, int64_t count, int64_t st
 void write_components(const SavedLanguageModel& saved, const std::vector<std::string>& lines,
                       int64_t batch_tokens, std::ostream& out) {
   const LanguageModel& model = saved.model();
-  const HeadSpec& head = model.config().head;
+  const HeadSpec& head = model.config().head.spec;
   require(head.mixture, "--components is for mixtures, but this model's head is ", head.to_text());
   const Corpus text = Corpus::of_lines(lines, saved.vocabulary());
   Arena arena("score", saved.device());

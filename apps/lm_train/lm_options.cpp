@@ -109,16 +109,11 @@ LanguageModelConfig LmOptions::model(int64_t vocabulary) const {
           .layers = layers,
           .dropout = dropout,
           .tie_embeddings = tie_embeddings,
-          .head_bias = head_bias,
-          .head = head_spec(),
+          .head = head_config(),
           .dropout_words = dropout_words,
           .dropout_hidden = dropout_hidden,
           .dropout_output = dropout_output,
           .variational = variational,
-          .smoothing = label_smoothing_spec(),
-          .prior_reg = prior_regulariser_from_text(pi_reg),
-          .norm_reg = norm_regulariser_from_text(weight_norm_reg),
-          .head_memory = head_memory_from_text(head_memory),
           .activation_reg = ar,
           .temporal_activation_reg = tar};
 }

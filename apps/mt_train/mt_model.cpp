@@ -22,19 +22,19 @@ TransformerConfig transformer_config(const nlohmann::json& config, const Safeten
   };
   try {
     const auto number = [&](const char* name) { return key(name).get<int64_t>(); };
-    TransformerConfig c{.src_vocab = number("src_vocab"),
-                        .tgt_vocab = number("tgt_vocab"),
-                        .encoder_layers = number("encoder_layers"),
-                        .decoder_layers = number("decoder_layers"),
-                        .dim = number("dim"),
-                        .ffn = number("ffn"),
-                        .heads = number("heads"),
-                        .dropout = 0,
-                        .norm = enum_from_text<NormOrder>(key("norm").get<std::string>()),
-                        .shared_vocab = key("shared_vocab").get<bool>(),
-                        .tie_embeddings = key("tie_embeddings").get<bool>(),
-                        .head_bias = weights.tensors.contains("head.bias"),
-                        .head = head_of(config)};
+    TransformerConfig c{
+        .src_vocab = number("src_vocab"),
+        .tgt_vocab = number("tgt_vocab"),
+        .encoder_layers = number("encoder_layers"),
+        .decoder_layers = number("decoder_layers"),
+        .dim = number("dim"),
+        .ffn = number("ffn"),
+        .heads = number("heads"),
+        .dropout = 0,
+        .norm = enum_from_text<NormOrder>(key("norm").get<std::string>()),
+        .shared_vocab = key("shared_vocab").get<bool>(),
+        .tie_embeddings = key("tie_embeddings").get<bool>(),
+        .head = {.spec = head_of(config), .bias = weights.tensors.contains("head.bias")}};
     if (const auto positions = weights.tensors.find(kPositionsName);
         positions != weights.tensors.end())
       c.max_length = positions->second.shape().rank() == 2 ? positions->second.shape()[0] : 0;
@@ -78,6 +78,7 @@ void check_same_words(const std::string& path, const char* name, const Vocabular
 
 nlohmann::ordered_json translation_config(const Transformer& model) {
   const TransformerConfig& c = model.config();
+  const nlohmann::ordered_json head = to_json(c.head);
   return {{"task", "mt"},
           {"dtype", to_text(model.dtype())},
           {"src_vocab", c.src_vocab},
@@ -90,10 +91,10 @@ nlohmann::ordered_json translation_config(const Transformer& model) {
           {"norm", to_text(c.norm)},
           {"embed_scale", model.embed_scale()},
           {"pad", Specials::kTranslation.pad},
-          {"label_smoothing", c.smoothing.epsilon},
-          {"smoothing", to_text(c.smoothing.kind)},
+          {"label_smoothing", head["label_smoothing"]},
+          {"smoothing", head["smoothing"]},
           {"shared_vocab", c.shared_vocab},
-          {"head_bias", c.head_bias},
+          {"head_bias", head["head_bias"]},
           {"tie_embeddings", c.tie_embeddings}};
 }
 

@@ -170,12 +170,7 @@ TransformerConfig MtOptions::model(int64_t src_vocab, int64_t tgt_vocab) const {
           .norm = norm,
           .shared_vocab = shared_vocab,
           .tie_embeddings = tie_embeddings,
-          .head_bias = head_bias,
-          .head = head_spec(),
-          .smoothing = label_smoothing_spec(),
-          .prior_reg = prior_regulariser_from_text(pi_reg),
-          .norm_reg = norm_regulariser_from_text(weight_norm_reg),
-          .head_memory = head_memory_from_text(head_memory),
+          .head = head_config(),
           .max_length = positions()};
 }
 

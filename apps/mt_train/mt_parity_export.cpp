@@ -14,15 +14,15 @@ void check_replayable(const MtParityExport& o, const TransformerConfig& c) {
   require_replay(c.dropout == 0, "the replay has no dropout; set --dropout 0");
   require_replay(o.adam.kind == OptimizerKind::adam && o.adam.weight_decay == 0,
                  "the replay knows --optimizer adam without --weight-decay only");
-  check_replayed_head(c.head, c.tie_embeddings, "set --no-tie-embeddings");
+  check_replayed_head(c.head.spec, c.tie_embeddings, "set --no-tie-embeddings");
 }
 
 nlohmann::ordered_json config_json(const MtParityExport& o, const Transformer& model) {
   nlohmann::ordered_json config = translation_config(model);
   config.update({{"pad", o.pad},
-                 {"head", replay_name(model.config().head)},
-                 {"components", model.config().head.size()},
-                 {"untied", model.config().head.untied},
+                 {"head", replay_name(model.config().head.spec)},
+                 {"components", model.config().head.spec.size()},
+                 {"untied", model.config().head.spec.untied},
                  {"optimizer", "adam"},
                  {"lr", o.schedule.lr},
                  {"betas", {o.adam.beta1, o.adam.beta2}},

@@ -2,6 +2,7 @@
 
 #include "core/threads.h"
 #include "cuda/cuda.h"
+#include "kernels/install_cuda.h"
 
 namespace nine::app {
 
@@ -60,7 +61,7 @@ void TrainOptions::declare_head(Options& o) {
   o.add("head-memory", head_memory,
         "how the head's scores are held: blocks of rows, or tiles computed again: less memory, a "
         "third more work")
-      .choices({"blocks", "tiles"})
+      .choices(enum_names<HeadMemory>())
       .called("head memory");
   o.add("dtype", dtype, "type of weights and arithmetic");
   o.add("init", init, "start from the weights of this checkpoint").unit("DIR");
@@ -80,7 +81,7 @@ void TrainOptions::declare_head_regularisation(Options& o) {
       .called("label smoothing");
   o.add("smoothing", smoothing,
         "label smoothing: uniform gives every word its share, others every word but the target")
-      .choices({"uniform", "others"})
+      .choices(enum_names<LabelSmoothing::Kind>())
       .called("smoothing");
   o.add("pi-reg", pi_reg, "penalty on a mixture's prior: variance:RHO or cv2:RHO")
       .check([](const std::string& text) { prior_regulariser_from_text(text); })
@@ -222,11 +223,6 @@ void TrainOptions::check_shared(const Options& given, int64_t width, const std::
                 " is for --device cuda; on the CPU choose --dtype");
 }
 
-HeadSpec TrainOptions::head_spec() const {
-  return parse_head(
-      head, {.variance = variance, .ball = ball, .head_context = head_context, .untied = untied});
-}
-
 TrainerConfig TrainOptions::trainer() const {
   return {.after = after,
           .valid_every = valid_every,
@@ -256,7 +252,7 @@ TrainerConfig TrainOptions::trainer() const {
 }
 
 Device use_machine(int threads, const std::string& device, const std::string& precision) {
-  cuda::install();
+  install_cuda();
   cuda::set_precision(cuda::precision_from_text(precision));
   set_threads(threads > 0 ? threads : physical_cores());
   const Device d = device_from_text(device);

@@ -10,7 +10,7 @@
 
 #include "apps/cli/option_conflicts.h"
 #include "apps/training/option_types.h"
-#include "kernels/kernel_softmax.h"
+#include "kernels/head_config.h"
 #include "nn/training/trainer.h"
 
 namespace nine {
@@ -38,21 +38,16 @@ namespace nine::app {
 /// Sentences, or pairs, of the validation and of the test text of --sample.
 inline constexpr int64_t kSampleHeldOut = 1000;
 
-struct TrainOptions {
+/// The head's settings are kernels/head_config.h's; their flags are declared here.
+struct TrainOptions : HeadSettings {
   virtual ~TrainOptions() = default;
 
   // Model
-  std::string head = "lin", head_memory = "blocks", head_context, variance, ball;
-  bool untied = false, head_bias = true;
   DType dtype = DType::float32;
   std::string init;
   InitialNorm init_norm = InitialNorm::none;
   InitialBias init_bias = InitialBias::zero;
   double init_norm_scale = 0.1;
-  // Regularisation
-  double label_smoothing = 0;
-  std::string smoothing = "uniform";
-  std::string pi_reg, weight_norm_reg;
   // Batches
   int accumulate = 1;
   // Optimiser
@@ -78,11 +73,6 @@ struct TrainOptions {
   std::string export_parity;
   int64_t export_steps = 20;
 
-  /// --head with what the options beside it fill in.
-  HeadSpec head_spec() const;
-  LabelSmoothing label_smoothing_spec() const {
-    return {.epsilon = label_smoothing, .kind = smoothing_from_text(smoothing)};
-  }
   virtual TrainerConfig trainer() const;
   /// Gives a fresh head (SoftmaxHead or a model with its functions) the norms and the bias that
   /// --init-norm and --init-bias ask for. counts: of its words in training.

@@ -8,8 +8,9 @@
 #include "apps/training/profile_table.h"
 #include "core/cpu_info.h"
 #include "core/gemm.h"
-#include "core/ops.h"
 #include "core/threads.h"
+#include "kernels/kernel_softmax.h"
+#include "kernels/ops.h"
 
 namespace nine::app {
 namespace {
@@ -160,14 +161,16 @@ Json test_event(const Checkpoint& best, const Trainer& trainer, const Evaluation
 
 Json resolved_settings(const TrainOptions& o, const ParameterSet& parameters, int64_t words,
                        int64_t width) {
+  const HeadConfig config = o.head_config();
+  const Json head = to_json(config);
   return {{"version", kVersion},
-          {"head", o.head_spec().to_text()},
+          {"head", head["head"]},
           {"parameters", parameters.count()},
           {"instruction_set", built_for()},
           {"gemm", gemm_description()},
-          {"head_block_rows", head_block_rows(o.head_spec(), words, width, parameters.dtype(),
+          {"head_block_rows", head_block_rows(config.spec, words, width, parameters.dtype(),
                                               parameters.values().device())},
-          {"head_memory", o.head_memory},
+          {"head_memory", head["head_memory"]},
           {"head_tile", ops::kHeadTile},
           {"head_chunks", ops::kHeadChunks}};
 }

@@ -61,7 +61,7 @@ void fill(const View& y, double value) {
   }
 }
 
-void convert(const View& x, const View& y) {
+void copy(const View& x, const View& y) {
   switch (x.dtype) {
     case DType::float32:
       return convert_from<float>(x, y);

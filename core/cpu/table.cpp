@@ -10,6 +10,7 @@
 #include "core/cpu/cpu.h"
 #include "core/cpu/elementwise_loops.h"
 #include "core/cpu_info.h"
+#include "core/op_table.h"
 
 namespace nine {
 namespace cpu {
@@ -34,7 +35,8 @@ void* allocate(size_t bytes, int) {
   void* p = std::aligned_alloc(align, rounded);
   require(p != nullptr, "out of memory: ", bytes >> 20,
           " MiB were asked for a tensor and the machine has ", available(0) >> 20,
-          " MiB; lower --hidden, --embed, --layers or --vocab-size");
+          " MiB; lower the hidden size, the embedding size, the number of layers or the vocabulary "
+          "size");
   if (align == kHugePage) madvise(p, rounded, MADV_HUGEPAGE);
   return p;
 }
@@ -52,51 +54,15 @@ void copy_bytes(const View& x, const View& y) {
 OpTable make_table() {
   // Also what makes every program link the check that runs before main.
   require(missing_instruction_set().empty(), "this CPU lacks ", missing_instruction_set());
-  return {.allocate = allocate,
-          .release = release,
-          .available = available,
-          .clear = clear,
-          .copy = copy_bytes,
-          .fill = fill,
-          .convert = convert,
-          .all_finite = all_finite,
-          .unary = unary,
-          .unary_backward = unary_backward,
-          .binary = binary,
-          .scale = scale,
-          .column_sums = column_sums,
-          .sum = sum,
-          .sum_squares = sum_squares,
-          .matmul = matmul,
-          .linear = linear,
-          .embedding = embedding,
-          .embedding_with_positions = embedding_with_positions,
-          .embedding_backward = embedding_backward,
-          .dropout = dropout,
-          .dropout_words = dropout_words,
-          .bias_dropout_add = bias_dropout_add,
-          .layer_norm = layer_norm,
-          .layer_norm_backward = layer_norm_backward,
-          .lstm = lstm,
-          .lstm_through_time = lstm_through_time,
-          .attention = attention,
-          .attention_backward = attention_backward,
-          .log_softmax = log_softmax,
-          .log_softmax_backward = log_softmax_backward,
-          .nll = nll,
-          .nll_backward = nll_backward,
-          .head_stats = head_stats,
-          .head_stats_backward = head_stats_backward,
-          .head_scores = head_scores,
-          .head_loss = head_loss,
-          .head_gradients = head_gradients,
-          .head_inference = head_inference,
-          .prior_penalty = prior_penalty,
-          .row_norm_penalty = row_norm_penalty,
-          .row_norm_penalty_backward = row_norm_penalty_backward,
-          .adam = adam,
-          .sgd = sgd,
-          .average = average};
+  OpTable table{.allocate = allocate,
+                .release = release,
+                .available = available,
+                .clear = clear,
+                .copy_bytes = copy_bytes};
+#define NINE_SET_OP(name) table.name = name;
+  NINE_FOR_EACH_OP(NINE_SET_OP)
+#undef NINE_SET_OP
+  return table;
 }
 
 }  // namespace
@@ -111,8 +77,9 @@ OpTable* tables() {
 
 const OpTable& op_table(Device device) {
   const OpTable& t = tables()[static_cast<int>(device.kind)];
-  require(t.allocate != nullptr, "device ", device,
-          " was asked for, but this program has no backend for it: call cuda::install() first");
+  require(
+      t.allocate != nullptr, "device ", device,
+      " was asked for, but this program has no backend for it: call nine::install_cuda() first");
   return t;
 }
 

@@ -136,7 +136,7 @@ IncrementalTransformer<T>::IncrementalTransformer(const Transformer& model)
                   .latent = at("head.latent.weight")};
   if (config_.tie_embeddings) head.w.push_back(tgt_embedding_);
   if (const View own = at("head.weight")) head.w.push_back(own);
-  head_ = std::make_unique<HeadDecoder<T>>(config_.head, head);
+  head_ = std::make_unique<HeadDecoder<T>>(config_.head.spec, head);
 }
 
 // --- layers

@@ -12,15 +12,7 @@ LanguageModel::LanguageModel(ParameterSet& set, const LanguageModelConfig& confi
       parameters_(set),
       embedding_(set, "embedding", config.vocab, config.embed),
       lstm_(set, "lstm", config.embed, config.hidden, config.layers),
-      head_(set,
-            {.words = config.vocab,
-             .width = config.hidden,
-             .head = config.head,
-             .bias = config.head_bias,
-             .smoothing = config.smoothing,
-             .prior_reg = config.prior_reg,
-             .norm_reg = config.norm_reg,
-             .memory = config.head_memory},
+      head_(set, config.head, config.vocab, config.hidden,
             config.tie_embeddings ? &embedding_.weight() : nullptr, Init::normal(0.02)) {
   require(!config.tie_embeddings || config.embed == config.hidden,
           "--tie-embeddings makes the word vectors of input and output one matrix, so --embed ",
@@ -48,8 +40,7 @@ LanguageModelConfig LanguageModelConfig::of_weights(const Safetensors& weights,
             " has word vectors for each component");
     c.tie_embeddings = own[0] == head.size() - 1;
   }
-  c.head_bias = weights.tensors.contains("head.bias");
-  c.head = head;
+  c.head = {.spec = head, .bias = weights.tensors.contains("head.bias")};
   return c;
 }
 
@@ -86,7 +77,7 @@ Var LanguageModel::regulariser(const Hidden& hidden, int64_t batch, double share
 }
 
 Tensor LanguageModel::log_probabilities(const Var& hidden) const {
-  return nine::log_probabilities(config_.head, hidden, head_.weights(hidden.tape()));
+  return nine::log_probabilities(config_.head.spec, hidden, head_.weights(hidden.tape()));
 }
 
 std::map<std::string, std::string> LanguageModel::metadata() const {

@@ -16,18 +16,13 @@ struct LanguageModelConfig {
   int64_t embed = 512, hidden = 512, layers = 2;
   double dropout = 0.1;         ///< on the embeddings
   bool tie_embeddings = false;  ///< the head's word vectors are the embeddings (embed = hidden)
-  bool head_bias = true;        ///< one bias a word
-  HeadSpec head = {};
+  HeadConfig head = {.bias = true};
 
   // In training only (docs/recipes.md):
   double dropout_words = 0;   ///< whole words of the vocabulary, on the embeddings
   double dropout_hidden = 0;  ///< between LSTM layers
   double dropout_output = 0;  ///< on what the last layer hands to the head
   bool variational = false;   ///< dropout's masks are the same for all time steps of a segment
-  LabelSmoothing smoothing = {};
-  PriorRegulariser prior_reg = {};  ///< on a mixture's prior
-  NormRegulariser norm_reg = {};    ///< on the norms of the head's word vectors
-  HeadMemory head_memory = HeadMemory::blocks;
   double activation_reg = 0;  ///< AR: times the mean square of the dropped output
   double temporal_activation_reg =
       0;  ///< TAR: times the mean square of h_{t+1} - h_t, before dropout

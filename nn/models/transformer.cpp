@@ -107,16 +107,8 @@ Transformer::Transformer(ParameterSet& set, const TransformerConfig& config)
   for (int64_t i = 0; i < c.decoder_layers; ++i)
     decoder_.emplace_back(set, concat(decoder, ".layers.", i), c);
   if (c.norm == NormOrder::pre) decoder_norm_.emplace(set, decoder + ".norm", c.dim);
-  head_.emplace(set,
-                HeadConfig{.words = c.tgt_vocab,
-                           .width = c.dim,
-                           .head = c.head,
-                           .bias = c.head_bias,
-                           .smoothing = c.smoothing,
-                           .prior_reg = c.prior_reg,
-                           .norm_reg = c.norm_reg,
-                           .memory = c.head_memory},
-                c.tie_embeddings ? tgt_embedding_ : nullptr, words);
+  head_.emplace(set, c.head, c.tgt_vocab, c.dim, c.tie_embeddings ? tgt_embedding_ : nullptr,
+                words);
   set.ignore_on_load(kPositionsName);
 }
 

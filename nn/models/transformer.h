@@ -33,12 +33,7 @@ struct TransformerConfig {
   NormOrder norm = NormOrder::post;
   bool shared_vocab = false;   ///< one embedding for both sides; one dictionary
   bool tie_embeddings = true;  ///< the head's word vectors are the decoder's embeddings
-  bool head_bias = false;
-  HeadSpec head = {};
-  LabelSmoothing smoothing = {};
-  PriorRegulariser prior_reg = {};  ///< on a mixture's prior, in training
-  NormRegulariser norm_reg = {};    ///< on the norms of the head's word vectors, in training
-  HeadMemory head_memory = HeadMemory::blocks;
+  HeadConfig head = {};
   int64_t max_length = 1024;  ///< positions that there are numbers for
 };
 

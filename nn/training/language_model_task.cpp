@@ -28,7 +28,8 @@ LanguageModelTask::LanguageModelTask(const LanguageModel& model, const Corpus& t
       batching_(batching),
       now_(model.new_state(batching.batch)),
       next_(model.new_state(batching.batch)) {
-  if (model.config().head.mixture) prior_ = MixtureWeightStats(model.config().head.size());
+  if (model.config().head.spec.mixture)
+    prior_ = MixtureWeightStats(model.config().head.spec.size());
   if (valid != nullptr)
     EvalSegments check(*valid);  // too small a text must show now, not after an epoch
   if (batching.sentences) {
@@ -153,7 +154,8 @@ Evaluation evaluate_carried(const LanguageModel& model, Tape& tape, const Corpus
   std::vector<LstmState> state;
   LmBatch batch;
   Evaluation result;
-  if (model.config().head.mixture) result.prior = MixtureWeightStats(model.config().head.size());
+  if (model.config().head.spec.mixture)
+    result.prior = MixtureWeightStats(model.config().head.spec.size());
   if (token_nats != nullptr)
     token_nats->assign(static_cast<size_t>(text.tokens()),
                        std::numeric_limits<double>::quiet_NaN());

@@ -4,7 +4,8 @@ namespace nine {
 
 TranslationSource::TranslationSource(const Transformer& model, Source next)
     : model_(model), next_(std::move(next)) {
-  if (model.config().head.mixture) prior_ = MixtureWeightStats(model.config().head.size());
+  if (model.config().head.spec.mixture)
+    prior_ = MixtureWeightStats(model.config().head.spec.size());
 }
 
 int64_t TranslationSource::fetch(int most) {

@@ -22,7 +22,8 @@ Evaluation evaluate_pairs(const Transformer& model, Tape& tape, const ParallelCo
   if (size.tokens > 0) size.tokens = std::max(size.tokens, pairs.longest());
   PairBatches batches(pairs, size, std::nullopt);
   Evaluation result;
-  if (model.config().head.mixture) result.prior = MixtureWeightStats(model.config().head.size());
+  if (model.config().head.spec.mixture)
+    result.prior = MixtureWeightStats(model.config().head.spec.size());
   for (PairBatch batch; batches.next(batch);) {
     tape.reset();
     const TranslationBatch b = to_translation_batch(batch);

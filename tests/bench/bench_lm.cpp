@@ -43,7 +43,7 @@ struct BenchOptions {
     o.add("head", head, "score function, as lm_train's; mos: --components inner products");
     o.add("components", components, "of mos").at_least(1);
     o.add("untied", untied, "word vectors of its own for each component");
-    o.add("head-memory", head_memory, "as lm_train's").choices({"blocks", "tiles"});
+    o.add("head-memory", head_memory, "as lm_train's").choices(enum_names<HeadMemory>());
     o.add("device", device, "where to compute");
     o.add("precision", precision, "arithmetic on CUDA").choices({"fp32", "tf32", "bf16"});
     o.add("score", score, "forward only, under no_grad");
@@ -72,14 +72,14 @@ int bench(const BenchOptions& o, Device device) {
       Vocabulary::build(count_words_of_lines(lines), Specials::kLanguageModel);
   const Corpus corpus = Corpus::of_lines(lines, vocabulary);
   ParameterSet parameters;
-  const LanguageModel model(parameters, {.vocab = vocabulary.size(),
-                                         .embed = o.dim,
-                                         .hidden = o.dim,
-                                         .layers = o.layers,
-                                         .dropout = 0.1,
-                                         .head_bias = false,
-                                         .head = o.head_spec(),
-                                         .head_memory = head_memory_from_text(o.head_memory)});
+  const LanguageModel model(
+      parameters, {.vocab = vocabulary.size(),
+                   .embed = o.dim,
+                   .hidden = o.dim,
+                   .layers = o.layers,
+                   .dropout = 0.1,
+                   .head = {.spec = o.head_spec(),
+                            .loss = {.memory = enum_from_text<HeadMemory>(o.head_memory)}}});
   parameters.allocate(DType::float32, 1, !o.score, device);
   LanguageModelTask task(model, corpus, nullptr, {.batch = o.batch, .bptt = o.bptt});
   Arena arena("step", device);

@@ -47,7 +47,8 @@ struct BenchOptions {
     o.add("dtype", dtype, "type of weights and activations").choices({"float32", "float64"});
     o.add("norm", norm, "where layer norms stand").choices({"post", "pre"});
     o.add("dropout", dropout, "on embeddings and residual branches").range_from(0, 1);
-    o.add("smoothing", smoothing, "convention of label smoothing").choices({"uniform", "others"});
+    o.add("smoothing", smoothing, "convention of label smoothing")
+        .choices(enum_names<LabelSmoothing::Kind>());
     o.add("clip", clip, "largest gradient norm, 0: none").at_least(0);
     o.add("shared-vocab", shared_vocab, "one embedding for both sides");
     o.add("profile", profile, "print what the measured steps' operations cost");
@@ -92,17 +93,19 @@ double median(std::vector<double> x) {
 
 int bench(const BenchOptions& o, Device device) {
   ParameterSet parameters;
-  const Transformer model(parameters, {.src_vocab = o.vocab,
-                                       .tgt_vocab = o.vocab,
-                                       .encoder_layers = o.layers,
-                                       .decoder_layers = o.layers,
-                                       .dim = o.dim,
-                                       .ffn = o.ffn,
-                                       .heads = o.heads,
-                                       .dropout = o.dropout,
-                                       .norm = enum_from_text<NormOrder>(o.norm),
-                                       .shared_vocab = o.shared_vocab,
-                                       .smoothing = {0.1, smoothing_from_text(o.smoothing)}});
+  const Transformer model(
+      parameters,
+      {.src_vocab = o.vocab,
+       .tgt_vocab = o.vocab,
+       .encoder_layers = o.layers,
+       .decoder_layers = o.layers,
+       .dim = o.dim,
+       .ffn = o.ffn,
+       .heads = o.heads,
+       .dropout = o.dropout,
+       .norm = enum_from_text<NormOrder>(o.norm),
+       .shared_vocab = o.shared_vocab,
+       .head = {.loss = {.smoothing = {0.1, enum_from_text<LabelSmoothing::Kind>(o.smoothing)}}}});
   parameters.allocate(dtype_from_text(o.dtype), 1, true, device);
   const OptimizerConfig adam{.beta2 = 0.98};
   TranslationSource data(model, random_pairs(o, !o.export_parity.empty()));

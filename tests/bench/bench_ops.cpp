@@ -13,7 +13,7 @@
 #include "core/gemm.h"
 #include "core/profile.h"
 #include "core/threads.h"
-#include "cuda/cuda.h"
+#include "kernels/install_cuda.h"
 
 using namespace nine;
 using namespace nine::checks;
@@ -88,7 +88,7 @@ void bench_all(const std::vector<Case>& cases, const std::string& part) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  cuda::install();
+  install_cuda();
   const std::string part = argc > 1 ? argv[1] : "";
   std::printf("%d threads, products by %s\n", threads(), to_text(gemm_backend()).c_str());
   bench_all(op_cases(), part);

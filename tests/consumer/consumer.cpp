@@ -8,6 +8,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "kernels/install_cuda.h"
 #include "nn/nine.h"
 
 using namespace nine;
@@ -69,6 +70,7 @@ double accuracy(const Tensor& scores, const Tensor& tags) {
 }
 
 int main() try {
+  install_cuda();  // a GPU could be used from here on; everything below runs on the CPU
   Tagger tagger(1);
   SimpleTrainer learner(tagger.parameters, {.clip = 1});
   const Batch held_out = make_batch(20, 64, 1000000);

@@ -8,7 +8,7 @@
 
 #include "autograd/functions.h"
 #include "checks/op_cases.h"
-#include "cuda/cuda.h"
+#include "kernels/cuda/spare_bytes.h"
 #include "kernels/kernel_softmax.h"
 #include "tests/compare.h"
 #include "tests/cuda/device_cases.h"

@@ -39,7 +39,7 @@ Trained train_on(Device device, const std::string& head, DType dtype, int64_t st
   ParameterSet parameters;
   LanguageModelConfig config{.vocab = vocabulary.size(), .embed = 8, .hidden = 12, .layers = 2};
   config.dropout = config.dropout_hidden = 0.1;
-  config.head = parse_head(head);
+  config.head.spec = parse_head(head);
   const LanguageModel model(parameters, config);
   parameters.allocate(dtype, 3, true, device);
   if (!files.load.empty()) parameters.load(read_safetensors(files.load), parameters.values());

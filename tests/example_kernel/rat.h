@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-#include "core/scores/radial.h"
+#include "kernels/scores/radial.h"
 
 namespace nine::scores {
 

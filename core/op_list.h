@@ -1,0 +1,42 @@
+// The names of all ops that a device implements, written once. Everything that needs one line per
+// op is generated from this list: the members of OpTable (core/op_table.h), the declarations of the
+// CPU's and of CUDA's implementations (core/cpu/cpu.h, cuda/ops.cuh) and the two filled tables
+// (core/cpu/table.cpp, cuda/table.cu). The functions themselves are declared and documented in
+// core/ops.h; the head's ops have a list of their own, kernels/op_list.h.
+//
+//   #define PRINT(name) std::puts(#name);
+//   NINE_FOR_EACH_OP(PRINT)
+#pragma once
+
+#define NINE_FOR_EACH_OP(OP)   \
+  OP(fill)                     \
+  OP(copy)                     \
+  OP(all_finite)               \
+  OP(unary)                    \
+  OP(unary_backward)           \
+  OP(binary)                   \
+  OP(scale)                    \
+  OP(column_sums)              \
+  OP(sum)                      \
+  OP(sum_squares)              \
+  OP(matmul)                   \
+  OP(linear)                   \
+  OP(embedding)                \
+  OP(embedding_with_positions) \
+  OP(embedding_backward)       \
+  OP(dropout)                  \
+  OP(dropout_words)            \
+  OP(bias_dropout_add)         \
+  OP(layer_norm)               \
+  OP(layer_norm_backward)      \
+  OP(lstm)                     \
+  OP(lstm_through_time)        \
+  OP(attention)                \
+  OP(attention_backward)       \
+  OP(log_softmax)              \
+  OP(log_softmax_backward)     \
+  OP(nll)                      \
+  OP(nll_backward)             \
+  OP(adam)                     \
+  OP(sgd)                      \
+  OP(average)

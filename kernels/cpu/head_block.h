@@ -1,0 +1,205 @@
+// A block of the kernel softmax (ops::HeadBlock) on the CPU: its components, where their products
+// and scores lie in memory, and how they are computed tile by tile.
+//
+// The products of one word lie together, row after row. Maximum, sum and exponential over words
+// then have one row in each SIMD lane, and of the factors of the three matrix products only the
+// gradient tile for dH has to be transposed, which is in cache. The vocabulary is cut into
+// kHeadChunks chunks. Each chunk is one task with maxima, sums and a dH of its own, which are
+// combined in chunk order.
+#pragma once
+
+#include <vector>
+
+#include "core/arena.h"
+#include "core/cpu/elementwise_loops.h"
+#include "kernels/cpu/head_kernels.h"
+#include "kernels/scores/vectors.h"
+
+namespace nine::cpu {
+
+using ops::HeadBlock;
+using ops::kHeadChunks;
+using ops::kHeadPanel;
+using ops::kHeadTile;
+
+inline constexpr int64_t kTileElements = kHeadTile * kHeadPanel;
+
+struct WordRange {
+  int64_t begin, end;
+};
+/// Chunk c of the vocabulary: whole tiles, spread evenly.
+inline WordRange chunk_words(int64_t vocabulary, int64_t chunk) {
+  const int64_t tiles = (vocabulary + kHeadTile - 1) / kHeadTile;
+  const auto bound = [&](int64_t c) {
+    return std::min(vocabulary, tiles * c / kHeadChunks * kHeadTile);
+  };
+  return {bound(chunk), bound(chunk + 1)};
+}
+
+/// n objects of plain data in the arena.
+template <class P>
+P* pool_array(Arena& arena, int64_t n) {
+  static_assert(std::is_trivially_destructible_v<P> && alignof(P) <= 64);
+  const int64_t doubles = (n * static_cast<int64_t>(sizeof(P)) + 7) / 8;
+  return static_cast<P*>(arena.temporary({doubles}, DType::float64).view().data);
+}
+
+/// One component: its kernel, and where it lies among the block's stacked rows, products and
+/// statistics.
+template <class T>
+struct StackedComponent {
+  HeadKernel<T> kernel;
+  View w;
+  const double* word_stats = nullptr;
+  int64_t first_panel = 0;       ///< among the stack's panels
+  int64_t first_column = 0;      ///< among the columns of a row of products
+  T* scores = nullptr;           ///< kept ones of word 0 and row 0, or null
+  int64_t first_stat = 0;        ///< among all components' statistics of a word
+  const T* row_stats = nullptr;  ///< [panel][stats][kHeadPanel]
+  bool shares_words = false;     ///< with the component before it
+};
+
+/// One tile of one component: panel p of its rows, `words` words from `word` on.
+template <class T>
+struct TilePlace {
+  const StackedComponent<T>& component;
+  int64_t index;  ///< of the component
+  int64_t panel;  ///< within the component
+  int64_t word, words;
+};
+
+/// A block as a stack of components. Its memory is the arena's, in the caller's Scope.
+template <class T>
+class StackedComponents {
+ public:
+  StackedComponents(const HeadBlock& block, Arena& arena);
+
+  const HeadBlock& block() const { return block_; }
+  int64_t size() const { return block_.size(); }
+  const StackedComponent<T>& operator[](int64_t k) const { return components_[k]; }
+  int64_t panels() const { return panels_; }    ///< of one component
+  int64_t columns() const { return columns_; }  ///< products of a word
+  int64_t stats() const { return stats_; }      ///< statistics of a word, of all components
+  int64_t rows_of(int64_t panel) const {
+    return std::min(kHeadPanel, block_.rows() - panel * kHeadPanel);
+  }
+  /// Row r of component k among the stacked contexts.
+  int64_t stacked(int64_t k, int64_t r) const { return k * panels_ * kHeadPanel + r; }
+  const T* context(int64_t k, int64_t r) const { return row_ptr<T>(block_.h, stacked(k, r)); }
+  int64_t target(int64_t r) const { return static_cast<int32_t*>(block_.targets.data)[r]; }
+  /// Operations of a pass over the block's scores, the product and about 20 for each element: what
+  /// parallel_for needs to decide whether threads are worth it.
+  double operations() const {
+    return static_cast<double>(block_.words() * columns_) *
+           static_cast<double>(2 * block_.dims() + 20);
+  }
+
+  /// The number of component k and row r in one of the block's (K, R) float64 results.
+  static double kept(const View& v, int64_t rows, int64_t k, int64_t r) {
+    return static_cast<double*>(v.data)[k * rows + r];
+  }
+
+  /// A tile of products and statistics over memory z: pairs `plane` elements apart, words ld.
+  HeadTile<T> tile(const TilePlace<T>& at, T* z, int64_t plane, int64_t ld) const;
+  /// The same where the block keeps its products.
+  HeadTile<T> kept_tile(const TilePlace<T>& at) const;
+  /// Computes the tile's products.
+  void multiply(const TilePlace<T>& at, const HeadTile<T>& tile) const;
+  /// out [word][kHeadPanel]: scores of a tile whose products have been computed, exact for targets
+  /// and close pairs; also stored in the block if it keeps scores.
+  void compute_scores(const TilePlace<T>& at, const HeadTile<T>& tile, T* out) const;
+  /// The same, read from the block if it keeps scores.
+  void scores(const TilePlace<T>& at, const HeadTile<T>& tile, T* out) const;
+  /// The same from the block's products, or from products computed into `spare` (kHeadTile x
+  /// kHeadPanel a pair).
+  void any_scores(const TilePlace<T>& at, T* spare, T* out) const;
+  int64_t most_planes() const { return most_planes_; }  ///< of any component
+
+  /// Whether the scores of a component's close pairs are computed from their vectors, as those of
+  /// targets are: in float64, where results are compared with formulas to nine digits and more, and
+  /// q = |w|^2 + |h|^2 - 2z has too few digits if the distance is small beside the norms.
+  static bool parts_close_pairs(const StackedComponent<T>& c) {
+    return std::is_same_v<T, double> && c.kernel.exact;
+  }
+  /// Calls f(word within the tile, row within the panel) for the close pairs of a tile whose
+  /// products have been computed.
+  template <class F>
+  void for_close_pairs(const TilePlace<T>& at, const HeadTile<T>& tile, F&& f) const {
+    constexpr T kClose = T(1e-3);  // q loses three digits there
+    const HeadKernel<T>& kernel = at.component.kernel;
+    const int64_t first = at.panel * kHeadPanel, rows = rows_of(at.panel), parts = kernel.parts;
+    const auto z = [&](int64_t pair, int64_t v, int64_t r) {
+      return tile.z[pair * tile.plane + v * tile.ld + r];
+    };
+    if (kernel.loops->needs_exact != nullptr) {
+      for (int64_t v = 0; v < at.words; ++v)
+        for (int64_t r = 0; r < rows; ++r)
+          if (kernel.loops->needs_exact(z(0, v, r), tile.word_stats + v * kernel.stats,
+                                        tile.row_stats + r))
+            f(v, r);
+      return;
+    }
+    const auto norms_of = [&](const T* x, T* norms) {
+      for (int64_t i = 0; i < parts; ++i)
+        norms[i] =
+            static_cast<T>(scores::square_norm(x + i * kernel.part_size, kernel.product_dims));
+    };
+    std::vector<T> of_word(static_cast<size_t>(parts)), of_rows(static_cast<size_t>(parts * rows));
+    for (int64_t r = 0; r < rows; ++r)
+      norms_of(context(at.index, first + r), of_rows.data() + r * parts);
+    for (int64_t v = 0; v < at.words; ++v) {
+      norms_of(row_ptr<T>(at.component.w, at.word + v), of_word.data());
+      const auto is_close = [&](int64_t pair,
+                                int64_t r) {  // part i of the word and part j of the row
+        const T both = of_word[static_cast<size_t>(pair / parts)] +
+                       of_rows[static_cast<size_t>(r * parts + pair % parts)];
+        return both - 2 * z(pair, v, r) < kClose * both;
+      };
+      for (int64_t r = 0; r < rows; ++r) {
+        bool any = false;
+        for (int64_t pair = 0; pair < parts * parts && !any; ++pair) any = is_close(pair, r);
+        if (any) f(v, r);
+      }
+    }
+  }
+
+ private:
+  T* kept_scores(const TilePlace<T>& at) const {
+    return at.component.scores == nullptr
+               ? nullptr
+               : at.component.scores + at.word * block_.scores.ld + at.panel * kHeadPanel;
+  }
+  void pack_contexts(T* packed);
+  void compute_row_stats(T* stats, int64_t k);
+
+  const HeadBlock& block_;
+  StackedComponent<T>* components_;
+  int64_t panels_, columns_ = 0, stats_ = 0, most_planes_ = 0;
+  const T* packed_ = nullptr;  // H as [stacked panel][k][32], rows past the last one zero
+};
+
+/// What gradients and posteriors need of each row, panel by panel. Padding rows have an infinite
+/// lse, so that their posteriors are 0 however large their scores are.
+template <class T>
+struct StackLanes {
+  using Index = typename HeadLanes<T>::Index;
+  StackLanes(const StackedComponents<T>& stack, double row_weight, Arena& arena);
+
+  /// Of one panel of component k.
+  HeadLanes<T> of(int64_t k, int64_t panel) const;
+  const T* log_prior_of(int64_t k, int64_t panel) const {
+    return log_prior + (k * panels + panel) * kHeadPanel;
+  }
+
+  int64_t panels;
+  T *lse, *lse_rest, *weight, *shift, *log_prior;  // [component][panel][kHeadPanel]
+  Index* target;                                   // [panel][kHeadPanel]
+};
+
+/// log pi_k + log p_k(v) in place of a tile's scores for all components, scores
+/// [component][word][kHeadPanel], and out [word][kHeadPanel] = log p(v).
+template <class T>
+void mixture_tile(const StackedComponents<T>& stack, const StackLanes<T>& lanes, int64_t panel,
+                  int64_t words, T* scores, T* out);
+
+}  // namespace nine::cpu

@@ -1,0 +1,394 @@
+// The backward pass of a block on the CPU: products z are turned into dL/dz tile by tile, and two
+// matrix products with each tile give dW and dH.
+#include <utility>
+
+#include "core/gemm.h"
+#include "core/scratch.h"
+#include "kernels/cpu/head_block.h"
+#include "kernels/cpu/ops.h"
+
+namespace nine::cpu {
+namespace {
+
+using ops::HeadGradients;
+
+constexpr int64_t kDepthTile = 128;  // columns of dH and dW that one product writes
+
+// The sum over the rows of a panel, always in the same order.
+template <class T>
+T sum_lanes(const T* x) {
+  T half[kHeadPanel / 2];
+  for (int64_t r = 0; r < kHeadPanel / 2; ++r) half[r] = x[r] + x[r + kHeadPanel / 2];
+  for (int64_t width = kHeadPanel / 4; width > 0; width /= 2)
+    for (int64_t r = 0; r < width; ++r) half[r] += half[r + width];
+  return half[0];
+}
+
+template <class T>
+void add_row(int64_t n, const T* __restrict x, T* __restrict y) {
+  for (int64_t m = 0; m < n; ++m) y[m] += x[m];
+}
+
+template <class T>
+class Backward {
+ public:
+  Backward(const HeadBlock& block, double row_weight, const HeadGradients& g, Arena& arena)
+      : block_(block),
+        stack_(block, arena),
+        lanes_(stack_, row_weight, arena),
+        g_(g),
+        d_(block.dims()),
+        padded_(stack_.panels() * kHeadPanel),
+        joint_(block.spread != 0 && stack_.size() > 1) {
+    for (int64_t k = 0; k < stack_.size(); ++k)
+      close_ = close_ || stack_.parts_close_pairs(stack_[k]);
+    if (g.dh) partial_dh_ = pool_array<T>(arena, kHeadChunks * block.h.rows() * d_);
+    if (g.dh)
+      partial_row_stats_ = pool_array<double>(arena, kHeadChunks * stack_.stats() * padded_);
+  }
+
+  void run() {
+    parallel_for(
+        kHeadChunks, [&](int64_t chunk) { run_chunk(chunk); }, 2 * stack_.operations());
+    if (g_.dh) combine_dh();
+  }
+
+ private:
+  struct Lanes {  // a thread's sums over the rows of a tile, one lane a row
+    T *bias, *word_stats, *up;
+    T* close;  // [component][panel][word][kHeadPanel]: dL/dS of close pairs, which do not go
+               // through the product
+  };
+
+  void run_chunk(int64_t chunk) {
+    const auto [begin, end] = chunk_words(block_.words(), chunk);
+    T* z = block_.products ? nullptr : scratch<T>(Scratch::products, kHeadTile * stack_.columns());
+    // Bias; statistics; scores of all components and log p for smoothed mixtures.
+    const int64_t up_tiles = joint_ || close_ ? stack_.size() + 1 : 0,
+                  close_tiles = close_ ? stack_.size() * stack_.panels() : 0;
+    T* memory =
+        scratch<T>(Scratch::lanes, kTileElements * (1 + stack_.stats() + up_tiles + close_tiles));
+    T* up = memory + kTileElements * (1 + stack_.stats());
+    const Lanes lanes{memory, memory + kTileElements, up, up + kTileElements * up_tiles};
+    if (g_.dh) clear_dh(chunk, begin == end);
+    for (int64_t word = begin; word < end; word += kHeadTile) {
+      const int64_t words = std::min(kHeadTile, end - word);
+      if (z != nullptr) multiply(z, word, words);
+      std::fill_n(lanes.close, kTileElements * close_tiles, T(0));
+      slopes(chunk, z, word, words, lanes);
+      if (g_.dbias.view) add_bias(word, words, lanes.bias);
+      add_word_stats(word, words, lanes.word_stats);
+      add_dw(z, word, words);
+      if (g_.dh) add_dh(chunk, z, word, words, word == begin);
+      add_targets(chunk, word, words);
+      if (close_) add_close_pairs(chunk, word, words, lanes.close);
+    }
+  }
+
+  HeadTile<T> tile(const TilePlace<T>& at, T* z) const {
+    if (z == nullptr) return stack_.kept_tile(at);
+    return stack_.tile(at, z + at.component.first_column + at.panel * kHeadPanel, padded_,
+                       stack_.columns());
+  }
+  const T* column(T* z, int64_t word, int64_t first) const {
+    return (z != nullptr ? z : row_ptr<T>(block_.products, word)) + first;
+  }
+  int64_t stride(T* z) const { return z != nullptr ? stack_.columns() : block_.products.ld; }
+
+  void multiply(T* z, int64_t word, int64_t words) const {
+    for (int64_t k = 0; k < stack_.size(); ++k)
+      for (int64_t p = 0; p < stack_.panels(); ++p) {
+        const TilePlace<T> at{stack_[k], k, p, word, words};
+        stack_.multiply(at, tile(at, z));
+      }
+  }
+
+  // dL/dz in place of z.
+  void slopes(int64_t chunk, T* z, int64_t word, int64_t words, const Lanes& lanes) {
+    std::fill_n(lanes.bias, words * kHeadPanel, T(0));
+    for (int64_t k = 0; k < stack_.size(); ++k)
+      std::fill_n(lanes.word_stats + stack_[k].first_stat * kTileElements,
+                  words * stack_[k].kernel.stats * kHeadPanel, T(0));
+    for (int64_t p = 0; p < stack_.panels(); ++p) {
+      if (joint_) joint_slopes(z, p, word, words, lanes.up);
+      for (int64_t k = 0; k < stack_.size(); ++k) {
+        const TilePlace<T> at{stack_[k], k, p, word, words};
+        const HeadKernel<T>& kernel = at.component.kernel;
+        T* row_stats =
+            scratch<T>(Scratch::reduction, std::max<int64_t>(1, kernel.stats) * kHeadPanel);
+        std::fill_n(row_stats, kernel.stats * kHeadPanel, T(0));
+        const HeadSums<T> sums{g_.dbias.view ? lanes.bias : nullptr,
+                               lanes.word_stats + at.component.first_stat * kTileElements,
+                               row_stats};
+        const HeadTile<T> t = tile(at, z);
+        T* up = lanes.up + k * kTileElements;
+        const bool parts_close = stack_.parts_close_pairs(at.component);
+        if (parts_close && !joint_) plain_slopes(at, t, up);
+        if (parts_close)
+          part_close_pairs(at, t, sums, up,
+                           lanes.close + (k * stack_.panels() + p) * kTileElements);
+        if (joint_ || parts_close) {
+          kernel.loops->slopes(kernel.of, t, up, sums);
+        } else {
+          kernel.loops->gradients(kernel.of, t, lanes_.of(k, p),
+                                  static_cast<typename HeadLanes<T>::Index>(word), sums);
+        }
+        put_targets(at, t, sums);
+        if (g_.dh) {
+          double* to = partial_row_stats_ + chunk * stack_.stats() * padded_ +
+                       at.component.first_stat * padded_ + p * kernel.stats * kHeadPanel;
+          for (int64_t i = 0; i < kernel.stats * kHeadPanel; ++i)
+            to[i] += static_cast<double>(row_stats[i]);
+        }
+      }
+    }
+  }
+
+  // dL/dS of one panel and all components of a smoothed mixture: R_k p_k(v) - t gamma_k(v), every
+  // word's t being `spread`.
+  void joint_slopes(T* z, int64_t panel, int64_t word, int64_t words, T* up) const {
+    T* log_p = up + stack_.size() * kTileElements;
+    for (int64_t k = 0; k < stack_.size(); ++k) {
+      const TilePlace<T> at{stack_[k], k, panel, word, words};
+      stack_.scores(at, tile(at, z), up + k * kTileElements);
+    }
+    mixture_tile(stack_, lanes_, panel, words, up, log_p);
+    const int64_t rows = stack_.rows_of(panel);
+    for (int64_t k = 0; k < stack_.size(); ++k) {
+      const HeadLanes<T> lane = lanes_.of(k, panel);
+      const T* log_prior = lanes_.log_prior_of(k, panel);
+      for (int64_t v = 0; v < words; ++v) {
+        T* a = up + k * kTileElements + v * kHeadPanel;
+        const T* all = log_p + v * kHeadPanel;
+        const auto here = static_cast<typename HeadLanes<T>::Index>(word + v);
+        for (int64_t r = 0; r < kHeadPanel; ++r) {
+          const T g =
+              lane.weight[r] * vexp(a[r] - log_prior[r]) - lane.shift[r] * vexp(a[r] - all[r]);
+          a[r] = r >= rows || lane.target[r] == here ? T(0) : g;
+        }
+      }
+    }
+  }
+
+  // dL/dS of one panel of a component, as HeadLoops::gradients computes it.
+  void plain_slopes(const TilePlace<T>& at, const HeadTile<T>& t, T* up) const {
+    stack_.scores(at, t, up);
+    const HeadLanes<T> lane = lanes_.of(at.index, at.panel);
+    for (int64_t v = 0; v < at.words; ++v) {
+      const auto here = static_cast<typename HeadLanes<T>::Index>(at.word + v);
+      for (int64_t r = 0; r < kHeadPanel; ++r) {
+        T& g = up[v * kHeadPanel + r];
+        g = lane.target[r] == here
+                ? T(0)
+                : lane.weight[r] * vexp((g - lane.lse[r]) - lane.lse_rest[r]) - lane.shift[r];
+      }
+    }
+  }
+
+  // Moves the slopes of close pairs from `up` to `close`.
+  void part_close_pairs(const TilePlace<T>& at, const HeadTile<T>& t, const HeadSums<T>& sums,
+                        T* up, T* close) const {
+    stack_.for_close_pairs(at, t, [&](int64_t v, int64_t r) {
+      const int64_t i = v * kHeadPanel + r;
+      if (sums.bias != nullptr) sums.bias[i] += up[i];
+      close[i] = std::exchange(up[i], T(0));
+    });
+  }
+  void add_close_pairs(int64_t chunk, int64_t word, int64_t words, const T* close) const {
+    for (int64_t k = 0; k < stack_.size(); ++k) {
+      const StackedComponent<T>& c = stack_[k];
+      const View& dw = g_.dw[static_cast<size_t>(k)].view;
+      for (int64_t p = 0; p < stack_.panels(); ++p, close += kTileElements)
+        for (int64_t v = 0; v < words; ++v)
+          for (int64_t lane = 0; lane < stack_.rows_of(p); ++lane) {
+            const T up = close[v * kHeadPanel + lane];
+            const int64_t r = p * kHeadPanel + lane;
+            if (up == T(0)) continue;
+            c.kernel.loops->exact_slope(c.kernel.of, row_ptr<T>(c.w, word + v),
+                                        stack_.context(k, r), static_cast<double>(up),
+                                        dw ? row_ptr<T>(dw, word + v) : nullptr,
+                                        g_.dh ? dh_row(chunk, stack_.stacked(k, r)) : nullptr);
+          }
+    }
+  }
+
+  // Calls f(row, word within the tile) for the rows of a panel whose target lies in the tile, in
+  // their order.
+  template <class F>
+  void for_targets(const TilePlace<T>& at, F&& f) const {
+    const int64_t first = at.panel * kHeadPanel, rows = stack_.rows_of(at.panel);
+    for (int64_t r = 0; r < rows; ++r) {
+      const int64_t v = stack_.target(first + r) - at.word;
+      if (v >= 0 && v < at.words && stack_.target(first + r) >= 0) f(first + r, v);
+    }
+  }
+  double target_slope(int64_t k, int64_t r) const {
+    return stack_.kept(block_.target_slope, block_.rows(), k, r);
+  }
+
+  // Adds the targets' own dL/dS, which the loops leave out, where it goes through the product; the
+  // rest is added by add_targets.
+  void put_targets(const TilePlace<T>& at, const HeadTile<T>& t, const HeadSums<T>& sums) const {
+    const StackedComponent<T>& c = at.component;
+    for_targets(at, [&](int64_t r, int64_t v) {
+      const double up = target_slope(at.index, r);
+      const int64_t lane = r % kHeadPanel;
+      if (sums.bias != nullptr) sums.bias[v * kHeadPanel + lane] += static_cast<T>(up);
+      if (c.kernel.exact) return;
+      const double slope =
+          c.kernel.loops->exact_slope(c.kernel.of, row_ptr<T>(c.w, at.word + v),
+                                      stack_.context(at.index, r), up, nullptr, nullptr);
+      t.z[v * t.ld + lane] = static_cast<T>(up * slope);
+    });
+  }
+  void add_targets(int64_t chunk, int64_t word, int64_t words) const {
+    for (int64_t k = 0; k < stack_.size(); ++k) {
+      const StackedComponent<T>& c = stack_[k];
+      if (!c.kernel.exact) continue;
+      const View& dw = g_.dw[static_cast<size_t>(k)].view;
+      for (int64_t p = 0; p < stack_.panels(); ++p)
+        for_targets({c, k, p, word, words}, [&](int64_t r, int64_t v) {
+          c.kernel.loops->exact_slope(c.kernel.of, row_ptr<T>(c.w, word + v), stack_.context(k, r),
+                                      target_slope(k, r), dw ? row_ptr<T>(dw, word + v) : nullptr,
+                                      g_.dh ? dh_row(chunk, stack_.stacked(k, r)) : nullptr);
+        });
+    }
+  }
+
+  void add_bias(int64_t word, int64_t words, const T* lanes) const {
+    T* out = static_cast<T*>(g_.dbias.view.data) + word;
+    for (int64_t v = 0; v < words; ++v)
+      out[v] = (g_.dbias.add ? out[v] : T(0)) + sum_lanes(lanes + v * kHeadPanel);
+  }
+  void add_word_stats(int64_t word, int64_t words, const T* lanes) const {
+    for (int64_t k = 0; k < stack_.size(); ++k) {
+      const View& out = g_.dstats[static_cast<size_t>(k)];
+      const int64_t stats = stack_[k].kernel.stats;
+      if (!out) continue;
+      for (int64_t i = 0; i < words * stats; ++i)
+        row_ptr<double>(out, word)[i] += static_cast<double>(
+            sum_lanes(lanes + stack_[k].first_stat * kTileElements + i * kHeadPanel));
+    }
+  }
+
+  // dW (words x d) += tile' H. Consecutive components that share word vectors and multiply whole
+  // contexts are computed by one product.
+  void add_dw(T* z, int64_t word, int64_t words) const {
+    for (int64_t k = 0; k < stack_.size();) {
+      const StackedComponent<T>& c = stack_[k];
+      const OutputView& dw = g_.dw[static_cast<size_t>(k)];
+      int64_t next = k + 1;
+      while (next < stack_.size() && stack_[next].shares_words && c.kernel.whole(d_) &&
+             stack_[next].kernel.whole(d_))
+        ++next;
+      if (dw.view) {
+        const bool fresh = !dw.add && !c.shares_words;
+        if (fresh && !c.kernel.whole(d_))
+          for (int64_t v = 0; v < words; ++v) std::fill_n(row_ptr<T>(dw.view, word + v), d_, T(0));
+        const bool add = !fresh || !c.kernel.whole(d_);
+        const int64_t rows = stack_.size() == 1 ? block_.rows() : (next - k) * padded_;
+        add_dw_of(c, stack_.context(k, 0), rows, column(z, word, c.first_column), stride(z),
+                  dw.view, word, words, add);
+      }
+      k = next;
+    }
+  }
+  void add_dw_of(const StackedComponent<T>& c, const T* h, int64_t rows, const T* g, int64_t ldg,
+                 const View& dw, int64_t word, int64_t words, bool add) const {
+    const HeadKernel<T>& kernel = c.kernel;
+    for (int64_t k = 0; k < kernel.product_dims; k += kDepthTile) {
+      const TileProduct<T> product(std::min(kDepthTile, kernel.product_dims - k), words, rows,
+                                   block_.h.ld, ldg, dw.ld, add);
+      for (int64_t i = 0; i < kernel.parts; ++i)
+        for (int64_t j = 0; j < kernel.parts; ++j)
+          product(h + j * kernel.part_size + k, g + (i * kernel.parts + j) * padded_,
+                  row_ptr<T>(dw, word) + i * kernel.part_size + k);
+    }
+  }
+
+  T* dh_row(int64_t chunk, int64_t stacked) const {
+    return partial_dh_ + (chunk * block_.h.rows() + stacked) * d_;
+  }
+  void clear_dh(int64_t chunk, bool empty) const {
+    std::fill_n(partial_row_stats_ + chunk * stack_.stats() * padded_, stack_.stats() * padded_,
+                0.0);
+    for (int64_t k = 0; k < stack_.size(); ++k)
+      if (empty || !stack_[k].kernel.whole(d_))
+        std::fill_n(dh_row(chunk, stack_.stacked(k, 0)), block_.rows() * d_, T(0));
+  }
+  // The chunk's dH (rows x d) += tile W.
+  void add_dh(int64_t chunk, T* z, int64_t word, int64_t words, bool first) const {
+    T* turned = scratch<T>(Scratch::tile, kTileElements);
+    for (int64_t k = 0; k < stack_.size(); ++k) {
+      const StackedComponent<T>& c = stack_[k];
+      const HeadKernel<T>& kernel = c.kernel;
+      for (int64_t p = 0; p < stack_.panels(); ++p) {
+        const int64_t rows = stack_.rows_of(p);
+        T* out = dh_row(chunk, stack_.stacked(k, p * kHeadPanel));
+        for (int64_t i = 0; i < kernel.parts; ++i)
+          for (int64_t j = 0; j < kernel.parts; ++j) {
+            const int64_t plane = (i * kernel.parts + j) * padded_;
+            transpose_tile(column(z, word, c.first_column + plane + p * kHeadPanel), stride(z),
+                           words, rows, turned, kHeadTile);
+            for (int64_t m = 0; m < kernel.product_dims; m += kDepthTile) {
+              const TileProduct<T> product(std::min(kDepthTile, kernel.product_dims - m), rows,
+                                           words, c.w.ld, kHeadTile, d_,
+                                           !first || !kernel.whole(d_));
+              product(row_ptr<T>(c.w, word) + i * kernel.part_size + m, turned,
+                      out + j * kernel.part_size + m);
+            }
+          }
+      }
+    }
+  }
+
+  void combine_dh() const {
+    for (int64_t k = 0; k < stack_.size(); ++k)
+      parallel_ranges(block_.rows(), std::max<int64_t>(1, kGrain / d_),
+                      [&](int64_t begin, int64_t end) {
+                        for (int64_t r = begin; r < end; ++r) combine_dh_row(k, r);
+                      });
+  }
+  void combine_dh_row(int64_t k, int64_t r) const {
+    const int64_t stacked = stack_.stacked(k, r);
+    T* sum = dh_row(0, stacked);  // in place, chunk after chunk
+    for (int64_t c = 1; c < kHeadChunks; ++c) add_row(d_, dh_row(c, stacked), sum);
+    T* out = row_ptr<T>(g_.dh, stacked);
+    std::copy_n(sum, d_, out);
+    const HeadKernel<T>& kernel = stack_[k].kernel;
+    if (kernel.stats == 0) return;
+    double* s = scratch<double>(Scratch::reduction, 2 * kernel.stats);
+    double* ds = s + kernel.stats;
+    kernel.loops->stats(kernel.of, stack_.context(k, r), s);
+    for (int64_t i = 0; i < kernel.stats; ++i) {
+      ds[i] = 0;
+      for (int64_t c = 0; c < kHeadChunks; ++c)
+        ds[i] +=
+            partial_row_stats_[(c * stack_.stats() + stack_[k].first_stat) * padded_ +
+                               (r / kHeadPanel * kernel.stats + i) * kHeadPanel + r % kHeadPanel];
+    }
+    kernel.loops->stats_backward(kernel.of, stack_.context(k, r), s, ds, out);
+  }
+
+  const HeadBlock& block_;
+  StackedComponents<T> stack_;
+  StackLanes<T> lanes_;
+  const HeadGradients& g_;
+  int64_t d_, padded_;
+  bool joint_;  // smoothed labels of a mixture: a word's gradient takes all components' scores
+  bool close_ = false;       // some component's close pairs are computed from their vectors
+  T* partial_dh_ = nullptr;  // [chunk][stacked row][d]
+  double* partial_row_stats_ = nullptr;  // [chunk][component][panel][stats][kHeadPanel]
+};
+
+}  // namespace
+
+void head_gradients(const HeadBlock& block, double row_weight, const HeadGradients& g,
+                    Arena& arena) {
+  dispatch_float(block.h.dtype, "head_gradients", [&]<class T>(T) {
+    const Arena::Scope scope(arena);
+    Backward<T>(block, row_weight, g, arena).run();
+  });
+}
+
+}  // namespace nine::cpu

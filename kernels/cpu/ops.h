@@ -1,0 +1,16 @@
+// The CPU's implementations of the head's ops (kernels/op_list.h), with the names and signatures of
+// kernels/ops.h. Shapes and types have been checked there.
+#pragma once
+
+#include <type_traits>
+
+#include "kernels/op_list.h"
+#include "kernels/ops.h"
+
+namespace nine::cpu {
+
+#define NINE_CPU_OP(name) std::remove_pointer_t<decltype(&ops::name)> name;
+NINE_FOR_EACH_HEAD_OP(NINE_CPU_OP)
+#undef NINE_CPU_OP
+
+}  // namespace nine::cpu

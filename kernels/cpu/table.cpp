@@ -1,0 +1,35 @@
+// The CPU's table of the head's ops, and the tables of all devices.
+#include "core/error.h"
+#include "kernels/cpu/ops.h"
+#include "kernels/op_table.h"
+
+namespace nine {
+namespace {
+
+HeadOpTable cpu_table() {
+  HeadOpTable table;
+#define NINE_SET_OP(name) table.name = cpu::name;
+  NINE_FOR_EACH_HEAD_OP(NINE_SET_OP)
+#undef NINE_SET_OP
+  return table;
+}
+
+HeadOpTable* tables() {
+  static HeadOpTable all[kDeviceKinds] = {cpu_table(), {}};
+  return all;
+}
+
+}  // namespace
+
+const HeadOpTable& head_op_table(Device device) {
+  const HeadOpTable& t = tables()[static_cast<int>(device.kind)];
+  require(t.head_scores != nullptr, "a head was to run on device ", device,
+          ", but this program has no backend for it: call nine::install_cuda() first");
+  return t;
+}
+
+void install_head_op_table(DeviceKind kind, const HeadOpTable& table) {
+  tables()[static_cast<int>(kind)] = table;
+}
+
+}  // namespace nine

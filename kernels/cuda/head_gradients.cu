@@ -1,0 +1,280 @@
+// The backward pass of a block with CUDA: one pass turns the products z into dL/dz, and two matrix
+// products with those give dW and dH.
+#include "core/vmath.h"
+#include "cuda/layers.cuh"
+#include "cuda/ops.cuh"
+#include "kernels/cuda/head_block.cuh"
+#include "kernels/cuda/ops.cuh"
+
+namespace nine::cuda {
+namespace {
+
+using ops::HeadGradients;
+
+constexpr const char* kOp = "head_gradients";
+
+// dL/dS from the score plane of one component; 0 for the targets, which are computed elsewhere.
+template <class T>
+struct PlainUp {
+  const T* scores;
+  T* up;
+  int64_t word, padded;
+  const int32_t* targets;
+  const T *lse, *lse_rest, *weight;
+  T shift;
+  NINE_D void operator()(int64_t v, int64_t r) const {
+    const T p = vexp((scores[v * padded + r] - lse[r]) - lse_rest[r]);
+    up[v * padded + r] =
+        targets[r] == word + v ? T(0) : weight[r] * p - (targets[r] >= 0 ? shift : T(0));
+  }
+};
+
+// The same of a smoothed mixture, in place of log pi_k + log p_k(v): R_k p_k(v) - t gamma_k(v),
+// every word's t being `spread`.
+template <class T>
+struct JointUp {
+  T* joint;
+  const T* all;  // log p(v)
+  int64_t word, padded;
+  const int32_t* targets;
+  const T *weight, *log_prior;
+  T shift;
+  NINE_D void operator()(int64_t v, int64_t r) const {
+    T& a = joint[v * padded + r];
+    const T own = weight[r] * vexp(a - log_prior[r]) -
+                  (targets[r] >= 0 ? shift : T(0)) * vexp(a - all[v * padded + r]);
+    a = targets[r] == word + v ? T(0) : own;
+  }
+};
+
+// dL/d(statistics of the rows): the sum over all tiles of words and, for kernels of parts, over all
+// parts of the words.
+template <class T>
+struct CombineRowStats {
+  const T* partial;  // [tile][part of w][part of h][stat of a part][padded]
+  int64_t tiles, parts, part_stats, padded;
+  bool add;
+  double* out;  // [stat][padded]
+  NINE_D void operator()(int64_t i, int64_t r) const {
+    const int64_t stats = parts * part_stats;
+    double sum = 0;
+    for (int64_t tile = 0; tile < tiles; ++tile)
+      for (int64_t part = 0; part < parts; ++part)
+        sum += static_cast<double>(partial[((tile * parts + part) * stats + i) * padded + r]);
+    put(add, out[i * padded + r], sum);
+  }
+};
+
+template <class T>
+class Backward {
+ public:
+  Backward(const HeadBlock& block, double row_weight, const HeadGradients& g, Arena& arena)
+      : block_(block),
+        joint_(block.spread != 0 && block.size() > 1),
+        stack_(kOp, block, joint_ || has_parts(block), arena),
+        lanes_(stack_, arena),
+        g_(g),
+        card_(stack_.card()),
+        d_(block.dims()),
+        shift_(static_cast<T>(row_weight * block.spread)) {
+    const int64_t padded = stack_.padded(),
+                  most =
+                      (std::min<int64_t>(block.words(), most_run()) + kTileWords - 1) / kTileWords;
+    int64_t tile_stats = 0, rows_dw = 0;
+    for (int64_t k = 0; k < stack_.size(); ++k) {
+      const HeadKernel<T>& kernel = stack_[k].kernel;
+      if (g.dh) tile_stats = std::max(tile_stats, kernel.parts * kernel.stats);
+      if (kernel.exact && g.dw[static_cast<size_t>(k)].view) rows_dw = stack_.rows();
+      row_stats_.push_back(
+          g.dh && kernel.stats > 0 ? pool_array<double>(arena, kernel.stats * padded) : nullptr);
+    }
+    target_dz_ = pool_array<T>(arena, stack_.size() * stack_.rows());
+    if (tile_stats > 0) partial_ = pool_array<T>(arena, most * tile_stats * padded);
+    if (rows_dw > 0) target_dw_ = pool_array<T>(arena, rows_dw * d_);
+  }
+
+  void run() {
+    for (int64_t k = 0; k < stack_.size(); ++k) {
+      exact_slopes(k, target_dz_ + k * stack_.rows(), nullptr, 0, nullptr);
+      if (g_.dh && !stack_[k].kernel.whole(d_))
+        fill(g_.dh.row_range(k * stack_.padded(), stack_.rows()), 0);
+    }
+    stack_.for_runs([&](const WordRun& run) {
+      stack_.have_products(run);
+      if (joint_) joint_slopes(run);
+      for (int64_t k = 0; k < stack_.size(); ++k) slopes(k, run);
+      add_dw(run);
+      if (g_.dh) add_dh(run);
+    });
+    for (int64_t k = 0; k < stack_.size(); ++k) finish(k);
+  }
+
+ private:
+  static bool has_parts(const HeadBlock& block) {
+    return std::any_of(block.components.begin(), block.components.end(),
+                       [&](const ops::HeadComponent& c) {
+                         return HeadKernel<T>(c.score, block.dims()).parts > 1;
+                       });
+  }
+  int64_t most_run() const {
+    int64_t most = 0;
+    stack_.for_runs([&](const WordRun& run) { most = std::max(most, run.count); });
+    return most;
+  }
+  const T* of_rows(const T* x, int64_t k) const { return x + k * stack_.rows(); }
+  const View& dw(int64_t k) const { return g_.dw[static_cast<size_t>(k)].view; }
+
+  void exact_slopes(int64_t k, T* target_dz, T* dh, int64_t ldh, T* dw) const {
+    stack_[k].kernel.launches->exact_slopes(
+        card_, *stack_[k].score, d_, stack_.words(k), stack_.contexts(k), stack_.targets(),
+        stack_.kept(block_.target_slope, k), target_dz, dh, ldh, dw);
+  }
+
+  void joint_slopes(const WordRun& run) const {
+    stack_.scores(run);
+    mixture(stack_, lanes_, run);
+    for (int64_t k = 0; k < stack_.size(); ++k)
+      each(card_, kOp, {run.count, stack_.rows()},
+           JointUp<T>{stack_.score_plane(k), stack_.score_plane(stack_.size()), run.begin,
+                      stack_.padded(), stack_.targets(), of_rows(lanes_.weight, k),
+                      of_rows(lanes_.log_prior, k), shift_});
+  }
+
+  // dL/dz in place of component k's products, and the sums over words and rows.
+  void slopes(int64_t k, const WordRun& run) const {
+    const StackedComponent<T>& c = stack_[k];
+    const HeadPiece<T> piece = stack_.piece(k, run);
+    HeadLanes<T> lanes{.lse = of_rows(lanes_.lse, k),
+                       .lse_rest = of_rows(lanes_.lse_rest, k),
+                       .weight = of_rows(lanes_.weight, k),
+                       .shift = shift_,
+                       .target_slope = stack_.kept(block_.target_slope, k),
+                       .target_dz = of_rows(target_dz_, k),
+                       .up = joint_ ? stack_.score_plane(k) : nullptr,
+                       .scores = nullptr};
+    if (c.kernel.parts > 1) {
+      T* scores = stack_.score_plane(joint_ ? stack_.size() : k);
+      c.kernel.launches->values(card_, *c.score, d_, piece, scores);
+      lanes.scores = scores;
+      if (!joint_) {
+        T* up = stack_.score_plane(stack_.size());
+        each(card_, kOp, {run.count, stack_.rows()},
+             PlainUp<T>{scores, up, run.begin, stack_.padded(), stack_.targets(), lanes.lse,
+                        lanes.lse_rest, lanes.weight, shift_});
+        lanes.up = up;
+      }
+    }
+    const View &dbias = g_.dbias.view, &dstats = g_.dstats[static_cast<size_t>(k)];
+    double* row_stats = row_stats_[static_cast<size_t>(k)];
+    c.kernel.launches->slopes(
+        card_, *c.score, d_, piece, lanes,
+        {.bias = dbias ? static_cast<T*>(dbias.data) + run.begin : nullptr,
+         .add_bias = g_.dbias.add || k > 0,
+         .word_stats =
+             dstats ? static_cast<double*>(dstats.data) + run.begin * c.kernel.stats : nullptr,
+         .row_stats = row_stats != nullptr ? partial_ : nullptr});
+    if (row_stats != nullptr)
+      each(card_, kOp, {c.kernel.stats, stack_.rows()},
+           CombineRowStats<T>{partial_, (run.count + kTileWords - 1) / kTileWords, c.kernel.parts,
+                              c.kernel.stats / c.kernel.parts, stack_.padded(), run.begin > 0,
+                              row_stats});
+  }
+
+  // dW (words x d) [+]= Z H, with one product for components that share word vectors.
+  void add_dw(const WordRun& run) const {
+    for (int64_t k = 0; k < stack_.size(); k += stack_.together(k)) {
+      if (!dw(k)) continue;
+      const StackedComponent<T>& c = stack_[k];
+      const HeadKernel<T>& kernel = c.kernel;
+      const bool fresh = !g_.dw[static_cast<size_t>(k)].add && !c.shares_words,
+                 whole = kernel.whole(d_);
+      const View part = dw(k).row_range(run.begin, run.count);
+      if (fresh && !whole) fill(part, 0);
+      for_parts(kernel, [&](int64_t i, int64_t j) {
+        multiply<T>(card_, kOp,
+                    {.m = run.count,
+                     .n = kernel.product_dims,
+                     .k = stack_.product_rows(stack_.together(k)),
+                     .a = plane(k, run, i, j),
+                     .lda = stack_.products_ld(),
+                     .b = stack_.context(k) + j * kernel.part_size,
+                     .ldb = block_.h.ld,
+                     .c = static_cast<T*>(part.data) + i * kernel.part_size,
+                     .ldc = part.ld,
+                     .add = !fresh || !whole});
+      });
+    }
+  }
+
+  // dH (rows x d) [+]= Z' W.
+  void add_dh(const WordRun& run) const {
+    for (int64_t k = 0; k < stack_.size(); k += stack_.together(k)) {
+      const StackedComponent<T>& c = stack_[k];
+      const HeadKernel<T>& kernel = c.kernel;
+      for_parts(kernel, [&](int64_t i, int64_t j) {
+        multiply<T>(card_, kOp,
+                    {.transpose_a = true,
+                     .m = stack_.product_rows(stack_.together(k)),
+                     .n = kernel.product_dims,
+                     .k = run.count,
+                     .a = plane(k, run, i, j),
+                     .lda = stack_.products_ld(),
+                     .b = static_cast<T*>(c.w.data) + run.begin * c.w.ld + i * kernel.part_size,
+                     .ldb = c.w.ld,
+                     .c = dh(k) + j * kernel.part_size,
+                     .ldc = g_.dh.ld,
+                     .add = run.begin > 0 || !kernel.whole(d_)});
+      });
+    }
+  }
+
+  // What does not go through the products: the targets of kernels with an exact score, and the
+  // rows' statistics.
+  void finish(int64_t k) const {
+    const StackedComponent<T>& c = stack_[k];
+    if (c.kernel.exact && (dw(k) || g_.dh)) {
+      exact_slopes(k, nullptr, g_.dh ? dh(k) : nullptr, g_.dh.ld, dw(k) ? target_dw_ : nullptr);
+      if (dw(k))
+        add_rows<T>(card_, kOp, target_rows(), stack_.targets(), Matrix<T>(dw(k)),
+                    false);  // head_scores has looked at the targets
+    }
+    if (const double* row_stats = row_stats_[static_cast<size_t>(k)])
+      c.kernel.launches->stats_backward(card_, *c.score, d_, stack_.contexts(k), row_stats, 1,
+                                        stack_.padded(), dh(k), g_.dh.ld);
+  }
+
+  template <class F>
+  static void for_parts(const HeadKernel<T>& kernel, F&& f) {
+    for (int64_t i = 0; i < kernel.parts; ++i)
+      for (int64_t j = 0; j < kernel.parts; ++j) f(i, j);
+  }
+  const T* plane(int64_t k, const WordRun& run, int64_t i, int64_t j) const {
+    return stack_.products(run) + stack_[k].first_column +
+           (i * stack_[k].kernel.parts + j) * stack_.padded();
+  }
+  T* dh(int64_t k) const { return static_cast<T*>(g_.dh.data) + k * stack_.padded() * g_.dh.ld; }
+  Matrix<T> target_rows() const { return Matrix<T>(View(target_dw_, {stack_.rows(), d_})); }
+
+  const HeadBlock& block_;
+  bool joint_;  // smoothed labels of a mixture: a word's gradient takes all components' scores
+  StackedComponents<T> stack_;
+  StackLanes<T> lanes_;
+  const HeadGradients& g_;
+  CudaDevice& card_;
+  int64_t d_;
+  T shift_;
+  T *target_dz_ = nullptr, *partial_ = nullptr, *target_dw_ = nullptr;
+  std::vector<double*> row_stats_;  // of a component: [stat][padded], or null
+};
+
+}  // namespace
+
+void head_gradients(const HeadBlock& block, double row_weight, const HeadGradients& g,
+                    Arena& arena) {
+  dispatch_float(block.h.dtype, "head_gradients", [&]<class T>(T) {
+    const Arena::Scope scope(arena);
+    Backward<T>(block, row_weight, g, arena).run();
+  });
+}
+
+}  // namespace nine::cuda

@@ -1,0 +1,104 @@
+// The CUDA kernels over one component of a block of the kernel softmax. Each is compiled once for
+// each score function of kernels/scores/all.h, from the struct that the CPU's loops use too.
+#pragma once
+
+#include "cuda/launch.cuh"
+#include "kernels/ops.h"
+
+namespace nine::cuda {
+
+inline constexpr int64_t kSplitWords = 512;  ///< words of a partial sum over the vocabulary
+
+/// One component's products with a run of words, and what its scores need besides. The product of
+/// row r and word v, of the pair p of parts, is z[v * ld + p * padded + r]; a kernel without parts
+/// has one pair.
+template <class T>
+struct HeadPiece {
+  T* z;
+  int64_t ld;
+  int64_t word, words;  ///< the run's first word, and how many
+  /// Rows of contexts, and the same rounded up to panels; products of padding rows are 0 or
+  /// undefined.
+  int64_t rows, padded;
+  const double* word_stats;    ///< [word of the run][stats]
+  const T* row_stats;          ///< [stats][padded]
+  const T* bias;               ///< [word of the run], or null
+  const int32_t* targets;      ///< [row]
+  const double* target_score;  ///< [row]
+};
+
+/// Maximum, sum of exponents over it, and sum of the scores of some words.
+template <class T>
+struct RunningSum {
+  T top;
+  double sum, scores;
+};
+
+/// What dL/dS of a component's rows is computed from: weight * p - shift, but target_slope for the
+/// target.
+template <class T>
+struct HeadLanes {
+  const T *lse,
+      *lse_rest;    ///< [row]: lse in two parts, so that large scores lose nothing to its rounding
+  const T* weight;  ///< [row]
+  T shift;          ///< of rows with a target
+  const double* target_slope;  ///< [row]: dL/dS of the target
+  const T* target_dz;          ///< [row]: dL/dz of the target's product
+  const T* up;      ///< [word of the run][padded]: dL/dS where it is given already; or null
+  const T* scores;  ///< [word of the run][padded]: S; for kernels of parts
+};
+
+/// Where the gradients are summed; what is null is not computed.
+template <class T>
+struct HeadSums {
+  T* bias;             ///< [word of the run]
+  bool add_bias;       ///< or overwrite
+  double* word_stats;  ///< [word of the run][stats], added to
+  T* row_stats;        ///< [tile of kTileWords words][stats][padded], overwritten
+};
+inline constexpr int64_t kTileWords = 64;
+
+/// Contexts or words of one component as vectors.
+template <class T>
+struct Vectors {
+  const T* data;
+  int64_t ld, count;
+};
+
+template <class T>
+struct HeadLaunches {
+  /// out [word of the run][padded] = S + bias, the targets' exact.
+  void (*values)(CudaDevice&, const Score&, int64_t d, const HeadPiece<T>&, T* out);
+  /// out [split of kSplitWords words][padded].
+  void (*running)(CudaDevice&, const Score&, int64_t d, const HeadPiece<T>&, RunningSum<T>* out);
+  /// z becomes dL/dz.
+  void (*slopes)(CudaDevice&, const Score&, int64_t d, const HeadPiece<T>&, const HeadLanes<T>&,
+                 const HeadSums<T>&);
+  /// Statistics in double, [vector][stats]; and of contexts as T, [stats][padded].
+  void (*word_stats)(CudaDevice&, const Score&, int64_t d, const Vectors<T>&, double* out);
+  void (*row_stats)(CudaDevice&, const Score&, int64_t d, const Vectors<T>&, int64_t padded,
+                    T* out);
+  /// dx += dstats * d stats / dx. Of words: dstats [vector][stats]; of rows: [stats][padded].
+  void (*stats_backward)(CudaDevice&, const Score&, int64_t d, const Vectors<T>&,
+                         const double* dstats, int64_t by_vector, int64_t by_stat, T* dx,
+                         int64_t ldx);
+  /// out [row] = S of row and target, from the vectors; nothing where there is none. A wrong target
+  /// is reported as that of first_row + row.
+  void (*exact)(CudaDevice&, const Score&, int64_t d, const Vectors<T>& w, const Vectors<T>& h,
+                const int32_t* targets, int64_t first_row, const T* bias, double* out);
+  /// target_dz [row]; and for kernels whose target does not go through the product: dh += up dS/dh
+  /// (null: not), and dw [row] = up dS/dw of the row's target, (rows, d).
+  void (*exact_slopes)(CudaDevice&, const Score&, int64_t d, const Vectors<T>& w,
+                       const Vectors<T>& h, const int32_t* targets, const double* up, T* target_dz,
+                       T* dh, int64_t ldh, T* dw);
+};
+
+/// A kernel for vectors of d numbers.
+template <class T>
+struct HeadKernel : scores::Layout {
+  HeadKernel(const Score& s, int64_t d);
+
+  const HeadLaunches<T>* launches;
+};
+
+}  // namespace nine::cuda

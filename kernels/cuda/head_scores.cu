@@ -1,0 +1,120 @@
+// The forward pass of a block with CUDA: the targets' scores and each component's log sum of
+// exponentials; and inference, the log-probability and scores of every word.
+#include "kernels/cuda/head_block.cuh"
+#include "kernels/cuda/ops.cuh"
+
+namespace nine::cuda {
+namespace {
+
+template <class T>
+struct Combine {
+  const RunningSum<T>* partial;  // [split][padded]
+  int64_t splits, padded;
+  double *lse, *score_sum;  // [row]; score_sum may be null
+  NINE_D void operator()(int64_t, int64_t r) const {
+    double top = -std::numeric_limits<double>::infinity(), sum = 0, scores = 0;
+    for (int64_t i = 0; i < splits; ++i) {
+      const double high = static_cast<double>(partial[i * padded + r].top);
+      top = high > top ? high : top;
+    }
+    for (int64_t i = 0; i < splits; ++i) {
+      const RunningSum<T> part = partial[i * padded + r];
+      if (part.sum != 0) sum += part.sum * exp(static_cast<double>(part.top) - top);
+      scores += part.scores;
+    }
+    lse[r] = top + log(sum);
+    if (score_sum != nullptr) score_sum[r] = scores;
+  }
+};
+
+template <class T>
+void run_scores(const HeadBlock& block, Arena& arena) {
+  const Arena::Scope scope(arena);
+  const StackedComponents<T> stack("head_scores", block, false, arena);
+  CudaDevice& card = stack.card();
+  const int64_t padded = stack.padded(), splits = stack.splits(), d = block.dims();
+  const auto partial_bytes = static_cast<int64_t>(sizeof(RunningSum<T>)) * splits * padded;
+  auto* partial = reinterpret_cast<RunningSum<T>*>(pool_array<double>(
+      arena, stack.size() * partial_bytes / static_cast<int64_t>(sizeof(double))));
+  for (int64_t k = 0; k < stack.size(); ++k)
+    stack[k].kernel.launches->exact(
+        card, *stack[k].score, d, stack.words(k), stack.contexts(k), stack.targets(),
+        block.first_row, static_cast<T*>(block.bias.data), stack.kept(block.target_score, k));
+  stack.for_runs([&](const WordRun& run) {
+    stack.multiply(run);
+    for (int64_t k = 0; k < stack.size(); ++k)
+      stack[k].kernel.launches->running(card, *stack[k].score, d, stack.piece(k, run),
+                                        partial + (k * splits + run.begin / kSplitWords) * padded);
+  });
+  for (int64_t k = 0; k < stack.size(); ++k)
+    each(card, "head_scores", {1, stack.rows()},
+         Combine<T>{partial + k * splits * padded, splits, padded, stack.kept(block.lse, k),
+                    stack.kept(block.score_sum, k)});
+}
+
+// out (rows, V) from words by rows.
+template <class T>
+struct Turn {
+  const T* plane;
+  int64_t padded;
+  double* out;
+  int64_t ld;
+  NINE_D void operator()(int64_t r, int64_t v) const {
+    out[r * ld + v] = static_cast<double>(plane[v * padded + r]);
+  }
+};
+
+template <class T>
+void run_inference(const HeadBlock& block, const View& log_probs, const View& scores,
+                   Arena& arena) {
+  const Arena::Scope scope(arena);
+  const StackedComponents<T> stack("head_inference", block, true, arena);
+  const StackLanes<T> lanes(stack, arena);
+  const int64_t words = block.words(), rows = stack.rows();
+  stack.for_runs([&](const WordRun& run) {
+    const auto write = [&](int64_t plane, double* out) {
+      each(stack.card(), "head_inference", {rows, run.count},
+           Turn<T>{stack.score_plane(plane), stack.padded(), out + run.begin, words});
+    };
+    stack.have_products(run);
+    stack.scores(run);
+    for (int64_t k = 0; k < stack.size() && scores; ++k)
+      write(k, static_cast<double*>(scores.data) + k * rows * words);
+    if (!log_probs) return;
+    mixture(stack, lanes, run);
+    write(stack.size(), static_cast<double*>(log_probs.data));
+  });
+}
+
+}  // namespace
+
+void head_stats(const Score& score, const View& w, const View& stats) {
+  dispatch_float(w.dtype, "head_stats", [&]<class T>(T) {
+    const HeadKernel<T> kernel(score, w.cols());
+    kernel.launches->word_stats(CudaDevice::of(w), score, w.cols(),
+                                {static_cast<T*>(w.data), w.ld, w.rows()},
+                                static_cast<double*>(stats.data));
+  });
+}
+
+void head_stats_backward(const Score& score, const View& w, const View&, const View& dstats,
+                         const View& dw) {
+  dispatch_float(w.dtype, "head_stats_backward", [&]<class T>(T) {
+    const HeadKernel<T> kernel(score, w.cols());
+    kernel.launches->stats_backward(
+        CudaDevice::of(w), score, w.cols(), {static_cast<T*>(w.data), w.ld, w.rows()},
+        static_cast<double*>(dstats.data), kernel.stats, 1, static_cast<T*>(dw.data), dw.ld);
+  });
+}
+
+void head_scores(const HeadBlock& block, Arena& arena) {
+  dispatch_float(block.h.dtype, "head_scores", [&]<class T>(T) { run_scores<T>(block, arena); });
+}
+
+void head_inference(const HeadBlock& block, const View& log_probs, const View& scores,
+                    Arena& arena) {
+  dispatch_float(block.h.dtype, "head_inference",
+                 [&]<class T>(T) { run_inference<T>(block, log_probs, scores, arena); });
+}
+
+}  // namespace nine::cuda

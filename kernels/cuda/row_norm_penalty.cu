@@ -1,0 +1,61 @@
+// The penalty sum_r (|x_r| - norm)^2 over rows and its gradient with CUDA: forward one thread for
+// each row, backward one block of threads for each row.
+#include "cuda/reduce.cuh"
+#include "kernels/cuda/ops.cuh"
+
+namespace nine::cuda {
+namespace {
+
+constexpr int kThreads = 128;
+
+// Norm of row r, by one thread: elements are summed in their order.
+template <class T>
+NINE_D double row_norm(const Matrix<T>& x, int64_t r) {
+  double square = 0;
+  for (int64_t c = 0; c < x.cols; ++c)
+    square += static_cast<double>(x.at(r, c)) * static_cast<double>(x.at(r, c));
+  return sqrt(square);
+}
+template <class T>
+struct Gap {
+  Matrix<T> x;
+  double norm;
+  NINE_D double operator()(int64_t r) const {
+    const double gap = row_norm(x, r) - norm;
+    return gap * gap;
+  }
+};
+template <class T>
+__global__ void row_norm_penalty_backward_kernel(Matrix<T> x, double norm, double factor,
+                                                 const double* grad_output, Matrix<T> dx,
+                                                 bool add) {
+  double* shared = shared_memory<double>();
+  const int64_t r = blockIdx.x;
+  double square = 0;
+  for (int64_t c = threadIdx.x; c < x.cols; c += kThreads)
+    square += static_cast<double>(x.at(r, c)) * static_cast<double>(x.at(r, c));
+  const double size = sqrt(block_sum(square, shared)), weight = 2 * factor * *grad_output;
+  const T g = static_cast<T>(size > 0 ? weight * (size - norm) / size : 0);
+  for (int64_t c = threadIdx.x; c < x.cols; c += kThreads) put(add, dx.at(r, c), g * x.at(r, c));
+}
+
+}  // namespace
+
+void row_norm_penalty(const View& x, double norm, const OutputView& out) {
+  dispatch_float(x.dtype, "row_norm_penalty", [&]<class T>(T) {
+    sum_of(CudaDevice::of(x), "row_norm_penalty", x.rows(), Gap<T>{Matrix<T>(x), norm},
+           PutSum<double>{static_cast<double*>(out.view.data), out.add});
+  });
+}
+
+void row_norm_penalty_backward(const View& x, double norm, double factor, const View& grad_output,
+                               const OutputView& dx) {
+  dispatch_float(x.dtype, "row_norm_penalty_backward", [&]<class T>(T) {
+    launch(CudaDevice::of(x), "row_norm_penalty_backward", row_norm_penalty_backward_kernel<T>,
+           dim3(static_cast<unsigned>(x.rows())), dim3(kThreads), block_sum_bytes(kThreads),
+           Matrix<T>(x), norm, factor, static_cast<double*>(grad_output.data), Matrix<T>(dx.view),
+           dx.add);
+  });
+}
+
+}  // namespace nine::cuda

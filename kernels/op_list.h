@@ -1,0 +1,17 @@
+// The names of the head's ops that a device implements, written once, as core/op_list.h has those
+// of all others. The members of HeadOpTable (kernels/op_table.h), the declarations of the CPU's and
+// of CUDA's implementations (kernels/cpu/ops.h, kernels/cuda/ops.cuh) and the two filled tables
+// (kernels/cpu/table.cpp, kernels/cuda/install_cuda.cu) are generated from it. The functions are
+// declared and documented in kernels/ops.h.
+#pragma once
+
+#define NINE_FOR_EACH_HEAD_OP(OP) \
+  OP(head_stats)                  \
+  OP(head_stats_backward)         \
+  OP(head_scores)                 \
+  OP(head_loss)                   \
+  OP(head_gradients)              \
+  OP(head_inference)              \
+  OP(prior_penalty)               \
+  OP(row_norm_penalty)            \
+  OP(row_norm_penalty_backward)

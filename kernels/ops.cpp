@@ -1,0 +1,183 @@
+#include "kernels/ops.h"
+
+#include <cmath>
+
+#include "core/op_checks.h"
+#include "core/profile.h"
+#include "kernels/op_table.h"
+#include "kernels/scores/all.h"
+
+namespace nine::ops {
+
+using namespace checks;
+using profile::Scope;
+
+namespace {
+void check_spread(const HeadBlock& b, const char* op) {
+  require(b.spread >= 0 && b.spread * static_cast<double>(b.words() - 1) <= 1, "[", op,
+          "] label smoothing of ", b.spread, " a word is no distribution over ", b.words(),
+          " words");
+  require(b.spread == 0 || b.size() > 1 || b.score_sum, "[", op,
+          "] label smoothing needs score_sum");
+}
+void check_head(const char* op, const HeadBlock& b) {
+  require(!b.components.empty(), "[", op, "] needs a component");
+  const int64_t rows = b.rows(), columns = b.size();
+  int64_t planes = 0, kept = 0;
+  for (const HeadComponent& c : b.components) {
+    same_kind(op, b.h, {&c.w});
+    require(b.h.cols() == c.w.cols(), "[", op, "] contexts of shape ", b.h.shape,
+            " do not fit word vectors of shape ", c.w.shape);
+    require(c.w.rows() == b.words(), "[", op, "] components have ", b.words(), " and ", c.w.rows(),
+            " words");
+    if (const int64_t size = head_stats_size(c.score, b.dims()); size > 0)
+      is_matrix(op, "a component's statistics", c.stats, c.w.rows(), size);
+    planes += head_product_planes(c.score, b.dims());
+    kept += head_score_planes(c.score);
+  }
+  same_kind(op, b.h, {&b.bias, &b.log_prior, &b.products, &b.scores});
+  require(b.words() > 0, "[", op, "] the vocabulary is empty");
+  require(b.h.rows() == (columns == 1 ? rows : columns * b.padded_rows()), "[", op, "] ",
+          b.h.rows(), " stacked contexts for ", columns, " components of ", rows, " rows");
+  if (b.bias) has_elements(op, "the bias", b.bias, b.words());
+  are_indices(op, b.h, b.targets, rows);
+  if (b.log_prior) is_matrix(op, "log_prior", b.log_prior, rows, columns);
+  require(columns == 1 || b.log_prior, "[", op, "] a mixture needs log_prior");
+  if (b.products)
+    is_matrix(op, "the block of products", b.products, b.words(), planes * b.padded_rows());
+  if (b.scores) is_matrix(op, "the block of scores", b.scores, b.words(), kept * b.padded_rows());
+  for (const View* v :
+       {&b.lse, &b.target_score, &b.score_sum, &b.share, &b.weight, &b.target_slope}) {
+    if (!*v) continue;
+    has_elements(op, "what is kept of each row", *v, columns * rows);
+    require(v->dtype == DType::float64, "[", op, "] what is kept of each row is float64, got ",
+            v->dtype);
+  }
+  check_spread(b, op);
+}
+double head_flops(const HeadBlock& b) {
+  double whole = 0;  // C^2 products of d/C numbers are C of whole vectors
+  for (const HeadComponent& c : b.components)
+    whole += std::sqrt(static_cast<double>(head_product_planes(c.score, b.dims())));
+  return 2.0 * whole * static_cast<double>(b.rows() * b.dims()) * static_cast<double>(b.words());
+}
+void check_stats(const char* op, const Score& score, const View& w, const View& stats) {
+  same_kind(op, w, {});
+  is_matrix(op, "the statistics", stats, w.rows(), head_stats_size(score, w.cols()));
+  require(stats.dtype == DType::float64, "[", op, "] statistics are float64, got ", stats.dtype);
+}
+}  // namespace
+
+int64_t head_stats_size(const Score& score, int64_t d) {
+  int64_t size = 0;
+  scores::visit(score, d, [&](const auto& k) {
+    size = k.parts() * std::remove_cvref_t<decltype(k)>::kStats;
+  });
+  return size;
+}
+
+int64_t head_product_planes(const Score& score, int64_t d) {
+  int64_t planes = 0;
+  scores::visit(score, d, [&](const auto& k) { planes = k.parts() * k.parts(); });
+  return planes;
+}
+
+// Kernels with statistics take exponents, logarithms or divisions; the others next to nothing.
+int64_t head_score_planes(const Score& score) {
+  int64_t planes = 0;
+  scores::visit(score, 1, [&](const auto& k) {
+    planes = std::remove_cvref_t<decltype(k)>::kStats > 0 ? 1 : 0;
+  });
+  return planes;
+}
+
+void head_stats(const Score& score, const View& w, const View& stats) {
+  check_stats("head_stats", score, w, stats);
+  Scope scope("head_stats", 2 * count(w), bytes(w, stats));
+  head_op_table(w.device).head_stats(score, w, stats);
+}
+
+void head_stats_backward(const Score& score, const View& w, const View& stats, const View& dstats,
+                         const View& dw) {
+  check_stats("head_stats_backward", score, w, stats);
+  check_stats("head_stats_backward", score, w, dstats);
+  same_kind("head_stats_backward", w, {&dw});
+  same_shape("head_stats_backward", "w", w, "dw", dw);
+  Scope scope("head_stats_backward", 2 * count(w), bytes(w, dw, dw));
+  head_op_table(w.device).head_stats_backward(score, w, stats, dstats, dw);
+}
+
+void head_scores(const HeadBlock& block, Arena& arena) {
+  check_head("head_scores", block);
+  Scope scope("head_scores", head_flops(block),
+              bytes(block.h, block.components.front().w, block.products, block.scores));
+  head_op_table(block.h.device).head_scores(block, arena);
+}
+
+void head_loss(const HeadBlock& block, double row_weight, const View& nll_out,
+               const OutputView& loss, const View& dlogits, Arena& arena) {
+  check_head("head_loss", block);
+  has_elements("head_loss", "nll", nll_out, block.rows());
+  is_double_scalar("head_loss", block.h, "the loss", loss.view);
+  if (dlogits) is_matrix("head_loss", "dlogits", dlogits, block.rows(), block.size());
+  Scope scope("head_loss", 20 * count(block.lse), 5 * bytes(block.lse));
+  head_op_table(block.h.device).head_loss(block, row_weight, nll_out, loss, dlogits, arena);
+}
+
+void head_gradients(const HeadBlock& block, double row_weight, const HeadGradients& g,
+                    Arena& arena) {
+  check_head("head_gradients", block);
+  same_kind("head_gradients", block.h, {&g.dh, &g.dbias.view});
+  require(g.dw.size() == block.components.size() && g.dstats.size() == block.components.size(),
+          "[head_gradients] needs a sink a component");
+  for (const OutputView& dw : g.dw) {
+    same_kind("head_gradients", block.h, {&dw.view});
+    if (dw.view) same_shape("head_gradients", "w", block.components.front().w, "dw", dw.view);
+  }
+  if (g.dh) same_shape("head_gradients", "h", block.h, "dh", g.dh);
+  if (g.dbias.view) has_elements("head_gradients", "dbias", g.dbias.view, block.words());
+  Scope scope(
+      "head_gradients", (block.products ? 2 : 3) * head_flops(block),
+      2 * bytes(block.products) + bytes(block.scores, block.h, block.components.front().w) * 2);
+  head_op_table(block.h.device).head_gradients(block, row_weight, g, arena);
+}
+
+void head_inference(const HeadBlock& block, const View& log_probs, const View& scores,
+                    Arena& arena) {
+  check_head("head_inference", block);
+  if (log_probs)
+    has_elements("head_inference", "log_probs", log_probs, block.rows() * block.words());
+  if (scores)
+    has_elements("head_inference", "scores", scores, block.size() * block.rows() * block.words());
+  Scope scope("head_inference", head_flops(block), bytes(log_probs, scores));
+  head_op_table(block.h.device).head_inference(block, log_probs, scores, arena);
+}
+
+void prior_penalty(PriorPenalty kind, double strength, const View& log_prior, const View& targets,
+                   double row_weight, const View& loss, const View& dlogits) {
+  same_kind("prior_penalty", log_prior, {&dlogits});
+  are_indices("prior_penalty", log_prior, targets, log_prior.rows());
+  is_double_scalar("prior_penalty", log_prior, "the loss", loss);
+  if (dlogits) same_shape("prior_penalty", "log_prior", log_prior, "dlogits", dlogits);
+  Scope scope("prior_penalty", 8 * count(log_prior), 2 * bytes(log_prior));
+  head_op_table(log_prior.device)
+      .prior_penalty(kind, strength, log_prior, targets, row_weight, loss, dlogits);
+}
+
+void row_norm_penalty(const View& x, double norm, const OutputView& out) {
+  same_kind("row_norm_penalty", x, {});
+  is_double_scalar("row_norm_penalty", x, "the sum", out.view);
+  Scope scope("row_norm_penalty", 2 * count(x), bytes(x));
+  head_op_table(x.device).row_norm_penalty(x, norm, out);
+}
+
+void row_norm_penalty_backward(const View& x, double norm, double factor, const View& grad_output,
+                               const OutputView& dx) {
+  same_kind("row_norm_penalty_backward", x, {&dx.view});
+  same_shape("row_norm_penalty_backward", "x", x, "dx", dx.view);
+  is_double_scalar("row_norm_penalty_backward", x, "the upstream gradient", grad_output);
+  Scope scope("row_norm_penalty_backward", 4 * count(x), 3 * bytes(x));
+  head_op_table(x.device).row_norm_penalty_backward(x, norm, factor, grad_output, dx);
+}
+
+}  // namespace nine::ops

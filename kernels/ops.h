@@ -1,0 +1,134 @@
+// The head's ops on plain views, declared once; conventions as in core/ops.h. A call checks shapes
+// and types here, counts its cost, and runs the implementation of the views' device
+// (kernels/op_table.h): kernels/cpu/ or kernels/cuda/.
+#pragma once
+
+#include <span>
+
+#include "core/arena.h"
+#include "core/tensor.h"
+#include "kernels/scores/score.h"
+
+namespace nine::ops {
+
+// --- the kernel softmax (docs/heads.md)
+//
+// R rows of contexts, V words, K components with scores S_k(v, r) = S_k(w_kv, h_kr) + b_v. Rows are
+// held in panels of kHeadPanel; P is R rounded up to whole panels. The panels of all components are
+// stacked, so that components that share their word vectors share each matrix product. The
+// vocabulary is cut into kHeadChunks chunks, whatever the number of threads.
+
+/// Rows of contexts of a panel: one for each SIMD lane, or thread of a warp.
+inline constexpr int64_t kHeadPanel = 32;
+/// Words of a tile, the unit of work of the CPU's loops: one panel of rows by so many words.
+inline constexpr int64_t kHeadTile = 64;
+/// Parts of the vocabulary, each with a partial sum of its own.
+inline constexpr int64_t kHeadChunks = 16;
+
+/// One component of a head.
+struct HeadComponent {
+  Score score;
+  View w;  ///< (V, d); components that share word vectors have the same view
+  /// (V, head_stats_size) float64 from head_stats: what the score function needs of each word
+  /// besides the product; empty if that is nothing.
+  View stats;
+};
+
+/// One block of rows. With label smoothing (Szegedy et al., 2016) the targets are a distribution t
+/// that gives `spread` to every word but the target and the rest, 1 - (V - 1) * spread, to it. The
+/// mixture is p(v) = sum_k pi_k p_k(v), with p_k the softmax of component k's scores; component k's
+/// share in a word's probability is gamma_k(v) = pi_k p_k(v) / p(v).
+struct HeadBlock {
+  std::span<const HeadComponent> components;
+
+  // Inputs.
+
+  /// K = 1: (R, d). Otherwise (K * P, d), component after component, with padding rows of zeros.
+  View h;
+  View bias;          ///< (V), of all components together; may be empty
+  View targets;       ///< (R) int32; -1: no target, and no gradient of that row
+  View log_prior;     ///< (R, K): log pi; empty: a single component
+  double spread = 0;  ///< label smoothing; 0: none
+
+  // Kept from head_scores for head_gradients; what is empty is computed again.
+
+  /// (V, head_product_planes of all components * P): products of words and rows. Row v holds those
+  /// of word v, row of contexts after row.
+  View products;
+  /// (V, C * P): scores with bias, in the same order, of the C components whose head_score_planes
+  /// is 1. Filled and used on the CPU; CUDA computes scores again.
+  View scores;
+
+  // Results, float64, (K, R).
+
+  View lse;           ///< log sum_v exp S_k(v, r)
+  View target_score;  ///< S_k(target, r), computed from the vectors; undefined without a target
+  View score_sum;     ///< sum_v S_k(v, r); needed if K = 1 and spread > 0, else it may be empty
+  View share;         ///< gamma_k(target); 0 without a target
+  View weight;        ///< R_k = sum_v t_v gamma_k(v), times the row's weight; 0 without a target
+  View target_slope;  ///< dL/dS_k(target, r); 0 without a target
+
+  int64_t first_row = 0;  ///< the block's first row among all contexts, for messages
+
+  int64_t size() const { return static_cast<int64_t>(components.size()); }
+  int64_t rows() const { return targets.elements(); }
+  int64_t padded_rows() const { return (rows() + kHeadPanel - 1) / kHeadPanel * kHeadPanel; }
+  int64_t words() const { return components.front().w.rows(); }
+  int64_t dims() const { return h.cols(); }
+};
+
+/// How many statistics a vector of d numbers has.
+int64_t head_stats_size(const Score& score, int64_t d);
+/// How many products a pair of vectors of d numbers has: 1, or C^2 of a kernel of C parts (mog).
+int64_t head_product_planes(const Score& score, int64_t d);
+/// Whether the scores of a block are worth keeping: 1, or 0 if they cost less to compute again.
+int64_t head_score_planes(const Score& score);
+/// stats (V, head_stats_size) float64 of the rows of w.
+void head_stats(const Score& score, const View& w, const View& stats);
+/// dw += dstats * d stats / d w, row by row.
+void head_stats_backward(const Score& score, const View& w, const View& stats, const View& dstats,
+                         const View& dw);
+/// Fills products and score_sum (unless empty), lse and target_score, and on the CPU also scores
+/// (unless empty); CUDA computes them again when they are needed.
+void head_scores(const HeadBlock& block, Arena& arena);
+/// The mixture and the loss, from what head_scores has filled. nll[r] = -log p(target), 0 without a
+/// target; loss = row_weight * sum over rows with a target of -sum_v t_v log p_v; both are float64.
+/// Fills share, weight and target_slope. dlogits (R, K), unless empty: the loss's gradient by the
+/// prior's logits, row_weight * (pi_k - R_k).
+void head_loss(const HeadBlock& block, double row_weight, const View& nll, const OutputView& loss,
+               const View& dlogits, Arena& arena);
+/// Where head_gradients puts the gradients of head_loss's loss. What has no memory is not computed.
+struct HeadGradients {
+  View dh;  ///< shape of block.h, overwritten, padding rows apart, which stay as they are
+  std::span<const OutputView> dw;  ///< of each component; shared word vectors share an output
+  std::span<const View> dstats;    ///< of each component: added to, dL/d(the words' statistics)
+  OutputView dbias;
+};
+/// The gradients, from what head_scores and head_loss have filled. Overwrites block.products.
+void head_gradients(const HeadBlock& block, double row_weight, const HeadGradients& g,
+                    Arena& arena);
+/// What a block gives every word, for decoding and inspection, from what head_scores has filled:
+/// log_probs (R, V) float64 of the mixture, and scores (K, R, V) float64 with bias. Either may be
+/// empty. The score of a row's target is the exact one, target_score.
+void head_inference(const HeadBlock& block, const View& log_probs, const View& scores,
+                    Arena& arena);
+
+// --- regularisers
+
+/// A penalty on a mixture's prior pi. Variances divide by K; rows without a target do not count.
+enum class PriorPenalty : uint8_t {
+  variance,  ///< the mean over rows of Var_k(pi_k)
+  cv2        ///< Var_k(s) / mean_k(s)^2, s_k = sum over rows of pi_k (after Takase et al., 2018)
+};
+/// loss += row_weight * n * strength * penalty, where n rows have a target; loss is a float64
+/// scalar. dlogits (N, K), unless empty, += its gradient by the logits of log_prior (N, K).
+void prior_penalty(PriorPenalty kind, double strength, const View& log_prior, const View& targets,
+                   double row_weight, const View& loss, const View& dlogits);
+/// out = sum_r (|x_r| - norm)^2 over the rows of x, a float64 scalar.
+void row_norm_penalty(const View& x, double norm, const OutputView& out);
+/// dx = factor * grad_output * 2 (|x_r| - norm) x_r / |x_r|, 0 where |x_r| = 0; grad_output is a
+/// float64 scalar.
+void row_norm_penalty_backward(const View& x, double norm, double factor, const View& grad_output,
+                               const OutputView& dx);
+
+}  // namespace nine::ops

@@ -1,0 +1,44 @@
+// log: the logarithm of a power of the distance.
+#pragma once
+
+#include <cmath>
+#include <span>
+#include <string>
+
+#include "core/vmath.h"
+#include "kernels/scores/radial.h"
+
+namespace nine::scores {
+
+/// -log(1 + q^(p/2)) = -softplus(t) with t = (p/2) log q; its derivative is -(p/2) sigmoid(t) / q.
+struct Log : Radial<Log> {
+  static constexpr ScoreKind kKind = ScoreKind::log;
+  static constexpr const char* kName = "log";
+  static constexpr const char* kFormula = "-log(1 + q^(p/2))";
+  static constexpr const char* kDerivative = "-(p/2) q^(p/2-1) / (1 + q^(p/2))";
+  static constexpr const char* kNote =
+      "tails of a power p: p(v|h) falls as q^(-p/2); no gradient at q = 0";
+  static constexpr ParameterInfo kParameters[] = {{"p", 2, "power of the distance, > 0"}};
+
+  static std::span<const ParameterInfo> parameters() { return kParameters; }
+  static std::string check(const Score& s, int64_t) {
+    return s.parameters[0] > 0 ? "" : "p must be > 0";
+  }
+  Log(const Score& s, int64_t) : half(s.parameters[0] / 2) {}
+
+  template <class T>
+  NINE_HD T phi(T q) const {
+    return -vsoftplus(static_cast<T>(half) * vlog(q));
+  }
+  template <class T>
+  NINE_HD T phi_slope(T q) const {
+    return static_cast<T>(-half) * vsigmoid(static_cast<T>(half) * vlog(q)) / q;
+  }
+  NINE_HD double phi_slope_root(double q) const {
+    return -half * vsigmoid(half * vlog(q)) / std::sqrt(q);
+  }
+
+  double half;  // p/2
+};
+
+}  // namespace nine::scores

@@ -1,0 +1,71 @@
+// pol: a polynomial of the inner product.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "core/random.h"  // NINE_HD
+#include "kernels/scores/score.h"
+
+namespace nine::scores {
+
+struct Pol {
+  static constexpr ScoreKind kKind = ScoreKind::pol;
+  static constexpr const char* kName = "pol";
+  static constexpr const char* kFormula = "(alpha z + c)^p";
+  static constexpr const char* kDerivative = "p alpha (alpha z + c)^(p-1)";
+  static constexpr const char* kNote =
+      "p = 1 is the inner product scaled by alpha; c cancels in the softmax then";
+  static constexpr int kStats = 0;
+  static constexpr bool kExactTarget = false;
+  static constexpr int kBits = 10;  ///< of p
+  static constexpr ParameterInfo kParameters[] = {{"alpha", 1, "factor of z"},
+                                                  {"c", 1, "added to it"},
+                                                  {"p", 2, "power, an integer from 1 to 1023"}};
+
+  static std::span<const ParameterInfo> parameters() { return kParameters; }
+  static std::string check(const Score& s, int64_t) {
+    const double p = s.parameters[2];
+    return p >= 1 && p < (1 << kBits) && p == std::floor(p)
+               ? ""
+               : "p must be an integer from 1 to 1023 (of a negative base only whole powers are "
+                 "numbers)";
+  }
+  Pol(const Score& s, int64_t)
+      : alpha(s.parameters[0]), c(s.parameters[1]), p(static_cast<int>(s.parameters[2])) {}
+  NINE_HD int64_t parts() const { return 1; }
+  NINE_HD int64_t product_dims(int64_t n) const { return n; }
+
+  template <class T>
+  NINE_HD T value(T z, const T*, const T*) const {
+    return power(base(z), p);
+  }
+  template <class T>
+  NINE_HD Slopes<T, kStats> slopes(T z, const T*, const T*) const {
+    return {static_cast<T>(p * alpha) * power(base(z), p - 1), {}, {}};
+  }
+
+  double alpha, c;
+  int p;
+
+ private:
+  template <class T>
+  NINE_HD T base(T z) const {
+    return static_cast<T>(alpha) * z + static_cast<T>(c);
+  }
+  // By squaring, every bit of n alike: SIMD code whatever n is.
+  template <class T>
+  NINE_HD static T power(T x, int n) {
+    T y = 1;
+#pragma GCC unroll 16
+    for (int k = 0; k < kBits; ++k) {
+      y = ((n >> k) & 1) != 0 ? y * x : y;
+      x = x * x;
+    }
+    return y;
+  }
+};
+
+}  // namespace nine::scores

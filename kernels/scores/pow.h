@@ -1,0 +1,45 @@
+// pow: a power of the distance.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "core/vmath.h"
+#include "kernels/scores/radial.h"
+
+namespace nine::scores {
+
+struct Pow : Radial<Pow> {
+  static constexpr ScoreKind kKind = ScoreKind::pow;
+  static constexpr const char* kName = "pow";
+  static constexpr const char* kFormula = "-q^(p/2)";
+  static constexpr const char* kDerivative = "-(p/2) q^(p/2-1)";
+  static constexpr const char* kNote =
+      "p = 2 is the inner product plus a word bias, 2z - |w|^2: |h|^2 cancels in the softmax";
+  static constexpr ParameterInfo kParameters[] = {{"p", 2, "power of the distance, > 0"}};
+
+  static std::span<const ParameterInfo> parameters() { return kParameters; }
+  static std::string check(const Score& s, int64_t) {
+    return s.parameters[0] > 0 ? "" : "p must be > 0";
+  }
+  Pow(const Score& s, int64_t)
+      : half(s.parameters[0] / 2), square(half == 1 ? 1 : 0), exponent(half - square) {}
+
+  template <class T>
+  NINE_HD T phi(T q) const {
+    // By factors, not branches: see vexp.
+    const T rest = vexp(static_cast<T>(exponent) * vlog(q > T(0) ? q : T(1)));
+    return -rest * (static_cast<T>(square) * q + (q > T(0) ? static_cast<T>(1 - square) : T(0)));
+  }
+  template <class T>
+  NINE_HD T phi_slope(T q) const {
+    return static_cast<T>(-half) * vexp(static_cast<T>(half - 1) * vlog(q));
+  }
+  NINE_HD double phi_slope_root(double q) const { return -half * vexp((half - 0.5) * vlog(q)); }
+
+  double half;              // p/2
+  double square, exponent;  // q^(p/2) is (1, or q where square is 1) times q^exponent: p = 2 is q
+                            // itself, not exp(log q)
+};
+
+}  // namespace nine::scores

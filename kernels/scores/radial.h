@@ -1,0 +1,69 @@
+// What the kernels of a distance share: q = |w|^2 + |h|^2 - 2z, clamped at 0, with the squared norm
+// as the one statistic.
+#pragma once
+
+#include <cmath>
+
+#include "core/random.h"  // NINE_HD
+#include "kernels/scores/score.h"
+#include "kernels/scores/vectors.h"
+
+namespace nine::scores {
+
+/// Kernel K provides phi(q) and its derivative phi_slope(q), over float or double. A pair with q =
+/// 0, also after clamping, has no gradient, whatever phi'(0) is.
+template <class K>
+struct Radial {
+  static constexpr int kStats = 1;
+  static constexpr bool kExactTarget = true;
+
+  NINE_HD int64_t parts() const { return 1; }
+  NINE_HD int64_t product_dims(int64_t n) const { return n; }
+
+  template <class T>
+  NINE_HD void stats(const T* x, int64_t n, double* s) const {
+    s[0] = square_norm(x, n);
+  }
+  template <class T>
+  NINE_HD void stats_backward(const T* x, int64_t n, const double*, const double* ds, T* dx) const {
+    for (int64_t k = 0; k < n; ++k) dx[k] += static_cast<T>(2 * ds[0] * static_cast<double>(x[k]));
+  }
+
+  template <class T>
+  NINE_HD T value(T z, const T* w, const T* h) const {
+    return self().phi(distance(z, w, h));
+  }
+  template <class T>
+  NINE_HD Slopes<T, kStats> slopes(T z, const T* w, const T* h) const {
+    const T q = distance(z, w, h);
+    const T slope = self().phi_slope(q > T(0) ? q : T(1)) *
+                    (q > T(0) ? T(1) : T(0));  // factors, not branches: see vexp
+    return {T(-2) * slope, {slope}, {slope}};
+  }
+
+  /// phi'(q) sqrt(q). A kernel whose phi'(q) can overflow (log, pow) has its own.
+  NINE_HD double phi_slope_root(double q) const { return self().phi_slope(q) * std::sqrt(q); }
+
+  template <class T>
+  NINE_HD double exact(const T* w, const T* h, int64_t d, double up, T* dw, T* dh) const {
+    const double q = square_distance(w, h, d), root = std::sqrt(q);
+    const double slope = q > 0 ? 2 * up * self().phi_slope_root(q) : 0, over = q > 0 ? 1 / root : 0;
+    for (int64_t k = 0; k < d && (dw != nullptr || dh != nullptr); ++k) {
+      const T g =
+          static_cast<T>(slope * ((static_cast<double>(w[k]) - static_cast<double>(h[k])) * over));
+      if (dw != nullptr) dw[k] += g;
+      if (dh != nullptr) dh[k] -= g;
+    }
+    return self().phi(q);
+  }
+
+ private:
+  template <class T>
+  NINE_HD static T distance(T z, const T* w, const T* h) {
+    const T q = w[0] + h[0] - T(2) * z;
+    return q > T(0) ? q : T(0);
+  }
+  NINE_HD const K& self() const { return static_cast<const K&>(*this); }
+};
+
+}  // namespace nine::scores

@@ -1,0 +1,39 @@
+// rbf: the Gaussian radial basis function, a score between 0 and 1.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "core/vmath.h"
+#include "kernels/scores/radial.h"
+
+namespace nine::scores {
+
+struct Rbf : Radial<Rbf> {
+  static constexpr ScoreKind kKind = ScoreKind::rbf;
+  static constexpr const char* kName = "rbf";
+  static constexpr const char* kFormula = "exp(-gamma q)";
+  static constexpr const char* kDerivative = "-gamma exp(-gamma q)";
+  static constexpr const char* kNote =
+      "within [0, 1]: perplexity >= 1 + (V-1)/e without bias, >= the unigrams'/e with one";
+  static constexpr ParameterInfo kParameters[] = {{"gamma", 1, "width of the Gaussian, > 0"}};
+
+  static std::span<const ParameterInfo> parameters() { return kParameters; }
+  static std::string check(const Score& s, int64_t) {
+    return s.parameters[0] > 0 ? "" : "gamma must be > 0";
+  }
+  Rbf(const Score& s, int64_t) : gamma(s.parameters[0]) {}
+
+  template <class T>
+  NINE_HD T phi(T q) const {
+    return vexp(static_cast<T>(-gamma) * q);
+  }
+  template <class T>
+  NINE_HD T phi_slope(T q) const {
+    return static_cast<T>(-gamma) * vexp(static_cast<T>(-gamma) * q);
+  }
+
+  double gamma;
+};
+
+}  // namespace nine::scores

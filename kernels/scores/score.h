@@ -1,0 +1,175 @@
+// Which score function a component of a head uses, as plain data that any device can take; and the
+// contract of a kernel: what its struct provides.
+//
+// A kernel is one struct in a file of its own beside this one, listed in all.h. Everything else,
+// the loops of the CPU and of CUDA, mixtures, the grammar of head strings and the inspector, is
+// written once over that struct. docs/kernels.md shows the shortest way to write one.
+//
+// 1. What it is. A struct K has
+//
+//   static constexpr ScoreKind kKind;
+//   static constexpr const char* kName;        // as in head strings
+//   static constexpr const char* kFormula;     // S, as people and kernel_inspect read it
+//   static constexpr const char* kDerivative;
+//   static constexpr const char* kNote;        // what it reduces to, its bounds
+//   // In the order of Score::parameters.
+//   static std::span<const ParameterInfo> parameters();
+//   // Reads the parameters, for vectors of d numbers.
+//   K(const Score&, int64_t d);
+//   // "" or what is wrong; with d < 0: what is wrong with the parameters alone.
+//   static std::string check(const Score&, int64_t d);
+//   int64_t parts() const;                     // 1, or how many parts a vector is cut into (mog)
+//   int64_t product_dims(int64_t n) const;     // leading numbers of a part of n that enter z
+//
+// 2. The score S is a function of the product z and of a few numbers of each vector, its statistics
+// (its squared norm, say). These functions, and parts(), are NINE_HD templates over T, float or
+// double. value and slopes are the body of a loop over rows: a branch would keep the loop from
+// vectorising.
+//
+//   static constexpr int kStats;               // statistics of one part of a vector; 0 for lin
+//   void stats(const T* x, int64_t n, double* s) const;                  // of a part of n numbers
+//   // dx += ds * d stats / dx, given ds = dL/d(statistics).
+//   void stats_backward(const T* x, int64_t n, const double* s, const double* ds, T* dx) const;
+//   T value(T z, const T* w, const T* h) const;                          // S
+//   Slopes<T, kStats> slopes(T z, const T* w, const T* h) const;         // dS/dz, dS/d(statistics)
+//
+// 3. The target's score is computed from the vectors: q = |w|^2 + |h|^2 - 2z would lose digits.
+//
+//   // False: z, summed in double, is exact enough (lin, pol, sig).
+//   static constexpr bool kExactTarget;
+//   // S of whole vectors of d numbers; dw += up dS/dw, dh += up dS/dh, either may be null.
+//   double exact(const T* w, const T* h, int64_t d, double up, T* dw, T* dh) const;
+//
+// 4. Optional, to be faster or more exact:
+//
+//   // Statistics from this one on have no slopes: the others determine them.
+//   static constexpr int kGradients;
+//   // True if value<true> and slopes<true>, which are cheaper, cannot overflow for a vector (or
+//   // part) with these statistics.
+//   static bool fast_path_valid(const T* stats);
+//   // True if z has too few digits for this pair's score; float64 then computes it by exact().
+//   static bool needs_exact(T z, const T* w, const T* h);
+//
+// A kernel of parts (mog, parts() = C > 1) has no value and slopes of its own but two members:
+// `part`, a kernel that scores a pair of parts, xi_ij = part.value(z_ij, statistics of part i of w
+// and of part j of h), and `bool mixture`: S = sum_ij xi_ij (false) or log sum_ij e^xi_ij - log C^2
+// (true). The loops combine the C^2 pairs, whatever C. Its kStats, stats, stats_backward and
+// product_dims are of one part of d / C numbers; exact is of whole vectors.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+#include "core/random.h"  // NINE_HD
+
+namespace nine {
+
+/// The kernels, in the order of heads.md section 1. kernels/scores/all.h lists their structs.
+enum class ScoreKind : uint8_t { lin, log, pow, pol, rbf, ssg, mog, hpb, wav, sig };
+
+/// Most parameters that a kernel may have.
+inline constexpr int kMaxScoreParameters = 4;
+/// A score function with its parameters, whose meaning and order the kernel's parameters() tell.
+struct Score {
+  ScoreKind kind = ScoreKind::lin;
+  std::array<double, kMaxScoreParameters> parameters{};
+
+  friend bool operator==(const Score&, const Score&) = default;
+};
+
+/// One parameter of a kernel, for the command line and the inspector.
+struct ParameterInfo {
+  const char* name = nullptr;
+  double fallback = 0;            ///< its value if the head string does not name it
+  const char* meaning = nullptr;  ///< with its valid range
+  /// The words that stand for the values 0, 1, ... ("sum", "mixture"), ending with nullptr; null:
+  /// the parameter is a number.
+  const char* const* words = nullptr;
+  bool numbers_too = false;  ///< besides these words any number > 0 is valid
+};
+
+namespace scores {
+
+/// A kernel of parts, see above.
+template <class K>
+concept OfParts = requires(const K& k) {
+  k.part;
+  k.mixture;
+};
+
+/// Derivatives of a score by the product and by the statistics of both vectors.
+template <class T, int kStats>
+struct Slopes {
+  T z;
+  T w[std::max(kStats, 1)];
+  T h[std::max(kStats, 1)];
+};
+
+/// A kernel with a cheaper form for vectors whose statistics are not extreme, see above.
+template <class K>
+concept HasFastPath = requires(const K& k, const float* stats) {
+  k.fast_path_valid(stats);
+};
+
+/// Such a kernel in its cheaper form: for loops over vectors that all satisfy fast_path_valid.
+template <class K>
+struct FastPath : K {
+  NINE_HD explicit FastPath(const K& k) : K(k) {}
+  template <class T>
+  NINE_HD T value(T z, const T* w, const T* h) const {
+    return K::template value<true>(z, w, h);
+  }
+  template <class T>
+  NINE_HD Slopes<T, K::kStats> slopes(T z, const T* w, const T* h) const {
+    return K::template slopes<true>(z, w, h);
+  }
+};
+template <OfParts K>
+struct FastPath<K> : K {
+  NINE_HD explicit FastPath(const K& k) : K(k), part(k.part) {}
+  FastPath<decltype(K::part)> part;
+};
+
+/// How many statistics have slopes, of each kernel: kGradients where it is given, else all.
+template <class K>
+inline constexpr int kGradientsOf = K::kStats;
+template <class K>
+requires requires { K::kGradients; }
+inline constexpr int kGradientsOf<K> = K::kGradients;
+
+/// How a kernel divides vectors of d numbers: `parts` parts of part_size numbers each, of which the
+/// first product_dims enter products.
+struct Layout {
+  int64_t parts = 1, part_size = 0, product_dims = 0;
+  int64_t stats = 0;   ///< statistics of a vector, of all its parts
+  bool exact = false;  ///< kExactTarget: the target's gradient does not go through the product
+
+  /// Products of a pair of vectors.
+  int64_t planes() const { return parts * parts; }
+  /// Whether the product is that of whole vectors of d numbers.
+  bool whole(int64_t d) const { return parts == 1 && product_dims == d; }
+};
+/// The layout of a kernel.
+template <class K>
+Layout layout_of(const K& k, int64_t d) {
+  const int64_t parts = k.parts(), size = d / parts;
+  return {parts, size, k.product_dims(size), parts * K::kStats, K::kExactTarget};
+}
+
+/// A kernel's value and slopes for one pair of vectors, by the cheaper form where it is valid.
+template <class K, class T>
+NINE_HD T value_at(const K& k, T z, const T* w, const T* h) {
+  if constexpr (HasFastPath<K>)
+    if (k.fast_path_valid(w) && k.fast_path_valid(h)) return FastPath<K>(k).value(z, w, h);
+  return k.value(z, w, h);
+}
+template <class K, class T>
+NINE_HD Slopes<T, K::kStats> slopes_at(const K& k, T z, const T* w, const T* h) {
+  if constexpr (HasFastPath<K>)
+    if (k.fast_path_valid(w) && k.fast_path_valid(h)) return FastPath<K>(k).slopes(z, w, h);
+  return k.slopes(z, w, h);
+}
+
+}  // namespace scores
+}  // namespace nine

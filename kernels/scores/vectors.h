@@ -1,0 +1,44 @@
+// Sums over two vectors in double, in eight lanes: they vectorise, and their order is always the
+// same.
+#pragma once
+
+#include <cstdint>
+
+#include "core/random.h"  // NINE_HD
+
+namespace nine::scores {
+
+/// Sum over k < n of term(k), a double.
+template <class Term>
+NINE_HD double sum_of(int64_t n, Term&& term) {
+  constexpr int kLanes = 8;
+  double lanes[kLanes] = {};
+  int64_t k = 0;
+  for (; k + kLanes <= n; k += kLanes)
+    for (int j = 0; j < kLanes; ++j) lanes[j] += term(k + j);
+  for (int j = 0; k < n; ++k, ++j) lanes[j] += term(k);
+  return ((lanes[0] + lanes[4]) + (lanes[1] + lanes[5])) +
+         ((lanes[2] + lanes[6]) + (lanes[3] + lanes[7]));
+}
+
+template <class T>
+NINE_HD double dot(const T* a, const T* b, int64_t n) {
+  return sum_of(
+      n, [a, b](int64_t k) { return static_cast<double>(a[k]) * static_cast<double>(b[k]); });
+}
+
+template <class T>
+NINE_HD double square_norm(const T* x, int64_t n) {
+  return dot(x, x, n);
+}
+
+/// |a - b|^2 as a sum of squares of differences: nothing cancels.
+template <class T>
+NINE_HD double square_distance(const T* a, const T* b, int64_t n) {
+  return sum_of(n, [a, b](int64_t k) {
+    const double e = static_cast<double>(a[k]) - static_cast<double>(b[k]);
+    return e * e;
+  });
+}
+
+}  // namespace nine::scores

@@ -1,0 +1,44 @@
+// wav: a damped wave of the squared distance.
+#pragma once
+
+#include <cmath>
+#include <span>
+#include <string>
+
+#include "core/vmath.h"
+#include "kernels/scores/radial.h"
+
+namespace nine::scores {
+
+struct Wav : Radial<Wav> {
+  static constexpr ScoreKind kKind = ScoreKind::wav;
+  static constexpr const char* kName = "wav";
+  static constexpr const char* kFormula = "cos(q/a) exp(-q/b)";
+  static constexpr const char* kDerivative = "-exp(-q/b) (sin(q/a)/a + cos(q/a)/b)";
+  static constexpr const char* kNote =
+      "within (-1, 1]: perplexity >= 1 + (V-1) e^(m-1), m its least value, without bias";
+  static constexpr ParameterInfo kParameters[] = {{"a", 1, "period of the wave over 2 pi, not 0"},
+                                                  {"b", 1, "length of the decay, > 0"}};
+
+  static std::span<const ParameterInfo> parameters() { return kParameters; }
+  static std::string check(const Score& s, int64_t) {
+    if (s.parameters[0] == 0) return "a must not be 0";
+    return s.parameters[1] > 0 ? "" : "b must be > 0";
+  }
+  Wav(const Score& s, int64_t) : over_a(1 / s.parameters[0]), over_b(1 / s.parameters[1]) {}
+
+  template <class T>
+  NINE_HD T phi(T q) const {
+    return vcos(q * static_cast<T>(over_a)) * vexp(-q * static_cast<T>(over_b));
+  }
+  template <class T>
+  NINE_HD T phi_slope(T q) const {
+    const SinCos<T> wave = vsincos(q * static_cast<T>(over_a));
+    return -vexp(-q * static_cast<T>(over_b)) *
+           (wave.sin * static_cast<T>(over_a) + wave.cos * static_cast<T>(over_b));
+  }
+
+  double over_a, over_b;  // 1/a, 1/b
+};
+
+}  // namespace nine::scores
