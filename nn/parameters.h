@@ -13,19 +13,9 @@
 
 #include "autograd/parameter.h"
 #include "core/safetensors.h"
+#include "nn/init.h"
 
 namespace nine {
-
-/// How a parameter starts.
-struct Init {
-  enum class Kind : uint8_t { zeros, ones, normal, uniform } kind = Kind::zeros;
-  double scale = 0;  ///< standard deviation, or the half-width of the uniform distribution
-
-  static Init zeros() { return {}; }
-  static Init ones() { return {Kind::ones, 0}; }
-  static Init normal(double deviation) { return {Kind::normal, deviation}; }
-  static Init uniform(double bound) { return {Kind::uniform, bound}; }
-};
 
 class ParameterSet {
  public:

@@ -79,8 +79,8 @@ void export_lm_parity(const LmOptions& o, const LanguageModel& model, ParameterS
                                 {"lr", nlohmann::json::array()}};
   Arena arena("step", parameters.values().device());
   const TrainerConfig trainer = o.trainer();
-  Optimizer optimizer(parameters, trainer.optimizer);
-  TrainStep step(parameters, optimizer, arena, trainer.step);
+  const auto optimizer = make_optimizer(parameters, trainer.optimizer);
+  TrainStep step(parameters, *optimizer, arena, trainer.step);
   const Schedule schedule(trainer.schedule);
   for (int64_t s = 0; s < o.export_steps; ++s) {
     const double lr = schedule.rate(s + 1);

@@ -85,7 +85,7 @@ void MtOptions::declare(Options& o) {
   o.group("Validation");
   o.add("best-metric", best_metric,
         "what the best model is best by, and what --early-stop and plateaus watch")
-      .choices({"nll", "bleu"});
+      .choices(enum_names<BestMetric>());
   o.add("valid-beam", valid_beam,
         "beam of the search whose BLEU is reported; 0: nothing is translated")
       .range(0, 100);
@@ -166,7 +166,7 @@ TransformerConfig MtOptions::model(int64_t src_vocab, int64_t tgt_vocab) const {
 
 TrainerConfig MtOptions::trainer() const {
   TrainerConfig config = TrainOptions::trainer();
-  config.best_metric = best_metric_from_text(best_metric);
+  config.best_metric = enum_from_text<BestMetric>(best_metric);
   return config;
 }
 

@@ -74,8 +74,8 @@ void export_mt_parity(const MtParityExport& o, const Transformer& model, Paramet
                                 {"grad_norm", nlohmann::json::array()},
                                 {"lr", nlohmann::json::array()}};
   Arena arena("step", parameters.values().device());
-  Optimizer optimizer(parameters, o.adam);
-  TrainStep step(parameters, optimizer, arena, {.clip = o.clip});
+  const auto optimizer = make_optimizer(parameters, o.adam);
+  TrainStep step(parameters, *optimizer, arena, {.clip = o.clip});
   const Schedule schedule(o.schedule);
   for (int64_t s = 0; s < o.steps; ++s) {
     const double lr = schedule.rate(s + 1);

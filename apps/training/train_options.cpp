@@ -94,8 +94,7 @@ void TrainOptions::declare_accumulation(Options& o) {
 
 void TrainOptions::declare_optimiser(Options& o) {
   o.group("Optimiser");
-  o.add("optimizer", optimizer, "how weights are updated")
-      .choices({"sgd", "adam", "adamw", "asgd"});
+  o.add("optimizer", optimizer, "how weights are updated").choices(enum_names<OptimizerKind>());
   o.add("lr", lr, "learning rate").above(0);
   o.add("momentum", momentum, "sgd, asgd").range_from(0, 1);
   o.add("betas", betas, "adam, adamw: decay of the moments").range_from(0, 1);
@@ -110,8 +109,7 @@ void TrainOptions::declare_optimiser(Options& o) {
         "--asgd-start says")
       .at_least(0)
       .unit("validations");
-  o.add("schedule", schedule, "how the learning rate changes")
-      .choices({"constant", "inverse-sqrt", "plateau"});
+  o.add("schedule", schedule, "how the learning rate changes").choices(enum_names<ScheduleKind>());
   o.add("warmup", warmup, "updates over which the rate rises from 0").at_least(0).unit("updates");
   o.add("plateau-factor", plateau_factor, "plateau: the rate's factor when validation is no better")
       .range_open(0, 1);
@@ -227,7 +225,7 @@ TrainerConfig TrainOptions::trainer() const {
                    .clip = clip,
                    .seed = seed,
                    .detect_anomaly = detect_anomaly},
-          .optimizer = {.kind = optimizer_from_text(optimizer),
+          .optimizer = {.kind = enum_from_text<OptimizerKind>(optimizer),
                         .momentum = momentum,
                         .beta1 = betas[0],
                         .beta2 = betas[1],
@@ -235,7 +233,7 @@ TrainerConfig TrainOptions::trainer() const {
                         .weight_decay = weight_decay,
                         .average_from = asgd_trigger > 0 ? OptimizerConfig::kNotYet : asgd_start},
           .average_trigger = asgd_trigger,
-          .schedule = {.kind = schedule_from_text(schedule),
+          .schedule = {.kind = enum_from_text<ScheduleKind>(schedule),
                        .lr = lr,
                        .warmup = warmup,
                        .decay = plateau_factor,

@@ -6,7 +6,9 @@
 #include <span>
 #include <vector>
 
-#include "nn/layers.h"
+#include "nn/carried_state.h"
+#include "nn/embedding.h"
+#include "nn/lstm.h"
 #include "nn/softmax_head.h"
 
 namespace nine {

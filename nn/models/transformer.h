@@ -7,18 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "core/enum_names.h"
-#include "nn/layers.h"
 #include "nn/softmax_head.h"
+#include "nn/transformer_decoder_layer.h"
+#include "nn/transformer_encoder_layer.h"
 
 namespace nine {
-
-/// Where layer norms stand: behind each residual sum (Vaswani et al., 2017), or before each branch,
-/// with one more at the end of encoder and decoder (Xiong et al., 2020).
-enum class NormOrder : uint8_t { post, pre };
-template <>
-inline constexpr EnumNames<NormOrder, 2> kEnumNames<NormOrder>{
-    "norm order", {{{NormOrder::post, "post"}, {NormOrder::pre, "pre"}}}};
 
 /// The table of positions in model.safetensors, which other engines read (formats.md, "Translation
 /// checkpoints"): no parameter.
@@ -100,55 +93,17 @@ class Transformer {
   std::map<std::string, std::string> metadata() const;
 
  private:
-  // A linear map.
-  struct Affine {
-    Affine(ParameterSet& set, const std::string& name, int64_t in, int64_t out);
-    Parameter &w, &b;
-  };
-  struct Attention {
-    Attention(ParameterSet& set, const std::string& name, int64_t dim);
-    Parameter &in_w, &in_b;  // queries, keys, values
-    Affine out;
-    std::string stream;  // of the residual branch's dropout
-  };
-  struct FeedForward {
-    FeedForward(ParameterSet& set, const std::string& name, int64_t dim, int64_t ffn);
-    Affine first, second;
-    std::string stream;
-  };
-  struct EncoderLayer {
-    EncoderLayer(ParameterSet& set, const std::string& name, const TransformerConfig& c);
-    Attention self;
-    FeedForward feed;
-    LayerNorm norm1, norm2;
-  };
-  struct DecoderLayer {
-    DecoderLayer(ParameterSet& set, const std::string& name, const TransformerConfig& c);
-    Attention self, cross;
-    FeedForward feed;
-    LayerNorm norm1, norm2, norm3;
-  };
-
   Var embed(Tape& tape, Parameter& table, const Tensor& ids, std::string_view stream) const;
-  // One residual branch with its norm: `branch` maps an input and a residual to residual +
-  // dropout(f(input)).
-  template <class Branch>
-  Var residual(const Var& x, const LayerNorm& norm, Branch&& branch) const;
-  Var self_attention(const Var& x, const Attention& a, const LayerNorm& norm,
-                     const AttentionShape& shape) const;
-  Var cross_attention(const Var& x, const Var& memory, const Attention& a, const LayerNorm& norm,
-                      const AttentionShape& shape) const;
-  Var feed_forward(const Var& x, const FeedForward& f, const LayerNorm& norm) const;
 
   TransformerConfig config_;
   const ParameterSet& parameters_;
   Parameter *src_embedding_, *tgt_embedding_;
-  std::vector<EncoderLayer> encoder_;
-  std::vector<DecoderLayer> decoder_;
+  std::vector<TransformerEncoderLayer> encoder_;
+  std::vector<TransformerDecoderLayer> decoder_;
   std::optional<LayerNorm> encoder_norm_, decoder_norm_;
-  std::optional<SoftmaxHead>
-      head_;                  // behind the layers: parameters are in the order of their declaration
-  mutable Tensor positions_;  // made when first asked for: the weights' type is known then
+  // After the layers, because parameters are in the order of their declaration.
+  std::optional<SoftmaxHead> head_;
+  mutable Tensor positions_;  // computed at first use, when the weights' type is known
 };
 
 }  // namespace nine

@@ -3,29 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/error.h"
-
 namespace nine {
-namespace {
-constexpr struct {
-  ScheduleKind kind;
-  std::string_view name;
-} kNames[] = {{ScheduleKind::constant, "constant"},
-              {ScheduleKind::inverse_sqrt, "inverse-sqrt"},
-              {ScheduleKind::plateau, "plateau"}};
-}  // namespace
-
-std::string to_text(ScheduleKind kind) {
-  for (const auto& n : kNames)
-    if (n.kind == kind) return std::string(n.name);
-  return "?";
-}
-
-ScheduleKind schedule_from_text(std::string_view name) {
-  for (const auto& n : kNames)
-    if (n.name == name) return n.kind;
-  throw UsageError(concat("--schedule ", name, ": constant, inverse-sqrt or plateau"));
-}
 
 double Schedule::rate(int64_t update) const {
   const auto t = static_cast<double>(update), warmup = static_cast<double>(config_.warmup);

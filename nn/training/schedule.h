@@ -3,25 +3,27 @@
 
 #include <cstdint>
 #include <limits>
-#include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
+
+#include "core/enum_names.h"
 
 namespace nine {
 
 enum class ScheduleKind : uint8_t { constant, inverse_sqrt, plateau };
-std::string to_text(ScheduleKind kind);
-ScheduleKind schedule_from_text(std::string_view name);  ///< constant, inverse-sqrt, plateau
+template <>
+inline constexpr EnumNames<ScheduleKind, 3> kEnumNames<ScheduleKind>{
+    "schedule",
+    {{{ScheduleKind::constant, "constant"},
+      {ScheduleKind::inverse_sqrt, "inverse-sqrt"},
+      {ScheduleKind::plateau, "plateau"}}}};
 
 struct ScheduleConfig {
   ScheduleKind kind = ScheduleKind::constant;
   double lr = 1e-3;
-  int64_t warmup =
-      0;  ///< updates over which the rate rises linearly from lr / warmup, with every schedule
-  double decay = 0.5;  ///< plateau: the factor
-  int64_t patience =
-      0;  ///< plateau: validations without improvement that are put up with before a decay
+  int64_t warmup = 0;    ///< updates over which the rate rises linearly from lr / warmup, always
+  double decay = 0.5;    ///< plateau: what the rate is multiplied by
+  int64_t patience = 0;  ///< plateau: validations without improvement that change nothing
   double min_lr = 1e-6;  ///< plateau: no lower
 };
 

@@ -29,8 +29,8 @@ class OneLoss : public TrainingSource {
 
 SimpleTrainer::SimpleTrainer(ParameterSet& parameters, const Config& config)
     : arena_("learner"),
-      optimizer_(parameters, config.optimizer),
-      train_step_(parameters, optimizer_, arena_, {.clip = config.clip, .seed = config.seed}) {}
+      optimizer_(make_optimizer(parameters, config.optimizer)),
+      train_step_(parameters, *optimizer_, arena_, {.clip = config.clip, .seed = config.seed}) {}
 
 double SimpleTrainer::step(double lr, const Loss& loss) {
   train_step_.tape().reset();  // whatever an error has left there

@@ -37,11 +37,11 @@ class SimpleTrainer {
   /// data, scores, predictions.
   Tensor evaluate(const Loss& f);
 
-  int64_t updates() const { return optimizer_.updates(); }
+  int64_t updates() const { return optimizer_->updates(); }
 
  private:
   Arena arena_;
-  Optimizer optimizer_;
+  std::unique_ptr<Optimizer> optimizer_;
   TrainStep train_step_;
 };
 

@@ -72,7 +72,8 @@ StepResult TrainStep::run(TrainingSource& data, int64_t step, double lr) {
     tape_.set_anomaly_detection(true);
     gradients(data, step, tokens);
     fail("step ", step, " gave a loss of ", result.loss, " and a gradient norm of ",
-         result.grad_norm, ", which no single op explains; lower --lr or set --clip");
+         result.grad_norm,
+         ", which no single op explains; lower the learning rate or set gradient clipping");
   }
   optimizer_.step(lr, total_of(totals_, kNormSquared), config_.clip);
   parameters_.zero_grad();

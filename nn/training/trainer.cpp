@@ -32,12 +32,6 @@ std::string short_number(double x) {
 
 std::vector<nlohmann::ordered_json> TrainingTask::validation_samples() const { return {}; }
 
-BestMetric best_metric_from_text(std::string_view name) {
-  if (name == "nll") return BestMetric::nll;
-  if (name == "bleu") return BestMetric::bleu;
-  throw UsageError(concat("--best-metric ", name, ": nll or bleu"));
-}
-
 double peak_memory_mib(const Arena& arena, const ParameterSet& parameters,
                        const Optimizer* optimizer) {
   if (arena.device() == kCpu) {
@@ -61,8 +55,8 @@ Trainer::Trainer(ParameterSet& parameters, TrainingTask& task, Arena& arena,
       store_(store),
       host_(host),
       metadata_(std::move(metadata)),
-      optimizer_(parameters, config.optimizer),
-      step_(parameters, optimizer_, arena, config.step),
+      optimizer_(make_optimizer(parameters, config.optimizer)),
+      step_(parameters, *optimizer_, arena, config.step),
       schedule_(config.schedule),
       trigger_(config.average_trigger),
       started_(clock_seconds()) {}
@@ -166,7 +160,7 @@ void Trainer::log_window(double lr) {
                {"grad_norm", window_.grad_norm / updates},
                {"tokens_per_s", tokens / window_.seconds},
                {"ms_per_step", 1e3 * window_.seconds / updates},
-               {"peak_mib", peak_memory_mib(step_.tape().arena(), parameters_, &optimizer_)}});
+               {"peak_mib", peak_memory_mib(step_.tape().arena(), parameters_, optimizer_.get())}});
   if (const MixtureWeightStats* prior = task_.mixture_weight_stats(); prior != nullptr)
     add_prior(line, *prior);
   host_.event(line);
@@ -182,13 +176,14 @@ void Trainer::clear_window() {
 bool Trainer::validate(bool is_due) {
   if (!task_.has_validation() || progress_.validated_step == progress_.step) return false;
   const double before = clock_seconds();
-  optimizer_.swap_average();
+  optimizer_->swap_average();
   const Evaluation result = task_.validate(step_.tape());
-  optimizer_.swap_average();
+  optimizer_->swap_average();
   progress_.validated_step = progress_.step;
   const double nll = result.nll(), ppl = result.ppl();
   require(std::isfinite(nll), "validation after step ", progress_.step, " gave ", nll,
-          " nats per token; lower --lr or set --clip (the last checkpoint is kept)");
+          " nats per token; lower the learning rate or set gradient clipping (the last checkpoint "
+          "is kept)");
   require(config_.best_metric == BestMetric::nll || result.bleu,
           "the best model is chosen by BLEU, but validation does not translate");
   const double metric = config_.best_metric == BestMetric::bleu ? -*result.bleu : nll;
@@ -198,7 +193,7 @@ bool Trainer::validate(bool is_due) {
   if (is_due) progress_.due_metric = std::min(progress_.due_metric, metric);
   const bool decayed = is_due && schedule_.validated(metric),
              triggered = is_due && trigger_.validated(metric);
-  if (triggered) optimizer_.start_averaging();
+  if (triggered) optimizer_->start_averaging();
   progress_.stopped_early = config_.early_stop > 0 && progress_.bad >= config_.early_stop;
 
   Json line{{"event", "valid"}};
@@ -233,17 +228,18 @@ void Trainer::save(bool is_best) {
   // A finite loss may be followed by an update that overflows; saved, it would push the last good
   // checkpoint out.
   for (const NamedView& p : parameters_.named(parameters_.values()))
-    require(ops::all_finite(p.view), "step ", progress_.step, " left NaN or infinity in ", p.name,
-            ", so it was not saved; lower --lr, set --clip or lower --weight-decay (the last "
-            "checkpoint is kept)");
+    require(
+        ops::all_finite(p.view), "step ", progress_.step, " left NaN or infinity in ", p.name,
+        ", so it was not saved; lower the learning rate, set gradient clipping or lower the weight "
+        "decay (the last checkpoint is kept)");
   const Schedule::State& s = schedule_.state();
   const Json state{{"epoch", progress_.epoch},
                    {"epochs", epochs()},
                    {"tokens", progress_.tokens},
                    {"time_s", seconds()},
                    {"position", task_.position()},
-                   {"optimizer_updates", optimizer_.updates()},
-                   {"average_from", optimizer_.average_from()},
+                   {"optimizer_updates", optimizer_->updates()},
+                   {"average_from", optimizer_->average_from()},
                    {"average_trigger",
                     {{"best", number(trigger_.state().best)},
                      {"last", trigger_.state().last},
@@ -269,7 +265,7 @@ void Trainer::save(bool is_best) {
                      {"grad_norm", window_.grad_norm},
                      {"seconds", window_.seconds}}},
                    {"seed", config_.step.seed}};
-  optimizer_.swap_average();  // model.safetensors holds what is evaluated
+  optimizer_->swap_average();  // model.safetensors holds what is evaluated
   store_.save(
       progress_.step, state,
       [&](CheckpointFiles& files) {
@@ -277,14 +273,14 @@ void Trainer::save(bool is_best) {
         const std::vector<NamedView> constants = task_.constants();
         weights.insert(weights.end(), constants.begin(), constants.end());
         files.tensors("model.safetensors", weights, metadata_);
-        std::vector<NamedView> others = optimizer_.named();
+        std::vector<NamedView> others = optimizer_->named();
         const std::vector<NamedView> carried = task_.state();
         others.insert(others.end(), carried.begin(), carried.end());
         files.tensors("optimizer.safetensors", others);
         host_.add_files(files);
       },
       is_best || !task_.has_validation());
-  optimizer_.swap_average();
+  optimizer_->swap_average();
   saved_step_ = progress_.step;
 }
 
@@ -292,13 +288,13 @@ void Trainer::restore(const Checkpoint& checkpoint) {
   const Json& s = checkpoint.state();
   parameters_.load(checkpoint.tensors("model.safetensors"), parameters_.values());
   const Safetensors others = checkpoint.tensors("optimizer.safetensors");
-  optimizer_.load(others, s.at("optimizer_updates").get<int64_t>(),
-                  s.value("average_from", config_.optimizer.average_from));
+  optimizer_->load(others, s.at("optimizer_updates").get<int64_t>(),
+                   s.value("average_from", config_.optimizer.average_from));
   if (const auto t = s.find("average_trigger"); t != s.end())
     trigger_.restore({.best = number_from(t->at("best")),
                       .last = t->at("last").get<std::vector<double>>(),
                       .fired = t->at("fired")});
-  optimizer_.swap_average();
+  optimizer_->swap_average();
   task_.load_state(others);
   task_.seek(s.at("position"));
 

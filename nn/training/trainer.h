@@ -3,10 +3,12 @@
 #pragma once
 
 #include <cmath>
+#include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 
+#include "core/enum_names.h"
 #include "nn/training/checkpoint.h"
 #include "nn/training/mixture_weight_stats.h"
 #include "nn/training/schedule.h"
@@ -52,7 +54,9 @@ class TrainingTask : public TrainingSource {
 
 /// Which validation is the best: lower nats per token, or higher BLEU.
 enum class BestMetric : uint8_t { nll, bleu };
-BestMetric best_metric_from_text(std::string_view name);  ///< nll, bleu
+template <>
+inline constexpr EnumNames<BestMetric, 2> kEnumNames<BestMetric>{
+    "best metric", {{{BestMetric::nll, "nll"}, {BestMetric::bleu, "bleu"}}}};
 
 struct TrainerConfig {
   TrainingLength after{10, TrainingUnit::epochs};
@@ -152,7 +156,7 @@ class Trainer {
   CheckpointStore& store_;
   TrainerCallbacks& host_;
   std::map<std::string, std::string> metadata_;
-  Optimizer optimizer_;
+  std::unique_ptr<Optimizer> optimizer_;
   TrainStep step_;
   Schedule schedule_;
   NonMonotoneTrigger trigger_;
