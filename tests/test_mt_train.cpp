@@ -6,8 +6,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "apps/mt_train/mt_model.h"
 #include "core/safetensors.h"
+#include "nn/models/saved_translation_model.h"
 #include "nn/training/checkpoint.h"
 #include "tests/programs.h"
 #include "tests/support.h"
@@ -110,7 +110,7 @@ TEST_CASE(
   CHECK(has(r.out, "best validation perplexity"));
   CHECK(has(slurp(dir / "run/report.html"), "<h2>Translations"));
 
-  const app::SavedTranslationModel saved(dir / "run", kCpu);
+  const SavedTranslationModel saved(dir / "run", kCpu);
   CHECK(saved.model().config().dim == 32);
   CHECK(saved.model().config().encoder_layers == 1);
   CHECK(saved.source().size() > 100);
@@ -229,8 +229,8 @@ TEST_CASE(
   }
   for (const Json& e : log_of(text.dir / "whole4"))
     if (e["event"] == "train" || e["event"] == "valid") CHECK(e["pi_mean"].size() == 3);
-  CHECK(app::SavedTranslationModel(text.dir / "whole4", kCpu).model().config().head.size() == 3);
-  const app::SavedTranslationModel shared(text.dir / "whole1", kCpu);
+  CHECK(SavedTranslationModel(text.dir / "whole4", kCpu).model().config().head.size() == 3);
+  const SavedTranslationModel shared(text.dir / "whole1", kCpu);
   CHECK(shared.source().text() == shared.target().text());
   CHECK(shared.model().config().encoder_layers == 2);
   CHECK(shared.model().config().decoder_layers == 1);
@@ -273,7 +273,7 @@ TEST_CASE("mt_train: --average writes the mean of the last checkpoints, a checkp
   const Checkpoint mean = open_checkpoint(text.dir / "run/average");
   CHECK(mean.step() == 40);
   CHECK(mean.state()["averaged"].get<std::vector<int>>() == std::vector{20, 30, 40});
-  const app::SavedTranslationModel saved(text.dir / "run/average", kCpu);
+  const SavedTranslationModel saved(text.dir / "run/average", kCpu);
   std::vector<Safetensors> parts;
   for (const char* step : {"20", "30", "40"})
     parts.push_back(
@@ -310,7 +310,7 @@ TEST_CASE("mt_train: a tab is a letter of its word, also in the dictionaries of 
   const TemporaryDirectory dir;
   const std::string s = dir.write("s", "a1 b\tc d\na1 d\n"), t = dir.write("t", "x\ty z\nz\n");
   REQUIRE(train(tiny(dir / "run", {"--src", s, "--tgt", t, "--after", "2u"})).code == 0);
-  const app::SavedTranslationModel saved(dir / "run", kCpu);
+  const SavedTranslationModel saved(dir / "run", kCpu);
   CHECK(saved.source().id("b\tc") > Dictionary::kUnknown);
   CHECK(saved.target().id("x\ty") > Dictionary::kUnknown);
 }
@@ -433,8 +433,8 @@ TEST_CASE("translation checkpoints: what does not fit is refused") {
   for (const char* name : {"model.safetensors", "config.json", "src.dict.txt", "tgt.dict.txt"})
     fs::copy_file(text.dir / "run/checkpoints/best/" + name, open + "/" + name);
   CHECK_NOTHROW(
-      app::SavedTranslationModel(open, kCpu));  // without state.json, as PyTorch writes one
-  const auto says = [&] { return error_of([&] { app::SavedTranslationModel(open, kCpu); }); };
+      SavedTranslationModel(open, kCpu));  // without state.json, as PyTorch writes one
+  const auto says = [&] { return error_of([&] { SavedTranslationModel(open, kCpu); }); };
   SUBCASE("a dictionary of another size") {
     std::ofstream(open + "/tgt.dict.txt", std::ios::app) << "more 1\n";
     CHECK(has(says(), "tgt.dict.txt has 10 words with the four specials, but the model has 9"));

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "apps/lm_train/parity_export.h"
-#include "apps/mt_train/mt_model.h"
+#include "nn/models/saved_translation_model.h"
 #include "core/files.h"
 
 namespace nine::app {

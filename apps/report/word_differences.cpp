@@ -5,12 +5,13 @@
 #include <nlohmann/json.hpp>
 
 #include "apps/cli/text_io.h"
-#include "apps/lm_score/lm_compare.h"
+#include "apps/lm_train/lm_data.h"
 #include "apps/report/sections.h"
 #include "apps/report/table.h"
 #include "apps/report/text.h"
 #include "core/error.h"
 #include "data/sample.h"
+#include "nn/models/compare_models.h"
 
 namespace nine::report {
 namespace {
@@ -39,14 +40,14 @@ std::vector<std::string> validation_lines(const fs::path& run) {
 }
 
 // The first words of `gains` or, from the other end, the last; only those likelier under that run.
-std::string words_table(const app::WordDifferences& gains, bool second, const std::string& name) {
+std::string words_table(const WordDifferences& gains, bool second, const std::string& name) {
   Table table{concat("Likelier under ", name),
               {"Word", "Occurrences", "Gain, nats", "Per occurrence"},
               {},
               true,
               -1};
   for (size_t i = 0; i < std::min(kShown, gains.words.size()); ++i) {
-    const app::WordDifference& w = gains.words[second ? i : gains.words.size() - 1 - i];
+    const WordDifference& w = gains.words[second ? i : gains.words.size() - 1 - i];
     const double gain = second ? w.gain : -w.gain;
     if (gain > 0)
       table.rows.push_back({escaped(w.word), count(static_cast<double>(w.count)), figure(gain),
@@ -67,9 +68,8 @@ std::string word_gains_html(const std::vector<Run>& runs,
   require(
       lines == validation_lines(directories[1]),
       "[report] the two runs were validated on different texts: their words cannot be compared");
-  const app::WordDifferences gains =
-      app::word_differences(directories[0].string(), directories[1].string(), lines,
-                            {.reading = {.carry_state = true}, .device = kCpu});
+  const WordDifferences gains = word_differences(directories[0].string(), directories[1].string(),
+                                                 lines, {.carry_state = true}, kCpu);
   require(gains.tokens > 0,
           "[report] the validation text fills no row of 10 columns: it is too short to compare "
           "words on");

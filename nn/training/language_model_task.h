@@ -71,35 +71,4 @@ class LanguageModelTask : public TrainingTask {
   int count_ = 0;
 };
 
-/// Nats of a whole text with carried state, as in validation (formats.md): file order, `columns`
-/// columns, segments of `segment` rows. token_nats, when given, becomes the nats of each token of
-/// the text, NaN for the remainder that fills no row and is left out.
-Evaluation evaluate_carried(const LanguageModel& model, Tape& tape, const Corpus& text,
-                            int64_t columns = 10, int64_t segment = 100,
-                            std::vector<double>* token_nats = nullptr);
-
-/// Neighbouring sentences of a text, each read from a fresh state; or a piece of one that is too
-/// long to be read at once.
-struct EncodedSentences {
-  int64_t first = 0,
-          count = 0;  ///< sentences first ... first + count - 1 of the text, one a column
-  int64_t begin = 0,
-          rows = 0;  ///< tokens begin ... begin + rows - 1 of each; begin is 0 but for later pieces
-  Var hidden;  ///< (rows * count, hidden): row t * count + c is where token begin + t of column c
-               ///< is predicted
-  Tensor targets;  ///< (rows, count) int32: the tokens, -1 past a sentence's end
-};
-/// Calls visit for all sentences in the text's order, under NoGrad, one tape recording a call. At
-/// most `batch_tokens` positions are computed at once; a longer sentence comes alone and in pieces,
-/// its state carried from one to the next.
-void encode_sentences(const LanguageModel& model, Tape& tape, const Corpus& text,
-                      int64_t batch_tokens,
-                      const std::function<void(const EncodedSentences&)>& visit);
-
-/// Scores every sentence from a fresh state; calls visit(sentence, nats of each token, </s> last)
-/// in the text's order. `batch_tokens` as in encode_sentences.
-void score_sentences(const LanguageModel& model, Tape& tape, const Corpus& text,
-                     int64_t batch_tokens,
-                     const std::function<void(int64_t, std::span<const double>)>& visit);
-
 }  // namespace nine

@@ -140,7 +140,7 @@ void Trainer::one_update() {
 }
 
 namespace {
-void add_prior(Json& line, const MixtureWeightStats& prior) {
+void add_mixture_weights(Json& line, const MixtureWeightStats& prior) {
   if (!prior) return;
   line["pi_mean"] = prior.mean();
   line["pi_var"] = prior.variance();
@@ -162,7 +162,7 @@ void Trainer::log_window(double lr) {
                {"ms_per_step", 1e3 * window_.seconds / updates},
                {"peak_mib", peak_memory_mib(step_.tape().arena(), parameters_, optimizer_.get())}});
   if (const MixtureWeightStats* prior = task_.mixture_weight_stats(); prior != nullptr)
-    add_prior(line, *prior);
+    add_mixture_weights(line, *prior);
   host_.event(line);
 }
 
@@ -201,7 +201,7 @@ bool Trainer::validate(bool is_due) {
   line.update(
       {{"loss", nll}, {"nll", nll}, {"ppl", ppl}, {"tokens", result.tokens}, {"best", improved}});
   if (result.bleu) line["bleu"] = *result.bleu;
-  add_prior(line, result.prior);
+  add_mixture_weights(line, result.mixture_weights);
   if (config_.average_trigger > 0) line["averaging"] = trigger_.state().fired;
   host_.event(line);
   for (const Json& shown : task_.validation_samples()) {

@@ -10,23 +10,12 @@
 
 #include "core/enum_names.h"
 #include "nn/training/checkpoint.h"
-#include "nn/training/mixture_weight_stats.h"
+#include "nn/training/evaluation.h"
 #include "nn/training/schedule.h"
 #include "nn/training/train_step.h"
 #include "nn/training/training_length.h"
 
 namespace nine {
-
-/// What a text cost.
-struct Evaluation {
-  double nats = 0;
-  int64_t tokens = 0;
-  MixtureWeightStats prior = {};  ///< of a mixture
-  std::optional<double> bleu;     ///< of translations, in [0, 100]
-
-  double nll() const { return nats / static_cast<double>(tokens); }  ///< nats per predicted token
-  double ppl() const { return std::exp(nll()); }
-};
 
 /// What is trained: its data with a position in it, its state between updates, its validation.
 class TrainingTask : public TrainingSource {

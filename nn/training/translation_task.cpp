@@ -3,6 +3,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "nn/models/translation_text.h"
+
 namespace nine {
 namespace {
 
@@ -97,9 +99,9 @@ std::vector<nlohmann::ordered_json> TranslationTask::validation_samples() const 
     events.push_back(
         {{"event", "translation"},
          {"line", validation_.text->pairs.line(samples_[i])},
-         {"src", text_of(*validation_.source, sources[i])},
-         {"ref", whole_words(validation_.text->references[static_cast<size_t>(samples_[i])])},
-         {"hyp", text_of(*validation_.target, words)},
+         {"src", text_of(*validation_.source, sources[i], true)},
+         {"ref", join_subwords(validation_.text->references[static_cast<size_t>(samples_[i])])},
+         {"hyp", text_of(*validation_.target, words, true)},
          {"src_tokens", json_tokens(*validation_.source, sources[i])},
          {"hyp_tokens", json_tokens(*validation_.target, words)},
          {"attention", thousandths(shown_[i].attention, words.size())}});
