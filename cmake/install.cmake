@@ -14,6 +14,7 @@ foreach(name ${nine_libraries})
 endforeach()
 foreach(part models training training/optimizers)
   file(GLOB headers CONFIGURE_DEPENDS nn/${part}/*.h)
+  list(FILTER headers EXCLUDE REGEX "/incremental_transformer.h$")  # inside of Translator
   install(FILES ${headers} DESTINATION include/nine/nn/${part})
 endforeach()
 file(GLOB headers CONFIGURE_DEPENDS core/scores/*.h)

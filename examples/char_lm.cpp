@@ -105,11 +105,11 @@ Excerpts draw(const CharModel& model, const std::string& text, RandomStream& ran
   return e;
 }
 
-void train(const CharModel& model, SimpleTrainer& learner, const Options& o) {
+void train(const CharModel& model, SimpleTrainer& trainer, const Options& o) {
   RandomStream random({.seed = 1});
   for (int64_t update = 1; update <= o.updates; ++update) {
     const Excerpts e = draw(model, o.text, random);
-    const double nats = learner.step(0.01, [&](Tape& tape) {
+    const double nats = trainer.step(0.01, [&](Tape& tape) {
       CarriedState zero(1, kBatch, model.lstm.hidden(), DType::float32);
       return nll(model(tape, e.ids, zero), e.targets, 1.0 / (kSteps * kBatch));
     });
@@ -120,7 +120,7 @@ void train(const CharModel& model, SimpleTrainer& learner, const Options& o) {
 }
 
 // One character after another, each drawn from the distribution that those before it leave.
-std::string generate(const CharModel& model, SimpleTrainer& learner, const std::string& prompt,
+std::string generate(const CharModel& model, SimpleTrainer& trainer, const std::string& prompt,
                      int64_t count) {
   CarriedState state(1, 1, model.lstm.hidden(), DType::float32);
   RandomStream random({.seed = 2});
@@ -128,7 +128,7 @@ std::string generate(const CharModel& model, SimpleTrainer& learner, const std::
   for (size_t i = 0; text.size() < prompt.size() + static_cast<size_t>(count); ++i) {
     const Tensor id = Tensor::from<int32_t>({model.id(text[i])}, {1, 1});
     const std::vector<double> log_probs =
-        learner.evaluate([&](Tape& tape) { return model(tape, id, state); }).to_vector();
+        trainer.evaluate([&](Tape& tape) { return model(tape, id, state); }).to_vector();
     if (i + 1 < text.size()) continue;  // the prompt is only read
     double left = random.uniform();
     size_t next = 0;
@@ -141,13 +141,13 @@ std::string generate(const CharModel& model, SimpleTrainer& learner, const std::
 int main(int argc, char** argv) try {
   const Options o = read_options(argc, argv);
   CharModel model(letters_of(o.text));
-  SimpleTrainer learner(model.parameters, {.clip = 1});
+  SimpleTrainer trainer(model.parameters, {.clip = 1});
   std::printf("%zu characters of text, %lld different, %lld parameters\n", o.text.size(),
               static_cast<long long>(model.size()),
               static_cast<long long>(model.parameters.count()));
-  train(model, learner, o);
+  train(model, trainer, o);
   if (o.generate > 0)
-    std::printf("%s\n", generate(model, learner, o.text.substr(0, 4), o.generate).c_str());
+    std::printf("%s\n", generate(model, trainer, o.text.substr(0, 4), o.generate).c_str());
   return 0;
 } catch (const std::exception& error) {
   std::fprintf(stderr, "char_lm: %s\n", error.what());

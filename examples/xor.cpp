@@ -38,15 +38,15 @@ int main() {
     return 1;
   }
 
-  SimpleTrainer learner(net.parameters);
+  SimpleTrainer trainer(net.parameters);
   for (int update = 0; update <= 1000; ++update) {
     const double loss =
-        learner.step(0.03, [&](Tape& tape) { return squared_error(net(tape.constant(kInputs))); });
+        trainer.step(0.03, [&](Tape& tape) { return squared_error(net(tape.constant(kInputs))); });
     if (update % 200 == 0) std::printf("update %4d  loss %.4f\n", update, loss);
   }
 
   const std::vector<double> y =
-      learner.evaluate([&](Tape& tape) { return net(tape.constant(kInputs)); }).to_vector();
+      trainer.evaluate([&](Tape& tape) { return net(tape.constant(kInputs)); }).to_vector();
   const std::vector<double> x = kInputs.to_vector(), wanted = kWanted.to_vector();
   bool right = true;
   for (size_t i = 0; i < y.size(); ++i) {

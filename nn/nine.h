@@ -34,5 +34,29 @@
 #include "nn/transformer_decoder_layer.h"  // TransformerDecoderLayer
 #include "nn/transformer_encoder_layer.h"  // TransformerEncoderLayer
 
+// Models, and what uses a trained one
+#include "nn/models/beam_search.h"              // Translator: translations and their scores
+#include "nn/models/compare_models.h"           // two language models on one text
+#include "nn/models/component_shares.h"         // what a mixture's components do at each token
+#include "nn/models/generate_text.h"            // continuing prompts
+#include "nn/models/language_model.h"           // LanguageModel
+#include "nn/models/model_directory.h"          // where a trained model's files are
+#include "nn/models/sampling.h"                 // choosing the next word
+#include "nn/models/saved_language_model.h"     // opening what lm_train made
+#include "nn/models/saved_translation_model.h"  // opening what mt_train made
+#include "nn/models/score_text.h"               // log-probabilities of a text
+#include "nn/models/transformer.h"              // Transformer
+#include "nn/models/translation_text.h"         // text to ids and back
+#include "nn/models/word_expectations.h"        // the likeliest words at each position
+
 // Training
-#include "nn/training/simple_trainer.h"  // one update in one call
+#include "nn/training/checkpoint.h"           // checkpoints that survive a kill at any moment
+#include "nn/training/evaluation.h"           // Evaluation: nats, perplexity, BLEU
+#include "nn/training/language_model_task.h"  // what lm_train trains
+#include "nn/training/optimizer.h"            // Optimizer, make_optimizer
+#include "nn/training/schedule.h"             // learning rates
+#include "nn/training/simple_trainer.h"       // one update in one call
+#include "nn/training/train_step.h"           // one update of micro-batches
+#include "nn/training/trainer.h"              // the training loop with validation and checkpoints
+#include "nn/training/training_length.h"      // 10e, 300Ku, 20Mt
+#include "nn/training/translation_task.h"     // what mt_train trains
