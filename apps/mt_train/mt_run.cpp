@@ -94,8 +94,8 @@ TrainingRun mt_training(const Options& options, const MtOptions& o, const MtData
                    {"train_tokens", train.target_tokens()},
                    {"src_unknown_share", share(train.source_unknown(), train.source_tokens())},
                    {"unknown_share", share(train.target_unknown(), train.target_tokens())},
-                   {"batches", task.source().steps()},
-                   {"padding_share", task.source().padding_share()}};
+                   {"batches", task.stream().steps()},
+                   {"padding_share", task.stream().padding_share()}};
   return {.program = "mt_train",
           .options = options,
           .o = o,
@@ -106,7 +106,7 @@ TrainingRun mt_training(const Options& options, const MtOptions& o, const MtData
           .model_config = translation_config(model),
           .files = {{kSourceDict, data.source.text()}, {kTargetDict, data.target.text()}},
           .start = start,
-          .messages = messages(o, data, parameters, task.source()),
+          .messages = messages(o, data, parameters, task.stream()),
           .conclude = [&](const Checkpoint& best, Trainer& trainer, RunCallbacks& host,
                           Json& done) { conclude(o, data, model, best, trainer, host, done); }};
 }
@@ -119,7 +119,7 @@ void export_parity(const MtOptions& o, const Transformer& model, ParameterSet& p
   refuse(!o.pi_reg.empty() || !o.weight_norm_reg.empty(),
          "the replay has no regularisers; leave out --pi-reg and --weight-norm-reg");
   refuse(o.accumulate != 1, "the replay does not accumulate; set --accumulate 1");
-  refuse(o.export_steps > task.source().steps(), "an epoch has ", task.source().steps(),
+  refuse(o.export_steps > task.stream().steps(), "an epoch has ", task.stream().steps(),
          " steps; lower --export-steps ", o.export_steps);
   const TrainerConfig trainer = o.trainer();
   export_mt_parity({.directory = o.export_parity,
@@ -128,7 +128,7 @@ void export_parity(const MtOptions& o, const Transformer& model, ParameterSet& p
                     .adam = trainer.optimizer,
                     .schedule = trainer.schedule,
                     .clip = o.clip},
-                   model, parameters, task.batches());
+                   model, parameters, task.source());
 }
 
 }  // namespace nine::app

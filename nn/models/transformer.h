@@ -1,6 +1,6 @@
-// The paper's translation model: a Transformer encoder-decoder (Vaswani et al., 2017) under a
-// kernel softmax (Gao et al., 2019, section 4.2), with torch.nn.Transformer's parameter names and
-// layout.
+// The paper's translation model: a Transformer encoder-decoder (Vaswani et al., 2017) with a kernel
+// softmax as its output layer (Gao et al., 2019, section 4.2), with torch.nn.Transformer's
+// parameter names and layout.
 #pragma once
 
 #include <optional>
@@ -13,16 +13,16 @@
 
 namespace nine {
 
-/// The table of positions in model.safetensors, which other engines read (formats.md, "Translation
-/// checkpoints"): no parameter.
+/// The table of positions in model.safetensors, for other engines. It is no parameter.
 inline constexpr const char* kPositionsName = "positions";
 
 struct TransformerConfig {
   int64_t src_vocab = 0, tgt_vocab = 0;
   int64_t encoder_layers = 6, decoder_layers = 6;
   int64_t dim = 512, ffn = 1024, heads = 4;
-  double dropout = 0.3;  ///< on embeddings and residual branches; none on attention weights and
-                         ///< feed-forward activations
+  /// On embeddings and at the end of residual branches; none on attention weights and feed-forward
+  /// activations.
+  double dropout = 0.3;
   NormOrder norm = NormOrder::post;
   bool shared_vocab = false;   ///< one embedding for both sides; one dictionary
   bool tie_embeddings = true;  ///< the head's word vectors are the decoder's embeddings
@@ -32,19 +32,18 @@ struct TransformerConfig {
   PriorRegulariser prior_reg = {};  ///< on a mixture's prior, in training
   NormRegulariser norm_reg = {};    ///< on the norms of the head's word vectors, in training
   HeadMemory head_memory = HeadMemory::blocks;
-  int64_t max_length = 1024;  ///< positions that there are numbers for
+  int64_t max_length = 1024;  ///< positions of the longest sentence, </s> counted
 };
 
-/// A micro-batch of B sentence pairs. Sentences begin at column 0; what follows them is padding,
-/// any id of the dictionary.
+/// A micro-batch of B sentence pairs. Sentences begin at column 0 and are followed by padding, any
+/// id of the dictionary.
 struct TranslationBatch {
   Tensor src, tgt_in;  ///< ids (B, S) and (B, T), int32
   Tensor tgt_out;      ///< what each position of tgt_in predicts, (B, T) int32; -1: nothing
   Tensor src_lengths, tgt_lengths;  ///< (B) int32
   int64_t tokens = 0;               ///< positions that predict something
 
-  /// Of ids in which `pad` fills up sentences (formats.md, "Parity export"); tgt_out predicts
-  /// nothing where it is `pad`.
+  /// From ids in which sentences are padded with `pad`; tgt_out predicts nothing where it is `pad`.
   static TranslationBatch of_padded(const Tensor& src, const Tensor& tgt_in, const Tensor& tgt_out,
                                     int32_t pad);
 };

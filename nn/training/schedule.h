@@ -34,7 +34,7 @@ class NonMonotoneTrigger {
   /// interval 0: never fires.
   explicit NonMonotoneTrigger(int64_t interval) : interval_(interval) {}
 
-  /// Tells a validation's metric (lower is better). True once, when it fires.
+  /// To be called with every validation's metric (lower is better). True once, when it fires.
   bool validated(double metric);
 
   /// For checkpoints.
@@ -60,7 +60,8 @@ class Schedule {
   /// decays so far.
   double rate(int64_t update) const;
 
-  /// Tells a validation's metric (lower is better). Returns whether the rate has just been lowered.
+  /// To be called with every validation's metric (lower is better). Returns whether it lowered the
+  /// rate.
   bool validated(double metric);
 
   /// For checkpoints.

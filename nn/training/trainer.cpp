@@ -47,13 +47,13 @@ double peak_memory_mib(const Arena& arena, const ParameterSet& parameters,
 }
 
 Trainer::Trainer(ParameterSet& parameters, TrainingTask& task, Arena& arena,
-                 const TrainerConfig& config, CheckpointStore& store, TrainerCallbacks& host,
+                 const TrainerConfig& config, CheckpointStore& store, TrainerCallbacks& callbacks,
                  std::map<std::string, std::string> metadata)
     : parameters_(parameters),
       task_(task),
       config_(config),
       store_(store),
-      host_(host),
+      callbacks_(callbacks),
       metadata_(std::move(metadata)),
       optimizer_(make_optimizer(parameters, config.optimizer)),
       step_(parameters, *optimizer_, arena, config.step),
@@ -88,16 +88,15 @@ bool Trainer::due(const TrainingLength& every, int64_t& count) const {
 
 Trainer::Outcome Trainer::run() {
   while (!done()) {
-    if (host_.interrupted()) {
+    if (callbacks_.interrupted()) {
       if (saved_step_ != progress_.step) save(false);
       return Outcome::interrupted;
     }
     one_update();
     const bool last = done(), validation_due = due(config_.valid_every, progress_.validations),
                save_due = due(config_.save_every, progress_.saves);
-    if (last && progress_.step < config_.log_every)
-      log_window(
-          schedule_.rate(progress_.step));  // too short for a whole window, which goes on later
+    // A run shorter than a window is logged too; the window goes on if training is continued.
+    if (last && progress_.step < config_.log_every) log_window(schedule_.rate(progress_.step));
     const bool improved = (validation_due || last) && validate(validation_due);
     if (improved || validation_due || save_due || done()) save(improved);
   }
@@ -129,11 +128,12 @@ void Trainer::one_update() {
       static_cast<double>(after.value);
   const auto expected = static_cast<int64_t>(
       std::llround(static_cast<double>(progress_.step) / std::max(share, 1e-12)));
-  host_.progress(std::min(1.0, share), progress_.step, std::max(expected, progress_.step),
-                 concat("epoch ", short_number(epochs), "  ppl ", short_number(std::exp(r.nll)),
-                        "  lr ", short_number(lr), "  |g| ", short_number(r.grad_norm), "  ",
-                        static_cast<int64_t>(static_cast<double>(window_.tokens) / window_.seconds),
-                        " tok/s"));
+  callbacks_.progress(
+      std::min(1.0, share), progress_.step, std::max(expected, progress_.step),
+      concat("epoch ", short_number(epochs), "  ppl ", short_number(std::exp(r.nll)), "  lr ",
+             short_number(lr), "  |g| ", short_number(r.grad_norm), "  ",
+             static_cast<int64_t>(static_cast<double>(window_.tokens) / window_.seconds),
+             " tok/s"));
   if (progress_.step % config_.log_every != 0) return;
   log_window(lr);
   clear_window();
@@ -163,7 +163,7 @@ void Trainer::log_window(double lr) {
                {"peak_mib", peak_memory_mib(step_.tape().arena(), parameters_, optimizer_.get())}});
   if (const MixtureWeightStats* prior = task_.mixture_weight_stats(); prior != nullptr)
     add_mixture_weights(line, *prior);
-  host_.event(line);
+  callbacks_.event(line);
 }
 
 void Trainer::clear_window() {
@@ -171,8 +171,9 @@ void Trainer::clear_window() {
   window_ = {};
 }
 
-// A validation at the end that was not due decides about the best model, but not about what comes
-// after: a run that is trained on later is the run that it would have been.
+// A validation at the end of training that was not due counts for the best model only. Early
+// stopping, the schedule and averaging ignore it: continuing the run later gives the same bits as
+// training it in one go.
 bool Trainer::validate(bool is_due) {
   if (!task_.has_validation() || progress_.validated_step == progress_.step) return false;
   const double before = clock_seconds();
@@ -203,14 +204,14 @@ bool Trainer::validate(bool is_due) {
   if (result.bleu) line["bleu"] = *result.bleu;
   add_mixture_weights(line, result.mixture_weights);
   if (config_.average_trigger > 0) line["averaging"] = trigger_.state().fired;
-  host_.event(line);
+  callbacks_.event(line);
   for (const Json& shown : task_.validation_samples()) {
     Json event{{"event", nullptr}};
     stamp(event);
     event.update(shown);
-    host_.event(event);
+    callbacks_.event(event);
   }
-  host_.message(concat(
+  callbacks_.message(concat(
       "step ", progress_.step, ": validation perplexity ", short_number(ppl),
       result.bleu ? concat(", BLEU ", short_number(*result.bleu)) : "",
       improved ? " (best so far)" : "", " in ", short_number(clock_seconds() - before), " s",
@@ -220,13 +221,13 @@ bool Trainer::validate(bool is_due) {
       progress_.stopped_early
           ? concat("; no better in ", progress_.bad, " validations: stopping early")
           : ""));
-  host_.validated();
+  callbacks_.validated();
   return improved;
 }
 
 void Trainer::save(bool is_best) {
-  // A finite loss may be followed by an update that overflows; saved, it would push the last good
-  // checkpoint out.
+  // An update can overflow although the loss was finite. Saved, it would displace the last good
+  // checkpoint.
   for (const NamedView& p : parameters_.named(parameters_.values()))
     require(
         ops::all_finite(p.view), "step ", progress_.step, " left NaN or infinity in ", p.name,
@@ -277,7 +278,7 @@ void Trainer::save(bool is_best) {
         const std::vector<NamedView> carried = task_.state();
         others.insert(others.end(), carried.begin(), carried.end());
         files.tensors("optimizer.safetensors", others);
-        host_.add_files(files);
+        callbacks_.add_files(files);
       },
       is_best || !task_.has_validation());
   optimizer_->swap_average();

@@ -14,8 +14,7 @@ namespace nine {
 /// A text to evaluate on.
 struct HeldOutPairs {
   ParallelCorpus pairs;
-  std::vector<std::string>
-      references;  ///< the target lines of these pairs, as they are in the text
+  std::vector<std::string> references;  ///< the target lines of these pairs, as in the text
 };
 
 /// A batch of a corpus as the model takes it.
