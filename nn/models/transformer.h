@@ -17,9 +17,11 @@ namespace nine {
 inline constexpr const char* kPositionsName = "positions";
 
 struct TransformerConfig {
-  int64_t src_vocab = 0, tgt_vocab = 0;
+  int64_t src_vocab = 0, tgt_vocab = 0;  ///< words of each dictionary
   int64_t encoder_layers = 6, decoder_layers = 6;
-  int64_t dim = 512, ffn = 1024, heads = 4;
+  int64_t dim = 512;   ///< size of every position's vector (PyTorch's d_model)
+  int64_t ffn = 1024;  ///< width of the feed-forward networks
+  int64_t heads = 4;   ///< attention heads, which must divide `dim`
   /// On embeddings and at the end of residual branches; none on attention weights and feed-forward
   /// activations.
   double dropout = 0.3;
