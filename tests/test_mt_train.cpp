@@ -432,8 +432,7 @@ TEST_CASE("translation checkpoints: what does not fit is refused") {
   fs::create_directory(open);
   for (const char* name : {"model.safetensors", "config.json", "src.dict.txt", "tgt.dict.txt"})
     fs::copy_file(text.dir / "run/checkpoints/best/" + name, open + "/" + name);
-  CHECK_NOTHROW(
-      SavedTranslationModel(open, kCpu));  // without state.json, as PyTorch writes one
+  CHECK_NOTHROW(SavedTranslationModel(open, kCpu));  // without state.json, as PyTorch writes one
   const auto says = [&] { return error_of([&] { SavedTranslationModel(open, kCpu); }); };
   SUBCASE("a dictionary of another size") {
     std::ofstream(open + "/tgt.dict.txt", std::ios::app) << "more 1\n";

@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "apps/lm_train/parity_export.h"
-#include "nn/models/saved_translation_model.h"
 #include "core/files.h"
+#include "nn/models/saved_translation_model.h"
 
 namespace nine::app {
 namespace {

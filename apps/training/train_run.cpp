@@ -62,7 +62,8 @@ void announce(const TrainingRun& t, const Trainer& trainer, const IntactCheckpoi
   for (const std::string& line : t.messages) host.message(line);
 }
 
-// model.safetensors names its head, for where it travels without config.json (nn/models/model_directory.h).
+// model.safetensors names its head, for where it travels without config.json
+// (nn/models/model_directory.h).
 std::map<std::string, std::string> metadata_of(const TrainingRun& t) {
   std::map<std::string, std::string> metadata = t.metadata;
   metadata["head"] = t.o.head_spec().to_text();
