@@ -13,6 +13,7 @@
 #include "apps/lm_score/score_options.h"
 #include "apps/lm_score/write_continuations.h"
 #include "apps/training/train_options.h"
+#include "core/number_format.h"
 #include "nn/models/model_directory.h"
 #include "nn/models/score_text.h"
 
@@ -40,7 +41,7 @@ class ScoreWriter {
   const Evaluation& total() const { return total_; }
 
  private:
-  static std::string number(double x) { return std::isnan(x) ? "nan" : detail::text_of(x); }
+  static std::string number(double x) { return std::isnan(x) ? "nan" : shortest(x); }
 
   std::ostream& out_;
   bool tokens_;

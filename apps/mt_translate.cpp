@@ -22,9 +22,9 @@ constexpr int64_t kWindow =
 struct Loaded {
   explicit Loaded(const TranslateOptions& o)
       : saved(o.checkpoint, kCpu),
-        translator(saved.model(), Dictionary::kEnd),
+        translator(saved.model(), Specials::kTranslation.end),
         reader(o.cutting()) {}
-  std::vector<Translator::Ids> ids(const Lines& lines, const Dictionary& dictionary,
+  std::vector<Translator::Ids> ids(const Lines& lines, const Vocabulary& dictionary,
                                    const std::string& path) const {
     return reader.ids(lines, dictionary, translator.max_words(), input_name(path));
   }
@@ -50,7 +50,7 @@ void say_unknown(const std::vector<Translator::Ids>& sources) {
   int64_t tokens = 0, unknown = 0;
   for (const Translator::Ids& line : sources) {
     tokens += std::ssize(line);
-    unknown += std::count(line.begin(), line.end(), Dictionary::kUnknown);
+    unknown += std::count(line.begin(), line.end(), Specials::kTranslation.unknown);
   }
   if (unknown > 0)
     std::fprintf(

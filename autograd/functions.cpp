@@ -9,26 +9,26 @@ Var unary(ops::Unary f, const char* name, const Var& x) {
   Tape& tape = x.tape();
   const Var y = tape.result(name, x.shape(), x.dtype(), {x});
   ops::unary(f, x.value(), {y.value()});
-  return tape.record(
-      y, [f, x, y] { ops::unary_backward(f, x.value(), y.value(), y.grad_output(), x.sink()); });
+  return tape.record(y, [f, x, y] {
+    ops::unary_backward(f, x.value(), y.value(), y.grad_output(), x.grad_input());
+  });
 }
 
-// Puts a gradient of a's shape into b, which is a's equal, or a number or a row that was broadcast
-// over a.
+// Writes b's gradient: `gradient` (in the shape of the result), summed over the elements that b was
+// broadcast to.
 void reduce_into(const Var& b, const View& gradient) {
   if (b.shape() == gradient.shape) {
-    ops::scale(1, gradient, b.sink());
+    ops::scale(1, gradient, b.grad_input());
   } else if (b.shape().rank() == 0) {
-    ops::sum(gradient, b.sink());
+    ops::sum(gradient, b.grad_input());
   } else {
-    ops::column_sums(gradient, b.sink());
+    ops::column_sums(gradient, b.grad_input());
   }
 }
 
-// The other way round: a number's or a row's gradient reaches every element of x that was summed
-// into it.
+// The gradient of a sum over x or over its rows: `gradient`, a scalar or a row, broadcast over x.
 void add_broadcast(const View& gradient, const Var& x) {
-  const View dx = x.sink_zeroed();
+  const View dx = x.zeroed_grad_input();
   ops::binary(ops::Binary::add, dx, gradient, {dx});
 }
 
@@ -53,13 +53,13 @@ Var scale(const Var& x, double alpha) {
   Tape& tape = x.tape();
   const Var y = tape.result("scale", x.shape(), x.dtype(), {x});
   ops::scale(alpha, x.value(), {y.value()});
-  return tape.record(y, [alpha, x, y] { ops::scale(alpha, y.grad_output(), x.sink()); });
+  return tape.record(y, [alpha, x, y] { ops::scale(alpha, y.grad_output(), x.grad_input()); });
 }
 
 Var add(const Var& a, const Var& b) {
   const Var y = binary(ops::Binary::add, "add", a, b);
   return a.tape().record(y, [a, b, y] {
-    if (a.needs_grad()) ops::scale(1, y.grad_output(), a.sink());
+    if (a.needs_grad()) ops::scale(1, y.grad_output(), a.grad_input());
     if (b.needs_grad()) reduce_into(b, y.grad_output());
   });
 }
@@ -67,7 +67,7 @@ Var add(const Var& a, const Var& b) {
 Var sub(const Var& a, const Var& b) {
   const Var y = binary(ops::Binary::sub, "sub", a, b);
   return a.tape().record(y, [a, b, y] {
-    if (a.needs_grad()) ops::scale(1, y.grad_output(), a.sink());
+    if (a.needs_grad()) ops::scale(1, y.grad_output(), a.grad_input());
     if (!b.needs_grad()) return;
     const Tensor negative = y.tape().arena().block(y.shape(), y.dtype());
     ops::scale(-1, y.grad_output(), {negative});
@@ -79,7 +79,7 @@ Var sub(const Var& a, const Var& b) {
 Var mul(const Var& a, const Var& b) {
   const Var y = binary(ops::Binary::mul, "mul", a, b);
   return a.tape().record(y, [a, b, y] {
-    if (a.needs_grad()) ops::binary(ops::Binary::mul, y.grad_output(), b.value(), a.sink());
+    if (a.needs_grad()) ops::binary(ops::Binary::mul, y.grad_output(), b.value(), a.grad_input());
     if (!b.needs_grad()) return;
     const Tensor db = y.tape().arena().block(y.shape(), y.dtype());
     ops::binary(ops::Binary::mul, y.grad_output(), a.value(), {db});
@@ -91,7 +91,7 @@ Var mul(const Var& a, const Var& b) {
 Var div(const Var& a, const Var& b) {
   const Var y = binary(ops::Binary::div, "div", a, b);
   return a.tape().record(y, [a, b, y] {
-    if (a.needs_grad()) ops::binary(ops::Binary::div, y.grad_output(), b.value(), a.sink());
+    if (a.needs_grad()) ops::binary(ops::Binary::div, y.grad_output(), b.value(), a.grad_input());
     if (!b.needs_grad()) return;
     const Tensor db = y.tape().arena().block(y.shape(), y.dtype());
     ops::binary(ops::Binary::mul, y.grad_output(), y.value(), {db});
@@ -120,7 +120,8 @@ Var sum_squares(const Var& x) {
   Tape& tape = x.tape();
   const Var y = tape.result("sum_squares", {}, DType::float64, {x});
   ops::sum_squares(x.value(), y.value());
-  return tape.record(y, [x, y] { ops::scale(2 * y.grad_output().item(), x.value(), x.sink()); });
+  return tape.record(y,
+                     [x, y] { ops::scale(2 * y.grad_output().item(), x.value(), x.grad_input()); });
 }
 
 Var cast(const Var& x, DType dtype) {
@@ -130,7 +131,7 @@ Var cast(const Var& x, DType dtype) {
   return tape.record(y, [x, y] {
     const Tensor dx = y.tape().arena().block(x.shape(), x.dtype());
     ops::copy(y.grad_output(), dx);
-    ops::scale(1, dx, x.sink());
+    ops::scale(1, dx, x.grad_input());
     y.tape().arena().free_block(dx);
   });
 }
@@ -143,31 +144,31 @@ Var matmul(const Var& a, const Var& b, bool transpose_a, bool transpose_b) {
   ops::matmul(a.value(), transpose_a, b.value(), transpose_b, {y.value()});
   return tape.record(y, [a, b, y, transpose_a, transpose_b] {
     const View dy = y.grad_output();
-    // d(op(a)) = dy op(b)', d(op(b)) = op(a)' dy; where op is the transpose, both sides are
-    // transposed.
+    // With A = op(a) and B = op(b): dA = dy B' and dB = A' dy; da and db are these or, for a
+    // transposed factor, their transposes.
     if (a.needs_grad()) {
       if (transpose_a) {
-        ops::matmul(b.value(), transpose_b, dy, true, a.sink());
+        ops::matmul(b.value(), transpose_b, dy, true, a.grad_input());
       } else {
-        ops::matmul(dy, false, b.value(), !transpose_b, a.sink());
+        ops::matmul(dy, false, b.value(), !transpose_b, a.grad_input());
       }
     }
     if (b.needs_grad()) {
       if (transpose_b) {
-        ops::matmul(dy, true, a.value(), transpose_a, b.sink());
+        ops::matmul(dy, true, a.value(), transpose_a, b.grad_input());
       } else {
-        ops::matmul(a.value(), !transpose_a, dy, false, b.sink());
+        ops::matmul(a.value(), !transpose_a, dy, false, b.grad_input());
       }
     }
   });
 }
 
 namespace {
-// What dz = dL/d(x w' + b) leaves in a linear function's inputs.
+// The gradients of x, w and b, given dz = dL/dz of z = x w' + b.
 void linear_backward(const View& dz, const Var& x, const Var& w, const Var& b) {
-  if (x.needs_grad()) ops::matmul(dz, false, w.value(), false, x.sink());
-  if (w.needs_grad()) ops::matmul(dz, true, x.value(), false, w.sink());
-  if (b.needs_grad()) ops::column_sums(dz, b.sink());
+  if (x.needs_grad()) ops::matmul(dz, false, w.value(), false, x.grad_input());
+  if (w.needs_grad()) ops::matmul(dz, true, x.value(), false, w.grad_input());
+  if (b.needs_grad()) ops::column_sums(dz, b.grad_input());
 }
 }  // namespace
 
@@ -188,7 +189,7 @@ Var linear_relu(const Var& x, const Var& w, const Var& b) {
       tape.result("linear_relu", x.shape().with_cols(w.shape().rows()), x.dtype(), {x, w, b});
   ops::linear(x.value(), w.value(), b.value(), true, y.value());
   return tape.record(y, [x, w, b, y] {
-    const View dz = y.grad_output();  // in place: nobody else reads it
+    const View dz = y.grad_output();  // in place: dy is not used after this function
     ops::unary_backward(ops::Unary::relu, y.value(), y.value(), dz, {dz});
     linear_backward(dz, x, w, b);
   });
@@ -205,8 +206,9 @@ Var linear_bias_dropout_add(const Var& x, const Var& w, const Var& b, const Var&
   ops::bias_dropout_add(y.value(), b.value(), residual.value(), rate, key, y.value());
   return tape.record(y, [x, w, b, residual, y, rate, key] {
     const View dy = y.grad_output();
-    if (residual.needs_grad()) ops::scale(1, dy, residual.sink());
-    if (rate > 0) ops::dropout(dy, rate, key, {dy});  // in place: nobody else reads it
+    if (residual.needs_grad()) ops::scale(1, dy, residual.grad_input());
+    if (rate > 0)
+      ops::dropout(dy, rate, key, {dy});  // in place: dy is not used after this function
     linear_backward(dy, x, w, b);
   });
 }
@@ -214,21 +216,21 @@ Var linear_bias_dropout_add(const Var& x, const Var& w, const Var& b, const Var&
 Var row_range(const Var& x, int64_t begin, int64_t count) {
   const Var y = x.tape().view_of(x, x.value().row_range(begin, count));
   return x.tape().record(y, [x, y, begin, count] {
-    ops::scale(1, y.grad_output(), {x.sink_zeroed().row_range(begin, count), true});
+    ops::scale(1, y.grad_output(), {x.zeroed_grad_input().row_range(begin, count), true});
   });
 }
 
 Var col_range(const Var& x, int64_t begin, int64_t count) {
   const Var y = x.tape().view_of(x, x.value().col_range(begin, count));
   return x.tape().record(y, [x, y, begin, count] {
-    ops::scale(1, y.grad_output(), {x.sink_zeroed().col_range(begin, count), true});
+    ops::scale(1, y.grad_output(), {x.zeroed_grad_input().col_range(begin, count), true});
   });
 }
 
 Var reshape(const Var& x, const Shape& shape) {
   const Var y = x.tape().view_of(x, x.value().reshaped(shape));
-  return x.tape().record(y,
-                         [x, y] { ops::scale(1, y.grad_output().reshaped(x.shape()), x.sink()); });
+  return x.tape().record(
+      y, [x, y] { ops::scale(1, y.grad_output().reshaped(x.shape()), x.grad_input()); });
 }
 
 Var concat_rows(std::span<const Var> parts) {
@@ -250,7 +252,7 @@ Var concat_rows(std::span<const Var> parts) {
     for (const Var& part : kept) {
       const int64_t count = part.shape().rows();
       if (part.needs_grad())
-        ops::scale(1, joined.grad_output().row_range(first, count), part.sink());
+        ops::scale(1, joined.grad_output().row_range(first, count), part.grad_input());
       first += count;
     }
   });
@@ -267,7 +269,7 @@ Var embedding(const Var& table, const Tensor& ids) {
   ops::embedding(table.value(), ids, y.value());
   const Var kept = tape.constant(ids);
   return tape.record(y, [table, kept, y] {
-    ops::embedding_backward(y.grad_output(), kept.value(), table.sink_zeroed());
+    ops::embedding_backward(y.grad_output(), kept.value(), table.zeroed_grad_input());
   });
 }
 
@@ -283,9 +285,9 @@ Var embedding_with_positions(const Var& table, const Tensor& ids, double factor,
                                 y.value());
   const Var kept = tape.constant(ids);
   return tape.record(y, [table, kept, y, factor] {
-    const View dy = y.grad_output();  // in place: nobody else reads it
+    const View dy = y.grad_output();  // in place: dy is not used after this function
     ops::scale(factor, dy, {dy});
-    ops::embedding_backward(dy, kept.value(), table.sink_zeroed());
+    ops::embedding_backward(dy, kept.value(), table.zeroed_grad_input());
   });
 }
 
@@ -295,8 +297,9 @@ Var dropout(const Var& x, double p, std::string_view stream, int64_t mask_rows) 
   const RandomKey key = tape.random_key(stream);
   const Var y = tape.result("dropout", x.shape(), x.dtype(), {x});
   ops::dropout(x.value(), p, key, {y.value()}, mask_rows);
-  return tape.record(
-      y, [x, y, p, key, mask_rows] { ops::dropout(y.grad_output(), p, key, x.sink(), mask_rows); });
+  return tape.record(y, [x, y, p, key, mask_rows] {
+    ops::dropout(y.grad_output(), p, key, x.grad_input(), mask_rows);
+  });
 }
 
 Var dropout_words(const Var& x, const Tensor& ids, double p, std::string_view stream) {
@@ -306,7 +309,7 @@ Var dropout_words(const Var& x, const Tensor& ids, double p, std::string_view st
   const Var y = tape.result("dropout_words", x.shape(), x.dtype(), {x}), kept = tape.constant(ids);
   ops::dropout_words(x.value(), ids, p, key, {y.value()});
   return tape.record(y, [x, y, kept, p, key] {
-    ops::dropout_words(y.grad_output(), kept.value(), p, key, x.sink());
+    ops::dropout_words(y.grad_output(), kept.value(), p, key, x.grad_input());
   });
 }
 
@@ -320,7 +323,7 @@ Var layer_norm(const Var& x, const Var& gamma, const Var& beta, double eps) {
                   rstd.value());
   return tape.record(y, [x, gamma, beta, y, mean, rstd] {
     ops::layer_norm_backward(x.value(), gamma.value(), mean.value(), rstd.value(), y.grad_output(),
-                             x.sink(), gamma.sink(), beta.sink());
+                             x.grad_input(), gamma.grad_input(), beta.grad_input());
   });
 }
 
@@ -351,26 +354,27 @@ LstmOutput lstm(const Var& x, const LstmWeights& w, const LstmState& start) {
   };
   const Var y = part(hidden, batch, rows), h_n = part(hidden, rows, batch),
             c_n = part(cells, rows, batch);
-  // `hidden` is listed so that its memory, made before the windows on it, is released with them.
+  // y, h_n and c_n share the memory of `hidden` and `cells`. `hidden` is an output too so that its
+  // memory, the first that was allocated here, is released with them.
   tape.record({y, h_n, c_n, hidden}, [=] {
     ops::lstm_backward(io(),
                        {.dy = y.grad_output(),
                         .dh_n = h_n.grad_output(),
                         .dc_n = c_n.grad_output(),
-                        .dx = x.sink(),
-                        .dw_ih = w.w_ih.sink(),
-                        .dw_hh = w.w_hh.sink(),
-                        .db_ih = w.b_ih.sink(),
-                        .db_hh = w.b_hh.sink(),
-                        .dh0 = start.h.sink(),
-                        .dc0 = start.c.sink()},
+                        .dx = x.grad_input(),
+                        .dw_ih = w.w_ih.grad_input(),
+                        .dw_hh = w.w_hh.grad_input(),
+                        .db_ih = w.b_ih.grad_input(),
+                        .db_hh = w.b_hh.grad_input(),
+                        .dh0 = start.h.grad_input(),
+                        .dc0 = start.c.grad_input()},
                        y.tape().arena());
   });
   return {y, {h_n, c_n}};
 }
 
 namespace {
-// The d columns of x from `first` on.
+// Columns [first, first + d) of x: the queries, keys or values of attention.
 struct Columns {
   Var x;
   int64_t first, d;
@@ -404,9 +408,8 @@ Var attend(const Columns& q, const Columns& k, const Columns& v, const Attention
   };
   ops::attention(io());
   return tape.record(y, [=] {
-    const OutputView dq = q.x.sink(), dk = k.first == 0
-                                               ? k.x.sink()
-                                               : dq;  // keys behind queries: one matrix, one sink
+    // Self-attention has queries, keys and values in one matrix, and one gradient for all of them.
+    const OutputView dq = q.x.grad_input(), dk = k.first == 0 ? k.x.grad_input() : dq;
     ops::attention_backward(
         io(), {.dy = y.grad_output(), .dq = q.of(dq), .dk = k.of(dk), .dv = v.of(dk)});
   });
@@ -427,8 +430,8 @@ Var log_softmax(const Var& x) {
   Tape& tape = x.tape();
   const Var y = tape.result("log_softmax", x.shape(), x.dtype(), {x});
   ops::log_softmax(x.value(), y.value());
-  return tape.record(y,
-                     [x, y] { ops::log_softmax_backward(y.value(), y.grad_output(), x.sink()); });
+  return tape.record(
+      y, [x, y] { ops::log_softmax_backward(y.value(), y.grad_output(), x.grad_input()); });
 }
 
 Var nll(const Var& log_probs, const Tensor& targets, double row_weight) {
@@ -437,7 +440,7 @@ Var nll(const Var& log_probs, const Tensor& targets, double row_weight) {
   ops::nll(log_probs.value(), targets, row_weight, {loss.value()});
   const Var kept = tape.constant(targets);
   return tape.record(loss, [log_probs, kept, loss, row_weight] {
-    ops::nll_backward(kept.value(), row_weight, loss.grad_output(), log_probs.sink_zeroed());
+    ops::nll_backward(kept.value(), row_weight, loss.grad_output(), log_probs.zeroed_grad_input());
   });
 }
 

@@ -1,5 +1,6 @@
-// Differentiable functions of Vars. Each is the op of the same name in core/ops.h with its gradient
-// beside it (functions.cpp); shapes and errors are the op's. Throughout, dL/dx is written as dx.
+// Differentiable functions of Vars. Each is the op of the same name in core/ops.h together with its
+// gradient (functions.cpp has them side by side); shapes and errors are those of the op. In
+// comments dx stands for the gradient dL/dx, and y for a function's result.
 #pragma once
 
 #include "autograd/tape.h"
@@ -16,53 +17,62 @@ Var relu(const Var& x);                 ///< max(x, 0); dx = dy where x > 0
 Var square(const Var& x);               ///< dx = 2 x dy
 Var scale(const Var& x, double alpha);  ///< alpha x
 
-// b has a's shape, or is one row (rank 1) that meets every row of a, or a scalar; db sums over what
-// b met.
-Var add(const Var& a, const Var& b);
-Var sub(const Var& a, const Var& b);
-Var mul(const Var& a, const Var& b);  ///< da = dy b, db = dy a
-Var div(const Var& a, const Var& b);  ///< da = dy / b, db = -dy y / b
+// The second argument has the first one's shape, or it is broadcast: one row (rank 1, of a's width)
+// over the rows of a, or a scalar (rank 0) over all elements. db is then summed over the elements
+// that b was broadcast to.
+Var add(const Var& a, const Var& b);  ///< a + b; da = dy, db = dy
+Var sub(const Var& a, const Var& b);  ///< a - b; da = dy, db = -dy
+Var mul(const Var& a, const Var& b);  ///< a b, by elements; da = dy b, db = dy a
+Var div(const Var& a, const Var& b);  ///< a / b; da = dy / b, db = -dy y / b
 
-Var sum(const Var& x);          ///< a scalar of x's type; dx = dy everywhere
-Var column_sums(const Var& x);  ///< (..., n) to (n)
-Var sum_squares(const Var& x);  ///< sum of x^2, a float64 scalar whatever x's type; dx = 2 x dy
-Var cast(const Var& x,
-         DType dtype);  ///< the same values in another float type; dx is dy in x's type
+Var sum(const Var& x);          ///< of all elements: a scalar of x's type; dx = dy everywhere
+Var column_sums(const Var& x);  ///< (..., n) to (n), the sum over rows; dx = dy in every row
+Var sum_squares(const Var& x);  ///< of all elements: a float64 scalar for any type; dx = 2 x dy
+/// The same values in another float type (float32, float64, bfloat16); dx is dy in x's type.
+Var cast(const Var& x, DType dtype);
 
-/// op(a) op(b), op the transpose where asked; matrices (rank 2).
+/// The product of two matrices (rank 2), each transposed first if so flagged.
 Var matmul(const Var& a, const Var& b, bool transpose_a = false, bool transpose_b = false);
-/// y = x w' + b as PyTorch's nn.Linear: x (..., in), w (out, in), b (out) or empty.
+/// y = x w' + b as in PyTorch's nn.Linear: x (..., in), w (out, in), b (out) or an empty Var; y is
+/// (..., out).
 Var linear(const Var& x, const Var& w, const Var& b = {});
 
-/// max(x w' + b, 0); dx, dw and db see dy where y > 0.
+/// max(x w' + b, 0), shapes as in linear(); gradients come from the elements with y > 0 only.
 Var linear_relu(const Var& x, const Var& w, const Var& b);
-/// A residual branch's end, residual + dropout(x w' + b); dropout as below.
+/// residual + dropout(x w' + b), the end of a residual branch; shapes as in linear(), dropout() as
+/// below, residual in y's shape.
 Var linear_bias_dropout_add(const Var& x, const Var& w, const Var& b, const Var& residual, double p,
                             std::string_view stream);
 
-Var row_range(const Var& x, int64_t begin, int64_t count);  ///< rows of a matrix, as a window
-Var col_range(const Var& x, int64_t begin, int64_t count);  ///< columns of a matrix, as a window
-Var reshape(const Var& x, const Shape& shape);  ///< same elements, contiguous values only
-/// Matrices of equal width, one under the other.
+// Views of a value, which share its memory.
+Var row_range(const Var& x, int64_t begin, int64_t count);  ///< rows [begin, begin + count)
+Var col_range(const Var& x, int64_t begin, int64_t count);  ///< columns [begin, begin + count)
+Var reshape(const Var& x, const Shape& shape);  ///< the same elements; x must be contiguous
+/// Matrices (n_i, d) of equal width, one below the other: (sum of n_i, d).
 Var concat_rows(std::span<const Var> parts);
 
-/// Rows of `table` (V, d) by id; ids int32 of any shape (its shape plus d is the result's).
+/// y[i, :] = table[ids[i], :]: table (V, d), ids int32 (...), y (..., d). Error: an id outside of
+/// [0, V).
 Var embedding(const Var& table, const Tensor& ids);
-/// factor * table(ids) + positions, ids (batch, steps): (batch * steps, d), rows b * steps + t. The
-/// first `steps` rows of `positions` (T, d) are added; no gradient flows into them. Error: a
-/// sentence longer than T.
+/// factor * table[ids] + positions, the input of a Transformer: table (V, d), ids int32 (batch,
+/// steps), positions (T, d) of which the first `steps` rows are used; y (batch * steps, d), row
+/// b * steps + t. Only the table has a gradient. Error: steps > T.
 Var embedding_with_positions(const Var& table, const Tensor& ids, double factor,
                              const Tensor& positions);
-/// Inverted dropout with the step's random key under that stream name; the identity when p = 0 or
-/// under NoGrad. With mask_rows = batch the rows (steps * batch, width) share one mask over time:
-/// variational dropout.
+/// Inverted dropout: an element is 0 with probability p, and x / (1 - p) otherwise. Its random
+/// numbers depend on the step's random key and on `stream`, a name for this use of dropout. Returns
+/// x when p = 0 or under NoGrad. With mask_rows = batch, all time steps of x (steps * batch, width)
+/// share one mask: variational dropout.
 Var dropout(const Var& x, double p, std::string_view stream, int64_t mask_rows = 0);
-/// The same for whole words: x has a row for each of `ids` (int32), and all rows of a word stay or
-/// fall together.
+/// Dropout of whole words: x (n, d) has a row for each of the n `ids` (int32), and all rows with
+/// the same id are kept or dropped together.
 Var dropout_words(const Var& x, const Tensor& ids, double p, std::string_view stream);
+/// (x - mean) / sqrt(variance + eps) * gamma + beta over the last dimension: x (..., d), gamma and
+/// beta (d).
 Var layer_norm(const Var& x, const Var& gamma, const Var& beta, double eps = 1e-5);
 
-/// The four parameters of an LSTM layer, PyTorch's names and layout.
+/// The parameters of an LSTM layer with PyTorch's names and layout: w_ih (4H, I), w_hh (4H, H),
+/// b_ih and b_hh (4H) for input size I and hidden size H, gates in the order i f g o.
 struct LstmWeights {
   Var w_ih, w_hh, b_ih, b_hh;
 };
@@ -73,23 +83,25 @@ struct LstmOutput {
   Var y;           ///< (steps * batch, hidden)
   LstmState last;  ///< the state after the last step
 };
-/// One LSTM layer over x (steps * batch, input), rows in time order.
+/// One LSTM layer over x (steps * batch, I), row t * batch + b, from the state `start`.
 LstmOutput lstm(const Var& x, const LstmWeights& w, const LstmState& start);
 
-/// How rows of queries and keys make sentences, and who sees whom; see ops::Attention.
+/// The sizes and the mask of multi-head attention; see ops::Attention.
 struct AttentionShape {
   int64_t batch = 1, heads = 1;
-  Tensor lengths = {};  ///< (batch) int32, keys that are no padding; empty: all
-  bool causal = false;
+  Tensor lengths = {};  ///< (batch) int32: keys from there on are padding; empty: there is none
+  bool causal = false;  ///< query t attends to keys 0 ... t only
 };
 /// Multi-head self-attention: qkv (batch * steps, 3 d) holds queries, keys and values side by side;
-/// (batch * steps, d).
+/// y is (batch * steps, d).
 Var attention(const Var& qkv, const AttentionShape& shape);
-/// Attention of q (batch * queries, d) to keys and values side by side, kv (batch * keys, 2 d).
+/// Multi-head attention of q (batch * queries, d) to kv (batch * keys, 2 d), which holds keys and
+/// values side by side; y is (batch * queries, d).
 Var attention(const Var& q, const Var& kv, const AttentionShape& shape);
 
-Var log_softmax(const Var& x);  ///< over the last dimension
-/// -row_weight * sum of log_probs(r, targets[r]) over rows with target >= 0; a float64 scalar.
+Var log_softmax(const Var& x);  ///< x - log sum exp(x) over the last dimension
+/// The weighted negative log-likelihood of log_probs (n, V): -row_weight * sum of log_probs[r,
+/// targets[r]] over the rows with targets[r] >= 0 (targets (n) int32); a float64 scalar.
 Var nll(const Var& log_probs, const Tensor& targets, double row_weight);
 
 }  // namespace nine

@@ -11,7 +11,7 @@ namespace {
 
 using Function = std::function<Var(std::span<const Var>)>;
 
-// Weights in [0.5, 1.5) that no two elements share.
+// A different weight in [0.5, 1.5) for each element.
 Tensor unequal_weights(const Shape& shape, uint64_t seed) {
   Tensor w(shape, DType::float64);
   const RandomKey key{.seed = seed, .op = stream_id("gradcheck.weights")};
@@ -67,8 +67,7 @@ GradcheckReport gradcheck(const Function& f, const std::vector<Tensor>& inputs,
   for (const Var& leaf : leaves) analytic.push_back(leaf.grad().to_vector());
   tape.reset();
 
-  // The numeric side runs under the same recording mode as the analytic one, so that f is the same
-  // function.
+  // The numeric side records too: functions such as dropout differ under NoGrad.
   GradcheckReport report;
   for (size_t i = 0; i < inputs.size(); ++i) {
     double* x = inputs[i].data<double>();
@@ -90,8 +89,8 @@ GradcheckReport gradcheck(const Function& f, const std::vector<Tensor>& inputs,
                        mine, ", numeric ", numeric);
       }
     }
-    // A gradient that is zero throughout leaves only rounding to compare: judge it on the scale
-    // of 1.
+    // Where the whole gradient is zero there are only rounding errors to compare: take the absolute
+    // difference.
     const double relative = difference / (largest > 1e-7 ? largest : 1.0);
     if (relative > report.worst || report.where.empty()) {
       report.worst = relative;

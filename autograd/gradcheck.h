@@ -1,4 +1,4 @@
-// Gradients against central differences, in float64.
+// Checks the gradients of a function against central differences, in float64.
 #pragma once
 
 #include <functional>
@@ -11,23 +11,24 @@
 namespace nine {
 
 struct GradcheckOptions {
-  double eps = 1e-5;           ///< half step, relative to max(1, |x|)
-  int64_t max_elements = 200;  ///< of each input; more are sampled by `seed`; 0 = all
-  uint64_t seed = 1;
+  double eps = 1e-5;           ///< an element x is moved by eps * max(1, |x|) in both directions
+  int64_t max_elements = 200;  ///< elements checked of each input, drawn at random; 0: all of them
+  uint64_t seed = 1;           ///< of that choice and of the weights of the loss
 };
 
 struct GradcheckReport {
-  /// Largest |analytic - numeric| of an input over the largest |numeric| there; the worst input.
+  /// The relative error of the worst input: its largest |analytic - numeric| over its largest
+  /// |numeric|.
   double worst = 0;
-  /// Where: "input 1 of shape (3, 4), element 7: analytic 0.25, numeric 0.31".
+  /// The worst element: "input 1 of shape (3, 4), element 7: analytic 0.25, numeric 0.31".
   std::string where;
-  int64_t checked = 0;  ///< elements
+  int64_t checked = 0;  ///< number of elements checked
 };
 
-/// f builds a value from leaves; it is called many times and must be a function of them alone. A
-/// value of several elements is reduced to a scalar with fixed, unequal weights, so that a gradient
-/// that is right only in sum fails. inputs: float64 tensors (an Error otherwise); they are put back
-/// as they were.
+/// `f` computes a value from leaves. It is called many times and must depend on them alone. A value
+/// of several elements is reduced to a weighted sum with unequal weights, so that a gradient whose
+/// sum alone is right does not pass. `inputs` are contiguous float64 tensors (anything else is an
+/// Error); they have their old values afterwards.
 GradcheckReport gradcheck(const std::function<Var(std::span<const Var>)>& f,
                           const std::vector<Tensor>& inputs, const GradcheckOptions& options = {});
 

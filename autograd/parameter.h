@@ -8,11 +8,12 @@
 namespace nine {
 
 struct Parameter {
-  std::string name;  ///< PyTorch's, such as "lstm.weight_ih_l0"
+  std::string name;  ///< PyTorch's name, such as "lstm.weight_ih_l0"
   Tensor value;
-  Tensor grad;  ///< same shape; meaningful only when has_grad
-  bool has_grad =
-      false;  ///< false: nothing was added since the last update, the next gradient overwrites
+  Tensor grad;  ///< of value's shape; its contents count only while has_grad
+  /// Whether `grad` holds gradients since the last update: the next one is then added, and
+  /// otherwise overwrites what is there.
+  bool has_grad = false;
 };
 
 }  // namespace nine

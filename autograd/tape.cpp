@@ -7,11 +7,10 @@
 namespace nine {
 
 namespace {
-constexpr size_t kChunk = 64 * 1024;  // memory of callables; a step of the models here needs one
+constexpr size_t kChunk = 64 * 1024;  // bytes of memory for backward functions; one is enough
 }
 
 // --- Var
-// ----------------------------------------------------------------------------------------------------------
 
 Tensor Var::value() const {
   require(tape_ != nullptr, "an empty Var has no value");
@@ -46,10 +45,10 @@ View Var::grad_output() const {
   return s.has_grad ? s.grad.view() : View{};
 }
 
-OutputView Var::sink() const {
+OutputView Var::grad_input() const {
   if (!needs_grad()) return {};
   Tape::Slot& s = tape_->slot(*this);
-  if (tape_->detect_anomaly_) tape_->touched_.push_back(id_);
+  if (tape_->detect_anomaly_) tape_->written_grads_.push_back(id_);
   if (s.parameter != nullptr)
     return {s.parameter->grad.view(), std::exchange(s.parameter->has_grad, true)};
   if (!s.grad)
@@ -58,14 +57,13 @@ OutputView Var::sink() const {
   return {s.grad.view(), std::exchange(s.has_grad, true)};
 }
 
-View Var::sink_zeroed() const {
-  const OutputView s = sink();
+View Var::zeroed_grad_input() const {
+  const OutputView s = grad_input();
   if (s.view && !s.add) ops::fill(s.view, 0);
   return s.view;
 }
 
 // --- Tape
-// ---------------------------------------------------------------------------------------------------------
 
 Tape::Slot& Tape::slot(const Var& v) {
   require(v.tape_ == this, "a Var of another tape was used");
@@ -177,23 +175,26 @@ void Tape::finished(std::initializer_list<Var> outputs) {
     const Slot& s = slot(v);
     check_finite(s.value, s.op, "forward");
   }
-  check_touched(slot(*outputs.begin()).op);  // a head forms gradients on the way forward
+  check_written_grads(slot(*outputs.begin()).op);  // the softmax head writes gradients in forward
 }
 
 void Tape::check_finite(const View& v, const char* op, const char* direction) const {
   if (!v || v.dtype == DType::int32) return;
-  require(ops::all_finite(v), "[", op, "] the ", direction, " pass of step ", random_.step,
-          " gave NaN or infinity in a tensor of shape ", v.shape,
-          ": the first op to do so; lower --lr or --clip, or look at its inputs");
+  require(
+      ops::all_finite(v), "[", op, "] the ", direction, " pass of step ", random_.step,
+      " gave NaN or infinity in a tensor of shape ", v.shape,
+      ": the first op to do so; lower the learning rate or the gradient clipping, or look at its "
+      "inputs");
 }
 
-// Blames the function that wrote a gradient, not the one whose value the gradient belongs to.
-void Tape::check_touched(const char* op) {
-  for (const int32_t id : touched_) {
+// Searches the gradients that were written last. `op` is the function that wrote them, not the one
+// whose value they belong to.
+void Tape::check_written_grads(const char* op) {
+  for (const int32_t id : written_grads_) {
     const Slot& s = slots_[static_cast<size_t>(id)];
     check_finite(s.parameter != nullptr ? s.parameter->grad.view() : s.grad.view(), op, "backward");
   }
-  touched_.clear();
+  written_grads_.clear();
 }
 
 void Tape::backward(const Var& loss) {
@@ -204,8 +205,8 @@ void Tape::backward(const Var& loss) {
   require(loss.value().elements() == 1, "[backward] starts from a scalar, not from shape ",
           loss.shape());
   require(loss.needs_grad(),
-          "[backward] the loss depends on no leaf or parameter that wants a gradient");
-  ops::fill(loss.sink().view, 1);
+          "[backward] the loss depends on no leaf or parameter that needs a gradient");
+  ops::fill(loss.grad_input().view, 1);
   consumed_ = true;
 
   for (size_t n = nodes_.size(); n-- > 0;) {
@@ -218,7 +219,7 @@ void Tape::backward(const Var& loss) {
     each_output([&](const Slot& s) { reached = reached || s.has_grad; });
     if (reached) {
       node.run(node.function);
-      if (detect_anomaly_) check_touched(slots_[static_cast<size_t>(node.outputs[0])].op);
+      if (detect_anomaly_) check_written_grads(slots_[static_cast<size_t>(node.outputs[0])].op);
     }
     Arena::Mark mark = arena_.saved_mark();
     each_output([&](Slot& s) {
@@ -235,7 +236,7 @@ void Tape::backward(const Var& loss) {
 void Tape::reset() {
   nodes_.clear();
   slots_.clear();
-  touched_.clear();
+  written_grads_.clear();
   consumed_ = false;
   chunk_ = chunk_used_ = 0;
   ++generation_;

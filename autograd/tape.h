@@ -1,5 +1,5 @@
-// Reverse-mode automatic differentiation: eager execution that leaves nodes on a tape, in execution
-// order; backward walks them in reverse.
+// Reverse-mode automatic differentiation. Functions compute at once (eager execution) and append a
+// node to a tape; backward() walks the nodes in reverse order.
 //
 //   Arena pool("step");
 //   Tape tape(pool);
@@ -9,14 +9,17 @@
 //   x.grad();             // 1 - tanh(x)^2
 //   tape.reset();         // ends the step
 //
-// A differentiable function computes its value and records how a gradient flows back, side by side:
+// A differentiable function computes its value and records its backward function, side by side. In
+// PyTorch's words the backward function reads grad_output, dL/dy, and writes grad_input, dL/dx:
 //
 //   Var tanh(const Var& x) {
 //     Tape& tape = x.tape();
 //     Var y = tape.result("tanh", x.shape(), x.dtype(), {x});
 //     ops::unary(ops::Unary::tanh, x.value(), {y.value()});
-//     return tape.record(y, [x, y] { ops::unary_backward(ops::Unary::tanh, x.value(), y.value(),
-//     y.grad_output(), x.sink()); });
+//     return tape.record(y, [x, y] {
+//       ops::unary_backward(ops::Unary::tanh, x.value(), y.value(), y.grad_output(),
+//                           x.grad_input());
+//     });
 //   }
 #pragma once
 
@@ -45,22 +48,28 @@ class Var {
 
   explicit operator bool() const { return tape_ != nullptr; }
   Tape& tape() const { return *tape_; }
+  /// The computed value. Error: backward has released it already, or the Var is of an earlier step.
   Tensor value() const;
   Shape shape() const;
   DType dtype() const;
-  bool needs_grad() const;  ///< a gradient will be formed for it; false for an empty Var
+  /// Whether backward computes a gradient for it; false for an empty Var.
+  bool needs_grad() const;
 
-  /// The gradient that backward left on a leaf; an Error when none reached it.
+  /// The gradient of a leaf or a parameter after backward. Error: any other Var, or no gradient
+  /// reached it.
   Tensor grad() const;
 
-  // For the backward side of a function:
+  // For backward functions:
 
-  /// The gradient that arrived at this output; an empty view when none did.
+  /// dL/dy of this output y, in y's shape; an empty view when the loss does not depend on y.
   View grad_output() const;
-  /// Where to put (or add) this input's gradient; a sink without memory when none is wanted.
-  OutputView sink() const;
-  /// The same for functions that touch only some elements: the rest is zero already, always add.
-  View sink_zeroed() const;
+  /// Where to write dL/dx of this input x, in x's shape. The first call of a backward pass returns
+  /// memory to overwrite (`add` is false), later calls return it to be added to; so a function must
+  /// write what it has called this for. An empty view when x needs no gradient.
+  OutputView grad_input() const;
+  /// The same for functions that change only some elements, which they always add to: the memory
+  /// was set to zero before the first of them.
+  View zeroed_grad_input() const;
 
  private:
   friend class Tape;
@@ -71,6 +80,8 @@ class Var {
   uint32_t generation_ = 0;
 };
 
+/// The functions of one step in the order of their execution, with their values, which are in the
+/// pool `arena`.
 class Tape {
  public:
   explicit Tape(Arena& arena) : arena_(arena) {}
@@ -80,52 +91,55 @@ class Tape {
 
   Arena& arena() { return arena_; }
 
-  /// Data from the CPU where this tape computes: a copy in the step's pool; on the CPU the tensor
-  /// itself.
+  /// `data` on this tape's device: a copy in the step's pool, or the tensor itself when it is there
+  /// already.
   Tensor on_device(const Tensor& data);
-  /// A value that no gradient is asked for.
+  /// A value without a gradient, such as the input of a network.
   Var constant(const Tensor& value);
   /// A value whose gradient can be read after backward.
   Var leaf(const Tensor& value);
-  /// A parameter: gradients are added to p.grad, over micro-batches too. p must outlive the step.
+  /// A parameter. Its gradient is added to p.grad if p.has_grad (earlier micro-batches of the same
+  /// update), and overwrites it otherwise. p must outlive the step.
   Var parameter(Parameter& p);
 
-  /// Walks the tape in reverse from a scalar; its own gradient is 1. Once per recording: values are
-  /// released as it goes, and until reset() only gradients of leaves and parameters can be read and
-  /// nothing more can be recorded.
+  /// Computes the gradients of a scalar loss. It runs once for a recording and releases values on
+  /// its way: until reset(), only gradients of leaves and parameters can be read, and nothing can
+  /// be recorded.
   void backward(const Var& loss);
-  /// Ends the step: forgets all nodes and values and resets the pool.
+  /// Ends the step: drops all nodes and values and resets the pool. Vars of the step become
+  /// invalid.
   void reset();
 
-  /// While false, nothing is recorded and no gradient is formed (see NoGrad).
+  /// While false, functions compute values only, and no gradient can be computed (see NoGrad).
   bool recording() const { return recording_; }
   void set_recording(bool on) { recording_ = on; }
 
-  /// While true, every result and every gradient is searched for NaN and infinity; the first one is
-  /// an Error that names the op, the direction and the step. Costs a pass over each tensor.
+  /// While true, every result and every gradient is searched for NaN and infinity. The first one
+  /// found is an Error with the op, the direction (forward or backward) and the step. Costs a pass
+  /// over each tensor.
   void set_anomaly_detection(bool on) { detect_anomaly_ = on; }
   bool anomaly_detection() const { return detect_anomaly_; }
 
-  /// Where random numbers of this step come from; functions take their streams from it.
+  /// The seed, step, micro-batch and rank on which this step's random numbers depend.
   void set_random_key(const RandomKey& key) { random_ = key; }
   /// The step's key with the stream of that name, e.g. "dropout.embedding".
   RandomKey random_key(std::string_view stream) const;
 
-  // For functions:
+  // For differentiable functions:
 
-  /// A fresh value (contents undefined) in the pool's saved end. `op` must be a string literal. It
-  /// needs a gradient when the tape records and any input does.
+  /// A new value of undefined contents, in the pool's memory for saved activations. It needs a
+  /// gradient when the tape records and any input needs one. `op` names the function in messages
+  /// and must be a string literal.
   Var result(const char* op, const Shape& shape, DType dtype, std::initializer_list<Var> inputs);
   Var result(const char* op, const Shape& shape, DType dtype, std::span<const Var> inputs);
-  /// A copy of a list of inputs that lives as long as the recording, for functions of any number of
-  /// them.
+  /// A copy of a list of inputs that lives until reset(): backward functions may capture the span.
   std::span<const Var> keep(std::span<const Var> list);
-  /// Part of a value as a value of its own (a window, no copy); record() says how its gradient
-  /// flows back.
+  /// A value that shares the memory of a part of another one (no copy). Its gradient has memory of
+  /// its own: the function records how it is added to that of `whole`.
   Var view_of(const Var& whole, const Tensor& part);
-  /// Records how gradients flow from `outputs` (made by result, first one first) to the inputs; the
-  /// callable reads grad_output() and writes sink(). Nothing happens when the outputs need no
-  /// gradient. Returns the first output.
+  /// Records the backward function of `outputs`, which result() or view_of() made: a callable that
+  /// reads their grad_output() and writes the inputs' grad_input(). Does nothing when the first
+  /// output needs no gradient. Returns the first output.
   template <class Backward>
   Var record(std::initializer_list<Var> outputs, Backward backward);
   template <class Backward>
@@ -143,8 +157,8 @@ class Tape {
     Tensor grad;
     Parameter* parameter = nullptr;
     const char* op = "";
-    Arena::Mark mark = 0;             // the pool's bottom before this value was made
-    Arena::Mark memory = kNotPooled;  // where in the pool's saved end the value lies
+    Arena::Mark mark = 0;             // the pool's saved_mark() before this value was made
+    Arena::Mark memory = kNotPooled;  // the value's place in the pool's memory for saved values
     bool needs_grad = false;
     bool has_grad = false;
     bool is_leaf = false;
@@ -162,24 +176,24 @@ class Tape {
   void push_node(std::initializer_list<Var> outputs, void (*run)(const void*),
                  const void* function);
   void check_finite(const View& v, const char* op, const char* direction) const;
-  void check_touched(const char* op);
+  void check_written_grads(const char* op);
 
   Arena& arena_;
   std::vector<Slot> slots_;
   std::vector<Node> nodes_;
-  std::vector<std::unique_ptr<std::byte[]>>
-      chunks_;  // the nodes' callables, bump-allocated, kept over steps
-  size_t chunk_ = 0, chunk_used_ = 0;
-  uint32_t generation_ = 1;
+  // Memory of the backward functions, reused from step to step.
+  std::vector<std::unique_ptr<std::byte[]>> chunks_;
+  size_t chunk_ = 0, chunk_used_ = 0;  // the chunk in use, and bytes used of it
+  uint32_t generation_ = 1;            // counts resets, so that Vars of earlier steps are found out
   bool recording_ = true;
   bool detect_anomaly_ = false;
-  bool consumed_ = false;         // backward has walked this recording
-  std::vector<int32_t> touched_;  // values whose sink was asked for since the last check_touched;
-                                  // anomaly detection only
+  bool consumed_ = false;  // backward has run on this recording
+  // With anomaly detection: values whose grad_input() was called since the last check.
+  std::vector<int32_t> written_grads_;
   RandomKey random_;
 };
 
-/// Evaluation: nothing is recorded while it lives.
+/// As torch.no_grad(): the tape does not record while this object lives.
 class NoGrad {
  public:
   explicit NoGrad(Tape& tape) : tape_(tape), before_(tape.recording()) {
@@ -197,8 +211,7 @@ class NoGrad {
 template <class Backward>
 Var Tape::record(std::initializer_list<Var> outputs, Backward backward) {
   finished(outputs);
-  // Callables live in memory that is dropped, not destroyed: capture handles, numbers and keys
-  // only.
+  // reset() does not run the destructors of callables.
   static_assert(std::is_trivially_destructible_v<Backward>,
                 "a backward function may capture Var, Shape, numbers and RandomKey only");
   if (recording_ && outputs.begin()->needs_grad()) {

@@ -56,7 +56,7 @@ OpCase linear_case(const Shape& x, int64_t out, bool bias) {
   return c;
 }
 
-OpCase sum_rows_case(const Shape& shape) {
+OpCase column_sums_case(const Shape& shape) {
   return {.name = concat("column_sums ", shape),
           .inputs = {{shape}},
           .run = [](Vars x, Tensors) { return column_sums(x[0]); },
@@ -92,8 +92,8 @@ OpCase dropout_case(const Shape& shape, double p) {
               }};
 }
 
-// Rows (steps * batch, width): one mask for all steps.
-OpCase locked_dropout_case(int64_t steps, int64_t batch, int64_t width, double p) {
+// Rows (steps * batch, width) with one mask for all steps.
+OpCase variational_dropout_case(int64_t steps, int64_t batch, int64_t width, double p) {
   return {.name = concat("dropout locked", sizes({steps, batch, width}), " p ", p),
           .inputs = {{{steps * batch, width}}},
           .run = [p, batch](Vars x, Tensors) { return dropout(x[0], p, "dropout.test", batch); },
@@ -156,7 +156,7 @@ OpCase lstm_case(int64_t steps, int64_t batch, int64_t input, int64_t hidden, bo
 struct AttentionCase {
   int64_t batch, queries, keys, heads, size;
   bool causal = false;
-  Indices lengths = {{0}};  // none
+  Indices lengths = {{0}};  // of no elements: no padding
 };
 
 std::string name_of(const char* kind, const AttentionCase& a) {
@@ -213,7 +213,7 @@ OpCase linear_relu_case(int64_t rows, int64_t in, int64_t out) {
               }};
 }
 
-OpCase linear_residual_case(int64_t rows, int64_t in, int64_t out, double p) {
+OpCase linear_bias_dropout_add_case(int64_t rows, int64_t in, int64_t out, double p) {
   return {.name = concat("linear_bias_dropout_add", sizes({rows, in, out}), " p ", p),
           .inputs = {{{rows, in}}, {{out, in}}, {{out}}, {{rows, out}}},
           .run =
@@ -232,8 +232,8 @@ OpCase linear_residual_case(int64_t rows, int64_t in, int64_t out, double p) {
               }};
 }
 
-// Positions are rows of a longer table than the sentences need.
-OpCase embedding_at_case(int64_t words, int64_t d, int64_t batch, int64_t steps) {
+// The table of positions has more rows than there are steps.
+OpCase embedding_with_positions_case(int64_t words, int64_t d, int64_t batch, int64_t steps) {
   const Doubles positions = random_values({{{steps + 2, d}}}, 5)[0];
   return {.name = concat("embedding_with_positions", sizes({words, d, batch, steps})),
           .inputs = {{{words, d}}},
@@ -291,7 +291,7 @@ OpCase kernel_softmax_case(int64_t rows, int64_t words, int64_t d, bool bias, bo
   return c;
 }
 
-// A mixture of inner products, with and without contexts of their own.
+// A mixture of `count` inner products, each with a context of its own: tanh(h L_k').
 OpCase mixture_softmax_case(int64_t rows, int64_t words, int64_t d, int64_t count, bool untied) {
   HeadSpec head{.components = std::vector<Score>(static_cast<size_t>(count)),
                 .mixture = true,
@@ -335,7 +335,8 @@ OpCase mixture_softmax_case(int64_t rows, int64_t words, int64_t d, int64_t coun
           .windows = false};
 }
 
-// A kernel with statistics, and a penalty on the prior of a mixture of one, which is 0.
+// A kernel that needs statistics of its vectors, in a mixture of one component with a penalty on
+// its prior, which is 0.
 OpCase rbf_softmax_case(int64_t rows, int64_t words, int64_t d) {
   const HeadSpec head{.components = {{ScoreKind::rbf, {0.5}}}, .mixture = true};
   return {.name = concat("kernel_softmax rbf", sizes({rows, words, d})),
@@ -383,7 +384,7 @@ OpCase norm_penalty_case(int64_t rows, int64_t d, const NormRegulariser& r) {
           .windows = false};
 }
 
-// Cross-entropy with the smoothed distribution written out.
+// Cross-entropy with the smoothed target distribution.
 OpCase smoothed_softmax_case(int64_t rows, int64_t words, int64_t d,
                              const LabelSmoothing& smoothing) {
   const bool uniform = smoothing.kind == LabelSmoothing::Kind::uniform;
@@ -457,7 +458,7 @@ void add_elementwise(std::vector<OpCase>& all, const Shapes& shapes, const Shape
     all.push_back(binary_case(
         "div", div, [](double x, double y) { return x / y; }, a, b));
   }
-  // One value on both sides: its gradient is the sum of two.
+  // The same value as both arguments: its gradient is the sum of theirs.
   all.push_back(
       {.name = "mul of a value with itself",
        .inputs = {{{6, 7}}},
@@ -475,11 +476,11 @@ void add_attention(std::vector<OpCase>& all) {
     all.push_back(self_attention_case({1, 1, 1, 1, 1, causal}));
     all.push_back(self_attention_case({2, 5, 5, 2, 3, causal}));
     all.push_back(self_attention_case({3, 7, 7, 2, 4, causal, {{3}, 1, 8}}));
-    all.push_back(
-        self_attention_case({2, 150, 150, 1, 5, causal}));  // tiles of queries, the last one short
+    // Several tiles of queries, the last one not full.
+    all.push_back(self_attention_case({2, 150, 150, 1, 5, causal}));
     all.push_back(self_attention_case({2, 70, 70, 2, 17, causal, {{2}, 1, 71}}));
-    all.push_back(
-        self_attention_case({2, 4, 4, 2, 3, causal, {{2}, 0, 1}}));  // nothing but padding
+    // All keys are padding.
+    all.push_back(self_attention_case({2, 4, 4, 2, 3, causal, {{2}, 0, 1}}));
     all.push_back(self_attention_case({64, 24, 24, 4, 128, causal}, true));
   }
   all.push_back(attention_case({3, 1, 9, 2, 3, false, {{3}, 1, 10}}));  // a step of decoding
@@ -549,7 +550,7 @@ void add_sums(std::vector<OpCase>& all, const Shape& s) {
                  .inputs = {{s}},
                  .run = [](Vars x, Tensors) { return sum(x[0]); },
                  .oracle = [](Values x, AllInts) { return column_sums(x[0], 1); }});
-  all.push_back(sum_rows_case(s));
+  all.push_back(column_sums_case(s));
   all.push_back({.name = concat("sum_squares ", s),
                  .inputs = {{s}},
                  .run = [](Vars x, Tensors) { return sum_squares(x[0]); },
@@ -557,7 +558,7 @@ void add_sums(std::vector<OpCase>& all, const Shape& s) {
                      [](Values x, AllInts) {
                        return column_sums(each(x[0], [](double v) { return v * v; }), 1);
                      }});
-  // There and back, so that the result has the row's type.
+  // To float64 and back, so that the result has the case's type.
   all.push_back(
       {.name = concat("cast ", s),
        .inputs = {{s}},
@@ -582,10 +583,10 @@ std::vector<OpCase> op_cases() {
   for (const Shape& s : {Shape{}, Shape{5}, Shape{1, 1}, Shape{65, 3}, Shape{3, 130},
                          Shape{200, 177}, Shape{3, 5, 7}})
     add_sums(all, s);
-  all.push_back(locked_dropout_case(1, 1, 1, 0.5));
-  all.push_back(
-      locked_dropout_case(5, 3, 7, 0.3));  // rows start within a block of four random numbers
-  all.push_back(locked_dropout_case(35, 16, 100, 0.2));
+  all.push_back(variational_dropout_case(1, 1, 1, 0.5));
+  // Rows of 7 start in the middle of a Philox block of four numbers.
+  all.push_back(variational_dropout_case(5, 3, 7, 0.3));
+  all.push_back(variational_dropout_case(35, 16, 100, 0.2));
   all.push_back(dropout_words_case(1, 1, 1, 0.5));
   all.push_back(dropout_words_case(60, 5, 9, 0.4));
   all.push_back(dropout_words_case(300, 130, 1000, 0.1));
@@ -616,17 +617,17 @@ std::vector<OpCase> op_cases() {
   all.push_back(linear_relu_case(1, 1, 1));
   all.push_back(linear_relu_case(70, 9, 67));
   for (const double p : {0.0, 0.3}) {
-    all.push_back(linear_residual_case(1, 1, 1, p));
-    all.push_back(
-        linear_residual_case(33, 17, 65, p));  // rows start within a block of four random numbers
+    all.push_back(linear_bias_dropout_add_case(1, 1, 1, p));
+    // Rows of 65 start in the middle of a Philox block of four numbers.
+    all.push_back(linear_bias_dropout_add_case(33, 17, 65, p));
   }
-  all.push_back(embedding_at_case(1, 1, 1, 1));
-  all.push_back(embedding_at_case(11, 5, 3, 7));
+  all.push_back(embedding_with_positions_case(1, 1, 1, 1));
+  all.push_back(embedding_with_positions_case(11, 5, 3, 7));
   add_attention(all);
   for (const Shape& s : {Shape{1}, Shape{1, 1}, Shape{4, 9}, Shape{2, 3, 5}, Shape{80, 333}})
     all.push_back(log_softmax_case(s));
-  all.push_back(log_softmax_case(
-      {4, 9}, -1000, -900));  // every exponential underflows without the maximum taken off
+  // Exponentials that underflow or overflow unless the maximum is subtracted first.
+  all.push_back(log_softmax_case({4, 9}, -1000, -900));
   all.push_back(log_softmax_case({4, 9}, 900, 1000));
   all.push_back(nll_case(1, 1));
   all.push_back(nll_case(40, 13));
@@ -657,16 +658,16 @@ std::vector<OpCase> random_op_cases(uint64_t seed, int64_t most) {
   add_elementwise(all, {{n(), n()}}, {{{n(), 3}, {3}}});
   add_windows(all);
   add_sums(all, {n(), n()});
-  all.push_back(locked_dropout_case(n(), n(), n(), 0.3));
+  all.push_back(variational_dropout_case(n(), n(), n(), 0.3));
   all.push_back(dropout_words_case(n(), n(), static_cast<int32_t>(n()), 0.4));
   for (const bool ta : {false, true})
     for (const bool tb : {false, true}) all.push_back(matmul_case(n(), n(), n(), ta, tb));
   all.push_back(linear_case({n(), n()}, n(), true));
   all.push_back(linear_case({n(), n()}, n(), false));
   all.push_back(linear_relu_case(n(), n(), n()));
-  all.push_back(linear_residual_case(n(), n(), n(), 0.3));
+  all.push_back(linear_bias_dropout_add_case(n(), n(), n(), 0.3));
   all.push_back(embedding_case(n(), n(), {n()}));
-  all.push_back(embedding_at_case(n(), n(), n(), n()));
+  all.push_back(embedding_with_positions_case(n(), n(), n(), n()));
   all.push_back(layer_norm_case({n(), n() + 1}));
   all.push_back(lstm_case(n(), n(), n(), n()));
   const int64_t batch = n(), keys = n(), steps = n();

@@ -77,7 +77,7 @@ Doubles lstm_of(Values in, int64_t steps, int64_t batch, int64_t input, int64_t 
   const Doubles &x = in[0], &w_ih = in[1], &w_hh = in[2], &b_ih = in[3], &b_hh = in[4];
   Doubles h = in[5], c = in[6], out;
   for (int64_t t = 0; t < steps; ++t) {
-    const Doubles before = h;
+    const Doubles h_before = h;
     for (int64_t b = 0; b < batch; ++b)
       for (int64_t u = 0; u < hidden; ++u) {
         double gate[4];
@@ -87,7 +87,7 @@ Doubles lstm_of(Values in, int64_t steps, int64_t batch, int64_t input, int64_t 
           for (int64_t i = 0; i < input; ++i)
             s += x[index_of((t * batch + b) * input + i)] * w_ih[index_of(row * input + i)];
           for (int64_t i = 0; i < hidden; ++i)
-            s += before[index_of(b * hidden + i)] * w_hh[index_of(row * hidden + i)];
+            s += h_before[index_of(b * hidden + i)] * w_hh[index_of(row * hidden + i)];
           gate[g] = g == 2 ? std::tanh(s) : logistic(s);
         }
         const size_t k = index_of(b * hidden + u);
@@ -112,17 +112,17 @@ Doubles attention_of(const Doubles& q, const Doubles& k, const Doubles& v, int64
       if (causal) seen = std::min(seen, t + 1);
       for (int64_t h = 0; h < heads; ++h) {
         const auto at = [&](int64_t row, int64_t c) { return index_of(row * d + h * size + c); };
-        Doubles share(index_of(seen));
+        Doubles weight(index_of(seen));
         double total = 0;
         for (int64_t s = 0; s < seen; ++s) {
           double score = 0;
           for (int64_t c = 0; c < size; ++c)
             score += q[at(b * queries + t, c)] * k[at(b * keys + s, c)];
-          total += share[index_of(s)] = std::exp(score / std::sqrt(static_cast<double>(size)));
+          total += weight[index_of(s)] = std::exp(score / std::sqrt(static_cast<double>(size)));
         }
         for (int64_t s = 0; s < seen; ++s)
           for (int64_t c = 0; c < size; ++c)
-            y[at(b * queries + t, c)] += share[index_of(s)] / total * v[at(b * keys + s, c)];
+            y[at(b * queries + t, c)] += weight[index_of(s)] / total * v[at(b * keys + s, c)];
       }
     }
   return y;

@@ -1,35 +1,45 @@
-// Oracles of the op cases: the same functions in plain loops over doubles, row-major.
+// The functions of the op cases in plain loops over doubles, as their oracles. Matrices are
+// row-major.
 #pragma once
 
-#include "checks/op_cases.h"
+#include <span>
+
+#include "autograd/tape.h"
+#include "checks/values.h"
 
 namespace nine::checks {
 
+// The arguments of OpCase::run and OpCase::oracle.
 using Vars = std::span<const Var>;
 using Tensors = std::span<const Tensor>;
 using Values = std::span<const Doubles>;
 using AllInts = std::span<const Ints>;
 
-inline size_t index_of(int64_t i) { return static_cast<size_t>(i); }
-
+/// y[i] = f(x[i]).
 Doubles each(const Doubles& x, double (*f)(double));
-/// b repeats where it is shorter than a.
+/// y[i] = f(a[i], b[i]), where a shorter b is repeated: a row or a number that is broadcast.
 Doubles pairwise(const Doubles& a, const Doubles& b, double (*f)(double, double));
-/// op(a) (m, k) times op(b) (k, n).
+/// op(a) (m, k) times op(b) (k, n): (m, n), where op is the transpose if so flagged.
 Doubles product(const Doubles& a, bool transpose_a, const Doubles& b, bool transpose_b, int64_t m,
                 int64_t n, int64_t k);
+/// The sums over rows of x (..., cols): (cols).
 Doubles column_sums(const Doubles& x, int64_t cols);
+/// x - log sum exp(x) for each row of x (..., cols).
 Doubles log_softmax_of(const Doubles& x, int64_t cols);
-/// weight times the sum over rows whose target is a word.
+/// -weight * sum of log_probs[r, targets[r]] over the rows with targets[r] >= 0.
 double nll_of(const Doubles& log_probs, const Ints& targets, int64_t cols, double weight);
+/// Layer norm of the rows of x (..., size of gamma).
 Doubles layer_norm_of(const Doubles& x, const Doubles& gamma, const Doubles& beta, double eps);
+/// 1 / (1 + e^-x).
 double logistic(double x);
-/// x, w_ih, w_hh, b_ih, b_hh, h0, c0 to y, h_n and c_n, one under the other.
+/// An LSTM layer: `in` is x, w_ih, w_hh, b_ih, b_hh, h0, c0; the result is y (steps * batch,
+/// hidden), h_n and c_n (batch, hidden), one below the other.
 Doubles lstm_of(Values in, int64_t steps, int64_t batch, int64_t input, int64_t hidden);
-/// q (batch * queries, d) against kv (batch * keys, 2 d); lengths may be empty.
+/// Multi-head attention of q (batch * queries, d) to k and v (batch * keys, d). lengths: the keys
+/// of each batch element that are not padding; empty: none is.
 Doubles attention_of(const Doubles& q, const Doubles& k, const Doubles& v, int64_t batch,
                      int64_t heads, int64_t d, const Ints& lengths, bool causal);
-/// Columns [first, first + count) of rows of `width`.
+/// Columns [first, first + count) of x (..., width).
 Doubles columns(const Doubles& x, int64_t width, int64_t first, int64_t count);
 
 }  // namespace nine::checks

@@ -1,15 +1,16 @@
+#include "checks/raw_op_cases.h"
+
 #include <algorithm>
 #include <cmath>
 
-#include "checks/op_cases.h"
 #include "checks/oracles.h"
 #include "core/ops.h"
 
 namespace nine::checks {
 namespace {
 
-// The readout of a single inner product's block: log-probabilities of every word.
-PlainCase head_readout_case(int64_t rows, int64_t words, int64_t d) {
+// Log-probabilities (rows, words) of a plain softmax head, h (rows, d) and w (words, d).
+RawOpCase head_inference_case(int64_t rows, int64_t words, int64_t d) {
   return {.name = concat("head_inference ", Shape{rows, words, d}),
           .inputs = {{{rows, d}}, {{words, d}}, {{rows * words}, 0, 1, true, true}},
           .indices = {{{rows}, -1, static_cast<int32_t>(words)}},
@@ -33,7 +34,7 @@ PlainCase head_readout_case(int64_t rows, int64_t words, int64_t d) {
               }};
 }
 
-PlainCase copy_case(const Shape& shape) {
+RawOpCase copy_case(const Shape& shape) {
   return {.name = concat("copy ", shape),
           .inputs = {{shape},
                      {.shape = shape, .nan = true},
@@ -46,8 +47,8 @@ PlainCase copy_case(const Shape& shape) {
           .oracle = [](std::span<Doubles> t, AllInts) { t[1] = t[2] = t[0]; }};
 }
 
-// Ops that write over or add to what is there, on matrices with and without gaps.
-void add_sinks(std::vector<PlainCase>& all, const Shape& s) {
+// Ops that add to their output or work in place.
+void add_accumulating(std::vector<RawOpCase>& all, const Shape& s) {
   all.push_back({.name = concat("unary added ", s),
                  .inputs = {{s}, {s}},
                  .run =
@@ -193,7 +194,7 @@ void add_sinks(std::vector<PlainCase>& all, const Shape& s) {
                      }});
 }
 
-void add_optimisers(std::vector<PlainCase>& all, const Shape& s, bool bench) {
+void add_optimisers(std::vector<RawOpCase>& all, const Shape& s, bool bench) {
   const Input norm{.shape = {}, .low = 4, .high = 5, .always_double = true};
   for (const bool decoupled : {false, true})
     for (const double clip : {0.0, 0.5, 10.0})
@@ -250,8 +251,8 @@ void add_optimisers(std::vector<PlainCase>& all, const Shape& s, bool bench) {
 
 }  // namespace
 
-std::vector<PlainCase> raw_op_cases() {
-  std::vector<PlainCase> all;
+std::vector<RawOpCase> raw_op_cases() {
+  std::vector<RawOpCase> all;
   for (const Shape& s : {Shape{1, 1}, Shape{5, 7}, Shape{130, 257}}) {
     all.push_back({.name = concat("fill ", s),
                    .inputs = {{.shape = s, .nan = true}},
@@ -272,11 +273,11 @@ std::vector<PlainCase> raw_op_cases() {
                          t[1][0] = 0;
                          for (const double x : t[0]) t[1][0] += x * x;
                        }});
-    add_sinks(all, s);
+    add_accumulating(all, s);
     add_optimisers(all, s, false);
   }
   add_optimisers(all, {1000, 1000}, true);
-  all.push_back(head_readout_case(35, 70, 6));
+  all.push_back(head_inference_case(35, 70, 6));
   return all;
 }
 

@@ -1,8 +1,9 @@
+#include "checks/values.h"
+
 #include <cmath>
 
-#include "checks/op_cases.h"
-#include "checks/oracles.h"
 #include "core/ops.h"
+#include "core/random.h"
 
 namespace nine::checks {
 
@@ -41,7 +42,7 @@ Tensor tensor_of(const Doubles& values, const Shape& shape, DType dtype, int64_t
   const bool window = gap > 0 && shape.rank() == 2;
   Tensor t(window ? Shape{shape.rows(), shape.cols() + gap} : shape, dtype);
   if (window) {
-    ops::fill(t, std::nan(""));  // a read outside of the window shows
+    ops::fill(t, std::nan(""));  // a read outside of the view shows in the result
     t = t.col_range(gap / 2, shape.cols());
   }
   dispatch_float(dtype, "tensor_of", [&]<class T>(T) {

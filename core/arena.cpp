@@ -18,7 +18,7 @@ size_t bytes_of(const Shape& shape, DType dtype) {
   return rounded(static_cast<size_t>(shape.elements()) * size_of(dtype));
 }
 
-// Four classes an octave: at most a quarter of a block is unused.
+// Four size classes for each power of two, so that at most a quarter of a block is unused.
 struct SizeClass {
   int index;
   size_t bytes;
@@ -41,7 +41,7 @@ Arena::Arena(std::string name, Device device, size_t capacity)
     void* p = mmap(nullptr, capacity_, PROT_READ | PROT_WRITE,
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     require(p != MAP_FAILED, "no address space for the pool '", name_, "' of ", capacity_ >> 20,
-            " MiB ; raise the limit of address space (ulimit -v unlimited)");
+            " MiB; raise the limit of address space (ulimit -v unlimited)");
     madvise(p, capacity_, MADV_HUGEPAGE);
     base_ = static_cast<std::byte*>(p);
   } else {
@@ -75,11 +75,12 @@ void Arena::note_use(size_t request) {
 }
 
 void Arena::out_of_memory(size_t request) const {
-  fail("out of memory: the pool '", name_, "' on ", device_, " holds ", capacity_ >> 20, " MiB, ",
-       (bottom_ + top_) >> 20, " MiB are in use (peak ", peak_ >> 20, " MiB) and ",
-       (request + (1 << 20) - 1) >> 20,
-       " MiB more were asked for; lower --batch or --bptt (or --batch-tokens) and raise "
-       "--accumulate");
+  fail(
+      "out of memory: the pool '", name_, "' on ", device_, " holds ", capacity_ >> 20, " MiB, ",
+      (bottom_ + top_) >> 20, " MiB are in use (peak ", peak_ >> 20, " MiB) and ",
+      (request + (1 << 20) - 1) >> 20,
+      " MiB more were requested; lower the batch size or the bptt length (or the batch tokens) and "
+      "raise the accumulation steps");
 }
 
 Tensor Arena::saved(const Shape& shape, DType dtype) {
@@ -105,7 +106,7 @@ Tensor Arena::temporary(const Shape& shape, DType dtype) {
 
 Tensor Arena::block(const Shape& shape, DType dtype) {
   require(scopes_ == 0, "[arena] a block of shape ", shape,
-          " was asked for inside a Scope, which would release it");
+          " was requested inside a Scope, which would release it");
   const SizeClass c = size_class(bytes_of(shape, dtype));
   auto& list = free_[static_cast<size_t>(c.index)];
   if (!list.empty()) {

@@ -1,10 +1,10 @@
-// Memory pools. Live pointers never move; a warmed-up step asks the system for nothing.
+// Memory pools. Memory in use never moves, and after the first training step the pool of a step
+// allocates nothing from the system.
 //
-// A step's pool has two ends (architecture.md, decision 4):
-//   bottom  activations that backward needs, released in reverse as the tape unwinds;
-//   top     gradients of activations (blocks, kept on free lists by size class), and above them an
-//   op's
-//           temporaries, released when their Scope ends.
+// A pool is filled from both ends (docs/architecture.md, decision 4):
+//   low end   activations that backward needs; released in reverse order during backward.
+//   high end  gradients of activations, as blocks with a free list for each size class; and, beyond
+//             them, the temporaries of the running op, released when their Scope ends.
 #pragma once
 
 #include <array>
@@ -16,10 +16,14 @@
 
 namespace nine {
 
+/// A memory pool. Tensors from it have undefined contents, and using them after reset() is an
+/// Error. When the pool is full, an Error states its size, what is in use, the peak and the
+/// request.
 class Arena {
  public:
-  /// Reserves `capacity` bytes (0: as much as the device has for us). On the CPU this is address
-  /// space: a page is taken from the system when it is first touched, and given back never.
+  /// Reserves `capacity` bytes on the device; 0: as much as the device has available. On the CPU
+  /// only addresses are reserved: the system provides a page at its first use. `name` is for
+  /// messages.
   explicit Arena(std::string name, Device device = kCpu, size_t capacity = 0);
   ~Arena();
   Arena(const Arena&) = delete;
@@ -27,14 +31,18 @@ class Arena {
 
   Device device() const { return device_; }
 
+  /// A position in the low end: the number of bytes in use there.
   using Mark = size_t;
-  /// From the bottom end; contents are undefined.
+  /// A tensor from the low end, in use until it is released or the pool is reset.
   Tensor saved(const Shape& shape, DType dtype);
   Mark saved_mark() const { return bottom_; }
+  /// Releases everything that saved() returned since saved_mark() was `mark`.
   void release_saved(Mark mark);
 
-  /// From the top end; only inside a Scope, whose end releases it. Contents are undefined.
+  /// A tensor from the high end that is released at the end of the innermost Scope. Error: there is
+  /// no Scope.
   Tensor temporary(const Shape& shape, DType dtype);
+  /// Releases at its end the temporaries that were made during its life. Scopes may be nested.
   class Scope {
    public:
     explicit Scope(Arena& arena) : arena_(arena), mark_(arena.top_) { ++arena_.scopes_; }
@@ -50,13 +58,16 @@ class Arena {
     size_t mark_;
   };
 
-  /// A gradient that outlives the op that makes it; outside of any Scope. Contents are undefined.
+  /// A tensor from the high end that stays until free_block() or reset(): gradients of activations.
+  /// Error: inside of a Scope.
   Tensor block(const Shape& shape, DType dtype);
+  /// Makes the block's memory available to later blocks of its size class.
   void free_block(const Tensor& block);
 
-  /// Ends the step: everything is free and every tensor of the pool becomes unusable.
+  /// Ends the step: releases everything. Using a tensor of the pool is an Error from now on.
   void reset();
 
+  /// 1 plus the number of resets.
   uint64_t generation() const { return generation_; }
   size_t peak_bytes() const { return peak_; }  ///< the most that was ever in use at once
   size_t capacity() const { return capacity_; }
@@ -76,9 +87,8 @@ class Arena {
   int scopes_ = 0;
   size_t peak_ = 0;
   uint64_t generation_ = 1;
-  static constexpr int kClasses = 48 * 4;
-  std::array<std::vector<size_t>, kClasses>
-      free_;  // offsets of free blocks, four size classes an octave
+  static constexpr int kClasses = 48 * 4;           // four for each power of two
+  std::array<std::vector<size_t>, kClasses> free_;  // offsets of the free blocks of each size class
 };
 
 }  // namespace nine

@@ -1,15 +1,16 @@
-// Working memory of an object that lives from call to call.
+// Working memory that an object keeps from call to call.
 #pragma once
 
 #include "core/tensor.h"
 
 namespace nine {
 
-/// Room for elements, 64-byte aligned; grows when asked for more, and then forgets what it held.
+/// An array of T, 64-byte aligned, that grows on demand. Growing discards its contents.
 template <class T>
 class Buffer {
  public:
-  /// At least n elements; zero or what was there before.
+  /// Memory for at least n elements: the earlier contents, or zeros if it had to grow. Null while
+  /// the buffer is empty.
   T* get(int64_t n) {
     if (n > size_) memory_ = Tensor({size_ = n}, dtype_of<T>);
     return size_ > 0 ? static_cast<T*>(memory_.view().data) : nullptr;

@@ -1,5 +1,5 @@
-// Compiled for plain x86-64 whatever NINE_ARCH is (CMakeLists.txt): this runs before anything else
-// may be executed.
+// Always compiled for plain x86-64, whatever NINE_ARCH is (cmake/arch.cmake), since it has to run
+// on CPUs for which the rest of the program was not built.
 #include "core/cpu_info.h"
 
 #include <unistd.h>
@@ -18,8 +18,8 @@ struct Feature {
   bool present;
 };
 
-// The first required feature that is missing, or null. No library calls that may have been built
-// for a newer CPU.
+// The first required feature that is missing, or null. It must not call code that may have been
+// compiled for a newer CPU.
 const char* first_missing() {
 #if defined(__x86_64__)
   __builtin_cpu_init();
@@ -38,7 +38,7 @@ const char* first_missing() {
   };
   const char* const needed = NINE_BUILT_FOR;
   for (const Feature& f : features) {
-    // Names in `needed` are separated by blanks: look for a whole word.
+    // Names in `needed` are separated by blanks; only whole words count.
     const size_t length = std::strlen(f.name);
     for (const char* at = std::strstr(needed, f.name); at != nullptr;
          at = std::strstr(at + 1, f.name))

@@ -5,12 +5,13 @@
 
 namespace nine {
 
-/// What the build relies on beyond x86-64: "avx2 fma avx512f ..."; recorded in config.json, since
-/// results depend on it.
+/// The instruction sets beyond x86-64 that this build uses: "avx2 fma avx512f ...". Results depend
+/// on them, so config.json records them.
 const char* built_for();
 
-/// The first instruction set that the build relies on and this CPU lacks; empty when there is none.
-/// A program with such a lack ends before main with a sentence instead of SIGILL.
+/// The first instruction set that the build uses and this CPU does not have; empty when there is
+/// none. In a program that needs one, a check before main prints an error and exits with 1, instead
+/// of a crash by SIGILL later.
 std::string missing_instruction_set();
 
 }  // namespace nine

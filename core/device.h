@@ -1,4 +1,4 @@
-// Where a tensor's memory lives and its ops run.
+// The device on which a tensor's memory is and its ops run.
 #pragma once
 
 #include <cstdint>
@@ -12,15 +12,16 @@ inline constexpr int kDeviceKinds = 2;
 
 struct Device {
   DeviceKind kind = DeviceKind::cpu;
-  int16_t index = 0;  ///< which card; 0 on the CPU
+  int16_t index = 0;  ///< which GPU; 0 on the CPU
 
   friend bool operator==(const Device&, const Device&) = default;
 };
 
 inline constexpr Device kCpu{};
 
+/// "cpu", "cuda:0", "cuda:1", ...
 std::string to_text(Device d);
-/// "cpu", "cuda" or "cuda:1"; anything else is an Error.
+/// The device called "cpu", "cuda" (the first GPU) or "cuda:1"; anything else is an Error.
 Device device_from_text(std::string_view text);
 
 }  // namespace nine

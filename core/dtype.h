@@ -13,7 +13,7 @@ namespace nine {
 
 enum class DType : uint8_t { float32, float64, bfloat16, int32 };
 
-/// Upper half of an IEEE float32: storage only, arithmetic happens in float32.
+/// The upper half of an IEEE float32. For storage only: arithmetic is done in float32.
 struct bfloat16 {
   uint16_t bits = 0;
 
@@ -32,6 +32,7 @@ struct bfloat16 {
   }
 };
 
+/// Bytes of one element.
 constexpr size_t size_of(DType t) {
   switch (t) {
     case DType::float32:
@@ -46,10 +47,13 @@ constexpr size_t size_of(DType t) {
   return 0;
 }
 
+/// "float32", "float64", "bfloat16" or "int32".
 std::string to_text(DType t);
-/// "float32", "float64", "bfloat16", "int32"; anything else is an Error that lists them.
+/// The type of that name, "float32", "float64", "bfloat16", "int32"; anything else is an Error that
+/// lists them.
 DType dtype_from_text(std::string_view name);
 
+/// The DType of a C++ type.
 template <class T>
 inline constexpr DType dtype_of = [] {
   static_assert(sizeof(T) == 0, "no DType for this type");

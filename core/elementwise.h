@@ -1,5 +1,5 @@
-// The elementwise functions themselves, shared by all devices: a struct each, chosen once outside
-// of the loop.
+// The formulas of the elementwise ops, shared by CPU and CUDA: one struct for each function, and
+// visit(), which picks the struct once, outside of the loop over elements.
 #pragma once
 
 #include "core/ops.h"
@@ -7,7 +7,7 @@
 
 namespace nine::ops {
 
-// value(x), and derivative(x, y) given y = value(x).
+// Functions of one number: value(x) is y, and derivative(x, y) is dy/dx.
 struct Neg {
   template <class T>
   NINE_HD static T value(T x) {
@@ -79,6 +79,7 @@ struct Square {
   }
 };
 
+/// Calls body(Neg{}), body(Exp{}), ...: the struct of `f`.
 template <class F>
 void visit(Unary f, F&& body) {
   switch (f) {
@@ -99,6 +100,7 @@ void visit(Unary f, F&& body) {
   }
 }
 
+// Functions of two numbers.
 struct Add {
   template <class T>
   NINE_HD static T value(T a, T b) {
@@ -124,6 +126,7 @@ struct Div {
   }
 };
 
+/// Calls body(Add{}), body(Sub{}), ...: the struct of `f`.
 template <class F>
 void visit(Binary f, F&& body) {
   switch (f) {

@@ -1,4 +1,5 @@
-// Errors of Nine: one exception type whose message is a sentence that a user can act on.
+// Errors of Nine: exceptions whose message is a sentence that a user can act on. It names the op,
+// the shapes or the setting, and what to do.
 //
 //   require(a.cols() == b.rows(), "[matmul] inner dimensions differ: ", a.shape, " x ", b.shape);
 #pragma once
@@ -8,9 +9,11 @@
 #include <string_view>
 #include <type_traits>
 
+#include "core/number_format.h"
+
 namespace nine {
 
-/// What went wrong: the op's name, the shapes or the option, and the way out.
+/// Something failed; programs exit with 1.
 class Error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -23,8 +26,6 @@ class UsageError : public Error {
 };
 
 namespace detail {
-std::string text_of(double value);  // shortest form that reads back to the same bits
-
 template <class T>
 void append(std::string& out, const T& value) {
   if constexpr (std::is_same_v<T, bool>) {
@@ -32,7 +33,7 @@ void append(std::string& out, const T& value) {
   } else if constexpr (std::is_same_v<T, char>) {
     out += value;
   } else if constexpr (std::is_floating_point_v<T>) {
-    out += text_of(static_cast<double>(value));
+    out += shortest(static_cast<double>(value));
   } else if constexpr (std::is_arithmetic_v<T>) {
     out += std::to_string(value);
   } else if constexpr (std::is_convertible_v<const T&, std::string_view>) {
@@ -43,7 +44,8 @@ void append(std::string& out, const T& value) {
 }
 }  // namespace detail
 
-/// The arguments' texts, joined. Types of ours take part through a free `to_text(x)`.
+/// The texts of all arguments, joined: strings, numbers (doubles in their shortest form) and every
+/// type with a free function to_text(x).
 template <class... Parts>
 std::string concat(const Parts&... parts) {
   std::string out;
@@ -51,12 +53,13 @@ std::string concat(const Parts&... parts) {
   return out;
 }
 
+/// Throws Error with the joined text.
 template <class... Parts>
 [[noreturn]] void fail(const Parts&... parts) {
   throw Error(concat(parts...));
 }
 
-/// Throws Error with the joined text unless `ok`; the text is built only then.
+/// Throws Error with the joined text unless `ok`. The text is made only when it is needed.
 template <class... Parts>
 void require(bool ok, const Parts&... parts) {
   if (!ok) [[unlikely]]

@@ -17,7 +17,7 @@ namespace {
 
 constexpr size_t kChunkBytes = size_t{1} << 16;
 
-// Hands the file's bytes to f(data, size), a chunk at a time.
+// Calls f(data, size) for each chunk of the file.
 template <class F>
 void for_chunks(const fs::path& file, F&& f) {
   std::error_code error;
@@ -31,12 +31,12 @@ void for_chunks(const fs::path& file, F&& f) {
   require(!in.bad(), "cannot read ", file.string(), ": ", std::strerror(errno));
 }
 
-// A name beside `path` that no other process uses.
+// A name in the directory of `path` that no other process uses.
 fs::path temporary_beside(const fs::path& path) {
   return path.parent_path() / concat(".", path.filename().string(), ".", ::getpid(), ".tmp");
 }
 
-// Renames a temporary into place and waits until that is on disk; on failure the temporary goes.
+// Renames a temporary file to `path` and waits until that is on disk. Removes it on failure.
 void put_in_place(const fs::path& temporary, const fs::path& path) {
   std::error_code error;
   fs::rename(temporary, path, error);
@@ -70,8 +70,8 @@ bool is_device_or_pipe(const fs::path& path) {
 
 void atomic_write_text(const fs::path& path, std::string_view text) {
   std::error_code ignored;
-  const fs::path file = fs::is_symlink(path, ignored) ? fs::weakly_canonical(path, ignored)
-                                                      : path;  // the link stays a link
+  // The target of a symbolic link is replaced, not the link.
+  const fs::path file = fs::is_symlink(path, ignored) ? fs::weakly_canonical(path, ignored) : path;
   if (is_device_or_pipe(file)) {
     std::ofstream out(file, std::ios::binary);
     out.write(text.data(), static_cast<std::streamsize>(text.size())).flush();
@@ -103,7 +103,7 @@ void fsync_dir(const fs::path& directory) {
   require(descriptor >= 0, "cannot open the directory ", path.string(), ": ", std::strerror(errno));
   const int error = ::fsync(descriptor) == 0 ? 0 : errno;
   ::close(descriptor);
-  // EINVAL: a file system that has no such thing as an unwritten directory.
+  // Some file systems do not support fsync on directories and answer EINVAL.
   require(error == 0 || error == EINVAL, "cannot fsync the directory ", path.string(), ": ",
           std::strerror(error));
 }

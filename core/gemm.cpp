@@ -1,6 +1,6 @@
 #include "core/gemm.h"
 
-#define EIGEN_DONT_PARALLELIZE  // tiles are ours
+#define EIGEN_DONT_PARALLELIZE  // threads.h shares out the tiles
 #include <Eigen/Core>
 #include <algorithm>
 #include <cstdlib>
@@ -24,9 +24,9 @@ constexpr bool kHasXsmm = false;
 #endif
 
 GemmBackend backend_at_start() {
-  const char* wish = std::getenv("NINE_GEMM");
-  if (wish == nullptr) return kHasXsmm ? GemmBackend::libxsmm : GemmBackend::eigen;
-  const std::string_view name = wish;
+  const char* setting = std::getenv("NINE_GEMM");
+  if (setting == nullptr) return kHasXsmm ? GemmBackend::libxsmm : GemmBackend::eigen;
+  const std::string_view name = setting;
   require(name == "eigen" || name == "libxsmm", "NINE_GEMM=", name, ": eigen or libxsmm");
   require(name == "eigen" || kHasXsmm,
           "NINE_GEMM=libxsmm, but this build has no libxsmm: install libxsmm-dev and build again");
@@ -132,12 +132,12 @@ void transpose_tile(const T* x, int64_t ldx, int64_t rows, int64_t cols, T* y, i
 
 namespace {
 
-constexpr int64_t kPanel = 64;   // columns of C that a packed panel of B serves
+constexpr int64_t kPanel = 64;   // columns of C in a tile
 constexpr int64_t kRows = 64;    // rows of C in a tile
-constexpr int64_t kDepth = 512;  // terms of a sum that one tile product takes
+constexpr int64_t kDepth = 512;  // terms of a sum that one tile product adds
 
-// op(B), cut into [block of depth][panel of columns]. Where B lies as it is wanted, panels are
-// columns of it; otherwise it is packed, each panel as [k][kPanel].
+// op(B), cut into blocks of kDepth rows and panels of kPanel columns. If B is neither transposed
+// nor scaled, panels are parts of it; otherwise it is copied ("packed"), each panel as [k][kPanel].
 template <class T>
 class PanelsOfB {
  public:
@@ -183,9 +183,9 @@ class PanelsOfB {
   T* packed_ = nullptr;
 };
 
-// One tile row of C: kRows rows against some panels. In column-major terms C' = op(B)' op(A)', so
-// the panel of B is the first factor, and the rows of op(A) are the second one, stored as its
-// transpose where A is transposed.
+// kRows rows of C, for panels [first_panel, last_panel). A TileProduct is column-major, so it
+// computes C' = op(B)' op(A)': the panel of B is its first factor and the rows of op(A) are its
+// second one.
 template <class T>
 void row_of_tiles(const Gemm<T>& p, const PanelsOfB<T>& b, int64_t row0, int64_t first_panel,
                   int64_t last_panel) {
@@ -222,8 +222,8 @@ void gemm(const Gemm<T>& p) {
   }
   const PanelsOfB<T> b(p);
   const int64_t row_blocks = (p.m + kRows - 1) / kRows;
-  // A few panels a task: enough tasks for the threads when C is wide and low, few enough to reuse
-  // op(A).
+  // Eight panels for each task: a wide C of few rows still makes enough tasks for the threads, and
+  // a task uses its rows of op(A) several times.
   const int64_t panels_a_task = std::min<int64_t>(b.panels(), 8);
   const int64_t column_tasks = (b.panels() + panels_a_task - 1) / panels_a_task;
   const auto tile_row = [&](int64_t task) {

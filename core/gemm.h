@@ -1,7 +1,7 @@
-// The one door to matrix products. Behind it: Eigen always, libxsmm (a just-in-time compiler of
-// small in-cache products) when the build found it. Every product here is single-threaded on a tile
-// of ours or cut into tiles by its shape alone, so that results do not depend on the number of
-// threads.
+// Matrix products on the CPU. All of them go through this file. It uses libxsmm, a just-in-time
+// compiler for small products, if the build found it, and Eigen otherwise. Both are only given
+// tiles to multiply on one thread. The tiles follow from the shapes alone, so that results do not
+// depend on the number of threads.
 #pragma once
 
 #include <cstdint>
@@ -11,20 +11,23 @@
 namespace nine {
 
 enum class GemmBackend : uint8_t { eigen, libxsmm };
-/// The backend in use: libxsmm when built in, unless NINE_GEMM=eigen is set in the environment.
+/// The backend in use: libxsmm if this build has it, unless the environment has NINE_GEMM=eigen.
 GemmBackend gemm_backend();
+/// "eigen" or "libxsmm".
 std::string to_text(GemmBackend b);
+/// Whether this build has that backend.
 bool gemm_backend_built(GemmBackend b);
-/// The backend and what it runs on: "eigen 3.4.0", "libxsmm 1.17 (clx)". Results depend on it.
+/// The backend with its version and, for libxsmm, the CPU type it compiles for: "eigen 3.4.0",
+/// "libxsmm 1.17 (clx)". Results depend on it.
 std::string gemm_description();
-/// Error when that backend was not built in.
+/// Changes the backend for products built from now on. Error: this build does not have it.
 void set_gemm_backend(GemmBackend b);
 
-/// C = A B or C += A B on one tile, single-threaded, in BLAS's column-major terms: A (m, k), B (k,
-/// n), C (m, n) with leading dimensions lda, ldb, ldc (elements between columns); with transpose_b
-/// B is stored as its transpose (n, k), which costs nothing. A row-major matrix is its transpose
-/// here. Building one costs a look-up (some 50 ns with libxsmm), so build it outside of the
-/// innermost loops.
+/// C = A B or (`add`) C += A B on one tile and one thread. As in BLAS, matrices are column-major: A
+/// (m, k), B (k, n), C (m, n) with leading dimensions lda, ldb, ldc, the elements from one column
+/// to the next. With transpose_b, B is stored as its transpose (n, k), which costs nothing. A
+/// row-major matrix counts as its transpose. The constructor looks up the compiled code (some 50 ns
+/// with libxsmm), so it belongs outside of the innermost loop.
 template <class T>
 class TileProduct {
  public:
@@ -40,8 +43,9 @@ class TileProduct {
   bool add_, transpose_b_;
 };
 
-/// C (m, n) = [C +] alpha * op(A) op(B), row-major, over all threads; op(A) (m, k), op(B) (k, n),
-/// each the transpose of what is stored where asked.
+/// C = alpha * op(A) op(B) or (`add`) C += alpha * op(A) op(B), row-major, on all threads: C (m,
+/// n), op(A) (m, k), op(B) (k, n), where op(A) is the stored matrix or, with transpose_a, its
+/// transpose, and op(B) likewise. lda, ldb and ldc are the elements from one row to the next.
 template <class T>
 struct Gemm {
   bool transpose_a = false, transpose_b = false;
@@ -58,7 +62,8 @@ struct Gemm {
 template <class T>
 void gemm(const Gemm<T>& p);
 
-/// y[c * ldy + r] = alpha * x[r * ldx + c]: the transpose of a (rows, cols) tile, in cache.
+/// y[c * ldy + r] = alpha * x[r * ldx + c]: the transpose of a (rows, cols) tile that fits in
+/// cache.
 template <class T>
 void transpose_tile(const T* x, int64_t ldx, int64_t rows, int64_t cols, T* y, int64_t ldy,
                     T alpha = 1);

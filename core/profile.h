@@ -1,4 +1,4 @@
-// What a step costs: every op counts its operations, bytes and time.
+// The cost of each op: its calls, time, floating-point operations and bytes.
 #pragma once
 
 #include <chrono>
@@ -17,15 +17,18 @@ struct Entry {
   double bytes = 0;  ///< bytes read and written at least once
 };
 
-/// Off at first; while off nothing is counted. Call these between steps, from one thread.
+/// Turns counting on or off; it is off at first. To be called between steps, from one thread, as
+/// are the functions below.
 void enable(bool on);
 bool enabled();
-void reset();  ///< forgets what was counted
-/// Ops in order of time, longest first.
+/// Sets all counts to zero.
+void reset();
+/// The ops that ran, in order of time, longest first.
 std::vector<Entry> entries();
 
-/// Times one op; costs two clock reads when enabled and nothing else. `op` must be a string
-/// literal. Nested scopes charge the outer one (an LSTM's products count as LSTM).
+/// Counts one op from construction to destruction. Costs two clock reads while counting is on. `op`
+/// must be a string literal. An op inside another one is not counted by itself: the products of an
+/// LSTM count as LSTM.
 class Scope {
  public:
   Scope(std::string_view op, double flops, double bytes);

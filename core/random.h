@@ -1,6 +1,6 @@
 // Counter-based random numbers (Philox 4x32-10; Salmon et al., "Parallel random numbers: as easy as
-// 1, 2, 3", SC 2011). A number is a function of its key and index, so that nothing is stored, any
-// thread may ask for any element, and a dropout mask is computed again in backward.
+// 1, 2, 3", SC 2011). A random number is a function of a key and an index. There is no state, any
+// thread can compute any element, and backward computes a dropout mask again instead of storing it.
 #pragma once
 
 #include <array>
@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <string_view>
 
+// Marks functions that CPU and CUDA code share.
 #ifdef __CUDACC__
 #define NINE_HD __host__ __device__
 #else
@@ -16,23 +17,24 @@
 
 namespace nine {
 
-/// Names a stream: FNV-1a of a text such as "dropout.embedding".
+/// The number of a stream of random numbers: the FNV-1a hash of its name, such as
+/// "dropout.embedding".
 NINE_HD constexpr uint32_t stream_id(std::string_view name) {
   uint32_t h = 2166136261u;
   for (char c : name) h = (h ^ static_cast<uint8_t>(c)) * 16777619u;
   return h;
 }
 
-/// What a random number depends on besides its element index.
+/// What a random number depends on, besides the index of its element.
 struct RandomKey {
   uint64_t seed = 1;
   uint32_t step = 0;
   uint16_t micro_batch = 0;
   uint16_t rank = 0;
-  uint32_t op = 0;  ///< stream_id(...) of the op or purpose
+  uint32_t op = 0;  ///< stream_id() of the op or the purpose
 };
 
-/// Four independent 32-bit numbers for elements 4*block ... 4*block + 3.
+/// Four independent 32-bit numbers, those of the elements 4 * block to 4 * block + 3.
 NINE_HD inline std::array<uint32_t, 4> philox(const RandomKey& key, uint64_t block) {
   uint32_t c0 = static_cast<uint32_t>(block),
            c1 = (static_cast<uint32_t>(block >> 32) << 16) | key.micro_batch;
@@ -51,7 +53,7 @@ NINE_HD inline std::array<uint32_t, 4> philox(const RandomKey& key, uint64_t blo
   return {c0, c1, c2, c3};
 }
 
-/// The numbers of the 4 * kPhiloxRun elements from 4 * block on: a loop that compilers vectorise.
+/// The 4 * kPhiloxRun numbers from element 4 * block on. Compilers vectorise this loop.
 inline constexpr int kPhiloxRun = 16;
 inline void philox_run(const RandomKey& key, uint64_t block, uint32_t (&bits)[4 * kPhiloxRun]) {
   for (int j = 0; j < kPhiloxRun; ++j) {
@@ -60,20 +62,22 @@ inline void philox_run(const RandomKey& key, uint64_t block, uint32_t (&bits)[4 
   }
 }
 
+/// The 32-bit number of one element.
 NINE_HD inline uint32_t random_bits(const RandomKey& key, uint64_t element) {
   return philox(key, element / 4)[element % 4];
 }
 
-/// Uniform in [0, 1): 24 bits, exact in float.
+/// A number in [0, 1) from the upper 24 bits, which float holds exactly.
 NINE_HD inline float uniform_of_bits(uint32_t bits) {
   return static_cast<float>(bits >> 8) * 0x1p-24f;
 }
+/// Uniform in [0, 1).
 NINE_HD inline float random_uniform(const RandomKey& key, uint64_t element) {
   return uniform_of_bits(random_bits(key, element));
 }
 
-/// Standard normal (Box-Muller, in double, so that float and double parameters start from the same
-/// values).
+/// Standard normal, by Box and Muller's method. It is computed in double, so that float and double
+/// parameters start from the same values.
 inline double random_normal(const RandomKey& key, uint64_t element) {
   const auto r = philox(key, element / 2);
   const bool odd = element % 2 == 1;
@@ -83,8 +87,8 @@ inline double random_normal(const RandomKey& key, uint64_t element) {
   return radius * (odd ? std::sin(angle) : std::cos(angle));
 }
 
-/// A sequential source over the same function, for code that draws one number after another
-/// (shuffles, the sample corpora). Its position is its whole state.
+/// A sequence of the same random numbers, for code that draws one after another (shuffles, sample
+/// corpora). The position in the sequence is its only state.
 class RandomStream {
  public:
   explicit RandomStream(const RandomKey& key, uint64_t position = 0)

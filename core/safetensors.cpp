@@ -1,8 +1,5 @@
 #include "core/safetensors.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -16,7 +13,6 @@
 #include <string_view>
 #include <utility>
 
-#include "core/crc32c.h"
 #include "core/error.h"
 #include "core/ops.h"
 
@@ -30,15 +26,14 @@ static_assert(std::endian::native == std::endian::little,
               "the format is little-endian and is read and written as it lies in memory");
 
 constexpr uint64_t kMaxHeaderBytes = 100'000'000;  // the limit of the reference implementation
-constexpr size_t kBufferBytes = size_t{1} << 20;
 constexpr const char* kMetadata = "__metadata__";
 
-// How an element lies in a file, and what it becomes in memory.
+// The types that a file may have, and the types of their tensors in memory.
 struct FileType {
   std::string_view name;
   int64_t bytes;
   DType dtype;
-  bool as_is;  // same bits in memory: written, and read without conversion
+  bool as_is;  // the same bits in memory; only such types are written
 };
 constexpr std::array kFileTypes = {
     FileType{"F32", 4, DType::float32, true},   FileType{"F64", 8, DType::float64, true},
@@ -162,9 +157,8 @@ Source open_source(const fs::path& file) {
   return source;
 }
 
-// The JSON library takes the last of two equal keys without a word, and builds nests of any depth:
-// both are refused while it parses. Depths: the header's object 0, an entry 1, its shape and
-// offsets 2.
+// Rejects headers with duplicate keys and deep nesting while they are parsed: the JSON library
+// would accept both. The header's object has depth 0, an entry 1, its shape and its offsets 2.
 class HeaderGuard {
  public:
   explicit HeaderGuard(const Source& source) : source_(source) {}
@@ -172,7 +166,7 @@ class HeaderGuard {
   bool operator()(int depth, Json::parse_event_t event, Json& parsed) {
     using Event = Json::parse_event_t;
     if (event == Event::object_start || event == Event::array_start) {
-      if (depth > 2) source_.reject("its header is nested more deeply than the format knows");
+      if (depth > 2) source_.reject("its header is nested more deeply than the format allows");
       if (event == Event::object_start) keys_.emplace_back();
     } else if (event == Event::object_end) {
       keys_.pop_back();
@@ -230,13 +224,12 @@ Shape shape_of(const Source& source, const std::string& name, const Json& value)
          Shape::kMaxRank, " can be read");
   std::array<int64_t, Shape::kMaxRank> sizes{};
   int rank = 0;
-  int64_t bytes = 8;  // of the widest type, whichever this one is: numbers may be converted
+  int64_t bytes = 8;  // of the widest type, since elements may be converted
   for (const Json& size : value) {
     if (!size.is_number_unsigned())
       source.reject_tensor(name, "has a dimension that is not a whole number from 0 on");
     const auto n = size.get<uint64_t>();
-    // Zeros count as one here: whatever part of the product is computed later cannot overflow
-    // either.
+    // A dimension of 0 counts as 1 here, so that the product of no part of the shape can overflow.
     if (n > 0 && n > static_cast<uint64_t>(std::numeric_limits<int64_t>::max() / bytes))
       source.reject_tensor(name, "has a shape too large to count");
     bytes *= std::max<int64_t>(static_cast<int64_t>(n), 1);
@@ -274,8 +267,7 @@ Entry entry_of(const Source& source, const std::string& name, const Json& value)
   return {name, type, shape, begin, end};
 }
 
-// Sorts the entries as they lie in the file; they have to follow one another from the first byte to
-// the last.
+// Sorts the entries by their place in the file and checks that they cover its data without gaps.
 void check_coverage(const Source& source, std::vector<Entry>& entries) {
   std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
     return std::pair(a.begin, a.end) < std::pair(b.begin, b.end);
@@ -314,7 +306,7 @@ void read_converted(Source& source, const Tensor& t, Convert&& convert) {
   std::transform(stored.begin(), stored.end(), t.data<Kept>(), convert);
 }
 
-// The stream stands where the entry begins.
+// Reads an entry; the stream must be at its first byte.
 Tensor read_tensor(Source& source, const Entry& entry) {
   Tensor t(entry.shape, entry.type.dtype);
   if (entry.type.as_is) {
@@ -368,64 +360,6 @@ Safetensors read_safetensors(const fs::path& file) {
   check_coverage(source, entries);
   for (const Entry& entry : entries) out.tensors.emplace(entry.name, read_tensor(source, entry));
   return out;
-}
-
-OutputFile::OutputFile(fs::path file) : file_(std::move(file)) {
-  descriptor_ = ::open(file_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (descriptor_ < 0) fail_writing(errno);
-  buffer_.reserve(kBufferBytes);
-}
-
-OutputFile::~OutputFile() {
-  if (descriptor_ >= 0) ::close(descriptor_);
-}
-
-void OutputFile::write(const void* data, size_t size) {
-  const auto* p = static_cast<const std::byte*>(data);
-  while (size > 0) {  // in pieces, so that the checksum reads what the copy then finds in the cache
-    const size_t piece = std::min(size, kBufferBytes);
-    digest_.crc32c = crc32c(digest_.crc32c, p, piece);
-    digest_.bytes += piece;
-    if (buffer_.size() + piece > kBufferBytes) flush();
-    if (piece == kBufferBytes) {
-      write_out(p, piece);
-    } else {
-      buffer_.insert(buffer_.end(), p, p + piece);
-    }
-    p += piece;
-    size -= piece;
-  }
-}
-
-FileDigest OutputFile::finish() {
-  flush();
-  // EINVAL: a pipe or a device, which has nothing to wait for.
-  if (::fsync(descriptor_) != 0 && errno != EINVAL) fail_writing(errno);
-  if (::close(std::exchange(descriptor_, -1)) != 0 && errno != EINTR) fail_writing(errno);
-  return digest_;
-}
-
-void OutputFile::flush() {
-  write_out(buffer_.data(), buffer_.size());
-  buffer_.clear();
-}
-
-void OutputFile::write_out(const std::byte* data, size_t size) {
-  while (size > 0) {
-    const ssize_t written = ::write(descriptor_, data, size);
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) fail_writing(errno);
-    if (written == 0) fail_writing(ENOSPC);
-    data += written;
-    size -= static_cast<size_t>(written);
-  }
-}
-
-void OutputFile::fail_writing(int error) const {
-  if (error == ENOSPC || error == EDQUOT)
-    fail("no space left on device while writing ", file_.string(),
-         ": free some, or write elsewhere");
-  fail("cannot write ", file_.string(), ": ", std::strerror(error));
 }
 
 }  // namespace nine

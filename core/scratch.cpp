@@ -28,7 +28,7 @@ void* detail::scratch_bytes(Scratch user, size_t bytes) {
     b.bytes = 0;
     b.memory.reset(std::aligned_alloc(64, rounded));
     require(b.memory != nullptr, "out of memory: no ", rounded >> 20,
-            " MiB for an op's working memory; lower --batch or --bptt");
+            " MiB for an op's working memory; lower the batch size or the bptt length");
     b.bytes = rounded;
   }
   return b.memory.get();

@@ -8,6 +8,8 @@
 
 namespace nine {
 
+/// A list of up to four sizes. As a matrix, a tensor has one row for each combination of all
+/// dimensions but the last, and as many columns as the last dimension.
 class Shape {
  public:
   static constexpr int kMaxRank = 4;
@@ -20,6 +22,7 @@ class Shape {
   int rank() const { return rank_; }
   /// Size of dimension i; negative i counts from the end.
   int64_t operator[](int i) const { return sizes_[static_cast<size_t>(i < 0 ? i + rank_ : i)]; }
+  /// The product of all dimensions.
   int64_t elements() const;
   /// The last dimension (1 for a scalar).
   int64_t cols() const { return rank_ == 0 ? 1 : sizes_[static_cast<size_t>(rank_ - 1)]; }

@@ -36,8 +36,8 @@ size_t distance(std::string_view a, std::string_view b) {
 
 constexpr double kFar = 1e9;
 
-// Lower is nearer: one slip, then a beginning of the candidate, then more slips, then a candidate
-// with something after it.
+// The lower, the nearer. In order: one edit; a beginning of the candidate; more edits; the
+// candidate with something appended.
 double rank(const std::string& word, const std::string& name) {
   const size_t edits = distance(word, name);
   const auto cost = static_cast<double>(edits);

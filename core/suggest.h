@@ -7,9 +7,9 @@
 
 namespace nine {
 
-/// The candidate that `word` most likely meant: few edits away (insert, delete, replace, swap), or
-/// a beginning of it, or begun by it. Case does not count, '_' and leading dashes neither. Empty
-/// when nothing is near.
+/// The candidate that `word` is most likely a misspelling of: one that is a few edits away (insert,
+/// delete, replace, swap), that starts with `word`, or that `word` starts with. Case, leading
+/// dashes and '_' instead of '-' do not count. Empty when no candidate is near.
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates);
 
 /// "; did you mean X?" with `prefix` before X, or nothing.

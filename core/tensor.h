@@ -1,4 +1,5 @@
-// Views and tensors: row-major, rank <= 4, contiguous but for a leading dimension.
+// Tensors and views of their memory: row-major, at most four dimensions. Rows may lie further apart
+// than they are long, so that columns of a matrix are a view and not a copy.
 #pragma once
 
 #include <memory>
@@ -12,8 +13,9 @@ namespace nine {
 
 class Arena;
 
-/// Plain data that every op takes: where the elements are and how they lie. Does not own its
-/// memory. Seen as a matrix of shape.rows() x shape.cols(); row r starts at data + r * ld elements.
+/// What every op takes: where the elements are, and their type, shape and leading dimension. A view
+/// does not own its memory. As a matrix it has shape.rows() x shape.cols() elements, and row r
+/// starts r * ld elements after `data`.
 struct View {
   void* data = nullptr;
   DType dtype = DType::float32;
@@ -40,25 +42,29 @@ struct View {
     return static_cast<T*>(data);
   }
 
-  /// The value of a one-element float32 or float64 view, copied from its device (which waits for
-  /// it).
+  /// The value of a view of one float32 or float64 element. On a GPU this waits for the work before
+  /// it and copies the number.
   double item() const;
-  View row_range(int64_t begin,
-                 int64_t count) const;  ///< matrix rows [begin, begin + count), rank 2
-  View col_range(int64_t begin,
-                 int64_t count) const;  ///< matrix columns, rank 2, leading dimension kept
-  View reshaped(const Shape& s) const;  ///< same elements, contiguous views only
+  /// Rows [begin, begin + count) of a matrix (rank 2).
+  View row_range(int64_t begin, int64_t count) const;
+  /// Columns [begin, begin + count) of a matrix (rank 2), with the same leading dimension.
+  View col_range(int64_t begin, int64_t count) const;
+  /// The same elements in another shape. Error: the number of elements differs, or the view has
+  /// gaps between rows and the new shape has rows of another length.
+  View reshaped(const Shape& s) const;
 };
 
-/// Where an op writes: over what is there, or added to it (gradients meet in one place).
+/// Where an op writes its result: it overwrites the view, or adds to it (`add`). A value that is
+/// used several times has a gradient that is a sum; the first use overwrites, the others add. An
+/// empty view means that the result is not wanted.
 struct OutputView {
   View view;
   bool add = false;
 };
 
-/// A view with its memory's lifetime: owned (reference-counted), or a pool's, in which case using
-/// it after the pool was reset (the step is over) is an Error rather than a read of someone else's
-/// numbers.
+/// A view together with the lifetime of its memory. The memory is either owned (and
+/// reference-counted) or part of a pool (Arena). Using a tensor of a pool after the pool was reset
+/// at the end of a step is an Error, since its memory then holds other tensors.
 class Tensor {
  public:
   Tensor() = default;
@@ -92,12 +98,13 @@ class Tensor {
   }
   Tensor reshaped(const Shape& s) const { return with(view_.reshaped(s)); }
 
-  /// Another window on this tensor's memory, sharing its lifetime.
+  /// A tensor of the same lifetime whose view is `v`, a part of this tensor's memory.
   Tensor with(const View& v) const;
   /// An owned, contiguous copy on the same device.
   Tensor clone() const;
+  /// The value of a tensor of one element; see View::item().
   double item() const { return view().item(); }
-  /// Elements as doubles in row-major order, whatever the type (int32 too); copies from a GPU.
+  /// The elements in row-major order, converted to double from any type; copies from a GPU.
   std::vector<double> to_vector() const;
 
  private:

@@ -24,14 +24,15 @@ namespace nine {
 namespace {
 
 int g_threads = 0;
-thread_local bool t_inside = false;  // of a parallel loop: loops in it are serial
+// True on a thread that is running a task: loops inside of tasks are serial.
+thread_local bool t_in_parallel = false;
 
-constexpr int kSpins =
-    4000;  // some 100 microseconds, longer than the gaps between the loops of a step
+// About 100 microseconds, longer than the gaps between the loops of a training step.
+constexpr int kMaxSpins = 4000;
 
-// Waits in short intervals; false when the waiting has become long.
+// Pauses briefly. Returns false once `spins` has reached the limit and spinning is too expensive.
 bool spin(int& spins) {
-  if (spins >= kSpins) return false;
+  if (spins >= kMaxSpins) return false;
   ++spins;
 #if defined(__x86_64__)
   _mm_pause();
@@ -42,10 +43,10 @@ bool spin(int& spins) {
 template <class F>
 void wait_until(F&& done) {
   for (int spins = 0; !done();)
-    if (!spin(spins)) std::this_thread::yield();  // more threads than cores: let the late one run
+    if (!spin(spins)) std::this_thread::yield();  // with more threads than cores, others must run
 }
 
-// The threads besides the caller's. They look for an open gate: for a moment spinning, then asleep.
+// The worker threads. Between loops a worker spins for a moment, then sleeps.
 class ThreadPool {
  public:
   ThreadPool() = default;
@@ -53,83 +54,86 @@ class ThreadPool {
   ThreadPool& operator=(const ThreadPool&) = delete;
   ~ThreadPool() {
     stopping_ = true;
-    ring();
-    for (std::thread& t : threads_) t.join();
+    wake_all();
+    for (std::thread& t : workers_) t.join();
   }
 
-  // Runs body(context) on this thread and, while it runs here, on up to `helpers` others as they
-  // come.
-  void run(int helpers, void (*body)(void*), void* context) {
-    const std::unique_lock lock(
-        busy_, std::try_to_lock);  // another thread of the program's may be in a loop
+  // Runs body(context) on this thread and, until it returns here, on up to `max_workers` workers as
+  // they become free. Returns when none of them runs it any more.
+  void run(int max_workers, void (*body)(void*), void* context) {
+    // The pool runs one loop at a time: a second thread of the program runs its loop alone.
+    const std::unique_lock lock(busy_, std::try_to_lock);
     if (!lock) return body(context);
-    while (static_cast<int>(threads_.size()) < helpers)
-      threads_.emplace_back([this, me = static_cast<int>(threads_.size())] { work(me); });
+    while (static_cast<int>(workers_.size()) < max_workers)
+      workers_.emplace_back([this, index = static_cast<int>(workers_.size())] { work(index); });
     body_ = body;
     context_ = context;
-    helpers_ = helpers;
-    gate_ = ((gate_ >> kTicketShift) + 1) << kTicketShift | kOpen;
-    if (asleep_ > 0) ring();
+    max_workers_ = max_workers;
+    loop_state_ = ((loop_state_ >> kNumberShift) + 1) << kNumberShift | kOpen;
+    if (sleeping_ > 0) wake_all();
     body(context);
-    gate_ &= ~kOpen;
-    wait_until([&] { return (gate_ & kInside) == 0; });
+    loop_state_ &= ~kOpen;
+    wait_until([&] { return (loop_state_ & kActiveWorkers) == 0; });
   }
 
  private:
-  // The gate in one word: which loop it is, whether one may still come in, how many helpers are
-  // inside.
-  static constexpr int kTicketShift = 32;
-  static constexpr uint64_t kOpen = uint64_t{1} << 31, kInside = kOpen - 1;
+  // loop_state_ packs the loop's number (bits 32 and up), whether workers may still join it (bit
+  // 31) and how many workers are running it (bits 0 to 30).
+  static constexpr int kNumberShift = 32;
+  static constexpr uint64_t kOpen = uint64_t{1} << 31, kActiveWorkers = kOpen - 1;
 
-  void ring() {
-    ++bell_;
-    bell_.notify_all();
+  void wake_all() {
+    ++wake_counter_;
+    wake_counter_.notify_all();
   }
 
-  void work(int me) {
-    t_inside = true;
+  void work(int index) {
+    t_in_parallel = true;
     for (uint64_t last = 0; !stopping_;) {
-      uint64_t g = wait_for_gate(last);
-      if ((g & kOpen) == 0) continue;  // missed, or stopping
-      last = g >> kTicketShift;
-      while (me < helpers_ && (g & kOpen) != 0 && g >> kTicketShift == last) {
-        if (!gate_.compare_exchange_weak(g, g + 1)) continue;
+      uint64_t state = wait_for_loop(last);
+      if ((state & kOpen) == 0) continue;  // the loop has ended already, or the pool is stopping
+      last = state >> kNumberShift;
+      while (index < max_workers_ && (state & kOpen) != 0 && state >> kNumberShift == last) {
+        if (!loop_state_.compare_exchange_weak(state, state + 1)) continue;
         body_(context_);
-        --gate_;
+        --loop_state_;
         break;
       }
     }
   }
 
-  // The gate, once it is another loop's than `last`, or after sleep.
-  uint64_t wait_for_gate(uint64_t last) {
-    const auto news = [&] { return (gate_ & kOpen) != 0 && gate_ >> kTicketShift != last; };
-    for (int spins = 0; !news() && !stopping_;) {
+  // Waits for an open loop whose number is not `last` and returns the loop state. It also returns
+  // after every sleep, whatever the state then is.
+  uint64_t wait_for_loop(uint64_t last) {
+    const auto has_new_loop = [&] {
+      return (loop_state_ & kOpen) != 0 && loop_state_ >> kNumberShift != last;
+    };
+    for (int spins = 0; !has_new_loop() && !stopping_;) {
       if (spin(spins)) continue;
-      const int before = bell_;
-      ++asleep_;
-      if (!news() && !stopping_) bell_.wait(before);
-      --asleep_;
+      const int before = wake_counter_;
+      ++sleeping_;
+      if (!has_new_loop() && !stopping_) wake_counter_.wait(before);
+      --sleeping_;
       break;
     }
-    return gate_;
+    return loop_state_;
   }
 
   std::mutex busy_;
-  std::vector<std::thread> threads_;
+  std::vector<std::thread> workers_;
   void (*body_)(void*) = nullptr;
   void* context_ = nullptr;
-  std::atomic<int> helpers_ = 0, asleep_ = 0, bell_ = 0;
+  std::atomic<int> max_workers_ = 0, sleeping_ = 0, wake_counter_ = 0;
   std::atomic<bool> stopping_ = false;
-  alignas(64) std::atomic<uint64_t> gate_ = 0;
+  alignas(64) std::atomic<uint64_t> loop_state_ = 0;
 };
 
-// Runs body on up to `members` threads, this one among them.
-void run_on_crew(int64_t members, void (*body)(void*), void* context) {
-  static ThreadPool crew;
-  t_inside = true;
-  crew.run(static_cast<int>(members) - 1, body, context);
-  t_inside = false;
+// Runs body on up to `max_threads` threads, the calling one included.
+void run_on_pool(int64_t max_threads, void (*body)(void*), void* context) {
+  static ThreadPool pool;
+  t_in_parallel = true;
+  pool.run(static_cast<int>(max_threads) - 1, body, context);
+  t_in_parallel = false;
 }
 
 }  // namespace
@@ -163,7 +167,7 @@ int threads() {
 namespace detail {
 
 void parallel_run(int64_t tasks, void (*task)(void*, int64_t), void* context) {
-  if (tasks <= 1 || threads() == 1 || t_inside) {
+  if (tasks <= 1 || threads() == 1 || t_in_parallel) {
     for (int64_t i = 0; i < tasks; ++i) task(context, i);
     return;
   }
@@ -172,53 +176,55 @@ void parallel_run(int64_t tasks, void (*task)(void*, int64_t), void* context) {
     void (*task)(void*, int64_t);
     void* context;
     std::atomic<int64_t> next = 0;
-    std::mutex failing;
-    int64_t failed;
-    std::exception_ptr first;
-  } loop{.tasks = tasks, .task = task, .context = context, .failed = tasks};
+    std::mutex error_mutex;
+    int64_t failed_task;  // the lowest task that threw; `tasks` when none did
+    std::exception_ptr error;
+  } loop{.tasks = tasks, .task = task, .context = context, .failed_task = tasks};
   const auto body = [](void* p) {
     Loop& l = *static_cast<Loop*>(p);
     for (int64_t i = 0; (i = l.next.fetch_add(1, std::memory_order_relaxed)) < l.tasks;) {
       try {
         l.task(l.context, i);
       } catch (...) {
-        const std::lock_guard lock(l.failing);
-        if (i >= l.failed) continue;
-        l.failed = i;
-        l.first = std::current_exception();
+        const std::lock_guard lock(l.error_mutex);
+        if (i >= l.failed_task) continue;
+        l.failed_task = i;
+        l.error = std::current_exception();
       }
     }
   };
-  run_on_crew(std::min<int64_t>(threads(), tasks), body, &loop);
-  if (loop.first) std::rethrow_exception(loop.first);
+  run_on_pool(std::min<int64_t>(threads(), tasks), body, &loop);
+  if (loop.error) std::rethrow_exception(loop.error);
 }
 
 void parallel_rounds(int64_t rounds, int64_t tasks, void (*task)(void*, int64_t, int64_t),
                      void* context) {
-  if (tasks <= 1 || threads() == 1 || t_inside) {
+  if (tasks <= 1 || threads() == 1 || t_in_parallel) {
     for (int64_t r = 0; r < rounds; ++r)
       for (int64_t i = 0; i < tasks; ++i) task(context, r, i);
     return;
   }
   struct Loop {
-    int64_t rounds, tasks, members;
+    int64_t rounds, tasks, threads;
     void (*task)(void*, int64_t, int64_t);
     void* context;
-    std::atomic<int64_t>* next;  // of each task: the round that nobody has taken yet
-    std::atomic<int64_t> done = 0, arrived = 0;
+    std::atomic<int64_t>* next;  // for each task, the first round in which no thread has taken it
+    std::atomic<int64_t> done = 0;    // tasks finished, over all rounds
+    std::atomic<int64_t> joined = 0;  // threads that have joined the loop
   } loop{.rounds = rounds,
          .tasks = tasks,
-         .members = std::min<int64_t>(threads(), tasks),
+         .threads = std::min<int64_t>(threads(), tasks),
          .task = task,
          .context = context,
          .next = scratch<std::atomic<int64_t>>(Scratch::rounds, tasks)};
   std::uninitialized_value_construct_n(loop.next, tasks);
   const auto body = [](void* p) {
     Loop& l = *static_cast<Loop*>(p);
-    const int64_t own = l.arrived++ * l.tasks / l.members;
+    // A thread starts each round at a task of its own, so that tasks stay on their threads.
+    const int64_t first = l.joined++ * l.tasks / l.threads;
     for (int64_t r = l.done / l.tasks; r < l.rounds; ++r) {
       for (int64_t k = 0; k < l.tasks; ++k) {
-        const int64_t i = (own + k) % l.tasks;
+        const int64_t i = (first + k) % l.tasks;
         int64_t round = r;
         if (l.next[i].load(std::memory_order_relaxed) != r ||
             !l.next[i].compare_exchange_strong(round, r + 1))
@@ -229,7 +235,7 @@ void parallel_rounds(int64_t rounds, int64_t tasks, void (*task)(void*, int64_t,
       wait_until([&] { return l.done >= (r + 1) * l.tasks; });
     }
   };
-  run_on_crew(loop.members, body, &loop);
+  run_on_pool(loop.threads, body, &loop);
 }
 
 }  // namespace detail

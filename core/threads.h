@@ -1,6 +1,6 @@
-// Threads: work is cut by shapes, never by the number of threads, so that results do not depend on
-// it. Nor does a loop wait for a thread that has not come: who comes takes tasks, and the caller
-// alone can do them all.
+// Parallel loops. Work is cut into tasks by shapes, never by the number of threads, so that results
+// do not depend on that number. Free worker threads join a running loop and take tasks from it. A
+// loop never waits for a sleeping worker to wake up: the calling thread can run every task itself.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,9 @@ namespace nine {
 
 /// Cores of this machine, hyper-threads counted once, within the process's affinity mask.
 int physical_cores();
-/// From now on ops use this many threads (>= 1); the default is physical_cores().
+/// From now on ops use this many threads, the calling one included. Error: outside of 1 to 4096.
 void set_threads(int count);
+/// The number of threads that ops use; physical_cores() unless set_threads() was called.
 int threads();
 
 namespace detail {
@@ -20,18 +21,21 @@ void parallel_rounds(int64_t rounds, int64_t tasks, void (*task)(void*, int64_t,
                      void* context);
 }  // namespace detail
 
-/// Work below this many operations is not worth waking threads for (about five microseconds).
-inline constexpr double kWorthThreads = 5e5;
-inline constexpr double kWorthMeeting = 1e5;  ///< the same for a round of parallel_rounds
-inline constexpr double kMuchWork = 1e30;
+/// A loop with fewer operations than this runs serially: waking threads costs more (about five
+/// microseconds).
+inline constexpr double kMinOperationsPerLoop = 5e5;
+/// The same for one round of parallel_rounds, which costs a barrier.
+inline constexpr double kMinOperationsPerBarrier = 1e5;
+/// A number of operations that is always worth the threads.
+inline constexpr double kAlwaysParallel = 1e30;
 
-/// Runs f(0) ... f(tasks - 1), spread over the threads when `operations`, all tasks together, are
-/// worth it. Tasks must not depend on each other. The exception of the lowest failing task is
-/// rethrown. Inside a task it runs serially.
+/// Runs f(0) ... f(tasks - 1) on several threads, or serially when `operations` (of all tasks
+/// together) is below kMinOperationsPerLoop. Tasks must not depend on each other. If tasks throw,
+/// the exception of the lowest-numbered one is rethrown. A loop inside a task runs serially.
 template <class F>
-void parallel_for(int64_t tasks, F&& f, double operations = kMuchWork) {
+void parallel_for(int64_t tasks, F&& f, double operations = kAlwaysParallel) {
   using Fn = std::remove_reference_t<F>;
-  if (operations < kWorthThreads) {
+  if (operations < kMinOperationsPerLoop) {
     for (int64_t i = 0; i < tasks; ++i) f(i);
     return;
   }
@@ -40,24 +44,24 @@ void parallel_for(int64_t tasks, F&& f, double operations = kMuchWork) {
       const_cast<void*>(static_cast<const void*>(&f)));
 }
 
-/// Cuts [0, n) into pieces of `grain` elements (the last may be short) and runs f(begin, end) on
-/// each.
+/// Cuts [0, n) into pieces of `grain` elements (the last one may be shorter) and runs f(begin, end)
+/// for each piece, as parallel_for does.
 template <class F>
-void parallel_ranges(int64_t n, int64_t grain, F&& f, double operations = kMuchWork) {
+void parallel_ranges(int64_t n, int64_t grain, F&& f, double operations = kAlwaysParallel) {
   const int64_t tasks = (n + grain - 1) / grain;
   parallel_for(
       tasks, [&](int64_t t) { f(t * grain, (t + 1) * grain < n ? (t + 1) * grain : n); },
       operations);
 }
 
-/// Runs f(round, task) for every task of round 0, then of round 1, ...: a round begins when all
-/// tasks of the one before it are done. A task keeps to one thread, in whose cache its data then
-/// stays, unless that thread is late. Serially when `operations`, those of one round, are not worth
-/// more. f must not throw.
+/// Runs f(round, task) for every task of round 0, then of round 1, and so on, with a barrier
+/// between rounds. From round to round a task usually runs on the same thread, so that its data
+/// stays in that core's cache; another thread takes it when that one is late. Runs serially when
+/// `operations` (of one round) is below kMinOperationsPerBarrier. f must not throw.
 template <class F>
-void parallel_rounds(int64_t rounds, int64_t tasks, F&& f, double operations = kMuchWork) {
+void parallel_rounds(int64_t rounds, int64_t tasks, F&& f, double operations = kAlwaysParallel) {
   using Fn = std::remove_reference_t<F>;
-  if (operations < kWorthMeeting) {
+  if (operations < kMinOperationsPerBarrier) {
     for (int64_t r = 0; r < rounds; ++r)
       for (int64_t i = 0; i < tasks; ++i) f(r, i);
     return;

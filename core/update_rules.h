@@ -1,5 +1,5 @@
-// What one weight's update is, shared by all devices: a struct each, made once a step, called once
-// a weight.
+// The optimisers' update formulas, shared by CPU and CUDA: a struct for each optimiser that is made
+// once for a step and called once for each weight.
 #pragma once
 
 #include <cmath>
@@ -9,14 +9,14 @@
 
 namespace nine::ops {
 
-/// What a gradient is multiplied with so that the norm is at most max_norm; PyTorch's
-/// clip_grad_norm_ has the 1e-6.
+/// The factor that makes a gradient's norm at most max_norm; as in PyTorch's clip_grad_norm_, which
+/// also has the 1e-6.
 NINE_HD inline double clip_factor(double norm_squared, double max_norm) {
   const double factor = max_norm / (std::sqrt(norm_squared) + 1e-6);
   return factor < 1 ? factor : 1;
 }
 
-/// The factors of AdamStep, rounded once.
+/// Adam and AdamW (see AdamStep), with the step's factors computed once and rounded to T.
 template <class T>
 struct AdamRule {
   T b1, b2, c1, c2, rate, root, eps, l2, shrink;
@@ -40,6 +40,7 @@ struct AdamRule {
   }
 };
 
+/// SGD with or without momentum (see SgdStep).
 template <class T>
 struct SgdRule {
   T rate, momentum, l2;
@@ -52,9 +53,9 @@ struct SgdRule {
   NINE_HD void operator()(T gradient, T& weight) const {
     weight -= rate * (gradient + l2 * weight);
   }
-  NINE_HD void operator()(T gradient, T& weight, T& speed) const {
-    speed = momentum * speed + (gradient + l2 * weight);
-    weight -= rate * speed;
+  NINE_HD void operator()(T gradient, T& weight, T& velocity) const {
+    velocity = momentum * velocity + (gradient + l2 * weight);
+    weight -= rate * velocity;
   }
 };
 

@@ -1,10 +1,11 @@
-// exp, log, tanh and friends as branch-free arithmetic that compilers turn into SIMD code.
+// exp, log, tanh and similar functions as arithmetic without branches, so that compilers turn loops
+// over them into SIMD code. CUDA uses the same source.
 //
-// Each function is a template over float and double and is correct to a few units in the last place
-// over the whole range, with NaN in giving NaN out. A loop over them vectorises
-// (tests/test_vmath.cpp holds them against the C library); the same source runs on CUDA. Series,
-// not magic coefficients: |r| <= ln2/2 makes Taylor's exponential short, and log m = 2
-// atanh((m-1)/(m+1)) converges quickly for m in [sqrt(1/2), sqrt(2)].
+// Each function is a template over float and double, is accurate to a few units in the last place
+// over its whole range (tests/test_vmath.cpp compares with the C library), and returns NaN for NaN.
+// The coefficients are those of plain series: after reduction to |r| <= ln2/2 few terms of Taylor's
+// series of the exponential suffice, and log m = 2 atanh((m-1)/(m+1)) converges quickly for m in
+// [sqrt(1/2), sqrt(2)].
 #pragma once
 
 #include <array>
@@ -17,6 +18,7 @@
 
 namespace nine {
 
+/// Constants of the formats and of the series: float and double.
 template <class T>
 struct FloatTraits;
 template <>
@@ -47,7 +49,8 @@ struct FloatTraits<double> {
 
 namespace vmath_detail {
 
-/// 1/0!, 1/1!, ... as constants: a call in a series' loop would not be folded in all of its uses.
+/// 1/0!, 1/1!, ..., 1/n!, as an array because compilers do not evaluate a function call inside of a
+/// series' loop at compile time in all cases.
 template <class T, int n>
 constexpr std::array<T, n + 1> inverse_factorials() {
   std::array<T, n + 1> c{T(1)};
@@ -56,7 +59,7 @@ constexpr std::array<T, n + 1> inverse_factorials() {
   return c;
 }
 
-/// e^r - 1 for |r| <= ln2/2 (a little more): r + r^2/2! + ... by Horner.
+/// e^r - 1 for |r| up to little more than ln2/2: r + r^2/2! + ..., by Horner's rule.
 template <class T>
 NINE_HD inline T expm1_series(T r) {
   constexpr int n = FloatTraits<T>::kExpTerms;
@@ -96,8 +99,8 @@ NINE_HD inline T log1p_series(T f) {
   return T(2) * s * p;
 }
 
-/// What makes a logarithm's series right where it has none: 0 within (0, inf), and inf, -inf or NaN
-/// to be added.
+/// A number to add to a logarithm's series, which is only right within (0, infinity): 0 there, and
+/// -infinity for x = 0, infinity for infinity, NaN otherwise.
 template <class T>
 NINE_HD inline T log_outside(T x) {
   using L = std::numeric_limits<T>;
@@ -122,7 +125,7 @@ NINE_HD inline Split<T> split(T x) {
   return {e, std::bit_cast<T>(static_cast<Int>(bits - (e << F::kMantissa)))};
 }
 
-/// x within [low, high]; a NaN passes.
+/// x limited to [low, high]; NaN stays NaN.
 template <class T>
 NINE_HD inline T clamp(T x, T low, T high) {
   const T y = x < low ? low : x;
@@ -131,14 +134,14 @@ NINE_HD inline T clamp(T x, T low, T high) {
 
 }  // namespace vmath_detail
 
-/// e^x; +infinity above FloatTraits::kMaxExp (half an octave early), 0 below kMinExp (no subnormal
-/// results).
+/// e^x; infinity above FloatTraits::kMaxExp (a little before e^x overflows), and 0 below kMinExp
+/// (no subnormal results).
 template <class T>
 NINE_HD inline T vexp(T x) {
   using F = FloatTraits<T>;
   const auto [r, scale] = vmath_detail::reduce(vmath_detail::clamp(x, F::kMinExp, F::kMaxExp));
-  // A choice between constants: the compiler would move the series into a branch, and the loop
-  // would be scalar.
+  // A factor that is chosen among constants. If the result itself were chosen, the compiler would
+  // move the series into a branch and not vectorise the loop.
   const T outside = x > F::kMaxExp   ? std::numeric_limits<T>::infinity()
                     : x < F::kMinExp ? T(0)
                                      : T(1);
@@ -177,24 +180,22 @@ NINE_HD inline T vlog1p(T x) {
   using Int = typename F::Int;
   const T u = T(1) + x,
           whole = u < std::numeric_limits<T>::max() ? u : std::numeric_limits<T>::max();
-  const T lost =
-      x < std::numeric_limits<T>::max() ? x - (whole - T(1)) : T(0);  // what rounding took from u
+  // The rounding error of u = 1 + x.
+  const T lost = x < std::numeric_limits<T>::max() ? x - (whole - T(1)) : T(0);
   const auto [e, m] = vmath_detail::split(
       whole < std::numeric_limits<T>::min() ? std::numeric_limits<T>::min() : whole);
-  // Where u is so large that 2^-e is not a normal number nothing of `lost` counts.
+  // `lost` is negligible for u so large that 2^-e is not a normal number.
   const Int down = F::kBias - (e < F::kMantissa + 2 ? e : F::kMantissa + 2);
   const T n = static_cast<T>(e), scale = std::bit_cast<T>(static_cast<Int>(down << F::kMantissa));
   return n * F::kLn2Hi + (n * F::kLn2Lo + vmath_detail::log1p_series((m - T(1)) + lost * scale)) +
          vmath_detail::log_outside(u);
 }
 
-/// log(1 + x) for x in [0, 1], half as long as vlog1p.
+/// log(1 + x) for x in [0, 1], in half the time of vlog1p.
 template <class T>
 NINE_HD inline T vlog1p_unit(T x) {
-  const T half =
-      x > T(0.41421356237309505)
-          ? T(1)
-          : T(0);  // past it 1 + x = 2 (1 + (x - 1) / 2); by factors, not branches: see vexp
+  // For x > sqrt(2) - 1, 1 + x = 2 (1 + (x - 1) / 2): `half` is a factor, not a branch, as in vexp.
+  const T half = x > T(0.41421356237309505) ? T(1) : T(0);
   return half * FloatTraits<T>::kLn2Hi +
          (half * FloatTraits<T>::kLn2Lo +
           vmath_detail::log1p_series((x - half) * (T(1) - T(0.5) * half)));
@@ -224,9 +225,9 @@ template <class T>
 struct SinCos {
   T sin, cos;
 };
-/// Sine and cosine: within 2 units in the last place of 1 up to |x| = 8,000 (float) or 1e6
-/// (double). Beyond, the error grows as the distance between neighbouring x does; from kMaxAngle
-/// on, where that is over 1/2, the result is that of kMaxAngle.
+/// Sine and cosine. The error is at most 2 units in the last place of 1 up to |x| = 8,000 (float)
+/// or 1e6 (double). Beyond, it grows in proportion to the distance between neighbouring numbers x.
+/// From kMaxAngle on, where that distance exceeds 1/2, the result is that of kMaxAngle.
 template <class T>
 NINE_HD inline SinCos<T> vsincos(T x) {
   using F = FloatTraits<T>;
@@ -245,7 +246,7 @@ NINE_HD inline SinCos<T> vsincos(T x) {
   const T sine = within + within * (r2 * s), cosine = T(1) + r2 * c;
   const Int quarter = std::bit_cast<Int>(shifted);  // n's low bits, in two's complement
   const T swap = static_cast<T>(quarter & 1),
-          keep = T(1) - swap;  // factors, not branches: see vexp
+          keep = T(1) - swap;  // factors, not branches, as in vexp
   return {(keep * sine + swap * cosine) * static_cast<T>(1 - (quarter & 2)),
           (keep * cosine + swap * sine) * static_cast<T>(1 - ((quarter + 1) & 2))};
 }

@@ -1,7 +1,8 @@
-// Multi-head attention on a card, with running maxima and sums: nothing of size queries x keys is
-// stored. A block takes kQueries queries of one head and walks the keys in tiles of kKeys; backward
-// computes the scores again from lse, once with a block a tile of queries for dq, once with a block
-// a tile of keys for dk and dv, so that no two blocks write to one place.
+// Multi-head attention on a GPU (part of cuda/ops.cuh). With running maxima and sums, as in
+// FlashAttention, nothing of size queries x keys is stored. A block computes kQueries queries of
+// one head and goes through the keys in tiles of kKeys. Backward computes the probabilities again
+// from the scores and lse, in two kernels in which no two blocks write to the same memory: a block
+// is a tile of queries for dq, and a tile of keys for dk and dv.
 #include "core/vmath.h"
 #include "cuda/launch.cuh"
 #include "cuda/ops.cuh"
@@ -11,8 +12,8 @@
 namespace nine::cuda {
 namespace {
 
-constexpr int kQueries = 8;   // a warp each
-constexpr int kKeys = kWarp;  // a lane each
+constexpr int kQueries = 8;   // queries (or keys) of a block, one for each warp
+constexpr int kKeys = kWarp;  // keys of a tile, one for each lane
 
 template <class T>
 struct Heads {
@@ -21,17 +22,21 @@ struct Heads {
   int64_t batch, heads, queries, keys, size;
   bool causal;
   T scale;
-  DeviceErrors* faults;
+  DeviceErrors* errors;
 
-  // Where a block is: its batch element and head.
+  // The batch element of this block and the first column of its head: blockIdx.y is element * heads
+  // + head.
   NINE_D int64_t element() const { return blockIdx.y / heads; }
   NINE_D int64_t column() const { return blockIdx.y % heads * size; }
+  // The number of keys that are not padding.
   NINE_D int64_t visible() const {
     if (lengths == nullptr) return keys;
-    const int64_t n = checked(lengths, element(), 0, keys + 1, faults, IndexFault::attention);
-    return n;
+    return checked(lengths, element(), 0, keys + 1, errors, IndexFault::attention);
   }
-  NINE_D bool sees(int64_t t, int64_t s, int64_t n) const { return s < n && (!causal || s <= t); }
+  // Whether query t attends to key s, of n visible ones.
+  NINE_D bool attends(int64_t t, int64_t s, int64_t n) const {
+    return s < n && (!causal || s <= t);
+  }
   NINE_D const T* query(int64_t t) const { return q.row(element() * queries + t) + column(); }
   NINE_D const T* key(int64_t s) const { return k.row(element() * keys + s) + column(); }
   NINE_D const T* value(int64_t s) const { return v.row(element() * keys + s) + column(); }
@@ -45,12 +50,13 @@ NINE_D T dot(const T* a, const T* b, int64_t n) {
   return sum;
 }
 
-// Block (32, kQueries). A lane scores one key of a tile; then a lane holds every 32nd number of its
-// query's result, in shared memory [kQueries][size], beside the tile's shares [kQueries][kKeys].
+// Block (32, kQueries): a warp computes one query. A lane first computes the score of one key of
+// the tile, then every 32nd element of the query's result. Shared memory holds, for each warp, the
+// unnormalised result [size] and the tile's probabilities [kKeys].
 template <class T>
 __global__ void attention_kernel(Heads<T> h, Matrix<T> y) {
   T* result = shared_memory<T>() + threadIdx.y * (h.size + kKeys);
-  T* shares = result + h.size;
+  T* probs = result + h.size;
   const int64_t t = static_cast<int64_t>(blockIdx.x) * kQueries + threadIdx.y, n = h.visible();
   const bool real = t < h.queries;
   for (int64_t i = threadIdx.x; i < h.size; i += kWarp) result[i] = T(0);
@@ -61,16 +67,16 @@ __global__ void attention_kernel(Heads<T> h, Matrix<T> y) {
     const T score =
         s < end ? h.scale * dot(h.query(t), h.key(s), h.size) : -std::numeric_limits<T>::infinity();
     const T tile_top = warp_max(score), high = tile_top > top ? tile_top : top;
-    const T share = vexp(score - high), old = vexp(top - high);
-    sum = sum * old + warp_sum(share);
+    const T prob = vexp(score - high), old = vexp(top - high);
+    sum = sum * old + warp_sum(prob);
     top = high;
     __syncwarp();
-    shares[threadIdx.x] = share;
+    probs[threadIdx.x] = prob;
     __syncwarp();
     const int64_t count = end - first < kKeys ? end - first : kKeys;
     for (int64_t i = threadIdx.x; i < h.size; i += kWarp) {
       T r = result[i] * old;
-      for (int64_t j = 0; j < count; ++j) r += shares[j] * h.value(first + j)[i];
+      for (int64_t j = 0; j < count; ++j) r += probs[j] * h.value(first + j)[i];
       result[i] = r;
     }
   }
@@ -81,7 +87,7 @@ __global__ void attention_kernel(Heads<T> h, Matrix<T> y) {
     h.lse_of(t) = end > 0 ? top + vlog(sum) : std::numeric_limits<T>::infinity();
 }
 
-// delta[b * heads + h][t] = dy . y of the head's columns, which is the sum over keys of p dp.
+// delta[b * heads + h][t] = dy . y over the head's columns, which equals the sum over keys of p dp.
 template <class T>
 struct Delta {
   Matrix<T> y, dy;
@@ -94,31 +100,32 @@ struct Delta {
 };
 
 // With p = exp(score - lse) and dp = dy . v: dscore = p (dp - delta), dq = scale dscore k, dk =
-// scale dscore' q, dv = p' dy. Block (32, kQueries): a warp a query, a lane a key of the tile.
+// scale dscore' q, dv = p' dy. Block (32, kQueries): a warp for each query, a lane for each key of
+// the tile.
 template <class T>
 __global__ void attention_dq_kernel(Heads<T> h, Matrix<T> dy, const T* delta, Matrix<T> dq,
                                     bool add) {
   T* result = shared_memory<T>() + threadIdx.y * (h.size + kKeys);
-  T* slopes = result + h.size;
+  T* dscores = result + h.size;
   const int64_t t = static_cast<int64_t>(blockIdx.x) * kQueries + threadIdx.y, n = h.visible();
-  if (t >= h.queries) return;  // the whole warp, and no barrier but the warp's follows
+  if (t >= h.queries) return;  // the whole warp returns, and only barriers of a warp follow
   const int64_t end = h.causal && t + 1 < n ? t + 1 : n;
-  const T* up = dy.row(h.element() * h.queries + t) + h.column();
+  const T* dy_row = dy.row(h.element() * h.queries + t) + h.column();
   for (int64_t i = threadIdx.x; i < h.size; i += kWarp) result[i] = T(0);
   for (int64_t first = 0; first < end; first += kKeys) {
     const int64_t s = first + threadIdx.x;
-    T slope = 0;
+    T dscore = 0;
     if (s < end) {
       const T p = vexp(h.scale * dot(h.query(t), h.key(s), h.size) - h.lse_of(t));
-      slope = h.scale * p * (dot(up, h.value(s), h.size) - delta[blockIdx.y * h.queries + t]);
+      dscore = h.scale * p * (dot(dy_row, h.value(s), h.size) - delta[blockIdx.y * h.queries + t]);
     }
     __syncwarp();
-    slopes[threadIdx.x] = slope;
+    dscores[threadIdx.x] = dscore;
     __syncwarp();
     const int64_t count = end - first < kKeys ? end - first : kKeys;
     for (int64_t i = threadIdx.x; i < h.size; i += kWarp) {
       T r = result[i];
-      for (int64_t j = 0; j < count; ++j) r += slopes[j] * h.key(first + j)[i];
+      for (int64_t j = 0; j < count; ++j) r += dscores[j] * h.key(first + j)[i];
       result[i] = r;
     }
   }
@@ -126,34 +133,35 @@ __global__ void attention_dq_kernel(Heads<T> h, Matrix<T> dy, const T* delta, Ma
   for (int64_t i = threadIdx.x; i < h.size; i += kWarp) put(add, out[i], result[i]);
 }
 
-// Block (32, kQueries): a warp a key, a lane a query of the tile.
+// Block (32, kQueries): a warp for each key, a lane for each query of the tile.
 template <class T>
 __global__ void attention_dkv_kernel(Heads<T> h, Matrix<T> dy, const T* delta, Matrix<T> dk,
                                      bool add_k, Matrix<T> dv, bool add_v) {
   T* result_k = shared_memory<T>() + threadIdx.y * 2 * (h.size + kKeys);
-  T *result_v = result_k + h.size, *slopes = result_v + h.size, *shares = slopes + kKeys;
+  T *result_v = result_k + h.size, *dscores = result_v + h.size, *probs = dscores + kKeys;
   const int64_t s = static_cast<int64_t>(blockIdx.x) * kQueries + threadIdx.y, n = h.visible();
   if (s >= h.keys) return;
   for (int64_t i = threadIdx.x; i < h.size; i += kWarp) result_k[i] = result_v[i] = T(0);
   const int64_t begin = h.causal ? s / kWarp * kWarp : 0, end = s < n ? h.queries : 0;
   for (int64_t first = begin; first < end; first += kWarp) {
     const int64_t t = first + threadIdx.x;
-    T slope = 0, share = 0;
-    if (t < end && h.sees(t, s, n)) {
-      const T* up = dy.row(h.element() * h.queries + t) + h.column();
-      share = vexp(h.scale * dot(h.query(t), h.key(s), h.size) - h.lse_of(t));
-      slope = h.scale * share * (dot(up, h.value(s), h.size) - delta[blockIdx.y * h.queries + t]);
+    T dscore = 0, prob = 0;
+    if (t < end && h.attends(t, s, n)) {
+      const T* dy_row = dy.row(h.element() * h.queries + t) + h.column();
+      prob = vexp(h.scale * dot(h.query(t), h.key(s), h.size) - h.lse_of(t));
+      dscore =
+          h.scale * prob * (dot(dy_row, h.value(s), h.size) - delta[blockIdx.y * h.queries + t]);
     }
     __syncwarp();
-    slopes[threadIdx.x] = slope;
-    shares[threadIdx.x] = share;
+    dscores[threadIdx.x] = dscore;
+    probs[threadIdx.x] = prob;
     __syncwarp();
     const int64_t count = end - first < kWarp ? end - first : kWarp;
     for (int64_t i = threadIdx.x; i < h.size; i += kWarp) {
       T a = result_k[i], b = result_v[i];
       for (int64_t j = 0; j < count; ++j) {
-        a += slopes[j] * h.query(first + j)[i];
-        b += shares[j] * dy.at(h.element() * h.queries + first + j, h.column() + i);
+        a += dscores[j] * h.query(first + j)[i];
+        b += probs[j] * dy.at(h.element() * h.queries + first + j, h.column() + i);
       }
       result_k[i] = a;
       result_v[i] = b;
@@ -168,7 +176,7 @@ __global__ void attention_dkv_kernel(Heads<T> h, Matrix<T> dy, const T* delta, M
 }
 
 template <class T>
-Heads<T> heads_of(const ops::Attention& io, CudaDevice& card) {
+Heads<T> heads_of(const ops::Attention& io, CudaDevice& device) {
   return {.q = Matrix<T>(io.q),
           .k = Matrix<T>(io.k),
           .v = Matrix<T>(io.v),
@@ -181,20 +189,20 @@ Heads<T> heads_of(const ops::Attention& io, CudaDevice& card) {
           .size = io.size(),
           .causal = io.causal,
           .scale = static_cast<T>(1 / std::sqrt(static_cast<double>(io.size()))),
-          .faults = card.faults()};
+          .errors = device.errors()};
 }
 
 dim3 grid_of(const ops::Attention& io, int64_t rows) {
   require(io.batch * io.heads < 65536, "[attention] ", io.batch, " sentences times ", io.heads,
-          " heads are more than a launch takes; lower --batch-tokens");
+          " heads are more than a CUDA kernel can be launched for; lower the batch tokens");
   return dim3(blocks_of(rows, kQueries), static_cast<unsigned>(io.batch * io.heads));
 }
-// Of `rows` rows of a head's size and a tile each, for every warp.
+// Bytes of shared memory: for each warp `rows` rows, of a head's size and of a tile each.
 template <class T>
 size_t shared_of(const ops::Attention& io, int64_t rows) {
   const int64_t bytes = kQueries * rows * (io.size() + kKeys) * static_cast<int64_t>(sizeof(T));
   require(bytes <= 48 * 1024, "[attention] heads of ", io.size(),
-          " numbers are too large for CUDA's kernel; raise --heads");
+          " columns are too large for the CUDA kernel; raise the number of attention heads");
   return static_cast<size_t>(bytes);
 }
 
@@ -202,27 +210,27 @@ size_t shared_of(const ops::Attention& io, int64_t rows) {
 
 void attention(const ops::Attention& io) {
   dispatch_float(io.q.dtype, "attention", [&]<class T>(T) {
-    CudaDevice& card = CudaDevice::of(io.q);
-    launch(card, "attention", attention_kernel<T>, grid_of(io, io.queries()), dim3(kWarp, kQueries),
-           shared_of<T>(io, 1), heads_of<T>(io, card), Matrix<T>(io.y));
+    CudaDevice& device = CudaDevice::of(io.q);
+    launch(device, "attention", attention_kernel<T>, grid_of(io, io.queries()),
+           dim3(kWarp, kQueries), shared_of<T>(io, 1), heads_of<T>(io, device), Matrix<T>(io.y));
   });
 }
 
 void attention_backward(const ops::Attention& io, const ops::AttentionGradients& g) {
   dispatch_float(io.q.dtype, "attention_backward", [&]<class T>(T) {
     constexpr const char* kOp = "attention_backward";
-    CudaDevice& card = CudaDevice::of(io.q);
+    CudaDevice& device = CudaDevice::of(io.q);
     const int64_t pairs = io.batch * io.heads, queries = io.queries();
-    T* delta = card.scratch<T>(pairs * queries);
-    each(card, kOp, {pairs, queries},
+    T* delta = device.scratch<T>(pairs * queries);
+    each(device, kOp, {pairs, queries},
          Delta<T>{Matrix<T>(io.y), Matrix<T>(g.dy), io.heads, queries, io.size(), delta});
-    const Heads<T> h = heads_of<T>(io, card);
+    const Heads<T> h = heads_of<T>(io, device);
     const Matrix<T> dy(g.dy);
     if (g.dq.view)
-      launch(card, kOp, attention_dq_kernel<T>, grid_of(io, queries), dim3(kWarp, kQueries),
+      launch(device, kOp, attention_dq_kernel<T>, grid_of(io, queries), dim3(kWarp, kQueries),
              shared_of<T>(io, 1), h, dy, delta, Matrix<T>(g.dq.view), g.dq.add);
     if (g.dk.view || g.dv.view)
-      launch(card, kOp, attention_dkv_kernel<T>, grid_of(io, io.keys()), dim3(kWarp, kQueries),
+      launch(device, kOp, attention_dkv_kernel<T>, grid_of(io, io.keys()), dim3(kWarp, kQueries),
              shared_of<T>(io, 2), h, dy, delta, g.dk.view ? Matrix<T>(g.dk.view) : Matrix<T>(),
              g.dk.add, g.dv.view ? Matrix<T>(g.dv.view) : Matrix<T>(), g.dv.add);
   });

@@ -1,5 +1,6 @@
-// cuBLAS, opened when the first product is asked for, so that one program runs with and without it.
-// The handle has workspace of its own and one stream: the same bits every time.
+// The library is opened (dlopen) at the first product, so that a program built with CUDA also runs
+// on machines without it. A handle has its own workspace and one stream, which makes its results
+// reproducible.
 #include "cuda/blas.cuh"
 
 #include <cublas_v2.h>
@@ -13,7 +14,7 @@
 namespace nine::cuda {
 namespace {
 
-constexpr size_t kWorkspace = size_t{32} << 20;  // what NVIDIA advises for Hopper
+constexpr size_t kWorkspace = size_t{32} << 20;  // as NVIDIA recommends for Hopper GPUs
 
 Precision chosen = Precision::fp32;
 
@@ -61,15 +62,16 @@ void check_blas(const char* op, cublasStatus_t status) {
   require(status == CUBLAS_STATUS_SUCCESS, "[", op, "] cuBLAS: status ", static_cast<int>(status));
 }
 
-cublasHandle_t handle_of(CudaDevice& card) {
+cublasHandle_t handle_of(CudaDevice& device) {
   static std::array<cublasHandle_t, 64> handles{};
-  cublasHandle_t& kept = handles[static_cast<size_t>(card.index())];
+  cublasHandle_t& kept = handles[static_cast<size_t>(device.index())];
   if (kept != nullptr) return kept;
   cublasHandle_t h = nullptr;
   check_blas("matmul", library().create(&h));
-  check_blas("matmul", library().set_stream(h, card.stream()));
-  check_blas("matmul", library().set_workspace(h, allocate(kWorkspace, card.index()), kWorkspace));
-  return kept = h;  // only when it is whole
+  check_blas("matmul", library().set_stream(h, device.stream()));
+  check_blas("matmul",
+             library().set_workspace(h, allocate(kWorkspace, device.index()), kWorkspace));
+  return kept = h;  // only now that all of it has succeeded
 }
 
 cublasComputeType_t compute_type(bool single) {
@@ -96,18 +98,18 @@ std::string blas_description() {
   return concat("cuBLAS ", v / 10000, ".", v / 100 % 100, ".", v % 100);
 }
 
-// cuBLAS's matrices are columns first: a row-major C = A B is its C' = B' A'.
+// cuBLAS's matrices are column-major: for it, a row-major C = A B is C' = B' A'.
 template <class T>
-void multiply(CudaDevice& card, const char* op, const Gemm<T>& p) {
+void multiply(CudaDevice& device, const char* op, const Gemm<T>& p) {
   constexpr bool kSingle = sizeof(T) == sizeof(float);
   constexpr cudaDataType_t kType = kSingle ? CUDA_R_32F : CUDA_R_64F;
   if (p.m == 0 || p.n == 0) return;
   const T beta = p.add ? T(1) : T(0);
   const auto transposed = [](bool yes) { return yes ? CUBLAS_OP_T : CUBLAS_OP_N; };
   check_blas(
-      op, library().gemm(handle_of(card), transposed(p.transpose_b), transposed(p.transpose_a), p.n,
-                         p.m, p.k, &p.alpha, p.b, kType, std::max<int64_t>(p.ldb, 1), p.a, kType,
-                         std::max<int64_t>(p.lda, 1), &beta, p.c, kType,
+      op, library().gemm(handle_of(device), transposed(p.transpose_b), transposed(p.transpose_a),
+                         p.n, p.m, p.k, &p.alpha, p.b, kType, std::max<int64_t>(p.ldb, 1), p.a,
+                         kType, std::max<int64_t>(p.lda, 1), &beta, p.c, kType,
                          std::max<int64_t>(p.ldc, 1), compute_type(kSingle), CUBLAS_GEMM_DEFAULT));
 }
 

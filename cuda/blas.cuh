@@ -1,4 +1,4 @@
-// The one door to cuBLAS: products of row-major matrices on a card's stream.
+// Products of row-major matrices by cuBLAS. All uses of cuBLAS go through this file.
 #pragma once
 
 #include <string>
@@ -9,13 +9,13 @@
 
 namespace nine::cuda {
 
-/// T is float or double. With k = 0 the product is 0.
+/// Submits the product to the device's stream. T is float or double; with k = 0 the product is 0.
 template <class T>
-void multiply(CudaDevice& card, const char* op, const Gemm<T>& p);
+void multiply(CudaDevice& device, const char* op, const Gemm<T>& p);
 
-/// What float32 products are computed in, from the next one on.
+/// What float32 products are computed in; see set_precision().
 Precision precision();
-/// "cuBLAS 13.1.0", or an Error that says how to get it.
+/// "cuBLAS 13.1.0". Error: the library cannot be opened.
 std::string blas_description();
 
 }  // namespace nine::cuda

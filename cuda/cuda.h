@@ -1,29 +1,32 @@
-// The CUDA backend's one entry: fills CUDA's op table (core/op_table.h).
+// The CUDA backend: how programs install it and choose its settings.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <string_view>
 
+#include "core/enum_names.h"
+
 namespace nine::cuda {
 
-/// Makes Device{cuda} usable where the build has CUDA and the machine a GPU. In a build without
-/// CUDA every use of such a device is an Error: "this build has no CUDA: ..."; without a driver or
-/// card it is one that says so. Called by programs and tests, once, before the first op.
+/// Fills CUDA's op table (core/op_table.h), after which tensors and ops can use CUDA devices.
+/// Programs and tests call it once, before the first op. Using such a device is an Error in a build
+/// without CUDA ("this build has no CUDA: ...") and on a machine without driver or GPU.
 void install();
 
 /// Whether this build has the CUDA backend.
 bool built();
 
-/// Cards that can be used here: 0 in a build without CUDA and on a machine without a driver.
+/// The number of GPUs that can be used: 0 in a build without CUDA and on a machine without driver.
 int devices();
 
-/// What float32 products are computed in on CUDA: float32 throughout; factors rounded to tf32 (10
-/// bits); factors rounded to bfloat16. Sums are float32, and so is everything else: weights,
-/// activations, reductions. float64 products stay float64.
+/// How float32 products are computed: entirely in float32 (fp32), or with factors rounded to tf32
+/// (10 bits of mantissa) or to bfloat16. Sums and everything else (weights, activations,
+/// reductions) are float32 in any case, and float64 products are float64.
 enum class Precision : uint8_t { fp32, tf32, bf16 };
-Precision precision_from_text(
-    std::string_view name);  ///< fp32, tf32, bf16; anything else is an Error
+/// The precision of that name. UsageError: there is none.
+Precision precision_from_text(std::string_view name);
+/// Holds from the next product on, on all CUDA devices.
 void set_precision(Precision p);
 
 /// How many bytes of products and scores a head computes at a time where it does not keep them; 0:
@@ -31,3 +34,14 @@ void set_precision(Precision p);
 void set_head_spare_bytes(int64_t bytes);
 
 }  // namespace nine::cuda
+
+namespace nine {
+
+template <>
+inline constexpr EnumNames<cuda::Precision, 3> kEnumNames<cuda::Precision>{
+    "matmul precision",
+    {{{cuda::Precision::fp32, "fp32"},
+      {cuda::Precision::tf32, "tf32"},
+      {cuda::Precision::bf16, "bf16"}}}};
+
+}  // namespace nine

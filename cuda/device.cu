@@ -14,15 +14,15 @@
 namespace nine::cuda {
 namespace {
 
-constexpr size_t kStaging = size_t{8} << 20;  // page-locked memory: some hundred batches of indices
-constexpr size_t kMostStaged = size_t{1} << 20;  // larger copies wait
-constexpr size_t kGraphs = 64, kKeysKept = 4096;
-constexpr int kFaults = static_cast<int>(IndexFault::count);
-constexpr const char* kFaultNames[kFaults] = {"embedding", "embedding_backward", "dropout_words",
-                                              "nll",       "nll_backward",       "head_scores",
-                                              "attention"};
+constexpr size_t kStaging = size_t{8} << 20;     // enough for the indices of some hundred batches
+constexpr size_t kMostStaged = size_t{1} << 20;  // larger copies do not go through staging_
+constexpr size_t kMaxGraphs = 64, kMaxKeys = 4096;
+constexpr const char* kFaultNames[kIndexFaults] = {
+    "embedding",    "embedding_backward", "dropout_words", "nll",
+    "nll_backward", "head_scores",        "attention"};
 
-// A pitch has a limit, 2 GiB, that a whole slab may pass.
+// One row is copied without a pitch, since CUDA limits a pitch to 2 GiB and a whole tensor that
+// counts as one row may be larger.
 void copy_rows(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
                size_t rows, cudaMemcpyKind kind, cudaStream_t stream) {
   if (rows == 1) {
@@ -57,7 +57,7 @@ void check(const char* op, cudaError_t error) {
   fail("[", op, "] CUDA: ", cudaGetErrorString(error));
 }
 
-int cards(std::string* why) {
+int visible_devices(std::string* why) {
   int n = 0;
   const cudaError_t error = cudaGetDeviceCount(&n);
   if (error == cudaSuccess) return n;
@@ -68,35 +68,36 @@ int cards(std::string* why) {
 
 struct CudaDevice::Graphs {
   std::map<std::string, cudaGraphExec_t> all;
-  std::set<std::string> once;  // keys that were met once: many never come back (batches of any
-                               // length), and a graph costs more than a run
-  bool wanted = true;
+  // Keys that were used once. A graph is only captured at a key's second use: it costs more than a
+  // run, and many keys never come again (batches of any length).
+  std::set<std::string> once;
+  bool enabled = true;
 };
 
 CudaDevice& CudaDevice::of(int index) {
   static std::array<std::unique_ptr<CudaDevice>, 64> all;
-  require(index >= 0 && index < static_cast<int>(all.size()), "no card has the number ", index);
-  auto& card = all[static_cast<size_t>(index)];
-  if (!card) {
-    std::string why = "no card";
-    const int n = cards(&why);
-    require(n > 0, "this machine has no GPU that CUDA can use (", why, "): run with --device cpu");
+  require(index >= 0 && index < static_cast<int>(all.size()), "there is no device cuda:", index);
+  auto& device = all[static_cast<size_t>(index)];
+  if (!device) {
+    std::string why = "no GPU";
+    const int n = visible_devices(&why);
+    require(n > 0, "this machine has no GPU that CUDA can use (", why, "): set the device to cpu");
     require(index < n, "there is no device cuda:", index, ": CUDA sees ", n, " here");
     set_current(index);
-    card.reset(new CudaDevice(index));
+    device.reset(new CudaDevice(index));
   }
   set_current(index);
-  return *card;
+  return *device;
 }
 
 CudaDevice::CudaDevice(int index) : index_(index), graphs_(new Graphs) {
-  const char* wanted = std::getenv("NINE_CUDA_GRAPHS");
-  graphs_->wanted = wanted == nullptr || std::string_view(wanted) != "0";
+  const char* setting = std::getenv("NINE_CUDA_GRAPHS");
+  graphs_->enabled = setting == nullptr || std::string_view(setting) != "0";
   check("device", cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));
   check("device", cudaMallocHost(reinterpret_cast<void**>(&staging_), kStaging));
-  check("device", cudaMallocHost(reinterpret_cast<void**>(&faults_seen_), sizeof(DeviceErrors)));
-  check("device", cudaMalloc(reinterpret_cast<void**>(&faults_), sizeof(DeviceErrors)));
-  check("device", cudaMemsetAsync(faults_, 0xff, sizeof(DeviceErrors), stream_));
+  check("device", cudaMallocHost(reinterpret_cast<void**>(&host_errors_), sizeof(DeviceErrors)));
+  check("device", cudaMalloc(reinterpret_cast<void**>(&errors_), sizeof(DeviceErrors)));
+  check("device", cudaMemsetAsync(errors_, 0xff, sizeof(DeviceErrors), stream_));
 }
 
 void* CudaDevice::scratch_bytes(size_t bytes, int slot) {
@@ -122,8 +123,7 @@ void CudaDevice::upload(const void* host, size_t host_pitch, void* device, size_
     wait();
     return;
   }
-  if (staging_used_ + rounded >
-      kStaging) {  // from the beginning again, when what lies there has arrived
+  if (staging_used_ + rounded > kStaging) {  // start from its beginning, after the copies in flight
     wait();
     staging_used_ = 0;
   }
@@ -137,17 +137,17 @@ void CudaDevice::upload(const void* host, size_t host_pitch, void* device, size_
 void CudaDevice::download(const void* device, size_t device_pitch, void* host, size_t host_pitch,
                           size_t width, size_t rows) {
   copy_rows(host, host_pitch, device, device_pitch, width, rows, cudaMemcpyDeviceToHost, stream_);
-  check("copy", cudaMemcpyAsync(faults_seen_, faults_, sizeof(DeviceErrors), cudaMemcpyDeviceToHost,
+  check("copy", cudaMemcpyAsync(host_errors_, errors_, sizeof(DeviceErrors), cudaMemcpyDeviceToHost,
                                 stream_));
   wait();
-  throw_faults();
+  throw_errors();
 }
 
-void CudaDevice::throw_faults() {
-  const DeviceErrors seen = *faults_seen_;
-  for (int i = 0; i < kFaults; ++i) {
+void CudaDevice::throw_errors() {
+  const DeviceErrors seen = *host_errors_;
+  for (int i = 0; i < kIndexFaults; ++i) {
     if (seen.first[i] == ~0ull) continue;
-    check("copy", cudaMemsetAsync(faults_, 0xff, sizeof(DeviceErrors), stream_));
+    check("copy", cudaMemsetAsync(errors_, 0xff, sizeof(DeviceErrors), stream_));
     fail("[", kFaultNames[i], "] index ", static_cast<int32_t>(seen.first[i]), " at position ",
          static_cast<int64_t>(seen.first[i] >> 32), " is outside of [", seen.low[i], ", ",
          seen.limit[i], ")");
@@ -155,13 +155,13 @@ void CudaDevice::throw_faults() {
 }
 
 void CudaDevice::run_graph(const std::string& key, const std::function<void()>& work) {
-  if (!graphs_->wanted) return work();
+  if (!graphs_->enabled) return work();
   auto& all = graphs_->all;
   auto found = all.find(key);
   if (found == all.end()) {
-    if (graphs_->once.size() >= kKeysKept) graphs_->once.clear();
+    if (graphs_->once.size() >= kMaxKeys) graphs_->once.clear();
     if (graphs_->once.insert(key).second) return work();
-    if (all.size() >= kGraphs) {
+    if (all.size() >= kMaxGraphs) {
       wait();
       for (auto& [name, graph] : all) check("graph", cudaGraphExecDestroy(graph));
       all.clear();
@@ -174,7 +174,7 @@ void CudaDevice::run_graph(const std::string& key, const std::function<void()>& 
     } catch (...) {
       cudaStreamEndCapture(stream_, &graph);
       if (graph != nullptr) cudaGraphDestroy(graph);
-      cudaGetLastError();  // not to be thrown by the next op
+      cudaGetLastError();  // clears the error, which the next op would throw
       throw;
     }
     check("graph", cudaStreamEndCapture(stream_, &graph));
@@ -192,25 +192,25 @@ void* allocate(size_t bytes, int index) {
   if (error == cudaErrorMemoryAllocation) {
     cudaGetLastError();
     const Memory m = memory_of(index);
-    fail("out of memory: ", bytes >> 20, " MiB were asked for on cuda:", index, ", which has ",
+    fail("out of memory: ", bytes >> 20, " MiB were requested on cuda:", index, ", which has ",
          m.free >> 20, " of ", m.total >> 20,
-         " MiB free; lower --batch or --bptt (or --batch-tokens) and raise --accumulate, or end "
-         "other programs on that card");
+         " MiB free; lower the batch size or the bptt length (or the batch tokens) and raise the "
+         "accumulation steps, or end other programs on that GPU");
   }
   check("allocate", error);
   return p;
 }
 
-// Without checks: at a program's end CUDA may be gone before the last tensor. cudaFree finds the
-// card by the address.
+// Errors are ignored: at the end of a program CUDA may be shut down before the last tensor is
+// freed. cudaFree finds the device by the address.
 void release(void* p, int) {
   cudaFree(p);
   cudaGetLastError();
 }
 
 size_t available(int index) {
-  return memory_of(index).free / 4 *
-         3;  // the rest is for what is made after a pool: an optimiser's slabs, cuBLAS's workspace
+  // The rest is for what is allocated after the pool: the optimiser's state, cuBLAS's workspace.
+  return memory_of(index).free / 4 * 3;
 }
 
 void clear(void* p, size_t bytes, int index) {

@@ -1,4 +1,4 @@
-// A card: its stream, its memory, copies, and what kernels report to the host.
+// A CUDA device: its stream, its memory, copies, and errors that kernels report to the host.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -10,11 +10,11 @@
 
 namespace nine::cuda {
 
-/// Throws an Error that names the op where CUDA says no.
+/// Throws an Error that names the op, unless CUDA's call succeeded.
 void check(const char* op, cudaError_t error);
 
-/// What only a kernel can find wrong. The host hears of it when it next copies something from the
-/// card, and throws then: an op's checks of numbers do not make it wait.
+/// The ops whose kernels check indices (words, targets, lengths). The host does not wait for these
+/// checks: it reads their result with its next copy from the device, and throws then.
 enum class IndexFault : int {
   embedding,
   embedding_backward,
@@ -25,69 +25,78 @@ enum class IndexFault : int {
   attention,
   count
 };
+inline constexpr int kIndexFaults = static_cast<int>(IndexFault::count);
+
+/// What the kernels of a device have found since the host last looked, for each op.
 struct DeviceErrors {
-  unsigned long long first[static_cast<int>(
-      IndexFault::count)];  ///< position << 32 | value of the first wrong index; all ones: none
-  long long low[static_cast<int>(IndexFault::count)],
-      limit[static_cast<int>(IndexFault::count)];  ///< valid is [low, limit)
+  /// The first wrong index, as its position << 32 | its value; all bits set: no error.
+  unsigned long long first[kIndexFaults];
+  /// The valid range was [low, limit).
+  long long low[kIndexFaults], limit[kIndexFaults];
 };
 
-/// Everything of one card. All work goes to its stream, in order.
+/// One GPU. All work is submitted to its stream and runs in order.
 class CudaDevice {
  public:
-  /// The card with this index; made at first use.
+  /// The device with this index, which becomes CUDA's current one. It is initialised at first use.
   static CudaDevice& of(int index);
-  /// The card of a view, which is made the current one.
+  /// The device of a view.
   static CudaDevice& of(const View& v) { return of(v.device.index); }
 
   cudaStream_t stream() const { return stream_; }
-  DeviceErrors* faults() const { return faults_; }
+  /// For kernels: where they report errors, in the device's memory.
+  DeviceErrors* errors() const { return errors_; }
   int index() const { return index_; }
 
-  /// Device memory for partial results of one op; the next op of the stream may have it again.
-  /// Grows when it must. The sums of cuda/reduce.cuh use slot 0: what calls them keeps its own
-  /// numbers in slot 1.
+  /// Device memory for intermediate results of one op; the next op may overwrite it. There are two
+  /// pieces, slots 0 and 1, which grow on demand. The sums of cuda/reduce.cuh use slot 0, so that
+  /// ops that call them use slot 1.
   void* scratch_bytes(size_t bytes, int slot);
   template <class T>
   T* scratch(int64_t n, int slot = 0) {
     return static_cast<T*>(scratch_bytes(static_cast<size_t>(n) * sizeof(T), slot));
   }
 
-  /// Bytes, rows of `width` `pitch` apart. To the card without waiting, unless they are many; from
-  /// the card waits, and throws what kernels have reported.
+  /// Copies `rows` rows of `width` bytes between host and device; a pitch is the bytes from one row
+  /// to the next. upload() waits for the copy only when it is large. download() waits, and throws
+  /// errors that kernels have reported.
   void upload(const void* host, size_t host_pitch, void* device, size_t device_pitch, size_t width,
               size_t rows);
   void download(const void* device, size_t device_pitch, void* host, size_t host_pitch,
                 size_t width, size_t rows);
+  /// Waits until all submitted work is done.
   void wait();
 
-  /// Runs `work`, which submits kernels and products to the stream, from the second time on as one
-  /// CUDA graph. A graph is kept for each key: the op, and all pointers and sizes that `work`
-  /// depends on. NINE_CUDA_GRAPHS=0 in the environment: submits them one by one.
+  /// Runs `work`, which submits kernels and products to the stream. The second time that a key is
+  /// used, they are captured as a CUDA graph, which is launched from then on. `key` must contain
+  /// the op and all pointers and sizes that `work` depends on. NINE_CUDA_GRAPHS=0 in the
+  /// environment turns graphs off.
   void run_graph(const std::string& key, const std::function<void()>& work);
 
  private:
   explicit CudaDevice(int index);
-  void throw_faults();
+  void throw_errors();
 
   int index_;
   cudaStream_t stream_ = nullptr;
-  DeviceErrors* faults_ = nullptr;       // on the card
-  DeviceErrors* faults_seen_ = nullptr;  // on the host, where copies land
+  DeviceErrors* errors_ = nullptr;       // in the device's memory
+  DeviceErrors* host_errors_ = nullptr;  // the host's copy, in page-locked memory
   struct Scratch {
     void* memory = nullptr;
     size_t bytes = 0;
   };
   Scratch scratch_[2];
-  std::byte* staging_ = nullptr;  // page-locked, so that copies to the card need not wait
+  std::byte* staging_ = nullptr;  // page-locked memory, from which copies need no waiting
   size_t staging_used_ = 0;
   struct Graphs;
   Graphs* graphs_;
 };
 
-/// Cards that CUDA sees; 0 without a driver. `why` says why not.
-int cards(std::string* why);
+/// The number of GPUs that CUDA can use. 0 without a driver; `why` (if not null) then has CUDA's
+/// reason.
+int visible_devices(std::string* why);
 
+// The entries of the op table (core/op_table.h) for memory.
 void* allocate(size_t bytes, int index);
 void release(void* p, int index);
 size_t available(int index);

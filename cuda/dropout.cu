@@ -1,5 +1,5 @@
-// Dropout on a card: the mask is a function of the key and the element (core/random.h), as on the
-// CPU.
+// Dropout on a GPU (part of cuda/ops.cuh). The mask is a function of the key and the element, the
+// same as on the CPU (core/random.h).
 #include "cuda/launch.cuh"
 #include "cuda/ops.cuh"
 
@@ -30,14 +30,14 @@ struct Drop {
   }
 };
 template <class T>
-struct DropFlat {  // the whole as one row, without a mask that comes back
+struct DropFlat {  // contiguous tensors, as one row, with a mask for each element
   Matrix<T> x, y;
   Mask<T> mask;
   bool add;
   NINE_D void operator()(int64_t, int64_t i) const { put(add, y.data[i], mask.of(i) * x.data[i]); }
 };
 template <class T>
-struct AddDropped {
+struct BiasDropoutAdd {
   Matrix<T> x, bias, residual, y;
   Mask<T> mask;
   NINE_D void operator()(int64_t r, int64_t c) const {
@@ -50,9 +50,9 @@ struct DropWords {
   const int32_t* ids;
   Mask<T> mask;
   bool add;
-  DeviceErrors* faults;
+  DeviceErrors* errors;
   NINE_D void operator()(int64_t r, int64_t c) const {
-    const int32_t id = checked(ids, r, 0, int64_t{1} << 31, faults, IndexFault::dropout_words);
+    const int32_t id = checked(ids, r, 0, int64_t{1} << 31, errors, IndexFault::dropout_words);
     put(add, y.at(r, c), mask.of(id) * x.at(r, c));
   }
 };
@@ -62,12 +62,12 @@ struct DropWords {
 void dropout(const View& x, double p, const RandomKey& key, const OutputView& y,
              int64_t mask_rows) {
   dispatch_float(x.dtype, "dropout", [&]<class T>(T) {
-    CudaDevice& card = CudaDevice::of(x);
+    CudaDevice& device = CudaDevice::of(x);
     const Mask<T> mask(key, p);
     const Matrix<T> in(x), out(y.view);
     if (mask_rows >= x.rows() && x.contiguous() && y.view.contiguous())
-      return each(card, "dropout", {1, x.elements()}, DropFlat<T>{in, out, mask, y.add});
-    each(card, "dropout", {x.rows(), x.cols()}, Drop<T>{in, out, mask, mask_rows, y.add});
+      return each(device, "dropout", {1, x.elements()}, DropFlat<T>{in, out, mask, y.add});
+    each(device, "dropout", {x.rows(), x.cols()}, Drop<T>{in, out, mask, mask_rows, y.add});
   });
 }
 
@@ -75,18 +75,18 @@ void bias_dropout_add(const View& x, const View& bias, const View& residual, dou
                       const RandomKey& key, const View& y) {
   dispatch_float(x.dtype, "bias_dropout_add", [&]<class T>(T) {
     each(CudaDevice::of(x), "bias_dropout_add", {x.rows(), x.cols()},
-         AddDropped<T>{Matrix<T>(x), Matrix<T>(bias), Matrix<T>(residual), Matrix<T>(y),
-                       Mask<T>(key, p)});
+         BiasDropoutAdd<T>{Matrix<T>(x), Matrix<T>(bias), Matrix<T>(residual), Matrix<T>(y),
+                           Mask<T>(key, p)});
   });
 }
 
 void dropout_words(const View& x, const View& ids, double p, const RandomKey& key,
                    const OutputView& y) {
   dispatch_float(x.dtype, "dropout_words", [&]<class T>(T) {
-    CudaDevice& card = CudaDevice::of(x);
-    each(card, "dropout_words", {x.rows(), x.cols()},
+    CudaDevice& device = CudaDevice::of(x);
+    each(device, "dropout_words", {x.rows(), x.cols()},
          DropWords<T>{Matrix<T>(x), Matrix<T>(y.view), static_cast<int32_t*>(ids.data),
-                      Mask<T>(key, p), y.add, card.faults()});
+                      Mask<T>(key, p), y.add, device.errors()});
   });
 }
 

@@ -1,4 +1,4 @@
-// Elementwise ops on a card.
+// Elementwise ops on a GPU (part of cuda/ops.cuh).
 #include "core/elementwise.h"
 
 #include "cuda/launch.cuh"
@@ -14,7 +14,7 @@ struct Fill {
   NINE_D void operator()(int64_t r, int64_t c) const { y.at(r, c) = value; }
 };
 
-// Bits of a bfloat16, as core/dtype.h rounds them.
+// The bits of a bfloat16, rounded as in core/dtype.h.
 NINE_D inline uint16_t bits_of(float x) {
   uint32_t u = 0;
   memcpy(&u, &x, sizeof u);
@@ -28,7 +28,7 @@ NINE_D inline float float_of(uint16_t bits) {
   return x;
 }
 
-// bfloat16 goes by its bits, uint16_t.
+// uint16_t stands for bfloat16.
 template <class From, class To>
 struct Convert {
   Matrix<From> x;
@@ -82,7 +82,7 @@ struct UnaryBackward {
 template <class T, class F>
 struct Binary {
   Matrix<T> a, b, y;
-  int64_t step_r, step_c;  // 1 where b has that dimension
+  int64_t step_r, step_c;  // 1 for a dimension that b has, 0 for one that it is broadcast over
   bool add;
   NINE_D void operator()(int64_t r, int64_t c) const {
     put(add, y.at(r, c), F::value(a.at(r, c), b.at(r * step_r, c * step_c)));
@@ -152,7 +152,7 @@ void binary(ops::Binary f, const View& a, const View& b, const OutputView& y) {
              one_row = !one_number && b.shape != a.shape;
   dispatch_float(a.dtype, "binary", [&]<class T>(T) {
     ops::visit(f, [&]<class F>(F) {
-      // A row meets every row, so the rows must be told apart.
+      // A row is broadcast over the rows of a, so a must keep its rows here.
       const Plane plane = one_row      ? Plane{a.rows(), a.cols()}
                           : one_number ? plane_of({&a, &y.view})
                                        : plane_of({&a, &b, &y.view});

@@ -402,7 +402,7 @@ void exact(CudaDevice& card, const Score& score, int64_t d, const Vectors<T>& w,
            const Vectors<T>& h, const int32_t* targets, int64_t first_row, const T* bias,
            double* out) {
   each(card, "head_scores", {1, h.count},
-       Exact<K, T>{K(score, d), d, w, h, targets, bias, out, card.faults(), first_row});
+       Exact<K, T>{K(score, d), d, w, h, targets, bias, out, card.errors(), first_row});
 }
 template <class K, class T>
 void exact_slopes(CudaDevice& card, const Score& score, int64_t d, const Vectors<T>& w,

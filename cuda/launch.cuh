@@ -1,8 +1,9 @@
-// Starting kernels, and what they are made of: matrices, sums over a warp and a block in a fixed
-// order.
+// What kernels are written with: launching them, matrices, shared memory, checked indices, sums
+// over a warp or a block in a fixed order, and elementwise kernels.
 //
-// The sources of cuda/ are CUDA for nvcc and plain C++ for the stand-in of tests/cuda_on_host,
-// hence one function that starts kernels, and shared memory through one accessor.
+// nvcc compiles the sources of cuda/ as CUDA. tests/cuda_on_host compiles them as plain C++ to test
+// them without a GPU, so that they launch kernels only through launch() and get shared memory only
+// from shared_memory().
 #pragma once
 
 #include <cuda_runtime.h>
@@ -24,15 +25,16 @@
 namespace nine::cuda {
 
 inline constexpr int kWarp = 32;
-inline constexpr int kBlock = 256;  ///< threads of a block unless a kernel says otherwise
+inline constexpr int kBlock = 256;  ///< threads of a block, for most kernels
 
-/// Starts a kernel on the card's stream. A grid without blocks does nothing.
+/// Launches a kernel on the device's stream; a grid without blocks does nothing. `shared` is the
+/// bytes of shared memory of a block.
 template <class... P, class... A>
-void launch([[maybe_unused]] CudaDevice& card, const char* op, void (*kernel)(P...), dim3 grid,
+void launch([[maybe_unused]] CudaDevice& device, const char* op, void (*kernel)(P...), dim3 grid,
             dim3 block, size_t shared, const A&... args) {
   if (grid.x == 0 || grid.y == 0 || grid.z == 0) return;
 #ifdef __CUDACC__
-  kernel<<<grid, block, shared, card.stream()>>>(static_cast<P>(args)...);
+  kernel<<<grid, block, shared, device.stream()>>>(static_cast<P>(args)...);
   check(op, cudaGetLastError());
 #else
   cuda_on_host::launch_kernel(op, kernel, grid, block, shared, args...);
@@ -53,12 +55,12 @@ NINE_D T* shared_memory() {
 #endif
 }
 
-/// The place of a thread in a grid of one dimension.
+/// The index of a thread in a grid of one dimension.
 NINE_D inline int64_t thread_index() {
   return static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
 }
 
-/// A view as kernels take it.
+/// A view in the form that kernels take: row-major, with ld elements from one row to the next.
 template <class T>
 struct Matrix {
   T* data = nullptr;
@@ -71,32 +73,33 @@ struct Matrix {
   NINE_D T& at(int64_t r, int64_t c) const { return data[r * ld + c]; }
 };
 
-/// Writes over or adds.
+/// y = x or, with `add`, y += x.
 template <class T>
 NINE_D void put(bool add, T& y, T x) {
   y = add ? y + x : x;
 }
 
-NINE_D inline void report(DeviceErrors* board, IndexFault fault, int64_t position, int32_t value,
+/// Reports a wrong index to the host; of several the one with the lowest position is kept.
+NINE_D inline void report(DeviceErrors* errors, IndexFault fault, int64_t position, int32_t value,
                           int64_t low, int64_t limit) {
   const int i = static_cast<int>(fault);
-  board->low[i] = low;
-  board->limit[i] = limit;
-  atomicMin(&board->first[i],
+  errors->low[i] = low;
+  errors->limit[i] = limit;
+  atomicMin(&errors->first[i],
             static_cast<unsigned long long>(position) << 32 | static_cast<uint32_t>(value));
 }
-/// The index at `position`, or, reported to the host, `low` or 0 where it is outside of [low,
-/// limit). `first`: what ids[0] is for the reader of the report.
+/// ids[position] if it is in [low, limit). Otherwise it is reported to the host and `low` is
+/// returned. `first` is the position of ids[0] in the op's whole input, for the report.
 NINE_D inline int32_t checked(const int32_t* ids, int64_t position, int64_t low, int64_t limit,
-                              DeviceErrors* board, IndexFault fault, int64_t first = 0) {
+                              DeviceErrors* errors, IndexFault fault, int64_t first = 0) {
   const int32_t id = ids[position];
   if (id >= low && id < limit) return id;
-  report(board, fault, first + position, id, low, limit);
+  report(errors, fault, first + position, id, low, limit);
   return static_cast<int32_t>(low);
 }
 
-// Sums in which every thread takes part and of which every thread has the result; the order is that
-// of the lanes.
+// Sums and maxima over the threads of a warp or a block. All of its threads must call them, and all
+// have the result. The order of a sum is fixed.
 template <class T>
 NINE_D T warp_sum(T x) {
   for (int mask = kWarp / 2; mask > 0; mask /= 2) x += __shfl_xor_sync(0xffffffffu, x, mask);
@@ -110,18 +113,19 @@ NINE_D T warp_max(T x) {
   }
   return x;
 }
-/// Bytes of shared memory that block_sum and block_max take, for a block of `threads`.
+/// Bytes of shared memory that block_sum and block_max need in a block of `threads` threads.
 inline size_t block_sum_bytes(int threads) {
   return static_cast<size_t>(threads / kWarp) * sizeof(double);
 }
-/// Of a block of one dimension; `shared` is free again after the next barrier.
+/// For blocks of one dimension. `shared` has block_sum_bytes() bytes, and may be used for something
+/// else after the next barrier.
 template <class T>
 NINE_D T block_sum(T x, void* shared) {
   T* warps = static_cast<T*>(shared);
   const int warp = static_cast<int>(threadIdx.x) / kWarp,
             count = static_cast<int>(blockDim.x) / kWarp;
   x = warp_sum(x);
-  __syncthreads();  // whoever still reads the sums before
+  __syncthreads();  // other threads may still be reading the values of an earlier call
   if (threadIdx.x % kWarp == 0) warps[warp] = x;
   __syncthreads();
   T sum = warps[0];
@@ -142,10 +146,9 @@ NINE_D T block_max(T x, void* shared) {
   return top;
 }
 
-// --- elementwise
-// ------------------------------------------------------------------------------------------------
+// --- elementwise kernels
 
-/// f(r, c) for every element of a plane, a thread each.
+/// Calls f(r, c) for each element of a plane, in one thread for each.
 template <class F>
 __global__ void each_kernel(int64_t rows, int64_t cols, F f) {
   const int64_t stride = static_cast<int64_t>(gridDim.y) * blockDim.y,
@@ -156,10 +159,11 @@ __global__ void each_kernel(int64_t rows, int64_t cols, F f) {
     f(r, c);
 }
 
+/// The rows and columns that an elementwise kernel loops over.
 struct Plane {
   int64_t rows, cols;
 };
-/// The shape of equally shaped views: as one row where all are contiguous.
+/// The plane of views of equal shape: a single row if all are contiguous.
 inline Plane plane_of(std::initializer_list<const View*> views) {
   const View& v = **views.begin();
   const bool flat =
@@ -167,13 +171,14 @@ inline Plane plane_of(std::initializer_list<const View*> views) {
   return flat ? Plane{1, v.elements()} : Plane{v.rows(), v.cols()};
 }
 
+/// Calls f(r, c) on the device for all elements of a plane. f is a functor that is copied there.
 template <class F>
-void each(CudaDevice& card, const char* op, Plane p, const F& f) {
+void each(CudaDevice& device, const char* op, Plane p, const F& f) {
   if (p.rows == 0 || p.cols == 0) return;
-  constexpr int64_t kMostRows = 32768;  // of blocks; beyond that a thread takes several
+  constexpr int64_t kMostRows = 32768;  // rows of blocks; a thread then takes several elements
   const bool wide = p.rows == 1 || p.cols >= kBlock;
   const dim3 block = wide ? dim3(kBlock, 1) : dim3(kWarp, kBlock / kWarp);
-  launch(card, op, each_kernel<F>,
+  launch(device, op, each_kernel<F>,
          dim3(blocks_of(p.cols, block.x),
               static_cast<unsigned>(std::min<int64_t>(kMostRows, blocks_of(p.rows, block.y)))),
          block, 0, p.rows, p.cols, f);

@@ -1,4 +1,4 @@
-// Products and embeddings on a card.
+// Products and embeddings on a GPU (part of cuda/ops.cuh).
 #include "cuda/layers.cuh"
 
 #include "cuda/blas.cuh"
@@ -14,42 +14,43 @@ struct AddBias {
   bool relu;
   NINE_D void operator()(int64_t r, int64_t c) const {
     const T value = y.at(r, c) + bias[c];
-    y.at(r, c) = relu && value < T(0) ? T(0) : value;  // a NaN passes
+    y.at(r, c) = relu && value < T(0) ? T(0) : value;  // NaN stays NaN
   }
 };
 
 template <class T>
-struct Look {
+struct Embedding {
   Matrix<T> table, y;
   const int32_t* ids;
-  DeviceErrors* faults;
+  DeviceErrors* errors;
   NINE_D void operator()(int64_t r, int64_t c) const {
-    y.at(r, c) = table.at(checked(ids, r, 0, table.rows, faults, IndexFault::embedding), c);
+    y.at(r, c) = table.at(checked(ids, r, 0, table.rows, errors, IndexFault::embedding), c);
   }
 };
 template <class T>
-struct LookAt {
+struct EmbeddingWithPositions {
   Matrix<T> table, positions, y;
   const int32_t* ids;
   T scale;
-  DeviceErrors* faults;
+  DeviceErrors* errors;
   NINE_D void operator()(int64_t r, int64_t c) const {
-    const int32_t id = checked(ids, r, 0, table.rows, faults, IndexFault::embedding);
+    const int32_t id = checked(ids, r, 0, table.rows, errors, IndexFault::embedding);
     y.at(r, c) = scale * table.at(id, c) + positions.at(r % positions.rows, c);
   }
 };
 
-// A block for each row and each kBlock columns. The block of the first row with its word takes all
-// rows with that word, in their order: no sum depends on which block comes when.
+// A block for each row and each kBlock columns. The block of the first row with some id adds all
+// rows with that id, in their order, and the blocks of the other rows return: the order of a sum
+// does not depend on the order in which blocks run.
 template <class T>
 __global__ void add_rows_kernel(Matrix<T> dy, const int32_t* ids, Matrix<T> grad,
-                                bool report_others, DeviceErrors* faults) {
-  int* same = shared_memory<int>();  // [kBlock]: which of kBlock rows have the word
+                                bool report_others, DeviceErrors* errors) {
+  int* same = shared_memory<int>();  // [kBlock]: which of kBlock rows have this id
   const int64_t mine = blockIdx.x, c = static_cast<int64_t>(blockIdx.y) * kBlock + threadIdx.x;
   const int32_t id = ids[mine];
   if (id < 0 || id >= grad.rows) {
     if (report_others && threadIdx.x == 0 && blockIdx.y == 0)
-      report(faults, IndexFault::embedding_backward, mine, id, 0, grad.rows);
+      report(errors, IndexFault::embedding_backward, mine, id, 0, grad.rows);
     return;
   }
   T sum = c < dy.cols ? grad.at(id, c) : T(0);
@@ -60,7 +61,7 @@ __global__ void add_rows_kernel(Matrix<T> dy, const int32_t* ids, Matrix<T> grad
     if (__syncthreads_or(hit ? 1 : 0) != 0)
       for (int i = 0; i < kBlock; ++i) {
         if (same[i] == 0) continue;
-        if (first + i < mine) return;  // the whole block: that row's block does it
+        if (first + i < mine) return;  // the whole block: this is the block of a later row
         if (c < dy.cols) sum += dy.at(first + i, c);
       }
     __syncthreads();
@@ -100,28 +101,30 @@ void linear(const View& x, const View& w, const View& bias, bool relu, const Vie
 
 void embedding(const View& table, const View& ids, const View& y) {
   dispatch_float(table.dtype, "embedding", [&]<class T>(T) {
-    CudaDevice& card = CudaDevice::of(table);
-    each(card, "embedding", {y.rows(), y.cols()},
-         Look<T>{Matrix<T>(table), Matrix<T>(y), static_cast<int32_t*>(ids.data), card.faults()});
+    CudaDevice& device = CudaDevice::of(table);
+    each(device, "embedding", {y.rows(), y.cols()},
+         Embedding<T>{Matrix<T>(table), Matrix<T>(y), static_cast<int32_t*>(ids.data),
+                      device.errors()});
   });
 }
 
 void embedding_with_positions(const View& table, const View& ids, double scale,
                               const View& positions, const View& y) {
   dispatch_float(table.dtype, "embedding_with_positions", [&]<class T>(T) {
-    CudaDevice& card = CudaDevice::of(table);
-    each(card, "embedding_with_positions", {y.rows(), y.cols()},
-         LookAt<T>{Matrix<T>(table), Matrix<T>(positions), Matrix<T>(y),
-                   static_cast<int32_t*>(ids.data), static_cast<T>(scale), card.faults()});
+    CudaDevice& device = CudaDevice::of(table);
+    each(device, "embedding_with_positions", {y.rows(), y.cols()},
+         EmbeddingWithPositions<T>{Matrix<T>(table), Matrix<T>(positions), Matrix<T>(y),
+                                   static_cast<int32_t*>(ids.data), static_cast<T>(scale),
+                                   device.errors()});
   });
 }
 
 template <class T>
-void add_rows(CudaDevice& card, const char* op, const Matrix<T>& dy, const int32_t* ids,
+void add_rows(CudaDevice& device, const char* op, const Matrix<T>& dy, const int32_t* ids,
               const Matrix<T>& grad, bool report_others) {
-  launch(card, op, add_rows_kernel<T>,
+  launch(device, op, add_rows_kernel<T>,
          dim3(static_cast<unsigned>(dy.rows), blocks_of(dy.cols, kBlock)), dim3(kBlock),
-         kBlock * sizeof(int), dy, ids, grad, report_others, card.faults());
+         kBlock * sizeof(int), dy, ids, grad, report_others, device.errors());
 }
 template void add_rows<float>(CudaDevice&, const char*, const Matrix<float>&, const int32_t*,
                               const Matrix<float>&, bool);

@@ -1,14 +1,14 @@
-// What of cuda/layers.cu other ops use.
+// The part of cuda/layers.cu that other ops use.
 #pragma once
 
 #include "cuda/launch.cuh"
 
 namespace nine::cuda {
 
-/// grad(ids[r], :) += dy(r, :), rows in ascending order, for the rows whose id is a row of grad;
-/// others are reported as faults, if asked for.
+/// grad(ids[r], :) += dy(r, :), in ascending order of r, for the rows whose id is a row of grad.
+/// With `report_others`, other ids are reported as errors of embedding_backward.
 template <class T>
-void add_rows(CudaDevice& card, const char* op, const Matrix<T>& dy, const int32_t* ids,
+void add_rows(CudaDevice& device, const char* op, const Matrix<T>& dy, const int32_t* ids,
               const Matrix<T>& grad, bool report_others);
 
 }  // namespace nine::cuda

@@ -1,6 +1,7 @@
-// One LSTM layer over a sequence on a card. The input's product for all time steps is one GEMM; a
-// time step is the recurrent product, added to the gates, and one kernel. The loop over time is a
-// CUDA graph, kept for the next step with the same shapes and addresses, which a step's pool gives.
+// One LSTM layer over a sequence on a GPU (part of cuda/ops.cuh). The product of the input with
+// W_ih is one GEMM for all time steps. A time step is the recurrent product, added to the gates,
+// and one kernel. The loop over time becomes a CUDA graph, which is launched again in training
+// steps with the same shapes and addresses; a step's pool gives the same addresses each time.
 #include "core/arena.h"
 #include "core/vmath.h"
 #include "cuda/blas.cuh"
@@ -10,8 +11,8 @@
 namespace nine::cuda {
 namespace {
 
-// Element u of row b: the four gates, products of input and state already added, become what they
-// are; then cell and state.
+// Forward for unit u of row b. On entry `gates` hold x_t W_ih' + h_{t-1} W_hh'; adds the biases,
+// applies the non-linearities, and computes cell and hidden state.
 template <class T>
 struct Cell {
   Matrix<T> gates, c_before, c, h;
@@ -34,19 +35,20 @@ struct Cell {
   }
 };
 
-// The gates' gradients before their non-linearity, in place; dc becomes that of the cell before.
+// Backward for unit u of row b. Replaces the gates by the gradients of their arguments (before
+// sigmoid and tanh), and dc, dL/dc_t, by dL/dc_{t-1}.
 template <class T>
 struct CellBackward {
   Matrix<T> gates, c_before, c, dc;
-  Matrix<T> through;  // what reaches h_t from the next time step, or from the last state; may be
-                      // without memory, as dy
-  Matrix<T> dy;
+  // The two parts of dL/dh_t, each of which may be empty: that of the next time step (at the last
+  // one, of the final state), and that of the layer above.
+  Matrix<T> dh_next, dy;
   NINE_D void operator()(int64_t b, int64_t u) const {
     const int64_t hidden = c.cols;
     T* g = gates.row(b) + u;
     const T in = g[0], forget = g[hidden], fresh = g[2 * hidden], out = g[3 * hidden],
             tc = vtanh(c.at(b, u));
-    const T dh = (through.data != nullptr ? through.at(b, u) : T(0)) +
+    const T dh = (dh_next.data != nullptr ? dh_next.at(b, u) : T(0)) +
                  (dy.data != nullptr ? dy.at(b, u) : T(0));
     const T d = dc.at(b, u) + dh * out * (T(1) - tc * tc);
     g[0] = d * fresh * in * (T(1) - in);
@@ -57,7 +59,7 @@ struct CellBackward {
   }
 };
 
-// Everything that a loop over time depends on, as text.
+// The key of a graph: everything that a loop over time depends on, as bytes.
 class Key {
  public:
   explicit Key(const char* op) : text_(op) { append(static_cast<int>(precision())); }
@@ -80,16 +82,16 @@ class Key {
 
 template <class T>
 void forward(const ops::Lstm& io) {
-  CudaDevice& card = CudaDevice::of(io.x);
+  CudaDevice& device = CudaDevice::of(io.x);
   const int64_t batch = io.batch(), steps = io.steps();
   Key key("lstm");
   for (const View* v : {&io.w_hh, &io.b_ih, &io.b_hh, &io.hidden, &io.cells, &io.gates})
     key.view(*v);
-  card.run_graph(key.text(), [&] {
+  device.run_graph(key.text(), [&] {
     for (int64_t t = 0; t < steps; ++t) {
       const View gates = io.gates.row_range(t * batch, batch);
       matmul(io.hidden.row_range(t * batch, batch), false, io.w_hh, true, {gates, true}, 1.0);
-      each(card, "lstm", {batch, io.size()},
+      each(device, "lstm", {batch, io.size()},
            Cell<T>{Matrix<T>(gates), Matrix<T>(io.cells.row_range(t * batch, batch)),
                    Matrix<T>(io.cells.row_range((t + 1) * batch, batch)),
                    Matrix<T>(io.hidden.row_range((t + 1) * batch, batch)),
@@ -101,23 +103,23 @@ void forward(const ops::Lstm& io) {
 template <class T>
 void backward_through_time(const ops::Lstm& io, const ops::LstmGradients& g, const View& dh,
                            const View& dc) {
-  CudaDevice& card = CudaDevice::of(io.x);
+  CudaDevice& device = CudaDevice::of(io.x);
   const int64_t batch = io.batch(), steps = io.steps();
   Key key("lstm_backward");
   for (const View* v : {&io.w_hh, &io.cells, &io.gates, &g.dy, &g.dh_n, &g.dh0.view, &dh, &dc})
     key.view(*v);
-  card.run_graph(key.text(), [&] {
+  device.run_graph(key.text(), [&] {
     for (int64_t t = steps - 1; t >= 0; --t) {
       const bool last = t + 1 == steps;
       if (!last)
         matmul(io.gates.row_range((t + 1) * batch, batch), false, io.w_hh, false, {dh}, 1.0);
-      const View through = last ? g.dh_n : dh,
+      const View dh_next = last ? g.dh_n : dh,
                  dy = g.dy ? g.dy.row_range(t * batch, batch) : View{};
-      each(card, "lstm_backward", {batch, io.size()},
+      each(device, "lstm_backward", {batch, io.size()},
            CellBackward<T>{Matrix<T>(io.gates.row_range(t * batch, batch)),
                            Matrix<T>(io.cells.row_range(t * batch, batch)),
                            Matrix<T>(io.cells.row_range((t + 1) * batch, batch)), Matrix<T>(dc),
-                           through ? Matrix<T>(through) : Matrix<T>(),
+                           dh_next ? Matrix<T>(dh_next) : Matrix<T>(),
                            dy ? Matrix<T>(dy) : Matrix<T>()});
     }
     if (g.dh0.view) matmul(io.gates.row_range(0, batch), false, io.w_hh, false, {dh}, 1.0);

@@ -1,4 +1,5 @@
-// Optimiser updates on a card: one pass over the slabs, the clipping's factor read where it lies.
+// Optimiser updates on a GPU (part of cuda/ops.cuh): one pass over all parameters. The kernels read
+// the squared norm of the gradient, for clipping, from the device's memory.
 #include "core/update_rules.h"
 #include "cuda/launch.cuh"
 #include "cuda/ops.cuh"

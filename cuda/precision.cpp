@@ -1,13 +1,8 @@
-#include "core/error.h"
+// The name of a precision, of cuda/cuda.h; the same with and without CUDA.
 #include "cuda/cuda.h"
 
 namespace nine::cuda {
 
-Precision precision_from_text(std::string_view name) {
-  if (name == "fp32") return Precision::fp32;
-  if (name == "tf32") return Precision::tf32;
-  if (name == "bf16") return Precision::bf16;
-  throw UsageError(concat("--precision ", name, ": fp32, tf32 or bf16"));
-}
+Precision precision_from_text(std::string_view name) { return enum_from_text<Precision>(name); }
 
 }  // namespace nine::cuda

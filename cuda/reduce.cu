@@ -1,4 +1,4 @@
-// Sums on a card.
+// Sums on a GPU (part of cuda/ops.cuh).
 #include "cuda/reduce.cuh"
 
 #include "cuda/ops.cuh"
@@ -6,13 +6,13 @@
 namespace nine::cuda {
 namespace {
 
-struct Same {
+struct Identity {
   NINE_D static double of(double x) { return x; }
 };
 struct Square {
   NINE_D static double of(double x) { return x * x; }
 };
-struct Broken {  // 0 for a number, NaN for NaN and the infinities
+struct NonFinite {  // 0 for finite x, NaN otherwise
   NINE_D static double of(double x) { return x - x; }
 };
 
@@ -45,7 +45,7 @@ void column_sums(const View& x, const OutputView& y) {
 
 void sum(const View& x, const OutputView& y) {
   dispatch_float(x.dtype, "sum", [&]<class T>(T) {
-    total<Same, T>("sum", x, static_cast<T*>(y.view.data), y.add);
+    total<Identity, T>("sum", x, static_cast<T*>(y.view.data), y.add);
   });
 }
 
@@ -56,14 +56,14 @@ void sum_squares(const View& x, const View& out) {
 }
 
 bool all_finite(const View& x) {
-  CudaDevice& card = CudaDevice::of(x);
+  CudaDevice& device = CudaDevice::of(x);
   double* result = nullptr;
   dispatch_float(x.dtype, "all_finite", [&]<class T>(T) {
-    result = card.scratch<double>(1, 1);
-    total<Broken, T>("all_finite", x, result, false);
+    result = device.scratch<double>(1, 1);
+    total<NonFinite, T>("all_finite", x, result, false);
   });
   double sum = 0;
-  card.download(result, sizeof sum, &sum, sizeof sum, sizeof sum, 1);
+  device.download(result, sizeof sum, &sum, sizeof sum, sizeof sum, 1);
   return sum == 0.0;
 }
 

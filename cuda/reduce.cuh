@@ -1,16 +1,16 @@
-// Sums with an order that shapes alone decide: partial sums of fixed pieces, then their sum by one
-// block.
+// Sums whose order depends on shapes only: partial sums of fixed pieces, then the sum of those by
+// one block.
 #pragma once
 
 #include "cuda/launch.cuh"
 
 namespace nine::cuda {
 
-inline constexpr int64_t kSumPiece = 8 * kBlock;  ///< elements of a piece at least
-inline constexpr int64_t kSumPieces = 1024;       ///< at most
+inline constexpr int64_t kSumPiece = 8 * kBlock;  ///< the least number of elements of a piece
+inline constexpr int64_t kSumPieces = 1024;       ///< the largest number of pieces
 
-/// partial[block] = sum over the block's elements (every gridDim-th piece of blockDim) of f(i) in
-/// double.
+/// partial[block] = the sum in double of f(i) over the elements of the block: every gridDim-th run
+/// of blockDim elements.
 template <class F>
 __global__ void piece_sums_kernel(int64_t n, F f, double* partial) {
   double sum = 0;
@@ -20,7 +20,7 @@ __global__ void piece_sums_kernel(int64_t n, F f, double* partial) {
   if (threadIdx.x == 0) partial[blockIdx.x] = sum;
 }
 
-/// One block: put(sum of partial[0 ... n)).
+/// One block: calls put_sum(sum of partial[0 ... n)).
 template <class Put>
 __global__ void finish_sum_kernel(const double* partial, int64_t n, Put put_sum) {
   double sum = 0;
@@ -29,18 +29,19 @@ __global__ void finish_sum_kernel(const double* partial, int64_t n, Put put_sum)
   if (threadIdx.x == 0) put_sum(sum);
 }
 
-/// put(f(0) + ... + f(n - 1)) in double; f and put are functors of the card.
+/// Calls put_sum(f(0) + ... + f(n - 1)) on the device, with the sum in double; both are functors
+/// that are copied there.
 template <class F, class Put>
-void sum_of(CudaDevice& card, const char* op, int64_t n, const F& f, const Put& put_sum) {
+void sum_of(CudaDevice& device, const char* op, int64_t n, const F& f, const Put& put_sum) {
   const int64_t pieces = std::clamp<int64_t>((n + kSumPiece - 1) / kSumPiece, 1, kSumPieces);
-  double* partial = card.scratch<double>(pieces);
-  launch(card, op, piece_sums_kernel<F>, dim3(static_cast<unsigned>(pieces)), dim3(kBlock),
+  double* partial = device.scratch<double>(pieces);
+  launch(device, op, piece_sums_kernel<F>, dim3(static_cast<unsigned>(pieces)), dim3(kBlock),
          block_sum_bytes(kBlock), n, f, partial);
-  launch(card, op, finish_sum_kernel<Put>, dim3(1), dim3(kBlock), block_sum_bytes(kBlock), partial,
-         pieces, put_sum);
+  launch(device, op, finish_sum_kernel<Put>, dim3(1), dim3(kBlock), block_sum_bytes(kBlock),
+         partial, pieces, put_sum);
 }
 
-/// y (float or double) = [y +] scale * sum.
+/// For sum_of: y = scale * sum or, with `add`, y += scale * sum; y is float or double.
 template <class T>
 struct PutSum {
   T* y;
@@ -49,7 +50,7 @@ struct PutSum {
   NINE_D void operator()(double sum) const { put(add, *y, static_cast<T>(scale * sum)); }
 };
 
-/// Block (32, 8): sums of f(r, c) over the rows of a split in double, partial[split][c].
+/// partial[split][c] = the sum in double of f(r, c) over the rows of a split. Block (32, 8).
 template <class F>
 __global__ void column_sums_kernel(int64_t rows, int64_t cols, int64_t per_split, F f,
                                    double* partial) {
@@ -66,6 +67,7 @@ __global__ void column_sums_kernel(int64_t rows, int64_t cols, int64_t per_split
   for (unsigned i = 1; i < blockDim.y; ++i) sum += shared[i * kWarp + threadIdx.x];
   partial[blockIdx.y * cols + c] = sum;
 }
+/// y[c] = the sum of partial[0 ... splits)[c], or added to y.
 template <class T>
 struct FinishColumns {
   const double* partial;
@@ -79,18 +81,18 @@ struct FinishColumns {
   }
 };
 
-/// y[c] = [y[c] +] sum over rows of f(r, c), in double.
+/// y[c] = the sum over rows of f(r, c) in double or, with `add`, added to y.
 template <class T, class F>
-void sum_columns(CudaDevice& card, const char* op, int64_t rows, int64_t cols, const F& f, T* y,
+void sum_columns(CudaDevice& device, const char* op, int64_t rows, int64_t cols, const F& f, T* y,
                  bool add) {
   constexpr int64_t kRows = 256, kMostSplits = 64;
   const int64_t splits = std::clamp<int64_t>((rows + kRows - 1) / kRows, 1, kMostSplits),
                 per_split = (rows + splits - 1) / splits;
-  double* partial = card.scratch<double>(splits * std::max<int64_t>(1, cols));
-  launch(card, op, column_sums_kernel<F>,
+  double* partial = device.scratch<double>(splits * std::max<int64_t>(1, cols));
+  launch(device, op, column_sums_kernel<F>,
          dim3(blocks_of(cols, kWarp), static_cast<unsigned>(splits)), dim3(kWarp, 8),
          kWarp * 8 * sizeof(double), rows, cols, per_split, f, partial);
-  each(card, op, {1, cols}, FinishColumns<T>{partial, splits, cols, y, add});
+  each(device, op, {1, cols}, FinishColumns<T>{partial, splits, cols, y, add});
 }
 
 }  // namespace nine::cuda

@@ -1,4 +1,5 @@
-// The plain softmax and its loss on a card: a block a row.
+// Log-softmax and negative log-likelihood on a GPU (part of cuda/ops.cuh); log-softmax has a block
+// for each row.
 #include "core/vmath.h"
 #include "cuda/ops.cuh"
 #include "cuda/reduce.cuh"
@@ -16,7 +17,7 @@ __global__ void log_softmax_kernel(Matrix<T> x, Matrix<T> y) {
   double sum = 0;
   for (int64_t c = threadIdx.x; c < x.cols; c += kBlock)
     sum += static_cast<double>(vexp(in[c] - top));
-  // x - top is exact near the maximum, where x - lse would lose what lse rounds away at large x.
+  // (x - top) - log_sum rather than x - (top + log_sum), as on the CPU (core/cpu/layers.cpp).
   const T log_sum = static_cast<T>(log(block_sum(sum, shared)));
   for (int64_t c = threadIdx.x; c < x.cols; c += kBlock)
     y.at(blockIdx.x, c) = (in[c] - top) - log_sum;
@@ -25,33 +26,33 @@ __global__ void log_softmax_kernel(Matrix<T> x, Matrix<T> y) {
 template <class T>
 __global__ void log_softmax_backward_kernel(Matrix<T> y, Matrix<T> dy, Matrix<T> dx, bool add) {
   double* shared = shared_memory<double>();
-  const T *value = y.row(blockIdx.x), *up = dy.row(blockIdx.x);
+  const T *value = y.row(blockIdx.x), *dy_row = dy.row(blockIdx.x);
   double sum = 0;
-  for (int64_t c = threadIdx.x; c < y.cols; c += kBlock) sum += static_cast<double>(up[c]);
+  for (int64_t c = threadIdx.x; c < y.cols; c += kBlock) sum += static_cast<double>(dy_row[c]);
   const T s = static_cast<T>(block_sum(sum, shared));
   for (int64_t c = threadIdx.x; c < y.cols; c += kBlock)
-    put(add, dx.at(blockIdx.x, c), up[c] - vexp(value[c]) * s);
+    put(add, dx.at(blockIdx.x, c), dy_row[c] - vexp(value[c]) * s);
 }
 
 template <class T>
-struct Nats {
+struct Nll {
   Matrix<T> log_probs;
   const int32_t* targets;
-  DeviceErrors* faults;
+  DeviceErrors* errors;
   NINE_D double operator()(int64_t r) const {
-    const int32_t y = checked(targets, r, -1, log_probs.cols, faults, IndexFault::nll);
+    const int32_t y = checked(targets, r, -1, log_probs.cols, errors, IndexFault::nll);
     return y >= 0 ? -static_cast<double>(log_probs.at(r, y)) : 0.0;
   }
 };
 template <class T>
-struct NatsBackward {
+struct NllBackward {
   Matrix<T> d;
   const int32_t* targets;
   double row_weight;
   const double* grad_output;
-  DeviceErrors* faults;
+  DeviceErrors* errors;
   NINE_D void operator()(int64_t, int64_t r) const {
-    const int32_t y = checked(targets, r, -1, d.cols, faults, IndexFault::nll_backward);
+    const int32_t y = checked(targets, r, -1, d.cols, errors, IndexFault::nll_backward);
     if (y >= 0) d.at(r, y) -= static_cast<T>(row_weight * *grad_output);
   }
 };
@@ -76,9 +77,9 @@ void log_softmax_backward(const View& y, const View& dy, const OutputView& dx) {
 
 void nll(const View& log_probs, const View& targets, double row_weight, const OutputView& loss) {
   dispatch_float(log_probs.dtype, "nll", [&]<class T>(T) {
-    CudaDevice& card = CudaDevice::of(log_probs);
-    sum_of(card, "nll", log_probs.rows(),
-           Nats<T>{Matrix<T>(log_probs), static_cast<int32_t*>(targets.data), card.faults()},
+    CudaDevice& device = CudaDevice::of(log_probs);
+    sum_of(device, "nll", log_probs.rows(),
+           Nll<T>{Matrix<T>(log_probs), static_cast<int32_t*>(targets.data), device.errors()},
            PutSum<double>{static_cast<double*>(loss.view.data), loss.add, row_weight});
   });
 }
@@ -86,10 +87,10 @@ void nll(const View& log_probs, const View& targets, double row_weight, const Ou
 void nll_backward(const View& targets, double row_weight, const View& grad_output,
                   const View& dlog_probs) {
   dispatch_float(dlog_probs.dtype, "nll_backward", [&]<class T>(T) {
-    CudaDevice& card = CudaDevice::of(dlog_probs);
-    each(card, "nll_backward", {1, dlog_probs.rows()},
-         NatsBackward<T>{Matrix<T>(dlog_probs), static_cast<int32_t*>(targets.data), row_weight,
-                         static_cast<double*>(grad_output.data), card.faults()});
+    CudaDevice& device = CudaDevice::of(dlog_probs);
+    each(device, "nll_backward", {1, dlog_probs.rows()},
+         NllBackward<T>{Matrix<T>(dlog_probs), static_cast<int32_t*>(targets.data), row_weight,
+                        static_cast<double*>(grad_output.data), device.errors()});
   });
 }
 

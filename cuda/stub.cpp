@@ -1,4 +1,4 @@
-// The CUDA backend of a build without CUDA.
+// cuda/cuda.h in a build without CUDA.
 #include "core/error.h"
 #include "core/op_table.h"
 #include "cuda/cuda.h"
@@ -7,14 +7,14 @@ namespace nine::cuda {
 namespace {
 
 void* no_cuda(size_t, int) {
-  fail("this build has no CUDA: run with --device cpu, or build Nine where nvcc is found");
+  fail("this build has no CUDA: set the device to cpu, or build Nine where nvcc is found");
 }
 
 }  // namespace
 
 void install() {
   OpTable table;
-  table.allocate = no_cuda;  // nothing of such a device can exist before this throws
+  table.allocate = no_cuda;  // the first function that any use of such a device calls
   install_op_table(DeviceKind::cuda, table);
 }
 

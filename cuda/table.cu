@@ -55,6 +55,6 @@ void install() {
 }
 
 bool built() { return true; }
-int devices() { return cards(nullptr); }
+int devices() { return visible_devices(nullptr); }
 
 }  // namespace nine::cuda

@@ -28,50 +28,45 @@ bool separate_end_of(std::string_view line, const std::string& path) {
   return version == "0.1";
 }
 
-}  // namespace
-
-namespace {
-
-BpeCodes codes_of(TextBlocks&& text, const std::string& path, int64_t most) {
+BpeCodes codes_of(TextReader&& text, const std::string& path, int64_t most) {
   BpeCodes codes;
   codes.separate_end = true;
-  int64_t number = 0, first_empty = 0;
-  for (std::string_view block; text.next(block);)
-    for_each_line(block, [&](std::string_view line, std::string_view) {
-      if (++number == 1 && line.starts_with("#version:")) {
-        codes.separate_end = separate_end_of(line, path);
-        return;
-      }
-      if (line.empty() && first_empty == 0)
-        first_empty = number;  // which only the end of the file may have
-      if (line.empty() || std::ssize(codes.merges) == most) return;
-      require(first_empty == 0, path, ", line ", first_empty,
-              " is empty, not a merge: two symbols separated by a space");
-      std::string_view left, right;
-      require(split_in_two(line, left, right), path, ", line ", number, ": '", line,
-              "' is not a merge: two symbols separated by a space");
-      codes.merges.emplace_back(left, right);
-    });
+  std::string first_empty;  // which only the end of the file may have
+  bool first = true;
+  for (std::string_view line; text.next_line(line);) {
+    if (std::exchange(first, false) && line.starts_with("#version:")) {
+      codes.separate_end = separate_end_of(line, path);
+      continue;
+    }
+    if (line.empty() && first_empty.empty()) first_empty = text.place();
+    if (line.empty() || std::ssize(codes.merges) == most) continue;
+    require(first_empty.empty(), first_empty,
+            " is empty, not a merge: two symbols separated by a space");
+    std::string_view left, right;
+    if (!split_in_two(line, left, right))
+      fail(text.place(), ": '", line, "' is not a merge: two symbols separated by a space");
+    codes.merges.emplace_back(left, right);
+  }
   return codes;
 }
 
 }  // namespace
 
 BpeCodes BpeCodes::read(const std::string& path, int64_t most) {
-  return codes_of(TextBlocks(path), path, most);
+  return codes_of(TextReader({path}, kCopiedText), path, most);
 }
 
 BpeCodes BpeCodes::read(std::istream& in, const std::string& name, int64_t most) {
-  return codes_of(TextBlocks(in, name), name, most);
+  return codes_of(TextReader(in, name, kCopiedText), name, most);
 }
 
 StringTable read_bpe_vocabulary(const std::string& path, int64_t threshold) {
-  TextBlocks text(path);
-  WordTally tally;
+  TextReader text({path}, kCopiedText);
+  WordCounts counts;
   StringTable kept;
-  tally.add_dictionary(text, path);
-  for (int32_t id = 0; id < tally.words.size(); ++id)
-    if (tally.counts[static_cast<size_t>(id)] >= threshold) kept.add(tally.words.text(id));
+  read_bpe_counts(text, counts);
+  for (int32_t id = 0; id < counts.words.size(); ++id)
+    if (counts.counts[static_cast<size_t>(id)] >= threshold) kept.add(counts.words.text(id));
   return kept;
 }
 
@@ -239,7 +234,7 @@ void BpeSegmenter::segment_lines(std::string_view block, std::string& out,
     const LineMargins margins(line);
     out += line.substr(0, margins.begin);
     bool first = true;
-    for_each_word(line, [&](std::string_view word) {
+    for_each_bpe_word(line, [&](std::string_view word) {
       if (!first) out += ' ';
       first = false;
       segment_one(word);
@@ -277,7 +272,7 @@ void segment_block(const BpeSegmenter& segmenter, std::string_view block,
     block.remove_prefix(end);
   }
   out.resize(parts.size());
-  // Who takes which part changes nothing but the time: caches only remember.
+  // Which thread cuts which part changes only the time: every cache gives a word the same subwords.
   std::atomic<size_t> taken = 0;
   parallel_for(std::min(std::ssize(caches), std::ssize(parts)), [&](int64_t worker) {
     for (size_t i = taken++; i < parts.size(); i = taken++) {

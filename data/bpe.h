@@ -42,7 +42,7 @@ struct SegmentOptions {
   Glossaries glossaries;
 };
 
-/// Words and their subwords, as far as they were met.
+/// The words seen so far and their subwords, so that a repeated word is not cut again.
 class BpeCache {
  public:
   StringTable words;

@@ -41,7 +41,8 @@ bool has_space(std::string_view text) {
 
 class BpeLearner {
  public:
-  BpeLearner(const WordTally& text, const BpeLearning& how) : how_(how), frequencies_(text.counts) {
+  BpeLearner(const WordCounts& text, const BpeLearning& how)
+      : how_(how), frequencies_(text.counts) {
     for (int32_t word = 0; word < text.words.size(); ++word) add_word(text.words.text(word));
     occurrences_.resize(frequencies_.size());
     count_pairs();
@@ -319,7 +320,7 @@ class BpeLearner {
 
 }  // namespace
 
-LearnedBpe learn_bpe(const WordTally& text, const BpeLearning& how) {
+LearnedBpe learn_bpe(const WordCounts& text, const BpeLearning& how) {
   require(how.merges >= 0, "[learn_bpe] ", how.merges, " merges: give 0 or more");
   require(how.min_frequency >= 1, "[learn_bpe] a minimum frequency of ", how.min_frequency,
           ": give 1 or more");

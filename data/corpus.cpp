@@ -13,7 +13,7 @@ Corpus::Corpus(const std::vector<std::string>& paths, const Vocabulary& vocabula
   for (const std::string& path : paths) {
     std::error_code ignored;
     const auto type = std::filesystem::status(path, ignored).type();
-    // A pipe would hang at the second reading; what is missing or a directory gets LineReader's
+    // A pipe would hang at the second reading; what is missing or a directory gets TextReader's
     // words.
     require(
         type != std::filesystem::file_type::fifo && type != std::filesystem::file_type::character,
@@ -46,8 +46,8 @@ void Corpus::reserve(int64_t sentences, int64_t tokens) {
 void Corpus::add(std::span<const std::string_view> sentence, const Vocabulary& vocabulary) {
   const auto first = std::ssize(flat_);
   vocabulary.encode(sentence, flat_);
-  unknown_ += std::count(flat_.begin() + first, flat_.end(), Vocabulary::kUnknown);
-  flat_.push_back(Vocabulary::kEnd);
+  unknown_ += std::count(flat_.begin() + first, flat_.end(), Specials::kLanguageModel.unknown);
+  flat_.push_back(Specials::kLanguageModel.end);
   offsets_.push_back(std::ssize(flat_));
 }
 

@@ -15,7 +15,7 @@ namespace nine {
 class Corpus {
  public:
   /// Encodes files, sentence by sentence in file order; an empty line is a sentence of </s> alone.
-  /// The files are read twice, first to know the size. Errors: LineReader's; something that is not
+  /// The files are read twice, first to know the size. Errors: TextReader's; something that is not
   /// a regular file.
   Corpus(const std::vector<std::string>& paths, const Vocabulary& vocabulary);
   /// Encodes lines in memory, each a sentence.

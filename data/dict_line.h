@@ -19,13 +19,14 @@ struct DictEntry {
 
 /// The text of a dict.txt: a line for each of `words` (by id) from number `specials` on, flagged
 /// where the word came before. A first word that itself begins with U+FEFF gets a byte-order mark
-/// before it, since LineReader drops the first one of a file; fairseq, which keeps that mark, then
+/// before it, since TextReader drops the first one of a file; fairseq, which keeps that mark, then
 /// reads one more.
 std::string dict_text(std::span<const std::string> words, std::span<const int64_t> counts,
                       int32_t specials);
 
-/// Only the space separates, as in fairseq: a tab is a part of its word. Parses `word count` or
-/// `word count #fairseq:overwrite`; `place` ("dict.txt, line 12") opens errors.
+/// Parses `word count` or `word count #fairseq:overwrite`; `place` ("dict.txt, line 12") opens
+/// errors. Only the space separates, as in fairseq. A tab is part of its word here: no text gives
+/// such a word, but dictionaries of older translation models may have it, and its id must stay.
 DictEntry parse_dict_line(std::string_view line, const std::string& place);
 
 }  // namespace nine

@@ -9,7 +9,7 @@
 namespace nine {
 
 /// Glossaries as subword-nmt's: each a text or a regular expression over characters (ECMAScript's
-/// syntax, which agrees with Python's on what is common; \w, \d and \s know ASCII only). Text that
+/// syntax, which agrees with Python's on what is common; \w, \d and \s match ASCII only). Text that
 /// matches is split off from the rest of its word and kept whole.
 class Glossaries {
  public:

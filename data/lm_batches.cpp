@@ -34,10 +34,10 @@ ColumnBatches::ColumnBatches(const Corpus& corpus, int64_t batch, int64_t bptt, 
       bptt_(bptt),
       rows_(batch > 0 ? corpus.tokens() / batch : 0),
       seed_(seed) {
-  require(batch >= 1, "--batch ", batch, " must be at least 1 column");
-  require(bptt >= 1, "--bptt ", bptt, " must be at least 1 row");
+  require(batch >= 1, "batch size ", batch, " must be at least 1 column");
+  require(bptt >= 1, "bptt length ", bptt, " must be at least 1 row");
   require(rows_ >= bptt, "the training text has ", corpus.tokens(),
-          " tokens, too few for one segment of --batch ", batch, " columns x --bptt ", bptt,
+          " tokens, too few for one segment of batch size ", batch, " columns x bptt length ", bptt,
           " rows: lower one of the two");
   require_numbered(corpus);
   cursors_.resize(static_cast<size_t>(batch));
@@ -48,7 +48,7 @@ void ColumnBatches::seek(BatchPosition position) {
   require_position(position);
   require(position.step <= steps(), "epoch ", position.epoch, " has ", steps(),
           " segments, so training cannot continue at step ", position.step,
-          ": has the text, --batch or --bptt changed?");
+          ": have the text, the batch size or the bptt length changed?");
   if (order_.empty() || position.epoch != position_.epoch)
     shuffle_sentences(order_, *corpus_, seed_, position.epoch);
   position_ = position;
@@ -72,7 +72,7 @@ void ColumnBatches::write_column(Cursor& cursor, int32_t* input, int32_t* target
     const auto sentence = corpus_->sentence(order_[cursor.place]);
     const auto at = static_cast<size_t>(cursor.offset);
     // Every sentence ends with </s>, so that this is what precedes the next one's first word.
-    input[t * batch_] = at > 0 ? sentence[at - 1] : Vocabulary::kEnd;
+    input[t * batch_] = at > 0 ? sentence[at - 1] : Specials::kLanguageModel.end;
     target[t * batch_] = sentence[at];
     if (++cursor.offset == std::ssize(sentence)) cursor = {cursor.place + 1, 0};
   }
@@ -93,10 +93,10 @@ bool ColumnBatches::next(LmBatch& batch) {
 
 SentenceBatches::SentenceBatches(const Corpus& corpus, SentenceBatchSize size, uint64_t seed)
     : corpus_(&corpus), size_(size), seed_(seed) {
-  require(size.sentences >= 0 && size.tokens >= 0, "--batch ", size.sentences,
-          " and --batch-tokens ", size.tokens, " must not be negative");
-  require((size.sentences > 0) != (size.tokens > 0), "--batch ", size.sentences,
-          " and --batch-tokens ", size.tokens, ": give one of the two, at least 1");
+  require(size.sentences >= 0 && size.tokens >= 0, "batch size ", size.sentences,
+          " and batch tokens ", size.tokens, " must not be negative");
+  require((size.sentences > 0) != (size.tokens > 0), "batch size ", size.sentences,
+          " and batch tokens ", size.tokens, ": give one of the two, at least 1");
   require(corpus.sentences() > 0, "the training text has no sentences");
   require_numbered(corpus);
   start_epoch(0);
@@ -107,7 +107,7 @@ void SentenceBatches::seek(BatchPosition position) {
   if (batches_.empty() || position.epoch != position_.epoch) plan(position.epoch);
   require(position.step <= steps(), "epoch ", position.epoch, " has ", steps(),
           " batches, so training cannot continue at step ", position.step,
-          ": has the text, --batch or --batch-tokens changed?");
+          ": have the text, the batch size or the batch tokens changed?");
   position_ = position;
 }
 
@@ -174,7 +174,7 @@ bool SentenceBatches::next(LmBatch& batch) {
   for (size_t c = 0; c < cols; ++c) {
     const auto sentence = corpus_->sentence(columns[c]);
     for (size_t t = 0; t < sentence.size(); ++t) {
-      batch.input[t * cols + c] = t > 0 ? sentence[t - 1] : Vocabulary::kEnd;
+      batch.input[t * cols + c] = t > 0 ? sentence[t - 1] : Specials::kLanguageModel.end;
       batch.target[t * cols + c] = sentence[t];
     }
     batch.tokens += std::ssize(sentence);
@@ -206,7 +206,7 @@ bool EvalSegments::next(LmBatch& batch) {
     for (int64_t c = 0; c < columns_; ++c) {
       const auto from = static_cast<size_t>(c * rows_ + row_ + t),
                  to = static_cast<size_t>(t * columns_ + c);
-      batch.input[to] = from > 0 ? text[from - 1] : Vocabulary::kEnd;
+      batch.input[to] = from > 0 ? text[from - 1] : Specials::kLanguageModel.end;
       batch.target[to] = text[from];
     }
   row_ += batch.rows;

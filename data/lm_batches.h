@@ -1,10 +1,12 @@
 // Batches for language models. A batch is time-major: row t, column c at [t * cols + c]; the input
 // of a position is the word before its target. Three ways to cut a text:
 //
-//   ColumnBatches    training: shuffled sentences joined into one stream, cut into columns; the
-//                    model's state is carried from batch to batch
-//   SentenceBatches  training with each sentence on its own, from a state of zeros, padded
-//   EvalSegments     validation: the text in file order, in columns, the state carried
+//   ColumnBatches    training: shuffled sentences joined into one stream and cut into columns;
+//                    the LSTM's state is carried from batch to batch
+//   SentenceBatches  training or scoring: each sentence on its own, from a zero state, padded
+//   EvalSegments     validation: the text in file order, cut into columns; the state is carried
+//
+// The next batch is a function of (seed, epoch, step) alone, so that a run resumes with seek().
 #pragma once
 
 #include <cstdint>
@@ -64,10 +66,12 @@ class ColumnBatches : public BatchStream<LmBatch> {
   std::vector<Cursor> cursors_;  // one a column
 };
 
-/// How SentenceBatches cuts: exactly one of the two is set.
+/// How large a batch of SentenceBatches is: exactly one of the two is set.
 struct SentenceBatchSize {
-  int64_t sentences = 0;  ///< sentences a batch
-  int64_t tokens = 0;  ///< most positions a batch, padding included; a longer sentence goes alone
+  /// Batch size: sentences in a batch.
+  int64_t sentences = 0;
+  /// Batch tokens: most positions in a batch, padding included; a longer sentence goes alone.
+  int64_t tokens = 0;
 };
 
 /// Training with each sentence on its own: input </s> w1 ... wn, target w1 ... wn </s>. Each epoch

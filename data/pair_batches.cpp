@@ -9,15 +9,15 @@ PairBatches::PairBatches(const ParallelCorpus& corpus, PairBatchSize size,
                          std::optional<uint64_t> seed)
     : corpus_(&corpus), size_(size), seed_(seed) {
   require(size.tokens >= 0 && size.pairs >= 0 && (size.tokens > 0 || size.pairs > 0),
-          "--batch-tokens ", size.tokens, " and --batch ", size.pairs,
+          "batch tokens ", size.tokens, " and batch size ", size.pairs,
           ": give one of the two, at least 1");
   require(corpus.pairs() > 0, "the parallel text has no pair of sentences to use");
   require(corpus.pairs() <= std::numeric_limits<int32_t>::max(), "the parallel text has ",
           corpus.pairs(), " pairs; at most 2147483647 can be put in order: split it");
   for (int32_t i = 0; size.tokens > 0 && i < corpus.pairs(); ++i)
     require(positions(i) <= size.tokens, "line ", corpus.line(i), " has a sentence of ",
-            positions(i), " tokens, </s> counted, more than --batch-tokens ", size.tokens,
-            ": raise it, or leave such pairs out with --max-length");
+            positions(i), " tokens, </s> counted, more than batch tokens ", size.tokens,
+            ": raise it, or leave such pairs out by a maximum length");
   plan(0);
 }
 
@@ -26,7 +26,7 @@ void PairBatches::seek(BatchPosition position) {
   if (position.epoch != position_.epoch) plan(position.epoch);
   require(position.step <= steps(), "epoch ", position.epoch, " has ", steps(),
           " batches, so training cannot continue at step ", position.step,
-          ": has the text, --batch or --batch-tokens changed?");
+          ": have the text, the batch size or the batch tokens changed?");
   position_ = position;
 }
 
@@ -94,8 +94,8 @@ bool PairBatches::next(PairBatch& batch) {
   batch.pairs = std::ssize(chosen);
   const auto rows = chosen.size(), src_cols = static_cast<size_t>(batch.src_cols),
              tgt_cols = static_cast<size_t>(batch.tgt_cols);
-  batch.src.assign(rows * src_cols, Dictionary::kPad);
-  batch.tgt_in.assign(rows * tgt_cols, Dictionary::kPad);
+  batch.src.assign(rows * src_cols, Specials::kTranslation.pad);
+  batch.tgt_in.assign(rows * tgt_cols, Specials::kTranslation.pad);
   batch.tgt_out.assign(rows * tgt_cols, PairBatch::kPaddingTarget);
   batch.src_lengths.resize(rows);
   batch.tgt_lengths.resize(rows);
@@ -104,7 +104,7 @@ bool PairBatches::next(PairBatch& batch) {
     std::copy(source.begin(), source.end(),
               batch.src.begin() + static_cast<std::ptrdiff_t>(r * src_cols));
     const auto in = batch.tgt_in.begin() + static_cast<std::ptrdiff_t>(r * tgt_cols);
-    *in = Dictionary::kEnd;
+    *in = Specials::kTranslation.end;
     std::copy(target.begin(), target.end() - 1, in + 1);
     std::copy(target.begin(), target.end(),
               batch.tgt_out.begin() + static_cast<std::ptrdiff_t>(r * tgt_cols));

@@ -12,21 +12,25 @@ namespace nine {
 
 /// A batch of B pairs, row-major: sentences in rows, filled up with padding to the longest.
 struct PairBatch {
-  static constexpr int32_t kPaddingTarget =
-      -1;  ///< in tgt_out: ignored by the loss. src and tgt_in are filled up with <pad>.
+  /// Fills up tgt_out and is ignored by the loss; src and tgt_in are filled up with <pad>.
+  static constexpr int32_t kPaddingTarget = -1;
 
-  int64_t pairs = 0, src_cols = 0, tgt_cols = 0;
-  std::vector<int32_t> src;  ///< B x src_cols: words </s>
-  std::vector<int32_t> tgt_in,
-      tgt_out;  ///< B x tgt_cols: </s> words, and what each position predicts: words </s>
+  int64_t pairs = 0;             ///< B
+  int64_t src_cols = 0;          ///< tokens of the longest source, </s> counted
+  int64_t tgt_cols = 0;          ///< tokens of the longest target, </s> counted
+  std::vector<int32_t> src;      ///< B x src_cols: words </s>
+  std::vector<int32_t> tgt_in;   ///< B x tgt_cols, what the decoder reads: </s> words
+  std::vector<int32_t> tgt_out;  ///< B x tgt_cols, what each position predicts: words </s>
   std::vector<int32_t> src_lengths, tgt_lengths;  ///< B: without padding
 };
 
 /// How large a batch may be; at least one limit.
 struct PairBatchSize {
-  int64_t tokens = 0;  ///< most positions: pairs times the longest sentence of either side, </s>
-                       ///< counted (fairseq's --max-tokens); 0: any
-  int64_t pairs = 0;   ///< most pairs; 0: any number
+  /// Batch tokens: most positions, that is pairs times the longest sentence of either side, </s>
+  /// counted (fairseq's max-tokens); 0: any number.
+  int64_t tokens = 0;
+  /// Batch size: most pairs; 0: any number.
+  int64_t pairs = 0;
 };
 
 /// Cuts a corpus into batches of pairs of like lengths: pairs are sorted by target length, those of

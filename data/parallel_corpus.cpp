@@ -10,9 +10,9 @@
 namespace nine {
 namespace {
 
-int64_t lines_left(LineReader& reader) {
+int64_t lines_left(TextReader& reader) {
   int64_t n = 0;
-  for (std::string_view line; reader.next(line);) ++n;
+  for (std::string_view line; reader.next_line(line);) ++n;
   return n;
 }
 
@@ -26,10 +26,10 @@ std::string joined(const std::vector<std::string>& names) {
 
 PairText pairs_of_files(std::vector<std::string> source, std::vector<std::string> target) {
   return [source = std::move(source), target = std::move(target)](const auto& visit) {
-    LineReader left(source), right(target);
+    TextReader left(source), right(target);
     std::string_view s, t;
     for (int64_t pairs = 0;; ++pairs) {
-      const bool more_left = left.next(s), more_right = right.next(t);
+      const bool more_left = left.next_line(s), more_right = right.next_line(t);
       if (more_left && more_right) {
         visit(s, t);
         continue;
@@ -51,18 +51,18 @@ PairText pairs_of_lines(std::span<const std::string> source, std::span<const std
   };
 }
 
-PairTally::PairTally(const PairText& text, bool joint) {
-  WordTally& of_target = joint ? source : target;
+PairCounts::PairCounts(const PairText& text, bool joint) {
+  WordCounts& of_target = joint ? source : target;
   text([&](std::string_view s, std::string_view t) {
-    for_each_word(s, [&](std::string_view word) { source.add(word); });
-    for_each_word(t, [&](std::string_view word) { of_target.add(word); });
+    source.add_sentence(s);
+    of_target.add_sentence(t);
   });
 }
 
 void ParallelCorpus::Side::add(std::span<const int32_t> ids) {
   flat.insert(flat.end(), ids.begin(), ids.end());
   offsets.push_back(std::ssize(flat));
-  unknown += std::count(ids.begin(), ids.end(), Dictionary::kUnknown);
+  unknown += std::count(ids.begin(), ids.end(), Specials::kTranslation.unknown);
 }
 
 std::span<const int32_t> ParallelCorpus::Side::sentence(int64_t i) const {
@@ -71,12 +71,12 @@ std::span<const int32_t> ParallelCorpus::Side::sentence(int64_t i) const {
   return std::span(flat).subspan(begin, end - begin);
 }
 
-ParallelCorpus::ParallelCorpus(const PairText& text, const Dictionary& source,
-                               const Dictionary& target, const PairSelection& selection) {
+ParallelCorpus::ParallelCorpus(const PairText& text, const Vocabulary& source,
+                               const Vocabulary& target, const PairSelection& selection) {
   int64_t line = 0;
   text([&](std::string_view s, std::string_view t) {
     ++line;
-    const std::vector<int32_t> from = source.encode(s), to = target.encode(t);
+    const std::vector<int32_t> from = source.encode_sentence(s), to = target.encode_sentence(t);
     if (!selection.empty && (from.size() == 1 || to.size() == 1)) {
       ++skipped_empty_;
     } else if (selection.max_length > 0 &&

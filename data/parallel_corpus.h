@@ -1,5 +1,4 @@
-// Pairs of sentences for translation: line i of the source belongs to line i of the target. Only '
-// ' separates words.
+// Pairs of sentences for translation: line i of the source belongs to line i of the target.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "data/dict.h"
+#include "data/vocabulary.h"
 
 namespace nine {
 
@@ -18,15 +17,15 @@ using PairText = std::function<void(
     const std::function<void(std::string_view source, std::string_view target)>&)>;
 
 /// Lines of files, read side by side; several files of a side are one text. Errors when read:
-/// LineReader's; sides with different numbers of lines (both are named).
+/// TextReader's; sides with different numbers of lines (both are named).
 PairText pairs_of_files(std::vector<std::string> source, std::vector<std::string> target);
 /// Lines in memory, as many on each side; they must outlive it.
 PairText pairs_of_lines(std::span<const std::string> source, std::span<const std::string> target);
 
 /// The words of either side, counted; joint: all of them in `source`.
-struct PairTally {
-  WordTally source, target;
-  PairTally(const PairText& text, bool joint);
+struct PairCounts {
+  WordCounts source, target;
+  PairCounts(const PairText& text, bool joint);
 };
 
 /// Which pairs of a text are taken.
@@ -38,7 +37,7 @@ struct PairSelection {
 /// Encoded pairs. Each side of each ends with </s>.
 class ParallelCorpus {
  public:
-  ParallelCorpus(const PairText& text, const Dictionary& source, const Dictionary& target,
+  ParallelCorpus(const PairText& text, const Vocabulary& source, const Vocabulary& target,
                  const PairSelection& selection = {});
 
   int64_t pairs() const { return static_cast<int64_t>(lines_.size()); }

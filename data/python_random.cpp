@@ -9,7 +9,7 @@ namespace {
 
 constexpr size_t kWords = 624;
 
-/// Hands a state of ours to std::mt19937, which otherwise knows only its own ways of seeding.
+/// Gives std::mt19937 a state, which it otherwise computes from a seed in its own way.
 struct StateSource {
   using result_type = uint32_t;
   const std::array<uint32_t, kWords>& words;

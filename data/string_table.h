@@ -1,5 +1,5 @@
-// Two flat hash tables of the BPE code: strings to numbers and pairs of numbers to numbers, in
-// order of first appearance.
+// Two flat hash tables, which word counts and the BPE code use: strings to numbers and pairs of
+// numbers to numbers, in order of first appearance.
 #pragma once
 
 #include <cstddef>

@@ -12,7 +12,7 @@ namespace nine {
 
 namespace {
 
-constexpr size_t kBufferBytes = size_t{1} << 18;
+constexpr size_t kBlockBytes = size_t{4} << 20, kReadBytes = size_t{256} << 10;
 
 std::string hexadecimal(char c) {
   constexpr std::string_view digits = "0123456789abcdef";
@@ -59,85 +59,156 @@ size_t find_invalid_utf8(std::string_view text) {
   return std::string_view::npos;
 }
 
-LineReader::LineReader(std::vector<std::string> paths)
-    : paths_(std::move(paths)), buffer_(kBufferBytes) {
+TextReader::TextReader(std::vector<std::string> paths, const TextRules& rules, LineFilter filter)
+    : paths_(std::move(paths)), rules_(rules), filter_(std::move(filter)) {
   require(!paths_.empty(), "no text file was given");
 }
 
-LineReader::LineReader(std::istream& in, std::string name) : in_(&in), name_(std::move(name)) {}
+TextReader::TextReader(std::istream& in, std::string name, const TextRules& rules,
+                       LineFilter filter)
+    : rules_(rules), filter_(std::move(filter)), in_(&in), name_(std::move(name)) {}
 
-void LineReader::open(const std::string& path) {
+/// Opens the next file where none is open; false after the last one.
+bool TextReader::open() {
+  if (in_ != nullptr) return true;
+  if (file_ == paths_.size()) return false;
+  const std::string& path = paths_[file_++];
   std::error_code ignored;
   require(!std::filesystem::is_directory(path, ignored), path,
           " is a directory, not a text file: name the file in it");
   require(std::filesystem::exists(path, ignored), path, " does not exist: check the path");
-  stream_ = std::ifstream();
-  stream_.rdbuf()->pubsetbuf(buffer_.data(), static_cast<std::streamsize>(buffer_.size()));
-  stream_.open(path, std::ios::binary);
+  stream_ = std::ifstream(path, std::ios::binary);
   require(stream_.is_open(), path, " cannot be opened: ", std::strerror(errno));
   in_ = &stream_;
   name_ = path;
-  line_number_ = 0;
-}
-
-bool LineReader::next(std::string_view& line) {
-  for (;;) {
-    if (in_ == nullptr) {
-      if (file_ == paths_.size()) return false;
-      open(paths_[file_++]);
-    }
-    if (std::getline(*in_, line_)) break;
-    require(!in_->bad(), name_, " cannot be read after line ", line_number_,
-            ": the system reported a read error");
-    std::error_code ignored;
-    const bool pipe = in_ == &stream_ && !std::filesystem::is_regular_file(name_, ignored);
-    require(in_ != &stream_ || line_number_ > 0, name_, " is empty",
-            pipe
-                ? ", or a pipe that was read already: texts are read more than once, so give a file"
-                : ": it should hold one sentence a line");
-    in_ = nullptr;
-  }
-  ++line_number_;
-  line = line_;
-  if (line.ends_with('\r')) line.remove_suffix(1);
-  if (line_number_ == 1 && line.starts_with(kByteOrderMark))
-    line.remove_prefix(kByteOrderMark.size());
-  check(line);
+  lines_ = 0;
   return true;
 }
 
-void LineReader::check(std::string_view line) const {
-  if (const size_t nul = line.find('\0'); nul != std::string_view::npos)
-    fail(place(), ", byte ", nul + 1,
+/// Leaves a file of which everything was handed out.
+void TextReader::close() {
+  if (in_ == &stream_ && lines_ == 0 && rules_.refuse_empty_file) {
+    std::error_code ignored;
+    fail(name_, " is empty",
+         std::filesystem::is_regular_file(name_, ignored)
+             ? ": it should hold one sentence a line"
+             : ", or a pipe that was read already: texts are read more than once, so give a file");
+  }
+  in_ = nullptr;
+}
+
+/// Reads up to kReadBytes more behind what was not handed out; false when the file had ended.
+bool TextReader::read_more() {
+  if (!in_->good()) return false;
+  if (begin_ > 0) std::copy(buffer_.begin() + begin_, buffer_.begin() + end_, buffer_.begin());
+  end_ -= std::exchange(begin_, 0);
+  const auto room = static_cast<size_t>(end_) + kReadBytes;
+  if (buffer_.size() < room) buffer_.resize(room);
+  in_->read(buffer_.data() + end_, static_cast<std::streamsize>(kReadBytes));
+  require(!in_->bad(), name_, " cannot be read after line ", lines_,
+          ": the system reported a read error");
+  end_ += in_->gcount();
+  return true;
+}
+
+/// Where the first line end from byte `from` of the unread text on begins, or npos.
+size_t TextReader::find_line_end(size_t from) const {
+  const std::string_view text = unread();
+  if (!rules_.cr_ends_line) return text.find('\n', from);
+  const size_t at = text.find_first_of("\r\n", from);
+  // A CR that ends what was read so far may be the first half of CRLF.
+  const bool open_end = at < text.size() && text.substr(at) == "\r" && in_->good();
+  return open_end ? std::string_view::npos : at;
+}
+
+bool TextReader::next_line(std::string_view& line) {
+  size_t size = 0;
+  for (size_t searched = 0;;) {
+    if (!open()) return false;
+    size = std::min(find_line_end(searched), unread().size());
+    if (size < unread().size()) break;
+    searched = size - (unread().ends_with('\r') ? 1 : 0);
+    if (read_more()) continue;
+    if (size > 0) break;  // the last line, without an end
+    close();
+  }
+  const std::string_view text = unread();
+  const bool crlf = text.substr(size).starts_with("\r\n");
+  begin_ += static_cast<std::ptrdiff_t>(std::min(size + (crlf ? 2 : 1), text.size()));
+  line = text.substr(0, size);
+  if (!rules_.cr_ends_line && line.ends_with('\r')) line.remove_suffix(1);
+  drop_byte_order_mark(line);
+  check(line);
+  ++lines_;
+  if (filter_) line = filtered_ = filter_(line);
+  return true;
+}
+
+bool TextReader::next_block(std::string_view& block) {
+  size_t size = 0;
+  for (size_t searched = 0;;) {
+    if (!open()) return false;
+    // In steps, so that a short text does not cost a whole block of memory.
+    for (const size_t wanted = unread().size() + kBlockBytes;
+         unread().size() < wanted && read_more();) {
+    }
+    const size_t last = unread().substr(searched).rfind('\n');
+    size = last == std::string_view::npos ? 0 : searched + last + 1;
+    if (!in_->good()) size = unread().size();
+    if (size > 0) break;
+    searched = unread().size();
+    if (!in_->good()) close();
+  }
+  block = unread().substr(0, size);
+  begin_ += static_cast<std::ptrdiff_t>(size);
+  drop_byte_order_mark(block);
+  check(block);
+  lines_ += std::count(block.begin(), block.end(), '\n') + (block.ends_with('\n') ? 0 : 1);
+  if (filter_) {
+    filtered_.clear();
+    for_each_line(block, [&](std::string_view line, std::string_view end) {
+      filtered_ += filter_(line);
+      filtered_ += end;
+    });
+    block = filtered_;
+  }
+  return true;
+}
+
+void TextReader::drop_byte_order_mark(std::string_view& text) const {
+  if (lines_ == 0 && rules_.drop_byte_order_mark && text.starts_with(kByteOrderMark))
+    text.remove_prefix(kByteOrderMark.size());
+}
+
+/// Refuses NUL and invalid UTF-8 in the next lines.
+void TextReader::check(std::string_view text) const {
+  const auto place_of = [&](size_t bad) {
+    const std::string_view before = text.substr(0, bad);
+    return concat(name_, ", line ", lines_ + 1 + std::count(before.begin(), before.end(), '\n'),
+                  ", byte ", bad - (before.rfind('\n') + 1) + 1);  // npos + 1 is 0
+  };
+  const size_t nul = rules_.refuse_nul ? text.find('\0') : std::string_view::npos;
+  if (nul != std::string_view::npos)
+    fail(place_of(nul),
          ": a NUL byte, so this is no UTF-8 text (UTF-16? a compressed file?): convert or unpack "
          "it");
-  if (const size_t bad = find_invalid_utf8(line); bad != std::string_view::npos)
-    fail(place(), ", byte ", bad + 1, ": ", hexadecimal(line[bad]),
+  if (const size_t bad = find_invalid_utf8(text); bad != std::string_view::npos)
+    fail(place_of(bad), ": ", hexadecimal(text[bad]),
          " is not valid UTF-8: convert the file, for example with `iconv -f LATIN1 -t UTF-8`");
 }
 
-std::string LineReader::place() const { return concat(name_, ", line ", line_number_); }
+std::string TextReader::place() const { return concat(name_, ", line ", lines_); }
 
 void split_words(std::string_view line, std::vector<std::string_view>& words) {
-  const auto separates = [](char c) { return c == ' ' || c == '\t'; };
   words.clear();
-  for (size_t at = 0; at < line.size();) {
-    if (separates(line[at])) {
-      ++at;
-      continue;
-    }
-    const size_t begin = at;
-    while (at < line.size() && !separates(line[at])) ++at;
-    words.push_back(line.substr(begin, at - begin));
-  }
+  for_each_word(line, [&](std::string_view word) { words.push_back(word); });
 }
 
 void read_sentences(const std::vector<std::string>& paths,
                     const std::function<void(std::span<const std::string_view>)>& visit) {
-  LineReader reader(paths);
-  std::string_view line;
+  TextReader reader(paths);
   std::vector<std::string_view> words;
-  while (reader.next(line)) {
+  for (std::string_view line; reader.next_line(line);) {
     split_words(line, words);
     visit(words);
   }

@@ -1,8 +1,24 @@
-// Tokenised text: one sentence a line, words separated by spaces or tabs. Nothing else separates:
-// what looks like a space in another script (U+00A0, U+3000) belongs to its word, as in the BPE
-// files.
+// Text in: files and streams as lines or as blocks of lines, and lines as words.
+//
+// Two kinds of text are read, each by its TextRules. Text for models is what lm_train, mt_train,
+// lm_score and mt_translate read, and a dict.txt. Text that is copied is what bpe reads: it changes
+// words and gives back everything else as it was, as subword-nmt does, whose output it equals.
+//
+//                            kModelText                 kCopiedText
+//   words are separated by   spaces and tabs            spaces (data/bpe_text.h)
+//   lines end with           LF, CRLF                   LF, CRLF, CR
+//   U+FEFF at the start      is dropped                 is a character of its word
+//   a NUL byte               is an error                is a character of its word
+//   an empty file            is an error                has no lines
+//
+// For both: the last line may lack its end; empty lines are lines; nothing else separates words or
+// ends lines, so that U+00A0, U+3000, U+0085 and U+2028 belong to their word; invalid UTF-8 is an
+// error. A tab separates the words of a text for models wherever one is read, so that no word with
+// a tab gets into a dict.txt; bpe alone takes it for a character, since subword-nmt does.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <fstream>
 #include <functional>
@@ -17,42 +33,103 @@ namespace nine {
 /// U+FEFF in UTF-8, as some programs begin a file; inside a text it is a character like any other.
 inline constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
-/// The lines of one or several files, one after another. A line ends with LF or CRLF, the last one
-/// also with its file; empty lines are lines; a byte-order mark at a file's start is dropped.
-/// Memory: the longest line. Errors name file and line: a missing, unreadable or empty file, a
-/// directory, a NUL byte, invalid UTF-8.
-class LineReader {
- public:
-  explicit LineReader(std::vector<std::string> paths);
-  /// Lines of a stream, which may be empty; `name` stands for it in errors ("standard input").
-  LineReader(std::istream& in, std::string name);
-  LineReader(const LineReader&) = delete;
-  LineReader& operator=(const LineReader&) = delete;
+/// How a text is read: the table at the top of this file.
+struct TextRules {
+  bool cr_ends_line = false;  ///< also where no LF follows
+  bool drop_byte_order_mark = true;
+  bool refuse_nul = true;
+  bool refuse_empty_file = true;  ///< a stream may be empty in any case
+};
+inline constexpr TextRules kModelText{};
+inline constexpr TextRules kCopiedText{true, false, false, false};
 
-  /// Sets `line` to the next line without its end, valid until the next call; false after the last
-  /// one.
-  bool next(std::string_view& line);
-  /// Where the last line stands, for errors: "train.txt, line 12".
+/// Rewrites a line (without its end), such as tokenize_13a; empty: lines stay as they are.
+using LineFilter = std::function<std::string(std::string_view)>;
+
+/// The lines of one or several files, one after another, or of a stream. There are two views, each
+/// of which goes on where the other stopped: lines, and blocks of whole lines. Memory: lines take a
+/// quarter of a megabyte and blocks four, or the longest line where that is more. Errors name file,
+/// line and byte: a missing or unreadable file, a directory, invalid UTF-8, and what the rules
+/// refuse.
+class TextReader {
+ public:
+  /// Error: no paths.
+  explicit TextReader(std::vector<std::string> paths, const TextRules& rules = kModelText,
+                      LineFilter filter = {});
+  /// `name` stands for the stream in errors ("standard input").
+  TextReader(std::istream& in, std::string name, const TextRules& rules = kModelText,
+             LineFilter filter = {});
+  TextReader(const TextReader&) = delete;
+  TextReader& operator=(const TextReader&) = delete;
+
+  /// Sets `line` to the next line without its end, valid until the next call; false after the last.
+  bool next_line(std::string_view& line);
+  /// Sets `block` to the next lines of one file with their ends, valid until the next call; false
+  /// after the last.
+  bool next_block(std::string_view& block);
+  /// Where the line that was read last stands, for errors: "train.txt, line 12".
   std::string place() const;
 
  private:
-  void open(const std::string& path);
-  void check(std::string_view line) const;
+  bool open();
+  void close();
+  bool read_more();
+  size_t find_line_end(size_t from) const;
+  void drop_byte_order_mark(std::string_view& text) const;
+  void check(std::string_view text) const;
+  std::string_view unread() const {
+    return {buffer_.data() + begin_, static_cast<size_t>(end_ - begin_)};
+  }
 
   std::vector<std::string> paths_;
+  TextRules rules_;
+  LineFilter filter_;
   size_t file_ = 0;  // of paths_: the one to open next
-  std::vector<char> buffer_;
   std::ifstream stream_;
   std::istream* in_ = nullptr;  // what is being read; null between files
   std::string name_;
-  std::string line_;
-  int64_t line_number_ = 0;
+  std::vector<char> buffer_;
+  std::ptrdiff_t begin_ = 0, end_ = 0;  // of buffer_: what was read and not handed out
+  std::string filtered_;
+  int64_t lines_ = 0;  // of the file, handed out
 };
 
-/// Sets `words` to the words of `line`; they point into it.
+/// Calls f(line, end) for each line of a block of kCopiedText; `end` is what ends it: "\n", "\r\n",
+/// "\r", or nothing at the text's end.
+template <class F>
+void for_each_line(std::string_view block, F&& f) {
+  size_t feed = block.find('\n'), carriage = block.find('\r');
+  for (size_t at = 0; at < block.size();) {
+    const size_t stop = std::min({feed, carriage, block.size()});
+    const size_t next =
+        stop == carriage && feed == stop + 1 ? stop + 2 : std::min(stop + 1, block.size());
+    f(block.substr(at, stop - at), block.substr(stop, next - stop));
+    at = next;
+    if (feed < at) feed = block.find('\n', at);
+    if (carriage < at) carriage = block.find('\r', at);
+  }
+}
+
+/// Calls f(word) for each word of a line of kModelText: what spaces and tabs separate. The words
+/// point into the line.
+template <class F>
+void for_each_word(std::string_view line, F&& f) {
+  const auto separates = [](char c) { return c == ' ' || c == '\t'; };
+  const char* at = line.data();
+  const char* const end = at + line.size();
+  for (;;) {
+    while (at < end && separates(*at)) ++at;
+    if (at == end) return;
+    const char* const begin = at;
+    while (at < end && !separates(*at)) ++at;
+    f(std::string_view(begin, static_cast<size_t>(at - begin)));
+  }
+}
+
+/// Sets `words` to the words of a line of kModelText; they point into it.
 void split_words(std::string_view line, std::vector<std::string_view>& words);
 
-/// Calls `visit` with the words of each line of `paths` in order. Errors: LineReader's.
+/// Calls `visit` with the words of each line of files of kModelText in order. Errors: TextReader's.
 void read_sentences(const std::vector<std::string>& paths,
                     const std::function<void(std::span<const std::string_view>)>& visit);
 

@@ -1,9 +1,7 @@
 #include "data/vocabulary.h"
 
-#include <algorithm>
 #include <fstream>
 #include <limits>
-#include <utility>
 
 #include "core/error.h"
 #include "data/dict_line.h"
@@ -13,112 +11,104 @@ namespace nine {
 
 namespace {
 
-constexpr int64_t kSpecials = 2;
-
-bool is_special(std::string_view word) {
-  return word == Vocabulary::kEndText || word == Vocabulary::kUnknownText;
+/// "</s> and <unk>", "<s>, <pad>, </s> and <unk>".
+std::string listing(const Specials& specials) {
+  std::string out;
+  for (int32_t id = 0; id < specials.size; ++id)
+    out += concat(id == 0 ? "" : id + 1 < specials.size ? ", " : " and ", specials.text(id));
+  return out;
 }
 
 }  // namespace
 
-void WordCounts::add(std::span<const std::string_view> sentence) {
-  for (std::string_view word : sentence) {
-    auto found = words.find(word);
-    if (found == words.end()) found = words.emplace(word, 0).first;
-    ++found->second;
-  }
-  ++sentences;
-  tokens += static_cast<int64_t>(sentence.size());
+Vocabulary::Vocabulary(const Specials& specials) : specials_(specials) {
+  for (int32_t id = 0; id < specials.size; ++id) add(specials.text(id), 0);
 }
 
-WordCounts count_words(const std::vector<std::string>& paths) {
-  WordCounts counts;
-  read_sentences(paths, [&](std::span<const std::string_view> sentence) { counts.add(sentence); });
-  return counts;
-}
-
-WordCounts count_words_of_lines(std::span<const std::string> lines) {
-  WordCounts counts;
-  std::vector<std::string_view> words;
-  for (const std::string& line : lines) {
-    split_words(line, words);
-    counts.add(words);
-  }
-  return counts;
-}
-
-Vocabulary::Vocabulary() {
-  add(kEndText, 0);
-  add(kUnknownText, 0);
-}
-
-Vocabulary Vocabulary::build(const WordCounts& counts, int64_t min_count, int64_t vocab_size) {
-  require(min_count >= 0, "--min-count ", min_count, " is negative; 1 keeps every word");
-  require(vocab_size == 0 || vocab_size > kSpecials, "--vocab-size ", vocab_size,
-          " leaves no room for a word beside </s> and <unk>: use 3 or more, or 0 for no limit");
-  std::vector<std::pair<std::string_view, int64_t>> kept;
-  for (const auto& [word, count] : counts.words)
-    if (count >= min_count && !is_special(word)) kept.emplace_back(word, count);
-  // Bytes of UTF-8 sort as code points do.
-  std::sort(kept.begin(), kept.end(), [](const auto& a, const auto& b) {
-    return a.second != b.second ? a.second > b.second : a.first < b.first;
-  });
-  if (vocab_size > 0 && std::ssize(kept) > vocab_size - kSpecials)
-    kept.resize(static_cast<size_t>(vocab_size - kSpecials));
-  require(!kept.empty(), "no word occurs ", min_count, " times in ", counts.sentences,
-          " sentences of ", counts.tokens, " words: lower --min-count, or check the training text");
-
-  Vocabulary v;
-  int64_t known = 0;
-  for (const auto& [word, count] : kept) {
-    v.add(word, count);
-    known += count;
-  }
-  const auto end = counts.words.find(kEndText);
-  const int64_t literal_ends = end == counts.words.end() ? 0 : end->second;
-  v.set_special_counts(counts.sentences + literal_ends, counts.tokens - known - literal_ends);
+Vocabulary Vocabulary::build(const WordCounts& counts, const Specials& specials,
+                             const VocabularyLimits& limits, std::string_view text) {
+  require(limits.min_count >= 0, "minimum count ", limits.min_count,
+          " is negative; 1 keeps every word");
+  require(limits.size == 0 || limits.size > specials.size, "vocabulary size ", limits.size,
+          " leaves no room for a word beside ", listing(specials), ": use ", specials.size + 1,
+          " or more, or 0 for no limit");
+  Vocabulary v(specials);
+  v.add_words(counts, limits);
+  require(v.size() > specials.size, "no word occurs ", limits.min_count, " times in ",
+          counts.sentences, " sentences of ", counts.tokens,
+          " words: lower the minimum count, or check ", text);
   return v;
 }
 
-Vocabulary Vocabulary::read(const std::string& path) {
-  Vocabulary v;
-  bool special_seen[2] = {false, false};
-  LineReader reader(std::vector<std::string>{path});
-  std::string_view line;
-  while (reader.next(line)) v.add_dict_line(line, reader.place(), special_seen);
-  require(v.size() > kSpecials, path,
-          " lists no word beside </s> and <unk>: is it the right dictionary?");
+Vocabulary Vocabulary::of_all_words(const WordCounts& counts, const Specials& specials) {
+  Vocabulary v(specials);
+  v.add_words(counts, {});
+  return v;
+}
+
+void Vocabulary::add_words(const WordCounts& counts, const VocabularyLimits& limits) {
+  int64_t unknown = 0;
+  for (int32_t number : counts.by_count_and_code_point()) {
+    const std::string_view word = counts.words.text(number);
+    const int64_t count = counts.counts[static_cast<size_t>(number)];
+    const auto special = ids_.find(word);
+    if (special != ids_.end()) {
+      counts_[static_cast<size_t>(special->second)] += count;
+    } else if (count >= limits.min_count && (limits.size == 0 || size() < limits.size)) {
+      add(word, count);
+    } else {
+      unknown += count;
+    }
+  }
+  counts_[static_cast<size_t>(specials_.end)] += counts.sentences;
+  counts_[static_cast<size_t>(specials_.unknown)] += unknown;
+}
+
+Vocabulary Vocabulary::read(const std::string& path, const Specials& specials) {
+  Vocabulary v(specials);
+  std::vector<bool> listed(static_cast<size_t>(specials.size));
+  TextReader reader(std::vector<std::string>{path});
+  for (std::string_view line; reader.next_line(line);)
+    v.add_dict_line(line, reader.place(), listed);
+  require(v.size() > specials.size, path, " lists no word beside ", listing(specials),
+          ": is it the right dictionary?");
   return v;
 }
 
 void Vocabulary::add_dict_line(std::string_view line, const std::string& place,
-                               bool special_seen[2]) {
+                               std::vector<bool>& listed) {
   const DictEntry entry = parse_dict_line(line, place);
-  const int32_t known = id(entry.word);
-  const bool special = is_special(entry.word);
-  const bool repeated = special ? std::exchange(special_seen[known], true) : known != kUnknown;
-  require(!repeated || entry.overwrite, place, ": '", entry.word,
-          "' is already in the dictionary: remove one of the two lines, or end this one with ",
-          kDictOverwrite);
-  if (special) {
-    counts_[static_cast<size_t>(known)] = entry.count;
-  } else {
-    add(entry.word, entry.count);
+  const auto found = ids_.find(entry.word);
+  const bool is_new = found == ids_.end();
+  if (!is_new && found->second < specials_.size && specials_.may_be_listed) {
+    const auto special = static_cast<size_t>(found->second);
+    if (!listed[special] || entry.overwrite) {
+      listed[special] = true;
+      counts_[special] = entry.count;
+      return;
+    }
   }
+  require(is_new || entry.overwrite, place, ": '", entry.word,
+          "' is already in the dictionary, which begins with ", listing(specials_),
+          ": remove one of the two lines, or end this one with ", kDictOverwrite);
+  add(entry.word, entry.count);
 }
 
-std::string Vocabulary::dict() const { return dict_text(words_, counts_, kSpecials); }
+std::string Vocabulary::dict_text() const {
+  return nine::dict_text(words_, counts_, specials_.size);
+}
 
 void Vocabulary::write(const std::string& path) const {
   std::ofstream out(path, std::ios::binary);
-  out << dict() << std::flush;
+  out << dict_text() << std::flush;
   require(out.good(), path,
           " cannot be written: check that its directory exists and that there is room");
 }
 
 void Vocabulary::add(std::string_view word, int64_t count) {
   require(words_.size() < static_cast<size_t>(std::numeric_limits<int32_t>::max()),
-          "a vocabulary has at most 2147483647 words: set --vocab-size or raise --min-count");
+          "a vocabulary has at most 2147483647 words: set a vocabulary size or raise the minimum "
+          "count");
   ids_[std::string(word)] = size();
   words_.emplace_back(word);
   counts_.push_back(count);
@@ -130,7 +120,7 @@ void Vocabulary::check_id(int32_t id) const {
 
 int32_t Vocabulary::id(std::string_view word) const {
   const auto found = ids_.find(word);
-  return found == ids_.end() ? kUnknown : found->second;
+  return found == ids_.end() ? specials_.unknown : found->second;
 }
 
 const std::string& Vocabulary::word(int32_t id) const {
@@ -144,8 +134,8 @@ int64_t Vocabulary::count(int32_t id) const {
 }
 
 void Vocabulary::set_special_counts(int64_t end, int64_t unknown) {
-  counts_[kEnd] = end;
-  counts_[kUnknown] = unknown;
+  counts_[static_cast<size_t>(specials_.end)] = end;
+  counts_[static_cast<size_t>(specials_.unknown)] = unknown;
 }
 
 void Vocabulary::encode(std::span<const std::string_view> sentence,
@@ -154,10 +144,14 @@ void Vocabulary::encode(std::span<const std::string_view> sentence,
 }
 
 std::vector<int32_t> Vocabulary::encode(std::string_view line) const {
-  std::vector<std::string_view> words;
   std::vector<int32_t> ids;
-  split_words(line, words);
-  encode(words, ids);
+  for_each_word(line, [&](std::string_view word) { ids.push_back(id(word)); });
+  return ids;
+}
+
+std::vector<int32_t> Vocabulary::encode_sentence(std::string_view line) const {
+  std::vector<int32_t> ids = encode(line);
+  ids.push_back(specials_.end);
   return ids;
 }
 

@@ -1,65 +1,77 @@
-// The words that a model knows and their numbers: 0 </s>, 1 <unk>, then the text's words, the most
-// frequent first.
+// The words that a model has and their numbers: first the special words of its kind, then the words
+// of its text, the most frequent first. The file of a vocabulary is fairseq's dict.txt.
 #pragma once
 
+#include <array>
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
+
+#include "data/text_map.h"
+#include "data/word_counts.h"
 
 namespace nine {
 
-/// Lets a table of strings be asked with a string_view, without a copy.
-struct TextHash {
-  using is_transparent = void;
-  size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
+/// The words that stand before the text's own: their texts, and the ids that have a meaning.
+struct Specials {
+  static constexpr int32_t kNone = -1;
+
+  std::array<std::string_view, 4> texts;  ///< by id
+  int32_t size = 0;                       ///< how many there are: the id of the first other word
+  int32_t end = kNone;                    ///< </s>, ends each sentence
+  int32_t unknown = kNone;                ///< <unk>, stands for every word without an id
+  int32_t pad = kNone;                    ///< <pad>, fills up a batch
+  /// Whether a line of a dict.txt for a special gives it its count. Otherwise such a line is an
+  /// error, as in fairseq, unless it is flagged.
+  bool may_be_listed = false;
+
+  constexpr std::string_view text(int32_t id) const { return texts[static_cast<size_t>(id)]; }
+
+  static const Specials kLanguageModel;  ///< 0 </s>, 1 <unk>
+  static const Specials kTranslation;    ///< fairseq's: 0 <s>, 1 <pad>, 2 </s>, 3 <unk>
 };
-template <class Value>
-using TextMap = std::unordered_map<std::string, Value, TextHash, std::equal_to<>>;
+inline constexpr Specials Specials::kLanguageModel{
+    .texts = {"</s>", "<unk>"}, .size = 2, .end = 0, .unknown = 1, .may_be_listed = true};
+inline constexpr Specials Specials::kTranslation{
+    .texts = {"<s>", "<pad>", "</s>", "<unk>"}, .size = 4, .end = 2, .unknown = 3, .pad = 1};
 
-/// How often each word of a text occurs.
-struct WordCounts {
-  TextMap<int64_t> words;
-  int64_t sentences = 0;
-  int64_t tokens = 0;  ///< words, without ends of sentence
-
-  void add(std::span<const std::string_view> sentence);
+/// What a vocabulary takes of a text's words.
+struct VocabularyLimits {
+  int64_t min_count = 1;  ///< least occurrences of a word; 0 and 1 keep every word
+  int64_t size = 0;       ///< most entries with the specials; 0: no limit
 };
-
-/// Counts the words of files, or of lines in memory. Errors: LineReader's.
-WordCounts count_words(const std::vector<std::string>& paths);
-WordCounts count_words_of_lines(std::span<const std::string> lines);
 
 class Vocabulary {
  public:
-  static constexpr int32_t kEnd = 0;      ///< </s>, ends each sentence
-  static constexpr int32_t kUnknown = 1;  ///< <unk>, stands for every other word
-  static constexpr std::string_view kEndText = "</s>";
-  static constexpr std::string_view kUnknownText = "<unk>";
+  /// The specials alone.
+  explicit Vocabulary(const Specials& specials);
 
-  /// The words that occur at least `min_count` times, by count, ties by code point; at most
-  /// `vocab_size` entries with the two specials (0: no limit). A literal </s> or <unk> in the text
-  /// counts for the special. Errors: no word is left, or a limit that leaves no room for one.
-  static Vocabulary build(const WordCounts& counts, int64_t min_count = 1, int64_t vocab_size = 0);
+  /// The words of a text by count, ties by code point. A special that the text spells out counts
+  /// for that special, and what falls out counts for <unk>. `text` names what was counted in
+  /// errors: no word is left; a negative minimum count; a size that leaves no room for a word.
+  static Vocabulary build(const WordCounts& counts, const Specials& specials,
+                          const VocabularyLimits& limits = {},
+                          std::string_view text = "the training text");
+  /// All words of a text, which may have none.
+  static Vocabulary of_all_words(const WordCounts& counts, const Specials& specials);
 
-  /// Reads fairseq's dict.txt: `word count` a line, optionally `#fairseq:overwrite` after it; ids
-  /// 2, 3, ... follow the lines. Lines for </s> and <unk>, which fairseq does not write, give those
-  /// their counts and no new id. As in fairseq a repeated word is an error, unless flagged: then it
-  /// keeps both ids and is encoded as the later. Errors name file and line: no count, a malformed
-  /// one, a repeated word, no word at all.
-  static Vocabulary read(const std::string& path);
+  /// Reads dict.txt: `word count` a line, optionally followed by #fairseq:overwrite; the ids after
+  /// the specials follow the lines. As in fairseq a repeated word is an error unless flagged: then
+  /// it keeps both ids and is encoded as the later. Errors name file and line: no count, a
+  /// malformed one, a repeated word, a special that may not be listed, no word at all.
+  static Vocabulary read(const std::string& path, const Specials& specials);
 
   /// The text of a dict.txt that fairseq and read() accept. The specials are not in it, as readers
   /// of such files number the words by line; their counts come back with set_special_counts().
-  std::string dict() const;
-  /// Writes dict(). Errors: the file cannot be written.
+  std::string dict_text() const;
+  /// Writes dict_text(). Errors: the file cannot be written.
   void write(const std::string& path) const;
 
-  int32_t size() const { return static_cast<int32_t>(words_.size()); }  ///< with the two specials
-  /// The id of a word, kUnknown when it has none. Does not allocate.
+  const Specials& specials() const { return specials_; }
+  int32_t size() const { return static_cast<int32_t>(words_.size()); }  ///< with the specials
+  /// The id of a word, that of <unk> when it has none. Does not allocate.
   int32_t id(std::string_view word) const;
   /// The word of an id. Error: no such id.
   const std::string& word(int32_t id) const;
@@ -74,15 +86,18 @@ class Vocabulary {
 
   /// Appends the ids of a sentence's words, without </s>.
   void encode(std::span<const std::string_view> sentence, std::vector<int32_t>& ids) const;
-  /// The same for a line of text.
+  /// The ids of a line's words, which spaces and tabs separate (data/text.h), without </s>.
   std::vector<int32_t> encode(std::string_view line) const;
+  /// The same, and then </s>.
+  std::vector<int32_t> encode_sentence(std::string_view line) const;
 
  private:
-  Vocabulary();
   void add(std::string_view word, int64_t count);
-  void add_dict_line(std::string_view line, const std::string& place, bool special_seen[2]);
+  void add_words(const WordCounts& counts, const VocabularyLimits& limits);
+  void add_dict_line(std::string_view line, const std::string& place, std::vector<bool>& listed);
   void check_id(int32_t id) const;
 
+  Specials specials_;
   std::vector<std::string> words_;  // by id
   std::vector<int64_t> counts_;     // by id
   TextMap<int32_t> ids_;

@@ -1,4 +1,4 @@
-// A character-level language model: an LSTM that learns to spell a text, then writes on.
+// A character-level language model: an LSTM that learns a text, then generates more of it.
 //
 //   char_lm [--text FILE] [--updates N] [--generate N]
 #include <algorithm>
@@ -12,14 +12,13 @@
 
 using namespace nine;
 
-constexpr int64_t kSteps = 32,
-                  kBatch = 16;  // of an update: excerpts of 32 characters, 16 side by side
+// An update's batch: 16 excerpts of 32 characters.
+constexpr int64_t kSteps = 32, kBatch = 16;
 
 const char* const kText =
-    "the quick brown fox jumps over the lazy dog. the lazy dog sleeps. the quick brown fox runs "
-    "over the hill. "
-    "the dog wakes and runs over the hill. the fox sleeps under the hill. the quick dog jumps over "
-    "the lazy fox. ";
+    "the quick brown fox jumps over the lazy dog. the lazy dog sleeps. "
+    "the quick brown fox runs over the hill. the dog wakes and runs over the hill. "
+    "the fox sleeps under the hill. the quick dog jumps over the lazy fox. ";
 
 struct Options {
   std::string text;
@@ -56,7 +55,7 @@ Options read_options(int argc, char** argv) {
 }
 
 struct CharModel {
-  std::string alphabet;  // the characters of the text, each once; a character's id is its place
+  std::string alphabet;  // the different characters of the text; a character's id is its index
   ParameterSet parameters;
   Embedding characters;
   Lstm lstm;
@@ -72,7 +71,8 @@ struct CharModel {
   int64_t size() const { return static_cast<int64_t>(alphabet.size()); }
   int32_t id(char c) const { return static_cast<int32_t>(alphabet.find(c)); }
 
-  // Log-probabilities of the characters that follow ids (steps, batch): (steps * batch, alphabet).
+  // ids (steps, batch) to log-probabilities of the next character, (steps * batch, alphabet).
+  // `carried` is the LSTM's state before the first step; it is replaced by the one after the last.
   Var operator()(Tape& tape, const Tensor& ids, CarriedState& carried) const {
     std::vector<LstmState> state;
     carried.on(tape, state);
@@ -88,7 +88,7 @@ std::string letters_of(std::string text) {
   return text;
 }
 
-// Excerpts (steps, batch) from random places; targets are the same, one character on.
+// ids (steps, batch) of excerpts from random places; targets are the characters that follow each.
 struct Excerpts {
   Tensor ids, targets;
 };
@@ -119,7 +119,7 @@ void train(const CharModel& model, SimpleTrainer& trainer, const Options& o) {
   }
 }
 
-// One character after another, each drawn from the distribution that those before it leave.
+// Continues the prompt by `count` characters, each drawn from the distribution given those before.
 std::string generate(const CharModel& model, SimpleTrainer& trainer, const std::string& prompt,
                      int64_t count) {
   CarriedState state(1, 1, model.lstm.hidden(), DType::float32);
@@ -129,7 +129,7 @@ std::string generate(const CharModel& model, SimpleTrainer& trainer, const std::
     const Tensor id = Tensor::from<int32_t>({model.id(text[i])}, {1, 1});
     const std::vector<double> log_probs =
         trainer.evaluate([&](Tape& tape) { return model(tape, id, state); }).to_vector();
-    if (i + 1 < text.size()) continue;  // the prompt is only read
+    if (i + 1 < text.size()) continue;  // within the prompt
     double left = random.uniform();
     size_t next = 0;
     while (next + 1 < log_probs.size() && (left -= std::exp(log_probs[next])) > 0) ++next;

@@ -1,5 +1,4 @@
-// XOR: the smallest task that needs a hidden layer. First the gradient is checked, then it is
-// followed.
+// Learns XOR, the smallest task that needs a hidden layer, after checking the gradient.
 #include <cstdio>
 
 #include "nn/nine.h"
@@ -7,7 +6,7 @@
 using namespace nine;
 
 const Tensor kInputs = Tensor::from<double>({0, 0, 0, 1, 1, 0, 1, 1}, {4, 2});
-const Tensor kWanted = Tensor::from<double>({0, 1, 1, 0}, {4, 1});
+const Tensor kTargets = Tensor::from<double>({0, 1, 1, 0}, {4, 1});
 
 // y = sigmoid(W2 tanh(W1 x + b1) + b2)
 struct Net {
@@ -18,11 +17,11 @@ struct Net {
   Var operator()(const Var& x) const { return sigmoid(output(tanh(hidden(x)))); }
 };
 
-Var squared_error(const Var& y) { return sum(square(sub(y, y.tape().constant(kWanted)))); }
+Var squared_error(const Var& y) { return sum(square(sub(y, y.tape().constant(kTargets)))); }
 
 int main() {
-  // The same formula over leaves instead of parameters: gradcheck moves each element a little and
-  // watches the loss.
+  // The loss of the same network as a function of its weights. gradcheck moves each weight a little
+  // and compares the change of the loss with the gradient.
   const auto loss_of = [](std::span<const Var> w) {
     const Var x = w[0].tape().constant(kInputs);
     return squared_error(sigmoid(linear(tanh(linear(x, w[0], w[1])), w[2], w[3])));
@@ -47,11 +46,11 @@ int main() {
 
   const std::vector<double> y =
       trainer.evaluate([&](Tape& tape) { return net(tape.constant(kInputs)); }).to_vector();
-  const std::vector<double> x = kInputs.to_vector(), wanted = kWanted.to_vector();
+  const std::vector<double> x = kInputs.to_vector(), targets = kTargets.to_vector();
   bool right = true;
   for (size_t i = 0; i < y.size(); ++i) {
     std::printf("%.0f xor %.0f = %.3f\n", x[2 * i], x[2 * i + 1], y[i]);
-    right = right && (y[i] > 0.5) == (wanted[i] > 0.5);
+    right = right && (y[i] > 0.5) == (targets[i] > 0.5);
   }
   return right ? 0 : 1;
 }

@@ -66,9 +66,9 @@ HeadBlocks::HeadBlocks(const char* op, const HeadSpec& head, const Var& h,
   resolve_words(op, gradients);
   check_shapes(op);
   if (!gradients) return;
-  if (weights.bias) dbias_ = weights.bias.sink();
-  if (mixture()) dprior_ = weights.prior.sink();
-  if (head.contexts) dlatent_ = weights.latent.sink();
+  if (weights.bias) dbias_ = weights.bias.grad_input();
+  if (mixture()) dprior_ = weights.prior.grad_input();
+  if (head.contexts) dlatent_ = weights.latent.grad_input();
 }
 
 // Component k's word vectors are rows kV .. (k+1)V of the tensors, one under the other; tied ones
@@ -85,7 +85,7 @@ void HeadBlocks::resolve_words(const char* op, bool gradients) {
           " tensors of word vectors, but the components share one");
   for (const Var& w : weights_.w) {
     const View value = matrix(w.value());
-    const OutputView sink = gradients ? w.sink() : OutputView{};
+    const OutputView sink = gradients ? w.grad_input() : OutputView{};
     require(value.rows() % words_ == 0, "[", op, "] word vectors of shape ", w.shape(),
             " for a vocabulary of ", words_);
     for (int64_t first = 0; first < value.rows(); first += words_) {

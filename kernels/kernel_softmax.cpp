@@ -74,7 +74,7 @@ SoftmaxLoss kernel_softmax(const HeadSpec& head, const Var& h, const HeadWeights
             "[kernel_softmax] the head forms its gradients on the way forward, so the loss must "
             "reach backward with weight 1, not ",
             grad_output, ": give the weight as row_weight");
-    if (dh) ops::scale(1, dh.value().view().reshaped(h.shape()), h.sink());
+    if (dh) ops::scale(1, dh.value().view().reshaped(h.shape()), h.grad_input());
   });
   return out;
 }

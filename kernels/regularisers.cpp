@@ -83,7 +83,7 @@ Var norm_penalty(std::span<const Var> w, const NormRegulariser& r) {
   const double factor = !root ? r.strength : value > 0 ? r.strength / (2 * value) : 0;
   return tape.record(y, [y, all, factor, norm = r.norm] {
     for (const Var& x : all)
-      if (const OutputView dx = x.sink(); dx.view)
+      if (const OutputView dx = x.grad_input(); dx.view)
         ops::row_norm_penalty_backward(x.value(), norm, factor, y.grad_output(), dx);
   });
 }

@@ -456,7 +456,7 @@ Var noting(const Var& x) {
   ops::scale(1, x.value(), {y.value()});
   return tape.record(y, [x, y] {
     g_marks.push_back(x.tape().arena().saved_mark());
-    ops::scale(1, y.grad_output(), x.sink());
+    ops::scale(1, y.grad_output(), x.grad_input());
   });
 }
 }  // namespace
@@ -516,7 +516,7 @@ Var cube_with_square_gradient(const Var& x) {
   ops::binary(ops::Binary::mul, x.value(), x.value(), {y.value()});
   ops::binary(ops::Binary::mul, y.value(), x.value(), {y.value()});
   return tape.record(y, [x, y] {
-    ops::unary_backward(ops::Unary::square, x.value(), y.value(), y.grad_output(), x.sink());
+    ops::unary_backward(ops::Unary::square, x.value(), y.value(), y.grad_output(), x.grad_input());
   });
 }
 // Right in sum, wrong in place: the columns of the gradient are turned round.
@@ -525,7 +525,7 @@ Var identity_with_turned_gradient(const Var& x) {
   const Var y = tape.result("turned", x.shape(), x.dtype(), {x});
   ops::scale(1, x.value(), {y.value()});
   return tape.record(y, [x, y] {
-    const View dx = x.sink().view, dy = y.grad_output();
+    const View dx = x.grad_input().view, dy = y.grad_output();
     for (int64_t c = 0; c < x.shape().cols(); ++c)
       ops::scale(1, dy.col_range(c, 1), {dx.col_range(x.shape().cols() - 1 - c, 1)});
   });
@@ -536,7 +536,7 @@ Var identity_with_one_wrong(const Var& x) {
   const Var y = tape.result("one", x.shape(), x.dtype(), {x});
   ops::scale(1, x.value(), {y.value()});
   return tape.record(y, [x, y] {
-    const View dx = x.sink().view;
+    const View dx = x.grad_input().view;
     ops::scale(1, y.grad_output(), {dx});
     dx.as<double>()[7] += 0.5;
   });

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "apps/mt_translate/translation_score.h"
-#include "data/bleu.h"
-#include "data/chrf.h"
 #include "data/lower_case.h"
-#include "data/ngrams.h"
+#include "data/measures/bleu.h"
+#include "data/measures/chrf.h"
+#include "data/measures/ngrams.h"
 #include "data/unicode.h"
 #include "tests/programs.h"
 #include "tests/support.h"

@@ -14,11 +14,12 @@
 #include "core/random.h"
 #include "data/bpe.h"
 #include "data/bpe_learn.h"
-#include "data/dict.h"
+#include "data/bpe_text.h"
 #include "data/python_random.h"
-#include "data/sample.h"
+#include "data/sample/sample.h"
 #include "data/tokenize_13a.h"
 #include "data/unicode.h"
+#include "data/vocabulary.h"
 #include "tests/programs.h"
 #include "tests/support.h"
 
@@ -37,12 +38,12 @@ std::string checksum(std::string_view bytes) {
   return out.str();
 }
 
-WordTally tally_of(const std::string& text) {
+WordCounts counts_of(const std::string& text) {
   std::istringstream in(text);
-  TextBlocks blocks(in, "text");
-  WordTally tally;
-  tally.add(blocks);
-  return tally;
+  TextReader reader(in, "text", kCopiedText);
+  WordCounts counts;
+  count_bpe_words(reader, counts);
+  return counts;
 }
 
 BpeCodes codes_of(const std::string& text, int64_t most = -1) {
@@ -72,7 +73,7 @@ std::string undone(const std::string& text) {
 }
 
 std::string learned(const std::string& text, BpeLearning how = {}) {
-  return learn_bpe(tally_of(text), how).codes;
+  return learn_bpe(counts_of(text), how).codes;
 }
 
 std::string run(const Strings& arguments, const std::string& input = {}) {
@@ -199,7 +200,6 @@ std::string shared_data(const std::string& name) {
 }  // namespace
 
 // --- against subword-nmt
-// -----------------------------------------------------------------------------------------------
 
 TEST_CASE(
     "bpe: codes, segmentation, vocabulary and dropout of the generated text are subword-nmt's") {
@@ -262,7 +262,6 @@ TEST_CASE("bpe: Python's random numbers") {
 }
 
 // --- learning
-// ----------------------------------------------------------------------------------------------------------
 
 TEST_CASE("bpe learn: as counting all pairs anew for each merge") {
   RandomStream random({.seed = 3});
@@ -285,12 +284,12 @@ TEST_CASE(
   CHECK(learned("aé aé az az\n", {.merges = 1}) == "#version: 0.2\na é</w>\n");
   CHECK(learned("ab cd\n") == "#version: 0.2\n");
   CHECK(learned("ab cd\n", {.min_frequency = 1}) == "#version: 0.2\nc d</w>\na b</w>\n");
-  CHECK(learn_bpe(tally_of("ab cd\n"), {}).ran_out);
+  CHECK(learn_bpe(counts_of("ab cd\n"), {}).ran_out);
 }
 
 TEST_CASE("bpe learn: --total-symbols takes off the characters, --dict-input counts for us") {
   const LearnedBpe total =
-      learn_bpe(tally_of("abab abab ba\n"), {.merges = 5, .total_symbols = true});
+      learn_bpe(counts_of("abab abab ba\n"), {.merges = 5, .total_symbols = true});
   CHECK(total.inner_characters == 2);  // a, b
   CHECK(total.final_characters == 2);  // a</w>, b</w>
   CHECK(total.merges == 1);
@@ -314,7 +313,6 @@ TEST_CASE("bpe learn: several inputs count as one; each gets its vocabulary") {
 }
 
 // --- applying and undoing
-// ----------------------------------------------------------------------------------------------
 
 TEST_CASE("bpe apply: as merging in the order of the codes") {
   RandomStream random({.seed = 4});
@@ -393,6 +391,13 @@ TEST_CASE("bpe apply: only the space separates, ends of lines stay") {
   CHECK(cut(none, std::string("a\0b", 3)) == std::string("a@@ \0@@ b", 9));
 }
 
+TEST_CASE("bpe: a tab is a character, as in subword-nmt, but no word of a dict.txt has one") {
+  CHECK(learned("a\tb a\tb\n", {.merges = 1}) == "#version: 0.2\na \t\n");
+  const std::string text = "a\tb c\na\tb\n";
+  CHECK(run({"vocab"}, text) == "a\tb 2\nc 1\n");
+  CHECK(run({"vocab", "--format", "fairseq"}, text) == "a 2\nb 2\nc 1\n");
+}
+
 TEST_CASE("bpe apply: lone separators and words of one character") {
   const BpeSegmenter none(codes_of("#version: 0.2\n")), at(codes_of("#version: 0.2\n@ @</w>\n"));
   CHECK(cut(none, "@@ a @@\n") == "@@@ @ a @@@ @\n");
@@ -452,13 +457,12 @@ TEST_CASE("bpe apply: glossaries stay whole") {
 }
 
 // --- the program
-// -------------------------------------------------------------------------------------------------------
 
 TEST_CASE("bpe: what cannot be read is said") {
   CHECK(has(failure({"learn"}, "ok\nbad \xff\n", 1),
-            "standard input, line 2, byte 5: not valid UTF-8"));
+            "standard input, line 2, byte 5: 0xff is not valid UTF-8"));
   CHECK(has(failure({"vocab"}, "surrogate \xed\xa0\x80\n", 1), "line 1, byte 11"));
-  CHECK(has(failure({"undo", "--input", "/nonexistent"}, "", 1), "/nonexistent cannot be opened"));
+  CHECK(has(failure({"undo", "--input", "/nonexistent"}, "", 1), "/nonexistent does not exist"));
   CHECK(has(failure({"undo", "--input", "/tmp"}, "", 1), "is a directory"));
   CHECK(has(failure({"apply"}, "", 2), "--codes is required"));
   CHECK(has(failure({"cut"}, "", 2), "unknown command 'cut'"));
@@ -524,7 +528,6 @@ TEST_CASE("bpe: blocks and parts of a long text leave no seam") {
 }
 
 // --- 13a
-// ---------------------------------------------------------------------------------------------------------------
 
 TEST_CASE("13a: as sacreBLEU 2.6.0") {
   const std::vector<std::pair<std::string, std::string>> cases = {
@@ -562,35 +565,38 @@ TEST_CASE("bpe: --tokenize 13a is 13a before the rest") {
 }
 
 // --- fairseq's dictionary
-// ----------------------------------------------------------------------------------------------
 
 TEST_CASE("dictionary: ids after the four specials, written and read") {
   const TemporaryDirectory dir;
-  const Dictionary made(tally_of("b a a@@ b é\u00a0é a <unk>\n"));
+  const Vocabulary made =
+      Vocabulary::of_all_words(counts_of("b a a@@ b é\u00a0é a <unk>\n"), Specials::kTranslation);
   CHECK(made.size() == 8);
   CHECK(made.word(0) == "<s>");
   CHECK(made.word(1) == "<pad>");
   CHECK(made.word(2) == "</s>");
   CHECK(made.word(3) == "<unk>");
   CHECK(made.count(3) == 1);
-  CHECK(made.text() == "a 2\nb 2\na@@ 1\né\u00a0é 1\n");
-  const Dictionary read = Dictionary::read(dir.write("dict.txt", made.text()));
-  CHECK(read.text() == made.text());
-  CHECK(read.encode("b a x  é\u00a0é") == std::vector<int32_t>{5, 4, 3, 7, 2});
+  CHECK(made.dict_text() == "a 2\nb 2\na@@ 1\né\u00a0é 1\n");
+  const Vocabulary read =
+      Vocabulary::read(dir.write("dict.txt", made.dict_text()), Specials::kTranslation);
+  CHECK(read.dict_text() == made.dict_text());
+  CHECK(read.encode_sentence("b a x  é\u00a0é") == std::vector<int32_t>{5, 4, 3, 7, 2});
   CHECK(has(error_of([&] { (void)read.word(8); }), "id 8"));
 }
 
 TEST_CASE("dictionary: repeated words need fairseq's flag") {
   const TemporaryDirectory dir;
-  CHECK(has(error_of([&] { Dictionary::read(dir.write("d", "a 3\na 2\n")); }),
-            "line 2: 'a' is already"));
   CHECK(
-      has(error_of([&] { Dictionary::read(dir.write("d", "<pad> 3\n")); }), "'<pad>' is already"));
+      has(error_of([&] { Vocabulary::read(dir.write("d", "a 3\na 2\n"), Specials::kTranslation); }),
+          "line 2: 'a' is already"));
   CHECK(
-      has(error_of([&] { Dictionary::read(dir.write("d", "a\n")); }), "lacks a word or its count"));
+      has(error_of([&] { Vocabulary::read(dir.write("d", "<pad> 3\n"), Specials::kTranslation); }),
+          "'<pad>' is already"));
+  CHECK(has(error_of([&] { Vocabulary::read(dir.write("d", "a\n"), Specials::kTranslation); }),
+            "lacks a word or its count"));
   const std::string flagged = "a 3\nb 2\na 1 #fairseq:overwrite\n";
-  const Dictionary read = Dictionary::read(dir.write("d", flagged));
+  const Vocabulary read = Vocabulary::read(dir.write("d", flagged), Specials::kTranslation);
   CHECK(read.size() == 7);
   CHECK(read.id("a") == 6);
-  CHECK(read.text() == flagged);
+  CHECK(read.dict_text() == flagged);
 }

@@ -245,8 +245,8 @@ TEST_CASE("arena: out of memory names the pool, the request, the peak and the wa
   const std::string text = error_of([&] { arena.saved(mebibytes(4), DType::float32); });
   CHECK(has(text, "the pool 'step' on cpu holds 8 MiB"));
   CHECK(has(text, "5 MiB are in use (peak 7 MiB)"));
-  CHECK(has(text, "4 MiB more were asked for"));
-  CHECK(has(text, "lower --batch or --bptt"));
+  CHECK(has(text, "4 MiB more were requested"));
+  CHECK(has(text, "lower the batch size or the bptt length"));
   CHECK(arena.peak_bytes() == 7 << 20);
   // The request failed, the pool still works; the other end knows about the first one.
   CHECK_NOTHROW(arena.saved(mebibytes(1), DType::float32));

@@ -28,16 +28,14 @@ Corpus numbered_corpus(int sentences, uint64_t seed = 3) {
   RandomStream random({.seed = seed});
   Strings lines;
   WordCounts counts;
-  std::vector<std::string_view> words;
   int next = 0;
   for (int i = 0; i < sentences; ++i) {
     std::string line;
     for (uint64_t k = random.below(10); k > 0; --k) line += "w" + std::to_string(next++) + " ";
     lines.push_back(line);
-    split_words(lines.back(), words);
-    counts.add(words);
+    counts.add_sentence(lines.back());
   }
-  return Corpus::of_lines(lines, Vocabulary::build(counts));
+  return Corpus::of_lines(lines, Vocabulary::build(counts, Specials::kLanguageModel));
 }
 
 using Rows = std::vector<std::vector<int32_t>>;
@@ -150,9 +148,9 @@ TEST_CASE("column batches: seek continues anywhere, epochs and seeds differ") {
 TEST_CASE("column batches: errors say what to lower") {
   const Corpus corpus = numbered_corpus(10);
   CHECK(has(error_of([&] { ColumnBatches(corpus, 32, 35, 1); }),
-            "too few for one segment of --batch 32 columns x --bptt 35 rows: lower one"));
-  CHECK(has(error_of([&] { ColumnBatches(corpus, 0, 35, 1); }), "--batch 0"));
-  CHECK(has(error_of([&] { ColumnBatches(corpus, 1, 0, 1); }), "--bptt 0"));
+            "too few for one segment of batch size 32 columns x bptt length 35 rows: lower one"));
+  CHECK(has(error_of([&] { ColumnBatches(corpus, 0, 35, 1); }), "batch size 0"));
+  CHECK(has(error_of([&] { ColumnBatches(corpus, 1, 0, 1); }), "bptt length 0"));
   ColumnBatches batches(corpus, 2, 3, 1);
   CHECK(has(error_of([&] { batches.seek({0, batches.steps() + 1}); }), "cannot continue at step"));
   CHECK(has(error_of([&] { batches.seek({-1, 0}); }), "epoch -1"));
@@ -316,7 +314,7 @@ TEST_CASE("evaluation segments: the baseline's, to the last row") {
     CHECK(segments.dropped() == corpus.tokens() % columns);
     segments.restart();
     CHECK(segments.next(b));
-    CHECK(b.input[0] == Vocabulary::kEnd);
+    CHECK(b.input[0] == Specials::kLanguageModel.end);
   }
   CHECK(has(error_of([&] { EvalSegments(corpus, corpus.tokens() + 1); }), "fewer than the"));
   CHECK(has(error_of([&] { EvalSegments(corpus, 0); }), "at least one column"));

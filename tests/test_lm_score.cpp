@@ -77,6 +77,9 @@ const Models& models() {
   return m;
 }
 
+const std::string kTabbed = "the\tcat saw\t \ta dog\t\n\nthe old man\tfed him\n",
+                  kSpaced = "the cat saw a dog\n\nthe old man fed him\n";
+
 const std::string kText =
     "the cat saw a dog\n\na zebra heard the <unk> today\nthe old man fed him\nshe liked a bird "
     "today\n";
@@ -185,6 +188,23 @@ void check_distribution(const std::map<std::string, int>& counts, const Distribu
 }
 
 }  // namespace
+
+TEST_CASE("lm_train, lm_score: a tab separates words as a space does") {
+  CHECK(run({"--checkpoint", models().a}, kTabbed) == run({"--checkpoint", models().a}, kSpaced));
+  const TemporaryDirectory dir;
+  const auto dictionary = [&](const std::string& name, const std::string& text) {
+    const Outcome r =
+        run_program("lm_train", {"--train", dir.write(name + ".txt", text), "--layers", "1",
+                                 "--hidden", "8", "--embed", "8", "--batch", "1", "--bptt", "2",
+                                 "--after", "1u", "--run", dir / name});
+    REQUIRE_MESSAGE(r.code == 0, r.err);
+    return slurp(dir / name + "/checkpoints/latest/dict.txt");
+  };
+  const std::string words = dictionary("tabbed", kTabbed);
+  CHECK(words == dictionary("spaced", kSpaced));
+  CHECK(words.starts_with("the 2\n"));
+  CHECK(words.find('\t') == std::string::npos);
+}
 
 TEST_CASE(
     "lm_score --top: probabilities are those of --tokens, ordered, with the text's word ranked "

@@ -17,14 +17,15 @@ using namespace nine;
 using namespace nine::tests;
 using Strings = std::vector<std::string>;
 
-Dictionary dictionary_of(const Strings& lines) {
-  return Dictionary(PairTally(pairs_of_lines(lines, lines), false).source);
+Vocabulary dictionary_of(const Strings& lines) {
+  return Vocabulary::build(PairCounts(pairs_of_lines(lines, lines), false).source,
+                           Specials::kTranslation);
 }
 
 // Pairs of random lengths, 1 to `longest` words a side; those of one length are many.
 struct RandomPairs {
   Strings source, target;
-  Dictionary words;
+  Vocabulary words{Specials::kTranslation};
   RandomPairs(int64_t pairs, uint64_t longest, uint64_t seed) {
     RandomStream random({.seed = seed, .op = stream_id("test")});
     const auto sentence = [&](uint64_t length) {
@@ -62,7 +63,7 @@ std::vector<std::vector<int32_t>> epoch_of(PairBatches& batches, int64_t epoch) 
 
 }  // namespace
 
-TEST_CASE("parallel text: line i belongs to line i, and only the space separates words") {
+TEST_CASE("parallel text: line i belongs to line i, and spaces and tabs separate words") {
   const TemporaryDirectory dir;
   const std::string nbsp = "\xC2\xA0", separator = "\xE2\x80\xA8";
   const std::string s = dir.write("s", "a b\n\nx" + nbsp + "y\tz  w\n"),
@@ -72,17 +73,20 @@ TEST_CASE("parallel text: line i belongs to line i, and only the space separates
     read.push_back(std::string(a) + "|" + std::string(b));
   });
   CHECK(read == Strings{"a b|A", "|B", "x" + nbsp + "y\tz  w|C" + separator + "D"});
-  const PairTally tally(pairs_of_files({s}, {t}), false);
-  const Dictionary source(tally.source), target(tally.target);
-  CHECK(source.size() == 4 + 4);  // a, b, the word with NBSP and tab, w
+  const PairCounts counts(pairs_of_files({s}, {t}), false);
+  const Vocabulary source = Vocabulary::build(counts.source, Specials::kTranslation),
+                   target = Vocabulary::build(counts.target, Specials::kTranslation);
+  CHECK(source.size() == 4 + 5);  // a, b, the word with NBSP, z, w
+  CHECK(source.id("x" + nbsp + "y") >= 4);
+  CHECK(source.dict_text().find('\t') == std::string::npos);
   CHECK(target.id("C" + separator + "D") >= 4);
   const ParallelCorpus corpus(pairs_of_files({s, s}, {t, t}), source,
                               target);  // two files are one text
   CHECK(corpus.pairs() == 6);
   CHECK(corpus.source_length(0) == 3);
-  CHECK(corpus.source(0).back() == Dictionary::kEnd);
+  CHECK(corpus.source(0).back() == Specials::kTranslation.end);
   CHECK(corpus.source_length(1) == 1);
-  CHECK(corpus.source_tokens() == 2 * (2 + 0 + 2 + 3));
+  CHECK(corpus.source_tokens() == 2 * (2 + 0 + 3 + 3));
   CHECK(corpus.target_unknown() == 0);
 }
 
@@ -91,7 +95,7 @@ TEST_CASE("parallel text: what is refused, and how") {
   const std::string three = dir.write("three", "a\nb\nc\n"), two = dir.write("two", "a\nb\n"),
                     none = dir.write("none", ""), bad = dir.write("bad", "a\nb \xff\nc\n");
   const auto says = [](const Strings& s, const Strings& t) {
-    return error_of([&] { PairTally(pairs_of_files(s, t), false); });
+    return error_of([&] { PairCounts(pairs_of_files(s, t), false); });
   };
   CHECK(has(says({three}, {two}), "three has 3 lines, but " + two + " has 2"));
   CHECK(has(says({two}, {three}), "two has 2 lines, but " + three + " has 3"));
@@ -106,7 +110,7 @@ TEST_CASE(
     "parallel text: pairs with an empty side and long pairs are left out where asked, and "
     "counted") {
   const Strings s{"a b c", "", "a", " ", "a b", "a b c d e"}, t{"A", "B", "", "", "A B C D", "A"};
-  const Dictionary source = dictionary_of(s), target = dictionary_of(t);
+  const Vocabulary source = dictionary_of(s), target = dictionary_of(t);
   const ParallelCorpus all(pairs_of_lines(s, t), source, target);
   CHECK(all.pairs() == 6);
   CHECK(all.longest() == 6);
@@ -124,13 +128,16 @@ TEST_CASE(
     "dictionaries: rare words and those beyond the limit are <unk>, and a joint one counts both "
     "languages") {
   const Strings s{"a a a b b c"}, t{"b b d"};
-  const PairTally tally(pairs_of_lines(s, t), false), joint(pairs_of_lines(s, t), true);
-  const Dictionary twice(tally.source, 2), limited(tally.source, 1, 5), both(joint.source, 2);
-  CHECK(twice.text() == "a 3\nb 2\n");
-  CHECK(twice.id("c") == Dictionary::kUnknown);
-  CHECK(twice.count(Dictionary::kUnknown) == 1);
-  CHECK(limited.text() == "a 3\n");
-  CHECK(both.text() == "b 4\na 3\n");
+  const PairCounts counts(pairs_of_lines(s, t), false), joint(pairs_of_lines(s, t), true);
+  const Vocabulary twice =
+                       Vocabulary::build(counts.source, Specials::kTranslation, {.min_count = 2}),
+                   limited = Vocabulary::build(counts.source, Specials::kTranslation, {.size = 5}),
+                   both = Vocabulary::build(joint.source, Specials::kTranslation, {.min_count = 2});
+  CHECK(twice.dict_text() == "a 3\nb 2\n");
+  CHECK(twice.id("c") == Specials::kTranslation.unknown);
+  CHECK(twice.count(Specials::kTranslation.unknown) == 1);
+  CHECK(limited.dict_text() == "a 3\n");
+  CHECK(both.dict_text() == "b 4\na 3\n");
   CHECK(ParallelCorpus(pairs_of_lines(s, t), twice, twice).source_unknown() == 1);
 }
 
@@ -213,14 +220,14 @@ TEST_CASE("batches: what comes next follows from seed, epoch and step") {
 
 TEST_CASE("batches: rows hold words, </s> and padding where the model expects them") {
   const Strings s{"a b c", "b"}, t{"A", "B A B"};
-  const Dictionary source = dictionary_of(s), target = dictionary_of(t);
+  const Vocabulary source = dictionary_of(s), target = dictionary_of(t);
   const ParallelCorpus corpus(pairs_of_lines(s, t), source, target);
   PairBatches batches(corpus, {.pairs = 2}, std::nullopt);
   PairBatch batch;
   REQUIRE(batches.next(batch));
   const int32_t a = source.id("a"), b = source.id("b"), c = source.id("c"), A = target.id("A"),
                 B = target.id("B");
-  const int32_t end = Dictionary::kEnd, pad = Dictionary::kPad;
+  const int32_t end = Specials::kTranslation.end, pad = Specials::kTranslation.pad;
   CHECK(batch.pairs == 2);
   CHECK(batch.src == std::vector<int32_t>{a, b, c, end, b, end, pad, pad});
   CHECK(batch.tgt_in == std::vector<int32_t>{end, A, pad, pad, end, B, A, B});
@@ -232,7 +239,7 @@ TEST_CASE("batches: rows hold words, </s> and padding where the model expects th
 
 TEST_CASE("batches: limits that cannot be kept are errors") {
   const Strings s{"a", "a b c d e f g"}, t{"A", "B"};
-  const Dictionary source = dictionary_of(s), target = dictionary_of(t);
+  const Vocabulary source = dictionary_of(s), target = dictionary_of(t);
   const ParallelCorpus corpus(pairs_of_lines(s, t), source, target);
   CHECK(has(error_of([&] { PairBatches(corpus, {.tokens = 7}, 1); }),
             "line 2 has a sentence of 8 tokens"));
@@ -275,8 +282,8 @@ TEST_CASE("validation: the loss of a text is that of its pairs one by one, whate
 TEST_CASE("validation: subwords are whole words again before BLEU compares them") {
   CHECK(join_subwords("a hou@@ se@@ boat .") == "a houseboat .");
   const Strings lines{"ga@@ r@@ ten tisch in der stadt"};
-  const Dictionary words = dictionary_of(lines);
-  const std::vector<int32_t> ids = words.encode(lines[0]);
+  const Vocabulary words = dictionary_of(lines);
+  const std::vector<int32_t> ids = words.encode_sentence(lines[0]);
   CHECK(text_of(words, std::span(ids).first(ids.size() - 1), true) == "garten tisch in der stadt");
   const HeldOutPairs text{ParallelCorpus(pairs_of_lines(lines, lines), words, words), lines};
   CHECK(tokenised_bleu({"garten tisch in der stadt"}, text).score == doctest::Approx(100));

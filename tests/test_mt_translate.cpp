@@ -9,8 +9,8 @@
 
 #include "checks/op_cases.h"
 #include "core/safetensors.h"
-#include "data/bleu.h"
-#include "data/chrf.h"
+#include "data/measures/bleu.h"
+#include "data/measures/chrf.h"
 #include "nn/models/beam_search.h"
 #include "nn/models/saved_translation_model.h"
 #include "tests/programs.h"
@@ -23,18 +23,16 @@ using namespace nine::tests;
 using Strings = std::vector<std::string>;
 using Ids = Translator::Ids;
 
-Dictionary dictionary_of(const std::string& words) {
-  WordTally tally;
-  std::istringstream in(words);
-  for (std::string word; in >> word;) tally.add(word);
-  return Dictionary(tally);
+Vocabulary dictionary_of(const std::string& words) {
+  const std::string lines[] = {words};
+  return Vocabulary::build(count_words_of_lines(lines), Specials::kTranslation);
 }
 
 // A checkpoint as mt_train writes it, of a model with weights that say something.
 struct Checkpoint {
   TemporaryDirectory dir;
   std::string path = dir.path().string();
-  Dictionary source = dictionary_of("ein hund katze lau@@ f@@ t schläft ."),
+  Vocabulary source = dictionary_of("ein hund katze lau@@ f@@ t schläft ."),
              target = dictionary_of("a dog cat ru@@ ns sleeps . fast");
   ParameterSet set;
   Transformer model;
@@ -59,16 +57,13 @@ struct Checkpoint {
     nlohmann::ordered_json config = translation_config(model);
     config["head"] = head;
     dir.write("config.json", config.dump());
-    dir.write(kSourceDict, source.text());
-    dir.write(kTargetDict, target.text());
+    dir.write(kSourceDict, source.dict_text());
+    dir.write(kTargetDict, target.dict_text());
   }
 
-  std::vector<Ids> ids(const Strings& lines, const Dictionary& dictionary) const {
+  std::vector<Ids> ids(const Strings& lines, const Vocabulary& dictionary) const {
     std::vector<Ids> all;
-    for (const std::string& line : lines) {
-      all.push_back(dictionary.encode(line));
-      all.back().pop_back();
-    }
+    for (const std::string& line : lines) all.push_back(dictionary.encode(line));
     return all;
   }
   std::string words(const Ids& ids) const {
@@ -108,7 +103,7 @@ TEST_CASE(
     "them") {
   const Checkpoint c;
   const std::vector<Ids> sources = c.ids(kLines, c.source);
-  CHECK(sources[3][0] == Dictionary::kUnknown);
+  CHECK(sources[3][0] == Specials::kTranslation.unknown);
   const Translator translator(c.model);
   const auto found = translator.translate(
       sources, {.beam = 4, .length_penalty = 0.7, .max_length = 9, .n_best = 3, .attention = true});
@@ -163,6 +158,15 @@ TEST_CASE("mt_translate: codes cut the input and join the output; raw text is to
   CHECK(run(with({"--codes", codes}), "ein lauft .\n") == words + "\n");
   CHECK(run(with({"--codes", codes, "--tokenize-input", "13a"}), "ein lauft.\n") == words + "\n");
   CHECK(run(with({"--join"}), "ein lau@@ f@@ t .\n") == words + "\n");
+}
+
+TEST_CASE("mt_translate: a tab separates words as a space does, with and without codes") {
+  const Checkpoint c;
+  const std::string codes = c.dir.write("codes", "#version: 0.2\nl a\nla u\ne i\nei n</w>\n");
+  const Strings whole{"--checkpoint", c.path, "--max-length", "12"},
+      cut{"--checkpoint", c.path, "--max-length", "12", "--codes", codes};
+  CHECK(run(whole, "ein\thund \t.\n") == run(whole, "ein hund .\n"));
+  CHECK(run(cut, "ein\tlauft \t.\n") == run(cut, "ein lauft .\n"));
 }
 
 TEST_CASE("mt_translate: given translations are scored") {

@@ -11,6 +11,7 @@
 #include "autograd/functions.h"
 #include "autograd/gradcheck.h"
 #include "checks/op_cases.h"
+#include "checks/raw_op_cases.h"
 #include "core/error.h"
 #include "core/ops.h"
 #include "core/profile.h"
@@ -81,7 +82,7 @@ Run run_case(const OpCase& c, DType dtype, int64_t gap = 0) {
   return run;
 }
 
-std::vector<Doubles> run_plain(const PlainCase& c, DType dtype, int64_t gap = 0) {
+std::vector<Doubles> run_raw_op(const RawOpCase& c, DType dtype, int64_t gap = 0) {
   const std::vector<Doubles> values = random_values(c.inputs, kSeed);
   const std::vector<Ints> ints = random_indices(c.indices, kSeed);
   std::vector<Tensor> tensors, indices;
@@ -101,9 +102,9 @@ std::vector<OpCase> tested_ops() {
   std::erase_if(all, [](const OpCase& c) { return c.bench; });
   return all;
 }
-std::vector<PlainCase> tested_plain_ops() {
-  std::vector<PlainCase> all = raw_op_cases();
-  std::erase_if(all, [](const PlainCase& c) { return c.bench; });
+std::vector<RawOpCase> tested_raw_ops() {
+  std::vector<RawOpCase> all = raw_op_cases();
+  std::erase_if(all, [](const RawOpCase& c) { return c.bench; });
   return all;
 }
 
@@ -198,16 +199,16 @@ TEST_CASE("ops: the same bits with 1, 2 and 3 threads") {
 
 TEST_CASE("plain ops: against the oracle, with and without gaps, float64 and float32") {
   const ThreadsAgain again;
-  for (const PlainCase& c : tested_plain_ops()) {
+  for (const RawOpCase& c : tested_raw_ops()) {
     CAPTURE(c.name);
     std::vector<Doubles> expected = random_values(c.inputs, kSeed);
     c.oracle(expected, random_indices(c.indices, kSeed));
     set_threads(3);
-    const std::vector<Doubles> exact = run_plain(c, DType::float64),
-                               gaps = run_plain(c, DType::float64, 3),
-                               single = run_plain(c, DType::float32);
+    const std::vector<Doubles> exact = run_raw_op(c, DType::float64),
+                               gaps = run_raw_op(c, DType::float64, 3),
+                               single = run_raw_op(c, DType::float32);
     set_threads(1);
-    const std::vector<Doubles> serial = run_plain(c, DType::float32);
+    const std::vector<Doubles> serial = run_raw_op(c, DType::float32);
     for (size_t i = 0; i < expected.size(); ++i) {
       CAPTURE(i);
       CHECK(relative_error(exact[i], expected[i]) < 1e-12);
@@ -219,7 +220,7 @@ TEST_CASE("plain ops: against the oracle, with and without gaps, float64 and flo
 }
 
 TEST_CASE("plain ops: what lies between the rows of a window stays as it was") {
-  for (const PlainCase& c : tested_plain_ops()) {
+  for (const RawOpCase& c : tested_raw_ops()) {
     CAPTURE(c.name);
     const std::vector<Doubles> values = random_values(c.inputs, kSeed);
     const std::vector<Ints> ints = random_indices(c.indices, kSeed);
@@ -254,7 +255,7 @@ TEST_CASE("ops: one without a row does not exist") {
   for (const OpCase& c : tested_ops()) run_case(c, DType::float32);
   // head_loss and the like run inside of differentiable functions; every op scope below the
   // functions is an op.
-  for (const PlainCase& c : tested_plain_ops()) run_plain(c, DType::float32);
+  for (const RawOpCase& c : tested_raw_ops()) run_raw_op(c, DType::float32);
   profile::enable(false);
   std::set<std::string> exercised;
   for (const profile::Entry& e : profile::entries()) exercised.emplace(e.op);

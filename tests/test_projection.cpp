@@ -11,7 +11,7 @@
 #include "apps/report/words.h"
 #include "core/random.h"
 #include "core/safetensors.h"
-#include "data/sample.h"
+#include "data/sample/sample.h"
 #include "nn/models/compare_models.h"
 #include "tests/programs.h"
 #include "tests/support.h"

@@ -14,9 +14,9 @@
 
 #include "core/random.h"
 #include "data/corpus.h"
-#include "data/grammar.h"
-#include "data/sample.h"
-#include "data/sample_lexicon.h"
+#include "data/sample/grammar.h"
+#include "data/sample/lexicon.h"
+#include "data/sample/sample.h"
 #include "data/vocabulary.h"
 #include "tests/programs.h"
 #include "tests/support.h"
@@ -318,7 +318,7 @@ TEST_CASE("sample: the language is the one that the documentation's figures are 
 
 TEST_CASE("sample: the demo's text knows nearly every word") {
   const auto counts = count_words_of_lines(language().generate(1, "train", 20000).lines);
-  const auto v = Vocabulary::build(counts);
+  const auto v = Vocabulary::build(counts, Specials::kLanguageModel);
   CHECK(std::ssize(language().words()) >= v.size() - 2);
   CHECK(Corpus::of_lines(language().generate(1, "valid", 1000).lines, v).unknown() == 0);
 }

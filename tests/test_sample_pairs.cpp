@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "core/error.h"
-#include "data/sample_lexicon.h"
-#include "data/sample_pairs.h"
-#include "data/sample_pairs_lexicon.h"
+#include "data/sample/lexicon.h"
+#include "data/sample/pairs.h"
+#include "data/sample/pairs_lexicon.h"
 #include "tests/support.h"
 
 using namespace nine;

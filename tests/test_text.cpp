@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/random.h"
 #include "data/text.h"
 #include "tests/programs.h"
 #include "tests/support.h"
@@ -16,10 +17,11 @@ using namespace nine::tests;
 
 namespace {
 
-std::vector<std::string> lines_of(const std::vector<std::string>& paths) {
-  LineReader reader(paths);
+std::vector<std::string> lines_of(const std::vector<std::string>& paths,
+                                  const TextRules& rules = kModelText) {
+  TextReader reader(paths, rules);
   std::vector<std::string> lines;
-  for (std::string_view line; reader.next(line);) lines.emplace_back(line);
+  for (std::string_view line; reader.next_line(line);) lines.emplace_back(line);
   return lines;
 }
 
@@ -43,6 +45,55 @@ TEST_CASE("text: words are separated by spaces and tabs only") {
   CHECK(words == std::vector<std::string_view>{"the", "red", "fox\xC2\xA0here", "."});
   split_words(" \t ", words);
   CHECK(words.empty());
+}
+
+TEST_CASE("text: what both kinds of text make of line ends, byte-order marks, NUL and nothing") {
+  TemporaryDirectory dir;
+  const std::string mark = "\xEF\xBB\xBF";
+  const auto path = dir.write("t", mark + "a\rb\r\n\nc\td\r\re\r");
+  CHECK(lines_of({path}) == Strings{"a\rb", "", "c\td\r\re"});
+  CHECK(lines_of({path}, kCopiedText) == Strings{mark + "a", "b", "", "c\td", "", "e"});
+  const auto nul = dir.write("nul", std::string("a\0b\n", 4));
+  CHECK(lines_of({nul}, kCopiedText) == Strings{std::string("a\0b", 3)});
+  const auto empty = dir.write("empty", "");
+  CHECK(lines_of({empty, nul, empty}, kCopiedText).size() == 1);
+}
+
+TEST_CASE("text: lines and blocks are two views of one text") {
+  TemporaryDirectory dir;
+  RandomStream random({.seed = 9});
+  // Longer than what is read at once; CRs and CRLFs come to stand at every border.
+  const Strings ends{"\n", "\r\n", "\r", "\n\n"};
+  std::string text;
+  while (text.size() < 1'500'000)
+    text += std::string(random.below(5), 'x') + ends[random.below(ends.size())];
+  const std::string whole = text + "\nlast", path = dir.write("t", whole);
+  Strings expected;
+  for_each_line(whole,
+                [&](std::string_view line, std::string_view) { expected.emplace_back(line); });
+  CHECK(lines_of({path}, kCopiedText) == expected);
+  CHECK(lines_of({path, path}, kCopiedText).size() == 2 * expected.size());
+  std::string together;
+  TextReader blocks({path, path}, kCopiedText);
+  for (std::string_view block; blocks.next_block(block);) together += block;
+  CHECK(together == whole + whole);
+  // One after the other on the same reader, each going on where the other stopped.
+  TextReader both({path}, kCopiedText);
+  std::string_view line, block;
+  REQUIRE(both.next_line(line));
+  CHECK(line == expected[0]);
+  REQUIRE(both.next_block(block));
+  CHECK(whole.ends_with(block));
+  CHECK(whole.size() - block.size() <= expected[0].size() + 2);
+  CHECK(!both.next_line(line));
+  // A filter rewrites the lines of both.
+  const LineFilter shout = [](std::string_view) { return std::string("!"); };
+  const auto small = dir.write("small", "a\r\nb");
+  TextReader filtered({small}, kCopiedText, shout), by_line({small}, kCopiedText, shout);
+  REQUIRE(filtered.next_block(block));
+  CHECK(block == "!\r\n!");
+  REQUIRE(by_line.next_line(line));
+  CHECK(line == "!");
 }
 
 TEST_CASE("text: read_sentences gives each line's words") {
@@ -69,14 +120,14 @@ TEST_CASE("text: a line of ten megabytes") {
 TEST_CASE("text: a stream may be empty, a file may not") {
   std::istringstream empty, some("a\nb");
   std::string_view line;
-  LineReader none(empty, "standard input"), two(some, "standard input");
-  CHECK(!none.next(line));
-  CHECK(two.next(line));
-  CHECK(two.next(line));
+  TextReader none(empty, "standard input"), two(some, "standard input");
+  CHECK(!none.next_line(line));
+  CHECK(two.next_line(line));
+  CHECK(two.next_line(line));
   CHECK(line == "b");
   CHECK(two.place() == "standard input, line 2");
-  CHECK(!two.next(line));
-  CHECK(!two.next(line));
+  CHECK(!two.next_line(line));
+  CHECK(!two.next_line(line));
 }
 
 TEST_CASE("text: errors name file, line and byte") {
@@ -98,7 +149,7 @@ TEST_CASE("text: errors name file, line and byte") {
                               "\xFF\xFE"
                               "a")),
             "utf16, line 1, byte 1: 0xff"));
-  CHECK(has(error_of([] { LineReader reader(Strings{}); }), "no text file"));
+  CHECK(has(error_of([] { TextReader reader(Strings{}); }), "no text file"));
 }
 
 namespace {

@@ -31,72 +31,112 @@ const Strings kText = {"b b a a z", "c \xC3\xA9 \xC3\xA9 </s> <unk> <unk>", "", 
 }  // namespace
 
 TEST_CASE("vocabulary: by count, ties by code point, specials first and once") {
-  const auto v = Vocabulary::build(count_words_of_lines(kText));
+  const auto v = Vocabulary::build(count_words_of_lines(kText), Specials::kLanguageModel);
   CHECK(words_by_id(v) == Strings{"</s>", "<unk>", "b", "a", "\xC3\xA9", "c", "rare", "z"});
   CHECK(v.counts() == std::vector<int64_t>{4 + 1, 2, 3, 2, 2, 1, 1, 1});
   CHECK(v.id("a") == 3);
-  CHECK(v.id("nothing") == Vocabulary::kUnknown);
-  CHECK(v.id("</s>") == Vocabulary::kEnd);
+  CHECK(v.id("nothing") == Specials::kLanguageModel.unknown);
+  CHECK(v.id("</s>") == Specials::kLanguageModel.end);
   CHECK(v.encode("a  <unk>\tzz </s> b") == std::vector<int32_t>{3, 1, 1, 0, 2});
 }
 
 TEST_CASE("vocabulary: min_count and vocab_size; what falls out is counted as <unk>") {
   const auto counts = count_words_of_lines(kText);
-  const auto frequent = Vocabulary::build(counts, 2);
+  const auto frequent = Vocabulary::build(counts, Specials::kLanguageModel, {.min_count = 2});
   CHECK(words_by_id(frequent) == Strings{"</s>", "<unk>", "b", "a", "\xC3\xA9"});
-  CHECK(frequent.count(Vocabulary::kUnknown) == 2 + 3);
-  const auto four = Vocabulary::build(counts, 1, 4);
+  CHECK(frequent.count(Specials::kLanguageModel.unknown) == 2 + 3);
+  const auto four = Vocabulary::build(counts, Specials::kLanguageModel, {1, 4});
   CHECK(words_by_id(four) == Strings{"</s>", "<unk>", "b", "a"});
   CHECK(std::accumulate(four.counts().begin(), four.counts().end(), int64_t{0}) ==
         counts.tokens + counts.sentences);
-  CHECK(Vocabulary::build(counts, 1, 1000).size() == 8);
+  CHECK(Vocabulary::build(counts, Specials::kLanguageModel, {1, 1000}).size() == 8);
 }
 
 TEST_CASE("vocabulary: dict.txt is fairseq's and reads back") {
   TemporaryDirectory dir;
-  auto v = Vocabulary::build(count_words_of_lines(kText), 2);
+  auto v =
+      Vocabulary::build(count_words_of_lines(kText), Specials::kLanguageModel, {.min_count = 2});
   v.write(dir / "dict.txt");
   CHECK(slurp(dir / "dict.txt") == "b 3\na 2\n\xC3\xA9 2\n");
-  auto again = Vocabulary::read(dir / "dict.txt");
+  auto again = Vocabulary::read(dir / "dict.txt", Specials::kLanguageModel);
   CHECK(words_by_id(again) == words_by_id(v));
   CHECK(again.count(2) == 3);
-  CHECK(again.count(Vocabulary::kEnd) == 0);
-  again.set_special_counts(v.count(Vocabulary::kEnd), v.count(Vocabulary::kUnknown));
+  CHECK(again.count(Specials::kLanguageModel.end) == 0);
+  again.set_special_counts(v.count(Specials::kLanguageModel.end),
+                           v.count(Specials::kLanguageModel.unknown));
   CHECK(again.counts() == v.counts());
-  CHECK(again.dict() == v.dict());
+  CHECK(again.dict_text() == v.dict_text());
 }
 
 TEST_CASE("vocabulary: a dictionary by others") {
   TemporaryDirectory dir;
-  const auto v = Vocabulary::read(dir.write(
-      "d",
-      "the 10\r\n</s> 7\r\nfox 3 #fairseq:overwrite\r\n<unk> 2\r\n#hash 1\r\nmadeupword0000 0"));
+  const auto v = Vocabulary::read(
+      dir.write(
+          "d",
+          "the 10\r\n</s> 7\r\nfox 3 #fairseq:overwrite\r\n<unk> 2\r\n#hash 1\r\nmadeupword0000 0"),
+      Specials::kLanguageModel);
   CHECK(words_by_id(v) == Strings{"</s>", "<unk>", "the", "fox", "#hash", "madeupword0000"});
   CHECK(v.counts() == std::vector<int64_t>{7, 2, 10, 3, 1, 0});
   // As in fairseq a flagged repetition keeps its line's id and is the one that is found.
-  const auto repeated = Vocabulary::read(dir.write("r", "a 3\nb 2\na 1 #fairseq:overwrite\n"));
+  const auto repeated = Vocabulary::read(dir.write("r", "a 3\nb 2\na 1 #fairseq:overwrite\n"),
+                                         Specials::kLanguageModel);
   CHECK(words_by_id(repeated) == Strings{"</s>", "<unk>", "a", "b", "a"});
   CHECK(repeated.id("a") == 4);
-  CHECK(repeated.dict() == "a 3\nb 2\na 1 #fairseq:overwrite\n");
+  CHECK(repeated.dict_text() == "a 3\nb 2\na 1 #fairseq:overwrite\n");
 }
 
 TEST_CASE("vocabulary: the first word of a dict.txt may begin with U+FEFF") {
   TemporaryDirectory dir;
   const std::string mark = "\xEF\xBB\xBF";
-  const auto v = Vocabulary::build(count_words_of_lines(Strings{concat(mark, "a ", mark, "a b")}));
+  const auto v = Vocabulary::build(count_words_of_lines(Strings{concat(mark, "a ", mark, "a b")}),
+                                   Specials::kLanguageModel);
   CHECK(words_by_id(v) == Strings{"</s>", "<unk>", concat(mark, "a"), "b"});
-  CHECK(v.dict() == concat(mark, mark, "a 2\nb 1\n"));
+  CHECK(v.dict_text() == concat(mark, mark, "a 2\nb 1\n"));
   v.write(dir / "dict.txt");
-  CHECK(words_by_id(Vocabulary::read(dir / "dict.txt")) == words_by_id(v));
-  const auto one = Vocabulary::read(dir.write("one", concat(mark, "a 2\n", mark, "b 1\n")));
+  CHECK(words_by_id(Vocabulary::read(dir / "dict.txt", Specials::kLanguageModel)) ==
+        words_by_id(v));
+  const auto one = Vocabulary::read(dir.write("one", concat(mark, "a 2\n", mark, "b 1\n")),
+                                    Specials::kLanguageModel);
   CHECK(words_by_id(one) == Strings{"</s>", "<unk>", "a", concat(mark, "b")});
-  CHECK(one.dict() == concat("a 2\n", mark, "b 1\n"));
+  CHECK(one.dict_text() == concat("a 2\n", mark, "b 1\n"));
+}
+
+TEST_CASE("vocabulary: an older dict.txt with a tab in a word opens, and its ids stay") {
+  TemporaryDirectory dir;
+  const std::string text = "a 3\nb\tc 2\nd 1\n";
+  const auto v = Vocabulary::read(dir.write("dict.txt", text), Specials::kTranslation);
+  CHECK(v.size() == 4 + 3);
+  CHECK(v.word(5) == "b\tc");
+  CHECK(v.dict_text() == text);
+  // No text has that word: a tab separates its words.
+  CHECK(v.encode_sentence("a b\tc\td") == std::vector<int32_t>{4, 3, 3, 6, 2});
+}
+
+TEST_CASE("vocabulary: a translation model's specials, and which of them a dict.txt may list") {
+  TemporaryDirectory dir;
+  const Strings lines = {"a <pad> a </s>", "<unk> b <s>"};
+  const auto v =
+      Vocabulary::build(count_words_of_lines(lines), Specials::kTranslation, {.min_count = 2});
+  CHECK(words_by_id(v) == Strings{"<s>", "<pad>", "</s>", "<unk>", "a"});
+  CHECK(v.counts() == std::vector<int64_t>{1, 1, 1 + 2, 1 + 1, 2});
+  CHECK(v.dict_text() == "a 2\n");
+  const std::string listed = dir.write("dict.txt", "a 2\n</s> 3\n");
+  CHECK(Vocabulary::read(listed, Specials::kLanguageModel).count(0) == 3);
+  CHECK(has(error_of([&] { Vocabulary::read(listed, Specials::kTranslation); }),
+            "dict.txt, line 2: '</s>' is already in the dictionary, which begins with <s>, <pad>, "
+            "</s> and <unk>"));
+  // As in fairseq: flagged, it becomes a word of its own, which is found from then on.
+  const auto flagged = Vocabulary::read(dir.write("flagged", "a 2\n</s> 3 #fairseq:overwrite\n"),
+                                        Specials::kTranslation);
+  CHECK(flagged.size() == 6);
+  CHECK(flagged.id("</s>") == 5);
 }
 
 TEST_CASE("vocabulary: errors") {
   TemporaryDirectory dir;
   const auto reading = [&](const std::string& text) {
-    return error_of([&] { Vocabulary::read(dir.write("dict.txt", text)); });
+    return error_of(
+        [&] { Vocabulary::read(dir.write("dict.txt", text), Specials::kLanguageModel); });
   };
   CHECK(has(reading("a 2\nb 1\na 1\n"), "dict.txt, line 3: 'a' is already in the dictionary"));
   CHECK(has(reading("</s> 2\na 1\n</s> 2\n"), "line 3: '</s>' is already"));
@@ -108,19 +148,29 @@ TEST_CASE("vocabulary: errors") {
   CHECK(has(reading("a -1\n"), "the count '-1'"));
   CHECK(has(reading("a b 1\n"), "'a b' is not one word"));
   CHECK(has(reading("a\t1\n"),
-            "lacks a word or its count"));  // only the space separates: a tab is a letter
+            "lacks a word or its count"));  // only the space separates in a dict.txt
   CHECK(has(reading("a 99999999999999999999\n"), "is not a whole number"));
   CHECK(has(reading("</s> 2\n<unk> 1\n"), "lists no word beside"));
   CHECK(has(reading(""), "is empty"));
   const auto counts = count_words_of_lines(kText);
-  CHECK(has(error_of([&] { Vocabulary::build(counts, 100); }),
-            "no word occurs 100 times in 4 sentences of 13 words: lower --min-count"));
-  CHECK(has(error_of([&] { Vocabulary::build(counts, 1, 2); }), "--vocab-size 2"));
-  CHECK(has(error_of([&] { Vocabulary::build(counts, 1, -1); }), "--vocab-size -1"));
-  CHECK(has(error_of([&] { Vocabulary::build(counts).word(8); }),
+  CHECK(has(
+      error_of([&] { Vocabulary::build(counts, Specials::kLanguageModel, {.min_count = 100}); }),
+      "no word occurs 100 times in 4 sentences of 13 words: lower the minimum count"));
+  CHECK(has(error_of([&] {
+              Vocabulary::build(counts, Specials::kLanguageModel, {1, 2});
+            }),
+            "vocabulary size 2 leaves no room"));
+  CHECK(has(error_of([&] {
+              Vocabulary::build(counts, Specials::kLanguageModel, {1, -1});
+            }),
+            "vocabulary size -1"));
+  CHECK(has(error_of([&] { Vocabulary::build(counts, Specials::kLanguageModel).word(8); }),
             "no word has the id 8: this vocabulary has 8"));
-  CHECK(has(error_of([&] { Vocabulary::build(counts).count(-1); }), "id -1"));
-  CHECK(has(error_of([&] { Vocabulary::build(counts).write(dir / "no/dict.txt"); }),
+  CHECK(has(error_of([&] { Vocabulary::build(counts, Specials::kLanguageModel).count(-1); }),
+            "id -1"));
+  CHECK(has(error_of([&] {
+              Vocabulary::build(counts, Specials::kLanguageModel).write(dir / "no/dict.txt");
+            }),
             "cannot be written"));
 }
 
@@ -135,19 +185,20 @@ TEST_CASE("vocabulary: the captions have 9,713 words seen three times or more") 
     return;
   }
   const auto counts = count_words({captions});
-  const auto v = Vocabulary::build(counts, 3);
+  const auto v = Vocabulary::build(counts, Specials::kLanguageModel, {.min_count = 3});
   CHECK(counts.sentences == 145000);
   CHECK(counts.words.size() == 19585);
   CHECK(v.size() == 9715);
   const Corpus corpus({captions}, v);
   CHECK(corpus.tokens() == counts.tokens + counts.sentences);
-  CHECK(corpus.unknown() == v.count(Vocabulary::kUnknown));
+  CHECK(corpus.unknown() == v.count(Specials::kLanguageModel.unknown));
 }
 
 TEST_CASE("corpus: sentences of several files in order, each with </s>") {
   TemporaryDirectory dir;
   const Strings paths = {dir.write("one", "b a\n\n"), dir.write("two", "rare </s> b")};
-  const auto v = Vocabulary::build(count_words_of_lines(kText), 2);
+  const auto v =
+      Vocabulary::build(count_words_of_lines(kText), Specials::kLanguageModel, {.min_count = 2});
   const Corpus corpus(paths, v);
   REQUIRE(corpus.sentences() == 3);
   const std::vector<std::vector<int32_t>> expected = {{2, 3, 0}, {0}, {1, 0, 2, 0}};

@@ -9,17 +9,27 @@
 #include "core/threads.h"
 #include "data/bpe.h"
 #include "data/bpe_learn.h"
-#include "data/dict.h"
+#include "data/bpe_text.h"
 #include "data/tokenize_13a.h"
+#include "data/vocabulary.h"
 
 namespace nine::app {
 namespace {
 
-std::unique_ptr<TextBlocks> open_text(const std::string& path,
+std::unique_ptr<TextReader> open_text(const std::string& path,
                                       const std::string& tokenize = "none") {
   const LineFilter filter = tokenize == "13a" ? LineFilter(tokenize_13a) : LineFilter();
-  if (path == "-") return std::make_unique<TextBlocks>(std::cin, input_name(path), filter);
-  return std::make_unique<TextBlocks>(path, filter);
+  if (path == "-")
+    return std::make_unique<TextReader>(std::cin, input_name(path), kCopiedText, filter);
+  return std::make_unique<TextReader>(std::vector{path}, kCopiedText, filter);
+}
+
+/// Counts the words that a model will find in a text: a dict.txt holds no word with a tab.
+void count_model_words(TextReader& text, WordCounts& counts) {
+  for (std::string_view block; text.next_block(block);)
+    for_each_line(block, [&](std::string_view line, std::string_view) {
+      for_each_word(line, [&](std::string_view word) { counts.add(word); });
+    });
 }
 
 void write_file(const std::string& path, std::string_view text) {
@@ -30,10 +40,10 @@ void write_file(const std::string& path, std::string_view text) {
 
 // Calls f(block) with the input's blocks, cut into subwords.
 template <class F>
-void apply_to(TextBlocks& text, const BpeSegmenter& segmenter, F&& f) {
+void apply_to(TextReader& text, const BpeSegmenter& segmenter, F&& f) {
   std::vector<BpeCache> caches(static_cast<size_t>(threads()));
   std::vector<std::string> parts;
-  for (std::string_view block; text.next(block);) {
+  for (std::string_view block; text.next_block(block);) {
     segment_block(segmenter, block, caches, parts);
     for (const std::string& part : parts) f(part);
   }
@@ -43,30 +53,27 @@ void write_vocabularies(const BpeFlags& o, const std::string& codes) {
   std::istringstream text(codes);
   const BpeSegmenter segmenter(BpeCodes::read(text, "the codes"), {.separator = o.separator});
   for (size_t i = 0; i < o.input.size(); ++i) {
-    WordTally tally;
-    apply_to(*open_text(o.input[i], o.tokenize), segmenter, [&](std::string_view part) {
-      for_each_line(part, [&](std::string_view line, std::string_view) {
-        for_each_word(line, [&](std::string_view word) { tally.add(word); });
-      });
-    });
-    write_file(o.write_vocabulary[i], tally.vocabulary_text());
+    WordCounts counts;
+    apply_to(*open_text(o.input[i], o.tokenize), segmenter,
+             [&](std::string_view part) { count_bpe_words(part, counts); });
+    write_file(o.write_vocabulary[i], bpe_vocabulary_text(counts));
   }
 }
 
 }  // namespace
 
 void learn_codes(const BpeFlags& o) {
-  WordTally tally;
+  WordCounts counts;
   for (const std::string& input : o.input) {
     const auto text = open_text(input, o.tokenize);
     if (o.dict_input) {
-      tally.add_dictionary(*text, input_name(input));
+      read_bpe_counts(*text, counts);
     } else {
-      tally.add(*text);
+      count_bpe_words(*text, counts);
     }
   }
   const LearnedBpe learned = learn_bpe(
-      tally,
+      counts,
       {.merges = o.merges, .min_frequency = o.min_frequency, .total_symbols = o.total_symbols});
   write_file(o.output[0], learned.codes);
   if (o.total_symbols)
@@ -92,7 +99,7 @@ void apply_codes(const BpeFlags& o) {
     if (o.dropout == 0) {
       apply_to(*text, segmenter, [&](std::string_view cut) { out.stream() << cut; });
     } else {
-      for (std::string_view block; text->next(block);) {
+      for (std::string_view block; text->next_block(block);) {
         std::string part;
         segmenter.segment(block, part, dropout);
         out.stream() << part;
@@ -106,7 +113,7 @@ void undo_codes(const BpeFlags& o) {
   for (size_t i = 0; i < o.input.size(); ++i) {
     const auto text = open_text(o.input[i]);
     TextOutput out(o.output[i]);
-    for (std::string_view block; text->next(block);) {
+    for (std::string_view block; text->next_block(block);) {
       std::string part;
       undo_bpe(block, part, o.separator);
       out.stream() << part;
@@ -116,13 +123,20 @@ void undo_codes(const BpeFlags& o) {
 }
 
 void write_vocabulary(const BpeFlags& o) {
-  WordTally tally;
+  const bool fairseq = o.format == "fairseq";
+  WordCounts counts;
   for (size_t i = 0; i < o.input.size(); ++i) {
-    if (o.output.size() > 1) tally = WordTally();
-    tally.add(*open_text(o.input[i], o.tokenize));
+    if (o.output.size() > 1) counts = WordCounts();
+    const auto text = open_text(o.input[i], o.tokenize);
+    if (fairseq) {
+      count_model_words(*text, counts);
+    } else {
+      count_bpe_words(*text, counts);
+    }
     if (o.output.size() > 1 || i + 1 == o.input.size())
       write_file(o.output[o.output.size() > 1 ? i : 0],
-                 o.format == "fairseq" ? Dictionary(tally).text() : tally.vocabulary_text());
+                 fairseq ? Vocabulary::of_all_words(counts, Specials::kTranslation).dict_text()
+                         : bpe_vocabulary_text(counts));
   }
 }
 

@@ -43,10 +43,10 @@ std::vector<std::string> read_lines(const std::string& input) {
   if (input != "-" && fs::is_regular_file(input, ignored) && fs::is_empty(input, ignored))
     return lines;
   std::string_view line;
-  const auto take = [&](LineReader reader) {
-    while (reader.next(line)) lines.emplace_back(line);
+  const auto take = [&](TextReader reader) {
+    while (reader.next_line(line)) lines.emplace_back(line);
   };
-  take(input == "-" ? LineReader(std::cin, input_name(input)) : LineReader({input}));
+  take(input == "-" ? TextReader(std::cin, input_name(input)) : TextReader({input}));
   return lines;
 }
 

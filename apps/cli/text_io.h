@@ -9,7 +9,7 @@
 
 namespace nine::app {
 
-/// All lines of a file or of standard input; none of an empty one. Errors: LineReader's.
+/// All lines of a file or of standard input; none of an empty one. Errors: TextReader's.
 std::vector<std::string> read_lines(const std::string& input);
 /// What errors call an input: its path, or "standard input".
 std::string input_name(const std::string& input);

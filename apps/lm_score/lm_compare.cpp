@@ -39,7 +39,7 @@ void write_worst(const ModelComparison& d, std::span<const std::string> lines, i
         << number(d.sentence_gains[s], "%+.4f") << '\t'
         << number(d.sentence_gains[s] / static_cast<double>(d.sentence_tokens[s]), "%+.4f") << '\t';
     split_words(lines[s], words);
-    words.push_back(Vocabulary::kEndText);
+    words.push_back(Specials::kLanguageModel.text(Specials::kLanguageModel.end));
     for (size_t t = 0; t < words.size(); ++t) {
       const double gain = d.gains[begin[s] + t];
       out << (t > 0 ? " " : "") << words[t] << '/'

@@ -2,6 +2,7 @@
 
 #include <span>
 
+#include "core/number_format.h"
 #include "nn/models/component_shares.h"
 
 namespace nine::app {
@@ -9,7 +10,7 @@ namespace {
 
 void write_numbers(std::ostream& out, std::span<const double> numbers) {
   for (size_t k = 0; k < numbers.size(); ++k)
-    out << (k > 0 ? "," : "") << detail::text_of(numbers[k]);
+    out << (k > 0 ? "," : "") << shortest(numbers[k]);
 }
 
 }  // namespace

@@ -56,12 +56,12 @@ void write_top_words(const SavedLanguageModel& saved, std::span<const std::strin
                     [&](int64_t s, int64_t t, const WordExpectation& expectation) {
                       if (t == 0) {
                         split_words(lines[static_cast<size_t>(s)], words);
-                        words.push_back(Vocabulary::kEndText);
+                        words.push_back(Specials::kLanguageModel.text(Specials::kLanguageModel.end));
                       }
                       const std::string_view word = words[static_cast<size_t>(t)];
                       const bool known =
-                          text.sentence(s)[static_cast<size_t>(t)] != Vocabulary::kUnknown ||
-                          word == Vocabulary::kUnknownText;
+                          text.sentence(s)[static_cast<size_t>(t)] != Specials::kLanguageModel.unknown ||
+                          word == Specials::kLanguageModel.text(Specials::kLanguageModel.unknown);
                       writer.write(s + 1, t + 1, word, known, expectation);
                     });
 }

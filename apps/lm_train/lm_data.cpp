@@ -1,19 +1,25 @@
 #include "apps/lm_train/lm_data.h"
 
 #include "core/crc32c.h"
-#include "data/sample.h"
+#include "data/sample/sample.h"
 
 namespace nine::app {
 namespace {
+
+// The vocabulary that was given, or that of the training text, which `counted` counts.
+template <class Counted>
+Vocabulary vocabulary_of(const LmOptions& o, Counted&& counted) {
+  if (!o.vocab.empty()) return Vocabulary::read(o.vocab, Specials::kLanguageModel);
+  return Vocabulary::build(counted(), Specials::kLanguageModel,
+                           {.min_count = o.min_count, .size = o.vocab_size});
+}
 
 LmData sample_data(const LmOptions& o) {
   const SampleLanguage language;
   const SampleCorpus train = language.generate(o.seed, "train", o.sample_sentences),
                      valid = language.generate(o.seed, "valid", kSampleHeldOut),
                      test = language.generate(o.seed, "test", kSampleHeldOut);
-  Vocabulary vocabulary = o.vocab.empty() ? Vocabulary::build(count_words_of_lines(train.lines),
-                                                              o.min_count, o.vocab_size)
-                                          : Vocabulary::read(o.vocab);
+  Vocabulary vocabulary = vocabulary_of(o, [&] { return count_words_of_lines(train.lines); });
   Corpus train_ids = Corpus::of_lines(train.lines, vocabulary),
          valid_ids = Corpus::of_lines(valid.lines, vocabulary),
          test_ids = Corpus::of_lines(test.lines, vocabulary);
@@ -31,7 +37,7 @@ LmData sample_data(const LmOptions& o) {
 
 uint32_t LmData::train_checksum() const {
   const auto ids = train.flat();
-  const std::string words = vocabulary.dict();
+  const std::string words = vocabulary.dict_text();
   return crc32c(crc32c(0, ids.data(), ids.size_bytes()), words.data(), words.size());
 }
 
@@ -42,9 +48,7 @@ uint32_t LmData::valid_checksum() const {
 LmData load_lm_data(const LmOptions& o) {
   LmData data = [&] {
     if (o.sample) return sample_data(o);
-    Vocabulary vocabulary = o.vocab.empty()
-                                ? Vocabulary::build(count_words(o.train), o.min_count, o.vocab_size)
-                                : Vocabulary::read(o.vocab);
+    Vocabulary vocabulary = vocabulary_of(o, [&] { return count_words(o.train); });
     Corpus train(o.train, vocabulary);
     const auto optional = [&](const std::vector<std::string>& files) {
       return files.empty() ? std::nullopt : std::optional<Corpus>(Corpus(files, vocabulary));

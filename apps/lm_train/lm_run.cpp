@@ -58,7 +58,7 @@ TrainingRun lm_training(const Options& options, const LmOptions& o, const LmData
           .metadata = model.metadata(),
           .resolved = resolved,
           .model_config = Json::object(),
-          .files = {{"dict.txt", data.vocabulary.dict()}},
+          .files = {{"dict.txt", data.vocabulary.dict_text()}},
           .start = start,
           .messages = messages,
           .conclude = [&](const Checkpoint& best, Trainer& trainer, RunCallbacks& host,

@@ -3,33 +3,35 @@
 #include <algorithm>
 
 #include "core/crc32c.h"
-#include "data/sample_pairs.h"
+#include "data/sample/pairs.h"
 
 namespace nine::app {
 namespace {
 
-Dictionary built(const WordTally& tally, const MtOptions& o, const char* side) {
-  Dictionary dictionary(tally, o.min_count, o.vocab_size);
-  require(dictionary.size() > Dictionary::kSpecials, "no word of the ", side, " occurs ",
-          o.min_count, " times; lower --min-count, or give a larger text");
-  return dictionary;
+Vocabulary built(const WordCounts& counts, const MtOptions& o, const char* text) {
+  return Vocabulary::build(counts, Specials::kTranslation,
+                           {.min_count = o.min_count, .size = o.vocab_size}, text);
 }
 
-std::pair<Dictionary, Dictionary> dictionaries(const PairText& text, const MtOptions& o) {
-  const auto given = [](const std::string& path) { return Dictionary::read(path); };
+std::pair<Vocabulary, Vocabulary> dictionaries(const PairText& text, const MtOptions& o) {
+  const auto given = [](const std::string& path) {
+    return Vocabulary::read(path, Specials::kTranslation);
+  };
   if (o.shared_vocab) {
-    const Dictionary both = o.src_dict.empty()
-                                ? built(PairTally(text, true).source, o, "training text")
+    const Vocabulary both = o.src_dict.empty()
+                                ? built(PairCounts(text, true).source, o, "the training text")
                                 : given(o.src_dict);
     return {both, both};
   }
   if (!o.src_dict.empty() && !o.tgt_dict.empty()) return {given(o.src_dict), given(o.tgt_dict)};
-  const PairTally tally(text, false);
-  return {o.src_dict.empty() ? built(tally.source, o, "source") : given(o.src_dict),
-          o.tgt_dict.empty() ? built(tally.target, o, "target") : given(o.tgt_dict)};
+  const PairCounts counts(text, false);
+  return {o.src_dict.empty() ? built(counts.source, o, "the source of the training text")
+                             : given(o.src_dict),
+          o.tgt_dict.empty() ? built(counts.target, o, "the target of the training text")
+                             : given(o.tgt_dict)};
 }
 
-HeldOutPairs held_out(const PairText& text, const Dictionary& source, const Dictionary& target,
+HeldOutPairs held_out(const PairText& text, const Vocabulary& source, const Vocabulary& target,
                       int64_t positions, const char* flag) {
   HeldOutPairs out{ParallelCorpus(text, source, target, {.max_length = positions}), {}};
   require(out.pairs.pairs() > 0, flag, " has no pair of at most ", positions, " tokens a side");
@@ -82,7 +84,7 @@ MtData load_mt_data(const MtOptions& o) {
 }
 
 uint32_t MtData::train_checksum() const {
-  const std::string words = source.text() + target.text();
+  const std::string words = source.dict_text() + target.dict_text();
   return crc32c(train.checksum(), words.data(), words.size());
 }
 

@@ -15,7 +15,7 @@ namespace nine::app {
 inline constexpr int64_t kSampleHeldOutPairs = 1000;
 
 struct MtData {
-  Dictionary source, target;
+  Vocabulary source, target;
   ParallelCorpus train;
   std::optional<HeldOutPairs> valid, test;  ///< pairs that the model has positions for
 

@@ -123,7 +123,7 @@ void MtOptions::check(const Options& given) const {
   const bool built = src_dict.empty() || (!shared_vocab && tgt_dict.empty());
   usage(built || (vocab_size == 0 && min_count == 1),
         "the dictionaries are given as they are; leave out --vocab-size and --min-count");
-  usage(vocab_size == 0 || vocab_size > Dictionary::kSpecials, "--vocab-size ", vocab_size,
+  usage(vocab_size == 0 || vocab_size > Specials::kTranslation.size, "--vocab-size ", vocab_size,
         " leaves no room for a word besides the four specials");
   usage(hidden % 2 == 0, "--hidden ", hidden,
         ": sinusoidal positions come in pairs, so the width must be even");

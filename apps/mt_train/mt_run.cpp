@@ -104,7 +104,7 @@ TrainingRun mt_training(const Options& options, const MtOptions& o, const MtData
           .metadata = model.metadata(),
           .resolved = resolved,
           .model_config = translation_config(model),
-          .files = {{kSourceDict, data.source.text()}, {kTargetDict, data.target.text()}},
+          .files = {{kSourceDict, data.source.dict_text()}, {kTargetDict, data.target.dict_text()}},
           .start = start,
           .messages = messages(o, data, parameters, task.stream()),
           .conclude = [&](const Checkpoint& best, Trainer& trainer, RunCallbacks& host,
@@ -124,7 +124,7 @@ void export_parity(const MtOptions& o, const Transformer& model, ParameterSet& p
   const TrainerConfig trainer = o.trainer();
   export_mt_parity({.directory = o.export_parity,
                     .steps = o.export_steps,
-                    .pad = Dictionary::kPad,
+                    .pad = Specials::kTranslation.pad,
                     .adam = trainer.optimizer,
                     .schedule = trainer.schedule,
                     .clip = o.clip},

@@ -1,11 +1,14 @@
 #include "apps/mt_translate/translate_text.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "core/number_format.h"
+
 namespace nine::app {
 
-void write_translations(std::span<const Translation> found, const Dictionary& target,
+void write_translations(std::span<const Translation> found, const Vocabulary& target,
                         const TranslationFormat& format, std::ostream& out) {
   for (size_t i = 0; i < found.size(); ++i)
     for (const Hypothesis& h : found[i]) {
@@ -15,14 +18,14 @@ void write_translations(std::span<const Translation> found, const Dictionary& ta
         break;
       }
       out << format.first + static_cast<int64_t>(i) << " ||| " << words << " ||| "
-          << detail::text_of(h.score) << '\n';
+          << shortest(h.score) << '\n';
     }
 }
 
 void write_attention(std::span<const Translation> found, std::span<const Translator::Ids> sources,
-                     const Dictionary& source, const Dictionary& target, int64_t first,
+                     const Vocabulary& source, const Vocabulary& target, int64_t first,
                      std::ostream& out) {
-  const auto words = [](const Translator::Ids& ids, const Dictionary& dictionary) {
+  const auto words = [](const Translator::Ids& ids, const Vocabulary& dictionary) {
     std::vector<std::string> all;
     for (const int32_t id : ids) all.push_back(dictionary.word(id));
     return all;
@@ -30,7 +33,7 @@ void write_attention(std::span<const Translation> found, std::span<const Transla
   for (size_t i = 0; i < found.size(); ++i) {
     const Hypothesis& h = found[i].front();
     std::vector<std::string> from = words(sources[i], source);
-    from.push_back(source.word(Dictionary::kEnd));
+    from.push_back(source.word(Specials::kTranslation.end));
     auto rows = nlohmann::ordered_json::array();
     for (size_t t = 0; t < h.words.size(); ++t) {
       const auto begin = h.attention.begin() + static_cast<int64_t>(t * from.size());
@@ -47,10 +50,10 @@ void write_attention(std::span<const Translation> found, std::span<const Transla
 void write_log_probs(std::span<const std::vector<double>> scores, bool tokens, std::ostream& out) {
   for (const std::vector<double>& line : scores) {
     if (!tokens) {
-      out << detail::text_of(std::accumulate(line.begin(), line.end(), 0.0)) << '\n';
+      out << shortest(std::accumulate(line.begin(), line.end(), 0.0)) << '\n';
       continue;
     }
-    for (size_t i = 0; i < line.size(); ++i) out << (i > 0 ? " " : "") << detail::text_of(line[i]);
+    for (size_t i = 0; i < line.size(); ++i) out << (i > 0 ? " " : "") << shortest(line[i]);
     out << '\n';
   }
 }

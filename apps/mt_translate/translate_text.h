@@ -16,12 +16,12 @@ struct TranslationFormat {
   bool n_best = false;  ///< `i ||| translation ||| score`
   int64_t first = 0;    ///< number of the first line
 };
-void write_translations(std::span<const Translation> found, const Dictionary& target,
+void write_translations(std::span<const Translation> found, const Vocabulary& target,
                         const TranslationFormat& format, std::ostream& out);
 /// A JSON object a line, of each best hypothesis: `line`, `source` (with </s>), `target`,
 /// `attention` (target x source).
 void write_attention(std::span<const Translation> found, std::span<const Translator::Ids> sources,
-                     const Dictionary& source, const Dictionary& target, int64_t first,
+                     const Vocabulary& source, const Vocabulary& target, int64_t first,
                      std::ostream& out);
 /// A line for each pair: the sum of its tokens' log-probabilities, or with `tokens` each of them.
 void write_log_probs(std::span<const std::vector<double>> scores, bool tokens, std::ostream& out);

@@ -2,8 +2,8 @@
 
 #include "apps/cli/text_io.h"
 #include "core/error.h"
-#include "data/bleu.h"
-#include "data/chrf.h"
+#include "data/measures/bleu.h"
+#include "data/measures/chrf.h"
 
 namespace nine::app {
 

@@ -25,7 +25,7 @@ struct TranslationScoreFlags {
 };
 
 /// The lines of a file, of which there must be `lines`, as many as `name` has. Errors:
-/// LineReader's, another number.
+/// TextReader's, another number.
 std::vector<std::string> read_references(const std::string& references, size_t lines,
                                          const std::string& name);
 /// Scores lines against as many others: a line of BLEU and a line of chrF, each with its line feed.

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <utility>
 
-#include "core/fixed.h"
+#include "core/number_format.h"
 
 namespace nine::report {
 namespace {

@@ -10,7 +10,7 @@
 #include "apps/report/table.h"
 #include "apps/report/text.h"
 #include "core/error.h"
-#include "data/sample.h"
+#include "data/sample/sample.h"
 #include "nn/models/compare_models.h"
 
 namespace nine::report {

@@ -48,14 +48,15 @@ const std::array<Group, kWordGroups>& groups() {
 }  // namespace
 
 WordVectors read_word_vectors(const std::filesystem::path& directory, int64_t most) {
-  const Vocabulary vocabulary = Vocabulary::read((directory / "dict.txt").string());
+  const Vocabulary vocabulary =
+      Vocabulary::read((directory / "dict.txt").string(), Specials::kLanguageModel);
   const Safetensors weights = read_safetensors(directory / "model.safetensors");
   WordVectors out;
   out.tensor = weights.tensors.contains("head.weight") ? "head.weight" : "embedding.weight";
   const Tensor& all = weights.at(out.tensor);
   require(all.view().rows() >= vocabulary.size(), "[report] ", directory.string(), ": ", out.tensor,
           " ", all.shape(), " has fewer rows than dict.txt words, ", vocabulary.size());
-  constexpr int32_t kFirst = Vocabulary::kUnknown + 1;
+  constexpr int32_t kFirst = Specials::kLanguageModel.unknown + 1;
   const int64_t n = std::min<int64_t>(most, vocabulary.size() - kFirst), d = all.view().cols();
   for (int32_t id = kFirst; id < kFirst + n; ++id) {
     out.words.push_back(vocabulary.word(id));

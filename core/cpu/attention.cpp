@@ -1,10 +1,10 @@
-// Multi-head attention on the CPU. A task owns one head of one batch element; it walks the queries
-// in tiles and computes a tile's scores against all keys, forward and again in backward, so that
-// nothing of size queries x keys outlives a tile.
+// Multi-head attention on the CPU (part of core/cpu/cpu.h). A task computes one head of one batch
+// element, a tile of queries at a time. It computes the tile's scores against all keys, in forward
+// and again in backward, so that no memory of size queries x keys is kept.
 //
-// Scores lie rows fastest, S[key][query]: maximum and sum run vertically with one query a lane,
-// keys, values, queries and gradients enter their products as they lie, and only a tile of queries,
-// one of upstream gradients and one of scores are transposed, in cache.
+// Scores are stored as S[key][query]. Maximum and sum over keys then use one SIMD lane for each
+// query, and only three tiles have to be transposed for the products, in cache: the queries, the
+// gradients of the output, and the scores.
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -18,7 +18,7 @@
 namespace nine::cpu {
 namespace {
 
-constexpr int64_t kQueries = 64;  // of a tile: lanes of a row of scores
+constexpr int64_t kQueries = 64;  // queries of a tile
 
 void check_lengths(const ops::Attention& io) {
   if (!io.lengths) return;
@@ -28,11 +28,11 @@ void check_lengths(const ops::Attention& io) {
             " at position ", b, " is outside of [0, ", io.keys(), "]");
 }
 
-// One head of one batch element: where its matrices begin.
+// One head of one batch element: its sizes and the first elements of its matrices.
 template <class T>
 struct Head {
   int64_t queries, keys, size;
-  int64_t visible;  // keys that are no padding
+  int64_t visible;  // keys that are not padding
   bool causal;
   const T *q, *k, *v;
   int64_t ldq, ldk, ldv;
@@ -52,29 +52,31 @@ struct Head {
         ldv(io.v.ld),
         scale(static_cast<T>(1 / std::sqrt(static_cast<double>(size)))) {}
 
-  // Keys that any of the queries t0 ... t0 + rows - 1 sees.
-  int64_t seen(int64_t t0, int64_t rows) const {
+  // The number of keys that the queries [t0, t0 + rows) attend to, taken together.
+  int64_t keys_of_tile(int64_t t0, int64_t rows) const {
     return causal ? std::min(visible, t0 + rows) : visible;
   }
-  // The first of the queries from t0 on that sees key s.
+  // The first query of the tile at t0 that attends to key s, counted from t0.
   int64_t first_query(int64_t s, int64_t t0) const {
     return causal ? std::max<int64_t>(0, s - t0) : 0;
   }
 };
 
-// A thread's working memory, cut up.
+// Working memory of a thread.
 template <class T>
 struct Tiles {
-  T *scores, *grads, *turned, *wide;  // (keys, kQueries) twice, (kQueries, keys), (size, kQueries)
-  T *top, *sum;                       // kQueries each
+  T *scores, *grads;   // (keys, kQueries): scores or probabilities, and their gradients
+  T* transposed;       // (kQueries, keys): the transpose of one of them
+  T* transposed_rows;  // (size, kQueries): the transpose of queries or of gradients of the output
+  T *top, *sum;        // (kQueries): maximum and sum over keys
 
   Tiles(int64_t keys, int64_t size) {
     T* p = scratch<T>(Scratch::tile, kQueries * (3 * keys + size + 2));
     const auto take = [&](int64_t n) { return std::exchange(p, p + n * kQueries); };
     scores = take(keys);
     grads = take(keys);
-    turned = take(keys);
-    wide = take(size);
+    transposed = take(keys);
+    transposed_rows = take(size);
     top = take(1);
     sum = take(1);
   }
@@ -83,17 +85,17 @@ struct Tiles {
 // scores[s][r] = scale * q_(t0 + r) . k_s for the first n keys.
 template <class T>
 void score_tile(const Head<T>& head, int64_t t0, int64_t rows, int64_t n, const Tiles<T>& tiles) {
-  transpose_tile(head.q + t0 * head.ldq, head.ldq, rows, head.size, tiles.wide, kQueries,
+  transpose_tile(head.q + t0 * head.ldq, head.ldq, rows, head.size, tiles.transposed_rows, kQueries,
                  head.scale);
-  TileProduct<T>(rows, n, head.size, kQueries, head.ldk, kQueries, false)(tiles.wide, head.k,
-                                                                          tiles.scores);
+  TileProduct<T>(rows, n, head.size, kQueries, head.ldk, kQueries, false)(tiles.transposed_rows,
+                                                                          head.k, tiles.scores);
 }
 
 template <class T>
 void forward_tile(const Head<T>& head, int64_t t0, const Tiles<T>& tiles, T* __restrict y,
                   int64_t ldy, T* __restrict lse) {
-  const int64_t rows = std::min(kQueries, head.queries - t0), n = head.seen(t0, rows);
-  if (n == 0) {  // nothing but padding: no key has a share
+  const int64_t rows = std::min(kQueries, head.queries - t0), n = head.keys_of_tile(t0, rows);
+  if (n == 0) {  // all keys are padding
     for (int64_t r = 0; r < rows; ++r) std::fill_n(y + r * ldy, head.size, T(0));
     std::fill_n(lse, rows, std::numeric_limits<T>::infinity());
     return;
@@ -121,14 +123,14 @@ void forward_tile(const Head<T>& head, int64_t t0, const Tiles<T>& tiles, T* __r
     sum[r] = T(1) / sum[r];
   }
   for (int64_t s = 0; s < n; ++s) {
-    T* __restrict share = tiles.scores + s * kQueries;
-    for (int64_t r = 0; r < rows; ++r) share[r] *= sum[r];
+    T* __restrict prob = tiles.scores + s * kQueries;
+    for (int64_t r = 0; r < rows; ++r) prob[r] *= sum[r];
   }
-  transpose_tile(tiles.scores, kQueries, n, rows, tiles.turned, n);
-  TileProduct<T>(head.size, rows, n, head.ldv, n, ldy, false)(head.v, tiles.turned, y);
+  transpose_tile(tiles.scores, kQueries, n, rows, tiles.transposed, n);
+  TileProduct<T>(head.size, rows, n, head.ldv, n, ldy, false)(head.v, tiles.transposed, y);
 }
 
-// One head's part of the gradients; a pointer without memory is skipped.
+// The gradients of one head's matrices; null where a gradient is not wanted.
 template <class T>
 struct HeadGradients {
   T *dq, *dk, *dv;
@@ -141,46 +143,46 @@ struct HeadGradients {
 template <class T>
 void backward_tile(const Head<T>& head, int64_t t0, const Tiles<T>& tiles, const T* dy,
                    int64_t lddy, const T* __restrict lse, const HeadGradients<T>& g) {
-  const int64_t rows = std::min(kQueries, head.queries - t0), n = head.seen(t0, rows);
+  const int64_t rows = std::min(kQueries, head.queries - t0), n = head.keys_of_tile(t0, rows);
   if (n == 0) {
     for (int64_t r = 0; r < rows && g.dq != nullptr && !g.add_dq; ++r)
       std::fill_n(g.dq + (t0 + r) * g.lddq, head.size, T(0));
     return;
   }
   score_tile(head, t0, rows, n, tiles);
-  const T* up = dy + t0 * lddy;
-  transpose_tile(up, lddy, rows, head.size, tiles.wide, kQueries);
-  TileProduct<T>(rows, n, head.size, kQueries, head.ldv, kQueries, false)(tiles.wide, head.v,
-                                                                          tiles.grads);
+  const T* grad_y = dy + t0 * lddy;
+  transpose_tile(grad_y, lddy, rows, head.size, tiles.transposed_rows, kQueries);
+  TileProduct<T>(rows, n, head.size, kQueries, head.ldv, kQueries, false)(tiles.transposed_rows,
+                                                                          head.v, tiles.grads);
   T* __restrict delta = tiles.sum;
   std::fill_n(delta, rows, T(0));
   for (int64_t s = 0; s < n; ++s) {
-    T* __restrict share = tiles.scores + s * kQueries;
+    T* __restrict prob = tiles.scores + s * kQueries;
     const T* __restrict grad = tiles.grads + s * kQueries;
     const int64_t first = head.first_query(s, t0);
-    std::fill_n(share, first, T(0));
+    std::fill_n(prob, first, T(0));
     for (int64_t r = first; r < rows; ++r) {
-      share[r] = vexp(share[r] - lse[r]);
-      delta[r] += share[r] * grad[r];
+      prob[r] = vexp(prob[r] - lse[r]);
+      delta[r] += prob[r] * grad[r];
     }
   }
   for (int64_t s = 0; s < n; ++s) {
-    const T* __restrict share = tiles.scores + s * kQueries;
+    const T* __restrict prob = tiles.scores + s * kQueries;
     T* __restrict grad = tiles.grads + s * kQueries;
-    for (int64_t r = 0; r < rows; ++r) grad[r] = head.scale * share[r] * (grad[r] - delta[r]);
+    for (int64_t r = 0; r < rows; ++r) grad[r] = head.scale * prob[r] * (grad[r] - delta[r]);
   }
   if (g.dv != nullptr)
-    TileProduct<T>(head.size, n, rows, lddy, kQueries, g.lddv, true)(up, tiles.scores, g.dv);
+    TileProduct<T>(head.size, n, rows, lddy, kQueries, g.lddv, true)(grad_y, tiles.scores, g.dv);
   if (g.dk != nullptr)
     TileProduct<T>(head.size, n, rows, head.ldq, kQueries, g.lddk, true)(head.q + t0 * head.ldq,
                                                                          tiles.grads, g.dk);
   if (g.dq == nullptr) return;
-  transpose_tile(tiles.grads, kQueries, n, rows, tiles.turned, n);
-  TileProduct<T>(head.size, rows, n, head.ldk, n, g.lddq, g.add_dq)(head.k, tiles.turned,
+  transpose_tile(tiles.grads, kQueries, n, rows, tiles.transposed, n);
+  TileProduct<T>(head.size, rows, n, head.ldk, n, g.lddq, g.add_dq)(head.k, tiles.transposed,
                                                                     g.dq + t0 * g.lddq);
 }
 
-// Runs f(batch element, head) for all of them.
+// Calls f(batch element, head) for all pairs of them.
 template <class F>
 void for_heads(const ops::Attention& io, double operations, F&& f) {
   parallel_for(
@@ -214,20 +216,20 @@ void attention_backward(const ops::Attention& io, const ops::AttentionGradients&
       const Head<T> head(io, b, h);
       const Tiles<T> tiles(head.keys, head.size);
       const int64_t column = h * head.size, row = b * head.queries;
-      const HeadGradients<T> own{head_of<T>(g.dq.view, row, column),
-                                 head_of<T>(g.dk.view, b * head.keys, column),
-                                 head_of<T>(g.dv.view, b * head.keys, column),
-                                 g.dq.view.ld,
-                                 g.dk.view.ld,
-                                 g.dv.view.ld,
-                                 g.dq.add};
-      // Every tile of queries adds to the same keys and values.
-      for (const OutputView* sink : {&g.dk, &g.dv})
-        for (int64_t s = 0; s < head.keys && sink->view && !sink->add; ++s)
-          std::fill_n(row_ptr<T>(sink->view, b * head.keys + s) + column, head.size, T(0));
+      const HeadGradients<T> grads{head_of<T>(g.dq.view, row, column),
+                                   head_of<T>(g.dk.view, b * head.keys, column),
+                                   head_of<T>(g.dv.view, b * head.keys, column),
+                                   g.dq.view.ld,
+                                   g.dk.view.ld,
+                                   g.dv.view.ld,
+                                   g.dq.add};
+      // All tiles of queries add to the gradients of the same keys and values.
+      for (const OutputView* out : {&g.dk, &g.dv})
+        for (int64_t s = 0; s < head.keys && out->view && !out->add; ++s)
+          std::fill_n(row_ptr<T>(out->view, b * head.keys + s) + column, head.size, T(0));
       for (int64_t t0 = 0; t0 < head.queries; t0 += kQueries)
         backward_tile(head, t0, tiles, head_of<T>(g.dy, row, column), g.dy.ld,
-                      row_ptr<T>(io.lse, b * io.heads + h) + t0, own);
+                      row_ptr<T>(io.lse, b * io.heads + h) + t0, grads);
     });
   });
 }

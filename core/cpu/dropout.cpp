@@ -1,21 +1,21 @@
-// Dropout on the CPU, alone and with what surrounds it in a residual branch.
+// Dropout on the CPU (part of core/cpu/cpu.h).
 #include "core/cpu/cpu.h"
 #include "core/cpu/elementwise_loops.h"
 
 namespace nine::cpu {
 namespace {
 
-constexpr int64_t kNumbers = 4 * kPhiloxRun;  // random numbers that are computed side by side
+constexpr int64_t kNumbers = 4 * kPhiloxRun;  // random numbers computed in one vectorised loop
 
-// Runs f(first, count, m) over pieces of [0, n), m[i] being what dropout multiplies element
-// `element` + first + i by.
+// Calls f(first, count, m) for pieces of [0, n), where m[i], 0 or 1 / (1 - p), is dropout's factor
+// for the element with index `element` + first + i.
 template <class T, class F>
 void with_mask(const RandomKey& key, double p, int64_t element, int64_t n, F&& f) {
   const auto threshold = static_cast<float>(p);
   const T keep = static_cast<T>(1 / (1 - p));
   alignas(64) uint32_t bits[kNumbers];
   alignas(64) T mask[kNumbers];
-  std::fill_n(mask, kNumbers, T(1));  // for p = 0: all stay, no number is drawn
+  std::fill_n(mask, kNumbers, T(1));  // for p = 0, where no random numbers are needed
   for (int64_t done = 0; done < n;) {
     const int64_t skip = (element + done) % 4, count = std::min(n - done, kNumbers - skip);
     if (p > 0) {
@@ -40,7 +40,7 @@ void dropout(const View& x, double p, const RandomKey& key, const OutputView& y,
                        [&](int64_t c, int64_t n, const T* m) {
                          const T* in = row_ptr<T>(x, r) + c;
                          T* out = row_ptr<T>(y.view, r) + c;
-#pragma GCC ivdep  // in place at most
+#pragma GCC ivdep  // y is x or does not overlap it
                          for (int64_t i = 0; i < n; ++i) put(out[i], m[i] * in[i]);
                        });
       });
@@ -70,7 +70,7 @@ void dropout_words(const View& x, const View& ids, double p, const RandomKey& ke
                    const OutputView& y) {
   const int32_t* id = static_cast<int32_t*>(ids.data);
   for (int64_t r = 0; r < x.rows(); ++r)
-    require(id[r] >= 0, "[dropout_words] index ", id[r], " at position ", r, " is no word");
+    require(id[r] >= 0, "[dropout_words] index ", id[r], " at position ", r, " is negative");
   dispatch_float(x.dtype, "dropout_words", [&]<class T>(T) {
     const auto threshold = static_cast<float>(p);
     const T keep = static_cast<T>(1 / (1 - p));

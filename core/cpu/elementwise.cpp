@@ -1,4 +1,4 @@
-// Elementwise ops on the CPU.
+// Elementwise ops on the CPU (part of core/cpu/cpu.h).
 #include <cmath>
 
 #include "core/cpu/cpu.h"
@@ -95,9 +95,9 @@ void unary_backward(ops::Unary f, const View& x, const View& y, const View& dy,
       with_add(dx.add, [&](auto put) {
         for_pieces({&x, &y, &dy, &dx.view}, [&](int64_t r, int64_t c, int64_t n) {
           const T *in = row_ptr<T>(x, r) + c, *value = row_ptr<T>(y, r) + c,
-                  *up = row_ptr<T>(dy, r) + c;
+                  *grad = row_ptr<T>(dy, r) + c;
           T* out = row_ptr<T>(dx.view, r) + c;
-          for (int64_t i = 0; i < n; ++i) put(out[i], up[i] * fn.derivative(in[i], value[i]));
+          for (int64_t i = 0; i < n; ++i) put(out[i], grad[i] * fn.derivative(in[i], value[i]));
         });
       });
     });

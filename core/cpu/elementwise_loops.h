@@ -1,4 +1,4 @@
-// Cuts elementwise work into pieces whose bounds depend on shapes only.
+// Loops over elements and rows, cut into tasks whose bounds depend on shapes only.
 #pragma once
 
 #include <algorithm>
@@ -8,9 +8,10 @@
 
 namespace nine::cpu {
 
-inline constexpr int64_t kGrain =
-    16384;  // elements a task: 64 KB of float, long enough to hide a task's start
+/// Elements of a task: 64 KB of float, enough work to make the start of a task negligible.
+inline constexpr int64_t kGrain = 16384;
 
+/// The first element of row r of a matrix. The type is not checked.
 template <class T>
 T* row_ptr(const View& v, int64_t r) {
   return static_cast<T*>(v.data) + r * v.ld;
@@ -20,8 +21,8 @@ inline bool all_contiguous(std::initializer_list<const View*> views) {
   return std::all_of(views.begin(), views.end(), [](const View* v) { return v->contiguous(); });
 }
 
-/// Runs f(row, first column, count) over pieces of equally shaped matrices: runs of one row, or,
-/// when all views are contiguous, runs of the whole as a single row 0.
+/// Calls f(row, first column, count) for pieces of matrices of equal shape. A piece is a row, or,
+/// when all views are contiguous, a part of all elements, which then count as one row 0.
 template <class F>
 void for_pieces(std::initializer_list<const View*> views, F&& f) {
   const View& v = **views.begin();
@@ -36,14 +37,15 @@ void for_pieces(std::initializer_list<const View*> views, F&& f) {
   });
 }
 
-/// Runs f(begin, end) over ranges of rows of v, some kGrain elements each.
+/// Calls f(begin, end) for ranges of rows of v with about kGrain elements each.
 template <class F>
 void for_rows(const View& v, F&& f) {
   parallel_ranges(v.rows(), std::max<int64_t>(1, kGrain / std::max<int64_t>(1, v.cols())),
                   std::forward<F>(f));
 }
 
-/// f(0) + ... + f(n - 1) in double: running sums a SIMD lane, combined in a fixed tree.
+/// f(0) + ... + f(n - 1) in double: 16 running sums, which compilers keep in SIMD lanes, added up
+/// in a fixed tree.
 template <class F>
 double lane_sum(int64_t n, F&& f) {
   constexpr int64_t kSums = 16;
@@ -57,7 +59,7 @@ double lane_sum(int64_t n, F&& f) {
   return lanes[0];
 }
 
-/// Writes or adds, chosen once outside of the loop.
+/// Calls f(put) where put(y, x) is y += x or y = x: the choice is made outside of the loop.
 template <class F>
 void with_add(bool add, F&& f) {
   if (add) {

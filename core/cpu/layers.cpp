@@ -1,4 +1,4 @@
-// Products, embeddings, layer norm and the plain softmax on the CPU.
+// Products, embeddings, layer norm and log-softmax on the CPU (part of core/cpu/cpu.h).
 #include <cmath>
 #include <limits>
 
@@ -9,9 +9,9 @@
 
 namespace nine::cpu {
 namespace {
-constexpr int64_t kColumns = 64;  // columns a task takes where rows have to be walked in order
+constexpr int64_t kColumns = 64;  // columns of a task in loops that must go through rows in order
 
-// Indices come from data, so every one is looked at before it is followed.
+// Indices come from data, so each one is checked before it is used.
 void check_indices(const char* op, const View& ids, int64_t lowest, int64_t limit) {
   const int32_t* id = static_cast<int32_t*>(ids.data);
   for (int64_t r = 0; r < ids.elements(); ++r)
@@ -49,7 +49,7 @@ void linear(const View& x, const View& w, const View& bias, bool relu, const Vie
         T* out = row_ptr<T>(y, r);
         for (int64_t c = 0; c < y.cols(); ++c) {
           const T value = out[c] + shift[c];
-          out[c] = value < low ? low : value;  // a NaN passes
+          out[c] = value < low ? low : value;  // NaN stays NaN
         }
       }
     });
@@ -88,7 +88,8 @@ void embedding_backward(const View& dy, const View& ids, const View& table_grad)
   dispatch_float(dy.dtype, "embedding_backward", [&]<class T>(T) {
     check_indices("embedding_backward", ids, 0, table_grad.rows());
     const int32_t* id = static_cast<int32_t*>(ids.data);
-    // Words repeat, so rows are walked in order and the columns are what is shared out.
+    // Several rows may add to one row of the table: each task goes through all rows in order, for
+    // its own columns.
     parallel_ranges(
         dy.cols(), kColumns,
         [&](int64_t c0, int64_t c1) {
@@ -128,7 +129,7 @@ void layer_norm(const View& x, const View& gamma, const View& beta, double eps, 
   });
 }
 
-// With xh = (x - mean) rstd and g = dy gamma: dx = rstd (g - mean(g) - xh mean(g xh)).
+// With x_hat = (x - mean) rstd and g = dy gamma: dx = rstd (g - mean(g) - x_hat mean(g x_hat)).
 void layer_norm_backward(const View& x, const View& gamma, const View& mean, const View& rstd,
                          const View& dy, const OutputView& dx, const OutputView& dgamma,
                          const OutputView& dbeta) {
@@ -140,16 +141,16 @@ void layer_norm_backward(const View& x, const View& gamma, const View& mean, con
       with_add(dx.add, [&](auto put) {
         for_rows(x, [&](int64_t begin, int64_t end) {
           for (int64_t r = begin; r < end; ++r) {
-            const T *in = row_ptr<T>(x, r), *up = row_ptr<T>(dy, r);
+            const T *in = row_ptr<T>(x, r), *grad = row_ptr<T>(dy, r);
             T* out = row_ptr<T>(dx.view, r);
-            const auto g = [&](int64_t c) { return static_cast<double>(up[c] * scale[c]); };
+            const auto g = [&](int64_t c) { return static_cast<double>(grad[c] * scale[c]); };
             const auto gx = [&](int64_t c) {
               return g(c) * static_cast<double>((in[c] - m[r]) * s[r]);
             };
             const T a = static_cast<T>(lane_sum(d, g) / static_cast<double>(d)),
                     b = static_cast<T>(lane_sum(d, gx) / static_cast<double>(d));
             for (int64_t c = 0; c < d; ++c)
-              put(out[c], s[r] * (up[c] * scale[c] - a - (in[c] - m[r]) * s[r] * b));
+              put(out[c], s[r] * (grad[c] * scale[c] - a - (in[c] - m[r]) * s[r] * b));
           }
         });
       });
@@ -160,17 +161,17 @@ void layer_norm_backward(const View& x, const View& gamma, const View& mean, con
         [&](int64_t c0, int64_t c1) {
           double gamma_sum[kColumns] = {}, beta_sum[kColumns] = {};
           for (int64_t r = 0; r < x.rows(); ++r) {
-            const T *in = row_ptr<T>(x, r), *up = row_ptr<T>(dy, r);
+            const T *in = row_ptr<T>(x, r), *grad = row_ptr<T>(dy, r);
             for (int64_t c = c0; c < c1; ++c) {
-              gamma_sum[c - c0] += static_cast<double>(up[c] * ((in[c] - m[r]) * s[r]));
-              beta_sum[c - c0] += static_cast<double>(up[c]);
+              gamma_sum[c - c0] += static_cast<double>(grad[c] * ((in[c] - m[r]) * s[r]));
+              beta_sum[c - c0] += static_cast<double>(grad[c]);
             }
           }
-          const auto put = [&](const OutputView& sink, const double* sums) {
-            if (!sink.view) return;
-            T* out = static_cast<T*>(sink.view.data);
+          const auto put = [&](const OutputView& y, const double* sums) {
+            if (!y.view) return;
+            T* out = static_cast<T*>(y.view.data);
             for (int64_t c = c0; c < c1; ++c)
-              out[c] = (sink.add ? out[c] : T(0)) + static_cast<T>(sums[c - c0]);
+              out[c] = (y.add ? out[c] : T(0)) + static_cast<T>(sums[c - c0]);
           };
           put(dgamma, gamma_sum);
           put(dbeta, beta_sum);
@@ -189,8 +190,8 @@ void log_softmax(const View& x, const View& y) {
         for (int64_t c = 1; c < x.cols(); ++c) top = std::max(top, in[c]);
         double sum = 0;
         for (int64_t c = 0; c < x.cols(); ++c) sum += static_cast<double>(vexp(in[c] - top));
-        // x - top is exact near the maximum, where x - lse would lose what lse rounds away at large
-        // x.
+        // (x - top) - log_sum rather than x - (top + log_sum): x - top is exact near the maximum,
+        // and top + log_sum loses digits of log_sum where x is large.
         const T log_sum = static_cast<T>(std::log(sum));
         for (int64_t c = 0; c < x.cols(); ++c) out[c] = (in[c] - top) - log_sum;
       }
@@ -203,12 +204,12 @@ void log_softmax_backward(const View& y, const View& dy, const OutputView& dx) {
     with_add(dx.add, [&](auto put) {
       for_rows(y, [&](int64_t begin, int64_t end) {
         for (int64_t r = begin; r < end; ++r) {
-          const T *value = row_ptr<T>(y, r), *up = row_ptr<T>(dy, r);
+          const T *value = row_ptr<T>(y, r), *grad = row_ptr<T>(dy, r);
           T* out = row_ptr<T>(dx.view, r);
           double sum = 0;
-          for (int64_t c = 0; c < y.cols(); ++c) sum += static_cast<double>(up[c]);
+          for (int64_t c = 0; c < y.cols(); ++c) sum += static_cast<double>(grad[c]);
           const T s = static_cast<T>(sum);
-          for (int64_t c = 0; c < y.cols(); ++c) put(out[c], up[c] - vexp(value[c]) * s);
+          for (int64_t c = 0; c < y.cols(); ++c) put(out[c], grad[c] - vexp(value[c]) * s);
         }
       });
     });

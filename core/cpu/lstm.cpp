@@ -1,12 +1,17 @@
-// One LSTM layer over a sequence on the CPU.
+// One LSTM layer over a sequence on the CPU (part of core/cpu/cpu.h).
 //
-// The input's product for all time steps is one GEMM. The recurrence multiplies block by block of
-// hidden units, all four gates of a block at once, and applies the gates while the product is still
-// in cache. Rows of the batch never meet in it, so a small layer is cut by rows, each task taking
-// its own through all time steps; a layer whose W_hh fills a core's cache is cut by blocks: a
-// thread keeps its blocks' share of W_hh, packed, in its cache for the whole sequence, and meets
-// the others once a time step. Cuts follow shapes only, so that the bits do not depend on the
-// number of threads. Weight gradients are one GEMM each after the loop.
+// The product of the input with W_ih is one GEMM for all time steps. The recurrent product is
+// computed for a block of hidden units at a time, all four gates together, and the gates'
+// non-linearities are applied while the product is still in cache. Work is shared out in one of two
+// ways, chosen by the shapes so that results do not depend on the number of threads:
+//
+// by rows    for small layers. Rows of the batch are independent of each other, so a task takes a
+//            few rows through all time steps.
+// by blocks  when W_hh fills a core's cache. A task is a block of hidden units for one time step,
+//            with a barrier after each step. The part of W_hh that belongs to a thread's blocks
+//            stays in its cache for the whole sequence.
+//
+// Gradients of the weights are one GEMM each, after the loop over time (core/ops.cpp).
 #include "core/arena.h"
 #include "core/cpu/cpu.h"
 #include "core/cpu/elementwise_loops.h"
@@ -17,12 +22,12 @@
 namespace nine::cpu {
 namespace {
 
-constexpr int64_t kBatchRows = 64;            // rows of the batch that one product takes
-constexpr int64_t kTaskRows = 8;              // rows of a task where a layer is cut by rows
-constexpr int64_t kCachedBytes = 256 * 1024;  // of W_hh that a core's cache holds beside the rest
-constexpr int64_t kUnits = 64;                // hidden units of a block: whole SIMD registers
+constexpr int64_t kBatchRows = 64;            // rows of the batch in one product
+constexpr int64_t kTaskRows = 8;              // rows of the batch in a task, when cut by rows
+constexpr int64_t kCachedBytes = 256 * 1024;  // of W_hh up to which a layer is cut by rows
+constexpr int64_t kUnits = 64;                // hidden units of a block, whole SIMD registers
 
-// The layer's sizes and typed pointers.
+// The layer's sizes, and its results with their type.
 template <class T>
 struct Layer {
   explicit Layer(const ops::Lstm& io)
@@ -47,9 +52,8 @@ struct Layer {
            4 * hidden * hidden * static_cast<int64_t>(sizeof(T)) <= kCachedBytes;
   }
   T* gate_row(int64_t t, int64_t b) const { return gates + (t * batch + b) * ldg; }
-  T* h_row(int64_t t, int64_t b) const {
-    return h + (t * batch + b) * ldh;
-  }  // t = 0: the initial state
+  // Hidden states and cells before time step t; t = 0 is the initial state.
+  T* h_row(int64_t t, int64_t b) const { return h + (t * batch + b) * ldh; }
   T* c_row(int64_t t, int64_t b) const { return c + (t * batch + b) * ldc; }
 
   int64_t steps, batch, hidden, units, blocks;
@@ -59,8 +63,8 @@ struct Layer {
   int64_t ldg;
 };
 
-// Runs step(t, block, first row of the batch, rows) for all of a layer in an order that a
-// recurrence allows: t from 0 up, or from the last one down.
+// Calls step(t, block, first row of the batch, rows) for the whole layer. For each row, time steps
+// are in order: from 0 up or, with `down`, from the last one down.
 template <class T, class F>
 void for_time_steps(const Layer<T>& layer, bool down, F&& step) {
   const auto time = [&](int64_t i) { return down ? layer.steps - 1 - i : i; };
@@ -81,17 +85,18 @@ void for_time_steps(const Layer<T>& layer, bool down, F&& step) {
                   layer.operations_a_step() * static_cast<double>(layer.steps));
 }
 
+// The gates of some hidden units of one row: input, forget, cell and output gate.
 template <class T>
 struct Gates {
   T *i, *f, *g, *o;
 };
 
-// The loops over the units of a row are functions of their own with restrict pointers: inside of
-// the closures that call them there are too many pointers that might overlap, and the compiler does
-// not vectorise.
+// The loops over the units of a row are separate functions with restrict pointers. Inside the
+// lambdas that call them the compiler has too many pointers that might overlap, and does not
+// vectorise.
 
-// One row of gates from the input's product (in place), the recurrent product (p, one gate every
-// `stride`) and the biases (one gate every `hidden`).
+// Forward for n units of one row. On entry `gates` hold the input's product x_t W_ih'. p is the
+// recurrent product, whose gates are `stride` apart; those of the biases are `hidden` apart.
 template <class T>
 void gate_row(int64_t n, const Gates<T> gates, const T* __restrict p, int64_t stride,
               const T* __restrict b_ih, const T* __restrict b_hh, int64_t hidden,
@@ -112,7 +117,8 @@ void gate_row(int64_t n, const Gates<T> gates, const T* __restrict p, int64_t st
   }
 }
 
-// The gates' gradients before their non-linearity, in place; dc becomes that of the cell before.
+// Backward for n units of one row. Replaces the gates by the gradients of their arguments (before
+// sigmoid and tanh), and dc, dL/dc_t, by dL/dc_{t-1}. dh is dL/dh_t.
 template <class T>
 void gate_row_backward(int64_t n, const Gates<T> gates, const T* __restrict dh, T* __restrict dc,
                        const T* __restrict c, const T* __restrict c_before) {
@@ -136,7 +142,7 @@ void forward(const ops::Lstm& io, Arena& arena) {
   ops::copy(io.c0, io.cells.row_range(0, layer.batch));
   matmul(io.x, false, io.w_ih, true, {io.gates}, 1.0);
 
-  // W_hh' as [block][k][gate][unit].
+  // W_hh', packed as [block][k][gate][unit].
   const Arena::Scope scope(arena);
   T* packed = arena.temporary({layer.blocks, H * 4 * U}, dtype_of<T>).template data<T>();
   const T* w = static_cast<T*>(io.w_hh.data);
@@ -170,7 +176,7 @@ void backward_through_time(const ops::Lstm& io, const ops::LstmGradients& g, con
                            const View& dc_first, Arena& arena) {
   const Layer<T> layer(io);
   const int64_t H = layer.hidden, U = layer.units;
-  // Columns of W_hh as [block][row of W_hh][unit].
+  // The columns of W_hh, packed as [block][row of W_hh][unit].
   T* packed = arena.temporary({layer.blocks, 4 * H * U}, dtype_of<T>).template data<T>();
   const T* w = static_cast<T*>(io.w_hh.data);
   parallel_for(
@@ -190,8 +196,8 @@ void backward_through_time(const ops::Lstm& io, const ops::LstmGradients& g, con
       TileProduct<T>(n, rows, 4 * H, U, layer.ldg, U, false)(packed + block * 4 * H * U,
                                                              layer.gate_row(t + 1, b0), recurrent);
     for (int64_t row = b0; row < b0 + rows; ++row) {
-      // What reaches h_t: from above, and from the next time step (or from the last state's own
-      // gradient).
+      // dL/dh_t has two parts: dy, from the layer above, and the next time step's, which is already
+      // in dh. At the last step the second part is the gradient of the final state.
       T* dh = recurrent + (row - b0) * U;
       if (t + 1 == layer.steps) {
         const T* last = row_or_null(g.dh_n, row);

@@ -1,4 +1,4 @@
-// Optimiser updates on the CPU: one pass over the slabs, all arithmetic of an element at once.
+// Optimiser updates on the CPU (part of core/cpu/cpu.h): one pass over all parameters.
 #include "core/cpu/cpu.h"
 #include "core/cpu/elementwise_loops.h"
 #include "core/update_rules.h"
@@ -12,9 +12,9 @@ double clip_factor(const ops::Clip& clip) {
              : ops::clip_factor(*static_cast<double*>(clip.norm_squared.data), clip.max_norm);
 }
 
-// The loops are functions of their own, rules by value and pointers restrict: inside of the
-// closures that call them the compiler has to fear that a store changes a number, and does not
-// vectorise.
+// The loops are separate functions that take restrict pointers, and the rule by value. Inside the
+// lambdas that call them the compiler must assume that a store may change the rule's numbers, and
+// does not vectorise.
 template <class T>
 void adam_piece(T* __restrict weight, const T* __restrict grad, T* __restrict first,
                 T* __restrict second, int64_t n, T factor, const ops::AdamRule<T> rule) {
@@ -22,13 +22,13 @@ void adam_piece(T* __restrict weight, const T* __restrict grad, T* __restrict fi
 }
 
 template <class T>
-void sgd_piece(T* __restrict weight, const T* __restrict grad, T* __restrict speed, int64_t n,
+void sgd_piece(T* __restrict weight, const T* __restrict grad, T* __restrict velocity, int64_t n,
                T factor, const ops::SgdRule<T> rule) {
-  if (speed == nullptr) {
+  if (velocity == nullptr) {
     for (int64_t i = 0; i < n; ++i) rule(factor * grad[i], weight[i]);
     return;
   }
-  for (int64_t i = 0; i < n; ++i) rule(factor * grad[i], weight[i], speed[i]);
+  for (int64_t i = 0; i < n; ++i) rule(factor * grad[i], weight[i], velocity[i]);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Sums on the CPU, in orders that shapes alone decide.
+// Sums on the CPU (part of core/cpu/cpu.h). Their order depends on shapes only.
 #include <cmath>
 
 #include "core/cpu/cpu.h"
@@ -8,11 +8,12 @@
 namespace nine::cpu {
 namespace {
 
-constexpr int64_t kColumns = 64;   // columns a task of column_sums takes
-constexpr int64_t kRunRows = 64;   // rows summed in T before the run's sum joins the double total
-constexpr int64_t kBlock = 32768;  // elements of one partial sum
+constexpr int64_t kColumns = 64;   // columns of a task of column_sums
+constexpr int64_t kRunRows = 64;   // rows that column_sums adds in T before it adds that in double
+constexpr int64_t kBlock = 32768;  // elements of a partial sum
 
-// Partial sums of blocks (whole rows when the view has gaps), then their sum in order.
+// The sum of f(element) in double: partial sums of blocks of elements (of rows, when the view has
+// gaps between rows), added in order.
 template <class T, class F>
 double total(const View& x, F f) {
   const bool flat = x.contiguous();
@@ -68,7 +69,7 @@ void sum_squares(const View& x, const View& out) {
 }
 
 bool all_finite(const View& x) {
-  // x - x is 0 for a number and NaN for NaN and the infinities; a NaN survives the sum.
+  // x - x is 0 for finite x and NaN otherwise, and a sum with a NaN in it is NaN.
   return dispatch_float(x.dtype, "all_finite", [&]<class T>(T) {
     return total<T>(x, [](double v) { return v - v; }) == 0.0;
   });

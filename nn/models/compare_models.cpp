@@ -30,8 +30,8 @@ Scored score_with(const std::string& checkpoint, Device device, std::span<const 
 
 bool same_words(const Vocabulary& a, const Vocabulary& b) {
   if (a.size() != b.size()) return false;
-  for (int32_t id = Vocabulary::kUnknown + 1; id < a.size(); ++id)
-    if (b.id(a.word(id)) == Vocabulary::kUnknown) return false;
+  for (int32_t id = Specials::kLanguageModel.unknown + 1; id < a.size(); ++id)
+    if (b.id(a.word(id)) == Specials::kLanguageModel.unknown) return false;
   return true;
 }
 
@@ -44,8 +44,8 @@ ModelComparison differences(const Scored& a, const Scored& b) {
     d.sentence_gains.push_back(0);
     d.sentence_tokens.push_back(0);
     for (int64_t t = 0; t < a.text.length(s); ++t, ++i) {
-      const bool in_a = a.text.flat()[i] != Vocabulary::kUnknown,
-                 in_b = b.text.flat()[i] != Vocabulary::kUnknown;
+      const bool in_a = a.text.flat()[i] != Specials::kLanguageModel.unknown,
+                 in_b = b.text.flat()[i] != Specials::kLanguageModel.unknown;
       if (!same && !(in_a && in_b)) {
         ++(in_a ? d.only_a : in_b ? d.only_b : d.neither);
         continue;

@@ -36,7 +36,7 @@ class Generator {
   // in the last bit.
   void run(std::span<GeneratedText> texts, int64_t first) {
     carried_.clear();
-    std::fill_n(input_.data<int32_t>(), kMaxGenerateBatch, Vocabulary::kEnd);
+    std::fill_n(input_.data<int32_t>(), kMaxGenerateBatch, Specials::kLanguageModel.end);
     for (size_t position = 0;
          std::any_of(texts.begin(), texts.end(), [&](const GeneratedText& t) { return !done(t); });
          ++position) {
@@ -66,7 +66,7 @@ class Generator {
     const double uniform = uniform_of(options_.seed, text.prompt, text.sample, text.ids.size());
     const int32_t word = choose_word(log_p, options_.sampling, uniform);
     stats_.nats -= log_p[static_cast<size_t>(word)];
-    if (word == Vocabulary::kEnd) {
+    if (word == Specials::kLanguageModel.end) {
       text.ended = true;
       ++stats_.ended;
     } else {

@@ -16,7 +16,7 @@ int32_t choose_word(std::span<const double> log_p, const SamplingOptions& s, dou
   };
   std::vector<int32_t> words(log_p.size());
   std::iota(words.begin(), words.end(), 0);
-  if (!s.allow_unknown) words.erase(words.begin() + Vocabulary::kUnknown);
+  if (!s.allow_unknown) words.erase(words.begin() + Specials::kLanguageModel.unknown);
   const int32_t best = *std::max_element(words.begin(), words.end(), less_likely);
   if (s.temperature == 0) return best;
 

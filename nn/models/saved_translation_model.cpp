@@ -60,13 +60,13 @@ void check_positions(const Safetensors& weights, const Transformer& model,
             " where they are ", ours[i], "); such a model cannot be used here");
 }
 
-void check_size(const fs::path& file, const Dictionary& dictionary, int64_t words) {
+void check_size(const fs::path& file, const Vocabulary& dictionary, int64_t words) {
   require(dictionary.size() == words, file.string(), " has ", dictionary.size(),
           " words with the four specials, but the model has ", words);
 }
 
-void check_same_words(const std::string& path, const char* name, const Dictionary& theirs,
-                      const Dictionary& ours) {
+void check_same_words(const std::string& path, const char* name, const Vocabulary& theirs,
+                      const Vocabulary& ours) {
   for (int32_t id = 0; id < std::min(theirs.size(), ours.size()); ++id)
     require(theirs.word(id) == ours.word(id), "initial weights of ", path, ": in their ", name,
             " the word ", id, " is '", theirs.word(id), "', here it is '", ours.word(id),
@@ -89,7 +89,7 @@ nlohmann::ordered_json translation_config(const Transformer& model) {
           {"decoder_layers", c.decoder_layers},
           {"norm", to_text(c.norm)},
           {"embed_scale", model.embed_scale()},
-          {"pad", Dictionary::kPad},
+          {"pad", Specials::kTranslation.pad},
           {"label_smoothing", c.smoothing.epsilon},
           {"smoothing", to_text(c.smoothing.kind)},
           {"shared_vocab", c.shared_vocab},
@@ -99,8 +99,8 @@ nlohmann::ordered_json translation_config(const Transformer& model) {
 
 SavedTranslationModel::SavedTranslationModel(const std::string& path, Device device)
     : directory_(model_directory(path, kSourceDict)),
-      source_(Dictionary::read((directory_ / kSourceDict).string())),
-      target_(Dictionary::read((directory_ / kTargetDict).string())) {
+      source_(Vocabulary::read((directory_ / kSourceDict).string(), Specials::kTranslation)),
+      target_(Vocabulary::read((directory_ / kTargetDict).string(), Specials::kTranslation)) {
   const Safetensors weights = read_safetensors(directory_ / "model.safetensors");
   const std::string file = (directory_ / "config.json").string();
   const TransformerConfig config =
@@ -114,11 +114,15 @@ SavedTranslationModel::SavedTranslationModel(const std::string& path, Device dev
   check_positions(weights, *model_, (directory_ / "model.safetensors").string());
 }
 
-void load_initial_weights(const std::string& path, const Dictionary& source,
-                          const Dictionary& target, const ParameterSet& parameters) {
+void load_initial_weights(const std::string& path, const Vocabulary& source,
+                          const Vocabulary& target, const ParameterSet& parameters) {
   const fs::path directory = model_directory(path, kSourceDict);
-  check_same_words(path, kSourceDict, Dictionary::read((directory / kSourceDict).string()), source);
-  check_same_words(path, kTargetDict, Dictionary::read((directory / kTargetDict).string()), target);
+  check_same_words(path, kSourceDict,
+                   Vocabulary::read((directory / kSourceDict).string(), Specials::kTranslation),
+                   source);
+  check_same_words(path, kTargetDict,
+                   Vocabulary::read((directory / kTargetDict).string(), Specials::kTranslation),
+                   target);
   parameters.load(read_safetensors(directory / "model.safetensors"), parameters.values());
 }
 

@@ -1,7 +1,7 @@
 // Opening a trained translation model, and the keys of config.json that describe one.
 //
 //   const SavedTranslationModel saved("runs/iwslt", kCpu);
-//   const Translator translator(saved.model(), Dictionary::kEnd);
+//   const Translator translator(saved.model(), Specials::kTranslation.end);
 #pragma once
 
 #include <filesystem>
@@ -9,7 +9,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
-#include "data/dict.h"
+#include "data/vocabulary.h"
 #include "nn/models/transformer.h"
 
 namespace nine {
@@ -33,22 +33,22 @@ class SavedTranslationModel {
   const Transformer& model() const { return *model_; }
   const ParameterSet& parameters() const { return *parameters_; }
   Device device() const { return parameters_->values().device(); }
-  const Dictionary& source() const { return source_; }
+  const Vocabulary& source() const { return source_; }
   /// Equal to source() where the vocabulary is shared.
-  const Dictionary& target() const { return target_; }
+  const Vocabulary& target() const { return target_; }
   /// Where the files are.
   const std::filesystem::path& directory() const { return directory_; }
 
  private:
   std::filesystem::path directory_;
-  Dictionary source_, target_;
+  Vocabulary source_, target_;
   std::unique_ptr<ParameterSet> parameters_;
   std::unique_ptr<Transformer> model_;
 };
 
 /// Copies the weights of such a model into `parameters`, to train on from them. Error: its words
 /// are not those of these dictionaries, its sizes are others.
-void load_initial_weights(const std::string& path, const Dictionary& source,
-                          const Dictionary& target, const ParameterSet& parameters);
+void load_initial_weights(const std::string& path, const Vocabulary& source,
+                          const Vocabulary& target, const ParameterSet& parameters);
 
 }  // namespace nine

@@ -1,5 +1,7 @@
 #include "nn/models/translation_text.h"
 
+#include <algorithm>
+
 #include "core/error.h"
 #include "data/tokenize_13a.h"
 
@@ -15,6 +17,7 @@ TokenReader::TokenReader(const SegmentationOptions& o) : raw_(o.raw) {
 
 std::string TokenReader::tokens(const std::string& line, BpeCache& cache) const {
   std::string words = raw_ ? tokenize_13a(line) : line;
+  std::replace(words.begin(), words.end(), '\t', ' ');  // for the segmenter only spaces separate
   if (!segmenter_) return words;
   std::string cut;
   segmenter_->segment(words, cut, cache);
@@ -22,13 +25,12 @@ std::string TokenReader::tokens(const std::string& line, BpeCache& cache) const 
 }
 
 std::vector<std::vector<int32_t>> TokenReader::ids(const std::vector<std::string>& lines,
-                                                   const Dictionary& dictionary, int64_t most,
+                                                   const Vocabulary& dictionary, int64_t most,
                                                    const std::string& name) const {
   std::vector<std::vector<int32_t>> all;
   BpeCache cache;
   for (const std::string& line : lines) {
-    all.push_back(dictionary.encode(tokens(line, cache)));
-    all.back().pop_back();  // </s>, which the translator adds
+    all.push_back(dictionary.encode(tokens(line, cache)));  // the translator adds </s>
     require(static_cast<int64_t>(all.back().size()) <= most, name, ", line ", all.size(), " has ",
             all.back().size(), " tokens, but the model has positions for ", most,
             ": cut it into several lines");
@@ -42,7 +44,7 @@ std::string join_subwords(const std::string& line) {
   return out;
 }
 
-std::string text_of(const Dictionary& dictionary, std::span<const int32_t> ids, bool join) {
+std::string text_of(const Vocabulary& dictionary, std::span<const int32_t> ids, bool join) {
   std::string line;
   for (const int32_t id : ids) {
     if (!line.empty()) line += ' ';

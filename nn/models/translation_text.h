@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "data/bpe.h"
-#include "data/dict.h"
+#include "data/vocabulary.h"
 
 namespace nine {
 
@@ -26,7 +26,7 @@ class TokenReader {
   explicit TokenReader(const SegmentationOptions& options);
   /// Ids of each line, without </s>. Error: a line with more than `most` tokens, named by `name`.
   std::vector<std::vector<int32_t>> ids(const std::vector<std::string>& lines,
-                                        const Dictionary& dictionary, int64_t most,
+                                        const Vocabulary& dictionary, int64_t most,
                                         const std::string& name) const;
 
  private:
@@ -40,6 +40,6 @@ class TokenReader {
 std::string join_subwords(const std::string& line);
 
 /// The words of those ids with spaces between them; with `join`, subwords are joined to words.
-std::string text_of(const Dictionary& dictionary, std::span<const int32_t> ids, bool join);
+std::string text_of(const Vocabulary& dictionary, std::span<const int32_t> ids, bool join);
 
 }  // namespace nine

@@ -13,7 +13,7 @@ using Json = nlohmann::ordered_json;
 // Most tokens of a sample's source: a larger map of attention cannot be read.
 constexpr int64_t kLongestSample = 30;
 
-Json json_tokens(const Dictionary& dictionary, std::span<const int32_t> ids) {
+Json json_tokens(const Vocabulary& dictionary, std::span<const int32_t> ids) {
   Json out = Json::array();
   for (const int32_t id : ids) out.push_back(dictionary.word(id));
   return out;

@@ -11,7 +11,7 @@ namespace nine {
 /// What a translation model is validated on, and how.
 struct MtValidation {
   const HeldOutPairs* text = nullptr;  ///< null: not at all
-  const Dictionary *source = nullptr, *target = nullptr;
+  const Vocabulary *source = nullptr, *target = nullptr;
   int64_t beam = 1;     ///< of the search whose BLEU is reported; 0: nothing is translated
   int64_t samples = 0;  ///< translations shown in the log
 };

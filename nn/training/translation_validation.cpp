@@ -44,7 +44,7 @@ SearchOptions validation_search(const ParallelCorpus& pairs, int64_t beam) {
 }
 
 std::vector<std::string> translate_pairs(const Translator& translator, const ParallelCorpus& pairs,
-                                         const Dictionary& target, const SearchOptions& search) {
+                                         const Vocabulary& target, const SearchOptions& search) {
   std::vector<Translator::Ids> sources;
   for (int64_t i = 0; i < pairs.pairs(); ++i) {
     const auto ids = pairs.source(i);

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "data/bleu.h"
+#include "data/measures/bleu.h"
 #include "data/pair_batches.h"
 #include "nn/models/beam_search.h"
 #include "nn/training/trainer.h"
@@ -32,7 +32,7 @@ SearchOptions validation_search(const ParallelCorpus& pairs, int64_t beam);
 
 /// The best translation of each pair's source, as text with subwords joined.
 std::vector<std::string> translate_pairs(const Translator& translator, const ParallelCorpus& pairs,
-                                         const Dictionary& target, const SearchOptions& search);
+                                         const Vocabulary& target, const SearchOptions& search);
 
 /// BLEU of such translations; subwords in the references are joined too, and white space separates
 /// the words of both.

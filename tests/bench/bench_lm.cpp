@@ -68,7 +68,8 @@ std::vector<std::string> random_lines(const BenchOptions& o) {
 
 int bench(const BenchOptions& o, Device device) {
   const std::vector<std::string> lines = random_lines(o);
-  const Vocabulary vocabulary = Vocabulary::build(count_words_of_lines(lines));
+  const Vocabulary vocabulary =
+      Vocabulary::build(count_words_of_lines(lines), Specials::kLanguageModel);
   const Corpus corpus = Corpus::of_lines(lines, vocabulary);
   ParameterSet parameters;
   const LanguageModel model(parameters, {.vocab = vocabulary.size(),

@@ -9,6 +9,7 @@
 
 #include "autograd/functions.h"
 #include "checks/op_cases.h"
+#include "checks/raw_op_cases.h"
 #include "core/gemm.h"
 #include "core/profile.h"
 #include "core/threads.h"
@@ -73,7 +74,7 @@ void bench(const OpCase& c) {
   });
 }
 
-void bench(const PlainCase& c) {
+void bench(const RawOpCase& c) {
   const std::vector<Tensor> values = tensors_of(c.inputs), indices = tensors_of(c.indices);
   measure(c.name, [&] { c.run(values, indices); });
 }

@@ -2,8 +2,8 @@
 # The comparison of output heads (docs/results/heads.md, docs/results/mt-heads.md): small runs on captions and on Multi30k, two at a
 # time with one thread each. It goes on where it stopped: a finished run is left as it is, an interrupted one resumes to the same bits.
 #
-#   tests/bench/grid.sh search|singles|presets|pi|looks|paper     train what is missing of a part, on captions
-#   tests/bench/grid.sh translation|translation-looks             the same on Multi30k
+#   tests/bench/grid.sh search|singles|presets|pi|diagnostics|paper     train what is missing of a part, on captions
+#   tests/bench/grid.sh translation|translation-diagnostics             the same on Multi30k
 #   tests/bench/grid.sh all                                       of all of them
 #   tests/bench/grid.sh table PART                                a part's figures as a Markdown table
 #
@@ -47,10 +47,10 @@ pi() {  # without a regulariser: presets/mos-1, after as many epochs
   for k in variance cv2; do for r in 1 0.1 0.01 0.001; do echo "pi/$k-$r 10000 $small --head mos --after 3e --pi-reg $k:$r"; done; done
 }
 # Why some heads stay behind: the rate of ssg's own variances, and without a bias to start from.
-looks() {
+diagnostics() {
   local h
-  for h in lin log:p=8 ssg:variance=split; do echo "looks/$h-lr-0.0005 10000 --hidden 256 --embed 256 --lr 0.0005 --init-bias log-frequency --head $h --after 4e"; done
-  for h in lin rbf; do echo "looks/$h-zero-bias 10000 --hidden 256 --embed 256 --lr 0.002 --head $h --after 4e"; done
+  for h in lin log:p=8 ssg:variance=split; do echo "diagnostics/$h-lr-0.0005 10000 --hidden 256 --embed 256 --lr 0.0005 --init-bias log-frequency --head $h --after 4e"; done
+  for h in lin rbf; do echo "diagnostics/$h-zero-bias 10000 --hidden 256 --embed 256 --lr 0.002 --head $h --after 4e"; done
 }
 paper() {
   local h
@@ -66,7 +66,7 @@ translation() {
 }
 # Why log, hpb, rbf and wav stay behind: a start from the unigram distribution; a higher temperature (a factor on the score); kernels that are
 # wide enough for what comes out of a layer norm, |h|^2 = d.
-translation-looks() {
+translation-diagnostics() {
   local h
   for h in lin@tuned log@tuned hpb@tuned rbf:gamma=0.005 wav:a=200:b=200; do
     echo "translation/$h-bias pairs $tiny --head $h --head-bias --init-bias log-frequency"
@@ -146,11 +146,11 @@ prepare_pairs() {
 }
 
 parts=${1:-}
-[ "$parts" = all ] && parts="search singles presets pi looks paper translation translation-looks"
+[ "$parts" = all ] && parts="search singles presets pi diagnostics paper translation translation-diagnostics"
 case "$parts" in
   one) shift; train "$@" ;;
   table) table "$2" ;;
-  search* | singles | presets | pi | looks | paper | translation*)
+  search* | singles | presets | pi | diagnostics | paper | translation*)
     mkdir -p "$RUNS"
     prepare_captions
     case "$parts" in *translation*) prepare_pairs ;; esac

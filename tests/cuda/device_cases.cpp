@@ -85,8 +85,8 @@ Run run_case(const OpCase& c, DType dtype, Device device, uint64_t seed, int64_t
   return run;
 }
 
-std::vector<Doubles> run_plain(const PlainCase& c, DType dtype, Device device, uint64_t seed,
-                               int64_t gap) {
+std::vector<Doubles> run_raw_op(const RawOpCase& c, DType dtype, Device device, uint64_t seed,
+                                int64_t gap) {
   const std::vector<Doubles> values = random_values(c.inputs, seed);
   const std::vector<Ints> ints = random_indices(c.indices, seed);
   std::vector<Tensor> tensors, indices;

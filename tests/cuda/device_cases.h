@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "checks/op_cases.h"
+#include "checks/raw_op_cases.h"
 
 namespace nine::tests {
 
@@ -25,7 +26,7 @@ struct Run {
 };
 /// Forward and backward of a row; gradients start as NaN and have to be overwritten.
 Run run_case(const checks::OpCase& c, DType dtype, Device device, uint64_t seed, int64_t gap = 0);
-std::vector<checks::Doubles> run_plain(const checks::PlainCase& c, DType dtype, Device device,
-                                       uint64_t seed, int64_t gap = 0);
+std::vector<checks::Doubles> run_raw_op(const checks::RawOpCase& c, DType dtype, Device device,
+                                        uint64_t seed, int64_t gap = 0);
 
 }  // namespace nine::tests

@@ -41,9 +41,9 @@ std::vector<OpCase> tested(std::vector<OpCase> all) {
   return all;
 }
 std::vector<OpCase> tested_ops() { return tested(op_cases()); }
-std::vector<PlainCase> tested_plain_ops() {
-  std::vector<PlainCase> all = raw_op_cases();
-  std::erase_if(all, [](const PlainCase& c) { return c.bench; });
+std::vector<RawOpCase> tested_raw_ops() {
+  std::vector<RawOpCase> all = raw_op_cases();
+  std::erase_if(all, [](const RawOpCase& c) { return c.bench; });
   return all;
 }
 
@@ -115,12 +115,12 @@ TEST_CASE("cuda: plain ops against the CPU, with and without gaps") {
   if (!card_is_there()) return;
   const uint64_t seed = fresh_seed();
   CAPTURE(seed);
-  for (const PlainCase& c : tested_plain_ops()) {
+  for (const RawOpCase& c : tested_raw_ops()) {
     CAPTURE(c.name);
-    const auto cpu = run_plain(c, DType::float64, kCpu, seed);
-    const auto exact = run_plain(c, DType::float64, kCard, seed),
-               gaps = run_plain(c, DType::float64, kCard, seed, 3);
-    const auto single = run_plain(c, DType::float32, kCard, seed);
+    const auto cpu = run_raw_op(c, DType::float64, kCpu, seed);
+    const auto exact = run_raw_op(c, DType::float64, kCard, seed),
+               gaps = run_raw_op(c, DType::float64, kCard, seed, 3);
+    const auto single = run_raw_op(c, DType::float32, kCard, seed);
     for (size_t i = 0; i < cpu.size(); ++i) {
       CAPTURE(i);
       CHECK(relative_error(exact[i], cpu[i]) < 1e-10);

@@ -34,7 +34,8 @@ Trained train_on(Device device, const std::string& head, DType dtype, int64_t st
     lines.emplace_back(i % 3 == 0   ? "the cat saw the dog"
                        : i % 3 == 1 ? "a dog ran"
                                     : "the dog saw a cat and ran");
-  const Vocabulary vocabulary = Vocabulary::build(count_words_of_lines(lines));
+  const Vocabulary vocabulary =
+      Vocabulary::build(count_words_of_lines(lines), Specials::kLanguageModel);
   const Corpus text = Corpus::of_lines(lines, vocabulary);
   ParameterSet parameters;
   LanguageModelConfig config{.vocab = vocabulary.size(), .embed = 8, .hidden = 12, .layers = 2};

@@ -13,7 +13,6 @@
 #include "apps/training/run_directory.h"
 #include "core/error.h"
 #include "core/safetensors.h"
-#include "data/dict.h"
 #include "data/text.h"
 #include "data/vocabulary.h"
 
@@ -58,14 +57,13 @@ bool same_tensor(const Tensor& a, const Tensor& b) {
           std::memcmp(a.view().data, b.view().data, static_cast<size_t>(a.view().bytes())) == 0);
 }
 
-// Read, written and read again; `text` writes.
-template <class Words>
-void check_dictionary(const MemoryFile& in, std::string (Words::*text)() const) {
-  std::optional<Words> first;
-  if (!accepted([&] { first = Words::read(in.path()); })) return;
-  const MemoryFile out((*first.*text)());
-  const Words second = Words::read(out.path());
-  demand((second.*text)() == (*first.*text)() && second.size() == first->size(),
+// Read, written and read again.
+void check_dictionary(const MemoryFile& in, const Specials& specials) {
+  std::optional<Vocabulary> first;
+  if (!accepted([&] { first = Vocabulary::read(in.path(), specials); })) return;
+  const MemoryFile out(first->dict_text());
+  const Vocabulary second = Vocabulary::read(out.path(), specials);
+  demand(second.dict_text() == first->dict_text() && second.size() == first->size(),
          "a dictionary comes back");
   for (int32_t i = 0; i < first->size(); ++i)
     demand(second.id(first->word(i)) == first->id(first->word(i)), "words keep their numbers");
@@ -122,17 +120,17 @@ void fuzz_safetensors(std::string_view bytes) {
 
 void fuzz_dict(std::string_view bytes) {
   const MemoryFile in(bytes);
-  check_dictionary(in, &Vocabulary::dict);
-  check_dictionary(in, &Dictionary::text);
+  check_dictionary(in, Specials::kLanguageModel);
+  check_dictionary(in, Specials::kTranslation);
 }
 
 void fuzz_text(std::string_view bytes) {
   const MemoryFile in(bytes);
   WordCounts counts;
-  const auto read = [&](LineReader& reader) {
+  const auto read = [&](TextReader& reader) {
     std::string all;
     std::vector<std::string_view> words;
-    for (std::string_view line; reader.next(line); all += '\n') {
+    for (std::string_view line; reader.next_line(line); all += '\n') {
       demand(line.find_first_of(std::string_view("\n\0", 2)) == std::string_view::npos &&
                  find_invalid_utf8(line) == std::string_view::npos,
              "a line is one line of text");
@@ -140,25 +138,25 @@ void fuzz_text(std::string_view bytes) {
       for (const std::string_view word : words)
         demand(!word.empty() && word.find_first_of(" \t") == std::string_view::npos,
                "a word is a word");
-      counts.add(words);
+      counts.add_sentence(words);
       all += line;
     }
     return all;
   };
   std::string by_file, by_stream;
   const bool good = accepted([&] {
-    LineReader reader(std::vector<std::string>{in.path()});
+    TextReader reader(std::vector<std::string>{in.path()});
     by_file = read(reader);
   });
   std::istringstream stream{std::string(bytes)};
   const bool good_stream = accepted([&] {
-    LineReader reader(stream, "standard input");
+    TextReader reader(stream, "standard input");
     by_stream = read(reader);
   });
   demand(bytes.empty() || good == good_stream, "a file and a stream are judged alike");
   if (!good) return;
   demand(by_file == by_stream, "a file and a stream have the same lines");
-  accepted([&] { Vocabulary::build(counts, 1).dict(); });
+  accepted([&] { static_cast<void>(Vocabulary::build(counts, Specials::kLanguageModel)); });
 }
 
 void fuzz_config(std::string_view bytes) {

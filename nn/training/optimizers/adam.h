@@ -1,4 +1,4 @@
-// Adam.
+// Adam: SGD scaled by running averages of the gradient and its square.
 #pragma once
 
 #include "nn/training/optimizer.h"

@@ -1,4 +1,4 @@
-#include "data/ngrams.h"
+#include "data/measures/ngrams.h"
 
 #include <unordered_map>
 

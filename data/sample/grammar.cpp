@@ -1,4 +1,4 @@
-#include "data/grammar.h"
+#include "data/sample/grammar.h"
 
 #include <algorithm>
 #include <cmath>

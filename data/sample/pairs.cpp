@@ -1,11 +1,11 @@
-#include "data/sample_pairs.h"
+#include "data/sample/pairs.h"
 
 #include <algorithm>
 #include <array>
 
 #include "core/error.h"
 #include "core/random.h"
-#include "data/sample_pairs_lexicon.h"
+#include "data/sample/pairs_lexicon.h"
 
 namespace nine {
 
@@ -18,7 +18,6 @@ enum class Tense { present, perfect, modal };
 enum class Order { main, inverted, subordinate };
 
 // --- meanings: what a pair of sentences says
-// --------------------------------------------------------------------------
 
 struct Clause;
 
@@ -44,7 +43,6 @@ struct Clause {
 };
 
 // --- German
-// -------------------------------------------------------------------------------------------------------------
 
 // Columns: masculine, feminine, neuter, plural. Rows: nominative, accusative, dative.
 using Endings = std::array<std::array<const char*, 4>, 3>;
@@ -151,7 +149,6 @@ std::string german_clause(const Clause& c, Order order) {
 }
 
 // --- English
-// ------------------------------------------------------------------------------------------------------------
 
 std::string english_clause(const Clause& c);
 
@@ -198,7 +195,6 @@ std::string english_clause(const Clause& c) {
 }
 
 // --- chance
-// -------------------------------------------------------------------------------------------------------------
 
 struct Pair {
   std::string source, target;

@@ -24,9 +24,10 @@
 namespace nine {
 
 struct SamplePairs {
-  std::vector<std::string>
-      source;  ///< German: lower case, words separated by single spaces, 4 to 16 of them
-  std::vector<std::string> target;  ///< English likewise
+  /// German: lower case, words separated by single spaces, 4 to 16 of them.
+  std::vector<std::string> source;
+  /// English likewise.
+  std::vector<std::string> target;
 };
 
 /// `count` random pairs. Equal (seed, split) give equal pairs, and a longer text starts with the

@@ -1,4 +1,4 @@
-// The words of the sample translation task (data/sample_pairs.h), German with their English, the
+// The words of the sample translation task (data/sample/pairs.h), German with their English, the
 // most frequent first.
 #pragma once
 

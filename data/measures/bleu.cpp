@@ -1,13 +1,13 @@
-#include "data/bleu.h"
+#include "data/measures/bleu.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 
 #include "core/error.h"
-#include "core/fixed.h"
+#include "core/number_format.h"
 #include "data/lower_case.h"
-#include "data/ngrams.h"
+#include "data/measures/ngrams.h"
 #include "data/tokenize_13a.h"
 
 namespace nine {

@@ -1,4 +1,4 @@
-// The words of the sample language (data/sample.h), by class, the most frequent first.
+// The words of the sample language (data/sample/sample.h), by class, the most frequent first.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-#include "data/sample.h"
+#include "data/sample/sample.h"
 
 #include <cmath>
 #include <filesystem>
@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "core/error.h"
-#include "data/sample_lexicon.h"
+#include "data/sample/lexicon.h"
 
 namespace nine {
 
@@ -80,7 +80,7 @@ constexpr int kDeepest = 2;
 double phrase_share(int depth) { return depth == 0 ? 0.15 : 0.08; }
 double clause_share(int depth) { return depth == 0 ? 0.13 : 0.05; }
 
-/// Adds the rules of the language to a grammar, each when it is first asked for and after those
+/// Adds the rules of the language to a grammar, each when it is first needed and after those
 /// that it uses.
 class Builder {
  public:
@@ -101,12 +101,11 @@ class Builder {
 
  private:
   // --- words
-  // ---------------------------------------------------------------------------------------------------
 
   Symbol word(std::string_view text) { return grammar_.word(text); }
 
   /// One of the words, or of the phrases, with a frequency that falls as 1/rank. The weight of the
-  /// rule is its share of the whole list when only a part, by first letter, is asked for; that part
+  /// rule is its share of the whole list when only a part, by first letter, is wanted; that part
   /// may be empty.
   Alternatives ranked(const Words& entries, Initial initial = Initial::any) {
     double whole = 0;
@@ -132,7 +131,6 @@ class Builder {
   }
 
   // --- noun phrases
-  // ----------------------------------------------------------------------------------------------
 
   Alternatives noun(NounClass c, Number n, Initial initial) {
     Words forms;
@@ -232,7 +230,6 @@ class Builder {
   }
 
   // --- verbs
-  // -----------------------------------------------------------------------------------------------------
 
   Symbol verb_form(VerbClass v, std::string Verb::*form, std::string_view name) {
     return once(key(name, v), [&] {
@@ -376,7 +373,6 @@ class Builder {
   }
 
   // --- clauses
-  // ---------------------------------------------------------------------------------------------------
 
   Symbol subject_phrase(NounClass c, Number n, int depth) {
     if (c != NounClass::person) return noun_phrase(c, n, depth);
@@ -401,7 +397,6 @@ class Builder {
   }
 
   // --- one rule for each name
-  // ------------------------------------------------------------------------------------
 
   template <class... Parts>
   static std::string key(std::string_view name, Parts... parts) {

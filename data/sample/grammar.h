@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "core/random.h"
-#include "data/vocabulary.h"
+#include "data/text_map.h"
 
 namespace nine {
 
@@ -58,10 +58,10 @@ class Grammar {
   /// Appends a random derivation's words to `line`, separated by single spaces.
   Derivation generate(Symbol start, RandomStream& random, std::string& line) const;
 
-  const std::vector<Rule>& rules() const { return rules_; }  ///< by Symbol::index
-  const std::vector<std::string>& words() const {
-    return words_;
-  }  ///< by Symbol::index, in order of first use
+  /// By Symbol::index.
+  const std::vector<Rule>& rules() const { return rules_; }
+  /// By Symbol::index, in order of first use.
+  const std::vector<std::string>& words() const { return words_; }
 
  private:
   const Rule& rule_of(Symbol s) const;

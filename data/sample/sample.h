@@ -10,15 +10,15 @@
 // each class of words. 1,049 words, on average 10.71 tokens a sentence, perplexity 15.516.
 //
 // The entropy of a text equals that of its derivation because each sentence has exactly one:
-//   - no word form is in two classes that can stand in the same place (data/sample_lexicon.cpp);
+//   - no word form is in two classes that can stand in the same place (data/sample/lexicon.cpp);
 //   - a noun phrase has at most one phrase or clause after its noun, and that belongs to the
-//   nearest noun;
+//     nearest noun;
 //   - the prepositions after nouns (near, from, with, ...) differ from those after verbs (in, at,
-//   ...; to, into, ...);
+//     ...; to, into, ...);
 //   - only main verbs take an adverb or a place, so that nothing at the end of a relative clause
-//   can belong to two verbs;
+//     can belong to two verbs;
 //   - a clause joins another by a conjunction only at the top, and "that" follows a noun or a verb
-//   of saying, never both.
+//     of saying, never both.
 #pragma once
 
 #include <array>
@@ -28,7 +28,7 @@
 #include <vector>
 
 #include "core/random.h"
-#include "data/grammar.h"
+#include "data/sample/grammar.h"
 
 namespace nine {
 
@@ -51,8 +51,8 @@ class SampleLanguage {
   double entropy_per_sentence() const { return grammar_.entropy(start_); }
   double expected_tokens() const { return grammar_.expected_words(start_) + 1; }
   /// Nats per token of an endless text, and its exponential: no model that reads from left to right
-  /// has a lower perplexity in expectation, provided that its vocabulary holds all words (<unk>
-  /// hides what it need not tell).
+  /// has a lower perplexity in expectation, provided that its vocabulary holds all words (a
+  /// model with <unk> need not predict the words that it stands for).
   double entropy_per_token() const { return entropy_per_sentence() / expected_tokens(); }
   double perplexity() const;
 

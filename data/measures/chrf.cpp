@@ -1,13 +1,13 @@
-#include "data/chrf.h"
+#include "data/measures/chrf.h"
 
 #include <string_view>
 #include <vector>
 
 #include "core/error.h"
-#include "core/fixed.h"
-#include "data/bleu.h"
+#include "core/number_format.h"
 #include "data/lower_case.h"
-#include "data/ngrams.h"
+#include "data/measures/bleu.h"
+#include "data/measures/ngrams.h"
 #include "data/unicode.h"
 
 namespace nine {
@@ -59,7 +59,8 @@ ChrfScore corpus_chrf(std::span<const std::string> hypotheses,
     for (size_t n = 1; n <= static_cast<size_t>(orders); ++n) {
       NgramCounts line = count_ngrams(hypothesis, reference, n);
       if (line.reference == 0)
-        line.hypothesis = 0;  // a reference that is too short for the order says nothing about it
+        line.hypothesis =
+            0;  // not counted, as the reference is too short for n-grams of this order
       counts[first + n - 1] += line;
     }
   };

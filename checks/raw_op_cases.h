@@ -1,0 +1,28 @@
+// Test cases of ops on plain views that no differentiable function covers by itself: ops that add
+// to their result or work in place, optimisers, copies. See op_cases.h for the others.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "checks/values.h"
+
+namespace nine::checks {
+
+/// One op (core/ops.h) at some shapes. It reads its tensors and overwrites some of them.
+struct RawOpCase {
+  std::string name;  ///< its first word is the op
+  std::vector<Input> inputs;
+  std::vector<Indices> indices = {};
+  /// Runs the op on tensors of the inputs and of the indices.
+  std::function<void(std::span<const Tensor>, std::span<const Tensor>)> run;
+  /// Does the same to the inputs' values, in plain loops.
+  std::function<void(std::span<Doubles>, std::span<const Ints>)> oracle;
+  bool bench = false;  ///< too large for a test: the benchmark only
+};
+
+std::vector<RawOpCase> raw_op_cases();
+
+}  // namespace nine::checks

@@ -1,0 +1,40 @@
+// Random inputs of the op cases, and their values as tensors.
+#pragma once
+
+#include <vector>
+
+#include "core/tensor.h"
+
+namespace nine::checks {
+
+using Doubles = std::vector<double>;
+using Ints = std::vector<int32_t>;
+
+/// A random float tensor: uniform in [low, high), rounded to float32 so that float32 and float64
+/// runs have the same inputs.
+struct Input {
+  Shape shape;
+  double low = -1, high = 1;
+  bool always_double = false;  ///< float64 in a float32 run too (norms, losses)
+  bool nan = false;  ///< filled with NaN: an output of which every element must be written
+};
+
+/// A random int32 tensor: uniform in [low, high).
+struct Indices {
+  Shape shape;
+  int32_t low = 0, high = 1;
+};
+
+/// Values of each input in row-major order; they depend on the seed and the place in the list.
+std::vector<Doubles> random_values(const std::vector<Input>& inputs, uint64_t seed);
+std::vector<Ints> random_indices(const std::vector<Indices>& indices, uint64_t seed);
+
+/// The values as a tensor. With gap > 0, a matrix is a view of the columns of one that is `gap`
+/// columns wider, whose other elements are NaN.
+Tensor tensor_of(const Doubles& values, const Shape& shape, DType dtype, int64_t gap = 0);
+Tensor tensor_of(const Ints& values, const Shape& shape);
+
+/// Casts an index for the standard library's containers.
+inline size_t index_of(int64_t i) { return static_cast<size_t>(i); }
+
+}  // namespace nine::checks
