@@ -1,8 +1,5 @@
 // kernel_inspect: formulas, values, exact gradients, examples, figures and checks of any head.
-// Parses and calls; the work is apps/inspect/inspect.h (--input) and apps/inspect/ (all else).
-#include <nlohmann/json.hpp>
-
-#include "apps/cli/json_text.h"
+// Its parts are in apps/inspect/: inspect.h is --input.
 #include "apps/cli/options.h"
 #include "apps/cli/run_main.h"
 #include "apps/cli/text_io.h"
@@ -11,18 +8,13 @@
 #include "apps/inspect/conditions.h"
 #include "apps/inspect/explain.h"
 #include "apps/inspect/inspect.h"
+#include "apps/inspect/kernel_table.h"
 #include "apps/inspect/plot.h"
 #include "apps/inspect/show.h"
 #include "cuda/cuda.h"
 
 namespace nine::app {
 namespace {
-
-nlohmann::ordered_json read_json(const std::string& input) {
-  std::string text;
-  for (const std::string& line : read_lines(input)) text += line + '\n';
-  return parse_json(text);
-}
 
 struct InspectOptions {
   std::string input, output = "-", explain, show, plot;
@@ -38,7 +30,7 @@ struct InspectOptions {
         .default_text("the table of kernels");
     o.add("output", output, "where the text goes; - is standard output").unit("FILE");
     std::string layers, ideas;
-    for (const std::string& name : layer_lessons()) layers += ", " + name;
+    for (const std::string& name : layer_examples()) layers += ", " + name;
     for (const Experiment& e : experiments())
       ideas += concat(ideas.empty() ? "" : "; ", e.name, ": ", e.question);
     o.add("explain", explain,
@@ -90,7 +82,9 @@ void write(const std::string& file, const std::string& text) {
 
 std::string inspected(const std::string& input) {
   try {
-    return inspect(read_inspect_input(read_json(input))).dump() + '\n';
+    std::string json;
+    for (const std::string& line : read_lines(input)) json += line + '\n';
+    return inspect_json(json);
   } catch (const UsageError& e) {
     throw UsageError(concat(input_name(input), ": ", e.what()));
   }

@@ -121,12 +121,12 @@ int run(const ScoreOptions& o) {
 
 int main(int argc, char** argv) {
   using namespace nine::app;
-  return run_main("lm_score", [&] {
-    Options options("lm_score",
-                    "Scores text with a language model, shows what it expected, continues text, "
-                    "compares two models.",
-                    kVersionLine);
-    ScoreOptions o;
+  Options options("lm_score",
+                  "Scores text with a language model, shows what it expected, continues text, "
+                  "compares two models.",
+                  kVersionLine);
+  ScoreOptions o;
+  return run_main(options, [&] {
     o.declare(options);
     if (!options.parse(argc, argv)) return kExitDone;
     o.check(options);

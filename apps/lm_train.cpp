@@ -3,8 +3,8 @@
 #include "apps/cli/run_main.h"
 #include "apps/cli/version.h"
 #include "apps/lm_train/lm_data.h"
+#include "apps/lm_train/lm_parity_export.h"
 #include "apps/lm_train/lm_run.h"
-#include "apps/lm_train/parity_export.h"
 
 namespace nine::app {
 namespace {
@@ -13,18 +13,16 @@ int train(const Options& options, const LmOptions& o, Device device) {
   const LmData data = load_lm_data(o);
   ParameterSet parameters;
   const LanguageModel model(parameters, o.model(data.vocabulary.size()));
-  parameters.allocate(dtype_from_text(o.dtype), o.seed, true, device);
-  if (o.init_norm == "log-frequency")
-    model.set_norms_by_frequency(data.vocabulary.counts(), o.init_norm_scale);
-  if (o.init_bias == "log-frequency") model.set_bias_by_frequency(data.vocabulary.counts());
+  parameters.allocate(o.dtype, o.seed, true, device);
+  o.initialise_head(model, data.vocabulary.counts());
   if (!o.init.empty()) load_initial_weights(o.init, data.vocabulary, parameters);
   LanguageModelTask task(model, data.train, data.valid ? &*data.valid : nullptr, o.batching());
   if (!o.export_parity.empty()) {
     export_lm_parity(o, model, parameters, task);
     return kExitDone;
   }
-  if (data.test)
-    EvalSegments check(*data.test);  // too small a text must show now, not after the training
+  // Throws for a test text that is too small: better now than after the training.
+  if (data.test) EvalSegments check(*data.test);
   return run_training(lm_training(options, o, data, model, parameters, task));
 }
 
@@ -33,10 +31,10 @@ int train(const Options& options, const LmOptions& o, Device device) {
 
 int main(int argc, char** argv) {
   using namespace nine::app;
-  return run_main("lm_train", [&] {
-    Options options("lm_train", "Trains an LSTM language model and reports perplexity.",
-                    kVersionLine);
-    LmOptions o;
+  Options options("lm_train", "Trains an LSTM language model and reports perplexity.",
+                  kVersionLine);
+  LmOptions o;
+  return run_main(options, [&] {
     o.declare(options);
     options.ignore_in_config({"resolved"});
     if (!options.parse(argc, argv)) return kExitDone;

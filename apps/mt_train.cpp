@@ -5,6 +5,7 @@
 #include "apps/cli/run_main.h"
 #include "apps/cli/version.h"
 #include "apps/mt_train/average.h"
+#include "apps/mt_train/mt_parity_export.h"
 #include "apps/mt_train/mt_run.h"
 
 namespace nine::app {
@@ -14,11 +15,8 @@ int train(const Options& options, const MtOptions& o, Device device) {
   const MtData data = load_mt_data(o);
   ParameterSet parameters;
   const Transformer model(parameters, o.model(data.source.size(), data.target.size()));
-  parameters.allocate(dtype_from_text(o.dtype), o.seed, true, device);
-  const std::vector<int64_t> counts = data.train.target_counts(data.target.size());
-  if (o.init_norm == "log-frequency")
-    model.head().set_norms_by_frequency(counts, o.init_norm_scale);
-  if (o.init_bias == "log-frequency") model.head().set_bias_by_frequency(counts);
+  parameters.allocate(o.dtype, o.seed, true, device);
+  o.initialise_head(model.head(), data.train.target_counts(data.target.size()));
   if (!o.init.empty()) load_initial_weights(o.init, data.source, data.target, parameters);
   const MtValidation validation{.text = data.valid ? &*data.valid : nullptr,
                                 .source = &data.source,
@@ -27,7 +25,7 @@ int train(const Options& options, const MtOptions& o, Device device) {
                                 .samples = o.valid_translations};
   TranslationTask task(model, data.train, validation, o.batching(), o.seed);
   if (!o.export_parity.empty()) {
-    export_parity(o, model, parameters, task);
+    export_mt_parity(o, model, parameters, task);
     return kExitDone;
   }
   return run_training(mt_training(options, o, data, model, parameters, task));
@@ -38,19 +36,19 @@ int train(const Options& options, const MtOptions& o, Device device) {
 
 int main(int argc, char** argv) {
   using namespace nine::app;
-  return run_main("mt_train", [&] {
-    Options options("mt_train",
-                    "Trains a Transformer to translate and reports perplexity and BLEU.",
-                    kVersionLine);
-    MtOptions o;
+  Options options("mt_train", "Trains a Transformer to translate and reports perplexity and BLEU.",
+                  kVersionLine);
+  MtOptions o;
+  return run_main(options, [&] {
     o.declare(options);
     options.ignore_in_config(
         {"resolved", "task", "src_vocab", "tgt_vocab", "dim", "embed_scale", "pad"});
     if (!options.parse(argc, argv)) return kExitDone;
     if (o.average > 0) {
       for (const OptionData* option : options.declared())
-        usage(!options.was_set(option->name) || option->name == "run" || option->name == "average",
-              "--average reads --run and does nothing with --", option->name, ": leave it out");
+        require_usage(
+            !options.was_set(option->name) || option->name == "run" || option->name == "average",
+            "--average reads --run and does nothing with --", option->name, ": leave it out");
       return write_average(o.run, o.average);
     }
     o.resolve();

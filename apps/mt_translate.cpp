@@ -125,9 +125,9 @@ void score_given(const TranslateOptions& o) {
 
 int main(int argc, char** argv) {
   using namespace nine::app;
-  return run_main("mt_translate", [&] {
-    Options options("mt_translate", "Translates text, scores translations.", kVersionLine);
-    TranslateOptions o;
+  Options options("mt_translate", "Translates text, scores translations.", kVersionLine);
+  TranslateOptions o;
+  return run_main(options, [&] {
     o.declare(options);
     if (!options.parse(argc, argv)) return kExitDone;
     o.check(options);

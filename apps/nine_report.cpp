@@ -8,7 +8,7 @@
 #include "apps/cli/saved_model.h"
 #include "apps/cli/version.h"
 #include "apps/report/report.h"
-#include "apps/report/words.h"
+#include "apps/report/word_page.h"
 #include "apps/training/train_options.h"
 #include "nn/models/model_directory.h"
 
@@ -19,7 +19,7 @@ struct ReportOptions {
   std::vector<std::string> runs;
   std::string output, words;
   bool differences = false;
-  report::WordPageSettings page;
+  WordPageSettings page;
   int threads = 0;
 
   void declare(Options& o) {
@@ -85,10 +85,9 @@ int main(int argc, char** argv) {
     use_machine(o.threads, "cpu");
     const std::string file = o.page_file();
     if (o.words.empty()) {
-      nine::write_report({o.runs.begin(), o.runs.end()}, file, o.differences);
+      write_report({o.runs.begin(), o.runs.end()}, file, o.differences);
     } else {
-      nine::report::write_word_page(nine::model_directory(o.words, "dict.txt"), o.words, o.page,
-                                    file);
+      write_word_page(nine::model_directory(o.words, "dict.txt"), o.words, o.page, file);
     }
     std::printf("wrote %s\n", file.c_str());
     return kExitDone;

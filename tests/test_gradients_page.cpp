@@ -9,6 +9,7 @@
 #include <string>
 
 #include "apps/inspect/inspect.h"
+#include "apps/inspect/kernel_table.h"
 #include "kernels/head.h"
 #include "tests/programs.h"
 #include "tests/support.h"

@@ -148,7 +148,7 @@ TEST_CASE("explain: layers' lines follow from one another") {
   CHECK(share[0] == doctest::Approx(pi[0] * m.at("p_1")[0] / m.at("p")[0]));
   CHECK(relative_error(m.at("dL/dm_1"), times(m.at("dL/da")[0], m.at("h"))) < 1e-12);
 
-  for (const std::string& name : layer_lessons()) CHECK(explain(name).at("worst")[0] < 1e-6);
+  for (const std::string& name : layer_examples()) CHECK(explain(name).at("worst")[0] < 1e-6);
 }
 
 TEST_CASE("explain, show, plot: wrong names say what is there") {

@@ -100,7 +100,7 @@ Wrong cases_of(const OptionData& option) {
             pairs.insert(pairs.end(), {text + ",0.5", "0.5," + text});
           w.texts = pairs;
           for (std::string& text : w.allowed) text += ",0.5";
-        } else if constexpr (std::is_same_v<T, TrainingLength>) {
+        } else if (std::is_same_v<T, TextField> && option.choices.empty()) {  // a training length
           w.texts = {
               "",   "10", "u", "-1u", "nanu", "infe", "1.5u", "1e400u", "99999999999999999999u",
               "10x"};

@@ -10,11 +10,22 @@
 #include <vector>
 
 #include "apps/cli/options.h"
+#include "apps/cli/setting_flags.h"
+#include "apps/training/option_types.h"
 #include "core/error.h"
 #include "core/suggest.h"
 #include "nn/training/training_length.h"
 #include "tests/programs.h"
 #include "tests/support.h"
+
+namespace nine {
+namespace tests {
+enum class Colour : uint8_t { red, green };
+}
+template <>
+inline constexpr EnumNames<tests::Colour, 2> kEnumNames<tests::Colour>{
+    "colour", {{{tests::Colour::red, "red"}, {tests::Colour::green, "green"}}}};
+}  // namespace nine
 
 namespace {
 
@@ -193,6 +204,47 @@ TEST_SUITE("options") {
           "--optimizer zzz: not one of sgd, adam, adamw, asgd");
     CHECK(has(usage_error({"--optimizer", ""}), "--optimizer ''"));
     CHECK(has(usage_error({"--optimizer", "ADAM"}), "did you mean adam?"));
+  }
+
+  TEST_CASE("an enumeration takes the names in its table") {
+    struct Painter {
+      Colour colour = Colour::red;
+      DType dtype = DType::float32;
+      Options options{"paint", "Paints."};
+      Painter() {
+        options.add("colour", colour, "what is painted");
+        options.add("dtype", dtype, "in which numbers");
+      }
+      bool parse(const Strings& arguments) {
+        std::ostringstream ignored;
+        return options.parse(arguments, ignored);
+      }
+    };
+    const auto refused = [&](const Strings& arguments) {
+      Painter p;
+      const std::string error = error_of([&] { (void)p.parse(arguments); });
+      CHECK(p.colour == Colour::red);
+      return error;
+    };
+    CHECK(refused({"--colour", "gren"}) ==
+          "--colour gren: not one of red, green; did you mean green?");
+    CHECK(has(refused({"--colour", ""}), "--colour '': not one of red, green"));
+    CHECK(refused({"--colour"}) == "--colour needs a value: one of red, green");
+    CHECK(has(refused({"--dtype", "int32"}), "--dtype int32: not one of float32, float64"));
+    TemporaryDirectory scratch;
+    CHECK(has(refused({"--config", scratch.write("a.json", R"({"colour": 1})")}),
+              "must be one of red, green"));
+    Painter p;
+    CHECK(p.parse({"--colour", "green", "--dtype=float64"}));
+    CHECK(p.colour == Colour::green);
+    CHECK(p.dtype == DType::float64);
+    CHECK(p.options.to_json().dump() == R"({"colour":"green","dtype":"float64"})");
+    CHECK(p.options.defaults_json().dump() == R"({"colour":"red","dtype":"float32"})");
+    CHECK(has(p.options.help(),
+              "  --colour TEXT               what is painted (red, green; default red)\n"));
+    Painter q;
+    CHECK(q.parse({"--config", scratch.write("b.json", R"({"colour": "green"})")}));
+    CHECK(q.colour == Colour::green);
   }
 
   TEST_CASE("amounts as flags") {
@@ -382,6 +434,46 @@ TEST_SUITE("options") {
     Sample s;
     CHECK(has(error_of([&] { s.options.add("lr", s.lr, ""); }), "declared twice"));
     CHECK(has(error_of([&] { s.options.add("config", s.run, ""); }), "declared twice"));
+  }
+
+  TEST_CASE("errors of the libraries get the program's flags") {
+    double lr = 1, clip = 0;
+    std::string head, head_context, device;
+    int64_t length = 1;
+    Options o("lm_train", "Trains a language model.");
+    o.add("lr", lr, "learning rate").called("learning rate");
+    o.add("clip", clip, "largest norm").called("gradient clipping");
+    o.add("head", head, "output layer").called("head");
+    o.add("head-context", head_context, "what it sees").called("head context");
+    o.add("device", device, "where to compute").called("device");
+    o.add("max-length", length, "not called anything");
+    const auto said = [&](const std::string& text) {
+      return with_setting_flags(text, o.declared());
+    };
+    CHECK(said("lower the learning rate or set gradient clipping") ==
+          "lower the learning rate (--lr) or set gradient clipping (--clip)");
+    CHECK(said("Learning rate 0: the learning rate must be above 0") ==
+          "Learning rate (--lr) 0: the learning rate must be above 0");
+    CHECK(said("the head context is 'x', which the head refuses.") ==
+          "the head context (--head-context) is 'x', which the head (--head) refuses.");
+    CHECK(said("(head), head; head: head") == "(head (--head)), head; head: head");
+    // Only words that stand by themselves.
+    for (const char* text :
+         {"heads of attention", "the head's bias", "head.weight", "runs/head", "head_forward",
+          "[head] shapes", "'head' is no kernel", "multi-head attention", "ahead", "devices",
+          "head-memory", "no such file: head.txt"})
+      CHECK(said(text) == text);
+    // Only options that the program has and has words for.
+    CHECK(said("lower the batch size or the maximum length") ==
+          "lower the batch size or the maximum length");
+    // A flag that is there already is not added again.
+    CHECK(said("--head lun: there is no head lun") == "--head lun: there is no head lun");
+    CHECK(said("lower the learning rate; see --lr") == "lower the learning rate; see --lr");
+    CHECK(said("the head, not --head-context") == "the head (--head), not --head-context");
+    const std::string once = said("the device has no room: lower the learning rate");
+    CHECK(once == "the device (--device) has no room: lower the learning rate (--lr)");
+    CHECK(said(once) == once);
+    CHECK(said("").empty());
   }
 
   TEST_CASE("nearest") {

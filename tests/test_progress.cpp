@@ -9,6 +9,7 @@
 #include <limits>
 #include <string>
 
+#include "apps/cli/number_format.h"
 #include "apps/cli/progress.h"
 #include "tests/support.h"
 

@@ -7,8 +7,12 @@
 #include <fstream>
 #include <numeric>
 
-#include "apps/report/projection.h"
-#include "apps/report/words.h"
+#include "apps/report/pca.h"
+#include "apps/report/place_labels.h"
+#include "apps/report/tsne.h"
+#include "apps/report/word_groups.h"
+#include "apps/report/word_page.h"
+#include "apps/report/word_vectors.h"
 #include "core/random.h"
 #include "core/safetensors.h"
 #include "data/sample/sample.h"
@@ -19,7 +23,7 @@
 namespace {
 
 using namespace nine;
-using namespace nine::report;
+using namespace nine::app;
 using namespace nine::tests;
 
 Tensor noise(int64_t rows, int64_t cols, uint64_t seed) {
@@ -48,7 +52,7 @@ TEST_CASE("principal components: a case by hand") {
   const double c = std::sqrt(3.0) / 2, s = 0.5;
   const Tensor x = Tensor::from<double>(
       {2 * c + 7, 2 * s - 3, -2 * c + 7, -2 * s - 3, -s + 7, c - 3, s + 7, -c - 3}, {4, 2});
-  const Principal p = principal_components(x, 2, true, 1);
+  const PrincipalComponents p = principal_components(x, 2, true, 1);
   CHECK(p.variances[0] == doctest::Approx(2).epsilon(1e-12));
   CHECK(p.variances[1] == doctest::Approx(0.5).epsilon(1e-12));
   const std::vector<double> axes = p.axes.to_vector(), wanted{c, s, -s, c};
@@ -64,7 +68,7 @@ TEST_CASE("principal components: properties") {
   const Tensor x = noise(60, 17, 3);
   for (int64_t i = 0; i < 60; ++i)
     for (int64_t j = 0; j < 17; ++j) x.data<double>()[i * 17 + j] *= 1 + static_cast<double>(j);
-  const Principal p = principal_components(x, 17, true, 1);
+  const PrincipalComponents p = principal_components(x, 17, true, 1);
   const std::vector<double> axes = p.axes.to_vector(), scores = p.scores.to_vector();
   for (size_t a = 0; a < 17; ++a)
     for (size_t b = 0; b <= a; ++b) {
@@ -90,7 +94,7 @@ TEST_CASE("principal components: properties") {
   const std::vector<double> again = principal_components(x, 2, true, 99).axes.to_vector(),
                             two = principal_components(x, 2, true, 1).axes.to_vector();
   for (size_t i = 0; i < two.size(); ++i) CHECK(std::fabs(again[i] - two[i]) < 1e-5);
-  const Principal flat =
+  const PrincipalComponents flat =
       principal_components(Tensor::from<double>({1, 2, 1, 2, 1, 2}, {3, 2}), 2, true, 1);
   CHECK(flat.variances == std::vector<double>{0, 0});
   CHECK(has(error_of([&] { principal_components(x, 18, true, 1); }), "do not have 18 components"));

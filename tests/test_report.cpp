@@ -11,12 +11,12 @@
 #include <string>
 #include <vector>
 
-#include "apps/report/chart.h"
+#include "apps/report/downsample.h"
 #include "apps/report/figures.h"
 #include "apps/report/report.h"
 #include "apps/report/run_log.h"
-#include "apps/report/scale.h"
-#include "apps/report/text.h"
+#include "apps/svg/scale.h"
+#include "apps/svg/text.h"
 #include "core/error.h"
 #include "tests/programs.h"
 #include "tests/support.h"
@@ -40,7 +40,7 @@ struct TempDir : nine::tests::TemporaryDirectory {
 };
 
 std::string page_of(const TempDir& dir, const std::vector<fs::path>& runs) {
-  nine::write_report(runs, dir.path() / "page.html");
+  nine::app::write_report(runs, dir.path() / "page.html");
   return nine::tests::slurp(dir.path() / "page.html");
 }
 
@@ -260,22 +260,22 @@ TEST_CASE("report: what comes from files is escaped") {
   CHECK(
       series(chart_data(page_of(dir, {a, b}), "Validation perplexity"), "<script>run & \"co\"")["y"]
           .size() == 1);
-  CHECK(json::parse(nine::report::json_string(evil)) == evil);
-  CHECK_FALSE(has(nine::report::json_string(evil), "<"));
-  CHECK(nine::report::escaped("a\xC3\xA9\xFFz\xC0\xAF\x01") ==
+  CHECK(json::parse(nine::app::json_string(evil)) == evil);
+  CHECK_FALSE(has(nine::app::json_string(evil), "<"));
+  CHECK(nine::app::escaped("a\xC3\xA9\xFFz\xC0\xAF\x01") ==
         "a\xC3\xA9\xEF\xBF\xBDz\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD");
 }
 
-TEST_CASE("report: thinning keeps spikes, ends, gaps and the order") {
-  using nine::report::Point;
+TEST_CASE("report: downsampling keeps spikes, ends, gaps and the order") {
+  using nine::app::Point;
   std::vector<Point> points;
   for (int i = 0; i < 100000; ++i) points.push_back({static_cast<double>(i), std::sin(i * 0.001)});
   points[31337].y = 50;
   points[77777].y = -50;
-  auto thin = nine::report::thinned(points);
+  auto thin = nine::app::downsampled(points);
   const auto check_order = [&] {
-    CHECK(thin.size() <= nine::report::kCurvePoints);
-    CHECK(thin.size() > nine::report::kCurvePoints / 3);
+    CHECK(thin.size() <= nine::app::kCurvePoints);
+    CHECK(thin.size() > nine::app::kCurvePoints / 3);
     CHECK(std::is_sorted(thin.begin(), thin.end(),
                          [](const Point& a, const Point& b) { return a.x < b.x; }));
     CHECK(thin.front().x == 0);
@@ -287,18 +287,18 @@ TEST_CASE("report: thinning keeps spikes, ends, gaps and the order") {
   };
   check_order();
   points[50000].y = NAN;
-  thin = nine::report::thinned(points);
+  thin = nine::app::downsampled(points);
   check_order();
   CHECK(std::any_of(thin.begin(), thin.end(), [](const Point& p) { return std::isnan(p.y); }));
-  points.resize(nine::report::kCurvePoints);
-  CHECK(nine::report::thinned(points).size() == points.size());
+  points.resize(nine::app::kCurvePoints);
+  CHECK(nine::app::downsampled(points).size() == points.size());
 
   const TempDir dir;
   std::string log = kStart;
   for (int step = 1; step <= 5000; ++step) log += train(step, step == 3210 ? 4321 : 60);
   const json curve =
       series(chart_data(page_of(dir, {dir.run("long", log)}), "Perplexity"), "Training");
-  CHECK(curve["y"].size() <= nine::report::kCurvePoints);
+  CHECK(curve["y"].size() <= nine::app::kCurvePoints);
   CHECK(largest(curve["y"]) == doctest::Approx(4321));
 }
 
@@ -383,13 +383,34 @@ TEST_CASE("report: unfinished and damaged logs") {
                             R"({"event":"resume","step":10})"
                             "\n" +
                             train(20, 39) + train(30, 38);
-    const nine::report::Run run = nine::report::read_run(dir.run("resumed", log));
+    const nine::app::Run run = nine::app::read_run(dir.run("resumed", log));
     REQUIRE(run.train.size() == 3);
-    CHECK(run.train[1][nine::report::Field::ppl] == doctest::Approx(39));
+    CHECK(run.train[1][nine::app::Field::ppl] == doctest::Approx(39));
     CHECK(run.valid.empty());
     CHECK(run.last_step == 30);
     CHECK(has(page_of(dir, {dir.path() / "resumed"}), "resumed once"));
   }
+}
+
+TEST_CASE("report: the page holds the style sheet and the script as they are in their files") {
+  const TempDir dir;
+  const std::string html = page_of(dir, {dir.run("run", kStart + train(10, 50))});
+  const std::string folder = NINE_SOURCE_DIR "/apps/report/";
+  CHECK(has(html, "<style>\n\n" + nine::tests::slurp(folder + "report.css") + "</style>"));
+  CHECK(has(html, "<script>\n\n" + nine::tests::slurp(folder + "report.js") + "</script>"));
+}
+
+TEST_CASE("report: curves have the colours of kernel_inspect's figures") {
+  const std::string page = nine::tests::slurp(NINE_SOURCE_DIR "/apps/report/report.css"),
+                    figure = nine::tests::slurp(NINE_SOURCE_DIR "/apps/inspect/figure.css");
+  const auto first_six = [](const std::string& css, size_t from) {
+    const size_t begin = css.find("--c0:", from), end = css.find(';', css.find("--c5:", begin));
+    REQUIRE(end != std::string::npos);
+    return css.substr(begin, end - begin);
+  };
+  CHECK(first_six(page, 0) == first_six(figure, 0));
+  const char* const dark = "prefers-color-scheme: dark";
+  CHECK(first_six(page, page.find(dark)) == first_six(figure, figure.find(dark)));
 }
 
 TEST_CASE("report: several runs") {
@@ -464,7 +485,7 @@ TEST_CASE("report: errors name the way out and leave nothing behind") {
   const auto page = dir.path() / "page.html";
   const auto message = [&](const std::vector<fs::path>& runs, const fs::path& output) {
     try {
-      nine::write_report(runs, output);
+      nine::app::write_report(runs, output);
     } catch (const nine::Error& error) {
       return std::string(error.what());
     }
@@ -484,7 +505,7 @@ TEST_CASE("report: errors name the way out and leave nothing behind") {
 }
 
 TEST_CASE("report: numbers for people") {
-  using namespace nine::report;
+  using namespace nine::app;
   CHECK(figure(61.2345) == "61.23");
   CHECK(figure(5123.4) == "5,123");
   CHECK(figure(0.001) == "0.001");
@@ -505,7 +526,7 @@ TEST_CASE("report: numbers for people") {
 }
 
 TEST_CASE("report: axes have a few round ticks inside") {
-  using nine::report::value_axis;
+  using nine::app::value_axis;
   for (const auto& range : std::vector<std::pair<double, double>>{{61, 9000},
                                                                   {0.2, 4.8},
                                                                   {3, 3},

@@ -15,6 +15,7 @@
 
 #include "apps/cli/run_main.h"
 #include "apps/cli/signals.h"
+#include "apps/training/compare_configs.h"
 #include "apps/training/run_directory.h"
 #include "core/error.h"
 #include "core/files.h"
@@ -54,18 +55,20 @@ struct Outcome {
   std::string text;
 };
 
-// run_main's exit code and what it said.
-Outcome main_outcome(const std::function<int()>& body) {
+// run_main's exit code and what it said; program: its name, or its options.
+Outcome main_outcome(const std::function<int()>& body, const auto& program) {
   Scratch scratch;
   const std::string file = (scratch / "stderr").string();
   const int code = in_child([&] {
     if (!std::freopen(file.c_str(), "w", stderr)) return 98;
-    const int result = run_main("lm_train", body);
+    const int result = run_main(program, body);
     std::fflush(stderr);
     return result;
   });
   return {code, read_text(file)};
 }
+
+Outcome main_outcome(const std::function<int()>& body) { return main_outcome(body, "lm_train"); }
 
 }  // namespace
 
@@ -89,6 +92,34 @@ TEST_SUITE("run_main and signals") {
     });
     CHECK(full.code == kExitFailed);
     CHECK(has(full.text, "standard output could not be written"));
+  }
+
+  TEST_CASE("an error after parsing names the flags of the settings that it mentions") {
+    Options options("lm_train", "Trains a language model.");
+    double lr = 1;
+    options.add("lr", lr, "learning rate").above(0).called("learning rate");
+    const auto said = [&](bool parses, const auto& error) {
+      return main_outcome(
+          [&]() -> int {
+            std::ostringstream out;
+            if (parses) static_cast<void>(options.parse({"--lr", "2"}, out));
+            throw error;
+          },
+          options);
+    };
+    const Outcome failed = said(true, Error("the loss is not finite: lower the learning rate"));
+    CHECK(failed.code == kExitFailed);
+    CHECK(failed.text == "lm_train: the loss is not finite: lower the learning rate (--lr)\n");
+    const Outcome usage = said(true, UsageError("learning rate 2 is too high"));
+    CHECK(usage.code == kExitUsage);
+    CHECK(usage.text == "lm_train: learning rate (--lr) 2 is too high\ntry 'lm_train --help'\n");
+    CHECK(said(true, std::runtime_error("learning rate")).text == "lm_train: learning rate\n");
+    CHECK(said(false, Error("learning rate 2 is too high")).text ==
+          "lm_train: learning rate 2 is too high\n");
+    CHECK(main_outcome(
+              [&] { return options.parse(std::vector<std::string>{"--lr=0"}, std::cout) ? 0 : 1; },
+              options)
+              .text == "lm_train: --lr 0: must be a number above 0\ntry 'lm_train --help'\n");
   }
 
   TEST_CASE("the first signal is remembered") {

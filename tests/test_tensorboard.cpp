@@ -18,7 +18,7 @@ namespace {
 
 using namespace nine;
 using namespace nine::tests;
-using namespace nine::report;
+using namespace nine::app;
 using Json = nlohmann::ordered_json;
 namespace fs = std::filesystem;
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "apps/cli/option_conflicts.h"
 #include "apps/cli/text_io.h"
-#include "core/error.h"
 
 namespace nine::app {
 
@@ -51,49 +51,60 @@ void BpeFlags::declare(Options& o, const std::string& command) {
         .range(-1, 4096);
 }
 
+namespace {
+
+void add_named(std::vector<NamedFile>& files, const char* flag,
+               const std::vector<std::string>& paths) {
+  for (const std::string& path : paths)
+    if (!path.empty()) files.push_back({flag, path});
+}
+
+// Whether a file is a stream, which can be read only once.
+bool is_read_once(const std::string& path) {
+  std::error_code ignored;
+  return path == "-" || (std::filesystem::exists(path, ignored) &&
+                         !std::filesystem::is_regular_file(path, ignored));
+}
+
+}  // namespace
+
+void BpeFlags::check_write_vocabulary() const {
+  if (write_vocabulary.empty()) return;
+  require_usage(!dict_input,
+                "--write-vocabulary needs text, and --dict-input is none: make the vocabulary with "
+                "bpe apply and bpe vocab");
+  require_usage(write_vocabulary.size() == input.size(), "--write-vocabulary names ",
+                write_vocabulary.size(), " files for ", input.size(), " of --input");
+  for (const std::string& path : input)
+    require_usage(!is_read_once(path), "--write-vocabulary reads the input twice, which ",
+                  input_name(path), " does not allow: give a file");
+}
+
 void BpeFlags::check(const std::string& command) const {
-  const auto refuse_if = [](bool wrong, const auto&... parts) {
-    if (wrong) throw UsageError(concat(parts...));
-  };
-  const bool joins =
-      command == "learn" || command == "vocab";  // several inputs may make one output
-  refuse_if(output.size() != input.size() && !(joins && output.size() == 1), "--output names ",
-            output.size(), " files for ", input.size(), " of --input: name one for each",
-            joins ? ", or one for all" : "");
-  refuse_if(command == "learn" && output.size() != 1, "--output names ", output.size(),
-            " files: the codes go to one");
-  refuse_if(std::count(input.begin(), input.end(), "-") > 1, "--input names standard input twice");
-  refuse_if(separator.empty() || separator.find(' ') != std::string::npos, "--separator '",
-            separator, "' must be a text without spaces");
-  refuse_if(dict_input && tokenize != "none",
-            "--dict-input holds words and counts, not text: leave out --tokenize");
-  if (!write_vocabulary.empty()) {
-    refuse_if(dict_input,
-              "--write-vocabulary needs text, and --dict-input is none: make the vocabulary with "
-              "bpe apply and bpe vocab");
-    refuse_if(write_vocabulary.size() != input.size(), "--write-vocabulary names ",
-              write_vocabulary.size(), " files for ", input.size(), " of --input");
-    std::error_code ignored;
-    for (const std::string& path : input)
-      refuse_if(path == "-" || (std::filesystem::exists(path, ignored) &&
-                                !std::filesystem::is_regular_file(path, ignored)),
-                "--write-vocabulary reads the input twice, which ", input_name(path),
-                " does not allow: give a file");
-  }
-  refuse_if(command == "apply" && vocabulary.empty() && vocabulary_threshold > 0,
-            "--vocabulary-threshold needs --vocabulary");
-  refuse_if(command == "apply" && dropout == 0 && seed != BpeFlags().seed,
-            "--seed is for --dropout: leave it out, or give both");
-  const auto named = [](const char* flag, const std::vector<std::string>& paths) {
-    std::vector<NamedFile> all;
-    for (const std::string& path : paths) all.push_back({flag, path});
-    return all;
-  };
-  std::vector<NamedFile> written = named("--output", output), read = named("--input", input);
-  for (NamedFile& file : named("--write-vocabulary", write_vocabulary))
-    written.push_back(std::move(file));
-  if (!codes.empty()) read.push_back({"--codes", codes});
-  if (!vocabulary.empty()) read.push_back({"--vocabulary", vocabulary});
+  const bool learns = command == "learn", applies = command == "apply";
+  const bool joins = learns || command == "vocab";  // several inputs may make one output
+  require_usage(output.size() == input.size() || (joins && output.size() == 1), "--output names ",
+                output.size(), " files for ", input.size(), " of --input: name one for each",
+                joins ? ", or one for all" : "");
+  require_usage(!learns || output.size() == 1, "--output names ", output.size(),
+                " files: the codes go to one");
+  require_usage(std::count(input.begin(), input.end(), "-") <= 1,
+                "--input names standard input twice");
+  require_usage(!separator.empty() && separator.find(' ') == std::string::npos, "--separator '",
+                separator, "' must be a text without spaces");
+  require_usage(!dict_input || tokenize == "none",
+                "--dict-input holds words and counts, not text: leave out --tokenize");
+  check_write_vocabulary();
+  require_usage(!applies || !vocabulary.empty() || vocabulary_threshold == 0,
+                "--vocabulary-threshold needs --vocabulary");
+  require_usage(!applies || dropout != 0 || seed == BpeFlags().seed,
+                "--seed is for --dropout: leave it out, or give both");
+  std::vector<NamedFile> written, read;
+  add_named(written, "--output", output);
+  add_named(written, "--write-vocabulary", write_vocabulary);
+  add_named(read, "--input", input);
+  add_named(read, "--codes", {codes});
+  add_named(read, "--vocabulary", {vocabulary});
   check_outputs(written, read);
 }
 

@@ -42,8 +42,11 @@ struct BpeFlags {
 
   /// Declares the options of `command`: learn, apply, undo or vocab.
   void declare(Options& options, const std::string& command);
-  /// Refuses what does not go together.
+  /// Refuses what does not go together in `command`. UsageError.
   void check(const std::string& command) const;
+
+ private:
+  void check_write_vocabulary() const;
 };
 
 }  // namespace nine::app

@@ -1,9 +1,11 @@
-// Splits a command line among flags. CLI11 does the splitting; its messages know neither
-// suggestions nor ways out, so ours come first.
+// CLI11 does the splitting. Values, checks, configuration files and help are ours: CLI11 converts
+// more leniently (0x10 is a number, 1e400 is infinity) and its messages have neither suggestions
+// nor the way out.
+#include "apps/cli/command_line.h"
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
-#include "apps/cli/option_data.h"
 #include "core/error.h"
 #include "core/suggest.h"
 
@@ -11,7 +13,6 @@ namespace nine::app {
 namespace {
 
 using Strings = std::vector<std::string>;
-using OptionList = std::vector<const OptionData*>;
 constexpr int kMostValues = 1 << 20;  // CLI11 splits "[a,b]" in options without such a bound
 
 bool is_long_flag(const std::string& argument) {
@@ -116,33 +117,19 @@ void share_out(const OptionList& options, const Strings& plain, std::vector<Stri
   if (next < plain.size()) fail_unexpected(options, plain[next]);
 }
 
-// The CLI11 side of one of our flags.
-struct Flag {
-  CLI::Option* option = nullptr;
-  CLI::Option* negated = nullptr;
-};
-
-Flag declare(CLI::App& app, const OptionData& option) {
-  if (option.is_switch())
-    return {app.add_flag("--" + option.name),
-            option.built_in ? nullptr : app.add_flag("--no-" + option.name)};
-  if (option.positional) return {};  // CLI11 2.1 either stops after one or splits "[a,b]"
-  CLI::Option* flag = app.add_option("--" + option.name);
-  if (option.takes_many()) {
-    flag->expected(1, kMostValues);
+// The CLI11 side of one of our flags; null for positional ones, where CLI11 2.1 either stops after
+// one or splits "[a,b]".
+CLI::Option* declare(CLI::App& app, const OptionData& option) {
+  if (option.positional) return nullptr;
+  const std::string flag = "--" + option.name;
+  CLI::Option* declared = nullptr;
+  if (option.is_switch()) {  // its texts are "true" and, of the name after "!", "false"
+    declared = app.add_flag(option.built_in ? flag : flag + ",!--no-" + option.name);
   } else {
-    flag->expected(1);
+    declared = app.add_option(flag)->expected(1, option.takes_many() ? kMostValues : 1);
+    declared->allow_extra_args(false);
   }
-  flag->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)->allow_extra_args(false);
-  return {flag, nullptr};
-}
-
-Strings texts_of(const Flag& flag, const OptionData& option) {
-  if (!flag.option) return {};
-  if (!option.is_switch()) return flag.option->results();
-  Strings texts(flag.option->count(), "true");
-  if (flag.negated) texts.insert(texts.end(), flag.negated->count(), "false");
-  return texts;
+  return declared->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }
 
 }  // namespace
@@ -151,7 +138,7 @@ std::vector<Strings> read_command_line(const OptionList& options, const Strings&
   CLI::App app;
   app.set_help_flag();
   app.allow_extras();
-  std::vector<Flag> flags;
+  std::vector<CLI::Option*> flags;
   for (const OptionData* option : options) flags.push_back(declare(app, *option));
   const auto [given, after] = split(options, arguments);
   try {
@@ -165,7 +152,7 @@ std::vector<Strings> read_command_line(const OptionList& options, const Strings&
   plain.insert(plain.end(), after.begin(), after.end());
   std::vector<Strings> texts;
   for (size_t i = 0; i < options.size(); ++i) {
-    texts.push_back(texts_of(flags[i], *options[i]));
+    texts.push_back(flags[i] ? flags[i]->results() : Strings());
     if (texts.back().size() > 1 && !options[i]->takes_many())
       throw UsageError(
           concat(options[i]->typed(), " is given ", texts.back().size(), " times; give it once"));

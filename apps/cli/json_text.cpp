@@ -5,7 +5,6 @@
 #include <string_view>
 #include <vector>
 
-#include "apps/cli/options.h"
 #include "core/error.h"
 
 namespace nine::app {

@@ -1,9 +1,8 @@
-// Numbers for people, as progress lines show them.
+#include "apps/cli/number_format.h"
+
 #include <array>
 #include <cmath>
 #include <cstdio>
-
-#include "apps/cli/progress.h"
 
 namespace nine::app {
 namespace {
@@ -21,7 +20,7 @@ std::string with_commas(int64_t n) {
   return digits;
 }
 
-// 9.95 would be printed as 10.0
+// From 99.95 on one decimal would be a fourth digit: 100.0K.
 std::string three_digits(double x, char scale) {
   return printed(x < 99.95 ? "%.1f%c" : "%.0f%c", x, scale);
 }

@@ -2,15 +2,17 @@
 #pragma once
 
 #include <initializer_list>
+#include <string>
+#include <vector>
 
 #include "apps/cli/options.h"
 #include "core/error.h"
 
 namespace nine::app {
 
-/// A UsageError of that text unless `ok`.
+/// As require(), but throws a UsageError.
 template <class... Text>
-void usage(bool ok, const Text&... text) {
+void require_usage(bool ok, const Text&... text) {
   if (!ok) throw UsageError(concat(text...));
 }
 
@@ -18,5 +20,17 @@ void usage(bool ok, const Text&... text) {
 /// its default: they are for `what`.
 void only_with(const Options& options, bool fits, const char* what,
                std::initializer_list<const char*> keys);
+
+/// A flag and whether it does anything beside the others.
+struct FlagUse {
+  std::string flag;  ///< without dashes in front
+  bool useful;
+  std::string needs;  ///< what it would need: "--schedule plateau"
+};
+
+/// A UsageError when one of these flags would do nothing and its value differs from its default.
+/// (Values are compared, not what was given: a dumped configuration names every flag and must be
+/// readable again.)
+void refuse_idle_flags(const Options& options, const std::vector<FlagUse>& flags);
 
 }  // namespace nine::app

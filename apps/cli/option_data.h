@@ -1,14 +1,12 @@
-// Inside Options: what is known of a flag, and how texts and JSON become its value.
+// Inside Options: what is known of one flag.
 #pragma once
 
 #include <functional>
 #include <limits>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "apps/cli/options.h"
+#include "apps/cli/option_field.h"
 
 namespace nine::app {
 
@@ -24,7 +22,7 @@ struct Bounds {
   }
 };
 
-/// One flag.
+/// One flag, or one kind of positional argument.
 struct OptionData {
   std::string name;  // without dashes in front
   OptionField field;
@@ -32,6 +30,7 @@ struct OptionData {
   std::string group;
   std::string unit;
   std::string default_text;  // shown by the help
+  std::string setting;       // what errors of the libraries call it: "learning rate"
   Bounds bounds;
   std::vector<std::string> choices;
   std::function<void(const std::string&)> check;
@@ -49,31 +48,13 @@ struct OptionData {
   std::string key() const;
 };
 
+using OptionList = std::vector<const OptionData*>;
+
 /// "a whole number from 1 to 64": what a value must be. Bounds and choices included.
 std::string valid_text(const OptionData& option);
 /// The bounds alone: "1 to 64", "above 0", empty when there are none.
 std::string bounds_text(const Bounds& bounds);
 /// "sgd, adam".
-std::string listed(const std::vector<std::string>& words);
-/// A field's value for the help; empty for an empty text or list.
-std::string shown(const OptionField& field);
-
-/// Sets the field from what the command line gave (at least one text). Throws UsageError.
-void set_from_texts(OptionData& option, const std::vector<std::string>& texts);
-/// Sets the field from a value in the configuration `file`. Throws UsageError.
-void set_from_json(OptionData& option, const nlohmann::ordered_json& value,
-                   const std::string& file);
-/// The field's value.
-nlohmann::ordered_json to_json(const OptionField& field);
-
-/// The page that --help prints, wrapped at 80 columns.
-std::string help_page(const std::string& program, const std::string& description,
-                      const std::vector<const OptionData*>& options);
-
-/// Splits arguments among the options: one list of texts for each (switches: "true" or "false"),
-/// empty where not given. Throws UsageError for unknown flags, missing values, arguments nobody
-/// takes, and flags given twice.
-std::vector<std::vector<std::string>> read_command_line(
-    const std::vector<const OptionData*>& options, const std::vector<std::string>& arguments);
+std::string comma_separated(const std::vector<std::string>& words);
 
 }  // namespace nine::app

@@ -1,7 +1,6 @@
-// The text of --help.
-#include <algorithm>
+#include "apps/cli/option_help.h"
 
-#include "apps/cli/option_data.h"
+#include <algorithm>
 
 namespace nine::app {
 namespace {
@@ -21,7 +20,9 @@ std::string placeholder(const OptionData& option) {
     std::string operator()(const std::string*) const { return " TEXT"; }
     std::string operator()(const std::vector<std::string>*) const { return " TEXT..."; }
     std::string operator()(const std::array<double, 2>*) const { return " X,X"; }
-    std::string operator()(const TrainingLength*) const { return " AMOUNT"; }
+    std::string operator()(const TextField* field) const {
+      return concat(" ", field->placeholder());
+    }
   };
   return std::visit(Word{}, option.field);
 }
@@ -37,7 +38,7 @@ std::string left_side(const OptionData& option) {
 // "learning rate (above 0; default 0.001)"
 std::string right_side(const OptionData& option) {
   std::vector<std::string> notes;
-  if (!option.choices.empty()) notes.push_back(listed(option.choices));
+  if (!option.choices.empty()) notes.push_back(comma_separated(option.choices));
   if (const std::string bounds = bounds_text(option.bounds); !bounds.empty())
     notes.push_back(bounds);
   if (option.required) {
@@ -83,7 +84,7 @@ std::string entry(const OptionData& option) {
   return out + wrapped(right_side(option), kColumn, kColumn) + "\n";
 }
 
-std::string usage(const std::string& program, const std::vector<const OptionData*>& options) {
+std::string usage_line(const std::string& program, const OptionList& options) {
   std::string out = "usage: " + program + " [options]";
   for (const OptionData* option : options)
     if (option->positional)
@@ -94,8 +95,8 @@ std::string usage(const std::string& program, const std::vector<const OptionData
 }  // namespace
 
 std::string help_page(const std::string& program, const std::string& description,
-                      const std::vector<const OptionData*>& options) {
-  std::string out = wrapped(description, 0, 0) + "\n\n" + usage(program, options);
+                      const OptionList& options) {
+  std::string out = wrapped(description, 0, 0) + "\n\n" + usage_line(program, options);
   std::vector<std::string> groups;
   for (const OptionData* option : options)
     if (std::find(groups.begin(), groups.end(), option->group) == groups.end())

@@ -1,4 +1,5 @@
-// How texts and JSON become values of flags, and what is said when they do not.
+#include "apps/cli/option_values.h"
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -7,7 +8,6 @@
 #include <type_traits>
 #include <utility>
 
-#include "apps/cli/option_data.h"
 #include "core/error.h"
 #include "core/suggest.h"
 
@@ -20,23 +20,6 @@ using Pair = std::array<double, 2>;
 
 template <class T>
 constexpr bool kIsNumber = std::is_arithmetic_v<T> && !std::is_same_v<T, bool>;
-
-// 1000000 rather than the shorter 1e+06
-std::string number_text(double x) {
-  if (std::abs(x) < 1e15 && x == std::round(x)) return std::to_string(static_cast<int64_t>(x));
-  return concat(x);
-}
-
-std::string with_bounds(std::string noun, const Bounds& bounds) {
-  const std::string text = bounds_text(bounds);
-  if (text.empty()) return noun;
-  return noun +
-         (std::isfinite(bounds.low) && std::isfinite(bounds.high) && !bounds.low_open &&
-                  !bounds.high_open
-              ? " from "
-              : " ") +
-         text;
-}
 
 [[noreturn]] void refuse(const std::string& where, const std::string& problem) {
   throw UsageError(where + ": " + problem);
@@ -79,14 +62,6 @@ Pair pair_from_text(const OptionData& option, const std::string& where, std::str
           number_from_text<double>(option, where, text.substr(comma + 1))};
 }
 
-TrainingLength checked_amount(const std::string& where, const std::string& text) {
-  try {
-    return training_length_from_text(text);
-  } catch (const Error& e) {
-    refuse(where, e.what());
-  }
-}
-
 template <class T>
 T from_text(const OptionData& option, const std::string& where, const std::string& text) {
   if constexpr (std::is_same_v<T, bool>) {
@@ -95,8 +70,6 @@ T from_text(const OptionData& option, const std::string& where, const std::strin
     return number_from_text<T>(option, where, text);
   } else if constexpr (std::is_same_v<T, Pair>) {
     return pair_from_text(option, where, text);
-  } else if constexpr (std::is_same_v<T, TrainingLength>) {
-    return checked_amount(where, text);
   } else {
     return text;
   }
@@ -146,19 +119,28 @@ T from_json(const OptionData& option, const std::string& where, const Json& valu
   }
 }
 
-void check_text(const OptionData& option, const std::string& where, const std::string& text) {
-  if (text.empty() && option.may_be_empty && !option.required) return;
+void check_choice(const OptionData& option, const std::string& where, const std::string& text) {
   const Strings& words = option.choices;
   if (!words.empty() && std::find(words.begin(), words.end(), text) == words.end())
-    refuse(where, "not one of " + listed(words) + did_you_mean(text, words));
-  if (!option.check) {
-    if (text.empty()) refuse(where, "is empty");
-    return;
-  }
+    refuse(where, "not one of " + comma_separated(words) + did_you_mean(text, words));
+}
+
+// Calls f(text), whose Error becomes a UsageError that says where the text is from.
+void refuse_errors_of(const auto& f, const std::string& where, const std::string& text) {
   try {
-    option.check(text);
+    f(text);
   } catch (const Error& e) {
     refuse(where, e.what());
+  }
+}
+
+void check_text(const OptionData& option, const std::string& where, const std::string& text) {
+  if (text.empty() && option.may_be_empty && !option.required) return;
+  check_choice(option, where, text);
+  if (option.check) {
+    refuse_errors_of(option.check, where, text);
+  } else if (text.empty()) {
+    refuse(where, "is empty");
   }
 }
 
@@ -176,6 +158,18 @@ void check_value(const OptionData& option, const std::string& where, const T& va
   }
 }
 
+template <class T>
+void set_field(const OptionData& option, const std::string& where, T& field, T value) {
+  check_value(option, where, value);
+  field = std::move(value);
+}
+
+void set_text_field(const OptionData& option, const std::string& where, TextField& field,
+                    const std::string& text) {
+  check_choice(option, where, text);
+  refuse_errors_of([&](const std::string& t) { field.set(t); }, where, text);
+}
+
 std::string shortened(const std::string& text) {
   constexpr size_t kLongest = 60;
   return text.size() <= kLongest ? text : text.substr(0, kLongest) + "...";
@@ -187,65 +181,18 @@ std::string dumped(const Json& value) {
 
 }  // namespace
 
-std::string OptionData::key() const {
-  std::string out = name;
-  for (char& c : out)
-    if (c == '-') c = '_';
-  return out;
-}
-
-std::string listed(const std::vector<std::string>& words) {
-  std::string out;
-  for (const std::string& word : words) out += (out.empty() ? "" : ", ") + word;
-  return out;
-}
-
-std::string bounds_text(const Bounds& b) {
-  const bool low = std::isfinite(b.low), high = std::isfinite(b.high);
-  if (low && high && !b.low_open && !b.high_open)
-    return number_text(b.low) + " to " + number_text(b.high);
-  std::string out;
-  if (low) out = (b.low_open ? "above " : "at least ") + number_text(b.low);
-  if (high)
-    out += (low ? std::string(" and ") : std::string()) + (b.high_open ? "below " : "at most ") +
-           number_text(b.high);
-  return out;
-}
-
-std::string valid_text(const OptionData& option) {
+std::string field_text(const OptionField& field) {
   return std::visit(
-      [&](auto* field) -> std::string {
-        using T = std::remove_pointer_t<decltype(field)>;
-        if constexpr (std::is_same_v<T, bool>) return "true or false";
-        if constexpr (std::is_same_v<T, double>) return with_bounds("a number", option.bounds);
-        if constexpr (std::is_same_v<T, Pair>)
-          return with_bounds("two numbers such as 0.9,0.999, each", option.bounds)
-              .append(bounds_text(option.bounds).empty() ? " finite" : "");
-        if constexpr (std::is_same_v<T, Strings>) return "a list of texts";
-        if constexpr (std::is_same_v<T, TrainingLength>)
-          return "an amount such as 10e, 300Ku, 20Mt";
-        if constexpr (std::is_unsigned_v<T> && kIsNumber<T>) {
-          if (!std::isfinite(option.bounds.low))
-            return with_bounds("a whole number, not negative", option.bounds);
-        }
-        if constexpr (std::is_integral_v<T>) return with_bounds("a whole number", option.bounds);
-        return option.choices.empty() ? "a text" : "one of " + listed(option.choices);
-      },
-      option.field);
-}
-
-std::string shown(const OptionField& field) {
-  return std::visit(
-      [](auto* pointer) -> std::string {
-        using T = std::remove_pointer_t<decltype(pointer)>;
+      [](const auto* pointer) -> std::string {
+        using T = std::remove_cvref_t<decltype(*pointer)>;
         if constexpr (std::is_same_v<T, bool>)
           return *pointer ? "yes" : "no";
         else if constexpr (std::is_same_v<T, Pair>)
           return concat((*pointer)[0], ",", (*pointer)[1]);
         else if constexpr (std::is_same_v<T, Strings>)
-          return listed(*pointer);
-        else if constexpr (std::is_same_v<T, std::string>)
-          return *pointer;
+          return comma_separated(*pointer);
+        else if constexpr (std::is_same_v<T, TextField>)
+          return pointer->text();
         else
           return concat(*pointer);
       },
@@ -253,21 +200,17 @@ std::string shown(const OptionField& field) {
 }
 
 void set_from_texts(OptionData& option, const std::vector<std::string>& texts) {
+  const bool has_empty = std::find(texts.begin(), texts.end(), "") != texts.end();
+  const std::string where = option.typed() + " " + (has_empty ? "''" : shortened(texts[0]));
   std::visit(
       [&](auto* field) {
         using T = std::remove_pointer_t<decltype(field)>;
-        const auto empty =
-            std::find(texts.begin(), texts.end(), "");  // of a list, the one that may be wrong
-        const std::string where =
-            option.typed() + " " + (empty != texts.end() ? "''" : shortened(texts[0]));
-        T value{};
-        if constexpr (std::is_same_v<T, Strings>) {
-          value = texts;
-        } else {
-          value = from_text<T>(option, where, texts[0]);
-        }
-        check_value(option, where, value);
-        *field = std::move(value);
+        if constexpr (std::is_same_v<T, Strings>)
+          set_field(option, where, *field, texts);
+        else if constexpr (std::is_same_v<T, TextField>)
+          set_text_field(option, where, *field, texts[0]);
+        else
+          set_field(option, where, *field, from_text<T>(option, where, texts[0]));
       },
       option.field);
   option.set = true;
@@ -280,9 +223,10 @@ void set_from_json(OptionData& option, const nlohmann::ordered_json& value,
   std::visit(
       [&](auto* field) {
         using T = std::remove_pointer_t<decltype(field)>;
-        T read = from_json<T>(option, where, value);
-        check_value(option, where, read);
-        *field = std::move(read);
+        if constexpr (std::is_same_v<T, TextField>)
+          set_text_field(option, where, *field, from_json<std::string>(option, where, value));
+        else
+          set_field(option, where, *field, from_json<T>(option, where, value));
       },
       option.field);
   option.set = true;
@@ -290,9 +234,9 @@ void set_from_json(OptionData& option, const nlohmann::ordered_json& value,
 
 nlohmann::ordered_json to_json(const OptionField& field) {
   return std::visit(
-      [](auto* pointer) -> Json {
-        if constexpr (std::is_same_v<decltype(pointer), TrainingLength*>)
-          return to_text(*pointer);
+      [](const auto* pointer) -> Json {
+        if constexpr (std::is_same_v<decltype(pointer), const TextField*>)
+          return pointer->text();
         else
           return *pointer;
       },

@@ -6,8 +6,11 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "apps/cli/command_line.h"
 #include "apps/cli/json_text.h"
 #include "apps/cli/option_data.h"
+#include "apps/cli/option_help.h"
+#include "apps/cli/option_values.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/suggest.h"
@@ -51,13 +54,15 @@ struct Options::State {
   std::string program, description, version;
   std::string group_title = "Options";
   std::deque<OptionData> options;  // a deque: Option points into it
+  std::vector<std::unique_ptr<TextField>> text_fields;
   Json defaults = Json::object();
   Strings ignored;
   std::string config_file;
   bool help = false, show_version = false, dump = false;
+  bool parsed = false;
 
-  std::vector<const OptionData*> list() const {
-    std::vector<const OptionData*> out;
+  OptionList list() const {
+    OptionList out;
     for (const OptionData& option : options) out.push_back(&option);
     return out;
   }
@@ -108,6 +113,10 @@ Option& Option::check(std::function<void(const std::string&)> checker) {
   data_->check = std::move(checker);
   return *this;
 }
+Option& Option::called(std::string words) {
+  data_->setting = std::move(words);
+  return *this;
+}
 
 Options::Options(std::string program, std::string description, std::string version)
     : state_(std::make_unique<State>()) {
@@ -139,10 +148,16 @@ OptionData& Options::declare(std::string name, OptionField field, std::string he
   option.field = field;
   option.help = std::move(help);
   option.group = state_->group_title;
-  option.default_text = shown(field);
+  option.default_text = field_text(field);
   if (auto* const* text = std::get_if<std::string*>(&option.field))
     option.may_be_empty = (*text)->empty();
+  if (auto* const* text = std::get_if<TextField*>(&option.field))
+    option.choices = (*text)->choices();
   return state_->options.emplace_back(std::move(option));
+}
+
+OptionField Options::keep(std::unique_ptr<TextField> field) {
+  return state_->text_fields.emplace_back(std::move(field)).get();
 }
 
 void Options::group(std::string title) { state_->group_title = std::move(title); }
@@ -177,6 +192,7 @@ bool Options::parse(const std::vector<std::string>& arguments, std::ostream& out
   if (s.find("config")->set) read_config(s.config_file);
   apply_command_line(texts, false);
   require_given();
+  s.parsed = true;
   if (s.dump) out << to_json().dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
   return !s.dump;
 }
@@ -218,6 +234,8 @@ void Options::require_given() const {
       throw UsageError(concat(option.typed(), " is required: ", option.help));
 }
 
+bool Options::parsed() const { return state_->parsed; }
+
 bool Options::was_set(std::string_view name) const {
   const OptionData* option = state_->find(name);
   require(option != nullptr, "no option --", name, " is declared in ", state_->program);
@@ -234,6 +252,8 @@ nlohmann::ordered_json Options::to_json() const {
 nlohmann::ordered_json Options::defaults_json() const { return state_->defaults; }
 
 std::vector<const OptionData*> Options::declared() const { return state_->list(); }
+
+const std::string& Options::program() const { return state_->program; }
 
 std::string Options::help() const {
   auto options = state_->list();

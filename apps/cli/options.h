@@ -4,31 +4,23 @@
 //   Options o("lm_train", "Trains a language model.", "nine 0.1.0");
 //   o.group("Model");
 //   o.add("layers", c.layers, "LSTM layers").range(1, 64);
-//   o.add("optimizer", c.optimizer, "how weights are updated").choices({"sgd", "adam"});
+//   o.add("lr", c.lr, "learning rate").above(0).called("learning rate");
+//   o.add("optimizer", c.optimizer, "how weights are updated");  // an enumeration with names
 //   o.add("train", c.train, "training text, one sentence a line").unit("FILE...");
 //   if (!o.parse(argc, argv)) return 0;  // --help, --version, --dump-config
 #pragma once
 
-#include <array>
-#include <cstdint>
 #include <functional>
 #include <iosfwd>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
-#include "nn/training/training_length.h"
+#include "apps/cli/option_field.h"
 
 namespace nine::app {
-
-/// What a flag may be bound to. Flags of bool are --x and --no-x; vectors take one or more values
-/// and may be repeated; the pair is "0.9,0.999". The field's value at add() is the default.
-using OptionField =
-    std::variant<bool*, int*, int64_t*, uint64_t*, double*, std::string*, std::vector<std::string>*,
-                 std::array<double, 2>*, TrainingLength*>;
 
 struct OptionData;
 
@@ -37,12 +29,15 @@ class Option {
  public:
   explicit Option(OptionData& data) : data_(&data) {}
 
-  Option& range(double low, double high);       // low <= x <= high
-  Option& range_open(double low, double high);  // low < x < high
-  Option& range_from(double low, double high);  // low <= x < high, such as a dropout rate
+  /// low <= x <= high
+  Option& range(double low, double high);
+  /// low < x < high
+  Option& range_open(double low, double high);
+  /// low <= x < high, such as a dropout rate
+  Option& range_from(double low, double high);
   Option& at_least(double low);
   Option& above(double low);
-  /// The only texts a std::string flag takes.
+  /// The only texts that a flag takes: of a std::string, or fewer than an enumeration's names.
   Option& choices(std::vector<std::string> words);
   /// What a value is, in the help: "FILE...", "tokens", "seconds".
   Option& unit(std::string text);
@@ -53,6 +48,9 @@ class Option {
   /// A check of a std::string flag's value, which throws an Error; its message becomes a usage
   /// error that names the flag.
   Option& check(std::function<void(const std::string&)> checker);
+  /// What the libraries' errors call this setting, such as "learning rate": run_main adds the flag
+  /// to an error that mentions it (apps/cli/setting_flags.h).
+  Option& called(std::string words);
 
  private:
   OptionData* data_;
@@ -71,10 +69,16 @@ class Options {
   /// Starts a group: flags added from here stand under this title in the help.
   void group(std::string title);
 
-  /// Declares --name (words joined by dashes), bound to `field`.
+  /// Declares --name (words joined by dashes), bound to `field`, whose value now is the default. An
+  /// enumeration takes the names in its table.
   template <class T>
   Option add(std::string name, T& field, std::string help) {
     return add_field(std::move(name), OptionField{&field}, std::move(help), false);
+  }
+  template <HasTextForm T>
+  Option add(std::string name, T& field, std::string help) {
+    return add_field(std::move(name), keep(std::make_unique<TextFieldOf<T>>(field)),
+                     std::move(help), false);
   }
 
   /// Declares positional arguments, for std::string or std::vector<std::string>:
@@ -94,6 +98,9 @@ class Options {
   [[nodiscard]] bool parse(int argc, const char* const* argv);
   [[nodiscard]] bool parse(const std::vector<std::string>& arguments, std::ostream& out);
 
+  /// Whether parse() has filled the fields: what goes wrong from then on is about their values.
+  bool parsed() const;
+
   /// Whether the command line or the configuration file gave --name. Throws Error when no such flag
   /// is declared.
   bool was_set(std::string_view name) const;
@@ -107,11 +114,13 @@ class Options {
   /// Each flag in order of declaration, built-in ones first (apps/cli/option_data.h).
   std::vector<const OptionData*> declared() const;
 
+  const std::string& program() const;
   /// The text of --help.
   std::string help() const;
 
  private:
   Option add_field(std::string name, OptionField field, std::string help, bool positional);
+  OptionField keep(std::unique_ptr<TextField> field);
   void add_built_in();
   OptionData& declare(std::string name, OptionField field, std::string help);
   void read_config(const std::string& file);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "apps/cli/number_format.h"
 #include "core/error.h"
 
 namespace nine::app {
@@ -24,9 +25,8 @@ size_t terminal_width(std::FILE* out) {
   return size.ws_col;
 }
 
-bool continues(char c) {
-  return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U;
-}  // not the first byte of a UTF-8 character
+// Whether a byte is not the first one of a UTF-8 character.
+bool continues(char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; }
 
 size_t columns(std::string_view text) {
   return static_cast<size_t>(

@@ -6,41 +6,61 @@
 #include <iostream>
 #include <new>
 
+#include "apps/cli/option_data.h"
+#include "apps/cli/setting_flags.h"
 #include "core/error.h"
 
 namespace nine::app {
 namespace {
 
-int say(const char* program, const char* message) {
+int report_failure(const char* program, const char* message) {
   std::fprintf(stderr, "%s: %s\n", program, message);
   return kExitFailed;
 }
 
-int flushed(const char* program, int code) {
+// `code`, or failure where standard output could not be written.
+int exit_code(const char* program, int code) {
   const bool written = std::cout.flush() && std::fflush(stdout) == 0;
   return written || code != kExitDone
              ? code
-             : say(program, "standard output could not be written in full; is its disk full?");
+             : report_failure(program,
+                              "standard output could not be written in full; is its disk full?");
 }
 
 }  // namespace
 
 int run_main(const char* program, const std::function<int()>& body) {
-  std::signal(SIGXFSZ, SIG_IGN);  // a file beyond `ulimit -f` is then an error that names it, not
-                                  // the end without a word
+  // A file that grows beyond `ulimit -f` is then an error that names the file; by default it would
+  // end the program without a message.
+  std::signal(SIGXFSZ, SIG_IGN);
   try {
-    return flushed(program, body());
+    return exit_code(program, body());
   } catch (const UsageError& e) {
-    say(program, e.what());
+    report_failure(program, e.what());
     std::fprintf(stderr, "try '%s --help'\n", program);
     return kExitUsage;
   } catch (const std::bad_alloc&) {
-    return say(program, "out of memory; take smaller batches or a smaller model");
+    return report_failure(program, "out of memory; take smaller batches or a smaller model");
   } catch (const std::exception& e) {
-    return say(program, e.what());
+    return report_failure(program, e.what());
   } catch (...) {
-    return say(program, "failed for a reason that it cannot name");
+    return report_failure(program, "failed for a reason that it cannot name");
   }
+}
+
+int run_main(const Options& options, const std::function<int()>& body) {
+  const auto named = [&](const Error& e) {
+    return options.parsed() ? with_setting_flags(e.what(), options.declared()) : e.what();
+  };
+  return run_main(options.program().c_str(), [&] {
+    try {
+      return body();
+    } catch (const UsageError& e) {
+      throw UsageError(named(e));
+    } catch (const Error& e) {
+      throw Error(named(e));
+    }
+  });
 }
 
 }  // namespace nine::app

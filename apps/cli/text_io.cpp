@@ -29,11 +29,11 @@ void check_outputs(const std::vector<NamedFile>& outputs, const std::vector<Name
   for (size_t i = 0; i < outputs.size(); ++i) {
     const NamedFile& out = outputs[i];
     for (const NamedFile& in : inputs)
-      usage(!same_file(out.path, in.path), out.flag, " ", out.path, " is also ", in.flag,
-            " and would be lost: give another file");
+      require_usage(!same_file(out.path, in.path), out.flag, " ", out.path, " is also ", in.flag,
+                    " and would be lost: give another file");
     for (size_t j = 0; j < i; ++j)
-      usage(!same_file(out.path, outputs[j].path), outputs[j].flag, " ", out.path, " is also ",
-            out.flag, ": one of the two would be lost; give another file");
+      require_usage(!same_file(out.path, outputs[j].path), outputs[j].flag, " ", out.path,
+                    " is also ", out.flag, ": one of the two would be lost; give another file");
   }
 }
 

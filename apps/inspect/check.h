@@ -9,13 +9,14 @@
 namespace nine::app {
 
 struct CheckSettings {
-  std::string shape;  ///< "N,V,d" of the heads: contexts, words, numbers of a vector; empty: drawn
-                      ///< from the seed
-  uint64_t seed = 1;  ///< of shapes, numbers and sampled elements
-  double eps = 1e-5;  ///< half step, relative to max(1, |x|)
-  int64_t largest = 7;  ///< of a drawn dimension
+  /// "N,V,d" of the heads: contexts, words, numbers of a vector; empty: random by the seed.
+  std::string shape;
+  uint64_t seed = 1;    ///< of shapes, numbers and sampled elements
+  double eps = 1e-5;    ///< half step, relative to max(1, |x|)
+  int64_t largest = 7;  ///< the limit of a random dimension
 };
 
+/// The result for one op or head.
 struct CheckRow {
   std::string name;
   int64_t checked = 0;
@@ -27,10 +28,10 @@ struct CheckRow {
 std::vector<CheckRow> check_rows(const CheckSettings& settings);
 /// The table, the worst row once more, and how many are above 1e-6.
 std::string check_text(const std::vector<CheckRow>& rows);
-/// None is above 1e-6.
+/// Whether no row is above 1e-6.
 bool passed(const std::vector<CheckRow>& rows);
 
-/// What --check tries as heads: every kernel and its variants, mixtures tied and untied.
+/// The heads that are checked: every kernel and its variants, mixtures tied and untied.
 std::vector<std::string> checked_heads();
 
 }  // namespace nine::app

@@ -15,7 +15,7 @@ namespace {
 
 using Doubles = std::vector<double>;
 
-constexpr int kTrials = 64;
+constexpr int kTrials = 64;  // random vectors or pairs for each condition
 
 Doubles numbers(int64_t d, double scale, uint64_t which) {
   Doubles x;
@@ -43,8 +43,9 @@ Doubles moved(const Doubles& from, const Doubles& along, double by) {
   return x;
 }
 
-// dS/dz of a pair at every scale; of parts, that of one pair of parts.
-bool rises(const Score& score, int64_t d) {
+// Whether dS/dz >= 0 for pairs of vectors at every scale; of kernels that cut vectors into parts,
+// for pairs of parts.
+bool increases_with_z(const Score& score, int64_t d) {
   bool all = true;
   scores::visit(score, d, [&]<class K>(const K& kernel) {
     const auto try_pairs = [&](const auto& k, int64_t n) {
@@ -87,20 +88,18 @@ Conditions conditions_of(const Score& score) {
     c.least = std::min(c.least, s);
     c.most = std::max(c.most, s);
   }
-  c.increasing = rises(score, d);
+  c.increasing = increases_with_z(score, d);
   return c;
 }
 
 std::string conditions_text() {
   std::string text =
-      "Kanai's four conditions (2018), tried with the default parameters on random vectors: 1 "
-      "S(w,h) - S(w',h) is not affine in h, so the rank of "
-      "the\n"
-      "log-probabilities is not bound to d; 2 its gradient by h is bounded near and far; 3 what is "
-      "normalised, e^S, is not negative; 4 S never falls "
-      "as z grows.\n"
-      "Last, the scores seen at scales from 0.01 to 100.\n\n        1    2    3    4    S from     "
-      "    to\n";
+      "Kanai's four conditions (2018), tried with the default parameters on random vectors: "
+      "1 S(w,h) - S(w',h) is not affine in h, so the rank of the\n"
+      "log-probabilities is not bound to d; 2 its gradient by h is bounded near and far; "
+      "3 what is normalised, e^S, is not negative; 4 S never falls as z grows.\n"
+      "Last, the scores seen at scales from 0.01 to 100.\n\n"
+      "        1    2    3    4    S from         to\n";
   for (const KernelInfo& k : kernel_table()) {
     const Conditions c = conditions_of(parse_head(k.name).components.front());
     const auto word = [](bool yes) { return yes ? "yes" : "no"; };

@@ -12,17 +12,20 @@ namespace nine::app {
 /// that the log-probabilities' rank is not bound to d; a numerically stable gradient; g >= 0 (exp
 /// always is); S increasing with z.
 struct Conditions {
-  bool nonlinear =
-      false;  ///< S(w1, h) - S(w2, h) is not affine in h: some midpoint is off the chord's
-  bool stable = false;  ///< the gradient of that difference by h is bounded, close to a word (1e-6)
-                        ///< and far away (1e4)
-  bool nonnegative = true;     ///< of e^S
-  bool increasing = false;     ///< dS/dz >= 0, the statistics of both vectors held
-  double least = 0, most = 0;  ///< S seen at scales from 0.01 to 100
+  /// S(w1, h) - S(w2, h) is not affine in h: its value at the middle of two points differs from the
+  /// mean of the values there.
+  bool nonlinear = false;
+  /// The gradient of that difference by h is bounded, close to a word (1e-6) and far away (1e4).
+  bool stable = false;
+  bool nonnegative = true;     ///< e^S >= 0
+  bool increasing = false;     ///< dS/dz >= 0 at fixed statistics of both vectors
+  double least = 0, most = 0;  ///< the range of S at scales from 0.01 to 100
 };
+
+/// Tries the conditions on random vectors, the same at every call.
 Conditions conditions_of(const Score& score);
 
-/// A row a kernel with its default parameters.
+/// The conditions as a table with a row for each kernel with its default parameters.
 std::string conditions_text();
 
 }  // namespace nine::app

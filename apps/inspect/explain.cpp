@@ -17,7 +17,7 @@ constexpr Named kLayers[] = {{"softmax", explain_softmax},
 
 }  // namespace
 
-std::vector<std::string> layer_lessons() {
+std::vector<std::string> layer_examples() {
   std::vector<std::string> names;
   for (const Named& n : kLayers) names.emplace_back(n.name);
   return names;
@@ -30,8 +30,8 @@ WorkedExample explain(const std::string& name) {
     const HeadSpec head = parse_head(name);
     if (!head.mixture) return explain_kernel(head.components.front());
   } catch (const UsageError&) {
-    // A layer's name with a slip in it should not be called a bad kernel.
-    if (const std::string near = did_you_mean(name, layer_lessons()); !near.empty())
+    // The name may be that of a layer with a typing error rather than a wrong kernel.
+    if (const std::string near = did_you_mean(name, layer_examples()); !near.empty())
       throw UsageError(concat("--explain: nothing is called '", name, "'", near));
     throw;
   }

@@ -1,5 +1,6 @@
-// kernel_inspect --explain: a small numeric example through forward and backward, every number by
-// the library's own ops.
+// kernel_inspect --explain: a small numeric example through forward and backward, computed by the
+// library's own ops. Examples of heads are in explain_kernel.cpp, those of layers in
+// explain_layers.cpp.
 #pragma once
 
 #include <string>
@@ -10,10 +11,10 @@
 
 namespace nine::app {
 
-/// What can be explained besides kernels.
-std::vector<std::string> layer_lessons();
+/// The names of the examples that are not kernels: softmax, lstm, ...
+std::vector<std::string> layer_examples();
 
-/// The example of a kernel with its parameters ("pow:p=1") or of one of layer_lessons().
+/// The example of a kernel with its parameters ("pow:p=1") or of one of layer_examples().
 /// UsageError: neither.
 WorkedExample explain(const std::string& name);
 

@@ -15,9 +15,10 @@ using Doubles = std::vector<double>;
 constexpr int64_t kWords = 3;
 constexpr const char* kOrdinal[] = {"_1", "_2", "_3"};
 
-// What kernels with statistics of their own say of a pair on the way to the score, beyond z and q.
+// The lines of one pair (w, h) on the way to its score: z, q and what the kernel computes besides.
+// `v` is the word's suffix, such as _1.
 template <class K>
-void pair_lines(WorkedExample& l, const K& kernel, const Doubles& w, const Doubles& h,
+void pair_lines(WorkedExample& example, const K& kernel, const Doubles& w, const Doubles& h,
                 const std::string& v) {
   const auto d = static_cast<int64_t>(w.size());
   if constexpr (scores::OfParts<K>) {
@@ -28,32 +29,33 @@ void pair_lines(WorkedExample& l, const K& kernel, const Doubles& w, const Doubl
         xi.push_back(kernel.part.exact(w.data() + i * n, h.data() + j * n, n, 0.0,
                                        static_cast<double*>(nullptr),
                                        static_cast<double*>(nullptr)));
-    l.line("xi" + v, "ssg's score of each part of w and each part of h", xi);
+    example.line("xi" + v, "ssg's score of each part of w and each part of h", xi);
   } else {
     const int64_t dims = kernel.product_dims(d);
     const double z = scores::dot(w.data(), h.data(), dims);
-    l.line("z" + v, "w.h", z);
+    example.line("z" + v, "w.h", z);
     if constexpr (K::kStats > 0) {
       double sw[K::kStats], sh[K::kStats];
       kernel.stats(w.data(), d, sw);
       kernel.stats(h.data(), d, sh);
       if constexpr (K::kKind == ScoreKind::hpb) {
-        l.line("rho" + v, "hyperbolic radii of w and h", Doubles{sw[2], sh[2]});
+        example.line("rho" + v, "hyperbolic radii of w and h", Doubles{sw[2], sh[2]});
         const double grown = std::exp(sw[2] + sh[2]);
-        l.line("A" + v, "cosh rho_w cosh rho_h - z sinh rho_w sinh rho_h/(|w||h|)",
-               grown * (sw[0] * sh[0] - sw[1] * sh[1] * z));
+        example.line("A" + v, "cosh rho_w cosh rho_h - z sinh rho_w sinh rho_h/(|w||h|)",
+                     grown * (sw[0] * sh[0] - sw[1] * sh[1] * z));
       } else {
-        l.line("q" + v, "|w|^2 + |h|^2 - 2z", sw[0] + sh[0] - 2 * z);
+        example.line("q" + v, "|w|^2 + |h|^2 - 2z", sw[0] + sh[0] - 2 * z);
       }
       if constexpr (K::kKind == ScoreKind::ssg)
-        l.line("sigma" + v, "s_w + s_h", std::exp(sw[1]) + std::exp(sh[1]));
+        example.line("sigma" + v, "s_w + s_h", std::exp(sw[1]) + std::exp(sh[1]));
       if constexpr (requires { kernel.phi_slope(1.0); }) {
         const double q = sw[0] + sh[0] - 2 * z;
-        l.line("dS" + v + "/dq", K::kDerivative, q > 0 ? kernel.phi_slope(q) : 0.0);
+        example.line("dS" + v + "/dq", K::kDerivative, q > 0 ? kernel.phi_slope(q) : 0.0);
       }
     } else {
-      l.line("dS" + v + "/dz", K::kDerivative,
-             kernel.slopes(z, static_cast<double*>(nullptr), static_cast<double*>(nullptr)).z);
+      example.line(
+          "dS" + v + "/dz", K::kDerivative,
+          kernel.slopes(z, static_cast<double*>(nullptr), static_cast<double*>(nullptr)).z);
     }
   }
 }
@@ -76,11 +78,11 @@ WorkedExample explain_kernel(const Score& score) {
   const Tensor h = short_numbers({1, d}, 0), w = short_numbers({kWords, d}, 2),
                target = Tensor::from<int32_t>({0}, {1});
 
-  WorkedExample l(concat(to_text(score), ": S = ", info.formula,
-                         "\n  derivative: ", info.derivative, "\n  ", info.note));
-  l.heading("One context h, three words w_1, w_2, w_3; the text goes on with word 1");
-  l.line("h", "", h);
-  for (int64_t v = 0; v < kWords; ++v) l.line(concat("w", kOrdinal[v]), "", row(w, v));
+  WorkedExample example(concat(to_text(score), ": S = ", info.formula,
+                               "\n  derivative: ", info.derivative, "\n  ", info.note));
+  example.heading("One context h, three words w_1, w_2, w_3; the text goes on with word 1");
+  example.line("h", "", h);
+  for (int64_t v = 0; v < kWords; ++v) example.line(concat("w", kOrdinal[v]), "", row(w, v));
 
   Arena pool("kernel_inspect");
   Tape tape(pool);
@@ -90,125 +92,126 @@ WorkedExample explain_kernel(const Score& score) {
   Doubles p = log_probabilities(head, context, weights).to_vector();
   for (double& x : p) x = std::exp(x);
 
-  l.heading("Forward");
+  example.heading("Forward");
   scores::visit(score, d, [&](const auto& kernel) {
     for (int64_t v = 0; v < kWords; ++v)
-      pair_lines(l, kernel, row(w, v), h.to_vector(), kOrdinal[v]);
+      pair_lines(example, kernel, row(w, v), h.to_vector(), kOrdinal[v]);
   });
-  l.line("S", "S(w_v, h) of the three words", s);
-  l.line("p", "e^S_v / (e^S_1 + e^S_2 + e^S_3)", p);
+  example.line("S", "S(w_v, h) of the three words", s);
+  example.line("p", "e^S_v / (e^S_1 + e^S_2 + e^S_3)", p);
   const Var loss = kernel_softmax(head, context, weights, target, 1.0).loss;
-  l.line("L", "-ln p_1", loss.value());
+  example.line("L", "-ln p_1", loss.value());
 
-  l.heading("Backward");
+  example.heading("Backward");
   Doubles by_score = p;
   by_score[0] -= 1;
-  l.line("dL/dS", "p_v - [v = 1]", by_score);
+  example.line("dL/dS", "p_v - [v = 1]", by_score);
   for (int64_t v = 0; v < kWords; ++v)
-    l.line(concat("dS", kOrdinal[v], "/dw", kOrdinal[v]), chain_rule(score),
-           score_at(score, row(w, v), h.to_vector()).dw);
+    example.line(concat("dS", kOrdinal[v], "/dw", kOrdinal[v]), chain_rule(score),
+                 score_at(score, row(w, v), h.to_vector()).dw);
   for (int64_t v = 0; v < kWords; ++v)
-    l.line(concat("dS", kOrdinal[v], "/dh"), "", score_at(score, row(w, v), h.to_vector()).dh);
+    example.line(concat("dS", kOrdinal[v], "/dh"), "",
+                 score_at(score, row(w, v), h.to_vector()).dh);
   tape.backward(loss);
   for (int64_t v = 0; v < kWords; ++v)
-    l.line(concat("dL/dw", kOrdinal[v]),
-           concat("dL/dS", kOrdinal[v], " dS", kOrdinal[v], "/dw", kOrdinal[v]),
-           row(words.grad(), v));
-  l.line("dL/dh", "sum over v of dL/dS_v dS_v/dh", context.grad());
-  l.check(
+    example.line(concat("dL/dw", kOrdinal[v]),
+                 concat("dL/dS", kOrdinal[v], " dS", kOrdinal[v], "/dw", kOrdinal[v]),
+                 row(words.grad(), v));
+  example.line("dL/dh", "sum over v of dL/dS_v dS_v/dh", context.grad());
+  example.check(
       [&](std::span<const Var> x) {
         return kernel_softmax(head, x[0], {.w = {x[1]}}, target, 1.0).loss;
       },
       {h, w});
-  return l;
+  return example;
 }
 
 WorkedExample explain_softmax() {
   const Tensor x = Tensor::from<double>({1, 2, 0.5}, {1, 3}),
                target = Tensor::from<int32_t>({0}, {1});
-  WorkedExample l("softmax: p_v = e^x_v / sum_u e^x_u, and the loss -ln p of the target");
-  l.heading("Three scores; word 1 is the target");
-  l.line("x", "", x);
+  WorkedExample example("softmax: p_v = e^x_v / sum_u e^x_u, and the loss -ln p of the target");
+  example.heading("Three scores; word 1 is the target");
+  example.line("x", "", x);
   Arena pool("kernel_inspect");
   Tape tape(pool);
   const Var scores = tape.leaf(x), y = log_softmax(scores), loss = nll(y, target, 1);
   Doubles e = x.to_vector(), p = y.value().to_vector(), by_y = {-1, 0, 0};
   double total = 0;
   for (double& v : e) total += v = std::exp(v);
-  l.heading("Forward");
-  l.line("e^x", "", e);
-  l.line("Z", "the sum of e^x_v", total);
-  l.line("y", "x - ln Z: log_softmax", y.value());
+  example.heading("Forward");
+  example.line("e^x", "", e);
+  example.line("Z", "the sum of e^x_v", total);
+  example.line("y", "x - ln Z: log_softmax", y.value());
   for (double& v : p) v = std::exp(v);
-  l.line("p", "e^y", p);
-  l.line("L", "-y_1", loss.value());
-  l.heading("Backward");
-  l.line("dL/dy", "-1 at the target, else 0", by_y);
+  example.line("p", "e^y", p);
+  example.line("L", "-y_1", loss.value());
+  example.heading("Backward");
+  example.line("dL/dy", "-1 at the target, else 0", by_y);
   tape.backward(loss);
-  l.line("dL/dx", "dL/dy - p sum(dL/dy) = p - [v = 1]", scores.grad());
-  l.check([&](std::span<const Var> v) { return nll(log_softmax(v[0]), target, 1); }, {x});
-  return l;
+  example.line("dL/dx", "dL/dy - p sum(dL/dy) = p - [v = 1]", scores.grad());
+  example.check([&](std::span<const Var> v) { return nll(log_softmax(v[0]), target, 1); }, {x});
+  return example;
 }
 
 WorkedExample explain_mixture() {
   const HeadSpec head = parse_head("mix:lin,rbf", {.head_context = "none"});
   const Tensor h = short_numbers({1, 2}, 0), w = short_numbers({kWords, 2}, 2),
                m = short_numbers({2, 2}, 8), target = Tensor::from<int32_t>({0}, {1});
-  WorkedExample l(
+  WorkedExample example(
       "mixture: p(v) = sum_k pi_k p_k(v); here component 1 is lin, component 2 is rbf, and both "
       "see h itself");
-  l.heading("One context, three words, the prior's weights; the text goes on with word 1");
-  l.line("h", "", h);
-  for (int64_t v = 0; v < kWords; ++v) l.line(concat("w", kOrdinal[v]), "", row(w, v));
-  for (int64_t k = 0; k < 2; ++k) l.line(concat("m", kOrdinal[k]), "", row(m, k));
+  example.heading("One context, three words, the prior's weights; the text goes on with word 1");
+  example.line("h", "", h);
+  for (int64_t v = 0; v < kWords; ++v) example.line(concat("w", kOrdinal[v]), "", row(w, v));
+  for (int64_t k = 0; k < 2; ++k) example.line(concat("m", kOrdinal[k]), "", row(m, k));
   Arena pool("kernel_inspect");
   Tape tape(pool);
   const Var context = tape.leaf(h), words = tape.leaf(w), prior = tape.leaf(m);
   const HeadWeights weights{.w = {words}, .prior = prior};
   const Doubles s = component_scores(head, context, weights, target).to_vector(),
                 pi = prior_probabilities(head, context, weights).to_vector();
-  l.heading("Forward");
-  l.line("pi", "softmax(m_1.h, m_2.h)", pi);
+  example.heading("Forward");
+  example.line("pi", "softmax(m_1.h, m_2.h)", pi);
   Doubles of[2];
   for (size_t k = 0; k < 2; ++k) {
     const HeadSpec single{.components = {head.components[k]}};
-    l.line(concat("S", kOrdinal[k]), k == 0 ? "w_v.h" : "exp(-|w_v - h|^2)",
-           Doubles(s.begin() + static_cast<long>(k) * kWords,
-                   s.begin() + static_cast<long>(k + 1) * kWords));
+    example.line(concat("S", kOrdinal[k]), k == 0 ? "w_v.h" : "exp(-|w_v - h|^2)",
+                 Doubles(s.begin() + static_cast<long>(k) * kWords,
+                         s.begin() + static_cast<long>(k + 1) * kWords));
     of[k] = log_probabilities(single, context, {.w = {words}}).to_vector();
     for (double& x : of[k]) x = std::exp(x);
-    l.line(concat("p", kOrdinal[k]), concat("softmax(S", kOrdinal[k], ")"), of[k]);
+    example.line(concat("p", kOrdinal[k]), concat("softmax(S", kOrdinal[k], ")"), of[k]);
   }
   Doubles p = log_probabilities(head, context, weights).to_vector();
   for (double& x : p) x = std::exp(x);
-  l.line("p", "pi_1 p_1 + pi_2 p_2", p);
+  example.line("p", "pi_1 p_1 + pi_2 p_2", p);
   const SoftmaxLoss out = kernel_softmax(head, context, weights, target, 1.0);
-  l.line("L", "-ln p(1)", out.loss.value());
-  l.heading("Backward");
+  example.line("L", "-ln p(1)", out.loss.value());
+  example.heading("Backward");
   const Doubles share = out.share.value().to_vector();
-  l.line("gamma", "pi_k p_k(1) / p(1): each component's share of the credit", share);
+  example.line("gamma", "pi_k p_k(1) / p(1): each component's share of the credit", share);
   for (size_t k = 0; k < 2; ++k) {
     Doubles by_score = of[k];
     for (size_t v = 0; v < kWords; ++v) by_score[v] = share[k] * (by_score[v] - (v == 0 ? 1 : 0));
-    l.line(concat("dL/dS", kOrdinal[k]),
-           concat("gamma", kOrdinal[k], " (p", kOrdinal[k], "(v) - [v = 1])"), by_score);
+    example.line(concat("dL/dS", kOrdinal[k]),
+                 concat("gamma", kOrdinal[k], " (p", kOrdinal[k], "(v) - [v = 1])"), by_score);
   }
-  l.line("dL/da", "pi - gamma, a_k = m_k.h the prior's logits",
-         Doubles{pi[0] - share[0], pi[1] - share[1]});
+  example.line("dL/da", "pi - gamma, a_k = m_k.h the prior's logits",
+               Doubles{pi[0] - share[0], pi[1] - share[1]});
   tape.backward(out.loss);
   for (int64_t k = 0; k < 2; ++k)
-    l.line(concat("dL/dm", kOrdinal[k]), concat("(pi", kOrdinal[k], " - gamma", kOrdinal[k], ") h"),
-           row(prior.grad(), k));
+    example.line(concat("dL/dm", kOrdinal[k]),
+                 concat("(pi", kOrdinal[k], " - gamma", kOrdinal[k], ") h"), row(prior.grad(), k));
   for (int64_t v = 0; v < kWords; ++v)
-    l.line(concat("dL/dw", kOrdinal[v]), "both components' dL/dS_v dS_v/dw_v, added",
-           row(words.grad(), v));
-  l.line("dL/dh", "what both components and the prior send back, added", context.grad());
-  l.check(
+    example.line(concat("dL/dw", kOrdinal[v]), "both components' dL/dS_v dS_v/dw_v, added",
+                 row(words.grad(), v));
+  example.line("dL/dh", "what both components and the prior send back, added", context.grad());
+  example.check(
       [&](std::span<const Var> x) {
         return kernel_softmax(head, x[0], {.w = {x[1]}, .prior = x[2]}, target, 1.0).loss;
       },
       {h, w, m});
-  return l;
+  return example;
 }
 
 }  // namespace nine::app

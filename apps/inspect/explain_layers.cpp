@@ -1,5 +1,5 @@
-// The layers' exact gradients in numbers. Ops are called as the library's functions call them, so
-// that what they keep for backward (means, gates, normalisers) can be shown.
+// The layers' exact gradients in numbers. The examples call the ops directly, as the library's
+// differentiable functions do, to show what is kept for backward: means, gates, normalisers.
 #include <cmath>
 
 #include "apps/inspect/explain.h"
@@ -14,7 +14,7 @@ using Doubles = std::vector<double>;
 Tensor empty(const Shape& shape) { return Tensor(shape, DType::float64); }
 Doubles row(const Tensor& t, int64_t r) { return t.row_range(r, 1).to_vector(); }
 
-// The loss that every example ends in, so that dL/dy is a given.
+// The loss of every example, sum(weights * y): dL/dy is then `weights`.
 Var weighted(const Var& y, const Tensor& weights) {
   return sum(mul(y, y.tape().constant(weights)));
 }
@@ -30,35 +30,36 @@ WorkedExample explain_layer_norm() {
                mean = empty({1}), rstd = empty({1});
   ops::layer_norm(x, gamma, beta, kEps, y, mean, rstd);
   const double m = mean.item(), r = rstd.item();
-  WorkedExample l(
+  WorkedExample example(
       "layer_norm: y = gamma (x - mean) r + beta, r = 1 / sqrt(variance + eps), eps = 1e-5");
-  l.heading("A row of three numbers");
-  l.line("x", "", x);
-  l.line("gamma", "", gamma);
-  l.line("beta", "", beta);
-  l.heading("Forward");
-  l.line("mean", "sum(x) / 3", m);
-  l.line("r", "1 / sqrt(sum((x - mean)^2) / 3 + eps)", r);
+  example.heading("A row of three numbers");
+  example.line("x", "", x);
+  example.line("gamma", "", gamma);
+  example.line("beta", "", beta);
+  example.heading("Forward");
+  example.line("mean", "sum(x) / 3", m);
+  example.line("r", "1 / sqrt(sum((x - mean)^2) / 3 + eps)", r);
   Doubles xhat = x.to_vector(), g = dy.to_vector();
   for (double& v : xhat) v = (v - m) * r;
-  l.line("xhat", "(x - mean) r", xhat);
-  l.line("y", "gamma xhat + beta", y);
-  l.heading("Backward, from dL/dy as it comes from above");
-  l.line("dL/dy", "", dy);
+  example.line("xhat", "(x - mean) r", xhat);
+  example.line("y", "gamma xhat + beta", y);
+  example.heading("Backward, from dL/dy as it comes from above");
+  example.line("dL/dy", "", dy);
   double along = 0, total = 0;
   for (size_t k = 0; k < 3; ++k)
     g[k] *= gamma.to_vector()[k], total += g[k] / 3, along += g[k] * xhat[k] / 3;
-  l.line("g", "gamma dL/dy", g);
-  l.line("a", "sum(g) / 3", total);
-  l.line("b", "sum(g xhat) / 3", along);
+  example.line("g", "gamma dL/dy", g);
+  example.line("a", "sum(g) / 3", total);
+  example.line("b", "sum(g xhat) / 3", along);
   const Tensor dx = empty({1, 3}), dgamma = empty({3}), dbeta = empty({3});
   ops::layer_norm_backward(x, gamma, mean, rstd, dy, {dx}, {dgamma}, {dbeta});
-  l.line("dL/dx", "r (g - a - xhat b)", dx);
-  l.line("dL/dgamma", "dL/dy xhat", dgamma);
-  l.line("dL/dbeta", "dL/dy", dbeta);
-  l.check([&](std::span<const Var> v) { return weighted(layer_norm(v[0], v[1], v[2], kEps), dy); },
-          {x, gamma, beta});
-  return l;
+  example.line("dL/dx", "r (g - a - xhat b)", dx);
+  example.line("dL/dgamma", "dL/dy xhat", dgamma);
+  example.line("dL/dbeta", "dL/dy", dbeta);
+  example.check(
+      [&](std::span<const Var> v) { return weighted(layer_norm(v[0], v[1], v[2], kEps), dy); },
+      {x, gamma, beta});
+  return example;
 }
 
 WorkedExample explain_lstm() {
@@ -83,16 +84,16 @@ WorkedExample explain_lstm() {
                      .gates = gates};
   Arena pool("kernel_inspect");
   ops::lstm(io, pool);
-  WorkedExample l("lstm: two steps of one cell; gates in the order i f g o");
-  l.heading("Weights, the state before, two inputs");
-  l.line("W_ih", "", w_ih);
-  l.line("W_hh", "", w_hh);
-  l.line("b_ih", "", b_ih);
-  l.line("b_hh", "", b_hh);
-  l.line("h_0", "", h0);
-  l.line("c_0", "", c0);
-  l.line("x", "x_1 and x_2", x);
-  l.heading("Forward");
+  WorkedExample example("lstm: two steps of one cell; gates in the order i f g o");
+  example.heading("Weights, the state before, two inputs");
+  example.line("W_ih", "", w_ih);
+  example.line("W_hh", "", w_hh);
+  example.line("b_ih", "", b_ih);
+  example.line("b_hh", "", b_hh);
+  example.line("h_0", "", h0);
+  example.line("c_0", "", c0);
+  example.line("x", "x_1 and x_2", x);
+  example.heading("Forward");
   for (int64_t t = 0; t < kSteps; ++t) {
     const std::string now = "_" + std::to_string(t + 1), before = "_" + std::to_string(t);
     Doubles a;
@@ -100,12 +101,12 @@ WorkedExample explain_lstm() {
       a.push_back(
           w_ih.to_vector()[g] * x.to_vector()[static_cast<size_t>(t)] + b_ih.to_vector()[g] +
           w_hh.to_vector()[g] * hidden.to_vector()[static_cast<size_t>(t)] + b_hh.to_vector()[g]);
-    l.line("a" + now, concat("W_ih x", now, " + b_ih + W_hh h", before, " + b_hh"), a);
-    l.line("ifgo" + now, "sigmoid, sigmoid, tanh, sigmoid of a" + now, row(gates, t));
-    l.line("c" + now, concat("f c", before, " + i g"), row(cells, t + 1));
-    l.line("h" + now, concat("o tanh c", now), row(hidden, t + 1));
+    example.line("a" + now, concat("W_ih x", now, " + b_ih + W_hh h", before, " + b_hh"), a);
+    example.line("ifgo" + now, "sigmoid, sigmoid, tanh, sigmoid of a" + now, row(gates, t));
+    example.line("c" + now, concat("f c", before, " + i g"), row(cells, t + 1));
+    example.line("h" + now, concat("o tanh c", now), row(hidden, t + 1));
   }
-  l.heading("Backward, from L = h_2: the last step first");
+  example.heading("Backward, from L = h_2: the last step first");
   const Doubles gate = gates.to_vector(), c = cells.to_vector();
   const Tensor dx = empty({kSteps, 1}), dw_ih = empty({4, 1}), dw_hh = empty({4, 1}),
                db = empty({4}), db_hh = empty({4}), dh0 = empty({1, 1}), dc0 = empty({1, 1});
@@ -119,8 +120,8 @@ WorkedExample explain_lstm() {
                       .dh0 = {dh0},
                       .dc0 = {dc0}},
                      pool);
-  // Beside what the op gives, dh and dc as they travel; the test holds them against dh0 and dc0,
-  // which the op gives too.
+  // dh and dc of each step are computed here, because the op returns only those of the first step,
+  // dh0 and dc0. A test compares both.
   double dh = 0, dc = 0;
   for (int64_t t = kSteps; t-- > 0;) {
     const std::string now = "_" + std::to_string(t + 1), next = "_" + std::to_string(t + 2);
@@ -128,29 +129,30 @@ WorkedExample explain_lstm() {
     const double o = gate[4 * at + 3], squashed = std::tanh(c[at + 1]);
     dh += dy.to_vector()[at];
     dc += dh * o * (1 - squashed * squashed);
-    l.line("dL/dh" + now, t + 1 == kSteps ? "1, from the loss" : concat("W_hh' dL/da", next), dh);
-    l.line("dL/dc" + now,
-           concat(t + 1 == kSteps ? "" : concat("f", next, " dL/dc", next, " + "),
-                  "dL/dh o (1 - tanh(c)^2)"),
-           dc);
-    l.line("dL/da" + now, "dc g i(1-i), dc c_before f(1-f), dc i(1-g^2), dh tanh(c) o(1-o)",
-           row(gates, t));
+    example.line("dL/dh" + now, t + 1 == kSteps ? "1, from the loss" : concat("W_hh' dL/da", next),
+                 dh);
+    example.line("dL/dc" + now,
+                 concat(t + 1 == kSteps ? "" : concat("f", next, " dL/dc", next, " + "),
+                        "dL/dh o (1 - tanh(c)^2)"),
+                 dc);
+    example.line("dL/da" + now, "dc g i(1-i), dc c_before f(1-f), dc i(1-g^2), dh tanh(c) o(1-o)",
+                 row(gates, t));
     dc *= gate[4 * at + 1];
     dh = 0;
     for (size_t g = 0; g < 4; ++g) dh += w_hh.to_vector()[g] * gates.to_vector()[4 * at + g];
   }
-  l.line("dL/dh_0", "W_hh' dL/da_1", dh0);
-  l.line("dL/dc_0", "f_1 dL/dc_1", dc0);
-  l.line("dL/dx", "W_ih' dL/da_t", dx);
-  l.line("dL/dW_ih", "sum over t of dL/da_t x_t", dw_ih);
-  l.line("dL/dW_hh", "sum over t of dL/da_t h_(t-1)", dw_hh);
-  l.line("dL/db", "sum over t of dL/da_t, for both biases", db);
-  l.check(
+  example.line("dL/dh_0", "W_hh' dL/da_1", dh0);
+  example.line("dL/dc_0", "f_1 dL/dc_1", dc0);
+  example.line("dL/dx", "W_ih' dL/da_t", dx);
+  example.line("dL/dW_ih", "sum over t of dL/da_t x_t", dw_ih);
+  example.line("dL/dW_hh", "sum over t of dL/da_t h_(t-1)", dw_hh);
+  example.line("dL/db", "sum over t of dL/da_t, for both biases", db);
+  example.check(
       [&](std::span<const Var> v) {
         return weighted(lstm(v[0], {v[1], v[2], v[3], v[4]}, {v[5], v[6]}).y, dy);
       },
       {x, w_ih, w_hh, b_ih, b_hh, h0, c0});
-  return l;
+  return example;
 }
 
 WorkedExample explain_attention() {
@@ -160,49 +162,49 @@ WorkedExample explain_attention() {
   const Tensor dy = Tensor::from<double>({1, -0.5}, {1, 2}), y = empty({1, 2}), lse = empty({1, 1});
   const ops::Attention io{.q = q, .k = k, .v = v, .y = y, .lse = lse};
   ops::attention(io);
-  WorkedExample l(
+  WorkedExample example(
       "attention: y = softmax(q k' / sqrt(n)) v, one head of n = 2 numbers, one query, two keys");
-  l.heading("Query, keys, values");
-  l.line("q", "", q);
-  for (int64_t s = 0; s < 2; ++s) l.line(concat("k_", s + 1), "", row(k, s));
-  for (int64_t s = 0; s < 2; ++s) l.line(concat("v_", s + 1), "", row(v, s));
-  l.heading("Forward");
+  example.heading("Query, keys, values");
+  example.line("q", "", q);
+  for (int64_t s = 0; s < 2; ++s) example.line(concat("k_", s + 1), "", row(k, s));
+  for (int64_t s = 0; s < 2; ++s) example.line(concat("v_", s + 1), "", row(v, s));
+  example.heading("Forward");
   const double scale = 1 / std::sqrt(2.0);
   const auto dot = [](const Doubles& a, const Doubles& b) { return a[0] * b[0] + a[1] * b[1]; };
   Doubles a, p, by_p, by_a;
   for (int64_t s = 0; s < 2; ++s)
     a.push_back(scale * dot(q.to_vector(), row(k, s))),
         p.push_back(std::exp(a.back() - lse.item()));
-  l.line("a", "q.k_s / sqrt(2)", a);
-  l.line("lse", "ln(e^a_1 + e^a_2): all that is kept for backward", lse);
-  l.line("p", "e^(a_s - lse)", p);
-  l.line("y", "p_1 v_1 + p_2 v_2", y);
-  l.heading("Backward, from dL/dy as it comes from above");
-  l.line("dL/dy", "", dy);
+  example.line("a", "q.k_s / sqrt(2)", a);
+  example.line("lse", "ln(e^a_1 + e^a_2): all that is kept for backward", lse);
+  example.line("p", "e^(a_s - lse)", p);
+  example.line("y", "p_1 v_1 + p_2 v_2", y);
+  example.heading("Backward, from dL/dy as it comes from above");
+  example.line("dL/dy", "", dy);
   const double all = dot(dy.to_vector(), y.to_vector());
   for (int64_t s = 0; s < 2; ++s) {
     by_p.push_back(dot(dy.to_vector(), row(v, s)));
     by_a.push_back(p[static_cast<size_t>(s)] * (by_p.back() - all));
   }
-  l.line("dL/dp", "dL/dy.v_s", by_p);
-  l.line("D", "dL/dy.y", all);
-  l.line("dL/da", "p_s (dL/dp_s - D)", by_a);
+  example.line("dL/dp", "dL/dy.v_s", by_p);
+  example.line("D", "dL/dy.y", all);
+  example.line("dL/da", "p_s (dL/dp_s - D)", by_a);
   const Tensor dq = empty({1, 2}), dk = empty({2, 2}), dv = empty({2, 2});
   ops::attention_backward(io, {.dy = dy, .dq = {dq}, .dk = {dk}, .dv = {dv}});
-  l.line("dL/dq", "(dL/da_1 k_1 + dL/da_2 k_2) / sqrt(2)", dq);
+  example.line("dL/dq", "(dL/da_1 k_1 + dL/da_2 k_2) / sqrt(2)", dq);
   for (int64_t s = 0; s < 2; ++s)
-    l.line(concat("dL/dk_", s + 1), concat("dL/da_", s + 1, " q / sqrt(2)"), row(dk, s));
+    example.line(concat("dL/dk_", s + 1), concat("dL/da_", s + 1, " q / sqrt(2)"), row(dk, s));
   for (int64_t s = 0; s < 2; ++s)
-    l.line(concat("dL/dv_", s + 1), concat("p_", s + 1, " dL/dy"), row(dv, s));
+    example.line(concat("dL/dv_", s + 1), concat("p_", s + 1, " dL/dy"), row(dv, s));
   Tensor kv({2, 4}, DType::float64);
   ops::copy(k, kv.col_range(0, 2));
   ops::copy(v, kv.col_range(2, 2));
-  l.check(
+  example.check(
       [&](std::span<const Var> x) {
         return weighted(attention(x[0], x[1], {.batch = 1, .heads = 1}), dy);
       },
       {q, kv});
-  return l;
+  return example;
 }
 
 }  // namespace nine::app

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "apps/cli/json_text.h"
 #include "autograd/functions.h"
 #include "core/random.h"
 
@@ -14,10 +15,10 @@ using Json = nlohmann::ordered_json;
 using Doubles = std::vector<double>;
 using Arrays = std::array<InspectArray, InspectInput::kFields>;
 
-constexpr int64_t kSampled = 200;  // coordinates of a check
+constexpr int64_t kSampledElements = 200;  // of all gradients, compared with differences
 
-// Each of `blocks` matrices of rows x cols transposed: M and C lie in the file the other way round
-// than prior and latent.
+// Transposes each of `blocks` matrices of rows x cols. The file's M and C are the transposes of the
+// head's prior and latent weights.
 Doubles transposed(const Doubles& x, int64_t blocks, int64_t rows, int64_t cols) {
   Doubles y(x.size());
   for (int64_t k = 0; k < blocks; ++k)
@@ -37,13 +38,13 @@ Tensor tensor_of(const Doubles& values, const Shape& shape, DType dtype) {
   return t;
 }
 
-// The head on a tape.
-struct Placed {
+// The input's contexts, weights and targets on a tape.
+struct HeadOnTape {
   Var h;
   HeadWeights weights;
   Tensor targets;
 
-  Placed(Tape& tape, const InspectInput& in, const Arrays& a, DType dtype) {
+  HeadOnTape(Tape& tape, const InspectInput& in, const Arrays& a, DType dtype) {
     const int64_t d = in.size, size = in.head.size();
     const auto leaf = [&](const Doubles& values, const Shape& shape) {
       return tape.leaf(tape.on_device(tensor_of(values, shape, dtype)));
@@ -65,7 +66,7 @@ struct Placed {
 struct Losses {
   Var loss, nll;
 };
-Losses loss_of(const InspectInput& in, const Placed& p) {
+Losses loss_of(const InspectInput& in, const HeadOnTape& p) {
   const auto counting =
       std::count_if(in.targets.begin(), in.targets.end(), [](int32_t y) { return y >= 0; });
   const SoftmaxLoss out = kernel_softmax(in.head, p.h, p.weights, p.targets,
@@ -74,7 +75,7 @@ Losses loss_of(const InspectInput& in, const Placed& p) {
   return {add(out.loss, norm_penalty(p.weights.w, in.norm)), out.nll};
 }
 
-Arrays gradients_of(const InspectInput& in, const Placed& p) {
+Arrays gradients_of(const InspectInput& in, const HeadOnTape& p) {
   Arrays g = in.arrays;
   const int64_t d = in.size, size = in.head.size();
   g[InspectInput::kH].values = p.h.grad().to_vector();
@@ -90,11 +91,13 @@ Arrays gradients_of(const InspectInput& in, const Placed& p) {
 double loss_at(const InspectInput& in, const Arrays& arrays, Arena& pool) {
   Tape tape(pool);
   tape.set_recording(false);
-  return loss_of(in, Placed(tape, in, arrays, DType::float64)).loss.value().item();
+  return loss_of(in, HeadOnTape(tape, in, arrays, DType::float64)).loss.value().item();
 }
 
-// Five points, an error of step^4.
-double slope(const InspectInput& in, Arrays& arrays, size_t field, size_t element, Arena& pool) {
+// The derivative of the loss by one element: central differences from five points, whose error is
+// of the order step^4.
+double finite_difference(const InspectInput& in, Arrays& arrays, size_t field, size_t element,
+                         Arena& pool) {
   double& x = arrays[field].values[element];
   const double before = x, step = 1e-4 * std::max(1.0, std::abs(x) / 100);
   const auto at = [&](double steps) {
@@ -106,12 +109,12 @@ double slope(const InspectInput& in, Arrays& arrays, size_t field, size_t elemen
   return y;
 }
 
-// Which elements of all arrays together, counted through.
+// Which elements to compare, counted through all arrays.
 std::vector<int64_t> coordinates(const InspectInput& in) {
   int64_t total = 0;
   for (const InspectArray& a : in.arrays) total += static_cast<int64_t>(a.values.size());
-  const bool all = in.check_all || total <= kSampled;
-  std::vector<int64_t> chosen(static_cast<size_t>(all ? total : kSampled));
+  const bool all = in.check_all || total <= kSampledElements;
+  std::vector<int64_t> chosen(static_cast<size_t>(all ? total : kSampledElements));
   // A stratified sample: one of each equal share, at random.
   const RandomKey key{.seed = 1, .op = stream_id("kernel_inspect")};
   for (size_t i = 0; i < chosen.size(); ++i) {
@@ -123,9 +126,9 @@ std::vector<int64_t> coordinates(const InspectInput& in) {
   return chosen;
 }
 
-// The largest |gradient - difference| of a tensor over its largest gradient. A tensor whose
-// gradients all but vanish is measured by a thousandth of the largest there is, or 1e-5 of the
-// loss: the differences have no more digits.
+// The largest |gradient - difference| of an array over its largest gradient. Where the gradients of
+// an array nearly vanish, the divisor is a thousandth of the largest gradient of all arrays, or
+// 1e-5 of the loss: finite differences have no more digits.
 double largest_error(const InspectInput& in, const Arrays& gradients, double loss) {
   const auto size_of_array = [](const InspectArray& a) {
     double largest = 0;
@@ -142,14 +145,14 @@ double largest_error(const InspectInput& in, const Arrays& gradients, double los
     for (; at >= static_cast<int64_t>(arrays[field].values.size()); ++field)
       at -= static_cast<int64_t>(arrays[field].values.size());
     const auto element = static_cast<size_t>(at);
-    const double off =
-        std::abs(gradients[field].values[element] - slope(in, arrays, field, element, pool));
+    const double off = std::abs(gradients[field].values[element] -
+                                finite_difference(in, arrays, field, element, pool));
     worst = std::max(worst, off / std::max(size_of_array(gradients[field]), least));
   }
   return worst;
 }
 
-// Nested arrays of the shape; an Error for a number that JSON has no form for.
+// Nested arrays of the shape. Error: a number that is not finite, which JSON cannot write.
 Json nested(const Doubles& values, const std::vector<int64_t>& shape, const std::string& name) {
   for (const double x : values)
     require(std::isfinite(x), "[kernel_inspect] ", name, " has a number that is not finite: ", x);
@@ -197,7 +200,7 @@ Json inspect(const InspectInput& in) {
   const int64_t size = in.head.size(), n = in.rows, words = in.words;
   Arena pool("kernel_inspect", in.device);
   Tape tape(pool);
-  const Placed p(tape, in, in.arrays, in.dtype);
+  const HeadOnTape p(tape, in, in.arrays, in.dtype);
   Json out;
   const Doubles scores = component_scores(in.head, p.h, p.weights, p.targets).to_vector();
   const Doubles pi = prior_probabilities(in.head, p.h, p.weights).to_vector();
@@ -227,34 +230,8 @@ Json inspect(const InspectInput& in) {
   return out;
 }
 
-namespace {
-
-// With at least one space behind it.
-std::string padded(std::string name, size_t width) {
-  name.resize(std::max(width, name.size() + 1), ' ');
-  return name;
-}
-
-}  // namespace
-
-std::string kernel_table_text() {
-  std::string text =
-      "z = w.h, q = |w - h|^2; a score is S(w, h) + b_v, and p(v|h) its softmax over the words "
-      "v.\n\n";
-  for (const KernelInfo& k : kernel_table()) {
-    text +=
-        concat(padded(k.name, 6), "S = ", k.formula, "\n      derivative: ", k.derivative, "\n");
-    for (const ParameterInfo& p : k.parameters) {
-      const bool word = p.words != nullptr;
-      text += concat("      ", p.name, "=",
-                     word ? p.words[static_cast<int>(p.fallback)] : concat(p.fallback), ": ",
-                     p.meaning, "\n");
-    }
-    text += concat("      ", k.note, "\n");
-  }
-  text += "\nMixtures: mix:COMPONENT,... with counts (3*lin) and parameters (log:p=1), or\n";
-  for (const HeadPreset& p : head_presets()) text += concat("  ", padded(p.name, 8), p.text, "\n");
-  return text;
+std::string inspect_json(const std::string& text) {
+  return inspect(read_inspect_input(parse_json(text))).dump() + '\n';
 }
 
 }  // namespace nine::app

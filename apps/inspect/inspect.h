@@ -1,4 +1,4 @@
-// kernel_inspect's work: everything a head says of given numbers, and the table of kernels.
+// kernel_inspect --input: everything that a head computes from given numbers.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -8,13 +8,12 @@
 
 namespace nine::app {
 
-/// loss, nll, scores, log_probs, pi, grad, check and formulas, as formats.md describes them. Values
-/// and gradients are those of the library's own fused op in the input's dtype; the check's
-/// differences are taken in float64. Error: a number that is not finite.
+/// loss, nll, scores, log_probs, pi, grad, check and formulas, as docs/heads.md describes them.
+/// Values and gradients are those of the library's fused op in the input's dtype; the check's
+/// finite differences are taken in float64. Error: a number that is not finite.
 nlohmann::ordered_json inspect(const InspectInput& input);
 
-/// The kernels with formula, derivative, parameters with defaults and ranges, and what they
-/// collapse to; the presets.
-std::string kernel_table_text();
+/// The same from JSON text to one line of JSON. UsageError: the text is no such input.
+std::string inspect_json(const std::string& text);
 
 }  // namespace nine::app

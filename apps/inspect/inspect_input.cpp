@@ -19,7 +19,7 @@ template <class... Parts>
   throw UsageError(concat(parts...));
 }
 
-// A library function's error under the field's name.
+// Calls f; an error becomes a UsageError that begins with the field's name.
 template <class F>
 auto named(const std::string& field, F&& f) {
   try {
@@ -29,13 +29,13 @@ auto named(const std::string& field, F&& f) {
   }
 }
 
-void know_keys(const Json& object, const std::string& prefix, const Names& known) {
+void refuse_unknown_keys(const Json& object, const std::string& prefix, const Names& known) {
   for (const auto& [key, value] : object.items())
     if (std::find(known.begin(), known.end(), key) == known.end())
       refuse(prefix, key, ": no such field", did_you_mean(key, known, prefix));
 }
 
-// options.KEY as the text that the flag would get; nothing when it is not there.
+// options.KEY as the text that the command line would have; nothing when it is not there.
 std::optional<std::string> option_text(const Json& options, const std::string& key) {
   if (!options.contains(key)) return {};
   const Json& value = options[key];
@@ -72,9 +72,9 @@ void read_options(const Json& in, InspectInput& out, bool& bias) {
   for (const char* later : {"margin", "norm"})
     if (options.contains(later))
       refuse("options.", later, ": large margins and norm scaling are not there yet");
-  know_keys(options, "options.",
-            {"untied", "head_bias", "head_context", "label_smoothing", "smoothing", "pi_reg",
-             "weight_norm_reg", "variance", "ball"});
+  refuse_unknown_keys(options, "options.",
+                      {"untied", "head_bias", "head_context", "label_smoothing", "smoothing",
+                       "pi_reg", "weight_norm_reg", "variance", "ball"});
   const auto text = [&](const char* key) { return option_text(options, key).value_or(""); };
   const HeadDefaults defaults{.variance = text("variance"),
                               .ball = text("ball"),
@@ -82,7 +82,7 @@ void read_options(const Json& in, InspectInput& out, bool& bias) {
                               .untied = option_flag(options, "untied", false)};
   if (!in.contains("head") || !in["head"].is_string())
     refuse("head: must be a string such as \"lin\" or \"mix:3*lin,log\"");
-  // Options are checked alone first, so that their errors have their names.
+  // Each option is first parsed alone, so that an error can name it.
   named("options.variance", [&] { parse_head("ssg", {.variance = defaults.variance}); });
   named("options.ball", [&] { parse_head("hpb", {.variance = {}, .ball = defaults.ball}); });
   named("options.head_context", [&] {
@@ -99,7 +99,8 @@ void read_options(const Json& in, InspectInput& out, bool& bias) {
     refuse("options.pi_reg: a single kernel has no prior to regularise; write head as mix:...");
 }
 
-// Nested arrays of numbers, `level` deep in the array `a`; `where` is the element's name.
+// Appends nested arrays of numbers to a.values, from axis `level` of a.shape on; `where` names the
+// element in errors.
 void flatten(const Json& value, size_t level, const std::string& where, InspectArray& a) {
   if (level == a.shape.size()) {
     if (!value.is_number()) refuse(where, ": must be a number");
@@ -117,7 +118,7 @@ void flatten(const Json& value, size_t level, const std::string& where, InspectA
     flatten(value[i], level + 1, concat(where, "[", i, "]"), a);
 }
 
-// Field `name` of this shape, where -1 is any size; `form` says it in words.
+// The field `name`. -1 in `shape` stands for any size; `form` is the shape in words.
 InspectArray read_array(const Json& in, const char* name, std::vector<int64_t> shape,
                         const char* form) {
   InspectArray a{name, std::move(shape), {}};
@@ -179,9 +180,9 @@ void read_arrays(const Json& in, InspectInput& out, bool bias) {
 
 InspectInput read_inspect_input(const Json& in) {
   if (!in.is_object()) refuse("the input must be a JSON object");
-  know_keys(in, "",
-            {"head", "options", "dtype", "device", "H", "W", "b", "M", "C", "targets", "counts",
-             "check"});
+  refuse_unknown_keys(in, "",
+                      {"head", "options", "dtype", "device", "H", "W", "b", "M", "C", "targets",
+                       "counts", "check"});
   const auto text = [&](const char* key, const char* fallback) {
     if (in.contains(key) && !in[key].is_string()) refuse(key, ": must be a string");
     return in.value(key, fallback);

@@ -1,4 +1,4 @@
-// What kernel_inspect is asked: its input file, read and checked field by field (docs/heads.md).
+// The input file of kernel_inspect --input, read and checked field by field (docs/heads.md).
 #pragma once
 
 #include <array>
@@ -22,21 +22,23 @@ struct InspectArray {
   explicit operator bool() const { return !values.empty(); }
 };
 
+/// A head, its loss, and the numbers that go in.
 struct InspectInput {
   HeadSpec head;
   HeadLoss loss;
   NormRegulariser norm;
   DType dtype = DType::float64;
   Device device = kCpu;
-  bool check_all = false;  ///< every coordinate of every gradient, not a sample
-  int64_t rows = 0, words = 0, size = 0;
+  bool check_all = false;                 ///< every coordinate of every gradient, not a sample
+  int64_t rows = 0, words = 0, size = 0;  ///< N, V, d
   /// H (N, d), W (V, d) or untied (K, V, d), b (V), M (d, K), C (K, d, d).
   enum Field { kH, kW, kB, kM, kC, kFields };
   std::array<InspectArray, kFields> arrays;
   std::vector<int32_t> targets;  ///< N; -1: the row counts nothing
 };
 
-/// Reads formats.md's kernel_inspect input; a UsageError names the field and what it should be.
+/// Reads the JSON of the input. UsageError: a field is missing or wrong; it names the field and
+/// what it should be.
 InspectInput read_inspect_input(const nlohmann::ordered_json& in);
 
 }  // namespace nine::app

@@ -1,4 +1,4 @@
-// Decompositions of small matrices, for experiments: the one place of the tools that uses Eigen.
+// Decompositions of small matrices, for experiments.
 #pragma once
 
 #include <cstdint>
@@ -6,9 +6,9 @@
 
 namespace nine::app {
 
-/// Of a row-major rows x cols matrix, largest first.
+/// Of a row-major rows x cols matrix: min(rows, cols) values, the largest first.
 std::vector<double> singular_values(const std::vector<double>& matrix, int64_t rows, int64_t cols);
-/// Of a symmetric n x n matrix, smallest first.
+/// Of a symmetric n x n matrix, the smallest first.
 std::vector<double> eigenvalues(const std::vector<double>& matrix, int64_t n);
 
 }  // namespace nine::app

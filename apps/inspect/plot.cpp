@@ -3,7 +3,7 @@
 #include <cmath>
 #include <sstream>
 
-#include "apps/inspect/drawing.h"
+#include "apps/inspect/figure.h"
 #include "apps/inspect/score_at.h"
 #include "core/scores/all.h"
 #include "kernels/head.h"

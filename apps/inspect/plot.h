@@ -6,9 +6,9 @@
 namespace nine::app {
 
 struct PlotSettings {
-  std::string kernels = "rbf,wav,log,pow";  ///< head strings of single kernels, separated by
-                                            ///< commas: the paper's Figure 1
-  double from = 0, to = 6;                  ///< range of q, or of z
+  /// Head strings of single kernels, separated by commas. These are the paper's Figure 1.
+  std::string kernels = "rbf,wav,log,pow";
+  double from = 0, to = 6;  ///< the range of q, or of z
 };
 
 /// S and dS/dq over q = |w - h|^2, h in the origin (log-variances 0) and w on an axis; for kernels

@@ -7,6 +7,7 @@
 
 namespace nine::app {
 
+/// A score S(w, h) with its gradients.
 struct ScoreAt {
   double value = 0;
   std::vector<double> dw, dh;  ///< dS/dw, dS/dh
@@ -16,10 +17,10 @@ struct ScoreAt {
 /// (HeadSpec::check).
 ScoreAt score_at(const Score& score, const std::vector<double>& w, const std::vector<double>& h);
 
-/// Vectors of the fewest numbers that show the kernel: 2, and one for each log-variance or radius;
-/// for each of mog's components.
+/// The smallest size of vectors whose example shows all that the kernel does: 2 numbers and one for
+/// a log-variance or radius, for each of mog's components.
 int64_t shown_size(const Score& score);
-/// Whether the score is a function of the product z alone, such as lin's.
+/// Whether the score is a function of the product z = w.h alone, as that of lin is.
 bool of_product(const Score& score);
 
 }  // namespace nine::app

@@ -39,7 +39,7 @@ ExperimentResult show(const std::string& name) {
     names.emplace_back(e.name);
   }
   throw UsageError(concat("--show: there is no experiment '", name, "'", did_you_mean(name, names),
-                          "; there are ", listed(names)));
+                          "; there are ", comma_separated(names)));
 }
 
 std::vector<double> normal_numbers(int64_t count, double scale, std::string_view stream) {

@@ -1,5 +1,5 @@
-// kernel_inspect --show: the ideas behind kernel softmax as small experiments, each with its
-// numbers, its figure and its page in docs/ideas/.
+// kernel_inspect --show: the ideas behind kernel softmax as small experiments. Each has a file
+// show_NAME.cpp and a page in docs/ideas/.
 #pragma once
 
 #include <span>
@@ -12,7 +12,7 @@ namespace nine::app {
 
 struct ExperimentResult {
   std::string text;  ///< what was done and what came out, as a table
-  std::string svg;
+  std::string svg;   ///< the figure
 };
 
 struct Experiment {
@@ -22,7 +22,7 @@ struct Experiment {
 };
 
 std::span<const Experiment> experiments();
-/// UsageError: there is no such experiment.
+/// Runs the experiment of that name. UsageError: there is none.
 ExperimentResult show(const std::string& name);
 
 ExperimentResult show_bottleneck();
@@ -36,9 +36,10 @@ ExperimentResult show_geometry();
 std::vector<double> normal_numbers(int64_t count, double scale, std::string_view stream);
 /// The row of a row-major matrix.
 std::vector<double> row_of(const std::vector<double>& matrix, int64_t row, int64_t cols);
-/// "name        1.234   5.678": a name and numbers in columns.
+/// A line of a table, "name        1.234   5.678"; `format` is printf's for one number.
 std::string table_line(const std::string& name, const std::vector<double>& numbers,
                        const char* format = "%11.4g");
+/// The line above it, with the names of the columns.
 std::string table_head(const std::string& name, const std::vector<std::string>& columns);
 
 }  // namespace nine::app

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "apps/inspect/drawing.h"
+#include "apps/inspect/figure.h"
 #include "apps/inspect/linear_algebra.h"
 #include "apps/inspect/show.h"
 
@@ -15,8 +15,8 @@ constexpr double kNoise = 1e-10;  // singular values below this share of the lar
 constexpr const char* kHeads[] = {"lin", "pow", "pow:p=1", "log", "pol",       "rbf",        "ssg",
                                   "mog", "hpb", "wav",     "sig", "mix:3*lin", "mix:lin,log"};
 
-// Singular values over the largest; vectors of unit variance over sqrt(d), so that scores stay of
-// one size.
+// The singular values of a head's log-probabilities over the largest one. The scale of the vectors
+// falls with d, so that scores are about as large for any d.
 std::vector<double> spectrum(const std::string& name, int64_t d) {
   const HeadSpec head = parse_head(name);
   Arena pool("kernel_inspect");

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "apps/inspect/drawing.h"
+#include "apps/inspect/figure.h"
 #include "apps/inspect/linear_algebra.h"
 #include "apps/inspect/score_at.h"
 #include "apps/inspect/show.h"
@@ -26,7 +26,7 @@ Doubles gram(const Score& score, double scale, int set) {
   return g;
 }
 
-// Without the parts that the softmax does not see: rows' and columns' means.
+// Without the means of rows and columns, which softmax and a word bias make up for.
 Doubles centred(Doubles g) {
   const auto n = static_cast<size_t>(kPoints);
   Doubles row(n);

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "apps/inspect/drawing.h"
+#include "apps/inspect/figure.h"
 #include "apps/inspect/show.h"
 #include "autograd/functions.h"
 #include "core/ops.h"
@@ -31,7 +31,9 @@ struct Fit {
   std::vector<Point> curve;
 };
 
-// A row a hundredth, so that the fused loss is the cross-entropy with the wanted distributions.
+// Trains a head from a random start. Each word has a row for every 5 hundredths of its wanted
+// probability, so that the mean loss of the rows is the cross-entropy with the wanted
+// distributions.
 Fit fit_once(const HeadSpec& head, int64_t d, int start) {
   std::vector<int32_t> context, word;
   for (int32_t n = 0; n < kContexts; ++n)

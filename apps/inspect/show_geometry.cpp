@@ -1,9 +1,10 @@
 // Two dimensions: where scores are equal, around one word and between two.
 #include <cmath>
 
-#include "apps/inspect/drawing.h"
+#include "apps/inspect/figure.h"
 #include "apps/inspect/score_at.h"
 #include "apps/inspect/show.h"
+#include "apps/inspect/zero_line.h"
 
 namespace nine::app {
 namespace {
@@ -14,8 +15,8 @@ constexpr int kCells = 120;
 
 Score kernel(const char* name) { return parse_head(name).components.front(); }
 
-// A point of the unit disk as the free vector that hpb's ball=lorentz takes there: theta = x / (1 +
-// sqrt(1 + |x|^2)).
+// The vector x that hpb's ball=lorentz maps to the point (a, b) of the unit disk:
+// theta = x / (1 + sqrt(1 + |x|^2)).
 Doubles free_vector(double a, double b) {
   const double grow = 2 / (1 - a * a - b * b);
   return {grow * a, grow * b};

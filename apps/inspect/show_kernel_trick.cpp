@@ -1,7 +1,7 @@
 // The kernel trick: a kernel is an inner product of features that need not be written down.
 #include <cmath>
 
-#include "apps/inspect/drawing.h"
+#include "apps/inspect/figure.h"
 #include "apps/inspect/score_at.h"
 #include "apps/inspect/show.h"
 
@@ -25,8 +25,8 @@ double dot(const std::vector<double>& a, const std::vector<double>& b) {
   return s;
 }
 
-// exp(-q) with the series of e^2z cut after `terms`: features of every degree, of which the first
-// d^0 + d^1 + ... are kept.
+// exp(-q) with the power series of e^2z cut after `terms` terms: the features up to that degree, of
+// which there are d^0 + d^1 + ...
 double cut_gaussian(const std::vector<double>& w, const std::vector<double>& h, int terms) {
   double sum = 0, term = 1;
   for (int n = 0; n < terms; ++n) {

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "apps/inspect/drawing.h"
+#include "apps/inspect/figure.h"
 #include "apps/inspect/score_at.h"
 #include "apps/inspect/show.h"
 
@@ -48,8 +48,7 @@ ExperimentResult show_reach() {
   }
   out.text +=
       "\nTwo random vectors of 512 numbers are 3.2 apart with a standard deviation of 0.1, and 32 "
-      "apart with 1. rbf and wav with their defaults "
-      "feel\n"
+      "apart with 1. rbf and wav with their defaults feel\n"
       "next to nothing of a word there; log and hpb still do; pow pulls at any distance.\n";
   out.svg = figure_svg("How far each kernel pulls", {figure}, 1);
   return out;

@@ -1,4 +1,4 @@
-// A worked example as people read it: lines of a symbol, how it comes about, and its numbers.
+// A worked example as text: lines with a symbol, its formula and its numbers.
 #pragma once
 
 #include <functional>
@@ -12,9 +12,9 @@ namespace nine::app {
 
 class WorkedExample {
  public:
+  /// A line without numbers is a heading or a sentence, which is in `formula`.
   struct Line {
-    std::string symbol,
-        formula;  ///< a line without numbers is a heading or a sentence, in `formula`
+    std::string symbol, formula;
     std::vector<double> numbers;
   };
 
@@ -32,21 +32,22 @@ class WorkedExample {
   void line(const std::string& symbol, const std::string& formula, const Tensor& numbers) {
     line(symbol, formula, numbers.to_vector());
   }
-  /// The last lines: f's gradients by the inputs against central differences. Error: they differ by
-  /// more than 1e-6 relative.
+  /// Adds the last lines: the gradients of f by the inputs compared with central differences.
+  /// Error: they differ by more than 1e-6 relative.
   void check(const std::function<Var(std::span<const Var>)>& f, const std::vector<Tensor>& inputs);
 
   const std::vector<Line>& lines() const { return lines_; }
   /// The numbers of the line with that symbol; an Error when there is none.
   const std::vector<double>& at(const std::string& symbol) const;
+  /// All lines, the symbols and formulas in columns.
   std::string text() const;
 
  private:
   std::vector<Line> lines_;
 };
 
-/// Short numbers for examples, so that a pencil suffices: `count` from the fixed list, beginning at
-/// `first`.
+/// Short numbers for examples that can be followed on paper: from a fixed list, beginning with
+/// number `first`.
 Tensor short_numbers(const Shape& shape, size_t first);
 
 }  // namespace nine::app

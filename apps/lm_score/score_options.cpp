@@ -14,11 +14,18 @@ void ScoreOptions::declare(Options& o) {
       .unit("DIR");
   o.add("input", input, "text, tokenised, one sentence a line; -: standard input").unit("FILE");
   o.add("output", output, "where results go; -: standard output").unit("FILE");
-  o.add("batch-tokens", batch_tokens, "positions computed at once").at_least(1).unit("tokens");
-  o.add("threads", threads, "0: all physical cores").range(0, 4096).default_text("physical cores");
+  o.add("batch-tokens", batch_tokens, "positions computed at once")
+      .at_least(1)
+      .unit("tokens")
+      .called("batch tokens");
+  o.add("threads", threads, "0: all physical cores")
+      .range(0, 4096)
+      .default_text("physical cores")
+      .called("threads");
   o.add("device", device, "where to compute")
       .unit("cpu|cuda[:i]")
-      .check([](const std::string& text) { device_from_text(text); });
+      .check([](const std::string& text) { device_from_text(text); })
+      .called("device");
   o.add("seed", seed, "of --generate and of --compare's resamples");
 
   o.group("Scoring: a log-probability (natural) for each line");
@@ -52,7 +59,8 @@ void ScoreOptions::declare(Options& o) {
       .range(0, 1);
   o.add("allow-unknown", allow_unknown, "<unk> may be generated");
   o.add("batch", batch, "continuations side by side; what comes out does not depend on it")
-      .range(1, kMaxGenerateBatch);
+      .range(1, kMaxGenerateBatch)
+      .called("batch size");
 
   o.group("Comparing two models");
   o.add("compare", compare, "two checkpoints, in place of --checkpoint: B against A, word by word")
@@ -64,14 +72,15 @@ void ScoreOptions::declare(Options& o) {
 void ScoreOptions::check(const Options& options) const {
   const bool comparing = !compare.empty(),
              plain = !generate && top == 0 && !comparing && !components;
-  usage(
+  require_usage(
       generate + (top > 0) + comparing + components <= 1,
       "--generate, --top, --components and --compare are different things to do: give one of them");
-  usage(!comparing || checkpoint.empty(), "--compare names both models: leave out --checkpoint");
-  usage(!comparing || compare.size() == 2, "--compare takes two checkpoints, A and B, but got ",
-        compare.size());
-  usage(comparing || !checkpoint.empty(),
-        "no model: give --checkpoint DIR (or --compare A B for two models)");
+  require_usage(!comparing || checkpoint.empty(),
+                "--compare names both models: leave out --checkpoint");
+  require_usage(!comparing || compare.size() == 2,
+                "--compare takes two checkpoints, A and B, but got ", compare.size());
+  require_usage(comparing || !checkpoint.empty(),
+                "no model: give --checkpoint DIR (or --compare A B for two models)");
 
   std::vector<NamedFile> read{{"--input", input}};
   for (const std::string& model : comparing ? compare : std::vector<std::string>{checkpoint})
@@ -87,8 +96,9 @@ void ScoreOptions::check(const Options& options) const {
             "plain scoring and --compare; the others start each line afresh", {"carry_state"});
   only_with(options, !generate, "scoring, --top and --compare, while --generate has --batch",
             {"batch_tokens"});
-  usage(samples == 1 || temperature > 0, "--temperature 0 always takes the likeliest word, so all ",
-        samples, " continuations would be the same: leave out --samples");
+  require_usage(samples == 1 || temperature > 0,
+                "--temperature 0 always takes the likeliest word, so all ", samples,
+                " continuations would be the same: leave out --samples");
 }
 
 }  // namespace nine::app

@@ -9,9 +9,6 @@
 
 namespace nine::app {
 
-/// Sentences of the validation and the test text of --sample.
-inline constexpr int64_t kSampleHeldOut = 1000;
-
 struct LmData {
   Vocabulary vocabulary;
   Corpus train;

@@ -17,17 +17,26 @@ void LmOptions::declare(Options& o) {
   o.add("vocab-size", vocab_size,
         "most words of a built vocabulary, </s> and <unk> counted; 0: no limit")
       .at_least(0)
-      .unit("words");
+      .unit("words")
+      .called("vocabulary size");
   o.add("min-count", min_count, "words seen less often in training become <unk>")
       .at_least(1)
-      .unit("times");
+      .unit("times")
+      .called("minimum count");
 
   o.group("Model");
-  o.add("layers", layers, "LSTM layers").range(1, 64);
-  o.add("hidden", hidden, "hidden size of the LSTM").range(1, 65536).unit("units");
-  o.add("embed", embed, "size of the word embeddings").range(1, 65536).unit("units");
+  o.add("layers", layers, "LSTM layers").range(1, 64).called("number of layers");
+  o.add("hidden", hidden, "hidden size of the LSTM")
+      .range(1, 65536)
+      .unit("units")
+      .called("hidden size");
+  o.add("embed", embed, "size of the word embeddings")
+      .range(1, 65536)
+      .unit("units")
+      .called("embedding size");
   o.add("tie-embeddings", tie_embeddings,
-        "one matrix for the embeddings and the head's word vectors (embed = hidden)");
+        "one matrix for the embeddings and the head's word vectors (embed = hidden)")
+      .called("tied embeddings");
   declare_head(o);
 
   o.group("Regularisation");
@@ -48,16 +57,19 @@ void LmOptions::declare(Options& o) {
 
   o.group("Batches");
   o.add("batch", batch, "columns of text side by side (with --sentences: sentences)")
-      .range(1, 1 << 20);
+      .range(1, 1 << 20)
+      .called("batch size");
   o.add("bptt", bptt, "time steps of truncated back-propagation; the state is carried on")
       .range(1, 1 << 20)
-      .unit("tokens");
+      .unit("tokens")
+      .called("bptt length");
   o.add("sentences", sentences,
         "each sentence on its own, from a fresh state, instead of carried state");
   o.add("batch-tokens", batch_tokens,
         "with --sentences: positions a batch, padding counted, in place of --batch; 0: off")
       .at_least(0)
-      .unit("tokens");
+      .unit("tokens")
+      .called("batch tokens");
   declare_accumulation(o);
   declare_optimiser(o);
   declare_run(o);
@@ -65,28 +77,29 @@ void LmOptions::declare(Options& o) {
 }
 
 void LmOptions::check(const Options& given) const {
-  usage(sample != !train.empty(),
-        sample ? "--sample and --train exclude each other"
-               : "no training text: give --train FILE, or --sample for the built-in one");
-  usage(!sample || (valid.empty() && test.empty()),
-        "--sample brings its own validation and test text; leave out --valid and --test");
-  usage(vocab.empty() || (vocab_size == 0 && min_count == 1),
-        "--vocab gives the vocabulary as it is; leave out --vocab-size and --min-count");
-  usage(vocab_size == 0 || vocab_size >= 3, "--vocab-size ", vocab_size,
-        " leaves no room for a word besides </s> and <unk>");
-  usage(batch_tokens == 0 || sentences,
-        "--batch-tokens needs --sentences; with carried state a batch is --batch times --bptt");
-  usage(!tie_embeddings || embed == hidden,
-        "--tie-embeddings makes input and output word vectors one matrix: --embed ", embed,
-        " must equal --hidden ", hidden);
-  usage(dropout_hidden == 0 || layers > 1,
-        "--dropout-hidden drops units between LSTM layers, but there is one layer; "
-        "--dropout-output is after the last");
-  check_shared(given, hidden, "--valid", sample || !valid.empty(),
-               {{"sample-sentences", sample, "--sample"},
-                {"bptt", !sentences, "carried state; --sentences has none"},
-                {"variational", dropout + dropout_hidden + dropout_output > 0,
-                 "--dropout, --dropout-hidden or --dropout-output"}});
+  require_usage(sample != !train.empty(),
+                sample ? "--sample and --train exclude each other"
+                       : "no training text: give --train FILE, or --sample for the built-in one");
+  require_usage(!sample || (valid.empty() && test.empty()),
+                "--sample brings its own validation and test text; leave out --valid and --test");
+  require_usage(vocab.empty() || (vocab_size == 0 && min_count == 1),
+                "--vocab gives the vocabulary as it is; leave out --vocab-size and --min-count");
+  require_usage(vocab_size == 0 || vocab_size >= 3, "--vocab-size ", vocab_size,
+                " leaves no room for a word besides </s> and <unk>");
+  require_usage(
+      batch_tokens == 0 || sentences,
+      "--batch-tokens needs --sentences; with carried state a batch is --batch times --bptt");
+  require_usage(!tie_embeddings || embed == hidden,
+                "--tie-embeddings makes input and output word vectors one matrix: --embed ", embed,
+                " must equal --hidden ", hidden);
+  require_usage(dropout_hidden == 0 || layers > 1,
+                "--dropout-hidden drops units between LSTM layers, but there is one layer; "
+                "--dropout-output is after the last");
+  check_shared(given, hidden, "--valid", sample || !valid.empty());
+  refuse_idle_flags(given, {{"sample-sentences", sample, "--sample"},
+                            {"bptt", !sentences, "carried state; --sentences has none"},
+                            {"variational", dropout + dropout_hidden + dropout_output > 0,
+                             "--dropout, --dropout-hidden or --dropout-output"}});
 }
 
 LanguageModelConfig LmOptions::model(int64_t vocabulary) const {

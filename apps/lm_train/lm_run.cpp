@@ -8,28 +8,28 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-void say(const char* what, double ppl, const std::optional<double>& floor) {
+void print_result(const char* what, double ppl, const std::optional<double>& floor) {
   std::printf("%s perplexity %.3f", what, ppl);
   if (floor) std::printf("   (floor %.3f: what the language itself scores)", *floor);
   std::printf("\n");
 }
 
 void conclude(const LmData& data, const LanguageModel& model, const Checkpoint& best,
-              Trainer& trainer, RunCallbacks& host, Json& done) {
+              Trainer& trainer, RunCallbacks& callbacks, Json& done) {
   if (data.valid) {
     done["best_valid_ppl"] = trainer.best().ppl;
-    say("best validation", trainer.best().ppl, data.valid_floor);
+    print_result("best validation", trainer.best().ppl, data.valid_floor);
   }
   if (!data.test) return;
   const Evaluation test = evaluate_carried(model, trainer.tape(), *data.test);
-  host.event(test_event(best, trainer, test));
+  callbacks.event(test_event(best, trainer, test));
   done["test_ppl"] = test.ppl();
-  say("test", test.ppl(), data.test_floor);
+  print_result("test", test.ppl(), data.test_floor);
 }
 
 }  // namespace
 
-TrainingRun lm_training(const Options& options, const LmOptions& o, const LmData& data,
+TrainingRun lm_training(const Options& flags, const LmOptions& o, const LmData& data,
                         const LanguageModel& model, ParameterSet& parameters,
                         LanguageModelTask& task) {
   Json resolved = resolved_settings(o, parameters, data.vocabulary.size(), o.hidden);
@@ -51,8 +51,8 @@ TrainingRun lm_training(const Options& options, const LmOptions& o, const LmData
         "the vocabulary lacks words of the sample's validation text, so the sample's entropy is no "
         "floor for this run");
   return {.program = "lm_train",
-          .options = options,
-          .o = o,
+          .flags = flags,
+          .options = o,
           .parameters = parameters,
           .task = task,
           .metadata = model.metadata(),
@@ -61,8 +61,8 @@ TrainingRun lm_training(const Options& options, const LmOptions& o, const LmData
           .files = {{"dict.txt", data.vocabulary.dict_text()}},
           .start = start,
           .messages = messages,
-          .conclude = [&](const Checkpoint& best, Trainer& trainer, RunCallbacks& host,
-                          Json& done) { conclude(data, model, best, trainer, host, done); }};
+          .conclude = [&](const Checkpoint& best, Trainer& trainer, RunCallbacks& callbacks,
+                          Json& done) { conclude(data, model, best, trainer, callbacks, done); }};
 }
 
 }  // namespace nine::app

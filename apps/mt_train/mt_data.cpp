@@ -68,8 +68,8 @@ MtData data_of(const Texts& texts, const MtOptions& o) {
 MtData load_mt_data(const MtOptions& o) {
   if (o.sample) {
     const SamplePairs train = sample_pairs(o.sample_pairs, o.seed, "train"),
-                      valid = sample_pairs(kSampleHeldOutPairs, o.seed, "valid"),
-                      test = sample_pairs(kSampleHeldOutPairs, o.seed, "test");
+                      valid = sample_pairs(kSampleHeldOut, o.seed, "valid"),
+                      test = sample_pairs(kSampleHeldOut, o.seed, "test");
     const auto text = [](const SamplePairs& pairs) {
       return pairs_of_lines(pairs.source, pairs.target);
     };

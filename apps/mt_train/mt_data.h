@@ -11,9 +11,6 @@
 
 namespace nine::app {
 
-/// Pairs of the validation and the test text of --sample.
-inline constexpr int64_t kSampleHeldOutPairs = 1000;
-
 struct MtData {
   Vocabulary source, target;
   ParallelCorpus train;

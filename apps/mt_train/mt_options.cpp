@@ -10,7 +10,7 @@ MtOptions::MtOptions() {
   label_smoothing = 0.1;
   lr = 5e-4;
   betas = {0.9, 0.98};
-  schedule = "inverse-sqrt";
+  schedule = ScheduleKind::inverse_sqrt;
   warmup = 4000;
   clip = 0;
   after = {30, TrainingUnit::epochs};
@@ -42,31 +42,38 @@ void MtOptions::declare(Options& o) {
   o.add("vocab-size", vocab_size,
         "most words of a built dictionary, its four specials counted; 0: no limit")
       .at_least(0)
-      .unit("words");
+      .unit("words")
+      .called("vocabulary size");
   o.add("min-count", min_count, "words seen less often in training become <unk>")
       .at_least(1)
-      .unit("times");
+      .unit("times")
+      .called("minimum count");
   o.add("max-length", max_length,
         "training pairs with a longer side, </s> counted, are left out and counted")
       .range(2, 1 << 20)
-      .unit("tokens");
+      .unit("tokens")
+      .called("maximum length");
 
   o.group("Model");
-  o.add("layers", layers, "layers of encoder and decoder").range(1, 64);
+  o.add("layers", layers, "layers of encoder and decoder").range(1, 64).called("number of layers");
   o.add("encoder-layers", encoder_layers, "layers of the encoder; 0: --layers")
       .range(0, 64)
       .default_text("--layers");
   o.add("decoder-layers", decoder_layers, "layers of the decoder; 0: --layers")
       .range(0, 64)
       .default_text("--layers");
-  o.add("hidden", hidden, "width of the model").range(2, 65536).unit("units");
-  o.add("ffn", ffn, "width inside of the feed-forward branches").range(1, 1 << 20).unit("units");
-  o.add("heads", heads, "attention heads").range(1, 1024);
+  o.add("hidden", hidden, "width of the model").range(2, 65536).unit("units").called("hidden size");
+  o.add("ffn", ffn, "width inside of the feed-forward branches")
+      .range(1, 1 << 20)
+      .unit("units")
+      .called("feed-forward size");
+  o.add("heads", heads, "attention heads").range(1, 1024).called("number of attention heads");
   o.add("norm", norm,
         "where layer norms stand: post, behind each residual sum; pre, before each branch")
-      .choices({"post", "pre"});
+      .called("norm order");
   o.add("tie-embeddings", tie_embeddings,
-        "one matrix for the decoder's embeddings and the head's word vectors");
+        "one matrix for the decoder's embeddings and the head's word vectors")
+      .called("tied embeddings");
   declare_head(o);
 
   o.group("Regularisation");
@@ -78,17 +85,22 @@ void MtOptions::declare(Options& o) {
         "most positions a batch: pairs times the longest sentence of either side, </s> counted; 0: "
         "no such limit")
       .at_least(0)
-      .unit("tokens");
-  o.add("batch", batch, "most pairs a batch; 0: no such limit").at_least(0).unit("pairs");
+      .unit("tokens")
+      .called("batch tokens");
+  o.add("batch", batch, "most pairs a batch; 0: no such limit")
+      .at_least(0)
+      .unit("pairs")
+      .called("batch size");
   declare_accumulation(o);
 
   o.group("Validation");
   o.add("best-metric", best_metric,
         "what the best model is best by, and what --early-stop and plateaus watch")
-      .choices(enum_names<BestMetric>());
+      .called("best metric");
   o.add("valid-beam", valid_beam,
         "beam of the search whose BLEU is reported; 0: nothing is translated")
-      .range(0, 100);
+      .range(0, 100)
+      .called("validation beam");
   o.add("valid-translations", valid_translations,
         "translations of the validation text in the log and the report")
       .range(0, 1000);
@@ -110,35 +122,38 @@ void MtOptions::resolve() {
 }
 
 void MtOptions::check(const Options& given) const {
-  usage(!sample || (src.empty() && tgt.empty()), "--sample and --src exclude each other");
-  usage(sample || (!src.empty() && !tgt.empty()),
-        "no training text: give --src FILE and --tgt FILE, or --sample for a generated one");
-  usage(!sample || (valid_src.empty() && valid_tgt.empty() && test_src.empty() && test_tgt.empty()),
-        "--sample brings its own validation and test text; leave out --valid-src, --valid-tgt, "
-        "--test-src and --test-tgt");
-  usage(valid_src.empty() == valid_tgt.empty(), "--valid-src and --valid-tgt go together");
-  usage(test_src.empty() == test_tgt.empty(), "--test-src and --test-tgt go together");
-  usage(!shared_vocab || tgt_dict.empty(),
-        "--shared-vocab has one dictionary: give it as --src-dict alone");
+  require_usage(!sample || (src.empty() && tgt.empty()), "--sample and --src exclude each other");
+  require_usage(
+      sample || (!src.empty() && !tgt.empty()),
+      "no training text: give --src FILE and --tgt FILE, or --sample for a generated one");
+  require_usage(
+      !sample || (valid_src.empty() && valid_tgt.empty() && test_src.empty() && test_tgt.empty()),
+      "--sample brings its own validation and test text; leave out --valid-src, --valid-tgt, "
+      "--test-src and --test-tgt");
+  require_usage(valid_src.empty() == valid_tgt.empty(), "--valid-src and --valid-tgt go together");
+  require_usage(test_src.empty() == test_tgt.empty(), "--test-src and --test-tgt go together");
+  require_usage(!shared_vocab || tgt_dict.empty(),
+                "--shared-vocab has one dictionary: give it as --src-dict alone");
   const bool built = src_dict.empty() || (!shared_vocab && tgt_dict.empty());
-  usage(built || (vocab_size == 0 && min_count == 1),
-        "the dictionaries are given as they are; leave out --vocab-size and --min-count");
-  usage(vocab_size == 0 || vocab_size > Specials::kTranslation.size, "--vocab-size ", vocab_size,
-        " leaves no room for a word besides the four specials");
-  usage(hidden % 2 == 0, "--hidden ", hidden,
-        ": sinusoidal positions come in pairs, so the width must be even");
-  usage(hidden % heads == 0, "--hidden ", hidden, " does not divide into --heads ", heads);
-  usage(batch_tokens > 0 || batch > 0,
-        "--batch-tokens 0 and --batch 0 leave batches without a limit; give one of the two");
-  usage(best_metric != "bleu" || valid_beam > 0,
-        "--best-metric bleu needs translations: --valid-beam must be at least 1");
+  require_usage(built || (vocab_size == 0 && min_count == 1),
+                "the dictionaries are given as they are; leave out --vocab-size and --min-count");
+  require_usage(vocab_size == 0 || vocab_size > Specials::kTranslation.size, "--vocab-size ",
+                vocab_size, " leaves no room for a word besides the four specials");
+  require_usage(hidden % 2 == 0, "--hidden ", hidden,
+                ": sinusoidal positions come in pairs, so the width must be even");
+  require_usage(hidden % heads == 0, "--hidden ", hidden, " does not divide into --heads ", heads);
+  require_usage(
+      batch_tokens > 0 || batch > 0,
+      "--batch-tokens 0 and --batch 0 leave batches without a limit; give one of the two");
+  require_usage(best_metric != BestMetric::bleu || valid_beam > 0,
+                "--best-metric bleu needs translations: --valid-beam must be at least 1");
+  check_shared(given, hidden, "--valid-src and --valid-tgt", has_valid());
   const char* valid = "validation text: --valid-src and --valid-tgt";
-  check_shared(given, hidden, "--valid-src and --valid-tgt", has_valid(),
-               {{"sample-pairs", sample, "--sample"},
-                {"best-metric", has_valid(), valid},
-                {"valid-beam", has_valid(), valid},
-                {"valid-translations", has_valid() && valid_beam > 0,
-                 valid_beam > 0 ? valid : "--valid-beam above 0"}});
+  refuse_idle_flags(given, {{"sample-pairs", sample, "--sample"},
+                            {"best-metric", has_valid(), valid},
+                            {"valid-beam", has_valid(), valid},
+                            {"valid-translations", has_valid() && valid_beam > 0,
+                             valid_beam > 0 ? valid : "--valid-beam above 0"}});
 }
 
 int64_t MtOptions::positions() const { return std::max(kFewestPositions, max_length); }
@@ -152,7 +167,7 @@ TransformerConfig MtOptions::model(int64_t src_vocab, int64_t tgt_vocab) const {
           .ffn = ffn,
           .heads = heads,
           .dropout = dropout,
-          .norm = enum_from_text<NormOrder>(norm),
+          .norm = norm,
           .shared_vocab = shared_vocab,
           .tie_embeddings = tie_embeddings,
           .head_bias = head_bias,
@@ -166,7 +181,7 @@ TransformerConfig MtOptions::model(int64_t src_vocab, int64_t tgt_vocab) const {
 
 TrainerConfig MtOptions::trainer() const {
   TrainerConfig config = TrainOptions::trainer();
-  config.best_metric = enum_from_text<BestMetric>(best_metric);
+  config.best_metric = best_metric;
   return config;
 }
 

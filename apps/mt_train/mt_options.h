@@ -25,14 +25,14 @@ struct MtOptions : TrainOptions {
   int64_t vocab_size = 0, min_count = 1, max_length = kFewestPositions;
   // Model
   int64_t layers = 6, encoder_layers = 0, decoder_layers = 0, hidden = 512, ffn = 1024, heads = 4;
-  std::string norm = "post";
+  NormOrder norm = NormOrder::post;
   bool tie_embeddings = true;
   // Regularisation
   double dropout = 0.3;
   // Batches
   int64_t batch = 0, batch_tokens = 4096;
   // Validation
-  std::string best_metric = "nll";
+  BestMetric best_metric = BestMetric::nll;
   int64_t valid_beam = 1, valid_translations = 4;
   // Instead of training
   int64_t average = 0;

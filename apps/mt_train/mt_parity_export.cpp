@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "apps/lm_train/parity_export.h"
+#include "apps/training/parity_export.h"
 #include "core/files.h"
 #include "nn/models/saved_translation_model.h"
 
@@ -11,24 +11,16 @@ namespace nine::app {
 namespace {
 
 void check_replayable(const MtParityExport& o, const TransformerConfig& c) {
-  const auto refuse = [](bool bad, const auto&... text) {
-    if (bad) throw UsageError(concat("--export-parity: ", text...));
-  };
-  refuse(c.dropout != 0, "the replay has no dropout; set --dropout 0");
-  refuse(o.adam.kind != OptimizerKind::adam || o.adam.weight_decay != 0,
-         "the replay knows --optimizer adam without --weight-decay only");
-  refuse(!replayed(c.head),
-         "the replay knows --head lin and mos (mix:K*lin) with --head-context tanh only, not ",
-         c.head.to_text());
-  refuse(c.head.untied && c.tie_embeddings,
-         "the replay does not tie embeddings to a mixture's own word vectors; set "
-         "--no-tie-embeddings");
+  require_replay(c.dropout == 0, "the replay has no dropout; set --dropout 0");
+  require_replay(o.adam.kind == OptimizerKind::adam && o.adam.weight_decay == 0,
+                 "the replay knows --optimizer adam without --weight-decay only");
+  check_replayed_head(c.head, c.tie_embeddings, "set --no-tie-embeddings");
 }
 
 nlohmann::ordered_json config_json(const MtParityExport& o, const Transformer& model) {
   nlohmann::ordered_json config = translation_config(model);
   config.update({{"pad", o.pad},
-                 {"head", replayed_name(model.config().head)},
+                 {"head", replay_name(model.config().head)},
                  {"components", model.config().head.size()},
                  {"untied", model.config().head.untied},
                  {"optimizer", "adam"},
@@ -70,27 +62,35 @@ void export_mt_parity(const MtParityExport& o, const Transformer& model, Paramet
     kept.push_back(t);
     batches.push_back({concat(name, ".", step), kept.back()});
   };
-  nlohmann::ordered_json losses{{"loss", nlohmann::json::array()},
-                                {"grad_norm", nlohmann::json::array()},
-                                {"lr", nlohmann::json::array()}};
-  Arena arena("step", parameters.values().device());
-  const auto optimizer = make_optimizer(parameters, o.adam);
-  TrainStep step(parameters, *optimizer, arena, {.clip = o.clip});
-  const Schedule schedule(o.schedule);
-  for (int64_t s = 0; s < o.steps; ++s) {
-    const double lr = schedule.rate(s + 1);
-    const StepResult r = step.run(data, s + 1, lr);
-    keep("src", s, data.batch(0).src);
-    keep("tgt_in", s, data.batch(0).tgt_in);
-    keep("tgt_out", s, padded(data.batch(0).tgt_out, o.pad));
-    losses["loss"].push_back(r.loss);
-    losses["grad_norm"].push_back(r.grad_norm);
-    losses["lr"].push_back(lr);
-  }
+  const nlohmann::ordered_json losses = run_parity_steps(
+      {.steps = o.steps, .optimizer = o.adam, .schedule = o.schedule, .step = {.clip = o.clip}},
+      parameters, data, [&](int64_t step) {
+        const TranslationBatch& batch = data.batch(0);
+        keep("src", step, batch.src);
+        keep("tgt_in", step, batch.tgt_in);
+        keep("tgt_out", step, padded(batch.tgt_out, o.pad));
+      });
   write_weights(dir / "final.safetensors", model, parameters);
   write_safetensors(dir / "batches.safetensors", batches);
   write_text(dir / "losses.json", losses.dump(1) + "\n");
   write_text(dir / "config.json", config_json(o, model).dump(1) + "\n");
+}
+
+void export_mt_parity(const MtOptions& o, const Transformer& model, ParameterSet& parameters,
+                      TranslationTask& task) {
+  require_replay(o.pi_reg.empty() && o.weight_norm_reg.empty(),
+                 "the replay has no regularisers; leave out --pi-reg and --weight-norm-reg");
+  require_replay(o.accumulate == 1, "the replay does not accumulate; set --accumulate 1");
+  require_replay(o.export_steps <= task.stream().steps(), "an epoch has ", task.stream().steps(),
+                 " steps; lower --export-steps ", o.export_steps);
+  const TrainerConfig trainer = o.trainer();
+  export_mt_parity({.directory = o.export_parity,
+                    .steps = o.export_steps,
+                    .pad = Specials::kTranslation.pad,
+                    .adam = trainer.optimizer,
+                    .schedule = trainer.schedule,
+                    .clip = o.clip},
+                   model, parameters, task.source());
 }
 
 }  // namespace nine::app

@@ -1,14 +1,14 @@
-// --export-parity of translation: the first steps of a training, for replay in PyTorch (formats.md,
-// "Parity export").
+// mt_train --export-parity: the first steps of a training, for replay in PyTorch (docs/mt.md).
 #pragma once
 
 #include <string>
 
-#include "nn/training/schedule.h"
-#include "nn/training/translation_source.h"
+#include "apps/mt_train/mt_options.h"
+#include "nn/training/translation_task.h"
 
 namespace nine::app {
 
+/// What is exported, where the options of mt_train do not say it (tests/bench).
 struct MtParityExport {
   std::string directory;
   int64_t steps = 20;
@@ -20,9 +20,12 @@ struct MtParityExport {
 
 /// Runs `steps` updates of the trainer's own step from the model's present weights, a micro-batch
 /// each, and writes init.safetensors, batches.safetensors, losses.json, final.safetensors and
-/// config.json. A UsageError names what the replay does not know: dropout, other optimisers, heads
+/// config.json. A UsageError names what the replay does not have: dropout, other optimisers, heads
 /// but lin and mos.
 void export_mt_parity(const MtParityExport& options, const Transformer& model,
                       ParameterSet& parameters, TranslationSource& data);
+/// The same as the options of mt_train say.
+void export_mt_parity(const MtOptions& o, const Transformer& model, ParameterSet& parameters,
+                      TranslationTask& task);
 
 }  // namespace nine::app

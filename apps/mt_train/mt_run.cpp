@@ -1,6 +1,5 @@
 #include "apps/mt_train/mt_run.h"
 
-#include "apps/mt_train/mt_parity_export.h"
 #include "core/threads.h"
 
 namespace nine::app {
@@ -46,18 +45,18 @@ std::vector<std::string> messages(const MtOptions& o, const MtData& data,
   return out;
 }
 
-void say(const char* what, double ppl, const std::optional<double>& bleu) {
+void print_result(const char* what, double ppl, const std::optional<double>& bleu) {
   std::printf("%s perplexity %.3f", what, ppl);
   if (bleu) std::printf(", BLEU %.2f", *bleu);
   std::printf("\n");
 }
 
 void conclude(const MtOptions& o, const MtData& data, const Transformer& model,
-              const Checkpoint& best, Trainer& trainer, RunCallbacks& host, Json& done) {
+              const Checkpoint& best, Trainer& trainer, RunCallbacks& callbacks, Json& done) {
   if (data.valid) {
     done["best_valid_ppl"] = trainer.best().ppl;
     if (trainer.best().bleu) done["best_bleu"] = *trainer.best().bleu;
-    say("best validation", trainer.best().ppl, trainer.best().bleu);
+    print_result("best validation", trainer.best().ppl, trainer.best().bleu);
   }
   if (!data.test) return;
   Evaluation test = evaluate_pairs(model, trainer.tape(), data.test->pairs, o.batching());
@@ -68,15 +67,15 @@ void conclude(const MtOptions& o, const MtData& data, const Transformer& model,
                                *data.test)
                     .score;
   }
-  host.event(test_event(best, trainer, test));
+  callbacks.event(test_event(best, trainer, test));
   done["test_ppl"] = test.ppl();
   if (test.bleu) done["test_bleu"] = *test.bleu;
-  say("test", test.ppl(), test.bleu);
+  print_result("test", test.ppl(), test.bleu);
 }
 
 }  // namespace
 
-TrainingRun mt_training(const Options& options, const MtOptions& o, const MtData& data,
+TrainingRun mt_training(const Options& flags, const MtOptions& o, const MtData& data,
                         const Transformer& model, ParameterSet& parameters, TranslationTask& task) {
   Json resolved = resolved_settings(o, parameters, data.target.size(), o.hidden);
   resolved.update({{"src_vocab", data.source.size()},
@@ -96,39 +95,20 @@ TrainingRun mt_training(const Options& options, const MtOptions& o, const MtData
                    {"unknown_share", share(train.target_unknown(), train.target_tokens())},
                    {"batches", task.stream().steps()},
                    {"padding_share", task.stream().padding_share()}};
-  return {.program = "mt_train",
-          .options = options,
-          .o = o,
-          .parameters = parameters,
-          .task = task,
-          .metadata = model.metadata(),
-          .resolved = resolved,
-          .model_config = translation_config(model),
-          .files = {{kSourceDict, data.source.dict_text()}, {kTargetDict, data.target.dict_text()}},
-          .start = start,
-          .messages = messages(o, data, parameters, task.stream()),
-          .conclude = [&](const Checkpoint& best, Trainer& trainer, RunCallbacks& host,
-                          Json& done) { conclude(o, data, model, best, trainer, host, done); }};
-}
-
-void export_parity(const MtOptions& o, const Transformer& model, ParameterSet& parameters,
-                   TranslationTask& task) {
-  const auto refuse = [](bool bad, const auto&... text) {
-    usage(!bad, "--export-parity: ", text...);
-  };
-  refuse(!o.pi_reg.empty() || !o.weight_norm_reg.empty(),
-         "the replay has no regularisers; leave out --pi-reg and --weight-norm-reg");
-  refuse(o.accumulate != 1, "the replay does not accumulate; set --accumulate 1");
-  refuse(o.export_steps > task.stream().steps(), "an epoch has ", task.stream().steps(),
-         " steps; lower --export-steps ", o.export_steps);
-  const TrainerConfig trainer = o.trainer();
-  export_mt_parity({.directory = o.export_parity,
-                    .steps = o.export_steps,
-                    .pad = Specials::kTranslation.pad,
-                    .adam = trainer.optimizer,
-                    .schedule = trainer.schedule,
-                    .clip = o.clip},
-                   model, parameters, task.source());
+  return {
+      .program = "mt_train",
+      .flags = flags,
+      .options = o,
+      .parameters = parameters,
+      .task = task,
+      .metadata = model.metadata(),
+      .resolved = resolved,
+      .model_config = translation_config(model),
+      .files = {{kSourceDict, data.source.dict_text()}, {kTargetDict, data.target.dict_text()}},
+      .start = start,
+      .messages = messages(o, data, parameters, task.stream()),
+      .conclude = [&](const Checkpoint& best, Trainer& trainer, RunCallbacks& callbacks,
+                      Json& done) { conclude(o, data, model, best, trainer, callbacks, done); }};
 }
 
 }  // namespace nine::app

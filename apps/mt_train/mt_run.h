@@ -1,4 +1,4 @@
-// What one run of mt_train says of itself besides what every training says.
+// What one run of mt_train tells and logs besides what every training does.
 #pragma once
 
 #include "apps/mt_train/mt_data.h"
@@ -6,13 +6,8 @@
 
 namespace nine::app {
 
-/// The run of that model on that data. All that is given must outlive it.
-TrainingRun mt_training(const Options& options, const MtOptions& o, const MtData& data,
+/// The run of that model on that data, for run_training(). All that is given must outlive it.
+TrainingRun mt_training(const Options& flags, const MtOptions& o, const MtData& data,
                         const Transformer& model, ParameterSet& parameters, TranslationTask& task);
-
-/// --export-parity, from the model's present weights. A UsageError names what the replay does not
-/// know.
-void export_parity(const MtOptions& o, const Transformer& model, ParameterSet& parameters,
-                   TranslationTask& task);
 
 }  // namespace nine::app

@@ -27,7 +27,10 @@ void TranslateOptions::declare(Options& o) {
   o.add("join", join,
         "join subwords of translations (what --codes does too) where the input is cut already");
   o.add("tokenize-input", tokenize_input, "13a: the input is raw text").choices({"none", "13a"});
-  o.add("threads", threads, "0: all physical cores").range(0, 4096).default_text("physical cores");
+  o.add("threads", threads, "0: all physical cores")
+      .range(0, 4096)
+      .default_text("physical cores")
+      .called("threads");
 
   o.group("Search (docs/decoding.md)");
   o.add("beam", beam, "prefixes kept of each sentence; 1: greedy").range(1, 1000);
@@ -36,10 +39,12 @@ void TranslateOptions::declare(Options& o) {
   o.add("count-end", count_end, "count </s> in that length, as CTranslate2 does");
   o.add("max-length", max_length, "words of a translation at most, subwords counted")
       .range(1, 100'000)
-      .unit("words");
+      .unit("words")
+      .called("maximum length");
   o.add("batch", batch, "sentences at once; what comes out does not depend on it")
       .range(1, 10'000)
-      .unit("sentences");
+      .unit("sentences")
+      .called("batch size");
   o.add("n-best", n_best,
         "so many lines `i ||| translation ||| score` for line i, from 0; 0: one plain line")
       .range(0, 1000);
@@ -63,24 +68,25 @@ void TranslateOptions::declare(Options& o) {
 }
 
 void TranslateOptions::check(const Options& options) const {
-  usage(!checkpoint.empty() || score,
-        "no model: give --checkpoint DIR (or --score --reference FILE for a file that is "
-        "translated already)");
-  usage(score == !reference.empty(), "--score and --reference FILE belong together");
-  usage(score_given.empty() || !checkpoint.empty(),
-        "--score-given needs a model: give --checkpoint DIR");
-  usage(score_given.empty() || !score,
-        "--score-given and --score are different things to do: give one of them");
-  usage((score_given == "-") + (input == "-") + (reference == "-") <= 1,
-        "--input, --score-given and --reference: only one can be standard input");
-  usage(vocabulary_threshold == 0 || !vocabulary.empty(),
-        "--vocabulary-threshold needs --vocabulary");
-  usage(attention != "-" || output != "-",
-        "--attention - and translations would mix on standard output: give one of them a file");
-  usage(n_best <= beam, "--n-best ", n_best, ": a search with --beam ", beam, " has no more than ",
-        beam, " hypotheses");
-  usage(!score || n_best == 0, "--score takes one translation a line: leave out --n-best");
-  usage(!join || codes.empty(), "--codes joins subwords already: leave out --join");
+  require_usage(!checkpoint.empty() || score,
+                "no model: give --checkpoint DIR (or --score --reference FILE for a file that is "
+                "translated already)");
+  require_usage(score == !reference.empty(), "--score and --reference FILE belong together");
+  require_usage(score_given.empty() || !checkpoint.empty(),
+                "--score-given needs a model: give --checkpoint DIR");
+  require_usage(score_given.empty() || !score,
+                "--score-given and --score are different things to do: give one of them");
+  require_usage((score_given == "-") + (input == "-") + (reference == "-") <= 1,
+                "--input, --score-given and --reference: only one can be standard input");
+  require_usage(vocabulary_threshold == 0 || !vocabulary.empty(),
+                "--vocabulary-threshold needs --vocabulary");
+  require_usage(
+      attention != "-" || output != "-",
+      "--attention - and translations would mix on standard output: give one of them a file");
+  require_usage(n_best <= beam, "--n-best ", n_best, ": a search with --beam ", beam,
+                " has no more than ", beam, " hypotheses");
+  require_usage(!score || n_best == 0, "--score takes one translation a line: leave out --n-best");
+  require_usage(!join || codes.empty(), "--codes joins subwords already: leave out --join");
   scoring.check();
 
   only_with(options, translates(), "translating: a --checkpoint without --score-given",

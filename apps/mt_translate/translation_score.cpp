@@ -1,8 +1,8 @@
 #include "apps/mt_translate/translation_score.h"
 
+#include "apps/cli/option_conflicts.h"
 #include "apps/cli/text_io.h"
 #include "core/error.h"
-#include "data/measures/bleu.h"
 #include "data/measures/chrf.h"
 
 namespace nine::app {
@@ -10,12 +10,7 @@ namespace nine::app {
 namespace {
 
 BleuOptions bleu_options(const TranslationScoreFlags& f) {
-  BleuOptions o{.tokenizer = f.tokenize == "none" ? BleuTokenizer::none : BleuTokenizer::mteval_13a,
-                .lowercase = f.lowercase};
-  o.smoothing = f.smooth_method == "floor"   ? BleuSmoothing::floor
-                : f.smooth_method == "add-k" ? BleuSmoothing::add_k
-                : f.smooth_method == "none"  ? BleuSmoothing::none
-                                             : BleuSmoothing::exp;
+  BleuOptions o{.tokenizer = f.tokenize, .lowercase = f.lowercase, .smoothing = f.smooth_method};
   if (f.smooth_value >= 0) o.smooth_value = f.smooth_value;
   return o;
 }
@@ -24,11 +19,9 @@ BleuOptions bleu_options(const TranslationScoreFlags& f) {
 
 void TranslationScoreFlags::declare(Options& o) {
   o.add("tokenize", tokenize,
-        "how BLEU finds words: 13a, as for raw text; none: words are separated by spaces")
-      .choices({"13a", "none"});
+        "how BLEU finds words: 13a, as for raw text; none: words are separated by spaces");
   o.add("lowercase", lowercase, "score lower-cased text");
-  o.add("smooth-method", smooth_method, "what BLEU does about orders without a match")
-      .choices({"exp", "floor", "add-k", "none"});
+  o.add("smooth-method", smooth_method, "what BLEU does about orders without a match");
   o.add("smooth-value", smooth_value, "of floor and add-k").at_least(0).default_text("0.1 and 1");
   o.add("chrf-word-order", chrf_word_order,
         "words in a row that chrF counts besides characters; 2: chrF++")
@@ -37,10 +30,11 @@ void TranslationScoreFlags::declare(Options& o) {
 }
 
 void TranslationScoreFlags::check() const {
-  const bool takes_value = smooth_method == "floor" || smooth_method == "add-k";
-  if (smooth_value >= 0 && !takes_value)
-    throw UsageError(concat("--smooth-value is for --smooth-method floor and add-k, not ",
-                            smooth_method, ": leave it out"));
+  const bool takes_value =
+      smooth_method == BleuSmoothing::floor || smooth_method == BleuSmoothing::add_k;
+  require_usage(smooth_value < 0 || takes_value,
+                "--smooth-value is for --smooth-method floor and add-k, not ", smooth_method,
+                ": leave it out");
 }
 
 std::vector<std::string> read_references(const std::string& references, size_t lines,

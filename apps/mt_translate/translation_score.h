@@ -8,12 +8,14 @@
 #include <vector>
 
 #include "apps/cli/options.h"
+#include "data/measures/bleu.h"
 
 namespace nine::app {
 
 /// The options of scoring, named as sacreBLEU's.
 struct TranslationScoreFlags {
-  std::string tokenize = "13a", smooth_method = "exp";
+  BleuTokenizer tokenize = BleuTokenizer::mteval_13a;
+  BleuSmoothing smooth_method = BleuSmoothing::exp;
   bool lowercase = false;
   double smooth_value = -1;
   int chrf_word_order = 0, width = 1;

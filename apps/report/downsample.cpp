@@ -1,13 +1,12 @@
-// Fewer points without losing the spikes.
+#include "apps/report/downsample.h"
+
 #include <algorithm>
 #include <cmath>
 
-#include "apps/report/chart.h"
-
-namespace nine::report {
+namespace nine::app {
 namespace {
 
-// The bucket's extremes and one of its gaps, in their order.
+// Appends the smallest point, the largest and the last gap of points begin..end, in their order.
 void append_extremes(const std::vector<Point>& points, size_t begin, size_t end,
                      std::vector<Point>& out) {
   size_t low = end, high = end, gap = end;
@@ -28,7 +27,7 @@ void append_extremes(const std::vector<Point>& points, size_t begin, size_t end,
 
 }  // namespace
 
-std::vector<Point> thinned(const std::vector<Point>& points, size_t limit) {
+std::vector<Point> downsampled(const std::vector<Point>& points, size_t limit) {
   if (points.size() <= limit || limit < 5) return points;
   const bool gaps =
       std::any_of(points.begin(), points.end(), [](const Point& p) { return !std::isfinite(p.y); });
@@ -41,4 +40,4 @@ std::vector<Point> thinned(const std::vector<Point>& points, size_t limit) {
   return out;
 }
 
-}  // namespace nine::report
+}  // namespace nine::app

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace nine::report {
+namespace nine::app {
 namespace {
 
 double largest(const std::vector<Entry>& entries, Field field) {
@@ -73,4 +73,4 @@ Figures figures_of(const Run& run) {
   return f;
 }
 
-}  // namespace nine::report
+}  // namespace nine::app

@@ -1,11 +1,11 @@
-// A run in a few numbers.
+// The figures that sum up a run.
 #pragma once
 
 #include "apps/report/run_log.h"
 
-namespace nine::report {
+namespace nine::app {
 
-/// kAbsent where the log does not tell.
+/// kAbsent where the log does not have it.
 struct Figures {
   double best_valid_ppl = kAbsent;
   double best_step = kAbsent;
@@ -17,14 +17,13 @@ struct Figures {
   double first_not_finite = kAbsent;
 };
 
-/// The figures of `run`; what its last line says wins over what its events add up to.
+/// The figures of `run`. Those in the log's last line are taken before those found in its events.
 Figures figures_of(const Run& run);
 
-/// True when the objective is something else than the plain negative log-likelihood: smoothing,
-/// regularisers.
+/// True when the loss differs from the negative log-likelihood: smoothing, regularisers.
 bool has_own_objective(const Run& run);
 
 /// The entry with the lowest validation perplexity, null when there is none.
 const Entry* best_validation(const Run& run);
 
-}  // namespace nine::report
+}  // namespace nine::app

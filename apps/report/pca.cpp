@@ -1,24 +1,26 @@
-// Principal components by subspace iteration, on the engine's products.
+#include "apps/report/pca.h"
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <utility>
 
-#include "apps/report/projection.h"
 #include "core/ops.h"
 
-namespace nine::report {
+namespace nine::app {
 namespace {
 
-constexpr int64_t kSpare = 8;  // directions more than asked for: the iteration then converges as
-                               // the (k + 8)th falls behind
+// Directions beyond the k wanted: the error then shrinks by the ratio of the (k + 9)th variance to
+// the kth in each iteration, which is faster than with k alone.
+constexpr int64_t kSpare = 8;
 constexpr int kMostIterations = 500;
 constexpr double kConverged = 1e-13;
 
 Tensor matrix(int64_t rows, int64_t cols) { return {{rows, cols}, DType::float64}; }
 
-// Rows of q made orthonormal, one after another, twice (Gram-Schmidt loses orthogonality once). A
-// row that the earlier ones span becomes a unit vector that they do not.
+// Makes the rows of q orthonormal by Gram-Schmidt, one after another, twice: one pass leaves
+// rounding errors. A row that is a combination of earlier ones becomes a unit vector orthogonal to
+// them.
 void orthonormalize(const Tensor& q) {
   const int64_t k = q.view().rows(), d = q.view().cols();
   double* const rows = q.data<double>();
@@ -47,8 +49,8 @@ void orthonormalize(const Tensor& q) {
   }
 }
 
-// Jacobi's rotations (Golub & Van Loan, section 8.5): a (k, k), symmetric, becomes diagonal, the
-// rows of v its eigenvectors.
+// Eigenvalues by Jacobi's rotations (Golub & Van Loan, section 8.5): the symmetric matrix a (k, k)
+// becomes diagonal, the rows of v its eigenvectors.
 void diagonalize(std::vector<double>& a, std::vector<double>& v, size_t k) {
   v.assign(k * k, 0);
   for (size_t i = 0; i < k; ++i) v[i * k + i] = 1;
@@ -74,6 +76,7 @@ void diagonalize(std::vector<double>& a, std::vector<double>& v, size_t k) {
   }
 }
 
+// A copy of x, minus the mean of its rows where centred.
 Tensor prepared(const View& x, bool centred) {
   Tensor rows = matrix(x.rows(), x.cols());
   ops::copy(x, rows);
@@ -85,8 +88,8 @@ Tensor prepared(const View& x, bool centred) {
   return rows;
 }
 
-// Turns q's rows to the axes of largest variance within what they span (Rayleigh and Ritz); the
-// variances, descending.
+// Turns the orthonormal rows of q to the axes of largest variance of x within their span
+// (Rayleigh-Ritz). Returns the variances, descending.
 std::vector<double> turn_to_axes(const Tensor& x, const Tensor& q) {
   const int64_t k = q.view().rows(), n = x.view().rows();
   const auto count = static_cast<size_t>(k);
@@ -123,7 +126,7 @@ void make_signs_definite(const Tensor& axes) {
 
 }  // namespace
 
-Principal principal_components(const View& x, int64_t k, bool centred, uint64_t seed) {
+PrincipalComponents principal_components(const View& x, int64_t k, bool centred, uint64_t seed) {
   const int64_t n = x.rows(), d = x.cols();
   require(k >= 1 && k <= std::min(n, d), "[principal_components] ", n, " rows of ", d,
           " numbers do not have ", k, " components");
@@ -152,4 +155,4 @@ Principal principal_components(const View& x, int64_t k, bool centred, uint64_t 
   return {wanted, result, variances};
 }
 
-}  // namespace nine::report
+}  // namespace nine::app

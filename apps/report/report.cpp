@@ -6,17 +6,15 @@
 #include <utility>
 
 #include "apps/report/page.h"
-#include "apps/report/run_charts.h"
 #include "apps/report/run_log.h"
 #include "apps/report/sections.h"
 #include "core/error.h"
 #include "core/files.h"
 
-namespace nine {
+namespace nine::app {
 namespace {
 
 namespace fs = std::filesystem;
-using report::Run;
 
 // "lstm/base" and "mos/base" rather than twice "base"; a run given twice is numbered.
 void make_names_differ(std::vector<Run>& runs, const std::vector<fs::path>& directories) {
@@ -38,43 +36,31 @@ void make_names_differ(std::vector<Run>& runs, const std::vector<fs::path>& dire
     if (still_used.at(run.name) > 1) run.name += " (" + std::to_string(++seen[run.name]) + ")";
 }
 
-std::string charts_section(const std::vector<Run>& runs) {
-  const auto charts = report::charts_of(runs);
-  std::string out = "<section>\n<h2 class=\"hidden\">Curves</h2>\n";
-  if (charts.empty())
-    return out +
-           "<p class=\"quiet\">There are no curves yet: the log has no training, validation or "
-           "test entry.</p>\n</section>\n";
-  out += "<div class=\"charts\">\n";
-  for (size_t i = 0; i < charts.size(); ++i)
-    out += report::chart_html(charts[i], "chart" + std::to_string(i));
-  return out + "</div>\n</section>\n";
-}
-
-std::string page_of(const std::vector<Run>& runs, const std::string& words) {
+std::string page_of(const std::vector<Run>& runs, const std::string& word_differences) {
   const std::string title =
       runs.size() == 1 ? runs[0].name : std::to_string(runs.size()) + " runs compared";
-  return report::page_html(
-      title + " – Nine run report",
-      report::header_html(runs) + report::summary_html(runs) + charts_section(runs) +
-          report::translations_html(runs) + words + report::tables_html(runs) +
-          report::settings_html(runs) +
-          "<footer>Written by Nine from config.json and log.jsonl.</footer>\n");
+  return page_html(title + " – Nine run report",
+                   header_html(runs) + summary_html(runs) + charts_html(runs) +
+                       translations_html(runs) + word_differences + tables_html(runs) +
+                       settings_html(runs) +
+                       "<footer>Written by Nine from config.json and log.jsonl.</footer>\n");
 }
 
 }  // namespace
 
-void write_report(const std::vector<fs::path>& directories, const fs::path& output, bool words) {
+void write_report(const std::vector<fs::path>& directories, const fs::path& output,
+                  bool word_differences) {
   require(!directories.empty(), "[report] no run was given: name at least one run directory");
   std::vector<Run> runs;
-  for (const fs::path& directory : directories) runs.push_back(report::read_run(directory));
+  for (const fs::path& directory : directories) runs.push_back(read_run(directory));
   make_names_differ(runs, directories);
-  const std::string words_html = words ? report::word_gains_html(runs, directories) : std::string();
+  const std::string differences =
+      word_differences ? word_differences_html(runs, directories) : std::string();
   try {
-    atomic_write_text(output, page_of(runs, words_html));
+    atomic_write_text(output, page_of(runs, differences));
   } catch (const Error& error) {
     fail("[report] ", error.what(), "; choose another file with --output");
   }
 }
 
-}  // namespace nine
+}  // namespace nine::app

@@ -2,21 +2,22 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "apps/report/figures.h"
-#include "apps/report/text.h"
+#include "apps/svg/text.h"
 
-namespace nine::report {
+namespace nine::app {
 namespace {
 
 using Runs = std::vector<Run>;
 using Entries = std::vector<Entry> Run::*;
 
+// The values of a field; one that is not finite is a point too, which makes a gap in the curve.
 std::vector<Point> points_of(const std::vector<Entry>& entries, Field field) {
   std::vector<Point> points;
   for (const Entry& e : entries)
-    if (!std::isnan(e[field]))
-      points.push_back({e.step, e[field]});  // absent: no point; not finite: a gap
+    if (!std::isnan(e[field])) points.push_back({e.step, e[field]});
   return points;
 }
 
@@ -87,15 +88,14 @@ void add_quality(const Runs& runs, std::vector<Chart>& charts) {
                        : over_runs(runs, "Training loss", note, &Run::train, Field::loss));
 }
 
+// Whether the largest value is more than twice the smallest.
 bool ranges_far(const Chart& chart) {
-  double low = INFINITY, high = 0;
-  for (const Curve& curve : chart.curves)
-    for (const Point& p : curve.points)
-      if (std::isfinite(p.y)) low = std::min(low, p.y), high = std::max(high, p.y);
-  return high > 2 * low;
+  const ValueRange range = value_range(chart.curves);
+  return range.high > 2 * range.low;
 }
 
-// Beside a beginning in the thousands one cannot see whether the end still falls or rises again.
+// A chart of the second half of the steps. Where the first values are in the thousands, the whole
+// chart does not show whether the last ones still fall.
 Chart second_half(const Chart& whole) {
   Chart half = whole;
   half.title += ", second half";
@@ -107,8 +107,8 @@ Chart second_half(const Chart& whole) {
   return half;
 }
 
-// A curve for each component of a mixture: from the validations where they tell, else from
-// training.
+// A curve for each component of a mixture, from the validations when they have the weights, else
+// from training.
 Chart mixture_chart(const Run& run, bool named, const std::string& title, std::string note,
                     std::vector<double> Entry::*weights) {
   Chart chart;
@@ -133,7 +133,8 @@ void set_step_range(std::vector<Chart>& charts) {
   for (const Chart& chart : charts)
     for (const Curve& curve : chart.curves)
       for (const Point& p : curve.points) low = std::min(low, p.x), high = std::max(high, p.x);
-  if (low < 0.25 * high) low = 0;  // a cut axis only for runs whose beginning the log does not have
+  // The axis starts at 0, but not for a run whose log lacks the first steps.
+  if (low < 0.25 * high) low = 0;
   for (Chart& chart : charts) chart.x_low = low, chart.x_high = high;
 }
 
@@ -166,4 +167,4 @@ std::vector<Chart> charts_of(const Runs& runs) {
   return charts;
 }
 
-}  // namespace nine::report
+}  // namespace nine::app

@@ -9,10 +9,10 @@
 #include <optional>
 #include <string_view>
 
-#include "apps/report/text.h"
+#include "apps/svg/text.h"
 #include "core/error.h"
 
-namespace nine::report {
+namespace nine::app {
 namespace {
 
 using Json = nlohmann::ordered_json;  // settings appear in the order in which they were written
@@ -28,7 +28,7 @@ bool says_not_finite(std::string text) {
   return text == "nan" || text == "inf" || text == "infinity";
 }
 
-// Axes need room to compute with; a loss or a norm beyond this is a divergence like an infinity.
+// Larger values count as infinite: the run diverged, and the arithmetic of axes would overflow.
 double checked(double value) { return std::fabs(value) <= 1e300 ? value : kNotFinite; }
 
 double number(const Json& value) {
@@ -50,7 +50,7 @@ std::vector<double> numbers(const Json& event, const char* key) {
   return out;
 }
 
-// Overwrites only with a finite number: a later event may be silent about what an earlier one said.
+// Sets `target` when the event has a finite number there.
 void update(double& target, const Json& event, const char* key) {
   const double value = number(event, key);
   if (std::isfinite(value)) target = value;
@@ -77,7 +77,7 @@ void flatten(const Json& object, const std::string& prefix, Settings& out) {
   }
 }
 
-// A log that has only nats per token gets a perplexity curve too.
+// The perplexity of a log that has only nats per token.
 void derive_ppl(Entry& entry) {
   const double nll = entry[Field::nll];
   if (!std::isnan(entry[Field::ppl]) || std::isnan(nll)) return;
@@ -216,7 +216,7 @@ void read_log(const std::filesystem::path& file, Run& run) {
   LogReader reader(run);
   std::string line;
   while (std::getline(in, line))
-    reader.line(line, in.eof());  // at the end of the file: no newline yet, still being written
+    reader.line(line, in.eof());  // without a newline at its end the line is still being written
   reader.finish();
 }
 
@@ -240,8 +240,8 @@ void read_config(const std::filesystem::path& file, Run& run) {
 
 std::string name_of(const std::filesystem::path& directory) {
   std::error_code ignored;
-  const auto whole = std::filesystem::weakly_canonical(
-      directory, ignored);  // "." and "runs/a/" have no file name of their own
+  // "." and "runs/a/" have no file name, their absolute paths do.
+  const auto whole = std::filesystem::weakly_canonical(directory, ignored);
   const std::string name = (whole.has_filename() ? whole : whole.parent_path()).filename().string();
   return name.empty() ? directory.string() : name;
 }
@@ -275,4 +275,4 @@ Run read_run(const std::filesystem::path& directory) {
   return run;
 }
 
-}  // namespace nine::report
+}  // namespace nine::app

@@ -1,4 +1,4 @@
-// What a run directory says about its run.
+// Reading a run directory: config.json and log.jsonl.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace nine::report {
+namespace nine::app {
 
 /// The numbers of train, valid and test events that the report shows, named as in log.jsonl.
 enum class Field : uint8_t {
@@ -39,8 +39,8 @@ struct Entry {
   double epoch = kAbsent;
   double time_s = kAbsent;
   std::array<double, static_cast<size_t>(Field::kCount)> values{};  // finite, kAbsent or kNotFinite
-  std::vector<double> pi_mean;  // mixtures: mean weight of each component
-  std::vector<double> pi_var;   // and its variance over the tokens
+  std::vector<double> pi_mean;  // of mixtures: the mean weight of each component
+  std::vector<double> pi_var;   // and the weights' variances over the tokens
 
   Entry() { values.fill(kAbsent); }
   double operator[](Field f) const { return values[static_cast<size_t>(f)]; }
@@ -52,23 +52,24 @@ struct SampleTranslation {
   double step = 0, line = 0;  // line of the text
   std::string src, ref, hyp;
   std::vector<std::string> src_tokens, hyp_tokens;
-  std::vector<std::vector<double>> attention;  // a row for each of hyp_tokens: thousandths,
-                                               // src_tokens and </s>; empty when it is not so
+  // A row for each of hyp_tokens with a column for each of src_tokens and </s>, in thousandths;
+  // empty when the log's rows are of other lengths.
+  std::vector<std::vector<double>> attention;
 };
 
 /// Keys with their values as text, nested objects as "outer.inner", in the file's order.
 using Settings = std::vector<std::pair<std::string, std::string>>;
 
-/// A run as far as its directory tells.
+/// What a run directory says about its run.
 struct Run {
   std::string name;   // the directory's name; write_report makes the names of several runs differ
   Settings settings;  // config.json
   std::string config_text;  // config.json, indented; empty when there is none
   std::vector<Entry> train, valid, test;
   std::vector<SampleTranslation> translations;  // of the last validation that has some
-  std::vector<double> resumes;                  // the steps from which it went on
-  Settings done;               // the last line of a finished run, but event, step, epoch and time
-  bool finished = false;       // there is such a line
+  std::vector<double> resumes;                  // the steps at which training was resumed
+  Settings done;          // the last line of a finished run, without event, step, epoch and time
+  bool finished = false;  // whether the log has such a line
   double last_step = kAbsent;  // of any event
   double last_epoch = kAbsent;
   double last_time = kAbsent;  // seconds
@@ -85,10 +86,10 @@ struct Run {
   std::string setting(std::string_view key) const;
 };
 
-/// Reads `directory`/log.jsonl and config.json. Unknown events and fields are ignored, a cut last
-/// line too; other unreadable lines and a broken config.json become notes. Entries are in order of
-/// steps; a resume drops those after the step it went on from. Throws Error when the directory or
-/// the log is not there.
+/// Reads `directory`/log.jsonl and config.json. Unknown events and fields are ignored, as is a last
+/// line that is cut off; other unreadable lines and a broken config.json become notes. Entries are
+/// in the order of steps; a resume removes those after the step at which training was resumed.
+/// Throws Error when the directory or the log is not there.
 Run read_run(const std::filesystem::path& directory);
 
-}  // namespace nine::report
+}  // namespace nine::app

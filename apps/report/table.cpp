@@ -5,7 +5,7 @@
 
 #include "core/error.h"
 
-namespace nine::report {
+namespace nine::app {
 namespace {
 
 std::string row_html(const std::vector<std::string>& cells, bool marked) {
@@ -44,4 +44,4 @@ std::string folded(const std::string& summary, const std::string& content) {
   return "<details>\n<summary>" + summary + "</summary>\n" + content + "</details>\n";
 }
 
-}  // namespace nine::report
+}  // namespace nine::app

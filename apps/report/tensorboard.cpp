@@ -17,7 +17,7 @@
 #include "core/crc32c.h"
 #include "core/error.h"
 
-namespace nine::report {
+namespace nine::app {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -28,7 +28,7 @@ void append_little_endian(std::string& out, T value) {
   for (size_t i = 0; i < sizeof value; ++i) out += static_cast<char>(value >> (8 * i));
 }
 
-// TensorFlow's mask: a CRC of data that holds CRCs would be weak
+// TensorFlow's mask, because the CRC of data that contains CRCs is weak
 // (tensorflow/core/lib/hash/crc32c.h).
 uint32_t masked_crc(std::string_view data) {
   return std::rotr(crc32c(0, data.data(), data.size()), 15) + 0xa282ead8U;
@@ -89,8 +89,8 @@ double now() {
 
 constexpr std::string_view kPrefix = "events.out.tfevents.";
 
-// The number after the prefix in the names of event files: readers take the files by name, so a
-// later one needs a larger one.
+// The largest number after the prefix in the names of event files. Readers sort the files by name,
+// so a later file needs a larger number.
 int64_t largest_stamp(const fs::path& directory) {
   int64_t largest = 0;
   for (const auto& entry : fs::directory_iterator(directory)) {
@@ -146,17 +146,18 @@ std::string tensorboard_version(double wall_time) {
 
 std::string tensorboard_start(double wall_time, int64_t step) {
   return event_at(wall_time, step)
-      .message(7, Message().integer(1, 1))
-      .serialized();  // SessionLog: status = 1, START = 1
+      .message(7, Message().integer(1, 1))  // SessionLog: status = 1, START = 1
+      .serialized();
 }
 
 std::string tensorboard_scalar(double wall_time, int64_t step, std::string_view tag, float value) {
-  return summary(wall_time, step,
-                 Message().bytes(1, tag).float32(2, value));  // Value: tag = 1, simple_value = 2
+  // Value: tag = 1, simple_value = 2.
+  return summary(wall_time, step, Message().bytes(1, tag).float32(2, value));
 }
 
-// Value: tensor = 8, metadata = 9. TensorProto: dtype = 1 (DT_STRING = 7), tensor_shape = 2 { dim =
-// 2 { size = 1 } }, string_val = 8. SummaryMetadata: plugin_data = 1 { plugin_name = 1 }.
+// Value: tensor = 8, metadata = 9.
+// TensorProto: dtype = 1 (DT_STRING = 7), tensor_shape = 2 { dim = 2 { size = 1 } }, string_val
+// = 8. SummaryMetadata: plugin_data = 1 { plugin_name = 1 }.
 std::string tensorboard_text(double wall_time, int64_t step, std::string_view tag,
                              std::string_view markdown) {
   const Message shape = Message().message(2, Message().integer(1, 1));
@@ -207,8 +208,8 @@ void TensorBoard::event(const Json& line) {
   if (kind == "train" || kind == "valid" || kind == "test") numbers(kind, line);
 }
 
-// A test line's step is that of the best model, which a later resume may leave standing; the test
-// was made at the last step.
+// A test line's step is that of the best model, which may be older than a resume; the event gets
+// the last step, at which the test was made.
 void TensorBoard::numbers(const std::string& kind, const Json& line) {
   last_step_ = std::max(last_step_, line.value("step", int64_t{0}));
   const double time = started_ + line.value("time_s", 0.0);
@@ -224,7 +225,7 @@ void TensorBoard::numbers(const std::string& kind, const Json& line) {
   }
 }
 
-// Handed to the system at once: TensorBoard looks while the run goes on.
+// Flushed at once, for a TensorBoard that reads during training.
 void TensorBoard::write(std::string_view message) {
   const std::string record = tensorboard_record(message);
   out_.write(record.data(), static_cast<std::streamsize>(record.size()));
@@ -233,4 +234,4 @@ void TensorBoard::write(std::string_view message) {
           "': ", std::strerror(errno));
 }
 
-}  // namespace nine::report
+}  // namespace nine::app

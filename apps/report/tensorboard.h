@@ -8,16 +8,15 @@
 #include <string>
 #include <string_view>
 
-namespace nine::report {
+namespace nine::app {
 
-/// One record as TFRecord frames it (tensorflow/core/lib/io/record_writer.h): u64 length, masked
+/// One record in the TFRecord format (tensorflow/core/lib/io/record_writer.h): u64 length, masked
 /// CRC-32C of those 8 bytes, the bytes, their masked CRC-32C; all little-endian.
 std::string tensorboard_record(std::string_view data);
 
 /// Messages of tensorflow/core/util/event.proto, serialized. `wall_time` is in seconds since 1970.
 std::string tensorboard_version(double wall_time);
-/// SessionLog START at `step`: TensorBoard forgets what earlier files said about `step` and later
-/// ones.
+/// SessionLog START at `step`: TensorBoard drops what earlier files hold from that step on.
 std::string tensorboard_start(double wall_time, int64_t step);
 /// One number under a tag such as "valid/ppl".
 std::string tensorboard_scalar(double wall_time, int64_t step, std::string_view tag, float value);
@@ -25,19 +24,20 @@ std::string tensorboard_scalar(double wall_time, int64_t step, std::string_view 
 std::string tensorboard_text(double wall_time, int64_t step, std::string_view tag,
                              std::string_view markdown);
 
-/// Every number of the train, valid and test lines under EVENT/KEY, lists such as pi_mean under
-/// EVENT/KEY/k (k from 1), and the run's configuration as the text `run`.
+/// Writes a run's event file: every number of the train, valid and test lines under EVENT/KEY,
+/// lists such as pi_mean under EVENT/KEY/k (k from 1), and the run's configuration as the text
+/// `run`.
 class TensorBoard {
  public:
   /// Makes `directory` and a new event file in it, whose name sorts after those that are there.
-  /// When there is none, the lines of `log` (a log.jsonl; it may be absent) come first: a run that
-  /// is mirrored from its middle on is shown from its beginning. Throws Error when the file cannot
-  /// be written.
+  /// When there is none, the lines of `log` (a log.jsonl; it may be absent) are written first, so
+  /// that a run that starts to write event files late is shown from its beginning. Throws Error
+  /// when the file cannot be written.
   TensorBoard(const std::filesystem::path& directory, const nlohmann::ordered_json& config,
               const std::filesystem::path& log);
 
-  /// A line of log.jsonl. After `start` and `resume` TensorBoard drops what earlier files hold
-  /// beyond that step, so that nothing stands there twice. Throws Error when the line cannot be
+  /// Writes a line of log.jsonl. After `start` and `resume` TensorBoard drops what earlier files
+  /// hold beyond that step, so that it shows nothing twice. Throws Error when the line cannot be
   /// written.
   void event(const nlohmann::ordered_json& line);
 
@@ -50,7 +50,7 @@ class TensorBoard {
   std::ofstream out_;
   std::string text_;  // the configuration as Markdown
   int64_t last_step_ = 0;
-  double started_ = 0;  // the time that stands for the run's second 0
+  double started_ = 0;  // when the run began, in seconds since 1970
 };
 
-}  // namespace nine::report
+}  // namespace nine::app

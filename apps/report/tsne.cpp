@@ -1,21 +1,23 @@
-// Exact t-SNE (van der Maaten & Hinton, 2008).
+#include "apps/report/tsne.h"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
 
-#include "apps/report/projection.h"
+#include "apps/report/pca.h"
 #include "core/ops.h"
 #include "core/threads.h"
 
-namespace nine::report {
+namespace nine::app {
 namespace {
 
 constexpr double kEarlyShare = 0.25, kEarlyExaggeration = 12;  // Belkina et al., 2019
 constexpr double kEarlyMomentum = 0.5, kMomentum = 0.8;
 constexpr double kStart = 1e-4;  // standard deviation of the first places
-constexpr size_t kLanes = 8;  // partial sums of a row: compilers keep the order of floating-point
-                              // sums, so the loop spells out SIMD's
-constexpr double kOperations = 20;
+// Partial sums of a row. A compiler keeps the order of floating-point sums; separate sums let it
+// use SIMD instructions.
+constexpr size_t kLanes = 8;
+constexpr double kOperations = 20;  // of a pair of rows, for parallel_for's estimate of the work
 
 // Squared distances between all rows, n x n.
 Tensor squared_distances(const View& x) {
@@ -33,9 +35,9 @@ Tensor squared_distances(const View& x) {
   return d;
 }
 
-// Replaces a row of squared distances by p_{j|i}, whose entropy is log(perplexity): bisection over
-// the Gaussian's precision.
-void neighbours(std::span<double> row, size_t self, double perplexity) {
+// Replaces a row of squared distances by the conditional probabilities p_{j|i}. Bisection finds the
+// Gaussian's precision for which their entropy is log(perplexity).
+void conditional_affinities(std::span<double> row, size_t self, double perplexity) {
   const std::vector<double> distances(row.begin(), row.end());
   double nearest = INFINITY;
   for (size_t j = 0; j < row.size(); ++j)
@@ -44,8 +46,8 @@ void neighbours(std::span<double> row, size_t self, double perplexity) {
   for (int i = 0; i < 200; ++i) {
     double sum = 0, weighted = 0;
     for (size_t j = 0; j < row.size(); ++j) {
-      const double beyond =
-          distances[j] - nearest;  // the nearest row's exponential is 1, whatever the scale
+      // Relative to the nearest row, whose exponential is then 1 at any scale.
+      const double beyond = distances[j] - nearest;
       row[j] = j == self ? 0 : std::exp(-precision * beyond);
       sum += row[j];
       weighted += row[j] * beyond;
@@ -58,8 +60,9 @@ void neighbours(std::span<double> row, size_t self, double perplexity) {
   }
 }
 
+// The coordinates in two arrays, so that the loops over j read contiguous numbers.
 struct Places {
-  std::vector<double> x, y;  // apart, so that the loops over j read contiguous numbers
+  std::vector<double> x, y;
   explicit Places(std::span<const double> pairs) {
     for (size_t i = 0; i < pairs.size(); i += 2) x.push_back(pairs[i]), y.push_back(pairs[i + 1]);
   }
@@ -70,7 +73,7 @@ struct Places {
   }
 };
 
-// sum over j of f(j), in lanes.
+// The sum of f(j) over j < n, in kLanes partial sums.
 template <class F>
 double row_sum(size_t n, F&& f) {
   std::array<double, kLanes> lanes{};
@@ -83,7 +86,7 @@ double row_sum(size_t n, F&& f) {
   return sum;
 }
 
-// f(i) for each row, added in the rows' order.
+// The sum of f(i) over the rows: f in parallel, the sum in the rows' order.
 template <class F>
 double sum_over_rows(size_t n, F&& f) {
   std::vector<double> rows(n);
@@ -96,6 +99,7 @@ double sum_over_rows(size_t n, F&& f) {
   return sum;
 }
 
+// The sum of all a_ij with i != j, the denominator z of q_ij.
 double normalizer(const Places& at) {
   return sum_over_rows(at.size(), [&](size_t i) {
     return row_sum(at.size(), [&](size_t j) { return at.affinity(i, j); }) - 1;
@@ -123,7 +127,7 @@ void gradient_at(std::span<const double> p, const Places& at, double z, double e
 }
 
 std::vector<double> first_places(const View& x, uint64_t seed) {
-  const Principal pca = principal_components(x, 2, true, seed);
+  const PrincipalComponents pca = principal_components(x, 2, true, seed);
   std::vector<double> y = pca.scores.to_vector();
   const double deviation = std::sqrt(pca.variances[0]);
   require(deviation > 0, "[tsne] all rows are equal");
@@ -131,15 +135,15 @@ std::vector<double> first_places(const View& x, uint64_t seed) {
   return y;
 }
 
-// Steps with momentum and a gain for each number, larger while its sign holds (Jacobs, 1988), as in
-// the authors' program.
+// Gradient descent with momentum and a gain for each number that grows while the gradient keeps its
+// sign (Jacobs, 1988), as in the authors' program.
 class Descent {
  public:
   Descent(size_t size, double rate) : velocity_(size, 0), gains_(size, 1), rate_(rate) {}
   void step(std::span<const double> gradient, double momentum, std::vector<double>& y) {
     for (size_t i = 0; i < y.size(); ++i) {
-      const bool downhill = gradient[i] * velocity_[i] < 0;
-      gains_[i] = downhill ? gains_[i] + 0.2 : std::max(0.01, gains_[i] * 0.8);
+      const bool same_direction = gradient[i] * velocity_[i] < 0;
+      gains_[i] = same_direction ? gains_[i] + 0.2 : std::max(0.01, gains_[i] * 0.8);
       velocity_[i] = momentum * velocity_[i] - rate_ * gains_[i] * gradient[i];
       y[i] += velocity_[i];
     }
@@ -161,7 +165,7 @@ std::vector<double> tsne_affinities(const View& x, double perplexity) {
   const std::span<double> conditional(distances.data<double>(), n * n);
   parallel_for(static_cast<int64_t>(n), [&](int64_t i) {
     const auto row = static_cast<size_t>(i);
-    neighbours(conditional.subspan(row * n, n), row, perplexity);
+    conditional_affinities(conditional.subspan(row * n, n), row, perplexity);
   });
   std::vector<double> p(n * n);
   for (size_t i = 0; i < n; ++i)
@@ -205,4 +209,4 @@ std::vector<double> tsne(const View& x, const TsneSettings& settings, uint64_t s
   return y;
 }
 
-}  // namespace nine::report
+}  // namespace nine::app

@@ -1,37 +1,42 @@
-// The page of word vectors.
+#include "apps/report/word_page.h"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <vector>
 
-#include "apps/report/chart.h"
 #include "apps/report/page.h"
-#include "apps/report/projection.h"
-#include "apps/report/scale.h"
+#include "apps/report/place_labels.h"
 #include "apps/report/table.h"
-#include "apps/report/text.h"
-#include "apps/report/words.h"
+#include "apps/report/tsne.h"
+#include "apps/report/word_groups.h"
+#include "apps/report/word_vectors.h"
+#include "apps/svg/svg.h"
+#include "apps/svg/text.h"
 #include "core/error.h"
 #include "core/files.h"
 
-namespace nine::report {
+namespace nine::app {
 namespace {
 
 constexpr size_t kMarked = 100;                // words marked in the polar figure
 constexpr size_t kFrequencies = 6;             // colours for frequencies
 constexpr double kLetter = 6.9;                // pixels of an average letter in a label
 constexpr double kWide = 1030, kNarrow = 350;  // pixels of a figure on a desk and on a phone
+constexpr double kUnits = 1000;                // of the SVG's width
 
-// A figure of points: places in 0..1 from the upper left corner.
+// A figure of points. Places are in 0..1 from the upper left corner.
 struct Map {
-  std::string id, title, note, description, legend, behind, over;
-  double aspect = 1;  // height / width
+  std::string id, title, note, description, legend;  // HTML
+  std::string behind, over;                          // SVG behind the points, HTML above them
+  double aspect = 1;                                 // height / width
   double wide = kWide;
-  std::vector<Place> places;  // of all words
-  std::vector<Text> rings_at,
-      groups_at;  // places in 0..1, widths in pixels; groups are named on a desk only
+  std::vector<Place> places;         // of all words
   std::vector<std::string> classes;  // of all words
-  size_t labels = 0;                 // so many of the first words may have one
-  size_t reference = 0;              // the word whose label comes before all others
+  // Labels besides those of words, widths in pixels. Groups are named only on a wide figure.
+  std::vector<PlacedText> ring_labels, group_labels;
+  size_t labels = 0;     // only the first `labels` words may have a label
+  size_t reference = 0;  // the word whose label is placed before all others
 };
 
 std::string place_css(const Place& p) {
@@ -48,55 +53,57 @@ double label_width(const std::string& word) {
   return kLetter * letters;
 }
 
+// The sides of the words' labels in a figure of this width; only those of `wanted` where it is not
+// empty.
 std::vector<Side> sides_at(const Map& map, const WordVectors& words, double width,
-                           const std::vector<Side>& wanted) {
+                           std::vector<Side> wanted) {
   std::vector<Place> pixels;
   std::vector<double> widths;
   for (size_t i = 0; i < map.labels; ++i) {
     pixels.push_back({map.places[i].x * width, map.places[i].y * width * map.aspect});
     widths.push_back(label_width(words.words[i]));
   }
+  std::vector<PlacedText> texts = map.ring_labels;
+  if (width == map.wide)
+    texts.insert(texts.end(), map.group_labels.begin(), map.group_labels.end());
+  for (PlacedText& text : texts)
+    text.middle = {text.middle.x * width, text.middle.y * width * map.aspect};
+  // The reference word goes first.
   std::swap(pixels[0], pixels[map.reference]);
   std::swap(widths[0], widths[map.reference]);
-  std::vector<Text> texts = map.rings_at;
-  if (width == map.wide) texts.insert(texts.end(), map.groups_at.begin(), map.groups_at.end());
-  for (Text& text : texts)
-    text.middle = {text.middle.x * width, text.middle.y * width * map.aspect};
-  std::vector<Side> first_wanted = wanted;
-  if (!wanted.empty()) std::swap(first_wanted[0], first_wanted[map.reference]);
-  std::vector<Side> sides =
-      place_labels(pixels, widths, width, width * map.aspect, first_wanted, texts);
+  if (!wanted.empty()) std::swap(wanted[0], wanted[map.reference]);
+  std::vector<Side> sides = place_labels(pixels, widths, width, width * map.aspect, wanted, texts);
   std::swap(sides[0], sides[map.reference]);
   return sides;
 }
 
-// Labels that fit a desk's figure; those that do not fit a phone's too are hidden there.
+// Labels that fit a wide figure; those that do not fit a narrow one too are hidden there.
 std::string labels_html(const Map& map, const WordVectors& words) {
   static constexpr std::array<const char*, 5> kSides{"", "r", "l", "a", "b"};
   const std::vector<Side> wide = sides_at(map, words, map.wide, {}),
                           narrow = sides_at(map, words, kNarrow, wide);
-  std::string out;
+  std::string labels;
   for (size_t i = 0; i < map.labels; ++i)
     if (wide[i] != Side::none)
-      out += concat("<span class=\"at ", kSides[static_cast<size_t>(wide[i])],
-                    narrow[i] == Side::none ? " desk" : "", "\" style=\"", place_css(map.places[i]),
-                    "\">", escaped(words.words[i]), "</span>");
-  return "<div aria-hidden=\"true\">" + out + "</div>\n";
+      labels += element("span",
+                        {{"class", concat("at ", kSides[static_cast<size_t>(wide[i])],
+                                          narrow[i] == Side::none ? " desk" : "")},
+                         {"style", place_css(map.places[i])}},
+                        escaped(words.words[i]));
+  return element("div", {{"aria-hidden", "true"}}, labels) + '\n';
 }
 
 // One path a class; the rare words first, so that the frequent ones lie above.
 std::string points_svg(const Map& map) {
-  std::vector<std::pair<std::string, std::string>> paths;
+  std::vector<std::pair<std::string, PathData>> paths;
   for (size_t i = map.places.size(); i-- > 0;) {
     auto found = std::find_if(paths.begin(), paths.end(),
                               [&](const auto& p) { return p.first == map.classes[i]; });
-    if (found == paths.end()) found = paths.insert(paths.end(), {map.classes[i], ""});
-    found->second += concat("M", coordinate(1000 * map.places[i].x), " ",
-                            coordinate(1000 * map.aspect * map.places[i].y), "h0");
+    if (found == paths.end()) found = paths.insert(paths.end(), {map.classes[i], {}});
+    found->second.move_to(kUnits * map.places[i].x, kUnits * map.aspect * map.places[i].y).dot();
   }
   std::string out;
-  for (const auto& [name, d] : paths)
-    out += concat("<path class=\"point ", name, "\" d=\"", d, "\"/>\n");
+  for (const auto& [name, data] : paths) out += path("point " + name, data);
   return out;
 }
 
@@ -109,19 +116,21 @@ std::string data_json(const Map& map, const WordVectors& words) {
   return "[" + rows + "]";
 }
 
+std::string find_field(const std::string& map_id) {
+  const std::string id = map_id + "-find";
+  return concat("<p class=\"find\"><label for=\"", id, "\">Find a word</label> <input id=\"", id,
+                "\" type=\"search\" autocomplete=\"off\" autocapitalize=\"none\" ",
+                "spellcheck=\"false\"> <span class=\"quiet\" role=\"status\"></span></p>\n");
+}
+
 std::string map_html(const Map& map, const WordVectors& words) {
-  const std::string& id = map.id;
-  return concat("<figure class=\"map ", id, "\" id=\"", id, "\">\n<figcaption><h2>", map.title,
-                "</h2><p>", map.note, "</p></figcaption>\n", map.legend,
-                "<p class=\"find\"><label for=\"", id, "-find\">Find a word</label> <input id=\"",
-                id,
-                "-find\" type=\"search\" autocomplete=\"off\" autocapitalize=\"none\" "
-                "spellcheck=\"false\"> <span class=\"quiet\" "
-                "role=\"status\"></span></p>\n",
-                "<div class=\"plane\">\n<svg viewBox=\"0 0 1000 ", coordinate(1000 * map.aspect),
-                "\" role=\"img\" aria-labelledby=\"", id, "-title ", id, "-desc\">\n<title id=\"",
-                id, "-title\">", map.title, "</title>\n<desc id=\"", id, "-desc\">",
-                map.description, "</desc>\n", map.behind, points_svg(map), "</svg>\n", map.over,
+  const std::string picture =
+      image({{"viewBox", concat("0 0 1000 ", coordinate(kUnits * map.aspect))}},
+            {.id = map.id, .title = map.title, .description = map.description},
+            map.behind + points_svg(map));
+  return concat("<figure class=\"map ", map.id, "\" id=\"", map.id, "\">\n<figcaption><h2>",
+                map.title, "</h2><p>", map.note, "</p></figcaption>\n", map.legend,
+                find_field(map.id), "<div class=\"plane\">\n", picture, map.over,
                 labels_html(map, words), "</div>\n<script type=\"application/json\">",
                 data_json(map, words), "</script>\n</figure>\n");
 }
@@ -143,9 +152,9 @@ struct FrequencyScale {
 };
 
 std::string legend_item(const std::string& classes, const std::string& text) {
-  return concat(
-      "<li><svg class=\"swatch\" viewBox=\"0 0 22 8\" aria-hidden=\"true\"><path class=\"point ",
-      classes, "\" d=\"M11 4h0\"/></svg>", text, "</li>");
+  const PathData dot = PathData().move_to(11, 4).dot();
+  const Attributes attributes{{"class", "point " + classes}, {"d", dot.text()}};
+  return element("li", {}, swatch(element("path", attributes)) + text);
 }
 
 Map tsne_map(const WordVectors& words, const WordPageSettings& settings) {
@@ -167,9 +176,8 @@ Map tsne_map(const WordVectors& words, const WordPageSettings& settings) {
   }
   const double across = std::max(high.x - low.x, 1e-12);
   map.aspect = std::clamp((high.y - low.y) / across + 0.06, 0.3, 1.2);
-  const double unit =
-      std::min(0.94 / across,
-               0.94 * map.aspect / std::max(high.y - low.y, 1e-12));  // the same for both axes
+  const double unit =  // the same for both axes
+      std::min(0.94 / across, 0.94 * map.aspect / std::max(high.y - low.y, 1e-12));
   const FrequencyScale scale(words.counts);
   for (size_t i = 0; i < words.words.size(); ++i) {
     map.places.push_back({0.5 + unit * (y[2 * i] - (low.x + high.x) / 2),
@@ -183,27 +191,33 @@ Map tsne_map(const WordVectors& words, const WordPageSettings& settings) {
   return map;
 }
 
-// Circles for round norms.
+// Circles for round norms, and the direction of the reference word.
 std::string rings_svg(const Axis& axis, double reach) {
+  const double centre = kUnits / 2;
   std::string out;
   for (const double tick : axis.ticks)
     if (tick > 0)
-      out += concat("<circle class=\"grid\" cx=\"500\" cy=\"500\" r=\"",
-                    coordinate(500 * tick / reach), "\"/>\n");
-  return out + "<path class=\"grid\" d=\"M500 500V0\"/>\n";
+      out += element("circle", {{"class", "grid"},
+                                {"cx", coordinate(centre)},
+                                {"cy", coordinate(centre)},
+                                {"r", coordinate(centre * tick / reach)}}) +
+             '\n';
+  return out + path("grid", PathData().move_to(centre, centre).vertical_to(0));
 }
 
-// Their norms.
+// The norms of the circles.
 std::string ring_labels(const Axis& axis, double reach) {
-  std::string out;
+  std::string labels;
   for (const double tick : axis.ticks)
     if (tick > 0)
-      out += concat("<span class=\"ring\" style=\"top:", coordinate(50 + 50 * tick / reach), "%\">",
-                    compact(tick), "</span>");
-  return "<div aria-hidden=\"true\">" + out + "</div>\n";
+      labels += element(
+          "span",
+          {{"class", "ring"}, {"style", concat("top:", coordinate(50 + 50 * tick / reach), "%")}},
+          compact(tick));
+  return element("div", {{"aria-hidden", "true"}}, labels) + '\n';
 }
 
-// The mean direction of the group's marked words; not finite when they are fewer than three.
+// The mean direction of the group's marked words, NaN when there are fewer than three.
 double group_angle(const Map& map, const WordVectors& words, size_t group) {
   constexpr int kFewest = 3;
   Place sum;
@@ -218,29 +232,35 @@ double group_angle(const Map& map, const WordVectors& words, size_t group) {
   return members < kFewest ? NAN : std::atan2(sum.y, sum.x);
 }
 
-// Names the groups at the rim, each as close to its words' direction as the earlier names let it.
+// Names the groups at the rim, each as close to its words' direction as is free of earlier names.
 void name_groups(const WordVectors& words, Map& map) {
-  constexpr double kRim = 0.475, kTurn = 0.04, kHeight = 18,
-                   kSwatch = 24;  // a share of the plane, radians, pixels
+  constexpr double kRim = 0.475;  // the distance from the centre, as a share of the picture
+  constexpr double kTurn = 0.04;  // radians
+  constexpr double kHeight = 18, kSwatch = 24;  // pixels
   for (size_t g = 0; g < kWordGroups; ++g) {
     const double angle = group_angle(map, words, g),
                  width = label_width(word_group_name(g)) + kSwatch;
     if (!std::isfinite(angle)) continue;
-    const auto meets = [&](const Place& p) {
-      return std::any_of(map.groups_at.begin(), map.groups_at.end(), [&](const Text& t) {
-        return std::fabs(t.middle.x - p.x) * map.wide < (t.width + width) / 2 &&
-               std::fabs(t.middle.y - p.y) * map.wide < kHeight;
-      });
+    const auto overlaps = [&](const Place& p) {
+      return std::any_of(map.group_labels.begin(), map.group_labels.end(),
+                         [&](const PlacedText& t) {
+                           return std::fabs(t.middle.x - p.x) * map.wide < (t.width + width) / 2 &&
+                                  std::fabs(t.middle.y - p.y) * map.wide < kHeight;
+                         });
     };
     Place p;
     int tries = 0;
     do {  // 0, 1, -1, 2, -2, ... turns
       const double turned = angle + kTurn * (tries % 2 == 1 ? tries / 2 + 1 : -(tries / 2));
       p = {0.5 + kRim * std::cos(turned), 0.5 + kRim * std::sin(turned)};
-    } while (meets(p) && ++tries < 150);
-    map.groups_at.push_back({p, width});
-    map.over += concat("<span class=\"at group desk g", g, "\" style=\"", place_css(p),
-                       "\" aria-hidden=\"true\">", word_group_name(g), "</span>\n");
+    } while (overlaps(p) && ++tries < 150);
+    map.group_labels.push_back({p, width});
+    map.over += element("span",
+                        {{"class", concat("at group desk g", g)},
+                         {"style", place_css(p)},
+                         {"aria-hidden", "true"}},
+                        word_group_name(g)) +
+                '\n';
   }
 }
 
@@ -272,7 +292,7 @@ Map polar_map(const WordVectors& words, uint64_t seed) {
   map.behind = rings_svg(axis, reach);
   map.over = ring_labels(axis, reach);
   for (const double tick : axis.ticks)
-    map.rings_at.push_back({{0.5, 0.5 + 0.5 * tick / reach}, 28});
+    map.ring_labels.push_back({{0.5, 0.5 + 0.5 * tick / reach}, 28});
   name_groups(words, map);
   map.legend = "<ul class=\"legend\">";
   for (size_t g = 0; g < kWordGroups; ++g)
@@ -310,4 +330,4 @@ void write_word_page(const std::filesystem::path& directory, const std::string& 
   atomic_write_text(output, page_html(title + " – Nine word vectors", body));
 }
 
-}  // namespace nine::report
+}  // namespace nine::app

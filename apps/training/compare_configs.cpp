@@ -1,8 +1,8 @@
-// Whether a run may go on with the options given now.
+#include "apps/training/compare_configs.h"
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "apps/training/run_directory.h"
 #include "core/error.h"
 
 namespace nine::app {
@@ -19,7 +19,7 @@ std::string dumped(const Json& value) {
   return value.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-std::string shown(const Json& value) {
+std::string value_text(const Json& value) {
   if (value.is_boolean()) return value.get<bool>() ? "on" : "off";
   if (value.is_string())
     return value.get<std::string>().empty() ? "not given" : value.get<std::string>();
@@ -33,11 +33,11 @@ std::string shown(const Json& value) {
 std::string difference(const std::string& key, const Json& now, const Json& stored,
                        const Json& defaults) {
   if (const auto was = stored.find(key); was != stored.end())
-    return *was == now
-               ? std::string{}
-               : concat(flag_of(key), " was ", shown(*was), " in this run, now ", shown(now));
+    return *was == now ? std::string{}
+                       : concat(flag_of(key), " was ", value_text(*was), " in this run, now ",
+                                value_text(now));
   if (const auto usual = defaults.find(key); usual != defaults.end() && *usual != now)
-    return concat(flag_of(key), " did not exist when this run began, now ", shown(now));
+    return concat(flag_of(key), " did not exist when this run began, now ", value_text(now));
   return {};
 }
 

@@ -7,7 +7,7 @@ namespace nine::app {
 
 void RunCallbacks::mirror_to_tensorboard(const std::string& directory,
                                          const nlohmann::ordered_json& config) {
-  tensorboard_ = std::make_unique<report::TensorBoard>(directory, config, run_.log_file());
+  tensorboard_ = std::make_unique<TensorBoard>(directory, config, run_.log_file());
 }
 
 // The log is the run's memory; TensorBoard's copy may fail without ending the run.

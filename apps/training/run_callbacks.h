@@ -36,7 +36,7 @@ class RunCallbacks : public TrainerCallbacks {
   RunDirectory& run_;
   ExtraFiles files_;
   Progress progress_;
-  std::unique_ptr<report::TensorBoard> tensorboard_;
+  std::unique_ptr<TensorBoard> tensorboard_;
 };
 
 }  // namespace nine::app

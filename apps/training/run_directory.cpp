@@ -54,6 +54,7 @@ bool is_event(const Json& event, std::string_view name) {
   return kind != event.end() && *kind == name;
 }
 
+// What RunDirectory::cut_log keeps of a log, line by line.
 class LogCutter {
  public:
   explicit LogCutter(int64_t step) : step_(static_cast<double>(step)) {}
@@ -74,7 +75,7 @@ class LogCutter {
 
  private:
   double step_;
-  bool keeping_ = true;
+  bool keeping_ = true;  // whether the last line with a step is within the checkpoint
   std::string kept_;
 };
 
@@ -87,9 +88,8 @@ RunDirectory::RunDirectory(fs::path directory) : path_(std::move(directory)) {
 }
 
 RunDirectory::~RunDirectory() {
-  if (lock_ >= 0)
-    ::close(
-        lock_);  // the file stays: removing it would let two processes lock two files of one name
+  // The file stays: removing it would let two processes lock two files of one name.
+  if (lock_ >= 0) ::close(lock_);
 }
 
 void RunDirectory::make() const {

@@ -44,10 +44,14 @@ class RunDirectory {
   void log(const nlohmann::ordered_json& event);
   /// The log's last whole event, null when there is none.
   nlohmann::ordered_json last_event() const;
-  /// Cuts the log back to a checkpoint: drops events after `step`, the closing "test" and "done",
-  /// "resume" at `step` itself (the caller writes a new one, so that resuming twice leaves the same
-  /// log as once), lines that are no JSON object and a half-written last one. Lines without a step
-  /// share the fate of the line before them. All or nothing; without a log it does nothing.
+  /// Cuts the log back to a checkpoint, before the run goes on from there. Removed are
+  ///  - events after `step`;
+  ///  - "resume" at `step` itself: the caller writes a new one, so that the log is the same however
+  ///    often the run was resumed there;
+  ///  - "test" and "done", which the run writes again at its end;
+  ///  - lines that are no JSON object, and a half-written last line.
+  /// A line without a step is kept or removed as the line with a step before it. The log is
+  /// replaced in one step; without a log nothing is done.
   void cut_log(int64_t step);
 
   /// Clears the way for a new run: moves an old run's checkpoints, report, log and configuration
@@ -64,17 +68,5 @@ class RunDirectory {
   int lock_ = -1;
   LineFile log_;
 };
-
-/// The configuration keys that may differ when a run goes on: after, threads, keep, save_every,
-/// profile, and run, restart and tensorboard, which are not about the run itself.
-const std::vector<std::string>& keys_free_on_resume();
-
-/// What keeps a run from going on with other options: "--hidden was 512 in this run, now 256; ...;
-/// use --restart or another --run", empty when nothing does. Compares the keys of `now`. One that
-/// `stored` lacks (the run is of an older version) must have its value in `defaults`, or is passed
-/// over when that lacks it too; keys of `stored` alone are not compared.
-std::string compare_configs(const nlohmann::ordered_json& stored, const nlohmann::ordered_json& now,
-                            const std::vector<std::string>& free_keys,
-                            const nlohmann::ordered_json& defaults);
 
 }  // namespace nine::app

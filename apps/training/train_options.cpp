@@ -1,8 +1,5 @@
 #include "apps/training/train_options.h"
 
-#include <algorithm>
-#include <nlohmann/json.hpp>
-
 #include "core/threads.h"
 #include "cuda/cuda.h"
 
@@ -60,16 +57,14 @@ void TrainOptions::declare_head(Options& o) {
         "how the head's scores are held: blocks of rows, or tiles computed again: less memory, a "
         "third more work")
       .choices({"blocks", "tiles"});
-  o.add("dtype", dtype, "type of weights and arithmetic").choices({"float32", "float64"});
+  o.add("dtype", dtype, "type of weights and arithmetic");
   o.add("init", init, "start from the weights of this checkpoint").unit("DIR");
   o.add("init-norm", init_norm,
         "norms that the head's word vectors start with: log-frequency, --init-norm-scale times the "
-        "log of a word's count in training")
-      .choices({"none", "log-frequency"});
+        "log of a word's count in training");
   o.add("init-bias", init_bias,
         "what the head's bias starts with: zero, or log-frequency, the log of a word's share of "
-        "the training text")
-      .choices({"zero", "log-frequency"});
+        "the training text");
   o.add("init-norm-scale", init_norm_scale, "norm for each unit of log count").above(0);
 }
 
@@ -89,18 +84,24 @@ void TrainOptions::declare_head_regularisation(Options& o) {
 }
 
 void TrainOptions::declare_accumulation(Options& o) {
-  o.add("accumulate", accumulate, "batches whose gradients make one update").range(1, 65535);
+  o.add("accumulate", accumulate, "batches whose gradients make one update")
+      .range(1, 65535)
+      .called("accumulation steps");
 }
 
 void TrainOptions::declare_optimiser(Options& o) {
   o.group("Optimiser");
-  o.add("optimizer", optimizer, "how weights are updated").choices(enum_names<OptimizerKind>());
-  o.add("lr", lr, "learning rate").above(0);
+  o.add("optimizer", optimizer, "how weights are updated").called("optimizer");
+  o.add("lr", lr, "learning rate").above(0).called("learning rate");
   o.add("momentum", momentum, "sgd, asgd").range_from(0, 1);
   o.add("betas", betas, "adam, adamw: decay of the moments").range_from(0, 1);
   o.add("eps", eps, "adam, adamw: added to the root of the second moment").above(0);
-  o.add("weight-decay", weight_decay, "L2 penalty in the gradient; adamw: decoupled").at_least(0);
-  o.add("clip", clip, "largest norm of the gradient; 0: no clipping").at_least(0);
+  o.add("weight-decay", weight_decay, "L2 penalty in the gradient; adamw: decoupled")
+      .at_least(0)
+      .called("weight decay");
+  o.add("clip", clip, "largest norm of the gradient; 0: no clipping")
+      .at_least(0)
+      .called("gradient clipping");
   o.add("asgd-start", asgd_start, "asgd: updates before averaging begins")
       .at_least(0)
       .unit("updates");
@@ -109,7 +110,7 @@ void TrainOptions::declare_optimiser(Options& o) {
         "--asgd-start says")
       .at_least(0)
       .unit("validations");
-  o.add("schedule", schedule, "how the learning rate changes").choices(enum_names<ScheduleKind>());
+  o.add("schedule", schedule, "how the learning rate changes").called("schedule");
   o.add("warmup", warmup, "updates over which the rate rises from 0").at_least(0).unit("updates");
   o.add("plateau-factor", plateau_factor, "plateau: the rate's factor when validation is no better")
       .range_open(0, 1);
@@ -139,12 +140,17 @@ void TrainOptions::declare_run(Options& o) {
       .range(1, 1 << 30)
       .unit("updates");
   o.add("seed", seed, "all random numbers follow from it");
-  o.add("threads", threads, "0: all physical cores").range(0, 4096).default_text("physical cores");
+  o.add("threads", threads, "0: all physical cores")
+      .range(0, 4096)
+      .default_text("physical cores")
+      .called("threads");
   o.add("device", device, "where to compute")
       .unit("cpu|cuda[:i]")
-      .check([](const std::string& text) { device_from_text(text); });
+      .check([](const std::string& text) { device_from_text(text); })
+      .called("device");
   o.add("precision", precision, "arithmetic on CUDA; the CPU computes in --dtype")
-      .choices({"fp32", "tf32", "bf16"});
+      .choices({"fp32", "tf32", "bf16"})
+      .called("matmul precision");
   o.add("profile", profile, "print what the parts of a step cost, at the end");
   o.add("detect-anomaly", detect_anomaly,
         "search every tensor for NaN and infinity (done by itself when a loss is not finite)");
@@ -158,54 +164,53 @@ void TrainOptions::declare_parity(Options& o) {
   o.add("export-steps", export_steps, "steps to export").at_least(1).unit("updates");
 }
 
+void TrainOptions::check_initialisation() const {
+  const bool norms = init_norm != InitialNorm::none, bias = init_bias != InitialBias::zero;
+  require_usage(init.empty() || !norms,
+                "--init-norm sets the norms of fresh word vectors; --init brings its own");
+  require_usage(init.empty() || !bias, "--init-bias sets a fresh bias; --init brings its own");
+  require_usage(head_bias || !bias, "--init-bias ", to_text(init_bias),
+                " needs a bias: give --head-bias");
+}
+
+void TrainOptions::check_averaging(const std::string& valid, bool has_valid) const {
+  if (asgd_trigger == 0) return;
+  require_usage(optimizer == OptimizerKind::asgd, "--asgd-trigger needs --optimizer asgd");
+  require_usage(asgd_start == 0,
+                "--asgd-trigger and --asgd-start exclude each other: averaging begins once");
+  require_usage(has_valid, "--asgd-trigger watches validation: give ", valid, " FILE");
+}
+
 void TrainOptions::check_shared(const Options& given, int64_t width, const std::string& valid,
-                                bool has_valid, const std::vector<Idle>& more) const {
+                                bool has_valid) const {
   const HeadSpec output = head_spec();
   const std::string misfit = output.check(width);
-  usage(misfit.empty(), "--head ", misfit, "; change --head or --hidden");
-  usage(init.empty() || init_norm == "none",
-        "--init-norm sets the norms of fresh word vectors; --init brings its own");
-  usage(init.empty() || init_bias == "zero",
-        "--init-bias sets a fresh bias; --init brings its own");
-  usage(head_bias || init_bias == "zero", "--init-bias ", init_bias,
-        " needs a bias: give --head-bias");
-  usage(asgd_trigger == 0 || optimizer == "asgd", "--asgd-trigger needs --optimizer asgd");
-  usage(asgd_trigger == 0 || asgd_start == 0,
-        "--asgd-trigger and --asgd-start exclude each other: averaging begins once");
-  usage(asgd_trigger == 0 || has_valid, "--asgd-trigger watches validation: give ", valid, " FILE");
-  usage(after.value > 0, "--after 0 would train nothing");
-  usage(valid_every.value > 0, "--valid-every must be above 0");
-  const std::string valid_text = concat("validation text: ", valid),
-                    plateau_text = concat("validation text for plateau: ", valid);
-  std::vector<Idle> idle{
-      {"pi-reg", output.mixture, "a mixture, --head mix:..."},
-      {"untied", output.mixture, "a mixture, --head mix:..."},
-      {"init-norm-scale", init_norm != "none", "--init-norm log-frequency"},
-      {"valid-every", has_valid, valid_text.c_str()},
-      {"variance", uses(output, "variance"), "a head with ssg or mog"},
-      {"ball", uses(output, "ball"), "a head with hpb"},
-      {"momentum", optimizer == "sgd" || optimizer == "asgd", "--optimizer sgd or asgd"},
-      {"betas", optimizer == "adam" || optimizer == "adamw", "--optimizer adam or adamw"},
-      {"eps", optimizer == "adam" || optimizer == "adamw", "--optimizer adam or adamw"},
-      {"asgd-start", optimizer == "asgd", "--optimizer asgd"},
-      {"plateau-factor", schedule == "plateau", "--schedule plateau"},
-      {"plateau-patience", schedule == "plateau", "--schedule plateau"},
-      {"min-lr", schedule == "plateau", "--schedule plateau"},
-      {"schedule", schedule != "plateau" || has_valid, plateau_text.c_str()},
-      {"early-stop", early_stop == 0 || has_valid, valid_text.c_str()},
-      {"export-steps", !export_parity.empty(), "--export-parity"}};
-  idle.insert(idle.end(), more.begin(), more.end());
-  // Against the defaults, so that a dumped configuration, which names every flag, can be read
-  // again.
-  const nlohmann::ordered_json now = given.to_json(), defaults = given.defaults_json();
-  for (const Idle& f : idle) {
-    std::string key = f.flag;
-    std::replace(key.begin(), key.end(), '-', '_');
-    usage(f.useful || now[key] == defaults[key], "--", f.flag, " has no effect here: it needs ",
-          f.needs);
-  }
-  usage(precision == "fp32" || device != "cpu", "--precision ", precision,
-        " is for --device cuda; on the CPU choose --dtype");
+  require_usage(misfit.empty(), "--head ", misfit, "; change --head or --hidden");
+  check_initialisation();
+  check_averaging(valid, has_valid);
+  require_usage(after.value > 0, "--after 0 would train nothing");
+  require_usage(valid_every.value > 0, "--valid-every must be above 0");
+  const bool plateau = schedule == ScheduleKind::plateau, asgd = optimizer == OptimizerKind::asgd,
+             adam = optimizer == OptimizerKind::adam || optimizer == OptimizerKind::adamw;
+  refuse_idle_flags(
+      given, {{"pi-reg", output.mixture, "a mixture, --head mix:..."},
+              {"untied", output.mixture, "a mixture, --head mix:..."},
+              {"init-norm-scale", init_norm != InitialNorm::none, "--init-norm log-frequency"},
+              {"valid-every", has_valid, "validation text: " + valid},
+              {"variance", uses(output, "variance"), "a head with ssg or mog"},
+              {"ball", uses(output, "ball"), "a head with hpb"},
+              {"momentum", asgd || optimizer == OptimizerKind::sgd, "--optimizer sgd or asgd"},
+              {"betas", adam, "--optimizer adam or adamw"},
+              {"eps", adam, "--optimizer adam or adamw"},
+              {"asgd-start", asgd, "--optimizer asgd"},
+              {"plateau-factor", plateau, "--schedule plateau"},
+              {"plateau-patience", plateau, "--schedule plateau"},
+              {"min-lr", plateau, "--schedule plateau"},
+              {"schedule", !plateau || has_valid, "validation text for plateau: " + valid},
+              {"early-stop", early_stop == 0 || has_valid, "validation text: " + valid},
+              {"export-steps", !export_parity.empty(), "--export-parity"}});
+  require_usage(precision == "fp32" || device != "cpu", "--precision ", precision,
+                " is for --device cuda; on the CPU choose --dtype");
 }
 
 HeadSpec TrainOptions::head_spec() const {
@@ -225,7 +230,7 @@ TrainerConfig TrainOptions::trainer() const {
                    .clip = clip,
                    .seed = seed,
                    .detect_anomaly = detect_anomaly},
-          .optimizer = {.kind = enum_from_text<OptimizerKind>(optimizer),
+          .optimizer = {.kind = optimizer,
                         .momentum = momentum,
                         .beta1 = betas[0],
                         .beta2 = betas[1],
@@ -233,7 +238,7 @@ TrainerConfig TrainOptions::trainer() const {
                         .weight_decay = weight_decay,
                         .average_from = asgd_trigger > 0 ? OptimizerConfig::kNotYet : asgd_start},
           .average_trigger = asgd_trigger,
-          .schedule = {.kind = enum_from_text<ScheduleKind>(schedule),
+          .schedule = {.kind = schedule,
                        .lr = lr,
                        .warmup = warmup,
                        .decay = plateau_factor,

@@ -3,14 +3,40 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "apps/cli/option_conflicts.h"
+#include "apps/training/option_types.h"
 #include "kernels/kernel_softmax.h"
 #include "nn/training/trainer.h"
 
+namespace nine {
+
+namespace app {
+/// What the norms of the head's word vectors, and its bias, start with: a word's count in training
+/// decides, or not.
+enum class InitialNorm : uint8_t { none, log_frequency };
+enum class InitialBias : uint8_t { zero, log_frequency };
+}  // namespace app
+
+template <>
+inline constexpr EnumNames<app::InitialNorm, 2> kEnumNames<app::InitialNorm>{
+    "initial norm",
+    {{{app::InitialNorm::none, "none"}, {app::InitialNorm::log_frequency, "log-frequency"}}}};
+template <>
+inline constexpr EnumNames<app::InitialBias, 2> kEnumNames<app::InitialBias>{
+    "initial bias",
+    {{{app::InitialBias::zero, "zero"}, {app::InitialBias::log_frequency, "log-frequency"}}}};
+
+}  // namespace nine
+
 namespace nine::app {
+
+/// Sentences, or pairs, of the validation and of the test text of --sample.
+inline constexpr int64_t kSampleHeldOut = 1000;
 
 struct TrainOptions {
   virtual ~TrainOptions() = default;
@@ -18,7 +44,10 @@ struct TrainOptions {
   // Model
   std::string head = "lin", head_memory = "blocks", head_context, variance, ball;
   bool untied = false, head_bias = true;
-  std::string dtype = "float32", init, init_norm = "none", init_bias = "zero";
+  DType dtype = DType::float32;
+  std::string init;
+  InitialNorm init_norm = InitialNorm::none;
+  InitialBias init_bias = InitialBias::zero;
   double init_norm_scale = 0.1;
   // Regularisation
   double label_smoothing = 0;
@@ -27,7 +56,8 @@ struct TrainOptions {
   // Batches
   int accumulate = 1;
   // Optimiser
-  std::string optimizer = "adam", schedule = "constant";
+  OptimizerKind optimizer = OptimizerKind::adam;
+  ScheduleKind schedule = ScheduleKind::constant;
   double lr = 1e-3, momentum = 0, eps = 1e-8, weight_decay = 0, clip = 1;
   std::array<double, 2> betas{0.9, 0.999};
   int64_t asgd_start = 0, warmup = 0, plateau_patience = 0;
@@ -54,6 +84,14 @@ struct TrainOptions {
     return {.epsilon = label_smoothing, .kind = smoothing_from_text(smoothing)};
   }
   virtual TrainerConfig trainer() const;
+  /// Gives a fresh head (SoftmaxHead or a model with its functions) the norms and the bias that
+  /// --init-norm and --init-bias ask for. counts: of its words in training.
+  template <class Head>
+  void initialise_head(const Head& fresh, std::span<const int64_t> counts) const {
+    if (init_norm == InitialNorm::log_frequency)
+      fresh.set_norms_by_frequency(counts, init_norm_scale);
+    if (init_bias == InitialBias::log_frequency) fresh.set_bias_by_frequency(counts);
+  }
 
  protected:
   // Declare flags, bound to these fields, in the group that is open.
@@ -65,17 +103,15 @@ struct TrainOptions {
   void declare_run(Options& options);
   void declare_parity(Options& options);
 
-  /// A flag that would do nothing beside the others.
-  struct Idle {
-    const char* flag;
-    bool useful;
-    const char* needs;
-  };
-  /// What single flags cannot check, and flags that would do nothing, these and `more`; UsageError.
-  /// `width`: of what the head sees; `valid`: the flag that brings validation text, and whether
-  /// there is any.
-  void check_shared(const Options& given, int64_t width, const std::string& valid, bool has_valid,
-                    const std::vector<Idle>& more) const;
+  /// What single flags cannot check, and flags that would do nothing; UsageError. width: of the
+  /// context vectors that the head sees. valid: the flags that bring validation text. has_valid:
+  /// whether there is any.
+  void check_shared(const Options& given, int64_t width, const std::string& valid,
+                    bool has_valid) const;
+
+ private:
+  void check_initialisation() const;
+  void check_averaging(const std::string& valid, bool has_valid) const;
 };
 
 /// Sets the threads (0: all physical cores) and returns the device, which is there; an Error

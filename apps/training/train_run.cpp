@@ -1,8 +1,10 @@
 #include "apps/training/train_run.h"
 
+#include "apps/cli/number_format.h"
 #include "apps/cli/run_main.h"
 #include "apps/cli/signals.h"
 #include "apps/cli/version.h"
+#include "apps/training/compare_configs.h"
 #include "apps/training/profile_table.h"
 #include "core/cpu_info.h"
 #include "core/gemm.h"
@@ -18,13 +20,13 @@ using Json = nlohmann::ordered_json;
 // an error that names the option.
 bool resumes(const TrainingRun& t, const Json& now, RunDirectory& run) {
   if (!run.has_run()) return false;
-  if (t.o.restart) {
+  if (t.options.restart) {
     run.restart({"average"});
     return false;
   }
   const Json before = run.read_config();
-  const std::string mismatch = compare_configs(before, t.options.to_json(), keys_free_on_resume(),
-                                               t.options.defaults_json());
+  const std::string mismatch =
+      compare_configs(before, t.flags.to_json(), keys_free_on_resume(), t.flags.defaults_json());
   if (!mismatch.empty())
     throw UsageError(concat(run.path().string(), " holds another run: ", mismatch));
   // Data, instruction set, libraries and block sizes decide about bits as well.
@@ -40,14 +42,14 @@ bool resumes(const TrainingRun& t, const Json& now, RunDirectory& run) {
 
 // The log's first line, `start`, or `resume` where a checkpoint was found.
 void announce(const TrainingRun& t, const Trainer& trainer, const IntactCheckpoint& found,
-              RunCallbacks& host) {
+              RunCallbacks& callbacks) {
   if (found.checkpoint) {
-    host.event({{"event", "resume"},
-                {"step", trainer.step()},
-                {"epoch", trainer.epochs()},
-                {"time_s", trainer.seconds()},
-                {"skipped", found.skipped}});
-    host.message(concat("going on from step ", trainer.step(), " of ", t.o.run));
+    callbacks.event({{"event", "resume"},
+                     {"step", trainer.step()},
+                     {"epoch", trainer.epochs()},
+                     {"time_s", trainer.seconds()},
+                     {"skipped", found.skipped}});
+    callbacks.message(concat("going on from step ", trainer.step(), " of ", t.options.run));
   } else {
     Json start{{"event", "start"},
                {"step", 0},
@@ -57,23 +59,22 @@ void announce(const TrainingRun& t, const Trainer& trainer, const IntactCheckpoi
     start.update(t.start);
     start["threads"] = threads();
     if (!found.skipped.empty()) start["skipped"] = found.skipped;  // every checkpoint was damaged
-    host.event(start);
+    callbacks.event(start);
   }
-  for (const std::string& line : t.messages) host.message(line);
+  for (const std::string& line : t.messages) callbacks.message(line);
 }
 
-// model.safetensors names its head, for where it travels without config.json
-// (nn/models/model_directory.h).
+// model.safetensors names its head, so that it can be opened without config.json.
 std::map<std::string, std::string> metadata_of(const TrainingRun& t) {
   std::map<std::string, std::string> metadata = t.metadata;
-  metadata["head"] = t.o.head_spec().to_text();
-  if (!t.o.head_context.empty()) metadata["head_context"] = t.o.head_context;
-  if (t.o.untied) metadata["untied"] = "true";
+  metadata["head"] = t.options.head_spec().to_text();
+  if (!t.options.head_context.empty()) metadata["head_context"] = t.options.head_context;
+  if (t.options.untied) metadata["untied"] = "true";
   return metadata;
 }
 
 // The best model's results, and the log's last line.
-void conclude(const TrainingRun& t, Trainer& trainer, RunCallbacks& host, RunDirectory& run) {
+void conclude(const TrainingRun& t, Trainer& trainer, RunCallbacks& callbacks, RunDirectory& run) {
   const Checkpoint best = open_checkpoint(run.path());
   t.parameters.load(best.tensors("model.safetensors"), t.parameters.values());
   Json done{{"event", "done"},
@@ -87,12 +88,59 @@ void conclude(const TrainingRun& t, Trainer& trainer, RunCallbacks& host, RunDir
   std::printf("%lld updates in %s, %lld parameters\n", static_cast<long long>(trainer.step()),
               human_duration(trainer.seconds()).c_str(),
               static_cast<long long>(t.parameters.count()));
-  t.conclude(best, trainer, host, done);
+  t.conclude(best, trainer, callbacks, done);
   done["time_s"] = trainer.seconds();  // after the test, as log.jsonl's lines are in their order
-  host.event(done);
-  host.validated();
+  callbacks.event(done);
+  callbacks.validated();
   std::printf("model  %s\nreport %s\n", (run.checkpoints() / "best").c_str(),
               run.report_file().c_str());
+}
+
+constexpr const char* kStoppedEarly =
+    ": this run has stopped early; use --restart, or another --run without --early-stop";
+constexpr const char* kFinishedBefore =
+    ": this run is finished; raise --after to train on, or use --restart";
+
+// What a start finds in the run directory.
+struct Start {
+  IntactCheckpoint found;          // where the run goes on, if there is a checkpoint
+  std::filesystem::path moved_to;  // where a run without an intact checkpoint was put, else empty
+};
+
+// Writes the configuration before anything else: a run killed from here on can go on.
+Start open_run(const TrainingRun& t, const Json& config, RunDirectory& run) {
+  Start start;
+  const bool resume = resumes(t, config, run);
+  run.write_config(config);
+  if (resume) start.found = CheckpointStore(run.checkpoints(), t.options.keep).find_latest_intact();
+  if (!start.found.skipped.empty() && !start.found.checkpoint) {
+    start.moved_to = run.restart({"average"});
+    run.write_config(config);
+  }
+  return start;
+}
+
+RunCallbacks::ExtraFiles checkpoint_files(const TrainingRun& t, Json config) {
+  config.update(t.model_config);
+  RunCallbacks::ExtraFiles files{{"config.json", config.dump(1) + "\n"}};
+  files.insert(files.end(), t.files.begin(), t.files.end());
+  return files;
+}
+
+// Trains to the end or to an interruption.
+int train(const TrainingRun& t, Trainer& trainer, RunCallbacks& callbacks, RunDirectory& run) {
+  catch_interrupts();
+  const Trainer::Outcome outcome = trainer.run();
+  callbacks.finish();
+  if (t.options.profile) print_profile(stdout, measure_machine(), trainer.updates_here());
+  if (outcome == Trainer::Outcome::interrupted) {
+    std::fprintf(stderr,
+                 "%s: interrupted; step %lld is saved, the same command goes on from there\n",
+                 t.program, static_cast<long long>(trainer.step()));
+    return kExitInterrupted;
+  }
+  conclude(t, trainer, callbacks, run);
+  return kExitDone;
 }
 
 }  // namespace
@@ -125,56 +173,32 @@ Json resolved_settings(const TrainOptions& o, const ParameterSet& parameters, in
 }
 
 int run_training(const TrainingRun& t) {
-  Json config = t.options.to_json();
-  config.erase("restart");  // a wish of one start, not part of the run
+  Json config = t.flags.to_json();
+  config.erase("restart");  // about one start, not about the run
   config["resolved"] = t.resolved;
-  RunDirectory run(t.o.run);
-  const bool resume = resumes(t, config, run);
-  run.write_config(config);  // first of all: a run killed from here on finds itself again
-  const IntactCheckpoint found =
-      resume ? CheckpointStore(run.checkpoints(), t.o.keep).find_latest_intact()
-             : IntactCheckpoint{};
-  const bool all_damaged = !found.skipped.empty() && !found.checkpoint;
-  const std::filesystem::path old =
-      all_damaged ? run.restart({"average"}) : std::filesystem::path();
-  if (all_damaged) run.write_config(config);
-  CheckpointStore store(run.checkpoints(), t.o.keep);
-  Json in_checkpoint = config;
-  in_checkpoint.update(t.model_config);
-  RunCallbacks::ExtraFiles files{{"config.json", in_checkpoint.dump(1) + "\n"}};
-  files.insert(files.end(), t.files.begin(), t.files.end());
-  RunCallbacks host(run, files);
-  for (const std::string& skipped : found.skipped) host.message(skipped);
-  if (all_damaged)
-    host.message(concat(
+  RunDirectory run(t.options.run);
+  const Start start = open_run(t, config, run);
+  CheckpointStore store(run.checkpoints(), t.options.keep);
+  RunCallbacks callbacks(run, checkpoint_files(t, config));
+  for (const std::string& skipped : start.found.skipped) callbacks.message(skipped);
+  if (!start.moved_to.empty())
+    callbacks.message(concat(
         "no checkpoint is intact: the run starts over from the beginning; what there was is in ",
-        old.string()));
+        start.moved_to.string()));
   Arena arena("step", t.parameters.values().device());
-  Trainer trainer(t.parameters, t.task, arena, t.o.trainer(), store, host, metadata_of(t));
-  if (found.checkpoint) trainer.restore(*found.checkpoint);
+  Trainer trainer(t.parameters, t.task, arena, t.options.trainer(), store, callbacks,
+                  metadata_of(t));
+  if (start.found.checkpoint) trainer.restore(*start.found.checkpoint);
   if (run.finished() && trainer.done()) {
-    host.message(concat(
-        t.o.run,
-        trainer.stopped_early()
-            ? ": this run has stopped early; use --restart, or another --run without --early-stop"
-            : ": this run is finished; raise --after to train on, or use --restart"));
+    callbacks.message(
+        concat(t.options.run, trainer.stopped_early() ? kStoppedEarly : kFinishedBefore));
     return kExitDone;
   }
-  run.cut_log(found.checkpoint ? found.checkpoint->step() : -1);
-  if (!t.o.tensorboard.empty()) host.mirror_to_tensorboard(t.o.tensorboard, config);
-  announce(t, trainer, found, host);
-  catch_interrupts();
-  const Trainer::Outcome outcome = trainer.run();
-  host.finish();
-  if (t.o.profile) print_profile(stdout, measure_machine(), trainer.updates_here());
-  if (outcome == Trainer::Outcome::interrupted) {
-    std::fprintf(stderr,
-                 "%s: interrupted; step %lld is saved, the same command goes on from there\n",
-                 t.program, static_cast<long long>(trainer.step()));
-    return kExitInterrupted;
-  }
-  conclude(t, trainer, host, run);
-  return kExitDone;
+  run.cut_log(start.found.checkpoint ? start.found.checkpoint->step() : -1);
+  if (!t.options.tensorboard.empty())
+    callbacks.mirror_to_tensorboard(t.options.tensorboard, config);
+  announce(t, trainer, start.found, callbacks);
+  return train(t, trainer, callbacks, run);
 }
 
 }  // namespace nine::app

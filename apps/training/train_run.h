@@ -13,22 +13,28 @@
 
 namespace nine::app {
 
+/// What makes up a run. All that is referred to must outlive it.
 struct TrainingRun {
   const char* program;
-  const Options& options;
-  const TrainOptions& o;
+  const Options& flags;         ///< as declared and parsed
+  const TrainOptions& options;  ///< the values that they are bound to
   ParameterSet& parameters;
   TrainingTask& task;
-  std::map<std::string, std::string> metadata;  ///< of model.safetensors
-  nlohmann::ordered_json resolved;  ///< what the options stand for on this machine with this data;
-                                    ///< decides whether a run goes on
-  nlohmann::ordered_json
-      model_config;  ///< keys of a checkpoint's config.json beside the options; an object
-  RunCallbacks::ExtraFiles files;     ///< of every checkpoint besides config.json
-  nlohmann::ordered_json start;       ///< keys of the log's first line besides the usual; an object
-  std::vector<std::string> messages;  ///< what the run is made of, for people
-  /// The training is over and `parameters` are the best: prints what was reached and puts it into
-  /// the log's last line.
+  /// Metadata of model.safetensors.
+  std::map<std::string, std::string> metadata;
+  /// What the options stand for on this machine with this data: a run goes on only where it is the
+  /// same.
+  nlohmann::ordered_json resolved;
+  /// Keys of a checkpoint's config.json beside the options; an object.
+  nlohmann::ordered_json model_config;
+  /// Files of every checkpoint besides config.json.
+  RunCallbacks::ExtraFiles files;
+  /// Keys of the log's first line besides those of every run; an object.
+  nlohmann::ordered_json start;
+  /// Lines that tell the user about model and data when the run starts.
+  std::vector<std::string> messages;
+  /// Called when the training is over and `parameters` hold the best model: prints what was reached
+  /// and puts it into the log's last line.
   std::function<void(const Checkpoint& best, Trainer&, RunCallbacks&, nlohmann::ordered_json& done)>
       conclude;
 };

@@ -9,6 +9,8 @@
 #include <string>
 #include <string_view>
 
+#include "core/enum_names.h"
+
 namespace nine {
 
 /// The release of sacreBLEU that the scores were compared with (tests/bleu_reference.py); it is
@@ -16,6 +18,10 @@ namespace nine {
 inline constexpr std::string_view kSacrebleuVersion = "2.6.0";
 
 enum class BleuTokenizer { none, mteval_13a };
+template <>
+inline constexpr EnumNames<BleuTokenizer, 2> kEnumNames<BleuTokenizer>{
+    "tokenizer", {{{BleuTokenizer::mteval_13a, "13a"}, {BleuTokenizer::none, "none"}}}};
+
 /// What becomes of orders that have no match (Chen and Cherry, WMT 2014).
 enum class BleuSmoothing {
   exp,    ///< half, a quarter, ... of a match for the first, second, ... such order
@@ -23,6 +29,13 @@ enum class BleuSmoothing {
   add_k,  ///< `smooth_value` more n-grams and matches in every order but the first
   none
 };
+template <>
+inline constexpr EnumNames<BleuSmoothing, 4> kEnumNames<BleuSmoothing>{
+    "smoothing of BLEU",
+    {{{BleuSmoothing::exp, "exp"},
+      {BleuSmoothing::floor, "floor"},
+      {BleuSmoothing::add_k, "add-k"},
+      {BleuSmoothing::none, "none"}}}};
 
 struct BleuOptions {
   BleuTokenizer tokenizer = BleuTokenizer::mteval_13a;  ///< none: white space separates the words

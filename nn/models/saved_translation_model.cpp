@@ -68,7 +68,7 @@ void check_size(const fs::path& file, const Vocabulary& dictionary, int64_t word
 void check_same_words(const std::string& path, const char* name, const Vocabulary& theirs,
                       const Vocabulary& ours) {
   for (int32_t id = 0; id < std::min(theirs.size(), ours.size()); ++id)
-    require(theirs.word(id) == ours.word(id), "initial weights of ", path, ": in their ", name,
+    require(theirs.word(id) == ours.word(id), "initial weights of ", path, ": in its ", name,
             " the word ", id, " is '", theirs.word(id), "', here it is '", ours.word(id),
             "'; train with the dictionaries from there (a shared vocabulary has the source's "
             "only)");

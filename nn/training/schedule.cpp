@@ -4,7 +4,6 @@
 #include <cmath>
 
 namespace nine {
-
 double Schedule::rate(int64_t update) const {
   const auto t = static_cast<double>(update), warmup = static_cast<double>(config_.warmup);
   const double peak = config_.lr * state_.scale;

@@ -10,7 +10,8 @@
 #include <stdexcept>
 
 #include "apps/cli/options.h"
-#include "apps/training/run_directory.h"
+#include "apps/training/compare_configs.h"
+#include "apps/training/option_types.h"
 #include "core/error.h"
 #include "core/safetensors.h"
 #include "data/text.h"

@@ -1,0 +1,17 @@
+// Splits a command line among the flags.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "apps/cli/option_data.h"
+
+namespace nine::app {
+
+/// One list of texts for each option (switches: "true" or "false"), empty where it is not given.
+/// Throws UsageError for unknown flags, missing values, arguments that nothing takes, and flags
+/// given twice.
+std::vector<std::vector<std::string>> read_command_line(const OptionList& options,
+                                                        const std::vector<std::string>& arguments);
+
+}  // namespace nine::app

@@ -1,0 +1,14 @@
+// The text of --help.
+#pragma once
+
+#include <string>
+
+#include "apps/cli/option_data.h"
+
+namespace nine::app {
+
+/// The page that --help prints: the options by group, wrapped at 80 columns.
+std::string help_page(const std::string& program, const std::string& description,
+                      const OptionList& options);
+
+}  // namespace nine::app

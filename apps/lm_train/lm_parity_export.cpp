@@ -1,0 +1,87 @@
+#include "apps/lm_train/lm_parity_export.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "apps/training/parity_export.h"
+#include "core/files.h"
+
+namespace nine::app {
+
+namespace {
+
+void check_replayable(const LmOptions& o, const LanguageModelTask& task) {
+  require_replay(o.dropout == 0, "the replay has no dropout; set --dropout 0");
+  require_replay(o.dropout_words == 0 && o.dropout_hidden == 0 && o.dropout_output == 0,
+                 "the replay has no dropout; leave out --dropout-words, --dropout-hidden and "
+                 "--dropout-output");
+  require_replay(o.label_smoothing == 0,
+                 "the replay does not smooth labels; leave out --label-smoothing");
+  require_replay(o.ar == 0 && o.tar == 0,
+                 "the replay has no regularisers; leave out --ar and --tar");
+  check_replayed_head(o.head_spec(), o.tie_embeddings, "leave out --tie-embeddings");
+  require_replay(o.pi_reg.empty() && o.weight_norm_reg.empty(),
+                 "the replay has no regularisers; leave out --pi-reg and --weight-norm-reg");
+  require_replay(o.optimizer == OptimizerKind::adam, "the replay knows --optimizer adam only, not ",
+                 o.optimizer);
+  require_replay(o.weight_decay == 0, "the replay has no weight decay; set --weight-decay 0");
+  require_replay(o.accumulate == 1, "the replay does not accumulate; set --accumulate 1");
+  require_replay(!o.sentences, "the replay carries state; leave out --sentences");
+  const int64_t steps = task.micro_batches_per_epoch().value_or(0);
+  require_replay(o.export_steps <= steps, "an epoch has ", steps, " steps; lower --export-steps ",
+                 o.export_steps);
+}
+
+nlohmann::ordered_json config_json(const LmOptions& o, const LanguageModel& model) {
+  const LanguageModelConfig& c = model.config();
+  return {{"task", "lm"},
+          {"dtype", to_text(o.dtype)},
+          {"vocab", c.vocab},
+          {"dim", c.embed},
+          {"hidden", c.hidden},
+          {"layers", c.layers},
+          {"head", replay_name(c.head)},
+          {"components", c.head.size()},
+          {"untied", c.head.untied},
+          {"head_bias", c.head_bias},
+          {"tie_embeddings", c.tie_embeddings},
+          {"optimizer", "adam"},
+          {"lr", o.lr},
+          {"betas", o.betas},
+          {"eps", o.eps},
+          {"clip", o.clip},
+          {"ignore", -1}};
+}
+
+}  // namespace
+
+void export_lm_parity(const LmOptions& o, const LanguageModel& model, ParameterSet& parameters,
+                      LanguageModelTask& task) {
+  check_replayable(o, task);
+  const std::filesystem::path dir = o.export_parity;
+  std::filesystem::create_directories(dir);
+  write_safetensors(dir / "init.safetensors", parameters.named(parameters.values()),
+                    model.metadata());
+
+  const Shape all{o.export_steps, o.bptt, o.batch};
+  const Tensor inputs(all, DType::int32), targets(all, DType::int32);
+  const TrainerConfig trainer = o.trainer();
+  const nlohmann::ordered_json losses = run_parity_steps(
+      {.steps = o.export_steps,
+       .optimizer = trainer.optimizer,
+       .schedule = trainer.schedule,
+       .step = trainer.step},
+      parameters, task, [&](int64_t step) {
+        const int64_t size = o.bptt * o.batch;
+        std::copy_n(task.input(0).data<int32_t>(), size, inputs.data<int32_t>() + step * size);
+        std::copy_n(task.target(0).data<int32_t>(), size, targets.data<int32_t>() + step * size);
+      });
+  write_safetensors(dir / "final.safetensors", parameters.named(parameters.values()),
+                    model.metadata());
+  write_safetensors(dir / "batches.safetensors", {{"input", inputs}, {"target", targets}});
+  write_text(dir / "losses.json", losses.dump(1) + "\n");
+  write_text(dir / "config.json", config_json(o, model).dump(1) + "\n");
+}
+
+}  // namespace nine::app

@@ -1,0 +1,15 @@
+// lm_train --export-parity: the first steps of a training, for replay in PyTorch (docs/mt.md).
+#pragma once
+
+#include "apps/lm_train/lm_options.h"
+#include "nn/training/language_model_task.h"
+
+namespace nine::app {
+
+/// Runs `export_steps` updates of the trainer's own step from the model's present weights and
+/// writes init.safetensors, batches.safetensors, losses.json, final.safetensors and config.json
+/// into `export_parity`. A UsageError names what the replay does not have.
+void export_lm_parity(const LmOptions& options, const LanguageModel& model,
+                      ParameterSet& parameters, LanguageModelTask& task);
+
+}  // namespace nine::app

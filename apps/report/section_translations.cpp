@@ -1,0 +1,77 @@
+#include "apps/report/sections.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "apps/report/run_label.h"
+#include "apps/svg/text.h"
+#include "core/error.h"
+
+namespace nine::app {
+namespace {
+
+using Runs = std::vector<Run>;
+
+std::string line_html(const std::string& name, const std::string& text) {
+  return concat("<dt>", name, "</dt><dd>",
+                text.empty() ? "<span class=\"quiet\">nothing</span>" : escaped(text), "</dd>\n");
+}
+
+// Attention weights: a row for each token of the translation, a column for each of the source.
+std::string attention_html(const SampleTranslation& t) {
+  if (t.attention.empty()) return {};
+  std::string out =
+      "<details><summary>Attention</summary>\n"
+      "<div class=\"scroll\"><table class=\"attention\">\n"
+      "<caption class=\"hidden\">Share of each source token in the last decoder layer's "
+      "attention, mean over heads</caption>\n<thead><tr><td></td>";
+  for (const std::string& token : t.src_tokens)
+    out += "<th scope=\"col\"><span>" + escaped(token) + "</span></th>";
+  out += "<th scope=\"col\"><span>&lt;/s&gt;</span></th></tr></thead>\n<tbody>\n";
+  for (size_t r = 0; r < t.hyp_tokens.size(); ++r) {
+    out += "<tr><th scope=\"row\">" + escaped(t.hyp_tokens[r]) + "</th>";
+    for (const double share : t.attention[r]) {
+      const double percent = std::isfinite(share) ? std::clamp(share / 10, 0.0, 100.0) : 0;
+      out += concat("<td style=\"--a:", std::lround(percent), "%\"><span>", std::lround(percent),
+                    "</span></td>");
+    }
+    out += "</tr>\n";
+  }
+  return out + "</tbody>\n</table></div></details>\n";
+}
+
+// The run's translation of the same line, null when it has none.
+const SampleTranslation* same_source(const Run& run, const SampleTranslation& t) {
+  for (const SampleTranslation& other : run.translations)
+    if (other.line == t.line && other.src == t.src) return &other;
+  return nullptr;
+}
+
+std::string sample_html(const Runs& runs, const SampleTranslation& t) {
+  std::string out =
+      "<div class=\"sample\"><dl>\n" + line_html("Source", t.src) + line_html("Reference", t.ref);
+  if (runs.size() == 1)
+    return out + line_html("Model", t.hyp) + "</dl>\n" + attention_html(t) + "</div>\n";
+  for (size_t i = 0; i < runs.size(); ++i)
+    if (const SampleTranslation* theirs = same_source(runs[i], t))
+      out += line_html(run_label(runs, i), theirs->hyp);
+  return out + "</dl></div>\n";
+}
+
+}  // namespace
+
+std::string translations_html(const Runs& runs) {
+  const auto first = std::find_if(runs.begin(), runs.end(),
+                                  [](const Run& run) { return !run.translations.empty(); });
+  if (first == runs.end()) return {};
+  const std::string when =
+      runs.size() == 1
+          ? concat("of the validation text, at step ", count(first->translations.front().step))
+          : "of the validation text, at each run's last validation";
+  std::string out = concat("<section>\n<h2>Translations <span class=\"quiet\">", when,
+                           "</span></h2>\n<div class=\"samples\">\n");
+  for (const SampleTranslation& t : first->translations) out += sample_html(runs, t);
+  return out + "</div>\n</section>\n";
+}
+
+}  // namespace nine::app

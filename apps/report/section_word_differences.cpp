@@ -1,0 +1,93 @@
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "apps/cli/text_io.h"
+#include "apps/lm_train/lm_data.h"
+#include "apps/report/run_label.h"
+#include "apps/report/sections.h"
+#include "apps/report/table.h"
+#include "apps/svg/text.h"
+#include "core/error.h"
+#include "data/sample/sample.h"
+#include "nn/models/compare_models.h"
+
+namespace nine::app {
+namespace {
+
+namespace fs = std::filesystem;
+constexpr size_t kShown = 15;
+
+// The text that a run of lm_train was validated on, from its config.json.
+std::vector<std::string> validation_lines(const fs::path& run) {
+  std::ifstream in(run / "config.json", std::ios::binary);
+  const auto config = nlohmann::json::parse(in, nullptr, false);
+  require(config.is_object(), "[report] ", (run / "config.json").string(),
+          " is no JSON object: it would name the validation text");
+  if (config.value("sample", false))
+    return SampleLanguage()
+        .generate(config.value("seed", uint64_t{1}), "valid", kSampleHeldOut)
+        .lines;
+  std::vector<std::string> lines;
+  for (const std::string& file : config.value("valid", std::vector<std::string>())) {
+    const std::vector<std::string> more = read_lines(file);
+    lines.insert(lines.end(), more.begin(), more.end());
+  }
+  require(!lines.empty(), "[report] ", run.string(),
+          " had no validation text (--valid): there is nothing to compare words on");
+  return lines;
+}
+
+// The words that are likelier under the second of the two runs, or under the first. The differences
+// are sorted by the second run's gain, the largest first.
+std::string words_table(const WordDifferences& differences, bool second, const std::string& name) {
+  Table table{concat("Likelier under ", name),
+              {"Word", "Occurrences", "Gain, nats", "Per occurrence"},
+              {},
+              true,
+              -1};
+  for (size_t i = 0; i < std::min(kShown, differences.words.size()); ++i) {
+    const WordDifference& w = differences.words[second ? i : differences.words.size() - 1 - i];
+    const double gain = second ? w.gain : -w.gain;
+    if (gain > 0)
+      table.rows.push_back({escaped(w.word), count(static_cast<double>(w.count)), figure(gain),
+                            figure(gain / static_cast<double>(w.count))});
+  }
+  return table.rows.empty() ? "<p class=\"quiet\">" + table.caption + ": none.</p>\n"
+                            : table_html(table);
+}
+
+}  // namespace
+
+std::string word_differences_html(const std::vector<Run>& runs,
+                                  const std::vector<fs::path>& directories) {
+  require(directories.size() == 2,
+          "[report] the words on which runs differ are those of two runs; ", directories.size(),
+          " were given");
+  const std::vector<std::string> lines = validation_lines(directories[0]);
+  require(
+      lines == validation_lines(directories[1]),
+      "[report] the two runs were validated on different texts: their words cannot be compared");
+  const WordDifferences differences = word_differences(
+      directories[0].string(), directories[1].string(), lines, {.carry_state = true}, kCpu);
+  require(differences.tokens > 0,
+          "[report] the validation text fills no row of 10 columns: it is too short to compare "
+          "words on");
+  const auto tokens = static_cast<double>(differences.tokens);
+  std::string names[2];
+  for (size_t i = 0; i < 2; ++i) names[i] = run_label(runs, i);
+  std::string out =
+      concat("<section id=\"words\">\n<h2>Where they differ: words</h2>\n<p class=\"lead\">On the ",
+             count(tokens), " validation tokens, the best model of ", names[1], " has ",
+             figure(std::exp(-differences.gain / tokens)), " times the perplexity of ", names[0],
+             ". A word’s gain is the sum of differences of its log-probabilities.");
+  if (differences.left_out > 0)
+    out += concat(" ", count(static_cast<double>(differences.left_out)),
+                  " tokens that not both models know are left out.");
+  return out + "</p>\n<div class=\"pair\">\n" +
+         words_table(differences, true, escaped(runs[1].name)) +
+         words_table(differences, false, escaped(runs[0].name)) + "</div>\n</section>\n";
+}
+
+}  // namespace nine::app

@@ -1,0 +1,56 @@
+#include "apps/report/word_vectors.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "apps/report/pca.h"
+#include "core/ops.h"
+#include "core/safetensors.h"
+#include "data/vocabulary.h"
+
+namespace nine::app {
+
+WordVectors read_word_vectors(const std::filesystem::path& directory, int64_t most) {
+  const Vocabulary vocabulary =
+      Vocabulary::read((directory / "dict.txt").string(), Specials::kLanguageModel);
+  const Safetensors weights = read_safetensors(directory / "model.safetensors");
+  WordVectors out;
+  out.tensor = weights.tensors.contains("head.weight") ? "head.weight" : "embedding.weight";
+  const Tensor& all = weights.at(out.tensor);
+  require(all.view().rows() >= vocabulary.size(), "[report] ", directory.string(), ": ", out.tensor,
+          " ", all.shape(), " has fewer rows than dict.txt words, ", vocabulary.size());
+  constexpr int32_t kFirst = Specials::kLanguageModel.unknown + 1;
+  const int64_t n = std::min<int64_t>(most, vocabulary.size() - kFirst), d = all.view().cols();
+  for (int32_t id = kFirst; id < kFirst + n; ++id) {
+    out.words.push_back(vocabulary.word(id));
+    out.counts.push_back(vocabulary.count(id));
+  }
+  out.vectors = Tensor({n, d}, DType::float64);
+  ops::copy(all.reshaped({all.view().rows(), d}).row_range(kFirst, n), out.vectors);
+  const double* row = out.vectors.data<double>();
+  for (int64_t i = 0; i < n; ++i, row += d)
+    out.norms.push_back(std::sqrt(std::inner_product(row, row + d, row, 0.0)));
+  return out;
+}
+
+size_t reference_word(const WordVectors& words) {
+  const auto found = std::find(words.words.begin(), words.words.end(), "the");
+  return found == words.words.end() ? 0 : static_cast<size_t>(found - words.words.begin());
+}
+
+std::vector<Place> polar_places(const WordVectors& words, uint64_t seed) {
+  const PrincipalComponents pca = principal_components(words.vectors, 2, true, seed);
+  const double* const scores = pca.scores.data<double>();
+  const auto angle = [&](size_t i) { return std::atan2(scores[2 * i + 1], scores[2 * i]); };
+  const size_t first = reference_word(words), other = first == 0 ? 1 : 0;
+  const double turn = angle(first), side = std::sin(turn - angle(other)) < 0 ? -1 : 1;
+  std::vector<Place> places;
+  for (size_t i = 0; i < words.words.size(); ++i) {
+    const double clockwise = side * (turn - angle(i));  // from the top
+    places.push_back({words.norms[i] * std::sin(clockwise), words.norms[i] * std::cos(clockwise)});
+  }
+  return places;
+}
+
+}  // namespace nine::app

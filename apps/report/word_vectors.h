@@ -1,0 +1,40 @@
+// The word vectors of a model.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "apps/report/place_labels.h"
+#include "core/tensor.h"
+
+namespace nine::app {
+
+/// The most frequent words of a model, without </s> and <unk>, with their vectors in the output
+/// layer.
+struct WordVectors {
+  std::vector<std::string> words;
+  std::vector<int64_t> counts;  ///< in the training text
+  Tensor vectors;               ///< (n, d), float64
+  std::vector<double> norms;    ///< of the vectors
+  std::string tensor;           ///< its name in model.safetensors
+};
+
+/// Reads at most `most` words of the model in `directory` (model.safetensors and dict.txt):
+/// head.weight where there is one (of an untied mixture the first component's), else
+/// embedding.weight. Throws Error when there is no such model.
+WordVectors read_word_vectors(const std::filesystem::path& directory, int64_t most);
+
+/// The word by which polar plots are turned: "the", or the most frequent where there is no such
+/// word.
+size_t reference_word(const WordVectors& words);
+
+/// Where the words stand when their angle is that of the first two principal components of the
+/// vectors about their mean, and their distance from the origin the vector's norm in all
+/// dimensions. Turned so that the reference word points up, and mirrored so that the most frequent
+/// of the others lies to its right: principal components leave both open.
+std::vector<Place> polar_places(const WordVectors& words, uint64_t seed);
+
+}  // namespace nine::app

@@ -1,0 +1,28 @@
+// Types of the library as values of flags.
+#pragma once
+
+#include "apps/cli/option_field.h"
+#include "core/dtype.h"
+#include "nn/training/training_length.h"
+
+namespace nine::app {
+
+/// 10e, 300Ku, 20Mt.
+template <>
+struct TextForm<TrainingLength> {
+  static constexpr const char* kPlaceholder = "AMOUNT";
+  static constexpr const char* kValid = "an amount such as 10e, 300Ku, 20Mt";
+  static std::vector<std::string> choices() { return {}; }
+  static TrainingLength from_text(std::string_view text) { return training_length_from_text(text); }
+};
+
+/// The types that weights may have.
+template <>
+struct TextForm<DType> {
+  static constexpr const char* kPlaceholder = "TEXT";
+  static constexpr const char* kValid = "a text";
+  static std::vector<std::string> choices() { return {"float32", "float64"}; }
+  static DType from_text(std::string_view text) { return dtype_from_text(text); }
+};
+
+}  // namespace nine::app

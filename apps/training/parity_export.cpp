@@ -1,0 +1,48 @@
+#include "apps/training/parity_export.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+namespace nine::app {
+namespace {
+
+bool is_replayed(const HeadSpec& head) {
+  const bool inner_products =
+      std::all_of(head.components.begin(), head.components.end(),
+                  [](const Score& score) { return score.kind == ScoreKind::lin; });
+  return inner_products && head.contexts == head.mixture;
+}
+
+}  // namespace
+
+void check_replayed_head(const HeadSpec& head, bool tie_embeddings, const char* untie) {
+  require_replay(is_replayed(head),
+                 "the replay knows --head lin and mos (mix:K*lin) with --head-context tanh only, "
+                 "not ",
+                 head.to_text());
+  require_replay(!head.untied || !tie_embeddings,
+                 "the replay does not tie embeddings to a mixture's own word vectors; ", untie);
+}
+
+nlohmann::ordered_json run_parity_steps(const ParityTraining& training, ParameterSet& parameters,
+                                        TrainingSource& data,
+                                        const std::function<void(int64_t)>& after_step) {
+  nlohmann::ordered_json losses{{"loss", nlohmann::json::array()},
+                                {"grad_norm", nlohmann::json::array()},
+                                {"lr", nlohmann::json::array()}};
+  Arena arena("step", parameters.values().device());
+  const auto optimizer = make_optimizer(parameters, training.optimizer);
+  TrainStep step(parameters, *optimizer, arena, training.step);
+  const Schedule schedule(training.schedule);
+  for (int64_t s = 0; s < training.steps; ++s) {
+    const double lr = schedule.rate(s + 1);
+    const StepResult result = step.run(data, s + 1, lr);
+    after_step(s);
+    losses["loss"].push_back(result.loss);
+    losses["grad_norm"].push_back(result.grad_norm);
+    losses["lr"].push_back(lr);
+  }
+  return losses;
+}
+
+}  // namespace nine::app

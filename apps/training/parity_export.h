@@ -1,0 +1,44 @@
+// What both trainers' --export-parity have in common: the first steps of a training, written for
+// replay in PyTorch (docs/mt.md).
+#pragma once
+
+#include <functional>
+#include <nlohmann/json_fwd.hpp>
+
+#include "apps/cli/option_conflicts.h"
+#include "kernels/head.h"
+#include "nn/training/schedule.h"
+#include "nn/training/train_step.h"
+
+namespace nine::app {
+
+/// A UsageError about --export-parity unless `ok`: the replay in PyTorch lacks something.
+template <class... Text>
+void require_replay(bool ok, const Text&... text) {
+  require_usage(ok, "--export-parity: ", text...);
+}
+
+/// A UsageError for a head that the replay does not have. It has inner products alone: the plain
+/// softmax, and the mixture of softmaxes as it was published, with projected contexts. It does not
+/// tie embeddings to the word vectors of one component; `untie` is the option that says so.
+void check_replayed_head(const HeadSpec& head, bool tie_embeddings, const char* untie);
+
+/// What the replay calls such a head: "lin" or "mos".
+inline const char* replay_name(const HeadSpec& head) { return head.mixture ? "mos" : "lin"; }
+
+/// The updates that are written.
+struct ParityTraining {
+  int64_t steps;
+  OptimizerConfig optimizer;
+  ScheduleConfig schedule;
+  TrainStep::Config step;  ///< one micro-batch an update
+};
+
+/// Makes the updates with the trainer's own step, from the parameters' present values, and calls
+/// after_step(0), after_step(1), ... behind each. Returns what losses.json holds: `loss`,
+/// `grad_norm` and `lr`, a number for each step.
+nlohmann::ordered_json run_parity_steps(const ParityTraining& training, ParameterSet& parameters,
+                                        TrainingSource& data,
+                                        const std::function<void(int64_t)>& after_step);
+
+}  // namespace nine::app
