@@ -231,7 +231,7 @@ TEST_CASE(
     if (e["event"] == "train" || e["event"] == "valid") CHECK(e["pi_mean"].size() == 3);
   CHECK(SavedTranslationModel(text.dir / "whole4", kCpu).model().config().head.size() == 3);
   const SavedTranslationModel shared(text.dir / "whole1", kCpu);
-  CHECK(shared.source().text() == shared.target().text());
+  CHECK(shared.source().dict_text() == shared.target().dict_text());
   CHECK(shared.model().config().encoder_layers == 2);
   CHECK(shared.model().config().decoder_layers == 1);
   // A dictionary of an earlier run gives its words and their numbers.

@@ -60,7 +60,7 @@ struct BenchOptions {
 };
 
 // Pairs of random words; with `ragged` a sentence has 1 to `length` words and padding behind them.
-TranslationSource::Source random_pairs(const BenchOptions& o, bool ragged) {
+TranslationSource::NextBatch random_pairs(const BenchOptions& o, bool ragged) {
   return [=, random = RandomStream({.seed = 1, .op = stream_id("bench")})](
              TranslationBatch& batch) mutable {
     const auto below = [&](int64_t n) {
