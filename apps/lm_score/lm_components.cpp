@@ -9,8 +9,7 @@ namespace nine::app {
 namespace {
 
 void write_numbers(std::ostream& out, std::span<const double> numbers) {
-  for (size_t k = 0; k < numbers.size(); ++k)
-    out << (k > 0 ? "," : "") << shortest(numbers[k]);
+  for (size_t k = 0; k < numbers.size(); ++k) out << (k > 0 ? "," : "") << shortest(numbers[k]);
 }
 
 }  // namespace

@@ -52,18 +52,19 @@ void write_top_words(const SavedLanguageModel& saved, std::span<const std::strin
   Arena arena("score", saved.device());
   Tape tape(arena);
   std::vector<std::string_view> words;
-  word_expectations(saved.model(), tape, text, count, batch_tokens,
-                    [&](int64_t s, int64_t t, const WordExpectation& expectation) {
-                      if (t == 0) {
-                        split_words(lines[static_cast<size_t>(s)], words);
-                        words.push_back(Specials::kLanguageModel.text(Specials::kLanguageModel.end));
-                      }
-                      const std::string_view word = words[static_cast<size_t>(t)];
-                      const bool known =
-                          text.sentence(s)[static_cast<size_t>(t)] != Specials::kLanguageModel.unknown ||
-                          word == Specials::kLanguageModel.text(Specials::kLanguageModel.unknown);
-                      writer.write(s + 1, t + 1, word, known, expectation);
-                    });
+  word_expectations(
+      saved.model(), tape, text, count, batch_tokens,
+      [&](int64_t s, int64_t t, const WordExpectation& expectation) {
+        if (t == 0) {
+          split_words(lines[static_cast<size_t>(s)], words);
+          words.push_back(Specials::kLanguageModel.text(Specials::kLanguageModel.end));
+        }
+        const std::string_view word = words[static_cast<size_t>(t)];
+        const bool known =
+            text.sentence(s)[static_cast<size_t>(t)] != Specials::kLanguageModel.unknown ||
+            word == Specials::kLanguageModel.text(Specials::kLanguageModel.unknown);
+        writer.write(s + 1, t + 1, word, known, expectation);
+      });
 }
 
 }  // namespace nine::app
