@@ -5,16 +5,17 @@
 #include <cstdio>
 
 #include "apps/cli/run_main.h"
-#include "apps/cli/saved_model.h"
 #include "apps/cli/text_io.h"
 #include "apps/cli/version.h"
 #include "apps/lm_score/lm_compare.h"
 #include "apps/lm_score/lm_components.h"
-#include "apps/lm_score/lm_generate.h"
 #include "apps/lm_score/lm_top_k.h"
 #include "apps/lm_score/score_options.h"
-#include "apps/lm_score/score_text.h"
+#include "apps/lm_score/write_continuations.h"
+#include "apps/training/train_options.h"
 #include "core/number_format.h"
+#include "nn/models/model_directory.h"
+#include "nn/models/score_text.h"
 
 namespace nine::app {
 namespace {
@@ -73,7 +74,7 @@ void generate(const ScoreOptions& o, const Lines& lines, TextOutput& out) {
                             .samples = o.samples,
                             .batch = o.batch,
                             .seed = o.seed};
-  const Generated made = generate_text(saved, lines, how, out.stream());
+  const GenerationStats made = write_continuations(saved, lines, how, out.stream());
   out.finish();
   std::fprintf(
       stderr,
@@ -96,7 +97,7 @@ int run(const ScoreOptions& o) {
     return kExitDone;
   }
   if (!o.compare.empty()) {
-    compare_models(
+    write_comparison(
         o.compare[0], o.compare[1], lines,
         {{o.carry_state, o.batch_tokens}, o.resamples, o.worst, o.seed, device_from_text(o.device)},
         out.stream());

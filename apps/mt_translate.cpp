@@ -10,6 +10,7 @@
 #include "apps/mt_translate/translate_options.h"
 #include "apps/mt_translate/translate_text.h"
 #include "apps/training/train_options.h"
+#include "nn/models/saved_translation_model.h"
 
 namespace nine::app {
 namespace {
@@ -89,7 +90,7 @@ void translate(const TranslateOptions& o) {
                 for (const Translation& t : found)
                   if (o.score)
                     translated.push_back(
-                        text_of(t.front().words, model.saved.target(), o.join || !o.codes.empty()));
+                        text_of(model.saved.target(), t.front().words, o.join || !o.codes.empty()));
               });
   out.finish();
   if (attention) attention->finish();

@@ -7,9 +7,10 @@
 #include "apps/cli/run_main.h"
 #include "apps/cli/saved_model.h"
 #include "apps/cli/version.h"
-#include "apps/lm_train/lm_data.h"
 #include "apps/report/report.h"
 #include "apps/report/word_page.h"
+#include "apps/training/train_options.h"
+#include "nn/models/model_directory.h"
 
 namespace nine::app {
 namespace {
@@ -86,7 +87,7 @@ int main(int argc, char** argv) {
     if (o.words.empty()) {
       write_report({o.runs.begin(), o.runs.end()}, file, o.differences);
     } else {
-      write_word_page(model_directory(o.words, "dict.txt"), o.words, o.page, file);
+      write_word_page(nine::model_directory(o.words, "dict.txt"), o.words, o.page, file);
     }
     std::printf("wrote %s\n", file.c_str());
     return kExitDone;

@@ -46,7 +46,7 @@ ColumnBatches::ColumnBatches(const Corpus& corpus, int64_t batch, int64_t bptt, 
 
 void ColumnBatches::seek(BatchPosition position) {
   require_position(position);
-  require(position.step <= steps_per_epoch(), "epoch ", position.epoch, " has ", steps_per_epoch(),
+  require(position.step <= steps(), "epoch ", position.epoch, " has ", steps(),
           " segments, so training cannot continue at step ", position.step,
           ": have the text, the batch size or the bptt length changed?");
   if (order_.empty() || position.epoch != position_.epoch)
@@ -78,10 +78,15 @@ void ColumnBatches::write_column(Cursor& cursor, int32_t* input, int32_t* target
   }
 }
 
-bool ColumnBatches::next(int32_t* input, int32_t* target) {
-  if (position_.step == steps_per_epoch()) return false;
+bool ColumnBatches::next(LmBatch& batch) {
+  if (epoch_finished()) return false;
+  batch.rows = bptt_;
+  batch.cols = batch_;
+  batch.tokens = bptt_ * batch_;
+  batch.input.resize(static_cast<size_t>(batch.tokens));
+  batch.target.resize(static_cast<size_t>(batch.tokens));
   for (size_t column = 0; column < cursors_.size(); ++column)
-    write_column(cursors_[column], input + column, target + column);
+    write_column(cursors_[column], batch.input.data() + column, batch.target.data() + column);
   ++position_.step;
   return true;
 }
@@ -152,7 +157,7 @@ double SentenceBatches::padding_share() const {
 }
 
 std::span<const int32_t> SentenceBatches::sentences() const {
-  if (position_.step == steps()) return {};
+  if (epoch_finished()) return {};
   const Range& b = batches_[static_cast<size_t>(position_.step)];
   return std::span(order_).subspan(b.begin, b.end - b.begin);
 }

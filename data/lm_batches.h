@@ -13,7 +13,7 @@
 #include <span>
 #include <vector>
 
-#include "data/batch_order.h"
+#include "data/batch_stream.h"
 #include "data/corpus.h"
 
 namespace nine {
@@ -34,27 +34,22 @@ struct LmBatch {
 /// rows at a time: row t predicts the word after row t - 1's target. What precedes a column's first
 /// word is the stream's previous word; for the first column, </s>. What fills no whole segment is
 /// left out of that epoch.
-class ColumnBatches {
+class ColumnBatches : public BatchStream<LmBatch> {
  public:
   /// Keeps a reference to `corpus`. Errors: batch or bptt < 1; a corpus too small for one segment.
   ColumnBatches(const Corpus& corpus, int64_t batch, int64_t bptt, uint64_t seed);
 
   int64_t batch() const { return batch_; }
   int64_t bptt() const { return bptt_; }
-  int64_t steps_per_epoch() const { return rows_ / bptt_; }
+  int64_t steps() const override { return rows_ / bptt_; }
   /// Tokens that an epoch leaves out.
-  int64_t dropped() const { return corpus_->tokens() - steps_per_epoch() * batch_ * bptt_; }
+  int64_t dropped() const { return corpus_->tokens() - steps() * batch_ * bptt_; }
 
-  void start_epoch(int64_t epoch) { seek({epoch, 0}); }
-  /// Continues at any position, step steps_per_epoch() being an epoch's end. Error: no such
-  /// position.
-  void seek(BatchPosition position);
-  BatchPosition position() const { return position_; }
+  void seek(BatchPosition position) override;
   /// Whether the next segment is an epoch's first: the model's state must be set to zero before it.
   bool begins_epoch() const { return position_.step == 0; }
-  /// Writes the next segment, bptt x batch each; false, and nothing written, at the end of the
-  /// epoch.
-  bool next(int32_t* input, int32_t* target);
+  /// The next segment: bptt rows, batch columns, no padding.
+  bool next(LmBatch& batch) override;
 
  private:
   struct Cursor {
@@ -67,7 +62,6 @@ class ColumnBatches {
   const Corpus* corpus_;
   int64_t batch_, bptt_, rows_;
   uint64_t seed_;
-  BatchPosition position_;
   std::vector<int32_t> order_;   // of the sentences in this epoch
   std::vector<Cursor> cursors_;  // one a column
 };
@@ -84,22 +78,19 @@ struct SentenceBatchSize {
 /// shuffles the sentences, sorts them by length within pools of about a hundred batches, so that
 /// little is padded, fills batches to the limit and shuffles those. Every sentence comes once an
 /// epoch.
-class SentenceBatches {
+class SentenceBatches : public BatchStream<LmBatch> {
  public:
   /// Keeps a reference to `corpus`. Errors: not exactly one limit >= 1; an empty corpus.
   SentenceBatches(const Corpus& corpus, SentenceBatchSize size, uint64_t seed);
 
-  /// Batches in the current epoch; with a token limit epochs differ.
-  int64_t steps() const { return static_cast<int64_t>(batches_.size()); }
+  /// With a token limit epochs differ.
+  int64_t steps() const override { return static_cast<int64_t>(batches_.size()); }
   /// Share of the current epoch's positions that is padding, in [0, 1).
   double padding_share() const;
 
-  void start_epoch(int64_t epoch) { seek({epoch, 0}); }
-  /// Continues at any position, step steps() being an epoch's end. Error: no such position.
-  void seek(BatchPosition position);
-  BatchPosition position() const { return position_; }
-  /// Fills `batch`, sentences in columns; false, and nothing written, at the end of the epoch.
-  bool next(LmBatch& batch);
+  void seek(BatchPosition position) override;
+  /// Sentences in columns.
+  bool next(LmBatch& batch) override;
   /// The corpus's numbers of the sentences that next() gives next, a column each; empty at the end
   /// of the epoch.
   std::span<const int32_t> sentences() const;
@@ -116,7 +107,6 @@ class SentenceBatches {
   const Corpus* corpus_;
   SentenceBatchSize size_;
   uint64_t seed_;
-  BatchPosition position_;
   std::vector<int32_t> order_;  // of the sentences in this epoch
   std::vector<Range> batches_;  // in the order in which they come
 };

@@ -82,7 +82,7 @@ double PairBatches::padding_share() const {
 }
 
 std::span<const int32_t> PairBatches::pairs() const {
-  if (position_.step == steps()) return {};
+  if (epoch_finished()) return {};
   const Range& range = batches_[static_cast<size_t>(position_.step)];
   return std::span(order_).subspan(range.begin, range.end - range.begin);
 }

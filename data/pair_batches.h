@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "data/batch_order.h"
+#include "data/batch_stream.h"
 #include "data/parallel_corpus.h"
 
 namespace nine {
@@ -39,24 +39,19 @@ struct PairBatchSize {
 /// as fit. (A padded position of the target costs a decoder and an output layer, hence target
 /// first.) Every pair comes once an epoch. In training pairs of equal lengths are shuffled, and so
 /// are the batches, anew each epoch: what comes next is a function of (seed, epoch, step) alone.
-class PairBatches {
+class PairBatches : public BatchStream<PairBatch> {
  public:
   /// Keeps a reference to `corpus`. Without a seed nothing is shuffled: batches come from the
   /// shortest to the longest, equal lengths in the corpus's order. Errors: no limit; no pair; a
   /// pair that alone is larger than `size.tokens`.
   PairBatches(const ParallelCorpus& corpus, PairBatchSize size, std::optional<uint64_t> seed);
 
-  /// Batches in the current epoch.
-  int64_t steps() const { return static_cast<int64_t>(batches_.size()); }
+  int64_t steps() const override { return static_cast<int64_t>(batches_.size()); }
   /// Share of the current epoch's positions, of both sides together, that is padding, in [0, 1).
   double padding_share() const;
 
-  void start_epoch(int64_t epoch) { seek({epoch, 0}); }
-  /// Continues at any position, step steps() being an epoch's end. Error: no such position.
-  void seek(BatchPosition position);
-  BatchPosition position() const { return position_; }
-  /// Fills `batch`; false, and nothing written, at the end of the epoch.
-  bool next(PairBatch& batch);
+  void seek(BatchPosition position) override;
+  bool next(PairBatch& batch) override;
   /// The corpus's numbers of the pairs that next() gives next, a row each; empty at the end of the
   /// epoch.
   std::span<const int32_t> pairs() const;
@@ -75,7 +70,6 @@ class PairBatches {
   const ParallelCorpus* corpus_;
   PairBatchSize size_;
   std::optional<uint64_t> seed_;
-  BatchPosition position_;
   std::vector<int32_t> order_;  // of the pairs in this epoch
   std::vector<Range> batches_;  // in the order in which they come
 };

@@ -1,6 +1,6 @@
-// A model's parameters: values and gradients are each one contiguous slab with a named, 64-byte
-// aligned view for each parameter, so that an optimiser makes one pass, the norm is one reduction
-// and processes exchange one buffer.
+// A model's parameters. Values and gradients are each one contiguous slab, in which every parameter
+// is a named view aligned to 64 bytes: an optimiser makes one pass, the gradient's norm is one
+// reduction, and processes exchange one buffer.
 #pragma once
 
 #include <cstdint>
@@ -13,20 +13,12 @@
 
 #include "autograd/parameter.h"
 #include "core/safetensors.h"
+#include "nn/init.h"
 
 namespace nine {
 
-/// How a parameter starts.
-struct Init {
-  enum class Kind : uint8_t { zeros, ones, normal, uniform } kind = Kind::zeros;
-  double scale = 0;  ///< standard deviation, or the half-width of the uniform distribution
-
-  static Init zeros() { return {}; }
-  static Init ones() { return {Kind::ones, 0}; }
-  static Init normal(double deviation) { return {Kind::normal, deviation}; }
-  static Init uniform(double bound) { return {Kind::uniform, bound}; }
-};
-
+/// All parameters of a model. Modules declare theirs with add(), then allocate() makes them, then
+/// the model can be used.
 class ParameterSet {
  public:
   ParameterSet() = default;
@@ -35,14 +27,15 @@ class ParameterSet {
 
   /// Declares a parameter; before allocate(). The reference stays valid. Error: the name is taken.
   Parameter& add(std::string name, const Shape& shape, const Init& init);
-  /// Names a tensor that files hold beside the parameters and that follows from the model's sizes,
-  /// such as a table of positions: load() passes over it.
+  /// Names a tensor that files may hold beside the parameters because it follows from the model's
+  /// sizes, such as a table of positions: load() ignores it.
   void ignore_on_load(std::string name) { ignored_on_load_.push_back(std::move(name)); }
-  /// Makes the slabs and sets every parameter to its start, which depends on seed, name and element
-  /// only. Without `gradients` the set can be evaluated, not trained.
+  /// Makes the slabs and gives every parameter its initial values, which depend on seed, name and
+  /// element only. Without `gradients` the model can be evaluated, not trained.
   void allocate(DType dtype, uint64_t seed, bool gradients = true, Device device = kCpu);
 
-  Parameter& at(std::string_view name);  ///< an Error that lists the names
+  /// The parameter of that name. Error: there is none; it lists the names.
+  Parameter& at(std::string_view name);
   const std::deque<Parameter>& all() const { return parameters_; }
   /// Numbers in the model, each parameter once.
   int64_t count() const;
@@ -56,15 +49,15 @@ class ParameterSet {
   /// Each parameter's part of such a slab under `prefix` + name.
   std::vector<NamedView> named(const Tensor& slab, const std::string& prefix = "") const;
 
-  /// Sets the gradient of every parameter that none reached to zero: now the whole slab is the
+  /// Sets the gradients that no backward pass has written to zero, so that the whole slab is the
   /// gradient.
   void zero_missing_grads();
-  /// The next gradients overwrite.
+  /// Lets the next backward pass overwrite all gradients instead of adding to them.
   void zero_grad();
 
   /// Copies tensors of those names into a slab (float types are converted). Error: a name is
-  /// missing, a shape differs; names that the set does not know are an Error too when `prefix` is
-  /// empty.
+  /// missing, a shape differs; with an empty `prefix` also: the file holds a name that is not
+  /// declared here.
   void load(const Safetensors& file, const Tensor& slab, const std::string& prefix = "") const;
 
   /// The values as one safetensors file, and back from it to the same bits; errors are those of

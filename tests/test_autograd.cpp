@@ -15,6 +15,7 @@
 #include "core/error.h"
 #include "core/ops.h"
 #include "kernels/kernel_softmax.h"
+#include "nn/training/optimizers/adam.h"
 #include "nn/training/translation_source.h"
 #include "tests/compare.h"
 #include "tests/support.h"
@@ -433,7 +434,7 @@ TEST_CASE(
     return true;
   });
   Arena pool("step");
-  Optimizer optimizer(set, {});
+  Adam optimizer(set, {});
   TrainStep step(set, optimizer, pool, {});
   for (int64_t i = 1; i <= 2; ++i) step.run(data, i, 1e-4);
   const int64_t before = g_news;

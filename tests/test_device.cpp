@@ -11,6 +11,7 @@
 #include "kernels/op_table.h"
 #include "nn/training/checkpoint.h"
 #include "nn/training/language_model_task.h"
+#include "nn/training/optimizers/adam.h"
 #include "tests/programs.h"
 #include "tests/support.h"
 
@@ -50,7 +51,7 @@ Trained train_on(Device device, const std::string& file) {
   parameters.allocate(DType::float32, 3, true, device);
   LanguageModelTask task(model, text, &text, {.batch = 4, .bptt = 5});
   Arena arena("step", device, 64 << 20);
-  Optimizer optimizer(parameters, {});
+  Adam optimizer(parameters, {});
   TrainStep step(parameters, optimizer, arena, {.clip = 1});
   Trained result;
   for (int64_t s = 1; s <= 8; ++s) result.losses.push_back(step.run(task, s, 0.01).loss);

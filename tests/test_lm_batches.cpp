@@ -94,9 +94,8 @@ std::vector<Segment> segments_of_baseline(const Corpus& corpus, int64_t batch, i
 
 std::vector<Segment> rest_of_epoch(ColumnBatches& batches) {
   std::vector<Segment> segments;
-  const auto size = static_cast<size_t>(batches.batch() * batches.bptt());
-  Segment s{std::vector<int32_t>(size), std::vector<int32_t>(size)};
-  while (batches.next(s.input.data(), s.target.data())) segments.push_back(s);
+  LmBatch batch;
+  while (batches.next(batch)) segments.push_back({batch.input, batch.target});
   return segments;
 }
 
@@ -120,11 +119,11 @@ TEST_CASE(
       const auto expected = segments_of_baseline(corpus, batch, bptt, 11, epoch);
       batches.start_epoch(epoch);
       CHECK(batches.begins_epoch());
-      CHECK(batches.steps_per_epoch() == std::ssize(expected));
+      CHECK(batches.steps() == std::ssize(expected));
       CHECK(rest_of_epoch(batches) == expected);
       CHECK(!batches.begins_epoch());
-      CHECK(batches.position() == BatchPosition{epoch, batches.steps_per_epoch()});
-      CHECK(batches.dropped() == corpus.tokens() - batches.steps_per_epoch() * batch * bptt);
+      CHECK(batches.position() == BatchPosition{epoch, batches.steps()});
+      CHECK(batches.dropped() == corpus.tokens() - batches.steps() * batch * bptt);
     }
   }
 }
@@ -137,7 +136,7 @@ TEST_CASE("column batches: seek continues anywhere, epochs and seeds differ") {
   fresh.start_epoch(1);
   const auto epoch1 = rest_of_epoch(fresh);
   CHECK(epoch1 != epoch0);
-  for (int64_t step = 0; step <= batches.steps_per_epoch(); ++step) {
+  for (int64_t step = 0; step <= batches.steps(); ++step) {
     batches.seek({1, step});
     CHECK(batches.position() == BatchPosition{1, step});
     CHECK(rest_of_epoch(batches) == std::vector<Segment>(epoch1.begin() + step, epoch1.end()));
@@ -153,10 +152,7 @@ TEST_CASE("column batches: errors say what to lower") {
   CHECK(has(error_of([&] { ColumnBatches(corpus, 0, 35, 1); }), "batch size 0"));
   CHECK(has(error_of([&] { ColumnBatches(corpus, 1, 0, 1); }), "bptt length 0"));
   ColumnBatches batches(corpus, 2, 3, 1);
-  CHECK(has(error_of([&] {
-              batches.seek({0, batches.steps_per_epoch() + 1});
-            }),
-            "cannot continue at step"));
+  CHECK(has(error_of([&] { batches.seek({0, batches.steps() + 1}); }), "cannot continue at step"));
   CHECK(has(error_of([&] { batches.seek({-1, 0}); }), "epoch -1"));
 }
 

@@ -12,16 +12,15 @@
 #include <set>
 #include <sstream>
 
-#include "apps/lm_score/lm_compare.h"
-#include "apps/lm_score/lm_generate.h"
 #include "core/random.h"
+#include "nn/models/compare_models.h"
+#include "nn/models/sampling.h"
 #include "tests/programs.h"
 #include "tests/support.h"
 
 namespace {
 
 using namespace nine;
-using namespace nine::app;
 using namespace nine::tests;
 using Strings = std::vector<std::string>;
 
@@ -334,7 +333,7 @@ TEST_CASE("lm_score --generate: top-k and top-p keep exactly the likeliest words
 TEST_CASE("choose_word: truncation, temperature, ties and the edges of the uniform number") {
   const std::vector<double> log_p{std::log(0.1), std::log(0.5), std::log(0.1), std::log(0.2),
                                   std::log(0.1)};  // 1 is <unk>
-  const auto support = [&](const Sampling& s) {
+  const auto support = [&](const SamplingOptions& s) {
     std::set<int32_t> words;
     for (int i = 0; i < 1000; ++i) words.insert(choose_word(log_p, s, i / 1000.0));
     words.insert(choose_word(log_p, s, std::nextafter(1.0, 0.0)));

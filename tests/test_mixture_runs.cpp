@@ -7,9 +7,9 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "apps/lm_train/lm_data.h"
 #include "core/safetensors.h"
 #include "nn/models/language_model.h"
+#include "nn/models/score_text.h"
 #include "nn/training/language_model_task.h"
 #include "tests/compare.h"
 #include "tests/programs.h"
@@ -18,7 +18,6 @@
 namespace {
 
 using namespace nine;
-using namespace nine::app;
 using namespace nine::tests;
 using Doubles = std::vector<double>;
 using Rows = std::vector<Doubles>;

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "data/pair_batches.h"
+#include "nn/models/translation_text.h"
 #include "nn/training/translation_validation.h"
 #include "tests/programs.h"
 #include "tests/support.h"
@@ -279,11 +280,11 @@ TEST_CASE("validation: the loss of a text is that of its pairs one by one, whate
 }
 
 TEST_CASE("validation: subwords are whole words again before BLEU compares them") {
-  CHECK(whole_words("a hou@@ se@@ boat .") == "a houseboat .");
+  CHECK(join_subwords("a hou@@ se@@ boat .") == "a houseboat .");
   const Strings lines{"ga@@ r@@ ten tisch in der stadt"};
   const Vocabulary words = dictionary_of(lines);
   const std::vector<int32_t> ids = words.encode_sentence(lines[0]);
-  CHECK(text_of(words, std::span(ids).first(ids.size() - 1)) == "garten tisch in der stadt");
+  CHECK(text_of(words, std::span(ids).first(ids.size() - 1), true) == "garten tisch in der stadt");
   const HeldOutPairs text{ParallelCorpus(pairs_of_lines(lines, lines), words, words), lines};
   CHECK(tokenised_bleu({"garten tisch in der stadt"}, text).score == doctest::Approx(100));
   CHECK(tokenised_bleu({"garten tisch in der"}, text).score ==

@@ -6,8 +6,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "apps/mt_train/mt_model.h"
 #include "core/safetensors.h"
+#include "nn/models/saved_translation_model.h"
 #include "nn/training/checkpoint.h"
 #include "tests/programs.h"
 #include "tests/support.h"
@@ -110,7 +110,7 @@ TEST_CASE(
   CHECK(has(r.out, "best validation perplexity"));
   CHECK(has(slurp(dir / "run/report.html"), "<h2>Translations"));
 
-  const app::SavedTranslationModel saved(dir / "run", kCpu);
+  const SavedTranslationModel saved(dir / "run", kCpu);
   CHECK(saved.model().config().dim == 32);
   CHECK(saved.model().config().encoder_layers == 1);
   CHECK(saved.source().size() > 100);
@@ -229,9 +229,8 @@ TEST_CASE(
   }
   for (const Json& e : log_of(text.dir / "whole4"))
     if (e["event"] == "train" || e["event"] == "valid") CHECK(e["pi_mean"].size() == 3);
-  CHECK(app::SavedTranslationModel(text.dir / "whole4", kCpu).model().config().head.spec.size() ==
-        3);
-  const app::SavedTranslationModel shared(text.dir / "whole1", kCpu);
+  CHECK(SavedTranslationModel(text.dir / "whole4", kCpu).model().config().head.spec.size() == 3);
+  const SavedTranslationModel shared(text.dir / "whole1", kCpu);
   CHECK(shared.source().dict_text() == shared.target().dict_text());
   CHECK(shared.model().config().encoder_layers == 2);
   CHECK(shared.model().config().decoder_layers == 1);
@@ -274,7 +273,7 @@ TEST_CASE("mt_train: --average writes the mean of the last checkpoints, a checkp
   const Checkpoint mean = open_checkpoint(text.dir / "run/average");
   CHECK(mean.step() == 40);
   CHECK(mean.state()["averaged"].get<std::vector<int>>() == std::vector{20, 30, 40});
-  const app::SavedTranslationModel saved(text.dir / "run/average", kCpu);
+  const SavedTranslationModel saved(text.dir / "run/average", kCpu);
   std::vector<Safetensors> parts;
   for (const char* step : {"20", "30", "40"})
     parts.push_back(
@@ -311,7 +310,7 @@ TEST_CASE("mt_train: a tab separates words, and none gets into the dictionaries 
   const TemporaryDirectory dir;
   const std::string s = dir.write("s", "a1 b\tc d\na1 d\n"), t = dir.write("t", "x\ty z\nz\n");
   REQUIRE(train(tiny(dir / "run", {"--src", s, "--tgt", t, "--after", "2u"})).code == 0);
-  const app::SavedTranslationModel saved(dir / "run", kCpu);
+  const SavedTranslationModel saved(dir / "run", kCpu);
   CHECK(saved.source().dict_text() == "a1 2\nd 2\nb 1\nc 1\n");
   CHECK(saved.target().dict_text() == "z 2\nx 1\ny 1\n");
 }
@@ -436,9 +435,8 @@ TEST_CASE("translation checkpoints: what does not fit is refused") {
   fs::create_directory(open);
   for (const char* name : {"model.safetensors", "config.json", "src.dict.txt", "tgt.dict.txt"})
     fs::copy_file(text.dir / "run/checkpoints/best/" + name, open + "/" + name);
-  CHECK_NOTHROW(
-      app::SavedTranslationModel(open, kCpu));  // without state.json, as PyTorch writes one
-  const auto says = [&] { return error_of([&] { app::SavedTranslationModel(open, kCpu); }); };
+  CHECK_NOTHROW(SavedTranslationModel(open, kCpu));  // without state.json, as PyTorch writes one
+  const auto says = [&] { return error_of([&] { SavedTranslationModel(open, kCpu); }); };
   SUBCASE("a dictionary of another size") {
     std::ofstream(open + "/tgt.dict.txt", std::ios::app) << "more 1\n";
     CHECK(has(says(), "tgt.dict.txt has 10 words with the four specials, but the model has 9"));

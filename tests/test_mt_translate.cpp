@@ -7,19 +7,18 @@
 #include <numeric>
 #include <sstream>
 
-#include "apps/mt_train/mt_model.h"
 #include "checks/op_cases.h"
 #include "core/safetensors.h"
 #include "data/measures/bleu.h"
 #include "data/measures/chrf.h"
 #include "nn/models/beam_search.h"
+#include "nn/models/saved_translation_model.h"
 #include "tests/programs.h"
 #include "tests/support.h"
 
 namespace {
 
 using namespace nine;
-using namespace nine::app;
 using namespace nine::tests;
 using Strings = std::vector<std::string>;
 using Ids = Translator::Ids;

@@ -7,7 +7,6 @@
 #include <fstream>
 #include <numeric>
 
-#include "apps/lm_score/lm_compare.h"
 #include "apps/report/pca.h"
 #include "apps/report/place_labels.h"
 #include "apps/report/tsne.h"
@@ -17,6 +16,7 @@
 #include "core/random.h"
 #include "core/safetensors.h"
 #include "data/sample/sample.h"
+#include "nn/models/compare_models.h"
 #include "tests/programs.h"
 #include "tests/support.h"
 
@@ -243,11 +243,11 @@ TEST_CASE("words on which two models differ add up to what lm_score --compare sa
     REQUIRE_MESSAGE(r.code == 0, r.err);
   }
   const std::vector<std::string> lines = SampleLanguage().generate(1, "valid", 300).lines;
-  const app::WordDifferences gains = app::word_differences(
-      dir / "12", dir / "32", lines, {.reading = {.carry_state = true}, .device = kCpu});
+  const WordDifferences gains =
+      word_differences(dir / "12", dir / "32", lines, {.carry_state = true}, kCpu);
   double sum = 0;
   int64_t count = 0;
-  for (const app::WordDifference& w : gains.words) sum += w.gain, count += w.count;
+  for (const WordDifference& w : gains.words) sum += w.gain, count += w.count;
   CHECK(count == gains.tokens);
   CHECK(sum == doctest::Approx(gains.gain));
   CHECK(std::is_sorted(gains.words.begin(), gains.words.end(),

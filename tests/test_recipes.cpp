@@ -14,6 +14,7 @@
 #include "core/ops.h"
 #include "core/safetensors.h"
 #include "nn/models/language_model.h"
+#include "nn/training/optimizers/averaged_sgd.h"
 #include "nn/training/schedule.h"
 #include "nn/training/train_step.h"
 #include "tests/compare.h"
@@ -78,7 +79,7 @@ struct Fixture {
         ops::scale(p.name.starts_with("lstm") ? 3 : 30, p.value, {p.value});
   }
   StepResult update(int parts) {
-    Optimizer optimizer(set, {.kind = OptimizerKind::sgd});
+    Sgd optimizer(set, {});
     TrainStep step(set, optimizer, arena, {.accumulate = parts, .seed = 5});
     Columns data(model, parts);
     return step.run(data, 4, 0);
@@ -307,7 +308,7 @@ TEST_CASE(
   ParameterSet set;
   Parameter& p = set.add("p", {3}, Init::normal(1));
   set.allocate(DType::float64, 1);
-  Optimizer optimizer(set, {.kind = OptimizerKind::asgd, .average_from = OptimizerConfig::kNotYet});
+  AveragedSgd optimizer(set, {.average_from = OptimizerConfig::kNotYet});
   const auto average = [&] {
     optimizer.swap_average();
     Doubles a = p.value.to_vector();

@@ -14,6 +14,7 @@
 #include "checks/op_cases.h"
 #include "core/ops.h"
 #include "nn/models/transformer.h"
+#include "nn/training/optimizers/adam.h"
 #include "nn/training/translation_source.h"
 #include "tests/compare.h"
 #include "tests/programs.h"
@@ -535,7 +536,7 @@ TEST_CASE("transformer: what cannot be is an Error") {
   };
   TransformerConfig c = small_config(NormOrder::post);
   c.heads = 5;
-  CHECK(has(message(c), "--hidden 12 does not divide into --heads 5"));
+  CHECK(has(message(c), "hidden size 12 is not divisible by number of attention heads 5"));
   c = small_config(NormOrder::post);
   c.dim = 9;
   CHECK(has(message(c), "even"));
@@ -568,7 +569,7 @@ TEST_CASE(
       return true;
     });
     Arena pool("step");
-    Optimizer optimizer(small.set, {.beta2 = 0.98});
+    Adam optimizer(small.set, {.beta2 = 0.98});
     TrainStep step(small.set, optimizer, pool, {.accumulate = parts});
     std::vector<double> losses;
     for (int64_t i = 1; i <= steps; ++i) losses.push_back(step.run(data, i, 5e-3).loss);

@@ -1,59 +1,16 @@
 #include "apps/cli/saved_model.h"
 
-#include <nlohmann/json.hpp>
-
-#include "core/files.h"
-#include "nn/training/checkpoint.h"
+#include <filesystem>
 
 namespace nine::app {
 
 namespace fs = std::filesystem;
-
-fs::path model_directory(const std::string& path, const char* dictionary) {
-  std::error_code ignored;
-  require(!fs::is_regular_file(path, ignored), path, " is a file: a checkpoint is a directory");
-  const bool bare = fs::exists(fs::path(path) / "model.safetensors") &&
-                    !fs::exists(fs::path(path) / "state.json");
-  fs::path directory = bare ? fs::path(path) : open_checkpoint(path).directory();
-  if (dictionary == nullptr) return directory;
-  const auto has = [&](const char* file) { return fs::exists(directory / file); };
-  require(has(dictionary) || !has("dict.txt"), path,
-          " is a language model's (lm_train, lm_score), not a translation model's");
-  require(has(dictionary) || !has("src.dict.txt"), path,
-          " is a translation model's (mt_train, mt_translate), not a language model's");
-  return directory;
-}
-
-nlohmann::json model_config(const fs::path& directory,
-                            const std::map<std::string, std::string>& metadata) {
-  if (!fs::exists(directory / "config.json")) {
-    nlohmann::json config = nlohmann::json::object();
-    for (const char* key : {"head", "head_context"})
-      if (const auto it = metadata.find(key); it != metadata.end()) config[key] = it->second;
-    if (metadata.contains("untied")) config["untied"] = true;
-    return config;
-  }
-  auto config = nlohmann::json::parse(read_text(directory / "config.json"), nullptr, false);
-  require(config.is_object(), (directory / "config.json").string(), " is no JSON object");
-  return config;
-}
 
 void add_model_files(std::vector<NamedFile>& inputs, const char* flag, const std::string& path) {
   for (const fs::path& directory : {fs::path(path), fs::path(path) / "checkpoints" / "best"})
     for (const char* name : {"log.jsonl", "config.json", "state.json", "model.safetensors",
                              "optimizer.safetensors", "dict.txt", "src.dict.txt", "tgt.dict.txt"})
       inputs.push_back({flag, (directory / name).string()});
-}
-
-HeadSpec head_of(const nlohmann::json& config) {
-  // What the run resolved --head to, where it says; its other options are as they were given.
-  const std::string given = config.value("head", "lin");
-  const std::string head =
-      config.contains("resolved") ? config["resolved"].value("head", given) : given;
-  return parse_head(head, {.variance = config.value("variance", ""),
-                           .ball = config.value("ball", ""),
-                           .head_context = config.value("head_context", ""),
-                           .untied = config.value("untied", false)});
 }
 
 }  // namespace nine::app

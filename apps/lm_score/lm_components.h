@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "apps/lm_train/lm_data.h"
+#include "nn/models/saved_language_model.h"
 
 namespace nine::app {
 

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <ostream>
+#include <span>
+#include <string>
 
-#include "apps/lm_train/lm_data.h"
+#include "nn/models/saved_language_model.h"
 
 namespace nine::app {
 

@@ -3,7 +3,7 @@
 #include "apps/cli/option_conflicts.h"
 #include "apps/cli/saved_model.h"
 #include "apps/cli/text_io.h"
-#include "apps/lm_score/lm_generate.h"
+#include "apps/lm_score/write_continuations.h"
 #include "core/device.h"
 #include "core/error.h"
 
@@ -59,7 +59,7 @@ void ScoreOptions::declare(Options& o) {
       .range(0, 1);
   o.add("allow-unknown", allow_unknown, "<unk> may be generated");
   o.add("batch", batch, "continuations side by side; what comes out does not depend on it")
-      .range(1, kMostColumns)
+      .range(1, kMaxGenerateBatch)
       .called("batch size");
 
   o.group("Comparing two models");

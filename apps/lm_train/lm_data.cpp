@@ -1,8 +1,5 @@
 #include "apps/lm_train/lm_data.h"
 
-#include <filesystem>
-#include <nlohmann/json.hpp>
-
 #include "core/crc32c.h"
 #include "data/sample/sample.h"
 
@@ -62,35 +59,6 @@ LmData load_lm_data(const LmOptions& o) {
   }();
   data.vocabulary.set_special_counts(data.train.sentences(), data.train.unknown());
   return data;
-}
-
-namespace fs = std::filesystem;
-
-SavedLanguageModel::SavedLanguageModel(const std::string& path, Device device)
-    : directory_(model_directory(path, "dict.txt")),
-      vocabulary_(Vocabulary::read((directory_ / "dict.txt").string(), Specials::kLanguageModel)) {
-  const Safetensors weights = read_safetensors(directory_ / "model.safetensors");
-  const LanguageModelConfig config =
-      LanguageModelConfig::of_weights(weights, head_of(model_config(directory_, weights.metadata)));
-  require(config.vocab == vocabulary_.size(), (directory_ / "dict.txt").string(), " has ",
-          vocabulary_.size(), " entries with </s> and <unk>, but the model has ", config.vocab,
-          " words");
-  parameters_ = std::make_unique<ParameterSet>();
-  model_ = std::make_unique<LanguageModel>(*parameters_, config);
-  parameters_->allocate(weights.at("embedding.weight").dtype(), 1, false, device);
-  parameters_->load(weights, parameters_->values());
-}
-
-void load_initial_weights(const std::string& path, const Vocabulary& vocabulary,
-                          const ParameterSet& parameters) {
-  const fs::path directory = model_directory(path, "dict.txt");
-  const Vocabulary theirs =
-      Vocabulary::read((directory / "dict.txt").string(), Specials::kLanguageModel);
-  for (int32_t id = 0; id < std::min(theirs.size(), vocabulary.size()); ++id)
-    require(theirs.word(id) == vocabulary.word(id), "--init ", path, ": its word ", id, " is '",
-            theirs.word(id), "', here it is '", vocabulary.word(id), "'; train with --vocab ",
-            (directory / "dict.txt").string());
-  parameters.load(read_safetensors(directory / "model.safetensors"), parameters.values());
 }
 
 }  // namespace nine::app

@@ -1,6 +1,7 @@
 #include "apps/lm_train/lm_run.h"
 
 #include "core/threads.h"
+#include "nn/models/score_text.h"
 
 namespace nine::app {
 namespace {

@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "apps/cli/run_main.h"
-#include "apps/cli/saved_model.h"
 #include "core/ops.h"
+#include "nn/models/model_directory.h"
 #include "nn/training/checkpoint.h"
 
 namespace nine::app {

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "apps/mt_train/mt_model.h"
 #include "apps/mt_train/mt_options.h"
 #include "data/parallel_corpus.h"
+#include "nn/models/saved_translation_model.h"
 
 namespace nine::app {
 

@@ -3,9 +3,9 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "apps/mt_train/mt_model.h"
 #include "apps/training/parity_export.h"
 #include "core/files.h"
+#include "nn/models/saved_translation_model.h"
 
 namespace nine::app {
 namespace {
@@ -81,7 +81,7 @@ void export_mt_parity(const MtOptions& o, const Transformer& model, ParameterSet
   require_replay(o.pi_reg.empty() && o.weight_norm_reg.empty(),
                  "the replay has no regularisers; leave out --pi-reg and --weight-norm-reg");
   require_replay(o.accumulate == 1, "the replay does not accumulate; set --accumulate 1");
-  require_replay(o.export_steps <= task.source().steps(), "an epoch has ", task.source().steps(),
+  require_replay(o.export_steps <= task.stream().steps(), "an epoch has ", task.stream().steps(),
                  " steps; lower --export-steps ", o.export_steps);
   const TrainerConfig trainer = o.trainer();
   export_mt_parity({.directory = o.export_parity,
@@ -90,7 +90,7 @@ void export_mt_parity(const MtOptions& o, const Transformer& model, ParameterSet
                     .adam = trainer.optimizer,
                     .schedule = trainer.schedule,
                     .clip = o.clip},
-                   model, parameters, task.batches());
+                   model, parameters, task.source());
 }
 
 }  // namespace nine::app

@@ -93,8 +93,8 @@ TrainingRun mt_training(const Options& flags, const MtOptions& o, const MtData& 
                    {"train_tokens", train.target_tokens()},
                    {"src_unknown_share", share(train.source_unknown(), train.source_tokens())},
                    {"unknown_share", share(train.target_unknown(), train.target_tokens())},
-                   {"batches", task.source().steps()},
-                   {"padding_share", task.source().padding_share()}};
+                   {"batches", task.stream().steps()},
+                   {"padding_share", task.stream().padding_share()}};
   return {
       .program = "mt_train",
       .flags = flags,
@@ -106,7 +106,7 @@ TrainingRun mt_training(const Options& flags, const MtOptions& o, const MtData& 
       .model_config = translation_config(model),
       .files = {{kSourceDict, data.source.dict_text()}, {kTargetDict, data.target.dict_text()}},
       .start = start,
-      .messages = messages(o, data, parameters, task.source()),
+      .messages = messages(o, data, parameters, task.stream()),
       .conclude = [&](const Checkpoint& best, Trainer& trainer, RunCallbacks& callbacks,
                       Json& done) { conclude(o, data, model, best, trainer, callbacks, done); }};
 }

@@ -4,13 +4,14 @@
 #include <nlohmann/json.hpp>
 
 #include "apps/cli/text_io.h"
-#include "apps/lm_score/lm_compare.h"
+#include "apps/lm_train/lm_data.h"
 #include "apps/report/run_label.h"
 #include "apps/report/sections.h"
 #include "apps/report/table.h"
 #include "apps/svg/text.h"
 #include "core/error.h"
 #include "data/sample/sample.h"
+#include "nn/models/compare_models.h"
 
 namespace nine::app {
 namespace {
@@ -68,9 +69,8 @@ std::string word_differences_html(const std::vector<Run>& runs,
   require(
       lines == validation_lines(directories[1]),
       "[report] the two runs were validated on different texts: their words cannot be compared");
-  const WordDifferences differences =
-      word_differences(directories[0].string(), directories[1].string(), lines,
-                       {.reading = {.carry_state = true}, .device = kCpu});
+  const WordDifferences differences = word_differences(
+      directories[0].string(), directories[1].string(), lines, {.carry_state = true}, kCpu);
   require(differences.tokens > 0,
           "[report] the validation text fills no row of 10 columns: it is too short to compare "
           "words on");

@@ -31,8 +31,8 @@ nlohmann::ordered_json run_parity_steps(const ParityTraining& training, Paramete
                                 {"grad_norm", nlohmann::json::array()},
                                 {"lr", nlohmann::json::array()}};
   Arena arena("step", parameters.values().device());
-  Optimizer optimizer(parameters, training.optimizer);
-  TrainStep step(parameters, optimizer, arena, training.step);
+  const auto optimizer = make_optimizer(parameters, training.optimizer);
+  TrainStep step(parameters, *optimizer, arena, training.step);
   const Schedule schedule(training.schedule);
   for (int64_t s = 0; s < training.steps; ++s) {
     const double lr = schedule.rate(s + 1);

@@ -13,7 +13,8 @@ namespace {
 
 using Ids = Translator::Ids;
 
-// A prefix on its way; the words before its last one are in the workspace's tables, under its slot.
+// A translation's words so far: the last one here, those before it in the workspace's tables, in
+// the row of its slot.
 struct Prefix {
   int32_t word;
   double log_prob;
@@ -35,7 +36,7 @@ struct Search {
   bool done = false;
 };
 
-// The best `count` of all extensions, in their order. One without probability is none.
+// Keeps the best `count` extensions, best first. Those with probability 0 are dropped.
 void keep_best(std::vector<Candidate>& candidates, int64_t count) {
   std::erase_if(candidates, [](const Candidate& c) { return !std::isfinite(c.log_prob); });
   const auto better = [](const Candidate& a, const Candidate& b) {
@@ -53,7 +54,7 @@ class Translator::Engine {
  public:
   virtual ~Engine() = default;
   virtual const TransformerConfig& config() const = 0;
-  /// Some sentences at once: sources (with </s>) in, results out, in their order.
+  /// Translates a batch of sources (with </s>); results in their order.
   virtual std::vector<Translation> translate(std::span<const Ids> sources,
                                              const SearchOptions& options) const = 0;
   virtual std::vector<std::vector<double>> score(std::span<const Ids> sources,
@@ -75,20 +76,23 @@ class EngineOf final : public Translator::Engine {
                                          std::span<const Ids> targets) const override;
 
  private:
-  // Memory of a batch, used again by later ones. Tables have a row for each slot, sentence * slots
-  // + prefix.
+  // A batch's memory, reused by later ones. Tables have a row for each slot, sentence * slots +
+  // prefix.
   struct Workspace {
     explicit Workspace(const IncrementalTransformer<T>& model) : batch(model) {}
     typename IncrementalTransformer<T>::Batch batch;
     typename HeadDecoder<T>::Memory memory;
     typename HeadDecoder<T>::Answer answer;
     std::vector<typename IncrementalTransformer<T>::Row> rows;
-    int64_t slots = 0, stride = 0;          // of a sentence; steps that there is room for
-    std::vector<int32_t> words, ancestors;  // (all slots, stride): of each prefix before its last
-                                            // step, and where they were decoded
-    std::vector<int32_t> moved;             // those of one sentence, for the step after
-    std::vector<std::vector<std::vector<float>>>
-        attention;  // a step, a slot: shares of the source's words
+    int64_t slots = 0;   // of each sentence
+    int64_t stride = 0;  // steps that a table's row has room for
+    // (all slots, stride): each prefix's words before the last one, and the slots in which they
+    // were decoded.
+    std::vector<int32_t> words, ancestors;
+    std::vector<int32_t>
+        moved;  // one sentence's rows of these tables, in the order of the next step
+    // [step][slot]: the attention weights of the source's words.
+    std::vector<std::vector<std::vector<float>>> attention;
     std::vector<Candidate> candidates;
 
     int64_t slot(const Search& s, int64_t prefix) const { return s.sentence * slots + prefix; }
@@ -107,7 +111,7 @@ class EngineOf final : public Translator::Engine {
   mutable std::vector<std::unique_ptr<Workspace>> idle_;
 };
 
-// A workspace for as long as a batch takes.
+// Holds a workspace while a batch is translated; then others may use it.
 template <class T>
 class EngineOf<T>::Lease {
  public:
@@ -160,7 +164,7 @@ void EngineOf<T>::Workspace::keep_attention(int64_t step) {
   }
 }
 
-// What a candidate that is finished says.
+// The hypothesis that a finished candidate is.
 template <class T>
 Hypothesis EngineOf<T>::hypothesis(const Search& search, const Candidate& c, int64_t step,
                                    const SearchOptions& options, const Workspace& w) const {
@@ -310,8 +314,8 @@ std::vector<std::vector<double>> EngineOf<T>::score(std::span<const Ids> sources
   return out;
 }
 
-// Runs f(begin, end) on batches of sentences, longest first, which `order` lists; side by side
-// where there are several. With fewer than the threads could take, batches are smaller.
+// Runs f(begin, end) on batches of the sentences in `order`, longest first, several batches in
+// parallel. With fewer batches than threads the batches are made smaller.
 template <class F>
 void for_batches(std::span<const size_t> order, int64_t batch, const Translator::Progress& progress,
                  int64_t done, F&& f) {
@@ -325,7 +329,7 @@ void for_batches(std::span<const size_t> order, int64_t batch, const Translator:
     progress(done += end - begin);
   };
   if (all <= size) {
-    if (all > 0) run(0, all);  // its own products are what the threads share
+    if (all > 0) run(0, all);  // one batch: its products are shared among the threads
     return;
   }
   parallel_ranges(all, size, run);

@@ -31,39 +31,40 @@ struct SearchOptions {
   int64_t beam = 5;           ///< prefixes kept of each sentence; 1: greedy
   double length_penalty = 1;  ///< exponent of the length that log p is divided by
   bool count_end = false;     ///< </s> is part of that length, as CTranslate2 has it
-  int64_t max_length =
-      200;  ///< words of a translation at most, and never more than the model has positions for
-  int64_t n_best = 1;      ///< hypotheses returned of each sentence, at most `beam`
-  int64_t batch = 64;      ///< sentences at once; what comes out does not depend on it
-  bool attention = false;  ///< fill Hypothesis::attention
+  int64_t max_length = 200;   ///< most words of a translation; the model's positions limit it too
+  int64_t n_best = 1;         ///< hypotheses returned of each sentence, at most `beam`
+  int64_t batch = 64;         ///< sentences at once; results do not depend on it
+  bool attention = false;     ///< fill Hypothesis::attention
 };
 
 struct Hypothesis {
-  std::vector<int32_t> words;    ///< without </s>
-  double log_prob = 0;           ///< natural, of the words and </s>, the first step's without </s>
-  double score = 0;              ///< log_prob / length^length_penalty
-  bool complete = true;          ///< ended by </s>; false: cut at max_length
-  std::vector<float> attention;  ///< (words, source words + 1): the last decoder layer's shares,
-                                 ///< mean over heads; where asked for
+  std::vector<int32_t> words;  ///< without </s>
+  double log_prob = 0;         ///< natural, of the words and </s>, the first step's without </s>
+  double score = 0;            ///< log_prob / length^length_penalty
+  bool complete = true;        ///< ended by </s>; false: cut at max_length
+  /// With SearchOptions::attention, (words, source words + 1): the last decoder layer's attention
+  /// weights, mean over heads.
+  std::vector<float> attention;
 };
 
 /// A sentence's hypotheses, best first: n_best, or as many as there are.
 using Translation = std::vector<Hypothesis>;
 
-/// A model made ready for translating: its weights packed once, in their own type, on the CPU,
-/// wherever the model is. Later changes of the model do not reach it. Results do not depend on
-/// batches, neighbours and threads: the same bits.
+/// A model prepared for translating on the CPU, on whatever device the model is: its weights are
+/// packed once, in their own type. Later changes of the model do not change the translator. Results
+/// do not depend on batch size, neighbouring sentences and number of threads, to the bit.
 class Translator {
  public:
-  /// `end` is </s>, in both dictionaries: it ends every source and starts every translation
-  /// (formats.md).
+  /// `end` is the id of </s> in both dictionaries: it ends every source and starts every
+  /// translation.
   explicit Translator(const Transformer& model, int32_t end = 2);
   ~Translator();
   Translator(Translator&&) noexcept;
   Translator& operator=(Translator&&) noexcept;
 
   using Ids = std::vector<int32_t>;
-  /// How many of a call's sentences are done; called between batches, from one thread at a time.
+  /// Called between batches with how many of a call's sentences are done, from one thread at a
+  /// time.
   using Progress = std::function<void(int64_t done)>;
 
   /// Translations of sources (ids without </s>), in their order. Sentences of like length are
@@ -81,7 +82,7 @@ class Translator {
   /// Words of the longest sentence that there are positions for, </s> left out.
   int64_t max_words() const;
 
-  class Engine;  ///< the same for a model of one type
+  class Engine;  ///< the implementation for one float type
 
  private:
   void check_lengths(std::span<const Ids> all) const;

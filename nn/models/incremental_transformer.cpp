@@ -65,8 +65,7 @@ void attend(const T* q, int64_t heads, int64_t size, int64_t n, Key&& key, T* __
 
 }  // namespace
 
-// --- weights
-// --------------------------------------------------------------------------------------------------------
+// Weights.
 
 template <class T>
 View IncrementalTransformer<T>::at(const std::string& name) const {
@@ -139,8 +138,7 @@ IncrementalTransformer<T>::IncrementalTransformer(const Transformer& model)
   head_ = std::make_unique<HeadDecoder<T>>(config_.head.spec, head);
 }
 
-// --- layers
-// ---------------------------------------------------------------------------------------------------------
+// Layers.
 
 template <class T>
 void IncrementalTransformer<T>::Norm::operator()(const T* x, int64_t rows, int64_t d, T* y) const {
@@ -195,8 +193,7 @@ void IncrementalTransformer<T>::feed_forward(const FeedForward& f, const Norm& n
   });
 }
 
-// --- a batch
-// --------------------------------------------------------------------------------------------------------
+// A batch.
 
 template <class T>
 void IncrementalTransformer<T>::Batch::reserve(int64_t rows) {

@@ -1,10 +1,10 @@
-// A Transformer that decodes word by word on the CPU: weights packed once, keys and values kept,
-// nothing recorded.
+// A Transformer that decodes word by word on the CPU: weights are packed once, keys and values of
+// earlier words are kept, nothing is recorded for a gradient.
 //
-// Beams are slots of a sentence. A step's keys and values are written where their slot lies and
-// stay there: a prefix knows by a table of ancestors in which slot each of its words was, so
-// reordering beams moves no keys. Every row is computed by itself: its bits do not depend on the
-// other rows.
+// Each sentence has a slot for each beam. A step writes the keys and values of a prefix into the
+// prefix's slot, where they stay. When beams are reordered, no keys move: a table of ancestors says
+// for each prefix in which slot each of its words was decoded. Every row is computed by itself: its
+// bits do not depend on the other rows.
 #pragma once
 
 #include <memory>
@@ -30,7 +30,7 @@ class IncrementalTransformer {
   struct Row {
     int32_t sentence, slot, word;
   };
-  /// Some sentences on their way, with the memory that they need; used again for the next ones.
+  /// A batch of sentences that are being decoded, with its memory, which the next batch reuses.
   class Batch {
     friend IncrementalTransformer;
 
@@ -43,10 +43,10 @@ class IncrementalTransformer {
     /// stride + s]. Returns the decoder's output, (rows, dim), with memory for whole tiles of rows,
     /// until the next step.
     const T* step(int64_t t, std::span<const Row> rows, const int32_t* ancestors, int64_t stride);
-    /// Also keep what the last layer's rows attend to in the source.
+    /// Whether attention() can be called.
     void keep_attention(bool on) { keep_attention_ = on; }
-    /// The mean over heads of the last layer's shares in the words of the row's sentence, after
-    /// step(); its length is the sentence's.
+    /// After step(): the last layer's attention weights of one row to the words of its sentence,
+    /// mean over heads; as many as the sentence has words.
     std::span<const float> attention(int64_t row) const;
 
    private:
@@ -64,11 +64,11 @@ class IncrementalTransformer {
     bool keep_attention_ = false;
     std::vector<int64_t> offsets_;        // of each sentence among the encoder's rows
     Buffer<T> x_, in_, wide_, y_;         // (rows, d), (rows, d), (rows, 3d or ffn), (rows, d)
-    std::vector<Buffer<T>> source_keys_;  // a layer: (source rows, 2d), keys and values
-    std::vector<Buffer<T>> past_;         // a step: (layers, slots, 2d)
-    Buffer<float> attention_;             // (rows, longest source)
-    int64_t longest_ = 0;
-    std::vector<int32_t> sentence_of_;  // of each row of the last step
+    std::vector<Buffer<T>> source_keys_;  // of each layer: (source rows, 2d), keys and values
+    std::vector<Buffer<T>> past_;         // of each step: (layers, slots, 2d), keys and values
+    Buffer<float> attention_;             // (rows, longest_)
+    int64_t longest_ = 0;                 // words of the longest source
+    std::vector<int32_t> sentence_of_;    // of each row of the last step
   };
 
  private:
@@ -93,8 +93,8 @@ class IncrementalTransformer {
 
   View at(const std::string& name) const;  // an empty view where there is none
   Linear linear(const std::string& name) const;
-  Linear projection(const std::string& attention, int64_t first,
-                    int64_t count) const;  // parts of queries, keys, values
+  // Parts first ... first + count - 1 of queries, keys and values.
+  Linear projection(const std::string& attention, int64_t first, int64_t count) const;
   FeedForward feed(const std::string& layer) const;
   Norm norm(const std::string& name) const;
   void embed(const View& table, int32_t word, int64_t position, T* y) const;

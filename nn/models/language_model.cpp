@@ -14,9 +14,10 @@ LanguageModel::LanguageModel(ParameterSet& set, const LanguageModelConfig& confi
       lstm_(set, "lstm", config.embed, config.hidden, config.layers),
       head_(set, config.head, config.vocab, config.hidden,
             config.tie_embeddings ? &embedding_.weight() : nullptr, Init::normal(0.02)) {
-  require(!config.tie_embeddings || config.embed == config.hidden,
-          "--tie-embeddings makes the word vectors of input and output one matrix, so --embed ",
-          config.embed, " must equal --hidden ", config.hidden);
+  require(
+      !config.tie_embeddings || config.embed == config.hidden,
+      "tied embeddings: the word vectors of input and output are one matrix, so embedding size ",
+      config.embed, " must equal hidden size ", config.hidden);
 }
 
 LanguageModelConfig LanguageModelConfig::of_weights(const Safetensors& weights,

@@ -1,12 +1,14 @@
-// The paper's language model: embedding, dropout on it, LSTM layers, kernel softmax (Gao et al.,
-// 2019, section 4.1), with the recipes of docs/recipes.md as options.
+// The paper's language model: embedding, dropout, LSTM layers, kernel softmax (Gao et al., 2019,
+// section 4.1), with the training recipes of docs/recipes.md as options.
 #pragma once
 
 #include <optional>
 #include <span>
 #include <vector>
 
-#include "nn/layers.h"
+#include "nn/carried_state.h"
+#include "nn/embedding.h"
+#include "nn/lstm.h"
 #include "nn/softmax_head.h"
 
 namespace nine {
@@ -23,12 +25,12 @@ struct LanguageModelConfig {
   double dropout_hidden = 0;  ///< between LSTM layers
   double dropout_output = 0;  ///< on what the last layer hands to the head
   bool variational = false;   ///< dropout's masks are the same for all time steps of a segment
-  double activation_reg = 0;  ///< AR: times the mean square of the dropped output
-  double temporal_activation_reg =
-      0;  ///< TAR: times the mean square of h_{t+1} - h_t, before dropout
+  double activation_reg = 0;  ///< AR: times the mean square of the output, after dropout
+  /// TAR: times the mean square of h_{t+1} - h_t, before dropout.
+  double temporal_activation_reg = 0;
 
-  /// The sizes that a model's tensors show: layers, widths, vocabulary, whether tied, whether there
-  /// is a bias (dropout 0). Error: the tensors are not such a head's.
+  /// The sizes that follow from the shapes of a model's tensors: layers, widths, vocabulary,
+  /// whether tied, whether there is a bias. Dropout is 0. Error: the tensors are not such a head's.
   static LanguageModelConfig of_weights(const Safetensors& weights, const HeadSpec& head);
 };
 
@@ -41,7 +43,7 @@ class LanguageModel {
 
   const LanguageModelConfig& config() const { return config_; }
 
-  /// What the last LSTM layer gave for ids (steps, batch): (steps * batch, hidden).
+  /// The outputs of the last LSTM layer for ids (steps, batch): (steps * batch, hidden).
   struct Hidden {
     Var raw;     ///< before dropout
     Var output;  ///< what the head sees

@@ -185,7 +185,7 @@ void remove_or_fail(const fs::path& path) {
   require(!error, "cannot remove ", path.string(), ": ", error.message());
 }
 
-// Not its parents: gone, they would be those of a run that somebody removed.
+// Does not make parents: where they are missing, somebody removed the run.
 void make_directory(const fs::path& path) {
   std::error_code error;
   fs::create_directory(path, error);
@@ -198,7 +198,7 @@ void make_directories(const fs::path& path) {
   require(!error, "cannot make the directory ", path.string(), ": ", error.message());
 }
 
-// Errors where links belong should come when a run starts, not when it saves.
+// A file in the place of a link is an error when a run starts, not when it saves.
 void require_link_or_nothing(const fs::path& path) {
   std::error_code error;
   const auto status = fs::symlink_status(path, error);

@@ -1,15 +1,21 @@
 // Checkpoints: directories that are complete or absent, whenever the program is killed.
 //
-//   RUN/checkpoints/00001200/{model.safetensors, optimizer.safetensors, config.json, dict.txt,
-//   state.json} RUN/checkpoints/{latest,best} -> 00001200
+//   RUN/checkpoints/00001200/   model.safetensors, optimizer.safetensors, config.json, dict.txt,
+//                               state.json
+//   RUN/checkpoints/latest      a link to 00001200
+//   RUN/checkpoints/best        a link to one of them
 //
-// state.json is written last: {"step": 1200, ...the trainer's state..., "files": {NAME: {"bytes":
-// N, "crc32c": C}, ...}, "crc32c": C}. The last number is the checksum of the object without it, in
-// JSON's compact form, so that damage to the state itself shows too. Numbers read back to the same
-// bits.
+// state.json is written last:
 //
-// `latest` moves last: it is the commit. A run killed before that goes on from the previous
-// checkpoint and writes the new one again, to the same bits.
+//   {"step": 1200, ...the trainer's state...,
+//    "files": {NAME: {"bytes": N, "crc32c": C}, ...}, "crc32c": C}
+//
+// The last number is the checksum of the object without it, in JSON's compact form, so that damage
+// to the state itself is detected too. Numbers read back to the same bits.
+//
+// A checkpoint counts once `latest` points to it, which is the last thing that changes. A run
+// killed before that continues from the previous checkpoint and writes the new one again, to the
+// same bits.
 #pragma once
 
 #include <cstdint>
@@ -65,8 +71,8 @@ class Checkpoint {
   const nlohmann::ordered_json& state() const { return *state_; }
 
   bool has(const std::string& name) const { return files_.contains(name); }
-  std::filesystem::path file(
-      const std::string& name) const;  ///< an Error lists the files there are
+  /// The path of a file. Error: there is none of that name; it lists the names.
+  std::filesystem::path file(const std::string& name) const;
   Safetensors tensors(const std::string& name) const;
   std::string text(const std::string& name) const;
 
@@ -89,7 +95,8 @@ Checkpoint open_checkpoint(const std::filesystem::path& path);
 /// directory there are none.
 std::vector<std::filesystem::path> checkpoints_in(const std::filesystem::path& checkpoints);
 
-/// From where a run goes on, and for each newer checkpoint a sentence on why it was passed over.
+/// The checkpoint that a run continues from, and for each newer one a sentence on why it cannot be
+/// used.
 struct IntactCheckpoint {
   std::optional<Checkpoint> checkpoint;
   std::vector<std::string> skipped;
@@ -100,7 +107,7 @@ struct IntactCheckpoint {
 /// directory there is no checkpoint; no Error.
 IntactCheckpoint find_latest_intact(const std::filesystem::path& checkpoints);
 
-/// RUN/checkpoints as its one writer sees it.
+/// RUN/checkpoints, for the one process that writes there.
 class CheckpointStore {
  public:
   /// Makes the directory and clears what a killed writer left. Keeps the last `keep` (at least 1)

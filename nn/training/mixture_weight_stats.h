@@ -1,4 +1,4 @@
-// What a mixture's prior does on average: the numbers behind pi_mean and pi_var in a run's log.
+// Mean and variance of a mixture's component weights: pi_mean and pi_var in a run's log.
 #pragma once
 
 #include <vector>
@@ -12,14 +12,15 @@ class MixtureWeightStats {
   MixtureWeightStats() = default;
   explicit MixtureWeightStats(int64_t components) : sums_({2 * components + 1}, DType::float64) {}
 
+  /// Whether any rows were added.
   explicit operator bool() const { return sums_ && rows() > 0; }
-  /// Takes in the rows with a target: log_prior (N, K), float32 or float64, targets N int32, the
-  /// prior on any device, the targets on the CPU.
+  /// Adds the rows that have a target: log_prior (N, K), float32 or float64, on any device, targets
+  /// N int32 on the CPU, -1: none.
   void add(const Tensor& log_prior, const Tensor& targets);
   void clear();
-  std::vector<double> mean() const;  ///< of each component over the rows
-  std::vector<double> variance()
-      const;  ///< of each component over the rows, dividing by their number
+  /// Of each component's weight over the rows; the variance divides by their number.
+  std::vector<double> mean() const;
+  std::vector<double> variance() const;
   /// (2K + 1) float64: rows, sums of pi, sums of pi^2. Empty when there are no components.
   const Tensor& sums() const { return sums_; }
   /// For checkpoints: the sums as `prior.sums`, nothing where there are no components; and back.

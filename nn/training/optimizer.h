@@ -1,7 +1,10 @@
-// Optimisers over a model's slabs: one pass each.
+// What all optimisers share, and the choice of one by name. Each has a file in
+// nn/training/optimizers/.
 #pragma once
 
+#include <cstdint>
 #include <limits>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -11,8 +14,6 @@
 
 namespace nine {
 
-/// sgd; adam (Kingma & Ba, 2015); adamw (Loshchilov & Hutter, 2019); asgd: sgd whose averaged
-/// weights are evaluated.
 enum class OptimizerKind : uint8_t { sgd, adam, adamw, asgd };
 template <>
 inline constexpr EnumNames<OptimizerKind, 4> kEnumNames<OptimizerKind>{
@@ -25,52 +26,68 @@ inline constexpr EnumNames<OptimizerKind, 4> kEnumNames<OptimizerKind>{
 struct OptimizerConfig {
   OptimizerKind kind = OptimizerKind::adam;
   double momentum = 0;                ///< sgd, asgd
-  double beta1 = 0.9, beta2 = 0.999;  ///< adam, adamw
-  double eps = 1e-8;                  ///< adam, adamw: added outside of the root
-  double weight_decay = 0;            ///< added to the gradient; adamw: decoupled
-  /// asgd: updates before averaging begins; kNotYet: until start_averaging()
+  double beta1 = 0.9, beta2 = 0.999;  ///< adam, adamw: decay of the two moments' averages
+  double eps = 1e-8;                  ///< adam, adamw: added to the root of the second moment
+  double weight_decay = 0;  ///< times the weights, added to the gradient; adamw: decoupled
+  /// asgd: updates before averaging begins; kNotYet: until start_averaging().
   int64_t average_from = 0;
   static constexpr int64_t kNotYet = std::numeric_limits<int64_t>::max();
 };
 
+/// Changes a model's parameters by their gradients. Values, gradients and the optimiser's own
+/// state are slabs of one layout, so that an update is one pass.
 class Optimizer {
  public:
-  /// `set` must be allocated with gradients and outlive the optimiser.
-  Optimizer(ParameterSet& set, const OptimizerConfig& config);
+  virtual ~Optimizer() = default;
+  Optimizer(const Optimizer&) = delete;
+  Optimizer& operator=(const Optimizer&) = delete;
 
-  /// One update from the gradient slab. norm_squared: its squared norm (float64 scalar), used when
-  /// clip > 0.
+  /// One update from the gradient slab at learning rate `lr`. norm_squared: the gradient's squared
+  /// norm (float64 scalar), used when clip > 0 to scale the gradient to a norm of at most `clip`.
   void step(double lr, const View& norm_squared, double clip);
-
+  /// Updates made so far.
   int64_t updates() const { return updates_; }
-  /// Updates before averaging begins.
-  int64_t average_from() const { return config_.average_from; }
-  /// asgd: averaging begins with the next update.
-  void start_averaging() { config_.average_from = updates_; }
 
-  /// asgd evaluates the average of the weights: swaps it in for the values, and back with a second
-  /// call. Others: nothing.
-  void swap_average();
-  bool averages() const { return config_.kind == OptimizerKind::asgd; }
+  /// asgd: updates before averaging begins. Others: 0.
+  virtual int64_t average_from() const { return 0; }
+  /// asgd: averaging begins with the next update. Others: nothing.
+  virtual void start_averaging() {}
+  /// asgd, whose averaged weights are evaluated: exchanges the parameters' values and the average;
+  /// a second call exchanges them back. Others: nothing.
+  virtual void swap_average() {}
 
-  /// State for a checkpoint: moments by parameter name ("adam.m.lstm.weight_ih_l0", ...).
+  /// State for a checkpoint, by parameter name: "adam.m.lstm.weight_ih_l0", ...
   std::vector<NamedView> named() const;
+  /// Takes over such a state and the two counters saved with it. Error: a tensor is missing or has
+  /// another shape.
   void load(const Safetensors& file, int64_t updates, int64_t average_from);
-  /// Slabs of the parameters' size that it has.
-  int64_t slab_count() const { return static_cast<int64_t>(slabs().size()); }
+  /// How many slabs of the parameters' size the state has.
+  int64_t slab_count() const { return static_cast<int64_t>(slabs_.size()); }
+
+ protected:
+  explicit Optimizer(ParameterSet& set) : set_(set) {}
+
+  /// Changes the values; updates() counts this update already.
+  virtual void update(double lr, const ops::Clip& clip) = 0;
+  virtual void set_average_from(int64_t /*updates*/) {}
+
+  ParameterSet& set() const { return set_; }
+  /// Makes `slab` part of the state: checkpoints hold each parameter's part as `prefix` + its name.
+  /// Returns the slab.
+  Tensor add_slab(const std::string& prefix, const Tensor& slab);
 
  private:
   struct Slab {
     std::string prefix;
     Tensor slab;
   };
-  std::vector<Slab> slabs() const;
 
   ParameterSet& set_;
-  OptimizerConfig config_;
-  Tensor first_, second_;  // Adam's moments; SGD's velocity in first_
-  Tensor average_;
+  std::vector<Slab> slabs_;  // in the order of the checkpoint's file
   int64_t updates_ = 0;
 };
+
+/// The optimiser that `config` names. `set` must be allocated with gradients and outlive it.
+std::unique_ptr<Optimizer> make_optimizer(ParameterSet& set, const OptimizerConfig& config);
 
 }  // namespace nine

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/error.h"
-
 namespace nine {
 double Schedule::rate(int64_t update) const {
   const auto t = static_cast<double>(update), warmup = static_cast<double>(config_.warmup);

@@ -21,11 +21,9 @@ inline constexpr EnumNames<ScheduleKind, 3> kEnumNames<ScheduleKind>{
 struct ScheduleConfig {
   ScheduleKind kind = ScheduleKind::constant;
   double lr = 1e-3;
-  int64_t warmup =
-      0;  ///< updates over which the rate rises linearly from lr / warmup, with every schedule
-  double decay = 0.5;  ///< plateau: the factor
-  int64_t patience =
-      0;  ///< plateau: validations without improvement that are put up with before a decay
+  int64_t warmup = 0;    ///< updates over which the rate rises linearly from lr / warmup, always
+  double decay = 0.5;    ///< plateau: what the rate is multiplied by
+  int64_t patience = 0;  ///< plateau: validations without improvement that change nothing
   double min_lr = 1e-6;  ///< plateau: no lower
 };
 
@@ -36,7 +34,7 @@ class NonMonotoneTrigger {
   /// interval 0: never fires.
   explicit NonMonotoneTrigger(int64_t interval) : interval_(interval) {}
 
-  /// Tells a validation's metric (lower is better). True once, when it fires.
+  /// To be called with every validation's metric (lower is better). True once, when it fires.
   bool validated(double metric);
 
   /// For checkpoints.
@@ -62,7 +60,8 @@ class Schedule {
   /// decays so far.
   double rate(int64_t update) const;
 
-  /// Tells a validation's metric (lower is better). Returns whether the rate has just been lowered.
+  /// To be called with every validation's metric (lower is better). Returns whether it lowered the
+  /// rate.
   bool validated(double metric);
 
   /// For checkpoints.

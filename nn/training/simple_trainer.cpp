@@ -3,7 +3,7 @@
 namespace nine {
 namespace {
 
-// One loss as a trainer's only micro-batch; its tokens count as one, so that what is minimised is
+// One loss as an update's only micro-batch. It counts as one token, so that what is minimised is
 // the loss itself.
 class OneLoss : public TrainingSource {
  public:
@@ -28,12 +28,12 @@ class OneLoss : public TrainingSource {
 }  // namespace
 
 SimpleTrainer::SimpleTrainer(ParameterSet& parameters, const Config& config)
-    : arena_("learner"),
-      optimizer_(parameters, config.optimizer),
-      train_step_(parameters, optimizer_, arena_, {.clip = config.clip, .seed = config.seed}) {}
+    : arena_("trainer"),
+      optimizer_(make_optimizer(parameters, config.optimizer)),
+      train_step_(parameters, *optimizer_, arena_, {.clip = config.clip, .seed = config.seed}) {}
 
 double SimpleTrainer::step(double lr, const Loss& loss) {
-  train_step_.tape().reset();  // whatever an error has left there
+  train_step_.tape().reset();  // an error may have left nodes
   OneLoss data(loss);
   return train_step_.run(data, updates() + 1, lr).loss;
 }

@@ -1,10 +1,10 @@
 // A training loop of your own, in one call an update:
 //
-//   SimpleTrainer learner(model.parameters);
-//   for (int i = 0; i < 100; ++i) learner.step(0.01, [&](Tape& tape) { return model.loss(tape,
-//   batch); });
+//   SimpleTrainer trainer(model.parameters);
+//   for (int i = 0; i < 100; ++i)
+//     trainer.step(0.01, [&](Tape& tape) { return model.loss(tape, batch); });
 //
-// Pool, tape, optimiser and the reaction to NaN are TrainStep's, as in lm_train.
+// It owns arena, tape and optimiser, and makes updates as lm_train does (TrainStep).
 #pragma once
 
 #include <functional>
@@ -21,11 +21,11 @@ class SimpleTrainer {
     double clip = 0;                 ///< largest gradient norm, 0: none
     uint64_t seed = 1;               ///< of dropout
   };
-  /// Builds a scalar loss on the tape. May be called twice for one update, so it must give the same
-  /// each time.
+  /// Builds a scalar loss on the tape. It may be called twice for one update and must then give the
+  /// same.
   using Loss = std::function<Var(Tape&)>;
 
-  /// `parameters` must be allocated with gradients and outlive the learner.
+  /// `parameters` must be allocated with gradients and outlive the trainer.
   explicit SimpleTrainer(ParameterSet& parameters) : SimpleTrainer(parameters, Config{}) {}
   SimpleTrainer(ParameterSet& parameters, const Config& config);
 
@@ -33,15 +33,15 @@ class SimpleTrainer {
   /// changes nothing and is an Error that names the op where it began.
   double step(double lr, const Loss& loss);
 
-  /// Runs `f` on the tape with nothing recorded, returns a copy of its value: a loss on held-out
-  /// data, scores, predictions.
+  /// Runs `f` under NoGrad and returns a copy of its value: a loss on held-out data, scores,
+  /// predictions.
   Tensor evaluate(const Loss& f);
 
-  int64_t updates() const { return optimizer_.updates(); }
+  int64_t updates() const { return optimizer_->updates(); }
 
  private:
   Arena arena_;
-  Optimizer optimizer_;
+  std::unique_ptr<Optimizer> optimizer_;
   TrainStep train_step_;
 };
 

@@ -7,15 +7,15 @@
 namespace nine {
 namespace {
 
-// Whatever ends a step, the next one starts with an empty tape and the setting that was asked for.
+// However a step ends, the next one starts with an empty tape and the configured anomaly detection.
 struct CleanTape {
-  explicit CleanTape(Tape& t) : tape(t), searches(t.anomaly_detection()) { tape.reset(); }
+  explicit CleanTape(Tape& t) : tape(t), detect_anomaly(t.anomaly_detection()) { tape.reset(); }
   ~CleanTape() {
     tape.reset();
-    tape.set_anomaly_detection(searches);
+    tape.set_anomaly_detection(detect_anomaly);
   }
   Tape& tape;
-  bool searches;
+  bool detect_anomaly;
 };
 
 enum Total : int64_t { kLoss, kNats, kNormSquared, kTotals };
@@ -46,7 +46,7 @@ StepResult TrainStep::gradients(TrainingSource& data, int64_t step, int64_t toke
     const auto [loss, nll] = data.forward(tape_, i, row_weight);
     const Tensor objective = tape_.arena().saved({}, DType::float64),
                  nats = tape_.arena().saved({}, DType::float64);
-    ops::copy(loss.value(), objective);  // a learner's loss may be of its model's type
+    ops::copy(loss.value(), objective);  // float32 losses become float64
     ops::sum(nll.value(), {nats});
     ops::scale(1, objective, {total_of(totals_, kLoss), i > 0});
     ops::scale(row_weight, nats, {total_of(totals_, kNats), i > 0});
@@ -72,7 +72,8 @@ StepResult TrainStep::run(TrainingSource& data, int64_t step, double lr) {
     tape_.set_anomaly_detection(true);
     gradients(data, step, tokens);
     fail("step ", step, " gave a loss of ", result.loss, " and a gradient norm of ",
-         result.grad_norm, ", which no single op explains; lower --lr or set --clip");
+         result.grad_norm,
+         ", which no single op explains; lower the learning rate or set gradient clipping");
   }
   optimizer_.step(lr, total_of(totals_, kNormSquared), config_.clip);
   parameters_.zero_grad();

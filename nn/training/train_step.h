@@ -1,4 +1,4 @@
-// One update of the parameters: the step that trainers run and benchmarks measure.
+// One update of the parameters.
 #pragma once
 
 #include "autograd/tape.h"
@@ -6,8 +6,9 @@
 
 namespace nine {
 
-/// Where an update's data and losses come from. Between fetch() and commit() everything can be
-/// repeated: forward() starts from the same state each time.
+/// Micro-batches and their losses. An update calls fetch(), forward() for each micro-batch,
+/// commit(). Between fetch() and commit() all forward() calls can be repeated with the same
+/// results.
 class TrainingSource {
  public:
   virtual ~TrainingSource() = default;
@@ -15,23 +16,25 @@ class TrainingSource {
   /// Takes the next micro-batches, at most `most` (fewer at the end of an epoch, at least one).
   /// Returns the tokens they predict together.
   virtual int64_t fetch(int most) = 0;
-  /// How many the last fetch took.
+  /// How many micro-batches the last fetch took.
   virtual int count() const = 0;
 
   struct Objective {
-    Var loss;  ///< what is minimised, weighted by row_weight: the micro-batches' losses add up to
-               ///< the mean per token
-    Var nll;   ///< float64, nats of each position, unweighted and without smoothing or regularisers
+    /// A scalar, what is minimised. It is weighted by row_weight, so that the losses of an update's
+    /// micro-batches add up to the mean per token.
+    Var loss;
+    /// Nats of each position, float64, unweighted, without smoothing and regularisers.
+    Var nll;
   };
-  /// Records micro-batch i (in order) on the tape. row_weight = 1 / tokens of the update.
+  /// Records micro-batch i on the tape; they come in order. row_weight = 1 / tokens of the update.
   virtual Objective forward(Tape& tape, int i, double row_weight) = 0;
-  /// The update was made: carries the state on.
+  /// The update has been made: the state after its last micro-batch is kept for the next one.
   virtual void commit() = 0;
 };
 
-/// What an update told of itself.
+/// The numbers of one update.
 struct StepResult {
-  double loss = 0;       ///< objective, mean per predicted token
+  double loss = 0;       ///< what was minimised, mean per predicted token
   double nll = 0;        ///< nats per predicted token
   double grad_norm = 0;  ///< before clipping
   int64_t tokens = 0;
@@ -41,10 +44,10 @@ struct StepResult {
 class TrainStep {
  public:
   struct Config {
-    int accumulate = 1;  ///< micro-batches an update
-    double clip = 0;     ///< largest gradient norm, 0: none
-    uint64_t seed = 1;
-    bool detect_anomaly = false;  ///< search every tensor of every step
+    int accumulate = 1;           ///< micro-batches an update
+    double clip = 0;              ///< largest gradient norm, 0: none
+    uint64_t seed = 1;            ///< of dropout
+    bool detect_anomaly = false;  ///< search every tensor of every step for NaN and infinity
   };
   TrainStep(ParameterSet& parameters, Optimizer& optimizer, Arena& arena, const Config& config);
 
@@ -63,8 +66,8 @@ class TrainStep {
   Optimizer& optimizer_;
   Tape tape_;
   Config config_;
-  Tensor totals_;  // (3, 1) float64 on the device: loss, nats, squared norm of the gradient; read
-                   // once a step
+  // (3, 1) float64 on the device: loss, nats, squared norm of the gradient; read once a step.
+  Tensor totals_;
 };
 
 }  // namespace nine

@@ -47,16 +47,16 @@ double peak_memory_mib(const Arena& arena, const ParameterSet& parameters,
 }
 
 Trainer::Trainer(ParameterSet& parameters, TrainingTask& task, Arena& arena,
-                 const TrainerConfig& config, CheckpointStore& store, TrainerCallbacks& host,
+                 const TrainerConfig& config, CheckpointStore& store, TrainerCallbacks& callbacks,
                  std::map<std::string, std::string> metadata)
     : parameters_(parameters),
       task_(task),
       config_(config),
       store_(store),
-      host_(host),
+      callbacks_(callbacks),
       metadata_(std::move(metadata)),
-      optimizer_(parameters, config.optimizer),
-      step_(parameters, optimizer_, arena, config.step),
+      optimizer_(make_optimizer(parameters, config.optimizer)),
+      step_(parameters, *optimizer_, arena, config.step),
       schedule_(config.schedule),
       trigger_(config.average_trigger),
       started_(clock_seconds()) {}
@@ -88,16 +88,15 @@ bool Trainer::due(const TrainingLength& every, int64_t& count) const {
 
 Trainer::Outcome Trainer::run() {
   while (!done()) {
-    if (host_.interrupted()) {
+    if (callbacks_.interrupted()) {
       if (saved_step_ != progress_.step) save(false);
       return Outcome::interrupted;
     }
     one_update();
     const bool last = done(), validation_due = due(config_.valid_every, progress_.validations),
                save_due = due(config_.save_every, progress_.saves);
-    if (last && progress_.step < config_.log_every)
-      log_window(
-          schedule_.rate(progress_.step));  // too short for a whole window, which goes on later
+    // A run shorter than a window is logged too; the window goes on if training is continued.
+    if (last && progress_.step < config_.log_every) log_window(schedule_.rate(progress_.step));
     const bool improved = (validation_due || last) && validate(validation_due);
     if (improved || validation_due || save_due || done()) save(improved);
   }
@@ -129,18 +128,19 @@ void Trainer::one_update() {
       static_cast<double>(after.value);
   const auto expected = static_cast<int64_t>(
       std::llround(static_cast<double>(progress_.step) / std::max(share, 1e-12)));
-  host_.progress(std::min(1.0, share), progress_.step, std::max(expected, progress_.step),
-                 concat("epoch ", short_number(epochs), "  ppl ", short_number(std::exp(r.nll)),
-                        "  lr ", short_number(lr), "  |g| ", short_number(r.grad_norm), "  ",
-                        static_cast<int64_t>(static_cast<double>(window_.tokens) / window_.seconds),
-                        " tok/s"));
+  callbacks_.progress(
+      std::min(1.0, share), progress_.step, std::max(expected, progress_.step),
+      concat("epoch ", short_number(epochs), "  ppl ", short_number(std::exp(r.nll)), "  lr ",
+             short_number(lr), "  |g| ", short_number(r.grad_norm), "  ",
+             static_cast<int64_t>(static_cast<double>(window_.tokens) / window_.seconds),
+             " tok/s"));
   if (progress_.step % config_.log_every != 0) return;
   log_window(lr);
   clear_window();
 }
 
 namespace {
-void add_prior(Json& line, const MixtureWeightStats& prior) {
+void add_mixture_weights(Json& line, const MixtureWeightStats& prior) {
   if (!prior) return;
   line["pi_mean"] = prior.mean();
   line["pi_var"] = prior.variance();
@@ -160,10 +160,10 @@ void Trainer::log_window(double lr) {
                {"grad_norm", window_.grad_norm / updates},
                {"tokens_per_s", tokens / window_.seconds},
                {"ms_per_step", 1e3 * window_.seconds / updates},
-               {"peak_mib", peak_memory_mib(step_.tape().arena(), parameters_, &optimizer_)}});
+               {"peak_mib", peak_memory_mib(step_.tape().arena(), parameters_, optimizer_.get())}});
   if (const MixtureWeightStats* prior = task_.mixture_weight_stats(); prior != nullptr)
-    add_prior(line, *prior);
-  host_.event(line);
+    add_mixture_weights(line, *prior);
+  callbacks_.event(line);
 }
 
 void Trainer::clear_window() {
@@ -171,18 +171,20 @@ void Trainer::clear_window() {
   window_ = {};
 }
 
-// A validation at the end that was not due decides about the best model, but not about what comes
-// after: a run that is trained on later is the run that it would have been.
+// A validation at the end of training that was not due counts for the best model only. Early
+// stopping, the schedule and averaging ignore it: continuing the run later gives the same bits as
+// training it in one go.
 bool Trainer::validate(bool is_due) {
   if (!task_.has_validation() || progress_.validated_step == progress_.step) return false;
   const double before = clock_seconds();
-  optimizer_.swap_average();
+  optimizer_->swap_average();
   const Evaluation result = task_.validate(step_.tape());
-  optimizer_.swap_average();
+  optimizer_->swap_average();
   progress_.validated_step = progress_.step;
   const double nll = result.nll(), ppl = result.ppl();
   require(std::isfinite(nll), "validation after step ", progress_.step, " gave ", nll,
-          " nats per token; lower --lr or set --clip (the last checkpoint is kept)");
+          " nats per token; lower the learning rate or set gradient clipping (the last checkpoint "
+          "is kept)");
   require(config_.best_metric == BestMetric::nll || result.bleu,
           "the best model is chosen by BLEU, but validation does not translate");
   const double metric = config_.best_metric == BestMetric::bleu ? -*result.bleu : nll;
@@ -192,7 +194,7 @@ bool Trainer::validate(bool is_due) {
   if (is_due) progress_.due_metric = std::min(progress_.due_metric, metric);
   const bool decayed = is_due && schedule_.validated(metric),
              triggered = is_due && trigger_.validated(metric);
-  if (triggered) optimizer_.start_averaging();
+  if (triggered) optimizer_->start_averaging();
   progress_.stopped_early = config_.early_stop > 0 && progress_.bad >= config_.early_stop;
 
   Json line{{"event", "valid"}};
@@ -200,16 +202,16 @@ bool Trainer::validate(bool is_due) {
   line.update(
       {{"loss", nll}, {"nll", nll}, {"ppl", ppl}, {"tokens", result.tokens}, {"best", improved}});
   if (result.bleu) line["bleu"] = *result.bleu;
-  add_prior(line, result.prior);
+  add_mixture_weights(line, result.mixture_weights);
   if (config_.average_trigger > 0) line["averaging"] = trigger_.state().fired;
-  host_.event(line);
+  callbacks_.event(line);
   for (const Json& shown : task_.validation_samples()) {
     Json event{{"event", nullptr}};
     stamp(event);
     event.update(shown);
-    host_.event(event);
+    callbacks_.event(event);
   }
-  host_.message(concat(
+  callbacks_.message(concat(
       "step ", progress_.step, ": validation perplexity ", short_number(ppl),
       result.bleu ? concat(", BLEU ", short_number(*result.bleu)) : "",
       improved ? " (best so far)" : "", " in ", short_number(clock_seconds() - before), " s",
@@ -219,25 +221,26 @@ bool Trainer::validate(bool is_due) {
       progress_.stopped_early
           ? concat("; no better in ", progress_.bad, " validations: stopping early")
           : ""));
-  host_.validated();
+  callbacks_.validated();
   return improved;
 }
 
 void Trainer::save(bool is_best) {
-  // A finite loss may be followed by an update that overflows; saved, it would push the last good
-  // checkpoint out.
+  // An update can overflow although the loss was finite. Saved, it would displace the last good
+  // checkpoint.
   for (const NamedView& p : parameters_.named(parameters_.values()))
-    require(ops::all_finite(p.view), "step ", progress_.step, " left NaN or infinity in ", p.name,
-            ", so it was not saved; lower --lr, set --clip or lower --weight-decay (the last "
-            "checkpoint is kept)");
+    require(
+        ops::all_finite(p.view), "step ", progress_.step, " left NaN or infinity in ", p.name,
+        ", so it was not saved; lower the learning rate, set gradient clipping or lower the weight "
+        "decay (the last checkpoint is kept)");
   const Schedule::State& s = schedule_.state();
   const Json state{{"epoch", progress_.epoch},
                    {"epochs", epochs()},
                    {"tokens", progress_.tokens},
                    {"time_s", seconds()},
                    {"position", task_.position()},
-                   {"optimizer_updates", optimizer_.updates()},
-                   {"average_from", optimizer_.average_from()},
+                   {"optimizer_updates", optimizer_->updates()},
+                   {"average_from", optimizer_->average_from()},
                    {"average_trigger",
                     {{"best", number(trigger_.state().best)},
                      {"last", trigger_.state().last},
@@ -263,7 +266,7 @@ void Trainer::save(bool is_best) {
                      {"grad_norm", window_.grad_norm},
                      {"seconds", window_.seconds}}},
                    {"seed", config_.step.seed}};
-  optimizer_.swap_average();  // model.safetensors holds what is evaluated
+  optimizer_->swap_average();  // model.safetensors holds what is evaluated
   store_.save(
       progress_.step, state,
       [&](CheckpointFiles& files) {
@@ -271,14 +274,14 @@ void Trainer::save(bool is_best) {
         const std::vector<NamedView> constants = task_.constants();
         weights.insert(weights.end(), constants.begin(), constants.end());
         files.tensors("model.safetensors", weights, metadata_);
-        std::vector<NamedView> others = optimizer_.named();
+        std::vector<NamedView> others = optimizer_->named();
         const std::vector<NamedView> carried = task_.state();
         others.insert(others.end(), carried.begin(), carried.end());
         files.tensors("optimizer.safetensors", others);
-        host_.add_files(files);
+        callbacks_.add_files(files);
       },
       is_best || !task_.has_validation());
-  optimizer_.swap_average();
+  optimizer_->swap_average();
   saved_step_ = progress_.step;
 }
 
@@ -286,13 +289,13 @@ void Trainer::restore(const Checkpoint& checkpoint) {
   const Json& s = checkpoint.state();
   parameters_.load(checkpoint.tensors("model.safetensors"), parameters_.values());
   const Safetensors others = checkpoint.tensors("optimizer.safetensors");
-  optimizer_.load(others, s.at("optimizer_updates").get<int64_t>(),
-                  s.value("average_from", config_.optimizer.average_from));
+  optimizer_->load(others, s.at("optimizer_updates").get<int64_t>(),
+                   s.value("average_from", config_.optimizer.average_from));
   if (const auto t = s.find("average_trigger"); t != s.end())
     trigger_.restore({.best = number_from(t->at("best")),
                       .last = t->at("last").get<std::vector<double>>(),
                       .fired = t->at("fired")});
-  optimizer_.swap_average();
+  optimizer_->swap_average();
   task_.load_state(others);
   task_.seek(s.at("position"));
 

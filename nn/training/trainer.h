@@ -1,39 +1,30 @@
-// The training loop that every trainer shares: updates, validation, early stopping, checkpoints,
-// resuming.
+// The training loop: updates, validation, early stopping, checkpoints, resuming.
 #pragma once
 
 #include <cmath>
+#include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 
 #include "core/enum_names.h"
 #include "nn/training/checkpoint.h"
-#include "nn/training/mixture_weight_stats.h"
+#include "nn/training/evaluation.h"
 #include "nn/training/schedule.h"
 #include "nn/training/train_step.h"
 #include "nn/training/training_length.h"
 
 namespace nine {
 
-/// What a text cost.
-struct Evaluation {
-  double nats = 0;
-  int64_t tokens = 0;
-  MixtureWeightStats prior = {};  ///< of a mixture
-  std::optional<double> bleu;     ///< of translations, in [0, 100]
-
-  double nll() const { return nats / static_cast<double>(tokens); }  ///< nats per predicted token
-  double ppl() const { return std::exp(nll()); }
-};
-
-/// What is trained: its data with a position in it, its state between updates, its validation.
+/// What a Trainer trains: a model with its training data, the state between updates, and a
+/// validation.
 class TrainingTask : public TrainingSource {
  public:
   virtual void start_epoch(int64_t epoch) = 0;  ///< 0, 1, ...
   virtual bool epoch_finished() const = 0;
-  virtual double epoch_share() const = 0;  ///< of the current epoch that is done, in [0, 1]
-  /// Where in the data the next update begins, for checkpoints; seek() goes there.
+  virtual double epoch_share()
+      const = 0;  ///< the part of the current epoch that is done, in [0, 1]
+  /// Where in the data the next update begins, for checkpoints. seek() goes there.
   virtual nlohmann::ordered_json position() const = 0;
   virtual void seek(const nlohmann::ordered_json& position) = 0;
   /// What is carried from update to update, for checkpoints.
@@ -41,17 +32,17 @@ class TrainingTask : public TrainingSource {
   /// What model.safetensors holds beside the parameters (ParameterSet::ignore_on_load).
   virtual std::vector<NamedView> constants() const { return {}; }
   virtual void load_state(const Safetensors& file) = 0;
-  /// Of a mixture's prior in training, since it was last cleared; null where there is no mixture.
+  /// Of a mixture's components in training, since it was last cleared; null without a mixture.
   virtual MixtureWeightStats* mixture_weight_stats() { return nullptr; }
   virtual bool has_validation() const = 0;
-  /// The cost of the validation text, where there is one.
+  /// Evaluates the validation text. Only where has_validation().
   virtual Evaluation validate(Tape& tape) = 0;
-  /// What the last validation showed besides, as lines for the log: `event` and more; the trainer
-  /// adds when it was.
+  /// More lines for the log after a validation, each an object with `event`; the trainer adds step,
+  /// epoch and time.
   virtual std::vector<nlohmann::ordered_json> validation_samples() const;
 };
 
-/// Which validation is the best: lower nats per token, or higher BLEU.
+/// What decides which validation is the best: lower nats per token, or higher BLEU.
 enum class BestMetric : uint8_t { nll, bleu };
 template <>
 inline constexpr EnumNames<BestMetric, 2> kEnumNames<BestMetric>{
@@ -64,30 +55,32 @@ struct TrainerConfig {
   int64_t log_every = 20;  ///< updates a train event covers
   int64_t early_stop = 0;  ///< validations without improvement after which training ends; 0: never
   int keep = 2;            ///< checkpoints kept besides the best
-  bool profile = false;    ///< count what updates cost (core/profile.h); validation is not counted
+  bool profile = false;    ///< count what updates cost (core/profile.h), validation left out
   TrainStep::Config step;
   OptimizerConfig optimizer;
   int64_t average_trigger = 0;  ///< asgd: interval of the NonMonotoneTrigger that begins averaging;
                                 ///< 0: optimizer.average_from says
   ScheduleConfig schedule;
-  BestMetric best_metric =
-      BestMetric::nll;  ///< also what early stopping, plateaus and the trigger watch
+  /// Also what early stopping, plateaus and the trigger compare.
+  BestMetric best_metric = BestMetric::nll;
 };
 
-/// Whom the trainer tells and asks: the run directory, the progress bar, the signals.
+/// What a program does for its Trainer: the log, messages, the progress bar, interruptions.
 class TrainerCallbacks {
  public:
   virtual ~TrainerCallbacks() = default;
   /// A line of log.jsonl.
   virtual void event(const nlohmann::ordered_json& line) = 0;
-  /// Something a person should read.
+  /// A message for the user.
   virtual void message(const std::string& line) = 0;
-  /// After every update: how much of `after` is done, and a few words.
+  /// Called after every update: the part of `after` that is done, the expected last step, and the
+  /// update's numbers as text.
   virtual void progress(double share, int64_t step, int64_t last_step, const std::string& text) = 0;
+  /// Whether training should stop now (SIGINT, SIGTERM).
   virtual bool interrupted() = 0;
   /// More files for a checkpoint, such as config.json and dict.txt.
   virtual void add_files(CheckpointFiles& files) = 0;
-  /// A validation has been logged (the report may be written anew).
+  /// Called when a validation has been logged.
   virtual void validated() {}
 };
 
@@ -96,10 +89,10 @@ class Trainer {
   /// All that is referred to must outlive the trainer; `parameters` are allocated with gradients.
   /// `metadata` goes into each model.safetensors.
   Trainer(ParameterSet& parameters, TrainingTask& task, Arena& arena, const TrainerConfig& config,
-          CheckpointStore& store, TrainerCallbacks& host,
+          CheckpointStore& store, TrainerCallbacks& callbacks,
           std::map<std::string, std::string> metadata);
 
-  /// Goes on from a checkpoint of this run: the same bits as if it had not been interrupted.
+  /// Continues from a checkpoint of this run, to the same bits as if it had not been interrupted.
   void restore(const Checkpoint& checkpoint);
 
   enum class Outcome : uint8_t { finished, interrupted };
@@ -110,8 +103,8 @@ class Trainer {
   bool done() const;
   int64_t step() const { return progress_.step; }
   int64_t updates_here() const { return updates_here_; }  ///< since this object was made
-  double epochs() const;  ///< that the run has seen, with the current one's share
-  double seconds() const;
+  double epochs() const;   ///< of the whole run, with the part of the current one that is done
+  double seconds() const;  ///< of the whole run
   Tape& tape() { return step_.tape(); }
 
   /// The best validation so far, if there was one. Without validation text the latest checkpoint is
@@ -131,8 +124,8 @@ class Trainer {
     int64_t step = 0, epoch = 0, tokens = 0;  // epochs completed
     int64_t validations = 0, saves = 0;  // how often `valid_every` and `save_every` had come due
     int64_t validated_step = -1;
-    int64_t bad = 0;               // validations since the best
-    double due_metric = INFINITY;  // the best of those that came due: early stopping watches it
+    int64_t bad = 0;               // validations since the best one
+    double due_metric = INFINITY;  // the best of the validations that were due
     bool stopped_early = false;
   };
   // Sums over the updates since the last train event.
@@ -153,9 +146,9 @@ class Trainer {
   TrainingTask& task_;
   TrainerConfig config_;
   CheckpointStore& store_;
-  TrainerCallbacks& host_;
+  TrainerCallbacks& callbacks_;
   std::map<std::string, std::string> metadata_;
-  Optimizer optimizer_;
+  std::unique_ptr<Optimizer> optimizer_;
   TrainStep step_;
   Schedule schedule_;
   NonMonotoneTrigger trigger_;
@@ -166,9 +159,8 @@ class Trainer {
   int64_t saved_step_ = -1, updates_here_ = 0;
 };
 
-/// The most memory that was in use so far, MiB: resident memory of this process; where the pool is
-/// on a card, that card's: what the pool had in use at once, and the slabs (values, gradients, an
-/// optimiser's; it may be null).
+/// Peak memory so far in MiB. CPU: the process's maximum resident set. GPU: the arena's peak plus
+/// the slabs of parameters, gradients and optimiser (which may be null).
 double peak_memory_mib(const Arena& arena, const ParameterSet& parameters,
                        const Optimizer* optimizer);
 

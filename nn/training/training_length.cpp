@@ -29,9 +29,8 @@ int64_t take_scale(std::string_view& rest) {
 }
 
 TrainingUnit unit_from_text(std::string_view unit, std::string_view whole) {
-  if (unit == "e") return TrainingUnit::epochs;
-  if (unit == "u") return TrainingUnit::updates;
-  if (unit == "t") return TrainingUnit::tokens;
+  for (const auto& [known, name] : kEnumNames<TrainingUnit>.values)
+    if (unit == name) return known;
   refuse(whole, unit.empty() ? "has no unit" : "is not an amount");
 }
 
@@ -66,13 +65,12 @@ TrainingLength training_length_from_text(std::string_view text) {
   return {std::llround(number), unit};
 }
 
-std::string to_text(const TrainingLength& amount) {
-  constexpr std::array<char, 3> kUnits{'e', 'u', 't'};
-  const char unit = kUnits[static_cast<size_t>(amount.unit)];
+std::string to_text(const TrainingLength& length) {
+  const std::string unit = to_text(length.unit);
   for (const auto& [letter, factor] : kScales)
-    if (amount.value != 0 && amount.value % factor == 0)
-      return concat(amount.value / factor, letter, unit);
-  return concat(amount.value, unit);
+    if (length.value != 0 && length.value % factor == 0)
+      return concat(length.value / factor, letter, unit);
+  return concat(length.value, unit);
 }
 
 }  // namespace nine

@@ -1,21 +1,27 @@
-// Amounts of training: 10e, 300Ku, 20Mt.
+// How long to train: 10e, 300Ku, 20Mt.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <string_view>
 
+#include "core/enum_names.h"
+
 namespace nine {
 
 /// What is counted: passes through the data, optimiser steps, tokens predicted.
 enum class TrainingUnit : uint8_t { epochs, updates, tokens };
+template <>
+inline constexpr EnumNames<TrainingUnit, 3> kEnumNames<TrainingUnit>{
+    "training unit",
+    {{{TrainingUnit::epochs, "e"}, {TrainingUnit::updates, "u"}, {TrainingUnit::tokens, "t"}}}};
 
 /// A number of epochs, updates or tokens, zero or more.
 struct TrainingLength {
   int64_t value = 0;
   TrainingUnit unit = TrainingUnit::updates;
 
-  /// Whichever of the three counters this amount is compared with.
+  /// The one of the three counters that `unit` names.
   int64_t counter(int64_t epochs, int64_t updates, int64_t tokens) const;
   bool reached(int64_t epochs, int64_t updates, int64_t tokens) const {
     return counter(epochs, updates, tokens) >= value;
@@ -29,7 +35,7 @@ struct TrainingLength {
 /// there are.
 TrainingLength training_length_from_text(std::string_view text);
 
-/// The shortest such text: 20000000 tokens is "20Mt". Found by concat.
-std::string to_text(const TrainingLength& amount);
+/// The shortest such text: 20000000 tokens is "20Mt". concat() uses it.
+std::string to_text(const TrainingLength& length);
 
 }  // namespace nine

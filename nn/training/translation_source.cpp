@@ -2,10 +2,10 @@
 
 namespace nine {
 
-TranslationSource::TranslationSource(const Transformer& model, Source next)
+TranslationSource::TranslationSource(const Transformer& model, NextBatch next)
     : model_(model), next_(std::move(next)) {
   if (model.config().head.spec.mixture)
-    prior_ = MixtureWeightStats(model.config().head.spec.size());
+    mixture_weights_ = MixtureWeightStats(model.config().head.spec.size());
 }
 
 int64_t TranslationSource::fetch(int most) {
@@ -26,7 +26,7 @@ TrainingSource::Objective TranslationSource::forward(Tape& tape, int i, double r
   const TranslationBatch& b = batch(i);
   const SoftmaxLoss out = model_.loss(tape, b, row_weight);
   const Var penalty = model_.regulariser(tape, row_weight * static_cast<double>(b.tokens));
-  if (out.prior) prior_.add(out.prior.value(), b.tgt_out);
+  if (out.prior) mixture_weights_.add(out.prior.value(), b.tgt_out);
   return {penalty ? add(out.loss, penalty) : out.loss, out.nll};
 }
 

@@ -3,12 +3,14 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "nn/models/translation_text.h"
+
 namespace nine {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Tokens of a sample's source at most: a map of attention that can still be read.
+// Most tokens of a sample's source: a larger map of attention cannot be read.
 constexpr int64_t kLongestSample = 30;
 
 Json json_tokens(const Vocabulary& dictionary, std::span<const int32_t> ids) {
@@ -17,7 +19,7 @@ Json json_tokens(const Vocabulary& dictionary, std::span<const int32_t> ids) {
   return out;
 }
 
-// A row for each word of the translation, in thousandths.
+// A row for each word of the translation: the attention in thousandths.
 Json thousandths(const std::vector<float>& attention, size_t rows) {
   Json out = Json::array();
   const size_t columns = rows > 0 ? attention.size() / rows : 0;
@@ -34,24 +36,21 @@ Json thousandths(const std::vector<float>& attention, size_t rows) {
 
 TranslationTask::TranslationTask(const Transformer& model, const ParallelCorpus& train,
                                  const MtValidation& validation, PairBatchSize size, uint64_t seed)
-    : model_(model),
+    : TranslationTask(model, validation, size, std::make_unique<PairBatches>(train, size, seed)) {}
+
+TranslationTask::TranslationTask(const Transformer& model, const MtValidation& validation,
+                                 PairBatchSize size, std::unique_ptr<PairBatches> stream)
+    : EpochTask(*stream),
+      model_(model),
       validation_(validation),
       size_(size),
-      source_(train, size, seed),
-      batches_(model, [this](TranslationBatch& out) {
-        if (!source_.next(batch_)) return false;
+      stream_(std::move(stream)),
+      source_(model, [this](TranslationBatch& out) {
+        if (!stream_->next(batch_)) return false;
         out = to_translation_batch(batch_);
         return true;
       }) {
   if (has_validation() && validation_.beam > 0) choose_samples();
-}
-
-nlohmann::ordered_json TranslationTask::position() const {
-  return {{"epoch", source_.position().epoch}, {"step", source_.position().step}};
-}
-
-void TranslationTask::seek(const nlohmann::ordered_json& position) {
-  source_.seek({position.at("epoch").get<int64_t>(), position.at("step").get<int64_t>()});
 }
 
 Evaluation TranslationTask::validate(Tape& tape) {
@@ -62,14 +61,14 @@ Evaluation TranslationTask::validate(Tape& tape) {
   const auto translations =
       translate_pairs(translator, validation_.text->pairs, *validation_.target, search);
   result.bleu = tokenised_bleu(translations, *validation_.text).score;
-  shown_.clear();
+  sample_translations_.clear();
   search.attention = true;
   for (const Translation& found : translator.translate(sample_sources(), search))
-    shown_.push_back(found.front());
+    sample_translations_.push_back(found.front());
   return result;
 }
 
-// From all over the text, the same at every validation, so that one can see them become better.
+// The same samples at every validation, spread over the text, so that one sees them improve.
 void TranslationTask::choose_samples() {
   const ParallelCorpus& pairs = validation_.text->pairs;
   std::vector<int64_t> fit;
@@ -92,17 +91,17 @@ std::vector<Translator::Ids> TranslationTask::sample_sources() const {
 std::vector<nlohmann::ordered_json> TranslationTask::validation_samples() const {
   const std::vector<Translator::Ids> sources = sample_sources();
   std::vector<Json> events;
-  for (size_t i = 0; i < shown_.size(); ++i) {
-    const std::vector<int32_t>& words = shown_[i].words;
+  for (size_t i = 0; i < sample_translations_.size(); ++i) {
+    const std::vector<int32_t>& words = sample_translations_[i].words;
     events.push_back(
         {{"event", "translation"},
          {"line", validation_.text->pairs.line(samples_[i])},
-         {"src", text_of(*validation_.source, sources[i])},
-         {"ref", whole_words(validation_.text->references[static_cast<size_t>(samples_[i])])},
-         {"hyp", text_of(*validation_.target, words)},
+         {"src", text_of(*validation_.source, sources[i], true)},
+         {"ref", join_subwords(validation_.text->references[static_cast<size_t>(samples_[i])])},
+         {"hyp", text_of(*validation_.target, words, true)},
          {"src_tokens", json_tokens(*validation_.source, sources[i])},
          {"hyp_tokens", json_tokens(*validation_.target, words)},
-         {"attention", thousandths(shown_[i].attention, words.size())}});
+         {"attention", thousandths(sample_translations_[i].attention, words.size())}});
   }
   return events;
 }

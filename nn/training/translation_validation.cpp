@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "data/bpe.h"
+#include "nn/models/translation_text.h"
 
 namespace nine {
 
@@ -23,37 +23,18 @@ Evaluation evaluate_pairs(const Transformer& model, Tape& tape, const ParallelCo
   PairBatches batches(pairs, size, std::nullopt);
   Evaluation result;
   if (model.config().head.spec.mixture)
-    result.prior = MixtureWeightStats(model.config().head.spec.size());
+    result.mixture_weights = MixtureWeightStats(model.config().head.spec.size());
   for (PairBatch batch; batches.next(batch);) {
     tape.reset();
     const TranslationBatch b = to_translation_batch(batch);
     const SoftmaxLoss out = model.loss(tape, b, 1.0);
-    if (out.prior) result.prior.add(out.prior.value(), b.tgt_out);
+    if (out.prior) result.mixture_weights.add(out.prior.value(), b.tgt_out);
     const std::vector<double> nats = out.nll.value().to_vector();
     result.nats += std::accumulate(nats.begin(), nats.end(), 0.0);
     result.tokens += b.tokens;
   }
   tape.reset();
   return result;
-}
-
-std::string whole_words(const std::string& line) {
-  std::string out;
-  undo_bpe(line, out);
-  return out;
-}
-
-std::string tokens_of(const Vocabulary& dictionary, std::span<const int32_t> ids) {
-  std::string line;
-  for (const int32_t id : ids) {
-    if (!line.empty()) line += ' ';
-    line += dictionary.word(id);
-  }
-  return line;
-}
-
-std::string text_of(const Vocabulary& dictionary, std::span<const int32_t> ids) {
-  return whole_words(tokens_of(dictionary, ids));
 }
 
 SearchOptions validation_search(const ParallelCorpus& pairs, int64_t beam) {
@@ -71,13 +52,13 @@ std::vector<std::string> translate_pairs(const Translator& translator, const Par
   }
   std::vector<std::string> out;
   for (const Translation& found : translator.translate(sources, search))
-    out.push_back(text_of(target, found.front().words));
+    out.push_back(text_of(target, found.front().words, true));
   return out;
 }
 
 BleuScore tokenised_bleu(const std::vector<std::string>& translations, const HeldOutPairs& text) {
   std::vector<std::string> references;
-  for (const std::string& line : text.references) references.push_back(whole_words(line));
+  for (const std::string& line : text.references) references.push_back(join_subwords(line));
   return corpus_bleu(translations, references, {.tokenizer = BleuTokenizer::none});
 }
 

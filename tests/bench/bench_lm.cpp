@@ -86,7 +86,7 @@ int bench(const BenchOptions& o, Device device) {
   std::unique_ptr<Optimizer> optimizer;
   std::unique_ptr<TrainStep> step;
   if (!o.score) {
-    optimizer = std::make_unique<Optimizer>(parameters, OptimizerConfig{});
+    optimizer = make_optimizer(parameters, {});
     step = std::make_unique<TrainStep>(parameters, *optimizer, arena, TrainStep::Config{.clip = 1});
   }
   Tape tape(arena);

@@ -61,7 +61,7 @@ struct BenchOptions {
 };
 
 // Pairs of random words; with `ragged` a sentence has 1 to `length` words and padding behind them.
-TranslationSource::Source random_pairs(const BenchOptions& o, bool ragged) {
+TranslationSource::NextBatch random_pairs(const BenchOptions& o, bool ragged) {
   return [=, random = RandomStream({.seed = 1, .op = stream_id("bench")})](
              TranslationBatch& batch) mutable {
     const auto below = [&](int64_t n) {
@@ -123,8 +123,8 @@ int bench(const BenchOptions& o, Device device) {
     return kExitDone;
   }
   Arena arena("step", device);
-  Optimizer optimizer(parameters, adam);
-  TrainStep step(parameters, optimizer, arena, {.clip = o.clip});
+  const auto optimizer = make_optimizer(parameters, adam);
+  TrainStep step(parameters, *optimizer, arena, {.clip = o.clip});
   std::vector<double> seconds;
   double loss = 0;
   for (int64_t i = 0; i < o.warmup + o.steps; ++i) {
@@ -149,7 +149,7 @@ int bench(const BenchOptions& o, Device device) {
       {"parameters", parameters.count()},
       {"s_per_step", s},
       {"tokens_per_s", static_cast<double>(2 * o.sentences * o.length) / s},
-      {"peak_mib", peak_memory_mib(arena, parameters, &optimizer)},
+      {"peak_mib", peak_memory_mib(arena, parameters, optimizer.get())},
       {"loss", loss}};
   std::printf("%s\n", out.dump().c_str());
   if (o.profile) print_profile(stderr, measure_machine(), o.steps);

@@ -72,20 +72,20 @@ double accuracy(const Tensor& scores, const Tensor& tags) {
 int main() try {
   install_cuda();  // a GPU could be used from here on; everything below runs on the CPU
   Tagger tagger(1);
-  SimpleTrainer learner(tagger.parameters, {.clip = 1});
+  SimpleTrainer trainer(tagger.parameters, {.clip = 1});
   const Batch held_out = make_batch(20, 64, 1000000);
   const auto held_out_loss = [&](const Tagger& model) {
-    return learner.evaluate([&](Tape& tape) { return model.loss(tape, held_out); }).item();
+    return trainer.evaluate([&](Tape& tape) { return model.loss(tape, held_out); }).item();
   };
 
   const double before = held_out_loss(tagger);
   for (uint64_t update = 1; update <= 300; ++update) {
     const Batch batch = make_batch(20, 32, update);
-    learner.step(0.01, [&](Tape& tape) { return tagger.loss(tape, batch); });
+    trainer.step(0.01, [&](Tape& tape) { return tagger.loss(tape, batch); });
   }
   const double after = held_out_loss(tagger);
   const double right = accuracy(
-      learner.evaluate([&](Tape& tape) { return tagger.scores(tape, held_out); }), held_out.tags);
+      trainer.evaluate([&](Tape& tape) { return tagger.scores(tape, held_out); }), held_out.tags);
   std::printf(
       "%lld parameters, 300 updates: loss %.4f -> %.4f nats a word, %.1f%% of the tags right\n",
       static_cast<long long>(tagger.parameters.count()), before, after, 100 * right);

@@ -7,6 +7,7 @@
 #include "cuda/cuda.h"
 #include "nn/training/checkpoint.h"
 #include "nn/training/language_model_task.h"
+#include "nn/training/optimizers/adam.h"
 #include "nn/training/train_step.h"
 #include "tests/compare.h"
 #include "tests/cuda/device_cases.h"
@@ -45,7 +46,7 @@ Trained train_on(Device device, const std::string& head, DType dtype, int64_t st
   if (!files.load.empty()) parameters.load(read_safetensors(files.load), parameters.values());
   LanguageModelTask task(model, text, &text, {.batch = 4, .bptt = 5});
   Arena arena("step", device, 64 << 20);
-  Optimizer optimizer(parameters, {});
+  Adam optimizer(parameters, {});
   TrainStep step(parameters, optimizer, arena, {.clip = 1});
   Trained result;
   for (int64_t s = 1; s <= steps; ++s) {

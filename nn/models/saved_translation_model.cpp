@@ -1,13 +1,13 @@
-#include "apps/mt_train/mt_model.h"
+#include "nn/models/saved_translation_model.h"
 
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "apps/cli/saved_model.h"
 #include "core/safetensors.h"
+#include "nn/models/model_directory.h"
 
-namespace nine::app {
+namespace nine {
 namespace {
 
 namespace fs = std::filesystem;
@@ -68,10 +68,10 @@ void check_size(const fs::path& file, const Vocabulary& dictionary, int64_t word
 void check_same_words(const std::string& path, const char* name, const Vocabulary& theirs,
                       const Vocabulary& ours) {
   for (int32_t id = 0; id < std::min(theirs.size(), ours.size()); ++id)
-    require(theirs.word(id) == ours.word(id), "--init ", path, ": in its ", name, " the word ", id,
-            " is '", theirs.word(id), "', here it is '", ours.word(id),
-            "'; train with --src-dict and --tgt-dict from there (--src-dict alone with "
-            "--shared-vocab)");
+    require(theirs.word(id) == ours.word(id), "initial weights of ", path, ": in its ", name,
+            " the word ", id, " is '", theirs.word(id), "', here it is '", ours.word(id),
+            "'; train with the dictionaries from there (a shared vocabulary has the source's "
+            "only)");
 }
 
 }  // namespace
@@ -127,4 +127,4 @@ void load_initial_weights(const std::string& path, const Vocabulary& source,
   parameters.load(read_safetensors(directory / "model.safetensors"), parameters.values());
 }
 
-}  // namespace nine::app
+}  // namespace nine

@@ -1,5 +1,7 @@
-// A translation model's checkpoint directory: what config.json says of the model, and opening one
-// for use (formats.md, "Translation checkpoints").
+// Opening a trained translation model, and the keys of config.json that describe one.
+//
+//   const SavedTranslationModel saved("runs/iwslt", kCpu);
+//   const Translator translator(saved.model(), Specials::kTranslation.end);
 #pragma once
 
 #include <filesystem>
@@ -10,28 +12,29 @@
 #include "data/vocabulary.h"
 #include "nn/models/transformer.h"
 
-namespace nine::app {
+namespace nine {
 
-/// The dictionaries' files in a checkpoint.
+/// The files of the dictionaries, beside model.safetensors.
 inline constexpr const char *kSourceDict = "src.dict.txt", *kTargetDict = "tgt.dict.txt";
 
 /// The keys of config.json that CTranslate2 and the replay in PyTorch read: `task`, `dtype`, sizes,
-/// norm, smoothing, ties. The head is not among them.
+/// norm order, smoothing, ties. The head is not among them.
 nlohmann::ordered_json translation_config(const Transformer& model);
 
-/// A trained translation model for use: from a checkpoint (see open_checkpoint), or any directory
-/// with model.safetensors, config.json, src.dict.txt and tgt.dict.txt, such as one that PyTorch
-/// wrote. Without gradients: for evaluation. Errors: a language model's checkpoint; a config.json
-/// without a key that is needed; dictionaries, weights or positions that do not fit each other.
+/// A trained translation model with its dictionaries. Without gradients: for evaluation.
 class SavedTranslationModel {
  public:
+  /// Reads the checkpoint, the run or the directory at `path` (see model_directory), which holds
+  /// model.safetensors, config.json, src.dict.txt and tgt.dict.txt. Errors: a language model; a
+  /// config.json without a key that is needed; dictionaries, weights or positions that do not fit
+  /// each other.
   SavedTranslationModel(const std::string& path, Device device);
 
   const Transformer& model() const { return *model_; }
   const ParameterSet& parameters() const { return *parameters_; }
   Device device() const { return parameters_->values().device(); }
   const Vocabulary& source() const { return source_; }
-  /// source() itself, word for word, where the vocabulary is shared.
+  /// Equal to source() where the vocabulary is shared.
   const Vocabulary& target() const { return target_; }
   /// Where the files are.
   const std::filesystem::path& directory() const { return directory_; }
@@ -43,9 +46,9 @@ class SavedTranslationModel {
   std::unique_ptr<Transformer> model_;
 };
 
-/// --init: copies the weights of such a directory into `parameters`. Error: other words than these
-/// dictionaries', other sizes.
+/// Copies the weights of such a model into `parameters`, to train on from them. Error: its words
+/// are not those of these dictionaries, its sizes are others.
 void load_initial_weights(const std::string& path, const Vocabulary& source,
                           const Vocabulary& target, const ParameterSet& parameters);
 
-}  // namespace nine::app
+}  // namespace nine

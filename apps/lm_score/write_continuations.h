@@ -1,0 +1,22 @@
+// lm_score --generate: continuations of prompts as lines.
+#pragma once
+
+#include <ostream>
+#include <span>
+#include <string>
+
+#include "nn/models/generate_text.h"
+
+namespace nine::app {
+
+/// Most words of a continuation, most continuations of a prompt.
+inline constexpr int64_t kMostWords = 1'000'000, kMostSamples = 1'000'000;
+
+/// Writes a line for each continuation: the prompt's words as they were typed, unknown ones too,
+/// and what follows. Lines come in the order of prompts and samples, and reach `out` a batch at a
+/// time.
+GenerationStats write_continuations(const SavedLanguageModel& saved,
+                                    std::span<const std::string> prompts,
+                                    const GenerateOptions& options, std::ostream& out);
+
+}  // namespace nine::app

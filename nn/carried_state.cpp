@@ -1,0 +1,60 @@
+#include "nn/carried_state.h"
+
+#include "core/ops.h"
+
+namespace nine {
+
+CarriedState::CarriedState(int64_t layers, int64_t batch, int64_t hidden, DType dtype,
+                           Device device) {
+  for (int64_t l = 0; l < layers; ++l) {
+    h_.emplace_back(Shape{batch, hidden}, dtype, device);
+    c_.emplace_back(Shape{batch, hidden}, dtype, device);
+  }
+}
+
+void CarriedState::clear() {
+  for (size_t l = 0; l < h_.size(); ++l) {
+    ops::fill(h_[l], 0);
+    ops::fill(c_[l], 0);
+  }
+}
+
+void CarriedState::on(Tape& tape, std::vector<LstmState>& state) const {
+  state.clear();
+  for (size_t l = 0; l < h_.size(); ++l)
+    state.push_back({tape.constant(h_[l]), tape.constant(c_[l])});
+}
+
+void CarriedState::store(const std::vector<LstmState>& state) {
+  for (size_t l = 0; l < h_.size(); ++l) {
+    ops::copy(state[l].h.value(), h_[l]);
+    ops::copy(state[l].c.value(), c_[l]);
+  }
+}
+
+void CarriedState::copy_from(const CarriedState& other) {
+  for (size_t l = 0; l < h_.size(); ++l) {
+    ops::copy(other.h_[l], h_[l]);
+    ops::copy(other.c_[l], c_[l]);
+  }
+}
+
+std::vector<NamedView> CarriedState::named(const std::string& prefix) const {
+  std::vector<NamedView> out;
+  for (size_t l = 0; l < h_.size(); ++l) {
+    out.push_back({concat(prefix, "h_l", l), h_[l]});
+    out.push_back({concat(prefix, "c_l", l), c_[l]});
+  }
+  return out;
+}
+
+void CarriedState::load(const Safetensors& file, const std::string& prefix) {
+  for (const NamedView& part : named(prefix)) {
+    const Tensor& stored = file.at(part.name);
+    require(stored.shape() == part.view.shape, "the carried state '", part.name, "' has shape ",
+            stored.shape(), ", expected ", part.view.shape);
+    ops::copy(stored, part.view);
+  }
+}
+
+}  // namespace nine

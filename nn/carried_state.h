@@ -1,0 +1,37 @@
+// The state that a recurrent model carries from one segment of a text to the next.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "autograd/functions.h"
+#include "core/safetensors.h"
+
+namespace nine {
+
+/// One (batch, hidden) pair of h and c for each LSTM layer. It has memory of its own: a tape's
+/// tensors end with their step.
+class CarriedState {
+ public:
+  /// Zeros.
+  CarriedState(int64_t layers, int64_t batch, int64_t hidden, DType dtype, Device device = kCpu);
+
+  /// Sets everything to zero.
+  void clear();
+  /// Puts the state on a tape, as constants, into `state`: no gradient flows into the past.
+  void on(Tape& tape, std::vector<LstmState>& state) const;
+  /// Copies a step's last states.
+  void store(const std::vector<LstmState>& state);
+  void copy_from(const CarriedState& other);
+
+  int64_t batch() const { return h_.front().shape().rows(); }
+  /// For checkpoints: "PREFIXh_l0", "PREFIXc_l0", "PREFIXh_l1", ...
+  std::vector<NamedView> named(const std::string& prefix) const;
+  /// Copies tensors of those names. Error: one is missing or of another shape.
+  void load(const Safetensors& file, const std::string& prefix);
+
+ private:
+  std::vector<Tensor> h_, c_;  // of each layer
+};
+
+}  // namespace nine

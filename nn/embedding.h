@@ -1,0 +1,31 @@
+// A table of vectors that are looked up by id.
+#pragma once
+
+#include <string>
+
+#include "autograd/functions.h"
+#include "nn/parameters.h"
+
+namespace nine {
+
+/// A table of word vectors, `NAME.weight` (count, size).
+class Embedding {
+ public:
+  /// Declares the table in `set`. It starts as N(0, 0.02) unless `init` says otherwise;
+  /// torch.nn.Embedding starts as N(0, 1).
+  Embedding(ParameterSet& set, const std::string& name, int64_t count, int64_t size,
+            const Init& init = Init::normal(0.02))
+      : weight_(set.add(name + ".weight", {count, size}, init)) {}
+
+  /// The vectors of ids (int32, any shape, on the table's device): their shape with `size` behind
+  /// it.
+  Var operator()(Tape& tape, const Tensor& ids) const {
+    return embedding(tape.parameter(weight_), ids);
+  }
+  Parameter& weight() const { return weight_; }
+
+ private:
+  Parameter& weight_;
+};
+
+}  // namespace nine

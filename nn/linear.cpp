@@ -1,0 +1,37 @@
+#include "nn/linear.h"
+
+namespace nine {
+
+Linear::Linear(ParameterSet& set, const std::string& name, int64_t in, int64_t out, bool bias)
+    : Linear(set, name, in, out, Init::fan_in(in),
+             bias ? std::optional(Init::fan_in(in)) : std::nullopt) {}
+
+Linear::Linear(ParameterSet& set, const std::string& name, int64_t in, int64_t out,
+               const Init& weight, const std::optional<Init>& bias)
+    : weight_(set.add(name + ".weight", {out, in}, weight)) {
+  if (bias) bias_ = &set.add(name + ".bias", {out}, *bias);
+}
+
+Var Linear::operator()(const Var& x) const {
+  Tape& tape = x.tape();
+  return linear(x, tape.parameter(weight_), bias_ != nullptr ? tape.parameter(*bias_) : Var());
+}
+
+Var Linear::relu(const Var& x) const {
+  Tape& tape = x.tape();
+  return linear_relu(x, tape.parameter(weight_), tape.parameter(needed_bias()));
+}
+
+Var Linear::dropout_add(const Var& x, const Var& residual, double dropout,
+                        std::string_view stream) const {
+  Tape& tape = x.tape();
+  return linear_bias_dropout_add(x, tape.parameter(weight_), tape.parameter(needed_bias()),
+                                 residual, dropout, stream);
+}
+
+Parameter& Linear::needed_bias() const {
+  require(bias_ != nullptr, "[Linear] '", weight_.name, "' has no bias, which this op adds");
+  return *bias_;
+}
+
+}  // namespace nine

@@ -1,0 +1,49 @@
+#include "nn/lstm.h"
+
+#include "core/ops.h"
+
+namespace nine {
+
+Lstm::Lstm(ParameterSet& set, const std::string& name, int64_t input, int64_t hidden,
+           int64_t layers)
+    : hidden_(hidden) {
+  const Init init = Init::fan_in(hidden);
+  for (int64_t l = 0; l < layers; ++l) {
+    const std::string suffix = "_l" + std::to_string(l);
+    Parameter& w_ih =
+        set.add(concat(name, ".weight_ih", suffix), {4 * hidden, l == 0 ? input : hidden}, init);
+    Parameter& w_hh = set.add(concat(name, ".weight_hh", suffix), {4 * hidden, hidden}, init);
+    Parameter& b_ih = set.add(concat(name, ".bias_ih", suffix), {4 * hidden}, init);
+    Parameter& b_hh = set.add(concat(name, ".bias_hh", suffix), {4 * hidden}, init);
+    layers_.push_back({w_ih, w_hh, b_ih, b_hh, concat("dropout.", name, suffix)});
+  }
+}
+
+Var Lstm::operator()(const Var& x, std::vector<LstmState>& state, const Dropout& between) const {
+  require(state.size() == layers_.size(), "[lstm] ", state.size(), " states for ", layers_.size(),
+          " layers");
+  Tape& tape = x.tape();
+  Var y = x;
+  for (size_t l = 0; l < layers_.size(); ++l) {
+    const Layer& layer = layers_[l];
+    if (l > 0) y = between(y, state[l].h.shape().rows(), layer.dropout_stream);
+    const LstmOutput out = lstm(y,
+                                {tape.parameter(layer.w_ih), tape.parameter(layer.w_hh),
+                                 tape.parameter(layer.b_ih), tape.parameter(layer.b_hh)},
+                                state[l]);
+    state[l] = out.last;
+    y = out.y;
+  }
+  return y;
+}
+
+Var Lstm::operator()(const Var& x, int64_t batch) const {
+  Tape& tape = x.tape();
+  const Tensor zeros = tape.arena().saved({batch, hidden_}, x.dtype());
+  ops::fill(zeros, 0);
+  const Var zero = tape.constant(zeros);
+  std::vector<LstmState> state(layers_.size(), {zero, zero});
+  return (*this)(x, state);
+}
+
+}  // namespace nine

@@ -1,0 +1,128 @@
+#include "nn/models/compare_models.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+
+#include "core/random.h"
+#include "core/threads.h"
+
+namespace nine {
+namespace {
+
+// A text as one model sees it, all tokens one after another.
+struct Scored {
+  Vocabulary vocabulary;
+  Corpus text;
+  std::vector<double> nats;
+};
+
+Scored score_with(const std::string& checkpoint, Device device, std::span<const std::string> lines,
+                  const ScoringOptions& options) {
+  const SavedLanguageModel model(checkpoint, device);
+  Scored s{model.vocabulary(), Corpus::of_lines(lines, model.vocabulary()), {}};
+  score_text(model, s.text, options, [&](std::span<const double> nats) {
+    s.nats.insert(s.nats.end(), nats.begin(), nats.end());
+  });
+  return s;
+}
+
+bool same_words(const Vocabulary& a, const Vocabulary& b) {
+  if (a.size() != b.size()) return false;
+  for (int32_t id = Specials::kLanguageModel.unknown + 1; id < a.size(); ++id)
+    if (b.id(a.word(id)) == Specials::kLanguageModel.unknown) return false;
+  return true;
+}
+
+ModelComparison differences(const Scored& a, const Scored& b) {
+  const bool same = same_words(a.vocabulary, b.vocabulary);
+  ModelComparison d;
+  d.gains.assign(a.nats.size(), std::nan(""));
+  size_t i = 0;
+  for (int64_t s = 0; s < a.text.sentences(); ++s) {
+    d.sentence_gains.push_back(0);
+    d.sentence_tokens.push_back(0);
+    for (int64_t t = 0; t < a.text.length(s); ++t, ++i) {
+      const bool in_a = a.text.flat()[i] != Specials::kLanguageModel.unknown,
+                 in_b = b.text.flat()[i] != Specials::kLanguageModel.unknown;
+      if (!same && !(in_a && in_b)) {
+        ++(in_a ? d.only_a : in_b ? d.only_b : d.neither);
+        continue;
+      }
+      if (std::isnan(a.nats[i])) continue;
+      d.gains[i] = a.nats[i] - b.nats[i];
+      d.sentence_gains.back() += d.gains[i];
+      d.nats_a += a.nats[i];
+      d.nats_b += b.nats[i];
+      ++d.sentence_tokens.back();
+      ++d.tokens;
+    }
+  }
+  return d;
+}
+
+}  // namespace
+
+double ModelComparison::total_gain() const {
+  return std::accumulate(sentence_gains.begin(), sentence_gains.end(), 0.0);
+}
+
+ModelComparison compare_models(const std::string& a, const std::string& b,
+                               std::span<const std::string> lines, const ScoringOptions& scoring,
+                               Device device) {
+  const Scored first = score_with(a, device, lines, scoring);
+  return differences(first, score_with(b, device, lines, scoring));
+}
+
+Interval bootstrap_ratio(std::span<const double> gains, std::span<const int64_t> tokens,
+                         int64_t resamples, uint64_t seed) {
+  std::vector<double> ratios(static_cast<size_t>(resamples));
+  parallel_for(
+      resamples,
+      [&](int64_t i) {
+        RandomStream random(
+            {.seed = seed, .step = static_cast<uint32_t>(i), .op = stream_id("bootstrap")});
+        double gain = 0;
+        int64_t count = 0;
+        for (size_t n = 0; n < gains.size(); ++n) {
+          const auto s = static_cast<size_t>(random.below(gains.size()));
+          gain += gains[s];
+          count += tokens[s];
+        }
+        ratios[static_cast<size_t>(i)] =
+            count > 0 ? std::exp(-gain / static_cast<double>(count)) : 1.0;
+      },
+      100.0 * static_cast<double>(resamples) * static_cast<double>(gains.size()));
+  std::sort(ratios.begin(), ratios.end());
+  const auto n = static_cast<double>(resamples);
+  return {ratios[static_cast<size_t>(std::floor(0.025 * n))],
+          ratios[static_cast<size_t>(std::ceil(0.975 * n)) - 1]};
+}
+
+WordDifferences word_differences(const std::string& a, const std::string& b,
+                                 std::span<const std::string> lines, const ScoringOptions& scoring,
+                                 Device device) {
+  const Scored first = score_with(a, device, lines, scoring);
+  const ModelComparison d = differences(first, score_with(b, device, lines, scoring));
+  std::map<int32_t, WordDifference> by_id;
+  for (size_t i = 0; i < d.gains.size(); ++i) {
+    if (std::isnan(d.gains[i])) continue;
+    WordDifference& word = by_id[first.text.flat()[i]];
+    ++word.count;
+    word.gain += d.gains[i];
+  }
+  WordDifferences out{
+      .words = {}, .tokens = d.tokens, .left_out = d.left_out(), .gain = d.total_gain()};
+  for (auto& [id, word] : by_id) {
+    word.word = first.vocabulary.word(id);
+    out.words.push_back(std::move(word));
+  }
+  std::sort(out.words.begin(), out.words.end(),
+            [](const WordDifference& x, const WordDifference& y) {
+              return x.gain != y.gain ? x.gain > y.gain : x.word < y.word;
+            });
+  return out;
+}
+
+}  // namespace nine

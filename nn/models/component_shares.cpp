@@ -1,0 +1,38 @@
+#include "nn/models/component_shares.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "nn/models/score_text.h"
+
+namespace nine {
+
+void component_shares(const LanguageModel& model, Tape& tape, const Corpus& text,
+                      int64_t batch_tokens,
+                      const std::function<void(int64_t, int64_t, const ComponentShares&)>& visit) {
+  const HeadSpec& head = model.config().head.spec;
+  require(head.mixture, "[component_shares] the head ", head.to_text(), " is no mixture");
+  const int64_t size = head.size();
+  ComponentShares shares;
+  encode_sentences(model, tape, text, batch_tokens, [&](const EncodedSentences& batch) {
+    const SoftmaxLoss loss = model.loss(batch.hidden, batch.targets, 1.0);
+    const std::vector<double> log_prior = loss.prior.value().to_vector(),  // (rows, K)
+        share = loss.share.value().to_vector();                            // (K, rows)
+    const int64_t rows = batch.hidden.shape().rows();
+    for (int64_t c = 0; c < batch.count; ++c) {
+      const int64_t end = std::min(batch.begin + batch.rows, text.length(batch.first + c));
+      for (int64_t t = batch.begin; t < end; ++t) {
+        const int64_t row = (t - batch.begin) * batch.count + c;
+        shares.prior.clear();
+        shares.share.clear();
+        for (int64_t k = 0; k < size; ++k) {
+          shares.prior.push_back(std::exp(log_prior[static_cast<size_t>(row * size + k)]));
+          shares.share.push_back(share[static_cast<size_t>(k * rows + row)]);
+        }
+        visit(batch.first + c, t, shares);
+      }
+    }
+  });
+}
+
+}  // namespace nine

@@ -1,0 +1,25 @@
+// What each component of a mixture does at each token of a text.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "data/corpus.h"
+#include "nn/models/language_model.h"
+
+namespace nine {
+
+/// One token's components, K numbers each.
+struct ComponentShares {
+  std::vector<double> prior;  ///< the mixture's weights before the token
+  std::vector<double> share;  ///< each component's part in the token's probability; they sum to 1
+};
+
+/// Calls visit(sentence, token, shares) for every token of the text in its order, </s> last in each
+/// sentence. Every sentence starts from a state of zeros; `batch_tokens` as in encode_sentences.
+/// Error: the head is no mixture.
+void component_shares(const LanguageModel& model, Tape& tape, const Corpus& text,
+                      int64_t batch_tokens,
+                      const std::function<void(int64_t, int64_t, const ComponentShares&)>& visit);
+
+}  // namespace nine

@@ -1,0 +1,121 @@
+#include "nn/models/generate_text.h"
+
+#include <algorithm>
+
+#include "core/ops.h"
+#include "core/random.h"
+
+namespace nine {
+namespace {
+
+static_assert(kMaxGenerateBatch == ops::kHeadPanel);
+
+// The random number behind one word: a function of these four alone.
+double uniform_of(uint64_t seed, int64_t prompt, int64_t sample, size_t position) {
+  constexpr uint64_t kPositions = uint64_t{1} << 24;  // reserved for a sample
+  constexpr uint64_t kNumbers = 2;                    // 32-bit numbers behind each uniform one
+  return RandomStream(
+             {.seed = seed, .step = static_cast<uint32_t>(prompt), .op = stream_id("generate")},
+             kNumbers * (static_cast<uint64_t>(sample) * kPositions + position))
+      .uniform();
+}
+
+class Generator {
+ public:
+  Generator(const SavedLanguageModel& saved, const GenerateOptions& options)
+      : model_(saved.model()),
+        options_(options),
+        arena_("generate", saved.device()),
+        tape_(arena_),
+        guard_(tape_),
+        carried_(model_.new_state(kMaxGenerateBatch)),
+        input_({1, kMaxGenerateBatch}, DType::int32) {}
+
+  // Continues at most kMaxGenerateBatch texts. Text i of all texts has column i %
+  // kMaxGenerateBatch, whatever the batch: a product computes its columns in ways that may differ
+  // in the last bit.
+  void run(std::span<GeneratedText> texts, int64_t first) {
+    carried_.clear();
+    std::fill_n(input_.data<int32_t>(), kMaxGenerateBatch, Specials::kLanguageModel.end);
+    for (size_t position = 0;
+         std::any_of(texts.begin(), texts.end(), [&](const GeneratedText& t) { return !done(t); });
+         ++position) {
+      tape_.reset();
+      carried_.on(tape_, state_);
+      const Var hidden = model_.encode(tape_, input_, state_);
+      carried_.store(state_);
+      const bool all_in_prompts =
+          std::all_of(texts.begin(), texts.end(),
+                      [&](const GeneratedText& t) { return done(t) || position < t.prompt_words; });
+      const Tensor log_p = all_in_prompts ? Tensor() : model_.log_probabilities(hidden);
+      for (size_t i = 0; i < texts.size(); ++i) {
+        const int64_t column = (first + static_cast<int64_t>(i)) % kMaxGenerateBatch,
+                      words = model_.config().vocab;
+        if (done(texts[i])) continue;
+        if (position >= texts[i].prompt_words)
+          extend(texts[i], {log_p.data<double>() + column * words, static_cast<size_t>(words)});
+        if (!done(texts[i])) input_.data<int32_t>()[column] = texts[i].ids[position];
+      }
+    }
+    tape_.reset();
+  }
+  const GenerationStats& stats() const { return stats_; }
+
+ private:
+  void extend(GeneratedText& text, std::span<const double> log_p) {
+    const double uniform = uniform_of(options_.seed, text.prompt, text.sample, text.ids.size());
+    const int32_t word = choose_word(log_p, options_.sampling, uniform);
+    stats_.nats -= log_p[static_cast<size_t>(word)];
+    if (word == Specials::kLanguageModel.end) {
+      text.ended = true;
+      ++stats_.ended;
+    } else {
+      text.ids.push_back(word);
+      ++stats_.words;
+    }
+  }
+  bool done(const GeneratedText& text) const {
+    return text.ended ||
+           static_cast<int64_t>(text.ids.size() - text.prompt_words) == options_.max_words;
+  }
+
+  const LanguageModel& model_;
+  const GenerateOptions& options_;
+  Arena arena_;
+  Tape tape_;
+  NoGrad guard_;
+  CarriedState carried_;
+  Tensor input_;
+  std::vector<LstmState> state_;
+  GenerationStats stats_;
+};
+
+}  // namespace
+
+GenerationStats generate_text(const SavedLanguageModel& saved, std::span<const std::string> prompts,
+                              const GenerateOptions& options,
+                              const std::function<void(std::span<const GeneratedText>)>& visit) {
+  require(options.batch >= 1 && options.batch <= kMaxGenerateBatch, "batch size ", options.batch,
+          " must be from 1 to ", kMaxGenerateBatch);
+  Generator generator(saved, options);
+  const int64_t all = static_cast<int64_t>(prompts.size()) * options.samples;
+  std::vector<GeneratedText> texts;
+  for (int64_t first = 0; first < all; first += options.batch) {
+    texts.clear();
+    for (int64_t i = first; i < std::min(all, first + options.batch); ++i) {
+      GeneratedText text{
+          .prompt = i / options.samples,
+          .sample = i % options.samples,
+          .ids = saved.vocabulary().encode(prompts[static_cast<size_t>(i / options.samples)])};
+      text.prompt_words = text.ids.size();
+      texts.push_back(std::move(text));
+    }
+    generator.run(texts, first);
+    visit(texts);
+  }
+  GenerationStats stats = generator.stats();
+  stats.texts = all;
+  return stats;
+}
+
+}  // namespace nine

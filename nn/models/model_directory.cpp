@@ -1,0 +1,52 @@
+#include "nn/models/model_directory.h"
+
+#include <nlohmann/json.hpp>
+
+#include "core/files.h"
+#include "nn/training/checkpoint.h"
+
+namespace nine {
+
+namespace fs = std::filesystem;
+
+fs::path model_directory(const std::string& path, const char* dictionary) {
+  std::error_code ignored;
+  require(!fs::is_regular_file(path, ignored), path, " is a file: a checkpoint is a directory");
+  const bool no_checkpoint = fs::exists(fs::path(path) / "model.safetensors") &&
+                             !fs::exists(fs::path(path) / "state.json");
+  fs::path directory = no_checkpoint ? fs::path(path) : open_checkpoint(path).directory();
+  if (dictionary == nullptr) return directory;
+  const auto has = [&](const char* file) { return fs::exists(directory / file); };
+  require(has(dictionary) || !has("dict.txt"), path,
+          " is a language model's (lm_train, lm_score), not a translation model's");
+  require(has(dictionary) || !has("src.dict.txt"), path,
+          " is a translation model's (mt_train, mt_translate), not a language model's");
+  return directory;
+}
+
+nlohmann::json model_config(const fs::path& directory,
+                            const std::map<std::string, std::string>& metadata) {
+  if (!fs::exists(directory / "config.json")) {
+    nlohmann::json config = nlohmann::json::object();
+    for (const char* key : {"head", "head_context"})
+      if (const auto it = metadata.find(key); it != metadata.end()) config[key] = it->second;
+    if (metadata.contains("untied")) config["untied"] = true;
+    return config;
+  }
+  auto config = nlohmann::json::parse(read_text(directory / "config.json"), nullptr, false);
+  require(config.is_object(), (directory / "config.json").string(), " is no JSON object");
+  return config;
+}
+
+HeadSpec head_of(const nlohmann::json& config) {
+  // A run writes the head that it resolved, beside its options as they were given.
+  const std::string given = config.value("head", "lin");
+  const std::string head =
+      config.contains("resolved") ? config["resolved"].value("head", given) : given;
+  return parse_head(head, {.variance = config.value("variance", ""),
+                           .ball = config.value("ball", ""),
+                           .head_context = config.value("head_context", ""),
+                           .untied = config.value("untied", false)});
+}
+
+}  // namespace nine

@@ -1,0 +1,28 @@
+// Where the files of a trained model are, and which head its configuration names: what opening
+// either kind of model needs.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "kernels/head.h"
+
+namespace nine {
+
+/// The directory of a trained model's files. `path` is a run, a directory of checkpoints or one
+/// checkpoint, which is verified (open_checkpoint), or a directory with model.safetensors but
+/// without state.json, such as PyTorch writes, which is taken as it is. Errors: there is no model;
+/// `dictionary`, where given, is missing because the model is of the other kind.
+std::filesystem::path model_directory(const std::string& path, const char* dictionary = nullptr);
+
+/// The directory's config.json. Where there is none: the head that model.safetensors' `metadata`
+/// names, if it names one. Error: config.json is no JSON object.
+nlohmann::json model_config(const std::filesystem::path& directory,
+                            const std::map<std::string, std::string>& metadata = {});
+
+/// The head that such a configuration names; lin where it names none.
+HeadSpec head_of(const nlohmann::json& config);
+
+}  // namespace nine

@@ -1,0 +1,53 @@
+#include "nn/models/sampling.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <vector>
+
+#include "data/vocabulary.h"
+
+namespace nine {
+
+int32_t choose_word(std::span<const double> log_p, const SamplingOptions& s, double uniform) {
+  const auto at = [&](int32_t v) { return log_p[static_cast<size_t>(v)]; };
+  const auto less_likely = [&](int32_t a, int32_t b) {
+    return at(a) != at(b) ? at(a) < at(b) : a > b;
+  };
+  std::vector<int32_t> words(log_p.size());
+  std::iota(words.begin(), words.end(), 0);
+  if (!s.allow_unknown) words.erase(words.begin() + Specials::kLanguageModel.unknown);
+  const int32_t best = *std::max_element(words.begin(), words.end(), less_likely);
+  if (s.temperature == 0) return best;
+
+  // Shares before they are divided by their sum.
+  const auto share = [&](int32_t v) { return std::exp((at(v) - at(best)) / s.temperature); };
+  if (s.top_k > 0 && s.top_k < static_cast<int64_t>(words.size())) {
+    const auto end = words.begin() + s.top_k;
+    std::nth_element(words.begin(), end, words.end(),
+                     [&](int32_t v, int32_t w) { return less_likely(w, v); });
+    words.erase(end, words.end());
+    std::sort(words.begin(), words.end());  // nth_element leaves them in an order of its own
+  }
+  if (s.top_p < 1) {
+    const double enough =
+        s.top_p * std::accumulate(words.begin(), words.end(), 0.0,
+                                  [&](double sum, int32_t v) { return sum + share(v); });
+    std::make_heap(words.begin(), words.end(), less_likely);
+    auto kept = words.end();  // the likeliest words move to the end, one by one
+    double sum = 0;
+    do {
+      std::pop_heap(words.begin(), kept--, less_likely);
+      sum += share(*kept);
+    } while (sum < enough && kept != words.begin());
+    words.erase(words.begin(), kept);
+  }
+  std::vector<double> sums;
+  for (const int32_t v : words) sums.push_back((sums.empty() ? 0 : sums.back()) + share(v));
+  const auto found = std::upper_bound(sums.begin(), sums.end(), uniform * sums.back());
+  return found == sums.end()
+             ? best
+             : words[static_cast<size_t>(found - sums.begin())];  // the end: rounding only
+}
+
+}  // namespace nine

@@ -1,0 +1,142 @@
+#include "nn/models/score_text.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "data/lm_batches.h"
+
+namespace nine {
+
+Evaluation evaluate_carried(const LanguageModel& model, Tape& tape, const Corpus& text,
+                            int64_t columns, int64_t segment, std::vector<double>* token_nats) {
+  const NoGrad guard(tape);
+  EvalSegments segments(text, columns, segment);
+  CarriedState carried = model.new_state(columns);
+  std::vector<LstmState> state;
+  LmBatch batch;
+  Evaluation result;
+  if (model.config().head.spec.mixture)
+    result.mixture_weights = MixtureWeightStats(model.config().head.spec.size());
+  if (token_nats != nullptr)
+    token_nats->assign(static_cast<size_t>(text.tokens()),
+                       std::numeric_limits<double>::quiet_NaN());
+  int64_t row = 0;
+  while (segments.next(batch)) {
+    tape.reset();
+    carried.on(tape, state);
+    const Var hidden =
+        model.encode(tape, Tensor::from(batch.input, {batch.rows, batch.cols}), state);
+    carried.store(state);
+    const Tensor targets = Tensor::from(batch.target, {batch.rows, batch.cols});
+    const SoftmaxLoss out = model.loss(hidden, targets, 1.0);
+    const std::vector<double> nats = out.nll.value().to_vector();
+    if (out.prior) result.mixture_weights.add(out.prior.value(), targets);
+    result.nats += std::accumulate(nats.begin(), nats.end(), 0.0);
+    result.tokens += batch.tokens;
+    if (token_nats != nullptr) {
+      // Column c holds the tokens from c * rows() on.
+      for (int64_t r = 0; r < batch.rows; ++r)
+        for (int64_t c = 0; c < columns; ++c)
+          (*token_nats)[static_cast<size_t>(c * segments.rows() + row + r)] =
+              nats[static_cast<size_t>(r * columns + c)];
+    }
+    row += batch.rows;
+  }
+  tape.reset();
+  return result;
+}
+
+namespace {
+
+// Sentences first ... first + cols - 1 side by side, `rows` long with padding.
+struct SideBySide {
+  std::vector<int32_t> input, target;
+  SideBySide(const Corpus& text, int64_t first, int64_t cols, int64_t rows)
+      : input(static_cast<size_t>(rows * cols), LmBatch::kPaddingInput),
+        target(input.size(), LmBatch::kPaddingTarget) {
+    const auto at = [cols](size_t t, int64_t c) {
+      return t * static_cast<size_t>(cols) + static_cast<size_t>(c);
+    };
+    for (int64_t c = 0; c < cols; ++c) {
+      const auto sentence = text.sentence(first + c);
+      for (size_t t = 0; t < sentence.size(); ++t) {
+        target[at(t, c)] = sentence[t];
+        if (t + 1 < sentence.size()) input[at(t + 1, c)] = sentence[t];
+      }
+    }
+  }
+};
+
+}  // namespace
+
+void encode_sentences(const LanguageModel& model, Tape& tape, const Corpus& text,
+                      int64_t batch_tokens,
+                      const std::function<void(const EncodedSentences&)>& visit) {
+  const NoGrad guard(tape);
+  std::vector<LstmState> state;
+  for (int64_t first = 0; first < text.sentences();) {
+    // Neighbours in the text, as many as fit: results come in order and need not be kept.
+    int64_t last = first, rows = 0;
+    while (last < text.sentences()) {
+      const int64_t longest = std::max(rows, text.length(last));
+      if (last > first && longest * (last - first + 1) > batch_tokens) break;
+      rows = longest;
+      ++last;
+    }
+    const int64_t cols = last - first;
+    const SideBySide batch(text, first, cols, rows);
+    CarriedState carried = model.new_state(cols);
+    // One piece, unless a single sentence is longer than a batch.
+    for (int64_t begin = 0; begin < rows; begin += batch_tokens) {
+      const int64_t part = std::min(batch_tokens, rows - begin);
+      const auto ids = [&](const std::vector<int32_t>& all) {
+        const std::vector<int32_t> own(all.begin() + begin * cols,
+                                       all.begin() + (begin + part) * cols);
+        return Tensor::from(own, {part, cols});
+      };
+      tape.reset();
+      carried.on(tape, state);
+      const Var hidden = model.encode(tape, ids(batch.input), state);
+      carried.store(state);
+      visit({first, cols, begin, part, hidden, ids(batch.target)});
+    }
+    first = last;
+  }
+  tape.reset();
+}
+
+void score_sentences(const LanguageModel& model, Tape& tape, const Corpus& text,
+                     int64_t batch_tokens,
+                     const std::function<void(int64_t, std::span<const double>)>& visit) {
+  std::vector<double> own;
+  encode_sentences(model, tape, text, batch_tokens, [&](const EncodedSentences& batch) {
+    const std::vector<double> nats =
+        model.loss(batch.hidden, batch.targets, 1.0).nll.value().to_vector();
+    for (int64_t c = 0; c < batch.count; ++c) {
+      const int64_t length = text.length(batch.first + c);
+      if (batch.begin == 0) own.clear();
+      for (int64_t t = 0; t < std::min(batch.rows, length - batch.begin); ++t)
+        own.push_back(nats[static_cast<size_t>(t * batch.count + c)]);
+      if (std::ssize(own) == length) visit(batch.first + c, own);
+    }
+  });
+}
+
+void score_text(const SavedLanguageModel& model, const Corpus& text, const ScoringOptions& options,
+                const std::function<void(std::span<const double>)>& visit) {
+  Arena arena("score", model.device());
+  Tape tape(arena);
+  if (!options.carry_state) {
+    score_sentences(model.model(), tape, text, options.batch_tokens,
+                    [&](int64_t, std::span<const double> nats) { visit(nats); });
+    return;
+  }
+  std::vector<double> nats;
+  evaluate_carried(model.model(), tape, text, 10, 100, &nats);
+  size_t at = 0;
+  for (int64_t s = 0; s < text.sentences(); at += static_cast<size_t>(text.length(s++)))
+    visit(std::span(nats).subspan(at, static_cast<size_t>(text.length(s))));
+}
+
+}  // namespace nine

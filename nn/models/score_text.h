@@ -1,0 +1,57 @@
+// The log-probabilities of a text under a language model.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "data/corpus.h"
+#include "nn/models/saved_language_model.h"
+#include "nn/training/evaluation.h"
+
+namespace nine {
+
+/// How a text is scored.
+struct ScoringOptions {
+  /// false: every sentence starts from a state of zeros. true: the text is cut into 10 columns
+  /// through which the state is carried, as in validation.
+  bool carry_state = false;
+  int64_t batch_tokens = 4096;  ///< positions computed at once, where no state is carried
+};
+
+/// Calls visit with the nats (-log p) of each sentence's tokens, </s> last, in the text's order.
+/// With carried state the tokens at the end that fill no row of columns are NaN.
+void score_text(const SavedLanguageModel& model, const Corpus& text, const ScoringOptions& options,
+                const std::function<void(std::span<const double>)>& visit);
+
+/// Evaluates a whole text with carried state, as validation does (EvalSegments): in file order,
+/// `columns` columns, segments of `segment` rows. token_nats, when given, becomes the nats of each
+/// token of the text, NaN for the remainder that fills no row and is left out.
+Evaluation evaluate_carried(const LanguageModel& model, Tape& tape, const Corpus& text,
+                            int64_t columns = 10, int64_t segment = 100,
+                            std::vector<double>* token_nats = nullptr);
+
+/// Neighbouring sentences of a text, one a column, each encoded from a state of zeros; or a piece
+/// of one sentence that is longer than a batch may be.
+struct EncodedSentences {
+  int64_t first = 0, count = 0;  ///< sentences first ... first + count - 1 of the text
+  int64_t begin = 0, rows = 0;   ///< tokens begin ... begin + rows - 1 of each; begin > 0 only for
+                                 ///< the later pieces of a long sentence
+  Var hidden;      ///< (rows * count, hidden size): row t * count + c predicts token begin + t of
+                   ///< column c
+  Tensor targets;  ///< (rows, count) int32: the tokens, -1 past a sentence's end
+};
+/// Calls visit for all sentences in the text's order, under NoGrad, one tape recording a call. At
+/// most `batch_tokens` positions are computed at once; a longer sentence comes alone and in pieces,
+/// its state carried from one to the next.
+void encode_sentences(const LanguageModel& model, Tape& tape, const Corpus& text,
+                      int64_t batch_tokens,
+                      const std::function<void(const EncodedSentences&)>& visit);
+
+/// Calls visit(sentence, nats of each token, </s> last) for every sentence, each from a state of
+/// zeros, in the text's order. `batch_tokens` as in encode_sentences.
+void score_sentences(const LanguageModel& model, Tape& tape, const Corpus& text,
+                     int64_t batch_tokens,
+                     const std::function<void(int64_t, std::span<const double>)>& visit);
+
+}  // namespace nine

@@ -1,0 +1,56 @@
+#include "nn/models/translation_text.h"
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "data/tokenize_13a.h"
+
+namespace nine {
+
+TokenReader::TokenReader(const SegmentationOptions& o) : raw_(o.raw) {
+  if (o.codes.empty()) return;
+  SegmentOptions options{.glossaries = Glossaries(o.glossaries)};
+  if (!o.vocabulary.empty())
+    options.vocabulary = read_bpe_vocabulary(o.vocabulary, o.vocabulary_threshold);
+  segmenter_.emplace(BpeCodes::read(o.codes), std::move(options));
+}
+
+std::string TokenReader::tokens(const std::string& line, BpeCache& cache) const {
+  std::string words = raw_ ? tokenize_13a(line) : line;
+  std::replace(words.begin(), words.end(), '\t', ' ');  // for the segmenter only spaces separate
+  if (!segmenter_) return words;
+  std::string cut;
+  segmenter_->segment(words, cut, cache);
+  return cut;
+}
+
+std::vector<std::vector<int32_t>> TokenReader::ids(const std::vector<std::string>& lines,
+                                                   const Vocabulary& dictionary, int64_t most,
+                                                   const std::string& name) const {
+  std::vector<std::vector<int32_t>> all;
+  BpeCache cache;
+  for (const std::string& line : lines) {
+    all.push_back(dictionary.encode(tokens(line, cache)));  // the translator adds </s>
+    require(static_cast<int64_t>(all.back().size()) <= most, name, ", line ", all.size(), " has ",
+            all.back().size(), " tokens, but the model has positions for ", most,
+            ": cut it into several lines");
+  }
+  return all;
+}
+
+std::string join_subwords(const std::string& line) {
+  std::string out;
+  undo_bpe(line, out);
+  return out;
+}
+
+std::string text_of(const Vocabulary& dictionary, std::span<const int32_t> ids, bool join) {
+  std::string line;
+  for (const int32_t id : ids) {
+    if (!line.empty()) line += ' ';
+    line += dictionary.word(id);
+  }
+  return join ? join_subwords(line) : line;
+}
+
+}  // namespace nine

@@ -1,0 +1,45 @@
+// Text of a translation model: from lines to ids of a dictionary, and back.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "data/bpe.h"
+#include "data/vocabulary.h"
+
+namespace nine {
+
+/// How a text becomes tokens, as in `bpe apply`.
+struct SegmentationOptions {
+  std::string codes;            ///< BPE codes; empty: the text is cut already
+  std::string vocabulary = {};  ///< use only its subwords; empty: all
+  int64_t vocabulary_threshold = 0;
+  std::vector<std::string> glossaries = {};
+  bool raw = false;  ///< tokenised as 13a first
+};
+
+/// Turns lines of text into the ids that a model reads.
+class TokenReader {
+ public:
+  explicit TokenReader(const SegmentationOptions& options);
+  /// Ids of each line, without </s>. Error: a line with more than `most` tokens, named by `name`.
+  std::vector<std::vector<int32_t>> ids(const std::vector<std::string>& lines,
+                                        const Vocabulary& dictionary, int64_t most,
+                                        const std::string& name) const;
+
+ private:
+  std::string tokens(const std::string& line, BpeCache& cache) const;
+
+  std::optional<BpeSegmenter> segmenter_;
+  bool raw_;
+};
+
+/// A line with its subwords joined to words ("@@ " undone).
+std::string join_subwords(const std::string& line);
+
+/// The words of those ids with spaces between them; with `join`, subwords are joined to words.
+std::string text_of(const Vocabulary& dictionary, std::span<const int32_t> ids, bool join);
+
+}  // namespace nine

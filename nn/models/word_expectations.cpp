@@ -1,0 +1,67 @@
+#include "nn/models/word_expectations.h"
+
+#include <algorithm>
+#include <numeric>
+#include <span>
+
+#include "core/ops.h"
+#include "nn/models/score_text.h"
+
+namespace nine {
+namespace {
+
+// What one row of log-probabilities says about the word that came; ties go to the word with the
+// lower number.
+WordExpectation expectation_of(std::span<const double> log_p, int32_t target, size_t count) {
+  const auto at = [&](int32_t v) { return log_p[static_cast<size_t>(v)]; };
+  const auto likelier = [&](int32_t a, int32_t b) {
+    return at(a) != at(b) ? at(a) > at(b) : a < b;
+  };
+  WordExpectation p{at(target), 1, std::vector<int32_t>(log_p.size()), {}};
+  std::iota(p.top.begin(), p.top.end(), 0);
+  p.rank +=
+      std::count_if(p.top.begin(), p.top.end(), [&](int32_t v) { return likelier(v, target); });
+  std::partial_sort(p.top.begin(), p.top.begin() + static_cast<std::ptrdiff_t>(count), p.top.end(),
+                    likelier);
+  p.top.resize(count);
+  p.top.shrink_to_fit();
+  for (const int32_t v : p.top) p.top_log_p.push_back(at(v));
+  return p;
+}
+
+// Every position of a batch, row by row; a few rows of log-probabilities at a time.
+std::vector<WordExpectation> expectations_of(const LanguageModel& model,
+                                             const EncodedSentences& batch, size_t count) {
+  const int32_t* target = batch.targets.data<int32_t>();
+  const int64_t rows = batch.targets.elements(), words = model.config().vocab;
+  std::vector<WordExpectation> positions(static_cast<size_t>(rows));
+  for (int64_t first = 0; first < rows; first += ops::kHeadPanel) {
+    const int64_t part = std::min(ops::kHeadPanel, rows - first);
+    const Tensor log_p = model.log_probabilities(row_range(batch.hidden, first, part));
+    for (int64_t r = 0; r < part; ++r)
+      if (target[first + r] >= 0)
+        positions[static_cast<size_t>(first + r)] =
+            expectation_of({log_p.data<double>() + r * words, static_cast<size_t>(words)},
+                           target[first + r], count);
+  }
+  return positions;
+}
+
+}  // namespace
+
+void word_expectations(const LanguageModel& model, Tape& tape, const Corpus& text, int64_t count,
+                       int64_t batch_tokens,
+                       const std::function<void(int64_t, int64_t, const WordExpectation&)>& visit) {
+  const auto shown = static_cast<size_t>(std::min(count, model.config().vocab));
+  encode_sentences(model, tape, text, batch_tokens, [&](const EncodedSentences& batch) {
+    const std::vector<WordExpectation> positions = expectations_of(model, batch, shown);
+    for (int64_t c = 0; c < batch.count; ++c) {
+      const int64_t sentence = batch.first + c,
+                    end = std::min(batch.begin + batch.rows, text.length(sentence));
+      for (int64_t t = batch.begin; t < end; ++t)
+        visit(sentence, t, positions[static_cast<size_t>((t - batch.begin) * batch.count + c)]);
+    }
+  });
+}
+
+}  // namespace nine

@@ -1,0 +1,69 @@
+#include "nn/multi_head_attention.h"
+
+namespace nine {
+namespace {
+
+// Row blocks [first, first + count) of a packed (3 d, d) weight and of its (3 d) bias.
+Var weight_part(const Var& w, int64_t first, int64_t count) {
+  const int64_t d = w.shape().cols();
+  return row_range(w, first * d, count * d);
+}
+Var bias_part(const Var& b, int64_t first, int64_t count) {
+  const int64_t d = b.shape().cols() / 3;
+  return reshape(row_range(reshape(b, {3, d}), first, count), {count * d});
+}
+
+AttentionShape shape_of(const AttentionMask& mask, int64_t heads) {
+  return {.batch = mask.batch, .heads = heads, .lengths = mask.lengths, .causal = mask.causal};
+}
+
+}  // namespace
+
+MultiHeadAttention::MultiHeadAttention(ParameterSet& set, const std::string& name, int64_t size,
+                                       int64_t heads, LinearInit init)
+    : heads_(heads),
+      in_proj_weight_(set.add(name + ".in_proj_weight", {3 * size, size},
+                              Init::xavier_uniform(size, 3 * size))),
+      in_proj_bias_(set.add(name + ".in_proj_bias", {3 * size}, Init::zeros())),
+      out_proj_(set, name + ".out_proj", size, size,
+                init == LinearInit::xavier ? Init::xavier_uniform(size, size) : Init::fan_in(size),
+                Init::zeros()),
+      dropout_stream_("dropout." + name) {
+  require(heads > 0 && size % heads == 0, "[MultiHeadAttention] a size of ", size,
+          " does not divide into ", heads, " heads");
+}
+
+Var MultiHeadAttention::attend(const Var& x, const AttentionMask& mask) const {
+  Tape& tape = x.tape();
+  const Var qkv = linear(x, tape.parameter(in_proj_weight_), tape.parameter(in_proj_bias_));
+  return attention(qkv, shape_of(mask, heads_));
+}
+
+Var MultiHeadAttention::attend(const Var& x, const Var& memory, const AttentionMask& mask) const {
+  Tape& tape = x.tape();
+  const Var w = tape.parameter(in_proj_weight_), b = tape.parameter(in_proj_bias_);
+  const Var q = linear(x, weight_part(w, 0, 1), bias_part(b, 0, 1));
+  const Var kv = linear(memory, weight_part(w, 1, 2), bias_part(b, 1, 2));
+  return attention(q, kv, shape_of(mask, heads_));
+}
+
+Var MultiHeadAttention::operator()(const Var& x, const AttentionMask& mask) const {
+  return out_proj_(attend(x, mask));
+}
+
+Var MultiHeadAttention::operator()(const Var& x, const Var& memory,
+                                   const AttentionMask& mask) const {
+  return out_proj_(attend(x, memory, mask));
+}
+
+Var MultiHeadAttention::add_to(const Var& residual, const Var& x, const AttentionMask& mask,
+                               double dropout) const {
+  return out_proj_.dropout_add(attend(x, mask), residual, dropout, dropout_stream_);
+}
+
+Var MultiHeadAttention::add_to(const Var& residual, const Var& x, const Var& memory,
+                               const AttentionMask& mask, double dropout) const {
+  return out_proj_.dropout_add(attend(x, memory, mask), residual, dropout, dropout_stream_);
+}
+
+}  // namespace nine

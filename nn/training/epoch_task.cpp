@@ -1,0 +1,16 @@
+#include "nn/training/epoch_task.h"
+
+#include <nlohmann/json.hpp>
+
+namespace nine {
+
+nlohmann::ordered_json EpochTask::position() const {
+  const BatchPosition at = stream_.position();
+  return {{"epoch", at.epoch}, {"step", at.step}};
+}
+
+void EpochTask::seek(const nlohmann::ordered_json& position) {
+  stream_.seek({position.at("epoch").get<int64_t>(), position.at("step").get<int64_t>()});
+}
+
+}  // namespace nine

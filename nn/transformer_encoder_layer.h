@@ -1,0 +1,41 @@
+// One layer of a Transformer's encoder.
+#pragma once
+
+#include <string>
+
+#include "nn/feed_forward.h"
+#include "nn/multi_head_attention.h"
+#include "nn/norm_order.h"
+
+namespace nine {
+
+/// What encoder and decoder layers are made with.
+struct TransformerLayerConfig {
+  int64_t size = 512;    ///< of every position's vector (PyTorch's d_model)
+  int64_t heads = 8;     ///< attention heads, which must divide `size`
+  int64_t inner = 2048;  ///< width of the feed-forward network (PyTorch's dim_feedforward)
+  double dropout = 0;    ///< at the end of each residual branch
+  NormOrder norm = NormOrder::post;
+  LinearInit init = LinearInit::torch;
+};
+
+/// torch.nn.TransformerEncoderLayer with ReLU: self-attention, then a feed-forward network, each a
+/// residual branch with a norm. Parameters: `NAME.self_attn.*` (MultiHeadAttention),
+/// `NAME.linear1.*`, `NAME.linear2.*` (FeedForward), `NAME.norm1.*`, `NAME.norm2.*`.
+class TransformerEncoderLayer {
+ public:
+  TransformerEncoderLayer(ParameterSet& set, const std::string& name,
+                          const TransformerLayerConfig& config);
+
+  /// x (batch * steps, size) to the same shape.
+  Var operator()(const Var& x, const AttentionMask& mask) const;
+
+ private:
+  NormOrder norm_order_;
+  double dropout_;
+  MultiHeadAttention self_attn_;
+  FeedForward feed_forward_;
+  LayerNorm norm1_, norm2_;
+};
+
+}  // namespace nine
