@@ -68,7 +68,7 @@ fuzz:
 # clang-tidy reads clang's command lines; nothing has to be built for it.
 tidy:
 	@./cmake/install_deps.sh clang tidy
-	cmake -S . -B build-tidy -G Ninja $(CMAKE_FLAGS) $(CLANG)
+	cmake -S . -B build-tidy -G Ninja $(CMAKE_FLAGS) $(CLANG) -DNINE_UNITY=OFF -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON
 	git ls-files '*.cpp' | grep -v -e ^examples/ -e ^tests/consumer/ -e ^tests/fuzz/entry -e ^tests/fuzz/host | \
 	  xargs -P $(JOBS) -n 1 clang-tidy -p build-tidy --quiet --warnings-as-errors='*'
 

@@ -2,7 +2,7 @@
 add_library(nine_flags INTERFACE)
 target_compile_options(nine_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  target_compile_options(nine_flags INTERFACE -Wno-restrict)  # GCC bug 105651: false alarms in std::string's operator+
+  target_compile_options(nine_flags INTERFACE -Wno-restrict -Wno-stringop-overflow)  # GCC bug 105651: false alarms in std::string's operator+
 endif()
 target_compile_options(nine_flags INTERFACE -Wno-missing-field-initializers)  # designated initialisers leave defaults on purpose
 if(NINE_WERROR)
@@ -50,4 +50,5 @@ foreach(pair sse4.2=__SSE4_2__ avx=__AVX__ avx2=__AVX2__ fma=__FMA__ bmi2=__BMI2
 endforeach()
 list(JOIN nine_built_for " " nine_built_for)
 set_source_files_properties(${PROJECT_SOURCE_DIR}/core/cpu_info.cpp PROPERTIES
-  COMPILE_OPTIONS -march=x86-64 COMPILE_DEFINITIONS "NINE_BUILT_FOR=\"${nine_built_for}\"")
+  COMPILE_OPTIONS -march=x86-64 COMPILE_DEFINITIONS "NINE_BUILT_FOR=\"${nine_built_for}\""
+  SKIP_PRECOMPILE_HEADERS ON)  # they are for another instruction set

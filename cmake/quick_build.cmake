@@ -1,28 +1,39 @@
 # Quick builds: heavy headers are parsed once (precompiled), and small files of one folder are compiled together (unity).
-# Only where speed of the result is not the matter: a file with numbers in its loops is compiled alone, so that its
-# machine code, and with it the last bit of a sum, does not depend on its neighbours.
-option(NINE_UNITY "Compile small files of a folder together (off: each alone, as clang-tidy wants it)" ON)
+# What computes with floating point in its loops (core, cuda, autograd, kernels) is compiled file by file: its machine code, and
+# with it the last bit of a sum, then does not depend on its neighbours.
+option(NINE_UNITY "Compile small files of a folder together; off: each alone, as clang-tidy needs it" ON)
 
-# nine_unity(TARGET BYTES FILES...): compiles FILES, all of one folder, in groups of about BYTES of source.
+# nine_unity(TARGET BYTES [EXCEPT PATTERN]): compiles TARGET's files in groups, each of one folder and of at most about BYTES of
+# source, but those whose path matches PATTERN.
 function(nine_unity target bytes)
   if(NOT NINE_UNITY)
     return()
   endif()
+  cmake_parse_arguments(arg "" EXCEPT "" ${ARGN})
+  get_target_property(files ${target} SOURCES)
+  if(arg_EXCEPT)
+    list(FILTER files EXCLUDE REGEX ${arg_EXCEPT})
+  endif()
+  list(SORT files)
   set(group 0)
   set(sum 0)
-  foreach(file ${ARGN})
+  set(last "")
+  foreach(file ${files})
     file(SIZE ${file} size)
-    if(sum GREATER 0)
-      math(EXPR with "${sum} + ${size}")
-      if(with GREATER bytes)
-        math(EXPR group "${group} + 1")
-        set(sum 0)
-      endif()
-    endif()
-    math(EXPR sum "${sum} + ${size}")
     get_filename_component(folder ${file} DIRECTORY)
-    get_filename_component(folder ${folder} NAME)
-    set_source_files_properties(${file} TARGET_DIRECTORY ${target} PROPERTIES UNITY_GROUP ${folder}_${group})
+    math(EXPR sum "${sum} + ${size}")
+    if(sum GREATER bytes OR NOT folder STREQUAL last)
+      math(EXPR group "${group} + 1")
+      set(sum ${size})
+      set(last ${folder})
+    endif()
+    get_filename_component(name ${folder} NAME)
+    set_source_files_properties(${file} TARGET_DIRECTORY ${target} PROPERTIES UNITY_GROUP ${name}_${group})
   endforeach()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
 endfunction()
+
+# Parsed once for each target: what most files include, and JSON where most files read or write it.
+set(nine_usual_headers <algorithm> <array> <cmath> <cstdint> <cstring> <functional> <map> <memory> <optional> <span> <string>
+                       <string_view> <type_traits> <utility> <vector>)
+set(nine_json_headers <filesystem> <fstream> <nlohmann/json.hpp> <sstream> <variant>)

@@ -29,7 +29,7 @@ bool starts_with_ascii_block(std::string_view text, size_t at) {
 
 /// Bytes of the character that starts at `at`, or 0 when it is invalid (table 3-7 of the Unicode
 /// standard).
-size_t utf8_length(std::string_view text, size_t at) {
+size_t valid_sequence_length(std::string_view text, size_t at) {
   const auto byte = [&](size_t i) -> unsigned {
     return at + i < text.size() ? static_cast<uint8_t>(text[at + i]) : 0;
   };
@@ -52,7 +52,7 @@ size_t find_invalid_utf8(std::string_view text) {
       at += sizeof(uint64_t);
       continue;
     }
-    const size_t length = utf8_length(text, at);
+    const size_t length = valid_sequence_length(text, at);
     if (length == 0) return at;
     at += length;
   }

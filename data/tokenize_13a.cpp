@@ -10,7 +10,7 @@ namespace {
 // none of them.
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_stop(char c) { return c == '.' || c == ','; }
-bool is_punctuation(char c) {
+bool is_ascii_punctuation(char c) {
   return (c >= '{' && c <= '~') || (c >= '[' && c <= '`') || (c >= '!' && c <= '&') ||
          (c >= '(' && c <= '+') || (c >= ':' && c <= '@') || c == '/';
 }
@@ -23,7 +23,7 @@ void replace_all(std::string& text, std::string_view from, std::string_view to) 
 std::string punctuation_apart(std::string_view text) {
   std::string out;
   for (char c : text) {
-    if (is_punctuation(c)) {
+    if (is_ascii_punctuation(c)) {
       out += {' ', c, ' '};
     } else {
       out += c;

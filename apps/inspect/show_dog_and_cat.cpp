@@ -15,19 +15,19 @@ namespace {
 constexpr int kWanted[5][4] = {
     {45, 45, 5, 5}, {85, 5, 5, 5}, {5, 85, 5, 5}, {5, 5, 85, 5}, {5, 5, 5, 85}};
 constexpr const char* kContext[] = {"a pet", "it barks", "it purrs", "it squeaks", "it sings"};
-constexpr int64_t kContexts = 5, kAnimals = 4;
+constexpr int64_t kContextCount = 5, kAnimals = 4;
 constexpr int kSteps = 1200, kStarts = 3;
 
 double entropy() {
   double h = 0;
   for (const auto& row : kWanted)
-    for (const int c : row) h -= c / 100.0 * std::log(c / 100.0) / kContexts;
+    for (const int c : row) h -= c / 100.0 * std::log(c / 100.0) / kContextCount;
   return h;
 }
 
 struct Fit {
   double divergence = INFINITY;       // mean KL(wanted | learnt) in nats
-  std::vector<double> probabilities;  // kContexts x kAnimals
+  std::vector<double> probabilities;  // kContextCount x kAnimals
   std::vector<Point> curve;
 };
 
@@ -36,7 +36,7 @@ struct Fit {
 // distributions.
 Fit fit_once(const HeadSpec& head, int64_t d, int start) {
   std::vector<int32_t> context, word;
-  for (int32_t n = 0; n < kContexts; ++n)
+  for (int32_t n = 0; n < kContextCount; ++n)
     for (int32_t v = 0; v < kAnimals; ++v)
       for (int i = 0; i < kWanted[n][v] / 5; ++i) context.push_back(n), word.push_back(v);
   const auto rows = static_cast<int64_t>(word.size());
@@ -48,7 +48,7 @@ Fit fit_once(const HeadSpec& head, int64_t d, int start) {
     m.emplace_back(shape, DType::float64);
     v.emplace_back(shape, DType::float64);
   };
-  add({kContexts, d}, "contexts");
+  add({kContextCount, d}, "contexts");
   add({kAnimals, d}, "animals");
   if (head.mixture) add({head.size(), d}, "prior");
   if (head.contexts) add({head.size() * d, d}, "latent");
@@ -98,7 +98,7 @@ ExperimentResult show_dog_and_cat() {
           kStarts,
           " starts; 0 is a perfect fit.\nNeither bias nor word vectors of a component's own.\n\n",
           table_head("wanted", {"dog", "cat", "mouse", "bird"}))};
-  for (int64_t n = 0; n < kContexts; ++n) {
+  for (int64_t n = 0; n < kContextCount; ++n) {
     const auto& wanted = kWanted[n];
     out.text += table_line(
         kContext[n], {wanted[0] / 100.0, wanted[1] / 100.0, wanted[2] / 100.0, wanted[3] / 100.0},
@@ -120,7 +120,7 @@ ExperimentResult show_dog_and_cat() {
           {.name = name, .colour = colour, .points = best.curve});
       const bool listed =
           d == 2 && (std::string_view(name) == "lin" || std::string_view(name) == "mix:3*lin");
-      for (int64_t n = 0; n < kContexts && listed; ++n)
+      for (int64_t n = 0; n < kContextCount && listed; ++n)
         learnt += table_line(concat(name, ": ", kContext[n]),
                              row_of(best.probabilities, n, kAnimals), "%11.2f");
     }
