@@ -25,7 +25,7 @@ void copy(const View& x, const View& y) {
   Scope scope("copy", 0, bytes(x, y));
   if (x.device == y.device && x.dtype != y.dtype) return op_table(y.device).copy(x, y);
   if (x.dtype != y.dtype) {
-    // Between devices bytes travel as they are: convert on the CPU's side.
+    // A copy between devices moves bytes only: convert the type on the CPU.
     const bool down = y.device.kind == DeviceKind::cpu;
     const Tensor staged(x.shape, down ? x.dtype : y.dtype);
     copy(x, staged);
@@ -358,7 +358,7 @@ void nll_backward(const View& targets, double row_weight, const View& grad_outpu
                   const View& dlog_probs) {
   same_kind("nll_backward", dlog_probs, {});
   are_indices("nll_backward", dlog_probs, targets, dlog_probs.rows());
-  is_double_scalar("nll_backward", dlog_probs, "the upstream gradient", grad_output);
+  is_double_scalar("nll_backward", dlog_probs, "grad_output", grad_output);
   Scope scope("nll_backward", count(targets), bytes(targets));
   op_table(dlog_probs.device).nll_backward(targets, row_weight, grad_output, dlog_probs);
 }
