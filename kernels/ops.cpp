@@ -129,7 +129,7 @@ void head_gradients(const HeadBlock& block, double row_weight, const HeadGradien
   check_head("head_gradients", block);
   same_kind("head_gradients", block.h, {&g.dh, &g.dbias.view});
   require(g.dw.size() == block.components.size() && g.dstats.size() == block.components.size(),
-          "[head_gradients] needs a sink a component");
+          "[head_gradients] needs one weight gradient for each component");
   for (const OutputView& dw : g.dw) {
     same_kind("head_gradients", block.h, {&dw.view});
     if (dw.view) same_shape("head_gradients", "w", block.components.front().w, "dw", dw.view);
@@ -175,7 +175,7 @@ void row_norm_penalty_backward(const View& x, double norm, double factor, const 
                                const OutputView& dx) {
   same_kind("row_norm_penalty_backward", x, {&dx.view});
   same_shape("row_norm_penalty_backward", "x", x, "dx", dx.view);
-  is_double_scalar("row_norm_penalty_backward", x, "the upstream gradient", grad_output);
+  is_double_scalar("row_norm_penalty_backward", x, "grad_output", grad_output);
   Scope scope("row_norm_penalty_backward", 4 * count(x), 3 * bytes(x));
   head_op_table(x.device).row_norm_penalty_backward(x, norm, factor, grad_output, dx);
 }
