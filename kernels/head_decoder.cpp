@@ -284,12 +284,12 @@ template <class T>
 void HeadDecoder<T>::normalise(const Block& b) const {
   for (int64_t i = 0; i < b.rows * b.size; ++i) {
     const T* top = b.chunk_top + i * kChunks;
-    const double most = static_cast<double>(*std::max_element(top, top + kChunks));
+    const double top_score = static_cast<double>(*std::max_element(top, top + kChunks));
     double sum = 0;
     for (int64_t c = 0; c < kChunks; ++c)
       if (b.chunk_sum[i * kChunks + c] != 0)
-        sum += b.chunk_sum[i * kChunks + c] * std::exp(static_cast<double>(top[c]) - most);
-    b.lse[i] = most + std::log(sum);
+        sum += b.chunk_sum[i * kChunks + c] * std::exp(static_cast<double>(top[c]) - top_score);
+    b.lse[i] = top_score + std::log(sum);
     require(std::isfinite(b.lse[i]), "[HeadDecoder] component ", i % b.size, " (",
             components_[static_cast<size_t>(i % b.size)].kernel.name,
             ") has scores without a finite normaliser (", b.lse[i],
@@ -316,10 +316,10 @@ void HeadDecoder<T>::weigh_without_excluded(const Block& b, int64_t row) const {
     weight[k] -=
         log_odds > 0 ? log_odds + std::log1p(std::exp(-log_odds)) : std::log1p(std::exp(log_odds));
   }
-  const double most = *std::max_element(weight, weight + b.size);
+  const double top_weight = *std::max_element(weight, weight + b.size);
   double sum = 0;
-  for (int64_t k = 0; k < b.size; ++k) sum += std::exp(weight[k] - most);
-  for (int64_t k = 0; k < b.size; ++k) weight[k] -= most + std::log(sum);
+  for (int64_t k = 0; k < b.size; ++k) sum += std::exp(weight[k] - top_weight);
+  for (int64_t k = 0; k < b.size; ++k) weight[k] -= top_weight + std::log(sum);
 }
 
 // p(v) of the mixture of row `row`.

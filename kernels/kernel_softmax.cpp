@@ -64,8 +64,8 @@ SoftmaxLoss kernel_softmax(const HeadSpec& head, const Var& h, const HeadWeights
   tape.record(loss, [h, dh, loss] {
     const double grad_output = loss.grad_output().item();
     require(grad_output == 1,
-            "[kernel_softmax] the gradients are computed in the forward pass, so the gradient of "
-            "this loss must be 1 in backward, not ",
+            "[kernel_softmax] the gradients are computed in the forward pass, so in backward the "
+            "gradient of this loss must be 1, not ",
             grad_output, ": scale the loss by row_weight instead");
     if (dh) ops::scale(1, dh.value().view().reshaped(h.shape()), h.grad_input());
   });

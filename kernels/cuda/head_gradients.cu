@@ -78,8 +78,8 @@ class Backward {
         d_(block.dims()),
         shift_(static_cast<T>(row_weight * block.spread)) {
     const int64_t padded = stack_.padded(),
-                  most =
-                      (std::min<int64_t>(block.words(), most_run()) + kTileWords - 1) / kTileWords;
+                  max_tiles = (std::min<int64_t>(block.words(), max_run_words()) + kTileWords - 1) /
+                              kTileWords;
     int64_t tile_stats = 0, rows_dw = 0;
     for (int64_t k = 0; k < stack_.size(); ++k) {
       const HeadKernel<T>& kernel = stack_[k].kernel;
@@ -89,7 +89,7 @@ class Backward {
           g.dh && kernel.stats > 0 ? pool_array<double>(arena, kernel.stats * padded) : nullptr);
     }
     target_dz_ = pool_array<T>(arena, stack_.size() * stack_.rows());
-    if (tile_stats > 0) partial_ = pool_array<T>(arena, most * tile_stats * padded);
+    if (tile_stats > 0) partial_ = pool_array<T>(arena, max_tiles * tile_stats * padded);
     if (rows_dw > 0) target_dw_ = pool_array<T>(arena, rows_dw * d_);
   }
 
@@ -116,10 +116,10 @@ class Backward {
                          return HeadKernel<T>(c.score, block.dims()).parts > 1;
                        });
   }
-  int64_t most_run() const {
-    int64_t most = 0;
-    stack_.for_runs([&](const WordRun& run) { most = std::max(most, run.count); });
-    return most;
+  int64_t max_run_words() const {
+    int64_t max_words = 0;
+    stack_.for_runs([&](const WordRun& run) { max_words = std::max(max_words, run.count); });
+    return max_words;
   }
   const T* of_rows(const T* x, int64_t k) const { return x + k * stack_.rows(); }
   const View& dw(int64_t k) const { return g_.dw[static_cast<size_t>(k)].view; }
