@@ -59,7 +59,7 @@ void binary(Binary f, const View& a, const View& b, const OutputView& y) {
   require(
       b.shape == a.shape || b.shape.rank() == 0 || (b.shape.rank() == 1 && b.cols() == a.cols()),
       "[binary] shapes ", a.shape, " and ", b.shape,
-      " neither agree nor is the second a number or one row of the first");
+      " do not agree: the second must have the shape of the first, be one row of it, or a scalar");
   same_shape("binary", "a", a, "y", y.view);
   same_kind("binary", a, {&b, &y.view});
   Scope scope("binary", count(a), bytes(a, b, y.view));
@@ -135,8 +135,8 @@ void embedding_with_positions(const View& table, const View& ids, double scale,
           "[embedding_with_positions] a table of shape ", table.shape, " and positions of shape ",
           positions.shape, " do not fill rows of ", y.shape);
   require(y.rows() == 0 || (positions.rows() > 0 && y.rows() % positions.rows() == 0),
-          "[embedding_with_positions] ", y.rows(), " rows are no whole sentences of ",
-          positions.rows(), " positions");
+          "[embedding_with_positions] ", y.rows(), " rows are not a multiple of ", positions.rows(),
+          " positions");
   Scope scope("embedding_with_positions", 2 * count(y), 3 * bytes(y));
   op_table(table.device).embedding_with_positions(table, ids, scale, positions, y);
 }
@@ -215,7 +215,7 @@ namespace {
 void check_lstm(const char* op, const Lstm& io) {
   const int64_t b = io.batch(), h = io.size(), rows = io.x.rows();
   require(b > 0 && rows > 0 && rows % b == 0, "[", op, "] ", rows,
-          " rows of input are no whole time steps of a batch of ", b);
+          " rows of input are not whole time steps of a batch of ", b);
   same_kind(
       op, io.x,
       {&io.w_ih, &io.w_hh, &io.b_ih, &io.b_hh, &io.h0, &io.c0, &io.hidden, &io.cells, &io.gates});
@@ -295,10 +295,11 @@ void lstm_backward(const Lstm& io, const LstmGradients& g, Arena& arena) {
 namespace {
 void check_attention(const char* op, const Attention& io) {
   same_kind(op, io.q, {&io.k, &io.v, &io.y, &io.lse});
-  require(io.batch > 0 && io.heads > 0, "[", op, "] a batch of ", io.batch, " with ", io.heads,
-          " heads has nothing to attend to");
+  require(io.batch > 0 && io.heads > 0, "[", op,
+          "] the batch size and the number of heads must be at least 1, not ", io.batch, " and ",
+          io.heads);
   require(io.q.rows() % io.batch == 0 && io.k.rows() % io.batch == 0, "[", op, "] ", io.q.rows(),
-          " queries and ", io.k.rows(), " keys are no whole sentences of a batch of ", io.batch);
+          " queries and ", io.k.rows(), " keys are not multiples of the batch size ", io.batch);
   require(io.q.cols() > 0 && io.q.cols() % io.heads == 0, "[", op, "] ", io.q.cols(),
           " columns do not divide into ", io.heads, " heads");
   require(io.k.cols() == io.q.cols(), "[", op, "] queries of shape ", io.q.shape,

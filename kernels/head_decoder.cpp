@@ -433,10 +433,11 @@ template <class T>
 void HeadDecoder<T>::operator()(const Query& q, Memory& memory, Answer& answer) const {
   const bool best = q.targets.empty();
   const int64_t k = best ? q.k : 1;
-  require(k >= 1 && k <= words_ - (q.excluded >= 0), "[HeadDecoder] the best ", k, " of ", words_,
-          " words");
-  require(best || q.excluded < 0,
-          "[HeadDecoder] a word is excluded from searches, not from targets");
+  require(k >= 1 && k <= words_ - (q.excluded >= 0), "[HeadDecoder] cannot return the best ", k,
+          " of ", words_, " words");
+  require(
+      best || q.excluded < 0,
+      "[HeadDecoder] a word can be excluded when searching for the best words, not with targets");
   require(best || static_cast<int64_t>(q.targets.size()) == q.rows, "[HeadDecoder] ",
           q.targets.size(), " targets for ", q.rows, " rows");
   answer.words.resize(static_cast<size_t>(best ? q.rows * k : 0));

@@ -85,7 +85,7 @@ Tensor prior_probabilities(const HeadSpec& head, const Var& h, const HeadWeights
 
 WordScores top_words(const HeadSpec& head, const Var& h, const HeadWeights& weights, int64_t k) {
   const int64_t words = words_of(head, weights);
-  require(k >= 1 && k <= words, "[top_words] the best ", k, " of ", words, " words");
+  require(k >= 1 && k <= words, "[top_words] cannot return the best ", k, " of ", words, " words");
   WordScores out;
   std::vector<int32_t> order(static_cast<size_t>(words));
   read_blocks("top_words", head, h, weights, {},

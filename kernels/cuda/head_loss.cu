@@ -81,9 +81,8 @@ struct RowLoss {
     for (int64_t k = 0; k < size; ++k) {
       const int64_t at = k * rows + r;
       const double gamma = counts ? exp(log_joint(r, k) - log_p) : 0.0;
-      const double all = sums.shares != nullptr
-                             ? sums.shares[at]
-                             : words * gamma;  // sum_v gamma_k(v); with one component gamma = 1
+      // sum_v gamma_k(v); with one component gamma = 1.
+      const double all = sums.shares != nullptr ? sums.shares[at] : words * gamma;
       const double posterior_minus_1 = counts ? expm1(target_score[at] - lse[at]) : 0.0;
       const double labels = counts ? spread * (all - words * gamma) + gamma : 0.0;  // R_k
       share[at] = gamma;
