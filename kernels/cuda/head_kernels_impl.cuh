@@ -170,7 +170,7 @@ __global__ void slopes_kernel(K k, ComponentRun<T> p, HeadLanes<T> lanes, HeadSu
           up = lanes.weight[r] * vexp((s - lanes.lse[r]) - lanes.lse_rest[r]) - shift;
           bias_sum[j] += up;
         }
-        if (up == T(0)) {  // whatever the slope is
+        if (up == T(0)) {  // even if the slope is infinite
           z = T(0);
           continue;
         }
