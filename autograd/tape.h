@@ -64,8 +64,8 @@ class Var {
   /// dL/dy of this output y, in y's shape; an empty view when the loss does not depend on y.
   View grad_output() const;
   /// Where to write dL/dx of this input x, in x's shape. The first call of a backward pass returns
-  /// memory to overwrite (`add` is false), later calls return it to be added to; so a function must
-  /// write what it has called this for. An empty view when x needs no gradient.
+  /// memory to overwrite (`add` is false), later calls return it to be added to; so a function that
+  /// calls this must write the gradient. An empty view when x needs no gradient.
   OutputView grad_input() const;
   /// The same for functions that change only some elements, which they always add to: the memory
   /// was set to zero before the first of them.
@@ -132,7 +132,8 @@ class Tape {
   /// and must be a string literal.
   Var result(const char* op, const Shape& shape, DType dtype, std::initializer_list<Var> inputs);
   Var result(const char* op, const Shape& shape, DType dtype, std::span<const Var> inputs);
-  /// A copy of a list of inputs that lives until reset(): backward functions may capture the span.
+  /// A copy of a list of inputs that is valid until reset(): backward functions may capture the
+  /// span.
   std::span<const Var> keep(std::span<const Var> list);
   /// A value that shares the memory of a part of another one (no copy). Its gradient has memory of
   /// its own: the function records how it is added to that of `whole`.
@@ -184,7 +185,7 @@ class Tape {
   // Memory of the backward functions, reused from step to step.
   std::vector<std::unique_ptr<std::byte[]>> chunks_;
   size_t chunk_ = 0, chunk_used_ = 0;  // the chunk in use, and bytes used of it
-  uint32_t generation_ = 1;            // counts resets, so that Vars of earlier steps are found out
+  uint32_t generation_ = 1;            // counts resets, so that Vars of earlier steps are detected
   bool recording_ = true;
   bool detect_anomaly_ = false;
   bool consumed_ = false;  // backward has run on this recording
@@ -193,7 +194,7 @@ class Tape {
   RandomKey random_;
 };
 
-/// As torch.no_grad(): the tape does not record while this object lives.
+/// As torch.no_grad(): the tape does not record while this object exists.
 class NoGrad {
  public:
   explicit NoGrad(Tape& tape) : tape_(tape), before_(tape.recording()) {

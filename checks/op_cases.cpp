@@ -649,10 +649,10 @@ std::vector<OpCase> op_cases() {
   return all;
 }
 
-std::vector<OpCase> random_op_cases(uint64_t seed, int64_t most) {
+std::vector<OpCase> random_op_cases(uint64_t seed, int64_t max_size) {
   RandomStream random({.seed = seed, .op = stream_id("checks.shapes")});
   const auto n = [&] {
-    return 1 + static_cast<int64_t>(random.below(static_cast<uint64_t>(most)));
+    return 1 + static_cast<int64_t>(random.below(static_cast<uint64_t>(max_size)));
   };
   std::vector<OpCase> all;
   add_elementwise(all, {{n(), n()}}, {{{n(), 3}, {3}}});

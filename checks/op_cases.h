@@ -1,8 +1,8 @@
-// The table of op cases (docs/architecture.md, decision 9): for each differentiable function, some
-// shapes and the same function in plain loops. The cases are used for four things: forward passes
-// are compared with the plain loops, gradients with finite differences, and devices, precisions and
-// numbers of threads with each other; and the op benchmark times them. Every function must have a
-// case: test_ops.cpp fails for one that has none.
+// The table of op cases: for each differentiable function, some shapes and the same function in
+// plain loops. The cases are used for four things: forward passes are compared with the plain
+// loops, gradients with finite differences, and devices, precisions and numbers of threads with
+// each other; and the op benchmark times them. Every function must have a case: test_ops.cpp fails
+// for one that has none.
 #pragma once
 
 #include <functional>
@@ -29,10 +29,11 @@ struct OpCase {
   bool bench = false;    ///< too large for a test: the benchmark only
 };
 
+/// All cases, with the sizes that the tests and the benchmark use.
 std::vector<OpCase> op_cases();
 
 /// A case of each differentiable function and its variants at random shapes, dimensions from 1 to
-/// `most`: for kernel_inspect --check.
-std::vector<OpCase> random_op_cases(uint64_t seed, int64_t most);
+/// `max_size`: for kernel_inspect --check.
+std::vector<OpCase> random_op_cases(uint64_t seed, int64_t max_size);
 
 }  // namespace nine::checks

@@ -17,7 +17,8 @@ using AllInts = std::span<const Ints>;
 
 /// y[i] = f(x[i]).
 Doubles each(const Doubles& x, double (*f)(double));
-/// y[i] = f(a[i], b[i]), where a shorter b is repeated: a row or a number that is broadcast.
+/// y[i] = f(a[i], b[i]), where a b with fewer elements (a row or a number) is broadcast: it is
+/// repeated.
 Doubles pairwise(const Doubles& a, const Doubles& b, double (*f)(double, double));
 /// op(a) (m, k) times op(b) (k, n): (m, n), where op is the transpose if so flagged.
 Doubles product(const Doubles& a, bool transpose_a, const Doubles& b, bool transpose_b, int64_t m,

@@ -23,6 +23,7 @@ struct RawOpCase {
   bool bench = false;  ///< too large for a test: the benchmark only
 };
 
+/// All cases.
 std::vector<RawOpCase> raw_op_cases();
 
 }  // namespace nine::checks

@@ -27,11 +27,13 @@ struct Indices {
 
 /// Values of each input in row-major order; they depend on the seed and the place in the list.
 std::vector<Doubles> random_values(const std::vector<Input>& inputs, uint64_t seed);
+/// The same for indices.
 std::vector<Ints> random_indices(const std::vector<Indices>& indices, uint64_t seed);
 
 /// The values as a tensor. With gap > 0, a matrix is a view of the columns of one that is `gap`
 /// columns wider, whose other elements are NaN.
 Tensor tensor_of(const Doubles& values, const Shape& shape, DType dtype, int64_t gap = 0);
+/// The values as an int32 tensor.
 Tensor tensor_of(const Ints& values, const Shape& shape);
 
 /// Casts an index for the standard library's containers.

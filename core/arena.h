@@ -1,7 +1,7 @@
 // Memory pools. Memory in use never moves, and after the first training step the pool of a step
 // allocates nothing from the system.
 //
-// A pool is filled from both ends (docs/architecture.md, decision 4):
+// A pool is filled from both ends:
 //   low end   activations that backward needs; released in reverse order during backward.
 //   high end  gradients of activations, as blocks with a free list for each size class; and, beyond
 //             them, the temporaries of the running op, released when their Scope ends.
@@ -42,7 +42,8 @@ class Arena {
   /// A tensor from the high end that is released at the end of the innermost Scope. Error: there is
   /// no Scope.
   Tensor temporary(const Shape& shape, DType dtype);
-  /// Releases at its end the temporaries that were made during its life. Scopes may be nested.
+  /// When it is destroyed, releases the temporaries made since its construction. Scopes may be
+  /// nested.
   class Scope {
    public:
     explicit Scope(Arena& arena) : arena_(arena), mark_(arena.top_) { ++arena_.scopes_; }
@@ -67,7 +68,7 @@ class Arena {
   /// Ends the step: releases everything. Using a tensor of the pool is an Error from now on.
   void reset();
 
-  /// 1 plus the number of resets.
+  /// 1 plus the number of resets: tensors store it, so that their use after a reset is detected.
   uint64_t generation() const { return generation_; }
   size_t peak_bytes() const { return peak_; }  ///< the most that was ever in use at once
   size_t capacity() const { return capacity_; }

@@ -25,7 +25,7 @@ inline void same_shape(const char* op, const char* what_a, const View& a, const 
           " has shape ", b.shape);
 }
 
-/// Every further view has the first one's float type and device. Empty views are not looked at.
+/// Every further view has the first one's float type and device. Empty views are not checked.
 inline void same_kind(const char* op, const View& first,
                       std::initializer_list<const View*> others) {
   require(first.dtype == DType::float32 || first.dtype == DType::float64, "[", op,

@@ -33,7 +33,7 @@ struct OpTable {
 
 /// The table of a device; an Error when its backend was not installed.
 const OpTable& op_table(Device device);
-/// For backends: makes `table` the one of this kind of device.
+/// For backends: installs `table` for this kind of device.
 void install_op_table(DeviceKind kind, const OpTable& table);
 
 }  // namespace nine

@@ -25,7 +25,7 @@ void copy(const View& x, const View& y) {
   Scope scope("copy", 0, bytes(x, y));
   if (x.device == y.device && x.dtype != y.dtype) return op_table(y.device).copy(x, y);
   if (x.dtype != y.dtype) {
-    // Between devices bytes travel as they are: convert on the CPU's side.
+    // A copy between devices moves bytes only: convert the type on the CPU.
     const bool down = y.device.kind == DeviceKind::cpu;
     const Tensor staged(x.shape, down ? x.dtype : y.dtype);
     copy(x, staged);
@@ -59,7 +59,7 @@ void binary(Binary f, const View& a, const View& b, const OutputView& y) {
   require(
       b.shape == a.shape || b.shape.rank() == 0 || (b.shape.rank() == 1 && b.cols() == a.cols()),
       "[binary] shapes ", a.shape, " and ", b.shape,
-      " neither agree nor is the second a number or one row of the first");
+      " do not agree: the second must have the shape of the first, be one row of it, or a scalar");
   same_shape("binary", "a", a, "y", y.view);
   same_kind("binary", a, {&b, &y.view});
   Scope scope("binary", count(a), bytes(a, b, y.view));
@@ -135,8 +135,8 @@ void embedding_with_positions(const View& table, const View& ids, double scale,
           "[embedding_with_positions] a table of shape ", table.shape, " and positions of shape ",
           positions.shape, " do not fill rows of ", y.shape);
   require(y.rows() == 0 || (positions.rows() > 0 && y.rows() % positions.rows() == 0),
-          "[embedding_with_positions] ", y.rows(), " rows are no whole sentences of ",
-          positions.rows(), " positions");
+          "[embedding_with_positions] ", y.rows(), " rows are not a multiple of ", positions.rows(),
+          " positions");
   Scope scope("embedding_with_positions", 2 * count(y), 3 * bytes(y));
   op_table(table.device).embedding_with_positions(table, ids, scale, positions, y);
 }
@@ -215,7 +215,7 @@ namespace {
 void check_lstm(const char* op, const Lstm& io) {
   const int64_t b = io.batch(), h = io.size(), rows = io.x.rows();
   require(b > 0 && rows > 0 && rows % b == 0, "[", op, "] ", rows,
-          " rows of input are no whole time steps of a batch of ", b);
+          " rows of input are not whole time steps of a batch of ", b);
   same_kind(
       op, io.x,
       {&io.w_ih, &io.w_hh, &io.b_ih, &io.b_hh, &io.h0, &io.c0, &io.hidden, &io.cells, &io.gates});
@@ -295,10 +295,11 @@ void lstm_backward(const Lstm& io, const LstmGradients& g, Arena& arena) {
 namespace {
 void check_attention(const char* op, const Attention& io) {
   same_kind(op, io.q, {&io.k, &io.v, &io.y, &io.lse});
-  require(io.batch > 0 && io.heads > 0, "[", op, "] a batch of ", io.batch, " with ", io.heads,
-          " heads has nothing to attend to");
+  require(io.batch > 0 && io.heads > 0, "[", op,
+          "] the batch size and the number of heads must be at least 1, not ", io.batch, " and ",
+          io.heads);
   require(io.q.rows() % io.batch == 0 && io.k.rows() % io.batch == 0, "[", op, "] ", io.q.rows(),
-          " queries and ", io.k.rows(), " keys are no whole sentences of a batch of ", io.batch);
+          " queries and ", io.k.rows(), " keys are not multiples of the batch size ", io.batch);
   require(io.q.cols() > 0 && io.q.cols() % io.heads == 0, "[", op, "] ", io.q.cols(),
           " columns do not divide into ", io.heads, " heads");
   require(io.k.cols() == io.q.cols(), "[", op, "] queries of shape ", io.q.shape,
@@ -358,7 +359,7 @@ void nll_backward(const View& targets, double row_weight, const View& grad_outpu
                   const View& dlog_probs) {
   same_kind("nll_backward", dlog_probs, {});
   are_indices("nll_backward", dlog_probs, targets, dlog_probs.rows());
-  is_double_scalar("nll_backward", dlog_probs, "the upstream gradient", grad_output);
+  is_double_scalar("nll_backward", dlog_probs, "grad_output", grad_output);
   Scope scope("nll_backward", count(targets), bytes(targets));
   op_table(dlog_probs.device).nll_backward(targets, row_weight, grad_output, dlog_probs);
 }

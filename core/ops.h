@@ -6,7 +6,8 @@
 // Conventions. A view is seen as a matrix (rows x cols, leading dimension). Unless said otherwise
 // the views of a call have one float type, float32 or float64, and are on one device. Results go to
 // an OutputView, which says whether they overwrite or are added to what is there. Sums have a fixed
-// order: the same bits with any number of threads. Index views (`ids`, `targets`) are int32.
+// order: the same bits with any number of threads. Index views (`ids`, `targets`) are int32. From
+// an `arena` an op takes temporary memory, which it has released when it returns.
 #pragma once
 
 #include <span>
@@ -71,10 +72,10 @@ void embedding_with_positions(const View& table, const View& ids, double scale,
 /// table_grad(ids[r], :) += dy(r, :), rows in ascending order of r.
 void embedding_backward(const View& dy, const View& ids, const View& table_grad);
 
-/// y = x * m / (1 - p), m = 1 where the key's uniform number is >= p. Backward is the same call on
-/// dy. With mask_rows the mask has only that many rows, and row r uses its row r mod mask_rows:
-/// with `batch` rows for each time step, all time steps then have one mask (variational dropout;
-/// Gal & Ghahramani, 2016).
+/// y = x * m / (1 - p), m = 1 where the key's uniform number is >= p and 0 elsewhere; p in [0, 1).
+/// Backward is the same call on dy. With mask_rows the mask has only that many rows, and row r uses
+/// its row r mod mask_rows: with `batch` rows for each time step, all time steps then have one mask
+/// (variational dropout; Gal & Ghahramani, 2016).
 void dropout(const View& x, double p, const RandomKey& key, const OutputView& y,
              int64_t mask_rows = 0);
 /// y(r, :) = x(r, :) * m(ids[r]) / (1 - p): drops whole words, all rows of one id together (Gal &
@@ -117,6 +118,7 @@ struct Lstm {
   int64_t size() const { return h0.cols(); }
   int64_t steps() const { return x.rows() / h0.rows(); }
 };
+/// Fills hidden, cells and gates.
 void lstm(const Lstm& io, Arena& arena);
 /// What lstm_backward is given, dL/dh_t and the gradients of the last state (empty views count as
 /// zero), and where its results go (an output without memory is not computed).
@@ -165,6 +167,7 @@ struct Attention {
     return 4.0 * static_cast<double>(q.elements()) * static_cast<double>(keys());
   }
 };
+/// Fills y and lse.
 void attention(const Attention& io);
 /// dL/dy, and where the gradients go (an output without memory is not computed).
 struct AttentionGradients {
@@ -190,11 +193,12 @@ void nll_backward(const View& targets, double row_weight, const View& grad_outpu
 //
 // Each is one pass over parameters and gradients, which are contiguous slabs. The gradient is first
 // multiplied by min(1, max_norm / (sqrt(norm_squared) + 1e-6)), as PyTorch's clip_grad_norm_ does;
-// max_norm = 0: it is not.
+// With max_norm = 0 it is not.
 
+/// Gradient clipping.
 struct Clip {
-  View norm_squared;  ///< float64 scalar from sum_squares
-  double max_norm = 0;
+  View norm_squared;    ///< float64 scalar from sum_squares
+  double max_norm = 0;  ///< 0: no clipping
 };
 /// Adam (Kingma & Ba, 2015), eps outside of the root of v-hat; decoupled = AdamW (Loshchilov &
 /// Hutter, 2019).
@@ -203,9 +207,12 @@ struct AdamStep {
   bool decoupled = false;
   int64_t t = 1;  ///< 1 for the first update
 };
+/// Updates the parameters w from their gradients g. m and v are the running means of the gradient
+/// and of its square, zeros before the first update. All have one shape.
 void adam(const View& w, const View& g, const View& m, const View& v, const Clip& clip,
           const AdamStep& step);
-/// SGD: u = momentum * u + g (+ weight_decay * w), w -= lr * u. Without momentum `u` is empty.
+/// SGD: u = momentum * u + g (+ weight_decay * w), w -= lr * u. u is zero before the first update;
+/// without momentum it is empty.
 struct SgdStep {
   double lr = 1, momentum = 0, weight_decay = 0;
 };

@@ -30,18 +30,18 @@ OutputFile::~OutputFile() {
 
 void OutputFile::write(const void* data, size_t size) {
   const auto* p = static_cast<const std::byte*>(data);
-  while (size > 0) {  // in pieces, which stay in the cache between checksum and copy
-    const size_t piece = std::min(size, kBufferBytes);
-    digest_.crc32c = crc32c(digest_.crc32c, p, piece);
-    digest_.bytes += piece;
-    if (buffer_.size() + piece > kBufferBytes) flush();
-    if (piece == kBufferBytes) {
-      write_out(p, piece);
+  while (size > 0) {  // in chunks, which stay in the cache between checksum and copy
+    const size_t chunk = std::min(size, kBufferBytes);
+    digest_.crc32c = crc32c(digest_.crc32c, p, chunk);
+    digest_.bytes += chunk;
+    if (buffer_.size() + chunk > kBufferBytes) flush();
+    if (chunk == kBufferBytes) {
+      write_out(p, chunk);
     } else {
-      buffer_.insert(buffer_.end(), p, p + piece);
+      buffer_.insert(buffer_.end(), p, p + chunk);
     }
-    p += piece;
-    size -= piece;
+    p += chunk;
+    size -= chunk;
   }
 }
 

@@ -50,7 +50,7 @@ void PackedLinear<T>::operator()(const T* x, int64_t ldx, int64_t rows, T* y, in
           T* __restrict row = out + r * ldy;
           for (int64_t c = 0; c < columns; ++c) {
             const T value = row[c] + (bias != nullptr ? bias[c] : T(0));
-            row[c] = value < low ? low : value;  // a NaN passes
+            row[c] = value < low ? low : value;  // NaN stays NaN
           }
         }
       },

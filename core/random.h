@@ -53,8 +53,9 @@ NINE_HD inline std::array<uint32_t, 4> philox(const RandomKey& key, uint64_t blo
   return {c0, c1, c2, c3};
 }
 
-/// The 4 * kPhiloxRun numbers from element 4 * block on. Compilers vectorise this loop.
+/// Blocks of one philox_run: enough for compilers to vectorise its loop.
 inline constexpr int kPhiloxRun = 16;
+/// The 4 * kPhiloxRun numbers from element 4 * block on.
 inline void philox_run(const RandomKey& key, uint64_t block, uint32_t (&bits)[4 * kPhiloxRun]) {
   for (int j = 0; j < kPhiloxRun; ++j) {
     const std::array<uint32_t, 4> four = philox(key, block + static_cast<uint64_t>(j));

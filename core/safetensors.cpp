@@ -202,7 +202,7 @@ std::map<std::string, std::string> metadata_of(const Source& source, const Json&
   std::map<std::string, std::string> out;
   for (const auto& [key, text] : value.items()) {
     if (!text.is_string())
-      source.reject("__metadata__ holds something else than text under '", key, "'");
+      source.reject("__metadata__ holds something other than text under '", key, "'");
     out[key] = text.get<std::string>();
   }
   return out;

@@ -20,8 +20,8 @@ thread_local std::array<Buffer, static_cast<size_t>(Scratch::count)> t_buffers;
 
 }  // namespace
 
-void* detail::scratch_bytes(Scratch user, size_t bytes) {
-  Buffer& b = t_buffers[static_cast<size_t>(user)];
+void* detail::scratch_bytes(Scratch buffer, size_t bytes) {
+  Buffer& b = t_buffers[static_cast<size_t>(buffer)];
   if (b.bytes < bytes) {
     const size_t rounded = (bytes + 4095) / 4096 * 4096;
     b.memory.reset();

@@ -6,19 +6,19 @@
 
 namespace nine {
 
-/// Names of the separate pieces of memory that a thread has. An op and the functions it calls must
-/// use different names.
+/// The separate buffers that each thread has, by what they hold. An op and the functions it calls
+/// must use different ones.
 enum class Scratch : int { gemm_b, tile, products, lanes, reduction, rounds, count };
 
 namespace detail {
-void* scratch_bytes(Scratch user, size_t bytes);
+void* scratch_bytes(Scratch buffer, size_t bytes);
 }
 
 /// At least n elements, 64-byte aligned, of undefined contents. Valid until this thread calls
-/// scratch() with the same name again.
+/// scratch() for the same buffer again.
 template <class T>
-T* scratch(Scratch user, int64_t n) {
-  return static_cast<T*>(detail::scratch_bytes(user, static_cast<size_t>(n) * sizeof(T)));
+T* scratch(Scratch buffer, int64_t n) {
+  return static_cast<T*>(detail::scratch_bytes(buffer, static_cast<size_t>(n) * sizeof(T)));
 }
 
 }  // namespace nine

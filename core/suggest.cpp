@@ -51,11 +51,11 @@ double rank(const std::string& word, const std::string& name) {
 }  // namespace
 
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates) {
-  const std::string wanted = plain(word);
+  const std::string typed = plain(word);
   std::string best;
   double best_rank = kFar;
   for (const std::string& candidate : candidates) {
-    const double r = rank(wanted, plain(candidate));
+    const double r = rank(typed, plain(candidate));
     if (r >= best_rank) continue;
     best = candidate;
     best_rank = r;

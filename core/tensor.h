@@ -13,8 +13,8 @@ namespace nine {
 
 class Arena;
 
-/// What every op takes: where the elements are, and their type, shape and leading dimension. A view
-/// does not own its memory. As a matrix it has shape.rows() x shape.cols() elements, and row r
+/// The argument of every op: a pointer to the elements, their type, shape and leading dimension. A
+/// view does not own its memory. As a matrix it has shape.rows() x shape.cols() elements, and row r
 /// starts r * ld elements after `data`.
 struct View {
   void* data = nullptr;
@@ -56,7 +56,7 @@ struct View {
 
 /// Where an op writes its result: it overwrites the view, or adds to it (`add`). A value that is
 /// used several times has a gradient that is a sum; the first use overwrites, the others add. An
-/// empty view means that the result is not wanted.
+/// empty view means that the result need not be computed.
 struct OutputView {
   View view;
   bool add = false;
@@ -70,6 +70,8 @@ class Tensor {
   Tensor() = default;
   /// Owned memory, 64-byte aligned, set to zero.
   Tensor(const Shape& shape, DType dtype, Device device = kCpu);
+  /// Owned memory on the CPU with these values in row-major order. Error: their number is not that
+  /// of the shape.
   template <class T>
   static Tensor from(const std::vector<T>& values, const Shape& shape);
 
@@ -85,6 +87,7 @@ class Tensor {
   DType dtype() const { return view_.dtype; }
   Device device() const { return view_.device; }
   int64_t elements() const { return view_.elements(); }
+  /// The elements as T; an Error when the dtype is another.
   template <class T>
   T* data() const {
     return view().as<T>();

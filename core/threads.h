@@ -44,8 +44,8 @@ void parallel_for(int64_t tasks, F&& f, double operations = kAlwaysParallel) {
       const_cast<void*>(static_cast<const void*>(&f)));
 }
 
-/// Cuts [0, n) into pieces of `grain` elements (the last one may be shorter) and runs f(begin, end)
-/// for each piece, as parallel_for does.
+/// Cuts [0, n) into ranges of `grain` elements (the last one may have fewer) and runs f(begin, end)
+/// for each range, as parallel_for does.
 template <class F>
 void parallel_ranges(int64_t n, int64_t grain, F&& f, double operations = kAlwaysParallel) {
   const int64_t tasks = (n + grain - 1) / grain;
@@ -56,8 +56,8 @@ void parallel_ranges(int64_t n, int64_t grain, F&& f, double operations = kAlway
 
 /// Runs f(round, task) for every task of round 0, then of round 1, and so on, with a barrier
 /// between rounds. From round to round a task usually runs on the same thread, so that its data
-/// stays in that core's cache; another thread takes it when that one is late. Runs serially when
-/// `operations` (of one round) is below kMinOperationsPerBarrier. f must not throw.
+/// stays in that core's cache; if that thread is late, another one runs the task. Runs serially
+/// when `operations` (of one round) is below kMinOperationsPerBarrier. f must not throw.
 template <class F>
 void parallel_rounds(int64_t rounds, int64_t tasks, F&& f, double operations = kAlwaysParallel) {
   using Fn = std::remove_reference_t<F>;

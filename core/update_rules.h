@@ -19,7 +19,12 @@ NINE_HD inline double clip_factor(double norm_squared, double max_norm) {
 /// Adam and AdamW (see AdamStep), with the step's factors computed once and rounded to T.
 template <class T>
 struct AdamRule {
-  T b1, b2, c1, c2, rate, root, eps, l2, shrink;
+  T b1, b2, c1, c2;  ///< beta1, beta2, and 1 minus them
+  T rate;            ///< lr / (1 - beta1^t): the bias correction of the first mean
+  T root;            ///< 1 / sqrt(1 - beta2^t): that of the second
+  T eps;
+  T l2;      ///< weight decay as a part of the gradient (Adam)
+  T shrink;  ///< what the weight is multiplied by (decoupled weight decay, AdamW)
 
   explicit AdamRule(const AdamStep& s)
       : b1(static_cast<T>(s.beta1)),

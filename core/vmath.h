@@ -25,8 +25,8 @@ template <>
 struct FloatTraits<float> {
   using Int = int32_t;
   static constexpr int kMantissa = 23, kBias = 127;
-  static constexpr float kMaxExp = 88.37f,
-                         kMinExp = -87.33654f;  // where 2^n would leave the normal numbers
+  // Where 2^n would leave the normal numbers.
+  static constexpr float kMaxExp = 88.37f, kMinExp = -87.33654f;
   static constexpr float kLn2Hi = 0.693359375f, kLn2Lo = -2.12194440e-4f;
   static constexpr float kRound = 12582912.0f;  // 1.5 * 2^23: adding it rounds to an integer
   static constexpr int kExpTerms = 7, kLogTerms = 5, kSinTerms = 5;
@@ -245,8 +245,8 @@ NINE_HD inline SinCos<T> vsincos(T x) {
   }
   const T sine = within + within * (r2 * s), cosine = T(1) + r2 * c;
   const Int quarter = std::bit_cast<Int>(shifted);  // n's low bits, in two's complement
-  const T swap = static_cast<T>(quarter & 1),
-          keep = T(1) - swap;  // factors, not branches, as in vexp
+  // Factors, not branches, as in vexp.
+  const T swap = static_cast<T>(quarter & 1), keep = T(1) - swap;
   return {(keep * sine + swap * cosine) * static_cast<T>(1 - (quarter & 2)),
           (keep * cosine + swap * sine) * static_cast<T>(1 - ((quarter + 1) & 2))};
 }

@@ -1,4 +1,4 @@
-// The library is opened (dlopen) at the first product, so that a program built with CUDA also runs
+// cuBLAS is opened (dlopen) at the first product, so that a program built with CUDA also runs
 // on machines without it. A handle has its own workspace and one stream, which makes its results
 // reproducible.
 #include "cuda/blas.cuh"

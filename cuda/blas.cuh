@@ -9,7 +9,8 @@
 
 namespace nine::cuda {
 
-/// Submits the product to the device's stream. T is float or double; with k = 0 the product is 0.
+/// Submits the product (see Gemm) to the device's stream. `op` is named in errors. T is float or
+/// double; with k = 0 the product is 0.
 template <class T>
 void multiply(CudaDevice& device, const char* op, const Gemm<T>& p);
 

@@ -14,8 +14,8 @@
 namespace nine::cuda {
 namespace {
 
-constexpr size_t kStaging = size_t{8} << 20;     // enough for the indices of some hundred batches
-constexpr size_t kMostStaged = size_t{1} << 20;  // larger copies do not go through staging_
+constexpr size_t kStaging = size_t{8} << 20;    // enough for the indices of some hundred batches
+constexpr size_t kMaxStaged = size_t{1} << 20;  // larger copies do not go through staging_
 constexpr size_t kMaxGraphs = 64, kMaxKeys = 4096;
 constexpr const char* kFaultNames[kIndexFaults] = {
     "embedding",    "embedding_backward", "dropout_words", "nll",
@@ -119,7 +119,7 @@ void CudaDevice::wait() { check("wait", cudaStreamSynchronize(stream_)); }
 void CudaDevice::upload(const void* host, size_t host_pitch, void* device, size_t device_pitch,
                         size_t width, size_t rows) {
   const size_t bytes = width * rows, rounded = (bytes + 63) / 64 * 64;
-  if (bytes > kMostStaged) {
+  if (bytes > kMaxStaged) {
     copy_rows(device, device_pitch, host, host_pitch, width, rows, cudaMemcpyHostToDevice, stream_);
     wait();
     return;

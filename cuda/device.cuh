@@ -27,7 +27,7 @@ enum class IndexFault : int {
 };
 inline constexpr int kIndexFaults = static_cast<int>(IndexFault::count);
 
-/// What the kernels of a device have found since the host last looked, for each op.
+/// The wrong indices that kernels have found since the host last read this, for each op.
 struct DeviceErrors {
   /// The first wrong index, as its position << 32 | its value; all bits set: no error.
   unsigned long long first[kIndexFaults];
@@ -49,7 +49,7 @@ class CudaDevice {
   int index() const { return index_; }
 
   /// Device memory for intermediate results of one op; the next op may overwrite it. There are two
-  /// pieces, slots 0 and 1, which grow on demand. The sums of cuda/reduce.cuh use slot 0, so that
+  /// buffers, slots 0 and 1, which grow on demand. The sums of cuda/reduce.cuh use slot 0, so that
   /// ops that call them use slot 1.
   void* scratch_bytes(size_t bytes, int slot);
   template <class T>

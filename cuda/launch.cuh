@@ -1,4 +1,4 @@
-// What kernels are written with: launching them, matrices, shared memory, checked indices, sums
+// Helpers for writing kernels: launching them, matrices, shared memory, checked indices, sums
 // over a warp or a block in a fixed order, and elementwise kernels.
 //
 // nvcc compiles the sources of cuda/ as CUDA. tests/cuda_on_host compiles them as plain C++ to test
@@ -16,6 +16,7 @@
 #include "core/tensor.h"
 #include "cuda/device.cuh"
 
+// Marks functions that run on the device only.
 #ifdef __CUDACC__
 #define NINE_D __device__
 #else
@@ -175,12 +176,12 @@ inline Plane plane_of(std::initializer_list<const View*> views) {
 template <class F>
 void each(CudaDevice& device, const char* op, Plane p, const F& f) {
   if (p.rows == 0 || p.cols == 0) return;
-  constexpr int64_t kMostRows = 32768;  // rows of blocks; a thread then takes several elements
+  constexpr int64_t kMaxRowBlocks = 32768;  // beyond that a thread computes several elements
   const bool wide = p.rows == 1 || p.cols >= kBlock;
   const dim3 block = wide ? dim3(kBlock, 1) : dim3(kWarp, kBlock / kWarp);
   launch(device, op, each_kernel<F>,
          dim3(blocks_of(p.cols, block.x),
-              static_cast<unsigned>(std::min<int64_t>(kMostRows, blocks_of(p.rows, block.y)))),
+              static_cast<unsigned>(std::min<int64_t>(kMaxRowBlocks, blocks_of(p.rows, block.y)))),
          block, 0, p.rows, p.cols, f);
 }
 

@@ -1,4 +1,4 @@
-// Layer norm and its gradients with CUDA: one block of threads for each row.
+// Layer norm and its gradients on a GPU (part of cuda/ops.cuh): one block of threads for each row.
 #include "cuda/ops.cuh"
 #include "cuda/reduce.cuh"
 
@@ -80,18 +80,18 @@ void layer_norm_backward(const View& x, const View& gamma, const View& mean, con
                          const View& dy, const OutputView& dx, const OutputView& dgamma,
                          const OutputView& dbeta) {
   dispatch_float(x.dtype, "layer_norm_backward", [&]<class T>(T) {
-    CudaDevice& card = CudaDevice::of(x);
+    CudaDevice& device = CudaDevice::of(x);
     const char* op = "layer_norm_backward";
     const T *m = static_cast<T*>(mean.data), *s = static_cast<T*>(rstd.data);
     if (dx.view)
-      launch(card, op, layer_norm_dx_kernel<T>, rows_of(x), dim3(kThreads),
+      launch(device, op, layer_norm_dx_kernel<T>, rows_of(x), dim3(kThreads),
              block_sum_bytes(kThreads), Matrix<T>(x), static_cast<T*>(gamma.data), m, s,
              Matrix<T>(dy), Matrix<T>(dx.view), dx.add);
     if (dgamma.view)
-      sum_columns(card, op, x.rows(), x.cols(), GammaTerm<T>{Matrix<T>(x), Matrix<T>(dy), m, s},
+      sum_columns(device, op, x.rows(), x.cols(), GammaTerm<T>{Matrix<T>(x), Matrix<T>(dy), m, s},
                   static_cast<T*>(dgamma.view.data), dgamma.add);
     if (dbeta.view)
-      sum_columns(card, op, x.rows(), x.cols(), BetaTerm<T>{Matrix<T>(dy)},
+      sum_columns(device, op, x.rows(), x.cols(), BetaTerm<T>{Matrix<T>(dy)},
                   static_cast<T*>(dbeta.view.data), dbeta.add);
   });
 }

@@ -1,18 +1,18 @@
-// Sums whose order depends on shapes only: partial sums of fixed pieces, then the sum of those by
-// one block.
+// Sums whose order depends on shapes only: partial sums over a fixed division of the elements,
+// which one block then adds.
 #pragma once
 
 #include "cuda/launch.cuh"
 
 namespace nine::cuda {
 
-inline constexpr int64_t kSumPiece = 8 * kBlock;  ///< the least number of elements of a piece
-inline constexpr int64_t kSumPieces = 1024;       ///< the largest number of pieces
+inline constexpr int64_t kMinPartialElements = 8 * kBlock;  ///< fewest elements of a partial sum
+inline constexpr int64_t kMaxPartials = 1024;               ///< most partial sums
 
 /// partial[block] = the sum in double of f(i) over the elements of the block: every gridDim-th run
 /// of blockDim elements.
 template <class F>
-__global__ void piece_sums_kernel(int64_t n, F f, double* partial) {
+__global__ void partial_sums_kernel(int64_t n, F f, double* partial) {
   double sum = 0;
   for (int64_t i = thread_index(); i < n; i += static_cast<int64_t>(gridDim.x) * blockDim.x)
     sum += f(i);
@@ -33,12 +33,13 @@ __global__ void finish_sum_kernel(const double* partial, int64_t n, Put put_sum)
 /// that are copied there.
 template <class F, class Put>
 void sum_of(CudaDevice& device, const char* op, int64_t n, const F& f, const Put& put_sum) {
-  const int64_t pieces = std::clamp<int64_t>((n + kSumPiece - 1) / kSumPiece, 1, kSumPieces);
-  double* partial = device.scratch<double>(pieces);
-  launch(device, op, piece_sums_kernel<F>, dim3(static_cast<unsigned>(pieces)), dim3(kBlock),
+  const int64_t partials =
+      std::clamp<int64_t>((n + kMinPartialElements - 1) / kMinPartialElements, 1, kMaxPartials);
+  double* partial = device.scratch<double>(partials);
+  launch(device, op, partial_sums_kernel<F>, dim3(static_cast<unsigned>(partials)), dim3(kBlock),
          block_sum_bytes(kBlock), n, f, partial);
   launch(device, op, finish_sum_kernel<Put>, dim3(1), dim3(kBlock), block_sum_bytes(kBlock),
-         partial, pieces, put_sum);
+         partial, partials, put_sum);
 }
 
 /// For sum_of: y = scale * sum or, with `add`, y += scale * sum; y is float or double.
@@ -85,8 +86,8 @@ struct FinishColumns {
 template <class T, class F>
 void sum_columns(CudaDevice& device, const char* op, int64_t rows, int64_t cols, const F& f, T* y,
                  bool add) {
-  constexpr int64_t kRows = 256, kMostSplits = 64;
-  const int64_t splits = std::clamp<int64_t>((rows + kRows - 1) / kRows, 1, kMostSplits),
+  constexpr int64_t kRows = 256, kMaxSplits = 64;
+  const int64_t splits = std::clamp<int64_t>((rows + kRows - 1) / kRows, 1, kMaxSplits),
                 per_split = (rows + splits - 1) / splits;
   double* partial = device.scratch<double>(splits * std::max<int64_t>(1, cols));
   launch(device, op, column_sums_kernel<F>,

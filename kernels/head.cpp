@@ -143,7 +143,7 @@ Score parse_component(std::string_view text, const HeadDefaults& defaults) {
     for (size_t k = 0; k < kernel.parameters.size(); ++k)
       score.parameters[k] = kernel.parameters[k].fallback;
   }
-  std::vector<bool> said(kernel.parameters.size(), tuned);
+  std::vector<bool> given(kernel.parameters.size(), tuned);
   std::vector<bool> twice(kernel.parameters.size());
   for (size_t f = 1; f < fields.size(); ++f) {
     const size_t equals = fields[f].find('=');
@@ -154,12 +154,12 @@ Score parse_component(std::string_view text, const HeadDefaults& defaults) {
     if (twice[k]) refuse("'", text, "' names ", name, " twice");
     score.parameters[k] = parameter_value(kernel.parameters[k], fields[f].substr(equals + 1),
                                           concat(kernel.name, "'s ", name));
-    said[k] = twice[k] = true;
+    given[k] = twice[k] = true;
   }
-  for (size_t k = 0; k < said.size(); ++k) {
+  for (size_t k = 0; k < given.size(); ++k) {
     const std::string_view name = kernel.parameters[k].name;
     const std::string& option = name == "variance" ? defaults.variance : defaults.ball;
-    if (!said[k] && !option.empty() && (name == "variance" || name == "ball"))
+    if (!given[k] && !option.empty() && (name == "variance" || name == "ball"))
       score.parameters[k] = parameter_value(kernel.parameters[k], option, std::string(name));
   }
   const std::string wrong = check_score(score, -1);
@@ -191,7 +191,7 @@ bool parses(const std::string& text, const HeadDefaults& defaults) {
   }
 }
 
-bool contexts_wanted(const HeadDefaults& defaults, bool mixture) {
+bool has_contexts(const HeadDefaults& defaults, bool mixture) {
   if (defaults.head_context.empty()) return mixture;
   if (defaults.head_context != "none" && defaults.head_context != "tanh")
     refuse("head context is '", defaults.head_context, "', which must be none or tanh",
@@ -278,7 +278,7 @@ HeadSpec parse_head(std::string_view text, const HeadDefaults& defaults) {
   HeadSpec head{.components = {}, .mixture = false, .contexts = false, .untied = defaults.untied};
   const std::string_view mixture = mixture_text(text);
   head.mixture = mixture.data() != nullptr;
-  head.contexts = contexts_wanted(defaults, head.mixture);
+  head.contexts = has_contexts(defaults, head.mixture);
   if (head.mixture) {
     for (const std::string_view item : split(mixture, ','))
       parse_item(item, defaults, head.components);

@@ -1,4 +1,5 @@
-// Output heads by name: the grammar of heads.md section 2.
+// Output heads by name: reading and writing head strings such as "mix:3*lin,log:p=1", whose grammar
+// is described in docs/heads.md ("Writing a head").
 #pragma once
 
 #include <span>
@@ -14,9 +15,10 @@ namespace nine {
 /// resolved.
 struct HeadSpec {
   std::vector<Score> components{Score{}};
-  bool mixture = false;   ///< a `mix:` or preset has a prior over components, also with one of them
-  bool contexts = false;  ///< component k sees tanh(C_k' h), not h itself
-  bool untied = false;    ///< word vectors of its own for each component
+  /// There is a prior over the components. True for `mix:` and presets, even with one component.
+  bool mixture = false;
+  bool contexts = false;  ///< component k scores tanh(C_k' h) instead of h itself
+  bool untied = false;    ///< each component has word vectors of its own
 
   friend bool operator==(const HeadSpec&, const HeadSpec&) = default;
 
@@ -28,7 +30,7 @@ struct HeadSpec {
   std::string check(int64_t d) const;
 };
 
-/// Settings beside the head string: each fills in what a component does not say itself.
+/// Settings beside the head string: each is a default for what a component leaves open.
 struct HeadDefaults {
   /// ssg and mog: split or a positive number; empty: the kernel's own default.
   std::string variance;
@@ -40,24 +42,28 @@ struct HeadDefaults {
 };
 
 /// Reads a head string (docs/heads.md); a UsageError names the part that is wrong and the nearest
-/// thing that is known.
+/// valid name.
 HeadSpec parse_head(std::string_view text, const HeadDefaults& defaults = {});
 
-/// One kernel as people read it.
+/// The description of a kernel, as kernel_inspect prints it.
 struct KernelInfo {
-  const char *name = "", *formula = "", *derivative = "", *note = "";
+  const char* name = "";        ///< as in head strings
+  const char* formula = "";     ///< the score S
+  const char* derivative = "";  ///< of S
+  const char* note = "";        ///< special cases and bounds
   std::span<const ParameterInfo> parameters;
 };
-/// All of them, in the order of heads.md section 1.
+/// All kernels, in the order of ScoreKind.
 std::vector<KernelInfo> kernel_table();
 /// The kernel of a component.
 KernelInfo kernel_info(ScoreKind kind);
 /// A component with its parameters in full, such as "hpb:ball=lorentz:shift=-2".
 std::string to_text(const Score& score);
-/// Presets of mixtures with what they stand for: {"mos", "mix:9*lin"}, ...
+/// A name for a head string.
 struct HeadPreset {
   const char *name, *text;
 };
+/// The presets of mixtures: {"mos", "mix:9*lin"}, ...
 std::span<const HeadPreset> head_presets();
 
 }  // namespace nine

@@ -8,11 +8,11 @@
 namespace nine {
 namespace {
 
-constexpr int64_t kStackRows = 224;  // stacked rows of a block, measured best (performance.md)
-constexpr int64_t kUntiedBytes =
-    int64_t{128} << 20;  // of products, where components have word vectors of their own
-constexpr int64_t kCardBytes = int64_t{512}
-                               << 20;  // of products on a card: chosen by arithmetic, not measured
+constexpr int64_t kStackRows = 224;  // stacked rows of a block: the fastest in measurements
+// Bytes of a block's products where each component has word vectors of its own.
+constexpr int64_t kUntiedBytes = int64_t{128} << 20;
+// Bytes of a block's products on a GPU: chosen by calculation, not by measurement.
+constexpr int64_t kGpuBytes = int64_t{512} << 20;
 
 View matrix(const View& v) { return v.shape.rank() == 2 ? v : v.reshaped({v.rows(), v.cols()}); }
 
@@ -40,8 +40,8 @@ View vector_part(const View& v, int64_t begin, int64_t count) {
 int64_t head_block_rows(const HeadSpec& head, int64_t words, int64_t d, DType dtype,
                         Device device) {
   const int64_t panel = ops::kHeadPanel;
-  const bool card = device.kind != DeviceKind::cpu;
-  if (!head.untied && !card) {
+  const bool on_gpu = device.kind != DeviceKind::cpu;
+  if (!head.untied && !on_gpu) {
     double stacked = 0;
     for (const Score& s : head.components)
       stacked += std::sqrt(static_cast<double>(ops::head_product_planes(s, d)));
@@ -51,7 +51,7 @@ int64_t head_block_rows(const HeadSpec& head, int64_t words, int64_t d, DType dt
   }
   const int64_t row_bytes = words * planes_of(head, d) * static_cast<int64_t>(size_of(dtype));
   return std::max(
-      panel, (card ? kCardBytes : kUntiedBytes) / std::max<int64_t>(1, row_bytes) / panel * panel);
+      panel, (on_gpu ? kGpuBytes : kUntiedBytes) / std::max<int64_t>(1, row_bytes) / panel * panel);
 }
 
 HeadBlocks::HeadBlocks(const char* op, const HeadSpec& head, const Var& h,
@@ -73,8 +73,8 @@ HeadBlocks::HeadBlocks(const char* op, const HeadSpec& head, const Var& h,
   if (head.contexts) dlatent_ = weights.latent.grad_input();
 }
 
-// Component k's word vectors are rows kV .. (k+1)V of the tensors, one under the other; tied ones
-// are all of them.
+// Component k's word vectors are rows kV .. (k+1)V of the tensors, one below the other; if they
+// are tied, all rows.
 void HeadBlocks::resolve_words(const char* op, bool gradients) {
   int64_t all = 0;
   for (const Var& w : weights_.w) all += w.shape().rows();
@@ -87,15 +87,15 @@ void HeadBlocks::resolve_words(const char* op, bool gradients) {
           " tensors of word vectors, but the components share one");
   for (const Var& w : weights_.w) {
     const View value = matrix(w.value());
-    const OutputView sink = gradients ? w.grad_input() : OutputView{};
+    const OutputView dw = gradients ? w.grad_input() : OutputView{};
     require(value.rows() % words_ == 0, "[", op, "] word vectors of shape ", w.shape(),
             " for a vocabulary of ", words_);
     for (int64_t first = 0; first < value.rows(); first += words_) {
       const View part = value.row_range(first, words_);
-      const View dpart = sink.view ? matrix(sink.view).row_range(first, words_) : View{};
+      const View dpart = dw.view ? matrix(dw.view).row_range(first, words_) : View{};
       for (int64_t k = 0; k < (head_.untied ? 1 : size()); ++k) {
         components_.push_back({head_.components[components_.size()], part, {}});
-        dw_.push_back({dpart, sink.add});
+        dw_.push_back({dpart, dw.add});
       }
     }
   }
@@ -167,7 +167,7 @@ void HeadBlocks::start(const View& targets, double spread, HeadMemory memory, co
   if (gradients_) dlatent_rows_ = arena_.temporary({group_rows_, k * d}, type);
 }
 
-void HeadBlocks::form_contexts(int64_t first, int64_t count) {
+void HeadBlocks::compute_contexts(int64_t first, int64_t count) {
   if (!head_.contexts) return;
   ops::matmul(contexts_.row_range(first, count), false, weights_.latent.value(), true,
               {latent_.view().row_range(0, count)});
@@ -242,7 +242,7 @@ void HeadBlocks::add_gradients(const ops::HeadBlock& block, double row_weight) {
   }
 }
 
-void HeadBlocks::take_context_gradients(int64_t first, int64_t count) {
+void HeadBlocks::compute_context_gradients(int64_t first, int64_t count) {
   if (!head_.contexts) return;
   const View h = contexts_.row_range(first, count), d = dlatent_rows_.view().row_range(0, count);
   if (dlatent_.view) ops::matmul(d, true, h, false, dlatent_);

@@ -11,13 +11,14 @@
 
 namespace nine {
 
-/// Makes components of the weights, computes the statistics of the word vectors and the prior once,
-/// and cuts the contexts into blocks. Each component's contexts are computed for a group of blocks
-/// at a time.
+/// Assigns word vectors to components, computes the statistics of the word vectors and the prior
+/// once, and cuts the contexts into blocks of rows. The contexts tanh(C_k' h) of each component are
+/// computed for a group of blocks at a time.
 class HeadBlocks {
  public:
-  /// Checks all shapes; with `gradients` also takes the memory of the weights' gradients, so that
-  /// it must be constructed outside of any Arena::Scope.
+  /// Checks all shapes of the contexts h (N, d) and the weights; `op` is named in errors. With
+  /// `gradients` it also allocates the weights' gradients, so that it must be constructed outside
+  /// of any Arena::Scope.
   HeadBlocks(const char* op, const HeadSpec& head, const Var& h, const HeadWeights& weights,
              bool gradients);
   HeadBlocks(const HeadBlocks&) = delete;
@@ -28,12 +29,13 @@ class HeadBlocks {
   int64_t words() const { return words_; }
   bool mixture() const { return head_.mixture; }
 
-  /// Takes the memory of the pass, inside a Scope of the tape's arena that outlives it. `dh` (N,
-  /// d): where the gradient by h goes, or empty; `log_prior` (N, K): filled for mixtures.
+  /// Allocates temporary memory, inside a Scope of the tape's arena that must last until the last
+  /// call. `targets` (N) int32; `spread`: see ops::HeadBlock; `log_prior` (N, K): filled for
+  /// mixtures; `dh` (N, d): where the gradient by h is written, or empty.
   void start(const View& targets, double spread, HeadMemory memory, const View& log_prior,
              const View& dh);
-  /// Runs f(block, first row) over the blocks, in order. Nothing of a block has been computed: f
-  /// calls ops::head_scores itself.
+  /// Runs f(block, first row) over the blocks, in order. f calls ops::head_scores first: nothing of
+  /// the block has been computed before.
   template <class F>
   void for_blocks(F&& f);
   /// The gradients of a block's loss.
@@ -52,8 +54,8 @@ class HeadBlocks {
 
   void resolve_words(const char* op, bool gradients);
   void check_shapes(const char* op) const;
-  void form_contexts(int64_t first, int64_t count);
-  void take_context_gradients(int64_t first, int64_t count);
+  void compute_contexts(int64_t first, int64_t count);
+  void compute_context_gradients(int64_t first, int64_t count);
   ops::HeadBlock block_of(int64_t first, int64_t count, int64_t group_first);
 
   Scratchpad scratch_;
@@ -61,8 +63,12 @@ class HeadBlocks {
   const HeadWeights& weights_;
   Arena& arena_;
   View contexts_, targets_, log_prior_, dlogits_, dh_;
-  int64_t words_ = 0, block_rows_ = 0, group_rows_ = 0, group_first_ = 0, products_ = 0,
-          kept_scores_ = 0;
+  int64_t words_ = 0;        // the vocabulary
+  int64_t block_rows_ = 0;   // contexts of a block
+  int64_t group_rows_ = 0;   // contexts of a group of blocks
+  int64_t group_first_ = 0;  // the first context of the current group
+  int64_t products_ = 0;     // products of a word and a context, of all components
+  int64_t kept_scores_ = 0;  // of those components, how many keep their scores for the gradients
   double spread_ = 0;
   bool gradients_, later_block_ = false, later_dh_ = false;
   std::pmr::vector<ops::HeadComponent> components_{&scratch_.memory};
@@ -77,10 +83,10 @@ void HeadBlocks::for_blocks(F&& f) {
   for (int64_t group = 0; group < rows(); group += group_rows_) {
     const int64_t end = std::min(rows(), group + group_rows_);
     group_first_ = group;
-    form_contexts(group, end - group);
+    compute_contexts(group, end - group);
     for (int64_t first = group; first < end; first += block_rows_)
       f(block_of(first, std::min(block_rows_, end - first), group), first);
-    if (gradients_) take_context_gradients(group, end - group);
+    if (gradients_) compute_context_gradients(group, end - group);
   }
 }
 

@@ -1,5 +1,5 @@
-// All that is chosen about an output layer, in one structure: models hold it, training options and
-// kernel_inspect fill it in, and what is written about a head in JSON comes from it. A new option
+// The configuration of an output layer, in one structure: models hold it, training options and
+// kernel_inspect fill it in, and the JSON description of a head is made from it. A new option
 // of the head is a member here (and one of HeadSettings), a line each in head_config.cpp, its flag
 // in apps/training/train_options.cpp, and the code that uses it.
 #pragma once
@@ -15,12 +15,14 @@
 
 namespace nine {
 
-/// How the scores of a training step are held.
+/// Which of a training step's products of N contexts with V words are kept for the gradients, for K
+/// components and vectors of d numbers.
 enum class HeadMemory : uint8_t {
-  blocks,  ///< a block of rows against the whole vocabulary is kept for the gradients: 6NVd
-           ///< operations, head_block_rows() x K x V numbers
-  tiles    ///< nothing is kept, scores are computed again for the gradients: 8NVd operations,
-           ///< O(N K + V d) numbers
+  /// Those of a block of contexts with the whole vocabulary: 6NVd operations, memory for
+  /// head_block_rows() x K x V numbers.
+  blocks,
+  /// None, they are computed again: 8NVd operations, memory for O(N K + V d) numbers.
+  tiles
 };
 template <>
 inline constexpr EnumNames<HeadMemory, 2> kEnumNames<HeadMemory>{
@@ -41,23 +43,23 @@ struct HeadConfig {
   NormRegulariser norm_reg = {};  ///< on the norms of the word vectors, in training
 };
 
-/// The same as texts and numbers, as flags and configuration files give it.
+/// The same as texts and numbers, as they are written in flags and configuration files.
 struct HeadSettings {
-  std::string head = "lin";  ///< docs/heads.md
+  std::string head = "lin";  ///< a head string, see parse_head
   std::string variance;      ///< see HeadDefaults, as the next two
   std::string ball;
   std::string head_context;
-  bool untied = false;
-  bool head_bias = true;
-  double label_smoothing = 0;         ///< LabelSmoothing::epsilon
-  std::string smoothing = "uniform";  ///< LabelSmoothing::kind
-  std::string pi_reg;                 ///< see prior_regulariser_from_text
-  std::string weight_norm_reg;        ///< see norm_regulariser_from_text
-  std::string head_memory = "blocks";
+  bool untied = false;                 ///< HeadSpec::untied
+  bool head_bias = true;               ///< HeadConfig::bias
+  double label_smoothing = 0;          ///< LabelSmoothing::epsilon
+  std::string smoothing = "uniform";   ///< LabelSmoothing::kind
+  std::string pi_reg;                  ///< see prior_regulariser_from_text
+  std::string weight_norm_reg;         ///< see norm_regulariser_from_text
+  std::string head_memory = "blocks";  ///< HeadMemory
 
-  /// `head` with what the settings beside it fill in; UsageError.
+  /// The head that `head` and the settings beside it describe. UsageError: a wrong one.
   HeadSpec head_spec() const;
-  /// All of it; UsageError.
+  /// The whole configuration. UsageError: a wrong setting.
   HeadConfig head_config() const;
 };
 

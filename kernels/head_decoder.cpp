@@ -82,7 +82,7 @@ template <class T>
 struct HeadDecoder<T>::Block {
   const T* h;               // (rows, d)
   const T* stack;           // (rows * K, d)
-  T* scores;                // (rows * K, ld): scores; of mixtures e_k(v) in the end
+  T* scores;                // (rows * K, ld): scores; for mixtures replaced by e_k(v)
   T* tile_top;              // (rows * K, tiles)
   T* chunk_top;             // (rows * K, kChunks)
   double* chunk_sum;        // (rows * K, kChunks)
@@ -157,12 +157,12 @@ void HeadDecoder<T>::add_component(const Score& score, const View& w) {
   if (kernel.stats > 0) {
     const Tensor of_words({words_, kernel.stats}, DType::float64);
     ops::head_stats(score, w, of_words);
-    T* turned =
+    T* transposed =
         word_stats_.emplace_back(Shape{kernel.stats, words_}, dtype_of<T>).template data<T>();
     for (int64_t v = 0; v < words_; ++v)
       for (int64_t i = 0; i < kernel.stats; ++i)
-        turned[i * words_ + v] = static_cast<T>(of_words.data<double>()[v * kernel.stats + i]);
-    stats = turned;
+        transposed[i * words_ + v] = static_cast<T>(of_words.data<double>()[v * kernel.stats + i]);
+    stats = transposed;
   }
   components_.push_back({kernel, w, std::move(packs), stats_, stats});
   stats_ += kernel.stats;
@@ -242,8 +242,8 @@ void HeadDecoder<T>::score_panel(const Block& b, int64_t panel) const {
   }
 }
 
-// Bias, the targets' exact scores, and what is excluded; then each row's largest score of the
-// panel.
+// Adds the bias, puts in the targets' exact scores, and takes out the excluded word; then finds
+// each row's largest score of the panel.
 template <class T>
 void HeadDecoder<T>::finish_panel(const Block& b, int64_t panel) const {
   const int64_t word = panel * kPanel, words = std::min(kPanel, words_ - word);
@@ -284,12 +284,12 @@ template <class T>
 void HeadDecoder<T>::normalise(const Block& b) const {
   for (int64_t i = 0; i < b.rows * b.size; ++i) {
     const T* top = b.chunk_top + i * kChunks;
-    const double most = static_cast<double>(*std::max_element(top, top + kChunks));
+    const double top_score = static_cast<double>(*std::max_element(top, top + kChunks));
     double sum = 0;
     for (int64_t c = 0; c < kChunks; ++c)
       if (b.chunk_sum[i * kChunks + c] != 0)
-        sum += b.chunk_sum[i * kChunks + c] * std::exp(static_cast<double>(top[c]) - most);
-    b.lse[i] = most + std::log(sum);
+        sum += b.chunk_sum[i * kChunks + c] * std::exp(static_cast<double>(top[c]) - top_score);
+    b.lse[i] = top_score + std::log(sum);
     require(std::isfinite(b.lse[i]), "[HeadDecoder] component ", i % b.size, " (",
             components_[static_cast<size_t>(i % b.size)].kernel.name,
             ") has scores without a finite normaliser (", b.lse[i],
@@ -305,20 +305,21 @@ void HeadDecoder<T>::normalise(const Block& b) const {
     }
 }
 
-// A component counts by what it gives to the other words, pi_k (1 - p_k(excluded)), in logarithms:
-// that may be e^-1000 for all of them.
+// Without the excluded word, component k has the weight pi_k (1 - p_k(excluded)), normalised over
+// k. It is computed in logarithms, since it may be as small as e^-1000 for all components.
 template <class T>
 void HeadDecoder<T>::weigh_without_excluded(const Block& b, int64_t row) const {
   double* weight = b.log_prior + row * b.size;
   for (int64_t k = 0; k < b.size; ++k) {
-    const double odds =
-        b.target_score[row * b.size + k] - b.lse[row * b.size + k];  // lse is without it
-    weight[k] -= odds > 0 ? odds + std::log1p(std::exp(-odds)) : std::log1p(std::exp(odds));
+    // The logarithm of p_k(excluded) / (1 - p_k(excluded)): lse is over the other words.
+    const double log_odds = b.target_score[row * b.size + k] - b.lse[row * b.size + k];
+    weight[k] -=
+        log_odds > 0 ? log_odds + std::log1p(std::exp(-log_odds)) : std::log1p(std::exp(log_odds));
   }
-  const double most = *std::max_element(weight, weight + b.size);
+  const double top_weight = *std::max_element(weight, weight + b.size);
   double sum = 0;
-  for (int64_t k = 0; k < b.size; ++k) sum += std::exp(weight[k] - most);
-  for (int64_t k = 0; k < b.size; ++k) weight[k] -= most + std::log(sum);
+  for (int64_t k = 0; k < b.size; ++k) sum += std::exp(weight[k] - top_weight);
+  for (int64_t k = 0; k < b.size; ++k) weight[k] -= top_weight + std::log(sum);
 }
 
 // p(v) of the mixture of row `row`.
@@ -339,8 +340,8 @@ void HeadDecoder<T>::mix(const Block& b, int64_t row, T* p) const {
   }
 }
 
-// The k largest values of a row are in tiles whose own largest is among the k largest of the
-// tiles'.
+// Only tiles whose maximum is among the k largest tile maxima can contain one of a row's k largest
+// values.
 template <class T>
 void HeadDecoder<T>::best_words(const Block& b, int64_t row, int64_t k, int32_t* words,
                                 double* log_probs) const {
@@ -386,8 +387,8 @@ double HeadDecoder<T>::target_log_prob(const Block& b, int64_t row) const {
   return top + std::log(sum);
 }
 
-// The targets' scores, computed from the vectors as ops::head_scores does: no probability is above
-// 1 and no distance loses its digits.
+// The targets' scores, computed from the vectors as in ops::head_scores, so that rounding makes no
+// probability exceed 1 and no distance loses its digits.
 template <class T>
 void HeadDecoder<T>::score_targets(const Block& b) const {
   for (int64_t i = 0; i < b.rows * b.size; ++i) {
@@ -406,8 +407,8 @@ typename HeadDecoder<T>::Block HeadDecoder<T>::block(const Query& q, int64_t fir
                                                      Memory& m) const {
   const int64_t size = head_.size(), all = rows * size,
                 ld = (words_ + kPanel - 1) / kPanel * kPanel, tiles = ld / kPanel;
-  const int64_t padded =
-      PackedLinear<T>::padded(rows) * size;  // products of one component alone pad its rows
+  // The rows of each component are padded: it may be multiplied by itself.
+  const int64_t padded = PackedLinear<T>::padded(rows) * size;
   const bool own = size > 1 || head_.contexts;
   return {.h = q.h + first * dims_,
           .stack = own ? m.stack.get(padded * dims_) : q.h + first * dims_,
@@ -432,10 +433,11 @@ template <class T>
 void HeadDecoder<T>::operator()(const Query& q, Memory& memory, Answer& answer) const {
   const bool best = q.targets.empty();
   const int64_t k = best ? q.k : 1;
-  require(k >= 1 && k <= words_ - (q.excluded >= 0), "[HeadDecoder] the best ", k, " of ", words_,
-          " words");
-  require(best || q.excluded < 0,
-          "[HeadDecoder] a word is excluded from searches, not from targets");
+  require(k >= 1 && k <= words_ - (q.excluded >= 0), "[HeadDecoder] cannot return the best ", k,
+          " of ", words_, " words");
+  require(
+      best || q.excluded < 0,
+      "[HeadDecoder] a word can be excluded when searching for the best words, not with targets");
   require(best || static_cast<int64_t>(q.targets.size()) == q.rows, "[HeadDecoder] ",
           q.targets.size(), " targets for ", q.rows, " rows");
   answer.words.resize(static_cast<size_t>(best ? q.rows * k : 0));

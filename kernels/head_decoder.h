@@ -1,11 +1,11 @@
 // A head prepared for decoding on the CPU: word vectors are packed and their statistics computed
-// once; then, for a few contexts at a time, it gives the most probable words or the
+// once; then it computes, for a few contexts at a time, the most probable words or the
 // log-probabilities of given ones. The formulas are those of kernel_softmax, without a tape.
 //
-// Scores of one row lie together, word after word, so that any number of rows costs in proportion.
-// Contexts of components that share word vectors are stacked and multiplied with each panel of them
-// together. For a single component the scores and their log sum of exponentials are all there is to
-// compute; a mixture keeps exponentials
+// The scores of one context are contiguous, word after word, so that the cost is proportional to
+// the number of contexts, however few. Contexts of components that share word vectors are stacked
+// and multiplied with each panel of them together. For a single component the scores and their log
+// sum of exponentials are all there is to compute; a mixture keeps exponentials
 //   e_k(v) = exp(S_k(v) - m_k),  m_k the largest of a chunk's scores,
 // from which p(v) = sum_k f_k e_k(v), f_k = pi_k exp(m_k) / Z_k, follows by one multiplication
 // each, without further exponentials.
@@ -26,6 +26,7 @@ struct HeadValues {
   View bias = {}, prior = {}, latent = {};
 };
 
+/// T is float or double, the type of the weights.
 template <class T>
 class HeadDecoder {
  public:
@@ -38,9 +39,10 @@ class HeadDecoder {
   int64_t dims() const { return dims_; }
 
   struct Query {
-    const T* h = nullptr;  ///< rows of dims() numbers, with memory for PackedLinear's padded(rows)
+    /// Contexts (rows, dims()), contiguous, with memory for PackedLinear's padded(rows) rows.
+    const T* h = nullptr;
     int64_t rows = 0;
-    int64_t k = 0;          ///< how many of the most probable words of each row are wanted
+    int64_t k = 0;          ///< how many of the most probable words of each row to return
     int32_t excluded = -1;  ///< a word whose probability is set to 0; -1: none
     /// If not empty, the answer has the log-probability of each row's target instead.
     std::span<const int32_t> targets = {};
@@ -54,18 +56,18 @@ class HeadDecoder {
     Buffer<T> stack, scores, tile_top, chunk_top, row_stats, prior, factors;
     Buffer<double> log_prior, chunk_sum, lse, target_score;
   };
-  /// A row's answer has the same bits whatever the other rows and the threads.
-  /// Error: a row without finite normaliser; k more than there are words; a target outside of the
-  /// vocabulary.
+  /// Fills `answer`. A row's answer has the same bits whatever the other rows and the number of
+  /// threads. Error: a row without finite normaliser; k more than there are words; a target outside
+  /// of the vocabulary.
   void operator()(const Query& q, Memory& memory, Answer& answer) const;
 
  private:
   struct Component;  // one component: its kernel, its packed words, its statistics
   struct Pack {
-    View of;
-    PackedLinear<T> words;
+    View of;                // the word vectors, or the part of them, that are packed
+    PackedLinear<T> words;  // the packed copy
   };
-  struct Block;  // some rows of a query, and where what is computed of them lies
+  struct Block;  // some rows of a query, with pointers to their scores and results
 
   Block block(const Query& q, int64_t first, int64_t rows, Memory& m) const;
   void add_component(const Score& score, const View& w);
@@ -84,7 +86,7 @@ class HeadDecoder {
   HeadSpec head_;
   View bias_;
   int64_t words_ = 0, dims_ = 0, stats_ = 0;
-  bool one_pack_ = true;  // all components meet the same packed words
+  bool one_pack_ = true;  // all components use the same packed word vectors
   std::vector<Component> components_;
   std::vector<Pack> packs_;
   std::vector<Tensor> word_stats_;  // (stats, words) each

@@ -1,4 +1,4 @@
-// What a head says of every word, for decoding and for people.
+// Log-probabilities, scores and the prior of a head for every word (kernels/kernel_softmax.h).
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -9,20 +9,20 @@
 namespace nine {
 namespace {
 
-// Runs f(block, first row) over blocks whose scores are there.
+// Runs f(block, first row, arena) over blocks for which ops::head_scores has run.
 template <class F>
 void read_blocks(const char* op, const HeadSpec& head, const Var& h, const HeadWeights& weights,
                  const Tensor& targets, F&& f) {
   Arena& arena = h.tape().arena();
-  HeadBlocks pass(op, head, h, weights, false);
+  HeadBlocks blocks(op, head, h, weights, false);
   const Arena::Scope scope(arena);
-  const Tensor none = arena.temporary({pass.rows()}, DType::int32);
+  const Tensor none = arena.temporary({blocks.rows()}, DType::int32);
   ops::fill(none, -1);
   const Tensor log_prior =
-      pass.mixture() ? arena.temporary({pass.rows(), pass.size()}, h.dtype()) : Tensor();
-  pass.start(targets ? targets.view() : none.view(), 0, HeadMemory::tiles,
-             log_prior ? log_prior.view() : View{}, {});
-  pass.for_blocks([&](const ops::HeadBlock& block, int64_t first) {
+      blocks.mixture() ? arena.temporary({blocks.rows(), blocks.size()}, h.dtype()) : Tensor();
+  blocks.start(targets ? targets.view() : none.view(), 0, HeadMemory::tiles,
+               log_prior ? log_prior.view() : View{}, {});
+  blocks.for_blocks([&](const ops::HeadBlock& block, int64_t first) {
     ops::head_scores(block, arena);
     f(block, first, arena);
   });
@@ -85,7 +85,7 @@ Tensor prior_probabilities(const HeadSpec& head, const Var& h, const HeadWeights
 
 WordScores top_words(const HeadSpec& head, const Var& h, const HeadWeights& weights, int64_t k) {
   const int64_t words = words_of(head, weights);
-  require(k >= 1 && k <= words, "[top_words] the best ", k, " of ", words, " words");
+  require(k >= 1 && k <= words, "[top_words] cannot return the best ", k, " of ", words, " words");
   WordScores out;
   std::vector<int32_t> order(static_cast<size_t>(words));
   read_blocks("top_words", head, h, weights, {},

@@ -28,6 +28,7 @@ struct HeadWeights {
 int64_t head_block_rows(const HeadSpec& head, int64_t words, int64_t d, DType dtype,
                         Device device = kCpu);
 
+/// The results of kernel_softmax for N contexts and K components.
 struct SoftmaxLoss {
   /// A float64 scalar: row_weight * sum of -log p(target), smoothed and regularised as HeadLoss
   /// says.
@@ -36,8 +37,8 @@ struct SoftmaxLoss {
   Var nll = {};
   /// Mixtures: (N, K), the contexts' type: log pi. Empty otherwise.
   Var prior = {};
-  /// Mixtures: (K, N) float64: gamma_k(target), each component's share in p(target); 0 where the
-  /// target is -1. Empty otherwise.
+  /// Mixtures: (K, N) float64: gamma_k(target), the posterior probability of component k given
+  /// the target; 0 where the target is -1. Empty otherwise.
   Var share = {};
 };
 
@@ -53,8 +54,8 @@ SoftmaxLoss kernel_softmax(const HeadSpec& head, const Var& h, const HeadWeights
 
 /// Decoding: log p(v | h) of every word v for a few contexts, (N, V) float64 on the CPU, computed
 /// as kernel_softmax does, for any head. Nothing is recorded on the tape. A row's bits do not
-/// depend on the other rows. N x V numbers are held, so give many contexts in parts; up to
-/// ops::kHeadPanel of them cost what one does.
+/// depend on the other rows. The result has N x V numbers, so pass many contexts a few at a
+/// time; up to ops::kHeadPanel of them cost as much as one.
 Tensor log_probabilities(const HeadSpec& head, const Var& h, const HeadWeights& weights);
 /// Scores S_k(w_v, h_k) + b_v of every component, (K, N, V) float64 on the CPU. With targets (N
 /// int32, -1: none) a row's target has the score that the loss is computed from.

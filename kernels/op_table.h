@@ -18,7 +18,7 @@ struct HeadOpTable {
 
 /// The head's table of a device; an Error when its backend was not installed.
 const HeadOpTable& head_op_table(Device device);
-/// For backends: makes `table` the head's one of this kind of device.
+/// For backends: installs `table` for this kind of device.
 void install_head_op_table(DeviceKind kind, const HeadOpTable& table);
 
 }  // namespace nine

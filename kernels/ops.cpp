@@ -15,8 +15,8 @@ using profile::Scope;
 namespace {
 void check_spread(const HeadBlock& b, const char* op) {
   require(b.spread >= 0 && b.spread * static_cast<double>(b.words() - 1) <= 1, "[", op,
-          "] label smoothing of ", b.spread, " a word is no distribution over ", b.words(),
-          " words");
+          "] a target probability of ", b.spread, " for each other word of ", b.words(),
+          " (label smoothing) does not leave a distribution");
   require(b.spread == 0 || b.size() > 1 || b.score_sum, "[", op,
           "] label smoothing needs score_sum");
 }
@@ -49,8 +49,8 @@ void check_head(const char* op, const HeadBlock& b) {
   for (const View* v :
        {&b.lse, &b.target_score, &b.score_sum, &b.share, &b.weight, &b.target_slope}) {
     if (!*v) continue;
-    has_elements(op, "what is kept of each row", *v, columns * rows);
-    require(v->dtype == DType::float64, "[", op, "] what is kept of each row is float64, got ",
+    has_elements(op, "a result of each row", *v, columns * rows);
+    require(v->dtype == DType::float64, "[", op, "] the results of each row must be float64, got ",
             v->dtype);
   }
   check_spread(b, op);
@@ -64,7 +64,8 @@ double head_flops(const HeadBlock& b) {
 void check_stats(const char* op, const Score& score, const View& w, const View& stats) {
   same_kind(op, w, {});
   is_matrix(op, "the statistics", stats, w.rows(), head_stats_size(score, w.cols()));
-  require(stats.dtype == DType::float64, "[", op, "] statistics are float64, got ", stats.dtype);
+  require(stats.dtype == DType::float64, "[", op, "] statistics must be float64, got ",
+          stats.dtype);
 }
 }  // namespace
 
@@ -129,7 +130,7 @@ void head_gradients(const HeadBlock& block, double row_weight, const HeadGradien
   check_head("head_gradients", block);
   same_kind("head_gradients", block.h, {&g.dh, &g.dbias.view});
   require(g.dw.size() == block.components.size() && g.dstats.size() == block.components.size(),
-          "[head_gradients] needs a sink a component");
+          "[head_gradients] needs one weight gradient for each component");
   for (const OutputView& dw : g.dw) {
     same_kind("head_gradients", block.h, {&dw.view});
     if (dw.view) same_shape("head_gradients", "w", block.components.front().w, "dw", dw.view);
@@ -175,7 +176,7 @@ void row_norm_penalty_backward(const View& x, double norm, double factor, const 
                                const OutputView& dx) {
   same_kind("row_norm_penalty_backward", x, {&dx.view});
   same_shape("row_norm_penalty_backward", "x", x, "dx", dx.view);
-  is_double_scalar("row_norm_penalty_backward", x, "the upstream gradient", grad_output);
+  is_double_scalar("row_norm_penalty_backward", x, "grad_output", grad_output);
   Scope scope("row_norm_penalty_backward", 4 * count(x), 3 * bytes(x));
   head_op_table(x.device).row_norm_penalty_backward(x, norm, factor, grad_output, dx);
 }

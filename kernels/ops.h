@@ -30,12 +30,12 @@ struct HeadComponent {
   Score score;
   View w;  ///< (V, d); components that share word vectors have the same view
   /// (V, head_stats_size) float64 from head_stats: what the score function needs of each word
-  /// besides the product; empty if that is nothing.
+  /// besides the product; empty if it needs none.
   View stats;
 };
 
 /// One block of rows. With label smoothing (Szegedy et al., 2016) the targets are a distribution t
-/// that gives `spread` to every word but the target and the rest, 1 - (V - 1) * spread, to it. The
+/// with t_v = `spread` for every word but the target, and 1 - (V - 1) * spread for the target. The
 /// mixture is p(v) = sum_k pi_k p_k(v), with p_k the softmax of component k's scores; component k's
 /// share in a word's probability is gamma_k(v) = pi_k p_k(v) / p(v).
 struct HeadBlock {
@@ -97,9 +97,10 @@ void head_scores(const HeadBlock& block, Arena& arena);
 /// prior's logits, row_weight * (pi_k - R_k).
 void head_loss(const HeadBlock& block, double row_weight, const View& nll, const OutputView& loss,
                const View& dlogits, Arena& arena);
-/// Where head_gradients puts the gradients of head_loss's loss. What has no memory is not computed.
+/// Where head_gradients writes the gradients of head_loss's loss. What has no memory is not
+/// computed.
 struct HeadGradients {
-  View dh;  ///< shape of block.h, overwritten, padding rows apart, which stay as they are
+  View dh;  ///< shape of block.h, overwritten, except padding rows, which stay as they are
   std::span<const OutputView> dw;  ///< of each component; shared word vectors share an output
   std::span<const View> dstats;    ///< of each component: added to, dL/d(the words' statistics)
   OutputView dbias;
@@ -107,9 +108,9 @@ struct HeadGradients {
 /// The gradients, from what head_scores and head_loss have filled. Overwrites block.products.
 void head_gradients(const HeadBlock& block, double row_weight, const HeadGradients& g,
                     Arena& arena);
-/// What a block gives every word, for decoding and inspection, from what head_scores has filled:
-/// log_probs (R, V) float64 of the mixture, and scores (K, R, V) float64 with bias. Either may be
-/// empty. The score of a row's target is the exact one, target_score.
+/// Log-probabilities and scores of every word, for decoding and inspection, from what head_scores
+/// has filled: log_probs (R, V) float64 of the mixture, and scores (K, R, V) float64 with bias.
+/// Either may be empty. The score of a row's target is the exact one, target_score.
 void head_inference(const HeadBlock& block, const View& log_probs, const View& scores,
                     Arena& arena);
 

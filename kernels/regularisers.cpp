@@ -14,7 +14,7 @@ std::string number_text(double x) {
   return {buffer, std::to_chars(buffer, buffer + sizeof buffer, x).ptr};
 }
 
-// A number >= 0, all of `part`, a piece of `text`; `form` is how the whole is written.
+// The number >= 0 that `part`, a part of `text`, consists of; `form` describes the whole text.
 template <NamedEnum Kind>
 double number(std::string_view text, std::string_view part, const char* form) {
   double x = 0;

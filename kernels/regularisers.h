@@ -1,4 +1,4 @@
-// Regularisers of the output layer (heads.md section 2).
+// Regularisers of the output layer: on the prior of a mixture and on the norms of word vectors.
 #pragma once
 
 #include <span>

@@ -1,4 +1,4 @@
-// Label smoothing of the output layer's targets (Szegedy et al., 2016; heads.md section 2).
+// Label smoothing of the output layer's targets (Szegedy et al., 2016).
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,8 @@
 
 namespace nine {
 
-/// Label smoothing of strength epsilon, in the field's two conventions.
+/// Label smoothing of strength epsilon, in either of the two usual conventions; V is the size of
+/// the vocabulary.
 struct LabelSmoothing {
   enum class Kind : uint8_t {
     uniform,  ///< epsilon / V to every word, and to the target 1 - epsilon besides

@@ -243,9 +243,9 @@ TEST_CASE("lstm: shapes that do not fit are an Error with the numbers") {
   const LstmWeights w{zeros({16, 3}), zeros({16, 4}), zeros({16}), zeros({16})};
   const LstmState state{zeros({2, 4}), zeros({2, 4})};
   CHECK_NOTHROW(lstm(zeros({6, 3}), w, state));
-  CHECK_THROWS_WITH_AS(lstm(zeros({5, 3}), w, state),
-                       doctest::Contains("5 rows of input are no whole time steps of a batch of 2"),
-                       Error);
+  CHECK_THROWS_WITH_AS(
+      lstm(zeros({5, 3}), w, state),
+      doctest::Contains("5 rows of input are not whole time steps of a batch of 2"), Error);
   CHECK_THROWS_WITH_AS(lstm(zeros({6, 5}), w, state),
                        doctest::Contains("w_ih must be (16, 5), got (16, 3)"), Error);
   CHECK_THROWS_WITH_AS(lstm(zeros({6, 3}), {w.w_ih, w.w_ih, w.b_ih, w.b_hh}, state),

@@ -353,7 +353,7 @@ TEST_CASE("safetensors: duplicate names, metadata and nests") {
              "the name 'k' occurs twice");
   check_says(complaint_of_header(R"({"__metadata__":[]})"), "__metadata__ is not an object");
   check_says(complaint_of_header(R"({"__metadata__":{"k":1}})"),
-             "something else than text under 'k'");
+             "something other than text under 'k'");
   CHECK(complaint_of_header(R"({"__metadata__":{"a":"1","b":"1"}})").empty());
   check_says(complaint_of_header(R"({"a":{"shape":[[1]]}})"), "nested more deeply");
   check_says(complaint_of_header(R"({"a":)" + std::string(1'000'000, '[')), "nested more deeply");

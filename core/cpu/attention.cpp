@@ -130,7 +130,7 @@ void forward_tile(const Head<T>& head, int64_t t0, const Tiles<T>& tiles, T* __r
   TileProduct<T>(head.size, rows, n, head.ldv, n, ldy, false)(head.v, tiles.transposed, y);
 }
 
-// The gradients of one head's matrices; null where a gradient is not wanted.
+// The gradients of one head's matrices; null where a gradient is not needed.
 template <class T>
 struct HeadGradients {
   T *dq, *dk, *dv;

@@ -7,7 +7,7 @@ namespace {
 
 constexpr int64_t kNumbers = 4 * kPhiloxRun;  // random numbers computed in one vectorised loop
 
-// Calls f(first, count, m) for pieces of [0, n), where m[i], 0 or 1 / (1 - p), is dropout's factor
+// Calls f(first, count, m) for ranges of [0, n), where m[i], 0 or 1 / (1 - p), is dropout's factor
 // for the element with index `element` + first + i.
 template <class T, class F>
 void with_mask(const RandomKey& key, double p, int64_t element, int64_t n, F&& f) {

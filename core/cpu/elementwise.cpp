@@ -10,7 +10,7 @@ namespace {
 
 template <class From, class To>
 void convert_as(const View& x, const View& y) {
-  for_pieces({&y, &x}, [&](int64_t r, int64_t c, int64_t n) {
+  for_row_segments({&y, &x}, [&](int64_t r, int64_t c, int64_t n) {
     const From* from = row_ptr<From>(x, r) + c;
     To* to = row_ptr<To>(y, r) + c;
     for (int64_t i = 0; i < n; ++i) {
@@ -45,7 +45,7 @@ void convert_from(const View& x, const View& y) {
 
 void fill(const View& y, double value) {
   const auto as = [&]<class T>(T element) {
-    for_pieces({&y}, [&](int64_t r, int64_t c, int64_t n) {
+    for_row_segments({&y}, [&](int64_t r, int64_t c, int64_t n) {
       std::fill_n(row_ptr<T>(y, r) + c, n, element);
     });
   };
@@ -78,7 +78,7 @@ void unary(ops::Unary f, const View& x, const OutputView& y) {
   dispatch_float(x.dtype, "unary", [&]<class T>(T) {
     ops::visit(f, [&](auto fn) {
       with_add(y.add, [&](auto put) {
-        for_pieces({&x, &y.view}, [&](int64_t r, int64_t c, int64_t n) {
+        for_row_segments({&x, &y.view}, [&](int64_t r, int64_t c, int64_t n) {
           const T* in = row_ptr<T>(x, r) + c;
           T* out = row_ptr<T>(y.view, r) + c;
           for (int64_t i = 0; i < n; ++i) put(out[i], fn.value(in[i]));
@@ -93,7 +93,7 @@ void unary_backward(ops::Unary f, const View& x, const View& y, const View& dy,
   dispatch_float(x.dtype, "unary_backward", [&]<class T>(T) {
     ops::visit(f, [&](auto fn) {
       with_add(dx.add, [&](auto put) {
-        for_pieces({&x, &y, &dy, &dx.view}, [&](int64_t r, int64_t c, int64_t n) {
+        for_row_segments({&x, &y, &dy, &dx.view}, [&](int64_t r, int64_t c, int64_t n) {
           const T *in = row_ptr<T>(x, r) + c, *value = row_ptr<T>(y, r) + c,
                   *grad = row_ptr<T>(dy, r) + c;
           T* out = row_ptr<T>(dx.view, r) + c;
@@ -116,7 +116,7 @@ void binary(ops::Binary f, const View& a, const View& b, const OutputView& y) {
         };
         if (one_number) {
           const T right = *row_ptr<T>(b, 0);
-          for_pieces({&a, &y.view}, [&](int64_t r, int64_t c, int64_t n) {
+          for_row_segments({&a, &y.view}, [&](int64_t r, int64_t c, int64_t n) {
             const T* left = row_ptr<T>(a, r) + c;
             T* out = row_ptr<T>(y.view, r) + c;
             for (int64_t i = 0; i < n; ++i) put(out[i], fn.value(left[i], right));
@@ -126,8 +126,9 @@ void binary(ops::Binary f, const View& a, const View& b, const OutputView& y) {
             for (int64_t r = begin; r < end; ++r) run(r, 0, a.cols(), row_ptr<T>(b, 0));
           });
         } else {
-          for_pieces({&a, &b, &y.view},
-                     [&](int64_t r, int64_t c, int64_t n) { run(r, c, n, row_ptr<T>(b, r) + c); });
+          for_row_segments({&a, &b, &y.view}, [&](int64_t r, int64_t c, int64_t n) {
+            run(r, c, n, row_ptr<T>(b, r) + c);
+          });
         }
       });
     });
@@ -137,7 +138,7 @@ void binary(ops::Binary f, const View& a, const View& b, const OutputView& y) {
 void scale(double alpha, const View& x, const OutputView& y) {
   dispatch_float(x.dtype, "scale", [&]<class T>(T) {
     with_add(y.add, [&](auto put) {
-      for_pieces({&x, &y.view}, [&](int64_t r, int64_t c, int64_t n) {
+      for_row_segments({&x, &y.view}, [&](int64_t r, int64_t c, int64_t n) {
         const T* in = row_ptr<T>(x, r) + c;
         T* out = row_ptr<T>(y.view, r) + c;
         for (int64_t i = 0; i < n; ++i) put(out[i], static_cast<T>(alpha) * in[i]);

@@ -17,14 +17,15 @@ T* row_ptr(const View& v, int64_t r) {
   return static_cast<T*>(v.data) + r * v.ld;
 }
 
+/// Whether no view has gaps between its rows.
 inline bool all_contiguous(std::initializer_list<const View*> views) {
   return std::all_of(views.begin(), views.end(), [](const View* v) { return v->contiguous(); });
 }
 
-/// Calls f(row, first column, count) for pieces of matrices of equal shape. A piece is a row, or,
-/// when all views are contiguous, a part of all elements, which then count as one row 0.
+/// Calls f(row, first column, count) for segments of matrices of equal shape. A segment is a row,
+/// or, when all views are contiguous, a range of all elements, which then count as one row 0.
 template <class F>
-void for_pieces(std::initializer_list<const View*> views, F&& f) {
+void for_row_segments(std::initializer_list<const View*> views, F&& f) {
   const View& v = **views.begin();
   if (all_contiguous(views)) {
     parallel_ranges(v.elements(), kGrain,

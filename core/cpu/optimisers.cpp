@@ -16,14 +16,14 @@ double clip_factor(const ops::Clip& clip) {
 // lambdas that call them the compiler must assume that a store may change the rule's numbers, and
 // does not vectorise.
 template <class T>
-void adam_piece(T* __restrict weight, const T* __restrict grad, T* __restrict first,
-                T* __restrict second, int64_t n, T factor, const ops::AdamRule<T> rule) {
+void adam_segment(T* __restrict weight, const T* __restrict grad, T* __restrict first,
+                  T* __restrict second, int64_t n, T factor, const ops::AdamRule<T> rule) {
   for (int64_t i = 0; i < n; ++i) rule(factor * grad[i], weight[i], first[i], second[i]);
 }
 
 template <class T>
-void sgd_piece(T* __restrict weight, const T* __restrict grad, T* __restrict velocity, int64_t n,
-               T factor, const ops::SgdRule<T> rule) {
+void sgd_segment(T* __restrict weight, const T* __restrict grad, T* __restrict velocity, int64_t n,
+                 T factor, const ops::SgdRule<T> rule) {
   if (velocity == nullptr) {
     for (int64_t i = 0; i < n; ++i) rule(factor * grad[i], weight[i]);
     return;
@@ -38,9 +38,9 @@ void adam(const View& w, const View& g, const View& m, const View& v, const ops:
   dispatch_float(w.dtype, "adam", [&]<class T>(T) {
     const T factor = static_cast<T>(clip_factor(clip));
     const ops::AdamRule<T> rule(s);
-    for_pieces({&w, &g, &m, &v}, [&](int64_t r, int64_t c, int64_t n) {
-      adam_piece(row_ptr<T>(w, r) + c, row_ptr<T>(g, r) + c, row_ptr<T>(m, r) + c,
-                 row_ptr<T>(v, r) + c, n, factor, rule);
+    for_row_segments({&w, &g, &m, &v}, [&](int64_t r, int64_t c, int64_t n) {
+      adam_segment(row_ptr<T>(w, r) + c, row_ptr<T>(g, r) + c, row_ptr<T>(m, r) + c,
+                   row_ptr<T>(v, r) + c, n, factor, rule);
     });
   });
 }
@@ -51,9 +51,9 @@ void sgd(const View& w, const View& g, const View& u, const ops::Clip& clip,
     const T factor = static_cast<T>(clip_factor(clip));
     const ops::SgdRule<T> rule(s);
     const View& velocity = u ? u : w;
-    for_pieces({&w, &g, &velocity}, [&](int64_t r, int64_t c, int64_t n) {
-      sgd_piece(row_ptr<T>(w, r) + c, row_ptr<T>(g, r) + c, u ? row_ptr<T>(u, r) + c : nullptr, n,
-                factor, rule);
+    for_row_segments({&w, &g, &velocity}, [&](int64_t r, int64_t c, int64_t n) {
+      sgd_segment(row_ptr<T>(w, r) + c, row_ptr<T>(g, r) + c, u ? row_ptr<T>(u, r) + c : nullptr, n,
+                  factor, rule);
     });
   });
 }
@@ -61,7 +61,7 @@ void sgd(const View& w, const View& g, const View& u, const ops::Clip& clip,
 void average(const View& mean, const View& w, double weight) {
   dispatch_float(w.dtype, "average", [&]<class T>(T) {
     const T a = static_cast<T>(weight);
-    for_pieces({&mean, &w}, [&](int64_t r, int64_t c, int64_t n) {
+    for_row_segments({&mean, &w}, [&](int64_t r, int64_t c, int64_t n) {
       T* y = row_ptr<T>(mean, r) + c;
       const T* x = row_ptr<T>(w, r) + c;
       for (int64_t i = 0; i < n; ++i) y[i] += a * (x[i] - y[i]);

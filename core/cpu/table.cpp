@@ -26,15 +26,15 @@ size_t available(int) {
   return bytes;
 }
 
-// Large tensors lie on huge pages: a pass over all parameters meets five hundred times fewer page
-// boundaries.
+// Large tensors are put on huge pages (2 MiB instead of 4 KiB), which need far fewer address
+// translations.
 void* allocate(size_t bytes, int) {
   constexpr size_t kHugePage = size_t{2} << 20;
   const size_t align = bytes >= 2 * kHugePage ? kHugePage : 64;
   const size_t rounded = (bytes + align - 1) / align * align;
   void* p = std::aligned_alloc(align, rounded);
   require(p != nullptr, "out of memory: ", bytes >> 20,
-          " MiB were asked for a tensor and the machine has ", available(0) >> 20,
+          " MiB are needed for a tensor and the machine has ", available(0) >> 20,
           " MiB; lower the hidden size, the embedding size, the number of layers or the vocabulary "
           "size");
   if (align == kHugePage) madvise(p, rounded, MADV_HUGEPAGE);
@@ -52,7 +52,8 @@ void copy_bytes(const View& x, const View& y) {
 }
 
 OpTable make_table() {
-  // Also what makes every program link the check that runs before main.
+  // This reference to cpu_info.cpp also makes every program link the check there that runs before
+  // main.
   require(missing_instruction_set().empty(), "this CPU lacks ", missing_instruction_set());
   OpTable table{.allocate = allocate,
                 .release = release,
@@ -77,9 +78,9 @@ OpTable* tables() {
 
 const OpTable& op_table(Device device) {
   const OpTable& t = tables()[static_cast<int>(device.kind)];
-  require(
-      t.allocate != nullptr, "device ", device,
-      " was asked for, but this program has no backend for it: call nine::install_cuda() first");
+  require(t.allocate != nullptr, "device ", device,
+          " cannot be used: this program has not installed a backend for it; call "
+          "nine::install_cuda() first");
   return t;
 }
 

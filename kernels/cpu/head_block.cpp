@@ -34,7 +34,7 @@ StackedComponents<T>::StackedComponents(const HeadBlock& block, Arena& arena)
     columns_ += kernel.planes() * panels_ * kHeadPanel;
     if (keeps) kept += panels_ * kHeadPanel;
     stats_ += kernel.stats;
-    most_planes_ = std::max(most_planes_, kernel.planes());
+    max_planes_ = std::max(max_planes_, kernel.planes());
     if (kernel.stats > 0) compute_row_stats(row_stats, k);
   }
   T* packed = pool_array<T>(arena, size() * panels_ * kHeadPanel * d);
@@ -118,7 +118,7 @@ void StackedComponents<T>::compute_scores(const TilePlace<T>& at, const HeadTile
   const HeadKernel<T>& kernel = at.component.kernel;
   kernel.loops->values(kernel.of, tile, out);
   const int64_t first = at.panel * kHeadPanel, rows = rows_of(at.panel);
-  if (parts_close_pairs(at.component))
+  if (exact_close_pairs(at.component))
     for_close_pairs(at, tile, [&](int64_t v, int64_t r) {
       const double score = kernel.loops->exact(kernel.of, row_ptr<T>(at.component.w, at.word + v),
                                                context(at.index, first + r));

@@ -24,6 +24,7 @@ using ops::kHeadTile;
 
 inline constexpr int64_t kTileElements = kHeadTile * kHeadPanel;
 
+/// Words [begin, end) of the vocabulary.
 struct WordRange {
   int64_t begin, end;
 };
@@ -36,7 +37,7 @@ inline WordRange chunk_words(int64_t vocabulary, int64_t chunk) {
   return {bound(chunk), bound(chunk + 1)};
 }
 
-/// n objects of plain data in the arena.
+/// Temporary memory in the arena for n objects of plain data.
 template <class P>
 P* pool_array(Arena& arena, int64_t n) {
   static_assert(std::is_trivially_destructible_v<P> && alignof(P) <= 64);
@@ -53,7 +54,7 @@ struct StackedComponent {
   const double* word_stats = nullptr;
   int64_t first_panel = 0;       ///< among the stack's panels
   int64_t first_column = 0;      ///< among the columns of a row of products
-  T* scores = nullptr;           ///< kept ones of word 0 and row 0, or null
+  T* scores = nullptr;           ///< the kept score of word 0 and row 0, or null
   int64_t first_stat = 0;        ///< among all components' statistics of a word
   const T* row_stats = nullptr;  ///< [panel][stats][kHeadPanel]
   bool shares_words = false;     ///< with the component before it
@@ -87,8 +88,8 @@ class StackedComponents {
   int64_t stacked(int64_t k, int64_t r) const { return k * panels_ * kHeadPanel + r; }
   const T* context(int64_t k, int64_t r) const { return row_ptr<T>(block_.h, stacked(k, r)); }
   int64_t target(int64_t r) const { return static_cast<int32_t*>(block_.targets.data)[r]; }
-  /// Operations of a pass over the block's scores, the product and about 20 for each element: what
-  /// parallel_for needs to decide whether threads are worth it.
+  /// Operations of a pass over the block's scores, the product and about 20 for each element, for
+  /// parallel_for.
   double operations() const {
     return static_cast<double>(block_.words() * columns_) *
            static_cast<double>(2 * block_.dims() + 20);
@@ -113,12 +114,12 @@ class StackedComponents {
   /// The same from the block's products, or from products computed into `spare` (kHeadTile x
   /// kHeadPanel a pair).
   void any_scores(const TilePlace<T>& at, T* spare, T* out) const;
-  int64_t most_planes() const { return most_planes_; }  ///< of any component
+  int64_t max_planes() const { return max_planes_; }  ///< of any component
 
   /// Whether the scores of a component's close pairs are computed from their vectors, as those of
   /// targets are: in float64, where results are compared with formulas to nine digits and more, and
   /// q = |w|^2 + |h|^2 - 2z has too few digits if the distance is small beside the norms.
-  static bool parts_close_pairs(const StackedComponent<T>& c) {
+  static bool exact_close_pairs(const StackedComponent<T>& c) {
     return std::is_same_v<T, double> && c.kernel.exact;
   }
   /// Calls f(word within the tile, row within the panel) for the close pairs of a tile whose
@@ -149,8 +150,8 @@ class StackedComponents {
       norms_of(context(at.index, first + r), of_rows.data() + r * parts);
     for (int64_t v = 0; v < at.words; ++v) {
       norms_of(row_ptr<T>(at.component.w, at.word + v), of_word.data());
-      const auto is_close = [&](int64_t pair,
-                                int64_t r) {  // part i of the word and part j of the row
+      // For pair i * parts + j: part i of the word and part j of the row.
+      const auto is_close = [&](int64_t pair, int64_t r) {
         const T both = of_word[static_cast<size_t>(pair / parts)] +
                        of_rows[static_cast<size_t>(r * parts + pair % parts)];
         return both - 2 * z(pair, v, r) < kClose * both;
@@ -174,12 +175,13 @@ class StackedComponents {
 
   const HeadBlock& block_;
   StackedComponent<T>* components_;
-  int64_t panels_, columns_ = 0, stats_ = 0, most_planes_ = 0;
+  int64_t panels_, columns_ = 0, stats_ = 0, max_planes_ = 0;
   const T* packed_ = nullptr;  // H as [stacked panel][k][32], rows past the last one zero
 };
 
-/// What gradients and posteriors need of each row, panel by panel. Padding rows have an infinite
-/// lse, so that their posteriors are 0 however large their scores are.
+/// The numbers of each row from which gradients and posteriors are computed, panel by panel.
+/// Padding rows have an infinite lse, so that their posteriors are 0 however large their scores
+/// are.
 template <class T>
 struct StackLanes {
   using Index = typename HeadLanes<T>::Index;

@@ -1,4 +1,4 @@
-// The backward pass of a block on the CPU: products z are turned into dL/dz tile by tile, and two
+// The backward pass of a block on the CPU: products z are replaced by dL/dz tile by tile, and two
 // matrix products with each tile give dW and dH.
 #include <utility>
 
@@ -41,7 +41,7 @@ class Backward {
         padded_(stack_.panels() * kHeadPanel),
         joint_(block.spread != 0 && stack_.size() > 1) {
     for (int64_t k = 0; k < stack_.size(); ++k)
-      close_ = close_ || stack_.parts_close_pairs(stack_[k]);
+      close_ = close_ || stack_.exact_close_pairs(stack_[k]);
     if (g.dh) partial_dh_ = pool_array<T>(arena, kHeadChunks * block.h.rows() * d_);
     if (g.dh)
       partial_row_stats_ = pool_array<double>(arena, kHeadChunks * stack_.stats() * padded_);
@@ -54,10 +54,12 @@ class Backward {
   }
 
  private:
-  struct Lanes {  // a thread's sums over the rows of a tile, one lane a row
+  // A thread's sums over the rows of a tile, with one SIMD lane for each row.
+  struct Lanes {
     T *bias, *word_stats, *up;
-    T* close;  // [component][panel][word][kHeadPanel]: dL/dS of close pairs, which do not go
-               // through the product
+    // [component][panel][word][kHeadPanel]: dL/dS of close pairs, whose gradients are computed from
+    // the vectors and not through the product.
+    T* close;
   };
 
   void run_chunk(int64_t chunk) {
@@ -122,12 +124,12 @@ class Backward {
                                row_stats};
         const HeadTile<T> t = tile(at, z);
         T* up = lanes.up + k * kTileElements;
-        const bool parts_close = stack_.parts_close_pairs(at.component);
-        if (parts_close && !joint_) plain_slopes(at, t, up);
-        if (parts_close)
-          part_close_pairs(at, t, sums, up,
-                           lanes.close + (k * stack_.panels() + p) * kTileElements);
-        if (joint_ || parts_close) {
+        const bool exact_close = stack_.exact_close_pairs(at.component);
+        if (exact_close && !joint_) plain_slopes(at, t, up);
+        if (exact_close)
+          extract_close_pairs(at, t, sums, up,
+                              lanes.close + (k * stack_.panels() + p) * kTileElements);
+        if (joint_ || exact_close) {
           kernel.loops->slopes(kernel.of, t, up, sums);
         } else {
           kernel.loops->gradients(kernel.of, t, lanes_.of(k, p),
@@ -144,8 +146,8 @@ class Backward {
     }
   }
 
-  // dL/dS of one panel and all components of a smoothed mixture: R_k p_k(v) - t gamma_k(v), every
-  // word's t being `spread`.
+  // dL/dS of one panel and all components of a smoothed mixture: R_k p_k(v) - t gamma_k(v), with
+  // t = `spread` for every word but the target.
   void joint_slopes(T* z, int64_t panel, int64_t word, int64_t words, T* up) const {
     T* log_p = up + stack_.size() * kTileElements;
     for (int64_t k = 0; k < stack_.size(); ++k) {
@@ -186,8 +188,8 @@ class Backward {
   }
 
   // Moves the slopes of close pairs from `up` to `close`.
-  void part_close_pairs(const TilePlace<T>& at, const HeadTile<T>& t, const HeadSums<T>& sums,
-                        T* up, T* close) const {
+  void extract_close_pairs(const TilePlace<T>& at, const HeadTile<T>& t, const HeadSums<T>& sums,
+                           T* up, T* close) const {
     stack_.for_close_pairs(at, t, [&](int64_t v, int64_t r) {
       const int64_t i = v * kHeadPanel + r;
       if (sums.bias != nullptr) sums.bias[i] += up[i];
@@ -318,7 +320,7 @@ class Backward {
   }
   // The chunk's dH (rows x d) += tile W.
   void add_dh(int64_t chunk, T* z, int64_t word, int64_t words, bool first) const {
-    T* turned = scratch<T>(Scratch::tile, kTileElements);
+    T* transposed = scratch<T>(Scratch::tile, kTileElements);
     for (int64_t k = 0; k < stack_.size(); ++k) {
       const StackedComponent<T>& c = stack_[k];
       const HeadKernel<T>& kernel = c.kernel;
@@ -329,12 +331,12 @@ class Backward {
           for (int64_t j = 0; j < kernel.parts; ++j) {
             const int64_t plane = (i * kernel.parts + j) * padded_;
             transpose_tile(column(z, word, c.first_column + plane + p * kHeadPanel), stride(z),
-                           words, rows, turned, kHeadTile);
+                           words, rows, transposed, kHeadTile);
             for (int64_t m = 0; m < kernel.product_dims; m += kDepthTile) {
               const TileProduct<T> product(std::min(kDepthTile, kernel.product_dims - m), rows,
                                            words, c.w.ld, kHeadTile, d_,
                                            !first || !kernel.whole(d_));
-              product(row_ptr<T>(c.w, word) + i * kernel.part_size + m, turned,
+              product(row_ptr<T>(c.w, word) + i * kernel.part_size + m, transposed,
                       out + j * kernel.part_size + m);
             }
           }
@@ -375,9 +377,9 @@ class Backward {
   StackLanes<T> lanes_;
   const HeadGradients& g_;
   int64_t d_, padded_;
-  bool joint_;  // smoothed labels of a mixture: a word's gradient takes all components' scores
-  bool close_ = false;       // some component's close pairs are computed from their vectors
-  T* partial_dh_ = nullptr;  // [chunk][stacked row][d]
+  bool joint_;          // smoothed labels of a mixture: gradients depend on all components' scores
+  bool close_ = false;  // some component's close pairs are computed from their vectors
+  T* partial_dh_ = nullptr;              // [chunk][stacked row][d]
   double* partial_row_stats_ = nullptr;  // [chunk][component][panel][stats][kHeadPanel]
 };
 

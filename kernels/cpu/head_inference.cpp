@@ -25,7 +25,7 @@ void run_inference(const HeadBlock& block, const View& log_probs, const View& sc
       kHeadChunks,
       [&](int64_t chunk) {
         const auto [begin, end] = chunk_words(vocabulary, chunk);
-        T* spare = scratch<T>(Scratch::products, stack.most_planes() * kTileElements);
+        T* spare = scratch<T>(Scratch::products, stack.max_planes() * kTileElements);
         T* tiles = scratch<T>(Scratch::tile, (size + 1) * kTileElements);
         for (int64_t word = begin; word < end; word += kHeadTile)
           for (int64_t p = 0; p < stack.panels(); ++p) {

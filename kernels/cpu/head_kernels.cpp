@@ -17,7 +17,7 @@ using scores::OfParts;
 // then not vectorised and twenty times as slow.
 #define NINE_OWN_LOOP [[gnu::flatten, gnu::noinline]]
 
-// The statistics of word v and of a lane, as the kernel takes them.
+// The statistics of word v and of a lane, in the form that the kernel's functions expect.
 template <class K, class T>
 struct Stats {
   static constexpr int kCount = std::max(1, K::kStats);
@@ -243,10 +243,8 @@ template <class T>
                                                      int64_t v) {
   constexpr int64_t kAhead = 2, kLine = 64 / static_cast<int64_t>(sizeof(T));
   const int64_t next = v + kAhead;
-  const T* z =
-      next < t.words
-          ? t.z + next * t.ld
-          : t.z + kLanes + (next - t.words) * t.ld;  // after the last word, the next panel's
+  // After the last word come the products of the next panel.
+  const T* z = next < t.words ? t.z + next * t.ld : t.z + kLanes + (next - t.words) * t.ld;
   for (int64_t pair = 0; pair < planes; ++pair)
     for (int64_t r = 0; r < kLanes; r += kLine) __builtin_prefetch(z + pair * t.plane + r, 1);
 }
@@ -274,8 +272,8 @@ void slopes(const KernelOf& of, const HeadTile<T>& t, const T* up, const HeadSum
     const int64_t planes = k.parts() * k.parts();
     for (int64_t v = 0; v < t.words; ++v) {
       prefetch_products(t, planes, v);
-      const T* s =
-          OfParts<K> ? known_scores(k, t, v, own) : nullptr;  // the others' slopes do not take them
+      // Only the slopes of kernels of parts depend on the scores.
+      const T* s = OfParts<K> ? known_scores(k, t, v, own) : nullptr;
       add_bias_gradient(sums, v, up + v * kLanes);
       slopes_of(k, t, v, s, up + v * kLanes, sums);
     }

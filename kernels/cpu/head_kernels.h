@@ -12,7 +12,7 @@ namespace nine::cpu {
 
 inline constexpr int64_t kLanes = ops::kHeadPanel;
 
-/// One component's products z(v, r) of a tile, and what its scores need besides.
+/// One component's products z(v, r) of a tile, and the other inputs of its scores.
 template <class T>
 struct HeadTile {
   /// [word][row], `ld` elements from one word to the next. A kernel of C parts has C * C such
@@ -43,7 +43,7 @@ struct HeadRow {
   const T* row_stats = nullptr;   ///< [stats]
 };
 
-/// What dL/dS of a panel's rows is computed from, one element for each row: dL/dS = weight * p -
+/// The inputs of dL/dS of a panel's rows, one element for each row: dL/dS = weight * p -
 /// shift, with p = exp(S - lse - lse_rest).
 template <class T>
 struct HeadLanes {
@@ -82,9 +82,10 @@ struct HeadLoops {
                     const HeadSums<T>&);
   /// The same for a given dL/dS, `up` [word][kLanes].
   void (*slopes)(const KernelOf&, const HeadTile<T>&, const T* up, const HeadSums<T>&);
-  /// K::needs_exact of a pair, given the statistics of both vectors (those of h are kLanes elements
-  /// apart); null for kernels without it.
+  /// needs_exact() of a pair (kernels/scores/score.h), given the statistics of both vectors (those
+  /// of h are kLanes elements apart); null for kernels without it.
   bool (*needs_exact)(T z, const double* w, const T* h);
+  /// The statistics s of a vector x of `dims` numbers, and dx += ds * d stats / dx.
   void (*stats)(const KernelOf&, const T* x, double* s);
   void (*stats_backward)(const KernelOf&, const T* x, const double* s, const double* ds, T* dx);
   /// S of whole vectors, computed from them.

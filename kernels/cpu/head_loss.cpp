@@ -38,7 +38,7 @@ void run_sweep(const HeadBlock& block, const Sweep& out, Arena& arena) {
         std::fill_n(mine, sums, 0.0);
         T* spare = block.products
                        ? nullptr
-                       : scratch<T>(Scratch::products, stack.most_planes() * kTileElements);
+                       : scratch<T>(Scratch::products, stack.max_planes() * kTileElements);
         T* scores = scratch<T>(Scratch::tile, (size + 1) * kTileElements);
         T* log_p = scores + size * kTileElements;
         for (int64_t word = begin; word < end; word += kHeadTile)
@@ -102,16 +102,16 @@ void head_loss(const HeadBlock& block, double row_weight, const View& nll, const
     out[r] = counts ? -log_p : 0.0;
     for (int64_t k = 0; k < size; ++k) {
       const double gamma = counts ? std::exp(log_joint(k) - log_p) : 0.0;
-      const double all = sweeps ? sums.shares[k * rows + r]
-                                : words * gamma;  // sum_v gamma_k(v); with one component gamma = 1
+      // sum_v gamma_k(v); with one component gamma = 1.
+      const double all = sweeps ? sums.shares[k * rows + r] : words * gamma;
       const double posterior_minus_1 =
           counts ? std::expm1(at(block.target_score)[k * rows + r] - at(block.lse)[k * rows + r])
                  : 0.0;
       const double labels = counts ? spread * (all - words * gamma) + gamma : 0.0;  // R_k
       share[k * rows + r] = gamma;
       weight[k * rows + r] = row_weight * labels;
-      // p_k R_k - t gamma_k = R_k (p_k - 1) + (R_k - t gamma_k), the second difference being that
-      // of the other words.
+      // p_k R_k - t gamma_k = R_k (p_k - 1) + (R_k - t gamma_k), where the second difference is
+      // the sum over the other words.
       slope[k * rows + r] =
           counts ? row_weight * (labels * posterior_minus_1 + spread * (all - gamma)) : 0.0;
       if (dlogits) {
@@ -130,8 +130,8 @@ void head_loss(const HeadBlock& block, double row_weight, const View& nll, const
       total += spread * (words * log_p - sum_log_p);
     }
   }
-  auto* sink = at(loss.view);
-  *sink = (loss.add ? *sink : 0.0) + row_weight * total;
+  auto* total_loss = at(loss.view);
+  *total_loss = (loss.add ? *total_loss : 0.0) + row_weight * total;
 }
 
 namespace {
@@ -143,8 +143,8 @@ double penalty(ops::PriorPenalty kind, const double* s, int64_t size, double* gr
   for (int64_t k = 0; k < size; ++k) mean += s[k] / n;
   for (int64_t k = 0; k < size; ++k) variance += (s[k] - mean) * (s[k] - mean) / n;
   const double scale = kind == ops::PriorPenalty::cv2 ? 1 / (mean * mean) : 1;
-  // The mean of pi is 1/K whatever the logits; that of cv2's sums counts, though its part vanishes
-  // through the softmax.
+  // The mean of pi is 1/K whatever the logits. cv2 divides by the mean of its sums; the mean's own
+  // derivative vanishes through the softmax.
   for (int64_t k = 0; k < size; ++k)
     gradient[k] = scale * 2 * (s[k] - mean) / n -
                   (kind == ops::PriorPenalty::cv2 ? 2 * variance * scale / (mean * n) : 0);

@@ -132,7 +132,7 @@ void run_scores(const HeadBlock& block, Arena& arena) {
         if (partial_scores != nullptr) std::fill_n(my_scores, all_panels * kHeadPanel, 0.0);
         T* spare = block.products
                        ? nullptr
-                       : scratch<T>(Scratch::products, stack.most_planes() * kTileElements);
+                       : scratch<T>(Scratch::products, stack.max_planes() * kTileElements);
         T* scores = scratch<T>(Scratch::tile, kTileElements);
         for (int64_t word = begin; word < end; word += kHeadTile)
           for (int64_t k = 0; k < stack.size(); ++k)

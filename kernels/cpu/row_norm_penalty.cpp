@@ -28,8 +28,8 @@ void row_norm_penalty(const View& x, double norm, const OutputView& out) {
   double total = 0;
   dispatch_float(x.dtype, "row_norm_penalty", [&]<class T>(T) {
     constexpr int64_t kPartials = 256;
-    const int64_t pieces = (x.rows() + kRows - 1) / kRows,
-                  grain = (pieces + kPartials - 1) / kPartials * kRows;
+    const int64_t blocks = (x.rows() + kRows - 1) / kRows,
+                  grain = (blocks + kPartials - 1) / kPartials * kRows;
     double partial[kPartials] = {};
     parallel_ranges(x.rows(), grain, [&](int64_t begin, int64_t end) {
       double sum = 0;

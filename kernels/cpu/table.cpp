@@ -23,8 +23,9 @@ HeadOpTable* tables() {
 
 const HeadOpTable& head_op_table(Device device) {
   const HeadOpTable& t = tables()[static_cast<int>(device.kind)];
-  require(t.head_scores != nullptr, "a head was to run on device ", device,
-          ", but this program has no backend for it: call nine::install_cuda() first");
+  require(t.head_scores != nullptr, "device ", device,
+          " cannot be used for heads: this program has not installed a backend for it; call "
+          "nine::install_cuda() first");
   return t;
 }
 

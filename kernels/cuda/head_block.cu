@@ -15,7 +15,7 @@ void set_head_spare_bytes(int64_t bytes) { spare_bytes = bytes > 0 ? bytes : kSp
 template <class T>
 StackedComponents<T>::StackedComponents(const char* op, const HeadBlock& block, bool with_scores,
                                         Arena& arena)
-    : op_(op), block_(block), card_(CudaDevice::of(block.h)) {
+    : op_(op), block_(block), device_(CudaDevice::of(block.h)) {
   const int64_t d = block.dims(), padded_rows = padded();
   components_.reserve(static_cast<size_t>(size()));
   for (int64_t k = 0; k < size(); ++k) {
@@ -30,7 +30,7 @@ StackedComponents<T>::StackedComponents(const char* op, const HeadBlock& block, 
                            .first_column = columns_,
                            .shares_words = k > 0 && c.w.data == components_.back().w.data});
     columns_ += kernel.planes() * padded_rows;
-    kernel.launches->row_stats(card_, c.score, d, contexts(k), padded_rows, row_stats);
+    kernel.launches->row_stats(device_, c.score, d, contexts(k), padded_rows, row_stats);
   }
   const int64_t numbers =
       (block.products ? 0 : columns_) + (with_scores ? (size() + 1) * padded_rows : 0);
@@ -43,7 +43,7 @@ StackedComponents<T>::StackedComponents(const char* op, const HeadBlock& block, 
 }
 
 template <class T>
-int64_t StackedComponents<T>::together(int64_t k) const {
+int64_t StackedComponents<T>::joint_count(int64_t k) const {
   int64_t next = k + 1;
   while (next < size() && (*this)[next].shares_words && (*this)[k].kernel.whole(block_.dims()) &&
          (*this)[next].kernel.whole(block_.dims()))
@@ -53,16 +53,16 @@ int64_t StackedComponents<T>::together(int64_t k) const {
 
 template <class T>
 void StackedComponents<T>::multiply(const WordRun& run) const {
-  for (int64_t k = 0; k < size(); k += together(k)) {
+  for (int64_t k = 0; k < size(); k += joint_count(k)) {
     const StackedComponent<T>& c = (*this)[k];
     const HeadKernel<T>& kernel = c.kernel;
     for (int64_t i = 0; i < kernel.parts; ++i)
       for (int64_t j = 0; j < kernel.parts; ++j)
         cuda::multiply<T>(
-            card_, op_,
+            device_, op_,
             {.transpose_b = true,
              .m = run.count,
-             .n = product_rows(together(k)),
+             .n = product_rows(joint_count(k)),
              .k = kernel.product_dims,
              .a = static_cast<T*>(c.w.data) + run.begin * c.w.ld + i * kernel.part_size,
              .lda = c.w.ld,
@@ -74,7 +74,7 @@ void StackedComponents<T>::multiply(const WordRun& run) const {
 }
 
 template <class T>
-HeadPiece<T> StackedComponents<T>::piece(int64_t k, const WordRun& run) const {
+ComponentRun<T> StackedComponents<T>::component_run(int64_t k, const WordRun& run) const {
   const StackedComponent<T>& c = (*this)[k];
   return {
       .z = products(run) + c.first_column,
@@ -93,8 +93,8 @@ HeadPiece<T> StackedComponents<T>::piece(int64_t k, const WordRun& run) const {
 template <class T>
 void StackedComponents<T>::scores(const WordRun& run) const {
   for (int64_t k = 0; k < size(); ++k)
-    (*this)[k].kernel.launches->values(card_, *(*this)[k].score, block_.dims(), piece(k, run),
-                                       score_plane(k));
+    (*this)[k].kernel.launches->values(device_, *(*this)[k].score, block_.dims(),
+                                       component_run(k, run), score_plane(k));
 }
 
 namespace {
@@ -144,7 +144,7 @@ StackLanes<T>::StackLanes(const StackedComponents<T>& stack, Arena& arena) : row
   const HeadBlock& b = stack.block();
   for (T** v : {&lse, &lse_rest, &weight, &log_prior})
     *v = pool_array<T>(arena, stack.size() * rows);
-  each(stack.card(), "kernel_softmax", {stack.size(), rows},
+  each(stack.device(), "kernel_softmax", {stack.size(), rows},
        FillLanes<T>{rows, stack.kept(b.lse, 0), stack.kept(b.weight, 0), stack.targets(),
                     b.log_prior ? Matrix<T>(b.log_prior) : Matrix<T>(), lse, lse_rest, weight,
                     log_prior});
@@ -152,7 +152,7 @@ StackLanes<T>::StackLanes(const StackedComponents<T>& stack, Arena& arena) : row
 
 template <class T>
 void mixture(const StackedComponents<T>& stack, const StackLanes<T>& lanes, const WordRun& run) {
-  each(stack.card(), "kernel_softmax", {run.count, stack.rows()},
+  each(stack.device(), "kernel_softmax", {run.count, stack.rows()},
        Mix<T>{stack.score_plane(0), stack.score_plane(1) - stack.score_plane(0), stack.padded(),
               stack.rows(), stack.size(), lanes.lse, lanes.lse_rest, lanes.log_prior});
 }

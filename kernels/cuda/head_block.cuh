@@ -30,18 +30,21 @@ struct StackedComponent {
   bool shares_words = false;     ///< with the component before it
 };
 
+/// A run of consecutive words of the vocabulary.
 struct WordRun {
   int64_t begin, count;
 };
 
+/// A block as a stack of components.
 template <class T>
 class StackedComponents {
  public:
-  /// Computes the rows' statistics. Its memory is the arena's, in the caller's Scope. With `scores`
-  /// a run also has score planes, one for each component and one more.
+  /// Computes the rows' statistics. `op` is named in errors. Its memory is the arena's, in the
+  /// caller's Scope. With `scores` a run also has score planes, one for each component and one
+  /// more.
   StackedComponents(const char* op, const HeadBlock& block, bool scores, Arena& arena);
 
-  CudaDevice& card() const { return card_; }
+  CudaDevice& device() const { return device_; }
   const HeadBlock& block() const { return block_; }
   int64_t size() const { return block_.size(); }
   const StackedComponent<T>& operator[](int64_t k) const {
@@ -61,11 +64,12 @@ class StackedComponents {
   }
   /// Computes the run's products of all components.
   void multiply(const WordRun& run) const;
-  /// The same unless the block has kept them.
-  void have_products(const WordRun& run) const {
+  /// The same, unless the block has kept its products.
+  void ensure_products(const WordRun& run) const {
     if (!block_.products) multiply(run);
   }
-  HeadPiece<T> piece(int64_t k, const WordRun& run) const;
+  /// Component k's products with the run of words, and the other inputs of its scores.
+  ComponentRun<T> component_run(int64_t k, const WordRun& run) const;
   /// Fills score_plane(0 ... size() - 1).
   void scores(const WordRun& run) const;
   /// [word of the run][padded]
@@ -78,7 +82,7 @@ class StackedComponents {
   int64_t products_ld() const { return block_.products ? block_.products.ld : columns_; }
   /// How many components from k on can be computed by one matrix product: they share word vectors
   /// and multiply whole contexts.
-  int64_t together(int64_t k) const;
+  int64_t joint_count(int64_t k) const;
   /// Rows of a product of `count` components together.
   int64_t product_rows(int64_t count) const { return size() == 1 ? rows() : count * padded(); }
   const T* context(int64_t k) const {
@@ -96,19 +100,19 @@ class StackedComponents {
  private:
   const char* op_;
   const HeadBlock& block_;
-  CudaDevice& card_;
+  CudaDevice& device_;
   std::vector<StackedComponent<T>> components_;
   int64_t columns_ = 0, run_words_ = 0;
   T *spare_ = nullptr, *score_planes_ = nullptr;
 };
 
-/// n numbers in the arena, on the device.
+/// Temporary memory in the arena, on the device, for n numbers.
 template <class T>
 T* pool_array(Arena& arena, int64_t n) {
   return static_cast<T*>(arena.temporary({std::max<int64_t>(1, n)}, dtype_of<T>).view().data);
 }
 
-/// What gradients and posteriors need of each row and component.
+/// The numbers of each row and component from which gradients and posteriors are computed.
 template <class T>
 struct StackLanes {
   StackLanes(const StackedComponents<T>& stack, Arena& arena);

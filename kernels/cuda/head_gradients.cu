@@ -30,7 +30,7 @@ struct PlainUp {
 };
 
 // The same of a smoothed mixture, in place of log pi_k + log p_k(v): R_k p_k(v) - t gamma_k(v),
-// every word's t being `spread`.
+// with t = `spread` for every word but the target.
 template <class T>
 struct JointUp {
   T* joint;
@@ -74,12 +74,12 @@ class Backward {
         stack_(kOp, block, joint_ || has_parts(block), arena),
         lanes_(stack_, arena),
         g_(g),
-        card_(stack_.card()),
+        device_(stack_.device()),
         d_(block.dims()),
         shift_(static_cast<T>(row_weight * block.spread)) {
     const int64_t padded = stack_.padded(),
-                  most =
-                      (std::min<int64_t>(block.words(), most_run()) + kTileWords - 1) / kTileWords;
+                  max_tiles = (std::min<int64_t>(block.words(), max_run_words()) + kTileWords - 1) /
+                              kTileWords;
     int64_t tile_stats = 0, rows_dw = 0;
     for (int64_t k = 0; k < stack_.size(); ++k) {
       const HeadKernel<T>& kernel = stack_[k].kernel;
@@ -89,7 +89,7 @@ class Backward {
           g.dh && kernel.stats > 0 ? pool_array<double>(arena, kernel.stats * padded) : nullptr);
     }
     target_dz_ = pool_array<T>(arena, stack_.size() * stack_.rows());
-    if (tile_stats > 0) partial_ = pool_array<T>(arena, most * tile_stats * padded);
+    if (tile_stats > 0) partial_ = pool_array<T>(arena, max_tiles * tile_stats * padded);
     if (rows_dw > 0) target_dw_ = pool_array<T>(arena, rows_dw * d_);
   }
 
@@ -100,7 +100,7 @@ class Backward {
         fill(g_.dh.row_range(k * stack_.padded(), stack_.rows()), 0);
     }
     stack_.for_runs([&](const WordRun& run) {
-      stack_.have_products(run);
+      stack_.ensure_products(run);
       if (joint_) joint_slopes(run);
       for (int64_t k = 0; k < stack_.size(); ++k) slopes(k, run);
       add_dw(run);
@@ -116,17 +116,17 @@ class Backward {
                          return HeadKernel<T>(c.score, block.dims()).parts > 1;
                        });
   }
-  int64_t most_run() const {
-    int64_t most = 0;
-    stack_.for_runs([&](const WordRun& run) { most = std::max(most, run.count); });
-    return most;
+  int64_t max_run_words() const {
+    int64_t max_words = 0;
+    stack_.for_runs([&](const WordRun& run) { max_words = std::max(max_words, run.count); });
+    return max_words;
   }
   const T* of_rows(const T* x, int64_t k) const { return x + k * stack_.rows(); }
   const View& dw(int64_t k) const { return g_.dw[static_cast<size_t>(k)].view; }
 
   void exact_slopes(int64_t k, T* target_dz, T* dh, int64_t ldh, T* dw) const {
     stack_[k].kernel.launches->exact_slopes(
-        card_, *stack_[k].score, d_, stack_.words(k), stack_.contexts(k), stack_.targets(),
+        device_, *stack_[k].score, d_, stack_.words(k), stack_.contexts(k), stack_.targets(),
         stack_.kept(block_.target_slope, k), target_dz, dh, ldh, dw);
   }
 
@@ -134,7 +134,7 @@ class Backward {
     stack_.scores(run);
     mixture(stack_, lanes_, run);
     for (int64_t k = 0; k < stack_.size(); ++k)
-      each(card_, kOp, {run.count, stack_.rows()},
+      each(device_, kOp, {run.count, stack_.rows()},
            JointUp<T>{stack_.score_plane(k), stack_.score_plane(stack_.size()), run.begin,
                       stack_.padded(), stack_.targets(), of_rows(lanes_.weight, k),
                       of_rows(lanes_.log_prior, k), shift_});
@@ -143,7 +143,7 @@ class Backward {
   // dL/dz in place of component k's products, and the sums over words and rows.
   void slopes(int64_t k, const WordRun& run) const {
     const StackedComponent<T>& c = stack_[k];
-    const HeadPiece<T> piece = stack_.piece(k, run);
+    const ComponentRun<T> products = stack_.component_run(k, run);
     HeadLanes<T> lanes{.lse = of_rows(lanes_.lse, k),
                        .lse_rest = of_rows(lanes_.lse_rest, k),
                        .weight = of_rows(lanes_.weight, k),
@@ -154,11 +154,11 @@ class Backward {
                        .scores = nullptr};
     if (c.kernel.parts > 1) {
       T* scores = stack_.score_plane(joint_ ? stack_.size() : k);
-      c.kernel.launches->values(card_, *c.score, d_, piece, scores);
+      c.kernel.launches->values(device_, *c.score, d_, products, scores);
       lanes.scores = scores;
       if (!joint_) {
         T* up = stack_.score_plane(stack_.size());
-        each(card_, kOp, {run.count, stack_.rows()},
+        each(device_, kOp, {run.count, stack_.rows()},
              PlainUp<T>{scores, up, run.begin, stack_.padded(), stack_.targets(), lanes.lse,
                         lanes.lse_rest, lanes.weight, shift_});
         lanes.up = up;
@@ -167,14 +167,14 @@ class Backward {
     const View &dbias = g_.dbias.view, &dstats = g_.dstats[static_cast<size_t>(k)];
     double* row_stats = row_stats_[static_cast<size_t>(k)];
     c.kernel.launches->slopes(
-        card_, *c.score, d_, piece, lanes,
+        device_, *c.score, d_, products, lanes,
         {.bias = dbias ? static_cast<T*>(dbias.data) + run.begin : nullptr,
          .add_bias = g_.dbias.add || k > 0,
          .word_stats =
              dstats ? static_cast<double*>(dstats.data) + run.begin * c.kernel.stats : nullptr,
          .row_stats = row_stats != nullptr ? partial_ : nullptr});
     if (row_stats != nullptr)
-      each(card_, kOp, {c.kernel.stats, stack_.rows()},
+      each(device_, kOp, {c.kernel.stats, stack_.rows()},
            CombineRowStats<T>{partial_, (run.count + kTileWords - 1) / kTileWords, c.kernel.parts,
                               c.kernel.stats / c.kernel.parts, stack_.padded(), run.begin > 0,
                               row_stats});
@@ -182,7 +182,7 @@ class Backward {
 
   // dW (words x d) [+]= Z H, with one product for components that share word vectors.
   void add_dw(const WordRun& run) const {
-    for (int64_t k = 0; k < stack_.size(); k += stack_.together(k)) {
+    for (int64_t k = 0; k < stack_.size(); k += stack_.joint_count(k)) {
       if (!dw(k)) continue;
       const StackedComponent<T>& c = stack_[k];
       const HeadKernel<T>& kernel = c.kernel;
@@ -191,10 +191,10 @@ class Backward {
       const View part = dw(k).row_range(run.begin, run.count);
       if (fresh && !whole) fill(part, 0);
       for_parts(kernel, [&](int64_t i, int64_t j) {
-        multiply<T>(card_, kOp,
+        multiply<T>(device_, kOp,
                     {.m = run.count,
                      .n = kernel.product_dims,
-                     .k = stack_.product_rows(stack_.together(k)),
+                     .k = stack_.product_rows(stack_.joint_count(k)),
                      .a = plane(k, run, i, j),
                      .lda = stack_.products_ld(),
                      .b = stack_.context(k) + j * kernel.part_size,
@@ -208,13 +208,13 @@ class Backward {
 
   // dH (rows x d) [+]= Z' W.
   void add_dh(const WordRun& run) const {
-    for (int64_t k = 0; k < stack_.size(); k += stack_.together(k)) {
+    for (int64_t k = 0; k < stack_.size(); k += stack_.joint_count(k)) {
       const StackedComponent<T>& c = stack_[k];
       const HeadKernel<T>& kernel = c.kernel;
       for_parts(kernel, [&](int64_t i, int64_t j) {
-        multiply<T>(card_, kOp,
+        multiply<T>(device_, kOp,
                     {.transpose_a = true,
-                     .m = stack_.product_rows(stack_.together(k)),
+                     .m = stack_.product_rows(stack_.joint_count(k)),
                      .n = kernel.product_dims,
                      .k = run.count,
                      .a = plane(k, run, i, j),
@@ -235,11 +235,11 @@ class Backward {
     if (c.kernel.exact && (dw(k) || g_.dh)) {
       exact_slopes(k, nullptr, g_.dh ? dh(k) : nullptr, g_.dh.ld, dw(k) ? target_dw_ : nullptr);
       if (dw(k))
-        add_rows<T>(card_, kOp, target_rows(), stack_.targets(), Matrix<T>(dw(k)),
-                    false);  // head_scores has looked at the targets
+        add_rows<T>(device_, kOp, target_rows(), stack_.targets(), Matrix<T>(dw(k)),
+                    false);  // head_scores has reported wrong targets
     }
     if (const double* row_stats = row_stats_[static_cast<size_t>(k)])
-      c.kernel.launches->stats_backward(card_, *c.score, d_, stack_.contexts(k), row_stats, 1,
+      c.kernel.launches->stats_backward(device_, *c.score, d_, stack_.contexts(k), row_stats, 1,
                                         stack_.padded(), dh(k), g_.dh.ld);
   }
 
@@ -256,11 +256,11 @@ class Backward {
   Matrix<T> target_rows() const { return Matrix<T>(View(target_dw_, {stack_.rows(), d_})); }
 
   const HeadBlock& block_;
-  bool joint_;  // smoothed labels of a mixture: a word's gradient takes all components' scores
+  bool joint_;  // smoothed labels of a mixture: gradients depend on all components' scores
   StackedComponents<T> stack_;
   StackLanes<T> lanes_;
   const HeadGradients& g_;
-  CudaDevice& card_;
+  CudaDevice& device_;
   int64_t d_;
   T shift_;
   T *target_dz_ = nullptr, *partial_ = nullptr, *target_dw_ = nullptr;

@@ -9,11 +9,11 @@ namespace nine::cuda {
 
 inline constexpr int64_t kSplitWords = 512;  ///< words of a partial sum over the vocabulary
 
-/// One component's products with a run of words, and what its scores need besides. The product of
+/// One component's products with a run of words, and the other inputs of its scores. The product of
 /// row r and word v, of the pair p of parts, is z[v * ld + p * padded + r]; a kernel without parts
 /// has one pair.
 template <class T>
-struct HeadPiece {
+struct ComponentRun {
   T* z;
   int64_t ld;
   int64_t word, words;  ///< the run's first word, and how many
@@ -27,25 +27,28 @@ struct HeadPiece {
   const double* target_score;  ///< [row]
 };
 
-/// Maximum, sum of exponents over it, and sum of the scores of some words.
+/// Running sums over the scores S of some words.
 template <class T>
 struct RunningSum {
-  T top;
-  double sum, scores;
+  T top;          ///< the largest S
+  double sum;     ///< of exp(S - top)
+  double scores;  ///< of S
 };
 
-/// What dL/dS of a component's rows is computed from: weight * p - shift, but target_slope for the
-/// target.
+/// The inputs of dL/dS of a component's rows: weight * p - shift with p = exp(S - lse - lse_rest),
+/// but target_slope for the target.
 template <class T>
 struct HeadLanes {
-  const T *lse,
-      *lse_rest;    ///< [row]: lse in two parts, so that large scores lose nothing to its rounding
-  const T* weight;  ///< [row]
-  T shift;          ///< of rows with a target
+  /// [row]: lse rounded to T and what the rounding has left out, so that large scores stay exact.
+  const T *lse, *lse_rest;
+  const T* weight;             ///< [row]
+  T shift;                     ///< of rows with a target
   const double* target_slope;  ///< [row]: dL/dS of the target
   const T* target_dz;          ///< [row]: dL/dz of the target's product
-  const T* up;      ///< [word of the run][padded]: dL/dS where it is given already; or null
-  const T* scores;  ///< [word of the run][padded]: S; for kernels of parts
+  /// [word of the run][padded]: dL/dS where it has been computed already; or null.
+  const T* up;
+  /// [word of the run][padded]: S; for kernels of parts.
+  const T* scores;
 };
 
 /// Where the gradients are summed; what is null is not computed.
@@ -58,21 +61,22 @@ struct HeadSums {
 };
 inline constexpr int64_t kTileWords = 64;
 
-/// Contexts or words of one component as vectors.
+/// Contexts or words of one component as vectors: `count` of them, ld elements apart.
 template <class T>
 struct Vectors {
   const T* data;
   int64_t ld, count;
 };
 
+/// Functions that launch the CUDA kernels of one score function. `d` is the size of the vectors.
 template <class T>
 struct HeadLaunches {
   /// out [word of the run][padded] = S + bias, the targets' exact.
-  void (*values)(CudaDevice&, const Score&, int64_t d, const HeadPiece<T>&, T* out);
-  /// out [split of kSplitWords words][padded].
-  void (*running)(CudaDevice&, const Score&, int64_t d, const HeadPiece<T>&, RunningSum<T>* out);
+  void (*values)(CudaDevice&, const Score&, int64_t d, const ComponentRun<T>&, T* out);
+  /// out [split of kSplitWords words][padded]: sums over the scores with bias.
+  void (*running)(CudaDevice&, const Score&, int64_t d, const ComponentRun<T>&, RunningSum<T>* out);
   /// z becomes dL/dz.
-  void (*slopes)(CudaDevice&, const Score&, int64_t d, const HeadPiece<T>&, const HeadLanes<T>&,
+  void (*slopes)(CudaDevice&, const Score&, int64_t d, const ComponentRun<T>&, const HeadLanes<T>&,
                  const HeadSums<T>&);
   /// Statistics in double, [vector][stats]; and of contexts as T, [stats][padded].
   void (*word_stats)(CudaDevice&, const Score&, int64_t d, const Vectors<T>&, double* out);

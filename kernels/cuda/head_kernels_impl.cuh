@@ -31,13 +31,14 @@ NINE_D Stats<K, T> row_stats_of(const T* stats, int64_t r, int64_t padded) {
 }
 
 template <class T>
-NINE_D T bias_of(const HeadPiece<T>& p, int64_t v) {
+NINE_D T bias_of(const ComponentRun<T>& p, int64_t v) {
   return p.bias != nullptr ? p.bias[v] : T(0);
 }
 
 // S of word v and row r, without bias. `h` are the row's statistics (of a kernel without parts).
 template <class K, class T>
-NINE_D T score_of(const K& k, const HeadPiece<T>& p, int64_t v, int64_t r, const Stats<K, T>& h) {
+NINE_D T score_of(const K& k, const ComponentRun<T>& p, int64_t v, int64_t r,
+                  const Stats<K, T>& h) {
   if constexpr (OfParts<K>) {
     using Part = std::remove_cvref_t<decltype(k.part)>;
     const int64_t parts = k.parts();
@@ -65,7 +66,7 @@ NINE_D T score_of(const K& k, const HeadPiece<T>& p, int64_t v, int64_t r, const
   }
 }
 template <class K, class T>
-NINE_D Stats<K, T> own_row_stats(const HeadPiece<T>& p, int64_t r) {
+NINE_D Stats<K, T> own_row_stats(const ComponentRun<T>& p, int64_t r) {
   if constexpr (OfParts<K>) {
     return {};
   } else {
@@ -73,7 +74,8 @@ NINE_D Stats<K, T> own_row_stats(const HeadPiece<T>& p, int64_t r) {
   }
 }
 template <class K, class T>
-NINE_D T full_score(const K& k, const HeadPiece<T>& p, int64_t v, int64_t r, const Stats<K, T>& h) {
+NINE_D T full_score(const K& k, const ComponentRun<T>& p, int64_t v, int64_t r,
+                    const Stats<K, T>& h) {
   return p.targets[r] == p.word + v ? static_cast<T>(p.target_score[r])
                                     : score_of(k, p, v, r, h) + bias_of(p, v);
 }
@@ -81,7 +83,7 @@ NINE_D T full_score(const K& k, const HeadPiece<T>& p, int64_t v, int64_t r, con
 template <class K, class T>
 struct Values {
   K k;
-  HeadPiece<T> p;
+  ComponentRun<T> p;
   T* out;
   NINE_D void operator()(int64_t v, int64_t r) const {
     out[v * p.padded + r] = full_score(k, p, v, r, own_row_stats<K, T>(p, r));
@@ -90,7 +92,7 @@ struct Values {
 
 // Block (32, kWarps): a panel of rows against kSplitWords words.
 template <class K, class T>
-__global__ void running_kernel(K k, HeadPiece<T> p, RunningSum<T>* out) {
+__global__ void running_kernel(K k, ComponentRun<T> p, RunningSum<T>* out) {
   RunningSum<T>* shared = shared_memory<RunningSum<T>>();  // [kWarps][32]
   const int64_t r = static_cast<int64_t>(blockIdx.x) * kWarp + threadIdx.x,
                 first = static_cast<int64_t>(blockIdx.y) * kSplitWords;
@@ -131,7 +133,7 @@ __global__ void running_kernel(K k, HeadPiece<T> p, RunningSum<T>* out) {
 // K is a kernel without parts, or the part of one that has them; then word_stats, row_stats and
 // sums are those of parts i and j, their words `stats_ld` apart.
 template <class K, class T>
-__global__ void slopes_kernel(K k, HeadPiece<T> p, HeadLanes<T> lanes, HeadSums<T> sums,
+__global__ void slopes_kernel(K k, ComponentRun<T> p, HeadLanes<T> lanes, HeadSums<T> sums,
                               int64_t stats_ld, int64_t row_tile_ld, T log_pairs) {
   constexpr int kCount = K::kStats > 0 ? K::kStats : 1;
   T* shared = shared_memory<T>();  // [kWarps][kCount][32]
@@ -168,7 +170,7 @@ __global__ void slopes_kernel(K k, HeadPiece<T> p, HeadLanes<T> lanes, HeadSums<
           up = lanes.weight[r] * vexp((s - lanes.lse[r]) - lanes.lse_rest[r]) - shift;
           bias_sum[j] += up;
         }
-        if (up == T(0)) {  // whatever the slope is
+        if (up == T(0)) {  // even if the slope is infinite
           z = T(0);
           continue;
         }
@@ -216,10 +218,11 @@ __global__ void slopes_kernel(K k, HeadPiece<T> p, HeadLanes<T> lanes, HeadSums<
 }
 
 template <class K, class T>
-void launch_slopes(CudaDevice& card, const K& k, const HeadPiece<T>& p, const HeadLanes<T>& lanes,
-                   const HeadSums<T>& sums, int64_t stats_ld, int64_t row_tile_ld, T log_pairs) {
+void launch_slopes(CudaDevice& device, const K& k, const ComponentRun<T>& p,
+                   const HeadLanes<T>& lanes, const HeadSums<T>& sums, int64_t stats_ld,
+                   int64_t row_tile_ld, T log_pairs) {
   constexpr int kCount = K::kStats > 0 ? K::kStats : 1;
-  launch(card, "head_gradients", slopes_kernel<K, T>, dim3(blocks_of(p.words, kTileWords)),
+  launch(device, "head_gradients", slopes_kernel<K, T>, dim3(blocks_of(p.words, kTileWords)),
          dim3(kWarp, kWarps), kWarps * kCount * kWarp * sizeof(T), k, p, lanes, sums, stats_ld,
          row_tile_ld, log_pairs);
 }
@@ -286,10 +289,10 @@ struct Exact {
   const int32_t* targets;
   const T* bias;
   double* out;
-  DeviceErrors* faults;
+  DeviceErrors* errors;
   int64_t first_row;
   NINE_D void operator()(int64_t, int64_t r) const {
-    const int64_t y = checked(targets, r, -1, w.count, faults, IndexFault::head_scores, first_row);
+    const int64_t y = checked(targets, r, -1, w.count, errors, IndexFault::head_scores, first_row);
     if (y < 0) return;
     const T *word = w.data + y * w.ld, *context = h.data + r * h.ld;
     double s = 0;
@@ -338,20 +341,20 @@ struct ExactSlopes {
 // --- launches
 
 template <class K, class T>
-void values(CudaDevice& card, const Score& score, int64_t d, const HeadPiece<T>& p, T* out) {
-  each(card, "head_scores", {p.words, p.rows}, Values<K, T>{K(score, d), p, out});
+void values(CudaDevice& device, const Score& score, int64_t d, const ComponentRun<T>& p, T* out) {
+  each(device, "head_scores", {p.words, p.rows}, Values<K, T>{K(score, d), p, out});
 }
 
 template <class K, class T>
-void running(CudaDevice& card, const Score& score, int64_t d, const HeadPiece<T>& p,
+void running(CudaDevice& device, const Score& score, int64_t d, const ComponentRun<T>& p,
              RunningSum<T>* out) {
-  launch(card, "head_scores", running_kernel<K, T>,
+  launch(device, "head_scores", running_kernel<K, T>,
          dim3(blocks_of(p.rows, kWarp), blocks_of(p.words, kSplitWords)), dim3(kWarp, kWarps),
          kWarps * kWarp * sizeof(RunningSum<T>), K(score, d), p, out);
 }
 
 template <class K, class T>
-void slopes(CudaDevice& card, const Score& score, int64_t d, const HeadPiece<T>& p,
+void slopes(CudaDevice& device, const Score& score, int64_t d, const ComponentRun<T>& p,
             const HeadLanes<T>& lanes, const HeadSums<T>& sums) {
   const K k(score, d);
   const int64_t parts = k.parts(), stats = parts * K::kStats;
@@ -359,7 +362,7 @@ void slopes(CudaDevice& card, const Score& score, int64_t d, const HeadPiece<T>&
     const T log_pairs = static_cast<T>(std::log(static_cast<double>(parts * parts)));
     for (int64_t i = 0; i < parts; ++i)
       for (int64_t j = 0; j < parts; ++j) {
-        HeadPiece<T> pair = p;
+        ComponentRun<T> pair = p;
         pair.z += (i * parts + j) * p.padded;
         pair.word_stats += i * K::kStats;
         pair.row_stats += j * K::kStats * p.padded;
@@ -370,43 +373,44 @@ void slopes(CudaDevice& card, const Score& score, int64_t d, const HeadPiece<T>&
         if (to.word_stats != nullptr) to.word_stats += i * K::kStats;
         // A plane for each pair; the sums over parts i are formed later.
         if (to.row_stats != nullptr) to.row_stats += (i * parts + j) * K::kStats * p.padded;
-        launch_slopes(card, k.part, pair, own, to, stats, parts * stats * p.padded, log_pairs);
+        launch_slopes(device, k.part, pair, own, to, stats, parts * stats * p.padded, log_pairs);
       }
   } else {
-    launch_slopes(card, k, p, lanes, sums, stats, stats * p.padded, T(0));
+    launch_slopes(device, k, p, lanes, sums, stats, stats * p.padded, T(0));
   }
 }
 
 template <class K, class T>
-void word_stats(CudaDevice& card, const Score& score, int64_t d, const Vectors<T>& x, double* out) {
+void word_stats(CudaDevice& device, const Score& score, int64_t d, const Vectors<T>& x,
+                double* out) {
   if constexpr (K::kStats > 0)
-    each(card, "head_stats", {1, x.count}, WordStats<K, T>{K(score, d), d, x, out});
+    each(device, "head_stats", {1, x.count}, WordStats<K, T>{K(score, d), d, x, out});
 }
 template <class K, class T>
-void row_stats(CudaDevice& card, const Score& score, int64_t d, const Vectors<T>& x, int64_t padded,
-               T* out) {
+void row_stats(CudaDevice& device, const Score& score, int64_t d, const Vectors<T>& x,
+               int64_t padded, T* out) {
   if constexpr (K::kStats > 0)
-    each(card, "head_scores", {1, x.count}, RowStats<K, T>{K(score, d), d, x, padded, out});
+    each(device, "head_scores", {1, x.count}, RowStats<K, T>{K(score, d), d, x, padded, out});
 }
 template <class K, class T>
-void stats_backward(CudaDevice& card, const Score& score, int64_t d, const Vectors<T>& x,
+void stats_backward(CudaDevice& device, const Score& score, int64_t d, const Vectors<T>& x,
                     const double* dstats, int64_t by_vector, int64_t by_stat, T* dx, int64_t ldx) {
   if constexpr (K::kStats > 0)
-    each(card, "head_stats_backward", {1, x.count},
+    each(device, "head_stats_backward", {1, x.count},
          StatsBackward<K, T>{K(score, d), d, x, dstats, by_vector, by_stat, dx, ldx});
 }
 template <class K, class T>
-void exact(CudaDevice& card, const Score& score, int64_t d, const Vectors<T>& w,
+void exact(CudaDevice& device, const Score& score, int64_t d, const Vectors<T>& w,
            const Vectors<T>& h, const int32_t* targets, int64_t first_row, const T* bias,
            double* out) {
-  each(card, "head_scores", {1, h.count},
-       Exact<K, T>{K(score, d), d, w, h, targets, bias, out, card.errors(), first_row});
+  each(device, "head_scores", {1, h.count},
+       Exact<K, T>{K(score, d), d, w, h, targets, bias, out, device.errors(), first_row});
 }
 template <class K, class T>
-void exact_slopes(CudaDevice& card, const Score& score, int64_t d, const Vectors<T>& w,
+void exact_slopes(CudaDevice& device, const Score& score, int64_t d, const Vectors<T>& w,
                   const Vectors<T>& h, const int32_t* targets, const double* up, T* target_dz,
                   T* dh, int64_t ldh, T* dw) {
-  each(card, "head_gradients", {1, h.count},
+  each(device, "head_gradients", {1, h.count},
        ExactSlopes<K, T>{K(score, d), d, w, h, targets, up, target_dz, dh, ldh, dw});
 }
 

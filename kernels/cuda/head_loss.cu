@@ -37,15 +37,15 @@ void run_sweep(const HeadBlock& block, const Sweep& out, Arena& arena) {
   const StackLanes<T> lanes(stack, arena);
   const int64_t size = stack.size(), rows = stack.rows(), padded = stack.padded();
   stack.for_runs([&](const WordRun& run) {
-    stack.have_products(run);
+    stack.ensure_products(run);
     stack.scores(run);
     mixture(stack, lanes, run);
     const bool later = run.begin > 0;
     const T* log_p = stack.score_plane(size);
-    sum_columns(stack.card(), "head_loss", run.count, rows, LogProb<T>{log_p, padded},
+    sum_columns(stack.device(), "head_loss", run.count, rows, LogProb<T>{log_p, padded},
                 out.log_probs, later);
     for (int64_t k = 0; k < size; ++k)
-      sum_columns(stack.card(), "head_loss", run.count, rows,
+      sum_columns(stack.device(), "head_loss", run.count, rows,
                   Share<T>{stack.score_plane(k), log_p, padded}, out.shares + k * rows, later);
   });
 }
@@ -81,15 +81,14 @@ struct RowLoss {
     for (int64_t k = 0; k < size; ++k) {
       const int64_t at = k * rows + r;
       const double gamma = counts ? exp(log_joint(r, k) - log_p) : 0.0;
-      const double all = sums.shares != nullptr
-                             ? sums.shares[at]
-                             : words * gamma;  // sum_v gamma_k(v); with one component gamma = 1
+      // sum_v gamma_k(v); with one component gamma = 1.
+      const double all = sums.shares != nullptr ? sums.shares[at] : words * gamma;
       const double posterior_minus_1 = counts ? expm1(target_score[at] - lse[at]) : 0.0;
       const double labels = counts ? spread * (all - words * gamma) + gamma : 0.0;  // R_k
       share[at] = gamma;
       weight[at] = row_weight * labels;
-      // p_k R_k - t gamma_k = R_k (p_k - 1) + (R_k - t gamma_k), the second difference being that
-      // of the other words.
+      // p_k R_k - t gamma_k = R_k (p_k - 1) + (R_k - t gamma_k), where the second difference is
+      // the sum over the other words.
       slope[at] = counts ? row_weight * (labels * posterior_minus_1 + spread * (all - gamma)) : 0.0;
       if (dlogits.data != nullptr)
         dlogits.at(r, k) =
@@ -119,9 +118,9 @@ void run_loss(const HeadBlock& block, double row_weight, const View& nll, const 
     sums = {pool_array<double>(arena, rows), pool_array<double>(arena, size * rows)};
     run_sweep<T>(block, sums, arena);
   }
-  CudaDevice& card = CudaDevice::of(block.h);
+  CudaDevice& device = CudaDevice::of(block.h);
   double* total = pool_array<double>(arena, rows);
-  each(card, "head_loss", {1, rows},
+  each(device, "head_loss", {1, rows},
        RowLoss<T>{.rows = rows,
                   .size = size,
                   .spread = block.spread,
@@ -139,7 +138,7 @@ void run_loss(const HeadBlock& block, double row_weight, const View& nll, const 
                   .nll = at(nll),
                   .total = total,
                   .sums = sums});
-  sum_of(card, "head_loss", rows, Entry{total},
+  sum_of(device, "head_loss", rows, Entry{total},
          PutSum<double>{at(loss.view), loss.add, row_weight});
 }
 
@@ -178,7 +177,7 @@ struct PriorRows {
   NINE_D double pi(int64_t r, int64_t k) const {
     return exp(static_cast<double>(log_prior.at(r, k)));
   }
-  // Column sums: of pi, and behind them of 1.
+  // For column sums: those of pi, followed by the number of rows that count.
   NINE_D double operator()(int64_t r, int64_t k) const {
     return targets[r] < 0 ? 0.0 : k == log_prior.cols ? 1.0 : pi(r, k);
   }
@@ -228,7 +227,7 @@ void prior_penalty(ops::PriorPenalty kind, double strength, const View& log_prio
                    const View& targets, double row_weight, const View& loss, const View& dlogits) {
   dispatch_float(log_prior.dtype, "prior_penalty", [&]<class T>(T) {
     constexpr const char* kOp = "prior_penalty";
-    CudaDevice& card = CudaDevice::of(log_prior);
+    CudaDevice& device = CudaDevice::of(log_prior);
     const int64_t rows = log_prior.rows(), size = log_prior.cols();
     PriorRows<T> of{.kind = kind,
                     .log_prior = Matrix<T>(log_prior),
@@ -238,14 +237,14 @@ void prior_penalty(ops::PriorPenalty kind, double strength, const View& log_prio
                     .dlogits = dlogits ? Matrix<T>(dlogits) : Matrix<T>()};
     auto* out = static_cast<double*>(loss.data);
     if (kind == ops::PriorPenalty::cv2) {
-      double* sums = card.scratch<double>(size + 1, 1);
-      sum_columns(card, kOp, rows, size + 1, of, sums, false);
+      double* sums = device.scratch<double>(size + 1, 1);
+      sum_columns(device, kOp, rows, size + 1, of, sums, false);
       of.sums = sums;
-      each(card, kOp, {1, 1}, PutPenalty{sums, size, of.weight, out});
+      each(device, kOp, {1, 1}, PutPenalty{sums, size, of.weight, out});
     } else {
-      sum_of(card, kOp, rows, of, PutSum<double>{out, true, of.weight});
+      sum_of(device, kOp, rows, of, PutSum<double>{out, true, of.weight});
     }
-    if (dlogits) each(card, kOp, {1, rows}, PriorSlopes<T>{of});
+    if (dlogits) each(device, kOp, {1, rows}, PriorSlopes<T>{of});
   });
 }
 

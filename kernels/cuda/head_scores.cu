@@ -31,23 +31,23 @@ template <class T>
 void run_scores(const HeadBlock& block, Arena& arena) {
   const Arena::Scope scope(arena);
   const StackedComponents<T> stack("head_scores", block, false, arena);
-  CudaDevice& card = stack.card();
+  CudaDevice& device = stack.device();
   const int64_t padded = stack.padded(), splits = stack.splits(), d = block.dims();
   const auto partial_bytes = static_cast<int64_t>(sizeof(RunningSum<T>)) * splits * padded;
   auto* partial = reinterpret_cast<RunningSum<T>*>(pool_array<double>(
       arena, stack.size() * partial_bytes / static_cast<int64_t>(sizeof(double))));
   for (int64_t k = 0; k < stack.size(); ++k)
     stack[k].kernel.launches->exact(
-        card, *stack[k].score, d, stack.words(k), stack.contexts(k), stack.targets(),
+        device, *stack[k].score, d, stack.words(k), stack.contexts(k), stack.targets(),
         block.first_row, static_cast<T*>(block.bias.data), stack.kept(block.target_score, k));
   stack.for_runs([&](const WordRun& run) {
     stack.multiply(run);
     for (int64_t k = 0; k < stack.size(); ++k)
-      stack[k].kernel.launches->running(card, *stack[k].score, d, stack.piece(k, run),
+      stack[k].kernel.launches->running(device, *stack[k].score, d, stack.component_run(k, run),
                                         partial + (k * splits + run.begin / kSplitWords) * padded);
   });
   for (int64_t k = 0; k < stack.size(); ++k)
-    each(card, "head_scores", {1, stack.rows()},
+    each(device, "head_scores", {1, stack.rows()},
          Combine<T>{partial + k * splits * padded, splits, padded, stack.kept(block.lse, k),
                     stack.kept(block.score_sum, k)});
 }
@@ -73,10 +73,10 @@ void run_inference(const HeadBlock& block, const View& log_probs, const View& sc
   const int64_t words = block.words(), rows = stack.rows();
   stack.for_runs([&](const WordRun& run) {
     const auto write = [&](int64_t plane, double* out) {
-      each(stack.card(), "head_inference", {rows, run.count},
+      each(stack.device(), "head_inference", {rows, run.count},
            Turn<T>{stack.score_plane(plane), stack.padded(), out + run.begin, words});
     };
-    stack.have_products(run);
+    stack.ensure_products(run);
     stack.scores(run);
     for (int64_t k = 0; k < stack.size() && scores; ++k)
       write(k, static_cast<double*>(scores.data) + k * rows * words);

@@ -1,4 +1,4 @@
-// How much memory the head's passes on CUDA take for scores that are not kept.
+// How much memory the head uses on CUDA for products and scores that are not kept.
 #pragma once
 
 #include <cstdint>

@@ -1,11 +1,12 @@
-// What stands in for kernels/cuda/*.cu in a build without CUDA.
+// Replaces kernels/cuda/*.cu in a build without CUDA.
 #include "cuda/cuda.h"
 #include "kernels/cuda/spare_bytes.h"
 #include "kernels/install_cuda.h"
 
 namespace nine {
 
-void install_cuda() { cuda::install(); }  // whose table refuses every use of such a device
+// In this build cuda::install() installs a table that refuses every use of a CUDA device.
+void install_cuda() { cuda::install(); }
 
 void cuda::set_head_spare_bytes(int64_t) {}
 

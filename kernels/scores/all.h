@@ -1,4 +1,4 @@
-// The list of kernels: the one place, besides its own file, that a new kernel is named in.
+// The list of kernels. A new kernel is a file of its own and a line here.
 #pragma once
 
 #include "core/error.h"

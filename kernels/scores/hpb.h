@@ -77,7 +77,7 @@ struct Hpb {
     const T radii = w[2] + h[2];
     const Scaled<T> a = scaled(z, w, h);
     const bool near = radii < T(80);  // v is a normal number
-    // Past that the excess of a close pair is rounding noise, which the bound keeps from a
+    // For larger radii the excess of a close pair is rounding noise; the bound `least` avoids the
     // logarithm of 0.
     const T far = a.v + a.excess + a.root - T(1), least = T(-1) + std::numeric_limits<T>::epsilon();
     const T over = near ? a.excess + a.root : (far > least ? far : least);
@@ -117,15 +117,15 @@ struct Hpb {
     const double log_u = top + std::log1p(std::exp(std::min(radial, angular) - top)),
                  small = std::exp(-std::abs(log_u));
     if (dw != nullptr || dh != nullptr) {
+      // The logarithm of sqrt(u (u + 2)).
       const double log_root =
-          log_u / 2 + (std::max(log_u, 0.0) + std::log(log_u > 0 ? 1 + 2 * small : small + 2)) /
-                          2;  // of sqrt(u (u + 2))
-      // dA over that root: by rho_h - rho_w, and by what is to be multiplied with e^-radii times
-      // hyperbolic functions of the radii.
+          log_u / 2 + (std::max(log_u, 0.0) + std::log(log_u > 0 ? 1 + 2 * small : small + 2)) / 2;
+      // Derivatives of A divided by that root: by rho_h - rho_w, and by the angle, without a factor
+      // of e^-radii times hyperbolic functions of the radii, which is multiplied in below.
       const double by_across =
           std::copysign(std::exp(apart - log_root) * -std::expm1(-2 * apart) / 2, across);
-      const double by_angle = half > 0 ? std::exp(radii - log_root)
-                                       : 0;  // also at radius 0, which has no angle but a slope
+      // half > 0 also where one radius is 0: a point without an angle, but with a gradient.
+      const double by_angle = half > 0 ? std::exp(radii - log_root) : 0;
       const double by_rho_w = by_angle * sh * pw.c * half - by_across,
                    by_rho_h = by_angle * sw * ph.c * half + by_across;
       const double turn_w = by_angle * sh * pw.g, turn_h = by_angle * sw * ph.g;
@@ -148,7 +148,7 @@ struct Hpb {
   double shift;
 
  private:
-  static constexpr double kRim = 1 - 1e-5;  // where clip stops
+  static constexpr double kRim = 1 - 1e-5;  // the largest radius with ball=clip
   NINE_HD static double within(double r) { return r > kRim ? kRim : r; }
 
   struct Point {

@@ -1,4 +1,4 @@
-// lin: the inner product, the softmax layer everybody uses.
+// lin: the inner product, the score of the usual softmax layer.
 #pragma once
 
 #include <span>

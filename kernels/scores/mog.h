@@ -74,7 +74,8 @@ struct Mog {
     };
     T* const none = nullptr;
     double sum = 0, top = -std::numeric_limits<double>::infinity(), total = 0;
-    for (int64_t p = 0; p < pairs; ++p) {  // a running maximum: pairs may be many, so none are kept
+    // A running log-sum-exp: there may be too many pairs to store them.
+    for (int64_t p = 0; p < pairs; ++p) {
       const double xi = pair(p, 0, none, none), high = xi > top ? xi : top;
       sum += xi;
       total = total * std::exp(top - high) + std::exp(xi - high);

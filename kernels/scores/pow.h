@@ -37,9 +37,9 @@ struct Pow : Radial<Pow> {
   }
   NINE_HD double phi_slope_root(double q) const { return -half * vexp((half - 0.5) * vlog(q)); }
 
-  double half;              // p/2
-  double square, exponent;  // q^(p/2) is (1, or q where square is 1) times q^exponent: p = 2 is q
-                            // itself, not exp(log q)
+  double half;  // p/2
+  // q^(p/2) = (square == 1 ? q : 1) * q^exponent, so that p = 2 is q itself and not exp(log q).
+  double square, exponent;
 };
 
 }  // namespace nine::scores

@@ -1,5 +1,5 @@
-// Which score function a component of a head uses, as plain data that any device can take; and the
-// contract of a kernel: what its struct provides.
+// Which score function a component of a head uses, as plain data that can be copied to any device;
+// and the contract of a kernel: what its struct must provide.
 //
 // A kernel is one struct in a file of its own beside this one, listed in all.h. Everything else,
 // the loops of the CPU and of CUDA, mixtures, the grammar of head strings and the inspector, is
@@ -9,7 +9,7 @@
 //
 //   static constexpr ScoreKind kKind;
 //   static constexpr const char* kName;        // as in head strings
-//   static constexpr const char* kFormula;     // S, as people and kernel_inspect read it
+//   static constexpr const char* kFormula;     // S, as kernel_inspect prints it
 //   static constexpr const char* kDerivative;
 //   static constexpr const char* kNote;        // what it reduces to, its bounds
 //   // In the order of Score::parameters.
@@ -22,9 +22,9 @@
 //   int64_t product_dims(int64_t n) const;     // leading numbers of a part of n that enter z
 //
 // 2. The score S is a function of the product z and of a few numbers of each vector, its statistics
-// (its squared norm, say). These functions, and parts(), are NINE_HD templates over T, float or
-// double. value and slopes are the body of a loop over rows: a branch would keep the loop from
-// vectorising.
+// (for instance its squared norm). These functions, and parts(), are NINE_HD templates over T,
+// float or double. value and slopes are the body of a loop over rows: a branch would keep the loop
+// from vectorising.
 //
 //   static constexpr int kStats;               // statistics of one part of a vector; 0 for lin
 //   void stats(const T* x, int64_t n, double* s) const;                  // of a part of n numbers
@@ -37,7 +37,8 @@
 //
 //   // False: z, summed in double, is exact enough (lin, pol, sig).
 //   static constexpr bool kExactTarget;
-//   // S of whole vectors of d numbers; dw += up dS/dw, dh += up dS/dh, either may be null.
+//   // S of whole vectors of d numbers. With up = dL/dS: dw += up dS/dw, dh += up dS/dh, where
+//   // either may be null.
 //   double exact(const T* w, const T* h, int64_t d, double up, T* dw, T* dh) const;
 //
 // 4. Optional, to be faster or more exact:
@@ -65,12 +66,14 @@
 
 namespace nine {
 
-/// The kernels, in the order of heads.md section 1. kernels/scores/all.h lists their structs.
+/// The kernels, in the order of the table in docs/heads.md. kernels/scores/all.h lists their
+/// structs.
 enum class ScoreKind : uint8_t { lin, log, pow, pol, rbf, ssg, mog, hpb, wav, sig };
 
 /// Most parameters that a kernel may have.
 inline constexpr int kMaxScoreParameters = 4;
-/// A score function with its parameters, whose meaning and order the kernel's parameters() tell.
+/// A score function with its parameters, whose meaning and order are those of the kernel's
+/// parameters().
 struct Score {
   ScoreKind kind = ScoreKind::lin;
   std::array<double, kMaxScoreParameters> parameters{};
