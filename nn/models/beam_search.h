@@ -10,10 +10,10 @@
 // finished, and others take their place. A search ends when `beam` hypotheses are finished, or at
 // max_length words, where prefixes count as finished too. Finished hypotheses are ranked by
 //
-//   score = log p / length^length_penalty,  length without </s> unless it is asked to count.
+//   score = log p / length^length_penalty,  length without </s> unless count_end is set.
 //
-// A translation has at least one word: </s> has no share in the first step's softmax. Nothing else
-// is left out. With length_penalty 0 a search ends as soon as its likeliest prefix is finished and
+// A translation has at least one word: </s> is left out of the first step's softmax. No other word
+// is excluded. With length_penalty 0 a search ends as soon as its likeliest prefix is finished and
 // n_best hypotheses are. Equal scores: the better prefix first, then the smaller word.
 #pragma once
 
@@ -28,11 +28,11 @@
 namespace nine {
 
 struct SearchOptions {
-  int64_t beam = 5;           ///< prefixes kept of each sentence; 1: greedy
+  int64_t beam = 5;           ///< prefixes kept for each sentence; 1: greedy
   double length_penalty = 1;  ///< exponent of the length that log p is divided by
-  bool count_end = false;     ///< </s> is part of that length, as CTranslate2 has it
+  bool count_end = false;     ///< </s> is part of that length, as in CTranslate2
   int64_t max_length = 200;   ///< most words of a translation; the model's positions limit it too
-  int64_t n_best = 1;         ///< hypotheses returned of each sentence, at most `beam`
+  int64_t n_best = 1;         ///< hypotheses returned for each sentence, at most `beam`
   int64_t batch = 64;         ///< sentences at once; results do not depend on it
   bool attention = false;     ///< fill Hypothesis::attention
 };
@@ -67,10 +67,10 @@ class Translator {
   /// time.
   using Progress = std::function<void(int64_t done)>;
 
-  /// Translations of sources (ids without </s>), in their order. Sentences of like length are
-  /// worked on together, batches side by side on the threads. A source without words has one
-  /// translation, without words, with log p and score 0. Error: an id outside of the dictionary; a
-  /// source with more words than max_words(); options out of range.
+  /// Translations of sources (ids without </s>), in their order. Sentences of similar length form a
+  /// batch, and batches are translated in parallel. A source without words has one translation,
+  /// without words, with log p and score 0. Error: an id outside of the dictionary; a source with
+  /// more words than max_words(); options out of range.
   std::vector<Translation> translate(std::span<const Ids> sources, const SearchOptions& options,
                                      const Progress& progress = {}) const;
 
@@ -79,7 +79,7 @@ class Translator {
   std::vector<std::vector<double>> score(std::span<const Ids> sources, std::span<const Ids> targets,
                                          int64_t batch = 64, const Progress& progress = {}) const;
 
-  /// Words of the longest sentence that there are positions for, </s> left out.
+  /// The longest sentence that the model's positions allow, in words without </s>.
   int64_t max_words() const;
 
   class Engine;  ///< the implementation for one float type

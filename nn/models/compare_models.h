@@ -17,8 +17,8 @@ struct ModelComparison {
   std::vector<int64_t> sentence_tokens;  ///< how many these are
   double nats_a = 0, nats_b = 0;         ///< -log p of the tokens compared
   int64_t tokens = 0;                    ///< compared
-  int64_t only_a = 0, only_b = 0, neither = 0;  ///< tokens in the vocabulary of one model only, of
-                                                ///< none: left out
+  /// Tokens left out: in the vocabulary of one model only, and in neither.
+  int64_t only_a = 0, only_b = 0, neither = 0;
 
   int64_t left_out() const { return only_a + only_b + neither; }
   double total_gain() const;
