@@ -19,8 +19,8 @@ struct DictEntry {
 
 /// The text of a dict.txt: a line for each of `words` (by id) from number `specials` on, flagged
 /// where the word came before. A first word that itself begins with U+FEFF gets a byte-order mark
-/// before it, since TextReader drops the first one of a file; fairseq, which keeps that mark, then
-/// reads one more.
+/// before it, since TextReader drops the first one of a file; fairseq keeps both and reads the word
+/// with one mark too many.
 std::string dict_text(std::span<const std::string> words, std::span<const int64_t> counts,
                       int32_t specials);
 

@@ -89,9 +89,9 @@ class TextReader {
   std::istream* in_ = nullptr;  // what is being read; null between files
   std::string name_;
   std::vector<char> buffer_;
-  std::ptrdiff_t begin_ = 0, end_ = 0;  // of buffer_: what was read and not handed out
+  std::ptrdiff_t begin_ = 0, end_ = 0;  // of buffer_: the unread text
   std::string filtered_;
-  int64_t lines_ = 0;  // of the file, handed out
+  int64_t lines_ = 0;  // of the file, returned so far
 };
 
 /// Calls f(line, end) for each line of a block of kCopiedText; `end` is what ends it: "\n", "\r\n",

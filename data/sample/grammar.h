@@ -48,8 +48,8 @@ class Grammar {
   /// Adds a rule. Errors: no alternatives, a weight that is not positive, a symbol of another
   /// grammar.
   Symbol rule(std::vector<Alternative> alternatives);
-  /// The alternatives' total weight: by how much a choice between rules should weigh a rule that is
-  /// a part of a whole.
+  /// The alternatives' total weight. A rule that holds a part of a list has it as its weight in a
+  /// choice between the parts.
   double weight(Symbol rule) const { return rule_of(rule).weight; }
 
   /// Nats of one derivation of `start`.
