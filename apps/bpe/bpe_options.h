@@ -42,7 +42,7 @@ struct BpeFlags {
 
   /// Declares the options of `command`: learn, apply, undo or vocab.
   void declare(Options& options, const std::string& command);
-  /// Refuses what does not go together in `command`. UsageError.
+  /// Throws UsageError for options of `command` that contradict each other.
   void check(const std::string& command) const;
 
  private:

@@ -23,7 +23,8 @@ HeadShape shape_of(const CheckSettings& s, RandomStream& random) {
     return low + static_cast<int64_t>(random.below(static_cast<uint64_t>(s.largest)));
   };
   if (s.shape.empty())
-    return {drawn(1), drawn(2), 4 * drawn(1)};  // mog cuts vectors into 2 parts of 2 or more
+    // d is a multiple of 4, as mog needs 2 parts of at least 2 numbers.
+    return {drawn(1), drawn(2), 4 * drawn(1)};
   char comma1 = 0, comma2 = 0, rest = 0;
   long long n = 0, v = 0, d = 0;
   const int read =

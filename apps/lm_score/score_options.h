@@ -26,7 +26,7 @@ struct ScoreOptions {
 
   /// Declares every flag, bound to these fields.
   void declare(Options& options);
-  /// What single flags cannot check: what does not go together. UsageError.
+  /// Checks flags against each other. Throws UsageError.
   void check(const Options& options) const;
 };
 

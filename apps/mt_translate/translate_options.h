@@ -23,9 +23,9 @@ struct TranslateOptions {
 
   /// Declares every flag, bound to these fields.
   void declare(Options& options);
-  /// What single flags cannot check: what does not go together. UsageError.
+  /// Checks flags against each other. Throws UsageError.
   void check(const Options& options) const;
-  SegmentationOptions cutting() const;
+  SegmentationOptions segmentation() const;
   SearchOptions search() const;
   bool translates() const { return !checkpoint.empty() && score_given.empty(); }
 };

@@ -21,7 +21,7 @@ constexpr double kRoomBelow = 0.07, kRoomForLabel = 0.15;
 constexpr int kStepTicks = 5;
 constexpr size_t kMostDots = 60;      // dots of more validations would run into each other
 constexpr size_t kEndLabels = 8;      // the most names that fit at the lines' ends
-constexpr size_t kEndLetters = 22;    // longer names are shown in the legend instead
+constexpr size_t kEndLetters = 22;    // longer names go into the legend
 constexpr double kEndDistance = 6.5;  // a line of text, in per cent of a large plot's height
 
 PlotArea area_of(const Chart& chart) {

@@ -1,4 +1,4 @@
-// What a run is called on the page.
+// The name of a run on the page.
 #pragma once
 
 #include <cstddef>
