@@ -1,7 +1,6 @@
-// bench_gemm: what this machine can do, for the roofline of a model's step (formats.md, "Step
-// benchmarks"): the float32 rate of every product of the step with every library found, the
-// bandwidth of memory by a triad, and from these the shortest time a training step and a scoring
-// step can take.
+// bench_gemm: what this machine can do, for the roofline of a model's step (docs/performance.md):
+// the float32 rate of every product of the step with every library found, the bandwidth of memory
+// by a triad, and from these the shortest time a training step and a scoring step can take.
 //
 //   bench_gemm [--vocab V] [--dim d] [--blas libopenblas.so.0]      a step of bench_lm
 //   bench_gemm --model mt [--ffn f] [--sentences n] [--length t]    a step of bench_mt
@@ -147,7 +146,7 @@ std::vector<Library> libraries(const std::vector<std::string>& blas) {
   return all;
 }
 
-// The shortest of the calls that fit into the time, after one that warms up.
+// The time of the fastest call among those that fit into the given time, after a first one.
 template <class F>
 double shortest(double seconds, F&& f) {
   using Clock = std::chrono::steady_clock;
