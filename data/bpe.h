@@ -34,6 +34,7 @@ struct BpeCodes {
 /// least `threshold` times. Errors name file and line.
 StringTable read_bpe_vocabulary(const std::string& path, int64_t threshold);
 
+/// How words are cut into subwords.
 struct SegmentOptions {
   std::string separator{kBpeSeparator};  ///< follows each subword that does not end its word
   /// Subwords that are not in here are split again by undoing their merges. Empty: no check, as in

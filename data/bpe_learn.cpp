@@ -200,7 +200,7 @@ class BpeLearner {
   }
 
   /// The pair to merge, or -1. When the best one kept falls below the threshold, those put aside
-  /// come back.
+  /// are taken up again.
   int32_t next_pair() {
     const int32_t best = top();
     if (merge_ == 0 || (best >= 0 && static_cast<double>(at(best).count) >= threshold_))

@@ -10,6 +10,7 @@
 
 namespace nine {
 
+/// How codes are learned, and when learning stops.
 struct BpeLearning {
   int64_t merges = 10000;     ///< at most
   int64_t min_frequency = 2;  ///< stop when no pair is as frequent; >= 1
@@ -18,6 +19,7 @@ struct BpeLearning {
   bool total_symbols = false;
 };
 
+/// Learned codes with figures about them.
 struct LearnedBpe {
   std::string codes;  ///< the file: "#version: 0.2" and a line `left right` for each merge
   int64_t merges = 0;

@@ -11,6 +11,7 @@ namespace nine {
 /// Ends the line of a word that the dictionary already has; the word then keeps both ids.
 inline constexpr std::string_view kDictOverwrite = "#fairseq:overwrite";
 
+/// A parsed line of a dict.txt; `word` points into the line.
 struct DictEntry {
   std::string_view word;
   int64_t count = 0;

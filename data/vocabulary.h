@@ -64,8 +64,9 @@ class Vocabulary {
   /// malformed one, a repeated word, a special that may not be listed, no word at all.
   static Vocabulary read(const std::string& path, const Specials& specials);
 
-  /// The text of a dict.txt that fairseq and read() accept. The specials are not in it, as readers
-  /// of such files number the words by line; their counts come back with set_special_counts().
+  /// The text of a dict.txt that fairseq and read() can read. The specials are not in it, as
+  /// readers of such files number the words by line; their counts are restored by
+  /// set_special_counts().
   std::string dict_text() const;
   /// Writes dict_text(). Errors: the file cannot be written.
   void write(const std::string& path) const;

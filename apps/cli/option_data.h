@@ -29,7 +29,7 @@ struct OptionData {
   std::string help;
   std::string group;
   std::string unit;
-  std::string default_text;  // shown by the help
+  std::string default_text;  // for the help
   std::string setting;       // its name in errors of the libraries: "learning rate"
   Bounds bounds;
   std::vector<std::string> choices;

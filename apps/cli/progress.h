@@ -17,7 +17,7 @@ struct ProgressSettings {
   std::function<double()> clock = {};  // seconds; a monotonic clock by default
 };
 
-/// One piece of work with its rate and time left. On a terminal a bar redrawn in place; elsewhere a
+/// One task with its rate and time left. On a terminal a bar redrawn in place; elsewhere a
 /// line now and then, and one at finish(). Not for several threads at once.
 class Progress {
  public:

@@ -60,7 +60,7 @@ CheckRow check_head(const std::string& text, const HeadShape& shape, const Check
   const int64_t n = shape.rows, v = shape.words, d = shape.size;
   if (const std::string wrong = head.check(d); !wrong.empty())
     throw UsageError(concat("--shape: vectors of ", d, " numbers: ", wrong));
-  // Vectors of length near 0.6 whatever d: far apart, gradients of rbf and wav are too small for
+  // Vectors of length near 0.6 for any d: far apart, gradients of rbf and wav are too small for
   // differences to have digits, and on the rim of hpb's ball=clip differences step over a kink.
   const double most = std::sqrt(1.0 / static_cast<double>(d));
   std::vector<checks::Input> inputs{

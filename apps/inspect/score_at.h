@@ -13,7 +13,7 @@ struct ScoreAt {
   std::vector<double> dw, dh;  ///< dS/dw, dS/dh
 };
 
-/// S(w, h) with its gradients; w and h have the same size, which the kernel must accept
+/// S(w, h) with its gradients; w and h have the same size, which the kernel must allow
 /// (HeadSpec::check).
 ScoreAt score_at(const Score& score, const std::vector<double>& w, const std::vector<double>& h);
 

@@ -9,6 +9,7 @@
 
 namespace nine::app {
 
+/// How two models are compared.
 struct CompareOptions {
   ScoringOptions scoring;
   int64_t resamples = 1000;

@@ -9,6 +9,7 @@
 
 namespace nine::app {
 
+/// The values of lm_score's flags; each has the name of its flag.
 struct ScoreOptions {
   std::string checkpoint, input = "-", output = "-", device = "cpu";
   bool tokens = false, carry_state = false, components = false;

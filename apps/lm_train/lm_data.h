@@ -9,6 +9,7 @@
 
 namespace nine::app {
 
+/// Vocabulary and encoded texts.
 struct LmData {
   Vocabulary vocabulary;
   Corpus train;

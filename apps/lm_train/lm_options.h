@@ -9,6 +9,7 @@
 
 namespace nine::app {
 
+/// The values of lm_train's flags; each has the name of its flag.
 struct LmOptions : TrainOptions {
   LmOptions() { run = "runs/lm"; }
 

@@ -11,6 +11,7 @@
 
 namespace nine::app {
 
+/// Dictionaries and encoded texts.
 struct MtData {
   Vocabulary source, target;
   ParallelCorpus train;

@@ -13,6 +13,7 @@ namespace nine::app {
 /// The least number of positions of a translation model: a smaller --max-length does not lower it.
 inline constexpr int64_t kFewestPositions = 1024;
 
+/// The values of mt_train's flags; each has the name of its flag.
 struct MtOptions : TrainOptions {
   MtOptions();
 

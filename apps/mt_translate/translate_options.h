@@ -11,6 +11,7 @@
 
 namespace nine::app {
 
+/// The values of mt_translate's flags; each has the name of its flag.
 struct TranslateOptions {
   std::string checkpoint, input = "-", output = "-", codes, vocabulary, tokenize_input = "none",
                           attention, score_given, reference;

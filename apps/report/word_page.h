@@ -7,6 +7,7 @@
 
 namespace nine::app {
 
+/// What the page shows, and the parameters of its pictures.
 struct WordPageSettings {
   int64_t words = 1000;       ///< number of words on the page, the most frequent ones
   double perplexity = 30;     ///< of t-SNE; lowered to a third of the words

@@ -71,7 +71,7 @@ PathData curve_path(const PlotArea& area, const std::vector<Point>& points, Lone
 /// A dot at each point with a finite y.
 PathData dots_path(const PlotArea& area, const std::vector<Point>& points);
 
-/// A short piece of a curve or a dot, for legends and tables: `paths` in a box of 22 x 8.
+/// A short sample of a curve, or a dot, for legends and tables: `paths` in a box of 22 x 8.
 std::string swatch(const std::string& paths);
 
 /// The accessible name and description of an image, for screen readers.

@@ -7,7 +7,7 @@
 
 namespace nine::app {
 
-/// The configuration keys that may differ when a run goes on: after, threads, keep, save_every,
+/// The configuration keys that may differ when a run is resumed: after, threads, keep, save_every,
 /// profile, and run, restart and tensorboard, which are not about the run itself.
 const std::vector<std::string>& keys_free_on_resume();
 

@@ -104,7 +104,7 @@ constexpr const char* kFinishedBefore =
 
 // The state of the run directory at the start.
 struct Start {
-  IntactCheckpoint found;          // where the run goes on, if there is a checkpoint
+  IntactCheckpoint found;          // where the run is resumed, if there is a checkpoint
   std::filesystem::path moved_to;  // where a run without an intact checkpoint was put, else empty
 };
 

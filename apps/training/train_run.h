@@ -39,7 +39,7 @@ struct TrainingRun {
       conclude;
 };
 
-/// Starts the run or goes on with it, until it is finished or interrupted; the program's exit code.
+/// Starts or resumes the run, until it is finished or interrupted. Returns the program's exit code.
 int run_training(const TrainingRun& t);
 
 /// The log's line about the test text, evaluated with the best model.

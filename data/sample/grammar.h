@@ -17,6 +17,7 @@
 
 namespace nine {
 
+/// A grammar, built from words and rules.
 class Grammar {
  public:
   /// A rule or a word.

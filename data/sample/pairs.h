@@ -23,6 +23,7 @@
 
 namespace nine {
 
+/// Sentences with their translations: source[i] and target[i].
 struct SamplePairs {
   /// German: lower case, words separated by single spaces, 4 to 16 of them.
   std::vector<std::string> source;

@@ -76,6 +76,7 @@ class SampleLanguage {
   Grammar::Symbol start_;
 };
 
+/// Sizes of the files that write_sample writes.
 struct SampleSizes {
   int64_t train = 20000, valid = 1000, test = 1000;  ///< sentences
 };

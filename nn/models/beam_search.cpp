@@ -89,8 +89,8 @@ class EngineOf final : public Translator::Engine {
     // (all slots, stride): each prefix's words before the last one, and the slots in which they
     // were decoded.
     std::vector<int32_t> words, ancestors;
-    std::vector<int32_t>
-        moved;  // one sentence's rows of these tables, in the order of the next step
+    // One sentence's rows of these tables, in the order of the next step.
+    std::vector<int32_t> moved;
     // [step][slot]: the attention weights of the source's words.
     std::vector<std::vector<std::vector<float>>> attention;
     std::vector<Candidate> candidates;

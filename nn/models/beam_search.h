@@ -27,6 +27,7 @@
 
 namespace nine {
 
+/// Options of a beam search.
 struct SearchOptions {
   int64_t beam = 5;           ///< prefixes kept for each sentence; 1: greedy
   double length_penalty = 1;  ///< exponent of the length that log p is divided by
@@ -37,6 +38,7 @@ struct SearchOptions {
   bool attention = false;     ///< fill Hypothesis::attention
 };
 
+/// A translation with its score.
 struct Hypothesis {
   std::vector<int32_t> words;  ///< without </s>
   double log_prob = 0;         ///< natural, of the words and </s>, the first step's without </s>
@@ -50,7 +52,7 @@ struct Hypothesis {
 /// A sentence's hypotheses, best first: n_best, or as many as there are.
 using Translation = std::vector<Hypothesis>;
 
-/// A model prepared for translating on the CPU, on whatever device the model is: its weights are
+/// A model prepared for translating on the CPU; the model itself may be on a GPU. Its weights are
 /// packed once, in their own type. Later changes of the model do not change the translator. Results
 /// do not depend on batch size, neighbouring sentences and number of threads, to the bit.
 class Translator {

@@ -14,6 +14,7 @@ namespace nine {
 /// The largest batch of continuations: the number of context rows that the head computes together.
 inline constexpr int64_t kMaxGenerateBatch = 32;
 
+/// How prompts are continued.
 struct GenerateOptions {
   SamplingOptions sampling;
   int64_t max_words = 50;  ///< added to a prompt at most
@@ -30,6 +31,7 @@ struct GeneratedText {
   bool ended = false;              ///< by </s>, not by max_words
 };
 
+/// Totals of a call of generate_text.
 struct GenerationStats {
   int64_t texts = 0;
   int64_t words = 0;  ///< added to the prompts, </s> not counted

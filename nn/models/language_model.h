@@ -13,6 +13,7 @@
 
 namespace nine {
 
+/// Sizes and regularisation of a LanguageModel.
 struct LanguageModelConfig {
   int64_t vocab = 0;
   int64_t embed = 512, hidden = 512, layers = 2;
@@ -34,6 +35,7 @@ struct LanguageModelConfig {
   static LanguageModelConfig of_weights(const Safetensors& weights, const HeadSpec& head);
 };
 
+/// Embedding, LSTM layers and output layer, with the loss for training.
 class LanguageModel {
  public:
   /// Declares `embedding.weight` (V, embed), `lstm.*` and the head's parameters (SoftmaxHead) in

@@ -16,6 +16,7 @@ namespace nine {
 /// The table of positions in model.safetensors, for other engines. It is no parameter.
 inline constexpr const char* kPositionsName = "positions";
 
+/// Sizes, dropout and ties of a Transformer.
 struct TransformerConfig {
   int64_t src_vocab = 0, tgt_vocab = 0;  ///< words of each dictionary
   int64_t encoder_layers = 6, decoder_layers = 6;
@@ -46,6 +47,7 @@ struct TranslationBatch {
                                     int32_t pad);
 };
 
+/// Encoder, decoder and output layer, with the loss for training.
 class Transformer {
  public:
   /// Declares `src_embedding.weight` (not with shared_vocab), `tgt_embedding.weight`,

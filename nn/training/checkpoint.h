@@ -120,13 +120,13 @@ class CheckpointStore {
   const std::filesystem::path& directory() const { return directory_; }
   IntactCheckpoint find_latest_intact() const { return nine::find_latest_intact(directory_); }
 
-  /// Writes the files that `write_files` hands over, then the state (an object; without the keys
+  /// Writes the files that `write_files` adds, then the state (an object; without the keys
   /// `files` and `crc32c`; a NaN or an infinity in it is an Error, since JSON would lose it), and
-  /// makes the checkpoint the latest, and the best if so said. A step saved before is replaced as a
-  /// whole and stays the best if it was. Checkpoints with more steps, which are left when a run was
-  /// resumed from an earlier one, are removed, except the best. Errors: a file cannot be written
-  /// (no space left), and the existing checkpoints stay as they were; the directory was removed or
-  /// replaced since this object was made.
+  /// makes the checkpoint the latest, and with `is_best` the best. A step saved before is replaced
+  /// as a whole and stays the best if it was. Checkpoints with more steps, which are left when a
+  /// run was resumed from an earlier one, are removed, except the best. Errors: a file cannot be
+  /// written (no space left), and the existing checkpoints stay as they were; the directory was
+  /// removed or replaced since this object was made.
   void save(int64_t step, const nlohmann::ordered_json& state,
             const std::function<void(CheckpointFiles&)>& write_files, bool is_best = false);
 

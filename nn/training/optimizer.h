@@ -23,6 +23,7 @@ inline constexpr EnumNames<OptimizerKind, 4> kEnumNames<OptimizerKind>{
       {OptimizerKind::adamw, "adamw"},
       {OptimizerKind::asgd, "asgd"}}}};
 
+/// The kind of an optimiser and its numbers; the learning rate comes from a Schedule.
 struct OptimizerConfig {
   OptimizerKind kind = OptimizerKind::adam;
   double momentum = 0;                ///< sgd, asgd

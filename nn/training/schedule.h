@@ -18,6 +18,7 @@ inline constexpr EnumNames<ScheduleKind, 3> kEnumNames<ScheduleKind>{
       {ScheduleKind::inverse_sqrt, "inverse-sqrt"},
       {ScheduleKind::plateau, "plateau"}}}};
 
+/// The kind of a schedule and its numbers.
 struct ScheduleConfig {
   ScheduleKind kind = ScheduleKind::constant;
   double lr = 1e-3;

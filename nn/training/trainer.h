@@ -48,6 +48,7 @@ template <>
 inline constexpr EnumNames<BestMetric, 2> kEnumNames<BestMetric>{
     "best metric", {{{BestMetric::nll, "nll"}, {BestMetric::bleu, "bleu"}}}};
 
+/// How a Trainer trains: lengths and intervals, optimiser, schedule, checkpoints.
 struct TrainerConfig {
   TrainingLength after{10, TrainingUnit::epochs};
   TrainingLength valid_every{1, TrainingUnit::epochs};
@@ -85,6 +86,7 @@ class TrainerCallbacks {
   virtual void validated() {}
 };
 
+/// Runs updates, validates, logs, saves checkpoints and resumes from them.
 class Trainer {
  public:
   /// All that is referred to must outlive the trainer; `parameters` are allocated with gradients.

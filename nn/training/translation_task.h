@@ -16,6 +16,7 @@ struct MtValidation {
   int64_t samples = 0;  ///< sample translations written to the log
 };
 
+/// Trains a Transformer.
 class TranslationTask : public EpochTask {
  public:
   /// All that is referred to, and the model, its parameters allocated, must outlive the task.
