@@ -39,7 +39,7 @@ void write_file(const std::string& path, std::string_view text) {
   out.finish();
 }
 
-// Calls f(block) with the input's blocks, cut into subwords.
+// Calls f(part) with the input cut into subwords, part by part.
 template <class F>
 void apply_to(TextReader& text, const BpeSegmenter& segmenter, F&& f) {
   std::vector<BpeCache> caches(static_cast<size_t>(threads()));

@@ -19,7 +19,8 @@ inline constexpr const char* kBpeHelp =
     "Input and output default to the standard ones. `bpe COMMAND --help` lists a command's "
     "options.";
 
-/// The values of the flags of all commands; each has the name of its flag.
+/// The values of the flags of all commands; each has the name of its flag, but
+/// `first_merges` is --merges of `bpe apply`.
 struct BpeFlags {
   std::vector<std::string> input{"-"}, output{"-"};
   std::string tokenize = "none";

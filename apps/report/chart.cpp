@@ -92,7 +92,8 @@ std::string description(const Chart& chart, const PlotArea& area) {
 std::string curves_svg(const Chart& chart, const PlotArea& area, const std::string& id) {
   std::string content = grid_svg(area);
   for (const Reference& r : chart.references) content += path("reference", line_across(area, r.y));
-  for (const bool strong : {false, true})  // the few validations lie over the many training values
+  // Curves with dots, the validations, are drawn last, above those of training.
+  for (const bool strong : {false, true})
     for (const Curve& curve : chart.curves)
       if (curve.dots == strong) content += curve_svg(area, curve);
   return image(

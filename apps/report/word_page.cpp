@@ -43,7 +43,7 @@ std::string place_css(const Place& p) {
   return concat("left:", coordinate(100 * p.x), "%;top:", coordinate(100 * p.y), "%");
 }
 
-// An estimate on the wide side: browsers choose the font.
+// A generous estimate of a label's width in pixels, since browsers choose the font.
 double label_width(const std::string& word) {
   double letters = 0;
   for (const char c : word) {

@@ -176,8 +176,7 @@ double bandwidth(double seconds) {
   return 12.0 * static_cast<double>(kElements) / s;
 }
 
-// What the cores can do at most: the head's tile of scores, over and over in cache, on every
-// thread.
+// The highest rate of the cores: the head's tile of scores, repeated in cache on every thread.
 double peak(double seconds) {
   constexpr int64_t kRows = 32, kWords = 64, kDepth = 512, kTimes = 200;
   const TileProduct<float> tile(kRows, kWords, kDepth, kRows, kDepth, kRows, false);
@@ -192,8 +191,8 @@ double peak(double seconds) {
   return 2.0 * kRows * kWords * kDepth * kTimes * threads() / s;
 }
 
-// A step: its products, those of the forward pass first, and what else takes time whatever the
-// program.
+// A step: its products, those of the forward pass first, and the other work that every program has
+// to do.
 struct Step {
   std::vector<Product> products;
   size_t forward;     // so many of the products
