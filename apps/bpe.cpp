@@ -1,5 +1,5 @@
-// bpe: byte pair encoding: learns codes, applies them to text, takes them back, counts subwords.
-// Parses and calls; the commands are in apps/bpe/, their work is done in data/.
+// bpe: byte pair encoding: learns codes, applies them to text, undoes them, counts subwords. Parses
+// and calls; the commands are in apps/bpe/, the algorithms in data/.
 #include <cstdio>
 #include <iostream>
 #include <map>

@@ -1,5 +1,5 @@
-// lm_score: what a language model says of a text: log-probabilities, the likeliest words,
-// continuations, and how it compares with another model. Parses and calls; the parts are in
+// lm_score: applies a language model to a text: log-probabilities, the likeliest words,
+// continuations, and a comparison with another model. Parses and calls; the parts are in
 // apps/lm_score/.
 #include <cmath>
 #include <cstdio>

@@ -16,14 +16,14 @@ namespace nine::app {
 namespace {
 
 using Lines = std::vector<std::string>;
-constexpr int64_t kWindow =
-    64;  // batches whose sentences are sorted by length together, then written
+// Batches that are translated together, sorted by length, before their lines are written.
+constexpr int64_t kWindow = 64;
 
 struct Loaded {
   explicit Loaded(const TranslateOptions& o)
       : saved(o.checkpoint, kCpu),
         translator(saved.model(), Specials::kTranslation.end),
-        reader(o.cutting()) {}
+        reader(o.segmentation()) {}
   std::vector<Translator::Ids> ids(const Lines& lines, const Vocabulary& dictionary,
                                    const std::string& path) const {
     return reader.ids(lines, dictionary, translator.max_words(), input_name(path));
@@ -62,7 +62,7 @@ void say_unknown(const std::vector<Translator::Ids>& sources) {
 void translate(const TranslateOptions& o) {
   const Loaded model(o);
   const Lines lines = read_lines(o.input);
-  // Before an hour of translating.
+  // Read first, so that a wrong file is an error before the translation, not after it.
   const Lines references =
       o.score ? read_references(o.reference, lines.size(), input_name(o.input)) : Lines();
   const std::vector<Translator::Ids> sources = model.ids(lines, model.saved.source(), o.input);
@@ -94,7 +94,7 @@ void translate(const TranslateOptions& o) {
               });
   out.finish();
   if (attention) attention->finish();
-  // Beside translations on standard output there is no room for scores.
+  // Scores go to standard error where standard output has the translations.
   if (o.score)
     std::fputs(score_lines(translated, references, o.scoring).c_str(),
                o.output == "-" ? stderr : stdout);

@@ -2,7 +2,7 @@
 add_library(nine_flags INTERFACE)
 target_compile_options(nine_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  target_compile_options(nine_flags INTERFACE -Wno-restrict -Wno-stringop-overflow)  # GCC bug 105651: false alarms in std::string's operator+
+  target_compile_options(nine_flags INTERFACE -Wno-restrict)  # GCC bug 105651: false alarms in std::string's operator+
 endif()
 target_compile_options(nine_flags INTERFACE -Wno-missing-field-initializers)  # designated initialisers leave defaults on purpose
 if(NINE_WERROR)

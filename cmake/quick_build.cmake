@@ -37,3 +37,16 @@ endfunction()
 set(nine_usual_headers <algorithm> <array> <cmath> <cstdint> <cstring> <functional> <map> <memory> <optional> <span> <string>
                        <string_view> <type_traits> <utility> <vector>)
 set(nine_json_headers <filesystem> <fstream> <nlohmann/json.hpp> <sstream> <variant>)
+
+# nine_precompile(TARGET HEADERS...) parses HEADERS once for all files of TARGET; nine_precompile(TARGET REUSE_FROM OTHER) uses OTHER's.
+function(nine_precompile target)
+  if(ARGV1 STREQUAL "REUSE_FROM")
+    target_precompile_headers(${target} ${ARGN})
+  else()
+    target_precompile_headers(${target} PRIVATE ${ARGN})
+  endif()
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    # The standard library silences false alarms of these two in its own headers (GCC bug 105651); precompiling loses that.
+    target_compile_options(${target} PRIVATE -Wno-array-bounds -Wno-stringop-overflow)
+  endif()
+endfunction()

@@ -19,13 +19,14 @@ struct BatchPosition {
   bool operator==(const BatchPosition&) const = default;
 };
 
-/// Error: no stream can be there, whatever its length.
+/// Error: a negative epoch or step, or an epoch of 2^32 or more.
 inline void require_position(BatchPosition p) {
   require(p.epoch >= 0 && p.epoch <= std::numeric_limits<uint32_t>::max() && p.step >= 0,
           "no training position is epoch ", p.epoch, ", step ", p.step);
 }
 
-/// Fisher-Yates, from the last place down.
+/// Shuffles `items` (Fisher-Yates, from the last element down) with random numbers that follow from
+/// seed, epoch and `stream`, the shuffle's own number.
 template <class T>
 void shuffle(std::vector<T>& items, uint64_t seed, int64_t epoch, uint32_t stream) {
   RandomStream random({.seed = seed, .step = static_cast<uint32_t>(epoch), .op = stream});

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view kEndOfWord = "</w>";
 constexpr int32_t kNoRank = std::numeric_limits<int32_t>::max();
-constexpr size_t kPieceBytes = size_t{64} << 10;  // of a block, for a thread
+constexpr size_t kPartBytes = size_t{64} << 10;  // least part of a block that one thread cuts
 
 /// Whether the end of a word is a symbol of its own, from the first line of a file of codes.
 bool separate_end_of(std::string_view line, const std::string& path) {
@@ -121,13 +121,13 @@ void BpeSegmenter::set_rank(Node& node, const Node& next) const {
 }
 
 void BpeSegmenter::merge(Nodes& nodes, BpeDropout* dropout) const {
-  thread_local std::vector<size_t> places;  // keeps its memory
+  thread_local std::vector<size_t> places;  // kept between calls for its memory
   while (nodes.size() > 1) {
     int32_t best = kNoRank;
     places.clear();
     for (size_t i = 0; i + 1 < nodes.size(); ++i) {
-      // A number for each pair of neighbours, mergeable or not: so that they are those of
-      // subword-nmt.
+      // One random number for each pair of neighbours, mergeable or not, as in subword-nmt, so that
+      // the results are the same.
       if (dropout && !(dropout->random.uniform() > dropout->rate)) continue;
       const int32_t rank = nodes[i].rank;
       if (rank > best || rank == kNoRank) continue;
@@ -162,30 +162,31 @@ void BpeSegmenter::cut(std::string_view text, BpeDropout* dropout, Add&& add) co
   if (text.size() == utf8_length(text[0]) ||
       (!options_.glossaries.empty() && options_.glossaries.holds(text)))
     return add(text);
-  thread_local Nodes nodes;  // keeps its memory
+  thread_local Nodes nodes;  // kept between calls for its memory
   set_characters(text, nodes);
   merge(nodes, dropout);
-  Pieces pieces;
+  Subwords subwords;
   size_t begin = 0;
   for (const Node& node : nodes) {
-    const std::string_view piece = text.substr(begin, node.end - begin);
+    const std::string_view subword = text.substr(begin, node.end - begin);
     begin = node.end;
-    if (piece.empty()) continue;
+    if (subword.empty()) continue;
     if (options_.vocabulary.size() == 0) {
-      add(piece);
+      add(subword);
     } else {
-      pieces.emplace_back(piece);
+      subwords.emplace_back(subword);
     }
   }
-  for (const std::string& piece : in_vocabulary(pieces)) add(piece);
+  for (const std::string& subword : in_vocabulary(subwords)) add(subword);
 }
 
-bool BpeSegmenter::may_use(const std::string& piece, bool final) const {
-  return options_.vocabulary.find(final ? piece : piece + options_.separator) != StringTable::kNone;
+bool BpeSegmenter::may_use(const std::string& subword, bool final) const {
+  return options_.vocabulary.find(final ? subword : subword + options_.separator) !=
+         StringTable::kNone;
 }
 
-BpeSegmenter::Pieces BpeSegmenter::in_vocabulary(const Pieces& all) const {
-  Pieces out;
+BpeSegmenter::Subwords BpeSegmenter::in_vocabulary(const Subwords& all) const {
+  Subwords out;
   for (size_t i = 0; i < all.size(); ++i) {
     const bool final = i + 1 == all.size();
     if (may_use(all[i], final)) {
@@ -197,17 +198,17 @@ BpeSegmenter::Pieces BpeSegmenter::in_vocabulary(const Pieces& all) const {
   return out;
 }
 
-void BpeSegmenter::split_again(const std::string& piece, bool final, Pieces& out) const {
-  const int32_t symbol = symbols_.find(final ? concat(piece, kEndOfWord) : piece);
+void BpeSegmenter::split_again(const std::string& subword, bool final, Subwords& out) const {
+  const int32_t symbol = symbols_.find(final ? concat(subword, kEndOfWord) : subword);
   const int32_t pair =
       symbol == StringTable::kNone ? PairTable::kNone : splits_[static_cast<size_t>(symbol)];
-  if (pair == PairTable::kNone) return out.push_back(piece);
+  if (pair == PairTable::kNone) return out.push_back(subword);
   const std::string left(symbols_.text(pairs_.first(pair)));
   std::string right(symbols_.text(pairs_.second(pair)));
   if (final) right.resize(right.size() - std::min(right.size(), kEndOfWord.size()));
-  // A text that spells out </w> can make a merge that is no split of this piece; subword-nmt loses
-  // text or does not end then.
-  if (left.size() + right.size() != piece.size()) return out.push_back(piece);
+  // A text that spells out </w> can make a merge that is no split of this subword; subword-nmt
+  // loses text or does not end then.
+  if (left.size() + right.size() != subword.size()) return out.push_back(subword);
   const auto add = [&](const std::string& part, bool ends) {
     return may_use(part, ends) ? out.push_back(part) : split_again(part, ends, out);
   };
@@ -218,10 +219,10 @@ void BpeSegmenter::split_again(const std::string& piece, bool final, Pieces& out
 void BpeSegmenter::segment_word(std::string_view word, std::string& out,
                                 BpeDropout* dropout) const {
   bool first = true;
-  const auto add = [&](std::string_view piece) {
+  const auto add = [&](std::string_view subword) {
     if (!first) (out += options_.separator) += ' ';
     first = false;
-    out += piece;
+    out += subword;
   };
   if (options_.glossaries.empty()) return cut(word, dropout, add);
   for (const std::string& part : options_.glossaries.isolate(word)) cut(part, dropout, add);
@@ -265,9 +266,9 @@ void segment_block(const BpeSegmenter& segmenter, std::string_view block,
                    std::vector<BpeCache>& caches, std::vector<std::string>& out) {
   std::vector<std::string_view> parts;
   while (!block.empty()) {
-    const size_t end = block.size() <= kPieceBytes
+    const size_t end = block.size() <= kPartBytes
                            ? block.size()
-                           : std::min(block.find('\n', kPieceBytes), block.size() - 1) + 1;
+                           : std::min(block.find('\n', kPartBytes), block.size() - 1) + 1;
     parts.push_back(block.substr(0, end));
     block.remove_prefix(end);
   }

@@ -1,4 +1,4 @@
-// Applying byte pair encoding with codes of subword-nmt, and taking it back.
+// Applying byte pair encoding with codes of subword-nmt, and undoing it.
 #pragma once
 
 #include <array>
@@ -34,9 +34,10 @@ struct BpeCodes {
 /// least `threshold` times. Errors name file and line.
 StringTable read_bpe_vocabulary(const std::string& path, int64_t threshold);
 
+/// How words are cut into subwords.
 struct SegmentOptions {
   std::string separator{kBpeSeparator};  ///< follows each subword that does not end its word
-  /// Subwords that are not in here are split again, as the merges went. Empty: no check, as in
+  /// Subwords that are not in here are split again by undoing their merges. Empty: no check, as in
   /// subword-nmt.
   StringTable vocabulary;
   Glossaries glossaries;
@@ -46,6 +47,7 @@ struct SegmentOptions {
 class BpeCache {
  public:
   StringTable words;
+  /// The subwords of a word by its number in `words`, separated by spaces.
   std::string_view subwords(int32_t word) const {
     const size_t begin = word == 0 ? 0 : ends_[static_cast<size_t>(word) - 1];
     return std::string_view(text_).substr(begin, ends_[static_cast<size_t>(word)] - begin);
@@ -54,6 +56,7 @@ class BpeCache {
     text_ += subwords;
     ends_.push_back(text_.size());
   }
+  /// Whether `word`, the newest of `words`, still needs its add().
   bool lacks(int32_t word) const { return static_cast<size_t>(word) == ends_.size(); }
 
  private:
@@ -74,8 +77,8 @@ class BpeSegmenter {
  public:
   BpeSegmenter(const BpeCodes& codes, SegmentOptions options = {});
 
-  /// Appends a word's subwords to `out`: "foot@@ ball". A word of one character stays, whatever the
-  /// vocabulary says.
+  /// Appends a word's subwords to `out`: "foot@@ ball". A word of one character is kept even if the
+  /// vocabulary lacks it.
   void segment_word(std::string_view word, std::string& out, BpeDropout* dropout = nullptr) const;
   /// Appends the lines of `block` with their words cut. Words come out separated by single spaces;
   /// spaces around a line and what ends it stay.
@@ -89,7 +92,7 @@ class BpeSegmenter {
     uint32_t end;    // of its text in the word
   };
   using Nodes = std::vector<Node>;
-  using Pieces = std::vector<std::string>;
+  using Subwords = std::vector<std::string>;
 
   template <class Segment>
   void segment_lines(std::string_view block, std::string& out, Segment&& segment_one) const;
@@ -100,15 +103,15 @@ class BpeSegmenter {
   void merge(Nodes& nodes, BpeDropout* dropout) const;
   void join(Nodes& nodes, const std::vector<size_t>& places) const;
   void set_rank(Node& node, const Node& next) const;
-  Pieces in_vocabulary(const Pieces& all) const;
-  void split_again(const std::string& piece, bool final, Pieces& out) const;
-  bool may_use(const std::string& piece, bool final) const;
+  Subwords in_vocabulary(const Subwords& all) const;
+  void split_again(const std::string& subword, bool final, Subwords& out) const;
+  bool may_use(const std::string& subword, bool final) const;
 
   SegmentOptions options_;
   bool separate_end_;
   StringTable symbols_;
-  std::array<std::array<int32_t, 128>, 2>
-      ascii_{};  // the symbols of ASCII characters, inside a word and at its end
+  // The symbols of ASCII characters, inside a word and at its end.
+  std::array<std::array<int32_t, 128>, 2> ascii_{};
   PairTable pairs_;
   std::vector<int32_t> ranks_;   // by pair: its place in the codes
   std::vector<int32_t> merged_;  // by pair: the symbol it becomes
@@ -116,7 +119,8 @@ class BpeSegmenter {
 };
 
 /// Cuts the words of a block of lines on several threads; `out` becomes the parts of the result in
-/// order. `caches` holds one for each thread. Both serve the next block too.
+/// order. `caches` holds one for each thread. Pass both again with the next block: their memory is
+/// reused.
 void segment_block(const BpeSegmenter& segmenter, std::string_view block,
                    std::vector<BpeCache>& caches, std::vector<std::string>& out);
 

@@ -15,17 +15,17 @@ namespace {
 
 using Symbols = std::vector<int32_t>;
 
-/// A pair of neighbouring symbols. subword-nmt's frequencies are kept to the letter, with what they
-/// miss: it works on the frequent pairs (`kept`), puts the others aside under a threshold, and
-/// counts a pair that comes back from zero.
+/// A pair of neighbouring symbols. Frequencies follow subword-nmt exactly, including its
+/// inaccuracies: it works on the frequent pairs (`kept`), puts pairs below a threshold aside, and
+/// starts to count a pair at zero when it takes it up again.
 struct PairCount {
-  int64_t count = 0;  // its `stats`, while kept
-  int64_t aside = 0;  // its `big_stats`
+  int64_t count = 0;  // subword-nmt's `stats`, while kept
+  int64_t aside = 0;  // subword-nmt's `big_stats`
   bool kept = false;
-  bool known = false;      // has been put aside
+  bool known = false;      // has a count in `aside`
   int32_t raised_in = -2;  // the merge that last raised the count
-  std::vector<std::pair<int32_t, int32_t>>
-      words;  // its `indices`: word and change of the number of occurrences there
+  // subword-nmt's `indices`: word and change of the number of occurrences there.
+  std::vector<std::pair<int32_t, int32_t>> words;
 };
 
 struct SymbolKind {
@@ -82,10 +82,10 @@ class BpeLearner {
   /// Whether `a` comes after `b`: by count, then by the texts of left and right symbol. UTF-8 sorts
   /// as code points do.
   struct After {
-    const BpeLearner* learner;
+    const BpeLearner* owner;
     bool operator()(const Entry& a, const Entry& b) const {
       if (a.count != b.count) return a.count < b.count;
-      return learner->texts(a.pair) < learner->texts(b.pair);
+      return owner->texts(a.pair) < owner->texts(b.pair);
     }
   };
 
@@ -200,7 +200,7 @@ class BpeLearner {
   }
 
   /// The pair to merge, or -1. When the best one kept falls below the threshold, those put aside
-  /// come back.
+  /// are taken up again.
   int32_t next_pair() {
     const int32_t best = top();
     if (merge_ == 0 || (best >= 0 && static_cast<double>(at(best).count) >= threshold_))
@@ -240,8 +240,8 @@ class BpeLearner {
   /// Joins the occurrences of a pair in a word, from left to right.
   void rewrite(int32_t word, int32_t first, int32_t second) {
     const auto s = word_symbols(word);
-    size_t size = 1,
-           taken = 0;  // symbols written; bytes of the last old symbol that a pair has taken
+    size_t size = 1;   // symbols written
+    size_t taken = 0;  // bytes of the last old symbol that belong to a pair already
     for (size_t i = 1; i < old_.size(); ++i) {
       if (!ends_with(old_[i - 1], first, taken) || !starts_with(old_[i], second)) {
         s[size++] = old_[i];
@@ -272,7 +272,7 @@ class BpeLearner {
     return text.starts_with(start) && space_at_start(text.substr(start.size())) > 0;
   }
 
-  /// Takes off the neighbours that the occurrences of a pair had.
+  /// Subtracts the pairs that the occurrences of a pair formed with their neighbours.
   void take_off(int32_t word, int32_t first, int32_t second) {
     const size_t n = old_.size();
     const auto is_pair = [&](size_t i) {
@@ -287,8 +287,8 @@ class BpeLearner {
     }
   }
 
-  /// Adds the neighbours that the merged symbol has; as there, also those of one that was there
-  /// before.
+  /// Adds the neighbours of the merged symbol; as in subword-nmt, also those of an equal symbol
+  /// that was in the word before.
   void add_new(int32_t word, int32_t merged) {
     const auto s = word_symbols(word);
     for (size_t i = 0; i < s.size(); ++i) {
@@ -304,7 +304,7 @@ class BpeLearner {
   const std::vector<int64_t>& frequencies_;  // of the words
   StringTable symbols_;
   std::vector<SymbolKind> kinds_;  // by symbol
-  Symbols flat_;                // the words' symbols, each word with the room that it had at first
+  Symbols flat_;                // the words' symbols; each word keeps the space of its first length
   std::vector<size_t> begins_;  // of the words in flat_
   std::vector<int32_t> lengths_;
   PairTable pairs_;

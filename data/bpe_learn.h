@@ -1,6 +1,6 @@
 // Learning byte pair encoding (Sennrich, Haddow and Birch, "Neural machine translation of rare
-// words with subword units", ACL 2016): again and again the most frequent pair of neighbouring
-// symbols becomes one symbol.
+// words with subword units", ACL 2016): the most frequent pair of neighbouring symbols becomes one
+// symbol, repeatedly.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,7 @@
 
 namespace nine {
 
+/// How codes are learned, and when learning stops.
 struct BpeLearning {
   int64_t merges = 10000;     ///< at most
   int64_t min_frequency = 2;  ///< stop when no pair is as frequent; >= 1
@@ -18,6 +19,7 @@ struct BpeLearning {
   bool total_symbols = false;
 };
 
+/// Learned codes with figures about them.
 struct LearnedBpe {
   std::string codes;  ///< the file: "#version: 0.2" and a line `left right` for each merge
   int64_t merges = 0;
@@ -26,9 +28,9 @@ struct LearnedBpe {
   bool ran_out = false;          ///< no pair was left that is frequent enough
 };
 
-/// Learns merges from the words of a text; the file equals the one of subword-nmt 0.3, ties and
-/// all: among pairs of one frequency the greatest in the order of code points is taken. Time: the
-/// text's distinct words times their merges.
+/// Learns merges from the words of a text; the file equals the one of subword-nmt 0.3, also where
+/// pairs tie: among pairs of one frequency the greatest in the order of code points is taken. Time:
+/// the text's distinct words times their merges.
 LearnedBpe learn_bpe(const WordCounts& text, const BpeLearning& how);
 
 }  // namespace nine

@@ -13,8 +13,8 @@ Corpus::Corpus(const std::vector<std::string>& paths, const Vocabulary& vocabula
   for (const std::string& path : paths) {
     std::error_code ignored;
     const auto type = std::filesystem::status(path, ignored).type();
-    // A pipe would hang at the second reading; what is missing or a directory gets TextReader's
-    // words.
+    // A pipe would block when it is read again. Missing files and directories are reported by
+    // TextReader.
     require(
         type != std::filesystem::file_type::fifo && type != std::filesystem::file_type::character,
         path, " is a pipe or a device, but a corpus is read twice: write the text to a file first");

@@ -1,4 +1,4 @@
-// A text as numbers: every sentence of one or several files, each followed by </s>, in one flat
+// A text as word ids: every sentence of one or several files, each followed by </s>, in one flat
 // array.
 #pragma once
 

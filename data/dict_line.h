@@ -11,6 +11,7 @@ namespace nine {
 /// Ends the line of a word that the dictionary already has; the word then keeps both ids.
 inline constexpr std::string_view kDictOverwrite = "#fairseq:overwrite";
 
+/// A parsed line of a dict.txt; `word` points into the line.
 struct DictEntry {
   std::string_view word;
   int64_t count = 0;
@@ -19,8 +20,8 @@ struct DictEntry {
 
 /// The text of a dict.txt: a line for each of `words` (by id) from number `specials` on, flagged
 /// where the word came before. A first word that itself begins with U+FEFF gets a byte-order mark
-/// before it, since TextReader drops the first one of a file; fairseq, which keeps that mark, then
-/// reads one more.
+/// before it, since TextReader drops the first one of a file; fairseq keeps both and reads the word
+/// with one mark too many.
 std::string dict_text(std::span<const std::string> words, std::span<const int64_t> counts,
                       int32_t specials);
 

@@ -107,13 +107,13 @@ bool Glossaries::holds(std::string_view text) const {
 }
 
 std::vector<std::string> Glossaries::isolate(std::string_view word) const {
-  std::vector<std::string> pieces{std::string(word)};
+  std::vector<std::string> parts{std::string(word)};
   for (const auto& pattern : patterns_) {
     std::vector<std::string> cut;
-    for (const std::string& piece : pieces) pattern->cut(piece, cut);
-    pieces = std::move(cut);
+    for (const std::string& part : parts) pattern->cut(part, cut);
+    parts = std::move(cut);
   }
-  return pieces;
+  return parts;
 }
 
 }  // namespace nine

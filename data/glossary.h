@@ -18,7 +18,7 @@ class Glossaries {
   explicit Glossaries(const std::vector<std::string>& patterns);
 
   bool empty() const { return patterns_.empty(); }
-  /// Whether all of `text` is a glossary.
+  /// Whether all of `text` matches a glossary.
   bool holds(std::string_view text) const;
   /// `word` cut into what matches and what lies between; applied by one pattern after the other.
   /// Error: a word of more than 4096 characters and a pattern that is no plain text.

@@ -1,4 +1,5 @@
-// Token batches of sentence pairs for training and evaluating translation models.
+// Batches of sentence pairs, limited by tokens or pairs, for training and evaluating translation
+// models.
 #pragma once
 
 #include <optional>
@@ -33,10 +34,10 @@ struct PairBatchSize {
   int64_t pairs = 0;
 };
 
-/// Cuts a corpus into batches of pairs of like lengths: pairs are sorted by target length, those of
-/// equal target length by source length, up and down in turn, so that the source is as long at the
-/// end of one target length as at the start of the next; from the front on each batch takes as many
-/// as fit. (A padded position of the target costs a decoder and an output layer, hence target
+/// Cuts a corpus into batches of pairs of similar lengths: pairs are sorted by target length, those
+/// of equal target length by source length, up and down in turn, so that the source is as long at
+/// the end of one target length as at the start of the next; from the front on each batch takes as
+/// many as fit. (A padded position of the target costs a decoder and an output layer, hence target
 /// first.) Every pair comes once an epoch. In training pairs of equal lengths are shuffled, and so
 /// are the batches, anew each epoch: what comes next is a function of (seed, epoch, step) alone.
 class PairBatches : public BatchStream<PairBatch> {

@@ -37,6 +37,7 @@ struct PairSelection {
 /// Encoded pairs. Each side of each ends with </s>.
 class ParallelCorpus {
  public:
+  /// Encodes the selected pairs of a text. Errors: those of reading it.
   ParallelCorpus(const PairText& text, const Vocabulary& source, const Vocabulary& target,
                  const PairSelection& selection = {});
 

@@ -85,7 +85,7 @@ bool TextReader::open() {
   return true;
 }
 
-/// Leaves a file of which everything was handed out.
+/// Closes a file that was read to its end.
 void TextReader::close() {
   if (in_ == &stream_ && lines_ == 0 && rules_.refuse_empty_file) {
     std::error_code ignored;
@@ -97,7 +97,7 @@ void TextReader::close() {
   in_ = nullptr;
 }
 
-/// Reads up to kReadBytes more behind what was not handed out; false when the file had ended.
+/// Reads up to kReadBytes more behind the unread text; false at the end of the file.
 bool TextReader::read_more() {
   if (!in_->good()) return false;
   if (begin_ > 0) std::copy(buffer_.begin() + begin_, buffer_.begin() + end_, buffer_.begin());

@@ -46,8 +46,8 @@ inline constexpr TextRules kCopiedText{true, false, false, false};
 /// Rewrites a line (without its end), such as tokenize_13a; empty: lines stay as they are.
 using LineFilter = std::function<std::string(std::string_view)>;
 
-/// The lines of one or several files, one after another, or of a stream. There are two views, each
-/// of which goes on where the other stopped: lines, and blocks of whole lines. Memory: lines take a
+/// The lines of one or several files, one after another, or of a stream. It is read by lines or by
+/// blocks of whole lines; both continue at the same position. Memory: lines take a
 /// quarter of a megabyte and blocks four, or the longest line where that is more. Errors name file,
 /// line and byte: a missing or unreadable file, a directory, invalid UTF-8, and what the rules
 /// refuse.
@@ -89,9 +89,9 @@ class TextReader {
   std::istream* in_ = nullptr;  // what is being read; null between files
   std::string name_;
   std::vector<char> buffer_;
-  std::ptrdiff_t begin_ = 0, end_ = 0;  // of buffer_: what was read and not handed out
+  std::ptrdiff_t begin_ = 0, end_ = 0;  // of buffer_: the unread text
   std::string filtered_;
-  int64_t lines_ = 0;  // of the file, handed out
+  int64_t lines_ = 0;  // of the file, returned so far
 };
 
 /// Calls f(line, end) for each line of a block of kCopiedText; `end` is what ends it: "\n", "\r\n",

@@ -8,6 +8,7 @@
 
 namespace nine {
 
+/// A hash function for std::string and std::string_view.
 struct TextHash {
   using is_transparent = void;
   size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }

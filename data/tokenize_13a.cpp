@@ -74,7 +74,7 @@ std::string with_single_spaces(std::string_view text) {
 std::string tokenize_13a(std::string_view line) {
   std::string text(line);
   replace_all(text, "<skipped>", "");
-  // One after the other, as there: &amp;lt; becomes &lt; and then <.
+  // One after the other, as in mteval-v13a: &amp;lt; becomes &lt; and then <.
   replace_all(text, "&quot;", "\"");
   replace_all(text, "&amp;", "&");
   replace_all(text, "&lt;", "<");

@@ -1,5 +1,5 @@
-// The tokenisation of mteval-v13a, the script of the WMT evaluations, as sacreBLEU's `--tokenize
-// 13a` has it.
+// The tokenisation of mteval-v13a, the script of the WMT evaluations, as in sacreBLEU's tokenizer
+// `13a`.
 #pragma once
 
 #include <string>

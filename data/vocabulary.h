@@ -37,20 +37,21 @@ inline constexpr Specials Specials::kLanguageModel{
 inline constexpr Specials Specials::kTranslation{
     .texts = {"<s>", "<pad>", "</s>", "<unk>"}, .size = 4, .end = 2, .unknown = 3, .pad = 1};
 
-/// What a vocabulary takes of a text's words.
+/// Limits on the words that a vocabulary takes from a text.
 struct VocabularyLimits {
   int64_t min_count = 1;  ///< least occurrences of a word; 0 and 1 keep every word
   int64_t size = 0;       ///< most entries with the specials; 0: no limit
 };
 
+/// Words with their ids and counts.
 class Vocabulary {
  public:
   /// The specials alone.
   explicit Vocabulary(const Specials& specials);
 
-  /// The words of a text by count, ties by code point. A special that the text spells out counts
-  /// for that special, and what falls out counts for <unk>. `text` names what was counted in
-  /// errors: no word is left; a negative minimum count; a size that leaves no room for a word.
+  /// The words of a text by count, ties by code point. Words that are spelled as a special count
+  /// for that special, words left out count for <unk>. `text` names the text in errors. Errors: no
+  /// word is left; a negative minimum count; a size that leaves no room for a word.
   static Vocabulary build(const WordCounts& counts, const Specials& specials,
                           const VocabularyLimits& limits = {},
                           std::string_view text = "the training text");
@@ -63,8 +64,9 @@ class Vocabulary {
   /// malformed one, a repeated word, a special that may not be listed, no word at all.
   static Vocabulary read(const std::string& path, const Specials& specials);
 
-  /// The text of a dict.txt that fairseq and read() accept. The specials are not in it, as readers
-  /// of such files number the words by line; their counts come back with set_special_counts().
+  /// The text of a dict.txt that fairseq and read() can read. The specials are not in it, as
+  /// readers of such files number the words by line; their counts are restored by
+  /// set_special_counts().
   std::string dict_text() const;
   /// Writes dict_text(). Errors: the file cannot be written.
   void write(const std::string& path) const;
@@ -76,7 +78,7 @@ class Vocabulary {
   /// The word of an id. Error: no such id.
   const std::string& word(int32_t id) const;
   /// Occurrences in the text that the vocabulary was built from: for </s> its sentences, for <unk>
-  /// the occurrences of words that fell out. Error: no such id.
+  /// the occurrences of words left out. Error: no such id.
   int64_t count(int32_t id) const;
   /// Occurrences by id.
   const std::vector<int64_t>& counts() const { return counts_; }

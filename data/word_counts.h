@@ -18,6 +18,7 @@ struct WordCounts {
   int64_t sentences = 0;        ///< that add_sentence() took
   int64_t tokens = 0;           ///< their words, without ends of sentence
 
+  /// Counts `count` occurrences of a word.
   void add(std::string_view word, int64_t count = 1);
   /// Counts a sentence and its words.
   void add_sentence(std::span<const std::string_view> sentence);

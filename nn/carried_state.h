@@ -9,18 +9,18 @@
 
 namespace nine {
 
-/// One (batch, hidden) pair of h and c for each LSTM layer. It has memory of its own: a tape's
-/// tensors end with their step.
+/// h and c, each (batch, hidden), for each LSTM layer. They have memory of their own, because the
+/// tensors of a tape are freed after its step.
 class CarriedState {
  public:
-  /// Zeros.
+  /// A state of zeros.
   CarriedState(int64_t layers, int64_t batch, int64_t hidden, DType dtype, Device device = kCpu);
 
   /// Sets everything to zero.
   void clear();
   /// Puts the state on a tape, as constants, into `state`: no gradient flows into the past.
   void on(Tape& tape, std::vector<LstmState>& state) const;
-  /// Copies a step's last states.
+  /// Copies the states after a step's last time step, one a layer.
   void store(const std::vector<LstmState>& state);
   void copy_from(const CarriedState& other);
 

@@ -27,7 +27,7 @@ struct Init {
 
 /// How the linear maps inside a layer start.
 enum class LinearInit : uint8_t {
-  torch,   ///< as the torch.nn module of the layer's name
+  torch,   ///< as in the torch.nn module of the same name
   xavier,  ///< weights xavier_uniform, biases 0: fairseq's Transformer
 };
 

@@ -15,7 +15,7 @@ class Linear {
  public:
   /// Starts as torch.nn.Linear: both U(-1/sqrt(in), 1/sqrt(in)).
   Linear(ParameterSet& set, const std::string& name, int64_t in, int64_t out, bool bias = true);
-  /// Starts as told; no bias where `bias` is empty.
+  /// With these initial values; no bias where `bias` is empty.
   Linear(ParameterSet& set, const std::string& name, int64_t in, int64_t out, const Init& weight,
          const std::optional<Init>& bias);
 

@@ -34,10 +34,10 @@ class ParameterSet {
   /// element only. Without `gradients` the model can be evaluated, not trained.
   void allocate(DType dtype, uint64_t seed, bool gradients = true, Device device = kCpu);
 
-  /// The parameter of that name. Error: there is none; it lists the names.
+  /// The parameter of that name. Error, with the list of names: there is none.
   Parameter& at(std::string_view name);
   const std::deque<Parameter>& all() const { return parameters_; }
-  /// Numbers in the model, each parameter once.
+  /// Elements of all parameters together.
   int64_t count() const;
   DType dtype() const { return values_.dtype(); }
 

@@ -49,16 +49,16 @@ Var SoftmaxHead::norm_regulariser(Tape& tape, double share) const {
 }
 
 void SoftmaxHead::set_norms_by_frequency(std::span<const int64_t> counts, double scale) const {
-  require(static_cast<int64_t>(counts.size()) == vocabulary_, "[init-norm] ", counts.size(),
-          " counts for ", vocabulary_, " words");
+  require(static_cast<int64_t>(counts.size()) == vocabulary_,
+          "[SoftmaxHead] initial norms: ", counts.size(), " counts for ", vocabulary_, " words");
   for (const Parameter* p : words_) {
     const Tensor& value = p->value;
-    const Tensor host(value.shape(), DType::float64), rounded(value.shape(), value.dtype());
-    ops::copy(value, rounded);  // from whatever device
-    ops::copy(rounded, host);
-    const int64_t size = host.shape().cols();
-    for (int64_t v = 0; v < host.shape().rows(); ++v) {
-      double* row = host.data<double>() + v * size;
+    const Tensor doubles(value.shape(), DType::float64), rounded(value.shape(), value.dtype());
+    ops::copy(value, rounded);  // the values may be on a GPU
+    ops::copy(rounded, doubles);
+    const int64_t size = doubles.shape().cols();
+    for (int64_t v = 0; v < doubles.shape().rows(); ++v) {
+      double* row = doubles.data<double>() + v * size;
       double square = 0;
       for (int64_t k = 0; k < size; ++k) square += row[k] * row[k];
       if (square == 0) continue;
@@ -67,21 +67,22 @@ void SoftmaxHead::set_norms_by_frequency(std::span<const int64_t> counts, double
           scale * std::log(static_cast<double>(std::max<int64_t>(2, count))) / std::sqrt(square);
       for (int64_t k = 0; k < size; ++k) row[k] *= factor;
     }
-    ops::copy(host, rounded);
+    ops::copy(doubles, rounded);
     ops::copy(rounded, value);
   }
 }
 
 void SoftmaxHead::set_bias_by_frequency(std::span<const int64_t> counts) const {
-  require(bias_ != nullptr, "[init-bias] the head has no bias");
-  require(static_cast<int64_t>(counts.size()) == vocabulary_, "[init-bias] ", counts.size(),
-          " counts for ", vocabulary_, " words");
-  const Tensor host({vocabulary_}, DType::float64), rounded({vocabulary_}, bias_->value.dtype());
+  require(bias_ != nullptr, "[SoftmaxHead] no initial bias can be set: the head has no bias");
+  require(static_cast<int64_t>(counts.size()) == vocabulary_,
+          "[SoftmaxHead] initial bias: ", counts.size(), " counts for ", vocabulary_, " words");
+  const Tensor doubles({vocabulary_}, DType::float64), rounded({vocabulary_}, bias_->value.dtype());
   double all = 0;
   for (const int64_t c : counts) all += static_cast<double>(std::max<int64_t>(1, c));
   for (size_t v = 0; v < counts.size(); ++v)
-    host.data<double>()[v] = std::log(static_cast<double>(std::max<int64_t>(1, counts[v])) / all);
-  ops::copy(host, rounded);
+    doubles.data<double>()[v] =
+        std::log(static_cast<double>(std::max<int64_t>(1, counts[v])) / all);
+  ops::copy(doubles, rounded);
   ops::copy(rounded, bias_->value);
 }
 

@@ -10,25 +10,30 @@
 
 namespace nine {
 
+/// Word vectors and bias, for mixtures also the weights of the prior and of the contexts.
 class SoftmaxHead {
  public:
-  /// Declares in `set`: `head.weight` (V, width), starting as `init`, unless `tied`, the
-  /// embedding, has that place; `head.bias` (V); for mixtures `head.prior.weight` (K, width), with
-  /// contexts `head.latent.weight` (K * width, width), and untied `head.weight` (K, V, width), of
-  /// which a tied embedding takes the first place: (K-1, V, width). The bias starts at 0, prior and
-  /// latent as torch.nn.Linear, U(-1/sqrt(width), 1/sqrt(width)), as in Yang et al.'s mixture of
-  /// softmaxes (2018). V is `words`, the vocabulary's size, and `width` that of a context. Error:
-  /// the head cannot be of that width.
+  /// Declares the parameters in `set`, for a vocabulary of V = `words`, contexts of `width` numbers
+  /// and K components:
+  ///  - `head.weight` (V, width), untied (K, V, width), which starts as `init`. An embedding given
+  ///    as `tied` is used in its place, untied as the vectors of the first component:
+  ///    `head.weight` is then (K-1, V, width);
+  ///  - `head.bias` (V), where the head has one, starts at 0;
+  ///  - `head.prior.weight` (K, width), for mixtures, and `head.latent.weight` (K * width, width),
+  ///    for heads with contexts, start as in torch.nn.Linear, U(-1/sqrt(width), 1/sqrt(width)), as
+  ///    in Yang et al.'s mixture of softmaxes (2018).
+  /// Error: the head cannot be of that width.
   SoftmaxHead(ParameterSet& set, const HeadConfig& config, int64_t words, int64_t width,
               Parameter* tied, const Init& init);
 
+  /// The parameters on a tape, as kernel_softmax takes them; valid until the next call.
   const HeadWeights& weights(Tape& tape) const;
-  /// Loss of predicting targets (as many int32 as hidden has rows; -1: nothing), on either device,
-  /// from hidden; see kernel_softmax. Smoothed and its prior regularised as configured, but not
-  /// under NoGrad.
+  /// Loss of predicting targets (as many int32 as hidden has rows; -1: no target), on either
+  /// device, from hidden; see kernel_softmax. Smoothed and its prior regularised as configured, but
+  /// not under NoGrad.
   SoftmaxLoss loss(const Var& hidden, const Tensor& targets, double row_weight) const;
   /// share times the penalty on the word vectors' norms, a float64 scalar; an empty Var where none
-  /// is asked for, or under NoGrad.
+  /// is configured, or under NoGrad.
   Var norm_regulariser(Tape& tape, double share) const;
 
   /// Scales the word vectors to the norm scale * log(count), counts below 2 taken as 2 (Herold et
@@ -39,7 +44,8 @@ class SoftmaxHead {
   /// no bias; not one count a word.
   void set_bias_by_frequency(std::span<const int64_t> counts) const;
 
-  /// What `__metadata__` says of a tie: "head.weight=NAME", or, untied, that the first one is.
+  /// How a tie is written into model.safetensors' `__metadata__`: "head.weight=NAME", for untied
+  /// heads "the first of head.weight=NAME".
   std::string tie_text(const std::string& embedding) const;
 
  private:

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Prints the checksums in tests/test_bpe.cpp as the real tools make them.
 
-  /tmp/ref/bin/pip install subword-nmt==0.3.8 sacrebleu==2.6.0
-  /tmp/ref/bin/python tests/bpe_reference.py TEXT [DATA]
+  pip install subword-nmt==0.3.8 sacrebleu==2.6.0
+  python3 tests/bpe_reference.py TEXT [DATA]
 
 TEXT is the generated text of the first test (`NINE_BPE_TEXT=FILE build/bin/nine_tests --test-case='bpe: codes*'` writes it), DATA
 the folder that holds multi30k/ and iwslt14/. Files are opened with newline="", so that LF, CRLF and CR end lines and nothing else does.

@@ -26,7 +26,7 @@ fi
 out=${OUT:-build-gpu/out} limit=${SECONDS_EACH:-540} build=build-gpu
 parts=${*:-build tests memcheck racecheck steps bench}
 mkdir -p "$out" "$build"
-export NINE_GPU_TESTS=1  # without a card that CUDA can use, tests fail instead of being skipped
+export NINE_GPU_TESTS=1  # without a GPU that CUDA can use, tests fail instead of being skipped
 log=$out/gpu.log results=$build/results.tsv
 touch "$results"
 wants() { case " $parts " in *" $1 "*) return 0 ;; *) return 1 ;; esac; }

@@ -21,7 +21,7 @@ quietly() {
   fi
 }
 
-# build_outside NAME DIRECTORY: a project that knows the installed copy only.
+# build_outside NAME DIRECTORY: a project that uses the installed copy only.
 build_outside() {
   quietly cmake -S "$2" -B "$work/$1" -G "$generator" -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_PREFIX_PATH="$work/nine" -DCMAKE_BUILD_TYPE= \
     -DCMAKE_CXX_FLAGS="-O1 -Wall -Wextra"

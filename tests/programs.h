@@ -51,7 +51,7 @@ class Program {
 
   void signal(int number) const;
   bool running();
-  /// Waits for its end.
+  /// Waits until it has ended.
   Outcome wait();
 
  private:

@@ -1,4 +1,5 @@
-// Every score as heads.md section 1 writes it, in long double, sharing nothing with kernels/scores.
+// Every score by the formulas of docs/heads.md, in long double, sharing nothing with
+// kernels/scores.
 #pragma once
 
 #include <string>

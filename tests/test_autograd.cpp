@@ -1,5 +1,4 @@
-// The tape: how gradients meet, what is recorded, what a step costs in memory, and what misuse
-// says.
+// The tape: how gradients add up, what is recorded, a step's memory, and the errors of misuse.
 #include <doctest/doctest.h>
 
 #include <atomic>

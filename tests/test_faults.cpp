@@ -1,5 +1,5 @@
-// What happens when the world misbehaves under a training run: each fault has a defined result or a
-// clear error (docs/reliability.md lists them).
+// Faults from outside during a training run: each fault has a defined result or a clear error
+// (docs/reliability.md lists them).
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <linux/capability.h>

@@ -1,4 +1,4 @@
-// The kernel softmax (heads.md, section 5): against its composed twin, a dense formula and finite
+// The kernel softmax (docs/heads.md): against its composed twin, a dense formula and finite
 // differences, at sizes around every block and tile, at the extremes, and in memory.
 #include <doctest/doctest.h>
 

@@ -1,6 +1,6 @@
-// The generalised kernel softmax (heads.md sections 2, 3 and 5): every kernel and mixtures, tied
-// and untied, against dense formulas in long double, a twin of plain autograd operations, finite
-// differences, and one way of computing against another.
+// The generalised kernel softmax (docs/heads.md): every kernel and mixtures, tied and untied,
+// against dense formulas in long double, a twin of plain autograd operations, finite differences,
+// and one way of computing against another.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -112,7 +112,7 @@ Result run(const Problem& p, DType dtype = DType::float64) {
   return r;
 }
 
-// Loss, -log p and shares in long double, from the formulas of heads.md.
+// Loss, -log p and shares in long double, from the formulas of docs/heads.md.
 struct Dense {
   double loss = 0;
   Doubles nll, share;
@@ -627,9 +627,8 @@ TEST_CASE(
 TEST_CASE(
     "head: peak memory of a tied mixture of nine is at most three times that of parameters and "
     "gradients") {
-  // heads.md, property 6. Nothing of the pool has both the number of rows and that of words as
-  // factors, so its peak at N = 4,096 and V = 32,768 is that of few rows at V, and what rows add at
-  // a small vocabulary.
+  // Nothing of the pool has both the number of rows and that of words as factors, so its peak at N
+  // = 4,096 and V = 32,768 is that of few rows at V, and what rows add at a small vocabulary.
   constexpr int64_t kRows = 4096, kWords = 32768, kSize = 512, kComponents = 9, kFewWords = 96;
   const HeadSpec head = mixture(std::vector<Score>(kComponents, kLin));
   const auto peak = [&](int64_t rows, int64_t words, int64_t size) {

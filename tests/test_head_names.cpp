@@ -1,5 +1,5 @@
-// The grammar of heads (heads.md section 2): what a string stands for, what options fill in, and
-// what errors say.
+// The grammar of heads (docs/heads.md, "Writing a head"): what a string stands for, what options
+// fill in, and what errors say.
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>

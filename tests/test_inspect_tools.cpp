@@ -168,7 +168,7 @@ TEST_CASE("score_at: exact gradients against differences, at a size of every ker
   for (const std::string& name : shown_kernels()) {
     CAPTURE(name);
     const Score score = kernel(name);
-    const int64_t d = shown_size(score);
+    const int64_t d = example_size(score);
     Doubles w = normal_numbers(d, 0.7, "w"), h = normal_numbers(d, 0.7, "h");
     const ScoreAt at = score_at(score, w, h);
     for (Doubles* x : {&w, &h}) {

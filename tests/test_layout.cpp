@@ -74,7 +74,7 @@ std::vector<Include> includes(const fs::path& file) {
 
 }  // namespace
 
-TEST_CASE("layout: a folder includes only what architecture.md's table allows") {
+TEST_CASE("layout: a folder includes only what docs/architecture.md's table allows") {
   int seen = 0;
   for (const auto& row : allowed()) {
     const std::string& folder = row.first;

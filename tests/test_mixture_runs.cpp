@@ -81,7 +81,7 @@ Strings lines_of(const std::string& text) {
   return lines;
 }
 
-/// What heads.md section 2 says of a token: priors, shares, log p; from the checkpoint's tensors
+/// A token by the formulas of docs/heads.md: priors, shares, log p; from the checkpoint's tensors
 /// and the state that predicts it.
 struct Expected {
   Doubles prior, share;

@@ -56,8 +56,8 @@ struct Small {
   TranslationSource batches;
 };
 
-// Sum of -log p over the batch's targets, from the decoder's output by the formulas of heads.md
-// section 2.
+// Sum of -log p over the batch's targets, from the decoder's output by the formulas of
+// docs/heads.md.
 double plain_nll(Small& s) {
   const TransformerConfig& c = s.model.config();
   const auto values = [&](const char* name) { return s.set.at(name).value.to_vector(); };

@@ -1,4 +1,4 @@
-// apps/cli: progress on a terminal and elsewhere, numbers for people.
+// apps/cli: progress on a terminal and elsewhere, short texts for numbers.
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -137,30 +137,30 @@ TEST_SUITE("progress") {
     CHECK(terminal.read() == "\r\n");
   }
 
-  TEST_CASE("numbers for people") {
-    CHECK(human_count(0) == "0");
-    CHECK(human_count(999) == "999");
-    CHECK(human_count(12345) == "12,345");
-    CHECK(human_count(99999) == "99,999");
-    CHECK(human_count(123456) == "123K");
-    CHECK(human_count(999'600) == "1.0M");
-    CHECK(human_count(1'940'000) == "1.9M");
-    CHECK(human_count(19'400'000) == "19.4M");
-    CHECK(human_count(194'000'000) == "194M");
-    CHECK(human_count(2.1e9) == "2.1G");
-    CHECK(human_count(-5000) == "-5,000");
-    CHECK(human_count(std::numeric_limits<double>::quiet_NaN()) == "?");
-    CHECK(human_rate(0.25) == "0.25");
-    CHECK(human_rate(3.21) == "3.2");
-    CHECK(human_rate(9.97) == "10");
-    CHECK(human_rate(17) == "17");
-    CHECK(human_duration(0.44) == "0.4s");
-    CHECK(human_duration(12) == "12s");
-    CHECK(human_duration(59.7) == "1m00s");
-    CHECK(human_duration(192) == "3m12s");
-    CHECK(human_duration(3720) == "1h02m");
-    CHECK(human_duration(86400 * 2 + 3 * 3600) == "2d03h");
-    CHECK(human_duration(-1) == "?");
-    CHECK(human_duration(std::numeric_limits<double>::infinity()) == "?");
+  TEST_CASE("short texts for numbers") {
+    CHECK(short_count(0) == "0");
+    CHECK(short_count(999) == "999");
+    CHECK(short_count(12345) == "12,345");
+    CHECK(short_count(99999) == "99,999");
+    CHECK(short_count(123456) == "123K");
+    CHECK(short_count(999'600) == "1.0M");
+    CHECK(short_count(1'940'000) == "1.9M");
+    CHECK(short_count(19'400'000) == "19.4M");
+    CHECK(short_count(194'000'000) == "194M");
+    CHECK(short_count(2.1e9) == "2.1G");
+    CHECK(short_count(-5000) == "-5,000");
+    CHECK(short_count(std::numeric_limits<double>::quiet_NaN()) == "?");
+    CHECK(short_rate(0.25) == "0.25");
+    CHECK(short_rate(3.21) == "3.2");
+    CHECK(short_rate(9.97) == "10");
+    CHECK(short_rate(17) == "17");
+    CHECK(short_duration(0.44) == "0.4s");
+    CHECK(short_duration(12) == "12s");
+    CHECK(short_duration(59.7) == "1m00s");
+    CHECK(short_duration(192) == "3m12s");
+    CHECK(short_duration(3720) == "1h02m");
+    CHECK(short_duration(86400 * 2 + 3 * 3600) == "2d03h");
+    CHECK(short_duration(-1) == "?");
+    CHECK(short_duration(std::numeric_limits<double>::infinity()) == "?");
   }
 }

@@ -272,24 +272,25 @@ TEST_CASE("report: downsampling keeps spikes, ends, gaps and the order") {
   for (int i = 0; i < 100000; ++i) points.push_back({static_cast<double>(i), std::sin(i * 0.001)});
   points[31337].y = 50;
   points[77777].y = -50;
-  auto thin = nine::app::downsampled(points);
+  auto sampled = nine::app::downsampled(points);
   const auto check_order = [&] {
-    CHECK(thin.size() <= nine::app::kCurvePoints);
-    CHECK(thin.size() > nine::app::kCurvePoints / 3);
-    CHECK(std::is_sorted(thin.begin(), thin.end(),
+    CHECK(sampled.size() <= nine::app::kCurvePoints);
+    CHECK(sampled.size() > nine::app::kCurvePoints / 3);
+    CHECK(std::is_sorted(sampled.begin(), sampled.end(),
                          [](const Point& a, const Point& b) { return a.x < b.x; }));
-    CHECK(thin.front().x == 0);
-    CHECK(thin.back().x == 99999);
-    CHECK(std::any_of(thin.begin(), thin.end(),
+    CHECK(sampled.front().x == 0);
+    CHECK(sampled.back().x == 99999);
+    CHECK(std::any_of(sampled.begin(), sampled.end(),
                       [](const Point& p) { return p.x == 31337 && p.y == 50; }));
-    CHECK(std::any_of(thin.begin(), thin.end(),
+    CHECK(std::any_of(sampled.begin(), sampled.end(),
                       [](const Point& p) { return p.x == 77777 && p.y == -50; }));
   };
   check_order();
   points[50000].y = NAN;
-  thin = nine::app::downsampled(points);
+  sampled = nine::app::downsampled(points);
   check_order();
-  CHECK(std::any_of(thin.begin(), thin.end(), [](const Point& p) { return std::isnan(p.y); }));
+  CHECK(
+      std::any_of(sampled.begin(), sampled.end(), [](const Point& p) { return std::isnan(p.y); }));
   points.resize(nine::app::kCurvePoints);
   CHECK(nine::app::downsampled(points).size() == points.size());
 
@@ -504,7 +505,7 @@ TEST_CASE("report: errors name the way out and leave nothing behind") {
   CHECK(files == 2);  // the run's own
 }
 
-TEST_CASE("report: numbers for people") {
+TEST_CASE("report: formatted numbers") {
   using namespace nine::app;
   CHECK(figure(61.2345) == "61.23");
   CHECK(figure(5123.4) == "5,123");

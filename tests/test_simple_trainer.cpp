@@ -1,5 +1,5 @@
-// The parts of nn/ that programs outside of the house lean on: SimpleTrainer, Lstm from zeros,
-// saving a set of parameters.
+// The parts of nn/ that other programs use: SimpleTrainer, Lstm from zeros, saving a set of
+// parameters.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -19,39 +19,39 @@ struct Line {  // y = w x + b
 
 }  // namespace
 
-TEST_CASE_TEMPLATE("learner: finds a line", T, float, double) {
+TEST_CASE_TEMPLATE("simple trainer: finds a line", T, float, double) {
   Line line(dtype_of<T>);
   const Tensor x = Tensor::from<T>({-1, 0, 1, 2}, {4, 1}),
                wanted = Tensor::from<T>({-1, 1, 3, 5}, {4, 1});
-  SimpleTrainer learner(line.parameters);
+  SimpleTrainer trainer(line.parameters);
   const auto loss = [&](Tape& tape) {
     return sum(square(sub(line.layer(tape.constant(x)), tape.constant(wanted))));
   };
-  const double before = learner.evaluate(loss).item();
-  CHECK(learner.step(0.05, loss) == before);  // the loss before the update
-  for (int i = 0; i < 500; ++i) learner.step(0.05, loss);
-  CHECK(learner.updates() == 501);
-  CHECK(learner.evaluate(loss).item() < 1e-6);
+  const double before = trainer.evaluate(loss).item();
+  CHECK(trainer.step(0.05, loss) == before);  // the loss before the update
+  for (int i = 0; i < 500; ++i) trainer.step(0.05, loss);
+  CHECK(trainer.updates() == 501);
+  CHECK(trainer.evaluate(loss).item() < 1e-6);
   CHECK(std::abs(line.parameters.at("line.weight").value.to_vector()[0] - 2) < 1e-3);
 }
 
-TEST_CASE("learner: an error changes nothing and the next step goes on") {
+TEST_CASE("simple trainer: an error changes nothing and the next step goes on") {
   Line line(DType::float64);
-  SimpleTrainer learner(line.parameters);
+  SimpleTrainer trainer(line.parameters);
   const std::vector<double> before = line.parameters.values().to_vector();
   const Tensor x = Tensor::from<double>({1, 2}, {2, 1});
-  CHECK_THROWS_WITH_AS(learner.step(0.1, [&](Tape& tape) { return line.layer(tape.constant(x)); }),
+  CHECK_THROWS_WITH_AS(trainer.step(0.1, [&](Tape& tape) { return line.layer(tape.constant(x)); }),
                        "[SimpleTrainer] a loss is one number, got shape (2, 1); sum() it", Error);
-  CHECK_THROWS_AS(learner.step(0.1,
+  CHECK_THROWS_AS(trainer.step(0.1,
                                [&](Tape& tape) {
                                  return log(sum(scale(square(line.layer(tape.constant(x))), -1)));
                                }),
                   Error);
   CHECK(line.parameters.values().to_vector() == before);
-  CHECK(learner.updates() == 0);
+  CHECK(trainer.updates() == 0);
   CHECK(std::isfinite(
-      learner.step(0.1, [&](Tape& tape) { return sum(square(line.layer(tape.constant(x)))); })));
-  CHECK(learner.updates() == 1);
+      trainer.step(0.1, [&](Tape& tape) { return sum(square(line.layer(tape.constant(x)))); })));
+  CHECK(trainer.updates() == 1);
   CHECK(line.parameters.values().to_vector() != before);
 }
 

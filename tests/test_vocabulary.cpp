@@ -134,24 +134,24 @@ TEST_CASE("vocabulary: a translation model's specials, and which of them a dict.
 
 TEST_CASE("vocabulary: errors") {
   TemporaryDirectory dir;
-  const auto reading = [&](const std::string& text) {
+  const auto read_error = [&](const std::string& text) {
     return error_of(
         [&] { Vocabulary::read(dir.write("dict.txt", text), Specials::kLanguageModel); });
   };
-  CHECK(has(reading("a 2\nb 1\na 1\n"), "dict.txt, line 3: 'a' is already in the dictionary"));
-  CHECK(has(reading("</s> 2\na 1\n</s> 2\n"), "line 3: '</s>' is already"));
-  CHECK(has(reading("a\n"), "line 1: 'a' lacks a word or its count"));
-  CHECK(has(reading("a 2\n\n"), "line 2: '' lacks a word or its count"));
-  CHECK(has(reading("a 2\n 3\n"), "line 2"));
-  CHECK(has(reading("a #fairseq:overwrite\n"), "lacks a word or its count"));
-  CHECK(has(reading("a 1.5\n"), "the count '1.5' of 'a' is not a whole number"));
-  CHECK(has(reading("a -1\n"), "the count '-1'"));
-  CHECK(has(reading("a b 1\n"), "'a b' is not one word"));
-  CHECK(has(reading("a\t1\n"),
+  CHECK(has(read_error("a 2\nb 1\na 1\n"), "dict.txt, line 3: 'a' is already in the dictionary"));
+  CHECK(has(read_error("</s> 2\na 1\n</s> 2\n"), "line 3: '</s>' is already"));
+  CHECK(has(read_error("a\n"), "line 1: 'a' lacks a word or its count"));
+  CHECK(has(read_error("a 2\n\n"), "line 2: '' lacks a word or its count"));
+  CHECK(has(read_error("a 2\n 3\n"), "line 2"));
+  CHECK(has(read_error("a #fairseq:overwrite\n"), "lacks a word or its count"));
+  CHECK(has(read_error("a 1.5\n"), "the count '1.5' of 'a' is not a whole number"));
+  CHECK(has(read_error("a -1\n"), "the count '-1'"));
+  CHECK(has(read_error("a b 1\n"), "'a b' is not one word"));
+  CHECK(has(read_error("a\t1\n"),
             "lacks a word or its count"));  // only the space separates in a dict.txt
-  CHECK(has(reading("a 99999999999999999999\n"), "is not a whole number"));
-  CHECK(has(reading("</s> 2\n<unk> 1\n"), "lists no word beside"));
-  CHECK(has(reading(""), "is empty"));
+  CHECK(has(read_error("a 99999999999999999999\n"), "is not a whole number"));
+  CHECK(has(read_error("</s> 2\n<unk> 1\n"), "lists no word beside"));
+  CHECK(has(read_error(""), "is empty"));
   const auto counts = count_words_of_lines(kText);
   CHECK(has(
       error_of([&] { Vocabulary::build(counts, Specials::kLanguageModel, {.min_count = 100}); }),

@@ -24,7 +24,8 @@ std::unique_ptr<TextReader> open_text(const std::string& path,
   return std::make_unique<TextReader>(std::vector{path}, kCopiedText, filter);
 }
 
-/// Counts the words that a model will find in a text: a dict.txt holds no word with a tab.
+/// Counts words as models read them, separated by spaces and tabs, since a dict.txt holds no word
+/// with a tab.
 void count_model_words(TextReader& text, WordCounts& counts) {
   for (std::string_view block; text.next_block(block);)
     for_each_line(block, [&](std::string_view line, std::string_view) {
@@ -38,7 +39,7 @@ void write_file(const std::string& path, std::string_view text) {
   out.finish();
 }
 
-// Calls f(block) with the input's blocks, cut into subwords.
+// Calls f(part) with the input cut into subwords, part by part.
 template <class F>
 void apply_to(TextReader& text, const BpeSegmenter& segmenter, F&& f) {
   std::vector<BpeCache> caches(static_cast<size_t>(threads()));

@@ -5,7 +5,8 @@
 
 namespace nine::app {
 
-/// `bpe learn`: writes the codes learned from the inputs, and the vocabularies that are asked for.
+/// `bpe learn`: writes the codes learned from the inputs and, with --write-vocabulary, the inputs'
+/// vocabularies.
 void learn_codes(const BpeFlags& o);
 /// `bpe apply`: splits the words of each input into subwords.
 void apply_codes(const BpeFlags& o);

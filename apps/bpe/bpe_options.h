@@ -19,6 +19,8 @@ inline constexpr const char* kBpeHelp =
     "Input and output default to the standard ones. `bpe COMMAND --help` lists a command's "
     "options.";
 
+/// The values of the flags of all commands; each has the name of its flag, but
+/// `first_merges` is --merges of `bpe apply`.
 struct BpeFlags {
   std::vector<std::string> input{"-"}, output{"-"};
   std::string tokenize = "none";
@@ -42,7 +44,7 @@ struct BpeFlags {
 
   /// Declares the options of `command`: learn, apply, undo or vocab.
   void declare(Options& options, const std::string& command);
-  /// Refuses what does not go together in `command`. UsageError.
+  /// Throws UsageError for options of `command` that contradict each other.
   void check(const std::string& command) const;
 
  private:

@@ -1,6 +1,6 @@
-// CLI11 does the splitting. Values, checks, configuration files and help are ours: CLI11 converts
-// more leniently (0x10 is a number, 1e400 is infinity) and its messages have neither suggestions
-// nor the way out.
+// CLI11 only splits the command line. Values, checks, configuration files and help are done in
+// apps/cli: CLI11 converts more leniently (0x10 is a number, 1e400 is infinity), and its messages
+// neither suggest a flag nor say how to mend the command.
 #include "apps/cli/command_line.h"
 
 #include <CLI/CLI.hpp>
@@ -50,8 +50,8 @@ const OptionData* find_flag(const OptionList& options, std::string_view name) {
   throw UsageError(text);
 }
 
-// The arguments before a "--", which CLI11 sees, and those after it, which are positional whatever
-// they look like.
+// The arguments before a "--", which CLI11 parses, and those after it, which are positional even if
+// they begin with dashes.
 struct Split {
   Strings flags;
   Strings plain;
@@ -117,8 +117,8 @@ void share_out(const OptionList& options, const Strings& plain, std::vector<Stri
   if (next < plain.size()) fail_unexpected(options, plain[next]);
 }
 
-// The CLI11 side of one of our flags; null for positional ones, where CLI11 2.1 either stops after
-// one or splits "[a,b]".
+// The CLI11 option of a flag; null for positional ones, where CLI11 2.1 either stops after one or
+// splits "[a,b]".
 CLI::Option* declare(CLI::App& app, const OptionData& option) {
   if (option.positional) return nullptr;
   const std::string flag = "--" + option.name;

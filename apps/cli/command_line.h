@@ -9,8 +9,8 @@
 namespace nine::app {
 
 /// One list of texts for each option (switches: "true" or "false"), empty where it is not given.
-/// Throws UsageError for unknown flags, missing values, arguments that nothing takes, and flags
-/// given twice.
+/// Throws UsageError for unknown flags, missing values, superfluous arguments, and flags given
+/// twice.
 std::vector<std::vector<std::string>> read_command_line(const OptionList& options,
                                                         const std::vector<std::string>& arguments);
 

@@ -1,4 +1,4 @@
-// JSON that people write.
+// JSON written by hand: configuration files and the input of kernel_inspect.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

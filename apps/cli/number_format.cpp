@@ -27,9 +27,9 @@ std::string three_digits(double x, char scale) {
 
 }  // namespace
 
-std::string human_count(double n) {
+std::string short_count(double n) {
   if (!std::isfinite(n)) return "?";
-  if (n < 0) return "-" + human_count(-n);
+  if (n < 0) return "-" + short_count(-n);
   if (n < 99'999.5) return with_commas(std::llround(n));
   if (n < 999.5e3) return three_digits(n / 1e3, 'K');
   if (n < 999.5e6) return three_digits(n / 1e6, 'M');
@@ -37,13 +37,13 @@ std::string human_count(double n) {
   return three_digits(n / 1e12, 'T');
 }
 
-std::string human_rate(double n) {
+std::string short_rate(double n) {
   if (std::isfinite(n) && n >= 0 && n < 0.995) return printed("%.2g", n);
   if (std::isfinite(n) && n >= 0 && n < 9.95) return printed("%.1f", n);
-  return human_count(n);
+  return short_count(n);
 }
 
-std::string human_duration(double seconds) {
+std::string short_duration(double seconds) {
   if (!std::isfinite(seconds) || seconds < 0 || seconds > 1e15) return "?";
   if (seconds < 0.95) return printed("%.1fs", seconds);
   const auto s = static_cast<long long>(std::llround(seconds));

@@ -1,4 +1,4 @@
-// Command lines whose flags are right one by one but not together.
+// Errors about flags that are valid one by one but not together.
 #pragma once
 
 #include <initializer_list>
@@ -21,16 +21,16 @@ void require_usage(bool ok, const Text&... text) {
 void only_with(const Options& options, bool fits, const char* what,
                std::initializer_list<const char*> keys);
 
-/// A flag and whether it does anything beside the others.
+/// A flag, and whether it has an effect together with the other flags.
 struct FlagUse {
-  std::string flag;  ///< without dashes in front
-  bool useful;
+  std::string flag;   ///< without dashes in front
+  bool useful;        ///< it has an effect
   std::string needs;  ///< what it would need: "--schedule plateau"
 };
 
-/// A UsageError when one of these flags would do nothing and its value differs from its default.
-/// (Values are compared, not what was given: a dumped configuration names every flag and must be
-/// readable again.)
+/// A UsageError when one of these flags would have no effect and its value differs from its
+/// default. (Values are compared, not what was given: a dumped configuration names every flag and
+/// must be readable again.)
 void refuse_idle_flags(const Options& options, const std::vector<FlagUse>& flags);
 
 }  // namespace nine::app

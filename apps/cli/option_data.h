@@ -1,4 +1,4 @@
-// Inside Options: what is known of one flag.
+// Inside Options: the description of one flag.
 #pragma once
 
 #include <functional>
@@ -29,8 +29,8 @@ struct OptionData {
   std::string help;
   std::string group;
   std::string unit;
-  std::string default_text;  // shown by the help
-  std::string setting;       // what errors of the libraries call it: "learning rate"
+  std::string default_text;  // for the help
+  std::string setting;       // its name in errors of the libraries: "learning rate"
   Bounds bounds;
   std::vector<std::string> choices;
   std::function<void(const std::string&)> check;

@@ -1,4 +1,4 @@
-// What a flag may be bound to: plain fields, and types of ours that are written as one text.
+// What a flag may be bound to: plain fields, and types whose values are written as one text.
 #pragma once
 
 #include <array>

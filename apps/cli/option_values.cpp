@@ -29,7 +29,7 @@ constexpr bool kIsNumber = std::is_arithmetic_v<T> && !std::is_same_v<T, bool>;
   refuse(where, "must be " + valid_text(option));
 }
 
-// "must be a whole number" would be a riddle to someone who typed one of 30 digits.
+// An integer that is too large: "must be a whole number" would not help, since it is one.
 template <class T>
 [[noreturn]] void refuse_size(const OptionData& option, const std::string& where) {
   if constexpr (std::is_integral_v<T>) {

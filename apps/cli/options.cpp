@@ -197,8 +197,8 @@ bool Options::parse(const std::vector<std::string>& arguments, std::ostream& out
   return !s.dump;
 }
 
-// The built-in flags are applied first: --config is one of them, and what it reads yields to all
-// others.
+// The built-in flags are applied first: --config is one of them, and the other flags override the
+// values of its file.
 void Options::apply_command_line(const std::vector<std::vector<std::string>>& texts,
                                  bool built_in) {
   for (size_t i = 0; i < texts.size(); ++i) {

@@ -24,7 +24,8 @@ namespace nine::app {
 
 struct OptionData;
 
-/// A declared flag, to say more about it. Bounds hold for each of a pair's numbers.
+/// A declared flag; these functions add to its declaration. Bounds hold for each of a pair's
+/// numbers.
 class Option {
  public:
   explicit Option(OptionData& data) : data_(&data) {}
@@ -41,15 +42,15 @@ class Option {
   Option& choices(std::vector<std::string> words);
   /// What a value is, in the help: "FILE...", "tokens", "seconds".
   Option& unit(std::string text);
-  /// What the help shows as default where the field's value would not tell: "all cores".
+  /// The default in the help, where the field's value would not explain it: "all cores".
   Option& default_text(std::string text);
-  /// Not giving it is a usage error.
+  /// A command line without it is a usage error.
   Option& required();
   /// A check of a std::string flag's value, which throws an Error; its message becomes a usage
   /// error that names the flag.
   Option& check(std::function<void(const std::string&)> checker);
-  /// What the libraries' errors call this setting, such as "learning rate": run_main adds the flag
-  /// to an error that mentions it (apps/cli/setting_flags.h).
+  /// The name of this setting in the libraries' errors, such as "learning rate": run_main adds the
+  /// flag to an error that mentions it (apps/cli/setting_flags.h).
   Option& called(std::string words);
 
  private:
@@ -98,7 +99,7 @@ class Options {
   [[nodiscard]] bool parse(int argc, const char* const* argv);
   [[nodiscard]] bool parse(const std::vector<std::string>& arguments, std::ostream& out);
 
-  /// Whether parse() has filled the fields: what goes wrong from then on is about their values.
+  /// Whether parse() has filled the fields, so that a later error may be about their values.
   bool parsed() const;
 
   /// Whether the command line or the configuration file gave --name. Throws Error when no such flag

@@ -108,14 +108,14 @@ void Progress::update(int64_t done, int64_t total, std::string_view text) {
 }
 
 std::string Progress::numbers() const {
-  std::string out = human_count(static_cast<double>(done_));
-  if (total_ > 0) out += "/" + human_count(static_cast<double>(total_));
+  std::string out = short_count(static_cast<double>(done_));
+  if (total_ > 0) out += "/" + short_count(static_cast<double>(total_));
   out += " " + unit_;
-  if (rate() > 0) out += "  " + human_rate(rate()) + "/s";
+  if (rate() > 0) out += "  " + short_rate(rate()) + "/s";
   if (finished_) {
-    out += "  in " + human_duration(time_ - first_.time);
+    out += "  in " + short_duration(time_ - first_.time);
   } else if (rate() > 0 && total_ > done_) {
-    out += "  " + human_duration(static_cast<double>(total_ - done_) / rate()) + " left";
+    out += "  " + short_duration(static_cast<double>(total_ - done_) / rate()) + " left";
   }
   return text_.empty() ? out : out + "  " + text_;
 }

@@ -1,4 +1,4 @@
-// How far the work is: a live line on a terminal, plain lines elsewhere.
+// Progress of the work: a line updated in place on a terminal, plain lines elsewhere.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct ProgressSettings {
   std::function<double()> clock = {};  // seconds; a monotonic clock by default
 };
 
-/// One piece of work with its rate and time left. On a terminal a bar redrawn in place; elsewhere a
+/// One task with its rate and time left. On a terminal a bar redrawn in place; elsewhere a
 /// line now and then, and one at finish(). Not for several threads at once.
 class Progress {
  public:
@@ -33,8 +33,7 @@ class Progress {
   void update(int64_t done, int64_t total, std::string_view text = {});
   /// Prints a line that stays, above the bar where there is one.
   void message(std::string_view line);
-  /// Writes the last state, whatever the time, and ends the line. Nothing when there never was an
-  /// update.
+  /// Writes the last state at once and ends the line. Does nothing without an earlier update().
   void finish();
 
  private:

@@ -1,4 +1,4 @@
-// What every program's main does around its work: exit codes and messages.
+// The frame of every program's main: exit codes and error messages.
 #pragma once
 
 #include <functional>

@@ -9,7 +9,7 @@
 namespace nine::app {
 
 /// Adds the files of a run, or of a model, and of a run's best checkpoint to check_outputs()'s
-/// inputs: what reads them must not write over them.
+/// inputs: a program that reads them must not write over them.
 void add_model_files(std::vector<NamedFile>& inputs, const char* flag, const std::string& path);
 
 }  // namespace nine::app

@@ -22,7 +22,7 @@ void install(int signal, int flags) {
   if (old.sa_handler == SIG_IGN) return;
   struct sigaction action {};
   action.sa_handler = remember_signal;
-  action.sa_flags = flags | SA_RESTART;  // a checkpoint being written must not see EINTR
+  action.sa_flags = flags | SA_RESTART;  // so that writing a checkpoint does not fail with EINTR
   sigemptyset(&action.sa_mask);
   sigaction(signal, &action, nullptr);
 }

@@ -1,4 +1,4 @@
-// SIGINT and SIGTERM as a flag that a training loop looks at between steps.
+// SIGINT and SIGTERM as a flag that a training loop checks between steps.
 #pragma once
 
 namespace nine::app {
@@ -8,10 +8,10 @@ namespace nine::app {
 /// ignored (nohup, a background job) stays so.
 void catch_interrupts();
 
-/// The first signal caught (SIGINT or SIGTERM), 0 when there was none. Any thread may ask.
+/// The first signal caught (SIGINT or SIGTERM), 0 when there was none. Thread-safe.
 int interrupted();
 
-/// Forgets a caught signal and leaves both to the system's default action again.
+/// Clears the flag and restores the default action of both signals.
 void release_interrupts();
 
 }  // namespace nine::app

@@ -11,7 +11,7 @@ namespace nine::app {
 
 /// All lines of a file or of standard input; none of an empty one. Errors: TextReader's.
 std::vector<std::string> read_lines(const std::string& input);
-/// What errors call an input: its path, or "standard input".
+/// The name of an input in errors: its path, or "standard input".
 std::string input_name(const std::string& input);
 
 /// A file on a command line: its flag and its path.
@@ -23,8 +23,8 @@ struct NamedFile {
 /// would be lost. Standard streams, pipes and devices may be named more than once.
 void check_outputs(const std::vector<NamedFile>& outputs, const std::vector<NamedFile>& inputs);
 
-/// A file to write, or standard output. A file that is there keeps its content until the first text
-/// comes: what fails before has lost nothing.
+/// A file to write, or standard output. An existing file keeps its content until the first text is
+/// written, so that an earlier error loses nothing.
 class TextOutput {
  public:
   /// Error: the file cannot be written.

@@ -23,7 +23,8 @@ HeadShape shape_of(const CheckSettings& s, RandomStream& random) {
     return low + static_cast<int64_t>(random.below(static_cast<uint64_t>(s.largest)));
   };
   if (s.shape.empty())
-    return {drawn(1), drawn(2), 4 * drawn(1)};  // mog cuts vectors into 2 parts of 2 or more
+    // d is a multiple of 4, as mog needs 2 parts of at least 2 numbers.
+    return {drawn(1), drawn(2), 4 * drawn(1)};
   char comma1 = 0, comma2 = 0, rest = 0;
   long long n = 0, v = 0, d = 0;
   const int read =
@@ -59,7 +60,7 @@ CheckRow check_head(const std::string& text, const HeadShape& shape, const Check
   const int64_t n = shape.rows, v = shape.words, d = shape.size;
   if (const std::string wrong = head.check(d); !wrong.empty())
     throw UsageError(concat("--shape: vectors of ", d, " numbers: ", wrong));
-  // Vectors of length near 0.6 whatever d: far apart, gradients of rbf and wav are too small for
+  // Vectors of length near 0.6 for any d: far apart, gradients of rbf and wav are too small for
   // differences to have digits, and on the rim of hpb's ball=clip differences step over a kink.
   const double most = std::sqrt(1.0 / static_cast<double>(d));
   std::vector<checks::Input> inputs{

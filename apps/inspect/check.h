@@ -8,6 +8,7 @@
 
 namespace nine::app {
 
+/// Shapes and precision of the checks.
 struct CheckSettings {
   /// "N,V,d" of the heads: contexts, words, numbers of a vector; empty: random by the seed.
   std::string shape;

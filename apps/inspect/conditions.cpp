@@ -72,7 +72,7 @@ bool increases_with_z(const Score& score, int64_t d) {
 }  // namespace
 
 Conditions conditions_of(const Score& score) {
-  const int64_t d = 2 * shown_size(score);
+  const int64_t d = 2 * example_size(score);
   Conditions c{.least = INFINITY, .most = -INFINITY};
   c.stable = true;
   for (uint64_t t = 0; t < kTrials; ++t) {

@@ -8,9 +8,9 @@
 
 namespace nine::app {
 
-/// A head's p is g(S) over its sum with g = exp. The paper asks g o S for: log g non-linear, so
-/// that the log-probabilities' rank is not bound to d; a numerically stable gradient; g >= 0 (exp
-/// always is); S increasing with z.
+/// A head's p is g(S) over its sum with g = exp. The paper's conditions on g o S: log g non-linear,
+/// so that the log-probabilities' rank is not bound to d; a numerically stable gradient; g >= 0
+/// (exp always is); S increasing with z.
 struct Conditions {
   /// S(w1, h) - S(w2, h) is not affine in h: its value at the middle of two points differs from the
   /// mean of the values there.

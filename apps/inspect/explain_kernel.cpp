@@ -74,7 +74,7 @@ const char* chain_rule(const Score& score) {
 WorkedExample explain_kernel(const Score& score) {
   const KernelInfo info = kernel_info(score.kind);
   const HeadSpec head{.components = {score}};
-  const int64_t d = shown_size(score);
+  const int64_t d = example_size(score);
   const Tensor h = short_numbers({1, d}, 0), w = short_numbers({kWords, d}, 2),
                target = Tensor::from<int32_t>({0}, {1});
 

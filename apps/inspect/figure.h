@@ -25,7 +25,7 @@ struct Panel {
   double y_low = 0, y_high = 0;
   std::vector<Curve> curves;
   std::vector<Mark> marks;
-  /// A map: both axes have the same unit, so both ranges must have the same length.
+  /// Both axes have the same unit, as on a map; both ranges must have the same length.
   bool square = false;
 };
 

@@ -211,7 +211,8 @@ Json inspect(const InspectInput& in) {
   require(std::isfinite(loss), "[kernel_inspect] the loss is not finite: ", loss,
           "; the head's scores overflow ", in.dtype);
   const Doubles nll = losses.nll.value().to_vector();
-  for (size_t r = 0; r < nll.size(); ++r)  // the targets' as exact as in the loss
+  // The loss computes log p of the targets more accurately: its values are used.
+  for (size_t r = 0; r < nll.size(); ++r)
     if (in.targets[r] >= 0)
       log_probs[r * static_cast<size_t>(words) + static_cast<size_t>(in.targets[r])] = -nll[r];
   out["loss"] = loss;

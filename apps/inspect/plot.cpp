@@ -36,9 +36,9 @@ std::vector<Named> kernels_of(const std::string& list) {
 
 // dw/dt of w = t u: the first number of each of mog's parts, the first alone of all others.
 std::vector<double> direction(const Score& score) {
-  std::vector<double> u(static_cast<size_t>(shown_size(score)));
+  std::vector<double> u(static_cast<size_t>(example_size(score)));
   int64_t parts = 1;
-  scores::visit(score, shown_size(score), [&](const auto& kernel) { parts = kernel.parts(); });
+  scores::visit(score, example_size(score), [&](const auto& kernel) { parts = kernel.parts(); });
   for (int64_t i = 0; i < parts; ++i)
     u[static_cast<size_t>(i) * u.size() / static_cast<size_t>(parts)] =
         1 / std::sqrt(static_cast<double>(parts));

@@ -5,6 +5,7 @@
 
 namespace nine::app {
 
+/// What --plot draws.
 struct PlotSettings {
   /// Head strings of single kernels, separated by commas. These are the paper's Figure 1.
   std::string kernels = "rbf,wav,log,pow";
@@ -13,7 +14,7 @@ struct PlotSettings {
 
 /// S and dS/dq over q = |w - h|^2, h in the origin (log-variances 0) and w on an axis; for kernels
 /// of the product alone S and dS/dz over z. UsageError: a name is no single kernel, the range is
-/// empty, or kernels of both sorts are asked for.
+/// empty, or `kernels` has some of either sort.
 std::string plot_svg(const PlotSettings& settings);
 
 }  // namespace nine::app

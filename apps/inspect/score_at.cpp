@@ -25,7 +25,7 @@ ScoreAt score_at(const Score& score, const std::vector<double>& w, const std::ve
   return out;
 }
 
-int64_t shown_size(const Score& score) {
+int64_t example_size(const Score& score) {
   int64_t size = 0;
   scores::for_each_kernel([&]<class K>() {
     if (K::kKind != score.kind) return;

@@ -13,13 +13,13 @@ struct ScoreAt {
   std::vector<double> dw, dh;  ///< dS/dw, dS/dh
 };
 
-/// S(w, h) with its gradients; w and h have the same size, which the kernel must accept
+/// S(w, h) with its gradients; w and h have the same size, which the kernel must allow
 /// (HeadSpec::check).
 ScoreAt score_at(const Score& score, const std::vector<double>& w, const std::vector<double>& h);
 
-/// The smallest size of vectors whose example shows all that the kernel does: 2 numbers and one for
+/// The smallest vector size at which an example has every part of the kernel: 2 numbers and one for
 /// a log-variance or radius, for each of mog's components.
-int64_t shown_size(const Score& score);
+int64_t example_size(const Score& score);
 /// Whether the score is a function of the product z = w.h alone, as that of lin is.
 bool of_product(const Score& score);
 

@@ -10,17 +10,20 @@
 
 namespace nine::app {
 
+/// What an experiment prints and draws.
 struct ExperimentResult {
   std::string text;  ///< what was done and what came out, as a table
   std::string svg;   ///< the figure
 };
 
+/// An experiment by name.
 struct Experiment {
   const char* name;      ///< as --show takes it; its page is docs/ideas/NAME.md
   const char* question;  ///< one line, for the help
   ExperimentResult (*run)();
 };
 
+/// All experiments, in the order of the help.
 std::span<const Experiment> experiments();
 /// Runs the experiment of that name. UsageError: there is none.
 ExperimentResult show(const std::string& name);

@@ -26,13 +26,18 @@ double entropy() {
 }
 
 struct Fit {
+<<<<<<< HEAD
   double divergence = INFINITY;       // mean KL(wanted | learnt) in nats
   std::vector<double> probabilities;  // kContextCount x kAnimals
+=======
+  double divergence = INFINITY;       // mean KL(target | learnt) in nats
+  std::vector<double> probabilities;  // kContexts x kAnimals
+>>>>>>> read2
   std::vector<Point> curve;
 };
 
-// Trains a head from a random start. Each word has a row for every 5 hundredths of its wanted
-// probability, so that the mean loss of the rows is the cross-entropy with the wanted
+// Trains a head from a random start. Each word has a row for every 5 hundredths of its target
+// probability, so that the mean loss of the rows is the cross-entropy with the target
 // distributions.
 Fit fit_once(const HeadSpec& head, int64_t d, int start) {
   std::vector<int32_t> context, word;

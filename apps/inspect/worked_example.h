@@ -46,8 +46,8 @@ class WorkedExample {
   std::vector<Line> lines_;
 };
 
-/// Short numbers for examples that can be followed on paper: from a fixed list, beginning with
-/// number `first`.
+/// Numbers of few digits, for examples that can be computed by hand: from a fixed list, beginning
+/// with its element `first`.
 Tensor short_numbers(const Shape& shape, size_t first);
 
 }  // namespace nine::app

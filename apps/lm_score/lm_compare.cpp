@@ -15,7 +15,7 @@ std::string number(double x, const char* format = "%.6f") {
   return text;
 }
 
-// The sentences that differ most one way: `sign` 1 for those that B finds likelier.
+// The sentences with the largest gains: `sign` 1 those that are likelier under B, -1 under A.
 void write_worst(const ModelComparison& d, std::span<const std::string> lines, int64_t most,
                  int sign, std::ostream& out) {
   std::vector<int64_t> order;

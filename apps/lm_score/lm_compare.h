@@ -9,10 +9,11 @@
 
 namespace nine::app {
 
+/// How two models are compared.
 struct CompareOptions {
   ScoringOptions scoring;
   int64_t resamples = 1000;
-  int64_t worst = 10;  ///< sentences shown in each direction
+  int64_t worst = 10;  ///< sentences listed in each direction
   uint64_t seed = 1;
   Device device;
 };

@@ -10,10 +10,10 @@
 namespace nine::app {
 
 /// Writes a header and, for each word and end of sentence, a line of tab-separated columns: `line`
-/// and `position` (from 1), `word` as typed (one that the model does not know: "word (<unk>)",
-/// scored as <unk>), its `probability` and `rank` (1 = the likeliest), then `word.1`, `p.1`,
-/// `word.2`, ...: the `count` likeliest words (at most the vocabulary), the likeliest first. Each
-/// sentence starts afresh.
+/// and `position` (from 1), `word` as typed (one outside the vocabulary: "word (<unk>)", scored as
+/// <unk>), its `probability` and `rank` (1 = the likeliest), then `word.1`, `p.1`, `word.2`, ...:
+/// the `count` likeliest words (at most the vocabulary), the likeliest first. Each sentence starts
+/// from a state of zeros.
 void write_top_words(const SavedLanguageModel& saved, std::span<const std::string> lines,
                      int64_t count, int64_t batch_tokens, std::ostream& out);
 

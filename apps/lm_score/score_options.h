@@ -9,6 +9,7 @@
 
 namespace nine::app {
 
+/// The values of lm_score's flags; each has the name of its flag.
 struct ScoreOptions {
   std::string checkpoint, input = "-", output = "-", device = "cpu";
   bool tokens = false, carry_state = false, components = false;
@@ -26,7 +27,7 @@ struct ScoreOptions {
 
   /// Declares every flag, bound to these fields.
   void declare(Options& options);
-  /// What single flags cannot check: what does not go together. UsageError.
+  /// Checks flags against each other. Throws UsageError.
   void check(const Options& options) const;
 };
 

@@ -23,7 +23,8 @@ LmData sample_data(const LmOptions& o) {
   Corpus train_ids = Corpus::of_lines(train.lines, vocabulary),
          valid_ids = Corpus::of_lines(valid.lines, vocabulary),
          test_ids = Corpus::of_lines(test.lines, vocabulary);
-  // A floor holds for a vocabulary of all words only: <unk> hides what need not be told.
+  // The language's perplexity is a lower bound only for a vocabulary of all words: a model with
+  // <unk> need not predict the words that it stands for.
   const auto floor = [](const Corpus& ids, const SampleCorpus& text) {
     return ids.unknown() == 0 ? std::optional(text.perplexity()) : std::nullopt;
   };

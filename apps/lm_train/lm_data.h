@@ -9,6 +9,7 @@
 
 namespace nine::app {
 
+/// Vocabulary and encoded texts.
 struct LmData {
   Vocabulary vocabulary;
   Corpus train;
@@ -17,8 +18,8 @@ struct LmData {
   /// token in general.
   std::optional<double> valid_floor, test_floor, language_floor;
 
-  /// CRC-32C over the training ids and the vocabulary, and over the validation ids: whether a run
-  /// goes on with the data it was started with.
+  /// CRC-32C over the training ids and the vocabulary, and over the validation ids. A run is
+  /// resumed only with the data it was started with.
   uint32_t train_checksum() const;
   uint32_t valid_checksum() const;
 };

@@ -9,6 +9,7 @@
 
 namespace nine::app {
 
+/// The values of lm_train's flags; each has the name of its flag.
 struct LmOptions : TrainOptions {
   LmOptions() { run = "runs/lm"; }
 
@@ -32,7 +33,7 @@ struct LmOptions : TrainOptions {
 
   /// Declares every flag, bound to these fields.
   void declare(Options& options);
-  /// What single flags cannot check, and flags that would do nothing beside the others; UsageError.
+  /// Checks flags against each other, and that none is without effect. Throws UsageError.
   void check(const Options& given) const;
 
   LanguageModelConfig model(int64_t vocabulary) const;

@@ -8,7 +8,7 @@ namespace nine::app {
 
 /// Runs `export_steps` updates of the trainer's own step from the model's present weights and
 /// writes init.safetensors, batches.safetensors, losses.json, final.safetensors and config.json
-/// into `export_parity`. A UsageError names what the replay does not have.
+/// into `export_parity`. UsageError for what the replay does not support.
 void export_lm_parity(const LmOptions& options, const LanguageModel& model,
                       ParameterSet& parameters, LanguageModelTask& task);
 

@@ -1,4 +1,4 @@
-// What one run of lm_train tells and logs besides what every training does.
+// The messages and log entries of lm_train besides those of every training run.
 #pragma once
 
 #include "apps/lm_train/lm_data.h"
@@ -6,7 +6,7 @@
 
 namespace nine::app {
 
-/// The run of that model on that data, for run_training(). All that is given must outlive it.
+/// The run of that model on that data, for run_training(). The arguments must outlive it.
 TrainingRun lm_training(const Options& flags, const LmOptions& o, const LmData& data,
                         const LanguageModel& model, ParameterSet& parameters,
                         LanguageModelTask& task);

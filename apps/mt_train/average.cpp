@@ -41,8 +41,7 @@ class Mean {
 
 int write_average(const std::string& run, int64_t count) {
   std::vector<fs::path> found = checkpoints_in(fs::path(run) / "checkpoints");
-  // The best one is kept however old it is: it is not among the last ones unless they reach back to
-  // it.
+  // Only the last `keep` checkpoints count: the best one, which is kept at any age, may be older.
   const auto keep = static_cast<size_t>(
       std::max<int64_t>(1, model_config(run).value("keep", std::numeric_limits<int64_t>::max())));
   if (found.size() > keep) found.resize(keep);

@@ -11,13 +11,14 @@
 
 namespace nine::app {
 
+/// Dictionaries and encoded texts.
 struct MtData {
   Vocabulary source, target;
   ParallelCorpus train;
   std::optional<HeldOutPairs> valid, test;  ///< pairs that the model has positions for
 
   /// CRC-32C over the training ids and the dictionaries, and over ids and references of validation
-  /// and test: whether a run goes on with the data it was started with.
+  /// and test. A run is resumed only with the data it was started with.
   uint32_t train_checksum() const;
   uint32_t valid_checksum() const;
   uint32_t test_checksum() const;

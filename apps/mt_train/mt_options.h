@@ -10,9 +10,10 @@
 
 namespace nine::app {
 
-/// Positions that every translation model has numbers for, at least (formats.md).
+/// The least number of positions of a translation model: a smaller --max-length does not lower it.
 inline constexpr int64_t kFewestPositions = 1024;
 
+/// The values of mt_train's flags; each has the name of its flag.
 struct MtOptions : TrainOptions {
   MtOptions();
 
@@ -42,11 +43,11 @@ struct MtOptions : TrainOptions {
   /// After parsing: layers of encoder and decoder become those of --layers where they were not
   /// given.
   void resolve();
-  /// What single flags cannot check, and flags that would do nothing beside the others; UsageError.
+  /// Checks flags against each other, and that none is without effect. Throws UsageError.
   void check(const Options& given) const;
 
   bool has_valid() const { return sample || !valid_src.empty(); }
-  /// Positions that the model has numbers for.
+  /// Number of positions of the model: --max-length, at least kFewestPositions.
   int64_t positions() const;
   TransformerConfig model(int64_t src_vocab, int64_t tgt_vocab) const;
   PairBatchSize batching() const { return {.tokens = batch_tokens, .pairs = batch}; }

@@ -8,7 +8,7 @@
 
 namespace nine::app {
 
-/// What is exported, where the options of mt_train do not say it (tests/bench).
+/// What is exported, for callers without mt_train's options (tests/bench).
 struct MtParityExport {
   std::string directory;
   int64_t steps = 20;
@@ -20,11 +20,11 @@ struct MtParityExport {
 
 /// Runs `steps` updates of the trainer's own step from the model's present weights, a micro-batch
 /// each, and writes init.safetensors, batches.safetensors, losses.json, final.safetensors and
-/// config.json. A UsageError names what the replay does not have: dropout, other optimisers, heads
+/// config.json. UsageError for what the replay does not support: dropout, other optimisers, heads
 /// but lin and mos.
 void export_mt_parity(const MtParityExport& options, const Transformer& model,
                       ParameterSet& parameters, TranslationSource& data);
-/// The same as the options of mt_train say.
+/// The same with mt_train's options.
 void export_mt_parity(const MtOptions& o, const Transformer& model, ParameterSet& parameters,
                       TranslationTask& task);
 

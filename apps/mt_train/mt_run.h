@@ -1,4 +1,4 @@
-// What one run of mt_train tells and logs besides what every training does.
+// The messages and log entries of mt_train besides those of every training run.
 #pragma once
 
 #include "apps/mt_train/mt_data.h"
@@ -6,7 +6,7 @@
 
 namespace nine::app {
 
-/// The run of that model on that data, for run_training(). All that is given must outlive it.
+/// The run of that model on that data, for run_training(). The arguments must outlive it.
 TrainingRun mt_training(const Options& flags, const MtOptions& o, const MtData& data,
                         const Transformer& model, ParameterSet& parameters, TranslationTask& task);
 

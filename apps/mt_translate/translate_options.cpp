@@ -109,7 +109,7 @@ void TranslateOptions::check(const Options& options) const {
             {"tokenize", "lowercase", "smooth_method", "smooth_value", "chrf_word_order", "width"});
 }
 
-SegmentationOptions TranslateOptions::cutting() const {
+SegmentationOptions TranslateOptions::segmentation() const {
   return {.codes = codes,
           .vocabulary = vocabulary,
           .vocabulary_threshold = vocabulary_threshold,

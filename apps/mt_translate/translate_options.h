@@ -11,6 +11,7 @@
 
 namespace nine::app {
 
+/// The values of mt_translate's flags; each has the name of its flag.
 struct TranslateOptions {
   std::string checkpoint, input = "-", output = "-", codes, vocabulary, tokenize_input = "none",
                           attention, score_given, reference;
@@ -23,9 +24,9 @@ struct TranslateOptions {
 
   /// Declares every flag, bound to these fields.
   void declare(Options& options);
-  /// What single flags cannot check: what does not go together. UsageError.
+  /// Checks flags against each other. Throws UsageError.
   void check(const Options& options) const;
-  SegmentationOptions cutting() const;
+  SegmentationOptions segmentation() const;
   SearchOptions search() const;
   bool translates() const { return !checkpoint.empty() && score_given.empty(); }
 };

@@ -22,7 +22,7 @@ struct TranslationScoreFlags {
 
   /// Declares every flag, bound to these fields.
   void declare(Options& options);
-  /// What single flags cannot check. UsageError.
+  /// Checks flags against each other. Throws UsageError.
   void check() const;
 };
 

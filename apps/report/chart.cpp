@@ -21,7 +21,7 @@ constexpr double kRoomBelow = 0.07, kRoomForLabel = 0.15;
 constexpr int kStepTicks = 5;
 constexpr size_t kMostDots = 60;      // dots of more validations would run into each other
 constexpr size_t kEndLabels = 8;      // the most names that fit at the lines' ends
-constexpr size_t kEndLetters = 22;    // longer names are shown in the legend instead
+constexpr size_t kEndLetters = 22;    // longer names go into the legend
 constexpr double kEndDistance = 6.5;  // a line of text, in per cent of a large plot's height
 
 PlotArea area_of(const Chart& chart) {
@@ -92,7 +92,8 @@ std::string description(const Chart& chart, const PlotArea& area) {
 std::string curves_svg(const Chart& chart, const PlotArea& area, const std::string& id) {
   std::string content = grid_svg(area);
   for (const Reference& r : chart.references) content += path("reference", line_across(area, r.y));
-  for (const bool strong : {false, true})  // the few validations lie over the many training values
+  // Curves with dots, the validations, are drawn last, above those of training.
+  for (const bool strong : {false, true})
     for (const Curve& curve : chart.curves)
       if (curve.dots == strong) content += curve_svg(area, curve);
   return image(

@@ -30,7 +30,7 @@ struct Chart {
 /// True when any curve has a finite value.
 bool has_values(const Chart& chart);
 
-/// A short piece of the curve's line for legends and tables.
+/// A short sample of the curve's line for legends and tables.
 std::string swatch_html(size_t colour, bool dots);
 
 /// The chart as a <figure>. `id` is unique on the page.

@@ -6,7 +6,8 @@
 namespace nine::app {
 
 std::string page_html(const std::string& title, const std::string& body) {
-  // The security policy makes browsers refuse any request, whatever slipped into the page.
+  // With this security policy browsers block every request, even if a text of the page contains
+  // one.
   return concat(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n"
       "<meta charset=\"utf-8\">\n"

@@ -8,7 +8,7 @@
 
 namespace nine::app {
 
-/// What principal component analysis found, float64.
+/// The result of principal component analysis, float64.
 struct PrincipalComponents {
   Tensor axes;    ///< (k, d): orthonormal, by variance; the largest component of each is positive
   Tensor scores;  ///< (n, k): the rows of x on those axes, minus their mean where centred

@@ -51,7 +51,7 @@ std::vector<Side> place_labels(const std::vector<Place>& points, const std::vect
   };
   for (size_t i = 0; i < points.size(); ++i) {
     const Box point = point_box(points[i]);
-    if (!is_free(point)) continue;  // under another's label
+    if (!is_free(point)) continue;  // another point's label covers it
     for (const Side side : {Side::right, Side::left, Side::above, Side::below}) {
       if (!wanted.empty() && wanted[i] != side) continue;
       const Box box = label_box(points[i], widths[i], side);

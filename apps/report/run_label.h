@@ -1,4 +1,4 @@
-// What a run is called on the page.
+// The name of a run on the page.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace nine::app {
 
-/// The name of `runs[i]` as HTML, with a piece of its curve where there are several runs.
+/// The name of `runs[i]` as HTML, with a sample of its curve where there are several runs.
 std::string run_label(const std::vector<Run>& runs, size_t i);
 
 }  // namespace nine::app

@@ -56,7 +56,7 @@ void update(double& target, const Json& event, const char* key) {
   if (std::isfinite(value)) target = value;
 }
 
-std::string shown(const Json& value) {
+std::string value_text(const Json& value) {
   if (value.is_array() && !value.empty() &&
       std::all_of(value.begin(), value.end(), [](const Json& v) { return v.is_string(); })) {
     std::string text;
@@ -72,7 +72,7 @@ void flatten(const Json& object, const std::string& prefix, Settings& out) {
     if (value.is_object() && !value.empty()) {
       flatten(value, prefix + key + ".", out);
     } else {
-      out.emplace_back(prefix + key, shown(value));
+      out.emplace_back(prefix + key, value_text(value));
     }
   }
 }

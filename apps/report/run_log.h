@@ -60,7 +60,7 @@ struct SampleTranslation {
 /// Keys with their values as text, nested objects as "outer.inner", in the file's order.
 using Settings = std::vector<std::pair<std::string, std::string>>;
 
-/// What a run directory says about its run.
+/// The contents of a run directory.
 struct Run {
   std::string name;   // the directory's name; write_report makes the names of several runs differ
   Settings settings;  // config.json

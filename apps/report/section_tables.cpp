@@ -23,7 +23,7 @@ std::vector<std::string> columns_after(const std::string& first) {
   return columns;
 }
 
-// The loss appears only where it says something else than the nats per token.
+// The loss is listed only where it differs from the nats per token.
 std::vector<std::string> entry_row(bool with_loss, std::string name, const Entry& e) {
   return {std::move(name),        figure(e[Field::ppl]),
           figure(e[Field::nll]),  with_loss ? figure(e[Field::loss]) : std::string(),

@@ -122,7 +122,7 @@ void append_rows(const Json& object, const std::string& prefix, std::string& out
   }
 }
 
-// JSON has no NaN: the log says null there.
+// JSON has no NaN: the log has null there.
 double number_of(const Json& value) {
   return value.is_number() ? value.get<double>() : std::numeric_limits<double>::quiet_NaN();
 }

@@ -31,7 +31,7 @@ class TensorBoard {
  public:
   /// Makes `directory` and a new event file in it, whose name sorts after those that are there.
   /// When there is none, the lines of `log` (a log.jsonl; it may be absent) are written first, so
-  /// that a run that starts to write event files late is shown from its beginning. Throws Error
+  /// that a run that starts to write event files late appears from its beginning. Throws Error
   /// when the file cannot be written.
   TensorBoard(const std::filesystem::path& directory, const nlohmann::ordered_json& config,
               const std::filesystem::path& log);

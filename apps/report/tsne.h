@@ -10,6 +10,7 @@
 
 namespace nine::app {
 
+/// Parameters of t-SNE.
 struct TsneSettings {
   double perplexity = 30;     ///< about how many neighbours of a row count; at most n / 3
   int64_t iterations = 1000;  ///< of gradient descent

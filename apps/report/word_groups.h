@@ -6,12 +6,12 @@
 
 namespace nine::app {
 
-/// docs/report.md says why these groups.
+/// Number of groups; docs/report.md explains the choice.
 inline constexpr size_t kWordGroups = 6;
-/// The group of words that are in none.
+/// The result for words outside of all groups.
 inline constexpr size_t kNoGroup = kWordGroups;
 
-/// `group` is below kWordGroups.
+/// A group's name; `group` is below kWordGroups.
 const char* word_group_name(size_t group);
 
 /// The group of an English word, kNoGroup for most.

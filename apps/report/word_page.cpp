@@ -43,7 +43,7 @@ std::string place_css(const Place& p) {
   return concat("left:", coordinate(100 * p.x), "%;top:", coordinate(100 * p.y), "%");
 }
 
-// An estimate on the wide side: browsers choose the font.
+// A generous estimate of a label's width in pixels, since browsers choose the font.
 double label_width(const std::string& word) {
   double letters = 0;
   for (const char c : word) {
@@ -232,7 +232,7 @@ double group_angle(const Map& map, const WordVectors& words, size_t group) {
   return members < kFewest ? NAN : std::atan2(sum.y, sum.x);
 }
 
-// Names the groups at the rim, each as close to its words' direction as is free of earlier names.
+// Puts the groups' names at the rim, each at the free place nearest to its words' direction.
 void name_groups(const WordVectors& words, Map& map) {
   constexpr double kRim = 0.475;  // the distance from the centre, as a share of the picture
   constexpr double kTurn = 0.04;  // radians

@@ -7,8 +7,9 @@
 
 namespace nine::app {
 
+/// What the page shows, and the parameters of its pictures.
 struct WordPageSettings {
-  int64_t words = 1000;       ///< the most frequent ones that are shown
+  int64_t words = 1000;       ///< number of words on the page, the most frequent ones
   double perplexity = 30;     ///< of t-SNE; lowered to a third of the words
   int64_t iterations = 1000;  ///< of t-SNE
   uint64_t seed = 1;          ///< of the search for principal components

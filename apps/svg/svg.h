@@ -71,10 +71,10 @@ PathData curve_path(const PlotArea& area, const std::vector<Point>& points, Lone
 /// A dot at each point with a finite y.
 PathData dots_path(const PlotArea& area, const std::vector<Point>& points);
 
-/// A short piece of a curve or a dot, for legends and tables: `paths` in a box of 22 x 8.
+/// A short sample of a curve, or a dot, for legends and tables: `paths` in a box of 22 x 8.
 std::string swatch(const std::string& paths);
 
-/// What screen readers say of an image.
+/// The accessible name and description of an image, for screen readers.
 struct ImageText {
   std::string id;                  ///< unique on the page; empty in a file of its own
   std::string title, description;  ///< HTML already; no description when it is empty

@@ -1,4 +1,4 @@
-// Text and numbers in pages and pictures: escaping for HTML, SVG and JSON, numbers for people.
+// Text and numbers in pages and pictures: escaping for HTML, SVG and JSON, formatted numbers.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Whether a run may go on with the options given now.
+// Whether a run may be resumed with the options given now.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -7,12 +7,12 @@
 
 namespace nine::app {
 
-/// The configuration keys that may differ when a run goes on: after, threads, keep, save_every,
+/// The configuration keys that may differ when a run is resumed: after, threads, keep, save_every,
 /// profile, and run, restart and tensorboard, which are not about the run itself.
 const std::vector<std::string>& keys_free_on_resume();
 
-/// What keeps a run from going on with other options: "--hidden was 512 in this run, now 256; ...;
-/// use --restart or another --run", empty when nothing does. Compares the keys of `now`. One that
+/// Why a run cannot be resumed with other options: "--hidden was 512 in this run, now 256; ...; use
+/// --restart or another --run", empty when nothing does. Compares the keys of `now`. One that
 /// `stored` lacks (the run is of an older version) must have its value in `defaults`, or is passed
 /// over when that lacks it too; keys of `stored` alone are not compared.
 std::string compare_configs(const nlohmann::ordered_json& stored, const nlohmann::ordered_json& now,

@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
   fail("cannot write ", file.string(), ": ", std::strerror(error), way_out);
 }
 
-// 0 or errno. A signal may split a write, a full disk may end it early.
+// Returns 0 or errno. A signal may split a write, a full disk may end it early.
 int write_all(int descriptor, std::string_view text) {
   while (!text.empty()) {
     const ssize_t n = ::write(descriptor, text.data(), text.size());

@@ -12,18 +12,20 @@
 
 namespace nine::app {
 
-/// A UsageError about --export-parity unless `ok`: the replay in PyTorch lacks something.
+/// Throws a UsageError about --export-parity unless `ok`: the replay in PyTorch does not support
+/// it.
 template <class... Text>
 void require_replay(bool ok, const Text&... text) {
   require_usage(ok, "--export-parity: ", text...);
 }
 
-/// A UsageError for a head that the replay does not have. It has inner products alone: the plain
-/// softmax, and the mixture of softmaxes as it was published, with projected contexts. It does not
-/// tie embeddings to the word vectors of one component; `untie` is the option that says so.
+/// Throws a UsageError for a head that the replay does not support. It supports inner products
+/// only: the plain softmax, and the mixture of softmaxes as it was published, with projected
+/// contexts. It does not tie embeddings to the word vectors of one component; `untie` is the option
+/// that the error suggests.
 void check_replayed_head(const HeadSpec& head, bool tie_embeddings, const char* untie);
 
-/// What the replay calls such a head: "lin" or "mos".
+/// The replay's name for such a head: "lin" or "mos".
 inline const char* replay_name(const HeadSpec& head) { return head.mixture ? "mos" : "lin"; }
 
 /// The updates that are written.

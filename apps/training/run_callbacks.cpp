@@ -10,7 +10,7 @@ void RunCallbacks::mirror_to_tensorboard(const std::string& directory,
   tensorboard_ = std::make_unique<TensorBoard>(directory, config, run_.log_file());
 }
 
-// The log is the run's memory; TensorBoard's copy may fail without ending the run.
+// A run needs its log, so an error there ends it; an error in TensorBoard's copy does not.
 void RunCallbacks::event(const nlohmann::ordered_json& line) {
   run_.log(line);
   if (!tensorboard_) return;

@@ -1,4 +1,4 @@
-// The trainer's surroundings in a program: run directory, progress bar, signals, report.
+// The TrainerCallbacks of the training programs: run directory, progress bar, signals, report.
 #pragma once
 
 #include <functional>
@@ -11,6 +11,7 @@
 
 namespace nine::app {
 
+/// Writes a run's log and report, shows its progress, and stops it on SIGINT or SIGTERM.
 class RunCallbacks : public TrainerCallbacks {
  public:
   /// Files that every checkpoint gets besides the trainer's: name and content.
@@ -27,7 +28,7 @@ class RunCallbacks : public TrainerCallbacks {
   void progress(double share, int64_t step, int64_t last_step, const std::string& text) override;
   bool interrupted() override;
   void add_files(CheckpointFiles& files) override;
-  /// Writes the report; a report that cannot be written is a message, not the run's end.
+  /// Writes the report; if it cannot be written, a message says so and the run goes on.
   void validated() override;
 
   void finish() { progress_.finish(); }

@@ -116,8 +116,8 @@ void RunDirectory::lock() {
          owner.empty() ? "of unknown id" : owner, "; wait until it ends, or give another --run");
   }
   const std::string me = concat(::getpid(), " on ", host_name(), "\n");
-  // Only for the message above: a disk too full to hold it is found out by the first file that
-  // matters.
+  // The owner is only used in the message above, so an error is ignored here: a full disk is
+  // reported by the first file that the run needs.
   if (::ftruncate(lock_, 0) != 0 || ::pwrite(lock_, me.data(), me.size(), 0) < 0) return;
 }
 

@@ -18,7 +18,7 @@ class RunDirectory {
  public:
   /// Makes the directory where there is none and locks it. Throws Error when it is no directory,
   /// cannot be made or written, or another process has it (its id is named). On a file system
-  /// without locks it goes on without one.
+  /// without locks no lock is taken.
   explicit RunDirectory(std::filesystem::path directory);
   ~RunDirectory();
   RunDirectory(const RunDirectory&) = delete;
@@ -44,7 +44,7 @@ class RunDirectory {
   void log(const nlohmann::ordered_json& event);
   /// The log's last whole event, null when there is none.
   nlohmann::ordered_json last_event() const;
-  /// Cuts the log back to a checkpoint, before the run goes on from there. Removed are
+  /// Cuts the log back to a checkpoint, before the run is resumed from there. Removed are
   ///  - events after `step`;
   ///  - "resume" at `step` itself: the caller writes a new one, so that the log is the same however
   ///    often the run was resumed there;

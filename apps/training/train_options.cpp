@@ -34,7 +34,8 @@ void TrainOptions::declare_head(Options& o) {
         concat("score function of the output layer, such as lin, pow:p=1 or mix:3*lin,log. ",
                head_help()))
       .check([](const std::string& text) {
-        parse_head(text, {.ball = "sigmoid"});  // which takes shift; --ball may say so
+        // With the ball that has a `shift`, since --ball may select it.
+        parse_head(text, {.ball = "sigmoid"});
       })
       .called("head");
   o.add("untied", untied, "mixtures: word vectors of its own for each component").called("untied");
@@ -257,7 +258,7 @@ Device use_machine(int threads, const std::string& device, const std::string& pr
   set_threads(threads > 0 ? threads : physical_cores());
   const Device d = device_from_text(device);
   if (d.kind != DeviceKind::cpu)
-    Tensor({1}, DType::float32, d);  // says at once that it is not there
+    Tensor({1}, DType::float32, d);  // an error now if the device is not available
   return d;
 }
 

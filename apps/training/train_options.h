@@ -16,8 +16,8 @@
 namespace nine {
 
 namespace app {
-/// What the norms of the head's word vectors, and its bias, start with: a word's count in training
-/// decides, or not.
+/// How the norms of the head's word vectors, and its bias, are initialised: as the rest of the
+/// model, or by the words' counts in the training text.
 enum class InitialNorm : uint8_t { none, log_frequency };
 enum class InitialBias : uint8_t { zero, log_frequency };
 }  // namespace app
@@ -75,7 +75,7 @@ struct TrainOptions : HeadSettings {
 
   virtual TrainerConfig trainer() const;
   /// Gives a fresh head (SoftmaxHead or a model with its functions) the norms and the bias that
-  /// --init-norm and --init-bias ask for. counts: of its words in training.
+  /// --init-norm and --init-bias select. counts: of its words in training.
   template <class Head>
   void initialise_head(const Head& fresh, std::span<const int64_t> counts) const {
     if (init_norm == InitialNorm::log_frequency)
@@ -93,8 +93,8 @@ struct TrainOptions : HeadSettings {
   void declare_run(Options& options);
   void declare_parity(Options& options);
 
-  /// What single flags cannot check, and flags that would do nothing; UsageError. width: of the
-  /// context vectors that the head sees. valid: the flags that bring validation text. has_valid:
+  /// Checks flags against each other, and that none is without effect. Throws UsageError. width:
+  /// size of the head's context vectors. valid: the flags that name validation text. has_valid:
   /// whether there is any.
   void check_shared(const Options& given, int64_t width, const std::string& valid,
                     bool has_valid) const;
@@ -104,8 +104,8 @@ struct TrainOptions : HeadSettings {
   void check_averaging(const std::string& valid, bool has_valid) const;
 };
 
-/// Sets the threads (0: all physical cores) and returns the device, which is there; an Error
-/// otherwise. For every program.
+/// Sets the threads (0: all physical cores) and returns the device. Error: there is no such device.
+/// Every program calls it.
 Device use_machine(int threads, const std::string& device, const std::string& precision = "fp32");
 
 }  // namespace nine::app

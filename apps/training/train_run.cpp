@@ -17,8 +17,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Whether the directory's run goes on; a mismatch with `now`, the configuration of this start, is
-// an error that names the option.
+// Whether the directory's run is resumed. Error, which names the option: its configuration differs
+// from `now`, that of this start.
 bool resumes(const TrainingRun& t, const Json& now, RunDirectory& run) {
   if (!run.has_run()) return false;
   if (t.options.restart) {
@@ -30,7 +30,7 @@ bool resumes(const TrainingRun& t, const Json& now, RunDirectory& run) {
       compare_configs(before, t.flags.to_json(), keys_free_on_resume(), t.flags.defaults_json());
   if (!mismatch.empty())
     throw UsageError(concat(run.path().string(), " holds another run: ", mismatch));
-  // Data, instruction set, libraries and block sizes decide about bits as well.
+  // Results depend on data, instruction set, libraries and block sizes to the last bit too.
   for (const auto& [key, value] : now["resolved"].items()) {
     const Json was = before.contains("resolved") ? before["resolved"].value(key, Json()) : Json();
     if (key != "version" && was != value)
@@ -87,7 +87,7 @@ void conclude(const TrainingRun& t, Trainer& trainer, RunCallbacks& callbacks, R
             {"best_checkpoint", "checkpoints/best"},
             {"stopped_early", trainer.stopped_early()}};
   std::printf("%lld updates in %s, %lld parameters\n", static_cast<long long>(trainer.step()),
-              human_duration(trainer.seconds()).c_str(),
+              short_duration(trainer.seconds()).c_str(),
               static_cast<long long>(t.parameters.count()));
   t.conclude(best, trainer, callbacks, done);
   done["time_s"] = trainer.seconds();  // after the test, as log.jsonl's lines are in their order
@@ -102,13 +102,13 @@ constexpr const char* kStoppedEarly =
 constexpr const char* kFinishedBefore =
     ": this run is finished; raise --after to train on, or use --restart";
 
-// What a start finds in the run directory.
+// The state of the run directory at the start.
 struct Start {
-  IntactCheckpoint found;          // where the run goes on, if there is a checkpoint
+  IntactCheckpoint found;          // where the run is resumed, if there is a checkpoint
   std::filesystem::path moved_to;  // where a run without an intact checkpoint was put, else empty
 };
 
-// Writes the configuration before anything else: a run killed from here on can go on.
+// Writes the configuration before anything else: a run killed from here on can be resumed.
 Start open_run(const TrainingRun& t, const Json& config, RunDirectory& run) {
   Start start;
   const bool resume = resumes(t, config, run);

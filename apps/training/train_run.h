@@ -1,4 +1,4 @@
-// A training run from its directory to its last line, as both trainers make it.
+// A training run of either program, from opening its directory to the last line of its log.
 #pragma once
 
 #include <functional>
@@ -22,8 +22,8 @@ struct TrainingRun {
   TrainingTask& task;
   /// Metadata of model.safetensors.
   std::map<std::string, std::string> metadata;
-  /// What the options stand for on this machine with this data: a run goes on only where it is the
-  /// same.
+  /// What the options resolve to on this machine with this data: a run is resumed only where it is
+  /// the same.
   nlohmann::ordered_json resolved;
   /// Keys of a checkpoint's config.json beside the options; an object.
   nlohmann::ordered_json model_config;
@@ -31,7 +31,7 @@ struct TrainingRun {
   RunCallbacks::ExtraFiles files;
   /// Keys of the log's first line besides those of every run; an object.
   nlohmann::ordered_json start;
-  /// Lines that tell the user about model and data when the run starts.
+  /// Lines about model and data, printed when the run starts.
   std::vector<std::string> messages;
   /// Called when the training is over and `parameters` hold the best model: prints what was reached
   /// and puts it into the log's last line.
@@ -39,10 +39,10 @@ struct TrainingRun {
       conclude;
 };
 
-/// Starts the run or goes on with it, until it is finished or interrupted; the program's exit code.
+/// Starts or resumes the run, until it is finished or interrupted. Returns the program's exit code.
 int run_training(const TrainingRun& t);
 
-/// The log's line about the test text, which the best model was given.
+/// The log's line about the test text, evaluated with the best model.
 nlohmann::ordered_json test_event(const Checkpoint& best, const Trainer& trainer,
                                   const Evaluation& test);
 

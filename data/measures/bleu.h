@@ -37,6 +37,7 @@ inline constexpr EnumNames<BleuSmoothing, 4> kEnumNames<BleuSmoothing>{
       {BleuSmoothing::add_k, "add-k"},
       {BleuSmoothing::none, "none"}}}};
 
+/// How BLEU is computed; the defaults are sacreBLEU's.
 struct BleuOptions {
   BleuTokenizer tokenizer = BleuTokenizer::mteval_13a;  ///< none: white space separates the words
   bool lowercase = false;
@@ -44,6 +45,7 @@ struct BleuOptions {
   std::optional<double> smooth_value;  ///< for floor (0.1 without it) and add_k (1)
 };
 
+/// BLEU of a text, with its parts.
 struct BleuScore {
   double score = 0;                    ///< 0 to 100
   std::array<double, 4> precisions{};  ///< of one to four words, 0 to 100, smoothed

@@ -7,6 +7,7 @@
 
 namespace nine {
 
+/// How chrF is computed; the defaults are sacreBLEU's.
 struct ChrfOptions {
   int character_order = 6;
   int word_order = 0;  ///< 2: chrF++
@@ -14,6 +15,7 @@ struct ChrfOptions {
   bool lowercase = false;
 };
 
+/// chrF of a text.
 struct ChrfScore {
   double score = 0;       ///< 0 to 100
   std::string name;       ///< "chrF2", "chrF2++"

@@ -11,8 +11,8 @@
 
 namespace nine {
 
-/// A line cut into units: unit i is the bytes begins[i] ... ends[i] - 1 of `text`. n neighbours are
-/// then one piece of `text`.
+/// A line cut into units: unit i is the bytes begins[i] ... ends[i] - 1 of `text`. n consecutive
+/// units are one substring of `text`.
 struct Units {
   std::string text;
   std::vector<size_t> begins, ends;
@@ -42,7 +42,7 @@ struct NgramCounts {
 
   NgramCounts& operator+=(const NgramCounts& other);
 };
-/// n >= 1.
+/// Counts the sequences of n >= 1 units.
 NgramCounts count_ngrams(const Units& hypothesis, const Units& reference, size_t n);
 
 /// Error, which names `op`: no lines, or not one reference for each hypothesis.

@@ -17,6 +17,7 @@
 
 namespace nine {
 
+/// A grammar, built from words and rules.
 class Grammar {
  public:
   /// A rule or a word.
@@ -48,8 +49,8 @@ class Grammar {
   /// Adds a rule. Errors: no alternatives, a weight that is not positive, a symbol of another
   /// grammar.
   Symbol rule(std::vector<Alternative> alternatives);
-  /// The alternatives' total weight: by how much a choice between rules should weigh a rule that is
-  /// a part of a whole.
+  /// The alternatives' total weight. A rule that holds a part of a list has it as its weight in a
+  /// choice between the parts.
   double weight(Symbol rule) const { return rule_of(rule).weight; }
 
   /// Nats of one derivation of `start`.

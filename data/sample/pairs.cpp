@@ -17,7 +17,7 @@ enum class Determiner { definite, indefinite, demonstrative, possessive };
 enum class Tense { present, perfect, modal };
 enum class Order { main, inverted, subordinate };
 
-// --- meanings: what a pair of sentences says
+// --- the meaning that both sentences of a pair share
 
 struct Clause;
 
@@ -194,7 +194,7 @@ std::string english_clause(const Clause& c) {
   return out;
 }
 
-// --- chance
+// --- random choice
 
 struct Pair {
   std::string source, target;

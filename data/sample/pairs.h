@@ -1,5 +1,5 @@
 // The built-in translation task: sentences of a small German and their English, made by rule, so
-// that a perfect translation exists and BLEU's ceiling is 100.
+// that a perfect translation exists and has a BLEU of 100.
 //
 //   gestern hat die kluge tante dem kind einen neuen gartentisch gezeigt .
 //   yesterday the clever aunt showed the child a new garden table .
@@ -23,6 +23,7 @@
 
 namespace nine {
 
+/// Sentences with their translations: source[i] and target[i].
 struct SamplePairs {
   /// German: lower case, words separated by single spaces, 4 to 16 of them.
   std::vector<std::string> source;

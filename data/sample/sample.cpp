@@ -59,7 +59,7 @@ constexpr VerbUse kVerbUses[] = {
 /// How often "is tired" and the like are used, on the same scale.
 double copula_use(NounClass c) { return is_alive(c) ? 9 : 60; }
 
-/// What follows a verb as its direct object; nothing for a verb that has none or wants more than an
+/// What follows a verb as its direct object; nothing for a verb that takes none, or more than an
 /// object.
 struct Object {
   VerbClass verb;
@@ -363,7 +363,7 @@ class Builder {
     Alternatives a;
     for (const Object& o : kObjects) {
       if (o.verb != v) continue;
-      // Nobody is said to visit a place in a place.
+      // No place within a place, as in "visited the castle in the garden".
       const double located = place == Place::relative || o.noun == NounClass::place ? 0 : 0.15;
       a.push_back({o.share * (1 - located), {noun_phrase(o.noun, depth)}});
       if (located > 0)

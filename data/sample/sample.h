@@ -43,6 +43,7 @@ struct SampleCorpus {
   double perplexity() const;
 };
 
+/// The sample language: its grammar, its entropy and random texts.
 class SampleLanguage {
  public:
   SampleLanguage();
@@ -62,7 +63,7 @@ class SampleLanguage {
   SampleCorpus generate(uint64_t seed, std::string_view split, int64_t sentences) const;
   /// The stream from which a split is drawn.
   static RandomStream stream(uint64_t seed, std::string_view split);
-  /// Sets `line` to the next sentence; its -log p and number of words, </s> not counted.
+  /// Sets `line` to the next sentence and returns its -log p and number of words, </s> not counted.
   Grammar::Derivation next(RandomStream& random, std::string& line) const;
 
   const Grammar& grammar() const { return grammar_; }
@@ -75,6 +76,7 @@ class SampleLanguage {
   Grammar::Symbol start_;
 };
 
+/// Sizes of the files that write_sample writes.
 struct SampleSizes {
   int64_t train = 20000, valid = 1000, test = 1000;  ///< sentences
 };

@@ -13,8 +13,8 @@ namespace {
 
 using Ids = Translator::Ids;
 
-// A translation's words so far: the last one here, those before it in the workspace's tables, in
-// the row of its slot.
+// A partial translation. Its last word is here, earlier words are in the workspace's tables, in the
+// row of its slot.
 struct Prefix {
   int32_t word;
   double log_prob;
@@ -89,8 +89,8 @@ class EngineOf final : public Translator::Engine {
     // (all slots, stride): each prefix's words before the last one, and the slots in which they
     // were decoded.
     std::vector<int32_t> words, ancestors;
-    std::vector<int32_t>
-        moved;  // one sentence's rows of these tables, in the order of the next step
+    // One sentence's rows of these tables, in the order of the next step.
+    std::vector<int32_t> moved;
     // [step][slot]: the attention weights of the source's words.
     std::vector<std::vector<std::vector<float>>> attention;
     std::vector<Candidate> candidates;
@@ -111,7 +111,7 @@ class EngineOf final : public Translator::Engine {
   mutable std::vector<std::unique_ptr<Workspace>> idle_;
 };
 
-// Holds a workspace while a batch is translated; then others may use it.
+// Takes a free workspace for the translation of one batch and returns it at the end.
 template <class T>
 class EngineOf<T>::Lease {
  public:
@@ -164,7 +164,7 @@ void EngineOf<T>::Workspace::keep_attention(int64_t step) {
   }
 }
 
-// The hypothesis that a finished candidate is.
+// The hypothesis of a finished candidate.
 template <class T>
 Hypothesis EngineOf<T>::hypothesis(const Search& search, const Candidate& c, int64_t step,
                                    const SearchOptions& options, const Workspace& w) const {

@@ -10,10 +10,10 @@
 // finished, and others take their place. A search ends when `beam` hypotheses are finished, or at
 // max_length words, where prefixes count as finished too. Finished hypotheses are ranked by
 //
-//   score = log p / length^length_penalty,  length without </s> unless it is asked to count.
+//   score = log p / length^length_penalty,  length without </s> unless count_end is set.
 //
-// A translation has at least one word: </s> has no share in the first step's softmax. Nothing else
-// is left out. With length_penalty 0 a search ends as soon as its likeliest prefix is finished and
+// A translation has at least one word: </s> is left out of the first step's softmax. No other word
+// is excluded. With length_penalty 0 a search ends as soon as its likeliest prefix is finished and
 // n_best hypotheses are. Equal scores: the better prefix first, then the smaller word.
 #pragma once
 
@@ -27,16 +27,18 @@
 
 namespace nine {
 
+/// Options of a beam search.
 struct SearchOptions {
-  int64_t beam = 5;           ///< prefixes kept of each sentence; 1: greedy
+  int64_t beam = 5;           ///< prefixes kept for each sentence; 1: greedy
   double length_penalty = 1;  ///< exponent of the length that log p is divided by
-  bool count_end = false;     ///< </s> is part of that length, as CTranslate2 has it
+  bool count_end = false;     ///< </s> is part of that length, as in CTranslate2
   int64_t max_length = 200;   ///< most words of a translation; the model's positions limit it too
-  int64_t n_best = 1;         ///< hypotheses returned of each sentence, at most `beam`
+  int64_t n_best = 1;         ///< hypotheses returned for each sentence, at most `beam`
   int64_t batch = 64;         ///< sentences at once; results do not depend on it
   bool attention = false;     ///< fill Hypothesis::attention
 };
 
+/// A translation with its score.
 struct Hypothesis {
   std::vector<int32_t> words;  ///< without </s>
   double log_prob = 0;         ///< natural, of the words and </s>, the first step's without </s>
@@ -50,7 +52,7 @@ struct Hypothesis {
 /// A sentence's hypotheses, best first: n_best, or as many as there are.
 using Translation = std::vector<Hypothesis>;
 
-/// A model prepared for translating on the CPU, on whatever device the model is: its weights are
+/// A model prepared for translating on the CPU; the model itself may be on a GPU. Its weights are
 /// packed once, in their own type. Later changes of the model do not change the translator. Results
 /// do not depend on batch size, neighbouring sentences and number of threads, to the bit.
 class Translator {
@@ -67,10 +69,10 @@ class Translator {
   /// time.
   using Progress = std::function<void(int64_t done)>;
 
-  /// Translations of sources (ids without </s>), in their order. Sentences of like length are
-  /// worked on together, batches side by side on the threads. A source without words has one
-  /// translation, without words, with log p and score 0. Error: an id outside of the dictionary; a
-  /// source with more words than max_words(); options out of range.
+  /// Translations of sources (ids without </s>), in their order. Sentences of similar length form a
+  /// batch, and batches are translated in parallel. A source without words has one translation,
+  /// without words, with log p and score 0. Error: an id outside of the dictionary; a source with
+  /// more words than max_words(); options out of range.
   std::vector<Translation> translate(std::span<const Ids> sources, const SearchOptions& options,
                                      const Progress& progress = {}) const;
 
@@ -79,7 +81,7 @@ class Translator {
   std::vector<std::vector<double>> score(std::span<const Ids> sources, std::span<const Ids> targets,
                                          int64_t batch = 64, const Progress& progress = {}) const;
 
-  /// Words of the longest sentence that there are positions for, </s> left out.
+  /// The longest sentence that the model's positions allow, in words without </s>.
   int64_t max_words() const;
 
   class Engine;  ///< the implementation for one float type

@@ -11,7 +11,7 @@
 namespace nine {
 namespace {
 
-// A text as one model sees it, all tokens one after another.
+// One model's scores of a text, all tokens one after another.
 struct Scored {
   Vocabulary vocabulary;
   Corpus text;

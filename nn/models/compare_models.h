@@ -17,8 +17,8 @@ struct ModelComparison {
   std::vector<int64_t> sentence_tokens;  ///< how many these are
   double nats_a = 0, nats_b = 0;         ///< -log p of the tokens compared
   int64_t tokens = 0;                    ///< compared
-  int64_t only_a = 0, only_b = 0, neither = 0;  ///< tokens in the vocabulary of one model only, of
-                                                ///< none: left out
+  /// Tokens left out: in the vocabulary of one model only, and in neither.
+  int64_t only_a = 0, only_b = 0, neither = 0;
 
   int64_t left_out() const { return only_a + only_b + neither; }
   double total_gain() const;
@@ -32,13 +32,14 @@ ModelComparison compare_models(const std::string& a, const std::string& b,
                                std::span<const std::string> lines, const ScoringOptions& scoring,
                                Device device);
 
+/// A confidence interval.
 struct Interval {
   double low = 0, high = 0;
 };
 /// 95% percentile interval of exp(-sum of gains / number of tokens), the ratio of perplexities B /
 /// A, when the text's sentences are drawn again with replacement (Efron, 1979), `resamples` times.
 /// gains: a sum for each sentence, tokens: how many it sums over. The same for the same seed,
-/// whatever the number of threads.
+/// for any number of threads.
 Interval bootstrap_ratio(std::span<const double> gains, std::span<const int64_t> tokens,
                          int64_t resamples, uint64_t seed);
 

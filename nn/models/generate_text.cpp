@@ -32,8 +32,8 @@ class Generator {
         input_({1, kMaxGenerateBatch}, DType::int32) {}
 
   // Continues at most kMaxGenerateBatch texts. Text i of all texts has column i %
-  // kMaxGenerateBatch, whatever the batch: a product computes its columns in ways that may differ
-  // in the last bit.
+  // kMaxGenerateBatch, for any batch size: a matrix product may compute different columns with
+  // different rounding.
   void run(std::span<GeneratedText> texts, int64_t first) {
     carried_.clear();
     std::fill_n(input_.data<int32_t>(), kMaxGenerateBatch, Specials::kLanguageModel.end);

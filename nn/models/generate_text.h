@@ -11,14 +11,15 @@
 
 namespace nine {
 
-/// Continuations side by side at most: the rows of contexts that the head computes together.
+/// The largest batch of continuations: the number of context rows that the head computes together.
 inline constexpr int64_t kMaxGenerateBatch = 32;
 
+/// How prompts are continued.
 struct GenerateOptions {
   SamplingOptions sampling;
   int64_t max_words = 50;  ///< added to a prompt at most
   int64_t samples = 1;     ///< continuations of each prompt
-  int64_t batch = 32;      ///< of them side by side, at most kMaxGenerateBatch
+  int64_t batch = 32;      ///< continuations computed together, at most kMaxGenerateBatch
   uint64_t seed = 1;
 };
 
@@ -30,11 +31,13 @@ struct GeneratedText {
   bool ended = false;              ///< by </s>, not by max_words
 };
 
+/// Totals of a call of generate_text.
 struct GenerationStats {
   int64_t texts = 0;
   int64_t words = 0;  ///< added to the prompts, </s> not counted
   int64_t ended = 0;  ///< texts ended by </s>
-  double nats = 0;  ///< -log p of what was added, with </s>, under the model itself (temperature 1)
+  /// -log p of the words added and of </s>, under the model itself (temperature 1).
+  double nats = 0;
 };
 
 /// Continues each prompt `samples` times and calls visit with finished texts, a batch at a time, in

@@ -107,9 +107,9 @@ IncrementalTransformer<T>::IncrementalTransformer(const Transformer& model)
   const Tensor& values = model.parameters().values();
   require(values.dtype() == dtype_of<T>, "[IncrementalTransformer] the model's weights are ",
           values.dtype());
-  host_ = Tensor(values.shape(), values.dtype());
-  ops::copy(values, host_);
-  views_ = model.parameters().named(host_);
+  weights_ = Tensor(values.shape(), values.dtype());
+  ops::copy(values, weights_);
+  views_ = model.parameters().named(weights_);
   positions_ = Tensor(model.positions().shape(), values.dtype());
   ops::copy(model.positions(), positions_);
   tgt_embedding_ = at("tgt_embedding.weight");

@@ -2,9 +2,9 @@
 // earlier words are kept, nothing is recorded for a gradient.
 //
 // Each sentence has a slot for each beam. A step writes the keys and values of a prefix into the
-// prefix's slot, where they stay. When beams are reordered, no keys move: a table of ancestors says
-// for each prefix in which slot each of its words was decoded. Every row is computed by itself: its
-// bits do not depend on the other rows.
+// prefix's slot, where they stay. When beams are reordered, no keys move: a table of ancestors
+// gives, for each prefix, the slot in which each of its words was decoded. Rows are computed
+// independently: the bits of one do not depend on the others.
 #pragma once
 
 #include <memory>
@@ -17,6 +17,7 @@
 
 namespace nine {
 
+/// `T`: float or double, the type of the model's weights.
 template <class T>
 class IncrementalTransformer {
  public:
@@ -43,7 +44,7 @@ class IncrementalTransformer {
     /// stride + s]. Returns the decoder's output, (rows, dim), with memory for whole tiles of rows,
     /// until the next step.
     const T* step(int64_t t, std::span<const Row> rows, const int32_t* ancestors, int64_t stride);
-    /// Whether attention() can be called.
+    /// Whether step() keeps its attention weights, so that attention() can be called.
     void keep_attention(bool on) { keep_attention_ = on; }
     /// After step(): the last layer's attention weights of one row to the words of its sentence,
     /// mean over heads; as many as the sentence has words.
@@ -98,14 +99,14 @@ class IncrementalTransformer {
   FeedForward feed(const std::string& layer) const;
   Norm norm(const std::string& name) const;
   void embed(const View& table, int32_t word, int64_t position, T* y) const;
-  // Runs x = norm(x + f(x)), or x += f(norm(x)); f adds to x what it makes of its input.
+  // Runs x = norm(x + f(x)), or x += f(norm(x)); f adds its result to x.
   template <class F>
   void residual(const Norm& norm, T* x, int64_t rows, T* spare, F&& f) const;
   void feed_forward(const FeedForward& f, const Norm& norm, Batch& b, int64_t rows) const;
 
   TransformerConfig config_;
   double embed_scale_;
-  Tensor host_;  // all weights
+  Tensor weights_;  // all weights
   std::vector<NamedView> views_;
   Tensor positions_;
   View src_embedding_, tgt_embedding_;

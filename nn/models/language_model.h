@@ -13,6 +13,7 @@
 
 namespace nine {
 
+/// Sizes and regularisation of a LanguageModel.
 struct LanguageModelConfig {
   int64_t vocab = 0;
   int64_t embed = 512, hidden = 512, layers = 2;
@@ -23,17 +24,18 @@ struct LanguageModelConfig {
   // In training only (docs/recipes.md):
   double dropout_words = 0;   ///< whole words of the vocabulary, on the embeddings
   double dropout_hidden = 0;  ///< between LSTM layers
-  double dropout_output = 0;  ///< on what the last layer hands to the head
+  double dropout_output = 0;  ///< on the last layer's output, before the head
   bool variational = false;   ///< dropout's masks are the same for all time steps of a segment
   double activation_reg = 0;  ///< AR: times the mean square of the output, after dropout
   /// TAR: times the mean square of h_{t+1} - h_t, before dropout.
   double temporal_activation_reg = 0;
 
   /// The sizes that follow from the shapes of a model's tensors: layers, widths, vocabulary,
-  /// whether tied, whether there is a bias. Dropout is 0. Error: the tensors are not such a head's.
+  /// whether tied, whether there is a bias. Dropout is 0. Error: the tensors do not fit that head.
   static LanguageModelConfig of_weights(const Safetensors& weights, const HeadSpec& head);
 };
 
+/// Embedding, LSTM layers and output layer, with the loss for training.
 class LanguageModel {
  public:
   /// Declares `embedding.weight` (V, embed), `lstm.*` and the head's parameters (SoftmaxHead) in
@@ -46,7 +48,7 @@ class LanguageModel {
   /// The outputs of the last LSTM layer for ids (steps, batch): (steps * batch, hidden).
   struct Hidden {
     Var raw;     ///< before dropout
-    Var output;  ///< what the head sees
+    Var output;  ///< after dropout: the head's input
   };
   /// Runs the model over ids (steps, batch) int32, on the CPU or the model's device. `state` as in
   /// Lstm.
@@ -58,10 +60,10 @@ class LanguageModel {
   /// Activation and temporal activation regularisation (Merity et al., 2017) of a micro-batch whose
   /// columns are `batch` and whose share in the update's tokens is `share`: share * (AR *
   /// mean(output^2) + TAR * mean((raw_{t+1} - raw_t)^2)), a float64 scalar; means go over all
-  /// elements, padding too. And share times the penalty on the word vectors' norms. An empty Var
-  /// when nothing is asked for, or under NoGrad.
+  /// elements, padding too. Share times the penalty on the word vectors' norms is added. An empty
+  /// Var where no regulariser is configured, or under NoGrad.
   Var regulariser(const Hidden& hidden, int64_t batch, double share) const;
-  /// Loss of predicting targets (steps, batch) int32, -1 = nothing, on either device, from those
+  /// Loss of predicting targets (steps, batch) int32, -1: no target, on either device, from those
   /// states; see kernel_softmax. Smoothed and regularised as configured, but not under NoGrad.
   SoftmaxLoss loss(const Var& hidden, const Tensor& targets, double row_weight) const {
     return head_.loss(hidden, targets, row_weight);
@@ -76,7 +78,7 @@ class LanguageModel {
   /// Type of the weights.
   DType dtype() const { return parameters_.dtype(); }
 
-  /// SoftmaxHead's.
+  /// As in SoftmaxHead.
   void set_norms_by_frequency(std::span<const int64_t> counts, double scale) const {
     head_.set_norms_by_frequency(counts, scale);
   }
@@ -84,7 +86,7 @@ class LanguageModel {
     head_.set_bias_by_frequency(counts);
   }
 
-  /// What model.safetensors' `__metadata__` says: the tie, where there is one.
+  /// model.safetensors' `__metadata__`: the format, and the tie where there is one.
   std::map<std::string, std::string> metadata() const;
 
  private:

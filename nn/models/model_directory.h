@@ -1,5 +1,5 @@
-// Where the files of a trained model are, and which head its configuration names: what opening
-// either kind of model needs.
+// Where the files of a trained model are, and which head its configuration names. Used to open
+// language models and translation models.
 #pragma once
 
 #include <filesystem>
@@ -13,7 +13,7 @@ namespace nine {
 
 /// The directory of a trained model's files. `path` is a run, a directory of checkpoints or one
 /// checkpoint, which is verified (open_checkpoint), or a directory with model.safetensors but
-/// without state.json, such as PyTorch writes, which is taken as it is. Errors: there is no model;
+/// without state.json, such as PyTorch writes, which is not verified. Errors: there is no model;
 /// `dictionary`, where given, is missing because the model is of the other kind.
 std::filesystem::path model_directory(const std::string& path, const char* dictionary = nullptr);
 

@@ -9,11 +9,13 @@ namespace nine {
 /// How the next word is chosen from log-probabilities. The four are applied in this order.
 struct SamplingOptions {
   bool allow_unknown = false;  ///< false: <unk> is never chosen
-  double temperature = 1;      ///< log-probabilities are divided by it; 0: the likeliest word, of
-                               ///< equal ones that with the smaller id
-  int64_t top_k = 0;           ///< only so many likeliest words; 0: all
-  double top_p = 1;            ///< of those, the fewest likeliest whose shares reach it (nucleus
-                               ///< sampling; Holtzman et al., 2020); at least one
+  /// Log-probabilities are divided by it; 0: the likeliest word, of equal ones that with the
+  /// smaller id.
+  double temperature = 1;
+  int64_t top_k = 0;  ///< only the k likeliest words; 0: all
+  /// Of those, the fewest likeliest whose probabilities sum to at least this (nucleus sampling;
+  /// Holtzman et al., 2020); at least one.
+  double top_p = 1;
 };
 
 /// The id that a uniform random number in [0, 1) chooses, given log p of every word.

@@ -87,7 +87,7 @@ void encode_sentences(const LanguageModel& model, Tape& tape, const Corpus& text
     const int64_t cols = last - first;
     const SideBySide batch(text, first, cols, rows);
     CarriedState carried = model.new_state(cols);
-    // One piece, unless a single sentence is longer than a batch.
+    // One segment, unless a single sentence is longer than a batch.
     for (int64_t begin = 0; begin < rows; begin += batch_tokens) {
       const int64_t part = std::min(batch_tokens, rows - begin);
       const auto ids = [&](const std::vector<int32_t>& all) {

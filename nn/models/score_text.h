@@ -31,19 +31,20 @@ Evaluation evaluate_carried(const LanguageModel& model, Tape& tape, const Corpus
                             int64_t columns = 10, int64_t segment = 100,
                             std::vector<double>* token_nats = nullptr);
 
-/// Neighbouring sentences of a text, one a column, each encoded from a state of zeros; or a piece
+/// Neighbouring sentences of a text, one a column, each encoded from a state of zeros; or a segment
 /// of one sentence that is longer than a batch may be.
 struct EncodedSentences {
   int64_t first = 0, count = 0;  ///< sentences first ... first + count - 1 of the text
-  int64_t begin = 0, rows = 0;   ///< tokens begin ... begin + rows - 1 of each; begin > 0 only for
-                                 ///< the later pieces of a long sentence
-  Var hidden;      ///< (rows * count, hidden size): row t * count + c predicts token begin + t of
-                   ///< column c
+  /// Tokens begin ... begin + rows - 1 of each; begin > 0 only for later segments of a long
+  /// sentence.
+  int64_t begin = 0, rows = 0;
+  /// (rows * count, hidden size): row t * count + c predicts token begin + t of column c.
+  Var hidden;
   Tensor targets;  ///< (rows, count) int32: the tokens, -1 past a sentence's end
 };
 /// Calls visit for all sentences in the text's order, under NoGrad, one tape recording a call. At
-/// most `batch_tokens` positions are computed at once; a longer sentence comes alone and in pieces,
-/// its state carried from one to the next.
+/// most `batch_tokens` positions are computed at once; a longer sentence comes alone and in
+/// segments, the state carried from one to the next.
 void encode_sentences(const LanguageModel& model, Tape& tape, const Corpus& text,
                       int64_t batch_tokens,
                       const std::function<void(const EncodedSentences&)>& visit);

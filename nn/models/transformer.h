@@ -16,6 +16,7 @@ namespace nine {
 /// The table of positions in model.safetensors, for other engines. It is no parameter.
 inline constexpr const char* kPositionsName = "positions";
 
+/// Sizes, dropout and ties of a Transformer.
 struct TransformerConfig {
   int64_t src_vocab = 0, tgt_vocab = 0;  ///< words of each dictionary
   int64_t encoder_layers = 6, decoder_layers = 6;
@@ -36,15 +37,17 @@ struct TransformerConfig {
 /// id of the dictionary.
 struct TranslationBatch {
   Tensor src, tgt_in;  ///< ids (B, S) and (B, T), int32
-  Tensor tgt_out;      ///< what each position of tgt_in predicts, (B, T) int32; -1: nothing
+  Tensor tgt_out;      ///< what each position of tgt_in predicts, (B, T) int32; -1: no target
   Tensor src_lengths, tgt_lengths;  ///< (B) int32
   int64_t tokens = 0;               ///< positions that predict something
 
-  /// From ids in which sentences are padded with `pad`; tgt_out predicts nothing where it is `pad`.
+  /// From ids in which sentences are padded with `pad`; positions where tgt_out is `pad` get no
+  /// target.
   static TranslationBatch of_padded(const Tensor& src, const Tensor& tgt_in, const Tensor& tgt_out,
                                     int32_t pad);
 };
 
+/// Encoder, decoder and output layer, with the loss for training.
 class Transformer {
  public:
   /// Declares `src_embedding.weight` (not with shared_vocab), `tgt_embedding.weight`,
@@ -69,11 +72,11 @@ class Transformer {
   SoftmaxLoss loss(const Var& hidden, const Tensor& targets, double row_weight) const {
     return head_->loss(hidden, targets, row_weight);
   }
-  /// All three.
+  /// Encoder, decoder and loss of a batch.
   SoftmaxLoss loss(Tape& tape, const TranslationBatch& batch, double row_weight) const;
 
   /// share times the penalty on the norms of the head's word vectors; an empty Var where none is
-  /// asked for, or under NoGrad.
+  /// configured, or under NoGrad.
   Var regulariser(Tape& tape, double share) const { return head_->norm_regulariser(tape, share); }
   /// The head's parameters, for how they start (SoftmaxHead).
   const SoftmaxHead& head() const { return *head_; }
@@ -85,7 +88,7 @@ class Transformer {
   /// Embeddings are multiplied by this, sqrt(dim).
   double embed_scale() const;
 
-  /// What model.safetensors' `__metadata__` says: the ties, where there are any.
+  /// model.safetensors' `__metadata__`: the format, and the ties where there are any.
   std::map<std::string, std::string> metadata() const;
 
  private:

@@ -10,8 +10,8 @@
 namespace nine {
 namespace {
 
-// What one row of log-probabilities says about the word that came; ties go to the word with the
-// lower number.
+// The expectation of one row of log-probabilities, whose actual word is `target`; ties go to the
+// word with the lower id.
 WordExpectation expectation_of(std::span<const double> log_p, int32_t target, size_t count) {
   const auto at = [&](int32_t v) { return log_p[static_cast<size_t>(v)]; };
   const auto likelier = [&](int32_t a, int32_t b) {
@@ -52,9 +52,9 @@ std::vector<WordExpectation> expectations_of(const LanguageModel& model,
 void word_expectations(const LanguageModel& model, Tape& tape, const Corpus& text, int64_t count,
                        int64_t batch_tokens,
                        const std::function<void(int64_t, int64_t, const WordExpectation&)>& visit) {
-  const auto shown = static_cast<size_t>(std::min(count, model.config().vocab));
+  const auto top_count = static_cast<size_t>(std::min(count, model.config().vocab));
   encode_sentences(model, tape, text, batch_tokens, [&](const EncodedSentences& batch) {
-    const std::vector<WordExpectation> positions = expectations_of(model, batch, shown);
+    const std::vector<WordExpectation> positions = expectations_of(model, batch, top_count);
     for (int64_t c = 0; c < batch.count; ++c) {
       const int64_t sentence = batch.first + c,
                     end = std::min(batch.begin + batch.rows, text.length(sentence));

@@ -1,5 +1,5 @@
 // What a language model expected at each position of a text: the likeliest words, and the rank of
-// the word that came.
+// the actual word.
 #pragma once
 
 #include <functional>

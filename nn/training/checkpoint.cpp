@@ -37,7 +37,7 @@ std::string name_of_step(int64_t step) {
   return std::string(digits.size() < 8 ? 8 - digits.size() : 0, '0') + digits;
 }
 
-// Nothing unless name_of_step could have made the name.
+// The step of a checkpoint's directory name; empty for a name that name_of_step does not make.
 std::optional<int64_t> step_of_name(const std::string& name) {
   int64_t step = -1;
   const char* end = name.data() + name.size();
@@ -51,7 +51,7 @@ std::string with_pid(std::string_view prefix, int64_t step) {
   return concat(prefix, name_of_step(step), "-", ::getpid());
 }
 
-// None where there is no directory.
+// The names in a directory; empty where there is none.
 std::vector<std::string> names_in(const fs::path& directory) {
   std::vector<std::string> names;
   std::error_code error;
@@ -82,7 +82,7 @@ std::optional<int64_t> step_of_link(const fs::path& link) {
   return error ? std::nullopt : step_of_name(target.filename().string());
 }
 
-// Without links; the path itself where it leads nowhere.
+// The path with its links resolved; unchanged where it leads nowhere.
 fs::path real_path(const fs::path& path) {
   std::error_code error;
   const fs::path real = fs::canonical(path, error);
@@ -185,7 +185,7 @@ void remove_or_fail(const fs::path& path) {
   require(!error, "cannot remove ", path.string(), ": ", error.message());
 }
 
-// Does not make parents: where they are missing, somebody removed the run.
+// Does not make parents: if they are missing, the run was removed.
 void make_directory(const fs::path& path) {
   std::error_code error;
   fs::create_directory(path, error);
@@ -210,13 +210,14 @@ bool exchange(const fs::path& a, const fs::path& b) {
   return ::renameat2(AT_FDCWD, a.c_str(), AT_FDCWD, b.c_str(), RENAME_EXCHANGE) == 0;
 }
 
-// The directory, made if need be, open and locked. The lock goes with the process, however it ends.
+// The directory, made if need be, open and locked. The system releases the lock when the process
+// ends, however it ends.
 int make_and_lock(const fs::path& directory) {
   make_directories(directory);
   fsync_dir(directory.parent_path());
   const int lock = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   require(lock >= 0, "cannot open the directory ", directory.string(), ": ", std::strerror(errno));
-  // Other errors: a file system that knows no locks; one does without.
+  // Other errors: the file system has no locks; go on without one.
   if (::flock(lock, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
     ::close(lock);
     fail("another process is writing checkpoints to ", directory.string(),
@@ -225,9 +226,9 @@ int make_and_lock(const fs::path& directory) {
   return lock;
 }
 
-// Gives the finished directory its name. What had the name is then under the temporary's or
-// `replaced`. Some file systems cannot exchange two names in one step: there the old one steps
-// aside, and a start after a kill puts it back.
+// Renames the finished directory to its final name. An older directory of that name gets the
+// temporary's name, or `replaced` on file systems that cannot exchange two names in one step; if
+// the process is killed between the two renames there, the next start restores the older one.
 void publish(const fs::path& temporary, const fs::path& checkpoint, const fs::path& replaced) {
   std::error_code error;
   if (!fs::exists(fs::symlink_status(checkpoint, error)))
@@ -298,7 +299,7 @@ Safetensors Checkpoint::tensors(const std::string& name) const {
 
 std::string Checkpoint::text(const std::string& name) const { return read_text(file(name)); }
 
-// ---- finding one
+// ---- finding a checkpoint
 
 fs::path resolve_checkpoint(const fs::path& path) {
   std::error_code error;
@@ -348,7 +349,7 @@ IntactCheckpoint find_latest_intact(const fs::path& checkpoints) {
 
 // ---- CheckpointStore
 
-// Once the other constructor is done, the destructor closes the lock even if this one throws.
+// After the delegated constructor the destructor closes the lock even if this one throws.
 CheckpointStore::CheckpointStore(const fs::path& checkpoints, int keep)
     : CheckpointStore(checkpoints, keep, make_and_lock(checkpoints)) {
   require(keep >= 1, "at least one checkpoint has to be kept, not ", keep);
@@ -376,8 +377,8 @@ void CheckpointStore::clear_leftovers() {
   }
 }
 
-// Removed or moved under the run, perhaps with another run's in its place: writing on would mix the
-// two, or leave checkpoints that no run finds.
+// Error: the directory was removed or moved during the run, perhaps replaced by another run's.
+// Writing on would mix two runs, or leave checkpoints that no run finds.
 void CheckpointStore::require_own_directory() const {
   struct stat own {
   }, there{};
@@ -402,14 +403,14 @@ void CheckpointStore::save(int64_t step, const Json& state,
     write_files(files);
     write_text(temporary / kStateFile, state_text(step, state, files));
     fsync_dir(temporary);
-    // Before its state can say so: a kill in between leaves the old state, which will find the best
-    // again.
+    // `best` is set before the state that records it is published: a run killed in between resumes
+    // from the old state and finds the same best validation again.
     if (is_best && holds_state(directory_ / name)) replace_symlink(directory_ / kBest, name);
     publish(temporary, directory_ / name, replaced);
   } catch (...) {
     std::error_code ignored;
-    fs::remove_all(temporary, ignored);  // gives a full disk its space back
-    require_own_directory();             // says more than that a file is not there
+    fs::remove_all(temporary, ignored);  // frees space on a full disk
+    require_own_directory();             // a clearer error than that of the missing file
     throw;
   }
   fsync_dir(directory_);
@@ -438,7 +439,7 @@ void CheckpointStore::prune(int64_t step) {
   }
 }
 
-// Under another name first: removing takes a while, and a checkpoint is complete or absent.
+// Renames before removing: removal takes a while, and a checkpoint must be complete or absent.
 void CheckpointStore::discard(int64_t step) {
   const fs::path temporary = directory_ / with_pid(kTemporary, step);
   remove_or_fail(temporary);

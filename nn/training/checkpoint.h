@@ -71,7 +71,7 @@ class Checkpoint {
   const nlohmann::ordered_json& state() const { return *state_; }
 
   bool has(const std::string& name) const { return files_.contains(name); }
-  /// The path of a file. Error: there is none of that name; it lists the names.
+  /// The path of a file. Error, with the list of names: there is none of that name.
   std::filesystem::path file(const std::string& name) const;
   Safetensors tensors(const std::string& name) const;
   std::string text(const std::string& name) const;
@@ -110,8 +110,8 @@ IntactCheckpoint find_latest_intact(const std::filesystem::path& checkpoints);
 /// RUN/checkpoints, for the one process that writes there.
 class CheckpointStore {
  public:
-  /// Makes the directory and clears what a killed writer left. Keeps the last `keep` (at least 1)
-  /// checkpoints and the best. An Error when another process is writing there.
+  /// Makes the directory and removes what a killed writer left. Keeps the last `keep` (at least 1)
+  /// checkpoints and the best. Error: another process is writing there.
   CheckpointStore(const std::filesystem::path& checkpoints, int keep);
   ~CheckpointStore();
   CheckpointStore(const CheckpointStore&) = delete;
@@ -120,12 +120,12 @@ class CheckpointStore {
   const std::filesystem::path& directory() const { return directory_; }
   IntactCheckpoint find_latest_intact() const { return nine::find_latest_intact(directory_); }
 
-  /// Writes the files that `write_files` hands over, then the state (an object; without the keys
+  /// Writes the files that `write_files` adds, then the state (an object; without the keys
   /// `files` and `crc32c`; a NaN or an infinity in it is an Error, since JSON would lose it), and
-  /// makes the checkpoint the latest, and the best if so said. A step saved before is replaced as a
-  /// whole and stays the best if it was. Checkpoints with more steps (what a run passed over when
-  /// it went on from this one's past) are removed, except the best. An Error while writing (no
-  /// space left) leaves the checkpoints that there are as they were; one too when the directory was
+  /// makes the checkpoint the latest, and with `is_best` the best. A step saved before is replaced
+  /// as a whole and stays the best if it was. Checkpoints with more steps, which are left when a
+  /// run was resumed from an earlier one, are removed, except the best. Errors: a file cannot be
+  /// written (no space left), and the existing checkpoints stay as they were; the directory was
   /// removed or replaced since this object was made.
   void save(int64_t step, const nlohmann::ordered_json& state,
             const std::function<void(CheckpointFiles&)>& write_files, bool is_best = false);

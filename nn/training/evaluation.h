@@ -9,6 +9,7 @@
 
 namespace nine {
 
+/// Loss and, for translations, BLEU of a model on a text.
 struct Evaluation {
   double nats = 0;                          ///< -log p of all predicted tokens together
   int64_t tokens = 0;                       ///< predicted

@@ -22,6 +22,7 @@ struct LmBatching {
   uint64_t seed = 1;         ///< of the order of sentences
 };
 
+/// Trains a LanguageModel.
 class LanguageModelTask : public EpochTask {
  public:
   /// valid may be null: nothing is validated. The corpora and the model, its parameters allocated,

@@ -7,6 +7,7 @@
 
 namespace nine {
 
+/// Sums of a mixture's component weights and of their squares over the rows added.
 class MixtureWeightStats {
  public:
   MixtureWeightStats() = default;

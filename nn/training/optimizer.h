@@ -23,6 +23,7 @@ inline constexpr EnumNames<OptimizerKind, 4> kEnumNames<OptimizerKind>{
       {OptimizerKind::adamw, "adamw"},
       {OptimizerKind::asgd, "asgd"}}}};
 
+/// The kind of an optimiser and its numbers; the learning rate comes from a Schedule.
 struct OptimizerConfig {
   OptimizerKind kind = OptimizerKind::adam;
   double momentum = 0;                ///< sgd, asgd
@@ -58,7 +59,7 @@ class Optimizer {
 
   /// State for a checkpoint, by parameter name: "adam.m.lstm.weight_ih_l0", ...
   std::vector<NamedView> named() const;
-  /// Takes over such a state and the two counters saved with it. Error: a tensor is missing or has
+  /// Restores such a state and the two counters saved with it. Error: a tensor is missing or has
   /// another shape.
   void load(const Safetensors& file, int64_t updates, int64_t average_from);
   /// How many slabs of the parameters' size the state has.
@@ -67,7 +68,7 @@ class Optimizer {
  protected:
   explicit Optimizer(ParameterSet& set) : set_(set) {}
 
-  /// Changes the values; updates() counts this update already.
+  /// Changes the values. updates() includes this update.
   virtual void update(double lr, const ops::Clip& clip) = 0;
   virtual void set_average_from(int64_t /*updates*/) {}
 

@@ -18,13 +18,14 @@ inline constexpr EnumNames<ScheduleKind, 3> kEnumNames<ScheduleKind>{
       {ScheduleKind::inverse_sqrt, "inverse-sqrt"},
       {ScheduleKind::plateau, "plateau"}}}};
 
+/// The kind of a schedule and its numbers.
 struct ScheduleConfig {
   ScheduleKind kind = ScheduleKind::constant;
   double lr = 1e-3;
-  int64_t warmup = 0;    ///< updates over which the rate rises linearly from lr / warmup, always
+  int64_t warmup = 0;    ///< any kind: updates over which the rate rises from lr / warmup to lr
   double decay = 0.5;    ///< plateau: what the rate is multiplied by
-  int64_t patience = 0;  ///< plateau: validations without improvement that change nothing
-  double min_lr = 1e-6;  ///< plateau: no lower
+  int64_t patience = 0;  ///< plateau: validations without improvement that keep the rate
+  double min_lr = 1e-6;  ///< plateau: lower bound of the rate
 };
 
 /// When averaged SGD begins to average (NT-ASGD; Merity et al., 2018, algorithm 1): at the first
@@ -51,6 +52,7 @@ class NonMonotoneTrigger {
   State state_;
 };
 
+/// The learning rate of each update.
 class Schedule {
  public:
   explicit Schedule(const ScheduleConfig& config) : config_(config) {}

@@ -14,10 +14,11 @@
 
 namespace nine {
 
+/// Trains any model whose loss is a function of a tape; see the example above.
 class SimpleTrainer {
  public:
   struct Config {
-    OptimizerConfig optimizer = {};  ///< Adam unless said otherwise
+    OptimizerConfig optimizer = {};  ///< Adam by default
     double clip = 0;                 ///< largest gradient norm, 0: none
     uint64_t seed = 1;               ///< of dropout
   };

@@ -7,7 +7,7 @@
 namespace nine {
 namespace {
 
-// However a step ends, the next one starts with an empty tape and the configured anomaly detection.
+// Clears the tape and restores the configured anomaly detection when a step ends, by an error too.
 struct CleanTape {
   explicit CleanTape(Tape& t) : tape(t), detect_anomaly(t.anomaly_detection()) { tape.reset(); }
   ~CleanTape() {

@@ -95,7 +95,8 @@ Trainer::Outcome Trainer::run() {
     one_update();
     const bool last = done(), validation_due = due(config_.valid_every, progress_.validations),
                save_due = due(config_.save_every, progress_.saves);
-    // A run shorter than a window is logged too; the window goes on if training is continued.
+    // A run shorter than `log_every` is logged at its end; its sums are kept, because training may
+    // be continued.
     if (last && progress_.step < config_.log_every) log_window(schedule_.rate(progress_.step));
     const bool improved = (validation_due || last) && validate(validation_due);
     if (improved || validation_due || save_due || done()) save(improved);
@@ -205,10 +206,10 @@ bool Trainer::validate(bool is_due) {
   add_mixture_weights(line, result.mixture_weights);
   if (config_.average_trigger > 0) line["averaging"] = trigger_.state().fired;
   callbacks_.event(line);
-  for (const Json& shown : task_.validation_samples()) {
+  for (const Json& sample : task_.validation_samples()) {
     Json event{{"event", nullptr}};
     stamp(event);
-    event.update(shown);
+    event.update(sample);
     callbacks_.event(event);
   }
   callbacks_.message(concat(

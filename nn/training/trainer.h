@@ -22,8 +22,8 @@ class TrainingTask : public TrainingSource {
  public:
   virtual void start_epoch(int64_t epoch) = 0;  ///< 0, 1, ...
   virtual bool epoch_finished() const = 0;
-  virtual double epoch_share()
-      const = 0;  ///< the part of the current epoch that is done, in [0, 1]
+  /// The part of the current epoch that is done, in [0, 1].
+  virtual double epoch_share() const = 0;
   /// Where in the data the next update begins, for checkpoints. seek() goes there.
   virtual nlohmann::ordered_json position() const = 0;
   virtual void seek(const nlohmann::ordered_json& position) = 0;
@@ -48,24 +48,26 @@ template <>
 inline constexpr EnumNames<BestMetric, 2> kEnumNames<BestMetric>{
     "best metric", {{{BestMetric::nll, "nll"}, {BestMetric::bleu, "bleu"}}}};
 
+/// How a Trainer trains: lengths and intervals, optimiser, schedule, checkpoints.
 struct TrainerConfig {
   TrainingLength after{10, TrainingUnit::epochs};
   TrainingLength valid_every{1, TrainingUnit::epochs};
   TrainingLength save_every{500, TrainingUnit::updates};
-  int64_t log_every = 20;  ///< updates a train event covers
+  int64_t log_every = 20;  ///< updates covered by one train event
   int64_t early_stop = 0;  ///< validations without improvement after which training ends; 0: never
   int keep = 2;            ///< checkpoints kept besides the best
   bool profile = false;    ///< count what updates cost (core/profile.h), validation left out
   TrainStep::Config step;
   OptimizerConfig optimizer;
-  int64_t average_trigger = 0;  ///< asgd: interval of the NonMonotoneTrigger that begins averaging;
-                                ///< 0: optimizer.average_from says
+  /// asgd: interval, in validations, of the NonMonotoneTrigger that begins averaging; 0:
+  /// optimizer.average_from decides.
+  int64_t average_trigger = 0;
   ScheduleConfig schedule;
-  /// Also what early stopping, plateaus and the trigger compare.
+  /// Compared by early stopping, plateaus and the trigger too.
   BestMetric best_metric = BestMetric::nll;
 };
 
-/// What a program does for its Trainer: the log, messages, the progress bar, interruptions.
+/// Called by a Trainer: log, messages, progress bar, interruptions; implemented by the program.
 class TrainerCallbacks {
  public:
   virtual ~TrainerCallbacks() = default;
@@ -84,6 +86,7 @@ class TrainerCallbacks {
   virtual void validated() {}
 };
 
+/// Runs updates, validates, logs, saves checkpoints and resumes from them.
 class Trainer {
  public:
   /// All that is referred to must outlive the trainer; `parameters` are allocated with gradients.
@@ -122,7 +125,7 @@ class Trainer {
   // Everything that decides what comes next, besides tensors; written into state.json.
   struct Progress {
     int64_t step = 0, epoch = 0, tokens = 0;  // epochs completed
-    int64_t validations = 0, saves = 0;  // how often `valid_every` and `save_every` had come due
+    int64_t validations = 0, saves = 0;       // how often `valid_every` and `save_every` were due
     int64_t validated_step = -1;
     int64_t bad = 0;               // validations since the best one
     double due_metric = INFINITY;  // the best of the validations that were due

@@ -31,8 +31,7 @@ struct TrainingLength {
 };
 
 /// Reads a number, an optional K, M or G, and the unit e, u or t: "10e", "300Ku", "1.5Mt". A number
-/// without unit is refused rather than guessed. Throws UsageError, whose text says which units
-/// there are.
+/// without unit is refused rather than guessed. Throws UsageError, whose text lists the units.
 TrainingLength training_length_from_text(std::string_view text);
 
 /// The shortest such text: 20000000 tokens is "20Mt". concat() uses it.

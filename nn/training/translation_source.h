@@ -1,4 +1,4 @@
-// Batches of sentence pairs, whatever makes them, through a Transformer: the source of a training
+// Batches of sentence pairs, from any function, through a Transformer: the source of a training
 // step.
 #pragma once
 
@@ -11,6 +11,7 @@
 
 namespace nine {
 
+/// Feeds batches of sentence pairs to a Transformer.
 class TranslationSource : public TrainingSource {
  public:
   /// Puts the next micro-batch into its argument; false: there is none.

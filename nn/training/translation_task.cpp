@@ -68,7 +68,7 @@ Evaluation TranslationTask::validate(Tape& tape) {
   return result;
 }
 
-// The same samples at every validation, spread over the text, so that one sees them improve.
+// The same samples at every validation, spread over the text, so that their improvement shows.
 void TranslationTask::choose_samples() {
   const ParallelCorpus& pairs = validation_.text->pairs;
   std::vector<int64_t> fit;

@@ -13,9 +13,10 @@ struct MtValidation {
   const HeldOutPairs* text = nullptr;  ///< null: not at all
   const Vocabulary *source = nullptr, *target = nullptr;
   int64_t beam = 1;     ///< of the search whose BLEU is reported; 0: nothing is translated
-  int64_t samples = 0;  ///< translations shown in the log
+  int64_t samples = 0;  ///< sample translations written to the log
 };
 
+/// Trains a Transformer.
 class TranslationTask : public EpochTask {
  public:
   /// All that is referred to, and the model, its parameters allocated, must outlive the task.
@@ -41,8 +42,8 @@ class TranslationTask : public EpochTask {
   bool has_validation() const override { return validation_.text != nullptr; }
   Evaluation validate(Tape& tape) override;
   /// `translation` events of the last validation: `line` in its text, `src`, `ref`, `hyp`;
-  /// `src_tokens` and `hyp_tokens` as the model has them, and `attention`, for each of the latter a
-  /// row of shares, the source's tokens and </s>, in thousandths.
+  /// `src_tokens` and `hyp_tokens`, the model's subwords; `attention`, a row for each of the latter
+  /// with a weight for each source token and </s>, in thousandths.
   std::vector<nlohmann::ordered_json> validation_samples() const override;
 
   /// The micro-batches of an update and the model that they go through.

@@ -27,7 +27,7 @@ Evaluation evaluate_pairs(const Transformer& model, Tape& tape, const ParallelCo
 
 /// SearchOptions' defaults with that beam, but translations are at most about twice as long as the
 /// text's longest sentence: an untrained model may never choose </s>, and such a translation has a
-/// BLEU near 0 whatever its length.
+/// BLEU near 0 at any length.
 SearchOptions validation_search(const ParallelCorpus& pairs, int64_t beam);
 
 /// The best translation of each pair's source, as text with subwords joined.

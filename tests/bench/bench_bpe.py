@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """bpe beside subword-nmt and Hugging Face tokenizers, in turns: learn and apply 10,000 merges.
 
-  python3 -m venv /tmp/ref && /tmp/ref/bin/pip install subword-nmt tokenizers
-  /tmp/ref/bin/python tests/bench/bench_bpe.py build/bin/bpe train.de train.en
+  pip install subword-nmt tokenizers
+  python3 tests/bench/bench_bpe.py build/bin/bpe train.de train.en
 
 The inputs are joined to one text. bpe and subword-nmt are timed as programs, from start to exit; tokenizers without the
 start of Python: training from the file, and encoding all lines and joining their tokens. Exits with 1 when the files of bpe and

@@ -1,10 +1,10 @@
-// bench_decode: what a head costs in decoding, for a few rows and some mixtures, beside the floor
-// that is counted:
-//   products of N rows, K components, V words, d numbers: 2 N K (V + d + 1) d operations (d:
-//   contexts, 1: prior; none for K = 1), bytes: the word vectors once and the contexts' matrices, 4
-//   (V + K d + K) d,
-// each at the rate that this machine shows now; the floor is the larger one. Prints a table, and
-// the ratio to K = 1.
+// bench_decode: the time of a head in decoding, for a few rows and some mixtures, beside a lower
+// bound. For N rows, K components, V words and vectors of d numbers the bound is the longer of
+//
+//   operations  2 N K (V + d + 1) d, where d is for contexts and 1 for the prior (none for K = 1)
+//   bytes       4 (V + K d + K) d, the word vectors once and the contexts' matrices
+//
+// at the rates that this machine reaches now. Prints a table, and the ratio to K = 1.
 #include <algorithm>
 #include <chrono>
 #include <cmath>

@@ -1,7 +1,6 @@
-// bench_gemm: what this machine can do, for the roofline of a model's step (formats.md, "Step
-// benchmarks"): the float32 rate of every product of the step with every library found, the
-// bandwidth of memory by a triad, and from these the shortest time a training step and a scoring
-// step can take.
+// bench_gemm: what this machine can do, for the roofline of a model's step (docs/performance.md):
+// the float32 rate of every product of the step with every library found, the bandwidth of memory
+// by a triad, and from these the shortest time a training step and a scoring step can take.
 //
 //   bench_gemm [--vocab V] [--dim d] [--blas libopenblas.so.0]      a step of bench_lm
 //   bench_gemm --model mt [--ffn f] [--sentences n] [--length t]    a step of bench_mt
@@ -147,7 +146,7 @@ std::vector<Library> libraries(const std::vector<std::string>& blas) {
   return all;
 }
 
-// The shortest of the calls that fit into the time, after one that warms up.
+// The time of the fastest call among those that fit into the given time, after a first one.
 template <class F>
 double shortest(double seconds, F&& f) {
   using Clock = std::chrono::steady_clock;
@@ -177,8 +176,7 @@ double bandwidth(double seconds) {
   return 12.0 * static_cast<double>(kElements) / s;
 }
 
-// What the cores can do at most: the head's tile of scores, over and over in cache, on every
-// thread.
+// The highest rate of the cores: the head's tile of scores, repeated in cache on every thread.
 double peak(double seconds) {
   constexpr int64_t kRows = 32, kWords = 64, kDepth = 512, kTimes = 200;
   const TileProduct<float> tile(kRows, kWords, kDepth, kRows, kDepth, kRows, false);
@@ -193,8 +191,8 @@ double peak(double seconds) {
   return 2.0 * kRows * kWords * kDepth * kTimes * threads() / s;
 }
 
-// A step: its products, those of the forward pass first, and what else takes time whatever the
-// program.
+// A step: its products, those of the forward pass first, and the other work that every program has
+// to do.
 struct Step {
   std::vector<Product> products;
   size_t forward;     // so many of the products

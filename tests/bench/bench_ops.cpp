@@ -1,5 +1,5 @@
 // The op benchmark: every row of checks/op_cases.cpp that is marked for it, forward and backward in
-// float32, as the profile sees its ops.
+// float32, as the profile counts its ops.
 //
 //   bench_ops [part of a row's name]
 #include <chrono>

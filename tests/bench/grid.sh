@@ -8,7 +8,7 @@
 #   tests/bench/grid.sh table PART                                a part's figures as a Markdown table
 #
 # What a finished run logged of its validations and its end is kept in docs/results/heads/, from which the tables are made; a run
-# that stands there is not trained again, on whatever machine.
+# that is recorded there is not trained again on any machine.
 # CAPTIONS (train.en, val.en, test.en), MULTI30K (train, val, test2016 of de and en), RUNS, RECORDS, BIN and JOBS may be set in the
 # environment.
 set -euo pipefail

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Compares the logs of three runs of lm_train from one seed: the CPU, a card, the card again.
+"""Compares the logs of three runs of lm_train from one seed: the CPU, a GPU, the GPU again.
 
-usage: compare_runs.py CPU CARD AGAIN
+usage: compare_runs.py CPU GPU AGAIN
 
-The card must follow the CPU within the growth of float32 rounding (losses within 1e-3 of each other at every update, relative),
+The GPU must follow the CPU within the growth of float32 rounding (losses within 1e-3 of each other at every update, relative),
 and do the same twice to the last bit: losses, and the weights of the last checkpoint. Writes compared-NAME.json beside the runs.
 """
 import hashlib
@@ -27,22 +27,22 @@ def weights(run):
     return files
 
 
-cpu_run, card_run, again_run = sys.argv[1:]
-cpu, card, again = losses(cpu_run), losses(card_run), losses(again_run)
-apart = [abs(a - b) / abs(a) for a, b in zip(cpu, card)]
+cpu_run, gpu_run, again_run = sys.argv[1:]
+cpu, gpu, again = losses(cpu_run), losses(gpu_run), losses(again_run)
+apart = [abs(a - b) / abs(a) for a, b in zip(cpu, gpu)]
 result = {
-    "runs": [os.path.basename(r) for r in (cpu_run, card_run, again_run)],
+    "runs": [os.path.basename(r) for r in (cpu_run, gpu_run, again_run)],
     "updates": len(cpu),
     "first_relative_difference": apart[0] if apart else None,
     "largest_relative_difference": max(apart, default=None),
-    "last_loss": [cpu[-1], card[-1]] if cpu and card else None,
-    "same_losses_twice": card == again,
-    "same_weights_twice": bool(weights(card_run)) and weights(card_run) == weights(again_run),
+    "last_loss": [cpu[-1], gpu[-1]] if cpu and gpu else None,
+    "same_losses_twice": gpu == again,
+    "same_weights_twice": bool(weights(gpu_run)) and weights(gpu_run) == weights(again_run),
 }
-ok = len(cpu) == len(card) > 0 and result["largest_relative_difference"] < 1e-3 and result["same_losses_twice"] and result["same_weights_twice"]
+ok = len(cpu) == len(gpu) > 0 and result["largest_relative_difference"] < 1e-3 and result["same_losses_twice"] and result["same_weights_twice"]
 result["ok"] = ok
-name = os.path.basename(card_run)
-with open(os.path.join(os.path.dirname(card_run) or ".", f"compared-{name}.json"), "w") as f:
+name = os.path.basename(gpu_run)
+with open(os.path.join(os.path.dirname(gpu_run) or ".", f"compared-{name}.json"), "w") as f:
     json.dump(result, f)
 print(json.dumps(result))
 sys.exit(0 if ok else 1)

@@ -15,8 +15,8 @@ namespace nine::tests {
 
 using namespace checks;
 
-bool card_is_there() {
-  static const bool there = [] {
+bool has_gpu() {
+  static const bool found = [] {
     const bool any = cuda::devices() > 0;
     require(any || std::getenv("NINE_GPU_TESTS") == nullptr,
             "no GPU that CUDA can use, and NINE_GPU_TESTS is set (tests/gpu.sh): nothing would be "
@@ -24,20 +24,20 @@ bool card_is_there() {
     if (!any) MESSAGE("no GPU that CUDA can use: nothing is tested");
     return any;
   }();
-  return there;
+  return found;
 }
 
-Tensor there(const Tensor& host, Device device, int64_t gap) {
-  const Shape& s = host.shape();
+Tensor to_device(const Tensor& tensor, Device device, int64_t gap) {
+  const Shape& s = tensor.shape();
   if (gap == 0 || s.rank() != 2) {
-    Tensor t(s, host.dtype(), device);
-    ops::copy(host, t);
+    Tensor t(s, tensor.dtype(), device);
+    ops::copy(tensor, t);
     return t;
   }
-  const Tensor wide({s.rows(), s.cols() + gap}, host.dtype(), device);
+  const Tensor wide({s.rows(), s.cols() + gap}, tensor.dtype(), device);
   ops::fill(wide, std::nan(""));
   Tensor t = wide.col_range(gap / 2, s.cols());
-  ops::copy(host, t);
+  ops::copy(tensor, t);
   return t;
 }
 
@@ -63,14 +63,14 @@ Run run_case(const OpCase& c, DType dtype, Device device, uint64_t seed, int64_t
   std::vector<Parameter> parameters(values.size());
   std::vector<Tensor> indices;
   for (size_t i = 0; i < ints.size(); ++i)
-    indices.push_back(there(tensor_of(ints[i], c.indices[i].shape), device));
+    indices.push_back(to_device(tensor_of(ints[i], c.indices[i].shape), device));
   Tape tape(poisoned_pool(device));
   std::vector<Var> x;
   for (size_t i = 0; i < values.size(); ++i) {
     const Shape& s = c.inputs[i].shape;
-    parameters[i].value = there(tensor_of(values[i], s, dtype), device, gap);
+    parameters[i].value = to_device(tensor_of(values[i], s, dtype), device, gap);
     parameters[i].grad =
-        there(tensor_of(Doubles(values[i].size(), std::nan("")), s, dtype), device, gap);
+        to_device(tensor_of(Doubles(values[i].size(), std::nan("")), s, dtype), device, gap);
     x.push_back(tape.parameter(parameters[i]));
   }
   const Var y = c.run(x, indices);
@@ -78,7 +78,7 @@ Run run_case(const OpCase& c, DType dtype, Device device, uint64_t seed, int64_t
   Var loss = y;
   if (y.value().elements() > 1) {
     const Doubles weights = random_values({{y.shape(), 0.5, 1.5}}, 99)[0];
-    loss = sum(mul(y, tape.constant(there(tensor_of(weights, y.shape(), dtype), device))));
+    loss = sum(mul(y, tape.constant(to_device(tensor_of(weights, y.shape(), dtype), device))));
   }
   tape.backward(loss);
   for (const Parameter& p : parameters) run.gradients.push_back(p.grad.to_vector());
@@ -91,11 +91,11 @@ std::vector<Doubles> run_raw_op(const RawOpCase& c, DType dtype, Device device, 
   const std::vector<Ints> ints = random_indices(c.indices, seed);
   std::vector<Tensor> tensors, indices;
   for (size_t i = 0; i < values.size(); ++i)
-    tensors.push_back(there(
+    tensors.push_back(to_device(
         tensor_of(values[i], c.inputs[i].shape, c.inputs[i].always_double ? DType::float64 : dtype),
         device, gap));
   for (size_t i = 0; i < ints.size(); ++i)
-    indices.push_back(there(tensor_of(ints[i], c.indices[i].shape), device));
+    indices.push_back(to_device(tensor_of(ints[i], c.indices[i].shape), device));
   c.run(tensors, indices);
   std::vector<Doubles> out;
   for (const Tensor& t : tensors) out.push_back(t.to_vector());

@@ -8,14 +8,14 @@
 
 namespace nine::tests {
 
-inline constexpr Device kCard{DeviceKind::cuda, 0};
+inline constexpr Device kGpu{DeviceKind::cuda, 0};
 
-/// Whether there is a card to test on; says so once where there is none.
-bool card_is_there();
+/// Whether there is a GPU to test on; prints a message once where there is none.
+bool has_gpu();
 
 /// A copy on the device; with `gap` a matrix is a window on one that is `gap` columns wider and
 /// full of NaN.
-Tensor there(const Tensor& host, Device device, int64_t gap = 0);
+Tensor to_device(const Tensor& tensor, Device device, int64_t gap = 0);
 
 /// A step's pool on the device, both ends full of NaN.
 Arena& poisoned_pool(Device device);

@@ -53,16 +53,16 @@ Result run(const Problem& p, DType dtype, Device device) {
   std::vector<Parameter> parameters(values.size());
   std::vector<Var> x;
   for (size_t i = 0; i < values.size(); ++i) {
-    parameters[i].value = there(tensor_of(values[i], shapes[i].shape, dtype), device);
-    parameters[i].grad =
-        there(tensor_of(Doubles(values[i].size(), std::nan("")), shapes[i].shape, dtype), device);
+    parameters[i].value = to_device(tensor_of(values[i], shapes[i].shape, dtype), device);
+    parameters[i].grad = to_device(
+        tensor_of(Doubles(values[i].size(), std::nan("")), shapes[i].shape, dtype), device);
     x.push_back(tape.parameter(parameters[i]));
   }
   HeadWeights weights{{head.untied ? x[1] : reshape(x[1], {p.words, p.size})}};
   if (p.bias) weights.bias = x[2];
   if (head.mixture) weights.prior = x[3];
   if (head.contexts) weights.latent = x[4];
-  const Tensor y = there(tensor_of(targets, {p.rows}), device);
+  const Tensor y = to_device(tensor_of(targets, {p.rows}), device);
   const SoftmaxLoss out = kernel_softmax(head, x[0], weights, y, 0.3, p.options);
   const auto read = [](const Var& v) { return v ? v.value().to_vector() : Doubles{}; };
   Result r{read(out.loss), read(out.nll), read(out.prior), read(out.share), {}, {}, {}};
@@ -85,17 +85,17 @@ Result run(const Problem& p, DType dtype, Device device) {
 void compare(const Problem& p, DType dtype, double limit) {
   CAPTURE(p.head);
   CAPTURE(dtype == DType::float64);
-  const Result cpu = run(p, DType::float64, kCpu), card = run(p, dtype, kCard);
-  CHECK(relative_error(card.loss, cpu.loss) < limit);
-  CHECK(relative_error(card.nll, cpu.nll) < limit);
-  CHECK(relative_error(card.prior, cpu.prior) < limit);
-  CHECK(relative_error(card.share, cpu.share) < limit);
-  CHECK(relative_error(card.log_probs, cpu.log_probs) < limit);
-  CHECK(relative_error(card.scores, cpu.scores) < limit);
-  REQUIRE(card.gradients.size() == cpu.gradients.size());
+  const Result cpu = run(p, DType::float64, kCpu), gpu = run(p, dtype, kGpu);
+  CHECK(relative_error(gpu.loss, cpu.loss) < limit);
+  CHECK(relative_error(gpu.nll, cpu.nll) < limit);
+  CHECK(relative_error(gpu.prior, cpu.prior) < limit);
+  CHECK(relative_error(gpu.share, cpu.share) < limit);
+  CHECK(relative_error(gpu.log_probs, cpu.log_probs) < limit);
+  CHECK(relative_error(gpu.scores, cpu.scores) < limit);
+  REQUIRE(gpu.gradients.size() == cpu.gradients.size());
   for (size_t i = 0; i < cpu.gradients.size(); ++i) {
     CAPTURE(i);
-    CHECK(relative_error(card.gradients[i], cpu.gradients[i]) < limit);
+    CHECK(relative_error(gpu.gradients[i], cpu.gradients[i]) < limit);
   }
 }
 void compare(const Problem& p) {
@@ -124,14 +124,14 @@ constexpr const char* kKernels[] = {"lin",
 }  // namespace
 
 TEST_CASE("cuda head: every kernel against the CPU") {
-  if (!card_is_there()) return;
+  if (!has_gpu()) return;
   // Vectors within the unit ball for those whose points are there.
   for (const char* kernel : kKernels)
     compare({.head = kernel, .scale = std::string(kernel).starts_with("hpb:ball=clip") ? 0.35 : 1});
 }
 
 TEST_CASE("cuda head: mixtures against the CPU") {
-  if (!card_is_there()) return;
+  if (!has_gpu()) return;
   for (const char* head :
        {"mix:lin", "mix:2*lin,rbf", "mix:lin,ssg,pow:p=1", "mix:mog:form=mixture,lin"})
     compare({.head = head});
@@ -139,7 +139,7 @@ TEST_CASE("cuda head: mixtures against the CPU") {
 }
 
 TEST_CASE("cuda head: smoothed labels and penalties on the prior against the CPU") {
-  if (!card_is_there()) return;
+  if (!has_gpu()) return;
   const LabelSmoothing smoothing{0.1, LabelSmoothing::Kind::uniform};
   for (const char* head :
        {"lin", "rbf", "mog:form=mixture", "mix:lin,rbf", "mix:lin,mog:form=mixture"})
@@ -149,7 +149,7 @@ TEST_CASE("cuda head: smoothed labels and penalties on the prior against the CPU
 }
 
 TEST_CASE("cuda head: products computed again, and a vocabulary in several runs") {
-  if (!card_is_there()) return;
+  if (!has_gpu()) return;
   for (const char* head : {"rbf", "mog:form=mixture", "mix:2*lin,rbf"})
     compare({.head = head, .options = {.memory = HeadMemory::tiles}});
   cuda::set_head_spare_bytes(1);  // runs of 512 words
@@ -163,14 +163,14 @@ TEST_CASE("cuda head: products computed again, and a vocabulary in several runs"
 }
 
 TEST_CASE("cuda head: large scores, and one word") {
-  if (!card_is_there()) return;
+  if (!has_gpu()) return;
   compare({.head = "lin", .rows = 5, .words = 40, .scale = 30}, DType::float64, 1e-10);
   compare({.head = "pow:p=2", .rows = 5, .words = 40, .scale = 30}, DType::float64, 1e-10);
   compare({.head = "rbf", .rows = 1, .words = 1, .size = 1}, DType::float64, 1e-10);
 }
 
 TEST_CASE("cuda: words whose scores are out of float32's reach leave the normaliser finite") {
-  if (!card_is_there()) return;
+  if (!has_gpu()) return;
   const Problem p{.head = "pow:p=6", .far = 70};
-  CHECK(relative_error(run(p, DType::float32, kCard).nll, run(p, DType::float64, kCpu).nll) < 1e-5);
+  CHECK(relative_error(run(p, DType::float32, kGpu).nll, run(p, DType::float64, kCpu).nll) < 1e-5);
 }

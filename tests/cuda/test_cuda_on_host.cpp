@@ -1,4 +1,4 @@
-// The stand-in itself: that it finds what it is there for. Not on a GPU.
+// The stand-in itself: that it detects errors of kernels. Not on a GPU.
 #ifdef NINE_CUDA_ON_HOST
 #include <doctest/doctest.h>
 

@@ -82,18 +82,18 @@ void compare(const OpCase& c, DType dtype, double limit, int64_t gap) {
   CAPTURE(draws);
   // Exact inputs: float32's own rounding on both devices is measured against float64.
   const Run cpu = run_draws(c, DType::float64, kCpu, seed, 0, draws),
-            card = run_draws(c, dtype, kCard, seed, gap, draws);
-  CHECK(relative_error(card.value, cpu.value) < limit);
+            gpu = run_draws(c, dtype, kGpu, seed, gap, draws);
+  CHECK(relative_error(gpu.value, cpu.value) < limit);
   for (size_t i = 0; i < cpu.gradients.size(); ++i) {
     CAPTURE(i);
-    CHECK(relative_error(card.gradients[i], cpu.gradients[i]) < limit);
+    CHECK(relative_error(gpu.gradients[i], cpu.gradients[i]) < limit);
   }
 }
 
 }  // namespace
 
 TEST_CASE("cuda: every op against the CPU, value and gradients, float64") {
-  if (!card_is_there()) return;
+  if (!has_gpu()) return;
   for (const OpCase& c : tested_ops()) {
     compare(c, DType::float64, 1e-10, 0);
     if (c.windows) compare(c, DType::float64, 1e-10, 3);
@@ -101,26 +101,26 @@ TEST_CASE("cuda: every op against the CPU, value and gradients, float64") {
 }
 
 TEST_CASE("cuda: every op against the CPU, value and gradients, float32") {
-  if (!card_is_there()) return;
+  if (!has_gpu()) return;
   for (const OpCase& c : tested_ops()) compare(c, DType::float32, 1e-5, 0);
 }
 
 TEST_CASE("cuda: ops of random shapes against the CPU") {
-  if (!card_is_there()) return;
+  if (!has_gpu()) return;
   for (const OpCase& c : tested(random_op_cases(fresh_seed(), 9)))
     compare(c, DType::float64, 1e-10, 0);
 }
 
 TEST_CASE("cuda: plain ops against the CPU, with and without gaps") {
-  if (!card_is_there()) return;
+  if (!has_gpu()) return;
   const uint64_t seed = fresh_seed();
   CAPTURE(seed);
   for (const RawOpCase& c : tested_raw_ops()) {
     CAPTURE(c.name);
     const auto cpu = run_raw_op(c, DType::float64, kCpu, seed);
-    const auto exact = run_raw_op(c, DType::float64, kCard, seed),
-               gaps = run_raw_op(c, DType::float64, kCard, seed, 3);
-    const auto single = run_raw_op(c, DType::float32, kCard, seed);
+    const auto exact = run_raw_op(c, DType::float64, kGpu, seed),
+               gaps = run_raw_op(c, DType::float64, kGpu, seed, 3);
+    const auto single = run_raw_op(c, DType::float32, kGpu, seed);
     for (size_t i = 0; i < cpu.size(); ++i) {
       CAPTURE(i);
       CHECK(relative_error(exact[i], cpu[i]) < 1e-10);
@@ -131,18 +131,18 @@ TEST_CASE("cuda: plain ops against the CPU, with and without gaps") {
 }
 
 TEST_CASE("cuda: two runs give the same bits") {
-  if (!card_is_there()) return;
+  if (!has_gpu()) return;
   for (const OpCase& c : tested_ops()) {
     CAPTURE(c.name);
-    const Run one = run_case(c, DType::float32, kCard, 5),
-              two = run_case(c, DType::float32, kCard, 5);
+    const Run one = run_case(c, DType::float32, kGpu, 5),
+              two = run_case(c, DType::float32, kGpu, 5);
     CHECK(one.value == two.value);
     CHECK(one.gradients == two.gradients);
   }
 }
 
 TEST_CASE("cuda: products in tf32 and bf16 are within what their factors lose") {
-  if (!card_is_there()) return;
+  if (!has_gpu()) return;
   for (const auto& [precision, limit] :
        {std::pair{cuda::Precision::tf32, 2e-3}, {cuda::Precision::bf16, 2e-2}}) {
     cuda::set_precision(precision);
@@ -155,9 +155,9 @@ TEST_CASE("cuda: products in tf32 and bf16 are within what their factors lose") 
 }
 
 TEST_CASE("cuda: an index that is wrong is heard of at the next copy") {
-  if (!card_is_there()) return;
-  const Tensor table({32, 8}, DType::float32, kCard), out({4, 8}, DType::float32, kCard);
-  const Tensor ids = there(Tensor::from<int32_t>({0, 31, 32, -7}, {4}), kCard);
+  if (!has_gpu()) return;
+  const Tensor table({32, 8}, DType::float32, kGpu), out({4, 8}, DType::float32, kGpu);
+  const Tensor ids = to_device(Tensor::from<int32_t>({0, 31, 32, -7}, {4}), kGpu);
   ops::embedding(table, ids, out);
   const std::string message = error_of([&] { out.to_vector(); });
   CHECK(has(message, "[embedding] index 32 at position 2 is outside of [0, 32)"));
@@ -167,9 +167,9 @@ TEST_CASE("cuda: an index that is wrong is heard of at the next copy") {
 }
 
 TEST_CASE("cuda: all_finite finds a single NaN or infinity") {
-  if (!card_is_there()) return;
+  if (!has_gpu()) return;
   for (const double bad : {std::nan(""), HUGE_VAL, -HUGE_VAL}) {
-    const Tensor t({300, 77}, DType::float32, kCard);
+    const Tensor t({300, 77}, DType::float32, kGpu);
     CHECK(ops::all_finite(t));
     ops::fill(t.row_range(299, 1).col_range(76, 1), bad);
     CHECK_FALSE(ops::all_finite(t));
@@ -177,27 +177,26 @@ TEST_CASE("cuda: all_finite finds a single NaN or infinity") {
 }
 
 TEST_CASE("cuda: copies between devices, types and windows") {
-  if (!card_is_there()) return;
+  if (!has_gpu()) return;
   const Doubles values = random_values({{{9, 11}}}, 3)[0];
-  const Tensor host = tensor_of(values, {9, 11}, DType::float32),
-               card({9, 14}, DType::float32, kCard), b({9, 11}, DType::bfloat16, kCard);
-  ops::copy(host, card.col_range(2, 11));
-  CHECK(card.col_range(2, 11).to_vector() == values);
-  CHECK(card.row_range(4, 1).col_range(13, 1).item() == 0);
-  ops::copy(card.col_range(2, 11), b);
+  const Tensor cpu_tensor = tensor_of(values, {9, 11}, DType::float32),
+               gpu({9, 14}, DType::float32, kGpu), b({9, 11}, DType::bfloat16, kGpu);
+  ops::copy(cpu_tensor, gpu.col_range(2, 11));
+  CHECK(gpu.col_range(2, 11).to_vector() == values);
+  CHECK(gpu.row_range(4, 1).col_range(13, 1).item() == 0);
+  ops::copy(gpu.col_range(2, 11), b);
   Tensor rounded({9, 11}, DType::bfloat16);
-  ops::copy(host, rounded);
+  ops::copy(cpu_tensor, rounded);
   CHECK(b.to_vector() == rounded.to_vector());
-  const Tensor large({1100, 1000}, DType::float32),
-      large_there({1100, 1000}, DType::float32, kCard);
+  const Tensor large({1100, 1000}, DType::float32), large_there({1100, 1000}, DType::float32, kGpu);
   ops::fill(large, 2.5);
   ops::copy(large, large_there);
   CHECK(large_there.to_vector() == large.to_vector());
 }
 
 TEST_CASE("cuda: memory that is not there is an error with numbers") {
-  if (!card_is_there()) return;
-  const std::string message = error_of([] { Tensor({int64_t{1} << 40}, DType::float64, kCard); });
+  if (!has_gpu()) return;
+  const std::string message = error_of([] { Tensor({int64_t{1} << 40}, DType::float64, kGpu); });
   CHECK(has(message, "out of memory: 8388608 MiB"));
   CHECK(has(message, "batch size"));
 }

@@ -1,5 +1,5 @@
-// Training a small language model on the CPU and on a card from the same weights, and what two runs
-// on the card have in common.
+// Training a small language model on the CPU and on a GPU from the same weights, and what two runs
+// on the GPU have in common.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -61,36 +61,36 @@ Trained train_on(Device device, const std::string& head, DType dtype, int64_t st
 
 }  // namespace
 
-TEST_CASE("cuda: training on the card follows the CPU") {
-  if (!card_is_there()) return;
+TEST_CASE("cuda: training on the GPU follows the CPU") {
+  if (!has_gpu()) return;
   for (const char* head : {"lin", "mix:2*lin,rbf"}) {
     CAPTURE(head);
     const Trained cpu = train_on(kCpu, head, DType::float64, 12),
-                  card = train_on(kCard, head, DType::float64, 12);
-    CHECK(relative_error(card.losses, cpu.losses) < 1e-9);
-    CHECK(relative_error(card.weights, cpu.weights) < 1e-7);
-    CHECK(std::abs(card.nll - cpu.nll) < 1e-8);
+                  gpu = train_on(kGpu, head, DType::float64, 12);
+    CHECK(relative_error(gpu.losses, cpu.losses) < 1e-9);
+    CHECK(relative_error(gpu.weights, cpu.weights) < 1e-7);
+    CHECK(std::abs(gpu.nll - cpu.nll) < 1e-8);
     CHECK(cpu.losses.back() < cpu.losses.front());
   }
 }
 
-TEST_CASE("cuda: two runs on the card have the same bits") {
-  if (!card_is_there()) return;
-  const Trained one = train_on(kCard, "ssg", DType::float32, 6),
-                two = train_on(kCard, "ssg", DType::float32, 6);
+TEST_CASE("cuda: two runs on the GPU have the same bits") {
+  if (!has_gpu()) return;
+  const Trained one = train_on(kGpu, "ssg", DType::float32, 6),
+                two = train_on(kGpu, "ssg", DType::float32, 6);
   CHECK(one.losses == two.losses);
   CHECK(one.weights == two.weights);
   CHECK(one.nll == two.nll);
 }
 
 TEST_CASE("cuda: weights move between devices") {
-  if (!card_is_there()) return;
+  if (!has_gpu()) return;
   const TemporaryDirectory dir;
   const std::string file = dir / "weights";
-  const Trained card = train_on(kCard, "lin", DType::float64, 3, {.save = file});
+  const Trained gpu = train_on(kGpu, "lin", DType::float64, 3, {.save = file});
   const Trained cpu =
       train_on(kCpu, "lin", DType::float64, 0, {.load = file, .save = dir / "again"});
-  CHECK(cpu.weights == card.weights);
-  CHECK(std::abs(cpu.nll - card.nll) < 1e-10);
-  CHECK(train_on(kCard, "lin", DType::float64, 0, {.load = dir / "again"}).nll == card.nll);
+  CHECK(cpu.weights == gpu.weights);
+  CHECK(std::abs(cpu.nll - gpu.nll) < 1e-10);
+  CHECK(train_on(kGpu, "lin", DType::float64, 0, {.load = dir / "again"}).nll == gpu.nll);
 }

@@ -1,4 +1,4 @@
-// cuda/blas.cuh without cuBLAS: the CPU's products. tf32 and bf16 round the factors as the card
+// cuda/blas.cuh without cuBLAS: the CPU's products. tf32 and bf16 round the factors as the GPU
 // would.
 #include "cuda/blas.cuh"
 

@@ -1,8 +1,8 @@
 // Stands in for CUDA's runtime so that cuda/*.cu compile as plain C++ and run without a GPU: what
 // those files use, with the same names and meanings, and with checks (docs/cuda.md). One block runs
 // after another; a block's threads are fibers that run in an order shuffled by a seed, so that a
-// missing barrier shows; device memory is out of the host's reach but inside of a kernel or a copy,
-// and new memory is full of NaN.
+// missing barrier shows; device memory can be accessed only inside of a kernel or a copy, and new
+// memory is full of NaN.
 #pragma once
 
 #include <cstddef>
@@ -46,24 +46,24 @@ namespace cuda_on_host {
 /// Runs `thread` for all threads of all blocks; or, while a stream captures, keeps that for the
 /// graph.
 void launch(const char* op, dim3 grid, dim3 block, size_t shared, std::function<void()> thread);
-/// Runs `work`, which may touch device memory; or keeps it for the graph.
+/// Runs `work`, which may access device memory; or keeps it for the graph.
 void submit(std::function<void()> work);
 /// Within a kernel: the block's shared memory.
 void* shared_memory();
 /// Within a kernel: waits for the other threads of the block, or of the warp.
-void meet_block();
-void meet_warp();
-/// Within a kernel: where this warp's lanes put what they exchange; lane < 32.
+void sync_block();
+void sync_warp();
+/// Within a kernel: the memory through which the lanes of this warp exchange values; lane < 32.
 void* lane_slot(unsigned lane);
 unsigned lane();
-/// Within a kernel: whether any thread of the block says so.
+/// Within a kernel: whether `mine` is true in any thread of the block.
 bool any_of_block(bool mine);
-/// An argument of a kernel must hold no address of the host's memory: throws.
+/// Throws if an argument of a kernel holds an address of the host's memory.
 void check_argument(const char* op, const void* bytes, size_t size);
 
 /// The order of threads and blocks follows this seed.
 void set_seed(uint64_t seed);
-/// Kernels launched and barriers met so far.
+/// Kernels launched and barriers passed so far.
 struct Counts {
   int64_t launches = 0, barriers = 0, graphs = 0;
 };
@@ -84,18 +84,18 @@ void launch_kernel(const char* op, void (*kernel)(P...), dim3 grid, dim3 block, 
 
 }  // namespace cuda_on_host
 
-inline void __syncthreads() { cuda_on_host::meet_block(); }
+inline void __syncthreads() { cuda_on_host::sync_block(); }
 inline int __syncthreads_or(int value) { return cuda_on_host::any_of_block(value != 0) ? 1 : 0; }
-inline void __syncwarp() { cuda_on_host::meet_warp(); }
+inline void __syncwarp() { cuda_on_host::sync_warp(); }
 template <class T>
 T __shfl_xor_sync(unsigned, T value, int mask) {
   static_assert(sizeof(T) <= 8);
   std::memcpy(cuda_on_host::lane_slot(cuda_on_host::lane()), &value, sizeof value);
-  cuda_on_host::meet_warp();
+  cuda_on_host::sync_warp();
   T other;
   std::memcpy(&other, cuda_on_host::lane_slot(cuda_on_host::lane() ^ static_cast<unsigned>(mask)),
               sizeof other);
-  cuda_on_host::meet_warp();
+  cuda_on_host::sync_warp();
   return other;
 }
 inline unsigned long long atomicMin(unsigned long long* p, unsigned long long value) {

@@ -1,4 +1,4 @@
-// A block's threads as fibers, and what holds them together: barriers, lanes, shared memory.
+// A block's threads as fibers, with their barriers, lane exchange and shared memory.
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -137,7 +137,7 @@ void shuffle(std::vector<size_t>& order) {
   m.draws = random.position();
 }
 
-// Lets a warp go on whose threads have all come.
+// Resumes a warp whose threads have all reached the barrier.
 bool release_warps(const char* op) {
   Machine& m = machine();
   bool any = false;
@@ -201,8 +201,8 @@ void run_grid(const char* op, dim3 grid, dim3 block, size_t shared,
   for (const size_t b : blocks_order) {
     blockIdx = dim3(static_cast<unsigned>(b % grid.x), static_cast<unsigned>(b / grid.x % grid.y),
                     static_cast<unsigned>(b / grid.x / grid.y));
-    // Exactly as long as asked for, so that a sanitizer sees what lies outside; without one the
-    // guard behind it tells of writes.
+    // Exactly the requested size, so that a sanitizer reports accesses outside; without one the
+    // guard behind it detects writes.
     m.shared.assign(shared + kGuard, std::byte{0xff});
     for (size_t i = 0; i < threads; ++i)
       start(i,
@@ -224,16 +224,16 @@ void launch(const char* op, dim3 grid, dim3 block, size_t shared, std::function<
 }
 
 void* shared_memory() { return machine().shared.data(); }
-void meet_block() { to_scheduler(State::at_block); }
-void meet_warp() { to_scheduler(State::at_warp); }
+void sync_block() { to_scheduler(State::at_block); }
+void sync_warp() { to_scheduler(State::at_warp); }
 unsigned lane() { return static_cast<unsigned>(machine().running % 32); }
 void* lane_slot(unsigned l) { return &machine().slots[machine().running / 32][l]; }
 bool any_of_block(bool mine) {
   Machine& m = machine();
   m.votes[m.running] = mine;
-  meet_block();
+  sync_block();
   const bool any = std::any_of(m.votes, m.votes + m.fibers.size(), [](bool vote) { return vote; });
-  meet_block();
+  sync_block();
   return any;
 }
 void set_seed(uint64_t seed) {

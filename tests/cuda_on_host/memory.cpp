@@ -34,8 +34,8 @@ struct Pool {
   }
 };
 Pool& pool() {
-  static Pool& p = *new Pool;  // never destroyed: tensors that tests keep in statics are freed into
-                               // it at the end
+  // Never destroyed: tensors that tests keep in statics are freed into it at the end.
+  static Pool& p = *new Pool;
   return p;
 }
 
@@ -75,12 +75,13 @@ void submit(std::function<void()> work) {
 bool is_mapped(uint64_t address) {
   constexpr uint64_t kSmallPage = 4096;
   unsigned char resident = 0;
-  // NOLINTNEXTLINE(performance-no-int-to-ptr): asked of the kernel only
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): passed to the kernel, never followed
   return mincore(reinterpret_cast<void*>(address / kSmallPage * kSmallPage), 1, &resident) == 0;
 }
 
-// Any eight bytes that are an address of this process and none of the device's: with the layout of
-// x86-64 Linux programs and libraries lie there, and no size or number that a kernel takes does.
+// Error: any eight bytes of a kernel's argument are an address of this process outside of device
+// memory. On x86-64 Linux programs and libraries have high addresses, so no size or number is
+// mistaken for one.
 void check_argument(const char* op, const void* bytes, size_t size) {
   for (size_t i = 0; i + 8 <= size; i += 8) {
     uint64_t word = 0;
@@ -196,7 +197,7 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpy
 }
 cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch,
                               size_t width, size_t height, cudaMemcpyKind kind, cudaStream_t) {
-  constexpr size_t kMostPitch = (size_t{1} << 31) - 1;  // a card's
+  constexpr size_t kMostPitch = (size_t{1} << 31) - 1;  // a GPU's limit
   if (to_pitch > kMostPitch || from_pitch > kMostPitch) return cudaErrorInvalidValue;
   return copy_rows(to, to_pitch, from, from_pitch, width, height, kind);
 }

@@ -5,7 +5,7 @@
 
 namespace cuda_on_host {
 
-/// While one lives, the host's instructions reach device memory: a kernel runs, or a copy.
+/// While an object exists, the host can access device memory: a kernel runs, or a copy.
 class DeviceAccess {
  public:
   DeviceAccess();

@@ -15,7 +15,7 @@ const OpTable& op_table(Device) {
   return table;
 }
 
-// Between devices and types only: a reader that needs it is not what is fuzzed.
+// Copies between devices and types: no fuzzed reader needs them.
 void ops::copy(const View&, const View&) { std::abort(); }
 
 }  // namespace nine

@@ -41,7 +41,7 @@ class MemoryFile {
   int descriptor_;
 };
 
-// Whether `read` accepted its input. Every other exception than Error leaves.
+// Whether `read` took its input without an Error. Other exceptions are passed on.
 template <class Read>
 bool accepted(Read&& read) {
   try {
