@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "apps/inspect/worked_example.h"
 #include "autograd/gradcheck.h"
 #include "checks/op_cases.h"
 #include "kernels/kernel_softmax.h"
@@ -82,11 +83,6 @@ CheckRow check_head(const std::string& text, const HeadShape& shape, const Check
   };
   return row_of(concat("head ", text, " ", n, "x", v, "x", d),
                 gradcheck(run, tensors, {.eps = s.eps, .max_elements = 40, .seed = s.seed}));
-}
-
-std::string padded(std::string text, size_t width) {
-  text.resize(std::max(width, text.size()), ' ');
-  return text;
 }
 
 std::string short_number(double x) {

@@ -18,6 +18,9 @@ std::vector<std::string> layer_examples();
 /// UsageError: neither.
 WorkedExample explain(const std::string& name);
 
+/// Row r of a matrix.
+inline std::vector<double> row(const Tensor& t, int64_t r) { return t.row_range(r, 1).to_vector(); }
+
 WorkedExample explain_kernel(const Score& score);
 WorkedExample explain_softmax();
 WorkedExample explain_mixture();

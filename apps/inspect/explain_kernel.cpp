@@ -60,8 +60,6 @@ void pair_lines(WorkedExample& example, const K& kernel, const Doubles& w, const
   }
 }
 
-Doubles row(const Tensor& t, int64_t r) { return t.row_range(r, 1).to_vector(); }
-
 const char* chain_rule(const Score& score) {
   if (of_product(score)) return "dS/dz h";
   const bool radial = score.kind == ScoreKind::log || score.kind == ScoreKind::pow ||

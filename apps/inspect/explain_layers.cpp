@@ -12,8 +12,6 @@ namespace {
 using Doubles = std::vector<double>;
 
 Tensor empty(const Shape& shape) { return Tensor(shape, DType::float64); }
-Doubles row(const Tensor& t, int64_t r) { return t.row_range(r, 1).to_vector(); }
-
 // The loss of every example, sum(weights * y): dL/dy is then `weights`.
 Var weighted(const Var& y, const Tensor& weights) {
   return sum(mul(y, y.tape().constant(weights)));

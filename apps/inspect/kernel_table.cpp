@@ -2,27 +2,18 @@
 
 #include <algorithm>
 
+#include "apps/inspect/worked_example.h"
 #include "core/error.h"
 #include "kernels/head.h"
 
 namespace nine::app {
-namespace {
-
-// With at least one space behind it.
-std::string padded(std::string name, size_t width) {
-  name.resize(std::max(width, name.size() + 1), ' ');
-  return name;
-}
-
-}  // namespace
-
 std::string kernel_table_text() {
   std::string text =
       "z = w.h, q = |w - h|^2; a score is S(w, h) + b_v, and p(v|h) its softmax over the words "
       "v.\n\n";
   for (const KernelInfo& k : kernel_table()) {
-    text +=
-        concat(padded(k.name, 6), "S = ", k.formula, "\n      derivative: ", k.derivative, "\n");
+    text += concat(padded(concat(k.name, " "), 6), "S = ", k.formula,
+                   "\n      derivative: ", k.derivative, "\n");
     for (const ParameterInfo& p : k.parameters) {
       const bool word = p.words != nullptr;
       text += concat("      ", p.name, "=",
@@ -32,7 +23,8 @@ std::string kernel_table_text() {
     text += concat("      ", k.note, "\n");
   }
   text += "\nMixtures: mix:COMPONENT,... with counts (3*lin) and parameters (log:p=1), or\n";
-  for (const HeadPreset& p : head_presets()) text += concat("  ", padded(p.name, 8), p.text, "\n");
+  for (const HeadPreset& p : head_presets())
+    text += concat("  ", padded(concat(p.name, " "), 8), p.text, "\n");
   return text;
 }
 

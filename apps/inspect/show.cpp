@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "apps/cli/option_data.h"
+#include "apps/inspect/worked_example.h"
 #include "core/random.h"
 #include "core/suggest.h"
 
@@ -23,10 +24,6 @@ constexpr Experiment kExperiments[] = {
     {"reach", "how far from a word each kernel still pulls", show_reach},
     {"geometry", "Gaussian and hyperbolic geometry in two dimensions", show_geometry},
 };
-
-std::string padded(const std::string& text, size_t width) {
-  return text + std::string(text.size() < width ? width - text.size() : 1, ' ');
-}
 
 }  // namespace
 
@@ -56,7 +53,7 @@ std::vector<double> row_of(const std::vector<double>& matrix, int64_t row, int64
 
 std::string table_line(const std::string& name, const std::vector<double>& numbers,
                        const char* format) {
-  std::string text = padded(name, 22);
+  std::string text = padded(name + " ", 22);
   for (const double x : numbers) {
     std::array<char, 40> cell{};
     std::snprintf(cell.data(), cell.size(), format, x);
@@ -66,7 +63,7 @@ std::string table_line(const std::string& name, const std::vector<double>& numbe
 }
 
 std::string table_head(const std::string& name, const std::vector<std::string>& columns) {
-  std::string text = padded(name, 22);
+  std::string text = padded(name + " ", 22);
   for (const std::string& c : columns)
     text += std::string(c.size() < 11 ? 11 - c.size() : 1, ' ') + c;
   return text + '\n';

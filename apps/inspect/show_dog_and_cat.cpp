@@ -26,13 +26,8 @@ double entropy() {
 }
 
 struct Fit {
-<<<<<<< HEAD
-  double divergence = INFINITY;       // mean KL(wanted | learnt) in nats
-  std::vector<double> probabilities;  // kContextCount x kAnimals
-=======
   double divergence = INFINITY;       // mean KL(target | learnt) in nats
-  std::vector<double> probabilities;  // kContexts x kAnimals
->>>>>>> read2
+  std::vector<double> probabilities;  // kContextCount x kAnimals
   std::vector<Point> curve;
 };
 

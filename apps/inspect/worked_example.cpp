@@ -18,11 +18,12 @@ std::string number_text(double x) {
   return text.data();
 }
 
-std::string padded(const std::string& text, size_t width) {
-  return text + std::string(text.size() < width ? width - text.size() : 0, ' ');
-}
-
 }  // namespace
+
+std::string padded(std::string text, size_t width) {
+  text.resize(std::max(width, text.size()), ' ');
+  return text;
+}
 
 void WorkedExample::check(const std::function<Var(std::span<const Var>)>& f,
                           const std::vector<Tensor>& inputs) {

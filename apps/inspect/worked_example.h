@@ -10,6 +10,9 @@
 
 namespace nine::app {
 
+/// `text`, filled up with spaces to `width` columns; a longer one stays as it is.
+std::string padded(std::string text, size_t width);
+
 class WorkedExample {
  public:
   /// A line without numbers is a heading or a sentence, which is in `formula`.
