@@ -146,3 +146,62 @@ TEST_CASE("layout: a program is under 150 lines") {
   }
   CHECK(programs > 0);
 }
+
+namespace {
+
+// Files of these folders whose text has `word` as a word of its own.
+std::set<std::string> files_with(const std::string& word, const std::vector<std::string>& folders) {
+  const std::regex whole("(^|[^A-Za-z0-9_])" + word + "([^A-Za-z0-9_]|$)");
+  std::set<std::string> found;
+  for (const std::string& folder : folders)
+    for (const fs::path& file : sources(folder)) {
+      std::ifstream in(file);
+      for (std::string line; std::getline(in, line);)
+        if (std::regex_search(line, whole)) {
+          found.insert(file.string());
+          break;
+        }
+    }
+  return found;
+}
+
+std::string listed(const std::set<std::string>& files) {
+  std::string text;
+  for (const std::string& file : files) text += "\n  " + file;
+  return text;
+}
+
+}  // namespace
+
+// docs/architecture.md, "What a change touches". Counted are the files that name the thing; its
+// test and its page come on top.
+TEST_CASE("layout: an op on both devices is in at most nine files") {
+  for (const char* op : {"bias_dropout_add", "embedding_with_positions", "layer_norm_backward",
+                         "log_softmax_backward"}) {
+    const auto files = files_with(op, {"core", "cuda", "autograd", "checks"});
+    CHECK_MESSAGE(files.size() <= 9, op, " is in", listed(files));
+    CHECK_MESSAGE(files.size() >= 5, op, " is in", listed(files));
+  }
+}
+
+TEST_CASE("layout: a kernel is its file and a line of the list") {
+  for (const fs::path& file : sources("kernels/scores")) {
+    const std::string name = file.filename().string();
+    if (name == "all.h" || name == "score.h" || name == "vectors.h" || name == "radial.h") continue;
+    for (const auto& [folder, others] : allowed()) {
+      if (folder == "tests") continue;
+      for (const fs::path& other : sources(folder))
+        for (const Include& i : includes(other))
+          if (i.path == "kernels/scores/" + name)
+            CHECK_MESSAGE(other.parent_path() == file.parent_path(), other.string(), " includes ",
+                          i.path, ", which only the list of kernels should");
+    }
+  }
+}
+
+TEST_CASE("layout: an optimiser is its file, its name and a line of the factory") {
+  for (const char* word : {"AveragedSgd", "AdamW"}) {
+    const auto files = files_with(word, {"nn"});
+    CHECK_MESSAGE(files.size() <= 3, word, " is in", listed(files));
+  }
+}

@@ -200,7 +200,7 @@ TEST_CASE("option table: the settings that errors of the libraries mention have 
                             "schedule",
                             "best metric",
                             "matmul precision",
-                            "device",
+                            "the device",
                             "threads",
                             "validation beam"})
     CHECK_MESSAGE(settings.contains(words), words);

@@ -445,7 +445,7 @@ TEST_SUITE("options") {
     o.add("clip", clip, "largest norm").called("gradient clipping");
     o.add("head", head, "output layer").called("head");
     o.add("head-context", head_context, "what it sees").called("head context");
-    o.add("device", device, "where to compute").called("device");
+    o.add("device", device, "where to compute").called("the device");
     o.add("max-length", length, "not called anything");
     const auto said = [&](const std::string& text) {
       return with_setting_flags(text, o.declared());
@@ -457,11 +457,13 @@ TEST_SUITE("options") {
     CHECK(said("the head context is 'x', which the head refuses.") ==
           "the head context (--head-context) is 'x', which the head (--head) refuses.");
     CHECK(said("(head), head; head: head") == "(head (--head)), head; head: head");
+    // The system's own words are left as they are.
+    CHECK(said("log.jsonl: No space left on device") == "log.jsonl: No space left on device");
     // Only words that stand by themselves.
     for (const char* text :
          {"heads of attention", "the head's bias", "head.weight", "runs/head", "head_forward",
           "[head] shapes", "'head' is no kernel", "multi-head attention", "ahead", "devices",
-          "head-memory", "no such file: head.txt"})
+          "head-memory", "no such file: head.txt", "No such device"})
       CHECK(said(text) == text);
     // Only options that the program has and has words for.
     CHECK(said("lower the batch size or the maximum length") ==

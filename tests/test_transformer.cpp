@@ -419,7 +419,7 @@ TEST_CASE("attention: errors name the op, the shapes and the way out") {
   CHECK(has(message(a), "[attention] 8 columns do not divide into 3 heads"));
   a = good;
   a.batch = 4;
-  CHECK(has(message(a), "batch of 4"));
+  CHECK(has(message(a), "not multiples of the batch size 4"));
   a = good;
   a.causal = true;
   CHECK(has(message(a), "3 and 2; give a step of decoding its key lengths"));

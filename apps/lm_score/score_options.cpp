@@ -25,7 +25,7 @@ void ScoreOptions::declare(Options& o) {
   o.add("device", device, "where to compute")
       .unit("cpu|cuda[:i]")
       .check([](const std::string& text) { device_from_text(text); })
-      .called("device");
+      .called("the device");
   o.add("seed", seed, "of --generate and of --compare's resamples");
 
   o.group("Scoring: a log-probability (natural) for each line");

@@ -158,7 +158,7 @@ void TrainOptions::declare_run(Options& o) {
   o.add("device", device, "where to compute")
       .unit("cpu|cuda[:i]")
       .check([](const std::string& text) { device_from_text(text); })
-      .called("device");
+      .called("the device");
   o.add("precision", precision, "arithmetic on CUDA; the CPU computes in --dtype")
       .choices({"fp32", "tf32", "bf16"})
       .called("matmul precision");
