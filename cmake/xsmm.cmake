@@ -5,7 +5,7 @@ if(NINE_XSMM)
   find_library(XSMM_NOBLAS NAMES libxsmmnoblas.a xsmmnoblas)
   if(XSMM_INCLUDE AND XSMM_LIBRARY AND XSMM_NOBLAS)
     find_package(Threads REQUIRED)
-    target_compile_definitions(nine_core PRIVATE NINE_WITH_XSMM)
+    set_source_files_properties(core/gemm.cpp PROPERTIES COMPILE_DEFINITIONS NINE_WITH_XSMM)
     target_include_directories(nine_core SYSTEM PRIVATE ${XSMM_INCLUDE})
     # An installed copy looks for the two files anew (NineConfig.cmake): they may lie elsewhere there.
     target_link_libraries(nine_core PRIVATE $<BUILD_INTERFACE:${XSMM_LIBRARY}> $<BUILD_INTERFACE:${XSMM_NOBLAS}> $<INSTALL_INTERFACE:Nine::xsmm>

@@ -14,13 +14,12 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/json.h"
 #include "core/ops.h"
 
 namespace nine {
 namespace fs = std::filesystem;
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 static_assert(std::endian::native == std::endian::little,
               "the format is little-endian and is read and written as it lies in memory");

@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/json.h"
+
 namespace nine {
 
 HeadSpec HeadSettings::head_spec() const {
@@ -19,7 +21,7 @@ HeadConfig HeadSettings::head_config() const {
           .norm_reg = norm_regulariser_from_text(weight_norm_reg)};
 }
 
-nlohmann::ordered_json to_json(const HeadConfig& c) {
+Json to_json(const HeadConfig& c) {
   return {{"head", c.spec.to_text()},
           {"head_context", c.spec.contexts ? "tanh" : "none"},
           {"untied", c.spec.untied},

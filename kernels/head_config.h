@@ -5,10 +5,10 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "core/enum_names.h"
+#include "core/json.h"
 #include "kernels/head.h"
 #include "kernels/regularisers.h"
 #include "kernels/smoothing.h"
@@ -64,6 +64,6 @@ struct HeadSettings {
 };
 
 /// A configuration with everything resolved, under the names of HeadSettings.
-nlohmann::ordered_json to_json(const HeadConfig& config);
+Json to_json(const HeadConfig& config);
 
 }  // namespace nine

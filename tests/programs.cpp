@@ -14,6 +14,8 @@
 #include <stdexcept>
 #include <thread>
 
+#include "core/json.h"
+
 namespace nine::tests {
 namespace fs = std::filesystem;
 
@@ -93,16 +95,16 @@ Outcome run_program(const std::string& program, const std::vector<std::string>& 
   return running.wait();
 }
 
-std::vector<nlohmann::json> log_of(const std::string& run) {
-  std::vector<nlohmann::json> events;
+std::vector<Json> log_of(const std::string& run) {
+  std::vector<Json> events;
   std::istringstream lines(slurp(run + "/log.jsonl"));
-  for (std::string line; std::getline(lines, line);) events.push_back(nlohmann::json::parse(line));
+  for (std::string line; std::getline(lines, line);) events.push_back(Json::parse(line));
   return events;
 }
 
 std::string results_of(const std::string& run) {
   std::string out;
-  for (nlohmann::json e : log_of(run)) {
+  for (Json e : log_of(run)) {
     if (e["event"] == "resume") continue;
     for (const char* key : {"time_s", "tokens_per_s", "ms_per_step", "peak_mib", "threads"})
       e.erase(key);

@@ -4,11 +4,12 @@
 #include <chrono>
 #include <filesystem>
 #include <functional>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <thread>
 #include <vector>
+
+#include "core/json.h"
 
 namespace nine::tests {
 
@@ -82,7 +83,7 @@ std::string slurp(const std::filesystem::path& file);
 void put(const std::filesystem::path& file, std::string_view bytes);
 
 /// The events of a run directory's log.
-std::vector<nlohmann::json> log_of(const std::string& run);
+std::vector<Json> log_of(const std::string& run);
 /// What a run computed: its log without times, rates and memory, and without the notes of having
 /// been resumed.
 std::string results_of(const std::string& run);

@@ -20,6 +20,7 @@
 
 #include "core/crc32c.h"
 #include "core/files.h"
+#include "core/json.h"
 #include "nn/training/checkpoint.h"
 #include "tests/programs.h"
 #include "tests/support.h"
@@ -27,8 +28,6 @@
 namespace fs = std::filesystem;
 using namespace nine;
 using namespace nine::tests;
-using Json = nlohmann::ordered_json;
-
 namespace {
 
 void flip_bit(const fs::path& file, size_t bit) {

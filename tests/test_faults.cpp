@@ -18,6 +18,7 @@
 #include <random>
 #include <thread>
 
+#include "core/json.h"
 #include "core/safetensors.h"
 #include "nn/training/checkpoint.h"
 #include "tests/programs.h"
@@ -28,7 +29,6 @@ namespace {
 using namespace nine;
 using namespace nine::tests;
 namespace fs = std::filesystem;
-using Json = nlohmann::json;
 using Strings = std::vector<std::string>;
 
 std::string sentences(int count) {

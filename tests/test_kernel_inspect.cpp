@@ -12,14 +12,13 @@
 #include <vector>
 
 #include "apps/inspect/inspect.h"
+#include "core/json.h"
 #include "tests/programs.h"
 #include "tests/score_oracle.h"
 #include "tests/support.h"
 
 using namespace nine;
 using namespace nine::tests;
-using Json = nlohmann::ordered_json;
-
 namespace {
 
 using Real = long double;

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "core/json.h"
 #include "core/safetensors.h"
 #include "tests/programs.h"
 #include "tests/support.h"
@@ -14,7 +15,6 @@ namespace {
 
 using namespace nine;
 using namespace nine::tests;
-using Json = nlohmann::json;
 using Strings = std::vector<std::string>;
 
 // A small training on the sample text: some 190 updates an epoch, a fraction of a second.

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "core/json.h"
 #include "core/safetensors.h"
 #include "nn/models/language_model.h"
 #include "nn/models/score_text.h"
@@ -234,8 +235,8 @@ TEST_CASE("the parity export of mixtures, tied and untied: names, shapes and con
                       "5"};
     if (untied) arguments.emplace_back("--untied");
     run("lm_train", arguments);
-    const auto config = nlohmann::json::parse(slurp(dir / "p/config.json")),
-               losses = nlohmann::json::parse(slurp(dir / "p/losses.json"));
+    const auto config = Json::parse(slurp(dir / "p/config.json")),
+               losses = Json::parse(slurp(dir / "p/losses.json"));
     CHECK(config["head"] == "mos");
     CHECK(config["components"] == 3);
     CHECK(config["untied"] == untied);

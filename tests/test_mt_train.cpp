@@ -6,6 +6,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "core/json.h"
 #include "core/safetensors.h"
 #include "nn/models/saved_translation_model.h"
 #include "nn/training/checkpoint.h"
@@ -17,7 +18,6 @@ namespace {
 using namespace nine;
 using namespace nine::tests;
 namespace fs = std::filesystem;
-using Json = nlohmann::json;
 using Strings = std::vector<std::string>;
 
 Strings joined(Strings a, const Strings& b) {

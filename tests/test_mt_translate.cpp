@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "checks/op_cases.h"
+#include "core/json.h"
 #include "core/safetensors.h"
 #include "data/measures/bleu.h"
 #include "data/measures/chrf.h"
@@ -54,7 +55,7 @@ struct Checkpoint {
     std::vector<NamedView> tensors = set.named(set.values());
     tensors.push_back({kPositionsName, model.positions()});
     write_safetensors(dir / "model.safetensors", tensors, model.metadata());
-    nlohmann::ordered_json config = translation_config(model);
+    Json config = translation_config(model);
     config["head"] = head;
     dir.write("config.json", config.dump());
     dir.write(kSourceDict, source.dict_text());
@@ -129,7 +130,7 @@ TEST_CASE(
   CHECK(slurp(out) == joined(lists));
   const Strings rows = lines_of(slurp(attention));
   REQUIRE(rows.size() == kLines.size());
-  const auto first = nlohmann::json::parse(rows[0]);
+  const auto first = Json::parse(rows[0]);
   CHECK(first["line"] == 0);
   CHECK(first["source"] == Strings{"ein", "hund", "lau@@", "f@@", "t", ".", "</s>"});
   CHECK(first["target"].size() == found[0][0].words.size());
@@ -139,7 +140,7 @@ TEST_CASE(
     for (const auto& x : row) shares.push_back(x.get<float>());
   }
   CHECK(shares == found[0][0].attention);
-  CHECK(nlohmann::json::parse(rows[1])["attention"].empty());
+  CHECK(Json::parse(rows[1])["attention"].empty());
 }
 
 TEST_CASE("mt_translate: codes cut the input and join the output; raw text is tokenised") {

@@ -13,6 +13,7 @@
 #include "apps/cli/setting_flags.h"
 #include "apps/training/option_types.h"
 #include "core/error.h"
+#include "core/json.h"
 #include "core/suggest.h"
 #include "nn/training/training_length.h"
 #include "tests/programs.h"
@@ -32,7 +33,6 @@ namespace {
 using namespace nine;
 using namespace nine::app;
 using namespace nine::tests;
-using Json = nlohmann::ordered_json;
 using Strings = std::vector<std::string>;
 
 // Every type of flag.

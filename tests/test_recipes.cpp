@@ -11,6 +11,7 @@
 
 #include "checks/op_cases.h"
 #include "core/error.h"
+#include "core/json.h"
 #include "core/ops.h"
 #include "core/safetensors.h"
 #include "nn/models/language_model.h"
@@ -26,7 +27,6 @@ namespace {
 using namespace nine;
 using namespace nine::checks;
 using namespace nine::tests;
-using Json = nlohmann::json;
 using Strings = std::vector<std::string>;
 
 constexpr int64_t kSteps = 5, kBatch = 6, kWords = 23;

@@ -18,6 +18,7 @@
 #include "apps/svg/scale.h"
 #include "apps/svg/text.h"
 #include "core/error.h"
+#include "core/json.h"
 #include "tests/programs.h"
 #include "tests/support.h"
 
@@ -26,8 +27,7 @@ using nine::tests::has;
 namespace {
 
 namespace fs = std::filesystem;
-using nlohmann::json;
-
+using nine::Json;
 // A directory of its own for each test case, gone at its end.
 struct TempDir : nine::tests::TemporaryDirectory {
   fs::path run(const std::string& name, const std::string& log,
@@ -45,7 +45,7 @@ std::string page_of(const TempDir& dir, const std::vector<fs::path>& runs) {
 }
 
 std::string train(int step, double ppl) {
-  return json{{"event", "train"},
+  return Json{{"event", "train"},
               {"step", step},
               {"epoch", 1},
               {"time_s", step * 0.5},
@@ -62,7 +62,7 @@ std::string train(int step, double ppl) {
 }
 
 std::string valid(int step, double ppl, const char* event = "valid") {
-  return json{{"event", event},        {"step", step},         {"epoch", 1}, {"time_s", step * 0.5},
+  return Json{{"event", event},        {"step", step},         {"epoch", 1}, {"time_s", step * 0.5},
               {"loss", std::log(ppl)}, {"nll", std::log(ppl)}, {"ppl", ppl}, {"tokens", 99}}
              .dump() +
          "\n";
@@ -129,24 +129,24 @@ void check_page(const std::string& html) {
 }
 
 // The data of the chart with this title, as the page's script gets it.
-json chart_data(const std::string& html, const std::string& title) {
+Json chart_data(const std::string& html, const std::string& title) {
   const size_t heading = html.find("<h3>" + title + "</h3>");
   REQUIRE(heading != std::string::npos);
   const std::string opening = "<script type=\"application/json\">";
   const size_t begin = html.find(opening, heading) + opening.size();
-  return json::parse(html.substr(begin, html.find("</script>", begin) - begin));
+  return Json::parse(html.substr(begin, html.find("</script>", begin) - begin));
 }
 
-const json& series(const json& chart, const std::string& name) {
-  for (const json& s : chart["series"])
+const Json& series(const Json& chart, const std::string& name) {
+  for (const Json& s : chart["series"])
     if (s["name"] == name) return s;
   FAIL("no curve is called " << name);
   return chart;
 }
 
-double largest(const json& numbers) {
+double largest(const Json& numbers) {
   double best = -INFINITY;
-  for (const json& n : numbers)
+  for (const Json& n : numbers)
     if (!n.is_null()) best = std::max(best, n.get<double>());
   return best;
 }
@@ -174,7 +174,7 @@ TEST_CASE("report: a run's figures and curves") {
     CAPTURE(part);
     CHECK(has(html, part));
   }
-  const json chart = chart_data(html, "Perplexity");
+  const Json chart = chart_data(html, "Perplexity");
   CHECK(chart["log"] == true);
   CHECK(series(chart, "Training")["y"].size() == 40);
   CHECK(largest(series(chart, "Training")["y"]) == doctest::Approx(820));
@@ -191,7 +191,7 @@ TEST_CASE("report: a run's figures and curves") {
 TEST_CASE("report: sample translations of the last validation, with attention, escaped") {
   const TempDir dir;
   const auto sample = [](int step, int line, const std::string& hyp) {
-    return json{{"event", "translation"},
+    return Json{{"event", "translation"},
                 {"step", step},
                 {"line", line},
                 {"src", "ein <b>hund</b>"},
@@ -218,7 +218,7 @@ TEST_CASE("report: sample translations of the last validation, with attention, e
   CHECK(times(html, "&lt;/s&gt;") == 2);
 
   SUBCASE("attention that does not fit its words is left out") {
-    const json broken{{"event", "translation"},
+    const Json broken{{"event", "translation"},
                       {"step", 20},
                       {"line", 9},
                       {"src", "x"},
@@ -244,9 +244,9 @@ TEST_CASE("report: sample translations of the last validation, with attention, e
 TEST_CASE("report: what comes from files is escaped") {
   const TempDir dir;
   const std::string evil = "</script><script>alert(1)</script>\\u0000 \" onload='x";
-  const json config{{"head", "<script>alert('config')</script>"}, {"<b>key</b>", "\"><img>"}};
+  const Json config{{"head", "<script>alert('config')</script>"}, {"<b>key</b>", "\"><img>"}};
   const std::string log = kStart + train(1, 5) + valid(1, 6) +
-                          json{{"event", "done"}, {"step", 1}, {"<i>", "<script>"}}.dump() + "\n";
+                          Json{{"event", "done"}, {"step", 1}, {"<i>", "<script>"}}.dump() + "\n";
   const auto a = dir.run("<script>run & \"co\"", log, config.dump());
   const auto b = dir.run("b", log);
   for (const auto& html : {page_of(dir, {a}), page_of(dir, {a, b})}) {
@@ -260,7 +260,7 @@ TEST_CASE("report: what comes from files is escaped") {
   CHECK(
       series(chart_data(page_of(dir, {a, b}), "Validation perplexity"), "<script>run & \"co\"")["y"]
           .size() == 1);
-  CHECK(json::parse(nine::app::json_string(evil)) == evil);
+  CHECK(Json::parse(nine::app::json_string(evil)) == evil);
   CHECK_FALSE(has(nine::app::json_string(evil), "<"));
   CHECK(nine::app::escaped("a\xC3\xA9\xFFz\xC0\xAF\x01") ==
         "a\xC3\xA9\xEF\xBF\xBDz\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD");
@@ -297,7 +297,7 @@ TEST_CASE("report: downsampling keeps spikes, ends, gaps and the order") {
   const TempDir dir;
   std::string log = kStart;
   for (int step = 1; step <= 5000; ++step) log += train(step, step == 3210 ? 4321 : 60);
-  const json curve =
+  const Json curve =
       series(chart_data(page_of(dir, {dir.run("long", log)}), "Perplexity"), "Training");
   CHECK(curve["y"].size() <= nine::app::kCurvePoints);
   CHECK(largest(curve["y"]) == doctest::Approx(4321));
@@ -309,7 +309,7 @@ TEST_CASE("report: unfinished and damaged logs") {
     const std::string html = page_of(dir, {dir.run("cut", kStart + train(10, 50) + train(20, 40) +
                                                               train(30, 30).substr(0, 40))});
     check_page(html);
-    CHECK(series(chart_data(html, "Perplexity"), "Training")["x"] == json({10, 20}));
+    CHECK(series(chart_data(html, "Perplexity"), "Training")["x"] == Json({10, 20}));
     CHECK_FALSE(has(html, "could not be read"));
     CHECK(has(html, "not finished"));
   }
@@ -319,7 +319,7 @@ TEST_CASE("report: unfinished and damaged logs") {
                                  "{broken\n[1,2]\n\n{\"event\":\"novel\",\"step\":12,\"x\":{}}\n" +
                                  train(20, 40))});
     check_page(html);
-    CHECK(series(chart_data(html, "Perplexity"), "Training")["x"] == json({10, 20}));
+    CHECK(series(chart_data(html, "Perplexity"), "Training")["x"] == Json({10, 20}));
     CHECK(has(html, "2 lines of log.jsonl could not be read and were left out."));
   }
   SUBCASE("only a start") {
@@ -348,7 +348,7 @@ TEST_CASE("report: unfinished and damaged logs") {
            "\n";
     const std::string html = page_of(dir, {dir.run("diverged", log + train(40, 60))});
     check_page(html);
-    CHECK(series(chart_data(html, "Perplexity"), "Training")["y"] == json({50, nullptr, 60}));
+    CHECK(series(chart_data(html, "Perplexity"), "Training")["y"] == Json({50, nullptr, 60}));
     CHECK(has(html, "not finite in 2 entries of the log, first at step 20"));
     CHECK(times(html.substr(html.find("<path class=\"line c0\"")), "h0") >=
           2);  // lone points are dots
@@ -377,7 +377,7 @@ TEST_CASE("report: unfinished and damaged logs") {
             "loss",
             "{\"event\":\"train\",\"loss\":2}\n{\"event\":\"train\",\"step\":2,\"loss\":1}\n")});
     check_page(loss_only);
-    CHECK(series(chart_data(loss_only, "Loss"), "Training")["y"] == json({2, 1}));
+    CHECK(series(chart_data(loss_only, "Loss"), "Training")["y"] == Json({2, 1}));
   }
   SUBCASE("a resume takes back what came after its step") {
     const std::string log = kStart + train(10, 50) + train(20, 40) + valid(20, 41) +
@@ -429,7 +429,7 @@ TEST_CASE("report: several runs") {
   const std::string html = page_of(dir, runs);
   check_page(html);
   CHECK(has(html, "<h1>3 runs compared</h1>"));
-  const json chart = chart_data(html, "Validation perplexity");
+  const Json chart = chart_data(html, "Validation perplexity");
   CHECK(chart["series"].size() == 2);
   CHECK(series(chart, "a/base")["y"].back() == doctest::Approx(9.5));
   CHECK(largest(series(chart, "b/base")["y"]) == doctest::Approx(38));
@@ -462,7 +462,7 @@ TEST_CASE("report: mixtures, translation and an objective of its own") {
   const TempDir dir;
   std::string log = kStart;
   for (int step = 10; step <= 30; step += 10)
-    log += json{{"event", "valid"},
+    log += Json{{"event", "valid"},
                 {"step", step},
                 {"loss", 2.5},
                 {"nll", 2.0},
@@ -473,9 +473,9 @@ TEST_CASE("report: mixtures, translation and an objective of its own") {
            "\n";
   const std::string html = page_of(dir, {dir.run("mt", log)});
   check_page(html);
-  CHECK(series(chart_data(html, "Mixture weights"), "π1")["y"] == json({0.7, 0.7, 0.7}));
+  CHECK(series(chart_data(html, "Mixture weights"), "π1")["y"] == Json({0.7, 0.7, 0.7}));
   CHECK(series(chart_data(html, "Mixture weights, variance"), "π3")["y"] ==
-        json({0.02, 0.02, 0.02}));
+        Json({0.02, 0.02, 0.02}));
   CHECK(largest(chart_data(html, "BLEU")["series"][0]["y"]) == doctest::Approx(30.5));
   CHECK(series(chart_data(html, "Loss"), "Validation")["y"][0] == doctest::Approx(2.5));
   CHECK(has(html, "Best BLEU"));

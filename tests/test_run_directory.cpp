@@ -19,6 +19,7 @@
 #include "apps/training/run_directory.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "core/json.h"
 #include "tests/programs.h"
 #include "tests/support.h"
 
@@ -30,8 +31,6 @@ using nine::tests::error_of;
 using nine::tests::has;
 using nine::tests::Scratch;
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
-
 // How a child that runs `f` ends: its exit code, or minus the signal that killed it.
 template <class F>
 int in_child(F f) {

@@ -11,6 +11,7 @@
 
 #include "apps/report/tensorboard.h"
 #include "core/crc32c.h"
+#include "core/json.h"
 #include "tests/programs.h"
 #include "tests/support.h"
 
@@ -19,7 +20,6 @@ namespace {
 using namespace nine;
 using namespace nine::tests;
 using namespace nine::app;
-using Json = nlohmann::ordered_json;
 namespace fs = std::filesystem;
 
 std::string hex(const std::string& bytes) {

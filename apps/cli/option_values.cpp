@@ -9,12 +9,12 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/json.h"
 #include "core/suggest.h"
 
 namespace nine::app {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using Strings = std::vector<std::string>;
 using Pair = std::array<double, 2>;
 
@@ -175,10 +175,6 @@ std::string shortened(const std::string& text) {
   return text.size() <= kLongest ? text : text.substr(0, kLongest) + "...";
 }
 
-std::string dumped(const Json& value) {
-  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
 }  // namespace
 
 std::string field_text(const OptionField& field) {
@@ -216,10 +212,9 @@ void set_from_texts(OptionData& option, const std::vector<std::string>& texts) {
   option.set = true;
 }
 
-void set_from_json(OptionData& option, const nlohmann::ordered_json& value,
-                   const std::string& file) {
+void set_from_json(OptionData& option, const Json& value, const std::string& file) {
   const std::string where =
-      concat("\"", option.key(), "\": ", shortened(dumped(value)), " in ", file);
+      concat("\"", option.key(), "\": ", shortened(json_text(value)), " in ", file);
   std::visit(
       [&](auto* field) {
         using T = std::remove_pointer_t<decltype(field)>;
@@ -232,7 +227,7 @@ void set_from_json(OptionData& option, const nlohmann::ordered_json& value,
   option.set = true;
 }
 
-nlohmann::ordered_json to_json(const OptionField& field) {
+Json to_json(const OptionField& field) {
   return std::visit(
       [](const auto* pointer) -> Json {
         if constexpr (std::is_same_v<decltype(pointer), const TextField*>)

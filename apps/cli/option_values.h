@@ -1,21 +1,20 @@
 // How texts of the command line and values of a configuration file become fields, and back.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
 #include "apps/cli/option_data.h"
+#include "core/json.h"
 
 namespace nine::app {
 
 /// Sets the field from what the command line gave (at least one text). Throws UsageError.
 void set_from_texts(OptionData& option, const std::vector<std::string>& texts);
 /// Sets the field from a value in the configuration `file`. Throws UsageError.
-void set_from_json(OptionData& option, const nlohmann::ordered_json& value,
-                   const std::string& file);
+void set_from_json(OptionData& option, const Json& value, const std::string& file);
 /// The field's value for a configuration.
-nlohmann::ordered_json to_json(const OptionField& field);
+Json to_json(const OptionField& field);
 /// The field's value for the help; empty for an empty text or list.
 std::string field_text(const OptionField& field);
 

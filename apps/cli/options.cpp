@@ -7,18 +7,17 @@
 #include <nlohmann/json.hpp>
 
 #include "apps/cli/command_line.h"
-#include "apps/cli/json_text.h"
 #include "apps/cli/option_data.h"
 #include "apps/cli/option_help.h"
 #include "apps/cli/option_values.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "core/json.h"
 #include "core/suggest.h"
 
 namespace nine::app {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using Strings = std::vector<std::string>;
 
 std::string config_text(const std::string& file) {
@@ -193,7 +192,7 @@ bool Options::parse(const std::vector<std::string>& arguments, std::ostream& out
   apply_command_line(texts, false);
   require_given();
   s.parsed = true;
-  if (s.dump) out << to_json().dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
+  if (s.dump) out << json_text(to_json(), 2) << '\n';
   return !s.dump;
 }
 
@@ -212,8 +211,7 @@ void Options::read_config(const std::string& file) {
   for (const auto& [key, value] : config.items()) read_config_key(key, value, file);
 }
 
-void Options::read_config_key(const std::string& key, const nlohmann::ordered_json& value,
-                              const std::string& file) {
+void Options::read_config_key(const std::string& key, const Json& value, const std::string& file) {
   Strings keys;
   for (OptionData& option : state_->options) {
     if (option.built_in || option.positional) continue;
@@ -242,14 +240,14 @@ bool Options::was_set(std::string_view name) const {
   return option->set;
 }
 
-nlohmann::ordered_json Options::to_json() const {
+Json Options::to_json() const {
   Json out = Json::object();
   for (const OptionData& option : state_->options)
     if (!option.built_in && !option.positional) out[option.key()] = app::to_json(option.field);
   return out;
 }
 
-nlohmann::ordered_json Options::defaults_json() const { return state_->defaults; }
+Json Options::defaults_json() const { return state_->defaults; }
 
 std::vector<const OptionData*> Options::declared() const { return state_->list(); }
 

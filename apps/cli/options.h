@@ -13,12 +13,12 @@
 #include <functional>
 #include <iosfwd>
 #include <memory>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "apps/cli/option_field.h"
+#include "core/json.h"
 
 namespace nine::app {
 
@@ -108,9 +108,9 @@ class Options {
 
   /// The fields' values now, of every declared flag in order of declaration, keys with underscores.
   /// A file of it is a --config.
-  nlohmann::ordered_json to_json() const;
+  Json to_json() const;
   /// The same with the values that the fields had when they were declared.
-  nlohmann::ordered_json defaults_json() const;
+  Json defaults_json() const;
 
   /// Each flag in order of declaration, built-in ones first (apps/cli/option_data.h).
   std::vector<const OptionData*> declared() const;
@@ -125,8 +125,7 @@ class Options {
   void add_built_in();
   OptionData& declare(std::string name, OptionField field, std::string help);
   void read_config(const std::string& file);
-  void read_config_key(const std::string& key, const nlohmann::ordered_json& value,
-                       const std::string& file);
+  void read_config_key(const std::string& key, const Json& value, const std::string& file);
   void apply_command_line(const std::vector<std::vector<std::string>>& texts, bool built_in);
   void require_given() const;
 

@@ -4,15 +4,14 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "apps/cli/json_text.h"
 #include "autograd/functions.h"
+#include "core/json.h"
 #include "core/random.h"
 #include "kernels/kernel_softmax.h"
 
 namespace nine::app {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using Doubles = std::vector<double>;
 using Arrays = std::array<InspectArray, InspectInput::kFields>;
 
@@ -233,7 +232,7 @@ Json inspect(const InspectInput& in) {
 }
 
 std::string inspect_json(const std::string& text) {
-  return inspect(read_inspect_input(parse_json(text))).dump() + '\n';
+  return json_text(inspect(read_inspect_input(parse_json(text)))) + '\n';
 }
 
 }  // namespace nine::app

@@ -3,12 +3,12 @@
 
 #include <array>
 #include <cstdint>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
 #include "core/device.h"
 #include "core/dtype.h"
+#include "core/json.h"
 #include "kernels/head_config.h"
 
 namespace nine::app {
@@ -38,6 +38,6 @@ struct InspectInput {
 
 /// Reads the JSON of the input. UsageError: a field is missing or wrong; it names the field and
 /// what it should be.
-InspectInput read_inspect_input(const nlohmann::ordered_json& in);
+InspectInput read_inspect_input(const Json& in);
 
 }  // namespace nine::app

@@ -6,6 +6,7 @@
 
 #include "apps/training/parity_export.h"
 #include "core/files.h"
+#include "core/json.h"
 
 namespace nine::app {
 
@@ -33,7 +34,7 @@ void check_replayable(const LmOptions& o, const LanguageModelTask& task) {
                  o.export_steps);
 }
 
-nlohmann::ordered_json config_json(const LmOptions& o, const LanguageModel& model) {
+Json config_json(const LmOptions& o, const LanguageModel& model) {
   const LanguageModelConfig& c = model.config();
   return {{"task", "lm"},
           {"dtype", to_text(o.dtype)},
@@ -67,7 +68,7 @@ void export_lm_parity(const LmOptions& o, const LanguageModel& model, ParameterS
   const Shape all{o.export_steps, o.bptt, o.batch};
   const Tensor inputs(all, DType::int32), targets(all, DType::int32);
   const TrainerConfig trainer = o.trainer();
-  const nlohmann::ordered_json losses = run_parity_steps(
+  const Json losses = run_parity_steps(
       {.steps = o.export_steps,
        .optimizer = trainer.optimizer,
        .schedule = trainer.schedule,
@@ -80,8 +81,8 @@ void export_lm_parity(const LmOptions& o, const LanguageModel& model, ParameterS
   write_safetensors(dir / "final.safetensors", parameters.named(parameters.values()),
                     model.metadata());
   write_safetensors(dir / "batches.safetensors", {{"input", inputs}, {"target", targets}});
-  write_text(dir / "losses.json", losses.dump(1) + "\n");
-  write_text(dir / "config.json", config_json(o, model).dump(1) + "\n");
+  write_text(dir / "losses.json", json_text(losses, 1) + "\n");
+  write_text(dir / "config.json", json_text(config_json(o, model), 1) + "\n");
 }
 
 }  // namespace nine::app

@@ -1,12 +1,11 @@
 #include "apps/lm_train/lm_run.h"
 
+#include "core/json.h"
 #include "core/threads.h"
 #include "nn/models/score_text.h"
 
 namespace nine::app {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 void print_result(const char* what, double ppl, const std::optional<double>& floor) {
   std::printf("%s perplexity %.3f", what, ppl);

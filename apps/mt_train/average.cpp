@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "apps/cli/run_main.h"
+#include "core/json.h"
 #include "core/ops.h"
 #include "nn/models/model_directory.h"
 #include "nn/training/checkpoint.h"
@@ -50,7 +51,7 @@ int write_average(const std::string& run, int64_t count) {
   found.resize(static_cast<size_t>(count));
   std::reverse(found.begin(), found.end());
   std::map<std::string, Mean> means;
-  nlohmann::ordered_json steps = nlohmann::ordered_json::array();
+  Json steps = Json::array();
   for (const fs::path& directory : found) {
     const Checkpoint checkpoint(directory);
     steps.push_back(checkpoint.step());
@@ -73,7 +74,7 @@ int write_average(const std::string& run, int64_t count) {
     for (const char* name : {"config.json", "src.dict.txt", "tgt.dict.txt", "dict.txt"})
       if (last.has(name)) files.text(name, last.text(name));
   });
-  std::printf("the mean of the checkpoints of steps %s\nmodel  %s\n", steps.dump().c_str(),
+  std::printf("the mean of the checkpoints of steps %s\nmodel  %s\n", json_text(steps).c_str(),
               (store.directory() / "latest").c_str());
   return kExitDone;
 }

@@ -5,6 +5,7 @@
 
 #include "apps/training/parity_export.h"
 #include "core/files.h"
+#include "core/json.h"
 #include "nn/models/saved_translation_model.h"
 
 namespace nine::app {
@@ -17,8 +18,8 @@ void check_replayable(const MtParityExport& o, const TransformerConfig& c) {
   check_replayed_head(c.head.spec, c.tie_embeddings, "set --no-tie-embeddings");
 }
 
-nlohmann::ordered_json config_json(const MtParityExport& o, const Transformer& model) {
-  nlohmann::ordered_json config = translation_config(model);
+Json config_json(const MtParityExport& o, const Transformer& model) {
+  Json config = translation_config(model);
   config.update({{"pad", o.pad},
                  {"head", replay_name(model.config().head.spec)},
                  {"components", model.config().head.spec.size()},
@@ -62,7 +63,7 @@ void export_mt_parity(const MtParityExport& o, const Transformer& model, Paramet
     kept.push_back(t);
     batches.push_back({concat(name, ".", step), kept.back()});
   };
-  const nlohmann::ordered_json losses = run_parity_steps(
+  const Json losses = run_parity_steps(
       {.steps = o.steps, .optimizer = o.adam, .schedule = o.schedule, .step = {.clip = o.clip}},
       parameters, data, [&](int64_t step) {
         const TranslationBatch& batch = data.batch(0);
@@ -72,8 +73,8 @@ void export_mt_parity(const MtParityExport& o, const Transformer& model, Paramet
       });
   write_weights(dir / "final.safetensors", model, parameters);
   write_safetensors(dir / "batches.safetensors", batches);
-  write_text(dir / "losses.json", losses.dump(1) + "\n");
-  write_text(dir / "config.json", config_json(o, model).dump(1) + "\n");
+  write_text(dir / "losses.json", json_text(losses, 1) + "\n");
+  write_text(dir / "config.json", json_text(config_json(o, model), 1) + "\n");
 }
 
 void export_mt_parity(const MtOptions& o, const Transformer& model, ParameterSet& parameters,

@@ -1,11 +1,10 @@
 #include "apps/mt_train/mt_run.h"
 
+#include "core/json.h"
 #include "core/threads.h"
 
 namespace nine::app {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 double share(int64_t part, int64_t whole) {
   return static_cast<double>(part) / static_cast<double>(whole);

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "core/json.h"
 #include "core/number_format.h"
 
 namespace nine::app {
@@ -34,16 +35,16 @@ void write_attention(std::span<const Translation> found, std::span<const Transla
     const Hypothesis& h = found[i].front();
     std::vector<std::string> from = words(sources[i], source);
     from.push_back(source.word(Specials::kTranslation.end));
-    auto rows = nlohmann::ordered_json::array();
+    auto rows = Json::array();
     for (size_t t = 0; t < h.words.size(); ++t) {
       const auto begin = h.attention.begin() + static_cast<int64_t>(t * from.size());
       rows.push_back(std::vector<float>(begin, begin + static_cast<int64_t>(from.size())));
     }
-    const nlohmann::ordered_json line{{"line", first + static_cast<int64_t>(i)},
-                                      {"source", from},
-                                      {"target", words(h.words, target)},
-                                      {"attention", rows}};
-    out << line.dump() << '\n';
+    const Json line{{"line", first + static_cast<int64_t>(i)},
+                    {"source", from},
+                    {"target", words(h.words, target)},
+                    {"attention", rows}};
+    out << json_text(line) << '\n';
   }
 }
 

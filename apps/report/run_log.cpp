@@ -11,11 +11,10 @@
 
 #include "apps/svg/text.h"
 #include "core/error.h"
+#include "core/json.h"
 
 namespace nine::app {
 namespace {
-
-using Json = nlohmann::ordered_json;  // settings appear in the order in which they were written
 
 constexpr std::array<const char*, static_cast<size_t>(Field::kCount)> kFieldNames{
     "loss",         "nll",         "ppl",      "lr",     "grad_norm",
@@ -63,8 +62,7 @@ std::string value_text(const Json& value) {
     for (const Json& part : value) text += (text.empty() ? "" : ", ") + part.get<std::string>();
     return text;
   }
-  return value.is_string() ? value.get<std::string>()
-                           : value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return value.is_string() ? value.get<std::string>() : json_text(value);
 }
 
 void flatten(const Json& object, const std::string& prefix, Settings& out) {
@@ -121,7 +119,7 @@ class LogReader {
   void line(const std::string& text, bool cut) {
     if (std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isspace(c); }))
       return;
-    const Json event = Json::parse(text, nullptr, false);
+    const Json event = parse_json_object(text);
     const bool readable =
         event.is_object() && event.contains("event") && event["event"].is_string();
     if (readable) {
@@ -227,13 +225,13 @@ void read_config(const std::filesystem::path& file, Run& run) {
     return;
   }
   const std::string text{std::istreambuf_iterator<char>(in), {}};
-  const Json config = Json::parse(text, nullptr, false);
+  const Json config = parse_json_object(text);
   if (!config.is_object()) {
     run.notes.emplace_back("config.json is not a JSON object; it is shown as it is.");
     run.config_text = text;
     return;
   }
-  run.config_text = config.dump(2, ' ', false, Json::error_handler_t::replace);
+  run.config_text = json_text(config, 2);
   flatten(config, "", run.settings);
   update(run.parameters, config, "parameters");
 }

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "apps/cli/text_io.h"
@@ -10,6 +9,8 @@
 #include "apps/report/table.h"
 #include "apps/svg/text.h"
 #include "core/error.h"
+#include "core/files.h"
+#include "core/json.h"
 #include "data/sample/sample.h"
 #include "nn/models/compare_models.h"
 
@@ -21,8 +22,7 @@ constexpr size_t kShown = 15;
 
 // The text that a run of lm_train was validated on, from its config.json.
 std::vector<std::string> validation_lines(const fs::path& run) {
-  std::ifstream in(run / "config.json", std::ios::binary);
-  const auto config = nlohmann::json::parse(in, nullptr, false);
+  const Json config = parse_json_object(read_text(run / "config.json"));
   require(config.is_object(), "[report] ", (run / "config.json").string(),
           " is no JSON object: it would name the validation text");
   if (config.value("sample", false))

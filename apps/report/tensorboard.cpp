@@ -16,11 +16,11 @@
 
 #include "core/crc32c.h"
 #include "core/error.h"
+#include "core/json.h"
 
 namespace nine::app {
 namespace {
 
-using Json = nlohmann::ordered_json;
 namespace fs = std::filesystem;
 
 template <class T>
@@ -116,7 +116,7 @@ void append_rows(const Json& object, const std::string& prefix, std::string& out
       continue;
     }
     out += concat("| ", prefix, key, " | ");
-    for (const char c : value.is_string() ? value.get<std::string>() : value.dump())
+    for (const char c : value.is_string() ? value.get<std::string>() : json_text(value))
       out += c == '|' ? "\\|" : std::string(1, c);
     out += " |\n";
   }
@@ -188,8 +188,7 @@ void TensorBoard::replay(const fs::path& log) {
   std::ifstream in(log, std::ios::binary);
   std::vector<Json> lines;
   for (std::string line; std::getline(in, line);)
-    if (Json event = Json::parse(line, nullptr, false); event.is_object())
-      lines.push_back(std::move(event));
+    if (Json event = parse_json_object(line); event.is_object()) lines.push_back(std::move(event));
   if (lines.empty()) return;
   started_ -= lines.back().value("time_s", 0.0);
   for (const Json& line : lines) event(line);

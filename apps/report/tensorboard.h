@@ -4,9 +4,10 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
+
+#include "core/json.h"
 
 namespace nine::app {
 
@@ -33,17 +34,17 @@ class TensorBoard {
   /// When there is none, the lines of `log` (a log.jsonl; it may be absent) are written first, so
   /// that a run that starts to write event files late appears from its beginning. Throws Error
   /// when the file cannot be written.
-  TensorBoard(const std::filesystem::path& directory, const nlohmann::ordered_json& config,
+  TensorBoard(const std::filesystem::path& directory, const Json& config,
               const std::filesystem::path& log);
 
   /// Writes a line of log.jsonl. After `start` and `resume` TensorBoard drops what earlier files
   /// hold beyond that step, so that it shows nothing twice. Throws Error when the line cannot be
   /// written.
-  void event(const nlohmann::ordered_json& line);
+  void event(const Json& line);
 
  private:
   void replay(const std::filesystem::path& log);
-  void numbers(const std::string& kind, const nlohmann::ordered_json& line);
+  void numbers(const std::string& kind, const Json& line);
   void write(std::string_view message);
 
   std::filesystem::path file_;

@@ -4,29 +4,25 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
+#include "core/json.h"
 
 namespace nine::app {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 std::string flag_of(std::string key) {
   std::replace(key.begin(), key.end(), '_', '-');
   return "--" + key;
 }
 
-std::string dumped(const Json& value) {
-  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
 std::string value_text(const Json& value) {
   if (value.is_boolean()) return value.get<bool>() ? "on" : "off";
   if (value.is_string())
     return value.get<std::string>().empty() ? "not given" : value.get<std::string>();
-  if (!value.is_array()) return dumped(value);
+  if (!value.is_array()) return json_text(value);
   std::string out;
   for (const Json& item : value)
-    out += (out.empty() ? "" : ",") + (item.is_string() ? item.get<std::string>() : dumped(item));
+    out +=
+        (out.empty() ? "" : ",") + (item.is_string() ? item.get<std::string>() : json_text(item));
   return out.empty() ? "not given" : out;
 }
 
@@ -49,9 +45,8 @@ const std::vector<std::string>& keys_free_on_resume() {
   return keys;
 }
 
-std::string compare_configs(const nlohmann::ordered_json& stored, const nlohmann::ordered_json& now,
-                            const std::vector<std::string>& free_keys,
-                            const nlohmann::ordered_json& defaults) {
+std::string compare_configs(const Json& stored, const Json& now,
+                            const std::vector<std::string>& free_keys, const Json& defaults) {
   std::string out;
   for (const auto& [key, value] : now.items()) {
     if (std::find(free_keys.begin(), free_keys.end(), key) != free_keys.end()) continue;

@@ -1,9 +1,10 @@
 // Whether a run may be resumed with the options given now.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
+
+#include "core/json.h"
 
 namespace nine::app {
 
@@ -15,8 +16,7 @@ const std::vector<std::string>& keys_free_on_resume();
 /// --restart or another --run", empty when nothing does. Compares the keys of `now`. One that
 /// `stored` lacks (the run is of an older version) must have its value in `defaults`, or is passed
 /// over when that lacks it too; keys of `stored` alone are not compared.
-std::string compare_configs(const nlohmann::ordered_json& stored, const nlohmann::ordered_json& now,
-                            const std::vector<std::string>& free_keys,
-                            const nlohmann::ordered_json& defaults);
+std::string compare_configs(const Json& stored, const Json& now,
+                            const std::vector<std::string>& free_keys, const Json& defaults);
 
 }  // namespace nine::app

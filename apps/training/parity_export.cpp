@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "core/json.h"
+
 namespace nine::app {
 namespace {
 
@@ -24,12 +26,9 @@ void check_replayed_head(const HeadSpec& head, bool tie_embeddings, const char* 
                  "the replay does not tie embeddings to a mixture's own word vectors; ", untie);
 }
 
-nlohmann::ordered_json run_parity_steps(const ParityTraining& training, ParameterSet& parameters,
-                                        TrainingSource& data,
-                                        const std::function<void(int64_t)>& after_step) {
-  nlohmann::ordered_json losses{{"loss", nlohmann::json::array()},
-                                {"grad_norm", nlohmann::json::array()},
-                                {"lr", nlohmann::json::array()}};
+Json run_parity_steps(const ParityTraining& training, ParameterSet& parameters,
+                      TrainingSource& data, const std::function<void(int64_t)>& after_step) {
+  Json losses{{"loss", Json::array()}, {"grad_norm", Json::array()}, {"lr", Json::array()}};
   Arena arena("step", parameters.values().device());
   const auto optimizer = make_optimizer(parameters, training.optimizer);
   TrainStep step(parameters, *optimizer, arena, training.step);

@@ -3,9 +3,9 @@
 #pragma once
 
 #include <functional>
-#include <nlohmann/json_fwd.hpp>
 
 #include "apps/cli/option_conflicts.h"
+#include "core/json.h"
 #include "kernels/head.h"
 #include "nn/training/schedule.h"
 #include "nn/training/train_step.h"
@@ -39,8 +39,7 @@ struct ParityTraining {
 /// Makes the updates with the trainer's own step, from the parameters' present values, and calls
 /// after_step(0), after_step(1), ... behind each. Returns what losses.json holds: `loss`,
 /// `grad_norm` and `lr`, a number for each step.
-nlohmann::ordered_json run_parity_steps(const ParityTraining& training, ParameterSet& parameters,
-                                        TrainingSource& data,
-                                        const std::function<void(int64_t)>& after_step);
+Json run_parity_steps(const ParityTraining& training, ParameterSet& parameters,
+                      TrainingSource& data, const std::function<void(int64_t)>& after_step);
 
 }  // namespace nine::app

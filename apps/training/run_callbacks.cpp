@@ -2,16 +2,16 @@
 
 #include "apps/cli/signals.h"
 #include "apps/report/report.h"
+#include "core/json.h"
 
 namespace nine::app {
 
-void RunCallbacks::mirror_to_tensorboard(const std::string& directory,
-                                         const nlohmann::ordered_json& config) {
+void RunCallbacks::mirror_to_tensorboard(const std::string& directory, const Json& config) {
   tensorboard_ = std::make_unique<TensorBoard>(directory, config, run_.log_file());
 }
 
 // A run needs its log, so an error there ends it; an error in TensorBoard's copy does not.
-void RunCallbacks::event(const nlohmann::ordered_json& line) {
+void RunCallbacks::event(const Json& line) {
   run_.log(line);
   if (!tensorboard_) return;
   try {

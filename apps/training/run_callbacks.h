@@ -21,9 +21,9 @@ class RunCallbacks : public TrainerCallbacks {
 
   /// From now on events go to TensorBoard's files in `directory` too. Throws Error when they cannot
   /// be written.
-  void mirror_to_tensorboard(const std::string& directory, const nlohmann::ordered_json& config);
+  void mirror_to_tensorboard(const std::string& directory, const Json& config);
 
-  void event(const nlohmann::ordered_json& line) override;
+  void event(const Json& line) override;
   void message(const std::string& line) override { progress_.message(line); }
   void progress(double share, int64_t step, int64_t last_step, const std::string& text) override;
   bool interrupted() override;

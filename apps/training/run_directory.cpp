@@ -13,13 +13,12 @@
 
 #include "core/error.h"
 #include "core/files.h"
+#include "core/json.h"
 
 namespace nine::app {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
-
 bool is_there(const fs::path& path) {
   std::error_code ignored;
   return fs::exists(fs::symlink_status(path, ignored));
@@ -36,11 +35,6 @@ void for_each_line(std::string_view text, F take) {
   for (size_t newline = 0; (newline = text.find('\n')) != std::string_view::npos;
        text.remove_prefix(newline + 1))
     take(text.substr(0, newline));
-}
-
-Json event_of(std::string_view line) {
-  Json event = Json::parse(line, nullptr, false);
-  return event.is_object() ? event : Json();
 }
 
 std::optional<double> step_of(const Json& event) {
@@ -60,7 +54,7 @@ class LogCutter {
   explicit LogCutter(int64_t step) : step_(static_cast<double>(step)) {}
 
   void line(std::string_view text) {
-    const Json event = event_of(text);
+    const Json event = parse_json_object(text);
     if (event.is_null()) return;
     const std::optional<double> step = step_of(event);
     if (step) keeping_ = *step <= step_;
@@ -130,20 +124,19 @@ bool RunDirectory::finished() const { return is_event(last_event(), "done"); }
 Json RunDirectory::read_config() const {
   require(is_there(config_file()), "--run ", path_.string(),
           " holds a run without config.json; use --restart or another --run");
-  Json config = Json::parse(read_text(config_file()), nullptr, false);
+  Json config = parse_json_object(read_text(config_file()));
   require(config.is_object(), config_file().string(),
           " is not a JSON object; use --restart or another --run");
   return config;
 }
 
-void RunDirectory::write_config(const nlohmann::ordered_json& config) const {
-  atomic_write_text(config_file(),
-                    config.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+void RunDirectory::write_config(const Json& config) const {
+  atomic_write_text(config_file(), json_text(config, 2) + "\n");
 }
 
-void RunDirectory::log(const nlohmann::ordered_json& event) {
+void RunDirectory::log(const Json& event) {
   if (!log_.is_open()) log_.open(log_file());
-  log_.append(event.dump(-1, ' ', false, Json::error_handler_t::replace));
+  log_.append(json_text(event));
 }
 
 Json RunDirectory::last_event() const {
@@ -152,7 +145,7 @@ Json RunDirectory::last_event() const {
   std::string_view last_line;
   const std::string text = read_text(log_file());
   for_each_line(text, [&](std::string_view line) { last_line = line; });
-  return event_of(last_line);
+  return parse_json_object(last_line);
 }
 
 void RunDirectory::cut_log(int64_t step) {

@@ -3,11 +3,11 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
 #include "apps/training/line_file.h"
+#include "core/json.h"
 
 namespace nine::app {
 
@@ -36,14 +36,14 @@ class RunDirectory {
   bool finished() const;
 
   /// The configuration that the run was started with. Throws Error when it is missing or broken.
-  nlohmann::ordered_json read_config() const;
+  Json read_config() const;
   /// Writes it, indented, all or nothing.
-  void write_config(const nlohmann::ordered_json& config) const;
+  void write_config(const Json& config) const;
 
   /// Appends one event to the log as one line, in one write. Not-a-number becomes null.
-  void log(const nlohmann::ordered_json& event);
+  void log(const Json& event);
   /// The log's last whole event, null when there is none.
-  nlohmann::ordered_json last_event() const;
+  Json last_event() const;
   /// Cuts the log back to a checkpoint, before the run is resumed from there. Removed are
   ///  - events after `step`;
   ///  - "resume" at `step` itself: the caller writes a new one, so that the log is the same however

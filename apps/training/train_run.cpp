@@ -8,14 +8,13 @@
 #include "apps/training/profile_table.h"
 #include "core/cpu_info.h"
 #include "core/gemm.h"
+#include "core/json.h"
 #include "core/threads.h"
 #include "kernels/kernel_softmax.h"
 #include "kernels/ops.h"
 
 namespace nine::app {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // Whether the directory's run is resumed. Error, which names the option: its configuration differs
 // from `now`, that of this start.
@@ -35,8 +34,8 @@ bool resumes(const TrainingRun& t, const Json& now, RunDirectory& run) {
     const Json was = before.contains("resolved") ? before["resolved"].value(key, Json()) : Json();
     if (key != "version" && was != value)
       throw UsageError(concat(
-          run.path().string(), " holds a run whose ", key, " was ", was.dump(), ", now ",
-          value.dump(), "; it cannot go on to the same bits: use --restart or another --run"));
+          run.path().string(), " holds a run whose ", key, " was ", json_text(was), ", now ",
+          json_text(value), "; it cannot go on to the same bits: use --restart or another --run"));
   }
   return true;
 }
@@ -123,7 +122,7 @@ Start open_run(const TrainingRun& t, const Json& config, RunDirectory& run) {
 
 RunCallbacks::ExtraFiles checkpoint_files(const TrainingRun& t, Json config) {
   config.update(t.model_config);
-  RunCallbacks::ExtraFiles files{{"config.json", config.dump(1) + "\n"}};
+  RunCallbacks::ExtraFiles files{{"config.json", json_text(config, 1) + "\n"}};
   files.insert(files.end(), t.files.begin(), t.files.end());
   return files;
 }

@@ -24,31 +24,29 @@ struct TrainingRun {
   std::map<std::string, std::string> metadata;
   /// What the options resolve to on this machine with this data: a run is resumed only where it is
   /// the same.
-  nlohmann::ordered_json resolved;
+  Json resolved;
   /// Keys of a checkpoint's config.json beside the options; an object.
-  nlohmann::ordered_json model_config;
+  Json model_config;
   /// Files of every checkpoint besides config.json.
   RunCallbacks::ExtraFiles files;
   /// Keys of the log's first line besides those of every run; an object.
-  nlohmann::ordered_json start;
+  Json start;
   /// Lines about model and data, printed when the run starts.
   std::vector<std::string> messages;
   /// Called when the training is over and `parameters` hold the best model: prints what was reached
   /// and puts it into the log's last line.
-  std::function<void(const Checkpoint& best, Trainer&, RunCallbacks&, nlohmann::ordered_json& done)>
-      conclude;
+  std::function<void(const Checkpoint& best, Trainer&, RunCallbacks&, Json& done)> conclude;
 };
 
 /// Starts or resumes the run, until it is finished or interrupted. Returns the program's exit code.
 int run_training(const TrainingRun& t);
 
 /// The log's line about the test text, evaluated with the best model.
-nlohmann::ordered_json test_event(const Checkpoint& best, const Trainer& trainer,
-                                  const Evaluation& test);
+Json test_event(const Checkpoint& best, const Trainer& trainer, const Evaluation& test);
 
 /// What every trainer's `resolved` holds: versions, instruction set, libraries, the head and how it
 /// is cut. `words`, `width`: of the head's word vectors.
-nlohmann::ordered_json resolved_settings(const TrainOptions& o, const ParameterSet& parameters,
-                                         int64_t words, int64_t width);
+Json resolved_settings(const TrainOptions& o, const ParameterSet& parameters, int64_t words,
+                       int64_t width);
 
 }  // namespace nine::app

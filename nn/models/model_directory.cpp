@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/files.h"
+#include "core/json.h"
 #include "nn/training/checkpoint.h"
 
 namespace nine {
@@ -24,21 +25,20 @@ fs::path model_directory(const std::string& path, const char* dictionary) {
   return directory;
 }
 
-nlohmann::json model_config(const fs::path& directory,
-                            const std::map<std::string, std::string>& metadata) {
+Json model_config(const fs::path& directory, const std::map<std::string, std::string>& metadata) {
   if (!fs::exists(directory / "config.json")) {
-    nlohmann::json config = nlohmann::json::object();
+    Json config = Json::object();
     for (const char* key : {"head", "head_context"})
       if (const auto it = metadata.find(key); it != metadata.end()) config[key] = it->second;
     if (metadata.contains("untied")) config["untied"] = true;
     return config;
   }
-  auto config = nlohmann::json::parse(read_text(directory / "config.json"), nullptr, false);
+  Json config = parse_json_object(read_text(directory / "config.json"));
   require(config.is_object(), (directory / "config.json").string(), " is no JSON object");
   return config;
 }
 
-HeadSpec head_of(const nlohmann::json& config) {
+HeadSpec head_of(const Json& config) {
   // A run writes the head that it resolved, beside its options as they were given.
   const std::string given = config.value("head", "lin");
   const std::string head =

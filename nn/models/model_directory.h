@@ -4,9 +4,9 @@
 
 #include <filesystem>
 #include <map>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 
+#include "core/json.h"
 #include "kernels/head.h"
 
 namespace nine {
@@ -19,10 +19,10 @@ std::filesystem::path model_directory(const std::string& path, const char* dicti
 
 /// The directory's config.json. Where there is none: the head that model.safetensors' `metadata`
 /// names, if it names one. Error: config.json is no JSON object.
-nlohmann::json model_config(const std::filesystem::path& directory,
-                            const std::map<std::string, std::string>& metadata = {});
+Json model_config(const std::filesystem::path& directory,
+                  const std::map<std::string, std::string>& metadata = {});
 
 /// The head that such a configuration names; lin where it names none.
-HeadSpec head_of(const nlohmann::json& config);
+HeadSpec head_of(const Json& config);
 
 }  // namespace nine

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "core/json.h"
 #include "core/safetensors.h"
 #include "nn/models/model_directory.h"
 
@@ -12,9 +13,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-TransformerConfig transformer_config(const nlohmann::json& config, const Safetensors& weights,
+TransformerConfig transformer_config(const Json& config, const Safetensors& weights,
                                      const std::string& file) {
-  const auto key = [&](const char* name) -> const nlohmann::json& {
+  const auto key = [&](const char* name) -> const Json& {
     const auto found = config.find(name);
     require(found != config.end(), file, " lacks the key '", name,
             "' of a translation model (is this mt_train's checkpoint?)");
@@ -39,7 +40,7 @@ TransformerConfig transformer_config(const nlohmann::json& config, const Safeten
         positions != weights.tensors.end())
       c.max_length = positions->second.shape().rank() == 2 ? positions->second.shape()[0] : 0;
     return c;
-  } catch (const nlohmann::json::exception& e) {
+  } catch (const Json::exception& e) {
     fail(file, ": a key of the model is of the wrong type (", e.what(), ")");
   }
 }
@@ -76,9 +77,9 @@ void check_same_words(const std::string& path, const char* name, const Vocabular
 
 }  // namespace
 
-nlohmann::ordered_json translation_config(const Transformer& model) {
+Json translation_config(const Transformer& model) {
   const TransformerConfig& c = model.config();
-  const nlohmann::ordered_json head = to_json(c.head);
+  const Json head = to_json(c.head);
   return {{"task", "mt"},
           {"dtype", to_text(model.dtype())},
           {"src_vocab", c.src_vocab},

@@ -6,9 +6,9 @@
 
 #include <filesystem>
 #include <memory>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 
+#include "core/json.h"
 #include "data/vocabulary.h"
 #include "nn/models/transformer.h"
 
@@ -19,7 +19,7 @@ inline constexpr const char *kSourceDict = "src.dict.txt", *kTargetDict = "tgt.d
 
 /// The keys of config.json that CTranslate2 and the replay in PyTorch read: `task`, `dtype`, sizes,
 /// norm order, smoothing, ties. The head is not among them.
-nlohmann::ordered_json translation_config(const Transformer& model);
+Json translation_config(const Transformer& model);
 
 /// A trained translation model with its dictionaries. Without gradients: for evaluation.
 class SavedTranslationModel {

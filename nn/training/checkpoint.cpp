@@ -16,12 +16,11 @@
 #include "core/crc32c.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "core/json.h"
 
 namespace nine {
 namespace fs = std::filesystem;
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr const char* kStateFile = "state.json";
 constexpr const char* kLatest = "latest";
@@ -107,7 +106,7 @@ void require_finite(const Json& value, const std::string& where) {
 }
 
 uint32_t checksum_of(const Json& state) {
-  const std::string text = state.dump();
+  const std::string text = json_text(state);
   return crc32c(0, text.data(), text.size());
 }
 
@@ -119,7 +118,7 @@ std::string state_text(int64_t step, const Json& state, const CheckpointFiles& f
     digests[name] = {{"bytes", digest.bytes}, {"crc32c", digest.crc32c}};
   out["files"] = digests;
   out["crc32c"] = checksum_of(out);
-  return out.dump(2) + "\n";
+  return json_text(out, 2) + "\n";
 }
 
 void check_state(int64_t step, const Json& state) {
@@ -130,7 +129,7 @@ void check_state(int64_t step, const Json& state) {
             "': the store writes it");
   require(!state.contains("step") || state["step"] == step,
           "a checkpoint's state says another step than ", step, ": ",
-          state.value("step", Json()).dump());
+          json_text(state.value("step", Json())));
   require_finite(state, "");
 }
 
@@ -141,7 +140,8 @@ bool is_plain_name(const std::string& name) {
 
 // The whole of state.json, its own checksum verified and taken out. Throws Json::exception too.
 Json read_state(const fs::path& directory) {
-  Json state = Json::parse(read_text(directory / kStateFile));
+  Json state = parse_json_object(read_text(directory / kStateFile));
+  require(state.is_object(), kStateFile, " cannot be read: it is not a JSON object");
   const auto expected = state.at("crc32c").get<uint32_t>();
   state.erase("crc32c");
   require(checksum_of(state) == expected, kStateFile,

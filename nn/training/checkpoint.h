@@ -23,13 +23,13 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "core/json.h"
 #include "core/safetensors.h"
 
 namespace nine {
@@ -68,7 +68,7 @@ class Checkpoint {
   const std::filesystem::path& directory() const { return directory_; }
   int64_t step() const { return step_; }
   /// What the trainer saved (with its `step`), in its order.
-  const nlohmann::ordered_json& state() const { return *state_; }
+  const Json& state() const { return *state_; }
 
   bool has(const std::string& name) const { return files_.contains(name); }
   /// The path of a file. Error, with the list of names: there is none of that name.
@@ -79,7 +79,7 @@ class Checkpoint {
  private:
   std::filesystem::path directory_;
   int64_t step_ = 0;
-  std::shared_ptr<const nlohmann::ordered_json> state_;
+  std::shared_ptr<const Json> state_;
   std::map<std::string, FileDigest> files_;
 };
 
@@ -127,7 +127,7 @@ class CheckpointStore {
   /// run was resumed from an earlier one, are removed, except the best. Errors: a file cannot be
   /// written (no space left), and the existing checkpoints stay as they were; the directory was
   /// removed or replaced since this object was made.
-  void save(int64_t step, const nlohmann::ordered_json& state,
+  void save(int64_t step, const Json& state,
             const std::function<void(CheckpointFiles&)>& write_files, bool is_best = false);
 
   /// Removes every checkpoint: a run that starts over.

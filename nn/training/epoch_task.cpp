@@ -2,14 +2,16 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/json.h"
+
 namespace nine {
 
-nlohmann::ordered_json EpochTask::position() const {
+Json EpochTask::position() const {
   const BatchPosition at = stream_.position();
   return {{"epoch", at.epoch}, {"step", at.step}};
 }
 
-void EpochTask::seek(const nlohmann::ordered_json& position) {
+void EpochTask::seek(const Json& position) {
   stream_.seek({position.at("epoch").get<int64_t>(), position.at("step").get<int64_t>()});
 }
 

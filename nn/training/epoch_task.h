@@ -15,8 +15,8 @@ class EpochTask : public TrainingTask {
   bool epoch_finished() const override { return stream_.epoch_finished(); }
   double epoch_share() const override { return stream_.epoch_share(); }
   /// {"epoch": e, "step": s}: s batches of epoch e are done.
-  nlohmann::ordered_json position() const override;
-  void seek(const nlohmann::ordered_json& position) override;
+  Json position() const override;
+  void seek(const Json& position) override;
 
  protected:
   /// `stream` must outlive the task.

@@ -6,13 +6,12 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "core/json.h"
 #include "core/ops.h"
 #include "core/profile.h"
 
 namespace nine {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 double clock_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -30,7 +29,7 @@ std::string short_number(double x) {
 
 }  // namespace
 
-std::vector<nlohmann::ordered_json> TrainingTask::validation_samples() const { return {}; }
+std::vector<Json> TrainingTask::validation_samples() const { return {}; }
 
 double peak_memory_mib(const Arena& arena, const ParameterSet& parameters,
                        const Optimizer* optimizer) {

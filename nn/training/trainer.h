@@ -3,11 +3,11 @@
 
 #include <cmath>
 #include <memory>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 
 #include "core/enum_names.h"
+#include "core/json.h"
 #include "nn/training/checkpoint.h"
 #include "nn/training/evaluation.h"
 #include "nn/training/schedule.h"
@@ -25,8 +25,8 @@ class TrainingTask : public TrainingSource {
   /// The part of the current epoch that is done, in [0, 1].
   virtual double epoch_share() const = 0;
   /// Where in the data the next update begins, for checkpoints. seek() goes there.
-  virtual nlohmann::ordered_json position() const = 0;
-  virtual void seek(const nlohmann::ordered_json& position) = 0;
+  virtual Json position() const = 0;
+  virtual void seek(const Json& position) = 0;
   /// What is carried from update to update, for checkpoints.
   virtual std::vector<NamedView> state() const = 0;
   /// What model.safetensors holds beside the parameters (ParameterSet::ignore_on_load).
@@ -39,7 +39,7 @@ class TrainingTask : public TrainingSource {
   virtual Evaluation validate(Tape& tape) = 0;
   /// More lines for the log after a validation, each an object with `event`; the trainer adds step,
   /// epoch and time.
-  virtual std::vector<nlohmann::ordered_json> validation_samples() const;
+  virtual std::vector<Json> validation_samples() const;
 };
 
 /// What decides which validation is the best: lower nats per token, or higher BLEU.
@@ -72,7 +72,7 @@ class TrainerCallbacks {
  public:
   virtual ~TrainerCallbacks() = default;
   /// A line of log.jsonl.
-  virtual void event(const nlohmann::ordered_json& line) = 0;
+  virtual void event(const Json& line) = 0;
   /// A message for the user.
   virtual void message(const std::string& line) = 0;
   /// Called after every update: the part of `after` that is done, the expected last step, and the
@@ -143,7 +143,7 @@ class Trainer {
   bool due(const TrainingLength& every, int64_t& count) const;
   bool validate(bool due);
   void save(bool is_best);
-  void stamp(nlohmann::ordered_json& line) const;
+  void stamp(Json& line) const;
 
   ParameterSet& parameters_;
   TrainingTask& task_;

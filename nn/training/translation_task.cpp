@@ -3,12 +3,11 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "core/json.h"
 #include "nn/models/translation_text.h"
 
 namespace nine {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // Most tokens of a sample's source: a larger map of attention cannot be read.
 constexpr int64_t kLongestSample = 30;
@@ -88,7 +87,7 @@ std::vector<Translator::Ids> TranslationTask::sample_sources() const {
   return out;
 }
 
-std::vector<nlohmann::ordered_json> TranslationTask::validation_samples() const {
+std::vector<Json> TranslationTask::validation_samples() const {
   const std::vector<Translator::Ids> sources = sample_sources();
   std::vector<Json> events;
   for (size_t i = 0; i < sample_translations_.size(); ++i) {

@@ -44,7 +44,7 @@ class TranslationTask : public EpochTask {
   /// `translation` events of the last validation: `line` in its text, `src`, `ref`, `hyp`;
   /// `src_tokens` and `hyp_tokens`, the model's subwords; `attention`, a row for each of the latter
   /// with a weight for each source token and </s>, in thousandths.
-  std::vector<nlohmann::ordered_json> validation_samples() const override;
+  std::vector<Json> validation_samples() const override;
 
   /// The micro-batches of an update and the model that they go through.
   TranslationSource& source() { return source_; }

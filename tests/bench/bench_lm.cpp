@@ -11,6 +11,7 @@
 #include "apps/cli/version.h"
 #include "apps/lm_train/lm_options.h"
 #include "apps/training/profile_table.h"
+#include "core/json.h"
 #include "core/profile.h"
 #include "core/threads.h"
 #include "nn/training/language_model_task.h"
@@ -112,23 +113,22 @@ int bench(const BenchOptions& o, Device device) {
   std::nth_element(seconds.begin(), seconds.begin() + static_cast<int64_t>(seconds.size() / 2),
                    seconds.end());
   const double s = seconds[seconds.size() / 2];
-  const nlohmann::ordered_json out{
-      {"system", kVersionLine},
-      {"task", "lm"},
-      {"head", o.head},
-      {"components", o.head_spec().size()},
-      {"untied", o.untied},
-      {"vocab", vocabulary.size()},
-      {"batch", o.batch},
-      {"bptt", o.bptt},
-      {"device", o.device},
-      {"precision", o.precision},
-      {"score", o.score},
-      {"threads", threads()},
-      {"s_per_step", s},
-      {"tokens_per_s", static_cast<double>(o.batch * o.bptt) / s},
-      {"peak_mib", peak_memory_mib(arena, parameters, optimizer.get())},
-      {"loss", loss}};
+  const Json out{{"system", kVersionLine},
+                 {"task", "lm"},
+                 {"head", o.head},
+                 {"components", o.head_spec().size()},
+                 {"untied", o.untied},
+                 {"vocab", vocabulary.size()},
+                 {"batch", o.batch},
+                 {"bptt", o.bptt},
+                 {"device", o.device},
+                 {"precision", o.precision},
+                 {"score", o.score},
+                 {"threads", threads()},
+                 {"s_per_step", s},
+                 {"tokens_per_s", static_cast<double>(o.batch * o.bptt) / s},
+                 {"peak_mib", peak_memory_mib(arena, parameters, optimizer.get())},
+                 {"loss", loss}};
   std::printf("%s\n", out.dump().c_str());
   if (o.profile) print_profile(stderr, measure_machine(), o.steps);
   return kExitDone;

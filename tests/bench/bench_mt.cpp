@@ -14,6 +14,7 @@
 #include "apps/lm_train/lm_options.h"
 #include "apps/mt_train/mt_parity_export.h"
 #include "apps/training/profile_table.h"
+#include "core/json.h"
 #include "core/profile.h"
 #include "core/threads.h"
 #include "nn/training/translation_source.h"
@@ -138,20 +139,19 @@ int bench(const BenchOptions& o, Device device) {
   }
   profile::enable(false);
   const double s = median(seconds);
-  const nlohmann::ordered_json out{
-      {"system", kVersionLine},
-      {"task", "mt"},
-      {"vocab", o.vocab},
-      {"layers", o.layers},
-      {"sentences", o.sentences},
-      {"length", o.length},
-      {"device", o.device},
-      {"threads", threads()},
-      {"parameters", parameters.count()},
-      {"s_per_step", s},
-      {"tokens_per_s", static_cast<double>(2 * o.sentences * o.length) / s},
-      {"peak_mib", peak_memory_mib(arena, parameters, optimizer.get())},
-      {"loss", loss}};
+  const Json out{{"system", kVersionLine},
+                 {"task", "mt"},
+                 {"vocab", o.vocab},
+                 {"layers", o.layers},
+                 {"sentences", o.sentences},
+                 {"length", o.length},
+                 {"device", o.device},
+                 {"threads", threads()},
+                 {"parameters", parameters.count()},
+                 {"s_per_step", s},
+                 {"tokens_per_s", static_cast<double>(2 * o.sentences * o.length) / s},
+                 {"peak_mib", peak_memory_mib(arena, parameters, optimizer.get())},
+                 {"loss", loss}};
   std::printf("%s\n", out.dump().c_str());
   if (o.profile) print_profile(stderr, measure_machine(), o.steps);
   return kExitDone;

@@ -13,6 +13,7 @@
 #include "apps/training/compare_configs.h"
 #include "apps/training/option_types.h"
 #include "core/error.h"
+#include "core/json.h"
 #include "core/safetensors.h"
 #include "data/text.h"
 #include "data/vocabulary.h"
@@ -96,7 +97,7 @@ struct Flags {
     options.add("betas", betas, "a pair").range_from(0, 1);
     options.add("after", after, "an amount");
   }
-  nlohmann::ordered_json read(const std::string& file) {
+  Json read(const std::string& file) {
     std::ostringstream ignored;
     static_cast<void>(options.parse({"--config", file}, ignored));
     return options.to_json();
@@ -162,13 +163,13 @@ void fuzz_text(std::string_view bytes) {
 
 void fuzz_config(std::string_view bytes) {
   const MemoryFile in(bytes);
-  nlohmann::ordered_json now;
+  Json now;
   if (accepted([&] { now = Flags().read(in.path()); })) {
-    const MemoryFile out(now.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+    const MemoryFile out(json_text(now, 2));
     demand(Flags().read(out.path()) == now, "what --dump-config prints is a --config");
   }
   const Flags flags;
-  const auto stored = nlohmann::ordered_json::parse(bytes, nullptr, false);
+  const Json stored = parse_json_object(bytes);
   if (!stored.is_object()) return;  // as RunDirectory::read_config
   app::compare_configs(stored, flags.options.to_json(), app::keys_free_on_resume(),
                        flags.options.defaults_json());

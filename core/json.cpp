@@ -1,4 +1,4 @@
-#include "apps/cli/json_text.h"
+#include "core/json.h"
 
 #include <nlohmann/json.hpp>
 #include <set>
@@ -7,10 +7,9 @@
 
 #include "core/error.h"
 
-namespace nine::app {
+namespace nine {
 
-nlohmann::ordered_json parse_json(const std::string& text) {
-  using Json = nlohmann::ordered_json;
+Json parse_json(const std::string& text) {
   std::vector<std::set<std::string>> objects;  // the open ones' keys
   std::string twice;
   const auto watch = [&](int, Json::parse_event_t event, Json& value) {
@@ -35,4 +34,13 @@ nlohmann::ordered_json parse_json(const std::string& text) {
   return json;
 }
 
-}  // namespace nine::app
+Json parse_json_object(std::string_view text) {
+  Json value = Json::parse(text, nullptr, false);
+  return value.is_object() ? value : Json();
+}
+
+std::string json_text(const Json& value, int indent) {
+  return value.dump(indent, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace nine

@@ -1,0 +1,25 @@
+// JSON: settings, logs, checkpoints. Declared here without the library's templates, which are slow
+// to compile: a file that looks into a value includes <nlohmann/json.hpp> itself.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+
+namespace nine {
+
+/// A JSON value; the keys of an object keep the order in which they were written.
+using Json = nlohmann::ordered_json;
+
+/// The value of a JSON text written by hand. UsageError: it is not JSON; a key is given twice in
+/// one object, which a JSON reader lets pass.
+Json parse_json(const std::string& text);
+
+/// The JSON object that text holds; null where it holds anything else or is not JSON.
+Json parse_json_object(std::string_view text);
+
+/// value as text: on one line, or with indent spaces a level. Bytes that are not UTF-8 become
+/// U+FFFD.
+std::string json_text(const Json& value, int indent = -1);
+
+}  // namespace nine
