@@ -22,7 +22,7 @@ struct Heads {
   int64_t batch, heads, queries, keys, size;
   bool causal;
   T scale;
-  DeviceErrors* errors;
+  IndexErrors errors;
 
   // The batch element of this block and the first column of its head: blockIdx.y is element * heads
   // + head.
@@ -31,7 +31,7 @@ struct Heads {
   // The number of keys that are not padding.
   NINE_D int64_t visible() const {
     if (lengths == nullptr) return keys;
-    return checked(lengths, element(), 0, keys + 1, errors, IndexFault::attention);
+    return checked(lengths, element(), 0, keys + 1, errors);
   }
   // Whether query t attends to key s, of n visible ones.
   NINE_D bool attends(int64_t t, int64_t s, int64_t n) const {
@@ -189,7 +189,7 @@ Heads<T> heads_of(const ops::Attention& io, CudaDevice& device) {
           .size = io.size(),
           .causal = io.causal,
           .scale = static_cast<T>(1 / std::sqrt(static_cast<double>(io.size()))),
-          .errors = device.errors()};
+          .errors = device.index_errors("attention")};
 }
 
 dim3 grid_of(const ops::Attention& io, int64_t rows) {

@@ -6,8 +6,11 @@
 #include <cstring>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <set>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/error.h"
 
@@ -17,9 +20,33 @@ namespace {
 constexpr size_t kStaging = size_t{8} << 20;    // enough for the indices of some hundred batches
 constexpr size_t kMaxStaged = size_t{1} << 20;  // larger copies do not go through staging_
 constexpr size_t kMaxGraphs = 64, kMaxKeys = 4096;
-constexpr const char* kFaultNames[kIndexFaults] = {
-    "embedding",    "embedding_backward", "dropout_words", "nll",
-    "nll_backward", "head_scores",        "attention"};
+
+// The names of the columns of DeviceErrors, the same on every device.
+class IndexErrorNames {
+ public:
+  int column_of(std::string_view op) {
+    const std::lock_guard lock(mutex_);
+    const auto known = std::find(names_.begin(), names_.end(), op);
+    const auto column = static_cast<int>(known - names_.begin());
+    if (known != names_.end()) return column;
+    require(column < DeviceErrors::kMaxOps, "[", op, "] more than ", DeviceErrors::kMaxOps,
+            " ops check indices: raise DeviceErrors::kMaxOps");
+    names_.emplace_back(op);
+    return column;
+  }
+  std::string name_of(int column) {
+    const std::lock_guard lock(mutex_);
+    return names_[static_cast<size_t>(column)];
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::string> names_;
+};
+IndexErrorNames& index_error_names() {
+  static IndexErrorNames names;
+  return names;
+}
 
 // One row is copied without a pitch, since CUDA limits a pitch to 2 GiB and a whole tensor that
 // counts as one row may be larger.
@@ -144,14 +171,18 @@ void CudaDevice::download(const void* device, size_t device_pitch, void* host, s
   throw_errors();
 }
 
+IndexErrors CudaDevice::index_errors(const char* op) const {
+  return {errors_, index_error_names().column_of(op)};
+}
+
 void CudaDevice::throw_errors() {
   const DeviceErrors seen = *host_errors_;
-  for (int i = 0; i < kIndexFaults; ++i) {
+  for (int i = 0; i < DeviceErrors::kMaxOps; ++i) {
     if (seen.first[i] == ~0ull) continue;
     check("copy", cudaMemsetAsync(errors_, 0xff, sizeof(DeviceErrors), stream_));
-    fail("[", kFaultNames[i], "] index ", static_cast<int32_t>(seen.first[i]), " at position ",
-         static_cast<int64_t>(seen.first[i] >> 32), " is outside of [", seen.low[i], ", ",
-         seen.limit[i], ")");
+    fail("[", index_error_names().name_of(i), "] index ", static_cast<int32_t>(seen.first[i]),
+         " at position ", static_cast<int64_t>(seen.first[i] >> 32), " is outside of [",
+         seen.low[i], ", ", seen.limit[i], ")");
   }
 }
 

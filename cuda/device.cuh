@@ -13,26 +13,20 @@ namespace nine::cuda {
 /// Throws an Error that names the op, unless CUDA's call succeeded.
 void check(const char* op, cudaError_t error);
 
-/// The ops whose kernels check indices (words, targets, lengths). The host does not wait for these
-/// checks: it reads their result with its next copy from the device, and throws then.
-enum class IndexFault : int {
-  embedding,
-  embedding_backward,
-  dropout_words,
-  nll,
-  nll_backward,
-  head_scores,
-  attention,
-  count
-};
-inline constexpr int kIndexFaults = static_cast<int>(IndexFault::count);
-
-/// The wrong indices that kernels have found since the host last read this, for each op.
+/// The wrong indices (words, targets, lengths) that kernels have found since the host last read
+/// this, a column for each op. The host does not wait for these checks: it reads their result with
+/// its next copy from the device, and throws then.
 struct DeviceErrors {
+  static constexpr int kMaxOps = 16;
   /// The first wrong index, as its position << 32 | its value; all bits set: no error.
-  unsigned long long first[kIndexFaults];
+  unsigned long long first[kMaxOps];
   /// The valid range was [low, limit).
-  long long low[kIndexFaults], limit[kIndexFaults];
+  long long low[kMaxOps], limit[kMaxOps];
+};
+/// For kernels: where the wrong indices of one op are reported.
+struct IndexErrors {
+  DeviceErrors* errors;  ///< in the device's memory
+  int op;                ///< its column
 };
 
 /// One GPU. All work is submitted to its stream and runs in order.
@@ -44,8 +38,9 @@ class CudaDevice {
   static CudaDevice& of(const View& v) { return of(v.device.index); }
 
   cudaStream_t stream() const { return stream_; }
-  /// For kernels: where they report errors, in the device's memory.
-  DeviceErrors* errors() const { return errors_; }
+  /// For the kernels of `op`, which is named in the error when they report one. The first call for
+  /// an op gives it a column of DeviceErrors. Error: more than kMaxOps ops.
+  IndexErrors index_errors(const char* op) const;
   int index() const { return index_; }
 
   /// Device memory for intermediate results of one op; the next op may overwrite it. There are two

@@ -50,9 +50,9 @@ struct DropWords {
   const int32_t* ids;
   Mask<T> mask;
   bool add;
-  DeviceErrors* errors;
+  IndexErrors errors;
   NINE_D void operator()(int64_t r, int64_t c) const {
-    const int32_t id = checked(ids, r, 0, int64_t{1} << 31, errors, IndexFault::dropout_words);
+    const int32_t id = checked(ids, r, 0, int64_t{1} << 31, errors);
     put(add, y.at(r, c), mask.of(id) * x.at(r, c));
   }
 };
@@ -86,7 +86,7 @@ void dropout_words(const View& x, const View& ids, double p, const RandomKey& ke
     CudaDevice& device = CudaDevice::of(x);
     each(device, "dropout_words", {x.rows(), x.cols()},
          DropWords<T>{Matrix<T>(x), Matrix<T>(y.view), static_cast<int32_t*>(ids.data),
-                      Mask<T>(key, p), y.add, device.errors()});
+                      Mask<T>(key, p), y.add, device.index_errors("dropout_words")});
   });
 }
 

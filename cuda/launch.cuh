@@ -81,21 +81,20 @@ NINE_D void put(bool add, T& y, T x) {
 }
 
 /// Reports a wrong index to the host; of several the one with the lowest position is kept.
-NINE_D inline void report(DeviceErrors* errors, IndexFault fault, int64_t position, int32_t value,
-                          int64_t low, int64_t limit) {
-  const int i = static_cast<int>(fault);
-  errors->low[i] = low;
-  errors->limit[i] = limit;
-  atomicMin(&errors->first[i],
+NINE_D inline void report(const IndexErrors& to, int64_t position, int32_t value, int64_t low,
+                          int64_t limit) {
+  to.errors->low[to.op] = low;
+  to.errors->limit[to.op] = limit;
+  atomicMin(&to.errors->first[to.op],
             static_cast<unsigned long long>(position) << 32 | static_cast<uint32_t>(value));
 }
 /// ids[position] if it is in [low, limit). Otherwise it is reported to the host and `low` is
 /// returned. `first` is the position of ids[0] in the op's whole input, for the report.
 NINE_D inline int32_t checked(const int32_t* ids, int64_t position, int64_t low, int64_t limit,
-                              DeviceErrors* errors, IndexFault fault, int64_t first = 0) {
+                              const IndexErrors& errors, int64_t first = 0) {
   const int32_t id = ids[position];
   if (id >= low && id < limit) return id;
-  report(errors, fault, first + position, id, low, limit);
+  report(errors, first + position, id, low, limit);
   return static_cast<int32_t>(low);
 }
 

@@ -22,9 +22,9 @@ template <class T>
 struct Embedding {
   Matrix<T> table, y;
   const int32_t* ids;
-  DeviceErrors* errors;
+  IndexErrors errors;
   NINE_D void operator()(int64_t r, int64_t c) const {
-    y.at(r, c) = table.at(checked(ids, r, 0, table.rows, errors, IndexFault::embedding), c);
+    y.at(r, c) = table.at(checked(ids, r, 0, table.rows, errors), c);
   }
 };
 template <class T>
@@ -32,9 +32,9 @@ struct EmbeddingWithPositions {
   Matrix<T> table, positions, y;
   const int32_t* ids;
   T scale;
-  DeviceErrors* errors;
+  IndexErrors errors;
   NINE_D void operator()(int64_t r, int64_t c) const {
-    const int32_t id = checked(ids, r, 0, table.rows, errors, IndexFault::embedding);
+    const int32_t id = checked(ids, r, 0, table.rows, errors);
     y.at(r, c) = scale * table.at(id, c) + positions.at(r % positions.rows, c);
   }
 };
@@ -44,13 +44,13 @@ struct EmbeddingWithPositions {
 // does not depend on the order in which blocks run.
 template <class T>
 __global__ void add_rows_kernel(Matrix<T> dy, const int32_t* ids, Matrix<T> grad,
-                                bool report_others, DeviceErrors* errors) {
+                                bool report_others, IndexErrors errors) {
   int* same = shared_memory<int>();  // [kBlock]: which of kBlock rows have this id
   const int64_t mine = blockIdx.x, c = static_cast<int64_t>(blockIdx.y) * kBlock + threadIdx.x;
   const int32_t id = ids[mine];
   if (id < 0 || id >= grad.rows) {
     if (report_others && threadIdx.x == 0 && blockIdx.y == 0)
-      report(errors, IndexFault::embedding_backward, mine, id, 0, grad.rows);
+      report(errors, mine, id, 0, grad.rows);
     return;
   }
   T sum = c < dy.cols ? grad.at(id, c) : T(0);
@@ -104,7 +104,7 @@ void embedding(const View& table, const View& ids, const View& y) {
     CudaDevice& device = CudaDevice::of(table);
     each(device, "embedding", {y.rows(), y.cols()},
          Embedding<T>{Matrix<T>(table), Matrix<T>(y), static_cast<int32_t*>(ids.data),
-                      device.errors()});
+                      device.index_errors("embedding")});
   });
 }
 
@@ -115,7 +115,7 @@ void embedding_with_positions(const View& table, const View& ids, double scale,
     each(device, "embedding_with_positions", {y.rows(), y.cols()},
          EmbeddingWithPositions<T>{Matrix<T>(table), Matrix<T>(positions), Matrix<T>(y),
                                    static_cast<int32_t*>(ids.data), static_cast<T>(scale),
-                                   device.errors()});
+                                   device.index_errors("embedding_with_positions")});
   });
 }
 
@@ -124,7 +124,7 @@ void add_rows(CudaDevice& device, const char* op, const Matrix<T>& dy, const int
               const Matrix<T>& grad, bool report_others) {
   launch(device, op, add_rows_kernel<T>,
          dim3(static_cast<unsigned>(dy.rows), blocks_of(dy.cols, kBlock)), dim3(kBlock),
-         kBlock * sizeof(int), dy, ids, grad, report_others, device.errors());
+         kBlock * sizeof(int), dy, ids, grad, report_others, device.index_errors(op));
 }
 template void add_rows<float>(CudaDevice&, const char*, const Matrix<float>&, const int32_t*,
                               const Matrix<float>&, bool);

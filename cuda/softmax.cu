@@ -38,9 +38,9 @@ template <class T>
 struct Nll {
   Matrix<T> log_probs;
   const int32_t* targets;
-  DeviceErrors* errors;
+  IndexErrors errors;
   NINE_D double operator()(int64_t r) const {
-    const int32_t y = checked(targets, r, -1, log_probs.cols, errors, IndexFault::nll);
+    const int32_t y = checked(targets, r, -1, log_probs.cols, errors);
     return y >= 0 ? -static_cast<double>(log_probs.at(r, y)) : 0.0;
   }
 };
@@ -50,9 +50,9 @@ struct NllBackward {
   const int32_t* targets;
   double row_weight;
   const double* grad_output;
-  DeviceErrors* errors;
+  IndexErrors errors;
   NINE_D void operator()(int64_t, int64_t r) const {
-    const int32_t y = checked(targets, r, -1, d.cols, errors, IndexFault::nll_backward);
+    const int32_t y = checked(targets, r, -1, d.cols, errors);
     if (y >= 0) d.at(r, y) -= static_cast<T>(row_weight * *grad_output);
   }
 };
@@ -79,7 +79,8 @@ void nll(const View& log_probs, const View& targets, double row_weight, const Ou
   dispatch_float(log_probs.dtype, "nll", [&]<class T>(T) {
     CudaDevice& device = CudaDevice::of(log_probs);
     sum_of(device, "nll", log_probs.rows(),
-           Nll<T>{Matrix<T>(log_probs), static_cast<int32_t*>(targets.data), device.errors()},
+           Nll<T>{Matrix<T>(log_probs), static_cast<int32_t*>(targets.data),
+                  device.index_errors("nll")},
            PutSum<double>{static_cast<double*>(loss.view.data), loss.add, row_weight});
   });
 }
@@ -90,7 +91,8 @@ void nll_backward(const View& targets, double row_weight, const View& grad_outpu
     CudaDevice& device = CudaDevice::of(dlog_probs);
     each(device, "nll_backward", {1, dlog_probs.rows()},
          NllBackward<T>{Matrix<T>(dlog_probs), static_cast<int32_t*>(targets.data), row_weight,
-                        static_cast<double*>(grad_output.data), device.errors()});
+                        static_cast<double*>(grad_output.data),
+                        device.index_errors("nll_backward")});
   });
 }
 

@@ -118,14 +118,14 @@ void HeadBlocks::check_shapes(const char* op) const {
             weights_.latent ? concat(", got ", weights_.latent.shape()) : "");
 }
 
-void HeadBlocks::start(const View& targets, double spread, HeadMemory memory, const View& log_prior,
-                       const View& dh) {
+void HeadBlocks::start(const View& targets, const ops::HeadBlockOptions& options, HeadMemory memory,
+                       const View& log_prior, const View& dh) {
   const int64_t d = contexts_.cols(), k = size();
   const DType type = contexts_.dtype;
   targets_ = targets.reshaped({rows()});
   require(targets_.dtype == DType::int32, "[kernel_softmax] targets are int32, got ",
           targets_.dtype);
-  spread_ = spread;
+  options_ = options;
   dh_ = dh;
   block_rows_ =
       std::min(head_block_rows(head_, words_, d, type, arena_.device()), whole_panels(rows()));
@@ -204,13 +204,13 @@ ops::HeadBlock HeadBlocks::block_of(int64_t first, int64_t count, int64_t group_
       .bias = weights_.bias ? weights_.bias.value().view() : View{},
       .targets = vector_part(targets_, first, count),
       .log_prior = log_prior_ ? log_prior_.row_range(first, count) : View{},
-      .spread = spread_,
+      .options = options_,
       .products =
           block_products_ ? block_products_.view().col_range(0, products_ * padded) : View{},
       .scores = block_scores_ ? block_scores_.view().col_range(0, kept_scores_ * padded) : View{},
       .lse = kept(0),
       .target_score = kept(1),
-      .score_sum = spread_ != 0 && k == 1 ? kept(2) : View{},
+      .score_sum = options_.spread != 0 && k == 1 ? kept(2) : View{},
       .share = kept(3),
       .weight = kept(4),
       .target_slope = kept(5),

@@ -30,10 +30,10 @@ class HeadBlocks {
   bool mixture() const { return head_.mixture; }
 
   /// Allocates temporary memory, inside a Scope of the tape's arena that must last until the last
-  /// call. `targets` (N) int32; `spread`: see ops::HeadBlock; `log_prior` (N, K): filled for
+  /// call. `targets` (N) int32; `log_prior` (N, K): filled for
   /// mixtures; `dh` (N, d): where the gradient by h is written, or empty.
-  void start(const View& targets, double spread, HeadMemory memory, const View& log_prior,
-             const View& dh);
+  void start(const View& targets, const ops::HeadBlockOptions& options, HeadMemory memory,
+             const View& log_prior, const View& dh);
   /// Runs f(block, first row) over the blocks, in order. f calls ops::head_scores first: nothing of
   /// the block has been computed before.
   template <class F>
@@ -69,7 +69,7 @@ class HeadBlocks {
   int64_t group_first_ = 0;  // the first context of the current group
   int64_t products_ = 0;     // products of a word and a context, of all components
   int64_t kept_scores_ = 0;  // of those components, how many keep their scores for the gradients
-  double spread_ = 0;
+  ops::HeadBlockOptions options_;
   bool gradients_, later_block_ = false, later_dh_ = false;
   std::pmr::vector<ops::HeadComponent> components_{&scratch_.memory};
   std::pmr::vector<OutputView> dw_{&scratch_.memory};

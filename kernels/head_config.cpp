@@ -1,10 +1,17 @@
 #include "kernels/head_config.h"
 
+#include <algorithm>
+#include <charconv>
 #include <nlohmann/json.hpp>
 
 #include "core/json.h"
+#include "core/suggest.h"
 
 namespace nine {
+
+ops::HeadBlockOptions HeadLoss::for_block(int64_t words) const {
+  return {.spread = smoothing.spread(words)};
+}
 
 HeadSpec HeadSettings::head_spec() const {
   return parse_head(
@@ -19,6 +26,126 @@ HeadConfig HeadSettings::head_config() const {
                    .prior = prior_regulariser_from_text(pi_reg),
                    .memory = enum_from_text<HeadMemory>(head_memory)},
           .norm_reg = norm_regulariser_from_text(weight_norm_reg)};
+}
+
+namespace {
+
+// The kernels with their parameters, and the presets.
+std::string head_help() {
+  std::string text =
+      "score function of the output layer, such as lin, pow:p=1 or mix:3*lin,log. Kernels:";
+  for (const KernelInfo& k : kernel_table()) {
+    text += concat(" ", k.name);
+    for (const ParameterInfo& p : k.parameters) text += concat(":", p.name);
+  }
+  text += "; mixtures:";
+  for (const HeadPreset& p : head_presets()) text += concat(" ", p.name);
+  return text;
+}
+
+void read(const HeadSetting&, bool& member, const std::string& text) {
+  if (text != "true" && text != "false")
+    throw UsageError(concat("must be true or false, not '", text, "'"));
+  member = text == "true";
+}
+
+void read(const HeadSetting& setting, double& member, const std::string& text) {
+  const char* const last = text.data() + text.size();
+  const auto [end, error] = std::from_chars(text.data(), last, member);
+  if (error != std::errc() || end != last || !(member >= setting.low && member <= setting.high))
+    throw UsageError(
+        concat("must be a number from ", setting.low, " to ", setting.high, ", not '", text, "'"));
+}
+
+void read(const HeadSetting& setting, std::string& member, const std::string& text) {
+  const bool left_open = text.empty() && member.empty();
+  const std::vector<std::string>& known = setting.choices;
+  if (!left_open && !known.empty() && std::find(known.begin(), known.end(), text) == known.end()) {
+    std::string all;
+    for (const std::string& choice : known) all += (all.empty() ? "" : ", ") + choice;
+    throw UsageError(
+        concat("must be one of ", all, ", not '", text, "'", did_you_mean(text, known)));
+  }
+  if (!left_open && setting.check != nullptr) setting.check(text);
+  member = text;
+}
+
+}  // namespace
+
+void HeadSetting::set(HeadSettings& settings, const std::string& text) const {
+  std::visit([&](auto pointer) { read(*this, settings.*pointer, text); }, member);
+}
+
+std::span<const HeadSetting> head_settings() {
+  using S = HeadSettings;
+  static const std::vector<HeadSetting> all{
+      {.name = "head",
+       .member = &S::head,
+       .help = head_help(),
+       .words = "head",
+       // With the ball that has a `shift`, since the setting `ball` may select it.
+       .check = [](const std::string& text) { parse_head(text, {.ball = "sigmoid"}); }},
+      {.name = "untied",
+       .member = &S::untied,
+       .help = "mixtures: word vectors of its own for each component",
+       .words = "untied"},
+      {.name = "head_context",
+       .member = &S::head_context,
+       .help = "what a component sees of the context: none, the context itself; tanh, its own "
+               "projection of it",
+       .words = "head context",
+       .choices = {"none", "tanh"},
+       .default_text = "tanh for mixtures, none for a single kernel"},
+      {.name = "variance",
+       .member = &S::variance,
+       .help = "ssg, mog: split, a vector's last number is its log-variance, or a constant > 0; "
+               "where the head does not say it",
+       .words = "variance",
+       .check = [](const std::string& text) { parse_head("ssg", {.variance = text}); },
+       .unit = "split|NUMBER",
+       .default_text = "split"},
+      {.name = "ball",
+       .member = &S::ball,
+       .help = "hpb: how vectors enter the unit ball: lorentz, tanh, clip or sigmoid; where the "
+               "head does not say it",
+       .words = "ball",
+       .choices = {"lorentz", "tanh", "clip", "sigmoid"},
+       .default_text = "lorentz"},
+      {.name = "head_bias", .member = &S::head_bias, .help = "one bias a word in the output layer"},
+      {.name = "head_memory",
+       .member = &S::head_memory,
+       .help = "how the head's scores are held: blocks of rows, or tiles computed again: less "
+               "memory, a third more work",
+       .words = "head memory",
+       .choices = enum_names<HeadMemory>()},
+      {.name = "label_smoothing",
+       .member = &S::label_smoothing,
+       .help = "probability that the targets spread over the vocabulary",
+       .words = "label smoothing",
+       .regularises = true,
+       .low = 0,
+       .high = 1},
+      {.name = "smoothing",
+       .member = &S::smoothing,
+       .help = "label smoothing: uniform gives every word its share, others every word but the "
+               "target",
+       .words = "smoothing",
+       .regularises = true,
+       .choices = enum_names<LabelSmoothing::Kind>()},
+      {.name = "pi_reg",
+       .member = &S::pi_reg,
+       .help = "penalty on a mixture's prior: variance:RHO or cv2:RHO",
+       .words = "prior regulariser",
+       .regularises = true,
+       .check = [](const std::string& text) { prior_regulariser_from_text(text); }},
+      {.name = "weight_norm_reg",
+       .member = &S::weight_norm_reg,
+       .help = "penalty on how far the head's word vectors are from norm NU: squared:RHO,NU or "
+               "root:RHO,NU",
+       .words = "weight-norm regulariser",
+       .regularises = true,
+       .check = [](const std::string& text) { norm_regulariser_from_text(text); }}};
+  return all;
 }
 
 Json to_json(const HeadConfig& c) {

@@ -1,11 +1,15 @@
 // The configuration of an output layer, in one structure: models hold it, training options and
 // kernel_inspect fill it in, and the JSON description of a head is made from it. A new option
-// of the head is a member here (and one of HeadSettings), a line each in head_config.cpp, its flag
-// in apps/training/train_options.cpp, and the code that uses it.
+// of the head is a member here (and one of HeadSettings), its lines in head_config.cpp, and the
+// code that uses it: flags and files read the table head_settings().
 #pragma once
 
 #include <cstdint>
+#include <limits>
+#include <span>
 #include <string>
+#include <variant>
+#include <vector>
 
 #include "core/enum_names.h"
 #include "core/json.h"
@@ -33,6 +37,10 @@ struct HeadLoss {
   LabelSmoothing smoothing = {};
   PriorRegulariser prior = {};  ///< on a mixture's prior
   HeadMemory memory = HeadMemory::blocks;
+
+  /// The part that the loops over a vocabulary of so many words need. Error: smoothing over the
+  /// other words of one word.
+  ops::HeadBlockOptions for_block(int64_t words) const;
 };
 
 /// An output layer. Its sizes (words, width of a context) belong to the model.
@@ -62,6 +70,27 @@ struct HeadSettings {
   /// The whole configuration. UsageError: a wrong setting.
   HeadConfig head_config() const;
 };
+
+/// A member of HeadSettings, for those who read settings by name: trainers' flags, kernel_inspect.
+struct HeadSetting {
+  const char* name;  ///< key in configuration files; the flag has dashes for underscores
+  std::variant<bool HeadSettings::*, double HeadSettings::*, std::string HeadSettings::*> member;
+  std::string help;                       ///< what it does, without a full stop
+  const char* words = "";                 ///< what errors call it; empty: none mentions it
+  bool regularises = false;               ///< part of the loss in training; else of the layer
+  std::vector<std::string> choices = {};  ///< the only texts allowed; empty: any
+  /// Throws an Error that says what is wrong with a text; may be null.
+  void (*check)(const std::string& text) = nullptr;
+  double low = -std::numeric_limits<double>::infinity();  ///< bounds of a number, inclusive
+  double high = std::numeric_limits<double>::infinity();
+  const char* unit = "";          ///< what a value is, for a help page
+  const char* default_text = "";  ///< the default in words, where the member's would not explain it
+
+  /// Sets the member from a text such as "true", "0.1" or "tanh". Error: what is wrong with it.
+  void set(HeadSettings& settings, const std::string& text) const;
+};
+/// Every member of HeadSettings, in the order of help pages.
+std::span<const HeadSetting> head_settings();
 
 /// A configuration with everything resolved, under the names of HeadSettings.
 Json to_json(const HeadConfig& config);

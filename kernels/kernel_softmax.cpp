@@ -40,7 +40,7 @@ SoftmaxLoss kernel_softmax(const HeadSpec& head, const Var& h, const HeadWeights
   Arena& arena = tape.arena();
   {
     const Arena::Scope scope(arena);
-    blocks.start(targets, options.smoothing.spread(blocks.words()), options.memory,
+    blocks.start(targets, options.for_block(blocks.words()), options.memory,
                  out.prior ? out.prior.value().view() : View{}, dh ? dh.value().view() : View{});
     blocks.for_blocks([&](const ops::HeadBlock& block, int64_t first) {
       const int64_t count = block.rows();

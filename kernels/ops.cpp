@@ -14,10 +14,10 @@ using profile::Scope;
 
 namespace {
 void check_spread(const HeadBlock& b, const char* op) {
-  require(b.spread >= 0 && b.spread * static_cast<double>(b.words() - 1) <= 1, "[", op,
-          "] a target probability of ", b.spread, " for each other word of ", b.words(),
+  require(b.options.spread >= 0 && b.options.spread * static_cast<double>(b.words() - 1) <= 1, "[",
+          op, "] a target probability of ", b.options.spread, " for each other word of ", b.words(),
           " (label smoothing) does not leave a distribution");
-  require(b.spread == 0 || b.size() > 1 || b.score_sum, "[", op,
+  require(b.options.spread == 0 || b.size() > 1 || b.score_sum, "[", op,
           "] label smoothing needs score_sum");
 }
 void check_head(const char* op, const HeadBlock& b) {

@@ -34,8 +34,14 @@ struct HeadComponent {
   View stats;
 };
 
-/// One block of rows. With label smoothing (Szegedy et al., 2016) the targets are a distribution t
-/// with t_v = `spread` for every word but the target, and 1 - (V - 1) * spread for the target. The
+/// What the loops over words and rows need to know of the head's options (HeadConfig).
+struct HeadBlockOptions {
+  /// Label smoothing (Szegedy et al., 2016); 0: none. The targets are a distribution t with
+  /// t_v = spread for every word but the target, and 1 - (V - 1) * spread for the target.
+  double spread = 0;
+};
+
+/// One block of rows; t is the distribution of the targets, see HeadBlockOptions. The
 /// mixture is p(v) = sum_k pi_k p_k(v), with p_k the softmax of component k's scores; component k's
 /// share in a word's probability is gamma_k(v) = pi_k p_k(v) / p(v).
 struct HeadBlock {
@@ -45,10 +51,10 @@ struct HeadBlock {
 
   /// K = 1: (R, d). Otherwise (K * P, d), component after component, with padding rows of zeros.
   View h;
-  View bias;          ///< (V), of all components together; may be empty
-  View targets;       ///< (R) int32; -1: no target, and no gradient of that row
-  View log_prior;     ///< (R, K): log pi; empty: a single component
-  double spread = 0;  ///< label smoothing; 0: none
+  View bias;       ///< (V), of all components together; may be empty
+  View targets;    ///< (R) int32; -1: no target, and no gradient of that row
+  View log_prior;  ///< (R, K): log pi; empty: a single component
+  HeadBlockOptions options;
 
   // Kept from head_scores for head_gradients; what is empty is computed again.
 

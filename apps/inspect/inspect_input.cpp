@@ -1,10 +1,10 @@
 #include "apps/inspect/inspect_input.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <string_view>
 
 #include "core/json.h"
 #include "core/suggest.h"
@@ -45,57 +45,25 @@ std::optional<std::string> option_text(const Json& options, const std::string& k
   refuse("options.", key, ": must be a string, a number or a boolean");
 }
 
-bool option_flag(const Json& options, const std::string& key, bool fallback) {
-  const std::optional<std::string> text = option_text(options, key);
-  if (!text) return fallback;
-  if (*text != "true" && *text != "false")
-    refuse("options.", key, ": must be true or false, not '", *text, "'");
-  return *text == "true";
-}
-
-LabelSmoothing smoothing_of(const Json& options) {
-  LabelSmoothing s;
-  if (const auto text = option_text(options, "label_smoothing")) {
-    const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), s.epsilon);
-    if (error != std::errc() || end != text->data() + text->size() ||
-        !(s.epsilon >= 0 && s.epsilon <= 1))
-      refuse("options.label_smoothing: must be a number from 0 to 1, not '", *text, "'");
-  }
-  if (const auto text = option_text(options, "smoothing"))
-    s.kind =
-        named("options.smoothing", [&] { return enum_from_text<LabelSmoothing::Kind>(*text); });
-  return s;
-}
-
 void read_options(const Json& in, HeadConfig& out) {
   const Json options = in.value("options", Json::object());
   if (!options.is_object()) refuse("options: must be an object");
   for (const char* later : {"margin", "norm"})
     if (options.contains(later))
       refuse("options.", later, ": large margins and norm scaling are not there yet");
-  refuse_unknown_keys(options, "options.",
-                      {"untied", "head_bias", "head_context", "label_smoothing", "smoothing",
-                       "pi_reg", "weight_norm_reg", "variance", "ball"});
-  const auto text = [&](const char* key) { return option_text(options, key).value_or(""); };
-  const HeadDefaults defaults{.variance = text("variance"),
-                              .ball = text("ball"),
-                              .head_context = text("head_context"),
-                              .untied = option_flag(options, "untied", false)};
   if (!in.contains("head") || !in["head"].is_string())
     refuse("head: must be a string such as \"lin\" or \"mix:3*lin,log\"");
-  // Each option is first parsed alone, so that an error can name it.
-  named("options.variance", [&] { parse_head("ssg", {.variance = defaults.variance}); });
-  named("options.ball", [&] { parse_head("hpb", {.variance = {}, .ball = defaults.ball}); });
-  named("options.head_context", [&] {
-    parse_head("lin", {.variance = {}, .ball = {}, .head_context = defaults.head_context});
-  });
-  out.spec = named("head", [&] { return parse_head(in["head"].get<std::string>(), defaults); });
-  out.bias = option_flag(options, "head_bias", true);
-  out.loss.smoothing = smoothing_of(options);
-  out.loss.prior =
-      named("options.pi_reg", [&] { return prior_regulariser_from_text(text("pi_reg")); });
-  out.norm_reg = named("options.weight_norm_reg",
-                       [&] { return norm_regulariser_from_text(text("weight_norm_reg")); });
+  HeadSettings settings{.head = in["head"].get<std::string>()};
+  Names known;
+  for (const HeadSetting& setting : head_settings()) {
+    if (std::string_view(setting.name) == "head") continue;
+    known.emplace_back(setting.name);
+    if (const auto text = option_text(options, setting.name))
+      named(concat("options.", setting.name), [&] { setting.set(settings, *text); });
+  }
+  refuse_unknown_keys(options, "options.", known);
+  named("head", [&] { settings.head_spec(); });
+  out = settings.head_config();
   if (out.loss.prior.strength != 0 && !out.spec.mixture)
     refuse("options.pi_reg: a single kernel has no prior to regularise; write head as mix:...");
 }

@@ -1,5 +1,7 @@
 #include "apps/training/train_options.h"
 
+#include <algorithm>
+
 #include "core/threads.h"
 #include "cuda/cuda.h"
 #include "kernels/install_cuda.h"
@@ -8,16 +10,22 @@ namespace nine::app {
 
 namespace {
 
-// The kernels with their parameters, and the presets.
-std::string head_help() {
-  std::string text = "Kernels:";
-  for (const KernelInfo& k : kernel_table()) {
-    text += concat(" ", k.name);
-    for (const ParameterInfo& p : k.parameters) text += concat(":", p.name);
+// The flags of the head's settings, those that regularise or the others.
+void declare_head_settings(Options& o, HeadSettings& settings, bool regularising) {
+  for (const HeadSetting& setting : head_settings()) {
+    if (setting.regularises != regularising) continue;
+    std::string flag = setting.name;
+    std::replace(flag.begin(), flag.end(), '_', '-');
+    Option option = std::visit(
+        [&](auto member) { return o.add(flag, settings.*member, setting.help); }, setting.member);
+    if (std::holds_alternative<double HeadSettings::*>(setting.member))
+      option.range(setting.low, setting.high);
+    if (!setting.choices.empty()) option.choices(setting.choices);
+    if (setting.check != nullptr) option.check(setting.check);
+    if (*setting.words != '\0') option.called(setting.words);
+    if (*setting.unit != '\0') option.unit(setting.unit);
+    if (*setting.default_text != '\0') option.default_text(setting.default_text);
   }
-  text += "; mixtures:";
-  for (const HeadPreset& p : head_presets()) text += concat(" ", p.name);
-  return text;
 }
 
 bool uses(const HeadSpec& head, std::string_view parameter) {
@@ -30,40 +38,7 @@ bool uses(const HeadSpec& head, std::string_view parameter) {
 }  // namespace
 
 void TrainOptions::declare_head(Options& o) {
-  o.add("head", head,
-        concat("score function of the output layer, such as lin, pow:p=1 or mix:3*lin,log. ",
-               head_help()))
-      .check([](const std::string& text) {
-        // With the ball that has a `shift`, since --ball may select it.
-        parse_head(text, {.ball = "sigmoid"});
-      })
-      .called("head");
-  o.add("untied", untied, "mixtures: word vectors of its own for each component").called("untied");
-  o.add("head-context", head_context,
-        "what a component sees of the context: none, the context itself; tanh, its own projection "
-        "of it")
-      .choices({"none", "tanh"})
-      .default_text("tanh for mixtures, none for a single kernel")
-      .called("head context");
-  o.add("variance", variance,
-        "ssg, mog: split, a vector's last number is its log-variance, or a constant > 0; where "
-        "--head does not say it")
-      .unit("split|NUMBER")
-      .check([](const std::string& text) { parse_head("ssg", {.variance = text}); })
-      .default_text("split")
-      .called("variance");
-  o.add("ball", ball,
-        "hpb: how vectors enter the unit ball: lorentz, tanh, clip or sigmoid; where --head does "
-        "not say it")
-      .choices({"lorentz", "tanh", "clip", "sigmoid"})
-      .default_text("lorentz")
-      .called("ball");
-  o.add("head-bias", head_bias, "one bias a word in the output layer");
-  o.add("head-memory", head_memory,
-        "how the head's scores are held: blocks of rows, or tiles computed again: less memory, a "
-        "third more work")
-      .choices(enum_names<HeadMemory>())
-      .called("head memory");
+  declare_head_settings(o, *this, false);
   o.add("dtype", dtype, "type of weights and arithmetic");
   o.add("init", init, "start from the weights of this checkpoint").unit("DIR");
   o.add("init-norm", init_norm,
@@ -76,22 +51,7 @@ void TrainOptions::declare_head(Options& o) {
 }
 
 void TrainOptions::declare_head_regularisation(Options& o) {
-  o.add("label-smoothing", label_smoothing,
-        "probability that the targets spread over the vocabulary")
-      .range(0, 1)
-      .called("label smoothing");
-  o.add("smoothing", smoothing,
-        "label smoothing: uniform gives every word its share, others every word but the target")
-      .choices(enum_names<LabelSmoothing::Kind>())
-      .called("smoothing");
-  o.add("pi-reg", pi_reg, "penalty on a mixture's prior: variance:RHO or cv2:RHO")
-      .check([](const std::string& text) { prior_regulariser_from_text(text); })
-      .called("prior regulariser");
-  o.add(
-       "weight-norm-reg", weight_norm_reg,
-       "penalty on how far the head's word vectors are from norm NU: squared:RHO,NU or root:RHO,NU")
-      .check([](const std::string& text) { norm_regulariser_from_text(text); })
-      .called("weight-norm regulariser");
+  declare_head_settings(o, *this, true);
 }
 
 void TrainOptions::declare_accumulation(Options& o) {

@@ -39,7 +39,7 @@ class Backward {
         g_(g),
         d_(block.dims()),
         padded_(stack_.panels() * kHeadPanel),
-        joint_(block.spread != 0 && stack_.size() > 1) {
+        joint_(block.options.spread != 0 && stack_.size() > 1) {
     for (int64_t k = 0; k < stack_.size(); ++k)
       close_ = close_ || stack_.exact_close_pairs(stack_[k]);
     if (g.dh) partial_dh_ = pool_array<T>(arena, kHeadChunks * block.h.rows() * d_);

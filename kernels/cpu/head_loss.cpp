@@ -74,7 +74,7 @@ void head_loss(const HeadBlock& block, double row_weight, const View& nll, const
                const View& dlogits, Arena& arena) {
   const Arena::Scope scope(arena);
   const int64_t rows = block.rows(), size = block.size();
-  const double spread = block.spread, words = static_cast<double>(block.words());
+  const double spread = block.options.spread, words = static_cast<double>(block.words());
   const auto at = [&](const View& v) { return static_cast<double*>(v.data); };
   double *share = at(block.share), *weight = at(block.weight), *slope = at(block.target_slope),
          *out = at(nll);

@@ -70,13 +70,13 @@ class Backward {
  public:
   Backward(const HeadBlock& block, double row_weight, const HeadGradients& g, Arena& arena)
       : block_(block),
-        joint_(block.spread != 0 && block.size() > 1),
+        joint_(block.options.spread != 0 && block.size() > 1),
         stack_(kOp, block, joint_ || has_parts(block), arena),
         lanes_(stack_, arena),
         g_(g),
         device_(stack_.device()),
         d_(block.dims()),
-        shift_(static_cast<T>(row_weight * block.spread)) {
+        shift_(static_cast<T>(row_weight * block.options.spread)) {
     const int64_t padded = stack_.padded(),
                   max_tiles = (std::min<int64_t>(block.words(), max_run_words()) + kTileWords - 1) /
                               kTileWords;

@@ -289,10 +289,10 @@ struct Exact {
   const int32_t* targets;
   const T* bias;
   double* out;
-  DeviceErrors* errors;
+  IndexErrors errors;
   int64_t first_row;
   NINE_D void operator()(int64_t, int64_t r) const {
-    const int64_t y = checked(targets, r, -1, w.count, errors, IndexFault::head_scores, first_row);
+    const int64_t y = checked(targets, r, -1, w.count, errors, first_row);
     if (y < 0) return;
     const T *word = w.data + y * w.ld, *context = h.data + r * h.ld;
     double s = 0;
@@ -404,7 +404,8 @@ void exact(CudaDevice& device, const Score& score, int64_t d, const Vectors<T>& 
            const Vectors<T>& h, const int32_t* targets, int64_t first_row, const T* bias,
            double* out) {
   each(device, "head_scores", {1, h.count},
-       Exact<K, T>{K(score, d), d, w, h, targets, bias, out, device.errors(), first_row});
+       Exact<K, T>{K(score, d), d, w, h, targets, bias, out, device.index_errors("head_scores"),
+                   first_row});
 }
 template <class K, class T>
 void exact_slopes(CudaDevice& device, const Score& score, int64_t d, const Vectors<T>& w,

@@ -114,7 +114,7 @@ void run_loss(const HeadBlock& block, double row_weight, const View& nll, const 
   const int64_t rows = block.rows(), size = block.size();
   const auto at = [](const View& v) { return static_cast<double*>(v.data); };
   Sweep sums{};
-  if (block.spread != 0 && size > 1) {
+  if (block.options.spread != 0 && size > 1) {
     sums = {pool_array<double>(arena, rows), pool_array<double>(arena, size * rows)};
     run_sweep<T>(block, sums, arena);
   }
@@ -123,7 +123,7 @@ void run_loss(const HeadBlock& block, double row_weight, const View& nll, const 
   each(device, "head_loss", {1, rows},
        RowLoss<T>{.rows = rows,
                   .size = size,
-                  .spread = block.spread,
+                  .spread = block.options.spread,
                   .words = static_cast<double>(block.words()),
                   .row_weight = row_weight,
                   .targets = static_cast<int32_t*>(block.targets.data),
