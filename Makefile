@@ -53,7 +53,7 @@ sanitize: deps
 	cmake --build build-sanitize -j $(JOBS) --target nine_tests
 	cd build-sanitize && ctest --output-on-failure -j $(JOBS) -R ^test_
 
-# Without libxsmm: code that it writes at run time cannot be watched. Of the tests, those of what runs in threads (tests/CMakeLists.txt).
+# Without libxsmm: code that it writes at run time cannot be instrumented. Of the tests, those of what runs in threads (tests/CMakeLists.txt).
 tsan: deps
 	cmake -S . -B build-tsan -G Ninja $(CMAKE_FLAGS) -DNINE_SANITIZE=thread -DNINE_XSMM=OFF
 	cmake --build build-tsan -j $(JOBS) --target nine_tests

@@ -59,17 +59,17 @@ struct InspectOptions {
   }
 
   void refuse_contradictions(const Options& given) const {
-    const int asked = (input.empty() ? 0 : 1) + (explain.empty() ? 0 : 1) + (show.empty() ? 0 : 1) +
+    const int modes = (input.empty() ? 0 : 1) + (explain.empty() ? 0 : 1) + (show.empty() ? 0 : 1) +
                       (check ? 1 : 0);
     check_outputs({{"--output", output}, {"--plot", plot}}, {{"--input", input}});
-    if (asked > 1) throw UsageError("give one of --input, --explain, --show and --check");
+    if (modes > 1) throw UsageError("give one of --input, --explain, --show and --check");
     for (const char* flag : {"shape", "seed", "eps"})
       if (given.was_set(flag) && !check)
         throw UsageError(concat("--", flag, " does something with --check only"));
     for (const char* flag : {"kernels", "from", "to"})
-      if (given.was_set(flag) && (plot.empty() || asked > 0))
+      if (given.was_set(flag) && (plot.empty() || modes > 0))
         throw UsageError(concat("--", flag, " does something with --plot only"));
-    if (!plot.empty() && asked > 0 && show.empty())
+    if (!plot.empty() && modes > 0 && show.empty())
       throw UsageError("--plot draws kernels, or the figure of --show");
   }
 };

@@ -1,9 +1,10 @@
-// lm_score: applies a language model to a text: log-probabilities, the likeliest words,
-// continuations, and a comparison with another model. Parses and calls; the parts are in
-// apps/lm_score/.
+// lm_score: applies a language model to a text: log-probabilities, the likeliest words, a mixture's
+// components, continuations, and a comparison with another model. Parses and calls; the parts are
+// in apps/lm_score/.
 #include <cmath>
 #include <cstdio>
 
+#include "apps/cli/machine.h"
 #include "apps/cli/run_main.h"
 #include "apps/cli/text_io.h"
 #include "apps/cli/version.h"
@@ -12,7 +13,6 @@
 #include "apps/lm_score/lm_top_k.h"
 #include "apps/lm_score/score_options.h"
 #include "apps/lm_score/write_continuations.h"
-#include "apps/training/train_options.h"
 #include "core/number_format.h"
 #include "nn/models/model_directory.h"
 #include "nn/models/score_text.h"
@@ -48,8 +48,8 @@ class ScoreWriter {
   Evaluation total_;
 };
 
-void score(const ScoreOptions& o, const Lines& lines, TextOutput& out) {
-  const SavedLanguageModel saved(o.checkpoint, device_from_text(o.device));
+void score(const ScoreOptions& o, Device device, const Lines& lines, TextOutput& out) {
+  const SavedLanguageModel saved(o.checkpoint, device);
   const Corpus text = Corpus::of_lines(lines, saved.vocabulary());
   ScoreWriter writer(out.stream(), o.tokens);
   score_text(saved, text, {o.carry_state, o.batch_tokens},
@@ -67,8 +67,8 @@ void score(const ScoreOptions& o, const Lines& lines, TextOutput& out) {
           : "");
 }
 
-void generate(const ScoreOptions& o, const Lines& lines, TextOutput& out) {
-  const SavedLanguageModel saved(o.checkpoint, device_from_text(o.device));
+void generate(const ScoreOptions& o, Device device, const Lines& lines, TextOutput& out) {
+  const SavedLanguageModel saved(o.checkpoint, device);
   const GenerateOptions how{.sampling = {o.allow_unknown, o.temperature, o.top_k, o.top_p},
                             .max_words = o.max_words,
                             .samples = o.samples,
@@ -84,7 +84,7 @@ void generate(const ScoreOptions& o, const Lines& lines, TextOutput& out) {
       std::exp(made.nats / static_cast<double>(made.words + made.ended)));
 }
 
-int run(const ScoreOptions& o) {
+int run(const ScoreOptions& o, Device device) {
   const Lines lines = read_lines(o.input);
   const bool needs_lines = o.generate || !o.compare.empty();
   require(!lines.empty() || !needs_lines, input_name(o.input), " has no lines",
@@ -97,20 +97,18 @@ int run(const ScoreOptions& o) {
     return kExitDone;
   }
   if (!o.compare.empty()) {
-    write_comparison(
-        o.compare[0], o.compare[1], lines,
-        {{o.carry_state, o.batch_tokens}, o.resamples, o.worst, o.seed, device_from_text(o.device)},
-        out.stream());
+    write_comparison(o.compare[0], o.compare[1], lines,
+                     {{o.carry_state, o.batch_tokens}, o.resamples, o.worst, o.seed, device},
+                     out.stream());
   } else if (o.generate) {
-    generate(o, lines, out);
+    generate(o, device, lines, out);
   } else if (o.components) {
-    write_components(SavedLanguageModel(o.checkpoint, device_from_text(o.device)), lines,
-                     o.batch_tokens, out.stream());
+    write_components(SavedLanguageModel(o.checkpoint, device), lines, o.batch_tokens, out.stream());
   } else if (o.top > 0) {
-    write_top_words(SavedLanguageModel(o.checkpoint, device_from_text(o.device)), lines, o.top,
-                    o.batch_tokens, out.stream());
+    write_top_words(SavedLanguageModel(o.checkpoint, device), lines, o.top, o.batch_tokens,
+                    out.stream());
   } else {
-    score(o, lines, out);
+    score(o, device, lines, out);
   }
   out.finish();
   return kExitDone;
@@ -130,7 +128,6 @@ int main(int argc, char** argv) {
     o.declare(options);
     if (!options.parse(argc, argv)) return kExitDone;
     o.check(options);
-    use_machine(o.threads, o.device);
-    return run(o);
+    return run(o, use_machine(o.threads, o.device));
   });
 }

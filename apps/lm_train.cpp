@@ -1,5 +1,6 @@
 // lm_train: trains a language model. Parses, builds, runs; the parts are in apps/lm_train/,
 // apps/training/ and nn/.
+#include "apps/cli/machine.h"
 #include "apps/cli/run_main.h"
 #include "apps/cli/version.h"
 #include "apps/lm_train/lm_data.h"

@@ -1,5 +1,6 @@
 // mt_train: trains a translation model. Parses, builds, runs; the parts are in apps/mt_train/,
 // apps/training/ and nn/.
+#include "apps/cli/machine.h"
 #include "apps/cli/option_conflicts.h"
 #include "apps/cli/option_data.h"
 #include "apps/cli/run_main.h"
@@ -18,11 +19,11 @@ int train(const Options& options, const MtOptions& o, Device device) {
   parameters.allocate(o.dtype, o.seed, true, device);
   o.initialise_head(model.head(), data.train.target_counts(data.target.size()));
   if (!o.init.empty()) load_initial_weights(o.init, data.source, data.target, parameters);
-  const MtValidation validation{.text = data.valid ? &*data.valid : nullptr,
-                                .source = &data.source,
-                                .target = &data.target,
-                                .beam = o.valid_beam,
-                                .samples = o.valid_translations};
+  const TranslationValidationConfig validation{.text = data.valid ? &*data.valid : nullptr,
+                                               .source = &data.source,
+                                               .target = &data.target,
+                                               .beam = o.valid_beam,
+                                               .samples = o.valid_translations};
   TranslationTask task(model, data.train, validation, o.batching(), o.seed);
   if (!o.export_parity.empty()) {
     export_mt_parity(o, model, parameters, task);
@@ -46,9 +47,9 @@ int main(int argc, char** argv) {
     if (!options.parse(argc, argv)) return kExitDone;
     if (o.average > 0) {
       for (const OptionData* option : options.declared())
-        require_usage(
-            !options.was_set(option->name) || option->name == "run" || option->name == "average",
-            "--average reads --run and does nothing with --", option->name, ": leave it out");
+        require_usage(!option->set || option->name == "run" || option->name == "average",
+                      "--average reads --run and does nothing with --", option->name,
+                      ": leave it out");
       return write_average(o.run, o.average);
     }
     o.resolve();

@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "apps/cli/machine.h"
 #include "apps/cli/progress.h"
 #include "apps/cli/run_main.h"
 #include "apps/cli/text_io.h"
 #include "apps/cli/version.h"
 #include "apps/mt_translate/translate_options.h"
 #include "apps/mt_translate/translate_text.h"
-#include "apps/training/train_options.h"
 #include "nn/models/saved_translation_model.h"
 
 namespace nine::app {
@@ -19,8 +19,9 @@ using Lines = std::vector<std::string>;
 // Batches that are translated together, sorted by length, before their lines are written.
 constexpr int64_t kWindow = 64;
 
-struct Loaded {
-  explicit Loaded(const TranslateOptions& o)
+// The model of --checkpoint and how its input is cut into tokens.
+struct LoadedModel {
+  explicit LoadedModel(const TranslateOptions& o)
       : saved(o.checkpoint, kCpu),
         translator(saved.model(), Specials::kTranslation.end),
         reader(o.segmentation()) {}
@@ -46,7 +47,7 @@ void for_windows(size_t lines, int64_t batch, F&& f) {
   progress.finish();
 }
 
-void say_unknown(const std::vector<Translator::Ids>& sources) {
+void report_unknown(const std::vector<Translator::Ids>& sources) {
   int64_t tokens = 0, unknown = 0;
   for (const Translator::Ids& line : sources) {
     tokens += std::ssize(line);
@@ -60,16 +61,17 @@ void say_unknown(const std::vector<Translator::Ids>& sources) {
 }
 
 void translate(const TranslateOptions& o) {
-  const Loaded model(o);
+  const LoadedModel model(o);
   const Lines lines = read_lines(o.input);
   // Read first, so that a wrong file is an error before the translation, not after it.
   const Lines references =
       o.score ? read_references(o.reference, lines.size(), input_name(o.input)) : Lines();
   const std::vector<Translator::Ids> sources = model.ids(lines, model.saved.source(), o.input);
-  say_unknown(sources);
+  report_unknown(sources);
   TextOutput out(o.output);
   std::optional<TextOutput> attention;
   if (!o.attention.empty()) attention.emplace(o.attention);
+  const bool join = o.join || !o.codes.empty();
   Lines translated;
   for_windows(sources.size(), o.batch,
               [&](size_t first, size_t count, const Translator::Progress& progress) {
@@ -77,10 +79,9 @@ void translate(const TranslateOptions& o) {
                 const std::vector<Translation> found =
                     model.translator.translate(part, o.search(), progress);
                 const auto number = static_cast<int64_t>(first);
-                write_translations(
-                    found, model.saved.target(),
-                    {.join = o.join || !o.codes.empty(), .n_best = o.n_best > 0, .first = number},
-                    out.stream());
+                write_translations(found, model.saved.target(),
+                                   {.join = join, .n_best = o.n_best > 0, .first = number},
+                                   out.stream());
                 out.flush();
                 if (attention) {
                   write_attention(found, part, model.saved.source(), model.saved.target(), number,
@@ -89,8 +90,7 @@ void translate(const TranslateOptions& o) {
                 }
                 for (const Translation& t : found)
                   if (o.score)
-                    translated.push_back(
-                        text_of(model.saved.target(), t.front().words, o.join || !o.codes.empty()));
+                    translated.push_back(text_of(model.saved.target(), t.front().words, join));
               });
   out.finish();
   if (attention) attention->finish();
@@ -101,7 +101,7 @@ void translate(const TranslateOptions& o) {
 }
 
 void score_given(const TranslateOptions& o) {
-  const Loaded model(o);
+  const LoadedModel model(o);
   const Lines lines = read_lines(o.input), given = read_lines(o.score_given);
   require(lines.size() == given.size(), input_name(o.input), " has ", lines.size(), " lines, but ",
           input_name(o.score_given), " has ", given.size(),

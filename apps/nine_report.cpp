@@ -3,13 +3,13 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "apps/cli/machine.h"
+#include "apps/cli/model_files.h"
 #include "apps/cli/options.h"
 #include "apps/cli/run_main.h"
-#include "apps/cli/saved_model.h"
 #include "apps/cli/version.h"
 #include "apps/report/report.h"
 #include "apps/report/word_page.h"
-#include "apps/training/train_options.h"
 #include "nn/models/model_directory.h"
 
 namespace nine::app {
@@ -31,9 +31,7 @@ struct ReportOptions {
     o.add("differences", differences,
           "two language models: score their validation text and show the words on which they "
           "differ most");
-    o.add("threads", threads, "0: all physical cores")
-        .range(0, 4096)
-        .default_text("physical cores");
+    add_threads(o, threads);
     o.group("Word vectors");
     o.add("words", words, "instead of runs: a model's word vectors in two dimensions")
         .unit("CHECKPOINT");

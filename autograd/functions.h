@@ -37,10 +37,11 @@ Var matmul(const Var& a, const Var& b, bool transpose_a = false, bool transpose_
 /// (..., out).
 Var linear(const Var& x, const Var& w, const Var& b = {});
 
-/// max(x w' + b, 0), shapes as in linear(); gradients come from the elements with y > 0 only.
+/// max(x w' + b, 0), shapes as in linear(), but b must not be empty; gradients come from the
+/// elements with y > 0 only.
 Var linear_relu(const Var& x, const Var& w, const Var& b);
-/// residual + dropout(x w' + b), the end of a residual branch; shapes as in linear(), dropout() as
-/// below, residual in y's shape.
+/// residual + dropout(x w' + b), the end of a residual branch; shapes as in linear(), but b must
+/// not be empty; dropout() as below, residual in y's shape.
 Var linear_bias_dropout_add(const Var& x, const Var& w, const Var& b, const Var& residual, double p,
                             std::string_view stream);
 

@@ -63,8 +63,8 @@ GradcheckReport gradcheck(const Function& f, const std::vector<Tensor>& inputs,
   Tape tape(arena);
   const std::vector<Var> leaves = leaves_of(tape, inputs);
   tape.backward(scalar_loss(tape, f, leaves, o.seed));
-  std::vector<std::vector<double>> analytic;
-  for (const Var& leaf : leaves) analytic.push_back(leaf.grad().to_vector());
+  std::vector<std::vector<double>> gradients;
+  for (const Var& leaf : leaves) gradients.push_back(leaf.grad().to_vector());
   tape.reset();
 
   // The numeric side records too: functions such as dropout differ under NoGrad.
@@ -80,13 +80,14 @@ GradcheckReport gradcheck(const Function& f, const std::vector<Tensor>& inputs,
       x[e] = before - step;
       const double numeric = (above - value_at(tape, f, inputs, o.seed)) / (up - x[e]);
       x[e] = before;
-      const double mine = analytic[i][static_cast<size_t>(e)], off = std::abs(mine - numeric);
+      const double analytic = gradients[i][static_cast<size_t>(e)],
+                   error = std::abs(analytic - numeric);
       largest = std::max(largest, std::abs(numeric));
       ++report.checked;
-      if (off > difference || std::isnan(off)) {
-        difference = std::isnan(off) ? INFINITY : off;
+      if (error > difference || std::isnan(error)) {
+        difference = std::isnan(error) ? INFINITY : error;
         where = concat("input ", i, " of shape ", inputs[i].shape(), ", element ", e, ": analytic ",
-                       mine, ", numeric ", numeric);
+                       analytic, ", numeric ", numeric);
       }
     }
     // Where the whole gradient is zero there are only rounding errors to compare: take the absolute

@@ -7,7 +7,7 @@
 namespace nine {
 
 namespace {
-constexpr size_t kChunk = 64 * 1024;  // bytes of memory for backward functions; one is enough
+constexpr size_t kChunk = 64 * 1024;  // bytes of a chunk: more than most steps need
 }
 
 // --- Var
@@ -30,6 +30,7 @@ DType Var::dtype() const {
 bool Var::needs_grad() const { return tape_ != nullptr && tape_->slot(*this).needs_grad; }
 
 Tensor Var::grad() const {
+  require(tape_ != nullptr, "an empty Var has no gradient");
   const Tape::Slot& s = tape_->slot(*this);
   require(s.is_leaf, "grad() is kept for leaves and parameters only, not for a result of '", s.op,
           "'");
@@ -169,7 +170,7 @@ void Tape::push_node(std::initializer_list<Var> outputs, void (*run)(const void*
   nodes_.push_back(node);
 }
 
-void Tape::finished(std::initializer_list<Var> outputs) {
+void Tape::check_results(std::initializer_list<Var> outputs) {
   if (!detect_anomaly_) return;
   for (const Var& v : outputs) {
     const Slot& s = slot(v);

@@ -28,7 +28,7 @@
 #include <memory>
 #include <new>
 #include <span>
-#include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -173,7 +173,7 @@ class Tape {
   Var add(Slot slot);
   Slot& slot(const Var& v);
   void* node_memory(size_t bytes);
-  void finished(std::initializer_list<Var> outputs);
+  void check_results(std::initializer_list<Var> outputs);
   void push_node(std::initializer_list<Var> outputs, void (*run)(const void*),
                  const void* function);
   void check_finite(const View& v, const char* op, const char* direction) const;
@@ -211,7 +211,7 @@ class NoGrad {
 
 template <class Backward>
 Var Tape::record(std::initializer_list<Var> outputs, Backward backward) {
-  finished(outputs);
+  check_results(outputs);
   // reset() does not run the destructors of callables.
   static_assert(std::is_trivially_destructible_v<Backward>,
                 "a backward function may capture Var, Shape, numbers and RandomKey only");

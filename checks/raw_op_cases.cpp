@@ -48,8 +48,8 @@ RawOpCase copy_case(const Shape& shape) {
           .oracle = [](std::span<Doubles> t, AllInts) { t[1] = t[2] = t[0]; }};
 }
 
-// Ops that add to their output or work in place.
-void add_accumulating(std::vector<RawOpCase>& all, const Shape& s) {
+// Elementwise ops that add to their output or work in place.
+void add_elementwise(std::vector<RawOpCase>& all, const Shape& s) {
   all.push_back({.name = concat("unary added ", s),
                  .inputs = {{s}, {s}},
                  .run =
@@ -97,6 +97,10 @@ void add_accumulating(std::vector<RawOpCase>& all, const Shape& s) {
                      [](std::span<Doubles> t, AllInts) {
                        for (size_t i = 0; i < t[0].size(); ++i) t[1][i] += 0.5 * t[0][i];
                      }});
+}
+
+// Sums and products that add to their output.
+void add_sums(std::vector<RawOpCase>& all, const Shape& s) {
   all.push_back({.name = concat("column_sums added ", s),
                  .inputs = {{s}, {{s.cols()}}},
                  .run =
@@ -129,6 +133,10 @@ void add_accumulating(std::vector<RawOpCase>& all, const Shape& s) {
                            product(t[0], true, t[1], false, s.cols(), s.cols(), s.rows());
                        for (size_t i = 0; i < y.size(); ++i) t[2][i] -= 0.5 * y[i];
                      }});
+}
+
+// Dropout that adds to its output.
+void add_dropout(std::vector<RawOpCase>& all, const Shape& s) {
   all.push_back({.name = concat("dropout added ", s),
                  .inputs = {{s}, {s}},
                  .run =
@@ -169,6 +177,10 @@ void add_accumulating(std::vector<RawOpCase>& all, const Shape& s) {
                                         ? t[0][i] / 0.6
                                         : 0;
                      }});
+}
+
+// Gradients that are added to what is there.
+void add_backward(std::vector<RawOpCase>& all, const Shape& s) {
   all.push_back({.name = concat("embedding_backward ", s),
                  .inputs = {{{50, s.cols()}}, {s}},
                  .indices = {{{50}, 0, static_cast<int32_t>(s.rows())}},
@@ -274,7 +286,10 @@ std::vector<RawOpCase> raw_op_cases() {
                          t[1][0] = 0;
                          for (const double x : t[0]) t[1][0] += x * x;
                        }});
-    add_accumulating(all, s);
+    add_elementwise(all, s);
+    add_sums(all, s);
+    add_dropout(all, s);
+    add_backward(all, s);
     add_optimisers(all, s, false);
   }
   add_optimisers(all, {1000, 1000}, true);

@@ -11,7 +11,8 @@
 
 namespace nine::checks {
 
-/// One op (core/ops.h) at some shapes. It reads its tensors and overwrites some of them.
+/// One op (core/ops.h, kernels/ops.h) at some shapes. It reads its tensors and overwrites some of
+/// them.
 struct RawOpCase {
   std::string name;  ///< its first word is the op
   std::vector<Input> inputs;

@@ -38,12 +38,12 @@ std::vector<Ints> random_indices(const std::vector<Indices>& indices, uint64_t s
   return all;
 }
 
-Tensor tensor_of(const Doubles& values, const Shape& shape, DType dtype, int64_t gap) {
-  const bool window = gap > 0 && shape.rank() == 2;
-  Tensor t(window ? Shape{shape.rows(), shape.cols() + gap} : shape, dtype);
+Tensor tensor_of(const Doubles& values, const Shape& shape, DType dtype, int64_t extra_columns) {
+  const bool window = extra_columns > 0 && shape.rank() == 2;
+  Tensor t(window ? Shape{shape.rows(), shape.cols() + extra_columns} : shape, dtype);
   if (window) {
     ops::fill(t, std::nan(""));  // a read outside of the view shows in the result
-    t = t.col_range(gap / 2, shape.cols());
+    t = t.col_range(extra_columns / 2, shape.cols());
   }
   dispatch_float(dtype, "tensor_of", [&]<class T>(T) {
     for (int64_t r = 0; r < shape.rows(); ++r)

@@ -30,9 +30,9 @@ std::vector<Doubles> random_values(const std::vector<Input>& inputs, uint64_t se
 /// The same for indices.
 std::vector<Ints> random_indices(const std::vector<Indices>& indices, uint64_t seed);
 
-/// The values as a tensor. With gap > 0, a matrix is a view of the columns of one that is `gap`
-/// columns wider, whose other elements are NaN.
-Tensor tensor_of(const Doubles& values, const Shape& shape, DType dtype, int64_t gap = 0);
+/// The values as a tensor. With extra_columns > 0, a matrix is a view of the columns of one that is
+/// so many columns wider, whose other elements are NaN.
+Tensor tensor_of(const Doubles& values, const Shape& shape, DType dtype, int64_t extra_columns = 0);
 /// The values as an int32 tensor.
 Tensor tensor_of(const Ints& values, const Shape& shape);
 

@@ -1,6 +1,6 @@
-# The CUDA backend, where nvcc is found: nine_cuda and nine_kernels_cuda then have cuda/*.cu and kernels/cuda/*.cu instead of stubs. nvcc is called by hand, so that the
-# project's language, linker and flags stay those of C++; the CUDA runtime is linked in, and cuBLAS is opened when the first product is
-# asked for: one program runs on machines with a GPU and without.
+# The CUDA backend, where nvcc is found: nine_cuda and nine_kernels_cuda then have cuda/*.cu and kernels/cuda/*.cu instead of stubs.
+# nvcc is called by custom commands, so that the project's language, linker and flags stay those of C++. The CUDA runtime is linked in,
+# and cuBLAS is opened at the first product: one program runs on machines with a GPU and without.
 option(NINE_CUDA "Build the CUDA backend when nvcc is found" ON)
 set(NINE_CUDA_ARCHS "80;90" CACHE STRING "GPUs to build for; the last one also as PTX for later ones")
 

@@ -50,7 +50,7 @@ const char* first_missing() {
   return nullptr;
 }
 
-void say(const char* text) {
+void print_error(const char* text) {
   const ssize_t written = write(STDERR_FILENO, text, std::strlen(text));
   static_cast<void>(written);
 }
@@ -59,9 +59,10 @@ void say(const char* text) {
 __attribute__((constructor(101))) void refuse_wrong_cpu() {
   const char* missing = first_missing();
   if (missing == nullptr) return;
-  say("this program was built for a CPU with ");
-  say(missing);
-  say(", which this machine does not have; build it here, or with -DNINE_ARCH=x86-64-v3 (or "
+  print_error("this program was built for a CPU with ");
+  print_error(missing);
+  print_error(
+      ", which this machine does not have; build it here, or with -DNINE_ARCH=x86-64-v3 (or "
       "x86-64) for both\n");
   _exit(1);
 }

@@ -10,8 +10,8 @@ namespace nine {
 const char* built_for();
 
 /// The first instruction set that the build uses and this CPU does not have; empty when there is
-/// none. In a program that needs one, a check before main prints an error and exits with 1, instead
-/// of a crash by SIGILL later.
+/// none. A check that runs before main prints it and exits with 1, so that a program on the wrong
+/// CPU ends with an error and not with SIGILL.
 std::string missing_instruction_set();
 
 }  // namespace nine

@@ -17,8 +17,8 @@ std::string read_text(const std::filesystem::path& file);
 /// that is renamed when it is complete; a crash may leave a part of the file.
 FileDigest write_text(const std::filesystem::path& file, std::string_view text);
 
-/// Whether `path` is a device or a pipe, such as /dev/stdout: one writes into it and never replaces
-/// it.
+/// Whether `path` is a device or a pipe, such as /dev/stdout, which is written in place and never
+/// replaced.
 bool is_device_or_pipe(const std::filesystem::path& path);
 
 /// Writes the text to a temporary file beside `file` and renames it: readers see the old text or

@@ -4,6 +4,7 @@
 #include <Eigen/Core>
 #include <algorithm>
 #include <cstdlib>
+#include <string_view>
 #include <type_traits>
 
 #include "core/error.h"
@@ -134,7 +135,7 @@ namespace {
 
 constexpr int64_t kPanel = 64;   // columns of C in a tile
 constexpr int64_t kRows = 64;    // rows of C in a tile
-constexpr int64_t kDepth = 512;  // terms of a sum that one tile product adds
+constexpr int64_t kDepth = 512;  // terms of the sums that one tile product adds up
 
 // op(B), cut into blocks of kDepth rows and panels of kPanel columns. If B is neither transposed
 // nor scaled, panels are parts of it; otherwise it is copied ("packed"), each panel as [k][kPanel].
@@ -224,11 +225,11 @@ void gemm(const Gemm<T>& p) {
   const int64_t row_blocks = (p.m + kRows - 1) / kRows;
   // Eight panels for each task: a wide C of few rows still makes enough tasks for the threads, and
   // a task uses its rows of op(A) several times.
-  const int64_t panels_a_task = std::min<int64_t>(b.panels(), 8);
-  const int64_t column_tasks = (b.panels() + panels_a_task - 1) / panels_a_task;
+  const int64_t panels_per_task = std::min<int64_t>(b.panels(), 8);
+  const int64_t column_tasks = (b.panels() + panels_per_task - 1) / panels_per_task;
   const auto tile_row = [&](int64_t task) {
-    const int64_t j = (task / row_blocks) * panels_a_task;
-    row_of_tiles(p, b, (task % row_blocks) * kRows, j, std::min(b.panels(), j + panels_a_task));
+    const int64_t j = (task / row_blocks) * panels_per_task;
+    row_of_tiles(p, b, (task % row_blocks) * kRows, j, std::min(b.panels(), j + panels_per_task));
   };
   parallel_for(row_blocks * column_tasks, tile_row,
                2.0 * static_cast<double>(p.m * p.n) * static_cast<double>(p.k));

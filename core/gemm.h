@@ -26,8 +26,8 @@ void set_gemm_backend(GemmBackend b);
 /// C = A B or (`add`) C += A B on one tile and one thread. As in BLAS, matrices are column-major: A
 /// (m, k), B (k, n), C (m, n) with leading dimensions lda, ldb, ldc, the elements from one column
 /// to the next. With transpose_b, B is stored as its transpose (n, k), which costs nothing. A
-/// row-major matrix counts as its transpose. The constructor looks up the compiled code (some 50 ns
-/// with libxsmm), so it belongs outside of the innermost loop.
+/// row-major matrix is given as its transpose, whose memory is the same. The constructor looks up
+/// the compiled code (some 50 ns with libxsmm), so it belongs outside of the innermost loop.
 template <class T>
 class TileProduct {
  public:

@@ -25,8 +25,8 @@ Json parse_json(const std::string& text) {
     json = Json::parse(text, watch);
   } catch (const Json::exception& e) {
     const std::string_view what = e.what();
-    const size_t end_of_id =
-        what.find("] ");  // "[json.exception.parse_error.101] parse error at line 2, ..."
+    // "[json.exception.parse_error.101] parse error at line 2, ...": without the part in brackets.
+    const size_t end_of_id = what.find("] ");
     throw UsageError(concat("is not JSON: ",
                             what.substr(end_of_id == std::string_view::npos ? 0 : end_of_id + 2)));
   }

@@ -150,11 +150,17 @@ void embedding_backward(const View& dy, const View& ids, const View& table_grad)
   op_table(dy.device).embedding_backward(dy, ids, table_grad);
 }
 
+namespace {
+void check_probability(const char* op, double p) {
+  require(p >= 0 && p < 1, "[", op, "] the probability must be in [0, 1), not ", p);
+}
+}  // namespace
+
 void dropout(const View& x, double p, const RandomKey& key, const OutputView& y,
              int64_t mask_rows) {
   same_shape("dropout", "x", x, "y", y.view);
   same_kind("dropout", x, {&y.view});
-  require(p >= 0 && p < 1, "[dropout] the probability must be in [0, 1), not ", p);
+  check_probability("dropout", p);
   require(mask_rows >= 0, "[dropout] a mask cannot have ", mask_rows, " rows");
   Scope scope("dropout", 10 * count(x), bytes(x, y.view));
   op_table(x.device).dropout(x, p, key, y,
@@ -166,7 +172,7 @@ void dropout_words(const View& x, const View& ids, double p, const RandomKey& ke
   same_shape("dropout_words", "x", x, "y", y.view);
   same_kind("dropout_words", x, {&y.view});
   are_indices("dropout_words", x, ids, x.rows());
-  require(p >= 0 && p < 1, "[dropout_words] the probability must be in [0, 1), not ", p);
+  check_probability("dropout_words", p);
   Scope scope("dropout_words", count(x), bytes(x, y.view));
   op_table(x.device).dropout_words(x, ids, p, key, y);
 }
@@ -177,7 +183,7 @@ void bias_dropout_add(const View& x, const View& bias, const View& residual, dou
   same_shape("bias_dropout_add", "x", x, "y", y);
   same_kind("bias_dropout_add", x, {&bias, &residual, &y});
   has_elements("bias_dropout_add", "the bias", bias, x.cols());
-  require(p >= 0 && p < 1, "[bias_dropout_add] the probability must be in [0, 1), not ", p);
+  check_probability("bias_dropout_add", p);
   Scope scope("bias_dropout_add", 12 * count(x), bytes(x, residual, y));
   op_table(x.device).bias_dropout_add(x, bias, residual, p, key, y);
 }
@@ -364,13 +370,21 @@ void nll_backward(const View& targets, double row_weight, const View& grad_outpu
   op_table(dlog_probs.device).nll_backward(targets, row_weight, grad_output, dlog_probs);
 }
 
+namespace {
+void check_clip(const char* op, const View& w, const Clip& clip) {
+  require(clip.max_norm >= 0, "[", op, "] the largest gradient norm must not be negative, but is ",
+          clip.max_norm);
+  if (clip.max_norm > 0) is_double_scalar(op, w, "the squared norm", clip.norm_squared);
+}
+}  // namespace
+
 void adam(const View& w, const View& g, const View& m, const View& v, const Clip& clip,
           const AdamStep& step) {
   same_shape("adam", "w", w, "g", g);
   same_shape("adam", "w", w, "m", m);
   same_shape("adam", "w", w, "v", v);
   same_kind("adam", w, {&g, &m, &v});
-  if (clip.max_norm > 0) is_double_scalar("adam", w, "the squared norm", clip.norm_squared);
+  check_clip("adam", w, clip);
   Scope scope("adam", 12 * count(w), 7 * bytes(w));
   op_table(w.device).adam(w, g, m, v, clip, step);
 }
@@ -380,7 +394,7 @@ void sgd(const View& w, const View& g, const View& u, const Clip& clip, const Sg
   if (u) same_shape("sgd", "w", w, "the velocity", u);
   same_kind("sgd", w, {&g, &u});
   require(step.momentum == 0 || u, "[sgd] momentum needs a velocity slab");
-  if (clip.max_norm > 0) is_double_scalar("sgd", w, "the squared norm", clip.norm_squared);
+  check_clip("sgd", w, clip);
   Scope scope("sgd", 4 * count(w), (u ? 5 : 3) * bytes(w));
   op_table(w.device).sgd(w, g, u, clip, step);
 }

@@ -192,13 +192,13 @@ void nll_backward(const View& targets, double row_weight, const View& grad_outpu
 // --- optimisers
 //
 // Each is one pass over parameters and gradients, which are contiguous slabs. The gradient is first
-// multiplied by min(1, max_norm / (sqrt(norm_squared) + 1e-6)), as PyTorch's clip_grad_norm_ does;
-// With max_norm = 0 it is not.
+// multiplied by min(1, max_norm / (sqrt(norm_squared) + 1e-6)), as PyTorch's clip_grad_norm_ does,
+// unless max_norm = 0.
 
 /// Gradient clipping.
 struct Clip {
   View norm_squared;    ///< float64 scalar from sum_squares
-  double max_norm = 0;  ///< 0: no clipping
+  double max_norm = 0;  ///< 0: no clipping; negative: an Error
 };
 /// Adam (Kingma & Ba, 2015), eps outside of the root of v-hat; decoupled = AdamW (Loshchilov &
 /// Hutter, 2019).

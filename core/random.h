@@ -28,10 +28,10 @@ NINE_HD constexpr uint32_t stream_id(std::string_view name) {
 /// What a random number depends on, besides the index of its element.
 struct RandomKey {
   uint64_t seed = 1;
-  uint32_t step = 0;
-  uint16_t micro_batch = 0;
-  uint16_t rank = 0;
-  uint32_t op = 0;  ///< stream_id() of the op or the purpose
+  uint32_t step = 0;         ///< training step
+  uint16_t micro_batch = 0;  ///< its index within the step
+  uint16_t rank = 0;         ///< of the process; 0 where there is one
+  uint32_t op = 0;           ///< stream_id() of the op or the purpose
 };
 
 /// Four independent 32-bit numbers, those of the elements 4 * block to 4 * block + 3.

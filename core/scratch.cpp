@@ -12,16 +12,16 @@ namespace {
 struct Free {
   void operator()(void* p) const { std::free(p); }
 };
-struct Buffer {
+struct ThreadBuffer {
   std::unique_ptr<void, Free> memory;
   size_t bytes = 0;
 };
-thread_local std::array<Buffer, static_cast<size_t>(Scratch::count)> t_buffers;
+thread_local std::array<ThreadBuffer, static_cast<size_t>(Scratch::count)> t_buffers;
 
 }  // namespace
 
 void* detail::scratch_bytes(Scratch buffer, size_t bytes) {
-  Buffer& b = t_buffers[static_cast<size_t>(buffer)];
+  ThreadBuffer& b = t_buffers[static_cast<size_t>(buffer)];
   if (b.bytes < bytes) {
     const size_t rounded = (bytes + 4095) / 4096 * 4096;
     b.memory.reset();

@@ -43,11 +43,12 @@ struct View {
   }
 
   /// The value of a view of one float32 or float64 element. On a GPU this waits for the work before
-  /// it and copies the number.
+  /// it and copies the number. Error: several elements, or another type.
   double item() const;
-  /// Rows [begin, begin + count) of a matrix (rank 2).
+  /// Rows [begin, begin + count) of a matrix (rank 2). Error: outside of the matrix.
   View row_range(int64_t begin, int64_t count) const;
-  /// Columns [begin, begin + count) of a matrix (rank 2), with the same leading dimension.
+  /// Columns [begin, begin + count) of a matrix (rank 2), with the same leading dimension. Error:
+  /// outside of the matrix.
   View col_range(int64_t begin, int64_t count) const;
   /// The same elements in another shape. Error: the number of elements differs, or the view has
   /// gaps between rows and the new shape has rows of another length.
@@ -93,6 +94,7 @@ class Tensor {
     return view().as<T>();
   }
 
+  // Tensors that share this one's memory; see View.
   Tensor row_range(int64_t begin, int64_t count) const {
     return with(view_.row_range(begin, count));
   }

@@ -24,7 +24,7 @@ namespace nine {
 namespace {
 
 int g_threads = 0;
-// True on a thread that is running a task: loops inside of tasks are serial.
+// True on worker threads, and on a thread while it runs a loop: loops inside of tasks are serial.
 thread_local bool t_in_parallel = false;
 
 // About 100 microseconds, longer than the gaps between the loops of a training step.

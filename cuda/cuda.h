@@ -2,16 +2,15 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
-#include <string_view>
 
 #include "core/enum_names.h"
 
 namespace nine::cuda {
 
-/// Fills CUDA's op table (core/op_table.h), after which tensors and ops can use CUDA devices.
-/// Programs and tests call it once, before the first op. Using such a device is an Error in a build
-/// without CUDA ("this build has no CUDA: ...") and on a machine without driver or GPU.
+/// Fills CUDA's op table (core/op_table.h), after which tensors and the ops of core can use CUDA
+/// devices. Programs and tests call nine::install_cuda() (kernels/install_cuda.h) instead, which
+/// calls this and installs the head's ops too. Using such a device is an Error in a build without
+/// CUDA ("this build has no CUDA: ...") and on a machine without driver or GPU.
 void install();
 
 /// Whether this build has the CUDA backend.
@@ -24,9 +23,7 @@ int devices();
 /// (10 bits of mantissa) or to bfloat16. Sums and everything else (weights, activations,
 /// reductions) are float32 in any case, and float64 products are float64.
 enum class Precision : uint8_t { fp32, tf32, bf16 };
-/// The precision of that name. UsageError: there is none.
-Precision precision_from_text(std::string_view name);
-/// Holds from the next product on, on all CUDA devices.
+/// Sets it for all further products on all CUDA devices; it is fp32 at first.
 void set_precision(Precision p);
 
 }  // namespace nine::cuda

@@ -19,7 +19,8 @@ namespace {
 
 constexpr size_t kStaging = size_t{8} << 20;    // enough for the indices of some hundred batches
 constexpr size_t kMaxStaged = size_t{1} << 20;  // larger copies do not go through staging_
-constexpr size_t kMaxGraphs = 64, kMaxKeys = 4096;
+constexpr size_t kMaxGraphs = 64;               // kept; all are dropped when there is one more
+constexpr size_t kMaxKeys = 4096;               // remembered as used once
 
 // The names of the columns of DeviceErrors, the same on every device.
 class IndexErrorNames {

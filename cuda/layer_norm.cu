@@ -29,23 +29,23 @@ __global__ void layer_norm_kernel(Matrix<T> x, const T* gamma, const T* beta, do
   rstd[r] = row_rstd;
 }
 
-// With xh = (x - mean) rstd and g = dy gamma: dx = rstd (g - mean(g) - xh mean(g xh)).
+// With x_hat = (x - mean) rstd and g = dy gamma: dx = rstd (g - mean(g) - x_hat mean(g x_hat)).
 template <class T>
 __global__ void layer_norm_dx_kernel(Matrix<T> x, const T* gamma, const T* mean, const T* rstd,
                                      Matrix<T> dy, Matrix<T> dx, bool add) {
   double* shared = shared_memory<double>();
   const int64_t r = blockIdx.x, d = x.cols;
-  const T *in = x.row(r), *up = dy.row(r), m = mean[r], s = rstd[r];
+  const T *in = x.row(r), *dy_row = dy.row(r), m = mean[r], s = rstd[r];
   double g = 0, gx = 0;
   for (int64_t c = threadIdx.x; c < d; c += kThreads) {
-    const double one = static_cast<double>(up[c] * gamma[c]);
-    g += one;
-    gx += one * static_cast<double>((in[c] - m) * s);
+    const double term = static_cast<double>(dy_row[c] * gamma[c]);
+    g += term;
+    gx += term * static_cast<double>((in[c] - m) * s);
   }
   const T a = static_cast<T>(block_sum(g, shared) / static_cast<double>(d)),
           b = static_cast<T>(block_sum(gx, shared) / static_cast<double>(d));
   for (int64_t c = threadIdx.x; c < d; c += kThreads)
-    put(add, dx.at(r, c), s * (up[c] * gamma[c] - a - (in[c] - m) * s * b));
+    put(add, dx.at(r, c), s * (dy_row[c] * gamma[c] - a - (in[c] - m) * s * b));
 }
 
 template <class T>

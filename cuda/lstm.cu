@@ -23,12 +23,12 @@ struct Cell {
     const auto sum = [&](int64_t gate) {
       return g[gate * hidden] + (b_ih[gate * hidden + u] + b_hh[gate * hidden + u]);
     };
-    const T in = vsigmoid(sum(0)), forget = vsigmoid(sum(1)), fresh = vtanh(sum(2)),
+    const T in = vsigmoid(sum(0)), forget = vsigmoid(sum(1)), candidate = vtanh(sum(2)),
             out = vsigmoid(sum(3));
-    const T cell = forget * c_before.at(b, u) + in * fresh;
+    const T cell = forget * c_before.at(b, u) + in * candidate;
     g[0] = in;
     g[hidden] = forget;
-    g[2 * hidden] = fresh;
+    g[2 * hidden] = candidate;
     g[3 * hidden] = out;
     c.at(b, u) = cell;
     h.at(b, u) = out * vtanh(cell);
@@ -46,14 +46,14 @@ struct CellBackward {
   NINE_D void operator()(int64_t b, int64_t u) const {
     const int64_t hidden = c.cols;
     T* g = gates.row(b) + u;
-    const T in = g[0], forget = g[hidden], fresh = g[2 * hidden], out = g[3 * hidden],
+    const T in = g[0], forget = g[hidden], candidate = g[2 * hidden], out = g[3 * hidden],
             tc = vtanh(c.at(b, u));
     const T dh = (dh_next.data != nullptr ? dh_next.at(b, u) : T(0)) +
                  (dy.data != nullptr ? dy.at(b, u) : T(0));
     const T d = dc.at(b, u) + dh * out * (T(1) - tc * tc);
-    g[0] = d * fresh * in * (T(1) - in);
+    g[0] = d * candidate * in * (T(1) - in);
     g[hidden] = d * c_before.at(b, u) * forget * (T(1) - forget);
-    g[2 * hidden] = d * in * (T(1) - fresh * fresh);
+    g[2 * hidden] = d * in * (T(1) - candidate * candidate);
     g[3 * hidden] = dh * tc * out * (T(1) - out);
     dc.at(b, u) = d * forget;
   }

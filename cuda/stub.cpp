@@ -6,15 +6,17 @@
 namespace nine::cuda {
 namespace {
 
-void* no_cuda(size_t, int) {
+[[noreturn]] void no_cuda() {
   fail("this build has no CUDA: set the device to cpu, or build Nine where nvcc is found");
 }
 
 }  // namespace
 
 void install() {
+  // The functions by which tensors and pools get memory: nothing uses a device before them.
   OpTable table;
-  table.allocate = no_cuda;  // the first function that any use of such a device calls
+  table.allocate = [](size_t, int) -> void* { no_cuda(); };
+  table.available = [](int) -> size_t { no_cuda(); };
   install_op_table(DeviceKind::cuda, table);
 }
 

@@ -3,7 +3,7 @@
 
 #include <array>
 #include <cstdint>
-#include <optional>
+#include <iosfwd>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -72,7 +72,7 @@ struct BpeDropout {
   PythonRandom random;
 };
 
-/// Cuts words into subwords. Const functions may run side by side.
+/// Cuts words into subwords. Const functions may run on several threads at once.
 class BpeSegmenter {
  public:
   BpeSegmenter(const BpeCodes& codes, SegmentOptions options = {});
@@ -124,8 +124,8 @@ class BpeSegmenter {
 void segment_block(const BpeSegmenter& segmenter, std::string_view block,
                    std::vector<BpeCache>& caches, std::vector<std::string>& out);
 
-/// Appends the lines of `block` with their words whole again: every separator before a space goes
-/// with the space, and so does one at a line's end.
+/// Appends the lines of `block` with their words whole again: each separator that a space follows
+/// is removed with the space, and so is one at a line's end. Error: an empty separator.
 void undo_bpe(std::string_view block, std::string& out, std::string_view separator = kBpeSeparator);
 
 }  // namespace nine

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <queue>
 #include <span>
-#include <tuple>
 #include <utility>
 
 #include "core/error.h"
@@ -82,10 +81,10 @@ class BpeLearner {
   /// Whether `a` comes after `b`: by count, then by the texts of left and right symbol. UTF-8 sorts
   /// as code points do.
   struct After {
-    const BpeLearner* owner;
+    const BpeLearner* learner;
     bool operator()(const Entry& a, const Entry& b) const {
       if (a.count != b.count) return a.count < b.count;
-      return owner->texts(a.pair) < owner->texts(b.pair);
+      return learner->texts(a.pair) < learner->texts(b.pair);
     }
   };
 

@@ -1,20 +1,8 @@
 #include "data/bpe_text.h"
 
-#include <charconv>
-
 #include "core/error.h"
 
 namespace nine {
-
-namespace {
-
-/// Parses a whole number >= 0; false when `text` is something else.
-bool parse_count(std::string_view text, int64_t& count) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
-  return error == std::errc{} && end == text.data() + text.size() && count >= 0;
-}
-
-}  // namespace
 
 void count_bpe_words(std::string_view block, WordCounts& counts) {
   for_each_line(block, [&](std::string_view line, std::string_view) {

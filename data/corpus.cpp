@@ -1,24 +1,19 @@
 #include "data/corpus.h"
 
 #include <algorithm>
-#include <filesystem>
 
 #include "core/error.h"
+#include "core/files.h"
 #include "data/text.h"
 
 namespace nine {
 
 Corpus::Corpus(const std::vector<std::string>& paths, const Vocabulary& vocabulary) {
   int64_t sentences = 0, tokens = 0;
-  for (const std::string& path : paths) {
-    std::error_code ignored;
-    const auto type = std::filesystem::status(path, ignored).type();
-    // A pipe would block when it is read again. Missing files and directories are reported by
-    // TextReader.
-    require(
-        type != std::filesystem::file_type::fifo && type != std::filesystem::file_type::character,
-        path, " is a pipe or a device, but a corpus is read twice: write the text to a file first");
-  }
+  // A pipe would block when it is read again.
+  for (const std::string& path : paths)
+    require(!is_device_or_pipe(path), path,
+            " is a pipe or a device, but a corpus is read twice: write the text to a file first");
   read_sentences(paths, [&](std::span<const std::string_view> sentence) {
     ++sentences;
     tokens += static_cast<int64_t>(sentence.size()) + 1;

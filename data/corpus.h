@@ -15,8 +15,8 @@ namespace nine {
 class Corpus {
  public:
   /// Encodes files, sentence by sentence in file order; an empty line is a sentence of </s> alone.
-  /// The files are read twice, first to know the size. Errors: TextReader's; something that is not
-  /// a regular file.
+  /// The files are read twice, first to know the size. Errors: TextReader's; a pipe or a
+  /// device.
   Corpus(const std::vector<std::string>& paths, const Vocabulary& vocabulary);
   /// Encodes lines in memory, each a sentence.
   static Corpus of_lines(std::span<const std::string> lines, const Vocabulary& vocabulary);

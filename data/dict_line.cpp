@@ -1,6 +1,5 @@
 #include "data/dict_line.h"
 
-#include <charconv>
 #include <tuple>
 #include <unordered_set>
 #include <utility>
@@ -52,9 +51,7 @@ DictEntry parse_dict_line(std::string_view line, const std::string& place) {
           "' lacks a word or its count; each line of a dictionary is `word count`");
   require(word.find(' ') == std::string_view::npos, place, ": '", word,
           "' is not one word; each line of a dictionary is `word count`");
-  const auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), entry.count);
-  require(error == std::errc{} && end == field.data() + field.size() && entry.count >= 0, place,
-          ": the count '", field, "' of '", word,
+  require(parse_count(field, entry.count), place, ": the count '", field, "' of '", word,
           "' is not a whole number >= 0; each line of a dictionary is `word count`");
   entry.word = word;
   return entry;

@@ -12,19 +12,11 @@ namespace {
 
 constexpr size_t kMostCharacters = 4096;  // std::regex needs stack for each character
 
-using Wide = std::wstring;  // a character each: wchar_t has 32 bits
+using Wide = std::wstring;  // a code point each: wchar_t has 32 bits
 
 Wide widened(std::string_view text) {
-  Wide out;
-  while (!text.empty()) {
-    const size_t length = utf8_length(text[0]);
-    uint32_t code = static_cast<uint8_t>(text[0]);
-    if (length > 1) code &= 0xFFu >> (length + 1);
-    for (size_t i = 1; i < length; ++i) code = code << 6 | (static_cast<uint8_t>(text[i]) & 0x3Fu);
-    out += static_cast<wchar_t>(code);
-    text.remove_prefix(length);
-  }
-  return out;
+  const std::u32string codes = code_points(text);
+  return {codes.begin(), codes.end()};
 }
 
 /// The byte at which character number `index` of a text starts.
@@ -47,7 +39,7 @@ std::wregex compiled(const std::string& pattern, std::string_view before, std::s
 
 struct Glossaries::Pattern {
   std::string text;
-  bool plain;                 // no character with a meaning of its own
+  bool plain;                 // has no character that is special in regular expressions
   std::wregex whole, inside;  // unless plain
 
   explicit Pattern(const std::string& pattern)

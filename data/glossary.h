@@ -20,7 +20,7 @@ class Glossaries {
   bool empty() const { return patterns_.empty(); }
   /// Whether all of `text` matches a glossary.
   bool holds(std::string_view text) const;
-  /// `word` cut into what matches and what lies between; applied by one pattern after the other.
+  /// `word` cut into what matches and what lies between, by each pattern in turn.
   /// Error: a word of more than 4096 characters and a pattern that is no plain text.
   std::vector<std::string> isolate(std::string_view word) const;
 

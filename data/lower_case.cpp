@@ -90,7 +90,7 @@ int32_t lower_of(int32_t code) {
   return code + range->offset;
 }
 
-bool has_two_cases(int32_t code) {
+bool is_cased(int32_t code) {
   if (lower_of(code) != code) return true;
   return std::any_of(std::begin(kRanges), std::end(kRanges), [code](const Range& r) {
     const int32_t capital = code - r.offset;
@@ -98,18 +98,20 @@ bool has_two_cases(int32_t code) {
   });
 }
 
-bool within_words(int32_t code) {
+bool is_case_ignorable(int32_t code) {
   constexpr std::array kMarks = {0x27, 0x2E, 0x3A, 0xAD, 0xB7, 0x2018, 0x2019, 0x2024, 0x2027};
   return (code >= 0x300 && code <= 0x36F) ||
          std::find(kMarks.begin(), kMarks.end(), code) != kMarks.end();
 }
 
-bool ends_word(const std::u32string& codes, size_t at) {
+/// Whether the sigma at `at` is Unicode's Final_Sigma: after a cased letter and not before one,
+/// those that are case-ignorable left out.
+bool is_final_sigma(const std::u32string& codes, size_t at) {
   size_t before = at, after = at + 1;
-  while (before > 0 && within_words(static_cast<int32_t>(codes[before - 1]))) --before;
-  while (after < codes.size() && within_words(static_cast<int32_t>(codes[after]))) ++after;
-  return before > 0 && has_two_cases(static_cast<int32_t>(codes[before - 1])) &&
-         !(after < codes.size() && has_two_cases(static_cast<int32_t>(codes[after])));
+  while (before > 0 && is_case_ignorable(static_cast<int32_t>(codes[before - 1]))) --before;
+  while (after < codes.size() && is_case_ignorable(static_cast<int32_t>(codes[after]))) ++after;
+  return before > 0 && is_cased(static_cast<int32_t>(codes[before - 1])) &&
+         !(after < codes.size() && is_cased(static_cast<int32_t>(codes[after])));
 }
 
 }  // namespace
@@ -128,7 +130,7 @@ std::string lower_case(std::string_view text) {
     if (code == kDottedI) {
       append_utf8(out, 'i');
       append_utf8(out, kDotAbove);
-    } else if (code == kSigma && ends_word(codes, i)) {
+    } else if (code == kSigma && is_final_sigma(codes, i)) {
       append_utf8(out, kFinalSigma);
     } else {
       append_utf8(out, static_cast<char32_t>(lower_of(code)));

@@ -7,9 +7,9 @@
 namespace nine {
 
 /// `text`, valid UTF-8, in lower case: what Python's str.lower() gives with Unicode 14, independent
-/// of the locale. A capital sigma that ends a word becomes the final one; for that, letters are
-/// those that have two cases, and what may stand within a word is . : ' and their like and the
-/// combining accents U+0300-036F.
+/// of the locale. A capital sigma at the end of a word becomes the final one, by Unicode's rule
+/// Final_Sigma with smaller classes: cased are the letters that have two cases; case-ignorable are
+/// nine punctuation marks such as . : and ', and the combining accents U+0300-036F.
 std::string lower_case(std::string_view text);
 
 }  // namespace nine

@@ -1,7 +1,11 @@
 #include "data/pair_batches.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
+#include <tuple>
+
+#include "core/error.h"
 
 namespace nine {
 

@@ -2,8 +2,11 @@
 // models.
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "data/batch_stream.h"

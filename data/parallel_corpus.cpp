@@ -77,7 +77,7 @@ ParallelCorpus::ParallelCorpus(const PairText& text, const Vocabulary& source,
   text([&](std::string_view s, std::string_view t) {
     ++line;
     const std::vector<int32_t> from = source.encode_sentence(s), to = target.encode_sentence(t);
-    if (!selection.empty && (from.size() == 1 || to.size() == 1)) {
+    if (!selection.keep_empty && (from.size() == 1 || to.size() == 1)) {
       ++skipped_empty_;
     } else if (selection.max_length > 0 &&
                std::max(std::ssize(from), std::ssize(to)) > selection.max_length) {

@@ -30,7 +30,7 @@ struct PairCounts {
 
 /// Which pairs of a text are taken.
 struct PairSelection {
-  bool empty = true;       ///< pairs with a side without a word
+  bool keep_empty = true;  ///< take pairs with a side without a word
   int64_t max_length = 0;  ///< longest side, </s> counted; 0: no limit
 };
 

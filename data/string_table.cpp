@@ -50,7 +50,7 @@ uint64_t key_of(int32_t first, int32_t second) {
   return static_cast<uint64_t>(static_cast<uint32_t>(first)) << 32 | static_cast<uint32_t>(second);
 }
 
-void check_room(size_t entries) {
+void check_capacity(size_t entries) {
   require(entries < static_cast<size_t>(std::numeric_limits<int32_t>::max()),
           "[string_table] a word of 2 GiB, or 2147483647 different words or pairs: use less text");
 }
@@ -77,7 +77,7 @@ int32_t StringTable::add(std::string_view text) {
   if (4 * ends_.size() >= 3 * slots_.size()) grow();
   Slot& slot = slots_[slot_of(text)];
   if (slot.id == kNone) {
-    check_room(std::max(ends_.size(), text.size()));
+    check_capacity(std::max(ends_.size(), text.size()));
     slot = {start_of(text), static_cast<uint32_t>(text.size()), size()};
     bytes_ += text;
     ends_.push_back(bytes_.size());
@@ -109,7 +109,7 @@ int32_t PairTable::add(int32_t first, int32_t second) {
   const uint64_t key = key_of(first, second);
   Slot& slot = slots_[slot_of(key)];
   if (slot.id == kNone) {
-    check_room(keys_.size());
+    check_capacity(keys_.size());
     slot = {key, size()};
     keys_.push_back(key);
   }

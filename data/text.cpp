@@ -1,6 +1,7 @@
 #include "data/text.h"
 
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 #include <filesystem>
 #include <istream>
@@ -102,8 +103,8 @@ bool TextReader::read_more() {
   if (!in_->good()) return false;
   if (begin_ > 0) std::copy(buffer_.begin() + begin_, buffer_.begin() + end_, buffer_.begin());
   end_ -= std::exchange(begin_, 0);
-  const auto room = static_cast<size_t>(end_) + kReadBytes;
-  if (buffer_.size() < room) buffer_.resize(room);
+  const auto needed = static_cast<size_t>(end_) + kReadBytes;
+  if (buffer_.size() < needed) buffer_.resize(needed);
   in_->read(buffer_.data() + end_, static_cast<std::streamsize>(kReadBytes));
   require(!in_->bad(), name_, " cannot be read after line ", lines_,
           ": the system reported a read error");
@@ -198,6 +199,11 @@ void TextReader::check(std::string_view text) const {
 }
 
 std::string TextReader::place() const { return concat(name_, ", line ", lines_); }
+
+bool parse_count(std::string_view text, int64_t& count) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
+  return error == std::errc{} && end == text.data() + text.size() && count >= 0;
+}
 
 void split_words(std::string_view line, std::vector<std::string_view>& words) {
   words.clear();

@@ -41,16 +41,18 @@ struct TextRules {
   bool refuse_empty_file = true;  ///< a stream may be empty in any case
 };
 inline constexpr TextRules kModelText{};
-inline constexpr TextRules kCopiedText{true, false, false, false};
+inline constexpr TextRules kCopiedText{.cr_ends_line = true,
+                                       .drop_byte_order_mark = false,
+                                       .refuse_nul = false,
+                                       .refuse_empty_file = false};
 
 /// Rewrites a line (without its end), such as tokenize_13a; empty: lines stay as they are.
 using LineFilter = std::function<std::string(std::string_view)>;
 
 /// The lines of one or several files, one after another, or of a stream. It is read by lines or by
-/// blocks of whole lines; both continue at the same position. Memory: lines take a
-/// quarter of a megabyte and blocks four, or the longest line where that is more. Errors name file,
-/// line and byte: a missing or unreadable file, a directory, invalid UTF-8, and what the rules
-/// refuse.
+/// blocks of whole lines; both continue at the same position. Memory: 256 KiB for lines and 4 MiB
+/// for blocks, or the longest line where that is more. Errors name file, line and byte: a missing
+/// or unreadable file, a directory, invalid UTF-8, and what the rules refuse.
 class TextReader {
  public:
   /// Error: no paths.
@@ -132,6 +134,10 @@ void split_words(std::string_view line, std::vector<std::string_view>& words);
 /// Calls `visit` with the words of each line of files of kModelText in order. Errors: TextReader's.
 void read_sentences(const std::vector<std::string>& paths,
                     const std::function<void(std::span<const std::string_view>)>& visit);
+
+/// Parses all of `text` as a whole number >= 0, such as a word's count; false when it is something
+/// else.
+bool parse_count(std::string_view text, int64_t& count);
 
 /// Index of the first byte that does not belong to valid UTF-8 (RFC 3629: no overlong forms, no
 /// surrogates, nothing beyond U+10FFFF), or npos.

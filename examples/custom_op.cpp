@@ -1,7 +1,8 @@
 // A differentiable function of your own (softplus.h): used like any other, and its gradient checked
 // by finite differences.
 //
-// Functions that are a part of Nine also have a case in checks/op_cases.cpp. This is softplus's:
+// Functions that are a part of Nine also have a case in checks/. This is softplus's, in
+// tensor_op_cases.cpp:
 //
 //   unary_case("softplus", examples::softplus,
 //              [](double x) { return std::log1p(std::exp(x)); }, shape, -4, 4)

@@ -141,7 +141,7 @@ Score parse_component(std::string_view text, const HeadDefaults& defaults) {
     score = parse_component(tuned_text(kernel.name), {});
   } else {
     for (size_t k = 0; k < kernel.parameters.size(); ++k)
-      score.parameters[k] = kernel.parameters[k].fallback;
+      score.parameters[k] = kernel.parameters[k].default_value;
   }
   std::vector<bool> given(kernel.parameters.size(), tuned);
   std::vector<bool> twice(kernel.parameters.size());

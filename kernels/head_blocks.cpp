@@ -194,9 +194,8 @@ ops::HeadBlock HeadBlocks::block_of(int64_t first, int64_t count, int64_t group_
     h = stack;
   }
   const auto kept = [&](int64_t i) {
-    View v =
-        vector_part(kept_.view().reshaped({6 * k * block_rows_}), i * k * block_rows_, k * count);
-    return v;
+    return vector_part(kept_.view().reshaped({6 * k * block_rows_}), i * k * block_rows_,
+                       k * count);
   };
   return {
       .components = components_,

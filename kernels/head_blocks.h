@@ -1,6 +1,7 @@
 // One pass of a head over its contexts, block by block: what kernel_softmax and inference share.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <memory_resource>
@@ -30,8 +31,8 @@ class HeadBlocks {
   bool mixture() const { return head_.mixture; }
 
   /// Allocates temporary memory, inside a Scope of the tape's arena that must last until the last
-  /// call. `targets` (N) int32; `log_prior` (N, K): filled for
-  /// mixtures; `dh` (N, d): where the gradient by h is written, or empty.
+  /// call. `targets` (N) int32; `log_prior` (N, K): filled for mixtures; `dh` (N, d): where the
+  /// gradient by h is written, or empty.
   void start(const View& targets, const ops::HeadBlockOptions& options, HeadMemory memory,
              const View& log_prior, const View& dh);
   /// Runs f(block, first row) over the blocks, in order. f calls ops::head_scores first: nothing of

@@ -38,8 +38,8 @@ struct HeadLoss {
   PriorRegulariser prior = {};  ///< on a mixture's prior
   HeadMemory memory = HeadMemory::blocks;
 
-  /// The part that the loops over a vocabulary of so many words need. Error: smoothing over the
-  /// other words of one word.
+  /// The part that the loops over a vocabulary of so many words use. Error: epsilon outside of
+  /// [0, 1]; smoothing over the other words in a vocabulary of one word.
   ops::HeadBlockOptions for_block(int64_t words) const;
 };
 
@@ -71,7 +71,7 @@ struct HeadSettings {
   HeadConfig head_config() const;
 };
 
-/// A member of HeadSettings, for those who read settings by name: trainers' flags, kernel_inspect.
+/// A member of HeadSettings, for code that reads settings by name: trainers' flags, kernel_inspect.
 struct HeadSetting {
   const char* name;  ///< key in configuration files; the flag has dashes for underscores
   std::variant<bool HeadSettings::*, double HeadSettings::*, std::string HeadSettings::*> member;

@@ -183,7 +183,7 @@ void HeadDecoder<T>::stack_contexts(const Block& b, Memory& m) const {
   std::vector<double> stats(static_cast<size_t>(stats_));
   for (int64_t i = 0; i < b.rows * size && stats_ > 0; ++i) {
     const Component& c = components_[static_cast<size_t>(i % size)];
-    c.kernel.loops->stats(c.kernel.of, b.stack + i * d, stats.data());
+    c.kernel.loops->stats(c.kernel.args, b.stack + i * d, stats.data());
     for (int64_t j = 0; j < c.kernel.stats; ++j)
       b.row_stats[i * stats_ + c.first_stat + j] = static_cast<T>(stats[static_cast<size_t>(j)]);
   }
@@ -224,13 +224,13 @@ void HeadDecoder<T>::score_panel(const Block& b, int64_t panel) const {
         }
       }
     }
-    if (c.kernel.of.score.kind == ScoreKind::lin) continue;  // the product is the score
+    if (c.kernel.args.score.kind == ScoreKind::lin) continue;  // the product is the score
     for (int64_t r = 0; r < b.rows; ++r) {
       T* row = scores + (r * size + k) * b.ld;
       const T* row_stats =
           stats_ > 0 ? b.row_stats + (r * size + k) * stats_ + c.first_stat : nullptr;
       c.kernel.loops->row_values(
-          c.kernel.of,
+          c.kernel.args,
           {.z = parts > 1 ? pairs + r * kPanel : row,
            .plane = plane,
            .words = words,
@@ -398,7 +398,7 @@ void HeadDecoder<T>::score_targets(const Block& b) const {
     const Component& c = components_[static_cast<size_t>(i % b.size)];
     const double bias = bias_ ? static_cast<double>(static_cast<T*>(bias_.data)[y]) : 0;
     b.target_score[i] = static_cast<double>(static_cast<T>(
-        c.kernel.loops->exact(c.kernel.of, cpu::row_ptr<T>(c.w, y), b.stack + i * dims_) + bias));
+        c.kernel.loops->exact(c.kernel.args, cpu::row_ptr<T>(c.w, y), b.stack + i * dims_) + bias));
   }
 }
 

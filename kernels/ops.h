@@ -34,7 +34,7 @@ struct HeadComponent {
   View stats;
 };
 
-/// What the loops over words and rows need to know of the head's options (HeadConfig).
+/// The options of the head (HeadConfig) that the loops over words and rows use.
 struct HeadBlockOptions {
   /// Label smoothing (Szegedy et al., 2016); 0: none. The targets are a distribution t with
   /// t_v = spread for every word but the target, and 1 - (V - 1) * spread for the target.

@@ -9,11 +9,6 @@
 namespace nine {
 namespace {
 
-std::string number_text(double x) {
-  char buffer[32];
-  return {buffer, std::to_chars(buffer, buffer + sizeof buffer, x).ptr};
-}
-
 // The number >= 0 that `part`, a part of `text`, consists of; `form` describes the whole text.
 template <NamedEnum Kind>
 double number(std::string_view text, std::string_view part, const char* form) {
@@ -46,7 +41,7 @@ Parts split(std::string_view text, char at) {
 }  // namespace
 
 std::string to_text(const PriorRegulariser& r) {
-  return r.strength == 0 ? std::string() : concat(to_text(r.kind), ":", number_text(r.strength));
+  return r.strength == 0 ? std::string() : concat(to_text(r.kind), ":", r.strength);
 }
 
 PriorRegulariser prior_regulariser_from_text(std::string_view text) {
@@ -58,9 +53,7 @@ PriorRegulariser prior_regulariser_from_text(std::string_view text) {
 }
 
 std::string to_text(const NormRegulariser& r) {
-  return r.strength == 0
-             ? std::string()
-             : concat(to_text(r.kind), ":", number_text(r.strength), ",", number_text(r.norm));
+  return r.strength == 0 ? std::string() : concat(to_text(r.kind), ":", r.strength, ",", r.norm);
 }
 
 NormRegulariser norm_regulariser_from_text(std::string_view text) {
@@ -78,11 +71,11 @@ Var norm_penalty(std::span<const Var> w, const NormRegulariser& r) {
   Tape& tape = w.front().tape();
   const std::span<const Var> all = tape.keep(w);
   const Var y = tape.result("norm_penalty", {}, DType::float64, all),
-            gaps = tape.result("norm_penalty", {}, DType::float64, {});
+            squares = tape.result("norm_penalty", {}, DType::float64, {});
   for (size_t i = 0; i < all.size(); ++i)
-    ops::row_norm_penalty(all[i].value(), r.norm, {gaps.value(), i > 0});
+    ops::row_norm_penalty(all[i].value(), r.norm, {squares.value(), i > 0});
   const bool root = r.kind == NormRegulariser::Kind::root;
-  const double sum = gaps.value().item(), value = root ? std::sqrt(sum) : sum;
+  const double sum = squares.value().item(), value = root ? std::sqrt(sum) : sum;
   ops::fill(y.value(), r.strength * value);
   // d sqrt(s) = ds / (2 sqrt(s)), 0 where the root is 0.
   const double factor = !root ? r.strength : value > 0 ? r.strength / (2 * value) : 0;

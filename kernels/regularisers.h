@@ -40,10 +40,10 @@ inline constexpr EnumNames<NormRegulariser::Kind, 2> kEnumNames<NormRegulariser:
     "weight-norm regulariser",
     {{{NormRegulariser::Kind::squared, "squared"}, {NormRegulariser::Kind::root, "root"}}}};
 std::string to_text(const NormRegulariser& r);  ///< "squared:0.001,1"; "" for none
-/// Reads "squared:RHO,NU" or "root:RHO,NU", "" for none.
+/// Reads "squared:RHO,NU" or "root:RHO,NU", "" for none; a UsageError says what is wrong.
 NormRegulariser norm_regulariser_from_text(std::string_view text);
-/// The penalty over the rows of all of `w` together, a float64 scalar. Its gradient is 0 where a
-/// row's norm or the root is 0.
+/// The penalty over the rows of all of `w` together, word vectors (V, d) or (K, V, d), a float64
+/// scalar. Its gradient is 0 where a row's norm or the root is 0. Error: `w` is empty.
 Var norm_penalty(std::span<const Var> w, const NormRegulariser& r);
 
 }  // namespace nine

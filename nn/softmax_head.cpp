@@ -20,7 +20,7 @@ SoftmaxHead::SoftmaxHead(ParameterSet& set, const HeadConfig& config, int64_t wo
   const Shape shape = head.untied ? Shape{own, words, width} : Shape{words, width};
   if (own > 0) words_.push_back(&set.add("head.weight", shape, init));
   if (config.bias) bias_ = &set.add("head.bias", {words}, Init::zeros());
-  const Init linear = Init::uniform(1 / std::sqrt(static_cast<double>(width)));
+  const Init linear = Init::fan_in(width);
   if (head.mixture) prior_ = &set.add("head.prior.weight", {size, width}, linear);
   if (head.contexts) latent_ = &set.add("head.latent.weight", {size * width, width}, linear);
 }

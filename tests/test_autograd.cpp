@@ -407,7 +407,7 @@ TEST_CASE("step: a warmed-up one calls operator new never, and the pool does not
   for (uint32_t i = 3; i <= 20; ++i) with.step(i, true);
   CHECK(g_news - warm == 0);
 #if !defined(NINE_SANITIZE_ADDRESS) && !defined(NINE_SANITIZE_THREAD)
-  // The counter counts.
+  // An allocation is counted.
   const int64_t now = g_news;
   const auto one = std::make_unique<int>(1);
   CHECK(g_news - now == *one);

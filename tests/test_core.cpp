@@ -1,4 +1,4 @@
-// The small parts that everything stands on: shapes, tensors, pools, threads, element types,
+// The basic types: shapes, tensors, pools, threads, element types,
 // errors, the profile.
 #include <doctest/doctest.h>
 
@@ -38,7 +38,6 @@ struct ThreadsAgain {
 }  // namespace
 
 // --- shapes and tensors
-// ---------------------------------------------------------------------------------------------
 
 TEST_CASE("shape: sizes, matrix view and text") {
   const Shape s{2, 3, 4};
@@ -147,7 +146,6 @@ TEST_CASE("bfloat16: exact ones survive, others go to the nearest, ties to even"
 }
 
 // --- pools
-// ----------------------------------------------------------------------------------------------------------
 
 TEST_CASE("arena: saved memory grows from one end and is released in reverse") {
   Arena arena("test", kCpu, 1 << 20);
@@ -248,7 +246,8 @@ TEST_CASE("arena: out of memory names the pool, the request, the peak and the wa
   CHECK(has(text, "4 MiB more were requested"));
   CHECK(has(text, "lower the batch size or the bptt length"));
   CHECK(arena.peak_bytes() == 7 << 20);
-  // The request failed, the pool still works; the other end knows about the first one.
+  // After the failed request the pool still works. What either end has taken is no longer free for
+  // the other.
   CHECK_NOTHROW(arena.saved(mebibytes(1), DType::float32));
   CHECK_THROWS_AS(arena.block(mebibytes(3), DType::float32), Error);
   const Arena::Scope scope(arena);
@@ -294,7 +293,6 @@ TEST_CASE("scratch: kept per use, aligned, larger on demand") {
 }
 
 // --- threads
-// --------------------------------------------------------------------------------------------------------
 
 TEST_CASE("threads: every task runs once, whatever the number of threads") {
   const ThreadsAgain again;
@@ -404,7 +402,6 @@ TEST_CASE("threads: several threads of a program may run loops at the same time"
 }
 
 // --- errors and the profile
-// -----------------------------------------------------------------------------------------
 
 TEST_CASE("errors: texts of what they are made of") {
   CHECK(concat("a ", 1, ' ', 2.5, " ", true, " ", Shape{2, 3}, " ", DType::int32, " ", kCpu, " ",

@@ -29,7 +29,7 @@ struct Case {
        int64_t size_, DType dtype)
       : head(parse_head(text, defaults)), rows(rows_), words(words_), size(size_) {
     const int64_t k = head.size();
-    // Rows beyond the last one are memory that a tile of rows touches.
+    // HeadDecoder needs memory for whole tiles of rows: here up to four more.
     const std::vector<Doubles> v = random_values({{{rows + 4, size}},
                                                   {{words, size}},
                                                   {{words}},

@@ -117,7 +117,7 @@ TEST_CASE("explain: layers' lines follow from one another") {
                                                               n.at("xhat")[k] * n.at("b")[0])));
 
   const WorkedExample l = explain("lstm");
-  // The page carries dh and dc back by hand; the op gives what arrives at the beginning.
+  // The example computes dh and dc of each step itself; dh_0 and dc_0 are those of the op.
   double dh0 = 0;
   for (size_t g = 0; g < 4; ++g) dh0 += l.at("W_hh")[g] * l.at("dL/da_1")[g];
   CHECK(l.at("dL/dh_0")[0] == doctest::Approx(dh0));

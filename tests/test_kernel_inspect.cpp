@@ -23,7 +23,7 @@ namespace {
 
 using Real = long double;
 
-// A head and its options, as the oracle knows them.
+// A head and its options, as the oracle's formulas take them.
 struct Case {
   std::string head;
   std::vector<Score> components;

@@ -1,4 +1,5 @@
-// Batches of language models, against the baseline's loop.
+// Batches of language models, against a plain re-implementation of the usual batching: the text
+// cut into columns, read bptt rows at a time.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -40,8 +41,9 @@ Corpus numbered_corpus(int sentences, uint64_t seed = 3) {
 
 using Rows = std::vector<std::vector<int32_t>>;
 
-/// The baseline's columns(): T + 1 rows of `batch` tokens.
-Rows columns_of_baseline(const std::vector<int32_t>& flat, size_t batch) {
+/// The text in `batch` columns: T + 1 rows of `batch` tokens, of which the first holds what
+/// precedes each column.
+Rows reference_columns(const std::vector<int32_t>& flat, size_t batch) {
   const size_t n = flat.size() / batch;
   Rows rows(n + 1, std::vector<int32_t>(batch, 0));
   for (size_t c = 0; c < batch; ++c)
@@ -79,11 +81,11 @@ struct Segment {
   bool operator==(const Segment&) const = default;
 };
 
-/// The baseline's loop over an epoch.
-std::vector<Segment> segments_of_baseline(const Corpus& corpus, int64_t batch, int64_t bptt,
-                                          uint64_t seed, int64_t epoch) {
+/// All segments of an epoch, in order.
+std::vector<Segment> reference_segments(const Corpus& corpus, int64_t batch, int64_t bptt,
+                                        uint64_t seed, int64_t epoch) {
   const Rows cols =
-      columns_of_baseline(shuffled_stream(corpus, seed, epoch), static_cast<size_t>(batch));
+      reference_columns(shuffled_stream(corpus, seed, epoch), static_cast<size_t>(batch));
   std::vector<Segment> segments;
   for (int64_t t = 0; t < std::ssize(cols) - bptt; t += bptt) {
     const auto at = static_cast<size_t>(t), end = static_cast<size_t>(t + bptt);
@@ -116,7 +118,7 @@ TEST_CASE(
     CAPTURE(bptt);
     ColumnBatches batches(corpus, batch, bptt, 11);
     for (int64_t epoch : {0, 1, 5}) {
-      const auto expected = segments_of_baseline(corpus, batch, bptt, 11, epoch);
+      const auto expected = reference_segments(corpus, batch, bptt, 11, epoch);
       batches.start_epoch(epoch);
       CHECK(batches.begins_epoch());
       CHECK(batches.steps() == std::ssize(expected));
@@ -294,7 +296,7 @@ TEST_CASE("evaluation segments: the baseline's, to the last row") {
     CAPTURE(columns);
     CAPTURE(segment);
     EvalSegments segments(corpus, columns, segment);
-    const Rows cols = columns_of_baseline(flat, static_cast<size_t>(columns));
+    const Rows cols = reference_columns(flat, static_cast<size_t>(columns));
     int64_t tokens = 0, n = 0;
     LmBatch b;
     CHECK(segments.begins_text());

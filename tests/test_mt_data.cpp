@@ -115,7 +115,7 @@ TEST_CASE(
   CHECK(all.pairs() == 6);
   CHECK(all.longest() == 6);
   const ParallelCorpus some(pairs_of_lines(s, t), source, target,
-                            {.empty = false, .max_length = 5});
+                            {.keep_empty = false, .max_length = 5});
   CHECK(some.pairs() == 2);
   CHECK(some.skipped_empty() == 3);
   CHECK(some.skipped_long() == 1);

@@ -260,8 +260,7 @@ TEST_CASE("ops: one without a row does not exist") {
   profile::reset();
   profile::enable(true);
   for (const OpCase& c : tested_ops()) run_case(c, DType::float32);
-  // head_loss and the like run inside of differentiable functions; every op scope below the
-  // functions is an op.
+  // Ops without a differentiable function of their own.
   for (const RawOpCase& c : tested_raw_ops()) run_raw_op(c, DType::float32);
   profile::enable(false);
   std::set<std::string> exercised;
@@ -270,7 +269,7 @@ TEST_CASE("ops: one without a row does not exist") {
   exercised.insert("lstm_through_time");  // runs inside of lstm_backward, which counts it
   for (const std::string& name : names)
     CHECK_MESSAGE(exercised.contains(name), "core/ops.h or kernels/ops.h declares ", name,
-                  ", but no row of checks/op_cases.cpp runs it");
+                  ", but no row of checks/*_op_cases.cpp runs it");
   for (const std::string& name : exercised)
     CHECK_MESSAGE(names.contains(name), "the profile names ", name,
                   ", which neither core/ops.h nor kernels/ops.h declares");
@@ -284,7 +283,7 @@ TEST_CASE("functions: one without a row does not exist") {
   for (const OpCase& c : tested_ops()) rows.insert(c.name.substr(0, c.name.find(' ')));
   rows.insert("col_range");  // its row is row_range's, too
   for (const std::string& name : names)
-    CHECK_MESSAGE(rows.contains(name), name, " has no row in checks/op_cases.cpp");
+    CHECK_MESSAGE(rows.contains(name), name, " has no row in checks/*_op_cases.cpp");
 }
 
 TEST_CASE("all_finite finds a single NaN or infinity anywhere") {

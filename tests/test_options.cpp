@@ -1,4 +1,4 @@
-// apps/cli: options, and the amounts among them.
+// apps/cli: options of every type, among them training lengths.
 #include <doctest/doctest.h>
 
 #include <array>

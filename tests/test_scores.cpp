@@ -154,7 +154,7 @@ bool finite(const Pair<T>& p) {
   return finite(p.value) && all(p.dw) && all(p.dh);
 }
 
-// The kernel's struct of a case; mog too, which visit() hands out as any other.
+// Calls f with the kernel's struct of a case.
 template <class F>
 void with_kernel(const ScoreCase& c, F&& f) {
   CAPTURE(c.name);

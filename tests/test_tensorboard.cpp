@@ -66,7 +66,7 @@ std::vector<fs::path> event_files(const fs::path& directory) {
   return files;
 }
 
-// A reader of protobuf's wire format, to whom fields are numbers with bytes.
+// Reads protobuf's wire format: the numbers of fields with their bytes.
 using Fields = std::multimap<int, std::string>;
 uint64_t varint(const std::string& bytes, size_t& at) {
   uint64_t value = 0;

@@ -27,7 +27,6 @@ using namespace nine::tests;
 namespace {
 
 // --- attention
-// ------------------------------------------------------------------------------------------------------
 
 // The composed twin: attention of one head of one batch element from plain functions.
 Var composed_attention(const Var& q, const Var& k, const Var& v, int64_t seen, bool causal) {
@@ -88,7 +87,6 @@ Gradients self_attention(const Doubles& values, int64_t batch, int64_t steps, in
 }
 
 // --- a Transformer in plain loops, from a parameter set's values
-// -----------------------------------------------------------
 
 using Rows = std::vector<Doubles>;
 

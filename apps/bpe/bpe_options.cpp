@@ -1,12 +1,24 @@
 #include "apps/bpe/bpe_options.h"
 
 #include <algorithm>
-#include <filesystem>
 
 #include "apps/cli/option_conflicts.h"
 #include "apps/cli/text_io.h"
+#include "core/files.h"
 
 namespace nine::app {
+namespace {
+
+void add_named(std::vector<NamedFile>& files, const char* flag,
+               const std::vector<std::string>& paths) {
+  for (const std::string& path : paths)
+    if (!path.empty()) files.push_back({flag, path});
+}
+
+// Whether a file is a stream, which can be read only once.
+bool is_read_once(const std::string& path) { return path == "-" || is_device_or_pipe(path); }
+
+}  // namespace
 
 void BpeFlags::declare(Options& o, const std::string& command) {
   const bool learns = command == "learn", applies = command == "apply";
@@ -50,23 +62,6 @@ void BpeFlags::declare(Options& o, const std::string& command) {
           "threads; the output does not depend on it; -1: all physical cores")
         .range(-1, 4096);
 }
-
-namespace {
-
-void add_named(std::vector<NamedFile>& files, const char* flag,
-               const std::vector<std::string>& paths) {
-  for (const std::string& path : paths)
-    if (!path.empty()) files.push_back({flag, path});
-}
-
-// Whether a file is a stream, which can be read only once.
-bool is_read_once(const std::string& path) {
-  std::error_code ignored;
-  return path == "-" || (std::filesystem::exists(path, ignored) &&
-                         !std::filesystem::is_regular_file(path, ignored));
-}
-
-}  // namespace
 
 void BpeFlags::check_write_vocabulary() const {
   if (write_vocabulary.empty()) return;

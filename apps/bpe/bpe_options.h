@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "apps/cli/options.h"
+#include "data/bpe.h"
 
 namespace nine::app {
 
@@ -19,13 +20,13 @@ inline constexpr const char* kBpeHelp =
     "Input and output default to the standard ones. `bpe COMMAND --help` lists a command's "
     "options.";
 
-/// The values of the flags of all commands; each has the name of its flag, but
-/// `first_merges` is --merges of `bpe apply`.
+/// The values of the flags of all commands; each has the name of its flag, but `first_merges` is
+/// --merges of `bpe apply`.
 struct BpeFlags {
   std::vector<std::string> input{"-"}, output{"-"};
   std::string tokenize = "none";
   int num_workers = -1;  // 0 and below: all cores
-  std::string separator = "@@";
+  std::string separator{kBpeSeparator};
 
   // learn
   int64_t merges = 10000, min_frequency = 2;

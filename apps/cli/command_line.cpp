@@ -105,8 +105,9 @@ Split split(const OptionList& options, const Strings& arguments) {
                           did_you_mean(argument, flag_names(options), "--")));
 }
 
-// Hands plain arguments to the positional options in their order.
-void share_out(const OptionList& options, const Strings& plain, std::vector<Strings>& texts) {
+// Adds plain arguments to the texts of the positional options in their order.
+void assign_positional(const OptionList& options, const Strings& plain,
+                       std::vector<Strings>& texts) {
   size_t next = 0;
   for (size_t i = 0; i < options.size(); ++i) {
     if (!options[i]->positional) continue;
@@ -157,7 +158,7 @@ std::vector<Strings> read_command_line(const OptionList& options, const Strings&
       throw UsageError(
           concat(options[i]->typed(), " is given ", texts.back().size(), " times; give it once"));
   }
-  share_out(options, plain, texts);
+  assign_positional(options, plain, texts);
   return texts;
 }
 

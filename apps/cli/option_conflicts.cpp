@@ -1,7 +1,8 @@
 #include "apps/cli/option_conflicts.h"
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
+
+#include "apps/cli/option_data.h"
 
 namespace nine::app {
 
@@ -9,18 +10,15 @@ void only_with(const Options& options, bool fits, const char* what,
                std::initializer_list<const char*> keys) {
   if (fits) return;
   const auto now = options.to_json(), before = options.defaults_json();
-  for (std::string key : keys) {
-    const bool same = now[key] == before[key];
-    std::replace(key.begin(), key.end(), '_', '-');
-    require_usage(same, "--", key, " is for ", what, "; leave it out, or give what it belongs to");
-  }
+  for (const char* key : keys)
+    require_usage(now[key] == before[key], "--", flag_of(key), " is for ", what,
+                  "; leave it out, or give what it belongs to");
 }
 
 void refuse_idle_flags(const Options& options, const std::vector<FlagUse>& flags) {
   const auto now = options.to_json(), before = options.defaults_json();
   for (const FlagUse& f : flags) {
-    std::string key = f.flag;
-    std::replace(key.begin(), key.end(), '-', '_');
+    const std::string key = key_of(f.flag);
     require_usage(f.useful || now[key] == before[key], "--", f.flag,
                   " has no effect here: it needs ", f.needs);
   }

@@ -34,10 +34,16 @@ std::string valid_number(const Bounds& bounds) {
 
 }  // namespace
 
-std::string OptionData::key() const {
-  std::string out = name;
-  std::replace(out.begin(), out.end(), '-', '_');
-  return out;
+std::string OptionData::key() const { return key_of(name); }
+
+std::string key_of(std::string flag) {
+  std::replace(flag.begin(), flag.end(), '-', '_');
+  return flag;
+}
+
+std::string flag_of(std::string key) {
+  std::replace(key.begin(), key.end(), '_', '-');
+  return key;
 }
 
 std::string comma_separated(const std::vector<std::string>& words) {

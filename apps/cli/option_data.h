@@ -44,12 +44,16 @@ struct OptionData {
   bool takes_many() const { return std::holds_alternative<std::vector<std::string>*>(field); }
   /// As it is typed: --lr, RUN.
   std::string typed() const { return positional ? name : "--" + name; }
-  /// As it is called in JSON: batch_tokens.
+  /// Its key in a configuration: batch_tokens.
   std::string key() const;
 };
 
 using OptionList = std::vector<const OptionData*>;
 
+/// The key of a flag in a configuration, batch_tokens of batch-tokens, and the flag of a key; both
+/// without dashes in front.
+std::string key_of(std::string flag);
+std::string flag_of(std::string key);
 /// "a whole number from 1 to 64": what a value must be. Bounds and choices included.
 std::string valid_text(const OptionData& option);
 /// The bounds alone: "1 to 64", "above 0", empty when there are none.

@@ -39,7 +39,8 @@ Json parse_config(const std::string& file, const std::string& text) {
   }
 }
 
-bool asks_for(const Strings& arguments, std::string_view flag, std::string_view short_flag = "--") {
+bool contains_flag(const Strings& arguments, std::string_view flag,
+                   std::string_view short_flag = "--") {
   for (const std::string& argument : arguments) {
     if (argument == "--") return false;
     if (argument == flag || argument == short_flag) return true;
@@ -178,11 +179,11 @@ bool Options::parse(int argc, const char* const* argv) {
 
 bool Options::parse(const std::vector<std::string>& arguments, std::ostream& out) {
   State& s = *state_;
-  if (asks_for(arguments, "--help", "-h")) {
+  if (contains_flag(arguments, "--help", "-h")) {
     out << help();
     return false;
   }
-  if (!s.version.empty() && asks_for(arguments, "--version")) {
+  if (!s.version.empty() && contains_flag(arguments, "--version")) {
     out << s.version << '\n';
     return false;
   }

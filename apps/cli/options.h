@@ -1,5 +1,5 @@
-// An app's flags: declared once, bound to plain fields; from the declarations come parsing, checks,
-// help, --config and the run's config.json.
+// A program's flags: declared once, bound to plain fields; from the declarations come parsing,
+// checks, help, --config and the run's config.json.
 //
 //   Options o("lm_train", "Trains a language model.", "nine 0.1.0");
 //   o.group("Model");

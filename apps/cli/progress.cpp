@@ -89,6 +89,11 @@ double Progress::rate() const {
   return time_ > from.time ? static_cast<double>(done_ - from.done) / (time_ - from.time) : 0;
 }
 
+double Progress::share() const {
+  if (total_ <= 0) return 0;
+  return std::clamp(static_cast<double>(done_) / static_cast<double>(total_), 0.0, 1.0);
+}
+
 void Progress::update(int64_t done, int64_t total, std::string_view text) {
   const bool first = !started_;
   const double time = now();
@@ -121,20 +126,15 @@ std::string Progress::numbers() const {
 }
 
 std::string Progress::plain_line() const {
-  const double share =
-      total_ > 0 ? std::clamp(static_cast<double>(done_) / static_cast<double>(total_), 0.0, 1.0)
-                 : 0;
-  return concat(title_, " ", total_ > 0 ? percent(share) + "  " : "", numbers());
+  return concat(title_, " ", total_ > 0 ? percent(share()) + "  " : "", numbers());
 }
 
 std::string Progress::bar_line() const {
   const size_t width = terminal_width(settings_.out) - 1;
   const std::string plain = plain_line();
   if (total_ <= 0 || columns(plain) + 13 > width) return cut(plain, width);
-  const double share =
-      std::clamp(static_cast<double>(done_) / static_cast<double>(total_), 0.0, 1.0);
-  const size_t room = std::min<size_t>(30, width - columns(plain) - 3);
-  return concat(title_, " ", percent(share), " ", bar(share, room), " ", numbers());
+  const size_t bar_width = std::min<size_t>(30, width - columns(plain) - 3);
+  return concat(title_, " ", percent(share()), " ", bar(share(), bar_width), " ", numbers());
 }
 
 void Progress::draw() {

@@ -12,9 +12,9 @@ namespace nine::app {
 /// Where and how often Progress writes.
 struct ProgressSettings {
   std::FILE* out = stderr;
-  double seconds_between_lines = 10;   // when `out` is no terminal
-  double seconds_between_draws = 0.1;  // when it is one
-  std::function<double()> clock = {};  // seconds; a monotonic clock by default
+  double seconds_between_lines = 10;   ///< when `out` is no terminal
+  double seconds_between_draws = 0.1;  ///< when it is one
+  std::function<double()> clock = {};  ///< seconds; a monotonic clock by default
 };
 
 /// One task with its rate and time left. On a terminal a bar redrawn in place; elsewhere a
@@ -46,7 +46,8 @@ class Progress {
 
   double now() const { return settings_.clock(); }
   void count(int64_t done, double time);
-  double rate() const;
+  double rate() const;   // per second
+  double share() const;  // done, 0 to 1; 0 where the total is unknown
   std::string numbers() const;
   std::string bar_line() const;
   std::string plain_line() const;

@@ -1,4 +1,4 @@
-// The frame of every program's main: exit codes and error messages.
+// What every program's main() calls: exit codes and error messages.
 #pragma once
 
 #include <functional>
@@ -10,7 +10,7 @@ namespace nine::app {
 inline constexpr int kExitDone = 0;
 inline constexpr int kExitFailed = 1;
 inline constexpr int kExitUsage = 2;
-inline constexpr int kExitInterrupted = 130;  // after saving
+inline constexpr int kExitInterrupted = 130;  ///< by SIGINT or SIGTERM, after a checkpoint
 
 /// Runs `body` and returns its exit code. A UsageError becomes "program: message" and "try 'program
 /// --help'" on standard error and kExitUsage; any other exception "program: message" and

@@ -52,16 +52,16 @@ std::vector<std::string> read_lines(const std::string& input) {
 
 std::string input_name(const std::string& input) { return input == "-" ? "standard input" : input; }
 
-void TextOutput::LateFile::open_now() {
+void TextOutput::LazyFile::open_now() {
   if (!is_open()) open(path_, std::ios::out | std::ios::binary);
 }
 
-TextOutput::LateFile::int_type TextOutput::LateFile::overflow(int_type c) {
+TextOutput::LazyFile::int_type TextOutput::LazyFile::overflow(int_type c) {
   open_now();
   return std::filebuf::overflow(c);
 }
 
-std::streamsize TextOutput::LateFile::xsputn(const char* text, std::streamsize size) {
+std::streamsize TextOutput::LazyFile::xsputn(const char* text, std::streamsize size) {
   open_now();
   return std::filebuf::xsputn(text, size);
 }

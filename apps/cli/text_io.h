@@ -37,9 +37,9 @@ class TextOutput {
 
  private:
   // Opens its file when the first character is put into it.
-  class LateFile : public std::filebuf {
+  class LazyFile : public std::filebuf {
    public:
-    explicit LateFile(std::string path) : path_(std::move(path)) {}
+    explicit LazyFile(std::string path) : path_(std::move(path)) {}
     void open_now();
 
    protected:
@@ -51,7 +51,7 @@ class TextOutput {
   };
 
   std::string path_;
-  LateFile file_;
+  LazyFile file_;
   std::ostream stream_;
 };
 

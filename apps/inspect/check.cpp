@@ -85,7 +85,7 @@ CheckRow check_head(const std::string& text, const HeadShape& shape, const Check
                 gradcheck(run, tensors, {.eps = s.eps, .max_elements = 40, .seed = s.seed}));
 }
 
-std::string short_number(double x) {
+std::string scientific(double x) {
   std::array<char, 32> text{};
   std::snprintf(text.data(), text.size(), "%8.1e", x);
   return text.data();
@@ -124,7 +124,7 @@ std::string check_text(const std::vector<CheckRow>& rows) {
   const auto line = [&](const CheckRow& r) {
     std::array<char, 16> count{};
     std::snprintf(count.data(), count.size(), "%7lld", static_cast<long long>(r.checked));
-    return concat(padded(r.name, width), "  ", count.data(), "  ", short_number(r.worst), "  ",
+    return concat(padded(r.name, width), "  ", count.data(), "  ", scientific(r.worst), "  ",
                   r.where, "\n");
   };
   for (const CheckRow& r : rows) text += line(r);

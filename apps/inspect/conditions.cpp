@@ -25,12 +25,14 @@ Doubles numbers(int64_t d, double scale, uint64_t which) {
   return x;
 }
 
-double gap(const Score& s, const Doubles& a, const Doubles& b, const Doubles& h) {
+// S(a, h) - S(b, h).
+double score_difference(const Score& s, const Doubles& a, const Doubles& b, const Doubles& h) {
   return score_at(s, a, h).value - score_at(s, b, h).value;
 }
 
-// |d(S(a, h) - S(b, h))/dh|.
-double gap_slope(const Score& s, const Doubles& a, const Doubles& b, const Doubles& h) {
+// The norm of d(S(a, h) - S(b, h))/dh.
+double difference_gradient_norm(const Score& s, const Doubles& a, const Doubles& b,
+                                const Doubles& h) {
   const Doubles u = score_at(s, a, h).dh, v = score_at(s, b, h).dh;
   double sum = 0;
   for (size_t k = 0; k < u.size(); ++k) sum += (u[k] - v[k]) * (u[k] - v[k]);
@@ -78,11 +80,11 @@ Conditions conditions_of(const Score& score) {
   for (uint64_t t = 0; t < kTrials; ++t) {
     const Doubles a = numbers(d, 1, 4 * t), b = numbers(d, 1, 4 * t + 1),
                   h = numbers(d, 1, 4 * t + 2), g = numbers(d, 1, 4 * t + 3);
-    const double middle = gap(score, a, b, moved(moved(h, h, -0.5), g, 0.5)),
-                 chord = (gap(score, a, b, h) + gap(score, a, b, g)) / 2;
+    const double middle = score_difference(score, a, b, moved(moved(h, h, -0.5), g, 0.5)),
+                 chord = (score_difference(score, a, b, h) + score_difference(score, a, b, g)) / 2;
     c.nonlinear = c.nonlinear || std::abs(middle - chord) > 1e-9 * (1 + std::abs(chord));
     for (const Doubles& at : {moved(a, g, 1e-6), moved(a, g, 1e4)})
-      c.stable = c.stable && gap_slope(score, a, b, at) < 1e3;
+      c.stable = c.stable && difference_gradient_norm(score, a, b, at) < 1e3;
     const double scale = std::pow(10.0, -2 + 4.0 * static_cast<double>(t) / (kTrials - 1));
     const double s = score_at(score, moved(a, a, scale - 1), moved(h, h, scale - 1)).value;
     c.least = std::min(c.least, s);

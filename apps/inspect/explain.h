@@ -21,6 +21,7 @@ WorkedExample explain(const std::string& name);
 /// Row r of a matrix.
 inline std::vector<double> row(const Tensor& t, int64_t r) { return t.row_range(r, 1).to_vector(); }
 
+/// The examples themselves.
 WorkedExample explain_kernel(const Score& score);
 WorkedExample explain_softmax();
 WorkedExample explain_mixture();

@@ -1,4 +1,5 @@
-// The kernel softmax of one context and three words, line by line.
+// Worked examples of one context and three words: the kernel softmax, the softmax alone, and a
+// mixture.
 #include <cmath>
 
 #include "apps/inspect/explain.h"
@@ -13,10 +14,22 @@ namespace {
 using Doubles = std::vector<double>;
 
 constexpr int64_t kWords = 3;
-constexpr const char* kOrdinal[] = {"_1", "_2", "_3"};
+constexpr const char* kSubscript[] = {"_1", "_2", "_3"};
+
+Doubles probabilities(const HeadSpec& head, const Var& h, const HeadWeights& weights) {
+  Doubles p = log_probabilities(head, h, weights).to_vector();
+  for (double& x : p) x = std::exp(x);
+  return p;
+}
+
+// A line for each row of a matrix: name_1, name_2, ...
+void row_lines(WorkedExample& example, const char* name, const Tensor& rows) {
+  for (int64_t r = 0; r < rows.shape().rows(); ++r)
+    example.line(concat(name, kSubscript[r]), "", row(rows, r));
+}
 
 // The lines of one pair (w, h) on the way to its score: z, q and what the kernel computes besides.
-// `v` is the word's suffix, such as _1.
+// `v` is the word's subscript, such as _1.
 template <class K>
 void pair_lines(WorkedExample& example, const K& kernel, const Doubles& w, const Doubles& h,
                 const std::string& v) {
@@ -61,7 +74,7 @@ void pair_lines(WorkedExample& example, const K& kernel, const Doubles& w, const
 }
 
 const char* chain_rule(const Score& score) {
-  if (of_product(score)) return "dS/dz h";
+  if (is_inner_product_kernel(score)) return "dS/dz h";
   const bool radial = score.kind == ScoreKind::log || score.kind == ScoreKind::pow ||
                       score.kind == ScoreKind::rbf || score.kind == ScoreKind::wav;
   return radial ? "2 dS/dq (w - h)" : "exact, docs/gradients.md";
@@ -80,20 +93,19 @@ WorkedExample explain_kernel(const Score& score) {
                                "\n  derivative: ", info.derivative, "\n  ", info.note));
   example.heading("One context h, three words w_1, w_2, w_3; the text goes on with word 1");
   example.line("h", "", h);
-  for (int64_t v = 0; v < kWords; ++v) example.line(concat("w", kOrdinal[v]), "", row(w, v));
+  row_lines(example, "w", w);
 
   Arena pool("kernel_inspect");
   Tape tape(pool);
   const Var context = tape.leaf(h), words = tape.leaf(w);
   const HeadWeights weights{.w = {words}};
-  const Doubles s = component_scores(head, context, weights, target).to_vector();
-  Doubles p = log_probabilities(head, context, weights).to_vector();
-  for (double& x : p) x = std::exp(x);
+  const Doubles s = component_scores(head, context, weights, target).to_vector(),
+                p = probabilities(head, context, weights);
 
   example.heading("Forward");
   scores::visit(score, d, [&](const auto& kernel) {
     for (int64_t v = 0; v < kWords; ++v)
-      pair_lines(example, kernel, row(w, v), h.to_vector(), kOrdinal[v]);
+      pair_lines(example, kernel, row(w, v), h.to_vector(), kSubscript[v]);
   });
   example.line("S", "S(w_v, h) of the three words", s);
   example.line("p", "e^S_v / (e^S_1 + e^S_2 + e^S_3)", p);
@@ -105,15 +117,15 @@ WorkedExample explain_kernel(const Score& score) {
   by_score[0] -= 1;
   example.line("dL/dS", "p_v - [v = 1]", by_score);
   for (int64_t v = 0; v < kWords; ++v)
-    example.line(concat("dS", kOrdinal[v], "/dw", kOrdinal[v]), chain_rule(score),
+    example.line(concat("dS", kSubscript[v], "/dw", kSubscript[v]), chain_rule(score),
                  score_at(score, row(w, v), h.to_vector()).dw);
   for (int64_t v = 0; v < kWords; ++v)
-    example.line(concat("dS", kOrdinal[v], "/dh"), "",
+    example.line(concat("dS", kSubscript[v], "/dh"), "",
                  score_at(score, row(w, v), h.to_vector()).dh);
   tape.backward(loss);
   for (int64_t v = 0; v < kWords; ++v)
-    example.line(concat("dL/dw", kOrdinal[v]),
-                 concat("dL/dS", kOrdinal[v], " dS", kOrdinal[v], "/dw", kOrdinal[v]),
+    example.line(concat("dL/dw", kSubscript[v]),
+                 concat("dL/dS", kSubscript[v], " dS", kSubscript[v], "/dw", kSubscript[v]),
                  row(words.grad(), v));
   example.line("dL/dh", "sum over v of dL/dS_v dS_v/dh", context.grad());
   example.check(
@@ -160,8 +172,8 @@ WorkedExample explain_mixture() {
       "see h itself");
   example.heading("One context, three words, the prior's weights; the text goes on with word 1");
   example.line("h", "", h);
-  for (int64_t v = 0; v < kWords; ++v) example.line(concat("w", kOrdinal[v]), "", row(w, v));
-  for (int64_t k = 0; k < 2; ++k) example.line(concat("m", kOrdinal[k]), "", row(m, k));
+  row_lines(example, "w", w);
+  row_lines(example, "m", m);
   Arena pool("kernel_inspect");
   Tape tape(pool);
   const Var context = tape.leaf(h), words = tape.leaf(w), prior = tape.leaf(m);
@@ -173,16 +185,13 @@ WorkedExample explain_mixture() {
   Doubles of[2];
   for (size_t k = 0; k < 2; ++k) {
     const HeadSpec single{.components = {head.components[k]}};
-    example.line(concat("S", kOrdinal[k]), k == 0 ? "w_v.h" : "exp(-|w_v - h|^2)",
+    example.line(concat("S", kSubscript[k]), k == 0 ? "w_v.h" : "exp(-|w_v - h|^2)",
                  Doubles(s.begin() + static_cast<long>(k) * kWords,
                          s.begin() + static_cast<long>(k + 1) * kWords));
-    of[k] = log_probabilities(single, context, {.w = {words}}).to_vector();
-    for (double& x : of[k]) x = std::exp(x);
-    example.line(concat("p", kOrdinal[k]), concat("softmax(S", kOrdinal[k], ")"), of[k]);
+    of[k] = probabilities(single, context, {.w = {words}});
+    example.line(concat("p", kSubscript[k]), concat("softmax(S", kSubscript[k], ")"), of[k]);
   }
-  Doubles p = log_probabilities(head, context, weights).to_vector();
-  for (double& x : p) x = std::exp(x);
-  example.line("p", "pi_1 p_1 + pi_2 p_2", p);
+  example.line("p", "pi_1 p_1 + pi_2 p_2", probabilities(head, context, weights));
   const SoftmaxLoss out = kernel_softmax(head, context, weights, target, 1.0);
   example.line("L", "-ln p(1)", out.loss.value());
   example.heading("Backward");
@@ -191,17 +200,18 @@ WorkedExample explain_mixture() {
   for (size_t k = 0; k < 2; ++k) {
     Doubles by_score = of[k];
     for (size_t v = 0; v < kWords; ++v) by_score[v] = share[k] * (by_score[v] - (v == 0 ? 1 : 0));
-    example.line(concat("dL/dS", kOrdinal[k]),
-                 concat("gamma", kOrdinal[k], " (p", kOrdinal[k], "(v) - [v = 1])"), by_score);
+    example.line(concat("dL/dS", kSubscript[k]),
+                 concat("gamma", kSubscript[k], " (p", kSubscript[k], "(v) - [v = 1])"), by_score);
   }
   example.line("dL/da", "pi - gamma, a_k = m_k.h the prior's logits",
                Doubles{pi[0] - share[0], pi[1] - share[1]});
   tape.backward(out.loss);
   for (int64_t k = 0; k < 2; ++k)
-    example.line(concat("dL/dm", kOrdinal[k]),
-                 concat("(pi", kOrdinal[k], " - gamma", kOrdinal[k], ") h"), row(prior.grad(), k));
+    example.line(concat("dL/dm", kSubscript[k]),
+                 concat("(pi", kSubscript[k], " - gamma", kSubscript[k], ") h"),
+                 row(prior.grad(), k));
   for (int64_t v = 0; v < kWords; ++v)
-    example.line(concat("dL/dw", kOrdinal[v]), "both components' dL/dS_v dS_v/dw_v, added",
+    example.line(concat("dL/dw", kSubscript[v]), "both components' dL/dS_v dS_v/dw_v, added",
                  row(words.grad(), v));
   example.line("dL/dh", "what both components and the prior send back, added", context.grad());
   example.check(

@@ -118,8 +118,8 @@ WorkedExample explain_lstm() {
                       .dh0 = {dh0},
                       .dc0 = {dc0}},
                      pool);
-  // dh and dc of each step are computed here, because the op returns only those of the first step,
-  // dh0 and dc0. A test compares both.
+  // dh and dc of each step are computed here, because the op returns only those before the first
+  // step, dh0 and dc0. A test compares both.
   double dh = 0, dc = 0;
   for (int64_t t = kSteps; t-- > 0;) {
     const std::string now = "_" + std::to_string(t + 1), next = "_" + std::to_string(t + 2);

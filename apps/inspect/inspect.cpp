@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "autograd/functions.h"
+#include "checks/values.h"
 #include "core/json.h"
 #include "core/random.h"
 #include "kernels/kernel_softmax.h"
@@ -29,15 +30,6 @@ Doubles transposed(const Doubles& x, int64_t blocks, int64_t rows, int64_t cols)
   return y;
 }
 
-Tensor tensor_of(const Doubles& values, const Shape& shape, DType dtype) {
-  Tensor t(shape, dtype);
-  dispatch_float(dtype, "kernel_inspect", [&]<class T>(T) {
-    std::transform(values.begin(), values.end(), t.data<T>(),
-                   [](double x) { return static_cast<T>(x); });
-  });
-  return t;
-}
-
 // The input's contexts, weights and targets on a tape.
 struct HeadOnTape {
   Var h;
@@ -47,7 +39,7 @@ struct HeadOnTape {
   HeadOnTape(Tape& tape, const InspectInput& in, const Arrays& a, DType dtype) {
     const int64_t d = in.size, size = in.head.spec.size();
     const auto leaf = [&](const Doubles& values, const Shape& shape) {
-      return tape.leaf(tape.on_device(tensor_of(values, shape, dtype)));
+      return tape.leaf(tape.on_device(checks::tensor_of(values, shape, dtype)));
     };
     h = leaf(a[InspectInput::kH].values, {in.rows, d});
     weights.w = {leaf(a[InspectInput::kW].values,

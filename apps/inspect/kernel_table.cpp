@@ -17,8 +17,8 @@ std::string kernel_table_text() {
     for (const ParameterInfo& p : k.parameters) {
       const bool word = p.words != nullptr;
       text += concat("      ", p.name, "=",
-                     word ? p.words[static_cast<int>(p.fallback)] : concat(p.fallback), ": ",
-                     p.meaning, "\n");
+                     word ? p.words[static_cast<int>(p.default_value)] : concat(p.default_value),
+                     ": ", p.meaning, "\n");
     }
     text += concat("      ", k.note, "\n");
   }

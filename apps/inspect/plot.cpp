@@ -26,7 +26,7 @@ std::vector<Named> kernels_of(const std::string& list) {
     if (head.mixture)
       throw UsageError(concat("--kernels: ", name, " is a mixture; give single kernels"));
     all.push_back({name, head.components.front()});
-    if (of_product(all.back().score) != of_product(all.front().score))
+    if (is_inner_product_kernel(all.back().score) != is_inner_product_kernel(all.front().score))
       throw UsageError(concat("--kernels: ", all.front().name, " and ", name,
                               " cannot share an axis: one is a function of z, one of q"));
   }
@@ -68,7 +68,7 @@ Sample at_product(const Score& score, double z) {
 
 std::string plot_svg(const PlotSettings& settings) {
   const std::vector<Named> kernels = kernels_of(settings.kernels);
-  const bool product = of_product(kernels.front().score);
+  const bool product = is_inner_product_kernel(kernels.front().score);
   if (!(settings.to > settings.from) || (!product && settings.from < 0))
     throw UsageError(concat("--from ", settings.from, " --to ", settings.to,
                             ": the range must not be empty", product ? "" : ", nor q below 0"));

@@ -36,7 +36,7 @@ int64_t example_size(const Score& score) {
   return size;
 }
 
-bool of_product(const Score& score) {
+bool is_inner_product_kernel(const Score& score) {
   bool found = false;
   scores::for_each_kernel(
       [&]<class K>() { found = found || (K::kKind == score.kind && K::kStats == 0); });

@@ -21,6 +21,6 @@ ScoreAt score_at(const Score& score, const std::vector<double>& w, const std::ve
 /// a log-variance or radius, for each of mog's components.
 int64_t example_size(const Score& score);
 /// Whether the score is a function of the product z = w.h alone, as that of lin is.
-bool of_product(const Score& score);
+bool is_inner_product_kernel(const Score& score);
 
 }  // namespace nine::app

@@ -4,6 +4,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "kernels/kernel_softmax.h"
@@ -28,6 +29,7 @@ std::span<const Experiment> experiments();
 /// Runs the experiment of that name. UsageError: there is none.
 ExperimentResult show(const std::string& name);
 
+/// The experiments themselves, each in show_NAME.cpp.
 ExperimentResult show_bottleneck();
 ExperimentResult show_dog_and_cat();
 ExperimentResult show_kernel_trick();

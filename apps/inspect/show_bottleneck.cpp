@@ -11,7 +11,8 @@ namespace nine::app {
 namespace {
 
 constexpr int64_t kContexts = 64, kVocabulary = 64, kSizes[] = {4, 8, 16, 32};
-constexpr double kNoise = 1e-10;  // singular values below this share of the largest are rounding
+constexpr double kRankTolerance =
+    1e-10;  // singular values below this share of the largest are rounding
 constexpr const char* kHeads[] = {"lin", "pow", "pow:p=1", "log", "pol",       "rbf",        "ssg",
                                   "mog", "hpb", "wav",     "sig", "mix:3*lin", "mix:lin,log"};
 
@@ -59,7 +60,7 @@ ExperimentResult show_bottleneck() {
     for (const int64_t d : kSizes) {
       const std::vector<double> s = spectrum(name, d);
       row.push_back(static_cast<double>(
-          std::count_if(s.begin(), s.end(), [](double x) { return x > kNoise; })));
+          std::count_if(s.begin(), s.end(), [](double x) { return x > kRankTolerance; })));
       rank.points.push_back({static_cast<double>(d), row.back()});
       if (d != 8) continue;
       for (size_t i = 0; i < s.size(); ++i)

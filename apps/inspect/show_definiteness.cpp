@@ -12,8 +12,8 @@ namespace nine::app {
 namespace {
 
 constexpr int64_t kPoints = 40, kSize = 4;
-constexpr int kSets = 8;             // of points, at growing scales
-constexpr double kRounding = 1e-10;  // of the largest eigenvalue
+constexpr int kSets = 8;              // of points, at growing scales
+constexpr double kTolerance = 1e-10;  // rounding error, as a share of the largest eigenvalue
 
 using Doubles = std::vector<double>;
 
@@ -77,7 +77,7 @@ ExperimentResult show_definiteness() {
     }
     std::string line = table_line(k.name, worst, "%11.1e");
     line.pop_back();
-    const auto word = [](double x) { return x > -kRounding ? "yes" : "no"; };
+    const auto word = [](double x) { return x > -kTolerance ? "yes" : "no"; };
     out.text += concat(line, "   definite: ", word(worst[0]), ", centred: ", word(worst[1]),
                        ", e^S: ", word(worst[2]), "\n");
     for (const bool centre : {false, true}) {

@@ -37,7 +37,7 @@ std::vector<Point> circle(double x, double y, double r) {
 }
 
 // Two Gaussian words, log-variances -1 and 1, and a context with log-variance -2.
-double gaussian_gap(double x, double y) {
+double gaussian_difference(double x, double y) {
   const Score ssg = kernel("ssg");
   const Doubles h{x, y, -2};
   return score_at(ssg, {-1, 0, -1}, h).value - score_at(ssg, {1, 0, 1}, h).value;
@@ -59,26 +59,29 @@ ExperimentResult show_geometry() {
   Panel plane = map("between two words: lin, pow, Gaussians", 4),
         disk = map("hpb: distance 1 from three words of the disk", 1.05),
         border = map("hpb: equal distance from two words", 1.05);
-  const auto gap = [](const char* name) {
+  const auto score_difference = [](const char* name) {
     return [score = kernel(name)](double x, double y) {
       return score_at(score, {-1, 0}, {x, y}).value - score_at(score, {1, 0}, {x, y}).value;
     };
   };
-  plane.curves = {
-      {.name = "lin and pow: a line", .colour = 0, .points = zero_line(gap("pow"), -4, 4, kCells)},
-      {.name = "ssg, variances e^-1 and e: a circle",
-       .colour = 1,
-       .points = zero_line(gaussian_gap, -4, 4, kCells)}};
+  plane.curves = {{.name = "lin and pow: a line",
+                   .colour = 0,
+                   .points = zero_line(score_difference("pow"), -4, 4, kCells)},
+                  {.name = "ssg, variances e^-1 and e: a circle",
+                   .colour = 1,
+                   .points = zero_line(gaussian_difference, -4, 4, kCells)}};
   plane.marks = {{-1, 0, "narrow"}, {1, 0, "wide"}};
 
   const Curve rim{.name = "the ball's rim", .colour = 5, .points = circle(0, 0, 1)};
   disk.curves = {rim};
   const double words[3][2] = {{0, 0}, {0.6, 0}, {-0.62, 0.62}};
   for (const auto& w : words) {
-    const auto gap_to_one = [&](double x, double y) { return hyperbolic(w[0], w[1], x, y) + 1; };
+    const auto one_minus_distance = [&](double x, double y) {
+      return hyperbolic(w[0], w[1], x, y) + 1;
+    };
     disk.curves.push_back({.name = "hyperbolic circles of radius 1",
                            .colour = 2,
-                           .points = zero_line(gap_to_one, -1.05, 1.05, 2 * kCells)});
+                           .points = zero_line(one_minus_distance, -1.05, 1.05, 2 * kCells)});
     disk.marks.push_back({w[0], w[1], ""});
   }
   border.curves = {rim};

@@ -13,6 +13,7 @@ namespace nine::app {
 /// `text`, filled up with spaces to `width` columns; a longer one stays as it is.
 std::string padded(std::string text, size_t width);
 
+/// The lines of a worked example, in the order in which they are added.
 class WorkedExample {
  public:
   /// A line without numbers is a heading or a sentence, which is in `formula`.
@@ -21,10 +22,11 @@ class WorkedExample {
     std::vector<double> numbers;
   };
 
-  explicit WorkedExample(const std::string& title) { say(title); }
+  explicit WorkedExample(const std::string& title) { lines_.push_back({{}, title, {}}); }
 
-  void say(const std::string& text) { lines_.push_back({{}, text, {}}); }
+  /// A heading after an empty line.
   void heading(const std::string& text) { lines_.push_back({{}, '\n' + text, {}}); }
+  /// A line `symbol = formula = numbers`; `formula` may be empty.
   void line(const std::string& symbol, const std::string& formula,
             const std::vector<double>& numbers) {
     lines_.push_back({symbol, formula, numbers});

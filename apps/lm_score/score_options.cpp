@@ -1,11 +1,10 @@
 #include "apps/lm_score/score_options.h"
 
+#include "apps/cli/machine.h"
+#include "apps/cli/model_files.h"
 #include "apps/cli/option_conflicts.h"
-#include "apps/cli/saved_model.h"
 #include "apps/cli/text_io.h"
 #include "apps/lm_score/write_continuations.h"
-#include "core/device.h"
-#include "core/error.h"
 
 namespace nine::app {
 
@@ -18,14 +17,8 @@ void ScoreOptions::declare(Options& o) {
       .at_least(1)
       .unit("tokens")
       .called("batch tokens");
-  o.add("threads", threads, "0: all physical cores")
-      .range(0, 4096)
-      .default_text("physical cores")
-      .called("threads");
-  o.add("device", device, "where to compute")
-      .unit("cpu|cuda[:i]")
-      .check([](const std::string& text) { device_from_text(text); })
-      .called("the device");
+  add_threads(o, threads);
+  add_device(o, device);
   o.add("seed", seed, "of --generate and of --compare's resamples");
 
   o.group("Scoring: a log-probability (natural) for each line");

@@ -1,5 +1,6 @@
-// lm_score's options as one struct. It does one of four things: scores a text, shows the likeliest
-// words (--top), continues prompts (--generate), or compares two models (--compare).
+// lm_score's options as one struct. It does one of five things: scores a text, shows the likeliest
+// words (--top) or a mixture's components (--components), continues prompts (--generate), or
+// compares two models (--compare).
 #pragma once
 
 #include <string>

@@ -10,8 +10,7 @@ namespace {
 template <class Counted>
 Vocabulary vocabulary_of(const LmOptions& o, Counted&& counted) {
   if (!o.vocab.empty()) return Vocabulary::read(o.vocab, Specials::kLanguageModel);
-  return Vocabulary::build(counted(), Specials::kLanguageModel,
-                           {.min_count = o.min_count, .size = o.vocab_size});
+  return Vocabulary::build(counted(), Specials::kLanguageModel, o.vocabulary_limits());
 }
 
 LmData sample_data(const LmOptions& o) {
@@ -30,8 +29,13 @@ LmData sample_data(const LmOptions& o) {
   };
   const std::optional<double> valid_floor = floor(valid_ids, valid),
                               test_floor = floor(test_ids, test);
-  return {std::move(vocabulary), std::move(train_ids), std::move(valid_ids), std::move(test_ids),
-          valid_floor,           test_floor,           language.perplexity()};
+  return {.vocabulary = std::move(vocabulary),
+          .train = std::move(train_ids),
+          .valid = std::move(valid_ids),
+          .test = std::move(test_ids),
+          .valid_floor = valid_floor,
+          .test_floor = test_floor,
+          .language_floor = language.perplexity()};
 }
 
 }  // namespace
@@ -55,8 +59,13 @@ LmData load_lm_data(const LmOptions& o) {
       return files.empty() ? std::nullopt : std::optional<Corpus>(Corpus(files, vocabulary));
     };
     std::optional<Corpus> valid = optional(o.valid), test = optional(o.test);
-    return LmData{
-        std::move(vocabulary), std::move(train), std::move(valid), std::move(test), {}, {}, {}};
+    return LmData{.vocabulary = std::move(vocabulary),
+                  .train = std::move(train),
+                  .valid = std::move(valid),
+                  .test = std::move(test),
+                  .valid_floor = {},
+                  .test_floor = {},
+                  .language_floor = {}};
   }();
   data.vocabulary.set_special_counts(data.train.sentences(), data.train.unknown());
   return data;

@@ -3,6 +3,16 @@
 namespace nine::app {
 
 void LmOptions::declare(Options& o) {
+  declare_data(o);
+  declare_model(o);
+  declare_regularisation(o);
+  declare_batches(o);
+  declare_optimiser(o);
+  declare_run(o);
+  declare_parity(o);
+}
+
+void LmOptions::declare_data(Options& o) {
   o.group("Data");
   o.add("train", train, "training text, tokenised, one sentence a line").unit("FILE...");
   o.add("valid", valid, "validation text").unit("FILE...");
@@ -14,16 +24,11 @@ void LmOptions::declare(Options& o) {
   o.add("vocab", vocab,
         "vocabulary to use, a fairseq dict.txt, instead of one built from the training text")
       .unit("FILE");
-  o.add("vocab-size", vocab_size,
-        "most words of a built vocabulary, </s> and <unk> counted; 0: no limit")
-      .at_least(0)
-      .unit("words")
-      .called("vocabulary size");
-  o.add("min-count", min_count, "words seen less often in training become <unk>")
-      .at_least(1)
-      .unit("times")
-      .called("minimum count");
+  declare_vocabulary_limits(
+      o, "most words of a built vocabulary, </s> and <unk> counted; 0: no limit");
+}
 
+void LmOptions::declare_model(Options& o) {
   o.group("Model");
   o.add("layers", layers, "LSTM layers").range(1, 64).called("number of layers");
   o.add("hidden", hidden, "hidden size of the LSTM")
@@ -38,7 +43,9 @@ void LmOptions::declare(Options& o) {
         "one matrix for the embeddings and the head's word vectors (embed = hidden)")
       .called("tied embeddings");
   declare_head(o);
+}
 
+void LmOptions::declare_regularisation(Options& o) {
   o.group("Regularisation");
   o.add("dropout", dropout, "dropout on the embeddings").range_from(0, 1);
   o.add("dropout-words", dropout_words,
@@ -54,7 +61,9 @@ void LmOptions::declare(Options& o) {
   o.add("tar", tar,
         "temporal activation regularisation: factor of the mean square of h(t+1) - h(t)")
       .at_least(0);
+}
 
+void LmOptions::declare_batches(Options& o) {
   o.group("Batches");
   o.add("batch", batch, "columns of text side by side (with --sentences: sentences)")
       .range(1, 1 << 20)
@@ -71,9 +80,6 @@ void LmOptions::declare(Options& o) {
       .unit("tokens")
       .called("batch tokens");
   declare_accumulation(o);
-  declare_optimiser(o);
-  declare_run(o);
-  declare_parity(o);
 }
 
 void LmOptions::check(const Options& given) const {

@@ -18,18 +18,17 @@ struct LmOptions : TrainOptions {
   bool sample = false;
   int64_t sample_sentences = 20000;
   std::string vocab;
-  int64_t vocab_size = 0, min_count = 1;
   // Model
   int64_t layers = 2, hidden = 512, embed = 512;
   double dropout = 0.1;
   bool tie_embeddings = false;
-  // Batches
-  int64_t batch = 32, bptt = 35, batch_tokens = 0;
-  bool sentences = false;
   // Regularisation
   double dropout_words = 0, dropout_hidden = 0, dropout_output = 0;
   bool variational = false;
   double ar = 0, tar = 0;
+  // Batches
+  int64_t batch = 32, bptt = 35, batch_tokens = 0;
+  bool sentences = false;
 
   /// Declares every flag, bound to these fields.
   void declare(Options& options);
@@ -38,6 +37,13 @@ struct LmOptions : TrainOptions {
 
   LanguageModelConfig model(int64_t vocabulary) const;
   LmBatching batching() const;
+
+ private:
+  // Declare the flags of a group.
+  void declare_data(Options& options);
+  void declare_model(Options& options);
+  void declare_regularisation(Options& options);
+  void declare_batches(Options& options);
 };
 
 }  // namespace nine::app

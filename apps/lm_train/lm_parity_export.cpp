@@ -9,7 +9,6 @@
 #include "core/json.h"
 
 namespace nine::app {
-
 namespace {
 
 void check_replayable(const LmOptions& o, const LanguageModelTask& task) {
@@ -22,16 +21,11 @@ void check_replayable(const LmOptions& o, const LanguageModelTask& task) {
   require_replay(o.ar == 0 && o.tar == 0,
                  "the replay has no regularisers; leave out --ar and --tar");
   check_replayed_head(o.head_spec(), o.tie_embeddings, "leave out --tie-embeddings");
-  require_replay(o.pi_reg.empty() && o.weight_norm_reg.empty(),
-                 "the replay has no regularisers; leave out --pi-reg and --weight-norm-reg");
-  require_replay(o.optimizer == OptimizerKind::adam, "the replay knows --optimizer adam only, not ",
-                 o.optimizer);
+  require_replay(o.optimizer == OptimizerKind::adam,
+                 "the replay supports --optimizer adam only, not ", o.optimizer);
   require_replay(o.weight_decay == 0, "the replay has no weight decay; set --weight-decay 0");
-  require_replay(o.accumulate == 1, "the replay does not accumulate; set --accumulate 1");
   require_replay(!o.sentences, "the replay carries state; leave out --sentences");
-  const int64_t steps = task.micro_batches_per_epoch().value_or(0);
-  require_replay(o.export_steps <= steps, "an epoch has ", steps, " steps; lower --export-steps ",
-                 o.export_steps);
+  check_replayed_options(o, task.micro_batches_per_epoch().value_or(0));
 }
 
 Json config_json(const LmOptions& o, const LanguageModel& model) {

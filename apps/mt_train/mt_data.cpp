@@ -9,8 +9,7 @@ namespace nine::app {
 namespace {
 
 Vocabulary built(const WordCounts& counts, const MtOptions& o, const char* text) {
-  return Vocabulary::build(counts, Specials::kTranslation,
-                           {.min_count = o.min_count, .size = o.vocab_size}, text);
+  return Vocabulary::build(counts, Specials::kTranslation, o.vocabulary_limits(), text);
 }
 
 std::pair<Vocabulary, Vocabulary> dictionaries(const PairText& text, const MtOptions& o) {
@@ -51,7 +50,8 @@ struct Texts {
 
 MtData data_of(const Texts& texts, const MtOptions& o) {
   auto [source, target] = dictionaries(texts.train, o);
-  ParallelCorpus train(texts.train, source, target, {.empty = false, .max_length = o.max_length});
+  ParallelCorpus train(texts.train, source, target,
+                       {.keep_empty = false, .max_length = o.max_length});
   require(train.pairs() > 0, "no training pair is left: of ",
           train.skipped_empty() + train.skipped_long(), " pairs ", train.skipped_empty(),
           " have a side without a word and ", train.skipped_long(), " more than --max-length ",
@@ -61,6 +61,14 @@ MtData data_of(const Texts& texts, const MtOptions& o) {
   if (texts.test) test = held_out(texts.test, source, target, o.positions(), "--test-src");
   return {std::move(source), std::move(target), std::move(train), std::move(valid),
           std::move(test)};
+}
+
+uint32_t checksum_of(const std::optional<HeldOutPairs>& text) {
+  if (!text) return 0;
+  uint32_t crc = text->pairs.checksum();
+  for (const std::string& line : text->references)
+    crc = crc32c(crc, line.data(), line.size() + 1);  // with the 0 that ends it
+  return crc;
 }
 
 }  // namespace
@@ -87,18 +95,6 @@ uint32_t MtData::train_checksum() const {
   const std::string words = source.dict_text() + target.dict_text();
   return crc32c(train.checksum(), words.data(), words.size());
 }
-
-namespace {
-
-uint32_t checksum_of(const std::optional<HeldOutPairs>& text) {
-  if (!text) return 0;
-  uint32_t crc = text->pairs.checksum();
-  for (const std::string& line : text->references)
-    crc = crc32c(crc, line.data(), line.size() + 1);  // with the 0 that ends it
-  return crc;
-}
-
-}  // namespace
 
 uint32_t MtData::valid_checksum() const { return checksum_of(valid); }
 

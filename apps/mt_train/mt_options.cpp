@@ -17,6 +17,25 @@ MtOptions::MtOptions() {
 }
 
 void MtOptions::declare(Options& o) {
+  declare_data(o);
+  declare_model(o);
+  o.group("Regularisation");
+  o.add("dropout", dropout, "dropout on embeddings and residual branches").range_from(0, 1);
+  declare_head_regularisation(o);
+  declare_batches(o);
+  declare_validation(o);
+  declare_optimiser(o);
+  declare_run(o);
+  declare_parity(o);
+  o.group("Averaging");
+  o.add("average", average,
+        "write the mean of the weights of --run's last N checkpoints to RUN/average and stop; 0: "
+        "train")
+      .range(0, 1000)
+      .unit("checkpoints");
+}
+
+void MtOptions::declare_data(Options& o) {
   o.group("Data");
   o.add("src", src, "training text of the source language, tokenised, one sentence a line")
       .unit("FILE...");
@@ -39,21 +58,16 @@ void MtOptions::declare(Options& o) {
         "--shared-vocab of both languages")
       .unit("FILE");
   o.add("tgt-dict", tgt_dict, "the same for the target").unit("FILE");
-  o.add("vocab-size", vocab_size,
-        "most words of a built dictionary, its four specials counted; 0: no limit")
-      .at_least(0)
-      .unit("words")
-      .called("vocabulary size");
-  o.add("min-count", min_count, "words seen less often in training become <unk>")
-      .at_least(1)
-      .unit("times")
-      .called("minimum count");
+  declare_vocabulary_limits(
+      o, "most words of a built dictionary, its four specials counted; 0: no limit");
   o.add("max-length", max_length,
         "training pairs with a longer side, </s> counted, are left out and counted")
       .range(2, 1 << 20)
       .unit("tokens")
       .called("maximum length");
+}
 
+void MtOptions::declare_model(Options& o) {
   o.group("Model");
   o.add("layers", layers, "layers of encoder and decoder").range(1, 64).called("number of layers");
   o.add("encoder-layers", encoder_layers, "layers of the encoder; 0: --layers")
@@ -75,11 +89,9 @@ void MtOptions::declare(Options& o) {
         "one matrix for the decoder's embeddings and the head's word vectors")
       .called("tied embeddings");
   declare_head(o);
+}
 
-  o.group("Regularisation");
-  o.add("dropout", dropout, "dropout on embeddings and residual branches").range_from(0, 1);
-  declare_head_regularisation(o);
-
+void MtOptions::declare_batches(Options& o) {
   o.group("Batches");
   o.add("batch-tokens", batch_tokens,
         "most positions a batch: pairs times the longest sentence of either side, </s> counted; 0: "
@@ -92,7 +104,9 @@ void MtOptions::declare(Options& o) {
       .unit("pairs")
       .called("batch size");
   declare_accumulation(o);
+}
 
+void MtOptions::declare_validation(Options& o) {
   o.group("Validation");
   o.add("best-metric", best_metric,
         "what the best model is best by, and what --early-stop and plateaus watch")
@@ -104,16 +118,6 @@ void MtOptions::declare(Options& o) {
   o.add("valid-translations", valid_translations,
         "translations of the validation text in the log and the report")
       .range(0, 1000);
-  declare_optimiser(o);
-  declare_run(o);
-  declare_parity(o);
-
-  o.group("Averaging");
-  o.add("average", average,
-        "write the mean of the weights of --run's last N checkpoints to RUN/average and stop; 0: "
-        "train")
-      .range(0, 1000)
-      .unit("checkpoints");
 }
 
 void MtOptions::resolve() {
@@ -151,7 +155,9 @@ void MtOptions::check(const Options& given) const {
   const char* valid = "validation text: --valid-src and --valid-tgt";
   refuse_idle_flags(given, {{"sample-pairs", sample, "--sample"},
                             {"best-metric", has_valid(), valid},
-                            {"valid-beam", has_valid(), valid},
+                            {"valid-beam", has_valid() || !test_src.empty(),
+                             "validation or test text: --valid-src and --valid-tgt, or --test-src "
+                             "and --test-tgt"},
                             {"valid-translations", has_valid() && valid_beam > 0,
                              valid_beam > 0 ? valid : "--valid-beam above 0"}});
 }

@@ -23,7 +23,7 @@ struct MtOptions : TrainOptions {
   int64_t sample_pairs = 20000;
   bool shared_vocab = false;
   std::string src_dict, tgt_dict;
-  int64_t vocab_size = 0, min_count = 1, max_length = kFewestPositions;
+  int64_t max_length = kFewestPositions;
   // Model
   int64_t layers = 6, encoder_layers = 0, decoder_layers = 0, hidden = 512, ffn = 1024, heads = 4;
   NormOrder norm = NormOrder::post;
@@ -52,6 +52,13 @@ struct MtOptions : TrainOptions {
   TransformerConfig model(int64_t src_vocab, int64_t tgt_vocab) const;
   PairBatchSize batching() const { return {.tokens = batch_tokens, .pairs = batch}; }
   TrainerConfig trainer() const override;
+
+ private:
+  // Declare the flags of a group.
+  void declare_data(Options& options);
+  void declare_model(Options& options);
+  void declare_batches(Options& options);
+  void declare_validation(Options& options);
 };
 
 }  // namespace nine::app

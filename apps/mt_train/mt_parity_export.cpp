@@ -14,7 +14,7 @@ namespace {
 void check_replayable(const MtParityExport& o, const TransformerConfig& c) {
   require_replay(c.dropout == 0, "the replay has no dropout; set --dropout 0");
   require_replay(o.adam.kind == OptimizerKind::adam && o.adam.weight_decay == 0,
-                 "the replay knows --optimizer adam without --weight-decay only");
+                 "the replay supports --optimizer adam without --weight-decay only");
   check_replayed_head(c.head.spec, c.tie_embeddings, "set --no-tie-embeddings");
 }
 
@@ -79,11 +79,7 @@ void export_mt_parity(const MtParityExport& o, const Transformer& model, Paramet
 
 void export_mt_parity(const MtOptions& o, const Transformer& model, ParameterSet& parameters,
                       TranslationTask& task) {
-  require_replay(o.pi_reg.empty() && o.weight_norm_reg.empty(),
-                 "the replay has no regularisers; leave out --pi-reg and --weight-norm-reg");
-  require_replay(o.accumulate == 1, "the replay does not accumulate; set --accumulate 1");
-  require_replay(o.export_steps <= task.stream().steps(), "an epoch has ", task.stream().steps(),
-                 " steps; lower --export-steps ", o.export_steps);
+  check_replayed_options(o, task.stream().steps());
   const TrainerConfig trainer = o.trainer();
   export_mt_parity({.directory = o.export_parity,
                     .steps = o.export_steps,

@@ -1,6 +1,7 @@
 #include "apps/mt_train/mt_run.h"
 
 #include "core/json.h"
+#include "core/number_format.h"
 #include "core/threads.h"
 
 namespace nine::app {
@@ -10,11 +11,7 @@ double share(int64_t part, int64_t whole) {
   return static_cast<double>(part) / static_cast<double>(whole);
 }
 
-std::string percent(double share) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.2f%%", 100 * share);
-  return text;
-}
+std::string percent(double share) { return fixed(100 * share, 2) + "%"; }
 
 std::vector<std::string> messages(const MtOptions& o, const MtData& data,
                                   const ParameterSet& parameters, const PairBatches& batches) {
@@ -29,18 +26,17 @@ std::vector<std::string> messages(const MtOptions& o, const MtData& data,
              percent(share(train.source_unknown(), train.source_tokens())), " and ",
              percent(share(train.target_unknown(), train.target_tokens())), "); ", batches.steps(),
              " batches an epoch, ", percent(batches.padding_share()), " padding")};
-  const auto said = [&](int64_t pairs, const auto&... why) {
+  const auto add = [&](int64_t pairs, const auto&... why) {
     if (pairs > 0) out.push_back(concat(pairs, pairs == 1 ? " pair " : " pairs ", why...));
   };
-  said(train.skipped_empty(), "left out of training: a side has no word");
-  said(train.skipped_long(), "left out of training: a side is longer than --max-length ",
-       o.max_length);
+  add(train.skipped_empty(), "left out of training: a side has no word");
+  add(train.skipped_long(), "left out of training: a side is longer than --max-length ",
+      o.max_length);
   if (data.valid)
-    said(data.valid->pairs.skipped_long(),
-         "left out of validation: longer than the model's positions");
+    add(data.valid->pairs.skipped_long(),
+        "left out of validation: longer than the model's positions");
   if (data.test)
-    said(data.test->pairs.skipped_long(),
-         "left out of the test: longer than the model's positions");
+    add(data.test->pairs.skipped_long(), "left out of the test: longer than the model's positions");
   return out;
 }
 

@@ -1,9 +1,9 @@
 #include "apps/mt_translate/translate_options.h"
 
+#include "apps/cli/machine.h"
+#include "apps/cli/model_files.h"
 #include "apps/cli/option_conflicts.h"
-#include "apps/cli/saved_model.h"
 #include "apps/cli/text_io.h"
-#include "core/error.h"
 
 namespace nine::app {
 
@@ -27,10 +27,7 @@ void TranslateOptions::declare(Options& o) {
   o.add("join", join,
         "join subwords of translations (what --codes does too) where the input is cut already");
   o.add("tokenize-input", tokenize_input, "13a: the input is raw text").choices({"none", "13a"});
-  o.add("threads", threads, "0: all physical cores")
-      .range(0, 4096)
-      .default_text("physical cores")
-      .called("threads");
+  add_threads(o, threads);
 
   o.group("Search (docs/decoding.md)");
   o.add("beam", beam, "prefixes kept of each sentence; 1: greedy").range(1, 1000);

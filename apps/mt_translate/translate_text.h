@@ -16,14 +16,18 @@ struct TranslationFormat {
   bool n_best = false;  ///< `i ||| translation ||| score`
   int64_t first = 0;    ///< number of the first line
 };
+/// Writes the best hypothesis of each translation as a line of words, or with `n_best` each
+/// hypothesis as a line `i ||| words ||| score`, where i counts from `first`.
 void write_translations(std::span<const Translation> found, const Vocabulary& target,
                         const TranslationFormat& format, std::ostream& out);
-/// A JSON object a line, of each best hypothesis: `line`, `source` (with </s>), `target`,
-/// `attention` (target x source).
+/// Writes a JSON object a line, of each best hypothesis: `line` (counted from `first`), `source`
+/// (with
+/// </s>), `target`, `attention` (target x source).
 void write_attention(std::span<const Translation> found, std::span<const Translator::Ids> sources,
                      const Vocabulary& source, const Vocabulary& target, int64_t first,
                      std::ostream& out);
-/// A line for each pair: the sum of its tokens' log-probabilities, or with `tokens` each of them.
+/// Writes a line for each pair: the sum of its tokens' log-probabilities, or with `tokens` each of
+/// them.
 void write_log_probs(std::span<const std::vector<double>> scores, bool tokens, std::ostream& out);
 
 }  // namespace nine::app

@@ -19,7 +19,7 @@ constexpr double kWidth = 1000, kHeight = 300;
 // Room under the lowest value, as a share of the range; a reference's label stands under its line.
 constexpr double kRoomBelow = 0.07, kRoomForLabel = 0.15;
 constexpr int kStepTicks = 5;
-constexpr size_t kMostDots = 60;      // dots of more validations would run into each other
+constexpr size_t kMaxDots = 60;       // dots of more validations would run into each other
 constexpr size_t kEndLabels = 8;      // the most names that fit at the lines' ends
 constexpr size_t kEndLetters = 22;    // longer names go into the legend
 constexpr double kEndDistance = 6.5;  // a line of text, in per cent of a large plot's height
@@ -59,7 +59,7 @@ std::string line_classes(size_t colour, bool strong) {
 std::string curve_svg(const PlotArea& area, const Curve& curve) {
   std::string out =
       path(line_classes(curve.colour, curve.dots), curve_path(area, curve.points, LonePoint::dot));
-  if (curve.dots && curve.points.size() <= kMostDots) {
+  if (curve.dots && curve.points.size() <= kMaxDots) {
     const PathData dots = dots_path(area, curve.points);
     out += path("halo", dots) + path("dot " + curve_class(curve.colour), dots);
   }
@@ -76,9 +76,9 @@ std::string extent_text(const Curve& curve) {
     if (finite(p) && p.y < low.y) low = p;
     if (finite(p) && p.y > high.y) high = p;
   }
-  const auto spoken = [](const Point& p) { return figure(p.y) + " at step " + count(p.x); };
-  return concat(curve.name, ": from ", spoken(*first), " to ", spoken(*last), "; lowest ",
-                spoken(low), ", highest ", spoken(high), ".");
+  const auto value_at_step = [](const Point& p) { return figure(p.y) + " at step " + count(p.x); };
+  return concat(curve.name, ": from ", value_at_step(*first), " to ", value_at_step(*last),
+                "; lowest ", value_at_step(low), ", highest ", value_at_step(high), ".");
 }
 
 std::string description(const Chart& chart, const PlotArea& area) {

@@ -12,9 +12,9 @@ namespace {
 
 // Directions beyond the k wanted: the error then shrinks by the ratio of the (k + 9)th variance to
 // the kth in each iteration, which is faster than with k alone.
-constexpr int64_t kSpare = 8;
-constexpr int kMostIterations = 500;
-constexpr double kConverged = 1e-13;
+constexpr int64_t kOversampling = 8;
+constexpr int kMaxIterations = 500;
+constexpr double kTolerance = 1e-13;  // change of the variances, over the largest one
 
 Tensor matrix(int64_t rows, int64_t cols) { return {{rows, cols}, DType::float64}; }
 
@@ -130,19 +130,19 @@ PrincipalComponents principal_components(const View& x, int64_t k, bool centred,
   const int64_t n = x.rows(), d = x.cols();
   require(k >= 1 && k <= std::min(n, d), "[principal_components] ", n, " rows of ", d,
           " numbers do not have ", k, " components");
-  const Tensor rows = prepared(x, centred), axes = matrix(std::min({k + kSpare, n, d}), d),
+  const Tensor rows = prepared(x, centred), axes = matrix(std::min({k + kOversampling, n, d}), d),
                scores = matrix(n, axes.view().rows());
   RandomStream random({.seed = seed, .op = stream_id("principal components")});
   std::generate_n(axes.data<double>(), axes.elements(), [&] { return random.uniform() - 0.5; });
   orthonormalize(axes);
   std::vector<double> variances(static_cast<size_t>(k), -1.0);
-  for (int i = 0; i < kMostIterations; ++i) {
+  for (int i = 0; i < kMaxIterations; ++i) {
     ops::matmul(rows, false, axes, true, {scores});
     ops::matmul(scores, true, rows, false, {axes}, 1.0 / static_cast<double>(n));
     orthonormalize(axes);
     const std::vector<double> before = std::exchange(variances, turn_to_axes(rows, axes));
     const auto settled = [&](size_t c) {
-      return std::fabs(variances[c] - before[c]) <= kConverged * variances[0];
+      return std::fabs(variances[c] - before[c]) <= kTolerance * variances[0];
     };
     bool all = true;
     for (size_t c = 0; c < static_cast<size_t>(k); ++c) all = all && settled(c);

@@ -3,7 +3,6 @@
 #include <map>
 #include <string>
 #include <system_error>
-#include <utility>
 
 #include "apps/report/page.h"
 #include "apps/report/run_log.h"

@@ -3,16 +3,12 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "apps/cli/option_data.h"
 #include "core/error.h"
 #include "core/json.h"
 
 namespace nine::app {
 namespace {
-
-std::string flag_of(std::string key) {
-  std::replace(key.begin(), key.end(), '_', '-');
-  return "--" + key;
-}
 
 std::string value_text(const Json& value) {
   if (value.is_boolean()) return value.get<bool>() ? "on" : "off";
@@ -30,10 +26,10 @@ std::string difference(const std::string& key, const Json& now, const Json& stor
                        const Json& defaults) {
   if (const auto was = stored.find(key); was != stored.end())
     return *was == now ? std::string{}
-                       : concat(flag_of(key), " was ", value_text(*was), " in this run, now ",
+                       : concat("--", flag_of(key), " was ", value_text(*was), " in this run, now ",
                                 value_text(now));
   if (const auto usual = defaults.find(key); usual != defaults.end() && *usual != now)
-    return concat(flag_of(key), " did not exist when this run began, now ", value_text(now));
+    return concat("--", flag_of(key), " did not exist when this run began, now ", value_text(now));
   return {};
 }
 

@@ -16,9 +16,10 @@ class LineFile {
 
   bool is_open() const { return descriptor_ >= 0; }
   /// Opens for appending, makes the file where there is none, and drops a half-written last line.
+  /// Throws Error when the file cannot be opened or cut.
   void open(const std::filesystem::path& file);
-  /// Hands `line` and a newline to the system at once. Throws Error when they do not fit; then
-  /// nothing of them stays.
+  /// Writes `line` and a newline to the open file at once, without a buffer. Throws Error when they
+  /// do not fit on the disk, with nothing of them left in the file, or when the file was removed.
   void append(std::string_view line);
   void close();
 

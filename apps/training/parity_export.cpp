@@ -18,12 +18,21 @@ bool is_replayed(const HeadSpec& head) {
 }  // namespace
 
 void check_replayed_head(const HeadSpec& head, bool tie_embeddings, const char* untie) {
-  require_replay(is_replayed(head),
-                 "the replay knows --head lin and mos (mix:K*lin) with --head-context tanh only, "
-                 "not ",
-                 head.to_text());
+  require_replay(
+      is_replayed(head),
+      "the replay supports --head lin and mos (mix:K*lin) with --head-context tanh only, "
+      "not ",
+      head.to_text());
   require_replay(!head.untied || !tie_embeddings,
                  "the replay does not tie embeddings to a mixture's own word vectors; ", untie);
+}
+
+void check_replayed_options(const TrainOptions& options, int64_t steps_an_epoch) {
+  require_replay(options.pi_reg.empty() && options.weight_norm_reg.empty(),
+                 "the replay has no regularisers; leave out --pi-reg and --weight-norm-reg");
+  require_replay(options.accumulate == 1, "the replay does not accumulate; set --accumulate 1");
+  require_replay(options.export_steps <= steps_an_epoch, "an epoch has ", steps_an_epoch,
+                 " steps; lower --export-steps ", options.export_steps);
 }
 
 Json run_parity_steps(const ParityTraining& training, ParameterSet& parameters,

@@ -4,7 +4,7 @@
 
 #include <functional>
 
-#include "apps/cli/option_conflicts.h"
+#include "apps/training/train_options.h"
 #include "core/json.h"
 #include "kernels/head.h"
 #include "nn/training/schedule.h"
@@ -24,6 +24,10 @@ void require_replay(bool ok, const Text&... text) {
 /// contexts. It does not tie embeddings to the word vectors of one component; `untie` is the option
 /// that the error suggests.
 void check_replayed_head(const HeadSpec& head, bool tie_embeddings, const char* untie);
+
+/// Throws a UsageError for options of either trainer that the replay does not support, and for more
+/// steps than the `steps_an_epoch` of an epoch.
+void check_replayed_options(const TrainOptions& options, int64_t steps_an_epoch);
 
 /// The replay's name for such a head: "lin" or "mos".
 inline const char* replay_name(const HeadSpec& head) { return head.mixture ? "mos" : "lin"; }

@@ -52,7 +52,7 @@ MachineRates measure_machine() {
 
 void print_profile(std::FILE* out, const MachineRates& machine, int64_t steps) {
   const auto entries = profile::entries();
-  double total = 0, floor = 0;
+  double total = 0, least_total = 0;
   for (const auto& e : entries) total += e.seconds;
   std::fprintf(out, "\nprofile: %lld steps; this machine: %.0f GFLOP/s in cache, %.1f GB/s\n",
                static_cast<long long>(steps), machine.flops / 1e9, machine.bytes / 1e9);
@@ -61,14 +61,14 @@ void print_profile(std::FILE* out, const MachineRates& machine, int64_t steps) {
   for (const auto& e : entries) {
     const double least = std::max(e.flops / machine.flops, e.bytes / machine.bytes),
                  n = static_cast<double>(steps);
-    floor += least;
+    least_total += least;
     std::fprintf(out, "%-22s %10.1f %9.2f %6.1f%% %10.1f %9.2f %8.0f%%\n",
                  std::string(e.op).c_str(), static_cast<double>(e.calls) / n, 1e3 * e.seconds / n,
                  100 * e.seconds / total, e.flops / e.seconds / 1e9, e.bytes / e.seconds / 1e9,
                  100 * least / e.seconds);
   }
   std::fprintf(out, "%-22s %10s %9.2f %6.1f%% %10s %9s %8.0f%%\n", "all ops", "",
-               1e3 * total / static_cast<double>(steps), 100.0, "", "", 100 * floor / total);
+               1e3 * total / static_cast<double>(steps), 100.0, "", "", 100 * least_total / total);
 }
 
 }  // namespace nine::app

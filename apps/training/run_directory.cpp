@@ -19,6 +19,7 @@ namespace nine::app {
 namespace {
 
 namespace fs = std::filesystem;
+
 bool is_there(const fs::path& path) {
   std::error_code ignored;
   return fs::exists(fs::symlink_status(path, ignored));

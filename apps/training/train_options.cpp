@@ -1,10 +1,7 @@
 #include "apps/training/train_options.h"
 
-#include <algorithm>
-
-#include "core/threads.h"
-#include "cuda/cuda.h"
-#include "kernels/install_cuda.h"
+#include "apps/cli/machine.h"
+#include "apps/cli/option_data.h"
 
 namespace nine::app {
 
@@ -14,8 +11,7 @@ namespace {
 void declare_head_settings(Options& o, HeadSettings& settings, bool regularising) {
   for (const HeadSetting& setting : head_settings()) {
     if (setting.regularises != regularising) continue;
-    std::string flag = setting.name;
-    std::replace(flag.begin(), flag.end(), '_', '-');
+    const std::string flag = flag_of(setting.name);
     Option option = std::visit(
         [&](auto member) { return o.add(flag, settings.*member, setting.help); }, setting.member);
     if (std::holds_alternative<double HeadSettings::*>(setting.member))
@@ -36,6 +32,14 @@ bool uses(const HeadSpec& head, std::string_view parameter) {
 }
 
 }  // namespace
+
+void TrainOptions::declare_vocabulary_limits(Options& o, const char* size_help) {
+  o.add("vocab-size", vocab_size, size_help).at_least(0).unit("words").called("vocabulary size");
+  o.add("min-count", min_count, "words seen less often in training become <unk>")
+      .at_least(1)
+      .unit("times")
+      .called("minimum count");
+}
 
 void TrainOptions::declare_head(Options& o) {
   declare_head_settings(o, *this, false);
@@ -111,14 +115,8 @@ void TrainOptions::declare_run(Options& o) {
       .range(1, 1 << 30)
       .unit("updates");
   o.add("seed", seed, "all random numbers follow from it");
-  o.add("threads", threads, "0: all physical cores")
-      .range(0, 4096)
-      .default_text("physical cores")
-      .called("threads");
-  o.add("device", device, "where to compute")
-      .unit("cpu|cuda[:i]")
-      .check([](const std::string& text) { device_from_text(text); })
-      .called("the device");
+  add_threads(o, threads);
+  add_device(o, device);
   o.add("precision", precision, "arithmetic on CUDA; the CPU computes in --dtype")
       .choices({"fp32", "tf32", "bf16"})
       .called("matmul precision");
@@ -210,16 +208,6 @@ TrainerConfig TrainOptions::trainer() const {
                        .decay = plateau_factor,
                        .patience = plateau_patience,
                        .min_lr = min_lr}};
-}
-
-Device use_machine(int threads, const std::string& device, const std::string& precision) {
-  install_cuda();
-  cuda::set_precision(cuda::precision_from_text(precision));
-  set_threads(threads > 0 ? threads : physical_cores());
-  const Device d = device_from_text(device);
-  if (d.kind != DeviceKind::cpu)
-    Tensor({1}, DType::float32, d);  // an error now if the device is not available
-  return d;
 }
 
 }  // namespace nine::app

@@ -1,5 +1,5 @@
-// The options that both trainers have: head, regularisation, optimiser, run, parity; and what they
-// resolve to.
+// The options that both trainers have: vocabulary, head, regularisation, optimiser, run, parity;
+// and what they resolve to.
 #pragma once
 
 #include <array>
@@ -10,6 +10,7 @@
 
 #include "apps/cli/option_conflicts.h"
 #include "apps/training/option_types.h"
+#include "data/vocabulary.h"
 #include "kernels/head_config.h"
 #include "nn/training/trainer.h"
 
@@ -42,6 +43,8 @@ inline constexpr int64_t kSampleHeldOut = 1000;
 struct TrainOptions : HeadSettings {
   virtual ~TrainOptions() = default;
 
+  // Data
+  int64_t vocab_size = 0, min_count = 1;
   // Model
   DType dtype = DType::float32;
   std::string init;
@@ -74,6 +77,10 @@ struct TrainOptions : HeadSettings {
   int64_t export_steps = 20;
 
   virtual TrainerConfig trainer() const;
+  /// Of the vocabularies that are built from the training text.
+  VocabularyLimits vocabulary_limits() const {
+    return {.min_count = min_count, .size = vocab_size};
+  }
   /// Gives a fresh head (SoftmaxHead or a model with its functions) the norms and the bias that
   /// --init-norm and --init-bias select. counts: of its words in training.
   template <class Head>
@@ -85,6 +92,7 @@ struct TrainOptions : HeadSettings {
 
  protected:
   // Declare flags, bound to these fields, in the group that is open.
+  void declare_vocabulary_limits(Options& options, const char* size_help);
   void declare_head(Options& options);
   void declare_head_regularisation(Options& options);
   void declare_accumulation(Options& options);
@@ -103,9 +111,5 @@ struct TrainOptions : HeadSettings {
   void check_initialisation() const;
   void check_averaging(const std::string& valid, bool has_valid) const;
 };
-
-/// Sets the threads (0: all physical cores) and returns the device. Error: there is no such device.
-/// Every program calls it.
-Device use_machine(int threads, const std::string& device, const std::string& precision = "fp32");
 
 }  // namespace nine::app

@@ -1,5 +1,6 @@
 // Elementwise ops on the CPU (part of core/cpu/cpu.h).
-#include <cmath>
+#include <algorithm>
+#include <type_traits>
 
 #include "core/cpu/cpu.h"
 #include "core/cpu/elementwise_loops.h"

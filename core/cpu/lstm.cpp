@@ -43,7 +43,7 @@ struct Layer {
         gates(static_cast<T*>(io.gates.data)),
         ldg(io.gates.ld) {}
 
-  double operations_a_step() const {
+  double operations_per_step() const {
     return static_cast<double>(batch) * static_cast<double>(8 * hidden * hidden);
   }
   int64_t width(int64_t block) const { return std::min(units, hidden - block * units); }
@@ -76,13 +76,13 @@ void for_time_steps(const Layer<T>& layer, bool down, F&& step) {
     return parallel_rounds(
         layer.steps, layer.blocks,
         [&](int64_t i, int64_t block) { for_rows(i, block, 0, layer.batch); },
-        layer.operations_a_step());
+        layer.operations_per_step());
   const auto all_steps = [&](int64_t first, int64_t last) {
     for (int64_t i = 0; i < layer.steps; ++i)
       for (int64_t block = 0; block < layer.blocks; ++block) for_rows(i, block, first, last);
   };
   parallel_ranges(layer.batch, kTaskRows, all_steps,
-                  layer.operations_a_step() * static_cast<double>(layer.steps));
+                  layer.operations_per_step() * static_cast<double>(layer.steps));
 }
 
 // The gates of some hidden units of one row: input, forget, cell and output gate.
@@ -101,7 +101,8 @@ template <class T>
 void gate_row(int64_t n, const Gates<T> gates, const T* __restrict p, int64_t stride,
               const T* __restrict b_ih, const T* __restrict b_hh, int64_t hidden,
               const T* __restrict c_before, T* __restrict c, T* __restrict h) {
-  T* __restrict gi = gates.i, * __restrict gf = gates.f, * __restrict gg = gates.g, * __restrict go = gates.o;
+  T* __restrict gi = gates.i, * __restrict gf = gates.f;
+  T* __restrict gg = gates.g, * __restrict go = gates.o;
   for (int64_t j = 0; j < n; ++j) {
     const T i = vsigmoid(gi[j] + p[j] + (b_ih[j] + b_hh[j]));
     const T f = vsigmoid(gf[j] + p[stride + j] + (b_ih[hidden + j] + b_hh[hidden + j]));
@@ -122,7 +123,8 @@ void gate_row(int64_t n, const Gates<T> gates, const T* __restrict p, int64_t st
 template <class T>
 void gate_row_backward(int64_t n, const Gates<T> gates, const T* __restrict dh, T* __restrict dc,
                        const T* __restrict c, const T* __restrict c_before) {
-  T* __restrict gi = gates.i, * __restrict gf = gates.f, * __restrict gg = gates.g, * __restrict go = gates.o;
+  T* __restrict gi = gates.i, * __restrict gf = gates.f;
+  T* __restrict gg = gates.g, * __restrict go = gates.o;
   for (int64_t j = 0; j < n; ++j) {
     const T i = gi[j], f = gf[j], g = gg[j], o = go[j], tc = vtanh(c[j]);
     const T d = dc[j] + dh[j] * o * (T(1) - tc * tc);
@@ -172,10 +174,11 @@ void forward(const ops::Lstm& io, Arena& arena) {
 }
 
 template <class T>
-void backward_through_time(const ops::Lstm& io, const ops::LstmGradients& g, const View& dh_first,
-                           const View& dc_first, Arena& arena) {
+void backward_through_time(const ops::Lstm& io, const ops::LstmGradients& g, const View& dh0,
+                           const View& dc, Arena& arena) {
   const Layer<T> layer(io);
   const int64_t H = layer.hidden, U = layer.units;
+  const Arena::Scope scope(arena);
   // The columns of W_hh, packed as [block][row of W_hh][unit].
   T* packed = arena.temporary({layer.blocks, 4 * H * U}, dtype_of<T>).template data<T>();
   const T* w = static_cast<T*>(io.w_hh.data);
@@ -207,12 +210,11 @@ void backward_through_time(const ops::Lstm& io, const ops::LstmGradients& g, con
         for (int64_t j = 0; j < n; ++j) dh[j] += dy[u0 + j];
       T* gate = layer.gate_row(t, row) + u0;
       gate_row_backward(n, {gate, gate + H, gate + 2 * H, gate + 3 * H}, dh,
-                        row_ptr<T>(dc_first, row) + u0, layer.c_row(t + 1, row) + u0,
+                        row_ptr<T>(dc, row) + u0, layer.c_row(t + 1, row) + u0,
                         layer.c_row(t, row) + u0);
     }
   });
-  if (g.dh0.view)
-    matmul(io.gates.row_range(0, layer.batch), false, io.w_hh, false, {dh_first}, 1.0);
+  if (g.dh0.view) matmul(io.gates.row_range(0, layer.batch), false, io.w_hh, false, {dh0}, 1.0);
 }
 
 }  // namespace

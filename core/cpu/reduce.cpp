@@ -1,5 +1,5 @@
 // Sums on the CPU (part of core/cpu/cpu.h). Their order depends on shapes only.
-#include <cmath>
+#include <algorithm>
 
 #include "core/cpu/cpu.h"
 #include "core/cpu/elementwise_loops.h"
@@ -17,7 +17,7 @@ constexpr int64_t kBlock = 32768;  // elements of a partial sum
 template <class T, class F>
 double total(const View& x, F f) {
   const bool flat = x.contiguous();
-  const int64_t per = flat ? kBlock : x.cols(), n = flat ? x.elements() : x.rows() * x.cols();
+  const int64_t per = flat ? kBlock : x.cols(), n = x.elements();
   const int64_t blocks = per > 0 ? (n + per - 1) / per : 0;
   double* partial = scratch<double>(Scratch::reduction, blocks + 1);
   parallel_for(blocks, [&](int64_t b) {

@@ -8,8 +8,8 @@
 #include <fstream>
 
 #include "core/cpu/cpu.h"
-#include "core/cpu/elementwise_loops.h"
 #include "core/cpu_info.h"
+#include "core/error.h"
 #include "core/op_table.h"
 
 namespace nine {

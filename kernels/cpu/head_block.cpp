@@ -68,7 +68,7 @@ void StackedComponents<T>::compute_row_stats(T* stats, int64_t k) {
       [&](int64_t panel) {
         double* one = scratch<double>(Scratch::reduction, kernel.stats);
         for (int64_t r = 0; r < kHeadPanel; ++r) {
-          kernel.loops->stats(kernel.of,
+          kernel.loops->stats(kernel.args,
                               context(k, panel * kHeadPanel + (r < rows_of(panel) ? r : 0)), one);
           for (int64_t i = 0; i < kernel.stats; ++i)
             stats[(panel * kernel.stats + i) * kHeadPanel + r] = static_cast<T>(one[i]);
@@ -116,11 +116,11 @@ template <class T>
 void StackedComponents<T>::compute_scores(const TilePlace<T>& at, const HeadTile<T>& tile,
                                           T* out) const {
   const HeadKernel<T>& kernel = at.component.kernel;
-  kernel.loops->values(kernel.of, tile, out);
+  kernel.loops->values(kernel.args, tile, out);
   const int64_t first = at.panel * kHeadPanel, rows = rows_of(at.panel);
   if (exact_close_pairs(at.component))
     for_close_pairs(at, tile, [&](int64_t v, int64_t r) {
-      const double score = kernel.loops->exact(kernel.of, row_ptr<T>(at.component.w, at.word + v),
+      const double score = kernel.loops->exact(kernel.args, row_ptr<T>(at.component.w, at.word + v),
                                                context(at.index, first + r));
       out[v * kHeadPanel + r] =
           static_cast<T>(score) + (tile.bias != nullptr ? tile.bias[v] : T(0));
@@ -144,7 +144,7 @@ void StackedComponents<T>::scores(const TilePlace<T>& at, const HeadTile<T>& til
 }
 
 template <class T>
-void StackedComponents<T>::any_scores(const TilePlace<T>& at, T* spare, T* out) const {
+void StackedComponents<T>::tile_scores(const TilePlace<T>& at, T* spare, T* out) const {
   const HeadTile<T> t =
       block_.products ? kept_tile(at) : tile(at, spare, kTileElements, kHeadPanel);
   if (!block_.products) multiply(at, t);

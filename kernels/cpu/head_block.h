@@ -8,6 +8,8 @@
 // combined in chunk order.
 #pragma once
 
+#include <algorithm>
+#include <type_traits>
 #include <vector>
 
 #include "core/arena.h"
@@ -60,7 +62,7 @@ struct StackedComponent {
   bool shares_words = false;     ///< with the component before it
 };
 
-/// One tile of one component: panel p of its rows, `words` words from `word` on.
+/// One tile of one component: panel `panel` of its rows, `words` words from `word` on.
 template <class T>
 struct TilePlace {
   const StackedComponent<T>& component;
@@ -111,9 +113,9 @@ class StackedComponents {
   void compute_scores(const TilePlace<T>& at, const HeadTile<T>& tile, T* out) const;
   /// The same, read from the block if it keeps scores.
   void scores(const TilePlace<T>& at, const HeadTile<T>& tile, T* out) const;
-  /// The same from the block's products, or from products computed into `spare` (kHeadTile x
-  /// kHeadPanel a pair).
-  void any_scores(const TilePlace<T>& at, T* spare, T* out) const;
+  /// The same from the block's products, or if it keeps none from products computed into `spare`
+  /// (kHeadTile x kHeadPanel numbers for each pair of parts).
+  void tile_scores(const TilePlace<T>& at, T* spare, T* out) const;
   int64_t max_planes() const { return max_planes_; }  ///< of any component
 
   /// Whether the scores of a component's close pairs are computed from their vectors, as those of
@@ -187,7 +189,7 @@ struct StackLanes {
   using Index = typename HeadLanes<T>::Index;
   StackLanes(const StackedComponents<T>& stack, double row_weight, Arena& arena);
 
-  /// Of one panel of component k.
+  /// The numbers of one panel of component k.
   HeadLanes<T> of(int64_t k, int64_t panel) const;
   const T* log_prior_of(int64_t k, int64_t panel) const {
     return log_prior + (k * panels + panel) * kHeadPanel;

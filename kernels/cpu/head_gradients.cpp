@@ -130,9 +130,9 @@ class Backward {
           extract_close_pairs(at, t, sums, up,
                               lanes.close + (k * stack_.panels() + p) * kTileElements);
         if (joint_ || exact_close) {
-          kernel.loops->slopes(kernel.of, t, up, sums);
+          kernel.loops->slopes(kernel.args, t, up, sums);
         } else {
-          kernel.loops->gradients(kernel.of, t, lanes_.of(k, p),
+          kernel.loops->gradients(kernel.args, t, lanes_.of(k, p),
                                   static_cast<typename HeadLanes<T>::Index>(word), sums);
         }
         put_targets(at, t, sums);
@@ -206,7 +206,7 @@ class Backward {
             const T up = close[v * kHeadPanel + lane];
             const int64_t r = p * kHeadPanel + lane;
             if (up == T(0)) continue;
-            c.kernel.loops->exact_slope(c.kernel.of, row_ptr<T>(c.w, word + v),
+            c.kernel.loops->exact_slope(c.kernel.args, row_ptr<T>(c.w, word + v),
                                         stack_.context(k, r), static_cast<double>(up),
                                         dw ? row_ptr<T>(dw, word + v) : nullptr,
                                         g_.dh ? dh_row(chunk, stack_.stacked(k, r)) : nullptr);
@@ -238,7 +238,7 @@ class Backward {
       if (sums.bias != nullptr) sums.bias[v * kHeadPanel + lane] += static_cast<T>(up);
       if (c.kernel.exact) return;
       const double slope =
-          c.kernel.loops->exact_slope(c.kernel.of, row_ptr<T>(c.w, at.word + v),
+          c.kernel.loops->exact_slope(c.kernel.args, row_ptr<T>(c.w, at.word + v),
                                       stack_.context(at.index, r), up, nullptr, nullptr);
       t.z[v * t.ld + lane] = static_cast<T>(up * slope);
     });
@@ -250,8 +250,9 @@ class Backward {
       const View& dw = g_.dw[static_cast<size_t>(k)].view;
       for (int64_t p = 0; p < stack_.panels(); ++p)
         for_targets({c, k, p, word, words}, [&](int64_t r, int64_t v) {
-          c.kernel.loops->exact_slope(c.kernel.of, row_ptr<T>(c.w, word + v), stack_.context(k, r),
-                                      target_slope(k, r), dw ? row_ptr<T>(dw, word + v) : nullptr,
+          c.kernel.loops->exact_slope(c.kernel.args, row_ptr<T>(c.w, word + v),
+                                      stack_.context(k, r), target_slope(k, r),
+                                      dw ? row_ptr<T>(dw, word + v) : nullptr,
                                       g_.dh ? dh_row(chunk, stack_.stacked(k, r)) : nullptr);
         });
     }
@@ -361,7 +362,7 @@ class Backward {
     if (kernel.stats == 0) return;
     double* s = scratch<double>(Scratch::reduction, 2 * kernel.stats);
     double* ds = s + kernel.stats;
-    kernel.loops->stats(kernel.of, stack_.context(k, r), s);
+    kernel.loops->stats(kernel.args, stack_.context(k, r), s);
     for (int64_t i = 0; i < kernel.stats; ++i) {
       ds[i] = 0;
       for (int64_t c = 0; c < kHeadChunks; ++c)
@@ -369,7 +370,7 @@ class Backward {
             partial_row_stats_[(c * stack_.stats() + stack_[k].first_stat) * padded_ +
                                (r / kHeadPanel * kernel.stats + i) * kHeadPanel + r % kHeadPanel];
     }
-    kernel.loops->stats_backward(kernel.of, stack_.context(k, r), s, ds, out);
+    kernel.loops->stats_backward(kernel.args, stack_.context(k, r), s, ds, out);
   }
 
   const HeadBlock& block_;

@@ -35,7 +35,7 @@ void run_inference(const HeadBlock& block, const View& log_probs, const View& sc
                      (k * block.rows() + p * kHeadPanel) * vocabulary + word;
             };
             for (int64_t k = 0; k < size; ++k) {
-              stack.any_scores({stack[k], k, p, word, words}, spare, tiles + k * kTileElements);
+              stack.tile_scores({stack[k], k, p, word, words}, spare, tiles + k * kTileElements);
               if (scores)
                 write_tile(tiles + k * kTileElements, words, rows, at(scores, k), vocabulary);
             }

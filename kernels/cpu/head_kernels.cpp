@@ -1,6 +1,7 @@
 #include "kernels/cpu/head_kernels.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "kernels/scores/all.h"
@@ -200,8 +201,8 @@ void slopes_of(const K& k, const HeadTile<T>& t, int64_t v, const T* scores, con
 // --- loops over a tile
 
 template <class K, class T>
-void values(const KernelOf& of, const HeadTile<T>& t, T* out) {
-  dispatch_fast_path(K(of.score, of.dims), t, [&](const auto& k) {
+void values(const KernelArgs& args, const HeadTile<T>& t, T* out) {
+  dispatch_fast_path(K(args.score, args.dims), t, [&](const auto& k) {
     for (int64_t v = 0; v < t.words; ++v) scores_of(k, t, v, bias_of(t, v), out + v * kLanes);
   });
 }
@@ -250,9 +251,9 @@ template <class T>
 }
 
 template <class K, class T>
-void gradients(const KernelOf& of, const HeadTile<T>& t, const HeadLanes<T>& lanes,
+void gradients(const KernelArgs& args, const HeadTile<T>& t, const HeadLanes<T>& lanes,
                typename HeadLanes<T>::Index word, const HeadSums<T>& sums) {
-  dispatch_fast_path(K(of.score, of.dims), t, [&](const auto& k) {
+  dispatch_fast_path(K(args.score, args.dims), t, [&](const auto& k) {
     T own[kLanes], up[kLanes];
     const int64_t planes = k.parts() * k.parts();
     for (int64_t v = 0; v < t.words; ++v) {
@@ -266,8 +267,8 @@ void gradients(const KernelOf& of, const HeadTile<T>& t, const HeadLanes<T>& lan
 }
 
 template <class K, class T>
-void slopes(const KernelOf& of, const HeadTile<T>& t, const T* up, const HeadSums<T>& sums) {
-  dispatch_fast_path(K(of.score, of.dims), t, [&](const auto& k) {
+void slopes(const KernelArgs& args, const HeadTile<T>& t, const T* up, const HeadSums<T>& sums) {
+  dispatch_fast_path(K(args.score, args.dims), t, [&](const auto& k) {
     T own[kLanes];
     const int64_t planes = k.parts() * k.parts();
     for (int64_t v = 0; v < t.words; ++v) {
@@ -320,52 +321,52 @@ void row_values_of(const K& k, const HeadRow<T>& r, T* out) {
 }
 
 template <class K, class T>
-void row_values(const KernelOf& of, const HeadRow<T>& r, T* out) {
-  dispatch_fast_path(K(of.score, of.dims), r.row_stats, 1, r.word_stats, r.word_stride, r.words,
+void row_values(const KernelArgs& args, const HeadRow<T>& r, T* out) {
+  dispatch_fast_path(K(args.score, args.dims), r.row_stats, 1, r.word_stats, r.word_stride, r.words,
                      [&](const auto& k) { row_values_of(k, r, out); });
 }
 
 // --- vectors
 
 template <class K, class T>
-void stats(const KernelOf& of, const T* x, double* s) {
+void stats(const KernelArgs& args, const T* x, double* s) {
   if constexpr (K::kStats > 0) {
-    const K k(of.score, of.dims);
-    const int64_t size = of.dims / k.parts();
+    const K k(args.score, args.dims);
+    const int64_t size = args.dims / k.parts();
     for (int64_t i = 0; i < k.parts(); ++i) k.stats(x + i * size, size, s + i * K::kStats);
   }
 }
 
 template <class K, class T>
-void stats_backward(const KernelOf& of, const T* x, const double* s, const double* ds, T* dx) {
+void stats_backward(const KernelArgs& args, const T* x, const double* s, const double* ds, T* dx) {
   if constexpr (K::kStats > 0) {
-    const K k(of.score, of.dims);
-    const int64_t size = of.dims / k.parts();
+    const K k(args.score, args.dims);
+    const int64_t size = args.dims / k.parts();
     for (int64_t i = 0; i < k.parts(); ++i)
       k.stats_backward(x + i * size, size, s + i * K::kStats, ds + i * K::kStats, dx + i * size);
   }
 }
 
 template <class K, class T>
-double exact(const KernelOf& of, const T* w, const T* h) {
-  const K k(of.score, of.dims);
+double exact(const KernelArgs& args, const T* w, const T* h) {
+  const K k(args.score, args.dims);
   if constexpr (K::kExactTarget) {
-    return k.exact(w, h, of.dims, 0, static_cast<T*>(nullptr), static_cast<T*>(nullptr));
+    return k.exact(w, h, args.dims, 0, static_cast<T*>(nullptr), static_cast<T*>(nullptr));
   } else {
     static_assert(K::kStats == 0, "a kernel with statistics needs an exact score of the target");
-    return k.value(scores::dot(w, h, of.dims), static_cast<const double*>(nullptr),
+    return k.value(scores::dot(w, h, args.dims), static_cast<const double*>(nullptr),
                    static_cast<const double*>(nullptr));
   }
 }
 
 template <class K, class T>
-double exact_slope(const KernelOf& of, const T* w, const T* h, double up, T* dw, T* dh) {
-  const K k(of.score, of.dims);
+double exact_slope(const KernelArgs& args, const T* w, const T* h, double up, T* dw, T* dh) {
+  const K k(args.score, args.dims);
   if constexpr (K::kExactTarget) {
-    return k.exact(w, h, of.dims, up, dw, dh);
+    return k.exact(w, h, args.dims, up, dw, dh);
   } else {
     return k
-        .slopes(scores::dot(w, h, of.dims), static_cast<const double*>(nullptr),
+        .slopes(scores::dot(w, h, args.dims), static_cast<const double*>(nullptr),
                 static_cast<const double*>(nullptr))
         .z;
   }
@@ -397,7 +398,7 @@ constexpr HeadLoops<T> kLoops{
 }  // namespace
 
 template <class T>
-HeadKernel<T>::HeadKernel(const Score& s, int64_t d) : of{s, d} {
+HeadKernel<T>::HeadKernel(const Score& s, int64_t d) : args{s, d} {
   scores::visit(s, d, [&](const auto& k) {
     using K = std::remove_cvref_t<decltype(k)>;
     static_cast<scores::Layout&>(*this) = scores::layout_of(k, d);

@@ -63,8 +63,8 @@ struct HeadSums {
   T* row_stats = nullptr;   ///< [stats][kLanes]
 };
 
-/// A score function, for vectors of `dims` numbers.
-struct KernelOf {
+/// What a kernel's struct is made from: a score function, for vectors of `dims` numbers.
+struct KernelArgs {
   Score score;
   int64_t dims = 0;
 };
@@ -74,25 +74,25 @@ template <class T>
 struct HeadLoops {
   using Index = typename HeadLanes<T>::Index;
   /// scores [word][kLanes] = S + bias.
-  void (*values)(const KernelOf&, const HeadTile<T>&, T* scores);
+  void (*values)(const KernelArgs&, const HeadTile<T>&, T* scores);
   /// scores [word] = S; may be z of a kernel of one part.
-  void (*row_values)(const KernelOf&, const HeadRow<T>&, T* scores);
+  void (*row_values)(const KernelArgs&, const HeadRow<T>&, T* scores);
   /// z becomes dL/dz of a tile whose first word is `word`.
-  void (*gradients)(const KernelOf&, const HeadTile<T>&, const HeadLanes<T>&, Index word,
+  void (*gradients)(const KernelArgs&, const HeadTile<T>&, const HeadLanes<T>&, Index word,
                     const HeadSums<T>&);
   /// The same for a given dL/dS, `up` [word][kLanes].
-  void (*slopes)(const KernelOf&, const HeadTile<T>&, const T* up, const HeadSums<T>&);
+  void (*slopes)(const KernelArgs&, const HeadTile<T>&, const T* up, const HeadSums<T>&);
   /// needs_exact() of a pair (kernels/scores/score.h), given the statistics of both vectors (those
   /// of h are kLanes elements apart); null for kernels without it.
   bool (*needs_exact)(T z, const double* w, const T* h);
   /// The statistics s of a vector x of `dims` numbers, and dx += ds * d stats / dx.
-  void (*stats)(const KernelOf&, const T* x, double* s);
-  void (*stats_backward)(const KernelOf&, const T* x, const double* s, const double* ds, T* dx);
+  void (*stats)(const KernelArgs&, const T* x, double* s);
+  void (*stats_backward)(const KernelArgs&, const T* x, const double* s, const double* ds, T* dx);
   /// S of whole vectors, computed from them.
-  double (*exact)(const KernelOf&, const T* w, const T* h);
+  double (*exact)(const KernelArgs&, const T* w, const T* h);
   /// For kernels with kExactTarget: dw += up dS/dw, dh += up dS/dh; either may be null. For the
   /// others: returns dS/dz.
-  double (*exact_slope)(const KernelOf&, const T* w, const T* h, double up, T* dw, T* dh);
+  double (*exact_slope)(const KernelArgs&, const T* w, const T* h, double up, T* dw, T* dh);
 };
 
 /// A kernel for vectors of d numbers.
@@ -100,7 +100,7 @@ template <class T>
 struct HeadKernel : scores::Layout {
   HeadKernel(const Score& s, int64_t d);
 
-  KernelOf of;
+  KernelArgs args;
   const HeadLoops<T>* loops;
   const char* name;
 };

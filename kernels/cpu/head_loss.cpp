@@ -16,14 +16,22 @@ double log_prior_of(const HeadBlock& block, int64_t r, int64_t k) {
              : row_ptr<double>(block.log_prior, r)[k];
 }
 
+void set_element(const View& matrix, int64_t r, int64_t c, double value) {
+  if (matrix.dtype == DType::float32) {
+    row_ptr<float>(matrix, r)[c] = static_cast<float>(value);
+  } else {
+    row_ptr<double>(matrix, r)[c] = value;
+  }
+}
+
 // Sums over the vocabulary that smoothed labels need: of log p(v), and of each gamma_k(v).
-struct Sweep {
+struct VocabularySums {
   double* log_probs;  // (R)
   double* shares;     // (K, R)
 };
 
 template <class T>
-void run_sweep(const HeadBlock& block, const Sweep& out, Arena& arena) {
+void sum_over_vocabulary(const HeadBlock& block, const VocabularySums& out, Arena& arena) {
   const Arena::Scope scope(arena);
   const StackedComponents<T> stack(block, arena);
   const StackLanes<T> lanes(stack, 0, arena);
@@ -34,8 +42,8 @@ void run_sweep(const HeadBlock& block, const Sweep& out, Arena& arena) {
       kHeadChunks,
       [&](int64_t chunk) {
         const auto [begin, end] = chunk_words(block.words(), chunk);
-        double* mine = partial + chunk * sums;  // [component, then log p][panel][row]
-        std::fill_n(mine, sums, 0.0);
+        double* own = partial + chunk * sums;  // [component, then log p][panel][row]
+        std::fill_n(own, sums, 0.0);
         T* spare = block.products
                        ? nullptr
                        : scratch<T>(Scratch::products, stack.max_planes() * kTileElements);
@@ -45,7 +53,7 @@ void run_sweep(const HeadBlock& block, const Sweep& out, Arena& arena) {
           for (int64_t p = 0; p < panels; ++p) {
             const int64_t words = std::min(kHeadTile, end - word);
             for (int64_t k = 0; k < size; ++k)
-              stack.any_scores({stack[k], k, p, word, words}, spare, scores + k * kTileElements);
+              stack.tile_scores({stack[k], k, p, word, words}, spare, scores + k * kTileElements);
             mixture_tile(stack, lanes, p, words, scores, log_p);
             for (int64_t k = 0; k <= size; ++k) {
               T sum[kHeadPanel] = {};
@@ -54,7 +62,7 @@ void run_sweep(const HeadBlock& block, const Sweep& out, Arena& arena) {
                 for (int64_t r = 0; r < kHeadPanel; ++r)
                   sum[r] += k < size ? vexp(a[v + r] - log_p[v + r]) : a[v + r];
               for (int64_t r = 0; r < kHeadPanel; ++r)
-                mine[(k * panels + p) * kHeadPanel + r] += static_cast<double>(sum[r]);
+                own[(k * panels + p) * kHeadPanel + r] += static_cast<double>(sum[r]);
             }
           }
       },
@@ -78,12 +86,12 @@ void head_loss(const HeadBlock& block, double row_weight, const View& nll, const
   const auto at = [&](const View& v) { return static_cast<double*>(v.data); };
   double *share = at(block.share), *weight = at(block.weight), *slope = at(block.target_slope),
          *out = at(nll);
-  const bool sweeps = spread != 0 && size > 1;
-  Sweep sums{};
-  if (sweeps) {
+  const bool smoothed_mixture = spread != 0 && size > 1;
+  VocabularySums sums{};
+  if (smoothed_mixture) {
     sums = {pool_array<double>(arena, rows), pool_array<double>(arena, size * rows)};
     dispatch_float(block.h.dtype, "head_loss",
-                   [&]<class T>(T) { run_sweep<T>(block, sums, arena); });
+                   [&]<class T>(T) { sum_over_vocabulary<T>(block, sums, arena); });
   }
   double total = 0;
   for (int64_t r = 0; r < rows; ++r) {
@@ -103,7 +111,7 @@ void head_loss(const HeadBlock& block, double row_weight, const View& nll, const
     for (int64_t k = 0; k < size; ++k) {
       const double gamma = counts ? std::exp(log_joint(k) - log_p) : 0.0;
       // sum_v gamma_k(v); with one component gamma = 1.
-      const double all = sweeps ? sums.shares[k * rows + r] : words * gamma;
+      const double all = smoothed_mixture ? sums.shares[k * rows + r] : words * gamma;
       const double posterior_minus_1 =
           counts ? std::expm1(at(block.target_score)[k * rows + r] - at(block.lse)[k * rows + r])
                  : 0.0;
@@ -114,19 +122,14 @@ void head_loss(const HeadBlock& block, double row_weight, const View& nll, const
       // the sum over the other words.
       slope[k * rows + r] =
           counts ? row_weight * (labels * posterior_minus_1 + spread * (all - gamma)) : 0.0;
-      if (dlogits) {
-        const double g = counts ? row_weight * (std::exp(log_prior_of(block, r, k)) - labels) : 0.0;
-        if (dlogits.dtype == DType::float32) {
-          row_ptr<float>(dlogits, r)[k] = static_cast<float>(g);
-        } else {
-          row_ptr<double>(dlogits, r)[k] = g;
-        }
-      }
+      if (dlogits)
+        set_element(dlogits, r, k,
+                    counts ? row_weight * (std::exp(log_prior_of(block, r, k)) - labels) : 0.0);
     }
     total += out[r];
     if (counts && spread != 0) {
       const double sum_log_p =
-          sweeps ? sums.log_probs[r] : at(block.score_sum)[r] - words * at(block.lse)[r];
+          smoothed_mixture ? sums.log_probs[r] : at(block.score_sum)[r] - words * at(block.lse)[r];
       total += spread * (words * log_p - sum_log_p);
     }
   }

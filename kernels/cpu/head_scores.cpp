@@ -29,7 +29,7 @@ void target_scores(const StackedComponents<T>& stack) {
       if (y < 0) continue;
       const double bias = block.bias ? static_cast<double>(static_cast<T*>(block.bias.data)[y]) : 0;
       out[k * rows + r] = static_cast<double>(static_cast<T>(
-          c.kernel.loops->exact(c.kernel.of, row_ptr<T>(c.w, y), stack.context(k, r)) + bias));
+          c.kernel.loops->exact(c.kernel.args, row_ptr<T>(c.w, y), stack.context(k, r)) + bias));
     }
   }
 }
@@ -82,8 +82,7 @@ void check_normaliser(const StackedComponents<T>& stack, int64_t k, int64_t r, d
   fail("[kernel_softmax] component ", k, " (", stack[k].kernel.name,
        ") has scores without a finite normaliser (", lse, ") for row ", block.first_row + r,
        " although its vectors are finite: they are too large for this kernel; in training, lower "
-       "the "
-       "learning rate or the initial weights");
+       "the learning rate or the initial weights");
 }
 
 template <class T>
@@ -126,10 +125,10 @@ void run_scores(const HeadBlock& block, Arena& arena) {
       kHeadChunks,
       [&](int64_t chunk) {
         const auto [begin, end] = chunk_words(block.words(), chunk);
-        RunningSum<T>* mine = partial + chunk * all_panels;
-        double* my_scores = partial_scores + chunk * all_panels * kHeadPanel;
-        for (int64_t p = 0; p < all_panels; ++p) mine[p].clear();
-        if (partial_scores != nullptr) std::fill_n(my_scores, all_panels * kHeadPanel, 0.0);
+        RunningSum<T>* sums = partial + chunk * all_panels;
+        double* score_sums = partial_scores + chunk * all_panels * kHeadPanel;
+        for (int64_t p = 0; p < all_panels; ++p) sums[p].clear();
+        if (partial_scores != nullptr) std::fill_n(score_sums, all_panels * kHeadPanel, 0.0);
         T* spare = block.products
                        ? nullptr
                        : scratch<T>(Scratch::products, stack.max_planes() * kTileElements);
@@ -143,9 +142,9 @@ void run_scores(const HeadBlock& block, Arena& arena) {
                                            : stack.tile(at, spare, kTileElements, kHeadPanel);
               stack.multiply(at, tile);
               stack.compute_scores(at, tile, scores);
-              mine[stack[k].first_panel + p].add(scores, at.words);
+              sums[stack[k].first_panel + p].add(scores, at.words);
               if (partial_scores != nullptr)
-                add_scores(scores, at.words, my_scores + (stack[k].first_panel + p) * kHeadPanel);
+                add_scores(scores, at.words, score_sums + (stack[k].first_panel + p) * kHeadPanel);
             }
       },
       stack.operations());
@@ -159,7 +158,7 @@ void head_stats(const Score& score, const View& w, const View& stats) {
     const HeadKernel<T> kernel(score, w.cols());
     for_rows(w, [&](int64_t begin, int64_t end) {
       for (int64_t v = begin; v < end; ++v)
-        kernel.loops->stats(kernel.of, row_ptr<T>(w, v), row_ptr<double>(stats, v));
+        kernel.loops->stats(kernel.args, row_ptr<T>(w, v), row_ptr<double>(stats, v));
     });
   });
 }
@@ -170,7 +169,7 @@ void head_stats_backward(const Score& score, const View& w, const View& stats, c
     const HeadKernel<T> kernel(score, w.cols());
     for_rows(w, [&](int64_t begin, int64_t end) {
       for (int64_t v = begin; v < end; ++v)
-        kernel.loops->stats_backward(kernel.of, row_ptr<T>(w, v), row_ptr<double>(stats, v),
+        kernel.loops->stats_backward(kernel.args, row_ptr<T>(w, v), row_ptr<double>(stats, v),
                                      row_ptr<double>(dstats, v), row_ptr<T>(dw, v));
     });
   });

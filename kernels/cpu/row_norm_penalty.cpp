@@ -34,8 +34,8 @@ void row_norm_penalty(const View& x, double norm, const OutputView& out) {
     parallel_ranges(x.rows(), grain, [&](int64_t begin, int64_t end) {
       double sum = 0;
       for (int64_t r = begin; r < end; ++r) {
-        const double gap = row_norm(row_ptr<T>(x, r), x.cols()) - norm;
-        sum += gap * gap;
+        const double difference = row_norm(row_ptr<T>(x, r), x.cols()) - norm;
+        sum += difference * difference;
       }
       partial[begin / grain] = sum;
     });

@@ -2,8 +2,8 @@
 // and scores lie in memory, and the loop over runs of words.
 //
 // The products of one word lie together, row after row, as on the CPU. If the block keeps its
-// products, one run is the whole vocabulary. Otherwise a run has as many words as spare_bytes has
-// memory for, and its products are computed when they are needed.
+// products, one run is the whole vocabulary. Otherwise a run has as many words as fit in the limit
+// of kernels/cuda/spare_bytes.h, and its products are computed when they are needed.
 #pragma once
 
 #include <vector>
@@ -24,10 +24,10 @@ struct StackedComponent {
   HeadKernel<T> kernel;
   const Score* score = nullptr;
   View w;
-  const double* word_stats = nullptr;
-  const T* row_stats = nullptr;  ///< [stats][padded]
-  int64_t first_column = 0;      ///< among the columns of a row of products
-  bool shares_words = false;     ///< with the component before it
+  const double* word_stats = nullptr;  ///< [word][stats]
+  const T* row_stats = nullptr;        ///< [stats][padded]
+  int64_t first_column = 0;            ///< among the columns of a row of products
+  bool shares_words = false;           ///< with the component before it
 };
 
 /// A run of consecutive words of the vocabulary.
@@ -52,7 +52,7 @@ class StackedComponents {
   }
   int64_t rows() const { return block_.rows(); }
   int64_t padded() const { return block_.padded_rows(); }
-  int64_t columns() const { return columns_; }
+  /// Partial sums over the vocabulary.
   int64_t splits() const { return (block_.words() + kSplitWords - 1) / kSplitWords; }
   const int32_t* targets() const { return static_cast<int32_t*>(block_.targets.data); }
 
@@ -75,6 +75,7 @@ class StackedComponents {
   /// [word of the run][padded]
   T* score_plane(int64_t k) const { return score_planes_ + k * run_words_ * padded(); }
 
+  /// The run's products: of its first word, then products_ld() further for each word.
   T* products(const WordRun& run) const {
     return block_.products ? static_cast<T*>(block_.products.data) + run.begin * block_.products.ld
                            : spare_;
@@ -85,6 +86,7 @@ class StackedComponents {
   int64_t joint_count(int64_t k) const;
   /// Rows of a product of `count` components together.
   int64_t product_rows(int64_t count) const { return size() == 1 ? rows() : count * padded(); }
+  /// The first row of component k's contexts.
   const T* context(int64_t k) const {
     return static_cast<T*>(block_.h.data) + k * padded() * block_.h.ld;
   }
@@ -102,7 +104,8 @@ class StackedComponents {
   const HeadBlock& block_;
   CudaDevice& device_;
   std::vector<StackedComponent<T>> components_;
-  int64_t columns_ = 0, run_words_ = 0;
+  int64_t columns_ = 0;    // products of one word, of all components
+  int64_t run_words_ = 0;  // words of a run
   T *spare_ = nullptr, *score_planes_ = nullptr;
 };
 

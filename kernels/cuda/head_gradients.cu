@@ -186,10 +186,10 @@ class Backward {
       if (!dw(k)) continue;
       const StackedComponent<T>& c = stack_[k];
       const HeadKernel<T>& kernel = c.kernel;
-      const bool fresh = !g_.dw[static_cast<size_t>(k)].add && !c.shares_words,
+      const bool overwrite = !g_.dw[static_cast<size_t>(k)].add && !c.shares_words,
                  whole = kernel.whole(d_);
       const View part = dw(k).row_range(run.begin, run.count);
-      if (fresh && !whole) fill(part, 0);
+      if (overwrite && !whole) fill(part, 0);
       for_parts(kernel, [&](int64_t i, int64_t j) {
         multiply<T>(device_, kOp,
                     {.m = run.count,
@@ -201,7 +201,7 @@ class Backward {
                      .ldb = block_.h.ld,
                      .c = static_cast<T*>(part.data) + i * kernel.part_size,
                      .ldc = part.ld,
-                     .add = !fresh || !whole});
+                     .add = !overwrite || !whole});
       });
     }
   }

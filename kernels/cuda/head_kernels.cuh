@@ -91,7 +91,7 @@ struct HeadLaunches {
   void (*exact)(CudaDevice&, const Score&, int64_t d, const Vectors<T>& w, const Vectors<T>& h,
                 const int32_t* targets, int64_t first_row, const T* bias, double* out);
   /// target_dz [row]; and for kernels whose target does not go through the product: dh += up dS/dh
-  /// (null: not), and dw [row] = up dS/dw of the row's target, (rows, d).
+  /// (unless dh is null), and dw [row] = up dS/dw of the row's target, (rows, d).
   void (*exact_slopes)(CudaDevice&, const Score&, int64_t d, const Vectors<T>& w,
                        const Vectors<T>& h, const int32_t* targets, const double* up, T* target_dz,
                        T* dh, int64_t ldh, T* dw);

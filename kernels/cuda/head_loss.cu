@@ -19,7 +19,7 @@ struct LogProb {
   }
 };
 template <class T>
-struct Share {
+struct Posterior {
   const T *joint, *all;
   int64_t padded;
   NINE_D double operator()(int64_t v, int64_t r) const {
@@ -27,11 +27,12 @@ struct Share {
   }
 };
 
-struct Sweep {
-  double *log_probs, *shares;  // (R) sum_v log p(v); (K, R) sum_v gamma_k(v)
+struct VocabularySums {
+  double* log_probs;  // (R): sum_v log p(v)
+  double* shares;     // (K, R): sum_v gamma_k(v)
 };
 template <class T>
-void run_sweep(const HeadBlock& block, const Sweep& out, Arena& arena) {
+void sum_over_vocabulary(const HeadBlock& block, const VocabularySums& out, Arena& arena) {
   const Arena::Scope scope(arena);
   const StackedComponents<T> stack("head_loss", block, true, arena);
   const StackLanes<T> lanes(stack, arena);
@@ -46,7 +47,7 @@ void run_sweep(const HeadBlock& block, const Sweep& out, Arena& arena) {
                 out.log_probs, later);
     for (int64_t k = 0; k < size; ++k)
       sum_columns(stack.device(), "head_loss", run.count, rows,
-                  Share<T>{stack.score_plane(k), log_p, padded}, out.shares + k * rows, later);
+                  Posterior<T>{stack.score_plane(k), log_p, padded}, out.shares + k * rows, later);
   });
 }
 
@@ -60,7 +61,7 @@ struct RowLoss {
   Matrix<T> prior, dlogits;  // without memory: none
   const double *lse, *target_score, *score_sum;
   double *share, *weight, *slope, *nll, *total;
-  Sweep sums;  // without memory: no smoothing of a mixture
+  VocabularySums sums;  // without memory: no smoothing of a mixture
 
   NINE_D double log_prior(int64_t r, int64_t k) const {
     return prior.data != nullptr ? static_cast<double>(prior.at(r, k)) : 0.0;
@@ -102,7 +103,7 @@ struct RowLoss {
     total[r] = loss;
   }
 };
-struct Entry {
+struct Element {
   const double* x;
   NINE_D double operator()(int64_t i) const { return x[i]; }
 };
@@ -113,10 +114,10 @@ void run_loss(const HeadBlock& block, double row_weight, const View& nll, const 
   const Arena::Scope scope(arena);
   const int64_t rows = block.rows(), size = block.size();
   const auto at = [](const View& v) { return static_cast<double*>(v.data); };
-  Sweep sums{};
+  VocabularySums sums{};
   if (block.options.spread != 0 && size > 1) {
     sums = {pool_array<double>(arena, rows), pool_array<double>(arena, size * rows)};
-    run_sweep<T>(block, sums, arena);
+    sum_over_vocabulary<T>(block, sums, arena);
   }
   CudaDevice& device = CudaDevice::of(block.h);
   double* total = pool_array<double>(arena, rows);
@@ -138,7 +139,7 @@ void run_loss(const HeadBlock& block, double row_weight, const View& nll, const 
                   .nll = at(nll),
                   .total = total,
                   .sums = sums});
-  sum_of(device, "head_loss", rows, Entry{total},
+  sum_of(device, "head_loss", rows, Element{total},
          PutSum<double>{at(loss.view), loss.add, row_weight});
 }
 

@@ -54,7 +54,7 @@ void run_scores(const HeadBlock& block, Arena& arena) {
 
 // out (rows, V) from words by rows.
 template <class T>
-struct Turn {
+struct WriteTransposed {
   const T* plane;
   int64_t padded;
   double* out;
@@ -74,7 +74,7 @@ void run_inference(const HeadBlock& block, const View& log_probs, const View& sc
   stack.for_runs([&](const WordRun& run) {
     const auto write = [&](int64_t plane, double* out) {
       each(stack.device(), "head_inference", {rows, run.count},
-           Turn<T>{stack.score_plane(plane), stack.padded(), out + run.begin, words});
+           WriteTransposed<T>{stack.score_plane(plane), stack.padded(), out + run.begin, words});
     };
     stack.ensure_products(run);
     stack.scores(run);

@@ -17,12 +17,12 @@ NINE_D double row_norm(const Matrix<T>& x, int64_t r) {
   return sqrt(square);
 }
 template <class T>
-struct Gap {
+struct SquaredDifference {
   Matrix<T> x;
   double norm;
   NINE_D double operator()(int64_t r) const {
-    const double gap = row_norm(x, r) - norm;
-    return gap * gap;
+    const double difference = row_norm(x, r) - norm;
+    return difference * difference;
   }
 };
 template <class T>
@@ -43,7 +43,8 @@ __global__ void row_norm_penalty_backward_kernel(Matrix<T> x, double norm, doubl
 
 void row_norm_penalty(const View& x, double norm, const OutputView& out) {
   dispatch_float(x.dtype, "row_norm_penalty", [&]<class T>(T) {
-    sum_of(CudaDevice::of(x), "row_norm_penalty", x.rows(), Gap<T>{Matrix<T>(x), norm},
+    sum_of(CudaDevice::of(x), "row_norm_penalty", x.rows(),
+           SquaredDifference<T>{Matrix<T>(x), norm},
            PutSum<double>{static_cast<double*>(out.view.data), out.add});
   });
 }

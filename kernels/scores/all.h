@@ -38,7 +38,7 @@ void for_each_kernel(F&& f) {
 }
 
 /// Calls f with the struct of the score's kind for vectors of d numbers, so that loops are compiled
-/// once a kernel and inlined.
+/// for each kernel and inlined.
 template <class F>
 void visit(const Score& score, int64_t d, F&& f) {
   bool found = false;

@@ -43,7 +43,8 @@ struct Hpb {
   static std::span<const ParameterInfo> parameters() { return kParameters; }
   static std::string check(const Score& s, int64_t d) {
     const bool sigmoid = s.parameters[0] == static_cast<double>(Ball::sigmoid);
-    if (!sigmoid && s.parameters[1] != kParameters[1].fallback) return "shift is for ball=sigmoid";
+    if (!sigmoid && s.parameters[1] != kParameters[1].default_value)
+      return "shift is for ball=sigmoid";
     return sigmoid && d >= 0 && d < 2 ? "ball=sigmoid takes one number of a vector for its radius, "
                                         "so vectors need 2 or more"
                                       : "";

@@ -84,7 +84,7 @@ struct Score {
 /// One parameter of a kernel, for the command line and the inspector.
 struct ParameterInfo {
   const char* name = nullptr;
-  double fallback = 0;            ///< its value if the head string does not name it
+  double default_value = 0;       ///< its value if the head string does not name it
   const char* meaning = nullptr;  ///< with its valid range
   /// The words that stand for the values 0, 1, ... ("sum", "mixture"), ending with nullptr; null:
   /// the parameter is a number.

@@ -52,7 +52,7 @@ struct Ssg {
   NINE_HD void stats(const T* x, int64_t n, double* s) const {
     s[0] = square_norm(x, product_dims(n));
     s[1] = log_variance(x, n);
-    s[2] = std::exp(s[1] < kOrdinary ? s[1] : kOrdinary);
+    s[2] = std::exp(s[1] < kMaxFastLogVariance ? s[1] : kMaxFastLogVariance);
   }
   template <class T>
   NINE_HD void stats_backward(const T* x, int64_t n, const double*, const double* ds, T* dx) const {
@@ -65,7 +65,7 @@ struct Ssg {
   /// True if s is far from the smallest and the largest float, so that sums of variances are too.
   template <class T>
   NINE_HD static bool fast_path_valid(const T* stats) {
-    return std::abs(stats[1]) < T(kOrdinary);
+    return std::abs(stats[1]) < T(kMaxFastLogVariance);
   }
   template <bool kFast = false, class T>
   NINE_HD T value(T z, const T* w, const T* h) const {
@@ -107,8 +107,9 @@ struct Ssg {
   double half_dims;  // D/2
 
  private:
-  static constexpr double kFloor = 1e-6, kLog2Pi = 1.8378770664093454836, kOrdinary = 40;
-  static constexpr double kLogFloor = -13.815510557964274104;
+  static constexpr double kMinVariance = 1e-6, kLog2Pi = 1.8378770664093454836,
+                          kMaxFastLogVariance = 40;
+  static constexpr double kLogMinVariance = -13.815510557964274104;
 
   NINE_HD bool split() const { return variance == 0; }
   template <class T>
@@ -120,13 +121,13 @@ struct Ssg {
   NINE_HD double log_variance(const T* x, int64_t n) const {
     if (!split()) return std::log(variance);
     const double l = static_cast<double>(x[n - 1]);
-    return l > kLogFloor ? l + std::log1p(kFloor * std::exp(-l))
-                         : kLogFloor + std::log1p(std::exp(l) / kFloor);
+    return l > kLogMinVariance ? l + std::log1p(kMinVariance * std::exp(-l))
+                               : kLogMinVariance + std::log1p(std::exp(l) / kMinVariance);
   }
   // d log s / dl = exp(l) / s.
   template <class T>
   NINE_HD static double variance_share(const T* x, int64_t n) {
-    return 1 / (1 + kFloor * std::exp(-static_cast<double>(x[n - 1])));
+    return 1 / (1 + kMinVariance * std::exp(-static_cast<double>(x[n - 1])));
   }
 
   // Of sigma = s_w + s_h: its logarithm, its inverse, and the shares of both.

@@ -159,8 +159,8 @@ void EngineOf<T>::Workspace::keep_attention(int64_t step) {
   for (size_t r = 0; r < rows.size(); ++r) {
     const auto slot = static_cast<size_t>(rows[r].slot);
     if (kept.size() <= slot) kept.resize(slot + 1);
-    const std::span<const float> shares = batch.attention(static_cast<int64_t>(r));
-    kept[slot].assign(shares.begin(), shares.end());
+    const std::span<const float> weights = batch.attention(static_cast<int64_t>(r));
+    kept[slot].assign(weights.begin(), weights.end());
   }
 }
 
@@ -178,9 +178,9 @@ Hypothesis EngineOf<T>::hypothesis(const Search& search, const Candidate& c, int
   h.score = c.log_prob / std::pow(static_cast<double>(length + (options.count_end && h.complete)),
                                   options.length_penalty);
   for (int64_t i = 0; i < length && options.attention; ++i) {
-    const std::vector<float>& shares =
+    const std::vector<float>& weights =
         w.attention[static_cast<size_t>(i)][static_cast<size_t>(i < step ? ancestors[i] : slot)];
-    h.attention.insert(h.attention.end(), shares.begin(), shares.end());
+    h.attention.insert(h.attention.end(), weights.begin(), weights.end());
   }
   return h;
 }
@@ -268,8 +268,7 @@ std::vector<Translation> EngineOf<T>::translate(std::span<const Ids> sources,
       if (!s.done) continue;
       require(!s.finished.empty(),
               "[Translator] a sentence has no translation whose probability is a number above 0: "
-              "the model's weights are not ",
-              "finite, or far too large");
+              "the model's weights are not finite, or far too large");
       std::stable_sort(s.finished.begin(), s.finished.end(),
                        [](const Hypothesis& a, const Hypothesis& b) { return a.score > b.score; });
       if (static_cast<int64_t>(s.finished.size()) > options.n_best)
@@ -293,29 +292,31 @@ std::vector<std::vector<double>> EngineOf<T>::score(std::span<const Ids> sources
     std::fill_n(w.ancestors.begin() + static_cast<int64_t>(s) * w.stride, w.stride,
                 static_cast<int32_t>(s));
   std::vector<std::vector<double>> out(sources.size());
-  Ids asked;
+  Ids step_targets;
   for (size_t step = 0; step <= longest; ++step) {
     w.rows.clear();
-    asked.clear();
+    step_targets.clear();
     for (size_t s = 0; s < targets.size(); ++s) {
       const Ids& target = targets[s];
       if (step > target.size()) continue;
       const auto slot = static_cast<int32_t>(s);
       w.rows.push_back({slot, slot, step == 0 ? end : target[step - 1]});
-      asked.push_back(step < target.size() ? target[step] : end);
+      step_targets.push_back(step < target.size() ? target[step] : end);
     }
     const T* hidden =
         w.batch.step(static_cast<int64_t>(step), w.rows, w.ancestors.data(), w.stride);
-    model_.head()({.h = hidden, .rows = static_cast<int64_t>(w.rows.size()), .targets = asked},
-                  w.memory, w.answer);
+    model_.head()(
+        {.h = hidden, .rows = static_cast<int64_t>(w.rows.size()), .targets = step_targets},
+        w.memory, w.answer);
     for (size_t r = 0; r < w.rows.size(); ++r)
       out[static_cast<size_t>(w.rows[r].sentence)].push_back(w.answer.log_probs[r]);
   }
   return out;
 }
 
-// Runs f(begin, end) on batches of the sentences in `order`, longest first, several batches in
-// parallel. With fewer batches than threads the batches are made smaller.
+// Runs f on batches of the sentences in `order`, longest first, several batches in parallel. With
+// fewer batches than threads the batches are made smaller. `progress` is given the sentences done,
+// counted from `done`.
 template <class F>
 void for_batches(std::span<const size_t> order, int64_t batch, const Translator::Progress& progress,
                  int64_t done, F&& f) {

@@ -77,6 +77,9 @@ ModelComparison compare_models(const std::string& a, const std::string& b,
 
 Interval bootstrap_ratio(std::span<const double> gains, std::span<const int64_t> tokens,
                          int64_t resamples, uint64_t seed) {
+  require(resamples >= 1 && gains.size() == tokens.size(), "[bootstrap_ratio] ", resamples,
+          " resamples of ", gains.size(), " gains and ", tokens.size(),
+          " token counts: one resample or more and one count a gain are needed");
   std::vector<double> ratios(static_cast<size_t>(resamples));
   parallel_for(
       resamples,

@@ -39,7 +39,7 @@ struct Interval {
 /// 95% percentile interval of exp(-sum of gains / number of tokens), the ratio of perplexities B /
 /// A, when the text's sentences are drawn again with replacement (Efron, 1979), `resamples` times.
 /// gains: a sum for each sentence, tokens: how many it sums over. The same for the same seed,
-/// for any number of threads.
+/// for any number of threads. Error: resamples < 1; not one count a gain.
 Interval bootstrap_ratio(std::span<const double> gains, std::span<const int64_t> tokens,
                          int64_t resamples, uint64_t seed);
 

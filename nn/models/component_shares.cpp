@@ -7,9 +7,9 @@
 
 namespace nine {
 
-void component_shares(const LanguageModel& model, Tape& tape, const Corpus& text,
-                      int64_t batch_tokens,
-                      const std::function<void(int64_t, int64_t, const ComponentShares&)>& visit) {
+void component_shares(
+    const LanguageModel& model, Tape& tape, const Corpus& text, int64_t batch_tokens,
+    const std::function<void(int64_t, int64_t, const ComponentShares&)>& callback) {
   const HeadSpec& head = model.config().head.spec;
   require(head.mixture, "[component_shares] the head ", head.to_text(), " is no mixture");
   const int64_t size = head.size();
@@ -29,7 +29,7 @@ void component_shares(const LanguageModel& model, Tape& tape, const Corpus& text
           shares.prior.push_back(std::exp(log_prior[static_cast<size_t>(row * size + k)]));
           shares.share.push_back(share[static_cast<size_t>(k * rows + row)]);
         }
-        visit(batch.first + c, t, shares);
+        callback(batch.first + c, t, shares);
       }
     }
   });

@@ -15,11 +15,11 @@ struct ComponentShares {
   std::vector<double> share;  ///< each component's part in the token's probability; they sum to 1
 };
 
-/// Calls visit(sentence, token, shares) for every token of the text in its order, </s> last in each
-/// sentence. Every sentence starts from a state of zeros; `batch_tokens` as in encode_sentences.
-/// Error: the head is no mixture.
-void component_shares(const LanguageModel& model, Tape& tape, const Corpus& text,
-                      int64_t batch_tokens,
-                      const std::function<void(int64_t, int64_t, const ComponentShares&)>& visit);
+/// Calls callback(sentence, token, shares) for every token of the text in its order, </s> last in
+/// each sentence. Every sentence starts from a state of zeros; `batch_tokens` as in
+/// encode_sentences. Error: the head is no mixture.
+void component_shares(
+    const LanguageModel& model, Tape& tape, const Corpus& text, int64_t batch_tokens,
+    const std::function<void(int64_t, int64_t, const ComponentShares&)>& callback);
 
 }  // namespace nine

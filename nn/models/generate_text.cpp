@@ -94,7 +94,7 @@ class Generator {
 
 GenerationStats generate_text(const SavedLanguageModel& saved, std::span<const std::string> prompts,
                               const GenerateOptions& options,
-                              const std::function<void(std::span<const GeneratedText>)>& visit) {
+                              const std::function<void(std::span<const GeneratedText>)>& callback) {
   require(options.batch >= 1 && options.batch <= kMaxGenerateBatch, "batch size ", options.batch,
           " must be from 1 to ", kMaxGenerateBatch);
   Generator generator(saved, options);
@@ -111,7 +111,7 @@ GenerationStats generate_text(const SavedLanguageModel& saved, std::span<const s
       texts.push_back(std::move(text));
     }
     generator.run(texts, first);
-    visit(texts);
+    callback(texts);
   }
   GenerationStats stats = generator.stats();
   stats.texts = all;

@@ -40,12 +40,12 @@ struct GenerationStats {
   double nats = 0;
 };
 
-/// Continues each prompt `samples` times and calls visit with finished texts, a batch at a time, in
-/// the order of prompts and samples. The random number behind a word depends on seed, prompt,
-/// sample and position alone, and so does everything else: neither `batch` nor the other prompts
-/// change a text. Error: batch out of range.
+/// Continues each prompt `samples` times and calls `callback` with finished texts, a batch at a
+/// time, in the order of prompts and samples. The random number behind a word depends on seed,
+/// prompt, sample and position alone, and so does everything else: neither `batch` nor the other
+/// prompts change a text. Error: batch out of range.
 GenerationStats generate_text(const SavedLanguageModel& saved, std::span<const std::string> prompts,
                               const GenerateOptions& options,
-                              const std::function<void(std::span<const GeneratedText>)>& visit);
+                              const std::function<void(std::span<const GeneratedText>)>& callback);
 
 }  // namespace nine

@@ -26,11 +26,11 @@ T dot(const T* __restrict a, const T* __restrict b, int64_t n) {
   return sums[0];
 }
 
-// One row's attention: key(i) is where key i's d numbers begin, followed by its value's. `shares`,
-// unless null: n numbers, the mean of all heads' shares.
+// One row's attention: key(i) is where key i's d numbers begin, followed by its value's.
+// `mean_weights`, unless null: n numbers, the mean of all heads' attention weights.
 template <class T, class Key>
 void attend(const T* q, int64_t heads, int64_t size, int64_t n, Key&& key, T* __restrict y,
-            float* shares) {
+            float* mean_weights) {
   const int64_t d = heads * size;
   const T scale = static_cast<T>(1 / std::sqrt(static_cast<double>(size)));
   T* scores = scratch<T>(Scratch::tile, heads * n);  // [head][key]
@@ -52,14 +52,14 @@ void attend(const T* q, int64_t heads, int64_t size, int64_t n, Key&& key, T* __
   for (int64_t i = 0; i < n; ++i) {
     const T* __restrict v = key(i) + d;
     for (int64_t h = 0; h < heads; ++h) {
-      const T share = scores[h * n + i];
-      for (int64_t c = h * size; c < (h + 1) * size; ++c) y[c] += share * v[c];
+      const T weight = scores[h * n + i];
+      for (int64_t c = h * size; c < (h + 1) * size; ++c) y[c] += weight * v[c];
     }
   }
-  for (int64_t i = 0; i < n && shares != nullptr; ++i) {
+  for (int64_t i = 0; i < n && mean_weights != nullptr; ++i) {
     double sum = 0;
     for (int64_t h = 0; h < heads; ++h) sum += static_cast<double>(scores[h * n + i]);
-    shares[i] = static_cast<float>(sum / static_cast<double>(heads));
+    mean_weights[i] = static_cast<float>(sum / static_cast<double>(heads));
   }
 }
 

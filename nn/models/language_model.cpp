@@ -49,10 +49,10 @@ LanguageModel::Hidden LanguageModel::run(Tape& tape, const Tensor& ids,
                                          std::vector<LstmState>& state) const {
   const int64_t batch = ids.shape()[1];
   const auto drop = [&](double p) { return Dropout{p, config_.variational}; };
-  const Tensor there = tape.on_device(ids);
-  const Var words = embedding_(tape, there);
+  const Tensor on_device = tape.on_device(ids);
+  const Var words = embedding_(tape, on_device);
   const Var flat = reshape(words, {words.shape().rows(), config_.embed});
-  const Var kept = dropout_words(flat, there, config_.dropout_words, "dropout.words");
+  const Var kept = dropout_words(flat, on_device, config_.dropout_words, "dropout.words");
   const Var raw = lstm_(drop(config_.dropout)(kept, batch, "dropout.embedding"), state,
                         drop(config_.dropout_hidden));
   return {raw, drop(config_.dropout_output)(raw, batch, "dropout.output")};
@@ -68,9 +68,9 @@ Var LanguageModel::regulariser(const Hidden& hidden, int64_t batch, double share
   Var penalty;
   if (ar > 0) penalty = mean_square(hidden.output, ar);
   if (tar > 0 && later > 0) {
-    const Var slowness =
+    const Var temporal =
         mean_square(sub(row_range(hidden.raw, batch, later), row_range(hidden.raw, 0, later)), tar);
-    penalty = penalty ? add(penalty, slowness) : slowness;
+    penalty = penalty ? add(penalty, temporal) : temporal;
   }
   if (const Var norms = head_.norm_regulariser(hidden.raw.tape(), share))
     penalty = penalty ? add(penalty, norms) : norms;

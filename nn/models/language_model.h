@@ -2,8 +2,9 @@
 // section 4.1), with the training recipes of docs/recipes.md as options.
 #pragma once
 
-#include <optional>
+#include <map>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "nn/carried_state.h"

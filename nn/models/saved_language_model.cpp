@@ -29,11 +29,11 @@ SavedLanguageModel::SavedLanguageModel(const std::string& path, Device device)
 void load_initial_weights(const std::string& path, const Vocabulary& vocabulary,
                           const ParameterSet& parameters) {
   const fs::path directory = model_directory(path, kDictionaryFile);
-  const Vocabulary theirs =
+  const Vocabulary stored =
       Vocabulary::read((directory / kDictionaryFile).string(), Specials::kLanguageModel);
-  for (int32_t id = 0; id < std::min(theirs.size(), vocabulary.size()); ++id)
-    require(theirs.word(id) == vocabulary.word(id), "initial weights of ", path, ": the word ", id,
-            " of their vocabulary is '", theirs.word(id), "', here it is '", vocabulary.word(id),
+  for (int32_t id = 0; id < std::min(stored.size(), vocabulary.size()); ++id)
+    require(stored.word(id) == vocabulary.word(id), "initial weights of ", path, ": the word ", id,
+            " of their vocabulary is '", stored.word(id), "', here it is '", vocabulary.word(id),
             "'; train with the vocabulary ", (directory / kDictionaryFile).string());
   parameters.load(read_safetensors(directory / "model.safetensors"), parameters.values());
 }

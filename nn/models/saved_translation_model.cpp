@@ -45,20 +45,20 @@ TransformerConfig transformer_config(const Json& config, const Safetensors& weig
   }
 }
 
-// Another engine's table would be used with weights that were trained on it: the sums must be the
-// same here.
+// The weights of another engine were trained with the table of positions beside them; this program
+// computes its own, which must be the same.
 void check_positions(const Safetensors& weights, const Transformer& model,
                      const std::string& file) {
   const auto found = weights.tensors.find(kPositionsName);
   if (found == weights.tensors.end()) return;
   require(found->second.shape() == model.positions().shape(), file, ": positions have the shape ",
           found->second.shape(), ", the model needs ", model.positions().shape());
-  const std::vector<double> theirs = found->second.to_vector(),
-                            ours = model.positions().to_vector();
-  for (size_t i = 0; i < ours.size(); ++i)
-    require(std::abs(theirs[i] - ours[i]) < 1e-4, file,
-            ": positions differ from the sinusoids of this program (", theirs[i],
-            " where they are ", ours[i], "); such a model cannot be used here");
+  const std::vector<double> stored = found->second.to_vector(),
+                            computed = model.positions().to_vector();
+  for (size_t i = 0; i < computed.size(); ++i)
+    require(std::abs(stored[i] - computed[i]) < 1e-4, file,
+            ": positions differ from the sinusoids of this program (", stored[i],
+            " where they are ", computed[i], "); such a model cannot be used here");
 }
 
 void check_size(const fs::path& file, const Vocabulary& dictionary, int64_t words) {
@@ -66,11 +66,11 @@ void check_size(const fs::path& file, const Vocabulary& dictionary, int64_t word
           " words with the four specials, but the model has ", words);
 }
 
-void check_same_words(const std::string& path, const char* name, const Vocabulary& theirs,
-                      const Vocabulary& ours) {
-  for (int32_t id = 0; id < std::min(theirs.size(), ours.size()); ++id)
-    require(theirs.word(id) == ours.word(id), "initial weights of ", path, ": in its ", name,
-            " the word ", id, " is '", theirs.word(id), "', here it is '", ours.word(id),
+void check_same_words(const std::string& path, const char* name, const Vocabulary& stored,
+                      const Vocabulary& given) {
+  for (int32_t id = 0; id < std::min(stored.size(), given.size()); ++id)
+    require(stored.word(id) == given.word(id), "initial weights of ", path, ": in its ", name,
+            " the word ", id, " is '", stored.word(id), "', here it is '", given.word(id),
             "'; train with the dictionaries from there (a shared vocabulary has the source's "
             "only)");
 }

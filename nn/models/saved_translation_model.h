@@ -17,8 +17,8 @@ namespace nine {
 /// The files of the dictionaries, beside model.safetensors.
 inline constexpr const char *kSourceDict = "src.dict.txt", *kTargetDict = "tgt.dict.txt";
 
-/// The keys of config.json that CTranslate2 and the replay in PyTorch read: `task`, `dtype`, sizes,
-/// norm order, smoothing, ties. The head is not among them.
+/// The keys of config.json that CTranslate2 and a replay of the training in PyTorch (docs/mt.md)
+/// read: `task`, `dtype`, sizes, norm order, smoothing, ties. The head is not among them.
 Json translation_config(const Transformer& model);
 
 /// A trained translation model with its dictionaries. Without gradients: for evaluation.

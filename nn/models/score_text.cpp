@@ -16,8 +16,7 @@ Evaluation evaluate_carried(const LanguageModel& model, Tape& tape, const Corpus
   std::vector<LstmState> state;
   LmBatch batch;
   Evaluation result;
-  if (model.config().head.spec.mixture)
-    result.mixture_weights = MixtureWeightStats(model.config().head.spec.size());
+  result.mixture_weights = MixtureWeightStats::of(model.config().head.spec);
   if (token_nats != nullptr)
     token_nats->assign(static_cast<size_t>(text.tokens()),
                        std::numeric_limits<double>::quiet_NaN());
@@ -50,9 +49,9 @@ Evaluation evaluate_carried(const LanguageModel& model, Tape& tape, const Corpus
 namespace {
 
 // Sentences first ... first + cols - 1 side by side, `rows` long with padding.
-struct SideBySide {
+struct PaddedSentences {
   std::vector<int32_t> input, target;
-  SideBySide(const Corpus& text, int64_t first, int64_t cols, int64_t rows)
+  PaddedSentences(const Corpus& text, int64_t first, int64_t cols, int64_t rows)
       : input(static_cast<size_t>(rows * cols), LmBatch::kPaddingInput),
         target(input.size(), LmBatch::kPaddingTarget) {
     const auto at = [cols](size_t t, int64_t c) {
@@ -72,7 +71,7 @@ struct SideBySide {
 
 void encode_sentences(const LanguageModel& model, Tape& tape, const Corpus& text,
                       int64_t batch_tokens,
-                      const std::function<void(const EncodedSentences&)>& visit) {
+                      const std::function<void(const EncodedSentences&)>& callback) {
   const NoGrad guard(tape);
   std::vector<LstmState> state;
   for (int64_t first = 0; first < text.sentences();) {
@@ -85,7 +84,7 @@ void encode_sentences(const LanguageModel& model, Tape& tape, const Corpus& text
       ++last;
     }
     const int64_t cols = last - first;
-    const SideBySide batch(text, first, cols, rows);
+    const PaddedSentences batch(text, first, cols, rows);
     CarriedState carried = model.new_state(cols);
     // One segment, unless a single sentence is longer than a batch.
     for (int64_t begin = 0; begin < rows; begin += batch_tokens) {
@@ -99,7 +98,7 @@ void encode_sentences(const LanguageModel& model, Tape& tape, const Corpus& text
       carried.on(tape, state);
       const Var hidden = model.encode(tape, ids(batch.input), state);
       carried.store(state);
-      visit({first, cols, begin, part, hidden, ids(batch.target)});
+      callback({first, cols, begin, part, hidden, ids(batch.target)});
     }
     first = last;
   }
@@ -108,7 +107,7 @@ void encode_sentences(const LanguageModel& model, Tape& tape, const Corpus& text
 
 void score_sentences(const LanguageModel& model, Tape& tape, const Corpus& text,
                      int64_t batch_tokens,
-                     const std::function<void(int64_t, std::span<const double>)>& visit) {
+                     const std::function<void(int64_t, std::span<const double>)>& callback) {
   std::vector<double> own;
   encode_sentences(model, tape, text, batch_tokens, [&](const EncodedSentences& batch) {
     const std::vector<double> nats =
@@ -118,25 +117,25 @@ void score_sentences(const LanguageModel& model, Tape& tape, const Corpus& text,
       if (batch.begin == 0) own.clear();
       for (int64_t t = 0; t < std::min(batch.rows, length - batch.begin); ++t)
         own.push_back(nats[static_cast<size_t>(t * batch.count + c)]);
-      if (std::ssize(own) == length) visit(batch.first + c, own);
+      if (std::ssize(own) == length) callback(batch.first + c, own);
     }
   });
 }
 
 void score_text(const SavedLanguageModel& model, const Corpus& text, const ScoringOptions& options,
-                const std::function<void(std::span<const double>)>& visit) {
+                const std::function<void(std::span<const double>)>& callback) {
   Arena arena("score", model.device());
   Tape tape(arena);
   if (!options.carry_state) {
     score_sentences(model.model(), tape, text, options.batch_tokens,
-                    [&](int64_t, std::span<const double> nats) { visit(nats); });
+                    [&](int64_t, std::span<const double> nats) { callback(nats); });
     return;
   }
   std::vector<double> nats;
   evaluate_carried(model.model(), tape, text, 10, 100, &nats);
   size_t at = 0;
   for (int64_t s = 0; s < text.sentences(); at += static_cast<size_t>(text.length(s++)))
-    visit(std::span(nats).subspan(at, static_cast<size_t>(text.length(s))));
+    callback(std::span(nats).subspan(at, static_cast<size_t>(text.length(s))));
 }
 
 }  // namespace nine

@@ -19,10 +19,10 @@ struct ScoringOptions {
   int64_t batch_tokens = 4096;  ///< positions computed at once, where no state is carried
 };
 
-/// Calls visit with the nats (-log p) of each sentence's tokens, </s> last, in the text's order.
-/// With carried state the tokens at the end that fill no row of columns are NaN.
+/// Calls `callback` with the nats (-log p) of each sentence's tokens, </s> last, in the text's
+/// order. With carried state the tokens at the end that fill no row of columns are NaN.
 void score_text(const SavedLanguageModel& model, const Corpus& text, const ScoringOptions& options,
-                const std::function<void(std::span<const double>)>& visit);
+                const std::function<void(std::span<const double>)>& callback);
 
 /// Evaluates a whole text with carried state, as validation does (EvalSegments): in file order,
 /// `columns` columns, segments of `segment` rows. token_nats, when given, becomes the nats of each
@@ -42,17 +42,17 @@ struct EncodedSentences {
   Var hidden;
   Tensor targets;  ///< (rows, count) int32: the tokens, -1 past a sentence's end
 };
-/// Calls visit for all sentences in the text's order, under NoGrad, one tape recording a call. At
-/// most `batch_tokens` positions are computed at once; a longer sentence comes alone and in
+/// Calls `callback` for all sentences in the text's order, under NoGrad, one tape recording a call.
+/// At most `batch_tokens` positions are computed at once; a longer sentence comes alone and in
 /// segments, the state carried from one to the next.
 void encode_sentences(const LanguageModel& model, Tape& tape, const Corpus& text,
                       int64_t batch_tokens,
-                      const std::function<void(const EncodedSentences&)>& visit);
+                      const std::function<void(const EncodedSentences&)>& callback);
 
-/// Calls visit(sentence, nats of each token, </s> last) for every sentence, each from a state of
+/// Calls callback(sentence, nats of each token, </s> last) for every sentence, each from a state of
 /// zeros, in the text's order. `batch_tokens` as in encode_sentences.
 void score_sentences(const LanguageModel& model, Tape& tape, const Corpus& text,
                      int64_t batch_tokens,
-                     const std::function<void(int64_t, std::span<const double>)>& visit);
+                     const std::function<void(int64_t, std::span<const double>)>& callback);
 
 }  // namespace nine

@@ -3,8 +3,10 @@
 // parameter names and layout.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "nn/softmax_head.h"

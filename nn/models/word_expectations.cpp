@@ -49,9 +49,9 @@ std::vector<WordExpectation> expectations_of(const LanguageModel& model,
 
 }  // namespace
 
-void word_expectations(const LanguageModel& model, Tape& tape, const Corpus& text, int64_t count,
-                       int64_t batch_tokens,
-                       const std::function<void(int64_t, int64_t, const WordExpectation&)>& visit) {
+void word_expectations(
+    const LanguageModel& model, Tape& tape, const Corpus& text, int64_t count, int64_t batch_tokens,
+    const std::function<void(int64_t, int64_t, const WordExpectation&)>& callback) {
   const auto top_count = static_cast<size_t>(std::min(count, model.config().vocab));
   encode_sentences(model, tape, text, batch_tokens, [&](const EncodedSentences& batch) {
     const std::vector<WordExpectation> positions = expectations_of(model, batch, top_count);
@@ -59,7 +59,7 @@ void word_expectations(const LanguageModel& model, Tape& tape, const Corpus& tex
       const int64_t sentence = batch.first + c,
                     end = std::min(batch.begin + batch.rows, text.length(sentence));
       for (int64_t t = batch.begin; t < end; ++t)
-        visit(sentence, t, positions[static_cast<size_t>((t - batch.begin) * batch.count + c)]);
+        callback(sentence, t, positions[static_cast<size_t>((t - batch.begin) * batch.count + c)]);
     }
   });
 }

@@ -18,12 +18,12 @@ struct WordExpectation {
   std::vector<double> top_log_p;  ///< their log p
 };
 
-/// Calls visit(sentence, token, expectation) for every token of the text in its order, </s> last in
-/// each sentence, with the `count` likeliest words (at most the vocabulary's size). Words of equal
-/// probability are ranked by id. Every sentence starts from a state of zeros; `batch_tokens` as in
-/// encode_sentences.
-void word_expectations(const LanguageModel& model, Tape& tape, const Corpus& text, int64_t count,
-                       int64_t batch_tokens,
-                       const std::function<void(int64_t, int64_t, const WordExpectation&)>& visit);
+/// Calls callback(sentence, token, expectation) for every token of the text in its order, </s> last
+/// in each sentence, with the `count` likeliest words (at most the vocabulary's size). Words of
+/// equal probability are ranked by id. Every sentence starts from a state of zeros; `batch_tokens`
+/// as in encode_sentences.
+void word_expectations(
+    const LanguageModel& model, Tape& tape, const Corpus& text, int64_t count, int64_t batch_tokens,
+    const std::function<void(int64_t, int64_t, const WordExpectation&)>& callback);
 
 }  // namespace nine

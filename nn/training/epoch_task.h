@@ -1,8 +1,6 @@
 // A training task whose data is a stream of batches with epochs.
 #pragma once
 
-#include <memory>
-
 #include "data/batch_stream.h"
 #include "nn/training/trainer.h"
 

@@ -34,10 +34,9 @@ LanguageModelTask::LanguageModelTask(const LanguageModel& model, const Corpus* v
       valid_(valid),
       stream_(std::move(stream)),
       carry_state_(!batching.sentences),
+      mixture_weights_(MixtureWeightStats::of(model.config().head.spec)),
       carried_(model.new_state(batching.batch)),
       next_carried_(model.new_state(batching.batch)) {
-  if (model.config().head.spec.mixture)
-    mixture_weights_ = MixtureWeightStats(model.config().head.spec.size());
   if (valid != nullptr)
     EvalSegments check(*valid);  // a text that is too small is an error now, not after an epoch
 }

@@ -18,8 +18,9 @@ struct LmBatching {
   /// Each sentence on its own (SentenceBatches) instead of truncated back-propagation through
   /// columns with carried state (ColumnBatches).
   bool sentences = false;
-  int64_t batch_tokens = 0;  ///< sentences: most positions a batch, in place of `batch`; 0: `batch`
-  uint64_t seed = 1;         ///< of the order of sentences
+  /// With `sentences`: the most positions of a batch, padding counted; 0: `batch` says its size.
+  int64_t batch_tokens = 0;
+  uint64_t seed = 1;  ///< of the order of sentences
 };
 
 /// Trains a LanguageModel.

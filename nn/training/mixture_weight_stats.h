@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/safetensors.h"
+#include "kernels/head.h"
 
 namespace nine {
 
@@ -12,6 +13,10 @@ class MixtureWeightStats {
  public:
   MixtureWeightStats() = default;
   explicit MixtureWeightStats(int64_t components) : sums_({2 * components + 1}, DType::float64) {}
+  /// For the components of a mixture; without components for any other head.
+  static MixtureWeightStats of(const HeadSpec& head) {
+    return head.mixture ? MixtureWeightStats(head.size()) : MixtureWeightStats();
+  }
 
   /// Whether any rows were added.
   explicit operator bool() const { return sums_ && rows() > 0; }

@@ -4,14 +4,6 @@
 #include <cmath>
 
 namespace nine {
-double Schedule::rate(int64_t update) const {
-  const auto t = static_cast<double>(update), warmup = static_cast<double>(config_.warmup);
-  const double peak = config_.lr * state_.scale;
-  if (update < config_.warmup) return peak * t / warmup;
-  if (config_.kind == ScheduleKind::inverse_sqrt)
-    return peak * std::sqrt(std::max(warmup, 1.0) / t);
-  return peak;
-}
 
 bool NonMonotoneTrigger::validated(double metric) {
   if (interval_ == 0 || state_.fired) return false;
@@ -22,6 +14,15 @@ bool NonMonotoneTrigger::validated(double metric) {
     state_.last.erase(state_.last.begin());
   }
   return state_.fired;
+}
+
+double Schedule::rate(int64_t update) const {
+  const auto t = static_cast<double>(update), warmup = static_cast<double>(config_.warmup);
+  const double peak = config_.lr * state_.scale;
+  if (update < config_.warmup) return peak * t / warmup;
+  if (config_.kind == ScheduleKind::inverse_sqrt)
+    return peak * std::sqrt(std::max(warmup, 1.0) / t);
+  return peak;
 }
 
 bool Schedule::validated(double metric) {

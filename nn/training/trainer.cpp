@@ -2,9 +2,12 @@
 
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstdio>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "core/json.h"
 #include "core/ops.h"
@@ -25,6 +28,12 @@ std::string short_number(double x) {
   char text[32];
   std::snprintf(text, sizeof text, "%.4g", x);
   return text;
+}
+
+void add_mixture_weights(Json& line, const MixtureWeightStats& weights) {
+  if (!weights) return;
+  line["pi_mean"] = weights.mean();
+  line["pi_var"] = weights.variance();
 }
 
 }  // namespace
@@ -139,14 +148,6 @@ void Trainer::one_update() {
   clear_window();
 }
 
-namespace {
-void add_mixture_weights(Json& line, const MixtureWeightStats& prior) {
-  if (!prior) return;
-  line["pi_mean"] = prior.mean();
-  line["pi_var"] = prior.variance();
-}
-}  // namespace
-
 void Trainer::log_window(double lr) {
   const auto tokens = static_cast<double>(window_.tokens),
              updates = static_cast<double>(window_.updates);
@@ -161,13 +162,14 @@ void Trainer::log_window(double lr) {
                {"tokens_per_s", tokens / window_.seconds},
                {"ms_per_step", 1e3 * window_.seconds / updates},
                {"peak_mib", peak_memory_mib(step_.tape().arena(), parameters_, optimizer_.get())}});
-  if (const MixtureWeightStats* prior = task_.mixture_weight_stats(); prior != nullptr)
-    add_mixture_weights(line, *prior);
+  if (const MixtureWeightStats* weights = task_.mixture_weight_stats(); weights != nullptr)
+    add_mixture_weights(line, *weights);
   callbacks_.event(line);
 }
 
 void Trainer::clear_window() {
-  if (MixtureWeightStats* prior = task_.mixture_weight_stats(); prior != nullptr) prior->clear();
+  if (MixtureWeightStats* weights = task_.mixture_weight_stats(); weights != nullptr)
+    weights->clear();
   window_ = {};
 }
 

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cmath>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/enum_names.h"
 #include "core/json.h"
@@ -29,9 +31,10 @@ class TrainingTask : public TrainingSource {
   virtual void seek(const Json& position) = 0;
   /// What is carried from update to update, for checkpoints.
   virtual std::vector<NamedView> state() const = 0;
+  /// Copies tensors of those names back. Error: one is missing or has another shape.
+  virtual void load_state(const Safetensors& file) = 0;
   /// What model.safetensors holds beside the parameters (ParameterSet::ignore_on_load).
   virtual std::vector<NamedView> constants() const { return {}; }
-  virtual void load_state(const Safetensors& file) = 0;
   /// Of a mixture's components in training, since it was last cleared; null without a mixture.
   virtual MixtureWeightStats* mixture_weight_stats() { return nullptr; }
   virtual bool has_validation() const = 0;

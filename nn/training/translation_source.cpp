@@ -3,10 +3,9 @@
 namespace nine {
 
 TranslationSource::TranslationSource(const Transformer& model, NextBatch next)
-    : model_(model), next_(std::move(next)) {
-  if (model.config().head.spec.mixture)
-    mixture_weights_ = MixtureWeightStats(model.config().head.spec.size());
-}
+    : model_(model),
+      next_(std::move(next)),
+      mixture_weights_(MixtureWeightStats::of(model.config().head.spec)) {}
 
 int64_t TranslationSource::fetch(int most) {
   batches_.clear();

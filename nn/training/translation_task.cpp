@@ -1,5 +1,6 @@
 #include "nn/training/translation_task.h"
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -34,11 +35,13 @@ Json thousandths(const std::vector<float>& attention, size_t rows) {
 }  // namespace
 
 TranslationTask::TranslationTask(const Transformer& model, const ParallelCorpus& train,
-                                 const MtValidation& validation, PairBatchSize size, uint64_t seed)
+                                 const TranslationValidationConfig& validation, PairBatchSize size,
+                                 uint64_t seed)
     : TranslationTask(model, validation, size, std::make_unique<PairBatches>(train, size, seed)) {}
 
-TranslationTask::TranslationTask(const Transformer& model, const MtValidation& validation,
-                                 PairBatchSize size, std::unique_ptr<PairBatches> stream)
+TranslationTask::TranslationTask(const Transformer& model,
+                                 const TranslationValidationConfig& validation, PairBatchSize size,
+                                 std::unique_ptr<PairBatches> stream)
     : EpochTask(*stream),
       model_(model),
       validation_(validation),
@@ -80,10 +83,7 @@ void TranslationTask::choose_samples() {
 
 std::vector<Translator::Ids> TranslationTask::sample_sources() const {
   std::vector<Translator::Ids> out;
-  for (const int64_t i : samples_) {
-    const auto ids = validation_.text->pairs.source(i);
-    out.emplace_back(ids.begin(), ids.end() - 1);  // without </s>
-  }
+  for (const int64_t i : samples_) out.push_back(source_words(validation_.text->pairs, i));
   return out;
 }
 

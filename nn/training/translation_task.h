@@ -2,6 +2,9 @@
 // loss and BLEU.
 #pragma once
 
+#include <memory>
+#include <vector>
+
 #include "nn/training/epoch_task.h"
 #include "nn/training/translation_source.h"
 #include "nn/training/translation_validation.h"
@@ -9,7 +12,7 @@
 namespace nine {
 
 /// What a translation model is validated on, and how.
-struct MtValidation {
+struct TranslationValidationConfig {
   const HeldOutPairs* text = nullptr;  ///< null: not at all
   const Vocabulary *source = nullptr, *target = nullptr;
   int64_t beam = 1;     ///< of the search whose BLEU is reported; 0: nothing is translated
@@ -22,7 +25,7 @@ class TranslationTask : public EpochTask {
   /// All that is referred to, and the model, its parameters allocated, must outlive the task.
   /// Errors: PairBatches's.
   TranslationTask(const Transformer& model, const ParallelCorpus& train,
-                  const MtValidation& validation, PairBatchSize size, uint64_t seed);
+                  const TranslationValidationConfig& validation, PairBatchSize size, uint64_t seed);
 
   int64_t fetch(int most) override { return source_.fetch(most); }
   int count() const override { return source_.count(); }
@@ -52,13 +55,13 @@ class TranslationTask : public EpochTask {
   const PairBatches& stream() const { return *stream_; }
 
  private:
-  TranslationTask(const Transformer& model, const MtValidation& validation, PairBatchSize size,
-                  std::unique_ptr<PairBatches> stream);
+  TranslationTask(const Transformer& model, const TranslationValidationConfig& validation,
+                  PairBatchSize size, std::unique_ptr<PairBatches> stream);
   void choose_samples();
   std::vector<Translator::Ids> sample_sources() const;
 
   const Transformer& model_;
-  MtValidation validation_;
+  TranslationValidationConfig validation_;
   PairBatchSize size_;
   std::unique_ptr<PairBatches> stream_;
   PairBatch batch_;  // the stream's last one

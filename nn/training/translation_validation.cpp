@@ -22,8 +22,7 @@ Evaluation evaluate_pairs(const Transformer& model, Tape& tape, const ParallelCo
   if (size.tokens > 0) size.tokens = std::max(size.tokens, pairs.longest());
   PairBatches batches(pairs, size, std::nullopt);
   Evaluation result;
-  if (model.config().head.spec.mixture)
-    result.mixture_weights = MixtureWeightStats(model.config().head.spec.size());
+  result.mixture_weights = MixtureWeightStats::of(model.config().head.spec);
   for (PairBatch batch; batches.next(batch);) {
     tape.reset();
     const TranslationBatch b = to_translation_batch(batch);
@@ -43,13 +42,15 @@ SearchOptions validation_search(const ParallelCorpus& pairs, int64_t beam) {
   return search;
 }
 
+Translator::Ids source_words(const ParallelCorpus& pairs, int64_t i) {
+  const auto ids = pairs.source(i);
+  return {ids.begin(), ids.end() - 1};
+}
+
 std::vector<std::string> translate_pairs(const Translator& translator, const ParallelCorpus& pairs,
                                          const Vocabulary& target, const SearchOptions& search) {
   std::vector<Translator::Ids> sources;
-  for (int64_t i = 0; i < pairs.pairs(); ++i) {
-    const auto ids = pairs.source(i);
-    sources.emplace_back(ids.begin(), ids.end() - 1);  // without </s>
-  }
+  for (int64_t i = 0; i < pairs.pairs(); ++i) sources.push_back(source_words(pairs, i));
   std::vector<std::string> out;
   for (const Translation& found : translator.translate(sources, search))
     out.push_back(text_of(target, found.front().words, true));

@@ -30,6 +30,9 @@ Evaluation evaluate_pairs(const Transformer& model, Tape& tape, const ParallelCo
 /// BLEU near 0 at any length.
 SearchOptions validation_search(const ParallelCorpus& pairs, int64_t beam);
 
+/// The ids of pair i's source without </s>, as a Translator takes them.
+Translator::Ids source_words(const ParallelCorpus& pairs, int64_t i);
+
 /// The best translation of each pair's source, as text with subwords joined.
 std::vector<std::string> translate_pairs(const Translator& translator, const ParallelCorpus& pairs,
                                          const Vocabulary& target, const SearchOptions& search);

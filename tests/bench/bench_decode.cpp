@@ -11,11 +11,11 @@
 #include <cstdio>
 #include <ctime>
 
+#include "apps/cli/machine.h"
 #include "apps/cli/options.h"
 #include "apps/cli/run_main.h"
 #include "apps/cli/version.h"
 #include "apps/training/profile_table.h"
-#include "apps/training/train_options.h"
 #include "core/random.h"
 #include "core/threads.h"
 #include "kernels/head_decoder.h"

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "apps/cli/machine.h"
 #include "apps/cli/options.h"
 #include "apps/cli/run_main.h"
 #include "apps/cli/version.h"

@@ -1,4 +1,4 @@
-// The op benchmark: every row of checks/op_cases.cpp that is marked for it, forward and backward in
+// The op benchmark: every row of checks/op_cases.h that is marked for it, forward and backward in
 // float32, as the profile counts its ops.
 //
 //   bench_ops [part of a row's name]

@@ -1,4 +1,4 @@
-#include "apps/cli/saved_model.h"
+#include "apps/cli/model_files.h"
 
 #include <filesystem>
 

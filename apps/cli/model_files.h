@@ -8,8 +8,8 @@
 
 namespace nine::app {
 
-/// Adds the files of a run, or of a model, and of a run's best checkpoint to check_outputs()'s
-/// inputs: a program that reads them must not write over them.
+/// Adds to `inputs`, which check_outputs() protects, the files of the run or checkpoint in the
+/// directory `path`, and those of a run's best checkpoint. `flag` names them in errors.
 void add_model_files(std::vector<NamedFile>& inputs, const char* flag, const std::string& path);
 
 }  // namespace nine::app

@@ -1,0 +1,264 @@
+// Cases of elementwise functions, parts of matrices, sums, dropout and matmul.
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "autograd/functions.h"
+#include "checks/op_case_groups.h"
+#include "checks/oracles.h"
+#include "examples/softplus.h"
+
+namespace nine::checks {
+namespace {
+
+OpCase unary_case(const char* name, Var (*f)(const Var&), double (*oracle)(double),
+                  const Shape& shape, double low, double high) {
+  return {.name = concat(name, " ", shape),
+          .inputs = {{shape, low, high}},
+          .run = [f](Vars x, Tensors) { return f(x[0]); },
+          .oracle = [oracle](Values x, AllInts) { return each(x[0], oracle); }};
+}
+
+OpCase binary_case(const char* name, Var (*f)(const Var&, const Var&),
+                   double (*oracle)(double, double), const Shape& a, const Shape& b) {
+  return {.name = concat(name, " ", a, " ", b),
+          .inputs = {{a}, {b, 0.5, 2}},
+          .run = [f](Vars x, Tensors) { return f(x[0], x[1]); },
+          .oracle = [oracle](Values x, AllInts) { return pairwise(x[0], x[1], oracle); }};
+}
+
+OpCase matmul_case(int64_t m, int64_t n, int64_t k, bool ta, bool tb, bool bench = false) {
+  return {.name = concat("matmul", sizes({m, n, k}), ta ? " a'" : "", tb ? " b'" : ""),
+          .inputs = {{ta ? Shape{k, m} : Shape{m, k}}, {tb ? Shape{n, k} : Shape{k, n}}},
+          .run = [ta, tb](Vars x, Tensors) { return matmul(x[0], x[1], ta, tb); },
+          .oracle = [=](Values x, AllInts) { return product(x[0], ta, x[1], tb, m, n, k); },
+          .checked = m * n * k > 100000 ? 10 : 30,
+          .bench = bench};
+}
+
+OpCase column_sums_case(const Shape& shape) {
+  return {.name = concat("column_sums ", shape),
+          .inputs = {{shape}},
+          .run = [](Vars x, Tensors) { return column_sums(x[0]); },
+          .oracle = [n = shape.cols()](Values x, AllInts) { return column_sums(x[0], n); }};
+}
+
+OpCase dropout_case(const Shape& shape, double p) {
+  return {.name = concat("dropout ", shape, " p ", p),
+          .inputs = {{shape}},
+          .run = [p](Vars x, Tensors) { return dropout(x[0], p, "dropout.test"); },
+          .oracle =
+              [p](Values x, AllInts) {
+                Doubles y = x[0];
+                const RandomKey key{.op = stream_id("dropout.test")};
+                for (size_t i = 0; i < y.size(); ++i)
+                  y[i] = random_uniform(key, i) >= static_cast<float>(p) ? y[i] / (1 - p) : 0;
+                return y;
+              }};
+}
+
+// Rows (steps * batch, width) with one mask for all steps.
+OpCase variational_dropout_case(int64_t steps, int64_t batch, int64_t width, double p) {
+  return {.name = concat("dropout locked", sizes({steps, batch, width}), " p ", p),
+          .inputs = {{{steps * batch, width}}},
+          .run = [p, batch](Vars x, Tensors) { return dropout(x[0], p, "dropout.test", batch); },
+          .oracle =
+              [p, n = index_of(batch * width)](Values x, AllInts) {
+                Doubles y = x[0];
+                const RandomKey key{.op = stream_id("dropout.test")};
+                for (size_t i = 0; i < y.size(); ++i)
+                  y[i] = random_uniform(key, i % n) >= static_cast<float>(p) ? y[i] / (1 - p) : 0;
+                return y;
+              }};
+}
+
+OpCase dropout_words_case(int64_t rows, int64_t width, int32_t words, double p) {
+  return {.name = concat("dropout_words", sizes({rows, width, words}), " p ", p),
+          .inputs = {{{rows, width}}},
+          .indices = {{{rows}, 0, words}},
+          .run = [p](Vars x, Tensors i) { return dropout_words(x[0], i[0], p, "dropout.test"); },
+          .oracle =
+              [p, width](Values x, AllInts ids) {
+                Doubles y = x[0];
+                const RandomKey key{.op = stream_id("dropout.test")};
+                for (size_t i = 0; i < y.size(); ++i) {
+                  const auto word = static_cast<uint64_t>(ids[0][i / index_of(width)]);
+                  y[i] = random_uniform(key, word) >= static_cast<float>(p) ? y[i] / (1 - p) : 0;
+                }
+                return y;
+              }};
+}
+
+using Shapes = std::vector<Shape>;
+using ShapePairs = std::vector<std::pair<Shape, Shape>>;
+
+void add_elementwise(std::vector<OpCase>& all, const Shapes& shapes, const ShapePairs& pairs) {
+  for (const Shape& s : shapes) {
+    all.push_back(unary_case(
+        "neg", neg, [](double x) { return -x; }, s, -1, 1));
+    all.push_back(unary_case(
+        "exp", exp, [](double x) { return std::exp(x); }, s, -3, 3));
+    all.push_back(unary_case(
+        "log", log, [](double x) { return std::log(x); }, s, 0.1, 5));
+    all.push_back(unary_case(
+        "tanh", tanh, [](double x) { return std::tanh(x); }, s, -3, 3));
+    all.push_back(unary_case("sigmoid", sigmoid, logistic, s, -3, 3));
+    all.push_back(unary_case(
+        "relu", relu, [](double x) { return std::max(x, 0.0); }, s, -1, 1));
+    all.push_back(unary_case(
+        "square", square, [](double x) { return x * x; }, s, -2, 2));
+    all.push_back(unary_case(
+        "softplus", examples::softplus, [](double x) { return std::log1p(std::exp(x)); }, s, -4,
+        4));
+    all.push_back(unary_case(
+        "scale", [](const Var& x) { return scale(x, -1.75); }, [](double x) { return -1.75 * x; },
+        s, -1, 1));
+    all.push_back(unary_case(
+        "dropout of p 0", [](const Var& x) { return dropout(x, 0, "none"); },
+        [](double x) { return x; }, s, -1, 1));
+    if (s.rank() > 0) all.push_back(dropout_case(s, 0.3));
+  }
+  for (const auto& [a, b] : pairs) {
+    all.push_back(binary_case(
+        "add", add, [](double x, double y) { return x + y; }, a, b));
+    all.push_back(binary_case(
+        "sub", sub, [](double x, double y) { return x - y; }, a, b));
+    all.push_back(binary_case(
+        "mul", mul, [](double x, double y) { return x * y; }, a, b));
+    all.push_back(binary_case(
+        "div", div, [](double x, double y) { return x / y; }, a, b));
+  }
+  // The same value as both arguments: its gradient is the sum of theirs.
+  all.push_back(
+      {.name = "mul of a value with itself",
+       .inputs = {{{6, 7}}},
+       .run = [](Vars x, Tensors) { return mul(x[0], x[0]); },
+       .oracle = [](Values x, AllInts) { return each(x[0], [](double v) { return v * v; }); }});
+  all.push_back(
+      {.name = "div of a value by itself",
+       .inputs = {{{6, 7}, 1, 2}},
+       .run = [](Vars x, Tensors) { return add(div(x[0], x[0]), x[0]); },
+       .oracle = [](Values x, AllInts) { return each(x[0], [](double v) { return 1 + v; }); }});
+}
+
+void add_windows(std::vector<OpCase>& all) {
+  all.push_back({.name = "row_range and col_range of one matrix",
+                 .inputs = {{{9, 11}}},
+                 .run =
+                     [](Vars x, Tensors) {
+                       return mul(tanh(col_range(row_range(x[0], 2, 4), 3, 5)),
+                                  col_range(row_range(x[0], 4, 4), 3, 5));
+                     },
+                 .oracle =
+                     [](Values x, AllInts) {
+                       Doubles y;
+                       for (size_t r = 0; r < 4; ++r)
+                         for (size_t c = 0; c < 5; ++c)
+                           y.push_back(std::tanh(x[0][(r + 2) * 11 + c + 3]) *
+                                       x[0][(r + 4) * 11 + c + 3]);
+                       return y;
+                     }});
+  all.push_back(
+      {.name = "col_range of 3 parts with a gap in a product",
+       .inputs = {{{20, 30}}},
+       .run = [](Vars x,
+                 Tensors) { return matmul(col_range(x[0], 1, 9), col_range(x[0], 12, 9), true); },
+       .oracle =
+           [](Values x, AllInts) {
+             Doubles y(81);
+             for (size_t r = 0; r < 20; ++r)
+               for (size_t i = 0; i < 9; ++i)
+                 for (size_t j = 0; j < 9; ++j)
+                   y[i * 9 + j] += x[0][r * 30 + 1 + i] * x[0][r * 30 + 12 + j];
+             return y;
+           }});
+  all.push_back(
+      {.name = "reshape (4, 6) to (2, 3, 4)",
+       .inputs = {{{4, 6}}},
+       .run =
+           [](Vars x, Tensors) {
+             return exp(reshape(x[0], {2, 3, 4}));
+           },
+       .oracle = [](Values x, AllInts) { return each(x[0], [](double v) { return std::exp(v); }); },
+       .windows = false});
+  all.push_back({.name = "concat_rows of 3",
+                 .inputs = {{{4, 6}}, {{1, 6}}},
+                 .run =
+                     [](Vars x, Tensors) {
+                       const Var parts[] = {x[0], x[1], x[0]};
+                       return square(concat_rows(parts));
+                     },
+                 .oracle =
+                     [](Values x, AllInts) {
+                       Doubles y = x[0];
+                       y.insert(y.end(), x[1].begin(), x[1].end());
+                       y.insert(y.end(), x[0].begin(), x[0].end());
+                       return each(y, [](double v) { return v * v; });
+                     }});
+}
+
+void add_sums(std::vector<OpCase>& all, const Shape& s) {
+  all.push_back({.name = concat("sum ", s),
+                 .inputs = {{s}},
+                 .run = [](Vars x, Tensors) { return sum(x[0]); },
+                 .oracle = [](Values x, AllInts) { return column_sums(x[0], 1); }});
+  all.push_back(column_sums_case(s));
+  all.push_back({.name = concat("sum_squares ", s),
+                 .inputs = {{s}},
+                 .run = [](Vars x, Tensors) { return sum_squares(x[0]); },
+                 .oracle =
+                     [](Values x, AllInts) {
+                       return column_sums(each(x[0], [](double v) { return v * v; }), 1);
+                     }});
+  // To float64 and back, so that the result has the case's type.
+  all.push_back(
+      {.name = concat("cast ", s),
+       .inputs = {{s}},
+       .run = [](Vars x,
+                 Tensors) { return cast(square(cast(x[0], DType::float64)), x[0].dtype()); },
+       .oracle = [](Values x, AllInts) { return each(x[0], [](double v) { return v * v; }); }});
+}
+
+}  // namespace
+
+void add_tensor_cases(std::vector<OpCase>& all) {
+  add_elementwise(all, {{}, {7}, {3, 5}, {2, 3, 4, 5}, {67, 301}},
+                  {{{}, {}},
+                   {{5}, {5}},
+                   {{3, 5}, {3, 5}},
+                   {{3, 5}, {5}},
+                   {{2, 3, 4}, {4}},
+                   {{130, 257}, {130, 257}},
+                   {{130, 257}, {257}}});
+  add_windows(all);
+  for (const Shape& s : {Shape{}, Shape{5}, Shape{1, 1}, Shape{65, 3}, Shape{3, 130},
+                         Shape{200, 177}, Shape{3, 5, 7}})
+    add_sums(all, s);
+  all.push_back(variational_dropout_case(1, 1, 1, 0.5));
+  // Rows of 7 start in the middle of a Philox block of four numbers.
+  all.push_back(variational_dropout_case(5, 3, 7, 0.3));
+  all.push_back(variational_dropout_case(35, 16, 100, 0.2));
+  all.push_back(dropout_words_case(1, 1, 1, 0.5));
+  all.push_back(dropout_words_case(60, 5, 9, 0.4));
+  all.push_back(dropout_words_case(300, 130, 1000, 0.1));
+  for (const bool ta : {false, true})
+    for (const bool tb : {false, true}) {
+      all.push_back(matmul_case(1, 1, 1, ta, tb));
+      all.push_back(matmul_case(5, 3, 7, ta, tb));
+      all.push_back(matmul_case(65, 64, 63, ta, tb));
+      all.push_back(matmul_case(70, 129, 515, ta, tb));
+      all.push_back(matmul_case(512, 512, 512, ta, tb, true));
+    }
+}
+
+void add_random_tensor_cases(std::vector<OpCase>& all, RandomSize& n) {
+  add_elementwise(all, {{n(), n()}}, {{{n(), 3}, {3}}});
+  add_windows(all);
+  add_sums(all, {n(), n()});
+  all.push_back(variational_dropout_case(n(), n(), n(), 0.3));
+  all.push_back(dropout_words_case(n(), n(), static_cast<int32_t>(n()), 0.4));
+  for (const bool ta : {false, true})
+    for (const bool tb : {false, true}) all.push_back(matmul_case(n(), n(), n(), ta, tb));
+}
+
+}  // namespace nine::checks
