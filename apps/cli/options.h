@@ -77,9 +77,8 @@ class Options {
     return add_field(std::move(name), OptionField{&field}, std::move(help), false);
   }
   template <HasTextForm T>
-  Option add(std::string name, T& field, std::string help) {
-    return add_field(std::move(name), keep(std::make_unique<TextFieldOf<T>>(field)),
-                     std::move(help), false);
+  Option add(const std::string& name, T& field, const std::string& help) {
+    return add_field(name, keep(std::make_unique<TextFieldOf<T>>(field)), help, false);
   }
 
   /// Declares positional arguments, for std::string or std::vector<std::string>:

@@ -131,13 +131,16 @@ std::string figure_svg(const std::string& title, const std::vector<Panel>& panel
   require(!panels.empty() && columns > 0, "[figure] there is nothing to draw");
   const bool square =
       std::any_of(panels.begin(), panels.end(), [](const Panel& p) { return p.square; });
+  const size_t row_count = (panels.size() + columns - 1) / columns;
   const double row = kTop + kBottom + plot_height(square),
                width = kPanelWidth * static_cast<double>(std::min(columns, panels.size())),
-               rows = static_cast<double>((panels.size() + columns - 1) / columns);
+               rows = static_cast<double>(row_count);
   std::string body;
-  for (size_t i = 0; i < panels.size(); ++i)
-    body += panel_svg(panels[i], kPanelWidth * static_cast<double>(i % columns),
-                      row * static_cast<double>(i / columns), "panel" + std::to_string(i));
+  for (size_t i = 0; i < panels.size(); ++i) {
+    const size_t in_row = i / columns, in_column = i % columns;
+    body += panel_svg(panels[i], kPanelWidth * static_cast<double>(in_column),
+                      row * static_cast<double>(in_row), "panel" + std::to_string(i));
+  }
   const Legend legend = legend_of(panels, row * rows, width);
   const std::string wide = coordinate(width), high = coordinate(row * rows + legend.height);
   return image({{"xmlns", "http://www.w3.org/2000/svg"},

@@ -34,7 +34,7 @@ inline const char* replay_name(const HeadSpec& head) { return head.mixture ? "mo
 
 /// The updates that are written.
 struct ParityTraining {
-  int64_t steps;
+  int64_t steps = 0;
   OptimizerConfig optimizer;
   ScheduleConfig schedule;
   TrainStep::Config step;  ///< one micro-batch an update
