@@ -73,8 +73,8 @@ class Options {
   /// Declares --name (words joined by dashes), bound to `field`, whose value now is the default. An
   /// enumeration takes the names in its table.
   template <class T>
-  Option add(std::string name, T& field, std::string help) {
-    return add_field(std::move(name), OptionField{&field}, std::move(help), false);
+  Option add(const std::string& name, T& field, const std::string& help) {
+    return add_field(name, OptionField{&field}, help, false);
   }
   template <HasTextForm T>
   Option add(const std::string& name, T& field, const std::string& help) {
