@@ -9,14 +9,16 @@
 
 namespace nine {
 
-Json parse_json(const std::string& text) {
+Json parse_json(const std::string& text, int max_levels) {
   std::vector<std::set<std::string>> objects;  // the open ones' keys
   std::string twice;
-  const auto watch = [&](int, Json::parse_event_t event, Json& value) {
-    if (event == Json::parse_event_t::object_start) objects.emplace_back();
-    if (event == Json::parse_event_t::object_end) objects.pop_back();
-    if (event == Json::parse_event_t::key &&
-        !objects.back().insert(value.get<std::string>()).second)
+  const auto watch = [&](int depth, Json::parse_event_t event, Json& value) {
+    using Event = Json::parse_event_t;
+    if ((event == Event::object_start || event == Event::array_start) && depth >= max_levels)
+      throw UsageError(concat("is nested more deeply than ", max_levels, " levels"));
+    if (event == Event::object_start) objects.emplace_back();
+    if (event == Event::object_end) objects.pop_back();
+    if (event == Event::key && !objects.back().insert(value.get<std::string>()).second)
       twice = value.get<std::string>();
     return true;
   };

@@ -11,9 +11,9 @@ namespace nine {
 /// A JSON value; the keys of an object keep the order in which they were written.
 using Json = nlohmann::ordered_json;
 
-/// The value of a JSON text written by hand. UsageError: it is not JSON; a key is given twice in
-/// one object, which a JSON reader lets pass.
-Json parse_json(const std::string& text);
+/// The value of a JSON text of at most so many nested levels. UsageError: it is not JSON or deeper;
+/// a key is given twice in one object, which a JSON reader lets pass.
+Json parse_json(const std::string& text, int max_levels = 100);
 
 /// The JSON object that text holds; null where it holds anything else or is not JSON.
 Json parse_json_object(std::string_view text);

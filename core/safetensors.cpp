@@ -25,6 +25,7 @@ static_assert(std::endian::native == std::endian::little,
               "the format is little-endian and is read and written as it lies in memory");
 
 constexpr uint64_t kMaxHeaderBytes = 100'000'000;  // the limit of the reference implementation
+constexpr int kHeaderLevels = 3;  // the object, its entries, their shapes and offsets
 constexpr const char* kMetadata = "__metadata__";
 
 // The types that a file may have, and the types of their tensors in memory.
@@ -156,43 +157,14 @@ Source open_source(const fs::path& file) {
   return source;
 }
 
-// Rejects headers with duplicate keys and deep nesting while they are parsed: the JSON library
-// would accept both. The header's object has depth 0, an entry 1, its shape and its offsets 2.
-class HeaderGuard {
- public:
-  explicit HeaderGuard(const Source& source) : source_(source) {}
-
-  bool operator()(int depth, Json::parse_event_t event, Json& parsed) {
-    using Event = Json::parse_event_t;
-    if (event == Event::object_start || event == Event::array_start) {
-      if (depth > 2) source_.reject("its header is nested more deeply than the format allows");
-      if (event == Event::object_start) keys_.emplace_back();
-    } else if (event == Event::object_end) {
-      keys_.pop_back();
-    } else if (event == Event::key) {
-      const auto& key = parsed.get_ref<const std::string&>();
-      if (!keys_.back().insert(key).second)
-        source_.reject("the name '", key, "' occurs twice in its header");
-    }
-    return true;
-  }
-
- private:
-  const Source& source_;
-  std::vector<std::set<std::string>> keys_;  // of the objects now open
-};
-
 Json parse_header(Source& source) {
   std::string text(source.header_bytes, '\0');
   source.read(text.data(), text.size());
   if (!text.starts_with('{')) source.reject("its header does not start with '{'");
   try {
-    HeaderGuard guard(source);
-    return Json::parse(text, [&guard](int depth, Json::parse_event_t event, Json& parsed) {
-      return guard(depth, event, parsed);
-    });
-  } catch (const Json::exception& e) {
-    source.reject("its header is not JSON (", e.what(), ")");
+    return parse_json(text, kHeaderLevels);
+  } catch (const UsageError& e) {
+    source.reject("its header: ", e.what());
   }
 }
 
