@@ -25,7 +25,7 @@ Doubles probabilities(const HeadSpec& head, const Var& h, const HeadWeights& wei
 // A line for each row of a matrix: name_1, name_2, ...
 void row_lines(WorkedExample& example, const char* name, const Tensor& rows) {
   for (int64_t r = 0; r < rows.shape().rows(); ++r)
-    example.line(concat(name, kSubscript[r]), "", row(rows, r));
+    example.line(concat(name, "_", r + 1), "", row(rows, r));
 }
 
 // The lines of one pair (w, h) on the way to its score: z, q and what the kernel computes besides.
