@@ -112,8 +112,8 @@ std::vector<int64_t> coordinates(const InspectInput& in) {
   for (size_t i = 0; i < chosen.size(); ++i) {
     const auto count = static_cast<int64_t>(chosen.size()), index = static_cast<int64_t>(i);
     const int64_t begin = total * index / count, end = total * (index + 1) / count;
-    chosen[i] =
-        begin + static_cast<int64_t>(random_bits(key, i) % static_cast<uint32_t>(end - begin));
+    const auto share = static_cast<uint32_t>(std::max<int64_t>(1, end - begin));  // never 0
+    chosen[i] = begin + static_cast<int64_t>(random_bits(key, i) % share);
   }
   return chosen;
 }
