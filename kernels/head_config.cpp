@@ -51,10 +51,12 @@ void read(const HeadSetting&, bool& member, const std::string& text) {
 
 void read(const HeadSetting& setting, double& member, const std::string& text) {
   const char* const last = text.data() + text.size();
-  const auto [end, error] = std::from_chars(text.data(), last, member);
-  if (error != std::errc() || end != last || !(member >= setting.low && member <= setting.high))
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), last, value);
+  if (error != std::errc() || end != last || !(value >= setting.low && value <= setting.high))
     throw UsageError(
         concat("must be a number from ", setting.low, " to ", setting.high, ", not '", text, "'"));
+  member = value;
 }
 
 void read(const HeadSetting& setting, std::string& member, const std::string& text) {
