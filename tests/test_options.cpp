@@ -222,7 +222,7 @@ TEST_SUITE("options") {
     };
     const auto refused = [&](const Strings& arguments) {
       Painter p;
-      const std::string error = error_of([&] { (void)p.parse(arguments); });
+      std::string error = error_of([&] { (void)p.parse(arguments); });
       CHECK(p.colour == Colour::red);
       return error;
     };
