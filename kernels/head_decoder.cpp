@@ -75,6 +75,7 @@ struct HeadDecoder<T>::Component {
   std::vector<int64_t> packs;  // of its parts
   int64_t first_stat = 0;      // in a row's statistics
   const T* word_stats = nullptr;
+  std::vector<bool> extreme_words;  // see HeadLoops::any_extreme; empty: none
 };
 
 // Some rows of a query. Row r of them has K stacked rows, r * K + k, each with `ld` scores.
@@ -88,6 +89,7 @@ struct HeadDecoder<T>::Block {
   double* chunk_sum;        // (rows * K, kChunks)
   T* factors;               // (rows * K, kChunks)
   T* row_stats;             // (rows * K, stats)
+  int32_t* extreme_rows;    // (rows * K): 0 or 1, see HeadLoops::any_extreme
   double *log_prior, *lse;  // (rows * K)
   double* target_score;     // (rows * K); without targets: the excluded word's
   const int32_t* targets;   // (rows), or null
@@ -154,6 +156,7 @@ void HeadDecoder<T>::add_component(const Score& score, const View& w) {
     packs.push_back(pack_of(w.col_range(i * kernel.part_size, kernel.product_dims)));
   one_pack_ = one_pack_ && packs.size() == 1 && packs.front() == 0;
   const T* stats = nullptr;
+  std::vector<bool> extreme_words;
   if (kernel.stats > 0) {
     const Tensor of_words({words_, kernel.stats}, DType::float64);
     ops::head_stats(score, w, of_words);
@@ -163,8 +166,13 @@ void HeadDecoder<T>::add_component(const Score& score, const View& w) {
       for (int64_t i = 0; i < kernel.stats; ++i)
         transposed[i * words_ + v] = static_cast<T>(of_words.data<double>()[v * kernel.stats + i]);
     stats = transposed;
+    const auto any_extreme = kernel.loops->any_extreme;
+    const double* all = of_words.data<double>();
+    if (any_extreme != nullptr && any_extreme(kernel.args, all, words_))
+      for (int64_t v = 0; v < words_; ++v)
+        extreme_words.push_back(any_extreme(kernel.args, all + v * kernel.stats, 1));
   }
-  components_.push_back({kernel, w, std::move(packs), stats_, stats});
+  components_.push_back({kernel, w, std::move(packs), stats_, stats, std::move(extreme_words)});
   stats_ += kernel.stats;
 }
 
@@ -186,6 +194,9 @@ void HeadDecoder<T>::stack_contexts(const Block& b, Memory& m) const {
     c.kernel.loops->stats(c.kernel.args, b.stack + i * d, stats.data());
     for (int64_t j = 0; j < c.kernel.stats; ++j)
       b.row_stats[i * stats_ + c.first_stat + j] = static_cast<T>(stats[static_cast<size_t>(j)]);
+    const auto any_extreme = c.kernel.loops->any_extreme;
+    b.extreme_rows[i] =
+        any_extreme != nullptr && any_extreme(c.kernel.args, stats.data(), 1) ? 1 : 0;
   }
   if (!head_.mixture) {
     std::fill_n(b.log_prior, b.rows * size, 0.0);
@@ -238,6 +249,11 @@ void HeadDecoder<T>::score_panel(const Block& b, int64_t panel) const {
            .word_stride = words_,
            .row_stats = row_stats},
           row);
+      const bool all_exact = stats_ > 0 && b.extreme_rows[r * size + k] != 0;
+      for (int64_t v = 0; v < words && (all_exact || !c.extreme_words.empty()); ++v)
+        if (all_exact || c.extreme_words[static_cast<size_t>(word + v)])
+          row[v] = static_cast<T>(c.kernel.loops->exact(
+              c.kernel.args, cpu::row_ptr<T>(c.w, word + v), b.stack + (r * size + k) * d));
     }
   }
 }
@@ -418,6 +434,7 @@ typename HeadDecoder<T>::Block HeadDecoder<T>::block(const Query& q, int64_t fir
           .chunk_sum = m.chunk_sum.get(all * kChunks),
           .factors = m.factors.get(all * kChunks),
           .row_stats = m.row_stats.get(all * stats_),
+          .extreme_rows = m.extreme_rows.get(all),
           .log_prior = m.log_prior.get(all),
           .lse = m.lse.get(all),
           .target_score = m.target_score.get(all),

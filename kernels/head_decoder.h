@@ -55,6 +55,7 @@ class HeadDecoder {
   struct Memory {
     Buffer<T> stack, scores, tile_top, chunk_top, row_stats, prior, factors;
     Buffer<double> log_prior, chunk_sum, lse, target_score;
+    Buffer<int32_t> extreme_rows;
   };
   /// Fills `answer`. A row's answer has the same bits whatever the other rows and the number of
   /// threads. Error: a row without finite normaliser; k more than there are words; a target outside

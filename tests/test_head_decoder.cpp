@@ -149,6 +149,23 @@ TEST_CASE(
 }
 
 TEST_CASE(
+    "head_decoder: vectors whose products overflow float32, where the score itself does not") {
+  for (const char* text : {"hpb", "hpb:ball=tanh", "log", "rbf", "wav"}) {
+    CAPTURE(text);
+    Case c(text, {.head_context = "none"}, 4, 150, 12, DType::float32),
+        exact(text, {.head_context = "none"}, 4, 150, 12, DType::float64);
+    for (int64_t i = 0; i < c.size; ++i) {
+      c.h.data<float>()[2 * c.size + i] *= 0x1p67F;
+      exact.h.data<double>()[2 * c.size + i] *= 0x1p67;
+      c.w[0].data<float>()[17 * c.size + i] *= 0x1p67F;
+      exact.w[0].data<double>()[17 * c.size + i] *= 0x1p67;
+    }
+    const auto found = ask<float>(c, 0, 4, 8);
+    CHECK(relative_error(found.log_probs, ask<double>(exact, 0, 4, 8).log_probs) < 2e-5);
+  }
+}
+
+TEST_CASE(
     "head_decoder: the other words' order does not depend on how sure a word is that is left out") {
   for (const char* text : {"lin", "mix:1*lin", "mix:3*lin", "mixbig"})
     for (const double sure : {20.0, 90.0, 1000.0}) {

@@ -313,6 +313,43 @@ TEST_CASE("head: variances that a sum of floats cannot hold, beside ordinary one
   }
 }
 
+TEST_CASE("head: vectors whose products overflow float32, where the score itself does not") {
+  const Restore restore;
+  set_threads(1);
+  std::vector<HeadSpec> heads;
+  for (const double ball : {0, 1, 2, 3}) heads.push_back(single({ScoreKind::hpb, {ball, -2}}));
+  for (const Score& score :
+       {Score{ScoreKind::log, {2}}, Score{ScoreKind::rbf, {1}}, Score{ScoreKind::wav, {1, 1}}})
+    heads.push_back(single(score));
+  heads.push_back(
+      mixture({Score{ScoreKind::hpb, {0, -2}}, Score{ScoreKind::log, {2}}}, true, false));
+  for (const HeadSpec& head : heads)
+    for (const double epsilon : {0.0, 0.1}) {
+      CAPTURE(head.to_text());
+      Problem p = problem(head, 70, 150, 6);  // three panels and three tiles
+      p.options.smoothing.epsilon = epsilon;
+      // Along their own directions, but for the last number: with ball=sigmoid the radius is e^it.
+      for (int64_t i = 0; i < 5; ++i) {
+        for (const int64_t row : {40, 69}) p.h[static_cast<size_t>(row * 6 + i)] *= 1e20;
+        for (const int64_t word : {9, 140}) p.w[static_cast<size_t>(word * 6 + i)] *= 3e20;
+      }
+      p.targets[40] = 9;
+      const Result exact = run(p), single = run(p, DType::float32);
+      CHECK(relative_error(single.nll, exact.nll) < 1e-5);
+      for (size_t i = 0; i < single.gradients.size(); ++i) {
+        int n = 0;
+        for (size_t j = 0; j < single.gradients[i].size(); ++j) {
+          double a = single.gradients[i][j], b = exact.gradients[i][j];
+          if (!(std::abs(a - b) < 1e-4 * std::abs(b) + 1e-9) && n++ < 12)
+            MESSAGE(i, " ", j / 6, " ", j % 6, ": ", a, " ", b);
+        }
+        CHECK(relative_error(single.gradients[i], exact.gradients[i]) < 1e-4);
+      }
+      p.options.memory = HeadMemory::tiles;
+      CHECK(same_bits(run(p, DType::float32), single));
+    }
+}
+
 TEST_CASE(
     "head: a target whose product has lost its digits leaves a mixture of pairs finite in "
     "float32") {

@@ -36,6 +36,7 @@ StackedComponents<T>::StackedComponents(const HeadBlock& block, Arena& arena)
     stats_ += kernel.stats;
     max_planes_ = std::max(max_planes_, kernel.planes());
     if (kernel.stats > 0) compute_row_stats(row_stats, k);
+    components_[k].any_extreme = any_extreme_in(components_[k]);
   }
   T* packed = pool_array<T>(arena, size() * panels_ * kHeadPanel * d);
   pack_contexts(packed);
@@ -75,6 +76,27 @@ void StackedComponents<T>::compute_row_stats(T* stats, int64_t k) {
         }
       },
       4.0 * static_cast<double>(block_.rows() * d));
+}
+
+template <class T>
+bool StackedComponents<T>::any_extreme_row(const StackedComponent<T>& c, int64_t panel) const {
+  std::vector<double> one(static_cast<size_t>(c.kernel.stats));
+  const T* stats = c.row_stats + panel * c.kernel.stats * kHeadPanel;
+  bool any = false;
+  for (int64_t r = 0; r < kHeadPanel && !any; ++r) {
+    for (int64_t i = 0; i < c.kernel.stats; ++i)
+      one[static_cast<size_t>(i)] = static_cast<double>(stats[i * kHeadPanel + r]);
+    any = c.kernel.loops->any_extreme(c.kernel.args, one.data(), 1);
+  }
+  return any;
+}
+
+template <class T>
+bool StackedComponents<T>::any_extreme_in(const StackedComponent<T>& c) const {
+  if (c.kernel.loops->any_extreme == nullptr) return false;
+  bool any = c.kernel.loops->any_extreme(c.kernel.args, c.word_stats, block_.words());
+  for (int64_t p = 0; p < panels_ && !any; ++p) any = any_extreme_row(c, p);
+  return any;
 }
 
 template <class T>
@@ -118,8 +140,8 @@ void StackedComponents<T>::compute_scores(const TilePlace<T>& at, const HeadTile
   const HeadKernel<T>& kernel = at.component.kernel;
   kernel.loops->values(kernel.args, tile, out);
   const int64_t first = at.panel * kHeadPanel, rows = rows_of(at.panel);
-  if (exact_close_pairs(at.component))
-    for_close_pairs(at, tile, [&](int64_t v, int64_t r) {
+  if (has_exact_pairs(at.component))
+    for_exact_pairs(at, tile, [&](int64_t v, int64_t r) {
       const double score = kernel.loops->exact(kernel.args, row_ptr<T>(at.component.w, at.word + v),
                                                context(at.index, first + r));
       out[v * kHeadPanel + r] =

@@ -60,6 +60,7 @@ struct StackedComponent {
   int64_t first_stat = 0;        ///< among all components' statistics of a word
   const T* row_stats = nullptr;  ///< [panel][stats][kHeadPanel]
   bool shares_words = false;     ///< with the component before it
+  bool any_extreme = false;      ///< among its words and rows, see HeadLoops::any_extreme
 };
 
 /// One tile of one component: panel `panel` of its rows, `words` words from `word` on.
@@ -118,14 +119,30 @@ class StackedComponents {
   void tile_scores(const TilePlace<T>& at, T* spare, T* out) const;
   int64_t max_planes() const { return max_planes_; }  ///< of any component
 
-  /// Whether the scores of a component's close pairs are computed from their vectors, as those of
-  /// targets are: in float64, where results are compared with formulas to nine digits and more, and
-  /// q = |w|^2 + |h|^2 - 2z has too few digits if the distance is small beside the norms.
-  static bool exact_close_pairs(const StackedComponent<T>& c) {
-    return std::is_same_v<T, double> && c.kernel.exact;
+  /// Whether the scores of some of a component's pairs are computed from their vectors, as those of
+  /// targets are. Of extreme vectors, whose products overflow; and in float64, where results are
+  /// compared with formulas to nine digits and more, of close pairs: q = |w|^2 + |h|^2 - 2z has too
+  /// few digits if the distance is small beside the norms.
+  static bool has_exact_pairs(const StackedComponent<T>& c) {
+    return c.kernel.exact && (std::is_same_v<T, double> || c.any_extreme);
   }
-  /// Calls f(word within the tile, row within the panel) for the close pairs of a tile whose
-  /// products have been computed.
+  /// Calls f(word within the tile, row within the panel) for those pairs of a tile whose products
+  /// have been computed: for all of a tile with an extreme vector, else for the close ones.
+  template <class F>
+  void for_exact_pairs(const TilePlace<T>& at, const HeadTile<T>& tile, F&& f) const {
+    const StackedComponent<T>& c = at.component;
+    if (c.any_extreme && (any_extreme_row(c, at.panel) ||
+                          c.kernel.loops->any_extreme(c.kernel.args, tile.word_stats, at.words))) {
+      for (int64_t v = 0; v < at.words; ++v)
+        for (int64_t r = 0; r < rows_of(at.panel); ++r) f(v, r);
+    } else if (std::is_same_v<T, double>) {
+      for_close_pairs(at, tile, f);
+    }
+  }
+
+ private:
+  bool any_extreme_row(const StackedComponent<T>& c, int64_t panel) const;
+  bool any_extreme_in(const StackedComponent<T>& c) const;
   template <class F>
   void for_close_pairs(const TilePlace<T>& at, const HeadTile<T>& tile, F&& f) const {
     constexpr T kClose = T(1e-3);  // q loses three digits there
@@ -166,7 +183,6 @@ class StackedComponents {
     }
   }
 
- private:
   T* kept_scores(const TilePlace<T>& at) const {
     return at.component.scores == nullptr
                ? nullptr

@@ -41,7 +41,7 @@ class Backward {
         padded_(stack_.panels() * kHeadPanel),
         joint_(block.options.spread != 0 && stack_.size() > 1) {
     for (int64_t k = 0; k < stack_.size(); ++k)
-      close_ = close_ || stack_.exact_close_pairs(stack_[k]);
+      exact_ = exact_ || stack_.has_exact_pairs(stack_[k]);
     if (g.dh) partial_dh_ = pool_array<T>(arena, kHeadChunks * block.h.rows() * d_);
     if (g.dh)
       partial_row_stats_ = pool_array<double>(arena, kHeadChunks * stack_.stats() * padded_);
@@ -57,33 +57,33 @@ class Backward {
   // A thread's sums over the rows of a tile, with one SIMD lane for each row.
   struct Lanes {
     T *bias, *word_stats, *up;
-    // [component][panel][word][kHeadPanel]: dL/dS of close pairs, whose gradients are computed from
-    // the vectors and not through the product.
-    T* close;
+    // [component][panel][word][kHeadPanel]: dL/dS of pairs whose gradients are computed from the
+    // vectors and not through the product, see StackedComponents::has_exact_pairs.
+    T* exact;
   };
 
   void run_chunk(int64_t chunk) {
     const auto [begin, end] = chunk_words(block_.words(), chunk);
     T* z = block_.products ? nullptr : scratch<T>(Scratch::products, kHeadTile * stack_.columns());
     // Bias; statistics; scores of all components and log p for smoothed mixtures.
-    const int64_t up_tiles = joint_ || close_ ? stack_.size() + 1 : 0,
-                  close_tiles = close_ ? stack_.size() * stack_.panels() : 0;
+    const int64_t up_tiles = joint_ || exact_ ? stack_.size() + 1 : 0,
+                  exact_tiles = exact_ ? stack_.size() * stack_.panels() : 0;
     T* memory =
-        scratch<T>(Scratch::lanes, kTileElements * (1 + stack_.stats() + up_tiles + close_tiles));
+        scratch<T>(Scratch::lanes, kTileElements * (1 + stack_.stats() + up_tiles + exact_tiles));
     T* up = memory + kTileElements * (1 + stack_.stats());
     const Lanes lanes{memory, memory + kTileElements, up, up + kTileElements * up_tiles};
     if (g_.dh) clear_dh(chunk, begin == end);
     for (int64_t word = begin; word < end; word += kHeadTile) {
       const int64_t words = std::min(kHeadTile, end - word);
       if (z != nullptr) multiply(z, word, words);
-      std::fill_n(lanes.close, kTileElements * close_tiles, T(0));
+      std::fill_n(lanes.exact, kTileElements * exact_tiles, T(0));
       slopes(chunk, z, word, words, lanes);
       if (g_.dbias.view) add_bias(word, words, lanes.bias);
       add_word_stats(word, words, lanes.word_stats);
       add_dw(z, word, words);
       if (g_.dh) add_dh(chunk, z, word, words, word == begin);
       add_targets(chunk, word, words);
-      if (close_) add_close_pairs(chunk, word, words, lanes.close);
+      if (exact_) add_exact_pairs(chunk, word, words, lanes.exact);
     }
   }
 
@@ -124,12 +124,12 @@ class Backward {
                                row_stats};
         const HeadTile<T> t = tile(at, z);
         T* up = lanes.up + k * kTileElements;
-        const bool exact_close = stack_.exact_close_pairs(at.component);
-        if (exact_close && !joint_) plain_slopes(at, t, up);
-        if (exact_close)
-          extract_close_pairs(at, t, sums, up,
-                              lanes.close + (k * stack_.panels() + p) * kTileElements);
-        if (joint_ || exact_close) {
+        const bool exact_pairs = stack_.has_exact_pairs(at.component);
+        if (exact_pairs && !joint_) plain_slopes(at, t, up);
+        if (exact_pairs)
+          extract_exact_pairs(at, t, sums, up,
+                              lanes.exact + (k * stack_.panels() + p) * kTileElements);
+        if (joint_ || exact_pairs) {
           kernel.loops->slopes(kernel.args, t, up, sums);
         } else {
           kernel.loops->gradients(kernel.args, t, lanes_.of(k, p),
@@ -176,34 +176,35 @@ class Backward {
   void plain_slopes(const TilePlace<T>& at, const HeadTile<T>& t, T* up) const {
     stack_.scores(at, t, up);
     const HeadLanes<T> lane = lanes_.of(at.index, at.panel);
+    const int64_t rows = stack_.rows_of(at.panel);
     for (int64_t v = 0; v < at.words; ++v) {
       const auto here = static_cast<typename HeadLanes<T>::Index>(at.word + v);
       for (int64_t r = 0; r < kHeadPanel; ++r) {
         T& g = up[v * kHeadPanel + r];
-        g = lane.target[r] == here
+        g = r >= rows || lane.target[r] == here
                 ? T(0)
                 : lane.weight[r] * vexp((g - lane.lse[r]) - lane.lse_rest[r]) - lane.shift[r];
       }
     }
   }
 
-  // Moves the slopes of close pairs from `up` to `close`.
-  void extract_close_pairs(const TilePlace<T>& at, const HeadTile<T>& t, const HeadSums<T>& sums,
-                           T* up, T* close) const {
-    stack_.for_close_pairs(at, t, [&](int64_t v, int64_t r) {
+  // Moves the slopes of such pairs from `up` to `exact`.
+  void extract_exact_pairs(const TilePlace<T>& at, const HeadTile<T>& t, const HeadSums<T>& sums,
+                           T* up, T* exact) const {
+    stack_.for_exact_pairs(at, t, [&](int64_t v, int64_t r) {
       const int64_t i = v * kHeadPanel + r;
       if (sums.bias != nullptr) sums.bias[i] += up[i];
-      close[i] = std::exchange(up[i], T(0));
+      exact[i] = std::exchange(up[i], T(0));
     });
   }
-  void add_close_pairs(int64_t chunk, int64_t word, int64_t words, const T* close) const {
+  void add_exact_pairs(int64_t chunk, int64_t word, int64_t words, const T* exact) const {
     for (int64_t k = 0; k < stack_.size(); ++k) {
       const StackedComponent<T>& c = stack_[k];
       const View& dw = g_.dw[static_cast<size_t>(k)].view;
-      for (int64_t p = 0; p < stack_.panels(); ++p, close += kTileElements)
+      for (int64_t p = 0; p < stack_.panels(); ++p, exact += kTileElements)
         for (int64_t v = 0; v < words; ++v)
           for (int64_t lane = 0; lane < stack_.rows_of(p); ++lane) {
-            const T up = close[v * kHeadPanel + lane];
+            const T up = exact[v * kHeadPanel + lane];
             const int64_t r = p * kHeadPanel + lane;
             if (up == T(0)) continue;
             c.kernel.loops->exact_slope(c.kernel.args, row_ptr<T>(c.w, word + v),
@@ -379,7 +380,7 @@ class Backward {
   const HeadGradients& g_;
   int64_t d_, padded_;
   bool joint_;          // smoothed labels of a mixture: gradients depend on all components' scores
-  bool close_ = false;  // some component's close pairs are computed from their vectors
+  bool exact_ = false;  // some component has pairs that are computed from their vectors
   T* partial_dh_ = nullptr;              // [chunk][stacked row][d]
   double* partial_row_stats_ = nullptr;  // [chunk][component][panel][stats][kHeadPanel]
 };

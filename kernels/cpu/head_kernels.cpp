@@ -389,9 +389,34 @@ constexpr auto needs_exact_of() -> bool (*)(T, const double*, const T*) {
 }
 
 template <class K, class T>
-constexpr HeadLoops<T> kLoops{
-    values<K, T>, row_values<K, T>,     gradients<K, T>, slopes<K, T>,     needs_exact_of<K, T>(),
-    stats<K, T>,  stats_backward<K, T>, exact<K, T>,     exact_slope<K, T>};
+bool any_extreme(const KernelArgs& args, const double* stats, int64_t vectors) {
+  const int64_t parts = vectors * K(args.score, args.dims).parts();
+  int64_t count = 0;
+  for (int64_t i = 0; i < parts; ++i) count += K::template is_extreme<T>(stats + i * K::kStats);
+  return count > 0;
+}
+
+template <class K, class T>
+constexpr auto any_extreme_of() -> bool (*)(const KernelArgs&, const double*, int64_t) {
+  if constexpr (scores::KnowsExtremes<K>) {
+    static_assert(K::kExactTarget, "pairs of extreme vectors are computed by exact()");
+    return any_extreme<K, T>;
+  } else {
+    return nullptr;
+  }
+}
+
+template <class K, class T>
+constexpr HeadLoops<T> kLoops{.values = values<K, T>,
+                              .row_values = row_values<K, T>,
+                              .gradients = gradients<K, T>,
+                              .slopes = slopes<K, T>,
+                              .needs_exact = needs_exact_of<K, T>(),
+                              .any_extreme = any_extreme_of<K, T>(),
+                              .stats = stats<K, T>,
+                              .stats_backward = stats_backward<K, T>,
+                              .exact = exact<K, T>,
+                              .exact_slope = exact_slope<K, T>};
 
 #undef NINE_OWN_LOOP
 

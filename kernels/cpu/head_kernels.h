@@ -85,6 +85,9 @@ struct HeadLoops {
   /// needs_exact() of a pair (kernels/scores/score.h), given the statistics of both vectors (those
   /// of h are kLanes elements apart); null for kernels without it.
   bool (*needs_exact)(T z, const double* w, const T* h);
+  /// Whether any of those vectors, with statistics [vector][stats], is_extreme() (kernels/scores/
+  /// score.h); null for kernels without it.
+  bool (*any_extreme)(const KernelArgs&, const double* stats, int64_t vectors);
   /// The statistics s of a vector x of `dims` numbers, and dx += ds * d stats / dx.
   void (*stats)(const KernelArgs&, const T* x, double* s);
   void (*stats_backward)(const KernelArgs&, const T* x, const double* s, const double* ds, T* dx);

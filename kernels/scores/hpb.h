@@ -73,6 +73,13 @@ struct Hpb {
     if (dims < n) dx[dims] += static_cast<T>(by_rho * p.rho_by_last);
   }
 
+  /// By g, which is 1/(2r) for large r; with ball=sigmoid also large for small r.
+  template <class T>
+  NINE_HD static bool is_extreme(const double* stats) {
+    const double square = stats[1] * stats[1];
+    return stats[1] > 0 && (overflows<T>(0.25 / square) || overflows<T>(square));
+  }
+
   template <class T>
   NINE_HD T value(T z, const T* w, const T* h) const {
     const T radii = w[2] + h[2];
@@ -81,7 +88,7 @@ struct Hpb {
     // For larger radii the excess of a close pair is rounding noise; the bound `least` avoids the
     // logarithm of 0.
     const T far = a.v + a.excess + a.root - T(1), least = T(-1) + std::numeric_limits<T>::epsilon();
-    const T over = near ? a.excess + a.root : (far > least ? far : least);
+    const T over = near ? a.excess + a.root : (far < least ? least : far);
     return -((near ? T(0) : radii) + vlog1p(over / (near ? a.v : T(1))));
   }
   template <class T>
@@ -111,22 +118,34 @@ struct Hpb {
                  across = rho_difference(w, h, d, pw, ph, directions.r_difference);
     const double sw = pw.g * pw.r, sh = ph.g * ph.r, radii = pw.rho + ph.rho,
                  apart = std::abs(across);
-    const double radial = apart - std::log(2.0) + 2 * std::log(-std::expm1(-apart)),
-                 angular = radii + std::log(sw * sh * half);
+    const double radial_share = 2 * std::log(-std::expm1(-apart)) - std::log(2.0),
+                 angular_share = std::log(sw * sh * half), radial = apart + radial_share,
+                 angular = radii + angular_share;
     const double top = std::max(radial, angular);
-    if (!(top > -std::numeric_limits<double>::infinity())) return 0;  // one point
+    if (top == -std::numeric_limits<double>::infinity()) return 0;  // one point
     const double log_u = top + std::log1p(std::exp(std::min(radial, angular) - top)),
                  small = std::exp(-std::abs(log_u));
     if (dw != nullptr || dh != nullptr) {
-      // The logarithm of sqrt(u (u + 2)).
-      const double log_root =
-          log_u / 2 + (std::max(log_u, 0.0) + std::log(log_u > 0 ? 1 + 2 * small : small + 2)) / 2;
+      // How far the logarithm of sqrt(u (u + 2)) lies below `apart` and below `radii`. For large u
+      // both come from differences alone: where radii are 1e16 their sums have no digits left.
+      double below_apart = 0, below_radii = 0;
+      if (log_u > 0) {
+        const double shared = 2 * std::min(pw.rho, ph.rho),  // radii - apart
+            least = radial_share - shared, most = std::max(least, angular_share);
+        below_radii = -most - std::log1p(std::exp(std::min(least, angular_share) - most)) -
+                      std::log1p(2 * small) / 2;
+        below_apart = below_radii - shared;
+      } else {
+        const double log_root = (log_u + std::log(small + 2)) / 2;
+        below_radii = radii - log_root;
+        below_apart = apart - log_root;
+      }
       // Derivatives of A divided by that root: by rho_h - rho_w, and by the angle, without a factor
       // of e^-radii times hyperbolic functions of the radii, which is multiplied in below.
       const double by_across =
-          std::copysign(std::exp(apart - log_root) * -std::expm1(-2 * apart) / 2, across);
+          std::copysign(std::exp(below_apart) * -std::expm1(-2 * apart) / 2, across);
       // half > 0 also where one radius is 0: a point without an angle, but with a gradient.
-      const double by_angle = half > 0 ? std::exp(radii - log_root) : 0;
+      const double by_angle = half > 0 ? std::exp(below_radii) : 0;
       const double by_rho_w = by_angle * sh * pw.c * half - by_across,
                    by_rho_h = by_angle * sw * ph.c * half + by_across;
       const double turn_w = by_angle * sh * pw.g, turn_h = by_angle * sw * ph.g;
@@ -152,13 +171,16 @@ struct Hpb {
   static constexpr double kRim = 1 - 1e-5;  // the largest radius with ball=clip
   NINE_HD static double within(double r) { return r > kRim ? kRim : r; }
 
+  // cosh(asinh r) = sqrt(1 + r^2), also where r^2 overflows.
+  NINE_HD static double cosh_of_asinh(double r) { return r > 0x1p500 ? r : std::sqrt(1 + r * r); }
+
   struct Point {
     double r = 0, rho = 0, c = 1, g = 0, rho_by_r = 0, rho_by_last = 0;
   };
   template <class T>
   NINE_HD Point point(const T* x, int64_t n) const {
     Point p;
-    p.r = std::sqrt(square_norm(x, product_dims(n)));
+    p.r = norm(x, product_dims(n));
     if (ball == Ball::sigmoid) {
       if (p.r == 0) return p;  // no direction: the ball's middle
       const double t = static_cast<double>(x[n - 1]) + shift + std::log(2.0);
@@ -166,7 +188,7 @@ struct Hpb {
       p.rho_by_last = -std::expm1(-p.rho);
     } else if (ball == Ball::lorentz) {
       p.rho = std::asinh(p.r);
-      p.rho_by_r = 1 / std::sqrt(1 + p.r * p.r);
+      p.rho_by_r = 1 / cosh_of_asinh(p.r);
     } else if (ball == Ball::tanh) {
       p.rho = 2 * p.r;
       p.rho_by_r = 2;
@@ -185,9 +207,11 @@ struct Hpb {
   NINE_HD double rho_difference(const T* w, const T* h, int64_t d, const Point& pw, const Point& ph,
                                 double r_difference) const {
     if (ball == Ball::lorentz) {
-      const double cw = std::sqrt(1 + pw.r * pw.r), ch = std::sqrt(1 + ph.r * ph.r),
-                   sum = ph.r * cw + pw.r * ch;
-      return sum > 0 ? std::asinh(r_difference * ((ph.r + pw.r) / sum)) : 0;
+      // asinh((r_h - r_w) (r_h + r_w) / (r_h c_w + r_w c_h)), divided so that nothing overflows.
+      const double cw = cosh_of_asinh(pw.r), ch = cosh_of_asinh(ph.r), sum = ph.r / ch + pw.r / cw;
+      return sum == 0 ? 0
+                      : std::asinh(r_difference / std::min(cw, ch) *
+                                   ((ph.r + pw.r) / std::max(cw, ch)) / sum);
     }
     if (ball == Ball::tanh) return 2 * r_difference;
     if (ball == Ball::clip) {
@@ -206,11 +230,12 @@ struct Hpb {
   struct Directions {
     NINE_HD Directions(const T* w_, const T* h_, int64_t n, double rw, double rh)
         : w(w_), h(h_), r_w(rw), r_h(rh) {
+      const double scale = safe_scale(std::max(rw, rh)), both = rw * scale + rh * scale;
       const auto term = [&](int64_t k) {
-        const double a = static_cast<double>(w[k]), b = static_cast<double>(h[k]);
+        const double a = static_cast<double>(w[k]) * scale, b = static_cast<double>(h[k]) * scale;
         return (b - a) * (b + a);
       };
-      r_difference = rw + rh > 0 ? sum_of(n, term) / (rw + rh) : 0;
+      r_difference = both == 0 ? 0 : sum_of(n, term) / both / scale;
     }
     NINE_HD double of_w(int64_t k) const { return r_w > 0 ? static_cast<double>(w[k]) / r_w : 0; }
     NINE_HD double of_h(int64_t k) const { return r_h > 0 ? static_cast<double>(h[k]) / r_h : 0; }
@@ -238,7 +263,7 @@ struct Hpb {
   template <class T>
   NINE_HD static Scaled<T> scaled(T z, const T* w, const T* h) {
     const T v = vexp(-(w[2] + h[2])), more = (w[0] * h[0] - w[1] * h[1] * z) - v,
-            excess = more > T(0) ? more : T(0);
+            excess = more < T(0) ? T(0) : more;  // NaN stays: z has overflowed
     return {v, excess, std::sqrt(excess * (excess + T(2) * v))};
   }
 };

@@ -60,6 +60,10 @@ struct Mog {
   }
 
   template <class T>
+  NINE_HD static bool is_extreme(const double* stats) {
+    return Ssg::is_extreme<T>(stats);
+  }
+  template <class T>
   NINE_HD static bool fast_path_valid(const T* stats) {
     return Ssg::fast_path_valid(stats);
   }

@@ -30,6 +30,11 @@ struct Radial {
   }
 
   template <class T>
+  NINE_HD static bool is_extreme(const double* stats) {
+    return overflows<T>(stats[0]);
+  }
+
+  template <class T>
   NINE_HD T value(T z, const T* w, const T* h) const {
     return self().phi(distance(z, w, h));
   }
@@ -61,7 +66,7 @@ struct Radial {
   template <class T>
   NINE_HD static T distance(T z, const T* w, const T* h) {
     const T q = w[0] + h[0] - T(2) * z;
-    return q > T(0) ? q : T(0);
+    return q < T(0) ? T(0) : q;  // NaN stays: a product that has overflowed is no distance
   }
   NINE_HD const K& self() const { return static_cast<const K&>(*this); }
 };

@@ -50,6 +50,9 @@
 //   static bool fast_path_valid(const T* stats);
 //   // True if z has too few digits for this pair's score; float64 then computes it by exact().
 //   static bool needs_exact(T z, const T* w, const T* h);
+//   // True of a vector (or part) so long, or so short, that products with it may leave the range
+//   // of T; the CPU then computes all of its pairs by exact(). Only with kExactTarget.
+//   template <class T> static bool is_extreme(const double* stats);
 //
 // A kernel of parts (mog, parts() = C > 1) has no value and slopes of its own but two members:
 // `part`, a kernel that scores a pair of parts, xi_ij = part.value(z_ij, statistics of part i of w
@@ -107,6 +110,12 @@ struct Slopes {
   T z;
   T w[std::max(kStats, 1)];
   T h[std::max(kStats, 1)];
+};
+
+/// A kernel with is_extreme, see above.
+template <class K>
+concept KnowsExtremes = requires(const double* stats) {
+  K::template is_extreme<float>(stats);
 };
 
 /// A kernel with a cheaper form for vectors whose statistics are not extreme, see above.

@@ -62,6 +62,10 @@ struct Ssg {
     if (split()) dx[dims] += static_cast<T>(ds[1] * variance_share(x, n));
   }
 
+  template <class T>
+  NINE_HD static bool is_extreme(const double* stats) {
+    return overflows<T>(stats[0]);
+  }
   /// True if s is far from the smallest and the largest float, so that sums of variances are too.
   template <class T>
   NINE_HD static bool fast_path_valid(const T* stats) {
@@ -115,7 +119,7 @@ struct Ssg {
   template <class T>
   NINE_HD static T distance(T z, const T* w, const T* h) {
     const T q = w[0] + h[0] - T(2) * z;
-    return q > T(0) ? q : T(0);
+    return q < T(0) ? T(0) : q;  // NaN stays: a product that has overflowed is no distance
   }
   template <class T>
   NINE_HD double log_variance(const T* x, int64_t n) const {

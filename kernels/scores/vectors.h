@@ -2,7 +2,9 @@
 // same.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
+#include <limits>
 
 #include "core/random.h"  // NINE_HD
 
@@ -30,6 +32,31 @@ NINE_HD double dot(const T* a, const T* b, int64_t n) {
 template <class T>
 NINE_HD double square_norm(const T* x, int64_t n) {
   return dot(x, x, n);
+}
+
+/// 1, or a power of two by which a vector of that largest norm has to be multiplied so that sums of
+/// its squares do not overflow.
+NINE_HD inline double safe_scale(double norm) { return norm > 0x1p500 ? 0x1p-600 : 1; }
+
+/// |x|, also where |x|^2 is no double.
+template <class T>
+NINE_HD double norm(const T* x, int64_t n) {
+  const double square = square_norm(x, n);
+  if (square < std::numeric_limits<double>::infinity()) return std::sqrt(square);
+  constexpr double kScale = 0x1p-600;
+  return std::sqrt(sum_of(n,
+                          [x](int64_t k) {
+                            const double scaled = static_cast<double>(x[k]) * kScale;
+                            return scaled * scaled;
+                          })) /
+         kScale;
+}
+
+/// Whether a sum of two such squared norms, or twice the product of two vectors with them, might
+/// overflow T.
+template <class T>
+NINE_HD bool overflows(double square_norm) {
+  return !(square_norm < static_cast<double>(std::numeric_limits<T>::max()) / 8);
 }
 
 /// |a - b|^2 as a sum of squares of differences: nothing cancels.
