@@ -58,18 +58,23 @@ LanguageModel::Hidden LanguageModel::run(Tape& tape, const Tensor& ids,
   return {raw, drop(config_.dropout_output)(raw, batch, "dropout.output")};
 }
 
-Var LanguageModel::regulariser(const Hidden& hidden, int64_t batch, double share) const {
+Var LanguageModel::regulariser(const Hidden& hidden, int64_t batch, double share,
+                               const Unpadded* unpadded) const {
   const double ar = config_.activation_reg, tar = config_.temporal_activation_reg;
   if (!hidden.raw.tape().recording()) return {};
   const int64_t later = hidden.raw.shape().rows() - batch;
-  const auto mean_square = [&](const Var& x, double weight) {
-    return scale(sum_squares(x), weight * share / static_cast<double>(x.shape().elements()));
+  const auto mean_square = [](const Var& x, const Tensor* rows, double weight) {
+    const Var counted = rows != nullptr && *rows ? embedding(x, x.tape().on_device(*rows)) : x;
+    return scale(sum_squares(counted), weight / static_cast<double>(counted.shape().elements()));
   };
   Var penalty;
-  if (ar > 0) penalty = mean_square(hidden.output, ar);
-  if (tar > 0 && later > 0) {
+  if (ar > 0)
+    penalty = mean_square(hidden.output, unpadded ? &unpadded->rows : nullptr, ar * share);
+  const double pair_share = unpadded ? unpadded->pair_share : share;
+  if (tar > 0 && later > 0 && pair_share > 0) {
     const Var temporal =
-        mean_square(sub(row_range(hidden.raw, batch, later), row_range(hidden.raw, 0, later)), tar);
+        mean_square(sub(row_range(hidden.raw, batch, later), row_range(hidden.raw, 0, later)),
+                    unpadded ? &unpadded->pairs : nullptr, tar * pair_share);
     penalty = penalty ? add(penalty, temporal) : temporal;
   }
   if (const Var norms = head_.norm_regulariser(hidden.raw.tape(), share))

@@ -58,12 +58,20 @@ class LanguageModel {
   Var encode(Tape& tape, const Tensor& ids, std::vector<LstmState>& state) const {
     return run(tape, ids, state).output;
   }
+  /// Sentences side by side end with padding, which no regulariser counts.
+  struct Unpadded {
+    Tensor rows;   ///< int32: the rows of Hidden that are no padding; empty: all
+    Tensor pairs;  ///< int32: rows r where r and its next time step are no padding; empty: all
+    double pair_share = 0;  ///< of this micro-batch in the update's such pairs
+  };
   /// Activation and temporal activation regularisation (Merity et al., 2017) of a micro-batch whose
   /// columns are `batch` and whose share in the update's tokens is `share`: share * (AR *
-  /// mean(output^2) + TAR * mean((raw_{t+1} - raw_t)^2)), a float64 scalar; means go over all
-  /// elements, padding too. Share times the penalty on the word vectors' norms is added. An empty
-  /// Var where no regulariser is configured, or under NoGrad.
-  Var regulariser(const Hidden& hidden, int64_t batch, double share) const;
+  /// mean(output^2) + TAR * mean((raw_{t+1} - raw_t)^2)), a float64 scalar. With `unpadded` the
+  /// means go over its rows and pairs, and TAR's has its pair_share. Share times the penalty on the
+  /// word vectors' norms is added. An empty Var where no regulariser is configured, or under
+  /// NoGrad.
+  Var regulariser(const Hidden& hidden, int64_t batch, double share,
+                  const Unpadded* unpadded = nullptr) const;
   /// Loss of predicting targets (steps, batch) int32, -1: no target, on either device, from those
   /// states; see kernel_softmax. Smoothed and regularised as configured, but not under NoGrad.
   SoftmaxLoss loss(const Var& hidden, const Tensor& targets, double row_weight) const {

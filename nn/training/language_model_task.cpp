@@ -20,6 +20,17 @@ void set_ids(Tensor& to, const std::vector<int32_t>& ids, const Shape& shape) {
   std::copy(ids.begin(), ids.end(), to.data<int32_t>());
 }
 
+// Ids of those of the first n rows that count, of which there are `count`; none where all do.
+template <class Counts>
+Tensor rows_that(Counts counts, int64_t n, int64_t count) {
+  if (count == 0 || count == n) return {};
+  Tensor ids({count}, DType::int32);
+  int32_t* next = ids.data<int32_t>();
+  for (int64_t r = 0; r < n; ++r)
+    if (counts(r)) *next++ = static_cast<int32_t>(r);
+  return ids;
+}
+
 }  // namespace
 
 LanguageModelTask::LanguageModelTask(const LanguageModel& model, const Corpus& train,
@@ -67,7 +78,28 @@ int64_t LanguageModelTask::fetch(int most) {
   while (count_ < most && fetch_one(static_cast<size_t>(count_)))
     tokens += batches_[static_cast<size_t>(count_++)].tokens;
   require(count_ > 0, "[LanguageModelTask] an epoch's end was passed without start_epoch");
+  if (!carry_state_) find_padding();
   return tokens;
+}
+
+// Every position but a sentence's last has a next one.
+void LanguageModelTask::find_padding() {
+  int64_t all_pairs = 0;
+  for (int i = 0; i < count_; ++i) {
+    MicroBatch& b = batches_[static_cast<size_t>(i)];
+    const int64_t rows = b.target.elements(), columns = b.target.shape()[1];
+    const int32_t* target = b.target.data<int32_t>();
+    const auto has_next = [&](int64_t r) { return target[r + columns] >= 0; };
+    int64_t pairs = 0;
+    for (int64_t r = 0; r < rows - columns; ++r) pairs += has_next(r);
+    b.unpadded.rows = rows_that([&](int64_t r) { return target[r] >= 0; }, rows, b.tokens);
+    b.unpadded.pairs = rows_that(has_next, rows - columns, pairs);
+    b.unpadded.pair_share = static_cast<double>(pairs);
+    all_pairs += pairs;
+  }
+  for (int i = 0; i < count_; ++i)
+    batches_[static_cast<size_t>(i)].unpadded.pair_share /=
+        static_cast<double>(std::max<int64_t>(1, all_pairs));
 }
 
 TrainingSource::Objective LanguageModelTask::forward(Tape& tape, int i, double row_weight) {
@@ -81,7 +113,8 @@ TrainingSource::Objective LanguageModelTask::forward(Tape& tape, int i, double r
   const LanguageModel::Hidden hidden = model_.run(tape, b.input, state_);
   if (carry_state_) next_carried_.store(state_);
   const Var penalty =
-      model_.regulariser(hidden, columns, row_weight * static_cast<double>(b.tokens));
+      model_.regulariser(hidden, columns, row_weight * static_cast<double>(b.tokens),
+                         carry_state_ ? nullptr : &b.unpadded);
   const SoftmaxLoss out = model_.loss(hidden.output, b.target, row_weight);
   if (out.prior) mixture_weights_.add(out.prior.value(), b.target);
   return {penalty ? add(out.loss, penalty) : out.loss, out.nll};

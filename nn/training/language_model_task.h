@@ -55,11 +55,13 @@ class LanguageModelTask : public EpochTask {
   struct MicroBatch {
     Tensor input, target;
     int64_t tokens = 0;
+    LanguageModel::Unpadded unpadded;  // of sentences
   };
 
   LanguageModelTask(const LanguageModel& model, const Corpus* valid, const LmBatching& batching,
                     std::unique_ptr<BatchStream<LmBatch>> stream);
   bool fetch_one(size_t i);
+  void find_padding();
 
   const LanguageModel& model_;
   const Corpus* valid_;
