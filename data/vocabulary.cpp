@@ -65,13 +65,18 @@ void Vocabulary::add_words(const WordCounts& counts, const VocabularyLimits& lim
 }
 
 Vocabulary Vocabulary::read(const std::string& path, const Specials& specials) {
-  Vocabulary v(specials);
-  std::vector<bool> listed(static_cast<size_t>(specials.size));
-  TextReader reader(std::vector<std::string>{path});
-  for (std::string_view line; reader.next_line(line);)
-    v.add_dict_line(line, reader.place(), listed);
+  Vocabulary v = read_saved(path, specials);
   require(v.size() > specials.size, path, " lists no word beside ", listing(specials),
           ": is it the right dictionary?");
+  return v;
+}
+
+Vocabulary Vocabulary::read_saved(const std::string& path, const Specials& specials) {
+  Vocabulary v(specials);
+  std::vector<bool> listed(static_cast<size_t>(specials.size));
+  TextReader reader(std::vector<std::string>{path}, {.refuse_empty_file = false});
+  for (std::string_view line; reader.next_line(line);)
+    v.add_dict_line(line, reader.place(), listed);
   return v;
 }
 

@@ -63,6 +63,8 @@ class Vocabulary {
   /// it keeps both ids and is encoded as the later. Errors name file and line: no count, a
   /// malformed one, a repeated word, a special that may not be listed, no word at all.
   static Vocabulary read(const std::string& path, const Specials& specials);
+  /// The same of a saved model, which may know no word: its dict.txt may be empty.
+  static Vocabulary read_saved(const std::string& path, const Specials& specials);
 
   /// The text of a dict.txt that fairseq and read() can read. The specials are not in it, as
   /// readers of such files number the words by line; their counts are restored by

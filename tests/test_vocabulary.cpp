@@ -151,7 +151,7 @@ TEST_CASE("vocabulary: errors") {
             "lacks a word or its count"));  // only the space separates in a dict.txt
   CHECK(has(read_error("a 99999999999999999999\n"), "is not a whole number"));
   CHECK(has(read_error("</s> 2\n<unk> 1\n"), "lists no word beside"));
-  CHECK(has(read_error(""), "is empty"));
+  CHECK(has(read_error(""), "lists no word beside"));
   const auto counts = count_words_of_lines(kText);
   CHECK(has(
       error_of([&] { Vocabulary::build(counts, Specials::kLanguageModel, {.min_count = 100}); }),

@@ -12,8 +12,8 @@ namespace fs = std::filesystem;
 
 SavedLanguageModel::SavedLanguageModel(const std::string& path, Device device)
     : directory_(model_directory(path, kDictionaryFile)),
-      vocabulary_(
-          Vocabulary::read((directory_ / kDictionaryFile).string(), Specials::kLanguageModel)) {
+      vocabulary_(Vocabulary::read_saved((directory_ / kDictionaryFile).string(),
+                                         Specials::kLanguageModel)) {
   const Safetensors weights = read_safetensors(directory_ / "model.safetensors");
   const LanguageModelConfig config =
       LanguageModelConfig::of_weights(weights, head_of(model_config(directory_, weights.metadata)));
@@ -30,7 +30,7 @@ void load_initial_weights(const std::string& path, const Vocabulary& vocabulary,
                           const ParameterSet& parameters) {
   const fs::path directory = model_directory(path, kDictionaryFile);
   const Vocabulary stored =
-      Vocabulary::read((directory / kDictionaryFile).string(), Specials::kLanguageModel);
+      Vocabulary::read_saved((directory / kDictionaryFile).string(), Specials::kLanguageModel);
   for (int32_t id = 0; id < std::min(stored.size(), vocabulary.size()); ++id)
     require(stored.word(id) == vocabulary.word(id), "initial weights of ", path, ": the word ", id,
             " of their vocabulary is '", stored.word(id), "', here it is '", vocabulary.word(id),

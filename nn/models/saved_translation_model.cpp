@@ -101,8 +101,8 @@ Json translation_config(const Transformer& model) {
 
 SavedTranslationModel::SavedTranslationModel(const std::string& path, Device device)
     : directory_(model_directory(path, kSourceDict)),
-      source_(Vocabulary::read((directory_ / kSourceDict).string(), Specials::kTranslation)),
-      target_(Vocabulary::read((directory_ / kTargetDict).string(), Specials::kTranslation)) {
+      source_(Vocabulary::read_saved((directory_ / kSourceDict).string(), Specials::kTranslation)),
+      target_(Vocabulary::read_saved((directory_ / kTargetDict).string(), Specials::kTranslation)) {
   const Safetensors weights = read_safetensors(directory_ / "model.safetensors");
   const std::string file = (directory_ / "config.json").string();
   const TransformerConfig config =
@@ -119,12 +119,12 @@ SavedTranslationModel::SavedTranslationModel(const std::string& path, Device dev
 void load_initial_weights(const std::string& path, const Vocabulary& source,
                           const Vocabulary& target, const ParameterSet& parameters) {
   const fs::path directory = model_directory(path, kSourceDict);
-  check_same_words(path, kSourceDict,
-                   Vocabulary::read((directory / kSourceDict).string(), Specials::kTranslation),
-                   source);
-  check_same_words(path, kTargetDict,
-                   Vocabulary::read((directory / kTargetDict).string(), Specials::kTranslation),
-                   target);
+  check_same_words(
+      path, kSourceDict,
+      Vocabulary::read_saved((directory / kSourceDict).string(), Specials::kTranslation), source);
+  check_same_words(
+      path, kTargetDict,
+      Vocabulary::read_saved((directory / kTargetDict).string(), Specials::kTranslation), target);
   parameters.load(read_safetensors(directory / "model.safetensors"), parameters.values());
 }
 
