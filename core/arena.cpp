@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "core/memory_reserve.h"
 #include "core/op_table.h"
 
 namespace nine {
@@ -40,8 +41,10 @@ Arena::Arena(std::string name, Device device, size_t capacity)
   if (device_.kind == DeviceKind::cpu) {
     void* p = mmap(nullptr, capacity_, PROT_READ | PROT_WRITE,
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    require(p != MAP_FAILED, "no address space for the pool '", name_, "' of ", capacity_ >> 20,
-            " MiB; raise the limit of address space (ulimit -v unlimited)");
+    if (p == MAP_FAILED)
+      throw OutOfMemory(concat("out of memory: no address space for the pool '", name_, "' of ",
+                               bytes_text(capacity_),
+                               "; raise the limit of address space (ulimit -v unlimited)"));
     madvise(p, capacity_, MADV_HUGEPAGE);
     base_ = static_cast<std::byte*>(p);
   } else {
@@ -70,17 +73,16 @@ Tensor Arena::make(size_t offset, const Shape& shape, DType dtype) const {
 }
 
 void Arena::note_use(size_t request) {
+  require_memory();
   if (bottom_ + top_ + request > capacity_) out_of_memory(request);
   peak_ = std::max(peak_, bottom_ + top_ + request);
 }
 
 void Arena::out_of_memory(size_t request) const {
-  fail(
-      "out of memory: the pool '", name_, "' on ", device_, " holds ", capacity_ >> 20, " MiB, ",
-      (bottom_ + top_) >> 20, " MiB are in use (peak ", peak_ >> 20, " MiB) and ",
-      (request + (1 << 20) - 1) >> 20,
-      " MiB more were requested; lower the batch size or the bptt length (or the batch tokens) and "
-      "raise the accumulation steps");
+  throw OutOfMemory(concat("out of memory: the pool '", name_, "' on ", device_, " holds ",
+                           bytes_text(capacity_), ", ", bytes_text(bottom_ + top_),
+                           " are in use (peak ", bytes_text(peak_), ") and ", bytes_text(request),
+                           " more were requested; smaller batches need less"));
 }
 
 Tensor Arena::saved(const Shape& shape, DType dtype) {

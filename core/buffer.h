@@ -12,7 +12,10 @@ class Buffer {
   /// Memory for at least n elements: the earlier contents, or zeros if it had to grow. Null while
   /// the buffer is empty.
   T* get(int64_t n) {
-    if (n > size_) memory_ = Tensor({size_ = n}, dtype_of<T>);
+    if (n > size_) {
+      memory_ = Tensor({n}, dtype_of<T>);  // may throw: the size is then still the memory's
+      size_ = n;
+    }
     return size_ > 0 ? static_cast<T*>(memory_.view().data) : nullptr;
   }
   T* data() const { return size_ > 0 ? static_cast<T*>(memory_.view().data) : nullptr; }

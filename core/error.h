@@ -4,6 +4,7 @@
 //   require(a.cols() == b.rows(), "[matmul] inner dimensions differ: ", a.shape, " x ", b.shape);
 #pragma once
 
+#include <cstdint>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -16,7 +17,9 @@ namespace nine {
 /// Something failed; programs exit with 1.
 class Error : public std::runtime_error {
  public:
-  using std::runtime_error::runtime_error;
+  /// A NUL character in the message, which may quote input, is written as \0: what() would end
+  /// there.
+  explicit Error(const std::string& message);
 };
 
 /// A wrong command line or configuration; programs exit with 2 instead of 1.
@@ -24,6 +27,15 @@ class UsageError : public Error {
  public:
   using Error::Error;
 };
+
+/// Memory ran out. Programs add their options that would need less (apps/cli/run_main.h).
+class OutOfMemory : public Error {
+ public:
+  using Error::Error;
+};
+
+/// A size as text, rounded up: "12 MiB", "3 KiB", "100 bytes".
+std::string bytes_text(uint64_t bytes);
 
 namespace detail {
 template <class T>

@@ -3,7 +3,13 @@
 #define EIGEN_DONT_PARALLELIZE  // threads.h shares out the tiles
 #include <Eigen/Core>
 #include <algorithm>
+#include <array>
+#include <atomic>
+#include <cinttypes>
+#include <cstdio>
 #include <cstdlib>
+#include <fstream>
+#include <string>
 #include <string_view>
 #include <type_traits>
 
@@ -57,6 +63,54 @@ void set_gemm_backend(GemmBackend b) {
   require(gemm_backend_built(b), "this build has no ", b, ": install libxsmm-dev and build again");
   backend() = b;
 }
+
+#ifdef NINE_WITH_XSMM
+namespace {
+
+bool is_executable(const void* code) {
+  std::ifstream maps("/proc/self/maps");
+  if (!maps.is_open()) return true;  // no /proc: there is no telling
+  const auto at = reinterpret_cast<uintptr_t>(code);
+  for (std::string line; std::getline(maps, line);) {
+    uintptr_t begin = 0, end = 0;
+    char permissions[5] = {};
+    if (std::sscanf(line.c_str(), "%" SCNxPTR "-%" SCNxPTR " %4s", &begin, &end, permissions) ==
+            3 &&
+        begin <= at && at < end)
+      return permissions[2] == 'x';
+  }
+  return false;
+}
+
+// libxsmm 1.17 does not look whether it got the 9 MiB of its tables.
+void start_xsmm() {
+  static const bool started = [] {
+    void* probe = std::malloc(size_t{12} << 20);
+    if (probe == nullptr)
+      throw OutOfMemory("out of memory: no 12 MiB for libxsmm, which computes matrix products");
+    std::free(probe);
+    libxsmm_init();
+    return true;
+  }();
+  (void)started;
+}
+
+// Where libxsmm 1.17 gets no memory for code it returns code in memory that must not be run.
+void require_executable(const void* code) {
+  constexpr size_t kKnown = 4096;
+  static std::array<std::atomic<const void*>, kKnown> known;  // a hash table
+  const size_t first = reinterpret_cast<uintptr_t>(code) / 64 * 0x9e3779b97f4a7c15 >> 52;
+  size_t at = first;
+  while (known[at] != code && known[at] != nullptr && (at + 1) % kKnown != first)
+    at = (at + 1) % kKnown;
+  if (known[at] == code) return;
+  if (!is_executable(code))
+    throw OutOfMemory("out of memory: none for the code of a matrix product");
+  known[at] = code;  // when the table is full, in place of another
+}
+
+}  // namespace
+#endif
 
 struct TileBackends {
   template <class T>
@@ -114,8 +168,12 @@ TileProduct<T>::TileProduct(int64_t m, int64_t n, int64_t k, int64_t lda, int64_
       transpose_b_(transpose_b) {
 #ifdef NINE_WITH_XSMM
   if (backend() == GemmBackend::libxsmm && m > 0 && n > 0 && k > 0) {
+    start_xsmm();
     jitted_ = TileBackends::dispatch(*this);
-    if (jitted_ != nullptr) run_ = &TileBackends::xsmm<T>;
+    if (jitted_ != nullptr) {
+      require_executable(jitted_);
+      run_ = &TileBackends::xsmm<T>;
+    }
   }
 #endif
 }

@@ -1,22 +1,37 @@
 #include "core/scratch.h"
 
+#include <pthread.h>
+
 #include <array>
 #include <cstdlib>
-#include <memory>
+#include <cstring>
+#include <utility>
 
 #include "core/error.h"
 
 namespace nine {
 namespace {
 
-struct Free {
-  void operator()(void* p) const { std::free(p); }
-};
 struct ThreadBuffer {
-  std::unique_ptr<void, Free> memory;
-  size_t bytes = 0;
+  void* memory;
+  size_t bytes;
 };
-thread_local std::array<ThreadBuffer, static_cast<size_t>(Scratch::count)> t_buffers;
+using ThreadBuffers = std::array<ThreadBuffer, static_cast<size_t>(Scratch::count)>;
+// Without a destructor: the C library ends the program if it has no memory to register one. The
+// buffers of a thread that ends are freed by a key of pthreads instead, which needs none.
+thread_local ThreadBuffers t_buffers;
+
+pthread_key_t cleanup_key() {
+  static const pthread_key_t key = [] {
+    pthread_key_t made{};
+    const int error = pthread_key_create(&made, [](void* buffers) {
+      for (const ThreadBuffer& b : *static_cast<ThreadBuffers*>(buffers)) std::free(b.memory);
+    });
+    require(error == 0, "working memory: no key for the data of threads: ", std::strerror(error));
+    return made;
+  }();
+  return key;
+}
 
 }  // namespace
 
@@ -24,14 +39,15 @@ void* detail::scratch_bytes(Scratch buffer, size_t bytes) {
   ThreadBuffer& b = t_buffers[static_cast<size_t>(buffer)];
   if (b.bytes < bytes) {
     const size_t rounded = (bytes + 4095) / 4096 * 4096;
-    b.memory.reset();
-    b.bytes = 0;
-    b.memory.reset(std::aligned_alloc(64, rounded));
-    require(b.memory != nullptr, "out of memory: no ", rounded >> 20,
-            " MiB for an op's working memory; lower the batch size or the bptt length");
-    b.bytes = rounded;
+    std::free(b.memory);
+    b = {std::aligned_alloc(64, rounded), rounded};
+    if (b.memory == nullptr || pthread_setspecific(cleanup_key(), &t_buffers) != 0) {
+      std::free(std::exchange(b, {}).memory);
+      throw OutOfMemory(concat("out of memory: no ", bytes_text(rounded),
+                               " for an op's working memory; smaller batches need less"));
+    }
   }
-  return b.memory.get();
+  return b.memory;
 }
 
 }  // namespace nine

@@ -10,6 +10,7 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -64,8 +65,7 @@ class ThreadPool {
     // The pool runs one loop at a time: a second thread of the program runs its loop alone.
     const std::unique_lock lock(busy_, std::try_to_lock);
     if (!lock) return body(context);
-    while (static_cast<int>(workers_.size()) < max_workers)
-      workers_.emplace_back([this, index = static_cast<int>(workers_.size())] { work(index); });
+    while (static_cast<int>(workers_.size()) < max_workers) start_worker();
     body_ = body;
     context_ = context;
     max_workers_ = max_workers;
@@ -81,6 +81,16 @@ class ThreadPool {
   // 31) and how many workers are running it (bits 0 to 30).
   static constexpr int kNumberShift = 32;
   static constexpr uint64_t kOpen = uint64_t{1} << 31, kActiveWorkers = kOpen - 1;
+
+  void start_worker() {
+    workers_.reserve(workers_.size() + 1);
+    try {
+      workers_.emplace_back([this, index = static_cast<int>(workers_.size())] { work(index); });
+    } catch (const std::system_error& e) {
+      fail("thread ", workers_.size() + 2, " could not be started: ", e.code().message(),
+           "; lower the number of threads");
+    }
+  }
 
   void wake_all() {
     ++wake_counter_;
@@ -131,10 +141,35 @@ class ThreadPool {
 // Runs body on up to `max_threads` threads, the calling one included.
 void run_on_pool(int64_t max_threads, void (*body)(void*), void* context) {
   static ThreadPool pool;
-  t_in_parallel = true;
+  struct InParallel {
+    InParallel() { t_in_parallel = true; }
+    ~InParallel() { t_in_parallel = false; }
+  } const in_parallel;
   pool.run(static_cast<int>(max_threads) - 1, body, context);
-  t_in_parallel = false;
 }
+
+// What a loop's tasks have thrown: of several exceptions that of the first task.
+class TaskErrors {
+ public:
+  bool any() const { return any_.load(std::memory_order_relaxed); }
+  // In a catch block: keeps the exception of that task.
+  void keep(int64_t task) {
+    const std::lock_guard lock(mutex_);
+    if (any() && task >= task_) return;
+    task_ = task;
+    error_ = std::current_exception();
+    any_ = true;
+  }
+  void rethrow() const {
+    if (error_) std::rethrow_exception(error_);
+  }
+
+ private:
+  std::mutex mutex_;
+  int64_t task_ = 0;
+  std::exception_ptr error_;
+  std::atomic<bool> any_ = false;
+};
 
 }  // namespace
 
@@ -176,25 +211,20 @@ void parallel_run(int64_t tasks, void (*task)(void*, int64_t), void* context) {
     void (*task)(void*, int64_t);
     void* context;
     std::atomic<int64_t> next = 0;
-    std::mutex error_mutex;
-    int64_t failed_task;  // the lowest task that threw; `tasks` when none did
-    std::exception_ptr error;
-  } loop{.tasks = tasks, .task = task, .context = context, .failed_task = tasks};
+    TaskErrors errors;
+  } loop{.tasks = tasks, .task = task, .context = context};
   const auto body = [](void* p) {
     Loop& l = *static_cast<Loop*>(p);
     for (int64_t i = 0; (i = l.next.fetch_add(1, std::memory_order_relaxed)) < l.tasks;) {
       try {
         l.task(l.context, i);
       } catch (...) {
-        const std::lock_guard lock(l.error_mutex);
-        if (i >= l.failed_task) continue;
-        l.failed_task = i;
-        l.error = std::current_exception();
+        l.errors.keep(i);
       }
     }
   };
   run_on_pool(std::min<int64_t>(threads(), tasks), body, &loop);
-  if (loop.error) std::rethrow_exception(loop.error);
+  loop.errors.rethrow();
 }
 
 void parallel_rounds(int64_t rounds, int64_t tasks, void (*task)(void*, int64_t, int64_t),
@@ -211,6 +241,7 @@ void parallel_rounds(int64_t rounds, int64_t tasks, void (*task)(void*, int64_t,
     std::atomic<int64_t>* next;  // for each task, the first round in which no thread has taken it
     std::atomic<int64_t> done = 0;    // tasks finished, over all rounds
     std::atomic<int64_t> joined = 0;  // threads that have joined the loop
+    TaskErrors errors;
   } loop{.rounds = rounds,
          .tasks = tasks,
          .threads = std::min<int64_t>(threads(), tasks),
@@ -229,13 +260,18 @@ void parallel_rounds(int64_t rounds, int64_t tasks, void (*task)(void*, int64_t,
         if (l.next[i].load(std::memory_order_relaxed) != r ||
             !l.next[i].compare_exchange_strong(round, r + 1))
           continue;
-        l.task(l.context, r, i);
+        try {
+          if (!l.errors.any()) l.task(l.context, r, i);
+        } catch (...) {
+          l.errors.keep(r * l.tasks + i);
+        }
         ++l.done;
       }
       wait_until([&] { return l.done >= (r + 1) * l.tasks; });
     }
   };
   run_on_pool(loop.threads, body, &loop);
+  loop.errors.rethrow();
 }
 
 }  // namespace detail

@@ -57,7 +57,8 @@ void parallel_ranges(int64_t n, int64_t grain, F&& f, double operations = kAlway
 /// Runs f(round, task) for every task of round 0, then of round 1, and so on, with a barrier
 /// between rounds. From round to round a task usually runs on the same thread, so that its data
 /// stays in that core's cache; if that thread is late, another one runs the task. Runs serially
-/// when `operations` (of one round) is below kMinOperationsPerBarrier. f must not throw.
+/// when `operations` (of one round) is below kMinOperationsPerBarrier. After a call of f
+/// that throws, later calls are left out, and the exception reaches the caller.
 template <class F>
 void parallel_rounds(int64_t rounds, int64_t tasks, F&& f, double operations = kAlwaysParallel) {
   using Fn = std::remove_reference_t<F>;

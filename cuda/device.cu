@@ -225,10 +225,10 @@ void* allocate(size_t bytes, int index) {
   if (error == cudaErrorMemoryAllocation) {
     cudaGetLastError();
     const Memory m = memory_of(index);
-    fail("out of memory: ", bytes >> 20, " MiB were requested on cuda:", index, ", which has ",
-         m.free >> 20, " of ", m.total >> 20,
-         " MiB free; lower the batch size or the bptt length (or the batch tokens) and raise the "
-         "accumulation steps, or end other programs on that GPU");
+    throw OutOfMemory(
+        concat("out of memory: ", bytes_text(bytes), " were requested on cuda:", index,
+               ", which has ", bytes_text(m.free), " of ", bytes_text(m.total),
+               " free; smaller batches need less, or end other programs on that GPU"));
   }
   check("allocate", error);
   return p;

@@ -121,7 +121,7 @@ void BpeSegmenter::set_rank(Node& node, const Node& next) const {
 }
 
 void BpeSegmenter::merge(Nodes& nodes, BpeDropout* dropout) const {
-  thread_local std::vector<size_t> places;  // kept between calls for its memory
+  std::vector<size_t> places;
   while (nodes.size() > 1) {
     int32_t best = kNoRank;
     places.clear();
@@ -162,7 +162,7 @@ void BpeSegmenter::cut(std::string_view text, BpeDropout* dropout, Add&& add) co
   if (text.size() == utf8_length(text[0]) ||
       (!options_.glossaries.empty() && options_.glossaries.holds(text)))
     return add(text);
-  thread_local Nodes nodes;  // kept between calls for its memory
+  Nodes nodes;
   set_characters(text, nodes);
   merge(nodes, dropout);
   Subwords subwords;

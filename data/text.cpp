@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/memory_reserve.h"
 
 namespace nine {
 
@@ -123,6 +124,7 @@ size_t TextReader::find_line_end(size_t from) const {
 }
 
 bool TextReader::next_line(std::string_view& line) {
+  require_memory();
   size_t size = 0;
   for (size_t searched = 0;;) {
     if (!open()) return false;

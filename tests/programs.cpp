@@ -28,8 +28,8 @@ void put(const fs::path& file, std::string_view bytes) {
   std::ofstream(file, std::ios::binary) << bytes;
 }
 
-TemporaryDirectory::TemporaryDirectory() {
-  std::string name = (fs::temp_directory_path() / "nine-test-XXXXXX").string();
+TemporaryDirectory::TemporaryDirectory(const fs::path& parent) {
+  std::string name = (parent / "nine-test-XXXXXX").string();
   if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary directory " + name);
   path_ = name;
 }

@@ -21,7 +21,8 @@ struct Outcome {
 /// A directory of its own that is removed at the end.
 class TemporaryDirectory {
  public:
-  TemporaryDirectory();
+  explicit TemporaryDirectory(
+      const std::filesystem::path& parent = std::filesystem::temp_directory_path());
   ~TemporaryDirectory();
   TemporaryDirectory(const TemporaryDirectory&) = delete;
   TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
@@ -36,6 +37,7 @@ class TemporaryDirectory {
 
 /// The same, whose files are paths.
 struct Scratch : TemporaryDirectory {
+  using TemporaryDirectory::TemporaryDirectory;
   std::filesystem::path operator/(const std::string& name) const { return path() / name; }
 };
 
@@ -50,6 +52,7 @@ class Program {
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
 
+  int id() const { return pid_; }
   void signal(int number) const;
   bool running();
   /// Waits until it has ended.

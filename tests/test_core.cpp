@@ -1,11 +1,14 @@
 // The basic types: shapes, tensors, pools, threads, element types,
 // errors, the profile.
 #include <doctest/doctest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <fstream>
 #include <limits>
 #include <set>
 #include <string>
@@ -233,6 +236,15 @@ TEST_CASE("arena: live pointers never move and do not overlap") {
   }
 }
 
+TEST_CASE("errors: a NUL in quoted input does not end the message; sizes in the unit that fits") {
+  const Error error(std::string("no kernel 'a\0b'; see", 20));
+  CHECK(std::string(error.what()) == "no kernel 'a\\0b'; see");
+  CHECK(bytes_text(0) == "0 bytes");
+  CHECK(bytes_text(1023) == "1023 bytes");
+  CHECK(bytes_text(1025) == "2 KiB");
+  CHECK(bytes_text(3 << 20) == "3 MiB");
+}
+
 TEST_CASE("arena: out of memory names the pool, the request, the peak and the way out") {
   Arena arena("step", kCpu, 8 << 20);
   const auto mebibytes = [](int64_t n) { return Shape{n << 18}; };  // float32 elements
@@ -244,7 +256,7 @@ TEST_CASE("arena: out of memory names the pool, the request, the peak and the wa
   CHECK(has(text, "the pool 'step' on cpu holds 8 MiB"));
   CHECK(has(text, "5 MiB are in use (peak 7 MiB)"));
   CHECK(has(text, "4 MiB more were requested"));
-  CHECK(has(text, "lower the batch size or the bptt length"));
+  CHECK(has(text, "smaller batches need less"));
   CHECK(arena.peak_bytes() == 7 << 20);
   // After the failed request the pool still works. What either end has taken is no longer free for
   // the other.
@@ -387,6 +399,49 @@ TEST_CASE("threads: every task of a round runs once, after all tasks of the roun
     }
   }
 }
+
+TEST_CASE("threads: what a task of a round throws reaches the caller; later tasks are left out") {
+  const ThreadsAgain again;
+  for (const int n : {1, 2, 3, 5}) {
+    set_threads(n);
+    std::atomic<int> later = 0;
+    const auto loop = [&] {
+      parallel_rounds(20, 4, [&](int64_t round, int64_t task) {
+        if (round == 3 && task == 2) fail("round 3");
+        later += round > 3;
+      });
+    };
+    CHECK_THROWS_WITH_AS(loop(), "round 3", Error);
+    CHECK(later == 0);
+    std::atomic<int> count = 0;
+    parallel_for(10, [&](int64_t) { ++count; });  // the threads work on
+    CHECK(count == 10);
+  }
+}
+
+#if !defined(NINE_SANITIZE_ADDRESS) && \
+    !defined(NINE_SANITIZE_THREAD)  // they reserve terabytes of addresses themselves
+TEST_CASE("threads: one that cannot be started is an error with the system's reason") {
+  const ThreadsAgain again;
+  rlimit before{};
+  REQUIRE(getrlimit(RLIMIT_AS, &before) == 0);
+  int64_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  rlimit little = before;
+  little.rlim_cur = static_cast<rlim_t>(pages * sysconf(_SC_PAGESIZE)) + (rlim_t{64} << 20);
+  set_threads(100);  // with a stack of 8 MiB each
+  std::string error;
+  if (setrlimit(RLIMIT_AS, &little) == 0)
+    error = error_of([] { parallel_for(100, [](int64_t) {}); });
+  REQUIRE(setrlimit(RLIMIT_AS, &before) == 0);
+  CHECK_MESSAGE(has(error, "could not be started: Resource temporarily unavailable"), error);
+  CHECK(has(error, "lower the number of threads"));
+  set_threads(3);
+  std::atomic<int> count = 0;
+  parallel_for(10, [&](int64_t) { ++count; });
+  CHECK(count == 10);
+}
+#endif
 
 TEST_CASE("threads: several threads of a program may run loops at the same time") {
   const ThreadsAgain again;

@@ -82,7 +82,7 @@ TEST_SUITE("run_main and signals") {
     CHECK(failed.code == kExitFailed);
     CHECK(failed.text == "lm_train: no such corpus\n");
     CHECK(has(main_outcome([]() -> int { throw std::bad_alloc(); }).text,
-              "lm_train: out of memory; take smaller"));
+              "lm_train: out of memory; smaller batches"));
     CHECK(main_outcome([]() -> int { throw 3; }).code == kExitFailed);
     const Outcome full = main_outcome([] {
       if (!std::freopen("/dev/full", "w", stdout)) return 97;

@@ -5,10 +5,12 @@
 #include <exception>
 #include <iostream>
 #include <new>
+#include <string>
 
 #include "apps/cli/option_data.h"
 #include "apps/cli/setting_flags.h"
 #include "core/error.h"
+#include "core/memory_reserve.h"
 
 namespace nine::app {
 namespace {
@@ -18,6 +20,9 @@ int report_failure(const char* program, const char* message) {
   return kExitFailed;
 }
 
+// Before main(): options are made before run_main() is called.
+[[maybe_unused]] const bool kReserved = (install_memory_reserve(), true);
+
 // `code`, or failure where standard output could not be written.
 int exit_code(const char* program, int code) {
   const bool written = std::cout.flush() && std::fflush(stdout) == 0;
@@ -25,6 +30,17 @@ int exit_code(const char* program, int code) {
              ? code
              : report_failure(program,
                               "standard output could not be written in full; is its disk full?");
+}
+
+// The flags of a program whose lower values need less memory: "; lower --batch or --hidden", or
+// nothing where it has none.
+std::string memory_advice(const OptionList& options) {
+  std::string flags;
+  for (const char* setting : {"batch size", "batch tokens", "bptt length", "maximum length", "beam",
+                              "hidden size", "embedding size", "number of layers"})
+    for (const OptionData* option : options)
+      if (option->setting == setting) flags += (flags.empty() ? "" : ", ") + option->typed();
+  return flags.empty() ? "" : "; lower one of " + flags;
 }
 
 }  // namespace
@@ -40,7 +56,7 @@ int run_main(const char* program, const std::function<int()>& body) {
     std::fprintf(stderr, "try '%s --help'\n", program);
     return kExitUsage;
   } catch (const std::bad_alloc&) {
-    return report_failure(program, "out of memory; take smaller batches or a smaller model");
+    return report_failure(program, "out of memory; smaller batches or a smaller model need less");
   } catch (const std::exception& e) {
     return report_failure(program, e.what());
   } catch (...) {
@@ -55,6 +71,10 @@ int run_main(const Options& options, const std::function<int()>& body) {
   return run_main(options.program().c_str(), [&] {
     try {
       return body();
+    } catch (const OutOfMemory& e) {
+      throw Error(e.what() + memory_advice(options.declared()));
+    } catch (const std::bad_alloc&) {
+      throw Error("out of memory: the system has no more" + memory_advice(options.declared()));
     } catch (const UsageError& e) {
       throw UsageError(named(e));
     } catch (const Error& e) {

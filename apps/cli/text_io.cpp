@@ -75,8 +75,9 @@ TextOutput::TextOutput(const std::string& path) : path_(path), file_(path), stre
     return;
   }
   const bool was_there = fs::exists(path, ignored);
-  require(std::ofstream(path, std::ios::app).good(), "cannot write ", path, ": ",
-          std::strerror(errno));
+  // In a statement of its own: arguments may be evaluated from the last to the first.
+  const bool writable = std::ofstream(path, std::ios::app).good();
+  require(writable, "cannot write ", path, ": ", std::strerror(errno));
   if (!was_there) fs::remove(path, ignored);
 }
 

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cerrno>
 #include <cmath>
+#include <cstring>
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -208,8 +210,8 @@ class LogReader {
 
 void read_log(const std::filesystem::path& file, Run& run) {
   std::ifstream in(file, std::ios::binary);
-  require(in.is_open(), "[report] cannot read '", file.string(),
-          "': give the directory of a run, the one that holds log.jsonl");
+  require(in.is_open(), "[report] cannot read '", file.string(), "': ", std::strerror(errno),
+          "; give the directory of a run, the one that holds log.jsonl");
   LogReader reader(run);
   std::string line;
   while (std::getline(in, line))

@@ -1,8 +1,10 @@
 // The CPU's op table, and the tables of all devices.
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -16,14 +18,25 @@ namespace nine {
 namespace cpu {
 namespace {
 
-// The machine's memory, or less where a container limits it.
+// What this process may still map under a limit of its address space (ulimit -v), but for a quarter
+// that is left to everything else; SIZE_MAX without a limit.
+size_t address_space_left() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return SIZE_MAX;
+  size_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  const size_t used = pages * static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  return limit.rlim_cur > used ? (limit.rlim_cur - used) / 4 * 3 : 0;
+}
+
+// The machine's memory, or less where a container or a limit of the process says so.
 size_t available(int) {
   size_t bytes = static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) *
                  static_cast<size_t>(sysconf(_SC_PAGESIZE)),
          limit = 0;
   std::ifstream cgroup("/sys/fs/cgroup/memory.max");  // "max" where there is no limit: not a number
   if (cgroup >> limit) bytes = std::min(bytes, limit);
-  return bytes;
+  return std::min(bytes, address_space_left());
 }
 
 // Large tensors are put on huge pages (2 MiB instead of 4 KiB), which need far fewer address
@@ -33,10 +46,10 @@ void* allocate(size_t bytes, int) {
   const size_t align = bytes >= 2 * kHugePage ? kHugePage : 64;
   const size_t rounded = (bytes + align - 1) / align * align;
   void* p = std::aligned_alloc(align, rounded);
-  require(p != nullptr, "out of memory: ", bytes >> 20,
-          " MiB are needed for a tensor and the machine has ", available(0) >> 20,
-          " MiB; lower the hidden size, the embedding size, the number of layers or the vocabulary "
-          "size");
+  if (p == nullptr)
+    throw OutOfMemory(concat("out of memory: ", bytes_text(bytes),
+                             " are needed for a tensor and the machine has ",
+                             bytes_text(available(0)), "; a smaller model needs less"));
   if (align == kHugePage) madvise(p, rounded, MADV_HUGEPAGE);
   return p;
 }

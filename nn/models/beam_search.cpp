@@ -5,6 +5,7 @@
 #include <mutex>
 #include <numeric>
 
+#include "core/memory_reserve.h"
 #include "core/threads.h"
 #include "nn/models/incremental_transformer.h"
 
@@ -248,6 +249,7 @@ std::vector<Translation> EngineOf<T>::translate(std::span<const Ids> sources,
     alive.push_back({static_cast<int32_t>(s), {{end, 0}}});
   std::vector<Translation> found(sources.size());
   for (int64_t step = 0; !alive.empty(); ++step) {
+    require_memory();
     w.rows.clear();
     for (const Search& s : alive)
       for (size_t p = 0; p < s.prefixes.size(); ++p)
@@ -294,6 +296,7 @@ std::vector<std::vector<double>> EngineOf<T>::score(std::span<const Ids> sources
   std::vector<std::vector<double>> out(sources.size());
   Ids step_targets;
   for (size_t step = 0; step <= longest; ++step) {
+    require_memory();
     w.rows.clear();
     step_targets.clear();
     for (size_t s = 0; s < targets.size(); ++s) {

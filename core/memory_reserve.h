@@ -1,0 +1,25 @@
+// What a program needs to end with an error when memory runs out.
+#pragma once
+
+#include <atomic>
+
+namespace nine {
+
+namespace detail {
+extern std::atomic<bool> reserve_was_used;
+void fail_for_memory();
+}  // namespace detail
+
+/// Keeps memory back, for the rest of the program. Memory may run out where nothing can be thrown:
+/// destructors of nlohmann::json allocate, and std::filesystem does in noexcept functions. There
+/// the reserve lets operator new succeed, and the next require_memory() throws. A second part
+/// serves the destructors that run while an exception is on its way.
+void install_memory_reserve();
+
+/// Throws OutOfMemory, once, after the reserve has been used. Loops over ops and over lines of text
+/// call it.
+inline void require_memory() {
+  if (detail::reserve_was_used.load(std::memory_order_relaxed)) detail::fail_for_memory();
+}
+
+}  // namespace nine
