@@ -2,7 +2,7 @@
 // and calls; the commands are in apps/bpe/, the algorithms in data/.
 #include <cstdio>
 #include <iostream>
-#include <map>
+#include <string_view>
 
 #include "apps/bpe/bpe_commands.h"
 #include "apps/cli/run_main.h"
@@ -13,27 +13,34 @@
 namespace nine::app {
 namespace {
 
-int run(int argc, char** argv) {
-  const std::string command = argc > 1 ? argv[1] : "";
-  if (command == "--help" || command == "-h") return std::puts(kBpeHelp), kExitDone;
-  if (command == "--version") return std::puts(kVersionLine), kExitDone;
-  const std::map<std::string, void (*)(const BpeFlags&)> commands{{"learn", learn_codes},
-                                                                  {"apply", apply_codes},
-                                                                  {"undo", undo_codes},
-                                                                  {"vocab", write_vocabulary}};
-  if (!commands.contains(command))
-    throw UsageError(
-        concat(command.empty() ? "a command is missing" : "unknown command '" + command + "'",
-               ": learn, apply, undo or vocab"));
-  Options options("bpe " + command, "Byte pair encoding, files as of subword-nmt 0.3.",
+struct Command {
+  const char *name, *program;  // `program` is in errors, which point to its own --help
+  void (*run)(const BpeFlags&);
+};
+constexpr Command kCommands[] = {{"learn", "bpe learn", learn_codes},
+                                 {"apply", "bpe apply", apply_codes},
+                                 {"undo", "bpe undo", undo_codes},
+                                 {"vocab", "bpe vocab", write_vocabulary}};
+
+int run_command(const Command& command, int argc, char** argv) {
+  Options options(command.program, "Byte pair encoding, files as of subword-nmt 0.3.",
                   kVersionLine);
   BpeFlags o;
-  o.declare(options, command);
+  o.declare(options, command.name);
   if (!options.parse(argc - 1, argv + 1)) return kExitDone;
-  o.check(command);
+  o.check(command.name);
   if (o.num_workers > 0) set_threads(o.num_workers);
-  commands.at(command)(o);
+  command.run(o);
   return kExitDone;
+}
+
+// What is asked before a command: help, the version.
+int run(std::string_view asked) {
+  if (asked == "--help" || asked == "-h") return std::puts(kBpeHelp), kExitDone;
+  if (asked == "--version") return std::puts(kVersionLine), kExitDone;
+  throw UsageError(asked.empty()
+                       ? "a command is missing: learn, apply, undo or vocab"
+                       : concat("unknown command '", asked, "': learn, apply, undo or vocab"));
 }
 
 }  // namespace
@@ -41,5 +48,10 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   std::ios::sync_with_stdio(false);
-  return nine::app::run_main("bpe", [&] { return nine::app::run(argc, argv); });
+  using namespace nine::app;
+  const std::string_view asked = argc > 1 ? argv[1] : "";
+  for (const Command& command : kCommands)
+    if (asked == command.name)
+      return run_main(command.program, [&] { return run_command(command, argc, argv); });
+  return run_main("bpe", [&] { return run(asked); });
 }

@@ -72,6 +72,21 @@ void read(const HeadSetting& setting, std::string& member, const std::string& te
   member = text;
 }
 
+// Whether the head depends on a default for what its components leave open, by two values of it.
+bool head_depends_on(HeadSettings settings, std::string HeadSettings::*member, const char* one,
+                     const char* other) {
+  try {
+    settings.*member = one;
+    const HeadSpec first = settings.head_spec();
+    settings.*member = other;
+    return !(first == settings.head_spec());
+  } catch (const UsageError&) {
+    return true;  // not for every value: the head's own check says so
+  }
+}
+bool is_mixture(const HeadSettings& s) { return s.head_spec().mixture; }
+constexpr const char* kNeedsMixture = "a mixture, such as mix:2*lin";
+
 }  // namespace
 
 void HeadSetting::set(HeadSettings& settings, const std::string& text) const {
@@ -90,7 +105,9 @@ std::span<const HeadSetting> head_settings() {
       {.name = "untied",
        .member = &S::untied,
        .help = "mixtures: word vectors of its own for each component",
-       .words = "untied"},
+       .words = "untied",
+       .has_effect = is_mixture,
+       .needs = kNeedsMixture},
       {.name = "head_context",
        .member = &S::head_context,
        .help = "what a component sees of the context: none, the context itself; tanh, its own "
@@ -104,6 +121,11 @@ std::span<const HeadSetting> head_settings() {
                "where the head does not say it",
        .words = "variance",
        .check = [](const std::string& text) { parse_head("ssg", {.variance = text}); },
+       .has_effect =
+           [](const HeadSettings& s) {
+             return head_depends_on(s, &HeadSettings::variance, "split", "1");
+           },
+       .needs = "a component of ssg or mog that does not name its variance",
        .unit = "split|NUMBER",
        .default_text = "split"},
       {.name = "ball",
@@ -112,6 +134,11 @@ std::span<const HeadSetting> head_settings() {
                "head does not say it",
        .words = "ball",
        .choices = {"lorentz", "tanh", "clip", "sigmoid"},
+       .has_effect =
+           [](const HeadSettings& s) {
+             return head_depends_on(s, &HeadSettings::ball, "lorentz", "tanh");
+           },
+       .needs = "a component of hpb that does not name its ball",
        .default_text = "lorentz"},
       {.name = "head_bias", .member = &S::head_bias, .help = "one bias a word in the output layer"},
       {.name = "head_memory",
@@ -133,13 +160,17 @@ std::span<const HeadSetting> head_settings() {
                "target",
        .words = "smoothing",
        .regularises = true,
-       .choices = enum_names<LabelSmoothing::Kind>()},
+       .choices = enum_names<LabelSmoothing::Kind>(),
+       .has_effect = [](const HeadSettings& s) { return s.label_smoothing > 0; },
+       .needs = "label smoothing above 0"},
       {.name = "pi_reg",
        .member = &S::pi_reg,
        .help = "penalty on a mixture's prior: variance:RHO or cv2:RHO",
        .words = "prior regulariser",
        .regularises = true,
-       .check = [](const std::string& text) { prior_regulariser_from_text(text); }},
+       .check = [](const std::string& text) { prior_regulariser_from_text(text); },
+       .has_effect = is_mixture,
+       .needs = kNeedsMixture},
       {.name = "weight_norm_reg",
        .member = &S::weight_norm_reg,
        .help = "penalty on how far the head's word vectors are from norm NU: squared:RHO,NU or "

@@ -83,6 +83,9 @@ struct HeadSetting {
   void (*check)(const std::string& text) = nullptr;
   double low = -std::numeric_limits<double>::infinity();  ///< bounds of a number, inclusive
   double high = std::numeric_limits<double>::infinity();
+  /// Whether the setting has an effect beside the others; null: always. It needs `needs`.
+  bool (*has_effect)(const HeadSettings& settings) = nullptr;
+  const char* needs = "";
   const char* unit = "";          ///< what a value is, for a help page
   const char* default_text = "";  ///< the default in words, where the member's would not explain it
 

@@ -255,6 +255,16 @@ TEST_CASE_TEMPLATE("faults: directories that may not be written", Trainer, Langu
     CHECK(outcome.code == 1);
     CHECK_MESSAGE(has(outcome.err, "empty cannot be written: Permission denied"), outcome.err);
   }
+  for (const char* part : {"run", "run/.lock"}) {
+    const ReadOnly run(tiny.dir / "run"), one(tiny.dir / part);
+    const Outcome again =
+        run_obediently(tiny.program, tiny.training(tiny.dir / "run", {"--after", "4u"}));
+    CHECK_MESSAGE(again.code == 0, again.err);
+    const Outcome longer =
+        run_obediently(tiny.program, tiny.training(tiny.dir / "run", {"--after", "8u"}));
+    CHECK(longer.code == 1);
+    CHECK_MESSAGE(has(longer.err, "run cannot be written: Permission denied"), longer.err);
+  }
   {
     const ReadOnly checkpoints(tiny.dir / "run/checkpoints");
     const Outcome outcome =
@@ -537,5 +547,69 @@ TEST_CASE("faults: a model that does not fit is an error with numbers") {
   CHECK(outcome.code == 1);
   CHECK_MESSAGE(has(outcome.err, "out of memory: "), outcome.err);
   CHECK_MESSAGE(has(outcome.err, "MiB"), outcome.err);
+  CHECK_MESSAGE(has(outcome.err, "lower one of --batch, "), outcome.err);
+}
+
+TEST_CASE_TEMPLATE("faults: a limit of addresses below the machine's memory is no obstacle",
+                   Trainer, LanguageModel, Translation) {
+  const Trainer tiny;
+  const auto little_memory = [] {
+    const rlimit limit{rlim_t{600} << 20, rlim_t{600} << 20};
+    setrlimit(RLIMIT_AS, &limit);
+  };
+  const Outcome outcome =
+      Program(tiny.program, tiny.training(tiny.dir / "run", {"--after", "4u"}), {}, little_memory)
+          .wait();
+  CHECK_MESSAGE(outcome.code == 0, outcome.err);
+}
+
+TEST_CASE_TEMPLATE("faults: memory limits of any size are an error or none", Trainer, LanguageModel,
+                   Translation) {
+  const Trainer tiny;
+  REQUIRE(tiny.train(tiny.dir / "model", {"--after", "4u"}).code == 0);
+  const auto under_limit = [](const std::string& program, const Strings& arguments, rlim_t kib) {
+    return Program(program, arguments, {},
+                   [=] {
+                     const rlimit limit{kib << 10, kib << 10};
+                     setrlimit(RLIMIT_AS, &limit);
+                   })
+        .wait();
+  };
+  int out_of_memory = 0, done = 0;
+  for (rlim_t kib = 40'000; kib <= 160'000; kib += 1'500) {
+    CAPTURE(kib);
+    for (const auto& [program, arguments] :
+         {std::pair{tiny.program, tiny.training(tiny.dir / ("run" + std::to_string(kib)),
+                                                {"--after", "2u", "--threads", "1"})},
+          {tiny.reader, Strings{"--checkpoint", tiny.dir / "model", "--input",
+                                tiny.dir / "valid.txt", "--output", tiny.dir / "out"}}}) {
+      const Outcome outcome = under_limit(program, arguments, kib);
+      CHECK_MESSAGE((outcome.code == 0 || outcome.code == 1), program, " ", outcome.code, " ",
+                    outcome.err);
+      ++(outcome.code == 0 ? done : out_of_memory);
+    }
+  }
+  CHECK(done > 0);
+  CHECK(out_of_memory > 0);
+}
+
+TEST_CASE_TEMPLATE("faults: memory limits lowered under a running program", Trainer, LanguageModel,
+                   Translation) {
+  const Trainer tiny;
+  REQUIRE(tiny.train(tiny.dir / "model", {"--after", "4u"}).code == 0);
+  std::mt19937 random(7);
+  for (int i = 0; i < 20; ++i) {
+    const std::string run = tiny.dir / ("run" + std::to_string(i));
+    Program program(tiny.program, tiny.training(run, {"--after", "2000u", "--valid-every", "10u"}));
+    REQUIRE(soon([&] { return fs::exists(run + "/log.jsonl") || !program.running(); }));
+    std::this_thread::sleep_for(std::chrono::microseconds(random() % 100'000));
+    const rlimit none{1, 1};
+    prlimit(program.id(), RLIMIT_AS, &none, nullptr);
+    const Outcome outcome = program.wait();
+    CHECK_MESSAGE((outcome.code == 0 || outcome.code == 1), outcome.code, " ", outcome.err);
+    if (!has_checkpoint(run)) continue;
+    const Outcome again = tiny.train(run, {"--after", "2000u", "--valid-every", "10u"});
+    CHECK_MESSAGE(again.code == 0, again.err);
+  }
 }
 #endif

@@ -155,6 +155,11 @@ TEST_CASE("explain, show, plot: wrong names say what is there") {
   CHECK(has(error_of([] { explain("lsmt"); }), "did you mean lstm?"));
   CHECK(has(error_of([] { explain("rfb"); }), "did you mean rbf?"));
   CHECK(has(error_of([] { explain("mos"); }), "one kernel at a time"));
+  CHECK(error_of([] { explain("foo"); }) ==
+        "--explain foo: nothing is called 'foo'. Kernels: lin, log, pow, pol, rbf, ssg, mog, hpb, "
+        "wav, sig; layers: softmax, mixture, layer_norm, lstm, attention");
+  CHECK(error_of([] { explain("lin:p=1"); }) ==
+        "--explain lin:p=1: lin has no parameters, not 'p'");
   CHECK(has(error_of([] { show("dog_and_cat"); }), "did you mean dog-and-cat?"));
   CHECK(
       has(error_of([] { plot_svg({.kernels = "lin,rbf"}); }), "lin and rbf cannot share an axis"));

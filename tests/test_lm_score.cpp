@@ -13,6 +13,8 @@
 #include <sstream>
 
 #include "core/random.h"
+#include "core/safetensors.h"
+#include "data/vocabulary.h"
 #include "nn/models/compare_models.h"
 #include "nn/models/sampling.h"
 #include "tests/programs.h"
@@ -584,6 +586,102 @@ TEST_CASE("lm_score: a model without config.json has the head that its weights n
   CHECK(run_program("lm_score", {"--checkpoint", dir / "bare"}, text).out == whole.out);
 }
 
+namespace {
+
+// log p of each token of a sentence, in long double, from the weights of an LSTM of one layer with
+// head lin.
+std::vector<long double> token_log_probs(const Safetensors& weights, const std::vector<int>& ids) {
+  using Reals = std::vector<long double>;
+  const auto matrix = [&](const std::string& name) {
+    const Tensor& t = weights.at(name);
+    CHECK(t.dtype() == DType::float64);
+    const std::vector<double> all = t.to_vector();
+    std::vector<Reals> rows;
+    for (auto at = all.begin(); at != all.end(); at += t.shape().cols())
+      rows.emplace_back(at, at + t.shape().cols());
+    return rows;
+  };
+  const auto words = matrix("embedding.weight"), ih = matrix("lstm.weight_ih_l0"),
+             hh = matrix("lstm.weight_hh_l0"), out = matrix("head.weight");
+  const Reals b_ih = matrix("lstm.bias_ih_l0")[0], b_hh = matrix("lstm.bias_hh_l0")[0],
+              bias = matrix("head.bias")[0];
+  const auto dot = [](const Reals& a, const Reals& b) {
+    return std::inner_product(a.begin(), a.end(), b.begin(), 0.0L);
+  };
+  const auto sigmoid = [](long double x) { return 1 / (1 + std::exp(-x)); };
+  const size_t n = hh[0].size();
+  Reals h(n), c(n), log_probs;
+  int input = 0;  // </s>
+  for (const int id : ids) {
+    Reals gates;
+    for (size_t k = 0; k < 4 * n; ++k)
+      gates.push_back(dot(ih[k], words[static_cast<size_t>(input)]) + dot(hh[k], h) + b_ih[k] +
+                      b_hh[k]);
+    for (size_t k = 0; k < n; ++k) {
+      c[k] = sigmoid(gates[n + k]) * c[k] + sigmoid(gates[k]) * std::tanh(gates[2 * n + k]);
+      h[k] = sigmoid(gates[3 * n + k]) * std::tanh(c[k]);
+    }
+    long double sum = 0;
+    for (size_t v = 0; v < out.size(); ++v) sum += std::exp(dot(out[v], h) + bias[v]);
+    const auto word = static_cast<size_t>(id);
+    log_probs.push_back(dot(out[word], h) + bias[word] - std::log(sum));
+    input = id;
+  }
+  return log_probs;
+}
+
+}  // namespace
+
+TEST_CASE("lm_score: a float64 model is scored in float64") {
+  const TemporaryDirectory dir;
+  const std::string run = dir / "run";
+  REQUIRE(run_program("lm_train", {"--sample", "--sample-sentences", "300", "--hidden", "8",
+                                   "--embed", "6", "--layers", "1", "--dtype", "float64", "--lr",
+                                   "0.1", "--after", "20u", "--run", run})
+              .code == 0);
+  const std::filesystem::path best = std::filesystem::path(run) / "checkpoints/best";
+  const Vocabulary vocabulary =
+      Vocabulary::read((best / "dict.txt").string(), Specials::kLanguageModel);
+  std::vector<int> ids;
+  std::string line;
+  for (int32_t id = vocabulary.size() - 1; id > 1; id -= 7) {
+    ids.push_back(id);
+    line += (line.empty() ? "" : " ") + std::string(vocabulary.word(id));
+  }
+  ids.push_back(0);
+  const std::vector<long double> expected =
+      token_log_probs(read_safetensors(best / "model.safetensors"), ids);
+  const std::vector<double> found = tokens(run, line + "\n").at(0);
+  REQUIRE(found.size() == expected.size());
+  for (size_t t = 0; t < found.size(); ++t)
+    CHECK(std::abs(found[t] - static_cast<double>(expected[t])) < 1e-13);
+  const double sum = std::stod(::run({"--checkpoint", run}, line + "\n"));
+  CHECK(sum == doctest::Approx(
+                   static_cast<double>(std::accumulate(expected.begin(), expected.end(), 0.0L)))
+                   .epsilon(1e-14));
+}
+
+TEST_CASE("lm_score: a model whose dictionary lists no word") {
+  const TemporaryDirectory dir;
+  std::vector<Tensor> zeros;
+  std::vector<NamedView> weights;
+  const auto add = [&](const char* name, const Shape& shape) {
+    weights.push_back({name, zeros.emplace_back(shape, DType::float32).view()});
+  };
+  add("embedding.weight", {2, 3});
+  add("lstm.weight_ih_l0", {8, 3});
+  add("lstm.weight_hh_l0", {8, 2});
+  add("lstm.bias_ih_l0", {8});
+  add("lstm.bias_hh_l0", {8});
+  add("head.weight", {2, 2});
+  write_safetensors(dir / "model.safetensors", weights, {});
+  put(dir / "dict.txt", "");
+  // </s> and <unk> are equally likely.
+  const std::vector<double> log_probs = tokens(dir.path().string(), "x\n").at(0);
+  for (const double log_p : log_probs)
+    CHECK(log_p == doctest::Approx(-std::log(2.0)).epsilon(1e-6));
+}
+
 TEST_CASE("lm_score: what fails leaves the output file as it was") {
   const TemporaryDirectory dir;
   std::ofstream(dir / "out.txt") << "precious\n";
@@ -622,6 +720,9 @@ TEST_CASE("lm_score: what does not go together is a usage error that says what t
       {{"--checkpoint", a, "--generate", "--batch-tokens", "10"}, "--batch"},
       {{"--checkpoint", a, "--top", "2", "--carry-state"}, "--carry-state"},
       {{"--checkpoint", a, "--generate", "--temperature", "0", "--samples", "2"}, "--samples"},
+      {{"--checkpoint", a, "--generate", "--temperature", "0", "--top-k", "2"}, "--top-k has no"},
+      {{"--checkpoint", a, "--generate", "--temperature", "0", "--top-p", "0.5"}, "--top-p has no"},
+      {{"--checkpoint", a, "--generate", "--temperature", "0", "--seed", "2"}, "--seed has no"},
       {{"--checkpoint", a, "--generate", "--temperature", "-1"}, "--temperature"},
       {{"--checkpoint", a, "--generate", "--top-p", "1.5"}, "--top-p"},
       {{"--checkpoint", a, "--generate", "--max-words", "0"}, "--max-words"},

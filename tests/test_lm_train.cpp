@@ -193,8 +193,6 @@ TEST_CASE(
       Strings a{"--sample",
                 "--sample-sentences",
                 "600",
-                "--batch",
-                "6",
                 "--run",
                 dir / (run + std::to_string(n)),
                 "--hidden",
@@ -204,6 +202,7 @@ TEST_CASE(
       };
       if (!given("--embed")) a.insert(a.end(), {"--embed", "20"});
       if (!given("--sentences")) a.insert(a.end(), {"--bptt", "14"});
+      if (!given("--batch-tokens")) a.insert(a.end(), {"--batch", "6"});
       if (!given("--lr")) a.insert(a.end(), {"--lr", "0.01"});
       a.insert(a.end(), variant.begin(), variant.end());
       a.insert(a.end(), more.begin(), more.end());

@@ -386,6 +386,98 @@ TEST_SUITE("options") {
     CHECK(s.hidden == 8);
   }
 
+  TEST_CASE("every program reads back the configuration that it dumps") {
+    const TemporaryDirectory dir;
+    const std::vector<std::pair<std::string, Strings>> programs{
+        {"lm_train", {}},       {"mt_train", {}},    {"lm_score", {}},   {"mt_translate", {}},
+        {"kernel_inspect", {}}, {"nine_report", {}}, {"bpe", {"learn"}}, {"bpe", {"apply"}},
+        {"bpe", {"undo"}},      {"bpe", {"vocab"}}};
+    for (const auto& [program, command] : programs) {
+      CAPTURE(program);
+      Strings arguments = command;
+      arguments.emplace_back("--dump-config");
+      const Outcome first = run_program(program, arguments);
+      CHECK_MESSAGE(first.code == 0, first.err);
+      put(dir / "config.json", first.out);
+      arguments.insert(arguments.end(), {"--config", dir / "config.json"});
+      const Outcome again = run_program(program, arguments);
+      CHECK_MESSAGE(again.code == 0, again.err);
+      CHECK(again.out == first.out);
+    }
+  }
+
+  TEST_CASE("every program runs by the configuration that it dumps of other options") {
+    const TemporaryDirectory dir;
+    const std::string text = dir.write("text", "a b c\nb a\nc c a b\na a\n"), lm = dir / "lm",
+                      mt = dir / "mt", codes = dir / "codes";
+    struct Command {
+      std::string program;
+      Strings arguments, options;  // what a configuration cannot hold, and what it holds
+    };
+    const Strings tiny{"--hidden", "4", "--layers", "1", "--after", "2u"};
+    std::vector<Command> commands{
+        {"lm_train",
+         {},
+         {"--batch",
+          "2",
+          "--bptt",
+          "3",
+          "--train",
+          text,
+          "--valid",
+          text,
+          "--embed",
+          "4",
+          "--run",
+          lm,
+          "--head",
+          "mix:ssg,hpb",
+          "--variance",
+          "1",
+          "--ball",
+          "tanh",
+          "--label-smoothing",
+          "0.1",
+          "--smoothing",
+          "others",
+          "--pi-reg",
+          "cv2:0.1"}},
+        {"mt_train",
+         {},
+         {"--src", text, "--tgt", text, "--valid-src", text, "--valid-tgt", text, "--heads", "2",
+          "--ffn", "4", "--run", mt, "--head", "log:p=3"}}};
+    for (Command& c : commands) c.options.insert(c.options.end(), tiny.begin(), tiny.end());
+    const std::vector<Command> users{
+        {"lm_score", {}, {"--checkpoint", lm, "--input", text, "--top", "2"}},
+        {"lm_score", {}, {"--checkpoint", lm, "--input", text, "--generate", "--temperature", "0"}},
+        {"mt_translate", {}, {"--checkpoint", mt, "--input", text, "--beam", "2", "--n-best", "2"}},
+        {"mt_translate",
+         {},
+         {"--input", text, "--score", "--reference", text, "--smooth-method", "floor",
+          "--smooth-value", "0.2"}},
+        {"kernel_inspect", {}, {"--explain", "pow:p=1"}},
+        {"nine_report", {lm}, {"--output", dir / "report.html"}},
+        {"bpe",
+         {"learn"},
+         {"--input", text, "--merges", "2", "--min-frequency", "1", "--output", codes}},
+        {"bpe", {"apply"}, {"--input", text, "--codes", codes}},
+        {"bpe", {"undo"}, {"--input", text}},
+        {"bpe", {"vocab"}, {"--input", text}}};
+    commands.insert(commands.end(), users.begin(), users.end());
+    for (const auto& [program, arguments, options] : commands) {
+      CAPTURE(program);
+      Strings dumping = arguments, by_config = arguments;
+      dumping.insert(dumping.end(), options.begin(), options.end());
+      dumping.emplace_back("--dump-config");
+      const Outcome dump = run_program(program, dumping);
+      CHECK_MESSAGE(dump.code == 0, dump.err);
+      put(dir / "config.json", dump.out);
+      by_config.insert(by_config.end(), {"--config", dir / "config.json"});
+      const Outcome run = run_program(program, by_config);
+      CHECK_MESSAGE(run.code == 0, run.err);
+    }
+  }
+
   TEST_CASE("what --dump-config prints is a --config") {
     TemporaryDirectory scratch;
     Sample s;

@@ -14,8 +14,12 @@
 #include "core/json.h"
 #include "core/ops.h"
 #include "core/safetensors.h"
+#include "data/corpus.h"
+#include "data/vocabulary.h"
 #include "nn/models/language_model.h"
+#include "nn/training/language_model_task.h"
 #include "nn/training/optimizers/averaged_sgd.h"
+#include "nn/training/optimizers/sgd.h"
 #include "nn/training/schedule.h"
 #include "nn/training/train_step.h"
 #include "tests/compare.h"
@@ -150,6 +154,34 @@ TEST_CASE("recipes: accumulated micro-batches are one batch, with smoothing and 
     const StepResult split = f.update(parts);
     CHECK(split.loss == doctest::Approx(whole.loss).epsilon(1e-12));
     CHECK(split.nll == doctest::Approx(whole.nll).epsilon(1e-12));
+    CHECK(relative_error(f.set.gradients().to_vector(), gradient) < 1e-12);
+  }
+}
+
+TEST_CASE("recipes: AR and TAR of accumulated sentences are one batch's, padding does not count") {
+  const std::vector<std::string> lines{"a b c d e f g", "b", "c a", "g f e d"};
+  const Vocabulary words = Vocabulary::build(count_words_of_lines(lines), Specials::kLanguageModel);
+  const Corpus text = Corpus::of_lines(lines, words);
+  LanguageModelConfig config = small_model();
+  config.vocab = words.size();
+  config.activation_reg = 2;
+  config.temporal_activation_reg = 1;
+  Fixture f(config);
+  Sgd optimizer(f.set, {});
+  const auto update = [&](int64_t batch) {
+    LanguageModelTask task(f.model, text, nullptr, {.batch = batch, .sentences = true, .seed = 3});
+    task.start_epoch(0);
+    TrainStep step(f.set, optimizer, f.arena,
+                   {.accumulate = static_cast<int>(4 / batch), .seed = 5});
+    return step.run(task, 4, 0);
+  };
+  const StepResult whole = update(4);
+  const Doubles gradient = f.set.gradients().to_vector();
+  CHECK(whole.loss > whole.nll);
+  for (const int64_t batch : {1, 2}) {
+    CAPTURE(batch);
+    const StepResult split = update(batch);
+    CHECK(split.loss == doctest::Approx(whole.loss).epsilon(1e-12));
     CHECK(relative_error(f.set.gradients().to_vector(), gradient) < 1e-12);
   }
 }
@@ -503,6 +535,13 @@ TEST_CASE("recipes: wrong options, and what the parity export refuses") {
   const std::vector<Case> cases{
       {{"--label-smoothing", "1.5"}, "--label-smoothing"},
       {{"--smoothing", "other"}, "did you mean others"},
+      {{"--smoothing", "others"}, "--smoothing has no effect here: it needs label smoothing"},
+      {{"--variance", "1"}, "--variance has no effect here"},
+      {{"--variance", "1", "--head", "ssg:variance=2"}, "--variance has no effect here"},
+      {{"--ball", "tanh", "--head", "mix:lin,ssg"}, "--ball has no effect here"},
+      {{"--ball", "tanh", "--head", "mix:lin,hpb:ball=clip"}, "--ball has no effect here"},
+      {{"--tar", "1", "--bptt", "1"}, "--tar has no effect here"},
+      {{"--sentences", "--batch-tokens", "50"}, "--batch has no effect here"},
       {{"--dropout-words", "1"}, "--dropout-words"},
       {{"--dropout-hidden", "0.1", "--layers", "1"}, "one layer"},
       {{"--ar", "-1"}, "--ar"},
@@ -522,7 +561,8 @@ TEST_CASE("recipes: wrong options, and what the parity export refuses") {
     CHECK(r.code == 2);
     CHECK(has(r.err, c.says));
   }
-  // A convention without smoothing is no mistake.
-  CHECK(run_program("lm_train", command(dir / "r", {"--smoothing", "others", "--after", "2u"}))
+  // Where a component leaves it open, it has an effect.
+  CHECK(run_program("lm_train", command(dir / "r", {"--variance", "1", "--head",
+                                                    "mix:ssg,ssg:variance=2", "--after", "2u"}))
             .code == 0);
 }

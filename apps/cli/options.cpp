@@ -191,10 +191,13 @@ bool Options::parse(const std::vector<std::string>& arguments, std::ostream& out
   apply_command_line(texts, true);
   if (s.find("config")->set) read_config(s.config_file);
   apply_command_line(texts, false);
-  require_given();
   s.parsed = true;
-  if (s.dump) out << json_text(to_json(), 2) << '\n';
-  return !s.dump;
+  if (s.dump) {
+    out << json_text(to_json(), 2) << '\n';
+    return false;
+  }
+  require_given();
+  return true;
 }
 
 // The built-in flags are applied first: --config is one of them, and the other flags override the
@@ -216,7 +219,11 @@ void Options::read_config_key(const std::string& key, const Json& value, const s
   Strings keys;
   for (OptionData& option : state_->options) {
     if (option.built_in || option.positional) continue;
-    if (option.key() == key) return set_from_json(option, value, file);
+    if (option.key() == key) {
+      // A default need not lie within the option's bounds: -1 may stand for "not given".
+      if (value != state_->defaults[key]) set_from_json(option, value, file);
+      return;
+    }
     keys.push_back(option.key());
   }
   if (std::find(state_->ignored.begin(), state_->ignored.end(), key) != state_->ignored.end())

@@ -15,6 +15,22 @@ constexpr Named kLayers[] = {{"softmax", explain_softmax},
                              {"lstm", explain_lstm},
                              {"attention", explain_attention}};
 
+// A UsageError that lists every example, unless the name begins with that of a kernel.
+void refuse_unknown(const std::string& name) {
+  std::vector<std::string> known = layer_examples();
+  std::string layers, kernels;
+  for (const std::string& layer : known) layers += (layers.empty() ? "" : ", ") + layer;
+  const std::string kernel = name.substr(0, name.find_first_of(":@"));
+  for (const KernelInfo& k : kernel_table()) {
+    if (kernel == k.name) return;
+    known.emplace_back(k.name);
+    kernels += (kernels.empty() ? "" : ", ") + known.back();
+  }
+  const std::string near = did_you_mean(kernel, known);
+  throw UsageError(concat("--explain ", name, ": nothing is called '", kernel, "'",
+                          near.empty() ? "." : near, " Kernels: ", kernels, "; layers: ", layers));
+}
+
 }  // namespace
 
 std::vector<std::string> layer_examples() {
@@ -29,11 +45,9 @@ WorkedExample explain(const std::string& name) {
   try {
     const HeadSpec head = parse_head(name);
     if (!head.mixture) return explain_kernel(head.components.front());
-  } catch (const UsageError&) {
-    // The name may be that of a layer with a typing error rather than a wrong kernel.
-    if (const std::string near = did_you_mean(name, layer_examples()); !near.empty())
-      throw UsageError(concat("--explain: nothing is called '", name, "'", near));
-    throw;
+  } catch (const UsageError& e) {
+    refuse_unknown(name);
+    throw UsageError(concat("--explain ", name, ": ", e.what()));
   }
   throw UsageError(concat(
       "--explain explains one kernel at a time; --explain mixture shows how they are mixed, not ",

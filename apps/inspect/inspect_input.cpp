@@ -45,6 +45,12 @@ std::optional<std::string> option_text(const Json& options, const std::string& k
   refuse("options.", key, ": must be a string, a number or a boolean");
 }
 
+// Whether a setting differs from its default.
+bool is_given(const HeadSetting& setting, const HeadSettings& settings) {
+  return std::visit([&](auto member) { return settings.*member != HeadSettings{}.*member; },
+                    setting.member);
+}
+
 void read_options(const Json& in, HeadConfig& out) {
   const Json options = in.value("options", Json::object());
   if (!options.is_object()) refuse("options: must be an object");
@@ -63,9 +69,11 @@ void read_options(const Json& in, HeadConfig& out) {
   }
   refuse_unknown_keys(options, "options.", known);
   named("head", [&] { settings.head_spec(); });
+  for (const HeadSetting& setting : head_settings())
+    if (setting.has_effect != nullptr && is_given(setting, settings) &&
+        !setting.has_effect(settings))
+      refuse("options.", setting.name, ": has no effect here: it needs ", setting.needs);
   out = settings.head_config();
-  if (out.loss.prior.strength != 0 && !out.spec.mixture)
-    refuse("options.pi_reg: a single kernel has no prior to regularise; write head as mix:...");
 }
 
 // Appends nested arrays of numbers to a.values, from axis `level` of a.shape on; `where` names the

@@ -22,7 +22,13 @@ std::vector<Named> kernels_of(const std::string& list) {
   std::vector<Named> all;
   std::istringstream in(list);
   for (std::string name; std::getline(in, name, ',');) {
-    const HeadSpec head = parse_head(name);
+    const HeadSpec head = [&] {
+      try {
+        return parse_head(name);
+      } catch (const UsageError& e) {
+        throw UsageError(concat("--kernels ", list, ": ", e.what()));
+      }
+    }();
     if (head.mixture)
       throw UsageError(concat("--kernels: ", name, " is a mixture; give single kernels"));
     all.push_back({name, head.components.front()});

@@ -89,6 +89,11 @@ void ScoreOptions::check(const Options& options) const {
             "plain scoring and --compare; the others start each line afresh", {"carry_state"});
   only_with(options, !generate, "scoring, --top and --compare, while --generate has --batch",
             {"batch_tokens"});
+  if (generate && temperature == 0)
+    refuse_idle_flags(options,
+                      {{"top-k", false, "--temperature above 0; at 0 the likeliest word is taken"},
+                       {"top-p", false, "--temperature above 0; at 0 the likeliest word is taken"},
+                       {"seed", false, "--temperature above 0; at 0 nothing is drawn"}});
   require_usage(samples == 1 || temperature > 0,
                 "--temperature 0 always takes the likeliest word, so all ", samples,
                 " continuations would be the same: leave out --samples");

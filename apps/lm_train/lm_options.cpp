@@ -102,10 +102,13 @@ void LmOptions::check(const Options& given) const {
                 "--dropout-hidden drops units between LSTM layers, but there is one layer; "
                 "--dropout-output is after the last");
   check_shared(given, hidden, "--valid", sample || !valid.empty());
-  refuse_idle_flags(given, {{"sample-sentences", sample, "--sample"},
-                            {"bptt", !sentences, "carried state; --sentences has none"},
-                            {"variational", dropout + dropout_hidden + dropout_output > 0,
-                             "--dropout, --dropout-hidden or --dropout-output"}});
+  refuse_idle_flags(given,
+                    {{"sample-sentences", sample, "--sample"},
+                     {"batch", batch_tokens == 0, "--batch-tokens 0, which then bounds a batch"},
+                     {"tar", sentences || bptt > 1, "two time steps: --bptt above 1"},
+                     {"bptt", !sentences, "carried state; --sentences has none"},
+                     {"variational", dropout + dropout_hidden + dropout_output > 0,
+                      "--dropout, --dropout-hidden or --dropout-output"}});
 }
 
 LanguageModelConfig LmOptions::model(int64_t vocabulary) const {

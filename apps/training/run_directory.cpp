@@ -96,11 +96,21 @@ void RunDirectory::make() const {
           "; give another --run");
 }
 
+void RunDirectory::fail_unwritable() const {
+  fail("--run ", path_.string(), " cannot be written: ", std::strerror(write_error_),
+       "; give a directory that is yours, or another --run");
+}
+
 void RunDirectory::lock() {
   const fs::path file = path_ / ".lock";
   lock_ = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-  require(lock_ >= 0, "--run ", path_.string(), " cannot be written: ", std::strerror(errno),
-          "; give a directory that is yours, or another --run");
+  if (lock_ < 0) {
+    write_error_ = errno;
+    if (!finished()) fail_unwritable();
+    return;
+  }
+  const int error = ::access(path_.c_str(), W_OK) == 0 ? 0 : errno;
+  if (error != 0 && finished()) write_error_ = error;
   if (::flock(lock_, LOCK_EX | LOCK_NB) != 0) {
     if (errno != EWOULDBLOCK) return;  // no locks on this file system
     std::string owner = read_text(file);

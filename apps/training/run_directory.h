@@ -18,9 +18,15 @@ class RunDirectory {
  public:
   /// Makes the directory where there is none and locks it. Throws Error when it is no directory,
   /// cannot be made or written, or another process has it (its id is named). On a file system
-  /// without locks no lock is taken.
+  /// without locks no lock is taken. A finished run that may only be read can be opened too.
   explicit RunDirectory(std::filesystem::path directory);
   ~RunDirectory();
+  /// Whether its files may be written.
+  bool writable() const { return write_error_ == 0; }
+  /// Throws Error unless they may.
+  void require_writable() const {
+    if (!writable()) fail_unwritable();
+  }
   RunDirectory(const RunDirectory&) = delete;
   RunDirectory& operator=(const RunDirectory&) = delete;
 
@@ -63,9 +69,11 @@ class RunDirectory {
  private:
   void make() const;
   void lock();
+  [[noreturn]] void fail_unwritable() const;
 
   std::filesystem::path path_;
   int lock_ = -1;
+  int write_error_ = 0;  // the system's error where the directory may only be read
   LineFile log_;
 };
 

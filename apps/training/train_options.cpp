@@ -11,9 +11,9 @@ namespace {
 void declare_head_settings(Options& o, HeadSettings& settings, bool regularising) {
   for (const HeadSetting& setting : head_settings()) {
     if (setting.regularises != regularising) continue;
-    const std::string flag = flag_of(setting.name);
     Option option = std::visit(
-        [&](auto member) { return o.add(flag, settings.*member, setting.help); }, setting.member);
+        [&](auto member) { return o.add(flag_of(setting.name), settings.*member, setting.help); },
+        setting.member);
     if (std::holds_alternative<double HeadSettings::*>(setting.member))
       option.range(setting.low, setting.high);
     if (!setting.choices.empty()) option.choices(setting.choices);
@@ -22,13 +22,6 @@ void declare_head_settings(Options& o, HeadSettings& settings, bool regularising
     if (*setting.unit != '\0') option.unit(setting.unit);
     if (*setting.default_text != '\0') option.default_text(setting.default_text);
   }
-}
-
-bool uses(const HeadSpec& head, std::string_view parameter) {
-  for (const Score& component : head.components)
-    for (const ParameterInfo& p : kernel_info(component.kind).parameters)
-      if (parameter == p.name) return true;
-  return false;
 }
 
 }  // namespace
@@ -161,13 +154,12 @@ void TrainOptions::check_shared(const Options& given, int64_t width, const std::
   require_usage(valid_every.value > 0, "--valid-every must be above 0");
   const bool plateau = schedule == ScheduleKind::plateau, asgd = optimizer == OptimizerKind::asgd,
              adam = optimizer == OptimizerKind::adam || optimizer == OptimizerKind::adamw;
+  for (const HeadSetting& setting : head_settings())
+    if (setting.has_effect != nullptr)
+      refuse_idle_flags(given, {{flag_of(setting.name), setting.has_effect(*this), setting.needs}});
   refuse_idle_flags(
-      given, {{"pi-reg", output.mixture, "a mixture, --head mix:..."},
-              {"untied", output.mixture, "a mixture, --head mix:..."},
-              {"init-norm-scale", init_norm != InitialNorm::none, "--init-norm log-frequency"},
+      given, {{"init-norm-scale", init_norm != InitialNorm::none, "--init-norm log-frequency"},
               {"valid-every", has_valid, "validation text: " + valid},
-              {"variance", uses(output, "variance"), "a head with ssg or mog"},
-              {"ball", uses(output, "ball"), "a head with hpb"},
               {"momentum", asgd || optimizer == OptimizerKind::sgd, "--optimizer sgd or asgd"},
               {"betas", adam, "--optimizer adam or adamw"},
               {"eps", adam, "--optimizer adam or adamw"},

@@ -111,9 +111,10 @@ struct Start {
 Start open_run(const TrainingRun& t, const Json& config, RunDirectory& run) {
   Start start;
   const bool resume = resumes(t, config, run);
-  run.write_config(config);
+  if (run.writable()) run.write_config(config);
   if (resume) start.found = CheckpointStore(run.checkpoints(), t.options.keep).find_latest_intact();
   if (!start.found.skipped.empty() && !start.found.checkpoint) {
+    run.require_writable();
     start.moved_to = run.restart({"average"});
     run.write_config(config);
   }
@@ -196,6 +197,7 @@ int run_training(const TrainingRun& t) {
         concat(t.options.run, trainer.stopped_early() ? kStoppedEarly : kFinishedBefore));
     return kExitDone;
   }
+  run.require_writable();
   run.cut_log(start.found.checkpoint ? start.found.checkpoint->step() : -1);
   if (!t.options.tensorboard.empty())
     callbacks.mirror_to_tensorboard(t.options.tensorboard, config);
