@@ -73,13 +73,14 @@ void read(const HeadSetting& setting, std::string& member, const std::string& te
 }
 
 // Whether the head depends on a default for what its components leave open, by two values of it.
-bool head_depends_on(HeadSettings settings, std::string HeadSettings::*member, const char* one,
-                     const char* other) {
+bool head_depends_on(const HeadSettings& settings, std::string HeadSettings::*member,
+                     const char* one, const char* other) {
   try {
-    settings.*member = one;
-    const HeadSpec first = settings.head_spec();
-    settings.*member = other;
-    return !(first == settings.head_spec());
+    HeadSettings changed = settings;
+    changed.*member = one;
+    const HeadSpec first = changed.head_spec();
+    changed.*member = other;
+    return !(first == changed.head_spec());
   } catch (const UsageError&) {
     return true;  // not for every value: the head's own check says so
   }

@@ -20,6 +20,8 @@
 #include <cstdlib>
 #include <cstring>
 
+// The names are the C library's own.
+// NOLINTBEGIN(bugprone-reserved-identifier,readability-inconsistent-declaration-parameter-name)
 extern "C" {
 void* __libc_malloc(size_t size);
 void* __libc_calloc(size_t count, size_t size);
@@ -123,3 +125,4 @@ int __libc_start_main(Main main, int argc, char** argv, void (*init)(), void (*f
       instead_of_main, argc, argv, init, fini, rtld_fini, stack_end);
 }
 }
+// NOLINTEND(bugprone-reserved-identifier,readability-inconsistent-declaration-parameter-name)

@@ -584,8 +584,8 @@ TEST_CASE_TEMPLATE("faults: memory limits of any size are an error or none", Tra
           {tiny.reader, Strings{"--checkpoint", tiny.dir / "model", "--input",
                                 tiny.dir / "valid.txt", "--output", tiny.dir / "out"}}}) {
       const Outcome outcome = under_limit(program, arguments, kib);
-      CHECK_MESSAGE((outcome.code == 0 || outcome.code == 1), program, " ", outcome.code, " ",
-                    outcome.err);
+      const std::string said = concat(program, " ", outcome.code, " ", outcome.err);
+      CHECK_MESSAGE((outcome.code == 0 || outcome.code == 1), said);
       ++(outcome.code == 0 ? done : out_of_memory);
     }
   }
