@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 
 #include "autograd/functions.h"
@@ -122,6 +123,16 @@ constexpr const char* kKernels[] = {"lin",
                                     "sig"};
 
 }  // namespace
+
+TEST_CASE("cuda head: vectors whose products overflow make the loss NaN, never a wrong number") {
+  if (!has_gpu()) return;
+  for (const char* head : {"hpb", "hpb:ball=tanh", "log", "rbf", "wav"}) {
+    const Problem p{.head = head, .scale = 1e25};
+    CAPTURE(head);
+    CHECK(std::isfinite(run(p, DType::float32, kCpu).loss[0]));
+    CHECK(std::isnan(run(p, DType::float32, kGpu).loss[0]));
+  }
+}
 
 TEST_CASE("cuda head: every kernel against the CPU") {
   if (!has_gpu()) return;
