@@ -90,6 +90,9 @@ void start_xsmm() {
       throw OutOfMemory("out of memory: no 12 MiB for libxsmm, which computes matrix products");
     std::free(probe);
     libxsmm_init();
+    libxsmm_registry_info tables{};  // another thread may have taken what the probe gave back
+    if (libxsmm_get_registry_info(&tables) != EXIT_SUCCESS)
+      throw OutOfMemory("out of memory: none for the tables of libxsmm");
     return true;
   }();
   (void)started;

@@ -14,6 +14,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <thread>
@@ -533,16 +534,24 @@ TEST_CASE_TEMPLATE(
 
 #if !defined(NINE_SANITIZE_ADDRESS) && \
     !defined(NINE_SANITIZE_THREAD)  // they reserve terabytes of addresses themselves
-TEST_CASE("faults: a model that does not fit is an error with numbers") {
-  const LanguageModel tiny;
-  const auto little_memory = [] {
-    const rlimit limit{rlim_t{4} << 30, rlim_t{4} << 30};
+namespace {
+
+// For a child process: so many bytes of addresses.
+std::function<void()> address_limit(rlim_t bytes) {
+  return [bytes] {
+    const rlimit limit{bytes, bytes};
     setrlimit(RLIMIT_AS, &limit);
   };
+}
+
+}  // namespace
+
+TEST_CASE("faults: a model that does not fit is an error with numbers") {
+  const LanguageModel tiny;
   Program program(
       "lm_train",
       {"--train", tiny.dir / "train.txt", "--hidden", "65536", "--run", tiny.dir / "run"}, {},
-      little_memory);
+      address_limit(rlim_t{4} << 30));
   const Outcome outcome = program.wait();
   CHECK(outcome.code == 1);
   CHECK_MESSAGE(has(outcome.err, "out of memory: "), outcome.err);
@@ -553,13 +562,9 @@ TEST_CASE("faults: a model that does not fit is an error with numbers") {
 TEST_CASE_TEMPLATE("faults: a limit of addresses below the machine's memory is no obstacle",
                    Trainer, LanguageModel, Translation) {
   const Trainer tiny;
-  const auto little_memory = [] {
-    const rlimit limit{rlim_t{600} << 20, rlim_t{600} << 20};
-    setrlimit(RLIMIT_AS, &limit);
-  };
-  const Outcome outcome =
-      Program(tiny.program, tiny.training(tiny.dir / "run", {"--after", "4u"}), {}, little_memory)
-          .wait();
+  const Outcome outcome = Program(tiny.program, tiny.training(tiny.dir / "run", {"--after", "4u"}),
+                                  {}, address_limit(rlim_t{600} << 20))
+                              .wait();
   CHECK_MESSAGE(outcome.code == 0, outcome.err);
 }
 
@@ -568,12 +573,7 @@ TEST_CASE_TEMPLATE("faults: memory limits of any size are an error or none", Tra
   const Trainer tiny;
   REQUIRE(tiny.train(tiny.dir / "model", {"--after", "4u"}).code == 0);
   const auto under_limit = [](const std::string& program, const Strings& arguments, rlim_t kib) {
-    return Program(program, arguments, {},
-                   [=] {
-                     const rlimit limit{kib << 10, kib << 10};
-                     setrlimit(RLIMIT_AS, &limit);
-                   })
-        .wait();
+    return Program(program, arguments, {}, address_limit(kib << 10)).wait();
   };
   int out_of_memory = 0, done = 0;
   for (rlim_t kib = 40'000; kib <= 160'000; kib += 1'500) {

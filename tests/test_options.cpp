@@ -386,6 +386,26 @@ TEST_SUITE("options") {
     CHECK(s.hidden == 8);
   }
 
+  struct ByDump {
+    Outcome dump, run;
+  };
+  // What a program dumps of `options`, and what it then does by that configuration; both succeed.
+  ByDump run_by_dump(const TemporaryDirectory& dir, const std::string& program,
+                     const Strings& arguments, const Strings& options, const Strings& more) {
+    CAPTURE(program);
+    Strings dumping = arguments, by_config = arguments;
+    dumping.insert(dumping.end(), options.begin(), options.end());
+    dumping.emplace_back("--dump-config");
+    const Outcome dump = run_program(program, dumping);
+    CHECK_MESSAGE(dump.code == 0, dump.err);
+    put(dir / "config.json", dump.out);
+    by_config.insert(by_config.end(), {"--config", dir / "config.json"});
+    by_config.insert(by_config.end(), more.begin(), more.end());
+    const Outcome run = run_program(program, by_config);
+    CHECK_MESSAGE(run.code == 0, run.err);
+    return {dump, run};
+  }
+
   TEST_CASE("every program reads back the configuration that it dumps") {
     const TemporaryDirectory dir;
     const std::vector<std::pair<std::string, Strings>> programs{
@@ -393,16 +413,8 @@ TEST_SUITE("options") {
         {"kernel_inspect", {}}, {"nine_report", {}}, {"bpe", {"learn"}}, {"bpe", {"apply"}},
         {"bpe", {"undo"}},      {"bpe", {"vocab"}}};
     for (const auto& [program, command] : programs) {
-      CAPTURE(program);
-      Strings arguments = command;
-      arguments.emplace_back("--dump-config");
-      const Outcome first = run_program(program, arguments);
-      CHECK_MESSAGE(first.code == 0, first.err);
-      put(dir / "config.json", first.out);
-      arguments.insert(arguments.end(), {"--config", dir / "config.json"});
-      const Outcome again = run_program(program, arguments);
-      CHECK_MESSAGE(again.code == 0, again.err);
-      CHECK(again.out == first.out);
+      const ByDump r = run_by_dump(dir, program, command, {}, {"--dump-config"});
+      CHECK(r.run.out == r.dump.out);
     }
   }
 
@@ -464,18 +476,8 @@ TEST_SUITE("options") {
         {"bpe", {"undo"}, {"--input", text}},
         {"bpe", {"vocab"}, {"--input", text}}};
     commands.insert(commands.end(), users.begin(), users.end());
-    for (const auto& [program, arguments, options] : commands) {
-      CAPTURE(program);
-      Strings dumping = arguments, by_config = arguments;
-      dumping.insert(dumping.end(), options.begin(), options.end());
-      dumping.emplace_back("--dump-config");
-      const Outcome dump = run_program(program, dumping);
-      CHECK_MESSAGE(dump.code == 0, dump.err);
-      put(dir / "config.json", dump.out);
-      by_config.insert(by_config.end(), {"--config", dir / "config.json"});
-      const Outcome run = run_program(program, by_config);
-      CHECK_MESSAGE(run.code == 0, run.err);
-    }
+    for (const auto& [program, arguments, options] : commands)
+      run_by_dump(dir, program, arguments, options, {});
   }
 
   TEST_CASE("what --dump-config prints is a --config") {

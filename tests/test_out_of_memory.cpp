@@ -4,7 +4,6 @@
 // One of nine allocations, from minute to minute another; all with NINE_EVERY_ALLOCATION set, as
 // .ci/run does.
 #include <doctest/doctest.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 

@@ -58,6 +58,10 @@ class LanguageModel {
   Var encode(Tape& tape, const Tensor& ids, std::vector<LstmState>& state) const {
     return run(tape, ids, state).output;
   }
+  /// Whether regulariser() has AR or TAR to compute, which need to know padding.
+  bool regularises_activations() const {
+    return config_.activation_reg > 0 || config_.temporal_activation_reg > 0;
+  }
   /// Sentences side by side end with padding, which no regulariser counts.
   struct Unpadded {
     Tensor rows;   ///< int32: the rows of Hidden that are no padding; empty: all

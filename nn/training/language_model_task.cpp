@@ -78,7 +78,7 @@ int64_t LanguageModelTask::fetch(int most) {
   while (count_ < most && fetch_one(static_cast<size_t>(count_)))
     tokens += batches_[static_cast<size_t>(count_++)].tokens;
   require(count_ > 0, "[LanguageModelTask] an epoch's end was passed without start_epoch");
-  if (!carry_state_) find_padding();
+  if (!carry_state_ && model_.regularises_activations()) find_padding();
   return tokens;
 }
 
