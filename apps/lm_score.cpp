@@ -128,6 +128,7 @@ int main(int argc, char** argv) {
     o.declare(options);
     if (!options.parse(argc, argv)) return kExitDone;
     o.check(options);
-    return run(o, use_machine(o.threads, o.device));
+    return on_machine({.threads = o.threads, .device = o.device},
+                      [&](nine::Device device) { return run(o, device); });
   });
 }

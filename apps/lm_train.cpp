@@ -40,6 +40,7 @@ int main(int argc, char** argv) {
     options.ignore_in_config({"resolved"});
     if (!options.parse(argc, argv)) return kExitDone;
     o.check(options);
-    return train(options, o, use_machine(o.threads, o.device, o.precision));
+    return on_machine({o.threads, o.device, o.precision},
+                      [&](nine::Device device) { return train(options, o, device); });
   });
 }

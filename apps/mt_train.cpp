@@ -54,6 +54,7 @@ int main(int argc, char** argv) {
     }
     o.resolve();
     o.check(options);
-    return train(options, o, use_machine(o.threads, o.device, o.precision));
+    return on_machine({o.threads, o.device, o.precision},
+                      [&](nine::Device device) { return train(options, o, device); });
   });
 }

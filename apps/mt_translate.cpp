@@ -120,6 +120,17 @@ void score_given(const TranslateOptions& o) {
   out.finish();
 }
 
+int run(const TranslateOptions& o) {
+  if (o.translates()) {
+    translate(o);
+  } else if (!o.score_given.empty()) {
+    score_given(o);
+  } else {
+    std::fputs(score_translation(o.input, o.reference, o.scoring).c_str(), stdout);
+  }
+  return kExitDone;
+}
+
 }  // namespace
 }  // namespace nine::app
 
@@ -131,14 +142,6 @@ int main(int argc, char** argv) {
     o.declare(options);
     if (!options.parse(argc, argv)) return kExitDone;
     o.check(options);
-    use_machine(o.threads, "cpu");
-    if (o.translates()) {
-      translate(o);
-    } else if (!o.score_given.empty()) {
-      score_given(o);
-    } else {
-      std::fputs(score_translation(o.input, o.reference, o.scoring).c_str(), stdout);
-    }
-    return kExitDone;
+    return on_machine({.threads = o.threads}, [&](nine::Device) { return run(o); });
   });
 }

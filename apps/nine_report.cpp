@@ -66,6 +66,17 @@ struct ReportOptions {
   }
 };
 
+int write_page(const ReportOptions& o) {
+  const std::string file = o.page_file();
+  if (o.words.empty()) {
+    write_report({o.runs.begin(), o.runs.end()}, file, o.differences);
+  } else {
+    write_word_page(model_directory(o.words, "dict.txt"), o.words, o.page, file);
+  }
+  std::printf("wrote %s\n", file.c_str());
+  return kExitDone;
+}
+
 }  // namespace
 }  // namespace nine::app
 
@@ -80,14 +91,6 @@ int main(int argc, char** argv) {
     o.declare(options);
     if (!options.parse(argc, argv)) return kExitDone;
     o.check(options);
-    use_machine(o.threads, "cpu");
-    const std::string file = o.page_file();
-    if (o.words.empty()) {
-      write_report({o.runs.begin(), o.runs.end()}, file, o.differences);
-    } else {
-      write_word_page(nine::model_directory(o.words, "dict.txt"), o.words, o.page, file);
-    }
-    std::printf("wrote %s\n", file.c_str());
-    return kExitDone;
+    return on_machine({.threads = o.threads}, [&](nine::Device) { return write_page(o); });
   });
 }

@@ -8,6 +8,7 @@ target_compile_options(nine_flags INTERFACE -Wno-missing-field-initializers)  # 
 if(NINE_WERROR)
   target_compile_options(nine_flags INTERFACE -Werror)
 endif()
+target_compile_definitions(nine_flags INTERFACE EIGEN_DONT_PARALLELIZE)  # core/threads.h shares out the work
 # No errno and no trapping arithmetic: lets loops over exp, log and friends be vectorised. Results stay IEEE: no -ffast-math.
 target_compile_options(nine_flags INTERFACE -march=${NINE_ARCH} -fno-math-errno -fno-trapping-math)
 

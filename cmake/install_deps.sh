@@ -5,7 +5,7 @@ set -eu
 packages="g++ cmake ninja-build libeigen3-dev libxsmm-dev nlohmann-json3-dev libcli11-dev doctest-dev"
 for more in "$@"; do
   case $more in
-    clang) packages="$packages clang libclang-rt-dev" ;;  # the second: libFuzzer and the sanitizers
+    clang) packages="$packages clang libclang-rt-dev libomp-dev" ;;  # libFuzzer and the sanitizers; OpenMP
     tidy) packages="$packages clang-tidy" ;;
     format) packages="$packages clang-format" ;;
     *) echo "$0: nothing is known about '$more'; clang, tidy and format are" >&2 && exit 2 ;;

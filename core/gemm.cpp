@@ -1,6 +1,5 @@
 #include "core/gemm.h"
 
-#define EIGEN_DONT_PARALLELIZE  // threads.h shares out the tiles
 #include <Eigen/Core>
 #include <algorithm>
 #include <array>

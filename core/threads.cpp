@@ -1,16 +1,19 @@
 #include "core/threads.h"
 
+#include <omp.h>
+#include <pthread.h>
 #include <sched.h>
 
 #include <algorithm>
 #include <atomic>
+#include <cstdlib>
 #include <exception>
 #include <fstream>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
-#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -25,7 +28,7 @@ namespace nine {
 namespace {
 
 int g_threads = 0;
-// True on worker threads, and on a thread while it runs a loop: loops inside of tasks are serial.
+// True on helpers, and on a thread while it runs a loop: loops inside of tasks are serial.
 thread_local bool t_in_parallel = false;
 
 // About 100 microseconds, longer than the gaps between the loops of a training step.
@@ -47,69 +50,63 @@ void wait_until(F&& done) {
     if (!spin(spins)) std::this_thread::yield();  // with more threads than cores, others must run
 }
 
-// The worker threads. Between loops a worker spins for a moment, then sleeps.
-class ThreadPool {
- public:
-  ThreadPool() = default;
-  ThreadPool(const ThreadPool&) = delete;
-  ThreadPool& operator=(const ThreadPool&) = delete;
-  ~ThreadPool() {
-    stopping_ = true;
-    wake_all();
-    for (std::thread& t : workers_) t.join();
-  }
+// In a child of fork() OpenMP's threads are missing, and its next region would wait for them.
+std::atomic<bool> g_forked = false;
 
-  // Runs body(context) on this thread and, until it returns here, on up to `max_workers` workers as
+// The helpers of an OpenMP team whose thread 0 runs a program. Between loops a helper spins for a
+// moment, then sleeps: no loop waits for a thread that has lost its core, as the barrier at the end
+// of a region would.
+class Team {
+ public:
+  explicit Team(int size) : size_(size) {}
+  Team(const Team&) = delete;
+  Team& operator=(const Team&) = delete;
+
+  int size() const { return size_; }
+
+  // Runs body(context) on this thread and, until it returns here, on up to `max_helpers` helpers as
   // they become free. Returns when none of them runs it any more.
-  void run(int max_workers, void (*body)(void*), void* context) {
-    // The pool runs one loop at a time: a second thread of the program runs its loop alone.
-    const std::unique_lock lock(busy_, std::try_to_lock);
-    if (!lock) return body(context);
-    while (static_cast<int>(workers_.size()) < max_workers) start_worker();
+  void run(int max_helpers, void (*body)(void*), void* context) {
     body_ = body;
     context_ = context;
-    max_workers_ = max_workers;
+    max_helpers_ = max_helpers;
     loop_state_ = ((loop_state_ >> kNumberShift) + 1) << kNumberShift | kOpen;
     if (sleeping_ > 0) wake_all();
     body(context);
     loop_state_ &= ~kOpen;
-    wait_until([&] { return (loop_state_ & kActiveWorkers) == 0; });
+    wait_until([&] { return (loop_state_ & kActiveHelpers) == 0; });
   }
 
- private:
-  // loop_state_ packs the loop's number (bits 32 and up), whether workers may still join it (bit
-  // 31) and how many workers are running it (bits 0 to 30).
-  static constexpr int kNumberShift = 32;
-  static constexpr uint64_t kOpen = uint64_t{1} << 31, kActiveWorkers = kOpen - 1;
-
-  void start_worker() {
-    workers_.reserve(workers_.size() + 1);
-    try {
-      workers_.emplace_back([this, index = static_cast<int>(workers_.size())] { work(index); });
-    } catch (const std::system_error& e) {
-      fail("thread ", workers_.size() + 2, " could not be started: ", e.code().message(),
-           "; lower the number of threads");
-    }
-  }
-
-  void wake_all() {
-    ++wake_counter_;
-    wake_counter_.notify_all();
-  }
-
-  void work(int index) {
+  // What helper `index` does until stop().
+  void help(int index) {
     t_in_parallel = true;
     for (uint64_t last = 0; !stopping_;) {
       uint64_t state = wait_for_loop(last);
-      if ((state & kOpen) == 0) continue;  // the loop has ended already, or the pool is stopping
+      if ((state & kOpen) == 0) continue;  // the loop has ended already, or the team is stopping
       last = state >> kNumberShift;
-      while (index < max_workers_ && (state & kOpen) != 0 && state >> kNumberShift == last) {
+      while (index < max_helpers_ && (state & kOpen) != 0 && state >> kNumberShift == last) {
         if (!loop_state_.compare_exchange_weak(state, state + 1)) continue;
         body_(context_);
         --loop_state_;
         break;
       }
     }
+    t_in_parallel = false;
+  }
+  void stop() {
+    stopping_ = true;
+    wake_all();
+  }
+
+ private:
+  // loop_state_ packs the loop's number (bits 32 and up), whether helpers may still join it (bit
+  // 31) and how many helpers are running it (bits 0 to 30).
+  static constexpr int kNumberShift = 32;
+  static constexpr uint64_t kOpen = uint64_t{1} << 31, kActiveHelpers = kOpen - 1;
+
+  void wake_all() {
+    ++wake_counter_;
+    wake_counter_.notify_all();
   }
 
   // Waits for an open loop whose number is not `last` and returns the loop state. It also returns
@@ -129,23 +126,47 @@ class ThreadPool {
     return loop_state_;
   }
 
-  std::mutex busy_;
-  std::vector<std::thread> workers_;
+  const int size_;
   void (*body_)(void*) = nullptr;
   void* context_ = nullptr;
-  std::atomic<int> max_workers_ = 0, sleeping_ = 0, wake_counter_ = 0;
+  std::atomic<int> max_helpers_ = 0, sleeping_ = 0, wake_counter_ = 0;
   std::atomic<bool> stopping_ = false;
   alignas(64) std::atomic<uint64_t> loop_state_ = 0;
 };
 
-// Runs body on up to `max_threads` threads, the calling one included.
-void run_on_pool(int64_t max_threads, void (*body)(void*), void* context) {
-  static ThreadPool pool;
-  struct InParallel {
-    InParallel() { t_in_parallel = true; }
-    ~InParallel() { t_in_parallel = false; }
-  } const in_parallel;
-  pool.run(static_cast<int>(max_threads) - 1, body, context);
+std::atomic<Team*> g_team = nullptr;
+// Held by the thread that runs a loop. A second thread of the program runs its loop alone.
+std::mutex g_busy;
+
+// While a thread runs a loop.
+struct InParallel {
+  InParallel() { t_in_parallel = true; }
+  ~InParallel() { t_in_parallel = false; }
+};
+
+bool is_serial() {
+  static const int registered = pthread_atfork(nullptr, nullptr, [] { g_forked = true; });
+  (void)registered;
+  return threads() == 1 || t_in_parallel || g_forked ||
+         (g_team == nullptr && omp_in_parallel() != 0);  // a loop inside of the user's own region
+}
+
+// Runs body on up to `max_threads` threads, the calling one included: with the helpers of the open
+// team, or in a region of its own. body must not throw.
+void run_on_threads(int64_t max_threads, void (*body)(void*), void* context) {
+  const std::unique_lock lock(g_busy, std::try_to_lock);
+  if (!lock) return body(context);
+  const auto wanted = static_cast<int>(max_threads);
+  if (Team* team = g_team) {
+    const InParallel in_parallel;
+    team->run(std::min(wanted, team->size()) - 1, body, context);
+    return;
+  }
+#pragma omp parallel num_threads(wanted)
+  {
+    const InParallel in_parallel;
+    body(context);
+  }
 }
 
 // What a loop's tasks have thrown: of several exceptions that of the first task.
@@ -173,36 +194,88 @@ class TaskErrors {
 
 }  // namespace
 
-int physical_cores() {
+namespace {
+
+// The CPUs that this process may use, also where OMP_PROC_BIND has pinned this thread to some.
+std::vector<int> allowed_cpus() {
+  std::vector<int> cpus;
+  if (omp_get_proc_bind() != omp_proc_bind_false) {
+    for (int place = 0; place < omp_get_num_places(); ++place) {
+      std::vector<int> of_place(static_cast<size_t>(omp_get_place_num_procs(place)));
+      omp_get_place_proc_ids(place, of_place.data());
+      cpus.insert(cpus.end(), of_place.begin(), of_place.end());
+    }
+    if (!cpus.empty()) return cpus;
+  }
   cpu_set_t mask;
   CPU_ZERO(&mask);
-  if (sched_getaffinity(0, sizeof mask, &mask) != 0)
-    return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  if (sched_getaffinity(0, sizeof mask, &mask) != 0) return cpus;
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
+    if (CPU_ISSET(cpu, &mask)) cpus.push_back(cpu);
+  return cpus;
+}
+
+}  // namespace
+
+int physical_cores() {
   std::set<std::string> cores;
-  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-    if (!CPU_ISSET(cpu, &mask)) continue;
+  for (const int cpu : allowed_cpus()) {
     std::ifstream siblings("/sys/devices/system/cpu/cpu" + std::to_string(cpu) +
                            "/topology/thread_siblings_list");
     std::string line;
     cores.insert(std::getline(siblings, line) ? line : std::to_string(cpu));
   }
-  return std::max(1, static_cast<int>(cores.size()));
+  return cores.empty() ? std::max(1, omp_get_num_procs()) : static_cast<int>(cores.size());
+}
+
+int default_threads() {
+  const char* asked = std::getenv("OMP_NUM_THREADS");
+  const int count = asked != nullptr && *asked != '\0' ? omp_get_max_threads() : physical_cores();
+  return std::min(count, omp_get_thread_limit());
 }
 
 void set_threads(int count) {
   require(count >= 1 && count <= 4096, "the number of threads must be from 1 to 4096, not ", count);
+  if (const Team* team = g_team)
+    require(count <= team->size(), "the number of threads is ", team->size(),
+            " until the end of this run and cannot be raised to ", count);
   g_threads = count;
 }
 
 int threads() {
-  if (g_threads == 0) g_threads = physical_cores();
+  if (g_threads == 0) g_threads = default_threads();
   return g_threads;
+}
+
+void in_team(const std::function<void()>& body) {
+  if (is_serial() || g_team != nullptr) return body();
+  std::optional<Team> team;
+  std::exception_ptr error;
+#pragma omp parallel num_threads(threads())
+  {
+#pragma omp single
+    team.emplace(omp_get_num_threads());
+    if (omp_get_thread_num() > 0) {
+      team->help(omp_get_thread_num() - 1);
+    } else {
+      g_team = &*team;
+      try {
+        body();
+      } catch (...) {
+        error = std::current_exception();
+      }
+      const std::lock_guard lock(g_busy);
+      g_team = nullptr;
+      team->stop();
+    }
+  }
+  if (error) std::rethrow_exception(error);
 }
 
 namespace detail {
 
 void parallel_run(int64_t tasks, void (*task)(void*, int64_t), void* context) {
-  if (tasks <= 1 || threads() == 1 || t_in_parallel) {
+  if (tasks <= 1 || is_serial()) {
     for (int64_t i = 0; i < tasks; ++i) task(context, i);
     return;
   }
@@ -223,13 +296,13 @@ void parallel_run(int64_t tasks, void (*task)(void*, int64_t), void* context) {
       }
     }
   };
-  run_on_pool(std::min<int64_t>(threads(), tasks), body, &loop);
+  run_on_threads(std::min<int64_t>(threads(), tasks), body, &loop);
   loop.errors.rethrow();
 }
 
 void parallel_rounds(int64_t rounds, int64_t tasks, void (*task)(void*, int64_t, int64_t),
                      void* context) {
-  if (tasks <= 1 || threads() == 1 || t_in_parallel) {
+  if (tasks <= 1 || is_serial()) {
     for (int64_t r = 0; r < rounds; ++r)
       for (int64_t i = 0; i < tasks; ++i) task(context, r, i);
     return;
@@ -270,7 +343,7 @@ void parallel_rounds(int64_t rounds, int64_t tasks, void (*task)(void*, int64_t,
       wait_until([&] { return l.done >= (r + 1) * l.tasks; });
     }
   };
-  run_on_pool(loop.threads, body, &loop);
+  run_on_threads(loop.threads, body, &loop);
   loop.errors.rethrow();
 }
 

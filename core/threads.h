@@ -1,19 +1,33 @@
-// Parallel loops. Work is cut into tasks by shapes, never by the number of threads, so that results
-// do not depend on that number. Free worker threads join a running loop and take tasks from it. A
-// loop never waits for a sleeping worker to wake up: the calling thread can run every task itself.
+// Parallel loops on OpenMP's threads; OMP_PLACES, OMP_PROC_BIND and OMP_THREAD_LIMIT say where they
+// run and how many there may be. Work is cut into tasks by shapes, never by the number of threads,
+// so that results do not depend on that number.
+//
+// A program opens one team around its run, in_team(): free threads of the team join a running loop
+// and take tasks from it, and a loop never waits for a thread to wake up, as the calling thread can
+// run every task itself. Without a team each loop is a region of its own, at whose end all of its
+// threads meet. In a child of fork() loops run serially.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <type_traits>
 
 namespace nine {
 
-/// Cores of this machine, hyper-threads counted once, within the process's affinity mask.
+/// Cores of this machine, hyper-threads counted once, that this process may use.
 int physical_cores();
-/// From now on ops use this many threads, the calling one included. Error: outside of 1 to 4096.
+/// How many threads ops use unless told: OMP_NUM_THREADS, else physical_cores(), no more than
+/// OMP_THREAD_LIMIT.
+int default_threads();
+/// From now on ops use this many threads, the calling one included. Errors: outside of 1 to 4096;
+/// more than the open team has.
 void set_threads(int count);
-/// The number of threads that ops use; physical_cores() unless set_threads() was called.
+/// The number of threads that ops use; default_threads() unless set_threads() was called.
 int threads();
+
+/// Runs body() on this thread, which has a team of threads() for the loops in it. The system may
+/// give the team fewer. What body throws reaches the caller. A team inside of a team is that team.
+void in_team(const std::function<void()>& body);
 
 namespace detail {
 void parallel_run(int64_t tasks, void (*task)(void*, int64_t), void* context);

@@ -1,14 +1,13 @@
 // The basic types: shapes, tensors, pools, threads, element types,
 // errors, the profile.
 #include <doctest/doctest.h>
-#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <bit>
 #include <cmath>
 #include <cstdint>
-#include <fstream>
 #include <limits>
 #include <set>
 #include <string>
@@ -419,29 +418,64 @@ TEST_CASE("threads: what a task of a round throws reaches the caller; later task
   }
 }
 
-#if !defined(NINE_SANITIZE_ADDRESS) && \
-    !defined(NINE_SANITIZE_THREAD)  // they reserve terabytes of addresses themselves
-TEST_CASE("threads: one that cannot be started is an error with the system's reason") {
+TEST_CASE("threads: an open team runs loops as regions do; its number cannot be raised") {
   const ThreadsAgain again;
-  rlimit before{};
-  REQUIRE(getrlimit(RLIMIT_AS, &before) == 0);
-  int64_t pages = 0;
-  std::ifstream("/proc/self/statm") >> pages;
-  rlimit little = before;
-  little.rlim_cur = static_cast<rlim_t>(pages * sysconf(_SC_PAGESIZE)) + (rlim_t{64} << 20);
-  set_threads(100);  // with a stack of 8 MiB each
-  std::string error;
-  if (setrlimit(RLIMIT_AS, &little) == 0)
-    error = error_of([] { parallel_for(100, [](int64_t) {}); });
-  REQUIRE(setrlimit(RLIMIT_AS, &before) == 0);
-  CHECK_MESSAGE(has(error, "could not be started: Resource temporarily unavailable"), error);
-  CHECK(has(error, "lower the number of threads"));
-  set_threads(3);
-  std::atomic<int> count = 0;
-  parallel_for(10, [&](int64_t) { ++count; });
-  CHECK(count == 10);
+  for (const int n : {1, 2, 3, 5}) {
+    set_threads(n);
+    bool ran = false;
+    in_team([&] {
+      ran = true;
+      for (int loop = 0; loop < 50; ++loop) {
+        std::atomic<int> count = 0;
+        std::atomic<int> most = 0, now = 0;
+        parallel_for(20, [&](int64_t) {
+          const int running = ++now;
+          for (int seen = most; running > seen && !most.compare_exchange_weak(seen, running);) {
+          }
+          ++count;
+          --now;
+        });
+        CHECK(count == 20);
+        CHECK(most <= n);
+      }
+      in_team([&] { CHECK(threads() == n); });  // the same team
+      if (n == 1) return;
+      CHECK_THROWS_WITH_AS(set_threads(n + 1), doctest::Contains("cannot be raised to"), Error);
+      set_threads(n - 1);
+      CHECK(threads() == n - 1);
+      set_threads(n);
+      std::atomic<int> count = 0;
+      std::thread([&] { parallel_for(20, [&](int64_t) { ++count; }); }).join();
+      CHECK(count == 20);
+    });
+    CHECK(ran);
+    CHECK_THROWS_WITH_AS(
+        in_team([] { parallel_for(9, [](int64_t i) { require(i != 4, "task 4"); }); }), "task 4",
+        Error);
+    set_threads(7);  // the team has ended
+  }
 }
-#endif
+
+TEST_CASE("threads: a child of fork runs its loops, serially") {
+  const ThreadsAgain again;
+  set_threads(3);
+  const auto child_counts = [] {
+    const pid_t child = fork();
+    if (child == 0) {
+      alarm(60);
+      std::atomic<int> count = 0;
+      parallel_for(20, [&](int64_t) { ++count; });
+      parallel_rounds(5, 4, [&](int64_t, int64_t) { ++count; });
+      _exit(count == 40 ? 0 : 1);
+    }
+    int status = -1;
+    waitpid(child, &status, 0);
+    return status;
+  };
+  parallel_for(20, [](int64_t) {});
+  CHECK(child_counts() == 0);
+  in_team([&] { CHECK(child_counts() == 0); });
+}
 
 TEST_CASE("threads: several threads of a program may run loops at the same time") {
   const ThreadsAgain again;

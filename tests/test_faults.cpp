@@ -21,6 +21,7 @@
 
 #include "core/json.h"
 #include "core/safetensors.h"
+#include "core/threads.h"
 #include "nn/training/checkpoint.h"
 #include "tests/programs.h"
 #include "tests/support.h"
@@ -532,6 +533,31 @@ TEST_CASE_TEMPLATE(
   CHECK_MESSAGE(has(outcome.err, "step " + std::to_string(bad_step)), outcome.err);
 }
 
+TEST_CASE("threads: OpenMP's environment holds, and --threads is above it") {
+  const LanguageModel tiny;
+  const auto threads_of = [&](const Strings& environment, const Strings& more = {}) {
+    Strings arguments{"--restart", "--after", "1u"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const Outcome outcome =
+        Program("lm_train", tiny.training(tiny.dir / "run", arguments), {}, [&] {
+          for (const char* name : {"OMP_NUM_THREADS", "OMP_THREAD_LIMIT", "OMP_PROC_BIND"})
+            unsetenv(name);
+          for (size_t i = 0; i + 1 < environment.size(); i += 2)
+            setenv(environment[i].c_str(), environment[i + 1].c_str(), 1);
+        }).wait();
+    REQUIRE_MESSAGE(outcome.code == 0, outcome.err);
+    const size_t end = outcome.err.find(" threads");
+    return std::stoi(outcome.err.substr(outcome.err.rfind(' ', end - 1) + 1));
+  };
+  const int cores = physical_cores();
+  CHECK(threads_of({}) == cores);
+  CHECK(threads_of({"OMP_NUM_THREADS", "3"}) == 3);
+  CHECK(threads_of({"OMP_NUM_THREADS", "3"}, {"--threads", "2"}) == 2);
+  CHECK(threads_of({"OMP_THREAD_LIMIT", "1"}) == 1);
+  CHECK(threads_of({"OMP_PROC_BIND", "true"}) == cores);
+  CHECK(threads_of({"OMP_PROC_BIND", "spread", "OMP_PLACES", "cores"}) == cores);
+}
+
 #if !defined(NINE_SANITIZE_ADDRESS) && \
     !defined(NINE_SANITIZE_THREAD)  // they reserve terabytes of addresses themselves
 namespace {
@@ -566,6 +592,20 @@ TEST_CASE_TEMPLATE("faults: a limit of addresses below the machine's memory is n
                                   {}, address_limit(rlim_t{600} << 20))
                               .wait();
   CHECK_MESSAGE(outcome.code == 0, outcome.err);
+}
+
+TEST_CASE("faults: threads that cannot be started") {
+  const LanguageModel tiny;
+  const auto little_memory = [] {
+    const rlimit limit{rlim_t{600} << 20, rlim_t{600} << 20};
+    setrlimit(RLIMIT_AS, &limit);
+  };
+  const Outcome outcome =
+      Program("lm_train", tiny.training(tiny.dir / "run", {"--after", "4u", "--threads", "400"}),
+              {}, little_memory)
+          .wait();
+  CHECK(outcome.code == 1);
+  CHECK_MESSAGE(has(outcome.err, "Resource temporarily unavailable"), outcome.err);
 }
 
 TEST_CASE_TEMPLATE("faults: memory limits of any size are an error or none", Trainer, LanguageModel,

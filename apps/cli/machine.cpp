@@ -8,9 +8,9 @@
 namespace nine::app {
 
 void add_threads(Options& options, int& threads) {
-  options.add("threads", threads, "0: all physical cores")
+  options.add("threads", threads, "0: OMP_NUM_THREADS, or all physical cores")
       .range(0, 4096)
-      .default_text("physical cores")
+      .default_text("0")
       .called("threads");
 }
 
@@ -21,14 +21,16 @@ void add_device(Options& options, std::string& device) {
       .called("the device");
 }
 
-Device use_machine(int threads, const std::string& device, const std::string& precision) {
+int on_machine(const MachineFlags& flags, const std::function<int(Device)>& body) {
   install_cuda();
-  cuda::set_precision(enum_from_text<cuda::Precision>(precision));
-  set_threads(threads > 0 ? threads : physical_cores());
-  const Device d = device_from_text(device);
-  if (d.kind != DeviceKind::cpu)
-    Tensor({1}, DType::float32, d);  // an error now if the device is not available
-  return d;
+  cuda::set_precision(enum_from_text<cuda::Precision>(flags.precision));
+  set_threads(flags.threads > 0 ? flags.threads : default_threads());
+  const Device device = device_from_text(flags.device);
+  if (device.kind != DeviceKind::cpu)
+    Tensor({1}, DType::float32, device);  // an error now if the device is not available
+  int code = 0;
+  in_team([&] { code = body(device); });
+  return code;
 }
 
 }  // namespace nine::app

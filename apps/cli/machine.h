@@ -1,6 +1,7 @@
 // Where a program computes: the flags --threads and --device, and what they select.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "apps/cli/options.h"
@@ -8,14 +9,20 @@
 
 namespace nine::app {
 
-/// Declares --threads, bound to `threads`; 0: all physical cores.
+/// Declares --threads, bound to `threads`; 0: OMP_NUM_THREADS, else all physical cores.
 void add_threads(Options& options, int& threads);
 /// Declares --device, bound to `device`: "cpu", "cuda" or "cuda:1".
 void add_device(Options& options, std::string& device);
 
-/// Installs the CUDA backend, sets the number of threads (0: all physical cores) and the precision
-/// of matrix products on CUDA ("fp32", "tf32", "bf16"), and returns the device. Programs call it
-/// before they make a tensor. Errors: a text of neither form; no such device on this machine.
-Device use_machine(int threads, const std::string& device, const std::string& precision = "fp32");
+/// What those flags and --precision say.
+struct MachineFlags {
+  int threads = 0;
+  std::string device = "cpu", precision = "fp32";
+};
+/// Installs the CUDA backend, sets the number of threads and the precision of matrix products on
+/// CUDA ("fp32", "tf32", "bf16"), and returns what `body` returns for the device, with a team of
+/// those threads open (core/threads.h). Programs make no tensor before. Errors: a text of neither
+/// form; no such device on this machine.
+int on_machine(const MachineFlags& flags, const std::function<int(Device)>& body);
 
 }  // namespace nine::app

@@ -136,7 +136,6 @@ int main(int argc, char** argv) {
     BenchOptions o;
     o.declare(options);
     if (!options.parse(argc, argv)) return kExitDone;
-    use_machine(o.threads, "cpu");
-    return bench(o);
+    return on_machine({.threads = o.threads}, [&](nine::Device) { return bench(o); });
   });
 }

@@ -6,7 +6,6 @@
 //   bench_gemm --model mt [--ffn f] [--sentences n] [--length t]    a step of bench_mt
 #include <dlfcn.h>
 
-#define EIGEN_DONT_PARALLELIZE
 #include <Eigen/Core>
 #include <algorithm>
 #include <chrono>
@@ -327,6 +326,8 @@ int main(int argc, char** argv) {
     if (o.threads > 0) nine::set_threads(o.threads);
     if (o.vocab == 0) o.vocab = o.model == "mt" ? 10000 : 30000;
     if (o.layers == 0) o.layers = o.model == "mt" ? 6 : 2;
-    return bench(o);
+    int code = 0;
+    nine::in_team([&] { code = bench(o); });
+    return code;
   });
 }

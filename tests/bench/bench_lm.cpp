@@ -145,6 +145,7 @@ int main(int argc, char** argv) {
     BenchOptions o;
     o.declare(options);
     if (!options.parse(argc, argv)) return kExitDone;
-    return bench(o, use_machine(o.threads, o.device, o.precision));
+    return on_machine({o.threads, o.device, o.precision},
+                      [&](nine::Device device) { return bench(o, device); });
   });
 }

@@ -168,6 +168,7 @@ int main(int argc, char** argv) {
     BenchOptions o;
     o.declare(options);
     if (!options.parse(argc, argv)) return kExitDone;
-    return bench(o, use_machine(o.threads, o.device));
+    return on_machine({.threads = o.threads, .device = o.device},
+                      [&](nine::Device device) { return bench(o, device); });
   });
 }
