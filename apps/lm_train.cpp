@@ -12,9 +12,8 @@ namespace {
 
 int train(const Options& options, const LmOptions& o, Device device) {
   const LmData data = load_lm_data(o);
-  ParameterSet parameters;
+  ParameterSet parameters({.dtype = o.dtype, .seed = o.seed, .device = device});
   const LanguageModel model(parameters, o.model(data.vocabulary.size()));
-  parameters.allocate(o.dtype, o.seed, true, device);
   o.initialise_head(model, data.vocabulary.counts());
   if (!o.init.empty()) load_initial_weights(o.init, data.vocabulary, parameters);
   LanguageModelTask task(model, data.train, data.valid ? &*data.valid : nullptr, o.batching());

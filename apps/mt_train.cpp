@@ -14,9 +14,8 @@ namespace {
 
 int train(const Options& options, const MtOptions& o, Device device) {
   const MtData data = load_mt_data(o);
-  ParameterSet parameters;
+  ParameterSet parameters({.dtype = o.dtype, .seed = o.seed, .device = device});
   const Transformer model(parameters, o.model(data.source.size(), data.target.size()));
-  parameters.allocate(o.dtype, o.seed, true, device);
   o.initialise_head(model.head(), data.train.target_counts(data.target.size()));
   if (!o.init.empty()) load_initial_weights(o.init, data.source, data.target, parameters);
   const TranslationValidationConfig validation{.text = data.valid ? &*data.valid : nullptr,

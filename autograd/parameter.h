@@ -2,18 +2,58 @@
 #pragma once
 
 #include <string>
+#include <utility>
 
 #include "core/tensor.h"
 
 namespace nine {
 
-struct Parameter {
+/// Gives parameters their memory when the first of them is used: ParameterSet, in nn/parameters.h.
+class ParameterMemory {
+ public:
+  /// Makes the memory of all its parameters (Parameter::set_memory); does nothing the second time.
+  virtual void make() const = 0;
+
+ protected:
+  ~ParameterMemory() = default;
+};
+
+class Parameter {
+ public:
+  Parameter() = default;
+  /// With memory of its own; without `grad` it is not trained.
+  Parameter(std::string parameter_name, Tensor value, Tensor grad = {})
+      : name(std::move(parameter_name)), value_(std::move(value)), grad_(std::move(grad)) {}
+  /// With memory that `memory` makes at the first use; `memory` outlives the parameter.
+  Parameter(std::string parameter_name, const ParameterMemory& memory)
+      : name(std::move(parameter_name)), memory_(&memory) {}
+
+  const Tensor& value() const {
+    make();
+    return value_;
+  }
+  /// Of value's shape; its contents count only while has_grad. Empty when it is not trained.
+  const Tensor& grad() const {
+    make();
+    return grad_;
+  }
+  void set_memory(Tensor value, Tensor grad) {
+    value_ = std::move(value);
+    grad_ = std::move(grad);
+  }
+
   std::string name;  ///< PyTorch's name, such as "lstm.weight_ih_l0"
-  Tensor value;
-  Tensor grad;  ///< of value's shape; its contents count only while has_grad
   /// Whether `grad` holds gradients since the last update: the next one is then added, and
   /// otherwise overwrites what is there.
   bool has_grad = false;
+
+ private:
+  void make() const {
+    if (!value_ && memory_ != nullptr) memory_->make();
+  }
+
+  Tensor value_, grad_;
+  const ParameterMemory* memory_ = nullptr;
 };
 
 }  // namespace nine

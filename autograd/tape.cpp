@@ -34,10 +34,10 @@ Tensor Var::grad() const {
   const Tape::Slot& s = tape_->slot(*this);
   require(s.is_leaf, "grad() is kept for leaves and parameters only, not for a result of '", s.op,
           "'");
-  if (s.parameter != nullptr) return s.parameter->grad;
-  require(s.has_grad, "no gradient reached this leaf of shape ", s.value.shape(),
+  require(s.parameter != nullptr ? s.parameter->has_grad : s.has_grad, "no gradient reached this ",
+          s.op, " of shape ", s.value.shape(),
           ": did backward run, and does the loss depend on it?");
-  return s.grad;
+  return s.parameter != nullptr ? s.parameter->grad() : s.grad;
 }
 
 View Var::grad_output() const {
@@ -51,7 +51,7 @@ OutputView Var::grad_input() const {
   Tape::Slot& s = tape_->slot(*this);
   if (tape_->detect_anomaly_) tape_->written_grads_.push_back(id_);
   if (s.parameter != nullptr)
-    return {s.parameter->grad.view(), std::exchange(s.parameter->has_grad, true)};
+    return {s.parameter->grad().view(), std::exchange(s.parameter->has_grad, true)};
   if (!s.grad)
     s.grad = s.is_leaf ? Tensor(s.value.shape(), s.value.dtype(), s.value.device())
                        : tape_->arena_.block(s.value.shape(), s.value.dtype());
@@ -103,11 +103,11 @@ Var Tape::leaf(const Tensor& value) {
 }
 
 Var Tape::parameter(Parameter& p) {
-  Var v = leaf(p.value);
+  Var v = leaf(p.value());
   Slot& s = slot(v);
   s.op = "parameter";
   s.parameter = &p;
-  s.needs_grad = recording_ && static_cast<bool>(p.grad);
+  s.needs_grad = recording_ && static_cast<bool>(p.grad());
   return v;
 }
 
@@ -193,7 +193,8 @@ void Tape::check_finite(const View& v, const char* op, const char* direction) co
 void Tape::check_written_grads(const char* op) {
   for (const int32_t id : written_grads_) {
     const Slot& s = slots_[static_cast<size_t>(id)];
-    check_finite(s.parameter != nullptr ? s.parameter->grad.view() : s.grad.view(), op, "backward");
+    check_finite(s.parameter != nullptr ? s.parameter->grad().view() : s.grad.view(), op,
+                 "backward");
   }
   written_grads_.clear();
 }

@@ -10,6 +10,7 @@
 
 #include "core/crc32c.h"
 #include "core/error.h"
+#include "core/output_file.h"
 
 namespace nine {
 namespace fs = std::filesystem;

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/output_file.h"
+#include "core/file_digest.h"
 
 namespace nine {
 

@@ -2,19 +2,12 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <filesystem>
 #include <vector>
 
+#include "core/file_digest.h"
+
 namespace nine {
-
-/// Size and CRC-32C checksum of a file.
-struct FileDigest {
-  uint64_t bytes = 0;
-  uint32_t crc32c = 0;
-
-  friend bool operator==(const FileDigest&, const FileDigest&) = default;
-};
 
 /// Writes one file and computes its digest on the way. Every call throws an Error that names the
 /// file when the system refuses (no space left, no permission, ...).

@@ -16,6 +16,7 @@
 #include "core/error.h"
 #include "core/json.h"
 #include "core/ops.h"
+#include "core/output_file.h"
 
 namespace nine {
 namespace fs = std::filesystem;

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/output_file.h"
+#include "core/file_digest.h"
 #include "core/tensor.h"
 
 namespace nine {

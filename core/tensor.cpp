@@ -53,8 +53,8 @@ Tensor Tensor::with(const View& v) const {
   return t;
 }
 
-Tensor Tensor::clone() const {
-  Tensor t(shape(), dtype(), device());
+Tensor Tensor::to(Device device) const {
+  Tensor t(shape(), dtype(), device);
   ops::copy(view(), t.view());
   return t;
 }

@@ -14,8 +14,8 @@ namespace nine {
 class Arena;
 
 /// The argument of every op: a pointer to the elements, their type, shape and leading dimension. A
-/// view does not own its memory. As a matrix it has shape.rows() x shape.cols() elements, and row r
-/// starts r * ld elements after `data`.
+/// view does not own its memory, and `data` may be a GPU's: read elements through as(). As a matrix
+/// it has shape.rows() x shape.cols() elements, and row r starts r * ld elements after `data`.
 struct View {
   void* data = nullptr;
   DType dtype = DType::float32;
@@ -35,10 +35,12 @@ struct View {
   int64_t bytes() const { return elements() * static_cast<int64_t>(size_of(dtype)); }
   bool contiguous() const { return ld == cols() || rows() <= 1; }
 
-  /// The elements as T; an Error when the dtype is another.
+  /// The elements as T, for code on the CPU. Errors: the dtype is another; the memory is a GPU's.
   template <class T>
   T* as() const {
     require(dtype == dtype_of<T>, "a view of ", dtype, " was read as ", dtype_of<T>);
+    require(device == kCpu, "memory of ", device, " (a tensor of shape ", shape,
+            ") was read or written on the CPU: copy it with Tensor::to(kCpu) or to_vector()");
     return static_cast<T*>(data);
   }
 
@@ -88,7 +90,7 @@ class Tensor {
   DType dtype() const { return view_.dtype; }
   Device device() const { return view_.device; }
   int64_t elements() const { return view_.elements(); }
-  /// The elements as T; an Error when the dtype is another.
+  /// The elements as T, for code on the CPU; Errors as in View::as().
   template <class T>
   T* data() const {
     return view().as<T>();
@@ -105,8 +107,9 @@ class Tensor {
 
   /// A tensor of the same lifetime whose view is `v`, a part of this tensor's memory.
   Tensor with(const View& v) const;
-  /// An owned, contiguous copy on the same device.
-  Tensor clone() const;
+  /// An owned, contiguous copy on the same device, or on another one.
+  Tensor clone() const { return to(device()); }
+  Tensor to(Device device) const;
   /// The value of a tensor of one element; see View::item().
   double item() const { return view().item(); }
   /// The elements in row-major order, converted to double from any type; copies from a GPU.

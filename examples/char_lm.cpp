@@ -65,9 +65,7 @@ struct CharModel {
       : alphabet(std::move(letters)),
         characters(parameters, "characters", size(), 32),
         lstm(parameters, "lstm", 32, hidden, 1),
-        output(parameters, "output", hidden, size()) {
-    parameters.allocate(DType::float32, /*seed=*/1);
-  }
+        output(parameters, "output", hidden, size()) {}
   int64_t size() const { return static_cast<int64_t>(alphabet.size()); }
   int32_t id(char c) const { return static_cast<int32_t>(alphabet.find(c)); }
 

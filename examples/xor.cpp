@@ -10,10 +10,9 @@ const Tensor kTargets = Tensor::from<double>({0, 1, 1, 0}, {4, 1});
 
 // y = sigmoid(W2 tanh(W1 x + b1) + b2)
 struct Net {
-  ParameterSet parameters;
+  ParameterSet parameters{{.dtype = DType::float64}};
   Linear hidden{parameters, "hidden", 2, 4}, output{parameters, "output", 4, 1};
 
-  Net() { parameters.allocate(DType::float64, /*seed=*/1); }
   Var operator()(const Var& x) const { return sigmoid(output(tanh(hidden(x)))); }
 };
 
@@ -28,7 +27,7 @@ int main() {
   };
   Net net;
   std::vector<Tensor> weights;
-  for (const Parameter& p : net.parameters.all()) weights.push_back(p.value.clone());
+  for (const Parameter& p : net.parameters.all()) weights.push_back(p.value().clone());
   const GradcheckReport report = gradcheck(loss_of, weights);
   std::printf("gradcheck: %lld elements, worst relative error %.0e\n",
               static_cast<long long>(report.checked), report.worst);

@@ -4,8 +4,9 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
-#include "core/json.h"
 #include "core/suggest.h"
+#include "kernels/head_json.h"
+#include "kernels/ops.h"
 
 namespace nine {
 

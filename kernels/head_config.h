@@ -12,12 +12,15 @@
 #include <vector>
 
 #include "core/enum_names.h"
-#include "core/json.h"
 #include "kernels/head.h"
 #include "kernels/regularisers.h"
 #include "kernels/smoothing.h"
 
 namespace nine {
+
+namespace ops {
+struct HeadBlockOptions;
+}
 
 /// Which of a training step's products of N contexts with V words are kept for the gradients, for K
 /// components and vectors of d numbers.
@@ -94,8 +97,5 @@ struct HeadSetting {
 };
 /// Every member of HeadSettings, in the order of help pages.
 std::span<const HeadSetting> head_settings();
-
-/// A configuration with everything resolved, under the names of HeadSettings.
-Json to_json(const HeadConfig& config);
 
 }  // namespace nine

@@ -4,6 +4,7 @@
 
 #include "core/ops.h"
 #include "kernels/head_blocks.h"
+#include "kernels/ops.h"
 
 namespace nine {
 

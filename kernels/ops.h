@@ -7,6 +7,7 @@
 
 #include "core/arena.h"
 #include "core/tensor.h"
+#include "kernels/prior_penalty.h"
 #include "kernels/scores/score.h"
 
 namespace nine::ops {
@@ -122,11 +123,6 @@ void head_inference(const HeadBlock& block, const View& log_probs, const View& s
 
 // --- regularisers
 
-/// A penalty on a mixture's prior pi. Variances divide by K; rows without a target do not count.
-enum class PriorPenalty : uint8_t {
-  variance,  ///< the mean over rows of Var_k(pi_k)
-  cv2        ///< Var_k(s) / mean_k(s)^2, s_k = sum over rows of pi_k (after Takase et al., 2018)
-};
 /// loss += row_weight * n * strength * penalty, where n rows have a target; loss is a float64
 /// scalar. dlogits (N, K), unless empty, += its gradient by the logits of log_prior (N, K).
 void prior_penalty(PriorPenalty kind, double strength, const View& log_prior, const View& targets,

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/ops.h"
+#include "kernels/ops.h"
 
 namespace nine {
 namespace {

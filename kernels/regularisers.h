@@ -7,14 +7,9 @@
 
 #include "autograd/tape.h"
 #include "core/enum_names.h"
-#include "kernels/ops.h"
+#include "kernels/prior_penalty.h"
 
 namespace nine {
-
-template <>
-inline constexpr EnumNames<ops::PriorPenalty, 2> kEnumNames<ops::PriorPenalty>{
-    "prior regulariser",
-    {{{ops::PriorPenalty::variance, "variance"}, {ops::PriorPenalty::cv2, "cv2"}}}};
 
 /// A penalty on the prior over a mixture's components.
 struct PriorRegulariser {

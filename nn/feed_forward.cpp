@@ -1,21 +1,24 @@
 #include "nn/feed_forward.h"
 
 namespace nine {
-namespace {
-
-Linear linear_with(LinearInit init, ParameterSet& set, const std::string& name, int64_t in,
-                   int64_t out) {
-  return init == LinearInit::xavier
-             ? Linear(set, name, in, out, Init::xavier_uniform(in, out), Init::zeros())
-             : Linear(set, name, in, out);
-}
-
-}  // namespace
 
 FeedForward::FeedForward(ParameterSet& set, const std::string& name, int64_t size, int64_t inner,
-                         LinearInit init)
-    : linear1_(linear_with(init, set, name + ".linear1", size, inner)),
-      linear2_(linear_with(init, set, name + ".linear2", inner, size)),
+                         Activation activation, const LinearInit& init)
+    : activation_(activation),
+      linear1_(set, name + ".linear1", size, inner, true, init),
+      linear2_(set, name + ".linear2", inner, size, true, init),
       dropout_stream_("dropout." + name + ".linear2") {}
+
+Var FeedForward::between(const Var& x) const {
+  switch (activation_) {
+    case Activation::relu:
+      return linear1_.relu(x);
+    case Activation::gelu:
+      return relu(linear1_(x));
+    case Activation::gelu_tanh:
+      return relu(linear1_(x));
+  }
+  return {};
+}
 
 }  // namespace nine

@@ -2,14 +2,10 @@
 
 namespace nine {
 
-Linear::Linear(ParameterSet& set, const std::string& name, int64_t in, int64_t out, bool bias)
-    : Linear(set, name, in, out, Init::fan_in(in),
-             bias ? std::optional(Init::fan_in(in)) : std::nullopt) {}
-
-Linear::Linear(ParameterSet& set, const std::string& name, int64_t in, int64_t out,
-               const Init& weight, const std::optional<Init>& bias)
-    : weight_(set.add(name + ".weight", {out, in}, weight)) {
-  if (bias) bias_ = &set.add(name + ".bias", {out}, *bias);
+Linear::Linear(ParameterSet& set, const std::string& name, int64_t in, int64_t out, bool bias,
+               const LinearInit& init)
+    : weight_(set.add(name + ".weight", {out, in}, init.weight)) {
+  if (bias) bias_ = &set.add(name + ".bias", {out}, init.bias.of_sizes(in, out));
 }
 
 Var Linear::operator()(const Var& x) const {

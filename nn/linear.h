@@ -1,7 +1,6 @@
-// A linear map with a bias.
+// A linear map, with a bias unless told otherwise.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -13,11 +12,9 @@ namespace nine {
 /// y = x w' + b with `NAME.weight` (out, in) and `NAME.bias` (out).
 class Linear {
  public:
-  /// Starts as torch.nn.Linear: both U(-1/sqrt(in), 1/sqrt(in)).
-  Linear(ParameterSet& set, const std::string& name, int64_t in, int64_t out, bool bias = true);
-  /// With these initial values; no bias where `bias` is empty.
-  Linear(ParameterSet& set, const std::string& name, int64_t in, int64_t out, const Init& weight,
-         const std::optional<Init>& bias);
+  /// Starts as torch.nn.Linear unless told otherwise: both U(-1/sqrt(in), 1/sqrt(in)).
+  Linear(ParameterSet& set, const std::string& name, int64_t in, int64_t out, bool bias = true,
+         const LinearInit& init = {});
 
   /// x (..., in) to (..., out).
   Var operator()(const Var& x) const;

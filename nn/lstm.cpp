@@ -5,16 +5,17 @@
 namespace nine {
 
 Lstm::Lstm(ParameterSet& set, const std::string& name, int64_t input, int64_t hidden,
-           int64_t layers)
+           int64_t layers, const LinearInit& init)
     : hidden_(hidden) {
-  const Init init = Init::fan_in(hidden);
+  const Init weight = init.weight.of_sizes(hidden, 4 * hidden),
+             bias = init.bias.of_sizes(hidden, 4 * hidden);
   for (int64_t l = 0; l < layers; ++l) {
     const std::string suffix = "_l" + std::to_string(l);
     Parameter& w_ih =
-        set.add(concat(name, ".weight_ih", suffix), {4 * hidden, l == 0 ? input : hidden}, init);
-    Parameter& w_hh = set.add(concat(name, ".weight_hh", suffix), {4 * hidden, hidden}, init);
-    Parameter& b_ih = set.add(concat(name, ".bias_ih", suffix), {4 * hidden}, init);
-    Parameter& b_hh = set.add(concat(name, ".bias_hh", suffix), {4 * hidden}, init);
+        set.add(concat(name, ".weight_ih", suffix), {4 * hidden, l == 0 ? input : hidden}, weight);
+    Parameter& w_hh = set.add(concat(name, ".weight_hh", suffix), {4 * hidden, hidden}, weight);
+    Parameter& b_ih = set.add(concat(name, ".bias_ih", suffix), {4 * hidden}, bias);
+    Parameter& b_hh = set.add(concat(name, ".bias_hh", suffix), {4 * hidden}, bias);
     layers_.push_back({w_ih, w_hh, b_ih, b_hh, concat("dropout.", name, suffix)});
   }
 }

@@ -12,10 +12,12 @@ namespace nine {
 
 /// torch.nn.LSTM: `NAME.weight_ih_l0` (4H, I), `NAME.weight_hh_l0` (4H, H), `NAME.bias_ih_l0` and
 /// `NAME.bias_hh_l0` (4H), then the same for l1, ... The gates are stacked in the order i, f, g, o.
-/// All parameters start as U(-1/sqrt(H), 1/sqrt(H)).
+/// All parameters start as U(-1/sqrt(H), 1/sqrt(H)) unless told otherwise; an `init` that depends
+/// on sizes counts each weight as a map from H to 4H numbers.
 class Lstm {
  public:
-  Lstm(ParameterSet& set, const std::string& name, int64_t input, int64_t hidden, int64_t layers);
+  Lstm(ParameterSet& set, const std::string& name, int64_t input, int64_t hidden,
+       int64_t layers = 1, const LinearInit& init = {});
 
   int64_t layers() const { return static_cast<int64_t>(layers_.size()); }
   int64_t hidden() const { return hidden_; }

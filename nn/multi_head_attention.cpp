@@ -20,14 +20,14 @@ AttentionShape shape_of(const AttentionMask& mask, int64_t heads) {
 }  // namespace
 
 MultiHeadAttention::MultiHeadAttention(ParameterSet& set, const std::string& name, int64_t size,
-                                       int64_t heads, LinearInit init)
+                                       int64_t heads, const std::optional<LinearInit>& init)
     : heads_(heads),
       in_proj_weight_(set.add(name + ".in_proj_weight", {3 * size, size},
-                              Init::xavier_uniform(size, 3 * size))),
-      in_proj_bias_(set.add(name + ".in_proj_bias", {3 * size}, Init::zeros())),
-      out_proj_(set, name + ".out_proj", size, size,
-                init == LinearInit::xavier ? Init::xavier_uniform(size, size) : Init::fan_in(size),
-                Init::zeros()),
+                              init ? init->weight : Init::xavier_uniform())),
+      in_proj_bias_(set.add(name + ".in_proj_bias", {3 * size},
+                            init ? init->bias.of_sizes(size, 3 * size) : Init::zeros())),
+      out_proj_(set, name + ".out_proj", size, size, true,
+                init.value_or(LinearInit{.bias = Init::zeros()})),
       dropout_stream_("dropout." + name) {
   require(heads > 0 && size % heads == 0, "[MultiHeadAttention] a size of ", size,
           " does not divide into ", heads, " heads");

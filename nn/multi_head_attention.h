@@ -1,6 +1,7 @@
 // Scaled dot-product attention with several heads.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "autograd/functions.h"
@@ -19,13 +20,13 @@ struct AttentionMask {
 /// torch.nn.MultiheadAttention (Vaswani et al., 2017, section 3.2.2) without dropout on the
 /// weights: `NAME.in_proj_weight` (3 size, size) and `NAME.in_proj_bias` (3 size) for queries, keys
 /// and values in this order, `NAME.out_proj.weight` (size, size) and `NAME.out_proj.bias` (size).
-/// in_proj_weight starts as one matrix with xavier_uniform, biases start at 0, out_proj.weight as
-/// in torch.nn.Linear, or with LinearInit::xavier as xavier_uniform.
+/// Starts as there unless told otherwise: in_proj_weight as one matrix with xavier_uniform,
+/// out_proj.weight as in torch.nn.Linear, biases at 0. An `init` holds for all of them.
 class MultiHeadAttention {
  public:
   /// Error: `heads` does not divide `size`.
   MultiHeadAttention(ParameterSet& set, const std::string& name, int64_t size, int64_t heads,
-                     LinearInit init = LinearInit::torch);
+                     const std::optional<LinearInit>& init = {});
 
   /// Self-attention over x (batch * steps, size), projected: the same shape.
   Var operator()(const Var& x, const AttentionMask& mask) const;

@@ -36,46 +36,70 @@ void initialise(const View& v, const Init& init, const RandomKey& key) {
 
 }  // namespace
 
+ParameterSet::ParameterSet(const ParameterOptions& options) : options_(options) {
+  require(options.dtype == DType::float32 || options.dtype == DType::float64,
+          "parameters are float32 or float64, not ", options.dtype);
+}
+
 Parameter& ParameterSet::add(std::string name, const Shape& shape, const Init& init) {
-  require(!values_, "parameter '", name, "' was declared after allocate()");
+  require(!made_, "parameter '", name,
+          "' was declared after a value of its set was used: make all layers first");
   require(std::none_of(parameters_.begin(), parameters_.end(),
                        [&](const Parameter& p) { return p.name == name; }),
           "two parameters are called '", name, "'");
-  Parameter p;
-  p.name = std::move(name);
-  parameters_.push_back(std::move(p));
+  require(!init.needs_sizes() || shape.rank() >= 2, "parameter '", name, "' of shape ", shape,
+          " has no rows and columns for its initial values to depend on");
+  parameters_.push_back(Parameter(std::move(name), *this));
   shapes_.push_back(shape);
-  inits_.push_back(init);
+  inits_.push_back(init.of_sizes(shape.cols(), shape.rows()));
+  const int64_t line = 64 / static_cast<int64_t>(size_of(options_.dtype));
+  offsets_.push_back(slab_elements_);
+  slab_elements_ += (shape.elements() + line - 1) / line * line;
   return parameters_.back();
 }
 
-void ParameterSet::allocate(DType dtype, uint64_t seed, bool gradients, Device device) {
-  require(dtype == DType::float32 || dtype == DType::float64,
-          "parameters are float32 or float64, not ", dtype);
-  const int64_t line = 64 / static_cast<int64_t>(size_of(dtype));
-  int64_t total = 0;
-  for (const Shape& s : shapes_) {
-    offsets_.push_back(total);
-    total += (s.elements() + line - 1) / line * line;
-  }
-  values_ = Tensor({total}, dtype, device);
-  if (gradients) gradients_ = new_slab();
-  for (size_t i = 0; i < parameters_.size(); ++i) {
-    Parameter& p = parameters_[i];
-    p.value = values_.with(part_of(values_, offsets_[i], shapes_[i]));
-    if (gradients) p.grad = gradients_.with(part_of(gradients_, offsets_[i], shapes_[i]));
+void ParameterSet::make() const {
+  if (made_) return;
+  const DType dtype = options_.dtype;
+  const Tensor values({slab_elements_}, dtype, options_.device),
+      gradients = options_.gradients ? Tensor(values.shape(), dtype, options_.device) : Tensor();
+  for (size_t i = 0; i < shapes_.size(); ++i) {
     const Init& init = inits_[i];
     if (init.kind == Init::Kind::zeros) continue;
+    const View value = part_of(values, offsets_[i], shapes_[i]);
     if (init.kind == Init::Kind::ones) {
-      ops::fill(p.value, 1);
+      ops::fill(value, 1);
       continue;
     }
-    Tensor start(shapes_[i], dtype);
+    const Tensor start(shapes_[i], dtype);
     dispatch_float(dtype, "initialise", [&]<class T>(T) {
-      initialise<T>(start, init, {.seed = seed, .op = stream_id(p.name)});
+      initialise<T>(start, init, {.seed = options_.seed, .op = stream_id(parameters_[i].name)});
     });
-    ops::copy(start, p.value);
+    ops::copy(start, value);
   }
+  values_ = values;
+  gradients_ = gradients;
+  for (size_t i = 0; i < shapes_.size(); ++i) {
+    const auto part = [&](const Tensor& slab) {
+      return slab ? slab.with(part_of(slab, offsets_[i], shapes_[i])) : Tensor();
+    };
+    parameters_[i].set_memory(part(values_), part(gradients_));
+  }
+  made_ = true;
+}
+
+const Tensor& ParameterSet::values() const {
+  make();
+  return values_;
+}
+
+const Tensor& ParameterSet::gradients() const {
+  make();
+  return gradients_;
+}
+
+Tensor ParameterSet::new_slab() const {
+  return Tensor(values().shape(), options_.dtype, options_.device);
 }
 
 Parameter& ParameterSet::at(std::string_view name) {
@@ -102,7 +126,7 @@ std::vector<NamedView> ParameterSet::named(const Tensor& slab, const std::string
 
 void ParameterSet::zero_missing_grads() {
   for (Parameter& p : parameters_) {
-    if (!p.has_grad) ops::fill(p.grad, 0);
+    if (!p.has_grad) ops::fill(p.grad(), 0);
     p.has_grad = true;
   }
 }
@@ -133,11 +157,11 @@ void ParameterSet::load(const Safetensors& file, const Tensor& slab,
 
 void ParameterSet::save(const std::filesystem::path& file,
                         const std::map<std::string, std::string>& metadata) const {
-  write_safetensors(file, named(values_), metadata);
+  write_safetensors(file, named(values()), metadata);
 }
 
 void ParameterSet::load(const std::filesystem::path& file) {
-  load(read_safetensors(file), values_);
+  load(read_safetensors(file), values());
 }
 
 }  // namespace nine

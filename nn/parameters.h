@@ -17,35 +17,47 @@
 
 namespace nine {
 
-/// All parameters of a model. Modules declare theirs with add(), then allocate() makes them, then
-/// the model can be used.
-class ParameterSet {
+/// What the parameters of a model are made with.
+struct ParameterOptions {
+  DType dtype = DType::float32;  ///< float32 or float64
+  uint64_t seed = 1;  ///< initial values depend on seed, a parameter's name and the element only
+  bool gradients = true;  ///< false: the model can be evaluated, not trained
+  Device device = kCpu;
+};
+
+/// All parameters of a model. Layers declare theirs when they are made; at the first use of any
+/// (a step, an optimiser, save, load) the slabs are made and filled with the initial values.
+///
+///   ParameterSet parameters({.seed = 3});
+///   Linear hidden(parameters, "hidden", 2, 8), output(parameters, "output", 8, 1);
+class ParameterSet final : private ParameterMemory {
  public:
-  ParameterSet() = default;
-  ParameterSet(const ParameterSet&) = delete;  // modules hold references to its parameters
+  /// Error: a type other than float32 and float64.
+  explicit ParameterSet(const ParameterOptions& options = {});
+  ParameterSet(const ParameterSet&) = delete;  // layers hold references to its parameters
   ParameterSet& operator=(const ParameterSet&) = delete;
 
-  /// Declares a parameter; before allocate(). The reference stays valid. Error: the name is taken.
+  /// Declares a parameter, before the first use of any. The reference stays valid. Errors: the name
+  /// is taken; a value was used already; an `init` that takes its sizes from a shape without rows
+  /// and columns.
   Parameter& add(std::string name, const Shape& shape, const Init& init);
   /// Names a tensor that files may hold beside the parameters because it follows from the model's
   /// sizes, such as a table of positions: load() ignores it.
   void ignore_on_load(std::string name) { ignored_on_load_.push_back(std::move(name)); }
-  /// Makes the slabs and gives every parameter its initial values, which depend on seed, name and
-  /// element only. Without `gradients` the model can be evaluated, not trained.
-  void allocate(DType dtype, uint64_t seed, bool gradients = true, Device device = kCpu);
 
   /// The parameter of that name. Error, with the list of names: there is none.
   Parameter& at(std::string_view name);
   const std::deque<Parameter>& all() const { return parameters_; }
   /// Elements of all parameters together.
   int64_t count() const;
-  DType dtype() const { return values_.dtype(); }
+  DType dtype() const { return options_.dtype; }
+  Device device() const { return options_.device; }
 
   /// The slabs, gaps included (gaps are zero in both and stay so).
-  const Tensor& values() const { return values_; }
-  const Tensor& gradients() const { return gradients_; }
+  const Tensor& values() const;
+  const Tensor& gradients() const;  ///< empty where there are none
   /// A slab for an optimiser, laid out as the values, zero.
-  Tensor new_slab() const { return Tensor(values_.shape(), values_.dtype(), values_.device()); }
+  Tensor new_slab() const;
   /// Each parameter's part of such a slab under `prefix` + name.
   std::vector<NamedView> named(const Tensor& slab, const std::string& prefix = "") const;
 
@@ -68,12 +80,18 @@ class ParameterSet {
   void load(const std::filesystem::path& file);
 
  private:
-  std::deque<Parameter> parameters_;
+  void make() const override;
+
+  ParameterOptions options_;
   std::vector<Shape> shapes_;
   std::vector<Init> inits_;
-  std::vector<std::string> ignored_on_load_;
   std::vector<int64_t> offsets_;  // of each parameter in a slab, in elements
-  Tensor values_, gradients_;
+  int64_t slab_elements_ = 0;
+  std::vector<std::string> ignored_on_load_;
+  // Made at the first use, which may be of a set that cannot be changed.
+  mutable bool made_ = false;
+  mutable std::deque<Parameter> parameters_;
+  mutable Tensor values_, gradients_;
 };
 
 }  // namespace nine

@@ -8,9 +8,9 @@
 
 namespace nine {
 
-SoftmaxHead::SoftmaxHead(ParameterSet& set, const HeadConfig& config, int64_t words, int64_t width,
-                         Parameter* tied, const Init& init)
-    : config_(config), vocabulary_(words) {
+SoftmaxHead::SoftmaxHead(ParameterSet& set, const std::string& name, const HeadConfig& config,
+                         int64_t words, int64_t width, const Init& init, Parameter* tied)
+    : name_(name), config_(config), vocabulary_(words) {
   const HeadSpec& head = config.spec;
   const int64_t size = head.size();
   const std::string wrong = head.check(width);
@@ -18,11 +18,11 @@ SoftmaxHead::SoftmaxHead(ParameterSet& set, const HeadConfig& config, int64_t wo
   if (tied != nullptr) words_.push_back(tied);
   const int64_t own = (head.untied ? size : 1) - (tied != nullptr ? 1 : 0);
   const Shape shape = head.untied ? Shape{own, words, width} : Shape{words, width};
-  if (own > 0) words_.push_back(&set.add("head.weight", shape, init));
-  if (config.bias) bias_ = &set.add("head.bias", {words}, Init::zeros());
-  const Init linear = Init::fan_in(width);
-  if (head.mixture) prior_ = &set.add("head.prior.weight", {size, width}, linear);
-  if (head.contexts) latent_ = &set.add("head.latent.weight", {size * width, width}, linear);
+  if (own > 0) words_.push_back(&set.add(name + ".weight", shape, init));
+  if (config.bias) bias_ = &set.add(name + ".bias", {words}, Init::zeros());
+  const Init linear = Init::fan_in();
+  if (head.mixture) prior_ = &set.add(name + ".prior.weight", {size, width}, linear);
+  if (head.contexts) latent_ = &set.add(name + ".latent.weight", {size * width, width}, linear);
 }
 
 const HeadWeights& SoftmaxHead::weights(Tape& tape) const {
@@ -43,6 +43,21 @@ SoftmaxLoss SoftmaxHead::loss(const Var& hidden, const Tensor& targets, double r
                         options);
 }
 
+Var SoftmaxHead::loss(const Var& hidden, const Tensor& targets) const {
+  const std::vector<double> ids = targets.to_vector();
+  const auto rows = std::count_if(ids.begin(), ids.end(), [](double id) { return id >= 0; });
+  require(rows > 0, "[SoftmaxHead] no row has a target: all ", ids.size(), " are -1");
+  return loss(hidden, targets, 1 / static_cast<double>(rows)).loss;
+}
+
+Tensor SoftmaxHead::log_probabilities(const Var& hidden) const {
+  return nine::log_probabilities(config_.spec, hidden, weights(hidden.tape()));
+}
+
+WordScores SoftmaxHead::top_words(const Var& hidden, int64_t k) const {
+  return nine::top_words(config_.spec, hidden, weights(hidden.tape()), k);
+}
+
 Var SoftmaxHead::norm_regulariser(Tape& tape, double share) const {
   if (config_.norm_reg.strength <= 0 || !tape.recording()) return {};
   return scale(norm_penalty(weights(tape).w, config_.norm_reg), share);
@@ -52,7 +67,7 @@ void SoftmaxHead::set_norms_by_frequency(std::span<const int64_t> counts, double
   require(static_cast<int64_t>(counts.size()) == vocabulary_,
           "[SoftmaxHead] initial norms: ", counts.size(), " counts for ", vocabulary_, " words");
   for (const Parameter* p : words_) {
-    const Tensor& value = p->value;
+    const Tensor& value = p->value();
     const Tensor doubles(value.shape(), DType::float64), rounded(value.shape(), value.dtype());
     ops::copy(value, rounded);  // the values may be on a GPU
     ops::copy(rounded, doubles);
@@ -76,18 +91,19 @@ void SoftmaxHead::set_bias_by_frequency(std::span<const int64_t> counts) const {
   require(bias_ != nullptr, "[SoftmaxHead] no initial bias can be set: the head has no bias");
   require(static_cast<int64_t>(counts.size()) == vocabulary_,
           "[SoftmaxHead] initial bias: ", counts.size(), " counts for ", vocabulary_, " words");
-  const Tensor doubles({vocabulary_}, DType::float64), rounded({vocabulary_}, bias_->value.dtype());
+  const Tensor doubles({vocabulary_}, DType::float64),
+      rounded({vocabulary_}, bias_->value().dtype());
   double all = 0;
   for (const int64_t c : counts) all += static_cast<double>(std::max<int64_t>(1, c));
   for (size_t v = 0; v < counts.size(); ++v)
     doubles.data<double>()[v] =
         std::log(static_cast<double>(std::max<int64_t>(1, counts[v])) / all);
   ops::copy(doubles, rounded);
-  ops::copy(rounded, bias_->value);
+  ops::copy(rounded, bias_->value());
 }
 
 std::string SoftmaxHead::tie_text(const std::string& embedding) const {
-  return (config_.spec.untied ? "the first of head.weight=" : "head.weight=") + embedding;
+  return concat(config_.spec.untied ? "the first of " : "", name_, ".weight=", embedding);
 }
 
 }  // namespace nine

@@ -14,17 +14,17 @@ namespace nine {
 class SoftmaxHead {
  public:
   /// Declares the parameters in `set`, for a vocabulary of V = `words`, contexts of `width` numbers
-  /// and K components:
-  ///  - `head.weight` (V, width), untied (K, V, width), which starts as `init`. An embedding given
+  /// and K components; `config` from a head string is {.spec = parse_head("mix:3*lin,log")}.
+  ///  - `NAME.weight` (V, width), untied (K, V, width), which starts as `init`. An embedding given
   ///    as `tied` is used in its place, untied as the vectors of the first component:
-  ///    `head.weight` is then (K-1, V, width);
-  ///  - `head.bias` (V), where the head has one, starts at 0;
-  ///  - `head.prior.weight` (K, width), for mixtures, and `head.latent.weight` (K * width, width),
+  ///    `NAME.weight` is then (K-1, V, width);
+  ///  - `NAME.bias` (V), where the head has one, starts at 0;
+  ///  - `NAME.prior.weight` (K, width), for mixtures, and `NAME.latent.weight` (K * width, width),
   ///    for heads with contexts, start as in torch.nn.Linear, U(-1/sqrt(width), 1/sqrt(width)), as
   ///    in Yang et al.'s mixture of softmaxes (2018).
   /// Error: the head cannot be of that width.
-  SoftmaxHead(ParameterSet& set, const HeadConfig& config, int64_t words, int64_t width,
-              Parameter* tied, const Init& init);
+  SoftmaxHead(ParameterSet& set, const std::string& name, const HeadConfig& config, int64_t words,
+              int64_t width, const Init& init = Init::normal(0.02), Parameter* tied = nullptr);
 
   /// The parameters on a tape, as kernel_softmax takes them; valid until the next call.
   const HeadWeights& weights(Tape& tape) const;
@@ -32,23 +32,31 @@ class SoftmaxHead {
   /// device, from hidden; see kernel_softmax. Smoothed and its prior regularised as configured, but
   /// not under NoGrad.
   SoftmaxLoss loss(const Var& hidden, const Tensor& targets, double row_weight) const;
+  /// The mean over the rows that have a target: the loss of a whole batch. Error: none has one.
+  Var loss(const Var& hidden, const Tensor& targets) const;
+  /// log p of every word for a few contexts, (N, V) float64 on the CPU; see
+  /// nine::log_probabilities.
+  Tensor log_probabilities(const Var& hidden) const;
+  /// The k most probable words of each context, best first; see nine::top_words.
+  WordScores top_words(const Var& hidden, int64_t k) const;
   /// share times the penalty on the word vectors' norms, a float64 scalar; an empty Var where none
   /// is configured, or under NoGrad.
   Var norm_regulariser(Tape& tape, double share) const;
 
   /// Scales the word vectors to the norm scale * log(count), counts below 2 taken as 2 (Herold et
-  /// al., 2018); their directions stay. To be called after allocate(). Error: not one count a word.
+  /// al., 2018); their directions stay. Error: not one count a word.
   void set_norms_by_frequency(std::span<const int64_t> counts, double scale) const;
   /// Sets the bias to log(count / all counts), counts below 1 taken as 1: the first posterior of a
-  /// head whose scores are alike is the unigram distribution. To be called after allocate(). Error:
+  /// head whose scores are alike is the unigram distribution. Error:
   /// no bias; not one count a word.
   void set_bias_by_frequency(std::span<const int64_t> counts) const;
 
-  /// How a tie is written into model.safetensors' `__metadata__`: "head.weight=NAME", for untied
-  /// heads "the first of head.weight=NAME".
+  /// How a tie is written into model.safetensors' `__metadata__`: "NAME.weight=EMBEDDING", for
+  /// untied heads "the first of NAME.weight=EMBEDDING".
   std::string tie_text(const std::string& embedding) const;
 
  private:
+  std::string name_;
   HeadConfig config_;
   int64_t vocabulary_;
   std::vector<Parameter*> words_;  // together the word vectors of all components

@@ -8,7 +8,7 @@ TransformerDecoderLayer::TransformerDecoderLayer(ParameterSet& set, const std::s
       dropout_(c.dropout),
       self_attn_(set, name + ".self_attn", c.size, c.heads, c.init),
       multihead_attn_(set, name + ".multihead_attn", c.size, c.heads, c.init),
-      feed_forward_(set, name, c.size, c.inner, c.init),
+      feed_forward_(set, name, c.size, c.inner, c.activation, c.init.value_or(LinearInit{})),
       norm1_(set, name + ".norm1", c.size),
       norm2_(set, name + ".norm2", c.size),
       norm3_(set, name + ".norm3", c.size) {}

@@ -7,7 +7,7 @@
 
 namespace nine {
 
-/// torch.nn.TransformerDecoderLayer with ReLU: self-attention, attention to the encoder's output,
+/// torch.nn.TransformerDecoderLayer: self-attention, attention to the encoder's output,
 /// then a feed-forward network, each a residual branch with a norm. Parameters: `NAME.self_attn.*`,
 /// `NAME.multihead_attn.*` (MultiHeadAttention), `NAME.linear1.*`, `NAME.linear2.*` (FeedForward),
 /// `NAME.norm1.*`, `NAME.norm2.*`, `NAME.norm3.*`.

@@ -7,7 +7,7 @@ TransformerEncoderLayer::TransformerEncoderLayer(ParameterSet& set, const std::s
     : norm_order_(c.norm),
       dropout_(c.dropout),
       self_attn_(set, name + ".self_attn", c.size, c.heads, c.init),
-      feed_forward_(set, name, c.size, c.inner, c.init),
+      feed_forward_(set, name, c.size, c.inner, c.activation, c.init.value_or(LinearInit{})),
       norm1_(set, name + ".norm1", c.size),
       norm2_(set, name + ".norm2", c.size) {}
 

@@ -1,6 +1,7 @@
 // One layer of a Transformer's encoder.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "nn/feed_forward.h"
@@ -16,10 +17,11 @@ struct TransformerLayerConfig {
   int64_t inner = 2048;  ///< width of the feed-forward network (PyTorch's dim_feedforward)
   double dropout = 0;    ///< at the end of each residual branch
   NormOrder norm = NormOrder::post;
-  LinearInit init = LinearInit::torch;
+  Activation activation = Activation::relu;
+  std::optional<LinearInit> init = {};  ///< of all linear maps; empty: as in the torch.nn modules
 };
 
-/// torch.nn.TransformerEncoderLayer with ReLU: self-attention, then a feed-forward network, each a
+/// torch.nn.TransformerEncoderLayer: self-attention, then a feed-forward network, each a
 /// residual branch with a norm. Parameters: `NAME.self_attn.*` (MultiHeadAttention),
 /// `NAME.linear1.*`, `NAME.linear2.*` (FeedForward), `NAME.norm1.*`, `NAME.norm2.*`.
 class TransformerEncoderLayer {

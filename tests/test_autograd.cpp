@@ -63,9 +63,7 @@ Tensor random_tensor(const Shape& shape, uint64_t seed, DType dtype = DType::flo
 }
 
 Parameter random_parameter(const Shape& shape, uint64_t seed, DType dtype = DType::float64) {
-  return {.name = concat("p", seed),
-          .value = random_tensor(shape, seed, dtype),
-          .grad = Tensor(shape, dtype)};
+  return {concat("p", seed), random_tensor(shape, seed, dtype), Tensor(shape, dtype)};
 }
 
 }  // namespace
@@ -100,7 +98,8 @@ TEST_CASE("tape: two micro-batches give the gradients of one batch") {
       tape.backward(kernel_softmax({}, h, {{tape.parameter(head)}}, target, 1.0 / 7).loss);
       tape.reset();
     }
-    return std::vector<Doubles>{w.grad.to_vector(), b.grad.to_vector(), head.grad.to_vector()};
+    return std::vector<Doubles>{w.grad().to_vector(), b.grad().to_vector(),
+                                head.grad().to_vector()};
   };
   const auto one = gradients(1), two = gradients(2), four = gradients(4);
   for (size_t i = 0; i < one.size(); ++i) {
@@ -113,8 +112,8 @@ TEST_CASE("tape: has_grad says whether a gradient overwrites or adds") {
   Arena pool("step");
   Tape tape(pool);
   Parameter p = random_parameter({3}, 1), unused = random_parameter({3}, 2);
-  ops::fill(p.grad, std::nan(""));
-  ops::fill(unused.grad, 5);
+  ops::fill(p.grad(), std::nan(""));
+  ops::fill(unused.grad(), 5);
   const auto step = [&] {
     const Var x = tape.parameter(p), y = tape.parameter(unused);
     CHECK(y.needs_grad());
@@ -123,28 +122,28 @@ TEST_CASE("tape: has_grad says whether a gradient overwrites or adds") {
   };
   step();
   CHECK(p.has_grad);
-  CHECK(p.grad.to_vector() == Doubles{2, 2, 2});
+  CHECK(p.grad().to_vector() == Doubles{2, 2, 2});
   step();
-  CHECK(p.grad.to_vector() == Doubles{4, 4, 4});
+  CHECK(p.grad().to_vector() == Doubles{4, 4, 4});
   p.has_grad = false;
   step();
-  CHECK(p.grad.to_vector() == Doubles{2, 2, 2});
+  CHECK(p.grad().to_vector() == Doubles{2, 2, 2});
   CHECK_FALSE(unused.has_grad);
-  CHECK(unused.grad.to_vector() == Doubles{5, 5, 5});
+  CHECK(unused.grad().to_vector() == Doubles{5, 5, 5});
 }
 
 TEST_CASE("tape: a function that touches part of its input overwrites the rest with zero") {
   Arena pool("step");
   Tape tape(pool);
   Parameter p = random_parameter({4, 3}, 1);
-  ops::fill(p.grad, std::nan(""));
+  ops::fill(p.grad(), std::nan(""));
   tape.backward(sum(row_range(tape.parameter(p), 1, 2)));
-  CHECK(p.grad.to_vector() == Doubles{0, 0, 0, 1, 1, 1, 1, 1, 1, 0, 0, 0});
+  CHECK(p.grad().to_vector() == Doubles{0, 0, 0, 1, 1, 1, 1, 1, 1, 0, 0, 0});
   tape.reset();
   p.has_grad = false;
-  ops::fill(p.grad, std::nan(""));
+  ops::fill(p.grad(), std::nan(""));
   tape.backward(sum(embedding(tape.parameter(p), Tensor::from<int32_t>({3, 0, 3}, {3}))));
-  CHECK(p.grad.to_vector() == Doubles{1, 1, 1, 0, 0, 0, 0, 0, 0, 2, 2, 2});
+  CHECK(p.grad().to_vector() == Doubles{1, 1, 1, 0, 0, 0, 0, 0, 0, 2, 2, 2});
 }
 
 TEST_CASE("tape: a value used twice gets the sum of its gradients") {
@@ -200,7 +199,7 @@ TEST_CASE("tape: NoGrad records nothing") {
     CHECK_FALSE(p.has_grad);
   }
   tape.backward(sum(w));
-  CHECK(p.grad.to_vector() == Doubles(12, 1.0));
+  CHECK(p.grad().to_vector() == Doubles(12, 1.0));
 }
 
 TEST_CASE("tape: NoGrad nests and ends with an exception") {
@@ -266,7 +265,7 @@ TEST_CASE("tape: anomaly detection names the op, the direction and the step") {
   CHECK_MESSAGE(has(backward, "[div] the backward pass of step 17"), backward);
   // The same where the gradient goes straight into a parameter.
   Parameter p = random_parameter({4}, 1);
-  ops::fill(p.value, 0);
+  ops::fill(p.value(), 0);
   const std::string into = said([&](const Var& x) {
     const Var tiny = tape.constant(Tensor::from<double>({1, 1, 1, 1e-320}, {4}));
     tape.backward(sum(add(x, div(tape.parameter(p), tiny))));
@@ -318,9 +317,8 @@ class SmallModel {
     for (Tensor* slab : {&value_, &grad_, &first_, &second_})
       *slab = Tensor({size_}, DType::float32);
     for (size_t i = 0; i < parameters_.size(); ++i) {
-      parameters_[i].value = part(value_, i);
-      parameters_[i].grad = part(grad_, i);
-      ops::copy(random_tensor(shapes_[i], i, DType::float32, -0.1, 0.1), parameters_[i].value);
+      parameters_[i].set_memory(part(value_, i), part(grad_, i));
+      ops::copy(random_tensor(shapes_[i], i, DType::float32, -0.1, 0.1), parameters_[i].value());
     }
     ids_ = tensor_of(random_indices({{{kSteps, kBatch}, 0, kV}}, 1)[0], {kSteps, kBatch});
     targets_ = tensor_of(random_indices({{{kSteps * kBatch}, 0, kV}}, 2)[0], {kSteps * kBatch});
@@ -425,7 +423,6 @@ TEST_CASE(
                                 .decoder_layers = kLayers,
                                 .dim = kDim,
                                 .ffn = 2 * kDim});
-  set.allocate(DType::float32, 1);
   const Tensor ids = tensor_of(random_indices({{{kPairs, kSteps}, 2, 30}}, 1)[0], {kPairs, kSteps});
   const TranslationBatch batch = TranslationBatch::of_padded(ids, ids, ids, 1);
   TranslationSource data(model, [&](TranslationBatch& next) {

@@ -25,8 +25,7 @@ constexpr int32_t kEnd = 2;
 struct Model {
   explicit Model(const TransformerConfig& c, uint64_t seed = 3, DType dtype = DType::float64,
                  double sharpness = 2)
-      : model(set, c) {
-    set.allocate(dtype, seed);
+      : set({.dtype = dtype, .seed = seed}), model(set, c) {
     // Norms and biases away from 1 and 0, and word vectors that make some words much likelier than
     // others.
     for (const NamedView& p : set.named(set.values())) {
@@ -415,7 +414,7 @@ TEST_CASE("decoding: empty sources, ties, limits and errors") {
       40);
 
   // Words 5 and 7 with the same vectors: 5 is taken.
-  const View w = m.set.at("tgt_embedding.weight").value;
+  const View w = m.set.at("tgt_embedding.weight").value();
   ops::copy(w.row_range(5, 1), w.row_range(7, 1));
   const Translator tied(m.model);
   for (const Translation& t :

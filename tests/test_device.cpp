@@ -7,6 +7,7 @@
 
 #include "core/op_table.h"
 #include "cuda/cuda.h"
+#include "examples/softplus.h"
 #include "kernels/install_cuda.h"
 #include "kernels/op_table.h"
 #include "nn/training/checkpoint.h"
@@ -44,11 +45,10 @@ Trained train_on(Device device, const std::string& file) {
   const Vocabulary vocabulary =
       Vocabulary::build(count_words_of_lines(lines), Specials::kLanguageModel);
   const Corpus text = Corpus::of_lines(lines, vocabulary);
-  ParameterSet parameters;
+  ParameterSet parameters({.seed = 3, .device = device});
   const LanguageModel model(
       parameters,
       {.vocab = vocabulary.size(), .embed = 8, .hidden = 12, .layers = 2, .dropout = 0.1});
-  parameters.allocate(DType::float32, 3, true, device);
   LanguageModelTask task(model, text, &text, {.batch = 4, .bptt = 5});
   Arena arena("step", device, 64 << 20);
   Adam optimizer(parameters, {});
@@ -85,6 +85,22 @@ TEST_CASE("device: a call that mixes devices is refused by name") {
             }),
             "mixes"));
   CHECK(has(error_of([&] { ops::sum_squares(there, total); }), "mixes"));
+}
+
+TEST_CASE("device: reading a GPU's memory on the CPU is an Error that says what to do") {
+  const FakeDevice fake;
+  const Tensor here = Tensor::from<float>({1, 2, 3, 4}, {2, 2}), there = here.to(kFake);
+  const std::string expected =
+      "memory of cuda:0 (a tensor of shape (2, 2)) was read or written on the CPU: copy it with";
+  CHECK(has(error_of([&] { there.data<float>(); }), expected.c_str()));
+  CHECK(has(error_of([&] { there.view().as<float>(); }), expected.c_str()));
+  // A function of one's own that loops over elements on the CPU.
+  Arena arena("step", kFake, 1 << 20);
+  Tape tape(arena);
+  CHECK(has(error_of([&] { examples::softplus(tape.leaf(there)); }), expected.c_str()));
+  CHECK(there.to(kCpu).data<float>()[3] == 4);
+  CHECK(there.clone().device() == kFake);
+  CHECK(there.to_vector() == here.to_vector());
 }
 
 TEST_CASE("device: without a backend the error says so") {

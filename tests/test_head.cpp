@@ -547,10 +547,9 @@ TEST_CASE("head: nothing of size contexts x vocabulary is stored") {
   Tape tape(pool);
   const Tensor h =
       tensor_of(random_values({{{kRows, kSize}}}, 1)[0], {kRows, kSize}, DType::float32);
-  Parameter w{
-      .name = "w",
-      .value = tensor_of(random_values({{{kWords, kSize}}}, 2)[0], {kWords, kSize}, DType::float32),
-      .grad = Tensor({kWords, kSize}, DType::float32)};
+  Parameter w("w",
+              tensor_of(random_values({{{kWords, kSize}}}, 2)[0], {kWords, kSize}, DType::float32),
+              Tensor({kWords, kSize}, DType::float32));
   const Tensor targets = tensor_of(random_indices({{{kRows}, 0, kWords}}, 3)[0], {kRows});
   const SoftmaxLoss out =
       kernel_softmax({}, tape.leaf(h), {{tape.parameter(w)}}, targets, 1.0 / kRows);

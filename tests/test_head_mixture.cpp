@@ -15,6 +15,7 @@
 #include "core/error.h"
 #include "core/threads.h"
 #include "kernels/kernel_softmax.h"
+#include "kernels/ops.h"
 #include "tests/compare.h"
 #include "tests/score_oracle.h"
 #include "tests/support.h"

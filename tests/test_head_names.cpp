@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "kernels/head.h"
 #include "kernels/head_config.h"
+#include "kernels/head_json.h"
 #include "tests/support.h"
 
 using namespace nine;

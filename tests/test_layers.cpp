@@ -2,13 +2,16 @@
 // plain ones.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <vector>
 
 #include "nn/feed_forward.h"
 #include "nn/linear.h"
+#include "nn/lstm.h"
 #include "nn/multi_head_attention.h"
+#include "nn/softmax_head.h"
 #include "nn/transformer_decoder_layer.h"
 #include "nn/transformer_encoder_layer.h"
 #include "tests/support.h"
@@ -26,8 +29,15 @@ std::vector<std::string> names_of(const ParameterSet& set) {
 
 double largest(const Parameter& p) {
   double most = 0;
-  for (const double x : p.value.to_vector()) most = std::max(most, std::abs(x));
+  for (const double x : p.value().to_vector()) most = std::max(most, std::abs(x));
   return most;
+}
+
+// Uniform values between -bound and bound.
+void check_bound(ParameterSet& set, const char* name, double bound) {
+  CAPTURE(name);
+  CHECK(largest(set.at(name)) <= bound);
+  CHECK(largest(set.at(name)) > 0.9 * bound);
 }
 
 // Values in [-1, 1) without a pattern.
@@ -69,32 +79,143 @@ TEST_CASE("layers: PyTorch's names, in the order of their declaration") {
 }
 
 TEST_CASE("layers: they start as in PyTorch, or as the Transformer's xavier_uniform") {
-  ParameterSet set;
-  const MultiHeadAttention attention(set, "a", 16, 4), xavier(set, "x", 16, 4, LinearInit::xavier);
-  const FeedForward feed(set, "f", 16, 36), feed_xavier(set, "g", 16, 36, LinearInit::xavier);
-  set.allocate(DType::float64, 1);
-  const auto bound = [&](const char* name, double most) {
-    CAPTURE(name);
-    CHECK(largest(set.at(name)) <= most);
-    CHECK(largest(set.at(name)) > 0.9 * most);
-  };
+  ParameterSet set({.dtype = DType::float64});
+  const MultiHeadAttention attention(set, "a", 16, 4),
+      xavier(set, "x", 16, 4, LinearInit::xavier());
+  const FeedForward feed(set, "f", 16, 36),
+      feed_xavier(set, "g", 16, 36, Activation::relu, LinearInit::xavier());
   for (const char* name : {"a.in_proj_weight", "x.in_proj_weight"})
-    bound(name, std::sqrt(6.0 / 64));
-  bound("a.out_proj.weight", 1 / std::sqrt(16.0));
-  bound("x.out_proj.weight", std::sqrt(6.0 / 32));
-  bound("f.linear1.weight", 1 / std::sqrt(16.0));
-  bound("f.linear2.bias", 1 / std::sqrt(36.0));
-  bound("g.linear2.weight", std::sqrt(6.0 / 52));
+    check_bound(set, name, std::sqrt(6.0 / 64));
+  check_bound(set, "a.out_proj.weight", 1 / std::sqrt(16.0));
+  check_bound(set, "x.out_proj.weight", std::sqrt(6.0 / 32));
+  check_bound(set, "f.linear1.weight", 1 / std::sqrt(16.0));
+  check_bound(set, "f.linear2.bias", 1 / std::sqrt(36.0));
+  check_bound(set, "g.linear2.weight", std::sqrt(6.0 / 52));
   for (const char* name :
        {"a.in_proj_bias", "a.out_proj.bias", "x.out_proj.bias", "g.linear1.bias"})
     CHECK(largest(set.at(name)) == 0);
 }
 
-TEST_CASE("layers: a residual branch in one op is the sum of residual and layer") {
+TEST_CASE("layers: initialisers are arguments") {
+  // GPT-2's: every matrix N(0, 0.02), biases 0.
+  const LinearInit gpt2{.weight = Init::normal(0.02), .bias = Init::zeros()};
+  ParameterSet set({.dtype = DType::float64});
+  const TransformerEncoderLayer layer(set, "e",
+                                      {.size = 32, .heads = 4, .inner = 48, .init = gpt2});
+  const Lstm lstm(set, "lstm", 32, 24, 2, {.bias = Init::uniform(0.25)});
+  const Linear half(set, "half", 64, 8, true, {.bias = Init::normal(3)});
+  const SoftmaxHead head(set, "out", {.spec = parse_head("mix:2*lin"), .bias = true}, 50, 24,
+                         Init::uniform(2));
+  for (const char* name : {"e.self_attn.in_proj_weight", "e.self_attn.out_proj.weight",
+                           "e.linear1.weight", "e.linear2.weight"}) {
+    CAPTURE(name);
+    const std::vector<double> values = set.at(name).value().to_vector();
+    double square = 0;
+    for (const double x : values) square += x * x;
+    CHECK(std::sqrt(square / static_cast<double>(values.size())) ==
+          doctest::Approx(0.02).epsilon(0.1));
+    CHECK(largest(set.at(name)) > 0.04);
+  }
+  for (const char* name : {"e.self_attn.in_proj_bias", "e.self_attn.out_proj.bias",
+                           "e.linear1.bias", "e.linear2.bias", "out.bias"})
+    CHECK(largest(set.at(name)) == 0);
+  check_bound(set, "lstm.weight_ih_l0",
+              1 / std::sqrt(24.0));  // of the hidden size, as in torch.nn.LSTM
+  check_bound(set, "lstm.weight_hh_l1", 1 / std::sqrt(24.0));
+  check_bound(set, "lstm.bias_hh_l1", 0.25);
+  check_bound(set, "half.weight", 1 / std::sqrt(64.0));
+  CHECK(largest(set.at("half.bias")) > 1);
+  check_bound(set, "out.weight", 2);
+  check_bound(set, "out.prior.weight", 1 / std::sqrt(24.0));
+}
+
+TEST_CASE("layers: the activation between the two maps of a feed-forward network") {
+  Arena arena("test");
+  for (const Activation activation : {Activation::relu, Activation::gelu, Activation::gelu_tanh}) {
+    CAPTURE(to_text(activation));
+    ParameterSet set({.dtype = DType::float64, .seed = 3}),
+        parts({.dtype = DType::float64, .seed = 3});
+    const FeedForward feed(set, "f", 8, 12, activation);
+    const Linear linear1(parts, "f.linear1", 8, 12), linear2(parts, "f.linear2", 12, 8);
+    Tape tape(arena);
+    const Var x = tape.constant(some_values({6, 8}, 1)), inner = linear1(x);
+    const Var between = activation == Activation::relu   ? relu(inner)
+                        : activation == Activation::gelu ? gelu(inner)
+                                                         : gelu_tanh(inner);
+    check_close(feed(x), linear2(between));
+    check_close(feed.add_to(x, x, 0), add(x, linear2(between)));
+  }
+}
+
+TEST_CASE("layers: a softmax head by itself") {
+  ParameterSet set({.dtype = DType::float64, .seed = 3});
+  const SoftmaxHead head(set, "out", {.spec = parse_head("mix:2*lin,log"), .bias = true}, 7, 4,
+                         Init::normal(1));
+  Arena arena("test");
+  Tape tape(arena);
+  const Var h = tape.constant(some_values({3, 4}, 1));
+  const Tensor targets = Tensor::from<int32_t>({6, -1, 0}, {3});
+  const std::vector<double> log_p = head.log_probabilities(h).to_vector();
+  double sum = 0;
+  for (size_t v = 0; v < 7; ++v) sum += std::exp(log_p[v]);
+  CHECK(sum == doctest::Approx(1).epsilon(1e-12));
+  const double loss = head.loss(h, targets).value().item();
+  CHECK(loss == doctest::Approx(-(log_p[6] + log_p[14]) / 2).epsilon(1e-12));
+  const WordScores top = head.top_words(h, 2);
+  CHECK(top.log_probs[0] == *std::max_element(log_p.begin(), log_p.begin() + 7));
+  CHECK(has(error_of([&] {
+              head.loss(h, Tensor::from<int32_t>({-1, -1, -1}, {3}));
+            }),
+            "no row has a target: all 3 are -1"));
+  CHECK(has(error_of([&] { SoftmaxHead(set, "x", {.spec = parse_head("hpb")}, 5, 4); }),
+            "was declared after a value of its set was used: make all layers first"));
+}
+
+TEST_CASE("parameters: their memory is made at the first use, whichever it is") {
+  const auto made = [](auto&& use) {
+    ParameterSet set({.dtype = DType::float64, .seed = 9});
+    const Linear layer(set, "l", 3, 2);
+    use(set, layer);
+    CHECK(has(error_of([&] { set.add("late", {2}, Init::zeros()); }), "'late' was declared after"));
+    return set.values().to_vector();
+  };
+  Arena arena("test");
+  const std::vector<double> first = made([](ParameterSet& set, const Linear&) { set.values(); });
+  CHECK(std::count(first.begin(), first.end(), 0.0) == std::ssize(first) - 8);  // the gaps
+  CHECK(made([](ParameterSet& set, const Linear&) { set.at("l.bias").value(); }) == first);
+  CHECK(made([](ParameterSet&, const Linear& layer) { layer.weight().grad(); }) == first);
+  CHECK(made([](ParameterSet& set, const Linear&) { set.new_slab(); }) == first);
+  CHECK(made([&](ParameterSet&, const Linear& layer) {
+          Tape tape(arena);
+          layer(tape.constant(some_values({1, 3}, 1)));
+        }) == first);
+  ParameterSet evaluated({.gradients = false});
+  const Linear layer(evaluated, "l", 3, 2);
+  CHECK_FALSE(layer.weight().grad());
+  CHECK_FALSE(evaluated.gradients());
+  CHECK(layer.weight().value().dtype() == DType::float32);
+  CHECK(has(error_of([] { ParameterSet set({.dtype = DType::bfloat16}); }),
+            "parameters are float32 or float64, not bfloat16"));
   ParameterSet set;
+  CHECK(has(error_of([&] { set.add("v", {5}, Init::xavier_uniform()); }),
+            "has no rows and columns for its initial values to depend on"));
+}
+
+TEST_CASE("parameters: a gradient that backward did not reach is an Error, not the last step's") {
+  ParameterSet set({.dtype = DType::float64});
+  const Linear used(set, "used", 3, 2), other(set, "other", 3, 2);
+  Arena arena("test");
+  Tape tape(arena);
+  const Var x = tape.constant(some_values({1, 3}, 1)), w = tape.parameter(other.weight());
+  tape.backward(sum(used(x)));
+  CHECK(tape.parameter(used.weight()).grad().elements() == 6);
+  CHECK(has(error_of([&] { w.grad(); }), "no gradient reached this parameter of shape (2, 3)"));
+}
+
+TEST_CASE("layers: a residual branch in one op is the sum of residual and layer") {
+  ParameterSet set({.dtype = DType::float64, .seed = 3});
   const MultiHeadAttention attention(set, "a", 8, 2);
   const FeedForward feed(set, "f", 8, 12);
-  set.allocate(DType::float64, 3);
   Arena arena("test");
   Tape tape(arena);
   const Var x = tape.constant(some_values({6, 8}, 1)), rest = tape.constant(some_values({6, 8}, 2)),
@@ -108,15 +229,14 @@ TEST_CASE("layers: a residual branch in one op is the sum of residual and layer"
 
 TEST_CASE("layers: both orders of norms, composed by hand") {
   for (const NormOrder order : {NormOrder::post, NormOrder::pre}) {
-    ParameterSet set;
+    ParameterSet set({.dtype = DType::float64, .seed = 5});
     const TransformerEncoderLayer layer(set, "e",
                                         {.size = 8, .heads = 2, .inner = 12, .norm = order});
-    set.allocate(DType::float64, 5);
-    ParameterSet parts;  // the same parameters in separate layers
+    ParameterSet parts(
+        {.dtype = DType::float64, .seed = 5});  // the same parameters in separate layers
     const MultiHeadAttention attention(parts, "e.self_attn", 8, 2);
     const FeedForward feed(parts, "e", 8, 12);
     const LayerNorm norm1(parts, "e.norm1", 8), norm2(parts, "e.norm2", 8);
-    parts.allocate(DType::float64, 5);
     Arena arena("test");
     Tape tape(arena);
     const Var x = tape.constant(some_values({6, 8}, 4));
@@ -132,11 +252,10 @@ TEST_CASE("layers: both orders of norms, composed by hand") {
 }
 
 TEST_CASE("layers: what cannot be is an Error") {
-  ParameterSet set;
+  ParameterSet set({.dtype = DType::float64});
   CHECK(
       has(error_of([&] { MultiHeadAttention(set, "a", 10, 4); }), "does not divide into 4 heads"));
   const Linear plain(set, "l", 3, 2, false);
-  set.allocate(DType::float64, 1);
   Arena arena("test");
   Tape tape(arena);
   const Var x = tape.constant(some_values({1, 3}, 1));

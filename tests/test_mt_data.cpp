@@ -256,7 +256,7 @@ TEST_CASE("batches: limits that cannot be kept are errors") {
 TEST_CASE("validation: the loss of a text is that of its pairs one by one, whatever the batches") {
   const RandomPairs text(40, 8, 2);
   const ParallelCorpus corpus = text.corpus();
-  ParameterSet parameters;
+  ParameterSet parameters({.dtype = DType::float64, .gradients = false});
   const Transformer model(parameters, {.src_vocab = text.words.size(),
                                        .tgt_vocab = text.words.size(),
                                        .encoder_layers = 1,
@@ -265,7 +265,6 @@ TEST_CASE("validation: the loss of a text is that of its pairs one by one, whate
                                        .ffn = 8,
                                        .heads = 2,
                                        .head = {.loss = {.smoothing = {.epsilon = 0.1}}}});
-  parameters.allocate(DType::float64, 1, false);
   Arena arena("test");
   Tape tape(arena);
   const Evaluation one = evaluate_pairs(model, tape, corpus, {.pairs = 1});

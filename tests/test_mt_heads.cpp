@@ -42,7 +42,6 @@ struct Small {
           b = one_batch();
           return true;
         }) {
-    set.allocate(DType::float64, 5);
     batches.fetch(1);
   }
   // The objective of the batch, as a training step has it.
@@ -51,7 +50,7 @@ struct Small {
     tape.reset();
     return loss;
   }
-  ParameterSet set;
+  ParameterSet set{{.dtype = DType::float64, .seed = 5}};
   Transformer model;
   TranslationSource batches;
 };
@@ -60,7 +59,7 @@ struct Small {
 // docs/heads.md.
 double plain_nll(Small& s) {
   const TransformerConfig& c = s.model.config();
-  const auto values = [&](const char* name) { return s.set.at(name).value.to_vector(); };
+  const auto values = [&](const char* name) { return s.set.at(name).value().to_vector(); };
   const auto d = static_cast<size_t>(c.dim), size = static_cast<size_t>(c.head.spec.size()),
              words = static_cast<size_t>(c.tgt_vocab);
   Doubles w;
@@ -161,8 +160,8 @@ TEST_CASE(
     for (size_t n = 0; n < gradients.size(); ++n) {
       const Parameter& p = s.set.all()[n];
       CAPTURE(p.name);
-      for (const int64_t i : {int64_t{0}, p.value.elements() / 3, p.value.elements() - 1}) {
-        double& x = p.value.data<double>()[i];
+      for (const int64_t i : {int64_t{0}, p.value().elements() / 3, p.value().elements() - 1}) {
+        double& x = p.value().data<double>()[i];
         const double before = x, step = 1e-5;
         x = before + step;
         const double above = s.objective(tape);
@@ -193,9 +192,9 @@ TEST_CASE("mt heads: the prior's statistics are of the rows that predict somethi
 
 TEST_CASE("mt heads: names, shapes and the tie; what cannot be is an Error") {
   Small s(config_of("mix:2*lin,log", true, true));
-  CHECK(s.set.at("head.weight").value.shape() == Shape{2, 8, 6});
-  CHECK(s.set.at("head.prior.weight").value.shape() == Shape{3, 6});
-  CHECK(s.set.at("head.latent.weight").value.shape() == Shape{18, 6});
+  CHECK(s.set.at("head.weight").value().shape() == Shape{2, 8, 6});
+  CHECK(s.set.at("head.prior.weight").value().shape() == Shape{3, 6});
+  CHECK(s.set.at("head.latent.weight").value().shape() == Shape{18, 6});
   CHECK(s.model.metadata().at("tied") == "the first of head.weight=tgt_embedding.weight");
   TransformerConfig c = config_of("mog:components=4", false, true);
   CHECK(has(error_of([&] { Small{c}; }), "head mog:components=4"));

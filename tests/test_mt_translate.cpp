@@ -35,7 +35,7 @@ struct Checkpoint {
   std::string path = dir.path().string();
   Vocabulary source = dictionary_of("ein hund katze lau@@ f@@ t schläft ."),
              target = dictionary_of("a dog cat ru@@ ns sleeps . fast");
-  ParameterSet set;
+  ParameterSet set{{.seed = 7}};
   Transformer model;
 
   explicit Checkpoint(const std::string& head = "mix:2*lin,log")
@@ -49,8 +49,7 @@ struct Checkpoint {
                     .dropout = 0,
                     .head = {.spec = parse_head(head)},
                     .max_length = 30}) {
-    set.allocate(DType::float32, 7);
-    const View words = set.at("tgt_embedding.weight").value;
+    const View words = set.at("tgt_embedding.weight").value();
     for (int64_t i = 0; i < words.elements(); ++i) words.as<float>()[i] *= 3;
     std::vector<NamedView> tensors = set.named(set.values());
     tensors.push_back({kPositionsName, model.positions()});

@@ -66,9 +66,9 @@ Run run_case(const OpCase& c, DType dtype, int64_t gap = 0) {
   Tape tape(pool());
   std::vector<Var> x;
   for (size_t i = 0; i < values.size(); ++i) {
-    parameters[i].value = tensor_of(values[i], c.inputs[i].shape, dtype, gap);
-    parameters[i].grad =
-        tensor_of(Doubles(values[i].size(), std::nan("")), c.inputs[i].shape, dtype, gap);
+    const Shape& shape = c.inputs[i].shape;
+    parameters[i].set_memory(tensor_of(values[i], shape, dtype, gap),
+                             tensor_of(Doubles(values[i].size(), std::nan("")), shape, dtype, gap));
     x.push_back(tape.parameter(parameters[i]));
   }
   const Var y = c.run(x, indices);
@@ -80,7 +80,7 @@ Run run_case(const OpCase& c, DType dtype, int64_t gap = 0) {
     loss = sum(mul(y, tape.constant(tensor_of(weights, y.shape(), dtype))));
   }
   tape.backward(loss);
-  for (const Parameter& p : parameters) run.gradients.push_back(p.grad.to_vector());
+  for (const Parameter& p : parameters) run.gradients.push_back(p.grad().to_vector());
   return run;
 }
 

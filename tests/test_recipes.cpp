@@ -72,15 +72,14 @@ class Columns : public TrainingSource {
 // A model whose one update can be looked at: with rate 0 the gradients stay in the slab and the
 // weights as they were.
 struct Fixture {
-  ParameterSet set;
+  ParameterSet set{{.dtype = DType::float64, .seed = 3}};
   LanguageModel model;
   Arena arena{"recipes"};
   explicit Fixture(const LanguageModelConfig& config) : model(set, config) {
-    set.allocate(DType::float64, 3);
     // Word vectors as large as a trained model's, so that no gradient is tiny.
     for (const Parameter& p : set.all())
       if (p.name != "head.bias")
-        ops::scale(p.name.starts_with("lstm") ? 3 : 30, p.value, {p.value});
+        ops::scale(p.name.starts_with("lstm") ? 3 : 30, p.value(), {p.value()});
   }
   StepResult update(int parts) {
     Sgd optimizer(set, {});
@@ -110,15 +109,15 @@ TEST_CASE("recipes: every one at once, gradients of the whole model against fini
       Fixture f(config);
       f.update(1);
       std::vector<Doubles> gradients;  // before the next update overwrites them
-      for (const Parameter& p : f.set.all()) gradients.push_back(p.grad.to_vector());
+      for (const Parameter& p : f.set.all()) gradients.push_back(p.grad().to_vector());
       for (size_t n = 0; n < gradients.size(); ++n) {
         const Parameter& p = f.set.all()[n];
         CAPTURE(p.name);
         const Doubles& analytic = gradients[n];
         Doubles expected, given;
-        const int64_t count = p.value.shape().elements();
+        const int64_t count = p.value().shape().elements();
         for (int64_t i = 0; i < count; i += std::max<int64_t>(1, count / 7)) {
-          double& x = p.value.data<double>()[i];
+          double& x = p.value().data<double>()[i];
           const double before = x, h = 1e-5;
           x = before + h;
           const double up = f.update(1).loss;
@@ -337,22 +336,21 @@ TEST_CASE("recipes: the trigger of NT-ASGD") {
 TEST_CASE(
     "recipes: the average is the last point until averaging begins, then the mean of what "
     "followed") {
-  ParameterSet set;
+  ParameterSet set({.dtype = DType::float64});
   Parameter& p = set.add("p", {3}, Init::normal(1));
-  set.allocate(DType::float64, 1);
   AveragedSgd optimizer(set, {.average_from = OptimizerConfig::kNotYet});
   const auto average = [&] {
     optimizer.swap_average();
-    Doubles a = p.value.to_vector();
+    Doubles a = p.value().to_vector();
     optimizer.swap_average();
     return a;
   };
   Doubles sum(3, 0);
   for (int t = 0; t < 9; ++t) {
     if (t == 4) optimizer.start_averaging();
-    for (int i = 0; i < 3; ++i) p.grad.data<double>()[i] = 0.3 * t + i;
+    for (int i = 0; i < 3; ++i) p.grad().data<double>()[i] = 0.3 * t + i;
     optimizer.step(0.7, {}, 0);
-    const Doubles now = p.value.to_vector();
+    const Doubles now = p.value().to_vector();
     if (t < 4) {
       CHECK(average() == now);
       continue;
@@ -367,11 +365,10 @@ TEST_CASE(
 TEST_CASE(
     "recipes: a bias by log frequency makes the first posterior of a bounded head the unigram "
     "distribution") {
-  ParameterSet set;
+  ParameterSet set({.dtype = DType::float64, .seed = 3});
   LanguageModelConfig config = small_model();
   config.head.spec = parse_head("rbf:gamma=1000");  // scores of fresh vectors are all but 0
   const LanguageModel model(set, config);
-  set.allocate(DType::float64, 3);
   std::vector<int64_t> counts(kWords);
   for (size_t v = 0; v < kWords; ++v) counts[v] = static_cast<int64_t>(v * v);
   model.set_bias_by_frequency(counts);
@@ -392,16 +389,16 @@ TEST_CASE(
 
 TEST_CASE("recipes: norms by log frequency") {
   for (const DType dtype : {DType::float32, DType::float64}) {
-    ParameterSet set;
+    ParameterSet set({.dtype = dtype, .seed = 3});
     const LanguageModel model(set, small_model());
-    set.allocate(dtype, 3);
     std::vector<int64_t> counts(kWords, 0);
     for (int64_t v = 0; v < kWords; ++v) counts[static_cast<size_t>(v)] = v < 3 ? v : v * v;
-    const Tensor& w = set.at("head.weight").value;
-    const Doubles before = w.to_vector(), embeddings = set.at("embedding.weight").value.to_vector();
+    const Tensor& w = set.at("head.weight").value();
+    const Doubles before = w.to_vector(),
+                  embeddings = set.at("embedding.weight").value().to_vector();
     model.set_norms_by_frequency(counts, 0.2);
     const Doubles after = w.to_vector();
-    CHECK(set.at("embedding.weight").value.to_vector() == embeddings);
+    CHECK(set.at("embedding.weight").value().to_vector() == embeddings);
     for (size_t v = 0; v < kWords; ++v) {
       double square = 0, dot = 0, old = 0;
       for (size_t k = v * 9; k < (v + 1) * 9; ++k) {

@@ -14,7 +14,7 @@ namespace {
 struct Line {  // y = w x + b
   ParameterSet parameters;
   Linear layer{parameters, "line", 1, 1};
-  explicit Line(DType dtype) { parameters.allocate(dtype, 1); }
+  explicit Line(DType dtype) : parameters({.dtype = dtype}) {}
 };
 
 }  // namespace
@@ -32,7 +32,7 @@ TEST_CASE_TEMPLATE("simple trainer: finds a line", T, float, double) {
   for (int i = 0; i < 500; ++i) trainer.step(0.05, loss);
   CHECK(trainer.updates() == 501);
   CHECK(trainer.evaluate(loss).item() < 1e-6);
-  CHECK(std::abs(line.parameters.at("line.weight").value.to_vector()[0] - 2) < 1e-3);
+  CHECK(std::abs(line.parameters.at("line.weight").value().to_vector()[0] - 2) < 1e-3);
 }
 
 TEST_CASE("simple trainer: an error changes nothing and the next step goes on") {
@@ -56,9 +56,8 @@ TEST_CASE("simple trainer: an error changes nothing and the next step goes on") 
 }
 
 TEST_CASE("lstm: from zeros is from a state of zeros") {
-  ParameterSet set;
+  ParameterSet set({.dtype = DType::float64});
   const Lstm lstm(set, "lstm", 3, 5, 2);
-  set.allocate(DType::float64, 1);
   const Tensor x = Tensor::from<double>({1, 2, 3, 4, 5, 6, -1, -2, -3, -4, -5, -6}, {2, 2, 3});
   Arena arena("test");
   Tape tape(arena);
@@ -76,12 +75,11 @@ TEST_CASE("parameters: saved and loaded to the same bits, or an error that says 
   ops::fill(other.parameters.values(), 0.5);
   other.parameters.save(file, {{"format", "pt"}});
   line.parameters.load(file);
-  CHECK(line.parameters.at("line.weight").value.to_vector() == std::vector<double>{0.5});
+  CHECK(line.parameters.at("line.weight").value().to_vector() == std::vector<double>{0.5});
   CHECK(read_safetensors(file).metadata.at("format") == "pt");
 
   ParameterSet wider;
   const Linear layer(wider, "line", 2, 1);
-  wider.allocate(DType::float32, 1);
   CHECK_THROWS_WITH_AS(wider.load(file),
                        "tensor 'line.weight' has shape (1, 1), but this model needs (1, 2)", Error);
 }

@@ -142,7 +142,7 @@ class Plain {
  private:
   Doubles value(const std::string& name) const {
     for (const Parameter& p : set_.all())
-      if (p.name == name) return p.value.to_vector();
+      if (p.name == name) return p.value().to_vector();
     FAIL("no parameter " << name);
     return {};
   }
@@ -263,8 +263,8 @@ void disturb(ParameterSet& set) {
 }
 
 struct SmallModel {
-  explicit SmallModel(const TransformerConfig& c, DType dtype = DType::float64) : model(set, c) {
-    set.allocate(dtype, 3);
+  explicit SmallModel(const TransformerConfig& c, DType dtype = DType::float64)
+      : set({.dtype = dtype, .seed = 3}), model(set, c) {
     if (dtype == DType::float64) disturb(set);
   }
   ParameterSet set;
@@ -454,16 +454,16 @@ TEST_CASE(
     for (const Parameter& p : small.set.all()) {
       CAPTURE(p.name);
       double worst = 0, top = 0;
-      for (const int64_t i : {int64_t{0}, p.value.elements() / 2, p.value.elements() - 1}) {
-        double& x = p.value.data<double>()[i];
+      for (const int64_t i : {int64_t{0}, p.value().elements() / 2, p.value().elements() - 1}) {
+        double& x = p.value().data<double>()[i];
         const double before = x, h = 1e-5;
         x = before + h;
         const double above = plain_loss();
         x = before - h;
         const double below = plain_loss();
         x = before;
-        worst = std::max(worst, std::abs((above - below) / (2 * h) - p.grad.data<double>()[i]));
-        top = std::max(top, std::abs(p.grad.data<double>()[i]));
+        worst = std::max(worst, std::abs((above - below) / (2 * h) - p.grad().data<double>()[i]));
+        top = std::max(top, std::abs(p.grad().data<double>()[i]));
       }
       CHECK(worst < 1e-7 * (1 + top));
     }
@@ -485,8 +485,7 @@ TEST_CASE("transformer: names and shapes are torch.nn.Transformer's; ties are wr
     std::set<std::string> all;
     ParameterSet set;
     const Transformer model(set, c);
-    set.allocate(DType::float32, 1);
-    for (const Parameter& p : set.all()) all.insert(concat(p.name, " ", p.value.shape()));
+    for (const Parameter& p : set.all()) all.insert(concat(p.name, " ", p.value().shape()));
     return all;
   };
   TransformerConfig c = small_config(NormOrder::post);

@@ -9,6 +9,7 @@
 #include "core/cpu_info.h"
 #include "core/gemm.h"
 #include "core/json.h"
+#include "kernels/head_json.h"
 #include "core/threads.h"
 #include "kernels/kernel_softmax.h"
 #include "kernels/ops.h"

@@ -4,6 +4,7 @@
 
 #include "core/ops.h"
 #include "core/random.h"
+#include "kernels/ops.h"
 
 namespace nine {
 namespace {

@@ -12,8 +12,8 @@ LanguageModel::LanguageModel(ParameterSet& set, const LanguageModelConfig& confi
       parameters_(set),
       embedding_(set, "embedding", config.vocab, config.embed),
       lstm_(set, "lstm", config.embed, config.hidden, config.layers),
-      head_(set, config.head, config.vocab, config.hidden,
-            config.tie_embeddings ? &embedding_.weight() : nullptr, Init::normal(0.02)) {
+      head_(set, "head", config.head, config.vocab, config.hidden, Init::normal(0.02),
+            config.tie_embeddings ? &embedding_.weight() : nullptr) {
   require(
       !config.tie_embeddings || config.embed == config.hidden,
       "tied embeddings: the word vectors of input and output are one matrix, so embedding size ",
@@ -83,7 +83,7 @@ Var LanguageModel::regulariser(const Hidden& hidden, int64_t batch, double share
 }
 
 Tensor LanguageModel::log_probabilities(const Var& hidden) const {
-  return nine::log_probabilities(config_.head.spec, hidden, head_.weights(hidden.tape()));
+  return head_.log_probabilities(hidden);
 }
 
 std::map<std::string, std::string> LanguageModel::metadata() const {

@@ -85,8 +85,7 @@ class LanguageModel {
   /// log_probabilities.
   Tensor log_probabilities(const Var& hidden) const;
   CarriedState new_state(int64_t batch) const {
-    return {config_.layers, batch, config_.hidden, parameters_.dtype(),
-            parameters_.values().device()};
+    return {config_.layers, batch, config_.hidden, parameters_.dtype(), parameters_.device()};
   }
   /// Type of the weights.
   DType dtype() const { return parameters_.dtype(); }

@@ -20,9 +20,9 @@ SavedLanguageModel::SavedLanguageModel(const std::string& path, Device device)
   require(config.vocab == vocabulary_.size(), (directory_ / kDictionaryFile).string(), " has ",
           vocabulary_.size(), " entries with </s> and <unk>, but the model has ", config.vocab,
           " words");
-  parameters_ = std::make_unique<ParameterSet>();
+  parameters_ = std::make_unique<ParameterSet>(ParameterOptions{
+      .dtype = weights.at("embedding.weight").dtype(), .gradients = false, .device = device});
   model_ = std::make_unique<LanguageModel>(*parameters_, config);
-  parameters_->allocate(weights.at("embedding.weight").dtype(), 1, false, device);
   parameters_->load(weights, parameters_->values());
 }
 

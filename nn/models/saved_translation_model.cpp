@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/json.h"
+#include "kernels/head_json.h"
 #include "core/safetensors.h"
 #include "nn/models/model_directory.h"
 
@@ -109,9 +110,9 @@ SavedTranslationModel::SavedTranslationModel(const std::string& path, Device dev
       transformer_config(model_config(directory_, weights.metadata), weights, file);
   check_size(directory_ / kSourceDict, source_, config.src_vocab);
   check_size(directory_ / kTargetDict, target_, config.tgt_vocab);
-  parameters_ = std::make_unique<ParameterSet>();
+  parameters_ = std::make_unique<ParameterSet>(ParameterOptions{
+      .dtype = weights.at("tgt_embedding.weight").dtype(), .gradients = false, .device = device});
   model_ = std::make_unique<Transformer>(*parameters_, config);
-  parameters_->allocate(weights.at("tgt_embedding.weight").dtype(), 1, false, device);
   parameters_->load(weights, parameters_->values());
   check_positions(weights, *model_, (directory_ / "model.safetensors").string());
 }

@@ -58,7 +58,7 @@ Transformer::Transformer(ParameterSet& set, const TransformerConfig& config)
                                      .inner = c.ffn,
                                      .dropout = c.dropout,
                                      .norm = c.norm,
-                                     .init = LinearInit::xavier};
+                                     .init = LinearInit::xavier()};
   const std::string encoder = "transformer.encoder", decoder = "transformer.decoder";
   for (int64_t i = 0; i < c.encoder_layers; ++i)
     encoder_.emplace_back(set, concat(encoder, ".layers.", i), layer);
@@ -66,8 +66,8 @@ Transformer::Transformer(ParameterSet& set, const TransformerConfig& config)
   for (int64_t i = 0; i < c.decoder_layers; ++i)
     decoder_.emplace_back(set, concat(decoder, ".layers.", i), layer);
   if (c.norm == NormOrder::pre) decoder_norm_.emplace(set, decoder + ".norm", c.dim);
-  head_.emplace(set, c.head, c.tgt_vocab, c.dim, c.tie_embeddings ? tgt_embedding_ : nullptr,
-                words);
+  head_.emplace(set, "head", c.head, c.tgt_vocab, c.dim, words,
+                c.tie_embeddings ? tgt_embedding_ : nullptr);
   set.ignore_on_load(kPositionsName);
 }
 
@@ -87,7 +87,7 @@ const Tensor& Transformer::positions() const {
       row[half + i] = std::cos(angle);
     }
   ops::copy(exact, rounded);
-  positions_ = Tensor(exact.shape(), dtype(), parameters_.values().device());
+  positions_ = Tensor(exact.shape(), dtype(), parameters_.device());
   ops::copy(rounded, positions_);
   return positions_;
 }

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "core/ops.h"
+#include "kernels/ops.h"
 #include "nn/models/score_text.h"
 
 namespace nine {

@@ -73,7 +73,7 @@ int bench(const BenchOptions& o, Device device) {
   const Vocabulary vocabulary =
       Vocabulary::build(count_words_of_lines(lines), Specials::kLanguageModel);
   const Corpus corpus = Corpus::of_lines(lines, vocabulary);
-  ParameterSet parameters;
+  ParameterSet parameters({.gradients = !o.score, .device = device});
   const LanguageModel model(
       parameters, {.vocab = vocabulary.size(),
                    .embed = o.dim,
@@ -82,7 +82,6 @@ int bench(const BenchOptions& o, Device device) {
                    .dropout = 0.1,
                    .head = {.spec = o.head_spec(),
                             .loss = {.memory = enum_from_text<HeadMemory>(o.head_memory)}}});
-  parameters.allocate(DType::float32, 1, !o.score, device);
   LanguageModelTask task(model, corpus, nullptr, {.batch = o.batch, .bptt = o.bptt});
   Arena arena("step", device);
   std::unique_ptr<Optimizer> optimizer;

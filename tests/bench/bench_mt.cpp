@@ -95,7 +95,7 @@ double median(std::vector<double> x) {
 }
 
 int bench(const BenchOptions& o, Device device) {
-  ParameterSet parameters;
+  ParameterSet parameters({.dtype = dtype_from_text(o.dtype), .device = device});
   const Transformer model(
       parameters,
       {.src_vocab = o.vocab,
@@ -109,7 +109,6 @@ int bench(const BenchOptions& o, Device device) {
        .norm = enum_from_text<NormOrder>(o.norm),
        .shared_vocab = o.shared_vocab,
        .head = {.loss = {.smoothing = {0.1, enum_from_text<LabelSmoothing::Kind>(o.smoothing)}}}});
-  parameters.allocate(dtype_from_text(o.dtype), 1, true, device);
   const OptimizerConfig adam{.beta2 = 0.98};
   TranslationSource data(model, random_pairs(o, !o.export_parity.empty()));
   if (!o.export_parity.empty()) {

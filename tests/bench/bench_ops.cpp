@@ -61,8 +61,7 @@ std::vector<Tensor> tensors_of(const std::vector<Indices>& indices) {
 void bench(const OpCase& c) {
   const std::vector<Tensor> values = tensors_of(c.inputs), indices = tensors_of(c.indices);
   std::vector<Parameter> parameters;
-  for (const Tensor& t : values)
-    parameters.push_back({.name = c.name, .value = t, .grad = Tensor(t.shape(), t.dtype())});
+  for (const Tensor& t : values) parameters.emplace_back(c.name, t, Tensor(t.shape(), t.dtype()));
   Arena pool("bench");
   Tape tape(pool);
   measure(c.name, [&] {

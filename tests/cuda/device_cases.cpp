@@ -68,9 +68,9 @@ Run run_case(const OpCase& c, DType dtype, Device device, uint64_t seed, int64_t
   std::vector<Var> x;
   for (size_t i = 0; i < values.size(); ++i) {
     const Shape& s = c.inputs[i].shape;
-    parameters[i].value = to_device(tensor_of(values[i], s, dtype), device, gap);
-    parameters[i].grad =
-        to_device(tensor_of(Doubles(values[i].size(), std::nan("")), s, dtype), device, gap);
+    parameters[i].set_memory(
+        to_device(tensor_of(values[i], s, dtype), device, gap),
+        to_device(tensor_of(Doubles(values[i].size(), std::nan("")), s, dtype), device, gap));
     x.push_back(tape.parameter(parameters[i]));
   }
   const Var y = c.run(x, indices);
@@ -81,7 +81,7 @@ Run run_case(const OpCase& c, DType dtype, Device device, uint64_t seed, int64_t
     loss = sum(mul(y, tape.constant(to_device(tensor_of(weights, y.shape(), dtype), device))));
   }
   tape.backward(loss);
-  for (const Parameter& p : parameters) run.gradients.push_back(p.grad.to_vector());
+  for (const Parameter& p : parameters) run.gradients.push_back(p.grad().to_vector());
   return run;
 }
 

@@ -54,9 +54,10 @@ Result run(const Problem& p, DType dtype, Device device) {
   std::vector<Parameter> parameters(values.size());
   std::vector<Var> x;
   for (size_t i = 0; i < values.size(); ++i) {
-    parameters[i].value = to_device(tensor_of(values[i], shapes[i].shape, dtype), device);
-    parameters[i].grad = to_device(
-        tensor_of(Doubles(values[i].size(), std::nan("")), shapes[i].shape, dtype), device);
+    const Shape& shape = shapes[i].shape;
+    parameters[i].set_memory(
+        to_device(tensor_of(values[i], shape, dtype), device),
+        to_device(tensor_of(Doubles(values[i].size(), std::nan("")), shape, dtype), device));
     x.push_back(tape.parameter(parameters[i]));
   }
   HeadWeights weights{{head.untied ? x[1] : reshape(x[1], {p.words, p.size})}};
@@ -70,7 +71,7 @@ Result run(const Problem& p, DType dtype, Device device) {
   tape.backward(out.loss);
   const bool used[] = {true, true, p.bias, head.mixture, head.contexts};
   for (size_t i = 0; i < parameters.size(); ++i)
-    if (used[i]) r.gradients.push_back(parameters[i].grad.to_vector());
+    if (used[i]) r.gradients.push_back(parameters[i].grad().to_vector());
   tape.reset();
   x.clear();
   for (Parameter& each : parameters) x.push_back(tape.parameter(each));

@@ -1,0 +1,23 @@
+// The penalties on the prior of a mixture.
+#pragma once
+
+#include <cstdint>
+
+#include "core/enum_names.h"
+
+namespace nine {
+
+namespace ops {
+/// A penalty on a mixture's prior pi. Variances divide by K; rows without a target do not count.
+enum class PriorPenalty : uint8_t {
+  variance,  ///< the mean over rows of Var_k(pi_k)
+  cv2        ///< Var_k(s) / mean_k(s)^2, s_k = sum over rows of pi_k (after Takase et al., 2018)
+};
+}  // namespace ops
+
+template <>
+inline constexpr EnumNames<ops::PriorPenalty, 2> kEnumNames<ops::PriorPenalty>{
+    "prior regulariser",
+    {{{ops::PriorPenalty::variance, "variance"}, {ops::PriorPenalty::cv2, "cv2"}}}};
+
+}  // namespace nine
