@@ -16,7 +16,7 @@ foreach(folder core cuda autograd kernels kernels/scores data nn)
 endforeach()
 foreach(part data/measures data/sample nn/models nn/training nn/training/optimizers)
   file(GLOB headers CONFIGURE_DEPENDS ${part}/*.h)
-  list(FILTER headers EXCLUDE REGEX "/incremental_transformer.h$")  # inside of Translator
+  list(FILTER headers EXCLUDE REGEX "/incremental_transformer.h$")  # inside of BeamSearch
   install(FILES ${headers} DESTINATION include/nine/${part})
 endforeach()
 install(TARGETS nine EXPORT NineTargets)

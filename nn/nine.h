@@ -35,19 +35,21 @@
 #include "nn/transformer_encoder_layer.h"  // TransformerEncoderLayer
 
 // Models, and what uses a trained one
-#include "nn/models/beam_search.h"              // Translator: translations and their scores
-#include "nn/models/compare_models.h"           // two language models on one text
-#include "nn/models/component_shares.h"         // what a mixture's components do at each token
-#include "nn/models/generate_text.h"            // continuing prompts
-#include "nn/models/language_model.h"           // LanguageModel
-#include "nn/models/model_directory.h"          // where a trained model's files are
-#include "nn/models/sampling.h"                 // choosing the next word
-#include "nn/models/saved_language_model.h"     // opening what lm_train made
-#include "nn/models/saved_translation_model.h"  // opening what mt_train made
-#include "nn/models/score_text.h"               // log-probabilities of a text
-#include "nn/models/transformer.h"              // Transformer
-#include "nn/models/translation_text.h"         // text to ids and back
-#include "nn/models/word_expectations.h"        // the likeliest words at each position
+#include "nn/models/beam_search.h"          // BeamSearch: translations of ids, and their scores
+#include "nn/models/compare_models.h"       // two language models on one text
+#include "nn/models/component_shares.h"     // what a mixture's components do at each token
+#include "nn/models/generate_text.h"        // continuing prompts, a batch at a time
+#include "nn/models/initial_weights.h"      // training on from a trained model
+#include "nn/models/language_model.h"       // LanguageModel: opens and uses what lm_train made
+#include "nn/models/lstm_language_model.h"  // LstmLanguageModel: the network
+#include "nn/models/model_directory.h"      // where a trained model's files are
+#include "nn/models/sampling.h"             // choosing the next word
+#include "nn/models/score_text.h"           // log-probabilities of a text, sentence by sentence
+#include "nn/models/transformer.h"          // Transformer: the network
+#include "nn/models/translation_config.h"   // a translation model's keys in config.json
+#include "nn/models/translation_text.h"     // text to ids and back
+#include "nn/models/translator.h"           // Translator: opens and uses what mt_train made
+#include "nn/models/word_expectations.h"    // the likeliest words at each position, one by one
 
 // Training
 #include "nn/training/checkpoint.h"           // checkpoints that survive a kill at any moment

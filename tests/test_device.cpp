@@ -45,7 +45,7 @@ Trained train_on(Device device, const std::string& file) {
       Vocabulary::build(count_words_of_lines(lines), Specials::kLanguageModel);
   const Corpus text = Corpus::of_lines(lines, vocabulary);
   ParameterSet parameters;
-  const LanguageModel model(
+  const LstmLanguageModel model(
       parameters,
       {.vocab = vocabulary.size(), .embed = 8, .hidden = 12, .layers = 2, .dropout = 0.1});
   parameters.allocate(DType::float32, 3, true, device);
