@@ -49,10 +49,10 @@ class ScoreWriter {
 };
 
 void score(const ScoreOptions& o, Device device, const Lines& lines, TextOutput& out) {
-  const SavedLanguageModel saved(o.checkpoint, device);
-  const Corpus text = Corpus::of_lines(lines, saved.vocabulary());
+  const LanguageModel model = LanguageModel::load(o.checkpoint, device);
+  const Corpus text = Corpus::of_lines(lines, model.vocabulary());
   ScoreWriter writer(out.stream(), o.tokens);
-  score_text(saved, text, {o.carry_state, o.batch_tokens},
+  score_text(model, text, {o.carry_state, o.batch_tokens},
              [&](std::span<const double> nats) { writer.write(nats); });
   out.finish();
   const Evaluation& total = writer.total();
@@ -68,13 +68,13 @@ void score(const ScoreOptions& o, Device device, const Lines& lines, TextOutput&
 }
 
 void generate(const ScoreOptions& o, Device device, const Lines& lines, TextOutput& out) {
-  const SavedLanguageModel saved(o.checkpoint, device);
+  const LanguageModel model = LanguageModel::load(o.checkpoint, device);
   const GenerateOptions how{.sampling = {o.allow_unknown, o.temperature, o.top_k, o.top_p},
                             .max_words = o.max_words,
                             .samples = o.samples,
                             .batch = o.batch,
                             .seed = o.seed};
-  const GenerationStats made = write_continuations(saved, lines, how, out.stream());
+  const GenerationStats made = write_continuations(model, lines, how, out.stream());
   out.finish();
   std::fprintf(
       stderr,
@@ -91,7 +91,7 @@ int run(const ScoreOptions& o, Device device) {
           o.generate ? "; an empty line is a prompt for a sentence from its start" : " to score");
   TextOutput out(o.output);
   if (lines.empty()) {  // a line for each line of the input: none
-    model_directory(o.checkpoint, "dict.txt");
+    model_directory(o.checkpoint, kDictionaryFile);
     std::fprintf(stderr, "%s has no lines\n", input_name(o.input).c_str());
     out.finish();
     return kExitDone;
@@ -103,9 +103,10 @@ int run(const ScoreOptions& o, Device device) {
   } else if (o.generate) {
     generate(o, device, lines, out);
   } else if (o.components) {
-    write_components(SavedLanguageModel(o.checkpoint, device), lines, o.batch_tokens, out.stream());
+    write_components(LanguageModel::load(o.checkpoint, device), lines, o.batch_tokens,
+                     out.stream());
   } else if (o.top > 0) {
-    write_top_words(SavedLanguageModel(o.checkpoint, device), lines, o.top, o.batch_tokens,
+    write_top_words(LanguageModel::load(o.checkpoint, device), lines, o.top, o.batch_tokens,
                     out.stream());
   } else {
     score(o, device, lines, out);

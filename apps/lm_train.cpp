@@ -6,6 +6,7 @@
 #include "apps/lm_train/lm_data.h"
 #include "apps/lm_train/lm_parity_export.h"
 #include "apps/lm_train/lm_run.h"
+#include "nn/models/initial_weights.h"
 
 namespace nine::app {
 namespace {
@@ -13,7 +14,7 @@ namespace {
 int train(const Options& options, const LmOptions& o, Device device) {
   const LmData data = load_lm_data(o);
   ParameterSet parameters({.dtype = o.dtype, .seed = o.seed, .device = device});
-  const LanguageModel model(parameters, o.model(data.vocabulary.size()));
+  const LstmLanguageModel model(parameters, o.model(data.vocabulary.size()));
   o.initialise_head(model, data.vocabulary.counts());
   if (!o.init.empty()) load_initial_weights(o.init, data.vocabulary, parameters);
   LanguageModelTask task(model, data.train, data.valid ? &*data.valid : nullptr, o.batching());

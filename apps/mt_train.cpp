@@ -8,6 +8,7 @@
 #include "apps/mt_train/average.h"
 #include "apps/mt_train/mt_parity_export.h"
 #include "apps/mt_train/mt_run.h"
+#include "nn/models/initial_weights.h"
 
 namespace nine::app {
 namespace {

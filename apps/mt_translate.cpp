@@ -10,7 +10,7 @@
 #include "apps/cli/version.h"
 #include "apps/mt_translate/translate_options.h"
 #include "apps/mt_translate/translate_text.h"
-#include "nn/models/saved_translation_model.h"
+#include "nn/models/translator.h"
 
 namespace nine::app {
 namespace {
@@ -18,21 +18,6 @@ namespace {
 using Lines = std::vector<std::string>;
 // Batches that are translated together, sorted by length, before their lines are written.
 constexpr int64_t kWindow = 64;
-
-// The model of --checkpoint and how its input is cut into tokens.
-struct LoadedModel {
-  explicit LoadedModel(const TranslateOptions& o)
-      : saved(o.checkpoint, kCpu),
-        translator(saved.model(), Specials::kTranslation.end),
-        reader(o.segmentation()) {}
-  std::vector<Translator::Ids> ids(const Lines& lines, const Vocabulary& dictionary,
-                                   const std::string& path) const {
-    return reader.ids(lines, dictionary, translator.max_words(), input_name(path));
-  }
-  SavedTranslationModel saved;
-  Translator translator;
-  TokenReader reader;
-};
 
 // Calls f(first, count, progress) with windows of the lines.
 template <class F>
@@ -47,9 +32,9 @@ void for_windows(size_t lines, int64_t batch, F&& f) {
   progress.finish();
 }
 
-void report_unknown(const std::vector<Translator::Ids>& sources) {
+void report_unknown(const std::vector<BeamSearch::Ids>& sources) {
   int64_t tokens = 0, unknown = 0;
-  for (const Translator::Ids& line : sources) {
+  for (const BeamSearch::Ids& line : sources) {
     tokens += std::ssize(line);
     unknown += std::count(line.begin(), line.end(), Specials::kTranslation.unknown);
   }
@@ -61,36 +46,32 @@ void report_unknown(const std::vector<Translator::Ids>& sources) {
 }
 
 void translate(const TranslateOptions& o) {
-  const LoadedModel model(o);
+  const Translator translator = Translator::load(o.checkpoint, o.segmentation());
   const Lines lines = read_lines(o.input);
   // Read first, so that a wrong file is an error before the translation, not after it.
   const Lines references =
       o.score ? read_references(o.reference, lines.size(), input_name(o.input)) : Lines();
-  const std::vector<Translator::Ids> sources = model.ids(lines, model.saved.source(), o.input);
+  const std::vector<BeamSearch::Ids> sources = translator.source_ids(lines, input_name(o.input));
   report_unknown(sources);
   TextOutput out(o.output);
   std::optional<TextOutput> attention;
   if (!o.attention.empty()) attention.emplace(o.attention);
-  const bool join = o.join || !o.codes.empty();
   Lines translated;
   for_windows(sources.size(), o.batch,
-              [&](size_t first, size_t count, const Translator::Progress& progress) {
+              [&](size_t first, size_t count, const BeamSearch::Progress& progress) {
                 const auto part = std::span(sources).subspan(first, count);
                 const std::vector<Translation> found =
-                    model.translator.translate(part, o.search(), progress);
+                    translator.search().translate(part, o.search(), progress);
                 const auto number = static_cast<int64_t>(first);
-                write_translations(found, model.saved.target(),
-                                   {.join = join, .n_best = o.n_best > 0, .first = number},
+                write_translations(found, translator, {.n_best = o.n_best > 0, .first = number},
                                    out.stream());
                 out.flush();
                 if (attention) {
-                  write_attention(found, part, model.saved.source(), model.saved.target(), number,
-                                  attention->stream());
+                  write_attention(found, part, translator, number, attention->stream());
                   attention->flush();
                 }
                 for (const Translation& t : found)
-                  if (o.score)
-                    translated.push_back(text_of(model.saved.target(), t.front().words, join));
+                  if (o.score) translated.push_back(translator.text(t.front().words));
               });
   out.finish();
   if (attention) attention->finish();
@@ -101,20 +82,20 @@ void translate(const TranslateOptions& o) {
 }
 
 void score_given(const TranslateOptions& o) {
-  const LoadedModel model(o);
+  const Translator translator = Translator::load(o.checkpoint, o.segmentation());
   const Lines lines = read_lines(o.input), given = read_lines(o.score_given);
   require(lines.size() == given.size(), input_name(o.input), " has ", lines.size(), " lines, but ",
           input_name(o.score_given), " has ", given.size(),
           ": each source needs its translation on the same line, an empty one too");
-  const std::vector<Translator::Ids> sources = model.ids(lines, model.saved.source(), o.input),
+  const std::vector<BeamSearch::Ids> sources = translator.source_ids(lines, input_name(o.input)),
                                      targets =
-                                         model.ids(given, model.saved.target(), o.score_given);
+                                         translator.target_ids(given, input_name(o.score_given));
   TextOutput out(o.output);
   for_windows(sources.size(), o.batch,
-              [&](size_t first, size_t count, const Translator::Progress& progress) {
-                write_log_probs(model.translator.score(std::span(sources).subspan(first, count),
-                                                       std::span(targets).subspan(first, count),
-                                                       o.batch, progress),
+              [&](size_t first, size_t count, const BeamSearch::Progress& progress) {
+                write_log_probs(translator.search().score(std::span(sources).subspan(first, count),
+                                                          std::span(targets).subspan(first, count),
+                                                          o.batch, progress),
                                 o.tokens, out.stream());
               });
   out.finish();

@@ -71,7 +71,7 @@ int write_page(const ReportOptions& o) {
   if (o.words.empty()) {
     write_report({o.runs.begin(), o.runs.end()}, file, o.differences);
   } else {
-    write_word_page(model_directory(o.words, "dict.txt"), o.words, o.page, file);
+    write_word_page(model_directory(o.words, kDictionaryFile), o.words, o.page, file);
   }
   std::printf("wrote %s\n", file.c_str());
   return kExitDone;

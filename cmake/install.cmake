@@ -1,7 +1,7 @@
 # cmake --install BUILD --prefix PREFIX lays out
 #   bin/                    the programs
 #   lib/libnine_*.a         one library a folder
-#   include/nine/FOLDER/    the public headers; programs include them as here: #include "core/tensor.h"
+#   include/nine/FOLDER/    the public headers (public_headers.cmake); programs include them as here: #include "core/tensor.h"
 #   lib/cmake/Nine/         for find_package(Nine): targets Nine::nine (all), Nine::core, Nine::autograd, ...
 include(CMakePackageConfigHelpers)
 set(nine_libraries core cuda autograd kernels kernels_cuda data nn)
@@ -10,14 +10,10 @@ set(nine_package lib/cmake/Nine)
 foreach(name ${nine_libraries})
   install(TARGETS nine_${name} EXPORT NineTargets ARCHIVE DESTINATION lib)
 endforeach()
-foreach(folder core cuda autograd kernels kernels/scores data nn)
-  file(GLOB headers CONFIGURE_DEPENDS ${folder}/*.h)
-  install(FILES ${headers} DESTINATION include/nine/${folder})
-endforeach()
-foreach(part data/measures data/sample nn/models nn/training nn/training/optimizers)
-  file(GLOB headers CONFIGURE_DEPENDS ${part}/*.h)
-  list(FILTER headers EXCLUDE REGEX "/incremental_transformer.h$")  # inside of Translator
-  install(FILES ${headers} DESTINATION include/nine/${part})
+include(cmake/public_headers.cmake)
+foreach(header ${nine_public_headers})
+  get_filename_component(folder ${header} DIRECTORY)
+  install(FILES ${header} DESTINATION include/nine/${folder})
 endforeach()
 install(TARGETS nine EXPORT NineTargets)
 

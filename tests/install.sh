@@ -37,8 +37,48 @@ quietly cmake --install "$build" --prefix "$work/nine"
 for program in lm_train lm_score; do quietly "$work/nine/bin/$program" --help; done
 
 cd "$work"  # what programs write is removed with it
+if grep -rl fopenmp "$work/nine"; then
+  echo "these files of the installed copy would compile its users' sources with OpenMP"
+  exit 1
+fi
 build_outside consumer "$source/tests/consumer"
 run "$work/consumer/consumer"
+
+# The models that docs/tour.md opens, trained by the installed programs with the commands of that page.
+grep -E '^    (lm|mt)_train --sample ' "$source/docs/tour.md" | sed "s|^ *|$work/nine/bin/|" > "$work/train.sh"
+quietly sh -e "$work/train.sh"
+
+# same WHAT PROGRAM ARGUMENTS -- CONSUMER-ARGUMENTS: the program and the consumer print the same.
+same() {
+  what=$1
+  program=$2
+  shift 2
+  ours=
+  while [ "$1" != -- ]; do
+    ours="$ours $1"
+    shift
+  done
+  shift
+  # shellcheck disable=SC2086
+  "$work/nine/bin/$program" $ours > "$work/ours" 2> "$work/log"
+  "$work/consumer/consumer" "$@" > "$work/theirs"
+  if ! cmp "$work/ours" "$work/theirs"; then
+    diff "$work/ours" "$work/theirs" | head -6
+    echo "$what: $program and the consumer print different things"
+    exit 1
+  fi
+  echo "--- $what: $(wc -l < "$work/theirs") lines as $program prints them"
+}
+printf 'the old man saw a dog .\n\na xyzzy is eating an apple .\n' > text
+printf 'der alte mann schläft .\n\ngestern hat die kluge tante dem kind einen neuen gartentisch gezeigt .\n' > german
+printf 'the old man is sleeping .\nxyzzy\nyesterday the clever aunt .\n' > english
+same scores lm_score --checkpoint lm --input text -- score lm text
+same "scores of tokens" lm_score --checkpoint lm --input text --tokens -- tokens lm text
+same "likeliest words" lm_score --checkpoint lm --input text --top 4 -- top lm text 4
+same continuations lm_score --checkpoint lm --input text --generate --seed 5 -- generate lm text
+same translations mt_translate --checkpoint mt --input german -- translate mt german
+same "scores of translations" mt_translate --checkpoint mt --input german --score-given english -- score-given mt german english
+same "scores from the checkpoint itself" lm_score --checkpoint lm/best --input text -- score lm/best text
 
 build_outside examples "$source/examples"
 run "$work/examples/xor"

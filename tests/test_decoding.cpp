@@ -19,7 +19,7 @@ using namespace nine::tests;
 
 namespace {
 
-using Ids = Translator::Ids;
+using Ids = BeamSearch::Ids;
 constexpr int32_t kEnd = 2;
 
 struct Model {
@@ -224,7 +224,7 @@ TEST_CASE("decoding: given translations have the model's log-probabilities, cach
       const std::vector<Ids> sources = random_sentences(7, 9, 12, 1);
       std::vector<Ids> targets = random_sentences(7, 9, 15, 2);
       targets[3].clear();
-      const auto got = Translator(m.model).score(sources, targets, 3);
+      const auto got = BeamSearch(m.model).score(sources, targets, 3);
       for (size_t i = 0; i < sources.size(); ++i) {
         Ids source = sources[i], in = targets[i], out = targets[i];
         source.push_back(kEnd);
@@ -250,7 +250,7 @@ TEST_CASE("decoding: the search follows its rules, for any beam and length penal
     Model m(tiny(seed % 2 == 0 ? NormOrder::pre : NormOrder::post, 9,
                  seed == 5 ? "mix:2*lin,log" : "lin"),
             seed);
-    const Translator translator(m.model);
+    const BeamSearch beam_search(m.model);
     for (const Ids& source : random_sentences(4, 9, 6, 50 + seed)) {
       Oracle oracle(m.model, source);
       Ids greedy;
@@ -264,7 +264,7 @@ TEST_CASE("decoding: the search follows its rules, for any beam and length penal
                                       .count_end = r.count_end,
                                       .max_length = 6,
                                       .n_best = size};
-          const Translation got = translator.translate(std::vector<Ids>{source}, options)[0];
+          const Translation got = beam_search.translate(std::vector<Ids>{source}, options)[0];
           check_same(got, plain_search(oracle, 9, beam, r, 6, beam), r, beam);
           if (beam == 1) greedy = got[0].words;
           different += got[0].words != greedy;
@@ -292,7 +292,7 @@ TEST_CASE("decoding: a beam that holds everything finds what an exhaustive searc
     std::vector<Found> all;
     all_translations(oracle, 5, 3, {}, 0, all);
     CHECK(all.size() == 4 + 16 + 64);
-    const Translation got = Translator(m.model).translate(
+    const Translation got = BeamSearch(m.model).translate(
         std::vector<Ids>{source},
         {.beam = 400, .length_penalty = alpha, .max_length = 3, .n_best = 400})[0];
     check_same(got, ranked(all, {alpha}), {alpha}, all.size());
@@ -307,10 +307,10 @@ TEST_CASE("decoding: the same bits in any batch, in any company, with any number
   c.ffn = 100;
   Model m(c, 3, DType::float32, 4);
   const std::vector<Ids> sources = random_sentences(23, 300, 14, 7);
-  const Translator translator(m.model);
+  const BeamSearch beam_search(m.model);
   const auto run = [&](std::span<const Ids> part, int64_t batch, int count) {
     set_threads(count);
-    return translator.translate(
+    return beam_search.translate(
         part, {.beam = 4, .max_length = 20, .n_best = 4, .batch = batch, .attention = true});
   };
   const auto same = [](const Translation& a, const Translation& b) {
@@ -330,9 +330,9 @@ TEST_CASE("decoding: the same bits in any batch, in any company, with any number
     same(run(std::span(sources).subspan(i, 1), 64, 2)[0], all[i]);
   const std::vector<Ids> words(sources.size(), Ids{5, 6, 7, 8});
   set_threads(1);
-  const auto scores = translator.score(sources, words, 64);
+  const auto scores = beam_search.score(sources, words, 64);
   set_threads(2);
-  CHECK(translator.score(sources, words, 3) == scores);
+  CHECK(beam_search.score(sources, words, 3) == scores);
 }
 
 TEST_CASE(
@@ -340,21 +340,21 @@ TEST_CASE(
     "those of scoring") {
   Model m(tiny());
   const std::vector<Ids> sources = random_sentences(5, 9, 8, 3);
-  const Translator translator(m.model);
+  const BeamSearch beam_search(m.model);
   const auto found =
-      translator.translate(sources, {.beam = 6, .max_length = 8, .n_best = 6, .attention = true});
+      beam_search.translate(sources, {.beam = 6, .max_length = 8, .n_best = 6, .attention = true});
   for (size_t s = 0; s < sources.size(); ++s) {
     CHECK(found[s].size() == 6);
     Oracle oracle(m.model, sources[s]);
     const double first = std::log1p(
-        -std::exp(translator.score(std::vector<Ids>{sources[s]}, std::vector<Ids>{Ids{}})[0][0]));
+        -std::exp(beam_search.score(std::vector<Ids>{sources[s]}, std::vector<Ids>{Ids{}})[0][0]));
     for (size_t i = 0; i < found[s].size(); ++i) {
       const Hypothesis& h = found[s][i];
       for (size_t j = 0; j < i; ++j)
         CHECK((h.score <= found[s][j].score &&
                (h.words != found[s][j].words || h.complete != found[s][j].complete)));
       const Doubles log_p =
-          translator.score(std::vector<Ids>{sources[s]}, std::vector<Ids>{h.words})[0];
+          beam_search.score(std::vector<Ids>{sources[s]}, std::vector<Ids>{h.words})[0];
       double sum = -first;
       for (size_t t = 0; t < log_p.size() - !h.complete; ++t) sum += log_p[t];
       CHECK(h.log_prob == doctest::Approx(sum).epsilon(1e-11));
@@ -375,10 +375,10 @@ TEST_CASE("decoding: attention is that of each word's own prefix") {
   // A hypothesis alone in its beam has kept the same shares as the same words among others.
   Model m(tiny());
   const std::vector<Ids> source = random_sentences(1, 9, 8, 31);
-  const Translator translator(m.model);
+  const BeamSearch beam_search(m.model);
   const Hypothesis greedy =
-      translator.translate(source, {.beam = 1, .max_length = 5, .attention = true})[0][0];
-  const Translation many = translator.translate(
+      beam_search.translate(source, {.beam = 1, .max_length = 5, .attention = true})[0][0];
+  const Translation many = beam_search.translate(
       source, {.beam = 400, .max_length = 5, .n_best = 400, .attention = true})[0];
   int met = 0;
   for (const Hypothesis& h : many) {
@@ -398,39 +398,39 @@ TEST_CASE("decoding: attention is that of each word's own prefix") {
 
 TEST_CASE("decoding: empty sources, ties, limits and errors") {
   Model m(tiny());
-  const Translator translator(m.model);
+  const BeamSearch beam_search(m.model);
   const std::vector<Ids> sources = {{}, {3, 4}, {}};
   std::vector<int64_t> progress;
   const auto found =
-      translator.translate(sources, {}, [&](int64_t done) { progress.push_back(done); });
+      beam_search.translate(sources, {}, [&](int64_t done) { progress.push_back(done); });
   CHECK(found[0].size() == 1);
   CHECK(found[0][0].words.empty());
   CHECK(!found[1][0].words.empty());
   CHECK(progress.back() == 3);
-  CHECK(translator.translate({}, {}).empty());
-  CHECK(translator.max_words() == 39);
+  CHECK(beam_search.translate({}, {}).empty());
+  CHECK(beam_search.max_words() == 39);
   CHECK(
-      translator.translate(std::vector<Ids>{Ids(39, 3)}, {.max_length = 200})[0][0].words.size() <=
+      beam_search.translate(std::vector<Ids>{Ids(39, 3)}, {.max_length = 200})[0][0].words.size() <=
       40);
 
   // Words 5 and 7 with the same vectors: 5 is taken.
   const View w = m.set.at("tgt_embedding.weight").value();
   ops::copy(w.row_range(5, 1), w.row_range(7, 1));
-  const Translator tied(m.model);
+  const BeamSearch tied(m.model);
   for (const Translation& t :
        tied.translate(random_sentences(20, 9, 8, 3), {.beam = 1, .max_length = 8}))
     CHECK(std::count(t[0].words.begin(), t[0].words.end(), 7) == 0);
 
   const auto fails = [&](const std::vector<Ids>& s, const SearchOptions& o) {
-    return error_of([&] { translator.translate(s, o); });
+    return error_of([&] { beam_search.translate(s, o); });
   };
   CHECK(has(fails({{3}, Ids(40, 3)}, {}),
             "sentence 2 has 40 words, but the model has positions for 39"));
   CHECK(has(fails({{3, 9}}, {}), "word 9 is outside of the dictionary of 9"));
   CHECK(has(fails({{3}}, {.beam = 2, .n_best = 3}), "beam 2 and n-best 3"));
-  CHECK(has(error_of([&] { translator.score(sources, std::vector<Ids>(2)); }),
+  CHECK(has(error_of([&] { beam_search.score(sources, std::vector<Ids>(2)); }),
             "3 sources and 2 translations"));
   CHECK(
-      has(error_of([&] { translator.score(std::vector<Ids>{Ids{3}}, std::vector<Ids>{Ids{30}}); }),
+      has(error_of([&] { beam_search.score(std::vector<Ids>{Ids{3}}, std::vector<Ids>{Ids{30}}); }),
           "30 is outside"));
 }

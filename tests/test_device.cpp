@@ -46,7 +46,7 @@ Trained train_on(Device device, const std::string& file) {
       Vocabulary::build(count_words_of_lines(lines), Specials::kLanguageModel);
   const Corpus text = Corpus::of_lines(lines, vocabulary);
   ParameterSet parameters({.seed = 3, .device = device});
-  const LanguageModel model(
+  const LstmLanguageModel model(
       parameters,
       {.vocab = vocabulary.size(), .embed = 8, .hidden = 12, .layers = 2, .dropout = 0.1});
   LanguageModelTask task(model, text, &text, {.batch = 4, .bptt = 5});

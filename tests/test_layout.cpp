@@ -136,6 +136,35 @@ TEST_CASE("layout: a header opens with what it is for") {
     }
 }
 
+TEST_CASE("layout: the public headers are a list that nine.h includes, and include nothing else") {
+  const fs::path root(NINE_SOURCE_DIR);
+  std::ifstream in(root / "cmake/public_headers.cmake");
+  const std::string text((std::istreambuf_iterator<char>(in)), {});
+  static const std::regex name(R"(([a-z_0-9/]+\.h)[\s)])");
+  const size_t begin = text.find("set(nine_public_headers");
+  REQUIRE(begin != std::string::npos);
+  std::set<std::string> listed;
+  for (auto it = std::sregex_iterator(text.begin() + static_cast<long>(begin), text.end(), name);
+       it != std::sregex_iterator(); ++it)
+    CHECK_MESSAGE(listed.insert((*it)[1]).second, (*it)[1].str(), " is listed twice");
+  // What nine.h reaches.
+  std::set<std::string> reached{"nn/nine.h"};
+  std::vector<std::string> open{"nn/nine.h"};
+  while (!open.empty()) {
+    const std::string header = open.back();
+    open.pop_back();
+    REQUIRE_MESSAGE(fs::exists(root / header), header);
+    for (const Include& i : includes(root / header)) {
+      const bool standard = i.path.find('/') == std::string::npos && !i.path.ends_with(".h");
+      CHECK_MESSAGE((i.ours || standard), header, " includes <", i.path,
+                    ">: users would need that library's headers");
+      if (i.ours && reached.insert(i.path).second) open.push_back(i.path);
+    }
+  }
+  CHECK(reached == listed);
+  CHECK(listed.size() > 50);
+}
+
 TEST_CASE("layout: a program is under 150 lines") {
   int programs = 0;
   for (const auto& entry : fs::directory_iterator(fs::path(NINE_SOURCE_DIR) / "apps")) {

@@ -9,7 +9,7 @@
 
 #include "core/json.h"
 #include "core/safetensors.h"
-#include "nn/models/language_model.h"
+#include "nn/models/lstm_language_model.h"
 #include "nn/models/score_text.h"
 #include "nn/training/language_model_task.h"
 #include "tests/compare.h"
@@ -152,8 +152,8 @@ TEST_CASE(
     CAPTURE(kind.head);
     const TemporaryDirectory dir;
     const std::string model = trained(dir, kind.head, kind.more);
-    const SavedLanguageModel saved(model, kCpu);
-    const HeadSpec& head = saved.model().config().head.spec;
+    const LanguageModel saved = LanguageModel::load(model);
+    const HeadSpec& head = saved.network().config().head.spec;
     const auto size = static_cast<size_t>(head.size());
     CHECK(head.untied == (kind.more.size() == 2 && kind.more[0] == "--untied"));
     const Safetensors file = read_safetensors(model + "/checkpoints/best/model.safetensors");
@@ -172,7 +172,7 @@ TEST_CASE(
     const Corpus text = Corpus::of_lines(kText, saved.vocabulary());
     Arena arena("score");
     Tape tape(arena);
-    encode_sentences(saved.model(), tape, text, 4096, [&](const EncodedSentences& batch) {
+    encode_sentences(saved.network(), tape, text, 4096, [&](const EncodedSentences& batch) {
       const Doubles hidden = batch.hidden.value().to_vector();
       const size_t d = hidden.size() / static_cast<size_t>(batch.rows * batch.count);
       for (int64_t c = 0; c < batch.count; ++c) {
@@ -264,9 +264,9 @@ TEST_CASE("the parity export of mixtures, tied and untied: names, shapes and con
 
 TEST_CASE("a model's configuration is read back from its tensors, whatever the mixture") {
   const TemporaryDirectory dir;
-  const auto saved = [&](const LanguageModelConfig& config) {
+  const auto saved = [&](const LstmLanguageModelConfig& config) {
     ParameterSet set({.gradients = false});
-    const LanguageModel model(set, config);
+    const LstmLanguageModel model(set, config);
     write_safetensors(dir / "w.safetensors", set.named(set.values()), model.metadata());
     return read_safetensors(dir / "w.safetensors");
   };
@@ -281,16 +281,16 @@ TEST_CASE("a model's configuration is read back from its tensors, whatever the m
             CAPTURE(untied);
             CAPTURE(tie);
             CAPTURE(bias);
-            LanguageModelConfig config{.vocab = 11,
-                                       .embed = tie ? 6 : 4,
-                                       .hidden = 6,
-                                       .layers = 3,
-                                       .tie_embeddings = tie,
-                                       .head = {.bias = bias}};
+            LstmLanguageModelConfig config{.vocab = 11,
+                                           .embed = tie ? 6 : 4,
+                                           .hidden = 6,
+                                           .layers = 3,
+                                           .tie_embeddings = tie,
+                                           .head = {.bias = bias}};
             config.head.spec = parse_head(
                 text, {.variance = {}, .ball = {}, .head_context = context, .untied = untied});
-            const LanguageModelConfig read =
-                LanguageModelConfig::of_weights(saved(config), config.head.spec);
+            const LstmLanguageModelConfig read =
+                LstmLanguageModelConfig::of_weights(saved(config), config.head.spec);
             CHECK(read.vocab == 11);
             CHECK(read.embed == config.embed);
             CHECK(read.hidden == 6);
@@ -306,6 +306,6 @@ TEST_CASE("a model's configuration is read back from its tensors, whatever the m
                      "mix:2*lin", {.variance = {}, .ball = {}, .head_context = {}, .untied = true});
   const Safetensors of_tied = saved(
       {.vocab = 11, .embed = 4, .hidden = 6, .layers = 1, .head = {.spec = tied, .bias = true}});
-  CHECK(has(error_of([&] { LanguageModelConfig::of_weights(of_tied, untied); }),
+  CHECK(has(error_of([&] { LstmLanguageModelConfig::of_weights(of_tied, untied); }),
             "head.weight has shape (11, 6), but an untied head mix:"));
 }

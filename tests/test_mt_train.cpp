@@ -8,7 +8,8 @@
 
 #include "core/json.h"
 #include "core/safetensors.h"
-#include "nn/models/saved_translation_model.h"
+#include "nn/models/transformer.h"
+#include "nn/models/translator.h"
 #include "nn/training/checkpoint.h"
 #include "tests/programs.h"
 #include "tests/support.h"
@@ -110,9 +111,9 @@ TEST_CASE(
   CHECK(has(r.out, "best validation perplexity"));
   CHECK(has(slurp(dir / "run/report.html"), "<h2>Translations"));
 
-  const SavedTranslationModel saved(dir / "run", kCpu);
-  CHECK(saved.model().config().dim == 32);
-  CHECK(saved.model().config().encoder_layers == 1);
+  const Translator saved = Translator::load(dir / "run");
+  CHECK(saved.network().config().dim == 32);
+  CHECK(saved.network().config().encoder_layers == 1);
   CHECK(saved.source().size() > 100);
   const std::string best = dir / "run/checkpoints/best";
   const Safetensors weights = read_safetensors(best + "/model.safetensors");
@@ -229,11 +230,11 @@ TEST_CASE(
   }
   for (const Json& e : log_of(text.dir / "whole4"))
     if (e["event"] == "train" || e["event"] == "valid") CHECK(e["pi_mean"].size() == 3);
-  CHECK(SavedTranslationModel(text.dir / "whole4", kCpu).model().config().head.spec.size() == 3);
-  const SavedTranslationModel shared(text.dir / "whole1", kCpu);
+  CHECK(Translator::load(text.dir / "whole4").network().config().head.spec.size() == 3);
+  const Translator shared = Translator::load(text.dir / "whole1");
   CHECK(shared.source().dict_text() == shared.target().dict_text());
-  CHECK(shared.model().config().encoder_layers == 2);
-  CHECK(shared.model().config().decoder_layers == 1);
+  CHECK(shared.network().config().encoder_layers == 2);
+  CHECK(shared.network().config().decoder_layers == 1);
   // A dictionary of an earlier run gives its words and their numbers.
   const std::string given = text.dir / "whole0/checkpoints/best/tgt.dict.txt";
   REQUIRE(
@@ -273,7 +274,7 @@ TEST_CASE("mt_train: --average writes the mean of the last checkpoints, a checkp
   const Checkpoint mean = open_checkpoint(text.dir / "run/average");
   CHECK(mean.step() == 40);
   CHECK(mean.state()["averaged"].get<std::vector<int>>() == std::vector{20, 30, 40});
-  const SavedTranslationModel saved(text.dir / "run/average", kCpu);
+  const Translator saved = Translator::load(text.dir / "run/average");
   std::vector<Safetensors> parts;
   for (const char* step : {"20", "30", "40"})
     parts.push_back(
@@ -310,7 +311,7 @@ TEST_CASE("mt_train: a tab separates words, and none gets into the dictionaries 
   const TemporaryDirectory dir;
   const std::string s = dir.write("s", "a1 b\tc d\na1 d\n"), t = dir.write("t", "x\ty z\nz\n");
   REQUIRE(train(tiny(dir / "run", {"--src", s, "--tgt", t, "--after", "2u"})).code == 0);
-  const SavedTranslationModel saved(dir / "run", kCpu);
+  const Translator saved = Translator::load(dir / "run");
   CHECK(saved.source().dict_text() == "a1 2\nd 2\nb 1\nc 1\n");
   CHECK(saved.target().dict_text() == "z 2\nx 1\ny 1\n");
 }
@@ -435,8 +436,8 @@ TEST_CASE("translation checkpoints: what does not fit is refused") {
   fs::create_directory(open);
   for (const char* name : {"model.safetensors", "config.json", "src.dict.txt", "tgt.dict.txt"})
     fs::copy_file(text.dir / "run/checkpoints/best/" + name, open + "/" + name);
-  CHECK_NOTHROW(SavedTranslationModel(open, kCpu));  // without state.json, as PyTorch writes one
-  const auto says = [&] { return error_of([&] { SavedTranslationModel(open, kCpu); }); };
+  CHECK_NOTHROW(Translator::load(open));  // without state.json, as PyTorch writes one
+  const auto says = [&] { return error_of([&] { Translator::load(open); }); };
   SUBCASE("a dictionary of another size") {
     std::ofstream(open + "/tgt.dict.txt", std::ios::app) << "more 1\n";
     CHECK(has(says(), "tgt.dict.txt has 10 words with the four specials, but the model has 9"));

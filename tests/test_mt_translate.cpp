@@ -1,19 +1,23 @@
-// mt_translate from the outside, on a checkpoint of a small random model: against the search called
-// directly.
+// mt_translate and the library's Translator on a checkpoint of a small random model: the program
+// against the search called directly, the library against the program.
 #include <doctest/doctest.h>
 
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <sstream>
+#include <thread>
+#include <type_traits>
 
 #include "checks/op_cases.h"
 #include "core/json.h"
 #include "core/safetensors.h"
 #include "data/measures/bleu.h"
 #include "data/measures/chrf.h"
-#include "nn/models/beam_search.h"
-#include "nn/models/saved_translation_model.h"
+#include "nn/models/language_model.h"
+#include "nn/models/model_directory.h"
+#include "nn/models/translation_config.h"
+#include "nn/models/translator.h"
 #include "tests/programs.h"
 #include "tests/support.h"
 
@@ -22,7 +26,7 @@ namespace {
 using namespace nine;
 using namespace nine::tests;
 using Strings = std::vector<std::string>;
-using Ids = Translator::Ids;
+using Ids = BeamSearch::Ids;
 
 Vocabulary dictionary_of(const std::string& words) {
   const std::string lines[] = {words};
@@ -104,8 +108,8 @@ TEST_CASE(
   const Checkpoint c;
   const std::vector<Ids> sources = c.ids(kLines, c.source);
   CHECK(sources[3][0] == Specials::kTranslation.unknown);
-  const Translator translator(c.model);
-  const auto found = translator.translate(
+  const BeamSearch beam_search(c.model);
+  const auto found = beam_search.translate(
       sources, {.beam = 4, .length_penalty = 0.7, .max_length = 9, .n_best = 3, .attention = true});
   const Strings options{"--checkpoint",     c.path, "--beam",       "4",
                         "--length-penalty", "0.7",  "--max-length", "9"};
@@ -146,7 +150,7 @@ TEST_CASE("mt_translate: codes cut the input and join the output; raw text is to
   const Checkpoint c;
   const std::string codes = c.dir.write("codes", "#version: 0.2\nl a\nla u\ne i\nei n</w>\n");
   const auto found =
-      Translator(c.model).translate(c.ids({"ein lau@@ f@@ t ."}, c.source), {.max_length = 12});
+      BeamSearch(c.model).translate(c.ids({"ein lau@@ f@@ t ."}, c.source), {.max_length = 12});
   std::string words = c.words(found[0][0].words);
   for (size_t at = 0; (at = words.find("@@ ")) != std::string::npos;) words.erase(at, 3);
   if (words.ends_with("@@")) words.resize(words.size() - 2);
@@ -172,7 +176,7 @@ TEST_CASE("mt_translate: a tab separates words as a space does, with and without
 TEST_CASE("mt_translate: given translations are scored") {
   const Checkpoint c;
   const Strings given{"a dog ru@@ ns .", "", "cat", "fast fast", "sleeps"};
-  const auto scores = Translator(c.model).score(c.ids(kLines, c.source), c.ids(given, c.target));
+  const auto scores = BeamSearch(c.model).score(c.ids(kLines, c.source), c.ids(given, c.target));
   Strings sums, tokens;
   for (const auto& line : scores) {
     sums.push_back(concat(std::accumulate(line.begin(), line.end(), 0.0)));
@@ -268,4 +272,138 @@ TEST_CASE("checkpoints of the other kind are called by their name") {
             "is a translation model's (mt_train, mt_translate), not a language model's"));
   CHECK(has(run_program("lm_score", {"--checkpoint", dir.write("file", "")}, "a\n").err,
             "is a file: a checkpoint is a directory"));
+  CHECK(has(error_of([&] { Translator::load(lm); }),
+            "is a language model's (lm_train, lm_score), not a translation model's"));
+  CHECK(has(error_of([&] { LanguageModel::load(c.path); }),
+            "is a translation model's (mt_train, mt_translate), not a language model's"));
+  CHECK(has(error_of([&] { Translator::load(dir / "file"); }),
+            "is a file: a checkpoint is a directory"));
+  CHECK(has(error_of([&] { Translator::load(dir / "none"); }), "none"));
+}
+
+static_assert(std::is_nothrow_move_constructible_v<Translator>);
+static_assert(std::is_nothrow_move_assignable_v<Translator>);
+static_assert(!std::is_copy_constructible_v<Translator>);
+
+TEST_CASE("Translator: translations and n-best lists are mt_translate's") {
+  const Checkpoint c;
+  const Translator translator = Translator::load(c.path);
+  const SearchOptions search{.beam = 4, .length_penalty = 0.7, .max_length = 9, .n_best = 3};
+  const Strings options{"--checkpoint",     c.path, "--beam",       "4",
+                        "--length-penalty", "0.7",  "--max-length", "9"};
+  CHECK(joined(translator.translate(kLines, search)) == run(options, joined(kLines)));
+  CHECK(joined(translator.translate(kLines)) == run({"--checkpoint", c.path}, joined(kLines)));
+  Strings with = options, lists;
+  with.insert(with.end(), {"--n-best", "3"});
+  const auto found = translator.n_best(kLines, search);
+  REQUIRE(found.size() == kLines.size());
+  for (size_t i = 0; i < found.size(); ++i)
+    for (const TranslatedText& t : found[i]) {
+      lists.push_back(concat(i, " ||| ", t.text, " ||| ", t.score));
+      CHECK(t.log_prob <= t.score);
+    }
+  CHECK(joined(lists) == run(with, joined(kLines)));
+  CHECK(found[1].size() == 1);
+  CHECK(found[0].size() == 3);
+  CHECK(translator.translate({"ein hund ."})[0] ==
+        translator.n_best({"ein hund ."}, {})[0][0].text);
+  CHECK(translator.translate({}).empty());
+  CHECK(translator.score({}, {}).empty());
+}
+
+TEST_CASE("Translator: log-probabilities are those of mt_translate --score-given") {
+  const Checkpoint c;
+  const Translator translator = Translator::load(c.path);
+  const Strings given{"a dog ru@@ ns .", "", "cat", "fast fast", "sleeps never"};
+  Strings tokens;
+  for (const auto& line : translator.score(kLines, given)) {
+    tokens.emplace_back();
+    for (const double x : line) tokens.back() += (tokens.back().empty() ? "" : " ") + concat(x);
+  }
+  const std::string file = c.dir.write("given.txt", joined(given));
+  CHECK(joined(tokens) ==
+        run({"--checkpoint", c.path, "--score-given", file, "--tokens"}, joined(kLines)));
+  CHECK(translator.score({"ein hund ."}, {"a dog ."})[0].size() == 4);
+}
+
+TEST_CASE("Translator: codes cut and join, or the joining alone; raw text") {
+  const Checkpoint c;
+  const std::string codes = c.dir.write("codes", "#version: 0.2\nl a\nla u\ne i\nei n</w>\n");
+  const SearchOptions search{.max_length = 12};
+  const Strings options{"--checkpoint", c.path, "--max-length", "12"};
+  const auto with = [&](Strings more) {
+    more.insert(more.begin(), options.begin(), options.end());
+    return more;
+  };
+  const Translator cut = Translator::load(c.path, {.codes = codes}),
+                   raw = Translator::load(c.path, {.codes = codes, .raw = true}),
+                   joining = Translator::load(c.path, {.join = true}),
+                   plain = Translator::load(c.path);
+  CHECK(joined(cut.translate({"ein lauft ."}, search)) ==
+        run(with({"--codes", codes}), "ein lauft .\n"));
+  CHECK(cut.translate({"ein lauft ."}, search) == raw.translate({"ein lauft."}, search));
+  CHECK(cut.translate({"ein\tlauft \t."}, search) == cut.translate({"ein lauft ."}, search));
+  CHECK(joined(joining.translate({"ein lau@@ f@@ t ."}, search)) ==
+        run(with({"--join"}), "ein lau@@ f@@ t .\n"));
+  CHECK(cut.source_ids({"ein lauft ."}, "x") == plain.source_ids({"ein lau@@ f@@ t ."}, "x"));
+  const std::vector<int32_t> ids = plain.target_ids({"a ru@@ ns ."}, "x")[0];
+  CHECK(plain.text(ids) == "a ru@@ ns .");
+  CHECK(joining.text(ids) == "a runs .");
+  CHECK(cut.text(ids) == "a runs .");
+  CHECK(has(error_of([&] { Translator::load(c.path, {.codes = c.dir / "no"}); }), "no"));
+}
+
+TEST_CASE("Translator: errors name the text and the line") {
+  const Checkpoint c;
+  const Translator translator = Translator::load(c.path);
+  std::string line;
+  for (int i = 0; i < 30; ++i) line += "ein ";
+  CHECK(has(error_of([&] {
+              translator.translate({"ein", line});
+            }),
+            "the text to translate, line 2 has 30 tokens, but the model has positions for 29"));
+  CHECK(has(error_of([&] {
+              translator.score({"ein", "ein"}, {"a", line});
+            }),
+            "the translations, line 2 has 30 tokens"));
+  CHECK(
+      has(error_of([&] { translator.score({line}, {"a"}); }), "the sources, line 1 has 30 tokens"));
+  CHECK(has(error_of([&] {
+              translator.score({"ein", "hund"}, {"a"});
+            }),
+            "2 sources and 1 translations"));
+  CHECK(has(error_of([&] { translator.n_best({"ein"}, {.beam = 2, .n_best = 3}); }),
+            "beam 2 and n-best 3"));
+}
+
+TEST_CASE("Translator: parts; moved, it goes on as it was; what is left takes another model") {
+  const Checkpoint c, other("lin");
+  Translator first = Translator::load(c.path);
+  CHECK(first.source().size() == c.source.size());
+  CHECK(first.target().size() == c.target.size());
+  CHECK(first.directory() == c.path);
+  CHECK(first.network().config().decoder_layers == 2);
+  CHECK(first.search().max_words() == 29);
+  const Strings translated = first.translate(kLines);
+  const Transformer* network = &first.network();
+  Translator second = std::move(first);
+  CHECK(&second.network() == network);
+  CHECK(second.translate(kLines) == translated);
+  first = Translator::load(other.path);
+  CHECK(joined(first.translate(kLines)) == run({"--checkpoint", other.path}, joined(kLines)));
+  first = std::move(second);
+  CHECK(first.translate(kLines) == translated);
+}
+
+TEST_CASE("Translator: first used by several threads at once") {
+  const Checkpoint c;
+  const Translator translator = Translator::load(c.path);
+  constexpr size_t kThreads = 3;
+  std::vector<Strings> translated(kThreads);
+  std::vector<std::thread> threads;
+  for (size_t i = 0; i < kThreads; ++i)
+    threads.emplace_back([&, i] { translated[i] = translator.translate(kLines); });
+  for (std::thread& thread : threads) thread.join();
+  const std::string expected = run({"--checkpoint", c.path}, joined(kLines));
+  for (const Strings& lines : translated) CHECK(joined(lines) == expected);
 }

@@ -16,7 +16,7 @@
 #include "core/safetensors.h"
 #include "data/corpus.h"
 #include "data/vocabulary.h"
-#include "nn/models/language_model.h"
+#include "nn/models/lstm_language_model.h"
 #include "nn/training/language_model_task.h"
 #include "nn/training/optimizers/averaged_sgd.h"
 #include "nn/training/optimizers/sgd.h"
@@ -35,14 +35,14 @@ using Strings = std::vector<std::string>;
 
 constexpr int64_t kSteps = 5, kBatch = 6, kWords = 23;
 
-LanguageModelConfig small_model() {
+LstmLanguageModelConfig small_model() {
   return {.vocab = kWords, .embed = 7, .hidden = 9, .layers = 2, .dropout = 0};
 }
 
 // A batch of kSteps x kBatch tokens, given to TrainStep in parts of columns.
 class Columns : public TrainingSource {
  public:
-  Columns(const LanguageModel& model, int parts) : model_(model), parts_(parts) {}
+  Columns(const LstmLanguageModel& model, int parts) : model_(model), parts_(parts) {}
   int64_t fetch(int) override { return kSteps * kBatch; }
   int count() const override { return parts_; }
   Objective forward(Tape& tape, int i, double row_weight) override {
@@ -55,7 +55,8 @@ class Columns : public TrainingSource {
       }
     std::vector<LstmState> state;
     model_.new_state(cols).on(tape, state);
-    const LanguageModel::Hidden hidden = model_.run(tape, tensor_of(input, {kSteps, cols}), state);
+    const LstmLanguageModel::Hidden hidden =
+        model_.run(tape, tensor_of(input, {kSteps, cols}), state);
     const Var penalty =
         model_.regulariser(hidden, cols, row_weight * static_cast<double>(kSteps * cols));
     const SoftmaxLoss out =
@@ -65,7 +66,7 @@ class Columns : public TrainingSource {
   void commit() override {}
 
  private:
-  const LanguageModel& model_;
+  const LstmLanguageModel& model_;
   int parts_;
 };
 
@@ -73,9 +74,9 @@ class Columns : public TrainingSource {
 // weights as they were.
 struct Fixture {
   ParameterSet set{{.dtype = DType::float64, .seed = 3}};
-  LanguageModel model;
+  LstmLanguageModel model;
   Arena arena{"recipes"};
-  explicit Fixture(const LanguageModelConfig& config) : model(set, config) {
+  explicit Fixture(const LstmLanguageModelConfig& config) : model(set, config) {
     // Word vectors as large as a trained model's, so that no gradient is tiny.
     for (const Parameter& p : set.all())
       if (p.name != "head.bias")
@@ -92,7 +93,7 @@ struct Fixture {
 }  // namespace
 
 TEST_CASE("recipes: every one at once, gradients of the whole model against finite differences") {
-  LanguageModelConfig config = small_model();
+  LstmLanguageModelConfig config = small_model();
   config.layers = 3;
   config.dropout = 0.2;
   config.dropout_words = 0.2;
@@ -140,7 +141,7 @@ TEST_CASE("recipes: every one at once, gradients of the whole model against fini
 }
 
 TEST_CASE("recipes: accumulated micro-batches are one batch, with smoothing and regularisers") {
-  LanguageModelConfig config = small_model();
+  LstmLanguageModelConfig config = small_model();
   config.head.loss.smoothing.epsilon = 0.1;
   config.activation_reg = 2;
   config.temporal_activation_reg = 1;
@@ -161,7 +162,7 @@ TEST_CASE("recipes: AR and TAR of accumulated sentences are one batch's, padding
   const std::vector<std::string> lines{"a b c d e f g", "b", "c a", "g f e d"};
   const Vocabulary words = Vocabulary::build(count_words_of_lines(lines), Specials::kLanguageModel);
   const Corpus text = Corpus::of_lines(lines, words);
-  LanguageModelConfig config = small_model();
+  LstmLanguageModelConfig config = small_model();
   config.vocab = words.size();
   config.activation_reg = 2;
   config.temporal_activation_reg = 1;
@@ -186,7 +187,7 @@ TEST_CASE("recipes: AR and TAR of accumulated sentences are one batch's, padding
 }
 
 TEST_CASE("recipes: AR and TAR are the means that their papers name") {
-  LanguageModelConfig config = small_model();
+  LstmLanguageModelConfig config = small_model();
   config.activation_reg = 2;
   config.temporal_activation_reg = 0.5;
   const Fixture f(config);
@@ -215,7 +216,7 @@ TEST_CASE("recipes: AR and TAR are the means that their papers name") {
     CHECK_FALSE(f.model.regulariser({x, x}, kBatch, 1));
   }
   // A single time step has no differences.
-  LanguageModelConfig only_tar = small_model();
+  LstmLanguageModelConfig only_tar = small_model();
   only_tar.temporal_activation_reg = 1;
   const Fixture g(only_tar);
   const Var x = tape.leaf(tensor_of(Doubles(kBatch * 9, 0.5), {kBatch, 9}, DType::float64));
@@ -265,7 +266,7 @@ TEST_CASE(
 
 TEST_CASE("recipes: --variational locks the model's masks over time") {
   for (const bool variational : {false, true}) {
-    LanguageModelConfig config = small_model();
+    LstmLanguageModelConfig config = small_model();
     config.dropout_output = 0.5;
     config.variational = variational;
     Fixture f(config);
@@ -284,11 +285,11 @@ TEST_CASE("recipes: --variational locks the model's masks over time") {
 }
 
 TEST_CASE("recipes: evaluation knows none of them") {
-  LanguageModelConfig with = small_model();
+  LstmLanguageModelConfig with = small_model();
   with.dropout_words = with.dropout_hidden = with.dropout_output = 0.5;
   with.variational = true;
   with.head.loss.smoothing.epsilon = 0.3;
-  const auto evaluate = [](const LanguageModelConfig& config) {
+  const auto evaluate = [](const LstmLanguageModelConfig& config) {
     Fixture f(config);
     Tape tape(f.arena);
     const NoGrad off(tape);
@@ -366,9 +367,9 @@ TEST_CASE(
     "recipes: a bias by log frequency makes the first posterior of a bounded head the unigram "
     "distribution") {
   ParameterSet set({.dtype = DType::float64, .seed = 3});
-  LanguageModelConfig config = small_model();
+  LstmLanguageModelConfig config = small_model();
   config.head.spec = parse_head("rbf:gamma=1000");  // scores of fresh vectors are all but 0
-  const LanguageModel model(set, config);
+  const LstmLanguageModel model(set, config);
   std::vector<int64_t> counts(kWords);
   for (size_t v = 0; v < kWords; ++v) counts[v] = static_cast<int64_t>(v * v);
   model.set_bias_by_frequency(counts);
@@ -390,7 +391,7 @@ TEST_CASE(
 TEST_CASE("recipes: norms by log frequency") {
   for (const DType dtype : {DType::float32, DType::float64}) {
     ParameterSet set({.dtype = dtype, .seed = 3});
-    const LanguageModel model(set, small_model());
+    const LstmLanguageModel model(set, small_model());
     std::vector<int64_t> counts(kWords, 0);
     for (int64_t v = 0; v < kWords; ++v) counts[static_cast<size_t>(v)] = v < 3 ? v : v * v;
     const Tensor& w = set.at("head.weight").value();

@@ -8,7 +8,7 @@
 namespace nine::app {
 
 void add_threads(Options& options, int& threads) {
-  options.add("threads", threads, "0: OMP_NUM_THREADS, or all physical cores")
+  options.add("threads", threads, "of OpenMP; 0: OMP_NUM_THREADS, or all physical cores")
       .range(0, 4096)
       .default_text("0")
       .called("threads");

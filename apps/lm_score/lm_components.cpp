@@ -4,6 +4,7 @@
 
 #include "core/number_format.h"
 #include "nn/models/component_shares.h"
+#include "nn/models/lstm_language_model.h"
 
 namespace nine::app {
 namespace {
@@ -14,14 +15,12 @@ void write_numbers(std::ostream& out, std::span<const double> numbers) {
 
 }  // namespace
 
-void write_components(const SavedLanguageModel& saved, const std::vector<std::string>& lines,
+void write_components(const LanguageModel& model, const std::vector<std::string>& lines,
                       int64_t batch_tokens, std::ostream& out) {
-  const HeadSpec& head = saved.model().config().head.spec;
+  const HeadSpec& head = model.network().config().head.spec;
   require(head.mixture, "--components is for mixtures, but this model's head is ", head.to_text());
-  const Corpus text = Corpus::of_lines(lines, saved.vocabulary());
-  Arena arena("score", saved.device());
-  Tape tape(arena);
-  component_shares(saved.model(), tape, text, batch_tokens,
+  const Corpus text = Corpus::of_lines(lines, model.vocabulary());
+  component_shares(model, text, batch_tokens,
                    [&](int64_t sentence, int64_t token, const ComponentShares& shares) {
                      if (token > 0) out << ' ';
                      write_numbers(out, shares.prior);

@@ -43,17 +43,15 @@ class TopWriter {
 
 }  // namespace
 
-void write_top_words(const SavedLanguageModel& saved, std::span<const std::string> lines,
-                     int64_t count, int64_t batch_tokens, std::ostream& out) {
-  const Vocabulary& vocabulary = saved.vocabulary();
+void write_top_words(const LanguageModel& model, std::span<const std::string> lines, int64_t count,
+                     int64_t batch_tokens, std::ostream& out) {
+  const Vocabulary& vocabulary = model.vocabulary();
   const Corpus text = Corpus::of_lines(lines, vocabulary);
   TopWriter writer(vocabulary, out);
   writer.header(static_cast<size_t>(std::min<int64_t>(count, vocabulary.size())));
-  Arena arena("score", saved.device());
-  Tape tape(arena);
   std::vector<std::string_view> words;
   word_expectations(
-      saved.model(), tape, text, count, batch_tokens,
+      model, text, count, batch_tokens,
       [&](int64_t s, int64_t t, const WordExpectation& expectation) {
         if (t == 0) {
           split_words(lines[static_cast<size_t>(s)], words);

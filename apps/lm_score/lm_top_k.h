@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include "nn/models/saved_language_model.h"
+#include "nn/models/language_model.h"
 
 namespace nine::app {
 
@@ -14,7 +14,7 @@ namespace nine::app {
 /// <unk>), its `probability` and `rank` (1 = the likeliest), then `word.1`, `p.1`, `word.2`, ...:
 /// the `count` likeliest words (at most the vocabulary), the likeliest first. Each sentence starts
 /// from a state of zeros.
-void write_top_words(const SavedLanguageModel& saved, std::span<const std::string> lines,
-                     int64_t count, int64_t batch_tokens, std::ostream& out);
+void write_top_words(const LanguageModel& model, std::span<const std::string> lines, int64_t count,
+                     int64_t batch_tokens, std::ostream& out);
 
 }  // namespace nine::app

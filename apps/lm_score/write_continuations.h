@@ -12,10 +12,9 @@ namespace nine::app {
 /// Most words of a continuation, most continuations of a prompt.
 inline constexpr int64_t kMostWords = 1'000'000, kMostSamples = 1'000'000;
 
-/// Writes a line for each continuation: the prompt's words as they were typed, unknown ones too,
-/// and what follows. Lines come in the order of prompts and samples, and reach `out` a batch at a
-/// time.
-GenerationStats write_continuations(const SavedLanguageModel& saved,
+/// Writes a line for each continuation (line_of). Lines come in the order of prompts and samples,
+/// and reach `out` a batch at a time.
+GenerationStats write_continuations(const LanguageModel& model,
                                     std::span<const std::string> prompts,
                                     const GenerateOptions& options, std::ostream& out);
 

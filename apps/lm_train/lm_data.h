@@ -5,7 +5,6 @@
 
 #include "apps/lm_train/lm_options.h"
 #include "data/corpus.h"
-#include "nn/models/saved_language_model.h"
 
 namespace nine::app {
 

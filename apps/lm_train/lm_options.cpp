@@ -111,7 +111,7 @@ void LmOptions::check(const Options& given) const {
                       "--dropout, --dropout-hidden or --dropout-output"}});
 }
 
-LanguageModelConfig LmOptions::model(int64_t vocabulary) const {
+LstmLanguageModelConfig LmOptions::model(int64_t vocabulary) const {
   return {.vocab = vocabulary,
           .embed = embed,
           .hidden = hidden,

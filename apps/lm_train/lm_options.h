@@ -35,7 +35,7 @@ struct LmOptions : TrainOptions {
   /// Checks flags against each other, and that none is without effect. Throws UsageError.
   void check(const Options& given) const;
 
-  LanguageModelConfig model(int64_t vocabulary) const;
+  LstmLanguageModelConfig model(int64_t vocabulary) const;
   LmBatching batching() const;
 
  private:

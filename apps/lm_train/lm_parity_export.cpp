@@ -28,8 +28,8 @@ void check_replayable(const LmOptions& o, const LanguageModelTask& task) {
   check_replayed_options(o, task.micro_batches_per_epoch().value_or(0));
 }
 
-Json config_json(const LmOptions& o, const LanguageModel& model) {
-  const LanguageModelConfig& c = model.config();
+Json config_json(const LmOptions& o, const LstmLanguageModel& model) {
+  const LstmLanguageModelConfig& c = model.config();
   return {{"task", "lm"},
           {"dtype", to_text(o.dtype)},
           {"vocab", c.vocab},
@@ -51,7 +51,7 @@ Json config_json(const LmOptions& o, const LanguageModel& model) {
 
 }  // namespace
 
-void export_lm_parity(const LmOptions& o, const LanguageModel& model, ParameterSet& parameters,
+void export_lm_parity(const LmOptions& o, const LstmLanguageModel& model, ParameterSet& parameters,
                       LanguageModelTask& task) {
   check_replayable(o, task);
   const std::filesystem::path dir = o.export_parity;

@@ -7,7 +7,6 @@
 
 #include "apps/mt_train/mt_options.h"
 #include "data/parallel_corpus.h"
-#include "nn/models/saved_translation_model.h"
 
 namespace nine::app {
 

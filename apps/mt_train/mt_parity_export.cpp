@@ -6,7 +6,7 @@
 #include "apps/training/parity_export.h"
 #include "core/files.h"
 #include "core/json.h"
-#include "nn/models/saved_translation_model.h"
+#include "nn/models/translation_config.h"
 
 namespace nine::app {
 namespace {

@@ -3,6 +3,8 @@
 #include "core/json.h"
 #include "core/number_format.h"
 #include "core/threads.h"
+#include "nn/models/model_directory.h"
+#include "nn/models/translation_config.h"
 
 namespace nine::app {
 namespace {
@@ -57,7 +59,7 @@ void conclude(const MtOptions& o, const MtData& data, const Transformer& model,
   Evaluation test = evaluate_pairs(model, trainer.tape(), data.test->pairs, o.batching());
   if (o.valid_beam > 0) {
     const ParallelCorpus& pairs = data.test->pairs;
-    test.bleu = tokenised_bleu(translate_pairs(Translator(model), pairs, data.target,
+    test.bleu = tokenised_bleu(translate_pairs(BeamSearch(model), pairs, data.target,
                                                validation_search(pairs, o.valid_beam)),
                                *data.test)
                     .score;

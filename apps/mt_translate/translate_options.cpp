@@ -111,7 +111,8 @@ SegmentationOptions TranslateOptions::segmentation() const {
           .vocabulary = vocabulary,
           .vocabulary_threshold = vocabulary_threshold,
           .glossaries = glossaries,
-          .raw = tokenize_input == "13a"};
+          .raw = tokenize_input == "13a",
+          .join = join};
 }
 
 SearchOptions TranslateOptions::search() const {

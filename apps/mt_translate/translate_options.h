@@ -7,7 +7,6 @@
 
 #include "apps/mt_translate/translate_text.h"
 #include "apps/mt_translate/translation_score.h"
-#include "nn/models/beam_search.h"
 
 namespace nine::app {
 

@@ -9,11 +9,11 @@
 
 namespace nine::app {
 
-void write_translations(std::span<const Translation> found, const Vocabulary& target,
+void write_translations(std::span<const Translation> found, const Translator& translator,
                         const TranslationFormat& format, std::ostream& out) {
   for (size_t i = 0; i < found.size(); ++i)
     for (const Hypothesis& h : found[i]) {
-      const std::string words = text_of(target, h.words, format.join);
+      const std::string words = translator.text(h.words);
       if (!format.n_best) {
         out << words << '\n';
         break;
@@ -23,18 +23,17 @@ void write_translations(std::span<const Translation> found, const Vocabulary& ta
     }
 }
 
-void write_attention(std::span<const Translation> found, std::span<const Translator::Ids> sources,
-                     const Vocabulary& source, const Vocabulary& target, int64_t first,
-                     std::ostream& out) {
-  const auto words = [](const Translator::Ids& ids, const Vocabulary& dictionary) {
+void write_attention(std::span<const Translation> found, std::span<const BeamSearch::Ids> sources,
+                     const Translator& translator, int64_t first, std::ostream& out) {
+  const auto words = [](const BeamSearch::Ids& ids, const Vocabulary& dictionary) {
     std::vector<std::string> all;
     for (const int32_t id : ids) all.push_back(dictionary.word(id));
     return all;
   };
   for (size_t i = 0; i < found.size(); ++i) {
     const Hypothesis& h = found[i].front();
-    std::vector<std::string> from = words(sources[i], source);
-    from.push_back(source.word(Specials::kTranslation.end));
+    std::vector<std::string> from = words(sources[i], translator.source());
+    from.push_back(translator.source().word(Specials::kTranslation.end));
     auto rows = Json::array();
     for (size_t t = 0; t < h.words.size(); ++t) {
       const auto begin = h.attention.begin() + static_cast<int64_t>(t * from.size());
@@ -42,7 +41,7 @@ void write_attention(std::span<const Translation> found, std::span<const Transla
     }
     const Json line{{"line", first + static_cast<int64_t>(i)},
                     {"source", from},
-                    {"target", words(h.words, target)},
+                    {"target", words(h.words, translator.target())},
                     {"attention", rows}};
     out << json_text(line) << '\n';
   }

@@ -5,27 +5,23 @@
 #include <string>
 #include <vector>
 
-#include "nn/models/beam_search.h"
-#include "nn/models/translation_text.h"
+#include "nn/models/translator.h"
 
 namespace nine::app {
 
 /// How translations are written.
 struct TranslationFormat {
-  bool join = false;    ///< subwords to words
   bool n_best = false;  ///< `i ||| translation ||| score`
   int64_t first = 0;    ///< number of the first line
 };
 /// Writes the best hypothesis of each translation as a line of words, or with `n_best` each
 /// hypothesis as a line `i ||| words ||| score`, where i counts from `first`.
-void write_translations(std::span<const Translation> found, const Vocabulary& target,
+void write_translations(std::span<const Translation> found, const Translator& translator,
                         const TranslationFormat& format, std::ostream& out);
 /// Writes a JSON object a line, of each best hypothesis: `line` (counted from `first`), `source`
-/// (with
-/// </s>), `target`, `attention` (target x source).
-void write_attention(std::span<const Translation> found, std::span<const Translator::Ids> sources,
-                     const Vocabulary& source, const Vocabulary& target, int64_t first,
-                     std::ostream& out);
+/// (with </s>), `target`, `attention` (target x source).
+void write_attention(std::span<const Translation> found, std::span<const BeamSearch::Ids> sources,
+                     const Translator& translator, int64_t first, std::ostream& out);
 /// Writes a line for each pair: the sum of its tokens' log-probabilities, or with `tokens` each of
 /// them.
 void write_log_probs(std::span<const std::vector<double>> scores, bool tokens, std::ostream& out);

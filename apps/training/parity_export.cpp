@@ -38,7 +38,7 @@ void check_replayed_options(const TrainOptions& options, int64_t steps_an_epoch)
 Json run_parity_steps(const ParityTraining& training, ParameterSet& parameters,
                       TrainingSource& data, const std::function<void(int64_t)>& after_step) {
   Json losses{{"loss", Json::array()}, {"grad_norm", Json::array()}, {"lr", Json::array()}};
-  Arena arena("step", parameters.values().device());
+  Arena arena("step", parameters.device());
   const auto optimizer = make_optimizer(parameters, training.optimizer);
   TrainStep step(parameters, *optimizer, arena, training.step);
   const Schedule schedule(training.schedule);

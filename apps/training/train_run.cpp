@@ -9,8 +9,8 @@
 #include "core/cpu_info.h"
 #include "core/gemm.h"
 #include "core/json.h"
-#include "kernels/head_json.h"
 #include "core/threads.h"
+#include "kernels/head_json.h"
 #include "kernels/kernel_softmax.h"
 #include "kernels/ops.h"
 
@@ -169,8 +169,8 @@ Json resolved_settings(const TrainOptions& o, const ParameterSet& parameters, in
           {"parameters", parameters.count()},
           {"instruction_set", built_for()},
           {"gemm", gemm_description()},
-          {"head_block_rows", head_block_rows(config.spec, words, width, parameters.dtype(),
-                                              parameters.values().device())},
+          {"head_block_rows",
+           head_block_rows(config.spec, words, width, parameters.dtype(), parameters.device())},
           {"head_memory", head["head_memory"]},
           {"head_tile", ops::kHeadTile},
           {"head_chunks", ops::kHeadChunks}};
@@ -189,7 +189,7 @@ int run_training(const TrainingRun& t) {
     callbacks.message(concat(
         "no checkpoint is intact: the run starts over from the beginning; what there was is in ",
         start.moved_to.string()));
-  Arena arena("step", t.parameters.values().device());
+  Arena arena("step", t.parameters.device());
   Trainer trainer(t.parameters, t.task, arena, t.options.trainer(), store, callbacks,
                   metadata_of(t));
   if (start.found.checkpoint) trainer.restore(*start.found.checkpoint);

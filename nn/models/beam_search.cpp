@@ -8,11 +8,12 @@
 #include "core/memory_reserve.h"
 #include "core/threads.h"
 #include "nn/models/incremental_transformer.h"
+#include "nn/models/transformer.h"
 
 namespace nine {
 namespace {
 
-using Ids = Translator::Ids;
+using Ids = BeamSearch::Ids;
 
 // A partial translation. Its last word is here, earlier words are in the workspace's tables, in the
 // row of its slot.
@@ -51,7 +52,7 @@ void keep_best(std::vector<Candidate>& candidates, int64_t count) {
 
 }  // namespace
 
-class Translator::Engine {
+class BeamSearch::Engine {
  public:
   virtual ~Engine() = default;
   virtual const TransformerConfig& config() const = 0;
@@ -66,7 +67,7 @@ class Translator::Engine {
 namespace {
 
 template <class T>
-class EngineOf final : public Translator::Engine {
+class EngineOf final : public BeamSearch::Engine {
  public:
   explicit EngineOf(const Transformer& model) : model_(model) {}
 
@@ -269,7 +270,7 @@ std::vector<Translation> EngineOf<T>::translate(std::span<const Ids> sources,
       row += rows;
       if (!s.done) continue;
       require(!s.finished.empty(),
-              "[Translator] a sentence has no translation whose probability is a number above 0: "
+              "[BeamSearch] a sentence has no translation whose probability is a number above 0: "
               "the model's weights are not finite, or far too large");
       std::stable_sort(s.finished.begin(), s.finished.end(),
                        [](const Hypothesis& a, const Hypothesis& b) { return a.score > b.score; });
@@ -321,7 +322,7 @@ std::vector<std::vector<double>> EngineOf<T>::score(std::span<const Ids> sources
 // fewer batches than threads the batches are made smaller. `progress` is given the sentences done,
 // counted from `done`.
 template <class F>
-void for_batches(std::span<const size_t> order, int64_t batch, const Translator::Progress& progress,
+void for_batches(std::span<const size_t> order, int64_t batch, const BeamSearch::Progress& progress,
                  int64_t done, F&& f) {
   const auto all = static_cast<int64_t>(order.size());
   const int64_t size = std::max<int64_t>(1, std::min(batch, (all + threads() - 1) / threads()));
@@ -350,30 +351,30 @@ std::vector<size_t> longest_first(std::span<const Ids> sources) {
 
 }  // namespace
 
-Translator::Translator(const Transformer& model, int32_t end) {
+BeamSearch::BeamSearch(const Transformer& model, int32_t end) {
   if (model.dtype() == DType::float64) {
     engine_ = std::make_unique<EngineOf<double>>(model);
   } else {
     engine_ = std::make_unique<EngineOf<float>>(model);
   }
   require(end >= 0 && end < model.config().tgt_vocab && end < model.config().src_vocab,
-          "[Translator] </s> is word ", end, ", outside of a dictionary");
+          "[BeamSearch] </s> is word ", end, ", outside of a dictionary");
   engine_->end = end;
 }
-Translator::~Translator() = default;
-Translator::Translator(Translator&&) noexcept = default;
-Translator& Translator::operator=(Translator&&) noexcept = default;
+BeamSearch::~BeamSearch() = default;
+BeamSearch::BeamSearch(BeamSearch&&) noexcept = default;
+BeamSearch& BeamSearch::operator=(BeamSearch&&) noexcept = default;
 
-int64_t Translator::max_words() const { return engine_->config().max_length - 1; }
+int64_t BeamSearch::max_words() const { return engine_->config().max_length - 1; }
 
-void Translator::check_lengths(std::span<const Ids> all) const {
+void BeamSearch::check_lengths(std::span<const Ids> all) const {
   for (size_t i = 0; i < all.size(); ++i)
-    require(static_cast<int64_t>(all[i].size()) <= max_words(), "[Translator] sentence ", i + 1,
+    require(static_cast<int64_t>(all[i].size()) <= max_words(), "[BeamSearch] sentence ", i + 1,
             " has ", all[i].size(), " words, but the model has positions for ", max_words(),
             ": cut it into several");
 }
 
-std::vector<Ids> Translator::with_end(std::span<const Ids> all,
+std::vector<Ids> BeamSearch::with_end(std::span<const Ids> all,
                                       std::span<const size_t> part) const {
   std::vector<Ids> out;
   for (const size_t i : part) {
@@ -383,16 +384,16 @@ std::vector<Ids> Translator::with_end(std::span<const Ids> all,
   return out;
 }
 
-std::vector<Translation> Translator::translate(std::span<const Ids> sources,
+std::vector<Translation> BeamSearch::translate(std::span<const Ids> sources,
                                                const SearchOptions& options,
                                                const Progress& progress) const {
   const SearchOptions& o = options;
-  require(o.beam >= 1 && o.n_best >= 1 && o.n_best <= o.beam, "[Translator] beam ", o.beam,
+  require(o.beam >= 1 && o.n_best >= 1 && o.n_best <= o.beam, "[BeamSearch] beam ", o.beam,
           " and n-best ", o.n_best,
           ": both are at least 1, and no more hypotheses than the beam are found");
-  require(o.max_length >= 1 && o.batch >= 1, "[Translator] max length ", o.max_length,
+  require(o.max_length >= 1 && o.batch >= 1, "[BeamSearch] max length ", o.max_length,
           " and batch ", o.batch, " are at least 1");
-  require(std::isfinite(o.length_penalty), "[Translator] a length penalty of ", o.length_penalty);
+  require(std::isfinite(o.length_penalty), "[BeamSearch] a length penalty of ", o.length_penalty);
   check_lengths(sources);
   std::vector<Translation> out(sources.size(), Translation(1));
   const std::vector<size_t> order = longest_first(sources);
@@ -404,10 +405,10 @@ std::vector<Translation> Translator::translate(std::span<const Ids> sources,
   return out;
 }
 
-std::vector<std::vector<double>> Translator::score(std::span<const Ids> sources,
+std::vector<std::vector<double>> BeamSearch::score(std::span<const Ids> sources,
                                                    std::span<const Ids> targets, int64_t batch,
                                                    const Progress& progress) const {
-  require(sources.size() == targets.size(), "[Translator] ", sources.size(), " sources and ",
+  require(sources.size() == targets.size(), "[BeamSearch] ", sources.size(), " sources and ",
           targets.size(), " translations");
   check_lengths(sources);
   check_lengths(targets);

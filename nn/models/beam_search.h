@@ -1,8 +1,8 @@
 // Translating with a Transformer: beam search, and scoring of given translations, with keys and
 // values kept from step to step.
 //
-//   const Translator translator(model);
-//   std::vector<Translation> found = translator.translate(sources, {.beam = 5});
+//   const BeamSearch search(model);
+//   std::vector<Translation> found = search.translate(sources, {.beam = 5});
 //   found[0][0].words;  // the best translation of the first sentence
 //
 // The rules are CTranslate2's (docs/decoding.md): a step extends each of `beam` prefixes by every
@@ -23,9 +23,9 @@
 #include <span>
 #include <vector>
 
-#include "nn/models/transformer.h"
-
 namespace nine {
+
+class Transformer;
 
 /// Options of a beam search.
 struct SearchOptions {
@@ -53,16 +53,16 @@ struct Hypothesis {
 using Translation = std::vector<Hypothesis>;
 
 /// A model prepared for translating on the CPU; the model itself may be on a GPU. Its weights are
-/// packed once, in their own type. Later changes of the model do not change the translator. Results
+/// packed once, in their own type. Later changes of the model do not change the search. Results
 /// do not depend on batch size, neighbouring sentences and number of threads, to the bit.
-class Translator {
+class BeamSearch {
  public:
   /// `end` is the id of </s> in both dictionaries: it ends every source and starts every
   /// translation.
-  explicit Translator(const Transformer& model, int32_t end = 2);
-  ~Translator();
-  Translator(Translator&&) noexcept;
-  Translator& operator=(Translator&&) noexcept;
+  explicit BeamSearch(const Transformer& model, int32_t end = 2);
+  ~BeamSearch();
+  BeamSearch(BeamSearch&&) noexcept;
+  BeamSearch& operator=(BeamSearch&&) noexcept;
 
   using Ids = std::vector<int32_t>;
   /// Called between batches with how many of a call's sentences are done, from one thread at a

@@ -20,7 +20,7 @@ struct Scored {
 
 Scored score_with(const std::string& checkpoint, Device device, std::span<const std::string> lines,
                   const ScoringOptions& options) {
-  const SavedLanguageModel model(checkpoint, device);
+  const LanguageModel model = LanguageModel::load(checkpoint, device);
   Scored s{model.vocabulary(), Corpus::of_lines(lines, model.vocabulary()), {}};
   score_text(model, s.text, options, [&](std::span<const double> nats) {
     s.nats.insert(s.nats.end(), nats.begin(), nats.end());

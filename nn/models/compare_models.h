@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "nn/models/score_text.h"
+#include "nn/models/language_model.h"
 
 namespace nine {
 

@@ -8,14 +8,17 @@
 namespace nine {
 
 void component_shares(
-    const LanguageModel& model, Tape& tape, const Corpus& text, int64_t batch_tokens,
+    const LanguageModel& model, const Corpus& text, int64_t batch_tokens,
     const std::function<void(int64_t, int64_t, const ComponentShares&)>& callback) {
-  const HeadSpec& head = model.config().head.spec;
+  const LstmLanguageModel& network = model.network();
+  const HeadSpec& head = network.config().head.spec;
   require(head.mixture, "[component_shares] the head ", head.to_text(), " is no mixture");
   const int64_t size = head.size();
+  Arena arena("score", model.device());
+  Tape tape(arena);
   ComponentShares shares;
-  encode_sentences(model, tape, text, batch_tokens, [&](const EncodedSentences& batch) {
-    const SoftmaxLoss loss = model.loss(batch.hidden, batch.targets, 1.0);
+  encode_sentences(network, tape, text, batch_tokens, [&](const EncodedSentences& batch) {
+    const SoftmaxLoss loss = network.loss(batch.hidden, batch.targets, 1.0);
     const std::vector<double> log_prior = loss.prior.value().to_vector(),  // (rows, K)
         share = loss.share.value().to_vector();                            // (K, rows)
     const int64_t rows = batch.hidden.shape().rows();

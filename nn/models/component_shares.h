@@ -19,7 +19,7 @@ struct ComponentShares {
 /// each sentence. Every sentence starts from a state of zeros; `batch_tokens` as in
 /// encode_sentences. Error: the head is no mixture.
 void component_shares(
-    const LanguageModel& model, Tape& tape, const Corpus& text, int64_t batch_tokens,
+    const LanguageModel& model, const Corpus& text, int64_t batch_tokens,
     const std::function<void(int64_t, int64_t, const ComponentShares&)>& callback);
 
 }  // namespace nine

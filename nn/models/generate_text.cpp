@@ -4,7 +4,9 @@
 
 #include "core/ops.h"
 #include "core/random.h"
+#include "data/text.h"
 #include "kernels/ops.h"
+#include "nn/models/lstm_language_model.h"
 
 namespace nine {
 namespace {
@@ -23,10 +25,10 @@ double uniform_of(uint64_t seed, int64_t prompt, int64_t sample, size_t position
 
 class Generator {
  public:
-  Generator(const SavedLanguageModel& saved, const GenerateOptions& options)
-      : model_(saved.model()),
+  Generator(const LanguageModel& model, const GenerateOptions& options)
+      : model_(model.network()),
         options_(options),
-        arena_("generate", saved.device()),
+        arena_("generate", model.device()),
         tape_(arena_),
         guard_(tape_),
         carried_(model_.new_state(kMaxGenerateBatch)),
@@ -80,7 +82,7 @@ class Generator {
            static_cast<int64_t>(text.ids.size() - text.prompt_words) == options_.max_words;
   }
 
-  const LanguageModel& model_;
+  const LstmLanguageModel& model_;
   const GenerateOptions& options_;
   Arena arena_;
   Tape tape_;
@@ -91,14 +93,25 @@ class Generator {
   GenerationStats stats_;
 };
 
+void check(const GenerateOptions& o) {
+  const SamplingOptions& s = o.sampling;
+  require(o.batch >= 1 && o.batch <= kMaxGenerateBatch, "batch size ", o.batch,
+          " must be from 1 to ", kMaxGenerateBatch);
+  require(o.max_words >= 0 && o.samples >= 0, "[generate_text] ", o.samples,
+          " continuations of at most ", o.max_words, " words: neither can be below 0");
+  require(s.temperature >= 0 && s.top_k >= 0 && s.top_p >= 0 && s.top_p <= 1,
+          "[generate_text] temperature ", s.temperature, ", the ", s.top_k,
+          " likeliest words, a share of ", s.top_p,
+          ": the first two cannot be below 0, the share must be from 0 to 1");
+}
+
 }  // namespace
 
-GenerationStats generate_text(const SavedLanguageModel& saved, std::span<const std::string> prompts,
+GenerationStats generate_text(const LanguageModel& model, std::span<const std::string> prompts,
                               const GenerateOptions& options,
                               const std::function<void(std::span<const GeneratedText>)>& callback) {
-  require(options.batch >= 1 && options.batch <= kMaxGenerateBatch, "batch size ", options.batch,
-          " must be from 1 to ", kMaxGenerateBatch);
-  Generator generator(saved, options);
+  check(options);
+  Generator generator(model, options);
   const int64_t all = static_cast<int64_t>(prompts.size()) * options.samples;
   std::vector<GeneratedText> texts;
   for (int64_t first = 0; first < all; first += options.batch) {
@@ -107,7 +120,7 @@ GenerationStats generate_text(const SavedLanguageModel& saved, std::span<const s
       GeneratedText text{
           .prompt = i / options.samples,
           .sample = i % options.samples,
-          .ids = saved.vocabulary().encode(prompts[static_cast<size_t>(i / options.samples)])};
+          .ids = model.vocabulary().encode(prompts[static_cast<size_t>(i / options.samples)])};
       text.prompt_words = text.ids.size();
       texts.push_back(std::move(text));
     }
@@ -117,6 +130,18 @@ GenerationStats generate_text(const SavedLanguageModel& saved, std::span<const s
   GenerationStats stats = generator.stats();
   stats.texts = all;
   return stats;
+}
+
+std::string line_of(const GeneratedText& text, std::string_view prompt,
+                    const Vocabulary& vocabulary) {
+  std::vector<std::string_view> typed;
+  split_words(prompt, typed);
+  std::string line;
+  for (size_t i = 0; i < text.ids.size(); ++i) {
+    if (i > 0) line += ' ';
+    line += i < text.prompt_words ? typed[i] : std::string_view(vocabulary.word(text.ids[i]));
+  }
+  return line;
 }
 
 }  // namespace nine

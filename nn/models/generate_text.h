@@ -4,24 +4,12 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "nn/models/sampling.h"
-#include "nn/models/saved_language_model.h"
+#include "nn/models/language_model.h"
 
 namespace nine {
-
-/// The largest batch of continuations: the number of context rows that the head computes together.
-inline constexpr int64_t kMaxGenerateBatch = 32;
-
-/// How prompts are continued.
-struct GenerateOptions {
-  SamplingOptions sampling;
-  int64_t max_words = 50;  ///< added to a prompt at most
-  int64_t samples = 1;     ///< continuations of each prompt
-  int64_t batch = 32;      ///< continuations computed together, at most kMaxGenerateBatch
-  uint64_t seed = 1;
-};
 
 /// A prompt with one of its continuations.
 struct GeneratedText {
@@ -43,9 +31,14 @@ struct GenerationStats {
 /// Continues each prompt `samples` times and calls `callback` with finished texts, a batch at a
 /// time, in the order of prompts and samples. The random number behind a word depends on seed,
 /// prompt, sample and position alone, and so does everything else: neither `batch` nor the other
-/// prompts change a text. Error: batch out of range.
-GenerationStats generate_text(const SavedLanguageModel& saved, std::span<const std::string> prompts,
+/// prompts change a text. Error: options out of range.
+GenerationStats generate_text(const LanguageModel& model, std::span<const std::string> prompts,
                               const GenerateOptions& options,
                               const std::function<void(std::span<const GeneratedText>)>& callback);
+
+/// A generated text as a line: the prompt's words as they were typed, unknown ones too, and the
+/// words added, with spaces between them.
+std::string line_of(const GeneratedText& text, std::string_view prompt,
+                    const Vocabulary& vocabulary);
 
 }  // namespace nine

@@ -162,7 +162,7 @@ void IncrementalTransformer<T>::Norm::operator()(const T* x, int64_t rows, int64
 template <class T>
 void IncrementalTransformer<T>::embed(const View& table, int32_t word, int64_t position,
                                       T* y) const {
-  require(word >= 0 && word < table.rows(), "[Translator] word ", word,
+  require(word >= 0 && word < table.rows(), "[BeamSearch] word ", word,
           " is outside of the dictionary of ", table.rows());
   const T *vector = cpu::row_ptr<T>(table, word), *place = cpu::row_ptr<T>(positions_, position),
           scale = static_cast<T>(embed_scale_);
@@ -216,7 +216,7 @@ void IncrementalTransformer<T>::Batch::encode(std::span<const std::vector<int32_
     offsets_.push_back(offsets_.back() + static_cast<int64_t>(words.size()));
     longest_ = std::max(longest_, static_cast<int64_t>(words.size()));
   }
-  require(longest_ <= c.max_length, "[Translator] a sentence of ", longest_,
+  require(longest_ <= c.max_length, "[BeamSearch] a sentence of ", longest_,
           " words, </s> counted: there are positions for ", c.max_length);
   const int64_t rows = offsets_.back();
   reserve(std::max(rows, slots_));
@@ -309,7 +309,7 @@ const T* IncrementalTransformer<T>::Batch::step(int64_t t, std::span<const Row> 
                                                 const int32_t* ancestors, int64_t stride) {
   const TransformerConfig& c = model_.config_;
   const int64_t d = c.dim, count = static_cast<int64_t>(rows.size());
-  require(t < c.max_length, "[Translator] step ", t, ": there are positions for ", c.max_length);
+  require(t < c.max_length, "[BeamSearch] step ", t, ": there are positions for ", c.max_length);
   if (past_.size() <= static_cast<size_t>(t)) past_.resize(static_cast<size_t>(t) + 1);
   past_[static_cast<size_t>(t)].get(static_cast<int64_t>(model_.decoder_.size()) * slots_ * 2 * d);
   T* x = x_.data();

@@ -1,112 +1,106 @@
-// The paper's language model: embedding, dropout, LSTM layers, kernel softmax (Gao et al., 2019,
-// section 4.1), with the training recipes of docs/recipes.md as options.
+// A trained language model: opened with its vocabulary, and used on text.
+//
+//   const LanguageModel model = LanguageModel::load("runs/ptb");
+//   model.score({"the dog runs"});     // log p of the, dog, runs and </s>
+//   model.top_words({"the dog"}, 5);   // the five likeliest words before each of them
+//   model.generate({"the dog"});       // the dog ...
+//
+// Each line of text is a sentence of words with spaces between them, cut as the training text was;
+// a word that the vocabulary lacks is read as <unk>. An empty line is the sentence without words.
 #pragma once
 
-#include <map>
-#include <span>
+#include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
-#include "nn/carried_state.h"
-#include "nn/embedding.h"
-#include "nn/lstm.h"
-#include "nn/softmax_head.h"
+#include "core/device.h"
+#include "data/vocabulary.h"
+#include "nn/models/sampling.h"
 
 namespace nine {
 
-/// Sizes and regularisation of a LanguageModel.
-struct LanguageModelConfig {
-  int64_t vocab = 0;
-  int64_t embed = 512, hidden = 512, layers = 2;
-  double dropout = 0.1;         ///< on the embeddings
-  bool tie_embeddings = false;  ///< the head's word vectors are the embeddings (embed = hidden)
-  HeadConfig head = {.bias = true};
+class LstmLanguageModel;
 
-  // In training only (docs/recipes.md):
-  double dropout_words = 0;   ///< whole words of the vocabulary, on the embeddings
-  double dropout_hidden = 0;  ///< between LSTM layers
-  double dropout_output = 0;  ///< on the last layer's output, before the head
-  bool variational = false;   ///< dropout's masks are the same for all time steps of a segment
-  double activation_reg = 0;  ///< AR: times the mean square of the output, after dropout
-  /// TAR: times the mean square of h_{t+1} - h_t, before dropout.
-  double temporal_activation_reg = 0;
-
-  /// The sizes that follow from the shapes of a model's tensors: layers, widths, vocabulary,
-  /// whether tied, whether there is a bias. Dropout is 0. Error: the tensors do not fit that head.
-  static LanguageModelConfig of_weights(const Safetensors& weights, const HeadSpec& head);
+/// How a text is scored.
+struct ScoringOptions {
+  /// false: every sentence starts from a state of zeros. true: the text is cut into 10 columns
+  /// through which the state is carried, as in validation; tokens at its end that fill no row of
+  /// columns are left out: their log p is NaN.
+  bool carry_state = false;
+  int64_t batch_tokens = 4096;  ///< positions computed at once, where no state is carried
 };
 
-/// Embedding, LSTM layers and output layer, with the loss for training.
+/// What a model expected before one token.
+struct WordExpectation {
+  double log_p = 0;               ///< of the text's own token
+  int64_t rank = 0;               ///< of that token, 1: the likeliest
+  std::vector<int32_t> top;       ///< the likeliest words, the likeliest first
+  std::vector<double> top_log_p;  ///< their log p
+};
+
+/// The largest batch of continuations: the number of context rows that the head computes together.
+inline constexpr int64_t kMaxGenerateBatch = 32;
+
+/// How prompts are continued.
+struct GenerateOptions {
+  SamplingOptions sampling = {};
+  int64_t max_words = 50;  ///< added to a prompt at most
+  int64_t samples = 1;     ///< continuations of each prompt
+  int64_t batch = 32;      ///< continuations computed together, at most kMaxGenerateBatch
+  uint64_t seed = 1;
+};
+
+/// A language model that lm_train made, with its vocabulary, for evaluation: without gradients. It
+/// can be moved; what is left then can be assigned to or destroyed, nothing else. Its functions may
+/// run on several threads at once. For texts too long to hold all results there are functions that
+/// give them one by one: score_text, word_expectations, generate_text.
 class LanguageModel {
  public:
-  /// Declares `embedding.weight` (V, embed), `lstm.*` and the head's parameters (SoftmaxHead) in
-  /// `set`. Embedding and head start as N(0, 0.02), the LSTM as PyTorch's. Error: tied with embed
-  /// != hidden.
-  LanguageModel(ParameterSet& set, const LanguageModelConfig& config);
+  /// Opens what is at `path`: a run, a directory of checkpoints, a checkpoint, or a directory with
+  /// model.safetensors and dict.txt alone (see model_directory). Sizes come from the tensors'
+  /// shapes, the head from config.json or model.safetensors' metadata. A GPU as device needs
+  /// install_cuda() (kernels/install_cuda.h) before. Errors: no model there; a translation model;
+  /// vocabulary and weights of different sizes.
+  static LanguageModel load(const std::string& path, Device device = kCpu);
 
-  const LanguageModelConfig& config() const { return config_; }
+  ~LanguageModel();
+  LanguageModel(LanguageModel&&) noexcept;
+  LanguageModel& operator=(LanguageModel&&) noexcept;
 
-  /// The outputs of the last LSTM layer for ids (steps, batch): (steps * batch, hidden).
-  struct Hidden {
-    Var raw;     ///< before dropout
-    Var output;  ///< after dropout: the head's input
-  };
-  /// Runs the model over ids (steps, batch) int32, on the CPU or the model's device. `state` as in
-  /// Lstm.
-  Hidden run(Tape& tape, const Tensor& ids, std::vector<LstmState>& state) const;
-  /// run()'s output alone.
-  Var encode(Tape& tape, const Tensor& ids, std::vector<LstmState>& state) const {
-    return run(tape, ids, state).output;
-  }
-  /// Whether regulariser() has AR or TAR to compute, which need to know padding.
-  bool regularises_activations() const {
-    return config_.activation_reg > 0 || config_.temporal_activation_reg > 0;
-  }
-  /// Sentences side by side end with padding, which no regulariser counts.
-  struct Unpadded {
-    Tensor rows;   ///< int32: the rows of Hidden that are no padding; empty: all
-    Tensor pairs;  ///< int32: rows r where r and its next time step are no padding; empty: all
-    double pair_share = 0;  ///< of this micro-batch in the update's such pairs
-  };
-  /// Activation and temporal activation regularisation (Merity et al., 2017) of a micro-batch whose
-  /// columns are `batch` and whose share in the update's tokens is `share`: share * (AR *
-  /// mean(output^2) + TAR * mean((raw_{t+1} - raw_t)^2)), a float64 scalar. With `unpadded` the
-  /// means go over its rows and pairs, and TAR's has its pair_share. Share times the penalty on the
-  /// word vectors' norms is added. An empty Var where no regulariser is configured, or under
-  /// NoGrad.
-  Var regulariser(const Hidden& hidden, int64_t batch, double share,
-                  const Unpadded* unpadded = nullptr) const;
-  /// Loss of predicting targets (steps, batch) int32, -1: no target, on either device, from those
-  /// states; see kernel_softmax. Smoothed and regularised as configured, but not under NoGrad.
-  SoftmaxLoss loss(const Var& hidden, const Tensor& targets, double row_weight) const {
-    return head_.loss(hidden, targets, row_weight);
-  }
-  /// log p of every word after each of those states, (N, V) float64, for a few states; see
-  /// log_probabilities.
-  Tensor log_probabilities(const Var& hidden) const;
-  CarriedState new_state(int64_t batch) const {
-    return {config_.layers, batch, config_.hidden, parameters_.dtype(), parameters_.device()};
-  }
-  /// Type of the weights.
-  DType dtype() const { return parameters_.dtype(); }
+  /// log p (natural) of each word of each line and, last, of </s>: what `lm_score --tokens` prints.
+  /// Errors: batch_tokens < 1; with carried state a text of less than a row of columns.
+  std::vector<std::vector<double>> score(const std::vector<std::string>& lines,
+                                         const ScoringOptions& options = {}) const;
 
-  /// As in SoftmaxHead.
-  void set_norms_by_frequency(std::span<const int64_t> counts, double scale) const {
-    head_.set_norms_by_frequency(counts, scale);
-  }
-  void set_bias_by_frequency(std::span<const int64_t> counts) const {
-    head_.set_bias_by_frequency(counts);
-  }
+  /// For each line, what the model expected before each word and, last, before </s>, with the
+  /// `count` likeliest words (at most the vocabulary's size): what `lm_score --top` prints. Words
+  /// of equal probability are ranked by id; vocabulary().word(id) is a word's text. Each line
+  /// starts from a state of zeros; `batch_tokens` as in ScoringOptions. Errors: count < 0,
+  /// batch_tokens < 1.
+  std::vector<std::vector<WordExpectation>> top_words(
+      const std::vector<std::string>& lines, int64_t count,
+      int64_t batch_tokens = ScoringOptions{}.batch_tokens) const;
 
-  /// model.safetensors' `__metadata__`: the format, and the tie where there is one.
-  std::map<std::string, std::string> metadata() const;
+  /// options.samples continuations of each prompt, in the order of prompts and samples: the
+  /// prompt's words as they were typed, unknown ones too, and those added, with spaces between
+  /// them, as `lm_score --generate` writes. An empty prompt is the start of a sentence. The same
+  /// for the same seed; the random numbers of a text depend on its place among the prompts, not on
+  /// what these are. Error: options out of range.
+  std::vector<std::string> generate(const std::vector<std::string>& prompts,
+                                    const GenerateOptions& options = {}) const;
+
+  const Vocabulary& vocabulary() const;
+  /// The network alone, for work with ids and tensors (nn/models/lstm_language_model.h).
+  const LstmLanguageModel& network() const;
+  /// Where the weights are and everything is computed.
+  Device device() const;
 
  private:
-  LanguageModelConfig config_;
-  const ParameterSet& parameters_;
-  Embedding embedding_;
-  Lstm lstm_;
-  SoftmaxHead head_;
+  struct Parts;
+  explicit LanguageModel(std::unique_ptr<Parts> parts);
+
+  std::unique_ptr<Parts> parts_;
 };
 
 }  // namespace nine

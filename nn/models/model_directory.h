@@ -1,5 +1,5 @@
-// Where the files of a trained model are, and which head its configuration names. Used to open
-// language models and translation models.
+// Where the files of a trained model are, what they are called, and which head its configuration
+// names. Used to open language models and translation models.
 #pragma once
 
 #include <filesystem>
@@ -10,6 +10,11 @@
 #include "kernels/head.h"
 
 namespace nine {
+
+/// The vocabulary of a language model, beside model.safetensors.
+inline constexpr const char* kDictionaryFile = "dict.txt";
+/// The dictionaries of a translation model.
+inline constexpr const char *kSourceDict = "src.dict.txt", *kTargetDict = "tgt.dict.txt";
 
 /// The directory of a trained model's files. `path` is a run, a directory of checkpoints or one
 /// checkpoint, which is verified (open_checkpoint), or a directory with model.safetensors but

@@ -8,7 +8,7 @@
 
 namespace nine {
 
-Evaluation evaluate_carried(const LanguageModel& model, Tape& tape, const Corpus& text,
+Evaluation evaluate_carried(const LstmLanguageModel& model, Tape& tape, const Corpus& text,
                             int64_t columns, int64_t segment, std::vector<double>* token_nats) {
   const NoGrad guard(tape);
   EvalSegments segments(text, columns, segment);
@@ -69,9 +69,10 @@ struct PaddedSentences {
 
 }  // namespace
 
-void encode_sentences(const LanguageModel& model, Tape& tape, const Corpus& text,
+void encode_sentences(const LstmLanguageModel& model, Tape& tape, const Corpus& text,
                       int64_t batch_tokens,
                       const std::function<void(const EncodedSentences&)>& callback) {
+  require(batch_tokens >= 1, "batch tokens ", batch_tokens, " must be at least 1");
   const NoGrad guard(tape);
   std::vector<LstmState> state;
   for (int64_t first = 0; first < text.sentences();) {
@@ -105,7 +106,7 @@ void encode_sentences(const LanguageModel& model, Tape& tape, const Corpus& text
   tape.reset();
 }
 
-void score_sentences(const LanguageModel& model, Tape& tape, const Corpus& text,
+void score_sentences(const LstmLanguageModel& model, Tape& tape, const Corpus& text,
                      int64_t batch_tokens,
                      const std::function<void(int64_t, std::span<const double>)>& callback) {
   std::vector<double> own;
@@ -122,17 +123,17 @@ void score_sentences(const LanguageModel& model, Tape& tape, const Corpus& text,
   });
 }
 
-void score_text(const SavedLanguageModel& model, const Corpus& text, const ScoringOptions& options,
+void score_text(const LanguageModel& model, const Corpus& text, const ScoringOptions& options,
                 const std::function<void(std::span<const double>)>& callback) {
   Arena arena("score", model.device());
   Tape tape(arena);
   if (!options.carry_state) {
-    score_sentences(model.model(), tape, text, options.batch_tokens,
+    score_sentences(model.network(), tape, text, options.batch_tokens,
                     [&](int64_t, std::span<const double> nats) { callback(nats); });
     return;
   }
   std::vector<double> nats;
-  evaluate_carried(model.model(), tape, text, 10, 100, &nats);
+  evaluate_carried(model.network(), tape, text, 10, 100, &nats);
   size_t at = 0;
   for (int64_t s = 0; s < text.sentences(); at += static_cast<size_t>(text.length(s++)))
     callback(std::span(nats).subspan(at, static_cast<size_t>(text.length(s))));

@@ -6,28 +6,21 @@
 #include <vector>
 
 #include "data/corpus.h"
-#include "nn/models/saved_language_model.h"
+#include "nn/models/language_model.h"
+#include "nn/models/lstm_language_model.h"
 #include "nn/training/evaluation.h"
 
 namespace nine {
 
-/// How a text is scored.
-struct ScoringOptions {
-  /// false: every sentence starts from a state of zeros. true: the text is cut into 10 columns
-  /// through which the state is carried, as in validation.
-  bool carry_state = false;
-  int64_t batch_tokens = 4096;  ///< positions computed at once, where no state is carried
-};
-
 /// Calls `callback` with the nats (-log p) of each sentence's tokens, </s> last, in the text's
 /// order. With carried state the tokens at the end that fill no row of columns are NaN.
-void score_text(const SavedLanguageModel& model, const Corpus& text, const ScoringOptions& options,
+void score_text(const LanguageModel& model, const Corpus& text, const ScoringOptions& options,
                 const std::function<void(std::span<const double>)>& callback);
 
 /// Evaluates a whole text with carried state, as validation does (EvalSegments): in file order,
 /// `columns` columns, segments of `segment` rows. token_nats, when given, becomes the nats of each
 /// token of the text, NaN for the remainder that fills no row and is left out.
-Evaluation evaluate_carried(const LanguageModel& model, Tape& tape, const Corpus& text,
+Evaluation evaluate_carried(const LstmLanguageModel& model, Tape& tape, const Corpus& text,
                             int64_t columns = 10, int64_t segment = 100,
                             std::vector<double>* token_nats = nullptr);
 
@@ -44,14 +37,14 @@ struct EncodedSentences {
 };
 /// Calls `callback` for all sentences in the text's order, under NoGrad, one tape recording a call.
 /// At most `batch_tokens` positions are computed at once; a longer sentence comes alone and in
-/// segments, the state carried from one to the next.
-void encode_sentences(const LanguageModel& model, Tape& tape, const Corpus& text,
+/// segments, the state carried from one to the next. Error: batch_tokens < 1.
+void encode_sentences(const LstmLanguageModel& model, Tape& tape, const Corpus& text,
                       int64_t batch_tokens,
                       const std::function<void(const EncodedSentences&)>& callback);
 
 /// Calls callback(sentence, nats of each token, </s> last) for every sentence, each from a state of
 /// zeros, in the text's order. `batch_tokens` as in encode_sentences.
-void score_sentences(const LanguageModel& model, Tape& tape, const Corpus& text,
+void score_sentences(const LstmLanguageModel& model, Tape& tape, const Corpus& text,
                      int64_t batch_tokens,
                      const std::function<void(int64_t, std::span<const double>)>& callback);
 

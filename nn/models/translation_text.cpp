@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "data/bpe.h"
 #include "data/tokenize_13a.h"
+#include "data/vocabulary.h"
 
 namespace nine {
 
@@ -12,8 +14,11 @@ TokenReader::TokenReader(const SegmentationOptions& o) : raw_(o.raw) {
   SegmentOptions options{.glossaries = Glossaries(o.glossaries)};
   if (!o.vocabulary.empty())
     options.vocabulary = read_bpe_vocabulary(o.vocabulary, o.vocabulary_threshold);
-  segmenter_.emplace(BpeCodes::read(o.codes), std::move(options));
+  segmenter_ = std::make_unique<BpeSegmenter>(BpeCodes::read(o.codes), std::move(options));
 }
+TokenReader::~TokenReader() = default;
+TokenReader::TokenReader(TokenReader&&) noexcept = default;
+TokenReader& TokenReader::operator=(TokenReader&&) noexcept = default;
 
 std::string TokenReader::tokens(const std::string& line, BpeCache& cache) const {
   std::string words = raw_ ? tokenize_13a(line) : line;
@@ -30,7 +35,7 @@ std::vector<std::vector<int32_t>> TokenReader::ids(const std::vector<std::string
   std::vector<std::vector<int32_t>> all;
   BpeCache cache;
   for (const std::string& line : lines) {
-    all.push_back(dictionary.encode(tokens(line, cache)));  // the translator adds </s>
+    all.push_back(dictionary.encode(tokens(line, cache)));  // BeamSearch adds </s>
     require(static_cast<int64_t>(all.back().size()) <= most, name, ", line ", all.size(), " has ",
             all.back().size(), " tokens, but the model has positions for ", most,
             ": cut it into several lines");

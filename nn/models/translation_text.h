@@ -1,29 +1,37 @@
 // Text of a translation model: from lines to ids of a dictionary, and back.
 #pragma once
 
-#include <optional>
+#include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "data/bpe.h"
-#include "data/vocabulary.h"
-
 namespace nine {
 
-/// How a text becomes tokens, as in `bpe apply`.
+class BpeCache;
+class BpeSegmenter;
+class Vocabulary;
+
+/// How a text becomes tokens, as in `bpe apply`, and tokens a text.
 struct SegmentationOptions {
-  std::string codes;            ///< BPE codes; empty: the text is cut already
+  std::string codes = {};       ///< BPE codes; empty: the text is cut already
   std::string vocabulary = {};  ///< use only its subwords; empty: all
   int64_t vocabulary_threshold = 0;
   std::vector<std::string> glossaries = {};
-  bool raw = false;  ///< tokenised as 13a first
+  bool raw = false;   ///< tokenised as 13a first
+  bool join = false;  ///< join subwords of translations to words; codes always do
 };
 
 /// Turns lines of text into the ids that a model reads.
 class TokenReader {
  public:
+  /// Errors: codes, vocabulary or glossaries that cannot be read.
   explicit TokenReader(const SegmentationOptions& options);
+  ~TokenReader();
+  TokenReader(TokenReader&&) noexcept;
+  TokenReader& operator=(TokenReader&&) noexcept;
+
   /// Ids of each line, without </s>. Error: a line with more than `most` tokens, named by `name`.
   std::vector<std::vector<int32_t>> ids(const std::vector<std::string>& lines,
                                         const Vocabulary& dictionary, int64_t most,
@@ -32,7 +40,7 @@ class TokenReader {
  private:
   std::string tokens(const std::string& line, BpeCache& cache) const;
 
-  std::optional<BpeSegmenter> segmenter_;
+  std::unique_ptr<const BpeSegmenter> segmenter_;  // null: the text is cut already
   bool raw_;
 };
 

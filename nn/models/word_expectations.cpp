@@ -31,7 +31,7 @@ WordExpectation expectation_of(std::span<const double> log_p, int32_t target, si
 }
 
 // Every position of a batch, row by row; a few rows of log-probabilities at a time.
-std::vector<WordExpectation> expectations_of(const LanguageModel& model,
+std::vector<WordExpectation> expectations_of(const LstmLanguageModel& model,
                                              const EncodedSentences& batch, size_t count) {
   const int32_t* target = batch.targets.data<int32_t>();
   const int64_t rows = batch.targets.elements(), words = model.config().vocab;
@@ -51,11 +51,15 @@ std::vector<WordExpectation> expectations_of(const LanguageModel& model,
 }  // namespace
 
 void word_expectations(
-    const LanguageModel& model, Tape& tape, const Corpus& text, int64_t count, int64_t batch_tokens,
+    const LanguageModel& model, const Corpus& text, int64_t count, int64_t batch_tokens,
     const std::function<void(int64_t, int64_t, const WordExpectation&)>& callback) {
-  const auto top_count = static_cast<size_t>(std::min(count, model.config().vocab));
-  encode_sentences(model, tape, text, batch_tokens, [&](const EncodedSentences& batch) {
-    const std::vector<WordExpectation> positions = expectations_of(model, batch, top_count);
+  require(count >= 0, "[word_expectations] ", count, " likeliest words: at least 0 can be given");
+  const LstmLanguageModel& network = model.network();
+  const auto top_count = static_cast<size_t>(std::min(count, network.config().vocab));
+  Arena arena("score", model.device());
+  Tape tape(arena);
+  encode_sentences(network, tape, text, batch_tokens, [&](const EncodedSentences& batch) {
+    const std::vector<WordExpectation> positions = expectations_of(network, batch, top_count);
     for (int64_t c = 0; c < batch.count; ++c) {
       const int64_t sentence = batch.first + c,
                     end = std::min(batch.begin + batch.rows, text.length(sentence));

@@ -33,11 +33,11 @@ Tensor rows_that(Counts counts, int64_t n, int64_t count) {
 
 }  // namespace
 
-LanguageModelTask::LanguageModelTask(const LanguageModel& model, const Corpus& train,
+LanguageModelTask::LanguageModelTask(const LstmLanguageModel& model, const Corpus& train,
                                      const Corpus* valid, const LmBatching& batching)
     : LanguageModelTask(model, valid, batching, make_stream(train, batching)) {}
 
-LanguageModelTask::LanguageModelTask(const LanguageModel& model, const Corpus* valid,
+LanguageModelTask::LanguageModelTask(const LstmLanguageModel& model, const Corpus* valid,
                                      const LmBatching& batching,
                                      std::unique_ptr<BatchStream<LmBatch>> stream)
     : EpochTask(*stream),
@@ -110,7 +110,7 @@ TrainingSource::Objective LanguageModelTask::forward(Tape& tape, int i, double r
   } else {
     model_.new_state(columns).on(tape, state_);
   }
-  const LanguageModel::Hidden hidden = model_.run(tape, b.input, state_);
+  const LstmLanguageModel::Hidden hidden = model_.run(tape, b.input, state_);
   if (carry_state_) next_carried_.store(state_);
   const Var penalty =
       model_.regulariser(hidden, columns, row_weight * static_cast<double>(b.tokens),

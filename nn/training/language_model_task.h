@@ -1,4 +1,5 @@
-// Language modelling as a training task: batches of text through a LanguageModel, and validation.
+// Language modelling as a training task: batches of text through an LstmLanguageModel, and
+// validation.
 #pragma once
 
 #include <memory>
@@ -6,7 +7,7 @@
 #include <vector>
 
 #include "data/lm_batches.h"
-#include "nn/models/language_model.h"
+#include "nn/models/lstm_language_model.h"
 #include "nn/training/epoch_task.h"
 
 namespace nine {
@@ -23,12 +24,12 @@ struct LmBatching {
   uint64_t seed = 1;  ///< of the order of sentences
 };
 
-/// Trains a LanguageModel.
+/// Trains an LstmLanguageModel.
 class LanguageModelTask : public EpochTask {
  public:
   /// valid may be null: nothing is validated. The corpora and the model, its parameters allocated,
   /// must outlive the task. Error: a text that is too small for one batch.
-  LanguageModelTask(const LanguageModel& model, const Corpus& train, const Corpus* valid,
+  LanguageModelTask(const LstmLanguageModel& model, const Corpus& train, const Corpus* valid,
                     const LmBatching& batching);
 
   int64_t fetch(int most) override;
@@ -55,15 +56,15 @@ class LanguageModelTask : public EpochTask {
   struct MicroBatch {
     Tensor input, target;
     int64_t tokens = 0;
-    LanguageModel::Unpadded unpadded;  // of sentences
+    LstmLanguageModel::Unpadded unpadded;  // of sentences
   };
 
-  LanguageModelTask(const LanguageModel& model, const Corpus* valid, const LmBatching& batching,
+  LanguageModelTask(const LstmLanguageModel& model, const Corpus* valid, const LmBatching& batching,
                     std::unique_ptr<BatchStream<LmBatch>> stream);
   bool fetch_one(size_t i);
   void find_padding();
 
-  const LanguageModel& model_;
+  const LstmLanguageModel& model_;
   const Corpus* valid_;
   std::unique_ptr<BatchStream<LmBatch>> stream_;
   bool carry_state_;  // from segment to segment; otherwise each batch starts from zeros

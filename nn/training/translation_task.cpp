@@ -58,14 +58,14 @@ TranslationTask::TranslationTask(const Transformer& model,
 Evaluation TranslationTask::validate(Tape& tape) {
   Evaluation result = evaluate_pairs(model_, tape, validation_.text->pairs, size_);
   if (validation_.beam == 0) return result;
-  const Translator translator(model_);
+  const BeamSearch beam_search(model_);
   SearchOptions search = validation_search(validation_.text->pairs, validation_.beam);
   const auto translations =
-      translate_pairs(translator, validation_.text->pairs, *validation_.target, search);
+      translate_pairs(beam_search, validation_.text->pairs, *validation_.target, search);
   result.bleu = tokenised_bleu(translations, *validation_.text).score;
   sample_translations_.clear();
   search.attention = true;
-  for (const Translation& found : translator.translate(sample_sources(), search))
+  for (const Translation& found : beam_search.translate(sample_sources(), search))
     sample_translations_.push_back(found.front());
   return result;
 }
@@ -81,14 +81,14 @@ void TranslationTask::choose_samples() {
     samples_.push_back(fit[static_cast<size_t>(i * std::ssize(fit) / count)]);
 }
 
-std::vector<Translator::Ids> TranslationTask::sample_sources() const {
-  std::vector<Translator::Ids> out;
+std::vector<BeamSearch::Ids> TranslationTask::sample_sources() const {
+  std::vector<BeamSearch::Ids> out;
   for (const int64_t i : samples_) out.push_back(source_words(validation_.text->pairs, i));
   return out;
 }
 
 std::vector<Json> TranslationTask::validation_samples() const {
-  const std::vector<Translator::Ids> sources = sample_sources();
+  const std::vector<BeamSearch::Ids> sources = sample_sources();
   std::vector<Json> events;
   for (size_t i = 0; i < sample_translations_.size(); ++i) {
     const std::vector<int32_t>& words = sample_translations_[i].words;

@@ -58,7 +58,7 @@ class TranslationTask : public EpochTask {
   TranslationTask(const Transformer& model, const TranslationValidationConfig& validation,
                   PairBatchSize size, std::unique_ptr<PairBatches> stream);
   void choose_samples();
-  std::vector<Translator::Ids> sample_sources() const;
+  std::vector<BeamSearch::Ids> sample_sources() const;
 
   const Transformer& model_;
   TranslationValidationConfig validation_;

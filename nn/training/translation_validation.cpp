@@ -42,17 +42,17 @@ SearchOptions validation_search(const ParallelCorpus& pairs, int64_t beam) {
   return search;
 }
 
-Translator::Ids source_words(const ParallelCorpus& pairs, int64_t i) {
+BeamSearch::Ids source_words(const ParallelCorpus& pairs, int64_t i) {
   const auto ids = pairs.source(i);
   return {ids.begin(), ids.end() - 1};
 }
 
-std::vector<std::string> translate_pairs(const Translator& translator, const ParallelCorpus& pairs,
+std::vector<std::string> translate_pairs(const BeamSearch& beam_search, const ParallelCorpus& pairs,
                                          const Vocabulary& target, const SearchOptions& search) {
-  std::vector<Translator::Ids> sources;
+  std::vector<BeamSearch::Ids> sources;
   for (int64_t i = 0; i < pairs.pairs(); ++i) sources.push_back(source_words(pairs, i));
   std::vector<std::string> out;
-  for (const Translation& found : translator.translate(sources, search))
+  for (const Translation& found : beam_search.translate(sources, search))
     out.push_back(text_of(target, found.front().words, true));
   return out;
 }

@@ -7,6 +7,7 @@
 #include "data/measures/bleu.h"
 #include "data/pair_batches.h"
 #include "nn/models/beam_search.h"
+#include "nn/models/transformer.h"
 #include "nn/training/trainer.h"
 
 namespace nine {
@@ -30,11 +31,11 @@ Evaluation evaluate_pairs(const Transformer& model, Tape& tape, const ParallelCo
 /// BLEU near 0 at any length.
 SearchOptions validation_search(const ParallelCorpus& pairs, int64_t beam);
 
-/// The ids of pair i's source without </s>, as a Translator takes them.
-Translator::Ids source_words(const ParallelCorpus& pairs, int64_t i);
+/// The ids of pair i's source without </s>, as a BeamSearch takes them.
+BeamSearch::Ids source_words(const ParallelCorpus& pairs, int64_t i);
 
 /// The best translation of each pair's source, as text with subwords joined.
-std::vector<std::string> translate_pairs(const Translator& translator, const ParallelCorpus& pairs,
+std::vector<std::string> translate_pairs(const BeamSearch& beam_search, const ParallelCorpus& pairs,
                                          const Vocabulary& target, const SearchOptions& search);
 
 /// BLEU of such translations; subwords in the references are joined too, and white space separates

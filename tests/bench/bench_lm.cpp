@@ -74,7 +74,7 @@ int bench(const BenchOptions& o, Device device) {
       Vocabulary::build(count_words_of_lines(lines), Specials::kLanguageModel);
   const Corpus corpus = Corpus::of_lines(lines, vocabulary);
   ParameterSet parameters({.gradients = !o.score, .device = device});
-  const LanguageModel model(
+  const LstmLanguageModel model(
       parameters, {.vocab = vocabulary.size(),
                    .embed = o.dim,
                    .hidden = o.dim,

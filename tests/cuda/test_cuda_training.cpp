@@ -38,10 +38,10 @@ Trained train_on(Device device, const std::string& head, DType dtype, int64_t st
       Vocabulary::build(count_words_of_lines(lines), Specials::kLanguageModel);
   const Corpus text = Corpus::of_lines(lines, vocabulary);
   ParameterSet parameters({.dtype = dtype, .seed = 3, .device = device});
-  LanguageModelConfig config{.vocab = vocabulary.size(), .embed = 8, .hidden = 12, .layers = 2};
+  LstmLanguageModelConfig config{.vocab = vocabulary.size(), .embed = 8, .hidden = 12, .layers = 2};
   config.dropout = config.dropout_hidden = 0.1;
   config.head.spec = parse_head(head);
-  const LanguageModel model(parameters, config);
+  const LstmLanguageModel model(parameters, config);
   if (!files.load.empty()) parameters.load(read_safetensors(files.load), parameters.values());
   LanguageModelTask task(model, text, &text, {.batch = 4, .bptt = 5});
   Arena arena("step", device, 64 << 20);

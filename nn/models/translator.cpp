@@ -1,0 +1,144 @@
+#include "nn/models/translator.h"
+
+#include <cmath>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "core/json.h"
+#include "core/safetensors.h"
+#include "nn/models/model_directory.h"
+#include "nn/models/translation_config.h"
+
+namespace nine {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The weights of another engine were trained with the table of positions beside them; this program
+// computes its own, which must be the same.
+void check_positions(const Safetensors& weights, const Transformer& model,
+                     const std::string& file) {
+  const auto found = weights.tensors.find(kPositionsName);
+  if (found == weights.tensors.end()) return;
+  require(found->second.shape() == model.positions().shape(), file, ": positions have the shape ",
+          found->second.shape(), ", the model needs ", model.positions().shape());
+  const std::vector<double> stored = found->second.to_vector(),
+                            computed = model.positions().to_vector();
+  for (size_t i = 0; i < computed.size(); ++i)
+    require(std::abs(stored[i] - computed[i]) < 1e-4, file,
+            ": positions differ from the sinusoids of this program (", stored[i],
+            " where they are ", computed[i], "); such a model cannot be used here");
+}
+
+void check_size(const fs::path& file, const Vocabulary& dictionary, int64_t words) {
+  require(dictionary.size() == words, file.string(), " has ", dictionary.size(),
+          " words with the four specials, but the model has ", words);
+}
+
+Vocabulary read_dictionary(const fs::path& file) {
+  return Vocabulary::read_saved(file.string(), Specials::kTranslation);
+}
+
+}  // namespace
+
+// The network holds references to the parameters: none of them moves.
+struct Translator::Parts {
+  Parts(fs::path where, Vocabulary from, Vocabulary to, const ParameterOptions& options,
+        const TransformerConfig& config)
+      : directory(std::move(where)),
+        source(std::move(from)),
+        target(std::move(to)),
+        parameters(options),
+        network(parameters, config) {}
+
+  fs::path directory;
+  Vocabulary source, target;
+  ParameterSet parameters;
+  Transformer network;
+  std::optional<TokenReader> reader;
+  bool join = false;  // subwords of translations to words
+  // Made at first use: it packs the weights, which the network alone does not need.
+  std::mutex mutex;
+  std::optional<BeamSearch> search;
+};
+
+Translator::Translator(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+Translator::~Translator() = default;
+Translator::Translator(Translator&&) noexcept = default;
+Translator& Translator::operator=(Translator&&) noexcept = default;
+
+Translator Translator::load(const std::string& path, const SegmentationOptions& segmentation,
+                            Device device) {
+  const fs::path directory = model_directory(path, kSourceDict);
+  Vocabulary source = read_dictionary(directory / kSourceDict),
+             target = read_dictionary(directory / kTargetDict);
+  const Safetensors weights = read_safetensors(directory / "model.safetensors");
+  const TransformerConfig config = transformer_config(
+      model_config(directory, weights.metadata), weights, (directory / "config.json").string());
+  check_size(directory / kSourceDict, source, config.src_vocab);
+  check_size(directory / kTargetDict, target, config.tgt_vocab);
+  const ParameterOptions options{
+      .dtype = weights.at("tgt_embedding.weight").dtype(), .gradients = false, .device = device};
+  auto parts =
+      std::make_unique<Parts>(directory, std::move(source), std::move(target), options, config);
+  parts->parameters.load(weights, parts->parameters.values());
+  check_positions(weights, parts->network, (directory / "model.safetensors").string());
+  parts->reader.emplace(segmentation);
+  parts->join = segmentation.join || !segmentation.codes.empty();
+  return Translator(std::move(parts));
+}
+
+const Vocabulary& Translator::source() const { return parts_->source; }
+const Vocabulary& Translator::target() const { return parts_->target; }
+const std::filesystem::path& Translator::directory() const { return parts_->directory; }
+const Transformer& Translator::network() const { return parts_->network; }
+
+const BeamSearch& Translator::search() const {
+  const std::lock_guard lock(parts_->mutex);
+  if (!parts_->search) parts_->search.emplace(parts_->network, Specials::kTranslation.end);
+  return *parts_->search;
+}
+
+std::vector<BeamSearch::Ids> Translator::source_ids(const std::vector<std::string>& lines,
+                                                    const std::string& name) const {
+  return parts_->reader->ids(lines, source(), search().max_words(), name);
+}
+
+std::vector<BeamSearch::Ids> Translator::target_ids(const std::vector<std::string>& lines,
+                                                    const std::string& name) const {
+  return parts_->reader->ids(lines, target(), search().max_words(), name);
+}
+
+std::string Translator::text(std::span<const int32_t> ids) const {
+  return text_of(target(), ids, parts_->join);
+}
+
+std::vector<std::string> Translator::translate(const std::vector<std::string>& lines,
+                                               const SearchOptions& options) const {
+  std::vector<std::string> best;
+  for (const Translation& found :
+       search().translate(source_ids(lines, "the text to translate"), options))
+    best.push_back(text(found.front().words));
+  return best;
+}
+
+std::vector<std::vector<TranslatedText>> Translator::n_best(const std::vector<std::string>& lines,
+                                                            const SearchOptions& options) const {
+  std::vector<std::vector<TranslatedText>> lists;
+  for (const Translation& found :
+       search().translate(source_ids(lines, "the text to translate"), options)) {
+    std::vector<TranslatedText>& list = lists.emplace_back();
+    for (const Hypothesis& h : found)
+      list.push_back({text(h.words), h.log_prob, h.score, h.complete});
+  }
+  return lists;
+}
+
+std::vector<std::vector<double>> Translator::score(const std::vector<std::string>& sources,
+                                                   const std::vector<std::string>& targets) const {
+  return search().score(source_ids(sources, "the sources"),
+                        target_ids(targets, "the translations"));
+}
+
+}  // namespace nine
