@@ -2,7 +2,7 @@
 //
 //   const LanguageModel model = LanguageModel::load("runs/ptb");
 //   model.score({"the dog runs"});     // log p of the, dog, runs and </s>
-//   model.top_words({"the dog"}, 5);   // the five likeliest words before each of them
+//   model.top_words({"the dog"}, 5);   // the five likeliest words in the place of each
 //   model.generate({"the dog"});       // the dog ...
 //
 // Each line of text is a sentence of words with spaces between them, cut as the training text was;
@@ -68,25 +68,25 @@ class LanguageModel {
   LanguageModel(LanguageModel&&) noexcept;
   LanguageModel& operator=(LanguageModel&&) noexcept;
 
-  /// log p (natural) of each word of each line and, last, of </s>: what `lm_score --tokens` prints.
+  /// log p (natural) of each word of each line and, last, of </s>: what lm_score prints.
   /// Errors: batch_tokens < 1; with carried state a text of less than a row of columns.
   std::vector<std::vector<double>> score(const std::vector<std::string>& lines,
                                          const ScoringOptions& options = {}) const;
 
   /// For each line, what the model expected before each word and, last, before </s>, with the
-  /// `count` likeliest words (at most the vocabulary's size): what `lm_score --top` prints. Words
-  /// of equal probability are ranked by id; vocabulary().word(id) is a word's text. Each line
-  /// starts from a state of zeros; `batch_tokens` as in ScoringOptions. Errors: count < 0,
-  /// batch_tokens < 1.
+  /// `count` likeliest words (at most the vocabulary's size), as lm_score shows them. Words of
+  /// equal probability are ranked by id; vocabulary().word(id) is a word's text. Each line starts
+  /// from a state of zeros; `batch_tokens` as in ScoringOptions. Errors: count < 0, batch_tokens <
+  /// 1.
   std::vector<std::vector<WordExpectation>> top_words(
       const std::vector<std::string>& lines, int64_t count,
       int64_t batch_tokens = ScoringOptions{}.batch_tokens) const;
 
   /// options.samples continuations of each prompt, in the order of prompts and samples: the
   /// prompt's words as they were typed, unknown ones too, and those added, with spaces between
-  /// them, as `lm_score --generate` writes. An empty prompt is the start of a sentence. The same
-  /// for the same seed; the random numbers of a text depend on its place among the prompts, not on
-  /// what these are. Error: options out of range.
+  /// them, as lm_score writes them. An empty prompt is the start of a sentence. The same for the
+  /// same seed; the random numbers of a text depend on its place among the prompts, not on what
+  /// these are. Error: options out of range.
   std::vector<std::string> generate(const std::vector<std::string>& prompts,
                                     const GenerateOptions& options = {}) const;
 

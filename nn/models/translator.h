@@ -61,8 +61,8 @@ class Translator {
                                                   const SearchOptions& options) const;
 
   /// log p (natural) of each word of given translations and, last, of </s>; codes cut words on both
-  /// sides, and then there is a number for each subword. What `mt_translate --score-given --tokens`
-  /// prints. Errors: a line that is too long; not one translation for each source.
+  /// sides, and then there is a number for each subword, as mt_translate prints
+  /// them. Errors: a line that is too long; not one translation for each source.
   std::vector<std::vector<double>> score(const std::vector<std::string>& sources,
                                          const std::vector<std::string>& targets) const;
 
