@@ -446,6 +446,25 @@ TEST_CASE(
   CHECK(pool.peak_bytes() <= (26 * kLayers + 24) * width);
 }
 
+TEST_CASE("step: operators with numbers call operator new never") {
+  Arena pool("step");
+  Tape tape(pool);
+  Parameter p = random_parameter({6, 5}, 1, DType::float32),
+            row = random_parameter({5}, 2, DType::float32);
+  const Tensor targets = Tensor::from<int32_t>({0, -1, 2, 3, 4, 0}, {6});
+  const auto step = [&] {
+    const Var x = tape.parameter(p), w = tape.parameter(row);
+    const Var y = 1 / (1 + exp(-(w * x + 0.5))) - (x - 2) / 3 + 4 * gelu(2 - x) * 0.1;
+    tape.backward(cross_entropy(y / (w * w + 1) - w / y, targets));
+    tape.reset();
+  };
+  step();
+  step();
+  const int64_t before = g_news;
+  for (int i = 0; i < 10; ++i) step();
+  CHECK(g_news - before == 0);
+}
+
 namespace {
 std::vector<size_t> g_marks;  // what is saved when a noting() node's backward runs
 

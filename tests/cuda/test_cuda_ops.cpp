@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "autograd/functions.h"
 #include "core/error.h"
 #include "core/ops.h"
 #include "core/random.h"
@@ -174,6 +175,20 @@ TEST_CASE("cuda: all_finite finds a single NaN or infinity") {
     ops::fill(t.row_range(299, 1).col_range(76, 1), bad);
     CHECK_FALSE(ops::all_finite(t));
   }
+}
+
+TEST_CASE("cuda: cross_entropy takes targets of either device, operators take numbers") {
+  if (!has_gpu()) return;
+  const Tensor x = tensor_of(random_values({{{4, 3}}}, 1)[0], {4, 3}, DType::float64),
+               targets = Tensor::from<int32_t>({2, -1, 0, 1}, {4});
+  const auto loss = [&](Device device, const Tensor& labels) {
+    Tape tape(poisoned_pool(device));
+    const Var v = tape.constant(to_device(x, device));
+    return cross_entropy(1 / (2 - v) + 3 * (v / 2 - 1), labels).value().item();
+  };
+  const double on_cpu = loss(kCpu, targets);
+  CHECK(loss(kGpu, targets) == doctest::Approx(on_cpu).epsilon(1e-12));
+  CHECK(loss(kGpu, to_device(targets, kGpu)) == doctest::Approx(on_cpu).epsilon(1e-12));
 }
 
 TEST_CASE("cuda: copies between devices, types and windows") {
