@@ -187,16 +187,35 @@ Var sum_squares(const Var& x) {
                      [x, y] { ops::scale(2 * y.grad_output().item(), x.value(), x.grad_input()); });
 }
 
+namespace {
+// Writes x's gradient: `gradient`, which is of another type. bfloat16 has no arithmetic; a sum in
+// it is formed in float32.
+void convert_into(const Var& x, const View& gradient) {
+  Arena& arena = x.tape().arena();
+  const bool bf16 = x.dtype() == DType::bfloat16;
+  const Tensor dx = arena.block(x.shape(), bf16 ? DType::float32 : x.dtype());
+  ops::copy(gradient, dx);
+  const OutputView to = x.grad_input();
+  if (bf16) {
+    if (to.add) {
+      const Tensor before = arena.block(x.shape(), DType::float32);
+      ops::copy(to.view, before);
+      ops::scale(1, before, {dx, true});
+      arena.free_block(before);
+    }
+    ops::copy(dx, to.view);
+  } else {
+    ops::scale(1, dx, to);
+  }
+  arena.free_block(dx);
+}
+}  // namespace
+
 Var cast(const Var& x, DType dtype) {
   Tape& tape = x.tape();
   const Var y = tape.result("cast", x.shape(), dtype, {x});
   ops::copy(x.value(), y.value());
-  return tape.record(y, [x, y] {
-    const Tensor dx = y.tape().arena().block(x.shape(), x.dtype());
-    ops::copy(y.grad_output(), dx);
-    ops::scale(1, dx, x.grad_input());
-    y.tape().arena().free_block(dx);
-  });
+  return tape.record(y, [x, y] { convert_into(x, y.grad_output()); });
 }
 
 Var matmul(const Var& a, const Var& b, bool transpose_a, bool transpose_b) {

@@ -273,6 +273,19 @@ TEST_CASE("tape: anomaly detection names the op, the direction and the step") {
   });
   CHECK_MESSAGE(has(into, "[div] the backward pass of step 17"), into);
 
+  // bfloat16 is searched, too.
+  const auto through = [&](const Var& x, double factor) {
+    tape.backward(sum(cast(cast(x * factor, DType::bfloat16), DType::float64)));
+  };
+  CHECK(said([&](const Var& x) { through(x, 2); }) == "");
+  // 1e300 is infinite as a bfloat16.
+  const std::string cast_to = said([&](const Var& x) { through(x, 1e300); });
+  CHECK_MESSAGE(has(cast_to, "[cast] the forward pass of step 17"), cast_to);
+  const std::string cast_back = said([&](const Var& x) {
+    tape.backward(sum(cast(cast(x, DType::bfloat16), DType::float64) * 1e300));
+  });
+  CHECK_MESSAGE(has(cast_back, "[cast] the backward pass of step 17"), cast_back);
+
   CHECK(said([&](const Var& x) { tape.backward(sum(tanh(x))); }) == "");
   tape.set_anomaly_detection(false);
   CHECK(said(quotient) == "");

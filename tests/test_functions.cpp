@@ -329,3 +329,31 @@ TEST_CASE("functions: cross_entropy is the mean over the rows that count") {
             }),
             "position 3"));
 }
+
+TEST_CASE("functions: cast to and from bfloat16 passes the gradient on") {
+  Tape tape(pool());
+  const Tensor stored({3}, DType::bfloat16);
+  ops::copy(Tensor::from<float>({1, -2, 0.5f}, {3}), stored);
+  const Var b = tape.leaf(stored), x = tape.leaf(Tensor::from<float>({1.001f, 2, 3}, {3}));
+  // Used once: its gradient is written. 1 + 2^-9 and 3 are no bfloat16 and one.
+  const Var once =
+      cast(b, DType::float32) * tape.constant(Tensor::from<float>({1 + 0x1p-9f, 3, -4}, {3}));
+  // By way of bfloat16, whose rounding counts as the identity: x gets 2 y as a bfloat16.
+  const Var rounded = square(cast(cast(x, DType::bfloat16), DType::float32));
+  CHECK(rounded.value().to_vector() == Doubles{1, 4, 9});
+  tape.backward(sum(once) + sum(rounded));
+  CHECK(b.grad().dtype() == DType::bfloat16);
+  CHECK(b.grad().to_vector() == Doubles{1, 3, -4});
+  CHECK(x.grad().to_vector() == Doubles{2, 4, 6});
+  tape.reset();
+
+  // Used three times: the contributions are added, in float32 and in float64 alike.
+  const Var c = tape.leaf(stored), y = cast(c, DType::float32), z = cast(c, DType::float64);
+  tape.backward(sum(y * 2) + cast(sum(z * 3), DType::float32) + sum(cast(c, DType::float32)));
+  CHECK(c.grad().to_vector() == Doubles{6, 6, 6});
+  CHECK(has(error_of([&] {
+              tape.reset();
+              tanh(tape.leaf(stored));
+            }),
+            "got bfloat16"));
+}

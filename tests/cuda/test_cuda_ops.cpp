@@ -191,6 +191,17 @@ TEST_CASE("cuda: cross_entropy takes targets of either device, operators take nu
   CHECK(loss(kGpu, to_device(targets, kGpu)) == doctest::Approx(on_cpu).epsilon(1e-12));
 }
 
+TEST_CASE("cuda: anomaly detection searches bfloat16") {
+  if (!has_gpu()) return;
+  for (const double factor : {2.0, 1e300}) {
+    Tape tape(poisoned_pool(kGpu));
+    tape.set_anomaly_detection(true);
+    const Var x = tape.constant(to_device(Tensor::from<double>({1, 2}, {2}), kGpu));
+    const std::string said = error_of([&] { cast(x * factor, DType::bfloat16); });
+    CHECK(has(said, "[cast] the forward pass") == (factor > 2));
+  }
+}
+
 TEST_CASE("cuda: copies between devices, types and windows") {
   if (!has_gpu()) return;
   const Doubles values = random_values({{{9, 11}}}, 3)[0];
