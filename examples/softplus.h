@@ -13,7 +13,7 @@ namespace examples {
 // length when the view is some columns of a wider matrix.
 template <class T>
 T& at(const nine::View& v, int64_t r, int64_t c) {
-  return static_cast<T*>(v.data)[r * v.ld + c];
+  return v.as<T>()[r * v.ld + c];
 }
 
 /// y = ln(1 + e^x) for each element, any shape; dx = dy / (1 + e^-x).
