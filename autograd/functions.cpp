@@ -1,5 +1,8 @@
 #include "autograd/functions.h"
 
+#include <algorithm>
+#include <vector>
+
 #include "core/ops.h"
 
 namespace nine {
@@ -32,6 +35,22 @@ void add_broadcast(const View& gradient, const Var& x) {
   ops::binary(ops::Binary::add, dx, gradient, {dx});
 }
 
+// Whether x is broadcast to `shape`, or has it.
+bool fits(const Shape& x, const Shape& shape) {
+  return x == shape || x.rank() == 0 ||
+         (x.rank() == 1 && shape.rank() > 1 && x.cols() == shape.cols());
+}
+
+// Whether the first shape must be broadcast to the second, and not the second to the first.
+bool first_is_smaller(const char* name, const Var& a, const Var& b) {
+  const Shape first = a.shape(), second = b.shape();
+  if (fits(second, first)) return false;
+  require(fits(first, second), "[", name, "] shapes ", first, " and ", second,
+          " do not agree: they must be the same, or one of them one row (rank 1) of the other's "
+          "width or a scalar");
+  return true;
+}
+
 Var binary(ops::Binary f, const char* name, const Var& a, const Var& b) {
   Tape& tape = a.tape();
   const Var y = tape.result(name, a.shape(), a.dtype(), {a, b});
@@ -48,6 +67,10 @@ Var tanh(const Var& x) { return unary(ops::Unary::tanh, "tanh", x); }
 Var sigmoid(const Var& x) { return unary(ops::Unary::sigmoid, "sigmoid", x); }
 Var relu(const Var& x) { return unary(ops::Unary::relu, "relu", x); }
 Var square(const Var& x) { return unary(ops::Unary::square, "square", x); }
+Var sqrt(const Var& x) { return unary(ops::Unary::sqrt, "sqrt", x); }
+Var abs(const Var& x) { return unary(ops::Unary::abs, "abs", x); }
+Var gelu(const Var& x) { return unary(ops::Unary::gelu, "gelu", x); }
+Var gelu_tanh(const Var& x) { return unary(ops::Unary::gelu_tanh, "gelu_tanh", x); }
 
 Var scale(const Var& x, double alpha) {
   Tape& tape = x.tape();
@@ -57,6 +80,7 @@ Var scale(const Var& x, double alpha) {
 }
 
 Var add(const Var& a, const Var& b) {
+  if (first_is_smaller("add", a, b)) return add(b, a);
   const Var y = binary(ops::Binary::add, "add", a, b);
   return a.tape().record(y, [a, b, y] {
     if (a.needs_grad()) ops::scale(1, y.grad_output(), a.grad_input());
@@ -65,6 +89,7 @@ Var add(const Var& a, const Var& b) {
 }
 
 Var sub(const Var& a, const Var& b) {
+  if (first_is_smaller("sub", a, b)) return sub(broadcast_to(a, b.shape()), b);
   const Var y = binary(ops::Binary::sub, "sub", a, b);
   return a.tape().record(y, [a, b, y] {
     if (a.needs_grad()) ops::scale(1, y.grad_output(), a.grad_input());
@@ -77,6 +102,7 @@ Var sub(const Var& a, const Var& b) {
 }
 
 Var mul(const Var& a, const Var& b) {
+  if (first_is_smaller("mul", a, b)) return mul(b, a);
   const Var y = binary(ops::Binary::mul, "mul", a, b);
   return a.tape().record(y, [a, b, y] {
     if (a.needs_grad()) ops::binary(ops::Binary::mul, y.grad_output(), b.value(), a.grad_input());
@@ -89,6 +115,7 @@ Var mul(const Var& a, const Var& b) {
 }
 
 Var div(const Var& a, const Var& b) {
+  if (first_is_smaller("div", a, b)) return div(broadcast_to(a, b.shape()), b);
   const Var y = binary(ops::Binary::div, "div", a, b);
   return a.tape().record(y, [a, b, y] {
     if (a.needs_grad()) ops::binary(ops::Binary::div, y.grad_output(), b.value(), a.grad_input());
@@ -102,12 +129,48 @@ Var div(const Var& a, const Var& b) {
   });
 }
 
+Var broadcast_to(const Var& x, const Shape& shape) {
+  require(fits(x.shape(), shape), "[broadcast_to] ", x.shape(), " cannot be broadcast to ", shape,
+          ": it must be one row (rank 1) of that width, or a scalar");
+  if (x.shape() == shape) return x;
+  Tape& tape = x.tape();
+  const Var y = tape.result("broadcast_to", shape, x.dtype(), {x});
+  ops::fill(y.value(), 1);
+  ops::binary(ops::Binary::mul, y.value(), x.value(), {y.value()});
+  return tape.record(y, [x, y] { reduce_into(x, y.grad_output()); });
+}
+
+namespace {
+// A constant of x's type with `value` in each element of `shape`.
+Var filled(const Var& x, const Shape& shape, double value) {
+  const Var y = x.tape().result("constant", shape, x.dtype(), {});
+  ops::fill(y.value(), value);
+  return y;
+}
+}  // namespace
+
+Var operator+(const Var& a, const Var& b) { return add(a, b); }
+Var operator-(const Var& a, const Var& b) { return sub(a, b); }
+Var operator*(const Var& a, const Var& b) { return mul(a, b); }
+Var operator/(const Var& a, const Var& b) { return div(a, b); }
+Var operator+(const Var& a, double b) { return add(a, filled(a, {}, b)); }
+Var operator-(const Var& a, double b) { return sub(a, filled(a, {}, b)); }
+Var operator*(const Var& a, double b) { return scale(a, b); }
+Var operator/(const Var& a, double b) { return div(a, filled(a, {}, b)); }
+Var operator+(double a, const Var& b) { return b + a; }
+Var operator-(double a, const Var& b) { return sub(filled(b, b.shape(), a), b); }
+Var operator*(double a, const Var& b) { return scale(b, a); }
+Var operator/(double a, const Var& b) { return div(filled(b, b.shape(), a), b); }
+Var operator-(const Var& x) { return neg(x); }
+
 Var sum(const Var& x) {
   Tape& tape = x.tape();
   const Var y = tape.result("sum", {}, x.dtype(), {x});
   ops::sum(x.value(), {y.value()});
   return tape.record(y, [x, y] { add_broadcast(y.grad_output(), x); });
 }
+
+Var mean(const Var& x) { return scale(sum(x), 1.0 / static_cast<double>(x.shape().elements())); }
 
 Var column_sums(const Var& x) {
   Tape& tape = x.tape();
@@ -124,16 +187,35 @@ Var sum_squares(const Var& x) {
                      [x, y] { ops::scale(2 * y.grad_output().item(), x.value(), x.grad_input()); });
 }
 
+namespace {
+// Writes x's gradient: `gradient`, which is of another type. bfloat16 has no arithmetic; a sum in
+// it is formed in float32.
+void convert_into(const Var& x, const View& gradient) {
+  Arena& arena = x.tape().arena();
+  const bool bf16 = x.dtype() == DType::bfloat16;
+  const Tensor dx = arena.block(x.shape(), bf16 ? DType::float32 : x.dtype());
+  ops::copy(gradient, dx);
+  const OutputView to = x.grad_input();
+  if (bf16) {
+    if (to.add) {
+      const Tensor before = arena.block(x.shape(), DType::float32);
+      ops::copy(to.view, before);
+      ops::scale(1, before, {dx, true});
+      arena.free_block(before);
+    }
+    ops::copy(dx, to.view);
+  } else {
+    ops::scale(1, dx, to);
+  }
+  arena.free_block(dx);
+}
+}  // namespace
+
 Var cast(const Var& x, DType dtype) {
   Tape& tape = x.tape();
   const Var y = tape.result("cast", x.shape(), dtype, {x});
   ops::copy(x.value(), y.value());
-  return tape.record(y, [x, y] {
-    const Tensor dx = y.tape().arena().block(x.shape(), x.dtype());
-    ops::copy(y.grad_output(), dx);
-    ops::scale(1, dx, x.grad_input());
-    y.tape().arena().free_block(dx);
-  });
+  return tape.record(y, [x, y] { convert_into(x, y.grad_output()); });
 }
 
 Var matmul(const Var& a, const Var& b, bool transpose_a, bool transpose_b) {
@@ -426,6 +508,8 @@ Var attention(const Var& q, const Var& kv, const AttentionShape& shape) {
   return attend({q, 0, q.shape().cols()}, {kv, 0, d}, {kv, d, d}, shape);
 }
 
+Var softmax(const Var& x) { return exp(log_softmax(x)); }
+
 Var log_softmax(const Var& x) {
   Tape& tape = x.tape();
   const Var y = tape.result("log_softmax", x.shape(), x.dtype(), {x});
@@ -442,6 +526,37 @@ Var nll(const Var& log_probs, const Tensor& targets, double row_weight) {
   return tape.record(loss, [log_probs, kept, loss, row_weight] {
     ops::nll_backward(kept.value(), row_weight, loss.grad_output(), log_probs.zeroed_grad_input());
   });
+}
+
+namespace {
+// How many targets are not -1. On the CPU nothing is allocated; from a GPU they are copied.
+int64_t count_targets(const Tensor& targets) {
+  const auto counts = [](auto target) { return target >= 0; };
+  if (targets.device().kind == DeviceKind::cpu && targets.view().contiguous()) {
+    const int32_t* first = targets.data<int32_t>();
+    return std::count_if(first, first + targets.elements(), counts);
+  }
+  const std::vector<double> copied = targets.to_vector();
+  return std::count_if(copied.begin(), copied.end(), counts);
+}
+}  // namespace
+
+Var cross_entropy(const Var& logits, const Tensor& targets) {
+  require(targets.elements() == logits.shape().rows(), "[cross_entropy] logits of shape ",
+          logits.shape(), " and targets of shape ", targets.shape(),
+          ": logits are (n, V), with a target for each row");
+  require(targets.dtype() == DType::int32, "[cross_entropy] targets must be int32, got ",
+          targets.dtype());
+  const int64_t n = count_targets(targets);
+  require(n > 0, "[cross_entropy] all of ", targets.elements(),
+          " targets are -1: there is nothing to average");
+  return nll(log_softmax(logits), logits.tape().on_device(targets), 1.0 / static_cast<double>(n));
+}
+
+Var mse_loss(const Var& x, const Var& target) {
+  require(x.shape() == target.shape(), "[mse_loss] x has shape ", x.shape(),
+          " but target has shape ", target.shape());
+  return mean(square(sub(x, target)));
 }
 
 }  // namespace nine

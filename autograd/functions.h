@@ -1,6 +1,9 @@
-// Differentiable functions of Vars. Each is the op of the same name in core/ops.h together with its
+// Differentiable functions of Vars. Most are the op of the same name in core/ops.h with its
 // gradient (functions.cpp has them side by side); shapes and errors are those of the op. In
 // comments dx stands for the gradient dL/dx, and y for a function's result.
+//
+//   Var h = tanh(x * w + b);       // mul and add, each broadcasting the smaller argument
+//   Var p = 1 / (1 + exp(-h));     // what sigmoid(h) computes
 #pragma once
 
 #include "autograd/tape.h"
@@ -8,24 +11,53 @@
 namespace nine {
 
 // Elementwise, any shape.
-Var neg(const Var& x);                  ///< -x; dx = -dy
-Var exp(const Var& x);                  ///< e^x; dx = dy y
-Var log(const Var& x);                  ///< ln x; dx = dy / x
-Var tanh(const Var& x);                 ///< dx = dy (1 - y^2)
-Var sigmoid(const Var& x);              ///< 1 / (1 + e^-x); dx = dy y (1 - y)
-Var relu(const Var& x);                 ///< max(x, 0); dx = dy where x > 0
-Var square(const Var& x);               ///< dx = 2 x dy
-Var scale(const Var& x, double alpha);  ///< alpha x
+Var neg(const Var& x);      ///< -x; dx = -dy
+Var exp(const Var& x);      ///< e^x; dx = dy y
+Var log(const Var& x);      ///< ln x; dx = dy / x
+Var tanh(const Var& x);     ///< dx = dy (1 - y^2)
+Var sigmoid(const Var& x);  ///< 1 / (1 + e^-x); dx = dy y (1 - y)
+Var relu(const Var& x);     ///< max(x, 0); dx = dy where x > 0
+Var square(const Var& x);   ///< dx = 2 x dy
+Var sqrt(const Var& x);     ///< dx = dy / (2 y): infinite at 0
+Var abs(const Var& x);      ///< |x|; dx = dy sign(x), 0 at 0
+/// x Phi(x), where Phi is the distribution function of N(0, 1) (Hendrycks & Gimpel, 2016; PyTorch's
+/// gelu); dx = dy (Phi(x) + x phi(x)), phi(x) = e^(-x^2/2) / sqrt(2 pi). At -infinity -0, its limit
+/// (in PyTorch NaN).
+Var gelu(const Var& x);
+/// x s with s = (1 + tanh(z)) / 2, z = sqrt(2/pi) (x + 0.044715 x^3): GPT-2's gelu, PyTorch's
+/// approximate='tanh'; dx = dy (s + 2 x s (1 - s) dz/dx). -0 at -infinity, too.
+Var gelu_tanh(const Var& x);
+Var scale(const Var& x, double alpha);  ///< alpha x; dx = alpha dy
 
-// The second argument has the first one's shape, or it is broadcast: one row (rank 1, of a's width)
-// over the rows of a, or a scalar (rank 0) over all elements. db is then summed over the elements
-// that b was broadcast to.
+// a and b have one shape, or the smaller one is broadcast to the shape of the other, which is the
+// result's: one row (rank 1, of the other's width) over the rows, or a scalar (rank 0) over all
+// elements. The smaller one's gradient is then summed over the elements that it was broadcast to.
+// Error: shapes of which neither fits the other in this way.
 Var add(const Var& a, const Var& b);  ///< a + b; da = dy, db = dy
 Var sub(const Var& a, const Var& b);  ///< a - b; da = dy, db = -dy
 Var mul(const Var& a, const Var& b);  ///< a b, by elements; da = dy b, db = dy a
 Var div(const Var& a, const Var& b);  ///< a / b; da = dy / b, db = -dy y / b
+/// x in `shape`, which is x's own or one that x is broadcast to as above; dx = dy, summed.
+Var broadcast_to(const Var& x, const Shape& shape);
+
+// The same as operators. A number stands for a tensor of its value in the other argument's shape
+// and type.
+Var operator+(const Var& a, const Var& b);
+Var operator+(const Var& a, double b);
+Var operator+(double a, const Var& b);
+Var operator-(const Var& a, const Var& b);
+Var operator-(const Var& a, double b);
+Var operator-(double a, const Var& b);
+Var operator*(const Var& a, const Var& b);  ///< by elements, as in PyTorch; products: matmul
+Var operator*(const Var& a, double b);
+Var operator*(double a, const Var& b);
+Var operator/(const Var& a, const Var& b);
+Var operator/(const Var& a, double b);
+Var operator/(double a, const Var& b);
+Var operator-(const Var& x);  ///< neg(x)
 
 Var sum(const Var& x);          ///< of all elements: a scalar of x's type; dx = dy everywhere
+Var mean(const Var& x);         ///< of all n elements: a scalar of x's type; dx = dy / n everywhere
 Var column_sums(const Var& x);  ///< (..., n) to (n), the sum over rows; dx = dy in every row
 Var sum_squares(const Var& x);  ///< of all elements: a float64 scalar for any type; dx = 2 x dy
 /// The same values in another float type (float32, float64, bfloat16); dx is dy in x's type.
@@ -100,9 +132,19 @@ Var attention(const Var& qkv, const AttentionShape& shape);
 /// values side by side; y is (batch * queries, d).
 Var attention(const Var& q, const Var& kv, const AttentionShape& shape);
 
-Var log_softmax(const Var& x);  ///< x - log sum exp(x) over the last dimension
+// Over the last dimension.
+Var softmax(const Var& x);      ///< e^x / sum(e^x); dx = y (dy - sum(dy y))
+Var log_softmax(const Var& x);  ///< x - log(sum(e^x)); dx = dy - e^y sum(dy)
 /// The weighted negative log-likelihood of log_probs (n, V): -row_weight * sum of log_probs[r,
 /// targets[r]] over the rows with targets[r] >= 0 (targets (n) int32); a float64 scalar.
 Var nll(const Var& log_probs, const Tensor& targets, double row_weight);
+/// The mean of -log_softmax(logits)[r, targets[r]] over the rows r with targets[r] >= 0, a float64
+/// scalar; dlogits = dy (softmax(logits) - one-hot targets) / (number of those rows), 0 in others.
+/// logits (n, V), targets (n) int32, on the CPU or the tape's device; PyTorch's cross_entropy with
+/// ignore_index -1. Error: no target is >= 0 (PyTorch gives NaN).
+Var cross_entropy(const Var& logits, const Tensor& targets);
+/// The mean of (x - target)^2 over all elements, a scalar of x's type; dx = 2 dy (x - target) / n,
+/// dtarget = -dx. Error: the shapes differ.
+Var mse_loss(const Var& x, const Var& target);
 
 }  // namespace nine

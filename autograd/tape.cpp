@@ -181,6 +181,12 @@ void Tape::check_results(std::initializer_list<Var> outputs) {
 
 void Tape::check_finite(const View& v, const char* op, const char* direction) const {
   if (!v || v.dtype == DType::int32) return;
+  if (v.dtype == DType::bfloat16) {  // has no arithmetic: searched as float32
+    const Arena::Scope scope(arena_);
+    const Tensor wider = arena_.temporary(v.shape, DType::float32);
+    ops::copy(v, wider);
+    return check_finite(wider, op, direction);
+  }
   require(
       ops::all_finite(v), "[", op, "] the ", direction, " pass of step ", random_.step,
       " gave NaN or infinity in a tensor of shape ", v.shape,

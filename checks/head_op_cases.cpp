@@ -1,4 +1,6 @@
-// Cases of losses: log_softmax, nll, kernel_softmax and norm_penalty.
+// Cases of softmax and losses: softmax, log_softmax, nll, cross_entropy, kernel_softmax and
+// norm_penalty.
+#include <algorithm>
 #include <cmath>
 
 #include "autograd/functions.h"
@@ -16,12 +18,37 @@ OpCase log_softmax_case(const Shape& shape, double low = -3, double high = 3) {
           .oracle = [n = shape.cols()](Values x, AllInts) { return log_softmax_of(x[0], n); }};
 }
 
+OpCase softmax_case(const Shape& shape) {
+  return {.name = concat("softmax ", shape),
+          .inputs = {{shape, -3, 3}},
+          .run = [](Vars x, Tensors) { return softmax(x[0]); },
+          .oracle =
+              [n = shape.cols()](Values x, AllInts) {
+                return each(log_softmax_of(x[0], n), [](double y) { return std::exp(y); });
+              }};
+}
+
 OpCase nll_case(int64_t rows, int64_t cols) {
   return {.name = concat("nll", sizes({rows, cols})),
           .inputs = {{{rows, cols}, -3, -1}},
           .indices = {{{rows}, -1, static_cast<int32_t>(cols)}},
           .run = [](Vars x, Tensors i) { return nll(x[0], i[0], 0.3); },
           .oracle = [cols](Values x, AllInts i) { return Doubles{nll_of(x[0], i[0], cols, 0.3)}; }};
+}
+
+// Targets are from `first` on: 0, or -1 for rows that do not count.
+OpCase cross_entropy_case(int64_t rows, int64_t cols, int32_t first) {
+  return {.name = concat("cross_entropy", sizes({rows, cols}), " targets from ", first),
+          .inputs = {{{rows, cols}, -3, 3}},
+          .indices = {{{rows}, first, static_cast<int32_t>(cols)}},
+          .run = [](Vars x, Tensors i) { return cross_entropy(x[0], i[0]); },
+          .oracle =
+              [cols](Values x, AllInts i) {
+                const auto n =
+                    std::count_if(i[0].begin(), i[0].end(), [](int t) { return t >= 0; });
+                return Doubles{
+                    nll_of(log_softmax_of(x[0], cols), i[0], cols, 1 / static_cast<double>(n))};
+              }};
 }
 
 OpCase kernel_softmax_case(int64_t rows, int64_t words, int64_t d, bool bias, bool bench = false) {
@@ -181,8 +208,13 @@ void add_head_cases(std::vector<OpCase>& all) {
   // Exponentials that underflow or overflow unless the maximum is subtracted first.
   all.push_back(log_softmax_case({4, 9}, -1000, -900));
   all.push_back(log_softmax_case({4, 9}, 900, 1000));
+  for (const Shape& s : {Shape{1}, Shape{4, 9}, Shape{2, 3, 5}, Shape{80, 333}})
+    all.push_back(softmax_case(s));
   all.push_back(nll_case(1, 1));
   all.push_back(nll_case(40, 13));
+  all.push_back(cross_entropy_case(1, 1, 0));
+  all.push_back(cross_entropy_case(7, 5, 0));
+  all.push_back(cross_entropy_case(60, 4, -1));  // a fifth of the rows do not count
   all.push_back(kernel_softmax_case(1, 1, 1, true));
   all.push_back(kernel_softmax_case(5, 7, 3, false));
   all.push_back(kernel_softmax_case(33, 65, 9, true));
@@ -205,6 +237,8 @@ void add_random_head_cases(std::vector<OpCase>& all, RandomSize& n) {
   all.push_back(nll_case(n(), n()));
   all.push_back(norm_penalty_case(n(), n(), {NormRegulariser::Kind::squared, 0.3, 1.5}));
   all.push_back(norm_penalty_case(n(), n(), {NormRegulariser::Kind::root, 0.3, 0.5}));
+  all.push_back(softmax_case({n(), n() + 1}));
+  all.push_back(cross_entropy_case(n(), n() + 1, 0));
 }
 
 }  // namespace nine::checks

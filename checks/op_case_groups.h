@@ -27,13 +27,14 @@ class RandomSize {
   int64_t max_size_;
 };
 
-/// Elementwise functions, parts of matrices, sums, dropout, matmul (tensor_op_cases.cpp).
+/// Elementwise functions, broadcasting, parts of matrices, sums, dropout, matmul
+/// (tensor_op_cases.cpp).
 void add_tensor_cases(std::vector<OpCase>& all);
 void add_random_tensor_cases(std::vector<OpCase>& all, RandomSize& n);
 /// Linear maps, embeddings, layer norm, LSTM, attention (layer_op_cases.cpp).
 void add_layer_cases(std::vector<OpCase>& all);
 void add_random_layer_cases(std::vector<OpCase>& all, RandomSize& n);
-/// Losses: log_softmax, nll, kernel_softmax and norm_penalty (head_op_cases.cpp).
+/// Softmax and losses: log_softmax, nll, cross_entropy, kernel_softmax, ... (head_op_cases.cpp).
 void add_head_cases(std::vector<OpCase>& all);
 void add_random_head_cases(std::vector<OpCase>& all, RandomSize& n);
 

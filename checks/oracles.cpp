@@ -12,8 +12,8 @@ Doubles each(const Doubles& x, double (*f)(double)) {
 }
 
 Doubles pairwise(const Doubles& a, const Doubles& b, double (*f)(double, double)) {
-  Doubles y(a.size());
-  for (size_t i = 0; i < a.size(); ++i) y[i] = f(a[i], b[i % b.size()]);
+  Doubles y(std::max(a.size(), b.size()));
+  for (size_t i = 0; i < y.size(); ++i) y[i] = f(a[i % a.size()], b[i % b.size()]);
   return y;
 }
 

@@ -17,7 +17,7 @@ using AllInts = std::span<const Ints>;
 
 /// y[i] = f(x[i]).
 Doubles each(const Doubles& x, double (*f)(double));
-/// y[i] = f(a[i], b[i]), where a b with fewer elements (a row or a number) is broadcast: it is
+/// y[i] = f(a[i], b[i]), where the one with fewer elements (a row or a number) is broadcast: it is
 /// repeated.
 Doubles pairwise(const Doubles& a, const Doubles& b, double (*f)(double, double));
 /// op(a) (m, k) times op(b) (k, n): (m, n), where op is the transpose if so flagged.

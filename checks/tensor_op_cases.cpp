@@ -1,6 +1,7 @@
-// Cases of elementwise functions, parts of matrices, sums, dropout and matmul.
+// Cases of elementwise functions, broadcasting, parts of matrices, sums, dropout and matmul.
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 #include "autograd/functions.h"
@@ -27,6 +28,21 @@ OpCase binary_case(const char* name, Var (*f)(const Var&, const Var&),
           .oracle = [oracle](Values x, AllInts) { return pairwise(x[0], x[1], oracle); }};
 }
 
+double gelu_tanh_of(double x) {
+  const double pi = std::acos(-1.0);
+  return 0.5 * x * (1 + std::tanh(std::sqrt(2 / pi) * (x + 0.044715 * x * x * x)));
+}
+
+OpCase broadcast_case(const Shape& small, const Shape& shape) {
+  return {.name = concat("broadcast_to ", small, " to ", shape),
+          .inputs = {{small}},
+          .run = [shape](Vars x, Tensors) { return broadcast_to(x[0], shape); },
+          .oracle =
+              [n = index_of(shape.elements())](Values x, AllInts) {
+                return pairwise(Doubles(n), x[0], [](double a, double b) { return a + b; });
+              }};
+}
+
 OpCase matmul_case(int64_t m, int64_t n, int64_t k, bool ta, bool tb, bool bench = false) {
   return {.name = concat("matmul", sizes({m, n, k}), ta ? " a'" : "", tb ? " b'" : ""),
           .inputs = {{ta ? Shape{k, m} : Shape{m, k}}, {tb ? Shape{n, k} : Shape{k, n}}},
@@ -34,6 +50,10 @@ OpCase matmul_case(int64_t m, int64_t n, int64_t k, bool ta, bool tb, bool bench
           .oracle = [=](Values x, AllInts) { return product(x[0], ta, x[1], tb, m, n, k); },
           .checked = m * n * k > 100000 ? 10 : 30,
           .bench = bench};
+}
+
+double mean_of(const Doubles& x) {
+  return std::accumulate(x.begin(), x.end(), 0.0) / static_cast<double>(x.size());
 }
 
 OpCase column_sums_case(const Shape& shape) {
@@ -108,6 +128,15 @@ void add_elementwise(std::vector<OpCase>& all, const Shapes& shapes, const Shape
     all.push_back(unary_case(
         "square", square, [](double x) { return x * x; }, s, -2, 2));
     all.push_back(unary_case(
+        "sqrt", sqrt, [](double x) { return std::sqrt(x); }, s, 0.1, 5));
+    all.push_back(unary_case(
+        "abs", abs, [](double x) { return std::abs(x); }, s, -1, 1));
+    all.push_back(unary_case(
+        "gelu", gelu, [](double x) { return 0.5 * x * std::erfc(-x / std::sqrt(2.0)); }, s, -4, 4));
+    all.push_back(unary_case("gelu_tanh", gelu_tanh, gelu_tanh_of, s, -4, 4));
+    all.push_back(unary_case(
+        "div as an operator", [](const Var& x) { return 1 / (1 + exp(-x)); }, logistic, s, -3, 3));
+    all.push_back(unary_case(
         "softplus", examples::softplus, [](double x) { return std::log1p(std::exp(x)); }, s, -4,
         4));
     all.push_back(unary_case(
@@ -127,6 +156,8 @@ void add_elementwise(std::vector<OpCase>& all, const Shapes& shapes, const Shape
         "mul", mul, [](double x, double y) { return x * y; }, a, b));
     all.push_back(binary_case(
         "div", div, [](double x, double y) { return x / y; }, a, b));
+    const bool first = a.elements() < b.elements();
+    all.push_back(broadcast_case(first ? a : b, first ? b : a));
   }
   // The same value as both arguments: its gradient is the sum of theirs.
   all.push_back(
@@ -202,6 +233,18 @@ void add_sums(std::vector<OpCase>& all, const Shape& s) {
                  .inputs = {{s}},
                  .run = [](Vars x, Tensors) { return sum(x[0]); },
                  .oracle = [](Values x, AllInts) { return column_sums(x[0], 1); }});
+  all.push_back({.name = concat("mean ", s),
+                 .inputs = {{s}},
+                 .run = [](Vars x, Tensors) { return mean(x[0]); },
+                 .oracle = [](Values x, AllInts) { return Doubles{mean_of(x[0])}; }});
+  all.push_back({.name = concat("mse_loss ", s),
+                 .inputs = {{s}, {s}},
+                 .run = [](Vars x, Tensors) { return mse_loss(x[0], x[1]); },
+                 .oracle =
+                     [](Values x, AllInts) {
+                       return Doubles{mean_of(pairwise(
+                           x[0], x[1], [](double a, double b) { return (a - b) * (a - b); }))};
+                     }});
   all.push_back(column_sums_case(s));
   all.push_back({.name = concat("sum_squares ", s),
                  .inputs = {{s}},
@@ -229,7 +272,13 @@ void add_tensor_cases(std::vector<OpCase>& all) {
                    {{3, 5}, {5}},
                    {{2, 3, 4}, {4}},
                    {{130, 257}, {130, 257}},
-                   {{130, 257}, {257}}});
+                   {{130, 257}, {257}},
+                   {{3, 5}, {}},
+                   {{}, {7}},
+                   {{}, {130, 257}},
+                   {{5}, {3, 5}},
+                   {{4}, {2, 3, 4}},
+                   {{257}, {130, 257}}});
   add_windows(all);
   for (const Shape& s : {Shape{}, Shape{5}, Shape{1, 1}, Shape{65, 3}, Shape{3, 130},
                          Shape{200, 177}, Shape{3, 5, 7}})

@@ -2,6 +2,8 @@
 // visit(), which picks the struct once, outside of the loop over elements.
 #pragma once
 
+#include <cmath>
+
 #include "core/ops.h"
 #include "core/vmath.h"
 
@@ -78,6 +80,67 @@ struct Square {
     return T(2) * x;
   }
 };
+struct Sqrt {
+  template <class T>
+  NINE_HD static T value(T x) {
+    return std::sqrt(x);
+  }
+  template <class T>
+  NINE_HD static T derivative(T, T y) {
+    return T(0.5) / y;
+  }
+};
+struct Abs {
+  template <class T>
+  NINE_HD static T value(T x) {
+    return std::abs(x);
+  }
+  template <class T>
+  NINE_HD static T derivative(T x, T) {
+    return x > T(0) ? T(1) : x < T(0) ? T(-1) : T(0);
+  }
+};
+
+// The factor of x in gelu and gelu_tanh is 0 for x < -kGeluEnd (in double from -38 and -21 on), so
+// -kGeluEnd takes the place of such x: -infinity then gives -0, its limit, and not -infinity * 0 =
+// NaN. In derivatives x is limited on both sides, for the same reason.
+inline constexpr int kGeluEnd = 40;
+
+// x Phi(x), where Phi(x) is the probability that a number drawn from N(0, 1) is below x.
+struct Gelu {
+  template <class T>
+  NINE_HD static T value(T x) {
+    return (x < T(-kGeluEnd) ? T(-kGeluEnd) : x) * vnormal(x).below;
+  }
+  template <class T>
+  NINE_HD static T derivative(T x, T) {
+    const T at = vmath_detail::clamp(x, T(-kGeluEnd), T(kGeluEnd));
+    const Normal<T> n = vnormal(at);
+    return n.below + at * n.density;
+  }
+};
+// x s with s = (1 + tanh(z)) / 2, z = sqrt(2/pi) (x + 0.044715 x^3). s is the same as sigmoid(2 z),
+// which for z < 0 is not the difference of two numbers close to 1.
+struct GeluTanh {
+  template <class T>
+  NINE_HD static T twice_z(T x) {
+    return x * (T(kSlope) + T(kSlope * kCube) * (x * x));
+  }
+  template <class T>
+  NINE_HD static T value(T x) {
+    return (x < T(-kGeluEnd) ? T(-kGeluEnd) : x) * vsigmoid(twice_z(x));
+  }
+  template <class T>
+  NINE_HD static T derivative(T x, T) {
+    const T at = vmath_detail::clamp(x, T(-kGeluEnd), T(kGeluEnd)), z = twice_z(at);
+    // s (1 - s) = e / (1 + e)^2: 1 - s by itself would have no digits where s is close to 1.
+    const T e = vexp(z > T(0) ? -z : z), r = T(1) / (T(1) + e), s = (z > T(0) ? T(1) : e) * r;
+    return s + at * (T(kSlope) + T(3 * kSlope * kCube) * (at * at)) * (e * r * r);
+  }
+
+ private:
+  static constexpr double kSlope = 1.5957691216057307118, kCube = 0.044715;  // 2 sqrt(2/pi)
+};
 
 /// Calls body(Neg{}), body(Exp{}), ...: the struct of `f`.
 template <class F>
@@ -97,6 +160,14 @@ void visit(Unary f, F&& body) {
       return body(Relu{});
     case Unary::square:
       return body(Square{});
+    case Unary::sqrt:
+      return body(Sqrt{});
+    case Unary::abs:
+      return body(Abs{});
+    case Unary::gelu:
+      return body(Gelu{});
+    case Unary::gelu_tanh:
+      return body(GeluTanh{});
   }
 }
 

@@ -29,7 +29,19 @@ bool all_finite(const View& x);
 
 // --- elementwise
 
-enum class Unary : uint8_t { neg, exp, log, tanh, sigmoid, relu, square };
+enum class Unary : uint8_t {
+  neg,
+  exp,
+  log,
+  tanh,
+  sigmoid,
+  relu,
+  square,
+  sqrt,
+  abs,
+  gelu,       // x Phi(x), Phi the distribution function of N(0, 1)
+  gelu_tanh,  // gelu's approximation by a tanh
+};
 /// y = f(x), same shape.
 void unary(Unary f, const View& x, const OutputView& y);
 /// dx = dy * f'(x), given x and y = f(x).

@@ -5,7 +5,7 @@
 // over its whole range (tests/test_vmath.cpp compares with the C library), and returns NaN for NaN.
 // The coefficients are those of plain series: after reduction to |r| <= ln2/2 few terms of Taylor's
 // series of the exponential suffice, and log m = 2 atanh((m-1)/(m+1)) converges quickly for m in
-// [sqrt(1/2), sqrt(2)].
+// [sqrt(1/2), sqrt(2)]. The normal distribution has an interpolated polynomial.
 #pragma once
 
 #include <array>
@@ -125,6 +125,29 @@ NINE_HD inline Split<T> split(T x) {
   return {e, std::bit_cast<T>(static_cast<Int>(bits - (e << F::kMantissa)))};
 }
 
+/// The coefficients of a polynomial P with (1 + 2t) erfcx(t) = P((x - 5) / (x + 5)), x = t sqrt(2),
+/// where erfcx(t) = e^(t^2) erfc(t): the lowest power first. This change of variables takes all
+/// x >= 0 into [-1, 1), where the left side lies between 1 and 1.13 (after Shepherd & Laframboise,
+/// 1981). Interpolated at Chebyshev's points with 40 digits, for the x with e^(-x^2/2) > 0:
+/// P's error is below 4e-9 for float and 2e-17 for double.
+template <class T>
+constexpr auto erfcx_coefficients() {
+  if constexpr (sizeof(T) == sizeof(float)) {
+    return std::array<T, 11>{1.24164185f,     -1.4010483e-1f,  -8.38713194e-3f, 9.52975079e-2f,
+                             -1.1432412e-1f,  8.87923171e-2f,  -5.03141259e-2f, 2.04722322e-2f,
+                             -5.02856568e-3f, -2.76266447e-4f, 5.93056564e-4f};
+  } else {
+    return std::array<T, 23>{1.2416418529896745,     -1.4010482724123535e-1, -8.3874163565655824e-3,
+                             9.5297322677834112e-2,  -1.1431809794396703e-1, 8.8797722659476069e-2,
+                             -5.0357109670530704e-2, 2.0417702756681313e-2,  -4.9225302827981625e-3,
+                             -8.9200366120354927e-5, 5.6577877549913939e-4,  -1.5242272232431519e-4,
+                             -3.3495854917459188e-5, 2.6680910475575492e-5,  3.6414028048840163e-7,
+                             -3.9065095077717285e-6, 2.8906631448389744e-7,  5.9488185255667579e-7,
+                             -5.3242774197451077e-8, -9.5339428189018383e-8, -3.84082061867324e-10,
+                             1.1886770516269567e-8,  2.3583407948063742e-9};
+  }
+}
+
 /// x limited to [low, high]; NaN stays NaN.
 template <class T>
 NINE_HD inline T clamp(T x, T low, T high) {
@@ -219,6 +242,32 @@ template <class T>
 NINE_HD inline T vtanh(T x) {
   const T e = vexpm1(T(2) * vmath_detail::clamp(x, T(-20), T(20)));
   return e / (e + T(2));
+}
+
+/// The normal distribution N(0, 1) at x.
+template <class T>
+struct Normal {
+  T below;    ///< Phi(x), the probability of a number below x
+  T density;  ///< phi(x) = e^(-x^2/2) / sqrt(2 pi)
+};
+/// Phi(-|x|) is e^(-x^2/2) erfcx(|x| / sqrt(2)) / 2, all factors of which are positive: for x < 0
+/// no digits cancel, as they would in (1 + erf(x / sqrt(2))) / 2. `below` is within 7 units in the
+/// last place for x >= 0. For x < 0 the rounding of x^2 / 2 adds up to x^2 / 2 of them (18 at -6),
+/// as it does to `density` on both sides; results below the smallest normal number may be 0. The
+/// product x Phi(x) is as exact as `below`.
+template <class T>
+NINE_HD inline Normal<T> vnormal(T x) {
+  constexpr auto c = vmath_detail::erfcx_coefficients<T>();
+  const T distance = x < T(0) ? -x : x, size = distance > T(40) ? T(40) : distance;  // e^-800 is 0
+  const T e = vexp(T(-0.5) * (size * size)), u = (size - T(5)) / (size + T(5));
+  constexpr int n = static_cast<int>(c.size()) - 1;
+  T p = c[n];
+#pragma GCC unroll 32
+  for (int k = n - 1; k >= 0; --k) p = p * u + c[k];
+  const T tail = T(0.5) * e * (p / (T(1) + T(1.4142135623730950488) * size));
+  // Factors, not branches, as in vexp.
+  const T above = x > T(0) ? T(1) : T(0);
+  return {above + (T(1) - T(2) * above) * tail, T(0.39894228040143267794) * e};
 }
 
 template <class T>

@@ -16,7 +16,7 @@ struct Net {
   Var operator()(const Var& x) const { return sigmoid(output(tanh(hidden(x)))); }
 };
 
-Var squared_error(const Var& y) { return sum(square(sub(y, y.tape().constant(kTargets)))); }
+Var squared_error(const Var& y) { return sum(square(y - y.tape().constant(kTargets))); }
 
 int main() {
   // The loss of the same network as a function of its weights. gradcheck moves each weight a little

@@ -272,6 +272,19 @@ TEST_CASE("tape: anomaly detection names the op, the direction and the step") {
   });
   CHECK_MESSAGE(has(into, "[div] the backward pass of step 17"), into);
 
+  // bfloat16 is searched, too.
+  const auto through = [&](const Var& x, double factor) {
+    tape.backward(sum(cast(cast(x * factor, DType::bfloat16), DType::float64)));
+  };
+  CHECK(said([&](const Var& x) { through(x, 2); }) == "");
+  // 1e300 is infinite as a bfloat16.
+  const std::string cast_to = said([&](const Var& x) { through(x, 1e300); });
+  CHECK_MESSAGE(has(cast_to, "[cast] the forward pass of step 17"), cast_to);
+  const std::string cast_back = said([&](const Var& x) {
+    tape.backward(sum(cast(cast(x, DType::bfloat16), DType::float64) * 1e300));
+  });
+  CHECK_MESSAGE(has(cast_back, "[cast] the backward pass of step 17"), cast_back);
+
   CHECK(said([&](const Var& x) { tape.backward(sum(tanh(x))); }) == "");
   tape.set_anomaly_detection(false);
   CHECK(said(quotient) == "");
@@ -441,6 +454,25 @@ TEST_CASE(
   // to 22 here.
   const size_t width = kPairs * kSteps * kDim * sizeof(float);
   CHECK(pool.peak_bytes() <= (26 * kLayers + 24) * width);
+}
+
+TEST_CASE("step: operators with numbers call operator new never") {
+  Arena pool("step");
+  Tape tape(pool);
+  Parameter p = random_parameter({6, 5}, 1, DType::float32),
+            row = random_parameter({5}, 2, DType::float32);
+  const Tensor targets = Tensor::from<int32_t>({0, -1, 2, 3, 4, 0}, {6});
+  const auto step = [&] {
+    const Var x = tape.parameter(p), w = tape.parameter(row);
+    const Var y = 1 / (1 + exp(-(w * x + 0.5))) - (x - 2) / 3 + 4 * gelu(2 - x) * 0.1;
+    tape.backward(cross_entropy(y / (w * w + 1) - w / y, targets));
+    tape.reset();
+  };
+  step();
+  step();
+  const int64_t before = g_news;
+  for (int i = 0; i < 10; ++i) step();
+  CHECK(g_news - before == 0);
 }
 
 namespace {

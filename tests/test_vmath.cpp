@@ -8,6 +8,7 @@
 #include <limits>
 #include <vector>
 
+#include "core/elementwise.h"
 #include "core/ops.h"
 #include "core/vmath.h"
 
@@ -218,6 +219,121 @@ void check_angles() {
   }
 }
 
+template <class T>
+T normal_below(T x) {
+  return vnormal(x).below;
+}
+template <class T>
+T normal_density(T x) {
+  return vnormal(x).density;
+}
+template <class T>
+T gelu(T x) {
+  return ops::Gelu::value(x);
+}
+template <class T>
+T gelu_tanh(T x) {
+  return ops::GeluTanh::value(x);
+}
+template <class T>
+T gelu_derivative(T x) {
+  return ops::Gelu::derivative(x, T(0));
+}
+template <class T>
+T gelu_tanh_derivative(T x) {
+  return ops::GeluTanh::derivative(x, T(0));
+}
+
+long double exact_below(long double x) { return std::erfc(-x / std::sqrt(2.0L)) / 2; }
+long double exact_density(long double x) {
+  return std::exp(-x * x / 2) / std::sqrt(2 * std::acos(-1.0L));
+}
+// z of gelu_tanh, and dz/dx.
+constexpr long double kCube = 0.044715L;
+long double exact_bend(long double x) {
+  return std::sqrt(2 / std::acos(-1.0L)) * (x + kCube * x * x * x);
+}
+long double exact_bend_slope(long double x) {
+  return std::sqrt(2 / std::acos(-1.0L)) * (1 + 3 * kCube * x * x);
+}
+long double exact_share(long double x) { return 1 / (1 + std::exp(-2 * exact_bend(x))); }
+
+template <class T>
+void check_normal() {
+  const std::vector<T> x = [] {
+    constexpr int kPoints = 200003;
+    std::vector<T> points;
+    const double far = sizeof(T) == 8 ? 37.5 : 12.5;
+    for (int i = 0; i < kPoints; ++i) {
+      const double u = 2 * (i + 0.5) / kPoints - 1;
+      for (const double scale : {0.01, 1.0, 4.0, far}) points.push_back(static_cast<T>(scale * u));
+      points.push_back(static_cast<T>(std::copysign(std::exp(-60 * std::abs(u)), u)));
+    }
+    return points;
+  }();
+  // Where e^-s leaves the normal numbers, results may be 0.
+  const long double smallest = 1e4L * std::numeric_limits<T>::min();
+  // Errors in units of the last place. e^-s adds up to s of them for each rounding of s: one of
+  // s = x^2 / 2 for the normal distribution, and three of s = 2 |z| for gelu_tanh where z < 0.
+  const auto check = [&](const std::string& name, Loop<T> run, auto exact, double limit,
+                         auto growth) {
+    std::vector<T> y(x.size());
+    run(x.data(), y.data(), x.size());
+    double worst = 0;
+    T at = 0;
+    for (size_t i = 0; i < x.size(); ++i) {
+      const auto point = static_cast<long double>(x[i]);
+      if (std::abs(exact(point)) < smallest) continue;
+      const double off =
+          ulps(y[i], exact(point)) - static_cast<double>(growth(static_cast<double>(x[i])));
+      if (off > worst) {
+        worst = off;
+        at = x[i];
+      }
+    }
+    CHECK_MESSAGE(worst <= limit, name, " of ", sizeof(T) * 8, " bits is off by ", worst,
+                  " units in the last place more than the argument's rounding at ", at);
+  };
+  const auto square = [](double v) { return v * v / 2; };
+  const auto below = [](double v) { return v < 0 ? v * v / 2 : 0; };
+  const auto bend = [](double v) { return v < 0 ? -6 * static_cast<double>(exact_bend(v)) : 0; };
+  check("normal.below", loop<T, normal_below<T>>, exact_below, 7, below);
+  check("normal.density", loop<T, normal_density<T>>, exact_density, 3, square);
+  check(
+      "gelu", loop<T, gelu<T>>, [](long double v) { return v * exact_below(v); }, 7, below);
+  check(
+      "gelu_tanh", loop<T, gelu_tanh<T>>, [](long double v) { return v * exact_share(v); }, 4,
+      bend);
+
+  // Derivatives have zeros, so their errors are in units of 1's last place.
+  const auto check_slope = [&](const std::string& name, Loop<T> run, auto exact) {
+    std::vector<T> y(x.size());
+    run(x.data(), y.data(), x.size());
+    long double worst = 0;
+    for (size_t i = 0; i < x.size(); ++i)
+      worst = std::max(worst, std::abs(y[i] - exact(static_cast<long double>(x[i]))));
+    CHECK_MESSAGE(worst <= 4.0L * static_cast<long double>(std::numeric_limits<T>::epsilon()), name,
+                  " of ", sizeof(T) * 8, " bits is off by ", static_cast<double>(worst));
+  };
+  check_slope("gelu's derivative", loop<T, gelu_derivative<T>>,
+              [](long double v) { return exact_below(v) + v * exact_density(v); });
+  check_slope("gelu_tanh's derivative", loop<T, gelu_tanh_derivative<T>>, [](long double v) {
+    const long double s = exact_share(v);
+    return s + 2 * v * s * (1 - s) * exact_bend_slope(v);
+  });
+
+  using L = std::numeric_limits<T>;
+  for (const T far : {T(40), T(1000), L::max(), L::infinity()}) {
+    CHECK(vnormal(far).below == 1);
+    CHECK(vnormal(-far).below == 0);
+    CHECK(vnormal(far).density == 0);
+    CHECK(vnormal(-far).density == 0);
+  }
+  CHECK(vnormal(T(0)).below == T(0.5));
+  CHECK(std::isnan(vnormal(L::quiet_NaN()).below));
+  CHECK(std::isnan(vnormal(L::quiet_NaN()).density));
+}
+
 // An element alone, at every place of short arrays and inside of a long one.
 template <class T>
 void check_places() {
@@ -250,6 +366,11 @@ TEST_CASE("vmath: sine and cosine") {
   check_angles<double>();
 }
 
+TEST_CASE("vmath: the normal distribution, gelu and gelu_tanh") {
+  check_normal<float>();
+  check_normal<double>();
+}
+
 TEST_CASE("vmath: edges") {
   check_edges<float>();
   check_edges<double>();
@@ -265,9 +386,11 @@ TEST_CASE("vmath: the same holds for the ops as they were compiled") {
     dispatch_float(dtype, "test", [&]<class T>(T) {
       const std::vector<T> x = points<T>("sigmoid"), positive = points<T>("log");
       for (const ops::Unary f :
-           {ops::Unary::exp, ops::Unary::log, ops::Unary::tanh, ops::Unary::sigmoid}) {
+           {ops::Unary::exp, ops::Unary::log, ops::Unary::tanh, ops::Unary::sigmoid,
+            ops::Unary::sqrt, ops::Unary::abs, ops::Unary::gelu, ops::Unary::gelu_tanh}) {
         CAPTURE(static_cast<int>(f));
-        std::vector<T> in(f == ops::Unary::log ? positive : x), inside(in.size()), alone(in.size());
+        const bool root = f == ops::Unary::log || f == ops::Unary::sqrt;
+        std::vector<T> in(root ? positive : x), inside(in.size()), alone(in.size());
         in.resize(20000);
         ops::unary(f, View(in.data(), {20000}), {View(inside.data(), {20000})});
         int64_t differing = 0;

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "autograd/functions.h"
 #include "core/error.h"
 #include "core/ops.h"
 #include "core/random.h"
@@ -173,6 +174,31 @@ TEST_CASE("cuda: all_finite finds a single NaN or infinity") {
     CHECK(ops::all_finite(t));
     ops::fill(t.row_range(299, 1).col_range(76, 1), bad);
     CHECK_FALSE(ops::all_finite(t));
+  }
+}
+
+TEST_CASE("cuda: cross_entropy takes targets of either device, operators take numbers") {
+  if (!has_gpu()) return;
+  const Tensor x = tensor_of(random_values({{{4, 3}}}, 1)[0], {4, 3}, DType::float64),
+               targets = Tensor::from<int32_t>({2, -1, 0, 1}, {4});
+  const auto loss = [&](Device device, const Tensor& labels) {
+    Tape tape(poisoned_pool(device));
+    const Var v = tape.constant(to_device(x, device));
+    return cross_entropy(1 / (2 - v) + 3 * (v / 2 - 1), labels).value().item();
+  };
+  const double on_cpu = loss(kCpu, targets);
+  CHECK(loss(kGpu, targets) == doctest::Approx(on_cpu).epsilon(1e-12));
+  CHECK(loss(kGpu, to_device(targets, kGpu)) == doctest::Approx(on_cpu).epsilon(1e-12));
+}
+
+TEST_CASE("cuda: anomaly detection searches bfloat16") {
+  if (!has_gpu()) return;
+  for (const double factor : {2.0, 1e300}) {
+    Tape tape(poisoned_pool(kGpu));
+    tape.set_anomaly_detection(true);
+    const Var x = tape.constant(to_device(Tensor::from<double>({1, 2}, {2}), kGpu));
+    const std::string said = error_of([&] { cast(x * factor, DType::bfloat16); });
+    CHECK(has(said, "[cast] the forward pass") == (factor > 2));
   }
 }
 
