@@ -14,9 +14,9 @@ Var FeedForward::between(const Var& x) const {
     case Activation::relu:
       return linear1_.relu(x);
     case Activation::gelu:
-      return relu(linear1_(x));
+      return gelu(linear1_(x));
     case Activation::gelu_tanh:
-      return relu(linear1_(x));
+      return gelu_tanh(linear1_(x));
   }
   return {};
 }

@@ -85,7 +85,9 @@ void check_failure(const ShortRun& run, const fs::path& failed, const fs::path& 
     for (const std::string& file : run.results) CHECK(fs::exists(failed / file));
   } else {
     CHECK(WEXITSTATUS(status) == 1);
-    CHECK((has(error, "out of memory") || has(error, "Cannot allocate memory")));
+    // The last two are OpenMP's own words.
+    CHECK((has(error, "out of memory") || has(error, "Cannot allocate memory") ||
+           has(error, "libgomp: Out of memory") || has(error, "libgomp: Thread creation failed")));
   }
   check_left(run, failed, whole);
 }

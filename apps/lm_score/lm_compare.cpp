@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "core/error.h"
 #include "data/text.h"
 
 namespace nine::app {

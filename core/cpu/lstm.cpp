@@ -146,7 +146,7 @@ void forward(const ops::Lstm& io, Arena& arena) {
 
   // W_hh', packed as [block][k][gate][unit].
   const Arena::Scope scope(arena);
-  T* packed = arena.temporary({layer.blocks, H * 4 * U}, dtype_of<T>).template data<T>();
+  T* packed = static_cast<T*>(arena.temporary({layer.blocks, H * 4 * U}, dtype_of<T>).view().data);
   const T* w = static_cast<T*>(io.w_hh.data);
   parallel_for(
       layer.blocks * 4,
@@ -180,7 +180,7 @@ void backward_through_time(const ops::Lstm& io, const ops::LstmGradients& g, con
   const int64_t H = layer.hidden, U = layer.units;
   const Arena::Scope scope(arena);
   // The columns of W_hh, packed as [block][row of W_hh][unit].
-  T* packed = arena.temporary({layer.blocks, 4 * H * U}, dtype_of<T>).template data<T>();
+  T* packed = static_cast<T*>(arena.temporary({layer.blocks, 4 * H * U}, dtype_of<T>).view().data);
   const T* w = static_cast<T*>(io.w_hh.data);
   parallel_for(
       layer.blocks,

@@ -7,6 +7,8 @@
 
 #include "core/random.h"
 #include "core/threads.h"
+#include "data/corpus.h"
+#include "nn/models/score_text.h"
 
 namespace nine {
 namespace {
