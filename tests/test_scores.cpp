@@ -474,8 +474,14 @@ TEST_CASE("scores: what kernels collapse to, as posteriors") {
 TEST_CASE("scores: a score within [m, 1] bounds the perplexity from below") {
   constexpr int kWords = 50;
   std::mt19937 random(7);
+  // The least value of cos(q / a) exp(-q / b), where its slope is first 0.
+  const auto least_wav = [](double a, double b) {
+    const double at = std::acos(-1.0) - std::atan(a / b);
+    return std::cos(at) * std::exp(-at * a / b);
+  };
+  CHECK(std::abs(least_wav(1, 1) + 0.067) < 5e-4);
   for (const Score& score : {Score{ScoreKind::rbf, {0.4}}, Score{ScoreKind::wav, {0.3, 2}}}) {
-    const double least = score.kind == ScoreKind::rbf ? 0 : -1;
+    const double least = score.kind == ScoreKind::rbf ? 0 : least_wav(0.3, 2);
     for (const double norm : {0.01, 1.0, 30.0}) {
       const auto words = random_vectors(kWords, 4, norm, 11);
       std::vector<double> count(kWords, 0.0), bias(kWords), nats, biased;
