@@ -1,6 +1,6 @@
-// The kernels' structs against the formulas of docs/heads.md in long double: values, slopes,
-// statistics, the exact form for the target, at ordinary places and at the extremes; and what the
-// formulas collapse to and are bounded by.
+// The kernels' structs against the formulas of docs/heads.md, sections 1 to 3, in long double:
+// values, slopes, statistics, the exact form for the target, at ordinary places and at the
+// extremes; and what the formulas collapse to and are bounded by.
 #include <doctest/doctest.h>
 
 #include <algorithm>
