@@ -11,11 +11,9 @@ namespace nine {
 /// Gives parameters their memory when the first of them is used: ParameterSet, in nn/parameters.h.
 class ParameterMemory {
  public:
+  virtual ~ParameterMemory() = default;
   /// Makes the memory of all its parameters (Parameter::set_memory); does nothing the second time.
   virtual void make() const = 0;
-
- protected:
-  ~ParameterMemory() = default;
 };
 
 class Parameter {

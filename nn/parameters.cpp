@@ -49,7 +49,8 @@ Parameter& ParameterSet::add(std::string name, const Shape& shape, const Init& i
           "two parameters are called '", name, "'");
   require(!init.needs_sizes() || shape.rank() >= 2, "parameter '", name, "' of shape ", shape,
           " has no rows and columns for its initial values to depend on");
-  parameters_.push_back(Parameter(std::move(name), *this));
+  Parameter declared(std::move(name), *this);
+  parameters_.push_back(std::move(declared));
   shapes_.push_back(shape);
   inits_.push_back(init.of_sizes(shape.cols(), shape.rows()));
   const int64_t line = 64 / static_cast<int64_t>(size_of(options_.dtype));
