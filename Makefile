@@ -57,7 +57,7 @@ sanitize: deps
 # With clang: its OpenMP tells ThreadSanitizer (by archer, a library beside it) how threads wait for each other; GCC's does not.
 tsan:
 	@./cmake/install_deps.sh clang
-	cmake -S . -B build-tsan -G Ninja $(CMAKE_FLAGS) $(CLANG) -DNINE_SANITIZE=thread -DNINE_XSMM=OFF
+	cmake --fresh -S . -B build-tsan -G Ninja $(CMAKE_FLAGS) $(CLANG) -DNINE_SANITIZE=thread -DNINE_XSMM=OFF
 	cmake --build build-tsan -j $(JOBS) --target nine_tests
 	cd build-tsan && OMP_TOOL_LIBRARIES=$$(clang -print-file-name=libarcher.so) TSAN_OPTIONS=ignore_noninstrumented_modules=1 \
 	  ctest --output-on-failure -j $(JOBS) -R ^test_

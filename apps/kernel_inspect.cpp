@@ -24,7 +24,8 @@ struct InspectOptions {
 
   void declare(Options& o) {
     o.add("input", input,
-          "what to compute, as JSON: head, options, dtype, H, W, b, M, C, targets (docs/heads.md); "
+          "what to compute, as JSON: head, options, dtype, H, W, b, M, C, targets "
+          "(docs/formats.md); "
           "- is standard input")
         .unit("IN.json")
         .default_text("the table of kernels");

@@ -18,7 +18,8 @@ constexpr HeadPreset kPresets[] = {{"mos", "mix:9*lin"},
                                    {"mix4", "mix:lin,log,rbf,hpb"},
                                    {"mix5", "mix:2*lin,2*rbf"}};
 
-// What NAME@tuned stands for: a line here and one in docs/heads.md with the command that found it.
+// What NAME@tuned stands for: a line here and one in docs/heads.md, section 10, with the command
+// that found it.
 constexpr HeadPreset kTuned[] = {{"lin", "lin"},
                                  {"log", "log:p=4"},
                                  {"pow", "pow:p=2"},

@@ -1,5 +1,5 @@
 // Output heads by name: reading and writing head strings such as "mix:3*lin,log:p=1", whose grammar
-// is described in docs/heads.md ("Writing a head").
+// is described in docs/heads.md, section 9.
 #pragma once
 
 #include <span>
@@ -41,8 +41,8 @@ struct HeadDefaults {
   bool untied = false;  ///< see HeadSpec
 };
 
-/// Reads a head string (docs/heads.md); a UsageError names the part that is wrong and the nearest
-/// valid name.
+/// Reads a head string (docs/heads.md, section 9); a UsageError names the part that is wrong and
+/// the nearest valid name.
 HeadSpec parse_head(std::string_view text, const HeadDefaults& defaults = {});
 
 /// The description of a kernel, as kernel_inspect prints it.

@@ -1,5 +1,5 @@
 // The output layer: scores of contexts against word vectors, mixture, softmax, and the loss, fused;
-// nothing of size contexts x vocabulary is ever stored (docs/heads.md).
+// nothing of size contexts x vocabulary is ever stored (docs/heads.md, sections 4 and 8).
 #pragma once
 
 #include <span>

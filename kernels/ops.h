@@ -12,7 +12,7 @@
 
 namespace nine::ops {
 
-// --- the kernel softmax (docs/heads.md)
+// --- the kernel softmax (docs/heads.md, sections 4 and 8)
 //
 // R rows of contexts, V words, K components with scores S_k(v, r) = S_k(w_kv, h_kr) + b_v. Rows are
 // held in panels of kHeadPanel; P is R rounded up to whole panels. The panels of all components are

@@ -1,5 +1,5 @@
-// Every score by the formulas of docs/heads.md, in long double, sharing nothing with
-// kernels/scores.
+// Every score by the formulas of docs/heads.md, sections 1 to 3, in long double, sharing nothing
+// with kernels/scores.
 #pragma once
 
 #include <string>

@@ -102,8 +102,10 @@ std::string sample_text() {
       const bool glue = c == ' ' && random.below(4) == 0;
       if (!glue) text += c;
     }
-    if (random.below(5) == 0)
-      text += (random.below(3) == 0 ? "" : " ") + odd[random.below(odd.size())];
+    if (random.below(5) == 0) {
+      const std::string& word = odd[random.below(odd.size())];
+      text += (random.below(3) == 0 ? "" : " ") + word;
+    }
     text += random.below(20) == 0 ? "  \r\n" : "\n";
   }
   return text;

@@ -1,5 +1,5 @@
-// The kernel softmax (docs/heads.md): against its composed twin, a dense formula and finite
-// differences, at sizes around every block and tile, at the extremes, and in memory.
+// The kernel softmax (docs/heads.md, section 4): against its composed twin, a dense formula and
+// finite differences, at sizes around every block and tile, at the extremes, and in memory.
 #include <doctest/doctest.h>
 
 #include <cmath>

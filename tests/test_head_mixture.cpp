@@ -1,6 +1,6 @@
-// The generalised kernel softmax (docs/heads.md): every kernel and mixtures, tied and untied,
-// against dense formulas in long double, a twin of plain autograd operations, finite differences,
-// and one way of computing against another.
+// The generalised kernel softmax (docs/heads.md, section 4): every kernel and mixtures, tied and
+// untied, against dense formulas in long double, a twin of plain autograd operations, finite
+// differences, and one way of computing against another.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -113,7 +113,7 @@ Result run(const Problem& p, DType dtype = DType::float64) {
   return r;
 }
 
-// Loss, -log p and shares in long double, from the formulas of docs/heads.md.
+// Loss, -log p and shares in long double, from the formulas of docs/heads.md, section 4.
 struct Dense {
   double loss = 0;
   Doubles nll, share;

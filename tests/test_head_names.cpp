@@ -1,4 +1,4 @@
-// The grammar of heads (docs/heads.md, "Writing a head"): what a string stands for, what options
+// The grammar of heads (docs/heads.md, section 9): what a string stands for, what options
 // fill in, and what errors say.
 #include <doctest/doctest.h>
 

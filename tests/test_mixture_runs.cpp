@@ -82,8 +82,8 @@ Strings lines_of(const std::string& text) {
   return lines;
 }
 
-/// A token by the formulas of docs/heads.md: priors, shares, log p; from the checkpoint's tensors
-/// and the state that predicts it.
+/// A token by the formulas of docs/heads.md, section 4: priors, shares, log p; from the
+/// checkpoint's tensors and the state that predicts it.
 struct Expected {
   Doubles prior, share;
   double log_p = 0;

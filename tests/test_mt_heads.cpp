@@ -56,7 +56,7 @@ struct Small {
 };
 
 // Sum of -log p over the batch's targets, from the decoder's output by the formulas of
-// docs/heads.md.
+// docs/heads.md, section 4.
 double plain_nll(Small& s) {
   const TransformerConfig& c = s.model.config();
   const auto values = [&](const char* name) { return s.set.at(name).value().to_vector(); };

@@ -1,10 +1,11 @@
-// The kernels' structs against the formulas of docs/heads.md in long double: values, slopes,
-// statistics, the exact form for the target, at ordinary places and at the extremes; and what the
-// formulas collapse to and are bounded by.
+// The kernels' structs against the formulas of docs/heads.md, sections 1 to 3, in long double:
+// values, slopes, statistics, the exact form for the target, at ordinary places and at the
+// extremes; and what the formulas collapse to and are bounded by.
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <random>
 #include <string>
 #include <vector>
@@ -475,7 +476,11 @@ TEST_CASE("scores: a score within [m, 1] bounds the perplexity from below") {
   constexpr int kWords = 50;
   std::mt19937 random(7);
   for (const Score& score : {Score{ScoreKind::rbf, {0.4}}, Score{ScoreKind::wav, {0.3, 2}}}) {
-    const double least = score.kind == ScoreKind::rbf ? 0 : -1;
+    double least = 0;
+    if (score.kind == ScoreKind::wav) {  // docs/heads.md, section 6
+      const double r = std::abs(score.parameters[0]) / score.parameters[1];
+      least = -std::exp(-r * (std::numbers::pi - std::atan(r))) / std::sqrt(1 + r * r);
+    }
     for (const double norm : {0.01, 1.0, 30.0}) {
       const auto words = random_vectors(kWords, 4, norm, 11);
       std::vector<double> count(kWords, 0.0), bias(kWords), nats, biased;

@@ -28,6 +28,7 @@ int on_machine(const MachineFlags& flags, const std::function<int(Device)>& body
   const Device device = device_from_text(flags.device);
   if (device.kind != DeviceKind::cpu)
     Tensor({1}, DType::float32, device);  // an error now if the device is not available
+  if (!flags.team) return body(device);
   int code = 0;
   in_team([&] { code = body(device); });
   return code;

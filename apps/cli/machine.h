@@ -18,11 +18,12 @@ void add_device(Options& options, std::string& device);
 struct MachineFlags {
   int threads = 0;
   std::string device = "cpu", precision = "fp32";
+  bool team = true;  ///< false: a parallel region for each loop, as in a program without a team
 };
 /// Installs the CUDA backend, sets the number of threads and the precision of matrix products on
 /// CUDA ("fp32", "tf32", "bf16"), and returns what `body` returns for the device, with a team of
-/// those threads open (core/threads.h). Programs make no tensor before. Errors: a text of neither
-/// form; no such device on this machine.
+/// those threads open (core/threads.h) unless told otherwise. Programs make no tensor before.
+/// Errors: a text of neither form; no such device on this machine.
 int on_machine(const MachineFlags& flags, const std::function<int(Device)>& body);
 
 }  // namespace nine::app

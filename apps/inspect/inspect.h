@@ -8,7 +8,7 @@
 
 namespace nine::app {
 
-/// loss, nll, scores, log_probs, pi, grad, check and formulas, as docs/heads.md describes them.
+/// loss, nll, scores, log_probs, pi, grad, check and formulas, as docs/formats.md describes them.
 /// Values and gradients are those of the library's fused op in the input's dtype; the check's
 /// finite differences are taken in float64. Error: a number that is not finite.
 Json inspect(const InspectInput& input);

@@ -1,4 +1,4 @@
-// The input file of kernel_inspect --input, read and checked field by field (docs/heads.md).
+// The input file of kernel_inspect --input, read and checked field by field (docs/formats.md).
 #pragma once
 
 #include <array>

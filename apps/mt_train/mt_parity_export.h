@@ -1,4 +1,4 @@
-// mt_train --export-parity: the first steps of a training, for replay in PyTorch (docs/mt.md).
+// mt_train --export-parity: the first steps of a training, for replay in PyTorch (docs/formats.md).
 #pragma once
 
 #include <string>

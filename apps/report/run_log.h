@@ -1,4 +1,4 @@
-// Reading a run directory: config.json and log.jsonl.
+// Reading a run directory: config.json and log.jsonl (docs/formats.md).
 #pragma once
 
 #include <array>

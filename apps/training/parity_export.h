@@ -1,5 +1,5 @@
 // What both trainers' --export-parity have in common: the first steps of a training, written for
-// replay in PyTorch (docs/mt.md).
+// replay in PyTorch (docs/formats.md).
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-// The directory of a run: its lock, its configuration, its log.
+// The directory of a run: its lock, its configuration, its log (docs/formats.md).
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
-// Mixture, loss and penalties on the prior (docs/heads.md) on the CPU, in log space. It costs
-// O(rows x components), but label smoothing of a mixture needs one more pass over the vocabulary.
+// Mixture, loss and penalties on the prior (docs/heads.md, section 4) on the CPU, in log space. It
+// costs O(rows x components), but label smoothing of a mixture needs one more pass over the
+// vocabulary.
 #include <cmath>
 
 #include "core/scratch.h"

@@ -1,5 +1,5 @@
-// Mixture, loss and penalties on the prior (docs/heads.md) with CUDA, in log space: one thread for
-// each row.
+// Mixture, loss and penalties on the prior (docs/heads.md, section 4) with CUDA, in log space: one
+// thread for each row.
 #include "core/vmath.h"
 #include "cuda/reduce.cuh"
 #include "kernels/cuda/head_block.cuh"

@@ -69,8 +69,8 @@
 
 namespace nine {
 
-/// The kernels, in the order of the table in docs/heads.md. kernels/scores/all.h lists their
-/// structs.
+/// The kernels, in the order of the table in docs/heads.md, section 1. kernels/scores/all.h lists
+/// their structs.
 enum class ScoreKind : uint8_t { lin, log, pow, pol, rbf, ssg, mog, hpb, wav, sig };
 
 /// Most parameters that a kernel may have.

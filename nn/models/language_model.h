@@ -53,8 +53,7 @@ struct GenerateOptions {
 
 /// A language model that lm_train made, with its vocabulary, for evaluation: without gradients. It
 /// can be moved; what is left then can be assigned to or destroyed, nothing else. Its functions may
-/// run on several threads at once. For texts too long to hold all results there are functions that
-/// give them one by one: score_text, word_expectations, generate_text.
+/// run on several threads at once. Results are held in memory: take a long text in parts.
 class LanguageModel {
  public:
   /// Opens what is at `path`: a run, a directory of checkpoints, a checkpoint, or a directory with

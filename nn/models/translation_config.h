@@ -9,8 +9,8 @@
 
 namespace nine {
 
-/// The keys that CTranslate2 and a replay of the training in PyTorch (docs/mt.md) read: `task`,
-/// `dtype`, sizes, norm order, smoothing, ties. The head is not among them.
+/// The keys that CTranslate2 and a replay of the training in PyTorch (docs/formats.md) read:
+/// `task`, `dtype`, sizes, norm order, smoothing, ties. The head is not among them.
 Json translation_config(const Transformer& model);
 
 /// The model that `config`, the contents of `file`, and the tensors beside it describe, for

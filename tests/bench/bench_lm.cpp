@@ -25,7 +25,7 @@ struct BenchOptions {
   int threads = 0;
   std::string head = "lin", head_memory = "blocks", device = "cpu", precision = "fp32";
   int64_t components = 1;
-  bool untied = false, score = false, profile = false;
+  bool untied = false, score = false, profile = false, team = true;
 
   /// --head mos with --components K is K inner products; anything else is lm_train's --head.
   HeadSpec head_spec() const {
@@ -42,6 +42,7 @@ struct BenchOptions {
     o.add("steps", steps, "steps measured; the median is reported").at_least(1);
     o.add("warmup", warmup, "steps before those").at_least(0);
     o.add("threads", threads, "0: all physical cores").range(0, 4096);
+    o.add("team", team, "one OpenMP team for the run; no: a parallel region for each loop");
     o.add("head", head, "score function, as lm_train's; mos: --components inner products");
     o.add("components", components, "of mos").at_least(1);
     o.add("untied", untied, "word vectors of its own for each component");
@@ -144,7 +145,7 @@ int main(int argc, char** argv) {
     BenchOptions o;
     o.declare(options);
     if (!options.parse(argc, argv)) return kExitDone;
-    return on_machine({o.threads, o.device, o.precision},
+    return on_machine({o.threads, o.device, o.precision, o.team},
                       [&](nine::Device device) { return bench(o, device); });
   });
 }
