@@ -1,23 +1,24 @@
 #!/usr/bin/env bash
 # Everything that is to be seen on a GPU, in two steps (docs/cuda.md):
-#   tests/gpu.sh pack DATA BASELINES   here: gathers in .gpu/, which git ignores, what a bare machine lacks: the headers of Eigen and
-#                                      others, texts (DATA/captions), PyTorch's side of the benchmarks (BASELINES/torch_lm.py)
-#   tests/gpu.sh [PART...]             there, with .gpu/ carried along: builds for its GPU, runs the parts, writes OUT/gpu.json
+#   tests/gpu.sh pack        here: gathers in .gpu/, which git ignores, what a bare machine lacks: the headers of Eigen and others,
+#                            and texts ($DATA/captions)
+#   tests/gpu.sh [PART...]   there, with .gpu/ carried along: builds for its GPU, runs the parts, writes OUT/gpu.json, which is kept as
+#                            experiments/gpu/YYYY-MM-DD.json (experiments/gpu/README.md)
 # Parts: build tests memcheck racecheck steps bench; all of them by default. OUT is where results go (default build-gpu/out); SECONDS_EACH
-# limits a command (default 540).
+# limits a command (default 540). PyTorch's side of bench is experiments/baselines/torch_lm.py.
 set -uo pipefail
+[ -z "${DATA:-}" ] || DATA=$(realpath -m "$DATA")
 cd "$(dirname "$0")/.."
 
 if [ "${1:-}" = pack ]; then
   set -e
-  data=${2:?the folder of the corpora} baselines=${3:?the folder of the baselines}
+  data=${DATA:?set DATA to the folder of the corpora (experiments/README.md)}
   mkdir -p .gpu/data .gpu/root
   for package in libeigen3-dev nlohmann-json3-dev libcli11-dev doctest-dev; do
     dpkg -L "$package" | while read -r file; do if [ -f "$file" ]; then echo "$file"; fi; done
   done | grep -v -e /doc/ -e unsupported | tar -cf - -T - 2>/dev/null | tar -xf - -C .gpu/root
   head -n 20000 "$data"/captions/train.en > .gpu/data/train.en
   cp "$data"/captions/val.en .gpu/data/valid.en
-  cp "$baselines"/torch_lm.py .gpu/
   git rev-parse HEAD > .gpu/commit
   du -sh .gpu
   exit 0
@@ -92,15 +93,15 @@ if wants bench; then
     bench "lm-$precision" "$build/bin/bench_lm" --device cuda --precision "$precision" --batch 64 --bptt 70 --steps 20
     bench "mos9-$precision" "$build/bin/bench_lm" --device cuda --precision "$precision" --batch 64 --bptt 70 --steps 20 --head mos --components 9
   done
-  # PyTorch's float32 lets cuDNN round an LSTM's factors to tf32, but no other product's; NVIDIA_TF32_OVERRIDE=0 forbids that too.
   for head in "lin" "mos --components 9"; do
     # shellcheck disable=SC2086
-    bench "torch-${head%% *}-fp32" env NVIDIA_TF32_OVERRIDE=0 python3 .gpu/torch_lm.py --device cuda --batch 64 --bptt 70 --steps 20 --head $head
+    bench "torch-${head%% *}-fp32" python3 experiments/baselines/torch_lm.py --device cuda --batch 64 --bptt 70 --steps 20 --head $head
   done
-  for extra in "" "--amp" "--amp --compile"; do
+  for extra in "--precision tf32" "--precision bf16" "--precision bf16 --compile"; do
     for head in "lin" "mos --components 9"; do
+      name=${extra#--precision } name=${name// --/-}
       # shellcheck disable=SC2086
-      bench "torch-${head%% *}${extra// /}" python3 .gpu/torch_lm.py --device cuda --batch 64 --bptt 70 --steps 20 --head $head $extra
+      bench "torch-${head%% *}-$name" python3 experiments/baselines/torch_lm.py --device cuda --batch 64 --bptt 70 --steps 20 --head $head $extra
     done
   done
 fi

@@ -20,6 +20,7 @@
 #include "data/tokenize_13a.h"
 #include "data/unicode.h"
 #include "data/vocabulary.h"
+#include "tests/corpus.h"
 #include "tests/programs.h"
 #include "tests/support.h"
 
@@ -187,18 +188,6 @@ std::string with_single_spaces(const std::string& text) {
   return out;
 }
 
-/// Real text, beside the project or where NINE_SHARED_DATA says; empty, and said, when it is not
-/// there.
-std::string shared_data(const std::string& name) {
-  const char* elsewhere = std::getenv("NINE_SHARED_DATA");
-  const std::filesystem::path folder =
-      elsewhere ? std::filesystem::path(elsewhere)
-                : std::filesystem::path(NINE_SOURCE_DIR) / "../shared/data";
-  if (std::filesystem::exists(folder / name)) return (folder / name).string();
-  MESSAGE("skipped: " << (folder / name).string() << " is not there");
-  return {};
-}
-
 }  // namespace
 
 // --- against subword-nmt
@@ -240,7 +229,7 @@ TEST_CASE(
                              "4f52ab0abdad877a", "d48846d4455b06df"},
                         Case{"iwslt14/valid.de", "iwslt14/valid.en", "56079cf783c13c20",
                              "1a8d4caa7638a352", "fdff73e15f974f05"}}) {
-    const std::string source = shared_data(c.source), target = shared_data(c.target);
+    const std::string source = corpus_file(c.source), target = corpus_file(c.target);
     if (source.empty() || target.empty()) continue;
     const TemporaryDirectory dir;
     const std::string codes = dir / "codes";
@@ -551,7 +540,7 @@ TEST_CASE("13a: the raw files of Multi30k as sacreBLEU cuts them") {
   for (const auto& [name, sum] :
        {std::pair<std::string, std::string>("multi30k/train.raw.de", "1846ce1dcee93f45"),
         std::pair<std::string, std::string>("multi30k/train.raw.en", "b03f64e2208757d5")}) {
-    const std::string file = shared_data(name);
+    const std::string file = corpus_file(name);
     if (file.empty()) continue;
     std::string out;
     for_each_line(slurp(file), [&](std::string_view line, std::string_view) {

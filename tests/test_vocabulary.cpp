@@ -10,6 +10,7 @@
 #include "core/error.h"
 #include "data/corpus.h"
 #include "data/vocabulary.h"
+#include "tests/corpus.h"
 #include "tests/programs.h"
 #include "tests/support.h"
 
@@ -175,15 +176,8 @@ TEST_CASE("vocabulary: errors") {
 }
 
 TEST_CASE("vocabulary: the captions have 9,713 words seen three times or more") {
-#ifdef NINE_SOURCE_DIR
-  const std::string captions = std::string(NINE_SOURCE_DIR) + "/../shared/data/captions/train.en";
-#else
-  const std::string captions = "../shared/data/captions/train.en";
-#endif
-  if (!std::filesystem::exists(captions)) {
-    MESSAGE("skipped: there is no ", captions);
-    return;
-  }
+  const std::string captions = corpus_file("captions/train.en");
+  if (captions.empty()) return;
   const auto counts = count_words({captions});
   const auto v = Vocabulary::build(counts, Specials::kLanguageModel, {.min_count = 3});
   CHECK(counts.sentences == 145000);

@@ -1,5 +1,5 @@
 // lm_train --export-parity: the first steps of a training, for replay in PyTorch
-// (docs/results/parity-lm.md).
+// (experiments/parity-lm.md).
 #pragma once
 
 #include "apps/lm_train/lm_options.h"

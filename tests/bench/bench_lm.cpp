@@ -1,6 +1,7 @@
 // bench_lm: the speed and memory of one lm_train step, with the options and the output of
-// torch_lm.py, the same step in PyTorch (docs/performance.md). It runs the trainer's own step
-// object on a text of random words; no word bias, dropout 0.1, Adam, clip 1, as in torch_lm.py.
+// experiments/baselines/torch_lm.py, the same step in PyTorch (docs/performance.md). It runs the
+// trainer's own step object on a text of random words; no word bias, dropout 0.1, Adam, clip 1, as
+// in torch_lm.py.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>

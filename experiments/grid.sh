@@ -1,22 +1,21 @@
 #!/usr/bin/env bash
-# The comparison of output heads (docs/results/heads.md, docs/results/mt-heads.md): small runs on captions and on Multi30k, two at a
+# The comparison of output heads (experiments/heads.md, experiments/mt-heads.md): small runs on captions and on Multi30k, two at a
 # time with one thread each. It goes on where it stopped: a finished run is left as it is, an interrupted one resumes to the same bits.
 #
-#   tests/bench/grid.sh search|singles|presets|pi|diagnostics|paper     train what is missing of a part, on captions
-#   tests/bench/grid.sh translation|translation-diagnostics             the same on Multi30k
-#   tests/bench/grid.sh all                                       of all of them
-#   tests/bench/grid.sh table PART                                a part's figures as a Markdown table
+#   experiments/grid.sh search|singles|presets|pi|diagnostics|paper   train what is missing of a part, on captions
+#   experiments/grid.sh translation|translation-diagnostics           the same on Multi30k
+#   experiments/grid.sh all                                           of all of them
+#   experiments/grid.sh table PART                                    a part's figures as a Markdown table
 #
-# What a finished run logged of its validations and its end is kept in docs/results/heads/, from which the tables are made; a run
-# that is recorded there is not trained again on any machine.
-# CAPTIONS (train.en, val.en, test.en), MULTI30K (train, val, test2016 of de and en), RUNS, RECORDS, BIN and JOBS may be set in the
-# environment.
+# What a finished run logged of its validations and its end is kept in experiments/heads/, from which the tables are made; a run
+# that is recorded there is not trained again on any machine. In a record's file name each of : = @ , * of the run's name is a -.
+# The environment variable DATA names the folder of captions/ and multi30k/ (experiments/README.md); training needs it, tables do not.
+# RUNS, RECORDS, BIN and JOBS may be set, too.
 set -euo pipefail
-cd "$(dirname "$0")/../.."
-CAPTIONS=${CAPTIONS:-../shared/data/captions}
-MULTI30K=${MULTI30K:-../shared/data/multi30k}
+[ -z "${DATA:-}" ] || DATA=$(realpath -m "$DATA")
+cd "$(dirname "$0")/.."
 RUNS=${RUNS:-runs/grid}
-RECORDS=${RECORDS:-docs/results/heads}
+RECORDS=${RECORDS:-experiments/heads}
 BIN=${BIN:-build/bin}
 JOBS=${JOBS:-2}
 
@@ -74,14 +73,17 @@ translation-diagnostics() {
   echo "translation/log:p=16 pairs $tiny --head log:p=16"
 }
 
+record_of() { printf '%s/%s.jsonl' "$RECORDS" "$(tr ':=@,*' '-----' <<< "$1")"; }  # record_of NAME: the file of its record
+
 train() {  # train NAME LINES|pairs OPTIONS...
-  local run="$RUNS/$1" record="$RECORDS/$1.jsonl" m="$RUNS/multi30k" command
+  local run record m="$RUNS/multi30k" command
+  record=$(record_of "$1") run="$RUNS/$(tr ':=@,*' '-----' <<< "$1")"
   [ -e "$record" ] && return 0
   mkdir -p "$run" "$(dirname "$record")"
   if [ "$2" = pairs ]; then
     command=("$BIN/mt_train" --src "$m/train.de" --tgt "$m/train.en" --valid-src "$m/val.de" --valid-tgt "$m/val.en" --test-src "$m/test2016.de" --test-tgt "$m/test2016.en")
   else
-    command=("$BIN/lm_train" --train "$RUNS/train-$2.en" --valid "$CAPTIONS/val.en" --test "$CAPTIONS/test.en" --min-count 3)
+    command=("$BIN/lm_train" --train "$RUNS/train-$2.en" --valid "$DATA/captions/val.en" --test "$DATA/captions/test.en" --min-count 3)
   fi
   shift 2
   echo "$(date +%H:%M:%S) $run"
@@ -98,7 +100,7 @@ translation_table() {  # Markdown: run, parameters, perplexity and BLEU after ea
   echo "| run | parameters | validation perplexity after each epoch | validation BLEU | test perplexity | test BLEU |"
   echo "|---|---|---|---|---|---|"
   "$1" | while read -r name _; do
-    local log="$RECORDS/$name.jsonl" done
+    local log=$(record_of "$name") done
     [ -e "$log" ] || { echo "| ${name#*/} | | not run | | | |"; continue; }
     done=$(grep '"event":"done"' "$log" | tail -n 1)
     echo "| ${name#*/} | $(value "$done" parameters) | $(each "$log" ppl 2)| $(each "$log" bleu 1)| $(printf '%.2f | %.1f' "$(value "$done" test_ppl)" "$(value "$done" test_bleu)") |"
@@ -107,14 +109,24 @@ translation_table() {  # Markdown: run, parameters, perplexity and BLEU after ea
 
 numbers() { value "$1" "$2" | tr -d '[]' | tr ',' '\n' | while read -r x; do [ -n "$x" ] && printf '%.3f ' "$x"; done || true; }
 
-pi_table() {  # Markdown: run, and after three epochs perplexity, mean and variance of each component's prior
-  echo "| run | validation perplexity | mean of π, each component | variance of π over tokens, each component |"
-  echo "|---|---|---|---|"
+# pi_statistics MEANS VARIANCES: 100 E_n Var_k(π_nk), the paper's equation 14 without ρ, and Var_k / mean^2 of the means over the components.
+pi_statistics() {
+  awk -v means="$1" -v variances="$2" 'BEGIN {
+    K = split(means, m, ","); split(variances, v, ",")
+    for (k = 1; k <= K; ++k) { second += (v[k] + m[k] * m[k]) / K; square += m[k] * m[k] / K; mean += m[k] / K }
+    printf "%.2f | %.3f", 100 * (second - 1 / (K * K)), square / (mean * mean) - 1
+  }'
+}
+
+pi_table() {  # Markdown: run, and after three epochs perplexity, mean and variance of each component's prior, and their statistics
+  echo "| run | validation perplexity | mean of π, each component | variance of π over tokens, each component | 100 E Var_k(π) | CV² of the means |"
+  echo "|---|---|---|---|---|---|"
   { echo presets/mos-1; pi; } | while read -r name _; do
-    local log="$RECORDS/$name.jsonl" valid
-    [ -e "$log" ] || { echo "| $name | not run | | |"; continue; }
+    local log=$(record_of "$name") valid
+    [ -e "$log" ] || { echo "| $name | not run | | | | |"; continue; }
     valid=$(grep '"event":"valid"' "$log" | sed -n 3p)
-    echo "| $name | $(printf '%.2f' "$(value "$valid" ppl)") | $(numbers "$valid" pi_mean)| $(numbers "$valid" pi_var)|"
+    echo "| $name | $(printf '%.2f' "$(value "$valid" ppl)") | $(numbers "$valid" pi_mean)| $(numbers "$valid" pi_var)|" \
+      "$(pi_statistics "$(value "$valid" pi_mean | tr -d '[]')" "$(value "$valid" pi_var | tr -d '[]')") |"
   done
 }
 
@@ -123,7 +135,7 @@ table() {  # Markdown: run, parameters, perplexity after each epoch, best, test,
   echo "| run | parameters | validation perplexity after each epoch | best | test | mean of π at the end |"
   echo "|---|---|---|---|---|---|"
   "$1" | while read -r name _; do
-    local log="$RECORDS/$name.jsonl" valid done curve pi
+    local log=$(record_of "$name") valid done curve pi
     [ -e "$log" ] || { echo "| $name | | not run | | | |"; continue; }
     valid=$(grep '"event":"valid"' "$log" || true)
     done=$(grep '"event":"done"' "$log" | tail -n 1 || true)
@@ -135,14 +147,14 @@ table() {  # Markdown: run, parameters, perplexity after each epoch, best, test,
 
 prepare_captions() {
   local n
-  for n in 10000 30000; do [ -e "$RUNS/train-$n.en" ] || head -n "$n" "$CAPTIONS/train.en" > "$RUNS/train-$n.en"; done
+  for n in 10000 30000; do [ -e "$RUNS/train-$n.en" ] || head -n "$n" "$DATA/captions/train.en" > "$RUNS/train-$n.en"; done
 }
 
 prepare_pairs() {
   local m="$RUNS/multi30k" f
   mkdir -p "$m"
-  [ -e "$m/codes" ] || cat "$MULTI30K/train.de" "$MULTI30K/train.en" | "$BIN/bpe" learn --merges 10000 --output "$m/codes"
-  for f in {train,val,test2016}.{de,en}; do [ -e "$m/$f" ] || "$BIN/bpe" apply --codes "$m/codes" --input "$MULTI30K/$f" --output "$m/$f"; done
+  [ -e "$m/codes" ] || cat "$DATA/multi30k/train.de" "$DATA/multi30k/train.en" | "$BIN/bpe" learn --merges 10000 --output "$m/codes"
+  for f in {train,val,test2016}.{de,en}; do [ -e "$m/$f" ] || "$BIN/bpe" apply --codes "$m/codes" --input "$DATA/multi30k/$f" --output "$m/$f"; done
 }
 
 parts=${1:-}
@@ -151,10 +163,11 @@ case "$parts" in
   one) shift; train "$@" ;;
   table) table "$2" ;;
   search* | singles | presets | pi | diagnostics | paper | translation*)
+    : "${DATA:?set DATA to the folder of the corpora (experiments/README.md)}"
     mkdir -p "$RUNS"
     prepare_captions
     case "$parts" in *translation*) prepare_pairs ;; esac
-    for part in $parts; do "$part"; done | xargs -P "$JOBS" -L 1 tests/bench/grid.sh one
+    for part in $parts; do "$part"; done | xargs -P "$JOBS" -L 1 experiments/grid.sh one
     ;;
-  *) sed -n '2,14s/^# \{0,1\}//p' "$0"; exit 2 ;;
+  *) sed -n '2,13s/^# \{0,1\}//p' "$0"; exit 2 ;;
 esac

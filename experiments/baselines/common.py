@@ -1,0 +1,238 @@
+"""What the PyTorch programs here have in common: output layers, models, losses, the update, and how a step is measured.
+
+Parameters have the names of the project's model.safetensors, so that state_dict() is such a file.
+"""
+import json
+import math
+import resource
+import statistics
+import time
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+
+# --- output layers: context vectors (..., d) to a row of V numbers each. `normalised`: they are log-probabilities already.
+
+
+class InnerProduct(nn.Linear):
+    """The usual softmax layer: `weight` V x d, `bias` V."""
+
+    normalised = False
+
+    def __init__(self, dim, vocab, bias):
+        super().__init__(dim, vocab, bias)
+
+
+class Distance(nn.Module):
+    """pow (p = 2): minus the squared distance of word vector and context; rbf: exp of that."""
+
+    normalised = False
+
+    def __init__(self, dim, vocab, bias, kernel):
+        super().__init__()
+        self.kernel = kernel
+        self.weight = nn.Parameter(torch.empty(vocab, dim))
+        self.bias = nn.Parameter(torch.zeros(vocab)) if bias else None
+
+    def forward(self, h):
+        squares = (h * h).sum(-1, keepdim=True) + (self.weight * self.weight).sum(-1)
+        distance = (squares - 2 * h @ self.weight.t()).clamp(min=0)
+        scores = -distance if self.kernel == "pow" else torch.exp(-distance)
+        return scores if self.bias is None else scores + self.bias
+
+
+class Mixture(nn.Module):
+    """A mixture of K softmaxes of inner products: `prior.weight` K x d, `latent.weight` Kd x d, `weight` V x d or, untied, K x V x d."""
+
+    normalised = True
+
+    def __init__(self, dim, vocab, bias, components, untied):
+        super().__init__()
+        self.components = components
+        self.prior = nn.Linear(dim, components, bias=False)
+        self.latent = nn.Linear(dim, components * dim, bias=False)
+        self.weight = nn.Parameter(torch.empty(components, vocab, dim) if untied else torch.empty(vocab, dim))
+        self.bias = nn.Parameter(torch.zeros(vocab)) if bias else None
+
+    def forward(self, h):
+        contexts = torch.tanh(self.latent(h)).unflatten(-1, (self.components, -1))
+        if self.weight.dim() == 3:
+            scores = torch.einsum("...kd,kvd->...kv", contexts, self.weight)
+        else:
+            scores = contexts @ self.weight.t()
+        if self.bias is not None:
+            scores = scores + self.bias
+        log_prior = F.log_softmax(self.prior(h), -1).unsqueeze(-1)
+        return torch.logsumexp(log_prior + F.log_softmax(scores, -1), -2)
+
+
+HEADS = ("lin", "pow", "rbf", "mos")
+
+
+def make_head(dim, vocab, kind="lin", bias=False, components=1, untied=False):
+    if kind == "lin":
+        return InnerProduct(dim, vocab, bias)
+    if kind == "mos":
+        return Mixture(dim, vocab, bias, components, untied)
+    return Distance(dim, vocab, bias, kind)
+
+
+# --- models
+
+
+class LanguageModel(nn.Module):
+    """embedding.weight, lstm.*, head.*: words (T, B) and a carried state to the head's rows (T, B, V) and the next state."""
+
+    def __init__(self, vocab, embed, hidden, layers, dropout=0.0, **head):
+        super().__init__()
+        self.embedding = nn.Embedding(vocab, embed)
+        self.dropout = nn.Dropout(dropout)
+        self.lstm = nn.LSTM(embed, hidden, layers)
+        self.head = make_head(hidden, vocab, **head)
+
+    def forward(self, words, state=None):
+        h, state = self.lstm(self.dropout(self.embedding(words)), state)
+        return self.head(h), state
+
+
+def sinusoids(length, dim):
+    """fairseq's table of positions: the sines of all frequencies, then their cosines."""
+    half = dim // 2
+    frequencies = torch.exp(torch.arange(half, dtype=torch.float64) * (-math.log(10000.0) / max(1, half - 1)))
+    angles = torch.arange(length, dtype=torch.float64)[:, None] * frequencies
+    return torch.cat([angles.sin(), angles.cos()], 1)
+
+
+class TranslationModel(nn.Module):
+    """src_embedding, tgt_embedding, transformer.* (nn.Transformer's names), head.*: sources and targets (B, T) to rows (B, T, V).
+
+    Dropout stands where fairseq's recipe for IWSLT has it: on embeddings and residual branches, not on attention weights and not inside
+    of the feed-forward branch. `final_norms`: a layer norm behind the last layer of each side.
+    """
+
+    def __init__(self, sizes, positions, embed_scale, pre_norm=False, final_norms=False, dropout=0.0, pad=None, **head):
+        super().__init__()
+        dim, self.embed_scale, self.pad = sizes["dim"], embed_scale, pad
+        self.src_embedding = nn.Embedding(sizes["src_vocab"], dim)
+        self.tgt_embedding = nn.Embedding(sizes["tgt_vocab"], dim)
+        self.dropout = nn.Dropout(dropout)
+        self.transformer = nn.Transformer(dim, sizes["heads"], sizes["encoder_layers"], sizes["decoder_layers"], sizes["ffn"], dropout,
+                                          batch_first=True, norm_first=pre_norm)
+        self.head = make_head(dim, sizes["tgt_vocab"], **head)
+        self.register_buffer("positions", positions, persistent=False)
+        for side in (self.transformer.encoder, self.transformer.decoder):
+            if not final_norms:
+                side.norm = None
+            for layer in side.layers:
+                layer.dropout.p = 0.0
+                for attention in (layer.self_attn, getattr(layer, "multihead_attn", None)):
+                    if attention is not None:
+                        attention.dropout = 0.0
+
+    def embedded(self, table, words):
+        return self.dropout(table(words) * self.embed_scale + self.positions[: words.shape[1]])
+
+    def forward(self, source, target):
+        length = target.shape[1]
+        later = torch.ones(length, length, dtype=torch.bool, device=target.device).triu(1)
+        masks = {"tgt_mask": later, "tgt_is_causal": True}
+        if self.pad is not None:
+            masks.update(src_key_padding_mask=source == self.pad, memory_key_padding_mask=source == self.pad,
+                         tgt_key_padding_mask=target == self.pad)
+        h = self.transformer(self.embedded(self.src_embedding, source), self.embedded(self.tgt_embedding, target), **masks)
+        return self.head(h)
+
+
+# --- losses and updates
+
+
+def word_loss(head, rows, target, ignore=-1):
+    """Mean nats of the target words; those of value `ignore` do not count."""
+    loss = F.nll_loss if head.normalised else F.cross_entropy
+    return loss(rows.flatten(0, -2), target.flatten(), ignore_index=ignore)
+
+
+def smoothed_loss(head, rows, target, pad, smoothing, convention):
+    """Mean cross entropy with label smoothing.
+
+    Convention `uniform` gives smoothing / V to every word, `others` smoothing / (V - 1) to every other word.
+    """
+    keep = target.flatten() != pad
+    rows, target = rows.flatten(0, -2)[keep], target.flatten()[keep]
+    log_probs = rows if head.normalised else F.log_softmax(rows, -1)
+    right, all_words, vocab = log_probs.gather(1, target[:, None])[:, 0], log_probs.sum(1), rows.shape[1]
+    rest = all_words / vocab if convention == "uniform" else (all_words - right) / (vocab - 1)
+    return -((1 - smoothing) * right + smoothing * rest).mean()
+
+
+def clip_gradients(parameters, largest):
+    """Scales gradients to a norm of at most `largest` (0: leaves them); returns the norm before, its squares added in float64.
+
+    nn.utils.clip_grad_norm_ adds them in the gradients' type, which is some 1e-4 off for millions of float32 numbers.
+    """
+    gradients = [p.grad for p in parameters if p.grad is not None]
+    norm = math.sqrt(sum(g.double().square().sum().item() for g in gradients))
+    if largest > 0:
+        for g in gradients:
+            g.mul_(min(1.0, largest / (norm + 1e-6)))
+    return norm
+
+
+# --- programs
+
+
+def add_machine_options(parser):
+    parser.add_argument("--threads", type=int, default=2, help="of PyTorch's operations on the CPU")
+    parser.add_argument("--device", default="cpu", help="cpu or cuda")
+    parser.add_argument("--seed", type=int, default=1, help="of weights, dropout and random data")
+
+
+def add_step_options(parser, steps, warmup):
+    add_machine_options(parser)
+    parser.add_argument("--steps", type=int, default=steps, help="steps measured; the median is reported")
+    parser.add_argument("--warmup", type=int, default=warmup, help="steps before those")
+    parser.add_argument("--precision", choices=("fp32", "tf32", "bf16"), default="fp32",
+                        help="of products: tf32 on CUDA only; bf16 is PyTorch's autocast, on the CPU as well")
+    parser.add_argument("--compile", action="store_true", help="torch.compile the forward pass")
+
+
+def set_machine(options):
+    """Threads, seed and precision as the options say; returns the device."""
+    torch.set_num_threads(options.threads)
+    torch.manual_seed(options.seed)
+    precision = getattr(options, "precision", "fp32")
+    if precision == "tf32" and options.device == "cpu":
+        raise SystemExit("--precision tf32 needs --device cuda")
+    if options.device != "cpu":
+        torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = precision == "tf32"
+    return torch.device(options.device)
+
+
+def autocast(options):
+    return torch.autocast(options.device.split(":")[0], dtype=torch.bfloat16, enabled=options.precision == "bf16")
+
+
+def median_seconds(step, options, device):
+    """The median time of step(0), step(1), ... after the warm-up, and what the last one returned."""
+    seconds, result = [], None
+    wait = torch.cuda.synchronize if device.type == "cuda" else (lambda: None)
+    for i in range(options.warmup + options.steps):
+        wait()
+        begin = time.perf_counter()
+        result = step(i)
+        wait()
+        seconds.append(time.perf_counter() - begin)
+    return statistics.median(seconds[options.warmup:]), float(result)
+
+
+def peak_mib(device):
+    """The GPU's peak of PyTorch's allocations, or the process's largest resident size."""
+    if device.type == "cuda":
+        return torch.cuda.max_memory_allocated() / 2**20
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def print_json(**fields):
+    print(json.dumps(fields), flush=True)
