@@ -65,9 +65,11 @@ void announce(const TrainingRun& t, const Trainer& trainer, const IntactCheckpoi
   for (const std::string& line : t.messages) callbacks.message(line);
 }
 
-// model.safetensors names its head, so that it can be opened without config.json.
+// model.safetensors names its head, so that it can be opened without config.json, and the version
+// that wrote it.
 std::map<std::string, std::string> metadata_of(const TrainingRun& t) {
   std::map<std::string, std::string> metadata = t.metadata;
+  metadata["nine_version"] = kVersion;
   metadata["head"] = t.options.head_spec().to_text();
   if (!t.options.head_context.empty()) metadata["head_context"] = t.options.head_context;
   if (t.options.untied) metadata["untied"] = "true";
