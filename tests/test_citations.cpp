@@ -9,6 +9,7 @@
 #include <iterator>
 #include <map>
 #include <optional>
+#include <regex>
 #include <set>
 #include <string>
 #include <string_view>
@@ -33,7 +34,8 @@ struct Tree {
   }
   bool has_top_folder(std::string_view path) const {
     const size_t slash = path.find('/');
-    return slash != path.npos && slash > 0 && has_folder(std::string(path.substr(0, slash)));
+    return slash != std::string::npos && slash > 0 &&
+           has_folder(std::string(path.substr(0, slash)));
   }
 };
 
@@ -133,7 +135,7 @@ std::string shown(std::string_view heading) {
     if (c == '`' || c == '*' || c == '[') continue;
     if (c == ']') {
       if (i + 1 < heading.size() && heading[i + 1] == '(') i = heading.find(')', i);
-      if (i == heading.npos) break;
+      if (i == std::string::npos) break;
       continue;
     }
     text += c;
@@ -181,12 +183,12 @@ void read_line(Page& page, const std::string& line, int number) {
       const size_t ticks = line.find_first_not_of('`', i) - i;
       if (ticks > line.size()) return;
       const size_t end = line.find(std::string(ticks, '`'), i + ticks);
-      if (end == line.npos) return;  // a span over two lines
+      if (end == std::string::npos) return;  // a span over two lines
       page.spans.push_back({number, line.substr(i + ticks, end - i - ticks)});
       i = end + ticks - 1;
     } else if (line[i] == ']' && i + 1 < line.size() && line[i + 1] == '(') {
       const size_t end = line.find(')', i);
-      if (end == line.npos) continue;
+      if (end == std::string::npos) continue;
       std::string target = line.substr(i + 2, end - i - 2);
       target = target.substr(0, target.find(' '));  // without "title"
       if (target.starts_with('<') && target.ends_with('>'))
@@ -194,8 +196,8 @@ void read_line(Page& page, const std::string& line, int number) {
       page.links.push_back({number, target});
     }
   }
-  const size_t colon = line.starts_with('[') ? line.find("]: ") : line.npos;
-  if (colon != line.npos) page.links.push_back({number, line.substr(colon + 3)});
+  const size_t colon = line.starts_with('[') ? line.find("]: ") : std::string::npos;
+  if (colon != std::string::npos) page.links.push_back({number, line.substr(colon + 3)});
 }
 
 Page read_page(const std::string& text) {
@@ -209,7 +211,7 @@ Page read_page(const std::string& text) {
     begin = end + 1;
     ++number;
     const size_t margin = line.find_first_not_of(' ');
-    if (margin == line.npos) {
+    if (margin == std::string::npos) {
       blank = true;
       continue;
     }
@@ -226,7 +228,8 @@ Page read_page(const std::string& text) {
       continue;
     }
     const size_t hashes = body.find_first_not_of('#');
-    if (margin < 4 && hashes != body.npos && hashes > 0 && hashes <= 6 && body[hashes] == ' ')
+    if (margin < 4 && hashes != std::string::npos && hashes > 0 && hashes <= 6 &&
+        body[hashes] == ' ')
       add_heading(page, shown(body.substr(hashes + 1)));
     for (const char* open : {"**", "- **"}) {
       if (!body.starts_with(open)) continue;
@@ -236,7 +239,7 @@ Page read_page(const std::string& text) {
       page.titles.push_back(title);
     }
     for (const char* attribute : {"id=\"", "name=\""})
-      if (const size_t id = body.find(attribute); id != body.npos) {
+      if (const size_t id = body.find(attribute); id != std::string::npos) {
         const size_t from = id + std::string_view(attribute).size();
         page.anchors.insert(body.substr(from, body.find('"', from) - from));
       }
@@ -253,7 +256,7 @@ std::map<std::string, Page> read_pages(const Tree& tree) {
 }
 
 bool is_outside(const std::string& target) {
-  return target.find("://") != target.npos || target.starts_with("mailto:");
+  return target.find("://") != std::string::npos || target.starts_with("mailto:");
 }
 
 // ---- (a) Links ----
@@ -265,7 +268,8 @@ std::string anchor_complaint(const Tree& tree, const std::string& path, const st
     return path + " has no heading #" + anchor;
   }
   if (path.ends_with(".html"))
-    return text.find("id=\"" + anchor + "\"") != text.npos ? "" : path + " has no id " + anchor;
+    return text.find("id=\"" + anchor + "\"") != std::string::npos ? ""
+                                                                   : path + " has no id " + anchor;
   return "an anchor #" + anchor + " in " + path + ", which is no page";
 }
 
@@ -283,7 +287,7 @@ Strings broken_links(const Tree& tree) {
         complaint = link.target + " leaves the source tree";
       else if (!tree.has(*to))
         complaint = link.target + " is not there";
-      else if (hash != link.target.npos && tree.files.contains(*to))
+      else if (hash != std::string::npos && tree.files.contains(*to))
         complaint = anchor_complaint(tree, *to, link.target.substr(hash + 1));
       if (!complaint.empty()) complaints.push_back(at(path, link.line) + ": link: " + complaint);
     }
@@ -295,8 +299,9 @@ Strings broken_links(const Tree& tree) {
 // A path of this tree, or one that was meant to be: it begins with a folder at the top and ends in
 // "/" or in an extension of source files. NAME, * and <...> stand for other names.
 bool looks_like_ours(const Tree& tree, const std::string& text) {
-  if (text.find_first_of(" *<>{}$()=,\"…") != text.npos || text.find("NAME") != text.npos ||
-      text.find("PAGE") != text.npos || !tree.has_top_folder(text))
+  if (text.find_first_of(" *<>{}$()=,\"…") != std::string::npos ||
+      text.find("NAME") != std::string::npos || text.find("PAGE") != std::string::npos ||
+      !tree.has_top_folder(text))
     return false;
   static const std::set<std::string> ends{".h",    ".cpp", ".cu",  ".cuh",  ".sh",  ".cmake",
                                           ".py",   ".md",  ".txt", ".html", ".css", ".js",
@@ -358,7 +363,7 @@ std::optional<Section> section_behind(std::string_view rest) {
   rest.remove_prefix(i);
   if (rest.starts_with('"')) {
     const size_t end = rest.find('"', 1);
-    if (end == rest.npos || end < 3) return std::nullopt;
+    if (end == std::string::npos || end < 3) return std::nullopt;
     return Section{std::string(rest.substr(1, end - 1)), {}};
   }
   if (!rest.starts_with("section ")) return std::nullopt;
@@ -393,7 +398,8 @@ Strings citations_of(const Tree& tree, const std::string& path, const std::strin
     const std::string page = all.text.substr(begin, end - begin);
     const bool named = page.starts_with("docs/") || page.starts_with("experiments/") ||
                        page.starts_with("examples/");
-    if (!named || page.find("NAME") != page.npos || page.find("PAGE") != page.npos) continue;
+    if (!named || page.find("NAME") != std::string::npos || page.find("PAGE") != std::string::npos)
+      continue;
     const std::string where = at(path, all.line[begin]) + ": ";
     if (!tree.files.contains(page)) {
       complaints.push_back(where + page + " is not there");
@@ -433,7 +439,7 @@ Strings outside_paths(const Tree& tree) {
   for (const auto& [path, text] : tree.files) {
     if (path == ".ci/run") continue;
     for (const std::string& word : words)
-      for (size_t i = text.find(word); i != text.npos; i = text.find(word, i + 1)) {
+      for (size_t i = text.find(word); i != std::string::npos; i = text.find(word, i + 1)) {
         const char before = i > 0 ? text[i - 1] : ' ';
         if (word.starts_with('/') && (is_word(before) || before == '}' || before == '.')) continue;
         const auto line = std::count(text.begin(), text.begin() + static_cast<long>(i), '\n') + 1;
@@ -484,13 +490,17 @@ Strings bad_names(const Tree& tree) {
         complaints.push_back(path + ": a name has only A-Z a-z 0-9 . _ -");
         break;
       }
+    static const std::regex device(R"((^|/)(con|prn|aux|nul|com[1-9]|lpt[1-9])(\.[^/]*)?(/|$))",
+                                   std::regex::icase);
+    if (std::regex_search(path, device) || path.ends_with('.'))
+      complaints.push_back(path + ": a name that Windows keeps for itself");
     // Folders too: "A/x" and "a/y" are one folder to some file systems.
     for (size_t end = path.find('/');; end = path.find('/', end + 1)) {
       const std::string part = path.substr(0, end);
       const auto [it, first] = seen.emplace(lower(part), part);
       if (!first && it->second != part)
         complaints.push_back(path + ": differs from " + it->second + " in case only");
-      if (end == path.npos) break;
+      if (end == std::string::npos) break;
     }
   }
   return complaints;
@@ -523,7 +533,7 @@ Strings words_of_history(const Tree& tree) {
     const Joined all = joined(text);
     const std::string small = lower(all.text);
     for (const std::string& word : words)
-      for (size_t i = small.find(word); i != small.npos; i = small.find(word, i + 1))
+      for (size_t i = small.find(word); i != std::string::npos; i = small.find(word, i + 1))
         if ((i == 0 || !is_word(small[i - 1])) &&
             (i + word.size() == small.size() || !is_word(small[i + word.size()])))
           complain(all.line[i], "\"" + word + "\"");

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <numeric>
 #include <sstream>
 #include <string>
@@ -33,7 +34,7 @@ const fs::path kOld = fs::path(NINE_SOURCE_DIR) / "tests/data/0.1.0";
 std::vector<double> numbers(const std::string& text) {
   std::istringstream in(text);
   std::vector<double> all;
-  for (double x; in >> x;) all.push_back(x);
+  for (double x = 0; in >> x;) all.push_back(x);
   return all;
 }
 
