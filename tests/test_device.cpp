@@ -92,12 +92,12 @@ TEST_CASE("device: reading a GPU's memory on the CPU is an Error that says what 
   const Tensor here = Tensor::from<float>({1, 2, 3, 4}, {2, 2}), there = here.to(kFake);
   const std::string expected =
       "memory of cuda:0 (a tensor of shape (2, 2)) was read or written on the CPU: copy it with";
-  CHECK(has(error_of([&] { there.data<float>(); }), expected.c_str()));
-  CHECK(has(error_of([&] { there.view().as<float>(); }), expected.c_str()));
+  CHECK(has(error_of([&] { there.data<float>(); }), expected));
+  CHECK(has(error_of([&] { there.view().as<float>(); }), expected));
   // A function of one's own that loops over elements on the CPU.
   Arena arena("step", kFake, 1 << 20);
   Tape tape(arena);
-  CHECK(has(error_of([&] { examples::softplus(tape.leaf(there)); }), expected.c_str()));
+  CHECK(has(error_of([&] { examples::softplus(tape.leaf(there)); }), expected));
   CHECK(there.to(kCpu).data<float>()[3] == 4);
   CHECK(there.clone().device() == kFake);
   CHECK(there.to_vector() == here.to_vector());
