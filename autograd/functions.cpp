@@ -528,8 +528,6 @@ Var nll(const Var& log_probs, const Tensor& targets, double row_weight) {
   });
 }
 
-namespace {
-// How many targets are not -1. On the CPU nothing is allocated; from a GPU they are copied.
 int64_t count_targets(const Tensor& targets) {
   const auto counts = [](auto target) { return target >= 0; };
   if (targets.device().kind == DeviceKind::cpu && targets.view().contiguous()) {
@@ -539,7 +537,6 @@ int64_t count_targets(const Tensor& targets) {
   const std::vector<double> copied = targets.to_vector();
   return std::count_if(copied.begin(), copied.end(), counts);
 }
-}  // namespace
 
 Var cross_entropy(const Var& logits, const Tensor& targets) {
   require(targets.elements() == logits.shape().rows(), "[cross_entropy] logits of shape ",

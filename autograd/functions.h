@@ -138,6 +138,9 @@ Var log_softmax(const Var& x);  ///< x - log(sum(e^x)); dx = dy - e^y sum(dy)
 /// The weighted negative log-likelihood of log_probs (n, V): -row_weight * sum of log_probs[r,
 /// targets[r]] over the rows with targets[r] >= 0 (targets (n) int32); a float64 scalar.
 Var nll(const Var& log_probs, const Tensor& targets, double row_weight);
+/// How many targets (int32, any shape, on either device) are not -1. On the CPU nothing is
+/// allocated.
+int64_t count_targets(const Tensor& targets);
 /// The mean of -log_softmax(logits)[r, targets[r]] over the rows r with targets[r] >= 0, a float64
 /// scalar; dlogits = dy (softmax(logits) - one-hot targets) / (number of those rows), 0 in others.
 /// logits (n, V), targets (n) int32, on the CPU or the tape's device; PyTorch's cross_entropy with

@@ -44,9 +44,8 @@ SoftmaxLoss SoftmaxHead::loss(const Var& hidden, const Tensor& targets, double r
 }
 
 Var SoftmaxHead::loss(const Var& hidden, const Tensor& targets) const {
-  const std::vector<double> ids = targets.to_vector();
-  const auto rows = std::count_if(ids.begin(), ids.end(), [](double id) { return id >= 0; });
-  require(rows > 0, "[SoftmaxHead] no row has a target: all ", ids.size(), " are -1");
+  const int64_t rows = count_targets(targets);
+  require(rows > 0, "[SoftmaxHead] no row has a target: all ", targets.elements(), " are -1");
   return loss(hidden, targets, 1 / static_cast<double>(rows)).loss;
 }
 
