@@ -6,7 +6,7 @@ RUN ?= runs/demo
 SECONDS = 60
 CLANG = -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++
 
-.PHONY: help deps build programs demo test bench sanitize tsan fuzz tidy format clean
+.PHONY: help deps test-deps build programs demo test bench sanitize tsan fuzz tidy format clean
 
 help:
 	@echo "make demo      install what is missing, build, train on the built-in sample, leave a report"
@@ -21,6 +21,9 @@ help:
 
 deps:
 	@./cmake/install_deps.sh
+
+test-deps:
+	@./cmake/install_deps.sh test
 
 build: deps
 	cmake -S . -B $(BUILD) -G Ninja $(CMAKE_FLAGS)
@@ -37,7 +40,7 @@ demo: programs
 	$(BUILD)/bin/mt_train --sample --run $(RUN)-mt --restart \
 	  --layers 2 --hidden 128 --ffn 256 --dropout 0.1 --lr 0.003 --warmup 200 --batch-tokens 1024 --after 4e
 
-test: build
+test: test-deps build
 	cd $(BUILD) && ctest --output-on-failure -j $(JOBS)
 
 bench: build
@@ -71,7 +74,7 @@ fuzz:
 # clang-tidy reads clang's command lines; nothing has to be built for it.
 tidy:
 	@./cmake/install_deps.sh clang tidy
-	cmake -S . -B build-tidy -G Ninja $(CMAKE_FLAGS) $(CLANG) -DNINE_UNITY=OFF -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON
+	cmake -S . -B build-tidy -G Ninja $(CMAKE_FLAGS) $(CLANG) -DNINE_UNITY=OFF -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON -DNINE_DISPATCH=OFF
 	git ls-files '*.cpp' | grep -v -e ^examples/ -e ^tests/consumer/ -e ^tests/fuzz/entry -e ^tests/fuzz/host | \
 	  xargs -P $(JOBS) -n 1 clang-tidy -p build-tidy --quiet --warnings-as-errors='*'
 

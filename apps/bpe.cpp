@@ -24,7 +24,7 @@ constexpr Command kCommands[] = {{"learn", "bpe learn", learn_codes},
 
 int run_command(const Command& command, int argc, char** argv) {
   Options options(command.program, "Byte pair encoding, files as of subword-nmt 0.3.",
-                  kVersionLine);
+                  version_text);
   BpeFlags o;
   o.declare(options, command.name);
   if (!options.parse(argc - 1, argv + 1)) return kExitDone;
@@ -37,7 +37,7 @@ int run_command(const Command& command, int argc, char** argv) {
 // What is asked before a command: help, the version.
 int run(std::string_view asked) {
   if (asked == "--help" || asked == "-h") return std::puts(kBpeHelp), kExitDone;
-  if (asked == "--version") return std::puts(kVersionLine), kExitDone;
+  if (asked == "--version") return std::fputs(version_text().c_str(), stdout), kExitDone;
   throw UsageError(asked.empty()
                        ? "a command is missing: learn, apply, undo or vocab"
                        : concat("unknown command '", asked, "': learn, apply, undo or vocab"));

@@ -95,7 +95,7 @@ int run(int argc, char** argv) {
   Options options("kernel_inspect",
                   "Shows formulas, values, exact gradients, examples, figures and checks of any "
                   "output head; alone, a table of the kernels.",
-                  kVersionLine);
+                  version_text);
   InspectOptions o;
   o.declare(options);
   if (!options.parse(argc, argv)) return kExitDone;

@@ -123,7 +123,7 @@ int main(int argc, char** argv) {
   Options options("lm_score",
                   "Scores text with a language model, shows what it expected, continues text, "
                   "compares two models.",
-                  kVersionLine);
+                  version_text);
   ScoreOptions o;
   return run_main(options, [&] {
     o.declare(options);

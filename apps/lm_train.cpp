@@ -33,7 +33,7 @@ int train(const Options& options, const LmOptions& o, Device device) {
 int main(int argc, char** argv) {
   using namespace nine::app;
   Options options("lm_train", "Trains an LSTM language model and reports perplexity.",
-                  kVersionLine);
+                  version_text);
   LmOptions o;
   return run_main(options, [&] {
     o.declare(options);

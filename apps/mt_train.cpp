@@ -38,7 +38,7 @@ int train(const Options& options, const MtOptions& o, Device device) {
 int main(int argc, char** argv) {
   using namespace nine::app;
   Options options("mt_train", "Trains a Transformer to translate and reports perplexity and BLEU.",
-                  kVersionLine);
+                  version_text);
   MtOptions o;
   return run_main(options, [&] {
     o.declare(options);

@@ -117,7 +117,7 @@ int run(const TranslateOptions& o) {
 
 int main(int argc, char** argv) {
   using namespace nine::app;
-  Options options("mt_translate", "Translates text, scores translations.", kVersionLine);
+  Options options("mt_translate", "Translates text, scores translations.", version_text);
   TranslateOptions o;
   return run_main(options, [&] {
     o.declare(options);

@@ -86,7 +86,7 @@ int main(int argc, char** argv) {
     Options options("nine_report",
                     "Writes one HTML page: figures, curves and settings of runs, or the word "
                     "vectors of a model.",
-                    kVersionLine);
+                    version_text);
     ReportOptions o;
     o.declare(options);
     if (!options.parse(argc, argv)) return kExitDone;

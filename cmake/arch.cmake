@@ -12,16 +12,25 @@ target_compile_definitions(nine_flags INTERFACE EIGEN_DONT_PARALLELIZE)  # core/
 # No errno and no trapping arithmetic: lets loops over exp, log and friends be vectorised. Results stay IEEE: no -ffast-math.
 target_compile_options(nine_flags INTERFACE -march=${NINE_ARCH} -fno-math-errno -fno-trapping-math)
 
-# The instruction sets that the build relies on, as the compiler itself defines them, so that a program
-# started on a CPU without them can report it (core/cpu_info.h).
+# The instructions that the build uses everywhere, as the compiler itself defines them, so that a program
+# started on a CPU without them can report it (core/instruction_set.h).
 execute_process(COMMAND ${CMAKE_CXX_COMPILER} -march=${NINE_ARCH} -dM -E -x c++ /dev/null
                 OUTPUT_VARIABLE nine_macros RESULT_VARIABLE nine_bad_arch ERROR_QUIET)
 if(nine_bad_arch)
   message(FATAL_ERROR "NINE_ARCH=${NINE_ARCH}: ${CMAKE_CXX_COMPILER} has no such -march; try native or x86-64-v3")
 endif()
-if(nine_macros MATCHES "__AVX512F__")
+if(nine_macros MATCHES "__AVX512VL__")
+  set(nine_base_isa avx512)
   # GCC 12 does not know Zen 4 and would keep to 256 bits on it.
   target_compile_options(nine_flags INTERFACE -mprefer-vector-width=512)
+elseif(nine_macros MATCHES "__AVX2__" AND nine_macros MATCHES "__FMA__")
+  set(nine_base_isa avx2)
+else()
+  set(nine_base_isa generic)
+endif()
+set(nine_arch_name ${NINE_ARCH})
+if(NINE_ARCH STREQUAL native)
+  set(nine_arch_name ${CMAKE_SYSTEM_PROCESSOR})
 endif()
 if(NINE_SANITIZE STREQUAL "address")
   set(nine_sanitizers -fsanitize=address,undefined)
@@ -40,8 +49,8 @@ if(NINE_SANITIZE)
 endif()
 
 set(nine_built_for "")
-foreach(pair sse4.2=__SSE4_2__ avx=__AVX__ avx2=__AVX2__ fma=__FMA__ bmi2=__BMI2__ avx512f=__AVX512F__ avx512bw=__AVX512BW__
-             avx512dq=__AVX512DQ__ avx512vl=__AVX512VL__ avx512vbmi=__AVX512VBMI__ avx512bf16=__AVX512BF16__)
+foreach(pair sse4.2=__SSE4_2__ avx=__AVX__ avx2=__AVX2__ fma=__FMA__ f16c=__F16C__ bmi2=__BMI2__ avx512f=__AVX512F__ avx512bw=__AVX512BW__
+             avx512cd=__AVX512CD__ avx512dq=__AVX512DQ__ avx512vl=__AVX512VL__ avx512vbmi=__AVX512VBMI__ avx512bf16=__AVX512BF16__)
   string(REPLACE "=" ";" pair ${pair})
   list(GET pair 0 name)
   list(GET pair 1 macro)
@@ -50,6 +59,3 @@ foreach(pair sse4.2=__SSE4_2__ avx=__AVX__ avx2=__AVX2__ fma=__FMA__ bmi2=__BMI2
   endif()
 endforeach()
 list(JOIN nine_built_for " " nine_built_for)
-set_source_files_properties(${PROJECT_SOURCE_DIR}/core/cpu_info.cpp PROPERTIES
-  COMPILE_OPTIONS -march=x86-64 COMPILE_DEFINITIONS "NINE_BUILT_FOR=\"${nine_built_for}\""
-  SKIP_PRECOMPILE_HEADERS ON)  # they are for another instruction set

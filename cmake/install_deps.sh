@@ -1,14 +1,16 @@
 #!/bin/sh
 # Installs the Debian packages that Nine needs and this machine lacks. Nothing to do is the usual case, and quick.
-#   cmake/install_deps.sh [clang] [tidy] [format]     clang: also what the fuzzers need; tidy, format: also clang-tidy, clang-format
+#   cmake/install_deps.sh [test] [clang] [tidy] [format]     test: also what tests run beside the programs; clang: what the fuzzers need;
+#                                                            tidy, format: clang-tidy, clang-format
 set -eu
 packages="g++ cmake ninja-build libeigen3-dev libxsmm-dev nlohmann-json3-dev libcli11-dev doctest-dev"
 for more in "$@"; do
   case $more in
+    test) packages="$packages valgrind" ;;  # a CPU without AVX-512, on any machine
     clang) packages="$packages clang libclang-rt-dev libomp-dev" ;;  # libFuzzer and the sanitizers; OpenMP
     tidy) packages="$packages clang-tidy" ;;
     format) packages="$packages clang-format" ;;
-    *) echo "$0: nothing is known about '$more'; clang, tidy and format are" >&2 && exit 2 ;;
+    *) echo "$0: nothing is known about '$more'; test, clang, tidy and format are" >&2 && exit 2 ;;
   esac
 done
 

@@ -13,6 +13,7 @@
 #include <type_traits>
 
 #include "core/error.h"
+#include "core/instruction_set.h"
 #include "core/scratch.h"
 #include "core/threads.h"
 
@@ -50,19 +51,6 @@ GemmBackend gemm_backend() { return backend(); }
 bool gemm_backend_built(GemmBackend b) { return b == GemmBackend::eigen || kHasXsmm; }
 std::string to_text(GemmBackend b) { return b == GemmBackend::eigen ? "eigen" : "libxsmm"; }
 
-std::string gemm_description() {
-#ifdef NINE_WITH_XSMM
-  if (backend() == GemmBackend::libxsmm)
-    return concat("libxsmm ", LIBXSMM_VERSION, " (", libxsmm_get_target_arch(), ")");
-#endif
-  return concat("eigen ", EIGEN_WORLD_VERSION, ".", EIGEN_MAJOR_VERSION, ".", EIGEN_MINOR_VERSION);
-}
-
-void set_gemm_backend(GemmBackend b) {
-  require(gemm_backend_built(b), "this build has no ", b, ": install libxsmm-dev and build again");
-  backend() = b;
-}
-
 #ifdef NINE_WITH_XSMM
 namespace {
 
@@ -89,6 +77,13 @@ void start_xsmm() {
       throw OutOfMemory("out of memory: no 12 MiB for libxsmm, which computes matrix products");
     std::free(probe);
     libxsmm_init();
+    // Code for the instruction set in use, as the loops are, whatever CPU is at hand. After
+    // libxsmm_init(), which reads LIBXSMM_TARGET.
+    if (instruction_set() >= InstructionSet::avx512) {
+      libxsmm_set_target_archid(LIBXSMM_X86_AVX512_CORE);
+    } else if (instruction_set() == InstructionSet::avx2) {
+      libxsmm_set_target_archid(LIBXSMM_X86_AVX2);
+    }
     libxsmm_registry_info tables{};  // another thread may have taken what the probe gave back
     if (libxsmm_get_registry_info(&tables) != EXIT_SUCCESS)
       throw OutOfMemory("out of memory: none for the tables of libxsmm");
@@ -113,6 +108,21 @@ void require_executable(const void* code) {
 
 }  // namespace
 #endif
+
+std::string gemm_description() {
+#ifdef NINE_WITH_XSMM
+  if (backend() == GemmBackend::libxsmm) {
+    start_xsmm();
+    return concat("libxsmm ", LIBXSMM_VERSION, " (", libxsmm_get_target_arch(), ")");
+  }
+#endif
+  return concat("eigen ", EIGEN_WORLD_VERSION, ".", EIGEN_MAJOR_VERSION, ".", EIGEN_MINOR_VERSION);
+}
+
+void set_gemm_backend(GemmBackend b) {
+  require(gemm_backend_built(b), "this build has no ", b, ": install libxsmm-dev and build again");
+  backend() = b;
+}
 
 struct TileBackends {
   template <class T>

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "core/cpu/elementwise_loops.h"
+#include "core/cpu/row_loops.h"
 #include "core/gemm.h"
 
 namespace nine {
@@ -37,6 +38,7 @@ void PackedLinear<T>::multiply(int64_t panel, const T* x, int64_t ldx, int64_t r
 template <class T>
 void PackedLinear<T>::operator()(const T* x, int64_t ldx, int64_t rows, T* y, int64_t ldy,
                                  Mode mode) const {
+  const auto& loops = cpu::row_loops<T>();
   const T low = mode == Mode::relu ? T(0) : -std::numeric_limits<T>::infinity();
   parallel_for(
       panels(),
@@ -46,13 +48,7 @@ void PackedLinear<T>::operator()(const T* x, int64_t ldx, int64_t rows, T* y, in
         if (!bias_ && mode != Mode::relu) return;
         const T* bias = bias_ ? bias_.data<T>() + p * kPanel : nullptr;
         const int64_t columns = width(p);
-        for (int64_t r = 0; r < rows; ++r) {
-          T* __restrict row = out + r * ldy;
-          for (int64_t c = 0; c < columns; ++c) {
-            const T value = row[c] + (bias != nullptr ? bias[c] : T(0));
-            row[c] = value < low ? low : value;  // NaN stays NaN
-          }
-        }
+        for (int64_t r = 0; r < rows; ++r) loops.add_bias(out + r * ldy, bias, columns, low);
       },
       static_cast<double>(2 * rows) * static_cast<double>(in_ * out_));
 }

@@ -5,8 +5,8 @@
 #include <limits>
 #include <numeric>
 
+#include "core/cpu/row_loops.h"
 #include "core/scratch.h"
-#include "core/vmath.h"
 #include "kernels/cpu/head_block.h"
 
 namespace nine {
@@ -22,38 +22,7 @@ constexpr T kLowest = -std::numeric_limits<T>::infinity();
 
 template <class T>
 T largest(const T* x, int64_t n) {
-  constexpr int64_t kLanes = 16;
-  T top[kLanes];
-  std::fill_n(top, kLanes, kLowest<T>);
-  int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes)
-    for (int64_t j = 0; j < kLanes; ++j) top[j] = x[i + j] > top[j] ? x[i + j] : top[j];
-  for (; i < n; ++i) top[0] = x[i] > top[0] ? x[i] : top[0];
-  for (int64_t width = kLanes / 2; width > 0; width /= 2)
-    for (int64_t j = 0; j < width; ++j) top[j] = top[j + width] > top[j] ? top[j + width] : top[j];
-  return top[0];
-}
-
-// The sum of exp(x - top). With `keep` x becomes exp(x - top).
-template <class T, bool keep>
-double exponents(T* x, int64_t n, T top) {
-  constexpr int64_t kLanes = 16;
-  T sums[kLanes] = {};
-  int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes)
-    for (int64_t j = 0; j < kLanes; ++j) {
-      const T e = vexp(x[i + j] - top);
-      sums[j] += e;
-      if constexpr (keep) x[i + j] = e;
-    }
-  for (; i < n; ++i) {
-    const T e = vexp(x[i] - top);
-    sums[0] += e;
-    if constexpr (keep) x[i] = e;
-  }
-  double sum = 0;
-  for (const T s : sums) sum += static_cast<double>(s);
-  return sum;
+  return cpu::row_loops<T>().largest(x, n);
 }
 
 // The k-th largest of n numbers; with fewer than k, the lowest number of T.
@@ -183,7 +152,7 @@ void HeadDecoder<T>::stack_contexts(const Block& b, Memory& m) const {
   if (head_.contexts) {
     latent_(b.h, d, b.rows, m.stack.data(), size * d);
     T* stack = m.stack.data();
-    for (int64_t i = 0; i < b.rows * size * d; ++i) stack[i] = vtanh(stack[i]);
+    cpu::row_loops<T>().tanh(stack, b.rows * size * d);
   } else if (size > 1) {
     for (int64_t i = 0; i < b.rows * size; ++i)
       std::copy_n(b.h + i / size * d, d, m.stack.data() + i * d);
@@ -266,7 +235,7 @@ void HeadDecoder<T>::finish_panel(const Block& b, int64_t panel) const {
   const T* bias = bias_ ? static_cast<T*>(bias_.data) + word : nullptr;
   for (int64_t i = 0; i < b.rows * b.size; ++i) {
     T* row = b.scores + i * b.ld + word;
-    for (int64_t v = 0; v < words && bias != nullptr; ++v) row[v] += bias[v];
+    if (bias != nullptr) cpu::row_loops<T>().scaled(T(1), bias, words, true, row);
     const int64_t target = b.targets != nullptr ? b.targets[i / b.size] - word : -1;
     if (target >= 0 && target < words) row[target] = static_cast<T>(b.target_score[i]);
     if (b.excluded >= word && b.excluded < word + words) {
@@ -290,8 +259,7 @@ void HeadDecoder<T>::sum_chunk(const Block& b, int64_t chunk) const {
       sum = 0;
       if (head_.mixture) std::fill_n(row, end - begin, T(0));
     } else {
-      sum = head_.mixture ? exponents<T, true>(row, end - begin, top)
-                          : exponents<T, false>(row, end - begin, top);
+      sum = cpu::row_loops<T>().exponents(row, end - begin, top, head_.mixture);
     }
   }
 }
@@ -346,12 +314,8 @@ void HeadDecoder<T>::mix(const Block& b, int64_t row, T* p) const {
     for (int64_t k = 0; k < b.size; ++k) {
       const int64_t i = row * b.size + k;
       const T factor = b.factors[i * kChunks + c];
-      const T* e = b.scores + i * b.ld;
-      if (k == 0) {
-        for (int64_t v = begin; v < end; ++v) p[v] = factor * e[v];
-      } else {
-        for (int64_t v = begin; v < end; ++v) p[v] += factor * e[v];
-      }
+      cpu::row_loops<T>().scaled(factor, b.scores + i * b.ld + begin, end - begin, k > 0,
+                                 p + begin);
     }
   }
 }

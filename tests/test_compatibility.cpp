@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "apps/cli/version.h"
-#include "core/cpu_info.h"
+#include "core/instruction_set.h"
 #include "core/gemm.h"
 #include "core/safetensors.h"
 #include "nn/models/language_model.h"
@@ -57,7 +57,7 @@ void copy_run(const std::string& task, const fs::path& to) {
   fs::copy(kOld / task, to, fs::copy_options::recursive);
   Json config = Json::parse(slurp(to / "run/config.json"));
   REQUIRE(config["resolved"]["version"] == "0.1.0");
-  config["resolved"]["instruction_set"] = built_for();
+  config["resolved"]["instruction_set"] = to_text(instruction_set());
   config["resolved"]["gemm"] = gemm_description();
   put(to / "run/config.json", config.dump());
 }
@@ -101,7 +101,9 @@ TEST_CASE("version: project()'s, in every program") {
   CHECK(std::string(app::kVersion) == NINE_VERSION);
   for (const char* program :
        {"bpe", "kernel_inspect", "lm_train", "lm_score", "mt_train", "mt_translate", "nine_report"})
-    CHECK(run_program(program, {"--version"}).out == "nine " NINE_VERSION "\n");
+    CHECK(run_program(program, {"--version"}).out ==
+          concat("nine " NINE_VERSION "\ninstruction set: ", instruction_set(),
+                 "\nmatrix products: ", gemm_description(), "\n"));
 }
 
 TEST_CASE("version: the changelog has an entry for it") {
@@ -170,6 +172,7 @@ TEST_CASE("compatibility: a run of another instruction set does not go on") {
   const Outcome run = run_in(here / "lm", "lm_train", with(kLmFlags, "8e"));
   CHECK(run.code == 2);
   CHECK(run.err.find("holds a run whose instruction_set was \"abacus\"") != std::string::npos);
+  CHECK(run.err.find("this build has no code for abacus") != std::string::npos);
 }
 
 TEST_CASE("compatibility: a translation model of 0.1.0 opens") {

@@ -1,5 +1,6 @@
 #include "apps/cli/machine.h"
 
+#include "core/instruction_set.h"
 #include "core/tensor.h"
 #include "core/threads.h"
 #include "cuda/cuda.h"
@@ -22,6 +23,7 @@ void add_device(Options& options, std::string& device) {
 }
 
 int on_machine(const MachineFlags& flags, const std::function<int(Device)>& body) {
+  instruction_set();  // an error of NINE_ISA now, before there is work to lose
   install_cuda();
   cuda::set_precision(enum_from_text<cuda::Precision>(flags.precision));
   set_threads(flags.threads > 0 ? flags.threads : default_threads());

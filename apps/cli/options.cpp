@@ -51,7 +51,8 @@ bool contains_flag(const Strings& arguments, std::string_view flag,
 }  // namespace
 
 struct Options::State {
-  std::string program, description, version;
+  std::string program, description;
+  std::string (*version)() = nullptr;
   std::string group_title = "Options";
   std::deque<OptionData> options;  // a deque: Option points into it
   std::vector<std::unique_ptr<TextField>> text_fields;
@@ -118,11 +119,11 @@ Option& Option::called(std::string words) {
   return *this;
 }
 
-Options::Options(std::string program, std::string description, std::string version)
+Options::Options(std::string program, std::string description, std::string (*version)())
     : state_(std::make_unique<State>()) {
   state_->program = std::move(program);
   state_->description = std::move(description);
-  state_->version = std::move(version);
+  state_->version = version;
   add_built_in();
 }
 
@@ -131,7 +132,7 @@ Options::~Options() = default;
 void Options::add_built_in() {
   State& s = *state_;
   declare("help", &s.help, "prints this page");
-  if (!s.version.empty()) declare("version", &s.show_version, "prints the version");
+  if (s.version != nullptr) declare("version", &s.show_version, "prints the version");
   declare("config", &s.config_file,
           "reads options from a JSON object, keys with underscores; flags given here win")
       .unit = "FILE.json";
@@ -183,8 +184,8 @@ bool Options::parse(const std::vector<std::string>& arguments, std::ostream& out
     out << help();
     return false;
   }
-  if (!s.version.empty() && contains_flag(arguments, "--version")) {
-    out << s.version << '\n';
+  if (s.version != nullptr && contains_flag(arguments, "--version")) {
+    out << s.version();
     return false;
   }
   const auto texts = read_command_line(s.list(), arguments);

@@ -61,8 +61,9 @@ class Option {
 /// --config, --dump-config.
 class Options {
  public:
-  /// `program` is what the user types ("lm_train", "bpe learn"); `version` is a line for --version.
-  Options(std::string program, std::string description, std::string version = {});
+  /// `program` is what the user types ("lm_train", "bpe learn"); `version` makes the text that
+  /// --version prints, null: there is no such flag.
+  Options(std::string program, std::string description, std::string (*version)() = nullptr);
   ~Options();
   Options(const Options&) = delete;
   Options& operator=(const Options&) = delete;

@@ -1,8 +1,18 @@
 #include "apps/cli/version.h"
 
+#include "core/error.h"
+#include "core/gemm.h"
+#include "core/instruction_set.h"
+
 namespace nine::app {
 
-const char* const kVersion = NINE_VERSION;  // defined by apps/CMakeLists.txt for this file alone
+// NINE_VERSION is defined by apps/CMakeLists.txt for this file alone.
+const char* const kVersion = NINE_VERSION;
 const char* const kVersionLine = "nine " NINE_VERSION;
+
+std::string version_text() {
+  return concat(kVersionLine, "\ninstruction set: ", instruction_set(),
+                "\nmatrix products: ", gemm_description(), "\n");
+}
 
 }  // namespace nine::app

@@ -5,9 +5,10 @@
 #include "apps/cli/signals.h"
 #include "apps/cli/version.h"
 #include "apps/training/compare_configs.h"
+#include "apps/training/instruction_set_of_run.h"
 #include "apps/training/profile_table.h"
-#include "core/cpu_info.h"
 #include "core/gemm.h"
+#include "core/instruction_set.h"
 #include "core/json.h"
 #include "core/threads.h"
 #include "kernels/head_json.h"
@@ -32,11 +33,15 @@ bool resumes(const TrainingRun& t, const Json& now, RunDirectory& run) {
     throw UsageError(concat(run.path().string(), " holds another run: ", mismatch));
   // Results depend on data, instruction set, libraries and block sizes to the last bit too.
   for (const auto& [key, value] : now["resolved"].items()) {
-    const Json was = before.contains("resolved") ? before["resolved"].value(key, Json()) : Json();
-    if (key != "version" && was != value)
-      throw UsageError(concat(
-          run.path().string(), " holds a run whose ", key, " was ", json_text(was), ", now ",
-          json_text(value), "; it cannot go on to the same bits: use --restart or another --run"));
+    const Json was = in_present_form(
+        key, before.contains("resolved") ? before["resolved"].value(key, Json()) : Json());
+    if (key == "version" || was == value) continue;
+    const std::string way = key == "instruction_set" && was.is_string()
+                                ? how_to_go_on(was.get<std::string>())
+                                : "it cannot go on to the same bits";
+    throw UsageError(concat(run.path().string(), " holds a run whose ", key, " was ",
+                            json_text(was), ", now ", json_text(value), "; ", way,
+                            "; or use --restart or another --run"));
   }
   return true;
 }
@@ -169,7 +174,7 @@ Json resolved_settings(const TrainOptions& o, const ParameterSet& parameters, in
   return {{"version", kVersion},
           {"head", head["head"]},
           {"parameters", parameters.count()},
-          {"instruction_set", built_for()},
+          {"instruction_set", to_text(instruction_set())},
           {"gemm", gemm_description()},
           {"head_block_rows",
            head_block_rows(config.spec, words, width, parameters.dtype(), parameters.device())},

@@ -15,7 +15,7 @@
 #include "core/scratch.h"
 #include "core/vmath.h"
 
-namespace nine::cpu {
+namespace nine::cpu::inline NINE_ISA {
 namespace {
 
 constexpr int64_t kQueries = 64;  // queries of a tile
@@ -234,4 +234,4 @@ void attention_backward(const ops::Attention& io, const ops::AttentionGradients&
   });
 }
 
-}  // namespace nine::cpu
+}  // namespace nine::cpu::inline NINE_ISA

@@ -1,16 +1,18 @@
 // The CPU's implementations of the ops in core/op_list.h, with the names and signatures of
-// core/ops.h. Shapes and types have been checked there.
+// core/ops.h. Shapes and types have been checked there. All files of this folder but table.cpp are
+// compiled for several instruction sets (core/cpu/isa.h).
 #pragma once
 
 #include <type_traits>
 
+#include "core/cpu/isa.h"
 #include "core/op_list.h"
 #include "core/ops.h"
 
-namespace nine::cpu {
+namespace nine::cpu::inline NINE_ISA {
 
 #define NINE_CPU_OP(name) std::remove_pointer_t<decltype(&ops::name)> name;
 NINE_FOR_EACH_OP(NINE_CPU_OP)
 #undef NINE_CPU_OP
 
-}  // namespace nine::cpu
+}  // namespace nine::cpu::inline NINE_ISA

@@ -2,7 +2,7 @@
 #include "core/cpu/cpu.h"
 #include "core/cpu/elementwise_loops.h"
 
-namespace nine::cpu {
+namespace nine::cpu::inline NINE_ISA {
 namespace {
 
 constexpr int64_t kNumbers = 4 * kPhiloxRun;  // random numbers computed in one vectorised loop
@@ -88,4 +88,4 @@ void dropout_words(const View& x, const View& ids, double p, const RandomKey& ke
   });
 }
 
-}  // namespace nine::cpu
+}  // namespace nine::cpu::inline NINE_ISA

@@ -6,7 +6,7 @@
 #include "core/cpu/elementwise_loops.h"
 #include "core/elementwise.h"
 
-namespace nine::cpu {
+namespace nine::cpu::inline NINE_ISA {
 namespace {
 
 template <class From, class To>
@@ -148,4 +148,4 @@ void scale(double alpha, const View& x, const OutputView& y) {
   });
 }
 
-}  // namespace nine::cpu
+}  // namespace nine::cpu::inline NINE_ISA

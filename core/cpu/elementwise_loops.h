@@ -3,10 +3,11 @@
 
 #include <algorithm>
 
+#include "core/cpu/isa.h"
 #include "core/tensor.h"
 #include "core/threads.h"
 
-namespace nine::cpu {
+namespace nine::cpu::inline NINE_ISA {
 
 /// Elements of a task: 64 KB of float, enough work to make the start of a task negligible.
 inline constexpr int64_t kGrain = 16384;
@@ -70,4 +71,4 @@ void with_add(bool add, F&& f) {
   }
 }
 
-}  // namespace nine::cpu
+}  // namespace nine::cpu::inline NINE_ISA

@@ -19,7 +19,7 @@
 #include "core/scratch.h"
 #include "core/vmath.h"
 
-namespace nine::cpu {
+namespace nine::cpu::inline NINE_ISA {
 namespace {
 
 constexpr int64_t kBatchRows = 64;            // rows of the batch in one product
@@ -229,4 +229,4 @@ void lstm_through_time(const ops::Lstm& io, const ops::LstmGradients& g, const V
                  [&]<class T>(T) { backward_through_time<T>(io, g, dh, dc, arena); });
 }
 
-}  // namespace nine::cpu
+}  // namespace nine::cpu::inline NINE_ISA

@@ -3,7 +3,7 @@
 #include "core/cpu/elementwise_loops.h"
 #include "core/update_rules.h"
 
-namespace nine::cpu {
+namespace nine::cpu::inline NINE_ISA {
 namespace {
 
 double clip_factor(const ops::Clip& clip) {
@@ -69,4 +69,4 @@ void average(const View& mean, const View& w, double weight) {
   });
 }
 
-}  // namespace nine::cpu
+}  // namespace nine::cpu::inline NINE_ISA

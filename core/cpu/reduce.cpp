@@ -5,7 +5,7 @@
 #include "core/cpu/elementwise_loops.h"
 #include "core/scratch.h"
 
-namespace nine::cpu {
+namespace nine::cpu::inline NINE_ISA {
 namespace {
 
 constexpr int64_t kColumns = 64;   // columns of a task of column_sums
@@ -75,4 +75,4 @@ bool all_finite(const View& x) {
   });
 }
 
-}  // namespace nine::cpu
+}  // namespace nine::cpu::inline NINE_ISA

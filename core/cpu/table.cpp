@@ -9,10 +9,14 @@
 #include <cstring>
 #include <fstream>
 
-#include "core/cpu/cpu.h"
-#include "core/cpu_info.h"
+#include "core/cpu/dispatch.h"
+#include "core/cpu/row_loops.h"
 #include "core/error.h"
 #include "core/op_table.h"
+
+NINE_CPU_TABLE(nine::OpTable)
+NINE_CPU_TABLE(nine::cpu::RowLoops<float>)
+NINE_CPU_TABLE(nine::cpu::RowLoops<double>)
 
 namespace nine {
 namespace cpu {
@@ -65,21 +69,31 @@ void copy_bytes(const View& x, const View& y) {
 }
 
 OpTable make_table() {
-  // This reference to cpu_info.cpp also makes every program link the check there that runs before
-  // main.
-  require(missing_instruction_set().empty(), "this CPU lacks ", missing_instruction_set());
   OpTable table{.allocate = allocate,
                 .release = release,
                 .available = available,
                 .clear = clear,
                 .copy_bytes = copy_bytes};
-#define NINE_SET_OP(name) table.name = name;
-  NINE_FOR_EACH_OP(NINE_SET_OP)
-#undef NINE_SET_OP
+  // It calls core/instruction_set.cpp, whose check that runs before main() every program has to
+  // link.
+  install_best(table);
   return table;
 }
 
 }  // namespace
+
+template <class T>
+const RowLoops<T>& row_loops() {
+  static const RowLoops<T> loops = [] {
+    RowLoops<T> best;
+    install_best(best);
+    return best;
+  }();
+  return loops;
+}
+template const RowLoops<float>& row_loops<float>();
+template const RowLoops<double>& row_loops<double>();
+
 }  // namespace cpu
 
 namespace {

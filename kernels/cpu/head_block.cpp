@@ -6,7 +6,7 @@
 #include "core/gemm.h"
 #include "core/scratch.h"
 
-namespace nine::cpu {
+namespace nine::cpu::inline NINE_ISA {
 
 template <class T>
 StackedComponents<T>::StackedComponents(const HeadBlock& block, Arena& arena)
@@ -240,4 +240,4 @@ NINE_HEAD_BLOCK(float)
 NINE_HEAD_BLOCK(double)
 #undef NINE_HEAD_BLOCK
 
-}  // namespace nine::cpu
+}  // namespace nine::cpu::inline NINE_ISA

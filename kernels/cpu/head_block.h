@@ -17,7 +17,7 @@
 #include "kernels/cpu/head_kernels.h"
 #include "kernels/scores/vectors.h"
 
-namespace nine::cpu {
+namespace nine::cpu::inline NINE_ISA {
 
 using ops::HeadBlock;
 using ops::kHeadChunks;
@@ -222,4 +222,4 @@ template <class T>
 void mixture_tile(const StackedComponents<T>& stack, const StackLanes<T>& lanes, int64_t panel,
                   int64_t words, T* scores, T* out);
 
-}  // namespace nine::cpu
+}  // namespace nine::cpu::inline NINE_ISA

@@ -7,7 +7,7 @@
 #include "kernels/cpu/head_block.h"
 #include "kernels/cpu/ops.h"
 
-namespace nine::cpu {
+namespace nine::cpu::inline NINE_ISA {
 namespace {
 
 using ops::HeadGradients;
@@ -395,4 +395,4 @@ void head_gradients(const HeadBlock& block, double row_weight, const HeadGradien
   });
 }
 
-}  // namespace nine::cpu
+}  // namespace nine::cpu::inline NINE_ISA

@@ -1,12 +1,14 @@
 #include "kernels/cpu/head_kernels.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <utility>
 
+#include "core/cpu/isa.h"
 #include "kernels/scores/all.h"
 
-namespace nine::cpu {
+namespace nine::cpu::inline NINE_ISA {
 namespace {
 
 using scores::HasFastPath;
@@ -418,21 +420,16 @@ constexpr HeadLoops<T> kLoops{.values = values<K, T>,
                               .exact = exact<K, T>,
                               .exact_slope = exact_slope<K, T>};
 
+template <class T>
+constexpr auto kAllLoops =
+    []<class... K>(scores::List<K...>) { return std::array{kLoops<K, T>...}; }(scores::Kernels{});
+
 #undef NINE_OWN_LOOP
 
 }  // namespace
 
-template <class T>
-HeadKernel<T>::HeadKernel(const Score& s, int64_t d) : args{s, d} {
-  scores::visit(s, d, [&](const auto& k) {
-    using K = std::remove_cvref_t<decltype(k)>;
-    static_cast<scores::Layout&>(*this) = scores::layout_of(k, d);
-    loops = &kLoops<K, T>;
-    name = K::kName;
-  });
+void install(HeadLoopTables& tables) {
+  tables = {kAllLoops<float>.data(), kAllLoops<double>.data()};
 }
 
-template struct HeadKernel<float>;
-template struct HeadKernel<double>;
-
-}  // namespace nine::cpu
+}  // namespace nine::cpu::inline NINE_ISA

@@ -98,7 +98,14 @@ struct HeadLoops {
   double (*exact_slope)(const KernelArgs&, const T* w, const T* h, double up, T* dw, T* dh);
 };
 
-/// A kernel for vectors of d numbers.
+/// The loops of each kernel, in the order of ScoreKind, compiled for one instruction set
+/// (core/cpu/isa.h).
+struct HeadLoopTables {
+  const HeadLoops<float>* of_float = nullptr;
+  const HeadLoops<double>* of_double = nullptr;
+};
+
+/// A kernel for vectors of d numbers, with the loops of the instruction set in use.
 template <class T>
 struct HeadKernel : scores::Layout {
   HeadKernel(const Score& s, int64_t d);

@@ -7,7 +7,7 @@
 #include "kernels/cpu/head_block.h"
 #include "kernels/cpu/ops.h"
 
-namespace nine::cpu {
+namespace nine::cpu::inline NINE_ISA {
 namespace {
 
 double log_prior_of(const HeadBlock& block, int64_t r, int64_t k) {
@@ -202,4 +202,4 @@ void prior_penalty(ops::PriorPenalty kind, double strength, const View& log_prio
   });
 }
 
-}  // namespace nine::cpu
+}  // namespace nine::cpu::inline NINE_ISA

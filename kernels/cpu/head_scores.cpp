@@ -8,7 +8,7 @@
 #include "kernels/cpu/head_block.h"
 #include "kernels/cpu/ops.h"
 
-namespace nine::cpu {
+namespace nine::cpu::inline NINE_ISA {
 namespace {
 
 // The targets' scores, computed from the vectors: rounding in a product must not make a probability
@@ -76,8 +76,8 @@ template <class T>
 void check_normaliser(const StackedComponents<T>& stack, int64_t k, int64_t r, double lse) {
   if (std::isfinite(lse)) return;
   const HeadBlock& block = stack.block();
-  if (!all_finite(block.h.row_range(stack.stacked(k, r), 1)) || !all_finite(stack[k].w) ||
-      (block.bias && !all_finite(block.bias)))
+  if (!ops::all_finite(block.h.row_range(stack.stacked(k, r), 1)) || !ops::all_finite(stack[k].w) ||
+      (block.bias && !ops::all_finite(block.bias)))
     return;
   fail("[kernel_softmax] component ", k, " (", stack[k].kernel.name,
        ") has scores without a finite normaliser (", lse, ") for row ", block.first_row + r,
@@ -179,4 +179,4 @@ void head_scores(const HeadBlock& block, Arena& arena) {
   dispatch_float(block.h.dtype, "head_scores", [&]<class T>(T) { run_scores<T>(block, arena); });
 }
 
-}  // namespace nine::cpu
+}  // namespace nine::cpu::inline NINE_ISA

@@ -4,13 +4,14 @@
 
 #include <type_traits>
 
+#include "core/cpu/isa.h"
 #include "kernels/op_list.h"
 #include "kernels/ops.h"
 
-namespace nine::cpu {
+namespace nine::cpu::inline NINE_ISA {
 
 #define NINE_CPU_OP(name) std::remove_pointer_t<decltype(&ops::name)> name;
 NINE_FOR_EACH_HEAD_OP(NINE_CPU_OP)
 #undef NINE_CPU_OP
 
-}  // namespace nine::cpu
+}  // namespace nine::cpu::inline NINE_ISA

@@ -1,16 +1,16 @@
 // The CPU's table of the head's ops, and the tables of all devices.
+#include "core/cpu/dispatch.h"
 #include "core/error.h"
-#include "kernels/cpu/ops.h"
 #include "kernels/op_table.h"
+
+NINE_CPU_TABLE(nine::HeadOpTable)
 
 namespace nine {
 namespace {
 
 HeadOpTable cpu_table() {
   HeadOpTable table;
-#define NINE_SET_OP(name) table.name = cpu::name;
-  NINE_FOR_EACH_HEAD_OP(NINE_SET_OP)
-#undef NINE_SET_OP
+  cpu::install_best(table);
   return table;
 }
 

@@ -4,63 +4,21 @@
 #include <cmath>
 
 #include "core/cpu/elementwise_loops.h"
+#include "core/cpu/row_loops.h"
 #include "core/ops.h"
 #include "core/scratch.h"
-#include "core/vmath.h"
 
 namespace nine {
 namespace {
 
 constexpr double kEps = 1e-5;  // of layer norms, as in LayerNorm
-constexpr int64_t kLanes = 16;
-
-template <class T>
-T dot(const T* __restrict a, const T* __restrict b, int64_t n) {
-  T sums[kLanes] = {};
-  int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes)
-    for (int64_t j = 0; j < kLanes; ++j) sums[j] += a[i + j] * b[i + j];
-  for (int64_t j = 0; i < n; ++i, ++j) sums[j] += a[i] * b[i];
-  for (int64_t width = kLanes / 2; width > 0; width /= 2)
-    for (int64_t j = 0; j < width; ++j) sums[j] += sums[j + width];
-  return sums[0];
-}
-
-// One row's attention: key(i) is where key i's d numbers begin, followed by its value's.
-// `mean_weights`, unless null: n numbers, the mean of all heads' attention weights.
+// One row's attention to n keys: key(i) is where key i's numbers begin, followed by its value's.
 template <class T, class Key>
-void attend(const T* q, int64_t heads, int64_t size, int64_t n, Key&& key, T* __restrict y,
-            float* mean_weights) {
-  const int64_t d = heads * size;
-  const T scale = static_cast<T>(1 / std::sqrt(static_cast<double>(size)));
-  T* scores = scratch<T>(Scratch::tile, heads * n);  // [head][key]
-  for (int64_t i = 0; i < n; ++i) {
-    const T* k = key(i);
-    for (int64_t h = 0; h < heads; ++h)
-      scores[h * n + i] = scale * dot(q + h * size, k + h * size, size);
-  }
-  for (int64_t h = 0; h < heads; ++h) {
-    T* s = scores + h * n;
-    const T top = *std::max_element(s, s + n);
-    for (int64_t i = 0; i < n; ++i) s[i] = vexp(s[i] - top);
-    T sum = 0;
-    for (int64_t i = 0; i < n; ++i) sum += s[i];
-    const T factor = T(1) / sum;
-    for (int64_t i = 0; i < n; ++i) s[i] *= factor;
-  }
-  std::fill_n(y, d, T(0));
-  for (int64_t i = 0; i < n; ++i) {
-    const T* __restrict v = key(i) + d;
-    for (int64_t h = 0; h < heads; ++h) {
-      const T weight = scores[h * n + i];
-      for (int64_t c = h * size; c < (h + 1) * size; ++c) y[c] += weight * v[c];
-    }
-  }
-  for (int64_t i = 0; i < n && mean_weights != nullptr; ++i) {
-    double sum = 0;
-    for (int64_t h = 0; h < heads; ++h) sum += static_cast<double>(scores[h * n + i]);
-    mean_weights[i] = static_cast<float>(sum / static_cast<double>(heads));
-  }
+void attend(cpu::RowAttention<T> a, Key&& key) {
+  const T** keys = scratch<const T*>(Scratch::lanes, a.n);
+  for (int64_t i = 0; i < a.n; ++i) keys[i] = key(i);
+  a.keys = keys;
+  cpu::row_loops<T>().attend(a);
 }
 
 }  // namespace
@@ -145,16 +103,7 @@ void IncrementalTransformer<T>::Norm::operator()(const T* x, int64_t rows, int64
   parallel_for(
       rows,
       [&](int64_t r) {
-        const T* in = x + r * d;
-        T* out = y + r * d;
-        const double m = cpu::lane_sum(d, [&](int64_t c) { return static_cast<double>(in[c]); }) /
-                         static_cast<double>(d);
-        const double squares = cpu::lane_sum(d, [&](int64_t c) {
-          return (static_cast<double>(in[c]) - m) * (static_cast<double>(in[c]) - m);
-        });
-        const T mean = static_cast<T>(m),
-                rstd = static_cast<T>(1 / std::sqrt(squares / static_cast<double>(d) + kEps));
-        for (int64_t c = 0; c < d; ++c) out[c] = (in[c] - mean) * rstd * gamma[c] + beta[c];
+        cpu::row_loops<T>().layer_norm(x + r * d, gamma, beta, d, kEps, y + r * d);
       },
       static_cast<double>(8 * rows * d));
 }
@@ -237,9 +186,12 @@ void IncrementalTransformer<T>::Batch::encode(std::span<const std::vector<int32_
           rows,
           [&](int64_t r) {
             const T* keys = qkv + first[static_cast<size_t>(r)] * 3 * d + d;
-            attend(
-                qkv + r * 3 * d, c.heads, size, count[static_cast<size_t>(r)],
-                [&](int64_t i) { return keys + i * 3 * d; }, y_.data() + r * d, nullptr);
+            attend<T>({.q = qkv + r * 3 * d,
+                       .heads = c.heads,
+                       .size = size,
+                       .n = count[static_cast<size_t>(r)],
+                       .y = y_.data() + r * d},
+                      [&](int64_t i) { return keys + i * 3 * d; });
           },
           static_cast<double>(4 * rows * longest_ * d));
       layer.out(y_.data(), d, rows, x, d, Linear::Mode::add);
@@ -273,12 +225,14 @@ void IncrementalTransformer<T>::Batch::self_attention(size_t layer, int64_t t,
         const int64_t slot = rows[static_cast<size_t>(r)].slot;
         std::copy_n(qkv + r * 3 * d + d, 2 * d, past(step, layer, slot));
         const int32_t* of_row = ancestors + slot * stride;
-        attend(
-            qkv + r * 3 * d, c.heads, d / c.heads, t + 1,
-            [&](int64_t i) {
-              return past(static_cast<size_t>(i), layer, i < t ? of_row[i] : slot);
-            },
-            y_.data() + r * d, nullptr);
+        attend<T>({.q = qkv + r * 3 * d,
+                   .heads = c.heads,
+                   .size = d / c.heads,
+                   .n = t + 1,
+                   .y = y_.data() + r * d},
+                  [&](int64_t i) {
+                    return past(static_cast<size_t>(i), layer, i < t ? of_row[i] : slot);
+                  });
       },
       static_cast<double>(4 * count * (t + 1) * d));
 }
@@ -296,10 +250,13 @@ void IncrementalTransformer<T>::Batch::cross_attention(size_t layer, std::span<c
       [&](int64_t r) {
         const int64_t sentence = rows[static_cast<size_t>(r)].sentence;
         const T* own = keys + offsets_[static_cast<size_t>(sentence)] * 2 * d;
-        attend(
-            q + r * d, c.heads, d / c.heads, source_length(sentence),
-            [&](int64_t i) { return own + i * 2 * d; }, y_.data() + r * d,
-            kept != nullptr ? kept + r * longest_ : nullptr);
+        attend<T>({.q = q + r * d,
+                   .heads = c.heads,
+                   .size = d / c.heads,
+                   .n = source_length(sentence),
+                   .y = y_.data() + r * d,
+                   .mean_weights = kept != nullptr ? kept + r * longest_ : nullptr},
+                  [&](int64_t i) { return own + i * 2 * d; });
       },
       static_cast<double>(4 * count * longest_ * d));
 }

@@ -16,6 +16,7 @@
 #include "apps/cli/run_main.h"
 #include "apps/cli/version.h"
 #include "apps/training/profile_table.h"
+#include "core/instruction_set.h"
 #include "core/random.h"
 #include "core/threads.h"
 #include "kernels/head_decoder.h"
@@ -84,9 +85,9 @@ int bench(const BenchOptions& o) {
   MachineRates machine = o.gflops > 0 && o.gbytes > 0 ? MachineRates{} : measure_machine();
   if (o.gflops > 0) machine.flops = 1e9 * o.gflops;
   if (o.gbytes > 0) machine.bytes = 1e9 * o.gbytes;
-  std::printf("%s, %d threads: %.0f GFLOP/s, %.1f GB/s; V = %lld, d = %lld\n\n", kVersionLine,
-              threads(), machine.flops / 1e9, machine.bytes / 1e9, static_cast<long long>(o.vocab),
-              static_cast<long long>(o.dim));
+  std::printf("%s, %s, %d threads: %.0f GFLOP/s, %.1f GB/s; V = %lld, d = %lld\n\n", kVersionLine,
+              to_text(instruction_set()).c_str(), threads(), machine.flops / 1e9,
+              machine.bytes / 1e9, static_cast<long long>(o.vocab), static_cast<long long>(o.dim));
   std::printf(
       "| rows | head | ms | floor ms | of the floor | times %s | floors' ratio | over it "
       "|\n|---|---|---|---|---|---|---|---|\n",
@@ -132,7 +133,7 @@ int bench(const BenchOptions& o) {
 int main(int argc, char** argv) {
   using namespace nine::app;
   return run_main("bench_decode", [&] {
-    Options options("bench_decode", "What a head costs in decoding.", kVersionLine);
+    Options options("bench_decode", "What a head costs in decoding.", version_text);
     BenchOptions o;
     o.declare(options);
     if (!options.parse(argc, argv)) return kExitDone;

@@ -319,7 +319,7 @@ int main(int argc, char** argv) {
   return run_main("bench_gemm", [&] {
     Options options("bench_gemm",
                     "Products and memory of this machine, and the roofline of a step.",
-                    kVersionLine);
+                    version_text);
     BenchOptions o;
     o.declare(options);
     if (!options.parse(argc, argv)) return kExitDone;

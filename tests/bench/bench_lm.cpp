@@ -13,6 +13,7 @@
 #include "apps/cli/version.h"
 #include "apps/lm_train/lm_options.h"
 #include "apps/training/profile_table.h"
+#include "core/instruction_set.h"
 #include "core/json.h"
 #include "core/profile.h"
 #include "core/threads.h"
@@ -116,6 +117,7 @@ int bench(const BenchOptions& o, Device device) {
                    seconds.end());
   const double s = seconds[seconds.size() / 2];
   const Json out{{"system", kVersionLine},
+                 {"instruction_set", to_text(instruction_set())},
                  {"task", "lm"},
                  {"head", o.head},
                  {"components", o.head_spec().size()},
@@ -142,7 +144,7 @@ int bench(const BenchOptions& o, Device device) {
 int main(int argc, char** argv) {
   using namespace nine::app;
   return run_main("bench_lm", [&] {
-    Options options("bench_lm", "Speed and memory of one language-model step.", kVersionLine);
+    Options options("bench_lm", "Speed and memory of one language-model step.", version_text);
     BenchOptions o;
     o.declare(options);
     if (!options.parse(argc, argv)) return kExitDone;

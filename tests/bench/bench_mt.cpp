@@ -15,6 +15,7 @@
 #include "apps/lm_train/lm_options.h"
 #include "apps/mt_train/mt_parity_export.h"
 #include "apps/training/profile_table.h"
+#include "core/instruction_set.h"
 #include "core/json.h"
 #include "core/profile.h"
 #include "core/threads.h"
@@ -140,6 +141,7 @@ int bench(const BenchOptions& o, Device device) {
   profile::enable(false);
   const double s = median(seconds);
   const Json out{{"system", kVersionLine},
+                 {"instruction_set", to_text(instruction_set())},
                  {"task", "mt"},
                  {"vocab", o.vocab},
                  {"layers", o.layers},
@@ -163,7 +165,7 @@ int bench(const BenchOptions& o, Device device) {
 int main(int argc, char** argv) {
   using namespace nine::app;
   return run_main("bench_mt", [&] {
-    Options options("bench_mt", "Speed and memory of one translation step.", kVersionLine);
+    Options options("bench_mt", "Speed and memory of one translation step.", version_text);
     BenchOptions o;
     o.declare(options);
     if (!options.parse(argc, argv)) return kExitDone;

@@ -1,0 +1,54 @@
+# Code for CPUs that are newer than NINE_ARCH (core/instruction_set.h). The files that compute, core/cpu/ and kernels/cpu/, are compiled once
+# more for each instruction set, in a namespace of its name. What they include, vmath and the standard library's templates, is thereby
+# compiled for newer CPUs too, and a linker that finds an inline function in several files keeps any one of them. So the objects of one
+# instruction set are linked into one, in which every symbol is local but the functions that fill tables with the others: nothing of it
+# can take the place of code that has to run on an older CPU, and it shares no inline function with the rest of the program.
+# tests/instruction_sets.sh looks at the symbols.
+set(nine_can_dispatch OFF)
+if(NINE_ARCH STREQUAL "x86-64-v3" AND nine_base_isa STREQUAL "avx2" AND NOT NINE_SANITIZE AND NOT NINE_FUZZ)
+  set(nine_can_dispatch ON)  # a sanitizer's and a fuzzer's objects register themselves when the program starts
+endif()
+option(NINE_DISPATCH "Build code for AVX-512 and AMX too, chosen when a program starts (where NINE_ARCH is x86-64-v3)" ON)
+if(NINE_DISPATCH AND nine_can_dispatch)
+  set(nine_dispatches ON)
+  target_compile_definitions(nine_flags INTERFACE NINE_DISPATCH)
+else()
+  set(nine_dispatches OFF)
+endif()
+
+# What computes, but for the tables that choose and what has loops of its own (head_kernels.cpp, once for each list of kernels).
+file(GLOB nine_core_loops CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} core/cpu/*.cpp)
+list(REMOVE_ITEM nine_core_loops core/cpu/table.cpp)
+file(GLOB nine_head_ops CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} kernels/cpu/*.cpp)
+list(REMOVE_ITEM nine_head_ops kernels/cpu/table.cpp kernels/cpu/head_kernel.cpp kernels/cpu/head_kernels.cpp)
+
+set(nine_avx512_flags -march=x86-64-v4 -mprefer-vector-width=512)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  list(APPEND nine_avx512_flags -fno-gnu-unique)  # such symbols cannot be made local
+endif()
+
+# nine_instruction_set_objects(TARGET NAME FILES...): adds FILES, compiled for each newer instruction set, to TARGET as one object a set.
+# The functions install() of those files stay visible.
+function(nine_instruction_set_objects target name)
+  if(NOT nine_dispatches)
+    return()
+  endif()
+  get_target_property(libraries ${target} LINK_LIBRARIES)
+  foreach(isa avx512)
+    set(objects nine_${name}_${isa})
+    list(TRANSFORM ARGN PREPEND ${PROJECT_SOURCE_DIR}/ OUTPUT_VARIABLE files)
+    add_library(${objects} OBJECT ${files})
+    target_include_directories(${objects} PRIVATE $<TARGET_PROPERTY:${target},INCLUDE_DIRECTORIES>)
+    target_link_libraries(${objects} PRIVATE ${libraries})
+    target_compile_options(${objects} PRIVATE ${nine_${isa}_flags})
+    target_compile_definitions(${objects} PRIVATE NINE_ISA=${isa})
+    set(linked ${CMAKE_CURRENT_BINARY_DIR}/${objects}.o)
+    add_custom_command(OUTPUT ${linked}
+      COMMAND ${CMAKE_CXX_COMPILER} -r -nostdlib -Wl,--force-group-allocation -o ${linked}.all $<TARGET_OBJECTS:${objects}>
+      COMMAND ${CMAKE_OBJCOPY} --wildcard --keep-global-symbol=_ZN4nine3cpu*7installE* ${linked}.all ${linked}
+      COMMAND ${CMAKE_COMMAND} -E rm ${linked}.all
+      DEPENDS ${objects} $<TARGET_OBJECTS:${objects}> COMMAND_EXPAND_LISTS VERBATIM)
+    set_source_files_properties(${linked} PROPERTIES EXTERNAL_OBJECT ON GENERATED ON)
+    target_sources(${target} PRIVATE ${linked})
+  endforeach()
+endfunction()

@@ -1,0 +1,34 @@
+// Which compiled copy of core/cpu and kernels/cpu is used. NINE_CPU_TABLE(Table), at file scope,
+// declares the functions install(Table&) of all instruction sets that the build has code for
+// (core/cpu/isa.h), and nine::cpu::install_best(Table&), which calls that of the one in use.
+#pragma once
+
+#include "core/cpu/isa.h"
+#include "core/instruction_set.h"
+
+#ifdef NINE_DISPATCH
+#define NINE_CPU_TABLE(Table)                                               \
+  namespace nine::cpu::inline NINE_ISA {                                    \
+  void install(Table&);                                                     \
+  }                                                                         \
+  namespace nine::cpu::avx512 {                                             \
+  void install(Table&);                                                     \
+  }                                                                         \
+  namespace nine::cpu {                                                     \
+  inline void install_best(Table& table) {                                  \
+    instruction_set() >= InstructionSet::avx512 ? avx512::install(table)    \
+                                                : NINE_ISA::install(table); \
+  }                                                                         \
+  }
+#else
+#define NINE_CPU_TABLE(Table)                     \
+  namespace nine::cpu::inline NINE_ISA {          \
+  void install(Table&);                           \
+  }                                               \
+  namespace nine::cpu {                           \
+  inline void install_best(Table& table) {        \
+    instruction_set(); /* an error of NINE_ISA */ \
+    NINE_ISA::install(table);                     \
+  }                                               \
+  }
+#endif

@@ -1,0 +1,12 @@
+#include "core/cpu/cpu.h"
+#include "core/op_table.h"
+
+namespace nine::cpu::inline NINE_ISA {
+
+void install(OpTable& table) {
+#define NINE_SET_OP(name) table.name = name;
+  NINE_FOR_EACH_OP(NINE_SET_OP)
+#undef NINE_SET_OP
+}
+
+}  // namespace nine::cpu::inline NINE_ISA

@@ -1,0 +1,52 @@
+// Loops over single rows of numbers, for code that works on few rows at a time and would spend more
+// on calling an op than on its work: decoding (kernels/head_decoder.cpp,
+// nn/models/incremental_transformer.cpp, core/packed_linear.cpp).
+#pragma once
+
+#include <cstdint>
+
+#include "core/cpu/isa.h"
+
+namespace nine::cpu {
+
+/// One row's attention to n keys: y = sum_i a_i v_i for each head, a = softmax(q k_i / sqrt(size)).
+template <class T>
+struct RowAttention {
+  const T* q = nullptr;            ///< (heads * size)
+  const T* const* keys = nullptr;  ///< n pointers to (2 * heads * size): a key, then its value
+  int64_t heads = 0, size = 0, n = 0;
+  T* y = nullptr;                 ///< (heads * size)
+  float* mean_weights = nullptr;  ///< (n), or null: the mean of all heads' a
+};
+
+/// The loops, compiled for one instruction set. Rows are contiguous; n may be 0.
+template <class T>
+struct RowLoops {
+  /// The largest of n numbers; -infinity for none.
+  T (*largest)(const T* x, int64_t n);
+  /// The sum of exp(x_i - top). With `keep` x becomes exp(x - top).
+  double (*exponents)(T* x, int64_t n, T top, bool keep);
+  /// x = tanh x.
+  void (*tanh)(T* x, int64_t n);
+  /// y = factor * x, or (`add`) y += factor * x.
+  void (*scaled)(T factor, const T* x, int64_t n, bool add, T* y);
+  /// x = max(low, x + bias), where bias may be null; NaN stays NaN.
+  void (*add_bias)(T* x, const T* bias, int64_t n, T low);
+  /// y = (x - mean) / sqrt(variance + eps) * gamma + beta; y may be x.
+  void (*layer_norm)(const T* x, const T* gamma, const T* beta, int64_t n, double eps, T* y);
+  /// Uses Scratch::tile.
+  void (*attend)(const RowAttention<T>& a);
+};
+
+/// The loops of the instruction set in use.
+template <class T>
+const RowLoops<T>& row_loops();
+
+}  // namespace nine::cpu
+
+namespace nine::cpu::inline NINE_ISA {
+
+void install(RowLoops<float>& loops);
+void install(RowLoops<double>& loops);
+
+}  // namespace nine::cpu::inline NINE_ISA

@@ -1,0 +1,39 @@
+#include "core/cpu/dispatch.h"
+#include "kernels/cpu/head_kernels.h"
+#include "kernels/scores/all.h"
+
+NINE_CPU_TABLE(nine::cpu::HeadLoopTables)
+
+namespace nine::cpu {
+namespace {
+
+template <class T>
+const HeadLoops<T>* loops_of(ScoreKind kind) {
+  static const HeadLoopTables tables = [] {
+    HeadLoopTables best;
+    install_best(best);
+    return best;
+  }();
+  if constexpr (std::is_same_v<T, float>) {
+    return tables.of_float + static_cast<size_t>(kind);
+  } else {
+    return tables.of_double + static_cast<size_t>(kind);
+  }
+}
+
+}  // namespace
+
+template <class T>
+HeadKernel<T>::HeadKernel(const Score& s, int64_t d) : args{s, d} {
+  scores::visit(s, d, [&](const auto& k) {
+    using K = std::remove_cvref_t<decltype(k)>;
+    static_cast<scores::Layout&>(*this) = scores::layout_of(k, d);
+    loops = loops_of<T>(s.kind);
+    name = K::kName;
+  });
+}
+
+template struct HeadKernel<float>;
+template struct HeadKernel<double>;
+
+}  // namespace nine::cpu
