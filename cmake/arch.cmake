@@ -10,7 +10,9 @@ if(NINE_WERROR)
 endif()
 target_compile_definitions(nine_flags INTERFACE EIGEN_DONT_PARALLELIZE)  # core/threads.h shares out the work
 # No errno and no trapping arithmetic: lets loops over exp, log and friends be vectorised. Results stay IEEE: no -ffast-math.
-target_compile_options(nine_flags INTERFACE -march=${NINE_ARCH} -fno-math-errno -fno-trapping-math)
+target_compile_options(nine_flags INTERFACE -fno-math-errno -fno-trapping-math)
+# The property NINE_ISA is set on targets that are compiled for a newer CPU (instruction_sets.cmake).
+target_compile_options(nine_flags INTERFACE $<$<STREQUAL:$<TARGET_PROPERTY:NINE_ISA>,>:-march=${NINE_ARCH}>)
 
 # The instructions that the build uses everywhere, as the compiler itself defines them, so that a program
 # started on a CPU without them can report it (core/instruction_set.h).

@@ -42,6 +42,7 @@ function(nine_instruction_set_objects target name)
     target_link_libraries(${objects} PRIVATE ${libraries})
     target_compile_options(${objects} PRIVATE ${nine_${isa}_flags})
     target_compile_definitions(${objects} PRIVATE NINE_ISA=${isa})
+    set_target_properties(${objects} PROPERTIES NINE_ISA ${isa})
     set(linked ${CMAKE_CURRENT_BINARY_DIR}/${objects}.o)
     add_custom_command(OUTPUT ${linked}
       COMMAND ${CMAKE_CXX_COMPILER} -r -nostdlib -Wl,--force-group-allocation -o ${linked}.all $<TARGET_OBJECTS:${objects}>

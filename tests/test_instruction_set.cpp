@@ -12,6 +12,7 @@
 #include "tests/programs.h"
 
 using namespace nine;
+using namespace nine::tests;
 namespace fs = std::filesystem;
 
 namespace {
@@ -73,8 +74,10 @@ TEST_CASE("instruction set: training is the same to float32's accuracy under eac
          "--embed", "16", "--head", "mix2", "--batch", "4", "--after", "20u", "--run", run});
     REQUIRE_MESSAGE(trained.code == 0, trained.err);
     CHECK(Json::parse(slurp(run + "/config.json"))["resolved"]["instruction_set"] == isa);
+    perplexity.push_back(0);
     for (const Json& event : log_of(run))
-      if (event["event"] == "valid") perplexity.push_back(event["ppl"]);
+      if (event["event"] == "valid") perplexity.back() = event["ppl"];
+    CHECK(perplexity.back() > 1);
   }
   for (const double ppl : perplexity)
     CHECK(std::abs(ppl - perplexity.front()) < 1e-4 * perplexity.front());

@@ -49,7 +49,8 @@ struct Sample {
   Strings train;
   std::array<double, 2> betas{0.9, 0.999};
   TrainingLength after{10, TrainingUnit::epochs};
-  Options options{"lm_train", "Trains a language model.", "nine 0.1.0"};
+  Options options{"lm_train", "Trains a language model.",
+                  [] { return std::string("nine 0.1.0\n"); }};
 
   Sample() {
     options.group("Model");

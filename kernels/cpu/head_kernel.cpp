@@ -15,9 +15,9 @@ const HeadLoops<T>* loops_of(ScoreKind kind) {
     return best;
   }();
   if constexpr (std::is_same_v<T, float>) {
-    return tables.of_float + static_cast<size_t>(kind);
+    return tables.of_float(kind);
   } else {
-    return tables.of_double + static_cast<size_t>(kind);
+    return tables.of_double(kind);
   }
 }
 

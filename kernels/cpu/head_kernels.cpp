@@ -1,7 +1,6 @@
 #include "kernels/cpu/head_kernels.h"
 
 #include <algorithm>
-#include <array>
 #include <limits>
 #include <utility>
 
@@ -421,15 +420,18 @@ constexpr HeadLoops<T> kLoops{.values = values<K, T>,
                               .exact_slope = exact_slope<K, T>};
 
 template <class T>
-constexpr auto kAllLoops =
-    []<class... K>(scores::List<K...>) { return std::array{kLoops<K, T>...}; }(scores::Kernels{});
+const HeadLoops<T>* loops_of(ScoreKind kind) {
+  const HeadLoops<T>* loops = nullptr;
+  scores::for_each_kernel([&]<class K>() {
+    if (K::kKind == kind) loops = &kLoops<K, T>;
+  });
+  return loops;
+}
 
 #undef NINE_OWN_LOOP
 
 }  // namespace
 
-void install(HeadLoopTables& tables) {
-  tables = {kAllLoops<float>.data(), kAllLoops<double>.data()};
-}
+void install(HeadLoopTables& tables) { tables = {loops_of<float>, loops_of<double>}; }
 
 }  // namespace nine::cpu::inline NINE_ISA

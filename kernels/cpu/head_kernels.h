@@ -98,11 +98,11 @@ struct HeadLoops {
   double (*exact_slope)(const KernelArgs&, const T* w, const T* h, double up, T* dw, T* dh);
 };
 
-/// The loops of each kernel, in the order of ScoreKind, compiled for one instruction set
-/// (core/cpu/isa.h).
+/// Where the loops of a kernel are found that were compiled for one instruction set
+/// (core/cpu/isa.h); null of a kind that has no kernel.
 struct HeadLoopTables {
-  const HeadLoops<float>* of_float = nullptr;
-  const HeadLoops<double>* of_double = nullptr;
+  const HeadLoops<float>* (*of_float)(ScoreKind) = nullptr;
+  const HeadLoops<double>* (*of_double)(ScoreKind) = nullptr;
 };
 
 /// A kernel for vectors of d numbers, with the loops of the instruction set in use.
