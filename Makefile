@@ -6,13 +6,14 @@ RUN ?= runs/demo
 SECONDS = 60
 CLANG = -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++
 
-.PHONY: help deps test-deps build programs demo test bench sanitize tsan fuzz tidy format clean
+.PHONY: help deps test-deps build programs demo test bench package sanitize tsan fuzz tidy format clean
 
 help:
 	@echo "make demo      install what is missing, build, train on the built-in sample, leave a report"
 	@echo "make test      install what is missing, build, run the tests"
 	@echo "make build     build only, programs and tests; make programs: without the tests"
 	@echo "make bench     step benchmarks"
+	@echo "make package   a Debian package and a tarball, in build-package (docs/install.md)"
 	@echo "make sanitize  the tests under AddressSanitizer and UndefinedBehaviorSanitizer"
 	@echo "make tsan      the tests of what runs in threads under ThreadSanitizer"
 	@echo "make fuzz      every reader's fuzzer for SECONDS=60 (clang)"
@@ -50,6 +51,13 @@ bench: build
 	$(BUILD)/bin/bench_lm --vocab 30000 --score
 	$(BUILD)/bin/bench_lm --vocab 1000 --dim 64
 
+# With the date of the last commit, the same sources give the same files, byte for byte (cmake/package_stage.cmake).
+package: export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || date +%s)
+package:
+	@./cmake/install_deps.sh package
+	cmake -S . -B build-package -G Ninja $(CMAKE_FLAGS) -DNINE_TESTS=OFF -DNINE_PACKAGE=ON
+	umask 022 && cmake --build build-package -j $(JOBS) --target package
+
 # The test files: what CTest runs beside them starts the same programs once more or compiles what lives outside.
 sanitize: deps
 	cmake -S . -B build-sanitize -G Ninja $(CMAKE_FLAGS) -DNINE_SANITIZE=address
@@ -83,4 +91,4 @@ format:
 	git ls-files '*.h' '*.cpp' '*.cu' '*.cuh' | xargs clang-format -i
 
 clean:
-	rm -rf $(BUILD) build-sanitize build-tsan build-fuzz build-tidy
+	rm -rf $(BUILD) build-package build-sanitize build-tsan build-fuzz build-tidy

@@ -2,6 +2,7 @@
 #   bin/                    the programs
 #   lib/libnine_*.a         one library a folder
 #   include/nine/FOLDER/    the public headers (public_headers.cmake); programs include them as here: #include "core/tensor.h"
+#   lib/nine/               with CUDA: its runtime, which nine_cuda links
 #   lib/cmake/Nine/         for find_package(Nine): targets Nine::nine (all), Nine::core, Nine::autograd, ...
 include(CMakePackageConfigHelpers)
 set(nine_libraries core cuda autograd kernels kernels_cuda data nn)
@@ -17,6 +18,10 @@ foreach(header ${nine_public_headers})
 endforeach()
 install(TARGETS nine EXPORT NineTargets)
 
+if(nine_has_cuda)
+  get_filename_component(nine_cudart_real "${NINE_CUDART}" REALPATH)
+  install(FILES ${nine_cudart_real} DESTINATION lib/nine RENAME libcudart_static.a)
+endif()
 install(EXPORT NineTargets NAMESPACE Nine:: DESTINATION ${nine_package})
 configure_package_config_file(cmake/NineConfig.cmake.in ${PROJECT_BINARY_DIR}/NineConfig.cmake INSTALL_DESTINATION ${nine_package}
                               NO_SET_AND_CHECK_MACRO)

@@ -1,7 +1,8 @@
 #!/bin/sh
 # Installs the Debian packages that Nine needs and this machine lacks. Nothing to do is the usual case, and quick.
-#   cmake/install_deps.sh [test] [clang] [tidy] [format]     test: also what tests run beside the programs; clang: what the fuzzers need;
-#                                                            tidy, format: clang-tidy, clang-format
+#   cmake/install_deps.sh [test] [clang] [tidy] [format] [package]
+# test: also what tests run beside the programs; clang: what the fuzzers need; tidy, format: clang-tidy, clang-format; package: what makes
+# packages
 set -eu
 packages="g++ cmake ninja-build libeigen3-dev libxsmm-dev nlohmann-json3-dev libcli11-dev doctest-dev"
 for more in "$@"; do
@@ -10,7 +11,8 @@ for more in "$@"; do
     clang) packages="$packages clang libclang-rt-dev libomp-dev" ;;  # libFuzzer and the sanitizers; OpenMP
     tidy) packages="$packages clang-tidy" ;;
     format) packages="$packages clang-format" ;;
-    *) echo "$0: nothing is known about '$more'; test, clang, tidy and format are" >&2 && exit 2 ;;
+    package) packages="$packages dpkg-dev file help2man" ;;  # dpkg-shlibdeps, which calls file; manual pages
+    *) echo "$0: nothing is known about '$more'; test, clang, tidy, format and package are" >&2 && exit 2 ;;
   esac
 done
 

@@ -12,13 +12,22 @@ namespace nine::app {
 
 /// What `bpe --help` prints.
 inline constexpr const char* kBpeHelp =
-    "bpe: byte pair encoding, files as of subword-nmt 0.3\n"
-    "  bpe learn --merges 10000 --input train.de train.en --output codes\n"
-    "  bpe apply --codes codes --input test.de --output test.bpe.de\n"
-    "  bpe undo  --input test.bpe.de --output test.de\n"
-    "  bpe vocab --input test.bpe.de --output vocab.de\n\n"
-    "Input and output default to the standard ones. `bpe COMMAND --help` lists a command's "
-    "options.";
+    "Cuts words into subwords by byte pair encoding, files as of subword-nmt 0.3.\n\n"
+    "usage: bpe COMMAND [options]\n\n"
+    "Commands:\n"
+    "  learn                       bpe learn --merges 10000 --input train.de train.en\n"
+    "                              --output codes\n"
+    "  apply                       bpe apply --codes codes --input test.de --output\n"
+    "                              test.bpe.de\n"
+    "  undo                        bpe undo --input test.bpe.de --output test.de\n"
+    "  vocab                       bpe vocab --input test.bpe.de --output vocab.de\n\n"
+    "General:\n"
+    "  -h, --help                  prints this page; bpe COMMAND --help: the options of\n"
+    "                              a command\n"
+    "  --version                   prints the version\n"
+    "  --completion TEXT           prints a script that completes the command line\n"
+    "                              there (bash)\n\n"
+    "Input and output default to the standard ones.";
 
 /// The values of the flags of all commands; each has the name of its flag, but `first_merges` is
 /// --merges of `bpe apply`.

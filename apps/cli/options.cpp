@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "apps/cli/command_line.h"
+#include "apps/cli/completion.h"
 #include "apps/cli/option_data.h"
 #include "apps/cli/option_help.h"
 #include "apps/cli/option_values.h"
@@ -58,7 +59,7 @@ struct Options::State {
   std::vector<std::unique_ptr<TextField>> text_fields;
   Json defaults = Json::object();
   Strings ignored;
-  std::string config_file;
+  std::string config_file, completion;
   bool help = false, show_version = false, dump = false;
   bool parsed = false;
 
@@ -137,6 +138,10 @@ void Options::add_built_in() {
           "reads options from a JSON object, keys with underscores; flags given here win")
       .unit = "FILE.json";
   declare("dump-config", &s.dump, "prints all options as such a file and exits");
+  if (s.program.find(' ') == std::string::npos) {  // of "bpe learn", bpe's own completes it
+    declare("completion", &s.completion, "prints a script that completes the command line there")
+        .choices = {"bash"};
+  }
   for (OptionData& option : s.options) {
     option.built_in = true;
     option.group = "General";
@@ -190,6 +195,10 @@ bool Options::parse(const std::vector<std::string>& arguments, std::ostream& out
   }
   const auto texts = read_command_line(s.list(), arguments);
   apply_command_line(texts, true);
+  if (!s.completion.empty()) {
+    out << bash_completion(s.program, s.list());
+    return false;
+  }
   if (s.find("config")->set) read_config(s.config_file);
   apply_command_line(texts, false);
   s.parsed = true;

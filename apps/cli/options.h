@@ -7,7 +7,7 @@
 //   o.add("lr", c.lr, "learning rate").above(0).called("learning rate");
 //   o.add("optimizer", c.optimizer, "how weights are updated");  // an enumeration with names
 //   o.add("train", c.train, "training text, one sentence a line").unit("FILE...");
-//   if (!o.parse(argc, argv)) return 0;  // --help, --version, --dump-config
+//   if (!o.parse(argc, argv)) return 0;  // --help, --version, --dump-config, --completion
 #pragma once
 
 #include <functional>
@@ -58,7 +58,7 @@ class Option {
 };
 
 /// The flags of one program. Fields bound to it must outlive it. Built in: --help (-h), --version,
-/// --config, --dump-config.
+/// --config, --dump-config, and of a program without commands --completion.
 class Options {
  public:
   /// `program` is what the user types ("lm_train", "bpe learn"); `version` makes the text that
@@ -94,8 +94,8 @@ class Options {
   void ignore_in_config(std::vector<std::string> keys);
 
   /// Fills the fields: defaults, then --config FILE.json, then the command line. False when --help,
-  /// --version or --dump-config was answered on `out` (standard output) and the program should exit
-  /// with 0. Throws UsageError.
+  /// --version, --dump-config or --completion was answered on `out` (standard output) and the
+  /// program should exit with 0. Throws UsageError.
   [[nodiscard]] bool parse(int argc, const char* const* argv);
   [[nodiscard]] bool parse(const std::vector<std::string>& arguments, std::ostream& out);
 
