@@ -107,6 +107,8 @@ int run(const ScoreOptions& o, Device device) {
   if (!o.restrict_to.empty()) {
     write_restricted(o.compare.empty() ? Lines{o.checkpoint} : o.compare, lines,
                      o.restricting(device), out.stream());
+  } else if (!o.compare.empty() && o.top > 0) {
+    write_top_page(o.compare[0], o.compare[1], lines, o.top_page(device), out.stream());
   } else if (!o.compare.empty()) {
     write_comparison(o.compare[0], o.compare[1], lines,
                      {{o.carry_state, o.batch_tokens}, o.resamples, o.worst, o.seed, device},

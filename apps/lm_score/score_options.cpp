@@ -58,6 +58,8 @@ void ScoreOptions::declare(Options& o) {
   o.group("Comparing two models");
   o.add("compare", compare, "two checkpoints, in place of --checkpoint: B against A, word by word")
       .unit("A B");
+  o.add("at", at, "with --top: a page of what both would have said at these words, in place of all")
+      .unit("LINE:WORD...");
   o.add("resamples", resamples, "bootstrap resamples behind each interval").range(100, 1'000'000);
   o.add("worst", worst, "sentences shown in each direction").at_least(0).unit("sentences");
 
@@ -84,9 +86,13 @@ void ScoreOptions::check(const Options& options) const {
              plain =
                  !generate && top == 0 && !comparing && !components && !restricting && !clustering;
   require_usage(
-      generate + (top > 0) + (comparing || restricting) + components + clustering <= 1,
+      generate + (top > 0 && !comparing) + (comparing || restricting) + components + clustering <=
+              1 &&
+          (top == 0 || !restricting),
       "--generate, --top, --components, --compare, --restrict and --clusters are different things "
-      "to do: give one of them (--compare and --restrict go together)");
+      "to do: give one of them (--compare goes with --restrict or with --top)");
+  for (const std::string& place : at) TextPlace::parse(place);
+  only_with(options, comparing && top > 0, "--compare with --top", {"at"});
   require_usage(!comparing || checkpoint.empty(),
                 "--compare names both models: leave out --checkpoint");
   require_usage(!comparing || compare.size() == 2,
@@ -104,13 +110,15 @@ void ScoreOptions::check(const Options& options) const {
                 "--restrict and --input are both standard input: name a file for one of them");
   only_with(options, generate, "--generate",
             {"max_words", "samples", "temperature", "top_k", "top_p", "allow_unknown", "batch"});
-  only_with(options, comparing || restricting, "--compare and --restrict", {"resamples"});
-  only_with(options, comparing && !restricting, "--compare without --restrict", {"worst"});
+  only_with(options, (comparing && top == 0) || restricting, "--compare and --restrict",
+            {"resamples"});
+  const bool word_by_word = comparing && !restricting && top == 0;
+  only_with(options, word_by_word, "--compare without --restrict and --top", {"worst"});
   only_with(options, generate || comparing || restricting || clustering,
             "--generate, --compare, --restrict and --clusters", {"seed"});
   only_with(options, plain, "plain scoring, which is what lm_score does unless told otherwise",
             {"tokens"});
-  only_with(options, plain || (comparing && !restricting),
+  only_with(options, plain || word_by_word,
             "plain scoring and --compare; the others start each line afresh", {"carry_state"});
   only_with(options, !generate && !clustering,
             "reading a text, while --generate has --batch and --clusters reads none",
@@ -140,6 +148,10 @@ RestrictOptions ScoreOptions::restricting(Device where) const {
           .bootstrap = {.resamples = resamples, .seed = seed},
           .json = json,
           .device = where};
+}
+
+TopPageOptions ScoreOptions::top_page(Device where) const {
+  return {.top = top, .at = at, .batch_tokens = batch_tokens, .device = where};
 }
 
 ClusterOptions ScoreOptions::clustering() const {

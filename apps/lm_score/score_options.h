@@ -10,6 +10,7 @@
 #include "apps/cli/options.h"
 #include "apps/lm_score/lm_clusters.h"
 #include "apps/lm_score/lm_restrict.h"
+#include "apps/lm_score/lm_top_page.h"
 
 namespace nine::app {
 
@@ -26,7 +27,7 @@ struct ScoreOptions {
   int64_t max_words = 50, samples = 1, batch = 32, top_k = 0;
   double temperature = 1, top_p = 1;
   // Comparing two models
-  std::vector<std::string> compare;
+  std::vector<std::string> compare, at;
   int64_t resamples = 1000, worst = 10;
   // Which word of a set
   std::string restrict_to, clusters, cluster_text;
@@ -39,6 +40,7 @@ struct ScoreOptions {
   void check(const Options& options) const;
   RestrictOptions restricting(Device where) const;
   ClusterOptions clustering() const;
+  TopPageOptions top_page(Device where) const;
 };
 
 }  // namespace nine::app
