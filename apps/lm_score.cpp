@@ -1,6 +1,6 @@
 // lm_score: applies a language model to a text: log-probabilities, the likeliest words, a mixture's
-// components, continuations, and a comparison with another model. Parses and calls; the parts are
-// in apps/lm_score/.
+// components, continuations, the word of a set, and comparisons with another model. Parses and
+// calls; the parts are in apps/lm_score/.
 #include <cmath>
 #include <cstdio>
 
@@ -8,8 +8,10 @@
 #include "apps/cli/run_main.h"
 #include "apps/cli/text_io.h"
 #include "apps/cli/version.h"
+#include "apps/lm_score/lm_clusters.h"
 #include "apps/lm_score/lm_compare.h"
 #include "apps/lm_score/lm_components.h"
+#include "apps/lm_score/lm_restrict.h"
 #include "apps/lm_score/lm_top_k.h"
 #include "apps/lm_score/score_options.h"
 #include "apps/lm_score/write_continuations.h"
@@ -85,8 +87,14 @@ void generate(const ScoreOptions& o, Device device, const Lines& lines, TextOutp
 }
 
 int run(const ScoreOptions& o, Device device) {
+  if (!o.clusters.empty()) {
+    TextOutput sets(o.output);
+    write_clusters(o.checkpoint, o.clustering(), sets.stream());
+    sets.finish();
+    return kExitDone;
+  }
   const Lines lines = read_lines(o.input);
-  const bool needs_lines = o.generate || !o.compare.empty();
+  const bool needs_lines = o.generate || !o.compare.empty() || !o.restrict_to.empty();
   require(!lines.empty() || !needs_lines, input_name(o.input), " has no lines",
           o.generate ? "; an empty line is a prompt for a sentence from its start" : " to score");
   TextOutput out(o.output);
@@ -96,7 +104,12 @@ int run(const ScoreOptions& o, Device device) {
     out.finish();
     return kExitDone;
   }
-  if (!o.compare.empty()) {
+  if (!o.restrict_to.empty()) {
+    write_restricted(o.compare.empty() ? Lines{o.checkpoint} : o.compare, lines,
+                     o.restricting(device), out.stream());
+  } else if (!o.compare.empty() && o.top > 0) {
+    write_top_page(o.compare[0], o.compare[1], lines, o.top_page(device), out.stream());
+  } else if (!o.compare.empty()) {
     write_comparison(o.compare[0], o.compare[1], lines,
                      {{o.carry_state, o.batch_tokens}, o.resamples, o.worst, o.seed, device},
                      out.stream());

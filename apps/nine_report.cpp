@@ -1,13 +1,16 @@
 // nine_report RUN... [--output FILE]: the report page of one or several runs; nine_report --words
-// CHECKPOINT: a model's word vectors.
+// CHECKPOINT: a model's word vectors; with --angles CHECKPOINTs' directions of word vectors.
 #include <cstdio>
 #include <filesystem>
 
 #include "apps/cli/machine.h"
 #include "apps/cli/model_files.h"
+#include "apps/cli/option_conflicts.h"
 #include "apps/cli/options.h"
+#include "apps/cli/progress.h"
 #include "apps/cli/run_main.h"
 #include "apps/cli/version.h"
+#include "apps/report/angles.h"
 #include "apps/report/report.h"
 #include "apps/report/word_page.h"
 #include "nn/models/model_directory.h"
@@ -17,8 +20,10 @@ namespace {
 
 struct ReportOptions {
   std::vector<std::string> runs;
-  std::string output, words;
-  bool differences = false;
+  std::string output;
+  std::vector<std::string> words, groups;
+  bool differences = false, angles = false, json = false;
+  int64_t permutations = 999;
   WordPageSettings page;
   int threads = 0;
 
@@ -27,20 +32,28 @@ struct ReportOptions {
                      "run directories, those that hold log.jsonl; several are compared");
     o.add("output", output, "the page to write")
         .unit("FILE")
-        .default_text("RUN/report.html, ./report.html for several runs, ./words.html with --words");
+        .default_text(
+            "RUN/report.html, ./report.html for several runs, ./words.html with --words, "
+            "./angles.html with --angles");
     o.add("differences", differences,
           "two language models: score their validation text and show the words on which they "
           "differ most");
     add_threads(o, threads);
     o.group("Word vectors");
     o.add("words", words, "instead of runs: a model's word vectors in two dimensions")
-        .unit("CHECKPOINT");
+        .unit("CHECKPOINT...");
     o.add("most-frequent", page.words, "so many words").range(10, 5000).unit("words");
     o.add("perplexity", page.perplexity,
           "t-SNE: about so many neighbours count; at most a third of the words")
         .range(2, 500);
     o.add("iterations", page.iterations, "t-SNE: steps").range(1, 100000);
-    o.add("seed", page.seed, "where the search for principal components starts");
+    o.add("seed", page.seed, "where the search for principal components starts; permutations");
+    o.add("angles", angles,
+          "the directions of the vectors and their statistics, of one model or several");
+    o.add("group", groups, "--angles: words to show; a NAME with syntactic in front is blue")
+        .unit("NAME=WORD,WORD...");
+    o.add("permutations", permutations, "--angles: behind each test of two models").range(1, 1e6);
+    o.add("json", json, "--angles: print the numbers as JSON and write no page");
   }
 
   void check(const Options& given) const {
@@ -48,8 +61,15 @@ struct ReportOptions {
       throw UsageError("give run directories, or a model with --words CHECKPOINT");
     if (differences && runs.size() != 2)
       throw UsageError("--differences compares two runs; give two");
+    if (words.size() > 1 && !angles)
+      throw UsageError("--words shows one model; several are compared with --angles");
+    if (angles && words.empty()) throw UsageError("--angles needs models: --words CHECKPOINT...");
+    only_with(given, angles, "--angles", {"group", "permutations", "json"});
+    if (json && !output.empty())
+      throw UsageError("--json writes no page: leave out --output");
+    angle_settings();
     std::vector<NamedFile> read;
-    for (const std::string& directory : words.empty() ? runs : std::vector<std::string>{words})
+    for (const std::string& directory : words.empty() ? runs : words)
       add_model_files(read, "a file of the run", directory);
     check_outputs({{"--output", page_file()}}, read);
     if (!words.empty()) return;
@@ -60,18 +80,48 @@ struct ReportOptions {
 
   std::string page_file() const {
     if (!output.empty()) return output;
-    if (!words.empty()) return "words.html";
+    if (!words.empty()) return angles ? "angles.html" : "words.html";
     return runs.size() == 1 ? (std::filesystem::path(runs.front()) / "report.html").string()
                             : "report.html";
   }
+
+  AngleSettings angle_settings() const {
+    AngleSettings s{.words = page.words,
+                    .perplexity = page.perplexity,
+                    .iterations = page.iterations,
+                    .permutations = permutations,
+                    .seed = page.seed};
+    for (const std::string& text : groups) s.groups.push_back(AngleGroup::parse(text));
+    return s;
+  }
 };
 
+int write_angles(const ReportOptions& o) {
+  const AngleSettings settings = o.angle_settings();
+  std::vector<ModelAngles> models;
+  Progress progress("angles", "models");
+  for (const std::string& model : o.words) {
+    models.push_back(measure_angles(model_directory(model, kDictionaryFile), model, settings));
+    progress.update(std::ssize(models), std::ssize(o.words));
+  }
+  progress.finish();
+  const AngleStudy study = study_angles(std::move(models), settings);
+  if (o.json) {
+    std::printf("%s\n", json_text(angles_json(study, settings), 2).c_str());
+    return kExitDone;
+  }
+  write_angle_page(study, settings, o.page_file());
+  std::printf("%swrote %s\n", angles_text(study, settings).c_str(), o.page_file().c_str());
+  return kExitDone;
+}
+
 int write_page(const ReportOptions& o) {
+  if (o.angles) return write_angles(o);
   const std::string file = o.page_file();
   if (o.words.empty()) {
     write_report({o.runs.begin(), o.runs.end()}, file, o.differences);
   } else {
-    write_word_page(model_directory(o.words, kDictionaryFile), o.words, o.page, file);
+    write_word_page(model_directory(o.words[0], kDictionaryFile), o.words[0], o.page, file);
   }
   std::printf("wrote %s\n", file.c_str());
   return kExitDone;

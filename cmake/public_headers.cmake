@@ -31,7 +31,10 @@ set(nine_public_headers
     data/bpe_learn.h
     data/glossary.h
     data/measures/bleu.h
+    data/measures/bootstrap.h
     data/measures/chrf.h
+    data/measures/significance.h
+    data/measures/word_errors.h
     data/python_random.h
     data/string_table.h
     data/text_map.h

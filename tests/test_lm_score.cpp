@@ -229,7 +229,7 @@ TEST_CASE("lm_score: what does not go together is a usage error that says what t
       {{"--checkpoint", a, "--temperature", "0.5"}, "--generate"},
       {{"--checkpoint", a, "--top", "2", "--samples", "3"}, "--generate"},
       {{"--checkpoint", a, "--worst", "3"}, "--compare"},
-      {{"--checkpoint", a, "--seed", "3"}, "--generate and --compare"},
+      {{"--checkpoint", a, "--seed", "3"}, "--generate, --compare"},
       {{"--checkpoint", a, "--generate", "--tokens"}, "plain scoring"},
       {{"--checkpoint", a, "--generate", "--batch-tokens", "10"}, "--batch"},
       {{"--checkpoint", a, "--top", "2", "--carry-state"}, "--carry-state"},

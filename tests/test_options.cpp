@@ -412,7 +412,7 @@ TEST_SUITE("options") {
     const std::vector<std::pair<std::string, Strings>> programs{
         {"lm_train", {}},       {"mt_train", {}},    {"lm_score", {}},   {"mt_translate", {}},
         {"kernel_inspect", {}}, {"nine_report", {}}, {"bpe", {"learn"}}, {"bpe", {"apply"}},
-        {"bpe", {"undo"}},      {"bpe", {"vocab"}}};
+        {"bpe", {"undo"}},      {"bpe", {"vocab"}},  {"lm_rescore", {}}};
     for (const auto& [program, command] : programs) {
       const ByDump r = run_by_dump(dir, program, command, {}, {"--dump-config"});
       CHECK(r.run.out == r.dump.out);
@@ -468,6 +468,10 @@ TEST_SUITE("options") {
          {},
          {"--input", text, "--score", "--reference", text, "--smooth-method", "floor",
           "--smooth-value", "0.2"}},
+        {"lm_rescore",
+         {},
+         {"--checkpoint", lm, "--nbest", dir.write("nbest", "u\t-1\ta\nv\t-1\tb\n"), "--reference",
+          dir.write("reference", "u\ta\nv\tc\n"), "--output", dir / "out", "--lambda", "1"}},
         {"kernel_inspect", {}, {"--explain", "pow:p=1"}},
         {"nine_report", {lm}, {"--output", dir / "report.html"}},
         {"bpe",

@@ -19,7 +19,7 @@ void ScoreOptions::declare(Options& o) {
       .called("batch tokens");
   add_threads(o, threads);
   add_device(o, device);
-  o.add("seed", seed, "of --generate and of --compare's resamples");
+  o.add("seed", seed, "of --generate, of resamples and of --clusters");
 
   o.group("Scoring: a log-probability (natural) for each line");
   o.add("tokens", tokens,
@@ -58,16 +58,41 @@ void ScoreOptions::declare(Options& o) {
   o.group("Comparing two models");
   o.add("compare", compare, "two checkpoints, in place of --checkpoint: B against A, word by word")
       .unit("A B");
-  o.add("resamples", resamples, "bootstrap resamples behind the interval").range(100, 1'000'000);
+  o.add("at", at, "with --top: a page of what both would have said at these words, in place of all")
+      .unit("LINE:WORD...");
+  o.add("resamples", resamples, "bootstrap resamples behind each interval").range(100, 1'000'000);
   o.add("worst", worst, "sentences shown in each direction").at_least(0).unit("sentences");
+
+  o.group("Which word of a set: for --checkpoint, or for the two of --compare");
+  o.add("restrict", restrict_to,
+        "sets of words, one a line: how often and how surely a model tells apart the words of each")
+      .unit("FILE");
+  o.add("json", json, "with --restrict: the results as JSON in place of a table");
+  o.add("clusters", clusters,
+        "instead: write so many sets of close words, for --restrict; distances of the word vectors "
+        "are inner, euclidean and cosine, of a text ppmi")
+      .unit("N:DISTANCE")
+      .check([](const std::string& text) { ClusterSpec::parse(text); });
+  o.add("cluster-text", cluster_text, "ppmi: the text, such as the training text").unit("FILE");
+  o.add("cluster-size", cluster_size, "words of a set").range(2, 1000).unit("words");
+  o.add("cluster-min-count", cluster_min_count, "occurrences in training of each word of a set")
+      .at_least(1)
+      .unit("times");
 }
 
 void ScoreOptions::check(const Options& options) const {
-  const bool comparing = !compare.empty(),
-             plain = !generate && top == 0 && !comparing && !components;
+  const bool comparing = !compare.empty(), restricting = !restrict_to.empty(),
+             clustering = !clusters.empty(),
+             plain =
+                 !generate && top == 0 && !comparing && !components && !restricting && !clustering;
   require_usage(
-      generate + (top > 0) + comparing + components <= 1,
-      "--generate, --top, --components and --compare are different things to do: give one of them");
+      generate + (top > 0 && !comparing) + (comparing || restricting) + components + clustering <=
+              1 &&
+          (top == 0 || !restricting),
+      "--generate, --top, --components, --compare, --restrict and --clusters are different things "
+      "to do: give one of them (--compare goes with --restrict or with --top)");
+  for (const std::string& place : at) TextPlace::parse(place);
+  only_with(options, comparing && top > 0, "--compare with --top", {"at"});
   require_usage(!comparing || checkpoint.empty(),
                 "--compare names both models: leave out --checkpoint");
   require_usage(!comparing || compare.size() == 2,
@@ -78,17 +103,35 @@ void ScoreOptions::check(const Options& options) const {
   std::vector<NamedFile> read{{"--input", input}};
   for (const std::string& model : comparing ? compare : std::vector<std::string>{checkpoint})
     add_model_files(read, "a file of the model", model);
+  read.push_back({"--restrict", restrict_to});
+  read.push_back({"--cluster-text", cluster_text});
   check_outputs({{"--output", output}}, read);
+  require_usage(!restricting || restrict_to != "-" || input != "-",
+                "--restrict and --input are both standard input: name a file for one of them");
   only_with(options, generate, "--generate",
             {"max_words", "samples", "temperature", "top_k", "top_p", "allow_unknown", "batch"});
-  only_with(options, comparing, "--compare", {"resamples", "worst"});
-  only_with(options, generate || comparing, "--generate and --compare", {"seed"});
-  only_with(options, plain, "plain scoring, without --generate, --top, --components or --compare",
+  only_with(options, (comparing && top == 0) || restricting, "--compare and --restrict",
+            {"resamples"});
+  const bool word_by_word = comparing && !restricting && top == 0;
+  only_with(options, word_by_word, "--compare without --restrict and --top", {"worst"});
+  only_with(options, generate || comparing || restricting || clustering,
+            "--generate, --compare, --restrict and --clusters", {"seed"});
+  only_with(options, plain, "plain scoring, which is what lm_score does unless told otherwise",
             {"tokens"});
-  only_with(options, plain || comparing,
+  only_with(options, plain || word_by_word,
             "plain scoring and --compare; the others start each line afresh", {"carry_state"});
-  only_with(options, !generate, "scoring, --top and --compare, while --generate has --batch",
+  only_with(options, !generate && !clustering,
+            "reading a text, while --generate has --batch and --clusters reads none",
             {"batch_tokens"});
+  only_with(options, restricting, "--restrict", {"json"});
+  only_with(options, clustering, "--clusters",
+            {"cluster_text", "cluster_size", "cluster_min_count"});
+  only_with(options, !clustering, "the others; --clusters reads --cluster-text", {"input"});
+  const bool ppmi = clustering && ClusterSpec::parse(clusters).distance == WordDistance::ppmi;
+  require_usage(!ppmi || !cluster_text.empty(),
+                "--clusters N:ppmi counts neighbours in a text: give it with --cluster-text FILE");
+  require_usage(!clustering || ppmi || cluster_text.empty(),
+                "--cluster-text is for --clusters N:ppmi; the other distances are of word vectors");
   if (generate && temperature == 0)
     refuse_idle_flags(options,
                       {{"top-k", false, "--temperature above 0; at 0 the likeliest word is taken"},
@@ -97,6 +140,26 @@ void ScoreOptions::check(const Options& options) const {
   require_usage(samples == 1 || temperature > 0,
                 "--temperature 0 always takes the likeliest word, so all ", samples,
                 " continuations would be the same: leave out --samples");
+}
+
+RestrictOptions ScoreOptions::restricting(Device where) const {
+  return {.sets = restrict_to,
+          .batch_tokens = batch_tokens,
+          .bootstrap = {.resamples = resamples, .seed = seed},
+          .json = json,
+          .device = where};
+}
+
+TopPageOptions ScoreOptions::top_page(Device where) const {
+  return {.top = top, .at = at, .batch_tokens = batch_tokens, .device = where};
+}
+
+ClusterOptions ScoreOptions::clustering() const {
+  return {.spec = ClusterSpec::parse(clusters),
+          .size = cluster_size,
+          .min_count = cluster_min_count,
+          .text = cluster_text,
+          .seed = seed};
 }
 
 }  // namespace nine::app

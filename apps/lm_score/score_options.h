@@ -1,12 +1,16 @@
-// lm_score's options as one struct. It does one of five things: scores a text, shows the likeliest
-// words (--top) or a mixture's components (--components), continues prompts (--generate), or
-// compares two models (--compare).
+// lm_score's options as one struct. It does one of seven things: scores a text, shows the likeliest
+// words (--top) or a mixture's components (--components), continues prompts (--generate), compares
+// two models (--compare), asks one or two for the word of a set (--restrict), or finds such sets
+// (--clusters).
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "apps/cli/options.h"
+#include "apps/lm_score/lm_clusters.h"
+#include "apps/lm_score/lm_restrict.h"
+#include "apps/lm_score/lm_top_page.h"
 
 namespace nine::app {
 
@@ -23,13 +27,20 @@ struct ScoreOptions {
   int64_t max_words = 50, samples = 1, batch = 32, top_k = 0;
   double temperature = 1, top_p = 1;
   // Comparing two models
-  std::vector<std::string> compare;
+  std::vector<std::string> compare, at;
   int64_t resamples = 1000, worst = 10;
+  // Which word of a set
+  std::string restrict_to, clusters, cluster_text;
+  bool json = false;
+  int64_t cluster_size = 5, cluster_min_count = 500;
 
   /// Declares every flag, bound to these fields.
   void declare(Options& options);
   /// Checks flags against each other. Throws UsageError.
   void check(const Options& options) const;
+  RestrictOptions restricting(Device where) const;
+  ClusterOptions clustering() const;
+  TopPageOptions top_page(Device where) const;
 };
 
 }  // namespace nine::app

@@ -5,8 +5,6 @@
 #include <map>
 #include <numeric>
 
-#include "core/random.h"
-#include "core/threads.h"
 #include "data/corpus.h"
 #include "nn/models/score_text.h"
 
@@ -82,27 +80,11 @@ Interval bootstrap_ratio(std::span<const double> gains, std::span<const int64_t>
   require(resamples >= 1 && gains.size() == tokens.size(), "[bootstrap_ratio] ", resamples,
           " resamples of ", gains.size(), " gains and ", tokens.size(),
           " token counts: one resample or more and one count a gain are needed");
-  std::vector<double> ratios(static_cast<size_t>(resamples));
-  parallel_for(
-      resamples,
-      [&](int64_t i) {
-        RandomStream random(
-            {.seed = seed, .step = static_cast<uint32_t>(i), .op = stream_id("bootstrap")});
-        double gain = 0;
-        int64_t count = 0;
-        for (size_t n = 0; n < gains.size(); ++n) {
-          const auto s = static_cast<size_t>(random.below(gains.size()));
-          gain += gains[s];
-          count += tokens[s];
-        }
-        ratios[static_cast<size_t>(i)] =
-            count > 0 ? std::exp(-gain / static_cast<double>(count)) : 1.0;
-      },
-      100.0 * static_cast<double>(resamples) * static_cast<double>(gains.size()));
-  std::sort(ratios.begin(), ratios.end());
-  const auto n = static_cast<double>(resamples);
-  return {ratios[static_cast<size_t>(std::floor(0.025 * n))],
-          ratios[static_cast<size_t>(std::ceil(0.975 * n)) - 1]};
+  const std::vector<double> counts(tokens.begin(), tokens.end());
+  // A larger mean gain is a smaller ratio of perplexities.
+  const Interval gain =
+      percentile_interval(bootstrap_ratios(gains, counts, {.resamples = resamples, .seed = seed}));
+  return {std::exp(-gain.high), std::exp(-gain.low)};
 }
 
 WordDifferences word_differences(const std::string& a, const std::string& b,

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "data/measures/bootstrap.h"
 #include "nn/models/language_model.h"
 
 namespace nine {
@@ -32,10 +33,6 @@ ModelComparison compare_models(const std::string& a, const std::string& b,
                                std::span<const std::string> lines, const ScoringOptions& scoring,
                                Device device);
 
-/// A confidence interval.
-struct Interval {
-  double low = 0, high = 0;
-};
 /// 95% percentile interval of exp(-sum of gains / number of tokens), the ratio of perplexities B /
 /// A, when the text's sentences are drawn again with replacement (Efron, 1979), `resamples` times.
 /// gains: a sum for each sentence, tokens: how many it sums over. The same for the same seed,

@@ -1,0 +1,46 @@
+// lm_rescore: chooses among a recogniser's or a translation system's n-best hypotheses with
+// language models, counts word errors, tests differences. Parses and calls; the parts are in
+// apps/lm_rescore/.
+#include <cstdio>
+
+#include "apps/cli/machine.h"
+#include "apps/cli/number_format.h"
+#include "apps/cli/run_main.h"
+#include "apps/cli/version.h"
+#include "apps/lm_rescore/rescore_report.h"
+
+namespace nine::app {
+namespace {
+
+int run(const RescoreOptions& o, Device device) {
+  RescoringWeights weights{o.lambda, o.mu};
+  if (o.tunes())
+    weights = tuned_weights(o, read_and_score(o, o.tune_nbest, o.tune_reference, device));
+  const RescoredLists lists = read_and_score(o, o.nbest, o.reference, device);
+  const auto tokens =
+      static_cast<double>(lists.model.tokens * static_cast<int64_t>(o.checkpoint.size()));
+  std::fprintf(
+      stderr, "%lld hypotheses, %lld of them different, %lld tokens: %s tokens/s\n",
+      static_cast<long long>(lists.hypotheses()), static_cast<long long>(lists.model.distinct),
+      static_cast<long long>(lists.model.tokens), short_rate(tokens / lists.seconds).c_str());
+  report_rescoring(o, lists, weights);
+  return kExitDone;
+}
+
+}  // namespace
+}  // namespace nine::app
+
+int main(int argc, char** argv) {
+  using namespace nine::app;
+  Options options("lm_rescore",
+                  "Chooses among n-best hypotheses with language models, and counts word errors.",
+                  version_text);
+  RescoreOptions o;
+  return run_main(options, [&] {
+    o.declare(options);
+    if (!options.parse(argc, argv)) return kExitDone;
+    o.check(options);
+    return on_machine({.threads = o.threads, .device = o.device},
+                      [&](nine::Device device) { return run(o, device); });
+  });
+}

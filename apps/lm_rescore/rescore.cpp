@@ -1,0 +1,99 @@
+#include "apps/lm_rescore/rescore.h"
+
+#include <chrono>
+#include <cstdio>
+
+#include "apps/cli/progress.h"
+#include "core/number_format.h"
+#include "data/measures/bleu.h"
+#include "data/measures/word_errors.h"
+#include "data/text.h"
+
+namespace nine::app {
+namespace {
+
+void explain_unknown(const RescoreOptions& o, const RescoredLists& lists) {
+  for (size_t m = 0; m < o.checkpoint.size(); ++m)
+    if (const int64_t unknown = lists.model.unknown[m]; unknown > 0)
+      std::fprintf(
+          stderr,
+          "lm_rescore: %s: %lld of %lld tokens are unknown to %s (%s%%); each has the "
+          "probability of <unk>\n",
+          lists.file.c_str(), static_cast<long long>(unknown),
+          static_cast<long long>(lists.model.tokens), o.checkpoint[m].c_str(),
+          fixed(100.0 * static_cast<double>(unknown) / static_cast<double>(lists.model.tokens), 2)
+              .c_str());
+}
+
+std::vector<std::string> all_texts(const std::vector<NBestList>& lists) {
+  std::vector<std::string> texts;
+  for (const NBestList& list : lists)
+    for (const Hypothesis& h : list.hypotheses) texts.push_back(h.words);
+  return texts;
+}
+
+// Each hypothesis' word errors, list by list.
+std::vector<std::vector<int64_t>> errors_of(const RescoredLists& r) {
+  std::vector<std::vector<int64_t>> errors;
+  std::vector<std::string_view> reference, words;
+  for (size_t i = 0; i < r.lists.size(); ++i) {
+    split_words(r.references[i], reference);
+    errors.emplace_back();
+    for (const Hypothesis& h : r.lists[i].hypotheses) {
+      split_words(h.words, words);
+      errors.back().push_back(count_errors(align_words(reference, words)).errors());
+    }
+  }
+  return errors;
+}
+
+}  // namespace
+
+std::vector<std::string> RescoredLists::texts(std::span<const size_t> chosen) const {
+  std::vector<std::string> all;
+  for (size_t i = 0; i < lists.size(); ++i) all.push_back(lists[i].hypotheses[chosen[i]].words);
+  return all;
+}
+
+RescoredLists read_and_score(const RescoreOptions& o, const std::string& nbest,
+                             const std::string& reference, Device device) {
+  RescoredLists r{.file = nbest, .lists = read_n_best(nbest, o.lists())};
+  r.references = texts_of(
+      r.lists, read_transcripts(reference, o.nbest_format == NBestFormat::moses), reference);
+  const auto start = std::chrono::steady_clock::now();
+  Progress progress("score " + nbest, "tokens");
+  const auto models = static_cast<int64_t>(o.checkpoint.size());
+  r.model = score_sentences_once(o.checkpoint, all_texts(r.lists), o.scoring(device),
+                                 [&](size_t model, int64_t done, int64_t all) {
+                                   progress.update(static_cast<int64_t>(model) * all + done,
+                                                   models * all);
+                                 });
+  progress.finish();
+  r.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  size_t at = 0;
+  std::vector<std::string_view> words;
+  for (const NBestList& list : r.lists) {
+    ScoredList& scores = r.scores.emplace_back();
+    for (const Hypothesis& h : list.hypotheses) {
+      split_words(h.words, words);
+      scores.push_back({h.score, r.model.log_p[at++], std::ssize(words)});
+    }
+  }
+  explain_unknown(o, r);
+  return r;
+}
+
+RescoringWeights tuned_weights(const RescoreOptions& o, const RescoredLists& r) {
+  if (o.measure == RescoringMeasure::bleu)
+    return tune_weights(r.scores, [&](std::span<const size_t> chosen) {
+      return -corpus_bleu(r.texts(chosen), r.references, {.tokenizer = BleuTokenizer::none}).score;
+    });
+  const std::vector<std::vector<int64_t>> errors = errors_of(r);
+  return tune_weights(r.scores, [&](std::span<const size_t> chosen) {
+    int64_t sum = 0;
+    for (size_t i = 0; i < chosen.size(); ++i) sum += errors[i][chosen[i]];
+    return static_cast<double>(sum);
+  });
+}
+
+}  // namespace nine::app

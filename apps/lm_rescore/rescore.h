@@ -1,0 +1,33 @@
+// What lm_rescore does: reads n-best lists, scores them, finds weights, chooses.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "apps/lm_rescore/rescore_options.h"
+#include "data/measures/rescoring.h"
+
+namespace nine::app {
+
+/// N-best lists with their references and scores.
+struct RescoredLists {
+  std::string file;
+  std::vector<NBestList> lists;
+  std::vector<std::string> references;
+  std::vector<ScoredList> scores;
+  SentenceScores model;  ///< of all hypotheses, list by list
+  double seconds = 0;    ///< that the models took
+
+  int64_t hypotheses() const { return std::ssize(model.log_p); }
+  /// The chosen hypotheses' words.
+  std::vector<std::string> texts(std::span<const size_t> chosen) const;
+};
+
+/// Reads and scores the lists, with progress, and says how many words were unknown.
+RescoredLists read_and_score(const RescoreOptions& options, const std::string& nbest,
+                             const std::string& reference, Device device);
+
+/// The weights that make the errors on `lists` smallest, or BLEU largest.
+RescoringWeights tuned_weights(const RescoreOptions& options, const RescoredLists& lists);
+
+}  // namespace nine::app

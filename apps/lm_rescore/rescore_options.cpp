@@ -1,0 +1,118 @@
+#include "apps/lm_rescore/rescore_options.h"
+
+#include <charconv>
+#include <filesystem>
+
+#include "apps/cli/machine.h"
+#include "apps/cli/model_files.h"
+#include "apps/cli/option_conflicts.h"
+#include "apps/cli/text_io.h"
+
+namespace nine::app {
+
+void RescoreOptions::declare(Options& o) {
+  o.add("nbest", nbest, "n-best lists: each line 'utterance TAB first-pass score TAB words'")
+      .unit("FILE")
+      .required();
+  o.add("reference", reference, "what was said: each line 'utterance TAB words'")
+      .unit("FILE")
+      .required();
+  o.add("checkpoint", checkpoint,
+        "language models: checkpoints, or run directories (their best checkpoints)")
+      .unit("DIR...")
+      .required();
+  o.add("output", output,
+        "directory of the results: hyp.trn, first.trn, ref.trn, utterances.tsv, results.json")
+      .unit("DIR")
+      .required();
+  o.add("json", json, "print the results as JSON, as in results.json, in place of a table");
+
+  o.group("The lists");
+  o.add("nbest-format", nbest_format, "how --nbest and --tune-nbest are written");
+  o.add("nbest-cost", nbest_cost, "their scores are costs: smaller is better, as Kaldi's");
+  o.add("allow-empty", allow_empty, "a hypothesis without words is silence, not an error");
+
+  o.group("Scores: first pass + lambda * log p(words) + mu * number of words");
+  o.add("tune-nbest", tune_nbest, "other lists, on which lambda and mu are found").unit("FILE");
+  o.add("tune-reference", tune_reference, "what was said there").unit("FILE");
+  o.add("lambda", lambda, "weight of the natural log p, in place of tuning; -1: tuned")
+      .at_least(-1);
+  o.add("mu", mu, "score of each word, in place of tuning");
+  o.add("measure", measure, "wer: word errors; bleu: of translations, with --nbest-format moses");
+  o.add("interpolate", interpolate,
+        "several models: linear adds probabilities word by word, log-linear adds their logarithms");
+  o.add("weights", weights, "of the models, in their order; otherwise equal ones").unit("X...");
+  o.add("batch-tokens", batch_tokens, "positions computed at once")
+      .at_least(1)
+      .unit("tokens")
+      .called("batch tokens");
+
+  o.group("Significance");
+  o.add("baseline", baseline,
+        "another system's hyp.trn of these utterances, to compare with in place of the first pass")
+      .unit("FILE");
+  o.add("group-by", group_by,
+        "what is drawn again: utterance; before:TEXT, utterances with the same name up to TEXT; or "
+        "a file of 'utterance TAB group'")
+      .unit("HOW");
+  o.add("margin-wer", margin_wer,
+        "also test whether both have the same WER, up to so many points (TOST at 5%)")
+      .at_least(0)
+      .unit("points")
+      .default_text("no such test");
+  o.add("resamples", resamples, "bootstrap resamples behind each interval").range(100, 1'000'000);
+  o.add("seed", seed, "of the resamples");
+
+  o.group("Machine");
+  add_threads(o, threads);
+  add_device(o, device);
+}
+
+void RescoreOptions::check(const Options& options) const {
+  require_usage(tune_nbest.empty() == tune_reference.empty(),
+                "--tune-nbest and --tune-reference belong together: give both");
+  const bool given = lambda != -1;
+  require_usage(!given || lambda >= 0, "--lambda ", lambda, " must be 0 or more (-1: tuned)");
+  require_usage(tunes() != given, tunes()
+                                      ? "--lambda is what --tune-nbest finds: leave one of them out"
+                                      : "no weight for the language model: give --tune-nbest and "
+                                        "--tune-reference, on which it is found, or --lambda");
+  require_usage(given || mu == 0, "--mu goes with --lambda");
+  require_usage(checkpoint.size() > 1 || weights.empty(),
+                "--weights are for several models, but there is one");
+  const bool wer = measure == RescoringMeasure::wer;
+  only_with(options, wer, "--measure wer", {"baseline", "group_by", "margin_wer", "resamples"});
+  only_with(options, checkpoint.size() > 1, "several models", {"interpolate"});
+  std::vector<NamedFile> read{{"--nbest", nbest},
+                              {"--reference", reference},
+                              {"--tune-nbest", tune_nbest},
+                              {"--tune-reference", tune_reference},
+                              {"--baseline", baseline}};
+  for (const std::string& model : checkpoint) add_model_files(read, "a file of the model", model);
+  std::vector<NamedFile> written;
+  for (const char* name : {"hyp.trn", "first.trn", "ref.trn", "utterances.tsv", "results.json"})
+    written.push_back({"--output's file", file(name)});
+  check_outputs(written, read);
+}
+
+NBestOptions RescoreOptions::lists() const {
+  return {.format = nbest_format, .cost = nbest_cost, .allow_empty = allow_empty};
+}
+
+SentenceScoring RescoreOptions::scoring(Device where) const {
+  SentenceScoring scoring{
+      .interpolation = interpolate, .batch_tokens = batch_tokens, .device = where};
+  for (const std::string& text : weights) {
+    double& weight = scoring.weights.emplace_back();
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), weight);
+    require_usage(error == std::errc() && end == text.data() + text.size(), "--weights: '", text,
+                  "' is no number");
+  }
+  return scoring;
+}
+
+std::string RescoreOptions::file(const char* name) const {
+  return (std::filesystem::path(output) / name).string();
+}
+
+}  // namespace nine::app

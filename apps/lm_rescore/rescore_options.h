@@ -1,0 +1,52 @@
+// lm_rescore's options as one struct.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "apps/cli/options.h"
+#include "data/n_best.h"
+#include "nn/models/sentence_scores.h"
+
+namespace nine::app {
+
+/// What is counted, and what the weights are tuned for.
+enum class RescoringMeasure : uint8_t { wer, bleu };
+
+}  // namespace nine::app
+
+template <>
+inline constexpr nine::EnumNames<nine::app::RescoringMeasure, 2>
+    nine::kEnumNames<nine::app::RescoringMeasure>{
+        "measure",
+        {{{nine::app::RescoringMeasure::wer, "wer"}, {nine::app::RescoringMeasure::bleu, "bleu"}}}};
+
+namespace nine::app {
+
+/// The values of lm_rescore's flags; each has the name of its flag.
+struct RescoreOptions {
+  std::vector<std::string> checkpoint;
+  std::string nbest, reference, output, tune_nbest, tune_reference, baseline,
+      group_by = "utterance", device = "cpu";
+  NBestFormat nbest_format = NBestFormat::tsv;
+  bool nbest_cost = false, allow_empty = false, json = false;
+  RescoringMeasure measure = RescoringMeasure::wer;
+  Interpolation interpolate = Interpolation::linear;
+  std::vector<std::string> weights;
+  double lambda = -1, mu = 0, margin_wer = 0;
+  int64_t batch_tokens = 4096, resamples = 1000;
+  uint64_t seed = 1;
+  int threads = 0;
+
+  /// Declares every flag, bound to these fields.
+  void declare(Options& options);
+  /// Checks flags against each other. Throws UsageError.
+  void check(const Options& options) const;
+  bool tunes() const { return !tune_nbest.empty(); }
+  NBestOptions lists() const;
+  SentenceScoring scoring(Device where) const;
+  /// A file in --output.
+  std::string file(const char* name) const;
+};
+
+}  // namespace nine::app

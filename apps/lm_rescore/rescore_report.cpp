@@ -1,0 +1,252 @@
+#include "apps/lm_rescore/rescore_report.h"
+
+#include <cstdio>
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "apps/cli/text_table.h"
+#include "core/files.h"
+#include "core/json.h"
+#include "core/number_format.h"
+#include "data/measures/bleu.h"
+#include "data/measures/compare_errors.h"
+#include "data/text.h"
+
+namespace nine::app {
+namespace {
+
+using Texts = std::vector<std::string>;
+
+std::vector<Edit> aligned(const std::string& reference, const std::string& hypothesis) {
+  std::vector<std::string_view> r, h;
+  split_words(reference, r);
+  split_words(hypothesis, h);
+  return align_words(r, h);
+}
+
+// The list's hypothesis with the fewest errors; of equal ones the first.
+WordErrors oracle_errors(const RescoredLists& r) {
+  WordErrors sum;
+  for (size_t i = 0; i < r.lists.size(); ++i) {
+    std::optional<WordErrors> best;
+    for (const Hypothesis& h : r.lists[i].hypotheses) {
+      const WordErrors own = count_errors(aligned(r.references[i], h.words));
+      if (!best || own.errors() < best->errors()) best = own;
+    }
+    sum += *best;
+  }
+  return sum;
+}
+
+// The group of each utterance, numbered in the order of first appearance.
+std::vector<size_t> groups_of(const RescoreOptions& o, const RescoredLists& r) {
+  std::map<std::string, size_t> numbers;
+  std::vector<size_t> groups;
+  const bool before = o.group_by.starts_with("before:"), each = o.group_by == "utterance";
+  const Texts file =
+      before || each ? Texts() : texts_of(r.lists, read_transcripts(o.group_by), o.group_by);
+  for (size_t i = 0; i < r.lists.size(); ++i) {
+    std::string group = each ? r.lists[i].utterance : before ? "" : file[i];
+    if (before) {
+      const size_t end = r.lists[i].utterance.find(o.group_by.substr(7));
+      require(o.group_by.size() > 7 && end != std::string::npos, "--group-by ", o.group_by,
+              ": the utterance '", r.lists[i].utterance, "' has no such text in its name");
+      group = r.lists[i].utterance.substr(0, end);
+    }
+    groups.push_back(numbers.emplace(group, numbers.size()).first->second);
+  }
+  return groups;
+}
+
+std::string trn(const RescoredLists& r, const Texts& texts) {
+  std::string out;
+  for (size_t i = 0; i < texts.size(); ++i)
+    out += concat(texts[i], texts[i].empty() ? "" : " ", "(", r.lists[i].utterance, ")\n");
+  return out;
+}
+
+// Everything that is reported.
+struct Results {
+  Texts first, rescored, compared;  // words of each utterance; compared: the first pass's, or those
+                                    // of --baseline
+  std::string compared_name;
+  RescoringWeights weights;
+  // WER:
+  std::vector<UtteranceErrors> utterances;  // a: compared, b: rescored
+  WordErrors first_errors, oracle;
+  ErrorComparison comparison;
+  // BLEU:
+  BleuScore first_bleu, rescored_bleu;
+};
+
+Results results_of(const RescoreOptions& o, const RescoredLists& r, const RescoringWeights& w) {
+  Results x{.weights = w};
+  x.first = r.texts(std::vector<size_t>(r.lists.size(), 0));
+  x.rescored = r.texts(choose_hypotheses(r.scores, w));
+  if (o.measure == RescoringMeasure::bleu) {
+    const BleuOptions how{.tokenizer = BleuTokenizer::none};
+    x.first_bleu = corpus_bleu(x.first, r.references, how);
+    x.rescored_bleu = corpus_bleu(x.rescored, r.references, how);
+    return x;
+  }
+  x.compared_name = o.baseline.empty() ? "first pass" : o.baseline;
+  x.compared = o.baseline.empty() ? x.first : texts_of(r.lists, read_trn(o.baseline), o.baseline);
+  for (size_t i = 0; i < r.lists.size(); ++i) {
+    x.utterances.push_back(
+        {aligned(r.references[i], x.compared[i]), aligned(r.references[i], x.rescored[i])});
+    x.first_errors += count_errors(aligned(r.references[i], x.first[i]));
+  }
+  x.oracle = oracle_errors(r);
+  x.comparison =
+      compare_errors(x.utterances, groups_of(o, r), {.resamples = o.resamples, .seed = o.seed});
+  return x;
+}
+
+std::string utterance_table(const RescoredLists& r, const Results& x) {
+  std::string out =
+      "utterance\twords\tcompared.sub\tcompared.del\tcompared.ins\trescored.sub\trescored.del\t"
+      "rescored.ins\n";
+  for (size_t i = 0; i < r.lists.size(); ++i) {
+    const WordErrors a = count_errors(x.utterances[i].a), b = count_errors(x.utterances[i].b);
+    out += concat(r.lists[i].utterance, "\t", a.words(), "\t", a.substitutions, "\t", a.deletions,
+                  "\t", a.insertions, "\t", b.substitutions, "\t", b.deletions, "\t", b.insertions,
+                  "\n");
+  }
+  return out;
+}
+
+std::string interval(const Interval& i, int decimals) {
+  return concat("[", fixed(i.low, decimals), ", ", fixed(i.high, decimals), "]");
+}
+
+std::vector<std::string> row(const std::string& name, const WordErrors& e, const std::string& ci) {
+  return {name, concat(e.words()),       concat(e.errors()),  fixed(e.rate(), 1),
+          ci,   concat(e.substitutions), concat(e.deletions), concat(e.insertions)};
+}
+
+std::string unit_of(const RescoreOptions& o, const ErrorComparison& c) {
+  return concat(c.groups,
+                o.group_by == "utterance" ? " utterances" : " groups (" + o.group_by + ")");
+}
+
+std::string wer_text(const RescoreOptions& o, const Results& x) {
+  const ErrorComparison& c = x.comparison;
+  std::vector<std::vector<std::string>> table{
+      {"", "words", "errors", "WER, %", "95% interval", "sub", "del", "ins"}};
+  const bool first = o.baseline.empty();
+  table.push_back(row("first pass", x.first_errors, first ? interval(c.rate_a, 1) : ""));
+  if (!first) table.push_back(row(x.compared_name, c.a, interval(c.rate_a, 1)));
+  table.push_back(row("rescored", c.b, interval(c.rate_b, 1)));
+  table.push_back(row("oracle", x.oracle, ""));
+  const Mapsswe& m = c.mapsswe;
+  std::string text =
+      concat("# with this set the same WER can be shown up to +-", fixed(c.decidable, 2),
+             " points at 5% with a power of 80% (", unit_of(o, c), "); ",
+             fixed(c.decidable_independent, 2), " were segments independent (discordance ",
+             fixed(100 * c.discordance, 1), "%)\n", text_table(table));
+  text += concat("difference: rescored - ", x.compared_name, " = ", fixed(c.difference, 2),
+                 " points, 95% interval ", interval(c.difference_95, 2), ", bootstrap over ",
+                 unit_of(o, c), ", ", o.resamples, " resamples, seed ", o.seed, "\n");
+  text += concat("MAPSSWE: ", m.segments, " segments, mean ", fixed(m.mean, 3), ", deviation ",
+                 fixed(m.deviation, 3), ", Z ", fixed(m.z, 3), ", p ", p_text(m.p),
+                 " (one test, two-sided)\n");
+  if (o.margin_wer > 0)
+    text += concat("TOST at 5%, margin ", shortest(o.margin_wer), " points: 90% interval ",
+                   interval(c.difference_90, 2),
+                   c.equivalent(o.margin_wer) ? " lies inside: the same WER up to the margin\n"
+                                              : " does not lie inside: not shown to be the same\n");
+  return text;
+}
+
+Json json_of(const WordErrors& e) {
+  return {{"words", e.words()},       {"errors", e.errors()},
+          {"wer", e.rate()},          {"substitutions", e.substitutions},
+          {"deletions", e.deletions}, {"insertions", e.insertions}};
+}
+
+Json json_of(const Interval& i) { return {i.low, i.high}; }
+
+void add_wer(const RescoreOptions& o, const Results& x, Json& j) {
+  const ErrorComparison& c = x.comparison;
+  j["first_pass"] = json_of(x.first_errors);
+  j["compared"] = json_of(c.a);
+  j["compared"]["name"] = x.compared_name;
+  j["compared"]["interval"] = json_of(c.rate_a);
+  j["rescored"] = json_of(c.b);
+  j["rescored"]["interval"] = json_of(c.rate_b);
+  j["oracle"] = json_of(x.oracle);
+  j["difference"] = {{"points", c.difference},
+                     {"interval_95", json_of(c.difference_95)},
+                     {"interval_90", json_of(c.difference_90)},
+                     {"standard_error", c.standard_error},
+                     {"unit", o.group_by},
+                     {"units", c.groups},
+                     {"resamples", o.resamples},
+                     {"seed", o.seed}};
+  j["mapsswe"] = {{"segments", c.mapsswe.segments},
+                  {"mean", c.mapsswe.mean},
+                  {"deviation", c.mapsswe.deviation},
+                  {"z", c.mapsswe.z},
+                  {"p", c.mapsswe.p}};
+  j["power"] = {{"level", 0.05},
+                {"power", 0.8},
+                {"margin", c.decidable},
+                {"margin_independent_segments", c.decidable_independent},
+                {"discordance", c.discordance}};
+  if (o.margin_wer > 0)
+    j["tost"] = {{"margin", o.margin_wer}, {"equivalent", c.equivalent(o.margin_wer)}};
+}
+
+Json as_json(const RescoreOptions& o, const RescoredLists& r, const Results& x) {
+  Json j = {{"nbest", o.nbest},
+            {"models", o.checkpoint},
+            {"interpolation", to_text(o.interpolate)},
+            {"lambda", x.weights.lambda},
+            {"mu", x.weights.mu},
+            {"tuned_on", o.tune_nbest},
+            {"utterances", r.lists.size()},
+            {"hypotheses", r.hypotheses()},
+            {"distinct_hypotheses", r.model.distinct},
+            {"tokens", r.model.tokens},
+            {"unknown_tokens", r.model.unknown}};
+  if (o.measure == RescoringMeasure::wer)
+    add_wer(o, x, j);
+  else
+    j["bleu"] = {{"first_pass", x.first_bleu.score},
+                 {"rescored", x.rescored_bleu.score},
+                 {"signature", x.rescored_bleu.signature}};
+  return j;
+}
+
+std::string as_text(const RescoreOptions& o, const RescoredLists& r, const Results& x) {
+  std::string models;
+  for (const std::string& model : o.checkpoint) models += (models.empty() ? "" : ", ") + model;
+  std::string text =
+      concat("# ", o.nbest, ": ", r.lists.size(), " utterances, ", r.hypotheses(), " hypotheses; ",
+             models, o.checkpoint.size() > 1 ? concat(", ", to_text(o.interpolate)) : "", "\n");
+  text += concat("# lambda ", fixed(x.weights.lambda, 3), ", mu ", fixed(x.weights.mu, 3),
+                 o.tunes() ? ", tuned on " + o.tune_nbest : "", "\n");
+  if (o.measure == RescoringMeasure::wer) return text + wer_text(o, x);
+  return concat(text, "first pass: ", x.first_bleu.text(), "\nrescored: ", x.rescored_bleu.text(),
+                "\n");
+}
+
+}  // namespace
+
+void report_rescoring(const RescoreOptions& o, const RescoredLists& r,
+                      const RescoringWeights& weights) {
+  const Results x = results_of(o, r, weights);
+  std::filesystem::create_directories(o.output);
+  atomic_write_text(o.file("hyp.trn"), trn(r, x.rescored));
+  atomic_write_text(o.file("first.trn"), trn(r, x.first));
+  atomic_write_text(o.file("ref.trn"), trn(r, r.references));
+  if (o.measure == RescoringMeasure::wer)
+    atomic_write_text(o.file("utterances.tsv"), utterance_table(r, x));
+  const std::string json = json_text(as_json(o, r, x), 2) + '\n';
+  atomic_write_text(o.file("results.json"), json);
+  std::fputs(o.json ? json.c_str() : as_text(o, r, x).c_str(), stdout);
+}
+
+}  // namespace nine::app

@@ -1,0 +1,76 @@
+#include "apps/lm_score/lm_clusters.h"
+
+#include <cstdio>
+#include <vector>
+
+#include "apps/report/word_vectors.h"
+#include "core/error.h"
+#include "core/number_format.h"
+#include "data/ppmi.h"
+#include "data/text.h"
+#include "nn/models/model_directory.h"
+
+namespace nine::app {
+namespace {
+
+constexpr int32_t kFirst = Specials::kLanguageModel.size;
+
+// The vectors of the words kFirst ... kFirst + count - 1, and how many numbers each has.
+std::vector<double> vectors_of(const std::filesystem::path& model, const Vocabulary& vocabulary,
+                               int64_t count, const ClusterOptions& o) {
+  if (o.spec.distance != WordDistance::ppmi)
+    return read_word_vectors(model, count).vectors.to_vector();
+  std::fprintf(stderr, "lm_score: counting neighbours in %s\n", o.text.c_str());
+  std::vector<int32_t> ids;
+  for (int64_t i = 0; i < count; ++i) ids.push_back(static_cast<int32_t>(kFirst + i));
+  return ppmi_vectors({o.text}, vocabulary, ids, {.seed = o.seed});
+}
+
+}  // namespace
+
+ClusterSpec ClusterSpec::parse(std::string_view text) {
+  const size_t colon = text.find(':');
+  ClusterSpec spec;
+  if (colon == std::string_view::npos || !parse_count(text.substr(0, colon), spec.count) ||
+      spec.count < 1)
+    throw UsageError(concat("'", text, "' is not a number of sets and a distance, such as ",
+                            "20:ppmi or 20:inner"));
+  spec.distance = enum_from_text<WordDistance>(text.substr(colon + 1));
+  return spec;
+}
+
+void write_clusters(const std::string& checkpoint, const ClusterOptions& o, std::ostream& out) {
+  const std::filesystem::path model = model_directory(checkpoint, kDictionaryFile);
+  const Vocabulary vocabulary =
+      Vocabulary::read((model / kDictionaryFile).string(), Specials::kLanguageModel);
+  int64_t frequent = 0;  // words come by frequency
+  while (kFirst + frequent < vocabulary.size() &&
+         vocabulary.count(static_cast<int32_t>(kFirst + frequent)) >= o.min_count)
+    ++frequent;
+  require(frequent >= o.size, "only ", frequent, " words of the vocabulary have ", o.min_count,
+          " occurrences or more, but a set needs ", o.size, "; lower --cluster-min-count");
+  const std::vector<double> vectors = vectors_of(model, vocabulary, frequent, o);
+  const std::vector<WordCluster> clusters = closest_clusters(
+      word_distances(vectors, vectors.size() / static_cast<size_t>(frequent), o.spec.distance),
+      static_cast<size_t>(o.size), static_cast<size_t>(o.spec.count));
+  if (std::ssize(clusters) < o.spec.count)
+    std::fprintf(stderr, "lm_score: %lld sets of %lld words without a common word, not %lld\n",
+                 static_cast<long long>(clusters.size()), static_cast<long long>(o.size),
+                 static_cast<long long>(o.spec.count));
+  out << "# " << clusters.size() << " sets of " << o.size << " among the " << frequent
+      << " words with " << o.min_count
+      << " occurrences or more; distance: " << to_text(o.spec.distance)
+      << (o.spec.distance == WordDistance::ppmi ? " in " + o.text
+                                                : " of the vectors of " + checkpoint)
+      << "\n# words, a tab, their counts in the training text\n";
+  for (const WordCluster& cluster : clusters) {
+    for (size_t i = 0; i < cluster.words.size(); ++i)
+      out << (i > 0 ? " " : "") << vocabulary.word(kFirst + static_cast<int32_t>(cluster.words[i]));
+    for (size_t i = 0; i < cluster.words.size(); ++i)
+      out << (i > 0 ? " " : "\t")
+          << vocabulary.count(kFirst + static_cast<int32_t>(cluster.words[i]));
+    out << '\n';
+  }
+}
+
+}  // namespace nine::app

@@ -1,0 +1,29 @@
+// lm_score --restrict: which word of a set do one or two models choose, as a table or JSON.
+#pragma once
+
+#include <ostream>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/device.h"
+#include "data/measures/bootstrap.h"
+
+namespace nine::app {
+
+/// What --restrict is asked.
+struct RestrictOptions {
+  std::string sets;  ///< the file of sets
+  int64_t batch_tokens = 4096;
+  BootstrapOptions bootstrap;
+  bool json = false;
+  Device device;
+};
+
+/// Writes the measures of one model (one checkpoint) or the comparison of two on `lines`, as
+/// docs/restrict.md describes. Words that a model does not know are named on standard error.
+void write_restricted(const std::vector<std::string>& checkpoints,
+                      std::span<const std::string> lines, const RestrictOptions& options,
+                      std::ostream& out);
+
+}  // namespace nine::app

@@ -1,0 +1,194 @@
+#include "data/n_best.h"
+
+#include <charconv>
+#include <cmath>
+#include <set>
+#include <span>
+#include <string_view>
+
+#include "data/text.h"
+
+namespace nine {
+namespace {
+
+using Words = std::vector<std::string_view>;
+
+std::string joined(std::span<const std::string_view> words) {
+  std::string text;
+  for (const std::string_view word : words) text.append(text.empty() ? "" : " ").append(word);
+  return text;
+}
+
+std::string joined_words(std::string_view text) {
+  Words words;
+  split_words(text, words);
+  return joined(words);
+}
+
+// The parts of a line between separators.
+Words parts_of(std::string_view line, std::string_view separator) {
+  Words parts;
+  for (size_t at = 0;;) {
+    const size_t end = line.find(separator, at);
+    parts.push_back(line.substr(at, end - at));
+    if (end == std::string_view::npos) return parts;
+    at = end + separator.size();
+  }
+}
+
+double score_of(std::string_view text, const std::string& place) {
+  double score = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), score);
+  require(error == std::errc() && end == text.data() + text.size() && std::isfinite(score), place,
+          ": '", text, "' is no score");
+  return score;
+}
+
+// A line as utterance and hypothesis.
+struct Line {
+  std::string utterance;
+  Hypothesis hypothesis;
+};
+
+Line parse_tsv(std::string_view line, const std::string& place) {
+  const Words parts = parts_of(line, "\t");
+  require(parts.size() == 3 && !parts[0].empty(), place,
+          ": a line is 'utterance TAB score TAB words', but this has ", parts.size() - 1, " tabs",
+          parts.size() == 3 ? " and no utterance" : "",
+          "; --nbest-format names other ways of writing");
+  return {std::string(parts[0]), {score_of(parts[1], place), joined_words(parts[2])}};
+}
+
+Line parse_srilm(std::string_view line, const std::string& place) {
+  Words words;
+  split_words(line, words);
+  require(words.size() >= 4, place,
+          ": a line is 'utterance acoustic-score lm-score number-of-words words', but this has ",
+          words.size(), " fields");
+  const double score = score_of(words[1], place) + score_of(words[2], place);
+  std::span<const std::string_view> text = std::span(words).subspan(4);
+  if (!text.empty() && text.front() == "<s>") text = text.subspan(1);
+  if (!text.empty() && text.back() == "</s>") text = text.first(text.size() - 1);
+  return {std::string(words[0]), {score, joined(text)}};
+}
+
+Line parse_kaldi(std::string_view line, const std::string& place) {
+  Words words;
+  split_words(line, words);
+  require(words.size() >= 2, place, ": a line is 'utterance-N score words', but this has ",
+          words.size(), words.size() == 1 ? " field" : " fields");
+  const size_t dash = words[0].rfind('-');
+  int64_t rank = 0;
+  require(
+      dash != std::string_view::npos && dash > 0 && parse_count(words[0].substr(dash + 1), rank),
+      place, ": '", words[0], "' is no utterance and its hypothesis' number, such as u17-1");
+  return {std::string(words[0].substr(0, dash)),
+          {score_of(words[1], place), joined(std::span(words).subspan(2))}};
+}
+
+Line parse_moses(std::string_view line, const std::string& place) {
+  const Words parts = parts_of(line, "|||");
+  require(parts.size() >= 3, place, ": a line is 'utterance ||| words ||| score', but this has ",
+          parts.size() - 1, " |||");
+  const std::string utterance = joined_words(parts.front());
+  require(!utterance.empty() && utterance.find(' ') == std::string::npos, place, ": '", utterance,
+          "' before the first ||| is no name of an utterance");
+  return {utterance, {score_of(joined_words(parts.back()), place), joined_words(parts[1])}};
+}
+
+Line parse(std::string_view line, NBestFormat format, const std::string& place) {
+  switch (format) {
+    case NBestFormat::tsv:
+      return parse_tsv(line, place);
+    case NBestFormat::srilm:
+      return parse_srilm(line, place);
+    case NBestFormat::kaldi:
+      return parse_kaldi(line, place);
+    case NBestFormat::moses:
+      return parse_moses(line, place);
+  }
+  fail("[read_n_best] a format without a name");
+}
+
+void add(Transcripts& texts, const std::string& utterance, std::string words,
+         const std::string& place) {
+  require(texts.emplace(utterance, std::move(words)).second, place, ": '", utterance,
+          "' has a text already; an utterance has one");
+}
+
+}  // namespace
+
+std::vector<NBestList> read_n_best(const std::string& path, const NBestOptions& options) {
+  TextReader reader({path});
+  std::vector<NBestList> lists;
+  std::set<std::string> names;
+  for (std::string_view text; reader.next_line(text);) {
+    const std::string place = reader.place();
+    Line line = parse(text, options.format, place);
+    // These would break the lines of a .trn file.
+    require(line.utterance.find_first_of(" ()") == std::string::npos, place, ": the utterance '",
+            line.utterance, "' has a space or a parenthesis in its name");
+    require(options.allow_empty || !line.hypothesis.words.empty(), place, ": a hypothesis of '",
+            line.utterance, "' has no words; --allow-empty takes it as silence");
+    if (options.cost) line.hypothesis.score = -line.hypothesis.score;
+    if (lists.empty() || lists.back().utterance != line.utterance) {
+      require(names.insert(line.utterance).second, place, ": '", line.utterance,
+              "' had its list before; the lines of an utterance must follow each other");
+      lists.push_back({line.utterance, {}});
+    }
+    lists.back().hypotheses.push_back(std::move(line.hypothesis));
+  }
+  require(!lists.empty(), path, " has no n-best list");
+  return lists;
+}
+
+Transcripts read_transcripts(const std::string& path, bool numbered) {
+  TextReader reader({path});
+  Transcripts texts;
+  int64_t number = 0;
+  for (std::string_view line; reader.next_line(line); ++number) {
+    const size_t tab = line.find('\t');
+    require(numbered || (tab != std::string_view::npos && tab > 0), reader.place(),
+            ": a line is 'utterance TAB words', but this has ",
+            tab == 0 ? "no utterance" : "no tab");
+    if (tab == std::string_view::npos)
+      add(texts, concat(number), joined_words(line), reader.place());
+    else
+      add(texts, std::string(line.substr(0, tab)), joined_words(line.substr(tab)), reader.place());
+  }
+  require(!texts.empty(), path, " has no lines");
+  return texts;
+}
+
+Transcripts read_trn(const std::string& path) {
+  TextReader reader({path});
+  Transcripts texts;
+  for (std::string_view line; reader.next_line(line);) {
+    while (line.ends_with(' ')) line.remove_suffix(1);
+    const size_t open = line.rfind('(');
+    require(open != std::string_view::npos && line.ends_with(')') && open + 2 < line.size(),
+            reader.place(), ": a line of a .trn file ends with '(utterance)'");
+    add(texts, std::string(line.substr(open + 1, line.size() - open - 2)),
+        joined_words(line.substr(0, open)), reader.place());
+  }
+  require(!texts.empty(), path, " has no lines");
+  return texts;
+}
+
+std::vector<std::string> texts_of(const std::vector<NBestList>& lists, const Transcripts& texts,
+                                  const std::string& path) {
+  std::vector<std::string> own;
+  for (const NBestList& list : lists) {
+    const auto found = texts.find(list.utterance);
+    require(found != texts.end(), path, " has no text for the utterance '", list.utterance, "'");
+    own.push_back(found->second);
+  }
+  if (own.size() == texts.size()) return own;
+  std::set<std::string> names;
+  for (const NBestList& list : lists) names.insert(list.utterance);
+  for (const auto& [name, text] : texts)
+    require(names.contains(name), path, " has a text for '", name, "', which has no n-best list");
+  return own;
+}
+
+}  // namespace nine

@@ -1,0 +1,225 @@
+#include "nn/models/restricted_prediction.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "autograd/functions.h"
+#include "data/corpus.h"
+#include "data/measures/significance.h"
+#include "data/text.h"
+#include "kernels/ops.h"
+#include "nn/models/score_text.h"
+
+namespace nine {
+namespace {
+
+// The sets' words as ids of one vocabulary.
+struct SetIds {
+  struct Place {
+    int32_t set, word;
+  };
+  std::vector<std::vector<int32_t>> ids;       // of each set's words
+  std::map<int32_t, std::vector<Place>> sets;  // by id: where it is, by set
+
+  SetIds(std::span<const WordSet> word_sets, const Vocabulary& vocabulary) {
+    for (size_t s = 0; s < word_sets.size(); ++s) {
+      ids.emplace_back();
+      for (const std::string& word : word_sets[s].words) {
+        const int32_t id = vocabulary.id(word);
+        require(id != Specials::kLanguageModel.unknown, "[restricted_choices] '", word,
+                "' is not in the model's vocabulary");
+        sets[id].push_back({static_cast<int32_t>(s), static_cast<int32_t>(ids.back().size())});
+        ids.back().push_back(id);
+      }
+    }
+  }
+};
+
+// The choice that log p, of every word of the vocabulary, makes among `ids`, whose word
+// `place.word` the text has.
+RestrictedChoice choice_of(std::span<const double> log_p, std::span<const int32_t> ids,
+                           SetIds::Place place) {
+  RestrictedChoice c{.set = place.set, .word = place.word};
+  const auto at = [&](size_t i) { return log_p[static_cast<size_t>(ids[i])]; };
+  const auto word = static_cast<size_t>(place.word);
+  double largest = -INFINITY, other = -INFINITY, sum = 0;
+  size_t chosen = 0;
+  for (size_t i = 0; i < ids.size(); ++i) {
+    largest = std::max(largest, at(i));
+    if (i != word) other = std::max(other, at(i));
+    if (at(i) > at(chosen) || (at(i) == at(chosen) && ids[i] < ids[chosen])) chosen = i;
+  }
+  for (size_t i = 0; i < ids.size(); ++i) sum += std::exp(at(i) - largest);
+  c.chosen = static_cast<int32_t>(chosen);
+  c.nats = largest + std::log(sum) - at(word);
+  c.margin = at(word) - other;
+  return c;
+}
+
+// The choices of a batch of encoded sentences. Only its positions with a word of a set go through
+// the output layer, a few at a time.
+void append_choices(const LstmLanguageModel& network, const EncodedSentences& batch,
+                    const SetIds& sets, std::vector<RestrictedChoice>& choices) {
+  const int32_t* const target = batch.targets.data<int32_t>();
+  std::vector<int32_t> rows;
+  for (int64_t i = 0; i < batch.targets.elements(); ++i)
+    if (sets.sets.contains(target[i])) rows.push_back(static_cast<int32_t>(i));
+  for (size_t first = 0; first < rows.size(); first += ops::kHeadPanel) {
+    const auto part = std::span(rows).subspan(
+        first, std::min(rows.size() - first, static_cast<size_t>(ops::kHeadPanel)));
+    const Tensor log_p = network.log_probabilities(embedding(
+        batch.hidden,
+        Tensor::from(std::vector<int32_t>(part.begin(), part.end()), {std::ssize(part)})));
+    const auto words = static_cast<size_t>(log_p.elements() / std::ssize(part));
+    for (size_t r = 0; r < part.size(); ++r)
+      for (const SetIds::Place place : sets.sets.at(target[part[r]])) {
+        choices.push_back(choice_of({log_p.data<double>() + r * words, words},
+                                    sets.ids[static_cast<size_t>(place.set)], place));
+        choices.back().sentence = batch.first + part[r] % batch.count;
+        choices.back().token = batch.begin + part[r] / batch.count;
+      }
+  }
+}
+
+// The sums of a quantity over each sentence's choices, and their numbers.
+struct SentenceSums {
+  std::vector<double> sums, counts;
+
+  template <class Quantity>
+  SentenceSums(std::span<const RestrictedChoice> choices, Quantity&& quantity) {
+    for (size_t i = 0; i < choices.size(); ++i) {
+      if (i == 0 || choices[i].sentence != choices[i - 1].sentence) {
+        sums.push_back(0);
+        counts.push_back(0);
+      }
+      sums.back() += quantity(i);
+      ++counts.back();
+    }
+  }
+  Estimate mean(const BootstrapOptions& options) const {
+    if (sums.empty()) return {};
+    double sum = 0, count = 0;
+    for (size_t s = 0; s < sums.size(); ++s) sum += sums[s], count += counts[s];
+    return {sum / count, percentile_interval(bootstrap_ratios(sums, counts, options))};
+  }
+};
+
+bool right(const RestrictedChoice& c) { return c.chosen == c.word; }
+
+}  // namespace
+
+std::vector<WordSet> parse_word_sets(std::span<const std::string> lines, const std::string& name) {
+  std::vector<WordSet> sets;
+  std::vector<std::string_view> words;
+  for (size_t i = 0; i < lines.size(); ++i) {
+    const std::string place = concat(name, ", line ", i + 1);
+    const std::string_view line = lines[i], before = line.substr(0, line.find('\t'));
+    if (line.empty() || line.starts_with('#')) continue;
+    WordSet set;
+    split_words(before, words);
+    for (const std::string_view word : words) {
+      require(std::find(set.words.begin(), set.words.end(), word) == set.words.end(), place, ": '",
+              word, "' is in the set twice");
+      set.words.emplace_back(word);
+    }
+    if (before.size() < line.size()) {
+      split_words(line.substr(before.size()), words);
+      for (const std::string_view count : words)
+        require(parse_count(count, set.counts.emplace_back()), place, ": '", count,
+                "' after the tab is no count of a word");
+      require(set.counts.size() == set.words.size(), place, ": ", set.words.size(), " words and ",
+              set.counts.size(), " counts; after the tab each word has its count");
+    }
+    require(set.words.size() >= 2, place, ": a set needs two words or more, but has ",
+            set.words.size());
+    sets.push_back(std::move(set));
+  }
+  require(!sets.empty(), name, " has no set of words; each line is one, with spaces between words");
+  return sets;
+}
+
+std::vector<std::string> drop_unknown_words(std::vector<WordSet>& sets,
+                                            std::span<const Vocabulary* const> vocabularies,
+                                            const std::string& name) {
+  const Specials& specials = Specials::kLanguageModel;
+  std::vector<std::string> unknown;
+  for (WordSet& set : sets) {
+    std::string text;
+    for (const std::string& word : set.words) text += (text.empty() ? "" : " ") + word;
+    WordSet known;
+    for (size_t w = 0; w < set.words.size(); ++w) {
+      const std::string& word = set.words[w];
+      require(word != specials.text(specials.unknown) && word != specials.text(specials.end), name,
+              ": ", word, " is no word of a text: leave it out of the set '", text, "'");
+      if (!std::all_of(vocabularies.begin(), vocabularies.end(),
+                       [&](const Vocabulary* v) { return v->id(word) != specials.unknown; })) {
+        if (std::find(unknown.begin(), unknown.end(), word) == unknown.end())
+          unknown.push_back(word);
+        continue;
+      }
+      known.words.push_back(word);
+      if (!set.counts.empty()) known.counts.push_back(set.counts[w]);
+    }
+    require(known.words.size() >= 2, name, ": of the set '", text, "' the vocabulary holds ",
+            known.words.size(), known.words.size() == 1 ? " word" : " words",
+            "; a set needs two or more");
+    set = std::move(known);
+  }
+  return unknown;
+}
+
+std::vector<RestrictedChoice> restricted_choices(const LanguageModel& model,
+                                                 std::span<const std::string> lines,
+                                                 std::span<const WordSet> sets,
+                                                 int64_t batch_tokens,
+                                                 const std::function<void(int64_t)>& progress) {
+  const SetIds ids(sets, model.vocabulary());
+  const Corpus text = Corpus::of_lines(lines, model.vocabulary());
+  Arena arena("score", model.device());
+  Tape tape(arena);
+  std::vector<RestrictedChoice> choices;
+  encode_sentences(model.network(), tape, text, batch_tokens, [&](const EncodedSentences& batch) {
+    append_choices(model.network(), batch, ids, choices);
+    if (progress) progress(batch.first + batch.count);
+  });
+  std::sort(choices.begin(), choices.end(),
+            [](const RestrictedChoice& x, const RestrictedChoice& y) {
+              return std::tie(x.sentence, x.token, x.set) < std::tie(y.sentence, y.token, y.set);
+            });
+  return choices;
+}
+
+RestrictedMeasures measure_choices(std::span<const RestrictedChoice> choices,
+                                   const BootstrapOptions& options) {
+  const SentenceSums accuracy(choices, [&](size_t i) { return right(choices[i]) ? 1.0 : 0.0; }),
+      nats(choices, [&](size_t i) { return choices[i].nats; }),
+      margin(choices, [&](size_t i) { return choices[i].margin; });
+  return {.positions = std::ssize(choices),
+          .sentences = std::ssize(accuracy.sums),
+          .accuracy = accuracy.mean(options),
+          .cross_entropy = nats.mean(options),
+          .margin = margin.mean(options)};
+}
+
+RestrictedComparison compare_choices(std::span<const RestrictedChoice> a,
+                                     std::span<const RestrictedChoice> b,
+                                     const BootstrapOptions& options) {
+  const auto place = [](const RestrictedChoice& c) {
+    return std::tie(c.sentence, c.token, c.set, c.word);
+  };
+  require(std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                     [&](const auto& x, const auto& y) { return place(x) == place(y); }),
+          "[compare_choices] the choices of A and B are not of the same positions");
+  RestrictedComparison c{.a = measure_choices(a, options), .b = measure_choices(b, options)};
+  for (size_t i = 0; i < a.size(); ++i) {
+    c.only_a += right(a[i]) && !right(b[i]) ? 1 : 0;
+    c.only_b += right(b[i]) && !right(a[i]) ? 1 : 0;
+  }
+  c.p = mcnemar_exact(c.only_a, c.only_b);
+  c.cross_entropy = SentenceSums(a, [&](size_t i) { return b[i].nats - a[i].nats; }).mean(options);
+  return c;
+}
+
+}  // namespace nine

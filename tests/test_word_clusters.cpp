@@ -1,0 +1,166 @@
+// Clusters of words: distances and clusters by hand, vectors of positive PMI against a matrix by
+// hand, and lm_score --clusters.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "data/ppmi.h"
+#include "data/word_clusters.h"
+#include "tests/lm_score_runs.h"
+#include "tests/support.h"
+
+namespace {
+
+using namespace nine;
+using namespace nine::tests;
+using doctest::Approx;
+
+double cosine(const std::vector<double>& a, const std::vector<double>& b) {
+  double ab = 0, aa = 0, bb = 0;
+  for (size_t i = 0; i < a.size(); ++i) ab += a[i] * b[i], aa += a[i] * a[i], bb += b[i] * b[i];
+  return ab / std::sqrt(aa * bb);
+}
+
+}  // namespace
+
+TEST_CASE("word_distances: by hand") {
+  const std::vector<double> v{3, 4, 0, 5, -4, 3};
+  const auto inner = word_distances(v, 2, WordDistance::inner),
+             euclidean = word_distances(v, 2, WordDistance::euclidean),
+             cosines = word_distances(v, 2, WordDistance::cosine);
+  CHECK(inner[1] == -20);
+  CHECK(inner[3] == -20);
+  CHECK(euclidean[1] == Approx(std::sqrt(10)));
+  CHECK(euclidean[0] == 0);
+  CHECK(cosines[1] == Approx(0.2));
+  CHECK(cosines[2] == Approx(1));
+  CHECK(word_distances(std::vector<double>{0, 0, 1, 1}, 2, WordDistance::cosine)[1] == 1);
+  CHECK(has(error_of([&] { word_distances(v, 4, WordDistance::inner); }), "rows of 4"));
+}
+
+// Words on a line at 0, 1, 3, 10, 11.5, 30: with two neighbours each, the sums are 4 (at 0: 1 + 3),
+// 3 (1 + 2), 5 (2 + 3), 8.5 (at 10: 1.5 + 7), 10 (1.5 + 8.5), 38.5.
+TEST_CASE("closest_clusters: smallest sum first, without a common word") {
+  const std::vector<double> at{0, 1, 3, 10, 11.5, 30};
+  const auto distances = word_distances(at, 1, WordDistance::euclidean);
+  const auto clusters = closest_clusters(distances, 3, 5);
+  REQUIRE(clusters.size() == 2);  // those of 0, 3, 10 and 11.5 share a word with the first
+  CHECK(clusters[0].words == std::vector<size_t>{1, 0, 2});
+  CHECK(clusters[0].distance == Approx(3));
+  CHECK(clusters[1].words == std::vector<size_t>{5, 4, 3});
+  CHECK(clusters[1].distance == Approx(38.5));
+  const auto pairs = closest_clusters(distances, 2, 2);
+  REQUIRE(pairs.size() == 2);
+  CHECK(pairs[0].words == std::vector<size_t>{0, 1});
+  CHECK(pairs[1].words == std::vector<size_t>{3, 4});
+  CHECK(closest_clusters(distances, 6, 9).size() == 1);
+  CHECK(has(error_of([&] { closest_clusters(distances, 7, 1); }), "7 words of 6"));
+  CHECK(has(error_of([&] { closest_clusters(distances, 1, 1); }), "at least 2"));
+  CHECK(has(error_of([&] { closest_clusters(std::vector<double>(5), 2, 1); }), "all pairs"));
+}
+
+TEST_CASE("ppmi_vectors: with all dimensions, the cosines of the matrix's rows") {
+  const TemporaryDirectory dir;
+  const std::string text = dir.write("t.txt", "a b c d\nb a d c a\nzz a zz b\nc e a\ne d b\nd\n");
+  WordCounts counts;
+  for (const char* word : {"a", "b", "c", "d", "e"}) counts.add(word, 9);
+  const Vocabulary vocabulary = Vocabulary::build(counts, Specials::kLanguageModel);
+  // n(w, c) within two words of each other, counted here by looking at every pair of places.
+  std::map<std::string, std::map<std::string, double>> n;
+  std::map<std::string, double> sums;
+  double total = 0;
+  for (const std::string& line : split(slurp(text), '\n')) {
+    const Strings words = split(line, ' ');
+    for (size_t i = 0; i < words.size(); ++i)
+      for (size_t j = 0; j < words.size(); ++j)
+        if (i != j && (i > j ? i - j : j - i) <= 2 && words[i] != "zz" && words[j] != "zz") {
+          ++n[words[i]][words[j]];
+          ++sums[words[i]];
+          ++total;
+        }
+  }
+  const Strings words{"a", "b", "c", "d", "e"};
+  std::vector<std::vector<double>> rows;
+  std::vector<int32_t> ids;
+  for (const std::string& w : words) {
+    rows.emplace_back();
+    for (const std::string& c : words) {
+      const double both = n[w][c];
+      rows.back().push_back(both > 0 ? std::max(0.0, std::log(both * total / (sums[w] * sums[c])))
+                                     : 0);
+    }
+    ids.push_back(vocabulary.id(w));
+  }
+  const std::vector<double> vectors = ppmi_vectors({text}, vocabulary, ids, {});
+  REQUIRE(vectors.size() == 25);
+  const auto row = [&](size_t i) {
+    return std::vector<double>(vectors.begin() + static_cast<long>(5 * i),
+                               vectors.begin() + static_cast<long>(5 * i + 5));
+  };
+  for (size_t i = 0; i < 5; ++i)
+    for (size_t j = 0; j < i; ++j)
+      CHECK(std::fabs(cosine(row(i), row(j)) - cosine(rows[i], rows[j])) < 1e-9);
+  // Two dimensions keep at most the whole length.
+  const std::vector<double> two = ppmi_vectors({text}, vocabulary, ids, {.dimensions = 2});
+  REQUIRE(two.size() == 10);
+  double kept = 0, whole = 0;
+  for (const double v : two) kept += v * v;
+  for (const double v : vectors) whole += v * v;
+  CHECK(kept < whole);
+  CHECK(kept > 0.4 * whole);
+
+  const std::string lone = dir.write("lone.txt", "a\nzz b zz\n");
+  CHECK(has(error_of([&] { ppmi_vectors({lone}, vocabulary, ids, {}); }), "no two neighbouring"));
+  const std::string few = dir.write("few.txt", "a b\nc zz zz d\n");
+  CHECK(has(error_of([&] { ppmi_vectors({few}, vocabulary, ids, {}); }), "does not have 'c'"));
+}
+
+TEST_CASE("lm_score --clusters: sets that --restrict reads") {
+  const TemporaryDirectory dir;
+  const std::string text = dir.write("text.txt", longer_text());
+  const auto clusters = [&](Strings more) {
+    more.insert(more.begin(), {"--checkpoint", model_a(), "--cluster-min-count", "20"});
+    return run_program("lm_score", more);
+  };
+  for (const char* spec : {"2:inner", "2:euclidean", "2:cosine", "2:ppmi"}) {
+    CAPTURE(spec);
+    Strings arguments{"--clusters", spec, "--cluster-size", "3", "--output", dir / "sets"};
+    if (std::string(spec) == "2:ppmi") arguments.insert(arguments.end(), {"--cluster-text", text});
+    const Outcome r = clusters(arguments);
+    REQUIRE_MESSAGE(r.code == 0, r.err);
+    const std::string dict = "\n" + slurp(model_a() + "/checkpoints/latest/dict.txt");
+    std::set<std::string> seen;
+    int sets = 0;
+    for (const std::string& line : split(slurp(dir / "sets"), '\n')) {
+      if (line.starts_with("#")) continue;
+      ++sets;
+      const Strings halves = split(line, '\t');
+      REQUIRE(halves.size() == 2);
+      const Strings words = split(halves[0], ' '), counts = split(halves[1], ' ');
+      REQUIRE(words.size() == 3);
+      REQUIRE(counts.size() == 3);
+      for (size_t i = 0; i < 3; ++i) {
+        CHECK(seen.insert(words[i]).second);
+        CHECK(std::stoi(counts[i]) >= 20);
+        CHECK(dict.find("\n" + words[i] + " " + counts[i] + "\n") != std::string::npos);
+      }
+    }
+    CHECK(sets == 2);
+    CHECK(run_program("lm_score", {"--checkpoint", model_a(), "--restrict", dir / "sets"},
+                      longer_text())
+              .code == 0);
+  }
+  CHECK(has(clusters({"--clusters", "2:ppmi"}).err, "--cluster-text FILE"));
+  CHECK(has(clusters({"--clusters", "2:inner", "--cluster-text", text}).err, "2:inner") == false);
+  CHECK(clusters({"--clusters", "2:inner", "--cluster-text", text}).code == 2);
+  CHECK(has(clusters({"--clusters", "2"}).err, "20:ppmi"));
+  CHECK(has(clusters({"--clusters", "2:coasine"}).err, "cosine"));
+  const Outcome many = clusters({"--clusters", "2:inner", "--cluster-size", "500"});
+  CHECK(many.code == 1);
+  CHECK(has(many.err, "lower --cluster-min-count"));
+  const Outcome all = clusters({"--clusters", "500:inner", "--cluster-size", "3"});
+  CHECK(all.code == 0);
+  CHECK(has(all.err, "not 500"));
+}
