@@ -7,6 +7,7 @@
 
 #include "autograd/tape.h"
 #include "kernels/head_config.h"
+#include "kernels/head_norms.h"
 
 namespace nine {
 
@@ -19,6 +20,8 @@ struct HeadWeights {
   Var prior = {};  ///< (K, d), M': pi = softmax(prior h). Mixtures only
   /// (K * d, d), rows kd .. (k+1)d are C_k': context k is tanh(C_k' h). Heads with contexts only
   Var latent = {};
+  /// Norms in place of the vectors' own; heads of inner products only.
+  HeadNorms norms = {};
 };
 
 /// How many rows of contexts a block has: a multiple of ops::kHeadPanel that follows from shapes
@@ -33,12 +36,13 @@ struct SoftmaxLoss {
   /// A float64 scalar: row_weight * sum of -log p(target), smoothed and regularised as HeadLoss
   /// says.
   Var loss = {};
-  /// (N) float64: -log p(target) of each row in nats, 0 where the target is -1; never smoothed.
+  /// (N) float64: -log p(target) of each row in nats, 0 where the target is -1; never smoothed, and
+  /// without the margin.
   Var nll = {};
   /// Mixtures: (N, K), the contexts' type: log pi. Empty otherwise.
   Var prior = {};
   /// Mixtures: (K, N) float64: gamma_k(target), the posterior probability of component k given
-  /// the target; 0 where the target is -1. Empty otherwise.
+  /// the target, with the margin; 0 where the target is -1. Empty otherwise.
   Var share = {};
 };
 

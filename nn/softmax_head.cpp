@@ -10,7 +10,7 @@ namespace nine {
 
 SoftmaxHead::SoftmaxHead(ParameterSet& set, const std::string& name, const HeadConfig& config,
                          int64_t words, int64_t width, const Init& init, Parameter* tied)
-    : name_(name), config_(config), vocabulary_(words) {
+    : name_(name), config_(config), vocabulary_(words), set_(set) {
   const HeadSpec& head = config.spec;
   const int64_t size = head.size();
   const std::string wrong = head.check(width);
@@ -23,6 +23,42 @@ SoftmaxHead::SoftmaxHead(ParameterSet& set, const std::string& name, const HeadC
   const Init linear = Init::fan_in();
   if (head.mixture) prior_ = &set.add(name + ".prior.weight", {size, width}, linear);
   if (head.contexts) latent_ = &set.add(name + ".latent.weight", {size * width, width}, linear);
+  weights_.norms = {.word = config.word_norm, .context = config.context_norm};
+  if (config.word_norm.needs_counts()) counts_ = set.add_buffer(name + ".counts", {words});
+  if (!config.context_norm.of_batch()) return;
+  const bool average = config.context_norm.kind == ContextNorm::Kind::max_ema;
+  running_ = set.add_buffer(name + (average ? ".context_max_ema" : ".context_max"), {size});
+  weights_.norms.running = running_;
+}
+
+// Again when the counts may have changed.
+void SoftmaxHead::find_ratios() const {
+  HeadNorms& norms = weights_.norms;
+  if (!norms.word || loads_ == set_.loads()) return;
+  loads_ = set_.loads();
+  std::vector<double> counts(static_cast<size_t>(vocabulary_), 1.0);
+  if (counts_) {
+    counts = counts_.to_vector();
+    require(std::any_of(counts.begin(), counts.end(), [](double c) { return c > 0; }), "word norm ",
+            to_text(norms.word),
+            " follows the words' counts in the training text, and "
+            "the model has none: its weights need a tensor '",
+            name_, ".counts' of shape (", vocabulary_, ")");
+  }
+  norms.ratios =
+      Tensor::from(word_norm_ratios(norms.word, counts), {vocabulary_}).to(set_.device());
+  norms.first_word = norms.word.multiplies_first() ? most_frequent_word(counts) : -1;
+}
+
+void SoftmaxHead::set_counts(std::span<const int64_t> counts) const {
+  if (!counts_) return;
+  require(static_cast<int64_t>(counts.size()) == vocabulary_, "[SoftmaxHead] ", counts.size(),
+          " counts for ", vocabulary_, " words");
+  const Tensor values({vocabulary_}, DType::float64);
+  std::transform(counts.begin(), counts.end(), values.data<double>(),
+                 [](int64_t c) { return static_cast<double>(c); });
+  ops::copy(values, counts_);
+  loads_ = -1;
 }
 
 const HeadWeights& SoftmaxHead::weights(Tape& tape) const {
@@ -32,7 +68,22 @@ const HeadWeights& SoftmaxHead::weights(Tape& tape) const {
   weights_.bias = on(bias_);
   weights_.prior = on(prior_);
   weights_.latent = on(latent_);
+  find_ratios();
+  weights_.norms.training = tape.recording();
   return weights_;
+}
+
+const HeadWeights& SoftmaxHead::evaluation_weights(Tape& tape) const {
+  weights(tape);
+  weights_.norms.training = false;
+  return weights_;
+}
+
+HeadNorms SoftmaxHead::norms() const {
+  find_ratios();
+  HeadNorms norms = weights_.norms;
+  norms.training = false;
+  return norms;
 }
 
 SoftmaxLoss SoftmaxHead::loss(const Var& hidden, const Tensor& targets, double row_weight) const {
@@ -50,11 +101,11 @@ Var SoftmaxHead::loss(const Var& hidden, const Tensor& targets) const {
 }
 
 Tensor SoftmaxHead::log_probabilities(const Var& hidden) const {
-  return nine::log_probabilities(config_.spec, hidden, weights(hidden.tape()));
+  return nine::log_probabilities(config_.spec, hidden, evaluation_weights(hidden.tape()));
 }
 
 WordScores SoftmaxHead::top_words(const Var& hidden, int64_t k) const {
-  return nine::top_words(config_.spec, hidden, weights(hidden.tape()), k);
+  return nine::top_words(config_.spec, hidden, evaluation_weights(hidden.tape()), k);
 }
 
 Var SoftmaxHead::norm_regulariser(Tape& tape, double share) const {

@@ -97,6 +97,7 @@ class LstmLanguageModel {
   void set_bias_by_frequency(std::span<const int64_t> counts) const {
     head_.set_bias_by_frequency(counts);
   }
+  void set_counts(std::span<const int64_t> counts) const { head_.set_counts(counts); }
 
   /// model.safetensors' `__metadata__`: the format, and the tie where there is one.
   std::map<std::string, std::string> metadata() const;

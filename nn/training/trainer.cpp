@@ -272,7 +272,7 @@ void Trainer::save(bool is_best) {
   store_.save(
       progress_.step, state,
       [&](CheckpointFiles& files) {
-        std::vector<NamedView> weights = parameters_.named(parameters_.values());
+        std::vector<NamedView> weights = parameters_.state();
         const std::vector<NamedView> constants = task_.constants();
         weights.insert(weights.end(), constants.begin(), constants.end());
         files.tensors("model.safetensors", weights, metadata_);
