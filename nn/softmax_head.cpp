@@ -5,6 +5,8 @@
 
 #include "autograd/functions.h"
 #include "core/ops.h"
+#include "kernels/margin_correction.h"
+#include "kernels/ops.h"
 
 namespace nine {
 
@@ -102,6 +104,42 @@ Var SoftmaxHead::loss(const Var& hidden, const Tensor& targets) const {
 
 Tensor SoftmaxHead::log_probabilities(const Var& hidden) const {
   return nine::log_probabilities(config_.spec, hidden, evaluation_weights(hidden.tape()));
+}
+
+Tensor SoftmaxHead::log_probabilities_undoing(const Var& hidden, double margin) const {
+  const HeadNorms given = norms();
+  require(!config_.spec.mixture,
+          "a margin can be undone in closed form for a single lin, not for a mixture");
+  require(!config_.spec.contexts || given.context,
+          "a margin cannot be undone where a context tanh has its own norm");
+  const auto norms_of = [](const View& x) {
+    const Tensor norms({x.rows()}, DType::float64, x.device);
+    ops::row_norms(x, norms);
+    return norms.to_vector();
+  };
+  // F of each word and G of each row.
+  std::vector<double> word = norms_of(words_.front()->value()),
+                      row = norms_of(hidden.value().view().reshaped(
+                          {hidden.shape().rows(), hidden.shape().cols()}));
+  if (given.word) {
+    const double unit = given.first_word >= 0 ? word[static_cast<size_t>(given.first_word)] : 1;
+    word = given.ratios.to_vector();
+    for (double& f : word) f *= unit;
+  }
+  if (given.context) {
+    const double running = given.running ? given.running.to_vector().front() : 0;
+    std::fill(row.begin(), row.end(),
+              !given.context.of_batch() ? given.context.value
+              : running > 0             ? running
+                                        : 1);
+  }
+  Tensor log_p = log_probabilities(hidden);
+  std::vector<double> sizes(word.size());
+  for (size_t r = 0; r < row.size(); ++r) {
+    for (size_t v = 0; v < word.size(); ++v) sizes[v] = margin * word[v] * row[r];
+    undo_cos_margin({log_p.data<double>() + r * word.size(), word.size()}, sizes);
+  }
+  return log_p;
 }
 
 WordScores SoftmaxHead::top_words(const Var& hidden, int64_t k) const {

@@ -43,6 +43,9 @@ class SoftmaxHead {
   /// log p of every word for a few contexts, (N, V) float64 on the CPU; see
   /// nine::log_probabilities.
   Tensor log_probabilities(const Var& hidden) const;
+  /// The same with a cosine margin of that size, which training had, undone (kernels/
+  /// margin_correction.h). Error: a mixture, or a single kernel with contexts but no context norm.
+  Tensor log_probabilities_undoing(const Var& hidden, double margin) const;
   /// The k most probable words of each context, best first; see nine::top_words.
   WordScores top_words(const Var& hidden, int64_t k) const;
   /// share times the penalty on the word vectors' norms, a float64 scalar; an empty Var where none

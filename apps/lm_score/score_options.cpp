@@ -26,6 +26,8 @@ void ScoreOptions::declare(Options& o) {
         "one number for each word and the end of sentence, in place of the sentence's sum");
   o.add("carry-state", carry_state,
         "carry the state through the text as in validation (10 columns; what fills no row is nan)");
+  o.add("margin-correction", margin_correction,
+        "undo the cosine margin that a model of lin was trained with, in closed form");
   o.add("components", components,
         "instead, for mixtures: at each token the components' prior and, after ';', their shares "
         "in the token's probability");
@@ -84,7 +86,9 @@ void ScoreOptions::check(const Options& options) const {
   only_with(options, comparing, "--compare", {"resamples", "worst"});
   only_with(options, generate || comparing, "--generate and --compare", {"seed"});
   only_with(options, plain, "plain scoring, without --generate, --top, --components or --compare",
-            {"tokens"});
+            {"tokens", "margin_correction"});
+  require_usage(!margin_correction || !carry_state,
+                "--margin-correction scores each line afresh; leave out --carry-state");
   only_with(options, plain || comparing,
             "plain scoring and --compare; the others start each line afresh", {"carry_state"});
   only_with(options, !generate, "scoring, --top and --compare, while --generate has --batch",
