@@ -27,6 +27,7 @@ set(nine_public_headers
     kernels/margin.h
     kernels/prior_penalty.h
     kernels/regularisers.h
+    kernels/sampled_softmax.h
     kernels/scores/score.h
     kernels/smoothing.h
     data/bpe.h

@@ -136,6 +136,7 @@ void HeadBlocks::start(const View& targets, const ops::HeadBlockOptions& options
   group_rows_ = std::min(group_rows_, whole_panels(rows()));
 
   start_words();
+  start_biases();
   if (mixture()) {
     log_prior_ = log_prior;
     const Tensor logits = arena_.temporary({rows(), k}, type);
@@ -191,6 +192,22 @@ void HeadBlocks::start_words() {
   }
 }
 
+// The words' biases, with the offsets of a sampled softmax.
+void HeadBlocks::start_biases() {
+  bias_ = weights_.bias ? weights_.bias.value().view() : View{};
+  if (!weights_.offset) return;
+  const auto with_offset = [&](const Tensor& offset) {
+    require(offset.elements() == words_, "[kernel_softmax] ", offset.elements(), " offsets for ",
+            words_, " words");
+    if (!bias_) return offset.view();
+    const View sum = arena_.temporary({words_}, contexts_.dtype).view();
+    ops::binary(ops::Binary::add, offset.view(), bias_.reshaped({words_}), {sum});
+    return sum;
+  };
+  target_bias_ = with_offset(weights_.target_offset);
+  bias_ = with_offset(weights_.offset);
+}
+
 // The norms of all contexts before the first block: their largest is every block's.
 void HeadBlocks::measure_contexts() {
   for (int64_t group = 0; group < rows(); group += group_rows_) {
@@ -242,7 +259,8 @@ ops::HeadBlock HeadBlocks::block_of(int64_t first, int64_t count, int64_t group_
   return {
       .components = components_,
       .h = h,
-      .bias = weights_.bias ? weights_.bias.value().view() : View{},
+      .bias = bias_,
+      .target_bias = target_bias_,
       .targets = vector_part(targets_, first, count),
       .log_prior = log_prior_ ? log_prior_.row_range(first, count) : View{},
       .context_norm = scaling_.contexts() ? scaling_.sizes() : View{},

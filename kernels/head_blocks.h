@@ -58,6 +58,7 @@ class HeadBlocks {
   void check_shapes(const char* op) const;
   void check_kernels(const char* op, const ops::HeadBlockOptions& options) const;
   void start_words();
+  void start_biases();
   void compute_contexts(int64_t first, int64_t count);
   void measure_contexts();
   void compute_context_gradients(int64_t first, int64_t count);
@@ -70,7 +71,7 @@ class HeadBlocks {
   const HeadWeights& weights_;
   HeadScaling scaling_;
   Arena& arena_;
-  View contexts_, targets_, log_prior_, dlogits_, dh_;
+  View contexts_, targets_, log_prior_, dlogits_, dh_, bias_, target_bias_;
   int64_t words_ = 0;        // the vocabulary
   int64_t block_rows_ = 0;   // contexts of a block
   int64_t group_rows_ = 0;   // contexts of a group of blocks

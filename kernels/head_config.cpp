@@ -36,6 +36,12 @@ HeadConfig HeadSettings::head_config() const {
   for (const auto& [what, value] :
        {std::pair("margin", &margin), {"word norm", &word_norm}, {"context norm", &context_norm}})
     require_lin(head_spec(), what, *value);
+  const SampledSoftmax sampled = sampled_softmax_from_text(sampled_softmax);
+  if (sampled && label_smoothing > 0)
+    throw UsageError(concat("sampled softmax ", to_text(sampled),
+                            " has no probabilities of the words that were not drawn, which label "
+                            "smoothing ",
+                            label_smoothing, " needs: set label smoothing 0"));
   return {.spec = head_spec(),
           .bias = head_bias,
           .loss = {.smoothing = {.epsilon = label_smoothing,
@@ -45,7 +51,8 @@ HeadConfig HeadSettings::head_config() const {
                    .margin = margin_from_text(margin)},
           .norm_reg = norm_regulariser_from_text(weight_norm_reg),
           .word_norm = word_norm_from_text(word_norm),
-          .context_norm = context_norm_from_text(context_norm)};
+          .context_norm = context_norm_from_text(context_norm),
+          .sampled = sampled};
 }
 
 std::vector<std::string> HeadConfig::warnings(std::span<const int64_t> counts) const {
@@ -209,6 +216,16 @@ std::span<const HeadSetting> head_settings() {
        .regularises = true,
        .check = [](const std::string& text) { margin_from_text(text); },
        .unit = "MARGIN"},
+      {.name = "sampled_softmax",
+       .member = &S::sampled_softmax,
+       .help =
+           "train with the softmax over K words that are drawn for each batch, and the targets: "
+           "K:log-uniform (the default), K:unigram or K:unigram^0.75",
+       .words = "sampled softmax",
+       .regularises = true,
+       .check = [](const std::string& text) { sampled_softmax_from_text(text); },
+       .unit = "K[:Q]",
+       .default_text = "all words"},
       {.name = "label_smoothing",
        .member = &S::label_smoothing,
        .help = "probability that the targets spread over the vocabulary",
@@ -255,7 +272,8 @@ Json to_json(const HeadConfig& c) {
           {"head_memory", to_text(c.loss.memory)},
           {"margin", to_text(c.loss.margin)},
           {"word_norm", to_text(c.word_norm)},
-          {"context_norm", to_text(c.context_norm)}};
+          {"context_norm", to_text(c.context_norm)},
+          {"sampled_softmax", to_text(c.sampled)}};
 }
 
 }  // namespace nine

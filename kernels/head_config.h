@@ -16,6 +16,7 @@
 #include "kernels/head_norms.h"
 #include "kernels/margin.h"
 #include "kernels/regularisers.h"
+#include "kernels/sampled_softmax.h"
 #include "kernels/smoothing.h"
 
 namespace nine {
@@ -57,6 +58,7 @@ struct HeadConfig {
   NormRegulariser norm_reg = {};  ///< on the norms of the word vectors, in training
   WordNorm word_norm = {};        ///< norms in place of the vectors' own; inner products only
   ContextNorm context_norm = {};
+  SampledSoftmax sampled = {};  ///< in training: the softmax over some words only
 
   /// What is legal and yet probably not meant, in sentences: a margin that rewards large angles,
   /// words that get the norm 0. counts: of the words in the training targets.
@@ -79,6 +81,7 @@ struct HeadSettings {
   std::string margin = "none";         ///< see margin_from_text
   std::string word_norm = "none";      ///< see word_norm_from_text
   std::string context_norm = "none";   ///< see context_norm_from_text
+  std::string sampled_softmax;         ///< see sampled_softmax_from_text
 
   /// The head that `head` and the settings beside it describe. UsageError: a wrong one.
   HeadSpec head_spec() const;

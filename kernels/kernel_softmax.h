@@ -22,7 +22,11 @@ struct HeadWeights {
   Var latent = {};
   /// Norms in place of the vectors' own; heads of inner products only.
   HeadNorms norms = {};
+  /// Sampled softmax: what is added to the words' scores, (V) of the contexts' type, kLeftOut for a
+  /// word that only the rows count whose target it is; and to the targets' own. Both or neither.
+  Tensor offset = {}, target_offset = {};
 };
+inline constexpr double kLeftOut = -1e30;
 
 /// How many rows of contexts a block has: a multiple of ops::kHeadPanel that follows from shapes
 /// and configuration alone. Word vectors shared by all components: about 224 stacked rows over all

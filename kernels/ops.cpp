@@ -35,11 +35,12 @@ void check_head(const char* op, const HeadBlock& b) {
     planes += head_product_planes(c.score, b.dims());
     kept += head_score_planes(c.score);
   }
-  same_kind(op, b.h, {&b.bias, &b.log_prior, &b.products, &b.scores});
+  same_kind(op, b.h, {&b.bias, &b.target_bias, &b.log_prior, &b.products, &b.scores});
   require(b.words() > 0, "[", op, "] the vocabulary is empty");
   require(b.h.rows() == (columns == 1 ? rows : columns * b.padded_rows()), "[", op, "] ",
           b.h.rows(), " stacked contexts for ", columns, " components of ", rows, " rows");
   if (b.bias) has_elements(op, "the bias", b.bias, b.words());
+  if (b.target_bias) has_elements(op, "the targets' bias", b.target_bias, b.words());
   are_indices(op, b.h, b.targets, rows);
   if (b.log_prior) is_matrix(op, "log_prior", b.log_prior, rows, columns);
   if (b.context_norm) has_elements(op, "context_norm", b.context_norm, columns);

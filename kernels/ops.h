@@ -55,7 +55,9 @@ struct HeadBlock {
 
   /// K = 1: (R, d). Otherwise (K * P, d), component after component, with padding rows of zeros.
   View h;
-  View bias;       ///< (V), of all components together; may be empty
+  View bias;  ///< (V), of all components together; may be empty
+  /// (V): what the targets' own scores have in place of the bias; empty: the bias.
+  View target_bias;
   View targets;    ///< (R) int32; -1: no target, and no gradient of that row
   View log_prior;  ///< (R, K): log pi; empty: a single component
   /// (K) float64: the norm G that the contexts of a component were given (set_norms); empty: they

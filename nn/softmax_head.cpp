@@ -26,7 +26,13 @@ SoftmaxHead::SoftmaxHead(ParameterSet& set, const std::string& name, const HeadC
   if (head.mixture) prior_ = &set.add(name + ".prior.weight", {size, width}, linear);
   if (head.contexts) latent_ = &set.add(name + ".latent.weight", {size * width, width}, linear);
   weights_.norms = {.word = config.word_norm, .context = config.context_norm};
-  if (config.word_norm.needs_counts()) counts_ = set.add_buffer(name + ".counts", {words});
+  require(config.sampled.size <= words, "sampled softmax ", to_text(config.sampled),
+          ": the vocabulary has only ", words, " words; draw at most so many");
+  // A file may hold what this model does not use.
+  for (const char* buffer : {".counts", ".context_max", ".context_max_ema"})
+    set.ignore_on_load(name + buffer);
+  if (config.word_norm.needs_counts() || config.sampled)
+    counts_ = set.add_buffer(name + ".counts", {words});
   if (!config.context_norm.of_batch()) return;
   const bool average = config.context_norm.kind == ContextNorm::Kind::max_ema;
   running_ = set.add_buffer(name + (average ? ".context_max_ema" : ".context_max"), {size});
@@ -36,17 +42,20 @@ SoftmaxHead::SoftmaxHead(ParameterSet& set, const std::string& name, const HeadC
 // Again when the counts may have changed.
 void SoftmaxHead::find_ratios() const {
   HeadNorms& norms = weights_.norms;
-  if (!norms.word || loads_ == set_.loads()) return;
+  if ((!norms.word && !config_.sampled) || loads_ == set_.loads()) return;
   loads_ = set_.loads();
   std::vector<double> counts(static_cast<size_t>(vocabulary_), 1.0);
   if (counts_) {
     counts = counts_.to_vector();
-    require(std::any_of(counts.begin(), counts.end(), [](double c) { return c > 0; }), "word norm ",
-            to_text(norms.word),
+    require(std::any_of(counts.begin(), counts.end(), [](double c) { return c > 0; }),
+            config_.sampled ? concat("sampled softmax ", to_text(config_.sampled))
+                            : concat("word norm ", to_text(norms.word)),
             " follows the words' counts in the training text, and "
             "the model has none: its weights need a tensor '",
             name_, ".counts' of shape (", vocabulary_, ")");
   }
+  if (config_.sampled) sampler_.emplace(config_.sampled, counts);
+  if (!norms.word) return;
   norms.ratios =
       Tensor::from(word_norm_ratios(norms.word, counts), {vocabulary_}).to(set_.device());
   norms.first_word = norms.word.multiplies_first() ? most_frequent_word(counts) : -1;
@@ -90,10 +99,61 @@ HeadNorms SoftmaxHead::norms() const {
 
 SoftmaxLoss SoftmaxHead::loss(const Var& hidden, const Tensor& targets, double row_weight) const {
   Tape& tape = hidden.tape();
+  if (config_.sampled && tape.recording()) return sampled_loss(hidden, targets, row_weight);
   const HeadLoss evaluation{.memory = config_.loss.memory};
   const HeadLoss& options = tape.recording() ? config_.loss : evaluation;
   return kernel_softmax(config_.spec, hidden, weights(tape), tape.on_device(targets), row_weight,
                         options);
+}
+
+// The same softmax over gathered rows of the weights: of the words that are drawn and the targets,
+// with the offsets -log E_v.
+SoftmaxLoss SoftmaxHead::sampled_loss(const Var& hidden, const Tensor& targets,
+                                      double row_weight) const {
+  Tape& tape = hidden.tape();
+  const HeadWeights& all = weights(tape);
+  const Tensor on_host = targets.to(kCpu);
+  const SampledWords sample = sampler_->sample(
+      tape.random_key(name_ + ".sample"),
+      {on_host.data<int32_t>(), static_cast<size_t>(on_host.elements())}, all.norms.first_word);
+  const auto count = static_cast<int64_t>(sample.words.size());
+  const auto gathered = [&](const Var& table, int64_t copies) {
+    Tensor ids({copies * count}, DType::int32);
+    for (int64_t k = 0; k < copies; ++k)
+      for (int64_t i = 0; i < count; ++i)
+        ids.data<int32_t>()[k * count + i] =
+            static_cast<int32_t>(k * vocabulary_ + sample.words[static_cast<size_t>(i)]);
+    return embedding(table, tape.on_device(ids));
+  };
+  HeadWeights some{.prior = all.prior, .latent = all.latent, .norms = all.norms};
+  for (const Var& w : all.w) {
+    const int64_t rows = w.shape().rows(), d = w.shape().cols();
+    some.w.push_back(gathered(reshape(w, {rows, d}), rows / vocabulary_));
+  }
+  if (all.bias) some.bias = reshape(gathered(reshape(all.bias, {vocabulary_, 1}), 1), {count});
+  std::vector<double> offsets = sample.log_weights;
+  const auto on_tape = [&](const std::vector<double>& values, DType type) {
+    const Tensor exact = Tensor::from(values, {count}), rounded({count}, type);
+    ops::copy(exact, rounded);
+    return rounded.to(set_.device());
+  };
+  some.target_offset = on_tape(offsets, hidden.dtype());
+  for (size_t i = 0; i < offsets.size(); ++i)
+    if (!sample.drawn[i]) offsets[i] = kLeftOut;
+  some.offset = on_tape(offsets, hidden.dtype());
+  if (all.norms.word) {
+    const std::vector<double> ratios = all.norms.ratios.to_vector();
+    std::vector<double> own;
+    for (const int32_t v : sample.words) own.push_back(ratios[static_cast<size_t>(v)]);
+    some.norms.ratios = on_tape(own, DType::float64);
+    if (all.norms.first_word >= 0)
+      some.norms.first_word =
+          std::lower_bound(sample.words.begin(), sample.words.end(), all.norms.first_word) -
+          sample.words.begin();
+  }
+  const Tensor places = Tensor::from(sample.targets, {std::ssize(sample.targets)});
+  return kernel_softmax(config_.spec, hidden, some, tape.on_device(places), row_weight,
+                        config_.loss);
 }
 
 Var SoftmaxHead::loss(const Var& hidden, const Tensor& targets) const {

@@ -59,7 +59,10 @@ void read_options(const Json& in, HeadConfig& out) {
   HeadSettings settings{.head = in["head"].get<std::string>()};
   Names known;
   for (const HeadSetting& setting : head_settings()) {
-    if (std::string_view(setting.name) == "head") continue;
+    const std::string_view name = setting.name;
+    if (name == "sampled_softmax" && options.contains(setting.name))
+      refuse("options.sampled_softmax: here the softmax is over all words; leave it out");
+    if (name == "head" || name == "sampled_softmax") continue;
     known.emplace_back(setting.name);
     if (const auto text = option_text(options, setting.name))
       named(concat("options.", setting.name), [&] { setting.set(settings, *text); });

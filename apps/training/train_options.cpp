@@ -182,6 +182,7 @@ TrainerConfig TrainOptions::trainer() const {
           .log_every = log_every,
           .early_stop = early_stop,
           .keep = keep,
+          .sampled = !sampled_softmax.empty(),
           .profile = profile,
           .step = {.accumulate = accumulate,
                    .clip = clip,

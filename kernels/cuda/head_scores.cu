@@ -50,7 +50,7 @@ struct AngleScores {
 template <class T>
 void target_scores(const StackedComponents<T>& stack, int64_t k) {
   const HeadBlock& block = stack.block();
-  const T* bias = static_cast<T*>(block.bias.data);
+  const T* bias = static_cast<T*>((block.target_bias ? block.target_bias : block.bias).data);
   if (block.by_angle())
     return each(stack.device(), "head_scores", {1, stack.rows()},
                 AngleScores<T>{stack.angle_targets(k), bias, stack.kept(block.target_score, k),
