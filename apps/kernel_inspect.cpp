@@ -35,7 +35,9 @@ struct InspectOptions {
     for (const Experiment& e : experiments())
       ideas += concat(ideas.empty() ? "" : "; ", e.name, ": ", e.question);
     o.add("explain", explain,
-          "a small example, forward and backward, line by line: a kernel such as pow:p=1" + layers)
+          "a small example, forward and backward, line by line: a kernel such as pow:p=1, " +
+              std::string("lin with margin=cos:0.3, word_norm=uniform or context_norm=max") +
+              layers)
         .unit("NAME");
     o.add("show", show, "an experiment on the ideas behind, with its figure in --plot. " + ideas)
         .unit("NAME");
@@ -44,7 +46,9 @@ struct InspectOptions {
           "draws S and its derivative over q (of lin, pol and sig: over z), or --show's figure")
         .unit("FILE.svg");
     o.add("kernels", figure.kernels,
-          "which, separated by commas; the default is the paper's Figure 1")
+          "which, separated by commas; the default is the paper's Figure 1. Margins such as "
+          "cos:0.3, "
+          "arc:0.5 and lsm:3: psi and its slope over the angle")
         .unit("NAME,...");
     o.add("from", figure.from, "where q or z begins").range(-1e6, 1e6);
     o.add("to", figure.to, "where it ends").range(-1e6, 1e6);

@@ -13,6 +13,7 @@
 #include "apps/lm_score/lm_components.h"
 #include "apps/lm_score/lm_restrict.h"
 #include "apps/lm_score/lm_top_k.h"
+#include "apps/lm_score/margin_correction.h"
 #include "apps/lm_score/score_options.h"
 #include "apps/lm_score/write_continuations.h"
 #include "core/number_format.h"
@@ -54,7 +55,8 @@ void score(const ScoreOptions& o, Device device, const Lines& lines, TextOutput&
   const LanguageModel model = LanguageModel::load(o.checkpoint, device);
   const Corpus text = Corpus::of_lines(lines, model.vocabulary());
   ScoreWriter writer(out.stream(), o.tokens);
-  score_text(model, text, {o.carry_state, o.batch_tokens},
+  const double margin = o.margin_correction ? margin_to_undo(o.checkpoint) : 0;
+  score_text(model, text, {o.carry_state, o.batch_tokens, margin},
              [&](std::span<const double> nats) { writer.write(nats); });
   out.finish();
   const Evaluation& total = writer.total();

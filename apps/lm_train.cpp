@@ -17,6 +17,7 @@ int train(const Options& options, const LmOptions& o, Device device) {
   const LstmLanguageModel model(parameters, o.model(data.vocabulary.size()));
   o.initialise_head(model, data.vocabulary.counts());
   if (!o.init.empty()) load_initial_weights(o.init, data.vocabulary, parameters);
+  model.set_counts(data.train.counts(data.vocabulary.size()));
   LanguageModelTask task(model, data.train, data.valid ? &*data.valid : nullptr, o.batching());
   if (!o.export_parity.empty()) {
     export_lm_parity(o, model, parameters, task);

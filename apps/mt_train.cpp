@@ -19,6 +19,7 @@ int train(const Options& options, const MtOptions& o, Device device) {
   const Transformer model(parameters, o.model(data.source.size(), data.target.size()));
   o.initialise_head(model.head(), data.train.target_counts(data.target.size()));
   if (!o.init.empty()) load_initial_weights(o.init, data.source, data.target, parameters);
+  model.head().set_counts(data.train.target_counts(data.target.size()));
   const TranslationValidationConfig validation{.text = data.valid ? &*data.valid : nullptr,
                                                .source = &data.source,
                                                .target = &data.target,

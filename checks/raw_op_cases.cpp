@@ -294,6 +294,7 @@ std::vector<RawOpCase> raw_op_cases() {
   }
   add_optimisers(all, {1000, 1000}, true);
   all.push_back(head_inference_case(35, 70, 6));
+  add_norm_cases(all);
   return all;
 }
 

@@ -24,6 +24,9 @@ struct RawOpCase {
   bool bench = false;  ///< too large for a test: the benchmark only
 };
 
+/// Those of kernels/ops.h that give vectors norms (checks/norm_op_cases.cpp).
+void add_norm_cases(std::vector<RawOpCase>& all);
+
 /// All cases.
 std::vector<RawOpCase> raw_op_cases();
 

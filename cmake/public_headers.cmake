@@ -21,10 +21,13 @@ set(nine_public_headers
     autograd/tape.h
     kernels/head.h
     kernels/head_config.h
+    kernels/head_norms.h
     kernels/install_cuda.h
     kernels/kernel_softmax.h
+    kernels/margin.h
     kernels/prior_penalty.h
     kernels/regularisers.h
+    kernels/sampled_softmax.h
     kernels/scores/score.h
     kernels/smoothing.h
     data/bpe.h

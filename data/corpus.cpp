@@ -33,6 +33,12 @@ Corpus Corpus::of_lines(std::span<const std::string> lines, const Vocabulary& vo
   return corpus;
 }
 
+std::vector<int64_t> Corpus::counts(int64_t words) const {
+  std::vector<int64_t> counts(static_cast<size_t>(words), 0);
+  for (const int32_t id : flat_) ++counts[static_cast<size_t>(id)];
+  return counts;
+}
+
 void Corpus::reserve(int64_t sentences, int64_t tokens) {
   offsets_.reserve(static_cast<size_t>(sentences) + 1);
   flat_.reserve(static_cast<size_t>(tokens));

@@ -32,6 +32,8 @@ class Corpus {
     return flat().subspan(begin(i), begin(i + 1) - begin(i));
   }
   int64_t length(int64_t i) const { return static_cast<int64_t>(begin(i + 1) - begin(i)); }
+  /// How often each of `words` ids occurs.
+  std::vector<int64_t> counts(int64_t words) const;
   /// All sentences one after another.
   std::span<const int32_t> flat() const { return flat_; }
 

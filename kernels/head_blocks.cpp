@@ -58,6 +58,7 @@ HeadBlocks::HeadBlocks(const char* op, const HeadSpec& head, const Var& h,
                        const HeadWeights& weights, bool gradients)
     : head_(head),
       weights_(weights),
+      scaling_(weights.norms),
       arena_(h.tape().arena()),
       contexts_(matrix(h.value())),
       gradients_(gradients) {
@@ -127,12 +128,57 @@ void HeadBlocks::start(const View& targets, const ops::HeadBlockOptions& options
           targets_.dtype);
   options_ = options;
   dh_ = dh;
+  check_kernels("kernel_softmax", options);
   block_rows_ =
       std::min(head_block_rows(head_, words_, d, type, arena_.device()), whole_panels(rows()));
   group_rows_ =
       head_.contexts ? std::max(block_rows_, kStackRows / block_rows_ * block_rows_) : block_rows_;
   group_rows_ = std::min(group_rows_, whole_panels(rows()));
 
+  start_words();
+  start_biases();
+  if (mixture()) {
+    log_prior_ = log_prior;
+    const Tensor logits = arena_.temporary({rows(), k}, type);
+    ops::matmul(contexts_, false, weights_.prior.value(), true, {logits});
+    ops::log_softmax(logits, log_prior_);
+    if (gradients_) dlogits_ = logits.view();
+  }
+  kept_ = arena_.temporary({7, k * block_rows_}, DType::float64);
+  products_ = planes_of(head_, d);
+  if (gradients_ && memory == HeadMemory::blocks)
+    block_products_ = arena_.temporary({words_, products_ * block_rows_}, type);
+  // A GPU computes scores again faster than it reads them.
+  for (const ops::HeadComponent& c : components_)
+    kept_scores_ += arena_.device() == kCpu ? ops::head_score_planes(c.score) : 0;
+  if (block_products_ && kept_scores_ > 0)
+    block_scores_ = arena_.temporary({words_, kept_scores_ * block_rows_}, type);
+  if (k > 1 || head_.contexts) stack_ = arena_.temporary({k * block_rows_, d}, type);
+  if (scaling_.contexts())
+    scaling_.start_contexts(k, rows(), block_rows_, d, type, gradients_, arena_);
+  if (gradients_ && (stack_ || scaling_.contexts()))
+    dstack_ = arena_.temporary({k * block_rows_, d}, type);
+  if (head_.contexts) {
+    latent_ = arena_.temporary({group_rows_, k * d}, type);
+    if (gradients_) dlatent_rows_ = arena_.temporary({group_rows_, k * d}, type);
+  }
+  if (scaling_.contexts() && scaling_.of_these_rows()) measure_contexts();
+}
+
+void HeadBlocks::check_kernels(const char* op, const ops::HeadBlockOptions& options) const {
+  if (!options.margin && !weights_.norms) return;
+  for (const Score& s : head_.components)
+    require(s.kind == ScoreKind::lin, "[", op,
+            "] margins and norms are for inner products: ", head_.to_text(), " has a component ",
+            nine::to_text(s), "; use lin, or a mixture of lin alone");
+}
+
+void HeadBlocks::start_words() {
+  const int64_t d = contexts_.cols();
+  if (scaling_.words()) {
+    dstats_.resize(components_.size());
+    return scaling_.start_words(components_, dw_, dstats_, arena_);
+  }
   for (size_t i = 0; i < components_.size(); ++i) {
     ops::HeadComponent& c = components_[i];
     const int64_t stats = ops::head_stats_size(c.score, d);
@@ -144,27 +190,37 @@ void HeadBlocks::start(const View& targets, const ops::HeadBlockOptions& options
     dstats_.back() = arena_.temporary({words_, stats}, DType::float64).view();
     ops::fill(dstats_.back(), 0);
   }
-  if (mixture()) {
-    log_prior_ = log_prior;
-    const Tensor logits = arena_.temporary({rows(), k}, type);
-    ops::matmul(contexts_, false, weights_.prior.value(), true, {logits});
-    ops::log_softmax(logits, log_prior_);
-    if (gradients_) dlogits_ = logits.view();
+}
+
+// The words' biases, with the offsets of a sampled softmax.
+void HeadBlocks::start_biases() {
+  bias_ = weights_.bias ? weights_.bias.value().view() : View{};
+  if (!weights_.offset) return;
+  const auto with_offset = [&](const Tensor& offset) {
+    require(offset.elements() == words_, "[kernel_softmax] ", offset.elements(), " offsets for ",
+            words_, " words");
+    if (!bias_) return offset.view();
+    const View sum = arena_.temporary({words_}, contexts_.dtype).view();
+    ops::binary(ops::Binary::add, offset.view(), bias_.reshaped({words_}), {sum});
+    return sum;
+  };
+  target_bias_ = with_offset(weights_.target_offset);
+  bias_ = with_offset(weights_.offset);
+}
+
+// The norms of all contexts before the first block: their largest is every block's.
+void HeadBlocks::measure_contexts() {
+  for (int64_t group = 0; group < rows(); group += group_rows_) {
+    const int64_t end = std::min(rows(), group + group_rows_);
+    compute_contexts(group, end - group);
+    for (int64_t first = group; first < end; first += block_rows_) {
+      const int64_t count = std::min(block_rows_, end - first);
+      const View h = stacked_contexts(first, count, group);
+      for (int64_t k = 0; k < size(); ++k)
+        scaling_.measure(k, first, h.row_range(k * whole_panels(count), count));
+    }
   }
-  kept_ = arena_.temporary({6, k * block_rows_}, DType::float64);
-  products_ = planes_of(head_, d);
-  if (gradients_ && memory == HeadMemory::blocks)
-    block_products_ = arena_.temporary({words_, products_ * block_rows_}, type);
-  // A GPU computes scores again faster than it reads them.
-  for (const ops::HeadComponent& c : components_)
-    kept_scores_ += arena_.device() == kCpu ? ops::head_score_planes(c.score) : 0;
-  if (block_products_ && kept_scores_ > 0)
-    block_scores_ = arena_.temporary({words_, kept_scores_ * block_rows_}, type);
-  if (k > 1 || head_.contexts) stack_ = arena_.temporary({k * block_rows_, d}, type);
-  if (gradients_ && stack_) dstack_ = arena_.temporary({k * block_rows_, d}, type);
-  if (!head_.contexts) return;
-  latent_ = arena_.temporary({group_rows_, k * d}, type);
-  if (gradients_) dlatent_rows_ = arena_.temporary({group_rows_, k * d}, type);
+  scaling_.finish_measuring(targets_);
 }
 
 void HeadBlocks::compute_contexts(int64_t first, int64_t count) {
@@ -173,42 +229,48 @@ void HeadBlocks::compute_contexts(int64_t first, int64_t count) {
               {latent_.view().row_range(0, count)});
 }
 
-ops::HeadBlock HeadBlocks::block_of(int64_t first, int64_t count, int64_t group_first) {
+View HeadBlocks::stacked_contexts(int64_t first, int64_t count, int64_t group_first) {
   const int64_t k = size(), d = contexts_.cols(), padded = whole_panels(count),
                 stacked = k == 1 ? count : k * padded;
-  View h = contexts_.row_range(first, count);
-  if (stack_) {
-    const View stack = stack_.view().row_range(0, stacked);
-    for (int64_t i = 0; i < k; ++i) {
-      const View own = stack.row_range(i * padded, count);
-      if (head_.contexts) {
-        const View product =
-            latent_.view().row_range(first - group_first, count).col_range(i * d, d);
-        ops::unary(ops::Unary::tanh, product, {own});
-      } else {
-        ops::copy(h, own);
-      }
-      if (k > 1 && padded > count)
-        ops::fill(stack.row_range(i * padded + count, padded - count), 0);
+  const View h = contexts_.row_range(first, count);
+  if (!stack_) return h;
+  const View stack = stack_.view().row_range(0, stacked);
+  for (int64_t i = 0; i < k; ++i) {
+    const View own = stack.row_range(i * padded, count);
+    if (head_.contexts) {
+      const View product = latent_.view().row_range(first - group_first, count).col_range(i * d, d);
+      ops::unary(ops::Unary::tanh, product, {own});
+    } else {
+      ops::copy(h, own);
     }
-    h = stack;
+    if (k > 1 && padded > count) ops::fill(stack.row_range(i * padded + count, padded - count), 0);
   }
+  return stack;
+}
+
+ops::HeadBlock HeadBlocks::block_of(int64_t first, int64_t count, int64_t group_first) {
+  const int64_t k = size(), padded = whole_panels(count);
+  View h = stacked_contexts(first, count, group_first);
+  if (scaling_.contexts()) h = scaling_.scaled(h, count, padded);
   const auto kept = [&](int64_t i) {
-    return vector_part(kept_.view().reshaped({6 * k * block_rows_}), i * k * block_rows_,
+    return vector_part(kept_.view().reshaped({7 * k * block_rows_}), i * k * block_rows_,
                        k * count);
   };
   return {
       .components = components_,
       .h = h,
-      .bias = weights_.bias ? weights_.bias.value().view() : View{},
+      .bias = bias_,
+      .target_bias = target_bias_,
       .targets = vector_part(targets_, first, count),
       .log_prior = log_prior_ ? log_prior_.row_range(first, count) : View{},
+      .context_norm = scaling_.contexts() ? scaling_.sizes() : View{},
       .options = options_,
       .products =
           block_products_ ? block_products_.view().col_range(0, products_ * padded) : View{},
       .scores = block_scores_ ? block_scores_.view().col_range(0, kept_scores_ * padded) : View{},
       .lse = kept(0),
       .target_score = kept(1),
+      .plain_score = options_.margin ? kept(6) : View{},
       .score_sum = options_.spread != 0 && k == 1 ? kept(2) : View{},
       .share = kept(3),
       .weight = kept(4),
@@ -220,17 +282,25 @@ void HeadBlocks::add_gradients(const ops::HeadBlock& block, double row_weight) {
   const int64_t first = block.first_row, count = block.rows(), padded = block.padded_rows(),
                 d = contexts_.cols();
   const View dh = dh_ ? dh_.row_range(first, count) : View{};
-  const bool through_stack = stack_ && (dh_ || dlatent_.view);
+  const bool scaled = scaling_.contexts(),
+             through_stack = (stack_ || scaled) && (dh_ || dlatent_.view);
   const View dstack = through_stack ? dstack_.view().row_range(0, block.h.rows()) : View{};
   ops::head_gradients(
       block, row_weight,
-      {.dh = through_stack ? dstack : dh, .dw = dw_, .dstats = dstats_, .dbias = dbias_}, arena_);
+      {.dh = through_stack ? dstack : dh,
+       .dw = dw_,
+       .dstats = dstats_,
+       .dbias = dbias_,
+       .dcontext_norm = through_stack && scaled ? scaling_.dcontext_norm(count) : View{}},
+      arena_);
   for (OutputView& s : dw_) s.add = true;  // further blocks add to what the first one wrote
   dbias_.add = true;
   if (!through_stack) return;
   for (int64_t i = 0; i < size(); ++i) {
     const View own = dstack.row_range(i * padded, count),
-               context = block.h.row_range(i * padded, count);
+               context = stack_ ? stack_.view().row_range(i * padded, count)
+                                : contexts_.row_range(first, count);
+    if (scaled) scaling_.backward(i, context, own);
     if (head_.contexts) {
       const View out =
           dlatent_rows_.view().row_range(first - group_first_, count).col_range(i * d, d);
@@ -249,8 +319,31 @@ void HeadBlocks::compute_context_gradients(int64_t first, int64_t count) {
   if (dh_) ops::matmul(d, false, weights_.latent.value(), false, {dh_.row_range(first, count)});
 }
 
+// The gradient through the norm that all rows of component k were given, to the row that has it.
+void HeadBlocks::add_largest_gradient(int64_t k, const HeadScaling::Largest& largest) {
+  if (largest.row < 0) return;
+  const int64_t d = contexts_.cols();
+  const View h = contexts_.row_range(largest.row, 1);
+  if (!head_.contexts) {
+    if (dh_) ops::scale(largest.gradient, h, {dh_.row_range(largest.row, 1), true});
+    return;
+  }
+  const View latent = latent_.view().row_range(0, 1).col_range(k * d, d),
+             own = stack_.view().row_range(0, 1), down = dstack_.view().row_range(0, 1),
+             projection = weights_.latent.value().view().row_range(k * d, d);
+  ops::matmul(h, false, projection, true, {latent});
+  ops::unary(ops::Unary::tanh, latent, {own});
+  ops::scale(largest.gradient, own, {down});
+  ops::unary_backward(ops::Unary::tanh, own, own, down, {latent});
+  if (dlatent_.view) ops::matmul(latent, true, h, false, {dlatent_.view.row_range(k * d, d), true});
+  if (dh_) ops::matmul(latent, false, projection, false, {dh_.row_range(largest.row, 1), true});
+}
+
 void HeadBlocks::finish_gradients() {
-  for (size_t i = 0; i < components_.size(); ++i)
+  for (int64_t k = 0; k < size() && scaling_.contexts(); ++k)
+    add_largest_gradient(k, scaling_.largest(k));
+  if (scaling_.words()) scaling_.finish_words(components_, dw_, dstats_);
+  for (size_t i = 0; i < components_.size() && !scaling_.words(); ++i)
     if (dstats_[i])
       ops::head_stats_backward(components_[i].score, components_[i].w, components_[i].stats,
                                dstats_[i], dw_[i].view);

@@ -7,6 +7,7 @@
 #include <memory_resource>
 #include <vector>
 
+#include "kernels/head_scaling.h"
 #include "kernels/kernel_softmax.h"
 #include "kernels/ops.h"
 
@@ -55,15 +56,22 @@ class HeadBlocks {
 
   void resolve_words(const char* op, bool gradients);
   void check_shapes(const char* op) const;
+  void check_kernels(const char* op, const ops::HeadBlockOptions& options) const;
+  void start_words();
+  void start_biases();
   void compute_contexts(int64_t first, int64_t count);
+  void measure_contexts();
   void compute_context_gradients(int64_t first, int64_t count);
+  void add_largest_gradient(int64_t k, const HeadScaling::Largest& largest);
+  View stacked_contexts(int64_t first, int64_t count, int64_t group_first);
   ops::HeadBlock block_of(int64_t first, int64_t count, int64_t group_first);
 
   Scratchpad scratch_;
   const HeadSpec& head_;
   const HeadWeights& weights_;
+  HeadScaling scaling_;
   Arena& arena_;
-  View contexts_, targets_, log_prior_, dlogits_, dh_;
+  View contexts_, targets_, log_prior_, dlogits_, dh_, bias_, target_bias_;
   int64_t words_ = 0;        // the vocabulary
   int64_t block_rows_ = 0;   // contexts of a block
   int64_t group_rows_ = 0;   // contexts of a group of blocks

@@ -11,7 +11,7 @@
 namespace nine {
 
 ops::HeadBlockOptions HeadLoss::for_block(int64_t words) const {
-  return {.spread = smoothing.spread(words)};
+  return {.spread = smoothing.spread(words), .margin = margin};
 }
 
 HeadSpec HeadSettings::head_spec() const {
@@ -19,14 +19,57 @@ HeadSpec HeadSettings::head_spec() const {
       head, {.variance = variance, .ball = ball, .head_context = head_context, .untied = untied});
 }
 
+namespace {
+void require_lin(const HeadSpec& spec, const char* what, const std::string& value) {
+  if (value == "none") return;
+  for (const Score& s : spec.components)
+    if (s.kind != ScoreKind::lin)
+      throw UsageError(concat(what, " ", value,
+                              " is for inner products, alone or as every component of a mixture, "
+                              "but the head ",
+                              spec.to_text(), " has a component ", to_text(s),
+                              ": use the head lin or mix:2*lin, or leave the ", what, " at none"));
+}
+}  // namespace
+
 HeadConfig HeadSettings::head_config() const {
+  for (const auto& [what, value] :
+       {std::pair("margin", &margin), {"word norm", &word_norm}, {"context norm", &context_norm}})
+    require_lin(head_spec(), what, *value);
+  const SampledSoftmax sampled = sampled_softmax_from_text(sampled_softmax);
+  if (sampled && label_smoothing > 0)
+    throw UsageError(concat("sampled softmax ", to_text(sampled),
+                            " has no probabilities of the words that were not drawn, which label "
+                            "smoothing ",
+                            label_smoothing, " needs: set label smoothing 0"));
   return {.spec = head_spec(),
           .bias = head_bias,
           .loss = {.smoothing = {.epsilon = label_smoothing,
                                  .kind = enum_from_text<LabelSmoothing::Kind>(smoothing)},
                    .prior = prior_regulariser_from_text(pi_reg),
-                   .memory = enum_from_text<HeadMemory>(head_memory)},
-          .norm_reg = norm_regulariser_from_text(weight_norm_reg)};
+                   .memory = enum_from_text<HeadMemory>(head_memory),
+                   .margin = margin_from_text(margin)},
+          .norm_reg = norm_regulariser_from_text(weight_norm_reg),
+          .word_norm = word_norm_from_text(word_norm),
+          .context_norm = context_norm_from_text(context_norm),
+          .sampled = sampled};
+}
+
+std::vector<std::string> HeadConfig::warnings(std::span<const int64_t> counts) const {
+  std::vector<std::string> out;
+  if (loss.margin.kind == Margin::Kind::arc && loss.margin.size >= kArcJumpsUp)
+    out.push_back(
+        concat("warning: margin ", to_text(loss.margin), ": from ", kArcJumpsUp,
+               " on a target whose angle is above pi - M scores higher than one just below"));
+  const bool log_counts = word_norm.kind == WordNorm::Kind::log_unigram ||
+                          word_norm.kind == WordNorm::Kind::log_unigram_scaled;
+  const auto rare = std::count_if(counts.begin(), counts.end(), [](int64_t c) { return c <= 1; });
+  if (log_counts && rare > 0)
+    out.push_back(
+        concat("warning: word norm ", to_text(word_norm), " is 0 for the ", rare,
+               " words with a count of 1 or none in the training targets: their scores are "
+               "their biases"));
+  return out;
 }
 
 namespace {
@@ -149,6 +192,40 @@ std::span<const HeadSetting> head_settings() {
                "memory, a third more work",
        .words = "head memory",
        .choices = enum_names<HeadMemory>()},
+      {.name = "word_norm",
+       .member = &S::word_norm,
+       .help =
+           "lin: norms that the score gives word vectors in place of their own: const:X, uniform, "
+           "log-rank, log-rank:ratio, unigram:A,B, log-unigram or log-unigram:scaled; a multiple "
+           "of a word's norm may end in :through",
+       .words = "word norm",
+       .check = [](const std::string& text) { word_norm_from_text(text); },
+       .unit = "NORM"},
+      {.name = "context_norm",
+       .member = &S::context_norm,
+       .help =
+           "lin: norm that the score gives contexts: const:X, max (the largest of the batch; in "
+           "evaluation of training) or max:ema; the last two may end in :through",
+       .words = "context norm",
+       .check = [](const std::string& text) { context_norm_from_text(text); },
+       .unit = "NORM"},
+      {.name = "margin",
+       .member = &S::margin,
+       .help = "lin: margin on the target's angle to the context: cos:M, arc:M (radians) or lsm:M",
+       .words = "margin",
+       .regularises = true,
+       .check = [](const std::string& text) { margin_from_text(text); },
+       .unit = "MARGIN"},
+      {.name = "sampled_softmax",
+       .member = &S::sampled_softmax,
+       .help =
+           "train with the softmax over K words that are drawn for each batch, and the targets: "
+           "K:log-uniform (the default), K:unigram or K:unigram^0.75",
+       .words = "sampled softmax",
+       .regularises = true,
+       .check = [](const std::string& text) { sampled_softmax_from_text(text); },
+       .unit = "K[:Q]",
+       .default_text = "all words"},
       {.name = "label_smoothing",
        .member = &S::label_smoothing,
        .help = "probability that the targets spread over the vocabulary",
@@ -192,7 +269,11 @@ Json to_json(const HeadConfig& c) {
           {"smoothing", to_text(c.loss.smoothing.kind)},
           {"pi_reg", to_text(c.loss.prior)},
           {"weight_norm_reg", to_text(c.norm_reg)},
-          {"head_memory", to_text(c.loss.memory)}};
+          {"head_memory", to_text(c.loss.memory)},
+          {"margin", to_text(c.loss.margin)},
+          {"word_norm", to_text(c.word_norm)},
+          {"context_norm", to_text(c.context_norm)},
+          {"sampled_softmax", to_text(c.sampled)}};
 }
 
 }  // namespace nine

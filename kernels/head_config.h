@@ -13,7 +13,10 @@
 
 #include "core/enum_names.h"
 #include "kernels/head.h"
+#include "kernels/head_norms.h"
+#include "kernels/margin.h"
 #include "kernels/regularisers.h"
+#include "kernels/sampled_softmax.h"
 #include "kernels/smoothing.h"
 
 namespace nine {
@@ -40,6 +43,7 @@ struct HeadLoss {
   LabelSmoothing smoothing = {};
   PriorRegulariser prior = {};  ///< on a mixture's prior
   HeadMemory memory = HeadMemory::blocks;
+  Margin margin = {};  ///< on the targets' scores; inner products only
 
   /// The part that the loops over a vocabulary of so many words use. Error: epsilon outside of
   /// [0, 1]; smoothing over the other words in a vocabulary of one word.
@@ -50,8 +54,15 @@ struct HeadLoss {
 struct HeadConfig {
   HeadSpec spec = {};             ///< score functions, mixture, contexts, untied word vectors
   bool bias = false;              ///< one bias for each word
-  HeadLoss loss = {};             ///< smoothing and regularisation count in training only
+  HeadLoss loss = {};             ///< smoothing, margin and regularisation count in training only
   NormRegulariser norm_reg = {};  ///< on the norms of the word vectors, in training
+  WordNorm word_norm = {};        ///< norms in place of the vectors' own; inner products only
+  ContextNorm context_norm = {};
+  SampledSoftmax sampled = {};  ///< in training: the softmax over some words only
+
+  /// What is legal and yet probably not meant, in sentences: a margin that rewards large angles,
+  /// words that get the norm 0. counts: of the words in the training targets.
+  std::vector<std::string> warnings(std::span<const int64_t> counts) const;
 };
 
 /// The same as texts and numbers, as they are written in flags and configuration files.
@@ -67,6 +78,10 @@ struct HeadSettings {
   std::string pi_reg;                  ///< see prior_regulariser_from_text
   std::string weight_norm_reg;         ///< see norm_regulariser_from_text
   std::string head_memory = "blocks";  ///< HeadMemory
+  std::string margin = "none";         ///< see margin_from_text
+  std::string word_norm = "none";      ///< see word_norm_from_text
+  std::string context_norm = "none";   ///< see context_norm_from_text
+  std::string sampled_softmax;         ///< see sampled_softmax_from_text
 
   /// The head that `head` and the settings beside it describe. UsageError: a wrong one.
   HeadSpec head_spec() const;

@@ -45,6 +45,7 @@ struct HeadDecoder<T>::Component {
   int64_t first_stat = 0;      // in a row's statistics
   const T* word_stats = nullptr;
   std::vector<bool> extreme_words;  // see HeadLoops::any_extreme; empty: none
+  Tensor scales;                    // scaled_lin: (words, 2) float64, see ops::word_scales
 };
 
 // Some rows of a query. Row r of them has K stacked rows, r * K + k, each with `ld` scores.
@@ -73,12 +74,14 @@ HeadDecoder<T>::~HeadDecoder() = default;
 
 template <class T>
 HeadDecoder<T>::HeadDecoder(const HeadSpec& head, const HeadValues& values)
-    : head_(head), bias_(values.bias) {
+    : head_(head), norms_(values.norms, head), bias_(values.bias) {
   const int64_t size = head.size(), copies = head.untied ? size : 1;
   require(!values.w.empty(), "[HeadDecoder] a head needs word vectors");
   dims_ = values.w.front().cols();
   const std::string wrong = head.check(dims_);
   require(wrong.empty(), "[HeadDecoder] ", wrong);
+  for (Score& s : head_.components)
+    if (norms_.words()) s.kind = ScoreKind::scaled_lin;
   int64_t all = 0;
   for (const View& w : values.w) all += w.rows();
   words_ = all / copies;
@@ -91,7 +94,7 @@ HeadDecoder<T>::HeadDecoder(const HeadSpec& head, const HeadValues& values)
             "[HeadDecoder] word vectors of shape ", w.shape, " for ", words_, " words of ", dims_);
     for (int64_t first = 0; first < rows.rows(); first += words_)
       for (int64_t k = 0; k < (head.untied ? 1 : size); ++k)
-        add_component(head.components[components_.size()], rows.row_range(first, words_));
+        add_component(head_.components[components_.size()], rows.row_range(first, words_));
   }
   require(!bias_ || bias_.elements() == words_, "[HeadDecoder] a bias of shape ", bias_.shape,
           " for ", words_, " words");
@@ -126,9 +129,14 @@ void HeadDecoder<T>::add_component(const Score& score, const View& w) {
   one_pack_ = one_pack_ && packs.size() == 1 && packs.front() == 0;
   const T* stats = nullptr;
   std::vector<bool> extreme_words;
+  Tensor of_words;
   if (kernel.stats > 0) {
-    const Tensor of_words({words_, kernel.stats}, DType::float64);
-    ops::head_stats(score, w, of_words);
+    if (norms_.words()) {
+      of_words = norms_.word_scales(w);
+    } else {
+      of_words = Tensor({words_, kernel.stats}, DType::float64);
+      ops::head_stats(score, w, of_words);
+    }
     T* transposed =
         word_stats_.emplace_back(Shape{kernel.stats, words_}, dtype_of<T>).template data<T>();
     for (int64_t v = 0; v < words_; ++v)
@@ -141,7 +149,8 @@ void HeadDecoder<T>::add_component(const Score& score, const View& w) {
       for (int64_t v = 0; v < words_; ++v)
         extreme_words.push_back(any_extreme(kernel.args, all + v * kernel.stats, 1));
   }
-  components_.push_back({kernel, w, std::move(packs), stats_, stats, std::move(extreme_words)});
+  components_.push_back({kernel, w, std::move(packs), stats_, stats, std::move(extreme_words),
+                         norms_.words() ? of_words : Tensor()});
   stats_ += kernel.stats;
 }
 
@@ -153,10 +162,12 @@ void HeadDecoder<T>::stack_contexts(const Block& b, Memory& m) const {
     latent_(b.h, d, b.rows, m.stack.data(), size * d);
     T* stack = m.stack.data();
     cpu::row_loops<T>().tanh(stack, b.rows * size * d);
-  } else if (size > 1) {
+  } else if (own_stack()) {
     for (int64_t i = 0; i < b.rows * size; ++i)
       std::copy_n(b.h + i / size * d, d, m.stack.data() + i * d);
   }
+  for (int64_t i = 0; i < b.rows * size && norms_.contexts(); ++i)
+    norms_.set_context_norm(i % size, m.stack.data() + i * d, d);
   std::vector<double> stats(static_cast<size_t>(stats_));
   for (int64_t i = 0; i < b.rows * size && stats_ > 0; ++i) {
     const Component& c = components_[static_cast<size_t>(i % size)];
@@ -377,8 +388,11 @@ void HeadDecoder<T>::score_targets(const Block& b) const {
             words_);
     const Component& c = components_[static_cast<size_t>(i % b.size)];
     const double bias = bias_ ? static_cast<double>(static_cast<T*>(bias_.data)[y]) : 0;
-    b.target_score[i] = static_cast<double>(static_cast<T>(
-        c.kernel.loops->exact(c.kernel.args, cpu::row_ptr<T>(c.w, y), b.stack + i * dims_) + bias));
+    const T *w = cpu::row_ptr<T>(c.w, y), *h = b.stack + i * dims_;
+    const double score = norms_.words() || norms_.contexts()
+                             ? norms_.score(i % b.size, c.scales, y, w, h, dims_)
+                             : c.kernel.loops->exact(c.kernel.args, w, h);
+    b.target_score[i] = static_cast<double>(static_cast<T>(score + bias));
   }
 }
 
@@ -389,7 +403,7 @@ typename HeadDecoder<T>::Block HeadDecoder<T>::block(const Query& q, int64_t fir
                 ld = (words_ + kPanel - 1) / kPanel * kPanel, tiles = ld / kPanel;
   // The rows of each component are padded: it may be multiplied by itself.
   const int64_t padded = PackedLinear<T>::padded(rows) * size;
-  const bool own = size > 1 || head_.contexts;
+  const bool own = own_stack();
   return {.h = q.h + first * dims_,
           .stack = own ? m.stack.get(padded * dims_) : q.h + first * dims_,
           .scores = m.scores.get(padded * ld),

@@ -16,6 +16,7 @@
 
 #include "core/buffer.h"
 #include "core/packed_linear.h"
+#include "kernels/decoder_norms.h"
 #include "kernels/head.h"
 
 namespace nine {
@@ -24,6 +25,7 @@ namespace nine {
 struct HeadValues {
   std::vector<View> w = {};
   View bias = {}, prior = {}, latent = {};
+  HeadNorms norms = {};  ///< on any device
 };
 
 /// T is float or double, the type of the weights.
@@ -72,6 +74,7 @@ class HeadDecoder {
 
   Block block(const Query& q, int64_t first, int64_t rows, Memory& m) const;
   void add_component(const Score& score, const View& w);
+  bool own_stack() const { return head_.size() > 1 || head_.contexts || norms_.contexts(); }
   int64_t pack_of(const View& part);
   void stack_contexts(const Block& b, Memory& m) const;
   void score_panel(const Block& b, int64_t panel) const;
@@ -85,6 +88,7 @@ class HeadDecoder {
   double target_log_prob(const Block& b, int64_t row) const;
 
   HeadSpec head_;
+  DecoderNorms norms_;
   View bias_;
   int64_t words_ = 0, dims_ = 0, stats_ = 0;
   bool one_pack_ = true;  // all components use the same packed word vectors

@@ -7,6 +7,7 @@
 
 #include "autograd/tape.h"
 #include "kernels/head_config.h"
+#include "kernels/head_norms.h"
 
 namespace nine {
 
@@ -19,7 +20,13 @@ struct HeadWeights {
   Var prior = {};  ///< (K, d), M': pi = softmax(prior h). Mixtures only
   /// (K * d, d), rows kd .. (k+1)d are C_k': context k is tanh(C_k' h). Heads with contexts only
   Var latent = {};
+  /// Norms in place of the vectors' own; heads of inner products only.
+  HeadNorms norms = {};
+  /// Sampled softmax: what is added to the words' scores, (V) of the contexts' type, kLeftOut for a
+  /// word that only the rows count whose target it is; and to the targets' own. Both or neither.
+  Tensor offset = {}, target_offset = {};
 };
+inline constexpr double kLeftOut = -1e30;
 
 /// How many rows of contexts a block has: a multiple of ops::kHeadPanel that follows from shapes
 /// and configuration alone. Word vectors shared by all components: about 224 stacked rows over all
@@ -33,12 +40,13 @@ struct SoftmaxLoss {
   /// A float64 scalar: row_weight * sum of -log p(target), smoothed and regularised as HeadLoss
   /// says.
   Var loss = {};
-  /// (N) float64: -log p(target) of each row in nats, 0 where the target is -1; never smoothed.
+  /// (N) float64: -log p(target) of each row in nats, 0 where the target is -1; never smoothed, and
+  /// without the margin.
   Var nll = {};
   /// Mixtures: (N, K), the contexts' type: log pi. Empty otherwise.
   Var prior = {};
   /// Mixtures: (K, N) float64: gamma_k(target), the posterior probability of component k given
-  /// the target; 0 where the target is -1. Empty otherwise.
+  /// the target, with the margin; 0 where the target is -1. Empty otherwise.
   Var share = {};
 };
 

@@ -12,6 +12,14 @@
   OP(head_loss)                   \
   OP(head_gradients)              \
   OP(head_inference)              \
+  OP(row_norms)                   \
+  OP(largest_norm)                \
+  OP(update_running_norm)         \
+  OP(running_norm)                \
+  OP(set_norms)                   \
+  OP(set_norms_backward)          \
+  OP(word_scales)                 \
+  OP(word_scales_backward)        \
   OP(prior_penalty)               \
   OP(row_norm_penalty)            \
   OP(row_norm_penalty_backward)

@@ -35,19 +35,22 @@ void check_head(const char* op, const HeadBlock& b) {
     planes += head_product_planes(c.score, b.dims());
     kept += head_score_planes(c.score);
   }
-  same_kind(op, b.h, {&b.bias, &b.log_prior, &b.products, &b.scores});
+  same_kind(op, b.h, {&b.bias, &b.target_bias, &b.log_prior, &b.products, &b.scores});
   require(b.words() > 0, "[", op, "] the vocabulary is empty");
   require(b.h.rows() == (columns == 1 ? rows : columns * b.padded_rows()), "[", op, "] ",
           b.h.rows(), " stacked contexts for ", columns, " components of ", rows, " rows");
   if (b.bias) has_elements(op, "the bias", b.bias, b.words());
+  if (b.target_bias) has_elements(op, "the targets' bias", b.target_bias, b.words());
   are_indices(op, b.h, b.targets, rows);
   if (b.log_prior) is_matrix(op, "log_prior", b.log_prior, rows, columns);
+  if (b.context_norm) has_elements(op, "context_norm", b.context_norm, columns);
+  require(!b.options.margin || b.plain_score, "[", op, "] a margin needs plain_score");
   require(columns == 1 || b.log_prior, "[", op, "] a mixture needs log_prior");
   if (b.products)
     is_matrix(op, "the block of products", b.products, b.words(), planes * b.padded_rows());
   if (b.scores) is_matrix(op, "the block of scores", b.scores, b.words(), kept * b.padded_rows());
-  for (const View* v :
-       {&b.lse, &b.target_score, &b.score_sum, &b.share, &b.weight, &b.target_slope}) {
+  for (const View* v : {&b.lse, &b.target_score, &b.plain_score, &b.score_sum, &b.share, &b.weight,
+                        &b.target_slope}) {
     if (!*v) continue;
     has_elements(op, "a result of each row", *v, columns * rows);
     require(v->dtype == DType::float64, "[", op, "] the results of each row must be float64, got ",
@@ -71,7 +74,7 @@ void check_stats(const char* op, const Score& score, const View& w, const View& 
 
 int64_t head_stats_size(const Score& score, int64_t d) {
   int64_t size = 0;
-  scores::visit(score, d, [&](const auto& k) {
+  scores::visit_component(score, d, [&](const auto& k) {
     size = k.parts() * std::remove_cvref_t<decltype(k)>::kStats;
   });
   return size;
@@ -79,15 +82,15 @@ int64_t head_stats_size(const Score& score, int64_t d) {
 
 int64_t head_product_planes(const Score& score, int64_t d) {
   int64_t planes = 0;
-  scores::visit(score, d, [&](const auto& k) { planes = k.parts() * k.parts(); });
+  scores::visit_component(score, d, [&](const auto& k) { planes = k.parts() * k.parts(); });
   return planes;
 }
 
 // Kernels with statistics take exponents, logarithms or divisions; the others next to nothing.
 int64_t head_score_planes(const Score& score) {
   int64_t planes = 0;
-  scores::visit(score, 1, [&](const auto& k) {
-    planes = std::remove_cvref_t<decltype(k)>::kStats > 0 ? 1 : 0;
+  scores::visit_component(score, 1, [&](const auto& k) {
+    planes = std::remove_cvref_t<decltype(k)>::kStats > 0 && score.kind != ScoreKind::scaled_lin;
   });
   return planes;
 }
@@ -152,6 +155,87 @@ void head_inference(const HeadBlock& block, const View& log_probs, const View& s
     has_elements("head_inference", "scores", scores, block.size() * block.rows() * block.words());
   Scope scope("head_inference", head_flops(block), bytes(log_probs, scores));
   head_op_table(block.h.device).head_inference(block, log_probs, scores, arena);
+}
+
+namespace {
+void are_doubles(const char* op, const char* what, const View& v, int64_t elements) {
+  has_elements(op, what, v, elements);
+  require(v.dtype == DType::float64, "[", op, "] ", what, " must be float64, got ", v.dtype);
+}
+}  // namespace
+
+void row_norms(const View& x, const View& norms) {
+  same_kind("row_norms", x, {});
+  are_doubles("row_norms", "norms", norms, x.rows());
+  Scope scope("row_norms", 2 * count(x), bytes(x));
+  head_op_table(x.device).row_norms(x, norms);
+}
+
+void largest_norm(const View& norms, const View& targets, const View& largest, const View& row) {
+  are_doubles("largest_norm", "norms", norms, targets.elements());
+  are_doubles("largest_norm", "largest", largest, 1);
+  require(norms.elements() > 0, "[largest_norm] there are no norms");
+  are_indices("largest_norm", norms, targets, norms.elements());
+  are_indices("largest_norm", norms, row, 1);
+  Scope scope("largest_norm", count(norms), bytes(norms, targets));
+  head_op_table(norms.device).largest_norm(norms, targets, largest, row);
+}
+
+void update_running_norm(const View& largest, double decay, const View& running) {
+  are_doubles("update_running_norm", "largest", largest, 1);
+  are_doubles("update_running_norm", "running", running, 1);
+  Scope scope("update_running_norm", 2, bytes(largest, running));
+  head_op_table(largest.device).update_running_norm(largest, decay, running);
+}
+
+void running_norm(const View& running, const View& size) {
+  are_doubles("running_norm", "running", running, 1);
+  are_doubles("running_norm", "size", size, 1);
+  Scope scope("running_norm", 1, bytes(running, size));
+  head_op_table(running.device).running_norm(running, size);
+}
+
+void set_norms(const View& x, const View& norms, const View& size, const View& y) {
+  same_kind("set_norms", x, {&y});
+  same_shape("set_norms", "x", x, "y", y);
+  are_doubles("set_norms", "norms", norms, x.rows());
+  are_doubles("set_norms", "size", size, 1);
+  Scope scope("set_norms", count(x), bytes(x, y));
+  head_op_table(x.device).set_norms(x, norms, size, y);
+}
+
+void set_norms_backward(const View& x, const View& norms, const View& size, const View& dy,
+                        const View& dx, const View& dsize) {
+  same_kind("set_norms_backward", x, {&dy, &dx});
+  same_shape("set_norms_backward", "x", x, "dy", dy);
+  same_shape("set_norms_backward", "x", x, "dx", dx);
+  are_doubles("set_norms_backward", "norms", norms, x.rows());
+  are_doubles("set_norms_backward", "size", size, 1);
+  are_doubles("set_norms_backward", "dsize", dsize, x.rows());
+  Scope scope("set_norms_backward", 5 * count(x), bytes(x, dy, dx));
+  head_op_table(x.device).set_norms_backward(x, norms, size, dy, dx, dsize);
+}
+
+void word_scales(const View& norms, const View& ratios, int64_t first, const View& stats) {
+  are_doubles("word_scales", "norms", norms, ratios.elements());
+  are_doubles("word_scales", "ratios", ratios, norms.elements());
+  are_doubles("word_scales", "stats", stats, 2 * norms.elements());
+  require(first < norms.elements(), "[word_scales] there is no word ", first);
+  Scope scope("word_scales", 2 * count(norms), bytes(norms, ratios, stats));
+  head_op_table(norms.device).word_scales(norms, ratios, first, stats);
+}
+
+void word_scales_backward(const View& w, const View& norms, const View& ratios, int64_t first,
+                          const View& stats, const View& dstats, const View& dw) {
+  same_kind("word_scales_backward", w, {&dw});
+  same_shape("word_scales_backward", "w", w, "dw", dw);
+  for (const View* v : {&norms, &ratios})
+    are_doubles("word_scales_backward", "norms and ratios", *v, w.rows());
+  for (const View* v : {&stats, &dstats})
+    are_doubles("word_scales_backward", "the statistics", *v, 2 * w.rows());
+  require(first < w.rows(), "[word_scales_backward] there is no word ", first);
+  Scope scope("word_scales_backward", 2 * count(w), bytes(w, dw, dw));
+  head_op_table(w.device).word_scales_backward(w, norms, ratios, first, stats, dstats, dw);
 }
 
 void prior_penalty(PriorPenalty kind, double strength, const View& log_prior, const View& targets,

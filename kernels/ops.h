@@ -7,6 +7,7 @@
 
 #include "core/arena.h"
 #include "core/tensor.h"
+#include "kernels/margin.h"
 #include "kernels/prior_penalty.h"
 #include "kernels/scores/score.h"
 
@@ -30,8 +31,9 @@ inline constexpr int64_t kHeadChunks = 16;
 struct HeadComponent {
   Score score;
   View w;  ///< (V, d); components that share word vectors have the same view
-  /// (V, head_stats_size) float64 from head_stats: what the score function needs of each word
-  /// besides the product; empty if it needs none.
+  /// (V, head_stats_size) float64 from head_stats, or from word_scales where the score is
+  /// scaled_lin: what the score function needs of each word besides the product; empty if it needs
+  /// none.
   View stats;
 };
 
@@ -40,6 +42,7 @@ struct HeadBlockOptions {
   /// Label smoothing (Szegedy et al., 2016); 0: none. The targets are a distribution t with
   /// t_v = spread for every word but the target, and 1 - (V - 1) * spread for the target.
   double spread = 0;
+  Margin margin = {};  ///< on the targets' angles; inner products only
 };
 
 /// One block of rows; t is the distribution of the targets, see HeadBlockOptions. The
@@ -52,9 +55,14 @@ struct HeadBlock {
 
   /// K = 1: (R, d). Otherwise (K * P, d), component after component, with padding rows of zeros.
   View h;
-  View bias;       ///< (V), of all components together; may be empty
+  View bias;  ///< (V), of all components together; may be empty
+  /// (V): what the targets' own scores have in place of the bias; empty: the bias.
+  View target_bias;
   View targets;    ///< (R) int32; -1: no target, and no gradient of that row
   View log_prior;  ///< (R, K): log pi; empty: a single component
+  /// (K) float64: the norm G that the contexts of a component were given (set_norms); empty: they
+  /// have their own.
+  View context_norm;
   HeadBlockOptions options;
 
   // Kept from head_scores for head_gradients; what is empty is computed again.
@@ -70,6 +78,7 @@ struct HeadBlock {
 
   View lse;           ///< log sum_v exp S_k(v, r)
   View target_score;  ///< S_k(target, r), computed from the vectors; undefined without a target
+  View plain_score;   ///< the same without the margin; needed with one, else it may be empty
   View score_sum;     ///< sum_v S_k(v, r); needed if K = 1 and spread > 0, else it may be empty
   View share;         ///< gamma_k(target); 0 without a target
   View weight;        ///< R_k = sum_v t_v gamma_k(v), times the row's weight; 0 without a target
@@ -82,6 +91,11 @@ struct HeadBlock {
   int64_t padded_rows() const { return (rows() + kHeadPanel - 1) / kHeadPanel * kHeadPanel; }
   int64_t words() const { return components.front().w.rows(); }
   int64_t dims() const { return h.cols(); }
+  /// Whether the targets are scored by their angle (kernels/angle.h): with a margin, or
+  /// where vectors are given norms.
+  bool by_angle() const {
+    return options.margin || context_norm || components.front().score.kind == ScoreKind::scaled_lin;
+  }
 };
 
 /// How many statistics a vector of d numbers has.
@@ -98,10 +112,10 @@ void head_stats_backward(const Score& score, const View& w, const View& stats, c
 /// Fills products and score_sum (unless empty), lse and target_score, and on the CPU also scores
 /// (unless empty); CUDA computes them again when they are needed.
 void head_scores(const HeadBlock& block, Arena& arena);
-/// The mixture and the loss, from what head_scores has filled. nll[r] = -log p(target), 0 without a
-/// target; loss = row_weight * sum over rows with a target of -sum_v t_v log p_v; both are float64.
-/// Fills share, weight and target_slope. dlogits (R, K), unless empty: the loss's gradient by the
-/// prior's logits, row_weight * (pi_k - R_k).
+/// The mixture and the loss, from what head_scores has filled. nll[r] = -log p(target) without the
+/// margin, 0 without a target; loss = row_weight * sum over rows with a target of -sum_v t_v log
+/// p_v; both are float64. Fills share, weight and target_slope. dlogits (R, K), unless empty: the
+/// loss's gradient by the prior's logits, row_weight * (pi_k - R_k).
 void head_loss(const HeadBlock& block, double row_weight, const View& nll, const OutputView& loss,
                const View& dlogits, Arena& arena);
 /// Where head_gradients writes the gradients of head_loss's loss. What has no memory is not
@@ -111,6 +125,9 @@ struct HeadGradients {
   std::span<const OutputView> dw;  ///< of each component; shared word vectors share an output
   std::span<const View> dstats;    ///< of each component: added to, dL/d(the words' statistics)
   OutputView dbias;
+  /// (K, R) float64, overwritten: dL/d(context_norm) of each row by its target's score alone. What
+  /// goes through the other scores is in dh.
+  View dcontext_norm = {};
 };
 /// The gradients, from what head_scores and head_loss have filled. Overwrites block.products.
 void head_gradients(const HeadBlock& block, double row_weight, const HeadGradients& g,
@@ -120,6 +137,34 @@ void head_gradients(const HeadBlock& block, double row_weight, const HeadGradien
 /// Either may be empty. The score of a row's target is the exact one, target_score.
 void head_inference(const HeadBlock& block, const View& log_probs, const View& scores,
                     Arena& arena);
+
+// --- norms of word vectors and contexts (kernels/head_norms.h, docs/margins.md)
+//
+// norms, ratios, sizes and the like are float64; `size` and other scalars have one element.
+
+/// norms[r] = |x_r|, of the rows of a matrix.
+void row_norms(const View& x, const View& norms);
+/// largest = the largest norm of a row that has a target, of all rows where none has one; row
+/// (int32) = the first that has it.
+void largest_norm(const View& norms, const View& targets, const View& largest, const View& row);
+/// running = max(running, largest) if decay = 0, else decay * running + (1 - decay) * largest, but
+/// largest where running is 0.
+void update_running_norm(const View& largest, double decay, const View& running);
+/// size = running, or 1 where running is 0: nothing was seen in training.
+void running_norm(const View& running, const View& size);
+/// y_r = size x_r / |x_r|, 0 where |x_r| = 0.
+void set_norms(const View& x, const View& norms, const View& size, const View& y);
+/// dx_r = (size / |x_r|) (dy_r - (u . dy_r) u), u = x_r / |x_r|, 0 where |x_r| = 0; dy may be dx's
+/// memory. dsize[r] = u . dy_r.
+void set_norms_backward(const View& x, const View& norms, const View& size, const View& dy,
+                        const View& dx, const View& dsize);
+/// stats (V, 2), those of scaled_lin: F_v / |w_v|, 0 where |w_v| = 0, and F_v = ratios[v], or with
+/// a word `first` >= 0 ratios[v] |w_first|.
+void word_scales(const View& norms, const View& ratios, int64_t first, const View& stats);
+/// dw += the gradient through F_v / |w_v|, F_v held fixed; with a word `first` >= 0 also that of
+/// all F_v through |w_first|.
+void word_scales_backward(const View& w, const View& norms, const View& ratios, int64_t first,
+                          const View& stats, const View& dstats, const View& dw);
 
 // --- regularisers
 

@@ -59,6 +59,20 @@ Parameter& ParameterSet::add(std::string name, const Shape& shape, const Init& i
   return parameters_.back();
 }
 
+Tensor ParameterSet::add_buffer(std::string name, const Shape& shape) {
+  require(std::none_of(buffers_.begin(), buffers_.end(),
+                       [&](const Buffer& b) { return b.name == name; }),
+          "two buffers are called '", name, "'");
+  buffers_.push_back({std::move(name), Tensor(shape, DType::float64, options_.device)});
+  return buffers_.back().value;
+}
+
+std::vector<NamedView> ParameterSet::state() const {
+  std::vector<NamedView> out = named(values());
+  for (const Buffer& b : buffers_) out.push_back({b.name, b.value});
+  return out;
+}
+
 void ParameterSet::make() const {
   if (made_) return;
   const DType dtype = options_.dtype;
@@ -147,9 +161,19 @@ void ParameterSet::load(const Safetensors& file, const Tensor& slab,
     ops::copy(it->second, part.view);
   }
   if (!prefix.empty()) return;
+  for (const Buffer& b : buffers_) {
+    const auto it = file.tensors.find(b.name);
+    if (it == file.tensors.end()) continue;
+    require(it->second.shape() == b.value.shape(), "tensor '", b.name, "' has shape ",
+            it->second.shape(), ", but this model needs ", b.value.shape());
+    ops::copy(it->second, b.value);
+    ++loads_;
+  }
   for (const auto& [name, tensor] : file.tensors)
-    require(std::any_of(parameters_.begin(), parameters_.end(),
-                        [&, &n = name](const Parameter& p) { return p.name == n; }) ||
+    require(std::any_of(buffers_.begin(), buffers_.end(),
+                        [&, &n = name](const Buffer& b) { return b.name == n; }) ||
+                std::any_of(parameters_.begin(), parameters_.end(),
+                            [&, &n = name](const Parameter& p) { return p.name == n; }) ||
                 std::find(ignored_on_load_.begin(), ignored_on_load_.end(), name) !=
                     ignored_on_load_.end(),
             "the weights hold a tensor '", name, "' of shape ", tensor.shape(),
@@ -158,7 +182,7 @@ void ParameterSet::load(const Safetensors& file, const Tensor& slab,
 
 void ParameterSet::save(const std::filesystem::path& file,
                         const std::map<std::string, std::string>& metadata) const {
-  write_safetensors(file, named(values()), metadata);
+  write_safetensors(file, state(), metadata);
 }
 
 void ParameterSet::load(const std::filesystem::path& file) {

@@ -41,6 +41,10 @@ class ParameterSet final : private ParameterMemory {
   /// is taken; a value was used already; an `init` that takes its sizes from a shape without rows
   /// and columns.
   Parameter& add(std::string name, const Shape& shape, const Init& init);
+  /// Declares a tensor that belongs to a model but is not trained, float64 and zero at first, on
+  /// the parameters' device: save() writes it beside the values and load() reads it where a file
+  /// has it. The tensor shares its memory with the set. Error: the name is taken.
+  Tensor add_buffer(std::string name, const Shape& shape);
   /// Names a tensor that files may hold beside the parameters because it follows from the model's
   /// sizes, such as a table of positions: load() ignores it.
   void ignore_on_load(std::string name) { ignored_on_load_.push_back(std::move(name)); }
@@ -61,6 +65,11 @@ class ParameterSet final : private ParameterMemory {
   /// Each parameter's part of such a slab under `prefix` + name.
   std::vector<NamedView> named(const Tensor& slab, const std::string& prefix = "") const;
 
+  /// The values and the buffers: what a file of the model holds.
+  std::vector<NamedView> state() const;
+  /// How often load() has changed the buffers.
+  int64_t loads() const { return loads_; }
+
   /// Sets the gradients that no backward pass has written to zero, so that the whole slab is the
   /// gradient.
   void zero_missing_grads();
@@ -68,8 +77,8 @@ class ParameterSet final : private ParameterMemory {
   void zero_grad();
 
   /// Copies tensors of those names into a slab (float types are converted). Error: a name is
-  /// missing, a shape differs; with an empty `prefix` also: the file holds a name that is not
-  /// declared here.
+  /// missing, a shape differs; with an empty `prefix`, which reads buffers too, also: the file
+  /// holds a name that is not declared here.
   void load(const Safetensors& file, const Tensor& slab, const std::string& prefix = "") const;
 
   /// The values as one safetensors file, and back from it to the same bits; errors are those of
@@ -88,6 +97,12 @@ class ParameterSet final : private ParameterMemory {
   std::vector<int64_t> offsets_;  // of each parameter in a slab, in elements
   int64_t slab_elements_ = 0;
   std::vector<std::string> ignored_on_load_;
+  struct Buffer {
+    std::string name;
+    Tensor value;
+  };
+  std::vector<Buffer> buffers_;
+  mutable int64_t loads_ = 0;
   // Made at the first use, which may be of a set that cannot be changed.
   mutable bool made_ = false;
   mutable std::deque<Parameter> parameters_;

@@ -5,12 +5,14 @@
 
 #include "autograd/functions.h"
 #include "core/ops.h"
+#include "kernels/margin_correction.h"
+#include "kernels/ops.h"
 
 namespace nine {
 
 SoftmaxHead::SoftmaxHead(ParameterSet& set, const std::string& name, const HeadConfig& config,
                          int64_t words, int64_t width, const Init& init, Parameter* tied)
-    : name_(name), config_(config), vocabulary_(words) {
+    : name_(name), config_(config), vocabulary_(words), set_(set) {
   const HeadSpec& head = config.spec;
   const int64_t size = head.size();
   const std::string wrong = head.check(width);
@@ -23,6 +25,51 @@ SoftmaxHead::SoftmaxHead(ParameterSet& set, const std::string& name, const HeadC
   const Init linear = Init::fan_in();
   if (head.mixture) prior_ = &set.add(name + ".prior.weight", {size, width}, linear);
   if (head.contexts) latent_ = &set.add(name + ".latent.weight", {size * width, width}, linear);
+  weights_.norms = {.word = config.word_norm, .context = config.context_norm};
+  require(config.sampled.size <= words, "sampled softmax ", to_text(config.sampled),
+          ": the vocabulary has only ", words, " words; draw at most so many");
+  // A file may hold what this model does not use.
+  for (const char* buffer : {".counts", ".context_max", ".context_max_ema"})
+    set.ignore_on_load(name + buffer);
+  if (config.word_norm.needs_counts() || config.sampled)
+    counts_ = set.add_buffer(name + ".counts", {words});
+  if (!config.context_norm.of_batch()) return;
+  const bool average = config.context_norm.kind == ContextNorm::Kind::max_ema;
+  running_ = set.add_buffer(name + (average ? ".context_max_ema" : ".context_max"), {size});
+  weights_.norms.running = running_;
+}
+
+// Again when the counts may have changed.
+void SoftmaxHead::find_ratios() const {
+  HeadNorms& norms = weights_.norms;
+  if ((!norms.word && !config_.sampled) || loads_ == set_.loads()) return;
+  loads_ = set_.loads();
+  std::vector<double> counts(static_cast<size_t>(vocabulary_), 1.0);
+  if (counts_) {
+    counts = counts_.to_vector();
+    require(std::any_of(counts.begin(), counts.end(), [](double c) { return c > 0; }),
+            config_.sampled ? concat("sampled softmax ", to_text(config_.sampled))
+                            : concat("word norm ", to_text(norms.word)),
+            " follows the words' counts in the training text, and "
+            "the model has none: its weights need a tensor '",
+            name_, ".counts' of shape (", vocabulary_, ")");
+  }
+  if (config_.sampled) sampler_.emplace(config_.sampled, counts);
+  if (!norms.word) return;
+  norms.ratios =
+      Tensor::from(word_norm_ratios(norms.word, counts), {vocabulary_}).to(set_.device());
+  norms.first_word = norms.word.multiplies_first() ? most_frequent_word(counts) : -1;
+}
+
+void SoftmaxHead::set_counts(std::span<const int64_t> counts) const {
+  if (!counts_) return;
+  require(static_cast<int64_t>(counts.size()) == vocabulary_, "[SoftmaxHead] ", counts.size(),
+          " counts for ", vocabulary_, " words");
+  const Tensor values({vocabulary_}, DType::float64);
+  std::transform(counts.begin(), counts.end(), values.data<double>(),
+                 [](int64_t c) { return static_cast<double>(c); });
+  ops::copy(values, counts_);
+  loads_ = -1;
 }
 
 const HeadWeights& SoftmaxHead::weights(Tape& tape) const {
@@ -32,15 +79,81 @@ const HeadWeights& SoftmaxHead::weights(Tape& tape) const {
   weights_.bias = on(bias_);
   weights_.prior = on(prior_);
   weights_.latent = on(latent_);
+  find_ratios();
+  weights_.norms.training = tape.recording();
   return weights_;
+}
+
+const HeadWeights& SoftmaxHead::evaluation_weights(Tape& tape) const {
+  weights(tape);
+  weights_.norms.training = false;
+  return weights_;
+}
+
+HeadNorms SoftmaxHead::norms() const {
+  find_ratios();
+  HeadNorms norms = weights_.norms;
+  norms.training = false;
+  return norms;
 }
 
 SoftmaxLoss SoftmaxHead::loss(const Var& hidden, const Tensor& targets, double row_weight) const {
   Tape& tape = hidden.tape();
+  if (config_.sampled && tape.recording()) return sampled_loss(hidden, targets, row_weight);
   const HeadLoss evaluation{.memory = config_.loss.memory};
   const HeadLoss& options = tape.recording() ? config_.loss : evaluation;
   return kernel_softmax(config_.spec, hidden, weights(tape), tape.on_device(targets), row_weight,
                         options);
+}
+
+// The same softmax over gathered rows of the weights: of the words that are drawn and the targets,
+// with the offsets -log E_v.
+SoftmaxLoss SoftmaxHead::sampled_loss(const Var& hidden, const Tensor& targets,
+                                      double row_weight) const {
+  Tape& tape = hidden.tape();
+  const HeadWeights& all = weights(tape);
+  const Tensor on_host = targets.to(kCpu);
+  const SampledWords sample = sampler_->sample(
+      tape.random_key(name_ + ".sample"),
+      {on_host.data<int32_t>(), static_cast<size_t>(on_host.elements())}, all.norms.first_word);
+  const auto count = static_cast<int64_t>(sample.words.size());
+  const auto gathered = [&](const Var& table, int64_t copies) {
+    Tensor ids({copies * count}, DType::int32);
+    for (int64_t k = 0; k < copies; ++k)
+      for (int64_t i = 0; i < count; ++i)
+        ids.data<int32_t>()[k * count + i] =
+            static_cast<int32_t>(k * vocabulary_ + sample.words[static_cast<size_t>(i)]);
+    return embedding(table, tape.on_device(ids));
+  };
+  HeadWeights some{.prior = all.prior, .latent = all.latent, .norms = all.norms};
+  for (const Var& w : all.w) {
+    const int64_t rows = w.shape().rows(), d = w.shape().cols();
+    some.w.push_back(gathered(reshape(w, {rows, d}), rows / vocabulary_));
+  }
+  if (all.bias) some.bias = reshape(gathered(reshape(all.bias, {vocabulary_, 1}), 1), {count});
+  std::vector<double> offsets = sample.log_weights;
+  const auto on_tape = [&](const std::vector<double>& values, DType type) {
+    const Tensor exact = Tensor::from(values, {count}), rounded({count}, type);
+    ops::copy(exact, rounded);
+    return rounded.to(set_.device());
+  };
+  some.target_offset = on_tape(offsets, hidden.dtype());
+  for (size_t i = 0; i < offsets.size(); ++i)
+    if (!sample.drawn[i]) offsets[i] = kLeftOut;
+  some.offset = on_tape(offsets, hidden.dtype());
+  if (all.norms.word) {
+    const std::vector<double> ratios = all.norms.ratios.to_vector();
+    std::vector<double> own;
+    for (const int32_t v : sample.words) own.push_back(ratios[static_cast<size_t>(v)]);
+    some.norms.ratios = on_tape(own, DType::float64);
+    if (all.norms.first_word >= 0)
+      some.norms.first_word =
+          std::lower_bound(sample.words.begin(), sample.words.end(), all.norms.first_word) -
+          sample.words.begin();
+  }
+  const Tensor places = Tensor::from(sample.targets, {std::ssize(sample.targets)});
+  return kernel_softmax(config_.spec, hidden, some, tape.on_device(places), row_weight,
+                        config_.loss);
 }
 
 Var SoftmaxHead::loss(const Var& hidden, const Tensor& targets) const {
@@ -50,11 +163,47 @@ Var SoftmaxHead::loss(const Var& hidden, const Tensor& targets) const {
 }
 
 Tensor SoftmaxHead::log_probabilities(const Var& hidden) const {
-  return nine::log_probabilities(config_.spec, hidden, weights(hidden.tape()));
+  return nine::log_probabilities(config_.spec, hidden, evaluation_weights(hidden.tape()));
+}
+
+Tensor SoftmaxHead::log_probabilities_undoing(const Var& hidden, double margin) const {
+  const HeadNorms given = norms();
+  require(!config_.spec.mixture,
+          "a margin can be undone in closed form for a single lin, not for a mixture");
+  require(!config_.spec.contexts || given.context,
+          "a margin cannot be undone where a context tanh has its own norm");
+  const auto norms_of = [](const View& x) {
+    const Tensor norms({x.rows()}, DType::float64, x.device);
+    ops::row_norms(x, norms);
+    return norms.to_vector();
+  };
+  // F of each word and G of each row.
+  std::vector<double> word = norms_of(words_.front()->value()),
+                      row = norms_of(hidden.value().view().reshaped(
+                          {hidden.shape().rows(), hidden.shape().cols()}));
+  if (given.word) {
+    const double unit = given.first_word >= 0 ? word[static_cast<size_t>(given.first_word)] : 1;
+    word = given.ratios.to_vector();
+    for (double& f : word) f *= unit;
+  }
+  if (given.context) {
+    const double running = given.running ? given.running.to_vector().front() : 0;
+    std::fill(row.begin(), row.end(),
+              !given.context.of_batch() ? given.context.value
+              : running > 0             ? running
+                                        : 1);
+  }
+  Tensor log_p = log_probabilities(hidden);
+  std::vector<double> sizes(word.size());
+  for (size_t r = 0; r < row.size(); ++r) {
+    for (size_t v = 0; v < word.size(); ++v) sizes[v] = margin * word[v] * row[r];
+    undo_cos_margin({log_p.data<double>() + r * word.size(), word.size()}, sizes);
+  }
+  return log_p;
 }
 
 WordScores SoftmaxHead::top_words(const Var& hidden, int64_t k) const {
-  return nine::top_words(config_.spec, hidden, weights(hidden.tape()), k);
+  return nine::top_words(config_.spec, hidden, evaluation_weights(hidden.tape()), k);
 }
 
 Var SoftmaxHead::norm_regulariser(Tape& tape, double share) const {

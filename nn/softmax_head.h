@@ -2,6 +2,7 @@
 // model and Transformer share it.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -22,26 +23,39 @@ class SoftmaxHead {
   ///  - `NAME.prior.weight` (K, width), for mixtures, and `NAME.latent.weight` (K * width, width),
   ///    for heads with contexts, start as in torch.nn.Linear, U(-1/sqrt(width), 1/sqrt(width)), as
   ///    in Yang et al.'s mixture of softmaxes (2018).
+  ///  - buffers, which are saved but not trained: `NAME.counts` (V), where the word norm or a
+  ///    sampled softmax follows counts; `NAME.context_max` or `NAME.context_max_ema` (K), where the
+  ///    context norm is max or max:ema, the norm that evaluation uses.
   /// Error: the head cannot be of that width.
   SoftmaxHead(ParameterSet& set, const std::string& name, const HeadConfig& config, int64_t words,
               int64_t width, const Init& init = Init::normal(0.02), Parameter* tied = nullptr);
 
   /// The parameters on a tape, as kernel_softmax takes them; valid until the next call.
   const HeadWeights& weights(Tape& tape) const;
+  /// The words' counts in the training targets, which a word norm may follow; saved with the model.
+  /// Without effect where none does. Error: not one count a word.
+  void set_counts(std::span<const int64_t> counts) const;
   /// Loss of predicting targets (as many int32 as hidden has rows; -1: no target), on either
   /// device, from hidden; see kernel_softmax. Smoothed and its prior regularised as configured, but
-  /// not under NoGrad.
+  /// not under NoGrad. With a sampled softmax, loss and nll of training are over the words that the
+  /// tape's random key draws, and estimates.
   SoftmaxLoss loss(const Var& hidden, const Tensor& targets, double row_weight) const;
   /// The mean over the rows that have a target: the loss of a whole batch. Error: none has one.
   Var loss(const Var& hidden, const Tensor& targets) const;
   /// log p of every word for a few contexts, (N, V) float64 on the CPU; see
   /// nine::log_probabilities.
   Tensor log_probabilities(const Var& hidden) const;
+  /// The same with a cosine margin of that size, which training had, undone (kernels/
+  /// margin_correction.h). Error: a mixture, or a single kernel with contexts but no context norm.
+  Tensor log_probabilities_undoing(const Var& hidden, double margin) const;
   /// The k most probable words of each context, best first; see nine::top_words.
   WordScores top_words(const Var& hidden, int64_t k) const;
   /// share times the penalty on the word vectors' norms, a float64 scalar; an empty Var where none
   /// is configured, or under NoGrad.
   Var norm_regulariser(Tape& tape, double share) const;
+
+  /// The norms that evaluation gives the vectors; empty where they keep their own.
+  HeadNorms norms() const;
 
   /// Scales the word vectors to the norm scale * log(count), counts below 2 taken as 2 (Herold et
   /// al., 2018); their directions stay. Error: not one count a word.
@@ -61,6 +75,14 @@ class SoftmaxHead {
   int64_t vocabulary_;
   std::vector<Parameter*> words_;  // together the word vectors of all components
   Parameter *bias_ = nullptr, *prior_ = nullptr, *latent_ = nullptr;
+  void find_ratios() const;
+  const HeadWeights& evaluation_weights(Tape& tape) const;
+  SoftmaxLoss sampled_loss(const Var& hidden, const Tensor& targets, double row_weight) const;
+
+  const ParameterSet& set_;
+  Tensor counts_, running_;     // buffers; empty where there is none
+  mutable int64_t loads_ = -1;  // of the set when ratios and sampler were made
+  mutable std::optional<WordSampler> sampler_;
   mutable HeadWeights weights_;  // kept, so that a step allocates nothing
 };
 

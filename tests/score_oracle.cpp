@@ -69,6 +69,7 @@ long double dense_score(const Score& score, const Reals& w, const Reals& h) {
   const auto parameter = [&](size_t k) { return static_cast<Real>(score.parameters[k]); };
   const Real z = dot(w, h), q = squared_distance(w, h);
   switch (score.kind) {
+    case ScoreKind::scaled_lin:  // no head string's
     case ScoreKind::lin:
       return z;
     case ScoreKind::log:

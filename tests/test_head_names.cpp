@@ -174,7 +174,8 @@ TEST_CASE("head config: settings as text, the configuration, and what JSON says 
   CHECK(to_json(c).dump() ==
         R"({"head":"mix:lin,log:p=2","head_context":"none","untied":true,"head_bias":false,)"
         R"("label_smoothing":0.1,"smoothing":"others","pi_reg":"cv2:0.5",)"
-        R"("weight_norm_reg":"root:0.25,1.5","head_memory":"tiles"})");
+        R"("weight_norm_reg":"root:0.25,1.5","head_memory":"tiles",)"
+        R"("margin":"none","word_norm":"none","context_norm":"none","sampled_softmax":""})");
   CHECK(to_json(HeadSettings{}.head_config())["head"] == "lin");
   s.head_memory = "tile";
   CHECK_THROWS_WITH_AS(s.head_config(), doctest::Contains("did you mean tiles?"), UsageError);

@@ -401,7 +401,9 @@ TEST_CASE("kernel_inspect: errors name the field") {
       {R"({"options": {"unteid": true}})",
        "options.unteid: no such field; did you mean options.untied?"},
       {R"({"options": {"untied": "yes"}})", "options.untied: must be true or false"},
-      {R"({"options": {"margin": "lsm:2"}})", "options.margin"},
+      {R"({"options": {"margin": "lsm:2.5"}})", "options.margin"},
+      {R"({"head": "rbf", "options": {"margin": "cos:0.1"}})", "inner products"},
+      {R"({"options": {"word_norm": "uniform"}})", "counts"},
       {R"({"options": {"label_smoothing": 2}})",
        "options.label_smoothing: must be a number from 0 to 1"},
       {R"({"options": {"smoothing": "some"}})", "options.smoothing"},
@@ -492,8 +494,9 @@ TEST_CASE("kernel_inspect: whatever is wrong with a field, the error begins with
         "[]"}},
       {"variance", {"-1", "0", "\"x\"", "true", "[]"}},
       {"ball", {"3", "\"cube\"", "true", "[]"}},
-      {"margin", {"\"lsm:2\""}},
-      {"norm", {"\"none\""}},
+      {"margin", {"\"lsm:0\"", "3", "[]"}},
+      {"word_norm", {"\"const:0\"", "true"}},
+      {"context_norm", {"\"max:1\"", "{}"}},
       {"heads", {"3"}}};
   for (const auto& [name, values] : options)
     for (const std::string& value : values) {

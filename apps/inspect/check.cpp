@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <sstream>
 
 #include "apps/inspect/worked_example.h"
 #include "autograd/gradcheck.h"
@@ -54,10 +55,24 @@ CheckRow check_op(const checks::OpCase& c, const CheckSettings& s) {
                 gradcheck(run, inputs, {.eps = s.eps, .max_elements = c.checked, .seed = s.seed}));
 }
 
+// A head string and settings after it, with spaces between them: "lin margin=cos:0.2".
+HeadConfig config_of(const std::string& text) {
+  std::istringstream words(text);
+  HeadSettings settings;
+  words >> settings.head;
+  for (std::string word; words >> word;) {
+    const std::string name = word.substr(0, word.find('='));
+    for (const HeadSetting& setting : head_settings())
+      if (name == setting.name)
+        setting.set(settings, name == word ? "true" : word.substr(name.size() + 1));
+  }
+  return settings.head_config();
+}
+
 CheckRow check_head(const std::string& text, const HeadShape& shape, const CheckSettings& s) {
-  const bool untied = text.ends_with(" untied");
-  const HeadSpec head =
-      parse_head(untied ? text.substr(0, text.find(' ')) : text, {.untied = untied});
+  const HeadConfig config = config_of(text);
+  const HeadSpec& head = config.spec;
+  const bool untied = head.untied;
   const int64_t n = shape.rows, v = shape.words, d = shape.size;
   if (const std::string wrong = head.check(d); !wrong.empty())
     throw UsageError(concat("--shape: vectors of ", d, " numbers: ", wrong));
@@ -74,9 +89,16 @@ CheckRow check_head(const std::string& text, const HeadShape& shape, const Check
     tensors.push_back(checks::tensor_of(values[i], inputs[i].shape, DType::float64));
   const Tensor targets = checks::tensor_of(
       checks::random_indices({{{n}, 0, static_cast<int32_t>(v)}}, s.seed)[0], {n});
-  const HeadLoss loss{.smoothing = {.epsilon = 0.1}};
+  HeadLoss loss = config.loss;
+  loss.smoothing.epsilon = 0.1;
+  HeadNorms norms{.word = config.word_norm, .context = config.context_norm};
+  if (norms.word) {
+    const std::vector<double> counts = checks::random_values({{{v}, 0, 50}}, s.seed)[0];
+    norms.ratios = Tensor::from(word_norm_ratios(norms.word, counts), {v});
+    if (norms.word.multiplies_first()) norms.first_word = most_frequent_word(counts);
+  }
   const auto run = [&](std::span<const Var> x) {
-    HeadWeights weights{.w = {x[1]}, .bias = x[2]};
+    HeadWeights weights{.w = {x[1]}, .bias = x[2], .norms = norms};
     if (head.mixture) weights.prior = x[3];
     if (head.contexts) weights.latent = x[4];
     return kernel_softmax(head, x[0], weights, targets, 1.0 / static_cast<double>(n), loss).loss;
@@ -102,6 +124,14 @@ std::vector<std::string> checked_heads() {
     heads.emplace_back(more);
   for (const HeadPreset& p : head_presets()) heads.emplace_back(p.name);
   heads.emplace_back("mix1 untied");
+  // Gradients that do not pass through a norm are no derivatives of the loss: here all do.
+  for (const char* more :
+       {"lin margin=cos:0.2", "lin margin=arc:0.5", "lin margin=lsm:3",
+        "lin margin=cos:0.2 word_norm=log-rank:through context_norm=max:through",
+        "lin margin=lsm:2 word_norm=unigram:2,1 context_norm=const:3",
+        "mix:2*lin margin=arc:0.3 word_norm=uniform:through context_norm=max:through",
+        "mix:2*lin untied margin=cos:0.1 word_norm=log-unigram:scaled:through"})
+    heads.emplace_back(more);
   return heads;
 }
 

@@ -1,6 +1,10 @@
 #include "apps/inspect/explain.h"
 
+#include <optional>
+#include <sstream>
+
 #include "core/suggest.h"
+#include "kernels/head_config.h"
 
 namespace nine::app {
 namespace {
@@ -39,7 +43,46 @@ std::vector<std::string> layer_examples() {
   return names;
 }
 
+namespace {
+
+// "margin=cos:0.3,word_norm=unigram:2,1": nothing where the name has another form.
+std::optional<HeadSettings> margin_settings(const std::string& name) {
+  if (name.find('=') == std::string::npos) return std::nullopt;
+  HeadSettings settings;
+  std::vector<std::pair<std::string, std::string>> parts;
+  std::istringstream in(name);
+  for (std::string part; std::getline(in, part, ',');) {
+    const size_t equals = part.find('=');
+    if (equals != std::string::npos) {
+      parts.emplace_back(part.substr(0, equals), part.substr(equals + 1));
+    } else if (!parts.empty()) {
+      parts.back().second += ',' + part;  // unigram:A,B
+    }
+  }
+  for (const auto& [key, value] : parts) {
+    if (key == "margin")
+      settings.margin = value;
+    else if (key == "word_norm")
+      settings.word_norm = value;
+    else if (key == "context_norm")
+      settings.context_norm = value;
+    else
+      return std::nullopt;
+  }
+  return settings;
+}
+
+}  // namespace
+
 WorkedExample explain(const std::string& name) {
+  if (const auto settings = margin_settings(name)) {
+    try {
+      const HeadConfig config = settings->head_config();
+      return explain_margin(config.loss.margin, config.word_norm, config.context_norm);
+    } catch (const UsageError& e) {
+      throw UsageError(concat("--explain ", name, ": ", e.what()));
+    }
+  }
   for (const Named& n : kLayers)
     if (name == n.name) return n.make();
   try {

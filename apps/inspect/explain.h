@@ -8,14 +8,17 @@
 
 #include "apps/inspect/worked_example.h"
 #include "kernels/head.h"
+#include "kernels/head_norms.h"
+#include "kernels/margin.h"
 
 namespace nine::app {
 
 /// The names of the examples that are not kernels: softmax, lstm, ...
 std::vector<std::string> layer_examples();
 
-/// The example of a kernel with its parameters ("pow:p=1") or of one of layer_examples().
-/// UsageError: neither.
+/// The example of a kernel with its parameters ("pow:p=1"), of one of layer_examples(), or of lin
+/// with a margin or norms: "margin=cos:0.3", "word_norm=uniform", "context_norm=max", several with
+/// commas (unigram:A,B has its own). UsageError: none of these.
 WorkedExample explain(const std::string& name);
 
 /// Row r of a matrix.
@@ -28,5 +31,8 @@ WorkedExample explain_mixture();
 WorkedExample explain_layer_norm();
 WorkedExample explain_lstm();
 WorkedExample explain_attention();
+/// A margin or a norm: "cos:0.3", or with its option's name "word_norm uniform".
+WorkedExample explain_margin(const Margin& margin, const WordNorm& word,
+                             const ContextNorm& context);
 
 }  // namespace nine::app

@@ -8,6 +8,7 @@
 #include "checks/values.h"
 #include "core/json.h"
 #include "core/random.h"
+#include "kernels/angle.h"
 #include "kernels/kernel_softmax.h"
 
 namespace nine::app {
@@ -28,6 +29,43 @@ Doubles transposed(const Doubles& x, int64_t blocks, int64_t rows, int64_t cols)
         y[static_cast<size_t>(k * rows * cols + j * rows + i)] =
             x[static_cast<size_t>(k * rows * cols + i * cols + j)];
   return y;
+}
+
+// The norms of the input's head, with a running maximum that the loss fills.
+HeadNorms norms_of(const InspectInput& in, Device device) {
+  HeadNorms norms{.word = in.head.word_norm, .context = in.head.context_norm, .training = true};
+  if (norms.word) {
+    const Doubles counts =
+        in.counts.empty() ? Doubles(static_cast<size_t>(in.words), 1.0) : in.counts;
+    norms.ratios = Tensor::from(word_norm_ratios(norms.word, counts), {in.words}).to(device);
+    if (norms.word.multiplies_first()) norms.first_word = most_frequent_word(counts);
+  }
+  if (norms.context.of_batch())
+    norms.running = Tensor({in.head.spec.size()}, DType::float64, device);
+  return norms;
+}
+
+// The same norms for finite differences, on the CPU: what no gradient passes through is a constant.
+// `running`: as the loss has filled it.
+HeadNorms frozen(const InspectInput& in, const Doubles& running) {
+  HeadNorms norms = norms_of(in, kCpu);
+  if (norms.first_word >= 0 && !norms.word.through) {
+    const Doubles ratios = norms.ratios.to_vector(), &w = in.arrays[InspectInput::kW].values;
+    const int64_t copies = in.head.spec.untied ? in.head.spec.size() : 1;
+    Doubles all;
+    for (int64_t k = 0; k < copies; ++k) {
+      const double first =
+          scores::norm(w.data() + (k * in.words + norms.first_word) * in.size, in.size);
+      for (const double r : ratios) all.push_back(r * first);
+    }
+    norms.ratios = Tensor::from(all, {copies, in.words});
+    norms.first_word = -1;
+  }
+  if (norms.context.of_batch()) {
+    norms.training = norms.context.through;
+    norms.running = norms.training ? Tensor() : Tensor::from(running, {std::ssize(running)});
+  }
+  return norms;
 }
 
 // The input's contexts, weights and targets on a tape.
@@ -80,21 +118,23 @@ Arrays gradients_of(const InspectInput& in, const HeadOnTape& p) {
   return g;
 }
 
-double loss_at(const InspectInput& in, const Arrays& arrays, Arena& pool) {
+double loss_at(const InspectInput& in, const Arrays& arrays, const HeadNorms& norms, Arena& pool) {
   Tape tape(pool);
   tape.set_recording(false);
-  return loss_of(in, HeadOnTape(tape, in, arrays, DType::float64)).loss.value().item();
+  HeadOnTape p(tape, in, arrays, DType::float64);
+  p.weights.norms = norms;
+  return loss_of(in, p).loss.value().item();
 }
 
 // The derivative of the loss by one element: central differences from five points, whose error is
 // of the order step^4.
-double finite_difference(const InspectInput& in, Arrays& arrays, size_t field, size_t element,
-                         Arena& pool) {
+double finite_difference(const InspectInput& in, Arrays& arrays, const HeadNorms& norms,
+                         size_t field, size_t element, Arena& pool) {
   double& x = arrays[field].values[element];
   const double before = x, step = 1e-4 * std::max(1.0, std::abs(x) / 100);
   const auto at = [&](double steps) {
     x = before + steps * step;
-    return loss_at(in, arrays, pool);
+    return loss_at(in, arrays, norms, pool);
   };
   const double y = (8 * (at(1) - at(-1)) - (at(2) - at(-2))) / (12 * step);
   x = before;
@@ -121,7 +161,8 @@ std::vector<int64_t> coordinates(const InspectInput& in) {
 // The largest |gradient - difference| of an array over its largest gradient. Where the gradients of
 // an array nearly vanish, the divisor is a thousandth of the largest gradient of all arrays, or
 // 1e-5 of the loss: finite differences have no more digits.
-double largest_error(const InspectInput& in, const Arrays& gradients, double loss) {
+double largest_error(const InspectInput& in, const Arrays& gradients, const HeadNorms& norms,
+                     double loss) {
   const auto size_of_array = [](const InspectArray& a) {
     double largest = 0;
     for (const double x : a.values) largest = std::max(largest, std::abs(x));
@@ -138,7 +179,7 @@ double largest_error(const InspectInput& in, const Arrays& gradients, double los
       at -= static_cast<int64_t>(arrays[field].values.size());
     const auto element = static_cast<size_t>(at);
     const double off = std::abs(gradients[field].values[element] -
-                                finite_difference(in, arrays, field, element, pool));
+                                finite_difference(in, arrays, norms, field, element, pool));
     worst = std::max(worst, off / std::max(size_of_array(gradients[field]), least));
   }
   return worst;
@@ -186,18 +227,61 @@ Json formulas(const HeadSpec& head) {
   return out;
 }
 
+// The component contexts h~ of the input, [component][row][d].
+Doubles component_contexts(const InspectInput& in) {
+  const Doubles &h = in.arrays[InspectInput::kH].values, &c = in.arrays[InspectInput::kC].values;
+  const auto n = static_cast<size_t>(in.rows), d = static_cast<size_t>(in.size);
+  Doubles out;
+  for (size_t k = 0; k < static_cast<size_t>(in.head.spec.size()); ++k)
+    for (size_t r = 0; r < n; ++r)
+      for (size_t j = 0; j < d; ++j) {
+        double sum = 0;
+        for (size_t i = 0; i < d && !c.empty(); ++i) sum += h[r * d + i] * c[(k * d + i) * d + j];
+        out.push_back(c.empty() ? h[r * d + j] : std::tanh(sum));
+      }
+  return out;
+}
+
+// c and psi(c) of the targets, N numbers or K of each; null where a row has none.
+void put_angles(const InspectInput& in, Json& out) {
+  const Doubles contexts = component_contexts(in), &w = in.arrays[InspectInput::kW].values;
+  Json cosines = Json::array(), psis = Json::array();
+  for (int64_t k = 0; k < in.head.spec.size(); ++k) {
+    Json c = Json::array(), psi = Json::array();
+    for (int64_t r = 0; r < in.rows; ++r) {
+      const int64_t y = in.targets[static_cast<size_t>(r)];
+      if (y < 0) {
+        c.push_back(nullptr);
+        psi.push_back(nullptr);
+        continue;
+      }
+      const scores::AnglePair<double> pair(
+          w.data() + ((in.head.spec.untied ? k * in.words : 0) + y) * in.size,
+          contexts.data() + (k * in.rows + r) * in.size, in.size, nullptr, nullptr);
+      c.push_back(pair.cosine);
+      psi.push_back(scores::margin_at(in.head.loss.margin, pair.cosine, pair.sine).value);
+    }
+    cosines.push_back(c);
+    psis.push_back(psi);
+  }
+  out["cos"] = in.head.spec.mixture ? cosines : cosines[0];
+  out["psi"] = in.head.spec.mixture ? psis : psis[0];
+}
+
 }  // namespace
 
 Json inspect(const InspectInput& in) {
   const int64_t size = in.head.spec.size(), n = in.rows, words = in.words;
   Arena pool("kernel_inspect", in.device);
   Tape tape(pool);
-  const HeadOnTape p(tape, in, in.arrays, in.dtype);
+  HeadOnTape p(tape, in, in.arrays, in.dtype);
+  p.weights.norms = norms_of(in, in.device);
   Json out;
+  const Losses losses = loss_of(in, p);
+  p.weights.norms.training = false;
   const Doubles scores = component_scores(in.head.spec, p.h, p.weights, p.targets).to_vector();
   const Doubles pi = prior_probabilities(in.head.spec, p.h, p.weights).to_vector();
   Doubles log_probs = log_probabilities(in.head.spec, p.h, p.weights).to_vector();
-  const Losses losses = loss_of(in, p);
   const double loss = losses.loss.value().item();
   require(std::isfinite(loss), "[kernel_inspect] the loss is not finite: ", loss,
           "; the head's scores overflow ", in.dtype);
@@ -214,11 +298,14 @@ Json inspect(const InspectInput& in) {
       "scores");
   out["log_probs"] = nested(log_probs, {n, words}, "log_probs");
   out["pi"] = nested(pi, {n, size}, "pi");
+  if (in.by_angle()) put_angles(in, out);
+  const HeadNorms fixed =
+      frozen(in, p.weights.norms.running ? p.weights.norms.running.to_vector() : Doubles{});
   tape.backward(losses.loss);
   const Arrays gradients = gradients_of(in, p);
   for (const InspectArray& g : gradients)
     if (g) out["grad"][g.name] = nested(g.values, g.shape, concat("grad.", g.name));
-  out["check"]["max_relative_error"] = largest_error(in, gradients, loss);
+  out["check"]["max_relative_error"] = largest_error(in, gradients, fixed, loss);
   out["formulas"] = formulas(in.head.spec);
   return out;
 }

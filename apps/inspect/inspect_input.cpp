@@ -54,15 +54,15 @@ bool is_given(const HeadSetting& setting, const HeadSettings& settings) {
 void read_options(const Json& in, HeadConfig& out) {
   const Json options = in.value("options", Json::object());
   if (!options.is_object()) refuse("options: must be an object");
-  for (const char* later : {"margin", "norm"})
-    if (options.contains(later))
-      refuse("options.", later, ": large margins and norm scaling are not there yet");
   if (!in.contains("head") || !in["head"].is_string())
     refuse("head: must be a string such as \"lin\" or \"mix:3*lin,log\"");
   HeadSettings settings{.head = in["head"].get<std::string>()};
   Names known;
   for (const HeadSetting& setting : head_settings()) {
-    if (std::string_view(setting.name) == "head") continue;
+    const std::string_view name = setting.name;
+    if (name == "sampled_softmax" && options.contains(setting.name))
+      refuse("options.sampled_softmax: here the softmax is over all words; leave it out");
+    if (name == "head" || name == "sampled_softmax") continue;
     known.emplace_back(setting.name);
     if (const auto text = option_text(options, setting.name))
       named(concat("options.", setting.name), [&] { setting.set(settings, *text); });
@@ -73,7 +73,7 @@ void read_options(const Json& in, HeadConfig& out) {
     if (setting.has_effect != nullptr && is_given(setting, settings) &&
         !setting.has_effect(settings))
       refuse("options.", setting.name, ": has no effect here: it needs ", setting.needs);
-  out = settings.head_config();
+  out = named("options", [&] { return settings.head_config(); });
 }
 
 // Appends nested arrays of numbers to a.values, from axis `level` of a.shape on; `where` names the
@@ -148,7 +148,11 @@ void read_arrays(const Json& in, InspectInput& out) {
     const InspectArray counts = read_array(in, "counts", {out.words}, "V");
     if (*std::min_element(counts.values.begin(), counts.values.end()) < 0)
       refuse("counts: must not be below 0");
+    out.counts = counts.values;
   }
+  if (out.head.word_norm.needs_counts() && out.counts.empty())
+    refuse("counts: is missing; word norm ", to_text(out.head.word_norm),
+           " follows the words' counts, V numbers");
   const std::string misfit = head.check(out.size);
   if (!misfit.empty()) refuse("head: ", misfit);
 }

@@ -34,6 +34,10 @@ struct InspectInput {
   enum Field { kH, kW, kB, kM, kC, kFields };
   std::array<InspectArray, kFields> arrays;
   std::vector<int32_t> targets;  ///< N; -1: the row counts nothing
+  std::vector<double> counts;    ///< V, of the words in training; empty where none are given
+
+  /// Whether the head has a margin or norms of its own.
+  bool by_angle() const { return head.loss.margin || head.word_norm || head.context_norm; }
 };
 
 /// Reads the JSON of the input. UsageError: a field is missing or wrong; it names the field and

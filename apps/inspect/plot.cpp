@@ -5,6 +5,7 @@
 
 #include "apps/inspect/figure.h"
 #include "apps/inspect/score_at.h"
+#include "kernels/angle.h"
 #include "kernels/head.h"
 #include "kernels/scores/all.h"
 
@@ -72,7 +73,50 @@ Sample at_product(const Score& score, double z) {
 
 }  // namespace
 
+namespace {
+
+// Whether the first name of a list is that of a margin.
+bool names_margins(const std::string& list) {
+  const std::string first = list.substr(0, list.find_first_of(":,"));
+  for (const auto& [kind, name] : kEnumNames<Margin::Kind>.values)
+    if (first == name) return true;
+  return false;
+}
+
+std::string margins_svg(const PlotSettings& settings) {
+  constexpr double kPi = 3.14159265358979323846;
+  Panel value{.title = "psi", .x_label = "theta", .x_low = 0, .x_high = kPi};
+  Panel slope = value;
+  slope.title = "d psi / d cos theta";
+  std::istringstream in(settings.kernels);
+  for (std::string name; std::getline(in, name, ',');) {
+    const Margin margin = [&] {
+      try {
+        return margin_from_text(name);
+      } catch (const UsageError& e) {
+        throw UsageError(concat("--kernels ", settings.kernels, ": ", e.what()));
+      }
+    }();
+    Curve s{.name = name, .colour = value.curves.size()};
+    Curve d = s;
+    for (int n = 0; n < kSamples; ++n) {
+      const double theta = kPi * (n + 0.5) / kSamples;
+      const scores::AngleScore psi = scores::margin_at(margin, std::cos(theta), std::sin(theta));
+      s.points.push_back({theta, psi.value});
+      // The slope of arc grows without bound towards theta = 0.
+      d.points.push_back({theta, std::abs(psi.slope) < 8 ? psi.slope : std::nan("")});
+    }
+    value.curves.push_back(std::move(s));
+    slope.curves.push_back(std::move(d));
+  }
+  return figure_svg("Margins and their slopes over the angle: " + settings.kernels, {value, slope},
+                    2);
+}
+
+}  // namespace
+
 std::string plot_svg(const PlotSettings& settings) {
+  if (names_margins(settings.kernels)) return margins_svg(settings);
   const std::vector<Named> kernels = kernels_of(settings.kernels);
   const bool product = is_inner_product_kernel(kernels.front().score);
   if (!(settings.to > settings.from) || (!product && settings.from < 0))

@@ -7,13 +7,15 @@ namespace nine::app {
 
 /// What --plot draws.
 struct PlotSettings {
-  /// Head strings of single kernels, separated by commas. These are the paper's Figure 1.
+  /// Head strings of single kernels, or margins, separated by commas. These are the paper's Figure
+  /// 1.
   std::string kernels = "rbf,wav,log,pow";
   double from = 0, to = 6;  ///< the range of q, or of z
 };
 
 /// S and dS/dq over q = |w - h|^2, h in the origin (log-variances 0) and w on an axis; for kernels
-/// of the product alone S and dS/dz over z. UsageError: a name is no single kernel, the range is
+/// of the product alone S and dS/dz over z; of margins psi and its slope over the angle, from 0 to
+/// pi. UsageError: a name is no single kernel, the range is
 /// empty, or `kernels` has some of either sort.
 std::string plot_svg(const PlotSettings& settings);
 

@@ -23,6 +23,7 @@ constexpr Experiment kExperiments[] = {
      show_definiteness},
     {"reach", "how far from a word each kernel still pulls", show_reach},
     {"geometry", "Gaussian and hyperbolic geometry in two dimensions", show_geometry},
+    {"margin", "what a cosine margin makes of the probabilities that are learned", show_margin},
 };
 
 }  // namespace

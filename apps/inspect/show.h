@@ -36,6 +36,7 @@ ExperimentResult show_kernel_trick();
 ExperimentResult show_definiteness();
 ExperimentResult show_reach();
 ExperimentResult show_geometry();
+ExperimentResult show_margin();
 
 /// Standard normal numbers times `scale`, the same at every call with the same stream.
 std::vector<double> normal_numbers(int64_t count, double scale, std::string_view stream);

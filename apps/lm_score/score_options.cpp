@@ -26,6 +26,8 @@ void ScoreOptions::declare(Options& o) {
         "one number for each word and the end of sentence, in place of the sentence's sum");
   o.add("carry-state", carry_state,
         "carry the state through the text as in validation (10 columns; what fills no row is nan)");
+  o.add("margin-correction", margin_correction,
+        "undo the cosine margin that a model of lin was trained with, in closed form");
   o.add("components", components,
         "instead, for mixtures: at each token the components' prior and, after ';', their shares "
         "in the token's probability");
@@ -117,7 +119,9 @@ void ScoreOptions::check(const Options& options) const {
   only_with(options, generate || comparing || restricting || clustering,
             "--generate, --compare, --restrict and --clusters", {"seed"});
   only_with(options, plain, "plain scoring, which is what lm_score does unless told otherwise",
-            {"tokens"});
+            {"tokens", "margin_correction"});
+  require_usage(!margin_correction || !carry_state,
+                "--margin-correction scores each line afresh; leave out --carry-state");
   only_with(options, plain || word_by_word,
             "plain scoring and --compare; the others start each line afresh", {"carry_state"});
   only_with(options, !generate && !clustering,

@@ -17,7 +17,7 @@ namespace nine::app {
 /// The values of lm_score's flags; each has the name of its flag.
 struct ScoreOptions {
   std::string checkpoint, input = "-", output = "-", device = "cpu";
-  bool tokens = false, carry_state = false, components = false;
+  bool tokens = false, carry_state = false, components = false, margin_correction = false;
   int64_t batch_tokens = 4096;
   int threads = 0;
   uint64_t seed = 1;

@@ -56,8 +56,7 @@ void export_lm_parity(const LmOptions& o, const LstmLanguageModel& model, Parame
   check_replayable(o, task);
   const std::filesystem::path dir = o.export_parity;
   std::filesystem::create_directories(dir);
-  write_safetensors(dir / "init.safetensors", parameters.named(parameters.values()),
-                    model.metadata());
+  write_safetensors(dir / "init.safetensors", parameters.state(), model.metadata());
 
   const Shape all{o.export_steps, o.bptt, o.batch};
   const Tensor inputs(all, DType::int32), targets(all, DType::int32);
@@ -72,8 +71,7 @@ void export_lm_parity(const LmOptions& o, const LstmLanguageModel& model, Parame
         std::copy_n(task.input(0).data<int32_t>(), size, inputs.data<int32_t>() + step * size);
         std::copy_n(task.target(0).data<int32_t>(), size, targets.data<int32_t>() + step * size);
       });
-  write_safetensors(dir / "final.safetensors", parameters.named(parameters.values()),
-                    model.metadata());
+  write_safetensors(dir / "final.safetensors", parameters.state(), model.metadata());
   write_safetensors(dir / "batches.safetensors", {{"input", inputs}, {"target", targets}});
   write_text(dir / "losses.json", json_text(losses, 1) + "\n");
   write_text(dir / "config.json", json_text(config_json(o, model), 1) + "\n");

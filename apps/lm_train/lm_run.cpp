@@ -49,6 +49,8 @@ TrainingRun lm_training(const Options& flags, const LmOptions& o, const LmData& 
     messages.emplace_back(
         "the vocabulary lacks words of the sample's validation text, so the sample's entropy is no "
         "floor for this run");
+  for (std::string& warning : o.head_config().warnings(data.train.counts(data.vocabulary.size())))
+    messages.push_back(std::move(warning));
   return {.program = "lm_train",
           .flags = flags,
           .options = o,

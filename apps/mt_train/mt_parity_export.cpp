@@ -35,7 +35,7 @@ Json config_json(const MtParityExport& o, const Transformer& model) {
 // The weights with the buffer that PyTorch and CTranslate2 read beside them.
 void write_weights(const std::filesystem::path& file, const Transformer& model,
                    const ParameterSet& parameters) {
-  std::vector<NamedView> tensors = parameters.named(parameters.values());
+  std::vector<NamedView> tensors = parameters.state();
   tensors.push_back({kPositionsName, model.positions()});
   write_safetensors(file, tensors, model.metadata());
 }

@@ -39,6 +39,8 @@ std::vector<std::string> messages(const MtOptions& o, const MtData& data,
         "left out of validation: longer than the model's positions");
   if (data.test)
     add(data.test->pairs.skipped_long(), "left out of the test: longer than the model's positions");
+  for (std::string& warning : o.head_config().warnings(train.target_counts(data.target.size())))
+    out.push_back(std::move(warning));
   return out;
 }
 

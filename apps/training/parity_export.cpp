@@ -28,6 +28,12 @@ void check_replayed_head(const HeadSpec& head, bool tie_embeddings, const char* 
 }
 
 void check_replayed_options(const TrainOptions& options, int64_t steps_an_epoch) {
+  require_replay(
+      options.margin == "none" && options.word_norm == "none" && options.context_norm == "none",
+      "the replay has no margins and norms; leave out --margin, --word-norm and "
+      "--context-norm");
+  require_replay(options.sampled_softmax.empty(),
+                 "the replay has no sampled softmax; leave out --sampled-softmax");
   require_replay(options.pi_reg.empty() && options.weight_norm_reg.empty(),
                  "the replay has no regularisers; leave out --pi-reg and --weight-norm-reg");
   require_replay(options.accumulate == 1, "the replay does not accumulate; set --accumulate 1");

@@ -148,6 +148,7 @@ void TrainOptions::check_shared(const Options& given, int64_t width, const std::
   const HeadSpec output = head_spec();
   const std::string misfit = output.check(width);
   require_usage(misfit.empty(), "--head ", misfit, "; change --head or --hidden");
+  head_config();  // throws where a margin or a norm does not fit the head
   check_initialisation();
   check_averaging(valid, has_valid);
   require_usage(after.value > 0, "--after 0 would train nothing");
@@ -181,6 +182,7 @@ TrainerConfig TrainOptions::trainer() const {
           .log_every = log_every,
           .early_stop = early_stop,
           .keep = keep,
+          .sampled = !sampled_softmax.empty(),
           .profile = profile,
           .step = {.accumulate = accumulate,
                    .clip = clip,

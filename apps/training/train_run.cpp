@@ -78,6 +78,8 @@ std::map<std::string, std::string> metadata_of(const TrainingRun& t) {
   metadata["head"] = t.options.head_spec().to_text();
   if (!t.options.head_context.empty()) metadata["head_context"] = t.options.head_context;
   if (t.options.untied) metadata["untied"] = "true";
+  if (t.options.word_norm != "none") metadata["word_norm"] = t.options.word_norm;
+  if (t.options.context_norm != "none") metadata["context_norm"] = t.options.context_norm;
   return metadata;
 }
 

@@ -43,6 +43,8 @@ class Backward {
     for (int64_t k = 0; k < stack_.size(); ++k)
       exact_ = exact_ || stack_.has_exact_pairs(stack_[k]);
     if (g.dh) partial_dh_ = pool_array<T>(arena, kHeadChunks * block.h.rows() * d_);
+    if (g.dcontext_norm)
+      std::fill_n(static_cast<double*>(g.dcontext_norm.data), stack_.size() * block.rows(), 0.0);
     if (g.dh)
       partial_row_stats_ = pool_array<double>(arena, kHeadChunks * stack_.stats() * padded_);
   }
@@ -237,7 +239,7 @@ class Backward {
       const double up = target_slope(at.index, r);
       const int64_t lane = r % kHeadPanel;
       if (sums.bias != nullptr) sums.bias[v * kHeadPanel + lane] += static_cast<T>(up);
-      if (c.kernel.exact) return;
+      if (c.kernel.exact || block_.by_angle()) return;
       const double slope =
           c.kernel.loops->exact_slope(c.kernel.args, row_ptr<T>(c.w, at.word + v),
                                       stack_.context(at.index, r), up, nullptr, nullptr);
@@ -247,6 +249,7 @@ class Backward {
   void add_targets(int64_t chunk, int64_t word, int64_t words) const {
     for (int64_t k = 0; k < stack_.size(); ++k) {
       const StackedComponent<T>& c = stack_[k];
+      if (block_.by_angle()) add_angle_targets(chunk, k, word, words);
       if (!c.kernel.exact) continue;
       const View& dw = g_.dw[static_cast<size_t>(k)].view;
       for (int64_t p = 0; p < stack_.panels(); ++p)
@@ -257,6 +260,25 @@ class Backward {
                                       g_.dh ? dh_row(chunk, stack_.stacked(k, r)) : nullptr);
         });
     }
+  }
+
+  // The same of targets that are scored by their angle.
+  void add_angle_targets(int64_t chunk, int64_t k, int64_t word, int64_t words) const {
+    const View &dw = g_.dw[static_cast<size_t>(k)].view,
+               &dstats = g_.dstats[static_cast<size_t>(k)];
+    for (int64_t p = 0; p < stack_.panels(); ++p)
+      for_targets({stack_[k], k, p, word, words}, [&](int64_t r, int64_t v) {
+        const scores::AnglePair<T> pair = stack_.target_pair(k, r, word + v);
+        const scores::AngleScore psi =
+            scores::margin_at(block_.options.margin, pair.cosine, pair.sine);
+        const double up = target_slope(k, r);
+        pair.add_gradients(psi, up, dw ? row_ptr<T>(dw, word + v) : nullptr,
+                           g_.dh ? dh_row(chunk, stack_.stacked(k, r)) : nullptr);
+        if (dstats) row_ptr<double>(dstats, word + v)[1] += up * pair.by_word_scale(psi);
+        if (g_.dcontext_norm)
+          static_cast<double*>(g_.dcontext_norm.data)[k * block_.rows() + r] =
+              up * pair.by_context_scale(psi);
+      });
   }
 
   void add_bias(int64_t word, int64_t words, const T* lanes) const {

@@ -25,7 +25,7 @@ const HeadLoops<T>* loops_of(ScoreKind kind) {
 
 template <class T>
 HeadKernel<T>::HeadKernel(const Score& s, int64_t d) : args{s, d} {
-  scores::visit(s, d, [&](const auto& k) {
+  scores::visit_component(s, d, [&](const auto& k) {
     using K = std::remove_cvref_t<decltype(k)>;
     static_cast<scores::Layout&>(*this) = scores::layout_of(k, d);
     loops = loops_of<T>(s.kind);

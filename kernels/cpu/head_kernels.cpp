@@ -354,7 +354,10 @@ double exact(const KernelArgs& args, const T* w, const T* h) {
   if constexpr (K::kExactTarget) {
     return k.exact(w, h, args.dims, 0, static_cast<T*>(nullptr), static_cast<T*>(nullptr));
   } else {
-    static_assert(K::kStats == 0, "a kernel with statistics needs an exact score of the target");
+    // ScaledLin's targets are scored by their angle (kernels/angle.h), not here.
+    static_assert(K::kStats == 0 || K::kKind == ScoreKind::scaled_lin,
+                  "a kernel with statistics needs an exact score of the target");
+    if constexpr (K::kStats > 0) fail("[head] a scaled inner product has no exact score");
     return k.value(scores::dot(w, h, args.dims), static_cast<const double*>(nullptr),
                    static_cast<const double*>(nullptr));
   }
@@ -421,7 +424,8 @@ constexpr HeadLoops<T> kLoops{.values = values<K, T>,
 
 template <class T>
 const HeadLoops<T>* loops_of(ScoreKind kind) {
-  const HeadLoops<T>* loops = nullptr;
+  const HeadLoops<T>* loops =
+      kind == ScoreKind::scaled_lin ? &kLoops<scores::ScaledLin, T> : nullptr;
   scores::for_each_kernel([&]<class K>() {
     if (K::kKind == kind) loops = &kLoops<K, T>;
   });

@@ -25,6 +25,17 @@ void set_element(const View& matrix, int64_t r, int64_t c, double value) {
   }
 }
 
+// log p(target) of a row without the margin.
+double plain_log_p(const HeadBlock& block, int64_t r) {
+  return scores::plain_log_p(block.size(), [&](int64_t k) {
+    const auto at = [&](const View& v) {
+      return static_cast<double*>(v.data)[k * block.rows() + r];
+    };
+    return scores::TargetScores{log_prior_of(block, r, k), at(block.lse), at(block.target_score),
+                                at(block.plain_score)};
+  });
+}
+
 // Sums over the vocabulary that smoothed labels need: of log p(v), and of each gamma_k(v).
 struct VocabularySums {
   double* log_probs;  // (R)
@@ -108,7 +119,7 @@ void head_loss(const HeadBlock& block, double row_weight, const View& nll, const
       for (int64_t k = 0; k < size; ++k) sum += std::exp(log_joint(k) - top);
       log_p = size == 1 ? top : top + std::log(sum);
     }
-    out[r] = counts ? -log_p : 0.0;
+    out[r] = !counts ? 0.0 : block.options.margin ? -plain_log_p(block, r) : -log_p;
     for (int64_t k = 0; k < size; ++k) {
       const double gamma = counts ? std::exp(log_joint(k) - log_p) : 0.0;
       // sum_v gamma_k(v); with one component gamma = 1.
@@ -127,7 +138,7 @@ void head_loss(const HeadBlock& block, double row_weight, const View& nll, const
         set_element(dlogits, r, k,
                     counts ? row_weight * (std::exp(log_prior_of(block, r, k)) - labels) : 0.0);
     }
-    total += out[r];
+    total += counts ? -log_p : 0.0;
     if (counts && spread != 0) {
       const double sum_log_p =
           smoothed_mixture ? sums.log_probs[r] : at(block.score_sum)[r] - words * at(block.lse)[r];

@@ -17,6 +17,7 @@ template <class T>
 void target_scores(const StackedComponents<T>& stack) {
   const HeadBlock& block = stack.block();
   const int64_t rows = block.rows(), words = block.words();
+  const View& biases = block.target_bias ? block.target_bias : block.bias;
   double* out = static_cast<double*>(block.target_score.data);
   for (int64_t r = 0; r < rows; ++r)
     require(stack.target(r) >= -1 && stack.target(r) < words, "[head_scores] target ",
@@ -27,7 +28,18 @@ void target_scores(const StackedComponents<T>& stack) {
     for (int64_t r = 0; r < rows; ++r) {
       const int64_t y = stack.target(r);
       if (y < 0) continue;
-      const double bias = block.bias ? static_cast<double>(static_cast<T*>(block.bias.data)[y]) : 0;
+      const double bias = biases ? static_cast<double>(static_cast<T*>(biases.data)[y]) : 0;
+      if (block.by_angle()) {
+        const scores::AnglePair<T> pair = stack.target_pair(k, r, y);
+        const auto rounded = [&](const Margin& margin) {
+          return static_cast<double>(
+              static_cast<T>(pair.score(scores::margin_at(margin, pair.cosine, pair.sine)) + bias));
+        };
+        out[k * rows + r] = rounded(block.options.margin);
+        if (block.plain_score)
+          static_cast<double*>(block.plain_score.data)[k * rows + r] = rounded({});
+        continue;
+      }
       out[k * rows + r] = static_cast<double>(static_cast<T>(
           c.kernel.loops->exact(c.kernel.args, row_ptr<T>(c.w, y), stack.context(k, r)) + bias));
     }

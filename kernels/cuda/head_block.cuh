@@ -10,6 +10,7 @@
 
 #include "core/arena.h"
 #include "cuda/blas.cuh"
+#include "kernels/angle.h"
 #include "kernels/cuda/head_kernels.cuh"
 
 namespace nine::cuda {
@@ -28,6 +29,23 @@ struct StackedComponent {
   const T* row_stats = nullptr;        ///< [stats][padded]
   int64_t first_column = 0;            ///< among the columns of a row of products
   bool shares_words = false;           ///< with the component before it
+};
+
+/// The targets of one component's rows as vectors with an angle between them, in a block that is
+/// by_angle().
+template <class T>
+struct AngleTargets {
+  Vectors<T> w, h;
+  const int32_t* targets;
+  const double* word_stats;    ///< [word][2] of scaled_lin, or null: words have their own norms
+  const double* context_norm;  ///< G, or null
+  Margin margin;
+
+  NINE_D scores::AnglePair<T> pair(int64_t r, int64_t y) const {
+    return {w.data + y * w.ld, h.data + r * h.ld, d,
+            word_stats != nullptr ? word_stats + 2 * y + 1 : nullptr, context_norm};
+  }
+  int64_t d;
 };
 
 /// A run of consecutive words of the vocabulary.
@@ -93,6 +111,15 @@ class StackedComponents {
   Vectors<T> contexts(int64_t k) const { return {context(k), block_.h.ld, rows()}; }
   Vectors<T> words(int64_t k) const {
     return {static_cast<T*>((*this)[k].w.data), (*this)[k].w.ld, block_.words()};
+  }
+  AngleTargets<T> angle_targets(int64_t k) const {
+    return {words(k),
+            contexts(k),
+            targets(),
+            (*this)[k].word_stats,
+            block_.context_norm ? static_cast<double*>(block_.context_norm.data) + k : nullptr,
+            block_.options.margin,
+            block_.dims()};
   }
   /// Component k's rows of one of the block's (K, R) float64 results.
   double* kept(const View& v, int64_t k) const {

@@ -65,6 +65,54 @@ struct CombineRowStats {
   }
 };
 
+// The gradients of targets that are scored by their angle: dw [row] (rows, d), and added to dh; of
+// each row, d loss / dF and d loss / dG.
+template <class T>
+struct AngleSlopes {
+  AngleTargets<T> all;
+  const double* up;
+  T *dh, *dw;  // may be null
+  int64_t ldh;
+  double *of_word_norm, *of_context_norm;  // [row]; of_context_norm may be null
+  NINE_D void operator()(int64_t, int64_t r) const {
+    const int64_t y = all.targets[r], d = all.d;
+    const bool counts = y >= 0 && y < all.w.count;
+    if (dw != nullptr)
+      for (int64_t i = 0; i < d; ++i) dw[r * d + i] = T(0);
+    of_word_norm[r] = 0;
+    if (of_context_norm != nullptr) of_context_norm[r] = 0;
+    if (!counts) return;
+    const scores::AnglePair<T> pair = all.pair(r, y);
+    const scores::AngleScore psi = scores::margin_at(all.margin, pair.cosine, pair.sine);
+    pair.add_gradients(psi, up[r], dw != nullptr ? dw + r * d : nullptr,
+                       dh != nullptr ? dh + r * ldh : nullptr);
+    of_word_norm[r] = up[r] * pair.by_word_scale(psi);
+    if (of_context_norm != nullptr) of_context_norm[r] = up[r] * pair.by_context_scale(psi);
+  }
+};
+template <class T>
+struct NoSlope {
+  T* dz;
+  NINE_D void operator()(int64_t, int64_t i) const { dz[i] = T(0); }
+};
+// Adds the rows' numbers to the second statistic of their targets, in the order of the rows.
+struct AddToTargets {
+  const int32_t* targets;
+  int64_t rows, words;
+  const double* of_rows;
+  double* dstats;  // [word][2]
+  NINE_D void operator()(int64_t, int64_t r) const {
+    const int64_t y = targets[r];
+    if (y < 0 || y >= words) return;
+    for (int64_t before = 0; before < r; ++before)
+      if (targets[before] == y) return;  // that row's thread adds all of them
+    double sum = 0;
+    for (int64_t i = r; i < rows; ++i)
+      if (targets[i] == y) sum += of_rows[i];
+    dstats[2 * y + 1] += sum;
+  }
+};
+
 template <class T>
 class Backward {
  public:
@@ -84,18 +132,23 @@ class Backward {
     for (int64_t k = 0; k < stack_.size(); ++k) {
       const HeadKernel<T>& kernel = stack_[k].kernel;
       if (g.dh) tile_stats = std::max(tile_stats, kernel.parts * kernel.stats);
-      if (kernel.exact && g.dw[static_cast<size_t>(k)].view) rows_dw = stack_.rows();
+      if ((kernel.exact || block.by_angle()) && g.dw[static_cast<size_t>(k)].view)
+        rows_dw = stack_.rows();
       row_stats_.push_back(
           g.dh && kernel.stats > 0 ? pool_array<double>(arena, kernel.stats * padded) : nullptr);
     }
     target_dz_ = pool_array<T>(arena, stack_.size() * stack_.rows());
     if (tile_stats > 0) partial_ = pool_array<T>(arena, max_tiles * tile_stats * padded);
     if (rows_dw > 0) target_dw_ = pool_array<T>(arena, rows_dw * d_);
+    if (block.by_angle()) of_word_norm_ = pool_array<double>(arena, stack_.rows());
   }
 
   void run() {
+    // The gradient of a target that is scored by its angle does not go through the product.
+    if (block_.by_angle())
+      each(device_, kOp, {1, stack_.size() * stack_.rows()}, NoSlope<T>{target_dz_});
     for (int64_t k = 0; k < stack_.size(); ++k) {
-      exact_slopes(k, target_dz_ + k * stack_.rows(), nullptr, 0, nullptr);
+      if (!block_.by_angle()) exact_slopes(k, target_dz_ + k * stack_.rows(), nullptr, 0, nullptr);
       if (g_.dh && !stack_[k].kernel.whole(d_))
         fill(g_.dh.row_range(k * stack_.padded(), stack_.rows()), 0);
     }
@@ -232,6 +285,7 @@ class Backward {
   // rows' statistics.
   void finish(int64_t k) const {
     const StackedComponent<T>& c = stack_[k];
+    if (block_.by_angle()) finish_angles(k);
     if (c.kernel.exact && (dw(k) || g_.dh)) {
       exact_slopes(k, nullptr, g_.dh ? dh(k) : nullptr, g_.dh.ld, dw(k) ? target_dw_ : nullptr);
       if (dw(k))
@@ -241,6 +295,19 @@ class Backward {
     if (const double* row_stats = row_stats_[static_cast<size_t>(k)])
       c.kernel.launches->stats_backward(device_, *c.score, d_, stack_.contexts(k), row_stats, 1,
                                         stack_.padded(), dh(k), g_.dh.ld);
+  }
+
+  void finish_angles(int64_t k) const {
+    double* of_context_norm = g_.dcontext_norm ? stack_.kept(g_.dcontext_norm, k) : nullptr;
+    each(device_, kOp, {1, stack_.rows()},
+         AngleSlopes<T>{stack_.angle_targets(k), stack_.kept(block_.target_slope, k),
+                        g_.dh ? dh(k) : nullptr, dw(k) ? target_dw_ : nullptr, g_.dh.ld,
+                        of_word_norm_, of_context_norm});
+    if (dw(k)) add_rows<T>(device_, kOp, target_rows(), stack_.targets(), Matrix<T>(dw(k)), false);
+    if (const View& dstats = g_.dstats[static_cast<size_t>(k)])
+      each(device_, kOp, {1, stack_.rows()},
+           AddToTargets{stack_.targets(), stack_.rows(), block_.words(), of_word_norm_,
+                        static_cast<double*>(dstats.data)});
   }
 
   template <class F>
@@ -264,6 +331,7 @@ class Backward {
   int64_t d_;
   T shift_;
   T *target_dz_ = nullptr, *partial_ = nullptr, *target_dw_ = nullptr;
+  double* of_word_norm_ = nullptr;
   std::vector<double*> row_stats_;  // of a component: [stat][padded], or null
 };
 

@@ -424,7 +424,7 @@ constexpr HeadLaunches<T> kLaunches{values<K, T>,     running<K, T>,     slopes<
 
 template <class T>
 HeadKernel<T>::HeadKernel(const Score& s, int64_t d) {
-  scores::visit(s, d, [&](const auto& k) {
+  scores::visit_component(s, d, [&](const auto& k) {
     using K = std::remove_cvref_t<decltype(k)>;
     static_cast<scores::Layout&>(*this) = scores::layout_of(k, d);
     launches = &kLaunches<K, T>;

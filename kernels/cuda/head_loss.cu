@@ -2,6 +2,7 @@
 // thread for each row.
 #include "core/vmath.h"
 #include "cuda/reduce.cuh"
+#include "kernels/angle.h"
 #include "kernels/cuda/head_block.cuh"
 #include "kernels/cuda/ops.cuh"
 
@@ -60,6 +61,7 @@ struct RowLoss {
   const int32_t* targets;
   Matrix<T> prior, dlogits;  // without memory: none
   const double *lse, *target_score, *score_sum;
+  const double* plain_score;  // null: there is no margin
   double *share, *weight, *slope, *nll, *total;
   VocabularySums sums;  // without memory: no smoothing of a mixture
 
@@ -68,6 +70,12 @@ struct RowLoss {
   }
   NINE_D double log_joint(int64_t r, int64_t k) const {
     return log_prior(r, k) + (target_score[k * rows + r] - lse[k * rows + r]);
+  }
+  NINE_D double plain_log_p(int64_t r) const {
+    return scores::plain_log_p(size, [&](int64_t k) {
+      const int64_t at = k * rows + r;
+      return scores::TargetScores{log_prior(r, k), lse[at], target_score[at], plain_score[at]};
+    });
   }
   NINE_D void operator()(int64_t, int64_t r) const {
     const bool counts = targets[r] >= 0;
@@ -78,7 +86,7 @@ struct RowLoss {
       for (int64_t k = 0; k < size; ++k) sum += exp(log_joint(r, k) - top);
       log_p = size == 1 ? top : top + log(sum);
     }
-    nll[r] = counts ? -log_p : 0.0;
+    nll[r] = counts ? -(plain_score != nullptr ? plain_log_p(r) : log_p) : 0.0;
     for (int64_t k = 0; k < size; ++k) {
       const int64_t at = k * rows + r;
       const double gamma = counts ? exp(log_joint(r, k) - log_p) : 0.0;
@@ -95,7 +103,7 @@ struct RowLoss {
         dlogits.at(r, k) =
             static_cast<T>(counts ? row_weight * (exp(log_prior(r, k)) - labels) : 0.0);
     }
-    double loss = nll[r];
+    double loss = counts ? -log_p : 0.0;
     if (counts && spread != 0)
       loss +=
           spread * (words * log_p - (sums.log_probs != nullptr ? sums.log_probs[r]
@@ -133,6 +141,7 @@ void run_loss(const HeadBlock& block, double row_weight, const View& nll, const 
                   .lse = at(block.lse),
                   .target_score = at(block.target_score),
                   .score_sum = at(block.score_sum),
+                  .plain_score = at(block.plain_score),
                   .share = at(block.share),
                   .weight = at(block.weight),
                   .slope = at(block.target_slope),

@@ -27,6 +27,40 @@ struct Combine {
   }
 };
 
+// The targets' scores by their angle, with and without the margin.
+template <class T>
+struct AngleScores {
+  AngleTargets<T> all;
+  const T* bias;
+  double *out, *plain;  // plain may be null
+  IndexErrors errors;
+  int64_t first_row;
+  NINE_D void operator()(int64_t, int64_t r) const {
+    const int64_t y = checked(all.targets, r, -1, all.w.count, errors, first_row);
+    if (y < 0) return;
+    const scores::AnglePair<T> pair = all.pair(r, y);
+    const double b = bias != nullptr ? static_cast<double>(bias[y]) : 0.0;
+    const scores::AngleScore psi = scores::margin_at(all.margin, pair.cosine, pair.sine);
+    out[r] = static_cast<double>(static_cast<T>(pair.score(psi) + b));
+    if (plain != nullptr)
+      plain[r] = static_cast<double>(static_cast<T>(pair.score({pair.cosine, 1}) + b));
+  }
+};
+
+template <class T>
+void target_scores(const StackedComponents<T>& stack, int64_t k) {
+  const HeadBlock& block = stack.block();
+  const T* bias = static_cast<T*>((block.target_bias ? block.target_bias : block.bias).data);
+  if (block.by_angle())
+    return each(stack.device(), "head_scores", {1, stack.rows()},
+                AngleScores<T>{stack.angle_targets(k), bias, stack.kept(block.target_score, k),
+                               stack.kept(block.plain_score, k),
+                               stack.device().index_errors("head_scores"), block.first_row});
+  stack[k].kernel.launches->exact(stack.device(), *stack[k].score, block.dims(), stack.words(k),
+                                  stack.contexts(k), stack.targets(), block.first_row, bias,
+                                  stack.kept(block.target_score, k));
+}
+
 template <class T>
 void run_scores(const HeadBlock& block, Arena& arena) {
   const Arena::Scope scope(arena);
@@ -36,10 +70,7 @@ void run_scores(const HeadBlock& block, Arena& arena) {
   const auto partial_bytes = static_cast<int64_t>(sizeof(RunningSum<T>)) * splits * padded;
   auto* partial = reinterpret_cast<RunningSum<T>*>(pool_array<double>(
       arena, stack.size() * partial_bytes / static_cast<int64_t>(sizeof(double))));
-  for (int64_t k = 0; k < stack.size(); ++k)
-    stack[k].kernel.launches->exact(
-        device, *stack[k].score, d, stack.words(k), stack.contexts(k), stack.targets(),
-        block.first_row, static_cast<T*>(block.bias.data), stack.kept(block.target_score, k));
+  for (int64_t k = 0; k < stack.size(); ++k) target_scores(stack, k);
   stack.for_runs([&](const WordRun& run) {
     stack.multiply(run);
     for (int64_t k = 0; k < stack.size(); ++k)

@@ -51,4 +51,11 @@ void visit(const Score& score, int64_t d, F&& f) {
   require(found, "[head] unknown score kind ", static_cast<int>(score.kind));
 }
 
+/// The same for a component of a block, which may be ScaledLin.
+template <class F>
+void visit_component(const Score& score, int64_t d, F&& f) {
+  if (score.kind == ScoreKind::scaled_lin) return f(ScaledLin(score, d));
+  visit(score, d, f);
+}
+
 }  // namespace nine::scores

@@ -36,4 +36,35 @@ struct Lin {
   }
 };
 
+/// lin with word vectors that are given another norm (docs/margins.md): S = (F / |w|) z. A word's
+/// statistics are filled by ops::word_scales, and are F / |w|, 0 where |w| = 0, and F, which only
+/// the target's score uses; a context's are not used. No head string names this kernel: HeadBlocks
+/// puts it in the place of lin.
+struct ScaledLin {
+  static constexpr ScoreKind kKind = ScoreKind::scaled_lin;
+  static constexpr const char* kName = "lin";
+  static constexpr int kStats = 2;
+  static constexpr int kGradients = 1;
+  static constexpr bool kExactTarget = false;
+
+  ScaledLin(const Score&, int64_t) {}
+  NINE_HD int64_t parts() const { return 1; }
+  NINE_HD int64_t product_dims(int64_t n) const { return n; }
+
+  template <class T>
+  NINE_HD void stats(const T*, int64_t, double* s) const {
+    s[0] = s[1] = 0;
+  }
+  template <class T>
+  NINE_HD void stats_backward(const T*, int64_t, const double*, const double*, T*) const {}
+  template <class T>
+  NINE_HD T value(T z, const T* w, const T*) const {
+    return w[0] * z;
+  }
+  template <class T>
+  NINE_HD Slopes<T, kStats> slopes(T z, const T* w, const T*) const {
+    return {w[0], {z, T(0)}, {}};
+  }
+};
+
 }  // namespace nine::scores

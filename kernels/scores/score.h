@@ -70,8 +70,8 @@
 namespace nine {
 
 /// The kernels, in the order of the table in docs/heads.md, section 1. kernels/scores/all.h lists
-/// their structs.
-enum class ScoreKind : uint8_t { lin, log, pow, pol, rbf, ssg, mog, hpb, wav, sig };
+/// their structs; scaled_lin is not among them and has no name (kernels/scores/lin.h).
+enum class ScoreKind : uint8_t { lin, log, pow, pol, rbf, ssg, mog, hpb, wav, sig, scaled_lin };
 
 /// Most parameters that a kernel may have.
 inline constexpr int kMaxScoreParameters = 4;

@@ -90,7 +90,8 @@ IncrementalTransformer<T>::IncrementalTransformer(const Transformer& model)
   }
   HeadValues head{.bias = at("head.bias"),
                   .prior = at("head.prior.weight"),
-                  .latent = at("head.latent.weight")};
+                  .latent = at("head.latent.weight"),
+                  .norms = model.head().norms()};
   if (config_.tie_embeddings) head.w.push_back(tgt_embedding_);
   if (const View own = at("head.weight")) head.w.push_back(own);
   head_ = std::make_unique<HeadDecoder<T>>(config_.head.spec, head);

@@ -32,8 +32,9 @@ LanguageModel LanguageModel::load(const std::string& path, Device device) {
   const std::string dictionary = (directory / kDictionaryFile).string();
   Vocabulary vocabulary = Vocabulary::read_saved(dictionary, Specials::kLanguageModel);
   const Safetensors weights = read_safetensors(directory / "model.safetensors");
-  const LstmLanguageModelConfig config = LstmLanguageModelConfig::of_weights(
-      weights, head_of(model_config(directory, weights.metadata)));
+  const Json json = model_config(directory, weights.metadata);
+  LstmLanguageModelConfig config = LstmLanguageModelConfig::of_weights(weights, head_of(json));
+  read_norms(json, config.head);
   require(config.vocab == vocabulary.size(), dictionary, " has ", vocabulary.size(),
           " entries with </s> and <unk>, but the model has ", config.vocab, " words");
   const ParameterOptions options{

@@ -29,6 +29,9 @@ struct ScoringOptions {
   /// columns are left out: their log p is NaN.
   bool carry_state = false;
   int64_t batch_tokens = 4096;  ///< positions computed at once, where no state is carried
+  /// A cosine margin that training had, undone in closed form (docs/margins.md); 0: nothing is.
+  /// Not with carry_state.
+  double undo_margin = 0;
 };
 
 /// What a model expected before one token.
@@ -68,7 +71,8 @@ class LanguageModel {
   LanguageModel& operator=(LanguageModel&&) noexcept;
 
   /// log p (natural) of each word of each line and, last, of </s>: what lm_score prints.
-  /// Errors: batch_tokens < 1; with carried state a text of less than a row of columns.
+  /// Errors: batch_tokens < 1; with carried state a text of less than a row of columns, or a margin
+  /// to undo; a margin to undo of a mixture.
   std::vector<std::vector<double>> score(const std::vector<std::string>& lines,
                                          const ScoringOptions& options = {}) const;
 

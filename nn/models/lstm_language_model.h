@@ -84,6 +84,10 @@ class LstmLanguageModel {
   /// log p of every word after each of those states, (N, V) float64, for a few states; see
   /// log_probabilities.
   Tensor log_probabilities(const Var& hidden) const;
+  /// The same with a cosine margin of training undone; see SoftmaxHead.
+  Tensor log_probabilities_undoing(const Var& hidden, double margin) const {
+    return head_.log_probabilities_undoing(hidden, margin);
+  }
   CarriedState new_state(int64_t batch) const {
     return {config_.layers, batch, config_.hidden, parameters_.dtype(), parameters_.device()};
   }
@@ -97,6 +101,7 @@ class LstmLanguageModel {
   void set_bias_by_frequency(std::span<const int64_t> counts) const {
     head_.set_bias_by_frequency(counts);
   }
+  void set_counts(std::span<const int64_t> counts) const { head_.set_counts(counts); }
 
   /// model.safetensors' `__metadata__`: the format, and the tie where there is one.
   std::map<std::string, std::string> metadata() const;

@@ -28,7 +28,7 @@ fs::path model_directory(const std::string& path, const char* dictionary) {
 Json model_config(const fs::path& directory, const std::map<std::string, std::string>& metadata) {
   if (!fs::exists(directory / "config.json")) {
     Json config = Json::object();
-    for (const char* key : {"head", "head_context"})
+    for (const char* key : {"head", "head_context", "word_norm", "context_norm"})
       if (const auto it = metadata.find(key); it != metadata.end()) config[key] = it->second;
     if (metadata.contains("untied")) config["untied"] = true;
     return config;
@@ -47,6 +47,11 @@ HeadSpec head_of(const Json& config) {
                            .ball = config.value("ball", ""),
                            .head_context = config.value("head_context", ""),
                            .untied = config.value("untied", false)});
+}
+
+void read_norms(const Json& config, HeadConfig& head) {
+  head.word_norm = word_norm_from_text(config.value("word_norm", "none"));
+  head.context_norm = context_norm_from_text(config.value("context_norm", "none"));
 }
 
 }  // namespace nine

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "core/json.h"
-#include "kernels/head.h"
+#include "kernels/head_config.h"
 
 namespace nine {
 
@@ -29,5 +29,7 @@ Json model_config(const std::filesystem::path& directory,
 
 /// The head that such a configuration names; lin where it names none.
 HeadSpec head_of(const Json& config);
+/// The norms of word vectors and contexts that it names.
+void read_norms(const Json& config, HeadConfig& head);
 
 }  // namespace nine

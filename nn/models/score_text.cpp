@@ -4,7 +4,9 @@
 #include <limits>
 #include <numeric>
 
+#include "autograd/functions.h"
 #include "data/lm_batches.h"
+#include "kernels/ops.h"
 
 namespace nine {
 
@@ -106,13 +108,36 @@ void encode_sentences(const LstmLanguageModel& model, Tape& tape, const Corpus& 
   tape.reset();
 }
 
+namespace {
+
+// -log p of each target of a batch with a margin undone, a few rows of the vocabulary at a time.
+std::vector<double> nats_undoing(const LstmLanguageModel& model, const EncodedSentences& batch,
+                                 double margin) {
+  const int64_t rows = batch.targets.elements(), words = model.config().vocab;
+  const int32_t* target = batch.targets.data<int32_t>();
+  std::vector<double> nats(static_cast<size_t>(rows));
+  for (int64_t first = 0; first < rows; first += ops::kHeadPanel) {
+    const int64_t part = std::min(ops::kHeadPanel, rows - first);
+    const Tensor log_p =
+        model.log_probabilities_undoing(row_range(batch.hidden, first, part), margin);
+    for (int64_t r = 0; r < part; ++r)
+      if (target[first + r] >= 0)
+        nats[static_cast<size_t>(first + r)] = -log_p.data<double>()[r * words + target[first + r]];
+  }
+  return nats;
+}
+
+}  // namespace
+
 void score_sentences(const LstmLanguageModel& model, Tape& tape, const Corpus& text,
                      int64_t batch_tokens,
-                     const std::function<void(int64_t, std::span<const double>)>& callback) {
+                     const std::function<void(int64_t, std::span<const double>)>& callback,
+                     double undo_margin) {
   std::vector<double> own;
   encode_sentences(model, tape, text, batch_tokens, [&](const EncodedSentences& batch) {
     const std::vector<double> nats =
-        model.loss(batch.hidden, batch.targets, 1.0).nll.value().to_vector();
+        undo_margin > 0 ? nats_undoing(model, batch, undo_margin)
+                        : model.loss(batch.hidden, batch.targets, 1.0).nll.value().to_vector();
     for (int64_t c = 0; c < batch.count; ++c) {
       const int64_t length = text.length(batch.first + c);
       if (batch.begin == 0) own.clear();
@@ -128,10 +153,13 @@ void score_text(const LanguageModel& model, const Corpus& text, const ScoringOpt
   Arena arena("score", model.device());
   Tape tape(arena);
   if (!options.carry_state) {
-    score_sentences(model.network(), tape, text, options.batch_tokens,
-                    [&](int64_t, std::span<const double> nats) { callback(nats); });
+    score_sentences(
+        model.network(), tape, text, options.batch_tokens,
+        [&](int64_t, std::span<const double> nats) { callback(nats); }, options.undo_margin);
     return;
   }
+  require(options.undo_margin == 0,
+          "a margin is undone where sentences start afresh, not with carried state");
   std::vector<double> nats;
   evaluate_carried(model.network(), tape, text, 10, 100, &nats);
   size_t at = 0;

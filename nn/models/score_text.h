@@ -46,6 +46,7 @@ void encode_sentences(const LstmLanguageModel& model, Tape& tape, const Corpus& 
 /// zeros, in the text's order. `batch_tokens` as in encode_sentences.
 void score_sentences(const LstmLanguageModel& model, Tape& tape, const Corpus& text,
                      int64_t batch_tokens,
-                     const std::function<void(int64_t, std::span<const double>)>& callback);
+                     const std::function<void(int64_t, std::span<const double>)>& callback,
+                     double undo_margin = 0);
 
 }  // namespace nine

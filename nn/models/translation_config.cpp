@@ -53,6 +53,7 @@ TransformerConfig transformer_config(const Json& config, const Safetensors& weig
         .shared_vocab = key("shared_vocab").get<bool>(),
         .tie_embeddings = key("tie_embeddings").get<bool>(),
         .head = {.spec = head_of(config), .bias = weights.tensors.contains("head.bias")}};
+    read_norms(config, c.head);
     if (const auto positions = weights.tensors.find(kPositionsName);
         positions != weights.tensors.end())
       c.max_length = positions->second.shape().rank() == 2 ? positions->second.shape()[0] : 0;

@@ -139,8 +139,9 @@ void Trainer::one_update() {
       std::llround(static_cast<double>(progress_.step) / std::max(share, 1e-12)));
   callbacks_.progress(
       std::min(1.0, share), progress_.step, std::max(expected, progress_.step),
-      concat("epoch ", short_number(epochs), "  ppl ", short_number(std::exp(r.nll)), "  lr ",
-             short_number(lr), "  |g| ", short_number(r.grad_norm), "  ",
+      concat("epoch ", short_number(epochs), config_.sampled ? "  ppl~ " : "  ppl ",
+             short_number(std::exp(r.nll)), "  lr ", short_number(lr), "  |g| ",
+             short_number(r.grad_norm), "  ",
              static_cast<int64_t>(static_cast<double>(window_.tokens) / window_.seconds),
              " tok/s"));
   if (progress_.step % config_.log_every != 0) return;
@@ -162,6 +163,7 @@ void Trainer::log_window(double lr) {
                {"tokens_per_s", tokens / window_.seconds},
                {"ms_per_step", 1e3 * window_.seconds / updates},
                {"peak_mib", peak_memory_mib(step_.tape().arena(), parameters_, optimizer_.get())}});
+  if (config_.sampled) line["estimate"] = true;
   if (const MixtureWeightStats* weights = task_.mixture_weight_stats(); weights != nullptr)
     add_mixture_weights(line, *weights);
   callbacks_.event(line);
@@ -272,7 +274,7 @@ void Trainer::save(bool is_best) {
   store_.save(
       progress_.step, state,
       [&](CheckpointFiles& files) {
-        std::vector<NamedView> weights = parameters_.named(parameters_.values());
+        std::vector<NamedView> weights = parameters_.state();
         const std::vector<NamedView> constants = task_.constants();
         weights.insert(weights.end(), constants.begin(), constants.end());
         files.tensors("model.safetensors", weights, metadata_);

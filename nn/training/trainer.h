@@ -59,7 +59,9 @@ struct TrainerConfig {
   int64_t log_every = 20;  ///< updates covered by one train event
   int64_t early_stop = 0;  ///< validations without improvement after which training ends; 0: never
   int keep = 2;            ///< checkpoints kept besides the best
-  bool profile = false;    ///< count what updates cost (core/profile.h), validation left out
+  /// The loss is over sampled words: `train` events then say that their numbers are estimates.
+  bool sampled = false;
+  bool profile = false;  ///< count what updates cost (core/profile.h), validation left out
   TrainStep::Config step;
   OptimizerConfig optimizer;
   /// asgd: interval, in validations, of the NonMonotoneTrigger that begins averaging; 0:

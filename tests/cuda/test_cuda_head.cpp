@@ -28,10 +28,27 @@ struct Problem {
   double scale = 1;  // of the vectors
   bool untied = false;
   int64_t far = 0;  // so many words are at 1e7, and nobody's target
+  std::string word_norm = "none", context_norm = "none";
+
+  HeadNorms norms(Device device) const {
+    HeadNorms n{.word = word_norm_from_text(word_norm),
+                .context = context_norm_from_text(context_norm)};
+    if (n.word) {
+      Doubles counts;
+      for (int64_t v = 0; v < words; ++v) counts.push_back(static_cast<double>((7 * v + 3) % 23));
+      n.ratios = to_device(Tensor::from(word_norm_ratios(n.word, counts), {words}), device);
+      if (n.word.multiplies_first()) n.first_word = most_frequent_word(counts);
+    }
+    if (n.context.of_batch()) {
+      n.running = Tensor({parse_head(head).size()}, DType::float64, device);
+      n.training = true;
+    }
+    return n;
+  }
 };
 
 struct Result {
-  Doubles loss, nll, prior, share, log_probs, scores;
+  Doubles loss, nll, prior, share, log_probs, scores, running;
   std::vector<Doubles> gradients;
 };
 
@@ -64,10 +81,13 @@ Result run(const Problem& p, DType dtype, Device device) {
   if (p.bias) weights.bias = x[2];
   if (head.mixture) weights.prior = x[3];
   if (head.contexts) weights.latent = x[4];
+  weights.norms = p.norms(device);
   const Tensor y = to_device(tensor_of(targets, {p.rows}), device);
   const SoftmaxLoss out = kernel_softmax(head, x[0], weights, y, 0.3, p.options);
+  weights.norms.training = false;
+  const HeadNorms evaluation = weights.norms;
   const auto read = [](const Var& v) { return v ? v.value().to_vector() : Doubles{}; };
-  Result r{read(out.loss), read(out.nll), read(out.prior), read(out.share), {}, {}, {}};
+  Result r{read(out.loss), read(out.nll), read(out.prior), read(out.share), {}, {}, {}, {}};
   tape.backward(out.loss);
   const bool used[] = {true, true, p.bias, head.mixture, head.contexts};
   for (size_t i = 0; i < parameters.size(); ++i)
@@ -78,7 +98,9 @@ Result run(const Problem& p, DType dtype, Device device) {
   weights = {{head.untied ? x[1] : reshape(x[1], {p.words, p.size})},
              p.bias ? x[2] : Var(),
              head.mixture ? x[3] : Var(),
-             head.contexts ? x[4] : Var()};
+             head.contexts ? x[4] : Var(),
+             evaluation};
+  if (evaluation.running) r.running = evaluation.running.to_vector();
   r.log_probs = log_probabilities(head, x[0], weights).to_vector();
   r.scores = component_scores(head, x[0], weights, y).to_vector();
   return r;
@@ -94,6 +116,7 @@ void compare(const Problem& p, DType dtype, double limit) {
   CHECK(relative_error(gpu.share, cpu.share) < limit);
   CHECK(relative_error(gpu.log_probs, cpu.log_probs) < limit);
   CHECK(relative_error(gpu.scores, cpu.scores) < limit);
+  CHECK(relative_error(gpu.running, cpu.running) < limit);
   REQUIRE(gpu.gradients.size() == cpu.gradients.size());
   for (size_t i = 0; i < cpu.gradients.size(); ++i) {
     CAPTURE(i);
@@ -185,4 +208,27 @@ TEST_CASE("cuda: words whose scores are out of float32's reach leave the normali
   if (!has_gpu()) return;
   const Problem p{.head = "pow:p=6", .far = 70};
   CHECK(relative_error(run(p, DType::float32, kGpu).nll, run(p, DType::float64, kCpu).nll) < 1e-5);
+}
+
+TEST_CASE("cuda head: margins and norms") {
+  if (!has_gpu()) return;
+  for (const char* head : {"lin", "mix:2*lin"})
+    for (const char* margin : {"none", "cos:0.3", "arc:0.5", "lsm:3"})
+      for (const char* word : {"none", "unigram:3,0.5", "log-rank:through"})
+        for (const char* context : {"none", "const:3", "max:through"}) {
+          Problem p{.head = head, .scale = 1.5, .word_norm = word, .context_norm = context};
+          p.options.margin = margin_from_text(margin);
+          if (margin[0] == 'l') p.options.smoothing.epsilon = 0.1;
+          if (margin[0] == 'a') p.options.memory = HeadMemory::tiles;
+          CAPTURE(margin);
+          CAPTURE(word);
+          CAPTURE(context);
+          compare(p);
+        }
+  Problem untied{.head = "mix:2*lin",
+                 .untied = true,
+                 .word_norm = "uniform:through",
+                 .context_norm = "max:ema"};
+  untied.options.margin = margin_from_text("cos:0.2");
+  compare(untied);
 }

@@ -1,0 +1,725 @@
+// Margins and norms of the kernel softmax (docs/margins.md): against dense formulas, finite
+// differences, and each other; at the ends of their ranges; in training, evaluation and decoding.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <numbers>
+#include <string>
+#include <vector>
+
+#include "autograd/functions.h"
+#include "autograd/gradcheck.h"
+#include "checks/op_cases.h"
+#include "core/threads.h"
+#include "kernels/angle.h"
+#include "kernels/head_decoder.h"
+#include "kernels/kernel_softmax.h"
+#include "nn/softmax_head.h"
+#include "tests/compare.h"
+#include "tests/support.h"
+
+using namespace nine;
+using namespace nine::checks;
+using namespace nine::tests;
+
+namespace {
+
+constexpr double kPi = std::numbers::pi;
+
+// A head of inner products with its inputs, and counts for ranked norms.
+struct Problem {
+  std::string head = "lin";
+  bool untied = false;
+  int64_t rows = 37, words = 70, size = 5;
+  std::string margin = "none", word = "none", context = "none";
+  HeadLoss options = {};
+  double scale = 1;
+
+  HeadSpec spec() const { return parse_head(head, {.untied = untied}); }
+  std::vector<Input> shapes() const {
+    const int64_t k = spec().size();
+    return {{{rows, size}, -scale, scale},
+            {{untied ? k : 1, words, size}, -scale, scale},
+            {{words}},
+            {{k, size}},
+            {{k * size, size}}};
+  }
+  std::vector<Tensor> inputs(DType dtype = DType::float64) const {
+    const std::vector<Doubles> values = random_values(shapes(), 21);
+    std::vector<Tensor> all;
+    for (size_t i = 0; i < values.size(); ++i)
+      all.push_back(tensor_of(values[i], shapes()[i].shape, dtype));
+    return all;
+  }
+  Tensor targets() const {
+    Ints y = random_indices({{{rows}, -1, static_cast<int32_t>(words)}}, 22)[0];
+    for (size_t r = 0; r < y.size(); r += 3) y[r] = static_cast<int32_t>(words / 2);
+    y[0] = static_cast<int32_t>(words - 1);
+    return tensor_of(y, {rows});
+  }
+  std::vector<double> counts() const {
+    std::vector<double> c;
+    for (int64_t v = 0; v < words; ++v) c.push_back(static_cast<double>((7 * v + 3) % 23));
+    return c;
+  }
+  HeadNorms norms() const {
+    HeadNorms n{.word = word_norm_from_text(word), .context = context_norm_from_text(context)};
+    if (!n.word) return n;
+    n.ratios = Tensor::from(word_norm_ratios(n.word, counts()), {words});
+    if (n.word.multiplies_first()) n.first_word = most_frequent_word(counts());
+    return n;
+  }
+  HeadWeights weights(std::span<const Var> x) const {
+    HeadWeights w{{untied ? x[1] : reshape(x[1], {words, size})}, x[2]};
+    if (spec().mixture) w.prior = x[3];
+    if (spec().contexts) w.latent = x[4];
+    w.norms = norms();
+    return w;
+  }
+  HeadLoss loss() const {
+    HeadLoss all = options;
+    all.margin = margin_from_text(margin);
+    return all;
+  }
+};
+
+struct Result {
+  double loss = 0;
+  Doubles nll;
+  std::vector<Doubles> gradients;
+};
+
+Result run(const Problem& p, const HeadNorms& norms, const std::vector<Tensor>& inputs) {
+  Arena pool("margins");
+  Tape tape(pool);
+  std::vector<Var> x;
+  for (const Tensor& t : inputs) x.push_back(tape.leaf(t));
+  HeadWeights weights = p.weights(x);
+  weights.norms = norms;
+  const HeadSpec spec = p.spec();
+  const SoftmaxLoss out = kernel_softmax(spec, x[0], weights, p.targets(), 0.3, p.loss());
+  Result r{out.loss.value().item(), out.nll.value().to_vector(), {}};
+  tape.backward(out.loss);
+  const bool used[] = {true, true, true, spec.mixture, spec.contexts};
+  for (size_t i = 0; i < x.size(); ++i)
+    if (used[i]) r.gradients.push_back(x[i].grad().to_vector());
+  return r;
+}
+Result run(const Problem& p, DType dtype = DType::float64) {
+  return run(p, p.norms(), p.inputs(dtype));
+}
+
+void check_same(const Result& a, const Result& b, double limit) {
+  CHECK(std::abs(a.loss - b.loss) < limit * std::abs(b.loss));
+  CHECK(relative_error(a.nll, b.nll) < limit);
+  REQUIRE(a.gradients.size() == b.gradients.size());
+  for (size_t i = 0; i < a.gradients.size(); ++i) {
+    CAPTURE(i);
+    CHECK(relative_error(a.gradients[i], b.gradients[i]) < limit);
+  }
+}
+
+using Real = long double;
+using Reals = std::vector<Real>;
+
+Real length(const Reals& x) {
+  Real s = 0;
+  for (const Real a : x) s += a * a;
+  return std::sqrt(s);
+}
+
+// psi from the margin's definition by the angle itself, not by the recurrences.
+Real psi_of(const Margin& margin, Real c) {
+  const Real theta = std::acos(std::clamp<Real>(c, -1, 1)), m = margin.size;
+  switch (margin.kind) {
+    case Margin::Kind::none:
+      return c;
+    case Margin::Kind::cos:
+      return c - m;
+    case Margin::Kind::arc:
+      return theta > std::numbers::pi_v<Real> - m ? c - m * std::sin(m) : std::cos(theta + m);
+    case Margin::Kind::lsm: {
+      const Real k = std::min(m - 1, std::floor(theta * m / std::numbers::pi_v<Real>));
+      return (std::fmod(k, Real(2)) == 0 ? 1 : -1) * std::cos(m * theta) - 2 * k;
+    }
+  }
+  return c;
+}
+
+struct Dense {
+  double loss = 0;
+  Doubles nll;
+};
+
+// Loss and -log p from the formulas of docs/margins.md.
+Dense dense(const Problem& p, const std::vector<Tensor>& inputs) {
+  const HeadSpec spec = p.spec();
+  const auto d = static_cast<size_t>(p.size), words = static_cast<size_t>(p.words),
+             rows = static_cast<size_t>(p.rows), size = static_cast<size_t>(spec.size());
+  std::vector<Doubles> x;
+  for (const Tensor& t : inputs) x.push_back(t.to_vector());
+  const Tensor target_tensor = p.targets();
+  const int32_t* targets = target_tensor.data<int32_t>();
+  const auto row = [&](const Doubles& m, size_t r) {
+    return Reals(m.begin() + static_cast<long>(r * d), m.begin() + static_cast<long>((r + 1) * d));
+  };
+  const auto context = [&](size_t k, size_t r) {
+    Reals h = row(x[0], r);
+    if (!spec.contexts) return h;
+    Reals y(d);
+    for (size_t i = 0; i < d; ++i) {
+      for (size_t j = 0; j < d; ++j) y[i] += h[j] * static_cast<Real>(x[4][(k * d + i) * d + j]);
+      y[i] = std::tanh(y[i]);
+    }
+    return y;
+  };
+  const HeadNorms norms = p.norms();
+  const std::vector<double> ratios =
+      norms.word ? norms.ratios.to_vector() : std::vector<double>(words, 1);
+  Dense out;
+  Reals log_prior(rows * size, 0), plain(rows, 0), margined(rows, 0);
+  std::vector<Reals> plain_parts(rows, Reals(size)), margined_parts(rows, Reals(size));
+  std::vector<std::vector<Reals>> log_p(size);  // [k][row][word], margined
+  for (size_t k = 0; k < size; ++k) {
+    Real largest = 0;
+    for (size_t r = 0; r < rows; ++r)
+      if (targets[r] >= 0) largest = std::max(largest, length(context(k, r)));
+    const auto word = [&](size_t v) { return row(x[1], (p.untied ? k * words : 0) + v); };
+    const Real first =
+        norms.first_word >= 0 ? length(word(static_cast<size_t>(norms.first_word))) : 1;
+    for (size_t r = 0; r < rows; ++r) {
+      const Reals h = context(k, r);
+      const Real g = norms.context.kind == ContextNorm::Kind::none       ? length(h)
+                     : norms.context.kind == ContextNorm::Kind::constant ? norms.context.value
+                                                                         : largest;
+      Reals with(words), without(words);
+      for (size_t v = 0; v < words; ++v) {
+        const Reals w = word(v);
+        Real z = 0;
+        for (size_t i = 0; i < d; ++i) z += w[i] * h[i];
+        const Real both = length(w) * length(h), c = both > 0 ? z / both : 0;
+        const Real f = norms.word ? static_cast<Real>(ratios[v]) * first : length(w);
+        without[v] = f * g * c + static_cast<Real>(x[2][v]);
+        with[v] = static_cast<int32_t>(v) == targets[r]
+                      ? f * g * psi_of(p.loss().margin, c) + static_cast<Real>(x[2][v])
+                      : without[v];
+      }
+      for (Reals* s : {&with, &without}) {
+        const Real top = *std::max_element(s->begin(), s->end());
+        Real sum = 0;
+        for (const Real a : *s) sum += std::exp(a - top);
+        for (Real& a : *s) a -= top + std::log(sum);
+      }
+      log_p[k].push_back(with);
+      if (targets[r] >= 0) {
+        plain_parts[r][k] = without[static_cast<size_t>(targets[r])];
+        margined_parts[r][k] = with[static_cast<size_t>(targets[r])];
+      }
+    }
+  }
+  const auto log_mixture = [&](size_t r, auto&& part) {
+    if (!spec.mixture) return static_cast<Real>(part(0));
+    Reals logits(size);
+    const Reals h = row(x[0], r);
+    for (size_t k = 0; k < size; ++k)
+      for (size_t i = 0; i < d; ++i) logits[k] += h[i] * static_cast<Real>(x[3][k * d + i]);
+    Real all = 0, sum = 0;
+    for (const Real l : logits) all += std::exp(l);
+    for (size_t k = 0; k < size; ++k) sum += std::exp(logits[k]) / all * std::exp(part(k));
+    return std::log(sum);
+  };
+  const double spread = p.options.smoothing.spread(p.words);
+  Real total = 0;
+  for (size_t r = 0; r < rows; ++r) {
+    const bool counts = targets[r] >= 0;
+    out.nll.push_back(
+        counts ? static_cast<double>(-log_mixture(r, [&](size_t k) { return plain_parts[r][k]; }))
+               : 0);
+    if (!counts) continue;
+    const auto y = static_cast<size_t>(targets[r]);
+    for (size_t v = 0; v < words; ++v) {
+      const double t = v == y ? 1 - spread * static_cast<double>(words - 1) : spread;
+      if (t != 0) total -= t * log_mixture(r, [&](size_t k) { return log_p[k][r][v]; });
+    }
+  }
+  out.loss = static_cast<double>(0.3L * total);
+  return out;
+}
+
+// Norms that do not follow the weights: what those without `:through` are to their gradients.
+HeadNorms frozen(const Problem& p, const std::vector<Tensor>& inputs) {
+  HeadNorms norms = p.norms();
+  const std::vector<double> w = inputs[1].to_vector(), h = inputs[0].to_vector();
+  const auto norm_of = [&](const std::vector<double>& x, int64_t r) {
+    return scores::norm(x.data() + r * p.size, p.size);
+  };
+  if (norms.first_word >= 0 && !norms.word.through) {
+    const double first = norm_of(w, norms.first_word);
+    std::vector<double> ratios = norms.ratios.to_vector();
+    for (double& r : ratios) r *= first;
+    norms.ratios = Tensor::from(ratios, {p.words});
+    norms.first_word = -1;
+    norms.word = {.kind = WordNorm::Kind::constant, .a = 1};
+  }
+  if (norms.context.of_batch() && !norms.context.through) {
+    const Tensor targets = p.targets();
+    double largest = 0;
+    for (int64_t r = 0; r < p.rows; ++r)
+      if (targets.data<int32_t>()[r] >= 0) largest = std::max(largest, norm_of(h, r));
+    norms.context = {.kind = ContextNorm::Kind::constant, .value = largest};
+  }
+  return norms;
+}
+
+double finite_difference_error(const Problem& p, const HeadNorms& norms,
+                               const std::vector<Tensor>& inputs) {
+  const HeadSpec spec = p.spec();
+  const auto f = [&](std::span<const Var> x) {
+    HeadWeights weights = p.weights(x);
+    weights.norms = norms;
+    return kernel_softmax(spec, x[0], weights, p.targets(), 0.3, p.loss()).loss;
+  };
+  std::vector<Tensor> used{inputs[0], inputs[1], inputs[2]};
+  if (spec.mixture) used.push_back(inputs[3]);
+  if (spec.contexts) used.push_back(inputs[4]);
+  // kernel_softmax's loss must be the end of a step, which gradcheck's weighted sum of one number
+  // is.
+  const GradcheckReport report = gradcheck(
+      [&](std::span<const Var> x) {
+        std::vector<Var> all(x.begin(), x.end());
+        all.resize(5);
+        return f(all);
+      },
+      used, {.eps = 1e-5, .max_elements = 40});
+  INFO(report.where);
+  return report.worst;
+}
+
+const char* const kMargins[] = {"none", "cos:0.35", "arc:0.5", "arc:2.4", "lsm:2", "lsm:5"};
+const char* const kWordNorms[] = {"none",
+                                  "const:2.5",
+                                  "uniform",
+                                  "uniform:through",
+                                  "log-rank",
+                                  "log-rank:ratio:through",
+                                  "unigram:3,0.5",
+                                  "log-unigram",
+                                  "log-unigram:scaled",
+                                  "log-unigram:scaled:through"};
+const char* const kContextNorms[] = {"none", "const:3", "max", "max:through", "max:ema:through"};
+
+}  // namespace
+
+TEST_CASE("margins: texts") {
+  for (const char* text : {"none", "cos:0", "cos:0.35", "arc:0.001", "arc:3.14", "lsm:1", "lsm:64"})
+    CHECK(to_text(margin_from_text(text)) == text);
+  const auto error = [](auto&& read, const char* text) { return error_of([&] { read(text); }); };
+  for (const auto& [text, part] :
+       std::initializer_list<std::pair<const char*, const char*>>{{"cos:-1", "at least 0"},
+                                                                  {"arc:3.1416", "below pi"},
+                                                                  {"lsm:0", "from 1 to 64"},
+                                                                  {"lsm:65", "from 1 to 64"},
+                                                                  {"lsm:2.5", "from 1 to 64"},
+                                                                  {"arc", "not a number"},
+                                                                  {"cos:", "not a number"},
+                                                                  {"cos:1x", "not a number"},
+                                                                  {"cos:inf", "not a number"},
+                                                                  {"none:1", "not a number"},
+                                                                  {"arcc:1", "did you mean arc"}}) {
+    CAPTURE(text);
+    CHECK(has(error(margin_from_text, text), part));
+    CHECK(has(error(margin_from_text, text), "arc:M") !=
+          (has(part, "at least") || has(part, "pi") || has(part, "64")));
+  }
+  for (const char* text : kWordNorms) CHECK(to_text(word_norm_from_text(text)) == text);
+  for (const char* text : kContextNorms) CHECK(to_text(context_norm_from_text(text)) == text);
+  for (const auto& [text, part] : std::initializer_list<std::pair<const char*, const char*>>{
+           {"const:0", "above 0"},
+           {"const:-1", "above 0"},
+           {"const:x", "not a number"},
+           {"unigram", "unigram:A,B"},
+           {"unigram:1", "unigram:A,B"},
+           {"unigram:0,0", "one of them above 0"},
+           {"unigram:-1,2", "at least 0"},
+           {"log-unigram:through", "leave it out"},
+           {"const:1:through", "leave it out"},
+           {"none:through", "leave it out"},
+           {"unifrom", "did you mean uniform"}}) {
+    CAPTURE(text);
+    CHECK(has(error(word_norm_from_text, text), part));
+  }
+  for (const auto& [text, part] : std::initializer_list<std::pair<const char*, const char*>>{
+           {"const:0", "above 0"},
+           {"const:64:through", "leave it out"},
+           {"max:emma", "did you mean max:ema"}}) {
+    CAPTURE(text);
+    CHECK(has(error(context_norm_from_text, text), part));
+  }
+}
+
+TEST_CASE("margins: norms of words by their counts") {
+  const std::vector<double> counts{2, 8, 0, 8, 1};  // ranks: words 1, 3, 0, 4, 2
+  const auto ratios = [&](const char* text) {
+    return word_norm_ratios(word_norm_from_text(text), counts);
+  };
+  CHECK(most_frequent_word(counts) == 1);
+  CHECK(ratios("uniform") == std::vector<double>(5, 1));
+  CHECK(ratios("const:3") == std::vector<double>(5, 3));
+  const double five = std::log(5.0);
+  CHECK(relative_error(ratios("log-rank"), Doubles{std::log(3) / five, 1, 0, std::log(4) / five,
+                                                   std::log(2) / five}) < 1e-15);
+  CHECK(relative_error(ratios("log-rank:ratio"),
+                       Doubles{1 - std::log(3) / five, 1, 0, 1 - std::log(2) / five,
+                               1 - std::log(4) / five}) < 1e-15);
+  CHECK(relative_error(ratios("unigram:10,1"), Doubles{2, 5, 1.5, 5, 1.5}) < 1e-15);
+  CHECK(relative_error(ratios("log-unigram"),
+                       Doubles{std::log(2), std::log(8), 0, std::log(8), 0}) < 1e-15);
+  CHECK(relative_error(ratios("log-unigram:scaled"), Doubles{1 / 3.0, 1, 0, 1, 0}) < 1e-15);
+  for (const char* text : {"log-rank", "log-rank:ratio", "log-unigram:scaled"}) {
+    CHECK(word_norm_ratios(word_norm_from_text(text), std::vector<double>{1}) == Doubles{1});
+  }
+  CHECK(has(error_of([] { word_norm_ratios(word_norm_from_text("uniform"), {}); }), "counts"));
+}
+
+TEST_CASE("margins: psi by recurrence is psi by the angle, with its slope") {
+  for (const char* text : {"cos:0.3", "arc:0.7", "arc:3", "lsm:1", "lsm:2", "lsm:3", "lsm:64"}) {
+    CAPTURE(text);
+    const Margin margin = margin_from_text(text);
+    for (double theta = 0.005; theta < kPi; theta += 0.01) {
+      if (margin.kind == Margin::Kind::arc && std::abs(theta - (kPi - margin.size)) < 1e-3)
+        continue;
+      const double c = std::cos(theta), s = std::sin(theta), e = 1e-6;
+      const scores::AngleScore psi = scores::margin_at(margin, c, s);
+      CHECK(std::abs(psi.value - static_cast<double>(psi_of(margin, c))) < 1e-12 * 64);
+      const double up = std::cos(theta + e), down = std::cos(theta - e),
+                   slope = static_cast<double>((psi_of(margin, up) - psi_of(margin, down)) /
+                                               (static_cast<Real>(up) - static_cast<Real>(down)));
+      CHECK(std::abs(psi.slope - slope) < 1e-5 * (1 + std::abs(slope)) * margin.size + 1e-6);
+    }
+  }
+  const Margin two = margin_from_text("lsm:2");
+  for (const double c : {-1.0, -0.5, 0.0, 0.25, 1.0}) {
+    const scores::AngleScore psi = scores::margin_at(two, c, std::sqrt(1 - c * c));
+    CHECK(psi.value == doctest::Approx(2 * c * std::abs(c) - 1).epsilon(1e-15));
+    CHECK(psi.slope == doctest::Approx(4 * std::abs(c)).epsilon(1e-15));
+  }
+  // arc jumps upwards from kArcJumpsUp on.
+  for (const double m : {kArcJumpsUp - 1e-6, kArcJumpsUp + 1e-6}) {
+    const Margin arc{Margin::Kind::arc, m};
+    const auto at = [&](double theta) {
+      return scores::margin_at(arc, std::cos(theta), std::sin(theta)).value;
+    };
+    CHECK((at(kPi - m + 1e-12) > at(kPi - m - 1e-12)) == (m > kArcJumpsUp));
+  }
+}
+
+TEST_CASE("margins: loss and -log p are those of dense formulas") {
+  for (const char* head : {"lin", "mix:3*lin"})
+    for (const char* word : kWordNorms)
+      for (const char* context : kContextNorms) {
+        const Problem p{.head = head,
+                        .rows = 35,
+                        .words = 67,
+                        .size = 4,
+                        .margin = kMargins[(word[0] + context[0]) % 6],
+                        .word = word,
+                        .context = context,
+                        .scale = 1.5};
+        CAPTURE(p.head);
+        CAPTURE(p.margin);
+        CAPTURE(p.word);
+        CAPTURE(p.context);
+        const Dense expected = dense(p, p.inputs());
+        const Result found = run(p);
+        CHECK(std::abs(found.loss - expected.loss) < 1e-12 * std::abs(expected.loss));
+        CHECK(relative_error(found.nll, expected.nll) < 1e-12);
+      }
+  for (const char* margin : kMargins)
+    for (const auto kind : {LabelSmoothing::Kind::uniform, LabelSmoothing::Kind::others})
+      for (const bool untied : {false, true}) {
+        const Problem p{.head = untied ? "mix:2*lin" : "lin",
+                        .untied = untied,
+                        .margin = margin,
+                        .word = "uniform",
+                        .context = "max",
+                        .options = {.smoothing = {0.2, kind}}};
+        CAPTURE(p.margin);
+        CAPTURE(untied);
+        const Dense expected = dense(p, p.inputs());
+        const Result found = run(p);
+        CHECK(std::abs(found.loss - expected.loss) < 1e-12 * std::abs(expected.loss));
+        CHECK(relative_error(found.nll, expected.nll) < 1e-12);
+      }
+}
+
+TEST_CASE("margins: a margin of nothing is no margin, and norms of their own are lin") {
+  for (const char* head : {"lin", "mix:2*lin"})
+    for (const char* margin : {"cos:0", "arc:0", "lsm:1"})
+      for (const char* norms : {"none", "others"}) {
+        Problem p{.head = head};
+        if (std::string(norms) == "others") p.word = "log-rank", p.context = "max";
+        const Result plain = run(p);
+        p.margin = margin;
+        CAPTURE(head);
+        CAPTURE(margin);
+        CAPTURE(norms);
+        check_same(run(p), plain, 1e-12);
+      }
+}
+
+TEST_CASE("margins: gradients are finite differences") {
+  for (const char* margin : kMargins)
+    for (const char* word : {"none", "const:2.5", "uniform", "uniform:through",
+                             "log-rank:ratio:through", "log-unigram:scaled:through"})
+      for (const char* context : {"none", "const:3", "max", "max:through"}) {
+        Problem p{
+            .rows = 9, .words = 7, .size = 3, .margin = margin, .word = word, .context = context};
+        CAPTURE(p.margin);
+        CAPTURE(p.word);
+        CAPTURE(p.context);
+        const std::vector<Tensor> inputs = p.inputs();
+        const HeadNorms fixed = frozen(p, inputs);
+        check_same(run(p, p.norms(), inputs), run(p, fixed, inputs), 1e-12);
+        CHECK(finite_difference_error(p, fixed, inputs) < 1e-6);
+      }
+  for (const char* margin : {"cos:0.35", "arc:0.5", "lsm:3"})
+    for (const bool untied : {false, true}) {
+      const Problem p{.head = "mix:2*lin",
+                      .untied = untied,
+                      .rows = 11,
+                      .words = 6,
+                      .size = 3,
+                      .margin = margin,
+                      .word = "log-rank:through",
+                      .context = "max:through",
+                      .options = {.smoothing = {0.1, LabelSmoothing::Kind::uniform}}};
+      CAPTURE(p.margin);
+      CAPTURE(untied);
+      CHECK(finite_difference_error(p, p.norms(), p.inputs()) < 1e-6);
+    }
+}
+
+TEST_CASE("margins: arc has finite differences on either side of pi - m") {
+  for (const double m : {0.4, 2.0, 3.0})
+    for (const double beyond : {-0.02, 0.02}) {
+      Problem p{.rows = 1, .words = 3, .size = 2, .margin = concat("arc:", m)};
+      std::vector<Tensor> inputs = p.inputs();
+      const double theta = kPi - m + beyond;
+      for (int64_t v = 0; v < 3; ++v) {  // every word, so also the target
+        inputs[1].data<double>()[2 * v] = 1.5 * std::cos(theta);
+        inputs[1].data<double>()[2 * v + 1] = 1.5 * std::sin(theta);
+      }
+      inputs[0].data<double>()[0] = 0.8;
+      inputs[0].data<double>()[1] = 0;
+      CAPTURE(p.margin);
+      CAPTURE(beyond);
+      CHECK(finite_difference_error(p, p.norms(), inputs) < 1e-6);
+    }
+}
+
+TEST_CASE("margins: float32 is float64 to 1e-5, tiles are blocks, threads change no bit") {
+  for (const char* head : {"lin", "mix:3*lin"})
+    for (const char* margin : {"cos:0.35", "arc:0.5", "lsm:4"}) {
+      Problem p{.head = head,
+                .rows = 70,
+                .words = 300,
+                .size = 16,
+                .margin = margin,
+                .word = "log-unigram:scaled:through",
+                .context = "max:through"};
+      CAPTURE(head);
+      CAPTURE(margin);
+      const Result exact = run(p), rounded = run(p, DType::float32);
+      check_same(rounded, exact, 1e-5);
+      p.options.memory = HeadMemory::tiles;
+      check_same(run(p), exact, 1e-12);
+      p.options.memory = HeadMemory::blocks;
+      const Restore restore;
+      set_threads(threads() + 2);
+      const Result other = run(p, DType::float32);
+      CHECK(other.loss == rounded.loss);
+      CHECK(other.nll == rounded.nll);
+      CHECK(other.gradients == rounded.gradients);
+    }
+}
+
+TEST_CASE("margins: vectors without a direction or with one, and one word") {
+  for (const char* margin :
+       {"none", "cos:0.35", "cos:0", "arc:0", "arc:0.5", "arc:3.14159", "lsm:1", "lsm:2", "lsm:64"})
+    for (const char* word : {"none", "const:2", "uniform:through"})
+      for (const char* context : {"none", "const:3", "max:through"}) {
+        CAPTURE(margin);
+        CAPTURE(word);
+        CAPTURE(context);
+        Problem p{
+            .rows = 9, .words = 7, .size = 3, .margin = margin, .word = word, .context = context};
+        std::vector<Tensor> inputs = p.inputs();
+        double *h = inputs[0].data<double>(), *w = inputs[1].data<double>();
+        const Tensor targets = p.targets();
+        // Rows 0, 3 and 6 have the words 6, 3 and 3 as targets: w_6 = 0, h_3 = 0, w_3 = -h_6.
+        std::fill_n(w + 18, 3, 0.0);
+        std::fill_n(h + 9, 3, 0.0);
+        for (int64_t i = 0; i < 3; ++i) w[9 + i] = -2 * h[18 + i];
+        REQUIRE(targets.data<int32_t>()[0] == 6);
+        REQUIRE(targets.data<int32_t>()[6] == 3);
+        const Dense expected = dense(p, inputs);
+        const Result found = run(p, p.norms(), inputs);
+        CHECK(std::abs(found.loss - expected.loss) < 1e-9 * std::abs(expected.loss));
+        CHECK(relative_error(found.nll, expected.nll) < 1e-12);
+        for (const Doubles& g : found.gradients)
+          CHECK(std::all_of(g.begin(), g.end(), [](double x) { return std::isfinite(x); }));
+        for (int64_t i = 0; i < 3; ++i) w[9 + i] = 2 * h[18 + i];  // c = 1
+        for (const Doubles& g : run(p, p.norms(), inputs).gradients)
+          CHECK(std::all_of(g.begin(), g.end(), [](double x) { return std::isfinite(x); }));
+        Problem one = p;
+        one.words = 1;
+        const Result alone = run(one);
+        CHECK(std::abs(alone.loss) < 1e-12);
+        for (const double x : alone.nll) CHECK(std::abs(x) < 1e-12);
+        for (const Doubles& g : alone.gradients)
+          for (const double x : g) CHECK(std::abs(x) < 1e-12);
+      }
+}
+
+TEST_CASE("margins: for inner products only") {
+  for (const char* head : {"log", "mix:lin,rbf"}) {
+    HeadSettings s{.head = head};
+    for (auto [member, value, what] :
+         std::initializer_list<std::tuple<std::string HeadSettings::*, const char*, const char*>>{
+             {&HeadSettings::margin, "cos:0.1", "margin cos:0.1"},
+             {&HeadSettings::word_norm, "const:1", "word norm const:1"},
+             {&HeadSettings::context_norm, "max", "context norm max"}}) {
+      HeadSettings with = s;
+      with.*member = value;
+      const std::string error = error_of([&] { with.head_config(); });
+      CHECK(has(error, what));
+      CHECK(has(error, std::string(head) == "log" ? "component log" : "component rbf"));
+      CHECK(has(error, "mix:2*lin"));
+    }
+  }
+  Problem p{.head = "log:p=2", .margin = "cos:0.1"};
+  CHECK(has(error_of([&] { run(p); }), "inner products"));
+  p = {.head = "mix:lin,rbf", .context = "const:2"};
+  CHECK(has(error_of([&] { run(p); }), "inner products"));
+  p = {.word = "uniform"};
+  HeadNorms norms = p.norms();
+  norms.ratios = {};
+  CHECK(has(error_of([&] { run(p, norms, p.inputs()); }), "ratios"));
+}
+
+TEST_CASE("margins: a head in training and evaluation") {
+  for (const char* context : {"max", "max:ema"}) {
+    ParameterSet set({.dtype = DType::float64, .seed = 3});
+    const HeadConfig config{.bias = true,
+                            .loss = {.margin = margin_from_text("cos:0.3")},
+                            .word_norm = word_norm_from_text("log-rank"),
+                            .context_norm = context_norm_from_text(context)};
+    const SoftmaxHead head(set, "head", config, 7, 3, Init::normal(1));
+    const Tensor targets = tensor_of(Ints{1, -1, 4, 0}, {4});
+    const Doubles small = random_values({{{4, 3}}}, 5)[0];
+    const auto batch = [&](double scale) {
+      Doubles h = small;
+      for (double& x : h) x *= scale;
+      return tensor_of(h, {4, 3}, DType::float64);
+    };
+    Arena pool("head");
+    Tape tape(pool);
+    const auto evaluate = [&](const Tensor& h) {
+      const NoGrad guard(tape);
+      tape.reset();
+      const Doubles nll = head.loss(tape.constant(h), targets, 1).nll.value().to_vector();
+      const Doubles log_p = head.log_probabilities(tape.constant(h)).to_vector();
+      for (size_t r = 0; r < 4; ++r)
+        if (const int32_t y = targets.data<int32_t>()[r]; y >= 0)
+          CHECK(std::abs(nll[r] + log_p[r * 7 + static_cast<size_t>(y)]) < 1e-12);
+      return nll;
+    };
+    const auto train = [&](const Tensor& h) {
+      tape.reset();
+      const SoftmaxLoss out = head.loss(tape.leaf(h), targets, 1);
+      Doubles nll = out.nll.value().to_vector();
+      tape.backward(out.loss);
+      return nll;
+    };
+    CHECK(has(error_of([&] { evaluate(batch(1)); }), "head.counts"));
+    CHECK(has(error_of([&] { head.set_counts(std::vector<int64_t>(3, 1)); }), "3 counts"));
+    head.set_counts(std::vector<int64_t>{9, 3, 4, 1, 1, 0, 2});
+    double largest = 0;
+    for (const size_t r : {0, 2, 3})
+      largest = std::max(largest, scores::norm(small.data() + 3 * r, 3));
+    const auto running = [&] {
+      for (const NamedView& v : set.state())
+        if (v.name.starts_with("head.context_max")) return v.view.item();
+      return -1.0;
+    };
+    CHECK(running() == 0);
+    const Doubles before = evaluate(batch(1));  // G is 1
+    CHECK(running() == 0);
+    const Doubles trained = train(batch(2));
+    CHECK(running() == doctest::Approx(2 * largest).epsilon(1e-14));
+    CHECK(relative_error(evaluate(batch(2)), trained) < 1e-12);
+    CHECK(relative_error(before, trained) > 1e-3);
+    // Rows of any length are evaluated alike: only directions count.
+    CHECK(relative_error(evaluate(batch(0.1)), evaluate(batch(7))) < 1e-12);
+    train(batch(1));
+    const bool average = std::string(context) == "max:ema";
+    CHECK(running() ==
+          doctest::Approx(average ? (2 * 0.99 + 0.01) * largest : 2 * largest).epsilon(1e-14));
+    // The head's values and buffers, saved and loaded.
+    const std::string file = "/tmp/nine_test_margins.safetensors";
+    set.save(file);
+    ParameterSet again({.dtype = DType::float64, .seed = 9});
+    const SoftmaxHead copy(again, "head", config, 7, 3, Init::normal(1));
+    again.load(file);
+    const NoGrad guard(tape);
+    tape.reset();
+    const Doubles a = head.log_probabilities(tape.constant(batch(1))).to_vector();
+    CHECK(copy.log_probabilities(tape.constant(batch(1))).to_vector() == a);
+    std::filesystem::remove(file);
+  }
+}
+
+TEST_CASE("margins: a decoder gives evaluation's probabilities") {
+  for (const char* name : {"lin", "mix:3*lin"})
+    for (const char* word : {"none", "uniform", "unigram:3,0.5"})
+      for (const char* context : {"none", "const:3", "max"}) {
+        const Problem p{.head = name, .word = word, .context = context};
+        CAPTURE(name);
+        CAPTURE(word);
+        CAPTURE(context);
+        const HeadSpec spec = p.spec();
+        Arena pool("decoder");
+        Tape tape(pool);
+        std::vector<Var> x;
+        for (const Tensor& t : p.inputs()) x.push_back(tape.constant(t));
+        HeadWeights weights = p.weights(x);
+        if (weights.norms.context.of_batch())
+          weights.norms.running =
+              Tensor::from(Doubles(static_cast<size_t>(spec.size()), 2.5), {spec.size()});
+        const Doubles expected = log_probabilities(spec, x[0], weights).to_vector();
+        HeadValues values{.bias = weights.bias.value(), .norms = weights.norms};
+        values.w.push_back(weights.w[0].value());
+        if (spec.mixture) values.prior = weights.prior.value();
+        if (spec.contexts) values.latent = weights.latent.value();
+        const HeadDecoder<double> decoder(spec, values);
+        HeadDecoder<double>::Memory memory;
+        HeadDecoder<double>::Answer answer;
+        Doubles h = p.inputs()[0].to_vector();
+        h.resize(h.size() + static_cast<size_t>(8 * p.size));
+        std::vector<int32_t> targets;
+        for (int64_t r = 0; r < p.rows; ++r)
+          targets.push_back(static_cast<int32_t>(r * 5 % p.words));
+        decoder({.h = h.data(), .rows = p.rows, .targets = targets}, memory, answer);
+        Doubles own;
+        for (size_t r = 0; r < targets.size(); ++r)
+          own.push_back(
+              expected[r * static_cast<size_t>(p.words) + static_cast<size_t>(targets[r])]);
+        CHECK(relative_error(answer.log_probs, own) < 1e-12);
+        decoder({.h = h.data(), .rows = p.rows, .k = 3}, memory, answer);
+        const WordScores best = top_words(spec, x[0], weights, 3);
+        CHECK(answer.words == best.words);
+        CHECK(relative_error(answer.log_probs, best.log_probs) < 1e-12);
+      }
+}
