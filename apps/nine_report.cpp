@@ -65,8 +65,7 @@ struct ReportOptions {
       throw UsageError("--words shows one model; several are compared with --angles");
     if (angles && words.empty()) throw UsageError("--angles needs models: --words CHECKPOINT...");
     only_with(given, angles, "--angles", {"group", "permutations", "json"});
-    if (json && !output.empty())
-      throw UsageError("--json writes no page: leave out --output");
+    if (json && !output.empty()) throw UsageError("--json writes no page: leave out --output");
     angle_settings();
     std::vector<NamedFile> read;
     for (const std::string& directory : words.empty() ? runs : words)

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "apps/cli/version.h"
-#include "core/instruction_set.h"
 #include "core/gemm.h"
+#include "core/instruction_set.h"
 #include "core/safetensors.h"
 #include "nn/models/language_model.h"
 #include "nn/models/translator.h"

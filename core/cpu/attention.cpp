@@ -15,7 +15,8 @@
 #include "core/scratch.h"
 #include "core/vmath.h"
 
-namespace nine::cpu::inline NINE_ISA {
+namespace nine::cpu {
+inline namespace NINE_ISA {
 namespace {
 
 constexpr int64_t kQueries = 64;  // queries of a tile
@@ -234,4 +235,5 @@ void attention_backward(const ops::Attention& io, const ops::AttentionGradients&
   });
 }
 
-}  // namespace nine::cpu::inline NINE_ISA
+}  // namespace NINE_ISA
+}  // namespace nine::cpu

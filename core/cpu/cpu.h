@@ -9,10 +9,12 @@
 #include "core/op_list.h"
 #include "core/ops.h"
 
-namespace nine::cpu::inline NINE_ISA {
+namespace nine::cpu {
+inline namespace NINE_ISA {
 
 #define NINE_CPU_OP(name) std::remove_pointer_t<decltype(&ops::name)> name;
 NINE_FOR_EACH_OP(NINE_CPU_OP)
 #undef NINE_CPU_OP
 
-}  // namespace nine::cpu::inline NINE_ISA
+}  // namespace NINE_ISA
+}  // namespace nine::cpu

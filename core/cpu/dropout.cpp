@@ -2,7 +2,8 @@
 #include "core/cpu/cpu.h"
 #include "core/cpu/elementwise_loops.h"
 
-namespace nine::cpu::inline NINE_ISA {
+namespace nine::cpu {
+inline namespace NINE_ISA {
 namespace {
 
 constexpr int64_t kNumbers = 4 * kPhiloxRun;  // random numbers computed in one vectorised loop
@@ -88,4 +89,5 @@ void dropout_words(const View& x, const View& ids, double p, const RandomKey& ke
   });
 }
 
-}  // namespace nine::cpu::inline NINE_ISA
+}  // namespace NINE_ISA
+}  // namespace nine::cpu

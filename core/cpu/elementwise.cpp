@@ -6,7 +6,8 @@
 #include "core/cpu/elementwise_loops.h"
 #include "core/elementwise.h"
 
-namespace nine::cpu::inline NINE_ISA {
+namespace nine::cpu {
+inline namespace NINE_ISA {
 namespace {
 
 template <class From, class To>
@@ -148,4 +149,5 @@ void scale(double alpha, const View& x, const OutputView& y) {
   });
 }
 
-}  // namespace nine::cpu::inline NINE_ISA
+}  // namespace NINE_ISA
+}  // namespace nine::cpu

@@ -7,7 +7,8 @@
 #include "core/tensor.h"
 #include "core/threads.h"
 
-namespace nine::cpu::inline NINE_ISA {
+namespace nine::cpu {
+inline namespace NINE_ISA {
 
 /// Elements of a task: 64 KB of float, enough work to make the start of a task negligible.
 inline constexpr int64_t kGrain = 16384;
@@ -71,4 +72,5 @@ void with_add(bool add, F&& f) {
   }
 }
 
-}  // namespace nine::cpu::inline NINE_ISA
+}  // namespace NINE_ISA
+}  // namespace nine::cpu

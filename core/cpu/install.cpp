@@ -1,7 +1,8 @@
 #include "core/cpu/cpu.h"
 #include "core/op_table.h"
 
-namespace nine::cpu::inline NINE_ISA {
+namespace nine::cpu {
+inline namespace NINE_ISA {
 
 void install(OpTable& table) {
 #define NINE_SET_OP(name) table.name = name;
@@ -9,4 +10,5 @@ void install(OpTable& table) {
 #undef NINE_SET_OP
 }
 
-}  // namespace nine::cpu::inline NINE_ISA
+}  // namespace NINE_ISA
+}  // namespace nine::cpu

@@ -7,7 +7,8 @@
 #include "core/gemm.h"
 #include "core/vmath.h"
 
-namespace nine::cpu::inline NINE_ISA {
+namespace nine::cpu {
+inline namespace NINE_ISA {
 namespace {
 constexpr int64_t kColumns = 64;  // columns of a task in loops that must go through rows in order
 
@@ -239,4 +240,5 @@ void nll_backward(const View& targets, double row_weight, const View& grad_outpu
   });
 }
 
-}  // namespace nine::cpu::inline NINE_ISA
+}  // namespace NINE_ISA
+}  // namespace nine::cpu

@@ -19,7 +19,8 @@
 #include "core/scratch.h"
 #include "core/vmath.h"
 
-namespace nine::cpu::inline NINE_ISA {
+namespace nine::cpu {
+inline namespace NINE_ISA {
 namespace {
 
 constexpr int64_t kBatchRows = 64;            // rows of the batch in one product
@@ -229,4 +230,5 @@ void lstm_through_time(const ops::Lstm& io, const ops::LstmGradients& g, const V
                  [&]<class T>(T) { backward_through_time<T>(io, g, dh, dc, arena); });
 }
 
-}  // namespace nine::cpu::inline NINE_ISA
+}  // namespace NINE_ISA
+}  // namespace nine::cpu

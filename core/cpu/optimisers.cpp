@@ -3,7 +3,8 @@
 #include "core/cpu/elementwise_loops.h"
 #include "core/update_rules.h"
 
-namespace nine::cpu::inline NINE_ISA {
+namespace nine::cpu {
+inline namespace NINE_ISA {
 namespace {
 
 double clip_factor(const ops::Clip& clip) {
@@ -69,4 +70,5 @@ void average(const View& mean, const View& w, double weight) {
   });
 }
 
-}  // namespace nine::cpu::inline NINE_ISA
+}  // namespace NINE_ISA
+}  // namespace nine::cpu

@@ -5,7 +5,8 @@
 #include "core/cpu/elementwise_loops.h"
 #include "core/scratch.h"
 
-namespace nine::cpu::inline NINE_ISA {
+namespace nine::cpu {
+inline namespace NINE_ISA {
 namespace {
 
 constexpr int64_t kColumns = 64;   // columns of a task of column_sums
@@ -75,4 +76,5 @@ bool all_finite(const View& x) {
   });
 }
 
-}  // namespace nine::cpu::inline NINE_ISA
+}  // namespace NINE_ISA
+}  // namespace nine::cpu

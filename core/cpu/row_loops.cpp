@@ -8,7 +8,8 @@
 #include "core/scratch.h"
 #include "core/vmath.h"
 
-namespace nine::cpu::inline NINE_ISA {
+namespace nine::cpu {
+inline namespace NINE_ISA {
 namespace {
 
 constexpr int64_t kLanes = 16;
@@ -145,4 +146,5 @@ RowLoops<T> all_loops() {
 void install(RowLoops<float>& loops) { loops = all_loops<float>(); }
 void install(RowLoops<double>& loops) { loops = all_loops<double>(); }
 
-}  // namespace nine::cpu::inline NINE_ISA
+}  // namespace NINE_ISA
+}  // namespace nine::cpu

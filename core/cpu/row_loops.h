@@ -44,9 +44,11 @@ const RowLoops<T>& row_loops();
 
 }  // namespace nine::cpu
 
-namespace nine::cpu::inline NINE_ISA {
+namespace nine::cpu {
+inline namespace NINE_ISA {
 
 void install(RowLoops<float>& loops);
 void install(RowLoops<double>& loops);
 
-}  // namespace nine::cpu::inline NINE_ISA
+}  // namespace NINE_ISA
+}  // namespace nine::cpu

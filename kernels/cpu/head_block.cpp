@@ -6,7 +6,8 @@
 #include "core/gemm.h"
 #include "core/scratch.h"
 
-namespace nine::cpu::inline NINE_ISA {
+namespace nine::cpu {
+inline namespace NINE_ISA {
 
 template <class T>
 StackedComponents<T>::StackedComponents(const HeadBlock& block, Arena& arena)
@@ -240,4 +241,5 @@ NINE_HEAD_BLOCK(float)
 NINE_HEAD_BLOCK(double)
 #undef NINE_HEAD_BLOCK
 
-}  // namespace nine::cpu::inline NINE_ISA
+}  // namespace NINE_ISA
+}  // namespace nine::cpu

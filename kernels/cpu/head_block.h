@@ -18,7 +18,8 @@
 #include "kernels/cpu/head_kernels.h"
 #include "kernels/scores/vectors.h"
 
-namespace nine::cpu::inline NINE_ISA {
+namespace nine::cpu {
+inline namespace NINE_ISA {
 
 using ops::HeadBlock;
 using ops::kHeadChunks;
@@ -234,4 +235,5 @@ template <class T>
 void mixture_tile(const StackedComponents<T>& stack, const StackLanes<T>& lanes, int64_t panel,
                   int64_t words, T* scores, T* out);
 
-}  // namespace nine::cpu::inline NINE_ISA
+}  // namespace NINE_ISA
+}  // namespace nine::cpu

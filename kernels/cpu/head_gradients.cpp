@@ -7,7 +7,8 @@
 #include "kernels/cpu/head_block.h"
 #include "kernels/cpu/ops.h"
 
-namespace nine::cpu::inline NINE_ISA {
+namespace nine::cpu {
+inline namespace NINE_ISA {
 namespace {
 
 using ops::HeadGradients;
@@ -417,4 +418,5 @@ void head_gradients(const HeadBlock& block, double row_weight, const HeadGradien
   });
 }
 
-}  // namespace nine::cpu::inline NINE_ISA
+}  // namespace NINE_ISA
+}  // namespace nine::cpu

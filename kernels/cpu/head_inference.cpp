@@ -3,7 +3,8 @@
 #include "kernels/cpu/head_block.h"
 #include "kernels/cpu/ops.h"
 
-namespace nine::cpu::inline NINE_ISA {
+namespace nine::cpu {
+inline namespace NINE_ISA {
 namespace {
 
 // Writes a tile [word][row] into out (rows, V), transposed.
@@ -55,4 +56,5 @@ void head_inference(const HeadBlock& block, const View& log_probs, const View& s
                  [&]<class T>(T) { run_inference<T>(block, log_probs, scores, arena); });
 }
 
-}  // namespace nine::cpu::inline NINE_ISA
+}  // namespace NINE_ISA
+}  // namespace nine::cpu

@@ -7,7 +7,8 @@
 #include "core/cpu/isa.h"
 #include "kernels/scores/all.h"
 
-namespace nine::cpu::inline NINE_ISA {
+namespace nine::cpu {
+inline namespace NINE_ISA {
 namespace {
 
 using scores::HasFastPath;
@@ -438,4 +439,5 @@ const HeadLoops<T>* loops_of(ScoreKind kind) {
 
 void install(HeadLoopTables& tables) { tables = {loops_of<float>, loops_of<double>}; }
 
-}  // namespace nine::cpu::inline NINE_ISA
+}  // namespace NINE_ISA
+}  // namespace nine::cpu

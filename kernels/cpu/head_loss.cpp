@@ -7,7 +7,8 @@
 #include "kernels/cpu/head_block.h"
 #include "kernels/cpu/ops.h"
 
-namespace nine::cpu::inline NINE_ISA {
+namespace nine::cpu {
+inline namespace NINE_ISA {
 namespace {
 
 double log_prior_of(const HeadBlock& block, int64_t r, int64_t k) {
@@ -213,4 +214,5 @@ void prior_penalty(ops::PriorPenalty kind, double strength, const View& log_prio
   });
 }
 
-}  // namespace nine::cpu::inline NINE_ISA
+}  // namespace NINE_ISA
+}  // namespace nine::cpu

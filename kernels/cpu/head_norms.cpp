@@ -6,7 +6,8 @@
 #include "kernels/cpu/ops.h"
 #include "kernels/scores/vectors.h"
 
-namespace nine::cpu::inline NINE_ISA {
+namespace nine::cpu {
+inline namespace NINE_ISA {
 namespace {
 
 double* doubles(const View& v) { return static_cast<double*>(v.data); }
@@ -126,4 +127,5 @@ void word_scales_backward(const View& w, const View& norms, const View& ratios, 
   });
 }
 
-}  // namespace nine::cpu::inline NINE_ISA
+}  // namespace NINE_ISA
+}  // namespace nine::cpu

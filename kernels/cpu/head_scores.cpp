@@ -8,7 +8,8 @@
 #include "kernels/cpu/head_block.h"
 #include "kernels/cpu/ops.h"
 
-namespace nine::cpu::inline NINE_ISA {
+namespace nine::cpu {
+inline namespace NINE_ISA {
 namespace {
 
 // The targets' scores, computed from the vectors: rounding in a product must not make a probability
@@ -191,4 +192,5 @@ void head_scores(const HeadBlock& block, Arena& arena) {
   dispatch_float(block.h.dtype, "head_scores", [&]<class T>(T) { run_scores<T>(block, arena); });
 }
 
-}  // namespace nine::cpu::inline NINE_ISA
+}  // namespace NINE_ISA
+}  // namespace nine::cpu

@@ -1,7 +1,8 @@
 #include "kernels/cpu/ops.h"
 #include "kernels/op_table.h"
 
-namespace nine::cpu::inline NINE_ISA {
+namespace nine::cpu {
+inline namespace NINE_ISA {
 
 void install(HeadOpTable& table) {
 #define NINE_SET_OP(name) table.name = name;
@@ -9,4 +10,5 @@ void install(HeadOpTable& table) {
 #undef NINE_SET_OP
 }
 
-}  // namespace nine::cpu::inline NINE_ISA
+}  // namespace NINE_ISA
+}  // namespace nine::cpu

@@ -4,7 +4,8 @@
 #include "core/cpu/elementwise_loops.h"
 #include "kernels/cpu/ops.h"
 
-namespace nine::cpu::inline NINE_ISA {
+namespace nine::cpu {
+inline namespace NINE_ISA {
 namespace {
 
 template <class T>
@@ -63,4 +64,5 @@ void row_norm_penalty_backward(const View& x, double norm, double factor, const 
   });
 }
 
-}  // namespace nine::cpu::inline NINE_ISA
+}  // namespace NINE_ISA
+}  // namespace nine::cpu
