@@ -80,12 +80,7 @@ void generate(const ScoreOptions& o, Device device, const Lines& lines, TextOutp
                             .seed = o.seed};
   const GenerationStats made = write_continuations(model, lines, how, out.stream());
   out.finish();
-  std::fprintf(
-      stderr,
-      "%lld texts, %lld words added, %lld ended by </s>; perplexity of what was added %.5f\n",
-      static_cast<long long>(made.texts), static_cast<long long>(made.words),
-      static_cast<long long>(made.ended),
-      std::exp(made.nats / static_cast<double>(made.words + made.ended)));
+  std::fprintf(stderr, "%s\n", summary(made).c_str());
 }
 
 int run(const ScoreOptions& o, Device device) {

@@ -61,7 +61,8 @@ void ScoreOptions::declare(Options& o) {
   o.add("compare", compare, "two checkpoints, in place of --checkpoint: B against A, word by word")
       .unit("A B");
   o.add("at", at, "with --top: a page of what both would have said at these words, in place of all")
-      .unit("LINE:WORD...");
+      .unit("LINE:WORD")
+      .check([](const std::string& text) { TextPlace::parse(text); });
   o.add("resamples", resamples, "bootstrap resamples behind each interval").range(100, 1'000'000);
   o.add("worst", worst, "sentences shown in each direction").at_least(0).unit("sentences");
 

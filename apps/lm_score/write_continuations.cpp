@@ -1,5 +1,10 @@
 #include "apps/lm_score/write_continuations.h"
 
+#include <cmath>
+
+#include "core/error.h"
+#include "core/number_format.h"
+
 namespace nine::app {
 
 GenerationStats write_continuations(const LanguageModel& model,
@@ -10,6 +15,13 @@ GenerationStats write_continuations(const LanguageModel& model,
       out << line_of(text, prompts[static_cast<size_t>(text.prompt)], model.vocabulary()) << '\n';
     out.flush();
   });
+}
+
+std::string summary(const GenerationStats& made) {
+  const double words = static_cast<double>(made.words + made.ended);
+  return concat(made.texts, " texts, ", made.words, " words added, ", made.ended,
+                " ended by </s>; perplexity of what was added ",
+                fixed(std::exp(made.nats / words), 5));
 }
 
 }  // namespace nine::app

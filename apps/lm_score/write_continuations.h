@@ -18,4 +18,7 @@ GenerationStats write_continuations(const LanguageModel& model,
                                     std::span<const std::string> prompts,
                                     const GenerateOptions& options, std::ostream& out);
 
+/// "20 texts, 131 words added, 17 ended by </s>; perplexity of what was added 14.30121".
+std::string summary(const GenerationStats& made);
+
 }  // namespace nine::app

@@ -70,8 +70,21 @@
 namespace nine {
 
 /// The kernels, in the order of the table in docs/heads.md, section 1. kernels/scores/all.h lists
-/// their structs; scaled_lin is not among them and has no name (kernels/scores/lin.h).
-enum class ScoreKind : uint8_t { lin, log, pow, pol, rbf, ssg, mog, hpb, wav, sig, scaled_lin };
+/// their structs; scaled_lin is not among them and has no name (kernels/scores/lin.h), so its
+/// number leaves room for theirs.
+enum class ScoreKind : uint8_t {
+  lin,
+  log,
+  pow,
+  pol,
+  rbf,
+  ssg,
+  mog,
+  hpb,
+  wav,
+  sig,
+  scaled_lin = 255
+};
 
 /// Most parameters that a kernel may have.
 inline constexpr int kMaxScoreParameters = 4;
