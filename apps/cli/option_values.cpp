@@ -153,8 +153,10 @@ void check_value(const OptionData& option, const std::string& where, const T& va
   } else if constexpr (std::is_same_v<T, std::string>) {
     check_text(option, where, value);
   } else if constexpr (std::is_same_v<T, Strings>) {
-    for (const std::string& text : value)
+    for (const std::string& text : value) {
       if (text.empty()) refuse(where, "is empty");
+      if (option.check) refuse_errors_of(option.check, where, text);
+    }
   }
 }
 

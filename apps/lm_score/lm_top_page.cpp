@@ -120,8 +120,7 @@ TextPlace TextPlace::parse(const std::string& text) {
   TextPlace place;
   if (colon == std::string::npos || !parse_count(text.substr(0, colon), place.line) ||
       !parse_count(text.substr(colon + 1), place.position) || place.line < 1 || place.position < 1)
-    throw UsageError(
-        concat("--at: '", text, "' is no line and word, counted from 1, such as 12:5"));
+    throw UsageError(concat("'", text, "' is no line and word, counted from 1, such as 12:5"));
   return place;
 }
 
