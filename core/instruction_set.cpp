@@ -55,15 +55,21 @@ uint64_t saved_registers() {
 
 bool bit(unsigned word, int n) { return (word >> n & 1) != 0; }
 
+// What the CPU and the system say of themselves. Read once for a list of features: CPUID ends in
+// the hypervisor on a virtual machine, microseconds each time.
+struct Cpu {
+  Registers one = cpuid(1, 0), seven = cpuid(7, 0), more = cpuid(7, 1);
+  uint64_t saved = saved_registers();
+};
+
 struct Feature {
   const char* name;
   bool present;
 };
 
 // By hand: clang 14 has no __builtin_cpu_supports("amx-bf16"). Intel's manual, volume 2, CPUID.
-bool has_feature(const char* name, size_t length) {
-  const Registers one = cpuid(1, 0), seven = cpuid(7, 0), more = cpuid(7, 1);
-  const uint64_t saved = saved_registers();
+bool has_feature(const Cpu& cpu, const char* name, size_t length) {
+  const auto& [one, seven, more, saved] = cpu;
   const bool ymm = (saved & 0x6) == 0x6, zmm = ymm && (saved & 0xe0) == 0xe0,
              tiles = (saved & 0x60000) == 0x60000;
   const Feature all[] = {{"sse4.2", bit(one.c, 20)},
@@ -92,7 +98,8 @@ bool tiles_permitted() {
   return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
 }
 #else
-bool has_feature(const char*, size_t) { return true; }
+struct Cpu {};
+bool has_feature(const Cpu&, const char*, size_t) { return true; }
 bool tiles_permitted() { return false; }
 #endif
 
@@ -106,9 +113,10 @@ struct Name {
 // main() on any CPU, so it calls the C library alone: the linker may have taken an inline function
 // of C++'s library from a file that was compiled for a newer CPU.
 Name first_missing(const char* features) {
+  const Cpu cpu{};
   while (*features != '\0') {
     const size_t length = std::strcspn(features, " ");
-    if (length > 0 && !has_feature(features, length)) return {features, length};
+    if (length > 0 && !has_feature(cpu, features, length)) return {features, length};
     features += length + (features[length] == ' ' ? 1 : 0);
   }
   return {};
