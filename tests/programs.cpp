@@ -95,6 +95,19 @@ Outcome run_program(const std::string& program, const std::vector<std::string>& 
   return running.wait();
 }
 
+std::vector<std::string> tiny_lm_flags(const std::string& run, const std::string& updates) {
+  return {"--sample", "--sample-sentences",
+          "300",      "--layers",
+          "1",        "--hidden",
+          "12",       "--embed",
+          "12",       "--batch",
+          "6",        "--bptt",
+          "9",        "--log-every",
+          "5",        "--after",
+          updates,    "--run",
+          run};
+}
+
 std::vector<Json> log_of(const std::string& run) {
   std::vector<Json> events;
   std::istringstream lines(slurp(run + "/log.jsonl"));

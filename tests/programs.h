@@ -85,6 +85,10 @@ std::string slurp(const std::filesystem::path& file);
 /// Writes a file of these bytes.
 void put(const std::filesystem::path& file, std::string_view bytes);
 
+/// The flags of an lm_train run on 300 sentences of the sample, with one layer of 12 units: a log
+/// line every 5 of its `updates` ("20u").
+std::vector<std::string> tiny_lm_flags(const std::string& run, const std::string& updates);
+
 /// The events of a run directory's log.
 std::vector<Json> log_of(const std::string& run);
 /// What a run computed: its log without times, rates and memory, and without the notes of having

@@ -28,17 +28,9 @@ Outcome run(const std::string& program, Strings arguments, const Strings& more =
 }
 
 Strings lm(const std::string& run, const std::string& updates) {
-  return {"--sample", "--sample-sentences",
-          "300",      "--layers",
-          "1",        "--hidden",
-          "12",       "--embed",
-          "12",       "--batch",
-          "6",        "--bptt",
-          "9",        "--after",
-          updates,    "--log-every",
-          "5",        "--dtype",
-          "float64",  "--run",
-          run};
+  Strings flags = tiny_lm_flags(run, updates);
+  flags.insert(flags.end(), {"--dtype", "float64"});
+  return flags;
 }
 
 // The last validation in a run's log.

@@ -81,16 +81,7 @@ HeadConfig sampled(const char* text, const char* head = "lin", bool untied = fal
 
 Outcome train(const TemporaryDirectory& dir, const std::string& run, const std::string& updates,
               const Strings& more) {
-  Strings arguments{"--sample", "--sample-sentences",
-                    "300",      "--layers",
-                    "1",        "--hidden",
-                    "12",       "--embed",
-                    "12",       "--batch",
-                    "6",        "--bptt",
-                    "9",        "--after",
-                    updates,    "--log-every",
-                    "5",        "--run",
-                    dir / run};
+  Strings arguments = tiny_lm_flags(dir / run, updates);
   arguments.insert(arguments.end(), more.begin(), more.end());
   return run_program("lm_train", arguments);
 }
