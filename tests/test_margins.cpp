@@ -18,6 +18,7 @@
 #include "kernels/kernel_softmax.h"
 #include "nn/softmax_head.h"
 #include "tests/compare.h"
+#include "tests/margin_oracle.h"
 #include "tests/support.h"
 
 using namespace nine;
@@ -28,70 +29,13 @@ namespace {
 
 constexpr double kPi = std::numbers::pi;
 
-// A head of inner products with its inputs, and counts for ranked norms.
-struct Problem {
-  std::string head = "lin";
-  bool untied = false;
-  int64_t rows = 37, words = 70, size = 5;
-  std::string margin = "none", word = "none", context = "none";
-  HeadLoss options = {};
-  double scale = 1;
-
-  HeadSpec spec() const { return parse_head(head, {.untied = untied}); }
-  std::vector<Input> shapes() const {
-    const int64_t k = spec().size();
-    return {{{rows, size}, -scale, scale},
-            {{untied ? k : 1, words, size}, -scale, scale},
-            {{words}},
-            {{k, size}},
-            {{k * size, size}}};
-  }
-  std::vector<Tensor> inputs(DType dtype = DType::float64) const {
-    const std::vector<Doubles> values = random_values(shapes(), 21);
-    std::vector<Tensor> all;
-    for (size_t i = 0; i < values.size(); ++i)
-      all.push_back(tensor_of(values[i], shapes()[i].shape, dtype));
-    return all;
-  }
-  Tensor targets() const {
-    Ints y = random_indices({{{rows}, -1, static_cast<int32_t>(words)}}, 22)[0];
-    for (size_t r = 0; r < y.size(); r += 3) y[r] = static_cast<int32_t>(words / 2);
-    y[0] = static_cast<int32_t>(words - 1);
-    return tensor_of(y, {rows});
-  }
-  std::vector<double> counts() const {
-    std::vector<double> c;
-    for (int64_t v = 0; v < words; ++v) c.push_back(static_cast<double>((7 * v + 3) % 23));
-    return c;
-  }
-  HeadNorms norms() const {
-    HeadNorms n{.word = word_norm_from_text(word), .context = context_norm_from_text(context)};
-    if (!n.word) return n;
-    n.ratios = Tensor::from(word_norm_ratios(n.word, counts()), {words});
-    if (n.word.multiplies_first()) n.first_word = most_frequent_word(counts());
-    return n;
-  }
-  HeadWeights weights(std::span<const Var> x) const {
-    HeadWeights w{{untied ? x[1] : reshape(x[1], {words, size})}, x[2]};
-    if (spec().mixture) w.prior = x[3];
-    if (spec().contexts) w.latent = x[4];
-    w.norms = norms();
-    return w;
-  }
-  HeadLoss loss() const {
-    HeadLoss all = options;
-    all.margin = margin_from_text(margin);
-    return all;
-  }
-};
-
 struct Result {
   double loss = 0;
   Doubles nll;
   std::vector<Doubles> gradients;
 };
 
-Result run(const Problem& p, const HeadNorms& norms, const std::vector<Tensor>& inputs) {
+Result run(const MarginProblem& p, const HeadNorms& norms, const std::vector<Tensor>& inputs) {
   Arena pool("margins");
   Tape tape(pool);
   std::vector<Var> x;
@@ -107,7 +51,7 @@ Result run(const Problem& p, const HeadNorms& norms, const std::vector<Tensor>& 
     if (used[i]) r.gradients.push_back(x[i].grad().to_vector());
   return r;
 }
-Result run(const Problem& p, DType dtype = DType::float64) {
+Result run(const MarginProblem& p, DType dtype = DType::float64) {
   return run(p, p.norms(), p.inputs(dtype));
 }
 
@@ -121,135 +65,8 @@ void check_same(const Result& a, const Result& b, double limit) {
   }
 }
 
-using Real = long double;
-using Reals = std::vector<Real>;
-
-Real length(const Reals& x) {
-  Real s = 0;
-  for (const Real a : x) s += a * a;
-  return std::sqrt(s);
-}
-
-// psi from the margin's definition by the angle itself, not by the recurrences.
-Real psi_of(const Margin& margin, Real c) {
-  const Real theta = std::acos(std::clamp<Real>(c, -1, 1)), m = margin.size;
-  switch (margin.kind) {
-    case Margin::Kind::none:
-      return c;
-    case Margin::Kind::cos:
-      return c - m;
-    case Margin::Kind::arc:
-      return theta > std::numbers::pi_v<Real> - m ? c - m * std::sin(m) : std::cos(theta + m);
-    case Margin::Kind::lsm: {
-      const Real k = std::min(m - 1, std::floor(theta * m / std::numbers::pi_v<Real>));
-      return (std::fmod(k, Real(2)) == 0 ? 1 : -1) * std::cos(m * theta) - 2 * k;
-    }
-  }
-  return c;
-}
-
-struct Dense {
-  double loss = 0;
-  Doubles nll;
-};
-
-// Loss and -log p from the formulas of docs/margins.md.
-Dense dense(const Problem& p, const std::vector<Tensor>& inputs) {
-  const HeadSpec spec = p.spec();
-  const auto d = static_cast<size_t>(p.size), words = static_cast<size_t>(p.words),
-             rows = static_cast<size_t>(p.rows), size = static_cast<size_t>(spec.size());
-  std::vector<Doubles> x;
-  for (const Tensor& t : inputs) x.push_back(t.to_vector());
-  const Tensor target_tensor = p.targets();
-  const int32_t* targets = target_tensor.data<int32_t>();
-  const auto row = [&](const Doubles& m, size_t r) {
-    return Reals(m.begin() + static_cast<long>(r * d), m.begin() + static_cast<long>((r + 1) * d));
-  };
-  const auto context = [&](size_t k, size_t r) {
-    Reals h = row(x[0], r);
-    if (!spec.contexts) return h;
-    Reals y(d);
-    for (size_t i = 0; i < d; ++i) {
-      for (size_t j = 0; j < d; ++j) y[i] += h[j] * static_cast<Real>(x[4][(k * d + i) * d + j]);
-      y[i] = std::tanh(y[i]);
-    }
-    return y;
-  };
-  const HeadNorms norms = p.norms();
-  const std::vector<double> ratios =
-      norms.word ? norms.ratios.to_vector() : std::vector<double>(words, 1);
-  Dense out;
-  Reals log_prior(rows * size, 0), plain(rows, 0), margined(rows, 0);
-  std::vector<Reals> plain_parts(rows, Reals(size)), margined_parts(rows, Reals(size));
-  std::vector<std::vector<Reals>> log_p(size);  // [k][row][word], margined
-  for (size_t k = 0; k < size; ++k) {
-    Real largest = 0;
-    for (size_t r = 0; r < rows; ++r)
-      if (targets[r] >= 0) largest = std::max(largest, length(context(k, r)));
-    const auto word = [&](size_t v) { return row(x[1], (p.untied ? k * words : 0) + v); };
-    const Real first =
-        norms.first_word >= 0 ? length(word(static_cast<size_t>(norms.first_word))) : 1;
-    for (size_t r = 0; r < rows; ++r) {
-      const Reals h = context(k, r);
-      const Real g = norms.context.kind == ContextNorm::Kind::none       ? length(h)
-                     : norms.context.kind == ContextNorm::Kind::constant ? norms.context.value
-                                                                         : largest;
-      Reals with(words), without(words);
-      for (size_t v = 0; v < words; ++v) {
-        const Reals w = word(v);
-        Real z = 0;
-        for (size_t i = 0; i < d; ++i) z += w[i] * h[i];
-        const Real both = length(w) * length(h), c = both > 0 ? z / both : 0;
-        const Real f = norms.word ? static_cast<Real>(ratios[v]) * first : length(w);
-        without[v] = f * g * c + static_cast<Real>(x[2][v]);
-        with[v] = static_cast<int32_t>(v) == targets[r]
-                      ? f * g * psi_of(p.loss().margin, c) + static_cast<Real>(x[2][v])
-                      : without[v];
-      }
-      for (Reals* s : {&with, &without}) {
-        const Real top = *std::max_element(s->begin(), s->end());
-        Real sum = 0;
-        for (const Real a : *s) sum += std::exp(a - top);
-        for (Real& a : *s) a -= top + std::log(sum);
-      }
-      log_p[k].push_back(with);
-      if (targets[r] >= 0) {
-        plain_parts[r][k] = without[static_cast<size_t>(targets[r])];
-        margined_parts[r][k] = with[static_cast<size_t>(targets[r])];
-      }
-    }
-  }
-  const auto log_mixture = [&](size_t r, auto&& part) {
-    if (!spec.mixture) return static_cast<Real>(part(0));
-    Reals logits(size);
-    const Reals h = row(x[0], r);
-    for (size_t k = 0; k < size; ++k)
-      for (size_t i = 0; i < d; ++i) logits[k] += h[i] * static_cast<Real>(x[3][k * d + i]);
-    Real all = 0, sum = 0;
-    for (const Real l : logits) all += std::exp(l);
-    for (size_t k = 0; k < size; ++k) sum += std::exp(logits[k]) / all * std::exp(part(k));
-    return std::log(sum);
-  };
-  const double spread = p.options.smoothing.spread(p.words);
-  Real total = 0;
-  for (size_t r = 0; r < rows; ++r) {
-    const bool counts = targets[r] >= 0;
-    out.nll.push_back(
-        counts ? static_cast<double>(-log_mixture(r, [&](size_t k) { return plain_parts[r][k]; }))
-               : 0);
-    if (!counts) continue;
-    const auto y = static_cast<size_t>(targets[r]);
-    for (size_t v = 0; v < words; ++v) {
-      const double t = v == y ? 1 - spread * static_cast<double>(words - 1) : spread;
-      if (t != 0) total -= t * log_mixture(r, [&](size_t k) { return log_p[k][r][v]; });
-    }
-  }
-  out.loss = static_cast<double>(0.3L * total);
-  return out;
-}
-
 // Norms that do not follow the weights: what those without `:through` are to their gradients.
-HeadNorms frozen(const Problem& p, const std::vector<Tensor>& inputs) {
+HeadNorms frozen(const MarginProblem& p, const std::vector<Tensor>& inputs) {
   HeadNorms norms = p.norms();
   const std::vector<double> w = inputs[1].to_vector(), h = inputs[0].to_vector();
   const auto norm_of = [&](const std::vector<double>& x, int64_t r) {
@@ -273,7 +90,7 @@ HeadNorms frozen(const Problem& p, const std::vector<Tensor>& inputs) {
   return norms;
 }
 
-double finite_difference_error(const Problem& p, const HeadNorms& norms,
+double finite_difference_error(const MarginProblem& p, const HeadNorms& norms,
                                const std::vector<Tensor>& inputs) {
   const HeadSpec spec = p.spec();
   const auto f = [&](std::span<const Var> x) {
@@ -297,141 +114,25 @@ double finite_difference_error(const Problem& p, const HeadNorms& norms,
   return report.worst;
 }
 
-const char* const kMargins[] = {"none", "cos:0.35", "arc:0.5", "arc:2.4", "lsm:2", "lsm:5"};
-const char* const kWordNorms[] = {"none",
-                                  "const:2.5",
-                                  "uniform",
-                                  "uniform:through",
-                                  "log-rank",
-                                  "log-rank:ratio:through",
-                                  "unigram:3,0.5",
-                                  "log-unigram",
-                                  "log-unigram:scaled",
-                                  "log-unigram:scaled:through"};
-const char* const kContextNorms[] = {"none", "const:3", "max", "max:through", "max:ema:through"};
-
 }  // namespace
-
-TEST_CASE("margins: texts") {
-  for (const char* text : {"none", "cos:0", "cos:0.35", "arc:0.001", "arc:3.14", "lsm:1", "lsm:64"})
-    CHECK(to_text(margin_from_text(text)) == text);
-  const auto error = [](auto&& read, const char* text) { return error_of([&] { read(text); }); };
-  for (const auto& [text, part] :
-       std::initializer_list<std::pair<const char*, const char*>>{{"cos:-1", "at least 0"},
-                                                                  {"arc:3.1416", "below pi"},
-                                                                  {"lsm:0", "from 1 to 64"},
-                                                                  {"lsm:65", "from 1 to 64"},
-                                                                  {"lsm:2.5", "from 1 to 64"},
-                                                                  {"arc", "not a number"},
-                                                                  {"cos:", "not a number"},
-                                                                  {"cos:1x", "not a number"},
-                                                                  {"cos:inf", "not a number"},
-                                                                  {"none:1", "not a number"},
-                                                                  {"arcc:1", "did you mean arc"}}) {
-    CAPTURE(text);
-    CHECK(has(error(margin_from_text, text), part));
-    CHECK(has(error(margin_from_text, text), "arc:M") !=
-          (has(part, "at least") || has(part, "pi") || has(part, "64")));
-  }
-  for (const char* text : kWordNorms) CHECK(to_text(word_norm_from_text(text)) == text);
-  for (const char* text : kContextNorms) CHECK(to_text(context_norm_from_text(text)) == text);
-  for (const auto& [text, part] : std::initializer_list<std::pair<const char*, const char*>>{
-           {"const:0", "above 0"},
-           {"const:-1", "above 0"},
-           {"const:x", "not a number"},
-           {"unigram", "unigram:A,B"},
-           {"unigram:1", "unigram:A,B"},
-           {"unigram:0,0", "one of them above 0"},
-           {"unigram:-1,2", "at least 0"},
-           {"log-unigram:through", "leave it out"},
-           {"const:1:through", "leave it out"},
-           {"none:through", "leave it out"},
-           {"unifrom", "did you mean uniform"}}) {
-    CAPTURE(text);
-    CHECK(has(error(word_norm_from_text, text), part));
-  }
-  for (const auto& [text, part] : std::initializer_list<std::pair<const char*, const char*>>{
-           {"const:0", "above 0"},
-           {"const:64:through", "leave it out"},
-           {"max:emma", "did you mean max:ema"}}) {
-    CAPTURE(text);
-    CHECK(has(error(context_norm_from_text, text), part));
-  }
-}
-
-TEST_CASE("margins: norms of words by their counts") {
-  const std::vector<double> counts{2, 8, 0, 8, 1};  // ranks: words 1, 3, 0, 4, 2
-  const auto ratios = [&](const char* text) {
-    return word_norm_ratios(word_norm_from_text(text), counts);
-  };
-  CHECK(most_frequent_word(counts) == 1);
-  CHECK(ratios("uniform") == std::vector<double>(5, 1));
-  CHECK(ratios("const:3") == std::vector<double>(5, 3));
-  const double five = std::log(5.0);
-  CHECK(relative_error(ratios("log-rank"), Doubles{std::log(3) / five, 1, 0, std::log(4) / five,
-                                                   std::log(2) / five}) < 1e-15);
-  CHECK(relative_error(ratios("log-rank:ratio"),
-                       Doubles{1 - std::log(3) / five, 1, 0, 1 - std::log(2) / five,
-                               1 - std::log(4) / five}) < 1e-15);
-  CHECK(relative_error(ratios("unigram:10,1"), Doubles{2, 5, 1.5, 5, 1.5}) < 1e-15);
-  CHECK(relative_error(ratios("log-unigram"),
-                       Doubles{std::log(2), std::log(8), 0, std::log(8), 0}) < 1e-15);
-  CHECK(relative_error(ratios("log-unigram:scaled"), Doubles{1 / 3.0, 1, 0, 1, 0}) < 1e-15);
-  for (const char* text : {"log-rank", "log-rank:ratio", "log-unigram:scaled"}) {
-    CHECK(word_norm_ratios(word_norm_from_text(text), std::vector<double>{1}) == Doubles{1});
-  }
-  CHECK(has(error_of([] { word_norm_ratios(word_norm_from_text("uniform"), {}); }), "counts"));
-}
-
-TEST_CASE("margins: psi by recurrence is psi by the angle, with its slope") {
-  for (const char* text : {"cos:0.3", "arc:0.7", "arc:3", "lsm:1", "lsm:2", "lsm:3", "lsm:64"}) {
-    CAPTURE(text);
-    const Margin margin = margin_from_text(text);
-    for (double theta = 0.005; theta < kPi; theta += 0.01) {
-      if (margin.kind == Margin::Kind::arc && std::abs(theta - (kPi - margin.size)) < 1e-3)
-        continue;
-      const double c = std::cos(theta), s = std::sin(theta), e = 1e-6;
-      const scores::AngleScore psi = scores::margin_at(margin, c, s);
-      CHECK(std::abs(psi.value - static_cast<double>(psi_of(margin, c))) < 1e-12 * 64);
-      const double up = std::cos(theta + e), down = std::cos(theta - e),
-                   slope = static_cast<double>((psi_of(margin, up) - psi_of(margin, down)) /
-                                               (static_cast<Real>(up) - static_cast<Real>(down)));
-      CHECK(std::abs(psi.slope - slope) < 1e-5 * (1 + std::abs(slope)) * margin.size + 1e-6);
-    }
-  }
-  const Margin two = margin_from_text("lsm:2");
-  for (const double c : {-1.0, -0.5, 0.0, 0.25, 1.0}) {
-    const scores::AngleScore psi = scores::margin_at(two, c, std::sqrt(1 - c * c));
-    CHECK(psi.value == doctest::Approx(2 * c * std::abs(c) - 1).epsilon(1e-15));
-    CHECK(psi.slope == doctest::Approx(4 * std::abs(c)).epsilon(1e-15));
-  }
-  // arc jumps upwards from kArcJumpsUp on.
-  for (const double m : {kArcJumpsUp - 1e-6, kArcJumpsUp + 1e-6}) {
-    const Margin arc{Margin::Kind::arc, m};
-    const auto at = [&](double theta) {
-      return scores::margin_at(arc, std::cos(theta), std::sin(theta)).value;
-    };
-    CHECK((at(kPi - m + 1e-12) > at(kPi - m - 1e-12)) == (m > kArcJumpsUp));
-  }
-}
 
 TEST_CASE("margins: loss and -log p are those of dense formulas") {
   for (const char* head : {"lin", "mix:3*lin"})
     for (const char* word : kWordNorms)
       for (const char* context : kContextNorms) {
-        const Problem p{.head = head,
-                        .rows = 35,
-                        .words = 67,
-                        .size = 4,
-                        .margin = kMargins[(word[0] + context[0]) % 6],
-                        .word = word,
-                        .context = context,
-                        .scale = 1.5};
+        const MarginProblem p{.head = head,
+                              .rows = 35,
+                              .words = 67,
+                              .size = 4,
+                              .margin = kMargins[(word[0] + context[0]) % 6],
+                              .word = word,
+                              .context = context,
+                              .scale = 1.5};
         CAPTURE(p.head);
         CAPTURE(p.margin);
         CAPTURE(p.word);
         CAPTURE(p.context);
-        const Dense expected = dense(p, p.inputs());
+        const DenseLoss expected = dense_loss(p, p.inputs());
         const Result found = run(p);
         CHECK(std::abs(found.loss - expected.loss) < 1e-12 * std::abs(expected.loss));
         CHECK(relative_error(found.nll, expected.nll) < 1e-12);
@@ -439,15 +140,15 @@ TEST_CASE("margins: loss and -log p are those of dense formulas") {
   for (const char* margin : kMargins)
     for (const auto kind : {LabelSmoothing::Kind::uniform, LabelSmoothing::Kind::others})
       for (const bool untied : {false, true}) {
-        const Problem p{.head = untied ? "mix:2*lin" : "lin",
-                        .untied = untied,
-                        .margin = margin,
-                        .word = "uniform",
-                        .context = "max",
-                        .options = {.smoothing = {0.2, kind}}};
+        const MarginProblem p{.head = untied ? "mix:2*lin" : "lin",
+                              .untied = untied,
+                              .margin = margin,
+                              .word = "uniform",
+                              .context = "max",
+                              .options = {.smoothing = {0.2, kind}}};
         CAPTURE(p.margin);
         CAPTURE(untied);
-        const Dense expected = dense(p, p.inputs());
+        const DenseLoss expected = dense_loss(p, p.inputs());
         const Result found = run(p);
         CHECK(std::abs(found.loss - expected.loss) < 1e-12 * std::abs(expected.loss));
         CHECK(relative_error(found.nll, expected.nll) < 1e-12);
@@ -458,7 +159,7 @@ TEST_CASE("margins: a margin of nothing is no margin, and norms of their own are
   for (const char* head : {"lin", "mix:2*lin"})
     for (const char* margin : {"cos:0", "arc:0", "lsm:1"})
       for (const char* norms : {"none", "others"}) {
-        Problem p{.head = head};
+        MarginProblem p{.head = head};
         if (std::string(norms) == "others") p.word = "log-rank", p.context = "max";
         const Result plain = run(p);
         p.margin = margin;
@@ -474,7 +175,7 @@ TEST_CASE("margins: gradients are finite differences") {
     for (const char* word : {"none", "const:2.5", "uniform", "uniform:through",
                              "log-rank:ratio:through", "log-unigram:scaled:through"})
       for (const char* context : {"none", "const:3", "max", "max:through"}) {
-        Problem p{
+        MarginProblem p{
             .rows = 9, .words = 7, .size = 3, .margin = margin, .word = word, .context = context};
         CAPTURE(p.margin);
         CAPTURE(p.word);
@@ -486,15 +187,15 @@ TEST_CASE("margins: gradients are finite differences") {
       }
   for (const char* margin : {"cos:0.35", "arc:0.5", "lsm:3"})
     for (const bool untied : {false, true}) {
-      const Problem p{.head = "mix:2*lin",
-                      .untied = untied,
-                      .rows = 11,
-                      .words = 6,
-                      .size = 3,
-                      .margin = margin,
-                      .word = "log-rank:through",
-                      .context = "max:through",
-                      .options = {.smoothing = {0.1, LabelSmoothing::Kind::uniform}}};
+      const MarginProblem p{.head = "mix:2*lin",
+                            .untied = untied,
+                            .rows = 11,
+                            .words = 6,
+                            .size = 3,
+                            .margin = margin,
+                            .word = "log-rank:through",
+                            .context = "max:through",
+                            .options = {.smoothing = {0.1, LabelSmoothing::Kind::uniform}}};
       CAPTURE(p.margin);
       CAPTURE(untied);
       CHECK(finite_difference_error(p, p.norms(), p.inputs()) < 1e-6);
@@ -504,7 +205,7 @@ TEST_CASE("margins: gradients are finite differences") {
 TEST_CASE("margins: arc has finite differences on either side of pi - m") {
   for (const double m : {0.4, 2.0, 3.0})
     for (const double beyond : {-0.02, 0.02}) {
-      Problem p{.rows = 1, .words = 3, .size = 2, .margin = concat("arc:", m)};
+      MarginProblem p{.rows = 1, .words = 3, .size = 2, .margin = concat("arc:", m)};
       std::vector<Tensor> inputs = p.inputs();
       const double theta = kPi - m + beyond;
       for (int64_t v = 0; v < 3; ++v) {  // every word, so also the target
@@ -522,13 +223,13 @@ TEST_CASE("margins: arc has finite differences on either side of pi - m") {
 TEST_CASE("margins: float32 is float64 to 1e-5, tiles are blocks, threads change no bit") {
   for (const char* head : {"lin", "mix:3*lin"})
     for (const char* margin : {"cos:0.35", "arc:0.5", "lsm:4"}) {
-      Problem p{.head = head,
-                .rows = 70,
-                .words = 300,
-                .size = 16,
-                .margin = margin,
-                .word = "log-unigram:scaled:through",
-                .context = "max:through"};
+      MarginProblem p{.head = head,
+                      .rows = 70,
+                      .words = 300,
+                      .size = 16,
+                      .margin = margin,
+                      .word = "log-unigram:scaled:through",
+                      .context = "max:through"};
       CAPTURE(head);
       CAPTURE(margin);
       const Result exact = run(p), rounded = run(p, DType::float32);
@@ -553,7 +254,7 @@ TEST_CASE("margins: vectors without a direction or with one, and one word") {
         CAPTURE(margin);
         CAPTURE(word);
         CAPTURE(context);
-        Problem p{
+        MarginProblem p{
             .rows = 9, .words = 7, .size = 3, .margin = margin, .word = word, .context = context};
         std::vector<Tensor> inputs = p.inputs();
         double *h = inputs[0].data<double>(), *w = inputs[1].data<double>();
@@ -564,7 +265,7 @@ TEST_CASE("margins: vectors without a direction or with one, and one word") {
         for (int64_t i = 0; i < 3; ++i) w[9 + i] = -2 * h[18 + i];
         REQUIRE(targets.data<int32_t>()[0] == 6);
         REQUIRE(targets.data<int32_t>()[6] == 3);
-        const Dense expected = dense(p, inputs);
+        const DenseLoss expected = dense_loss(p, inputs);
         const Result found = run(p, p.norms(), inputs);
         CHECK(std::abs(found.loss - expected.loss) < 1e-9 * std::abs(expected.loss));
         CHECK(relative_error(found.nll, expected.nll) < 1e-12);
@@ -573,7 +274,7 @@ TEST_CASE("margins: vectors without a direction or with one, and one word") {
         for (int64_t i = 0; i < 3; ++i) w[9 + i] = 2 * h[18 + i];  // c = 1
         for (const Doubles& g : run(p, p.norms(), inputs).gradients)
           CHECK(std::all_of(g.begin(), g.end(), [](double x) { return std::isfinite(x); }));
-        Problem one = p;
+        MarginProblem one = p;
         one.words = 1;
         const Result alone = run(one);
         CHECK(std::abs(alone.loss) < 1e-12);
@@ -599,7 +300,7 @@ TEST_CASE("margins: for inner products only") {
       CHECK(has(error, "mix:2*lin"));
     }
   }
-  Problem p{.head = "log:p=2", .margin = "cos:0.1"};
+  MarginProblem p{.head = "log:p=2", .margin = "cos:0.1"};
   CHECK(has(error_of([&] { run(p); }), "inner products"));
   p = {.head = "mix:lin,rbf", .context = "const:2"};
   CHECK(has(error_of([&] { run(p); }), "inner products"));
@@ -685,7 +386,7 @@ TEST_CASE("margins: a decoder gives evaluation's probabilities") {
   for (const char* name : {"lin", "mix:3*lin"})
     for (const char* word : {"none", "uniform", "unigram:3,0.5"})
       for (const char* context : {"none", "const:3", "max"}) {
-        const Problem p{.head = name, .word = word, .context = context};
+        const MarginProblem p{.head = name, .word = word, .context = context};
         CAPTURE(name);
         CAPTURE(word);
         CAPTURE(context);
