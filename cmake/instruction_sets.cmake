@@ -19,6 +19,7 @@ endif()
 # What computes, but for the tables that choose and what has loops of its own (head_kernels.cpp, once for each list of kernels).
 file(GLOB nine_core_loops CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} core/cpu/*.cpp)
 list(REMOVE_ITEM nine_core_loops core/cpu/table.cpp)
+file(GLOB nine_amx_loops CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} core/cpu/amx/*.cpp)
 file(GLOB nine_head_ops CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} kernels/cpu/*.cpp)
 list(REMOVE_ITEM nine_head_ops kernels/cpu/table.cpp kernels/cpu/head_kernel.cpp kernels/cpu/head_kernels.cpp)
 
@@ -27,29 +28,32 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   list(APPEND nine_avx512_flags -fno-gnu-unique)  # such symbols cannot be made local
 endif()
 
-# nine_instruction_set_objects(TARGET NAME FILES...): adds FILES, compiled for each newer instruction set, to TARGET as one object a set.
+set(nine_amx_flags ${nine_avx512_flags} -mavx512bf16 -mamx-tile -mamx-bf16)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  list(APPEND nine_amx_flags -Wno-uninitialized -Wno-maybe-uninitialized)  # GCC bug 105593, in its own intrinsics
+endif()
+
+# nine_instruction_set_objects(TARGET NAME ISA FILES...): adds FILES, compiled for a newer instruction set, to TARGET as one object.
 # The functions install() of those files stay visible.
-function(nine_instruction_set_objects target name)
+function(nine_instruction_set_objects target name isa)
   if(NOT nine_dispatches)
     return()
   endif()
   get_target_property(libraries ${target} LINK_LIBRARIES)
-  foreach(isa avx512)
-    set(objects nine_${name}_${isa})
-    list(TRANSFORM ARGN PREPEND ${PROJECT_SOURCE_DIR}/ OUTPUT_VARIABLE files)
-    add_library(${objects} OBJECT ${files})
-    target_include_directories(${objects} PRIVATE $<TARGET_PROPERTY:${target},INCLUDE_DIRECTORIES>)
-    target_link_libraries(${objects} PRIVATE ${libraries})
-    target_compile_options(${objects} PRIVATE ${nine_${isa}_flags})
-    target_compile_definitions(${objects} PRIVATE NINE_ISA=${isa})
-    set_target_properties(${objects} PROPERTIES NINE_ISA ${isa})
-    set(linked ${CMAKE_CURRENT_BINARY_DIR}/${objects}.o)
-    add_custom_command(OUTPUT ${linked}
-      COMMAND ${CMAKE_CXX_COMPILER} -r -nostdlib -Wl,--force-group-allocation -o ${linked}.all $<TARGET_OBJECTS:${objects}>
-      COMMAND ${CMAKE_OBJCOPY} --wildcard --keep-global-symbol=_ZN4nine3cpu*7installE* ${linked}.all ${linked}
-      COMMAND ${CMAKE_COMMAND} -E rm ${linked}.all
-      DEPENDS ${objects} $<TARGET_OBJECTS:${objects}> COMMAND_EXPAND_LISTS VERBATIM)
-    set_source_files_properties(${linked} PROPERTIES EXTERNAL_OBJECT ON GENERATED ON)
-    target_sources(${target} PRIVATE ${linked})
-  endforeach()
+  set(objects nine_${name}_${isa})
+  list(TRANSFORM ARGN PREPEND ${PROJECT_SOURCE_DIR}/ OUTPUT_VARIABLE files)
+  add_library(${objects} OBJECT ${files})
+  target_include_directories(${objects} PRIVATE $<TARGET_PROPERTY:${target},INCLUDE_DIRECTORIES>)
+  target_link_libraries(${objects} PRIVATE ${libraries})
+  target_compile_options(${objects} PRIVATE ${nine_${isa}_flags})
+  target_compile_definitions(${objects} PRIVATE NINE_ISA=${isa})
+  set_target_properties(${objects} PROPERTIES NINE_ISA ${isa})
+  set(linked ${CMAKE_CURRENT_BINARY_DIR}/${objects}.o)
+  add_custom_command(OUTPUT ${linked}
+    COMMAND ${CMAKE_CXX_COMPILER} -r -nostdlib -Wl,--force-group-allocation -o ${linked}.all $<TARGET_OBJECTS:${objects}>
+    COMMAND ${CMAKE_OBJCOPY} --wildcard --keep-global-symbol=_ZN4nine3cpu*7installE* ${linked}.all ${linked}
+    COMMAND ${CMAKE_COMMAND} -E rm ${linked}.all
+    DEPENDS ${objects} $<TARGET_OBJECTS:${objects}> COMMAND_EXPAND_LISTS VERBATIM)
+  set_source_files_properties(${linked} PROPERTIES EXTERNAL_OBJECT ON GENERATED ON)
+  target_sources(${target} PRIVATE ${linked})
 endfunction()

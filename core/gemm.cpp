@@ -12,6 +12,7 @@
 #include <string_view>
 #include <type_traits>
 
+#include "core/bf16_gemm.h"
 #include "core/error.h"
 #include "core/instruction_set.h"
 #include "core/scratch.h"
@@ -291,6 +292,8 @@ void gemm(const Gemm<T>& p) {
       for (int64_t r = 0; r < p.m; ++r) std::fill_n(p.c + r * p.ldc, p.n, T(0));
     return;
   }
+  if constexpr (std::is_same_v<T, float>)
+    if (bf16::in_pieces(p)) return bf16::gemm(p);
   const PanelsOfB<T> b(p);
   const int64_t row_blocks = (p.m + kRows - 1) / kRows;
   // Eight panels for each task: a wide C of few rows still makes enough tasks for the threads, and

@@ -1,7 +1,8 @@
 // Matrix products on the CPU. All of them go through this file. It uses libxsmm, a just-in-time
-// compiler for small products, if the build found it, and Eigen otherwise. Both are only given
-// tiles to multiply on one thread. The tiles follow from the shapes alone, so that results do not
-// depend on the number of threads.
+// compiler for small products, if the build found it, and Eigen otherwise; or bfloat16 tiles, where
+// the instruction set in use has them (core/bf16_product.h). All are only given tiles to multiply
+// on one thread. The tiles follow from the shapes alone, so that results do not depend on the
+// number of threads.
 #pragma once
 
 #include <cstdint>

@@ -30,7 +30,7 @@ constexpr InstructionSet kLargest =
 #ifdef NINE_DISPATCH
     InstructionSet::amx;
 #else
-    kBase >= InstructionSet::avx512 ? InstructionSet::amx : kBase;
+    kBase;
 #endif
 
 #if defined(__x86_64__)

@@ -8,7 +8,18 @@ namespace nine {
 
 /// The separate buffers that each thread has, by what they hold. An op and the functions it calls
 /// must use different ones.
-enum class Scratch : int { gemm_b, tile, products, lanes, reduction, rounds, count };
+enum class Scratch : int {
+  gemm_b,
+  tile,
+  products,
+  lanes,
+  reduction,
+  rounds,
+  packed_left,  // factors in bfloat16 pieces
+  packed_right,
+  packed_words,
+  count
+};
 
 namespace detail {
 void* scratch_bytes(Scratch buffer, size_t bytes);

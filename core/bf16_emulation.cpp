@@ -1,0 +1,83 @@
+// AMX's product of bfloat16 tiles (the instruction TDPBF16PS) in portable code, with its bits: it
+// sums even and odd terms by FMA with subnormal numbers as 0, adds the two sums and adds that to C.
+#include <cmath>
+#include <span>
+
+#include "core/bf16_product.h"
+#include "core/cpu/bf16_packing.h"
+
+#ifdef __SSE2__
+#include <immintrin.h>
+#endif
+
+namespace nine::bf16 {
+namespace {
+
+// Subnormal factors and results count as 0 while it lives.
+class FlushSubnormals {
+ public:
+#ifdef __SSE2__
+  FlushSubnormals() : before_(_mm_getcsr()) { _mm_setcsr(before_ | 0x8040); }
+  ~FlushSubnormals() { _mm_setcsr(before_); }
+
+ private:
+  unsigned before_;
+#endif
+};
+
+std::span<const std::pair<int, int>> pairs_of(int pieces) {
+  if (pieces == 3) return kPiecePairs3;
+  if (pieces == 2) return kPiecePairs2;
+  return kPiecePairs1;
+}
+
+// c [row][column] += left tile, right tile.
+void add_tile_product(const uint16_t* left, const uint16_t* right, float* c) {
+  float even[kDepth / 2][kGroup], odd[kDepth / 2][kGroup];
+  for (int64_t t = 0; t < kDepth / 2; ++t)
+    for (int64_t j = 0; j < kGroup; ++j) {
+      even[t][j] = cpu::from_bf16(right[t * kDepth + 2 * j]);
+      odd[t][j] = cpu::from_bf16(right[t * kDepth + 2 * j + 1]);
+    }
+  for (int64_t i = 0; i < kGroup; ++i) {
+    float evens[kGroup] = {}, odds[kGroup] = {};
+    for (int64_t t = 0; t < kDepth / 2; ++t) {
+      const float a = cpu::from_bf16(left[i * kDepth + 2 * t]),
+                  b = cpu::from_bf16(left[i * kDepth + 2 * t + 1]);
+      for (int64_t j = 0; j < kGroup; ++j) {
+        evens[j] = std::fma(a, even[t][j], evens[j]);
+        odds[j] = std::fma(b, odd[t][j], odds[j]);
+      }
+    }
+    for (int64_t j = 0; j < kGroup; ++j) c[i * kGroup + j] += evens[j] + odds[j];
+  }
+}
+
+void multiply_emulated(const Product& p) {
+  const FlushSubnormals flush;
+  const int64_t all_blocks = blocks(p.k);
+  for (int64_t row = 0; row < p.m; row += kGroup)
+    for (int64_t column = 0; column < p.n; column += kGroup) {
+      const int64_t rows = std::min(kGroup, p.m - row), columns = std::min(kGroup, p.n - column);
+      float sums[kGroup * kGroup] = {};
+      float* c = p.c + row * p.ldc + column;
+      for (int64_t i = 0; p.add && i < rows; ++i)
+        std::copy_n(c + i * p.ldc, columns, sums + i * kGroup);
+      const uint16_t* left = p.left.tiles + row / kGroup * p.left.layout.group_stride;
+      const uint16_t* right = p.right.tiles + column / kGroup * p.right.layout.group_stride;
+      for (int64_t b = 0; b < all_blocks; ++b)
+        for (const auto& [l, r] : pairs_of(p.left.layout.pieces))
+          add_tile_product(left + b * p.left.layout.block_stride + l * kTile,
+                           right + b * p.right.layout.block_stride + r * kTile, sums);
+      for (int64_t i = 0; i < rows; ++i) std::copy_n(sums + i * kGroup, columns, c + i * p.ldc);
+    }
+}
+
+}  // namespace
+
+const Loops& emulation() {
+  static const Loops all{cpu::pack_left, cpu::pack_right, multiply_emulated};
+  return all;
+}
+
+}  // namespace nine::bf16

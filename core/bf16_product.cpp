@@ -1,0 +1,85 @@
+#include "core/bf16_product.h"
+
+#include <bit>
+#include <cmath>
+
+#include "core/instruction_set.h"
+
+#ifdef NINE_DISPATCH
+namespace nine::cpu::amx {
+void install(bf16::Loops& loops);
+}
+#endif
+
+namespace nine {
+namespace {
+
+MatmulPrecision precision = MatmulPrecision::highest;
+bool emulated = false;
+
+const bf16::Loops* loops_of_cpu() {
+#ifdef NINE_DISPATCH
+  static const bf16::Loops amx = [] {
+    bf16::Loops all;
+    cpu::amx::install(all);
+    return all;
+  }();
+  if (instruction_set() == InstructionSet::amx) return &amx;
+#endif
+  return nullptr;
+}
+
+}  // namespace
+
+MatmulPrecision matmul_precision() { return precision; }
+void set_matmul_precision(MatmulPrecision p) { precision = p; }
+
+namespace bf16 {
+
+const Loops* loops() {
+  static const Loops* const of_cpu = loops_of_cpu();
+  return emulated ? &emulation() : of_cpu;
+}
+
+void use_emulation(bool on) { emulated = on; }
+
+// A product of k terms is below 2^(a + 1) 2^(b + 1) k for exponents a and b, and each intermediate
+// sum of pieces is below twice that.
+bool fits(uint32_t left_largest, uint32_t right_largest, int64_t k) {
+  constexpr uint32_t kRoundsToInfinity = 0x7f7f8000;  // (2 - 2^-8) 2^127
+  if (left_largest >= kRoundsToInfinity || right_largest >= kRoundsToInfinity) return false;
+  const int a = static_cast<int>(left_largest >> 23) - 127,
+            b = static_cast<int>(right_largest >> 23) - 127;
+  return a + b + 3 + std::bit_width(static_cast<uint64_t>(k)) <= 127;
+}
+
+namespace {
+
+float element(const Factor& f, int64_t i, int64_t k) {
+  return f.scale * (f.contiguous_terms ? f.x[i * f.ld + k] : f.x[k * f.ld + i]);
+}
+
+// Rare: one FMA after another.
+void multiply_in_float32(const Product& p) {
+  for (int64_t i = 0; i < p.m; ++i)
+    for (int64_t j = 0; j < p.n; ++j) {
+      float sum = 0;
+      for (int64_t k = 0; k < p.k; ++k)
+        sum = std::fma(element(p.left.source, i, k), element(p.right.source, j, k), sum);
+      float& c = p.c[i * p.ldc + j];
+      c = p.add ? c + sum : sum;
+    }
+}
+
+}  // namespace
+
+void multiply(const Product& p) {
+  if (fits(p.left.largest, p.right.largest, p.k)) {
+    loops()->multiply(p);
+  } else {
+    multiply_in_float32(p);
+  }
+}
+
+}  // namespace bf16
+}  // namespace nine

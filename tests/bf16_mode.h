@@ -1,0 +1,26 @@
+// Products of bfloat16 pieces on any CPU, while an object lives.
+#pragma once
+
+#include "core/bf16_product.h"
+
+namespace nine::tests {
+
+/// Computes with the emulation of bfloat16 tiles in this precision until it is destroyed.
+class Bf16Mode {
+ public:
+  explicit Bf16Mode(MatmulPrecision precision) : before_(matmul_precision()) {
+    set_matmul_precision(precision);
+    bf16::use_emulation(true);
+  }
+  ~Bf16Mode() {
+    bf16::use_emulation(false);
+    set_matmul_precision(before_);
+  }
+  Bf16Mode(const Bf16Mode&) = delete;
+  Bf16Mode& operator=(const Bf16Mode&) = delete;
+
+ private:
+  MatmulPrecision before_;
+};
+
+}  // namespace nine::tests
