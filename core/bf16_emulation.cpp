@@ -1,7 +1,9 @@
 // AMX's product of bfloat16 tiles (the instruction TDPBF16PS) in portable code, with its bits: it
 // sums even and odd terms by FMA with subnormal numbers as 0, adds the two sums and adds that to C.
+#include <algorithm>
 #include <cmath>
 #include <span>
+#include <vector>
 
 #include "core/bf16_product.h"
 #include "core/cpu/bf16_packing.h"
@@ -25,10 +27,11 @@ class FlushSubnormals {
 #endif
 };
 
-std::span<const std::pair<int, int>> pairs_of(int pieces) {
-  if (pieces == 3) return kPiecePairs3;
-  if (pieces == 2) return kPiecePairs2;
-  return kPiecePairs1;
+using Pass = std::span<const PiecePair>;
+std::vector<Pass> passes_of(int pieces) {
+  if (pieces == 3) return {kSmallOfThree, kLargest};
+  if (pieces == 2) return {kAllOfTwo};
+  return {kLargest};
 }
 
 // c [row][column] += left tile, right tile.
@@ -55,21 +58,26 @@ void add_tile_product(const uint16_t* left, const uint16_t* right, float* c) {
 
 void multiply_emulated(const Product& p) {
   const FlushSubnormals flush;
-  const int64_t all_blocks = blocks(p.k);
+  const std::vector<Pass> passes = passes_of(p.left.layout.pieces);
+  const int64_t all = blocks(p.k);
   for (int64_t row = 0; row < p.m; row += kGroup)
     for (int64_t column = 0; column < p.n; column += kGroup) {
-      const int64_t rows = std::min(kGroup, p.m - row), columns = std::min(kGroup, p.n - column);
-      float sums[kGroup * kGroup] = {};
-      float* c = p.c + row * p.ldc + column;
-      for (int64_t i = 0; p.add && i < rows; ++i)
-        std::copy_n(c + i * p.ldc, columns, sums + i * kGroup);
       const uint16_t* left = p.left.tiles + row / kGroup * p.left.layout.group_stride;
       const uint16_t* right = p.right.tiles + column / kGroup * p.right.layout.group_stride;
-      for (int64_t b = 0; b < all_blocks; ++b)
-        for (const auto& [l, r] : pairs_of(p.left.layout.pieces))
-          add_tile_product(left + b * p.left.layout.block_stride + l * kTile,
-                           right + b * p.right.layout.block_stride + r * kTile, sums);
-      for (int64_t i = 0; i < rows; ++i) std::copy_n(sums + i * kGroup, columns, c + i * p.ldc);
+      for (int64_t first = 0; first < all; first += kStretch) {
+        float sums[kGroup * kGroup] = {};
+        for (const Pass& pass : passes)
+          for (int64_t b = first; b < std::min(all, first + kStretch); ++b)
+            for (const auto& [l, r] : pass)
+              add_tile_product(left + b * p.left.layout.block_stride + l * kTile,
+                               right + b * p.right.layout.block_stride + r * kTile, sums);
+        for (int64_t i = row; i < std::min(p.m, row + kGroup); ++i)
+          for (int64_t j = column; j < std::min(p.n, column + kGroup); ++j) {
+            const float sum = sums[(i - row) * kGroup + j - column];
+            float& c = p.c[i * p.ldc + j];
+            c = p.add || first > 0 ? c + sum : sum;
+          }
+      }
     }
 }
 

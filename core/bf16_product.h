@@ -6,17 +6,18 @@
 // six with i + j <= 2 (from i, j = 0) matter; what is left out is below 2^-24 of the product.
 // Two pieces and three products keep 16 bits, one piece 8. All sums are float32.
 //
-// Every element of a result is summed by itself, in an order that follows from k alone: for each
-// block of 32 terms, in the order of kPiecePairs, the even terms and the odd terms are summed by
-// FMA, and the sum of both is added. It does not depend on how a product is cut, nor on the
-// machine: Loops exist for AMX, and for any CPU as an emulation with the same bits.
+// Every element of a result is summed by itself, in an order that follows from k alone. Terms are
+// taken in stretches of 256. Within one, a sum begins at 0; pass after pass (kSmallOfThree and so
+// on), for each block of 32 terms and each pair of pieces, the even terms and the odd terms are
+// summed by FMA, and the sum of both is added. The stretch's sum is then added to the result. The
+// bits depend neither on how a product is cut, nor on the machine: Loops exist for AMX, and for any
+// CPU as an emulation.
 //
 // Numbers below 2^-126 and pieces below it count as 0: an error of at most k 2^-126 times the
 // largest factor. Factors so large that a piece or a product could overflow, infinity and NaN among
 // them, are multiplied in float32 (multiply()).
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <utility>
 
@@ -28,17 +29,20 @@ inline constexpr int64_t kGroup =
     16;  ///< rows of a left factor or columns of a right one in a tile
 inline constexpr int64_t kDepth = 32;              ///< terms of the sums that a tile has
 inline constexpr int64_t kTile = kGroup * kDepth;  ///< numbers of a tile
+inline constexpr int64_t kStretch = 8;             ///< blocks of kDepth terms in a stretch
 
 /// highest: 3, high: 2, medium: 1.
 inline int pieces_of(MatmulPrecision p) { return 3 - static_cast<int>(p); }
 
-/// The pieces (of the left factor, of the right one) whose products are added up, in this order:
-/// small ones before the largest, and each pair but the first shares a piece, already in a
-/// register, with the one before it.
-inline constexpr std::array<std::pair<int, int>, 6> kPiecePairs3{
-    {{2, 0}, {1, 0}, {1, 1}, {0, 1}, {0, 2}, {0, 0}}};
-inline constexpr std::array<std::pair<int, int>, 3> kPiecePairs2{{{1, 0}, {0, 0}, {0, 1}}};
-inline constexpr std::array<std::pair<int, int>, 1> kPiecePairs1{{{0, 0}}};
+/// A piece of the left factor and one of the right factor.
+using PiecePair = std::pair<int, int>;
+/// The products that are added up. Of three pieces the largest product comes in a pass of its own:
+/// every number that is added to a large sum is an error of rounding, and those of the small
+/// products are thus made while the sum is small. Each pair but the first shares a piece, which is
+/// in a register, with the one before it.
+inline constexpr PiecePair kSmallOfThree[] = {{2, 0}, {1, 0}, {1, 1}, {0, 1}, {0, 2}};
+inline constexpr PiecePair kAllOfTwo[] = {{1, 0}, {0, 0}, {0, 1}};
+inline constexpr PiecePair kLargest[] = {{0, 0}};
 
 /// A factor in float32: the left one (count, k), whose element (i, k) is x[i * ld + k] or, if terms
 /// are not contiguous, x[k * ld + i]; or the right one (k, count), whose element (k, i) is the

@@ -95,18 +95,25 @@ float by_description(const float* x, const float* y, int64_t k, int pieces) {
     for (int i = 0; i < p; ++i) v -= bf16_value(v);
     return bf16_value(v);
   };
-  const std::vector<std::pair<int, int>> pairs =
-      pieces == 3 ? std::vector<std::pair<int, int>>{{2, 0}, {1, 0}, {1, 1}, {0, 1}, {0, 2}, {0, 0}}
-      : pieces == 2 ? std::vector<std::pair<int, int>>{{1, 0}, {0, 0}, {0, 1}}
-                    : std::vector<std::pair<int, int>>{{0, 0}};
+  using Pass = std::vector<std::pair<int, int>>;
+  const std::vector<Pass> passes =
+      pieces == 3   ? std::vector<Pass>{{{2, 0}, {1, 0}, {1, 1}, {0, 1}, {0, 2}}, {{0, 0}}}
+      : pieces == 2 ? std::vector<Pass>{{{1, 0}, {0, 0}, {0, 1}}}
+                    : std::vector<Pass>{{{0, 0}}};
   float c = 0;
-  for (int64_t k0 = 0; k0 < k; k0 += 32)
-    for (const auto& [i, j] : pairs) {
-      float sums[2] = {0, 0};
-      for (int64_t t = k0; t < std::min(k, k0 + 32); ++t)
-        sums[t % 2] = std::fma(piece(x[t], i), piece(y[t], j), sums[t % 2]);
-      c += sums[0] + sums[1];
-    }
+  for (int64_t first = 0; first < k; first += 256) {
+    float stretch = 0;
+    const int64_t end = std::min(k, first + 256);
+    for (const Pass& pass : passes)
+      for (int64_t k0 = first; k0 < end; k0 += 32)
+        for (const auto& [i, j] : pass) {
+          float sums[2] = {0, 0};
+          for (int64_t t = k0; t < std::min(end, k0 + 32); ++t)
+            sums[t % 2] = std::fma(piece(x[t], i), piece(y[t], j), sums[t % 2]);
+          stretch += sums[0] + sums[1];
+        }
+    c += stretch;
+  }
   return c;
 }
 
@@ -160,22 +167,24 @@ TEST_CASE("bf16 pieces: highest is at least as near to float64 as FMAs one after
     return x;
   };
   const Numbers a = numbers(s.m * s.k, 1), b = numbers(s.n * s.k, 2);
-  const auto no_worse = [&](const Numbers& x, const Numbers& y, double factor) {
+  const auto no_worse = [&](const Numbers& x, const Numbers& y) {
     const Errors e = errors(s, x, y);
     INFO("rms error ", e.pieces, ", of FMAs ", e.fma);
-    CHECK(e.pieces <= factor * e.fma);
+    CHECK(e.pieces <= e.fma);
     CHECK(e.pieces > 0);
   };
-  no_worse(a, b, 1);
-  no_worse(scaled(a, 5), b, 1);  // ten decades
-  no_worse(scaled(a, 5), scaled(b, 5), 1);
+  no_worse(a, b);
+  no_worse(scaled(a, 5), b);  // ten decades
+  no_worse(scaled(a, 5), scaled(b, 5));
   Numbers softmax(a.size());  // most of each row's probability in a few entries, the others tiny
   for (size_t i = 0; i < softmax.size(); ++i) softmax[i] = std::exp(15 * (uniform(3, i) - 1));
-  no_worse(softmax, b, 1);
-  Numbers sparse = a;
-  for (size_t i = 0; i < sparse.size(); ++i)
-    if (i % 16 != 5) sparse[i] = 0;
-  no_worse(sparse, b, 1.5);
+  no_worse(softmax, b);
+  for (const double share : {0.25, 0.06, 0.02}) {
+    Numbers sparse = a;
+    for (size_t i = 0; i < sparse.size(); ++i)
+      if (std::fabs(static_cast<double>(uniform(4, i))) > share) sparse[i] = 0;
+    no_worse(sparse, b);
+  }
 }
 
 TEST_CASE("bf16 pieces: high keeps 16 bits of the factors, medium 8") {

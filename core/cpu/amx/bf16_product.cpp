@@ -1,9 +1,8 @@
 // Products of bfloat16 pieces on AMX tiles (core/bf16_product.h).
 //
 // The eight tile registers hold 2 x 2 tiles of C and two tiles each of the left and the right
-// factor. For each block of 32 terms and three pieces, 14 tiles are loaded for 24 products: 1 KiB
-// in 27 cycles, where a core's second-level cache gives 32 to 48 bytes a cycle. Blocks of terms are
-// taken kBlocks at a time, so that one factor's tiles stay in the first-level cache.
+// factor. For each block of 32 terms and three pieces, 16 tiles are loaded for 24 products: 1 KiB
+// in 24 cycles, where a core's second-level cache gives 32 to 48 bytes a cycle.
 #include <immintrin.h>
 
 #include "core/cpu/bf16_packing.h"
@@ -14,9 +13,9 @@ namespace {
 
 using bf16::kGroup;
 using bf16::kTile;
+using bf16::PiecePair;
 using bf16::Product;
 
-constexpr int64_t kBlocks = 4;
 constexpr int kTileRow = 64;  // bytes
 
 // Eight tiles of 16 rows of 64 bytes (Intel's manual, volume 1, 18.4).
@@ -57,89 +56,85 @@ void add_products() {
   if constexpr (M == 2 && N == 2) _tile_dpbf16ps(3, 5, 7);
 }
 
-// M x N tiles of C += the product of `blocks` blocks of terms.
+// Sums the products of `pairs` of pieces for `blocks` blocks of terms onto M x N tiles.
 template <int M, int N, size_t kPairs>
-void add_blocks(const std::array<std::pair<int, int>, kPairs>& pairs, const Product& p,
-                const uint16_t* left, const uint16_t* right, int64_t blocks) {
-  for (int64_t b = 0; b < blocks; ++b) {
-    const auto l = [&](int piece) {
-      load_left<M>(left + b * p.left.layout.block_stride + piece * kTile,
-                   p.left.layout.group_stride);
-    };
-    const auto r = [&](int piece) {
-      load_right<N>(right + b * p.right.layout.block_stride + piece * kTile,
-                    p.right.layout.group_stride);
-    };
+void add_pass(const PiecePair (&pairs)[kPairs], const Product& p, const uint16_t* left,
+              const uint16_t* right, int64_t blocks) {
+  for (int64_t b = 0; b < blocks; ++b)
     for (size_t i = 0; i < kPairs; ++i) {
-      if (i == 0 || pairs[i].first != pairs[i - 1].first) l(pairs[i].first);
-      if (i == 0 || pairs[i].second != pairs[i - 1].second) r(pairs[i].second);
+      const auto [l, r] = pairs[i];
+      if (i == 0 || l != pairs[i - 1].first)
+        load_left<M>(left + b * p.left.layout.block_stride + l * kTile, p.left.layout.group_stride);
+      if (i == 0 || r != pairs[i - 1].second)
+        load_right<N>(right + b * p.right.layout.block_stride + r * kTile,
+                      p.right.layout.group_stride);
       add_products<M, N>();
     }
-  }
 }
 
 template <int M, int N>
-void load_c(const float* c, int64_t ldc, bool add) {
-  const int64_t bytes = ldc * 4;
-  if (!add) {
-    _tile_zero(0);
-    if constexpr (N == 2) _tile_zero(1);
-    if constexpr (M == 2) _tile_zero(2);
-    if constexpr (M == 2 && N == 2) _tile_zero(3);
-    return;
-  }
-  _tile_loadd(0, c, bytes);
-  if constexpr (N == 2) _tile_loadd(1, c + kGroup, bytes);
-  if constexpr (M == 2) _tile_loadd(2, c + kGroup * ldc, bytes);
-  if constexpr (M == 2 && N == 2) _tile_loadd(3, c + kGroup * ldc + kGroup, bytes);
+void clear_sums() {
+  _tile_zero(0);
+  if constexpr (N == 2) _tile_zero(1);
+  if constexpr (M == 2) _tile_zero(2);
+  if constexpr (M == 2 && N == 2) _tile_zero(3);
 }
 template <int M, int N>
-void store_c(float* c, int64_t ldc) {
-  const int64_t bytes = ldc * 4;
-  _tile_stored(0, c, bytes);
-  if constexpr (N == 2) _tile_stored(1, c + kGroup, bytes);
-  if constexpr (M == 2) _tile_stored(2, c + kGroup * ldc, bytes);
-  if constexpr (M == 2 && N == 2) _tile_stored(3, c + kGroup * ldc + kGroup, bytes);
+void store_sums(float* to, int64_t ld) {
+  const int64_t bytes = ld * 4;
+  _tile_stored(0, to, bytes);
+  if constexpr (N == 2) _tile_stored(1, to + kGroup, bytes);
+  if constexpr (M == 2) _tile_stored(2, to + kGroup * ld, bytes);
+  if constexpr (M == 2 && N == 2) _tile_stored(3, to + kGroup * ld + kGroup, bytes);
 }
 
-// Rows [row, row + 16 M) and columns [column, column + 16 N) of C, terms of `blocks` blocks.
-template <int M, int N, size_t kPairs>
-void add_part(const std::array<std::pair<int, int>, kPairs>& pairs, const Product& p, int64_t row,
-              int64_t column, int64_t first_block, int64_t blocks) {
+// Rows [row, row + 16 M) and columns [column, column + 16 N) of C, terms of one stretch.
+template <int M, int N, int kPieces>
+void add_stretch(const Product& p, int64_t row, int64_t column, int64_t first_block,
+                 int64_t blocks) {
   const uint16_t* left = p.left.tiles + row / kGroup * p.left.layout.group_stride +
                          first_block * p.left.layout.block_stride;
   const uint16_t* right = p.right.tiles + column / kGroup * p.right.layout.group_stride +
                           first_block * p.right.layout.block_stride;
+  clear_sums<M, N>();
+  if constexpr (kPieces == 3) add_pass<M, N>(bf16::kSmallOfThree, p, left, right, blocks);
+  if constexpr (kPieces == 2) {
+    add_pass<M, N>(bf16::kAllOfTwo, p, left, right, blocks);
+  } else {
+    add_pass<M, N>(bf16::kLargest, p, left, right, blocks);
+  }
   const int64_t rows = std::min(p.m - row, M * kGroup),
                 columns = std::min(p.n - column, N * kGroup);
   const bool add = p.add || first_block > 0;
   float* c = p.c + row * p.ldc + column;
-  if (rows == M * kGroup && columns == N * kGroup) {
-    load_c<M, N>(c, p.ldc, add);
-    add_blocks<M, N>(pairs, p, left, right, blocks);
-    store_c<M, N>(c, p.ldc);
-    return;
-  }
-  alignas(64) float edge[4 * kGroup * kGroup] = {};  // C's tiles reach beyond its edge
   constexpr int64_t kLd = N * kGroup;
-  for (int64_t r = 0; add && r < rows; ++r) std::copy_n(c + r * p.ldc, columns, edge + r * kLd);
-  load_c<M, N>(edge, kLd, true);
-  add_blocks<M, N>(pairs, p, left, right, blocks);
-  store_c<M, N>(edge, kLd);
-  for (int64_t r = 0; r < rows; ++r) std::copy_n(edge + r * kLd, columns, c + r * p.ldc);
+  if (!add && rows == M * kGroup && columns == kLd) return store_sums<M, N>(c, p.ldc);
+  alignas(64) float sums[M * kGroup * kLd];
+  store_sums<M, N>(sums, kLd);
+  for (int64_t r = 0; r < rows; ++r) {
+    float* to = c + r * p.ldc;
+    const float* from = sums + r * kLd;
+    if (!add) {
+      std::copy_n(from, columns, to);
+    } else if (columns == kLd) {
+      for (int64_t i = 0; i < kLd; ++i) to[i] += from[i];
+    } else {
+      for (int64_t i = 0; i < columns; ++i) to[i] += from[i];
+    }
+  }
 }
 
-template <size_t kPairs>
-void multiply_pieces(const std::array<std::pair<int, int>, kPairs>& pairs, const Product& p) {
+template <int kPieces>
+void multiply_pieces(const Product& p) {
   const int64_t all = bf16::blocks(p.k);
-  for (int64_t first = 0; first < all; first += kBlocks) {
-    const int64_t blocks = std::min(kBlocks, all - first);
+  for (int64_t first = 0; first < all; first += bf16::kStretch) {
+    const int64_t blocks = std::min(bf16::kStretch, all - first);
     for (int64_t column = 0; column < p.n; column += 2 * kGroup)
       for (int64_t row = 0; row < p.m; row += 2 * kGroup) {
         const bool wide = p.n - column > kGroup, tall = p.m - row > kGroup;
-        const auto part = tall ? (wide ? add_part<2, 2, kPairs> : add_part<2, 1, kPairs>)
-                               : (wide ? add_part<1, 2, kPairs> : add_part<1, 1, kPairs>);
-        part(pairs, p, row, column, first, blocks);
+        const auto add = tall ? (wide ? add_stretch<2, 2, kPieces> : add_stretch<2, 1, kPieces>)
+                              : (wide ? add_stretch<1, 2, kPieces> : add_stretch<1, 1, kPieces>);
+        add(p, row, column, first, blocks);
       }
   }
 }
@@ -148,11 +143,11 @@ void multiply_on_tiles(const Product& p) {
   const Tiles tiles;
   switch (p.left.layout.pieces) {
     case 3:
-      return multiply_pieces(bf16::kPiecePairs3, p);
+      return multiply_pieces<3>(p);
     case 2:
-      return multiply_pieces(bf16::kPiecePairs2, p);
+      return multiply_pieces<2>(p);
     default:
-      return multiply_pieces(bf16::kPiecePairs1, p);
+      return multiply_pieces<1>(p);
   }
 }
 
