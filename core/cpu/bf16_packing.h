@@ -36,21 +36,17 @@ struct LargestBits {
 // The pieces of 32 numbers, piece p at out + p * kTile.
 #ifdef __AVX512BF16__
 inline void split(const float* x, int pieces, uint16_t* out, LargestBits& largest) {
-  const auto widened = [](__m256i half) {
-    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(half), 16));
-  };
-  const auto keep_largest = [](__m512 v, uint32_t* lanes) {
-    const __m512i size = _mm512_and_si512(_mm512_castps_si512(v), _mm512_set1_epi32(0x7fffffff));
+  for (int64_t half = 0; half < bf16::kDepth; half += 16) {
+    __m512 rest = _mm512_loadu_ps(x + half);
+    const __m512i size = _mm512_and_si512(_mm512_castps_si512(rest), _mm512_set1_epi32(0x7fffffff));
+    uint32_t* lanes = largest.lanes + half;
     _mm512_store_si512(lanes, _mm512_max_epu32(_mm512_load_si512(lanes), size));
-  };
-  __m512 a = _mm512_loadu_ps(x), b = _mm512_loadu_ps(x + 16);
-  keep_largest(a, largest.lanes);
-  keep_largest(b, largest.lanes + 16);
-  for (int p = 0; p < pieces; ++p) {
-    const auto both = reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(b, a));
-    _mm512_storeu_si512(out + p * bf16::kTile, both);
-    a = _mm512_sub_ps(a, widened(_mm512_castsi512_si256(both)));
-    b = _mm512_sub_ps(b, widened(_mm512_extracti64x4_epi64(both, 1)));
+    for (int p = 0; p < pieces; ++p) {
+      const auto piece = reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(rest));
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + p * bf16::kTile + half), piece);
+      const __m512i bits = _mm512_slli_epi32(_mm512_cvtepu16_epi32(piece), 16);
+      rest = _mm512_sub_ps(rest, _mm512_castsi512_ps(bits));
+    }
   }
 }
 #else

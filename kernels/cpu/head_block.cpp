@@ -39,14 +39,17 @@ StackedComponents<T>::StackedComponents(const HeadBlock& block, Arena& arena)
     if (kernel.stats > 0) compute_row_stats(row_stats, k);
     components_[k].any_extreme = any_extreme_in(components_[k]);
   }
-  T* packed = pool_array<T>(arena, size() * panels_ * kHeadPanel * d);
-  pack_contexts(packed);
-  packed_ = packed;
+  // Vectors of less than a block of terms would be padding for the most part.
+  if (std::is_same_v<T, float> && bf16::loops() != nullptr && d >= bf16::kDepth)
+    pieces_ = bf16::pieces_of(matmul_precision());
+  pieces_ > 0 ? pack_contexts_in_pieces(arena) : pack_contexts(arena);
 }
 
 template <class T>
-void StackedComponents<T>::pack_contexts(T* packed) {
+void StackedComponents<T>::pack_contexts(Arena& arena) {
   const int64_t d = block_.dims();
+  T* packed = pool_array<T>(arena, size() * panels_ * kHeadPanel * d);
+  packed_ = packed;
   parallel_for(
       size() * panels_,
       [&](int64_t stacked_panel) {
@@ -57,6 +60,46 @@ void StackedComponents<T>::pack_contexts(T* packed) {
         transpose_tile(context(k, panel * kHeadPanel), block_.h.ld, rows, d, y, kHeadPanel);
       },
       4.0 * static_cast<double>(block_.h.elements()));
+}
+
+// The contexts as the right factor of the scores' product.
+template <class T>
+void StackedComponents<T>::pack_contexts_in_pieces(Arena& arena) {
+  int64_t contexts = 0;
+  for (int64_t k = 0; k < size(); ++k) {
+    StackedComponent<T>& c = components_[k];
+    const HeadKernel<T>& kernel = c.kernel;
+    const bool same_words = c.shares_words && kernel.parts == components_[k - 1].kernel.parts;
+    c.word_pack = same_words ? components_[k - 1].word_pack : word_packs_++;
+    word_pack_size_ =
+        std::max(word_pack_size_,
+                 kernel.parts * bf16::packed_size(strip_words(), kernel.product_dims, pieces_));
+    c.first_context = contexts;
+    contexts +=
+        kernel.parts * bf16::packed_size(panels_ * kHeadPanel, kernel.product_dims, pieces_);
+  }
+  packed_pieces_ = pool_array<uint16_t>(arena, contexts);
+  largest_context_ = pool_array<uint32_t>(arena, size() * panels_);
+  if constexpr (std::is_same_v<T, float>)
+    parallel_for(
+        size() * panels_,
+        [&](int64_t stacked_panel) {
+          const int64_t k = stacked_panel / panels_, panel = stacked_panel % panels_;
+          const StackedComponent<T>& c = components_[k];
+          const bf16::Layout layout = bf16::layout_of(c.kernel.product_dims, pieces_);
+          uint32_t largest = 0;
+          for (int64_t part = 0; part < c.kernel.parts; ++part) {
+            const bf16::Packed to = context_pieces(c, k, panel, part);
+            largest = std::max(
+                largest, bf16::loops()->pack_right(to.source, rows_of(panel), c.kernel.product_dims,
+                                                   layout, const_cast<uint16_t*>(to.tiles)));
+            if (rows_of(panel) <= bf16::kGroup)  // the panel's second group
+              std::fill_n(const_cast<uint16_t*>(to.tiles) + layout.group_stride,
+                          layout.group_stride, uint16_t{0});
+          }
+          largest_context_[stacked_panel] = largest;
+        },
+        8.0 * static_cast<double>(block_.h.elements()));
 }
 
 // Padding rows have the statistics of the panel's first row, so that a kernel's results for them
@@ -122,7 +165,19 @@ HeadTile<T> StackedComponents<T>::kept_tile(const TilePlace<T>& at) const {
 }
 
 template <class T>
-void StackedComponents<T>::multiply(const TilePlace<T>& at, const HeadTile<T>& tile) const {
+WordPacks StackedComponents<T>::word_packs() const {
+  if (pieces_ == 0) return {};
+  const int64_t head = (word_packs_ * static_cast<int64_t>(sizeof(WordPacks::Pack)) + 63) / 64 * 32;
+  auto* memory = scratch<uint16_t>(Scratch::packed_words, head + word_packs_ * word_pack_size_);
+  auto* packs = reinterpret_cast<WordPacks::Pack*>(memory);
+  std::fill_n(packs, word_packs_, WordPacks::Pack{-1, 0});
+  return {packs, memory + head, word_pack_size_};
+}
+
+template <class T>
+void StackedComponents<T>::multiply(const TilePlace<T>& at, const HeadTile<T>& tile,
+                                    WordPacks& packs) const {
+  if (pieces_ > 0) return multiply_pieces(at, tile, packs);
   const StackedComponent<T>& c = at.component;
   const HeadKernel<T>& kernel = c.kernel;
   const TileProduct<T> product(kHeadPanel, at.words, kernel.product_dims, kHeadPanel, c.w.ld,
@@ -133,6 +188,65 @@ void StackedComponents<T>::multiply(const TilePlace<T>& at, const HeadTile<T>& t
       product(contexts + j * kernel.part_size * kHeadPanel,
               row_ptr<T>(c.w, at.word) + i * kernel.part_size,
               tile.z + (i * kernel.parts + j) * tile.plane);
+}
+
+// Packed contexts of one panel of component k and one of its parts.
+template <class T>
+bf16::Packed StackedComponents<T>::context_pieces(const StackedComponent<T>& c, int64_t k,
+                                                  int64_t panel, int64_t part) const {
+  bf16::Packed out;
+  if constexpr (std::is_same_v<T, float>) {
+    const bf16::Layout layout = bf16::layout_of(c.kernel.product_dims, pieces_);
+    const int64_t groups = kHeadPanel / bf16::kGroup;
+    out = {
+        packed_pieces_ + c.first_context + (part * panels_ + panel) * groups * layout.group_stride,
+        layout,
+        largest_context_[k * panels_ + panel],
+        {.x = context(k, panel * kHeadPanel) + part * c.kernel.part_size, .ld = block_.h.ld}};
+  }
+  return out;
+}
+
+template <class T>
+void StackedComponents<T>::multiply_pieces(const TilePlace<T>& at, const HeadTile<T>& tile,
+                                           WordPacks& packs) const {
+  if constexpr (std::is_same_v<T, float>) {
+    const StackedComponent<T>& c = at.component;
+    const HeadKernel<T>& kernel = c.kernel;
+    WordPacks::Pack& pack = packs.packs[c.word_pack];
+    const bf16::Layout layout = bf16::layout_of(kernel.product_dims, pieces_);
+    const auto words_of = [&](int64_t part) {
+      return bf16::Packed{packs.tiles + c.word_pack * packs.size +
+                              part * bf16::packed_size(strip_words(), kernel.product_dims, pieces_),
+                          layout,
+                          pack.largest,
+                          {.x = row_ptr<T>(c.w, at.word) + part * kernel.part_size, .ld = c.w.ld}};
+    };
+    if (pack.word != at.word) {
+      pack = {at.word, 0};
+      for (int64_t part = 0; part < kernel.parts; ++part) {
+        const bf16::Packed to = words_of(part);
+        pack.largest = std::max(
+            pack.largest, bf16::loops()->pack_left(to.source, at.words, kernel.product_dims, layout,
+                                                   const_cast<uint16_t*>(to.tiles)));
+      }
+    }
+    for (int64_t i = 0; i < kernel.parts; ++i)
+      for (int64_t j = 0; j < kernel.parts; ++j) {
+        bf16::Product p{.left = words_of(i),
+                        .right = context_pieces(c, at.index, at.panel, j),
+                        .m = at.words,
+                        .n = kHeadPanel,
+                        .k = kernel.product_dims,
+                        .c = tile.z + (i * kernel.parts + j) * tile.plane,
+                        .ldc = tile.ld};
+        if (!bf16::fits(p.left.largest, p.right.largest, p.k)) {  // sources have no padding rows
+          for (int64_t v = 0; v < at.words; ++v) std::fill_n(p.c + v * p.ldc, kHeadPanel, 0.0f);
+          p.n = rows_of(at.panel);
+        }
+        bf16::multiply(p);
+      }
+  }
 }
 
 template <class T>
@@ -167,10 +281,11 @@ void StackedComponents<T>::scores(const TilePlace<T>& at, const HeadTile<T>& til
 }
 
 template <class T>
-void StackedComponents<T>::tile_scores(const TilePlace<T>& at, T* spare, T* out) const {
+void StackedComponents<T>::tile_scores(const TilePlace<T>& at, T* spare, WordPacks& packs,
+                                       T* out) const {
   const HeadTile<T> t =
       block_.products ? kept_tile(at) : tile(at, spare, kTileElements, kHeadPanel);
-  if (!block_.products) multiply(at, t);
+  if (!block_.products) multiply(at, t, packs);
   scores(at, t, out);
 }
 

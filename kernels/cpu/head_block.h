@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/arena.h"
+#include "core/bf16_product.h"
 #include "core/cpu/elementwise_loops.h"
 #include "kernels/angle.h"
 #include "kernels/cpu/head_kernels.h"
@@ -41,6 +42,10 @@ inline WordRange chunk_words(int64_t vocabulary, int64_t chunk) {
   return {bound(chunk), bound(chunk + 1)};
 }
 
+/// Word tiles that are multiplied at once where products are made of bfloat16 pieces, so that
+/// contexts and gradients of contexts come from memory a quarter as often.
+inline constexpr int64_t kStripTiles = 4;
+
 /// Temporary memory in the arena for n objects of plain data.
 template <class P>
 P* pool_array(Arena& arena, int64_t n) {
@@ -62,6 +67,8 @@ struct StackedComponent {
   int64_t first_stat = 0;        ///< among all components' statistics of a word
   const T* row_stats = nullptr;  ///< [panel][stats][kHeadPanel]
   bool shares_words = false;     ///< with the component before it
+  int64_t first_context = 0;     ///< number of the packed contexts, in pieces
+  int64_t word_pack = 0;         ///< its words' place in WordPacks
   bool any_extreme = false;      ///< among its words and rows, see HeadLoops::any_extreme
 };
 
@@ -72,6 +79,18 @@ struct TilePlace {
   int64_t index;  ///< of the component
   int64_t panel;  ///< within the component
   int64_t word, words;
+};
+
+/// A thread's packed word vectors, in bfloat16 pieces: of each component the strip that it
+/// multiplied last. In float32, where word vectors are multiplied as they are, it is empty.
+struct WordPacks {
+  struct Pack {
+    int64_t word;      ///< the strip's first one, or -1
+    uint32_t largest;  ///< of all parts
+  };
+  Pack* packs = nullptr;
+  uint16_t* tiles = nullptr;  ///< [pack][part]
+  int64_t size = 0;           ///< numbers of a pack
 };
 
 /// A block as a stack of components. Its memory is the arena's, in the caller's Scope.
@@ -120,8 +139,14 @@ class StackedComponents {
   HeadTile<T> tile(const TilePlace<T>& at, T* z, int64_t plane, int64_t ld) const;
   /// The same where the block keeps its products.
   HeadTile<T> kept_tile(const TilePlace<T>& at) const;
-  /// Computes the tile's products.
-  void multiply(const TilePlace<T>& at, const HeadTile<T>& tile) const;
+  /// The products' pieces (core/bf16_product.h), or 0: they are TileProduct's.
+  int pieces() const { return pieces_; }
+  /// The words, in whole tiles, that multiply() is best called for.
+  int64_t strip_words() const { return (pieces_ > 0 ? kStripTiles : 1) * kHeadTile; }
+  /// This thread's, empty, in its Scratch::packed_words.
+  WordPacks word_packs() const;
+  /// Computes the products of a tile, or of a strip of up to strip_words() from a `word` on.
+  void multiply(const TilePlace<T>& at, const HeadTile<T>& tile, WordPacks& packs) const;
   /// out [word][kHeadPanel]: scores of a tile whose products have been computed, exact for targets
   /// and close pairs; also stored in the block if it keeps scores.
   void compute_scores(const TilePlace<T>& at, const HeadTile<T>& tile, T* out) const;
@@ -129,7 +154,7 @@ class StackedComponents {
   void scores(const TilePlace<T>& at, const HeadTile<T>& tile, T* out) const;
   /// The same from the block's products, or if it keeps none from products computed into `spare`
   /// (kHeadTile x kHeadPanel numbers for each pair of parts).
-  void tile_scores(const TilePlace<T>& at, T* spare, T* out) const;
+  void tile_scores(const TilePlace<T>& at, T* spare, WordPacks& packs, T* out) const;
   int64_t max_planes() const { return max_planes_; }  ///< of any component
 
   /// Whether the scores of some of a component's pairs are computed from their vectors, as those of
@@ -201,13 +226,22 @@ class StackedComponents {
                ? nullptr
                : at.component.scores + at.word * block_.scores.ld + at.panel * kHeadPanel;
   }
-  void pack_contexts(T* packed);
+  void pack_contexts(Arena& arena);
+  void pack_contexts_in_pieces(Arena& arena);
+  bf16::Packed context_pieces(const StackedComponent<T>& c, int64_t k, int64_t panel,
+                              int64_t part) const;
+  void multiply_pieces(const TilePlace<T>& at, const HeadTile<T>& tile, WordPacks& packs) const;
   void compute_row_stats(T* stats, int64_t k);
 
   const HeadBlock& block_;
   StackedComponent<T>* components_;
   int64_t panels_, columns_ = 0, stats_ = 0, max_planes_ = 0;
   const T* packed_ = nullptr;  // H as [stacked panel][k][32], rows past the last one zero
+  // Or, in pieces, [component][part][panel], and the largest number of each stacked panel.
+  int pieces_ = 0;
+  uint16_t* packed_pieces_ = nullptr;
+  uint32_t* largest_context_ = nullptr;
+  int64_t word_packs_ = 0, word_pack_size_ = 0;
 };
 
 /// The numbers of each row from which gradients and posteriors are computed, panel by panel.

@@ -67,7 +67,10 @@ class Backward {
 
   void run_chunk(int64_t chunk) {
     const auto [begin, end] = chunk_words(block_.words(), chunk);
-    T* z = block_.products ? nullptr : scratch<T>(Scratch::products, kHeadTile * stack_.columns());
+    // Of pairs that are computed from their vectors `lanes` has one tile.
+    const int64_t strip = exact_ ? kHeadTile : stack_.strip_words();
+    T* z = block_.products ? nullptr : scratch<T>(Scratch::products, strip * stack_.columns());
+    WordPacks packs = stack_.word_packs();
     // Bias; statistics; scores of all components and log p for smoothed mixtures.
     const int64_t up_tiles = joint_ || exact_ ? stack_.size() + 1 : 0,
                   exact_tiles = exact_ ? stack_.size() * stack_.panels() : 0;
@@ -76,17 +79,22 @@ class Backward {
     T* up = memory + kTileElements * (1 + stack_.stats());
     const Lanes lanes{memory, memory + kTileElements, up, up + kTileElements * up_tiles};
     if (g_.dh) clear_dh(chunk, begin == end);
-    for (int64_t word = begin; word < end; word += kHeadTile) {
-      const int64_t words = std::min(kHeadTile, end - word);
-      if (z != nullptr) multiply(z, word, words);
-      std::fill_n(lanes.exact, kTileElements * exact_tiles, T(0));
-      slopes(chunk, z, word, words, lanes);
-      if (g_.dbias.view) add_bias(word, words, lanes.bias);
-      add_word_stats(word, words, lanes.word_stats);
-      add_dw(z, word, words);
-      if (g_.dh) add_dh(chunk, z, word, words, word == begin);
-      add_targets(chunk, word, words);
-      if (exact_) add_exact_pairs(chunk, word, words, lanes.exact);
+    for (int64_t first = begin; first < end; first += strip) {
+      const int64_t last = std::min(end, first + strip);
+      if (z != nullptr) multiply(z, first, last - first, packs);
+      for (int64_t word = first; word < last; word += kHeadTile) {
+        const int64_t words = std::min(kHeadTile, last - word);
+        T* tile_z = z == nullptr ? nullptr : z + (word - first) * stack_.columns();
+        std::fill_n(lanes.exact, kTileElements * exact_tiles, T(0));
+        slopes(chunk, tile_z, word, words, lanes);
+        if (g_.dbias.view) add_bias(word, words, lanes.bias);
+        add_word_stats(word, words, lanes.word_stats);
+      }
+      add_dw(z, first, last - first);
+      if (g_.dh) add_dh(chunk, z, first, last - first, first == begin);
+      for (int64_t word = first; word < last; word += kHeadTile)
+        add_targets(chunk, word, std::min(kHeadTile, last - word));
+      if (exact_) add_exact_pairs(chunk, first, last - first, lanes.exact);
     }
   }
 
@@ -100,11 +108,11 @@ class Backward {
   }
   int64_t stride(T* z) const { return z != nullptr ? stack_.columns() : block_.products.ld; }
 
-  void multiply(T* z, int64_t word, int64_t words) const {
+  void multiply(T* z, int64_t word, int64_t words, WordPacks& packs) const {
     for (int64_t k = 0; k < stack_.size(); ++k)
       for (int64_t p = 0; p < stack_.panels(); ++p) {
         const TilePlace<T> at{stack_[k], k, p, word, words};
-        stack_.multiply(at, tile(at, z));
+        stack_.multiply(at, tile(at, z), packs);
       }
   }
 

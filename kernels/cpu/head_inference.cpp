@@ -28,6 +28,7 @@ void run_inference(const HeadBlock& block, const View& log_probs, const View& sc
         const auto [begin, end] = chunk_words(vocabulary, chunk);
         T* spare = scratch<T>(Scratch::products, stack.max_planes() * kTileElements);
         T* tiles = scratch<T>(Scratch::tile, (size + 1) * kTileElements);
+        WordPacks packs = stack.word_packs();
         for (int64_t word = begin; word < end; word += kHeadTile)
           for (int64_t p = 0; p < stack.panels(); ++p) {
             const int64_t words = std::min(kHeadTile, end - word), rows = stack.rows_of(p);
@@ -36,7 +37,8 @@ void run_inference(const HeadBlock& block, const View& log_probs, const View& sc
                      (k * block.rows() + p * kHeadPanel) * vocabulary + word;
             };
             for (int64_t k = 0; k < size; ++k) {
-              stack.tile_scores({stack[k], k, p, word, words}, spare, tiles + k * kTileElements);
+              stack.tile_scores({stack[k], k, p, word, words}, spare, packs,
+                                tiles + k * kTileElements);
               if (scores)
                 write_tile(tiles + k * kTileElements, words, rows, at(scores, k), vocabulary);
             }

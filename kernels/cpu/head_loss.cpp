@@ -62,11 +62,13 @@ void sum_over_vocabulary(const HeadBlock& block, const VocabularySums& out, Aren
                        : scratch<T>(Scratch::products, stack.max_planes() * kTileElements);
         T* scores = scratch<T>(Scratch::tile, (size + 1) * kTileElements);
         T* log_p = scores + size * kTileElements;
+        WordPacks packs = stack.word_packs();
         for (int64_t word = begin; word < end; word += kHeadTile)
           for (int64_t p = 0; p < panels; ++p) {
             const int64_t words = std::min(kHeadTile, end - word);
             for (int64_t k = 0; k < size; ++k)
-              stack.tile_scores({stack[k], k, p, word, words}, spare, scores + k * kTileElements);
+              stack.tile_scores({stack[k], k, p, word, words}, spare, packs,
+                                scores + k * kTileElements);
             mixture_tile(stack, lanes, p, words, scores, log_p);
             for (int64_t k = 0; k <= size; ++k) {
               T sum[kHeadPanel] = {};

@@ -142,22 +142,30 @@ void run_scores(const HeadBlock& block, Arena& arena) {
         double* score_sums = partial_scores + chunk * all_panels * kHeadPanel;
         for (int64_t p = 0; p < all_panels; ++p) sums[p].clear();
         if (partial_scores != nullptr) std::fill_n(score_sums, all_panels * kHeadPanel, 0.0);
-        T* spare = block.products
-                       ? nullptr
-                       : scratch<T>(Scratch::products, stack.max_planes() * kTileElements);
+        const int64_t strip = stack.strip_words(), plane = strip * kHeadPanel;
+        T* spare =
+            block.products ? nullptr : scratch<T>(Scratch::products, stack.max_planes() * plane);
         T* scores = scratch<T>(Scratch::tile, kTileElements);
-        for (int64_t word = begin; word < end; word += kHeadTile)
+        WordPacks packs = stack.word_packs();
+        for (int64_t first = begin; first < end; first += strip)
           for (int64_t k = 0; k < stack.size(); ++k)
             for (int64_t p = 0; p < stack.panels(); ++p) {
-              const TilePlace<T> at{stack[k], k, p, word, std::min(kHeadTile, end - word)};
-              const HeadTile<T> tile = block.products
-                                           ? stack.kept_tile(at)
-                                           : stack.tile(at, spare, kTileElements, kHeadPanel);
-              stack.multiply(at, tile);
-              stack.compute_scores(at, tile, scores);
-              sums[stack[k].first_panel + p].add(scores, at.words);
-              if (partial_scores != nullptr)
-                add_scores(scores, at.words, score_sums + (stack[k].first_panel + p) * kHeadPanel);
+              const int64_t last = std::min(end, first + strip);
+              const auto tile_of = [&](const TilePlace<T>& at) {
+                return block.products ? stack.kept_tile(at)
+                                      : stack.tile(at, spare + (at.word - first) * kHeadPanel,
+                                                   plane, kHeadPanel);
+              };
+              const TilePlace<T> whole{stack[k], k, p, first, last - first};
+              stack.multiply(whole, tile_of(whole), packs);
+              for (int64_t word = first; word < last; word += kHeadTile) {
+                const TilePlace<T> at{stack[k], k, p, word, std::min(kHeadTile, last - word)};
+                stack.compute_scores(at, tile_of(at), scores);
+                sums[stack[k].first_panel + p].add(scores, at.words);
+                if (partial_scores != nullptr)
+                  add_scores(scores, at.words,
+                             score_sums + (stack[k].first_panel + p) * kHeadPanel);
+              }
             }
       },
       stack.operations());
