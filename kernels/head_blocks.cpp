@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/bf16_product.h"
 #include "core/ops.h"
 
 namespace nine {
 namespace {
 
 constexpr int64_t kStackRows = 224;  // stacked rows of a block: the fastest in measurements
+// The same where products are made of bfloat16 pieces: word vectors are packed for each block.
+constexpr int64_t kPiecesStackRows = 576;
 // Bytes of a block's products where each component has word vectors of its own.
 constexpr int64_t kUntiedBytes = int64_t{128} << 20;
 // Bytes of a block's products on a GPU: chosen by calculation, not by measurement.
@@ -45,8 +48,10 @@ int64_t head_block_rows(const HeadSpec& head, int64_t words, int64_t d, DType dt
     double stacked = 0;
     for (const Score& s : head.components)
       stacked += std::sqrt(static_cast<double>(ops::head_product_planes(s, d)));
+    const bool pieces = dtype == DType::float32 && bf16::loops() != nullptr;
     const auto panels = static_cast<int64_t>(
-        std::lround(static_cast<double>(kStackRows) / stacked / static_cast<double>(panel)));
+        std::lround(static_cast<double>(pieces ? kPiecesStackRows : kStackRows) / stacked /
+                    static_cast<double>(panel)));
     return std::max<int64_t>(1, panels) * panel;
   }
   const int64_t row_bytes = words * planes_of(head, d) * static_cast<int64_t>(size_of(dtype));

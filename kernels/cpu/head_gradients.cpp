@@ -5,6 +5,7 @@
 #include "core/gemm.h"
 #include "core/scratch.h"
 #include "kernels/cpu/head_block.h"
+#include "kernels/cpu/head_gradient_pieces.h"
 #include "kernels/cpu/ops.h"
 
 namespace nine::cpu {
@@ -43,6 +44,8 @@ class Backward {
         joint_(block.options.spread != 0 && stack_.size() > 1) {
     for (int64_t k = 0; k < stack_.size(); ++k)
       exact_ = exact_ || stack_.has_exact_pairs(stack_[k]);
+    if constexpr (std::is_same_v<T, float>)
+      if (stack_.pieces() > 0) pieces_.pack_contexts(stack_, arena);
     if (g.dh) partial_dh_ = pool_array<T>(arena, kHeadChunks * block.h.rows() * d_);
     if (g.dcontext_norm)
       std::fill_n(static_cast<double*>(g.dcontext_norm.data), stack_.size() * block.rows(), 0.0);
@@ -330,6 +333,10 @@ class Backward {
   }
   void add_dw_of(const StackedComponent<T>& c, const T* h, int64_t rows, const T* g, int64_t ldg,
                  const View& dw, int64_t word, int64_t words, bool add) const {
+    if constexpr (std::is_same_v<T, float>)
+      if (pieces_.used())
+        return pieces_.add_dw(c, {h, block_.h.ld, false}, rows, {g, ldg}, padded_,
+                              {row_ptr<T>(dw, word), dw.ld, words, add});
     const HeadKernel<T>& kernel = c.kernel;
     for (int64_t k = 0; k < kernel.product_dims; k += kDepthTile) {
       const TileProduct<T> product(std::min(kDepthTile, kernel.product_dims - k), words, rows,
@@ -353,6 +360,17 @@ class Backward {
   }
   // The chunk's dH (rows x d) += tile W.
   void add_dh(int64_t chunk, T* z, int64_t word, int64_t words, bool first) const {
+    if constexpr (std::is_same_v<T, float>)
+      if (pieces_.used()) {
+        for (int64_t k = 0; k < stack_.size(); ++k) {
+          const StackedComponent<T>& c = stack_[k];
+          pieces_.add_dh(c, {row_ptr<T>(c.w, word), c.w.ld, false}, words,
+                         {column(z, word, c.first_column), stride(z), false}, padded_,
+                         {dh_row(chunk, stack_.stacked(k, 0)), d_, block_.rows(),
+                          !first || !c.kernel.whole(d_)});
+        }
+        return;
+      }
     T* transposed = scratch<T>(Scratch::tile, kTileElements);
     for (int64_t k = 0; k < stack_.size(); ++k) {
       const StackedComponent<T>& c = stack_[k];
@@ -410,9 +428,10 @@ class Backward {
   StackLanes<T> lanes_;
   const HeadGradients& g_;
   int64_t d_, padded_;
-  bool joint_;          // smoothed labels of a mixture: gradients depend on all components' scores
-  bool exact_ = false;  // some component has pairs that are computed from their vectors
-  T* partial_dh_ = nullptr;              // [chunk][stacked row][d]
+  bool joint_;  // smoothed labels of a mixture: gradients depend on all components' scores
+  GradientPieces pieces_;    // the products of dW and dH, where they are made of bfloat16 pieces
+  bool exact_ = false;       // some component has pairs that are computed from their vectors
+  T* partial_dh_ = nullptr;  // [chunk][stacked row][d]
   double* partial_row_stats_ = nullptr;  // [chunk][component][panel][stats][kHeadPanel]
 };
 
