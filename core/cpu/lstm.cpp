@@ -15,6 +15,7 @@
 #include "core/arena.h"
 #include "core/cpu/cpu.h"
 #include "core/cpu/elementwise_loops.h"
+#include "core/cpu/lstm_pieces.h"
 #include "core/gemm.h"
 #include "core/scratch.h"
 #include "core/vmath.h"
@@ -42,14 +43,17 @@ struct Layer {
         ldh(io.hidden.ld),
         ldc(io.cells.ld),
         gates(static_cast<T*>(io.gates.data)),
-        ldg(io.gates.ld) {}
+        ldg(io.gates.ld),
+        pieces(std::is_same_v<T, float> && RecurrentPieces::fits(io.size())) {}
 
   double operations_per_step() const {
     return static_cast<double>(batch) * static_cast<double>(8 * hidden * hidden);
   }
   int64_t width(int64_t block) const { return std::min(units, hidden - block * units); }
+  // Rows of a task where the batch is cut by rows.
+  int64_t task_rows() const { return pieces ? RecurrentPieces::kTaskRows : kTaskRows; }
   bool by_rows() const {
-    return batch >= 2 * kTaskRows &&
+    return batch >= 2 * task_rows() &&
            4 * hidden * hidden * static_cast<int64_t>(sizeof(T)) <= kCachedBytes;
   }
   T* gate_row(int64_t t, int64_t b) const { return gates + (t * batch + b) * ldg; }
@@ -62,6 +66,7 @@ struct Layer {
   int64_t ldh, ldc;
   T* gates;
   int64_t ldg;
+  bool pieces;  // recurrent products are RecurrentPieces'
 };
 
 // Calls step(t, block, first row of the batch, rows) for the whole layer. For each row, time steps
@@ -82,7 +87,7 @@ void for_time_steps(const Layer<T>& layer, bool down, F&& step) {
     for (int64_t i = 0; i < layer.steps; ++i)
       for (int64_t block = 0; block < layer.blocks; ++block) for_rows(i, block, first, last);
   };
-  parallel_ranges(layer.batch, kTaskRows, all_steps,
+  parallel_ranges(layer.batch, layer.task_rows(), all_steps,
                   layer.operations_per_step() * static_cast<double>(layer.steps));
 }
 
@@ -137,6 +142,76 @@ void gate_row_backward(int64_t n, const Gates<T> gates, const T* __restrict dh, 
   }
 }
 
+// h_t W_hh' of a block of hidden units, as products (rows, 4 gates, units), and what the next time
+// step needs of h_{t + 1}.
+template <class T>
+class ForwardProducts {
+ public:
+  ForwardProducts(const Layer<T>& layer, const View& w_hh, Arena& arena) : layer_(layer) {
+    const int64_t H = layer.hidden, U = layer.units;
+    packed_ = static_cast<T*>(arena.temporary({layer.blocks, H * 4 * U}, dtype_of<T>).view().data);
+    parallel_for(
+        layer.blocks * 4,
+        [&](int64_t i) {
+          const int64_t block = i / 4, gate = i % 4;
+          transpose_tile(row_ptr<T>(w_hh, gate * H + block * U), w_hh.ld, layer.width(block), H,
+                         packed_ + block * H * 4 * U + gate * U, 4 * U);
+        },
+        16.0 * static_cast<double>(H * H));
+  }
+  void multiply(int64_t t, int64_t block, int64_t b0, int64_t rows, T* products) const {
+    const int64_t U = layer_.units, n = layer_.width(block);
+    const int64_t gates_width = n == U ? 4 * U : 3 * U + n;
+    TileProduct<T>(gates_width, rows, layer_.hidden, 4 * U, layer_.ldh, 4 * U, false)(
+        packed_ + block * layer_.hidden * 4 * U, layer_.h_row(t, b0), products);
+  }
+  void keep(int64_t, int64_t, int64_t, int64_t) const {}
+
+ private:
+  const Layer<T>& layer_;
+  T* packed_;  // W_hh' as [block][k][gate][unit]
+};
+
+class ForwardPieces {
+ public:
+  ForwardPieces(const Layer<float>& layer, const View& w_hh, Arena& arena)
+      : layer_(layer),
+        w_hh_(w_hh),
+        pieces_(layer.steps, layer.batch, layer.hidden, layer.blocks, 4 * layer.units, arena) {
+    const int64_t H = layer.hidden;
+    parallel_for(
+        layer.blocks,
+        [&](int64_t block) {
+          for (int64_t gate = 0; gate < 4; ++gate)
+            pieces_.pack_weights(block, gate * layer.units, weights(block, gate),
+                                 layer.width(block));
+        },
+        16.0 * static_cast<double>(H * H));
+    for (int64_t b0 = 0; b0 < layer.batch; b0 += bf16::kGroup)
+      pieces_.store(0, b0, std::min(bf16::kGroup, layer.batch - b0), 0, 0, layer.h_row(0, b0),
+                    layer.ldh, H);
+  }
+  void multiply(int64_t t, int64_t block, int64_t b0, int64_t rows, float* products) const {
+    for (int64_t gate = 0; gate < 4; ++gate)
+      pieces_.multiply(t, b0, rows, {layer_.h_row(t, b0), layer_.ldh}, block, gate * layer_.units,
+                       weights(block, gate), layer_.width(block), products + gate * layer_.units,
+                       4 * layer_.units);
+  }
+  void keep(int64_t t, int64_t block, int64_t b0, int64_t rows) {
+    const int64_t u0 = block * layer_.units;
+    pieces_.store(t + 1, b0, rows, block, u0, layer_.h_row(t + 1, b0) + u0, layer_.ldh,
+                  layer_.width(block));
+  }
+
+ private:
+  bf16::Factor weights(int64_t block, int64_t gate) const {
+    return {row_ptr<float>(w_hh_, gate * layer_.hidden + block * layer_.units), w_hh_.ld};
+  }
+  const Layer<float>& layer_;
+  const View& w_hh_;
+  RecurrentPieces pieces_;
+};
+
 template <class T>
 void forward(const ops::Lstm& io, Arena& arena) {
   const Layer<T> layer(io);
@@ -145,34 +220,90 @@ void forward(const ops::Lstm& io, Arena& arena) {
   ops::copy(io.c0, io.cells.row_range(0, layer.batch));
   matmul(io.x, false, io.w_ih, true, {io.gates}, 1.0);
 
-  // W_hh', packed as [block][k][gate][unit].
   const Arena::Scope scope(arena);
-  T* packed = static_cast<T*>(arena.temporary({layer.blocks, H * 4 * U}, dtype_of<T>).view().data);
-  const T* w = static_cast<T*>(io.w_hh.data);
-  parallel_for(
-      layer.blocks * 4,
-      [&](int64_t i) {
-        const int64_t block = i / 4, gate = i % 4;
-        transpose_tile(w + (gate * H + block * U) * io.w_hh.ld, io.w_hh.ld, layer.width(block), H,
-                       packed + block * H * 4 * U + gate * U, 4 * U);
-      },
-      16.0 * static_cast<double>(H * H));
   const T *b_ih = static_cast<T*>(io.b_ih.data), *b_hh = static_cast<T*>(io.b_hh.data);
-
-  for_time_steps(layer, false, [&](int64_t t, int64_t block, int64_t b0, int64_t rows) {
-    const int64_t u0 = block * U, n = layer.width(block);
-    T* products = scratch<T>(Scratch::tile, kBatchRows * 4 * U);
-    const int64_t gates_width = n == U ? 4 * U : 3 * U + n;
-    TileProduct<T>(gates_width, rows, H, 4 * U, layer.ldh, 4 * U, false)(
-        packed + block * H * 4 * U, layer.h_row(t, b0), products);
-    for (int64_t b = 0; b < rows; ++b) {
-      T* g = layer.gate_row(t, b0 + b) + u0;
-      const T *p = products + b * 4 * U, *c_before = layer.c_row(t, b0 + b) + u0;
-      gate_row(n, {g, g + H, g + 2 * H, g + 3 * H}, p, U, b_ih + u0, b_hh + u0, H, c_before,
-               layer.c_row(t + 1, b0 + b) + u0, layer.h_row(t + 1, b0 + b) + u0);
+  const auto run = [&](auto& recurrent) {
+    for_time_steps(layer, false, [&](int64_t t, int64_t block, int64_t b0, int64_t rows) {
+      const int64_t u0 = block * U, n = layer.width(block);
+      T* products = scratch<T>(Scratch::tile, kBatchRows * 4 * U);
+      recurrent.multiply(t, block, b0, rows, products);
+      for (int64_t b = 0; b < rows; ++b) {
+        T* g = layer.gate_row(t, b0 + b) + u0;
+        const T *p = products + b * 4 * U, *c_before = layer.c_row(t, b0 + b) + u0;
+        gate_row(n, {g, g + H, g + 2 * H, g + 3 * H}, p, U, b_ih + u0, b_hh + u0, H, c_before,
+                 layer.c_row(t + 1, b0 + b) + u0, layer.h_row(t + 1, b0 + b) + u0);
+      }
+      recurrent.keep(t, block, b0, rows);
+    });
+  };
+  if constexpr (std::is_same_v<T, float>)
+    if (layer.pieces) {
+      ForwardPieces recurrent(layer, io.w_hh, arena);
+      return run(recurrent);
     }
-  });
+  ForwardProducts<T> recurrent(layer, io.w_hh, arena);
+  run(recurrent);
 }
+
+// The gradients of time step t's gates times W_hh, (rows, units of a block).
+template <class T>
+class BackwardProducts {
+ public:
+  BackwardProducts(const Layer<T>& layer, const View& w_hh, Arena& arena) : layer_(layer) {
+    const int64_t H = layer.hidden, U = layer.units;
+    packed_ = static_cast<T*>(arena.temporary({layer.blocks, 4 * H * U}, dtype_of<T>).view().data);
+    parallel_for(
+        layer.blocks,
+        [&](int64_t block) {
+          for (int64_t r = 0; r < 4 * H; ++r)
+            std::copy_n(row_ptr<T>(w_hh, r) + block * U, layer.width(block),
+                        packed_ + (block * 4 * H + r) * U);
+        },
+        16.0 * static_cast<double>(H * H));
+  }
+  void multiply(int64_t t, int64_t block, int64_t b0, int64_t rows, T* products) const {
+    const int64_t H = layer_.hidden, U = layer_.units;
+    TileProduct<T>(layer_.width(block), rows, 4 * H, U, layer_.ldg, U, false)(
+        packed_ + block * 4 * H * U, layer_.gate_row(t, b0), products);
+  }
+  void keep(int64_t, int64_t, int64_t, int64_t) const {}
+
+ private:
+  const Layer<T>& layer_;
+  T* packed_;  // the columns of W_hh as [block][row of W_hh][unit]
+};
+
+class BackwardPieces {
+ public:
+  BackwardPieces(const Layer<float>& layer, const View& w_hh, Arena& arena)
+      : layer_(layer),
+        w_hh_(w_hh),
+        pieces_(layer.steps, layer.batch, 4 * layer.hidden, layer.blocks, layer.units, arena) {
+    parallel_for(
+        layer.blocks,
+        [&](int64_t block) { pieces_.pack_weights(block, 0, weights(block), layer.width(block)); },
+        16.0 * static_cast<double>(layer.hidden * layer.hidden));
+  }
+  void multiply(int64_t t, int64_t block, int64_t b0, int64_t rows, float* products) const {
+    pieces_.multiply(t, b0, rows, {layer_.gate_row(t, b0), layer_.ldg}, block, 0, weights(block),
+                     layer_.width(block), products, layer_.units);
+  }
+  void keep(int64_t t, int64_t block, int64_t b0, int64_t rows) {
+    for (int64_t gate = 0; gate < 4; ++gate) {
+      const int64_t column = gate * layer_.hidden + block * layer_.units;
+      pieces_.store(t, b0, rows, block, column, layer_.gate_row(t, b0) + column, layer_.ldg,
+                    layer_.width(block));
+    }
+  }
+
+ private:
+  bf16::Factor weights(int64_t block) const {
+    return {row_ptr<float>(w_hh_, 0) + block * layer_.units, w_hh_.ld, false};
+  }
+  const Layer<float>& layer_;
+  const View& w_hh_;
+  RecurrentPieces pieces_;
+};
 
 template <class T>
 void backward_through_time(const ops::Lstm& io, const ops::LstmGradients& g, const View& dh0,
@@ -180,41 +311,42 @@ void backward_through_time(const ops::Lstm& io, const ops::LstmGradients& g, con
   const Layer<T> layer(io);
   const int64_t H = layer.hidden, U = layer.units;
   const Arena::Scope scope(arena);
-  // The columns of W_hh, packed as [block][row of W_hh][unit].
-  T* packed = static_cast<T*>(arena.temporary({layer.blocks, 4 * H * U}, dtype_of<T>).view().data);
-  const T* w = static_cast<T*>(io.w_hh.data);
-  parallel_for(
-      layer.blocks,
-      [&](int64_t block) {
-        for (int64_t r = 0; r < 4 * H; ++r)
-          std::copy_n(w + r * io.w_hh.ld + block * U, layer.width(block),
-                      packed + (block * 4 * H + r) * U);
-      },
-      16.0 * static_cast<double>(H * H));
   const auto row_or_null = [](const View& v, int64_t r) { return v ? row_ptr<T>(v, r) : nullptr; };
 
-  for_time_steps(layer, true, [&](int64_t t, int64_t block, int64_t b0, int64_t rows) {
-    const int64_t u0 = block * U, n = layer.width(block);
-    T* recurrent = scratch<T>(Scratch::tile, kBatchRows * U);
-    if (t + 1 < layer.steps)
-      TileProduct<T>(n, rows, 4 * H, U, layer.ldg, U, false)(packed + block * 4 * H * U,
-                                                             layer.gate_row(t + 1, b0), recurrent);
-    for (int64_t row = b0; row < b0 + rows; ++row) {
-      // dL/dh_t has two parts: dy, from the layer above, and the next time step's, which is already
-      // in dh. At the last step the second part is the gradient of the final state.
-      T* dh = recurrent + (row - b0) * U;
-      if (t + 1 == layer.steps) {
-        const T* last = row_or_null(g.dh_n, row);
-        for (int64_t j = 0; j < n; ++j) dh[j] = last != nullptr ? last[u0 + j] : T(0);
+  const auto run = [&](auto& recurrent) {
+    for_time_steps(layer, true, [&](int64_t t, int64_t block, int64_t b0, int64_t rows) {
+      const int64_t u0 = block * U, n = layer.width(block);
+      T* products = scratch<T>(Scratch::tile, kBatchRows * U);
+      if (t + 1 < layer.steps) recurrent.multiply(t + 1, block, b0, rows, products);
+      for (int64_t row = b0; row < b0 + rows; ++row) {
+        // dL/dh_t has two parts: dy, from the layer above, and the next time step's, which is
+        // already in dh. At the last step the second part is the gradient of the final state.
+        T* dh = products + (row - b0) * U;
+        if (t + 1 == layer.steps) {
+          const T* last = row_or_null(g.dh_n, row);
+          for (int64_t j = 0; j < n; ++j) dh[j] = last != nullptr ? last[u0 + j] : T(0);
+        }
+        if (const T* dy = row_or_null(g.dy, t * layer.batch + row))
+          for (int64_t j = 0; j < n; ++j) dh[j] += dy[u0 + j];
+        T* gate = layer.gate_row(t, row) + u0;
+        gate_row_backward(n, {gate, gate + H, gate + 2 * H, gate + 3 * H}, dh,
+                          row_ptr<T>(dc, row) + u0, layer.c_row(t + 1, row) + u0,
+                          layer.c_row(t, row) + u0);
       }
-      if (const T* dy = row_or_null(g.dy, t * layer.batch + row))
-        for (int64_t j = 0; j < n; ++j) dh[j] += dy[u0 + j];
-      T* gate = layer.gate_row(t, row) + u0;
-      gate_row_backward(n, {gate, gate + H, gate + 2 * H, gate + 3 * H}, dh,
-                        row_ptr<T>(dc, row) + u0, layer.c_row(t + 1, row) + u0,
-                        layer.c_row(t, row) + u0);
+      recurrent.keep(t, block, b0, rows);
+    });
+  };
+  bool done = false;
+  if constexpr (std::is_same_v<T, float>)
+    if (layer.pieces) {
+      BackwardPieces recurrent(layer, io.w_hh, arena);
+      run(recurrent);
+      done = true;
     }
-  });
+  if (!done) {
+    BackwardProducts<T> recurrent(layer, io.w_hh, arena);
+    run(recurrent);
+  }
   if (g.dh0.view) matmul(io.gates.row_range(0, layer.batch), false, io.w_hh, false, {dh0}, 1.0);
 }
 
