@@ -40,7 +40,7 @@ int main(int argc, char** argv) {
     o.declare(options);
     if (!options.parse(argc, argv)) return kExitDone;
     o.check(options);
-    return on_machine({.threads = o.threads, .device = o.device},
+    return on_machine({.threads = o.threads, .device = o.device, .precision = o.precision},
                       [&](nine::Device device) { return run(o, device); });
   });
 }

@@ -123,6 +123,7 @@ int main(int argc, char** argv) {
     o.declare(options);
     if (!options.parse(argc, argv)) return kExitDone;
     o.check(options);
-    return on_machine({.threads = o.threads}, [&](nine::Device) { return run(o); });
+    return on_machine({.threads = o.threads, .precision = o.precision},
+                      [&](nine::Device) { return run(o); });
   });
 }

@@ -10,13 +10,12 @@
 #include <array>
 
 #include "core/error.h"
+#include "core/matmul_precision.h"
 
 namespace nine::cuda {
 namespace {
 
 constexpr size_t kWorkspace = size_t{32} << 20;  // as NVIDIA recommends for Hopper GPUs
-
-Precision chosen = Precision::fp32;
 
 struct Library {
   decltype(&cublasCreate_v2) create;
@@ -76,21 +75,18 @@ cublasHandle_t handle_of(CudaDevice& device) {
 
 cublasComputeType_t compute_type(bool single) {
   if (!single) return CUBLAS_COMPUTE_64F;
-  switch (chosen) {
-    case Precision::fp32:
+  switch (matmul_precision()) {
+    case MatmulPrecision::highest:
       return CUBLAS_COMPUTE_32F;
-    case Precision::tf32:
+    case MatmulPrecision::high:
       return CUBLAS_COMPUTE_32F_FAST_TF32;
-    case Precision::bf16:
+    case MatmulPrecision::medium:
       return CUBLAS_COMPUTE_32F_FAST_16BF;
   }
   return CUBLAS_COMPUTE_32F;
 }
 
 }  // namespace
-
-Precision precision() { return chosen; }
-void set_precision(Precision p) { chosen = p; }
 
 std::string blas_description() {
   int v = 0;

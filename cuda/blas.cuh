@@ -14,8 +14,6 @@ namespace nine::cuda {
 template <class T>
 void multiply(CudaDevice& device, const char* op, const Gemm<T>& p);
 
-/// What float32 products are computed in; see set_precision().
-Precision precision();
 /// "cuBLAS 13.1.0". Error: the library cannot be opened.
 std::string blas_description();
 

@@ -3,6 +3,7 @@
 // and one kernel. The loop over time becomes a CUDA graph, which is launched again in training
 // steps with the same shapes and addresses; a step's pool gives the same addresses each time.
 #include "core/arena.h"
+#include "core/matmul_precision.h"
 #include "core/vmath.h"
 #include "cuda/blas.cuh"
 #include "cuda/launch.cuh"
@@ -62,7 +63,7 @@ struct CellBackward {
 // The key of a graph: everything that a loop over time depends on, as bytes.
 class Key {
  public:
-  explicit Key(const char* op) : text_(op) { append(static_cast<int>(precision())); }
+  explicit Key(const char* op) : text_(op) { append(static_cast<int>(matmul_precision())); }
   void view(const View& v) {
     append(v.data);
     append(v.rows());

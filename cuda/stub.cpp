@@ -22,6 +22,5 @@ void install() {
 
 bool built() { return false; }
 int devices() { return 0; }
-void set_precision(Precision) {}
 
 }  // namespace nine::cuda

@@ -22,10 +22,19 @@ void add_device(Options& options, std::string& device) {
       .called("the device");
 }
 
+void add_matmul_precision(Options& options, MatmulPrecision& precision) {
+  options
+      .add("matmul-precision", precision,
+           "of float32 products: highest is float32; high and medium are faster where the CPU has "
+           "bfloat16 tiles (3 products of 16 bits; 1 of 8 bits) or on CUDA (TF32; bfloat16)")
+      .called("matmul precision")
+      .older_name("precision", {{"fp32", "highest"}, {"tf32", "high"}, {"bf16", "medium"}});
+}
+
 int on_machine(const MachineFlags& flags, const std::function<int(Device)>& body) {
   instruction_set();  // an error of NINE_ISA now, before there is work to lose
   install_cuda();
-  cuda::set_precision(enum_from_text<cuda::Precision>(flags.precision));
+  set_matmul_precision(flags.precision);
   set_threads(flags.threads > 0 ? flags.threads : default_threads());
   const Device device = device_from_text(flags.device);
   if (device.kind != DeviceKind::cpu)

@@ -1,4 +1,4 @@
-// Where a program computes: the flags --threads and --device, and what they select.
+// Where and how a program computes: the flags --threads, --device and --matmul-precision.
 #pragma once
 
 #include <functional>
@@ -6,6 +6,7 @@
 
 #include "apps/cli/options.h"
 #include "core/device.h"
+#include "core/matmul_precision.h"
 
 namespace nine::app {
 
@@ -14,15 +15,19 @@ void add_threads(Options& options, int& threads);
 /// Declares --device, bound to `device`: "cpu", "cuda" or "cuda:1".
 void add_device(Options& options, std::string& device);
 
-/// What those flags and --precision say.
+/// Declares --matmul-precision, bound to `precision`, and its older name --precision.
+void add_matmul_precision(Options& options, MatmulPrecision& precision);
+
+/// What those flags say.
 struct MachineFlags {
   int threads = 0;
-  std::string device = "cpu", precision = "fp32";
+  std::string device = "cpu";
+  MatmulPrecision precision = MatmulPrecision::highest;
   bool team = true;  ///< false: a parallel region for each loop, as in a program without a team
 };
-/// Installs the CUDA backend, sets the number of threads and the precision of matrix products on
-/// CUDA ("fp32", "tf32", "bf16"), and returns what `body` returns for the device, with a team of
-/// those threads open (core/threads.h) unless told otherwise. Programs make no tensor before.
+/// Installs the CUDA backend, sets the number of threads and the precision of matrix products, and
+/// returns what `body` returns for the device, with a team of those threads open (core/threads.h)
+/// unless told otherwise. Programs make no tensor before.
 /// Errors: a text of neither form; no such device on this machine.
 int on_machine(const MachineFlags& flags, const std::function<int(Device)>& body);
 

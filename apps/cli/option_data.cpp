@@ -34,6 +34,16 @@ std::string valid_number(const Bounds& bounds) {
 
 }  // namespace
 
+std::string OptionData::present_word(const std::string& older) const {
+  std::vector<std::string> known;
+  for (const auto& [was, now] : older_words) {
+    if (was == older) return now;
+    known.push_back(was);
+  }
+  throw UsageError(concat("--", older_name, " ", older, ": must be one of ", comma_separated(known),
+                          "; its name is now ", typed()));
+}
+
 std::string OptionData::key() const { return key_of(name); }
 
 std::string key_of(std::string flag) {

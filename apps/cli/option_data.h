@@ -4,6 +4,7 @@
 #include <functional>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "apps/cli/option_field.h"
@@ -33,6 +34,8 @@ struct OptionData {
   std::string setting;       // its name in errors of the libraries: "learning rate"
   Bounds bounds;
   std::vector<std::string> choices;
+  std::string older_name;                                        // without dashes in front
+  std::vector<std::pair<std::string, std::string>> older_words;  // and the present ones
   std::function<void(const std::string&)> check;
   bool positional = false;
   bool built_in = false;  // not part of a configuration
@@ -44,6 +47,8 @@ struct OptionData {
   bool takes_many() const { return std::holds_alternative<std::vector<std::string>*>(field); }
   /// As it is typed: --lr, RUN.
   std::string typed() const { return positional ? name : "--" + name; }
+  /// The present word for a value under the older name; a UsageError for one that is none.
+  std::string present_word(const std::string& older) const;
   /// Its key in a configuration: batch_tokens.
   std::string key() const;
 };

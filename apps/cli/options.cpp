@@ -49,6 +49,11 @@ bool contains_flag(const Strings& arguments, std::string_view flag,
   return false;
 }
 
+UsageError both_names(const OptionData& option) {
+  return UsageError(concat("--", option.older_name, " is the older name of ", option.typed(),
+                           ": give one of them"));
+}
+
 }  // namespace
 
 struct Options::State {
@@ -117,6 +122,13 @@ Option& Option::check(std::function<void(const std::string&)> checker) {
 }
 Option& Option::called(std::string words) {
   data_->setting = std::move(words);
+  return *this;
+}
+
+Option& Option::older_name(std::string name,
+                           std::vector<std::pair<std::string, std::string>> words) {
+  data_->older_name = std::move(name);
+  data_->older_words = std::move(words);
   return *this;
 }
 
@@ -193,7 +205,7 @@ bool Options::parse(const std::vector<std::string>& arguments, std::ostream& out
     out << s.version();
     return false;
   }
-  const auto texts = read_command_line(s.list(), arguments);
+  const auto texts = read_command_line(s.list(), in_present_names(arguments));
   apply_command_line(texts, true);
   if (!s.completion.empty()) {
     out << bash_completion(s.program, s.list());
@@ -221,8 +233,46 @@ void Options::apply_command_line(const std::vector<std::vector<std::string>>& te
 }
 
 void Options::read_config(const std::string& file) {
-  const Json config = parse_config(file, config_text(file));
+  const Json config = in_present_names(parse_config(file, config_text(file)));
   for (const auto& [key, value] : config.items()) read_config_key(key, value, file);
+}
+
+Json Options::in_present_names(Json config) const {
+  for (const OptionData& option : state_->options) {
+    const auto older =
+        option.older_name.empty() ? config.end() : config.find(key_of(option.older_name));
+    if (older == config.end()) continue;
+    if (config.contains(option.key())) throw both_names(option);
+    const Json word =
+        option.present_word(older->is_string() ? older->get<std::string>() : json_text(*older));
+    config.erase(older);
+    config[option.key()] = word;
+  }
+  return config;
+}
+
+Strings Options::in_present_names(const Strings& arguments) const {
+  Strings out = arguments;
+  for (const OptionData& option : state_->options) {
+    if (option.older_name.empty()) continue;
+    const std::string older = "--" + option.older_name;
+    for (size_t i = 0; i < out.size() && out[i] != "--"; ++i) {
+      const bool joined = out[i].starts_with(older + "=");
+      if (!joined && out[i] != older) continue;
+      if (contains_flag(arguments, option.typed()) ||
+          std::any_of(arguments.begin(), arguments.end(), [&](const std::string& argument) {
+            return argument.starts_with(option.typed() + "=");
+          }))
+        throw both_names(option);
+      if (joined) {
+        out[i] = option.typed() + "=" + option.present_word(out[i].substr(older.size() + 1));
+      } else {
+        out[i] = option.typed();
+        if (i + 1 < out.size()) out[i + 1] = option.present_word(out[i + 1]);
+      }
+    }
+  }
+  return out;
 }
 
 void Options::read_config_key(const std::string& key, const Json& value, const std::string& file) {

@@ -15,6 +15,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "apps/cli/option_field.h"
@@ -52,6 +53,9 @@ class Option {
   /// The name of this setting in the libraries' errors, such as "learning rate": run_main adds the
   /// flag to an error that mentions it (apps/cli/setting_flags.h).
   Option& called(std::string words);
+  /// An older name of this flag, whose values had other words: {"bf16", "medium"}. Command lines
+  /// and configurations that have it mean this one; both at once are a usage error.
+  Option& older_name(std::string name, std::vector<std::pair<std::string, std::string>> words);
 
  private:
   OptionData* data_;
@@ -106,6 +110,9 @@ class Options {
   /// is declared.
   bool was_set(std::string_view name) const;
 
+  /// A stored configuration with present names and words in place of older ones.
+  Json in_present_names(Json config) const;
+
   /// The fields' values now, of every declared flag in order of declaration, keys with underscores.
   /// A file of it is a --config.
   Json to_json() const;
@@ -125,6 +132,7 @@ class Options {
   void add_built_in();
   OptionData& declare(std::string name, OptionField field, std::string help);
   void read_config(const std::string& file);
+  std::vector<std::string> in_present_names(const std::vector<std::string>& arguments) const;
   void read_config_key(const std::string& key, const Json& value, const std::string& file);
   void apply_command_line(const std::vector<std::vector<std::string>>& texts, bool built_in);
   void require_given() const;

@@ -311,7 +311,9 @@ Json inspect(const InspectInput& in) {
 }
 
 std::string inspect_json(const std::string& text) {
-  return json_text(inspect(read_inspect_input(parse_json(text)))) + '\n';
+  const InspectInput in = read_inspect_input(parse_json(text));
+  set_matmul_precision(in.precision);
+  return json_text(inspect(in)) + '\n';
 }
 
 }  // namespace nine::app

@@ -51,13 +51,18 @@ bool is_given(const HeadSetting& setting, const HeadSettings& settings) {
                     setting.member);
 }
 
-void read_options(const Json& in, HeadConfig& out) {
+void read_options(const Json& in, InspectInput& out) {
   const Json options = in.value("options", Json::object());
   if (!options.is_object()) refuse("options: must be an object");
   if (!in.contains("head") || !in["head"].is_string())
     refuse("head: must be a string such as \"lin\" or \"mix:3*lin,log\"");
   HeadSettings settings{.head = in["head"].get<std::string>()};
-  Names known;
+  Names known{"matmul_precision"};
+  if (const auto text = option_text(options, "matmul_precision"))
+    named("options.matmul_precision",
+          [&] { out.precision = enum_from_text<MatmulPrecision>(*text); });
+  if (out.precision != MatmulPrecision::highest && out.dtype != DType::float32)
+    refuse("options.matmul_precision: is of float32; add \"dtype\": \"float32\"");
   for (const HeadSetting& setting : head_settings()) {
     const std::string_view name = setting.name;
     if (name == "sampled_softmax" && options.contains(setting.name))
@@ -73,7 +78,7 @@ void read_options(const Json& in, HeadConfig& out) {
     if (setting.has_effect != nullptr && is_given(setting, settings) &&
         !setting.has_effect(settings))
       refuse("options.", setting.name, ": has no effect here: it needs ", setting.needs);
-  out = named("options", [&] { return settings.head_config(); });
+  out.head = named("options", [&] { return settings.head_config(); });
 }
 
 // Appends nested arrays of numbers to a.values, from axis `level` of a.shape on; `where` names the
@@ -177,7 +182,7 @@ InspectInput read_inspect_input(const Json& in) {
   if (check != "sample" && check != "all")
     refuse("check: must be \"all\" or left out, not '", check, "'");
   out.check_all = check == "all";
-  read_options(in, out.head);
+  read_options(in, out);
   read_arrays(in, out);
   read_targets(in, out);
   return out;

@@ -9,6 +9,7 @@
 #include "core/device.h"
 #include "core/dtype.h"
 #include "core/json.h"
+#include "core/matmul_precision.h"
 #include "kernels/head_config.h"
 
 namespace nine::app {
@@ -27,6 +28,7 @@ struct InspectArray {
 struct InspectInput {
   HeadConfig head;
   DType dtype = DType::float64;
+  MatmulPrecision precision = MatmulPrecision::highest;
   Device device = kCpu;
   bool check_all = false;                 ///< every coordinate of every gradient, not a sample
   int64_t rows = 0, words = 0, size = 0;  ///< N, V, d

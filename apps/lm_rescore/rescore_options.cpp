@@ -66,6 +66,7 @@ void RescoreOptions::declare(Options& o) {
   o.group("Machine");
   add_threads(o, threads);
   add_device(o, device);
+  add_matmul_precision(o, precision);
 }
 
 void RescoreOptions::check(const Options& options) const {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "apps/cli/options.h"
+#include "core/matmul_precision.h"
 #include "data/n_best.h"
 #include "nn/models/sentence_scores.h"
 
@@ -37,6 +38,7 @@ struct RescoreOptions {
   int64_t batch_tokens = 4096, resamples = 1000;
   uint64_t seed = 1;
   int threads = 0;
+  MatmulPrecision precision = MatmulPrecision::highest;
 
   /// Declares every flag, bound to these fields.
   void declare(Options& options);

@@ -19,6 +19,7 @@ void ScoreOptions::declare(Options& o) {
       .called("batch tokens");
   add_threads(o, threads);
   add_device(o, device);
+  add_matmul_precision(o, precision);
   o.add("seed", seed, "of --generate, of resamples and of --clusters");
 
   o.group("Scoring: a log-probability (natural) for each line");

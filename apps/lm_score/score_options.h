@@ -11,6 +11,7 @@
 #include "apps/lm_score/lm_clusters.h"
 #include "apps/lm_score/lm_restrict.h"
 #include "apps/lm_score/lm_top_page.h"
+#include "core/matmul_precision.h"
 
 namespace nine::app {
 
@@ -20,6 +21,7 @@ struct ScoreOptions {
   bool tokens = false, carry_state = false, components = false, margin_correction = false;
   int64_t batch_tokens = 4096;
   int threads = 0;
+  MatmulPrecision precision = MatmulPrecision::highest;
   uint64_t seed = 1;
   int64_t top = 0;
   // Continuing prompts

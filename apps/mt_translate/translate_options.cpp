@@ -28,6 +28,7 @@ void TranslateOptions::declare(Options& o) {
         "join subwords of translations (what --codes does too) where the input is cut already");
   o.add("tokenize-input", tokenize_input, "13a: the input is raw text").choices({"none", "13a"});
   add_threads(o, threads);
+  add_matmul_precision(o, precision);
 
   o.group("Search (docs/decoding.md)");
   o.add("beam", beam, "prefixes kept of each sentence; 1: greedy").range(1, 1000);

@@ -7,6 +7,7 @@
 
 #include "apps/mt_translate/translate_text.h"
 #include "apps/mt_translate/translation_score.h"
+#include "core/matmul_precision.h"
 
 namespace nine::app {
 
@@ -19,6 +20,7 @@ struct TranslateOptions {
   int64_t vocabulary_threshold = 0, beam = 5, max_length = 200, batch = 64, n_best = 0;
   double length_penalty = 1;
   int threads = 0;
+  MatmulPrecision precision = MatmulPrecision::highest;
   TranslationScoreFlags scoring;
 
   /// Declares every flag, bound to these fields.

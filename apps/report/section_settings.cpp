@@ -20,7 +20,7 @@ struct MainSetting {
 };
 
 // The most important first.
-constexpr std::array<MainSetting, 34> kMainSettings{{
+constexpr std::array<MainSetting, 35> kMainSettings{{
     {"task", "task"},
     {"head", "head"},
     {"layers", "layers"},
@@ -51,7 +51,8 @@ constexpr std::array<MainSetting, 34> kMainSettings{{
     {"src", "source text"},
     {"tgt", "target text"},
     {"dtype", "type"},
-    {"precision", "precision"},
+    {"matmul_precision", "matmul precision"},
+    {"precision", "precision"},  // of runs before --matmul-precision
     {"device", "device"},
     {"instruction_set", "instruction set"},
     {"gemm_backend", "GEMM"},

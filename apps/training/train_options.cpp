@@ -110,9 +110,7 @@ void TrainOptions::declare_run(Options& o) {
   o.add("seed", seed, "all random numbers follow from it");
   add_threads(o, threads);
   add_device(o, device);
-  o.add("precision", precision, "arithmetic on CUDA; the CPU computes in --dtype")
-      .choices({"fp32", "tf32", "bf16"})
-      .called("matmul precision");
+  add_matmul_precision(o, precision);
   o.add("profile", profile, "print what the parts of a step cost, at the end");
   o.add("detect-anomaly", detect_anomaly,
         "search every tensor for NaN and infinity (done by itself when a loss is not finite)");
@@ -171,8 +169,9 @@ void TrainOptions::check_shared(const Options& given, int64_t width, const std::
               {"schedule", !plateau || has_valid, "validation text for plateau: " + valid},
               {"early-stop", early_stop == 0 || has_valid, "validation text: " + valid},
               {"export-steps", !export_parity.empty(), "--export-parity"}});
-  require_usage(precision == "fp32" || device != "cpu", "--precision ", precision,
-                " is for --device cuda; on the CPU choose --dtype");
+  require_usage(precision == MatmulPrecision::highest || dtype == DType::float32,
+                "--matmul-precision ", to_text(precision), " is of float32; this is --dtype ",
+                dtype);
 }
 
 TrainerConfig TrainOptions::trainer() const {

@@ -10,6 +10,7 @@
 
 #include "apps/cli/option_conflicts.h"
 #include "apps/training/option_types.h"
+#include "core/matmul_precision.h"
 #include "data/vocabulary.h"
 #include "kernels/head_config.h"
 #include "nn/training/trainer.h"
@@ -70,7 +71,8 @@ struct TrainOptions : HeadSettings {
   int keep = 2;
   uint64_t seed = 1;
   int threads = 0;
-  std::string device = "cpu", precision = "fp32";
+  std::string device = "cpu";
+  MatmulPrecision precision = MatmulPrecision::highest;
   bool profile = false, detect_anomaly = false;
   // Parity with PyTorch
   std::string export_parity;

@@ -26,7 +26,7 @@ bool resumes(const TrainingRun& t, const Json& now, RunDirectory& run) {
     run.restart({"average"});
     return false;
   }
-  const Json before = run.read_config();
+  const Json before = t.flags.in_present_names(run.read_config());
   const std::string mismatch =
       compare_configs(before, t.flags.to_json(), keys_free_on_resume(), t.flags.defaults_json());
   if (!mismatch.empty())

@@ -27,6 +27,7 @@ namespace {
 struct BenchOptions {
   int64_t vocab = 10000, dim = 512, k = 10, repeats = 15;
   int threads = 0;
+  MatmulPrecision precision = MatmulPrecision::highest;
   double gflops = 0, gbytes = 0;
   bool cpu_time = false;
   std::vector<std::string> heads{"lin", "mix:2*lin", "mix:4*lin", "mix:9*lin"},
@@ -48,6 +49,7 @@ struct BenchOptions {
           "measure the process's processor time, not the clock's: with --threads 1 on a busy "
           "machine");
     o.add("threads", threads, "0: all physical cores").range(0, 4096);
+    add_matmul_precision(o, precision);
   }
 };
 
@@ -137,6 +139,7 @@ int main(int argc, char** argv) {
     BenchOptions o;
     o.declare(options);
     if (!options.parse(argc, argv)) return kExitDone;
-    return on_machine({.threads = o.threads}, [&](nine::Device) { return bench(o); });
+    return on_machine({.threads = o.threads, .precision = o.precision},
+                      [&](nine::Device) { return bench(o); });
   });
 }

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "apps/cli/machine.h"
 #include "apps/cli/options.h"
 #include "apps/cli/run_main.h"
 #include "apps/cli/version.h"
@@ -29,6 +30,7 @@ struct BenchOptions {
   int64_t vocab = 0, dim = 512, layers = 0, batch = 32, bptt = 35, ffn = 1024, sentences = 64,
           length = 24;
   int threads = 0;
+  MatmulPrecision precision = MatmulPrecision::highest;
   double seconds = 0.2;
   std::vector<std::string> blas = {"libopenblas.so.0", "libmkl_rt.so.2", "libblis.so.4",
                                    "libblas.so.3"};
@@ -45,6 +47,7 @@ struct BenchOptions {
     o.add("sentences", sentences, "mt: pairs a step").at_least(1);
     o.add("length", length, "mt: words of each sentence").at_least(1);
     o.add("threads", threads, "0: all physical cores").range(0, 4096);
+    add_matmul_precision(o, precision);
     o.add("seconds", seconds, "time for each figure");
     o.add(
         "blas", blas,
@@ -323,6 +326,7 @@ int main(int argc, char** argv) {
     BenchOptions o;
     o.declare(options);
     if (!options.parse(argc, argv)) return kExitDone;
+    nine::set_matmul_precision(o.precision);
     if (o.threads > 0) nine::set_threads(o.threads);
     if (o.vocab == 0) o.vocab = o.model == "mt" ? 10000 : 30000;
     if (o.layers == 0) o.layers = o.model == "mt" ? 6 : 2;

@@ -25,7 +25,8 @@ namespace {
 struct BenchOptions {
   int64_t vocab = 30000, dim = 512, layers = 2, batch = 32, bptt = 35, steps = 12, warmup = 3;
   int threads = 0;
-  std::string head = "lin", head_memory = "blocks", device = "cpu", precision = "fp32";
+  std::string head = "lin", head_memory = "blocks", device = "cpu";
+  MatmulPrecision precision = MatmulPrecision::highest;
   int64_t components = 1;
   bool untied = false, score = false, profile = false, team = true;
 
@@ -50,7 +51,7 @@ struct BenchOptions {
     o.add("untied", untied, "word vectors of its own for each component");
     o.add("head-memory", head_memory, "as lm_train's").choices(enum_names<HeadMemory>());
     o.add("device", device, "where to compute");
-    o.add("precision", precision, "arithmetic on CUDA").choices({"fp32", "tf32", "bf16"});
+    add_matmul_precision(o, precision);
     o.add("score", score, "forward only, under no_grad");
     o.add("profile", profile, "print what the measured steps' operations cost");
   }
@@ -126,7 +127,7 @@ int bench(const BenchOptions& o, Device device) {
                  {"batch", o.batch},
                  {"bptt", o.bptt},
                  {"device", o.device},
-                 {"precision", o.precision},
+                 {"matmul_precision", to_text(o.precision)},
                  {"score", o.score},
                  {"threads", threads()},
                  {"s_per_step", s},

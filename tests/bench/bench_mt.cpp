@@ -31,6 +31,7 @@ struct BenchOptions {
   int64_t vocab = 10000, dim = 512, ffn = 1024, heads = 4, layers = 6, sentences = 64, length = 24,
           steps = 6, warmup = 2, export_steps = 20, export_warmup = 4000;
   int threads = 0;
+  MatmulPrecision precision = MatmulPrecision::highest;
   double dropout = 0.3, clip = 0;
   std::string device = "cpu", dtype = "float32", norm = "post", smoothing = "uniform",
               export_parity;
@@ -48,6 +49,7 @@ struct BenchOptions {
     o.add("warmup", warmup, "steps before those").at_least(0);
     o.add("threads", threads, "0: all physical cores").range(0, 4096);
     o.add("device", device, "where to compute");
+    add_matmul_precision(o, precision);
     o.add("dtype", dtype, "type of weights and activations").choices({"float32", "float64"});
     o.add("norm", norm, "where layer norms stand").choices({"post", "pre"});
     o.add("dropout", dropout, "on embeddings and residual branches").range_from(0, 1);
@@ -148,6 +150,7 @@ int bench(const BenchOptions& o, Device device) {
                  {"sentences", o.sentences},
                  {"length", o.length},
                  {"device", o.device},
+                 {"matmul_precision", to_text(o.precision)},
                  {"threads", threads()},
                  {"parameters", parameters.count()},
                  {"s_per_step", s},
@@ -169,7 +172,7 @@ int main(int argc, char** argv) {
     BenchOptions o;
     o.declare(options);
     if (!options.parse(argc, argv)) return kExitDone;
-    return on_machine({.threads = o.threads, .device = o.device},
+    return on_machine({.threads = o.threads, .device = o.device, .precision = o.precision},
                       [&](nine::Device device) { return bench(o, device); });
   });
 }

@@ -11,6 +11,7 @@
 
 #include "autograd/functions.h"
 #include "core/error.h"
+#include "core/matmul_precision.h"
 #include "core/ops.h"
 #include "core/random.h"
 #include "cuda/cuda.h"
@@ -145,13 +146,13 @@ TEST_CASE("cuda: two runs give the same bits") {
 TEST_CASE("cuda: products in tf32 and bf16 are within what their factors lose") {
   if (!has_gpu()) return;
   for (const auto& [precision, limit] :
-       {std::pair{cuda::Precision::tf32, 2e-3}, {cuda::Precision::bf16, 2e-2}}) {
-    cuda::set_precision(precision);
+       {std::pair{MatmulPrecision::high, 2e-3}, {MatmulPrecision::medium, 2e-2}}) {
+    set_matmul_precision(precision);
     for (const OpCase& c : tested_ops())
       // Not linear_relu: where a sum is near 0, rounding decides whether its gradient passes.
       if (c.name.starts_with("matmul") || c.name.starts_with("linear "))
         compare(c, DType::float32, limit, 0);
-    cuda::set_precision(cuda::Precision::fp32);
+    set_matmul_precision(MatmulPrecision::highest);
   }
 }
 

@@ -6,12 +6,11 @@
 
 #include "core/error.h"
 #include "core/gemm.h"
+#include "core/matmul_precision.h"
 #include "tests/cuda_on_host/memory.h"
 
 namespace nine::cuda {
 namespace {
-
-Precision chosen = Precision::fp32;
 
 // To the nearest number whose last `bits` bits are 0.
 void round_off(std::vector<float>& x, int bits) {
@@ -26,14 +25,13 @@ std::vector<T> copy_of(const T* p, int64_t rows, int64_t cols, int64_t ld) {
   std::vector<T> x(static_cast<size_t>(rows * cols));
   for (int64_t r = 0; r < rows; ++r) std::copy_n(p + r * ld, cols, x.data() + r * cols);
   if constexpr (std::is_same_v<T, float>)
-    if (chosen != Precision::fp32) round_off(x, chosen == Precision::tf32 ? 13 : 16);
+    if (const MatmulPrecision set = matmul_precision(); set != MatmulPrecision::highest)
+      round_off(x, set == MatmulPrecision::high ? 13 : 16);
   return x;
 }
 
 }  // namespace
 
-Precision precision() { return chosen; }
-void set_precision(Precision p) { chosen = p; }
 std::string blas_description() { return "the CPU's products"; }
 
 template <class T>
