@@ -2,7 +2,10 @@
 
 #include <bit>
 #include <cmath>
+#include <cstdlib>
+#include <string_view>
 
+#include "core/error.h"
 #include "core/instruction_set.h"
 
 #ifdef NINE_DISPATCH
@@ -15,7 +18,19 @@ namespace nine {
 namespace {
 
 MatmulPrecision precision = MatmulPrecision::highest;
-bool emulated = false;
+bool emulation_asked_for() {
+  const char* setting = std::getenv("NINE_BF16_TILES");
+  if (setting == nullptr || *setting == '\0') return false;
+  require(
+      std::string_view(setting) == "emulated", "NINE_BF16_TILES=", setting,
+      ": emulated is all that it can be; without it the CPU's tiles are used where there are some");
+  return true;
+}
+
+bool& emulated() {
+  static bool on = emulation_asked_for();
+  return on;
+}
 
 const bf16::Loops* loops_of_cpu() {
 #ifdef NINE_DISPATCH
@@ -38,10 +53,10 @@ namespace bf16 {
 
 const Loops* loops() {
   static const Loops* const of_cpu = loops_of_cpu();
-  return emulated ? &emulation() : of_cpu;
+  return emulated() ? &emulation() : of_cpu;
 }
 
-void use_emulation(bool on) { emulated = on; }
+void use_emulation(bool on) { emulated() = on; }
 
 // A product of k terms is below 2^(a + 1) 2^(b + 1) k for exponents a and b, and each intermediate
 // sum of pieces is below twice that.

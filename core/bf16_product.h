@@ -103,11 +103,12 @@ struct Loops {
 };
 
 /// The implementation in use: AMX where the instruction set in use has it, otherwise none (null):
-/// products are then float32's.
+/// products are then float32's. NINE_BF16_TILES=emulated in the environment: the emulation; another
+/// text there is an Error.
 const Loops* loops();
 /// The emulation: portable code with the bits of AMX, and some fifty times slower.
 const Loops& emulation();
-/// Uses the emulation from now on, or (false) what the CPU has: for tests. Not while an op runs.
+/// Uses the emulation from now on, or (false) what the CPU has. Not while an op runs.
 void use_emulation(bool on);
 
 /// Whether pieces and products of such numbers, k of them summed, stay finite.

@@ -13,6 +13,7 @@
 #include <type_traits>
 
 #include "core/bf16_gemm.h"
+#include "core/bf16_product.h"
 #include "core/error.h"
 #include "core/instruction_set.h"
 #include "core/scratch.h"
@@ -110,7 +111,8 @@ void require_executable(const void* code) {
 }  // namespace
 #endif
 
-std::string gemm_description() {
+namespace {
+std::string backend_description() {
 #ifdef NINE_WITH_XSMM
   if (backend() == GemmBackend::libxsmm) {
     start_xsmm();
@@ -118,6 +120,12 @@ std::string gemm_description() {
   }
 #endif
   return concat("eigen ", EIGEN_WORLD_VERSION, ".", EIGEN_MAJOR_VERSION, ".", EIGEN_MINOR_VERSION);
+}
+}  // namespace
+
+std::string gemm_description() {
+  const bool emulated = bf16::loops() == &bf16::emulation();
+  return backend_description() + (emulated ? ", bfloat16 tiles emulated" : "");
 }
 
 void set_gemm_backend(GemmBackend b) {

@@ -8,12 +8,13 @@ namespace nine::tests {
 /// Computes with the emulation of bfloat16 tiles in this precision until it is destroyed.
 class Bf16Mode {
  public:
-  explicit Bf16Mode(MatmulPrecision precision) : before_(matmul_precision()) {
+  explicit Bf16Mode(MatmulPrecision precision)
+      : before_(matmul_precision()), emulated_(bf16::loops() == &bf16::emulation()) {
     set_matmul_precision(precision);
     bf16::use_emulation(true);
   }
   ~Bf16Mode() {
-    bf16::use_emulation(false);
+    bf16::use_emulation(emulated_);
     set_matmul_precision(before_);
   }
   Bf16Mode(const Bf16Mode&) = delete;
@@ -21,6 +22,7 @@ class Bf16Mode {
 
  private:
   MatmulPrecision before_;
+  bool emulated_;
 };
 
 }  // namespace nine::tests

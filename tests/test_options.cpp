@@ -142,6 +142,45 @@ TEST_SUITE("options") {
     CHECK(s.options.to_json() == s.options.defaults_json());
   }
 
+  TEST_CASE("an older name with older words means the present flag") {
+    const auto parsed = [](const Strings& arguments) {
+      std::string shade = "light";
+      Options options("paint", "Paints.");
+      options.add("shade", shade, "how dark")
+          .choices({"light", "dark"})
+          .older_name("tint", {{"0", "light"}, {"9", "dark"}});
+      std::ostringstream ignored;
+      const bool runs = options.parse(arguments, ignored);
+      CHECK(runs);
+      CHECK(options.was_set("shade") == !arguments.empty());
+      return shade;
+    };
+    CHECK(parsed({}) == "light");
+    CHECK(parsed({"--tint", "9"}) == "dark");
+    CHECK(parsed({"--tint=9"}) == "dark");
+    CHECK(error_of([&] {
+            parsed({"--tint", "9", "--shade", "light"});
+          }) == "--tint is the older name of --shade: give one of them");
+    CHECK(error_of([&] {
+            parsed({"--shade=dark", "--tint=9"});
+          }) == "--tint is the older name of --shade: give one of them");
+    CHECK(error_of([&] {
+            parsed({"--tint", "5"});
+          }) == "--tint 5: must be one of 0, 9; its name is now --shade");
+    CHECK(has(error_of([&] { parsed({"--tint"}); }), "--shade needs a value"));
+
+    std::string shade = "light";
+    Options options("paint", "Paints.");
+    options.add("shade", shade, "how dark").older_name("tint", {{"0", "light"}, {"9", "dark"}});
+    CHECK(options.in_present_names(Json({{"tint", "9"}, {"size", 1}})) ==
+          Json({{"size", 1}, {"shade", "dark"}}));
+    CHECK(options.in_present_names(Json({{"shade", "dark"}})) == Json({{"shade", "dark"}}));
+    CHECK(has(error_of([&] {
+                options.in_present_names(Json({{"tint", "9"}, {"shade", "dark"}}));
+              }),
+              "give one of them"));
+  }
+
   TEST_CASE("texts pass unchanged") {
     Sample s;
     CHECK(s.parse({"--run=", "--train", "[a,b]", "-", "{}", " ", "%%", "a=b"}));

@@ -1,5 +1,6 @@
 #include "apps/cli/machine.h"
 
+#include "core/bf16_product.h"
 #include "core/instruction_set.h"
 #include "core/tensor.h"
 #include "core/threads.h"
@@ -33,6 +34,7 @@ void add_matmul_precision(Options& options, MatmulPrecision& precision) {
 
 int on_machine(const MachineFlags& flags, const std::function<int(Device)>& body) {
   instruction_set();  // an error of NINE_ISA now, before there is work to lose
+  bf16::loops();      // and of NINE_BF16_TILES
   install_cuda();
   set_matmul_precision(flags.precision);
   set_threads(flags.threads > 0 ? flags.threads : default_threads());
