@@ -10,14 +10,15 @@
 #pragma once
 
 // Tensors, functions and their gradients
-#include "autograd/functions.h"    // operators and functions of Vars, with their gradients
-#include "autograd/gradcheck.h"    // gradients against finite differences
-#include "core/error.h"            // Error, require
-#include "core/ops.h"              // the op list on plain views, for functions of your own
-#include "core/random.h"           // RandomStream: numbers from a seed
-#include "core/safetensors.h"      // files of tensors
-#include "core/threads.h"          // set_threads, in_team
-#include "kernels/install_cuda.h"  // install_cuda: before the first use of a GPU
+#include "autograd/functions.h"     // operators and functions of Vars, with their gradients
+#include "autograd/gradcheck.h"     // gradients against finite differences
+#include "core/error.h"             // Error, require
+#include "core/matmul_precision.h"  // set_matmul_precision: highest, high, medium
+#include "core/ops.h"               // the op list on plain views, for functions of your own
+#include "core/random.h"            // RandomStream: numbers from a seed
+#include "core/safetensors.h"       // files of tensors
+#include "core/threads.h"           // set_threads, in_team
+#include "kernels/install_cuda.h"   // install_cuda: before the first use of a GPU
 
 // Layers
 #include "kernels/kernel_softmax.h"        // the output layer as a function

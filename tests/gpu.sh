@@ -89,9 +89,9 @@ if wants bench; then
     shift
     step "$name" bash -o pipefail -c '"$@" | tee -a '"$build"'/bench.jsonl' bash "$@"
   }
-  for precision in fp32 tf32 bf16; do
-    bench "lm-$precision" "$build/bin/bench_lm" --device cuda --precision "$precision" --batch 64 --bptt 70 --steps 20
-    bench "mos9-$precision" "$build/bin/bench_lm" --device cuda --precision "$precision" --batch 64 --bptt 70 --steps 20 --head mos --components 9
+  for precision in highest high medium; do
+    bench "lm-$precision" "$build/bin/bench_lm" --device cuda --matmul-precision "$precision" --batch 64 --bptt 70 --steps 20
+    bench "mos9-$precision" "$build/bin/bench_lm" --device cuda --matmul-precision "$precision" --batch 64 --bptt 70 --steps 20 --head mos --components 9
   done
   for head in "lin" "mos --components 9"; do
     # shellcheck disable=SC2086
