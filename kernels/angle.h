@@ -86,7 +86,7 @@ template <class T>
 struct AnglePair {
   const T *w, *h;
   int64_t n;
-  double w_norm, h_norm, cosine, sine;
+  double w_norm, h_norm, cosine = 0, sine = 0;
   double word_scale, context_scale;  ///< F and G, if given
   bool own_word, own_context;        ///< F = |w|, G = |h|
 

@@ -209,13 +209,14 @@ TEST_CASE("bf16 pieces: infinities, NaN and the largest floats give what float32
               max = std::numeric_limits<float>::max();
   for (const MatmulPrecision precision : {MatmulPrecision::highest, MatmulPrecision::medium}) {
     const Bf16Mode mode(precision);
-    for (const auto& [large, other] : {std::pair(inf, 1.0f),
-                                       {-inf, 0.0f},
-                                       {nan, 1.0f},
-                                       {max, 1.0f},
-                                       {max, 0.25f},
-                                       {1.5e19f, 2.2e19f},
-                                       {1.9e19f, -2.1e19f}}) {
+    for (const auto& factors : {std::pair(inf, 1.0f),
+                                {-inf, 0.0f},
+                                {nan, 1.0f},
+                                {max, 1.0f},
+                                {max, 0.25f},
+                                {1.5e19f, 2.2e19f},
+                                {1.9e19f, -2.1e19f}}) {
+      const float large = factors.first, other = factors.second;
       CAPTURE(large);
       CAPTURE(other);
       Numbers a = numbers(s.m * s.k, 1), b = numbers(s.n * s.k, 2);
