@@ -86,7 +86,7 @@ template <class T>
 struct AnglePair {
   const T *w, *h;
   int64_t n;
-  double w_norm, h_norm, cosine = 0, sine = 0;
+  double w_norm, h_norm, cosine = 0, sine = 1;
   double word_scale, context_scale;  ///< F and G, if given
   bool own_word, own_context;        ///< F = |w|, G = |h|
 
@@ -97,8 +97,6 @@ struct AnglePair {
         n(size),
         w_norm(norm(word, size)),
         h_norm(norm(context, size)),
-        cosine(0),
-        sine(1),
         word_scale(f != nullptr ? *f : w_norm),
         context_scale(g != nullptr ? *g : h_norm),
         own_word(f == nullptr),
