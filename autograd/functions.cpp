@@ -340,18 +340,26 @@ Var concat_rows(std::span<const Var> parts) {
   });
 }
 
+namespace {
+// A table of single numbers as a matrix.
+View table_of(const View& v) {
+  return v && v.shape.rank() == 1 ? v.reshaped({v.elements(), 1}) : v;
+}
+}  // namespace
+
 Var embedding(const Var& table, const Tensor& ids) {
   Tape& tape = table.tape();
   const Shape& s = ids.shape();
   require(s.rank() < Shape::kMaxRank, "[embedding] indices of rank ", s.rank());
   int64_t sizes[Shape::kMaxRank];
   for (int i = 0; i < s.rank(); ++i) sizes[i] = s[i];
-  sizes[s.rank()] = table.shape().cols();
+  sizes[s.rank()] = table_of(table.value()).cols();
   const Var y = tape.result("embedding", Shape(sizes, s.rank() + 1), table.dtype(), {table});
-  ops::embedding(table.value(), ids, y.value());
+  ops::embedding(table_of(table.value()), ids, y.value());
   const Var kept = tape.constant(ids);
   return tape.record(y, [table, kept, y] {
-    ops::embedding_backward(y.grad_output(), kept.value(), table.zeroed_grad_input());
+    ops::embedding_backward(y.grad_output(), kept.value(),
+                            table_of(table.zeroed_grad_input(kept.value())));
   });
 }
 
@@ -369,7 +377,7 @@ Var embedding_with_positions(const Var& table, const Tensor& ids, double factor,
   return tape.record(y, [table, kept, y, factor] {
     const View dy = y.grad_output();  // in place: dy is not used after this function
     ops::scale(factor, dy, {dy});
-    ops::embedding_backward(dy, kept.value(), table.zeroed_grad_input());
+    ops::embedding_backward(dy, kept.value(), table.zeroed_grad_input(kept.value()));
   });
 }
 

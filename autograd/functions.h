@@ -84,7 +84,8 @@ Var reshape(const Var& x, const Shape& shape);  ///< the same elements; x must b
 /// Matrices (n_i, d) of equal width, one below the other: (sum of n_i, d).
 Var concat_rows(std::span<const Var> parts);
 
-/// y[i, :] = table[ids[i], :]: table (V, d), ids int32 (...), y (..., d). Error: an id outside of
+/// y[i, :] = table[ids[i], :]: table (V, d), ids int32 (...), y (..., d). A table of rank 1 has
+/// single numbers, d = 1; one of higher rank is the matrix of its rows. Error: an id outside of
 /// [0, V).
 Var embedding(const Var& table, const Tensor& ids);
 /// factor * table[ids] + positions, the input of a Transformer: table (V, d), ids int32 (batch,

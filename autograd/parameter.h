@@ -1,9 +1,11 @@
 // A trainable tensor: its name, value and gradient.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 
+#include "autograd/touched_rows.h"
 #include "core/tensor.h"
 
 namespace nine {
@@ -44,6 +46,11 @@ class Parameter {
   /// Whether `grad` holds gradients since the last update: the next one is then added, and
   /// otherwise overwrites what is there.
   bool has_grad = false;
+  /// Where it has a value: the rows of this table, (V, d) or a (V) of single numbers, that have had
+  /// a gradient since the last update. Outside of them `grad` is 0 then, always, so that no pass
+  /// over the table is needed where a step reaches few rows. Whoever clears them sets those rows of
+  /// `grad` to 0 (ParameterSet::zero_grad). Without it `grad` is written as a whole.
+  std::optional<TouchedRows> touched;
 
  private:
   void make() const {

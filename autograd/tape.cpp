@@ -50,8 +50,11 @@ OutputView Var::grad_input() const {
   if (!needs_grad()) return {};
   Tape::Slot& s = tape_->slot(*this);
   if (tape_->detect_anomaly_) tape_->written_grads_.push_back(id_);
-  if (s.parameter != nullptr)
-    return {s.parameter->grad().view(), std::exchange(s.parameter->has_grad, true)};
+  if (Parameter* p = s.parameter; p != nullptr) {
+    const bool had_grad = std::exchange(p->has_grad, true);
+    if (p->touched) p->touched->touch_all();
+    return {p->grad().view(), had_grad || p->touched};  // rows that were not touched are 0
+  }
   if (!s.grad)
     s.grad = s.is_leaf ? Tensor(s.value.shape(), s.value.dtype(), s.value.device())
                        : tape_->arena_.block(s.value.shape(), s.value.dtype());
@@ -62,6 +65,19 @@ View Var::zeroed_grad_input() const {
   const OutputView s = grad_input();
   if (s.view && !s.add) ops::fill(s.view, 0);
   return s.view;
+}
+
+View Var::zeroed_grad_input(const View& ids) const {
+  Parameter* p = needs_grad() ? tape_->slot(*this).parameter : nullptr;
+  if (p == nullptr || !p->touched) return zeroed_grad_input();
+  if (tape_->detect_anomaly_) tape_->written_grads_.push_back(id_);
+  p->has_grad = true;
+  const Tensor on_host({ids.elements()}, DType::int32);
+  ops::copy(ids.reshaped({ids.elements()}), on_host);
+  const Shape& shape = p->value().shape();
+  p->touched->touch({on_host.data<int32_t>(), static_cast<size_t>(ids.elements())},
+                    shape.rank() > 1 ? shape.rows() : shape.elements());
+  return p->grad();
 }
 
 // --- Tape

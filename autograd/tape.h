@@ -70,6 +70,10 @@ class Var {
   /// The same for functions that change only some elements, which they always add to: the memory
   /// was set to zero before the first of them.
   View zeroed_grad_input() const;
+  /// The same for functions that change only the rows `ids` (int32) of a table, where a vector
+  /// counts as a table of single numbers: a parameter that keeps track of its rows
+  /// (Parameter::touched) then needs no pass over all of them.
+  View zeroed_grad_input(const View& ids) const;
 
  private:
   friend class Tape;

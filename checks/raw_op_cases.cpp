@@ -207,6 +207,51 @@ void add_backward(std::vector<RawOpCase>& all, const Shape& s) {
                      }});
 }
 
+// Ops on the rows that a list names, here every second one from the last downwards.
+Ints every_second(int64_t rows) {
+  Ints ids;
+  for (int64_t r = rows - 1; r >= 0; r -= 2) ids.push_back(static_cast<int32_t>(r));
+  return ids;
+}
+
+void add_row_ops(std::vector<RawOpCase>& all, const Shape& s, bool bench) {
+  const auto ids = [rows = s.rows()](const Tensor& on) {
+    const Ints some = every_second(rows);
+    return Tensor::from(some, {static_cast<int64_t>(some.size())}).to(on.device());
+  };
+  const auto each = [s](auto&& f) {
+    for (const int32_t r : every_second(s.rows()))
+      for (int64_t c = 0; c < s.cols(); ++c) f(index_of(r * s.cols() + c));
+  };
+  all.push_back(
+      {.name = concat("fill_rows ", s),
+       .inputs = {{s}},
+       .run = [=](Tensors t, Tensors) { ops::fill_rows(t[0], ids(t[0]), -1.5); },
+       .oracle = [=](std::span<Doubles> t, AllInts) { each([&](size_t i) { t[0][i] = -1.5; }); },
+       .bench = bench});
+  const Input norm{.shape = {}, .low = 4, .high = 5, .always_double = true};
+  all.push_back(
+      {.name = concat("adam_rows ", s),
+       .inputs = {{s}, {s}, {s, -0.1, 0.1}, {s, 0, 0.1}, norm},
+       .run =
+           [=](Tensors t, Tensors) {
+             ops::adam_rows(t[0], t[1], t[2], t[3], ids(t[0]), {t[4], 0.5}, {.lr = 0.01, .t = 3});
+           },
+       .oracle =
+           [=](std::span<Doubles> t, AllInts) {
+             const double factor = 0.5 / (std::sqrt(t[4][0]) + 1e-6);
+             each([&](size_t i) {
+               const double g = factor * t[1][i];
+               t[2][i] = 0.9 * t[2][i] + 0.1 * g;
+               t[3][i] = 0.999 * t[3][i] + 0.001 * g * g;
+               const double m = t[2][i] / (1 - std::pow(0.9, 3)),
+                            v = t[3][i] / (1 - std::pow(0.999, 3));
+               t[0][i] -= 0.01 * m / (std::sqrt(v) + 1e-8);
+             });
+           },
+       .bench = bench});
+}
+
 void add_optimisers(std::vector<RawOpCase>& all, const Shape& s, bool bench) {
   const Input norm{.shape = {}, .low = 4, .high = 5, .always_double = true};
   for (const bool decoupled : {false, true})
@@ -251,6 +296,7 @@ void add_optimisers(std::vector<RawOpCase>& all, const Shape& s, bool bench) {
                          }
                        },
                    .bench = bench});
+  add_row_ops(all, s, bench);
   all.push_back({.name = concat("average ", s),
                  .inputs = {{s}, {s}},
                  .run = [](Tensors t, Tensors) { ops::average(t[0], t[1], 0.25); },

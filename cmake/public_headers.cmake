@@ -20,6 +20,7 @@ set(nine_public_headers
     autograd/gradcheck.h
     autograd/parameter.h
     autograd/tape.h
+    autograd/touched_rows.h
     kernels/head.h
     kernels/head_config.h
     kernels/head_norms.h

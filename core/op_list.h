@@ -10,6 +10,7 @@
 
 #define NINE_FOR_EACH_OP(OP)   \
   OP(fill)                     \
+  OP(fill_rows)                \
   OP(copy)                     \
   OP(all_finite)               \
   OP(unary)                    \
@@ -38,5 +39,6 @@
   OP(nll)                      \
   OP(nll_backward)             \
   OP(adam)                     \
+  OP(adam_rows)                \
   OP(sgd)                      \
   OP(average)

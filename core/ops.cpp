@@ -18,6 +18,14 @@ void fill(const View& y, double value) {
   op_table(y.device).fill(y, value);
 }
 
+void fill_rows(const View& y, const View& ids, double value) {
+  same_kind("fill_rows", y, {});
+  are_indices("fill_rows", y, ids, ids.elements());
+  Scope scope("fill_rows", 0,
+              count(ids) * static_cast<double>(y.cols()) * static_cast<double>(size_of(y.dtype)));
+  op_table(y.device).fill_rows(y, ids, value);
+}
+
 void copy(const View& x, const View& y) {
   same_shape("copy", "x", x, "y", y);
   require((x.dtype == DType::int32) == (y.dtype == DType::int32), "[copy] ", x.dtype, " to ",
@@ -387,6 +395,19 @@ void adam(const View& w, const View& g, const View& m, const View& v, const Clip
   check_clip("adam", w, clip);
   Scope scope("adam", 12 * count(w), 7 * bytes(w));
   op_table(w.device).adam(w, g, m, v, clip, step);
+}
+
+void adam_rows(const View& w, const View& g, const View& m, const View& v, const View& ids,
+               const Clip& clip, const AdamStep& step) {
+  same_shape("adam_rows", "w", w, "g", g);
+  same_shape("adam_rows", "w", w, "m", m);
+  same_shape("adam_rows", "w", w, "v", v);
+  same_kind("adam_rows", w, {&g, &m, &v});
+  are_indices("adam_rows", w, ids, ids.elements());
+  check_clip("adam_rows", w, clip);
+  const double elements = count(ids) * static_cast<double>(w.cols());
+  Scope scope("adam_rows", 12 * elements, 7 * elements * static_cast<double>(size_of(w.dtype)));
+  op_table(w.device).adam_rows(w, g, m, v, ids, clip, step);
 }
 
 void sgd(const View& w, const View& g, const View& u, const Clip& clip, const SgdStep& step) {

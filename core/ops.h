@@ -22,6 +22,8 @@ namespace nine::ops {
 
 /// y = value, any dtype.
 void fill(const View& y, double value);
+/// y(ids[i], :) = value for all i; the other rows of y stay. ids int32 on y's device.
+void fill_rows(const View& y, const View& ids, double value);
 /// y = x, same shape; converts between float32, float64 and bfloat16.
 void copy(const View& x, const View& y);
 /// Whether no element is NaN or infinite (float32, float64). Waits for the device.
@@ -223,6 +225,10 @@ struct AdamStep {
 /// and of its square, zeros before the first update. All have one shape.
 void adam(const View& w, const View& g, const View& m, const View& v, const Clip& clip,
           const AdamStep& step);
+/// The same for the rows of w that ids (int32, on w's device) name, each once; the others stay as
+/// they are.
+void adam_rows(const View& w, const View& g, const View& m, const View& v, const View& ids,
+               const Clip& clip, const AdamStep& step);
 /// SGD: u = momentum * u + g (+ weight_decay * w), w -= lr * u. u is zero before the first update;
 /// without momentum it is empty.
 struct SgdStep {

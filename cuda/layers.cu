@@ -39,6 +39,18 @@ struct EmbeddingWithPositions {
   }
 };
 
+template <class T>
+struct FillRows {
+  Matrix<T> y;
+  const int32_t* ids;
+  T value;
+  IndexErrors errors;
+  NINE_D void operator()(int64_t i, int64_t c) const {
+    const int32_t r = ids[i];
+    if (checked(ids, i, 0, y.rows, errors) == r) y.at(r, c) = value;
+  }
+};
+
 // A block for each row and each kBlock columns. The block of the first row with some id adds all
 // rows with that id, in their order, and the blocks of the other rows return: the order of a sum
 // does not depend on the order in which blocks run.
@@ -130,6 +142,15 @@ template void add_rows<float>(CudaDevice&, const char*, const Matrix<float>&, co
                               const Matrix<float>&, bool);
 template void add_rows<double>(CudaDevice&, const char*, const Matrix<double>&, const int32_t*,
                                const Matrix<double>&, bool);
+
+void fill_rows(const View& y, const View& ids, double value) {
+  dispatch_float(y.dtype, "fill_rows", [&]<class T>(T) {
+    CudaDevice& device = CudaDevice::of(y);
+    each(device, "fill_rows", {ids.elements(), y.cols()},
+         FillRows<T>{Matrix<T>(y), static_cast<int32_t*>(ids.data), static_cast<T>(value),
+                     device.index_errors("fill_rows")});
+  });
+}
 
 void embedding_backward(const View& dy, const View& ids, const View& table_grad) {
   dispatch_float(dy.dtype, "embedding_backward", [&]<class T>(T) {

@@ -29,6 +29,16 @@ struct Adam {
   }
 };
 template <class T>
+struct AdamRows {
+  Adam<T> adam;
+  const int32_t* ids;
+  IndexErrors errors;
+  NINE_D void operator()(int64_t i, int64_t c) const {
+    const int32_t r = ids[i];
+    if (checked(ids, i, 0, adam.w.rows, errors) == r) adam(r, c);
+  }
+};
+template <class T>
 struct Sgd {
   Matrix<T> w, g, u;
   ClipFactor clip;
@@ -59,6 +69,18 @@ void adam(const View& w, const View& g, const View& m, const View& v, const ops:
     each(CudaDevice::of(w), "adam", plane_of({&w, &g, &m, &v}),
          Adam<T>{Matrix<T>(w), Matrix<T>(g), Matrix<T>(m), Matrix<T>(v), ClipFactor(clip),
                  ops::AdamRule<T>(s)});
+  });
+}
+
+void adam_rows(const View& w, const View& g, const View& m, const View& v, const View& ids,
+               const ops::Clip& clip, const ops::AdamStep& s) {
+  dispatch_float(w.dtype, "adam_rows", [&]<class T>(T) {
+    CudaDevice& device = CudaDevice::of(w);
+    each(device, "adam_rows", {ids.elements(), w.cols()},
+         AdamRows<T>{{Matrix<T>(w), Matrix<T>(g), Matrix<T>(m), Matrix<T>(v), ClipFactor(clip),
+                      ops::AdamRule<T>(s)},
+                     static_cast<int32_t*>(ids.data),
+                     device.index_errors("adam_rows")});
   });
 }
 

@@ -141,13 +141,66 @@ std::vector<NamedView> ParameterSet::named(const Tensor& slab, const std::string
 
 void ParameterSet::zero_missing_grads() {
   for (Parameter& p : parameters_) {
-    if (!p.has_grad) ops::fill(p.grad(), 0);
+    if (!p.has_grad && !p.touched) ops::fill(p.grad(), 0);
     p.has_grad = true;
   }
 }
 
 void ParameterSet::zero_grad() {
-  for (Parameter& p : parameters_) p.has_grad = false;
+  for (const GradientPart& part : gradient_parts())
+    if (part.rows) ops::fill_rows(part.of(gradients_), part.rows, 0);
+  for (Parameter& p : parameters_) {
+    p.has_grad = false;
+    if (!p.touched) continue;
+    if (p.touched->all()) ops::fill(p.grad(), 0);
+    p.touched->clear();
+  }
+}
+
+View GradientPart::of(const Tensor& slab) const { return part_of(slab, first, shape); }
+
+std::vector<GradientPart> ParameterSet::gradient_parts() {
+  std::vector<GradientPart> parts;
+  int64_t dense_from = 0;  // of the neighbours whose gradients count as a whole
+  const auto close = [&](int64_t end) {
+    if (end > dense_from) parts.push_back({.first = dense_from, .shape = {end - dense_from}});
+  };
+  for (size_t i = 0; i < parameters_.size(); ++i) {
+    std::optional<TouchedRows>& touched = parameters_[i].touched;
+    if (!touched || touched->all()) continue;
+    close(offsets_[i]);
+    dense_from = i + 1 < offsets_.size() ? offsets_[i + 1] : slab_elements_;
+    const std::vector<int32_t>& rows = touched->rows();
+    if (rows.empty()) continue;
+    const Shape& s = shapes_[i];
+    parts.push_back({.first = offsets_[i],
+                     .shape = s.rank() > 1 ? Shape{s.rows(), s.cols()} : Shape{s.elements(), 1},
+                     .rows = Tensor::from(rows, {std::ssize(rows)}).to(options_.device)});
+  }
+  close(slab_elements_);
+  return parts;
+}
+
+void ParameterSet::sum_squares(const View& out, Arena& arena) {
+  const bool by_rows = std::any_of(parameters_.begin(), parameters_.end(),
+                                   [](const Parameter& p) { return p.touched.has_value(); });
+  if (!by_rows) return ops::sum_squares(gradients(), out);
+  const std::vector<GradientPart> parts = gradient_parts();
+  const Arena::Scope scope(arena);
+  const Tensor sums = arena.temporary({std::ssize(parts), 1}, DType::float64);
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const View sum = sums.view().row_range(static_cast<int64_t>(i), 1).reshaped({}),
+               all = parts[i].of(gradients());
+    if (!parts[i].rows) {
+      ops::sum_squares(all, sum);
+      continue;
+    }
+    const Arena::Scope rows_scope(arena);
+    const Tensor rows = arena.temporary({parts[i].rows.elements(), all.cols()}, dtype());
+    ops::embedding(all, parts[i].rows, rows);
+    ops::sum_squares(rows, sum);
+  }
+  ops::sum(sums, {out});
 }
 
 void ParameterSet::load(const Safetensors& file, const Tensor& slab,

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "autograd/parameter.h"
+#include "core/arena.h"
 #include "core/safetensors.h"
 #include "nn/init.h"
 
@@ -23,6 +24,15 @@ struct ParameterOptions {
   uint64_t seed = 1;  ///< initial values depend on seed, a parameter's name and the element only
   bool gradients = true;  ///< false: the model can be evaluated, not trained
   Device device = kCpu;
+};
+
+/// A part of a slab.
+struct GradientPart {
+  int64_t first = 0;  ///< the slab's element with which it begins
+  Shape shape;        ///< a vector, or a table
+  Tensor rows = {};   ///< of the table: int32 ids on its device, ascending; empty: all
+
+  View of(const Tensor& slab) const;  ///< this part, all rows
 };
 
 /// All parameters of a model. Layers declare theirs when they are made; at the first use of any
@@ -73,8 +83,14 @@ class ParameterSet final : private ParameterMemory {
   /// Sets the gradients that no backward pass has written to zero, so that the whole slab is the
   /// gradient.
   void zero_missing_grads();
-  /// Lets the next backward pass overwrite all gradients instead of adding to them.
+  /// Lets the next backward pass overwrite all gradients instead of adding to them. Of parameters
+  /// that keep track of their rows it sets those that were touched to 0.
   void zero_grad();
+  /// What of the slabs may have a gradient other than 0: in their order, without the rows of
+  /// parameters that keep track of them (Parameter::touched) and were not touched.
+  std::vector<GradientPart> gradient_parts();
+  /// out = the squared norm of the gradient, float64 scalar, from those parts.
+  void sum_squares(const View& out, Arena& arena);
 
   /// Copies tensors of those names into a slab (float types are converted). Error: a name is
   /// missing, a shape differs; with an empty `prefix`, which reads buffers too, also: the file

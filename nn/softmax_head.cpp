@@ -28,6 +28,10 @@ SoftmaxHead::SoftmaxHead(ParameterSet& set, const std::string& name, const HeadC
   weights_.norms = {.word = config.word_norm, .context = config.context_norm};
   require(config.sampled.size <= words, "sampled softmax ", to_text(config.sampled),
           ": the vocabulary has only ", words, " words; draw at most so many");
+  if (config.sampled) {
+    for (Parameter* p : words_) p->touched.emplace();
+    if (bias_ != nullptr) bias_->touched.emplace();
+  }
   // A file may hold what this model does not use.
   for (const char* buffer : {".counts", ".context_max", ".context_max_ema"})
     set.ignore_on_load(name + buffer);
@@ -124,13 +128,10 @@ SoftmaxLoss SoftmaxHead::sampled_loss(const Var& hidden, const Tensor& targets,
         ids.data<int32_t>()[k * count + i] =
             static_cast<int32_t>(k * vocabulary_ + sample.words[static_cast<size_t>(i)]);
     return embedding(table, tape.on_device(ids));
-  };
+  };  // without reshape(), whose gradient would be as large as the table
   HeadWeights some{.prior = all.prior, .latent = all.latent, .norms = all.norms};
-  for (const Var& w : all.w) {
-    const int64_t rows = w.shape().rows(), d = w.shape().cols();
-    some.w.push_back(gathered(reshape(w, {rows, d}), rows / vocabulary_));
-  }
-  if (all.bias) some.bias = reshape(gathered(reshape(all.bias, {vocabulary_, 1}), 1), {count});
+  for (const Var& w : all.w) some.w.push_back(gathered(w, w.shape().rows() / vocabulary_));
+  if (all.bias) some.bias = reshape(gathered(all.bias, 1), {count});
   std::vector<double> offsets = sample.log_weights;
   const auto on_tape = [&](const std::vector<double>& values, DType type) {
     const Tensor exact = Tensor::from(values, {count}), rounded({count}, type);

@@ -26,6 +26,7 @@ class SoftmaxHead {
   ///  - buffers, which are saved but not trained: `NAME.counts` (V), where the word norm or a
   ///    sampled softmax follows counts; `NAME.context_max` or `NAME.context_max_ema` (K), where the
   ///    context norm is max or max:ema, the norm that evaluation uses.
+  /// With a sampled softmax, word vectors and bias keep track of the rows that have a gradient.
   /// Error: the head cannot be of that width.
   SoftmaxHead(ParameterSet& set, const std::string& name, const HeadConfig& config, int64_t words,
               int64_t width, const Init& init = Init::normal(0.02), Parameter* tied = nullptr);

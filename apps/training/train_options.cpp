@@ -1,16 +1,17 @@
 #include "apps/training/train_options.h"
 
+#include <algorithm>
+
 #include "apps/cli/machine.h"
 #include "apps/cli/option_data.h"
 
 namespace nine::app {
 
-namespace {
-
-// The flags of the head's settings, those that regularise or the others.
-void declare_head_settings(Options& o, HeadSettings& settings, bool regularising) {
+void declare_head_settings(Options& o, HeadSettings& settings, bool regularising,
+                           const std::vector<std::string>& but) {
   for (const HeadSetting& setting : head_settings()) {
     if (setting.regularises != regularising) continue;
+    if (std::find(but.begin(), but.end(), setting.name) != but.end()) continue;
     Option option = std::visit(
         [&](auto member) { return o.add(flag_of(setting.name), settings.*member, setting.help); },
         setting.member);
@@ -23,8 +24,6 @@ void declare_head_settings(Options& o, HeadSettings& settings, bool regularising
     if (*setting.default_text != '\0') option.default_text(setting.default_text);
   }
 }
-
-}  // namespace
 
 void TrainOptions::declare_vocabulary_limits(Options& o, const char* size_help) {
   o.add("vocab-size", vocab_size, size_help).at_least(0).unit("words").called("vocabulary size");
@@ -64,6 +63,11 @@ void TrainOptions::declare_optimiser(Options& o) {
   o.add("momentum", momentum, "sgd, asgd").range_from(0, 1);
   o.add("betas", betas, "adam, adamw: decay of the moments").range_from(0, 1);
   o.add("eps", eps, "adam, adamw: added to the root of the second moment").above(0);
+  o.add(
+       "lazy-adam", lazy_adam,
+       "adam with a sampled softmax: update the words that were drawn, are targets or in the batch "
+       "only; other words keep their moments")
+      .called("lazy Adam");
   o.add("weight-decay", weight_decay, "L2 penalty in the gradient; adamw: decoupled")
       .at_least(0)
       .called("weight decay");
@@ -141,6 +145,24 @@ void TrainOptions::check_averaging(const std::string& valid, bool has_valid) con
   require_usage(has_valid, "--asgd-trigger watches validation: give ", valid, " FILE");
 }
 
+void TrainOptions::check_lazy_adam() const {
+  if (!lazy_adam) return;
+  require_usage(optimizer == OptimizerKind::adam,
+                "--lazy-adam is a form of --optimizer adam, not of ", optimizer,
+                ": leave one of the two out");
+  require_usage(
+      !sampled_softmax.empty(),
+      "--lazy-adam updates the words that have a gradient, and the full softmax gives every "
+      "word one: give --sampled-softmax K, or leave --lazy-adam out");
+  require_usage(weight_decay == 0,
+                "--lazy-adam leaves words without a gradient as they are, and weight decay would "
+                "shrink every word: set --weight-decay 0, or leave --lazy-adam out");
+  require_usage(
+      weight_norm_reg.empty(),
+      "--lazy-adam leaves words without a gradient as they are, and --weight-norm-reg gives "
+      "every word one: leave one of the two out");
+}
+
 void TrainOptions::check_shared(const Options& given, int64_t width, const std::string& valid,
                                 bool has_valid) const {
   const HeadSpec output = head_spec();
@@ -149,6 +171,7 @@ void TrainOptions::check_shared(const Options& given, int64_t width, const std::
   head_config();  // throws where a margin or a norm does not fit the head
   check_initialisation();
   check_averaging(valid, has_valid);
+  check_lazy_adam();
   require_usage(after.value > 0, "--after 0 would train nothing");
   require_usage(valid_every.value > 0, "--valid-every must be above 0");
   const bool plateau = schedule == ScheduleKind::plateau, asgd = optimizer == OptimizerKind::asgd,
@@ -192,6 +215,7 @@ TrainerConfig TrainOptions::trainer() const {
                         .beta1 = betas[0],
                         .beta2 = betas[1],
                         .eps = eps,
+                        .lazy = lazy_adam,
                         .weight_decay = weight_decay,
                         .average_from = asgd_trigger > 0 ? OptimizerConfig::kNotYet : asgd_start},
           .average_trigger = asgd_trigger,

@@ -40,6 +40,11 @@ namespace nine::app {
 /// Sentences, or pairs, of the validation and of the test text of --sample.
 inline constexpr int64_t kSampleHeldOut = 1000;
 
+/// Declares the flags of the head's settings that regularise, or of the others, but for those whose
+/// names `but` lists.
+void declare_head_settings(Options& options, HeadSettings& settings, bool regularising,
+                           const std::vector<std::string>& but = {});
+
 /// The head's settings are kernels/head_config.h's; their flags are declared here.
 struct TrainOptions : HeadSettings {
   virtual ~TrainOptions() = default;
@@ -59,6 +64,7 @@ struct TrainOptions : HeadSettings {
   ScheduleKind schedule = ScheduleKind::constant;
   double lr = 1e-3, momentum = 0, eps = 1e-8, weight_decay = 0, clip = 1;
   std::array<double, 2> betas{0.9, 0.999};
+  bool lazy_adam = false;
   int64_t asgd_start = 0, warmup = 0, plateau_patience = 0;
   double plateau_factor = 0.5, min_lr = 1e-6;
   int64_t asgd_trigger = 0;
@@ -112,6 +118,7 @@ struct TrainOptions : HeadSettings {
  private:
   void check_initialisation() const;
   void check_averaging(const std::string& valid, bool has_valid) const;
+  void check_lazy_adam() const;
 };
 
 }  // namespace nine::app

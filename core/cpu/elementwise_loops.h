@@ -47,6 +47,25 @@ void for_rows(const View& v, F&& f) {
                   std::forward<F>(f));
 }
 
+/// Calls f(i) for i < count, where each call works on one row of `cols` elements, kGrain elements
+/// to a task.
+template <class F>
+void for_some_rows(int64_t count, int64_t cols, F&& f) {
+  parallel_ranges(count, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, cols)),
+                  [&](int64_t begin, int64_t end) {
+                    for (int64_t i = begin; i < end; ++i) f(i);
+                  });
+}
+
+/// Indices come from data, so each one is checked before it is used. Error: one is outside of
+/// [lowest, limit).
+inline void check_indices(const char* op, const View& ids, int64_t lowest, int64_t limit) {
+  const int32_t* id = static_cast<int32_t*>(ids.data);
+  for (int64_t r = 0; r < ids.elements(); ++r)
+    require(id[r] >= lowest && id[r] < limit, "[", op, "] index ", id[r], " at position ", r,
+            " is outside of [", lowest, ", ", limit, ")");
+}
+
 /// f(0) + ... + f(n - 1) in double: 16 running sums, which compilers keep in SIMD lanes, added up
 /// in a fixed tree.
 template <class F>

@@ -12,13 +12,6 @@ inline namespace NINE_ISA {
 namespace {
 constexpr int64_t kColumns = 64;  // columns of a task in loops that must go through rows in order
 
-// Indices come from data, so each one is checked before it is used.
-void check_indices(const char* op, const View& ids, int64_t lowest, int64_t limit) {
-  const int32_t* id = static_cast<int32_t*>(ids.data);
-  for (int64_t r = 0; r < ids.elements(); ++r)
-    require(id[r] >= lowest && id[r] < limit, "[", op, "] index ", id[r], " at position ", r,
-            " is outside of [", lowest, ", ", limit, ")");
-}
 }  // namespace
 
 void matmul(const View& a, bool transpose_a, const View& b, bool transpose_b, const OutputView& c,
@@ -101,6 +94,16 @@ void embedding_backward(const View& dy, const View& ids, const View& table_grad)
           }
         },
         16.0 * static_cast<double>(dy.elements()));
+  });
+}
+
+void fill_rows(const View& y, const View& ids, double value) {
+  dispatch_float(y.dtype, "fill_rows", [&]<class T>(T) {
+    check_indices("fill_rows", ids, 0, y.rows());
+    const int32_t* id = static_cast<int32_t*>(ids.data);
+    for_some_rows(ids.elements(), y.cols(), [&](int64_t i) {
+      std::fill_n(row_ptr<T>(y, id[i]), y.cols(), static_cast<T>(value));
+    });
   });
 }
 

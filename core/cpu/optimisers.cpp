@@ -46,6 +46,21 @@ void adam(const View& w, const View& g, const View& m, const View& v, const ops:
   });
 }
 
+void adam_rows(const View& w, const View& g, const View& m, const View& v, const View& ids,
+               const ops::Clip& clip, const ops::AdamStep& s) {
+  dispatch_float(w.dtype, "adam_rows", [&]<class T>(T) {
+    check_indices("adam_rows", ids, 0, w.rows());
+    const T factor = static_cast<T>(clip_factor(clip));
+    const ops::AdamRule<T> rule(s);
+    const int32_t* id = static_cast<int32_t*>(ids.data);
+    for_some_rows(ids.elements(), w.cols(), [&](int64_t i) {
+      const int64_t r = id[i];
+      adam_segment(row_ptr<T>(w, r), row_ptr<T>(g, r), row_ptr<T>(m, r), row_ptr<T>(v, r), w.cols(),
+                   factor, rule);
+    });
+  });
+}
+
 void sgd(const View& w, const View& g, const View& u, const ops::Clip& clip,
          const ops::SgdStep& s) {
   dispatch_float(w.dtype, "sgd", [&]<class T>(T) {

@@ -14,6 +14,7 @@ LstmLanguageModel::LstmLanguageModel(ParameterSet& set, const LstmLanguageModelC
       lstm_(set, "lstm", config.embed, config.hidden, config.layers),
       head_(set, "head", config.head, config.vocab, config.hidden, Init::normal(0.02),
             config.tie_embeddings ? &embedding_.weight() : nullptr) {
+  if (config.head.sampled) embedding_.weight().touched.emplace();
   require(
       !config.tie_embeddings || config.embed == config.hidden,
       "tied embeddings: the word vectors of input and output are one matrix, so embedding size ",

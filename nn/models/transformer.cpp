@@ -68,6 +68,8 @@ Transformer::Transformer(ParameterSet& set, const TransformerConfig& config)
   if (c.norm == NormOrder::pre) decoder_norm_.emplace(set, decoder + ".norm", c.dim);
   head_.emplace(set, "head", c.head, c.tgt_vocab, c.dim, words,
                 c.tie_embeddings ? tgt_embedding_ : nullptr);
+  if (c.head.sampled)
+    for (Parameter* table : {src_embedding_, tgt_embedding_}) table->touched.emplace();
   set.ignore_on_load(kPositionsName);
 }
 

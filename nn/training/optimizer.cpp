@@ -3,6 +3,7 @@
 #include "nn/training/optimizers/adam.h"
 #include "nn/training/optimizers/adamw.h"
 #include "nn/training/optimizers/averaged_sgd.h"
+#include "nn/training/optimizers/lazy_adam.h"
 #include "nn/training/optimizers/sgd.h"
 
 namespace nine {
@@ -33,6 +34,11 @@ void Optimizer::load(const Safetensors& file, int64_t updates, int64_t average_f
 }
 
 std::unique_ptr<Optimizer> make_optimizer(ParameterSet& set, const OptimizerConfig& config) {
+  require(
+      !config.lazy || (config.kind == OptimizerKind::adam && config.weight_decay == 0),
+      "lazy updates are for adam without weight decay: only there does a row without a gradient "
+      "need no update");
+  if (config.lazy) return std::make_unique<LazyAdam>(set, config);
   switch (config.kind) {
     case OptimizerKind::sgd:
       return std::make_unique<Sgd>(set, config);

@@ -29,6 +29,9 @@ struct OptimizerConfig {
   double momentum = 0;                ///< sgd, asgd
   double beta1 = 0.9, beta2 = 0.999;  ///< adam, adamw: decay of the two moments' averages
   double eps = 1e-8;                  ///< adam, adamw: added to the root of the second moment
+  /// adam: parameters that keep track of their rows (Parameter::touched) are updated in the rows
+  /// that have had a gradient only. Without weight decay.
+  bool lazy = false;
   double weight_decay = 0;  ///< times the weights, added to the gradient; adamw: decoupled
   /// asgd: updates before averaging begins; kNotYet: until start_averaging().
   int64_t average_from = 0;
@@ -88,7 +91,8 @@ class Optimizer {
   int64_t updates_ = 0;
 };
 
-/// The optimiser that `config` names. `set` must be allocated with gradients and outlive it.
+/// The optimiser that `config` names. `set` must be allocated with gradients and outlive it. Error:
+/// lazy, and another kind than adam or weight decay.
 std::unique_ptr<Optimizer> make_optimizer(ParameterSet& set, const OptimizerConfig& config);
 
 }  // namespace nine

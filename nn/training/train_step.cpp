@@ -54,7 +54,7 @@ StepResult TrainStep::gradients(TrainingSource& data, int64_t step, int64_t toke
     tape_.reset();
   }
   parameters_.zero_missing_grads();
-  ops::sum_squares(parameters_.gradients(), total_of(totals_, kNormSquared));
+  parameters_.sum_squares(total_of(totals_, kNormSquared), tape_.arena());
   double read[kTotals];
   ops::copy(totals_, View(read, {kTotals, 1}));  // waits for the device
   result.loss = read[kLoss];

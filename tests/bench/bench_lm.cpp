@@ -13,6 +13,7 @@
 #include "apps/cli/version.h"
 #include "apps/lm_train/lm_options.h"
 #include "apps/training/profile_table.h"
+#include "apps/training/train_options.h"
 #include "core/instruction_set.h"
 #include "core/json.h"
 #include "core/profile.h"
@@ -22,18 +23,21 @@
 namespace nine::app {
 namespace {
 
-struct BenchOptions {
+struct BenchOptions : HeadSettings {
   int64_t vocab = 30000, dim = 512, layers = 2, batch = 32, bptt = 35, steps = 12, warmup = 3;
   int threads = 0;
-  std::string head = "lin", head_memory = "blocks", device = "cpu";
+  std::string device = "cpu";
   MatmulPrecision precision = MatmulPrecision::highest;
   int64_t components = 1;
-  bool untied = false, score = false, profile = false, team = true;
+  bool tie_embeddings = false, lazy_adam = false, score = false, profile = false, team = true;
+
+  BenchOptions() { head_bias = false; }
 
   /// --head mos with --components K is K inner products; anything else is lm_train's --head.
-  HeadSpec head_spec() const {
-    return parse_head(head == "mos" ? concat("mix:", components, "*lin") : head,
-                      {.untied = untied});
+  HeadConfig config() const {
+    HeadSettings settings = *this;
+    if (head == "mos") settings.head = concat("mix:", components, "*lin");
+    return settings.head_config();
   }
 
   void declare(Options& o) {
@@ -48,8 +52,10 @@ struct BenchOptions {
     o.add("team", team, "one OpenMP team for the run; no: a parallel region for each loop");
     o.add("head", head, "score function, as lm_train's; mos: --components inner products");
     o.add("components", components, "of mos").at_least(1);
-    o.add("untied", untied, "word vectors of its own for each component");
-    o.add("head-memory", head_memory, "as lm_train's").choices(enum_names<HeadMemory>());
+    declare_head_settings(o, *this, false, {"head"});
+    declare_head_settings(o, *this, true);
+    o.add("tie-embeddings", tie_embeddings, "as lm_train's");
+    o.add("lazy-adam", lazy_adam, "as lm_train's");
     o.add("device", device, "where to compute");
     add_matmul_precision(o, precision);
     o.add("score", score, "forward only, under no_grad");
@@ -78,20 +84,20 @@ int bench(const BenchOptions& o, Device device) {
       Vocabulary::build(count_words_of_lines(lines), Specials::kLanguageModel);
   const Corpus corpus = Corpus::of_lines(lines, vocabulary);
   ParameterSet parameters({.gradients = !o.score, .device = device});
-  const LstmLanguageModel model(
-      parameters, {.vocab = vocabulary.size(),
-                   .embed = o.dim,
-                   .hidden = o.dim,
-                   .layers = o.layers,
-                   .dropout = 0.1,
-                   .head = {.spec = o.head_spec(),
-                            .loss = {.memory = enum_from_text<HeadMemory>(o.head_memory)}}});
+  const LstmLanguageModel model(parameters, {.vocab = vocabulary.size(),
+                                             .embed = o.dim,
+                                             .hidden = o.dim,
+                                             .layers = o.layers,
+                                             .dropout = 0.1,
+                                             .tie_embeddings = o.tie_embeddings,
+                                             .head = o.config()});
+  model.set_counts(corpus.counts(vocabulary.size()));
   LanguageModelTask task(model, corpus, nullptr, {.batch = o.batch, .bptt = o.bptt});
   Arena arena("step", device);
   std::unique_ptr<Optimizer> optimizer;
   std::unique_ptr<TrainStep> step;
   if (!o.score) {
-    optimizer = make_optimizer(parameters, {});
+    optimizer = make_optimizer(parameters, {.lazy = o.lazy_adam});
     step = std::make_unique<TrainStep>(parameters, *optimizer, arena, TrainStep::Config{.clip = 1});
   }
   Tape tape(arena);
@@ -121,8 +127,14 @@ int bench(const BenchOptions& o, Device device) {
                  {"instruction_set", to_text(instruction_set())},
                  {"task", "lm"},
                  {"head", o.head},
-                 {"components", o.head_spec().size()},
+                 {"components", o.config().spec.size()},
                  {"untied", o.untied},
+                 {"margin", o.margin},
+                 {"word_norm", o.word_norm},
+                 {"context_norm", o.context_norm},
+                 {"sampled_softmax", o.sampled_softmax},
+                 {"lazy_adam", o.lazy_adam},
+                 {"parameters", parameters.count()},
                  {"vocab", vocabulary.size()},
                  {"batch", o.batch},
                  {"bptt", o.bptt},

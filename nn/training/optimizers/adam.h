@@ -22,15 +22,20 @@ class Adam : public Optimizer {
         second_moment_(add_slab("adam.v.", set.new_slab())) {}
 
   void update(double lr, const ops::Clip& clip) override {
-    ops::adam(set().values(), set().gradients(), first_moment_, second_moment_, clip,
-              {.lr = lr,
-               .beta1 = config_.beta1,
-               .beta2 = config_.beta2,
-               .eps = config_.eps,
-               .weight_decay = config_.weight_decay,
-               .decoupled = decoupled_,
-               .t = updates()});
+    ops::adam(set().values(), set().gradients(), first_moment_, second_moment_, clip, numbers(lr));
   }
+
+  ops::AdamStep numbers(double lr) const {
+    return {.lr = lr,
+            .beta1 = config_.beta1,
+            .beta2 = config_.beta2,
+            .eps = config_.eps,
+            .weight_decay = config_.weight_decay,
+            .decoupled = decoupled_,
+            .t = updates()};
+  }
+  const Tensor& first_moment() const { return first_moment_; }
+  const Tensor& second_moment() const { return second_moment_; }
 
  private:
   OptimizerConfig config_;
