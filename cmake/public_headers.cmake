@@ -65,6 +65,7 @@ set(nine_public_headers
     nn/nine.h
     nn/norm_order.h
     nn/parameters.h
+    nn/head_stats.h
     nn/softmax_head.h
     nn/training/optimizer.h
     nn/training/schedule.h

@@ -34,6 +34,11 @@ void initialise(const View& v, const Init& init, const RandomKey& key) {
   });
 }
 
+bool any_by_rows(const std::deque<Parameter>& all) {
+  return std::any_of(all.begin(), all.end(),
+                     [](const Parameter& p) { return p.touched.has_value(); });
+}
+
 }  // namespace
 
 ParameterSet::ParameterSet(const ParameterOptions& options) : options_(options) {
@@ -147,8 +152,9 @@ void ParameterSet::zero_missing_grads() {
 }
 
 void ParameterSet::zero_grad() {
-  for (const GradientPart& part : gradient_parts())
-    if (part.rows) ops::fill_rows(part.of(gradients_), part.rows, 0);
+  if (any_by_rows(parameters_))
+    for (const GradientPart& part : gradient_parts())
+      if (part.rows) ops::fill_rows(part.of(gradients_), part.rows, 0);
   for (Parameter& p : parameters_) {
     p.has_grad = false;
     if (!p.touched) continue;
@@ -182,9 +188,7 @@ std::vector<GradientPart> ParameterSet::gradient_parts() {
 }
 
 void ParameterSet::sum_squares(const View& out, Arena& arena) {
-  const bool by_rows = std::any_of(parameters_.begin(), parameters_.end(),
-                                   [](const Parameter& p) { return p.touched.has_value(); });
-  if (!by_rows) return ops::sum_squares(gradients(), out);
+  if (!any_by_rows(parameters_)) return ops::sum_squares(gradients(), out);
   const std::vector<GradientPart> parts = gradient_parts();
   const Arena::Scope scope(arena);
   const Tensor sums = arena.temporary({std::ssize(parts), 1}, DType::float64);

@@ -26,6 +26,7 @@ SoftmaxHead::SoftmaxHead(ParameterSet& set, const std::string& name, const HeadC
   if (head.mixture) prior_ = &set.add(name + ".prior.weight", {size, width}, linear);
   if (head.contexts) latent_ = &set.add(name + ".latent.weight", {size * width, width}, linear);
   weights_.norms = {.word = config.word_norm, .context = config.context_norm};
+  if (config.loss.margin || config.word_norm || config.context_norm) stats_.emplace();
   require(config.sampled.size <= words, "sampled softmax ", to_text(config.sampled),
           ": the vocabulary has only ", words, " words; draw at most so many");
   if (config.sampled) {
@@ -103,6 +104,9 @@ HeadNorms SoftmaxHead::norms() const {
 
 SoftmaxLoss SoftmaxHead::loss(const Var& hidden, const Tensor& targets, double row_weight) const {
   Tape& tape = hidden.tape();
+  if (stats_ && tape.recording()) stats_->add_norms(hidden.value(), targets.to(kCpu));
+  if (stats_ && !tape.recording() && stats_->counts_angles())
+    stats_->add_angles(hidden.value(), targets.to(kCpu), words_.front()->value());
   if (config_.sampled && tape.recording()) return sampled_loss(hidden, targets, row_weight);
   const HeadLoss evaluation{.memory = config_.loss.memory};
   const HeadLoss& options = tape.recording() ? config_.loss : evaluation;
@@ -155,6 +159,20 @@ SoftmaxLoss SoftmaxHead::sampled_loss(const Var& hidden, const Tensor& targets,
   const Tensor places = Tensor::from(sample.targets, {std::ssize(sample.targets)});
   return kernel_softmax(config_.spec, hidden, some, tape.on_device(places), row_weight,
                         config_.loss);
+}
+
+SoftmaxHead::WordNorms SoftmaxHead::word_norms() const {
+  const HeadNorms given = norms();
+  const View all = words_.front()->value();
+  const Tensor own({vocabulary_}, DType::float64, set_.device());
+  ops::row_norms(all.reshaped({all.rows(), all.cols()}).row_range(0, vocabulary_), own);
+  WordNorms out{.own = own.to_vector(), .given = {}};
+  if (!given.word) return out;
+  const double unit = given.first_word >= 0 ? out.own[static_cast<size_t>(given.first_word)] : 1;
+  out.given = given.ratios.to_vector();
+  out.given.resize(static_cast<size_t>(vocabulary_));
+  for (double& f : out.given) f *= unit;
+  return out;
 }
 
 Var SoftmaxHead::loss(const Var& hidden, const Tensor& targets) const {

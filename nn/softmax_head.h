@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kernels/kernel_softmax.h"
+#include "nn/head_stats.h"
 #include "nn/parameters.h"
 
 namespace nine {
@@ -58,6 +59,22 @@ class SoftmaxHead {
   /// The norms that evaluation gives the vectors; empty where they keep their own.
   HeadNorms norms() const;
 
+  /// What loss() saw of its contexts; null for a head without margin and norms, which keeps none.
+  HeadStats* stats() const { return stats_ ? &*stats_ : nullptr; }
+  /// Whether an angle between a context and a word is that of the two vectors as they are: a single
+  /// kernel without contexts of its own.
+  bool has_angles() const { return !config_.spec.mixture && !config_.spec.contexts; }
+  /// The largest ||h|| of training, or its average, of each component; empty without such a norm.
+  std::vector<double> largest_contexts() const {
+    return running_ ? running_.to_vector() : std::vector<double>();
+  }
+  /// Norms of the (first component's) word vectors: their own, and those that the score gives them
+  /// in evaluation, empty where it gives none.
+  struct WordNorms {
+    std::vector<double> own, given;
+  };
+  WordNorms word_norms() const;
+
   /// Scales the word vectors to the norm scale * log(count), counts below 2 taken as 2 (Herold et
   /// al., 2018); their directions stay. Error: not one count a word.
   void set_norms_by_frequency(std::span<const int64_t> counts, double scale) const;
@@ -84,6 +101,7 @@ class SoftmaxHead {
   Tensor counts_, running_;     // buffers; empty where there is none
   mutable int64_t loads_ = -1;  // of the set when ratios and sampler were made
   mutable std::optional<WordSampler> sampler_;
+  mutable std::optional<HeadStats> stats_;
   mutable HeadWeights weights_;  // kept, so that a step allocates nothing
 };
 

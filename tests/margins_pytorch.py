@@ -5,6 +5,8 @@
 
 1. kernel_inspect: loss, nll and every gradient of random heads, in float64.
 2. lm_train and lm_score: a trained checkpoint, opened in PyTorch, gives every token's log-probability.
+3. lm_train --export-parity: its steps again, with autograd and Adam by its formula: losses, gradient norms, weights,
+   the contexts' largest norm.
 
 Exit 0 fine, 1 wrong, 77 skipped: PyTorch is not installed.
 """
@@ -154,7 +156,7 @@ def read_safetensors(path):
     with open(path, "rb") as file:
         size = int.from_bytes(file.read(8), "little")
         header, data = json.loads(file.read(size)), bytearray(file.read())
-    types = {"F64": torch.float64, "F32": torch.float32}
+    types = {"F64": torch.float64, "F32": torch.float32, "I32": torch.int32}
     return {name: torch.frombuffer(data, dtype=types[t["dtype"]], offset=t["data_offsets"][0],
                                    count=math.prod(t["shape"])).reshape(t["shape"]).double()
             for name, t in header.items() if name != "__metadata__"}
@@ -188,7 +190,78 @@ def check_trained(word, context):
               log_p[range(len(targets)), targets].detach(), 1e-9)
 
 
+def adam(parameters, moments, step, config):
+    """One update by the formula, with clipping; returns the gradient's norm."""
+    norm = math.sqrt(sum(float((p.grad**2).sum()) for p in parameters))
+    factor = min(1, config["clip"] / (norm + 1e-6)) if config["clip"] else 1
+    (b1, b2), lr = config["betas"], config["lr"]
+    with torch.no_grad():
+        for p, (m, v) in zip(parameters, moments):
+            g = factor * p.grad
+            m.mul_(b1).add_((1 - b1) * g)
+            v.mul_(b2).add_((1 - b2) * g * g)
+            p -= lr * m / (1 - b1**step) / ((v / (1 - b2**step)).sqrt() + config["eps"])
+            p.grad = None
+    return norm
+
+
+def check_replay(*options):
+    """Steps of training with carried state, for a single lin or a mixture of lin with contexts."""
+    with tempfile.TemporaryDirectory() as directory:
+        subprocess.run([os.path.join(BIN, "lm_train"), "--sample", "--sample-sentences", "300", "--layers", "1",
+                        "--hidden", "12", "--embed", "12", "--batch", "6", "--bptt", "9", "--dtype", "float64",
+                        "--dropout", "0", "--lr", "0.01", "--clip", "0.3", "--export-parity", directory,
+                        "--export-steps", "12", *options], check=True, capture_output=True)
+        at = lambda name: os.path.join(directory, name)
+        initial, final, batches = (read_safetensors(at(f"{x}.safetensors")) for x in ("init", "final", "batches"))
+        with open(at("config.json")) as file:
+            config = json.load(file)
+        with open(at("losses.json")) as file:
+            losses = json.load(file)
+    given = {key: config.get(key, "none") for key in ("margin", "word_norm", "context_norm")}
+    if all(value == "none" for value in given.values()):
+        sys.exit(f"{options}: config.json of the export names no margin and no norm")
+    buffers = {"head.counts", "head.context_max", "head.context_max_ema"}
+    weights = {name: x.clone().requires_grad_() for name, x in initial.items() if name not in buffers}
+    tied = None if "head.weight" in weights else "embedding.weight"
+    moments = [(torch.zeros_like(p), torch.zeros_like(p)) for p in weights.values()]
+    lstm = torch.nn.LSTM(12, 12)
+    names = [name for name, _ in lstm.named_parameters()]
+    counts = initial["head.counts"].tolist() if "head.counts" in initial else [1] * config["vocab"]
+    state, largest = (torch.zeros(1, 6, 12), torch.zeros(1, 6, 12)), []
+    for step, (words, targets) in enumerate(zip(batches["input"].long(), batches["target"].long()), 1):
+        h, state = torch.func.functional_call(lstm, {x: weights[f"lstm.{x}"] for x in names},
+                                              (weights["embedding.weight"][words], state))
+        state, h = tuple(x.detach() for x in state), h.reshape(-1, 12)
+        m = c = None
+        if config["head"] == "mos":
+            m = weights["head.prior.weight"].T
+            c = weights["head.latent.weight"].reshape(-1, 12, 12).transpose(1, 2)
+        loss, _ = head(given, counts, h, weights[tied or "head.weight"], weights["head.bias"], m, c,
+                       targets.reshape(-1).tolist())
+        loss.backward()
+        largest.append(torch.stack([x.norm(dim=1).max() for x in ([h] if m is None else torch.tanh(h @ c))]).detach())
+        norm = adam(list(weights.values()), moments, step, config)
+        label = f"replay {' '.join(options)} step {step}"
+        close(f"{label} loss", losses["loss"][step - 1], loss.detach(), 1e-10)
+        close(f"{label} gradient norm", losses["grad_norm"][step - 1], torch.tensor(norm), 1e-8)
+    for name, x in weights.items():
+        close(f"replay {' '.join(options)} {name}", final[name], x.detach(), 1e-6)
+    if "head.context_max" in final:
+        close("largest norm", final["head.context_max"], torch.stack(largest).max(dim=0).values, 1e-8)
+    if "head.context_max_ema" in final:
+        average = largest[0]
+        for x in largest[1:]:
+            average = 0.99 * average + 0.01 * x
+        close("average norm", final["head.context_max_ema"], average, 1e-8)
+
+
 check_kernel_inspect()
+for replayed in ["--margin arc:0.1 --context-norm max", "--margin cos:0.2 --word-norm log-rank:through",
+                 "--margin lsm:2 --word-norm log-unigram:scaled --context-norm max:ema",
+                 "--margin cos:0.1 --context-norm max:through --tie-embeddings",
+                 "--margin arc:0.2 --word-norm uniform --context-norm max --head mix:3*lin"]:
+    check_replay(*replayed.split())
 for norms in [("none", "none"), ("log-rank", "max"), ("log-unigram:scaled", "max:ema")]:
     check_trained(*norms)
 print("margins and norms agree with PyTorch")

@@ -166,8 +166,6 @@ TEST_CASE("margin runs: what does not fit together is an error that says what wo
   CHECK(has(refused({"--context-norm", "const:0"}), "above 0"));
   CHECK(has(refused({"--word-norm", "unigram"}), "unigram:A,B"));
   CHECK(has(refused({"--word-norm", "const:1:through"}), "leave it out"));
-  CHECK(has(refused({"--export-parity", dir / "parity", "--dropout", "0", "--margin", "cos:0.1"}),
-            "--margin"));
   // Legal, with a warning.
   const Outcome warned = run("lm_train", lm(dir / "warned", "2u"),
                              {"--margin", "arc:2.5", "--word-norm", "log-unigram"});

@@ -30,23 +30,25 @@ void check_replayable(const LmOptions& o, const LanguageModelTask& task) {
 
 Json config_json(const LmOptions& o, const LstmLanguageModel& model) {
   const LstmLanguageModelConfig& c = model.config();
-  return {{"task", "lm"},
-          {"dtype", to_text(o.dtype)},
-          {"vocab", c.vocab},
-          {"dim", c.embed},
-          {"hidden", c.hidden},
-          {"layers", c.layers},
-          {"head", replay_name(c.head.spec)},
-          {"components", c.head.spec.size()},
-          {"untied", c.head.spec.untied},
-          {"head_bias", c.head.bias},
-          {"tie_embeddings", c.tie_embeddings},
-          {"optimizer", "adam"},
-          {"lr", o.lr},
-          {"betas", o.betas},
-          {"eps", o.eps},
-          {"clip", o.clip},
-          {"ignore", -1}};
+  Json config{{"task", "lm"},
+              {"dtype", to_text(o.dtype)},
+              {"vocab", c.vocab},
+              {"dim", c.embed},
+              {"hidden", c.hidden},
+              {"layers", c.layers},
+              {"head", replay_name(c.head.spec)},
+              {"components", c.head.spec.size()},
+              {"untied", c.head.spec.untied},
+              {"head_bias", c.head.bias},
+              {"tie_embeddings", c.tie_embeddings},
+              {"optimizer", "adam"},
+              {"lr", o.lr},
+              {"betas", o.betas},
+              {"eps", o.eps},
+              {"clip", o.clip},
+              {"ignore", -1}};
+  config.update(replayed_norms(c.head));
+  return config;
 }
 
 }  // namespace

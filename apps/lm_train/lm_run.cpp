@@ -1,5 +1,6 @@
 #include "apps/lm_train/lm_run.h"
 
+#include "apps/training/vector_events.h"
 #include "core/json.h"
 #include "core/threads.h"
 #include "nn/models/score_text.h"
@@ -19,6 +20,9 @@ void conclude(const LmData& data, const LstmLanguageModel& model, const Checkpoi
     done["best_valid_ppl"] = trainer.best().ppl;
     print_result("best validation", trainer.best().ppl, data.valid_floor);
   }
+  const auto validate = [&] { evaluate_carried(model, trainer.tape(), *data.valid); };
+  log_vectors(model.head(), data.train.counts(data.vocabulary.size()), best, trainer, callbacks,
+              data.valid ? std::function<void()>(validate) : nullptr);
   if (!data.test) return;
   const Evaluation test = evaluate_carried(model, trainer.tape(), *data.test);
   callbacks.event(test_event(best, trainer, test));

@@ -29,6 +29,7 @@ Json config_json(const MtParityExport& o, const Transformer& model) {
                  {"betas", {o.adam.beta1, o.adam.beta2}},
                  {"eps", o.adam.eps},
                  {"clip", o.clip}});
+  config.update(replayed_norms(model.config().head));
   return config;
 }
 

@@ -1,5 +1,6 @@
 #include "apps/mt_train/mt_run.h"
 
+#include "apps/training/vector_events.h"
 #include "core/json.h"
 #include "core/number_format.h"
 #include "core/threads.h"
@@ -57,6 +58,11 @@ void conclude(const MtOptions& o, const MtData& data, const Transformer& model,
     if (trainer.best().bleu) done["best_bleu"] = *trainer.best().bleu;
     print_result("best validation", trainer.best().ppl, trainer.best().bleu);
   }
+  const auto validate = [&] {
+    evaluate_pairs(model, trainer.tape(), data.valid->pairs, o.batching());
+  };
+  log_vectors(model.head(), data.train.target_counts(data.target.size()), best, trainer, callbacks,
+              data.valid ? std::function<void()>(validate) : nullptr);
   if (!data.test) return;
   Evaluation test = evaluate_pairs(model, trainer.tape(), data.test->pairs, o.batching());
   if (o.valid_beam > 0) {

@@ -31,7 +31,8 @@ PlotArea area_of(const Chart& chart) {
   const double below = chart.references.empty() ? kRoomBelow : kRoomForLabel;
   return {.width = kWidth,
           .height = kHeight,
-          .x = linear_axis(chart.x_low, chart.x_high, kStepTicks),
+          .x = chart.x_log ? value_axis(chart.x_low, chart.x_high, false)
+                           : linear_axis(chart.x_low, chart.x_high, kStepTicks),
           .y = value_axis(range.low, range.high, chart.from_zero, below)};
 }
 
@@ -57,6 +58,8 @@ std::string line_classes(size_t colour, bool strong) {
 }
 
 std::string curve_svg(const PlotArea& area, const Curve& curve) {
+  if (curve.scattered)
+    return path("scatter " + curve_class(curve.colour), dots_path(area, curve.points));
   std::string out =
       path(line_classes(curve.colour, curve.dots), curve_path(area, curve.points, LonePoint::dot));
   if (curve.dots && curve.points.size() <= kMaxDots) {
@@ -66,7 +69,10 @@ std::string curve_svg(const PlotArea& area, const Curve& curve) {
   return out;
 }
 
-std::string extent_text(const Curve& curve) {
+// Elsewhere the last value is not the latest one, and of no interest by itself.
+bool over_steps(const Chart& chart) { return chart.x_name == "step"; }
+
+std::string extent_text(const Curve& curve, const std::string& x_name) {
   const auto finite = [](const Point& p) { return std::isfinite(p.y); };
   const auto first = std::find_if(curve.points.begin(), curve.points.end(), finite);
   const Point* last = last_finite(curve);
@@ -76,15 +82,17 @@ std::string extent_text(const Curve& curve) {
     if (finite(p) && p.y < low.y) low = p;
     if (finite(p) && p.y > high.y) high = p;
   }
-  const auto value_at_step = [](const Point& p) { return figure(p.y) + " at step " + count(p.x); };
+  const auto value_at_step = [&](const Point& p) {
+    return concat(figure(p.y), " at ", x_name, " ", count(p.x));
+  };
   return concat(curve.name, ": from ", value_at_step(*first), " to ", value_at_step(*last),
                 "; lowest ", value_at_step(low), ", highest ", value_at_step(high), ".");
 }
 
 std::string description(const Chart& chart, const PlotArea& area) {
-  std::string text =
-      "Line chart over steps" + std::string(area.y.scale.log ? " on a logarithmic scale." : ".");
-  for (const Curve& curve : chart.curves) text += " " + extent_text(curve);
+  std::string text = concat("Chart over ", over_steps(chart) ? "steps" : chart.x_name,
+                            area.y.scale.log ? " on a logarithmic scale." : ".");
+  for (const Curve& curve : chart.curves) text += " " + extent_text(curve, chart.x_name);
   for (const Reference& r : chart.references) text += " " + r.name + " at " + figure(r.y) + ".";
   return text;
 }
@@ -121,11 +129,12 @@ std::string y_labels(const PlotArea& area) {
   return element("div", {{"class", "ys"}, {"aria-hidden", "true"}}, labels) + '\n';
 }
 
-std::string x_labels(const PlotArea& area) {
+std::string x_labels(const PlotArea& area, const std::string& name) {
   std::string labels;
   for (const double tick : area.x.ticks)
     labels += element("span", {{"style", left_css(area, tick)}}, compact(tick));
-  return element("div", {{"class", "xs"}, {"aria-hidden", "true"}}, labels + "<em>step</em>") +
+  return element("div", {{"class", "xs"}, {"aria-hidden", "true"}},
+                 labels + element("em", {}, escaped(name))) +
          '\n';
 }
 
@@ -152,6 +161,7 @@ bool named_at_ends(const Chart& chart) {
 
 // Names and last values at the lines' ends; small charts of one curve show just the value.
 std::string end_labels(const Chart& chart, const PlotArea& area) {
+  if (!over_steps(chart)) return {};
   if (!named_at_ends(chart) && chart.curves.size() > 1) return {};
   std::vector<const Curve*> curves;
   std::vector<double> tops;
@@ -177,9 +187,13 @@ std::string legend(const Chart& chart) {
   if (chart.curves.size() < 2) return {};
   std::string items;
   for (const Curve& curve : chart.curves) {
-    const Point* last = last_finite(curve);
+    const Point* last = over_steps(chart) ? last_finite(curve) : nullptr;
+    const std::string sample =
+        curve.scattered
+            ? swatch(path("scatter " + curve_class(curve.colour), PathData().move_to(11, 4).dot()))
+            : swatch_html(curve.colour, curve.dots);
     items += element("li", {{"class", curve_class(curve.colour)}},
-                     swatch_html(curve.colour, curve.dots) + escaped(curve.name) +
+                     sample + escaped(curve.name) +
                          (last == nullptr ? "" : " " + element("b", {}, figure(last->y))));
   }
   return element("ul", {{"class", "legend"}}, items) + '\n';
@@ -213,7 +227,8 @@ std::string data_json(const Chart& chart, const PlotArea& area) {
                curve_class(curve.colour), "\",\"x\":", numbers_json(curve, &Point::x, 15),
                ",\"y\":", numbers_json(curve, &Point::y, 7), "}");
   return concat("{\"xs\":", range_json(area.x.scale), ",\"ys\":", range_json(area.y.scale),
-                ",\"log\":", area.y.scale.log, ",\"series\":[", series, "]}");
+                ",\"log\":", area.y.scale.log, ",\"x_log\":", area.x.scale.log,
+                ",\"x_name\":", json_string(chart.x_name), ",\"series\":[", series, "]}");
 }
 
 Chart with_downsampled_curves(Chart chart) {
@@ -246,9 +261,9 @@ std::string chart_html(const Chart& full_chart, const std::string& id) {
                 escaped(chart.title), "</h3><p>", escaped(note), "</p></figcaption>\n",
                 legend(chart), "<div class=\"frame\" style=\"", ends_width(chart), "\">\n",
                 y_labels(area), "<div class=\"plot\">\n", curves_svg(chart, area, id),
-                reference_labels(chart, area), "</div>\n", end_labels(chart, area), x_labels(area),
-                "</div>\n<script type=\"application/json\">", data_json(chart, area),
-                "</script>\n</figure>\n");
+                reference_labels(chart, area), "</div>\n", end_labels(chart, area),
+                x_labels(area, chart.x_name), "</div>\n<script type=\"application/json\">",
+                data_json(chart, area), "</script>\n</figure>\n");
 }
 
 }  // namespace nine::app

@@ -1,4 +1,5 @@
-// A chart of the report: curves over training steps as inline SVG, with its labels in HTML.
+// A chart of the report: curves over training steps, or another x, as inline SVG, with its labels
+// in HTML.
 #pragma once
 
 #include <string>
@@ -21,6 +22,8 @@ struct Chart {
   std::vector<Curve> curves;
   std::vector<Reference> references;
   double x_low = 0, x_high = 1;
+  std::string x_name = "step";  ///< charts of one name have their crosshair at the same x
+  bool x_log = false;
   /// y starts at 0; otherwise it covers the values, on a logarithmic scale when they are positive
   /// and far apart.
   bool from_zero = false;

@@ -45,10 +45,15 @@
       this.tip.setAttribute('role', 'status');
       this.hide();
     }
-    x(step) { const [low, high] = this.data.xs; return (step - low) / (high - low); }
-    y(value) {
-      const [low, high] = this.data.ys;
-      return this.data.log ? (Math.log(value) - Math.log(low)) / (Math.log(high) - Math.log(low)) : (value - low) / (high - low);
+    place(value, [low, high], log) {
+      return log ? (Math.log(value) - Math.log(low)) / (Math.log(high) - Math.log(low)) : (value - low) / (high - low);
+    }
+    x(step) { return this.place(step, this.data.xs, this.data.x_log); }
+    y(value) { return this.place(value, this.data.ys, this.data.log); }
+    // The x at that share of the width.
+    x_at(share) {
+      const [low, high] = this.data.xs;
+      return this.data.x_log ? low * (high / low) ** share : low + (high - low) * share;
     }
     hide() { for (const part of [this.hair, this.tip, ...this.spots]) part.hidden = true; }
     // The crosshair at `step`; the values too where the pointer is.
@@ -58,7 +63,7 @@
       this.hair.hidden = false;
       this.hair.style.left = 100 * left + '%';
       this.tip.hidden = !withValues;
-      if (withValues) this.tip.replaceChildren('step ' + format(step));
+      if (withValues) this.tip.replaceChildren(this.data.x_name + ' ' + format(step));
       this.series.forEach((s, i) => this.mark(s, this.spots[i], step, withValues));
       if (withValues) beside(this.tip, left);
     }
@@ -77,12 +82,12 @@
   }
 
   const charts = [...document.querySelectorAll('figure.chart')].map(figure => new Chart(figure));
-  const showAll = chart => charts.forEach(c => c.show(chart.steps[chart.at], c === chart));
+  const showAll = chart => charts.filter(c => c.data.x_name === chart.data.x_name).forEach(c => c.show(chart.steps[chart.at], c === chart));
   const hideAll = () => charts.forEach(c => c.hide());
   for (const chart of charts) {
     const point = event => {
-      const box = chart.hit.getBoundingClientRect(), [low, high] = chart.data.xs;
-      chart.at = nearest(chart.steps, low + (high - low) * (event.clientX - box.left) / box.width);
+      const box = chart.hit.getBoundingClientRect();
+      chart.at = nearest(chart.steps, chart.x_at((event.clientX - box.left) / box.width));
       showAll(chart);
     };
     chart.hit.addEventListener('pointermove', point);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "apps/report/figures.h"
+#include "apps/report/vector_charts.h"
 #include "apps/svg/text.h"
 
 namespace nine::app {
@@ -128,6 +129,26 @@ Chart mixture_chart(const Run& run, bool named, const std::string& title, std::s
   return chart;
 }
 
+// The mean norm of the contexts and the largest so far; of several components one curve each.
+void add_context_norms(const Runs& runs, std::vector<Chart>& charts) {
+  Chart chart{.title = "Norm of contexts", .note = "‖h‖ in training", .from_zero = true};
+  for (const Run& run : runs) {
+    const std::string of = runs.size() > 1 ? ", " + run.name : "";
+    const auto curve = [&](const std::string& name, auto&& value) {
+      Curve c{name + of, chart.curves.size(), false, {}};
+      for (const Entry& e : run.train)
+        if (const double y = value(e); !std::isnan(y)) c.points.push_back({e.step, y});
+      if (!c.points.empty()) chart.curves.push_back(std::move(c));
+    };
+    curve("mean", [](const Entry& e) { return e.context_norm; });
+    const size_t size = run.train.empty() ? 0 : run.train.back().context_max.size();
+    for (size_t k = 0; k < size; ++k)
+      curve(size > 1 ? "for evaluation, component " + std::to_string(k + 1) : "for evaluation",
+            [k](const Entry& e) { return k < e.context_max.size() ? e.context_max[k] : kAbsent; });
+  }
+  charts.push_back(std::move(chart));
+}
+
 void set_step_range(std::vector<Chart>& charts) {
   double low = INFINITY, high = -INFINITY;
   for (const Chart& chart : charts)
@@ -157,6 +178,7 @@ std::vector<Chart> charts_of(const Runs& runs) {
       over_runs(runs, "Gradient norm", "before clipping", &Run::train, Field::grad_norm));
   charts.push_back(
       over_runs(runs, "Speed", "tokens per second", &Run::train, Field::tokens_per_s, true));
+  add_context_norms(runs, charts);
   std::erase_if(charts, [](const Chart& c) { return !has_values(c); });
   set_step_range(charts);
   if (charts.empty()) return charts;
@@ -164,6 +186,7 @@ std::vector<Chart> charts_of(const Runs& runs) {
   if (ranges_far(charts.front()))
     if (Chart half = second_half(charts.front()); has_values(half))
       charts.insert(charts.begin() + 1, std::move(half));
+  for (Chart& chart : vector_charts_of(runs)) charts.push_back(std::move(chart));
   return charts;
 }
 

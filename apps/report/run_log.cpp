@@ -150,7 +150,17 @@ class LogReader {
     if (kind == "valid") run_.valid.push_back(entry(event));
     if (kind == "test") run_.test.push_back(entry(event));
     if (kind == "translation") translated(event);
+    if (kind == "word_norms") word_norms(event);
+    if (kind == "target_angles")
+      run_.target_angles = {number(event, "degrees"), numbers(event, "tokens")};
     if (kind == "done") done(event);
+  }
+
+  void word_norms(const Json& event) {
+    WordNormsEntry& w = run_.word_norms;
+    w = {numbers(event, "counts"), numbers(event, "norms"), numbers(event, "given")};
+    if (w.given.size() != w.counts.size()) w.given.clear();
+    if (w.norms.size() != w.counts.size()) w = {};
   }
 
   void translated(const Json& event) {
@@ -174,6 +184,8 @@ class LogReader {
     const double step = number(event, "step");
     if (!std::isfinite(step)) return;
     run_.resumes.push_back(step);
+    run_.word_norms = {};
+    run_.target_angles = {};
     run_.finished = false;
     const auto later = [step](const Entry& e) { return e.step > step; };
     for (auto* entries : {&run_.train, &run_.valid, &run_.test}) std::erase_if(*entries, later);
@@ -201,6 +213,8 @@ class LogReader {
     derive_ppl(e);
     e.pi_mean = numbers(event, "pi_mean");
     e.pi_var = numbers(event, "pi_var");
+    e.context_norm = number(event, "context_norm");
+    e.context_max = numbers(event, "context_max");
     return e;
   }
 

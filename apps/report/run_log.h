@@ -39,8 +39,10 @@ struct Entry {
   double epoch = kAbsent;
   double time_s = kAbsent;
   std::array<double, static_cast<size_t>(Field::kCount)> values{};  // finite, kAbsent or kNotFinite
-  std::vector<double> pi_mean;  // of mixtures: the mean weight of each component
-  std::vector<double> pi_var;   // and the weights' variances over the tokens
+  std::vector<double> pi_mean;      // of mixtures: the mean weight of each component
+  std::vector<double> pi_var;       // and the weights' variances over the tokens
+  double context_norm = kAbsent;    // of heads with margin or norms: the mean norm of the contexts
+  std::vector<double> context_max;  // and the largest so far, of each component
 
   Entry() { values.fill(kAbsent); }
   double operator[](Field f) const { return values[static_cast<size_t>(f)]; }
@@ -57,6 +59,18 @@ struct SampleTranslation {
   std::vector<std::vector<double>> attention;
 };
 
+/// Norms of word vectors by the words' counts in training; `given`, where there are any, are those
+/// that the score uses in place of `norms`.
+struct WordNormsEntry {
+  std::vector<double> counts, norms, given;
+};
+
+/// How many tokens of the validation text have which angle to their context, in equal bins.
+struct TargetAngles {
+  double degrees = 0;  // of a bin
+  std::vector<double> tokens;
+};
+
 /// Keys with their values as text, nested objects as "outer.inner", in the file's order.
 using Settings = std::vector<std::pair<std::string, std::string>>;
 
@@ -67,6 +81,8 @@ struct Run {
   std::string config_text;  // config.json, indented; empty when there is none
   std::vector<Entry> train, valid, test;
   std::vector<SampleTranslation> translations;  // of the last validation that has some
+  WordNormsEntry word_norms;                    // of the best model
+  TargetAngles target_angles;                   // likewise
   std::vector<double> resumes;                  // the steps at which training was resumed
   Settings done;          // the last line of a finished run, without event, step, epoch and time
   bool finished = false;  // whether the log has such a line

@@ -7,7 +7,8 @@
 
 namespace nine::app {
 
-/// A value over x, which is a training step in a report. The curve has a gap where y is not finite.
+/// A value over x, which is a training step in most charts of a report. The curve has a gap where y
+/// is not finite.
 struct Point {
   double x = 0;
   double y = 0;
@@ -22,6 +23,7 @@ struct Curve {
   size_t colour = 0;  ///< index of the run or series, of any size
   bool dots = false;  ///< few, important points: a stronger line with a dot at each
   std::vector<Point> points;
+  bool scattered = false;  ///< single points, without a line between them
 };
 
 /// The smallest and the largest finite y; `low` is above `high` when there is none.

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/json.h"
+#include "kernels/head_json.h"
 
 namespace nine::app {
 namespace {
@@ -28,10 +29,6 @@ void check_replayed_head(const HeadSpec& head, bool tie_embeddings, const char* 
 }
 
 void check_replayed_options(const TrainOptions& options, int64_t steps_an_epoch) {
-  require_replay(
-      options.margin == "none" && options.word_norm == "none" && options.context_norm == "none",
-      "the replay has no margins and norms; leave out --margin, --word-norm and "
-      "--context-norm");
   require_replay(options.sampled_softmax.empty(),
                  "the replay has no sampled softmax; leave out --sampled-softmax");
   require_replay(options.pi_reg.empty() && options.weight_norm_reg.empty(),
@@ -39,6 +36,14 @@ void check_replayed_options(const TrainOptions& options, int64_t steps_an_epoch)
   require_replay(options.accumulate == 1, "the replay does not accumulate; set --accumulate 1");
   require_replay(options.export_steps <= steps_an_epoch, "an epoch has ", steps_an_epoch,
                  " steps; lower --export-steps ", options.export_steps);
+}
+
+Json replayed_norms(const HeadConfig& head) {
+  const Json all = to_json(head);
+  Json given = Json::object();
+  for (const char* key : {"margin", "word_norm", "context_norm"})
+    if (all[key] != "none") given[key] = all[key];
+  return given;
 }
 
 Json run_parity_steps(const ParityTraining& training, ParameterSet& parameters,

@@ -32,6 +32,10 @@ void check_replayed_options(const TrainOptions& options, int64_t steps_an_epoch)
 /// The replay's name for such a head: "lin" or "mos".
 inline const char* replay_name(const HeadSpec& head) { return head.mixture ? "mos" : "lin"; }
 
+/// The margin and norms of a head under the names of their flags, for config.json; nothing where
+/// there are none.
+Json replayed_norms(const HeadConfig& head);
+
 /// The updates that are written.
 struct ParityTraining {
   int64_t steps = 0;

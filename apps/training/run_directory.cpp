@@ -60,6 +60,7 @@ class LogCutter {
     const std::optional<double> step = step_of(event);
     if (step) keeping_ = *step <= step_;
     if (!keeping_ || is_event(event, "done") || is_event(event, "test") ||
+        is_event(event, "word_norms") || is_event(event, "target_angles") ||
         (is_event(event, "resume") && step == step_))
       return;
     kept_ += text;

@@ -45,6 +45,7 @@ class LstmLanguageModel {
   LstmLanguageModel(ParameterSet& set, const LstmLanguageModelConfig& config);
 
   const LstmLanguageModelConfig& config() const { return config_; }
+  const SoftmaxHead& head() const { return head_; }
 
   /// The outputs of the last LSTM layer for ids (steps, batch): (steps * batch, hidden).
   struct Hidden {

@@ -127,12 +127,15 @@ void LanguageModelTask::commit() {
 std::vector<NamedView> LanguageModelTask::state() const {
   std::vector<NamedView> all = carried_.named("carry.");
   for (const NamedView& sums : mixture_weights_.named()) all.push_back(sums);
+  if (const HeadStats* stats = model_.head().stats(); stats != nullptr)
+    for (const NamedView& sums : stats->named()) all.push_back(sums);
   return all;
 }
 
 void LanguageModelTask::load_state(const Safetensors& file) {
   carried_.load(file, "carry.");
   mixture_weights_.load(file);
+  if (HeadStats* stats = model_.head().stats(); stats != nullptr) stats->load(file);
 }
 
 Evaluation LanguageModelTask::validate(Tape& tape) {

@@ -166,10 +166,17 @@ void Trainer::log_window(double lr) {
   if (config_.sampled) line["estimate"] = true;
   if (const MixtureWeightStats* weights = task_.mixture_weight_stats(); weights != nullptr)
     add_mixture_weights(line, *weights);
+  if (const SoftmaxHead* head = task_.head_with_stats(); head != nullptr) {
+    line["context_norm"] = head->stats()->mean_norm();
+    if (const std::vector<double> largest = head->largest_contexts(); !largest.empty())
+      line["context_max"] = largest;
+  }
   callbacks_.event(line);
 }
 
 void Trainer::clear_window() {
+  if (const SoftmaxHead* head = task_.head_with_stats(); head != nullptr)
+    head->stats()->clear_norms();
   if (MixtureWeightStats* weights = task_.mixture_weight_stats(); weights != nullptr)
     weights->clear();
   window_ = {};

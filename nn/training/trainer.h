@@ -10,6 +10,7 @@
 
 #include "core/enum_names.h"
 #include "core/json.h"
+#include "nn/softmax_head.h"
 #include "nn/training/checkpoint.h"
 #include "nn/training/evaluation.h"
 #include "nn/training/schedule.h"
@@ -37,6 +38,8 @@ class TrainingTask : public TrainingSource {
   virtual std::vector<NamedView> constants() const { return {}; }
   /// Of a mixture's components in training, since it was last cleared; null without a mixture.
   virtual MixtureWeightStats* mixture_weight_stats() { return nullptr; }
+  /// Of the contexts of a head with margin or norms, and the largest of training; null without.
+  virtual const SoftmaxHead* head_with_stats() const { return nullptr; }
   virtual bool has_validation() const = 0;
   /// Evaluates the validation text. Only where has_validation().
   virtual Evaluation validate(Tape& tape) = 0;

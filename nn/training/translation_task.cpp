@@ -55,6 +55,18 @@ TranslationTask::TranslationTask(const Transformer& model,
   if (has_validation() && validation_.beam > 0) choose_samples();
 }
 
+std::vector<NamedView> TranslationTask::state() const {
+  std::vector<NamedView> all = source_.mixture_weight_stats().named();
+  if (const HeadStats* stats = model_.head().stats(); stats != nullptr)
+    for (const NamedView& sums : stats->named()) all.push_back(sums);
+  return all;
+}
+
+void TranslationTask::load_state(const Safetensors& file) {
+  source_.mixture_weight_stats().load(file);
+  if (HeadStats* stats = model_.head().stats(); stats != nullptr) stats->load(file);
+}
+
 Evaluation TranslationTask::validate(Tape& tape) {
   Evaluation result = evaluate_pairs(model_, tape, validation_.text->pairs, size_);
   if (validation_.beam == 0) return result;

@@ -34,8 +34,11 @@ class TranslationTask : public EpochTask {
   }
   void commit() override { source_.commit(); }
 
-  std::vector<NamedView> state() const override { return source_.mixture_weight_stats().named(); }
-  void load_state(const Safetensors& file) override { source_.mixture_weight_stats().load(file); }
+  std::vector<NamedView> state() const override;
+  void load_state(const Safetensors& file) override;
+  const SoftmaxHead* head_with_stats() const override {
+    return model_.head().stats() != nullptr ? &model_.head() : nullptr;
+  }
   MixtureWeightStats* mixture_weight_stats() override {
     return source_.mixture_weight_stats().sums() ? &source_.mixture_weight_stats() : nullptr;
   }
