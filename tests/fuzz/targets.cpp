@@ -3,7 +3,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstring>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <sstream>
@@ -17,6 +19,9 @@
 #include "core/safetensors.h"
 #include "data/text.h"
 #include "data/vocabulary.h"
+#include "kernels/expression/formula.h"
+#include "kernels/expression/parse.h"
+#include "kernels/expression/run.h"
 
 namespace nine::tests {
 namespace {
@@ -159,6 +164,33 @@ void fuzz_text(std::string_view bytes) {
   if (!good) return;
   demand(by_file == by_stream, "a file and a stream have the same lines");
   accepted([&] { static_cast<void>(Vocabulary::build(counts, Specials::kLanguageModel)); });
+}
+
+// A formula that is read prints as one that is read again; its programs run.
+void fuzz_expression(std::string_view bytes) {
+  using namespace expression;
+  constexpr Variables kAt = {0.8, 1.7, 2.1, 1.2, 0.5, 4};
+  constexpr double kValues[kMaxParameters] = {1.5, 0.25, -2, 3, 1, 0.5, 7, 0};
+  Parsed typed, again;
+  if (!accepted([&] { typed = parse(bytes); })) return;
+  const std::string text = to_text(typed.graph, typed.score, typed.parameters);
+  if (accepted([&] { again = parse(text); }))
+    demand(to_text(again.graph, again.score, again.parameters) == text,
+           "a printed formula prints the same again");
+  accepted([&] {
+    std::array<double, kMaxParameters> fixed;
+    fixed.fill(std::numeric_limits<double>::quiet_NaN());
+    const Formula formula(bytes, fixed);
+    std::array<double, Operand::kConstants> constants{};
+    formula.constants().compute(kAt[5], kValues, constants.data());
+    const double* variables[kPairVariables];
+    for (size_t v = 0; v < kPairVariables; ++v) variables[v] = &kAt[v];
+    for (const Program* p : {&formula.score(), &formula.slopes(), &formula.exact()}) {
+      std::vector<double> registers(static_cast<size_t>(p->registers * kStrip));
+      const Run<double> run(*p, constants.data(), variables, 1, registers.data());
+      for (size_t k = 0; k < p->outputs.size(); ++k) static_cast<void>(run.output_at(k, 0));
+    }
+  });
 }
 
 void fuzz_config(std::string_view bytes) {

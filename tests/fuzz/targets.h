@@ -12,6 +12,7 @@ namespace nine::tests {
 void fuzz_safetensors(std::string_view bytes);
 void fuzz_dict(std::string_view bytes);
 void fuzz_text(std::string_view bytes);
+void fuzz_expression(std::string_view bytes);
 void fuzz_config(std::string_view bytes);  ///< --config, and a run's config.json when it goes on
 
 /// The targets by the name of their corpus, tests/fuzz/corpus/NAME.
@@ -19,6 +20,7 @@ inline const std::map<std::string, void (*)(std::string_view)> kFuzzTargets{
     {"safetensors", fuzz_safetensors},
     {"dict", fuzz_dict},
     {"text", fuzz_text},
+    {"expression", fuzz_expression},
     {"config", fuzz_config}};
 
 }  // namespace nine::tests

@@ -1,0 +1,133 @@
+#include <algorithm>
+#include <bit>
+
+#include "core/error.h"
+#include "kernels/expression/expression.h"
+#include "kernels/expression/simplify.h"
+
+namespace nine::expression {
+namespace {
+
+constexpr Function kFunctions[] = {
+    {"exp", Op::exp, 1},           {"log", Op::log, 1},      {"log1p", Op::log1p, 1},
+    {"expm1", Op::expm1, 1},       {"sqrt", Op::sqrt, 1},    {"abs", Op::abs, 1},
+    {"sign", Op::sign, 1},         {"tanh", Op::tanh, 1},    {"sigmoid", Op::sigmoid, 1},
+    {"softplus", Op::softplus, 1}, {"sin", Op::sin, 1},      {"cos", Op::cos, 1},
+    {"acos", Op::acos, 1},         {"acosh", Op::acosh, 1},  {"atan", Op::atan, 1},
+    {"erf", Op::erf, 1},           {"min", Op::min, 2},      {"max", Op::max, 2},
+    {"pow", Op::power, 2},         {"detach", Op::detach, 1}};
+
+}  // namespace
+
+const char* name_of(Variable v) {
+  constexpr const char* kNames[kVariables] = {"z", "q", "ww", "hh", "c", "d"};
+  return kNames[static_cast<int>(v)];
+}
+
+std::span<const Function> functions() { return kFunctions; }
+
+int arguments_of(Op op) {
+  switch (op) {
+    case Op::number:
+    case Op::variable:
+    case Op::parameter:
+      return 0;
+    case Op::add:
+    case Op::subtract:
+    case Op::multiply:
+    case Op::divide:
+    case Op::power:
+    case Op::min:
+    case Op::max:
+      return 2;
+    case Op::less:
+    case Op::less_equal:
+      return 4;
+    default:
+      return 1;
+  }
+}
+
+Id Graph::add(const Node& node) {
+  const auto key_of = [](const Node& n) {
+    return Key{n.op, n.index, n.args, std::bit_cast<uint64_t>(n.value)};
+  };
+  const auto found = known_.find(key_of(node));
+  if (found != known_.end()) return found->second;
+  if (node.op == Op::add || node.op == Op::multiply) {
+    Node swapped = node;
+    std::swap(swapped.args[0], swapped.args[1]);
+    const auto other = known_.find(key_of(swapped));
+    if (other != known_.end()) return other->second;
+  }
+  const Id id = static_cast<Id>(nodes_.size());
+  nodes_.push_back(node);
+  known_.emplace(key_of(node), id);
+  return id;
+}
+
+Id Graph::number(double value) {
+  // 0 and -0 are one number.
+  return add({.op = Op::number, .value = value == 0 ? 0 : value});
+}
+Id Graph::variable(Variable v) {
+  return add({.op = Op::variable, .index = static_cast<uint8_t>(v)});
+}
+Id Graph::parameter(int index) {
+  return add({.op = Op::parameter, .index = static_cast<uint8_t>(index)});
+}
+
+Id Graph::make(Op op, std::initializer_list<Id> args) {
+  return make(op, std::span<const Id>(args.begin(), args.size()));
+}
+
+Id Graph::make(Op op, std::span<const Id> args) {
+  require(static_cast<int>(args.size()) == arguments_of(op), "[expression] ", args.size(),
+          " arguments");
+  if (simplify_ == Simplify::yes) return Simplifier(*this).build(op, args);
+  Node node{.op = op};
+  std::copy(args.begin(), args.end(), node.args.begin());
+  return add(node);
+}
+
+std::vector<Id> needed(const Graph& graph, std::span<const Id> roots) {
+  std::vector<bool> marked(graph.size());
+  for (const Id root : roots) marked[root] = true;
+  for (Id id = static_cast<Id>(graph.size()); id-- > 0;)
+    for (int k = 0; marked[id] && k < arguments_of(graph[id].op); ++k)
+      marked[graph[id].args[static_cast<size_t>(k)]] = true;
+  std::vector<Id> all;
+  for (Id id = 0; id < graph.size(); ++id)
+    if (marked[id]) all.push_back(id);
+  return all;
+}
+
+Id rebuild(const Graph& from, Id id, Graph& to, std::span<const double> values) {
+  std::vector<Id> made(from.size());
+  for (const Id n : needed(from, {&id, 1})) {
+    const Node& node = from[n];
+    switch (node.op) {
+      case Op::number:
+        made[n] = to.number(node.value);
+        break;
+      case Op::variable:
+        made[n] = to.variable(static_cast<Variable>(node.index));
+        break;
+      case Op::parameter: {
+        const bool fixed =
+            node.index < values.size() && !(values[node.index] != values[node.index]);
+        made[n] = fixed ? to.number(values[node.index]) : to.parameter(node.index);
+        break;
+      }
+      default: {
+        std::array<Id, 4> args{};
+        const auto count = static_cast<size_t>(arguments_of(node.op));
+        for (size_t k = 0; k < count; ++k) args[k] = made[node.args[k]];
+        made[n] = to.make(node.op, std::span<const Id>(args.data(), count));
+      }
+    }
+  }
+  return made[id];
+}
+
+}  // namespace nine::expression

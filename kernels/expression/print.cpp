@@ -1,0 +1,102 @@
+// Expressions as text.
+#include <cmath>
+#include <numbers>
+
+#include "core/error.h"
+#include "kernels/expression/expression.h"
+
+namespace nine::expression {
+namespace {
+
+// How tightly an operator binds.
+enum Level : int { kSum = 1, kProduct, kMinus, kPower, kAtom };
+
+class Printer {
+ public:
+  Printer(const Graph& graph, std::span<const std::string> parameters)
+      : g_(graph), parameters_(parameters) {}
+
+  std::string text(Id id) {
+    if (++nodes_ > kMostNodes) return "...";
+    const Node& n = g_[id];
+    const auto& x = n.args;
+    switch (n.op) {
+      case Op::number:
+        return number_text(n.value);
+      case Op::variable:
+        return name_of(static_cast<Variable>(n.index));
+      case Op::parameter:
+        return parameters_[n.index];
+      case Op::add:
+        return within(x[0], kSum) + " + " + within(x[1], kSum);
+      case Op::subtract:
+        return within(x[0], kSum) + " - " + within(x[1], kProduct);
+      case Op::negate:
+        return "-" + within(x[0], kProduct);
+      case Op::multiply:
+        return (g_.is(x[0], Op::divide) ? "(" + text(x[0]) + ")" : within(x[0], kProduct)) + "*" +
+               (g_.is(x[1], Op::divide) ? "(" + text(x[1]) + ")" : within(x[1], kProduct));
+      case Op::divide:
+        return within(x[0], kProduct) + "/" + within(x[1], kMinus);
+      case Op::power:
+        return within(x[0], kAtom) + "^" + within(x[1], kMinus);
+      case Op::less:
+      case Op::less_equal:
+        return "where(" + text(x[0]) + (n.op == Op::less ? " < " : " <= ") + text(x[1]) + ", " +
+               text(x[2]) + ", " + text(x[3]) + ")";
+      default:
+        break;
+    }
+    std::string out;
+    for (const Function& f : functions())
+      if (f.op == n.op) out = f.name;
+    out += "(" + text(x[0]);
+    if (arguments_of(n.op) == 2) out += ", " + text(x[1]);
+    return out + ")";
+  }
+
+ private:
+  static std::string number_text(double x) {
+    if (x == std::numbers::pi) return "pi";
+    if (x == std::numbers::e) return "e";
+    return concat(x);
+  }
+
+  int level(Id id) const {
+    switch (g_[id].op) {
+      case Op::number:
+        return std::signbit(g_[id].value) ? kMinus : kAtom;
+      case Op::add:
+      case Op::subtract:
+        return kSum;
+      case Op::multiply:
+      case Op::divide:
+        return kProduct;
+      case Op::negate:
+        return level(g_[id].args[0]) == kProduct ? kProduct : kMinus;
+      case Op::power:
+        return kPower;
+      default:
+        return kAtom;
+    }
+  }
+  // In parentheses if it binds less tightly than its place needs.
+  std::string within(Id id, int least) {
+    return level(id) < least ? "(" + text(id) + ")" : text(id);
+  }
+
+  // A shared node is printed wherever it stands, so the text may be much longer than the graph.
+  static constexpr int kMostNodes = 5000;
+
+  const Graph& g_;
+  std::span<const std::string> parameters_;
+  int nodes_ = 0;
+};
+
+}  // namespace
+
+std::string to_text(const Graph& graph, Id id, std::span<const std::string> parameters) {
+  return Printer(graph, parameters).text(id);
+}
+
+}  // namespace nine::expression
