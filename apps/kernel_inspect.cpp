@@ -48,7 +48,7 @@ struct InspectOptions {
     o.add("kernels", figure.kernels,
           "which, separated by commas; the default is the paper's Figure 1. Margins such as "
           "cos:0.3, "
-          "arc:0.5 and lsm:3: psi and its slope over the angle")
+          "arc:0.5 and lsm:3: psi and its slope over the angle. With --check: check these alone")
         .unit("NAME,...");
     o.add("from", figure.from, "where q or z begins").range(-1e6, 1e6);
     o.add("to", figure.to, "where it ends").range(-1e6, 1e6);
@@ -71,7 +71,9 @@ struct InspectOptions {
     for (const char* flag : {"shape", "seed", "eps"})
       if (given.was_set(flag) && !check)
         throw UsageError(concat("--", flag, " does something with --check only"));
-    for (const char* flag : {"kernels", "from", "to"})
+    if (given.was_set("kernels") && !check && (plot.empty() || modes > 0))
+      throw UsageError("--kernels does something with --plot or --check only");
+    for (const char* flag : {"from", "to"})
       if (given.was_set(flag) && (plot.empty() || modes > 0))
         throw UsageError(concat("--", flag, " does something with --plot only"));
     if (!plot.empty() && modes > 0 && show.empty())
@@ -104,6 +106,7 @@ int run(int argc, char** argv) {
   o.declare(options);
   if (!options.parse(argc, argv)) return kExitDone;
   o.refuse_contradictions(options);
+  if (o.check && options.was_set("kernels")) o.checks.kernels = o.figure.kernels;
   install_cuda();
   if (!o.input.empty()) {
     write(o.output, inspected(o.input));

@@ -5,6 +5,8 @@
 #include <cmath>
 
 #include "core/suggest.h"
+#include "kernels/expression/formula.h"
+#include "kernels/head_formula.h"
 #include "kernels/scores/all.h"
 
 namespace nine {
@@ -64,16 +66,6 @@ std::string joined(const std::vector<std::string>& words) {
   return text;
 }
 
-std::vector<std::string_view> split(std::string_view text, char at) {
-  std::vector<std::string_view> parts;
-  for (;;) {
-    const size_t end = text.find(at);
-    parts.push_back(text.substr(0, end));
-    if (end == std::string_view::npos) return parts;
-    text.remove_prefix(end + 1);
-  }
-}
-
 // The whole text as a finite number.
 bool read_number(std::string_view text, double& value) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -114,7 +106,8 @@ KernelInfo kernel_named(std::string_view name) {
     if (name == p.name)
       refuse("'", name, "' is a mixture itself (", p.text, ") and cannot be a component");
   std::vector<std::string> known = kernel_names();
-  const std::string kernels = joined(known);
+  const std::string kernels = joined(known) + ", expr:{FORMULA}";
+  known.emplace_back("expr");
   for (const HeadPreset& p : kPresets) known.emplace_back(p.name);
   const std::string near = did_you_mean(name, known);
   refuse("no kernel is called '", name, "'", near.empty() ? "." : near, " Kernels: ", kernels);
@@ -129,7 +122,8 @@ const char* tuned_text(std::string_view name) {
 
 // "NAME[@tuned][:PARAMETER=VALUE]...".
 Score parse_component(std::string_view text, const HeadDefaults& defaults) {
-  std::vector<std::string_view> fields = split(text, ':');
+  if (is_formula(text)) return parse_formula(text);
+  std::vector<std::string_view> fields = split_head(text, ':');
   constexpr std::string_view kSuffix = "@tuned";
   const bool tuned = fields[0].ends_with(kSuffix);
   if (tuned) fields[0].remove_suffix(kSuffix.size());
@@ -171,7 +165,7 @@ Score parse_component(std::string_view text, const HeadDefaults& defaults) {
 // "[COUNT*]COMPONENT" into `components`.
 void parse_item(std::string_view text, const HeadDefaults& defaults,
                 std::vector<Score>& components) {
-  const size_t star = text.find('*');
+  const size_t star = find_outside_braces(text, "*");
   int64_t count = 1;
   if (star != std::string_view::npos) {
     const auto [end, error] = std::from_chars(text.data(), text.data() + star, count);
@@ -224,9 +218,12 @@ std::vector<KernelInfo> kernel_table() {
   return all;
 }
 
-KernelInfo kernel_info(ScoreKind kind) {
+KernelInfo kernel_info(const Score& score) {
+  if (score.kind == ScoreKind::expr)
+    return {"expr", score.formula->score_text().c_str(), score.formula->derivative_text().c_str(),
+            "a formula of your own", score.formula->parameters()};
   KernelInfo info{};
-  with_kernel(kind, [&]<class K>() {
+  with_kernel(score.kind, [&]<class K>() {
     require(std::ssize(K::parameters()) <= kMaxScoreParameters, "[head] ", K::kName,
             " has more parameters than kMaxScoreParameters (kernels/scores/score.h)");
     info = {K::kName, K::kFormula, K::kDerivative, K::kNote, K::parameters()};
@@ -237,7 +234,8 @@ KernelInfo kernel_info(ScoreKind kind) {
 std::span<const HeadPreset> head_presets() { return kPresets; }
 
 std::string to_text(const Score& score) {
-  const KernelInfo kernel = kernel_info(score.kind);
+  if (score.kind == ScoreKind::expr) return formula_text(score);
+  const KernelInfo kernel = kernel_info(score);
   std::string text = kernel.name;
   for (size_t k = 0; k < kernel.parameters.size(); ++k) {
     const ParameterInfo& p = kernel.parameters[k];
@@ -281,13 +279,13 @@ HeadSpec parse_head(std::string_view text, const HeadDefaults& defaults) {
   head.mixture = mixture.data() != nullptr;
   head.contexts = has_contexts(defaults, head.mixture);
   if (head.mixture) {
-    for (const std::string_view item : split(mixture, ','))
+    for (const std::string_view item : split_head(mixture, ','))
       parse_item(item, defaults, head.components);
     if (head.size() > kMaxComponents)
       refuse("the head has ", head.size(), " components, more than ", kMaxComponents);
     return head;
   }
-  if (text.find_first_of(",*") != std::string_view::npos)
+  if (find_outside_braces(text, ",*") != std::string_view::npos)
     refuse("'", text, "' has several components, which are a mixture; write ",
            parses(concat("mix:", text), defaults)
                ? concat("mix:", text)

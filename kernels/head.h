@@ -53,10 +53,10 @@ struct KernelInfo {
   const char* note = "";        ///< special cases and bounds
   std::span<const ParameterInfo> parameters;
 };
-/// All kernels, in the order of ScoreKind.
+/// All kernels but expr, which is a formula, in the order of ScoreKind.
 std::vector<KernelInfo> kernel_table();
-/// The kernel of a component.
-KernelInfo kernel_info(ScoreKind kind);
+/// The kernel of a component: of a formula, its text and its derivatives.
+KernelInfo kernel_info(const Score& score);
 /// A component with its parameters in full, such as "hpb:ball=lorentz:shift=-2".
 std::string to_text(const Score& score);
 /// A name for a head string.

@@ -82,7 +82,7 @@ std::string head_help() {
     text += concat(" ", k.name);
     for (const ParameterInfo& p : k.parameters) text += concat(":", p.name);
   }
-  text += "; mixtures:";
+  text += " expr:{FORMULA}; mixtures:";
   for (const HeadPreset& p : head_presets()) text += concat(" ", p.name);
   return text;
 }

@@ -70,6 +70,7 @@ long double dense_score(const Score& score, const Reals& w, const Reals& h) {
   const Real z = dot(w, h), q = squared_distance(w, h);
   switch (score.kind) {
     case ScoreKind::scaled_lin:  // no head string's
+    case ScoreKind::expr:        // held against its twins, tests/test_head_formula.cpp
     case ScoreKind::lin:
       return z;
     case ScoreKind::log:

@@ -321,7 +321,8 @@ namespace {
 // float32.
 class SmallModel {
  public:
-  SmallModel() : pool_("step"), tape_(pool_) {
+  explicit SmallModel(const std::string& head = "lin")
+      : head_(parse_head(head)), pool_("step"), tape_(pool_) {
     constexpr int64_t kV = 70, kD = 24, kH = 40;
     for (const Shape& s : {Shape{kV, kD}, Shape{4 * kH, kD}, Shape{4 * kH, kH}, Shape{4 * kH},
                            Shape{4 * kH}, Shape{4 * kH, kH}, Shape{4 * kH, kH}, Shape{4 * kH},
@@ -417,6 +418,11 @@ TEST_CASE("step: a warmed-up one calls operator new never, and the pool does not
   const int64_t warm = g_news;
   for (uint32_t i = 3; i <= 20; ++i) with.step(i, true);
   CHECK(g_news - warm == 0);
+  SmallModel formula("expr:{s*tanh(z/s)+c}:s=30");
+  for (uint32_t i = 1; i <= 2; ++i) formula.step(i);
+  const int64_t warm_formula = g_news;
+  for (uint32_t i = 3; i <= 20; ++i) formula.step(i);
+  CHECK(g_news - warm_formula == 0);
 #if !defined(NINE_SANITIZE_ADDRESS) && !defined(NINE_SANITIZE_THREAD)
   // An allocation is counted.
   const int64_t now = g_news;

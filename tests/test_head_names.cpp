@@ -84,7 +84,7 @@ TEST_CASE("head names: mixbig is the nine in their order") {
   const std::vector<KernelInfo> table = kernel_table();
   REQUIRE(table.size() == 10);
   for (size_t k = 0; k < table.size(); ++k)
-    CHECK(kernel_info(static_cast<ScoreKind>(k)).name == std::string(table[k].name));
+    CHECK(kernel_info({.kind = static_cast<ScoreKind>(k)}).name == std::string(table[k].name));
 }
 
 TEST_CASE("head names: options fill in what a component does not say") {

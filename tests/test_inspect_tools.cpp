@@ -86,7 +86,7 @@ TEST_CASE(
     CHECK(relative_error(l.at("dL/dh"), by_h) < 1e-10);
     CHECK(l.at("worst")[0] < 1e-6);
     CHECK(l.lines().back().symbol == "worst");
-    const KernelInfo info = kernel_info(kernel(name).kind);
+    const KernelInfo info = kernel_info(kernel(name));
     CHECK(has(l.text(), std::string("S = ") + info.formula));
     CHECK(has(l.text(), std::string("derivative: ") + info.derivative));
   }

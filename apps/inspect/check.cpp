@@ -9,6 +9,7 @@
 #include "apps/inspect/worked_example.h"
 #include "autograd/gradcheck.h"
 #include "checks/op_cases.h"
+#include "kernels/head_formula.h"
 #include "kernels/kernel_softmax.h"
 
 namespace nine::app {
@@ -107,6 +108,19 @@ CheckRow check_head(const std::string& text, const HeadShape& shape, const Check
                 gradcheck(run, tensors, {.eps = s.eps, .max_elements = 40, .seed = s.seed}));
 }
 
+// The heads of --kernels, each written out: a formula without spaces.
+std::vector<std::string> listed_heads(const CheckSettings& s) {
+  std::vector<std::string> heads;
+  for (const std::string_view name : split_head(s.kernels, ',')) {
+    try {
+      heads.push_back(parse_head(name).to_text());
+    } catch (const UsageError& e) {
+      throw UsageError(concat("--kernels ", s.kernels, ": ", e.what()));
+    }
+  }
+  return heads;
+}
+
 std::string scientific(double x) {
   std::array<char, 32> text{};
   std::snprintf(text.data(), text.size(), "%8.1e", x);
@@ -124,6 +138,10 @@ std::vector<std::string> checked_heads() {
     heads.emplace_back(more);
   for (const HeadPreset& p : head_presets()) heads.emplace_back(p.name);
   heads.emplace_back("mix1 untied");
+  for (const char* formula :
+       {"expr:{s*tanh(z/s)}:s=3", "expr:{-log(1+q^(p/2))}:p=1.5", "expr:{2*c-acosh(1+q)+0.1*ww}",
+        "mix:lin,expr:{where(z<0,z,log1p(z))}"})
+    heads.emplace_back(formula);
   // Gradients that do not pass through a norm are no derivatives of the loss: here all do.
   for (const char* more :
        {"lin margin=cos:0.2", "lin margin=arc:0.5", "lin margin=lsm:3",
@@ -139,11 +157,12 @@ std::vector<CheckRow> check_rows(const CheckSettings& s) {
   std::vector<CheckRow> rows;
   RandomStream random({.seed = s.seed, .op = stream_id("kernel_inspect.shapes")});
   std::vector<HeadShape> shapes;
-  for (size_t i = 0; i < checked_heads().size(); ++i) shapes.push_back(shape_of(s, random));
-  for (const checks::OpCase& c : checks::random_op_cases(s.seed, s.largest))
-    rows.push_back(check_op(c, s));
-  for (size_t i = 0; i < shapes.size(); ++i)
-    rows.push_back(check_head(checked_heads()[i], shapes[i], s));
+  const std::vector<std::string> heads = s.kernels.empty() ? checked_heads() : listed_heads(s);
+  for (size_t i = 0; i < heads.size(); ++i) shapes.push_back(shape_of(s, random));
+  if (s.kernels.empty())
+    for (const checks::OpCase& c : checks::random_op_cases(s.seed, s.largest))
+      rows.push_back(check_op(c, s));
+  for (size_t i = 0; i < shapes.size(); ++i) rows.push_back(check_head(heads[i], shapes[i], s));
   return rows;
 }
 

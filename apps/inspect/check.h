@@ -12,7 +12,10 @@ namespace nine::app {
 struct CheckSettings {
   /// "N,V,d" of the heads: contexts, words, numbers of a vector; empty: random by the seed.
   std::string shape;
-  uint64_t seed = 1;    ///< of shapes, numbers and sampled elements
+  uint64_t seed = 1;  ///< of shapes, numbers and sampled elements
+  /// Head strings of single kernels, separated by commas: only they are checked; empty: every op
+  /// and every head.
+  std::string kernels;
   double eps = 1e-5;    ///< half step, relative to max(1, |x|)
   int64_t largest = 7;  ///< the limit of a random dimension
 };

@@ -5,6 +5,7 @@
 
 #include "core/suggest.h"
 #include "kernels/head_config.h"
+#include "kernels/head_formula.h"
 
 namespace nine::app {
 namespace {
@@ -25,6 +26,7 @@ void refuse_unknown(const std::string& name) {
   std::string layers, kernels;
   for (const std::string& layer : known) layers += (layers.empty() ? "" : ", ") + layer;
   const std::string kernel = name.substr(0, name.find_first_of(":@"));
+  if (is_formula(name)) return;
   for (const KernelInfo& k : kernel_table()) {
     if (kernel == k.name) return;
     known.emplace_back(k.name);

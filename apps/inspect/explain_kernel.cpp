@@ -3,8 +3,10 @@
 #include <cmath>
 
 #include "apps/inspect/explain.h"
+#include "apps/inspect/explain_formula.h"
 #include "apps/inspect/score_at.h"
 #include "autograd/functions.h"
+#include "kernels/expression/formula.h"
 #include "kernels/kernel_softmax.h"
 #include "kernels/scores/all.h"
 
@@ -26,6 +28,20 @@ Doubles probabilities(const HeadSpec& head, const Var& h, const HeadWeights& wei
 void row_lines(WorkedExample& example, const char* name, const Tensor& rows) {
   for (int64_t r = 0; r < rows.shape().rows(); ++r)
     example.line(concat(name, "_", r + 1), "", row(rows, r));
+}
+
+// The other variables of a formula, and its slopes through all of them.
+void formula_lines(WorkedExample& example, const scores::Expr& kernel, double ww, double hh,
+                   double z, const std::string& v) {
+  using expression::Variable;
+  if (kernel.formula->uses(Variable::ww)) example.line("ww" + v, "|w|^2", ww);
+  if (kernel.formula->uses(Variable::hh)) example.line("hh" + v, "|h|^2", hh);
+  if (kernel.formula->uses(Variable::c))
+    example.line("c" + v, "z/(|w||h|)", z / std::sqrt(ww * hh));
+  const auto slopes = kernel.slopes(z, &ww, &hh);
+  example.line("A" + v, "dS/dz at fixed |w|, |h|, through q and c too", slopes.z);
+  example.line("B" + v, "dS/d|w|^2 at fixed z, |h|", slopes.w[0]);
+  example.line("C" + v, "dS/d|h|^2 at fixed z, |w|", slopes.h[0]);
 }
 
 // The lines of one pair (w, h) on the way to its score: z, q and what the kernel computes besides.
@@ -59,6 +75,7 @@ void pair_lines(WorkedExample& example, const K& kernel, const Doubles& w, const
       } else {
         example.line("q" + v, "|w|^2 + |h|^2 - 2z", sw[0] + sh[0] - 2 * z);
       }
+      if constexpr (K::kKind == ScoreKind::expr) formula_lines(example, kernel, sw[0], sh[0], z, v);
       if constexpr (K::kKind == ScoreKind::ssg)
         example.line("sigma" + v, "s_w + s_h", std::exp(sw[1]) + std::exp(sh[1]));
       if constexpr (requires { kernel.phi_slope(1.0); }) {
@@ -74,6 +91,7 @@ void pair_lines(WorkedExample& example, const K& kernel, const Doubles& w, const
 }
 
 const char* chain_rule(const Score& score) {
+  if (score.kind == ScoreKind::expr) return "A h + 2 B w";
   if (is_inner_product_kernel(score)) return "dS/dz h";
   const bool radial = score.kind == ScoreKind::log || score.kind == ScoreKind::pow ||
                       score.kind == ScoreKind::rbf || score.kind == ScoreKind::wav;
@@ -83,14 +101,16 @@ const char* chain_rule(const Score& score) {
 }  // namespace
 
 WorkedExample explain_kernel(const Score& score) {
-  const KernelInfo info = kernel_info(score.kind);
+  const KernelInfo info = kernel_info(score);
   const HeadSpec head{.components = {score}};
   const int64_t d = example_size(score);
   const Tensor h = short_numbers({1, d}, 0), w = short_numbers({kWords, d}, 2),
                target = Tensor::from<int32_t>({0}, {1});
 
+  const bool formula = score.kind == ScoreKind::expr;
   WorkedExample example(concat(to_text(score), ": S = ", info.formula,
                                "\n  derivative: ", info.derivative, "\n  ", info.note));
+  if (formula) example.heading(derivation_text(score));
   example.heading("One context h, three words w_1, w_2, w_3; the text goes on with word 1");
   example.line("h", "", h);
   row_lines(example, "w", w);

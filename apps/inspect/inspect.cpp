@@ -205,7 +205,7 @@ Json nested(const Doubles& values, const std::vector<int64_t>& shape, const std:
 
 Json parameters_json(const Score& score) {
   Json out = Json::object();
-  const auto parameters = kernel_info(score.kind).parameters;
+  const auto parameters = kernel_info(score).parameters;
   for (size_t k = 0; k < parameters.size(); ++k) {
     const ParameterInfo& p = parameters[k];
     const bool word = p.words != nullptr && (!p.numbers_too || score.parameters[k] == 0);
@@ -218,7 +218,7 @@ Json parameters_json(const Score& score) {
 Json formulas(const HeadSpec& head) {
   Json out = Json::array();
   for (const Score& score : head.components) {
-    const KernelInfo k = kernel_info(score.kind);
+    const KernelInfo k = kernel_info(score);
     out.push_back({{"name", k.name},
                    {"score", k.formula},
                    {"derivative", k.derivative},

@@ -7,6 +7,7 @@
 #include "apps/inspect/score_at.h"
 #include "kernels/angle.h"
 #include "kernels/head.h"
+#include "kernels/head_formula.h"
 #include "kernels/scores/all.h"
 
 namespace nine::app {
@@ -21,8 +22,8 @@ struct Named {
 
 std::vector<Named> kernels_of(const std::string& list) {
   std::vector<Named> all;
-  std::istringstream in(list);
-  for (std::string name; std::getline(in, name, ',');) {
+  for (const std::string_view part : split_head(list, ',')) {
+    const std::string name(part);
     const HeadSpec head = [&] {
       try {
         return parse_head(name);

@@ -1,5 +1,6 @@
 #include "apps/inspect/score_at.h"
 
+#include "kernels/expression/formula.h"
 #include "kernels/scores/all.h"
 #include "kernels/scores/vectors.h"
 
@@ -26,6 +27,7 @@ ScoreAt score_at(const Score& score, const std::vector<double>& w, const std::ve
 }
 
 int64_t example_size(const Score& score) {
+  if (score.kind == ScoreKind::expr) return 2;
   int64_t size = 0;
   scores::for_each_kernel([&]<class K>() {
     if (K::kKind != score.kind) return;
@@ -37,6 +39,12 @@ int64_t example_size(const Score& score) {
 }
 
 bool is_inner_product_kernel(const Score& score) {
+  using expression::Variable;
+  if (score.kind == ScoreKind::expr) {
+    const expression::Formula& f = *score.formula;
+    return !f.uses(Variable::q) && !f.uses(Variable::ww) && !f.uses(Variable::hh) &&
+           !f.uses(Variable::c);
+  }
   bool found = false;
   scores::for_each_kernel(
       [&]<class K>() { found = found || (K::kKind == score.kind && K::kStats == 0); });

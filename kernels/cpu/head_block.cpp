@@ -1,10 +1,12 @@
 #include "kernels/cpu/head_block.h"
 
+#include <array>
 #include <limits>
 #include <new>
 
 #include "core/gemm.h"
 #include "core/scratch.h"
+#include "kernels/cpu/expression_checks.h"
 
 namespace nine::cpu {
 inline namespace NINE_ISA {
@@ -124,13 +126,17 @@ void StackedComponents<T>::compute_row_stats(T* stats, int64_t k) {
 
 template <class T>
 bool StackedComponents<T>::any_extreme_row(const StackedComponent<T>& c, int64_t panel) const {
-  std::vector<double> one(static_cast<size_t>(c.kernel.stats));
+  // Few statistics need no memory of the system; a kernel of many parts (mog) has more.
+  std::array<double, 16> few{};
+  std::vector<double> many(c.kernel.stats > std::ssize(few) ? static_cast<size_t>(c.kernel.stats)
+                                                            : 0);
+  double* one = many.empty() ? few.data() : many.data();
   const T* stats = c.row_stats + panel * c.kernel.stats * kHeadPanel;
   bool any = false;
   for (int64_t r = 0; r < kHeadPanel && !any; ++r) {
     for (int64_t i = 0; i < c.kernel.stats; ++i)
-      one[static_cast<size_t>(i)] = static_cast<double>(stats[i * kHeadPanel + r]);
-    any = c.kernel.loops->any_extreme(c.kernel.args, one.data(), 1);
+      one[i] = static_cast<double>(stats[i * kHeadPanel + r]);
+    any = c.kernel.loops->any_extreme(c.kernel.args, one, 1);
   }
   return any;
 }
@@ -268,6 +274,7 @@ void StackedComponents<T>::compute_scores(const TilePlace<T>& at, const HeadTile
       out[v * kHeadPanel + r] =
           static_cast<T>(kept(block_.target_score, block_.rows(), at.index, first + r));
   }
+  refuse_not_finite(*this, at, out, kHeadPanel, false);
   T* keep = kept_scores(at);
   for (int64_t v = 0; keep != nullptr && v < at.words; ++v)
     std::copy_n(out + v * kHeadPanel, kHeadPanel, keep + v * block_.scores.ld);

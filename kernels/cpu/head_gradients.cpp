@@ -4,6 +4,7 @@
 
 #include "core/gemm.h"
 #include "core/scratch.h"
+#include "kernels/cpu/expression_checks.h"
 #include "kernels/cpu/head_block.h"
 #include "kernels/cpu/head_gradient_pieces.h"
 #include "kernels/cpu/ops.h"
@@ -149,6 +150,7 @@ class Backward {
           kernel.loops->gradients(kernel.args, t, lanes_.of(k, p),
                                   static_cast<typename HeadLanes<T>::Index>(word), sums);
         }
+        refuse_not_finite(stack_, at, t.z, t.ld, true);
         put_targets(at, t, sums);
         if (g_.dh) {
           double* to = partial_row_stats_ + chunk * stack_.stats() * padded_ +

@@ -3,17 +3,23 @@
 #include "kernels/scores/all.h"
 
 NINE_CPU_TABLE(nine::cpu::HeadLoopTables)
+NINE_CPU_TABLE(nine::cpu::ExpressionLoopTables)
 
 namespace nine::cpu {
 namespace {
 
+template <class Tables>
+Tables best_tables() {
+  Tables best;
+  install_best(best);
+  return best;
+}
+
 template <class T>
 const HeadLoops<T>* loops_of(ScoreKind kind) {
-  static const HeadLoopTables tables = [] {
-    HeadLoopTables best;
-    install_best(best);
-    return best;
-  }();
+  static const auto tables = best_tables<HeadLoopTables>();
+  static const auto expressions = best_tables<ExpressionLoopTables>();
+  if (kind == ScoreKind::expr) return expressions.of<T>();
   if constexpr (std::is_same_v<T, float>) {
     return tables.of_float(kind);
   } else {

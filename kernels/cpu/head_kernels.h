@@ -105,6 +105,21 @@ struct HeadLoopTables {
   const HeadLoops<double>* (*of_double)(ScoreKind) = nullptr;
 };
 
+/// The loops over formulas, likewise (kernels/cpu/expression_loops.cpp).
+struct ExpressionLoopTables {
+  const HeadLoops<float>* of_float = nullptr;
+  const HeadLoops<double>* of_double = nullptr;
+
+  template <class T>
+  const HeadLoops<T>* of() const {
+    if constexpr (std::is_same_v<T, float>) {
+      return of_float;
+    } else {
+      return of_double;
+    }
+  }
+};
+
 /// A kernel for vectors of d numbers, with the loops of the instruction set in use.
 template <class T>
 struct HeadKernel : scores::Layout {

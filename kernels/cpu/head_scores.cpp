@@ -5,6 +5,7 @@
 
 #include "core/cpu/cpu.h"
 #include "core/scratch.h"
+#include "kernels/cpu/expression_checks.h"
 #include "kernels/cpu/head_block.h"
 #include "kernels/cpu/ops.h"
 
@@ -43,6 +44,8 @@ void target_scores(const StackedComponents<T>& stack) {
       }
       out[k * rows + r] = static_cast<double>(static_cast<T>(
           c.kernel.loops->exact(c.kernel.args, row_ptr<T>(c.w, y), stack.context(k, r)) + bias));
+      if (c.kernel.args.score.kind == ScoreKind::expr && !std::isfinite(out[k * rows + r]))
+        refuse_pair(stack, k, y, r, false);
     }
   }
 }

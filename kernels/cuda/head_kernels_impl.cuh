@@ -427,7 +427,11 @@ HeadKernel<T>::HeadKernel(const Score& s, int64_t d) {
   scores::visit_component(s, d, [&](const auto& k) {
     using K = std::remove_cvref_t<decltype(k)>;
     static_cast<scores::Layout&>(*this) = scores::layout_of(k, d);
-    launches = &kLaunches<K, T>;
+    if constexpr (std::is_same_v<K, scores::Expr>) {
+      fail("[head] a head with a formula (expr) runs on the CPU only");
+    } else {
+      launches = &kLaunches<K, T>;
+    }
   });
 }
 

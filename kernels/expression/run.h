@@ -1,6 +1,6 @@
 // Runs programs of expressions over arrays: the loops are compiled for each instruction set
 // (kernels/cpu/expression_loops.cpp), and once more for single pairs
-// (kernels/expression/formula.cpp).
+// (kernels/expression/expr_score.cpp).
 #pragma once
 
 #include <algorithm>
@@ -68,10 +68,10 @@ void power(const T* x, double k, int64_t n, T* out) {
   });
 }
 
-/// One run of a program over n pairs, at most kStrip. `variables` are arrays of the variables that
+/// One run of a program over n pairs, at most kStride. `variables` are arrays of the variables that
 /// it uses, `constants` what Constants::compute has filled, `registers` memory for
-/// program.registers arrays of kStrip numbers.
-template <class T>
+/// program.registers arrays of kStride numbers.
+template <class T, int64_t kStride = kStrip>
 class Run {
  public:
   Run(const Program& program, const double* constants, const T* const* variables, int64_t n,
@@ -98,17 +98,17 @@ class Run {
  private:
   const T* array(Operand o) const {
     return o.is_variable() ? variables_[static_cast<int>(o.variable())]
-                           : registers_ + o.place * kStrip;
+                           : registers_ + o.place * kStride;
   }
   T constant(Operand o) const { return static_cast<T>(constants_[o.constant()]); }
 
   template <class F>
   void one(const Instruction& i, F f) const {
-    map(array(i.args[0]), n_, registers_ + i.out * kStrip, f);
+    map(array(i.args[0]), n_, registers_ + i.out * kStride, f);
   }
   template <class F>
   void two(const Instruction& i, F f) const {
-    T* out = registers_ + i.out * kStrip;
+    T* out = registers_ + i.out * kStride;
     if (i.args[1].is_constant())
       map(array(i.args[0]), constant(i.args[1]), n_, out, f);
     else if (i.args[0].is_constant())
@@ -119,11 +119,11 @@ class Run {
   template <class F>
   void side(const Instruction& i, F first) const {
     choose(array(i.args[0]), array(i.args[1]), array(i.args[2]), array(i.args[3]), n_,
-           registers_ + i.out * kStrip, first);
+           registers_ + i.out * kStride, first);
   }
 
   void step(const Instruction& i) const {
-    T* out = registers_ + i.out * kStrip;
+    T* out = registers_ + i.out * kStride;
     switch (i.op) {
       case Op::number:
         return (void)std::fill_n(out, n_, constant(i.args[0]));

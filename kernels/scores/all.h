@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/error.h"
+#include "kernels/expression/expr_score.h"
 #include "kernels/scores/hpb.h"
 #include "kernels/scores/lin.h"
 #include "kernels/scores/log.h"
@@ -41,6 +42,7 @@ void for_each_kernel(F&& f) {
 /// for each kernel and inlined.
 template <class F>
 void visit(const Score& score, int64_t d, F&& f) {
+  if (score.kind == ScoreKind::expr) return f(Expr(score, d));
   bool found = false;
   for_each_kernel([&]<class K>() {
     if (!found && K::kKind == score.kind) {

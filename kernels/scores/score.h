@@ -69,9 +69,13 @@
 
 namespace nine {
 
+namespace expression {
+class Formula;
+}
+
 /// The kernels, in the order of the table in docs/heads.md, section 1. kernels/scores/all.h lists
-/// their structs; scaled_lin is not among them and has no name (kernels/scores/lin.h), so its
-/// number leaves room for theirs.
+/// their structs; expr and scaled_lin, which has no name (kernels/scores/lin.h), are not among them,
+/// so their numbers leave room.
 enum class ScoreKind : uint8_t {
   lin,
   log,
@@ -83,16 +87,18 @@ enum class ScoreKind : uint8_t {
   hpb,
   wav,
   sig,
+  expr = 254,  ///< a formula (kernels/expression/expr_score.h)
   scaled_lin = 255
 };
 
 /// Most parameters that a kernel may have.
-inline constexpr int kMaxScoreParameters = 4;
+inline constexpr int kMaxScoreParameters = 8;
 /// A score function with its parameters, whose meaning and order are those of the kernel's
 /// parameters().
 struct Score {
   ScoreKind kind = ScoreKind::lin;
   std::array<double, kMaxScoreParameters> parameters{};
+  const expression::Formula* formula = nullptr;  ///< of expr; it lives as long as the program
 
   friend bool operator==(const Score&, const Score&) = default;
 };
