@@ -74,8 +74,8 @@ class Formula;
 }
 
 /// The kernels, in the order of the table in docs/heads.md, section 1. kernels/scores/all.h lists
-/// their structs; expr and scaled_lin, which has no name (kernels/scores/lin.h), are not among them,
-/// so their numbers leave room.
+/// their structs; expr and scaled_lin, which has no name (kernels/scores/lin.h), are not among
+/// them, so their numbers leave room.
 enum class ScoreKind : uint8_t {
   lin,
   log,
