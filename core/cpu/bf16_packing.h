@@ -66,13 +66,15 @@ inline void split(const float* x, int pieces, uint16_t* out, LargestBits& larges
 }
 #endif
 
-// Calls f(group, rows of it, block, terms of it) for the tiles of a factor.
-template <class F>
-void for_tiles(int64_t count, int64_t k, F&& f) {
-  for (int64_t g = 0; g < bf16::groups(count); ++g)
-    for (int64_t b = 0; b < bf16::blocks(k); ++b)
-      f(g, std::min(bf16::kGroup, count - g * bf16::kGroup), b,
-        std::min(bf16::kDepth, k - b * bf16::kDepth));
+// Calls pack(first number, rows or columns, terms, tile) for the tiles of a factor.
+template <class Pack>
+void for_tiles(const bf16::Factor& f, int64_t count, int64_t k, const bf16::Layout& layout,
+               uint16_t* tiles, Pack&& pack) {
+  for (int64_t i = 0; i < count; i += bf16::kGroup)
+    for (int64_t t = 0; t < k; t += bf16::kDepth)
+      pack(f.contiguous_terms ? f.x + i * f.ld + t : f.x + t * f.ld + i,
+           std::min(bf16::kGroup, count - i), std::min(bf16::kDepth, k - t),
+           tiles + i / bf16::kGroup * layout.group_stride + t / bf16::kDepth * layout.block_stride);
 }
 
 inline uint32_t pack_left(const bf16::Factor& f, int64_t count, int64_t k,
@@ -80,10 +82,7 @@ inline uint32_t pack_left(const bf16::Factor& f, int64_t count, int64_t k,
   using bf16::kDepth;
   using bf16::kGroup;
   LargestBits largest;
-  for_tiles(count, k, [&](int64_t g, int64_t rows, int64_t b, int64_t terms) {
-    uint16_t* tile = tiles + g * layout.group_stride + b * layout.block_stride;
-    const float* x = f.contiguous_terms ? f.x + g * kGroup * f.ld + b * kDepth
-                                        : f.x + b * kDepth * f.ld + g * kGroup;
+  const auto pack = [&](const float* x, int64_t rows, int64_t terms, uint16_t* tile) {
     alignas(64) float part[kGroup * kDepth];
     const bool whole = terms == kDepth && rows == kGroup,
                direct = whole && f.contiguous_terms && f.scale == 1;
@@ -98,7 +97,8 @@ inline uint32_t pack_left(const bf16::Factor& f, int64_t count, int64_t k,
       for (float& y : part) y *= f.scale;
     for (int64_t r = 0; r < kGroup; ++r)
       split(direct ? x + r * f.ld : part + r * kDepth, layout.pieces, tile + r * kDepth, largest);
-  });
+  };
+  for_tiles(f, count, k, layout, tiles, pack);
   return largest.all();
 }
 
@@ -107,10 +107,7 @@ inline uint32_t pack_right(const bf16::Factor& f, int64_t count, int64_t k,
   using bf16::kDepth;
   using bf16::kGroup;
   LargestBits largest;
-  for_tiles(count, k, [&](int64_t g, int64_t columns, int64_t b, int64_t terms) {
-    uint16_t* tile = tiles + g * layout.group_stride + b * layout.block_stride;
-    const float* x = f.contiguous_terms ? f.x + g * kGroup * f.ld + b * kDepth
-                                        : f.x + b * kDepth * f.ld + g * kGroup;
+  const auto pack = [&](const float* x, int64_t columns, int64_t terms, uint16_t* tile) {
     const bool whole = terms == kDepth && columns == kGroup;
     for (int64_t pair = 0; pair < kDepth / 2; ++pair) {
       alignas(64) float part[kDepth];
@@ -135,7 +132,8 @@ inline uint32_t pack_right(const bf16::Factor& f, int64_t count, int64_t k,
         for (float& y : part) y *= f.scale;
       split(part, layout.pieces, tile + pair * kDepth, largest);
     }
-  });
+  };
+  for_tiles(f, count, k, layout, tiles, pack);
   return largest.all();
 }
 

@@ -6,6 +6,7 @@
 
 #include "core/cpu/isa.h"
 #include "kernels/cpu/head_kernels.h"
+#include "kernels/cpu/word_gradients.h"
 #include "kernels/expression/expr_score.h"
 #include "kernels/expression/formula.h"
 #include "kernels/expression/run.h"
@@ -137,20 +138,6 @@ void strip_slopes(const Expr& k, const HeadTile<T>& t, int64_t first, int64_t wo
     put_products(g, output(0, i), t.z + (first + i) * t.ld);
     if (by_word) add_products(g, output(1, i), sums.word_stats + (first + i) * kLanes);
     if (by_row) add_products(g, output(2, i), sums.row_stats);
-  }
-}
-
-// dL/dS of one word, but for the rows whose target it is.
-template <class T>
-NINE_OWN_LOOP void word_gradients(const T* s, const HeadLanes<T>& lanes,
-                                  typename HeadLanes<T>::Index word, T* up) {
-  const T *lse = lanes.lse, *lse_rest = lanes.lse_rest, *weight = lanes.weight,
-          *shift = lanes.shift;
-  const auto* target = lanes.target;
-#pragma GCC ivdep
-  for (int64_t r = 0; r < kLanes; ++r) {
-    const T p = vexp((s[r] - lse[r]) - lse_rest[r]);
-    up[r] = target[r] == word ? T(0) : weight[r] * p - shift[r];
   }
 }
 

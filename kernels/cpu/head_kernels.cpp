@@ -1,4 +1,5 @@
 #include "kernels/cpu/head_kernels.h"
+#include "kernels/cpu/word_gradients.h"
 
 #include <algorithm>
 #include <limits>
@@ -222,20 +223,6 @@ void add_bias_gradient(const HeadSums<T>& sums, int64_t v, const T* up) {
   if (sums.bias == nullptr) return;
 #pragma GCC ivdep
   for (int64_t r = 0; r < kLanes; ++r) sums.bias[v * kLanes + r] += up[r];
-}
-
-// up = dL/dS of one word, but for the rows whose target it is.
-template <class T>
-NINE_OWN_LOOP void word_gradients(const T* s, const HeadLanes<T>& lanes,
-                                  typename HeadLanes<T>::Index word, T* up) {
-  const T *lse = lanes.lse, *lse_rest = lanes.lse_rest, *weight = lanes.weight,
-          *shift = lanes.shift;
-  const auto* target = lanes.target;
-#pragma GCC ivdep
-  for (int64_t r = 0; r < kLanes; ++r) {
-    const T p = vexp((s[r] - lse[r]) - lse_rest[r]);
-    up[r] = target[r] == word ? T(0) : weight[r] * p - shift[r];
-  }
 }
 
 // Kept products come from memory, 128 bytes for each word and pair of parts, too far apart for the
