@@ -13,8 +13,8 @@ namespace nine::expression {
 /// The values of the variables, by Variable.
 using Variables = std::array<double, kVariables>;
 
-/// An operator or function of numbers.
-double apply(Op op, const double* args);
+/// An operator or function of the numbers x.
+double apply(Op op, const double* x);
 /// The value of every node of the graph up to `last`.
 std::vector<double> evaluate_all(const Graph& graph, Id last, const Variables& variables,
                                  std::span<const double> parameters);
