@@ -32,7 +32,7 @@ std::string error_of(const std::string& head) {
 }
 
 Tensor as_type(const Tensor& x, DType type) {
-  const Tensor out(x.shape(), type);
+  Tensor out(x.shape(), type);
   ops::copy(x, out);
   return out;
 }

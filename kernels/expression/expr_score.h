@@ -51,7 +51,7 @@ struct Expr {
   const expression::Formula* formula;
   double dims;
   std::array<double, kMaxScoreParameters> parameters;
-  double constants[expression::Operand::kConstants];
+  double constants[expression::Operand::kConstants] = {};
 };
 
 }  // namespace nine::scores
