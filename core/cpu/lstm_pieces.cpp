@@ -2,17 +2,10 @@
 
 #include <algorithm>
 
+#include "core/cpu/pool_array.h"
+
 namespace nine::cpu {
 inline namespace NINE_ISA {
-namespace {
-
-template <class N>
-N* array(Arena& arena, int64_t n) {
-  const int64_t doubles = (n * static_cast<int64_t>(sizeof(N)) + 7) / 8;
-  return static_cast<N*>(arena.temporary({doubles}, DType::float64).view().data);
-}
-
-}  // namespace
 
 RecurrentPieces::RecurrentPieces(int64_t steps, int64_t batch, int64_t terms, int64_t blocks,
                                  int64_t columns, Arena& arena)
@@ -21,10 +14,10 @@ RecurrentPieces::RecurrentPieces(int64_t steps, int64_t batch, int64_t terms, in
       columns_(columns),
       groups_(bf16::groups(batch)),
       layout_(bf16::layout_of(terms, bf16::pieces_of(matmul_precision()))),
-      states_(array<uint16_t>(arena, 2 * groups_ * layout_.group_stride)),
-      weights_(array<uint16_t>(arena, blocks * bf16::groups(columns) * layout_.group_stride)),
-      state_largest_(array<uint32_t>(arena, (steps + 1) * groups_ * blocks)),
-      weight_largest_(array<uint32_t>(arena, blocks)) {
+      states_(pool_array<uint16_t>(arena, 2 * groups_ * layout_.group_stride)),
+      weights_(pool_array<uint16_t>(arena, blocks * bf16::groups(columns) * layout_.group_stride)),
+      state_largest_(pool_array<uint32_t>(arena, (steps + 1) * groups_ * blocks)),
+      weight_largest_(pool_array<uint32_t>(arena, blocks)) {
   std::fill_n(state_largest_, (steps + 1) * groups_ * blocks, uint32_t{0});
   std::fill_n(weight_largest_, blocks, uint32_t{0});
 }

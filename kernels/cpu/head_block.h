@@ -15,6 +15,7 @@
 #include "core/arena.h"
 #include "core/bf16_product.h"
 #include "core/cpu/elementwise_loops.h"
+#include "core/cpu/pool_array.h"
 #include "kernels/angle.h"
 #include "kernels/cpu/head_kernels.h"
 #include "kernels/scores/vectors.h"
@@ -45,14 +46,6 @@ inline WordRange chunk_words(int64_t vocabulary, int64_t chunk) {
 /// Word tiles that are multiplied at once where products are made of bfloat16 pieces, so that
 /// contexts and gradients of contexts come from memory a quarter as often.
 inline constexpr int64_t kStripTiles = 4;
-
-/// Temporary memory in the arena for n objects of plain data.
-template <class P>
-P* pool_array(Arena& arena, int64_t n) {
-  static_assert(std::is_trivially_destructible_v<P> && alignof(P) <= 64);
-  const int64_t doubles = (n * static_cast<int64_t>(sizeof(P)) + 7) / 8;
-  return static_cast<P*>(arena.temporary({doubles}, DType::float64).view().data);
-}
 
 /// One component: its kernel, and where it lies among the block's stacked rows, products and
 /// statistics.
