@@ -25,7 +25,8 @@ SoftmaxHead::SoftmaxHead(ParameterSet& set, const std::string& name, const HeadC
   const Init linear = Init::fan_in();
   if (head.mixture) prior_ = &set.add(name + ".prior.weight", {size, width}, linear);
   if (head.contexts) latent_ = &set.add(name + ".latent.weight", {size * width, width}, linear);
-  weights_.norms = {.word = config.word_norm, .context = config.context_norm};
+  norms_.word = config.word_norm;
+  norms_.context = config.context_norm;
   if (config.loss.margin || config.word_norm || config.context_norm) stats_.emplace();
   require(config.sampled.size <= words, "sampled softmax ", to_text(config.sampled),
           ": the vocabulary has only ", words, " words; draw at most so many");
@@ -41,29 +42,32 @@ SoftmaxHead::SoftmaxHead(ParameterSet& set, const std::string& name, const HeadC
   if (!config.context_norm.of_batch()) return;
   const bool average = config.context_norm.kind == ContextNorm::Kind::max_ema;
   running_ = set.add_buffer(name + (average ? ".context_max_ema" : ".context_max"), {size});
-  weights_.norms.running = running_;
+  norms_.running = running_;
 }
 
-// Again when the counts may have changed.
-void SoftmaxHead::find_ratios() const {
-  HeadNorms& norms = weights_.norms;
-  if ((!norms.word && !config_.sampled) || loads_ == set_.loads()) return;
-  loads_ = set_.loads();
+// Makes ratios and sampler again when the counts may have changed.
+HeadNorms SoftmaxHead::norms() const {
+  if (!norms_.word && !config_.sampled) return norms_;
+  const std::lock_guard lock(counts_mutex_);
+  if (loads_ == set_.loads()) return norms_;
   std::vector<double> counts(static_cast<size_t>(vocabulary_), 1.0);
   if (counts_) {
     counts = counts_.to_vector();
     require(std::any_of(counts.begin(), counts.end(), [](double c) { return c > 0; }),
             config_.sampled ? concat("sampled softmax ", to_text(config_.sampled))
-                            : concat("word norm ", to_text(norms.word)),
+                            : concat("word norm ", to_text(norms_.word)),
             " follows the words' counts in the training text, and "
             "the model has none: its weights need a tensor '",
             name_, ".counts' of shape (", vocabulary_, ")");
   }
   if (config_.sampled) sampler_.emplace(config_.sampled, counts);
-  if (!norms.word) return;
-  norms.ratios =
-      Tensor::from(word_norm_ratios(norms.word, counts), {vocabulary_}).to(set_.device());
-  norms.first_word = norms.word.multiplies_first() ? most_frequent_word(counts) : -1;
+  if (norms_.word) {
+    norms_.ratios =
+        Tensor::from(word_norm_ratios(norms_.word, counts), {vocabulary_}).to(set_.device());
+    norms_.first_word = norms_.word.multiplies_first() ? most_frequent_word(counts) : -1;
+  }
+  loads_ = set_.loads();
+  return norms_;
 }
 
 void SoftmaxHead::set_counts(std::span<const int64_t> counts) const {
@@ -77,29 +81,27 @@ void SoftmaxHead::set_counts(std::span<const int64_t> counts) const {
   loads_ = -1;
 }
 
-const HeadWeights& SoftmaxHead::weights(Tape& tape) const {
+void SoftmaxHead::put_weights(HeadWeights& weights, Tape& tape) const {
   const auto on = [&](Parameter* p) { return p != nullptr ? tape.parameter(*p) : Var(); };
-  weights_.w.clear();
-  for (Parameter* p : words_) weights_.w.push_back(tape.parameter(*p));
-  weights_.bias = on(bias_);
-  weights_.prior = on(prior_);
-  weights_.latent = on(latent_);
-  find_ratios();
-  weights_.norms.training = tape.recording();
-  return weights_;
+  weights.w.clear();
+  for (Parameter* p : words_) weights.w.push_back(tape.parameter(*p));
+  weights.bias = on(bias_);
+  weights.prior = on(prior_);
+  weights.latent = on(latent_);
+  weights.norms = norms();
+  weights.norms.training = tape.recording();
 }
 
-const HeadWeights& SoftmaxHead::evaluation_weights(Tape& tape) const {
-  weights(tape);
-  weights_.norms.training = false;
-  return weights_;
+HeadWeights SoftmaxHead::weights(Tape& tape) const {
+  HeadWeights weights;
+  put_weights(weights, tape);
+  return weights;
 }
 
-HeadNorms SoftmaxHead::norms() const {
-  find_ratios();
-  HeadNorms norms = weights_.norms;
-  norms.training = false;
-  return norms;
+HeadWeights SoftmaxHead::evaluation_weights(Tape& tape) const {
+  HeadWeights weights = this->weights(tape);
+  weights.norms.training = false;
+  return weights;
 }
 
 SoftmaxLoss SoftmaxHead::loss(const Var& hidden, const Tensor& targets, double row_weight) const {
@@ -108,10 +110,12 @@ SoftmaxLoss SoftmaxHead::loss(const Var& hidden, const Tensor& targets, double r
   if (stats_ && !tape.recording() && stats_->counts_angles())
     stats_->add_angles(hidden.value(), targets.to(kCpu), words_.front()->value());
   if (config_.sampled && tape.recording()) return sampled_loss(hidden, targets, row_weight);
-  const HeadLoss evaluation{.memory = config_.loss.memory};
-  const HeadLoss& options = tape.recording() ? config_.loss : evaluation;
-  return kernel_softmax(config_.spec, hidden, weights(tape), tape.on_device(targets), row_weight,
-                        options);
+  if (!tape.recording())
+    return kernel_softmax(config_.spec, hidden, weights(tape), tape.on_device(targets), row_weight,
+                          {.memory = config_.loss.memory});
+  put_weights(training_weights_, tape);
+  return kernel_softmax(config_.spec, hidden, training_weights_, tape.on_device(targets),
+                        row_weight, config_.loss);
 }
 
 // The same softmax over gathered rows of the weights: of the words that are drawn and the targets,
@@ -119,7 +123,7 @@ SoftmaxLoss SoftmaxHead::loss(const Var& hidden, const Tensor& targets, double r
 SoftmaxLoss SoftmaxHead::sampled_loss(const Var& hidden, const Tensor& targets,
                                       double row_weight) const {
   Tape& tape = hidden.tape();
-  const HeadWeights& all = weights(tape);
+  const HeadWeights all = weights(tape);
   const Tensor on_host = targets.to(kCpu);
   const SampledWords sample = sampler_->sample(
       tape.random_key(name_ + ".sample"),

@@ -2,6 +2,7 @@
 // model and Transformer share it.
 #pragma once
 
+#include <mutex>
 #include <optional>
 #include <span>
 #include <vector>
@@ -32,8 +33,8 @@ class SoftmaxHead {
   SoftmaxHead(ParameterSet& set, const std::string& name, const HeadConfig& config, int64_t words,
               int64_t width, const Init& init = Init::normal(0.02), Parameter* tied = nullptr);
 
-  /// The parameters on a tape, as kernel_softmax takes them; valid until the next call.
-  const HeadWeights& weights(Tape& tape) const;
+  /// The parameters on a tape, as kernel_softmax takes them.
+  HeadWeights weights(Tape& tape) const;
   /// The words' counts in the training targets, which a word norm may follow; saved with the model.
   /// Without effect where none does. Error: not one count a word.
   void set_counts(std::span<const int64_t> counts) const;
@@ -93,16 +94,20 @@ class SoftmaxHead {
   int64_t vocabulary_;
   std::vector<Parameter*> words_;  // together the word vectors of all components
   Parameter *bias_ = nullptr, *prior_ = nullptr, *latent_ = nullptr;
-  void find_ratios() const;
-  const HeadWeights& evaluation_weights(Tape& tape) const;
+  void put_weights(HeadWeights& weights, Tape& tape) const;
+  HeadWeights evaluation_weights(Tape& tape) const;
   SoftmaxLoss sampled_loss(const Var& hidden, const Tensor& targets, double row_weight) const;
 
   const ParameterSet& set_;
   Tensor counts_, running_;     // buffers; empty where there is none
-  mutable int64_t loads_ = -1;  // of the set when ratios and sampler were made
+  // What follows from the counts: made at the first use, which several threads may come to at once.
+  mutable std::mutex counts_mutex_;
+  mutable int64_t loads_ = -1;  // of the set when they were made
+  mutable HeadNorms norms_;
   mutable std::optional<WordSampler> sampler_;
+  // Training's, which one thread does at a time.
   mutable std::optional<HeadStats> stats_;
-  mutable HeadWeights weights_;  // kept, so that a step allocates nothing
+  mutable HeadWeights training_weights_;  // kept, so that a step allocates nothing
 };
 
 }  // namespace nine

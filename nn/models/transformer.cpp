@@ -76,7 +76,11 @@ Transformer::Transformer(ParameterSet& set, const TransformerConfig& config)
 double Transformer::embed_scale() const { return std::sqrt(static_cast<double>(config_.dim)); }
 
 const Tensor& Transformer::positions() const {
-  if (positions_) return positions_;
+  std::call_once(positions_made_, [&] { make_positions(); });
+  return positions_;
+}
+
+void Transformer::make_positions() const {
   const int64_t half = config_.dim / 2;
   const Tensor exact({config_.max_length, config_.dim}, DType::float64),
       rounded(exact.shape(), dtype());
@@ -91,7 +95,6 @@ const Tensor& Transformer::positions() const {
   ops::copy(exact, rounded);
   positions_ = Tensor(exact.shape(), dtype(), parameters_.device());
   ops::copy(rounded, positions_);
-  return positions_;
 }
 
 Var Transformer::embed(Tape& tape, Parameter& table, const Tensor& ids,

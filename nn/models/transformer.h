@@ -4,6 +4,7 @@
 #pragma once
 
 #include <map>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -94,6 +95,7 @@ class Transformer {
   std::map<std::string, std::string> metadata() const;
 
  private:
+  void make_positions() const;
   Var embed(Tape& tape, Parameter& table, const Tensor& ids, std::string_view stream) const;
 
   TransformerConfig config_;
@@ -104,7 +106,9 @@ class Transformer {
   std::optional<LayerNorm> encoder_norm_, decoder_norm_;
   // After the layers, because parameters are in the order of their declaration.
   std::optional<SoftmaxHead> head_;
-  mutable Tensor positions_;  // computed at first use, when the weights' type is known
+  // Computed at the first use, when the weights' type is known; several threads may come to it.
+  mutable std::once_flag positions_made_;
+  mutable Tensor positions_;
 };
 
 }  // namespace nine
