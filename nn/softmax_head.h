@@ -99,7 +99,7 @@ class SoftmaxHead {
   SoftmaxLoss sampled_loss(const Var& hidden, const Tensor& targets, double row_weight) const;
 
   const ParameterSet& set_;
-  Tensor counts_, running_;     // buffers; empty where there is none
+  Tensor counts_, running_;  // buffers; empty where there is none
   // What follows from the counts: made at the first use, which several threads may come to at once.
   mutable std::mutex counts_mutex_;
   mutable int64_t loads_ = -1;  // of the set when they were made

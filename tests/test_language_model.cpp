@@ -191,18 +191,20 @@ TEST_CASE("LanguageModel: used by several threads at once, each has the same res
   const Rows log_p = model.score(kLines);
   const Strings texts = model.generate({"the", ""}, {.samples = 20});
   constexpr size_t kThreads = 3;
-  std::vector<Rows> scored(kThreads);
-  std::vector<Strings> generated(kThreads);
-  std::vector<std::thread> threads;
-  for (size_t i = 0; i < kThreads; ++i)
-    threads.emplace_back([&, i] {
-      scored[i] = model.score(kLines);
-      generated[i] = model.generate({"the", ""}, {.samples = 20});
-    });
-  for (std::thread& thread : threads) thread.join();
-  for (size_t i = 0; i < kThreads; ++i) {
-    CHECK(scored[i] == log_p);
-    CHECK(generated[i] == texts);
+  for (int round = 0; round < 20; ++round) {
+    std::vector<Rows> scored(kThreads);
+    std::vector<Strings> generated(kThreads);
+    std::vector<std::thread> threads;
+    for (size_t i = 0; i < kThreads; ++i)
+      threads.emplace_back([&, i] {
+        scored[i] = model.score(kLines);
+        generated[i] = model.generate({"the", ""}, {.samples = 20});
+      });
+    for (std::thread& thread : threads) thread.join();
+    for (size_t i = 0; i < kThreads; ++i) {
+      CHECK(scored[i] == log_p);
+      CHECK(generated[i] == texts);
+    }
   }
 }
 

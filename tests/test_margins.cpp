@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <numbers>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "autograd/functions.h"
@@ -379,6 +380,28 @@ TEST_CASE("margins: a head in training and evaluation") {
     const Doubles a = head.log_probabilities(tape.constant(batch(1))).to_vector();
     CHECK(copy.log_probabilities(tape.constant(batch(1))).to_vector() == a);
     std::filesystem::remove(file);
+  }
+}
+
+TEST_CASE("margins: several threads evaluate a head whose norms nobody has made yet") {
+  const Tensor h = tensor_of(random_values({{{4, 3}}}, 5)[0], {4, 3}, DType::float64);
+  for (int round = 0; round < 30; ++round) {
+    ParameterSet set({.dtype = DType::float64, .seed = 3, .gradients = false});
+    const SoftmaxHead head(set, "head", {.word_norm = word_norm_from_text("log-rank")}, 7, 3,
+                           Init::normal(1));
+    head.set_counts(std::vector<int64_t>{9, 3, 4, 1, 1, 0, 2});
+    REQUIRE(set.values());  // makes the parameters' memory
+    std::vector<Doubles> log_p(4);
+    std::vector<std::thread> threads;
+    for (Doubles& own : log_p)
+      threads.emplace_back([&] {
+        Arena pool("head");
+        Tape tape(pool);
+        const NoGrad guard(tape);
+        own = head.log_probabilities(tape.constant(h)).to_vector();
+      });
+    for (std::thread& thread : threads) thread.join();
+    for (const Doubles& other : log_p) CHECK(other == log_p.front());
   }
 }
 
