@@ -46,6 +46,8 @@ class Parameter {
   /// Whether `grad` holds gradients since the last update: the next one is then added, and
   /// otherwise overwrites what is there.
   bool has_grad = false;
+  /// It keeps its value: on a tape it is a constant. Its gradient stays 0.
+  bool frozen = false;
   /// Where it has a value: the rows of this table, (V, d) or a (V) of single numbers, that have had
   /// a gradient since the last update. Outside of them `grad` is 0 then, always, so that no pass
   /// over the table is needed where a step reaches few rows. Whoever clears them sets those rows of

@@ -123,7 +123,7 @@ Var Tape::parameter(Parameter& p) {
   Slot& s = slot(v);
   s.op = "parameter";
   s.parameter = &p;
-  s.needs_grad = recording_ && static_cast<bool>(p.grad());
+  s.needs_grad = recording_ && !p.frozen && static_cast<bool>(p.grad());
   return v;
 }
 

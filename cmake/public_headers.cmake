@@ -26,6 +26,7 @@ set(nine_public_headers
     kernels/head_norms.h
     kernels/install_cuda.h
     kernels/kernel_softmax.h
+    kernels/learned_numbers.h
     kernels/margin.h
     kernels/prior_penalty.h
     kernels/regularisers.h

@@ -8,8 +8,7 @@ DecoderNorms::DecoderNorms(const HeadNorms& norms, const HeadSpec& head)
     : first_word_(norms.first_word) {
   if (!norms) return;
   for (const Score& s : head.components)
-    require(s.kind == ScoreKind::lin, "[HeadDecoder] norms are for inner products, not for ",
-            to_text(s));
+    require(s.is_lin(), "[HeadDecoder] norms are for inner products, not for ", to_text(s));
   if (norms.word) ratios_ = norms.ratios.to(kCpu);
   if (norms.context.kind == ContextNorm::Kind::constant)
     context_norms_.assign(head.components.size(), norms.context.value);

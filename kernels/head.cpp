@@ -6,6 +6,7 @@
 
 #include "core/suggest.h"
 #include "kernels/expression/formula.h"
+#include "kernels/head_fields.h"
 #include "kernels/head_formula.h"
 #include "kernels/scores/all.h"
 
@@ -48,12 +49,6 @@ void with_kernel(ScoreKind kind, F&& f) {
   });
 }
 
-std::string check_score(const Score& score, int64_t d) {
-  std::string wrong;
-  with_kernel(score.kind, [&]<class K>() { wrong = K::check(score, d); });
-  return wrong;
-}
-
 std::vector<std::string> kernel_names() {
   std::vector<std::string> names;
   for (const KernelInfo& k : kernel_table()) names.emplace_back(k.name);
@@ -64,12 +59,6 @@ std::string joined(const std::vector<std::string>& words) {
   std::string text;
   for (const std::string& w : words) text += (text.empty() ? "" : ", ") + w;
   return text;
-}
-
-// The whole text as a finite number.
-bool read_number(std::string_view text, double& value) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size() && std::isfinite(value);
 }
 
 // The value of a parameter; `where` is what errors call it.
@@ -120,43 +109,60 @@ const char* tuned_text(std::string_view name) {
          "@tuned yet (docs/heads.md): leave out @tuned, or name the parameters");
 }
 
+// What the kernel or the settings beside the head say of parameters that a component leaves open.
+void set_defaults(const KernelInfo& kernel, const HeadDefaults& defaults, Score& score) {
+  for (size_t k = 0; k < kernel.parameters.size(); ++k) {
+    score.parameters[k] = kernel.parameters[k].default_value;
+    const std::string_view name = kernel.parameters[k].name;
+    const std::string& option = name == "variance" ? defaults.variance : defaults.ball;
+    if (!option.empty() && (name == "variance" || name == "ball"))
+      score.parameters[k] = parameter_value(kernel.parameters[k], option, std::string(name));
+  }
+}
+
+void read_parameter(const KernelInfo& kernel, const HeadField& field, Score& score) {
+  const size_t k = parameter_index(kernel, field.name);
+  const ParameterInfo& info = kernel.parameters[k];
+  const std::string where = concat(kernel.name, "'s ", field.name);
+  double& value = score.parameters[k];
+  if (!field.learned) {
+    value = parameter_value(info, field.value, where);
+    return;
+  }
+  if (info.learnable == Learnable::no)
+    refuse(where, " cannot be learned (", info.meaning, "): give it a value");
+  if (!field.value.empty() && !read_number(field.value, value))
+    refuse(where, " starts at '", field.value, "', which is not a number");
+  if (field.value.empty() && info.words != nullptr && value == 0)
+    refuse(where, " is learned, but from which number on? It is ", info.words[0],
+           " if nothing is said; write ", field.name, "=learn:START, such as ", field.name,
+           "=learn:1");
+  learn_number(score, static_cast<int>(k), field, info.learnable == Learnable::positive, where);
+}
+
 // "NAME[@tuned][:PARAMETER=VALUE]...".
 Score parse_component(std::string_view text, const HeadDefaults& defaults) {
   if (is_formula(text)) return parse_formula(text);
-  std::vector<std::string_view> fields = split_head(text, ':');
+  std::string_view name = split_head(text, ':').front();
   constexpr std::string_view kSuffix = "@tuned";
-  const bool tuned = fields[0].ends_with(kSuffix);
-  if (tuned) fields[0].remove_suffix(kSuffix.size());
-  const KernelInfo kernel = kernel_named(fields[0]);
+  const bool tuned = name.ends_with(kSuffix);
+  if (tuned) name.remove_suffix(kSuffix.size());
+  const KernelInfo kernel = kernel_named(name);
   Score score;
   scores::for_each_kernel([&]<class K>() {
-    if (fields[0] == K::kName) score.kind = K::kKind;
+    if (name == K::kName) score.kind = K::kKind;
   });
   if (tuned) {
     score = parse_component(tuned_text(kernel.name), {});
   } else {
-    for (size_t k = 0; k < kernel.parameters.size(); ++k)
-      score.parameters[k] = kernel.parameters[k].default_value;
+    set_defaults(kernel, defaults, score);
   }
-  std::vector<bool> given(kernel.parameters.size(), tuned);
-  std::vector<bool> twice(kernel.parameters.size());
-  for (size_t f = 1; f < fields.size(); ++f) {
-    const size_t equals = fields[f].find('=');
-    const std::string_view name = fields[f].substr(0, equals);
-    if (equals == std::string_view::npos)
-      refuse("'", fields[f], "' in '", text, "' must be PARAMETER=VALUE");
-    const size_t k = parameter_index(kernel, name);
-    if (twice[k]) refuse("'", text, "' names ", name, " twice");
-    score.parameters[k] = parameter_value(kernel.parameters[k], fields[f].substr(equals + 1),
-                                          concat(kernel.name, "'s ", name));
-    given[k] = twice[k] = true;
-  }
-  for (size_t k = 0; k < given.size(); ++k) {
-    const std::string_view name = kernel.parameters[k].name;
-    const std::string& option = name == "variance" ? defaults.variance : defaults.ball;
-    if (!given[k] && !option.empty() && (name == "variance" || name == "ball"))
-      score.parameters[k] = parameter_value(kernel.parameters[k], option, std::string(name));
-  }
+  for (const HeadField& field : head_fields(text, 1))
+    if (field.name == "scale") {
+      read_scale(field, kernel.name, score);
+    } else {
+      read_parameter(kernel, field, score);
+    }
   const std::string wrong = check_score(score, -1);
   if (!wrong.empty()) refuse("component '", text, "' of the head: ", wrong);
   return score;
@@ -231,6 +237,16 @@ KernelInfo kernel_info(const Score& score) {
   return info;
 }
 
+std::string check_score(const Score& score, int64_t d) {
+  std::string wrong;
+  with_kernel(score.kind, [&]<class K>() { wrong = K::check(score, d); });
+  for (int i = 0; i < kMaxScoreNumbers && wrong.empty(); ++i)
+    if (score.learns(i) && !std::isfinite(score.number(i)))
+      wrong = "a learned number is not finite";
+  if (wrong.empty() && !(score.scale > 0)) wrong = "scale must be > 0";
+  return wrong;
+}
+
 std::span<const HeadPreset> head_presets() { return kPresets; }
 
 std::string to_text(const Score& score) {
@@ -243,10 +259,11 @@ std::string to_text(const Score& score) {
     int words = 0;
     while (p.words != nullptr && p.words[words] != nullptr) ++words;
     const bool word = words > 0 && (!p.numbers_too || value == 0);
-    text += word ? concat(":", p.name, "=", p.words[static_cast<int>(value)])
-                 : concat(":", p.name, "=", value);
+    text +=
+        word ? concat(":", p.name, "=", p.words[static_cast<int>(value)])
+             : number_text(score, static_cast<int>(k), p.name, p.learnable == Learnable::positive);
   }
-  return text;
+  return text + scale_text(score);
 }
 
 std::string HeadSpec::to_text() const {

@@ -57,6 +57,8 @@ struct KernelInfo {
 std::vector<KernelInfo> kernel_table();
 /// The kernel of a component: of a formula, its text and its derivatives.
 KernelInfo kernel_info(const Score& score);
+/// What is wrong with a component's numbers for vectors of d numbers; "" if nothing.
+std::string check_score(const Score& score, int64_t d);
 /// A component with its parameters in full, such as "hpb:ball=lorentz:shift=-2".
 std::string to_text(const Score& score);
 /// A name for a head string.

@@ -76,6 +76,7 @@ HeadBlocks::HeadBlocks(const char* op, const HeadSpec& head, const Var& h,
   const std::string wrong = head.check(contexts_.cols());
   require(wrong.empty(), "[", op, "] ", wrong);
   resolve_words(op, gradients);
+  read_numbers(op, gradients);
   check_shapes(op);
   if (!gradients) return;
   if (weights.bias) dbias_ = weights.bias.grad_input();
@@ -109,6 +110,32 @@ void HeadBlocks::resolve_words(const char* op, bool gradients) {
       }
     }
   }
+}
+
+// Puts the learned numbers' values into the components. Waits for a GPU.
+void HeadBlocks::read_numbers(const char* op, bool gradients) {
+  if (weights_.numbers.empty()) return;
+  size_t next = 0;
+  for (ops::HeadComponent& c : components_) {
+    if (c.score.learned == 0) continue;
+    for (int i = 0; i < kMaxScoreNumbers; ++i) {
+      if (!c.score.learns(i)) continue;
+      require(next < weights_.numbers.size(), "[", op, "] ", weights_.numbers.size(),
+              " learned numbers are too few for the head ", head_.to_text());
+      const Var& stored = weights_.numbers[next++];
+      require(stored.shape().elements() == 1, "[", op, "] a learned number of shape ",
+              stored.shape());
+      const bool positive = (c.score.positive >> i & 1) != 0;
+      const double x = stored.value().view().item();
+      c.score.number(i) = positive ? std::exp(x) : x;
+      number_slope_.push_back(positive ? c.score.number(i) : 1);
+      dnumber_.push_back(gradients ? stored.grad_input() : OutputView{});
+    }
+    const std::string wrong = check_score(c.score, contexts_.cols());
+    require(wrong.empty(), "[", op, "] ", nine::to_text(c.score), ": ", wrong);
+  }
+  require(next == weights_.numbers.size(), "[", op, "] ", weights_.numbers.size(),
+          " learned numbers, but the head ", head_.to_text(), " has ", next);
 }
 
 void HeadBlocks::check_shapes(const char* op) const {
@@ -153,6 +180,11 @@ void HeadBlocks::start(const View& targets, const ops::HeadBlockOptions& options
     ops::log_softmax(logits, log_prior_);
     if (gradients_) dlogits_ = logits.view();
   }
+  if (std::any_of(dnumber_.begin(), dnumber_.end(),
+                  [](const OutputView& out) { return static_cast<bool>(out.view); })) {
+    dnumbers_ = arena_.temporary({std::ssize(dnumber_)}, DType::float64).view();
+    ops::fill(dnumbers_, 0);
+  }
   kept_ = arena_.temporary({7, k * block_rows_}, DType::float64);
   products_ = planes_of(head_, d);
   if (gradients_ && memory == HeadMemory::blocks)
@@ -177,9 +209,8 @@ void HeadBlocks::start(const View& targets, const ops::HeadBlockOptions& options
 void HeadBlocks::check_kernels(const char* op, const ops::HeadBlockOptions& options) const {
   if (!options.margin && !weights_.norms) return;
   for (const Score& s : head_.components)
-    require(s.kind == ScoreKind::lin, "[", op,
-            "] margins and norms are for inner products: ", head_.to_text(), " has a component ",
-            nine::to_text(s), "; use lin, or a mixture of lin alone");
+    require(s.is_lin(), "[", op, "] margins and norms are for inner products: ", head_.to_text(),
+            " has a component ", nine::to_text(s), "; use lin, or a mixture of lin alone");
 }
 
 void HeadBlocks::start_words() {
@@ -300,7 +331,8 @@ void HeadBlocks::add_gradients(const ops::HeadBlock& block, double row_weight) {
        .dw = dw_,
        .dstats = dstats_,
        .dbias = dbias_,
-       .dcontext_norm = through_stack && scaled ? scaling_.dcontext_norm(count) : View{}},
+       .dcontext_norm = through_stack && scaled ? scaling_.dcontext_norm(count) : View{},
+       .dnumbers = dnumbers_},
       arena_);
   for (OutputView& s : dw_) s.add = true;  // further blocks add to what the first one wrote
   dbias_.add = true;
@@ -348,7 +380,19 @@ void HeadBlocks::add_largest_gradient(int64_t k, const HeadScaling::Largest& lar
   if (dh_) ops::matmul(latent, false, projection, false, {dh_.row_range(largest.row, 1), true});
 }
 
+void HeadBlocks::finish_number_gradients() {
+  const View rounded = arena_.temporary({1}, contexts_.dtype).view();
+  for (size_t i = 0; i < dnumber_.size(); ++i) {
+    if (!dnumber_[i].view) continue;
+    const View exact = vector_part(dnumbers_, static_cast<int64_t>(i), 1);
+    ops::scale(number_slope_[i], exact, {exact});
+    ops::copy(exact, rounded);
+    ops::scale(1, rounded, {dnumber_[i].view.reshaped({1}), dnumber_[i].add});
+  }
+}
+
 void HeadBlocks::finish_gradients() {
+  if (dnumbers_) finish_number_gradients();
   for (int64_t k = 0; k < size() && scaling_.contexts(); ++k)
     add_largest_gradient(k, scaling_.largest(k));
   if (scaling_.words()) scaling_.finish_words(components_, dw_, dstats_);

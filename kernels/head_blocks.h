@@ -55,10 +55,12 @@ class HeadBlocks {
   };
 
   void resolve_words(const char* op, bool gradients);
+  void read_numbers(const char* op, bool gradients);
   void check_shapes(const char* op) const;
   void check_kernels(const char* op, const ops::HeadBlockOptions& options) const;
   void start_words();
   void start_biases();
+  void finish_number_gradients();
   void compute_contexts(int64_t first, int64_t count);
   void measure_contexts();
   void compute_context_gradients(int64_t first, int64_t count);
@@ -83,7 +85,10 @@ class HeadBlocks {
   std::pmr::vector<ops::HeadComponent> components_{&scratch_.memory};
   std::pmr::vector<OutputView> dw_{&scratch_.memory};
   std::pmr::vector<View> dstats_{&scratch_.memory};
+  std::pmr::vector<OutputView> dnumber_{&scratch_.memory};   // of each learned number
+  std::pmr::vector<double> number_slope_{&scratch_.memory};  // d number / d (what is stored)
   OutputView dbias_, dprior_, dlatent_;
+  View dnumbers_;  // float64, by the numbers themselves; empty: none needs it
   Tensor kept_, block_products_, block_scores_, stack_, dstack_, latent_, dlatent_rows_;
 };
 

@@ -23,7 +23,7 @@ namespace {
 void require_lin(const HeadSpec& spec, const char* what, const std::string& value) {
   if (value == "none") return;
   for (const Score& s : spec.components)
-    if (s.kind != ScoreKind::lin)
+    if (!s.is_lin())
       throw UsageError(concat(what, " ", value,
                               " is for inner products, alone or as every component of a mixture, "
                               "but the head ",

@@ -215,7 +215,7 @@ void HeadDecoder<T>::score_panel(const Block& b, int64_t panel) const {
         }
       }
     }
-    if (c.kernel.args.score.kind == ScoreKind::lin) continue;  // the product is the score
+    if (c.kernel.args.score.is_lin()) continue;  // the product is the score
     for (int64_t r = 0; r < b.rows; ++r) {
       T* row = scores + (r * size + k) * b.ld;
       const T* row_stats =

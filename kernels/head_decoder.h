@@ -32,7 +32,8 @@ struct HeadValues {
 template <class T>
 class HeadDecoder {
  public:
-  /// The values must outlive it. Error: they do not fit each other or the head.
+  /// The values must outlive it. Learned numbers have the values that `head` says (with_numbers).
+  /// Error: they do not fit each other or the head.
   HeadDecoder(const HeadSpec& head, const HeadValues& values);
   HeadDecoder(HeadDecoder&& other) noexcept;
   ~HeadDecoder();

@@ -1,13 +1,13 @@
 #include "kernels/head_formula.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include "core/error.h"
 #include "core/suggest.h"
 #include "kernels/expression/formula.h"
 #include "kernels/expression/parse.h"
+#include "kernels/head_fields.h"
 
 namespace nine {
 namespace {
@@ -32,17 +32,6 @@ std::vector<std::string> variables() {
   return names;
 }
 
-double number_of(std::string_view text, std::string_view name) {
-  double value = 0;
-  const char* const end = text.data() + text.size();
-  const auto [read, error] = std::from_chars(text.data(), end, value);
-  if (text.starts_with("learn"))
-    refuse("expr's ", name, " cannot be learned: give it a number, such as ", name, "=1");
-  if (error != std::errc() || read != end || !std::isfinite(value))
-    refuse("expr's ", name, " is not a number: '", text, "'");
-  return value;
-}
-
 // The text between the braces of a component's second field.
 std::string_view formula_of(std::string_view component, std::span<const std::string_view> fields) {
   if (fields.size() < 2)
@@ -61,67 +50,52 @@ std::string_view formula_of(std::string_view component, std::span<const std::str
 
 }  // namespace
 
-size_t find_outside_braces(std::string_view text, std::string_view characters) {
-  bool inside = false;
-  for (size_t k = 0; k < text.size(); ++k) {
-    if (text[k] == '{') inside = true;
-    if (!inside && characters.find(text[k]) != std::string_view::npos) return k;
-    if (text[k] == '}') inside = false;
-  }
-  return std::string_view::npos;
-}
-
-std::vector<std::string_view> split_head(std::string_view text, char at) {
-  std::vector<std::string_view> parts;
-  for (;;) {
-    const size_t end = find_outside_braces(text, {&at, 1});
-    parts.push_back(text.substr(0, end));
-    if (end == std::string_view::npos) return parts;
-    text.remove_prefix(end + 1);
-  }
-}
-
 bool is_formula(std::string_view component) {
   return component == kExpr || component.starts_with("expr:");
 }
 
 Score parse_formula(std::string_view component) {
-  const std::vector<std::string_view> fields = split_head(component, ':');
-  const std::string_view text = formula_of(component, fields);
+  const std::string_view text = formula_of(component, split_head(component, ':'));
   const std::vector<std::string> names = expression::parse(text).parameters;
-  std::vector<double> values(names.size(), std::nan(""));
-  for (size_t f = 2; f < fields.size(); ++f) {
-    const size_t equals = fields[f].find('=');
-    if (equals == std::string_view::npos)
-      refuse("'", fields[f], "' in '", component, "' must be PARAMETER=VALUE");
-    const std::string_view name = fields[f].substr(0, equals);
-    if (name == "scale")
-      refuse("expr takes no scale: write the factor into the formula, expr:{2*(", text, ")}");
-    const auto found = std::find(names.begin(), names.end(), name);
-    if (found == names.end())
-      refuse("the formula of '", component, "' has no parameter '", name, "'",
-             names.empty() ? "" : ", only ", listed(names), did_you_mean(name, names));
-    double& value = values[static_cast<size_t>(found - names.begin())];
-    if (!std::isnan(value)) refuse("'", component, "' names ", name, " twice");
-    value = number_of(fields[f].substr(equals + 1), name);
-  }
   Score score{.kind = ScoreKind::expr};
+  std::vector<bool> given(names.size());
+  for (const HeadField& field : head_fields(component, 2)) {
+    if (field.name == "scale") {
+      read_scale(field, std::string(kExpr), score);
+      continue;
+    }
+    const auto found = std::find(names.begin(), names.end(), field.name);
+    if (found == names.end())
+      refuse("the formula of '", component, "' has no parameter '", field.name, "'",
+             names.empty() ? "" : ", only ", listed(names), did_you_mean(field.name, names));
+    const auto k = static_cast<size_t>(found - names.begin());
+    if (field.learned && field.value.empty())
+      refuse("expr's ", field.name, " is learned, but from where on? Write ", field.name,
+             "=learn:START, such as ", field.name, "=learn:1");
+    if (!read_number(field.value, score.parameters[k]))
+      refuse("expr's ", field.name, " is not a number: '", field.value, "'");
+    if (field.learned)
+      learn_number(score, static_cast<int>(k), field, false, concat("expr's ", field.name));
+    given[k] = true;
+  }
+  std::vector<double> fixed(names.size(), std::nan(""));
   for (size_t k = 0; k < names.size(); ++k) {
-    if (std::isnan(values[k]))
+    if (!given[k])
       refuse("the parameter ", names[k], " of expr:{", text,
              "} has no value: give it one behind the formula, :", names[k],
              "=1; the variables are z, q, ww, hh, c and d", did_you_mean(names[k], variables()));
-    score.parameters[k] = values[k];
+    if (!score.learns(static_cast<int>(k))) fixed[k] = score.parameters[k];
   }
-  score.formula = &expression::Formula::of(text, values);
+  score.formula = &expression::Formula::of(text, fixed);
   return score;
 }
 
 std::string formula_text(const Score& score) {
   std::string text = concat(kExpr, ":{", score.formula->text(), "}");
   const auto names = score.formula->names();
-  for (size_t k = 0; k < names.size(); ++k) text += concat(":", names[k], "=", score.parameters[k]);
-  return text;
+  for (size_t k = 0; k < names.size(); ++k)
+    text += number_text(score, static_cast<int>(k), names[k], false);
+  return text + scale_text(score);
 }
 
 }  // namespace nine

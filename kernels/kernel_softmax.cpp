@@ -12,12 +12,14 @@ namespace {
 
 // The scalar loss on the tape. It needs a gradient if any weight or the contexts do.
 Var loss_of(Tape& tape, const Var& h, const HeadWeights& weights) {
+  const auto needs_grad = [](std::span<const Var> all) {
+    return std::any_of(all.begin(), all.end(), [](const Var& w) { return w.needs_grad(); });
+  };
   const Var others[] = {h, weights.bias, weights.prior, weights.latent};
-  const bool words_need_grad =
-      std::any_of(weights.w.begin(), weights.w.end(), [](const Var& w) { return w.needs_grad(); });
-  return tape.result(
-      "kernel_softmax", {}, DType::float64,
-      words_need_grad ? std::span<const Var>(weights.w) : std::span<const Var>(others));
+  return tape.result("kernel_softmax", {}, DType::float64,
+                     needs_grad(weights.w)         ? std::span<const Var>(weights.w)
+                     : needs_grad(weights.numbers) ? std::span<const Var>(weights.numbers)
+                                                   : std::span<const Var>(others));
 }
 
 }  // namespace

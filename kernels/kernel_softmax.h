@@ -20,6 +20,9 @@ struct HeadWeights {
   Var prior = {};  ///< (K, d), M': pi = softmax(prior h). Mixtures only
   /// (K * d, d), rows kd .. (k+1)d are C_k': context k is tanh(C_k' h). Heads with contexts only
   Var latent = {};
+  /// What learned_numbers(head) lists, one element each, as LearnedNumber stores them; empty: they
+  /// are where they start.
+  std::vector<Var> numbers = {};
   /// Norms in place of the vectors' own; heads of inner products only.
   HeadNorms norms = {};
   /// Sampled softmax: what is added to the words' scores, (V) of the contexts' type, kLeftOut for a

@@ -128,6 +128,9 @@ struct HeadGradients {
   /// (K, R) float64, overwritten: dL/d(context_norm) of each row by its target's score alone. What
   /// goes through the other scores is in dh.
   View dcontext_norm = {};
+  /// Float64, one for each learned number of each component's score, in the order of components and
+  /// numbers: added to, dL/d(number).
+  View dnumbers = {};
 };
 /// The gradients, from what head_scores and head_loss have filled. Overwrites block.products.
 void head_gradients(const HeadBlock& block, double row_weight, const HeadGradients& g,

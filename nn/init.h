@@ -8,12 +8,13 @@ namespace nine {
 
 /// The distribution of one parameter's initial values.
 struct Init {
-  enum class Kind : uint8_t { zeros, ones, normal, uniform, fan_in, xavier_uniform };
+  enum class Kind : uint8_t { zeros, ones, constant, normal, uniform, fan_in, xavier_uniform };
   Kind kind = Kind::zeros;
-  double scale = 0;  ///< standard deviation, or the half-width of the uniform distribution
+  double scale = 0;  ///< constant, standard deviation, or half-width of the uniform distribution
 
   static Init zeros() { return {}; }
   static Init ones() { return {Kind::ones, 0}; }
+  static Init constant(double value) { return {Kind::constant, value}; }
   /// N(0, deviation^2).
   static Init normal(double deviation) { return {Kind::normal, deviation}; }
   /// U(-bound, bound).

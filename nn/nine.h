@@ -22,6 +22,7 @@
 
 // Layers
 #include "kernels/kernel_softmax.h"        // the output layer as a function
+#include "kernels/learned_numbers.h"       // numbers of its kernels that are trained
 #include "nn/carried_state.h"              // an LSTM's state between segments of a text
 #include "nn/dropout.h"                    // Dropout
 #include "nn/embedding.h"                  // Embedding

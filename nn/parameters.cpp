@@ -1,5 +1,7 @@
 #include "nn/parameters.h"
 
+#include <fnmatch.h>
+
 #include <algorithm>
 
 #include "core/ops.h"
@@ -87,8 +89,8 @@ void ParameterSet::make() const {
     const Init& init = inits_[i];
     if (init.kind == Init::Kind::zeros) continue;
     const View value = part_of(values, offsets_[i], shapes_[i]);
-    if (init.kind == Init::Kind::ones) {
-      ops::fill(value, 1);
+    if (init.kind == Init::Kind::ones || init.kind == Init::Kind::constant) {
+      ops::fill(value, init.kind == Init::Kind::ones ? 1 : init.scale);
       continue;
     }
     const Tensor start(shapes_[i], dtype);
@@ -122,13 +124,30 @@ Tensor ParameterSet::new_slab() const {
   return Tensor(values().shape(), options_.dtype, options_.device);
 }
 
+std::string ParameterSet::names() const {
+  std::string all;
+  for (const Parameter& p : parameters_) all += (all.empty() ? "" : ", ") + p.name;
+  return all;
+}
+
 Parameter& ParameterSet::at(std::string_view name) {
-  std::string known;
-  for (Parameter& p : parameters_) {
+  for (Parameter& p : parameters_)
     if (p.name == name) return p;
-    known += (known.empty() ? "" : ", ") + p.name;
+  fail("no parameter is called '", name, "'; there are ", names());
+}
+
+void ParameterSet::freeze(std::span<const std::string> patterns) {
+  for (const std::string& pattern : patterns) {
+    bool any = false;
+    for (Parameter& p : parameters_)
+      if (fnmatch(pattern.c_str(), p.name.c_str(), 0) == 0) any = p.frozen = true;
+    if (!any)
+      throw UsageError(
+          concat("no parameter to freeze is called '", pattern, "'; there are ", names()));
   }
-  fail("no parameter is called '", name, "'; there are ", known);
+  if (!parameters_.empty() && std::all_of(parameters_.begin(), parameters_.end(),
+                                          [](const Parameter& p) { return p.frozen; }))
+    throw UsageError("all parameters are frozen: nothing is left to train");
 }
 
 int64_t ParameterSet::count() const {

@@ -7,6 +7,7 @@
 #include <deque>
 #include <filesystem>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -59,6 +60,11 @@ class ParameterSet final : private ParameterMemory {
   /// sizes, such as a table of positions: load() ignores it.
   void ignore_on_load(std::string name) { ignored_on_load_.push_back(std::move(name)); }
 
+  /// Freezes the parameters whose name a pattern matches, in which * and ? stand for any characters
+  /// and any one (Parameter::frozen). An optimiser without weight decay then leaves them as they
+  /// are. Error, with the list of names: a pattern matches none; nothing is left to train.
+  void freeze(std::span<const std::string> patterns);
+
   /// The parameter of that name. Error, with the list of names: there is none.
   Parameter& at(std::string_view name);
   const std::deque<Parameter>& all() const { return parameters_; }
@@ -106,6 +112,7 @@ class ParameterSet final : private ParameterMemory {
 
  private:
   void make() const override;
+  std::string names() const;  // for messages
 
   ParameterOptions options_;
   std::vector<Shape> shapes_;

@@ -25,6 +25,10 @@ SoftmaxHead::SoftmaxHead(ParameterSet& set, const std::string& name, const HeadC
   const Init linear = Init::fan_in();
   if (head.mixture) prior_ = &set.add(name + ".prior.weight", {size, width}, linear);
   if (head.contexts) latent_ = &set.add(name + ".latent.weight", {size * width, width}, linear);
+  learned_ = learned_numbers(head);
+  for (const LearnedNumber& n : learned_)
+    numbers_.push_back(
+        &set.add(concat(name, ".", n.tensor_name()), {1}, Init::constant(n.stored(n.start))));
   norms_.word = config.word_norm;
   norms_.context = config.context_norm;
   if (config.loss.margin || config.word_norm || config.context_norm) stats_.emplace();
@@ -88,6 +92,8 @@ void SoftmaxHead::put_weights(HeadWeights& weights, Tape& tape) const {
   weights.bias = on(bias_);
   weights.prior = on(prior_);
   weights.latent = on(latent_);
+  weights.numbers.clear();
+  for (Parameter* p : numbers_) weights.numbers.push_back(tape.parameter(*p));
   weights.norms = norms();
   weights.norms.training = tape.recording();
 }
@@ -102,6 +108,25 @@ HeadWeights SoftmaxHead::evaluation_weights(Tape& tape) const {
   HeadWeights weights = this->weights(tape);
   weights.norms.training = false;
   return weights;
+}
+
+HeadSpec SoftmaxHead::present_spec() const {
+  std::vector<double> values;
+  for (size_t i = 0; i < numbers_.size(); ++i)
+    values.push_back(learned_[i].value(numbers_[i]->value().to_vector().front()));
+  return with_numbers(config_.spec, values);
+}
+
+std::vector<std::pair<std::string, double>> SoftmaxHead::number_values() const {
+  const HeadSpec spec = present_spec();
+  std::vector<std::pair<std::string, double>> all;
+  for (const LearnedNumber& n : learned_) {
+    const Score& score = spec.components[static_cast<size_t>(n.component)];
+    all.emplace_back(
+        concat(spec.mixture ? concat(n.component, ".") : "", kernel_info(score).name, ".", n.name),
+        score.number(n.number));
+  }
+  return all;
 }
 
 SoftmaxLoss SoftmaxHead::loss(const Var& hidden, const Tensor& targets, double row_weight) const {
@@ -137,7 +162,8 @@ SoftmaxLoss SoftmaxHead::sampled_loss(const Var& hidden, const Tensor& targets,
             static_cast<int32_t>(k * vocabulary_ + sample.words[static_cast<size_t>(i)]);
     return embedding(table, tape.on_device(ids));
   };  // without reshape(), whose gradient would be as large as the table
-  HeadWeights some{.prior = all.prior, .latent = all.latent, .norms = all.norms};
+  HeadWeights some{
+      .prior = all.prior, .latent = all.latent, .numbers = all.numbers, .norms = all.norms};
   for (const Var& w : all.w) some.w.push_back(gathered(w, w.shape().rows() / vocabulary_));
   if (all.bias) some.bias = reshape(gathered(all.bias, 1), {count});
   std::vector<double> offsets = sample.log_weights;

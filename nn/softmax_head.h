@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kernels/kernel_softmax.h"
+#include "kernels/learned_numbers.h"
 #include "nn/head_stats.h"
 #include "nn/parameters.h"
 
@@ -25,6 +26,8 @@ class SoftmaxHead {
   ///  - `NAME.prior.weight` (K, width), for mixtures, and `NAME.latent.weight` (K * width, width),
   ///    for heads with contexts, start as in torch.nn.Linear, U(-1/sqrt(width), 1/sqrt(width)), as
   ///    in Yang et al.'s mixture of softmaxes (2018).
+  ///  - `NAME.scores.K.NUMBER` (1), the learned numbers of component K (kernels/learned_numbers.h),
+  ///    start where the head string says;
   ///  - buffers, which are saved but not trained: `NAME.counts` (V), where the word norm or a
   ///    sampled softmax follows counts; `NAME.context_max` or `NAME.context_max_ema` (K), where the
   ///    context norm is max or max:ema, the norm that evaluation uses.
@@ -60,6 +63,12 @@ class SoftmaxHead {
   /// The norms that evaluation gives the vectors; empty where they keep their own.
   HeadNorms norms() const;
 
+  /// The head with its learned numbers' present values, as HeadDecoder takes it.
+  HeadSpec present_spec() const;
+  /// The learned numbers with their present values: "rbf.gamma", of a mixture "3.rbf.gamma", K from
+  /// 0. Waits for a GPU.
+  std::vector<std::pair<std::string, double>> number_values() const;
+
   /// What loss() saw of its contexts; null for a head without margin and norms, which keeps none.
   HeadStats* stats() const { return stats_ ? &*stats_ : nullptr; }
   /// Whether an angle between a context and a word is that of the two vectors as they are: a single
@@ -92,7 +101,9 @@ class SoftmaxHead {
   std::string name_;
   HeadConfig config_;
   int64_t vocabulary_;
-  std::vector<Parameter*> words_;  // together the word vectors of all components
+  std::vector<LearnedNumber> learned_;
+  std::vector<Parameter*> numbers_;  // their tensors
+  std::vector<Parameter*> words_;    // together the word vectors of all components
   Parameter *bias_ = nullptr, *prior_ = nullptr, *latent_ = nullptr;
   void put_weights(HeadWeights& weights, Tape& tape) const;
   HeadWeights evaluation_weights(Tape& tape) const;

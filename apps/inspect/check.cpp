@@ -9,7 +9,7 @@
 #include "apps/inspect/worked_example.h"
 #include "autograd/gradcheck.h"
 #include "checks/op_cases.h"
-#include "kernels/head_formula.h"
+#include "kernels/head_fields.h"
 #include "kernels/kernel_softmax.h"
 
 namespace nine::app {

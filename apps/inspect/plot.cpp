@@ -7,7 +7,7 @@
 #include "apps/inspect/score_at.h"
 #include "kernels/angle.h"
 #include "kernels/head.h"
-#include "kernels/head_formula.h"
+#include "kernels/head_fields.h"
 #include "kernels/scores/all.h"
 
 namespace nine::app {

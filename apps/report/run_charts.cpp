@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <utility>
 
 #include "apps/report/figures.h"
@@ -149,6 +150,35 @@ void add_context_norms(const Runs& runs, std::vector<Chart>& charts) {
   charts.push_back(std::move(chart));
 }
 
+// The head's learned numbers: a chart for each name that they have ("gamma", "scale"), in which
+// each component of each run has a curve.
+void add_learned_numbers(const Runs& runs, std::vector<Chart>& charts) {
+  std::map<std::string, Chart> by_name;
+  for (const Run& run : runs) {
+    std::map<std::string, Curve> curves;
+    for (const Entry& e : run.train)
+      for (const auto& [number, value] : e.learned)
+        if (!std::isnan(value)) curves[number].points.push_back({e.step, value});
+    for (auto& [number, curve] : curves) {
+      const size_t dot = number.rfind('.');
+      Chart& chart = by_name[number.substr(dot + 1)];
+      const std::string of = number.substr(0, std::min(dot, number.size()));
+      const size_t component = of.find('.');
+      curve.name = component == std::string::npos
+                       ? of
+                       : concat("component ", std::stoi(of) + 1, ", ", of.substr(component + 1));
+      if (runs.size() > 1) curve.name += ", " + run.name;
+      curve.colour = chart.curves.size();
+      chart.curves.push_back(std::move(curve));
+    }
+  }
+  for (auto& [name, chart] : by_name) {
+    chart.title = "Learned: " + name;
+    chart.note = "a number of the head, as training moves it";
+    charts.push_back(std::move(chart));
+  }
+}
+
 void set_step_range(std::vector<Chart>& charts) {
   double low = INFINITY, high = -INFINITY;
   for (const Chart& chart : charts)
@@ -179,6 +209,7 @@ std::vector<Chart> charts_of(const Runs& runs) {
   charts.push_back(
       over_runs(runs, "Speed", "tokens per second", &Run::train, Field::tokens_per_s, true));
   add_context_norms(runs, charts);
+  add_learned_numbers(runs, charts);
   std::erase_if(charts, [](const Chart& c) { return !has_values(c); });
   set_step_range(charts);
   if (charts.empty()) return charts;

@@ -215,6 +215,9 @@ class LogReader {
     e.pi_var = numbers(event, "pi_var");
     e.context_norm = number(event, "context_norm");
     e.context_max = numbers(event, "context_max");
+    if (const auto learned = event.find("learned"); learned != event.end() && learned->is_object())
+      for (const auto& [name, value] : learned->items())
+        e.learned.emplace_back(name, number(*learned, name.c_str()));
     return e;
   }
 

@@ -43,6 +43,7 @@ struct Entry {
   std::vector<double> pi_var;       // and the weights' variances over the tokens
   double context_norm = kAbsent;    // of heads with margin or norms: the mean norm of the contexts
   std::vector<double> context_max;  // and the largest so far, of each component
+  std::vector<std::pair<std::string, double>> learned;  // numbers of the head: "0.rbf.gamma"
 
   Entry() { values.fill(kAbsent); }
   double operator[](Field f) const { return values[static_cast<size_t>(f)]; }

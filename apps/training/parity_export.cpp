@@ -10,9 +10,8 @@ namespace nine::app {
 namespace {
 
 bool is_replayed(const HeadSpec& head) {
-  const bool inner_products =
-      std::all_of(head.components.begin(), head.components.end(),
-                  [](const Score& score) { return score.kind == ScoreKind::lin; });
+  const bool inner_products = std::all_of(head.components.begin(), head.components.end(),
+                                          [](const Score& score) { return score.is_lin(); });
   return inner_products && head.contexts == head.mixture;
 }
 

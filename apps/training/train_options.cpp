@@ -37,6 +37,11 @@ void TrainOptions::declare_head(Options& o) {
   declare_head_settings(o, *this, false);
   o.add("dtype", dtype, "type of weights and arithmetic");
   o.add("init", init, "start from the weights of this checkpoint").unit("DIR");
+  o.add("freeze", freeze,
+        "parameters that keep their values: names as in model.safetensors, with commas between; * "
+        "and ? match any characters and any one")
+      .unit("NAMES")
+      .default_text("none");
   o.add("init-norm", init_norm,
         "norms that the head's word vectors start with: log-frequency, --init-norm-scale times the "
         "log of a word's count in training");
@@ -163,6 +168,15 @@ void TrainOptions::check_lazy_adam() const {
       "every word one: leave one of the two out");
 }
 
+void TrainOptions::check_freeze() const {
+  if (freeze.empty()) return;
+  require_usage(weight_decay == 0,
+                "--freeze keeps parameters as they are, and weight decay would shrink them: set "
+                "--weight-decay 0");
+  require_usage(export_parity.empty(),
+                "--export-parity exports the training of all parameters: leave --freeze out");
+}
+
 void TrainOptions::check_shared(const Options& given, int64_t width, const std::string& valid,
                                 bool has_valid) const {
   const HeadSpec output = head_spec();
@@ -172,6 +186,7 @@ void TrainOptions::check_shared(const Options& given, int64_t width, const std::
   check_initialisation();
   check_averaging(valid, has_valid);
   check_lazy_adam();
+  check_freeze();
   require_usage(after.value > 0, "--after 0 would train nothing");
   require_usage(valid_every.value > 0, "--valid-every must be above 0");
   const bool plateau = schedule == ScheduleKind::plateau, asgd = optimizer == OptimizerKind::asgd,

@@ -53,7 +53,7 @@ struct TrainOptions : HeadSettings {
   int64_t vocab_size = 0, min_count = 1;
   // Model
   DType dtype = DType::float32;
-  std::string init;
+  std::string init, freeze;
   InitialNorm init_norm = InitialNorm::none;
   InitialBias init_bias = InitialBias::zero;
   double init_norm_scale = 0.1;
@@ -119,6 +119,7 @@ struct TrainOptions : HeadSettings {
   void check_initialisation() const;
   void check_averaging(const std::string& valid, bool has_valid) const;
   void check_lazy_adam() const;
+  void check_freeze() const;
 };
 
 }  // namespace nine::app

@@ -1,5 +1,7 @@
 #include "apps/training/train_run.h"
 
+#include <sstream>
+
 #include "apps/cli/number_format.h"
 #include "apps/cli/run_main.h"
 #include "apps/cli/signals.h"
@@ -17,6 +19,13 @@
 
 namespace nine::app {
 namespace {
+
+std::vector<std::string> split_list(const std::string& text) {
+  std::vector<std::string> all;
+  std::istringstream in(text);
+  for (std::string item; std::getline(in, item, ',');) all.push_back(item);
+  return all;
+}
 
 // Whether the directory's run is resumed. Error, which names the option: its configuration differs
 // from `now`, that of this start.
@@ -186,6 +195,7 @@ Json resolved_settings(const TrainOptions& o, const ParameterSet& parameters, in
 }
 
 int run_training(const TrainingRun& t) {
+  if (!t.options.freeze.empty()) t.parameters.freeze(split_list(t.options.freeze));
   Json config = t.flags.to_json();
   config.erase("restart");  // about one start, not about the run
   config["resolved"] = t.resolved;

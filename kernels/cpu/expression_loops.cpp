@@ -88,10 +88,10 @@ T bias_of(const HeadTile<T>& t, int64_t v) {
   return t.bias != nullptr ? t.bias[v] : T(0);
 }
 
-// S + bias of a strip's words, one after the other.
+// scale S + bias of a strip's words, one after the other.
 template <class T>
-void strip_scores(const Expr& k, const HeadTile<T>& t, int64_t first, int64_t words, Strip<T>& s,
-                  T* out) {
+void strip_scores(const Expr& k, T scale, const HeadTile<T>& t, int64_t first, int64_t words,
+                  Strip<T>& s, T* out) {
   const Program& program = k.formula->score();
   load(program.uses, t, first, words, s);
   const Run<T> run(program, k.constants, s.variables, words * kLanes, s.registers);
@@ -99,7 +99,7 @@ void strip_scores(const Expr& k, const HeadTile<T>& t, int64_t first, int64_t wo
   for (int64_t i = 0; i < words; ++i) {
     const T bias = bias_of(t, first + i);
     for (int64_t r = i * kLanes; r < (i + 1) * kLanes; ++r)
-      out[r] = (scores != nullptr ? scores[r] : run.constant_output(0)) + bias;
+      out[r] = scale * (scores != nullptr ? scores[r] : run.constant_output(0)) + bias;
   }
 }
 
@@ -115,14 +115,14 @@ NINE_OWN_LOOP void put_products(const T* g, const T* slope, T* z) {
   for (int64_t r = 0; r < kLanes; ++r) z[r] = g[r] == T(0) ? T(0) : g[r] * slope[r];
 }
 
-// z becomes up * dS/dz, and what goes through the squared norms is added to the sums.
+// z becomes scale * up * dS/dz, and what goes through the squared norms is added to the sums.
 template <class T>
-void strip_slopes(const Expr& k, const HeadTile<T>& t, int64_t first, int64_t words, const T* up,
-                  Strip<T>& s, const HeadSums<T>& sums) {
+void strip_slopes(const Expr& k, T scale, const HeadTile<T>& t, int64_t first, int64_t words,
+                  const T* up, Strip<T>& s, const HeadSums<T>& sums) {
   const Program& program = k.formula->slopes();
   load(program.uses, t, first, words, s);
   const Run<T> run(program, k.constants, s.variables, words * kLanes, s.registers);
-  T constant[3][kLanes];  // outputs that are one number
+  T constant[3][kLanes], g[kLanes];  // outputs that are one number; scale * up
   const auto output = [&](size_t which, int64_t i) -> const T* {
     const T* all = run.output(which);
     if (all != nullptr) return all + i * kLanes;
@@ -134,7 +134,7 @@ void strip_slopes(const Expr& k, const HeadTile<T>& t, int64_t first, int64_t wo
   };
   const bool by_word = !is_zero(1), by_row = !is_zero(2);
   for (int64_t i = 0; i < words; ++i) {
-    const T* g = up + i * kLanes;
+    for (int64_t r = 0; r < kLanes; ++r) g[r] = scale * up[i * kLanes + r];
     put_products(g, output(0, i), t.z + (first + i) * t.ld);
     if (by_word) add_products(g, output(1, i), sums.word_stats + (first + i) * kLanes);
     if (by_row) add_products(g, output(2, i), sums.row_stats);
@@ -161,9 +161,10 @@ void for_strips(int64_t words, F&& f) {
 template <class T>
 void values(const KernelArgs& args, const HeadTile<T>& t, T* out) {
   const Expr k(args.score, args.dims);
+  const T scale = static_cast<T>(args.score.scale);
   Strip<T> s;
   for_strips(t.words, [&](int64_t first, int64_t words) {
-    strip_scores(k, t, first, words, s, out + first * kLanes);
+    strip_scores(k, scale, t, first, words, s, out + first * kLanes);
   });
 }
 
@@ -172,27 +173,59 @@ void gradients(const KernelArgs& args, const HeadTile<T>& t, const HeadLanes<T>&
                typename HeadLanes<T>::Index word, const HeadSums<T>& sums) {
   using Index = typename HeadLanes<T>::Index;
   const Expr k(args.score, args.dims);
+  const T scale = static_cast<T>(args.score.scale);
   Strip<T> s;
   alignas(64) T own[kStrip], up[kStrip];
   for_strips(t.words, [&](int64_t first, int64_t words) {
-    if (t.scores == nullptr) strip_scores(k, t, first, words, s, own);
+    if (t.scores == nullptr) strip_scores(k, scale, t, first, words, s, own);
     for (int64_t i = 0; i < words; ++i) {
       const T* scores =
           t.scores != nullptr ? t.scores + (first + i) * t.scores_ld : own + i * kLanes;
       word_gradients(scores, lanes, static_cast<Index>(word + first + i), up + i * kLanes);
     }
     add_bias_gradients(sums, first, words, up);
-    strip_slopes(k, t, first, words, up, s, sums);
+    strip_slopes(k, scale, t, first, words, up, s, sums);
   });
 }
 
 template <class T>
 void slopes(const KernelArgs& args, const HeadTile<T>& t, const T* up, const HeadSums<T>& sums) {
   const Expr k(args.score, args.dims);
+  const T scale = static_cast<T>(args.score.scale);
   Strip<T> s;
   for_strips(t.words, [&](int64_t first, int64_t words) {
     add_bias_gradients(sums, first, words, up + first * kLanes);
-    strip_slopes(k, t, first, words, up + first * kLanes, s, sums);
+    strip_slopes(k, scale, t, first, words, up + first * kLanes, s, sums);
+  });
+}
+
+// Of the learned parameters, the formula's own program; of the scale, the score.
+template <class T>
+void number_gradients(const KernelArgs& args, const HeadTile<T>& t, const T* up, T* sums) {
+  const Expr k(args.score, args.dims);
+  const T scale = static_cast<T>(args.score.scale);
+  const Program& program = k.formula->parameter_slopes();
+  const size_t parameters = program.outputs.size();
+  Strip<T> s;
+  alignas(64) T slope[kStrip];
+  for_strips(t.words, [&](int64_t first, int64_t words) {
+    const T* g = up + first * kLanes;
+    if (parameters > 0) {
+      load(program.uses, t, first, words, s);
+      const Run<T> run(program, k.constants, s.variables, words * kLanes, s.registers);
+      for (size_t p = 0; p < parameters; ++p) {
+        for (int64_t r = 0; r < words * kLanes; ++r) slope[r] = scale * run.output_at(p, r);
+        for (int64_t i = 0; i < words; ++i)
+          add_products(g + i * kLanes, slope + i * kLanes, sums + static_cast<int64_t>(p) * kLanes);
+      }
+    }
+    if (!args.score.learns(kScaleNumber)) return;
+    HeadTile<T> plain = t;
+    plain.bias = nullptr;
+    strip_scores(k, T(1), plain, first, words, s, slope);
+    for (int64_t i = 0; i < words; ++i)
+      add_products(g + i * kLanes, slope + i * kLanes,
+                   sums + static_cast<int64_t>(parameters) * kLanes);
   });
 }
 
@@ -224,13 +257,14 @@ NINE_OWN_LOOP void load_row(const bool* uses, const HeadRow<T>& row, int64_t fir
 template <class T>
 void row_values(const KernelArgs& args, const HeadRow<T>& row, T* out) {
   const Expr k(args.score, args.dims);
+  const T scale = static_cast<T>(args.score.scale);
   const Program& program = k.formula->score();
   Strip<T> s;
   for (int64_t first = 0; first < row.words; first += kStrip) {
     const int64_t words = std::min(kStrip, row.words - first);
     load_row(program.uses, row, first, words, s);
     const Run<T> run(program, k.constants, s.variables, words, s.registers);
-    for (int64_t v = 0; v < words; ++v) out[first + v] = run.output_at(0, v);
+    for (int64_t v = 0; v < words; ++v) out[first + v] = scale * run.output_at(0, v);
   }
 }
 
@@ -254,12 +288,20 @@ void stats_backward(const KernelArgs& args, const T* x, const double*, const dou
 template <class T>
 double exact(const KernelArgs& args, const T* w, const T* h) {
   T* const none = nullptr;
-  return Expr(args.score, args.dims).exact(w, h, args.dims, 0, none, none);
+  return args.score.scale * Expr(args.score, args.dims).exact(w, h, args.dims, 0, none, none);
 }
 
 template <class T>
 double exact_slope(const KernelArgs& args, const T* w, const T* h, double up, T* dw, T* dh) {
-  return Expr(args.score, args.dims).exact(w, h, args.dims, up, dw, dh);
+  return Expr(args.score, args.dims).exact(w, h, args.dims, args.score.scale * up, dw, dh);
+}
+
+template <class T>
+void exact_number_slopes(const KernelArgs& args, const T* w, const T* h, double* out) {
+  const Expr k(args.score, args.dims);
+  out = k.exact_parameter_slopes(w, h, args.dims, args.score.scale, out);
+  T* const none = nullptr;
+  if (args.score.learns(kScaleNumber)) *out = k.exact(w, h, args.dims, 0, none, none);
 }
 
 template <class T>
@@ -267,6 +309,8 @@ constexpr HeadLoops<T> kLoops{.values = values<T>,
                               .row_values = row_values<T>,
                               .gradients = gradients<T>,
                               .slopes = slopes<T>,
+                              .number_gradients = number_gradients<T>,
+                              .exact_number_slopes = exact_number_slopes<T>,
                               .needs_exact = nullptr,
                               .any_extreme = any_extreme<T>,
                               .stats = stats<T>,

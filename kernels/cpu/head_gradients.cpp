@@ -45,6 +45,11 @@ class Backward {
         joint_(block.options.spread != 0 && stack_.size() > 1) {
     for (int64_t k = 0; k < stack_.size(); ++k)
       exact_ = exact_ || stack_.has_exact_pairs(stack_[k]);
+    if (g.dnumbers) {
+      numbers_ = g.dnumbers.elements();
+      partial_numbers_ = pool_array<double>(arena, kHeadChunks * numbers_);
+      std::fill_n(partial_numbers_, kHeadChunks * numbers_, 0.0);
+    }
     if constexpr (std::is_same_v<T, float>)
       if (stack_.pieces() > 0) pieces_.pack_contexts(stack_, arena);
     if (g.dh) partial_dh_ = pool_array<T>(arena, kHeadChunks * block.h.rows() * d_);
@@ -58,6 +63,9 @@ class Backward {
     parallel_for(
         kHeadChunks, [&](int64_t chunk) { run_chunk(chunk); }, 2 * stack_.operations());
     if (g_.dh) combine_dh();
+    for (int64_t i = 0; i < numbers_; ++i)
+      for (int64_t c = 0; c < kHeadChunks; ++c)
+        static_cast<double*>(g_.dnumbers.data)[i] += partial_numbers_[c * numbers_ + i];
   }
 
  private:
@@ -76,7 +84,7 @@ class Backward {
     T* z = block_.products ? nullptr : scratch<T>(Scratch::products, strip * stack_.columns());
     WordPacks packs = stack_.word_packs();
     // Bias; statistics; scores of all components and log p for smoothed mixtures.
-    const int64_t up_tiles = joint_ || exact_ ? stack_.size() + 1 : 0,
+    const int64_t up_tiles = joint_ || exact_ || numbers_ > 0 ? stack_.size() + 1 : 0,
                   exact_tiles = exact_ ? stack_.size() * stack_.panels() : 0;
     T* memory =
         scratch<T>(Scratch::lanes, kTileElements * (1 + stack_.stats() + up_tiles + exact_tiles));
@@ -128,9 +136,11 @@ class Backward {
                   words * stack_[k].kernel.stats * kHeadPanel, T(0));
     for (int64_t p = 0; p < stack_.panels(); ++p) {
       if (joint_) joint_slopes(z, p, word, words, lanes.up);
+      double* of_numbers = chunk_numbers(chunk);
       for (int64_t k = 0; k < stack_.size(); ++k) {
         const TilePlace<T> at{stack_[k], k, p, word, words};
         const HeadKernel<T>& kernel = at.component.kernel;
+        const int learned = learned_by(k);
         T* row_stats =
             scratch<T>(Scratch::reduction, std::max<int64_t>(1, kernel.stats) * kHeadPanel);
         std::fill_n(row_stats, kernel.stats * kHeadPanel, T(0));
@@ -140,11 +150,13 @@ class Backward {
         const HeadTile<T> t = tile(at, z);
         T* up = lanes.up + k * kTileElements;
         const bool exact_pairs = stack_.has_exact_pairs(at.component);
-        if (exact_pairs && !joint_) plain_slopes(at, t, up);
+        if ((exact_pairs || learned > 0) && !joint_) plain_slopes(at, t, up);
         if (exact_pairs)
           extract_exact_pairs(at, t, sums, up,
                               lanes.exact + (k * stack_.panels() + p) * kTileElements);
-        if (joint_ || exact_pairs) {
+        if (learned > 0) add_numbers(at, t, up, of_numbers);
+        of_numbers += learned;
+        if (joint_ || exact_pairs || learned > 0) {
           kernel.loops->slopes(kernel.args, t, up, sums);
         } else {
           kernel.loops->gradients(kernel.args, t, lanes_.of(k, p),
@@ -160,6 +172,29 @@ class Backward {
         }
       }
     }
+  }
+
+  // How many learned numbers of a component have a gradient.
+  int learned_by(int64_t k) const {
+    return numbers_ > 0 ? stack_[k].kernel.args.score.learned_count() : 0;
+  }
+  double* chunk_numbers(int64_t chunk) const { return partial_numbers_ + chunk * numbers_; }
+  // The gradients by a component's learned numbers, from one tile's dL/dS.
+  void add_numbers(const TilePlace<T>& at, const HeadTile<T>& t, const T* up, double* out) const {
+    const HeadKernel<T>& kernel = at.component.kernel;
+    T sums[kMaxScoreNumbers * kHeadPanel] = {};
+    kernel.loops->number_gradients(kernel.args, t, up, sums);
+    for (int i = 0; i < kernel.args.score.learned_count(); ++i)
+      out[i] += static_cast<double>(sum_lanes(sums + i * kHeadPanel));
+  }
+  // The same from one pair, whose score is computed from its vectors.
+  void add_exact_numbers(int64_t k, const T* w, const T* h, double up, double* out) const {
+    const int learned = learned_by(k);
+    if (learned == 0 || up == 0) return;
+    double slopes[kMaxScoreNumbers];
+    const HeadKernel<T>& kernel = stack_[k].kernel;
+    kernel.loops->exact_number_slopes(kernel.args, w, h, slopes);
+    for (int i = 0; i < learned; ++i) out[i] += up * slopes[i];
   }
 
   // dL/dS of one panel and all components of a smoothed mixture: R_k p_k(v) - t gamma_k(v), with
@@ -214,7 +249,8 @@ class Backward {
     });
   }
   void add_exact_pairs(int64_t chunk, int64_t word, int64_t words, const T* exact) const {
-    for (int64_t k = 0; k < stack_.size(); ++k) {
+    double* of_numbers = chunk_numbers(chunk);
+    for (int64_t k = 0; k < stack_.size(); of_numbers += learned_by(k), ++k) {
       const StackedComponent<T>& c = stack_[k];
       const View& dw = g_.dw[static_cast<size_t>(k)].view;
       for (int64_t p = 0; p < stack_.panels(); ++p, exact += kTileElements)
@@ -227,6 +263,8 @@ class Backward {
                                         stack_.context(k, r), static_cast<double>(up),
                                         dw ? row_ptr<T>(dw, word + v) : nullptr,
                                         g_.dh ? dh_row(chunk, stack_.stacked(k, r)) : nullptr);
+            add_exact_numbers(k, row_ptr<T>(c.w, word + v), stack_.context(k, r),
+                              static_cast<double>(up), of_numbers);
           }
     }
   }
@@ -261,9 +299,15 @@ class Backward {
     });
   }
   void add_targets(int64_t chunk, int64_t word, int64_t words) const {
-    for (int64_t k = 0; k < stack_.size(); ++k) {
+    double* of_numbers = chunk_numbers(chunk);
+    for (int64_t k = 0; k < stack_.size(); of_numbers += learned_by(k), ++k) {
       const StackedComponent<T>& c = stack_[k];
       if (block_.by_angle()) add_angle_targets(chunk, k, word, words);
+      for (int64_t p = 0; p < stack_.panels() && learned_by(k) > 0; ++p)
+        for_targets({c, k, p, word, words}, [&](int64_t r, int64_t v) {
+          add_exact_numbers(k, row_ptr<T>(c.w, word + v), stack_.context(k, r), target_slope(k, r),
+                            of_numbers);
+        });
       if (!c.kernel.exact) continue;
       const View& dw = g_.dw[static_cast<size_t>(k)].view;
       for (int64_t p = 0; p < stack_.panels(); ++p)
@@ -431,7 +475,9 @@ class Backward {
   const HeadGradients& g_;
   int64_t d_, padded_;
   bool joint_;  // smoothed labels of a mixture: gradients depend on all components' scores
-  GradientPieces pieces_;    // the products of dW and dH, where they are made of bfloat16 pieces
+  GradientPieces pieces_;  // the products of dW and dH, where they are made of bfloat16 pieces
+  int64_t numbers_ = 0;    // learned ones of all components that have a gradient
+  double* partial_numbers_ = nullptr;  // [chunk][number]
   bool exact_ = false;       // some component has pairs that are computed from their vectors
   T* partial_dh_ = nullptr;  // [chunk][stacked row][d]
   double* partial_row_stats_ = nullptr;  // [chunk][component][panel][stats][kHeadPanel]

@@ -76,31 +76,32 @@ void dispatch_fast_path(const K& k, const HeadTile<T>& t, F&& f) {
 }
 
 // Scores of one word with a panel's rows, from the products z and the statistics of one part.
-// out = start + S, or with kAdd out += S.
+// out = start + scale S, or with kAdd out += scale S.
 template <bool kAdd, class K, class T>
 NINE_OWN_LOOP void word_scores(const K& k, const T* z, const double* word_stats, const T* row_stats,
-                               T start, T* out) {
+                               T scale, T start, T* out) {
   const auto w = Stats<K, T>::of_word(word_stats);
 #pragma GCC ivdep
   for (int64_t r = 0; r < kLanes; ++r) {
     const auto h = Stats<K, T>::of_lane(row_stats, r);
-    out[r] = k.value(z[r], w.s, h.s) + (kAdd ? out[r] : start);
+    out[r] = scale * k.value(z[r], w.s, h.s) + (kAdd ? out[r] : start);
   }
 }
 
-// z becomes up * dS/dz, and up * dS/d(statistics) is added to the sums. Where up is 0 so are the
-// gradients, whatever the slope (which may be infinite). With kShare S is one of several terms of a
-// log-sum-exp, whose share e^(S - sum) multiplies up. A share is at most 1, which is enforced:
-// where `sum` is the target's exact score and z has lost its digits, S - sum may have any value.
+// z becomes scale * up * dS/dz, and likewise dS/d(statistics) is added to the sums. Where up is 0
+// so are the gradients, whatever the slope (which may be infinite). With kShare S is one of several
+// terms of a log-sum-exp, whose share e^(S - sum) multiplies up. A share is at most 1, which is
+// enforced: where `sum` is the target's exact score and z has lost its digits, S - sum may have any
+// value.
 template <bool kShare, class K, class T>
 NINE_OWN_LOOP void word_slopes(const K& k, T* z, const double* word_stats, const T* row_stats,
-                               const T* up, const T* sum, T* word_sums, T* row_sums) {
+                               T scale, const T* up, const T* sum, T* word_sums, T* row_sums) {
   const auto w = Stats<K, T>::of_word(word_stats);
 #pragma GCC ivdep
   for (int64_t r = 0; r < kLanes; ++r) {
     const auto h = Stats<K, T>::of_lane(row_stats, r);
     const auto slope = k.slopes(z[r], w.s, h.s);
-    T g = up[r];
+    T g = scale * up[r];
     if constexpr (kShare) g *= vexp(std::min(T(0), k.value(z[r], w.s, h.s) - sum[r]));
     const bool none = g == T(0);
     z[r] = none ? T(0) : g * slope.z;
@@ -114,14 +115,15 @@ NINE_OWN_LOOP void word_slopes(const K& k, T* z, const double* word_stats, const
 // --- kernels of one part
 
 template <class K, class T>
-void scores_of(const K& k, const HeadTile<T>& t, int64_t v, T bias, T* out) {
-  word_scores<false>(k, t.z + v * t.ld, t.word_stats + v * K::kStats, t.row_stats, bias, out);
+void scores_of(const K& k, T scale, const HeadTile<T>& t, int64_t v, T bias, T* out) {
+  word_scores<false>(k, t.z + v * t.ld, t.word_stats + v * K::kStats, t.row_stats, scale, bias,
+                     out);
 }
 
 template <class K, class T>
-void slopes_of(const K& k, const HeadTile<T>& t, int64_t v, const T*, const T* up,
+void slopes_of(const K& k, T scale, const HeadTile<T>& t, int64_t v, const T*, const T* up,
                const HeadSums<T>& sums) {
-  word_slopes<false>(k, t.z + v * t.ld, t.word_stats + v * K::kStats, t.row_stats, up,
+  word_slopes<false>(k, t.z + v * t.ld, t.word_stats + v * K::kStats, t.row_stats, scale, up,
                      static_cast<const T*>(nullptr), sums.word_stats + v * K::kStats * kLanes,
                      sums.row_stats);
 }
@@ -158,18 +160,18 @@ NINE_OWN_LOOP void add_exponents(const T (*x)[kLanes], int n, T* top, T* sum) {
     for (int64_t r = 0; r < kLanes; ++r) sum[r] += vexp(x[i][r] - top[r]);
 }
 
-// out = top + log sum + more.
+// out = scale (top + log sum + more).
 template <class T>
-NINE_OWN_LOOP void log_of_sum(const T* top, const T* sum, T more, T* out) {
-  for (int64_t r = 0; r < kLanes; ++r) out[r] = top[r] + vlog(sum[r]) + more;
+NINE_OWN_LOOP void log_of_sum(const T* top, const T* sum, T scale, T more, T* out) {
+  for (int64_t r = 0; r < kLanes; ++r) out[r] = scale * (top[r] + vlog(sum[r]) + more);
 }
 
 template <OfParts K, class T>
-void scores_of(const K& k, const HeadTile<T>& t, int64_t v, T bias, T* out) {
+void scores_of(const K& k, T scale, const HeadTile<T>& t, int64_t v, T bias, T* out) {
   if (!k.mixture) {
     std::fill_n(out, kLanes, bias);
     for_pairs(k, t, v, [&](const T* z, const double* w, const T* h, int64_t, int64_t) {
-      word_scores<true>(k.part, z, w, h, T(0), out);
+      word_scores<true>(k.part, z, w, h, scale, T(0), out);
     });
     return;
   }
@@ -178,26 +180,32 @@ void scores_of(const K& k, const HeadTile<T>& t, int64_t v, T bias, T* out) {
   T xi[kAtOnce][kLanes], top[kLanes], sum[kLanes] = {};
   std::fill_n(top, kLanes, std::numeric_limits<T>::lowest());
   for_pairs(k, t, v, [&](const T* z, const double* w, const T* h, int64_t, int64_t) {
-    word_scores<false>(k.part, z, w, h, T(0), xi[held++]);
+    word_scores<false>(k.part, z, w, h, T(1), T(0), xi[held++]);
     if (held == kAtOnce) add_exponents(xi, std::exchange(held, 0), top, sum);
   });
   if (held > 0) add_exponents(xi, held, top, sum);
-  log_of_sum(top, sum, bias - log_pairs<T>(k), out);
+  log_of_sum(top, sum, scale, bias / scale - log_pairs<T>(k), out);
+}
+
+// The pairs' log-sum-exp, from a word's scores with bias; of form=mixture.
+template <OfParts K, class T>
+void log_sums_of(const K& k, T scale, const HeadTile<T>& t, int64_t v, const T* scores, T* all) {
+  const T rest = bias_of(t, v) / scale - log_pairs<T>(k);
+  for (int64_t r = 0; r < kLanes; ++r) all[r] = scores[r] / scale - rest;
 }
 
 template <OfParts K, class T>
-void slopes_of(const K& k, const HeadTile<T>& t, int64_t v, const T* scores, const T* up,
+void slopes_of(const K& k, T scale, const HeadTile<T>& t, int64_t v, const T* scores, const T* up,
                const HeadSums<T>& sums) {
   constexpr int kStats = K::kStats;
   const int64_t parts = k.parts();
-  T all[kLanes];  // the pairs' log-sum-exp
-  const T rest = bias_of(t, v) - log_pairs<T>(k);
-  for (int64_t r = 0; k.mixture && r < kLanes; ++r) all[r] = scores[r] - rest;
+  T all[kLanes];
+  if (k.mixture) log_sums_of(k, scale, t, v, scores, all);
   for_pairs(k, t, v, [&](T* z, const double* w, const T* h, int64_t i, int64_t j) {
     T *of_word = sums.word_stats + (v * parts + i) * kStats * kLanes,
       *of_rows = sums.row_stats + j * kStats * kLanes;
-    k.mixture ? word_slopes<true>(k.part, z, w, h, up, all, of_word, of_rows)
-              : word_slopes<false>(k.part, z, w, h, up, all, of_word, of_rows);
+    k.mixture ? word_slopes<true>(k.part, z, w, h, scale, up, all, of_word, of_rows)
+              : word_slopes<false>(k.part, z, w, h, scale, up, all, of_word, of_rows);
   });
 }
 
@@ -205,16 +213,18 @@ void slopes_of(const K& k, const HeadTile<T>& t, int64_t v, const T* scores, con
 
 template <class K, class T>
 void values(const KernelArgs& args, const HeadTile<T>& t, T* out) {
+  const T scale = static_cast<T>(args.score.scale);
   dispatch_fast_path(K(args.score, args.dims), t, [&](const auto& k) {
-    for (int64_t v = 0; v < t.words; ++v) scores_of(k, t, v, bias_of(t, v), out + v * kLanes);
+    for (int64_t v = 0; v < t.words; ++v)
+      scores_of(k, scale, t, v, bias_of(t, v), out + v * kLanes);
   });
 }
 
 // Scores of word v: the kept ones, or computed into `own`.
 template <class K, class T>
-const T* known_scores(const K& k, const HeadTile<T>& t, int64_t v, T* own) {
+const T* known_scores(const K& k, T scale, const HeadTile<T>& t, int64_t v, T* own) {
   if (t.scores != nullptr) return t.scores + v * t.scores_ld;
-  scores_of(k, t, v, bias_of(t, v), own);
+  scores_of(k, scale, t, v, bias_of(t, v), own);
   return own;
 }
 
@@ -242,30 +252,104 @@ template <class T>
 template <class K, class T>
 void gradients(const KernelArgs& args, const HeadTile<T>& t, const HeadLanes<T>& lanes,
                typename HeadLanes<T>::Index word, const HeadSums<T>& sums) {
+  const T scale = static_cast<T>(args.score.scale);
   dispatch_fast_path(K(args.score, args.dims), t, [&](const auto& k) {
     T own[kLanes], up[kLanes];
     const int64_t planes = k.parts() * k.parts();
     for (int64_t v = 0; v < t.words; ++v) {
       prefetch_products(t, planes, v);
-      const T* s = known_scores(k, t, v, own);
+      const T* s = known_scores(k, scale, t, v, own);
       word_gradients(s, lanes, static_cast<typename HeadLanes<T>::Index>(word + v), up);
       add_bias_gradient(sums, v, up);
-      slopes_of(k, t, v, s, up, sums);
+      slopes_of(k, scale, t, v, s, up, sums);
     }
   });
 }
 
 template <class K, class T>
 void slopes(const KernelArgs& args, const HeadTile<T>& t, const T* up, const HeadSums<T>& sums) {
+  const T scale = static_cast<T>(args.score.scale);
   dispatch_fast_path(K(args.score, args.dims), t, [&](const auto& k) {
     T own[kLanes];
     const int64_t planes = k.parts() * k.parts();
     for (int64_t v = 0; v < t.words; ++v) {
       prefetch_products(t, planes, v);
       // Only the slopes of kernels of parts depend on the scores.
-      const T* s = OfParts<K> ? known_scores(k, t, v, own) : nullptr;
+      const T* s = OfParts<K> ? known_scores(k, scale, t, v, own) : nullptr;
       add_bias_gradient(sums, v, up + v * kLanes);
-      slopes_of(k, t, v, s, up + v * kLanes, sums);
+      slopes_of(k, scale, t, v, s, up + v * kLanes, sums);
+    }
+  });
+}
+
+// --- learned numbers
+
+template <class K, class T>
+concept LearnsParameters = requires(const K& k, const T* s) {
+  k.parameter_slope(0, T(), s, s);
+};
+
+// Calls f(place among the learned numbers, number) in their order.
+template <class F>
+void for_learned(const Score& score, F&& f) {
+  int place = 0;
+  for (int i = 0; i < kMaxScoreNumbers; ++i)
+    if (score.learns(i)) f(place++, i);
+}
+
+// sums += scale * up * dS/d(parameter i) of one word; kShare as in word_slopes.
+template <bool kShare, class K, class T>
+NINE_OWN_LOOP void word_parameter_slopes(const K& k, int i, const T* z, const double* word_stats,
+                                         const T* row_stats, T scale, const T* up, const T* sum,
+                                         T* sums) {
+  const auto w = Stats<K, T>::of_word(word_stats);
+#pragma GCC ivdep
+  for (int64_t r = 0; r < kLanes; ++r) {
+    const auto h = Stats<K, T>::of_lane(row_stats, r);
+    T g = scale * up[r];
+    if constexpr (kShare) g *= vexp(std::min(T(0), k.value(z[r], w.s, h.s) - sum[r]));
+    sums[r] += g == T(0) ? T(0) : g * k.parameter_slope(i, z[r], w.s, h.s);
+  }
+}
+template <class T>
+NINE_OWN_LOOP void add_products(const T* up, const T* scores, T* sums) {
+#pragma GCC ivdep
+  for (int64_t r = 0; r < kLanes; ++r) sums[r] += up[r] == T(0) ? T(0) : up[r] * scores[r];
+}
+
+template <class K, class T>
+void parameter_slopes_of(const K& k, int i, T scale, const HeadTile<T>& t, int64_t v, const T* up,
+                         T* sums) {
+  if constexpr (LearnsParameters<K, T>)
+    word_parameter_slopes<false>(k, i, t.z + v * t.ld, t.word_stats + v * K::kStats, t.row_stats,
+                                 scale, up, static_cast<const T*>(nullptr), sums);
+}
+template <OfParts K, class T>
+void parameter_slopes_of(const K& k, int i, T scale, const HeadTile<T>& t, int64_t v, const T* up,
+                         T* sums) {
+  T own[kLanes], all[kLanes];
+  if (k.mixture) log_sums_of(k, scale, t, v, known_scores(k, scale, t, v, own), all);
+  for_pairs(k, t, v, [&](const T* z, const double* w, const T* h, int64_t, int64_t) {
+    k.mixture ? word_parameter_slopes<true>(k.part, i, z, w, h, scale, up, all, sums)
+              : word_parameter_slopes<false>(k.part, i, z, w, h, scale, up, all, sums);
+  });
+}
+
+template <class K, class T>
+void number_gradients(const KernelArgs& args, const HeadTile<T>& t, const T* up, T* sums) {
+  const K k(args.score, args.dims);
+  const T scale = static_cast<T>(args.score.scale);
+  T own[kLanes];
+  for_learned(args.score, [&](int place, int i) {
+    for (int64_t v = 0; v < t.words; ++v) {
+      const T* g = up + v * kLanes;
+      T* to = sums + place * kLanes;
+      if (i != kScaleNumber) {
+        parameter_slopes_of(k, i, scale, t, v, g, to);
+        continue;
+      }
+      scores_of(k, T(1), t, v, T(0), own);
+      add_products(g, own, to);
     }
   });
 }
@@ -313,6 +397,9 @@ template <class K, class T>
 void row_values(const KernelArgs& args, const HeadRow<T>& r, T* out) {
   dispatch_fast_path(K(args.score, args.dims), r.row_stats, 1, r.word_stats, r.word_stride, r.words,
                      [&](const auto& k) { row_values_of(k, r, out); });
+  if (args.score.scale == 1) return;
+  const T scale = static_cast<T>(args.score.scale);
+  for (int64_t v = 0; v < r.words; ++v) out[v] *= scale;
 }
 
 // --- vectors
@@ -336,9 +423,9 @@ void stats_backward(const KernelArgs& args, const T* x, const double* s, const d
   }
 }
 
+// S of whole vectors, without the scale.
 template <class K, class T>
-double exact(const KernelArgs& args, const T* w, const T* h) {
-  const K k(args.score, args.dims);
+double plain_exact(const K& k, const KernelArgs& args, const T* w, const T* h) {
   if constexpr (K::kExactTarget) {
     return k.exact(w, h, args.dims, 0, static_cast<T*>(nullptr), static_cast<T*>(nullptr));
   } else {
@@ -352,16 +439,36 @@ double exact(const KernelArgs& args, const T* w, const T* h) {
 }
 
 template <class K, class T>
+double exact(const KernelArgs& args, const T* w, const T* h) {
+  return args.score.scale * plain_exact(K(args.score, args.dims), args, w, h);
+}
+
+template <class K, class T>
 double exact_slope(const KernelArgs& args, const T* w, const T* h, double up, T* dw, T* dh) {
   const K k(args.score, args.dims);
   if constexpr (K::kExactTarget) {
-    return k.exact(w, h, args.dims, up, dw, dh);
+    return k.exact(w, h, args.dims, args.score.scale * up, dw, dh);
   } else {
-    return k
-        .slopes(scores::dot(w, h, args.dims), static_cast<const double*>(nullptr),
-                static_cast<const double*>(nullptr))
-        .z;
+    const double* const none = nullptr;
+    return args.score.scale * k.slopes(scores::dot(w, h, args.dims), none, none).z;
   }
+}
+
+template <class K, class T>
+void exact_number_slopes(const KernelArgs& args, const T* w, const T* h, double* out) {
+  const K k(args.score, args.dims);
+  for_learned(args.score, [&](int place, int i) {
+    out[place] = 0;
+    if (i == kScaleNumber) {
+      out[place] = plain_exact(k, args, w, h);
+    } else if constexpr (requires { k.exact_parameter_slope(i, w, h, args.dims); }) {
+      out[place] = args.score.scale * k.exact_parameter_slope(i, w, h, args.dims);
+    } else if constexpr (LearnsParameters<K, double>) {
+      const double* const none = nullptr;
+      out[place] =
+          args.score.scale * k.parameter_slope(i, scores::dot(w, h, args.dims), none, none);
+    }
+  });
 }
 
 template <class K, class T>
@@ -403,6 +510,8 @@ constexpr HeadLoops<T> kLoops{.values = values<K, T>,
                               .row_values = row_values<K, T>,
                               .gradients = gradients<K, T>,
                               .slopes = slopes<K, T>,
+                              .number_gradients = number_gradients<K, T>,
+                              .exact_number_slopes = exact_number_slopes<K, T>,
                               .needs_exact = needs_exact_of<K, T>(),
                               .any_extreme = any_extreme_of<K, T>(),
                               .stats = stats<K, T>,

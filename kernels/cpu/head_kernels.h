@@ -82,6 +82,11 @@ struct HeadLoops {
                     const HeadSums<T>&);
   /// The same for a given dL/dS, `up` [word][kLanes].
   void (*slopes)(const KernelArgs&, const HeadTile<T>&, const T* up, const HeadSums<T>&);
+  /// sums [number][kLanes] += up dS/d(number), of the learned numbers of the score in their order.
+  /// Before the products are overwritten.
+  void (*number_gradients)(const KernelArgs&, const HeadTile<T>&, const T* up, T* sums);
+  /// out [number] = dS/d(number) of the learned numbers, from whole vectors.
+  void (*exact_number_slopes)(const KernelArgs&, const T* w, const T* h, double* out);
   /// needs_exact() of a pair (kernels/scores/score.h), given the statistics of both vectors (those
   /// of h are kLanes elements apart); null for kernels without it.
   bool (*needs_exact)(T z, const double* w, const T* h);

@@ -87,7 +87,8 @@ ComponentRun<T> StackedComponents<T>::component_run(int64_t k, const WordRun& ru
       .row_stats = c.row_stats,
       .bias = block_.bias ? static_cast<T*>(block_.bias.data) + run.begin : nullptr,
       .targets = targets(),
-      .target_score = kept(block_.target_score, k)};
+      .target_score = kept(block_.target_score, k),
+      .scale = static_cast<T>((*this)[k].score->scale)};
 }
 
 template <class T>

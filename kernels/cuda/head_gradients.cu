@@ -119,7 +119,7 @@ class Backward {
   Backward(const HeadBlock& block, double row_weight, const HeadGradients& g, Arena& arena)
       : block_(block),
         joint_(block.options.spread != 0 && block.size() > 1),
-        stack_(kOp, block, joint_ || has_parts(block), arena),
+        stack_(kOp, block, joint_ || has_parts(block) || g.dnumbers, arena),
         lanes_(stack_, arena),
         g_(g),
         device_(stack_.device()),
@@ -174,6 +174,12 @@ class Backward {
     stack_.for_runs([&](const WordRun& run) { max_words = std::max(max_words, run.count); });
     return max_words;
   }
+  int learned_by(int64_t k) const { return g_.dnumbers ? stack_[k].score->learned_count() : 0; }
+  double* numbers_of(int64_t k) const {
+    auto* out = static_cast<double*>(g_.dnumbers.data);
+    for (int64_t before = 0; before < k; ++before) out += learned_by(before);
+    return out;
+  }
   const T* of_rows(const T* x, int64_t k) const { return x + k * stack_.rows(); }
   const View& dw(int64_t k) const { return g_.dw[static_cast<size_t>(k)].view; }
 
@@ -205,10 +211,11 @@ class Backward {
                        .target_dz = of_rows(target_dz_, k),
                        .up = joint_ ? stack_.score_plane(k) : nullptr,
                        .scores = nullptr};
-    if (c.kernel.parts > 1) {
+    const bool learns = learned_by(k) > 0;
+    if (c.kernel.parts > 1 || learns) {
       T* scores = stack_.score_plane(joint_ ? stack_.size() : k);
       c.kernel.launches->values(device_, *c.score, d_, products, scores);
-      lanes.scores = scores;
+      if (c.kernel.parts > 1) lanes.scores = scores;
       if (!joint_) {
         T* up = stack_.score_plane(stack_.size());
         each(device_, kOp, {run.count, stack_.rows()},
@@ -217,6 +224,8 @@ class Backward {
         lanes.up = up;
       }
     }
+    if (learns)
+      c.kernel.launches->numbers(device_, *c.score, d_, products, lanes.up, numbers_of(k));
     const View &dbias = g_.dbias.view, &dstats = g_.dstats[static_cast<size_t>(k)];
     double* row_stats = row_stats_[static_cast<size_t>(k)];
     c.kernel.launches->slopes(
@@ -286,6 +295,10 @@ class Backward {
   void finish(int64_t k) const {
     const StackedComponent<T>& c = stack_[k];
     if (block_.by_angle()) finish_angles(k);
+    if (learned_by(k) > 0)
+      c.kernel.launches->exact_numbers(device_, *c.score, d_, stack_.words(k), stack_.contexts(k),
+                                       stack_.targets(), stack_.kept(block_.target_slope, k),
+                                       numbers_of(k));
     if (c.kernel.exact && (dw(k) || g_.dh)) {
       exact_slopes(k, nullptr, g_.dh ? dh(k) : nullptr, g_.dh.ld, dw(k) ? target_dw_ : nullptr);
       if (dw(k))

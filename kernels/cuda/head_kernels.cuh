@@ -25,6 +25,7 @@ struct ComponentRun {
   const T* bias;               ///< [word of the run], or null
   const int32_t* targets;      ///< [row]
   const double* target_score;  ///< [row]
+  T scale;                     ///< of the kernel's scores
 };
 
 /// Running sums over the scores S of some words.
@@ -95,6 +96,13 @@ struct HeadLaunches {
   void (*exact_slopes)(CudaDevice&, const Score&, int64_t d, const Vectors<T>& w,
                        const Vectors<T>& h, const int32_t* targets, const double* up, T* target_dz,
                        T* dh, int64_t ldh, T* dw);
+  /// out [learned number] += the sum of up dS/d(number), from products that are not yet
+  /// overwritten.
+  void (*numbers)(CudaDevice&, const Score&, int64_t d, const ComponentRun<T>&, const T* up,
+                  double* out);
+  /// The same of the rows' targets, from the vectors.
+  void (*exact_numbers)(CudaDevice&, const Score&, int64_t d, const Vectors<T>& w,
+                        const Vectors<T>& h, const int32_t* targets, const double* up, double* out);
 };
 
 /// A kernel for vectors of d numbers.

@@ -2,6 +2,7 @@
 // file for each float type includes this, so that the two compile in parallel.
 #pragma once
 
+#include "cuda/reduce.cuh"
 #include "kernels/cuda/head_kernels.cuh"
 #include "kernels/scores/all.h"
 
@@ -35,10 +36,11 @@ NINE_D T bias_of(const ComponentRun<T>& p, int64_t v) {
   return p.bias != nullptr ? p.bias[v] : T(0);
 }
 
-// S of word v and row r, without bias. `h` are the row's statistics (of a kernel without parts).
+// S of word v and row r, without bias and scale. `h` are the row's statistics (of a kernel without
+// parts).
 template <class K, class T>
-NINE_D T score_of(const K& k, const ComponentRun<T>& p, int64_t v, int64_t r,
-                  const Stats<K, T>& h) {
+NINE_D T plain_score_of(const K& k, const ComponentRun<T>& p, int64_t v, int64_t r,
+                        const Stats<K, T>& h) {
   if constexpr (OfParts<K>) {
     using Part = std::remove_cvref_t<decltype(k.part)>;
     const int64_t parts = k.parts();
@@ -77,7 +79,7 @@ template <class K, class T>
 NINE_D T full_score(const K& k, const ComponentRun<T>& p, int64_t v, int64_t r,
                     const Stats<K, T>& h) {
   return p.targets[r] == p.word + v ? static_cast<T>(p.target_score[r])
-                                    : score_of(k, p, v, r, h) + bias_of(p, v);
+                                    : p.scale * plain_score_of(k, p, v, r, h) + bias_of(p, v);
 }
 
 template <class K, class T>
@@ -161,12 +163,13 @@ __global__ void slopes_kernel(K k, ComponentRun<T> p, HeadLanes<T> lanes, HeadSu
         if (lanes.up != nullptr) {
           up = lanes.up[v * p.padded + r];
           bias_sum[j] += up;
-          // The pair's share in a mixture of parts, whose S has the bias.
+          // The pair's share in a mixture of parts, whose S has scale and bias.
           if (lanes.scores != nullptr)
-            up *= vexp(scores::value_at(k, z, w.s, h.s) -
-                       (lanes.scores[v * p.padded + r] - (bias_of(p, v) - log_pairs)));
+            up *=
+                vexp(scores::value_at(k, z, w.s, h.s) - (lanes.scores[v * p.padded + r] / p.scale -
+                                                         (bias_of(p, v) / p.scale - log_pairs)));
         } else {
-          const T s = scores::value_at(k, z, w.s, h.s) + bias_of(p, v);
+          const T s = p.scale * scores::value_at(k, z, w.s, h.s) + bias_of(p, v);
           up = lanes.weight[r] * vexp((s - lanes.lse[r]) - lanes.lse_rest[r]) - shift;
           bias_sum[j] += up;
         }
@@ -175,6 +178,7 @@ __global__ void slopes_kernel(K k, ComponentRun<T> p, HeadLanes<T> lanes, HeadSu
           continue;
         }
         const auto slope = scores::slopes_at(k, z, w.s, h.s);
+        up *= p.scale;
         z = up * slope.z;
         for (int i = 0; i < scores::kGradientsOf<K>; ++i) {
           word_sum[j][i] += up * slope.w[i];
@@ -281,9 +285,21 @@ struct StatsBackward {
   }
 };
 
+// S of whole vectors, without the scale.
+template <class K, class T>
+NINE_D double plain_exact(const K& k, const T* w, const T* h, int64_t d) {
+  if constexpr (K::kExactTarget) {
+    return k.exact(w, h, d, 0.0, static_cast<T*>(nullptr), static_cast<T*>(nullptr));
+  } else {
+    return k.value(scores::dot(w, h, d), static_cast<const double*>(nullptr),
+                   static_cast<const double*>(nullptr));
+  }
+}
+
 template <class K, class T>
 struct Exact {
   K k;
+  double scale;
   int64_t d;
   Vectors<T> w, h;
   const int32_t* targets;
@@ -295,13 +311,7 @@ struct Exact {
     const int64_t y = checked(targets, r, -1, w.count, errors, first_row);
     if (y < 0) return;
     const T *word = w.data + y * w.ld, *context = h.data + r * h.ld;
-    double s = 0;
-    if constexpr (K::kExactTarget) {
-      s = k.exact(word, context, d, 0.0, static_cast<T*>(nullptr), static_cast<T*>(nullptr));
-    } else {
-      s = k.value(scores::dot(word, context, d), static_cast<const double*>(nullptr),
-                  static_cast<const double*>(nullptr));
-    }
+    const double s = scale * plain_exact(k, word, context, d);
     out[r] = static_cast<double>(
         static_cast<T>(s + (bias != nullptr ? static_cast<double>(bias[y]) : 0.0)));
   }
@@ -309,6 +319,7 @@ struct Exact {
 template <class K, class T>
 struct ExactSlopes {
   K k;
+  double scale;
   int64_t d;
   Vectors<T> w, h;
   const int32_t* targets;
@@ -326,14 +337,15 @@ struct ExactSlopes {
       if (dw != nullptr)
         for (int64_t i = 0; i < d; ++i) dw[r * d + i] = T(0);
       if (counts && (dh != nullptr || dw != nullptr))
-        k.exact(word, context, d, up[r], dw != nullptr ? dw + r * d : nullptr,
+        k.exact(word, context, d, scale * up[r], dw != nullptr ? dw + r * d : nullptr,
                 dh != nullptr ? dh + r * ldh : nullptr);
     } else {
       const double none = 0;
       if (target_dz != nullptr)
-        target_dz[r] =
-            counts ? static_cast<T>(up[r] * k.slopes(scores::dot(word, context, d), &none, &none).z)
-                   : T(0);
+        target_dz[r] = counts
+                           ? static_cast<T>(scale * up[r] *
+                                            k.slopes(scores::dot(word, context, d), &none, &none).z)
+                           : T(0);
     }
   }
 };
@@ -404,21 +416,113 @@ void exact(CudaDevice& device, const Score& score, int64_t d, const Vectors<T>& 
            const Vectors<T>& h, const int32_t* targets, int64_t first_row, const T* bias,
            double* out) {
   each(device, "head_scores", {1, h.count},
-       Exact<K, T>{K(score, d), d, w, h, targets, bias, out, device.index_errors("head_scores"),
-                   first_row});
+       Exact<K, T>{K(score, d), score.scale, d, w, h, targets, bias, out,
+                   device.index_errors("head_scores"), first_row});
 }
 template <class K, class T>
 void exact_slopes(CudaDevice& device, const Score& score, int64_t d, const Vectors<T>& w,
                   const Vectors<T>& h, const int32_t* targets, const double* up, T* target_dz,
                   T* dh, int64_t ldh, T* dw) {
   each(device, "head_gradients", {1, h.count},
-       ExactSlopes<K, T>{K(score, d), d, w, h, targets, up, target_dz, dh, ldh, dw});
+       ExactSlopes<K, T>{K(score, d), score.scale, d, w, h, targets, up, target_dz, dh, ldh, dw});
+}
+
+// --- learned numbers
+
+template <class K>
+concept LearnsParameters = requires(const K& k, const double* s) {
+  k.parameter_slope(0, 1.0, s, s);
+};
+
+// up dS/d(number) of element i, word after word.
+template <class K, class T>
+struct NumberGradient {
+  K k;
+  ComponentRun<T> p;
+  int number;
+  const T* up;  // [word of the run][padded]
+
+  NINE_D double operator()(int64_t i) const {
+    const int64_t v = i / p.rows, r = i % p.rows;
+    const T g = up[v * p.padded + r];
+    if (g == T(0)) return 0;  // targets, and whatever the slope
+    const Stats<K, T> h = own_row_stats<K, T>(p, r);
+    if (number == kScaleNumber) return static_cast<double>(g * plain_score_of(k, p, v, r, h));
+    return static_cast<double>(p.scale * g * parameter_slope(v, r, h));
+  }
+  NINE_D T parameter_slope(int64_t v, int64_t r, const Stats<K, T>& h) const {
+    if constexpr (OfParts<K>) {
+      using Part = std::remove_cvref_t<decltype(k.part)>;
+      const int64_t parts = k.parts();
+      const T all =
+          k.mixture ? plain_score_of(k, p, v, r, h) + vlog(static_cast<T>(parts * parts)) : T(0);
+      T sum = 0;
+      for (int64_t i = 0; i < parts; ++i) {
+        const auto w = word_stats_of<Part, T>(p.word_stats + (v * parts + i) * K::kStats);
+        for (int64_t j = 0; j < parts; ++j) {
+          const auto own =
+              row_stats_of<Part, T>(p.row_stats + j * K::kStats * p.padded, r, p.padded);
+          const T z = p.z[v * p.ld + (i * parts + j) * p.padded + r],
+                  share = k.mixture ? vexp(scores::value_at(k.part, z, w.s, own.s) - all) : T(1);
+          sum += share * k.part.parameter_slope(number, z, w.s, own.s);
+        }
+      }
+      return sum;
+    } else if constexpr (LearnsParameters<K>) {
+      return k.parameter_slope(number, p.z[v * p.ld + r],
+                               word_stats_of<K, T>(p.word_stats + v * K::kStats).s, h.s);
+    } else {
+      return T(0);
+    }
+  }
+};
+template <class K, class T>
+struct ExactNumberGradient {
+  K k;
+  double scale;
+  int64_t d;
+  Vectors<T> w, h;
+  const int32_t* targets;
+  int number;
+  const double* up;
+  NINE_D double operator()(int64_t r) const {
+    const int64_t y = targets[r];
+    if (y < 0 || y >= w.count || up[r] == 0) return 0;
+    const T *word = w.data + y * w.ld, *context = h.data + r * h.ld;
+    if (number == kScaleNumber) return up[r] * plain_exact(k, word, context, d);
+    if constexpr (requires { k.exact_parameter_slope(number, word, context, d); }) {
+      return scale * up[r] * k.exact_parameter_slope(number, word, context, d);
+    } else if constexpr (LearnsParameters<K>) {
+      const double none = 0;
+      return scale * up[r] * k.parameter_slope(number, scores::dot(word, context, d), &none, &none);
+    } else {
+      return 0;
+    }
+  }
+};
+
+template <class K, class T>
+void numbers(CudaDevice& device, const Score& score, int64_t d, const ComponentRun<T>& p,
+             const T* up, double* out) {
+  for (int i = 0; i < kMaxScoreNumbers; ++i)
+    if (score.learns(i))
+      sum_of(device, "head_gradients", p.words * p.rows,
+             NumberGradient<K, T>{K(score, d), p, i, up}, PutSum<double>{out++, true});
+}
+template <class K, class T>
+void exact_numbers(CudaDevice& device, const Score& score, int64_t d, const Vectors<T>& w,
+                   const Vectors<T>& h, const int32_t* targets, const double* up, double* out) {
+  for (int i = 0; i < kMaxScoreNumbers; ++i)
+    if (score.learns(i))
+      sum_of(device, "head_gradients", h.count,
+             ExactNumberGradient<K, T>{K(score, d), score.scale, d, w, h, targets, i, up},
+             PutSum<double>{out++, true});
 }
 
 template <class K, class T>
-constexpr HeadLaunches<T> kLaunches{values<K, T>,     running<K, T>,     slopes<K, T>,
-                                    word_stats<K, T>, row_stats<K, T>,   stats_backward<K, T>,
-                                    exact<K, T>,      exact_slopes<K, T>};
+constexpr HeadLaunches<T> kLaunches{
+    values<K, T>,         running<K, T>, slopes<K, T>,       word_stats<K, T>, row_stats<K, T>,
+    stats_backward<K, T>, exact<K, T>,   exact_slopes<K, T>, numbers<K, T>,    exact_numbers<K, T>};
 
 }  // namespace
 

@@ -98,6 +98,17 @@ double Expr::exact(const T* w, const T* h, int64_t d, double up, T* dw, T* dh) c
 }
 
 template <class T>
+double* Expr::exact_parameter_slopes(const T* w, const T* h, int64_t d, double factor,
+                                     double* out) const {
+  const expression::Program& program = formula->parameter_slopes();
+  const std::array<double, kPairVariables> at = of_vectors(w, h, d);
+  Memory<double> m(at);
+  const PairRun<double> run(program, constants, m.variables, 1, m.registers);
+  for (size_t k = 0; k < program.outputs.size(); ++k) *out++ = factor * run.output_at(k, 0);
+  return out;
+}
+
+template <class T>
 void Expr::refuse(const T* w, const T* h, int64_t d, const std::string& pair, bool slope) const {
   const std::array<double, kPairVariables> of_pair = of_vectors(w, h, d);
   Variables at{};
@@ -143,10 +154,12 @@ void Expr::refuse(const T* w, const T* h, int64_t d, const std::string& pair, bo
        variables.empty() ? "" : ")");
 }
 
-#define NINE_EXPR(T)                                                                 \
-  template T Expr::value<T>(T, const T*, const T*) const;                            \
-  template Slopes<T, 1> Expr::slopes<T>(T, const T*, const T*) const;                \
-  template double Expr::exact<T>(const T*, const T*, int64_t, double, T*, T*) const; \
+#define NINE_EXPR(T)                                                                             \
+  template T Expr::value<T>(T, const T*, const T*) const;                                        \
+  template Slopes<T, 1> Expr::slopes<T>(T, const T*, const T*) const;                            \
+  template double Expr::exact<T>(const T*, const T*, int64_t, double, T*, T*) const;             \
+  template double* Expr::exact_parameter_slopes<T>(const T*, const T*, int64_t, double, double*) \
+      const;                                                                                     \
   template void Expr::refuse<T>(const T*, const T*, int64_t, const std::string&, bool) const;
 NINE_EXPR(float)
 NINE_EXPR(double)

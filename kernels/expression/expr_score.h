@@ -42,6 +42,12 @@ struct Expr {
   template <class T>
   double exact(const T* w, const T* h, int64_t d, double up, T* dw, T* dh) const;
 
+  /// out = factor * dS/d(parameter) of the formula's parameters that are not fixed; returns the
+  /// place after the last.
+  template <class T>
+  double* exact_parameter_slopes(const T* w, const T* h, int64_t d, double factor,
+                                 double* out) const;
+
   /// Throws an Error that names the subexpression that is not finite, with its arguments' values,
   /// and calls the pair `pair`. `slope`: the score is finite, and a slope is not. Does nothing
   /// where the vectors themselves are not finite.

@@ -1,6 +1,7 @@
 #include "kernels/expression/formula.h"
 
 #include <bit>
+#include <cmath>
 #include <limits>
 #include <map>
 #include <mutex>
@@ -39,6 +40,16 @@ std::array<Id, 3> chain(Graph& g, std::span<const Id> roots) {
   };
   return {add(sub(roots[1], mul(g.number(2), by_q)), mul(by_c, mul(over_norm(ww), over_norm(hh)))),
           by_square(roots[3], ww), by_square(roots[4], hh)};
+}
+
+// dS/d(parameter k). Of a pair with q = 0 it is 0 where it would be no number: q^p has the slope
+// q^p log(q) by p, with the limit 0.
+Id by_parameter_of(Graph& g, Id score, int k, bool uses_q) {
+  const Id slope = derivative(g, score, g.parameter(k));
+  if (!uses_q) return slope;
+  const Id zero = g.number(0), infinity = g.number(std::numeric_limits<double>::infinity()),
+           finite = g.make(Op::less, {g.make(Op::abs, {slope}), infinity, slope, zero});
+  return g.make(Op::less, {zero, g.variable(Variable::q), slope, finite});
 }
 
 std::string key_of(std::string_view text, std::span<const double> fixed) {
@@ -90,6 +101,11 @@ void Formula::compile(const Graph& typed, Id score, std::span<const double> fixe
   for (const Variable v : kByVariables)
     roots_.push_back(derivative(graph_, roots_.front(), graph_.variable(v)));
   const std::array<Id, 3> slopes = chain(graph_, roots_);
+  std::vector<Id> by_parameter;
+  for (size_t k = 0; k < fixed.size(); ++k)
+    if (std::isnan(fixed[k]))
+      by_parameter.push_back(
+          by_parameter_of(graph_, roots_.front(), static_cast<int>(k), uses(Variable::q)));
   if (graph_.size() > kMaxNodes)
     throw UsageError(concat("a formula with its derivatives has ", graph_.size(),
                             " parts, more than ", kMaxNodes, ": make it shorter"));
@@ -97,6 +113,7 @@ void Formula::compile(const Graph& typed, Id score, std::span<const double> fixe
   score_ = compiler.compile(std::span(roots_).first(1));
   slopes_ = compiler.compile(slopes);
   exact_ = compiler.compile(roots_);
+  parameter_slopes_ = compiler.compile(by_parameter);
   constants_ = compiler.constants();
 }
 

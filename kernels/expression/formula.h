@@ -43,6 +43,8 @@ class Formula {
   const Program& score() const { return score_; }    ///< S
   const Program& slopes() const { return slopes_; }  ///< dS/dz, dS/dww, dS/dhh through q and c too
   const Program& exact() const { return exact_; }    ///< S; its derivatives by z, q, ww, hh, c
+  /// dS/d(parameter) of those that are not fixed, in their order.
+  const Program& parameter_slopes() const { return parameter_slopes_; }
   const Constants& constants() const { return constants_; }
 
   /// The formula and its derivatives by z, q, ww, hh, c in a graph, with fixed parameters' values
@@ -61,7 +63,7 @@ class Formula {
   std::array<bool, kVariables> uses_{};
   Graph graph_;
   std::vector<Id> roots_;
-  Program score_, slopes_, exact_;
+  Program score_, slopes_, exact_, parameter_slopes_;
   Constants constants_;
 };
 

@@ -38,12 +38,15 @@ struct Hpb {
   static constexpr const char* kBalls[] = {"lorentz", "tanh", "clip", "sigmoid", nullptr};
   static constexpr ParameterInfo kParameters[] = {
       {"ball", 0, "how a vector enters the unit ball: lorentz, tanh, clip or sigmoid", kBalls},
-      {"shift", -2, "ball=sigmoid: added to the radius' number"}};
+      {.name = "shift",
+       .default_value = -2,
+       .meaning = "ball=sigmoid: added to the radius' number",
+       .learnable = Learnable::real}};
 
   static std::span<const ParameterInfo> parameters() { return kParameters; }
   static std::string check(const Score& s, int64_t d) {
     const bool sigmoid = s.parameters[0] == static_cast<double>(Ball::sigmoid);
-    if (!sigmoid && s.parameters[1] != kParameters[1].default_value)
+    if (!sigmoid && (s.parameters[1] != kParameters[1].default_value || s.learns(1)))
       return "shift is for ball=sigmoid";
     return sigmoid && d >= 0 && d < 2 ? "ball=sigmoid takes one number of a vector for its radius, "
                                         "so vectors need 2 or more"
@@ -98,6 +101,20 @@ struct Hpb {
     return {f * w[1] * h[1], {-f * h[0], f * h[1] * z, by_rho}, {-f * w[0], f * w[1] * z, by_rho}};
   }
 
+  /// By the shift, which changes both vectors' radii as their last numbers do (stats_backward).
+  template <class T>
+  NINE_HD T parameter_slope(int, T z, const T* w, const T* h) const {
+    const Slopes<T, kStats> s = slopes(z, w, h);
+    return by_last(s.w, w) + by_last(s.h, h);
+  }
+  template <class T>
+  NINE_HD double exact_parameter_slope(int, const T* w, const T* h, int64_t d) const {
+    T* const none = nullptr;
+    double slope = 0;
+    exact(w, h, d, 0, none, none, &slope);
+    return slope;
+  }
+
   /// True where A - 1 cancels: vectors along one ray are near each other in the ball, however long
   /// they are.
   template <class T>
@@ -110,7 +127,8 @@ struct Hpb {
   /// where both differences are formed from h - w, so that nothing cancels for close pairs at any
   /// radius; in logarithms, so that nothing overflows.
   template <class T>
-  NINE_HD double exact(const T* w, const T* h, int64_t d, double up, T* dw, T* dh) const {
+  NINE_HD double exact(const T* w, const T* h, int64_t d, double up, T* dw, T* dh,
+                       double* by_shift = nullptr) const {
     const int64_t dims = product_dims(d);
     const Point pw = point(w, d), ph = point(h, d);
     const Directions<T> directions(w, h, dims, pw.r, ph.r);
@@ -125,7 +143,7 @@ struct Hpb {
     if (top == -std::numeric_limits<double>::infinity()) return 0;  // one point
     const double log_u = top + std::log1p(std::exp(std::min(radial, angular) - top)),
                  small = std::exp(-std::abs(log_u));
-    if (dw != nullptr || dh != nullptr) {
+    if (dw != nullptr || dh != nullptr || by_shift != nullptr) {
       // How far the logarithm of sqrt(u (u + 2)) lies below `apart` and below `radii`. For large u
       // both come from differences alone: where radii are 1e16 their sums have no digits left.
       double below_apart = 0, below_radii = 0;
@@ -148,8 +166,9 @@ struct Hpb {
       const double by_angle = half > 0 ? std::exp(below_radii) : 0;
       const double by_rho_w = by_angle * sh * pw.c * half - by_across,
                    by_rho_h = by_angle * sw * ph.c * half + by_across;
+      if (by_shift != nullptr) *by_shift = -(by_rho_w * pw.rho_by_last + by_rho_h * ph.rho_by_last);
       const double turn_w = by_angle * sh * pw.g, turn_h = by_angle * sw * ph.g;
-      for (int64_t k = 0; k < dims; ++k) {
+      for (int64_t k = 0; k < dims && (dw != nullptr || dh != nullptr); ++k) {
         const double to = directions.difference(k), uw = directions.of_w(k),
                      uh = directions.of_h(k);
         if (dw != nullptr)
@@ -168,6 +187,15 @@ struct Hpb {
   double shift;
 
  private:
+  // dS/d(last number) of a vector with statistics x, from the slopes by them: through rho, on which
+  // c and g depend as in stats_backward.
+  template <class T>
+  NINE_HD static T by_last(const T* slopes, const T* x) {
+    const T squeezed = vexp(T(-2) * x[2]), grown = T(0.5) * (T(1) - squeezed),
+            over_r = x[1] / (grown > T(0) ? grown : T(1));
+    return (slopes[2] - squeezed * (slopes[0] - over_r * slopes[1])) * (T(1) - vexp(-x[2]));
+  }
+
   static constexpr double kRim = 1 - 1e-5;  // the largest radius with ball=clip
   NINE_HD static double within(double r) { return r > kRim ? kRim : r; }
 

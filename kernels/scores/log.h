@@ -18,7 +18,10 @@ struct Log : Radial<Log> {
   static constexpr const char* kDerivative = "-(p/2) q^(p/2-1) / (1 + q^(p/2))";
   static constexpr const char* kNote =
       "tails of a power p: p(v|h) falls as q^(-p/2); no gradient at q = 0";
-  static constexpr ParameterInfo kParameters[] = {{"p", 2, "power of the distance, > 0"}};
+  static constexpr ParameterInfo kParameters[] = {{.name = "p",
+                                                   .default_value = 2,
+                                                   .meaning = "power of the distance, > 0",
+                                                   .learnable = Learnable::positive}};
 
   static std::span<const ParameterInfo> parameters() { return kParameters; }
   static std::string check(const Score& s, int64_t) {
@@ -36,6 +39,11 @@ struct Log : Radial<Log> {
   }
   NINE_HD double phi_slope_root(double q) const {
     return -half * vsigmoid(half * vlog(q)) / std::sqrt(q);
+  }
+  template <class T>
+  NINE_HD T phi_parameter_slope(int, T q) const {
+    const T log_q = vlog(q);
+    return T(-0.5) * log_q * vsigmoid(static_cast<T>(half) * log_q);
   }
 
   double half;  // p/2

@@ -91,6 +91,22 @@ struct Mog {
     return mixture ? log_total - std::log(static_cast<double>(pairs)) : sum;
   }
 
+  // By the variance; of a pair of parts: part.parameter_slope.
+  template <class T>
+  NINE_HD double exact_parameter_slope(int i, const T* w, const T* h, int64_t d) const {
+    const int64_t n = d / count, pairs = count * count;
+    T* const none = nullptr;
+    const double all =
+        mixture ? exact(w, h, d, 0, none, none) + std::log(static_cast<double>(pairs)) : 0;
+    double slope = 0;
+    for (int64_t p = 0; p < pairs; ++p) {
+      const T *of_w = w + p / count * n, *of_h = h + p % count * n;
+      const double share = mixture ? std::exp(part.exact(of_w, of_h, n, 0, none, none) - all) : 1;
+      slope += share * part.exact_parameter_slope(i, of_w, of_h, n);
+    }
+    return slope;
+  }
+
   int64_t count;
   bool mixture;
   Ssg part;

@@ -21,9 +21,10 @@ struct Pol {
   static constexpr int kStats = 0;
   static constexpr bool kExactTarget = false;
   static constexpr int kBits = 10;  ///< of p
-  static constexpr ParameterInfo kParameters[] = {{"alpha", 1, "factor of z"},
-                                                  {"c", 1, "added to it"},
-                                                  {"p", 2, "power, an integer from 1 to 1023"}};
+  static constexpr ParameterInfo kParameters[] = {
+      {.name = "alpha", .default_value = 1, .meaning = "factor of z", .learnable = Learnable::real},
+      {.name = "c", .default_value = 1, .meaning = "added to it", .learnable = Learnable::real},
+      {.name = "p", .default_value = 2, .meaning = "power, an integer from 1 to 1023"}};
 
   static std::span<const ParameterInfo> parameters() { return kParameters; }
   static std::string check(const Score& s, int64_t) {
@@ -45,6 +46,11 @@ struct Pol {
   template <class T>
   NINE_HD Slopes<T, kStats> slopes(T z, const T*, const T*) const {
     return {static_cast<T>(p * alpha) * power(base(z), p - 1), {}, {}};
+  }
+  // By alpha, then by c.
+  template <class T>
+  NINE_HD T parameter_slope(int i, T z, const T*, const T*) const {
+    return static_cast<T>(p) * power(base(z), p - 1) * (i == 0 ? z : T(1));
   }
 
   double alpha, c;

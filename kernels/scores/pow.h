@@ -16,7 +16,10 @@ struct Pow : Radial<Pow> {
   static constexpr const char* kDerivative = "-(p/2) q^(p/2-1)";
   static constexpr const char* kNote =
       "p = 2 is the inner product plus a word bias, 2z - |w|^2: |h|^2 cancels in the softmax";
-  static constexpr ParameterInfo kParameters[] = {{"p", 2, "power of the distance, > 0"}};
+  static constexpr ParameterInfo kParameters[] = {{.name = "p",
+                                                   .default_value = 2,
+                                                   .meaning = "power of the distance, > 0",
+                                                   .learnable = Learnable::positive}};
 
   static std::span<const ParameterInfo> parameters() { return kParameters; }
   static std::string check(const Score& s, int64_t) {
@@ -36,6 +39,11 @@ struct Pow : Radial<Pow> {
     return static_cast<T>(-half) * vexp(static_cast<T>(half - 1) * vlog(q));
   }
   NINE_HD double phi_slope_root(double q) const { return -half * vexp((half - 0.5) * vlog(q)); }
+  template <class T>
+  NINE_HD T phi_parameter_slope(int, T q) const {
+    const T log_q = vlog(q);
+    return T(-0.5) * log_q * vexp(static_cast<T>(half) * log_q);
+  }
 
   double half;  // p/2
   // q^(p/2) = (square == 1 ? q : 1) * q^exponent, so that p = 2 is q itself and not exp(log q).

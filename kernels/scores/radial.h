@@ -49,6 +49,21 @@ struct Radial {
   /// phi'(q) sqrt(q). A kernel whose phi'(q) can overflow (log, pow) has its own.
   NINE_HD double phi_slope_root(double q) const { return self().phi_slope(q) * std::sqrt(q); }
 
+  /// Of a K with phi_parameter_slope(i, q) = d phi / d(parameter i) for q > 0, which has the limit
+  /// 0 for q to 0.
+  template <class T>
+  requires requires(const K& k, T q) { k.phi_parameter_slope(0, q); }
+  NINE_HD T parameter_slope(int i, T z, const T* w, const T* h) const {
+    const T q = distance(z, w, h);
+    return self().phi_parameter_slope(i, q > T(0) ? q : T(1)) * (q > T(0) ? T(1) : T(0));
+  }
+  template <class T>
+  requires requires(const K& k) { k.phi_parameter_slope(0, 1.0); }
+  NINE_HD double exact_parameter_slope(int i, const T* w, const T* h, int64_t d) const {
+    const double q = square_distance(w, h, d);
+    return q > 0 ? self().phi_parameter_slope(i, q) : 0;
+  }
+
   template <class T>
   NINE_HD double exact(const T* w, const T* h, int64_t d, double up, T* dw, T* dh) const {
     const double q = square_distance(w, h, d), root = std::sqrt(q);

@@ -16,7 +16,10 @@ struct Rbf : Radial<Rbf> {
   static constexpr const char* kDerivative = "-gamma exp(-gamma q)";
   static constexpr const char* kNote =
       "within [0, 1]: perplexity >= 1 + (V-1)/e without bias, >= the unigrams'/e with one";
-  static constexpr ParameterInfo kParameters[] = {{"gamma", 1, "width of the Gaussian, > 0"}};
+  static constexpr ParameterInfo kParameters[] = {{.name = "gamma",
+                                                   .default_value = 1,
+                                                   .meaning = "width of the Gaussian, > 0",
+                                                   .learnable = Learnable::positive}};
 
   static std::span<const ParameterInfo> parameters() { return kParameters; }
   static std::string check(const Score& s, int64_t) {
@@ -31,6 +34,10 @@ struct Rbf : Radial<Rbf> {
   template <class T>
   NINE_HD T phi_slope(T q) const {
     return static_cast<T>(-gamma) * vexp(static_cast<T>(-gamma) * q);
+  }
+  template <class T>
+  NINE_HD T phi_parameter_slope(int, T q) const {
+    return -q * vexp(static_cast<T>(-gamma) * q);
   }
 
   double gamma;

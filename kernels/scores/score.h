@@ -54,6 +54,13 @@
 //   // of T; the CPU then computes all of its pairs by exact(). Only with kExactTarget.
 //   template <class T> static bool is_extreme(const double* stats);
 //
+// 5. Optional: learned parameters, those whose ParameterInfo says that they may be.
+//
+//   // dS/d(parameter i); an NINE_HD template as in 2.
+//   T parameter_slope(int i, T z, const T* w, const T* h) const;
+//   // The same of whole vectors of d numbers; only with kExactTarget.
+//   double exact_parameter_slope(int i, const T* w, const T* h, int64_t d) const;
+//
 // A kernel of parts (mog, parts() = C > 1) has no value and slopes of its own but two members:
 // `part`, a kernel that scores a pair of parts, xi_ij = part.value(z_ij, statistics of part i of w
 // and of part j of h), and `bool mixture`: S = sum_ij xi_ij (false) or log sum_ij e^xi_ij - log C^2
@@ -63,6 +70,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdint>
 
 #include "core/random.h"  // NINE_HD
@@ -93,14 +101,39 @@ enum class ScoreKind : uint8_t {
 
 /// Most parameters that a kernel may have.
 inline constexpr int kMaxScoreParameters = 8;
+/// The numbers of a score: its parameters, and after them the scale.
+inline constexpr int kScaleNumber = kMaxScoreParameters, kMaxScoreNumbers = kScaleNumber + 1;
 /// A score function with its parameters, whose meaning and order are those of the kernel's
 /// parameters().
 struct Score {
   ScoreKind kind = ScoreKind::lin;
   std::array<double, kMaxScoreParameters> parameters{};
   const expression::Formula* formula = nullptr;  ///< of expr; it lives as long as the program
+  double scale = 1;                              ///< > 0; the kernel's S is multiplied by it
+  /// Bit i: number i is learned; its value here is where it starts, or what it is at the moment
+  /// (kernels/learned_numbers.h).
+  uint16_t learned = 0;
+  /// Bit i, of learned numbers: it stays positive, and its logarithm is what is learned.
+  uint16_t positive = 0;
+
+  bool learns(int number) const { return (learned >> number & 1) != 0; }
+  int learned_count() const { return std::popcount(learned); }
+  double& number(int i) { return i == kScaleNumber ? scale : parameters[static_cast<size_t>(i)]; }
+  double number(int i) const {
+    return i == kScaleNumber ? scale : parameters[static_cast<size_t>(i)];
+  }
+
+  /// The inner product itself.
+  bool is_lin() const { return kind == ScoreKind::lin && scale == 1 && learned == 0; }
 
   friend bool operator==(const Score&, const Score&) = default;
+};
+
+/// Whether a parameter can be learned.
+enum class Learnable : uint8_t {
+  no,
+  real,     ///< as any number
+  positive  ///< its logarithm is learned, because it must be > 0
 };
 
 /// One parameter of a kernel, for the command line and the inspector.
@@ -112,6 +145,7 @@ struct ParameterInfo {
   /// the parameter is a number.
   const char* const* words = nullptr;
   bool numbers_too = false;  ///< besides these words any number > 0 is valid
+  Learnable learnable = Learnable::no;
 };
 
 namespace scores {

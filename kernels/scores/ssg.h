@@ -33,7 +33,7 @@ struct Ssg {
       {"variance", 0,
        "split: a vector's last number is its log-variance; or a constant > 0, the same for all "
        "vectors",
-       kVariances, true}};
+       kVariances, true, Learnable::positive}};
 
   static std::span<const ParameterInfo> parameters() { return kParameters; }
   static std::string check(const Score& s, int64_t d) {
@@ -86,6 +86,16 @@ struct Ssg {
         T(-2) * by_q, {by_q, by_log_sum * s.share_w, T(0)}, {by_q, by_log_sum * s.share_h, T(0)}};
   }
 
+  // By the variance s of all vectors, where sigma = 2 s.
+  template <class T>
+  NINE_HD T parameter_slope(int, T z, const T* w, const T* h) const {
+    return by_variance(distance(z, w, h));
+  }
+  template <class T>
+  NINE_HD double exact_parameter_slope(int, const T* w, const T* h, int64_t d) const {
+    return by_variance(square_distance(w, h, product_dims(d)));
+  }
+
   template <class T>
   NINE_HD double exact(const T* w, const T* h, int64_t d, double up, T* dw, T* dh) const {
     const int64_t dims = product_dims(d);
@@ -116,6 +126,10 @@ struct Ssg {
   static constexpr double kLogMinVariance = -13.815510557964274104;
 
   NINE_HD bool split() const { return variance == 0; }
+  template <class T>
+  NINE_HD T by_variance(T q) const {
+    return q * static_cast<T>(1 / (4 * variance * variance)) - static_cast<T>(half_dims / variance);
+  }
   template <class T>
   NINE_HD static T distance(T z, const T* w, const T* h) {
     const T q = w[0] + h[0] - T(2) * z;

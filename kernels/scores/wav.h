@@ -17,8 +17,14 @@ struct Wav : Radial<Wav> {
   static constexpr const char* kDerivative = "-exp(-q/b) (sin(q/a)/a + cos(q/a)/b)";
   static constexpr const char* kNote =
       "within (-1, 1]: perplexity >= 1 + (V-1) e^(m-1), m its least value, without bias";
-  static constexpr ParameterInfo kParameters[] = {{"a", 1, "period of the wave over 2 pi, not 0"},
-                                                  {"b", 1, "length of the decay, > 0"}};
+  static constexpr ParameterInfo kParameters[] = {{.name = "a",
+                                                   .default_value = 1,
+                                                   .meaning = "period of the wave over 2 pi, not 0",
+                                                   .learnable = Learnable::real},
+                                                  {.name = "b",
+                                                   .default_value = 1,
+                                                   .meaning = "length of the decay, > 0",
+                                                   .learnable = Learnable::positive}};
 
   static std::span<const ParameterInfo> parameters() { return kParameters; }
   static std::string check(const Score& s, int64_t) {
@@ -36,6 +42,14 @@ struct Wav : Radial<Wav> {
     const SinCos<T> wave = vsincos(q * static_cast<T>(over_a));
     return -vexp(-q * static_cast<T>(over_b)) *
            (wave.sin * static_cast<T>(over_a) + wave.cos * static_cast<T>(over_b));
+  }
+  // By a, then by b.
+  template <class T>
+  NINE_HD T phi_parameter_slope(int i, T q) const {
+    const SinCos<T> wave = vsincos(q * static_cast<T>(over_a));
+    const T grown = i == 0 ? wave.sin * static_cast<T>(over_a * over_a)
+                           : wave.cos * static_cast<T>(over_b * over_b);
+    return grown * q * vexp(-q * static_cast<T>(over_b));
   }
 
   double over_a, over_b;  // 1/a, 1/b

@@ -94,7 +94,7 @@ IncrementalTransformer<T>::IncrementalTransformer(const Transformer& model)
                   .norms = model.head().norms()};
   if (config_.tie_embeddings) head.w.push_back(tgt_embedding_);
   if (const View own = at("head.weight")) head.w.push_back(own);
-  head_ = std::make_unique<HeadDecoder<T>>(config_.head.spec, head);
+  head_ = std::make_unique<HeadDecoder<T>>(model.head().present_spec(), head);
 }
 
 // Layers.

@@ -43,9 +43,7 @@ class LanguageModelTask : public EpochTask {
   MixtureWeightStats* mixture_weight_stats() override {
     return mixture_weights_.sums() ? &mixture_weights_ : nullptr;
   }
-  const SoftmaxHead* head_with_stats() const override {
-    return model_.head().stats() != nullptr ? &model_.head() : nullptr;
-  }
+  const SoftmaxHead* head() const override { return &model_.head(); }
   bool has_validation() const override { return valid_ != nullptr; }
   Evaluation validate(Tape& tape) override;
 

@@ -166,7 +166,10 @@ void Trainer::log_window(double lr) {
   if (config_.sampled) line["estimate"] = true;
   if (const MixtureWeightStats* weights = task_.mixture_weight_stats(); weights != nullptr)
     add_mixture_weights(line, *weights);
-  if (const SoftmaxHead* head = task_.head_with_stats(); head != nullptr) {
+  const SoftmaxHead* head = task_.head();
+  if (head != nullptr)
+    for (const auto& [name, value] : head->number_values()) line["learned"][name] = value;
+  if (head != nullptr && head->stats() != nullptr) {
     line["context_norm"] = head->stats()->mean_norm();
     if (const std::vector<double> largest = head->largest_contexts(); !largest.empty())
       line["context_max"] = largest;
@@ -175,7 +178,7 @@ void Trainer::log_window(double lr) {
 }
 
 void Trainer::clear_window() {
-  if (const SoftmaxHead* head = task_.head_with_stats(); head != nullptr)
+  if (const SoftmaxHead* head = task_.head(); head != nullptr && head->stats() != nullptr)
     head->stats()->clear_norms();
   if (MixtureWeightStats* weights = task_.mixture_weight_stats(); weights != nullptr)
     weights->clear();

@@ -38,8 +38,9 @@ class TrainingTask : public TrainingSource {
   virtual std::vector<NamedView> constants() const { return {}; }
   /// Of a mixture's components in training, since it was last cleared; null without a mixture.
   virtual MixtureWeightStats* mixture_weight_stats() { return nullptr; }
-  /// Of the contexts of a head with margin or norms, and the largest of training; null without.
-  virtual const SoftmaxHead* head_with_stats() const { return nullptr; }
+  /// The output layer, for what the log says of it: learned numbers, norms; null where there is
+  /// none.
+  virtual const SoftmaxHead* head() const { return nullptr; }
   virtual bool has_validation() const = 0;
   /// Evaluates the validation text. Only where has_validation().
   virtual Evaluation validate(Tape& tape) = 0;

@@ -36,9 +36,7 @@ class TranslationTask : public EpochTask {
 
   std::vector<NamedView> state() const override;
   void load_state(const Safetensors& file) override;
-  const SoftmaxHead* head_with_stats() const override {
-    return model_.head().stats() != nullptr ? &model_.head() : nullptr;
-  }
+  const SoftmaxHead* head() const override { return &model_.head(); }
   MixtureWeightStats* mixture_weight_stats() override {
     return source_.mixture_weight_stats().sums() ? &source_.mixture_weight_stats() : nullptr;
   }

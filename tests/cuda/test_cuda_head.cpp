@@ -11,6 +11,7 @@
 #include "checks/op_cases.h"
 #include "kernels/cuda/spare_bytes.h"
 #include "kernels/kernel_softmax.h"
+#include "kernels/learned_numbers.h"
 #include "tests/compare.h"
 #include "tests/cuda/device_cases.h"
 
@@ -55,13 +56,17 @@ struct Result {
 Result run(const Problem& p, DType dtype, Device device) {
   const HeadSpec head = parse_head(p.head, {.untied = p.untied});
   const int64_t k = head.size(), copies = head.untied ? k : 1;
-  const std::vector<Input> shapes{{{p.rows, p.size}, -p.scale, p.scale},
-                                  {{copies, p.words, p.size}, -p.scale, p.scale},
-                                  {{p.words}},
-                                  {{k, p.size}},
-                                  {{k * p.size, p.size}}};
+  std::vector<Input> shapes{{{p.rows, p.size}, -p.scale, p.scale},
+                            {{copies, p.words, p.size}, -p.scale, p.scale},
+                            {{p.words}},
+                            {{k, p.size}},
+                            {{k * p.size, p.size}}};
   std::vector<Doubles> values = random_values(shapes, 21);
   std::fill_n(values[1].begin(), p.far * p.size, 1e7);
+  for (const LearnedNumber& n : learned_numbers(head)) {
+    shapes.push_back({{1}});
+    values.push_back({n.stored(n.start)});
+  }
   Ints targets = random_indices({{{p.rows}, -1, static_cast<int32_t>(p.words)}}, 22)[0];
   for (size_t r = 0; r < targets.size(); r += 3) targets[r] = 1;  // words repeat
   for (int32_t& y : targets)
@@ -81,6 +86,7 @@ Result run(const Problem& p, DType dtype, Device device) {
   if (p.bias) weights.bias = x[2];
   if (head.mixture) weights.prior = x[3];
   if (head.contexts) weights.latent = x[4];
+  weights.numbers.assign(x.begin() + 5, x.end());
   weights.norms = p.norms(device);
   const Tensor y = to_device(tensor_of(targets, {p.rows}), device);
   const SoftmaxLoss out = kernel_softmax(head, x[0], weights, y, 0.3, p.options);
@@ -91,7 +97,7 @@ Result run(const Problem& p, DType dtype, Device device) {
   tape.backward(out.loss);
   const bool used[] = {true, true, p.bias, head.mixture, head.contexts};
   for (size_t i = 0; i < parameters.size(); ++i)
-    if (used[i]) r.gradients.push_back(parameters[i].grad().to_vector());
+    if (i >= 5 || used[i]) r.gradients.push_back(parameters[i].grad().to_vector());
   tape.reset();
   x.clear();
   for (Parameter& each : parameters) x.push_back(tape.parameter(each));
@@ -99,6 +105,7 @@ Result run(const Problem& p, DType dtype, Device device) {
              p.bias ? x[2] : Var(),
              head.mixture ? x[3] : Var(),
              head.contexts ? x[4] : Var(),
+             {x.begin() + 5, x.end()},
              evaluation};
   if (evaluation.running) r.running = evaluation.running.to_vector();
   r.log_probs = log_probabilities(head, x[0], weights).to_vector();
@@ -171,6 +178,23 @@ TEST_CASE("cuda head: mixtures against the CPU") {
        {"mix:lin", "mix:2*lin,rbf", "mix:lin,ssg,pow:p=1", "mix:mog:form=mixture,lin"})
     compare({.head = head});
   compare({.head = "mix:2*lin,sig", .bias = false, .untied = true});
+}
+
+TEST_CASE("cuda head: scales and learned numbers against the CPU") {
+  if (!has_gpu()) return;
+  const LabelSmoothing smoothing{0.1, LabelSmoothing::Kind::uniform};
+  for (const char* head :
+       {"lin:scale=learn:0.7", "log:p=learn:3", "log:p=3:scale=2", "pow:p=learn:1.5:scale=learn",
+        "pol:alpha=learn:0.5:c=learn:0.3:p=3", "rbf:gamma=learn:0.4:scale=learn:2",
+        "ssg:variance=learn:0.5", "ssg:scale=learn", "mog:variance=learn:1",
+        "mog:form=mixture:components=2:variance=learn:0.7:scale=learn:2",
+        "mog:form=mixture:components=3:variance=split:scale=0.5",
+        "hpb:ball=sigmoid:shift=learn:-1:scale=learn", "hpb:ball=lorentz:scale=2",
+        "wav:a=learn:2:b=learn:3", "sig:scale=learn:3",
+        "mix:2*rbf:gamma=learn:0.5,lin:scale=3,log:p=learn"}) {
+    compare({.head = head});
+    compare({.head = head, .options = {.smoothing = smoothing}});
+  }
 }
 
 TEST_CASE("cuda head: smoothed labels and penalties on the prior against the CPU") {
