@@ -11,6 +11,7 @@
 #include "checks/op_cases.h"
 #include "kernels/head_fields.h"
 #include "kernels/kernel_softmax.h"
+#include "kernels/learned_numbers.h"
 
 namespace nine::app {
 namespace {
@@ -88,6 +89,9 @@ CheckRow check_head(const std::string& text, const HeadShape& shape, const Check
   const auto values = checks::random_values(inputs, s.seed);
   for (size_t i = 0; i < inputs.size(); ++i)
     tensors.push_back(checks::tensor_of(values[i], inputs[i].shape, DType::float64));
+  const auto first_number = static_cast<int64_t>(tensors.size());
+  for (const LearnedNumber& number : learned_numbers(head))
+    tensors.push_back(Tensor::from<double>({number.stored(number.start)}, {1}));
   const Tensor targets = checks::tensor_of(
       checks::random_indices({{{n}, 0, static_cast<int32_t>(v)}}, s.seed)[0], {n});
   HeadLoss loss = config.loss;
@@ -102,6 +106,7 @@ CheckRow check_head(const std::string& text, const HeadShape& shape, const Check
     HeadWeights weights{.w = {x[1]}, .bias = x[2], .norms = norms};
     if (head.mixture) weights.prior = x[3];
     if (head.contexts) weights.latent = x[4];
+    weights.numbers.assign(x.begin() + first_number, x.end());
     return kernel_softmax(head, x[0], weights, targets, 1.0 / static_cast<double>(n), loss).loss;
   };
   return row_of(concat("head ", text, " ", n, "x", v, "x", d),
@@ -132,9 +137,10 @@ std::string scientific(double x) {
 std::vector<std::string> checked_heads() {
   std::vector<std::string> heads;
   for (const KernelInfo& k : kernel_table()) heads.emplace_back(k.name);
-  for (const char* more :
-       {"log:p=0.7", "pow:p=1", "pow:p=3", "pol:alpha=0.5:c=0.3:p=3", "ssg:variance=0.5",
-        "mog:form=mixture", "hpb:ball=tanh", "hpb:ball=clip", "hpb:ball=sigmoid", "wav:a=2:b=3"})
+  for (const char* more : {"log:p=0.7", "pow:p=1", "pow:p=3", "pol:alpha=0.5:c=0.3:p=3",
+                           "ssg:variance=0.5", "mog:form=mixture", "hpb:ball=tanh", "hpb:ball=clip",
+                           "hpb:ball=sigmoid", "wav:a=2:b=3", "rbf:gamma=learn:0.5:scale=learn:2",
+                           "mog:form=mixture:variance=learn:0.7", "hpb:ball=sigmoid:shift=learn"})
     heads.emplace_back(more);
   for (const HeadPreset& p : head_presets()) heads.emplace_back(p.name);
   heads.emplace_back("mix1 untied");

@@ -10,6 +10,7 @@
 #include "core/random.h"
 #include "kernels/angle.h"
 #include "kernels/kernel_softmax.h"
+#include "kernels/learned_numbers.h"
 
 namespace nine::app {
 namespace {
@@ -87,6 +88,9 @@ struct HeadOnTape {
       weights.prior = leaf(transposed(m.values, 1, d, size), {size, d});
     if (const auto& c = a[InspectInput::kC])
       weights.latent = leaf(transposed(c.values, size, d, d), {size * d, d});
+    const std::vector<LearnedNumber> learned = learned_numbers(in.head.spec);
+    for (size_t i = 0; i < learned.size(); ++i)
+      weights.numbers.push_back(leaf({learned[i].stored(a[InspectInput::kScores].values[i])}, {1}));
     Tensor words({in.rows}, DType::int32);
     std::copy(in.targets.begin(), in.targets.end(), words.data<int32_t>());
     targets = tape.on_device(words);
@@ -115,6 +119,11 @@ Arrays gradients_of(const InspectInput& in, const HeadOnTape& p) {
     g[InspectInput::kM].values = transposed(p.weights.prior.grad().to_vector(), 1, size, d);
   if (p.weights.latent)
     g[InspectInput::kC].values = transposed(p.weights.latent.grad().to_vector(), size, d, d);
+  // By the numbers themselves, not by the logarithms that some are learned as.
+  const std::vector<LearnedNumber> learned = learned_numbers(in.head.spec);
+  for (size_t i = 0; i < learned.size(); ++i)
+    g[InspectInput::kScores].values[i] = p.weights.numbers[i].grad().to_vector().front() /
+                                         (learned[i].positive ? learned[i].start : 1);
   return g;
 }
 
@@ -212,6 +221,7 @@ Json parameters_json(const Score& score) {
     out[p.name] =
         word ? Json(p.words[static_cast<int>(score.parameters[k])]) : Json(score.parameters[k]);
   }
+  if (score.scale != 1 || score.learns(kScaleNumber)) out["scale"] = score.scale;
   return out;
 }
 

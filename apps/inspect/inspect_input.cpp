@@ -8,6 +8,7 @@
 
 #include "core/json.h"
 #include "core/suggest.h"
+#include "kernels/learned_numbers.h"
 
 namespace nine::app {
 namespace {
@@ -149,6 +150,10 @@ void read_arrays(const Json& in, InspectInput& out) {
     a[InspectInput::kC] = read_array(in, "C", {size, out.size, out.size}, "K x d x d");
   if (!head.contexts && in.contains("C"))
     refuse("C: with head_context none there are no contexts; leave it out");
+  InspectArray& numbers = a[InspectInput::kScores];
+  numbers.name = "scores";
+  for (const LearnedNumber& n : learned_numbers(head)) numbers.values.push_back(n.start);
+  numbers.shape = {std::ssize(numbers.values)};
   if (in.contains("counts")) {
     const InspectArray counts = read_array(in, "counts", {out.words}, "V");
     if (*std::min_element(counts.values.begin(), counts.values.end()) < 0)

@@ -32,8 +32,9 @@ struct InspectInput {
   Device device = kCpu;
   bool check_all = false;                 ///< every coordinate of every gradient, not a sample
   int64_t rows = 0, words = 0, size = 0;  ///< N, V, d
-  /// H (N, d), W (V, d) or untied (K, V, d), b (V), M (d, K), C (K, d, d).
-  enum Field { kH, kW, kB, kM, kC, kFields };
+  /// H (N, d), W (V, d) or untied (K, V, d), b (V), M (d, K), C (K, d, d); and the values of the
+  /// head's learned numbers, where the head string says that they start.
+  enum Field { kH, kW, kB, kM, kC, kScores, kFields };
   std::array<InspectArray, kFields> arrays;
   std::vector<int32_t> targets;  ///< N; -1: the row counts nothing
   std::vector<double> counts;    ///< V, of the words in training; empty where none are given

@@ -23,6 +23,9 @@ ScoreAt score_at(const Score& score, const std::vector<double>& w, const std::ve
       for (size_t k = 0; k < w.size(); ++k) out.dw[k] = slope * h[k], out.dh[k] = slope * w[k];
     }
   });
+  out.value *= score.scale;
+  for (std::vector<double>* slopes : {&out.dw, &out.dh})
+    for (double& x : *slopes) x *= score.scale;
   return out;
 }
 
