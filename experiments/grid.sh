@@ -73,11 +73,17 @@ translation-diagnostics() {
   echo "translation/log:p=16 pairs $tiny --head log:p=16"
 }
 
-record_of() { printf '%s/%s.jsonl' "$RECORDS" "$(tr ':=@,*' '-----' <<< "$1")"; }  # record_of NAME: the file of its record
+# slug PART/HEAD...: the same as a path. What a formula has written with signs that paths cannot have is told apart by a checksum.
+slug() {
+  local rest=${1#*/}
+  printf '%s/%s' "${1%%/*}" "$(printf '%s' "$rest" | tr -c 'A-Za-z0-9._' '-')"
+  case "$rest" in *'{'*) printf -- '-%s' "$(printf '%s' "$rest" | cksum | cut -d' ' -f1)" ;; esac
+}
+record_of() { printf '%s/%s.jsonl' "$RECORDS" "$(slug "$1")"; }  # record_of NAME: the file of its record
 
 train() {  # train NAME LINES|pairs OPTIONS...
   local run record m="$RUNS/multi30k" command
-  record=$(record_of "$1") run="$RUNS/$(tr ':=@,*' '-----' <<< "$1")"
+  record=$(record_of "$1") run="$RUNS/$(slug "$1")"
   [ -e "$record" ] && return 0
   mkdir -p "$run" "$(dirname "$record")"
   if [ "$2" = pairs ]; then

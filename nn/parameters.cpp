@@ -36,6 +36,10 @@ void initialise(const View& v, const Init& init, const RandomKey& key) {
   });
 }
 
+bool contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
 bool any_by_rows(const std::deque<Parameter>& all) {
   return std::any_of(all.begin(), all.end(),
                      [](const Parameter& p) { return p.touched.has_value(); });
@@ -230,6 +234,8 @@ void ParameterSet::load(const Safetensors& file, const Tensor& slab,
                         const std::string& prefix) const {
   for (const NamedView& part : named(slab, prefix)) {
     const auto it = file.tensors.find(part.name);
+    if (it == file.tensors.end() && prefix.empty() && contains(needless_on_load_, part.name))
+      continue;
     require(it != file.tensors.end(), "the weights have no tensor '", part.name,
             "', which this model needs");
     require(it->second.shape() == part.view.shape, "tensor '", part.name, "' has shape ",
@@ -250,8 +256,7 @@ void ParameterSet::load(const Safetensors& file, const Tensor& slab,
                         [&, &n = name](const Buffer& b) { return b.name == n; }) ||
                 std::any_of(parameters_.begin(), parameters_.end(),
                             [&, &n = name](const Parameter& p) { return p.name == n; }) ||
-                std::find(ignored_on_load_.begin(), ignored_on_load_.end(), name) !=
-                    ignored_on_load_.end(),
+                contains(ignored_on_load_, name),
             "the weights hold a tensor '", name, "' of shape ", tensor.shape(),
             ", which this model does not have");
 }

@@ -59,6 +59,8 @@ class ParameterSet final : private ParameterMemory {
   /// Names a tensor that files may hold beside the parameters because it follows from the model's
   /// sizes, such as a table of positions: load() ignores it.
   void ignore_on_load(std::string name) { ignored_on_load_.push_back(std::move(name)); }
+  /// Names a parameter that files need not hold: load() then leaves it as it is.
+  void need_not_load(std::string name) { needless_on_load_.push_back(std::move(name)); }
 
   /// Freezes the parameters whose name a pattern matches, in which * and ? stand for any characters
   /// and any one (Parameter::frozen). An optimiser without weight decay then leaves them as they
@@ -119,7 +121,7 @@ class ParameterSet final : private ParameterMemory {
   std::vector<Init> inits_;
   std::vector<int64_t> offsets_;  // of each parameter in a slab, in elements
   int64_t slab_elements_ = 0;
-  std::vector<std::string> ignored_on_load_;
+  std::vector<std::string> ignored_on_load_, needless_on_load_;
   struct Buffer {
     std::string name;
     Tensor value;

@@ -26,9 +26,11 @@ SoftmaxHead::SoftmaxHead(ParameterSet& set, const std::string& name, const HeadC
   if (head.mixture) prior_ = &set.add(name + ".prior.weight", {size, width}, linear);
   if (head.contexts) latent_ = &set.add(name + ".latent.weight", {size * width, width}, linear);
   learned_ = learned_numbers(head);
-  for (const LearnedNumber& n : learned_)
-    numbers_.push_back(
-        &set.add(concat(name, ".", n.tensor_name()), {1}, Init::constant(n.stored(n.start))));
+  for (const LearnedNumber& n : learned_) {
+    const std::string tensor = concat(name, ".", n.tensor_name());
+    numbers_.push_back(&set.add(tensor, {1}, Init::constant(n.stored(n.start))));
+    set.need_not_load(tensor);  // a model trained with the number fixed goes on from `start`
+  }
   norms_.word = config.word_norm;
   norms_.context = config.context_norm;
   if (config.loss.margin || config.word_norm || config.context_norm) stats_.emplace();

@@ -159,6 +159,53 @@ TEST_CASE("same bits with one and two threads, and after kill -9, SIGTERM and re
   CHECK(results_of(dir / "broken") == results_of(dir / "one"));
 }
 
+TEST_CASE("learned numbers of a head: logged, the same bits in parts, drawn, frozen") {
+  const TemporaryDirectory dir;
+  const Strings head{"--head", "mix:rbf:gamma=learn:0.5,lin:scale=learn", "--save-every", "10u"};
+  const auto with = [&](const std::string& run, Strings more) {
+    more.insert(more.end(), head.begin(), head.end());
+    return small(dir / run, more);
+  };
+  REQUIRE(run_program("lm_train", with("whole", {"--after", "60u"})).code == 0);
+  REQUIRE(run_program("lm_train", with("parts", {"--after", "30u"})).code == 0);
+  REQUIRE(run_program("lm_train", with("parts", {"--after", "60u", "--threads", "1"})).code == 0);
+  CHECK(weights_of(dir / "whole") == weights_of(dir / "parts"));
+  std::vector<double> gamma;
+  std::istringstream log(slurp(dir / "whole/log.jsonl"));
+  for (std::string line; std::getline(log, line);) {
+    if (!has(line, "\"train\"")) continue;
+    const Json learned = parse_json(line).at("learned");
+    CHECK(learned.size() == 2);
+    CHECK(learned.contains("1.lin.scale"));
+    gamma.push_back(learned.at("0.rbf.gamma"));
+  }
+  REQUIRE(gamma.size() > 1);
+  CHECK(gamma.front() != gamma.back());
+  const std::string report = slurp(dir / "whole/report.html");
+  CHECK(has(report, "Learned: gamma"));
+  CHECK(has(report, "Learned: scale"));
+
+  // A model whose numbers were fixed goes on with them learned, and nothing else.
+  const Strings fixed{"--after", "20u", "--head", "mix:rbf:gamma=0.5,lin"};
+  REQUIRE(run_program("lm_train", small(dir / "fixed", fixed)).code == 0);
+  REQUIRE(run_program("lm_train", with("on", {"--after", "20u", "--init", dir / "fixed", "--freeze",
+                                              "embedding.*,lstm.*,head.[wblp]*"}))
+              .code == 0);
+  const Safetensors before = read_safetensors(dir / "fixed/checkpoints/best/model.safetensors"),
+                    after = read_safetensors(dir / "on/checkpoints/best/model.safetensors");
+  CHECK(after.tensors.size() == before.tensors.size() + 2);
+  for (const auto& [name, tensor] : before.tensors)
+    CHECK_MESSAGE(after.at(name).to_vector() == tensor.to_vector(), name);
+  CHECK(after.at("head.scores.0.gamma").to_vector()[0] != doctest::Approx(std::log(0.5)));
+
+  const auto refused = [&](const Strings& more) {
+    return run_program("lm_train", with("no", more)).err;
+  };
+  CHECK(has(refused({"--freeze", "hed.*"}), "is called 'hed.*'; there are embedding.weight,"));
+  CHECK(has(refused({"--freeze", "*"}), "nothing is left to train"));
+  CHECK(has(refused({"--freeze", "head.*", "--weight-decay", "0.1"}), "--weight-decay 0"));
+}
+
 TEST_CASE("SIGINT saves and exits 130") {
   const TemporaryDirectory dir;
   Program program("lm_train", small(dir / "run", {"--after", "100Ku", "--save-every", "0u"}));

@@ -25,6 +25,21 @@ void declare_head_settings(Options& o, HeadSettings& settings, bool regularising
   }
 }
 
+namespace {
+
+// Names of parameters with commas between.
+void check_name_patterns(const std::string& text) {
+  const bool sound =
+      text.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._*?,"
+                             "[]!-") == std::string::npos &&
+      !text.starts_with(',') && !text.ends_with(',') && text.find(",,") == std::string::npos;
+  require_usage(sound, "must be names of parameters with commas between, such as "
+                       "embedding.weight,lstm.*, not '",
+                text, "'");
+}
+
+}  // namespace
+
 void TrainOptions::declare_vocabulary_limits(Options& o, const char* size_help) {
   o.add("vocab-size", vocab_size, size_help).at_least(0).unit("words").called("vocabulary size");
   o.add("min-count", min_count, "words seen less often in training become <unk>")
@@ -40,6 +55,7 @@ void TrainOptions::declare_head(Options& o) {
   o.add("freeze", freeze,
         "parameters that keep their values: names as in model.safetensors, with commas between; * "
         "and ? match any characters and any one")
+      .check(check_name_patterns)
       .unit("NAMES")
       .default_text("none");
   o.add("init-norm", init_norm,
