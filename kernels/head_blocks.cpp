@@ -69,10 +69,6 @@ HeadBlocks::HeadBlocks(const char* op, const HeadSpec& head, const Var& h,
       gradients_(gradients) {
   require(rows() > 0, "[", op, "] there are no contexts to score");
   require(!weights.w.empty(), "[", op, "] a head needs word vectors");
-  for (const Score& s : head.components)
-    if (s.kind == ScoreKind::expr && arena_.device() != kCpu)
-      fail("[", op, "] ", nine::to_text(s),
-           " runs on the CPU only: choose the CPU as the device, or name a kernel");
   const std::string wrong = head.check(contexts_.cols());
   require(wrong.empty(), "[", op, "] ", wrong);
   resolve_words(op, gradients);

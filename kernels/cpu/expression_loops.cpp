@@ -299,9 +299,11 @@ double exact_slope(const KernelArgs& args, const T* w, const T* h, double up, T*
 template <class T>
 void exact_number_slopes(const KernelArgs& args, const T* w, const T* h, double* out) {
   const Expr k(args.score, args.dims);
-  out = k.exact_parameter_slopes(w, h, args.dims, args.score.scale, out);
   T* const none = nullptr;
-  if (args.score.learns(kScaleNumber)) *out = k.exact(w, h, args.dims, 0, none, none);
+  for (int i = 0; i < kMaxScoreNumbers; ++i)
+    if (args.score.learns(i))
+      *out++ = i == kScaleNumber ? k.exact(w, h, args.dims, 0, none, none)
+                                 : args.score.scale * k.exact_parameter_slope(i, w, h, args.dims);
 }
 
 template <class T>

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "cuda/reduce.cuh"
+#include "kernels/cuda/formula_on_device.h"
 #include "kernels/cuda/head_kernels.cuh"
 #include "kernels/scores/all.h"
 
@@ -352,9 +353,19 @@ struct ExactSlopes {
 
 // --- launches
 
+template <class K>
+K kernel_of(CudaDevice& device, const Score& score, int64_t d) {
+  if constexpr (std::is_same_v<K, scores::ExprPair>) {
+    return formula_on(device, score, d);
+  } else {
+    return K(score, d);
+  }
+}
+
 template <class K, class T>
 void values(CudaDevice& device, const Score& score, int64_t d, const ComponentRun<T>& p, T* out) {
-  each(device, "head_scores", {p.words, p.rows}, Values<K, T>{K(score, d), p, out});
+  each(device, "head_scores", {p.words, p.rows},
+       Values<K, T>{kernel_of<K>(device, score, d), p, out});
 }
 
 template <class K, class T>
@@ -362,13 +373,13 @@ void running(CudaDevice& device, const Score& score, int64_t d, const ComponentR
              RunningSum<T>* out) {
   launch(device, "head_scores", running_kernel<K, T>,
          dim3(blocks_of(p.rows, kWarp), blocks_of(p.words, kSplitWords)), dim3(kWarp, kWarps),
-         kWarps * kWarp * sizeof(RunningSum<T>), K(score, d), p, out);
+         kWarps * kWarp * sizeof(RunningSum<T>), kernel_of<K>(device, score, d), p, out);
 }
 
 template <class K, class T>
 void slopes(CudaDevice& device, const Score& score, int64_t d, const ComponentRun<T>& p,
             const HeadLanes<T>& lanes, const HeadSums<T>& sums) {
-  const K k(score, d);
+  const K k = kernel_of<K>(device, score, d);
   const int64_t parts = k.parts(), stats = parts * K::kStats;
   if constexpr (OfParts<K>) {
     const T log_pairs = static_cast<T>(std::log(static_cast<double>(parts * parts)));
@@ -396,27 +407,30 @@ template <class K, class T>
 void word_stats(CudaDevice& device, const Score& score, int64_t d, const Vectors<T>& x,
                 double* out) {
   if constexpr (K::kStats > 0)
-    each(device, "head_stats", {1, x.count}, WordStats<K, T>{K(score, d), d, x, out});
+    each(device, "head_stats", {1, x.count},
+         WordStats<K, T>{kernel_of<K>(device, score, d), d, x, out});
 }
 template <class K, class T>
 void row_stats(CudaDevice& device, const Score& score, int64_t d, const Vectors<T>& x,
                int64_t padded, T* out) {
   if constexpr (K::kStats > 0)
-    each(device, "head_scores", {1, x.count}, RowStats<K, T>{K(score, d), d, x, padded, out});
+    each(device, "head_scores", {1, x.count},
+         RowStats<K, T>{kernel_of<K>(device, score, d), d, x, padded, out});
 }
 template <class K, class T>
 void stats_backward(CudaDevice& device, const Score& score, int64_t d, const Vectors<T>& x,
                     const double* dstats, int64_t by_vector, int64_t by_stat, T* dx, int64_t ldx) {
   if constexpr (K::kStats > 0)
     each(device, "head_stats_backward", {1, x.count},
-         StatsBackward<K, T>{K(score, d), d, x, dstats, by_vector, by_stat, dx, ldx});
+         StatsBackward<K, T>{kernel_of<K>(device, score, d), d, x, dstats, by_vector, by_stat, dx,
+                             ldx});
 }
 template <class K, class T>
 void exact(CudaDevice& device, const Score& score, int64_t d, const Vectors<T>& w,
            const Vectors<T>& h, const int32_t* targets, int64_t first_row, const T* bias,
            double* out) {
   each(device, "head_scores", {1, h.count},
-       Exact<K, T>{K(score, d), score.scale, d, w, h, targets, bias, out,
+       Exact<K, T>{kernel_of<K>(device, score, d), score.scale, d, w, h, targets, bias, out,
                    device.index_errors("head_scores"), first_row});
 }
 template <class K, class T>
@@ -424,7 +438,8 @@ void exact_slopes(CudaDevice& device, const Score& score, int64_t d, const Vecto
                   const Vectors<T>& h, const int32_t* targets, const double* up, T* target_dz,
                   T* dh, int64_t ldh, T* dw) {
   each(device, "head_gradients", {1, h.count},
-       ExactSlopes<K, T>{K(score, d), score.scale, d, w, h, targets, up, target_dz, dh, ldh, dw});
+       ExactSlopes<K, T>{kernel_of<K>(device, score, d), score.scale, d, w, h, targets, up,
+                         target_dz, dh, ldh, dw});
 }
 
 // --- learned numbers
@@ -507,7 +522,8 @@ void numbers(CudaDevice& device, const Score& score, int64_t d, const ComponentR
   for (int i = 0; i < kMaxScoreNumbers; ++i)
     if (score.learns(i))
       sum_of(device, "head_gradients", p.words * p.rows,
-             NumberGradient<K, T>{K(score, d), p, i, up}, PutSum<double>{out++, true});
+             NumberGradient<K, T>{kernel_of<K>(device, score, d), p, i, up},
+             PutSum<double>{out++, true});
 }
 template <class K, class T>
 void exact_numbers(CudaDevice& device, const Score& score, int64_t d, const Vectors<T>& w,
@@ -515,7 +531,8 @@ void exact_numbers(CudaDevice& device, const Score& score, int64_t d, const Vect
   for (int i = 0; i < kMaxScoreNumbers; ++i)
     if (score.learns(i))
       sum_of(device, "head_gradients", h.count,
-             ExactNumberGradient<K, T>{K(score, d), score.scale, d, w, h, targets, i, up},
+             ExactNumberGradient<K, T>{kernel_of<K>(device, score, d), score.scale, d, w, h,
+                                       targets, i, up},
              PutSum<double>{out++, true});
 }
 
@@ -532,7 +549,7 @@ HeadKernel<T>::HeadKernel(const Score& s, int64_t d) {
     using K = std::remove_cvref_t<decltype(k)>;
     static_cast<scores::Layout&>(*this) = scores::layout_of(k, d);
     if constexpr (std::is_same_v<K, scores::Expr>) {
-      fail("[head] a head with a formula (expr) runs on the CPU only");
+      launches = &kLaunches<scores::ExprPair, T>;
     } else {
       launches = &kLaunches<K, T>;
     }

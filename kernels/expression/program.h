@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "core/random.h"  // NINE_HD
 #include "kernels/expression/expression.h"
 
 namespace nine::expression {
@@ -18,10 +19,10 @@ struct Operand {
   static constexpr int kConstants = 200;
   uint8_t place = 0;
 
-  bool is_constant() const { return place >= kFirstConstant; }
-  bool is_variable() const { return place >= kFirstVariable && !is_constant(); }
-  int constant() const { return place - kFirstConstant; }
-  Variable variable() const { return static_cast<Variable>(place - kFirstVariable); }
+  NINE_HD bool is_constant() const { return place >= kFirstConstant; }
+  NINE_HD bool is_variable() const { return place >= kFirstVariable && !is_constant(); }
+  NINE_HD int constant() const { return place - kFirstConstant; }
+  NINE_HD Variable variable() const { return static_cast<Variable>(place - kFirstVariable); }
 };
 
 /// The variables of a pair, without d, which is the same for all.

@@ -1,6 +1,5 @@
 // Runs programs of expressions over arrays: the loops are compiled for each instruction set
-// (kernels/cpu/expression_loops.cpp), and once more for single pairs
-// (kernels/expression/expr_score.cpp).
+// (kernels/cpu/expression_loops.cpp). Of single pairs: pair_run.h.
 #pragma once
 
 #include <algorithm>
@@ -8,8 +7,8 @@
 #include <cstdint>
 
 #include "core/error.h"
+#include "kernels/expression/operations.h"
 #include "kernels/expression/program.h"
-#include "kernels/expression/vector_functions.h"
 
 namespace nine::expression {
 
@@ -68,10 +67,10 @@ void power(const T* x, double k, int64_t n, T* out) {
   });
 }
 
-/// One run of a program over n pairs, at most kStride. `variables` are arrays of the variables that
+/// One run of a program over n pairs, at most kStrip. `variables` are arrays of the variables that
 /// it uses, `constants` what Constants::compute has filled, `registers` memory for
-/// program.registers arrays of kStride numbers.
-template <class T, int64_t kStride = kStrip>
+/// program.registers arrays of kStrip numbers.
+template <class T>
 class Run {
  public:
   Run(const Program& program, const double* constants, const T* const* variables, int64_t n,
@@ -98,17 +97,17 @@ class Run {
  private:
   const T* array(Operand o) const {
     return o.is_variable() ? variables_[static_cast<int>(o.variable())]
-                           : registers_ + o.place * kStride;
+                           : registers_ + o.place * kStrip;
   }
   T constant(Operand o) const { return static_cast<T>(constants_[o.constant()]); }
 
   template <class F>
   void one(const Instruction& i, F f) const {
-    map(array(i.args[0]), n_, registers_ + i.out * kStride, f);
+    map(array(i.args[0]), n_, registers_ + i.out * kStrip, f);
   }
   template <class F>
   void two(const Instruction& i, F f) const {
-    T* out = registers_ + i.out * kStride;
+    T* out = registers_ + i.out * kStrip;
     if (i.args[1].is_constant())
       map(array(i.args[0]), constant(i.args[1]), n_, out, f);
     else if (i.args[0].is_constant())
@@ -119,71 +118,34 @@ class Run {
   template <class F>
   void side(const Instruction& i, F first) const {
     choose(array(i.args[0]), array(i.args[1]), array(i.args[2]), array(i.args[3]), n_,
-           registers_ + i.out * kStride, first);
+           registers_ + i.out * kStrip, first);
   }
 
   void step(const Instruction& i) const {
-    T* out = registers_ + i.out * kStride;
+    T* out = registers_ + i.out * kStrip;
     switch (i.op) {
       case Op::number:
         return (void)std::fill_n(out, n_, constant(i.args[0]));
-      case Op::add:
-        return two(i, [](T a, T b) { return a + b; });
-      case Op::subtract:
-        return two(i, [](T a, T b) { return a - b; });
-      case Op::multiply:
-        return two(i, [](T a, T b) { return a * b; });
-      case Op::divide:
-        return two(i, [](T a, T b) { return a / b; });
       case Op::power:
         if (i.args[1].is_constant())
           return power(array(i.args[0]), constants_[i.args[1].constant()], n_, out);
         return map(array(i.args[0]), array(i.args[1]), n_, out,
                    [](T a, T b) { return vpow(a, b); });
-      case Op::negate:
-        return one(i, [](T a) { return -a; });
-      case Op::exp:
-        return one(i, [](T a) { return vexp(a); });
-      case Op::log:
-        return one(i, [](T a) { return vlog(a); });
-      case Op::log1p:
-        return one(i, [](T a) { return vlog1p(a); });
-      case Op::expm1:
-        return one(i, [](T a) { return vexpm1(a); });
-      case Op::sqrt:
-        return one(i, [](T a) { return std::sqrt(a); });
-      case Op::abs:
-        return one(i, [](T a) { return a < T(0) ? -a : a; });
-      case Op::sign:
-        return one(i, [](T a) { return a > T(0) ? T(1) : a < T(0) ? T(-1) : a; });
-      case Op::tanh:
-        return one(i, [](T a) { return vtanh(a); });
-      case Op::sigmoid:
-        return one(i, [](T a) { return vsigmoid(a); });
-      case Op::softplus:
-        return one(i, [](T a) { return vsoftplus(a); });
-      case Op::sin:
-        return one(i, [](T a) { return vsin(a); });
-      case Op::cos:
-        return one(i, [](T a) { return vcos(a); });
-      case Op::acos:
-        return one(i, [](T a) { return vacos(a); });
-      case Op::acosh:
-        return one(i, [](T a) { return vacosh(a); });
-      case Op::atan:
-        return one(i, [](T a) { return vatan(a); });
-      case Op::erf:
-        return one(i, [](T a) { return verf(a); });
-      case Op::min:
-        return two(i, [](T a, T b) { return b < a ? b : a; });
-      case Op::max:
-        return two(i, [](T a, T b) { return b > a ? b : a; });
-      case Op::less:
-        return side(i, [](T a, T b) { return a < b; });
-      case Op::less_equal:
-        return side(i, [](T a, T b) { return a <= b; });
-      case Op::detach:
-        return one(i, [](T a) { return a; });
+#define NINE_CASE(op, result) \
+  case Op::op:                \
+    return one(i, [](T a) { return result; });
+        NINE_UNARY_OPERATIONS(NINE_CASE)
+#undef NINE_CASE
+#define NINE_CASE(op, result) \
+  case Op::op:                \
+    return two(i, [](T a, T b) { return result; });
+        NINE_BINARY_OPERATIONS(NINE_CASE)
+#undef NINE_CASE
+#define NINE_CASE(op, condition) \
+  case Op::op:                   \
+    return side(i, [](T a, T b) { return condition; });
+        NINE_CHOICES(NINE_CASE)
+#undef NINE_CASE
       default:
         fail("[expression] no instruction ", static_cast<int>(i.op));
     }

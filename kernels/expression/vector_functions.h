@@ -10,7 +10,7 @@
 namespace nine::expression {
 
 template <class T>
-inline T vatan(T x) {
+NINE_HD inline T vatan(T x) {
   const T size = x < T(0) ? -x : x, sign = x < T(0) ? T(-1) : T(1);
   const bool inverted = size > T(1);
   const T t = inverted ? T(1) / size : size;
@@ -29,13 +29,13 @@ inline T vatan(T x) {
 
 /// NaN outside of [-1, 1].
 template <class T>
-inline T vacos(T x) {
+NINE_HD inline T vacos(T x) {
   return T(2) * vatan(std::sqrt((T(1) - x) / (T(1) + x)));
 }
 
 /// NaN below 1.
 template <class T>
-inline T vacosh(T x) {
+NINE_HD inline T vacosh(T x) {
   const T u = x - T(1);
   // Beyond 1e9 it is log(2x) to rounding, and u (u + 2) might overflow.
   // By factors, not branches: see vexp.
@@ -45,7 +45,7 @@ inline T vacosh(T x) {
 
 /// 2 / sqrt(pi) times the integral of e^-t^2 from 0 to x.
 template <class T>
-inline T verf(T x) {
+NINE_HD inline T verf(T x) {
   const T size = x < T(0) ? -x : x, sign = x < T(0) ? T(-1) : T(1);
   const T within = size < T(0.5) ? size : T(0.5), x2 = within * within;
   constexpr int kTerms = std::is_same_v<T, float> ? 7 : 13;
@@ -64,7 +64,7 @@ inline T verf(T x) {
 
 /// x^y, as std::pow but for the sign of zero.
 template <class T>
-inline T vpow(T x, T y) {
+NINE_HD inline T vpow(T x, T y) {
   const T size = x < T(0) ? -x : x;
   const T grown = vexp(y * vlog(size));
   const T half = y / T(2);

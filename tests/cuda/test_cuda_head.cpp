@@ -197,6 +197,21 @@ TEST_CASE("cuda head: scales and learned numbers against the CPU") {
   }
 }
 
+TEST_CASE("cuda head: formulas against the CPU") {
+  if (!has_gpu()) return;
+  const LabelSmoothing smoothing{0.1, LabelSmoothing::Kind::uniform};
+  for (const char* head :
+       {"expr:{z}", "expr:{s*tanh(z/s)}:s=3", "expr:{-log(1+q^(p/2))}:p=learn:3",
+        "expr:{erf(z)+atan(q)-acosh(1+q)+sin(z)*cos(q)}:scale=2",
+        "expr:{where(z<0,z,log1p(z))-max(q,ww)*a+min(z,q)}:a=learn:0.1:scale=learn",
+        "expr:{4*c-acos(c)+sqrt(1+ww)-softplus(hh)*expm1(-q)+sigmoid(z)^3-abs(z)/d}",
+        "mix:2*expr:{s*z}:s=learn:0.5,lin,expr:{detach(q)-q^1.5}"}) {
+    compare({.head = head});
+    compare({.head = head, .options = {.smoothing = smoothing}});
+  }
+  compare({.head = "mix:expr:{z-ww/2},sig", .bias = false, .untied = true});
+}
+
 TEST_CASE("cuda head: smoothed labels and penalties on the prior against the CPU") {
   if (!has_gpu()) return;
   const LabelSmoothing smoothing{0.1, LabelSmoothing::Kind::uniform};

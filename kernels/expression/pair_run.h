@@ -1,0 +1,88 @@
+// Runs a program for one pair of vectors: for exact scores and inspection on the CPU, and in CUDA
+// kernels, where each thread has pairs of its own.
+#pragma once
+
+#include "kernels/expression/operations.h"
+#include "kernels/expression/program.h"
+
+namespace nine::expression {
+
+/// A program's parts in memory of the CPU or of a GPU.
+struct ProgramView {
+  const Instruction* code = nullptr;
+  const Operand* outputs = nullptr;
+  int32_t instructions = 0, output_count = 0;
+
+  ProgramView() = default;
+  explicit ProgramView(const Program& p)
+      : code(p.code.data()),
+        outputs(p.outputs.data()),
+        instructions(static_cast<int32_t>(p.code.size())),
+        output_count(static_cast<int32_t>(p.outputs.size())) {}
+};
+
+template <class T>
+class PairRun {
+ public:
+  /// `variables` z, q, ww, hh, c of the pair; `constants` what Constants::compute has filled. Both
+  /// must outlive the run.
+  NINE_HD PairRun(const ProgramView& program, const double* constants, const T* variables)
+      : outputs_(program.outputs), constants_(constants), variables_(variables) {
+    for (int32_t i = 0; i < program.instructions; ++i) step(program.code[i]);
+  }
+
+  NINE_HD T output(int k) const { return value(outputs_[k]); }
+
+ private:
+  NINE_HD T value(Operand o) const {
+    if (o.is_constant()) return static_cast<T>(constants_[o.constant()]);
+    return o.is_variable() ? variables_[static_cast<int>(o.variable())] : registers_[o.place];
+  }
+
+  NINE_HD void step(const Instruction& i) {
+    const T a = value(i.args[0]);
+    T& out = registers_[i.out];
+    switch (i.op) {
+#define NINE_CASE(op, result) \
+  case Op::op:                \
+    out = result;             \
+    return;
+      NINE_UNARY_OPERATIONS(NINE_CASE)
+#undef NINE_CASE
+      default:
+        break;
+    }
+    if (i.op == Op::number) {
+      out = a;
+      return;
+    }
+    if (i.op == Op::power && i.args[1].is_constant()) {
+      out = power_of(a, constants_[i.args[1].constant()]);
+      return;
+    }
+    const T b = value(i.args[1]);
+    switch (i.op) {
+#define NINE_CASE(op, result) \
+  case Op::op:                \
+    out = result;             \
+    return;
+      NINE_BINARY_OPERATIONS(NINE_CASE)
+#undef NINE_CASE
+#define NINE_CASE(op, condition)                             \
+  case Op::op:                                               \
+    out = (condition) ? value(i.args[2]) : value(i.args[3]); \
+    return;
+      NINE_CHOICES(NINE_CASE)
+#undef NINE_CASE
+      default:
+        out = vpow(a, b);
+    }
+  }
+
+  const Operand* outputs_;
+  const double* constants_;
+  const T* variables_;
+  T registers_[Operand::kRegisters];
+};
+
+}  // namespace nine::expression
