@@ -110,15 +110,18 @@ void HeadBlocks::resolve_words(const char* op, bool gradients) {
 
 // Puts the learned numbers' values into the components. Waits for a GPU.
 void HeadBlocks::read_numbers(const char* op, bool gradients) {
-  if (weights_.numbers.empty()) return;
+  const std::vector<Var>& all = weights_.numbers;
+  if (all.empty()) return;
+  int64_t expected = 0;
+  for (const ops::HeadComponent& c : components_) expected += c.score.learned_count();
+  if (std::ssize(all) != expected)
+    fail("[", op, "] ", all.size(), " learned numbers, but the head ", head_.to_text(), " has ",
+         expected);
   size_t next = 0;
   for (ops::HeadComponent& c : components_) {
-    if (c.score.learned == 0) continue;
     for (int i = 0; i < kMaxScoreNumbers; ++i) {
       if (!c.score.learns(i)) continue;
-      require(next < weights_.numbers.size(), "[", op, "] ", weights_.numbers.size(),
-              " learned numbers are too few for the head ", head_.to_text());
-      const Var& stored = weights_.numbers[next++];
+      const Var& stored = all[next++];
       require(stored.shape().elements() == 1, "[", op, "] a learned number of shape ",
               stored.shape());
       const bool positive = (c.score.positive >> i & 1) != 0;
@@ -127,11 +130,9 @@ void HeadBlocks::read_numbers(const char* op, bool gradients) {
       number_slope_.push_back(positive ? c.score.number(i) : 1);
       dnumber_.push_back(gradients ? stored.grad_input() : OutputView{});
     }
-    const std::string wrong = check_score(c.score, contexts_.cols());
-    require(wrong.empty(), "[", op, "] ", nine::to_text(c.score), ": ", wrong);
+    if (const std::string wrong = check_score(c.score, contexts_.cols()); !wrong.empty())
+      fail("[", op, "] ", nine::to_text(c.score), ": ", wrong);
   }
-  require(next == weights_.numbers.size(), "[", op, "] ", weights_.numbers.size(),
-          " learned numbers, but the head ", head_.to_text(), " has ", next);
 }
 
 void HeadBlocks::check_shapes(const char* op) const {

@@ -462,6 +462,34 @@ TEST_CASE(
   CHECK(pool.peak_bytes() <= (26 * kLayers + 24) * width);
 }
 
+TEST_CASE("step: a warmed-up one with learned numbers of the head calls operator new never") {
+  constexpr int64_t kPairs = 4, kSteps = 8;
+  ParameterSet set;
+  const Transformer model(
+      set, {.src_vocab = 30,
+            .tgt_vocab = 30,
+            .encoder_layers = 1,
+            .decoder_layers = 1,
+            .dim = 32,
+            .ffn = 64,
+            .head = {.spec = parse_head("mix:rbf:gamma=learn:scale=learn,mog:variance=learn:1,"
+                                        "expr:{s*tanh(z/s)}:s=learn:3")}});
+  const Tensor ids = tensor_of(random_indices({{{kPairs, kSteps}, 2, 30}}, 1)[0], {kPairs, kSteps});
+  const TranslationBatch batch = TranslationBatch::of_padded(ids, ids, ids, 1);
+  TranslationSource data(model, [&](TranslationBatch& next) {
+    next = batch;
+    return true;
+  });
+  Arena pool("step");
+  Adam optimizer(set, {});
+  TrainStep step(set, optimizer, pool, {});
+  for (int64_t i = 1; i <= 2; ++i) step.run(data, i, 1e-4);
+  const int64_t before = g_news;
+  for (int64_t i = 3; i <= 6; ++i) step.run(data, i, 1e-4);
+  CHECK(g_news - before == 0);
+  CHECK(model.head().number_values().size() == 4);
+}
+
 TEST_CASE("step: operators with numbers call operator new never") {
   Arena pool("step");
   Tape tape(pool);
