@@ -89,6 +89,9 @@ BpeSegmenter::BpeSegmenter(const BpeCodes& codes, SegmentOptions options)
     ascii_[false][i] = symbols_.find(character);
     ascii_[true][i] = symbols_.find(concat(character, kEndOfWord));
   }
+  joined_.assign(codes.merges.size(), PairTable::kNone);
+  for (size_t pair = 0; pair < ranks_.size(); ++pair)
+    joined_[static_cast<size_t>(ranks_[pair])] = merged_[pair];
   splits_.assign(static_cast<size_t>(symbols_.size()), PairTable::kNone);
   for (int32_t pair = 0; pair < pairs_.size(); ++pair)
     splits_[static_cast<size_t>(merged_[static_cast<size_t>(pair)])] = pair;
@@ -120,8 +123,8 @@ void BpeSegmenter::set_rank(Node& node, const Node& next) const {
   if (pair != PairTable::kNone) node.rank = ranks_[static_cast<size_t>(pair)];
 }
 
-void BpeSegmenter::merge(Nodes& nodes, BpeDropout* dropout) const {
-  std::vector<size_t> places;
+void BpeSegmenter::merge(Scratch& scratch, BpeDropout* dropout) const {
+  auto& [nodes, places] = scratch;
   while (nodes.size() > 1) {
     int32_t best = kNoRank;
     places.clear();
@@ -141,8 +144,7 @@ void BpeSegmenter::merge(Nodes& nodes, BpeDropout* dropout) const {
 }
 
 void BpeSegmenter::join(Nodes& nodes, const std::vector<size_t>& places) const {
-  const int32_t pair = pairs_.find(nodes[places[0]].symbol, nodes[places[0] + 1].symbol);
-  const int32_t merged = merged_[static_cast<size_t>(pair)];
+  const int32_t merged = joined_[static_cast<size_t>(nodes[places[0]].rank)];
   size_t size = places[0], place = 0;
   bool new_before = false;
   for (size_t i = places[0]; i < nodes.size(); ++i, ++size) {
@@ -158,13 +160,14 @@ void BpeSegmenter::join(Nodes& nodes, const std::vector<size_t>& places) const {
 }
 
 template <class Add>
-void BpeSegmenter::cut(std::string_view text, BpeDropout* dropout, Add&& add) const {
+void BpeSegmenter::cut(std::string_view text, BpeDropout* dropout, Scratch& scratch,
+                       Add&& add) const {
   if (text.size() == utf8_length(text[0]) ||
       (!options_.glossaries.empty() && options_.glossaries.holds(text)))
     return add(text);
-  Nodes nodes;
-  set_characters(text, nodes);
-  merge(nodes, dropout);
+  const Nodes& nodes = scratch.nodes;
+  set_characters(text, scratch.nodes);
+  merge(scratch, dropout);
   Subwords subwords;
   size_t begin = 0;
   for (const Node& node : nodes) {
@@ -218,14 +221,21 @@ void BpeSegmenter::split_again(const std::string& subword, bool final, Subwords&
 
 void BpeSegmenter::segment_word(std::string_view word, std::string& out,
                                 BpeDropout* dropout) const {
+  Scratch scratch;
+  segment_word(word, out, dropout, scratch);
+}
+
+void BpeSegmenter::segment_word(std::string_view word, std::string& out, BpeDropout* dropout,
+                                Scratch& scratch) const {
   bool first = true;
   const auto add = [&](std::string_view subword) {
     if (!first) (out += options_.separator) += ' ';
     first = false;
     out += subword;
   };
-  if (options_.glossaries.empty()) return cut(word, dropout, add);
-  for (const std::string& part : options_.glossaries.isolate(word)) cut(part, dropout, add);
+  if (options_.glossaries.empty()) return cut(word, dropout, scratch, add);
+  for (const std::string& part : options_.glossaries.isolate(word))
+    cut(part, dropout, scratch, add);
 }
 
 template <class Segment>
@@ -247,11 +257,12 @@ void BpeSegmenter::segment_lines(std::string_view block, std::string& out,
 
 void BpeSegmenter::segment(std::string_view block, std::string& out, BpeCache& cache) const {
   std::string subwords;
+  Scratch scratch;
   segment_lines(block, out, [&](std::string_view word) {
     const int32_t id = cache.words.add(word);
     if (cache.lacks(id)) {
       subwords.clear();
-      segment_word(word, subwords);
+      segment_word(word, subwords, nullptr, scratch);
       cache.add(subwords);
     }
     out += cache.subwords(id);
@@ -259,7 +270,9 @@ void BpeSegmenter::segment(std::string_view block, std::string& out, BpeCache& c
 }
 
 void BpeSegmenter::segment(std::string_view block, std::string& out, BpeDropout& dropout) const {
-  segment_lines(block, out, [&](std::string_view word) { segment_word(word, out, &dropout); });
+  Scratch scratch;
+  segment_lines(block, out,
+                [&](std::string_view word) { segment_word(word, out, &dropout, scratch); });
 }
 
 void segment_block(const BpeSegmenter& segmenter, std::string_view block,

@@ -92,15 +92,21 @@ class BpeSegmenter {
     uint32_t end;    // of its text in the word
   };
   using Nodes = std::vector<Node>;
+  struct Scratch {  // memory kept from word to word
+    Nodes nodes;
+    std::vector<size_t> places;
+  };
   using Subwords = std::vector<std::string>;
 
   template <class Segment>
   void segment_lines(std::string_view block, std::string& out, Segment&& segment_one) const;
   template <class Add>
-  void cut(std::string_view text, BpeDropout* dropout, Add&& add) const;
+  void cut(std::string_view text, BpeDropout* dropout, Scratch& scratch, Add&& add) const;
+  void segment_word(std::string_view word, std::string& out, BpeDropout* dropout,
+                    Scratch& scratch) const;
   int32_t symbol_of(std::string_view character, bool final) const;
   void set_characters(std::string_view text, Nodes& nodes) const;
-  void merge(Nodes& nodes, BpeDropout* dropout) const;
+  void merge(Scratch& scratch, BpeDropout* dropout) const;
   void join(Nodes& nodes, const std::vector<size_t>& places) const;
   void set_rank(Node& node, const Node& next) const;
   Subwords in_vocabulary(const Subwords& all) const;
@@ -115,6 +121,7 @@ class BpeSegmenter {
   PairTable pairs_;
   std::vector<int32_t> ranks_;   // by pair: its place in the codes
   std::vector<int32_t> merged_;  // by pair: the symbol it becomes
+  std::vector<int32_t> joined_;  // the same by the pair's rank
   std::vector<int32_t> splits_;  // by symbol: the pair it is split into again, or kNone
 };
 
