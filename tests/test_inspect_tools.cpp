@@ -151,13 +151,45 @@ TEST_CASE("explain: layers' lines follow from one another") {
   for (const std::string& name : layer_examples()) CHECK(explain(name).at("worst")[0] < 1e-6);
 }
 
+TEST_CASE("explain: formulas of examples are computed and written as they are read") {
+  SymbolTable symbols;
+  symbols.set("w_1", {3, 4});
+  symbols.set("w", {9});
+  symbols.set("dL/dS", {2, -1});
+  const auto value = [&](const char* text) { return symbols.compute(text); };
+  CHECK(value("|w_1| + 2*w_1.w_1") == Doubles{55});
+  CHECK(value("-w_1[2]^2/8") == Doubles{-2});
+  CHECK(value("[dL/dS[1]*w_1, w]") == Doubles{6, 8, 9});
+  CHECK(value("w_1[1..2] - 1 - 1") == Doubles{1, 2});
+  CHECK(value("where(w < 9, 1, 2) + where(w <= 9, 10, 20)") == Doubles{12});
+  CHECK(value("max(w_1) + min(w, 5) + sum(w_1)") == Doubles{16});
+  CHECK(value("2^3^2 + 1e-1*10") == Doubles{513});
+  for (const char* wrong :
+       {"w_1 +", "w_2", "(w", "w)", "sin", "nothing(w)", "w_1[3]", "w_1 + [1,2,3]"})
+    CHECK_THROWS_AS(value(wrong), Error);
+  CHECK(to_mathml(symbols.read("dL/dS*(w - 1)/w")) ==
+        "<mfrac><mrow><mrow><mfrac><mrow><mo>∂</mo><mi>L</mi></mrow><mrow><mo>∂</mo><mi>S</mi>"
+        "</mrow></mfrac><mo>&#x2062;</mo><mrow><mo>(</mo><mrow><mi>w</mi><mo>−</mo><mn>1</mn>"
+        "</mrow><mo>)</mo></mrow></mrow></mrow><mrow><mi>w</mi></mrow></mfrac>");
+}
+
+TEST_CASE("explain: a derivation that disagrees with the library is an error") {
+  WorkedExample example("t");
+  example.given("x", Numbers{1, 2});
+  example.step("y", "2*x", "twice");
+  example.agree("y", Numbers{2, 4});
+  CHECK(has(error_of([&] { example.agree("y", Numbers{2, 4.1}); }), "differs from the library's"));
+  CHECK(has(error_of([&] { example.step("z", "ln(-x)"); }), "is not finite"));
+}
+
 TEST_CASE("explain, show, plot: wrong names say what is there") {
   CHECK(has(error_of([] { explain("lsmt"); }), "did you mean lstm?"));
   CHECK(has(error_of([] { explain("rfb"); }), "did you mean rbf?"));
   CHECK(has(error_of([] { explain("mos"); }), "one kernel at a time"));
   CHECK(error_of([] { explain("foo"); }) ==
         "--explain foo: nothing is called 'foo'. Kernels: lin, log, pow, pol, rbf, ssg, mog, hpb, "
-        "wav, sig; layers: softmax, mixture, layer_norm, lstm, attention");
+        "wav, sig; layers: softmax, mixture, label_smoothing, pi_reg, weight_norm_reg, layer_norm, "
+        "lstm, attention");
   CHECK(error_of([] { explain("lin:p=1"); }) ==
         "--explain lin:p=1: lin has no parameters, not 'p'");
   CHECK(has(error_of([] { show("dog_and_cat"); }), "did you mean dog-and-cat?"));

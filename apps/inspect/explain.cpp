@@ -16,6 +16,9 @@ struct Named {
 };
 constexpr Named kLayers[] = {{"softmax", explain_softmax},
                              {"mixture", explain_mixture},
+                             {"label_smoothing", explain_label_smoothing},
+                             {"pi_reg", explain_prior_penalty},
+                             {"weight_norm_reg", explain_norm_penalty},
                              {"layer_norm", explain_layer_norm},
                              {"lstm", explain_lstm},
                              {"attention", explain_attention}};
@@ -45,9 +48,6 @@ std::vector<std::string> layer_examples() {
   return names;
 }
 
-namespace {
-
-// "margin=cos:0.3,word_norm=unigram:2,1": nothing where the name has another form.
 std::optional<HeadSettings> margin_settings(const std::string& name) {
   if (name.find('=') == std::string::npos) return std::nullopt;
   HeadSettings settings;
@@ -73,8 +73,6 @@ std::optional<HeadSettings> margin_settings(const std::string& name) {
   }
   return settings;
 }
-
-}  // namespace
 
 WorkedExample explain(const std::string& name) {
   if (const auto settings = margin_settings(name)) {

@@ -3,11 +3,13 @@
 // explain_layers.cpp.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "apps/inspect/worked_example.h"
 #include "kernels/head.h"
+#include "kernels/head_config.h"
 #include "kernels/head_norms.h"
 #include "kernels/margin.h"
 
@@ -15,6 +17,10 @@ namespace nine::app {
 
 /// The names of the examples that are not kernels: softmax, lstm, ...
 std::vector<std::string> layer_examples();
+
+/// "margin=cos:0.3,word_norm=unigram:2,1" as settings of a head; nothing where the name has another
+/// form.
+std::optional<HeadSettings> margin_settings(const std::string& name);
 
 /// The example of a kernel with its parameters ("pow:p=1"), of one of layer_examples(), or of lin
 /// with a margin or norms: "margin=cos:0.3", "word_norm=uniform", "context_norm=max", several with
@@ -24,10 +30,21 @@ WorkedExample explain(const std::string& name);
 /// Row r of a matrix.
 inline std::vector<double> row(const Tensor& t, int64_t r) { return t.row_range(r, 1).to_vector(); }
 
+enum class KernelPart : uint8_t { forward, backward };
+/// The lines of S of every row of `w` with the context `h`, or those of its gradients, compared
+/// with the kernel's own.
+void kernel_lines(WorkedExample& example, const Score& score, const Tensor& w, const Tensor& h,
+                  KernelPart part);
+/// The softmax of a symbol, whose numbers are `scores`, as a formula that does not overflow.
+std::string softmax_formula(const Numbers& scores, const std::string& symbol);
+
 /// The examples themselves.
 WorkedExample explain_kernel(const Score& score);
 WorkedExample explain_softmax();
 WorkedExample explain_mixture();
+WorkedExample explain_prior_penalty();
+WorkedExample explain_norm_penalty();
+WorkedExample explain_label_smoothing();
 WorkedExample explain_layer_norm();
 WorkedExample explain_lstm();
 WorkedExample explain_attention();

@@ -9,12 +9,29 @@
 namespace nine::app {
 namespace {
 
-using Doubles = std::vector<double>;
-
 Tensor empty(const Shape& shape) { return Tensor(shape, DType::float64); }
 // The loss of every example, sum(weights * y): dL/dy is then `weights`.
 Var weighted(const Var& y, const Tensor& weights) {
   return sum(mul(y, y.tape().constant(weights)));
+}
+
+// The gradients of step t, from those of step t + 1.
+void lstm_backward_lines(WorkedExample& example, int64_t t, int64_t steps) {
+  const std::string now = concat('_', t), next = concat('_', t + 1), before = concat('_', t - 1),
+                    g = "ifgo" + now, by_c = "dL/dc" + now, by_h = "dL/dh" + now;
+  const bool last = t == steps;
+  example.step(by_h, last ? "1" : concat("W_hh.dL/da", next),
+               last ? "L is h_2" : "chain rule: the next a has the slope W_hh by h");
+  example.step(by_c,
+               concat(by_h, "*", g, "[4]*(1 - tanh(c", now, ")^2)",
+                      last ? "" : concat(" + dL/dc", next, "*ifgo", next, "[2]")),
+               last ? "chain rule: tanh has the slope 1 - tanh^2"
+                    : "chain rule: tanh has 1 - tanh^2; the next c has f: sum rule");
+  example.step("dL/da" + now,
+               concat("[", by_c, "*", g, "[3]*", g, "[1]*(1 - ", g, "[1]), ", by_c, "*c", before,
+                      "*", g, "[2]*(1 - ", g, "[2]), ", by_c, "*", g, "[1]*(1 - ", g, "[3]^2), ",
+                      by_h, "*tanh(c", now, ")*", g, "[4]*(1 - ", g, "[4])]"),
+               "product rule and chain rule: sigmoid has s (1 - s)");
 }
 
 }  // namespace
@@ -27,33 +44,34 @@ WorkedExample explain_layer_norm() {
   const Tensor dy = Tensor::from<double>({1, -1, 0.5}, {1, 3}), y = empty({1, 3}),
                mean = empty({1}), rstd = empty({1});
   ops::layer_norm(x, gamma, beta, kEps, y, mean, rstd);
-  const double m = mean.item(), r = rstd.item();
   WorkedExample example(
       "layer_norm: y = gamma (x - mean) r + beta, r = 1 / sqrt(variance + eps), eps = 1e-5");
   example.heading("A row of three numbers");
-  example.line("x", "", x);
-  example.line("gamma", "", gamma);
-  example.line("beta", "", beta);
+  example.given("x", x);
+  example.given("gamma", gamma);
+  example.given("beta", beta);
   example.heading("Forward");
-  example.line("mean", "sum(x) / 3", m);
-  example.line("r", "1 / sqrt(sum((x - mean)^2) / 3 + eps)", r);
-  Doubles xhat = x.to_vector(), g = dy.to_vector();
-  for (double& v : xhat) v = (v - m) * r;
-  example.line("xhat", "(x - mean) r", xhat);
-  example.line("y", "gamma xhat + beta", y);
+  example.step("mean", "sum(x)/3", "");
+  example.step("r", "1/sqrt(sum((x - mean)^2)/3 + 0.00001)", "one over the deviation");
+  example.step("xhat", "(x - mean)*r", "of mean 0 and variance 1");
+  example.step("y", "gamma*xhat + beta", "");
+  example.agree("mean", mean);
+  example.agree("r", rstd);
+  example.agree("y", y);
   example.heading("Backward, from dL/dy as it comes from above");
-  example.line("dL/dy", "", dy);
-  double along = 0, total = 0;
-  for (size_t k = 0; k < 3; ++k)
-    g[k] *= gamma.to_vector()[k], total += g[k] / 3, along += g[k] * xhat[k] / 3;
-  example.line("g", "gamma dL/dy", g);
-  example.line("a", "sum(g) / 3", total);
-  example.line("b", "sum(g xhat) / 3", along);
+  example.given("dL/dy", dy);
   const Tensor dx = empty({1, 3}), dgamma = empty({3}), dbeta = empty({3});
   ops::layer_norm_backward(x, gamma, mean, rstd, dy, {dx}, {dgamma}, {dbeta});
-  example.line("dL/dx", "r (g - a - xhat b)", dx);
-  example.line("dL/dgamma", "dL/dy xhat", dgamma);
-  example.line("dL/dbeta", "dL/dy", dbeta);
+  example.step("g", "gamma*dL/dy", "dL/dxhat: y has the slope gamma by xhat");
+  example.step("a", "sum(g)/3", "what moves all of xhat alike is taken off by the mean");
+  example.step("b", "sum(g*xhat)/3", "r has the slope -r^2 xhat_k/3 by x_k: power and chain rule");
+  example.step("dL/dx", "r*(g - a - xhat*b)",
+               "product rule: xhat = (x - mean) r, with the slopes of x, mean and r");
+  example.step("dL/dgamma", "dL/dy*xhat", "y has the slope xhat by gamma");
+  example.step("dL/dbeta", "dL/dy", "and 1 by beta");
+  example.agree("dL/dx", dx);
+  example.agree("dL/dgamma", dgamma);
+  example.agree("dL/dbeta", dbeta);
   example.check(
       [&](std::span<const Var> v) { return weighted(layer_norm(v[0], v[1], v[2], kEps), dy); },
       {x, gamma, beta});
@@ -84,28 +102,31 @@ WorkedExample explain_lstm() {
   ops::lstm(io, pool);
   WorkedExample example("lstm: two steps of one cell; gates in the order i f g o");
   example.heading("Weights, the state before, two inputs");
-  example.line("W_ih", "", w_ih);
-  example.line("W_hh", "", w_hh);
-  example.line("b_ih", "", b_ih);
-  example.line("b_hh", "", b_hh);
-  example.line("h_0", "", h0);
-  example.line("c_0", "", c0);
-  example.line("x", "x_1 and x_2", x);
+  example.given("W_ih", w_ih);
+  example.given("W_hh", w_hh);
+  example.given("b_ih", b_ih);
+  example.given("b_hh", b_hh);
+  example.given("h_0", h0);
+  example.given("c_0", c0);
+  example.given("x", x);
   example.heading("Forward");
   for (int64_t t = 0; t < kSteps; ++t) {
-    const std::string now = "_" + std::to_string(t + 1), before = "_" + std::to_string(t);
-    Doubles a;
-    for (size_t g = 0; g < 4; ++g)
-      a.push_back(
-          w_ih.to_vector()[g] * x.to_vector()[static_cast<size_t>(t)] + b_ih.to_vector()[g] +
-          w_hh.to_vector()[g] * hidden.to_vector()[static_cast<size_t>(t)] + b_hh.to_vector()[g]);
-    example.line("a" + now, concat("W_ih x", now, " + b_ih + W_hh h", before, " + b_hh"), a);
-    example.line("ifgo" + now, "sigmoid, sigmoid, tanh, sigmoid of a" + now, row(gates, t));
-    example.line("c" + now, concat("f c", before, " + i g"), row(cells, t + 1));
-    example.line("h" + now, concat("o tanh c", now), row(hidden, t + 1));
+    const std::string now = concat('_', t + 1), before = concat('_', t), gate = "ifgo" + now,
+                      a = "a" + now;
+    example.step(a, concat("W_ih*x[", t + 1, "] + b_ih + W_hh*h", before, " + b_hh"),
+                 "all four gates");
+    example.step(
+        gate,
+        concat("[sigmoid(", a, "[1]), sigmoid(", a, "[2]), tanh(", a, "[3]), sigmoid(", a, "[4])]"),
+        "input, forget, cell, output");
+    example.step("c" + now, concat(gate, "[2]*c", before, " + ", gate, "[1]*", gate, "[3]"),
+                 "f c + i g");
+    example.step("h" + now, concat(gate, "[4]*tanh(c", now, ")"), "o tanh c");
+    example.agree(gate, row(gates, t));
+    example.agree("c" + now, row(cells, t + 1));
+    example.agree("h" + now, row(hidden, t + 1));
   }
   example.heading("Backward, from L = h_2: the last step first");
-  const Doubles gate = gates.to_vector(), c = cells.to_vector();
   const Tensor dx = empty({kSteps, 1}), dw_ih = empty({4, 1}), dw_hh = empty({4, 1}),
                db = empty({4}), db_hh = empty({4}), dh0 = empty({1, 1}), dc0 = empty({1, 1});
   ops::lstm_backward(io,
@@ -118,33 +139,21 @@ WorkedExample explain_lstm() {
                       .dh0 = {dh0},
                       .dc0 = {dc0}},
                      pool);
-  // dh and dc of each step are computed here, because the op returns only those before the first
-  // step, dh0 and dc0. A test compares both.
-  double dh = 0, dc = 0;
-  for (int64_t t = kSteps; t-- > 0;) {
-    const std::string now = "_" + std::to_string(t + 1), next = "_" + std::to_string(t + 2);
-    const auto at = static_cast<size_t>(t);
-    const double o = gate[4 * at + 3], squashed = std::tanh(c[at + 1]);
-    dh += dy.to_vector()[at];
-    dc += dh * o * (1 - squashed * squashed);
-    example.line("dL/dh" + now, t + 1 == kSteps ? "1, from the loss" : concat("W_hh' dL/da", next),
-                 dh);
-    example.line("dL/dc" + now,
-                 concat(t + 1 == kSteps ? "" : concat("f", next, " dL/dc", next, " + "),
-                        "dL/dh o (1 - tanh(c)^2)"),
-                 dc);
-    example.line("dL/da" + now, "dc g i(1-i), dc c_before f(1-f), dc i(1-g^2), dh tanh(c) o(1-o)",
-                 row(gates, t));
-    dc *= gate[4 * at + 1];
-    dh = 0;
-    for (size_t g = 0; g < 4; ++g) dh += w_hh.to_vector()[g] * gates.to_vector()[4 * at + g];
-  }
-  example.line("dL/dh_0", "W_hh' dL/da_1", dh0);
-  example.line("dL/dc_0", "f_1 dL/dc_1", dc0);
-  example.line("dL/dx", "W_ih' dL/da_t", dx);
-  example.line("dL/dW_ih", "sum over t of dL/da_t x_t", dw_ih);
-  example.line("dL/dW_hh", "sum over t of dL/da_t h_(t-1)", dw_hh);
-  example.line("dL/db", "sum over t of dL/da_t, for both biases", db);
+  for (int64_t t = kSteps; t > 0; --t) lstm_backward_lines(example, t, kSteps);
+  example.step("dL/dh_0", "W_hh.dL/da_1", "chain rule: a_1 has the slope W_hh by h_0");
+  example.step("dL/dc_0", "ifgo_1[2]*dL/dc_1", "c_1 has the slope f by c_0");
+  example.step("dL/dx", "[W_ih.dL/da_1, W_ih.dL/da_2]", "chain rule: a has the slope W_ih by x");
+  example.step("dL/dW_ih", "dL/da_1*x[1] + dL/da_2*x[2]", "a has the slope x: sum rule");
+  example.step("dL/dW_hh", "dL/da_1*h_0 + dL/da_2*h_1", "a has the slope h_before: sum rule");
+  example.step("dL/db", "dL/da_1 + dL/da_2", "both biases have the slope 1: sum rule");
+  example.agree("dL/da_1", row(gates, 0));  // where the op leaves them
+  example.agree("dL/da_2", row(gates, 1));
+  example.agree("dL/dh_0", dh0);
+  example.agree("dL/dc_0", dc0);
+  example.agree("dL/dx", dx);
+  example.agree("dL/dW_ih", dw_ih);
+  example.agree("dL/dW_hh", dw_hh);
+  example.agree("dL/db", db);
   example.check(
       [&](std::span<const Var> v) {
         return weighted(lstm(v[0], {v[1], v[2], v[3], v[4]}, {v[5], v[6]}).y, dy);
@@ -163,37 +172,33 @@ WorkedExample explain_attention() {
   WorkedExample example(
       "attention: y = softmax(q k' / sqrt(n)) v, one head of n = 2 numbers, one query, two keys");
   example.heading("Query, keys, values");
-  example.line("q", "", q);
-  for (int64_t s = 0; s < 2; ++s) example.line(concat("k_", s + 1), "", row(k, s));
-  for (int64_t s = 0; s < 2; ++s) example.line(concat("v_", s + 1), "", row(v, s));
+  example.given("q", q);
+  for (int64_t s = 0; s < 2; ++s) example.given(concat("k_", s + 1), row(k, s));
+  for (int64_t s = 0; s < 2; ++s) example.given(concat("v_", s + 1), row(v, s));
   example.heading("Forward");
-  const double scale = 1 / std::sqrt(2.0);
-  const auto dot = [](const Doubles& a, const Doubles& b) { return a[0] * b[0] + a[1] * b[1]; };
-  Doubles a, p, by_p, by_a;
-  for (int64_t s = 0; s < 2; ++s)
-    a.push_back(scale * dot(q.to_vector(), row(k, s))),
-        p.push_back(std::exp(a.back() - lse.item()));
-  example.line("a", "q.k_s / sqrt(2)", a);
-  example.line("lse", "ln(e^a_1 + e^a_2): all that is kept for backward", lse);
-  example.line("p", "e^(a_s - lse)", p);
-  example.line("y", "p_1 v_1 + p_2 v_2", y);
+  example.step("a", "[q.k_1, q.k_2]/sqrt(2)", "the scores");
+  example.step("lse", "ln(sum(exp(a)))", "all that is kept for backward");
+  example.step("p", "exp(a - lse)", "their softmax");
+  example.step("y", "p[1]*v_1 + p[2]*v_2", "the mean of the values");
+  example.agree("lse", lse);
+  example.agree("y", y);
   example.heading("Backward, from dL/dy as it comes from above");
-  example.line("dL/dy", "", dy);
-  const double all = dot(dy.to_vector(), y.to_vector());
-  for (int64_t s = 0; s < 2; ++s) {
-    by_p.push_back(dot(dy.to_vector(), row(v, s)));
-    by_a.push_back(p[static_cast<size_t>(s)] * (by_p.back() - all));
-  }
-  example.line("dL/dp", "dL/dy.v_s", by_p);
-  example.line("D", "dL/dy.y", all);
-  example.line("dL/da", "p_s (dL/dp_s - D)", by_a);
+  example.given("dL/dy", dy);
+  example.step("dL/dp", "[dL/dy.v_1, dL/dy.v_2]", "chain rule: y is linear in p");
+  example.step("D", "dL/dy.y", "the sum of p_s dL/dp_s");
+  example.step("dL/da", "p*(dL/dp - D)", "a softmax has the slopes p_s ([s = u] - p_u)");
   const Tensor dq = empty({1, 2}), dk = empty({2, 2}), dv = empty({2, 2});
   ops::attention_backward(io, {.dy = dy, .dq = {dq}, .dk = {dk}, .dv = {dv}});
-  example.line("dL/dq", "(dL/da_1 k_1 + dL/da_2 k_2) / sqrt(2)", dq);
-  for (int64_t s = 0; s < 2; ++s)
-    example.line(concat("dL/dk_", s + 1), concat("dL/da_", s + 1, " q / sqrt(2)"), row(dk, s));
-  for (int64_t s = 0; s < 2; ++s)
-    example.line(concat("dL/dv_", s + 1), concat("p_", s + 1, " dL/dy"), row(dv, s));
+  example.step("dL/dq", "(dL/da[1]*k_1 + dL/da[2]*k_2)/sqrt(2)",
+               "chain rule: q.k has the slope k by q; sum rule");
+  example.agree("dL/dq", dq);
+  for (int64_t s = 0; s < 2; ++s) {
+    const std::string key = concat("dL/dk_", s + 1), value = concat("dL/dv_", s + 1);
+    example.step(key, concat("dL/da[", s + 1, "]*q/sqrt(2)"), "q.k has the slope q by k");
+    example.step(value, concat("p[", s + 1, "]*dL/dy"), "y has the slope p_s by v_s");
+    example.agree(key, row(dk, s));
+    example.agree(value, row(dv, s));
+  }
   Tensor kv({2, 4}, DType::float64);
   ops::copy(k, kv.col_range(0, 2));
   ops::copy(v, kv.col_range(2, 2));

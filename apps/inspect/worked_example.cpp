@@ -25,19 +25,46 @@ std::string padded(std::string text, size_t width) {
   return text;
 }
 
+void WorkedExample::given(const std::string& symbol, const Numbers& numbers) {
+  lines_.push_back({symbol, {}, numbers});
+  symbols_.set(symbol, numbers);
+}
+
+void WorkedExample::step(const std::string& symbol, const std::string& formula,
+                         const std::string& rule) {
+  const Numbers numbers = symbols_.compute(formula);
+  for (const double x : numbers)
+    require(std::isfinite(x), "[kernel_inspect] ", symbol, " = ", formula, " is not finite");
+  lines_.push_back({symbol, formula, numbers, rule});
+  symbols_.set(symbol, numbers);
+}
+
+void WorkedExample::agree(const std::string& symbol, const Numbers& numbers) const {
+  const Numbers& mine = at(symbol);
+  require(mine.size() == numbers.size(), "[kernel_inspect] ", symbol, " has ", mine.size(),
+          " numbers in the derivation and ", numbers.size(), " in the library");
+  double largest = 0, off = 0;
+  for (size_t k = 0; k < mine.size(); ++k) {
+    largest = std::max(largest, std::abs(numbers[k]));
+    off = std::max(off, std::abs(mine[k] - numbers[k]));
+  }
+  require(off <= 1e-9 * std::max(largest, 1e-3), "[kernel_inspect] the derivation's ", symbol,
+          " differs from the library's by ", off);
+}
+
 void WorkedExample::check(const std::function<Var(std::span<const Var>)>& f,
                           const std::vector<Tensor>& inputs) {
   const GradcheckReport report = gradcheck(f, inputs, {.max_elements = 0});
   require(report.worst < 1e-6,
           "[kernel_inspect] a gradient is not what finite differences say: ", report.where);
   heading("Check: each number of each input moved by 1e-5 up and down, and L computed again");
-  line("worst",
-       concat("|gradient - (L(x + e) - L(x - e)) / 2e| over the largest, of ", report.checked,
-              " numbers"),
-       report.worst);
+  lines_.push_back({"worst",
+                    concat("|gradient - (L(x + e) - L(x - e)) / 2e| over the largest, of ",
+                           report.checked, " numbers"),
+                    {report.worst}});
 }
 
-const std::vector<double>& WorkedExample::at(const std::string& symbol) const {
+const Numbers& WorkedExample::at(const std::string& symbol) const {
   const auto found =
       std::find_if(lines_.begin(), lines_.end(), [&](const Line& l) { return l.symbol == symbol; });
   require(found != lines_.end(), "[kernel_inspect] the example has no line ", symbol);
@@ -59,6 +86,7 @@ std::string WorkedExample::text() const {
     out += "  " + padded(l.symbol, symbol) +
            (l.formula.empty() ? std::string() : " = " + padded(l.formula, formula)) + " =";
     for (const double x : l.numbers) out += number_text(x);
+    if (!l.rule.empty()) out += "   (" + l.rule + ")";
     out += '\n';
   }
   return out;

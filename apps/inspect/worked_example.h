@@ -1,4 +1,5 @@
-// A worked example as text: lines with a symbol, its formula and its numbers.
+// A worked example as text: lines with a symbol, its formula, its numbers and the rule that gives
+// the formula.
 #pragma once
 
 #include <functional>
@@ -6,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "apps/inspect/arithmetic.h"
 #include "autograd/tape.h"
 
 namespace nine::app {
@@ -19,36 +21,42 @@ class WorkedExample {
   /// A line without numbers is a heading or a sentence, which is in `formula`.
   struct Line {
     std::string symbol, formula;
-    std::vector<double> numbers;
+    Numbers numbers;
+    std::string rule = {};  ///< why the formula holds; empty where it is a definition
   };
 
   explicit WorkedExample(const std::string& title) { lines_.push_back({{}, title, {}}); }
 
   /// A heading after an empty line.
   void heading(const std::string& text) { lines_.push_back({{}, '\n' + text, {}}); }
-  /// A line `symbol = formula = numbers`; `formula` may be empty.
-  void line(const std::string& symbol, const std::string& formula,
-            const std::vector<double>& numbers) {
-    lines_.push_back({symbol, formula, numbers});
+  /// A number that the example begins with.
+  void given(const std::string& symbol, const Numbers& numbers);
+  void given(const std::string& symbol, const Tensor& numbers) {
+    given(symbol, numbers.to_vector());
   }
-  void line(const std::string& symbol, const std::string& formula, double number) {
-    line(symbol, formula, std::vector<double>{number});
-  }
-  void line(const std::string& symbol, const std::string& formula, const Tensor& numbers) {
-    line(symbol, formula, numbers.to_vector());
+  /// A line `symbol = formula = numbers  (rule)`: the formula (apps/inspect/arithmetic.h) is
+  /// computed with the numbers of the lines above.
+  void step(const std::string& symbol, const std::string& formula, const std::string& rule = "");
+  /// Compares the numbers of a line with those that the library's ops have computed. Error: they
+  /// differ by more than 1e-9 of the largest.
+  void agree(const std::string& symbol, const Numbers& numbers) const;
+  void agree(const std::string& symbol, const Tensor& numbers) const {
+    agree(symbol, numbers.to_vector());
   }
   /// Adds the last lines: the gradients of f by the inputs compared with central differences.
   /// Error: they differ by more than 1e-6 relative.
   void check(const std::function<Var(std::span<const Var>)>& f, const std::vector<Tensor>& inputs);
 
+  const SymbolTable& symbols() const { return symbols_; }
   const std::vector<Line>& lines() const { return lines_; }
   /// The numbers of the line with that symbol; an Error when there is none.
-  const std::vector<double>& at(const std::string& symbol) const;
+  const Numbers& at(const std::string& symbol) const;
   /// All lines, the symbols and formulas in columns.
   std::string text() const;
 
  private:
   std::vector<Line> lines_;
+  SymbolTable symbols_;
 };
 
 /// Numbers of few digits, for examples that can be computed by hand: from a fixed list, beginning

@@ -1,0 +1,325 @@
+#include "apps/inspect/arithmetic.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <numbers>
+
+#include "core/error.h"
+
+namespace nine::app {
+namespace {
+
+using Kind = Formula::Kind;
+
+struct Function {
+  const char* name;
+  double (*compute)(double);
+};
+const Function kFunctions[] = {
+    {"exp", [](double x) { return std::exp(x); }},
+    {"ln", [](double x) { return std::log(x); }},
+    {"log", [](double x) { return std::log(x); }},
+    {"log1p", [](double x) { return std::log1p(x); }},
+    {"expm1", [](double x) { return std::expm1(x); }},
+    {"sqrt", [](double x) { return std::sqrt(x); }},
+    {"abs", [](double x) { return std::abs(x); }},
+    {"sign", [](double x) { return x > 0   ? 1.0
+                                   : x < 0 ? -1.0
+                                           : 0.0; }},
+    {"tanh", [](double x) { return std::tanh(x); }},
+    {"sinh", [](double x) { return std::sinh(x); }},
+    {"cosh", [](double x) { return std::cosh(x); }},
+    {"sigmoid", [](double x) { return 1 / (1 + std::exp(-x)); }},
+    {"softplus", [](double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x))); }},
+    {"sin", [](double x) { return std::sin(x); }},
+    {"cos", [](double x) { return std::cos(x); }},
+    {"acos", [](double x) { return std::acos(x); }},
+    {"arccos", [](double x) { return std::acos(x); }},
+    {"acosh", [](double x) { return std::acosh(x); }},
+    {"arcosh", [](double x) { return std::acosh(x); }},
+    {"arsinh", [](double x) { return std::asinh(x); }},
+    {"artanh", [](double x) { return std::atanh(x); }},
+    {"atan", [](double x) { return std::atan(x); }},
+    {"erf", [](double x) { return std::erf(x); }},
+    {"detach", [](double x) { return x; }}};
+
+bool is_word(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+         c == '\'';
+}
+
+class Reader {
+ public:
+  Reader(const std::map<std::string, Numbers>& symbols, std::string_view text)
+      : symbols_(symbols), text_(text) {}
+
+  Formula run() {
+    Formula all = sum();
+    if (next() != '\0') wrong();
+    return all;
+  }
+
+ private:
+  [[noreturn]] void wrong() const {
+    fail("[kernel_inspect] a worked example has a formula that cannot be read at character ",
+         at_ + 1, ": ", text_);
+  }
+  char next() {
+    while (at_ < text_.size() && text_[at_] == ' ') ++at_;
+    return at_ < text_.size() ? text_[at_] : '\0';
+  }
+  bool take(char c) {
+    if (next() != c) return false;
+    ++at_;
+    return true;
+  }
+  void expect(char c) {
+    if (!take(c)) wrong();
+  }
+  static Formula operation(const char* op, std::vector<Formula> args) {
+    return {.kind = Kind::operation, .text = op, .args = std::move(args)};
+  }
+
+  Formula sum() {
+    Formula left = product();
+    while (true) {
+      if (take('+'))
+        left = operation("+", {left, product()});
+      else if (take('-'))
+        left = operation("-", {left, product()});
+      else
+        return left;
+    }
+  }
+  Formula product() {
+    Formula left = dotted();
+    while (true) {
+      if (take('*'))
+        left = operation("*", {left, dotted()});
+      else if (take('/'))
+        left = operation("/", {left, dotted()});
+      else
+        return left;
+    }
+  }
+  Formula dotted() {
+    Formula left = signed_power();
+    while (next() == '.' && !text_.substr(at_).starts_with("..")) {
+      ++at_;
+      left = operation(".", {left, signed_power()});
+    }
+    return left;
+  }
+  Formula signed_power() {
+    if (take('-')) return operation("neg", {signed_power()});
+    Formula base = indexed();
+    return take('^') ? operation("^", {base, signed_power()}) : base;
+  }
+  Formula indexed() {
+    Formula of = atom();
+    while (take('[')) {
+      Formula part{.kind = Kind::part};
+      part.from = part.to = whole_number();
+      next();
+      if (text_.substr(at_).starts_with("..")) {
+        at_ += 2;
+        part.to = whole_number();
+      }
+      expect(']');
+      part.args = {of};
+      of = part;
+    }
+    return of;
+  }
+  int whole_number() {
+    next();
+    int n = 0;
+    const auto [end, error] = std::from_chars(text_.data() + at_, text_.data() + text_.size(), n);
+    if (error != std::errc()) wrong();
+    at_ = static_cast<size_t>(end - text_.data());
+    return n;
+  }
+
+  std::vector<Formula> list(char end) {
+    std::vector<Formula> all{sum()};
+    while (take(',')) all.push_back(sum());
+    expect(end);
+    return all;
+  }
+  Formula atom() {
+    const char c = next();
+    if (take('(')) {
+      Formula inside = sum();
+      expect(')');
+      return inside;
+    }
+    if (take('|')) {
+      Formula inside = sum();
+      expect('|');
+      return {.kind = Kind::norm, .args = {inside}};
+    }
+    if (take('[')) return {.kind = Kind::list, .args = list(']')};
+    if ((c >= '0' && c <= '9') || c == '.') return number();
+    return word();
+  }
+  Formula number() {
+    Formula n;
+    size_t end = at_;
+    // "1..2" is a range and "2.h" no number with a point.
+    while (end < text_.size() &&
+           ((text_[end] >= '0' && text_[end] <= '9') ||
+            (text_[end] == '.' && end + 1 < text_.size() && text_[end + 1] >= '0' &&
+             text_[end + 1] <= '9') ||
+            (text_[end] == 'e' && end + 1 < text_.size() &&
+             (text_[end + 1] == '-' || text_[end + 1] == '+' || is_digit(text_[end + 1]))) ||
+            ((text_[end] == '-' || text_[end] == '+') && text_[end - 1] == 'e' && end > at_)))
+      ++end;
+    std::from_chars(text_.data() + at_, text_.data() + end, n.value);
+    n.text = text_.substr(at_, end - at_);
+    at_ = end;
+    return n;
+  }
+  static bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+  Formula word() {
+    const std::string_view rest = text_.substr(at_);
+    size_t longest = 0;
+    for (const auto& [name, value] : symbols_)
+      if (name.size() > longest && rest.starts_with(name) &&
+          (name.size() == rest.size() || !is_word(rest[name.size()])))
+        longest = name.size();
+    if (longest > 0) {
+      at_ += longest;
+      return {.kind = Kind::symbol, .text = std::string(rest.substr(0, longest))};
+    }
+    size_t end = 0;
+    while (end < rest.size() && is_word(rest[end])) ++end;
+    const std::string name(rest.substr(0, end));
+    if (name.empty()) wrong();
+    if (name == "pi") {
+      at_ += end;
+      return {.text = name, .value = std::numbers::pi};
+    }
+    if (name == "e") {
+      at_ += end;
+      return {.text = name, .value = std::numbers::e};
+    }
+    at_ += end;
+    expect('(');
+    if (name == "where") return where();
+    return {.kind = Kind::call, .text = name, .args = list(')')};
+  }
+  Formula where() {
+    Formula left = sum();
+    expect('<');
+    const bool equal = take('=');
+    Formula condition{.kind = Kind::compare, .text = equal ? "<=" : "<", .args = {left, sum()}};
+    expect(',');
+    Formula call{.kind = Kind::call, .text = "where", .args = {condition}};
+    for (Formula& f : list(')')) call.args.push_back(f);
+    return call;
+  }
+
+  const std::map<std::string, Numbers>& symbols_;
+  std::string_view text_;
+  size_t at_ = 0;
+};
+
+Numbers combine(const Numbers& a, const Numbers& b, double (*f)(double, double)) {
+  require(a.size() == b.size() || a.size() == 1 || b.size() == 1,
+          "[kernel_inspect] a formula combines vectors of ", a.size(), " and ", b.size());
+  Numbers out(std::max(a.size(), b.size()));
+  for (size_t k = 0; k < out.size(); ++k)
+    out[k] = f(a[a.size() == 1 ? 0 : k], b[b.size() == 1 ? 0 : k]);
+  return out;
+}
+double dot_of(const Numbers& a, const Numbers& b) {
+  double sum = 0;
+  for (const double x : combine(a, b, [](double x, double y) { return x * y; })) sum += x;
+  return sum;
+}
+
+Numbers call(const std::string& name, const std::vector<Numbers>& x) {
+  if (name == "sum") {
+    double total = 0;
+    for (const double v : x[0]) total += v;
+    return {total};
+  }
+  if (name == "where") {
+    Numbers out = combine(x[1], x[2], [](double a, double) { return a; });
+    for (size_t k = 0; k < out.size(); ++k)
+      out[k] = x[0][x[0].size() == 1 ? 0 : k] != 0 ? x[1][x[1].size() == 1 ? 0 : k]
+                                                   : x[2][x[2].size() == 1 ? 0 : k];
+    return out;
+  }
+  if (x.size() == 2 && name == "pow")
+    return combine(x[0], x[1], [](double a, double b) { return std::pow(a, b); });
+  // The larger or smaller of two; of one, its largest element.
+  if (name == "max" && x.size() == 1) return {*std::max_element(x[0].begin(), x[0].end())};
+  if (name == "max") return combine(x[0], x[1], [](double a, double b) { return b > a ? b : a; });
+  if (name == "min") return combine(x[0], x[1], [](double a, double b) { return b < a ? b : a; });
+  for (const Function& f : kFunctions) {
+    if (name != f.name) continue;
+    Numbers out = x[0];
+    for (double& v : out) v = f.compute(v);
+    return out;
+  }
+  fail("[kernel_inspect] no function of worked examples is called ", name);
+}
+
+Numbers operate(const std::string& op, const std::vector<Numbers>& x) {
+  switch (op[0]) {
+    case '+':
+      return combine(x[0], x[1], [](double a, double b) { return a + b; });
+    case '-':
+      return combine(x[0], x[1], [](double a, double b) { return a - b; });
+    case '*':
+      return combine(x[0], x[1], [](double a, double b) { return a * b; });
+    case '/':
+      return combine(x[0], x[1], [](double a, double b) { return a / b; });
+    case '^':
+      return combine(x[0], x[1], [](double a, double b) { return std::pow(a, b); });
+    case '.':
+      return {dot_of(x[0], x[1])};
+    default:
+      return combine({-1}, x[0], [](double a, double b) { return a * b; });
+  }
+}
+
+}  // namespace
+
+Formula SymbolTable::read(std::string_view text) const { return Reader(values_, text).run(); }
+
+Numbers SymbolTable::compute(const Formula& f) const {
+  std::vector<Numbers> x;
+  for (const Formula& a : f.args) x.push_back(compute(a));
+  switch (f.kind) {
+    case Kind::number:
+      return {f.value};
+    case Kind::symbol:
+      return values_.at(f.text);
+    case Kind::operation:
+      return operate(f.text, x);
+    case Kind::call:
+      return call(f.text, x);
+    case Kind::norm:
+      return {std::sqrt(dot_of(x[0], x[0]))};
+    case Kind::list: {
+      Numbers all;
+      for (const Numbers& part : x) all.insert(all.end(), part.begin(), part.end());
+      return all;
+    }
+    case Kind::part:
+      require(f.from >= 1 && f.from <= f.to && f.to <= static_cast<int>(x[0].size()),
+              "[kernel_inspect] a formula takes elements ", f.from, " to ", f.to, " of ",
+              x[0].size());
+      return {x[0].begin() + f.from - 1, x[0].begin() + f.to};
+    case Kind::compare:
+      return f.text == "<" ? combine(x[0], x[1], [](double a, double b) { return double(a < b); })
+                           : combine(x[0], x[1], [](double a, double b) { return double(a <= b); });
+  }
+  return {};
+}
+
+}  // namespace nine::app

@@ -1,0 +1,190 @@
+#!/usr/bin/env python3
+"""Recomputes every number that kernel_inspect --explain prints, from the printed numbers above it.
+
+  explain_by_hand.py KERNEL_INSPECT [NAME ...]
+
+Reads the text as a person would: each line is symbol = formula = numbers (rule). The formula is computed with the numbers
+as they are printed, and must give the line's to the digits that it shows: half a unit of its last digit, and what half a unit
+of each number above may change. Every line of "Backward" names its rule; none says only where to look.
+"""
+import math
+import re
+import subprocess
+import sys
+
+KERNELS = ["lin", "log", "log:p=0.7", "log:p=3", "pow", "pow:p=1", "pol", "pol:alpha=0.5:p=3", "pol:p=1", "rbf", "rbf:gamma=0.3", "wav", "wav:a=-2:b=3",
+           "sig", "ssg", "ssg:variance=0.5", "mog", "mog:form=mixture", "mog:components=3:form=mixture", "mog:components=1", "mog:variance=2",
+           "mog:form=mixture:variance=0.5", "hpb", "hpb:ball=tanh", "hpb:ball=clip", "hpb:ball=sigmoid", "hpb:ball=sigmoid:shift=0.5",
+           "expr:{s*tanh(z/s)}:s=30", "expr:{-log(1+q^(p/2))}:p=3", "expr:{c*sqrt(ww*hh)-q/d}", "expr:{where(q<2,z,erf(c))+abs(z)+min(ww,hh)}",
+           "expr:{1}"]
+LAYERS = ["softmax", "mixture", "label_smoothing", "pi_reg", "weight_norm_reg", "layer_norm", "lstm", "attention"]
+MARGINS = ["margin=none", "margin=cos:0.3", "margin=arc:0.5", "margin=arc:2", "margin=lsm:2", "margin=lsm:5", "word_norm=const:2", "word_norm=uniform",
+           "word_norm=uniform:through", "word_norm=log-rank", "word_norm=log-rank:ratio:through", "word_norm=unigram:2,1", "word_norm=log-unigram",
+           "word_norm=log-unigram:scaled:through", "context_norm=const:3", "context_norm=max", "context_norm=max:through",
+           "margin=arc:0.5,word_norm=log-rank:through,context_norm=max:through", "margin=cos:0.2,word_norm=const:1,context_norm=const:4"]
+NOT_A_RULE = re.compile(r"\bexact\b|docs/|\.md\b|\bsee\b|as usual|obvious", re.IGNORECASE)
+
+
+class Vector(list):
+    """Numbers with operators element by element; one number meets every element."""
+
+    def map(self, other, f):
+        other = other if isinstance(other, Vector) else Vector([other])
+        n = max(len(self), len(other))
+        assert len(self) in (1, n) and len(other) in (1, n)
+        return Vector(f(self[k if len(self) > 1 else 0], other[k if len(other) > 1 else 0]) for k in range(n))
+
+    def __add__(self, other): return self.map(other, lambda a, b: a + b)
+    def __sub__(self, other): return self.map(other, lambda a, b: a - b)
+    def __mul__(self, other): return self.map(other, lambda a, b: a * b)
+    def __truediv__(self, other): return self.map(other, lambda a, b: a / b)
+    def __pow__(self, other): return self.map(other, lambda a, b: a ** b)
+    def __matmul__(self, other): return Vector([sum(self * other)])
+    def __neg__(self): return Vector(-a for a in self)
+    def __lt__(self, other): return self[0] < other[0]
+    def __le__(self, other): return self[0] <= other[0]
+
+
+def each(f):
+    return lambda x: Vector(f(a) for a in x)
+
+
+def join(*parts):
+    return Vector(a for p in parts for a in p)
+
+
+FUNCTIONS = {"exp": each(math.exp), "ln": each(math.log), "log": each(math.log), "log1p": each(math.log1p), "expm1": each(math.expm1), "sqrt": each(math.sqrt),
+             "abs": each(abs), "sign": each(lambda a: (a > 0) - (a < 0)), "tanh": each(math.tanh), "sinh": each(math.sinh), "cosh": each(math.cosh),
+             "sigmoid": each(lambda a: 1 / (1 + math.exp(-a))), "softplus": each(lambda a: max(a, 0) + math.log1p(math.exp(-abs(a)))), "sin": each(math.sin),
+             "cos": each(math.cos), "acos": each(math.acos), "arccos": each(lambda a: math.acos(max(-1, min(1, a)))), "acosh": each(math.acosh),
+             "arcosh": each(math.acosh), "arsinh": each(math.asinh), "artanh": each(math.atanh), "atan": each(math.atan), "erf": each(math.erf),
+             "detach": each(lambda a: a), "sum": lambda x: Vector([sum(x)]), "norm": lambda x: Vector([math.sqrt(sum(a * a for a in x))]),
+             "max": lambda x, *y: x.map(y[0], max) if y else Vector([max(x)]), "min": lambda x, y: x.map(y, min),
+             "where": lambda condition, x, y: x if condition else y}
+
+
+def python_of(formula, symbols):
+    """The formula as a Python expression; symbols become v[...], numbers n(...)."""
+    out, k, bars = "", 0, 0
+    while k < len(formula):
+        c = formula[k]
+        if re.match(r"[A-Za-z]", c):
+            word = max((s for s in symbols if formula.startswith(s, k) and not re.match(r"[\w']", formula[k + len(s):k + len(s) + 1])), key=len, default="")
+            if word:
+                out += f"v[{word!r}]"
+            else:
+                word = re.match(r"\w+", formula[k:])[0]
+                out += {"pi": "n(math.pi)", "e": "n(math.e)"}.get(word) or f"f[{word!r}]"
+                assert word in FUNCTIONS or word in ("pi", "e"), f"{word} in {formula}"
+            k += len(word)
+        elif re.match(r"\d", c):
+            word = re.match(r"\d+(\.\d+)?(e[-+]?\d+)?", formula[k:])[0]
+            out += f"n({word})"
+            k += len(word)
+        elif c == "|":
+            bars += 1
+            out += "f['norm'](" if bars % 2 else ")"
+            k += 1
+        elif c == "[" and re.search(r"[\w)\]']$", formula[:k]):
+            begin, end = re.match(r"\[(\d+)(?:\.\.(\d+))?\]", formula[k:]).groups()
+            out += f".__class__(_[{int(begin) - 1}:{end or begin}])"  # replaced below: a part of what stands before
+            k = formula.index("]", k) + 1
+        else:
+            out += {"[": "join(", "]": ")", "^": "**", ".": "@"}.get(c, c)
+            k += 1
+    return re.sub(r"(v\['[^\]]*\])\.__class__\(_(\[[^\]]*\])\)", r"Vector(\1\2)", out)
+
+
+def value(code, symbols):
+    return eval(code, {"v": symbols, "f": FUNCTIONS, "n": lambda a: Vector([a]), "join": join, "Vector": Vector, "math": math})
+
+
+def half_unit(text):
+    digits, _, exponent = text.partition("e")
+    return 0.5 * 10.0 ** (-len(digits.partition(".")[2]) + int(exponent or 0))
+
+
+def check(text):
+    flaws, symbols, units, section, steps = [], {}, {}, "", 0
+    number = r"-?\d+\.\d+(?:e[-+]\d+)?"
+    for line in text.splitlines():
+        found = re.match(rf"  (\S+(?: \S+)*?) +=(?: (.*?) +=)?((?: *{number})+)(?:   \((.*)\))?$", line)
+        if not found:
+            if line and not line.startswith(" "):
+                section = line
+            if NOT_A_RULE.search(line) and not line.startswith(" "):
+                flaws.append(f"points elsewhere: {line}")
+            continue
+        symbol, formula, numbers, rule = found.groups()
+        if NOT_A_RULE.search(line):
+            flaws.append(f"points elsewhere: {line}")
+        texts = re.findall(number, numbers)
+        shown = Vector(float(t) for t in texts)
+        if section.startswith("Check"):
+            if shown[0] > 1e-6:
+                flaws.append(line)
+            continue
+        if formula is None and section.startswith(("Forward", "Backward")) and symbol != "dL/dy":
+            flaws.append(f"a number without a formula: {line}")
+        if formula is not None:
+            if section.startswith("Backward") and not rule:
+                flaws.append(f"no rule: {line}")
+            steps += 1
+            try:
+                code = python_of(formula, symbols)
+                again = value(code, symbols)
+                slack = [0.0] * len(again)
+                for s in symbols:
+                    if f"v[{s!r}]" not in code:
+                        continue
+                    for k, before in enumerate(symbols[s]):
+                        if units[s][k] == 0:
+                            continue
+                        symbols[s][k] = before + units[s][k]
+                        try:
+                            slack = [a + abs(b - c) for a, b, c in zip(slack, value(code, symbols), again)]
+                        except (ValueError, ZeroDivisionError):  # arcosh at 1 and the like: no digits to tell
+                            slack = [math.inf] * len(again)
+                        symbols[s][k] = before
+            except Exception as e:
+                flaws.append(f"{e}: {line}")
+                continue
+            if len(again) != len(shown):
+                flaws.append(f"{len(again)} numbers: {line}")
+            for a, b, t, more in zip(again, shown, texts, slack):
+                if not abs(a - b) <= 1.0001 * half_unit(t) + 1.5 * more + 1e-12:
+                    flaws.append(f"{a} from the numbers above: {line}")
+        symbols[symbol] = shown
+        # Given numbers are exact as they are printed.
+        units[symbol] = [half_unit(t) if formula is not None else 0.0 for t in texts]
+    if steps < 5:
+        flaws.append(f"only {steps} lines were understood")
+    return flaws, steps
+
+
+def corrupted(text):
+    """The same with one number of a late line of "Backward" moved: what the check has to notice."""
+    lines = text.splitlines()
+    end = next(k for k, line in enumerate(lines) if line.startswith("Check"))
+    at = max(k for k in range(end) if re.search(r"\d  +\(", lines[k]))
+    lines[at] = re.sub(r"(-?\d+\.\d+)(   \()", lambda m: f"{float(m[1]) * 1.5 + 0.1:.5f}{m[2]}", lines[at])
+    return "\n".join(lines)
+
+
+def main():
+    names, wrong, total = sys.argv[2:] or KERNELS + LAYERS + MARGINS, 0, 0
+    for name in names:
+        done = subprocess.run([sys.argv[1], "--explain", name], capture_output=True, text=True)
+        flaws, steps = check(done.stdout) if done.returncode == 0 else ([done.stderr.strip()], 0)
+        if done.returncode == 0 and not check(corrupted(done.stdout))[0]:
+            flaws.append("a wrong number is not noticed")
+        total += steps
+        for flaw in flaws:
+            print(f"{name}: {flaw}")
+        wrong += len(flaws)
+    print(f"{wrong} lines are wrong" if wrong else f"{len(names)} examples, {total} lines follow from those above them")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
