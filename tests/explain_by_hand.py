@@ -16,7 +16,9 @@ KERNELS = ["lin", "log", "log:p=0.7", "log:p=3", "pow", "pow:p=1", "pol", "pol:a
            "sig", "ssg", "ssg:variance=0.5", "mog", "mog:form=mixture", "mog:components=3:form=mixture", "mog:components=1", "mog:variance=2",
            "mog:form=mixture:variance=0.5", "hpb", "hpb:ball=tanh", "hpb:ball=clip", "hpb:ball=sigmoid", "hpb:ball=sigmoid:shift=0.5",
            "expr:{s*tanh(z/s)}:s=30", "expr:{-log(1+q^(p/2))}:p=3", "expr:{c*sqrt(ww*hh)-q/d}", "expr:{where(q<2,z,erf(c))+abs(z)+min(ww,hh)}",
-           "expr:{1}"]
+           "expr:{1}", "lin:scale=2", "rbf:gamma=learn:0.5:scale=learn:2", "log:p=learn:3", "pow:p=learn:1.5:scale=0.5", "pol:alpha=learn:0.5:c=learn:0.3",
+           "wav:a=learn:2:b=learn:3", "ssg:variance=learn:0.5", "hpb:ball=sigmoid:shift=learn:-1:scale=learn", "mog:variance=learn:2",
+           "mog:form=mixture:components=3:variance=learn:0.7:scale=learn:2", "sig:scale=learn", "expr:{s*tanh(z/s)}:s=learn:3:scale=2"]
 LAYERS = ["softmax", "mixture", "label_smoothing", "pi_reg", "weight_norm_reg", "layer_norm", "lstm", "attention"]
 MARGINS = ["margin=none", "margin=cos:0.3", "margin=arc:0.5", "margin=arc:2", "margin=lsm:2", "margin=lsm:5", "word_norm=const:2", "word_norm=uniform",
            "word_norm=uniform:through", "word_norm=log-rank", "word_norm=log-rank:ratio:through", "word_norm=unigram:2,1", "word_norm=log-unigram",

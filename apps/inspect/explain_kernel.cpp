@@ -8,6 +8,7 @@
 #include "apps/inspect/score_at.h"
 #include "autograd/functions.h"
 #include "kernels/kernel_softmax.h"
+#include "kernels/learned_numbers.h"
 #include "kernels/scores/all.h"
 
 namespace nine::app {
@@ -59,6 +60,27 @@ void kernel_lines(WorkedExample& example, const Score& score, const Tensor& w, c
   }
 }
 
+namespace {
+
+// The gradient by a learned number, and where that is learned as its logarithm by it.
+void learned_lines(WorkedExample& example, const LearnedNumber& number, const Tensor& grad) {
+  const std::string symbol = concat("dL/d", number.name);
+  std::string all;
+  for (int64_t v = 1; v <= kWords; ++v)
+    all += concat(v > 1 ? " + " : "", "dL/dS[", v, "]*dS_", v, "/d", number.name);
+  example.step(symbol, all, concat("chain rule; ", number.name, " is in all scores: sum rule"));
+  if (!number.positive) {
+    example.agree(symbol, grad);
+    return;
+  }
+  example.step(
+      concat("dL/dln", number.name), concat(number.start, "*", symbol),
+      concat("its logarithm l is learned: ", number.name, " = e^l has itself for a slope"));
+  example.agree(concat("dL/dln", number.name), grad);
+}
+
+}  // namespace
+
 WorkedExample explain_kernel(const Score& score) {
   const KernelInfo info = kernel_info(score);
   const HeadSpec head{.components = {score}};
@@ -75,7 +97,13 @@ WorkedExample explain_kernel(const Score& score) {
   Arena pool("kernel_inspect");
   Tape tape(pool);
   const Var context = tape.leaf(numbers.h), words = tape.leaf(numbers.w);
-  const HeadWeights weights{.w = {words}};
+  HeadWeights weights{.w = {words}};
+  const std::vector<LearnedNumber> learned = learned_numbers(head);
+  std::vector<Tensor> stored;
+  for (const LearnedNumber& n : learned) {
+    stored.push_back(Tensor::from<double>({n.stored(n.start)}, {1}));
+    weights.numbers.push_back(tape.leaf(stored.back()));
+  }
   const Var loss = kernel_softmax(head, context, weights, target, 1.0).loss;
   const double loss_value = loss.value().item();
   tape.backward(loss);
@@ -100,11 +128,17 @@ WorkedExample explain_kernel(const Score& score) {
   }
   example.step("dL/dh", all, "chain rule; h is in all scores: sum rule");
   example.agree("dL/dh", context.grad());
+  for (size_t i = 0; i < learned.size(); ++i)
+    learned_lines(example, learned[i], weights.numbers[i].grad());
+  std::vector<Tensor> inputs{numbers.h, numbers.w};
+  inputs.insert(inputs.end(), stored.begin(), stored.end());
   example.check(
       [&](std::span<const Var> x) {
-        return kernel_softmax(head, x[0], {.w = {x[1]}}, target, 1.0).loss;
+        return kernel_softmax(head, x[0], {.w = {x[1]}, .numbers = {x.begin() + 2, x.end()}},
+                              target, 1.0)
+            .loss;
       },
-      {numbers.h, numbers.w});
+      inputs);
   return example;
 }
 

@@ -7,6 +7,7 @@
 #include "core/error.h"
 #include "kernels/expression/formula.h"
 #include "kernels/expression/parse.h"
+#include "kernels/head.h"
 #include "kernels/scores/all.h"
 
 namespace nine::app {
@@ -392,12 +393,100 @@ KernelSteps templates(const Score& score, const Doubles& w, const Doubles& h) {
   }
 }
 
+// dS/d(parameter i), of a kernel without scale; null: it is not among these.
+Step parameter_step(const Score& score, int i, size_t size) {
+  const std::string symbol =
+      concat("dS@/d", kernel_info(score).parameters[static_cast<size_t>(i)].name);
+  switch (score.kind) {
+    case ScoreKind::log:
+      return {symbol, "dS@/dt*t@*ln(q@)/2",
+              "chain rule: q^(p/2) has the slope q^(p/2) ln(q)/2 by p"};
+    case ScoreKind::pow:
+      return {symbol, "S@*ln(q@)/2", "q^(p/2) has the slope q^(p/2) ln(q)/2 by p"};
+    case ScoreKind::pol:
+      return {
+          symbol, i == 0 ? "dS@/dy*z@" : "dS@/dy",
+          i == 0 ? "chain rule: y has the slope z by alpha" : "chain rule: y has the slope 1 by c"};
+    case ScoreKind::rbf:
+      return {symbol, "-q@*S@", "chain rule: exp is its own slope, -gamma q has -q by gamma"};
+    case ScoreKind::wav:
+      return i == 0
+                 ? Step{symbol, "sin(q@/{0})*q@/{0}^2*b@",
+                        "chain rule: cos has -sin, q/a has -q/a^2 by a"}
+                 : Step{symbol, "S@*q@/{1}^2", "chain rule: exp is its own slope, -q/b has q/b^2"};
+    case ScoreKind::ssg:
+      return {symbol, concat(size, "/2*(-1/{0}) + q@/(4*{0}^2)"),
+              "sigma is twice the variance; ln x has the slope 1/x, 1/x has -1/x^2"};
+    case ScoreKind::hpb:
+      return {symbol, concat("dS@/dw@[", size, "] + dS@/dh[", size, "]"),
+              "the shift is added to the last number of both vectors"};
+    default:  // mog: the variance
+      return {symbol,
+              concat("sum(dS@/dxi*(q@/(4*{2}^2) - ",
+                     size / static_cast<size_t>(score.parameters[0]), "/2/{2}))"),
+              "chain rule, of each pair of parts: sigma is twice the variance"};
+  }
+}
+Step formula_parameter_step(const Score& score, int i, const std::string& word, size_t size) {
+  const expression::Parsed typed = expression::parse(score.formula->text());
+  expression::Graph symbolic, graph;
+  const expression::Id root = expression::rebuild(typed.graph, typed.score, symbolic, {}),
+                       slope = derivative(symbolic, root, symbolic.parameter(i)),
+                       id = expression::rebuild(
+                           symbolic, slope, graph,
+                           std::span(score.parameters).first(typed.parameters.size()));
+  const std::string& name = typed.parameters[static_cast<size_t>(i)];
+  return {concat("dS@/d", name), with_subscripts(to_text(graph, id, typed.parameters), word, size),
+          concat("the formula's derivative by ", name)};
+}
+
+// What is called S in the lines becomes K, and S is the scale times K.
+void put_scale(const Score& score, KernelSteps& k) {
+  const auto rename = [](std::string& text) {
+    for (size_t at = 0; (at = text.find("S@", at)) != std::string::npos; ++at) {
+      const bool starts =
+          at == 0 || std::isalnum(static_cast<unsigned char>(text[at - 1])) == 0 ||
+          (text[at - 1] == 'd' &&
+           (at == 1 || std::isalnum(static_cast<unsigned char>(text[at - 2])) == 0));
+      if (starts) text[at] = 'K';
+    }
+  };
+  for (Steps* steps : {&k.forward, &k.backward})
+    for (Step& s : *steps) rename(s.symbol), rename(s.formula);
+  const std::string scale = concat(score.scale);
+  k.forward.push_back({"S@", scale + "*K@", "the kernel times its scale"});
+  Steps scaled;
+  for (const Step& s : k.backward)
+    if (s.symbol == "dK@/dw@" || s.symbol == "dK@/dh")
+      scaled.push_back({"dS" + s.symbol.substr(2), scale + "*" + s.symbol, "constant factor"});
+  k.backward.insert(k.backward.end(), scaled.begin(), scaled.end());
+}
+
+// The slopes by the score's learned numbers.
+void add_number_steps(const Score& score, const std::string& word, size_t size, KernelSteps& k) {
+  const bool scaled = score.scale != 1 || score.learns(kScaleNumber);
+  Steps numbers;
+  for (int i = 0; i < kScaleNumber; ++i)
+    if (score.learns(i))
+      numbers.push_back(score.kind == ScoreKind::expr ? formula_parameter_step(score, i, word, size)
+                                                      : parameter_step(score, i, size));
+  k.backward.insert(k.backward.end(), numbers.begin(), numbers.end());
+  if (!scaled) return;
+  put_scale(score, k);
+  for (const Step& s : numbers)
+    k.backward.push_back(
+        {s.symbol, concat(score.scale, "*dK", s.symbol.substr(2)), "constant factor"});
+  if (score.learns(kScaleNumber))
+    k.backward.push_back({"dS@/dscale", "K@", "S is linear in the scale"});
+}
+
 }  // namespace
 
 KernelSteps kernel_steps(const Score& score, const std::string& word, const Doubles& w,
                          const Doubles& h) {
   KernelSteps k =
       score.kind == ScoreKind::expr ? formula_steps(score, word, w.size()) : templates(score, w, h);
+  add_number_steps(score, word, w.size(), k);
   for (Steps* steps : {&k.context, &k.forward, &k.backward})
     *steps = all_filled(*steps, word, score);
   return k;

@@ -14,7 +14,7 @@ struct Step {
 };
 
 /// The lines of one word. The symbols h and w with the word's subscript are there before; the steps
-/// define S, dS/dw and dS/dh.
+/// define S, dS/dw, dS/dh and dS/d(each learned number).
 struct KernelSteps {
   std::vector<Step> context;  ///< what follows from the context alone; once
   std::vector<Step> forward, backward;
