@@ -625,7 +625,10 @@ TEST_CASE_TEMPLATE("faults: memory limits of any size are an error or none", Tra
                                 tiny.dir / "valid.txt", "--output", tiny.dir / "out"}}}) {
       const Outcome outcome = under_limit(program, arguments, kib);
       const std::string said = concat(program, " ", outcome.code, " ", outcome.err);
-      CHECK_MESSAGE((outcome.code == 0 || outcome.code == 1), said);
+      // The C library's loader, before the program: a build with CUDA is 35 MB of code.
+      const bool not_loaded =
+          outcome.code == 127 && has(outcome.err, "error while loading shared libraries");
+      CHECK_MESSAGE((outcome.code == 0 || outcome.code == 1 || not_loaded), said);
       ++(outcome.code == 0 ? done : out_of_memory);
     }
   }
