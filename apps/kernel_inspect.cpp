@@ -6,7 +6,9 @@
 #include "apps/cli/version.h"
 #include "apps/inspect/check.h"
 #include "apps/inspect/conditions.h"
+#include "apps/inspect/exercise.h"
 #include "apps/inspect/explain.h"
+#include "apps/inspect/explain_page.h"
 #include "apps/inspect/inspect.h"
 #include "apps/inspect/kernel_table.h"
 #include "apps/inspect/plot.h"
@@ -17,16 +19,15 @@ namespace nine::app {
 namespace {
 
 struct InspectOptions {
-  std::string input, output = "-", explain, show, plot;
-  bool check = false;
+  std::string input, output = "-", explain, page, exercise, show, plot;
+  bool check = false, solution = false;
   PlotSettings figure;
   CheckSettings checks;
 
   void declare(Options& o) {
     o.add("input", input,
           "what to compute, as JSON: head, options, dtype, H, W, b, M, C, targets "
-          "(docs/formats.md); "
-          "- is standard input")
+          "(docs/formats.md); - is standard input")
         .unit("IN.json")
         .default_text("the table of kernels");
     o.add("output", output, "where the text goes; - is standard output").unit("FILE");
@@ -35,10 +36,15 @@ struct InspectOptions {
     for (const Experiment& e : experiments())
       ideas += concat(ideas.empty() ? "" : "; ", e.name, ": ", e.question);
     o.add("explain", explain,
-          "a small example, forward and backward, line by line: a kernel such as pow:p=1, " +
-              std::string("lin with margin=cos:0.3, word_norm=uniform or context_norm=max") +
+          "a small example, forward and backward, line by line: a kernel such as pow:p=1, lin with "
+          "margin=cos:0.3, word_norm=uniform or context_norm=max" +
               layers)
         .unit("NAME");
+    o.add("page", page, "the example of --explain as a page, for kernels with points to move")
+        .unit("FILE.html");
+    o.add("exercise", exercise, "a problem for a pencil, drawn by --seed; names as for --explain")
+        .unit("NAME");
+    o.add("solution", solution, "with --exercise: every step to its solution");
     o.add("show", show, "an experiment on the ideas behind, with its figure in --plot. " + ideas)
         .unit("NAME");
     o.group("Figures");
@@ -47,8 +53,8 @@ struct InspectOptions {
         .unit("FILE.svg");
     o.add("kernels", figure.kernels,
           "which, separated by commas; the default is the paper's Figure 1. Margins such as "
-          "cos:0.3, "
-          "arc:0.5 and lsm:3: psi and its slope over the angle. With --check: check these alone")
+          "cos:0.3, arc:0.5 and lsm:3: psi and its slope over the angle. With --check: check these "
+          "alone")
         .unit("NAME,...");
     o.add("from", figure.from, "where q or z begins").range(-1e6, 1e6);
     o.add("to", figure.to, "where it ends").range(-1e6, 1e6);
@@ -59,18 +65,22 @@ struct InspectOptions {
     o.add("shape", checks.shape, "of the heads: contexts, words, numbers of a vector")
         .unit("N,V,d")
         .default_text("drawn from the seed");
-    o.add("seed", checks.seed, "of shapes and numbers");
+    o.add("seed", checks.seed, "of shapes and numbers, and of --exercise");
     o.add("eps", checks.eps, "half step of the differences").range_open(0, 1);
   }
 
   void refuse_contradictions(const Options& given) const {
     const int modes = (input.empty() ? 0 : 1) + (explain.empty() ? 0 : 1) + (show.empty() ? 0 : 1) +
-                      (check ? 1 : 0);
-    check_outputs({{"--output", output}, {"--plot", plot}}, {{"--input", input}});
-    if (modes > 1) throw UsageError("give one of --input, --explain, --show and --check");
+                      (exercise.empty() ? 0 : 1) + (check ? 1 : 0);
+    check_outputs({{"--output", output}, {"--plot", plot}, {"--page", page}}, {{"--input", input}});
+    if (modes > 1)
+      throw UsageError("give one of --input, --explain, --exercise, --show and --check");
     for (const char* flag : {"shape", "seed", "eps"})
-      if (given.was_set(flag) && !check)
+      if (given.was_set(flag) && !check && (exercise.empty() || flag != std::string("seed")))
         throw UsageError(concat("--", flag, " does something with --check only"));
+    if (solution && exercise.empty()) throw UsageError("--solution needs --exercise NAME");
+    if (!page.empty() && explain.empty())
+      throw UsageError("--page shows the example of --explain: name one, such as --explain rbf");
     if (given.was_set("kernels") && !check && (plot.empty() || modes > 0))
       throw UsageError("--kernels does something with --plot or --check only");
     for (const char* flag : {"from", "to"})
@@ -111,7 +121,10 @@ int run(int argc, char** argv) {
   if (!o.input.empty()) {
     write(o.output, inspected(o.input));
   } else if (!o.explain.empty()) {
-    write(o.output, explain(o.explain).text());
+    if (o.page.empty() || options.was_set("output")) write(o.output, explain(o.explain).text());
+    if (!o.page.empty()) write(o.page, explain_page(o.explain));
+  } else if (!o.exercise.empty()) {
+    write(o.output, exercise_text(o.exercise, o.checks.seed, o.solution));
   } else if (!o.show.empty()) {
     const ExperimentResult found = show(o.show);
     write(o.output, found.text);

@@ -7,7 +7,7 @@ set -eu
 packages="g++ cmake ninja-build libeigen3-dev libxsmm-dev nlohmann-json3-dev libcli11-dev libboost-math-dev doctest-dev"
 for more in "$@"; do
   case $more in
-    test) packages="$packages valgrind sctk" ;;  # a CPU without AVX-512, on any machine; NIST's sclite and sc_stats
+    test) packages="$packages valgrind sctk chromium" ;;  # a CPU without AVX-512, on any machine; NIST's sclite and sc_stats; a browser
     clang) packages="$packages clang libclang-rt-dev libomp-dev" ;;  # libFuzzer and the sanitizers; OpenMP
     tidy) packages="$packages clang-tidy" ;;
     format) packages="$packages clang-format" ;;

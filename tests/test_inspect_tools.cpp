@@ -9,7 +9,10 @@
 
 #include "apps/inspect/check.h"
 #include "apps/inspect/conditions.h"
+#include "apps/inspect/exercise.h"
 #include "apps/inspect/explain.h"
+#include "apps/inspect/explain_page.h"
+#include "apps/inspect/kernel_formulas.h"
 #include "apps/inspect/linear_algebra.h"
 #include "apps/inspect/plot.h"
 #include "apps/inspect/score_at.h"
@@ -301,6 +304,59 @@ TEST_CASE("show: every experiment has its page and its figure") {
   }
 }
 
+TEST_CASE("exercise: short numbers, a problem without its answers, and its solution") {
+  const std::string problem = exercise_text("pow:p=1", 3, false),
+                    solution = exercise_text("pow:p=1", 3, true);
+  CHECK(problem == exercise_text("pow:p=1", 3, false));
+  CHECK(problem != exercise_text("pow:p=1", 4, false));
+  CHECK(has(problem, "Compute S, L,"));
+  CHECK(has(problem, "--exercise pow:p=1 --seed 3 --solution"));
+  CHECK_FALSE(has(problem, "q_1"));
+  CHECK(has(solution, "dL/dw_1"));
+  CHECK(has(exercise_text("expr:{-q}", 1, false), "--exercise 'expr:{-q}' --seed 1"));
+  CHECK(has(error_of([] { exercise_text("lstm", 1, false); }), "do not vary"));
+  CHECK(has(error_of([] { exercise_text("rfb", 1, false); }), "did you mean rbf?"));
+}
+
+TEST_CASE("exercise: the course has eight lessons, each with a command, a figure and an exercise") {
+  const std::string page = slurp(NINE_SOURCE_DIR "/docs/course.md");
+  const auto count = [&](const std::string& what) {
+    int n = 0;
+    for (size_t at = page.find(what); at != std::string::npos; at = page.find(what, at + 1)) ++n;
+    return n;
+  };
+  for (const char* what :
+       {"\n## ", "\n    kernel_inspect --explain ", "\n![", "\n**Exercise.** `kernel_inspect --"})
+    CHECK_MESSAGE(count(what) == 8, what);
+  const std::string command = "`kernel_inspect --exercise ";
+  for (size_t at = page.find(command); at != std::string::npos; at = page.find(command, at + 1)) {
+    const size_t begin = at + command.size(), seed = page.find(" --seed ", begin);
+    std::string name = page.substr(begin, seed - begin);
+    std::erase(name, '\'');
+    CHECK_MESSAGE(exercise_text(name, std::stoull(page.substr(seed + 8)), false).size() > 80, name);
+  }
+}
+
+TEST_CASE("page: one file without a request; every operator is in JavaScript") {
+  const std::string page = explain_page("hpb:ball=sigmoid");
+  for (const char* part : {"<math", "const NINE", "Math.acosh(", "names: [", "id=\"board\""})
+    CHECK_MESSAGE(has(page, part), part);
+  for (const char* bad : {"https://", "<link", "src=", "nan", "@import"})
+    CHECK_MESSAGE(!has(page, bad), bad);
+  CHECK_FALSE(has(explain_page("lstm"), "id=\"board\""));
+  CHECK(has(error_of([] { explain_page("rfb"); }), "did you mean rbf?"));
+  std::vector<std::string> names;
+  const std::string code = javascript_of(
+      "exp(z)+log(z)*log1p(q)/expm1(q)-sqrt(q)^abs(z)+tanh(z)+sigmoid(z)+softplus(z)+sin(z)+cos(z)+"
+      "acos(c)+acosh(ww)+atan(z)+erf(z)+min(z,q)+max(z,q)+where(z<q,z,b)+where(z<=q,q,a)+detach(z)+"
+      "d",
+      names);
+  CHECK(names == std::vector<std::string>{"b", "a"});
+  for (const char* part : {"Math.exp(", "Math.log1p(", "Math.expm1(", "Math.pow(", "erf(",
+                           "softplus(", "P[0]", "P[1]", " ? ", "Math.atan("})
+    CHECK_MESSAGE(has(code, part), part);
+}
+
 TEST_CASE("kernel_inspect: the program explains, draws, shows and checks") {
   const TemporaryDirectory directory;
   CHECK(has(run_program("kernel_inspect", {"--explain", "pow:p=1"}).out, "dL/dw_1"));
@@ -316,5 +372,11 @@ TEST_CASE("kernel_inspect: the program explains, draws, shows and checks") {
   CHECK(run_program("kernel_inspect", {"--check", "--eps", "0.3"}).code == 1);
   CHECK(run_program("kernel_inspect", {"--check", "--explain", "lin"}).code == 2);
   CHECK(run_program("kernel_inspect", {"--seed", "3"}).code == 2);
+  CHECK(run_program("kernel_inspect", {"--solution"}).code == 2);
+  CHECK(run_program("kernel_inspect", {"--page", directory / "a.html"}).code == 2);
+  CHECK(has(run_program("kernel_inspect", {"--exercise", "lin", "--seed", "2"}).out, "Compute S"));
+  CHECK(run_program("kernel_inspect", {"--explain", "wav", "--page", directory / "a.html"}).code ==
+        0);
+  CHECK(has(slurp(directory / "a.html"), "</html>"));
   CHECK(run_program("kernel_inspect", {"--kernels", "lin"}).code == 2);
 }

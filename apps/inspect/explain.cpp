@@ -12,7 +12,7 @@ namespace {
 
 struct Named {
   const char* name;
-  WorkedExample (*make)();
+  WorkedExample (*make)(const ShortNumbers&);
 };
 constexpr Named kLayers[] = {{"softmax", explain_softmax},
                              {"mixture", explain_mixture},
@@ -74,20 +74,20 @@ std::optional<HeadSettings> margin_settings(const std::string& name) {
   return settings;
 }
 
-WorkedExample explain(const std::string& name) {
+WorkedExample explain(const std::string& name, const ShortNumbers& numbers) {
   if (const auto settings = margin_settings(name)) {
     try {
       const HeadConfig config = settings->head_config();
-      return explain_margin(config.loss.margin, config.word_norm, config.context_norm);
+      return explain_margin(config.loss.margin, config.word_norm, config.context_norm, numbers);
     } catch (const UsageError& e) {
       throw UsageError(concat("--explain ", name, ": ", e.what()));
     }
   }
   for (const Named& n : kLayers)
-    if (name == n.name) return n.make();
+    if (name == n.name) return n.make(numbers);
   try {
     const HeadSpec head = parse_head(name);
-    if (!head.mixture) return explain_kernel(head.components.front());
+    if (!head.mixture) return explain_kernel(head.components.front(), numbers);
   } catch (const UsageError& e) {
     refuse_unknown(name);
     throw UsageError(concat("--explain ", name, ": ", e.what()));

@@ -25,7 +25,8 @@ std::optional<HeadSettings> margin_settings(const std::string& name);
 /// The example of a kernel with its parameters ("pow:p=1"), of one of layer_examples(), or of lin
 /// with a margin or norms: "margin=cos:0.3", "word_norm=uniform", "context_norm=max", several with
 /// commas (unigram:A,B has its own). UsageError: none of these.
-WorkedExample explain(const std::string& name);
+/// Drawn numbers replace those of all but layer_norm, lstm and attention.
+WorkedExample explain(const std::string& name, const ShortNumbers& numbers = {});
 
 /// Row r of a matrix.
 inline std::vector<double> row(const Tensor& t, int64_t r) { return t.row_range(r, 1).to_vector(); }
@@ -39,17 +40,17 @@ void kernel_lines(WorkedExample& example, const Score& score, const Tensor& w, c
 std::string softmax_formula(const Numbers& scores, const std::string& symbol);
 
 /// The examples themselves.
-WorkedExample explain_kernel(const Score& score);
-WorkedExample explain_softmax();
-WorkedExample explain_mixture();
-WorkedExample explain_prior_penalty();
-WorkedExample explain_norm_penalty();
-WorkedExample explain_label_smoothing();
-WorkedExample explain_layer_norm();
-WorkedExample explain_lstm();
-WorkedExample explain_attention();
+WorkedExample explain_kernel(const Score& score, const ShortNumbers& numbers);
+WorkedExample explain_softmax(const ShortNumbers& numbers);
+WorkedExample explain_mixture(const ShortNumbers& numbers);
+WorkedExample explain_prior_penalty(const ShortNumbers& numbers);
+WorkedExample explain_norm_penalty(const ShortNumbers& numbers);
+WorkedExample explain_label_smoothing(const ShortNumbers& numbers);
+WorkedExample explain_layer_norm(const ShortNumbers& numbers);
+WorkedExample explain_lstm(const ShortNumbers& numbers);
+WorkedExample explain_attention(const ShortNumbers& numbers);
 /// A margin or a norm: "cos:0.3", or with its option's name "word_norm uniform".
-WorkedExample explain_margin(const Margin& margin, const WordNorm& word,
-                             const ContextNorm& context);
+WorkedExample explain_margin(const Margin& margin, const WordNorm& word, const ContextNorm& context,
+                             const ShortNumbers& numbers);
 
 }  // namespace nine::app

@@ -29,9 +29,8 @@ constexpr int64_t kWords = 3;
 struct KernelExample {
   Tensor h, w;
 
-  explicit KernelExample(const Score& score)
-      : h(short_numbers({1, example_size(score)}, 0)),
-        w(short_numbers({kWords, example_size(score)}, 2)) {
+  KernelExample(const Score& score, const ShortNumbers& numbers)
+      : h(numbers({1, example_size(score)}, 0)), w(numbers({kWords, example_size(score)}, 2)) {
     if (score.kind != ScoreKind::hpb ||
         score.parameters[0] != static_cast<double>(scores::Hpb::Ball::clip))
       return;
@@ -81,22 +80,22 @@ void learned_lines(WorkedExample& example, const LearnedNumber& number, const Te
 
 }  // namespace
 
-WorkedExample explain_kernel(const Score& score) {
+WorkedExample explain_kernel(const Score& score, const ShortNumbers& numbers) {
   const KernelInfo info = kernel_info(score);
   const HeadSpec head{.components = {score}};
-  const KernelExample numbers(score);
+  const KernelExample vectors(score, numbers);
   const Tensor target = Tensor::from<int32_t>({0}, {1});
 
   WorkedExample example(concat(to_text(score), ": S = ", info.formula,
                                "\n  derivative: ", info.derivative, "\n  ", info.note));
   if (score.kind == ScoreKind::expr) example.heading(derivation_text(score));
   example.heading("One context h, three words w_1, w_2, w_3; the text goes on with word 1");
-  example.given("h", numbers.h);
-  for (int64_t v = 0; v < kWords; ++v) example.given(concat("w_", v + 1), row(numbers.w, v));
+  example.given("h", vectors.h);
+  for (int64_t v = 0; v < kWords; ++v) example.given(concat("w_", v + 1), row(vectors.w, v));
 
   Arena pool("kernel_inspect");
   Tape tape(pool);
-  const Var context = tape.leaf(numbers.h), words = tape.leaf(numbers.w);
+  const Var context = tape.leaf(vectors.h), words = tape.leaf(vectors.w);
   HeadWeights weights{.w = {words}};
   const std::vector<LearnedNumber> learned = learned_numbers(head);
   std::vector<Tensor> stored;
@@ -109,7 +108,7 @@ WorkedExample explain_kernel(const Score& score) {
   tape.backward(loss);
 
   example.heading("Forward");
-  kernel_lines(example, score, numbers.w, numbers.h, KernelPart::forward);
+  kernel_lines(example, score, vectors.w, vectors.h, KernelPart::forward);
   example.step("S", "[S_1, S_2, S_3]", "the scores of the three words");
   example.agree("S", component_scores(head, context, weights, target));
   example.step("p", softmax_formula(example.at("S"), "S"), "the softmax");
@@ -119,7 +118,7 @@ WorkedExample explain_kernel(const Score& score) {
   example.heading("Backward");
   example.step("dL/dS", "p - [1, 0, 0]",
                "L = ln sum exp S - S_1: ln x has the slope 1/x, exp is its own, so p");
-  kernel_lines(example, score, numbers.w, numbers.h, KernelPart::backward);
+  kernel_lines(example, score, vectors.w, vectors.h, KernelPart::backward);
   std::string all;
   for (int64_t v = 1; v <= kWords; ++v) {
     example.step(concat("dL/dw_", v), concat("dL/dS[", v, "]*dS_", v, "/dw_", v), "chain rule");
@@ -130,7 +129,7 @@ WorkedExample explain_kernel(const Score& score) {
   example.agree("dL/dh", context.grad());
   for (size_t i = 0; i < learned.size(); ++i)
     learned_lines(example, learned[i], weights.numbers[i].grad());
-  std::vector<Tensor> inputs{numbers.h, numbers.w};
+  std::vector<Tensor> inputs{vectors.h, vectors.w};
   inputs.insert(inputs.end(), stored.begin(), stored.end());
   example.check(
       [&](std::span<const Var> x) {
@@ -142,8 +141,8 @@ WorkedExample explain_kernel(const Score& score) {
   return example;
 }
 
-WorkedExample explain_softmax() {
-  const Tensor x = Tensor::from<double>({1, 2, 0.5}, {1, 3}),
+WorkedExample explain_softmax(const ShortNumbers& numbers) {
+  const Tensor x = numbers.drawn() ? numbers({1, 3}, 0) : Tensor::from<double>({1, 2, 0.5}, {1, 3}),
                target = Tensor::from<int32_t>({0}, {1});
   WorkedExample example("softmax: p_v = e^x_v / sum_u e^x_u, and the loss -ln p of the target");
   example.heading("Three scores; word 1 is the target");

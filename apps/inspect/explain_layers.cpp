@@ -36,7 +36,7 @@ void lstm_backward_lines(WorkedExample& example, int64_t t, int64_t steps) {
 
 }  // namespace
 
-WorkedExample explain_layer_norm() {
+WorkedExample explain_layer_norm(const ShortNumbers&) {
   constexpr double kEps = 1e-5;
   const Tensor x = Tensor::from<double>({1, 2, 6}, {1, 3}),
                gamma = Tensor::from<double>({1, 0.5, 2}, {3}),
@@ -78,7 +78,7 @@ WorkedExample explain_layer_norm() {
   return example;
 }
 
-WorkedExample explain_lstm() {
+WorkedExample explain_lstm(const ShortNumbers&) {
   constexpr int64_t kSteps = 2;
   const Tensor x = Tensor::from<double>({1, -0.5}, {kSteps, 1}),
                w_ih = Tensor::from<double>({0.5, -0.4, 1, 0.3}, {4, 1}),
@@ -162,7 +162,7 @@ WorkedExample explain_lstm() {
   return example;
 }
 
-WorkedExample explain_attention() {
+WorkedExample explain_attention(const ShortNumbers&) {
   const Tensor q = Tensor::from<double>({1, 0.5}, {1, 2}),
                k = Tensor::from<double>({1, 0, -1, 2}, {2, 2}),
                v = Tensor::from<double>({2, 1, 0, -1}, {2, 2});

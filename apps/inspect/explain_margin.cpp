@@ -165,10 +165,10 @@ void gradient_lines(WorkedExample& example, const WordNorm& word, const ContextN
 
 }  // namespace
 
-WorkedExample explain_margin(const Margin& margin, const WordNorm& word,
-                             const ContextNorm& context) {
-  const Tensor h = short_numbers({kMarginRows, kMarginSize}, 0),
-               w = short_numbers({kMarginWords, kMarginSize}, 4),
+WorkedExample explain_margin(const Margin& margin, const WordNorm& word, const ContextNorm& context,
+                             const ShortNumbers& numbers) {
+  const Tensor h = numbers({kMarginRows, kMarginSize}, 0),
+               w = numbers({kMarginWords, kMarginSize}, 4),
                target = Tensor::from<int32_t>({0, 2}, {kMarginRows});
   WorkedExample example(
       concat("margin ", to_text(margin), ", word norm ", to_text(word), ", context norm ",

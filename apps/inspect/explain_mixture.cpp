@@ -20,10 +20,10 @@ Var mixture_loss(const HeadSpec& head, std::span<const Var> x, const Tensor& tar
 
 }  // namespace
 
-WorkedExample explain_mixture() {
+WorkedExample explain_mixture(const ShortNumbers& numbers) {
   const HeadSpec head = parse_head("mix:lin,rbf", {.head_context = "none"});
-  const Tensor h = short_numbers({1, 2}, 0), w = short_numbers({kWords, 2}, 2),
-               m = short_numbers({2, 2}, 8), target = Tensor::from<int32_t>({0}, {1});
+  const Tensor h = numbers({1, 2}, 0), w = numbers({kWords, 2}, 2), m = numbers({2, 2}, 8),
+               target = Tensor::from<int32_t>({0}, {1});
   WorkedExample example(
       "mixture: p(v) = sum_k pi_k p_k(v); here component 1 is lin, component 2 is rbf, and both "
       "take h itself");
@@ -78,10 +78,10 @@ WorkedExample explain_mixture() {
   return example;
 }
 
-WorkedExample explain_prior_penalty() {
+WorkedExample explain_prior_penalty(const ShortNumbers& numbers) {
   const HeadSpec head = parse_head("mix:2*lin", {.head_context = "none"});
-  const Tensor h = short_numbers({2, 2}, 0), w = short_numbers({kWords, 2}, 4),
-               m = short_numbers({2, 2}, 8), target = Tensor::from<int32_t>({0, 1}, {2});
+  const Tensor h = numbers({2, 2}, 0), w = numbers({kWords, 2}, 4), m = numbers({2, 2}, 8),
+               target = Tensor::from<int32_t>({0, 1}, {2});
   constexpr double kStrength = 0.5;
   WorkedExample example(
       "pi_reg: a penalty rho R(pi) on a mixture's prior; here of two contexts and K = 2 "
@@ -152,8 +152,8 @@ WorkedExample explain_prior_penalty() {
   return example;
 }
 
-WorkedExample explain_norm_penalty() {
-  const Tensor w = short_numbers({kWords, 2}, 2);
+WorkedExample explain_norm_penalty(const ShortNumbers& numbers) {
+  const Tensor w = numbers({kWords, 2}, 2);
   WorkedExample example(
       "weight_norm_reg: a penalty that holds the word vectors' lengths near nu; here rho = 0.1, nu "
       "= 1");
@@ -194,8 +194,8 @@ WorkedExample explain_norm_penalty() {
   return example;
 }
 
-WorkedExample explain_label_smoothing() {
-  const Tensor h = short_numbers({1, 2}, 0), w = short_numbers({kWords, 2}, 2),
+WorkedExample explain_label_smoothing(const ShortNumbers& numbers) {
+  const Tensor h = numbers({1, 2}, 0), w = numbers({kWords, 2}, 2),
                target = Tensor::from<int32_t>({0}, {1});
   const HeadSpec head = parse_head("lin");
   WorkedExample example(

@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "autograd/gradcheck.h"
+#include "core/random.h"
 
 namespace nine::app {
 namespace {
@@ -39,7 +40,8 @@ void WorkedExample::step(const std::string& symbol, const std::string& formula,
   symbols_.set(symbol, numbers);
 }
 
-void WorkedExample::agree(const std::string& symbol, const Numbers& numbers) const {
+void WorkedExample::agree(const std::string& symbol, const Numbers& numbers) {
+  results_.push_back(symbol);
   const Numbers& mine = at(symbol);
   require(mine.size() == numbers.size(), "[kernel_inspect] ", symbol, " has ", mine.size(),
           " numbers in the derivation and ", numbers.size(), " in the library");
@@ -92,12 +94,20 @@ std::string WorkedExample::text() const {
   return out;
 }
 
-Tensor short_numbers(const Shape& shape, size_t first) {
+Tensor ShortNumbers::operator()(const Shape& shape, size_t first) const {
   static constexpr std::array kNumbers = {0.5,   -1.0, 1.0, 0.25, -0.5, 0.75, 2.0,
                                           -0.25, 0.4,  1.5, -0.6, 0.8,  -1.25};
+  // Halves and whole numbers, whose squares and products are short too; 0.75, for which sqrt(1 +
+  // x^2) is.
+  static constexpr std::array kDrawn = {-2.0, -1.5, -1.0, -0.75, -0.5, 0.0,
+                                        0.5,  0.75, 1.0,  1.5,   2.0};
+  const RandomKey key{.seed = seed_, .op = stream_id("kernel_inspect exercise")};
   Tensor t(shape, DType::float64);
-  for (int64_t i = 0; i < t.elements(); ++i)
-    t.data<double>()[i] = kNumbers[(first + static_cast<size_t>(i)) % kNumbers.size()];
+  for (int64_t i = 0; i < t.elements(); ++i) {
+    const size_t at = first + static_cast<size_t>(i);
+    t.data<double>()[i] =
+        drawn_ ? kDrawn[random_bits(key, at) % kDrawn.size()] : kNumbers[at % kNumbers.size()];
+  }
   return t;
 }
 

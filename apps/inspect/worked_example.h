@@ -39,14 +39,16 @@ class WorkedExample {
   void step(const std::string& symbol, const std::string& formula, const std::string& rule = "");
   /// Compares the numbers of a line with those that the library's ops have computed. Error: they
   /// differ by more than 1e-9 of the largest.
-  void agree(const std::string& symbol, const Numbers& numbers) const;
-  void agree(const std::string& symbol, const Tensor& numbers) const {
+  void agree(const std::string& symbol, const Numbers& numbers);
+  void agree(const std::string& symbol, const Tensor& numbers) {
     agree(symbol, numbers.to_vector());
   }
   /// Adds the last lines: the gradients of f by the inputs compared with central differences.
   /// Error: they differ by more than 1e-6 relative.
   void check(const std::function<Var(std::span<const Var>)>& f, const std::vector<Tensor>& inputs);
 
+  /// The symbols that were compared, in order: what an example is about.
+  const std::vector<std::string>& results() const { return results_; }
   const SymbolTable& symbols() const { return symbols_; }
   const std::vector<Line>& lines() const { return lines_; }
   /// The numbers of the line with that symbol; an Error when there is none.
@@ -56,11 +58,24 @@ class WorkedExample {
 
  private:
   std::vector<Line> lines_;
+  std::vector<std::string> results_;
   SymbolTable symbols_;
 };
 
-/// Numbers of few digits, for examples that can be computed by hand: from a fixed list, beginning
-/// with its element `first`.
-Tensor short_numbers(const Shape& shape, size_t first);
+/// Numbers of few digits, for examples that can be computed by hand.
+class ShortNumbers {
+ public:
+  ShortNumbers() = default;  ///< those of a fixed list
+  /// Drawn by a seed.
+  explicit ShortNumbers(uint64_t seed) : seed_(seed), drawn_(true) {}
+
+  bool drawn() const { return drawn_; }
+  /// Of the list from its element `first` on, which also tells one draw from another.
+  Tensor operator()(const Shape& shape, size_t first) const;
+
+ private:
+  uint64_t seed_ = 0;
+  bool drawn_ = false;
+};
 
 }  // namespace nine::app

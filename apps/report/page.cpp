@@ -6,6 +6,11 @@
 namespace nine::app {
 
 std::string page_html(const std::string& title, const std::string& body) {
+  return page_html(title, body, kReportStyle, kReportScript);
+}
+
+std::string page_html(const std::string& title, const std::string& body, std::string_view style,
+                      std::string_view script) {
   // With this security policy browsers block every request, even if a text of the page contains
   // one.
   return concat(
@@ -16,8 +21,8 @@ std::string page_html(const std::string& title, const std::string& body) {
       "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
       "style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\n"
       "<title>",
-      escaped(title), "</title>\n<style>\n\n", kReportStyle, "</style>\n</head>\n<body>\n<main>\n",
-      body, "</main>\n<script>\n\n", kReportScript, "</script>\n</body>\n</html>\n");
+      escaped(title), "</title>\n<style>\n\n", style, "</style>\n</head>\n<body>\n<main>\n", body,
+      "</main>\n<script>\n\n", script, "</script>\n</body>\n</html>\n");
 }
 
 }  // namespace nine::app

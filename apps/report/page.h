@@ -18,5 +18,8 @@ extern const std::string_view kReportScript;
 
 /// A whole HTML page that fetches nothing. `title` is text, `body` is HTML.
 std::string page_html(const std::string& title, const std::string& body);
+/// The same with another style sheet and script.
+std::string page_html(const std::string& title, const std::string& body, std::string_view style,
+                      std::string_view script);
 
 }  // namespace nine::app

@@ -1,0 +1,17 @@
+// kernel_inspect --explain NAME --page: the worked example as a page, with a plane to play in.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace nine::app {
+
+extern const std::string_view kExplainStyle;   ///< apps/inspect/explain_page.css
+extern const std::string_view kExplainScript;  ///< apps/inspect/explain_page.js
+
+/// One HTML page that fetches nothing: for a kernel, a formula or a margin of lin a plane whose
+/// points can be moved, computed by JavaScript generated from the kernel's formula; for every
+/// example its derivation as MathML with numbers and rules. UsageError: see explain().
+std::string explain_page(const std::string& name);
+
+}  // namespace nine::app

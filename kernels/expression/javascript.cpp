@@ -1,0 +1,111 @@
+#include "kernels/expression/javascript.h"
+
+#include <cmath>
+
+#include "core/error.h"
+
+namespace nine::expression {
+namespace {
+
+std::string name(Operand o) {
+  if (o.is_constant()) return concat('k', o.constant());
+  if (o.is_variable()) return name_of(o.variable());
+  return concat('r', static_cast<int>(o.place));
+}
+
+// The arguments as they stand in the text of an instruction.
+std::string text_of(Op op, const Operand* args) {
+  const std::string a = name(args[0]), b = name(args[1]);
+  switch (op) {
+    case Op::number:
+    case Op::detach:
+      return a;
+    case Op::add:
+      return a + " + " + b;
+    case Op::subtract:
+      return a + " - " + b;
+    case Op::multiply:
+      return a + " * " + b;
+    case Op::divide:
+      return a + " / " + b;
+    case Op::power:
+      return "Math.pow(" + a + ", " + b + ")";
+    case Op::negate:
+      return "-" + a;
+    case Op::min:  // Math.min takes no side of a NaN
+      return b + " < " + a + " ? " + b + " : " + a;
+    case Op::max:
+      return b + " > " + a + " ? " + b + " : " + a;
+    case Op::less:
+    case Op::less_equal:
+      return concat(a, op == Op::less ? " < " : " <= ", b, " ? ", name(args[2]), " : ",
+                    name(args[3]));
+    case Op::sigmoid:
+    case Op::softplus:
+    case Op::erf:
+      break;
+    default:
+      for (const Function& f : functions())
+        if (f.op == op) return concat("Math.", f.name, "(", a, ")");
+      return "Math.sign(" + a + ")";
+  }
+  return concat(op == Op::sigmoid    ? "sigmoid"
+                : op == Op::softplus ? "softplus"
+                                     : "erf",
+                "(", a, ")");
+}
+
+std::string number_text(double x) {
+  return std::isfinite(x) ? concat(x) : std::isnan(x) ? "NaN" : x > 0 ? "Infinity" : "-Infinity";
+}
+
+std::string constants_text(const Constants& constants) {
+  std::string out;
+  for (size_t k = 0; k < constants.given.size(); ++k) {
+    const Node& n = constants.given[k];
+    if (n.op != Op::number && n.op != Op::variable && n.op != Op::parameter) continue;
+    out += concat("  const k", k, " = ",
+                  n.op == Op::number     ? number_text(n.value)
+                  : n.op == Op::variable ? std::string("d")
+                                         : concat("P[", static_cast<int>(n.index), "]"),
+                  ";\n");
+  }
+  for (const Instruction& i : constants.code)
+    out += concat("  const k", static_cast<int>(i.out), " = ", text_of(i.op, i.args), ";\n");
+  return out;
+}
+
+}  // namespace
+
+std::string to_javascript(const Program& program, const Constants& constants) {
+  std::string out = "(z, q, ww, hh, c, d, P) => {\n" + constants_text(constants), registers;
+  for (int k = 0; k < program.registers; ++k) registers += concat(k > 0 ? ", r" : "r", k);
+  if (!registers.empty()) out += "  let " + registers + ";\n";
+  for (const Instruction& i : program.code)
+    out += concat("  r", static_cast<int>(i.out), " = ", text_of(i.op, i.args), ";\n");
+  std::string outputs;
+  for (const Operand o : program.outputs) outputs += (outputs.empty() ? "" : ", ") + name(o);
+  return out + "  return [" + outputs + "];\n}";
+}
+
+std::string javascript_functions() {
+  // erf by a series of positive terms, which loses no digits, and beyond 3 by the continued
+  // fraction of erfc (Abramowitz and Stegun, 7.1.6 and 7.1.14).
+  return R"(const sigmoid = x => x < 0 ? Math.exp(x) / (1 + Math.exp(x)) : 1 / (1 + Math.exp(-x));
+const softplus = x => Math.max(x, 0) + Math.log1p(Math.exp(-Math.abs(x)));
+const erf = x => {
+  const a = Math.abs(x), gauss = Math.exp(-a * a) / Math.sqrt(Math.PI);
+  if (!(a < 6)) return a >= 6 ? Math.sign(x) : NaN;
+  if (a < 3) {
+    let term = a, sum = a;
+    for (let n = 1; term > 1e-17 * sum; ++n) sum += term *= 2 * a * a / (2 * n + 1);
+    return Math.sign(x) * 2 * gauss * sum;
+  }
+  let fraction = a;
+  for (let n = 80; n > 0; --n) fraction = a + n / 2 / fraction;
+  return Math.sign(x) * (1 - gauss / fraction);
+};
+)";
+}
+
+}  // namespace nine::expression
