@@ -23,6 +23,7 @@ PAGES = {"lin": {}, "log": {"p": "p"}, "pow": {"p": "p"}, "pol": {"alpha": "alph
          "wav": {"a": "a", "b": "b"}, "sig": {}, "ssg": {}, "ssg:variance=0.5": {"variance": "variance"}, "mog": {}, "mog:form=mixture": {},
          "mog:components=3:form=mixture:variance=0.7": {"variance": "variance"}, "mog:components=3": {}, "hpb": {}, "hpb:ball=tanh": {},
          "hpb:ball=clip": {}, "hpb:ball=sigmoid": {"shift": "shift"}, "expr:{s*tanh(z/s)}:s=3": {"s": "s"},
+         "rbf:gamma=0.5:scale=learn": {"gamma": "gamma", "factor": "scale"}, "mog:scale=0.5": {"factor": "scale"},
          "expr:{-log(1+q^(p/2))+erf(c)*k}:p=3:k=0.5": {"p": "p", "k": "k"},
          "expr:{where(q<2,softplus(z),-sqrt(ww+hh+1))+max(c,tanh(q))*atan(hh)-expm1(-q)*sigmoid(ww)}": {},
          "margin=cos:0.3": {"m": ""}, "margin=arc:0.5": {"m": ""}, "margin=lsm:3": {}}

@@ -8,6 +8,7 @@
 #include "kernels/expression/formula.h"
 #include "kernels/expression/javascript.h"
 #include "kernels/expression/parse.h"
+#include "kernels/head.h"
 #include "kernels/scores/all.h"
 
 namespace nine::app {
@@ -64,9 +65,8 @@ PageKernel of_formula(const Score& score) {
   return page;
 }
 
-}  // namespace
-
-PageKernel page_kernel(const Score& score) {
+// Of the kernel without its scale.
+PageKernel plain_kernel(const Score& score) {
   const auto& p = score.parameters;
   switch (score.kind) {
     case ScoreKind::log:
@@ -101,6 +101,19 @@ PageKernel page_kernel(const Score& score) {
     default:
       return {.formula = "z"};
   }
+}
+
+}  // namespace
+
+PageKernel page_kernel(const Score& score) {
+  PageKernel page = plain_kernel(score);
+  if (score.scale == 1 && !score.learns(kScaleNumber)) return page;
+  if (page.combine == PageKernel::Combine::mixture)
+    throw UsageError(concat("a page multiplies each pair of parts, which ", to_text(score),
+                            " does not: leave out its scale"));
+  page.formula = concat("factor*(", page.formula, ")");
+  page.sliders.push_back(positive("factor", score.scale));
+  return page;
 }
 
 std::string margin_formula(const Margin& margin) {
