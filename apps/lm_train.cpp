@@ -11,21 +11,24 @@
 namespace nine::app {
 namespace {
 
-int train(const Options& options, const LmOptions& o, Device device) {
+int train(const Options& options, const LmOptions& o, Device device, Communicator& communicator) {
+  o.check_processes(communicator);
   const LmData data = load_lm_data(o);
   ParameterSet parameters({.dtype = o.dtype, .seed = o.seed, .device = device});
   const LstmLanguageModel model(parameters, o.model(data.vocabulary.size()));
   o.initialise_head(model, data.vocabulary.counts());
   if (!o.init.empty()) load_initial_weights(o.init, data.vocabulary, parameters);
   model.set_counts(data.train.counts(data.vocabulary.size()));
-  LanguageModelTask task(model, data.train, data.valid ? &*data.valid : nullptr, o.batching());
+  LmBatching batching = o.batching();
+  batching.communicator = &communicator;
+  LanguageModelTask task(model, data.train, data.valid ? &*data.valid : nullptr, batching);
   if (!o.export_parity.empty()) {
     export_lm_parity(o, model, parameters, task);
     return kExitDone;
   }
   // Throws for a test text that is too small: better now than after the training.
   if (data.test) EvalSegments check(*data.test);
-  return run_training(lm_training(options, o, data, model, parameters, task));
+  return run_training(lm_training(options, o, data, model, parameters, task), communicator);
 }
 
 }  // namespace
@@ -41,7 +44,12 @@ int main(int argc, char** argv) {
     options.ignore_in_config({"resolved"});
     if (!options.parse(argc, argv)) return kExitDone;
     o.check(options);
-    return on_machine({o.threads, o.device, o.precision},
-                      [&](nine::Device device) { return train(options, o, device); });
+    return on_machines({.threads = o.threads,
+                        .device = o.device,
+                        .precision = o.precision,
+                        .mpi_timeout_s = o.mpi_timeout},
+                       [&](nine::Device device, nine::Communicator& communicator) {
+                         return train(options, o, device, communicator);
+                       });
   });
 }

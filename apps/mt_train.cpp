@@ -13,7 +13,8 @@
 namespace nine::app {
 namespace {
 
-int train(const Options& options, const MtOptions& o, Device device) {
+int train(const Options& options, const MtOptions& o, Device device, Communicator& communicator) {
+  o.check_processes(communicator);
   const MtData data = load_mt_data(o);
   ParameterSet parameters({.dtype = o.dtype, .seed = o.seed, .device = device});
   const Transformer model(parameters, o.model(data.source.size(), data.target.size()));
@@ -25,12 +26,13 @@ int train(const Options& options, const MtOptions& o, Device device) {
                                                .target = &data.target,
                                                .beam = o.valid_beam,
                                                .samples = o.valid_translations};
-  TranslationTask task(model, data.train, validation, o.batching(), o.seed);
+  TranslationTask task(model, data.train, validation, o.batching(), o.seed,
+                       MicroBatchSlots::of(o.accumulate, &communicator));
   if (!o.export_parity.empty()) {
     export_mt_parity(o, model, parameters, task);
     return kExitDone;
   }
-  return run_training(mt_training(options, o, data, model, parameters, task));
+  return run_training(mt_training(options, o, data, model, parameters, task), communicator);
 }
 
 }  // namespace
@@ -55,7 +57,12 @@ int main(int argc, char** argv) {
     }
     o.resolve();
     o.check(options);
-    return on_machine({o.threads, o.device, o.precision},
-                      [&](nine::Device device) { return train(options, o, device); });
+    return on_machines({.threads = o.threads,
+                        .device = o.device,
+                        .precision = o.precision,
+                        .mpi_timeout_s = o.mpi_timeout},
+                       [&](nine::Device device, nine::Communicator& communicator) {
+                         return train(options, o, device, communicator);
+                       });
   });
 }

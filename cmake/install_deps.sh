@@ -4,7 +4,7 @@
 # test: also what tests run beside the programs; clang: what the fuzzers need; tidy, format: clang-tidy, clang-format; package: what makes
 # packages
 set -eu
-packages="g++ cmake ninja-build libeigen3-dev libxsmm-dev nlohmann-json3-dev libcli11-dev libboost-math-dev doctest-dev"
+packages="g++ cmake ninja-build libeigen3-dev libxsmm-dev nlohmann-json3-dev libcli11-dev libboost-math-dev doctest-dev libopenmpi-dev openmpi-bin"
 for more in "$@"; do
   case $more in
     test) packages="$packages valgrind sctk chromium" ;;  # a CPU without AVX-512, on any machine; NIST's sclite and sc_stats; a browser

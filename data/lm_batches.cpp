@@ -28,19 +28,23 @@ void require_numbered(const Corpus& corpus) {
 
 }  // namespace
 
-ColumnBatches::ColumnBatches(const Corpus& corpus, int64_t batch, int64_t bptt, uint64_t seed)
+ColumnBatches::ColumnBatches(const Corpus& corpus, int64_t batch, int64_t bptt, uint64_t seed,
+                             ColumnRange own)
     : corpus_(&corpus),
       batch_(batch),
       bptt_(bptt),
       rows_(batch > 0 ? corpus.tokens() / batch : 0),
-      seed_(seed) {
+      seed_(seed),
+      own_(own) {
   require(batch >= 1, "batch size ", batch, " must be at least 1 column");
+  require(own.first >= 0 && own.count >= 1 && own.first + own.count <= batch,
+          "[ColumnBatches] columns ", own.first, " to ", own.first + own.count, " of ", batch);
   require(bptt >= 1, "bptt length ", bptt, " must be at least 1 row");
   require(rows_ >= bptt, "the training text has ", corpus.tokens(),
           " tokens, too few for one segment of batch size ", batch, " columns x bptt length ", bptt,
           " rows: lower one of the two");
   require_numbered(corpus);
-  cursors_.resize(static_cast<size_t>(batch));
+  cursors_.resize(static_cast<size_t>(own.count));
   start_epoch(0);
 }
 
@@ -58,7 +62,7 @@ void ColumnBatches::seek(BatchPosition position) {
 void ColumnBatches::place_cursors(int64_t row) {
   size_t place = 0;
   int64_t begin = 0;  // of the sentence at `place`, in the stream
-  int64_t token = row;
+  int64_t token = own_.first * rows_ + row;
   for (Cursor& cursor : cursors_) {
     while (place < order_.size() && begin + corpus_->length(order_[place]) <= token)
       begin += corpus_->length(order_[place++]);
@@ -72,8 +76,8 @@ void ColumnBatches::write_column(Cursor& cursor, int32_t* input, int32_t* target
     const auto sentence = corpus_->sentence(order_[cursor.place]);
     const auto at = static_cast<size_t>(cursor.offset);
     // Every sentence ends with </s>, so that this is what precedes the next one's first word.
-    input[t * batch_] = at > 0 ? sentence[at - 1] : Specials::kLanguageModel.end;
-    target[t * batch_] = sentence[at];
+    input[t * own_.count] = at > 0 ? sentence[at - 1] : Specials::kLanguageModel.end;
+    target[t * own_.count] = sentence[at];
     if (++cursor.offset == std::ssize(sentence)) cursor = {cursor.place + 1, 0};
   }
 }
@@ -81,8 +85,8 @@ void ColumnBatches::write_column(Cursor& cursor, int32_t* input, int32_t* target
 bool ColumnBatches::next(LmBatch& batch) {
   if (epoch_finished()) return false;
   batch.rows = bptt_;
-  batch.cols = batch_;
-  batch.tokens = bptt_ * batch_;
+  batch.cols = own_.count;
+  batch.tokens = bptt_ * own_.count;
   batch.input.resize(static_cast<size_t>(batch.tokens));
   batch.target.resize(static_cast<size_t>(batch.tokens));
   for (size_t column = 0; column < cursors_.size(); ++column)

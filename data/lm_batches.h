@@ -29,6 +29,11 @@ struct LmBatch {
   int64_t tokens = 0;                  ///< predicted, i.e. without padding
 };
 
+/// Columns [first, first + count) of a batch.
+struct ColumnRange {
+  int64_t first = 0, count = 0;
+};
+
 /// Training with truncated back-propagation. Each epoch puts the sentences, each with its </s>, in
 /// a new order, joins them and cuts the stream into `batch` columns of equal length, read `bptt`
 /// rows at a time: row t predicts the word after row t - 1's target. What precedes a column's first
@@ -37,7 +42,10 @@ struct LmBatch {
 class ColumnBatches : public BatchStream<LmBatch> {
  public:
   /// Keeps a reference to `corpus`. Errors: batch or bptt < 1; a corpus too small for one segment.
-  ColumnBatches(const Corpus& corpus, int64_t batch, int64_t bptt, uint64_t seed);
+  ColumnBatches(const Corpus& corpus, int64_t batch, int64_t bptt, uint64_t seed)
+      : ColumnBatches(corpus, batch, bptt, seed, {0, batch}) {}
+  /// The same, of which next() gives these columns alone.
+  ColumnBatches(const Corpus& corpus, int64_t batch, int64_t bptt, uint64_t seed, ColumnRange own);
 
   int64_t batch() const { return batch_; }
   int64_t bptt() const { return bptt_; }
@@ -48,7 +56,7 @@ class ColumnBatches : public BatchStream<LmBatch> {
   void seek(BatchPosition position) override;
   /// Whether the next segment is an epoch's first: the model's state must be set to zero before it.
   bool begins_epoch() const { return position_.step == 0; }
-  /// The next segment: bptt rows, batch columns, no padding.
+  /// The next segment: bptt rows, batch columns (or those asked for), no padding.
   bool next(LmBatch& batch) override;
 
  private:
@@ -62,8 +70,9 @@ class ColumnBatches : public BatchStream<LmBatch> {
   const Corpus* corpus_;
   int64_t batch_, bptt_, rows_;
   uint64_t seed_;
+  ColumnRange own_;
   std::vector<int32_t> order_;   // of the sentences in this epoch
-  std::vector<Cursor> cursors_;  // one a column
+  std::vector<Cursor> cursors_;  // one of each own column
 };
 
 /// How large a batch of SentenceBatches is: exactly one of the two is set.

@@ -19,16 +19,19 @@ void CarriedState::clear() {
   }
 }
 
-void CarriedState::on(Tape& tape, std::vector<LstmState>& state) const {
+void CarriedState::on(Tape& tape, std::vector<LstmState>& state, int64_t first,
+                      int64_t count) const {
   state.clear();
   for (size_t l = 0; l < h_.size(); ++l)
-    state.push_back({tape.constant(h_[l]), tape.constant(c_[l])});
+    state.push_back({tape.constant(h_[l].row_range(first, count)),
+                     tape.constant(c_[l].row_range(first, count))});
 }
 
-void CarriedState::store(const std::vector<LstmState>& state) {
+void CarriedState::store(const std::vector<LstmState>& state, int64_t first) {
   for (size_t l = 0; l < h_.size(); ++l) {
-    ops::copy(state[l].h.value(), h_[l]);
-    ops::copy(state[l].c.value(), c_[l]);
+    const int64_t count = state[l].h.value().shape().rows();
+    ops::copy(state[l].h.value(), h_[l].row_range(first, count));
+    ops::copy(state[l].c.value(), c_[l].row_range(first, count));
   }
 }
 
@@ -49,11 +52,17 @@ std::vector<NamedView> CarriedState::named(const std::string& prefix) const {
 }
 
 void CarriedState::load(const Safetensors& file, const std::string& prefix) {
+  load(file, prefix, 0, batch());
+}
+
+void CarriedState::load(const Safetensors& file, const std::string& prefix, int64_t first,
+                        int64_t columns) {
   for (const NamedView& part : named(prefix)) {
     const Tensor& stored = file.at(part.name);
-    require(stored.shape() == part.view.shape, "the carried state '", part.name, "' has shape ",
-            stored.shape(), ", expected ", part.view.shape);
-    ops::copy(stored, part.view);
+    const Shape expected{columns, part.view.cols()};
+    require(stored.shape() == expected, "the carried state '", part.name, "' has shape ",
+            stored.shape(), ", expected ", expected);
+    ops::copy(stored.row_range(first, batch()), part.view);
   }
 }
 

@@ -19,9 +19,12 @@ class CarriedState {
   /// Sets everything to zero.
   void clear();
   /// Puts the state on a tape, as constants, into `state`: no gradient flows into the past.
-  void on(Tape& tape, std::vector<LstmState>& state) const;
-  /// Copies the states after a step's last time step, one a layer.
-  void store(const std::vector<LstmState>& state);
+  void on(Tape& tape, std::vector<LstmState>& state) const { on(tape, state, 0, batch()); }
+  /// The same of columns [first, first + count).
+  void on(Tape& tape, std::vector<LstmState>& state, int64_t first, int64_t count) const;
+  /// Copies the states after a step's last time step, one a layer, into columns `first` and
+  /// following.
+  void store(const std::vector<LstmState>& state, int64_t first = 0);
   void copy_from(const CarriedState& other);
 
   int64_t batch() const { return h_.front().shape().rows(); }
@@ -29,6 +32,8 @@ class CarriedState {
   std::vector<NamedView> named(const std::string& prefix) const;
   /// Copies tensors of those names. Error: one is missing or of another shape.
   void load(const Safetensors& file, const std::string& prefix);
+  /// Copies columns `first` and following of tensors of those names, which have `columns` columns.
+  void load(const Safetensors& file, const std::string& prefix, int64_t first, int64_t columns);
 
  private:
   std::vector<Tensor> h_, c_;  // of each layer

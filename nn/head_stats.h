@@ -23,6 +23,8 @@ class HeadStats {
   /// The mean of ||h|| since clear_norms(); 0 without rows.
   double mean_norm() const;
   void clear_norms();
+  /// (2) float64: rows, and the sum of their norms.
+  const Tensor& norm_sums() const { return sums_; }
   /// From now on evaluations count angles, from zero; or no more.
   void count_angles(bool on);
   bool counts_angles() const { return !angles_.empty(); }

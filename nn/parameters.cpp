@@ -186,6 +186,36 @@ void ParameterSet::zero_grad() {
   }
 }
 
+void ParameterSet::use_gradients(const Tensor& slab) {
+  make();
+  gradients_ = slab;
+  for (size_t i = 0; i < parameters_.size(); ++i) {
+    Parameter& p = parameters_[i];
+    p.set_memory(p.value(), slab.with(part_of(slab, offsets_[i], shapes_[i])));
+    p.has_grad = false;
+  }
+}
+
+void ParameterSet::add_gradients(const Tensor& slab, Arena& arena) {
+  for (Parameter& p : parameters_) p.has_grad = true;
+  if (!any_by_rows(parameters_)) return ops::scale(1, slab, {gradients_, true});
+  for (const GradientPart& part : gradient_parts()) {
+    const View from = part.of(slab), to = part.of(gradients_);
+    if (!part.rows) {
+      ops::scale(1, from, {to, true});
+      continue;
+    }
+    const Arena::Scope scope(arena);
+    const Tensor rows = arena.temporary({part.rows.elements(), from.cols()}, dtype());
+    ops::embedding(from, part.rows, rows);
+    ops::embedding_backward(rows, part.rows, to);
+    ops::fill_rows(from, part.rows, 0);
+  }
+  for (size_t i = 0; i < parameters_.size(); ++i)
+    if (parameters_[i].touched && parameters_[i].touched->all())
+      ops::fill(part_of(slab, offsets_[i], shapes_[i]), 0);
+}
+
 View GradientPart::of(const Tensor& slab) const { return part_of(slab, first, shape); }
 
 std::vector<GradientPart> ParameterSet::gradient_parts() {

@@ -94,6 +94,13 @@ class ParameterSet final : private ParameterMemory {
   /// Lets the next backward pass overwrite all gradients instead of adding to them. Of parameters
   /// that keep track of their rows it sets those that were touched to 0.
   void zero_grad();
+  /// Backward passes write into `slab` (of new_slab()) from now on, and gradients() returns it.
+  /// What they overwrite does not count yet, as after zero_grad(); rows that keep track of
+  /// themselves must be 0 in it where they are not touched.
+  void use_gradients(const Tensor& slab);
+  /// Adds another slab's gradients, formed since the last zero_grad(), and sets its touched rows to
+  /// 0, so that use_gradients() can take it again. The whole slab is the gradient then.
+  void add_gradients(const Tensor& slab, Arena& arena);
   /// What of the slabs may have a gradient other than 0: in their order, without the rows of
   /// parameters that keep track of them (Parameter::touched) and were not touched.
   std::vector<GradientPart> gradient_parts();

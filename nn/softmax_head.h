@@ -78,6 +78,8 @@ class SoftmaxHead {
   std::vector<double> largest_contexts() const {
     return running_ ? running_.to_vector() : std::vector<double>();
   }
+  /// The same numbers where they are, float64 on the head's device.
+  const Tensor& running_contexts() const { return running_; }
   /// Norms of the (first component's) word vectors: their own, and those that the score gives them
   /// in evaluation, empty where it gives none.
   struct WordNorms {

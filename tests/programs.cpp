@@ -46,7 +46,8 @@ std::string TemporaryDirectory::write(const std::string& name, std::string_view 
 Program::Program(const std::string& program, const std::vector<std::string>& arguments,
                  const std::string& input, const std::function<void()>& prepare) {
   put(streams_ / "in", input);
-  const std::string binary = std::string(NINE_BIN_DIR) + "/" + program;
+  const std::string binary =
+      program.starts_with('/') ? program : std::string(NINE_BIN_DIR) + "/" + program;
   std::vector<char*> argv{const_cast<char*>(binary.c_str())};
   for (const std::string& a : arguments) argv.push_back(const_cast<char*>(a.c_str()));
   argv.push_back(nullptr);

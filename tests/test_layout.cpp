@@ -21,6 +21,7 @@ const std::map<std::string, std::set<std::string>>& allowed() {
   static const std::map<std::string, std::set<std::string>> table = {
       {"core", {}},
       {"cuda", {"core"}},
+      {"mpi", {"core"}},
       {"autograd", {"core"}},
       {"kernels", {"core", "autograd"}},
       {"kernels/cuda", {"core", "cuda", "kernels"}},

@@ -169,7 +169,9 @@ TEST_CASE("recipes: AR and TAR of accumulated sentences are one batch's, padding
   Fixture f(config);
   Sgd optimizer(f.set, {});
   const auto update = [&](int64_t batch) {
-    LanguageModelTask task(f.model, text, nullptr, {.batch = batch, .sentences = true, .seed = 3});
+    LanguageModelTask task(
+        f.model, text, nullptr,
+        {.batch = batch, .sentences = true, .seed = 3, .accumulate = static_cast<int>(4 / batch)});
     task.start_epoch(0);
     TrainStep step(f.set, optimizer, f.arena,
                    {.accumulate = static_cast<int>(4 / batch), .seed = 5});

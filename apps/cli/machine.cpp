@@ -1,5 +1,6 @@
 #include "apps/cli/machine.h"
 
+#include "apps/cli/processes.h"
 #include "core/bf16_product.h"
 #include "core/instruction_set.h"
 #include "core/tensor.h"
@@ -32,12 +33,23 @@ void add_matmul_precision(Options& options, MatmulPrecision& precision) {
       .older_name("precision", {{"fp32", "highest"}, {"tf32", "high"}, {"bf16", "medium"}});
 }
 
-int on_machine(const MachineFlags& flags, const std::function<int(Device)>& body) {
+void add_mpi_timeout(Options& options, double& seconds) {
+  options
+      .add("mpi-timeout", seconds,
+           "under mpirun: a process that waits longer for another one ends all of them")
+      .above(0)
+      .unit("seconds")
+      .called("the MPI timeout");
+}
+
+namespace {
+
+int compute(const MachineFlags& flags, int threads, const std::function<int(Device)>& body) {
   instruction_set();  // an error of NINE_ISA now, before there is work to lose
   bf16::loops();      // and of NINE_BF16_TILES
   install_cuda();
   set_matmul_precision(flags.precision);
-  set_threads(flags.threads > 0 ? flags.threads : default_threads());
+  set_threads(threads);
   const Device device = device_from_text(flags.device);
   if (device.kind != DeviceKind::cpu)
     Tensor({1}, DType::float32, device);  // an error now if the device is not available
@@ -45,6 +57,20 @@ int on_machine(const MachineFlags& flags, const std::function<int(Device)>& body
   int code = 0;
   in_team([&] { code = body(device); });
   return code;
+}
+
+}  // namespace
+
+int on_machine(const MachineFlags& flags, const std::function<int(Device)>& body) {
+  return compute(flags, flags.threads > 0 ? flags.threads : nine::default_threads(), body);
+}
+
+int on_machines(const MachineFlags& flags, const std::function<int(Device, Communicator&)>& body) {
+  return with_processes(flags.mpi_timeout_s, [&](Communicator& communicator) {
+    const int own = app::default_threads(communicator);
+    return compute(flags, flags.threads > 0 ? flags.threads : own,
+                   [&](Device device) { return body(device, communicator); });
+  });
 }
 
 }  // namespace nine::app

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "apps/cli/options.h"
+#include "core/communicator.h"
 #include "core/device.h"
 #include "core/matmul_precision.h"
 
@@ -24,11 +25,17 @@ struct MachineFlags {
   std::string device = "cpu";
   MatmulPrecision precision = MatmulPrecision::highest;
   bool team = true;  ///< false: a parallel region for each loop, as in a program without a team
+  double mpi_timeout_s = 600;  ///< of on_machines()
 };
 /// Installs the CUDA backend, sets the number of threads and the precision of matrix products, and
 /// returns what `body` returns for the device, with a team of those threads open (core/threads.h)
 /// unless told otherwise. Programs make no tensor before.
 /// Errors: a text of neither form; no such device on this machine.
 int on_machine(const MachineFlags& flags, const std::function<int(Device)>& body);
+/// The same for a program that several processes can run together (apps/cli/processes.h).
+int on_machines(const MachineFlags& flags, const std::function<int(Device, Communicator&)>& body);
+
+/// Declares --mpi-timeout, bound to `seconds`.
+void add_mpi_timeout(Options& options, double& seconds);
 
 }  // namespace nine::app

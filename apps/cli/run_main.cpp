@@ -8,6 +8,7 @@
 #include <string>
 
 #include "apps/cli/option_data.h"
+#include "apps/cli/processes.h"
 #include "apps/cli/setting_flags.h"
 #include "core/error.h"
 #include "core/memory_reserve.h"
@@ -15,9 +16,12 @@
 namespace nine::app {
 namespace {
 
-int report_failure(const char* program, const char* message) {
+int report_failure(const char* program, const char* message, int code = kExitFailed) {
+  before_report_of_failure();
   std::fprintf(stderr, "%s: %s\n", program, message);
-  return kExitFailed;
+  if (code == kExitUsage) std::fprintf(stderr, "try '%s --help'\n", program);
+  after_report_of_failure(code);
+  return code;
 }
 
 // Before main(): options are made before run_main() is called.
@@ -52,9 +56,7 @@ int run_main(const char* program, const std::function<int()>& body) {
   try {
     return exit_code(program, body());
   } catch (const UsageError& e) {
-    report_failure(program, e.what());
-    std::fprintf(stderr, "try '%s --help'\n", program);
-    return kExitUsage;
+    return report_failure(program, e.what(), kExitUsage);
   } catch (const std::bad_alloc&) {
     return report_failure(program, "out of memory; smaller batches or a smaller model need less");
   } catch (const std::exception& e) {

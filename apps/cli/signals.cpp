@@ -38,6 +38,7 @@ void restore(int signal) {
 void catch_interrupts() {
   install(SIGINT, static_cast<int>(SA_RESETHAND));
   install(SIGTERM, 0);
+  install(SIGUSR1, 0);
 }
 
 int interrupted() { return caught.load(std::memory_order_relaxed); }
@@ -45,6 +46,7 @@ int interrupted() { return caught.load(std::memory_order_relaxed); }
 void release_interrupts() {
   restore(SIGINT);
   restore(SIGTERM);
+  restore(SIGUSR1);
   caught.store(0, std::memory_order_relaxed);
 }
 

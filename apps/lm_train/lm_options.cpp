@@ -132,7 +132,8 @@ LmBatching LmOptions::batching() const {
           .bptt = bptt,
           .sentences = sentences,
           .batch_tokens = batch_tokens,
-          .seed = seed};
+          .seed = seed,
+          .accumulate = accumulate};
 }
 
 }  // namespace nine::app

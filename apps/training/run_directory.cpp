@@ -5,12 +5,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "apps/cli/processes.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/json.h"
@@ -23,11 +23,6 @@ namespace fs = std::filesystem;
 bool is_there(const fs::path& path) {
   std::error_code ignored;
   return fs::exists(fs::symlink_status(path, ignored));
-}
-
-std::string host_name() {
-  std::array<char, 256> name{};
-  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "?";
 }
 
 // Calls take(line) for each whole line.

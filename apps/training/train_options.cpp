@@ -72,7 +72,8 @@ void TrainOptions::declare_head_regularisation(Options& o) {
 }
 
 void TrainOptions::declare_accumulation(Options& o) {
-  o.add("accumulate", accumulate, "batches whose gradients make one update")
+  o.add("accumulate", accumulate,
+        "batches whose gradients make one update; processes share them out (mpirun)")
       .range(1, 65535)
       .called("accumulation steps");
 }
@@ -134,6 +135,7 @@ void TrainOptions::declare_run(Options& o) {
       .unit("updates");
   o.add("seed", seed, "all random numbers follow from it");
   add_threads(o, threads);
+  add_mpi_timeout(o, mpi_timeout);
   add_device(o, device);
   add_matmul_precision(o, precision);
   o.add("profile", profile, "print what the parts of a step cost, at the end");
@@ -226,6 +228,21 @@ void TrainOptions::check_shared(const Options& given, int64_t width, const std::
   require_usage(precision == MatmulPrecision::highest || dtype == DType::float32,
                 "--matmul-precision ", to_text(precision), " is of float32; this is --dtype ",
                 dtype);
+}
+
+void TrainOptions::check_processes(const Communicator& communicator) const {
+  const int size = communicator.size();
+  if (size == 1) return;
+  int fitting = 1;  // the most processes that would do
+  while (2 * fitting <= size && accumulate % (2 * fitting) == 0) fitting *= 2;
+  require_usage(fitting == size, "--accumulate ", accumulate, " cannot be shared out among ", size,
+                " processes: their number must be 1, 2, 4, 8 ... and divide it; start ", fitting,
+                fitting == 1 ? " process" : " processes", ", or give --accumulate ",
+                is_power_of_two(size) ? concat(size, ", ", 2 * size, " ...") : "another number");
+  require_usage(export_parity.empty(),
+                "--export-parity is of one process; start it without mpirun");
+  require_usage(device == "cpu", "--device ", device,
+                " is of one process; start it without mpirun");
 }
 
 TrainerConfig TrainOptions::trainer() const {

@@ -77,6 +77,7 @@ struct TrainOptions : HeadSettings {
   int keep = 2;
   uint64_t seed = 1;
   int threads = 0;
+  double mpi_timeout = 600;
   std::string device = "cpu";
   MatmulPrecision precision = MatmulPrecision::highest;
   bool profile = false, detect_anomaly = false;
@@ -85,6 +86,9 @@ struct TrainOptions : HeadSettings {
   int64_t export_steps = 20;
 
   virtual TrainerConfig trainer() const;
+  /// What --accumulate means for the processes of this run. UsageError: it cannot be shared out
+  /// among so many; a run of several that only one can make.
+  void check_processes(const Communicator& communicator) const;
   /// Of the vocabularies that are built from the training text.
   VocabularyLimits vocabulary_limits() const {
     return {.min_count = min_count, .size = vocab_size};

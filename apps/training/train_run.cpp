@@ -9,6 +9,7 @@
 #include "apps/training/compare_configs.h"
 #include "apps/training/instruction_set_of_run.h"
 #include "apps/training/profile_table.h"
+#include "apps/training/same_start.h"
 #include "core/gemm.h"
 #include "core/instruction_set.h"
 #include "core/json.h"
@@ -27,6 +28,9 @@ std::vector<std::string> split_list(const std::string& text) {
   return all;
 }
 
+// Of a run with several micro-batches an update: how their gradients are added.
+constexpr const char* kGradientSum = "gradient_sum";
+
 // Whether the directory's run is resumed. Error, which names the option: its configuration differs
 // from `now`, that of this start.
 bool resumes(const TrainingRun& t, const Json& now, RunDirectory& run) {
@@ -40,6 +44,12 @@ bool resumes(const TrainingRun& t, const Json& now, RunDirectory& run) {
       compare_configs(before, t.flags.to_json(), keys_free_on_resume(), t.flags.defaults_json());
   if (!mismatch.empty())
     throw UsageError(concat(run.path().string(), " holds another run: ", mismatch));
+  if (now["resolved"].contains(kGradientSum) && before.contains("resolved") &&
+      !before["resolved"].contains(kGradientSum))
+    throw UsageError(concat(
+        run.path().string(), " holds a run with --accumulate ", t.options.accumulate,
+        " of an older version, which added gradients in another order and read another part of the "
+        "text for each batch; it cannot go on; use --restart or another --run"));
   // Results depend on data, instruction set, libraries and block sizes to the last bit too.
   for (const auto& [key, value] : now["resolved"].items()) {
     const Json was = in_present_form(
@@ -182,23 +192,31 @@ Json resolved_settings(const TrainOptions& o, const ParameterSet& parameters, in
                        int64_t width) {
   const HeadConfig config = o.head_config();
   const Json head = to_json(config);
-  return {{"version", kVersion},
-          {"head", head["head"]},
-          {"parameters", parameters.count()},
-          {"instruction_set", to_text(instruction_set())},
-          {"gemm", gemm_description()},
-          {"head_block_rows",
-           head_block_rows(config.spec, words, width, parameters.dtype(), parameters.device())},
-          {"head_memory", head["head_memory"]},
-          {"head_tile", ops::kHeadTile},
-          {"head_chunks", ops::kHeadChunks}};
+  Json out{{"version", kVersion},
+           {"head", head["head"]},
+           {"parameters", parameters.count()},
+           {"instruction_set", to_text(instruction_set())},
+           {"gemm", gemm_description()},
+           {"head_block_rows",
+            head_block_rows(config.spec, words, width, parameters.dtype(), parameters.device())},
+           {"head_memory", head["head_memory"]},
+           {"head_tile", ops::kHeadTile},
+           {"head_chunks", ops::kHeadChunks}};
+  if (o.accumulate > 1) out[kGradientSum] = "tree";
+  return out;
 }
 
-int run_training(const TrainingRun& t) {
-  if (!t.options.freeze.empty()) t.parameters.freeze(split_list(t.options.freeze));
-  Json config = t.flags.to_json();
-  config.erase("restart");  // about one start, not about the run
-  config["resolved"] = t.resolved;
+namespace {
+
+TrainerConfig trainer_config(const TrainingRun& t, Communicator& communicator) {
+  TrainerConfig config = t.options.trainer();
+  config.step.communicator = config.optimizer.communicator = &communicator;
+  return config;
+}
+
+// Rank 0's part, and all there is with one process. Of several, what the others wait for is written
+// beside (assist() below).
+int lead(const TrainingRun& t, const Json& config, Communicator& communicator) {
   RunDirectory run(t.options.run);
   const Start start = open_run(t, config, run);
   CheckpointStore store(run.checkpoints(), t.options.keep);
@@ -209,10 +227,11 @@ int run_training(const TrainingRun& t) {
         "no checkpoint is intact: the run starts over from the beginning; what there was is in ",
         start.moved_to.string()));
   Arena arena("step", t.parameters.device());
-  Trainer trainer(t.parameters, t.task, arena, t.options.trainer(), store, callbacks,
+  Trainer trainer(t.parameters, t.task, arena, trainer_config(t, communicator), &store, callbacks,
                   metadata_of(t));
-  if (start.found.checkpoint) trainer.restore(*start.found.checkpoint);
-  if (run.finished() && trainer.done()) {
+  if (communicator.broadcast(start.found.checkpoint.has_value()))
+    trainer.restore(&*start.found.checkpoint);
+  if (communicator.broadcast(run.finished() && trainer.done())) {
     callbacks.message(
         concat(t.options.run, trainer.stopped_early() ? kStoppedEarly : kFinishedBefore));
     return kExitDone;
@@ -223,6 +242,39 @@ int run_training(const TrainingRun& t) {
     callbacks.mirror_to_tensorboard(t.options.tensorboard, config);
   announce(t, trainer, start.found, callbacks);
   return train(t, trainer, callbacks, run);
+}
+
+// The callbacks of the processes that write nothing.
+class SilentCallbacks : public TrainerCallbacks {
+ public:
+  void event(const Json&) override {}
+  void message(const std::string&) override {}
+  void progress(double, int64_t, int64_t, const std::string&) override {}
+  bool interrupted() override { return app::interrupted() != 0; }
+  void add_files(CheckpointFiles&) override {}
+};
+
+// The part of every other rank.
+int assist(const TrainingRun& t, Communicator& communicator) {
+  SilentCallbacks callbacks;
+  Arena arena("step", t.parameters.device());
+  Trainer trainer(t.parameters, t.task, arena, trainer_config(t, communicator), nullptr, callbacks,
+                  {});
+  if (communicator.broadcast(false)) trainer.restore(nullptr);
+  if (communicator.broadcast(false)) return kExitDone;
+  catch_interrupts();
+  return trainer.run() == Trainer::Outcome::interrupted ? kExitInterrupted : kExitDone;
+}
+
+}  // namespace
+
+int run_training(const TrainingRun& t, Communicator& communicator) {
+  if (!t.options.freeze.empty()) t.parameters.freeze(split_list(t.options.freeze));
+  Json config = t.flags.to_json();
+  config.erase("restart");  // about one start, not about the run
+  config["resolved"] = t.resolved;
+  require_same_start(communicator, config);
+  return communicator.first() ? lead(t, config, communicator) : assist(t, communicator);
 }
 
 }  // namespace nine::app

@@ -39,7 +39,8 @@ struct TrainingRun {
 };
 
 /// Starts or resumes the run, until it is finished or interrupted. Returns the program's exit code.
-int run_training(const TrainingRun& t);
+/// All processes call it; rank 0 has the directory.
+int run_training(const TrainingRun& t, Communicator& communicator);
 
 /// The log's line about the test text, evaluated with the best model.
 Json test_event(const Checkpoint& best, const Trainer& trainer, const Evaluation& test);

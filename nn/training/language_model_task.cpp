@@ -2,22 +2,49 @@
 
 #include <algorithm>
 
+#include "core/ops.h"
 #include "nn/models/score_text.h"
+#include "nn/training/head_statistics.h"
 
 namespace nine {
 namespace {
 
 std::unique_ptr<BatchStream<LmBatch>> make_stream(const Corpus& text, const LmBatching& b) {
-  if (!b.sentences) return std::make_unique<ColumnBatches>(text, b.batch, b.bptt, b.seed);
+  if (!b.sentences) {
+    const MicroBatchSlots slots = MicroBatchSlots::of(b.accumulate, b.communicator);
+    return std::make_unique<ColumnBatches>(
+        text, b.batch * slots.all, b.bptt, b.seed,
+        ColumnRange{.first = slots.first * b.batch, .count = slots.own() * b.batch});
+  }
   const SentenceBatchSize size = b.batch_tokens > 0 ? SentenceBatchSize{.tokens = b.batch_tokens}
                                                     : SentenceBatchSize{.sentences = b.batch};
   return std::make_unique<SentenceBatches>(text, size, b.seed);
 }
 
-// Copies ids into a tensor of that shape, which is made anew only where the shape changes.
-void set_ids(Tensor& to, const std::vector<int32_t>& ids, const Shape& shape) {
+// Copies columns `first` and following of a batch with `shape`'s rows into a tensor of that shape,
+// which is made anew only where the shape changes.
+void set_columns(Tensor& to, const std::vector<int32_t>& ids, const Shape& shape, size_t first) {
   if (!to || to.shape() != shape) to = Tensor(shape, DType::int32);
-  std::copy(ids.begin(), ids.end(), to.data<int32_t>());
+  const auto rows = static_cast<size_t>(shape[0]), columns = static_cast<size_t>(shape[1]),
+             all = ids.size() / rows;
+  for (size_t r = 0; r < rows; ++r)
+    std::copy_n(ids.data() + r * all + first, columns, to.data<int32_t>() + r * columns);
+}
+
+// Each rank's tensors, some rows of all, into those of rank 0.
+void gather_columns(Communicator& communicator, const std::vector<NamedView>& own,
+                    const std::vector<NamedView>& all) {
+  for (size_t i = 0; i < own.size(); ++i) {
+    const View& part = own[i].view;
+    if (!communicator.first()) {
+      communicator.send(0, part.data, part.bytes());
+      continue;
+    }
+    ops::copy(part, all[i].view.row_range(0, part.rows()));
+    for (int r = 1; r < communicator.size(); ++r)
+      communicator.receive(r, all[i].view.row_range(r * part.rows(), part.rows()).data,
+                           part.bytes());
+  }
 }
 
 // Ids of those of the first n rows that count, of which there are `count`; none where all do.
@@ -44,10 +71,13 @@ LanguageModelTask::LanguageModelTask(const LstmLanguageModel& model, const Corpu
       model_(model),
       valid_(valid),
       stream_(std::move(stream)),
+      slots_(MicroBatchSlots::of(batching.accumulate, batching.communicator)),
+      communicator_(batching.communicator != nullptr ? *batching.communicator : one_process()),
+      batch_size_(batching.batch),
       carry_state_(!batching.sentences),
       mixture_weights_(MixtureWeightStats::of(model.config().head.spec)),
-      carried_(model.new_state(batching.batch)),
-      next_carried_(model.new_state(batching.batch)) {
+      carried_(model.new_state(batching.batch * slots_.own())),
+      next_carried_(model.new_state(batching.batch * slots_.own())) {
   if (valid != nullptr)
     EvalSegments check(*valid);  // a text that is too small is an error now, not after an epoch
 }
@@ -59,59 +89,82 @@ void LanguageModelTask::start_epoch(int64_t epoch) {
 
 std::optional<int64_t> LanguageModelTask::micro_batches_per_epoch() const {
   if (!carry_state_) return std::nullopt;
-  return stream_->steps();
-}
-
-bool LanguageModelTask::fetch_one(size_t i) {
-  if (!stream_->next(batch_)) return false;
-  if (batches_.size() == i) batches_.emplace_back();
-  MicroBatch& b = batches_[i];
-  set_ids(b.input, batch_.input, {batch_.rows, batch_.cols});
-  set_ids(b.target, batch_.target, {batch_.rows, batch_.cols});
-  b.tokens = batch_.tokens;
-  return true;
+  return stream_->steps() * slots_.all;
 }
 
 int64_t LanguageModelTask::fetch(int most) {
   count_ = 0;
-  int64_t tokens = 0;
-  while (count_ < most && fetch_one(static_cast<size_t>(count_)))
-    tokens += batches_[static_cast<size_t>(count_++)].tokens;
-  require(count_ > 0, "[LanguageModelTask] an epoch's end was passed without start_epoch");
-  if (!carry_state_ && model_.regularises_activations()) find_padding();
+  batches_.resize(static_cast<size_t>(slots_.own()));
+  const int64_t tokens = carry_state_ ? fetch_columns() : fetch_sentences(most);
+  require(tokens > 0, "[LanguageModelTask] an epoch's end was passed without start_epoch");
   return tokens;
 }
 
-// Every position but a sentence's last has a next one.
-void LanguageModelTask::find_padding() {
-  int64_t all_pairs = 0;
-  for (int i = 0; i < count_; ++i) {
-    MicroBatch& b = batches_[static_cast<size_t>(i)];
-    const int64_t rows = b.target.elements(), columns = b.target.shape()[1];
-    const int32_t* target = b.target.data<int32_t>();
-    const auto has_next = [&](int64_t r) { return target[r + columns] >= 0; };
-    int64_t pairs = 0;
-    for (int64_t r = 0; r < rows - columns; ++r) pairs += has_next(r);
-    b.unpadded.rows = rows_that([&](int64_t r) { return target[r] >= 0; }, rows, b.tokens);
-    b.unpadded.pairs = rows_that(has_next, rows - columns, pairs);
-    b.unpadded.pair_share = static_cast<double>(pairs);
-    all_pairs += pairs;
+// The stream gives this process's columns; all of them have as many tokens.
+int64_t LanguageModelTask::fetch_columns() {
+  if (!stream_->next(batch_)) return 0;
+  count_ = slots_.all;
+  const Shape shape{batch_.rows, batch_size_};
+  for (int i = slots_.first; i < slots_.end; ++i) {
+    MicroBatch& b = own(i);
+    const auto first = static_cast<size_t>((i - slots_.first) * batch_size_);
+    set_columns(b.input, batch_.input, shape, first);
+    set_columns(b.target, batch_.target, shape, first);
+    b.tokens = shape.elements();
   }
-  for (int i = 0; i < count_; ++i)
-    batches_[static_cast<size_t>(i)].unpadded.pair_share /=
-        static_cast<double>(std::max<int64_t>(1, all_pairs));
+  return shape.elements() * slots_.all;
+}
+
+// Every process reads all of the stream: how many tokens and pairs there are decides the weights.
+int64_t LanguageModelTask::fetch_sentences(int most) {
+  require(most == slots_.all, "[LanguageModelTask] ", most, " micro-batches where ", slots_.all,
+          " were announced");
+  int64_t tokens = 0, all_pairs = 0;
+  for (; count_ < most && stream_->next(batch_); ++count_) {
+    tokens += batch_.tokens;
+    if (slots_.has(count_)) {
+      MicroBatch& b = own(count_);
+      set_columns(b.input, batch_.input, {batch_.rows, batch_.cols}, 0);
+      set_columns(b.target, batch_.target, {batch_.rows, batch_.cols}, 0);
+      b.tokens = batch_.tokens;
+    }
+    if (model_.regularises_activations()) all_pairs += find_padding(count_);
+  }
+  if (model_.regularises_activations()) set_pair_shares(all_pairs);
+  return tokens;
+}
+
+// Of the stream's last batch, which is micro-batch i. Every position but a sentence's last has a
+// next one. Returns the number of such pairs.
+int64_t LanguageModelTask::find_padding(int i) {
+  const int64_t columns = batch_.cols, rows = batch_.rows * columns;
+  const int32_t* target = batch_.target.data();
+  const auto has_next = [&](int64_t r) { return target[r + columns] >= 0; };
+  int64_t pairs = 0;
+  for (int64_t r = 0; r < rows - columns; ++r) pairs += has_next(r);
+  if (!slots_.has(i)) return pairs;
+  LstmLanguageModel::Unpadded& u = own(i).unpadded;
+  u.rows = rows_that([&](int64_t r) { return target[r] >= 0; }, rows, batch_.tokens);
+  u.pairs = rows_that(has_next, rows - columns, pairs);
+  u.pair_share = static_cast<double>(pairs);
+  return pairs;
+}
+
+void LanguageModelTask::set_pair_shares(int64_t all_pairs) {
+  for (int i = slots_.first; i < std::min(count_, slots_.end); ++i)
+    own(i).unpadded.pair_share /= static_cast<double>(std::max<int64_t>(1, all_pairs));
 }
 
 TrainingSource::Objective LanguageModelTask::forward(Tape& tape, int i, double row_weight) {
-  const MicroBatch& b = batches_[static_cast<size_t>(i)];
-  const int64_t columns = b.input.shape()[1];
+  const MicroBatch& b = own(i);
+  const int64_t columns = b.input.shape()[1], first = (i - slots_.first) * batch_size_;
   if (carry_state_) {
-    (i == 0 ? carried_ : next_carried_).on(tape, state_);
+    carried_.on(tape, state_, first, batch_size_);
   } else {
     model_.new_state(columns).on(tape, state_);
   }
   const LstmLanguageModel::Hidden hidden = model_.run(tape, b.input, state_);
-  if (carry_state_) next_carried_.store(state_);
+  if (carry_state_) next_carried_.store(state_, first);
   const Var penalty =
       model_.regulariser(hidden, columns, row_weight * static_cast<double>(b.tokens),
                          carry_state_ ? nullptr : &b.unpadded);
@@ -124,8 +177,21 @@ void LanguageModelTask::commit() {
   if (carry_state_) carried_.copy_from(next_carried_);
 }
 
-std::vector<NamedView> LanguageModelTask::state() const {
-  std::vector<NamedView> all = carried_.named("carry.");
+void LanguageModelTask::statistics(std::vector<StepStatistic>& out) {
+  add_head_statistics(model_.head(), mixture_weights_, out);
+}
+
+// Rank 0 gets the columns of all.
+std::vector<NamedView> LanguageModelTask::state() {
+  std::vector<NamedView> all;
+  if (communicator_.size() == 1) {
+    all = carried_.named("carry.");
+  } else {
+    if (communicator_.first() && !all_carried_)
+      all_carried_.emplace(model_.new_state(batch_size_ * slots_.all));
+    if (communicator_.first()) all = all_carried_->named("carry.");
+    gather_columns(communicator_, carried_.named("carry."), all);
+  }
   for (const NamedView& sums : mixture_weights_.named()) all.push_back(sums);
   if (const HeadStats* stats = model_.head().stats(); stats != nullptr)
     for (const NamedView& sums : stats->named()) all.push_back(sums);
@@ -133,7 +199,7 @@ std::vector<NamedView> LanguageModelTask::state() const {
 }
 
 void LanguageModelTask::load_state(const Safetensors& file) {
-  carried_.load(file, "carry.");
+  carried_.load(file, "carry.", batch_size_ * slots_.first, batch_size_ * slots_.all);
   mixture_weights_.load(file);
   if (HeadStats* stats = model_.head().stats(); stats != nullptr) stats->load(file);
 }

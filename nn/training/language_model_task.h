@@ -9,12 +9,13 @@
 #include "data/lm_batches.h"
 #include "nn/models/lstm_language_model.h"
 #include "nn/training/epoch_task.h"
+#include "nn/training/micro_batches.h"
 
 namespace nine {
 
 /// How a text is cut for training.
 struct LmBatching {
-  int64_t batch = 32;  ///< columns, or sentences
+  int64_t batch = 32;  ///< columns, or sentences, of a micro-batch
   int64_t bptt = 35;   ///< time steps of a segment
   /// Each sentence on its own (SentenceBatches) instead of truncated back-propagation through
   /// columns with carried state (ColumnBatches).
@@ -22,6 +23,11 @@ struct LmBatching {
   /// With `sentences`: the most positions of a batch, padding counted; 0: `batch` says its size.
   int64_t batch_tokens = 0;
   uint64_t seed = 1;  ///< of the order of sentences
+  /// Micro-batches of an update. The text is cut into accumulate * batch columns, of which
+  /// micro-batch i has columns i * batch to (i + 1) * batch - 1, all at the same rows.
+  int accumulate = 1;
+  /// Of several processes each computes as many of the micro-batches (MicroBatchSlots); null: one.
+  Communicator* communicator = nullptr;
 };
 
 /// Trains an LstmLanguageModel.
@@ -32,13 +38,15 @@ class LanguageModelTask : public EpochTask {
   LanguageModelTask(const LstmLanguageModel& model, const Corpus& train, const Corpus* valid,
                     const LmBatching& batching);
 
+  /// Error: with carried state, `most` other than LmBatching::accumulate.
   int64_t fetch(int most) override;
   int count() const override { return count_; }
   Objective forward(Tape& tape, int i, double row_weight) override;
   void commit() override;
+  void statistics(std::vector<StepStatistic>& out) override;
 
   void start_epoch(int64_t epoch) override;
-  std::vector<NamedView> state() const override;
+  std::vector<NamedView> state() override;
   void load_state(const Safetensors& file) override;
   MixtureWeightStats* mixture_weight_stats() override {
     return mixture_weights_.sums() ? &mixture_weights_ : nullptr;
@@ -47,10 +55,12 @@ class LanguageModelTask : public EpochTask {
   bool has_validation() const override { return valid_ != nullptr; }
   Evaluation validate(Tape& tape) override;
 
-  /// Micro-batch i of the last fetch: (time steps, columns) int32, targets -1 where there is none.
-  const Tensor& input(int i) const { return batches_[static_cast<size_t>(i)].input; }
-  const Tensor& target(int i) const { return batches_[static_cast<size_t>(i)].target; }
-  /// Batches an epoch, where all epochs have the same number (not with LmBatching::sentences).
+  /// Micro-batch i, one of this process, of the last fetch: (time steps, columns) int32, targets -1
+  /// where there is none.
+  const Tensor& input(int i) const { return own(i).input; }
+  const Tensor& target(int i) const { return own(i).target; }
+  /// Micro-batches an epoch, where all epochs have the same number (not with
+  /// LmBatching::sentences).
   std::optional<int64_t> micro_batches_per_epoch() const;
 
  private:
@@ -62,19 +72,27 @@ class LanguageModelTask : public EpochTask {
 
   LanguageModelTask(const LstmLanguageModel& model, const Corpus* valid, const LmBatching& batching,
                     std::unique_ptr<BatchStream<LmBatch>> stream);
-  bool fetch_one(size_t i);
-  void find_padding();
+  const MicroBatch& own(int i) const { return batches_[static_cast<size_t>(i - slots_.first)]; }
+  MicroBatch& own(int i) { return batches_[static_cast<size_t>(i - slots_.first)]; }
+  int64_t fetch_columns();
+  int64_t fetch_sentences(int most);
+  int64_t find_padding(int i);
+  void set_pair_shares(int64_t all_pairs);
 
   const LstmLanguageModel& model_;
   const Corpus* valid_;
   std::unique_ptr<BatchStream<LmBatch>> stream_;
+  MicroBatchSlots slots_;
+  Communicator& communicator_;
+  int64_t batch_size_;
   bool carry_state_;  // from segment to segment; otherwise each batch starts from zeros
   MixtureWeightStats mixture_weights_;
-  CarriedState carried_;       // before the update
-  CarriedState next_carried_;  // after the micro-batches of this update so far
-  std::vector<MicroBatch> batches_;
-  LmBatch batch_;                 // the stream's last one
-  std::vector<LstmState> state_;  // on the tape
+  CarriedState carried_;                     // of this process's columns, before the update
+  CarriedState next_carried_;                // after the micro-batches of this update so far
+  std::optional<CarriedState> all_carried_;  // of all columns, for a checkpoint
+  std::vector<MicroBatch> batches_;          // of this process
+  LmBatch batch_;                            // the stream's last one
+  std::vector<LstmState> state_;             // on the tape
   int count_ = 0;
 };
 

@@ -12,6 +12,7 @@
 #include "core/json.h"
 #include "core/ops.h"
 #include "core/profile.h"
+#include "nn/training/broadcast_tensors.h"
 
 namespace nine {
 namespace {
@@ -55,11 +56,13 @@ double peak_memory_mib(const Arena& arena, const ParameterSet& parameters,
 }
 
 Trainer::Trainer(ParameterSet& parameters, TrainingTask& task, Arena& arena,
-                 const TrainerConfig& config, CheckpointStore& store, TrainerCallbacks& callbacks,
+                 const TrainerConfig& config, CheckpointStore* store, TrainerCallbacks& callbacks,
                  std::map<std::string, std::string> metadata)
     : parameters_(parameters),
       task_(task),
       config_(config),
+      communicator_(config.step.communicator != nullptr ? *config.step.communicator
+                                                        : one_process()),
       store_(store),
       callbacks_(callbacks),
       metadata_(std::move(metadata)),
@@ -96,7 +99,7 @@ bool Trainer::due(const TrainingLength& every, int64_t& count) const {
 
 Trainer::Outcome Trainer::run() {
   while (!done()) {
-    if (callbacks_.interrupted()) {
+    if (communicator_.any(callbacks_.interrupted())) {
       if (saved_step_ != progress_.step) save(false);
       return Outcome::interrupted;
     }
@@ -127,6 +130,8 @@ void Trainer::one_update() {
   window_.nll += r.nll * static_cast<double>(r.tokens);
   window_.grad_norm += r.grad_norm;
   window_.seconds += clock_seconds() - before;
+  window_.fastest_s += r.fastest_s;
+  window_.slowest_s += r.slowest_s;
 
   const TrainingLength& after = config_.after;
   const double epochs = this->epochs();
@@ -142,8 +147,10 @@ void Trainer::one_update() {
       concat("epoch ", short_number(epochs), config_.sampled ? "  ppl~ " : "  ppl ",
              short_number(std::exp(r.nll)), "  lr ", short_number(lr), "  |g| ",
              short_number(r.grad_norm), "  ",
-             static_cast<int64_t>(static_cast<double>(window_.tokens) / window_.seconds),
-             " tok/s"));
+             static_cast<int64_t>(static_cast<double>(window_.tokens) / window_.seconds), " tok/s",
+             communicator_.size() == 1 ? ""
+                                       : concat("  ranks ", short_number(1e3 * r.fastest_s), " to ",
+                                                short_number(1e3 * r.slowest_s), " ms")));
   if (progress_.step % config_.log_every != 0) return;
   log_window(lr);
   clear_window();
@@ -163,6 +170,10 @@ void Trainer::log_window(double lr) {
                {"tokens_per_s", tokens / window_.seconds},
                {"ms_per_step", 1e3 * window_.seconds / updates},
                {"peak_mib", peak_memory_mib(step_.tape().arena(), parameters_, optimizer_.get())}});
+  if (communicator_.size() > 1)
+    line["ranks"] = {{"processes", communicator_.size()},
+                     {"fastest_ms", 1e3 * window_.fastest_s / updates},
+                     {"slowest_ms", 1e3 * window_.slowest_s / updates}};
   if (config_.sampled) line["estimate"] = true;
   if (const MixtureWeightStats* weights = task_.mixture_weight_stats(); weights != nullptr)
     add_mixture_weights(line, *weights);
@@ -247,62 +258,76 @@ void Trainer::save(bool is_best) {
         ops::all_finite(p.view), "step ", progress_.step, " left NaN or infinity in ", p.name,
         ", so it was not saved; lower the learning rate, set gradient clipping or lower the weight "
         "decay (the last checkpoint is kept)");
-  const Schedule::State& s = schedule_.state();
-  const Json state{{"epoch", progress_.epoch},
-                   {"epochs", epochs()},
-                   {"tokens", progress_.tokens},
-                   {"time_s", seconds()},
-                   {"position", task_.position()},
-                   {"optimizer_updates", optimizer_->updates()},
-                   {"average_from", optimizer_->average_from()},
-                   {"average_trigger",
-                    {{"best", number(trigger_.state().best)},
-                     {"last", trigger_.state().last},
-                     {"fired", trigger_.state().fired}}},
-                   {"validations", progress_.validations},
-                   {"saves", progress_.saves},
-                   {"validated_step", progress_.validated_step},
-                   {"bad_validations", progress_.bad},
-                   {"due_metric", number(progress_.due_metric)},
-                   {"stopped_early", progress_.stopped_early},
-                   {"schedule", {{"scale", s.scale}, {"best", number(s.best)}, {"bad", s.bad}}},
-                   {"best",
-                    {{"ppl", number(best_.ppl)},
-                     {"nll", number(best_.nll)},
-                     {"step", best_.step},
-                     {"bleu", best_.bleu ? Json(*best_.bleu) : Json()},
-                     {"metric", number(best_.metric)}}},
-                   {"window",
-                    {{"updates", window_.updates},
-                     {"tokens", window_.tokens},
-                     {"loss", window_.loss},
-                     {"nll", window_.nll},
-                     {"grad_norm", window_.grad_norm},
-                     {"seconds", window_.seconds}}},
-                   {"seed", config_.step.seed}};
   optimizer_->swap_average();  // model.safetensors holds what is evaluated
-  store_.save(
-      progress_.step, state,
-      [&](CheckpointFiles& files) {
-        std::vector<NamedView> weights = parameters_.state();
-        const std::vector<NamedView> constants = task_.constants();
-        weights.insert(weights.end(), constants.begin(), constants.end());
-        files.tensors("model.safetensors", weights, metadata_);
-        std::vector<NamedView> others = optimizer_->named();
-        const std::vector<NamedView> carried = task_.state();
-        others.insert(others.end(), carried.begin(), carried.end());
-        files.tensors("optimizer.safetensors", others);
-        callbacks_.add_files(files);
-      },
-      is_best || !task_.has_validation());
+  const std::vector<NamedView> moments = optimizer_->gather(), carried = task_.state();
+  if (store_ != nullptr)
+    store_->save(
+        progress_.step, state(),
+        [&](CheckpointFiles& files) {
+          std::vector<NamedView> weights = parameters_.state();
+          const std::vector<NamedView> constants = task_.constants();
+          weights.insert(weights.end(), constants.begin(), constants.end());
+          files.tensors("model.safetensors", weights, metadata_);
+          std::vector<NamedView> others = moments;
+          others.insert(others.end(), carried.begin(), carried.end());
+          files.tensors("optimizer.safetensors", others);
+          callbacks_.add_files(files);
+        },
+        is_best || !task_.has_validation());
+  optimizer_->release_gathered();
   optimizer_->swap_average();
   saved_step_ = progress_.step;
 }
 
-void Trainer::restore(const Checkpoint& checkpoint) {
-  const Json& s = checkpoint.state();
-  parameters_.load(checkpoint.tensors("model.safetensors"), parameters_.values());
-  const Safetensors others = checkpoint.tensors("optimizer.safetensors");
+Json Trainer::state() const {
+  const Schedule::State& s = schedule_.state();
+  return {{"epoch", progress_.epoch},
+          {"epochs", epochs()},
+          {"tokens", progress_.tokens},
+          {"time_s", seconds()},
+          {"position", task_.position()},
+          {"optimizer_updates", optimizer_->updates()},
+          {"average_from", optimizer_->average_from()},
+          {"average_trigger",
+           {{"best", number(trigger_.state().best)},
+            {"last", trigger_.state().last},
+            {"fired", trigger_.state().fired}}},
+          {"validations", progress_.validations},
+          {"saves", progress_.saves},
+          {"validated_step", progress_.validated_step},
+          {"bad_validations", progress_.bad},
+          {"due_metric", number(progress_.due_metric)},
+          {"stopped_early", progress_.stopped_early},
+          {"schedule", {{"scale", s.scale}, {"best", number(s.best)}, {"bad", s.bad}}},
+          {"best",
+           {{"ppl", number(best_.ppl)},
+            {"nll", number(best_.nll)},
+            {"step", best_.step},
+            {"bleu", best_.bleu ? Json(*best_.bleu) : Json()},
+            {"metric", number(best_.metric)}}},
+          {"window",
+           {{"updates", window_.updates},
+            {"tokens", window_.tokens},
+            {"loss", window_.loss},
+            {"nll", window_.nll},
+            {"grad_norm", window_.grad_norm},
+            {"seconds", window_.seconds}}},
+          {"seed", config_.step.seed}};
+}
+
+void Trainer::restore(const Checkpoint* checkpoint) {
+  Json saved;
+  Safetensors others;
+  if (checkpoint != nullptr) {
+    saved = {{"step", checkpoint->step()}, {"state", checkpoint->state()}};
+    parameters_.load(checkpoint->tensors("model.safetensors"), parameters_.values());
+    others = checkpoint->tensors("optimizer.safetensors");
+  }
+  if (communicator_.size() > 1)
+    saved =
+        parse_json_object(communicator_.broadcast(checkpoint != nullptr ? json_text(saved) : ""));
+  broadcast_views(communicator_, parameters_.state());
+  const Json& s = saved.at("state");
   optimizer_->load(others, s.at("optimizer_updates").get<int64_t>(),
                    s.value("average_from", config_.optimizer.average_from));
   if (const auto t = s.find("average_trigger"); t != s.end())
@@ -310,10 +335,17 @@ void Trainer::restore(const Checkpoint& checkpoint) {
                       .last = t->at("last").get<std::vector<double>>(),
                       .fired = t->at("fired")});
   optimizer_->swap_average();
+  std::erase_if(others.tensors, [&](const auto& t) { return optimizer_->owns(t.first); });
+  broadcast_tensors(communicator_, others);
   task_.load_state(others);
   task_.seek(s.at("position"));
+  restore_state(s);
+  progress_.step = saved.at("step");
+  saved_step_ = progress_.step;
+}
 
-  progress_ = {.step = checkpoint.step(),
+void Trainer::restore_state(const Json& s) {
+  progress_ = {.step = 0,
                .epoch = s.at("epoch"),
                .tokens = s.at("tokens"),
                .validations = s.at("validations"),
@@ -338,7 +370,6 @@ void Trainer::restore(const Checkpoint& checkpoint) {
              .seconds = w.at("seconds")};
   seconds_before_ = s.at("time_s");
   started_ = clock_seconds();
-  saved_step_ = progress_.step;
 }
 
 }  // namespace nine

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/communicator.h"
 #include "core/enum_names.h"
 #include "core/json.h"
 #include "nn/softmax_head.h"
@@ -30,9 +31,11 @@ class TrainingTask : public TrainingSource {
   /// Where in the data the next update begins, for checkpoints. seek() goes there.
   virtual Json position() const = 0;
   virtual void seek(const Json& position) = 0;
-  /// What is carried from update to update, for checkpoints.
-  virtual std::vector<NamedView> state() const = 0;
-  /// Copies tensors of those names back. Error: one is missing or has another shape.
+  /// What is carried from update to update, for checkpoints. All processes call it; rank 0 gets
+  /// the state of all.
+  virtual std::vector<NamedView> state() = 0;
+  /// Copies tensors of those names back, in every process. Error: one is missing or has another
+  /// shape.
   virtual void load_state(const Safetensors& file) = 0;
   /// What model.safetensors holds beside the parameters (ParameterSet::ignore_on_load).
   virtual std::vector<NamedView> constants() const { return {}; }
@@ -80,7 +83,7 @@ struct TrainerConfig {
 class TrainerCallbacks {
  public:
   virtual ~TrainerCallbacks() = default;
-  /// A line of log.jsonl.
+  /// A line of log.jsonl. Of several processes only rank 0's callbacks write.
   virtual void event(const Json& line) = 0;
   /// A message for the user.
   virtual void message(const std::string& line) = 0;
@@ -95,17 +98,19 @@ class TrainerCallbacks {
   virtual void validated() {}
 };
 
-/// Runs updates, validates, logs, saves checkpoints and resumes from them.
+/// Runs updates, validates, logs, saves checkpoints and resumes from them. Of several processes
+/// (TrainStep::Config::communicator) each has a trainer, and all take the same decisions.
 class Trainer {
  public:
   /// All that is referred to must outlive the trainer; `parameters` are allocated with gradients.
-  /// `metadata` goes into each model.safetensors.
+  /// `metadata` goes into each model.safetensors. `store` is rank 0's, null in the others.
   Trainer(ParameterSet& parameters, TrainingTask& task, Arena& arena, const TrainerConfig& config,
-          CheckpointStore& store, TrainerCallbacks& callbacks,
+          CheckpointStore* store, TrainerCallbacks& callbacks,
           std::map<std::string, std::string> metadata);
 
   /// Continues from a checkpoint of this run, to the same bits as if it had not been interrupted.
-  void restore(const Checkpoint& checkpoint);
+  /// Rank 0 has the checkpoint and hands it out; the others pass null.
+  void restore(const Checkpoint* checkpoint);
 
   enum class Outcome : uint8_t { finished, interrupted };
   /// Trains until `after`, early stop or an interruption, which saves first.
@@ -144,9 +149,13 @@ class Trainer {
   struct Window {
     int64_t updates = 0, tokens = 0;
     double loss = 0, nll = 0, grad_norm = 0, seconds = 0;
+    double fastest_s = 0, slowest_s = 0;  // of the processes' micro-batches
   };
 
   void one_update();
+  Json state() const;
+  void save_files(CheckpointFiles& files);
+  void restore_state(const Json& state);
   void log_window(double lr);
   void clear_window();
   bool due(const TrainingLength& every, int64_t& count) const;
@@ -157,7 +166,8 @@ class Trainer {
   ParameterSet& parameters_;
   TrainingTask& task_;
   TrainerConfig config_;
-  CheckpointStore& store_;
+  Communicator& communicator_;
+  CheckpointStore* store_;
   TrainerCallbacks& callbacks_;
   std::map<std::string, std::string> metadata_;
   std::unique_ptr<Optimizer> optimizer_;

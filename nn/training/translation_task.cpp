@@ -36,26 +36,31 @@ Json thousandths(const std::vector<float>& attention, size_t rows) {
 
 TranslationTask::TranslationTask(const Transformer& model, const ParallelCorpus& train,
                                  const TranslationValidationConfig& validation, PairBatchSize size,
-                                 uint64_t seed)
-    : TranslationTask(model, validation, size, std::make_unique<PairBatches>(train, size, seed)) {}
+                                 uint64_t seed, std::optional<MicroBatchSlots> own)
+    : TranslationTask(model, validation, size, std::make_unique<PairBatches>(train, size, seed),
+                      own) {}
 
 TranslationTask::TranslationTask(const Transformer& model,
                                  const TranslationValidationConfig& validation, PairBatchSize size,
-                                 std::unique_ptr<PairBatches> stream)
+                                 std::unique_ptr<PairBatches> stream,
+                                 std::optional<MicroBatchSlots> own)
     : EpochTask(*stream),
       model_(model),
       validation_(validation),
       size_(size),
       stream_(std::move(stream)),
-      source_(model, [this](TranslationBatch& out) {
-        if (!stream_->next(batch_)) return false;
-        out = to_translation_batch(batch_);
-        return true;
-      }) {
+      source_(
+          model,
+          [this](TranslationBatch& out) {
+            if (!stream_->next(batch_)) return false;
+            out = to_translation_batch(batch_);
+            return true;
+          },
+          own) {
   if (has_validation() && validation_.beam > 0) choose_samples();
 }
 
-std::vector<NamedView> TranslationTask::state() const {
+std::vector<NamedView> TranslationTask::state() {
   std::vector<NamedView> all = source_.mixture_weight_stats().named();
   if (const HeadStats* stats = model_.head().stats(); stats != nullptr)
     for (const NamedView& sums : stats->named()) all.push_back(sums);

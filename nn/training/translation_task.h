@@ -22,10 +22,12 @@ struct TranslationValidationConfig {
 /// Trains a Transformer.
 class TranslationTask : public EpochTask {
  public:
-  /// All that is referred to, and the model, its parameters allocated, must outlive the task.
+  /// All that is referred to, and the model, its parameters allocated, must outlive the task. Of
+  /// several processes each computes its `own` micro-batches.
   /// Errors: PairBatches's.
   TranslationTask(const Transformer& model, const ParallelCorpus& train,
-                  const TranslationValidationConfig& validation, PairBatchSize size, uint64_t seed);
+                  const TranslationValidationConfig& validation, PairBatchSize size, uint64_t seed,
+                  std::optional<MicroBatchSlots> own = std::nullopt);
 
   int64_t fetch(int most) override { return source_.fetch(most); }
   int count() const override { return source_.count(); }
@@ -33,8 +35,9 @@ class TranslationTask : public EpochTask {
     return source_.forward(tape, i, row_weight);
   }
   void commit() override { source_.commit(); }
+  void statistics(std::vector<StepStatistic>& out) override { source_.statistics(out); }
 
-  std::vector<NamedView> state() const override;
+  std::vector<NamedView> state() override;
   void load_state(const Safetensors& file) override;
   const SoftmaxHead* head() const override { return &model_.head(); }
   MixtureWeightStats* mixture_weight_stats() override {
@@ -57,7 +60,8 @@ class TranslationTask : public EpochTask {
 
  private:
   TranslationTask(const Transformer& model, const TranslationValidationConfig& validation,
-                  PairBatchSize size, std::unique_ptr<PairBatches> stream);
+                  PairBatchSize size, std::unique_ptr<PairBatches> stream,
+                  std::optional<MicroBatchSlots> own);
   void choose_samples();
   std::vector<BeamSearch::Ids> sample_sources() const;
 

@@ -15,14 +15,14 @@ class Adam : public Optimizer {
  protected:
   /// decoupled: weight decay goes past the moments (AdamW).
   Adam(ParameterSet& set, const OptimizerConfig& config, bool decoupled)
-      : Optimizer(set),
+      : Optimizer(set, config.communicator),
         config_(config),
         decoupled_(decoupled),
-        first_moment_(add_slab("adam.m.", set.new_slab())),
-        second_moment_(add_slab("adam.v.", set.new_slab())) {}
+        first_moment_(add_slab("adam.m.", new_state())),
+        second_moment_(add_slab("adam.v.", new_state())) {}
 
   void update(double lr, const ops::Clip& clip) override {
-    ops::adam(set().values(), set().gradients(), first_moment_, second_moment_, clip, numbers(lr));
+    ops::adam(values(), gradients(), first_moment_, second_moment_, clip, numbers(lr));
   }
 
   ops::AdamStep numbers(double lr) const {

@@ -10,13 +10,15 @@ namespace nine {
 class Sgd : public Optimizer {
  public:
   Sgd(ParameterSet& set, const OptimizerConfig& config)
-      : Optimizer(set), momentum_(config.momentum), weight_decay_(config.weight_decay) {
-    if (momentum_ != 0) velocity_ = add_slab("sgd.velocity.", set.new_slab());
+      : Optimizer(set, config.communicator),
+        momentum_(config.momentum),
+        weight_decay_(config.weight_decay) {
+    if (momentum_ != 0) velocity_ = add_slab("sgd.velocity.", new_state());
   }
 
  protected:
   void update(double lr, const ops::Clip& clip) override {
-    ops::sgd(set().values(), set().gradients(), velocity_ ? velocity_.view() : View{}, clip,
+    ops::sgd(values(), gradients(), velocity_ ? velocity_.view() : View{}, clip,
              {.lr = lr, .momentum = momentum_, .weight_decay = weight_decay_});
   }
 

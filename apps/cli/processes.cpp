@@ -1,0 +1,67 @@
+#include "apps/cli/processes.h"
+
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "core/mpi_communicator.h"
+#include "core/threads.h"
+
+namespace nine::app {
+namespace {
+
+std::unique_ptr<MpiCommunicator> g_mpi;
+
+// This machine's name and the cores that the process may use.
+std::string place() {
+  std::string out = host_name() + ":";
+  cpu_set_t mask;
+  CPU_ZERO(&mask);
+  if (sched_getaffinity(0, sizeof mask, &mask) != 0) return out;
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
+    if (CPU_ISSET(cpu, &mask)) out += " " + std::to_string(cpu);
+  return out;
+}
+
+}  // namespace
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "?";
+}
+
+int with_processes(double timeout_s, const std::function<int(Communicator&)>& body) {
+  if (processes_started() <= 1) return body(one_process());
+  g_mpi = start_mpi(timeout_s);
+  const int code = body(*g_mpi);
+  g_mpi->finish();
+  g_mpi.reset();
+  return code;
+}
+
+void before_report_of_failure() {
+  if (processes_started() > 1 && process_number() > 0)
+    std::this_thread::sleep_for(std::chrono::seconds(1));
+}
+
+void after_report_of_failure(int code) {
+  if (g_mpi) g_mpi->abort(code);
+}
+
+int default_threads(Communicator& communicator) {
+  const int alone = nine::default_threads();
+  if (communicator.size() == 1) return alone;
+  const std::string own = place();
+  const std::vector<std::string> all = communicator.all_gather(own);
+  if (std::getenv("OMP_NUM_THREADS") != nullptr) return alone;
+  return std::max(1, alone / static_cast<int>(std::count(all.begin(), all.end(), own)));
+}
+
+}  // namespace nine::app

@@ -1,0 +1,28 @@
+// The processes that mpirun started, as a program sees them (docs/scale-out.md).
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "core/communicator.h"
+
+namespace nine::app {
+
+/// Runs `body` with the processes that mpirun started, joined through MPI, or alone without mpirun.
+/// When it has returned, waits for the others. A rank that waits for another one longer than
+/// `timeout_s` throws. Errors: start_mpi's.
+int with_processes(double timeout_s, const std::function<int(Communicator&)>& body);
+
+/// What run_main does with a failure while processes are joined: ends all of them. A failure that
+/// rank 0 has too is reported by rank 0 alone: the others wait for a moment before they report.
+void before_report_of_failure();
+void after_report_of_failure(int code);
+
+/// This machine's name, "?" where it has none.
+std::string host_name();
+
+/// The threads of this process unless it was told: OMP_NUM_THREADS, else the cores that it may use,
+/// shared with the processes of the same machine that may use the same cores.
+int default_threads(Communicator& communicator);
+
+}  // namespace nine::app
