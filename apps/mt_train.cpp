@@ -25,7 +25,8 @@ int train(const Options& options, const MtOptions& o, Device device, Communicato
                                                .source = &data.source,
                                                .target = &data.target,
                                                .beam = o.valid_beam,
-                                               .samples = o.valid_translations};
+                                               .samples = o.valid_translations,
+                                               .communicator = &communicator};
   TranslationTask task(model, data.train, validation, o.batching(), o.seed,
                        MicroBatchSlots::of(o.accumulate, &communicator));
   if (!o.export_parity.empty()) {

@@ -16,6 +16,7 @@
 #include "core/bf16_product.h"
 #include "core/error.h"
 #include "core/instruction_set.h"
+#include "core/row_bits.h"
 #include "core/scratch.h"
 #include "core/threads.h"
 
@@ -126,6 +127,10 @@ std::string backend_description() {
 std::string gemm_description() {
   const bool emulated = bf16::loops() == &bf16::emulation();
   return backend_description() + (emulated ? ", bfloat16 tiles emulated" : "");
+}
+
+bool rows_are_independent() {
+  return backend() == GemmBackend::libxsmm && bf16::loops() == nullptr;
 }
 
 void set_gemm_backend(GemmBackend b) {

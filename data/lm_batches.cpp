@@ -187,11 +187,12 @@ bool SentenceBatches::next(LmBatch& batch) {
   return true;
 }
 
-EvalSegments::EvalSegments(const Corpus& corpus, int64_t columns, int64_t segment)
+EvalSegments::EvalSegments(const Corpus& corpus, int64_t columns, int64_t segment, ColumnRange own)
     : corpus_(&corpus),
       columns_(columns),
       segment_(segment),
-      rows_(columns > 0 ? corpus.tokens() / columns : 0) {
+      rows_(columns > 0 ? corpus.tokens() / columns : 0),
+      own_(own) {
   require(columns >= 1 && segment >= 1, "validation needs at least one column and one row, not ",
           columns, " columns and segments of ", segment, " rows");
   require(rows_ >= 1, "the text has ", corpus.tokens(), " tokens, fewer than the ", columns,
@@ -201,15 +202,15 @@ EvalSegments::EvalSegments(const Corpus& corpus, int64_t columns, int64_t segmen
 bool EvalSegments::next(LmBatch& batch) {
   if (row_ == rows_) return false;
   batch.rows = std::min(segment_, rows_ - row_);
-  batch.cols = columns_;
-  batch.tokens = batch.rows * columns_;
+  batch.cols = own_.count;
+  batch.tokens = batch.rows * own_.count;
   batch.input.resize(static_cast<size_t>(batch.tokens));
   batch.target.resize(static_cast<size_t>(batch.tokens));
   const auto text = corpus_->flat();
   for (int64_t t = 0; t < batch.rows; ++t)
-    for (int64_t c = 0; c < columns_; ++c) {
-      const auto from = static_cast<size_t>(c * rows_ + row_ + t),
-                 to = static_cast<size_t>(t * columns_ + c);
+    for (int64_t c = 0; c < own_.count; ++c) {
+      const auto from = static_cast<size_t>((own_.first + c) * rows_ + row_ + t),
+                 to = static_cast<size_t>(t * own_.count + c);
       batch.input[to] = from > 0 ? text[from - 1] : Specials::kLanguageModel.end;
       batch.target[to] = text[from];
     }

@@ -126,7 +126,10 @@ class SentenceBatches : public BatchStream<LmBatch> {
 class EvalSegments {
  public:
   /// Keeps a reference to `corpus`. Errors: columns or segment < 1; fewer tokens than columns.
-  explicit EvalSegments(const Corpus& corpus, int64_t columns = 10, int64_t segment = 100);
+  explicit EvalSegments(const Corpus& corpus, int64_t columns = 10, int64_t segment = 100)
+      : EvalSegments(corpus, columns, segment, {0, columns}) {}
+  /// The same, of which next() gives these columns alone.
+  EvalSegments(const Corpus& corpus, int64_t columns, int64_t segment, ColumnRange own);
 
   int64_t rows() const { return rows_; }                            ///< of all segments
   int64_t tokens() const { return rows_ * columns_; }               ///< predicted
@@ -142,6 +145,7 @@ class EvalSegments {
  private:
   const Corpus* corpus_;
   int64_t columns_, segment_, rows_;
+  ColumnRange own_;
   int64_t row_ = 0;
 };
 

@@ -5,46 +5,114 @@
 #include <numeric>
 
 #include "autograd/functions.h"
+#include "core/row_bits.h"
 #include "data/lm_batches.h"
 #include "kernels/ops.h"
 
 namespace nine {
 
-Evaluation evaluate_carried(const LstmLanguageModel& model, Tape& tape, const Corpus& text,
-                            int64_t columns, int64_t segment, std::vector<double>* token_nats) {
-  const NoGrad guard(tape);
-  EvalSegments segments(text, columns, segment);
-  CarriedState carried = model.new_state(columns);
+namespace {
+
+// The columns that each rank evaluates; only as many ranks as there are columns have any.
+ColumnRange columns_of(int rank, int size, int64_t columns) {
+  const int64_t ranks = std::min<int64_t>(size, columns), r = std::min<int64_t>(rank, ranks);
+  const int64_t first = r * columns / ranks, end = std::min(ranks, r + 1) * columns / ranks;
+  return {first, end - first};
+}
+
+// What a rank finds of its columns: the nats of each position, row by row, and the sums of a
+// mixture's weights of each column.
+struct ColumnResults {
+  std::vector<double> nats;
+  std::vector<MixtureWeightStats> weights;
+};
+
+ColumnResults evaluate_columns(const LstmLanguageModel& model, Tape& tape, const Corpus& text,
+                               int64_t columns, int64_t segment, ColumnRange own) {
+  ColumnResults out;
+  for (int64_t c = 0; c < own.count; ++c)
+    out.weights.push_back(MixtureWeightStats::of(model.config().head.spec));
+  if (own.count == 0) return out;
+  EvalSegments segments(text, columns, segment, own);
+  CarriedState carried = model.new_state(own.count);
   std::vector<LstmState> state;
-  LmBatch batch;
-  Evaluation result;
-  result.mixture_weights = MixtureWeightStats::of(model.config().head.spec);
-  if (token_nats != nullptr)
-    token_nats->assign(static_cast<size_t>(text.tokens()),
-                       std::numeric_limits<double>::quiet_NaN());
-  int64_t row = 0;
-  while (segments.next(batch)) {
+  for (LmBatch batch; segments.next(batch);) {
     tape.reset();
     carried.on(tape, state);
     const Var hidden =
         model.encode(tape, Tensor::from(batch.input, {batch.rows, batch.cols}), state);
     carried.store(state);
     const Tensor targets = Tensor::from(batch.target, {batch.rows, batch.cols});
-    const SoftmaxLoss out = model.loss(hidden, targets, 1.0);
-    const std::vector<double> nats = out.nll.value().to_vector();
-    if (out.prior) result.mixture_weights.add(out.prior.value(), targets);
-    result.nats += std::accumulate(nats.begin(), nats.end(), 0.0);
-    result.tokens += batch.tokens;
-    if (token_nats != nullptr) {
-      // Column c holds the tokens from c * rows() on.
-      for (int64_t r = 0; r < batch.rows; ++r)
-        for (int64_t c = 0; c < columns; ++c)
-          (*token_nats)[static_cast<size_t>(c * segments.rows() + row + r)] =
-              nats[static_cast<size_t>(r * columns + c)];
-    }
-    row += batch.rows;
+    const SoftmaxLoss loss = model.loss(hidden, targets, 1.0);
+    const std::vector<double> nats = loss.nll.value().to_vector();
+    out.nats.insert(out.nats.end(), nats.begin(), nats.end());
+    for (size_t c = 0; loss.prior && c < out.weights.size(); ++c)
+      out.weights[c].add(loss.prior.value(), targets, static_cast<int64_t>(c), own.count);
   }
   tape.reset();
+  return out;
+}
+
+// Everybody's columns in every process.
+ColumnResults gathered(Communicator& communicator, const ColumnResults& own, int64_t columns,
+                       int64_t rows, const MixtureWeightStats& empty) {
+  const int size = communicator.size();
+  const int64_t sums = empty.sums() ? empty.sums().elements() : 0, per_column = rows + sums,
+                most = (columns + std::min<int64_t>(size, columns) - 1) /
+                       std::min<int64_t>(size, columns);
+  std::vector<double> all(static_cast<size_t>(size * most * per_column));
+  const auto part = [&](int rank, int64_t c) {
+    return all.data() + (rank * most + c) * per_column;
+  };
+  const int64_t count = std::ssize(own.weights);
+  for (int64_t c = 0; c < count; ++c) {
+    double* to = part(communicator.rank(), c);
+    for (int64_t r = 0; r < rows; ++r) *to++ = own.nats[static_cast<size_t>(r * count + c)];
+    if (sums > 0) std::copy_n(own.weights[static_cast<size_t>(c)].sums().data<double>(), sums, to);
+  }
+  communicator.all_gather(all.data(), most * per_column * static_cast<int64_t>(sizeof(double)));
+  ColumnResults out;
+  out.nats.resize(static_cast<size_t>(rows * columns));
+  for (int rank = 0; rank < size; ++rank) {
+    const ColumnRange range = columns_of(rank, size, columns);
+    for (int64_t c = 0; c < range.count; ++c) {
+      const double* from = part(rank, c);
+      for (int64_t r = 0; r < rows; ++r)
+        out.nats[static_cast<size_t>(r * columns + range.first + c)] = *from++;
+      MixtureWeightStats weights = empty.zeros();
+      if (sums > 0) std::copy_n(from, sums, weights.sums().data<double>());
+      out.weights.push_back(weights);
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+Evaluation evaluate_carried(const LstmLanguageModel& model, Tape& tape, const Corpus& text,
+                            int64_t columns, int64_t segment, std::vector<double>* token_nats,
+                            Communicator& communicator) {
+  const NoGrad guard(tape);
+  const int64_t rows = EvalSegments(text, columns, segment).rows();
+  const bool shared = communicator.size() > 1 && rows_are_independent();
+  Evaluation result{.tokens = rows * columns};
+  result.mixture_weights = MixtureWeightStats::of(model.config().head.spec);
+  const ColumnRange own = shared ? columns_of(communicator.rank(), communicator.size(), columns)
+                                 : ColumnRange{0, columns};
+  ColumnResults found = evaluate_columns(model, tape, text, columns, segment, own);
+  if (shared) found = gathered(communicator, found, columns, rows, result.mixture_weights);
+  const int64_t at_once = segment * columns;
+  for (int64_t begin = 0; begin < rows * columns; begin += at_once)
+    result.nats +=
+        std::accumulate(found.nats.begin() + begin,
+                        found.nats.begin() + std::min(begin + at_once, rows * columns), 0.0);
+  for (const MixtureWeightStats& column : found.weights) result.mixture_weights.add(column);
+  if (token_nats == nullptr) return result;
+  token_nats->assign(static_cast<size_t>(text.tokens()), std::numeric_limits<double>::quiet_NaN());
+  for (int64_t r = 0; r < rows; ++r)
+    for (int64_t c = 0; c < columns; ++c)  // column c holds the tokens from c * rows on
+      (*token_nats)[static_cast<size_t>(c * rows + r)] =
+          found.nats[static_cast<size_t>(r * columns + c)];
   return result;
 }
 

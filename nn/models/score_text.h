@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "core/communicator.h"
 #include "data/corpus.h"
 #include "nn/models/language_model.h"
 #include "nn/models/lstm_language_model.h"
@@ -19,10 +20,13 @@ void score_text(const LanguageModel& model, const Corpus& text, const ScoringOpt
 
 /// Evaluates a whole text with carried state, as validation does (EvalSegments): in file order,
 /// `columns` columns, segments of `segment` rows. token_nats, when given, becomes the nats of each
-/// token of the text, NaN for the remainder that fills no row and is left out.
+/// token of the text, NaN for the remainder that fills no row and is left out. Several processes
+/// share the columns out where that changes no bit (rows_are_independent); the result is the same
+/// in each.
 Evaluation evaluate_carried(const LstmLanguageModel& model, Tape& tape, const Corpus& text,
                             int64_t columns = 10, int64_t segment = 100,
-                            std::vector<double>* token_nats = nullptr);
+                            std::vector<double>* token_nats = nullptr,
+                            Communicator& communicator = one_process());
 
 /// Neighbouring sentences of a text, one a column, each encoded from a state of zeros; or a segment
 /// of one sentence that is longer than a batch may be.

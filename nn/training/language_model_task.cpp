@@ -205,7 +205,7 @@ void LanguageModelTask::load_state(const Safetensors& file) {
 }
 
 Evaluation LanguageModelTask::validate(Tape& tape) {
-  return evaluate_carried(model_, tape, *valid_);
+  return evaluate_carried(model_, tape, *valid_, 10, 100, nullptr, communicator_);
 }
 
 }  // namespace nine

@@ -9,9 +9,10 @@ namespace nine {
 namespace {
 
 template <class T>
-void add_rows(const View& log_prior, const int32_t* target, double* sums) {
+void add_rows(const View& log_prior, const int32_t* target, double* sums, int64_t first,
+              int64_t step) {
   const int64_t size = log_prior.cols();
-  for (int64_t r = 0; r < log_prior.rows(); ++r) {
+  for (int64_t r = first; r < log_prior.rows(); r += step) {
     if (target[r] < 0) continue;
     ++sums[0];
     for (int64_t k = 0; k < size; ++k) {
@@ -25,16 +26,22 @@ void add_rows(const View& log_prior, const int32_t* target, double* sums) {
 
 }  // namespace
 
-void MixtureWeightStats::add(const Tensor& log_prior, const Tensor& targets) {
+void MixtureWeightStats::add(const Tensor& log_prior, const Tensor& targets, int64_t first,
+                             int64_t step) {
   const bool here = log_prior.device() == kCpu;
   const Tensor p = here ? log_prior : Tensor(log_prior.shape(), log_prior.dtype());
   if (!here) ops::copy(log_prior, p);
   const auto* target = targets.data<int32_t>();
   if (p.dtype() == DType::float32) {
-    add_rows<float>(p, target, sums_.data<double>());
+    add_rows<float>(p, target, sums_.data<double>(), first, step);
   } else {
-    add_rows<double>(p, target, sums_.data<double>());
+    add_rows<double>(p, target, sums_.data<double>(), first, step);
   }
+}
+
+void MixtureWeightStats::add(const MixtureWeightStats& other) {
+  for (int64_t i = 0; other.sums_ && i < sums_.elements(); ++i)
+    sums_.data<double>()[i] += other.sums_.data<double>()[i];
 }
 
 void MixtureWeightStats::clear() {

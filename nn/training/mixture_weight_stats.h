@@ -22,7 +22,15 @@ class MixtureWeightStats {
   explicit operator bool() const { return sums_ && rows() > 0; }
   /// Adds the rows that have a target: log_prior (N, K), float32 or float64, on any device, targets
   /// N int32 on the CPU, -1: none.
-  void add(const Tensor& log_prior, const Tensor& targets);
+  void add(const Tensor& log_prior, const Tensor& targets) { add(log_prior, targets, 0, 1); }
+  /// Rows first, first + step, first + 2 step, ... of them.
+  void add(const Tensor& log_prior, const Tensor& targets, int64_t first, int64_t step);
+  /// Adds another one's sums, of as many components.
+  void add(const MixtureWeightStats& other);
+  /// For as many components, without rows.
+  MixtureWeightStats zeros() const {
+    return sums_ ? MixtureWeightStats(sums_.elements() / 2) : MixtureWeightStats();
+  }
   void clear();
   /// Of each component's weight over the rows; the variance divides by their number.
   std::vector<double> mean() const;

@@ -73,12 +73,14 @@ void TranslationTask::load_state(const Safetensors& file) {
 }
 
 Evaluation TranslationTask::validate(Tape& tape) {
-  Evaluation result = evaluate_pairs(model_, tape, validation_.text->pairs, size_);
+  Communicator& all =
+      validation_.communicator != nullptr ? *validation_.communicator : one_process();
+  Evaluation result = evaluate_pairs(model_, tape, validation_.text->pairs, size_, all);
   if (validation_.beam == 0) return result;
   const BeamSearch beam_search(model_);
   SearchOptions search = validation_search(validation_.text->pairs, validation_.beam);
   const auto translations =
-      translate_pairs(beam_search, validation_.text->pairs, *validation_.target, search);
+      translate_pairs(beam_search, validation_.text->pairs, *validation_.target, search, all);
   result.bleu = tokenised_bleu(translations, *validation_.text).score;
   sample_translations_.clear();
   search.attention = true;

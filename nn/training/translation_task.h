@@ -17,6 +17,8 @@ struct TranslationValidationConfig {
   const Vocabulary *source = nullptr, *target = nullptr;
   int64_t beam = 1;     ///< of the search whose BLEU is reported; 0: nothing is translated
   int64_t samples = 0;  ///< sample translations written to the log
+  /// Of several processes, which share the work out; null: one.
+  Communicator* communicator = nullptr;
 };
 
 /// Trains a Transformer.

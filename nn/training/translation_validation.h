@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "core/communicator.h"
 #include "data/measures/bleu.h"
 #include "data/pair_batches.h"
 #include "nn/models/beam_search.h"
@@ -22,9 +23,10 @@ struct HeldOutPairs {
 TranslationBatch to_translation_batch(const PairBatch& batch);
 
 /// Nats of the targets given their sources, in batches of at most that size (a longer pair goes
-/// alone); nothing is recorded.
+/// alone); nothing is recorded. Several processes share the batches out; the result is the same in
+/// each.
 Evaluation evaluate_pairs(const Transformer& model, Tape& tape, const ParallelCorpus& pairs,
-                          PairBatchSize size);
+                          PairBatchSize size, Communicator& communicator = one_process());
 
 /// SearchOptions' defaults with that beam, but translations are at most about twice as long as the
 /// text's longest sentence: an untrained model may never choose </s>, and such a translation has a
@@ -34,9 +36,12 @@ SearchOptions validation_search(const ParallelCorpus& pairs, int64_t beam);
 /// The ids of pair i's source without </s>, as a BeamSearch takes them.
 BeamSearch::Ids source_words(const ParallelCorpus& pairs, int64_t i);
 
-/// The best translation of each pair's source, as text with subwords joined.
+/// The best translation of each pair's source, as text with subwords joined. Several processes
+/// share the pairs out where that changes no bit (rows_are_independent); each gets all
+/// translations.
 std::vector<std::string> translate_pairs(const BeamSearch& beam_search, const ParallelCorpus& pairs,
-                                         const Vocabulary& target, const SearchOptions& search);
+                                         const Vocabulary& target, const SearchOptions& search,
+                                         Communicator& communicator = one_process());
 
 /// BLEU of such translations; subwords in the references are joined too, and white space separates
 /// the words of both.
