@@ -399,6 +399,23 @@ class SmallModel {
   Tape tape_;
 };
 
+// How often operator new is called by four steps of a translation model after two.
+int64_t news_of_steps(ParameterSet& set, const Transformer& model, int64_t pairs, int64_t length,
+                      Arena& pool) {
+  const Tensor ids = tensor_of(random_indices({{{pairs, length}, 2, 30}}, 1)[0], {pairs, length});
+  const TranslationBatch batch = TranslationBatch::of_padded(ids, ids, ids, 1);
+  TranslationSource data(model, [&](TranslationBatch& next) {
+    next = batch;
+    return true;
+  });
+  Adam optimizer(set, {});
+  TrainStep step(set, optimizer, pool, {});
+  for (int64_t i = 1; i <= 2; ++i) step.run(data, i, 1e-4);
+  const int64_t before = g_news;
+  for (int64_t i = 3; i <= 6; ++i) step.run(data, i, 1e-4);
+  return g_news - before;
+}
+
 }  // namespace
 
 TEST_CASE("step: a warmed-up one calls operator new never, and the pool does not grow over 50") {
@@ -442,19 +459,8 @@ TEST_CASE(
                                 .decoder_layers = kLayers,
                                 .dim = kDim,
                                 .ffn = 2 * kDim});
-  const Tensor ids = tensor_of(random_indices({{{kPairs, kSteps}, 2, 30}}, 1)[0], {kPairs, kSteps});
-  const TranslationBatch batch = TranslationBatch::of_padded(ids, ids, ids, 1);
-  TranslationSource data(model, [&](TranslationBatch& next) {
-    next = batch;
-    return true;
-  });
   Arena pool("step");
-  Adam optimizer(set, {});
-  TrainStep step(set, optimizer, pool, {});
-  for (int64_t i = 1; i <= 2; ++i) step.run(data, i, 1e-4);
-  const int64_t before = g_news;
-  for (int64_t i = 3; i <= 6; ++i) step.run(data, i, 1e-4);
-  CHECK(g_news - before == 0);
+  CHECK(news_of_steps(set, model, kPairs, kSteps, pool) == 0);
   // Widths a row and layer (docs/performance-mt.md): 10 in the encoder, 16 in the decoder.
   // Embeddings, the head's block and gradients under way, which do not grow with the layers, came
   // to 22 here.
@@ -463,7 +469,6 @@ TEST_CASE(
 }
 
 TEST_CASE("step: a warmed-up one with learned numbers of the head calls operator new never") {
-  constexpr int64_t kPairs = 4, kSteps = 8;
   ParameterSet set;
   const Transformer model(
       set, {.src_vocab = 30,
@@ -474,19 +479,8 @@ TEST_CASE("step: a warmed-up one with learned numbers of the head calls operator
             .ffn = 64,
             .head = {.spec = parse_head("mix:rbf:gamma=learn:scale=learn,mog:variance=learn:1,"
                                         "expr:{s*tanh(z/s)}:s=learn:3")}});
-  const Tensor ids = tensor_of(random_indices({{{kPairs, kSteps}, 2, 30}}, 1)[0], {kPairs, kSteps});
-  const TranslationBatch batch = TranslationBatch::of_padded(ids, ids, ids, 1);
-  TranslationSource data(model, [&](TranslationBatch& next) {
-    next = batch;
-    return true;
-  });
   Arena pool("step");
-  Adam optimizer(set, {});
-  TrainStep step(set, optimizer, pool, {});
-  for (int64_t i = 1; i <= 2; ++i) step.run(data, i, 1e-4);
-  const int64_t before = g_news;
-  for (int64_t i = 3; i <= 6; ++i) step.run(data, i, 1e-4);
-  CHECK(g_news - before == 0);
+  CHECK(news_of_steps(set, model, 4, 8, pool) == 0);
   CHECK(model.head().number_values().size() == 4);
 }
 

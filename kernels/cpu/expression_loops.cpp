@@ -276,13 +276,12 @@ bool any_extreme(const KernelArgs&, const double* stats, int64_t vectors) {
 
 template <class T>
 void stats(const KernelArgs& args, const T* x, double* s) {
-  s[0] = scores::square_norm(x, args.dims);
+  scores::SquaredNorm().stats(x, args.dims, s);
 }
 
 template <class T>
-void stats_backward(const KernelArgs& args, const T* x, const double*, const double* ds, T* dx) {
-  for (int64_t k = 0; k < args.dims; ++k)
-    dx[k] += static_cast<T>(2 * ds[0] * static_cast<double>(x[k]));
+void stats_backward(const KernelArgs& args, const T* x, const double* s, const double* ds, T* dx) {
+  scores::SquaredNorm().stats_backward(x, args.dims, s, ds, dx);
 }
 
 template <class T>

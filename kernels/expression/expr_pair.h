@@ -7,36 +7,20 @@
 
 #include "kernels/expression/pair_run.h"
 #include "kernels/scores/score.h"
+#include "kernels/scores/squared_norm.h"
 #include "kernels/scores/vectors.h"
 
 namespace nine::scores {
 
 /// S of z, q, ww, hh, c and d. What it points to is in the memory of whatever runs it.
-struct ExprPair {
+struct ExprPair : SquaredNorm {
   static constexpr ScoreKind kKind = ScoreKind::expr;
   static constexpr const char* kName = "expr";
-  static constexpr int kStats = 1;  ///< the squared norm
   static constexpr bool kExactTarget = true;
 
   expression::ProgramView score, by_vectors, exact_slopes, by_parameters;  ///< Formula's
   const double* constants = nullptr;
   uint16_t learned = 0;  ///< Score::learned
-
-  NINE_HD int64_t parts() const { return 1; }
-  NINE_HD int64_t product_dims(int64_t n) const { return n; }
-
-  template <class T>
-  NINE_HD void stats(const T* x, int64_t n, double* s) const {
-    s[0] = square_norm(x, n);
-  }
-  template <class T>
-  NINE_HD void stats_backward(const T* x, int64_t n, const double*, const double* ds, T* dx) const {
-    for (int64_t k = 0; k < n; ++k) dx[k] += static_cast<T>(2 * ds[0] * static_cast<double>(x[k]));
-  }
-  template <class T>
-  NINE_HD static bool is_extreme(const double* stats) {
-    return overflows<T>(stats[0]);
-  }
 
   template <class T>
   NINE_HD T value(T z, const T* w, const T* h) const {

@@ -6,6 +6,7 @@
 
 #include "core/random.h"  // NINE_HD
 #include "kernels/scores/score.h"
+#include "kernels/scores/squared_norm.h"
 #include "kernels/scores/vectors.h"
 
 namespace nine::scores {
@@ -13,26 +14,8 @@ namespace nine::scores {
 /// Kernel K provides phi(q) and its derivative phi_slope(q), over float or double. A pair with q =
 /// 0, also after clamping, has no gradient, whatever phi'(0) is.
 template <class K>
-struct Radial {
-  static constexpr int kStats = 1;
+struct Radial : SquaredNorm {
   static constexpr bool kExactTarget = true;
-
-  NINE_HD int64_t parts() const { return 1; }
-  NINE_HD int64_t product_dims(int64_t n) const { return n; }
-
-  template <class T>
-  NINE_HD void stats(const T* x, int64_t n, double* s) const {
-    s[0] = square_norm(x, n);
-  }
-  template <class T>
-  NINE_HD void stats_backward(const T* x, int64_t n, const double*, const double* ds, T* dx) const {
-    for (int64_t k = 0; k < n; ++k) dx[k] += static_cast<T>(2 * ds[0] * static_cast<double>(x[k]));
-  }
-
-  template <class T>
-  NINE_HD static bool is_extreme(const double* stats) {
-    return overflows<T>(stats[0]);
-  }
 
   template <class T>
   NINE_HD T value(T z, const T* w, const T* h) const {
