@@ -181,7 +181,7 @@ def main():
     for name, arguments in runs:
         done = subprocess.run([sys.argv[1], *arguments], capture_output=True, text=True)
         flaws, steps = check(done.stdout) if done.returncode == 0 else ([done.stderr.strip()], 0)
-        if done.returncode == 0 and not check(corrupted(done.stdout))[0]:
+        if done.returncode == 0 and "exercise" not in name and not check(corrupted(done.stdout))[0]:
             flaws.append("a wrong number is not noticed")
         total += steps
         for flaw in flaws:

@@ -153,6 +153,7 @@ def check_page(browser, file, name, pictures):
             if pictures:
                 browser.picture(os.path.join(pictures, f"{name}-{width}-{theme}.png"))
             flaws += [where + flaw for flaw in keyboard_flaws(browser, width)]
+            flaws += [where + flaw for flaw in tool_flaws(browser, pictures, f"{name}-{width}-{theme}")]
             for event in browser.events:
                 method, data = event.get("method", ""), event.get("params", {})
                 if method in ("Runtime.consoleAPICalled", "Runtime.exceptionThrown", "Log.entryAdded"):
@@ -181,6 +182,43 @@ def keyboard_flaws(browser, width):
             browser.value(f"(f => {{ const e = f.querySelector('input'); e.value = {wanted}; e.dispatchEvent(new Event('input')); }})({figure})")
             if browser.value(f"{figure}.querySelector('.tip').hidden") == shown:
                 flaws.append(f"map {i}: searching {'a word shows nothing' if shown else 'nonsense shows something'}")
+    return flaws
+
+
+def tool_flaws(browser, pictures, name):
+    """Axes, zoom and downloads of the first chart."""
+    flaws, chart = [], "document.querySelector('figure.chart')"
+    if browser.value(f"!{chart} || {chart}.querySelectorAll('.tools button').length < 3"):
+        return []
+    labels = f"[...{chart}.querySelectorAll('.ys span')].map(s => s.textContent).join()"
+    steps = f"[...{chart}.querySelectorAll('.xs span')].map(s => s.textContent).join()"
+    d = f"{chart}.querySelector('.plot path.line, .plot path.scatter').getAttribute('d')"
+    before, xs, drawn = browser.value(labels), browser.value(steps), browser.value(d)
+    press = lambda text: browser.value(f"(b => {{ if (b) b.click(); return !!b; }})([...{chart}.querySelectorAll('.tools button')].find(b => b.textContent === '{text}'))")
+    if press("log y") and browser.value(d) == drawn:
+        flaws.append("log y draws the same")
+    if browser.value(f"({labels}).split(',').length") < 2:
+        flaws.append("an axis without labels after log y: " + browser.value(labels))
+    press("log y")
+    browser.value(f"{chart}.scrollIntoView()")
+    left, top, width, height = browser.value(f"(b => [b.left, b.top, b.width, b.height])({chart}.querySelector('.hit').getBoundingClientRect())")
+    for kind, share in (("mousePressed", 0.4), ("mouseMoved", 0.6), ("mouseMoved", 0.9), ("mouseReleased", 0.9)):
+        browser.call("Input.dispatchMouseEvent", type=kind, x=left + share * width, y=top + height / 2, button="left", buttons=0 if kind == "mouseReleased" else 1, clickCount=1)
+    if browser.value(steps) == xs or browser.value(d) == drawn:
+        flaws.append("dragging over a range does not zoom")
+    if pictures:
+        browser.picture(os.path.join(pictures, f"{name}-zoomed.png"))
+    csv = browser.value("(() => { let text; const make = URL.createObjectURL; URL.createObjectURL = b => { text = b; return make(b); };"
+                        f"[...{chart}.querySelectorAll('.tools button')].find(b => b.textContent === 'CSV').click(); URL.createObjectURL = make; return text.size; }})()")
+    if not csv > 20:
+        flaws.append(f"the CSV has {csv} bytes")
+    svg = browser.value("(() => { let parts; const Before = Blob; Blob = class extends Before { constructor(p, o) { super(p, o); parts = p; } };"
+                        f"[...{chart}.querySelectorAll('.tools button')].find(b => b.textContent === 'SVG').click(); Blob = Before;"
+                        "const made = new DOMParser().parseFromString(parts[0], 'image/svg+xml'); return made.querySelector('parsererror') ? 0 : made.querySelectorAll('path').length; })()")
+    if not svg > 2:
+        flaws.append(f"the SVG is none, or has {svg} paths")
+    if not press("whole range") or browser.value(labels) == "" or browser.value(d).count("L") < drawn.count("L") * 0.9:
+        flaws.append("the whole range does not come back")
     return flaws
 
 

@@ -479,6 +479,10 @@ TEST_CASE("report: mixtures, translation and an objective of its own") {
   CHECK(largest(chart_data(html, "BLEU")["series"][0]["y"]) == doctest::Approx(30.5));
   CHECK(series(chart_data(html, "Loss"), "Validation")["y"][0] == doctest::Approx(2.5));
   CHECK(has(html, "Best BLEU"));
+  // A component is called after its kernel, where the head has as many as the log.
+  const std::string named = page_of(dir, {dir.run("n", log, R"({"head":"mix:lin,log:p=1,rbf"})")});
+  CHECK(series(chart_data(named, "Mixture weights"), "π3 rbf")["y"] == Json({0.1, 0.1, 0.1}));
+  CHECK(series(chart_data(named, "Mixture weights"), "π2 log")["y"] == Json({0.2, 0.2, 0.2}));
 }
 
 TEST_CASE("report: errors name the way out and leave nothing behind") {

@@ -223,7 +223,8 @@
   const arrow = (x, y, dx, dy, kind) => {
     const long = Math.hypot(dx, dy);
     if (!(long > 1e-9)) return;
-    const scale = Math.min(1, 0.45 * reach / long), ax = px(x), ay = py(y), bx = px(x + scale * dx), by = py(y + scale * dy);
+    // From the rim of the point on, so that a short one is seen.
+    const scale = Math.min(1, 0.45 * reach / long), rim = 18 / long, ax = px(x) + rim * dx, ay = py(y) - rim * dy, bx = ax + 200 * scale * dx / reach, by = ay - 200 * scale * dy / reach;
     const angle = Math.atan2(by - ay, bx - ax), tip = Math.min(9, Math.hypot(bx - ax, by - ay)), side_of = turn => `${(bx - tip * Math.cos(angle + turn)).toFixed(1)} ${(by - tip * Math.sin(angle + turn)).toFixed(1)}`;
     element('path', { class: 'arrow ' + kind, d: `M${ax.toFixed(1)} ${ay.toFixed(1)}L${bx.toFixed(1)} ${by.toFixed(1)}M${side_of(0.45)}L${bx.toFixed(1)} ${by.toFixed(1)}L${side_of(-0.45)}` }, drawing);
   };

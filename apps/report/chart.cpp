@@ -224,11 +224,17 @@ std::string data_json(const Chart& chart, const PlotArea& area) {
   for (const Curve& curve : chart.curves)
     series +=
         concat(series.empty() ? "" : ",\n", "{\"name\":", json_string(curve.name), ",\"class\":\"",
-               curve_class(curve.colour), "\",\"x\":", numbers_json(curve, &Point::x, 15),
+               curve_class(curve.colour), "\",\"dots\":", curve.dots,
+               ",\"scattered\":", curve.scattered, ",\"x\":", numbers_json(curve, &Point::x, 15),
                ",\"y\":", numbers_json(curve, &Point::y, 7), "}");
+  std::string references;
+  for (const Reference& r : chart.references)
+    references += concat(references.empty() ? "" : ",", "{\"name\":", json_string(r.name),
+                         ",\"y\":", json_number(r.y, 15), "}");
   return concat("{\"xs\":", range_json(area.x.scale), ",\"ys\":", range_json(area.y.scale),
                 ",\"log\":", area.y.scale.log, ",\"x_log\":", area.x.scale.log,
-                ",\"x_name\":", json_string(chart.x_name), ",\"series\":[", series, "]}");
+                ",\"x_name\":", json_string(chart.x_name), ",\"references\":[", references,
+                "],\"series\":[", series, "]}");
 }
 
 Chart with_downsampled_curves(Chart chart) {

@@ -8,6 +8,8 @@
 #include "apps/report/figures.h"
 #include "apps/report/vector_charts.h"
 #include "apps/svg/text.h"
+#include "core/error.h"
+#include "kernels/head.h"
 
 namespace nine::app {
 namespace {
@@ -109,6 +111,26 @@ Chart second_half(const Chart& whole) {
   return half;
 }
 
+// The components' kernels, in full; empty where the head is not read.
+std::vector<std::string> kernels_of(const Run& run) {
+  std::vector<std::string> names;
+  for (const auto& [key, value] : run.settings) {
+    if (key != "resolved.head" && (key != "head" || !names.empty())) continue;
+    try {
+      names.clear();
+      for (const Score& score : parse_head(value).components) {
+        const std::string text = to_text(score);
+        // Without parameters that are the defaults, and without a long formula.
+        const std::string kind = text.substr(0, text.find(':'));
+        names.push_back(kind.starts_with("expr") ? "expr" : kind);
+      }
+    } catch (const Error&) {
+      names.clear();  // written by another version
+    }
+  }
+  return names;
+}
+
 // A curve for each component of a mixture, from the validations when they have the weights, else
 // from training.
 Chart mixture_chart(const Run& run, bool named, const std::string& title, std::string note,
@@ -117,13 +139,18 @@ Chart mixture_chart(const Run& run, bool named, const std::string& title, std::s
   chart.title = named ? title + ": " + run.name : title;
   chart.note = std::move(note);
   chart.from_zero = true;
+  const std::vector<std::string> kernels = kernels_of(run);
   const auto has_weights = [&](const Entry& e) { return !(e.*weights).empty(); };
   const auto& entries =
       std::any_of(run.valid.begin(), run.valid.end(), has_weights) ? run.valid : run.train;
   for (const Entry& e : entries) {
     const std::vector<double>& values = e.*weights;
     for (size_t k = chart.curves.size(); k < values.size(); ++k)
-      chart.curves.push_back({"π" + std::to_string(k + 1), k, false, {}});
+      chart.curves.push_back(
+          {concat("π", k + 1, kernels.size() == values.size() ? " " + kernels[k] : ""),
+           k,
+           false,
+           {}});
     for (size_t k = 0; k < values.size(); ++k)
       chart.curves[k].points.push_back({e.step, values[k]});
   }
