@@ -41,7 +41,8 @@ struct Scratch : TemporaryDirectory {
   std::filesystem::path operator/(const std::string& name) const { return path() / name; }
 };
 
-/// build/bin/PROGRAM, or the program of that whole path, while it runs; killed at the latest with this object.
+/// build/bin/PROGRAM, or the program of that whole path, while it runs; killed at the latest with
+/// this object.
 class Program {
  public:
   /// Standard input comes from `input`. `prepare` is called in the child before the program

@@ -29,12 +29,14 @@ namespace {
 
 // Names of parameters with commas between.
 void check_name_patterns(const std::string& text) {
-  const bool sound =
-      text.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._*?,"
-                             "[]!-") == std::string::npos &&
-      !text.starts_with(',') && !text.ends_with(',') && text.find(",,") == std::string::npos;
-  require_usage(sound, "must be names of parameters with commas between, such as "
-                       "embedding.weight,lstm.*, not '",
+  const bool sound = text.find_first_not_of(
+                         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._*?,"
+                         "[]!-") == std::string::npos &&
+                     !text.starts_with(',') && !text.ends_with(',') &&
+                     text.find(",,") == std::string::npos;
+  require_usage(sound,
+                "must be names of parameters with commas between, such as "
+                "embedding.weight,lstm.*, not '",
                 text, "'");
 }
 

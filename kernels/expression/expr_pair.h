@@ -7,7 +7,6 @@
 
 #include "kernels/expression/pair_run.h"
 #include "kernels/scores/score.h"
-#include "kernels/scores/squared_norm.h"
 #include "kernels/scores/vectors.h"
 
 namespace nine::scores {

@@ -6,7 +6,6 @@
 
 #include "core/random.h"  // NINE_HD
 #include "kernels/scores/score.h"
-#include "kernels/scores/squared_norm.h"
 #include "kernels/scores/vectors.h"
 
 namespace nine::scores {

@@ -68,4 +68,27 @@ NINE_HD double square_distance(const T* a, const T* b, int64_t n) {
   });
 }
 
+/// A base of kernel structs (kernels/scores/score.h) that need nothing of a vector but its squared
+/// norm.
+struct SquaredNorm {
+  static constexpr int kStats = 1;
+
+  NINE_HD int64_t parts() const { return 1; }
+  NINE_HD int64_t product_dims(int64_t n) const { return n; }
+
+  template <class T>
+  NINE_HD void stats(const T* x, int64_t n, double* s) const {
+    s[0] = square_norm(x, n);
+  }
+  template <class T>
+  NINE_HD void stats_backward(const T* x, int64_t n, const double*, const double* ds, T* dx) const {
+    for (int64_t k = 0; k < n; ++k) dx[k] += static_cast<T>(2 * ds[0] * static_cast<double>(x[k]));
+  }
+
+  template <class T>
+  NINE_HD static bool is_extreme(const double* stats) {
+    return overflows<T>(stats[0]);
+  }
+};
+
 }  // namespace nine::scores
