@@ -160,6 +160,15 @@ TEST_CASE("processes: 1, 2 and 4 make the same run of lm_train") {
                   lm_flags);
 }
 
+TEST_CASE("processes: learned numbers of a head, frozen parameters") {
+  if (!has_mpirun()) return;
+  check_same_bits(
+      "lm_train", 4,
+      columns({"--head", "mix:rbf:gamma=learn:scale=learn:3,expr:{s*tanh(z/s)}:s=learn:9",
+               "--freeze", "embedding.*"}),
+      lm_flags);
+}
+
 TEST_CASE("processes: sampled softmax, and sentences whose last update is not full") {
   if (!has_mpirun()) return;
   check_same_bits("lm_train", 4, columns({"--sampled-softmax", "30", "--lazy-adam"}), lm_flags);
@@ -239,4 +248,19 @@ TEST_CASE("processes: what does not fit is refused") {
   CHECK(other.code == 2);
   CHECK(other.err.find("process 1 on ") != std::string::npos);
   CHECK(other.err.find("has --lr 0.5, where process 0 has 0.001") != std::string::npos);
+}
+
+TEST_CASE("processes: a run of a version that summed in another order is refused") {
+  const Scratch dir;
+  // Versions that added the gradients of micro-batches one after another did not say how.
+  const std::string run = dir / "old";
+  REQUIRE(run_program("lm_train", lm_flags(run, 2, kColumns)).code == 0);
+  Json config = parse_json_object(slurp(run + "/config.json"));
+  REQUIRE(config["resolved"].erase("gradient_sum") == 1);
+  dir.write("old/config.json", config.dump());
+  Strings longer = kColumns;
+  *std::find(longer.begin(), longer.end(), "9u") = "12u";
+  const Outcome old = run_program("lm_train", lm_flags(run, 2, longer));
+  CHECK(old.code == 2);
+  CHECK_MESSAGE(old.err.find("use --restart") != std::string::npos, old.err);
 }
