@@ -623,12 +623,12 @@ TEST_CASE_TEMPLATE("faults: memory limits of any size are an error or none", Tra
                                                 {"--after", "2u", "--threads", "1"})},
           {tiny.reader, Strings{"--checkpoint", tiny.dir / "model", "--input",
                                 tiny.dir / "valid.txt", "--output", tiny.dir / "out"}}}) {
+      // A build with CUDA is 35 MB of code: below some limit the C library's loader, or NVIDIA's
+      // runtime, which registers kernels before main and does not look at its memory, ends it.
+      if (under_limit(program, {"--version"}, kib).code != 0) continue;
       const Outcome outcome = under_limit(program, arguments, kib);
       const std::string said = concat(program, " ", outcome.code, " ", outcome.err);
-      // The C library's loader, before the program: a build with CUDA is 35 MB of code.
-      const bool not_loaded =
-          outcome.code == 127 && has(outcome.err, "error while loading shared libraries");
-      CHECK_MESSAGE((outcome.code == 0 || outcome.code == 1 || not_loaded), said);
+      CHECK_MESSAGE((outcome.code == 0 || outcome.code == 1), said);
       ++(outcome.code == 0 ? done : out_of_memory);
     }
   }
