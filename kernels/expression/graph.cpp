@@ -54,7 +54,8 @@ Id Graph::add(const Node& node) {
   };
   const auto found = known_.find(key_of(node));
   if (found != known_.end()) return found->second;
-  if (node.op == Op::add || node.op == Op::multiply) {
+  // As typed, a*b and b*a stay two: a formula is printed in the order in which it was written.
+  if (simplify_ == Simplify::yes && (node.op == Op::add || node.op == Op::multiply)) {
     Node swapped = node;
     std::swap(swapped.args[0], swapped.args[1]);
     const auto other = known_.find(key_of(swapped));

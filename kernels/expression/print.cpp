@@ -34,8 +34,7 @@ class Printer {
       case Op::negate:
         return "-" + within(x[0], kProduct);
       case Op::multiply:
-        return (g_.is(x[0], Op::divide) ? "(" + text(x[0]) + ")" : within(x[0], kProduct)) + "*" +
-               (g_.is(x[1], Op::divide) ? "(" + text(x[1]) + ")" : within(x[1], kProduct));
+        return factor(x[0]) + "*" + factor(x[1]);
       case Op::divide:
         return within(x[0], kProduct) + "/" + within(x[1], kMinus);
       case Op::power:
@@ -79,6 +78,12 @@ class Printer {
       default:
         return kAtom;
     }
+  }
+  // What stands beside a *: a quotient in parentheses, behind its sign if it has one.
+  std::string factor(Id id) {
+    if (g_.is(id, Op::divide)) return "(" + text(id) + ")";
+    const bool minus = g_.is(id, Op::negate) && level(id) >= kProduct;
+    return minus ? "-" + factor(g_[id].args[0]) : within(id, kProduct);
   }
   // In parentheses if it binds less tightly than its place needs.
   std::string within(Id id, int least) {
