@@ -82,8 +82,8 @@ class Printer {
   // What stands beside a *: a quotient in parentheses, behind its sign if it has one.
   std::string factor(Id id) {
     if (g_.is(id, Op::divide)) return "(" + text(id) + ")";
-    const bool minus = g_.is(id, Op::negate) && level(id) >= kProduct;
-    return minus ? "-" + factor(g_[id].args[0]) : within(id, kProduct);
+    if (g_.is(id, Op::negate)) return "-" + factor(g_[id].args[0]);
+    return within(id, kProduct);
   }
   // In parentheses if it binds less tightly than its place needs.
   std::string within(Id id, int least) {
