@@ -5,7 +5,7 @@
 set -eu
 export build=$1 seconds=$2
 export here=$(cd "$(dirname "$0")" && pwd)
-printf '%s\n' safetensors dict text expression config | xargs -P 2 -I NAME sh -c '
+ls "$here/corpus" | xargs -P 2 -I NAME sh -c '
   mkdir -p "$build/corpus/NAME"
   if "$build/bin/fuzz_NAME" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -max_len=4096 -artifact_prefix="$build/NAME-" \
        "$build/corpus/NAME" "$here/corpus/NAME" > "$build/NAME.log" 2>&1; then

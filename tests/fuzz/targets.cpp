@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cmath>
 #include <cstring>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -16,7 +17,10 @@
 #include "apps/training/option_types.h"
 #include "core/error.h"
 #include "core/json.h"
+#include "core/number_format.h"
 #include "core/safetensors.h"
+#include "data/bpe.h"
+#include "data/n_best.h"
 #include "data/text.h"
 #include "data/vocabulary.h"
 #include "kernels/expression/formula.h"
@@ -30,20 +34,29 @@ void demand(bool holds, const char* property) {
   if (!holds) throw std::logic_error(property);
 }
 
-// A file in memory, by its name: readers open paths.
+// A file in memory, by its name: readers open paths. Files that are done with are used again, which
+// makes hundreds of millions of inputs a matter of hours.
 class MemoryFile {
  public:
-  explicit MemoryFile(std::string_view bytes = {}) : descriptor_(memfd_create("fuzz", 0)) {
-    demand(descriptor_ >= 0 && ::write(descriptor_, bytes.data(), bytes.size()) ==
-                                   static_cast<ssize_t>(bytes.size()),
+  explicit MemoryFile(std::string_view bytes = {}) {
+    if (unused().empty()) unused().push_back(memfd_create("fuzz", 0));
+    descriptor_ = unused().back();
+    unused().pop_back();
+    demand(descriptor_ >= 0 && ::ftruncate(descriptor_, 0) == 0 &&
+               ::pwrite(descriptor_, bytes.data(), bytes.size(), 0) ==
+                   static_cast<ssize_t>(bytes.size()),
            "no memory for a file");
   }
-  ~MemoryFile() { ::close(descriptor_); }
+  ~MemoryFile() { unused().push_back(descriptor_); }
   MemoryFile(const MemoryFile&) = delete;
   MemoryFile& operator=(const MemoryFile&) = delete;
   std::string path() const { return "/proc/self/fd/" + std::to_string(descriptor_); }
 
  private:
+  static std::vector<int>& unused() {
+    static std::vector<int> descriptors;
+    return descriptors;
+  }
   int descriptor_;
 };
 
@@ -74,6 +87,42 @@ void check_dictionary(const MemoryFile& in, const Specials& specials) {
          "a dictionary comes back");
   for (int32_t i = 0; i < first->size(); ++i)
     demand(second.id(first->word(i)) == first->id(first->word(i)), "words keep their numbers");
+}
+
+// Whether words stand alone, with single spaces between them.
+bool single_spaced(std::string_view text) {
+  return text.find("  ") == std::string_view::npos && !text.starts_with(' ') &&
+         !text.ends_with(' ');
+}
+
+// Lists come back from the lines that tell of them.
+void check_lists(const std::vector<NBestList>& lists) {
+  std::string text;
+  for (const NBestList& list : lists) {
+    demand(!list.utterance.empty() && !list.hypotheses.empty(), "a list has a name and hypotheses");
+    for (const Hypothesis& h : list.hypotheses) {
+      demand(std::isfinite(h.score) && single_spaced(h.words), "a hypothesis is score and words");
+      text += concat(list.utterance, '\t', shortest(h.score), '\t', h.words, '\n');
+    }
+  }
+  const MemoryFile out(text);
+  const std::vector<NBestList> again = read_n_best(out.path(), {.allow_empty = true});
+  demand(again.size() == lists.size(), "lists come back");
+  for (size_t l = 0; l < lists.size(); ++l) {
+    demand(again[l].utterance == lists[l].utterance &&
+               again[l].hypotheses.size() == lists[l].hypotheses.size(),
+           "utterances come back");
+    for (size_t k = 0; k < lists[l].hypotheses.size(); ++k)
+      demand(again[l].hypotheses[k].score == lists[l].hypotheses[k].score &&
+                 again[l].hypotheses[k].words == lists[l].hypotheses[k].words,
+             "hypotheses come back");
+  }
+}
+
+void check_json(const Json& value) {
+  const std::string text = json_text(value);
+  demand(parse_json(text) == value, "JSON comes back");
+  demand(json_text(parse_json(json_text(value, 2))) == text, "indented JSON says the same");
 }
 
 // A flag of every type.
@@ -205,6 +254,47 @@ void fuzz_config(std::string_view bytes) {
   if (!stored.is_object()) return;  // as RunDirectory::read_config
   app::compare_configs(stored, flags.options.to_json(), app::keys_free_on_resume(),
                        flags.options.defaults_json());
+}
+
+void fuzz_json(std::string_view bytes) {
+  Json value;
+  if (accepted([&] { value = parse_json(std::string(bytes)); })) check_json(value);
+  demand(!parse_json_object(bytes).is_object() || value.is_object() || value.is_null(),
+         "an object is JSON");
+}
+
+// Merges of any codes, applied to the codes' own text, leave the text when they are undone.
+void fuzz_bpe(std::string_view bytes) {
+  std::istringstream stream{std::string(bytes)};
+  std::optional<BpeCodes> codes;
+  if (!accepted([&] { codes = BpeCodes::read(stream, "codes"); })) return;
+  std::string cut, whole;
+  BpeCache cache;
+  BpeSegmenter(*codes).segment(bytes, cut, cache);
+  if (bytes.find(kBpeSeparator) != std::string_view::npos ||
+      bytes.find("  ") != std::string_view::npos)
+    return;
+  undo_bpe(cut, whole);
+  demand(whole == bytes, "words are whole again");
+}
+
+void fuzz_n_best(std::string_view bytes) {
+  const MemoryFile in(bytes);
+  for (const NBestFormat format :
+       {NBestFormat::tsv, NBestFormat::srilm, NBestFormat::kaldi, NBestFormat::moses}) {
+    std::vector<NBestList> lists;
+    if (accepted([&] { lists = read_n_best(in.path(), {.format = format, .allow_empty = true}); }))
+      check_lists(lists);
+  }
+  for (const bool numbered : {false, true})
+    accepted([&] {
+      for (const auto& [name, words] : read_transcripts(in.path(), numbered))
+        demand(!name.empty() && single_spaced(words), "a transcript is a name and words");
+    });
+  accepted([&] {
+    for (const auto& [name, words] : read_trn(in.path()))
+      demand(!name.empty() && single_spaced(words), "a .trn line is words and a name");
+  });
 }
 
 }  // namespace nine::tests

@@ -14,6 +14,9 @@ void fuzz_dict(std::string_view bytes);
 void fuzz_text(std::string_view bytes);
 void fuzz_expression(std::string_view bytes);
 void fuzz_config(std::string_view bytes);  ///< --config, and a run's config.json when it goes on
+void fuzz_json(std::string_view bytes);
+void fuzz_bpe(std::string_view bytes);     ///< codes, and the text that they cut
+void fuzz_n_best(std::string_view bytes);  ///< every format of lists, and transcripts
 
 /// The targets by the name of their corpus, tests/fuzz/corpus/NAME.
 inline const std::map<std::string, void (*)(std::string_view)> kFuzzTargets{
@@ -21,6 +24,9 @@ inline const std::map<std::string, void (*)(std::string_view)> kFuzzTargets{
     {"dict", fuzz_dict},
     {"text", fuzz_text},
     {"expression", fuzz_expression},
-    {"config", fuzz_config}};
+    {"config", fuzz_config},
+    {"json", fuzz_json},
+    {"bpe", fuzz_bpe},
+    {"n_best", fuzz_n_best}};
 
 }  // namespace nine::tests
