@@ -15,7 +15,8 @@ int train(const Options& options, const LmOptions& o, Device device, Communicato
   o.check_processes(communicator);
   const LmData data = load_lm_data(o);
   ParameterSet parameters({.dtype = o.dtype, .seed = o.seed, .device = device});
-  const LstmLanguageModel model(parameters, o.model(data.vocabulary.size()));
+  const std::unique_ptr<LanguageNetwork> network = o.network(parameters, data.vocabulary.size());
+  const LanguageNetwork& model = *network;
   o.initialise_head(model, data.vocabulary.counts());
   if (!o.init.empty()) load_initial_weights(o.init, data.vocabulary, parameters);
   model.set_counts(data.train.counts(data.vocabulary.size()));
@@ -36,7 +37,8 @@ int train(const Options& options, const LmOptions& o, Device device, Communicato
 
 int main(int argc, char** argv) {
   using namespace nine::app;
-  Options options("lm_train", "Trains an LSTM language model and reports perplexity.",
+  Options options("lm_train",
+                  "Trains a language model, an LSTM or a Transformer, and reports perplexity.",
                   version_text);
   LmOptions o;
   return run_main(options, [&] {

@@ -20,14 +20,15 @@ AttentionShape shape_of(const AttentionMask& mask, int64_t heads) {
 }  // namespace
 
 MultiHeadAttention::MultiHeadAttention(ParameterSet& set, const std::string& name, int64_t size,
-                                       int64_t heads, const std::optional<LinearInit>& init)
+                                       int64_t heads, const std::optional<LinearInit>& init,
+                                       const std::optional<LinearInit>& out_init)
     : heads_(heads),
       in_proj_weight_(set.add(name + ".in_proj_weight", {3 * size, size},
                               init ? init->weight : Init::xavier_uniform())),
       in_proj_bias_(set.add(name + ".in_proj_bias", {3 * size},
                             init ? init->bias.of_sizes(size, 3 * size) : Init::zeros())),
       out_proj_(set, name + ".out_proj", size, size, true,
-                init.value_or(LinearInit{.bias = Init::zeros()})),
+                out_init ? *out_init : init.value_or(LinearInit{.bias = Init::zeros()})),
       dropout_stream_("dropout." + name) {
   require(heads > 0 && size % heads == 0, "[MultiHeadAttention] a size of ", size,
           " does not divide into ", heads, " heads");
@@ -64,6 +65,16 @@ Var MultiHeadAttention::add_to(const Var& residual, const Var& x, const Attentio
 Var MultiHeadAttention::add_to(const Var& residual, const Var& x, const Var& memory,
                                const AttentionMask& mask, double dropout) const {
   return out_proj_.dropout_add(attend(x, memory, mask), residual, dropout, dropout_stream_);
+}
+
+Var MultiHeadAttention::add_next_to(const Var& residual, const Var& x, KeyValueCache& cache) const {
+  Tape& tape = x.tape();
+  const int64_t d = x.shape().cols();
+  const Var qkv = linear(x, tape.parameter(in_proj_weight_), tape.parameter(in_proj_bias_));
+  cache.append(qkv.value().view().col_range(d, 2 * d));
+  const Var y = attention(col_range(qkv, 0, d), tape.constant(cache.keys_values()),
+                          {.batch = cache.batch(), .heads = heads_, .lengths = cache.lengths()});
+  return out_proj_.dropout_add(y, residual, 0, dropout_stream_);
 }
 
 }  // namespace nine

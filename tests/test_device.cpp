@@ -10,6 +10,7 @@
 #include "examples/softplus.h"
 #include "kernels/install_cuda.h"
 #include "kernels/op_table.h"
+#include "nn/models/lstm_language_model.h"
 #include "nn/training/checkpoint.h"
 #include "nn/training/language_model_task.h"
 #include "nn/training/optimizers/adam.h"

@@ -60,11 +60,11 @@ Tensor rows_that(Counts counts, int64_t n, int64_t count) {
 
 }  // namespace
 
-LanguageModelTask::LanguageModelTask(const LstmLanguageModel& model, const Corpus& train,
+LanguageModelTask::LanguageModelTask(const LanguageNetwork& model, const Corpus& train,
                                      const Corpus* valid, const LmBatching& batching)
     : LanguageModelTask(model, valid, batching, make_stream(train, batching)) {}
 
-LanguageModelTask::LanguageModelTask(const LstmLanguageModel& model, const Corpus* valid,
+LanguageModelTask::LanguageModelTask(const LanguageNetwork& model, const Corpus* valid,
                                      const LmBatching& batching,
                                      std::unique_ptr<BatchStream<LmBatch>> stream)
     : EpochTask(*stream),
@@ -75,7 +75,7 @@ LanguageModelTask::LanguageModelTask(const LstmLanguageModel& model, const Corpu
       communicator_(batching.communicator != nullptr ? *batching.communicator : one_process()),
       batch_size_(batching.batch),
       carry_state_(!batching.sentences),
-      mixture_weights_(MixtureWeightStats::of(model.config().head.spec)),
+      mixture_weights_(MixtureWeightStats::of(model.head_config().spec)),
       carried_(model.new_state(batching.batch * slots_.own())),
       next_carried_(model.new_state(batching.batch * slots_.own())) {
   if (valid != nullptr)
@@ -143,7 +143,7 @@ int64_t LanguageModelTask::find_padding(int i) {
   int64_t pairs = 0;
   for (int64_t r = 0; r < rows - columns; ++r) pairs += has_next(r);
   if (!slots_.has(i)) return pairs;
-  LstmLanguageModel::Unpadded& u = own(i).unpadded;
+  LanguageNetwork::Unpadded& u = own(i).unpadded;
   u.rows = rows_that([&](int64_t r) { return target[r] >= 0; }, rows, batch_.tokens);
   u.pairs = rows_that(has_next, rows - columns, pairs);
   u.pair_share = static_cast<double>(pairs);
@@ -163,7 +163,7 @@ TrainingSource::Objective LanguageModelTask::forward(Tape& tape, int i, double r
   } else {
     model_.new_state(columns).on(tape, state_);
   }
-  const LstmLanguageModel::Hidden hidden = model_.run(tape, b.input, state_);
+  const LanguageNetwork::Hidden hidden = model_.run(tape, b.input, state_);
   if (carry_state_) next_carried_.store(state_, first);
   const Var penalty =
       model_.regulariser(hidden, columns, row_weight * static_cast<double>(b.tokens),

@@ -1,4 +1,4 @@
-// Language modelling as a training task: batches of text through an LstmLanguageModel, and
+// Language modelling as a training task: batches of text through a LanguageNetwork, and
 // validation.
 #pragma once
 
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "data/lm_batches.h"
-#include "nn/models/lstm_language_model.h"
+#include "nn/models/language_network.h"
 #include "nn/training/epoch_task.h"
 #include "nn/training/micro_batches.h"
 
@@ -16,7 +16,7 @@ namespace nine {
 /// How a text is cut for training.
 struct LmBatching {
   int64_t batch = 32;  ///< columns, or sentences, of a micro-batch
-  int64_t bptt = 35;   ///< time steps of a segment
+  int64_t bptt = 35;   ///< time steps of a segment; of a network with a window, its window
   /// Each sentence on its own (SentenceBatches) instead of truncated back-propagation through
   /// columns with carried state (ColumnBatches).
   bool sentences = false;
@@ -30,12 +30,12 @@ struct LmBatching {
   Communicator* communicator = nullptr;
 };
 
-/// Trains an LstmLanguageModel.
+/// Trains a LanguageNetwork.
 class LanguageModelTask : public EpochTask {
  public:
   /// valid may be null: nothing is validated. The corpora and the model, its parameters allocated,
   /// must outlive the task. Error: a text that is too small for one batch.
-  LanguageModelTask(const LstmLanguageModel& model, const Corpus& train, const Corpus* valid,
+  LanguageModelTask(const LanguageNetwork& model, const Corpus& train, const Corpus* valid,
                     const LmBatching& batching);
 
   /// Error: with carried state, `most` other than LmBatching::accumulate.
@@ -67,10 +67,10 @@ class LanguageModelTask : public EpochTask {
   struct MicroBatch {
     Tensor input, target;
     int64_t tokens = 0;
-    LstmLanguageModel::Unpadded unpadded;  // of sentences
+    LanguageNetwork::Unpadded unpadded;  // of sentences
   };
 
-  LanguageModelTask(const LstmLanguageModel& model, const Corpus* valid, const LmBatching& batching,
+  LanguageModelTask(const LanguageNetwork& model, const Corpus* valid, const LmBatching& batching,
                     std::unique_ptr<BatchStream<LmBatch>> stream);
   const MicroBatch& own(int i) const { return batches_[static_cast<size_t>(i - slots_.first)]; }
   MicroBatch& own(int i) { return batches_[static_cast<size_t>(i - slots_.first)]; }
@@ -79,7 +79,7 @@ class LanguageModelTask : public EpochTask {
   int64_t find_padding(int i);
   void set_pair_shares(int64_t all_pairs);
 
-  const LstmLanguageModel& model_;
+  const LanguageNetwork& model_;
   const Corpus* valid_;
   std::unique_ptr<BatchStream<LmBatch>> stream_;
   MicroBatchSlots slots_;

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "cuda/cuda.h"
+#include "nn/models/lstm_language_model.h"
 #include "nn/training/checkpoint.h"
 #include "nn/training/language_model_task.h"
 #include "nn/training/optimizers/adam.h"
