@@ -388,6 +388,29 @@ TEST_CASE(
   CHECK(config["ffn"] == 64);
 }
 
+TEST_CASE("transformer LM: margins, norms, sampled softmax, lazy Adam go on to the same bits") {
+  const TemporaryDirectory dir;
+  int number = 0;
+  for (const Strings& more :
+       {Strings{"--margin", "arc:0.1", "--word-norm", "log-rank", "--context-norm", "max"},
+        Strings{"--margin", "cos:0.1", "--head", "mix:2*lin", "--context-norm", "max:ema"},
+        Strings{"--sampled-softmax", "50", "--lazy-adam", "--tie-embeddings"},
+        Strings{"--head", "rbf:gamma=learn:0.05", "--label-smoothing", "0.1"},
+        Strings{"--accumulate", "2", "--untied", "--head", "mix:2*lin", "--pi-reg", "cv2:0.1"}}) {
+    const std::string name = dir / std::to_string(number++);
+    const auto all = [&](Strings now) {
+      now.insert(now.end(), more.begin(), more.end());
+      return now;
+    };
+    train(name + "whole", all({"--after", "20u", "--threads", "1"}));
+    train(name + "parts", all({"--after", "9u", "--threads", "2"}));
+    train(name + "parts", all({"--after", "20u", "--threads", "1"}));
+    CHECK(weights_of(name + "whole") == weights_of(name + "parts"));
+    const auto log_p = LanguageModel::load(name + "whole").score({"the cat saw the dog"});
+    for (const double x : log_p[0]) CHECK(x < 0);
+  }
+}
+
 TEST_CASE("transformer LM: what lm_score does with it") {
   const TemporaryDirectory dir;
   const std::string run = dir / "run",
