@@ -11,6 +11,9 @@
 namespace nine::app {
 namespace {
 
+// Sentences of the validation text whose attention the log and the report show.
+constexpr int64_t kAttentionSamples = 4;
+
 int train(const Options& options, const LmOptions& o, Device device, Communicator& communicator) {
   o.check_processes(communicator);
   const LmData data = load_lm_data(o);
@@ -23,6 +26,7 @@ int train(const Options& options, const LmOptions& o, Device device, Communicato
   LmBatching batching = o.batching();
   batching.communicator = &communicator;
   LanguageModelTask task(model, data.train, data.valid ? &*data.valid : nullptr, batching);
+  task.show_attention(data.vocabulary, kAttentionSamples);
   if (!o.export_parity.empty()) {
     export_lm_parity(o, model, parameters, task);
     return kExitDone;

@@ -48,6 +48,10 @@ class MultiHeadAttention {
   /// and those in `cache`, to which its keys and values are added. The tape must not record.
   Var add_next_to(const Var& residual, const Var& x, KeyValueCache& cache) const;
 
+  /// The weights of causal self-attention over one sequence, x (steps, size), mean over heads:
+  /// (steps, steps) in x's type, to be shown. The tape must not record.
+  Var weights(const Var& x) const;
+
  private:
   Var attend(const Var& x, const AttentionMask& mask) const;  // without the output projection
   Var attend(const Var& x, const Var& memory, const AttentionMask& mask) const;

@@ -74,7 +74,17 @@ class Plain {
  public:
   Plain(ParameterSet& set, const Config& c) : set_(set), c_(c) {}
 
-  Rows run(const Ints& ids) const {
+  Rows run(const Ints& ids) const { return norm(layers(ids, c_.layers), "transformer.norm"); }
+  // The last layer's weights, mean over heads.
+  Doubles last_attention(const Ints& ids) const {
+    const std::string layer = concat("transformer.layers.", c_.layers - 1);
+    Doubles mean(ids.size() * ids.size());
+    attend(norm(layers(ids, c_.layers - 1), layer + ".norm1"), layer + ".self_attn", &mean);
+    return mean;
+  }
+
+ private:
+  Rows layers(const Ints& ids, int64_t count) const {
     const Doubles words = at("embedding.weight");
     Rows x;
     for (size_t t = 0; t < ids.size(); ++t) {
@@ -83,7 +93,7 @@ class Plain {
         x[t].push_back(words[static_cast<size_t>(ids[t]) * width() + i] * factor() +
                        position(t, i));
     }
-    for (int64_t l = 0; l < c_.layers; ++l) {
+    for (int64_t l = 0; l < count; ++l) {
       const std::string layer = concat("transformer.layers.", l);
       add(x, attend(norm(x, layer + ".norm1"), layer + ".self_attn"));
       Rows inner =
@@ -92,10 +102,8 @@ class Plain {
         for (double& v : row) v = activated(v);
       add(x, linear(inner, layer + ".linear2.weight", layer + ".linear2.bias"));
     }
-    return norm(x, "transformer.norm");
+    return x;
   }
-
- private:
   size_t width() const { return static_cast<size_t>(c_.hidden); }
   double factor() const {
     return c_.positions == Positions::sinusoidal ? std::sqrt(static_cast<double>(c_.hidden)) : 1;
@@ -141,7 +149,7 @@ class Plain {
     }
     return y;
   }
-  Rows attend(const Rows& x, const std::string& name) const {
+  Rows attend(const Rows& x, const std::string& name, Doubles* mean = nullptr) const {
     const Rows qkv = linear(x, name + ".in_proj_weight", name + ".in_proj_bias");
     const size_t d = width(), heads = static_cast<size_t>(c_.heads), size = d / heads;
     Rows y(x.size(), Doubles(d));
@@ -156,6 +164,8 @@ class Plain {
           p.push_back(std::exp(score / std::sqrt(static_cast<double>(size))));
           sum += p.back();
         }
+        for (size_t s = 0; mean != nullptr && s <= t; ++s)
+          (*mean)[t * x.size() + s] += p[s] / sum / static_cast<double>(heads);
         for (size_t s = 0; s <= t; ++s)
           for (size_t i = 0; i < size; ++i)
             y[t][h * size + i] += p[s] / sum * qkv[s][2 * d + h * size + i];
@@ -316,6 +326,37 @@ TEST_CASE("transformer LM: read word by word, it gives what the whole window giv
       }
     }
   }
+}
+
+TEST_CASE("transformer LM: attention is that of the plain loops, and training logs it") {
+  Config c = tiny();
+  Model model(c);
+  const Plain plain(model.parameters, c);
+  const Ints ids = some_ids(6, c.vocab);
+  Arena arena("test");
+  Tape tape(arena);
+  check_close(model.network.attention(tape, ids), plain.last_attention(ids), 1e-12);
+  const TemporaryDirectory dir;
+  train(dir / "run", {"--after", "10u"});
+  int sentences = 0;
+  for (const Json& e : log_of(dir / "run")) {
+    if (e["event"] != "attention") continue;
+    ++sentences;
+    CHECK(e["read"][0] == "</s>");
+    CHECK(e["predicted"].back() == "</s>");
+    CHECK(e["attention"].size() == e["predicted"].size());
+    for (size_t t = 0; t < e["attention"].size(); ++t) {
+      int64_t sum = 0;
+      for (size_t s = 0; s < e["read"].size(); ++s) {
+        const int64_t share = e["attention"][t][s];
+        sum += share;
+        if (s > t) CHECK(share == 0);
+      }
+      CHECK(std::abs(sum - 1000) < 15);
+    }
+  }
+  CHECK(sentences == 4);
+  CHECK(has(slurp(dir / "run/report.html"), "<h2>Attention"));
 }
 
 TEST_CASE("transformer LM: training cuts what is longer than the window, each part on its own") {

@@ -53,6 +53,11 @@ class LanguageNetwork {
   /// For reading `batch` columns word by word. The network must outlive it.
   virtual std::unique_ptr<LanguageDecoder> decoder(int64_t batch) const = 0;
 
+  /// The last layer's attention over ids of one text, at most a window, mean over heads, row by
+  /// row: how much the prediction after word t looks at word s <= t. Empty where there is no
+  /// attention.
+  virtual std::vector<double> attention(Tape&, const std::vector<int32_t>&) const { return {}; }
+
   virtual const SoftmaxHead& head() const = 0;
   /// model.safetensors' `__metadata__`: the format, the tie where there is one, and what shapes of
   /// tensors do not say.

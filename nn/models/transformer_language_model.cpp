@@ -103,6 +103,15 @@ std::unique_ptr<LanguageDecoder> TransformerLanguageModel::decoder(int64_t batch
   return std::make_unique<TransformerLanguageDecoder>(*this, batch);
 }
 
+std::vector<double> TransformerLanguageModel::attention(Tape& tape,
+                                                        const std::vector<int32_t>& ids) const {
+  const NoGrad guard(tape);
+  const int64_t steps = std::ssize(ids);
+  Var x = with_positions(embed(tape, Tensor::from(ids, {steps, 1})), 0, steps, 1);
+  for (size_t i = 0; i + 1 < layers_.size(); ++i) x = layers_[i](x, {.causal = true});
+  return layers_.back().attention_weights(x).value().to_vector();
+}
+
 std::map<std::string, std::string> TransformerLanguageModel::metadata() const {
   std::map<std::string, std::string> m{{"format", "pt"},
                                        {"arch", "transformer"},

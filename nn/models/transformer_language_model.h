@@ -66,6 +66,7 @@ class TransformerLanguageModel final : public LanguageNetwork {
   /// Keys and values of earlier words are kept. After as many words as the window has, the later
   /// half of it is read again, as SegmentReader does.
   std::unique_ptr<LanguageDecoder> decoder(int64_t batch) const override;
+  std::vector<double> attention(Tape& tape, const std::vector<int32_t>& ids) const override;
   std::map<std::string, std::string> metadata() const override;
 
  private:

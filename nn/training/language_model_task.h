@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "data/lm_batches.h"
+#include "data/vocabulary.h"
 #include "nn/models/language_network.h"
 #include "nn/training/epoch_task.h"
 #include "nn/training/micro_batches.h"
@@ -54,6 +55,10 @@ class LanguageModelTask : public EpochTask {
   const SoftmaxHead* head() const override { return &model_.head(); }
   bool has_validation() const override { return valid_ != nullptr; }
   Evaluation validate(Tape& tape) override;
+  /// Of a network with attention: validation_samples() gives it for `sentences` sentences of the
+  /// validation text, in these words. The vocabulary must outlive the task.
+  void show_attention(const Vocabulary& words, int64_t sentences);
+  std::vector<Json> validation_samples() const override;
 
   /// Micro-batch i, one of this process, of the last fetch: (time steps, columns) int32, targets -1
   /// where there is none.
@@ -78,6 +83,7 @@ class LanguageModelTask : public EpochTask {
   int64_t fetch_sentences(int most);
   int64_t find_padding(int i);
   void set_pair_shares(int64_t all_pairs);
+  void look_at_samples(Tape& tape);
 
   const LanguageNetwork& model_;
   const Corpus* valid_;
@@ -94,6 +100,9 @@ class LanguageModelTask : public EpochTask {
   LmBatch batch_;                            // the stream's last one
   std::vector<LstmState> state_;             // on the tape
   int count_ = 0;
+  const Vocabulary* words_ = nullptr;           // of the sentences whose attention is shown
+  std::vector<int64_t> samples_;                // these sentences
+  std::vector<std::vector<double>> attention_;  // of each, at the last validation
 };
 
 }  // namespace nine
