@@ -7,12 +7,14 @@
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <sstream>
 
 #include "core/json.h"
 #include "core/safetensors.h"
 #include "nn/models/language_model.h"
 #include "nn/models/score_text.h"
+#include "nn/models/sentence_scores.h"
 #include "nn/models/transformer_language_model.h"
 #include "tests/programs.h"
 #include "tests/support.h"
@@ -501,7 +503,14 @@ TEST_CASE("transformer LM: what lm_score does with it") {
     CHECK_MESSAGE(compared.code == 0, compared.err);
     const Outcome same = run_program("lm_score", {"--compare", run, run}, text);
     CHECK(same.code == 0);
-    dir.write("nbest.txt", "1\tthe cat\n1\tthe dog\n");
+    // What lm_rescore scores hypotheses with.
+    const Strings hypotheses{"the cat saw a dog", "the", "the cat saw a dog"};
+    const SentenceScores scores = score_sentences_once({run}, hypotheses, {});
+    CHECK(scores.distinct == 2);
+    const auto log_p = model.score(hypotheses);
+    for (size_t i = 0; i < hypotheses.size(); ++i)
+      CHECK(scores.log_p[i] ==
+            doctest::Approx(std::accumulate(log_p[i].begin(), log_p[i].end(), 0.0)).epsilon(1e-12));
   }
   SUBCASE("with its metadata alone it opens, too") {
     const std::filesystem::path best = std::filesystem::path(run) / "checkpoints/best";
