@@ -11,17 +11,22 @@
 namespace nine::app {
 namespace {
 
+// Sentences of the validation text whose attention the log and the report show.
+constexpr int64_t kAttentionSamples = 4;
+
 int train(const Options& options, const LmOptions& o, Device device, Communicator& communicator) {
   o.check_processes(communicator);
   const LmData data = load_lm_data(o);
   ParameterSet parameters({.dtype = o.dtype, .seed = o.seed, .device = device});
-  const LstmLanguageModel model(parameters, o.model(data.vocabulary.size()));
+  const std::unique_ptr<LanguageNetwork> network = o.network(parameters, data.vocabulary.size());
+  const LanguageNetwork& model = *network;
   o.initialise_head(model, data.vocabulary.counts());
   if (!o.init.empty()) load_initial_weights(o.init, data.vocabulary, parameters);
   model.set_counts(data.train.counts(data.vocabulary.size()));
   LmBatching batching = o.batching();
   batching.communicator = &communicator;
   LanguageModelTask task(model, data.train, data.valid ? &*data.valid : nullptr, batching);
+  task.show_attention(data.vocabulary, kAttentionSamples);
   if (!o.export_parity.empty()) {
     export_lm_parity(o, model, parameters, task);
     return kExitDone;
@@ -36,7 +41,8 @@ int train(const Options& options, const LmOptions& o, Device device, Communicato
 
 int main(int argc, char** argv) {
   using namespace nine::app;
-  Options options("lm_train", "Trains an LSTM language model and reports perplexity.",
+  Options options("lm_train",
+                  "Trains a language model, an LSTM or a Transformer, and reports perplexity.",
                   version_text);
   LmOptions o;
   return run_main(options, [&] {

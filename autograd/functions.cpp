@@ -315,6 +315,40 @@ Var reshape(const Var& x, const Shape& shape) {
       y, [x, y] { ops::scale(1, y.grad_output().reshaped(x.shape()), x.grad_input()); });
 }
 
+namespace {
+// y's row j * first + i, or adds to it, = x's row i * second + j: as many copies of matrices with
+// rows that lie apart as the smaller of the two numbers says.
+void copy_transposed(const View& x, int64_t first, const OutputView& y) {
+  if (!y.view) return;
+  const int64_t second = x.rows() / first, d = x.cols();
+  const auto part = [&](View whole, int64_t begin, int64_t count, int64_t apart) {
+    whole = whole.row_range(begin, 1);
+    whole.shape = Shape{count, d};
+    whole.ld *= apart;
+    return whole;
+  };
+  if (first <= second) {
+    for (int64_t i = 0; i < first; ++i)
+      ops::scale(1, part(x, i * second, second, 1), {part(y.view, i, second, first), y.add});
+  } else {
+    for (int64_t j = 0; j < second; ++j)
+      ops::scale(1, part(x, j, first, second), {part(y.view, j * first, first, 1), y.add});
+  }
+}
+}  // namespace
+
+Var transpose_rows(const Var& x, int64_t first) {
+  Tape& tape = x.tape();
+  const Shape shape = x.shape();
+  require(shape.rank() == 2 && first > 0 && shape[0] % first == 0, "[transpose_rows] rows of ",
+          shape, " are no ", first, " blocks of as many");
+  const int64_t second = shape[0] / first;
+  const Var y = tape.result("transpose_rows", shape, x.dtype(), {x});
+  copy_transposed(x.value(), first, {y.value()});
+  return tape.record(y,
+                     [x, y, second] { copy_transposed(y.grad_output(), second, x.grad_input()); });
+}
+
 Var concat_rows(std::span<const Var> parts) {
   require(!parts.empty(), "[concat_rows] nothing to join");
   Tape& tape = parts.front().tape();

@@ -81,6 +81,9 @@ Var linear_bias_dropout_add(const Var& x, const Var& w, const Var& b, const Var&
 Var row_range(const Var& x, int64_t begin, int64_t count);  ///< rows [begin, begin + count)
 Var col_range(const Var& x, int64_t begin, int64_t count);  ///< columns [begin, begin + count)
 Var reshape(const Var& x, const Shape& shape);  ///< the same elements; x must be contiguous
+/// The rows of x (first * second, d), row i * second + j, in the order j * first + i: rows in time
+/// order become sentence by sentence, and back. Another memory.
+Var transpose_rows(const Var& x, int64_t first);
 /// Matrices (n_i, d) of equal width, one below the other: (sum of n_i, d).
 Var concat_rows(std::span<const Var> parts);
 

@@ -212,6 +212,21 @@ void add_windows(std::vector<OpCase>& all) {
            },
        .oracle = [](Values x, AllInts) { return each(x[0], [](double v) { return std::exp(v); }); },
        .windows = false});
+  for (const int64_t first : {1, 2, 4, 8})  // fewer blocks than rows of one, and more
+    all.push_back({.name = concat("transpose_rows, blocks ", first),
+                   .inputs = {{{8, 3}}},
+                   .run = [first](Vars x, Tensors) { return transpose_rows(x[0], first); },
+                   .oracle =
+                       [first](Values x, AllInts) {
+                         const int64_t second = 8 / first;
+                         Doubles y(24);
+                         for (int64_t i = 0; i < first; ++i)
+                           for (int64_t j = 0; j < second; ++j)
+                             for (int64_t c = 0; c < 3; ++c)
+                               y[index_of((j * first + i) * 3 + c)] =
+                                   x[0][index_of((i * second + j) * 3 + c)];
+                         return y;
+                       }});
   all.push_back({.name = "concat_rows of 3",
                  .inputs = {{{4, 6}}, {{1, 6}}},
                  .run =

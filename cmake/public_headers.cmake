@@ -51,15 +51,18 @@ set(nine_public_headers
     nn/embedding.h
     nn/feed_forward.h
     nn/init.h
+    nn/key_value_cache.h
     nn/layer_norm.h
     nn/linear.h
     nn/lstm.h
     nn/models/beam_search.h
     nn/models/compare_models.h
     nn/models/language_model.h
+    nn/models/language_network.h
     nn/models/lstm_language_model.h
     nn/models/sampling.h
     nn/models/transformer.h
+    nn/models/transformer_language_model.h
     nn/models/translation_text.h
     nn/models/translator.h
     nn/multi_head_attention.h

@@ -4,6 +4,7 @@
 #
 #   experiments/grid.sh search|singles|presets|pi|diagnostics|paper   train what is missing of a part, on captions
 #   experiments/grid.sh translation|translation-diagnostics           the same on Multi30k
+#   experiments/grid.sh networks                                      LSTM and Transformer at equal parameters (experiments/networks.md)
 #   experiments/grid.sh all                                           of all of them
 #   experiments/grid.sh table PART                                    a part's figures as a Markdown table
 #
@@ -73,6 +74,18 @@ translation-diagnostics() {
   echo "translation/log:p=16 pairs $tiny --head log:p=16"
 }
 
+# LSTM and Transformer of as many parameters, with three heads and three seeds; 1024 tokens an update for both. Each has the rate that was best
+# for it with lin and seed 1 (experiments/networks.md says what was tried).
+network="--layers 2 --hidden 128 --batch 16 --bptt 64 --init-bias log-frequency --after 3e"
+networks() {
+  local h s head
+  for s in 1 2 3; do for h in lin mix2 mos-untied; do
+    head="--head ${h%-untied}" && [ "$h" = "${h%-untied}" ] || head+=" --untied"
+    echo "networks/lstm-$h-$s 10000 --arch lstm --embed 128 --lr 0.016 $network $head --seed $s"
+    echo "networks/transformer-$h-$s 10000 --arch transformer --ffn 254 --heads 4 --positions sinusoidal --lr 0.004 --warmup 100 $network $head --seed $s"
+  done; done
+}
+
 # slug PART/HEAD...: the same as a path. What a formula has written with signs that paths cannot have is told apart by a checksum.
 slug() {
   local rest=${1#*/}
@@ -94,7 +107,12 @@ train() {  # train NAME LINES|pairs OPTIONS...
   shift 2
   echo "$(date +%H:%M:%S) $run"
   "${command[@]}" --threads 1 --keep 1 --run "$run" "$@" > "$run/out.txt" 2>&1 || { echo "$run failed: $(tail -n 2 "$run/out.txt" | tr '\n' ' ')"; return 0; }
-  grep -E '"event":"(start|valid|test|done)"' "$run/log.jsonl" > "$record"
+  grep -E '"event":"(start|valid|test|done)"' "$run/log.jsonl" > "$record.part"
+  case "$run" in */networks/*)  # how fast it was: the median over the lines of training
+    grep '"event":"train"' "$run/log.jsonl" | sed 's/.*"tokens_per_s":\([0-9.]*\).*/\1/' | sort -n |
+      awk '{ x[NR] = $1 } END { printf "{\"event\":\"speed\",\"tokens_per_s\":%.0f}\n", x[int((NR + 1) / 2)] }' >> "$record.part" ;;
+  esac
+  mv "$record.part" "$record"
 }
 
 each() {  # each LOG KEY DIGITS: what the validations have
@@ -136,8 +154,34 @@ pi_table() {  # Markdown: run, and after three epochs perplexity, mean and varia
   done
 }
 
+# statistics NUMBERS...: mean and, in parentheses, standard deviation.
+statistics() {
+  awk 'BEGIN { for (i = 1; i < ARGC; ++i) { n += 1; s += ARGV[i]; q += ARGV[i] ^ 2 } v = n > 1 ? (q - s * s / n) / (n - 1) : 0
+               printf "%.2f (%.2f)", s / n, sqrt(v > 0 ? v : 0) }' "$@"
+}
+
+networks_table() {  # Markdown: network and head, and over the seeds the best validation's and the test's perplexity, and the speed
+  echo "| network | head | parameters | seeds | validation perplexity, mean (deviation) | test perplexity | tokens a second, median |"
+  echo "|---|---|---|---|---|---|---|"
+  local n h s log valid test speed parameters
+  for h in lin mix2 mos-untied; do for n in lstm transformer; do
+    valid=() test=() speed=() parameters=
+    for s in 1 2 3; do
+      log=$(record_of "networks/$n-$h-$s")
+      [ -e "$log" ] || continue
+      local done=$(grep '"event":"done"' "$log" | tail -n 1)
+      parameters=$(value "$done" parameters)
+      valid+=("$(value "$done" best_valid_ppl)") test+=("$(value "$done" test_ppl)")
+      speed+=("$(value "$(grep '"event":"speed"' "$log")" tokens_per_s)")
+    done
+    if [ "${#valid[@]}" -eq 0 ]; then echo "| $n | $h | | 0 | not run | | |"; continue; fi
+    echo "| $n | $h | $parameters | ${#valid[@]} | $(statistics "${valid[@]}") | $(statistics "${test[@]}") |" \
+      "$(printf '%s\n' "${speed[@]}" | sort -n | awk '{ x[NR] = $1 } END { print x[int((NR + 1) / 2)] }') |"
+  done; done
+}
+
 table() {  # Markdown: run, parameters, perplexity after each epoch, best, test, mean pi of the last validation
-  case "$1" in translation*) translation_table "$1"; return ;; pi) pi_table; return ;; esac
+  case "$1" in translation*) translation_table "$1"; return ;; pi) pi_table; return ;; networks) networks_table; return ;; esac
   echo "| run | parameters | validation perplexity after each epoch | best | test | mean of π at the end |"
   echo "|---|---|---|---|---|---|"
   "$1" | while read -r name _; do
@@ -164,16 +208,16 @@ prepare_pairs() {
 }
 
 parts=${1:-}
-[ "$parts" = all ] && parts="search singles presets pi diagnostics paper translation translation-diagnostics"
+[ "$parts" = all ] && parts="search singles presets pi diagnostics paper networks translation translation-diagnostics"
 case "$parts" in
   one) shift; train "$@" ;;
   table) table "$2" ;;
-  search* | singles | presets | pi | diagnostics | paper | translation*)
+  search* | singles | presets | pi | diagnostics | paper | networks | translation*)
     : "${DATA:?set DATA to the folder of the corpora (experiments/README.md)}"
     mkdir -p "$RUNS"
     prepare_captions
     case "$parts" in *translation*) prepare_pairs ;; esac
     for part in $parts; do "$part"; done | xargs -P "$JOBS" -L 1 experiments/grid.sh one
     ;;
-  *) sed -n '2,13s/^# \{0,1\}//p' "$0"; exit 2 ;;
+  *) sed -n '2,14s/^# \{0,1\}//p' "$0"; exit 2 ;;
 esac

@@ -5,7 +5,8 @@
 namespace nine {
 
 CarriedState::CarriedState(int64_t layers, int64_t batch, int64_t hidden, DType dtype,
-                           Device device) {
+                           Device device)
+    : batch_(batch) {
   for (int64_t l = 0; l < layers; ++l) {
     h_.emplace_back(Shape{batch, hidden}, dtype, device);
     c_.emplace_back(Shape{batch, hidden}, dtype, device);

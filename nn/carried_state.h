@@ -9,8 +9,8 @@
 
 namespace nine {
 
-/// h and c, each (batch, hidden), for each LSTM layer. They have memory of their own, because the
-/// tensors of a tape are freed after its step.
+/// h and c, each (batch, hidden), for each LSTM layer; nothing for a network without such layers.
+/// They have memory of their own, because the tensors of a tape are freed after its step.
 class CarriedState {
  public:
   /// A state of zeros.
@@ -27,7 +27,7 @@ class CarriedState {
   void store(const std::vector<LstmState>& state, int64_t first = 0);
   void copy_from(const CarriedState& other);
 
-  int64_t batch() const { return h_.front().shape().rows(); }
+  int64_t batch() const { return batch_; }
   /// For checkpoints: "PREFIXh_l0", "PREFIXc_l0", "PREFIXh_l1", ...
   std::vector<NamedView> named(const std::string& prefix) const;
   /// Copies tensors of those names. Error: one is missing or of another shape.
@@ -36,6 +36,7 @@ class CarriedState {
   void load(const Safetensors& file, const std::string& prefix, int64_t first, int64_t columns);
 
  private:
+  int64_t batch_;
   std::vector<Tensor> h_, c_;  // of each layer
 };
 

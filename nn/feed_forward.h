@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "core/enum_names.h"
@@ -24,11 +25,12 @@ inline constexpr EnumNames<Activation, 3> kEnumNames<Activation>{
 
 /// linear2(activation(linear1(x))) at each position (Vaswani et al., 2017, section 3.3), with
 /// torch.nn.TransformerEncoderLayer's names: `NAME.linear1` from `size` to `inner`, `NAME.linear2`
-/// back, both with a bias.
+/// back, both with a bias. Both start as `init` says, unless `second_init` does of linear2.
 class FeedForward {
  public:
   FeedForward(ParameterSet& set, const std::string& name, int64_t size, int64_t inner,
-              Activation activation = Activation::relu, const LinearInit& init = {});
+              Activation activation = Activation::relu, const LinearInit& init = {},
+              const std::optional<LinearInit>& second_init = {});
 
   /// x (rows, size) to the same shape.
   Var operator()(const Var& x) const { return linear2_(between(x)); }

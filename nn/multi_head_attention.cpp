@@ -1,5 +1,10 @@
 #include "nn/multi_head_attention.h"
 
+#include <algorithm>
+#include <cmath>
+
+#include "core/ops.h"
+
 namespace nine {
 namespace {
 
@@ -20,14 +25,15 @@ AttentionShape shape_of(const AttentionMask& mask, int64_t heads) {
 }  // namespace
 
 MultiHeadAttention::MultiHeadAttention(ParameterSet& set, const std::string& name, int64_t size,
-                                       int64_t heads, const std::optional<LinearInit>& init)
+                                       int64_t heads, const std::optional<LinearInit>& init,
+                                       const std::optional<LinearInit>& out_init)
     : heads_(heads),
       in_proj_weight_(set.add(name + ".in_proj_weight", {3 * size, size},
                               init ? init->weight : Init::xavier_uniform())),
       in_proj_bias_(set.add(name + ".in_proj_bias", {3 * size},
                             init ? init->bias.of_sizes(size, 3 * size) : Init::zeros())),
       out_proj_(set, name + ".out_proj", size, size, true,
-                init.value_or(LinearInit{.bias = Init::zeros()})),
+                out_init ? *out_init : init.value_or(LinearInit{.bias = Init::zeros()})),
       dropout_stream_("dropout." + name) {
   require(heads > 0 && size % heads == 0, "[MultiHeadAttention] a size of ", size,
           " does not divide into ", heads, " heads");
@@ -64,6 +70,35 @@ Var MultiHeadAttention::add_to(const Var& residual, const Var& x, const Attentio
 Var MultiHeadAttention::add_to(const Var& residual, const Var& x, const Var& memory,
                                const AttentionMask& mask, double dropout) const {
   return out_proj_.dropout_add(attend(x, memory, mask), residual, dropout, dropout_stream_);
+}
+
+Var MultiHeadAttention::add_next_to(const Var& residual, const Var& x, KeyValueCache& cache) const {
+  Tape& tape = x.tape();
+  const int64_t d = x.shape().cols();
+  const Var qkv = linear(x, tape.parameter(in_proj_weight_), tape.parameter(in_proj_bias_));
+  cache.append(qkv.value().view().col_range(d, 2 * d));
+  const Var y = attention(col_range(qkv, 0, d), tape.constant(cache.keys_values()),
+                          {.batch = cache.batch(), .heads = heads_, .lengths = cache.lengths()});
+  return out_proj_.dropout_add(y, residual, 0, dropout_stream_);
+}
+
+Var MultiHeadAttention::weights(const Var& x) const {
+  Tape& tape = x.tape();
+  const int64_t steps = x.shape()[0], d = x.shape()[1], size = d / heads_;
+  const Var qkv = linear(x, tape.parameter(in_proj_weight_), tape.parameter(in_proj_bias_));
+  const Tensor unseen({steps, steps}, DType::float64), mask({steps, steps}, x.dtype());
+  for (int64_t t = 0; t < steps; ++t)
+    std::fill_n(unseen.data<double>() + t * steps + t + 1, steps - t - 1, -1e30);
+  ops::copy(unseen, mask);
+  const Var hidden = tape.constant(tape.on_device(mask));
+  Var mean;
+  for (int64_t h = 0; h < heads_; ++h) {
+    const Var score =
+        matmul(col_range(qkv, h * size, size), col_range(qkv, d + h * size, size), false, true);
+    const Var p = softmax(add(scale(score, 1 / std::sqrt(static_cast<double>(size))), hidden));
+    mean = mean ? add(mean, p) : p;
+  }
+  return scale(mean, 1 / static_cast<double>(heads_));
 }
 
 }  // namespace nine

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "autograd/functions.h"
+#include "nn/key_value_cache.h"
 #include "nn/linear.h"
 #include "nn/parameters.h"
 
@@ -21,12 +22,14 @@ struct AttentionMask {
 /// weights: `NAME.in_proj_weight` (3 size, size) and `NAME.in_proj_bias` (3 size) for queries, keys
 /// and values in this order, `NAME.out_proj.weight` (size, size) and `NAME.out_proj.bias` (size).
 /// Starts as there unless told otherwise: in_proj_weight as one matrix with xavier_uniform,
-/// out_proj.weight as in torch.nn.Linear, biases at 0. An `init` holds for all of them.
+/// out_proj.weight as in torch.nn.Linear, biases at 0. An `init` holds for all of them, unless
+/// `out_init` says otherwise of out_proj.
 class MultiHeadAttention {
  public:
   /// Error: `heads` does not divide `size`.
   MultiHeadAttention(ParameterSet& set, const std::string& name, int64_t size, int64_t heads,
-                     const std::optional<LinearInit>& init = {});
+                     const std::optional<LinearInit>& init = {},
+                     const std::optional<LinearInit>& out_init = {});
 
   /// Self-attention over x (batch * steps, size), projected: the same shape.
   Var operator()(const Var& x, const AttentionMask& mask) const;
@@ -40,6 +43,14 @@ class MultiHeadAttention {
   /// The same for attention to `memory`.
   Var add_to(const Var& residual, const Var& x, const Var& memory, const AttentionMask& mask,
              double dropout) const;
+
+  /// residual + self-attention of the next position of each sequence, x (batch, size), to itself
+  /// and those in `cache`, to which its keys and values are added. The tape must not record.
+  Var add_next_to(const Var& residual, const Var& x, KeyValueCache& cache) const;
+
+  /// The weights of causal self-attention over one sequence, x (steps, size), mean over heads:
+  /// (steps, steps) in x's type, to be shown. The tape must not record.
+  Var weights(const Var& x) const;
 
  private:
   Var attend(const Var& x, const AttentionMask& mask) const;  // without the output projection

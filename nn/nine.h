@@ -28,6 +28,7 @@
 #include "nn/embedding.h"                  // Embedding
 #include "nn/feed_forward.h"               // FeedForward
 #include "nn/init.h"                       // Init: values before training
+#include "nn/key_value_cache.h"            // keys and values of earlier positions
 #include "nn/layer_norm.h"                 // LayerNorm
 #include "nn/linear.h"                     // Linear
 #include "nn/lstm.h"                       // Lstm
@@ -41,10 +42,12 @@
 #include "nn/models/beam_search.h"          // BeamSearch: translations of ids, and their scores
 #include "nn/models/compare_models.h"       // two language models on one text
 #include "nn/models/language_model.h"       // LanguageModel: opens and uses what lm_train made
+#include "nn/models/language_network.h"     // what the networks of language models share
 #include "nn/models/lstm_language_model.h"  // LstmLanguageModel: the network
 #include "nn/models/sampling.h"             // choosing the next word
 #include "nn/models/transformer.h"          // Transformer: the network
-#include "nn/models/translator.h"           // Translator: opens and uses what mt_train made
+#include "nn/models/transformer_language_model.h"  // TransformerLanguageModel: the network
+#include "nn/models/translator.h"                  // Translator: opens and uses what mt_train made
 
 // Text
 #include "data/bpe.h"                    // subwords: applying BPE codes

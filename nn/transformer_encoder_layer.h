@@ -19,6 +19,8 @@ struct TransformerLayerConfig {
   NormOrder norm = NormOrder::post;
   Activation activation = Activation::relu;
   std::optional<LinearInit> init = {};  ///< of all linear maps; empty: as in the torch.nn modules
+  /// Of the last map of each residual branch; empty: `init`.
+  std::optional<LinearInit> branch_init = {};
 };
 
 /// torch.nn.TransformerEncoderLayer: self-attention, then a feed-forward network, each a
@@ -31,6 +33,11 @@ class TransformerEncoderLayer {
 
   /// x (batch * steps, size) to the same shape.
   Var operator()(const Var& x, const AttentionMask& mask) const;
+  /// The next position of each sequence, x (batch, size) to the same shape, as a causal mask lets
+  /// it see those in `cache`; see MultiHeadAttention::add_next_to.
+  Var next(const Var& x, KeyValueCache& cache) const;
+  /// Of a pre-norm layer: MultiHeadAttention::weights for x (steps, size).
+  Var attention_weights(const Var& x) const { return self_attn_.weights(norm1_(x)); }
 
  private:
   NormOrder norm_order_;

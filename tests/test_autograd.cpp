@@ -14,7 +14,10 @@
 #include "core/error.h"
 #include "core/ops.h"
 #include "kernels/kernel_softmax.h"
+#include "nn/models/transformer_language_model.h"
+#include "nn/training/language_model_task.h"
 #include "nn/training/optimizers/adam.h"
+#include "nn/training/train_step.h"
 #include "nn/training/translation_source.h"
 #include "tests/compare.h"
 #include "tests/support.h"
@@ -446,6 +449,35 @@ TEST_CASE("step: a warmed-up one calls operator new never, and the pool does not
   const auto one = std::make_unique<int>(1);
   CHECK(g_news - now == *one);
 #endif
+}
+
+TEST_CASE("step: a warmed-up one of a Transformer language model calls operator new never") {
+  std::vector<std::string> lines;
+  for (int i = 0; i < 200; ++i) lines.push_back(concat("w", i % 7, " w", i % 11, " w", i % 13));
+  const Vocabulary vocabulary =
+      Vocabulary::build(count_words_of_lines(lines), Specials::kLanguageModel);
+  const Corpus text = Corpus::of_lines(lines, vocabulary);
+  for (const Positions positions : {Positions::learned, Positions::sinusoidal}) {
+    ParameterSet set;
+    const TransformerLanguageModel model(set, {.vocab = vocabulary.size(),
+                                               .hidden = 16,
+                                               .ffn = 24,
+                                               .heads = 2,
+                                               .window = 8,
+                                               .positions = positions,
+                                               .dropout_words = 0.1,
+                                               .dropout_output = 0.1,
+                                               .activation_reg = 1,
+                                               .temporal_activation_reg = 1});
+    LanguageModelTask task(model, text, nullptr, {.batch = 5, .bptt = 8});
+    Arena pool("step");
+    Adam optimizer(set, {});
+    TrainStep step(set, optimizer, pool, {.clip = 1});
+    for (int64_t i = 1; i <= 2; ++i) step.run(task, i, 1e-3);
+    const int64_t before = g_news;
+    for (int64_t i = 3; i <= 9; ++i) step.run(task, i, 1e-3);
+    CHECK(g_news - before == 0);
+  }
 }
 
 TEST_CASE(

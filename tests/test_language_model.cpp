@@ -163,15 +163,16 @@ TEST_CASE("LanguageModel::generate: the texts of lm_score --generate with the sa
 TEST_CASE("LanguageModel: vocabulary, network, device") {
   const LanguageModel model = LanguageModel::load(model_a(), kCpu);
   CHECK(model.device() == kCpu);
-  CHECK(model.network().config().hidden == 16);
-  CHECK(model.network().config().vocab == model.vocabulary().size());
+  CHECK(dynamic_cast<const LstmLanguageModel&>(model.network()).config().hidden == 16);
+  CHECK(model.network().width() == 16);
+  CHECK(model.network().vocab() == model.vocabulary().size());
   CHECK(model.vocabulary().id("dog") != Specials::kLanguageModel.unknown);
   CHECK(model.vocabulary().id("zebra") == Specials::kLanguageModel.unknown);
 }
 
 TEST_CASE("LanguageModel: moved, it goes on as it was; what is left takes another model") {
   LanguageModel first = LanguageModel::load(model_a());
-  const LstmLanguageModel* network = &first.network();
+  const LanguageNetwork* network = &first.network();
   const Rows log_p = first.score(kLines);
   LanguageModel second = std::move(first);
   CHECK(&second.network() == network);

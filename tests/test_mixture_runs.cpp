@@ -153,7 +153,7 @@ TEST_CASE(
     const TemporaryDirectory dir;
     const std::string model = trained(dir, kind.head, kind.more);
     const LanguageModel saved = LanguageModel::load(model);
-    const HeadSpec& head = saved.network().config().head.spec;
+    const HeadSpec& head = saved.network().head_config().spec;
     const auto size = static_cast<size_t>(head.size());
     CHECK(head.untied == (kind.more.size() == 2 && kind.more[0] == "--untied"));
     const Safetensors file = read_safetensors(model + "/checkpoints/best/model.safetensors");

@@ -382,6 +382,27 @@ TEST_SUITE("options") {
     CHECK(has(error_of([&] { (void)s.options.was_set("nope"); }), "no option --nope"));
   }
 
+  TEST_CASE("defaults that depend on another option are filled in before a dump") {
+    TemporaryDirectory scratch;
+    const auto hidden_of = [&](const Strings& arguments) {
+      Sample s;
+      s.options.on_filled([&] {
+        if (s.untied && !s.options.was_named("hidden")) s.hidden = 64;
+      });
+      std::ostringstream out;
+      CHECK_FALSE(s.options.parse(arguments, out));
+      return Json::parse(out.str())["hidden"].get<int>();
+    };
+    CHECK(hidden_of({"--dump-config"}) == 512);
+    CHECK(hidden_of({"--untied", "--dump-config"}) == 64);
+    // What is given counts as given, also where it is the usual default.
+    CHECK(hidden_of({"--untied", "--hidden", "512", "--dump-config"}) == 512);
+    const std::string file = scratch.write("cfg.json", R"({"untied": true, "hidden": 512})");
+    CHECK(hidden_of({"--config", file, "--dump-config"}) == 512);
+    Sample s;
+    CHECK(has(error_of([&] { (void)s.options.was_named("nope"); }), "no option --nope"));
+  }
+
   TEST_CASE("a bad configuration file says where") {
     CHECK(has(config_error(R"({"hiden": 1})"), "unknown key \"hiden\" in "));
     CHECK(has(config_error(R"({"hiden": 1})"), "did you mean \"hidden\"?"));

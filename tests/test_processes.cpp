@@ -160,6 +160,25 @@ TEST_CASE("processes: 1, 2 and 4 make the same run of lm_train") {
                   lm_flags);
 }
 
+TEST_CASE("processes: 1, 2 and 4 make the same run of a Transformer language model") {
+  if (!has_mpirun()) return;
+  const auto flags = [](const std::string& run, int accumulate, const Strings& more) {
+    Strings all = lm_flags(run, accumulate, more);
+    const auto embed = std::find(all.begin(), all.end(), "--embed");
+    all.erase(embed, embed + 2);
+    all.insert(all.end(),
+               {"--arch", "transformer", "--heads", "4", "--ffn", "80", "--warmup", "5"});
+    return all;
+  };
+  check_same_bits("lm_train", 4, columns({"--head", "mix:lin,log", "--tar", "1"}), flags);
+  check_same_bits("lm_train", 4,
+                  columns({"--sampled-softmax", "30", "--lazy-adam", "--margin", "cos:0.1"}),
+                  flags);
+  check_same_bits("lm_train", 4,
+                  {"--sentences", "--batch", "30", "--after", "2e", "--positions", "sinusoidal"},
+                  flags);
+}
+
 TEST_CASE("processes: learned numbers of a head, frozen parameters") {
   if (!has_mpirun()) return;
   check_same_bits(

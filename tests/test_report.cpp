@@ -241,6 +241,47 @@ TEST_CASE("report: sample translations of the last validation, with attention, e
   }
 }
 
+TEST_CASE("report: a Transformer language model's attention, of the last validation, escaped") {
+  const TempDir dir;
+  const auto sample = [](int step, const std::string& word, const Json& rows) {
+    return Json{{"event", "attention"},
+                {"step", step},
+                {"line", 3},
+                {"read", {"</s>", word}},
+                {"predicted", {word, "</s>"}},
+                {"attention", rows}}
+               .dump() +
+           "\n";
+  };
+  const Json rows{{1000, 0}, {270, 730}};
+  const std::string log = kStart + train(10, 50) + valid(10, 60) + sample(10, "early", rows) +
+                          train(20, 40) + valid(20, 50) + sample(20, "<b>late</b>", rows) +
+                          sample(20, "misshapen", Json{{1000}});
+  const std::string html = page_of(dir, {dir.run("a", log)});
+  check_page(html);
+  CHECK(has(html, "<h2>Attention"));
+  CHECK(times(html, "table class=\"attention\"") == 1);
+  CHECK(has(html, "<summary>&lt;b&gt;late&lt;/b&gt;</summary>"));
+  CHECK(times(html, "--a:73%") == 1);
+  CHECK_FALSE(has(html, "early"));
+  CHECK_FALSE(has(html, "misshapen"));
+  CHECK_FALSE(has(page_of(dir, {dir.run("a", log), dir.run("b", log)}), "<h2>Attention"));
+}
+
+TEST_CASE("report: settings of the network that a run does not have are left out") {
+  const TempDir dir;
+  const auto page = [&](const char* name, const char* arch) {
+    const Json config{{"arch", arch}, {"embed", 512},         {"ffn", 2048},
+                      {"heads", 8},   {"activation", "gelu"}, {"positions", "learned"}};
+    return page_of(dir, {dir.run(name, kStart + train(1, 5), config.dump())});
+  };
+  const std::string lstm = page("l", "lstm"), transformer = page("t", "transformer");
+  CHECK(has(lstm, "<dt>embedding</dt>"));
+  CHECK_FALSE(has(lstm, "<dt>attention heads</dt>"));
+  CHECK(has(transformer, "<dt>attention heads</dt>"));
+  CHECK_FALSE(has(transformer, "<dt>embedding</dt>"));
+}
+
 TEST_CASE("report: what comes from files is escaped") {
   const TempDir dir;
   const std::string evil = "</script><script>alert(1)</script>\\u0000 \" onload='x";

@@ -42,6 +42,7 @@ struct OptionData {
   bool required = false;
   bool may_be_empty = false;  // a text that is empty when it is not given
   bool set = false;
+  bool named = false;  // given, even as what it is by default
 
   bool is_switch() const { return std::holds_alternative<bool*>(field); }
   bool takes_many() const { return std::holds_alternative<std::vector<std::string>*>(field); }

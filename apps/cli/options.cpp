@@ -65,6 +65,7 @@ struct Options::State {
   Json defaults = Json::object();
   Strings ignored;
   std::string config_file, completion;
+  std::function<void()> filled;
   bool help = false, show_version = false, dump = false;
   bool parsed = false;
 
@@ -213,6 +214,7 @@ bool Options::parse(const std::vector<std::string>& arguments, std::ostream& out
   }
   if (s.find("config")->set) read_config(s.config_file);
   apply_command_line(texts, false);
+  if (s.filled) s.filled();
   s.parsed = true;
   if (s.dump) {
     out << json_text(to_json(), 2) << '\n';
@@ -228,7 +230,9 @@ void Options::apply_command_line(const std::vector<std::vector<std::string>>& te
                                  bool built_in) {
   for (size_t i = 0; i < texts.size(); ++i) {
     OptionData& option = state_->options[i];
-    if (option.built_in == built_in && !texts[i].empty()) set_from_texts(option, texts[i]);
+    if (option.built_in != built_in || texts[i].empty()) continue;
+    set_from_texts(option, texts[i]);
+    option.named = true;
   }
 }
 
@@ -280,6 +284,7 @@ void Options::read_config_key(const std::string& key, const Json& value, const s
   for (OptionData& option : state_->options) {
     if (option.built_in || option.positional) continue;
     if (option.key() == key) {
+      option.named = true;
       // A default need not lie within the option's bounds: -1 may stand for "not given".
       if (value != state_->defaults[key]) set_from_json(option, value, file);
       return;
@@ -307,6 +312,14 @@ bool Options::was_set(std::string_view name) const {
   require(option != nullptr, "no option --", name, " is declared in ", state_->program);
   return option->set;
 }
+
+bool Options::was_named(std::string_view name) const {
+  const OptionData* option = state_->find(name);
+  require(option != nullptr, "no option --", name, " is declared in ", state_->program);
+  return option->named;
+}
+
+void Options::on_filled(std::function<void()> resolve) { state_->filled = std::move(resolve); }
 
 Json Options::to_json() const {
   Json out = Json::object();

@@ -106,9 +106,15 @@ class Options {
   /// Whether parse() has filled the fields, so that a later error may be about their values.
   bool parsed() const;
 
-  /// Whether the command line or the configuration file gave --name. Throws Error when no such flag
-  /// is declared.
+  /// Whether the command line gave --name, or the configuration file a value that is not the
+  /// default. Throws Error when no such flag is declared.
   bool was_set(std::string_view name) const;
+
+  /// The same, and true too where the value given is the default.
+  bool was_named(std::string_view name) const;
+  /// Called when parse() has filled the fields, before --dump-config prints them: for defaults that
+  /// depend on other options.
+  void on_filled(std::function<void()> resolve);
 
   /// A stored configuration with present names and words in place of older ones.
   Json in_present_names(Json config) const;

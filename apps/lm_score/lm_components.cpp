@@ -17,7 +17,7 @@ void write_numbers(std::ostream& out, std::span<const double> numbers) {
 
 void write_components(const LanguageModel& model, const std::vector<std::string>& lines,
                       int64_t batch_tokens, std::ostream& out) {
-  const HeadSpec& head = model.network().config().head.spec;
+  const HeadSpec& head = model.network().head_config().spec;
   require(head.mixture, "--components is for mixtures, but this model's head is ", head.to_text());
   const Corpus text = Corpus::of_lines(lines, model.vocabulary());
   component_shares(model, text, batch_tokens,

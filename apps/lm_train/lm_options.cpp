@@ -10,6 +10,7 @@ void LmOptions::declare(Options& o) {
   declare_optimiser(o);
   declare_run(o);
   declare_parity(o);
+  o.on_filled([this, &o] { resolve(o); });
 }
 
 void LmOptions::declare_data(Options& o) {
@@ -30,15 +31,27 @@ void LmOptions::declare_data(Options& o) {
 
 void LmOptions::declare_model(Options& o) {
   o.group("Model");
-  o.add("layers", layers, "LSTM layers").range(1, 64).called("number of layers");
-  o.add("hidden", hidden, "hidden size of the LSTM")
+  o.add("arch", arch, "network: an LSTM, or a Transformer of GPT-2's shape").called("architecture");
+  o.add("layers", layers, "layers").range(1, 64).called("number of layers");
+  o.add("hidden", hidden, "width of the network")
       .range(1, 65536)
       .unit("units")
       .called("hidden size");
-  o.add("embed", embed, "size of the word embeddings")
+  o.add("embed", embed, "lstm: size of the word embeddings; a Transformer's are as wide as itself")
       .range(1, 65536)
       .unit("units")
       .called("embedding size");
+  o.add("ffn", ffn, "transformer: width inside of the feed-forward branches; 0: 4 times --hidden")
+      .range(0, 1 << 20)
+      .unit("units")
+      .default_text("4 times --hidden")
+      .called("feed-forward size");
+  o.add("heads", heads, "transformer: attention heads")
+      .range(1, 1024)
+      .called("number of attention heads");
+  o.add("activation", activation,
+        "transformer: the function between a feed-forward branch's two maps");
+  o.add("positions", positions, "transformer: where a word stands, as learned vectors or as sines");
   o.add("tie-embeddings", tie_embeddings,
         "one matrix for the embeddings and the head's word vectors (embed = hidden)")
       .called("tied embeddings");
@@ -47,14 +60,16 @@ void LmOptions::declare_model(Options& o) {
 
 void LmOptions::declare_regularisation(Options& o) {
   o.group("Regularisation");
-  o.add("dropout", dropout, "dropout on the embeddings").range_from(0, 1);
+  o.add("dropout", dropout,
+        "dropout on the embeddings; transformer: with positions, and on residual branches too")
+      .range_from(0, 1);
   o.add("dropout-words", dropout_words,
         "share of the vocabulary whose embeddings are dropped in a step")
       .range_from(0, 1);
-  o.add("dropout-hidden", dropout_hidden, "dropout between LSTM layers").range_from(0, 1);
+  o.add("dropout-hidden", dropout_hidden, "lstm: dropout between layers").range_from(0, 1);
   o.add("dropout-output", dropout_output, "dropout on what the last layer hands to the head")
       .range_from(0, 1);
-  o.add("variational", variational, "one dropout mask for all time steps of a segment");
+  o.add("variational", variational, "lstm: one dropout mask for all time steps of a segment");
   declare_head_regularisation(o);
   o.add("ar", ar, "activation regularisation: factor of the mean square of the dropped output")
       .at_least(0);
@@ -68,9 +83,13 @@ void LmOptions::declare_batches(Options& o) {
   o.add("batch", batch, "columns of text side by side (with --sentences: sentences)")
       .range(1, 1 << 20)
       .called("batch size");
-  o.add("bptt", bptt, "time steps of truncated back-propagation; the state is carried on")
+  o.add(
+       "bptt", bptt,
+       "time steps of truncated back-propagation, the LSTM's state is carried on; transformer: the "
+       "window, its number of positions")
       .range(1, 1 << 20)
       .unit("tokens")
+      .default_text("35; transformer: 128")
       .called("bptt length");
   o.add("sentences", sentences,
         "each sentence on its own, from a fresh state, instead of carried state");
@@ -95,10 +114,11 @@ void LmOptions::check(const Options& given) const {
   require_usage(
       batch_tokens == 0 || sentences,
       "--batch-tokens needs --sentences; with carried state a batch is --batch times --bptt");
-  require_usage(!tie_embeddings || embed == hidden,
+  check_arch(given);
+  require_usage(arch != LanguageArch::lstm || !tie_embeddings || embed == hidden,
                 "--tie-embeddings makes input and output word vectors one matrix: --embed ", embed,
                 " must equal --hidden ", hidden);
-  require_usage(dropout_hidden == 0 || layers > 1,
+  require_usage(arch != LanguageArch::lstm || dropout_hidden == 0 || layers > 1,
                 "--dropout-hidden drops units between LSTM layers, but there is one layer; "
                 "--dropout-output is after the last");
   check_shared(given, hidden, "--valid", sample || !valid.empty());
@@ -106,12 +126,40 @@ void LmOptions::check(const Options& given) const {
                     {{"sample-sentences", sample, "--sample"},
                      {"batch", batch_tokens == 0, "--batch-tokens 0, which then bounds a batch"},
                      {"tar", sentences || bptt > 1, "two time steps: --bptt above 1"},
-                     {"bptt", !sentences, "carried state; --sentences has none"},
+                     {"bptt", !sentences || arch == LanguageArch::transformer,
+                      "carried state; --sentences has none"},
                      {"variational", dropout + dropout_hidden + dropout_output > 0,
                       "--dropout, --dropout-hidden or --dropout-output"}});
 }
 
-LstmLanguageModelConfig LmOptions::model(int64_t vocabulary) const {
+void LmOptions::resolve(const Options& given) {
+  if (arch != LanguageArch::transformer) return;
+  const auto otherwise = [&](const char* name, auto& field, auto value) {
+    if (!given.was_named(name)) field = value;
+  };
+  otherwise("bptt", bptt, int64_t{128});
+  otherwise("schedule", schedule, ScheduleKind::inverse_sqrt);
+  if (schedule == ScheduleKind::inverse_sqrt) otherwise("warmup", warmup, int64_t{500});
+  if (ffn == 0) ffn = 4 * hidden;
+}
+
+void LmOptions::check_arch(const Options& given) const {
+  const bool is_lstm = arch == LanguageArch::lstm;
+  only_with(given, is_lstm, "--arch lstm", {"embed", "dropout_hidden", "variational"});
+  only_with(given, !is_lstm, "--arch transformer", {"ffn", "heads", "activation", "positions"});
+  if (is_lstm) return;
+  require_usage(hidden % heads == 0, "--hidden ", hidden, " does not divide into --heads ", heads);
+  require_usage(positions == Positions::learned || hidden % 2 == 0, "--hidden ", hidden,
+                ": sinusoidal positions come in pairs, so the width must be even");
+}
+
+std::unique_ptr<LanguageNetwork> LmOptions::network(ParameterSet& set, int64_t vocabulary) const {
+  if (arch == LanguageArch::transformer)
+    return std::make_unique<TransformerLanguageModel>(set, transformer(vocabulary));
+  return std::make_unique<LstmLanguageModel>(set, lstm(vocabulary));
+}
+
+LstmLanguageModelConfig LmOptions::lstm(int64_t vocabulary) const {
   return {.vocab = vocabulary,
           .embed = embed,
           .hidden = hidden,
@@ -123,6 +171,24 @@ LstmLanguageModelConfig LmOptions::model(int64_t vocabulary) const {
           .dropout_hidden = dropout_hidden,
           .dropout_output = dropout_output,
           .variational = variational,
+          .activation_reg = ar,
+          .temporal_activation_reg = tar};
+}
+
+TransformerLanguageModelConfig LmOptions::transformer(int64_t vocabulary) const {
+  return {.vocab = vocabulary,
+          .layers = layers,
+          .hidden = hidden,
+          .ffn = ffn,
+          .heads = heads,
+          .window = bptt,
+          .activation = activation,
+          .positions = positions,
+          .dropout = dropout,
+          .tie_embeddings = tie_embeddings,
+          .head = head_config(),
+          .dropout_words = dropout_words,
+          .dropout_output = dropout_output,
           .activation_reg = ar,
           .temporal_activation_reg = tar};
 }

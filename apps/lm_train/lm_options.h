@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "apps/training/train_options.h"
+#include "nn/models/language_config.h"
 #include "nn/training/language_model_task.h"
 
 namespace nine::app {
@@ -19,7 +20,10 @@ struct LmOptions : TrainOptions {
   int64_t sample_sentences = 20000;
   std::string vocab;
   // Model
-  int64_t layers = 2, hidden = 512, embed = 512;
+  LanguageArch arch = LanguageArch::lstm;
+  int64_t layers = 2, hidden = 512, embed = 512, ffn = 0, heads = 8;
+  Activation activation = Activation::gelu;
+  Positions positions = Positions::learned;
   double dropout = 0.1;
   bool tie_embeddings = false;
   // Regularisation
@@ -35,10 +39,16 @@ struct LmOptions : TrainOptions {
   /// Checks flags against each other, and that none is without effect. Throws UsageError.
   void check(const Options& given) const;
 
-  LstmLanguageModelConfig model(int64_t vocabulary) const;
+  /// Declares the network's parameters in `set`.
+  std::unique_ptr<LanguageNetwork> network(ParameterSet& set, int64_t vocabulary) const;
   LmBatching batching() const;
 
  private:
+  // After parsing: the defaults of --arch transformer, where the options were not given.
+  void resolve(const Options& given);
+  void check_arch(const Options& given) const;
+  LstmLanguageModelConfig lstm(int64_t vocabulary) const;
+  TransformerLanguageModelConfig transformer(int64_t vocabulary) const;
   // Declare the flags of a group.
   void declare_data(Options& options);
   void declare_model(Options& options);

@@ -28,32 +28,39 @@ void check_replayable(const LmOptions& o, const LanguageModelTask& task) {
   check_replayed_options(o, task.micro_batches_per_epoch().value_or(0));
 }
 
-Json config_json(const LmOptions& o, const LstmLanguageModel& model) {
-  const LstmLanguageModelConfig& c = model.config();
+Json config_json(const LmOptions& o, const LanguageNetwork& model) {
+  const HeadConfig& head = model.head_config();
   Json config{{"task", "lm"},
+              {"arch", to_text(o.arch)},
               {"dtype", to_text(o.dtype)},
-              {"vocab", c.vocab},
-              {"dim", c.embed},
-              {"hidden", c.hidden},
-              {"layers", c.layers},
-              {"head", replay_name(c.head.spec)},
-              {"components", c.head.spec.size()},
-              {"untied", c.head.spec.untied},
-              {"head_bias", c.head.bias},
-              {"tie_embeddings", c.tie_embeddings},
+              {"vocab", model.vocab()},
+              {"dim", o.arch == LanguageArch::lstm ? o.embed : o.hidden},
+              {"hidden", o.hidden},
+              {"layers", o.layers},
+              {"head", replay_name(head.spec)},
+              {"components", head.spec.size()},
+              {"untied", head.spec.untied},
+              {"head_bias", head.bias},
+              {"tie_embeddings", o.tie_embeddings},
               {"optimizer", "adam"},
               {"lr", o.lr},
               {"betas", o.betas},
               {"eps", o.eps},
               {"clip", o.clip},
               {"ignore", -1}};
-  config.update(replayed_norms(c.head));
+  if (o.arch == LanguageArch::transformer)
+    config.update({{"ffn", o.ffn},
+                   {"heads", o.heads},
+                   {"window", o.bptt},
+                   {"activation", to_text(o.activation)},
+                   {"positions", to_text(o.positions)}});
+  config.update(replayed_norms(head));
   return config;
 }
 
 }  // namespace
 
-void export_lm_parity(const LmOptions& o, const LstmLanguageModel& model, ParameterSet& parameters,
+void export_lm_parity(const LmOptions& o, const LanguageNetwork& model, ParameterSet& parameters,
                       LanguageModelTask& task) {
   check_replayable(o, task);
   const std::filesystem::path dir = o.export_parity;

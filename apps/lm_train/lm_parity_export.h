@@ -10,7 +10,7 @@ namespace nine::app {
 /// Runs `export_steps` updates of the trainer's own step from the model's present weights and
 /// writes init.safetensors, batches.safetensors, losses.json, final.safetensors and config.json
 /// into `export_parity`. UsageError for what the replay does not support.
-void export_lm_parity(const LmOptions& options, const LstmLanguageModel& model,
+void export_lm_parity(const LmOptions& options, const LanguageNetwork& model,
                       ParameterSet& parameters, LanguageModelTask& task);
 
 }  // namespace nine::app

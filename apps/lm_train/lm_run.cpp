@@ -14,7 +14,7 @@ void print_result(const char* what, double ppl, const std::optional<double>& flo
   std::printf("\n");
 }
 
-void conclude(const LmData& data, const LstmLanguageModel& model, const Checkpoint& best,
+void conclude(const LmData& data, const LanguageNetwork& model, const Checkpoint& best,
               Trainer& trainer, RunCallbacks& callbacks, Json& done) {
   if (data.valid) {
     done["best_valid_ppl"] = trainer.best().ppl;
@@ -33,7 +33,7 @@ void conclude(const LmData& data, const LstmLanguageModel& model, const Checkpoi
 }  // namespace
 
 TrainingRun lm_training(const Options& flags, const LmOptions& o, const LmData& data,
-                        const LstmLanguageModel& model, ParameterSet& parameters,
+                        const LanguageNetwork& model, ParameterSet& parameters,
                         LanguageModelTask& task) {
   Json resolved = resolved_settings(o, parameters, data.vocabulary.size(), o.hidden);
   resolved.update({{"vocab", data.vocabulary.size()},

@@ -8,7 +8,7 @@ namespace nine::app {
 
 /// The run of that model on that data, for run_training(). The arguments must outlive it.
 TrainingRun lm_training(const Options& flags, const LmOptions& o, const LmData& data,
-                        const LstmLanguageModel& model, ParameterSet& parameters,
+                        const LanguageNetwork& model, ParameterSet& parameters,
                         LanguageModelTask& task);
 
 }  // namespace nine::app

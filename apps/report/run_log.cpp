@@ -96,6 +96,18 @@ std::string text(const Json& event, const char* key) {
   return found != event.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
+// Empty unless there are `rows` rows of `columns` numbers.
+std::vector<std::vector<double>> attention_rows(const Json& event, size_t rows, size_t columns) {
+  const auto found = event.find("attention");
+  if (found == event.end() || !found->is_array() || found->size() != rows) return {};
+  std::vector<std::vector<double>> out;
+  for (const Json& row : *found) {
+    out.push_back(numbers(Json{{"row", row}}, "row"));
+    if (out.back().size() != columns) return {};
+  }
+  return out;
+}
+
 SampleTranslation translation(const Json& event) {
   SampleTranslation t{.line = number(event, "line"),
                       .src = text(event, "src"),
@@ -103,13 +115,7 @@ SampleTranslation translation(const Json& event) {
                       .hyp = text(event, "hyp"),
                       .src_tokens = texts(event, "src_tokens"),
                       .hyp_tokens = texts(event, "hyp_tokens")};
-  const auto found = event.find("attention");
-  if (found == event.end() || !found->is_array() || found->size() != t.hyp_tokens.size()) return t;
-  for (const Json& row : *found) t.attention.push_back(numbers(Json{{"row", row}}, "row"));
-  const auto wrong = [&](const std::vector<double>& row) {
-    return row.size() != t.src_tokens.size() + 1;
-  };
-  if (std::any_of(t.attention.begin(), t.attention.end(), wrong)) t.attention.clear();
+  t.attention = attention_rows(event, t.hyp_tokens.size(), t.src_tokens.size() + 1);
   return t;
 }
 
@@ -149,7 +155,8 @@ class LogReader {
     if (kind == "train") run_.train.push_back(entry(event));
     if (kind == "valid") run_.valid.push_back(entry(event));
     if (kind == "test") run_.test.push_back(entry(event));
-    if (kind == "translation") translated(event);
+    if (kind == "translation") keep(translation(event), run_.translations);
+    if (kind == "attention") looked(event);
     if (kind == "word_norms") word_norms(event);
     if (kind == "target_angles")
       run_.target_angles = {number(event, "degrees"), numbers(event, "tokens")};
@@ -163,12 +170,20 @@ class LogReader {
     if (w.norms.size() != w.counts.size()) w = {};
   }
 
-  void translated(const Json& event) {
-    SampleTranslation t = translation(event);
-    t.step = std::isfinite(run_.last_step) ? run_.last_step : 0;
-    std::erase_if(run_.translations,
-                  [&](const SampleTranslation& before) { return before.step != t.step; });
-    run_.translations.push_back(std::move(t));
+  // Samples of the last validation only.
+  template <class Sample>
+  void keep(Sample sample, std::vector<Sample>& samples) {
+    sample.step = std::isfinite(run_.last_step) ? run_.last_step : 0;
+    std::erase_if(samples, [&](const Sample& before) { return before.step != sample.step; });
+    samples.push_back(std::move(sample));
+  }
+
+  void looked(const Json& event) {
+    SampleAttention sample{.line = number(event, "line"),
+                           .read = texts(event, "read"),
+                           .predicted = texts(event, "predicted")};
+    sample.attention = attention_rows(event, sample.predicted.size(), sample.read.size());
+    if (!sample.attention.empty()) keep(std::move(sample), run_.attention);
   }
 
   void start(const Json& event) {
@@ -189,7 +204,9 @@ class LogReader {
     run_.finished = false;
     const auto later = [step](const Entry& e) { return e.step > step; };
     for (auto* entries : {&run_.train, &run_.valid, &run_.test}) std::erase_if(*entries, later);
-    std::erase_if(run_.translations, [step](const SampleTranslation& t) { return t.step > step; });
+    const auto made_later = [step](const auto& sample) { return sample.step > step; };
+    std::erase_if(run_.translations, made_later);
+    std::erase_if(run_.attention, made_later);
   }
 
   void done(const Json& event) {

@@ -60,6 +60,14 @@ struct SampleTranslation {
   std::vector<std::vector<double>> attention;
 };
 
+/// How a Transformer language model looked back over a sentence of the validation text.
+struct SampleAttention {
+  double step = 0, line = 0;
+  std::vector<std::string> read, predicted;
+  // A row for each of `predicted` with a column for each of `read`, in thousandths.
+  std::vector<std::vector<double>> attention;
+};
+
 /// Norms of word vectors by the words' counts in training; `given`, where there are any, are those
 /// that the score uses in place of `norms`.
 struct WordNormsEntry {
@@ -82,6 +90,7 @@ struct Run {
   std::string config_text;  // config.json, indented; empty when there is none
   std::vector<Entry> train, valid, test;
   std::vector<SampleTranslation> translations;  // of the last validation that has some
+  std::vector<SampleAttention> attention;       // likewise
   WordNormsEntry word_norms;                    // of the best model
   TargetAngles target_angles;                   // likewise
   std::vector<double> resumes;                  // the steps at which training was resumed

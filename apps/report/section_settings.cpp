@@ -20,8 +20,9 @@ struct MainSetting {
 };
 
 // The most important first.
-constexpr std::array<MainSetting, 35> kMainSettings{{
+constexpr std::array<MainSetting, 38> kMainSettings{{
     {"task", "task"},
+    {"arch", "network"},
     {"head", "head"},
     {"layers", "layers"},
     {"encoder_layers", "encoder layers"},
@@ -30,6 +31,8 @@ constexpr std::array<MainSetting, 35> kMainSettings{{
     {"embed", "embedding"},
     {"ffn", "feed-forward"},
     {"heads", "attention heads"},
+    {"activation", "activation"},
+    {"positions", "positions"},
     {"norm", "norm"},
     {"untied", "untied"},
     {"tie_embeddings", "tied embeddings"},
@@ -63,10 +66,21 @@ bool says_something(const std::string& value) {
          value != "0.0" && value != "[]" && value != "{}";
 }
 
+// Whether a language model's network has such an option: a configuration holds those of both.
+bool is_of_network(const std::string& key, const std::string& arch) {
+  const auto is_one_of = [&](std::initializer_list<const char*> keys) {
+    return std::find(keys.begin(), keys.end(), key) != keys.end();
+  };
+  if (arch == "lstm") return !is_one_of({"ffn", "heads", "activation", "positions"});
+  return arch != "transformer" || key != "embed";
+}
+
 std::string main_settings_html(const Run& run) {
   std::string items;
+  const std::string arch = run.setting("arch");
   for (const auto& [key, label] : kMainSettings)
-    if (const std::string value = run.setting(key); says_something(value))
+    if (const std::string value = run.setting(key);
+        says_something(value) && is_of_network(key, arch))
       items += concat("<div><dt>", label, "</dt><dd>", value == "true" ? "yes" : escaped(value),
                       "</dd></div>\n");
   return items.empty() ? items : "<dl class=\"settings\">\n" + items + "</dl>\n";

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "apps/report/attention_table.h"
 #include "apps/report/run_label.h"
 #include "apps/svg/text.h"
 #include "core/error.h"
@@ -17,27 +18,16 @@ std::string line_html(const std::string& name, const std::string& text) {
                 text.empty() ? "<span class=\"quiet\">nothing</span>" : escaped(text), "</dd>\n");
 }
 
-// Attention weights: a row for each token of the translation, a column for each of the source.
 std::string attention_html(const SampleTranslation& t) {
   if (t.attention.empty()) return {};
-  std::string out =
-      "<details><summary>Attention</summary>\n"
-      "<div class=\"scroll\"><table class=\"attention\">\n"
-      "<caption class=\"hidden\">Share of each source token in the last decoder layer's "
-      "attention, mean over heads</caption>\n<thead><tr><td></td>";
-  for (const std::string& token : t.src_tokens)
-    out += "<th scope=\"col\"><span>" + escaped(token) + "</span></th>";
-  out += "<th scope=\"col\"><span>&lt;/s&gt;</span></th></tr></thead>\n<tbody>\n";
-  for (size_t r = 0; r < t.hyp_tokens.size(); ++r) {
-    out += "<tr><th scope=\"row\">" + escaped(t.hyp_tokens[r]) + "</th>";
-    for (const double share : t.attention[r]) {
-      const double percent = std::isfinite(share) ? std::clamp(share / 10, 0.0, 100.0) : 0;
-      out += concat("<td style=\"--a:", std::lround(percent), "%\"><span>", std::lround(percent),
-                    "</span></td>");
-    }
-    out += "</tr>\n";
-  }
-  return out + "</tbody>\n</table></div></details>\n";
+  std::vector<std::string> columns = t.src_tokens;
+  columns.emplace_back("</s>");
+  return "<details><summary>Attention</summary>\n" +
+         attention_table(
+             "Share of each source token in the last decoder layer's attention, mean "
+             "over heads",
+             t.hyp_tokens, columns, t.attention) +
+         "</details>\n";
 }
 
 // The run's translation of the same line, null when it has none.

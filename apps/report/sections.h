@@ -24,6 +24,10 @@ std::string charts_html(const std::vector<Run>& runs);
 /// runs the sentences of the first that has some. Empty when there are none.
 std::string translations_html(const std::vector<Run>& runs);
 
+/// How the Transformer language model of a single run looked back over sentences of the validation
+/// text. Empty for several runs, and where the log has none.
+std::string attention_html(const std::vector<Run>& runs);
+
 /// The words on which two language models differ most: the best checkpoints of `directories`,
 /// scored on the validation text that their config.json names. Throws Error unless there are two
 /// runs with checkpoints and the same validation text.

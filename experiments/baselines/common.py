@@ -105,6 +105,47 @@ def sinusoids(length, dim):
     return torch.cat([angles.sin(), angles.cos()], 1)
 
 
+def gelu_tanh(x):
+    return F.gelu(x, approximate="tanh")
+
+
+ACTIVATIONS = {"relu": F.relu, "gelu": F.gelu, "gelu-tanh": gelu_tanh}
+
+
+class TransformerLanguageModel(nn.Module):
+    """embedding.weight, positions.weight, transformer.* (nn.TransformerEncoder's names), head.*: words (T, B) to rows (T, B, V).
+
+    `fixed`: a table of positions in place of the learned one; embeddings are then multiplied by sqrt(dim). Dropout is on the sum of
+    embedding and position and on residual branches, not on attention weights and not inside of the feed-forward branch.
+    """
+
+    def __init__(self, vocab, dim, layers, heads, ffn, window, activation="gelu", fixed=None, dropout=0.0, **head):
+        super().__init__()
+        self.embedding = nn.Embedding(vocab, dim)
+        self.factor = 1.0
+        if fixed is None:
+            self.positions = nn.Embedding(window, dim)
+        else:
+            self.factor = math.sqrt(dim)
+            self.register_buffer("fixed", fixed, persistent=False)
+        self.dropout = nn.Dropout(dropout)
+        layer = nn.TransformerEncoderLayer(dim, heads, ffn, dropout, ACTIVATIONS[activation], norm_first=True)
+        self.transformer = nn.TransformerEncoder(layer, layers, nn.LayerNorm(dim), enable_nested_tensor=False)
+        for layer in self.transformer.layers:
+            layer.dropout.p = layer.self_attn.dropout = 0.0
+        self.head = make_head(dim, vocab, **head)
+
+    def hidden(self, words):
+        length = len(words)
+        places = self.positions.weight if hasattr(self, "positions") else self.fixed
+        x = self.dropout(self.embedding(words) * self.factor + places[:length, None])
+        later = torch.ones(length, length, dtype=torch.bool, device=words.device).triu(1)
+        return self.transformer(x, later, is_causal=True)
+
+    def forward(self, words):
+        return self.head(self.hidden(words))
+
+
 class TranslationModel(nn.Module):
     """src_embedding, tgt_embedding, transformer.* (nn.Transformer's names), head.*: sources and targets (B, T) to rows (B, T, V).
 

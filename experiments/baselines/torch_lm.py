@@ -2,6 +2,8 @@
 """Speed and memory of one language-model step in PyTorch: what bench_lm measures.
 
 An LSTM on random words with carried state, dropout 0.1 on the embeddings, no word bias, Adam at 1e-3, gradients clipped to a norm of 1.
+--arch transformer: nn.TransformerEncoder with a causal mask over windows of their own, dropout 0.1 on the sum of embedding and position
+and on residual branches.
 Prints one JSON line with the keys of bench_lm, and `compile`.
 """
 import argparse
@@ -14,10 +16,14 @@ import common
 def parse():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.ArgumentDefaultsHelpFormatter)
     p.add_argument("--vocab", type=int, default=30000, help="words")
-    p.add_argument("--dim", type=int, default=512, help="width of embeddings and LSTM")
-    p.add_argument("--layers", type=int, default=2, help="LSTM layers")
+    p.add_argument("--arch", choices=("lstm", "transformer"), default="lstm", help="network")
+    p.add_argument("--dim", type=int, default=512, help="width of the network")
+    p.add_argument("--layers", type=int, default=2, help="layers")
+    p.add_argument("--heads", type=int, default=8, help="transformer: attention heads")
+    p.add_argument("--ffn", type=int, default=0, help="transformer: width inside of the feed-forward networks; 0: 4 times --dim")
+    p.add_argument("--activation", choices=tuple(common.ACTIVATIONS), default="gelu", help="transformer")
     p.add_argument("--batch", type=int, default=32, help="columns")
-    p.add_argument("--bptt", type=int, default=35, help="time steps")
+    p.add_argument("--bptt", type=int, default=35, help="time steps; transformer: the window")
     p.add_argument("--head", choices=common.HEADS, default="lin", help="mos: a mixture of --components inner products")
     p.add_argument("--components", type=int, default=1, help="of mos")
     p.add_argument("--untied", action="store_true", help="mos: word vectors of its own for each component")
@@ -29,7 +35,12 @@ def parse():
 def main():
     o = parse()
     device = common.set_machine(o)
-    model = common.LanguageModel(o.vocab, o.dim, o.dim, o.layers, dropout=0.1, kind=o.head, components=o.components, untied=o.untied)
+    head = {"kind": o.head, "components": o.components, "untied": o.untied}
+    if o.arch == "lstm":
+        model = common.LanguageModel(o.vocab, o.dim, o.dim, o.layers, dropout=0.1, **head)
+    else:
+        model = common.TransformerLanguageModel(o.vocab, o.dim, o.layers, o.heads, o.ffn or 4 * o.dim, o.bptt, o.activation, dropout=0.1,
+                                                **head)
     for matrix in (model.embedding.weight, model.head.weight):
         torch.nn.init.normal_(matrix, std=0.02)
     model.to(device).train(not o.score)
@@ -41,9 +52,13 @@ def main():
     def step(i):
         nonlocal state
         with torch.set_grad_enabled(not o.score), common.autocast(o):
-            rows, carried = forward(words[i, :-1], state)
+            if o.arch == "lstm":
+                rows, state = forward(words[i, :-1], state)
+            else:
+                rows = forward(words[i, :-1])
             loss = common.word_loss(model.head, rows, words[i, 1:])
-        state = tuple(s.detach() for s in carried)
+        if state is not None:
+            state = tuple(s.detach() for s in state)
         if not o.score:
             optimizer.zero_grad(set_to_none=True)
             loss.backward()
@@ -52,7 +67,7 @@ def main():
         return loss.detach()
 
     seconds, loss = common.median_seconds(step, o, device)
-    common.print_json(system="torch " + torch.__version__, task="lm", head=o.head, components=o.components, untied=o.untied, vocab=o.vocab,
+    common.print_json(system="torch " + torch.__version__, task="lm", arch=o.arch, head=o.head, components=o.components, untied=o.untied, vocab=o.vocab,
                       batch=o.batch, bptt=o.bptt, device=o.device, precision=o.precision, score=o.score, threads=o.threads,
                       s_per_step=seconds, tokens_per_s=o.batch * o.bptt / seconds, peak_mib=common.peak_mib(device), loss=loss,
                       compile=o.compile)

@@ -10,8 +10,8 @@ namespace nine {
 void component_shares(
     const LanguageModel& model, const Corpus& text, int64_t batch_tokens,
     const std::function<void(int64_t, int64_t, const ComponentShares&)>& callback) {
-  const LstmLanguageModel& network = model.network();
-  const HeadSpec& head = network.config().head.spec;
+  const LanguageNetwork& network = model.network();
+  const HeadSpec& head = network.head_config().spec;
   require(head.mixture, "[component_shares] the head ", head.to_text(), " is no mixture");
   const int64_t size = head.size();
   Arena arena("score", model.device());

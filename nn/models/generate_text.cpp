@@ -6,7 +6,7 @@
 #include "core/random.h"
 #include "data/text.h"
 #include "kernels/ops.h"
-#include "nn/models/lstm_language_model.h"
+#include "nn/models/language_network.h"
 
 namespace nine {
 namespace {
@@ -31,29 +31,27 @@ class Generator {
         arena_("generate", model.device()),
         tape_(arena_),
         guard_(tape_),
-        carried_(model_.new_state(kMaxGenerateBatch)),
+        decoder_(model_.decoder(kMaxGenerateBatch)),
         input_({1, kMaxGenerateBatch}, DType::int32) {}
 
   // Continues at most kMaxGenerateBatch texts. Text i of all texts has column i %
   // kMaxGenerateBatch, for any batch size: a matrix product may compute different columns with
   // different rounding.
   void run(std::span<GeneratedText> texts, int64_t first) {
-    carried_.clear();
+    decoder_->restart();
     std::fill_n(input_.data<int32_t>(), kMaxGenerateBatch, Specials::kLanguageModel.end);
     for (size_t position = 0;
          std::any_of(texts.begin(), texts.end(), [&](const GeneratedText& t) { return !done(t); });
          ++position) {
       tape_.reset();
-      carried_.on(tape_, state_);
-      const Var hidden = model_.encode(tape_, input_, state_);
-      carried_.store(state_);
+      const Var hidden = decoder_->next(tape_, input_);
       const bool all_in_prompts =
           std::all_of(texts.begin(), texts.end(),
                       [&](const GeneratedText& t) { return done(t) || position < t.prompt_words; });
       const Tensor log_p = all_in_prompts ? Tensor() : model_.log_probabilities(hidden);
       for (size_t i = 0; i < texts.size(); ++i) {
         const int64_t column = (first + static_cast<int64_t>(i)) % kMaxGenerateBatch,
-                      words = model_.config().vocab;
+                      words = model_.vocab();
         if (done(texts[i])) continue;
         if (position >= texts[i].prompt_words)
           extend(texts[i], {log_p.data<double>() + column * words, static_cast<size_t>(words)});
@@ -82,14 +80,13 @@ class Generator {
            static_cast<int64_t>(text.ids.size() - text.prompt_words) == options_.max_words;
   }
 
-  const LstmLanguageModel& model_;
+  const LanguageNetwork& model_;
   const GenerateOptions& options_;
   Arena arena_;
   Tape tape_;
   NoGrad guard_;
-  CarriedState carried_;
+  std::unique_ptr<LanguageDecoder> decoder_;
   Tensor input_;
-  std::vector<LstmState> state_;
   GenerationStats stats_;
 };
 

@@ -5,7 +5,7 @@
 #include "core/safetensors.h"
 #include "data/corpus.h"
 #include "nn/models/generate_text.h"
-#include "nn/models/lstm_language_model.h"
+#include "nn/models/language_config.h"
 #include "nn/models/model_directory.h"
 #include "nn/models/score_text.h"
 #include "nn/models/word_expectations.h"
@@ -14,12 +14,12 @@ namespace nine {
 
 // The network holds references to the parameters: none of them moves.
 struct LanguageModel::Parts {
-  Parts(Vocabulary words, const ParameterOptions& options, const LstmLanguageModelConfig& config)
-      : vocabulary(std::move(words)), parameters(options), network(parameters, config) {}
+  Parts(Vocabulary words, const ParameterOptions& options)
+      : vocabulary(std::move(words)), parameters(options) {}
 
   Vocabulary vocabulary;
   ParameterSet parameters;
-  LstmLanguageModel network;
+  std::unique_ptr<LanguageNetwork> network;
 };
 
 LanguageModel::LanguageModel(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
@@ -33,19 +33,20 @@ LanguageModel LanguageModel::load(const std::string& path, Device device) {
   Vocabulary vocabulary = Vocabulary::read_saved(dictionary, Specials::kLanguageModel);
   const Safetensors weights = read_safetensors(directory / "model.safetensors");
   const Json json = model_config(directory, weights.metadata);
-  LstmLanguageModelConfig config = LstmLanguageModelConfig::of_weights(weights, head_of(json));
-  read_norms(json, config.head);
-  require(config.vocab == vocabulary.size(), dictionary, " has ", vocabulary.size(),
-          " entries with </s> and <unk>, but the model has ", config.vocab, " words");
   const ParameterOptions options{
       .dtype = weights.at("embedding.weight").dtype(), .gradients = false, .device = device};
-  auto parts = std::make_unique<Parts>(std::move(vocabulary), options, config);
+  auto parts = std::make_unique<Parts>(std::move(vocabulary), options);
+  parts->network =
+      make_language_network(parts->parameters, json, weights, (directory / "config.json").string());
+  require(parts->network->vocab() == parts->vocabulary.size(), dictionary, " has ",
+          parts->vocabulary.size(), " entries with </s> and <unk>, but the model has ",
+          parts->network->vocab(), " words");
   parts->parameters.load(weights, parts->parameters.values());
   return LanguageModel(std::move(parts));
 }
 
 const Vocabulary& LanguageModel::vocabulary() const { return parts_->vocabulary; }
-const LstmLanguageModel& LanguageModel::network() const { return parts_->network; }
+const LanguageNetwork& LanguageModel::network() const { return *parts_->network; }
 Device LanguageModel::device() const { return parts_->parameters.device(); }
 
 std::vector<std::vector<double>> LanguageModel::score(const std::vector<std::string>& lines,

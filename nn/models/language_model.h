@@ -20,7 +20,7 @@
 
 namespace nine {
 
-class LstmLanguageModel;
+class LanguageNetwork;
 
 /// How a text is scored.
 struct ScoringOptions {
@@ -94,8 +94,9 @@ class LanguageModel {
                                     const GenerateOptions& options = {}) const;
 
   const Vocabulary& vocabulary() const;
-  /// The network alone, for work with ids and tensors (nn/models/lstm_language_model.h).
-  const LstmLanguageModel& network() const;
+  /// The network alone, for work with ids and tensors (nn/models/language_network.h): an
+  /// LstmLanguageModel or a TransformerLanguageModel.
+  const LanguageNetwork& network() const;
   /// Where the weights are and everything is computed.
   Device device() const;
 

@@ -28,7 +28,8 @@ fs::path model_directory(const std::string& path, const char* dictionary) {
 Json model_config(const fs::path& directory, const std::map<std::string, std::string>& metadata) {
   if (!fs::exists(directory / "config.json")) {
     Json config = Json::object();
-    for (const char* key : {"head", "head_context", "word_norm", "context_norm"})
+    for (const char* key : {"head", "head_context", "word_norm", "context_norm", "heads", "bptt",
+                            "activation", "positions"})
       if (const auto it = metadata.find(key); it != metadata.end()) config[key] = it->second;
     if (metadata.contains("untied")) config["untied"] = true;
     return config;

@@ -23,7 +23,8 @@ inline constexpr const char *kSourceDict = "src.dict.txt", *kTargetDict = "tgt.d
 std::filesystem::path model_directory(const std::string& path, const char* dictionary = nullptr);
 
 /// The directory's config.json. Where there is none: the head that model.safetensors' `metadata`
-/// names, if it names one. Error: config.json is no JSON object.
+/// names, if it names one, and what it says of a Transformer language model. Error: config.json is
+/// no JSON object.
 Json model_config(const std::filesystem::path& directory,
                   const std::map<std::string, std::string>& metadata = {});
 

@@ -60,7 +60,7 @@ RestrictedChoice choice_of(std::span<const double> log_p, std::span<const int32_
 
 // The choices of a batch of encoded sentences. Only its positions with a word of a set go through
 // the output layer, a few at a time.
-void append_choices(const LstmLanguageModel& network, const EncodedSentences& batch,
+void append_choices(const LanguageNetwork& network, const EncodedSentences& batch,
                     const SetIds& sets, std::vector<RestrictedChoice>& choices) {
   const int32_t* const target = batch.targets.data<int32_t>();
   std::vector<int32_t> rows;

@@ -8,6 +8,7 @@
 #include "core/row_bits.h"
 #include "data/lm_batches.h"
 #include "kernels/ops.h"
+#include "nn/models/segment_reader.h"
 
 namespace nine {
 
@@ -27,21 +28,17 @@ struct ColumnResults {
   std::vector<MixtureWeightStats> weights;
 };
 
-ColumnResults evaluate_columns(const LstmLanguageModel& model, Tape& tape, const Corpus& text,
+ColumnResults evaluate_columns(const LanguageNetwork& model, Tape& tape, const Corpus& text,
                                int64_t columns, int64_t segment, ColumnRange own) {
   ColumnResults out;
   for (int64_t c = 0; c < own.count; ++c)
-    out.weights.push_back(MixtureWeightStats::of(model.config().head.spec));
+    out.weights.push_back(MixtureWeightStats::of(model.head_config().spec));
   if (own.count == 0) return out;
   EvalSegments segments(text, columns, segment, own);
-  CarriedState carried = model.new_state(own.count);
-  std::vector<LstmState> state;
+  SegmentReader reader(model, own.count);
   for (LmBatch batch; segments.next(batch);) {
     tape.reset();
-    carried.on(tape, state);
-    const Var hidden =
-        model.encode(tape, Tensor::from(batch.input, {batch.rows, batch.cols}), state);
-    carried.store(state);
+    const Var hidden = reader.read(tape, batch.input, batch.rows);
     const Tensor targets = Tensor::from(batch.target, {batch.rows, batch.cols});
     const SoftmaxLoss loss = model.loss(hidden, targets, 1.0);
     const std::vector<double> nats = loss.nll.value().to_vector();
@@ -89,14 +86,15 @@ ColumnResults gathered(Communicator& communicator, const ColumnResults& own, int
 
 }  // namespace
 
-Evaluation evaluate_carried(const LstmLanguageModel& model, Tape& tape, const Corpus& text,
+Evaluation evaluate_carried(const LanguageNetwork& model, Tape& tape, const Corpus& text,
                             int64_t columns, int64_t segment, std::vector<double>* token_nats,
                             Communicator& communicator) {
   const NoGrad guard(tape);
+  segment = SegmentReader::later_rows(model, segment);
   const int64_t rows = EvalSegments(text, columns, segment).rows();
   const bool shared = communicator.size() > 1 && rows_are_independent();
   Evaluation result{.tokens = rows * columns};
-  result.mixture_weights = MixtureWeightStats::of(model.config().head.spec);
+  result.mixture_weights = MixtureWeightStats::of(model.head_config().spec);
   const ColumnRange own = shared ? columns_of(communicator.rank(), communicator.size(), columns)
                                  : ColumnRange{0, columns};
   ColumnResults found = evaluate_columns(model, tape, text, columns, segment, own);
@@ -139,37 +137,36 @@ struct PaddedSentences {
 
 }  // namespace
 
-void encode_sentences(const LstmLanguageModel& model, Tape& tape, const Corpus& text,
+void encode_sentences(const LanguageNetwork& model, Tape& tape, const Corpus& text,
                       int64_t batch_tokens,
                       const std::function<void(const EncodedSentences&)>& callback) {
   require(batch_tokens >= 1, "batch tokens ", batch_tokens, " must be at least 1");
   const NoGrad guard(tape);
-  std::vector<LstmState> state;
   for (int64_t first = 0; first < text.sentences();) {
     // Neighbours in the text, as many as fit: results come in order and need not be kept.
     int64_t last = first, rows = 0;
     while (last < text.sentences()) {
       const int64_t longest = std::max(rows, text.length(last));
-      if (last > first && longest * (last - first + 1) > batch_tokens) break;
+      const bool too_long = model.window() > 0 && longest > model.window();
+      if (last > first && (too_long || longest * (last - first + 1) > batch_tokens)) break;
       rows = longest;
       ++last;
     }
     const int64_t cols = last - first;
     const PaddedSentences batch(text, first, cols, rows);
-    CarriedState carried = model.new_state(cols);
-    // One segment, unless a single sentence is longer than a batch.
-    for (int64_t begin = 0; begin < rows; begin += batch_tokens) {
-      const int64_t part = std::min(batch_tokens, rows - begin);
-      const auto ids = [&](const std::vector<int32_t>& all) {
-        const std::vector<int32_t> own(all.begin() + begin * cols,
-                                       all.begin() + (begin + part) * cols);
-        return Tensor::from(own, {part, cols});
+    SegmentReader reader(model, cols);
+    // One segment, unless a single sentence is longer than a batch or than the model's window.
+    for (int64_t begin = 0, part = 0; begin < rows; begin += part) {
+      part = std::min(reader.next_rows(batch_tokens), rows - begin);
+      const auto own = [&](const std::vector<int32_t>& all) {
+        return std::span(all).subspan(static_cast<size_t>(begin * cols),
+                                      static_cast<size_t>(part * cols));
       };
       tape.reset();
-      carried.on(tape, state);
-      const Var hidden = model.encode(tape, ids(batch.input), state);
-      carried.store(state);
-      callback({first, cols, begin, part, hidden, ids(batch.target)});
+      const Var hidden = reader.read(tape, own(batch.input), part);
+      const std::span<const int32_t> targets = own(batch.target);
+      callback({first, cols, begin, part, hidden,
+                Tensor::from(std::vector<int32_t>(targets.begin(), targets.end()), {part, cols})});
     }
     first = last;
   }
@@ -179,9 +176,9 @@ void encode_sentences(const LstmLanguageModel& model, Tape& tape, const Corpus& 
 namespace {
 
 // -log p of each target of a batch with a margin undone, a few rows of the vocabulary at a time.
-std::vector<double> nats_undoing(const LstmLanguageModel& model, const EncodedSentences& batch,
+std::vector<double> nats_undoing(const LanguageNetwork& model, const EncodedSentences& batch,
                                  double margin) {
-  const int64_t rows = batch.targets.elements(), words = model.config().vocab;
+  const int64_t rows = batch.targets.elements(), words = model.vocab();
   const int32_t* target = batch.targets.data<int32_t>();
   std::vector<double> nats(static_cast<size_t>(rows));
   for (int64_t first = 0; first < rows; first += ops::kHeadPanel) {
@@ -197,7 +194,7 @@ std::vector<double> nats_undoing(const LstmLanguageModel& model, const EncodedSe
 
 }  // namespace
 
-void score_sentences(const LstmLanguageModel& model, Tape& tape, const Corpus& text,
+void score_sentences(const LanguageNetwork& model, Tape& tape, const Corpus& text,
                      int64_t batch_tokens,
                      const std::function<void(int64_t, std::span<const double>)>& callback,
                      double undo_margin) {

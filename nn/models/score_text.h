@@ -8,7 +8,7 @@
 #include "core/communicator.h"
 #include "data/corpus.h"
 #include "nn/models/language_model.h"
-#include "nn/models/lstm_language_model.h"
+#include "nn/models/language_network.h"
 #include "nn/training/evaluation.h"
 
 namespace nine {
@@ -20,10 +20,11 @@ void score_text(const LanguageModel& model, const Corpus& text, const ScoringOpt
 
 /// Evaluates a whole text with carried state, as validation does (EvalSegments): in file order,
 /// `columns` columns, segments of `segment` rows. token_nats, when given, becomes the nats of each
-/// token of the text, NaN for the remainder that fills no row and is left out. Several processes
+/// token of the text, NaN for the remainder that fills no row and is left out. A network with a
+/// window reads segments of its own length, as SegmentReader says. Several processes
 /// share the columns out where that changes no bit (rows_are_independent); the result is the same
 /// in each.
-Evaluation evaluate_carried(const LstmLanguageModel& model, Tape& tape, const Corpus& text,
+Evaluation evaluate_carried(const LanguageNetwork& model, Tape& tape, const Corpus& text,
                             int64_t columns = 10, int64_t segment = 100,
                             std::vector<double>* token_nats = nullptr,
                             Communicator& communicator = one_process());
@@ -41,14 +42,15 @@ struct EncodedSentences {
 };
 /// Calls `callback` for all sentences in the text's order, under NoGrad, one tape recording a call.
 /// At most `batch_tokens` positions are computed at once; a longer sentence comes alone and in
-/// segments, the state carried from one to the next. Error: batch_tokens < 1.
-void encode_sentences(const LstmLanguageModel& model, Tape& tape, const Corpus& text,
+/// segments, the state carried from one to the next, or, of a network with a window, as
+/// SegmentReader says. Error: batch_tokens < 1.
+void encode_sentences(const LanguageNetwork& model, Tape& tape, const Corpus& text,
                       int64_t batch_tokens,
                       const std::function<void(const EncodedSentences&)>& callback);
 
 /// Calls callback(sentence, nats of each token, </s> last) for every sentence, each from a state of
 /// zeros, in the text's order. `batch_tokens` as in encode_sentences.
-void score_sentences(const LstmLanguageModel& model, Tape& tape, const Corpus& text,
+void score_sentences(const LanguageNetwork& model, Tape& tape, const Corpus& text,
                      int64_t batch_tokens,
                      const std::function<void(int64_t, std::span<const double>)>& callback,
                      double undo_margin = 0);

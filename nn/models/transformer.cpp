@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "core/ops.h"
+#include "nn/sinusoidal_positions.h"
 
 namespace nine {
 namespace {
@@ -76,25 +76,11 @@ Transformer::Transformer(ParameterSet& set, const TransformerConfig& config)
 double Transformer::embed_scale() const { return std::sqrt(static_cast<double>(config_.dim)); }
 
 const Tensor& Transformer::positions() const {
-  std::call_once(positions_made_, [&] { make_positions(); });
+  std::call_once(positions_made_, [&] {
+    positions_ =
+        sinusoidal_positions(config_.max_length, config_.dim, dtype(), parameters_.device());
+  });
   return positions_;
-}
-
-void Transformer::make_positions() const {
-  const int64_t half = config_.dim / 2;
-  const Tensor exact({config_.max_length, config_.dim}, DType::float64),
-      rounded(exact.shape(), dtype());
-  for (int64_t t = 0; t < config_.max_length; ++t)
-    for (int64_t i = 0; i < half; ++i) {
-      const double angle = static_cast<double>(t) *
-                           std::pow(1e4, -static_cast<double>(i) / static_cast<double>(half));
-      double* row = exact.data<double>() + t * config_.dim;
-      row[i] = std::sin(angle);
-      row[half + i] = std::cos(angle);
-    }
-  ops::copy(exact, rounded);
-  positions_ = Tensor(exact.shape(), dtype(), parameters_.device());
-  ops::copy(rounded, positions_);
 }
 
 Var Transformer::embed(Tape& tape, Parameter& table, const Tensor& ids,

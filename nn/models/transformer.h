@@ -84,9 +84,7 @@ class Transformer {
   /// The head's parameters, for how they start (SoftmaxHead).
   const SoftmaxHead& head() const { return *head_; }
 
-  /// What is added to scaled embeddings, (max_length, dim): sin(t f_i) in column i, cos(t f_i) in
-  /// column dim/2 + i, f_i = 10000^(-2 i / dim) (Vaswani et al., 2017, section 3.5, columns grouped
-  /// as in fairseq).
+  /// What is added to scaled embeddings, (max_length, dim): sinusoidal_positions.
   const Tensor& positions() const;
   /// Embeddings are multiplied by this, sqrt(dim).
   double embed_scale() const;
@@ -95,7 +93,6 @@ class Transformer {
   std::map<std::string, std::string> metadata() const;
 
  private:
-  void make_positions() const;
   Var embed(Tape& tape, Parameter& table, const Tensor& ids, std::string_view stream) const;
 
   TransformerConfig config_;

@@ -31,10 +31,10 @@ WordExpectation expectation_of(std::span<const double> log_p, int32_t target, si
 }
 
 // Every position of a batch, row by row; a few rows of log-probabilities at a time.
-std::vector<WordExpectation> expectations_of(const LstmLanguageModel& model,
+std::vector<WordExpectation> expectations_of(const LanguageNetwork& model,
                                              const EncodedSentences& batch, size_t count) {
   const int32_t* target = batch.targets.data<int32_t>();
-  const int64_t rows = batch.targets.elements(), words = model.config().vocab;
+  const int64_t rows = batch.targets.elements(), words = model.vocab();
   std::vector<WordExpectation> positions(static_cast<size_t>(rows));
   for (int64_t first = 0; first < rows; first += ops::kHeadPanel) {
     const int64_t part = std::min(ops::kHeadPanel, rows - first);
@@ -54,8 +54,8 @@ void word_expectations(
     const LanguageModel& model, const Corpus& text, int64_t count, int64_t batch_tokens,
     const std::function<void(int64_t, int64_t, const WordExpectation&)>& callback) {
   require(count >= 0, "[word_expectations] ", count, " likeliest words: at least 0 can be given");
-  const LstmLanguageModel& network = model.network();
-  const auto top_count = static_cast<size_t>(std::min(count, network.config().vocab));
+  const LanguageNetwork& network = model.network();
+  const auto top_count = static_cast<size_t>(std::min(count, network.vocab()));
   Arena arena("score", model.device());
   Tape tape(arena);
   encode_sentences(network, tape, text, batch_tokens, [&](const EncodedSentences& batch) {

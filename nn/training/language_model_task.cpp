@@ -1,6 +1,8 @@
 #include "nn/training/language_model_task.h"
 
 #include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "core/ops.h"
 #include "nn/models/score_text.h"
@@ -60,11 +62,11 @@ Tensor rows_that(Counts counts, int64_t n, int64_t count) {
 
 }  // namespace
 
-LanguageModelTask::LanguageModelTask(const LstmLanguageModel& model, const Corpus& train,
+LanguageModelTask::LanguageModelTask(const LanguageNetwork& model, const Corpus& train,
                                      const Corpus* valid, const LmBatching& batching)
     : LanguageModelTask(model, valid, batching, make_stream(train, batching)) {}
 
-LanguageModelTask::LanguageModelTask(const LstmLanguageModel& model, const Corpus* valid,
+LanguageModelTask::LanguageModelTask(const LanguageNetwork& model, const Corpus* valid,
                                      const LmBatching& batching,
                                      std::unique_ptr<BatchStream<LmBatch>> stream)
     : EpochTask(*stream),
@@ -75,7 +77,7 @@ LanguageModelTask::LanguageModelTask(const LstmLanguageModel& model, const Corpu
       communicator_(batching.communicator != nullptr ? *batching.communicator : one_process()),
       batch_size_(batching.batch),
       carry_state_(!batching.sentences),
-      mixture_weights_(MixtureWeightStats::of(model.config().head.spec)),
+      mixture_weights_(MixtureWeightStats::of(model.head_config().spec)),
       carried_(model.new_state(batching.batch * slots_.own())),
       next_carried_(model.new_state(batching.batch * slots_.own())) {
   if (valid != nullptr)
@@ -143,7 +145,7 @@ int64_t LanguageModelTask::find_padding(int i) {
   int64_t pairs = 0;
   for (int64_t r = 0; r < rows - columns; ++r) pairs += has_next(r);
   if (!slots_.has(i)) return pairs;
-  LstmLanguageModel::Unpadded& u = own(i).unpadded;
+  LanguageNetwork::Unpadded& u = own(i).unpadded;
   u.rows = rows_that([&](int64_t r) { return target[r] >= 0; }, rows, batch_.tokens);
   u.pairs = rows_that(has_next, rows - columns, pairs);
   u.pair_share = static_cast<double>(pairs);
@@ -163,7 +165,7 @@ TrainingSource::Objective LanguageModelTask::forward(Tape& tape, int i, double r
   } else {
     model_.new_state(columns).on(tape, state_);
   }
-  const LstmLanguageModel::Hidden hidden = model_.run(tape, b.input, state_);
+  const LanguageNetwork::Hidden hidden = model_.run(tape, b.input, state_);
   if (carry_state_) next_carried_.store(state_, first);
   const Var penalty =
       model_.regulariser(hidden, columns, row_weight * static_cast<double>(b.tokens),
@@ -205,7 +207,72 @@ void LanguageModelTask::load_state(const Safetensors& file) {
 }
 
 Evaluation LanguageModelTask::validate(Tape& tape) {
-  return evaluate_carried(model_, tape, *valid_, 10, 100, nullptr, communicator_);
+  const Evaluation result =
+      evaluate_carried(model_, tape, *valid_, 10, 100, nullptr, communicator_);
+  look_at_samples(tape);
+  return result;
+}
+
+namespace {
+
+// Sentences whose attention is shown have at most so many words.
+constexpr int64_t kLongestShown = 30;
+
+// What the model reads of a sentence, whose end is its last target.
+std::vector<int32_t> read_words(std::span<const int32_t> sentence) {
+  std::vector<int32_t> words{Specials::kLanguageModel.end};
+  words.insert(words.end(), sentence.begin(), sentence.end() - 1);
+  return words;
+}
+
+Json json_words(const Vocabulary& vocabulary, std::span<const int32_t> ids) {
+  Json out = Json::array();
+  for (const int32_t id : ids) out.push_back(vocabulary.word(id));
+  return out;
+}
+
+}  // namespace
+
+// The same ones at every validation, spread over the text.
+void LanguageModelTask::show_attention(const Vocabulary& words, int64_t sentences) {
+  if (valid_ == nullptr || model_.window() == 0) return;
+  words_ = &words;
+  std::vector<int64_t> fit;
+  for (int64_t s = 0; s < valid_->sentences(); ++s)
+    if (valid_->length(s) > 2 && valid_->length(s) <= std::min(kLongestShown, model_.window()))
+      fit.push_back(s);
+  const int64_t count = std::min(sentences, std::ssize(fit));
+  for (int64_t i = 0; i < count; ++i)
+    samples_.push_back(fit[static_cast<size_t>(i * std::ssize(fit) / count)]);
+}
+
+void LanguageModelTask::look_at_samples(Tape& tape) {
+  attention_.clear();
+  for (const int64_t s : samples_) {
+    tape.reset();
+    attention_.push_back(model_.attention(tape, read_words(valid_->sentence(s))));
+  }
+  tape.reset();
+}
+
+std::vector<Json> LanguageModelTask::validation_samples() const {
+  std::vector<Json> events;
+  for (size_t i = 0; i < attention_.size(); ++i) {
+    const auto sentence = valid_->sentence(samples_[i]);
+    Json rows = Json::array();
+    for (size_t t = 0; t < sentence.size(); ++t) {
+      Json row = Json::array();
+      for (size_t s = 0; s < sentence.size(); ++s)
+        row.push_back(std::lround(1000 * attention_[i][t * sentence.size() + s]));
+      rows.push_back(row);
+    }
+    events.push_back({{"event", "attention"},
+                      {"line", samples_[i] + 1},
+                      {"read", json_words(*words_, read_words(sentence))},
+                      {"predicted", json_words(*words_, sentence)},
+                      {"attention", rows}});
+  }
+  return events;
 }
 
 }  // namespace nine

@@ -1,4 +1,4 @@
-// Language modelling as a training task: batches of text through an LstmLanguageModel, and
+// Language modelling as a training task: batches of text through a LanguageNetwork, and
 // validation.
 #pragma once
 
@@ -7,7 +7,8 @@
 #include <vector>
 
 #include "data/lm_batches.h"
-#include "nn/models/lstm_language_model.h"
+#include "data/vocabulary.h"
+#include "nn/models/language_network.h"
 #include "nn/training/epoch_task.h"
 #include "nn/training/micro_batches.h"
 
@@ -16,7 +17,7 @@ namespace nine {
 /// How a text is cut for training.
 struct LmBatching {
   int64_t batch = 32;  ///< columns, or sentences, of a micro-batch
-  int64_t bptt = 35;   ///< time steps of a segment
+  int64_t bptt = 35;   ///< time steps of a segment; of a network with a window, its window
   /// Each sentence on its own (SentenceBatches) instead of truncated back-propagation through
   /// columns with carried state (ColumnBatches).
   bool sentences = false;
@@ -30,12 +31,12 @@ struct LmBatching {
   Communicator* communicator = nullptr;
 };
 
-/// Trains an LstmLanguageModel.
+/// Trains a LanguageNetwork.
 class LanguageModelTask : public EpochTask {
  public:
   /// valid may be null: nothing is validated. The corpora and the model, its parameters allocated,
   /// must outlive the task. Error: a text that is too small for one batch.
-  LanguageModelTask(const LstmLanguageModel& model, const Corpus& train, const Corpus* valid,
+  LanguageModelTask(const LanguageNetwork& model, const Corpus& train, const Corpus* valid,
                     const LmBatching& batching);
 
   /// Error: with carried state, `most` other than LmBatching::accumulate.
@@ -54,6 +55,10 @@ class LanguageModelTask : public EpochTask {
   const SoftmaxHead* head() const override { return &model_.head(); }
   bool has_validation() const override { return valid_ != nullptr; }
   Evaluation validate(Tape& tape) override;
+  /// Of a network with attention: validation_samples() gives it for `sentences` sentences of the
+  /// validation text, in these words. The vocabulary must outlive the task.
+  void show_attention(const Vocabulary& words, int64_t sentences);
+  std::vector<Json> validation_samples() const override;
 
   /// Micro-batch i, one of this process, of the last fetch: (time steps, columns) int32, targets -1
   /// where there is none.
@@ -67,10 +72,10 @@ class LanguageModelTask : public EpochTask {
   struct MicroBatch {
     Tensor input, target;
     int64_t tokens = 0;
-    LstmLanguageModel::Unpadded unpadded;  // of sentences
+    LanguageNetwork::Unpadded unpadded;  // of sentences
   };
 
-  LanguageModelTask(const LstmLanguageModel& model, const Corpus* valid, const LmBatching& batching,
+  LanguageModelTask(const LanguageNetwork& model, const Corpus* valid, const LmBatching& batching,
                     std::unique_ptr<BatchStream<LmBatch>> stream);
   const MicroBatch& own(int i) const { return batches_[static_cast<size_t>(i - slots_.first)]; }
   MicroBatch& own(int i) { return batches_[static_cast<size_t>(i - slots_.first)]; }
@@ -78,8 +83,9 @@ class LanguageModelTask : public EpochTask {
   int64_t fetch_sentences(int most);
   int64_t find_padding(int i);
   void set_pair_shares(int64_t all_pairs);
+  void look_at_samples(Tape& tape);
 
-  const LstmLanguageModel& model_;
+  const LanguageNetwork& model_;
   const Corpus* valid_;
   std::unique_ptr<BatchStream<LmBatch>> stream_;
   MicroBatchSlots slots_;
@@ -94,6 +100,9 @@ class LanguageModelTask : public EpochTask {
   LmBatch batch_;                            // the stream's last one
   std::vector<LstmState> state_;             // on the tape
   int count_ = 0;
+  const Vocabulary* words_ = nullptr;           // of the sentences whose attention is shown
+  std::vector<int64_t> samples_;                // these sentences
+  std::vector<std::vector<double>> attention_;  // of each, at the last validation
 };
 
 }  // namespace nine

@@ -1,7 +1,7 @@
 // bench_lm: the speed and memory of one lm_train step, with the options and the output of
 // experiments/baselines/torch_lm.py, the same step in PyTorch (docs/performance.md). It runs the
 // trainer's own step object on a text of random words; no word bias, dropout 0.1, Adam, clip 1, as
-// in torch_lm.py.
+// in torch_lm.py. --arch transformer: windows of --bptt words.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -18,6 +18,7 @@
 #include "core/json.h"
 #include "core/profile.h"
 #include "core/threads.h"
+#include "nn/models/language_config.h"
 #include "nn/training/language_model_task.h"
 
 namespace nine::app {
@@ -25,6 +26,9 @@ namespace {
 
 struct BenchOptions : HeadSettings {
   int64_t vocab = 30000, dim = 512, layers = 2, batch = 32, bptt = 35, steps = 12, warmup = 3;
+  LanguageArch arch = LanguageArch::lstm;
+  int64_t heads = 8, ffn = 0;
+  Activation activation = Activation::gelu;
   int threads = 0;
   std::string device = "cpu";
   MatmulPrecision precision = MatmulPrecision::highest;
@@ -42,10 +46,15 @@ struct BenchOptions : HeadSettings {
 
   void declare(Options& o) {
     o.add("vocab", vocab, "words").at_least(3);
-    o.add("dim", dim, "width of embeddings and LSTM").at_least(1);
-    o.add("layers", layers, "LSTM layers").range(1, 64);
+    o.add("arch", arch, "network");
+    o.add("dim", dim, "width of the network").at_least(1);
+    o.add("layers", layers, "layers").range(1, 64);
+    o.add("heads", heads, "transformer: attention heads").range(1, 1024);
+    o.add("ffn", ffn, "transformer: width inside of the feed-forward networks; 0: 4 times --dim")
+        .at_least(0);
+    o.add("activation", activation, "transformer: as lm_train's");
     o.add("batch", batch, "columns").at_least(1);
-    o.add("bptt", bptt, "time steps").at_least(1);
+    o.add("bptt", bptt, "time steps; transformer: the window").at_least(1);
     o.add("steps", steps, "steps measured; the median is reported").at_least(1);
     o.add("warmup", warmup, "steps before those").at_least(0);
     o.add("threads", threads, "0: all physical cores").range(0, 4096);
@@ -62,6 +71,30 @@ struct BenchOptions : HeadSettings {
     o.add("profile", profile, "print what the measured steps' operations cost");
   }
 };
+
+std::unique_ptr<LanguageNetwork> network_of(const BenchOptions& o, int64_t words,
+                                            ParameterSet& parameters) {
+  if (o.arch == LanguageArch::lstm)
+    return std::make_unique<LstmLanguageModel>(
+        parameters, LstmLanguageModelConfig{.vocab = words,
+                                            .embed = o.dim,
+                                            .hidden = o.dim,
+                                            .layers = o.layers,
+                                            .dropout = 0.1,
+                                            .tie_embeddings = o.tie_embeddings,
+                                            .head = o.config()});
+  return std::make_unique<TransformerLanguageModel>(
+      parameters, TransformerLanguageModelConfig{.vocab = words,
+                                                 .layers = o.layers,
+                                                 .hidden = o.dim,
+                                                 .ffn = o.ffn > 0 ? o.ffn : 4 * o.dim,
+                                                 .heads = o.heads,
+                                                 .window = o.bptt,
+                                                 .activation = o.activation,
+                                                 .dropout = 0.1,
+                                                 .tie_embeddings = o.tie_embeddings,
+                                                 .head = o.config()});
+}
 
 // Uniform random words over the whole vocabulary: enough for every step, and every word at least
 // once.
@@ -84,13 +117,8 @@ int bench(const BenchOptions& o, Device device) {
       Vocabulary::build(count_words_of_lines(lines), Specials::kLanguageModel);
   const Corpus corpus = Corpus::of_lines(lines, vocabulary);
   ParameterSet parameters({.gradients = !o.score, .device = device});
-  const LstmLanguageModel model(parameters, {.vocab = vocabulary.size(),
-                                             .embed = o.dim,
-                                             .hidden = o.dim,
-                                             .layers = o.layers,
-                                             .dropout = 0.1,
-                                             .tie_embeddings = o.tie_embeddings,
-                                             .head = o.config()});
+  const std::unique_ptr<LanguageNetwork> network = network_of(o, vocabulary.size(), parameters);
+  const LanguageNetwork& model = *network;
   model.set_counts(corpus.counts(vocabulary.size()));
   LanguageModelTask task(model, corpus, nullptr, {.batch = o.batch, .bptt = o.bptt});
   Arena arena("step", device);
@@ -126,6 +154,7 @@ int bench(const BenchOptions& o, Device device) {
   const Json out{{"system", kVersionLine},
                  {"instruction_set", to_text(instruction_set())},
                  {"task", "lm"},
+                 {"arch", to_text(o.arch)},
                  {"head", o.head},
                  {"components", o.config().spec.size()},
                  {"untied", o.untied},

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "cuda/cuda.h"
+#include "nn/models/language_config.h"
 #include "nn/training/checkpoint.h"
 #include "nn/training/language_model_task.h"
 #include "nn/training/optimizers/adam.h"
@@ -27,8 +28,22 @@ struct Files {
   std::string load = {}, save = {};  // empty: not
 };
 
+std::unique_ptr<LanguageNetwork> network_of(LanguageArch arch, ParameterSet& set, int64_t words,
+                                            const HeadSpec& head) {
+  if (arch == LanguageArch::transformer) {
+    TransformerLanguageModelConfig config{
+        .vocab = words, .hidden = 12, .ffn = 20, .heads = 3, .window = 5, .dropout = 0.1};
+    config.head.spec = head;
+    return std::make_unique<TransformerLanguageModel>(set, config);
+  }
+  LstmLanguageModelConfig config{.vocab = words, .embed = 8, .hidden = 12, .layers = 2};
+  config.dropout = config.dropout_hidden = 0.1;
+  config.head.spec = head;
+  return std::make_unique<LstmLanguageModel>(set, config);
+}
+
 Trained train_on(Device device, const std::string& head, DType dtype, int64_t steps,
-                 const Files& files = {}) {
+                 const Files& files = {}, LanguageArch arch = LanguageArch::lstm) {
   std::vector<std::string> lines;
   for (int i = 0; i < 60; ++i)
     lines.emplace_back(i % 3 == 0   ? "the cat saw the dog"
@@ -38,10 +53,9 @@ Trained train_on(Device device, const std::string& head, DType dtype, int64_t st
       Vocabulary::build(count_words_of_lines(lines), Specials::kLanguageModel);
   const Corpus text = Corpus::of_lines(lines, vocabulary);
   ParameterSet parameters({.dtype = dtype, .seed = 3, .device = device});
-  LstmLanguageModelConfig config{.vocab = vocabulary.size(), .embed = 8, .hidden = 12, .layers = 2};
-  config.dropout = config.dropout_hidden = 0.1;
-  config.head.spec = parse_head(head);
-  const LstmLanguageModel model(parameters, config);
+  const std::unique_ptr<LanguageNetwork> network =
+      network_of(arch, parameters, vocabulary.size(), parse_head(head));
+  const LanguageNetwork& model = *network;
   if (!files.load.empty()) parameters.load(read_safetensors(files.load), parameters.values());
   LanguageModelTask task(model, text, &text, {.batch = 4, .bptt = 5});
   Arena arena("step", device, 64 << 20);
@@ -71,6 +85,16 @@ TEST_CASE("cuda: training on the GPU follows the CPU") {
     CHECK(std::abs(gpu.nll - cpu.nll) < 1e-8);
     CHECK(cpu.losses.back() < cpu.losses.front());
   }
+}
+
+TEST_CASE("cuda: a Transformer language model trained on the GPU follows the CPU") {
+  if (!has_gpu()) return;
+  const Trained cpu = train_on(kCpu, "lin", DType::float64, 12, {}, LanguageArch::transformer),
+                gpu = train_on(kGpu, "lin", DType::float64, 12, {}, LanguageArch::transformer);
+  CHECK(relative_error(gpu.losses, cpu.losses) < 1e-9);
+  CHECK(relative_error(gpu.weights, cpu.weights) < 1e-7);
+  CHECK(std::abs(gpu.nll - cpu.nll) < 1e-8);
+  CHECK(cpu.losses.back() < cpu.losses.front());
 }
 
 TEST_CASE("cuda: two runs on the GPU have the same bits") {

@@ -1,0 +1,66 @@
+#include "nn/models/language_network.h"
+
+#include "core/ops.h"
+
+namespace nine {
+
+Var LanguageNetwork::regulariser(const Hidden& hidden, int64_t batch, double share,
+                                 const Unpadded* unpadded) const {
+  const double ar = activation_reg_, tar = temporal_reg_;
+  if (!hidden.raw.tape().recording()) return {};
+  const int64_t later = hidden.raw.shape().rows() - batch;
+  const auto mean_square = [](const Var& x, const Tensor* rows, double weight) {
+    const Var counted = rows != nullptr && *rows ? embedding(x, x.tape().on_device(*rows)) : x;
+    return scale(sum_squares(counted), weight / static_cast<double>(counted.shape().elements()));
+  };
+  Var penalty;
+  if (ar > 0)
+    penalty = mean_square(hidden.output, unpadded ? &unpadded->rows : nullptr, ar * share);
+  const double pair_share = unpadded ? unpadded->pair_share : share;
+  if (tar > 0 && later > 0 && pair_share > 0) {
+    const Var temporal =
+        mean_square(sub(row_range(hidden.raw, batch, later), row_range(hidden.raw, 0, later)),
+                    unpadded ? &unpadded->pairs : nullptr, tar * pair_share);
+    penalty = penalty ? add(penalty, temporal) : temporal;
+  }
+  if (const Var norms = head().norm_regulariser(hidden.raw.tape(), share))
+    penalty = penalty ? add(penalty, norms) : norms;
+  return penalty;
+}
+
+bool has_tied_embeddings(const Safetensors& weights, const HeadSpec& head) {
+  if (!weights.tensors.contains("head.weight")) return true;
+  if (!head.untied) return false;
+  const Shape own = weights.at("head.weight").shape();
+  require(own.rank() == 3, "head.weight has shape ", own, ", but an untied head ", head.to_text(),
+          " has word vectors for each component");
+  return own[0] == head.size() - 1;
+}
+
+namespace {
+
+class RecurrentDecoder final : public LanguageDecoder {
+ public:
+  RecurrentDecoder(const LanguageNetwork& network, int64_t batch)
+      : network_(network), carried_(network.new_state(batch)) {}
+  void restart() override { carried_.clear(); }
+  Var next(Tape& tape, const Tensor& ids) override {
+    carried_.on(tape, state_);
+    const Var hidden = network_.encode(tape, ids, state_);
+    carried_.store(state_);
+    return hidden;
+  }
+
+ private:
+  const LanguageNetwork& network_;
+  CarriedState carried_;
+  std::vector<LstmState> state_;
+};
+
+}  // namespace
+
+std::unique_ptr<LanguageDecoder> recurrent_decoder(const LanguageNetwork& network, int64_t batch) {
+  return std::make_unique<RecurrentDecoder>(network, batch);
+}
+
+}  // namespace nine

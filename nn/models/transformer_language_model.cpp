@@ -1,0 +1,126 @@
+#include "nn/models/transformer_language_model.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "nn/models/transformer_language_decoder.h"
+#include "nn/sinusoidal_positions.h"
+
+namespace nine {
+namespace {
+
+double root(int64_t n) { return std::sqrt(static_cast<double>(n)); }
+
+Init words_of(const TransformerLanguageModelConfig& c) {
+  return Init::normal(c.positions == Positions::sinusoidal ? 1 / root(c.hidden) : 0.02);
+}
+
+}  // namespace
+
+TransformerLanguageModel::TransformerLanguageModel(ParameterSet& set,
+                                                   const TransformerLanguageModelConfig& config)
+    : LanguageNetwork(set, config),
+      config_(config),
+      embedding_(set, "embedding", config.vocab, config.hidden, words_of(config)) {
+  const TransformerLanguageModelConfig& c = config_;
+  require(c.heads > 0 && c.hidden % c.heads == 0, "hidden size ", c.hidden,
+          " is not divisible by number of attention heads ", c.heads);
+  require(c.positions == Positions::learned || c.hidden % 2 == 0, "hidden size ", c.hidden,
+          ": sinusoidal positions come in pairs, so the width must be even");
+  require(c.window > 0, "bptt length ", c.window, ": a window has at least one position");
+  if (c.positions == Positions::learned)
+    learned_positions_ = &set.add("positions.weight", {c.window, c.hidden}, Init::normal(0.01));
+  const LinearInit maps{.weight = Init::normal(0.02), .bias = Init::zeros()},
+      last{.weight = Init::normal(0.02 / root(2 * c.layers)), .bias = Init::zeros()};
+  const TransformerLayerConfig layer{.size = c.hidden,
+                                     .heads = c.heads,
+                                     .inner = c.ffn,
+                                     .dropout = c.dropout,
+                                     .norm = NormOrder::pre,
+                                     .activation = c.activation,
+                                     .init = maps,
+                                     .branch_init = last};
+  for (int64_t i = 0; i < c.layers; ++i)
+    layers_.emplace_back(set, concat("transformer.layers.", i), layer);
+  norm_.emplace(set, "transformer.norm", c.hidden);
+  head_.emplace(set, "head", c.head, c.vocab, c.hidden, Init::normal(0.02),
+                c.tie_embeddings ? &embedding_.weight() : nullptr);
+  if (c.head.sampled) embedding_.weight().touched.emplace();
+}
+
+// (steps * batch, hidden) in time order, without positions.
+Var TransformerLanguageModel::embed(Tape& tape, const Tensor& ids) const {
+  const Tensor on_device = tape.on_device(ids);
+  const Var words = embedding_(tape, on_device);
+  const Var flat = reshape(words, {words.shape().rows(), config_.hidden});
+  const Var kept = dropout_words(flat, on_device, config_.dropout_words, "dropout.words");
+  return config_.positions == Positions::sinusoidal ? scale(kept, root(config_.hidden)) : kept;
+}
+
+// x (batch * steps, hidden), sequence by sequence, plus the positions first, first + 1, ...
+Var TransformerLanguageModel::with_positions(const Var& x, int64_t first, int64_t steps,
+                                             int64_t batch) const {
+  Tape& tape = x.tape();
+  if (learned_positions_ == nullptr)
+    std::call_once(positions_made_, [&] {
+      sinusoidal_positions_ =
+          sinusoidal_positions(config_.window, config_.hidden, dtype(), device());
+    });
+  const Var table = learned_positions_ != nullptr ? tape.parameter(*learned_positions_)
+                                                  : tape.constant(sinusoidal_positions_);
+  const int64_t width = steps * config_.hidden;
+  const Var places = reshape(row_range(table, first, steps), {width});
+  return reshape(add(reshape(x, {batch, width}), places), x.shape());
+}
+
+// The final norm's output for one window, in time order.
+Var TransformerLanguageModel::window_of(Tape& tape, const Tensor& ids) const {
+  const int64_t steps = ids.shape()[0], batch = ids.shape()[1];
+  const Var sequences = transpose_rows(embed(tape, ids), steps);
+  Var x = dropout(with_positions(sequences, 0, steps, batch), config_.dropout, "dropout.embedding");
+  const AttentionMask mask{.batch = batch, .causal = true};
+  for (const TransformerEncoderLayer& layer : layers_) x = layer(x, mask);
+  return transpose_rows((*norm_)(x), batch);
+}
+
+LanguageNetwork::Hidden TransformerLanguageModel::run(Tape& tape, const Tensor& ids,
+                                                      std::vector<LstmState>&) const {
+  const int64_t steps = ids.shape()[0];
+  Var raw;
+  if (steps <= config_.window) {
+    raw = window_of(tape, ids);
+  } else {
+    std::vector<Var> windows;
+    for (int64_t first = 0; first < steps; first += config_.window)
+      windows.push_back(
+          window_of(tape, ids.row_range(first, std::min(config_.window, steps - first))));
+    raw = concat_rows(windows);
+  }
+  return {raw, dropout(raw, config_.dropout_output, "dropout.output")};
+}
+
+std::unique_ptr<LanguageDecoder> TransformerLanguageModel::decoder(int64_t batch) const {
+  return std::make_unique<TransformerLanguageDecoder>(*this, batch);
+}
+
+std::vector<double> TransformerLanguageModel::attention(Tape& tape,
+                                                        const std::vector<int32_t>& ids) const {
+  const NoGrad guard(tape);
+  const int64_t steps = std::ssize(ids);
+  Var x = with_positions(embed(tape, Tensor::from(ids, {steps, 1})), 0, steps, 1);
+  for (size_t i = 0; i + 1 < layers_.size(); ++i) x = layers_[i](x, {.causal = true});
+  return layers_.back().attention_weights(x).value().to_vector();
+}
+
+std::map<std::string, std::string> TransformerLanguageModel::metadata() const {
+  std::map<std::string, std::string> m{{"format", "pt"},
+                                       {"arch", "transformer"},
+                                       {"heads", std::to_string(config_.heads)},
+                                       {"bptt", std::to_string(config_.window)},
+                                       {"activation", to_text(config_.activation)},
+                                       {"positions", to_text(config_.positions)}};
+  if (config_.tie_embeddings) m["tied"] = head_->tie_text("embedding.weight");
+  return m;
+}
+
+}  // namespace nine

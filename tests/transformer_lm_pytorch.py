@@ -1,0 +1,190 @@
+#!/usr/bin/env python3
+"""The Transformer language model against PyTorch's own nn.TransformerEncoder.
+
+  transformer_lm_pytorch.py BIN
+
+1. lm_train --export-parity: its 20 steps again, with autograd and torch.optim.Adam, weights by PyTorch's names, in float64.
+2. A checkpoint of nn.TransformerEncoder with random weights, in float32: lm_score opens it and scores the same.
+3. A checkpoint that lm_train wrote, loaded with load_state_dict: the same scores in float64.
+
+Exit 0 fine, 1 wrong, 77 skipped: PyTorch is not installed.
+"""
+import functools
+import json
+import math
+import os
+import subprocess
+import sys
+import tempfile
+
+try:
+    import torch
+    from torch import nn
+    from torch.nn import functional as F
+except ImportError as error:
+    print(f"skipped: PyTorch is not installed ({error})")
+    sys.exit(77)
+
+BIN = sys.argv[1]
+LINES = ["the old king was here .", "", "a cat saw the dog", "the dog"]
+ACTIVATIONS = {"relu": F.relu, "gelu": F.gelu, "gelu-tanh": functools.partial(F.gelu, approximate="tanh")}
+
+
+class LM(nn.Module):
+    def __init__(self, vocab, hidden, layers, heads, ffn, window, activation, positions="learned", components=0):
+        super().__init__()
+        self.embedding = nn.Embedding(vocab, hidden)
+        if positions == "learned":
+            self.positions = nn.Embedding(window, hidden)
+        layer = nn.TransformerEncoderLayer(hidden, heads, ffn, 0.0, ACTIVATIONS[activation], norm_first=True, batch_first=True)
+        self.transformer = nn.TransformerEncoder(layer, layers, nn.LayerNorm(hidden), enable_nested_tensor=False)
+        self.head = nn.Linear(hidden, vocab)
+        if components:
+            self.head.prior = nn.Linear(hidden, components, bias=False)
+            self.head.latent = nn.Linear(hidden, components * hidden, bias=False)
+
+    def log_p(self, ids):  # (batch, steps) to (batch, steps, vocab)
+        steps, x = ids.shape[1], self.embedding(ids)
+        d = x.shape[-1]
+        if hasattr(self, "positions"):
+            x = x + self.positions.weight[:steps]
+        else:
+            angles = torch.arange(steps)[:, None] * 10000.0 ** (-torch.arange(d // 2, dtype=x.dtype) / (d // 2))
+            x = x * math.sqrt(d) + torch.cat([angles.sin(), angles.cos()], 1)
+        h = self.transformer(x, nn.Transformer.generate_square_subsequent_mask(steps, dtype=x.dtype), is_causal=True)
+        if not hasattr(self.head, "prior"):
+            return torch.log_softmax(self.head(h), -1)
+        contexts = torch.tanh(self.head.latent(h)).unflatten(-1, (-1, d))
+        parts = torch.log_softmax(F.linear(contexts, self.head.weight, self.head.bias), -1)
+        return torch.logsumexp(torch.log_softmax(self.head.prior(h), -1)[..., None] + parts, -2)
+
+
+def read_safetensors(path):
+    with open(path, "rb") as file:
+        size = int.from_bytes(file.read(8), "little")
+        header, data = json.loads(file.read(size)), bytearray(file.read())
+    types = {"F64": torch.float64, "F32": torch.float32, "I32": torch.int32}
+    return {name: torch.frombuffer(data, dtype=types[t["dtype"]], offset=t["data_offsets"][0],
+                                   count=math.prod(t["shape"])).reshape(t["shape"])
+            for name, t in header.items() if name != "__metadata__"}
+
+
+def write_safetensors(path, tensors):
+    header, data = {}, b""
+    for name, x in tensors.items():
+        part = x.detach().contiguous().numpy().tobytes()
+        header[name] = {"dtype": "F32", "shape": list(x.shape), "data_offsets": [len(data), len(data) + len(part)]}
+        data += part
+    text = json.dumps(header).encode()
+    with open(path, "wb") as file:
+        file.write(len(text).to_bytes(8, "little") + text + data)
+
+
+def run(program, *arguments, text=None):
+    return subprocess.run([os.path.join(BIN, program), *arguments], check=True, text=True, input=text, capture_output=True).stdout
+
+
+def close(name, found, expected, limit):
+    found, expected = (torch.as_tensor(x, dtype=torch.float64) for x in (found, expected))
+    off, top = (found - expected).abs().max().item(), max(1e-3, expected.abs().max().item())
+    if not off <= limit * top:
+        sys.exit(f"{name}: off by {off:g} of {top:g}")
+
+
+def model_of(config, tensors, dtype):
+    c = config
+    model = LM(c["vocab"], c["hidden"], c["layers"], c["heads"], c["ffn"], c["window"], c["activation"], c["positions"],
+               c["components"] if c["head"] == "mos" else 0).to(dtype)
+    if c["tie_embeddings"]:
+        model.head.weight = model.embedding.weight
+    missing, unknown = model.load_state_dict(tensors, strict=False)
+    if unknown or set(missing) - ({"head.weight"} if c["tie_embeddings"] else set()):
+        sys.exit(f"names differ: missing {missing}, unknown {unknown}")
+    return model
+
+
+def check_replay(*options):
+    label = "replay " + " ".join(options)
+    with tempfile.TemporaryDirectory() as directory:
+        run("lm_train", "--sample", "--sample-sentences", "400", "--arch", "transformer", "--layers", "2", "--hidden", "24", "--heads",
+            "3", "--batch", "5", "--bptt", "16", "--dtype", "float64", "--dropout", "0", "--lr", "0.01", "--warmup", "8", "--clip", "0.5",
+            "--export-parity", directory, "--export-steps", "20", *options)
+        at = lambda name: os.path.join(directory, name)
+        initial, final, batches = (read_safetensors(at(f"{x}.safetensors")) for x in ("init", "final", "batches"))
+        with open(at("config.json")) as file:
+            config = json.load(file)
+        with open(at("losses.json")) as file:
+            losses = json.load(file)
+    model = model_of(config, initial, torch.float64).train()
+    optimizer = torch.optim.Adam(model.parameters(), lr=config["lr"], betas=tuple(config["betas"]), eps=config["eps"])
+    for step, (words, targets) in enumerate(zip(batches["input"].long(), batches["target"].long())):
+        optimizer.zero_grad()
+        loss = F.nll_loss(model.log_p(words.t()).flatten(0, 1), targets.t().flatten())
+        loss.backward()
+        norm = torch.nn.utils.clip_grad_norm_(model.parameters(), config["clip"])
+        for group in optimizer.param_groups:
+            group["lr"] = losses["lr"][step]
+        optimizer.step()
+        close(f"{label} step {step} loss", losses["loss"][step], loss.item(), 1e-10)
+        close(f"{label} step {step} gradient norm", losses["grad_norm"][step], norm.item(), 1e-10)
+    own = model.state_dict()
+    for name, x in final.items():
+        wanted = own[name].clone()
+        if name.endswith("in_proj_bias"):  # the keys' has no gradient but rounding errors, which Adam turns into steps
+            third = len(wanted) // 3
+            wanted[third : 2 * third] = x[third : 2 * third]
+        close(f"{label} {name}", x, wanted, 1e-8)
+
+
+def token_scores(model, lines, ids):
+    """log p of each word and </s>, from </s> on."""
+    found = []
+    for line in lines:
+        targets = [ids.get(x, 1) for x in line.split()] + [0]
+        with torch.no_grad():
+            log_p = model.log_p(torch.tensor([[0] + targets[:-1]]))[0]
+        found.append(log_p[range(len(targets)), targets])
+    return found
+
+
+def check_scores(label, directory, model, limit):
+    with open(os.path.join(directory, "dict.txt")) as file:
+        ids = {line.split()[0]: i + 2 for i, line in enumerate(file)}
+    printed = run("lm_score", "--checkpoint", directory, "--tokens", text="\n".join(LINES) + "\n").splitlines()
+    for line, numbers, expected in zip(LINES, printed, token_scores(model, LINES, ids)):
+        close(f"{label}: {line}", [float(x) for x in numbers.split()], expected.double(), limit)
+
+
+def check_pytorch_checkpoint(activation):
+    torch.manual_seed(3)
+    words = ["the", "old", "king", "was", "here", ".", "a", "cat", "saw"]
+    model = LM(len(words) + 2, 32, 3, 4, 48, 20, activation).float().eval()
+    for p in model.parameters():
+        nn.init.uniform_(p, -0.4, 0.4)
+    with tempfile.TemporaryDirectory() as directory:
+        write_safetensors(os.path.join(directory, "model.safetensors"), model.state_dict())
+        with open(os.path.join(directory, "dict.txt"), "w") as file:
+            file.writelines(f"{word} 1\n" for word in words)
+        with open(os.path.join(directory, "config.json"), "w") as file:
+            json.dump({"heads": 4, "activation": activation}, file)
+        check_scores(f"PyTorch's checkpoint, {activation}", directory, model.double(), 1e-5)
+
+
+def check_own_checkpoint():
+    with tempfile.TemporaryDirectory() as directory:
+        run("lm_train", "--sample", "--sample-sentences", "300", "--arch", "transformer", "--layers", "2", "--hidden", "16", "--heads", "2",
+            "--bptt", "20", "--batch", "4", "--after", "20u", "--dtype", "float64", "--activation", "gelu-tanh", "--run", directory)
+        best = os.path.join(directory, "checkpoints", "best")
+        tensors = read_safetensors(os.path.join(best, "model.safetensors"))
+        model = LM(len(tensors["head.bias"]), 16, 2, 2, 64, 20, "gelu-tanh").double().eval()
+        model.load_state_dict(tensors)
+        check_scores("lm_train's checkpoint", best, model, 1e-9)
+
+
+torch.set_num_threads(1)
+for replayed in ["", "--positions sinusoidal --activation gelu-tanh", "--tie-embeddings --activation relu --ffn 20", "--head mix:3*lin"]:
+    check_replay(*replayed.split())
+for name in ["gelu", "gelu-tanh", "relu"]:
+    check_pytorch_checkpoint(name)
+check_own_checkpoint()
+print("the Transformer language model agrees with PyTorch")
