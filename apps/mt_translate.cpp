@@ -6,10 +6,12 @@
 #include "apps/cli/machine.h"
 #include "apps/cli/progress.h"
 #include "apps/cli/run_main.h"
+#include "apps/cli/same_start.h"
 #include "apps/cli/text_io.h"
 #include "apps/cli/version.h"
 #include "apps/mt_translate/translate_options.h"
 #include "apps/mt_translate/translate_text.h"
+#include "nn/models/shared_search.h"
 #include "nn/models/translator.h"
 
 namespace nine::app {
@@ -45,23 +47,24 @@ void report_unknown(const std::vector<BeamSearch::Ids>& sources) {
         100.0 * static_cast<double>(unknown) / static_cast<double>(tokens));
 }
 
-void translate(const TranslateOptions& o) {
+void translate(const TranslateOptions& o, Communicator& communicator) {
   const Translator translator = Translator::load(o.checkpoint, o.segmentation());
-  const Lines lines = read_lines(o.input);
+  const Lines lines = read_lines(o.input, communicator);
   // Read first, so that a wrong file is an error before the translation, not after it.
-  const Lines references =
-      o.score ? read_references(o.reference, lines.size(), input_name(o.input)) : Lines();
+  const Lines references = o.score && communicator.first()
+                               ? read_references(o.reference, lines.size(), input_name(o.input))
+                               : Lines();
   const std::vector<BeamSearch::Ids> sources = translator.source_ids(lines, input_name(o.input));
-  report_unknown(sources);
-  TextOutput out(o.output);
+  if (communicator.first()) report_unknown(sources);
+  TextOutput out(output_of(o.output, communicator));
   std::optional<TextOutput> attention;
-  if (!o.attention.empty()) attention.emplace(o.attention);
+  if (!o.attention.empty()) attention.emplace(output_of(o.attention, communicator));
   Lines translated;
   for_windows(sources.size(), o.batch,
               [&](size_t first, size_t count, const BeamSearch::Progress& progress) {
                 const auto part = std::span(sources).subspan(first, count);
                 const std::vector<Translation> found =
-                    translator.search().translate(part, o.search(), progress);
+                    shared_translate(translator.search(), part, o.search(), progress, communicator);
                 const auto number = static_cast<int64_t>(first);
                 write_translations(found, translator, {.n_best = o.n_best > 0, .first = number},
                                    out.stream());
@@ -76,37 +79,42 @@ void translate(const TranslateOptions& o) {
   out.finish();
   if (attention) attention->finish();
   // Scores go to standard error where standard output has the translations.
-  if (o.score)
+  if (o.score && communicator.first())
     std::fputs(score_lines(translated, references, o.scoring).c_str(),
                o.output == "-" ? stderr : stdout);
 }
 
-void score_given(const TranslateOptions& o) {
+void score_given(const TranslateOptions& o, Communicator& communicator) {
   const Translator translator = Translator::load(o.checkpoint, o.segmentation());
-  const Lines lines = read_lines(o.input), given = read_lines(o.score_given);
+  const Lines lines = read_lines(o.input, communicator),
+              given = read_lines(o.score_given, communicator);
   require(lines.size() == given.size(), input_name(o.input), " has ", lines.size(), " lines, but ",
           input_name(o.score_given), " has ", given.size(),
           ": each source needs its translation on the same line, an empty one too");
   const std::vector<BeamSearch::Ids> sources = translator.source_ids(lines, input_name(o.input)),
                                      targets =
                                          translator.target_ids(given, input_name(o.score_given));
-  TextOutput out(o.output);
-  for_windows(sources.size(), o.batch,
-              [&](size_t first, size_t count, const BeamSearch::Progress& progress) {
-                write_log_probs(translator.search().score(std::span(sources).subspan(first, count),
-                                                          std::span(targets).subspan(first, count),
-                                                          o.batch, progress),
-                                o.tokens, out.stream());
-              });
+  TextOutput out(output_of(o.output, communicator));
+  for_windows(
+      sources.size(), o.batch,
+      [&](size_t first, size_t count, const BeamSearch::Progress& progress) {
+        write_log_probs(
+            shared_score(translator.search(), std::span(sources).subspan(first, count),
+                         std::span(targets).subspan(first, count), o.batch, progress, communicator),
+            o.tokens, out.stream());
+      });
   out.finish();
 }
 
-int run(const TranslateOptions& o) {
+int run(const TranslateOptions& o, const Options& options, Communicator& communicator) {
+  require_same_use(communicator, options,
+                   {"input", "output", "attention", "score_given", "reference"}, {o.checkpoint},
+                   {o.codes, o.vocabulary});
   if (o.translates()) {
-    translate(o);
+    translate(o, communicator);
   } else if (!o.score_given.empty()) {
-    score_given(o);
-  } else {
+    score_given(o, communicator);
+  } else if (communicator.first()) {
     std::fputs(score_translation(o.input, o.reference, o.scoring).c_str(), stdout);
   }
   return kExitDone;
@@ -123,7 +131,10 @@ int main(int argc, char** argv) {
     o.declare(options);
     if (!options.parse(argc, argv)) return kExitDone;
     o.check(options);
-    return on_machine({.threads = o.threads, .precision = o.precision},
-                      [&](nine::Device) { return run(o); });
+    return on_machines(
+        {.threads = o.threads, .precision = o.precision, .mpi_timeout_s = o.mpi_timeout},
+        [&](nine::Device, nine::Communicator& communicator) {
+          return run(o, options, communicator);
+        });
   });
 }

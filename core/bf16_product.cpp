@@ -1,9 +1,11 @@
 #include "core/bf16_product.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdlib>
 #include <string_view>
+#include <vector>
 
 #include "core/error.h"
 #include "core/instruction_set.h"
@@ -74,16 +76,32 @@ float element(const Factor& f, int64_t i, int64_t k) {
   return f.scale * (f.contiguous_terms ? f.x[i * f.ld + k] : f.x[k * f.ld + i]);
 }
 
-// Rare: one FMA after another.
-void multiply_in_float32(const Product& p) {
-  for (int64_t i = 0; i < p.m; ++i)
+uint32_t largest(const Factor& f, int64_t i, int64_t k) {
+  uint32_t out = 0;
+  for (int64_t t = 0; t < k; ++t)
+    out = std::max(out, std::bit_cast<uint32_t>(element(f, i, t)) & 0x7fffffffU);
+  return out;
+}
+
+// Rare. An element's own row and column decide how it is computed, not what is beside them: where
+// these fit, from the pieces, otherwise one FMA after another.
+void multiply_large(const Product& p) {
+  std::vector<float> before;
+  for (int64_t i = 0; p.add && i < p.m; ++i)
+    before.insert(before.end(), p.c + i * p.ldc, p.c + i * p.ldc + p.n);
+  loops()->multiply(p);
+  std::vector<uint32_t> columns;
+  for (int64_t j = 0; j < p.n; ++j) columns.push_back(largest(p.right.source, j, p.k));
+  for (int64_t i = 0; i < p.m; ++i) {
+    const uint32_t row = largest(p.left.source, i, p.k);
     for (int64_t j = 0; j < p.n; ++j) {
+      if (fits(row, columns[static_cast<size_t>(j)], p.k)) continue;
       float sum = 0;
       for (int64_t k = 0; k < p.k; ++k)
         sum = std::fma(element(p.left.source, i, k), element(p.right.source, j, k), sum);
-      float& c = p.c[i * p.ldc + j];
-      c = p.add ? c + sum : sum;
+      p.c[i * p.ldc + j] = p.add ? before[static_cast<size_t>(i * p.n + j)] + sum : sum;
     }
+  }
 }
 
 }  // namespace
@@ -92,7 +110,7 @@ void multiply(const Product& p) {
   if (fits(p.left.largest, p.right.largest, p.k)) {
     loops()->multiply(p);
   } else {
-    multiply_in_float32(p);
+    multiply_large(p);
   }
 }
 

@@ -14,8 +14,8 @@
 // CPU as an emulation.
 //
 // Numbers below 2^-126 and pieces below it count as 0: an error of at most k 2^-126 times the
-// largest factor. Factors so large that a piece or a product could overflow, infinity and NaN among
-// them, are multiplied in float32 (multiply()).
+// largest factor. Elements whose row or column has numbers so large that a piece or a product could
+// overflow, infinity and NaN among them, are computed in float32 (multiply()).
 #pragma once
 
 #include <cstdint>
@@ -113,7 +113,7 @@ void use_emulation(bool on);
 
 /// Whether pieces and products of such numbers, k of them summed, stay finite.
 bool fits(uint32_t left_largest, uint32_t right_largest, int64_t k);
-/// loops()->multiply, or the same product from its sources in float32 if a factor is too large.
+/// loops()->multiply; elements whose row or column is too large, from the sources in float32.
 void multiply(const Product& p);
 
 }  // namespace nine::bf16

@@ -1,6 +1,5 @@
 #include "core/gemm.h"
 
-#include <Eigen/Core>
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -14,9 +13,9 @@
 
 #include "core/bf16_gemm.h"
 #include "core/bf16_product.h"
+#include "core/eigen_tile.h"
 #include "core/error.h"
 #include "core/instruction_set.h"
-#include "core/row_bits.h"
 #include "core/scratch.h"
 #include "core/threads.h"
 
@@ -120,17 +119,13 @@ std::string backend_description() {
     return concat("libxsmm ", LIBXSMM_VERSION, " (", libxsmm_get_target_arch(), ")");
   }
 #endif
-  return concat("eigen ", EIGEN_WORLD_VERSION, ".", EIGEN_MAJOR_VERSION, ".", EIGEN_MINOR_VERSION);
+  return "eigen " + eigen_version();
 }
 }  // namespace
 
 std::string gemm_description() {
   const bool emulated = bf16::loops() == &bf16::emulation();
   return backend_description() + (emulated ? ", bfloat16 tiles emulated" : "");
-}
-
-bool rows_are_independent() {
-  return backend() == GemmBackend::libxsmm && bf16::loops() == nullptr;
 }
 
 void set_gemm_backend(GemmBackend b) {
@@ -141,18 +136,18 @@ void set_gemm_backend(GemmBackend b) {
 struct TileBackends {
   template <class T>
   static void eigen(const TileProduct<T>& p, const T* a, const T* b, T* c) {
-    using Matrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::ColMajor>;
-    using Stride = Eigen::OuterStride<>;
-    using Input = Eigen::Map<const Matrix, Eigen::Unaligned, Stride>;
-    const Input ma(a, p.m_, p.k_, Stride(p.lda_)),
-        mb(b, p.transpose_b_ ? p.n_ : p.k_, p.transpose_b_ ? p.k_ : p.n_, Stride(p.ldb_));
-    Eigen::Map<Matrix, Eigen::Unaligned, Stride> mc(c, p.m_, p.n_, Stride(p.ldc_));
-    if (!p.add_) mc.setZero();
-    if (p.transpose_b_) {
-      mc.noalias() += ma * mb.transpose();
-    } else {
-      mc.noalias() += ma * mb;
-    }
+    if (!p.add_)
+      for (int64_t j = 0; j < p.n_; ++j) std::fill_n(c + j * p.ldc_, p.m_, T(0));
+    eigen_multiply_add<T>({.m = p.m_,
+                           .n = p.n_,
+                           .k = p.k_,
+                           .a = a,
+                           .lda = p.lda_,
+                           .b = b,
+                           .ldb = p.ldb_,
+                           .c = c,
+                           .ldc = p.ldc_,
+                           .transpose_b = p.transpose_b_});
   }
 
 #ifdef NINE_WITH_XSMM

@@ -1,5 +1,7 @@
 #include "tests/processes.h"
 
+#include <doctest/doctest.h>
+
 #include <cstdlib>
 #include <filesystem>
 
@@ -22,7 +24,7 @@ bool has_mpirun() {
 }
 
 Program under_mpirun(int processes, const std::string& program,
-                     const std::vector<std::string>& arguments, bool shared) {
+                     const std::vector<std::string>& arguments, const MpiStart& start) {
   std::vector<std::string> all{"-n",
                                std::to_string(processes),
                                "--oversubscribe",
@@ -33,7 +35,7 @@ Program under_mpirun(int processes, const std::string& program,
                                "ob1",
                                "--mca",
                                "btl",
-                               shared ? "self,vader" : "self,tcp",
+                               start.shared ? "self,vader" : "self,tcp",
                                "--mca",
                                "btl_tcp_if_include",
                                "lo",
@@ -43,10 +45,20 @@ Program under_mpirun(int processes, const std::string& program,
   all.push_back(fs::path(NINE_BIN_DIR) / program);
   all.insert(all.end(), arguments.begin(), arguments.end());
   all.insert(all.end(), {"--threads", "1"});
-  return Program(kMpirun, all, {}, [] {
+  return Program(kMpirun, all, start.input, [] {
     setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 1);
     setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 1);
   });
+}
+
+std::vector<std::string> with_second(std::vector<std::string> arguments, const std::string& program,
+                                     const std::vector<std::string>& second,
+                                     const std::vector<std::string>& environment) {
+  arguments.insert(arguments.end(), {"--threads", "1", ":", "-n", "1", "/usr/bin/env"});
+  arguments.insert(arguments.end(), environment.begin(), environment.end());
+  arguments.push_back(fs::path(NINE_BIN_DIR) / program);
+  arguments.insert(arguments.end(), second.begin(), second.end());
+  return arguments;
 }
 
 int process_of_rank(const Program& mpirun, int rank) {

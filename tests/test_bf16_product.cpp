@@ -236,6 +236,22 @@ TEST_CASE("bf16 pieces: infinities, NaN and the largest floats give what float32
   }
 }
 
+TEST_CASE("bf16 pieces: a row with infinity or NaN changes no bit of other rows") {
+  const Sizes s{20, 40, 64};
+  const Bf16Mode mode(MatmulPrecision::highest);
+  Numbers a = numbers(s.m * s.k, 1);
+  const Numbers b = numbers(s.n * s.k, 2), before = product(s, a, b);
+  for (const float large :
+       {std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN(), 3e38f}) {
+    CAPTURE(large);
+    a[static_cast<size_t>(3 * s.k + 5)] = large;
+    const Numbers c = product(s, a, b);
+    for (int64_t i = 0; i < s.m; ++i)
+      CHECK((i == 3 || std::memcmp(c.data() + i * s.n, before.data() + i * s.n,
+                                   static_cast<size_t>(s.n) * sizeof(float)) == 0));
+  }
+}
+
 TEST_CASE("bf16 pieces: what is below 2^-126 counts as 0 and costs no more than that") {
   const Bf16Mode mode(MatmulPrecision::highest);
   const Sizes s{16, 32, 64};

@@ -2,6 +2,7 @@
 // threads.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -212,6 +213,95 @@ TEST_CASE("gemm: one tile, column-major") {
             double s = add ? before.at(j, i) : 0;
             for (int64_t l = 0; l < k; ++l) s += a.at(l, i) * b.at(j, l);
             REQUIRE(c.at(j, i) == doctest::Approx(s).epsilon(1e-12));
+          }
+      }
+  }
+}
+
+namespace {
+
+// Element (i, j) of C + A B for column-major A and stored-transposed B, as core/eigen_tile.h says.
+template <class T>
+T in_stretches(const Matrix<T>& a, const Matrix<T>& b, T c, int64_t i, int64_t j, int64_t terms) {
+  for (int64_t begin = 0; begin < terms; begin += 256) {
+    T sum = 0;
+    for (int64_t l = begin; l < std::min(terms, begin + 256); ++l)
+      sum = std::fma(a.at(l, i), b.at(j, l), sum);
+    c += sum;
+  }
+  return c;
+}
+
+template <class T>
+void check_stretches(int64_t m, int64_t n, int64_t k) {
+  CAPTURE(m);
+  CAPTURE(n);
+  CAPTURE(k);
+  const Matrix<T> a(k, m, 4), b(n, k, 5);
+  Matrix<T> across(k, n, 0);
+  for (int64_t l = 0; l < k; ++l)
+    for (int64_t j = 0; j < n; ++j) across.at(l, j) = b.at(j, l);
+  for (const bool add : {false, true})
+    for (const bool transposed : {false, true}) {
+      const Matrix<T> before(n, m, 6);
+      Matrix<T> c = before;
+      TileProduct<T>(m, n, k, a.ld, transposed ? across.ld : b.ld, c.ld, add, transposed)(
+          a.data.data(), transposed ? across.data.data() : b.data.data(), c.data.data());
+      int64_t wrong = 0;
+      for (int64_t i = 0; i < m; ++i)
+        for (int64_t j = 0; j < n; ++j)
+          wrong += c.at(j, i) != in_stretches(a, b, add ? before.at(j, i) : T(0), i, j, k);
+      REQUIRE(wrong == 0);
+    }
+}
+
+}  // namespace
+
+TEST_CASE("gemm: Eigen's tiles sum every element in one order, whatever their size") {
+  const Restore restore;
+  set_gemm_backend(GemmBackend::eigen);
+  for (int64_t m = 1; m <= 66; m += m < 50 ? 1 : 7)
+    for (const int64_t n : {1, 2, 3, 4, 5, 10, 70})
+      for (const int64_t k : {1, 9, 260}) {
+        check_stretches<float>(m, n, k);
+        if (m < 30) check_stretches<double>(m, n, k);
+      }
+  check_stretches<float>(1000, 3, 513);
+  check_stretches<double>(500, 6, 513);
+}
+
+TEST_CASE("gemm: a row's bits do not depend on the rows beside it") {
+  const Restore restore;
+  const int64_t n = 130, k = 520;
+  for (const GemmBackend backend : backends()) {
+    set_gemm_backend(backend);
+    CAPTURE(to_text(backend));
+    for (const bool transpose_a : {false, true})
+      for (const bool transpose_b : {false, true}) {
+        constexpr int64_t kAll = 150;
+        const Matrix<float> a(transpose_a ? k : kAll, transpose_a ? kAll : k, 1),
+            b(transpose_b ? n : k, transpose_b ? k : n, 2);
+        const auto rows = [&](int64_t first, int64_t count) {
+          std::vector<float> c(static_cast<size_t>(count * n));
+          gemm<float>({.transpose_a = transpose_a,
+                       .transpose_b = transpose_b,
+                       .m = count,
+                       .n = n,
+                       .k = k,
+                       .a = a.data.data() + first * (transpose_a ? 1 : a.ld),
+                       .lda = a.ld,
+                       .b = b.data.data(),
+                       .ldb = b.ld,
+                       .c = c.data(),
+                       .ldc = n});
+          return c;
+        };
+        const std::vector<float> all = rows(0, kAll);
+        for (const int64_t count : {1, 2, 3, 10, 64, 65, 129})
+          for (const int64_t first : {0, 7, 21}) {
+            CAPTURE(count);
+            const std::vector<float> part = rows(first, count);
+            REQUIRE(std::equal(part.begin(), part.end(), all.begin() + first * n));
           }
       }
   }

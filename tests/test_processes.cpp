@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "core/gemm.h"
 #include "core/json.h"
 #include "tests/processes.h"
 
@@ -118,7 +119,8 @@ void check_same_bits(const std::string& program, int accumulate, const Strings& 
     CAPTURE(processes);
     const std::string run = dir / std::to_string(processes);
     const Outcome o =
-        under_mpirun(processes, program, flags(run, accumulate, more), accumulate == 8).wait();
+        under_mpirun(processes, program, flags(run, accumulate, more), {.shared = accumulate == 8})
+            .wait();
     REQUIRE_MESSAGE(o.code == 0, o.err);
     check_same_run(dir / "1", run);
   }
@@ -207,6 +209,20 @@ TEST_CASE("processes: 1, 2 and 4 make the same run of mt_train") {
   check_same_bits("mt_train", 6,
                   {"--head", "mix:2*lin", "--after", "1e", "--optimizer", "asgd", "--lr", "1"},
                   mt_flags);
+  check_same_bits("mt_train", 8, {"--head", "rbf", "--clip", "0.1", "--after", "1e"}, mt_flags);
+  check_same_bits("mt_train", 12,
+                  {"--head", "mix:lin,log", "--pi-reg", "cv2:0.1", "--after", "1e", "--optimizer",
+                   "sgd", "--momentum", "0.9", "--lr", "1"},
+                  mt_flags);
+}
+
+TEST_CASE("processes: every kind of head") {
+  if (!has_mpirun()) return;
+  check_same_bits("lm_train", 4, columns({"--head", "mix:lin,log,pow,pol,rbf,ssg,mog,hpb,wav,sig"}),
+                  lm_flags);
+  check_same_bits("mt_train", 4,
+                  {"--head", "mix:lin,log,pow,pol,rbf,ssg,mog,hpb,wav,sig", "--after", "4u"},
+                  mt_flags);
 }
 
 TEST_CASE("processes: killed with four, goes on with two and with one to the same bits") {
@@ -259,14 +275,66 @@ TEST_CASE("processes: what does not fit is refused") {
   CHECK(six.err.find("--accumulate 6 cannot be shared out among 4 processes") != std::string::npos);
   // Another option on one of the processes.
   Strings flags = lm_flags(dir / "other", 2, kColumns);
-  flags.insert(flags.end(),
-               {"--threads", "1", ":", "-n", "1", std::string(NINE_BIN_DIR) + "/lm_train"});
   const Strings second = lm_flags(dir / "other", 2, columns({"--lr", "0.5"}));
-  flags.insert(flags.end(), second.begin(), second.end());
-  const Outcome other = under_mpirun(1, "lm_train", flags).wait();
+  const Outcome other = under_mpirun(1, "lm_train", with_second(flags, "lm_train", second)).wait();
   CHECK(other.code == 2);
   CHECK(other.err.find("process 1 on ") != std::string::npos);
   CHECK(other.err.find("has --lr 0.5, where process 0 has 0.001") != std::string::npos);
+}
+
+TEST_CASE("processes: other data or another library on one of them is refused") {
+  if (!has_mpirun()) return;
+  const Scratch dir;
+  const auto flags = [&](const std::string& train) {
+    return Strings{"--train", dir / train, "--layers", "1",         "--hidden",     "16",
+                   "--embed", "16",        "--batch",  "2",         "--bptt",       "6",
+                   "--after", "3u",        "--run",    dir / "run", "--accumulate", "2"};
+  };
+  std::string text;
+  for (int i = 0; i < 40; ++i) text += "the dog runs\na cat sleeps\n";
+  dir.write("here", text + "a dog sleeps\n");
+  dir.write("there", text + "a cat runs\n");
+  // The file has the same name on both machines, but another content: here another name.
+  std::filesystem::create_directories(dir / "a");
+  std::filesystem::create_directories(dir / "b");
+  std::filesystem::copy(dir / "here", dir / "a/text");
+  std::filesystem::copy(dir / "there", dir / "b/text");
+  const auto start = [&](const std::string& folder, const Strings& environment) {
+    Strings here{"-C", (dir / "a").string(), std::string(NINE_BIN_DIR) + "/lm_train"},
+        there{"-C", (dir / folder).string()};
+    Strings own = flags("run");
+    own[1] = "text";
+    here.insert(here.end(), own.begin(), own.end());
+    here.insert(here.end(), {"--threads", "1", ":", "-n", "1", "/usr/bin/env"});
+    there.insert(there.end(), environment.begin(), environment.end());
+    there.push_back(std::string(NINE_BIN_DIR) + "/lm_train");
+    here.insert(here.end(), there.begin(), there.end());
+    here.insert(here.end(), own.begin(), own.end());
+    return under_mpirun(1, "/usr/bin/env", here).wait();
+  };
+  const Outcome same = start("a", {});
+  REQUIRE_MESSAGE(same.code == 0, same.err);
+  const Outcome data = start("b", {});
+  CHECK(data.code == 2);
+  CHECK_MESSAGE(data.err.find("has train_crc32c ") != std::string::npos, data.err);
+  const Outcome library = start("a", {"NINE_GEMM=eigen"});
+  if (gemm_backend() == GemmBackend::eigen) return;
+  CHECK(library.code == 2);
+  CHECK_MESSAGE(library.err.find("has gemm \"eigen ") != std::string::npos, library.err);
+}
+
+TEST_CASE("processes: a full disk of the first one ends all") {
+  if (!has_mpirun()) return;
+  const Scratch dir;
+  const auto begin = std::chrono::steady_clock::now();
+  // A limit on the size of files stands in for the disk; mpirun itself has none.
+  Strings flags{"--fsize=300000", std::string(NINE_BIN_DIR) + "/lm_train"};
+  const Strings own = long_flags(dir / "run");
+  flags.insert(flags.end(), own.begin(), own.end());
+  const Outcome full = under_mpirun(2, "/usr/bin/prlimit", flags).wait();
+  CHECK(full.code == 1);
+  CHECK_MESSAGE(full.err.find("cannot write ") != std::string::npos, full.err);
+  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(60));
 }
 
 TEST_CASE("processes: a run of a version that summed in another order is refused") {

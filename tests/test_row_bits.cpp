@@ -4,9 +4,9 @@
 
 #include "core/gemm.h"
 #include "core/random.h"
-#include "core/row_bits.h"
 #include "core/threads.h"
 #include "nn/models/lstm_language_model.h"
+#include "tests/bf16_mode.h"
 #include "tests/support.h"
 
 using namespace nine;
@@ -14,6 +14,13 @@ using namespace nine;
 namespace {
 
 constexpr int64_t kColumns = 10, kWords = 300;
+constexpr const char* kHeads[] = {"lin", "log", "rbf", "mix:3*lin", "mix:log,pow,rbf"};
+
+LstmLanguageModelConfig config_of(const char* head, int64_t hidden) {
+  LstmLanguageModelConfig config{.vocab = kWords, .embed = hidden, .hidden = hidden, .layers = 2};
+  config.head.spec = parse_head(head);
+  return config;
+}
 
 // Nats of each position of columns [first, first + count) of a text of `rows` rows.
 std::vector<std::vector<double>> nats_of_columns(const LstmLanguageModel& model,
@@ -41,6 +48,8 @@ std::vector<std::vector<double>> nats_of_columns(const LstmLanguageModel& model,
 }
 
 void check_columns(const LstmLanguageModelConfig& config, DType type) {
+  CAPTURE(config.head.spec.to_text());
+  CAPTURE(config.hidden);
   ParameterSet set({.dtype = type, .seed = 3, .gradients = false});
   const LstmLanguageModel model(set, config);
   for (const int64_t rows : {1, 30}) {
@@ -63,25 +72,21 @@ void check_columns(const LstmLanguageModelConfig& config, DType type) {
 
 }  // namespace
 
-TEST_CASE("row bits: with libxsmm a column's nats do not depend on the columns beside it") {
-  if (!gemm_backend_built(GemmBackend::libxsmm)) return;
+TEST_CASE("row bits: a column's nats do not depend on the columns beside it") {
   const tests::Restore restore;
-  set_gemm_backend(GemmBackend::libxsmm);
-  if (!rows_are_independent()) return;  // bfloat16 pieces
-  for (const int64_t hidden : {24, 130})
-    for (const char* head : {"lin", "log", "rbf", "mix:3*lin", "mix:log,pow,rbf"}) {
-      CAPTURE(hidden);
-      CAPTURE(head);
-      LstmLanguageModelConfig config{
-          .vocab = kWords, .embed = hidden, .hidden = hidden, .layers = 2};
-      config.head.spec = parse_head(head);
-      check_columns(config, DType::float32);
-      if (hidden == 24) check_columns(config, DType::float64);
-    }
+  for (const GemmBackend backend : {GemmBackend::eigen, GemmBackend::libxsmm}) {
+    if (!gemm_backend_built(backend)) continue;
+    set_gemm_backend(backend);
+    CAPTURE(to_text(backend));
+    for (const int64_t hidden : {24, 130})
+      for (const char* head : kHeads) check_columns(config_of(head, hidden), DType::float32);
+    for (const char* head : kHeads) check_columns(config_of(head, 24), DType::float64);
+  }
 }
 
-TEST_CASE("row bits: nothing rests on those of Eigen, which depend on the number of rows") {
-  const tests::Restore restore;
-  set_gemm_backend(GemmBackend::eigen);
-  CHECK_FALSE(rows_are_independent());
+TEST_CASE("row bits: with bfloat16 pieces too") {
+  const tests::Bf16Mode mode(MatmulPrecision::highest);
+  for (const int64_t hidden : {64, 130})
+    for (const char* head : {"lin", "rbf", "mix:log,pow"})
+      check_columns(config_of(head, hidden), DType::float32);
 }

@@ -2,67 +2,20 @@
 // gradients are summed, both against sums written out.
 #include <doctest/doctest.h>
 
-#include <condition_variable>
-#include <cstring>
-#include <deque>
-#include <map>
-#include <mutex>
-#include <thread>
-
 #include "core/ops.h"
 #include "core/random.h"
 #include "nn/training/gradient_tree.h"
 #include "nn/training/micro_batches.h"
 #include "nn/training/slab_shares.h"
 #include "tests/support.h"
+#include "tests/thread_ranks.h"
 
 using namespace nine;
+using tests::Mail;
+using tests::ThreadRank;
+using tests::with_ranks;
 
 namespace {
-
-// Messages between threads that play ranks.
-struct Mail {
-  std::mutex mutex;
-  std::condition_variable arrived;
-  std::map<std::pair<int, int>, std::deque<std::string>> boxes;  // from, to
-};
-
-class ThreadRank : public Communicator {
- public:
-  ThreadRank(Mail& mail, int rank, int size) : Communicator(rank, size), mail_(mail) {}
-
- private:
-  void transfer(int to, const void* send, int64_t send_bytes, int from, void* receive,
-                int64_t receive_bytes) override {
-    std::unique_lock lock(mail_.mutex);
-    if (send_bytes > 0) {
-      mail_.boxes[{rank(), to}].emplace_back(static_cast<const char*>(send),
-                                             static_cast<size_t>(send_bytes));
-      mail_.arrived.notify_all();
-    }
-    if (receive_bytes == 0) return;
-    auto& box = mail_.boxes[{from, rank()}];
-    mail_.arrived.wait(lock, [&] { return !box.empty(); });
-    if (std::ssize(box.front()) == receive_bytes)
-      std::memcpy(receive, box.front().data(), static_cast<size_t>(receive_bytes));
-    box.pop_front();
-  }
-
-  Mail& mail_;
-};
-
-// body(communicator) on `size` threads.
-template <class Body>
-void with_ranks(int size, Body&& body) {
-  Mail mail;
-  std::vector<std::thread> threads;
-  for (int r = 0; r < size; ++r)
-    threads.emplace_back([&, r] {
-      ThreadRank rank(mail, r, size);
-      body(rank);
-    });
-  for (std::thread& t : threads) t.join();
-}
 
 std::vector<float> numbers(int64_t n, uint32_t which) {
   RandomStream random({.seed = 4, .step = which});

@@ -46,9 +46,10 @@ int with_processes(double timeout_s, const std::function<int(Communicator&)>& bo
   return code;
 }
 
+bool first_process() { return processes_started() <= 1 || process_number() == 0; }
+
 void before_report_of_failure() {
-  if (processes_started() > 1 && process_number() > 0)
-    std::this_thread::sleep_for(std::chrono::seconds(1));
+  if (!first_process()) std::this_thread::sleep_for(std::chrono::seconds(1));
 }
 
 void after_report_of_failure(int code) {

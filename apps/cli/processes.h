@@ -13,6 +13,9 @@ namespace nine::app {
 /// `timeout_s` throws. Errors: start_mpi's.
 int with_processes(double timeout_s, const std::function<int(Communicator&)>& body);
 
+/// Whether this is rank 0, which prints what concerns all: true without mpirun.
+bool first_process();
+
 /// What run_main does with a failure while processes are joined: ends all of them. A failure that
 /// rank 0 has too is reported by rank 0 alone: the others wait for a moment before they report.
 void before_report_of_failure();

@@ -95,6 +95,7 @@ double Progress::share() const {
 }
 
 void Progress::update(int64_t done, int64_t total, std::string_view text) {
+  if (settings_.silent) return;
   const bool first = !started_;
   const double time = now();
   count(done, time);
@@ -149,6 +150,7 @@ void Progress::erase() {
 }
 
 void Progress::message(std::string_view line) {
+  if (settings_.silent) return;
   const bool redraw = drawn_;
   erase();
   std::fprintf(settings_.out, "%.*s\n", static_cast<int>(line.size()), line.data());

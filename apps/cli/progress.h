@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "apps/cli/processes.h"
+
 namespace nine::app {
 
 /// Where and how often Progress writes.
@@ -15,6 +17,8 @@ struct ProgressSettings {
   double seconds_between_lines = 10;   ///< when `out` is no terminal
   double seconds_between_draws = 0.1;  ///< when it is one
   std::function<double()> clock = {};  ///< seconds; a monotonic clock by default
+  /// Nothing is written: by default in the processes of mpirun that are not the first.
+  bool silent = !first_process();
 };
 
 /// One task with its rate and time left. On a terminal a bar redrawn in place; elsewhere a

@@ -50,6 +50,22 @@ std::vector<std::string> read_lines(const std::string& input) {
   return lines;
 }
 
+std::vector<std::string> read_lines(const std::string& input, Communicator& communicator) {
+  if (communicator.size() == 1) return read_lines(input);
+  std::string text;
+  if (communicator.first())
+    for (const std::string& line : read_lines(input)) text += line + '\n';
+  text = communicator.broadcast(text);
+  std::vector<std::string> lines;
+  for (size_t at = 0; at < text.size(); at = text.find('\n', at) + 1)
+    lines.push_back(text.substr(at, text.find('\n', at) - at));
+  return lines;
+}
+
+std::string output_of(const std::string& path, const Communicator& communicator) {
+  return communicator.first() ? path : "/dev/null";
+}
+
 std::string input_name(const std::string& input) { return input == "-" ? "standard input" : input; }
 
 void TextOutput::LazyFile::open_now() {

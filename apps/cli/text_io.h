@@ -7,10 +7,14 @@
 #include <utility>
 #include <vector>
 
+#include "core/communicator.h"
+
 namespace nine::app {
 
 /// All lines of a file or of standard input; none of an empty one. Errors: TextReader's.
 std::vector<std::string> read_lines(const std::string& input);
+/// Rank 0's lines, in every process: no other one reads the input.
+std::vector<std::string> read_lines(const std::string& input, Communicator& communicator);
 /// The name of an input in errors: its path, or "standard input".
 std::string input_name(const std::string& input);
 
@@ -22,6 +26,9 @@ struct NamedFile {
 /// Empty paths are none. UsageError: one of `outputs` is also an input or another output, which
 /// would be lost. Standard streams, pipes and devices may be named more than once.
 void check_outputs(const std::vector<NamedFile>& outputs, const std::vector<NamedFile>& inputs);
+
+/// Where this process writes what rank 0 alone writes: `path`, elsewhere nowhere.
+std::string output_of(const std::string& path, const Communicator& communicator);
 
 /// A file to write, or standard output. An existing file keeps its content until the first text is
 /// written, so that an earlier error loses nothing.

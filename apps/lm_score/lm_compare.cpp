@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "core/communicator.h"
 #include "core/error.h"
 #include "data/text.h"
 
@@ -64,8 +65,9 @@ void explain_left_out(const ModelComparison& d) {
 
 void write_comparison(const std::string& a, const std::string& b,
                       std::span<const std::string> lines, const CompareOptions& options,
-                      std::ostream& out) {
-  const ModelComparison d = compare_models(a, b, lines, options.scoring, options.device);
+                      std::ostream& out, Communicator& communicator) {
+  const ModelComparison d =
+      compare_models(a, b, lines, options.scoring, options.device, communicator);
   require(d.tokens > 0, "there is no token to compare",
           options.scoring.carry_state
               ? ": the text fills no row of 10 columns; leave out --carry-state"
@@ -85,7 +87,7 @@ void write_comparison(const std::string& a, const std::string& b,
   out << "mean gain\t" << number(d.total_gain() / tokens) << '\n';
   out << "ratio\t" << number(std::exp(-d.total_gain() / tokens)) << "\n95% interval\t"
       << number(interval.low) << '\t' << number(interval.high) << '\n';
-  explain_left_out(d);
+  if (communicator.first()) explain_left_out(d);
   if (options.worst == 0) return;
   out << "better\tline\tgain\tgain per token\twords\n";
   for (const int sign : {1, -1}) write_worst(d, lines, options.worst, sign, out);

@@ -19,9 +19,9 @@ struct CompareOptions {
 };
 
 /// Compares the models at a and b on `lines` (compare_models) and writes what docs/lm_score.md
-/// describes.
+/// describes. Processes share the scoring out; each writes everything.
 void write_comparison(const std::string& a, const std::string& b,
                       std::span<const std::string> lines, const CompareOptions& options,
-                      std::ostream& out);
+                      std::ostream& out, Communicator& communicator);
 
 }  // namespace nine::app

@@ -35,11 +35,11 @@ std::string words_of(const WordSet& set) {
 // The choices of one model, with the progress of reading the text.
 Choices choices_of(const LanguageModel& model, const std::string& name,
                    std::span<const std::string> lines, std::span<const WordSet> sets,
-                   int64_t batch_tokens) {
+                   int64_t batch_tokens, Communicator& communicator) {
   Progress progress("score " + name, "sentences");
-  Choices choices = restricted_choices(model, lines, sets, batch_tokens, [&](int64_t done) {
-    progress.update(done, std::ssize(lines));
-  });
+  Choices choices = restricted_choices(
+      model, lines, sets, batch_tokens,
+      [&](int64_t done) { progress.update(done, std::ssize(lines)); }, communicator);
   progress.finish();
   return choices;
 }
@@ -205,8 +205,9 @@ void name_unknown(const std::vector<std::string>& unknown, size_t models) {
 
 void write_restricted(const std::vector<std::string>& checkpoints,
                       std::span<const std::string> lines, const RestrictOptions& options,
-                      std::ostream& out) {
-  std::vector<WordSet> sets = parse_word_sets(read_lines(options.sets), input_name(options.sets));
+                      std::ostream& out, Communicator& communicator) {
+  std::vector<WordSet> sets =
+      parse_word_sets(read_lines(options.sets, communicator), input_name(options.sets));
   std::vector<Choices> choices;
   {
     std::vector<LanguageModel> models;
@@ -214,13 +215,15 @@ void write_restricted(const std::vector<std::string>& checkpoints,
     for (const std::string& path : checkpoints)
       models.push_back(LanguageModel::load(path, options.device));
     for (const LanguageModel& model : models) vocabularies.push_back(&model.vocabulary());
-    name_unknown(drop_unknown_words(sets, vocabularies, input_name(options.sets)), models.size());
+    const auto unknown = drop_unknown_words(sets, vocabularies, input_name(options.sets));
+    if (communicator.first()) name_unknown(unknown, models.size());
     for (WordSet& set : sets)
       if (set.counts.empty())
         for (const std::string& word : set.words)
           set.counts.push_back(vocabularies[0]->count(vocabularies[0]->id(word)));
     for (size_t m = 0; m < models.size(); ++m)
-      choices.push_back(choices_of(models[m], checkpoints[m], lines, sets, options.batch_tokens));
+      choices.push_back(
+          choices_of(models[m], checkpoints[m], lines, sets, options.batch_tokens, communicator));
   }
   require(!choices[0].empty(), "the text has none of the sets' words");
   const bool two = checkpoints.size() == 2;

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/communicator.h"
 #include "core/device.h"
 #include "data/measures/bootstrap.h"
 
@@ -22,8 +23,9 @@ struct RestrictOptions {
 
 /// Writes the measures of one model (one checkpoint) or the comparison of two on `lines`, as
 /// docs/restrict.md describes. Words that a model does not know are named on standard error.
+/// Processes share the text out; each writes everything.
 void write_restricted(const std::vector<std::string>& checkpoints,
                       std::span<const std::string> lines, const RestrictOptions& options,
-                      std::ostream& out);
+                      std::ostream& out, Communicator& communicator);
 
 }  // namespace nine::app

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <sstream>
 
+#include "core/shared_parts.h"
 #include "data/text.h"
 #include "nn/models/word_expectations.h"
 
@@ -44,25 +46,34 @@ class TopWriter {
 }  // namespace
 
 void write_top_words(const LanguageModel& model, std::span<const std::string> lines, int64_t count,
-                     int64_t batch_tokens, std::ostream& out) {
+                     int64_t batch_tokens, std::ostream& out, Communicator& communicator) {
   const Vocabulary& vocabulary = model.vocabulary();
   const Corpus text = Corpus::of_lines(lines, vocabulary);
-  TopWriter writer(vocabulary, out);
-  writer.header(static_cast<size_t>(std::min<int64_t>(count, vocabulary.size())));
-  std::vector<std::string_view> words;
-  word_expectations(
-      model, text, count, batch_tokens,
-      [&](int64_t s, int64_t t, const WordExpectation& expectation) {
-        if (t == 0) {
-          split_words(lines[static_cast<size_t>(s)], words);
-          words.push_back(Specials::kLanguageModel.text(Specials::kLanguageModel.end));
-        }
-        const std::string_view word = words[static_cast<size_t>(t)];
-        const bool known =
-            text.sentence(s)[static_cast<size_t>(t)] != Specials::kLanguageModel.unknown ||
-            word == Specials::kLanguageModel.text(Specials::kLanguageModel.unknown);
-        writer.write(s + 1, t + 1, word, known, expectation);
-      });
+  TopWriter(vocabulary, out)
+      .header(static_cast<size_t>(std::min<int64_t>(count, vocabulary.size())));
+  const std::vector<SentenceRange> batches = sentence_batches(model.network(), text, batch_tokens);
+  const auto make = [&](int64_t i) {
+    std::ostringstream part;
+    TopWriter writer(vocabulary, part);
+    std::vector<std::string_view> words;
+    word_expectations(
+        model, text, count, batch_tokens,
+        [&](int64_t s, int64_t t, const WordExpectation& expectation) {
+          if (t == 0) {
+            split_words(lines[static_cast<size_t>(s)], words);
+            words.push_back(Specials::kLanguageModel.text(Specials::kLanguageModel.end));
+          }
+          const std::string_view word = words[static_cast<size_t>(t)];
+          const bool known =
+              text.sentence(s)[static_cast<size_t>(t)] != Specials::kLanguageModel.unknown ||
+              word == Specials::kLanguageModel.text(Specials::kLanguageModel.unknown);
+          writer.write(s + 1, t + 1, word, known, expectation);
+        },
+        batches[static_cast<size_t>(i)]);
+    return part.str();
+  };
+  for_shared_parts(communicator, std::ssize(batches), make,
+                   [&](std::string_view part) { out << part; });
 }
 
 }  // namespace nine::app

@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 
+#include "core/communicator.h"
 #include "nn/models/language_model.h"
 
 namespace nine::app {
@@ -13,8 +14,8 @@ namespace nine::app {
 /// and `position` (from 1), `word` as typed (one outside the vocabulary: "word (<unk>)", scored as
 /// <unk>), its `probability` and `rank` (1 = the likeliest), then `word.1`, `p.1`, `word.2`, ...:
 /// the `count` likeliest words (at most the vocabulary), the likeliest first. Each sentence starts
-/// from a state of zeros.
+/// from a state of zeros. Processes share batches out; each writes everything.
 void write_top_words(const LanguageModel& model, std::span<const std::string> lines, int64_t count,
-                     int64_t batch_tokens, std::ostream& out);
+                     int64_t batch_tokens, std::ostream& out, Communicator& communicator);
 
 }  // namespace nine::app

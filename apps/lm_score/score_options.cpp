@@ -20,6 +20,7 @@ void ScoreOptions::declare(Options& o) {
   add_threads(o, threads);
   add_device(o, device);
   add_matmul_precision(o, precision);
+  add_mpi_timeout(o, mpi_timeout);
   o.add("seed", seed, "of --generate, of resamples and of --clusters");
 
   o.group("Scoring: a log-probability (natural) for each line");

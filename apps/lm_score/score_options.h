@@ -21,6 +21,7 @@ struct ScoreOptions {
   bool tokens = false, carry_state = false, components = false, margin_correction = false;
   int64_t batch_tokens = 4096;
   int threads = 0;
+  double mpi_timeout = 600;
   MatmulPrecision precision = MatmulPrecision::highest;
   uint64_t seed = 1;
   int64_t top = 0;

@@ -9,12 +9,14 @@ namespace nine::app {
 
 GenerationStats write_continuations(const LanguageModel& model,
                                     std::span<const std::string> prompts,
-                                    const GenerateOptions& options, std::ostream& out) {
-  return generate_text(model, prompts, options, [&](std::span<const GeneratedText> texts) {
+                                    const GenerateOptions& options, std::ostream& out,
+                                    Communicator& communicator) {
+  const auto write = [&](std::span<const GeneratedText> texts) {
     for (const GeneratedText& text : texts)
       out << line_of(text, prompts[static_cast<size_t>(text.prompt)], model.vocabulary()) << '\n';
     out.flush();
-  });
+  };
+  return generate_text(model, prompts, options, write, communicator);
 }
 
 std::string summary(const GenerationStats& made) {

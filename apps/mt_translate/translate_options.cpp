@@ -29,6 +29,7 @@ void TranslateOptions::declare(Options& o) {
   o.add("tokenize-input", tokenize_input, "13a: the input is raw text").choices({"none", "13a"});
   add_threads(o, threads);
   add_matmul_precision(o, precision);
+  add_mpi_timeout(o, mpi_timeout);
 
   o.group("Search (docs/decoding.md)");
   o.add("beam", beam, "prefixes kept of each sentence; 1: greedy").range(1, 1000);
@@ -90,7 +91,7 @@ void TranslateOptions::check(const Options& options) const {
   only_with(options, translates(), "translating: a --checkpoint without --score-given",
             {"beam", "length_penalty", "count_end", "max_length", "n_best", "attention", "join"});
   only_with(options, !checkpoint.empty(), "work with a --checkpoint",
-            {"codes", "tokenize_input", "batch", "threads"});
+            {"codes", "tokenize_input", "batch", "threads", "mpi_timeout"});
   only_with(options, translates() || !score_given.empty(), "translating and --score-given",
             {"output"});
   only_with(options, !score_given.empty(), "--score-given", {"tokens"});

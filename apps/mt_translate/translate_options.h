@@ -20,6 +20,7 @@ struct TranslateOptions {
   int64_t vocabulary_threshold = 0, beam = 5, max_length = 200, batch = 64, n_best = 0;
   double length_penalty = 1;
   int threads = 0;
+  double mpi_timeout = 600;
   MatmulPrecision precision = MatmulPrecision::highest;
   TranslationScoreFlags scoring;
 

@@ -4,12 +4,12 @@
 
 #include "apps/cli/number_format.h"
 #include "apps/cli/run_main.h"
+#include "apps/cli/same_start.h"
 #include "apps/cli/signals.h"
 #include "apps/cli/version.h"
 #include "apps/training/compare_configs.h"
 #include "apps/training/instruction_set_of_run.h"
 #include "apps/training/profile_table.h"
-#include "apps/training/same_start.h"
 #include "core/gemm.h"
 #include "core/instruction_set.h"
 #include "core/json.h"
@@ -273,7 +273,9 @@ int run_training(const TrainingRun& t, Communicator& communicator) {
   Json config = t.flags.to_json();
   config.erase("restart");  // about one start, not about the run
   config["resolved"] = t.resolved;
-  require_same_start(communicator, config);
+  Json compared = config;  // rank 0 alone writes
+  for (const char* key : {"run", "tensorboard"}) compared.erase(key);
+  require_same_start(communicator, compared);
   return communicator.first() ? lead(t, config, communicator) : assist(t, communicator);
 }
 

@@ -19,12 +19,13 @@ struct Scored {
 };
 
 Scored score_with(const std::string& checkpoint, Device device, std::span<const std::string> lines,
-                  const ScoringOptions& options) {
+                  const ScoringOptions& options, Communicator& communicator) {
   const LanguageModel model = LanguageModel::load(checkpoint, device);
   Scored s{model.vocabulary(), Corpus::of_lines(lines, model.vocabulary()), {}};
-  score_text(model, s.text, options, [&](std::span<const double> nats) {
-    s.nats.insert(s.nats.end(), nats.begin(), nats.end());
-  });
+  score_text(
+      model, s.text, options,
+      [&](std::span<const double> nats) { s.nats.insert(s.nats.end(), nats.begin(), nats.end()); },
+      communicator);
   return s;
 }
 
@@ -71,8 +72,14 @@ double ModelComparison::total_gain() const {
 ModelComparison compare_models(const std::string& a, const std::string& b,
                                std::span<const std::string> lines, const ScoringOptions& scoring,
                                Device device) {
-  const Scored first = score_with(a, device, lines, scoring);
-  return differences(first, score_with(b, device, lines, scoring));
+  return compare_models(a, b, lines, scoring, device, one_process());
+}
+
+ModelComparison compare_models(const std::string& a, const std::string& b,
+                               std::span<const std::string> lines, const ScoringOptions& scoring,
+                               Device device, Communicator& communicator) {
+  const Scored first = score_with(a, device, lines, scoring, communicator);
+  return differences(first, score_with(b, device, lines, scoring, communicator));
 }
 
 Interval bootstrap_ratio(std::span<const double> gains, std::span<const int64_t> tokens,
@@ -90,8 +97,9 @@ Interval bootstrap_ratio(std::span<const double> gains, std::span<const int64_t>
 WordDifferences word_differences(const std::string& a, const std::string& b,
                                  std::span<const std::string> lines, const ScoringOptions& scoring,
                                  Device device) {
-  const Scored first = score_with(a, device, lines, scoring);
-  const ModelComparison d = differences(first, score_with(b, device, lines, scoring));
+  const Scored first = score_with(a, device, lines, scoring, one_process());
+  const ModelComparison d =
+      differences(first, score_with(b, device, lines, scoring, one_process()));
   std::map<int32_t, WordDifference> by_id;
   for (size_t i = 0; i < d.gains.size(); ++i) {
     if (std::isnan(d.gains[i])) continue;

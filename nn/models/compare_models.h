@@ -11,6 +11,8 @@
 
 namespace nine {
 
+class Communicator;
+
 /// A token's gain is log p(B) - log p(A) in nats: above 0 where model B is better.
 struct ModelComparison {
   std::vector<double> gains;             ///< of each token of the text; NaN: not compared
@@ -32,6 +34,10 @@ struct ModelComparison {
 ModelComparison compare_models(const std::string& a, const std::string& b,
                                std::span<const std::string> lines, const ScoringOptions& scoring,
                                Device device);
+/// The same by several processes, which share batches or columns out; each gets the comparison.
+ModelComparison compare_models(const std::string& a, const std::string& b,
+                               std::span<const std::string> lines, const ScoringOptions& scoring,
+                               Device device, Communicator& communicator);
 
 /// 95% percentile interval of exp(-sum of gains / number of tokens), the ratio of perplexities B /
 /// A, when the text's sentences are drawn again with replacement (Efron, 1979), `resamples` times.

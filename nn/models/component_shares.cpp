@@ -3,13 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "nn/models/score_text.h"
-
 namespace nine {
 
-void component_shares(
-    const LanguageModel& model, const Corpus& text, int64_t batch_tokens,
-    const std::function<void(int64_t, int64_t, const ComponentShares&)>& callback) {
+void component_shares(const LanguageModel& model, const Corpus& text, int64_t batch_tokens,
+                      const std::function<void(int64_t, int64_t, const ComponentShares&)>& callback,
+                      SentenceRange range) {
   const LanguageNetwork& network = model.network();
   const HeadSpec& head = network.head_config().spec;
   require(head.mixture, "[component_shares] the head ", head.to_text(), " is no mixture");
@@ -17,7 +15,7 @@ void component_shares(
   Arena arena("score", model.device());
   Tape tape(arena);
   ComponentShares shares;
-  encode_sentences(network, tape, text, batch_tokens, [&](const EncodedSentences& batch) {
+  const auto take = [&](const EncodedSentences& batch) {
     const SoftmaxLoss loss = network.loss(batch.hidden, batch.targets, 1.0);
     const std::vector<double> log_prior = loss.prior.value().to_vector(),  // (rows, K)
         share = loss.share.value().to_vector();                            // (K, rows)
@@ -35,7 +33,8 @@ void component_shares(
         callback(batch.first + c, t, shares);
       }
     }
-  });
+  };
+  encode_sentences(network, tape, text, batch_tokens, take, range);
 }
 
 }  // namespace nine

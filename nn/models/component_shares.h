@@ -6,6 +6,7 @@
 
 #include "data/corpus.h"
 #include "nn/models/language_model.h"
+#include "nn/models/score_text.h"
 
 namespace nine {
 
@@ -15,11 +16,11 @@ struct ComponentShares {
   std::vector<double> share;  ///< each component's part in the token's probability; they sum to 1
 };
 
-/// Calls callback(sentence, token, shares) for every token of the text in its order, </s> last in
-/// each sentence. Every sentence starts from a state of zeros; `batch_tokens` as in
+/// Calls callback(sentence, token, shares) for every token of the range's sentences in order, </s>
+/// last in each sentence. Every sentence starts from a state of zeros; `batch_tokens` as in
 /// encode_sentences. Error: the head is no mixture.
-void component_shares(
-    const LanguageModel& model, const Corpus& text, int64_t batch_tokens,
-    const std::function<void(int64_t, int64_t, const ComponentShares&)>& callback);
+void component_shares(const LanguageModel& model, const Corpus& text, int64_t batch_tokens,
+                      const std::function<void(int64_t, int64_t, const ComponentShares&)>& callback,
+                      SentenceRange range = {});
 
 }  // namespace nine

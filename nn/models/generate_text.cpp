@@ -4,6 +4,7 @@
 
 #include "core/ops.h"
 #include "core/random.h"
+#include "core/shared_parts.h"
 #include "data/text.h"
 #include "kernels/ops.h"
 #include "nn/models/language_network.h"
@@ -60,19 +61,16 @@ class Generator {
     }
     tape_.reset();
   }
-  const GenerationStats& stats() const { return stats_; }
 
  private:
   void extend(GeneratedText& text, std::span<const double> log_p) {
     const double uniform = uniform_of(options_.seed, text.prompt, text.sample, text.ids.size());
     const int32_t word = choose_word(log_p, options_.sampling, uniform);
-    stats_.nats -= log_p[static_cast<size_t>(word)];
+    text.nats -= log_p[static_cast<size_t>(word)];
     if (word == Specials::kLanguageModel.end) {
       text.ended = true;
-      ++stats_.ended;
     } else {
       text.ids.push_back(word);
-      ++stats_.words;
     }
   }
   bool done(const GeneratedText& text) const {
@@ -102,17 +100,46 @@ void check(const GenerateOptions& o) {
           ": the first two cannot be below 0, the share must be from 0 to 1");
 }
 
+std::string bytes_of(std::span<const GeneratedText> texts) {
+  ByteWriter out;
+  for (const GeneratedText& text : texts) {
+    out.put(text.prompt);
+    out.put(text.sample);
+    out.put(text.ids);
+    out.put(text.prompt_words);
+    out.put(text.ended);
+    out.put(text.nats);
+  }
+  return out.take();
+}
+
+std::vector<GeneratedText> texts_of(std::string_view bytes) {
+  std::vector<GeneratedText> texts;
+  for (ByteReader in(bytes); !in.empty();) {
+    GeneratedText& text = texts.emplace_back();
+    text.prompt = in.get<int64_t>();
+    text.sample = in.get<int64_t>();
+    text.ids = in.list<int32_t>();
+    text.prompt_words = in.get<size_t>();
+    text.ended = in.get<bool>();
+    text.nats = in.get<double>();
+  }
+  return texts;
+}
+
 }  // namespace
 
 GenerationStats generate_text(const LanguageModel& model, std::span<const std::string> prompts,
                               const GenerateOptions& options,
-                              const std::function<void(std::span<const GeneratedText>)>& callback) {
+                              const std::function<void(std::span<const GeneratedText>)>& callback,
+                              Communicator& communicator) {
   check(options);
   Generator generator(model, options);
   const int64_t all = static_cast<int64_t>(prompts.size()) * options.samples;
   std::vector<GeneratedText> texts;
-  for (int64_t first = 0; first < all; first += options.batch) {
+  const auto make = [&](int64_t batch) {
     texts.clear();
+    const int64_t first = batch * options.batch;
     for (int64_t i = first; i < std::min(all, first + options.batch); ++i) {
       GeneratedText text{
           .prompt = i / options.samples,
@@ -122,10 +149,19 @@ GenerationStats generate_text(const LanguageModel& model, std::span<const std::s
       texts.push_back(std::move(text));
     }
     generator.run(texts, first);
+    return bytes_of(texts);
+  };
+  GenerationStats stats{.texts = all};
+  const auto take = [&](std::string_view result) {
+    texts = texts_of(result);
+    for (const GeneratedText& text : texts) {
+      stats.words += static_cast<int64_t>(text.ids.size() - text.prompt_words);
+      stats.ended += text.ended ? 1 : 0;
+      stats.nats += text.nats;
+    }
     callback(texts);
-  }
-  GenerationStats stats = generator.stats();
-  stats.texts = all;
+  };
+  for_shared_parts(communicator, (all + options.batch - 1) / options.batch, make, take);
   return stats;
 }
 

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "autograd/functions.h"
+#include "core/shared_parts.h"
 #include "data/corpus.h"
 #include "data/measures/significance.h"
 #include "data/text.h"
@@ -174,15 +175,30 @@ std::vector<RestrictedChoice> restricted_choices(const LanguageModel& model,
                                                  std::span<const std::string> lines,
                                                  std::span<const WordSet> sets,
                                                  int64_t batch_tokens,
-                                                 const std::function<void(int64_t)>& progress) {
+                                                 const std::function<void(int64_t)>& progress,
+                                                 Communicator& communicator) {
   const SetIds ids(sets, model.vocabulary());
   const Corpus text = Corpus::of_lines(lines, model.vocabulary());
   Arena arena("score", model.device());
   Tape tape(arena);
   std::vector<RestrictedChoice> choices;
-  encode_sentences(model.network(), tape, text, batch_tokens, [&](const EncodedSentences& batch) {
-    append_choices(model.network(), batch, ids, choices);
-    if (progress) progress(batch.first + batch.count);
+  const std::vector<SentenceRange> batches = sentence_batches(model.network(), text, batch_tokens);
+  const auto make = [&](int64_t i) {
+    std::vector<RestrictedChoice> own;
+    encode_sentences(
+        model.network(), tape, text, batch_tokens,
+        [&](const EncodedSentences& batch) { append_choices(model.network(), batch, ids, own); },
+        batches[static_cast<size_t>(i)]);
+    ByteWriter out;
+    out.put(own);
+    return out.take();
+  };
+  size_t done = 0;
+  for_shared_parts(communicator, std::ssize(batches), make, [&](std::string_view result) {
+    const auto part = ByteReader(result).list<RestrictedChoice>();
+    choices.insert(choices.end(), part.begin(), part.end());
+    if (progress) progress(batches[done].end);
+    ++done;
   });
   std::sort(choices.begin(), choices.end(),
             [](const RestrictedChoice& x, const RestrictedChoice& y) {

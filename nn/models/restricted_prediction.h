@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/communicator.h"
 #include "data/measures/bootstrap.h"
 #include "nn/models/language_model.h"
 
@@ -41,13 +42,15 @@ struct RestrictedChoice {
 };
 /// The choices at all words of `lines` that are in a set, by sentence, token and set; each sentence
 /// starts from a state of zeros. A word of several sets has a choice for each. `progress`, where
-/// given, is called with the number of sentences read so far. Errors: a word is not in the model's
+/// given, is called with the number of sentences read so far. Several processes share batches
+/// out; each gets all choices. Errors: a word is not in the model's
 /// vocabulary; batch_tokens < 1.
 std::vector<RestrictedChoice> restricted_choices(const LanguageModel& model,
                                                  std::span<const std::string> lines,
                                                  std::span<const WordSet> sets,
                                                  int64_t batch_tokens,
-                                                 const std::function<void(int64_t)>& progress = {});
+                                                 const std::function<void(int64_t)>& progress = {},
+                                                 Communicator& communicator = one_process());
 
 /// A mean with its 95% interval, resampled over the sentences that have a position.
 struct Estimate {

@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "autograd/functions.h"
-#include "core/row_bits.h"
+#include "core/shared_parts.h"
 #include "data/lm_batches.h"
 #include "kernels/ops.h"
 #include "nn/models/segment_reader.h"
@@ -92,7 +92,7 @@ Evaluation evaluate_carried(const LanguageNetwork& model, Tape& tape, const Corp
   const NoGrad guard(tape);
   segment = SegmentReader::later_rows(model, segment);
   const int64_t rows = EvalSegments(text, columns, segment).rows();
-  const bool shared = communicator.size() > 1 && rows_are_independent();
+  const bool shared = communicator.size() > 1;
   Evaluation result{.tokens = rows * columns};
   result.mixture_weights = MixtureWeightStats::of(model.head_config().spec);
   const ColumnRange own = shared ? columns_of(communicator.rank(), communicator.size(), columns)
@@ -137,22 +137,32 @@ struct PaddedSentences {
 
 }  // namespace
 
+std::vector<SentenceRange> sentence_batches(const LanguageNetwork& model, const Corpus& text,
+                                            int64_t batch_tokens, SentenceRange range) {
+  require(batch_tokens >= 1, "batch tokens ", batch_tokens, " must be at least 1");
+  const int64_t last = range.end < 0 ? text.sentences() : range.end;
+  std::vector<SentenceRange> batches;
+  for (int64_t first = range.first, end = first; first < last; first = end) {
+    // Neighbours in the text, as many as fit: results come in order and need not be kept.
+    for (int64_t rows = 0; end < last; ++end) {
+      rows = std::max(rows, text.length(end));
+      const bool too_long = model.window() > 0 && rows > model.window();
+      if (end > first && (too_long || rows * (end - first + 1) > batch_tokens)) break;
+    }
+    batches.push_back({first, end});
+  }
+  return batches;
+}
+
 void encode_sentences(const LanguageNetwork& model, Tape& tape, const Corpus& text,
                       int64_t batch_tokens,
-                      const std::function<void(const EncodedSentences&)>& callback) {
-  require(batch_tokens >= 1, "batch tokens ", batch_tokens, " must be at least 1");
+                      const std::function<void(const EncodedSentences&)>& callback,
+                      SentenceRange range) {
   const NoGrad guard(tape);
-  for (int64_t first = 0; first < text.sentences();) {
-    // Neighbours in the text, as many as fit: results come in order and need not be kept.
-    int64_t last = first, rows = 0;
-    while (last < text.sentences()) {
-      const int64_t longest = std::max(rows, text.length(last));
-      const bool too_long = model.window() > 0 && longest > model.window();
-      if (last > first && (too_long || longest * (last - first + 1) > batch_tokens)) break;
-      rows = longest;
-      ++last;
-    }
-    const int64_t cols = last - first;
+  for (const auto& [first, end] : sentence_batches(model, text, batch_tokens, range)) {
+    int64_t rows = 0;
+    for (int64_t s = first; s < end; ++s) rows = std::max(rows, text.length(s));
+    const int64_t cols = end - first;
     const PaddedSentences batch(text, first, cols, rows);
     SegmentReader reader(model, cols);
     // One segment, unless a single sentence is longer than a batch or than the model's window.
@@ -168,7 +178,6 @@ void encode_sentences(const LanguageNetwork& model, Tape& tape, const Corpus& te
       callback({first, cols, begin, part, hidden,
                 Tensor::from(std::vector<int32_t>(targets.begin(), targets.end()), {part, cols})});
     }
-    first = last;
   }
   tape.reset();
 }
@@ -197,9 +206,9 @@ std::vector<double> nats_undoing(const LanguageNetwork& model, const EncodedSent
 void score_sentences(const LanguageNetwork& model, Tape& tape, const Corpus& text,
                      int64_t batch_tokens,
                      const std::function<void(int64_t, std::span<const double>)>& callback,
-                     double undo_margin) {
+                     double undo_margin, SentenceRange range) {
   std::vector<double> own;
-  encode_sentences(model, tape, text, batch_tokens, [&](const EncodedSentences& batch) {
+  const auto take = [&](const EncodedSentences& batch) {
     const std::vector<double> nats =
         undo_margin > 0 ? nats_undoing(model, batch, undo_margin)
                         : model.loss(batch.hidden, batch.targets, 1.0).nll.value().to_vector();
@@ -210,23 +219,35 @@ void score_sentences(const LanguageNetwork& model, Tape& tape, const Corpus& tex
         own.push_back(nats[static_cast<size_t>(t * batch.count + c)]);
       if (std::ssize(own) == length) callback(batch.first + c, own);
     }
-  });
+  };
+  encode_sentences(model, tape, text, batch_tokens, take, range);
 }
 
 void score_text(const LanguageModel& model, const Corpus& text, const ScoringOptions& options,
-                const std::function<void(std::span<const double>)>& callback) {
+                const std::function<void(std::span<const double>)>& callback,
+                Communicator& communicator) {
   Arena arena("score", model.device());
   Tape tape(arena);
   if (!options.carry_state) {
-    score_sentences(
-        model.network(), tape, text, options.batch_tokens,
-        [&](int64_t, std::span<const double> nats) { callback(nats); }, options.undo_margin);
+    const std::vector<SentenceRange> batches =
+        sentence_batches(model.network(), text, options.batch_tokens);
+    const auto make = [&](int64_t i) {
+      ByteWriter out;
+      score_sentences(
+          model.network(), tape, text, options.batch_tokens,
+          [&](int64_t, std::span<const double> nats) { out.put(nats); }, options.undo_margin,
+          batches[static_cast<size_t>(i)]);
+      return out.take();
+    };
+    for_shared_parts(communicator, std::ssize(batches), make, [&](std::string_view result) {
+      for (ByteReader in(result); !in.empty();) callback(in.list<double>());
+    });
     return;
   }
   require(options.undo_margin == 0,
           "a margin is undone where sentences start afresh, not with carried state");
   std::vector<double> nats;
-  evaluate_carried(model.network(), tape, text, 10, 100, &nats);
+  evaluate_carried(model.network(), tape, text, 10, 100, &nats, communicator);
   size_t at = 0;
   for (int64_t s = 0; s < text.sentences(); at += static_cast<size_t>(text.length(s++)))
     callback(std::span(nats).subspan(at, static_cast<size_t>(text.length(s))));

@@ -14,20 +14,30 @@
 namespace nine {
 
 /// Calls `callback` with the nats (-log p) of each sentence's tokens, </s> last, in the text's
-/// order. With carried state the tokens at the end that fill no row of columns are NaN.
+/// order. With carried state the tokens at the end that fill no row of columns are NaN. Several
+/// processes share batches or columns out; each gets all nats.
 void score_text(const LanguageModel& model, const Corpus& text, const ScoringOptions& options,
-                const std::function<void(std::span<const double>)>& callback);
+                const std::function<void(std::span<const double>)>& callback,
+                Communicator& communicator = one_process());
 
 /// Evaluates a whole text with carried state, as validation does (EvalSegments): in file order,
 /// `columns` columns, segments of `segment` rows. token_nats, when given, becomes the nats of each
 /// token of the text, NaN for the remainder that fills no row and is left out. A network with a
-/// window reads segments of its own length, as SegmentReader says. Several processes
-/// share the columns out where that changes no bit (rows_are_independent); the result is the same
-/// in each.
+/// window reads segments of its own length, as SegmentReader says. Several processes share the
+/// columns out; the result is the same in each.
 Evaluation evaluate_carried(const LanguageNetwork& model, Tape& tape, const Corpus& text,
                             int64_t columns = 10, int64_t segment = 100,
                             std::vector<double>* token_nats = nullptr,
                             Communicator& communicator = one_process());
+
+/// Sentences [first, end) of a text; end -1: to the last one.
+struct SentenceRange {
+  int64_t first = 0, end = -1;
+};
+/// The batches that encode_sentences makes of these sentences, one after another. Error:
+/// batch_tokens < 1.
+std::vector<SentenceRange> sentence_batches(const LanguageNetwork& model, const Corpus& text,
+                                            int64_t batch_tokens, SentenceRange range = {});
 
 /// Neighbouring sentences of a text, one a column, each encoded from a state of zeros; or a segment
 /// of one sentence that is longer than a batch may be.
@@ -40,19 +50,20 @@ struct EncodedSentences {
   Var hidden;
   Tensor targets;  ///< (rows, count) int32: the tokens, -1 past a sentence's end
 };
-/// Calls `callback` for all sentences in the text's order, under NoGrad, one tape recording a call.
+/// Calls `callback` for the range's sentences in order, under NoGrad, one tape recording a call.
 /// At most `batch_tokens` positions are computed at once; a longer sentence comes alone and in
 /// segments, the state carried from one to the next, or, of a network with a window, as
 /// SegmentReader says. Error: batch_tokens < 1.
 void encode_sentences(const LanguageNetwork& model, Tape& tape, const Corpus& text,
                       int64_t batch_tokens,
-                      const std::function<void(const EncodedSentences&)>& callback);
+                      const std::function<void(const EncodedSentences&)>& callback,
+                      SentenceRange range = {});
 
-/// Calls callback(sentence, nats of each token, </s> last) for every sentence, each from a state of
-/// zeros, in the text's order. `batch_tokens` as in encode_sentences.
+/// Calls callback(sentence, nats of each token, </s> last) for the range's sentences, each from a
+/// state of zeros, in order. `batch_tokens` as in encode_sentences.
 void score_sentences(const LanguageNetwork& model, Tape& tape, const Corpus& text,
                      int64_t batch_tokens,
                      const std::function<void(int64_t, std::span<const double>)>& callback,
-                     double undo_margin = 0);
+                     double undo_margin = 0, SentenceRange range = {});
 
 }  // namespace nine

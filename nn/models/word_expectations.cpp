@@ -6,7 +6,6 @@
 
 #include "core/ops.h"
 #include "kernels/ops.h"
-#include "nn/models/score_text.h"
 
 namespace nine {
 namespace {
@@ -52,13 +51,14 @@ std::vector<WordExpectation> expectations_of(const LanguageNetwork& model,
 
 void word_expectations(
     const LanguageModel& model, const Corpus& text, int64_t count, int64_t batch_tokens,
-    const std::function<void(int64_t, int64_t, const WordExpectation&)>& callback) {
+    const std::function<void(int64_t, int64_t, const WordExpectation&)>& callback,
+    SentenceRange range) {
   require(count >= 0, "[word_expectations] ", count, " likeliest words: at least 0 can be given");
   const LanguageNetwork& network = model.network();
   const auto top_count = static_cast<size_t>(std::min(count, network.vocab()));
   Arena arena("score", model.device());
   Tape tape(arena);
-  encode_sentences(network, tape, text, batch_tokens, [&](const EncodedSentences& batch) {
+  const auto take = [&](const EncodedSentences& batch) {
     const std::vector<WordExpectation> positions = expectations_of(network, batch, top_count);
     for (int64_t c = 0; c < batch.count; ++c) {
       const int64_t sentence = batch.first + c,
@@ -66,7 +66,8 @@ void word_expectations(
       for (int64_t t = batch.begin; t < end; ++t)
         callback(sentence, t, positions[static_cast<size_t>((t - batch.begin) * batch.count + c)]);
     }
-  });
+  };
+  encode_sentences(network, tape, text, batch_tokens, take, range);
 }
 
 }  // namespace nine

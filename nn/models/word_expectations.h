@@ -7,15 +7,17 @@
 
 #include "data/corpus.h"
 #include "nn/models/language_model.h"
+#include "nn/models/score_text.h"
 
 namespace nine {
 
-/// Calls callback(sentence, token, expectation) for every token of the text in its order, </s> last
-/// in each sentence, with the `count` likeliest words (at most the vocabulary's size). Words of
-/// equal probability are ranked by id. Every sentence starts from a state of zeros; `batch_tokens`
-/// as in encode_sentences. Error: count < 0.
+/// Calls callback(sentence, token, expectation) for every token of the range's sentences in order,
+/// </s> last in each sentence, with the `count` likeliest words (at most the vocabulary's size).
+/// Words of equal probability are ranked by id. Every sentence starts from a state of zeros;
+/// `batch_tokens` as in encode_sentences. Error: count < 0.
 void word_expectations(
     const LanguageModel& model, const Corpus& text, int64_t count, int64_t batch_tokens,
-    const std::function<void(int64_t, int64_t, const WordExpectation&)>& callback);
+    const std::function<void(int64_t, int64_t, const WordExpectation&)>& callback,
+    SentenceRange range = {});
 
 }  // namespace nine

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "core/row_bits.h"
+#include "nn/models/shared_search.h"
 #include "nn/models/translation_text.h"
 
 namespace nine {
@@ -98,27 +98,11 @@ BeamSearch::Ids source_words(const ParallelCorpus& pairs, int64_t i) {
 std::vector<std::string> translate_pairs(const BeamSearch& beam_search, const ParallelCorpus& pairs,
                                          const Vocabulary& target, const SearchOptions& search,
                                          Communicator& communicator) {
-  const bool shared = communicator.size() > 1 && rows_are_independent();
-  const int64_t step = shared ? communicator.size() : 1;
   std::vector<BeamSearch::Ids> sources;
-  for (int64_t i = shared ? communicator.rank() : 0; i < pairs.pairs(); i += step)
-    sources.push_back(source_words(pairs, i));
-  std::vector<std::string> own;
-  for (const Translation& found : beam_search.translate(sources, search))
-    own.push_back(text_of(target, found.front().words, true));
-  if (!shared) return own;
-  std::string lines;  // no translation has a line's end in it
-  for (const std::string& line : own) lines += line + "\n";
-  std::vector<std::string> out(static_cast<size_t>(pairs.pairs()));
-  const std::vector<std::string> all = communicator.all_gather(lines);
-  for (size_t rank = 0; rank < all.size(); ++rank) {
-    size_t at = 0;
-    for (size_t i = rank; i < out.size(); i += all.size()) {
-      const size_t end = all[rank].find('\n', at);
-      out[i] = all[rank].substr(at, end - at);
-      at = end + 1;
-    }
-  }
+  for (int64_t i = 0; i < pairs.pairs(); ++i) sources.push_back(source_words(pairs, i));
+  std::vector<std::string> out;
+  for (const Translation& found : shared_translate(beam_search, sources, search, {}, communicator))
+    out.push_back(text_of(target, found.front().words, true));
   return out;
 }
 

@@ -37,8 +37,7 @@ SearchOptions validation_search(const ParallelCorpus& pairs, int64_t beam);
 BeamSearch::Ids source_words(const ParallelCorpus& pairs, int64_t i);
 
 /// The best translation of each pair's source, as text with subwords joined. Several processes
-/// share the pairs out where that changes no bit (rows_are_independent); each gets all
-/// translations.
+/// share the pairs out; each gets all translations.
 std::vector<std::string> translate_pairs(const BeamSearch& beam_search, const ParallelCorpus& pairs,
                                          const Vocabulary& target, const SearchOptions& search,
                                          Communicator& communicator = one_process());

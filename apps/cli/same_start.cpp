@@ -1,0 +1,75 @@
+#include "apps/cli/same_start.h"
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "apps/cli/option_conflicts.h"
+#include "apps/cli/option_data.h"
+#include "apps/cli/processes.h"
+#include "apps/cli/version.h"
+#include "core/error.h"
+#include "core/files.h"
+#include "core/gemm.h"
+#include "core/instruction_set.h"
+#include "nn/models/model_directory.h"
+
+namespace nine::app {
+namespace {
+
+// Where two objects of the same keys differ first, as "--hidden 32, where process 0 has 16".
+std::string difference(const Json& own, const Json& first, bool options) {
+  for (const auto& [key, value] : own.items()) {
+    const Json there = first.contains(key) ? first[key] : Json();
+    if (value == there) continue;
+    if (key == "resolved") return difference(value, there, false);
+    return concat(options ? "--" + flag_of(key) : key, " ", json_text(value),
+                  ", where process 0 has ", json_text(there));
+  }
+  return "other settings";
+}
+
+}  // namespace
+
+void require_same_start(Communicator& communicator, const Json& config) {
+  if (communicator.size() == 1) return;
+  Json own = config;
+  for (const char* key : {"threads", "mpi_timeout"}) own.erase(key);  // they change no result
+  const std::vector<std::string> hosts = communicator.all_gather(host_name()),
+                                 all = communicator.all_gather(json_text(own));
+  for (size_t r = 1; r < all.size(); ++r)
+    if (all[r] != all[0])
+      throw UsageError(concat(
+          "process ", r, " on ", hosts[r], " has ",
+          difference(parse_json_object(all[r]), parse_json_object(all[0]), true), " (on ", hosts[0],
+          "): all processes need the same data, options, instruction set and version"));
+}
+
+void require_same_use(Communicator& communicator, const Options& options,
+                      const std::vector<const char*>& of_first,
+                      const std::vector<std::string>& models,
+                      const std::vector<std::string>& files) {
+  if (communicator.size() == 1) return;
+  Json config = options.to_json();
+  require_usage(config.value("device", "cpu") == "cpu", "--device ", config.value("device", "cpu"),
+                " is of one process; start it without mpirun");
+  for (const char* key : of_first) config.erase(key);
+  Json resolved{{"version", kVersion},
+                {"instruction_set", to_text(instruction_set())},
+                {"gemm", gemm_description()}};
+  const auto add = [&](const std::string& name, const std::filesystem::path& file) {
+    resolved["CRC-32C of " + name] = digest_of_file(file).crc32c;
+  };
+  for (const std::string& model : models) {
+    if (model.empty()) continue;
+    const std::filesystem::path directory = model_directory(model);
+    for (const char* name :
+         {"model.safetensors", "config.json", kDictionaryFile, kSourceDict, kTargetDict})
+      if (exists(directory / name)) add(concat(model, "'s ", name), directory / name);
+  }
+  for (const std::string& file : files)
+    if (!file.empty()) add(file, file);
+  config["resolved"] = resolved;
+  require_same_start(communicator, config);
+}
+
+}  // namespace nine::app

@@ -1,0 +1,27 @@
+// Whether processes that work together were started alike.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "apps/cli/options.h"
+#include "core/communicator.h"
+#include "core/json.h"
+
+namespace nine::app {
+
+/// Compares every process's configuration (the options, and `resolved`: data, instruction set,
+/// versions) with rank 0's, but for threads and waiting. UsageError, in all processes: it names the
+/// first process that differs, its machine and the difference.
+void require_same_start(Communicator& communicator, const Json& config);
+
+/// The same for programs that use models: options but for those in `of_first`, which concern rank 0
+/// alone (text that it reads, results that it writes), version, instruction set, and the bytes of
+/// the `models` (paths as model_directory() takes them) and `files`; empty names are none.
+/// UsageError too: --device is no CPU. One process is not looked at.
+void require_same_use(Communicator& communicator, const Options& options,
+                      const std::vector<const char*>& of_first,
+                      const std::vector<std::string>& models,
+                      const std::vector<std::string>& files = {});
+
+}  // namespace nine::app

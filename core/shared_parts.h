@@ -1,0 +1,75 @@
+// Work that is cut into parts, shared out among processes, with results that all of them get in the
+// parts' order.
+#pragma once
+
+#include <cstring>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "core/communicator.h"
+#include "core/error.h"
+
+namespace nine {
+
+/// Part i is rank i mod P's: it calls make(i). `take` is called in every process with what make
+/// returned for each of the parts, in their order. With one process: make(0), take, make(1) ...
+void for_shared_parts(Communicator& communicator, int64_t parts,
+                      const std::function<std::string(int64_t part)>& make,
+                      const std::function<void(std::string_view result)>& take);
+
+/// Writes numbers, and lists of them, as they lie in memory.
+class ByteWriter {
+ public:
+  template <class T>
+  void put(const T& value) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    bytes_.append(reinterpret_cast<const char*>(&value), sizeof value);
+  }
+  template <class T>
+  void put(std::span<const T> values) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    put(values.size());
+    bytes_.append(reinterpret_cast<const char*>(values.data()), values.size_bytes());
+  }
+  template <class T>
+  void put(const std::vector<T>& values) {
+    put(std::span<const T>(values));
+  }
+  std::string take() { return std::move(bytes_); }
+
+ private:
+  std::string bytes_;
+};
+
+/// Reads what a ByteWriter of the same program has written, in the same order.
+class ByteReader {
+ public:
+  explicit ByteReader(std::string_view bytes) : bytes_(bytes) {}
+  bool empty() const { return bytes_.empty(); }
+  template <class T>
+  T get() {
+    T value;
+    copy(&value, sizeof value);
+    return value;
+  }
+  template <class T>
+  std::vector<T> list() {
+    std::vector<T> values(get<size_t>());
+    copy(values.data(), values.size() * sizeof(T));
+    return values;
+  }
+
+ private:
+  void copy(void* to, size_t bytes) {
+    if (bytes > bytes_.size()) fail("[ByteReader] the bytes end too early");
+    if (bytes > 0) std::memcpy(to, bytes_.data(), bytes);
+    bytes_.remove_prefix(bytes);
+  }
+  std::string_view bytes_;
+};
+
+}  // namespace nine

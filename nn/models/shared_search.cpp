@@ -1,0 +1,91 @@
+#include "nn/models/shared_search.h"
+
+#include <algorithm>
+
+#include "core/shared_parts.h"
+
+namespace nine {
+namespace {
+
+// Of P processes, process r has elements r, r + P, r + 2P ...: `own` of all, and everybody's
+// `results` in the order of all.
+template <class T>
+std::vector<T> own_of(std::span<const T> all, const Communicator& communicator) {
+  std::vector<T> own;
+  for (size_t i = static_cast<size_t>(communicator.rank()); i < all.size();
+       i += static_cast<size_t>(communicator.size()))
+    own.push_back(all[i]);
+  return own;
+}
+
+template <class T, class Put, class Get>
+std::vector<T> results_of_all(const std::vector<T>& own, size_t count, Communicator& communicator,
+                              Put&& put, Get&& get) {
+  ByteWriter mine;
+  for (const T& result : own) put(mine, result);
+  const std::vector<std::string> texts = communicator.all_gather(mine.take());
+  std::vector<ByteReader> readers(texts.begin(), texts.end());
+  std::vector<T> all;
+  for (size_t i = 0; i < count; ++i) all.push_back(get(readers[i % readers.size()]));
+  return all;
+}
+
+void put_translation(ByteWriter& out, const Translation& translation) {
+  out.put(translation.size());
+  for (const Hypothesis& h : translation) {
+    out.put(h.words);
+    out.put(h.log_prob);
+    out.put(h.score);
+    out.put(h.complete);
+    out.put(h.attention);
+  }
+}
+
+Translation get_translation(ByteReader& in) {
+  Translation translation(in.get<size_t>());
+  for (Hypothesis& h : translation) {
+    h.words = in.list<int32_t>();
+    h.log_prob = in.get<double>();
+    h.score = in.get<double>();
+    h.complete = in.get<bool>();
+    h.attention = in.list<float>();
+  }
+  return translation;
+}
+
+// Progress as if all had done as much as this process.
+BeamSearch::Progress of_all(const BeamSearch::Progress& progress, size_t count, int processes) {
+  if (!progress) return progress;
+  return [progress, count = static_cast<int64_t>(count), processes](int64_t done) {
+    progress(std::min(done * processes, count));
+  };
+}
+
+}  // namespace
+
+std::vector<Translation> shared_translate(const BeamSearch& search,
+                                          std::span<const BeamSearch::Ids> sources,
+                                          const SearchOptions& options,
+                                          const BeamSearch::Progress& progress,
+                                          Communicator& communicator) {
+  if (communicator.size() == 1) return search.translate(sources, options, progress);
+  const auto own = search.translate(own_of(sources, communicator), options,
+                                    of_all(progress, sources.size(), communicator.size()));
+  return results_of_all(own, sources.size(), communicator, put_translation, get_translation);
+}
+
+std::vector<std::vector<double>> shared_score(const BeamSearch& search,
+                                              std::span<const BeamSearch::Ids> sources,
+                                              std::span<const BeamSearch::Ids> targets,
+                                              int64_t batch, const BeamSearch::Progress& progress,
+                                              Communicator& communicator) {
+  if (communicator.size() == 1) return search.score(sources, targets, batch, progress);
+  const auto own = search.score(own_of(sources, communicator), own_of(targets, communicator), batch,
+                                of_all(progress, sources.size(), communicator.size()));
+  return results_of_all(
+      own, sources.size(), communicator,
+      [](ByteWriter& out, const std::vector<double>& nats) { out.put(nats); },
+      [](ByteReader& in) { return in.list<double>(); });
+}
+
+}  // namespace nine
