@@ -421,6 +421,14 @@ void CheckpointStore::save(int64_t step, const Json& state,
   prune(step);
 }
 
+void CheckpointStore::restore_links(int64_t latest, int64_t best) {
+  for (const auto& [link, step] : {std::pair{kBest, best}, std::pair{kLatest, latest}}) {
+    const fs::path path = directory_ / link;
+    if (step_of_link(path) != step && holds_state(directory_ / name_of_step(step)))
+      replace_symlink(path, name_of_step(step));
+  }
+}
+
 void CheckpointStore::clear() {
   remove_or_fail(directory_ / kLatest);
   remove_or_fail(directory_ / kBest);

@@ -342,6 +342,8 @@ void Trainer::restore(const Checkpoint* checkpoint) {
   restore_state(s);
   progress_.step = saved.at("step");
   saved_step_ = progress_.step;
+  if (store_ != nullptr)
+    store_->restore_links(progress_.step, task_.has_validation() ? best_.step : progress_.step);
 }
 
 void Trainer::restore_state(const Json& s) {
