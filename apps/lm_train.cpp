@@ -50,12 +50,8 @@ int main(int argc, char** argv) {
     options.ignore_in_config({"resolved"});
     if (!options.parse(argc, argv)) return kExitDone;
     o.check(options);
-    return on_machines({.threads = o.threads,
-                        .device = o.device,
-                        .precision = o.precision,
-                        .mpi_timeout_s = o.mpi_timeout},
-                       [&](nine::Device device, nine::Communicator& communicator) {
-                         return train(options, o, device, communicator);
-                       });
+    return on_machines(o.machine(), [&](nine::Device device, nine::Communicator& communicator) {
+      return train(options, o, device, communicator);
+    });
   });
 }

@@ -58,12 +58,8 @@ int main(int argc, char** argv) {
     }
     o.resolve();
     o.check(options);
-    return on_machines({.threads = o.threads,
-                        .device = o.device,
-                        .precision = o.precision,
-                        .mpi_timeout_s = o.mpi_timeout},
-                       [&](nine::Device device, nine::Communicator& communicator) {
-                         return train(options, o, device, communicator);
-                       });
+    return on_machines(o.machine(), [&](nine::Device device, nine::Communicator& communicator) {
+      return train(options, o, device, communicator);
+    });
   });
 }

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "apps/cli/machine.h"
 #include "apps/cli/option_conflicts.h"
 #include "apps/training/option_types.h"
 #include "core/matmul_precision.h"
@@ -86,6 +87,11 @@ struct TrainOptions : HeadSettings {
   int64_t export_steps = 20;
 
   virtual TrainerConfig trainer() const;
+  /// Where and how to compute, for on_machines().
+  MachineFlags machine() const {
+    return {
+        .threads = threads, .device = device, .precision = precision, .mpi_timeout_s = mpi_timeout};
+  }
   /// What --accumulate means for the processes of this run. UsageError: it cannot be shared out
   /// among so many; a run of several that only one can make.
   void check_processes(const Communicator& communicator) const;
