@@ -148,7 +148,7 @@ Transcripts read_transcripts(const std::string& path, bool numbered) {
   int64_t number = 0;
   for (std::string_view line; reader.next_line(line); ++number) {
     const size_t tab = line.find('\t');
-    require(numbered || (tab != std::string_view::npos && tab > 0), reader.place(),
+    require(tab == std::string_view::npos ? numbered : tab > 0, reader.place(),
             ": a line is 'utterance TAB words', but this has ",
             tab == 0 ? "no utterance" : "no tab");
     if (tab == std::string_view::npos)
