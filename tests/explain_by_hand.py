@@ -19,6 +19,9 @@ KERNELS = ["lin", "log", "log:p=0.7", "log:p=3", "pow", "pow:p=1", "pol", "pol:a
            "expr:{1}", "lin:scale=2", "rbf:gamma=learn:0.5:scale=learn:2", "log:p=learn:3", "pow:p=learn:1.5:scale=0.5", "pol:alpha=learn:0.5:c=learn:0.3",
            "wav:a=learn:2:b=learn:3", "ssg:variance=learn:0.5", "hpb:ball=sigmoid:shift=learn:-1:scale=learn", "mog:variance=learn:2",
            "mog:form=mixture:components=3:variance=learn:0.7:scale=learn:2", "sig:scale=learn", "expr:{s*tanh(z/s)}:s=learn:3:scale=2"]
+MIXTURES = ["mix:lin,rbf", "mix:2*lin", "mix1", "mix:ssg,mog:form=mixture,hpb", "mix:ssg:variance=0.5,log:p=3,pow:p=1,sig", "mix:wav,pol:p=3,mog:components=3",
+            "mix:hpb:ball=clip,hpb:ball=sigmoid,hpb:ball=tanh", "mix:lin", "mix:rbf:gamma=learn:0.5:scale=learn:2,log:p=learn:3,rbf:gamma=learn:1",
+            "mix:expr:{c*sqrt(ww*hh)-q/d+tanh(hh)},expr:{s*tanh(z/s)}:s=learn:3", "mixbig"]
 LAYERS = ["softmax", "mixture", "label_smoothing", "pi_reg", "weight_norm_reg", "layer_norm", "lstm", "attention"]
 MARGINS = ["margin=none", "margin=cos:0.3", "margin=arc:0.5", "margin=arc:2", "margin=lsm:2", "margin=lsm:5", "word_norm=const:2", "word_norm=uniform",
            "word_norm=uniform:through", "word_norm=log-rank", "word_norm=log-rank:ratio:through", "word_norm=unigram:2,1", "word_norm=log-unigram",
@@ -174,7 +177,7 @@ def corrupted(text):
 
 
 def main():
-    names, wrong, total = sys.argv[2:] or KERNELS + LAYERS + MARGINS, 0, 0
+    names, wrong, total = sys.argv[2:] or KERNELS + MIXTURES + LAYERS + MARGINS, 0, 0
     fixed = ("layer_norm", "lstm", "attention")
     runs = [(name, ["--explain", name]) for name in names]
     runs += [(f"{name}, exercise", ["--exercise", name, "--seed", "5", "--solution"]) for name in names if name not in fixed]

@@ -11,6 +11,7 @@ import json
 import math
 import os
 import random
+import re
 import subprocess
 import sys
 import tempfile
@@ -18,91 +19,176 @@ import tempfile
 from report_browser import Browser, CHROMIUM, FLAWS, no_browser
 
 ROWS, BATCHES, WORDS = 200, 5, 3
-# Pages, and how the page's sliders are named in a head string. The numbers in the sliders are drawn at random for every batch.
-PAGES = {"lin": {}, "log": {"p": "p"}, "pow": {"p": "p"}, "pol": {"alpha": "alpha", "offset": "c", "p": "p"}, "rbf": {"gamma": "gamma"},
-         "wav": {"a": "a", "b": "b"}, "sig": {}, "ssg": {}, "ssg:variance=0.5": {"variance": "variance"}, "mog": {}, "mog:form=mixture": {},
-         "mog:components=3:form=mixture:variance=0.7": {"variance": "variance"}, "mog:components=3": {}, "hpb": {}, "hpb:ball=tanh": {},
-         "hpb:ball=clip": {}, "hpb:ball=sigmoid": {"shift": "shift"}, "expr:{s*tanh(z/s)}:s=3": {"s": "s"},
-         "rbf:gamma=0.5:scale=learn": {"gamma": "gamma", "factor": "scale"}, "mog:scale=0.5": {"factor": "scale"},
-         "expr:{-log(1+q^(p/2))+erf(c)*k}:p=3:k=0.5": {"p": "p", "k": "k"},
-         "expr:{where(q<2,softplus(z),-sqrt(ww+hh+1))+max(c,tanh(q))*atan(hh)-expm1(-q)*sigmoid(ww)}": {},
-         "margin=cos:0.3": {"m": ""}, "margin=arc:0.5": {"m": ""}, "margin=lsm:3": {}}
-LAYERS = ["softmax", "mixture", "lstm", "attention", "layer_norm", "pi_reg", "word_norm=uniform"]
+# Pages with a plane. The numbers in the sliders are drawn at random for every batch.
+PAGES = ["lin", "log", "pow", "pol", "rbf", "wav", "sig", "ssg", "ssg:variance=0.5", "mog", "mog:form=mixture",
+         "mog:components=3:form=mixture:variance=0.7", "mog:components=3", "hpb", "hpb:ball=tanh", "hpb:ball=clip", "mog:form=mixture:scale=0.5",
+         "hpb:ball=sigmoid", "expr:{s*tanh(z/s)}:s=3", "rbf:gamma=0.5:scale=learn", "mog:scale=0.5", "expr:{-log(1+q^(p/2))+erf(c)*k}:p=3:k=0.5",
+         "expr:{where(q<2,softplus(z),-sqrt(ww+hh+1))+max(c,tanh(q))*atan(hh)-expm1(-q)*sigmoid(ww)}", "margin=cos:0.3", "margin=arc:0.5",
+         "margin=lsm:3", "word_norm=uniform", "word_norm=const:2,margin=cos:0.2", "word_norm=unigram:2,1,margin=arc:0.4",
+         "word_norm=log-rank:through", "context_norm=const:3", "context_norm=max",
+         "word_norm=log-unigram:scaled:through,context_norm=max:through,margin=lsm:2", "mixture", "mix:lin,rbf", "mix:log,pow:p=3,ssg",
+         "mix:mog:form=mixture:scale=0.5,hpb,expr:{s*tanh(z/s)+c}:s=3", "mix:hpb:ball=sigmoid,hpb:ball=tanh,rbf:gamma=0.5:scale=2", "mix1",
+         "mixbig"]
+LAYERS = ["softmax", "lstm", "attention", "layer_norm", "pi_reg", "weight_norm_reg", "label_smoothing"]
+NAMES = {"offset": "c", "factor": "scale"}  # of sliders, in head strings
 
 
-def head_of(name, sliders, values):
-    """The head string with the sliders' values, and the margin."""
-    if name.startswith("margin="):
-        kind = name[len("margin="):]
-        return "lin", kind if kind.startswith("lsm") else f"{kind.split(':')[0]}:{values['m']!r}"
-    base, _, given = name.partition("}") if name.startswith("expr") else name.partition(":")
-    base, given = (base + "}", given.lstrip(":")) if name.startswith("expr") else (base, given)
+def with_values(component, values):
+    """A component of a head string with the sliders' values."""
+    base, _, given = component.partition("}") if component.startswith("expr") else component.partition(":")
+    base, given = (base + "}", given.lstrip(":")) if component.startswith("expr") else (base, given)
     parameters = dict(p.split("=") for p in given.split(":") if p)
-    parameters.update({theirs: repr(values[ours]) for ours, theirs in sliders.items()})
-    return ":".join([base] + [f"{k}={v}" for k, v in parameters.items()]), "none"
+    parameters.update({NAMES.get(name, name): repr(value) for name, value in values.items()})
+    return ":".join([base] + [f"{k}={v}" for k, v in parameters.items()])
+
+
+PRESETS = {"mixture": "mix:lin,rbf", "mix1": "mix:lin,log,rbf,hpb,wav", "mixbig": "mix:lin,log,pow,pol,rbf,ssg,mog,hpb,wav"}
+
+
+def input_of(name, data, values, state):
+    """What kernel_inspect --input takes: the head string and the options, with the sliders' values."""
+    if "norm=" in name or name.startswith("margin="):
+        parts, options, v = re.split(r",(?=[a-z_]+=)", name), {}, values[0]
+        for part in parts:
+            key, _, text = part.partition("=")
+            kind = text.split(":")[0]
+            if key == "margin":
+                text = f"lsm:{state['pieces']}" if kind == "lsm" else f"{kind}:{v['m']!r}"
+            if key == "word_norm" and kind in ("const", "unigram"):
+                text = f"const:{v['F']!r}" if kind == "const" else f"unigram:{v['A']!r},{v['B']!r}"
+            if key == "context_norm" and kind == "const":
+                text = f"const:{v['G']!r}"
+            options[key] = text
+        return "lin", options
+    name = PRESETS.get(name, name)
+    if not name.startswith("mix:"):
+        return with_values(name, values[0]), {}
+    components = re.split(r",(?![^{]*})", name[4:])
+    return "mix:" + ",".join(with_values(c, v) for c, v in zip(components, values)), {"head_context": "tanh" if data.get("C") else "none"}
 
 
 def close(page, engine, largest):
     return abs(page - engine) <= 1e-12 * max(largest, abs(engine), 1e-3)
 
 
-def compare(browser, program, name, sliders, rng):
+def compare(browser, program, name, rng):
     """The page's numbers against the program's; a list of sentences, and how far off the worst was."""
-    data, flaws, worst = browser.value("nine.D"), [], 0
-    size = data["parts"] * data["size"]
+    data, state, flaws, worst = browser.value("nine.D"), browser.value("nine.state"), [], 0
+    size, mixture, components = len(data["h"]), "m" in data, data["components"]
+    by_angle = "norm=" in name or name.startswith("margin=")
     for batch in range(BATCHES):
         reach = 0.6 if data["ball"] else 1.5
         vector = lambda: [rng.uniform(-reach, reach) for _ in range(size)]
-        values = {}
-        for s in data["sliders"]:
-            x = rng.uniform(s["low"], s["high"])
-            values[s["name"]] = round(x) if s["step"] == 1 else x
-        # Slow decays: where all scores vanish there is nothing to compare.
-        head, margin = head_of(name, sliders, values)
-        H, W = [vector() for _ in range(ROWS)], [vector() for _ in range(WORDS)]
+        values = []
+        for c in components:
+            values.append({})
+            for s in c["sliders"]:
+                x = rng.uniform(s["low"], s["high"])
+                values[-1][s["name"]] = round(x) if s["step"] == 1 else x
+        if state["margin"] == "lsm":
+            state["pieces"] = rng.randint(1, data["most_pieces"])
+        # pol's powers of large scores: where one word has all, the others' probabilities have no digits to compare.
+        head, options = input_of(name, data, [{k: v for k, v in of.items() if k in used(name, c)} for of, c in zip(values, components)] if not by_angle else values, state)
+        W = [vector() for _ in range(WORDS)]
+        H = [vector() for _ in range(ROWS)]
+        for r in range(0, ROWS, 10) if by_angle else ():  # next to the direction of a word, where the cosine has no digits for the angle
+            turn, long, w = 10 ** rng.uniform(-7, -1) * rng.choice((-1, 1)), rng.uniform(0.3, 2), rng.choice(W)
+            H[r] = [long * (w[0] * math.cos(turn) - w[1] * math.sin(turn)), long * (w[0] * math.sin(turn) + w[1] * math.cos(turn))]
         targets = [rng.randrange(WORDS) for _ in range(ROWS)]
-        options = {"margin": margin} if margin != "none" else {}
-        done = subprocess.run([program, "--input", "-"], input=json.dumps({"head": head, "H": H, "W": W, "targets": targets, "options": options}),
-                              capture_output=True, text=True)
+        given = {"head": head, "H": H, "W": W, "targets": targets, "options": options}
+        if mixture:
+            given["M"] = list(map(list, zip(*(vector() for _ in components))))
+        columns = [[vector() for _ in range(size)] for _ in components] if data.get("C") else None
+        if columns:
+            given["C"] = [list(map(list, zip(*c))) for c in columns]
+        if "word_norm" in name:
+            given["counts"] = [6, 3, 1]
+        longest = max(range(ROWS), key=lambda r: math.hypot(*H[r]))
+        if "longest other context" in values[0]:  # the batch is these rows
+            values[0]["longest other context"] = math.hypot(*H[longest])
+        done = subprocess.run([program, "--input", "-"], input=json.dumps(given), capture_output=True, text=True)
         if done.returncode != 0:
             return [f"{head}: {done.stderr.strip()}"], worst
         engine = json.loads(done.stdout)
-        page = browser.value(f"""(({{H, W, targets, P}}) => H.map((h, r) => {{
-          const o = nine.compute({{ h, w: W, P, T: 1, margin: nine.state.margin, target: targets[r] }});
-          return [o.S, o.p, o.L, o.dw, o.dh];
-        }}))({json.dumps({"H": H, "W": W, "targets": targets, "P": values})})""")
-        narrow = False
-        dw_sum, dw_size = [[0.0] * size for _ in range(WORDS)], 0
-        for r, (S, p, L, dw, dh) in enumerate(page):
-            # The slope of arc divides by sin theta, which a formula of c has without digits where theta is small.
-            apart = min(1 - (sum(a * b for a, b in zip(H[r], w)) / math.hypot(*H[r]) / math.hypot(*w)) ** 2 for w in W)
-            if margin.startswith("arc") and apart < 0.01:
-                narrow = True
-                continue
-            biggest = max([1.0] + [abs(x) for x in S] + [sum(a * a for a in H[r]) + sum(a * a for a in w) for w in W]
-                          + [abs(data["parts"] ** 2 * x) for x in S])
-            term = max([1.0] + [abs(x) for v in dw for x in v]) * biggest
-            pairs = [(L, -engine["log_probs"][r][targets[r]], biggest)] if margin == "none" else []
-            for v in range(WORDS):
-                if margin == "none" or v != targets[r]:
-                    pairs.append((S[v], engine["scores"][r][v], biggest))
-                if margin == "none" and p[v] > 1e-300:
-                    pairs.append((math.log(p[v]), engine["log_probs"][r][v], biggest))
-            pairs += [(a, b * ROWS, term) for a, b in zip(dh, engine["grad"]["H"][r])]
+        ours = {"W": W, "P": values, "m": list(map(list, zip(*given["M"]))) if mixture else None, "C": columns, "targets": targets, "H": H, "pieces": state["pieces"]}
+        page = browser.value(f"""(({{H, W, targets, P, m, C, pieces}}) => H.map((h, r) => nine.compute({{
+          h, w: W, P, T: 1, margin: nine.state.margin, pieces, target: targets[r], m: m ?? undefined, C: C ?? undefined }})))({json.dumps(ours)})""")
+        scores = engine["scores"] if mixture else [engine["scores"]]
+        sums, sizes = {}, {}
+
+        def add(key, gradients, term):
+            flat = list(flatten(gradients))
+            before = sums.setdefault(key, [0.0] * len(flat))
+            sums[key] = [a + b / ROWS for a, b in zip(before, flat)]
+            sizes[key] = max(sizes.get(key, 0), term)
+
+        by_longest = sum(o["dG"] for r, o in enumerate(page) if r != longest) if "max:through" in name else 0
+        for r, o in enumerate(page):
+            y = targets[r]
+            lengths = [sum(a * a for a in H[r]) + sum(a * a for a in w) for w in W]
+            biggest = max([1.0] + [abs(x) for row in o["S"] for x in row] + lengths + [c["parts"] ** 2 * abs(x) for c, row in zip(components, o["S"]) for x in row])
+            term = max([1.0] + [abs(x) for v in o["dw"] for x in v] + [abs(x) for v in (o["dm"] or []) for x in v] + [abs(x) for x in flatten(o["dC"] or [])]) * biggest
+            if "arc" in options.get("margin", ""):  # the slope's terms divide by the sine of the target's angle
+                w = W[y]
+                term /= max(1e-9, abs(w[0] * H[r][1] - w[1] * H[r][0]) / math.hypot(*w) / math.hypot(*H[r]))
+            pairs = []
+            for k, row in enumerate(o["S"]):
+                for v, x in enumerate(row):
+                    wanted = scores[k][r][v]
+                    if v == y and "psi" in engine and state["margin"] != "score":
+                        # The target's score with its margin is the other one with psi in place of the cosine, where that has digits.
+                        c = engine["cos"][r]
+                        if abs(c) < 1e-3:
+                            continue
+                        wanted = wanted / c * engine["psi"][r]
+                        pairs.append((x, wanted, biggest / abs(c)))
+                        continue
+                    pairs.append((x, wanted, biggest))
+            if "margin" not in options:
+                pairs.append((o["L"], -engine["log_probs"][r][y], biggest))
+                pairs += [(math.log(p), q, biggest) for p, q in zip(o["p"], engine["log_probs"][r]) if p > 1e-300]
+            if mixture:
+                pairs += [(a, b, 1) for a, b in zip(o["pi"], engine["pi"][r])]
+            of_h = list(o["dh"])
+            if r == longest and by_longest:
+                of_h = [g + by_longest * x / math.hypot(*H[r]) for g, x in zip(of_h, H[r])]
+                term = max(term, abs(by_longest))
+            pairs += [(a, b * ROWS, term) for a, b in zip(of_h, engine["grad"]["H"][r])]
             for a, b, largest in pairs:
                 worst = max(worst, abs(a - b) / max(largest, 1e-3))
                 if not close(a, b, largest):
-                    flaws.append(f"{head}, h = {H[r]}, W = {W}: the page has {a}, kernel_inspect {b}")
-            for v in range(WORDS):
-                for k in range(size):
-                    dw_sum[v][k] += dw[v][k] / ROWS
-            dw_size = max(dw_size, term)
-        for v in range(0 if narrow else WORDS):
-            for a, b in zip(dw_sum[v], engine["grad"]["W"][v]):
-                worst = max(worst, abs(a - b) / dw_size)
-                if not close(a, b, dw_size):
-                    flaws.append(f"{head}, w = {W[v]}: the page's gradient is {a}, kernel_inspect's {b}")
+                    flaws.append(f"{head}, {options}, h = {H[r]}, W = {W}: the page has {a}, kernel_inspect {b}")
+            add("W", o["dw"], term)
+            add("loss", [o["L"]], biggest)
+            if mixture:
+                add("M", o["dm"], term)
+            if columns:
+                add("C", o["dC"], term)
+        grad = engine["grad"]
+        wanted = {"W": grad["W"], "loss": [engine["loss"]]}
+        if mixture:
+            wanted["M"] = list(map(list, zip(*grad["M"])))
+        if columns:
+            wanted["C"] = [list(map(list, zip(*c))) for c in grad["C"]]
+        for key, numbers in wanted.items():
+            for a, b in zip(sums[key], flatten(numbers)):
+                worst = max(worst, abs(a - b) / sizes[key])
+                if not close(a, b, sizes[key]):
+                    flaws.append(f"{head}, {options}: the page's {key} has {a}, kernel_inspect's {b}")
     return flaws[:5], worst
+
+
+def flatten(x):
+    if isinstance(x, list):
+        for y in x:
+            yield from flatten(y)
+    else:
+        yield x
+
+
+def used(name, component):
+    """The sliders whose values a head string takes; the margin's is an option."""
+    return [s["name"] for s in component["sliders"] if not (s["name"] == "m" and component["label"] == "lin")]
 
 
 def play(browser):
@@ -137,7 +223,8 @@ def play(browser):
     if not (after[0] > before[0] and after[1] > before[1]):
         flaws.append("arrow keys do not move w1")
     shown = browser.value("document.querySelector('#words td').textContent")
-    if abs(float(shown) - browser.value("nine.compute(nine.state).S[0]")) > 1e-3 * max(1, abs(float(shown))):
+    first = browser.value("(o => nine.D.m ? o.p[0] : o.S[0][0])(nine.compute(nine.state))")
+    if abs(float(shown) - first) > 1e-3 * max(1, abs(float(shown))):
         flaws.append(f"the table shows {shown}")
     for row in browser.value("[...document.querySelectorAll('#numbers tbody tr')].map(r => [...r.querySelectorAll('td')].slice(1).map(c => Number(c.textContent)))"):
         if abs(row[0] - row[1]) > 1e-4 * max(1, abs(row[0])):
@@ -202,7 +289,7 @@ def main():
                     continue
                 flaws += looks(browser, file, name, pictures)
                 if name in PAGES:
-                    found, worst[name] = compare(browser, program, name, PAGES[name], rng)
+                    found, worst[name] = compare(browser, program, name, rng)
                     flaws += found + [f"{name}: {flaw}" for flaw in play(browser)]
                 flaws += events(browser, file, name)
                 while flaws:  # as they are found

@@ -145,7 +145,7 @@ TEST_CASE("explain: layers' lines follow from one another") {
   CHECK(relative_error(a.at("dL/dv_1"), times(p[0], a.at("dL/dy"))) < 1e-12);
 
   const WorkedExample m = explain("mixture");
-  const Doubles pi = m.at("pi"), share = m.at("gamma");
+  const Doubles pi = m.at("pi_k"), share = m.at("gamma");
   for (size_t v = 0; v < 3; ++v)
     CHECK(m.at("p")[v] == doctest::Approx(pi[0] * m.at("p_1")[v] + pi[1] * m.at("p_2")[v]));
   CHECK(share[0] == doctest::Approx(pi[0] * m.at("p_1")[0] / m.at("p")[0]));
@@ -188,7 +188,7 @@ TEST_CASE("explain: a derivation that disagrees with the library is an error") {
 TEST_CASE("explain, show, plot: wrong names say what is there") {
   CHECK(has(error_of([] { explain("lsmt"); }), "did you mean lstm?"));
   CHECK(has(error_of([] { explain("rfb"); }), "did you mean rbf?"));
-  CHECK(has(error_of([] { explain("mos"); }), "one kernel at a time"));
+  CHECK(has(error_of([] { explain("mix:lin,rfb"); }), "did you mean rbf?"));
   CHECK(error_of([] { explain("foo"); }) ==
         "--explain foo: nothing is called 'foo'. Kernels: lin, log, pow, pol, rbf, ssg, mog, hpb, "
         "wav, sig; layers: softmax, mixture, label_smoothing, pi_reg, weight_norm_reg, layer_norm, "
@@ -318,23 +318,32 @@ TEST_CASE("exercise: short numbers, a problem without its answers, and its solut
   CHECK(has(error_of([] { exercise_text("rfb", 1, false); }), "did you mean rbf?"));
 }
 
-TEST_CASE("exercise: the course has eight lessons, each with a command, a figure and an exercise") {
-  const std::string page = slurp(NINE_SOURCE_DIR "/docs/course.md");
-  const auto count = [&](const std::string& what) {
-    int n = 0;
-    for (size_t at = page.find(what); at != std::string::npos; at = page.find(what, at + 1)) ++n;
-    return n;
-  };
-  for (const char* what :
-       {"\n## ", "\n    kernel_inspect --explain ", "\n![", "\n**Exercise.** `kernel_inspect --"})
-    CHECK_MESSAGE(count(what) == 8, what);
-  const std::string command = "`kernel_inspect --exercise ";
-  for (size_t at = page.find(command); at != std::string::npos; at = page.find(command, at + 1)) {
-    const size_t begin = at + command.size(), seed = page.find(" --seed ", begin);
-    std::string name = page.substr(begin, seed - begin);
-    std::erase(name, '\'');
-    CHECK_MESSAGE(exercise_text(name, std::stoull(page.substr(seed + 8)), false).size() > 80, name);
+TEST_CASE("exercise: the course has eight pages, each with a command, a figure and an exercise") {
+  const std::string index = slurp(NINE_SOURCE_DIR "/docs/course.md");
+  int lessons = 0;
+  for (const auto& file : std::filesystem::directory_iterator(NINE_SOURCE_DIR "/docs/course")) {
+    const std::string page = slurp(file.path()), name = file.path().filename().string();
+    CAPTURE(name);
+    ++lessons;
+    CHECK(has(index, concat("(course/", name, ")")));
+    const auto count = [&](const std::string& what) {
+      int n = 0;
+      for (size_t at = page.find(what); at != std::string::npos; at = page.find(what, at + 1)) ++n;
+      return n;
+    };
+    for (const char* what : {"\n    kernel_inspect --explain ", "\n![", "\n*`kernel_inspect --",
+                             "\n**Exercise.** `kernel_inspect --exercise "})
+      CHECK_MESSAGE(count(what) == 1, what);
+    const std::string image = page.substr(page.find("](../images/") + 2),
+                      command = "`kernel_inspect --exercise ";
+    CHECK(std::filesystem::exists(
+        concat(NINE_SOURCE_DIR, "/docs/course/", image.substr(0, image.find(')')))));
+    const size_t at = page.find(command) + command.size(), seed = page.find(" --seed ", at);
+    std::string exercise = page.substr(at, seed - at);
+    std::erase(exercise, '\'');
+    CHECK(exercise_text(exercise, std::stoull(page.substr(seed + 8)), false).size() > 80);
   }
+  CHECK(lessons == 8);
 }
 
 TEST_CASE("page: one file without a request; every operator is in JavaScript") {
@@ -345,13 +354,12 @@ TEST_CASE("page: one file without a request; every operator is in JavaScript") {
     CHECK_MESSAGE(!has(page, bad), bad);
   CHECK_FALSE(has(explain_page("lstm"), "id=\"board\""));
   CHECK(has(error_of([] { explain_page("rfb"); }), "did you mean rbf?"));
-  std::vector<std::string> names;
-  const std::string code = javascript_of(
+  const auto [code, names, slopes_by] = javascript_of(
       "exp(z)+log(z)*log1p(q)/expm1(q)-sqrt(q)^abs(z)+tanh(z)+sigmoid(z)+softplus(z)+sin(z)+cos(z)+"
       "acos(c)+acosh(ww)+atan(z)+erf(z)+min(z,q)+max(z,q)+where(z<q,z,b)+where(z<=q,q,a)+detach(z)+"
-      "d",
-      names);
-  CHECK(names == std::vector<std::string>{"b", "a"});
+      "d+s*F");
+  CHECK(slopes_by == std::vector<std::string>{"F", "s"});
+  CHECK(names == std::vector<std::string>{"b", "a", "s", "F"});
   for (const char* part : {"Math.exp(", "Math.log1p(", "Math.expm1(", "Math.pow(", "erf(",
                            "softplus(", "P[0]", "P[1]", " ? ", "Math.atan("})
     CHECK_MESSAGE(has(code, part), part);

@@ -1,157 +1,22 @@
 // The report page: what it shows, what it survives, and that it is one well-formed file that
 // fetches nothing.
 #include <doctest/doctest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <nlohmann/json.hpp>
-#include <set>
 #include <string>
 #include <vector>
 
-#include "apps/report/downsample.h"
-#include "apps/report/figures.h"
+#include "apps/report/page.h"
 #include "apps/report/report.h"
-#include "apps/report/run_log.h"
-#include "apps/svg/scale.h"
-#include "apps/svg/text.h"
 #include "core/error.h"
-#include "core/json.h"
 #include "tests/programs.h"
-#include "tests/support.h"
-
-using nine::tests::has;
-
-namespace {
+#include "tests/report_pages.h"
 
 namespace fs = std::filesystem;
+using namespace nine::tests;
 using nine::Json;
-// A directory of its own for each test case, gone at its end.
-struct TempDir : nine::tests::TemporaryDirectory {
-  fs::path run(const std::string& name, const std::string& log,
-               const std::string& config = R"({"head": "lin", "hidden": 64})") const {
-    fs::create_directories(path() / name);
-    nine::tests::put(path() / name / "log.jsonl", log);
-    if (!config.empty()) nine::tests::put(path() / name / "config.json", config);
-    return path() / name;
-  }
-};
-
-std::string page_of(const TempDir& dir, const std::vector<fs::path>& runs) {
-  nine::app::write_report(runs, dir.path() / "page.html");
-  return nine::tests::slurp(dir.path() / "page.html");
-}
-
-std::string train(int step, double ppl) {
-  return Json{{"event", "train"},
-              {"step", step},
-              {"epoch", 1},
-              {"time_s", step * 0.5},
-              {"loss", std::log(ppl)},
-              {"nll", std::log(ppl)},
-              {"ppl", ppl},
-              {"lr", 1e-3},
-              {"grad_norm", 0.5},
-              {"tokens_per_s", 1000 + step},
-              {"ms_per_step", 500},
-              {"peak_mib", 64}}
-             .dump() +
-         "\n";
-}
-
-std::string valid(int step, double ppl, const char* event = "valid") {
-  return Json{{"event", event},        {"step", step},         {"epoch", 1}, {"time_s", step * 0.5},
-              {"loss", std::log(ppl)}, {"nll", std::log(ppl)}, {"ppl", ppl}, {"tokens", 99}}
-             .dump() +
-         "\n";
-}
-
-const std::string kStart =
-    R"({"event":"start","step":0,"epoch":0,"time_s":0.1,"parameters":123456,"vocab":100,"entropy_floor_ppl":21.5})"
-    "\n";
-
-int times(const std::string& text, const std::string& part) {
-  int n = 0;
-  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + part.size()))
-    ++n;
-  return n;
-}
-
-// The first thing wrong with the nesting of tags, quotes and ids; empty when the page is fine.
-std::string first_flaw(const std::string& html) {
-  std::vector<std::string> open;
-  std::set<std::string> ids;
-  for (size_t at = html.find('<'); at != std::string::npos; at = html.find('<', at)) {
-    const size_t end = html.find('>', at);
-    if (end == std::string::npos) return "a tag without end";
-    const std::string tag = html.substr(at + 1, end - at - 1);
-    at = end + 1;
-    if (tag.starts_with('!')) continue;
-    if (tag.starts_with('/')) {
-      if (open.empty() || open.back() != tag.substr(1))
-        return "</" + tag.substr(1) + "> closes " + (open.empty() ? "nothing" : open.back());
-      open.pop_back();
-      continue;
-    }
-    const std::string name = tag.substr(0, tag.find_first_of(" /\n"));
-    if (std::count(tag.begin(), tag.end(), '"') % 2 != 0 || has(tag, "<"))
-      return "unbalanced: <" + tag + ">";
-    if (const size_t id = tag.find(" id=\""); id != std::string::npos)
-      if (!ids.insert(tag.substr(id + 5, tag.find('"', id + 5) - id - 5)).second)
-        return "an id twice: <" + tag + ">";
-    if (tag.ends_with('/') || name == "meta" || name == "br") continue;
-    open.push_back(name);
-    if (name == "script" || name == "style") {  // raw text: no tags inside
-      at = html.find("</" + name, at);
-      if (at == std::string::npos) return name + " without end";
-    }
-  }
-  return open.empty() ? "" : "never closed: " + open.back();
-}
-
-// Nothing that a browser would load from elsewhere.
-void check_self_contained(const std::string& html) {
-  for (const char* part :
-       {"http://", "https://", "<link", " src=", "url(", "@import", "<img", "<iframe", "fetch("}) {
-    CAPTURE(part);
-    CHECK_FALSE(has(html, part));
-  }
-}
-
-void check_page(const std::string& html) {
-  CHECK(first_flaw(html) == "");
-  check_self_contained(html);
-  for (const char* wrong : {"nan", "inf\"", ">-nan<", ">inf<", ">nan<"})
-    CHECK_FALSE(has(
-        html.substr(html.find("<body>"), html.find("'use strict'") - html.find("<body>")), wrong));
-}
-
-// The data of the chart with this title, as the page's script gets it.
-Json chart_data(const std::string& html, const std::string& title) {
-  const size_t heading = html.find("<h3>" + title + "</h3>");
-  REQUIRE(heading != std::string::npos);
-  const std::string opening = "<script type=\"application/json\">";
-  const size_t begin = html.find(opening, heading) + opening.size();
-  return Json::parse(html.substr(begin, html.find("</script>", begin) - begin));
-}
-
-const Json& series(const Json& chart, const std::string& name) {
-  for (const Json& s : chart["series"])
-    if (s["name"] == name) return s;
-  FAIL("no curve is called " << name);
-  return chart;
-}
-
-double largest(const Json& numbers) {
-  double best = -INFINITY;
-  for (const Json& n : numbers)
-    if (!n.is_null()) best = std::max(best, n.get<double>());
-  return best;
-}
-
-}  // namespace
 
 TEST_CASE("report: a run's figures and curves") {
   const TempDir dir;
@@ -307,152 +172,12 @@ TEST_CASE("report: what comes from files is escaped") {
         "a\xC3\xA9\xEF\xBF\xBDz\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD");
 }
 
-TEST_CASE("report: downsampling keeps spikes, ends, gaps and the order") {
-  using nine::app::Point;
-  std::vector<Point> points;
-  for (int i = 0; i < 100000; ++i) points.push_back({static_cast<double>(i), std::sin(i * 0.001)});
-  points[31337].y = 50;
-  points[77777].y = -50;
-  auto sampled = nine::app::downsampled(points);
-  const auto check_order = [&] {
-    CHECK(sampled.size() <= nine::app::kCurvePoints);
-    CHECK(sampled.size() > nine::app::kCurvePoints / 3);
-    CHECK(std::is_sorted(sampled.begin(), sampled.end(),
-                         [](const Point& a, const Point& b) { return a.x < b.x; }));
-    CHECK(sampled.front().x == 0);
-    CHECK(sampled.back().x == 99999);
-    CHECK(std::any_of(sampled.begin(), sampled.end(),
-                      [](const Point& p) { return p.x == 31337 && p.y == 50; }));
-    CHECK(std::any_of(sampled.begin(), sampled.end(),
-                      [](const Point& p) { return p.x == 77777 && p.y == -50; }));
-  };
-  check_order();
-  points[50000].y = NAN;
-  sampled = nine::app::downsampled(points);
-  check_order();
-  CHECK(
-      std::any_of(sampled.begin(), sampled.end(), [](const Point& p) { return std::isnan(p.y); }));
-  points.resize(nine::app::kCurvePoints);
-  CHECK(nine::app::downsampled(points).size() == points.size());
-
-  const TempDir dir;
-  std::string log = kStart;
-  for (int step = 1; step <= 5000; ++step) log += train(step, step == 3210 ? 4321 : 60);
-  const Json curve =
-      series(chart_data(page_of(dir, {dir.run("long", log)}), "Perplexity"), "Training");
-  CHECK(curve["y"].size() <= nine::app::kCurvePoints);
-  CHECK(largest(curve["y"]) == doctest::Approx(4321));
-}
-
-TEST_CASE("report: unfinished and damaged logs") {
-  const TempDir dir;
-  SUBCASE("a cut last line") {
-    const std::string html = page_of(dir, {dir.run("cut", kStart + train(10, 50) + train(20, 40) +
-                                                              train(30, 30).substr(0, 40))});
-    check_page(html);
-    CHECK(series(chart_data(html, "Perplexity"), "Training")["x"] == Json({10, 20}));
-    CHECK_FALSE(has(html, "could not be read"));
-    CHECK(has(html, "not finished"));
-  }
-  SUBCASE("unreadable lines in between, unknown events and fields") {
-    const std::string html = page_of(
-        dir, {dir.run("odd", kStart + train(10, 50) +
-                                 "{broken\n[1,2]\n\n{\"event\":\"novel\",\"step\":12,\"x\":{}}\n" +
-                                 train(20, 40))});
-    check_page(html);
-    CHECK(series(chart_data(html, "Perplexity"), "Training")["x"] == Json({10, 20}));
-    CHECK(has(html, "2 lines of log.jsonl could not be read and were left out."));
-  }
-  SUBCASE("only a start") {
-    const std::string html = page_of(dir, {dir.run("started", kStart)});
-    check_page(html);
-    CHECK(has(html, "There are no curves yet"));
-    CHECK(has(html, ">21.50<"));
-  }
-  SUBCASE("an empty log, no configuration") {
-    const std::string html = page_of(dir, {dir.run("empty", "", "")});
-    check_page(html);
-    CHECK(has(html, "There is no config.json."));
-  }
-  SUBCASE("a broken configuration") {
-    const std::string html =
-        page_of(dir, {dir.run("broken", kStart + train(1, 5), "{\"head\": <script>")});
-    check_page(html);
-    CHECK(has(html, "config.json is not a JSON object"));
-    CHECK(has(html, "&lt;script&gt;"));
-  }
-  SUBCASE("values that are not finite leave a gap") {
-    std::string log = kStart + train(10, 50);
-    log += R"({"event":"train","step":20,"loss":null,"nll":"NaN","ppl":null})"
-           "\n"
-           R"({"event":"train","step":30,"loss":"-Infinity"})"
-           "\n";
-    const std::string html = page_of(dir, {dir.run("diverged", log + train(40, 60))});
-    check_page(html);
-    CHECK(series(chart_data(html, "Perplexity"), "Training")["y"] == Json({50, nullptr, 60}));
-    CHECK(has(html, "not finite in 2 entries of the log, first at step 20"));
-    CHECK(times(html.substr(html.find("<path class=\"line c0\"")), "h0") >=
-          2);  // lone points are dots
-  }
-  SUBCASE("all values not finite, huge or equal") {
-    std::string log =
-        kStart +
-        R"({"event":"train","step":1,"nll":1e300,"lr":0,"grad_norm":1e300,"tokens_per_s":1e-300})"
-        "\n";
-    log += R"({"event":"train","step":2,"nll":700,"lr":0,"grad_norm":1e-300,"tokens_per_s":1e-300})"
-           "\n";
-    check_page(page_of(dir, {dir.run("huge", log)}));
-    check_page(page_of(dir, {dir.run("null", kStart + R"({"event":"train","step":1,"nll":null})"
-                                                      "\n")}));
-    check_page(page_of(dir, {dir.run("equal", kStart + train(5, 5) + train(5, 5) + valid(5, 5))}));
-  }
-  SUBCASE("missing fields: perplexity from nll, loss when there is neither") {
-    const std::string from_nll =
-        page_of(dir, {dir.run("nll", R"({"event":"train","step":3,"nll":2})"
-                                     "\n")});
-    CHECK(series(chart_data(from_nll, "Perplexity"), "Training")["y"][0].get<double>() ==
-          doctest::Approx(std::exp(2.0)));
-    const std::string loss_only = page_of(
-        dir,
-        {dir.run(
-            "loss",
-            "{\"event\":\"train\",\"loss\":2}\n{\"event\":\"train\",\"step\":2,\"loss\":1}\n")});
-    check_page(loss_only);
-    CHECK(series(chart_data(loss_only, "Loss"), "Training")["y"] == Json({2, 1}));
-  }
-  SUBCASE("a resume takes back what came after its step") {
-    const std::string log = kStart + train(10, 50) + train(20, 40) + valid(20, 41) +
-                            R"({"event":"resume","step":10})"
-                            "\n" +
-                            train(20, 39) + train(30, 38);
-    const nine::app::Run run = nine::app::read_run(dir.run("resumed", log));
-    REQUIRE(run.train.size() == 3);
-    CHECK(run.train[1][nine::app::Field::ppl] == doctest::Approx(39));
-    CHECK(run.valid.empty());
-    CHECK(run.last_step == 30);
-    CHECK(has(page_of(dir, {dir.path() / "resumed"}), "resumed once"));
-  }
-}
-
 TEST_CASE("report: the page holds the style sheet and the script as they are in their files") {
   const TempDir dir;
   const std::string html = page_of(dir, {dir.run("run", kStart + train(10, 50))});
   const std::string folder = NINE_SOURCE_DIR "/apps/report/";
   CHECK(has(html, "<style>\n\n" + nine::tests::slurp(folder + "report.css") + "</style>"));
   CHECK(has(html, "<script>\n\n" + nine::tests::slurp(folder + "report.js") + "</script>"));
-}
-
-TEST_CASE("report: curves have the colours of kernel_inspect's figures") {
-  const std::string page = nine::tests::slurp(NINE_SOURCE_DIR "/apps/report/report.css"),
-                    figure = nine::tests::slurp(NINE_SOURCE_DIR "/apps/inspect/figure.css");
-  const auto first_six = [](const std::string& css, size_t from) {
-    const size_t begin = css.find("--c0:", from), end = css.find(';', css.find("--c5:", begin));
-    REQUIRE(end != std::string::npos);
-    return css.substr(begin, end - begin);
-  };
-  CHECK(first_six(page, 0) == first_six(figure, 0));
-  const char* const dark = "prefers-color-scheme: dark";
-  CHECK(first_six(page, page.find(dark)) == first_six(figure, figure.find(dark)));
 }
 
 TEST_CASE("report: several runs") {
@@ -548,50 +273,4 @@ TEST_CASE("report: errors name the way out and leave nothing behind") {
   for (const auto& entry : fs::recursive_directory_iterator(dir.path()))
     files += entry.is_regular_file();
   CHECK(files == 2);  // the run's own
-}
-
-TEST_CASE("report: formatted numbers") {
-  using namespace nine::app;
-  CHECK(figure(61.2345) == "61.23");
-  CHECK(figure(5123.4) == "5,123");
-  CHECK(figure(0.001) == "0.001");
-  CHECK(figure(-0.5) == "-0.5");
-  CHECK(figure(1.2e-7) == "1.2e-7");
-  CHECK(figure(kAbsent) == "–");
-  CHECK(count(1234567) == "1,234,567");
-  CHECK(count(999) == "999");
-  CHECK(count(-1234) == "-1,234");
-  CHECK(compact(12000) == "12k");
-  CHECK(compact(1.5e6) == "1.5M");
-  CHECK(compact(0.0002) == "0.0002");
-  CHECK(compact(1e-5) == "1e-5");
-  CHECK(duration(8.25) == "8.2 s");
-  CHECK(duration(192) == "3 min 12 s");
-  CHECK(duration(8040) == "2 h 14 min");
-  CHECK(duration(200000) == "2 d 7 h");
-}
-
-TEST_CASE("report: axes have a few round ticks inside") {
-  using nine::app::value_axis;
-  for (const auto& range : std::vector<std::pair<double, double>>{{61, 9000},
-                                                                  {0.2, 4.8},
-                                                                  {3, 3},
-                                                                  {0, 0},
-                                                                  {-5, 12},
-                                                                  {1e-300, 1e300},
-                                                                  {99.9, 100},
-                                                                  {1e-9, 3e-9}}) {
-    const double low = range.first, high = range.second;
-    for (const bool from_zero : {false, true}) {
-      const auto axis = value_axis(low, high, from_zero);
-      CAPTURE(low);
-      CAPTURE(high);
-      CHECK(axis.scale.low <= low);
-      CHECK(axis.scale.high >= high);
-      CHECK(axis.ticks.size() >= 2);
-      CHECK(axis.ticks.size() <= 12);
-      for (const double tick : axis.ticks)
-        CHECK((axis.scale.at(tick) >= -0.01 && axis.scale.at(tick) <= 1.01));
-    }
-  }
 }

@@ -4,11 +4,20 @@
 #include <cstdint>
 #include <string>
 
+#include "apps/inspect/worked_example.h"
+
 namespace nine::app {
 
-/// The example `name` (see explain()) with numbers drawn by the seed such that those of the forward
-/// pass are short: what is given and what is asked; with `solution` every step. UsageError: see
-/// explain(), or an example whose numbers do not vary.
+/// The example `name` (see explain()) with numbers that a search from the seed finds, such that
+/// those of its steps come out: as few of unfinished_numbers() as it can, then as few behind the
+/// softmax. UsageError: see explain(), or an example whose numbers do not vary.
+WorkedExample exercise(const std::string& name, uint64_t seed);
+
+/// How many printed numbers have no short form (short_form), of those that no softmax goes into:
+/// its probabilities come out for few scores. A variance's 0.000001 counts as 0.
+int unfinished_numbers(const WorkedExample& example);
+
+/// What is given and what is asked; with `solution` every step. UsageError: see exercise().
 std::string exercise_text(const std::string& name, uint64_t seed, bool solution);
 
 }  // namespace nine::app

@@ -87,14 +87,12 @@ WorkedExample explain(const std::string& name, const ShortNumbers& numbers) {
     if (name == n.name) return n.make(numbers);
   try {
     const HeadSpec head = parse_head(name);
-    if (!head.mixture) return explain_kernel(head.components.front(), numbers);
+    return head.mixture ? explain_mixture_head(head, numbers)
+                        : explain_kernel(head.components.front(), numbers);
   } catch (const UsageError& e) {
     refuse_unknown(name);
     throw UsageError(concat("--explain ", name, ": ", e.what()));
   }
-  throw UsageError(concat(
-      "--explain explains one kernel at a time; --explain mixture shows how they are mixed, not ",
-      name));
 }
 
 }  // namespace nine::app

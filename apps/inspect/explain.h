@@ -1,16 +1,18 @@
 // kernel_inspect --explain: a small numeric example through forward and backward, computed by the
-// library's own ops. Examples of heads are in explain_kernel.cpp, those of layers in
-// explain_layers.cpp.
+// library's own ops. Examples of heads are in explain_kernel.cpp and explain_mixture.cpp, those of
+// layers in explain_layers.cpp.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "apps/inspect/kernel_steps.h"
 #include "apps/inspect/worked_example.h"
 #include "kernels/head.h"
 #include "kernels/head_config.h"
 #include "kernels/head_norms.h"
+#include "kernels/learned_numbers.h"
 #include "kernels/margin.h"
 
 namespace nine::app {
@@ -22,7 +24,8 @@ std::vector<std::string> layer_examples();
 /// form.
 std::optional<HeadSettings> margin_settings(const std::string& name);
 
-/// The example of a kernel with its parameters ("pow:p=1"), of one of layer_examples(), or of lin
+/// The example of a kernel with its parameters ("pow:p=1"), of a mixture of them
+/// ("mix:lin,rbf"), of one of layer_examples(), or of lin
 /// with a margin or norms: "margin=cos:0.3", "word_norm=uniform", "context_norm=max", several with
 /// commas (unigram:A,B has its own). UsageError: none of these.
 /// Drawn numbers replace those of all but layer_norm, lstm and attention.
@@ -32,17 +35,30 @@ WorkedExample explain(const std::string& name, const ShortNumbers& numbers = {})
 inline std::vector<double> row(const Tensor& t, int64_t r) { return t.row_range(r, 1).to_vector(); }
 
 enum class KernelPart : uint8_t { forward, backward };
-/// The lines of S of every row of `w` with the context `h`, or those of its gradients, compared
-/// with the kernel's own.
-void kernel_lines(WorkedExample& example, const Score& score, const Tensor& w, const Tensor& h,
-                  KernelPart part);
+/// The lines of S of every row of `w` with the context's numbers `h`, or those of its gradients,
+/// compared with the kernel's own. The words' subscripts are those of the rows, whatever `names`
+/// says.
+void kernel_lines(WorkedExample& example, const Score& score, Subscripts names, const Tensor& w,
+                  Numbers h, KernelPart part);
+/// The gradient by a learned number, `grad`, and where that is learned as its logarithm by it.
+/// `component` is its subscript.
+void learned_lines(WorkedExample& example, const LearnedNumber& number,
+                   const std::string& component, const Tensor& grad);
+/// Whether a component has a ball whose rim vectors of ordinary length are beyond.
+bool needs_short_vectors(const HeadSpec& head);
 /// The softmax of a symbol, whose numbers are `scores`, as a formula that does not overflow.
 std::string softmax_formula(const Numbers& scores, const std::string& symbol);
+
+/// The counts of the words in the example of margins and norms.
+inline const std::vector<double> kExampleCounts{6, 3, 1};
+/// The head of the example "mixture".
+HeadSpec mixture_example_head();
 
 /// The examples themselves.
 WorkedExample explain_kernel(const Score& score, const ShortNumbers& numbers);
 WorkedExample explain_softmax(const ShortNumbers& numbers);
 WorkedExample explain_mixture(const ShortNumbers& numbers);
+WorkedExample explain_mixture_head(const HeadSpec& head, const ShortNumbers& numbers);
 WorkedExample explain_prior_penalty(const ShortNumbers& numbers);
 WorkedExample explain_norm_penalty(const ShortNumbers& numbers);
 WorkedExample explain_label_smoothing(const ShortNumbers& numbers);

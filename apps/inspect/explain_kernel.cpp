@@ -31,9 +31,7 @@ struct KernelExample {
 
   KernelExample(const Score& score, const ShortNumbers& numbers)
       : h(numbers({1, example_size(score)}, 0)), w(numbers({kWords, example_size(score)}, 2)) {
-    if (score.kind != ScoreKind::hpb ||
-        score.parameters[0] != static_cast<double>(scores::Hpb::Ball::clip))
-      return;
+    if (!needs_short_vectors({.components = {score}})) return;
     for (const Tensor& t : {h, w})
       for (int64_t k = 0; k < t.elements(); ++k) t.data<double>()[k] *= 0.5;
   }
@@ -41,44 +39,52 @@ struct KernelExample {
 
 }  // namespace
 
-void kernel_lines(WorkedExample& example, const Score& score, const Tensor& w, const Tensor& h,
-                  KernelPart part) {
+bool needs_short_vectors(const HeadSpec& head) {
+  return std::any_of(head.components.begin(), head.components.end(), [](const Score& s) {
+    return s.kind == ScoreKind::hpb &&
+           s.parameters[0] == static_cast<double>(scores::Hpb::Ball::clip);
+  });
+}
+
+void kernel_lines(WorkedExample& example, const Score& score, Subscripts names, const Tensor& w,
+                  Numbers h, KernelPart part) {
+  const std::string component = names.of_component(),
+                    context = names.own_context ? "h" + component : "h";
   for (int64_t v = 0; v < w.shape().rows(); ++v) {
-    const std::string word = concat('_', v + 1);
-    const KernelSteps k = kernel_steps(score, word, row(w, v), h.to_vector());
+    names.word = concat('_', v + 1);
+    const std::string of_word = component + names.word;
+    const KernelSteps k = kernel_steps(score, names, row(w, v), h);
     if (part == KernelPart::forward && v == 0)
       for (const Step& s : k.context) example.step(s.symbol, s.formula, s.rule);
     for (const Step& s : part == KernelPart::forward ? k.forward : k.backward)
       // What follows from the context alone is there since the first word.
-      if (v == 0 || s.symbol.find(word) != std::string::npos)
+      if (v == 0 || s.symbol.find(of_word) != std::string::npos)
         example.step(s.symbol, s.formula, s.rule);
     if (part == KernelPart::forward) continue;
-    const ScoreAt at = score_at(score, row(w, v), h.to_vector());
-    example.agree(concat("dS", word, "/dw", word), at.dw);
-    example.agree(concat("dS", word, "/dh"), at.dh);
+    const ScoreAt at = score_at(score, row(w, v), h);
+    example.agree(concat("dS", of_word, "/dw", names.word), at.dw);
+    example.agree(concat("dS", of_word, "/d", context), at.dh);
   }
 }
 
-namespace {
-
-// The gradient by a learned number, and where that is learned as its logarithm by it.
-void learned_lines(WorkedExample& example, const LearnedNumber& number, const Tensor& grad) {
-  const std::string symbol = concat("dL/d", number.name);
+void learned_lines(WorkedExample& example, const LearnedNumber& number,
+                   const std::string& component, const Tensor& grad) {
+  const std::string symbol = concat("dL/d", number.name, component);
   std::string all;
   for (int64_t v = 1; v <= kWords; ++v)
-    all += concat(v > 1 ? " + " : "", "dL/dS[", v, "]*dS_", v, "/d", number.name);
+    all += concat(v > 1 ? " + " : "", "dL/dS", component, '[', v, "]*dS", component, '_', v, "/d",
+                  number.name);
   example.step(symbol, all, concat("chain rule; ", number.name, " is in all scores: sum rule"));
   if (!number.positive) {
     example.agree(symbol, grad);
     return;
   }
+  const std::string by_log = concat("dL/dln", number.name, component);
   example.step(
-      concat("dL/dln", number.name), concat(number.start, "*", symbol),
+      by_log, concat(number.start, "*", symbol),
       concat("its logarithm l is learned: ", number.name, " = e^l has itself for a slope"));
-  example.agree(concat("dL/dln", number.name), grad);
+  example.agree(by_log, grad);
 }
-
-}  // namespace
 
 WorkedExample explain_kernel(const Score& score, const ShortNumbers& numbers) {
   const KernelInfo info = kernel_info(score);
@@ -86,8 +92,8 @@ WorkedExample explain_kernel(const Score& score, const ShortNumbers& numbers) {
   const KernelExample vectors(score, numbers);
   const Tensor target = Tensor::from<int32_t>({0}, {1});
 
-  WorkedExample example(concat(to_text(score), ": S = ", info.formula,
-                               "\n  derivative: ", info.derivative, "\n  ", info.note));
+  WorkedExample example(numbers, concat(to_text(score), ": S = ", info.formula,
+                                        "\n  derivative: ", info.derivative, "\n  ", info.note));
   if (score.kind == ScoreKind::expr) example.heading(derivation_text(score));
   example.heading("One context h, three words w_1, w_2, w_3; the text goes on with word 1");
   example.given("h", vectors.h);
@@ -108,7 +114,7 @@ WorkedExample explain_kernel(const Score& score, const ShortNumbers& numbers) {
   tape.backward(loss);
 
   example.heading("Forward");
-  kernel_lines(example, score, vectors.w, vectors.h, KernelPart::forward);
+  kernel_lines(example, score, {}, vectors.w, vectors.h.to_vector(), KernelPart::forward);
   example.step("S", "[S_1, S_2, S_3]", "the scores of the three words");
   example.agree("S", component_scores(head, context, weights, target));
   example.step("p", softmax_formula(example.at("S"), "S"), "the softmax");
@@ -118,7 +124,7 @@ WorkedExample explain_kernel(const Score& score, const ShortNumbers& numbers) {
   example.heading("Backward");
   example.step("dL/dS", "p - [1, 0, 0]",
                "L = ln sum exp S - S_1: ln x has the slope 1/x, exp is its own, so p");
-  kernel_lines(example, score, vectors.w, vectors.h, KernelPart::backward);
+  kernel_lines(example, score, {}, vectors.w, vectors.h.to_vector(), KernelPart::backward);
   std::string all;
   for (int64_t v = 1; v <= kWords; ++v) {
     example.step(concat("dL/dw_", v), concat("dL/dS[", v, "]*dS_", v, "/dw_", v), "chain rule");
@@ -128,7 +134,7 @@ WorkedExample explain_kernel(const Score& score, const ShortNumbers& numbers) {
   example.step("dL/dh", all, "chain rule; h is in all scores: sum rule");
   example.agree("dL/dh", context.grad());
   for (size_t i = 0; i < learned.size(); ++i)
-    learned_lines(example, learned[i], weights.numbers[i].grad());
+    learned_lines(example, learned[i], {}, weights.numbers[i].grad());
   std::vector<Tensor> inputs{vectors.h, vectors.w};
   inputs.insert(inputs.end(), stored.begin(), stored.end());
   example.check(
@@ -142,9 +148,10 @@ WorkedExample explain_kernel(const Score& score, const ShortNumbers& numbers) {
 }
 
 WorkedExample explain_softmax(const ShortNumbers& numbers) {
-  const Tensor x = numbers.drawn() ? numbers({1, 3}, 0) : Tensor::from<double>({1, 2, 0.5}, {1, 3}),
+  const Tensor x = numbers.given() ? numbers({1, 3}, 0) : Tensor::from<double>({1, 2, 0.5}, {1, 3}),
                target = Tensor::from<int32_t>({0}, {1});
-  WorkedExample example("softmax: p_v = e^x_v / sum_u e^x_u, and the loss -ln p of the target");
+  WorkedExample example(numbers,
+                        "softmax: p_v = e^x_v / sum_u e^x_u, and the loss -ln p of the target");
   example.heading("Three scores; word 1 is the target");
   example.given("x", x);
   Arena pool("kernel_inspect");

@@ -13,7 +13,6 @@ namespace {
 using Doubles = std::vector<double>;
 
 constexpr int64_t kMarginWords = 3, kMarginSize = 2, kMarginRows = 2;
-const Doubles kMarginCounts{6, 3, 1};
 
 // psi of the cosine `c` and the angle `theta`, symbols, and its slope by c; `at` is the angle.
 struct Psi {
@@ -171,22 +170,22 @@ WorkedExample explain_margin(const Margin& margin, const WordNorm& word, const C
                w = numbers({kMarginWords, kMarginSize}, 4),
                target = Tensor::from<int32_t>({0, 2}, {kMarginRows});
   WorkedExample example(
-      concat("margin ", to_text(margin), ", word norm ", to_text(word), ", context norm ",
-             to_text(context),
-             ": s_v = F_v G c_v, the target's F G psi(c); c the cosine of the angle "
-             "between w_v and h"));
+      numbers, concat("margin ", to_text(margin), ", word norm ", to_text(word), ", context norm ",
+                      to_text(context),
+                      ": s_v = F_v G c_v, the target's F G psi(c); c the cosine of the angle "
+                      "between w_v and h"));
   example.heading(
       "Two contexts, three words with the counts 6, 3 and 1; the targets are word 1 and word 3");
   for (int64_t r = 0; r < kMarginRows; ++r) example.given(concat("h_", r + 1), row(h, r));
   for (int64_t v = 0; v < kMarginWords; ++v) example.given(concat("w_", v + 1), row(w, v));
-  example.given("count", kMarginCounts);
+  example.given("count", kExampleCounts);
   const Doubles of_words = lengths_of(w), of_rows = lengths_of(h);
   HeadNorms norms{.word = word, .context = context};
   Doubles f = of_words, g = of_rows;
   if (word) {
-    f = word_norm_ratios(word, kMarginCounts);
+    f = word_norm_ratios(word, kExampleCounts);
     norms.ratios = Tensor::from(f, {kMarginWords});
-    if (word.multiplies_first()) norms.first_word = most_frequent_word(kMarginCounts);
+    if (word.multiplies_first()) norms.first_word = most_frequent_word(kExampleCounts);
     for (double& x : f) x *= norms.first_word >= 0 ? of_words[0] : 1;
   }
   if (context)

@@ -1,254 +1,241 @@
-// Worked examples of mixtures: their softmax, and the regularisers of the prior and of norms.
+// Worked examples of mixtures: sum_k pi_k p_k(v), any kernels, with the components' own contexts or
+// without.
+#include <algorithm>
 #include <cmath>
 
 #include "apps/inspect/explain.h"
+#include "apps/inspect/score_at.h"
 #include "autograd/functions.h"
 #include "kernels/kernel_softmax.h"
-#include "kernels/regularisers.h"
+#include "kernels/learned_numbers.h"
 
 namespace nine::app {
 namespace {
 
 constexpr int64_t kWords = 3;
 
-Var mixture_loss(const HeadSpec& head, std::span<const Var> x, const Tensor& target,
-                 const HeadLoss& loss = {}) {
-  return kernel_softmax(head, x[0], {.w = {x[1]}, .prior = x[2]}, target,
-                        1.0 / static_cast<double>(target.elements()), loss)
-      .loss;
+// "[x_1, x_2]" of the texts of 1 to n; joined otherwise.
+template <class F>
+std::string joined(int64_t n, const std::string& between, F&& text) {
+  std::string out;
+  for (int64_t k = 1; k <= n; ++k) out += (k > 1 ? between : std::string()) + text(k);
+  return out;
 }
+template <class F>
+std::string list(int64_t n, F&& text) {
+  return concat('[', joined(n, ", ", text), ']');
+}
+
+// The numbers of an example, on a tape of its own.
+class MixtureExample {
+ public:
+  MixtureExample(const HeadSpec& head, const ShortNumbers& numbers)
+      : head_(head),
+        d_(example_size(head)),
+        h_(numbers({1, d_}, 0)),
+        w_(numbers({kWords, d_}, static_cast<size_t>(d_))),
+        m_(numbers({head.size(), d_}, static_cast<size_t>((1 + kWords) * d_))) {
+    if (needs_short_vectors(head))
+      for (const Tensor& t : {h_, w_})
+        for (int64_t k = 0; k < t.elements(); ++k) t.data<double>()[k] *= 0.5;
+    if (head.contexts)
+      c_ = numbers({head.size() * d_, d_}, static_cast<size_t>((1 + kWords + head.size()) * d_));
+    context_ = tape_.leaf(h_);
+    weights_.w = {tape_.leaf(w_)};
+    weights_.prior = tape_.leaf(m_);
+    if (head.contexts) weights_.latent = tape_.leaf(c_);
+    for (const LearnedNumber& n : learned_numbers(head)) {
+      stored_.push_back(Tensor::from<double>({n.stored(n.start)}, {1}));
+      weights_.numbers.push_back(tape_.leaf(stored_.back()));
+    }
+  }
+
+  WorkedExample run(WorkedExample example) {
+    given(example);
+    const SoftmaxLoss out = kernel_softmax(head_, context_, weights_, target_, 1.0);
+    const double loss = out.loss.value().item();
+    const Numbers share = out.share.value().to_vector();
+    tape_.backward(out.loss);
+    forward(example);
+    example.agree("L", Numbers{loss});
+    example.heading("Backward");
+    example.step(
+        "gamma",
+        list(size(), [](int64_t k) { return concat("pi_k[", k, "]*p_", k, "[1]"); }) + "/p[1]",
+        "each component's share of p(1), its posterior");
+    example.agree("gamma", share);
+    by_prior(example);
+    by_words(example);
+    by_context(example);
+    const std::vector<LearnedNumber> learned = learned_numbers(head_);
+    for (size_t i = 0; i < learned.size(); ++i)
+      learned_lines(example, learned[i], concat('_', learned[i].component + 1),
+                    weights_.numbers[i].grad());
+    check(example);
+    return example;
+  }
+
+ private:
+  int64_t size() const { return head_.size(); }
+  std::string context(int64_t k) const { return head_.contexts ? concat("h_", k) : "h"; }
+  std::string column(int64_t k, int64_t j) const { return concat("C_", k, "_", j); }
+  Subscripts names(int64_t k, int64_t v) const {
+    return {.word = concat('_', v), .component = k, .own_context = head_.contexts};
+  }
+
+  void given(WorkedExample& example) const {
+    example.heading(concat("One context, three words, the prior's weights",
+                           head_.contexts ? " and the columns of each component's C" : "",
+                           "; the text goes on with word 1"));
+    example.given("h", h_);
+    for (int64_t v = 0; v < kWords; ++v) example.given(concat("w_", v + 1), row(w_, v));
+    for (int64_t k = 0; k < size(); ++k) example.given(concat("m_", k + 1), row(m_, k));
+    if (!head_.contexts) return;
+    for (int64_t k = 0; k < size(); ++k)
+      for (int64_t j = 0; j < d_; ++j) example.given(column(k + 1, j + 1), row(c_, k * d_ + j));
+  }
+
+  void forward(WorkedExample& example) {
+    example.heading("Forward");
+    example.step("a", list(size(), [](int64_t k) { return concat("m_", k, ".h"); }),
+                 "the prior's logits");
+    example.step("pi_k", softmax_formula(example.at("a"), "a"), "their softmax");
+    example.agree("pi_k", prior_probabilities(head_, context_, weights_));
+    const Tensor scores = component_scores(head_, context_, weights_, target_);
+    for (int64_t k = 1; k <= size(); ++k) {
+      if (head_.contexts) {
+        example.step(concat("t_", k), list(d_, [&](int64_t j) { return column(k, j) + ".h"; }),
+                     concat("C's columns with the context, for component ", k));
+        example.step(context(k), concat("tanh(t_", k, ")"),
+                     concat("the context of component ", k, ", ", to_text(score(k))));
+      }
+      const std::string sub = concat('_', k), s = "S" + sub;
+      kernel_lines(example, score(k), names(k, 0), w_, example.at(context(k)), KernelPart::forward);
+      example.step(s, list(kWords, [&](int64_t v) { return concat(s, '_', v); }),
+                   concat("the scores of component ", k, ", ", to_text(score(k))));
+      const Numbers all = scores.to_vector();
+      example.agree(s, {all.begin() + (k - 1) * kWords, all.begin() + k * kWords});
+      example.step("p" + sub, softmax_formula(example.at(s), s), "the softmax");
+    }
+    example.step("p",
+                 joined(size(), " + ", [](int64_t k) { return concat("pi_k[", k, "]*p_", k); }),
+                 "the mixture");
+    example.step("L", "-ln(p[1])", "the loss: word 1 was right");
+  }
+
+  void by_prior(WorkedExample& example) const {
+    for (int64_t k = 1; k <= size(); ++k)
+      example.step(concat("dL/dS_", k), concat("gamma[", k, "]*(p_", k, " - [1, 0, 0])"),
+                   "ln x has the slope 1/x, so ln p_k(1) counts by gamma_k; it is a log-softmax, "
+                   "S_1 - ln sum exp S: exp is its own slope, so p");
+    example.step("dL/da", "pi_k - gamma", "the same for ln pi_k, a log-softmax too");
+    for (int64_t k = 1; k <= size(); ++k) {
+      const std::string symbol = concat("dL/dm_", k);
+      example.step(symbol, concat("dL/da[", k, "]*h"), "chain rule: a_k = m_k.h");
+      example.agree(symbol, row(weights_.prior.grad(), k - 1));
+    }
+  }
+
+  void by_words(WorkedExample& example) const {
+    for (int64_t k = 1; k <= size(); ++k)
+      kernel_lines(example, score(k), names(k, 0), w_, example.at(context(k)),
+                   KernelPart::backward);
+    for (int64_t v = 1; v <= kWords; ++v) {
+      example.step(concat("dL/dw_", v),
+                   joined(size(), " + ",
+                          [&](int64_t k) {
+                            return concat("dL/dS_", k, '[', v, "]*dS_", k, '_', v, "/dw_", v);
+                          }),
+                   "chain rule; w is in every component's score: sum rule");
+      example.agree(concat("dL/dw_", v), row(weights_.w[0].grad(), v - 1));
+    }
+  }
+
+  // What the scores of component k give to the context that it scores.
+  std::string from_scores(int64_t k) const {
+    return joined(kWords, " + ", [&](int64_t v) {
+      return concat("dL/dS_", k, '[', v, "]*dS_", k, '_', v, "/d", context(k));
+    });
+  }
+
+  void by_context(WorkedExample& example) const {
+    std::string all =
+        joined(size(), " + ", [](int64_t k) { return concat("dL/da[", k, "]*m_", k); });
+    for (int64_t k = 1; k <= size(); ++k) {
+      if (!head_.contexts) {
+        all += " + " + from_scores(k);
+        continue;
+      }
+      const std::string by_h = concat("dL/d", context(k)), by_t = concat("dL/dt_", k);
+      example.step(
+          by_h, from_scores(k),
+          concat("chain rule; ", context(k), " is in all scores of its component: sum rule"));
+      example.step(by_t, concat(by_h, "*(1 - ", context(k), "^2)"),
+                   "chain rule: tanh x has the slope 1 - tanh(x)^2");
+      for (int64_t j = 1; j <= d_; ++j) {
+        const std::string symbol = "dL/d" + column(k, j);
+        example.step(symbol, concat(by_t, '[', j, "]*h"),
+                     concat("chain rule: element ", j, " of t is C.h"));
+        example.agree(symbol, row(weights_.latent.grad(), (k - 1) * d_ + j - 1));
+        all += concat(" + ", by_t, '[', j, "]*", column(k, j));
+      }
+    }
+    example.step("dL/dh", all,
+                 head_.contexts
+                     ? "chain rule and sum rule: h is in the prior's logits and in each t"
+                     : "chain rule and sum rule: h is in the prior's logits and in all scores");
+    example.agree("dL/dh", context_.grad());
+  }
+
+  void check(WorkedExample& example) const {
+    std::vector<Tensor> inputs{h_, w_, m_};
+    if (head_.contexts) inputs.push_back(c_);
+    inputs.insert(inputs.end(), stored_.begin(), stored_.end());
+    const size_t fixed = head_.contexts ? 4 : 3;
+    example.check(
+        [&](std::span<const Var> x) {
+          return kernel_softmax(
+                     head_, x[0],
+                     {.w = {x[1]},
+                      .prior = x[2],
+                      .latent = head_.contexts ? x[3] : Var(),
+                      .numbers = {x.begin() + static_cast<std::ptrdiff_t>(fixed), x.end()}},
+                     target_, 1.0)
+              .loss;
+        },
+        inputs);
+  }
+
+  const Score& score(int64_t k) const { return head_.components[static_cast<size_t>(k - 1)]; }
+
+  HeadSpec head_;
+  int64_t d_;
+  Tensor h_, w_, m_, c_;
+  std::vector<Tensor> stored_;
+  Tensor target_ = Tensor::from<int32_t>({0}, {1});
+  Arena pool_{"kernel_inspect"};
+  Tape tape_{pool_};
+  Var context_;
+  HeadWeights weights_;
+};
 
 }  // namespace
 
+WorkedExample explain_mixture_head(const HeadSpec& head, const ShortNumbers& numbers) {
+  std::string kernels;
+  for (int64_t k = 0; k < head.size(); ++k)
+    kernels +=
+        concat(k > 0 ? ", " : "", k + 1, " is ", to_text(head.components[static_cast<size_t>(k)]));
+  return MixtureExample(head, numbers)
+      .run({numbers, concat("mixture: p(v) = sum_k pi_k p_k(v); component ", kernels,
+                            head.contexts ? "; component k takes the context tanh(C_k' h)"
+                                          : ", and all take h itself")});
+}
+
+HeadSpec mixture_example_head() { return parse_head("mix:lin,rbf", {.head_context = "none"}); }
+
 WorkedExample explain_mixture(const ShortNumbers& numbers) {
-  const HeadSpec head = parse_head("mix:lin,rbf", {.head_context = "none"});
-  const Tensor h = numbers({1, 2}, 0), w = numbers({kWords, 2}, 2), m = numbers({2, 2}, 8),
-               target = Tensor::from<int32_t>({0}, {1});
-  WorkedExample example(
-      "mixture: p(v) = sum_k pi_k p_k(v); here component 1 is lin, component 2 is rbf, and both "
-      "take h itself");
-  example.heading("One context, three words, the prior's weights; the text goes on with word 1");
-  example.given("h", h);
-  for (int64_t v = 0; v < kWords; ++v) example.given(concat("w_", v + 1), row(w, v));
-  for (int64_t k = 0; k < 2; ++k) example.given(concat("m_", k + 1), row(m, k));
-  Arena pool("kernel_inspect");
-  Tape tape(pool);
-  const Var context = tape.leaf(h), words = tape.leaf(w), prior = tape.leaf(m);
-  const HeadWeights weights{.w = {words}, .prior = prior};
-  const SoftmaxLoss out = kernel_softmax(head, context, weights, target, 1.0);
-  const double loss = out.loss.value().item();
-  const Numbers share = out.share.value().to_vector();
-  tape.backward(out.loss);
-  example.heading("Forward");
-  example.step("a", "[m_1.h, m_2.h]", "the prior's logits");
-  example.step("pi", "exp(a)/sum(exp(a))", "their softmax");
-  example.agree("pi", prior_probabilities(head, context, weights));
-  example.step("S_1", "[w_1.h, w_2.h, w_3.h]", "lin");
-  example.step("S_2", "exp(-[|w_1 - h|^2, |w_2 - h|^2, |w_3 - h|^2])", "rbf");
-  for (const char* k : {"_1", "_2"})
-    example.step(concat("p", k), concat("exp(S", k, ")/sum(exp(S", k, "))"), "the softmax");
-  example.step("p", "pi[1]*p_1 + pi[2]*p_2", "the mixture");
-  example.step("L", "-ln(p[1])", "the loss: word 1 was right");
-  example.agree("L", Numbers{loss});
-  example.heading("Backward");
-  example.step("gamma", "[pi[1]*p_1[1], pi[2]*p_2[1]]/p[1]",
-               "each component's share of p(1), its posterior");
-  example.agree("gamma", share);
-  for (const char* k : {"1", "2"})
-    example.step(concat("dL/dS_", k), concat("gamma[", k, "]*(p_", k, " - [1, 0, 0])"),
-                 "ln x has the slope 1/x, so ln p_k(1) counts by gamma_k; it is a log-softmax");
-  example.step("dL/da", "pi - gamma", "the same for ln pi_k, a log-softmax too");
-  for (const char* k : {"1", "2"})
-    example.step(concat("dL/dm_", k), concat("dL/da[", k, "]*h"), "chain rule: a_k = m_k.h");
-  example.agree("dL/dm_1", row(prior.grad(), 0));
-  example.agree("dL/dm_2", row(prior.grad(), 1));
-  for (int64_t v = 1; v <= kWords; ++v)
-    example.step(concat("dS_2/dw_", v), concat("-S_2[", v, "]*2*(w_", v, " - h)"),
-                 "chain rule: exp is its own slope, -|w - h|^2 has -2 (w - h)");
-  std::string by_h = "dL/da[1]*m_1 + dL/da[2]*m_2";
-  for (int64_t v = 1; v <= kWords; ++v) {
-    example.step(concat("dL/dw_", v), concat("dL/dS_1[", v, "]*h + dL/dS_2[", v, "]*dS_2/dw_", v),
-                 "chain rule, both components: sum rule; w.h has the slope h");
-    example.agree(concat("dL/dw_", v), row(words.grad(), v - 1));
-    by_h += concat(" + dL/dS_1[", v, "]*w_", v, " - dL/dS_2[", v, "]*dS_2/dw_", v);
-  }
-  example.step("dL/dh", by_h, "chain rule, prior and components: m, w, and the opposite of rbf's");
-  example.agree("dL/dh", context.grad());
-  example.check([&](std::span<const Var> x) { return mixture_loss(head, x, target); }, {h, w, m});
-  return example;
-}
-
-WorkedExample explain_prior_penalty(const ShortNumbers& numbers) {
-  const HeadSpec head = parse_head("mix:2*lin", {.head_context = "none"});
-  const Tensor h = numbers({2, 2}, 0), w = numbers({kWords, 2}, 4), m = numbers({2, 2}, 8),
-               target = Tensor::from<int32_t>({0, 1}, {2});
-  constexpr double kStrength = 0.5;
-  WorkedExample example(
-      "pi_reg: a penalty rho R(pi) on a mixture's prior; here of two contexts and K = 2 "
-      "components, rho = 0.5");
-  example.heading("Two contexts, the prior's weights");
-  for (int64_t r = 0; r < 2; ++r) example.given(concat("h_", r + 1), row(h, r));
-  for (int64_t k = 0; k < 2; ++k) example.given(concat("m_", k + 1), row(m, k));
-  example.given("rho", {kStrength});
-  example.heading("Forward");
-  for (const char* r : {"_1", "_2"}) {
-    example.step(concat("a", r), concat("[m_1.h", r, ", m_2.h", r, "]"), "the prior's logits");
-    example.step(concat("pi", r), concat("exp(a", r, ")/sum(exp(a", r, "))"), "their softmax");
-  }
-  example.step("R_variance", "(sum((pi_1 - 1/2)^2)/2 + sum((pi_2 - 1/2)^2)/2)/2",
-               "pi_reg=variance: the mean over contexts of the variance over components");
-  example.step("s", "pi_1 + pi_2", "pi_reg=cv2: the sums over contexts");
-  example.step("mean", "sum(s)/2", "their mean over components");
-  example.step("V", "sum((s - mean)^2)/2", "their variance");
-  example.step("R_cv2", "V/mean^2", "the squared coefficient of variation");
-
-  example.heading("Backward");
-  const std::string softmax_rule = "a softmax has the slopes pi_k ([k = j] - pi_j)";
-  const auto lines = [&](const std::string& name, ops::PriorPenalty kind) {
-    for (const char* r : {"_1", "_2"})
-      example.step(
-          concat("d", name, "/da", r),
-          concat("pi", r, "*(d", name, "/dpi", r, " - sum(pi", r, "*d", name, "/dpi", r, "))"),
-          softmax_rule);
-    // What the penalty adds to the loss's gradient in the library.
-    Numbers with[2], values;
-    for (const double strength : {0.0, kStrength}) {
-      Arena pool("kernel_inspect");
-      Tape tape(pool);
-      const Var x[] = {tape.leaf(h), tape.leaf(w), tape.leaf(m)};
-      const Var loss =
-          mixture_loss(head, x, target, {.prior = {.kind = kind, .strength = strength}});
-      values.push_back(loss.value().item());
-      tape.backward(loss);
-      with[strength > 0] = x[2].grad().to_vector();
-    }
-    Numbers added = with[1];
-    for (size_t k = 0; k < added.size(); ++k) added[k] -= with[0][k];
-    const std::string by_a = concat("d", name, "/da");
-    for (const char* k : {"1", "2"})
-      example.step(concat("d", name, "/dm_", k),
-                   concat("rho*(", by_a, "_1[", k, "]*h_1 + ", by_a, "_2[", k, "]*h_2)"),
-                   "chain rule: a_k = m_k.h; times rho, it is added to the loss's");
-    example.agree(concat("d", name, "/dm_1"), {added[0], added[1]});
-    example.agree(concat("d", name, "/dm_2"), {added[2], added[3]});
-    example.step(concat("rho ", name), concat("rho*", name), "what is added to the loss");
-    example.agree(concat("rho ", name), Numbers{values[1] - values[0]});
-  };
-  for (const char* r : {"_1", "_2"})
-    example.step(concat("dR_variance/dpi", r), concat("(pi", r, " - 1/2)/2"),
-                 "power rule; the factors 2, 1/2 and 1/2");
-  lines("R_variance", ops::PriorPenalty::variance);
-  example.step("dR_cv2/ds", "s - mean",
-               "power rule and factor 1/2; mean is 1 for every pi, a constant");
-  for (const char* r : {"_1", "_2"})
-    example.step(concat("dR_cv2/dpi", r), "dR_cv2/ds/mean^2", "sum rule: s is their sum");
-  lines("R_cv2", ops::PriorPenalty::cv2);
-  example.check(
-      [&](std::span<const Var> x) {
-        return mixture_loss(head, x, target,
-                            {.prior = {.kind = ops::PriorPenalty::cv2, .strength = kStrength}});
-      },
-      {h, w, m});
-  return example;
-}
-
-WorkedExample explain_norm_penalty(const ShortNumbers& numbers) {
-  const Tensor w = numbers({kWords, 2}, 2);
-  WorkedExample example(
-      "weight_norm_reg: a penalty that holds the word vectors' lengths near nu; here rho = 0.1, nu "
-      "= 1");
-  example.heading("Three word vectors");
-  for (int64_t v = 0; v < kWords; ++v) example.given(concat("w_", v + 1), row(w, v));
-  example.given("rho", {0.1});
-  example.given("nu", {1});
-  example.heading("Forward");
-  example.step("n", "[|w_1|, |w_2|, |w_3|]", "their lengths");
-  example.step("y", "sum((n - nu)^2)", "how far they are from nu");
-  example.step("R_squared", "rho*y", "weight_norm_reg=squared");
-  example.step("R_root", "rho*sqrt(y)", "weight_norm_reg=root");
-  example.heading("Backward");
-  example.step("dy/dn", "2*(n - nu)", "power rule");
-  example.step("dR_root/dy", "rho/(2*sqrt(y))", "sqrt x has the slope 1/(2 sqrt x)");
-  for (const auto kind : {NormRegulariser::Kind::squared, NormRegulariser::Kind::root}) {
-    const bool root = kind == NormRegulariser::Kind::root;
-    Arena pool("kernel_inspect");
-    Tape tape(pool);
-    const Var x[] = {tape.leaf(w)};
-    const Var y = norm_penalty(x, {.kind = kind, .strength = 0.1, .norm = 1});
-    example.agree(root ? "R_root" : "R_squared", y.value());
-    tape.backward(y);
-    for (int64_t v = 1; v <= kWords; ++v) {
-      const std::string symbol = concat(root ? "dR_root/dw_" : "dR_squared/dw_", v);
-      example.step(symbol,
-                   concat(root ? "dR_root/dy" : "rho", "*dy/dn[", v, "]*w_", v, "/n[", v, "]"),
-                   "chain rule: |w| has the slope w/|w|");
-      example.agree(symbol, row(x[0].grad(), v - 1));
-    }
-  }
-  example.check(
-      [&](std::span<const Var> x) {
-        return norm_penalty({x.data(), 1},
-                            {.kind = NormRegulariser::Kind::root, .strength = 0.1, .norm = 1});
-      },
-      {w});
-  return example;
-}
-
-WorkedExample explain_label_smoothing(const ShortNumbers& numbers) {
-  const Tensor h = numbers({1, 2}, 0), w = numbers({kWords, 2}, 2),
-               target = Tensor::from<int32_t>({0}, {1});
-  const HeadSpec head = parse_head("lin");
-  WorkedExample example(
-      "label_smoothing: the loss is the cross-entropy with targets that leave every word some "
-      "probability; epsilon = 0.1, head lin");
-  example.heading("One context, three words; the text goes on with word 1");
-  example.given("h", h);
-  for (int64_t v = 0; v < kWords; ++v) example.given(concat("w_", v + 1), row(w, v));
-  example.given("epsilon", {0.1});
-  example.heading("Forward");
-  example.step("S", "[w_1.h, w_2.h, w_3.h]", "lin");
-  example.step("p", "exp(S)/sum(exp(S))", "the softmax");
-  using Kind = LabelSmoothing::Kind;
-  for (const Kind kind : {Kind::uniform, Kind::others}) {
-    const bool uniform = kind == Kind::uniform;
-    const std::string name = uniform ? "uniform" : "others", t = "t_" + name, loss = "L_" + name,
-                      by_s = concat("dL_", name, "/dS");
-    if (!uniform) example.heading("The other convention, smoothing=others");
-    example.step(t,
-                 uniform ? "(1 - epsilon)*[1, 0, 0] + epsilon/3"
-                         : "(1 - epsilon)*[1, 0, 0] + epsilon/2*[0, 1, 1]",
-                 uniform ? "smoothing=uniform: epsilon is shared by all words"
-                         : "smoothing=others: epsilon is shared by the others");
-    example.step(loss, concat("-sum(", t, "*ln(p))"), "the cross-entropy");
-    example.heading("Backward, smoothing=" + name);
-    example.step(by_s, concat("p*sum(", t, ") - ", t),
-                 "L = sum_v t_v (ln sum exp S - S_v): ln has 1/x, exp is its own, so p");
-    Arena pool("kernel_inspect");
-    Tape tape(pool);
-    const Var context = tape.leaf(h), words = tape.leaf(w);
-    const Var out = kernel_softmax(head, context, {.w = {words}}, target, 1.0,
-                                   {.smoothing = {.epsilon = 0.1, .kind = kind}})
-                        .loss;
-    example.agree(loss, out.value());
-    tape.backward(out);
-    std::string by_h;
-    for (int64_t v = 1; v <= kWords; ++v) {
-      const std::string symbol = concat("dL_", name, "/dw_", v);
-      example.step(symbol, concat(by_s, "[", v, "]*h"), "chain rule: w.h has the slope h");
-      example.agree(symbol, row(words.grad(), v - 1));
-      by_h += concat(v > 1 ? " + " : "", by_s, "[", v, "]*w_", v);
-    }
-    example.step(concat("dL_", name, "/dh"), by_h, "chain rule and sum rule");
-    example.agree(concat("dL_", name, "/dh"), context.grad());
-  }
-  example.check(
-      [&](std::span<const Var> x) {
-        return kernel_softmax(head, x[0], {.w = {x[1]}}, target, 1.0,
-                              {.smoothing = {.epsilon = 0.1}})
-            .loss;
-      },
-      {h, w});
-  return example;
+  return explain_mixture_head(mixture_example_head(), numbers);
 }
 
 }  // namespace nine::app

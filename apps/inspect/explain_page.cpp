@@ -4,19 +4,17 @@
 #include <optional>
 
 #include "apps/inspect/explain.h"
+#include "apps/inspect/explain_play.h"
 #include "apps/inspect/kernel_formulas.h"
 #include "apps/report/page.h"
 #include "apps/svg/text.h"
 #include "kernels/expression/derivative.h"
-#include "kernels/expression/javascript.h"
 #include "kernels/expression/parse.h"
+#include "kernels/expression/program.h"
 #include "kernels/head_formula.h"
 
 namespace nine::app {
 namespace {
-
-constexpr double kMarginSize = 0.3;  // of the slider where no margin was asked for
-constexpr int kMostPieces = 4;       // of lsm, in the list of margins
 
 std::string math(const std::string& inside, bool block = false) {
   return concat("<math", block ? " display=\"block\"" : "", ">", inside, "</math>");
@@ -86,8 +84,8 @@ std::string derivation_html(const std::string& formula) {
   std::vector<Id> by;
   for (int v = 0; v < kPairVariables; ++v) by.push_back(graph.variable(static_cast<Variable>(v)));
   for (size_t k = 0; k < typed.parameters.size(); ++k)
-    if (typed.parameters[k] == "lw" || typed.parameters[k] == "lh")
-      by.push_back(graph.parameter(static_cast<int>(k)));
+    for (const char* vector_number : {"lw", "lh", "F", "G", "s"})
+      if (typed.parameters[k] == vector_number) by.push_back(graph.parameter(static_cast<int>(k)));
   for (const Id variable : by) {
     std::vector<expression::Step> steps;
     const Id slope = derivative(graph, root, variable, &steps);
@@ -109,86 +107,6 @@ std::string derivation_html(const std::string& formula) {
   return out;
 }
 
-std::string strings_json(const std::vector<std::string>& all) {
-  std::string out;
-  for (const std::string& s : all) out += (out.empty() ? "" : ",") + json_string(s);
-  return "[" + out + "]";
-}
-std::string numbers_json(const Numbers& all) {
-  std::string out;
-  for (const double x : all) out += (out.empty() ? "" : ",") + json_number(x, 17);
-  return "[" + out + "]";
-}
-
-// The object NINE of the page's script: a function for each form of score.
-class Play {
- public:
-  Play(const PageKernel& kernel, const Margin* margin) : kernel_(kernel) {
-    add("score", kernel.formula);
-    if (kernel.formula != "z") return;
-    using Kind = Margin::Kind;
-    for (const Kind kind : {Kind::cos, Kind::arc}) add(name_of(kind), margin_formula({kind, 0}));
-    for (int m = 2; m <= kMostPieces; ++m) {
-      const Margin lsm{Kind::lsm, static_cast<double>(m)};
-      add(to_text(lsm), margin_formula(lsm));
-    }
-    double size = kMarginSize;
-    if (margin != nullptr && *margin) {
-      chosen_ = margin->kind == Kind::lsm ? to_text(*margin) : name_of(margin->kind);
-      if (margin->kind == Kind::lsm &&
-          std::find(names_.begin(), names_.end(), chosen_) == names_.end())
-        add(chosen_, margin_formula(*margin));
-      if (margin->kind != Kind::lsm) size = margin->size;
-    }
-    kernel_.sliders.push_back({"m", size, 0, 3.1, 0.05});
-  }
-
-  std::string script() const {
-    return concat("'use strict';\nconst NINE = (() => {\n", expression::javascript_functions(),
-                  "return {\n", functions_, "};\n})();\n");
-  }
-  // Vectors of the worked example, in parts of the plane.
-  std::string data(const std::string& name) const {
-    const int size = kernel_.parts * kernel_.size;
-    const double scale = kernel_.ball > 0 ? 0.4 : 1;
-    std::string sliders, words;
-    for (const Slider& s : kernel_.sliders)
-      sliders += concat(sliders.empty() ? "" : ",", "{\"name\":", json_string(s.name),
-                        ",\"value\":", json_number(s.value, 17), ",\"low\":", json_number(s.low),
-                        ",\"high\":", json_number(s.high), ",\"step\":", json_number(s.step), "}");
-    const auto vector = [&](size_t first) {
-      Numbers x = ShortNumbers()({size}, first).to_vector();
-      for (double& v : x) v *= scale;
-      return numbers_json(x);
-    };
-    for (size_t v = 0; v < 3; ++v)
-      words += (v > 0 ? "," : "") + vector(2 + v * static_cast<size_t>(size));
-    const char* combine = kernel_.combine == PageKernel::Combine::mixture ? "mixture" : "sum";
-    return concat("{\"name\":", json_string(name), ",\"parts\":", kernel_.parts,
-                  ",\"size\":", kernel_.size, ",\"extra\":", json_string(kernel_.extra),
-                  ",\"combine\":\"", combine, "\",\"ball\":", json_number(kernel_.ball),
-                  ",\"sliders\":[", sliders, "],\"margins\":", strings_json(names_),
-                  ",\"margin\":", json_string(chosen_), ",\"h\":", vector(0), ",\"w\":[", words,
-                  "]}");
-  }
-
- private:
-  static std::string name_of(Margin::Kind kind) {
-    return kind == Margin::Kind::cos ? "cos" : "arc";
-  }
-  void add(const std::string& name, const std::string& formula) {
-    std::vector<std::string> parameters;
-    const std::string code = javascript_of(formula, parameters);
-    functions_ += concat("// ", formula, "\n", json_string(name),
-                         ": { names: ", strings_json(parameters), ", run: ", code, " },\n");
-    names_.push_back(name);
-  }
-
-  PageKernel kernel_;
-  std::string functions_, chosen_ = "score";
-  std::vector<std::string> names_;
-};
-
 const char* const kPlay =
     "<section>\n<h2>A plane to play in</h2>\n<p class=\"lead\">Move the context h and the words by "
     "pointer, finger or arrow keys; the text goes on with the word that has the thick rim. Arrows "
@@ -197,6 +115,34 @@ const char* const kPlay =
     "<div class=\"scroll\" id=\"words\"></div><div class=\"scroll\" id=\"numbers\"></div></div>\n"
     "</section>\n";
 
+const char* const kVariables =
+    "z = w·h, q = |w − h|², ww = |w|², hh = |h|², c = z/(|w||h|) count as if they did not depend "
+    "on "
+    "each other; d is the number of numbers in w. From a slope by them to the vectors: z has the "
+    "slope h by w, q has 2 (w − h), ww has 2 w, c has (h/|h| − c w/|w|)/|w|; by h the same with w "
+    "and h exchanged.";
+const char* const kAngleVariables =
+    "c = cos θ = w·h/(|w||h|), s = sin θ, F and G the norms that the score gives to w and h, which "
+    "are |w| and |h| unless a norm is set. They count as if they did not depend on each other: "
+    "ds/dc "
+    "= −c/s, c has the slope (h/|h| − c w/|w|)/|w| by w, |w| has w/|w|; by h the same with w and h "
+    "exchanged.";
+
+// Of each kernel of a head, equal ones once.
+std::string derivations_html(const HeadSpec& head) {
+  if (!head.mixture) return derivation_html(page_kernel(head.components.front()).formula);
+  std::string out;
+  std::vector<std::string> seen;
+  for (const Score& score : head.components) {
+    const std::string formula = page_kernel(score).formula;
+    if (std::find(seen.begin(), seen.end(), formula) != seen.end()) continue;
+    seen.push_back(formula);
+    out += concat("<h3 class=\"kernel\">", escaped(kernel_info(score).name), "</h3>\n",
+                  derivation_html(formula));
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string explain_page(const std::string& name) {
@@ -204,36 +150,32 @@ std::string explain_page(const std::string& name) {
   // The formula; what follows on further lines is in the sections below.
   std::string title = example.lines().front().formula;
   title = title.substr(0, title.find('\n'));
-  std::optional<Play> play;
-  std::string derivation;
+  std::optional<PagePlay> play;
+  std::string derivation, variables = kVariables;
   const auto layers = layer_examples();
   if (const auto settings = margin_settings(name)) {
     const HeadConfig config = settings->head_config();
-    if (!config.word_norm && !config.context_norm) {
-      play.emplace(page_kernel(Score{}), &config.loss.margin);
-      derivation = derivation_html(margin_formula(config.loss.margin));
-    }
-  } else if (std::find(layers.begin(), layers.end(), name) == layers.end()) {
-    const PageKernel kernel = page_kernel(parse_head(name).components.front());
-    play.emplace(kernel, nullptr);
-    derivation = derivation_html(kernel.formula);
+    play.emplace(config);
+    variables = kAngleVariables;
+    derivation = derivation_html(margin_formula(config.loss.margin));
+  } else if (name == "mixture" || std::find(layers.begin(), layers.end(), name) == layers.end()) {
+    const HeadSpec head = name == "mixture" ? mixture_example_head() : parse_head(name);
+    play.emplace(head);
+    derivation = derivations_html(head);
   }
   std::string body = concat("<header><p class=\"kicker\">kernel_inspect --explain ", escaped(name),
                             "</p>\n<h1>", escaped(name), "</h1>\n<p class=\"lead\">",
                             escaped(title), "</p></header>\n", play ? kPlay : "");
   if (!derivation.empty())
-    body += concat(
-        "<section>\n<h2>The slopes of the score, rule by rule</h2>\n<p class=\"lead\">z "
-        "= w·h, q = |w − h|², ww = |w|², hh = |h|², c = z/(|w||h|) count as if they did "
-        "not depend on each other.</p>\n",
-        derivation, "</section>\n");
+    body += concat("<section>\n<h2>The slopes of the score, rule by rule</h2>\n<p class=\"lead\">",
+                   variables, "</p>\n", derivation, "</section>\n");
   body += concat("<section>\n<h2>In numbers, forward and backward</h2>\n", worked_html(example),
                  "</section>\n");
   if (play)
     body +=
         concat("<script type=\"application/json\" id=\"data\">", play->data(name), "</script>\n");
   return page_html(name, body, concat(kReportStyle, kExplainStyle),
-                   play ? concat(play->script(), kExplainScript) : std::string());
+                   play ? concat(play->script(), kExplainCompute, kExplainScript) : std::string());
 }
 
 }  // namespace nine::app

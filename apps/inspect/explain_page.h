@@ -6,11 +6,13 @@
 
 namespace nine::app {
 
-extern const std::string_view kExplainStyle;   ///< apps/inspect/explain_page.css
-extern const std::string_view kExplainScript;  ///< apps/inspect/explain_page.js
+extern const std::string_view kExplainStyle;    ///< apps/inspect/explain_page.css
+extern const std::string_view kExplainCompute;  ///< apps/inspect/explain_compute.js
+extern const std::string_view kExplainScript;   ///< apps/inspect/explain_page.js
 
-/// One HTML page that fetches nothing: for a kernel, a formula or a margin of lin a plane whose
-/// points can be moved, computed by JavaScript generated from the kernel's formula; for every
+/// One HTML page that fetches nothing: for heads of any kernels, a formula, margins and norms of
+/// lin a plane whose points can be moved, computed by JavaScript generated from the kernels'
+/// formulas; for every
 /// example its derivation as MathML with numbers and rules. UsageError: see explain().
 std::string explain_page(const std::string& name);
 

@@ -1,77 +1,13 @@
 'use strict';
 (() => {
-  const D = JSON.parse(document.getElementById('data').textContent);
-  const P = Object.fromEntries(D.sliders.map(s => [s.name, s.value]));
-  const state = { h: [...D.h], w: D.w.map(w => [...w]), P, T: 1, margin: D.margin, target: 0 };
-  const finite = x => Number.isFinite(x) ? x : 0;
-
-  // ---- What the page computes; NINE is generated from the kernel's formula. ----
-
-  // S of a part of w and a part of h, with its gradients.
-  const pair = (f, w, h, P) => {
-    const z = w[0] * h[0] + w[1] * h[1], e = [w[0] - h[0], w[1] - h[1]], q = e[0] * e[0] + e[1] * e[1];
-    const ww = w[0] * w[0] + w[1] * w[1], hh = h[0] * h[0] + h[1] * h[1], lw = Math.sqrt(ww), lh = Math.sqrt(hh);
-    const c = ww > 0 && hh > 0 ? Math.max(-1, Math.min(1, z / (lw * lh))) : 0;
-    const out = f.run(z, q, ww, hh, c, 2, f.names.map(n => n === 'lw' ? w[2] : n === 'lh' ? h[2] : P[n]));
-    const [by_z, by_q, by_ww, by_hh, by_c] = out.slice(1, 6).map(finite);
-    const turn = Math.abs(c) < 1 && lw > 0 && lh > 0 ? by_c : 0, u = w.map(x => lw > 0 ? x / lw : 0), v = h.map(x => lh > 0 ? x / lh : 0);
-    const dw = [], dh = [];
-    for (let k = 0; k < 2; ++k) {
-      dw[k] = by_z * h[k] + 2 * by_q * e[k] + 2 * by_ww * w[k] + (turn === 0 ? 0 : turn * (v[k] - c * u[k]) / lw);
-      dh[k] = by_z * w[k] - 2 * by_q * e[k] + 2 * by_hh * h[k] + (turn === 0 ? 0 : turn * (u[k] - c * v[k]) / lh);
-    }
-    if (D.size > 2) {
-      dw[2] = finite(out[6]);
-      dh[2] = finite(out[7]);
-    }
-    return { S: out[0], dw, dh };
-  };
-  const part = (x, i) => x.slice(i * D.size, (i + 1) * D.size);
-  // The score of whole vectors, as the kernel joins their parts.
-  const score = (f, w, h, P) => {
-    if (D.parts === 1) return pair(f, w, h, P);
-    const pairs = [];
-    for (let i = 0; i < D.parts; ++i)
-      for (let j = 0; j < D.parts; ++j) pairs.push({ i, j, ...pair(f, part(w, i), part(h, j), P) });
-    const top = Math.max(...pairs.map(p => p.S)), total = pairs.reduce((t, p) => t + Math.exp(p.S - top), 0);
-    const mixture = D.combine === 'mixture', dw = w.map(() => 0), dh = h.map(() => 0);
-    for (const p of pairs) {
-      const weight = mixture ? Math.exp(p.S - top) / total : 1;
-      for (let k = 0; k < D.size; ++k) {
-        dw[p.i * D.size + k] += weight * p.dw[k];
-        dh[p.j * D.size + k] += weight * p.dh[k];
-      }
-    }
-    return { S: mixture ? top + Math.log(total / pairs.length) : pairs.reduce((t, p) => t + p.S, 0), dw, dh };
-  };
-  // Scores, probabilities, the loss and its exact gradients.
-  const compute = s => {
-    const of = s.w.map((w, v) => score(v === s.target ? NINE[s.margin] : NINE.score, w, s.h, s.P)), S = of.map(o => o.S);
-    const x = S.map(y => y / s.T), top = Math.max(...x), total = x.reduce((t, y) => t + Math.exp(y - top), 0), log_total = top + Math.log(total);
-    const p = x.map(y => Math.exp(y - log_total)), L = log_total - x[s.target];
-    const dS = p.map((y, v) => (v === s.target ? Math.expm1(x[v] - log_total) : y) / s.T);
-    const dw = of.map((o, v) => o.dw.map(y => dS[v] * y)), dh = s.h.map((_, k) => of.reduce((t, o, v) => t + dS[v] * o.dh[k], 0));
-    return { S, p, L, dS, dw, dh };
-  };
-  // (L(x + e) - L(x - e)) / 2e by element k of vector v; v = -1: the context.
-  const difference = (s, v, k) => {
-    const vector = v < 0 ? s.h : s.w[v], before = vector[k], e = 1e-5 * Math.max(1, Math.abs(before));
-    vector[k] = before + e;
-    const up = compute(s).L;
-    vector[k] = before - e;
-    const down = compute(s).L;
-    vector[k] = before;
-    return (up - down) / (2 * e);
-  };
-  // What the test asks for.
-  globalThis.nine = { compute, difference, state, D };
   const board = document.getElementById('board');
   if (!board) return;
+  const { D, state, beginning, compute, difference } = nine, K = D.components.length, mixture = D.m !== undefined;
 
   // ---- The plane ----
 
   const element = (tag, attributes, parent, text) => {
-    const svg = ['svg', 'path', 'line', 'circle', 'title', 'desc', 'g'].includes(tag);
+    const svg = ['svg', 'path', 'line', 'circle', 'title', 'desc', 'g', 'text'].includes(tag);
     const made = svg ? document.createElementNS('http://www.w3.org/2000/svg', tag) : document.createElement(tag);
     for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
     if (text !== undefined) made.textContent = text;
@@ -99,7 +35,7 @@
 
   const side = element('div', { class: 'side' }, board);
   const control = (label, input) => {
-    const row = element('div', { class: 'control' }, side), id = 'i' + side.children.length;
+    const row = element('div', { class: 'control' }, side), id = 'i' + board.querySelectorAll('.control').length;
     element('label', { for: id }, row, label);
     input.id = id;
     row.append(input);
@@ -112,40 +48,69 @@
     select.addEventListener('change', () => then(select.value));
     return { select, row: control(label, select) };
   };
-  const slider = (s, get, set) => {
-    const input = element('input', { type: 'range', min: s.low, max: s.high, step: s.step });
-    const row = control(s.name, input), out = element('output', { for: input.id }, row);
-    const show = () => { input.value = get(); out.textContent = number(get(), 2); };
-    input.addEventListener('input', () => { set(Number(input.value)); out.textContent = number(get(), 2); draw(); });
-    show();
-    return show;
-  };
+  // What follows the state: sliders whose numbers other controls move.
   const shows = [];
+  const slider = (s, get, set, digits = 2) => {
+    const input = element('input', { type: 'range', min: s.low, max: s.high, step: s.step });
+    const row = control(s.label ?? s.name, input), out = element('output', { for: input.id }, row);
+    const show = () => { input.value = get(); out.textContent = number(get(), digits); };
+    input.addEventListener('input', () => { set(Number(input.value)); draw(input); out.textContent = number(get(), digits); });
+    shows.push({ input, show });
+    show();
+    return row;
+  };
+  // pi_k by the part of m_k along h, which leaves the proportions of the others.
+  const set_prior = (k, share) => {
+    const long = state.h.reduce((t, x) => t + x * x, 0);
+    if (!(long > 0)) return;
+    const a = state.m.map(m => m.reduce((t, x, i) => t + x * state.h[i], 0)), others = Math.log(a.reduce((t, x, j) => j === k ? t : t + Math.exp(x), 0));
+    const by = Math.log(share / (1 - share)) + others - a[k];
+    state.m[k] = state.m[k].map((x, i) => x + by * state.h[i] / long);
+  };
   choice('right word', state.w.map((_, v) => [v, 'w' + (v + 1)]), 0, v => { state.target = Number(v); draw(); });
-  for (const s of D.sliders) if (s.name !== 'm') shows.push(slider(s, () => state.P[s.name], x => { state.P[s.name] = x; }));
-  shows.push(slider({ name: 'temperature', low: 0.1, high: 5, step: 0.05 }, () => state.T, x => { state.T = x; }));
+  if (K > 1) D.components.forEach((c, k) => slider({ label: 'π of component ' + c.label, low: 0.001, high: 0.999, step: 0.001 }, () => compute(state).pi[k], x => set_prior(k, x), 3));
+  D.components.forEach((c, k) => {
+    for (const s of c.sliders) if (D.margins.length === 0 || s.name !== 'm') slider({ ...s, label: mixture ? `${s.name} of component ${c.label}` : s.name }, () => state.P[k][s.name], x => { state.P[k][s.name] = x; });
+  });
+  slider({ name: 'temperature', low: 0.1, high: 5, step: 0.05 }, () => state.T, x => { state.T = x; });
+  let margin_shown = () => {};
   if (D.margins.length > 1) {
-    choice('margin', D.margins.map(m => [m, m === 'score' ? 'none' : m]), D.margin, m => { state.margin = m; draw(); });
-    shows.push(slider(D.sliders.find(s => s.name === 'm'), () => state.P.m, x => { state.P.m = x; }));
+    const names = { score: 'none', cos: 'cos: c − m', arc: 'arc: cos(θ + m)', lsm: 'lsm: m pieces of cos(mθ)' };
+    const { select } = choice('margin', D.margins.map(m => [m, names[m]]), D.margin, m => { state.margin = m; margin_shown(); draw(); });
+    const size = slider({ ...D.components[0].sliders.find(s => s.name === 'm'), label: 'margin m' }, () => state.P[0].m, x => { state.P[0].m = x; });
+    const pieces = slider({ label: 'pieces m', low: 1, high: D.most_pieces, step: 1 }, () => state.pieces, x => { state.pieces = x; }, 0);
+    margin_shown = () => {
+      select.value = state.margin;
+      size.hidden = state.margin !== 'cos' && state.margin !== 'arc';
+      pieces.hidden = state.margin !== 'lsm';
+    };
+    margin_shown();
   }
-  let level = 'p';
-  choice('level lines over the place of h', [['p', 'p of the right word'], ['S', 'S of the right word'], ['L', 'the loss'], ['none', 'none']], 'p', v => { level = v; draw(); });
+  const levels = [['p', 'p of the right word', at => at.p[state.target]]];
+  D.components.forEach((c, k) => {
+    const which = mixture ? ' in component ' + c.label : '';
+    levels.push(['S' + k, 'S of the right word' + which, at => at.S[k][state.target]]);
+    if (mixture) levels.push(['gamma' + k, 'posterior γ of component ' + c.label, at => at.gamma[k]], ['pi' + k, 'π of component ' + c.label, at => at.pi[k]]);
+  });
+  levels.push(['L', 'the loss', at => at.L], ['none', 'none', null]);
+  let level = levels[0];
+  choice('level lines over the place of h', levels, 'p', v => { level = levels.find(l => l[0] === v); draw(); });
   let rate = 0.5;
   slider({ name: 'step size', low: 0.05, high: 5, step: 0.05 }, () => rate, x => { rate = x; });
   const buttons = element('div', { class: 'buttons' }, side);
   const button = (text, then) => element('button', { type: 'button' }, buttons, text).addEventListener('click', () => { then(); draw(); });
+  const descend = (vector, gradient) => vector.forEach((_, k) => { vector[k] -= rate * gradient[k]; });
   button('Step of descent', () => {
     const g = compute(state);
-    state.h.forEach((_, k) => { state.h[k] -= rate * g.dh[k]; });
-    state.w.forEach((w, v) => w.forEach((_, k) => { w[k] -= rate * g.dw[v][k]; }));
+    descend(state.h, g.dh);
+    state.w.forEach((w, v) => descend(w, g.dw[v]));
+    if (state.m) state.m.forEach((m, k) => descend(m, g.dm[k]));
+    if (state.C) state.C.forEach((columns, k) => columns.forEach((c, j) => descend(c, g.dC[k][j])));
     fit();
   });
   button('Back to the beginning', () => {
-    state.h = [...D.h];
-    state.w = D.w.map(w => [...w]);
-    Object.assign(state.P, Object.fromEntries(D.sliders.map(s => [s.name, s.value])));
-    state.T = 1;
-    shows.forEach(show => show());
+    Object.assign(state, beginning(), { target: state.target });
+    margin_shown();
     fit();
   });
   const said = element('p', { class: 'loss', role: 'status' }, side);
@@ -198,14 +163,15 @@
     return d;
   };
   const draw_levels = () => {
-    if (level === 'none') return '';
-    const n = 44, grid = [], all = [], h = [...state.h], s = { ...state, h };
+    const [kind, , value_of] = level;
+    if (value_of === null) return '';
+    const n = K > 3 ? 20 : 44, grid = [], all = [], h = [...state.h], s = { ...state, h };
     for (let i = 0; i <= n; ++i) {
       grid.push([]);
       for (let j = 0; j <= n; ++j) {
         h[0] = reach * (2 * i / n - 1);
         h[1] = reach * (2 * j / n - 1);
-        const at = compute(s), value = level === 'p' ? at.p[s.target] : level === 'S' ? at.S[s.target] : at.L;
+        const value = value_of(compute(s));
         grid[i].push(value);
         if (Number.isFinite(value)) all.push(value);
       }
@@ -213,12 +179,12 @@
     all.sort((a, b) => a - b);
     // p at tenths; S, L and a p that hardly changes where they part the plane into ten equal shares.
     const tenths = [0.01, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.99], seen = tenths.filter(p => p > all[0] && p < all[all.length - 1]);
-    const by_tenths = level === 'p' && seen.length > 2, levels = by_tenths ? tenths : Array.from({ length: 9 }, (_, k) => all[Math.round((k + 1) / 10 * (all.length - 1))]);
+    const by_tenths = /^(p|pi|gamma)/.test(kind) && seen.length > 2, levels = by_tenths ? tenths : Array.from({ length: 9 }, (_, k) => all[Math.round((k + 1) / 10 * (all.length - 1))]);
     for (const at of levels) {
       const d = contour(grid, n, at);
       if (d) element('path', { class: 'level', d }, drawing);
     }
-    return by_tenths ? ' Lines where p of the right word is 0.01, 0.1, 0.2 to 0.9 and 0.99.' : ' Lines of equal ' + level + '.';
+    return by_tenths ? ` Lines where ${level[1]} is 0.01, 0.1, 0.2 to 0.9 and 0.99.` : ` Lines of equal ${level[1]}.`;
   };
   const arrow = (x, y, dx, dy, kind) => {
     const long = Math.hypot(dx, dy);
@@ -231,34 +197,48 @@
 
   // ---- The numbers ----
 
-  const words = element('table', { class: 'numbers' }, document.getElementById('words'));
-  element('caption', {}, words, 'Scores and probabilities');
-  const numbers = element('table', { class: 'numbers' }, document.getElementById('numbers'));
-  element('caption', {}, numbers, 'Every number of every vector, the exact gradient of L by it, and the finite difference of half step 1e-5');
-  const head = (table, names) => {
-    const row = element('tr', {}, element('thead', {}, table));
+  const table = (place, caption, names) => {
+    const made = element('table', { class: 'numbers' }, place);
+    element('caption', {}, made, caption);
+    const row = element('tr', {}, element('thead', {}, made));
     for (const n of names) element('th', { scope: 'col' }, row, n);
-    return element('tbody', {}, table);
+    return element('tbody', {}, made);
   };
-  const word_rows = (body => state.w.map((_, v) => {
+  const line = (body, name, cells) => {
     const row = element('tr', {}, body);
-    element('th', { scope: 'row' }, row, 'w' + (v + 1));
-    return { row, cells: [0, 1, 2].map(() => element('td', {}, row)) };
-  }))(head(words, ['word', 'S', 'p', 'dL/dS']));
+    element('th', { scope: 'row' }, row, name);
+    return { row, cells: Array.from({ length: cells }, () => element('td', {}, row)) };
+  };
+  const left = document.getElementById('words'), right = document.getElementById('numbers');
+  const by_component = text => D.components.map(c => mixture ? `${text} ${c.label}` : text);
+  const word_body = table(left, 'Scores and probabilities', ['word', ...(mixture ? ['p'] : []), ...by_component('S'), ...by_component('p'), ...by_component('dL/dS')]);
+  const word_rows = state.w.map((_, v) => line(word_body, 'w' + (v + 1), (mixture ? 1 : 0) + 3 * K));
+  const component_body = mixture ? table(element('div', { class: 'scroll' }, left.parentElement), 'Components: the prior a = m·h, π = softmax(a), and the posterior γ, each component’s share of p of the right word', ['component', 'π', 'p of the right word', 'γ', 'dL/da']) : null;
+  const component_rows = mixture ? D.components.map(c => line(component_body, c.label, 4)) : [];
+  const number_body = table(right, 'Every number of every vector, the exact gradient of L by it, and the finite difference of half step 1e-5' + (D.norms ? '; norms that no gradient passes through are held' : ''), ['number', 'value', 'exact gradient', 'finite difference']);
+  // The numbers of a vector: its name, the vector now, its gradient.
   const number_rows = [];
-  const number_body = head(numbers, ['number', 'value', 'exact gradient', 'finite difference']);
-  vectors().forEach((x, v) => x.forEach((_, k) => {
-    const row = element('tr', {}, number_body), label = `${name_of(v)}[${k + 1}]` + (k % D.size === 2 ? ', ' + D.extra : '');
-    const id = `number-${v}-${k}`;
-    element('label', { for: id }, element('th', { scope: 'row' }, row), label);
-    const input = element('input', { type: 'number', step: 0.05, id }, element('td', {}, row));
+  const list_numbers = (body, name, vector, gradient) => vector().forEach((_, k) => {
+    const extra = D.extra && k % D.size === D.size - 1 ? ', ' + D.extra : '', row = element('tr', {}, body), id = 'number-' + number_rows.length;
+    element('label', { for: id }, element('th', { scope: 'row' }, row), `${name}[${k + 1}]${/^[hw]/.test(name) ? extra : ''}`);
+    const input = element('input', { type: 'number', step: 'any', id }, element('td', {}, row));
     input.addEventListener('input', () => {
       if (!Number.isFinite(input.valueAsNumber)) return;
-      vectors()[v][k] = input.valueAsNumber;
+      vector()[k] = input.valueAsNumber;
       draw(input);
     });
-    number_rows.push({ v, k, input, cells: [0, 1].map(() => element('td', {}, row)) });
-  }));
+    number_rows.push({ vector, gradient, k, input, cells: [0, 1].map(() => element('td', {}, row)) });
+  });
+  list_numbers(number_body, 'h', () => state.h, now => now.dh);
+  state.w.forEach((_, v) => list_numbers(number_body, 'w' + (v + 1), () => state.w[v], now => now.dw[v]));
+  if (mixture) state.m.forEach((_, k) => list_numbers(number_body, 'm' + (k + 1), () => state.m[k], now => now.dm[k]));
+  const latent = state.C ? element('details', {}, right.parentElement) : null;
+  if (latent) {
+    element('summary', {}, latent, 'The columns of each component’s C, whose context is tanh(C·h)');
+    const body = table(element('div', { class: 'scroll' }, latent), 'C_k,j is column j of component k', ['number', 'value', 'exact gradient', 'finite difference']);
+    state.C.forEach((columns, k) => columns.forEach((_, j) => list_numbers(body, `C${k + 1},${j + 1}`, () => state.C[k][j], now => now.dC[k][j])));
+    latent.addEventListener('toggle', () => draw());
+  }
 
   const draw = typed => {
     const now = compute(state);
@@ -277,17 +257,25 @@
       point.classList.toggle('target', v === state.target + 1);
       point.setAttribute('aria-label', `${name_of(v)}${letters(i)} at ${number(x[0], 2)}, ${number(x[1], 2)}; arrow keys move it`);
     }
-    desc.textContent = `The context h and the words, from -${number(reach, 1)} to ${number(reach, 1)}. Arrows: minus the exact gradient of the loss by each point.${lines}`;
+    if (state.C) now.contexts.forEach((h, k) => {
+      element('circle', { class: 'latent', cx: px(h[0]), cy: py(h[1]), r: 4 }, drawing);
+      element('text', { class: 'latent-name', x: px(h[0]) + 6, y: py(h[1]) + 4 }, drawing, 'h' + '₁₂₃₄₅₆₇₈₉'[k]);
+    });
+    desc.textContent = `The context h and the words, from -${number(reach, 1)} to ${number(reach, 1)}. Arrows: minus the exact gradient of the loss by each point.${state.C ? ' Small circles: the contexts of the components, tanh(C·h).' : ''}${lines}`;
     said.textContent = `L = -ln p(w${state.target + 1}) = ${number(now.L)}`;
     word_rows.forEach(({ row, cells }, v) => {
-      [now.S[v], now.p[v], now.dS[v]].forEach((x, k) => { cells[k].textContent = number(x); });
+      const of = table => table.map(row => row[v]);
+      [...(mixture ? [now.p[v]] : []), ...of(now.S), ...of(now.pk), ...of(now.dS)].forEach((x, k) => { cells[k].textContent = number(x); });
       row.classList.toggle('marked', v === state.target);
     });
-    for (const { v, k, input, cells } of number_rows) {
-      if (input !== typed) input.value = Number(vectors()[v][k].toFixed(4));
-      cells[0].textContent = number((v === 0 ? now.dh : now.dw[v - 1])[k]);
-      cells[1].textContent = number(difference(state, v - 1, k));
+    component_rows.forEach(({ cells }, k) => [now.pi[k], now.pk[k][state.target], now.gamma[k], now.da[k]].forEach((x, i) => { cells[i].textContent = number(x); }));
+    for (const { vector, gradient, k, input, cells } of number_rows) {
+      if (input.closest('details')?.open === false) continue;
+      if (input !== typed) input.value = Number(vector()[k].toFixed(4));
+      cells[0].textContent = number(gradient(now)[k]);
+      cells[1].textContent = number(difference(state, vector(), k));
     }
+    for (const { input, show } of shows) if (input !== typed) show();
   };
   fit();
   draw();

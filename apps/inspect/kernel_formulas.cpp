@@ -19,11 +19,11 @@ Slider positive(const char* name, double value) {
 }
 
 const char* const kGaussians =
-    "-log(2*pi*(exp(lw)+exp(lh)+0.000002))-q/(2*(exp(lw)+exp(lh)+0.000002))";
-const char* const kGaussiansOfOneVariance = "-log(4*pi*variance)-q/(4*variance)";
+    "-d/2*log(2*pi*(exp(lw)+exp(lh)+0.000002))-q/(2*(exp(lw)+exp(lh)+0.000002))";
+const char* const kGaussiansOfOneVariance = "-d/2*log(4*pi*variance)-q/(4*variance)";
 
 PageKernel gaussians(double variance) {
-  if (variance == 0) return {.formula = kGaussians, .size = 3, .extra = "log-variance"};
+  if (variance == 0) return {.formula = kGaussians, .extra = "log-variance"};
   return {.formula = kGaussiansOfOneVariance, .sliders = {positive("variance", variance)}};
 }
 
@@ -51,7 +51,6 @@ PageKernel hyperbolic(const Score& score) {
   return {.formula = concat("-acosh(max((", w, "+1/", w, ")*(", h, "+1/", h, ")/4-(", w, "-1/", w,
                             ")*(", h, "-1/", h, ")/4*c,1))"),
           .sliders = {{"shift", score.parameters[1], -4, 2, 0.1}},
-          .size = 3,
           .extra = "number of the radius"};
 }
 
@@ -63,6 +62,25 @@ PageKernel of_formula(const Score& score) {
     page.sliders.push_back({names[k], v, v > 0 ? reach / 100 : -reach, reach, reach / 100});
   }
   return page;
+}
+
+// cos(m theta) as a polynomial of c = cos theta, T_(i+1) = 2 c T_i - T_(i-1).
+std::string chebyshev(int m) {
+  std::vector<int64_t> before{1}, now{0, 1};
+  for (int i = 1; i < m; ++i) {
+    std::vector<int64_t> next(now.size() + 1);
+    for (size_t k = 0; k < now.size(); ++k) next[k + 1] = 2 * now[k];
+    for (size_t k = 0; k < before.size(); ++k) next[k] -= before[k];
+    before = std::move(now), now = std::move(next);
+  }
+  std::string out;
+  for (size_t k = now.size(); k-- > 0;)
+    if (now[k] != 0)
+      out += concat(now[k] > 0 && !out.empty() ? "+" : "", now[k],
+                    k > 1   ? concat("*c^", k)
+                    : k > 0 ? "*c"
+                            : "");
+  return out;
 }
 
 // Of the kernel without its scale.
@@ -109,58 +127,59 @@ PageKernel page_kernel(const Score& score) {
   PageKernel page = plain_kernel(score);
   if (score.scale == 1 && !score.learns(kScaleNumber)) return page;
   if (page.combine == PageKernel::Combine::mixture)
-    throw UsageError(concat("a page multiplies each pair of parts, which ", to_text(score),
-                            " does not: leave out its scale"));
-  page.formula = concat("factor*(", page.formula, ")");
+    page.factor = "factor";  // of the logarithm of a sum over pairs, not of each pair
+  else
+    page.formula = concat("factor*(", page.formula, ")");
   page.sliders.push_back(positive("factor", score.scale));
   return page;
 }
 
 std::string margin_formula(const Margin& margin) {
-  const std::string length = "sqrt(ww)*sqrt(hh)*";
+  const std::string norms = "F*G*";
   switch (margin.kind) {
     case Margin::Kind::cos:
-      return length + "(c-m)";
+      return norms + "(c-m)";
     case Margin::Kind::arc:  // beyond pi - m: c - m sin m
-      return length + "where(c<-cos(m),c-m*sin(m),cos(m)*c-sin(m)*sqrt(1-c^2))";
+      return norms + "where(c<-cos(m),c-m*sin(m),cos(m)*c-sin(m)*s)";
     case Margin::Kind::lsm: {
-      // Chebyshev's T_m by its recurrence; pieces from the largest cosine down.
+      // Signs and steps of the pieces, from the largest cosine down.
       const int m = static_cast<int>(margin.size);
-      std::string before = "1", now = "c";
-      for (int i = 1; i < m; ++i) {
-        const std::string next = concat("(2*c*", now, "-", before, ")");
-        before = now, now = next;
+      std::string signs, steps, end;
+      for (int k = 0; k + 1 < m; ++k) {
+        const std::string piece =
+            concat("where(", std::cos(std::numbers::pi * (k + 1) / m), "<=c,");
+        signs += concat(piece, k % 2 == 0 ? "1," : "-1,");
+        steps += concat(piece, 2 * k, ",");
+        end += ')';
       }
-      std::string pieces;
-      for (int k = 0; k + 1 < m; ++k)
-        pieces += concat("where(", std::cos(std::numbers::pi * (k + 1) / m), "<=c,",
-                         k % 2 == 0 ? "" : "-", now, "-", 2 * k, ",");
-      pieces += concat((m - 1) % 2 == 0 ? "" : "-", now, "-", 2 * (m - 1),
-                       std::string(static_cast<size_t>(m - 1), ')'));
-      return length + "(" + pieces + ")";
+      return concat(norms, "((", chebyshev(m), ")*", signs, (m - 1) % 2 == 0 ? "1" : "-1", end, "-",
+                    steps, 2 * (m - 1), end, ")");
     }
     case Margin::Kind::none:
       break;
   }
-  return "z";
+  return norms + "c";
 }
 
-std::string javascript_of(const std::string& formula, std::vector<std::string>& names) {
+JavascriptFunction javascript_of(const std::string& formula) {
   using expression::Variable;
   const expression::Parsed typed = expression::parse(formula);
-  names = typed.parameters;
+  JavascriptFunction out{.names = typed.parameters};
   expression::Graph graph;
   const expression::Id root = expression::rebuild(typed.graph, typed.score, graph, {});
   std::vector<expression::Id> roots{root};
   for (const Variable v : {Variable::z, Variable::q, Variable::ww, Variable::hh, Variable::c})
     roots.push_back(derivative(graph, root, graph.variable(v)));
-  for (const char* extra : {"lw", "lh"})
-    for (size_t k = 0; k < names.size(); ++k)
-      if (names[k] == extra)
+  for (const char* by : {"lw", "lh", "F", "G", "s"})
+    for (size_t k = 0; k < out.names.size(); ++k)
+      if (out.names[k] == by) {
         roots.push_back(derivative(graph, root, graph.parameter(static_cast<int>(k))));
+        out.slopes_by.emplace_back(by);
+      }
   expression::Compiler compiler(graph);
   const expression::Program program = compiler.compile(roots);
-  return to_javascript(program, compiler.constants());
+  out.code = to_javascript(program, compiler.constants());
+  return out;
 }
 
 }  // namespace nine::app

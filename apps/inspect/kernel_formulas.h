@@ -17,25 +17,32 @@ struct Slider {
   double value = 0, low = 0, high = 1, step = 0.01;
 };
 
-/// A kernel for a page. A vector has `parts` parts of `size` numbers: two of the plane, and where
-/// `extra` is not empty one more, a log-variance or the number of a radius.
+/// A kernel for a page. A vector has `parts` parts, each of some numbers and where `extra` is not
+/// empty one more, a log-variance or the number of a radius.
 struct PageKernel {
-  /// Of one pair of parts. lw and lh are the extra numbers of w and h; other names are sliders.
+  /// Of one pair of parts; d is their number of numbers without the extra one. lw and lh are the
+  /// extra numbers of w and h, F and G their norms, s the sine of their angle; other names are
+  /// sliders.
   std::string formula;
   std::vector<Slider> sliders;
-  int parts = 1, size = 2;
+  int parts = 1;
   std::string extra;
   enum class Combine : uint8_t { one, sum, mixture } combine = Combine::one;
-  double ball = 0;  ///< radius of the ball that the points lie in; 0: none
+  double ball = 0;          ///< radius of the ball that the points lie in; 0: none
+  std::string factor = {};  ///< the slider by which the combined score is multiplied, or none
 };
 PageKernel page_kernel(const Score& score);
 
-/// psi of a margin in place of lin, as the formula of a target's score; m is its slider but for
-/// lsm.
+/// F G psi(c) of a margin, the formula of a target's score; m is its slider but for lsm.
 std::string margin_formula(const Margin& margin);
 
-/// The formula's score and its slopes by z, q, ww, hh, c, lw and lh as a JavaScript function.
-/// `names` get the formula's parameters in the order of its argument P.
-std::string javascript_of(const std::string& formula, std::vector<std::string>& names);
+/// A formula as a JavaScript function (z, q, ww, hh, c, d, P) that returns the score and its slopes
+/// by z, q, ww, hh, c and by those of `slopes_by` (of lw, lh, F, G, s) that are in it; P holds the
+/// parameters in the order of `names`.
+struct JavascriptFunction {
+  std::string code;
+  std::vector<std::string> names, slopes_by;
+};
+JavascriptFunction javascript_of(const std::string& formula);
 
 }  // namespace nine::app

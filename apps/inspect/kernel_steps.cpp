@@ -3,51 +3,65 @@
 #include <cctype>
 #include <cmath>
 
-#include "apps/inspect/score_at.h"
+#include "apps/inspect/kernel_steps_parts.h"
 #include "core/error.h"
 #include "kernels/expression/formula.h"
 #include "kernels/expression/parse.h"
 #include "kernels/head.h"
-#include "kernels/scores/all.h"
 
 namespace nine::app {
 namespace {
 
 using Doubles = std::vector<double>;
-using Steps = std::vector<Step>;
 
-// `text` with every @ replaced by the word's subscript and {k} by parameter k's value.
-std::string filled(const std::string& text, const std::string& word, const Score& score) {
+bool is_name(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '@' || c == '\'';
+}
+
+// A symbol with the subscripts of word (@) and component. A component's number comes first; word
+// vectors are those of all components, and so is the context unless each has its own.
+std::string symbol_of(const std::string& name, const Subscripts& names) {
+  const std::string component = names.of_component();
+  if (name == "h" || name == "dh") return name + (names.own_context ? component : "");
+  if (name == "hh") return name + component;
+  std::string out = name;
+  const size_t at = out.find('@');
+  if (at != std::string::npos)
+    return out.replace(
+        at, 1,
+        out.starts_with("w@") || out.starts_with("dw@") ? names.word : component + names.word);
+  if (out.ends_with("_h")) out.insert(out.size() - 2, component);
+  return out;
+}
+
+// `text` with its symbols' subscripts and {k} replaced by parameter k's value.
+std::string filled(const std::string& text, const Subscripts& names, const Score& score) {
   std::string out;
-  for (size_t k = 0; k < text.size(); ++k) {
-    if (text[k] == '@') {
-      out += word;
+  for (size_t k = 0; k < text.size();) {
+    if (is_name(text[k])) {
+      size_t end = k;
+      while (end < text.size() && is_name(text[end])) ++end;
+      out += symbol_of(text.substr(k, end - k), names);
+      k = end;
     } else if (text[k] == '{') {
       const double value = score.parameters[static_cast<size_t>(text[k + 1] - '0')];
       out += value < 0 ? concat('(', value, ')') : concat(value);
-      k += 2;
+      k += 3;
     } else {
-      out += text[k];
+      out += text[k++];
     }
   }
   return out;
 }
 
-Steps all_filled(const Steps& steps, const std::string& word, const Score& score) {
+// In rules h and w are any context and word.
+Steps all_filled(const Steps& steps, const Subscripts& names, const Score& score) {
   Steps out;
   for (const Step& s : steps)
-    out.push_back({filled(s.symbol, word, score), filled(s.formula, word, score),
-                   filled(s.rule, word, score)});
+    out.push_back({filled(s.symbol, names, score), filled(s.formula, names, score),
+                   filled(s.rule, {.word = names.word}, score)});
   return out;
 }
-
-const char* const kSquares = "|w - h|^2 is a sum of squares: the chain rule, 2 (w - h) by w";
-const Step kDistance = {"q@", "|w@ - h|^2", "the squared distance"};
-const Step kByWord = {"dS@/dw@", "dS@/dq*2*(w@ - h)", kSquares};
-const Step kByContext = {"dS@/dh", "-dS@/dw@", "w - h changes sign when w and h change places"};
-const Step kProduct = {"z@", "w@.h", "the inner product"};
-const Step kProductByWord = {"dS@/dw@", "dS@/dz*h", "chain rule: z = w.h has the slope h by w"};
-const Step kProductByContext = {"dS@/dh", "dS@/dz*w@", "chain rule: and the slope w by h"};
 
 KernelSteps radial(Steps forward, Steps backward) {
   forward.insert(forward.begin(), kDistance);
@@ -62,236 +76,8 @@ KernelSteps product(Steps forward, Steps backward) {
   return {{}, std::move(forward), std::move(backward)};
 }
 
-KernelSteps ssg_steps(const Score& score, size_t size) {
-  const bool split = score.parameters[0] == 0;
-  const size_t d = split ? size - 1 : size;
-  const std::string means = concat("[1..", d, "]"), last = concat("[", size, "]");
-  KernelSteps k;
-  if (!split) {
-    k.forward = {kDistance,
-                 {"sigma@", "{0} + {0}", "both variances are the constant"},
-                 {"S@", concat("-(", d, "/2)*ln(2*pi*sigma@) - q@/(2*sigma@)"), "the kernel"}};
-    k.backward = {
-        {"dS@/dq", "-1/(2*sigma@)", "S is linear in q; sigma is constant"}, kByWord, kByContext};
-    return k;
-  }
-  k.context = {{"m_h", "h" + means, "the mean"},
-               {"s_h", "exp(h" + last + ") + 0.000001", "the variance from the last number"}};
-  k.forward = {{"m@", "w@" + means, "the mean"},
-               {"s@", "exp(w@" + last + ") + 0.000001", "the variance from the last number"},
-               {"q@", "|m@ - m_h|^2", "the squared distance of the means"},
-               {"sigma@", "s@ + s_h", "variances add"},
-               {"S@", concat("-(", d, "/2)*ln(2*pi*sigma@) - q@/(2*sigma@)"), "the kernel"}};
-  k.backward = {
-      {"dS@/dq", "-1/(2*sigma@)", "S is linear in q"},
-      {"dS@/dsigma", concat("-", d, "/(2*sigma@) + q@/(2*sigma@^2)"),
-       "sum rule: ln x has the slope 1/x, 1/x has -1/x^2"},
-      {"dS@/dm", "dS@/dq*2*(m@ - m_h)", "chain rule: |m - m_h|^2 has 2 (m - m_h)"},
-      {"dS@/dl", "dS@/dsigma*exp(w@" + last + ")", "chain rule: sigma = s + s_h, s has e^l by l"},
-      {"dS@/dw@", "[dS@/dm, dS@/dl]", "w is its mean and l, its last number"},
-      {"dS@/dl_h", "dS@/dsigma*exp(h" + last + ")", "the same for the context's last number"},
-      {"dS@/dh", "[-dS@/dm, dS@/dl_h]", "m - m_h changes sign when they change places"}};
-  return k;
-}
-
-// The parts of both vectors as lists, and sums over the pairs that one part is in.
-class MogSteps {
- public:
-  MogSteps(const Score& score, size_t size)
-      : parts_(static_cast<size_t>(score.parameters[0])),
-        size_(size / parts_),
-        mixture_(score.parameters[1] == 1),
-        split_(score.parameters[2] == 0),
-        means_(split_ ? size_ - 1 : size_) {}
-
-  KernelSteps steps() const {
-    KernelSteps k;
-    if (split_) {
-      k.context.push_back({"s_h", variances("h"), "a variance from each part's last number"});
-      k.forward.push_back({"s@", variances("w@"), "a variance from each part's last number"});
-    }
-    const std::string half = concat(means_, "/2");
-    k.forward.insert(
-        k.forward.end(),
-        {{"q@",
-          pairs([&](size_t i, size_t j) { return concat("|w@", mean(i), " - h", mean(j), "|^2"); }),
-          "each mean of w with each of h"},
-         {"sigma@", pairs([&](size_t i, size_t j) {
-            return split_ ? concat("s@[", i + 1, "] + s_h[", j + 1, "]") : std::string("{2} + {2}");
-          }),
-          "variances add"},
-         {"xi@", concat("-(", half, ")*ln(2*pi*sigma@) - q@/(2*sigma@)"), "ssg of each pair"},
-         mixture_ ? Step{"S@", concat("ln(sum(exp(xi@))/", parts_ * parts_, ")"), "form=mixture"}
-                  : Step{"S@", "sum(xi@)", "form=sum"}});
-    const std::string ones = pairs([](size_t, size_t) { return std::string("1"); });
-    k.backward = {mixture_ ? Step{"dS@/dxi", "exp(xi@)/sum(exp(xi@))",
-                                  "chain rule: ln x has the slope 1/x, exp is its own"}
-                           : Step{"dS@/dxi", ones, "sum rule"},
-                  {"dS@/dq", "-dS@/dxi/(2*sigma@)", "chain rule: xi is linear in q"}};
-    if (split_)
-      k.backward.push_back({"dS@/dsigma",
-                            concat("dS@/dxi*(q@/(2*sigma@^2) - ", means_, "/(2*sigma@))"),
-                            "chain rule: ln x has the slope 1/x, 1/x has -1/x^2"});
-    gradient(k, "w@", "w", true);
-    gradient(k, "h", "h", false);
-    return k;
-  }
-
- private:
-  std::string mean(size_t i) const {
-    return concat("[", i * size_ + 1, "..", i * size_ + means_, "]");
-  }
-  std::string last(size_t i) const { return concat("[", (i + 1) * size_, "]"); }
-  std::string variances(const std::string& of) const {
-    std::string all;
-    for (size_t i = 0; i < parts_; ++i) all += concat(i > 0 ? ", " : "", of, last(i));
-    return "exp([" + all + "]) + 0.000001";
-  }
-  template <class F>
-  std::string pairs(F&& f) const {
-    std::string all;
-    for (size_t i = 0; i < parts_; ++i)
-      for (size_t j = 0; j < parts_; ++j) all += (i + j > 0 ? ", " : "") + f(i, j);
-    return "[" + all + "]";
-  }
-  // The sum over the pairs of part i, of w (rows) or of h (columns).
-  template <class F>
-  std::string over(bool of_w, F&& f) const {
-    std::string all;
-    for (size_t j = 0; j < parts_; ++j) all += (j > 0 ? " + " : "") + f(j);
-    return of_w || parts_ > 0 ? all : "";
-  }
-  void gradient(KernelSteps& k, const std::string& own, const std::string& name, bool of_w) const {
-    const std::string other = of_w ? "h" : "w@";
-    std::string joined;
-    for (size_t i = 0; i < parts_; ++i) {
-      const auto pair = [&](size_t j) { return of_w ? i * parts_ + j + 1 : j * parts_ + i + 1; };
-      const std::string by_mean = concat("dS@/dm", i + 1, "_", name),
-                        by_last = concat("dS@/dl", i + 1, "_", name);
-      k.backward.push_back({by_mean,
-                            "2*(" +
-                                over(of_w,
-                                     [&](size_t j) {
-                                       return concat("dS@/dq[", pair(j), "]*(", own, mean(i), " - ",
-                                                     other, mean(j), ")");
-                                     }) +
-                                ")",
-                            concat("chain rule and sum rule, over the pairs of mean ", i + 1)});
-      joined += (i > 0 ? ", " : "") + by_mean;
-      if (!split_) continue;
-      k.backward.push_back(
-          {by_last,
-           concat("exp(", own, last(i), ")*(") +
-               over(of_w, [&](size_t j) { return concat("dS@/dsigma[", pair(j), "]"); }) + ")",
-           "chain rule: s has the slope e^l by l"});
-      joined += ", " + by_last;
-    }
-    k.backward.push_back({of_w ? "dS@/dw@" : "dS@/dh", "[" + joined + "]", "the parts in order"});
-  }
-
-  size_t parts_, size_;
-  bool mixture_, split_;
-  size_t means_;
-};
-
-KernelSteps lorentz_steps() {
-  return {{{"c_h", "sqrt(1 + |h|^2)", "the context's height on the hyperboloid"}},
-          {{"c@", "sqrt(1 + |w@|^2)", "the word's height on the hyperboloid"},
-           kProduct,
-           {"A@", "c@*c_h - z@", "the hyperbolic cosine of the distance, 1 + u"},
-           {"S@", "-arcosh(A@)", "minus the distance"}},
-          {{"dS@/dA", "-1/sqrt(A@^2 - 1)", "arcosh x has the slope 1/sqrt(x^2 - 1)"},
-           {"dc@/dw", "w@/c@", "chain rule: sqrt x has 1/(2 sqrt x), |w|^2 has 2w"},
-           {"dS@/dw@", "dS@/dA*(c_h*dc@/dw - h)", "chain rule: z = w.h has the slope h by w"},
-           {"dc_h/dh", "h/c_h", "as for c of the word"},
-           {"dS@/dh", "dS@/dA*(c@*dc_h/dh - w@)", "chain rule: z has the slope w by h"}}};
-}
-
-// The three other balls: from lengths r to radii rho, and the angle's cosine k.
-class BallSteps {
- public:
-  BallSteps(const Score& score, size_t size)
-      : ball_(static_cast<scores::Hpb::Ball>(static_cast<int>(score.parameters[0]))), size_(size) {}
-
-  KernelSteps steps(const Doubles& w, const Doubles& h) const {
-    KernelSteps k{point("h", "_h", h), point("w@", "@", w), {}};
-    k.forward.insert(k.forward.end(), {{"k@", "u@.u_h", "the cosine of the angle"},
-                                       {"A@", "cosh(rho@)*cosh(rho_h) - sinh(rho@)*sinh(rho_h)*k@",
-                                        "the hyperbolic law of cosines: A = 1 + u"},
-                                       {"S@", "-arcosh(A@)", "minus the distance"}});
-    k.backward = {
-        {"dS@/dA", "-1/sqrt(A@^2 - 1)", "arcosh x has the slope 1/sqrt(x^2 - 1)"},
-        {"dA@/drho", "sinh(rho@)*cosh(rho_h) - cosh(rho@)*sinh(rho_h)*k@",
-         "sinh and cosh are each other's slopes"},
-        {"dA@/drho_h", "cosh(rho@)*sinh(rho_h) - sinh(rho@)*cosh(rho_h)*k@", "the same by rho_h"},
-        {"dA@/dk", "-sinh(rho@)*sinh(rho_h)", "A is linear in k"},
-        {"dk@/dw", "(u_h - k@*u@)/r@",
-         "quotient rule: u = w/|w| turns, the part along u is taken off"}};
-    side(k, "w@", "@", "dw", w, "dA@/drho");
-    k.backward.push_back({"dk@/dh", "(u@ - k@*u_h)/r_h", "the same for the context's direction"});
-    side(k, "h", "_h", "dh", h, "dA@/drho_h");
-    return k;
-  }
-
- private:
-  using Ball = scores::Hpb::Ball;
-  static constexpr double kRim = 1 - 1e-5;
-  bool beyond(const Doubles& x) const {
-    double square = 0;
-    for (const double v : x) square += v * v;
-    return ball_ == Ball::clip && square > kRim * kRim;
-  }
-  Steps point(const std::string& x, const std::string& sub, const Doubles& at) const {
-    Steps s;
-    if (ball_ == Ball::sigmoid) {
-      s.push_back({"m" + sub, concat(x, "[1..", size_ - 1, "]"), "all numbers but the last"});
-      s.push_back({"r" + sub, "|m" + sub + "|", "the length"});
-      s.push_back({"u" + sub, "m" + sub + "/r" + sub, "the direction"});
-      s.push_back({"rho" + sub, concat("ln(1 + 2*exp(", x, "[", size_, "] + {1}))"),
-                   "ball=sigmoid: the radius from the last number"});
-      return s;
-    }
-    s.push_back({"r" + sub, "|" + x + "|", "the length"});
-    s.push_back({"u" + sub, x + "/r" + sub, "the direction"});
-    if (ball_ == Ball::tanh)
-      s.push_back({"rho" + sub, "2*r" + sub, "ball=tanh: twice the length"});
-    else
-      s.push_back({"rho" + sub, beyond(at) ? "2*artanh(0.99999)" : "2*artanh(r" + sub + ")",
-                   beyond(at) ? "ball=clip: held at the rim" : "ball=clip: inside the ball"});
-    return s;
-  }
-  // The lines of dS/dx of one of both vectors.
-  void side(KernelSteps& k, const std::string& x, const std::string& sub, const std::string& d,
-            const Doubles& at, const std::string& by_rho) const {
-    const std::string whole = d == "dw" ? "dS@/dw@" : "dS@/dh";
-    if (ball_ == Ball::sigmoid) {
-      const std::string grown = concat("2*exp(", x, "[", size_, "] + {1})"),
-                        slope = concat("drho", sub, "/dt");
-      k.backward.push_back({slope, concat(grown, "/(1 + ", grown, ")"),
-                            "chain rule: ln x has the slope 1/x, exp is its own"});
-      k.backward.push_back({whole,
-                            concat("[dS@/dA*dA@/dk*dk@/", d, ", dS@/dA*", by_rho, "*", slope, "]"),
-                            "chain rule, of the direction and of the last number"});
-      return;
-    }
-    const std::string slope = concat("drho", sub, "/dr");
-    if (ball_ == Ball::tanh)
-      k.backward.push_back({slope, "2", "rho is linear in r"});
-    else
-      k.backward.push_back(
-          {slope, beyond(at) ? "0" : concat("2/(1 - r", sub, "^2)"),
-           beyond(at) ? "at the rim rho is constant" : "artanh x has the slope 1/(1 - x^2)"});
-    k.backward.push_back(
-        {whole, concat("dS@/dA*(", by_rho, "*", slope, "*u", sub, " + dA@/dk*dk@/", d, ")"),
-         "chain rule: |x| has the slope x/|x| = u; product rule"});
-  }
-
-  Ball ball_;
-  size_t size_;
-};
-
 // The formula's variables get the word's subscript, d its number.
-std::string with_subscripts(const std::string& text, const std::string& word, size_t size) {
+std::string with_subscripts(const std::string& text, size_t size) {
   std::string out;
   for (size_t k = 0; k < text.size();) {
     size_t end = k;
@@ -304,13 +90,13 @@ std::string with_subscripts(const std::string& text, const std::string& word, si
     }
     const std::string name = text.substr(k, end - k);
     const bool own = name == "z" || name == "q" || name == "ww" || name == "c";
-    out += own ? name + word : name == "d" ? std::to_string(size) : name;
+    out += own ? name + '@' : name == "d" ? std::to_string(size) : name;
     k = end;
   }
   return out;
 }
 
-KernelSteps formula_steps(const Score& score, const std::string& word, size_t size) {
+KernelSteps formula_steps(const Score& score, size_t size) {
   using expression::Variable;
   const expression::Formula& f = *score.formula;
   const expression::Parsed typed = expression::parse(f.text());
@@ -318,7 +104,7 @@ KernelSteps formula_steps(const Score& score, const std::string& word, size_t si
   const expression::Id root = expression::rebuild(
       typed.graph, typed.score, graph, std::span(score.parameters).first(typed.parameters.size()));
   const auto text = [&](expression::Id id) {
-    return with_subscripts(to_text(graph, id, typed.parameters), word, size);
+    return with_subscripts(to_text(graph, id, typed.parameters), size);
   };
   KernelSteps k;
   const bool c = f.uses(Variable::c), q = f.uses(Variable::q), ww = f.uses(Variable::ww),
@@ -385,9 +171,9 @@ KernelSteps templates(const Score& score, const Doubles& w, const Doubles& h) {
     case ScoreKind::ssg:
       return ssg_steps(score, w.size());
     case ScoreKind::mog:
-      return MogSteps(score, w.size()).steps();
+      return mog_steps(score, w.size());
     case ScoreKind::hpb:
-      return score.parameters[0] == 0 ? lorentz_steps() : BallSteps(score, w.size()).steps(w, h);
+      return hyperbolic_steps(score, w, h);
     default:
       return product({{"S@", "z@", "the kernel"}}, {{"dS@/dz", "1", "S is z itself"}});
   }
@@ -427,7 +213,7 @@ Step parameter_step(const Score& score, int i, size_t size) {
               "chain rule, of each pair of parts: sigma is twice the variance"};
   }
 }
-Step formula_parameter_step(const Score& score, int i, const std::string& word, size_t size) {
+Step formula_parameter_step(const Score& score, int i, size_t size) {
   const expression::Parsed typed = expression::parse(score.formula->text());
   expression::Graph symbolic, graph;
   const expression::Id root = expression::rebuild(typed.graph, typed.score, symbolic, {}),
@@ -436,7 +222,7 @@ Step formula_parameter_step(const Score& score, int i, const std::string& word, 
                            symbolic, slope, graph,
                            std::span(score.parameters).first(typed.parameters.size()));
   const std::string& name = typed.parameters[static_cast<size_t>(i)];
-  return {concat("dS@/d", name), with_subscripts(to_text(graph, id, typed.parameters), word, size),
+  return {concat("dS@/d", name), with_subscripts(to_text(graph, id, typed.parameters), size),
           concat("the formula's derivative by ", name)};
 }
 
@@ -463,12 +249,12 @@ void put_scale(const Score& score, KernelSteps& k) {
 }
 
 // The slopes by the score's learned numbers.
-void add_number_steps(const Score& score, const std::string& word, size_t size, KernelSteps& k) {
+void add_number_steps(const Score& score, size_t size, KernelSteps& k) {
   const bool scaled = score.scale != 1 || score.learns(kScaleNumber);
   Steps numbers;
   for (int i = 0; i < kScaleNumber; ++i)
     if (score.learns(i))
-      numbers.push_back(score.kind == ScoreKind::expr ? formula_parameter_step(score, i, word, size)
+      numbers.push_back(score.kind == ScoreKind::expr ? formula_parameter_step(score, i, size)
                                                       : parameter_step(score, i, size));
   k.backward.insert(k.backward.end(), numbers.begin(), numbers.end());
   if (!scaled) return;
@@ -482,13 +268,17 @@ void add_number_steps(const Score& score, const std::string& word, size_t size, 
 
 }  // namespace
 
-KernelSteps kernel_steps(const Score& score, const std::string& word, const Doubles& w,
+std::string Subscripts::of_component() const {
+  return component > 0 ? concat('_', component) : std::string();
+}
+
+KernelSteps kernel_steps(const Score& score, const Subscripts& names, const Doubles& w,
                          const Doubles& h) {
   KernelSteps k =
-      score.kind == ScoreKind::expr ? formula_steps(score, word, w.size()) : templates(score, w, h);
-  add_number_steps(score, word, w.size(), k);
+      score.kind == ScoreKind::expr ? formula_steps(score, w.size()) : templates(score, w, h);
+  add_number_steps(score, w.size(), k);
   for (Steps* steps : {&k.context, &k.forward, &k.backward})
-    *steps = all_filled(*steps, word, score);
+    *steps = all_filled(*steps, names, score);
   return k;
 }
 

@@ -20,10 +20,19 @@ struct KernelSteps {
   std::vector<Step> forward, backward;
 };
 
-/// `word` is the subscript ("_1"), `w` and `h` the vectors' numbers, on which the case of a
-/// formula depends (a point on the rim of hpb's ball). The context's own lines are the same for
-/// every word.
-KernelSteps kernel_steps(const Score& score, const std::string& word, const std::vector<double>& w,
+/// What the symbols of a pair of vectors are called.
+struct Subscripts {
+  std::string word;          ///< of the word: "_1"
+  int64_t component = 0;     ///< of a mixture, from 1 on: S_2_1 is word 1's in component 2; 0: none
+  bool own_context = false;  ///< component 2 has the context h_2, not h
+
+  /// "_2", or nothing.
+  std::string of_component() const;
+};
+
+/// `w` and `h` are the vectors' numbers, on which the case of a formula depends (a point on the rim
+/// of hpb's ball). The context's own lines are the same for every word.
+KernelSteps kernel_steps(const Score& score, const Subscripts& names, const std::vector<double>& w,
                          const std::vector<double>& h);
 
 }  // namespace nine::app

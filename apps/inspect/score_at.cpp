@@ -1,5 +1,7 @@
 #include "apps/inspect/score_at.h"
 
+#include <algorithm>
+
 #include "kernels/expression/formula.h"
 #include "kernels/scores/all.h"
 #include "kernels/scores/vectors.h"
@@ -38,6 +40,13 @@ int64_t example_size(const Score& score) {
     if constexpr (scores::OfParts<K>) parts = K(score, 1 << 20).parts();
     size = 2 * parts + (K(score, 1 << 20).product_dims(2) < 2 ? parts : 0);
   });
+  return size;
+}
+
+int64_t example_size(const HeadSpec& head) {
+  int64_t size = 0;
+  for (const Score& score : head.components) size = std::max(size, example_size(score));
+  while (!head.check(size).empty()) ++size;
   return size;
 }
 

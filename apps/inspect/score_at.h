@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "kernels/scores/score.h"
+#include "kernels/head.h"
 
 namespace nine::app {
 
@@ -20,6 +20,8 @@ ScoreAt score_at(const Score& score, const std::vector<double>& w, const std::ve
 /// The smallest vector size at which an example has every part of the kernel: 2 numbers and one for
 /// a log-variance or radius, for each of mog's components.
 int64_t example_size(const Score& score);
+/// The smallest that every component allows.
+int64_t example_size(const HeadSpec& head);
 /// Whether the score is a function of the product z = w.h alone, as that of lin is.
 bool is_inner_product_kernel(const Score& score);
 

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <cstdio>
 
+#include "apps/inspect/short_form.h"
 #include "autograd/gradcheck.h"
-#include "core/random.h"
 
 namespace nine::app {
 namespace {
@@ -27,6 +27,14 @@ std::string padded(std::string text, size_t width) {
 }
 
 void WorkedExample::given(const std::string& symbol, const Numbers& numbers) {
+  std::string forms;
+  bool decimal = true;
+  for (const double x : numbers) {
+    const std::string form = short_form(x);
+    decimal = decimal && (is_decimal(x) || form.empty());
+    forms += (forms.empty() ? "" : ", ") + form;
+  }
+  if (!decimal) return step(symbol, numbers.size() == 1 ? forms : "[" + forms + "]");
   lines_.push_back({symbol, {}, numbers});
   symbols_.set(symbol, numbers);
 }
@@ -56,6 +64,7 @@ void WorkedExample::agree(const std::string& symbol, const Numbers& numbers) {
 
 void WorkedExample::check(const std::function<Var(std::span<const Var>)>& f,
                           const std::vector<Tensor>& inputs) {
+  if (!checked_) return heading("Check");
   const GradcheckReport report = gradcheck(f, inputs, {.max_elements = 0});
   require(report.worst < 1e-6,
           "[kernel_inspect] a gradient is not what finite differences say: ", report.where);
@@ -73,7 +82,24 @@ const Numbers& WorkedExample::at(const std::string& symbol) const {
   return found->numbers;
 }
 
-std::string WorkedExample::text() const {
+namespace {
+
+// ", that is ln(2), 1/3", of numbers that are not written out by their decimals.
+std::string forms_of(const Numbers& numbers) {
+  std::string out;
+  bool plain = true;
+  for (const double x : numbers) {
+    const std::string form = short_form(x);
+    if (form.empty()) return {};
+    plain = plain && is_decimal(x);
+    out += (out.empty() ? "" : ", ") + form;
+  }
+  return plain ? std::string() : out;
+}
+
+}  // namespace
+
+std::string WorkedExample::text(bool with_forms) const {
   size_t symbol = 0, formula = 0;
   for (const Line& l : lines_)
     if (!l.numbers.empty())
@@ -88,7 +114,9 @@ std::string WorkedExample::text() const {
     out += "  " + padded(l.symbol, symbol) +
            (l.formula.empty() ? std::string() : " = " + padded(l.formula, formula)) + " =";
     for (const double x : l.numbers) out += number_text(x);
-    if (!l.rule.empty()) out += "   (" + l.rule + ")";
+    const std::string forms = with_forms && !l.formula.empty() ? forms_of(l.numbers) : "";
+    const std::string rule = l.rule + (forms.empty() ? "" : (l.rule.empty() ? "" : "; ") + forms);
+    if (!rule.empty()) out += "   (" + rule + ")";
     out += '\n';
   }
   return out;
@@ -97,16 +125,11 @@ std::string WorkedExample::text() const {
 Tensor ShortNumbers::operator()(const Shape& shape, size_t first) const {
   static constexpr std::array kNumbers = {0.5,   -1.0, 1.0, 0.25, -0.5, 0.75, 2.0,
                                           -0.25, 0.4,  1.5, -0.6, 0.8,  -1.25};
-  // Halves and whole numbers, whose squares and products are short too; 0.75, for which sqrt(1 +
-  // x^2) is.
-  static constexpr std::array kDrawn = {-2.0, -1.5, -1.0, -0.75, -0.5, 0.0,
-                                        0.5,  0.75, 1.0,  1.5,   2.0};
-  const RandomKey key{.seed = seed_, .op = stream_id("kernel_inspect exercise")};
   Tensor t(shape, DType::float64);
+  *asked_ = std::max(*asked_, first + static_cast<size_t>(t.elements()));
   for (int64_t i = 0; i < t.elements(); ++i) {
     const size_t at = first + static_cast<size_t>(i);
-    t.data<double>()[i] =
-        drawn_ ? kDrawn[random_bits(key, at) % kDrawn.size()] : kNumbers[at % kNumbers.size()];
+    t.data<double>()[i] = given_ ? list_[at % list_.size()] : kNumbers[at % kNumbers.size()];
   }
   return t;
 }

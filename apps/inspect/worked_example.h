@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -15,6 +16,28 @@ namespace nine::app {
 /// `text`, filled up with spaces to `width` columns; a longer one stays as it is.
 std::string padded(std::string text, size_t width);
 
+/// The numbers that an example is given.
+class ShortNumbers {
+ public:
+  ShortNumbers() = default;  ///< a fixed list of few digits
+  /// These, from the first to the last and over again; the example is not checked by differences,
+  /// which a search among many does not need.
+  explicit ShortNumbers(std::vector<double> list, bool checked = true)
+      : list_(std::move(list)), given_(true), checked_(checked) {}
+
+  bool given() const { return given_; }
+  bool checked() const { return checked_; }
+  /// How many numbers of the list were asked for so far.
+  size_t asked() const { return *asked_; }
+  /// Of the list from its element `first` on.
+  Tensor operator()(const Shape& shape, size_t first) const;
+
+ private:
+  std::vector<double> list_;
+  bool given_ = false, checked_ = true;
+  std::shared_ptr<size_t> asked_ = std::make_shared<size_t>(0);
+};
+
 /// The lines of a worked example, in the order in which they are added.
 class WorkedExample {
  public:
@@ -26,10 +49,15 @@ class WorkedExample {
   };
 
   explicit WorkedExample(const std::string& title) { lines_.push_back({{}, title, {}}); }
+  /// With numbers that are not checked check() adds its heading only.
+  WorkedExample(const ShortNumbers& numbers, const std::string& title) : WorkedExample(title) {
+    checked_ = numbers.checked();
+  }
 
   /// A heading after an empty line.
   void heading(const std::string& text) { lines_.push_back({{}, '\n' + text, {}}); }
-  /// A number that the example begins with.
+  /// A number that the example begins with; where it has many digits and a short form (ln 2), with
+  /// that for a formula.
   void given(const std::string& symbol, const Numbers& numbers);
   void given(const std::string& symbol, const Tensor& numbers) {
     given(symbol, numbers.to_vector());
@@ -54,28 +82,14 @@ class WorkedExample {
   /// The numbers of the line with that symbol; an Error when there is none.
   const Numbers& at(const std::string& symbol) const;
   /// All lines, the symbols and formulas in columns.
-  std::string text() const;
+  /// `forms`: after the rule the numbers as short forms (short_form), where they all have one.
+  std::string text(bool forms = false) const;
 
  private:
+  bool checked_ = true;
   std::vector<Line> lines_;
   std::vector<std::string> results_;
   SymbolTable symbols_;
-};
-
-/// Numbers of few digits, for examples that can be computed by hand.
-class ShortNumbers {
- public:
-  ShortNumbers() = default;  ///< those of a fixed list
-  /// Drawn by a seed.
-  explicit ShortNumbers(uint64_t seed) : seed_(seed), drawn_(true) {}
-
-  bool drawn() const { return drawn_; }
-  /// Of the list from its element `first` on, which also tells one draw from another.
-  Tensor operator()(const Shape& shape, size_t first) const;
-
- private:
-  uint64_t seed_ = 0;
-  bool drawn_ = false;
 };
 
 }  // namespace nine::app
