@@ -213,7 +213,7 @@ void add_windows(std::vector<OpCase>& all) {
        .oracle = [](Values x, AllInts) { return each(x[0], [](double v) { return std::exp(v); }); },
        .windows = false});
   for (const int64_t first : {1, 2, 4, 8})  // fewer blocks than rows of one, and more
-    all.push_back({.name = concat("transpose_rows blocks ", first),
+    all.push_back({.name = concat("transpose_rows of blocks ", first),
                    .inputs = {{{8, 3}}},
                    .run = [first](Vars x, Tensors) { return transpose_rows(x[0], first); },
                    .oracle =

@@ -154,10 +154,10 @@ pi_table() {  # Markdown: run, and after three epochs perplexity, mean and varia
   done
 }
 
-# statistics NUMBERS...: mean and, in parentheses, standard deviation.
+# statistics NUMBERS...: mean and, of several in parentheses, standard deviation.
 statistics() {
-  awk 'BEGIN { for (i = 1; i < ARGC; ++i) { n += 1; s += ARGV[i]; q += ARGV[i] ^ 2 } v = n > 1 ? (q - s * s / n) / (n - 1) : 0
-               printf "%.2f (%.2f)", s / n, sqrt(v > 0 ? v : 0) }' "$@"
+  awk 'BEGIN { for (i = 1; i < ARGC; ++i) { n += 1; s += ARGV[i]; q += ARGV[i] ^ 2 } printf "%.2f", s / n
+               v = n > 1 ? (q - s * s / n) / (n - 1) : 0; if (n > 1) printf " (%.2f)", sqrt(v > 0 ? v : 0) }' "$@"
 }
 
 networks_table() {  # Markdown: network and head, and over the seeds the best validation's and the test's perplexity, and the speed
