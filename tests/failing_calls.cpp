@@ -41,13 +41,15 @@ Program start(const ShortRun& run, const fs::path& directory, const std::string&
 long number_in(const fs::path& file) { return std::strtol(slurp(file).c_str(), nullptr, 10); }
 
 // What a run that has failed has left is nothing, or as in the whole run.
-void check_left(const ShortRun& run, const fs::path& failed, const fs::path& whole) {
+void check_left(const ShortRun& run, const Failing& failing, const fs::path& failed,
+                const fs::path& whole) {
   for (const std::string& file : run.results) {
     if (!fs::exists(failed / file)) continue;
     const std::string text = slurp(failed / file);
     // A report says of a file that could not be read that it could not.
-    const bool complete =
-        run.program == "nine_report" ? text.ends_with("</html>\n") : text == slurp(whole / file);
+    const bool complete = run.program == "nine_report" ? text.ends_with("</html>\n")
+                          : failing.cuts_results       ? slurp(whole / file).starts_with(text)
+                                                       : text == slurp(whole / file);
     CHECK_MESSAGE(complete, file, ":\n", text);
   }
   if (!run.trains || !fs::exists(failed / "run/checkpoints")) return;
@@ -62,14 +64,14 @@ void check_left(const ShortRun& run, const fs::path& failed, const fs::path& who
   }
 }
 
-void check_failure(const ShortRun& run, const Strings& reasons, const fs::path& failed,
+void check_failure(const ShortRun& run, const Failing& failing, const fs::path& failed,
                    const fs::path& whole) {
   const auto status = static_cast<int>(number_in(failed / "status"));
   const std::string error = slurp(failed / "err");
   CAPTURE(error);
-  if (reasons.empty()) {
+  if (failing.reasons.empty()) {
     CHECK((WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL));
-    return check_left(run, failed, whole);
+    return check_left(run, failing, failed, whole);
   }
   REQUIRE_MESSAGE(WIFEXITED(status), "ended by signal ", WTERMSIG(status));
   if (WEXITSTATUS(status) == 0) {
@@ -77,10 +79,10 @@ void check_failure(const ShortRun& run, const Strings& reasons, const fs::path& 
     for (const std::string& file : run.results) CHECK(fs::exists(failed / file));
   } else {
     CHECK(WEXITSTATUS(status) == 1);
-    CHECK(std::any_of(reasons.begin(), reasons.end(),
+    CHECK(std::any_of(failing.reasons.begin(), failing.reasons.end(),
                       [&](const std::string& reason) { return has(error, reason); }));
   }
-  check_left(run, failed, whole);
+  check_left(run, failing, failed, whole);
 }
 
 // The same command continues what a failed training run has left.
@@ -119,7 +121,7 @@ void check_every_call(const ShortRun& run, const Failing& failing, bool sampled)
     for (long n = bound(piece); n < std::min(bound(piece + 2), all + 1); n += step) {
       CAPTURE(n);
       const fs::path failed = dir / std::to_string(n);
-      check_failure(run, failing.reasons, failed, dir / "whole");
+      check_failure(run, failing, failed, dir / "whole");
       if (run.trains && n % failing.continued == 0) check_continues(run, failed, dir / "whole");
       fs::remove_all(failed);
     }

@@ -34,6 +34,7 @@ struct Failing {
   std::string kind;                  ///< tests/fail_calls.cpp: allocation, write, disk, kill
   std::vector<std::string> reasons;  ///< one of them stands in the error; none: the call kills
   long least_calls = 1;              ///< that a run makes
+  bool cuts_results = false;         ///< a result may be a beginning of the whole
   int continued = 1;                 ///< of so many failed training runs one is gone on with
 };
 

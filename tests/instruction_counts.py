@@ -27,9 +27,9 @@ STEPS = {
 
 
 def compiler(binary):
-    """What compiled a program, by the note that GCC leaves in it."""
+    """What compiled a program, by the notes that compilers leave in it; those of CUDA's runtime (Red Hat's) say nothing."""
     note = subprocess.run(["readelf", "-p", ".comment", binary], capture_output=True, text=True, check=True).stdout
-    return sorted(set(re.findall(r"(GCC: .*|clang version .*)", note)))
+    return sorted({name for name in re.findall(r"(GCC: .*|clang version .*)", note) if "Red Hat" not in name})
 
 
 def instructions(*command):

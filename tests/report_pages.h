@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/json.h"
+#include "tests/programs.h"
 #include "tests/support.h"
 
 namespace nine::tests {

@@ -10,6 +10,7 @@
 
 #include "apps/report/page.h"
 #include "apps/report/report.h"
+#include "apps/svg/text.h"
 #include "core/error.h"
 #include "tests/programs.h"
 #include "tests/report_pages.h"

@@ -29,7 +29,7 @@ void refuse_unknown(const std::string& name) {
   std::string layers, kernels;
   for (const std::string& layer : known) layers += (layers.empty() ? "" : ", ") + layer;
   const std::string kernel = name.substr(0, name.find_first_of(":@"));
-  if (is_formula(name)) return;
+  if (is_formula(name) || name.starts_with("mix:")) return;  // parse_head() says what is wrong
   for (const KernelInfo& k : kernel_table()) {
     if (kernel == k.name) return;
     known.emplace_back(k.name);

@@ -148,7 +148,8 @@ WorkedExample explain_kernel(const Score& score, const ShortNumbers& numbers) {
 }
 
 WorkedExample explain_softmax(const ShortNumbers& numbers) {
-  const Tensor x = numbers.given() ? numbers({1, 3}, 0) : Tensor::from<double>({1, 2, 0.5}, {1, 3}),
+  const Tensor drawn = numbers({1, 3}, 0),
+               x = numbers.given() ? drawn : Tensor::from<double>({1, 2, 0.5}, {1, 3}),
                target = Tensor::from<int32_t>({0}, {1});
   WorkedExample example(numbers,
                         "softmax: p_v = e^x_v / sum_u e^x_u, and the loss -ln p of the target");
