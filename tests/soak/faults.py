@@ -9,8 +9,8 @@ import time
 
 LM_HEADS = ["lin", "log", "pow", "pol", "rbf", "ssg", "mog", "hpb", "wav", "sig", "mix2", "mos", "mix:lin,log", "hpb:ball=tanh"]
 PRECISIONS = [[], [], ["--dtype", "float64"], ["--matmul-precision", "medium"], ["--matmul-precision", "high"]]
-OPTIMIZERS = [["--optimizer", "adam"], ["--optimizer", "adamw"], ["--optimizer", "sgd", "--lr", "0.5"],
-              ["--optimizer", "asgd", "--asgd-start", "20", "--lr", "0.5"]]
+OPTIMIZERS = [["--optimizer", "adam"], ["--optimizer", "adamw"], ["--optimizer", "sgd", "--lr", "0.05"],
+              ["--optimizer", "asgd", "--asgd-start", "20", "--lr", "0.05"]]
 TIMES = ("time_s", "tokens_per_s", "ms_per_step", "peak_mib", "threads")
 
 
@@ -47,9 +47,7 @@ class Trainer:
         else:
             self.program = "lm_train"
             self.options = ["--train", train, "--valid", valid, "--hidden", "8", "--embed", "8", "--layers", "1", "--batch", "4",
-                            "--bptt", "8"]
-            if pick.random() < 0.3:
-                self.options += ["--sentences"]
+                            *(["--sentences"] if pick.random() < 0.3 else ["--bptt", "8"])]
         self.options += ["--head", head, *pick.choice(PRECISIONS), *pick.choice(OPTIMIZERS), "--dropout", pick.choice(["0", "0.2"]),
                          "--accumulate", pick.choice(["1", "2"]), "--threads", pick.choice(["1", "2"]), "--seed", str(seed),
                          "--after", "90u", "--save-every", "3u", "--valid-every", "30u", "--log-every", "10"]
@@ -57,6 +55,11 @@ class Trainer:
             self.options += ["--lr", "0.01"]
         # Where the CPU has no tiles for bfloat16, their emulation computes.
         self.environment = {**os.environ, "NINE_BF16_TILES": "emulated"} if "--matmul-precision" in self.options else dict(os.environ)
+
+    def set(self, **values):
+        """Sets options that a configuration has already, by their names with underscores."""
+        for name, value in values.items():
+            self.options[self.options.index("--" + name.replace("_", "-")) + 1] = value
 
     def path(self, name):
         return os.path.join(self.directory, name)
@@ -125,7 +128,7 @@ def clock(build, directory, case):
                     if os.path.exists(os.path.join(p, "faketime/libfaketime.so.1"))), None)
     demand(library, "libfaketime is missing (Debian's package is called faketime)")
     trainer = Trainer(build, directory, 1000 + case)
-    trainer.options += ["--after", "3000u"]
+    trainer.set(after="3000u")
     trainer.finish("whole")
     pick = random.Random(f"clock {case}")
     stamp = trainer.path("time")
@@ -157,7 +160,9 @@ def clock(build, directory, case):
 
 def threads(build, directory, case):
     trainer = Trainer(build, directory, 2000 + case)
-    trainer.finish("whole", ["--threads", "1"])
-    trainer.finish("many", ["--threads", "64"])
+    trainer.set(threads="1")
+    trainer.finish("whole")
+    trainer.set(threads="64")
+    trainer.finish("many")
     trainer.check_same("many")
     return {"counted": {trainer.program: 1}}

@@ -17,7 +17,7 @@ def flat(build, directory, case):
     """After a tenth of the run nothing grows: memory by less than a MiB, descriptors and threads not at all."""
     seed = next(s for s in range(3000 + 100 * case, 4000) if Trainer(build, directory, s).translates == bool(case % 2))
     trainer = Trainer(build, directory, seed)
-    trainer.options += ["--after", "100000u", "--save-every", "5000u", "--valid-every", "5000u", "--log-every", "500"]
+    trainer.set(after="100000u", save_every="5000u", valid_every="5000u", log_every="500")
     process = trainer.start("long")
     samples = []
     while process.poll() is None:

@@ -88,6 +88,7 @@ def main():
     parser.add_argument("--case", type=int)
     parser.add_argument("--keep", action="store_true", help="keep directories of good cases too")
     o = parser.parse_args()
+    o.build = os.path.abspath(o.build)
     path = os.path.join(o.build, "soak.jsonl")
     records = read_records(path)
     if o.part == "table":
