@@ -8,6 +8,9 @@
   const finite = x => Number.isFinite(x) ? x : 0;
   const dot = (a, b) => a.reduce((t, x, k) => t + x * b[k], 0), length = x => Math.sqrt(dot(x, x));
 
+  // Margins and norms have names of their own (s, F, G), which a formula may have given to its numbers.
+  const by_angle = D.margins.length > 0 || D.norms !== null;
+
   // S of a part of w and a part of h of n numbers, with its gradients; F and G are the norms where a formula has them.
   const pair = (f, n, w, h, P, F, G) => {
     const a = w.slice(0, n), b = h.slice(0, n), e = a.map((x, k) => x - b[k]);
@@ -16,12 +19,12 @@
     // The sine from w to h in the plane: exact where c has no digits.
     const sine = n === 2 && apart ? (a[0] * b[1] - a[1] * b[0]) / (lw * lh) : 1;
     const given = { lw: w[n], lh: h[n], F, G, s: Math.abs(sine) };
-    const out = f.run(z, q, ww, hh, c, n, f.names.map(name => name in given ? given[name] : P[name]));
+    const out = f.run(z, q, ww, hh, c, n, f.names.map(name => name in given && (by_angle || !(name in P)) ? given[name] : P[name]));
     const [by_z, by_q, by_ww, by_hh, by_c] = out.slice(1, 6).map(finite), by = Object.fromEntries(f.by.map((name, k) => [name, finite(out[6 + k])]));
     // dc/dw and dc/dh turn the vectors: (h/|h| - c w/|w|)/|w|, in the plane along the normal.
     let turn_w = a.map(() => 0), turn_h = turn_w;
     if (n === 2 && apart) {
-      const on_w = [-a[1] / ww, a[0] / ww], on_h = [b[1] / hh, -b[0] / hh], along = by_c * sine - (by.s ?? 0) * c * Math.sign(sine);
+      const on_w = [-a[1] / ww, a[0] / ww], on_h = [b[1] / hh, -b[0] / hh], along = by_c * sine - (by_angle ? by.s ?? 0 : 0) * c * Math.sign(sine);
       turn_w = on_w.map(x => along * x);
       turn_h = on_h.map(x => along * x);
     } else if (apart && Math.abs(c) < 1 && by_c !== 0) {

@@ -25,7 +25,7 @@ def flat(build, directory, case):
             samples.append(state_of(process.pid))
         except (FileNotFoundError, ProcessLookupError, KeyError):
             break
-        time.sleep(0.2)
+        time.sleep(0.02)
     _, error = process.communicate()
     demand(process.returncode == 0, error.decode())
     demand(len(samples) > 100, "too short to tell:", len(samples), "samples")
