@@ -519,6 +519,8 @@ Var attend(const Columns& q, const Columns& k, const Columns& v, const Attention
   const Var lse = tape.result("attention", {batch * heads, rows / batch}, dtype, {});
   const Var lengths = shape.lengths ? tape.constant(shape.lengths) : Var();
   const bool causal = shape.causal;
+  const double dropout = tape.recording() ? shape.dropout : 0;
+  const RandomKey key = dropout > 0 ? tape.random_key(shape.stream) : RandomKey{};
   const auto io = [=] {
     return ops::Attention{.q = q.value(),
                           .k = k.value(),
@@ -528,7 +530,9 @@ Var attend(const Columns& q, const Columns& k, const Columns& v, const Attention
                           .lengths = lengths ? lengths.value().view() : View{},
                           .batch = batch,
                           .heads = heads,
-                          .causal = causal};
+                          .causal = causal,
+                          .dropout = dropout,
+                          .key = key};
   };
   ops::attention(io());
   return tape.record(y, [=] {

@@ -128,6 +128,8 @@ struct AttentionShape {
   int64_t batch = 1, heads = 1;
   Tensor lengths = {};  ///< (batch) int32: keys from there on are padding; empty: there is none
   bool causal = false;  ///< query t attends to keys 0 ... t only
+  double dropout = 0;   ///< of the softmax's probabilities; 0 under NoGrad
+  std::string_view stream = {};  ///< dropout's, as in dropout()
 };
 /// Multi-head self-attention: qkv (batch * steps, 3 d) holds queries, keys and values side by side;
 /// y is (batch * steps, d).

@@ -69,6 +69,7 @@ struct AttentionCase {
   int64_t batch, queries, keys, heads, size;
   bool causal = false;
   Indices lengths = {{0}};  // of no elements: no padding
+  double dropout = 0;
 };
 
 std::string name_of(const char* kind, const AttentionCase& a) {
@@ -76,13 +77,16 @@ std::string name_of(const char* kind, const AttentionCase& a) {
                                   ? concat(" lengths ", a.lengths.low, " to ", a.lengths.high - 1)
                                   : "";
   return concat("attention ", kind, sizes({a.batch, a.queries, a.keys, a.heads, a.size}),
-                a.causal ? " causal" : "", padding);
+                a.causal ? " causal" : "", padding,
+                a.dropout > 0 ? concat(" dropout ", a.dropout) : "");
 }
 AttentionShape shape_of(const AttentionCase& a, Tensors indices) {
   return {.batch = a.batch,
           .heads = a.heads,
           .lengths = indices[0].elements() > 0 ? indices[0] : Tensor(),
-          .causal = a.causal};
+          .causal = a.causal,
+          .dropout = a.dropout,
+          .stream = "dropout.test"};
 }
 
 OpCase self_attention_case(const AttentionCase& a, bool bench = false) {
@@ -95,7 +99,7 @@ OpCase self_attention_case(const AttentionCase& a, bool bench = false) {
               [a, d](Values x, AllInts i) {
                 const auto part = [&](int64_t first) { return columns(x[0], 3 * d, first, d); };
                 return attention_of(part(0), part(d), part(2 * d), a.batch, a.heads, d, i[0],
-                                    a.causal);
+                                    a.causal, a.dropout);
               },
           .bench = bench};
 }
@@ -109,7 +113,7 @@ OpCase attention_case(const AttentionCase& a, bool bench = false) {
           .oracle =
               [a, d](Values x, AllInts i) {
                 return attention_of(x[0], columns(x[1], 2 * d, 0, d), columns(x[1], 2 * d, d, d),
-                                    a.batch, a.heads, d, i[0], a.causal);
+                                    a.batch, a.heads, d, i[0], a.causal, a.dropout);
               },
           .bench = bench};
 }
@@ -175,6 +179,8 @@ void add_attention(std::vector<OpCase>& all) {
     // Several tiles of queries, the last one not full.
     all.push_back(self_attention_case({2, 150, 150, 1, 5, causal}));
     all.push_back(self_attention_case({2, 70, 70, 2, 17, causal, {{2}, 1, 71}}));
+    all.push_back(self_attention_case({2, 150, 150, 2, 5, causal, {{0}}, 0.3}));
+    all.push_back(self_attention_case({3, 7, 7, 2, 4, causal, {{3}, 0, 8}, 0.6}));
     // All keys are padding.
     all.push_back(self_attention_case({2, 4, 4, 2, 3, causal, {{2}, 0, 1}}));
     all.push_back(self_attention_case({64, 24, 24, 4, 128, causal}, true));
@@ -183,6 +189,7 @@ void add_attention(std::vector<OpCase>& all) {
   all.push_back(attention_case({2, 5, 1, 1, 2}));
   all.push_back(attention_case({2, 66, 80, 2, 9, false, {{2}, 0, 81}}));
   all.push_back(attention_case({1, 3, 130, 4, 2}));
+  all.push_back(attention_case({2, 66, 9, 2, 3, false, {{2}, 0, 10}, 0.4}));
 }
 
 }  // namespace

@@ -102,7 +102,7 @@ Doubles lstm_of(Values in, int64_t steps, int64_t batch, int64_t input, int64_t 
 }
 
 Doubles attention_of(const Doubles& q, const Doubles& k, const Doubles& v, int64_t batch,
-                     int64_t heads, int64_t d, const Ints& lengths, bool causal) {
+                     int64_t heads, int64_t d, const Ints& lengths, bool causal, double dropout) {
   const int64_t queries = static_cast<int64_t>(q.size()) / (batch * d),
                 keys = static_cast<int64_t>(k.size()) / (batch * d), size = d / heads;
   Doubles y(q.size());
@@ -119,6 +119,13 @@ Doubles attention_of(const Doubles& q, const Doubles& k, const Doubles& v, int64
           for (int64_t c = 0; c < size; ++c)
             score += q[at(b * queries + t, c)] * k[at(b * keys + s, c)];
           total += weight[index_of(s)] = std::exp(score / std::sqrt(static_cast<double>(size)));
+        }
+        const RandomKey key{.op = stream_id("dropout.test")};
+        for (int64_t s = 0; s < seen && dropout > 0; ++s) {
+          const int64_t element = ((b * heads + h) * keys + s) * queries + t;
+          const bool kept =
+              random_uniform(key, static_cast<uint64_t>(element)) >= static_cast<float>(dropout);
+          weight[index_of(s)] *= kept ? 1 / (1 - dropout) : 0;
         }
         for (int64_t s = 0; s < seen; ++s)
           for (int64_t c = 0; c < size; ++c)

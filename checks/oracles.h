@@ -37,9 +37,11 @@ double logistic(double x);
 /// hidden), h_n and c_n (batch, hidden), one below the other.
 Doubles lstm_of(Values in, int64_t steps, int64_t batch, int64_t input, int64_t hidden);
 /// Multi-head attention of q (batch * queries, d) to k and v (batch * keys, d). lengths: the keys
-/// of each batch element that are not padding; empty: none is.
+/// of each batch element that are not padding; empty: none is. Dropout's random numbers are those
+/// of the stream "dropout.test".
 Doubles attention_of(const Doubles& q, const Doubles& k, const Doubles& v, int64_t batch,
-                     int64_t heads, int64_t d, const Ints& lengths, bool causal);
+                     int64_t heads, int64_t d, const Ints& lengths, bool causal,
+                     double dropout = 0);
 /// Columns [first, first + count) of x (..., width).
 Doubles columns(const Doubles& x, int64_t width, int64_t first, int64_t count);
 

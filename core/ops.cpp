@@ -325,6 +325,7 @@ void check_attention(const char* op, const Attention& io) {
   require(!io.causal || io.queries() == io.keys(), "[", op,
           "] causal attention needs as many queries as keys, not ", io.queries(), " and ",
           io.keys(), "; give a step of decoding its key lengths instead");
+  check_probability(op, io.dropout);
 }
 }  // namespace
 

@@ -172,6 +172,11 @@ struct Attention {
   int64_t batch = 1;
   int64_t heads = 1;
   bool causal = false;  ///< query t sees keys 0 ... t only; as many queries as keys
+  /// Of the softmax's probabilities, after it (as torch.nn.MultiheadAttention's): in [0, 1). The
+  /// factor of query t and key s is dropout()'s of element
+  /// ((b * heads + head) * keys + s) * queries + t. Backward takes the same numbers.
+  double dropout = 0;
+  RandomKey key = {};
 
   int64_t queries() const { return q.rows() / batch; }
   int64_t keys() const { return k.rows() / batch; }

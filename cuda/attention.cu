@@ -4,6 +4,7 @@
 // from the scores and lse, in two kernels in which no two blocks write to the same memory: a block
 // is a tile of queries for dq, and a tile of keys for dk and dv.
 #include "core/vmath.h"
+#include "cuda/dropout_mask.cuh"
 #include "cuda/launch.cuh"
 #include "cuda/ops.cuh"
 
@@ -22,6 +23,7 @@ struct Heads {
   int64_t batch, heads, queries, keys, size;
   bool causal;
   T scale;
+  DropoutMask<T> mask;
   IndexErrors errors;
 
   // The batch element of this block and the first column of its head: blockIdx.y is element * heads
@@ -41,6 +43,10 @@ struct Heads {
   NINE_D const T* key(int64_t s) const { return k.row(element() * keys + s) + column(); }
   NINE_D const T* value(int64_t s) const { return v.row(element() * keys + s) + column(); }
   NINE_D T& lse_of(int64_t t) const { return lse.at(blockIdx.y, t); }
+  // Dropout's factor of query t and key s.
+  NINE_D T kept(int64_t t, int64_t s) const {
+    return mask.of((static_cast<int64_t>(blockIdx.y) * keys + s) * queries + t);
+  }
 };
 
 template <class T>
@@ -71,7 +77,7 @@ __global__ void attention_kernel(Heads<T> h, Matrix<T> y) {
     sum = sum * old + warp_sum(prob);
     top = high;
     __syncwarp();
-    probs[threadIdx.x] = prob;
+    probs[threadIdx.x] = s < end ? prob * h.kept(t, s) : T(0);
     __syncwarp();
     const int64_t count = end - first < kKeys ? end - first : kKeys;
     for (int64_t i = threadIdx.x; i < h.size; i += kWarp) {
@@ -99,9 +105,9 @@ struct Delta {
   }
 };
 
-// With p = exp(score - lse) and dp = dy . v: dscore = p (dp - delta), dq = scale dscore k, dk =
-// scale dscore' q, dv = p' dy. Block (32, kQueries): a warp for each query, a lane for each key of
-// the tile.
+// With p = exp(score - lse), dropout's factors m and dp = m dy . v: dscore = p (dp - delta), dq =
+// scale dscore k, dk = scale dscore' q, dv = (m p)' dy. Block (32, kQueries): a warp for each
+// query, a lane for each key of the tile.
 template <class T>
 __global__ void attention_dq_kernel(Heads<T> h, Matrix<T> dy, const T* delta, Matrix<T> dq,
                                     bool add) {
@@ -117,7 +123,8 @@ __global__ void attention_dq_kernel(Heads<T> h, Matrix<T> dy, const T* delta, Ma
     T dscore = 0;
     if (s < end) {
       const T p = vexp(h.scale * dot(h.query(t), h.key(s), h.size) - h.lse_of(t));
-      dscore = h.scale * p * (dot(dy_row, h.value(s), h.size) - delta[blockIdx.y * h.queries + t]);
+      dscore = h.scale * p *
+               (h.kept(t, s) * dot(dy_row, h.value(s), h.size) - delta[blockIdx.y * h.queries + t]);
     }
     __syncwarp();
     dscores[threadIdx.x] = dscore;
@@ -148,9 +155,11 @@ __global__ void attention_dkv_kernel(Heads<T> h, Matrix<T> dy, const T* delta, M
     T dscore = 0, prob = 0;
     if (t < end && h.attends(t, s, n)) {
       const T* dy_row = dy.row(h.element() * h.queries + t) + h.column();
-      prob = vexp(h.scale * dot(h.query(t), h.key(s), h.size) - h.lse_of(t));
+      const T p = vexp(h.scale * dot(h.query(t), h.key(s), h.size) - h.lse_of(t));
+      const T m = h.kept(t, s);
       dscore =
-          h.scale * prob * (dot(dy_row, h.value(s), h.size) - delta[blockIdx.y * h.queries + t]);
+          h.scale * p * (m * dot(dy_row, h.value(s), h.size) - delta[blockIdx.y * h.queries + t]);
+      prob = m * p;
     }
     __syncwarp();
     dscores[threadIdx.x] = dscore;
@@ -189,6 +198,7 @@ Heads<T> heads_of(const ops::Attention& io, CudaDevice& device) {
           .size = io.size(),
           .causal = io.causal,
           .scale = static_cast<T>(1 / std::sqrt(static_cast<double>(io.size()))),
+          .mask = DropoutMask<T>(io.key, io.dropout),
           .errors = device.index_errors("attention")};
 }
 

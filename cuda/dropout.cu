@@ -1,5 +1,6 @@
 // Dropout on a GPU (part of cuda/ops.cuh). The mask is a function of the key and the element, the
 // same as on the CPU (core/random.h).
+#include "cuda/dropout_mask.cuh"
 #include "cuda/launch.cuh"
 #include "cuda/ops.cuh"
 
@@ -7,22 +8,9 @@ namespace nine::cuda {
 namespace {
 
 template <class T>
-struct Mask {
-  RandomKey key;
-  float p;
-  T keep;
-
-  Mask(const RandomKey& k, double probability)
-      : key(k), p(static_cast<float>(probability)), keep(static_cast<T>(1 / (1 - probability))) {}
-  NINE_D T of(int64_t element) const {
-    return p == 0.0f || random_uniform(key, static_cast<uint64_t>(element)) >= p ? keep : T(0);
-  }
-};
-
-template <class T>
 struct Drop {
   Matrix<T> x, y;
-  Mask<T> mask;
+  DropoutMask<T> mask;
   int64_t mask_rows;
   bool add;
   NINE_D void operator()(int64_t r, int64_t c) const {
@@ -32,14 +20,14 @@ struct Drop {
 template <class T>
 struct DropFlat {  // contiguous tensors, as one row, with a mask for each element
   Matrix<T> x, y;
-  Mask<T> mask;
+  DropoutMask<T> mask;
   bool add;
   NINE_D void operator()(int64_t, int64_t i) const { put(add, y.data[i], mask.of(i) * x.data[i]); }
 };
 template <class T>
 struct BiasDropoutAdd {
   Matrix<T> x, bias, residual, y;
-  Mask<T> mask;
+  DropoutMask<T> mask;
   NINE_D void operator()(int64_t r, int64_t c) const {
     y.at(r, c) = residual.at(r, c) + mask.of(r * x.cols + c) * (x.at(r, c) + bias.data[c]);
   }
@@ -48,7 +36,7 @@ template <class T>
 struct DropWords {
   Matrix<T> x, y;
   const int32_t* ids;
-  Mask<T> mask;
+  DropoutMask<T> mask;
   bool add;
   IndexErrors errors;
   NINE_D void operator()(int64_t r, int64_t c) const {
@@ -63,7 +51,7 @@ void dropout(const View& x, double p, const RandomKey& key, const OutputView& y,
              int64_t mask_rows) {
   dispatch_float(x.dtype, "dropout", [&]<class T>(T) {
     CudaDevice& device = CudaDevice::of(x);
-    const Mask<T> mask(key, p);
+    const DropoutMask<T> mask(key, p);
     const Matrix<T> in(x), out(y.view);
     if (mask_rows >= x.rows() && x.contiguous() && y.view.contiguous())
       return each(device, "dropout", {1, x.elements()}, DropFlat<T>{in, out, mask, y.add});
@@ -76,7 +64,7 @@ void bias_dropout_add(const View& x, const View& bias, const View& residual, dou
   dispatch_float(x.dtype, "bias_dropout_add", [&]<class T>(T) {
     each(CudaDevice::of(x), "bias_dropout_add", {x.rows(), x.cols()},
          BiasDropoutAdd<T>{Matrix<T>(x), Matrix<T>(bias), Matrix<T>(residual), Matrix<T>(y),
-                           Mask<T>(key, p)});
+                           DropoutMask<T>(key, p)});
   });
 }
 
@@ -86,7 +74,7 @@ void dropout_words(const View& x, const View& ids, double p, const RandomKey& ke
     CudaDevice& device = CudaDevice::of(x);
     each(device, "dropout_words", {x.rows(), x.cols()},
          DropWords<T>{Matrix<T>(x), Matrix<T>(y.view), static_cast<int32_t*>(ids.data),
-                      Mask<T>(key, p), y.add, device.index_errors("dropout_words")});
+                      DropoutMask<T>(key, p), y.add, device.index_errors("dropout_words")});
   });
 }
 

@@ -82,7 +82,7 @@ networks() {
   for s in 1 2 3; do for h in lin mix2 mos-untied; do
     head="--head ${h%-untied}" && [ "$h" = "${h%-untied}" ] || head+=" --untied"
     echo "networks/lstm-$h-$s 10000 --arch lstm --embed 128 --lr 0.016 $network $head --seed $s"
-    echo "networks/transformer-$h-$s 10000 --arch transformer --ffn 254 --heads 4 --positions sinusoidal --lr 0.004 --warmup 100 $network $head --seed $s"
+    echo "networks/transformer-$h-$s 10000 --arch transformer --ffn 254 --heads 4 --positions sinusoidal --attention-dropout 0 --lr 0.004 --warmup 100 $network $head --seed $s"
   done; done
 }
 

@@ -18,15 +18,12 @@ Var bias_part(const Var& b, int64_t first, int64_t count) {
   return reshape(row_range(reshape(b, {3, d}), first, count), {count * d});
 }
 
-AttentionShape shape_of(const AttentionMask& mask, int64_t heads) {
-  return {.batch = mask.batch, .heads = heads, .lengths = mask.lengths, .causal = mask.causal};
-}
-
 }  // namespace
 
 MultiHeadAttention::MultiHeadAttention(ParameterSet& set, const std::string& name, int64_t size,
                                        int64_t heads, const std::optional<LinearInit>& init,
-                                       const std::optional<LinearInit>& out_init)
+                                       const std::optional<LinearInit>& out_init,
+                                       double weight_dropout)
     : heads_(heads),
       in_proj_weight_(set.add(name + ".in_proj_weight", {3 * size, size},
                               init ? init->weight : Init::xavier_uniform())),
@@ -34,15 +31,26 @@ MultiHeadAttention::MultiHeadAttention(ParameterSet& set, const std::string& nam
                             init ? init->bias.of_sizes(size, 3 * size) : Init::zeros())),
       out_proj_(set, name + ".out_proj", size, size, true,
                 out_init ? *out_init : init.value_or(LinearInit{.bias = Init::zeros()})),
-      dropout_stream_("dropout." + name) {
+      weight_dropout_(weight_dropout),
+      dropout_stream_("dropout." + name),
+      weight_stream_(dropout_stream_ + ".weights") {
   require(heads > 0 && size % heads == 0, "[MultiHeadAttention] a size of ", size,
           " does not divide into ", heads, " heads");
+}
+
+AttentionShape MultiHeadAttention::shape_of(const AttentionMask& mask) const {
+  return {.batch = mask.batch,
+          .heads = heads_,
+          .lengths = mask.lengths,
+          .causal = mask.causal,
+          .dropout = weight_dropout_,
+          .stream = weight_stream_};
 }
 
 Var MultiHeadAttention::attend(const Var& x, const AttentionMask& mask) const {
   Tape& tape = x.tape();
   const Var qkv = linear(x, tape.parameter(in_proj_weight_), tape.parameter(in_proj_bias_));
-  return attention(qkv, shape_of(mask, heads_));
+  return attention(qkv, shape_of(mask));
 }
 
 Var MultiHeadAttention::attend(const Var& x, const Var& memory, const AttentionMask& mask) const {
@@ -50,7 +58,7 @@ Var MultiHeadAttention::attend(const Var& x, const Var& memory, const AttentionM
   const Var w = tape.parameter(in_proj_weight_), b = tape.parameter(in_proj_bias_);
   const Var q = linear(x, weight_part(w, 0, 1), bias_part(b, 0, 1));
   const Var kv = linear(memory, weight_part(w, 1, 2), bias_part(b, 1, 2));
-  return attention(q, kv, shape_of(mask, heads_));
+  return attention(q, kv, shape_of(mask));
 }
 
 Var MultiHeadAttention::operator()(const Var& x, const AttentionMask& mask) const {

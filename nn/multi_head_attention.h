@@ -18,18 +18,19 @@ struct AttentionMask {
   bool causal = false;  ///< position t attends to positions up to t only
 };
 
-/// torch.nn.MultiheadAttention (Vaswani et al., 2017, section 3.2.2) without dropout on the
-/// weights: `NAME.in_proj_weight` (3 size, size) and `NAME.in_proj_bias` (3 size) for queries, keys
-/// and values in this order, `NAME.out_proj.weight` (size, size) and `NAME.out_proj.bias` (size).
-/// Starts as there unless told otherwise: in_proj_weight as one matrix with xavier_uniform,
-/// out_proj.weight as in torch.nn.Linear, biases at 0. An `init` holds for all of them, unless
-/// `out_init` says otherwise of out_proj.
+/// torch.nn.MultiheadAttention (Vaswani et al., 2017, section 3.2.2): `NAME.in_proj_weight` (3
+/// size, size) and `NAME.in_proj_bias` (3 size) for queries, keys and values in this order,
+/// `NAME.out_proj.weight` (size, size) and `NAME.out_proj.bias` (size). Starts as there unless told
+/// otherwise: in_proj_weight as one matrix with xavier_uniform, out_proj.weight as in
+/// torch.nn.Linear, biases at 0. An `init` holds for all of them, unless `out_init` says otherwise
+/// of out_proj. `weight_dropout` is the dropout of the attention weights in training, there called
+/// `dropout`; its random numbers are those of the stream "dropout.NAME.weights".
 class MultiHeadAttention {
  public:
   /// Error: `heads` does not divide `size`.
   MultiHeadAttention(ParameterSet& set, const std::string& name, int64_t size, int64_t heads,
                      const std::optional<LinearInit>& init = {},
-                     const std::optional<LinearInit>& out_init = {});
+                     const std::optional<LinearInit>& out_init = {}, double weight_dropout = 0);
 
   /// Self-attention over x (batch * steps, size), projected: the same shape.
   Var operator()(const Var& x, const AttentionMask& mask) const;
@@ -53,13 +54,15 @@ class MultiHeadAttention {
   Var weights(const Var& x) const;
 
  private:
+  AttentionShape shape_of(const AttentionMask& mask) const;
   Var attend(const Var& x, const AttentionMask& mask) const;  // without the output projection
   Var attend(const Var& x, const Var& memory, const AttentionMask& mask) const;
 
   int64_t heads_;
   Parameter &in_proj_weight_, &in_proj_bias_;
   Linear out_proj_;
-  std::string dropout_stream_;
+  double weight_dropout_;
+  std::string dropout_stream_, weight_stream_;
 };
 
 }  // namespace nine

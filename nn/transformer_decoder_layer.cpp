@@ -6,8 +6,10 @@ TransformerDecoderLayer::TransformerDecoderLayer(ParameterSet& set, const std::s
                                                  const TransformerLayerConfig& c)
     : norm_order_(c.norm),
       dropout_(c.dropout),
-      self_attn_(set, name + ".self_attn", c.size, c.heads, c.init, c.branch_init),
-      multihead_attn_(set, name + ".multihead_attn", c.size, c.heads, c.init, c.branch_init),
+      self_attn_(set, name + ".self_attn", c.size, c.heads, c.init, c.branch_init,
+                 c.attention_dropout),
+      multihead_attn_(set, name + ".multihead_attn", c.size, c.heads, c.init, c.branch_init,
+                      c.attention_dropout),
       feed_forward_(set, name, c.size, c.inner, c.activation, c.init.value_or(LinearInit{}),
                     c.branch_init),
       norm1_(set, name + ".norm1", c.size),

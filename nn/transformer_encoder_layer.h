@@ -12,10 +12,11 @@ namespace nine {
 
 /// What encoder and decoder layers are made with.
 struct TransformerLayerConfig {
-  int64_t size = 512;    ///< of every position's vector (PyTorch's d_model)
-  int64_t heads = 8;     ///< attention heads, which must divide `size`
-  int64_t inner = 2048;  ///< width of the feed-forward network (PyTorch's dim_feedforward)
-  double dropout = 0;    ///< at the end of each residual branch
+  int64_t size = 512;            ///< of every position's vector (PyTorch's d_model)
+  int64_t heads = 8;             ///< attention heads, which must divide `size`
+  int64_t inner = 2048;          ///< width of the feed-forward network (PyTorch's dim_feedforward)
+  double dropout = 0;            ///< at the end of each residual branch
+  double attention_dropout = 0;  ///< of attention's weights
   NormOrder norm = NormOrder::post;
   Activation activation = Activation::relu;
   std::optional<LinearInit> init = {};  ///< of all linear maps; empty: as in the torch.nn modules

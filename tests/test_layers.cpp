@@ -227,6 +227,23 @@ TEST_CASE("layers: a residual branch in one op is the sum of residual and layer"
   check_close(feed.add_to(rest, x, 0), add(rest, feed(x)));
 }
 
+TEST_CASE("layers: attention's weights are dropped in training, and only there") {
+  ParameterSet set({.dtype = DType::float64, .seed = 3});
+  const MultiHeadAttention dropping(set, "a", 8, 2, {}, {}, 0.5);
+  ParameterSet same({.dtype = DType::float64, .seed = 3});
+  const MultiHeadAttention whole(same, "a", 8, 2);
+  Arena arena("test");
+  Tape tape(arena);
+  const Var x = tape.constant(some_values({200, 8}, 1)),
+            rest = tape.constant(Tensor({200, 8}, DType::float64));
+  const AttentionMask mask{.batch = 2, .causal = true};
+  {
+    const NoGrad guard(tape);
+    check_close(dropping.add_to(rest, x, mask, 0.5), whole.add_to(rest, x, mask, 0));
+  }
+  CHECK(dropping(x, mask).value().to_vector() != whole(x, mask).value().to_vector());
+}
+
 TEST_CASE("layers: both orders of norms, composed by hand") {
   for (const NormOrder order : {NormOrder::post, NormOrder::pre}) {
     ParameterSet set({.dtype = DType::float64, .seed = 5});

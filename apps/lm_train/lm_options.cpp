@@ -63,6 +63,9 @@ void LmOptions::declare_regularisation(Options& o) {
   o.add("dropout", dropout,
         "dropout on the embeddings; transformer: with positions, and on residual branches too")
       .range_from(0, 1);
+  o.add("attention-dropout", attention_dropout, "transformer: dropout of attention's weights")
+      .range_from(0, 1)
+      .default_text("that of --dropout");
   o.add("dropout-words", dropout_words,
         "share of the vocabulary whose embeddings are dropped in a step")
       .range_from(0, 1);
@@ -141,12 +144,14 @@ void LmOptions::resolve(const Options& given) {
   otherwise("schedule", schedule, ScheduleKind::inverse_sqrt);
   if (schedule == ScheduleKind::inverse_sqrt) otherwise("warmup", warmup, int64_t{500});
   if (ffn == 0) ffn = 4 * hidden;
+  otherwise("attention-dropout", attention_dropout, dropout);
 }
 
 void LmOptions::check_arch(const Options& given) const {
   const bool is_lstm = arch == LanguageArch::lstm;
   only_with(given, is_lstm, "--arch lstm", {"embed", "dropout_hidden", "variational"});
-  only_with(given, !is_lstm, "--arch transformer", {"ffn", "heads", "activation", "positions"});
+  only_with(given, !is_lstm, "--arch transformer",
+            {"ffn", "heads", "activation", "positions", "attention_dropout"});
   if (is_lstm) return;
   require_usage(hidden % heads == 0, "--hidden ", hidden, " does not divide into --heads ", heads);
   require_usage(positions == Positions::learned || hidden % 2 == 0, "--hidden ", hidden,
@@ -185,6 +190,7 @@ TransformerLanguageModelConfig LmOptions::transformer(int64_t vocabulary) const 
           .activation = activation,
           .positions = positions,
           .dropout = dropout,
+          .attention_dropout = attention_dropout,
           .tie_embeddings = tie_embeddings,
           .head = head_config(),
           .dropout_words = dropout_words,

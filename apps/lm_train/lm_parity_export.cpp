@@ -13,6 +13,8 @@ namespace {
 
 void check_replayable(const LmOptions& o, const LanguageModelTask& task) {
   require_replay(o.dropout == 0, "the replay has no dropout; set --dropout 0");
+  require_replay(o.attention_dropout == 0,
+                 "the replay has no dropout; leave out --attention-dropout");
   require_replay(o.dropout_words == 0 && o.dropout_hidden == 0 && o.dropout_output == 0,
                  "the replay has no dropout; leave out --dropout-words, --dropout-hidden and "
                  "--dropout-output");

@@ -21,6 +21,7 @@ void MtOptions::declare(Options& o) {
   declare_model(o);
   o.group("Regularisation");
   o.add("dropout", dropout, "dropout on embeddings and residual branches").range_from(0, 1);
+  o.add("attention-dropout", attention_dropout, "dropout of attention's weights").range_from(0, 1);
   declare_head_regularisation(o);
   declare_batches(o);
   declare_validation(o);
@@ -173,6 +174,7 @@ TransformerConfig MtOptions::model(int64_t src_vocab, int64_t tgt_vocab) const {
           .ffn = ffn,
           .heads = heads,
           .dropout = dropout,
+          .attention_dropout = attention_dropout,
           .norm = norm,
           .shared_vocab = shared_vocab,
           .tie_embeddings = tie_embeddings,

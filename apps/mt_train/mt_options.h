@@ -29,7 +29,7 @@ struct MtOptions : TrainOptions {
   NormOrder norm = NormOrder::post;
   bool tie_embeddings = true;
   // Regularisation
-  double dropout = 0.3;
+  double dropout = 0.3, attention_dropout = 0;
   // Batches
   int64_t batch = 0, batch_tokens = 4096;
   // Validation

@@ -13,6 +13,8 @@ namespace {
 
 void check_replayable(const MtParityExport& o, const TransformerConfig& c) {
   require_replay(c.dropout == 0, "the replay has no dropout; set --dropout 0");
+  require_replay(c.attention_dropout == 0,
+                 "the replay has no dropout; leave out --attention-dropout");
   require_replay(o.adam.kind == OptimizerKind::adam && o.adam.weight_decay == 0,
                  "the replay supports --optimizer adam without --weight-decay only");
   check_replayed_head(c.head.spec, c.tie_embeddings, "set --no-tie-embeddings");

@@ -20,7 +20,7 @@ struct MainSetting {
 };
 
 // The most important first.
-constexpr std::array<MainSetting, 38> kMainSettings{{
+constexpr std::array<MainSetting, 39> kMainSettings{{
     {"task", "task"},
     {"arch", "network"},
     {"head", "head"},
@@ -37,6 +37,7 @@ constexpr std::array<MainSetting, 38> kMainSettings{{
     {"untied", "untied"},
     {"tie_embeddings", "tied embeddings"},
     {"dropout", "dropout"},
+    {"attention_dropout", "attention dropout"},
     {"label_smoothing", "label smoothing"},
     {"optimizer", "optimizer"},
     {"lr", "learning rate"},

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/cpu/cpu.h"
+#include "core/cpu/dropout_mask.h"
 #include "core/cpu/elementwise_loops.h"
 #include "core/gemm.h"
 #include "core/scratch.h"
@@ -35,6 +36,9 @@ struct Head {
   int64_t queries, keys, size;
   int64_t visible;  // keys that are not padding
   bool causal;
+  int64_t pair;  // the place of batch element and head among all pairs of them
+  double dropout;
+  RandomKey key;
   const T *q, *k, *v;
   int64_t ldq, ldk, ldv;
   T scale;
@@ -45,6 +49,9 @@ struct Head {
         size(io.size()),
         visible(io.lengths ? static_cast<int32_t*>(io.lengths.data)[b] : io.keys()),
         causal(io.causal),
+        pair(b * io.heads + h),
+        dropout(io.dropout),
+        key(io.key),
         q(row_ptr<T>(io.q, b * queries) + h * size),
         k(row_ptr<T>(io.k, b * keys) + h * size),
         v(row_ptr<T>(io.v, b * keys) + h * size),
@@ -60,6 +67,15 @@ struct Head {
   // The first query of the tile at t0 that attends to key s, counted from t0.
   int64_t first_query(int64_t s, int64_t t0) const {
     return causal ? std::max<int64_t>(0, s - t0) : 0;
+  }
+  // Calls f(r, m) for the tile's queries t0 + r that attend to key s, with dropout's factor m.
+  template <class F>
+  void for_kept(int64_t s, int64_t t0, int64_t rows, F&& f) const {
+    const int64_t first = first_query(s, t0);
+    with_mask<T>(key, dropout, (pair * keys + s) * queries + t0 + first, rows - first,
+                 [&](int64_t done, int64_t n, const T* m) {
+                   for (int64_t i = 0; i < n; ++i) f(first + done + i, m[i]);
+                 });
   }
 };
 
@@ -126,6 +142,7 @@ void forward_tile(const Head<T>& head, int64_t t0, const Tiles<T>& tiles, T* __r
   for (int64_t s = 0; s < n; ++s) {
     T* __restrict prob = tiles.scores + s * kQueries;
     for (int64_t r = 0; r < rows; ++r) prob[r] *= sum[r];
+    if (head.dropout > 0) head.for_kept(s, t0, rows, [&](int64_t r, T m) { prob[r] *= m; });
   }
   transpose_tile(tiles.scores, kQueries, n, rows, tiles.transposed, n);
   TileProduct<T>(head.size, rows, n, head.ldv, n, ldy, false)(head.v, tiles.transposed, y);
@@ -139,8 +156,8 @@ struct HeadGradients {
   bool add_dq;
 };
 
-// With p = exp(score - lse), dp = dy v' and delta = sum over keys of p dp:
-//   dv = p' dy,  dscore = p (dp - delta),  dq = scale dscore k,  dk = scale dscore' q.
+// With p = exp(score - lse), dropout's factors m, dp = m dy v' and delta = sum over keys of p dp:
+//   dv = (m p)' dy,  dscore = p (dp - delta),  dq = scale dscore k,  dk = scale dscore' q.
 template <class T>
 void backward_tile(const Head<T>& head, int64_t t0, const Tiles<T>& tiles, const T* dy,
                    int64_t lddy, const T* __restrict lse, const HeadGradients<T>& g) {
@@ -157,15 +174,23 @@ void backward_tile(const Head<T>& head, int64_t t0, const Tiles<T>& tiles, const
                                                                           head.v, tiles.grads);
   T* __restrict delta = tiles.sum;
   std::fill_n(delta, rows, T(0));
+  // m p; with dropout in memory that is free until the products with dscore.
+  T* weights = head.dropout > 0 ? tiles.transposed : tiles.scores;
   for (int64_t s = 0; s < n; ++s) {
     T* __restrict prob = tiles.scores + s * kQueries;
-    const T* __restrict grad = tiles.grads + s * kQueries;
+    T* __restrict grad = tiles.grads + s * kQueries;
     const int64_t first = head.first_query(s, t0);
     std::fill_n(prob, first, T(0));
-    for (int64_t r = first; r < rows; ++r) {
-      prob[r] = vexp(prob[r] - lse[r]);
-      delta[r] += prob[r] * grad[r];
+    for (int64_t r = first; r < rows; ++r) prob[r] = vexp(prob[r] - lse[r]);
+    if (head.dropout > 0) {
+      T* __restrict weight = weights + s * kQueries;
+      std::fill_n(weight, first, T(0));
+      head.for_kept(s, t0, rows, [&](int64_t r, T m) {
+        grad[r] *= m;
+        weight[r] = m * prob[r];
+      });
     }
+    for (int64_t r = first; r < rows; ++r) delta[r] += prob[r] * grad[r];
   }
   for (int64_t s = 0; s < n; ++s) {
     const T* __restrict prob = tiles.scores + s * kQueries;
@@ -173,7 +198,7 @@ void backward_tile(const Head<T>& head, int64_t t0, const Tiles<T>& tiles, const
     for (int64_t r = 0; r < rows; ++r) grad[r] = head.scale * prob[r] * (grad[r] - delta[r]);
   }
   if (g.dv != nullptr)
-    TileProduct<T>(head.size, n, rows, lddy, kQueries, g.lddv, true)(grad_y, tiles.scores, g.dv);
+    TileProduct<T>(head.size, n, rows, lddy, kQueries, g.lddv, true)(grad_y, weights, g.dv);
   if (g.dk != nullptr)
     TileProduct<T>(head.size, n, rows, head.ldq, kQueries, g.lddk, true)(head.q + t0 * head.ldq,
                                                                          tiles.grads, g.dk);

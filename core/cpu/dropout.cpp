@@ -1,35 +1,10 @@
 // Dropout on the CPU (part of core/cpu/cpu.h).
 #include "core/cpu/cpu.h"
+#include "core/cpu/dropout_mask.h"
 #include "core/cpu/elementwise_loops.h"
 
 namespace nine::cpu {
 inline namespace NINE_ISA {
-namespace {
-
-constexpr int64_t kNumbers = 4 * kPhiloxRun;  // random numbers computed in one vectorised loop
-
-// Calls f(first, count, m) for ranges of [0, n), where m[i], 0 or 1 / (1 - p), is dropout's factor
-// for the element with index `element` + first + i.
-template <class T, class F>
-void with_mask(const RandomKey& key, double p, int64_t element, int64_t n, F&& f) {
-  const auto threshold = static_cast<float>(p);
-  const T keep = static_cast<T>(1 / (1 - p));
-  alignas(64) uint32_t bits[kNumbers];
-  alignas(64) T mask[kNumbers];
-  std::fill_n(mask, kNumbers, T(1));  // for p = 0, where no random numbers are needed
-  for (int64_t done = 0; done < n;) {
-    const int64_t skip = (element + done) % 4, count = std::min(n - done, kNumbers - skip);
-    if (p > 0) {
-      philox_run(key, static_cast<uint64_t>((element + done) / 4), bits);
-      for (int64_t i = 0; i < kNumbers; ++i)
-        mask[i] = uniform_of_bits(bits[i]) >= threshold ? keep : T(0);
-    }
-    f(done, count, mask + skip);
-    done += count;
-  }
-}
-
-}  // namespace
 
 void dropout(const View& x, double p, const RandomKey& key, const OutputView& y,
              int64_t mask_rows) {

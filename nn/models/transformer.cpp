@@ -57,6 +57,7 @@ Transformer::Transformer(ParameterSet& set, const TransformerConfig& config)
                                      .heads = c.heads,
                                      .inner = c.ffn,
                                      .dropout = c.dropout,
+                                     .attention_dropout = c.attention_dropout,
                                      .norm = c.norm,
                                      .init = LinearInit::xavier()};
   const std::string encoder = "transformer.encoder", decoder = "transformer.decoder";

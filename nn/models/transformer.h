@@ -26,9 +26,9 @@ struct TransformerConfig {
   int64_t dim = 512;   ///< size of every position's vector (PyTorch's d_model)
   int64_t ffn = 1024;  ///< width of the feed-forward networks
   int64_t heads = 4;   ///< attention heads, which must divide `dim`
-  /// On embeddings and at the end of residual branches; none on attention weights and feed-forward
-  /// activations.
+  /// On embeddings and at the end of residual branches; none on feed-forward activations.
   double dropout = 0.3;
+  double attention_dropout = 0;  ///< of attention's weights
   NormOrder norm = NormOrder::post;
   bool shared_vocab = false;   ///< one embedding for both sides; one dictionary
   bool tie_embeddings = true;  ///< the head's word vectors are the decoder's embeddings

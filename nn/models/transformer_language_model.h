@@ -35,7 +35,8 @@ struct TransformerLanguageModelConfig {
   Activation activation = Activation::gelu;
   Positions positions = Positions::learned;
   double dropout = 0.1;  ///< on embeddings with positions and at the end of residual branches
-  bool tie_embeddings = false;  ///< the head's word vectors are the embeddings
+  double attention_dropout = 0;  ///< of attention's weights
+  bool tie_embeddings = false;   ///< the head's word vectors are the embeddings
   HeadConfig head = {.bias = true};
 
   // In training only (docs/recipes.md):
