@@ -71,6 +71,12 @@ const std::string& model_c() {
   return run;
 }
 
+const std::string& transformer_model() {
+  static const std::string run = models().train(
+      "t", {"--arch", "transformer", "--hidden", "16", "--heads", "2", "--after", "160u"});
+  return run;
+}
+
 std::string longer_text() {
   return lm_score({"--checkpoint", model_a(), "--generate", "--samples", "120", "--seed", "9"},
                   "\n");

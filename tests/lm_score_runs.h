@@ -17,6 +17,7 @@ using Strings = std::vector<std::string>;
 const std::string& model_a();
 const std::string& model_b();
 const std::string& model_c();
+const std::string& transformer_model();
 
 /// A text for them: an empty line, a word that they do not have, <unk> itself.
 inline const std::string kLmText =

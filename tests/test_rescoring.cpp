@@ -367,6 +367,38 @@ TEST_CASE("lm_rescore: two models, a baseline, groups, equivalence") {
   CHECK(f.results()["difference"]["units"] == 2);
 }
 
+TEST_CASE("lm_rescore: a Transformer chooses what lm_score's sums say, and goes with an LSTM") {
+  const Files f;
+  const double lambda = 30;
+  const Outcome r = f.run({"--checkpoint", transformer_model(), "--lambda", "30"});
+  REQUIRE_MESSAGE(r.code == 0, r.err);
+  std::string texts;
+  std::vector<Strings> hypotheses;  // utterance, first-pass score, words
+  for (const std::string& line : split(f.test.nbest, '\n')) {
+    hypotheses.push_back(split(line, '\t'));
+    texts += hypotheses.back()[2] + "\n";
+  }
+  const Strings sums = split(lm_score({"--checkpoint", transformer_model()}, texts), '\n');
+  REQUIRE(sums.size() == hypotheses.size());
+  const auto chosen = read_trn(f.dir / "out/hyp.trn");
+  for (size_t i = 0, end; i < hypotheses.size(); i = end) {
+    const auto score = [&](size_t h) {
+      return std::stod(hypotheses[h][1]) + lambda * std::stod(sums[h]);
+    };
+    size_t best = i;
+    for (end = i; end < hypotheses.size() && hypotheses[end][0] == hypotheses[i][0]; ++end)
+      if (score(end) > score(best)) best = end;
+    std::vector<std::string_view> expected, words;
+    split_words(hypotheses[best][2], expected);
+    split_words(chosen.at(hypotheses[i][0]), words);
+    CHECK(words == expected);
+  }
+  CHECK(f.results()["rescored"]["errors"] < f.results()["first_pass"]["errors"]);
+  const Outcome both = f.run(with(f.tuning(), {"--checkpoint", transformer_model()}));
+  REQUIRE_MESSAGE(both.code == 0, both.err);
+  CHECK(f.results()["models"].size() == 2);
+}
+
 TEST_CASE("lm_rescore --measure bleu: a translation's n-best lists") {
   const TemporaryDirectory dir;
   std::string nbest, reference;
