@@ -5,7 +5,8 @@
 #   experiments/grid.sh search|singles|presets|pi|diagnostics|paper   train what is missing of a part, on captions
 #   experiments/grid.sh translation|translation-diagnostics           the same on Multi30k
 #   experiments/grid.sh networks                                      LSTM and Transformer at equal parameters (experiments/networks.md)
-#   experiments/grid.sh all                                           of all of them
+#   experiments/grid.sh networks-speed                                how fast these are: to be run while nothing else computes
+#   experiments/grid.sh all                                           all but networks-speed
 #   experiments/grid.sh table PART                                    a part's figures as a Markdown table
 #
 # What a finished run logged of its validations and its end is kept in experiments/heads/, from which the tables are made; a run
@@ -76,14 +77,23 @@ translation-diagnostics() {
 
 # LSTM and Transformer of as many parameters, with three heads and three seeds; 1024 tokens an update for both. Each has the rate that was best
 # for it with lin and seed 1 (experiments/networks.md says what was tried).
-network="--layers 2 --hidden 128 --batch 16 --bptt 64 --init-bias log-frequency --after 3e"
+network="--layers 2 --hidden 128 --batch 16 --bptt 64 --init-bias log-frequency"
+lstm="--arch lstm --embed 128 --lr 0.016 $network"
+transformer="--arch transformer --ffn 254 --heads 4 --positions sinusoidal --attention-dropout 0 --lr 0.004 --warmup 100 $network"
+network_heads="lin mix2 mos-untied"
 networks() {
-  local h s head
-  for s in 1 2 3; do for h in lin mix2 mos-untied; do
-    head="--head ${h%-untied}" && [ "$h" = "${h%-untied}" ] || head+=" --untied"
-    echo "networks/lstm-$h-$s 10000 --arch lstm --embed 128 --lr 0.016 $network $head --seed $s"
-    echo "networks/transformer-$h-$s 10000 --arch transformer --ffn 254 --heads 4 --positions sinusoidal --attention-dropout 0 --lr 0.004 --warmup 100 $network $head --seed $s"
+  local h s
+  for s in 1 2 3; do for h in $network_heads; do
+    echo "networks/lstm-$h-$s 10000 $lstm --head ${h/-/ --} --after 3e --seed $s"
+    echo "networks/transformer-$h-$s 10000 $transformer --head ${h/-/ --} --after 3e --seed $s"
   done; done
+}
+networks-speed() {
+  local h
+  for h in $network_heads; do
+    echo "networks-speed/lstm-$h 10000 $lstm --head ${h/-/ --} --after 25u --log-every 1"
+    echo "networks-speed/transformer-$h 10000 $transformer --head ${h/-/ --} --after 25u --log-every 1"
+  done
 }
 
 # slug PART/HEAD...: the same as a path. What a formula has written with signs that paths cannot have is told apart by a checksum.
@@ -108,7 +118,7 @@ train() {  # train NAME LINES|pairs OPTIONS...
   echo "$(date +%H:%M:%S) $run"
   "${command[@]}" --threads 1 --keep 1 --run "$run" "$@" > "$run/out.txt" 2>&1 || { echo "$run failed: $(tail -n 2 "$run/out.txt" | tr '\n' ' ')"; return 0; }
   grep -E '"event":"(start|valid|test|done)"' "$run/log.jsonl" > "$record.part"
-  case "$run" in */networks/*)  # how fast it was: the median over the lines of training
+  case "$run" in */networks-speed/*)  # the median over the updates
     grep '"event":"train"' "$run/log.jsonl" | sed 's/.*"tokens_per_s":\([0-9.]*\).*/\1/' | sort -n |
       awk '{ x[NR] = $1 } END { printf "{\"event\":\"speed\",\"tokens_per_s\":%.0f}\n", x[int((NR + 1) / 2)] }' >> "$record.part" ;;
   esac
@@ -160,23 +170,24 @@ statistics() {
                v = n > 1 ? (q - s * s / n) / (n - 1) : 0; if (n > 1) printf " (%.2f)", sqrt(v > 0 ? v : 0) }' "$@"
 }
 
-networks_table() {  # Markdown: network and head, and over the seeds the best validation's and the test's perplexity, and the speed
-  echo "| network | head | parameters | seeds | validation perplexity, mean (deviation) | test perplexity | tokens a second, median |"
+networks_table() {  # Markdown: network and head, over the seeds the best validation's and the test's perplexity, and networks-speed's result
+  echo "| network | head | parameters | seeds | validation perplexity, mean (deviation) | test perplexity | tokens a second |"
   echo "|---|---|---|---|---|---|---|"
   local n h s log valid test speed parameters
-  for h in lin mix2 mos-untied; do for n in lstm transformer; do
-    valid=() test=() speed=() parameters=
+  for h in $network_heads; do for n in lstm transformer; do
+    valid=() test=() parameters=
     for s in 1 2 3; do
       log=$(record_of "networks/$n-$h-$s")
       [ -e "$log" ] || continue
       local done=$(grep '"event":"done"' "$log" | tail -n 1)
       parameters=$(value "$done" parameters)
       valid+=("$(value "$done" best_valid_ppl)") test+=("$(value "$done" test_ppl)")
-      speed+=("$(value "$(grep '"event":"speed"' "$log")" tokens_per_s)")
     done
+    speed=
+    [ ! -e "$(record_of "networks-speed/$n-$h")" ] || speed=$(value "$(grep '"event":"speed"' "$(record_of "networks-speed/$n-$h")")" tokens_per_s)
     if [ "${#valid[@]}" -eq 0 ]; then echo "| $n | $h | | 0 | not run | | |"; continue; fi
     echo "| $n | $h | $parameters | ${#valid[@]} | $(statistics "${valid[@]}") | $(statistics "${test[@]}") |" \
-      "$(printf '%s\n' "${speed[@]}" | sort -n | awk '{ x[NR] = $1 } END { print x[int((NR + 1) / 2)] }') |"
+      "${speed:-not measured} |"
   done; done
 }
 
@@ -212,7 +223,7 @@ parts=${1:-}
 case "$parts" in
   one) shift; train "$@" ;;
   table) table "$2" ;;
-  search* | singles | presets | pi | diagnostics | paper | networks | translation*)
+  search* | singles | presets | pi | diagnostics | paper | networks | networks-speed | translation*)
     : "${DATA:?set DATA to the folder of the corpora (experiments/README.md)}"
     mkdir -p "$RUNS"
     prepare_captions
