@@ -1,5 +1,6 @@
 // Formulas of worked examples as MathML.
 #include <array>
+#include <map>
 
 #include "apps/inspect/arithmetic.h"
 #include "apps/svg/text.h"
@@ -15,6 +16,13 @@ std::string tag(const char* name, const std::string& inside) {
 }
 std::string row(const std::string& inside) { return tag("mrow", inside); }
 std::string mo(const char* op) { return tag("mo", op); }
+// Parentheses as high as what they hold, which may reach further up than down.
+std::string fence(const char* op) {
+  return concat("<mo fence=\"true\" symmetric=\"false\">", op, "</mo>");
+}
+std::string in_parentheses(const std::string& inside) {
+  return row(fence("(") + inside + fence(")"));
+}
 
 // Greek letters by their names.
 std::string letter(const std::string& name) {
@@ -51,7 +59,7 @@ int level(const Formula& f) {
 
 std::string within(const Formula& f, int least) {
   const std::string inside = to_mathml(f);
-  return level(f) < least ? row(mo("(") + inside + mo(")")) : inside;
+  return level(f) < least ? in_parentheses(inside) : inside;
 }
 
 std::string commas(const std::vector<Formula>& all, size_t from = 0) {
@@ -60,10 +68,22 @@ std::string commas(const std::vector<Formula>& all, size_t from = 0) {
   return out;
 }
 
+// where(a < b, x, y): x, if a < b; y otherwise.
+std::string cases(const Formula& f) {
+  const auto line = [](const std::string& value, const std::string& when) {
+    return tag("mtr", tag("mtd", value) + tag("mtd", when));
+  };
+  return row(mo("{") + tag("mtable", line(to_mathml(f.args[1]),
+                                          row(tag("mtext", "if&#xA0;") + to_mathml(f.args[0]))) +
+                                         line(to_mathml(f.args[2]), tag("mtext", "otherwise"))));
+}
+
 std::string operation(const Formula& f) {
   const auto& x = f.args;
   switch (f.text[0]) {
     case '+':
+      if (x[1].kind == Kind::operation && x[1].text == "neg")  // a + -2
+        return row(to_mathml(x[0]) + mo("−") + within(x[1].args[0], 2));
       return row(to_mathml(x[0]) + mo("+") + within(x[1], 1));
     case '-':
       return row(to_mathml(x[0]) + mo("−") + within(x[1], 2));
@@ -105,9 +125,9 @@ std::string to_mathml(const Formula& f) {
     case Kind::operation:
       return operation(f);
     case Kind::norm:
-      return row(mo("‖") + to_mathml(f.args[0]) + mo("‖"));
+      return row(fence("‖") + to_mathml(f.args[0]) + fence("‖"));
     case Kind::list:
-      return row(mo("(") + commas(f.args) + mo(")"));
+      return in_parentheses(commas(f.args));
     case Kind::part:
       return tag("msub", within(f.args[0], 5) +
                              row(mo("[") + tag("mn", std::to_string(f.from)) +
@@ -120,7 +140,12 @@ std::string to_mathml(const Formula& f) {
   }
   if (f.text == "sqrt") return tag("msqrt", to_mathml(f.args[0]));
   if (f.text == "exp") return tag("msup", tag("mi", "e") + row(to_mathml(f.args[0])));
-  return row(tag("mi", f.text) + mo("&#x2061;") + mo("(") + commas(f.args) + mo(")"));
+  if (f.text == "where") return cases(f);
+  static const std::map<std::string, const char*> kUsual = {
+      {"acos", "arccos"}, {"acosh", "arcosh"}, {"atan", "arctan"}, {"log", "ln"}};
+  const auto usual = kUsual.find(f.text);
+  const std::string name = usual == kUsual.end() ? f.text : usual->second;
+  return row(tag("mi", name) + mo("&#x2061;") + in_parentheses(commas(f.args)));
 }
 
 }  // namespace nine::app

@@ -72,6 +72,12 @@
   D.components.forEach((c, k) => {
     for (const s of c.sliders) if (D.margins.length === 0 || s.name !== 'm') slider({ ...s, label: mixture ? `${s.name} of component ${c.label}` : s.name }, () => state.P[k][s.name], x => { state.P[k][s.name] = x; });
   });
+  if (D.loss) {
+    const symbols = { epsilon: 'ε', rho: 'ρ', nu: 'ν' }, names = { label_smoothing: 'label smoothing', pi_reg: 'penalty R on π', weight_norm_reg: 'penalty R on the words’ lengths' };
+    const { select } = choice(names[D.loss.option], D.loss.kinds.map(k => [k, k]), state.loss.kind, k => { state.loss.kind = k; draw(); });
+    shows.push({ input: select, show: () => { select.value = state.loss.kind; } });
+    for (const s of D.loss.sliders) slider({ ...s, label: symbols[s.name] }, () => state.loss[s.name], x => { state.loss[s.name] = x; });
+  }
   slider({ name: 'temperature', low: 0.1, high: 5, step: 0.05 }, () => state.T, x => { state.T = x; });
   let margin_shown = () => {};
   if (D.margins.length > 1) {
@@ -262,7 +268,7 @@
       element('text', { class: 'latent-name', x: px(h[0]) + 6, y: py(h[1]) + 4 }, drawing, 'h' + '₁₂₃₄₅₆₇₈₉'[k]);
     });
     desc.textContent = `The context h and the words, from -${number(reach, 1)} to ${number(reach, 1)}. Arrows: minus the exact gradient of the loss by each point.${state.C ? ' Small circles: the contexts of the components, tanh(C·h).' : ''}${lines}`;
-    said.textContent = `L = -ln p(w${state.target + 1}) = ${number(now.L)}`;
+    said.textContent = D.loss ? `L = ${D.loss.formula} = ${number(now.L)}` : `L = -ln p(w${state.target + 1}) = ${number(now.L)}`;
     word_rows.forEach(({ row, cells }, v) => {
       const of = table => table.map(row => row[v]);
       [...(mixture ? [now.p[v]] : []), ...of(now.S), ...of(now.pk), ...of(now.dS)].forEach((x, k) => { cells[k].textContent = number(x); });
