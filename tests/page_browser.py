@@ -267,6 +267,10 @@ def looks(browser, file, name, pictures):
             where = f"{name}, {width} wide, {theme}: "
             browser.open("file://" + file, width, height, theme)
             flaws += [where + flaw for flaw in browser.value(FLAWS.replace("WIDTH", str(width)))]
+            beyond = browser.value("(e => { if (!e) return 0; const b = e.getBoundingClientRect(); return [...document.querySelectorAll('.arrow, .point')].map(a => a.getBoundingClientRect())"
+                                   ".filter(a => a.left < b.left - 8 || a.top < b.top - 8 || a.right > b.right + 8 || a.bottom > b.bottom + 8).length; })(document.querySelector('.plane'))")
+            if beyond:
+                flaws.append(where + f"{beyond} points or arrows leave the plane")
             red = browser.value("Number(getComputedStyle(document.body).backgroundColor.match(/\\d+/)[0])")
             if (red < 128) != (theme == "dark"):
                 flaws.append(where + f"the ground is {red}")

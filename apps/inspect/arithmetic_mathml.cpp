@@ -1,5 +1,6 @@
 // Formulas of worked examples as MathML.
 #include <array>
+#include <cstdlib>
 #include <map>
 
 #include "apps/inspect/arithmetic.h"
@@ -21,7 +22,9 @@ std::string fence(const char* op) {
   return concat("<mo fence=\"true\" symmetric=\"false\">", op, "</mo>");
 }
 std::string in_parentheses(const std::string& inside) {
-  return row(fence("(") + inside + fence(")"));
+  for (const char* tall : {"<mfrac", "<msup", "<msqrt", "<mtable"})
+    if (inside.find(tall) != std::string::npos) return row(fence("(") + inside + fence(")"));
+  return row("<mo stretchy=\"false\">(</mo>" + inside + "<mo stretchy=\"false\">)</mo>");
 }
 
 // Greek letters by their names.
@@ -35,6 +38,16 @@ std::string letter(const std::string& name) {
   for (const auto& [word, sign] : kGreek)
     if (name == word) return sign;
   return name;
+}
+
+// 2e-06 as 2 times a power of 10.
+std::string number_mathml(const std::string& text) {
+  const size_t e = text.find('e');
+  if (e == std::string::npos) return tag("mn", text);
+  const int power = std::stoi(text.substr(e + 1));
+  return row(tag("mn", text.substr(0, e)) + mo("·") +
+             tag("msup", tag("mn", "10") + row((power < 0 ? mo("−") : "") +
+                                               tag("mn", std::to_string(std::abs(power))))));
 }
 
 // How tightly it binds.
@@ -78,6 +91,26 @@ std::string cases(const Formula& f) {
                                          line(to_mathml(f.args[2]), tag("mtext", "otherwise"))));
 }
 
+// Whether it is written with a word, which what stands beside it would run into.
+bool is_word(const Formula& f) {
+  if (f.kind == Kind::part) return is_word(f.args[0]);
+  if (f.kind == Kind::call) return f.text != "exp" && f.text != "sqrt" && f.text != "where";
+  return f.kind == Kind::symbol && f.text.find_first_of("_/") == std::string::npos &&
+         letter(f.text) == f.text && f.text.size() > 1 && f.text.back() != '\'';
+}
+const Formula& leftmost(const Formula& f) {
+  return f.kind == Kind::operation && (f.text == "*" || f.text == "^") ? leftmost(f.args[0]) : f;
+}
+const Formula& rightmost(const Formula& f) {
+  return f.kind == Kind::operation && f.text == "*" ? rightmost(f.args[1]) : f;
+}
+// Where a product needs its dot.
+bool apart(const Formula& a, const Formula& b) {
+  const Formula &left = rightmost(a), &right = leftmost(b);
+  return (right.kind == Kind::number && right.text != "pi") || is_word(right) ||
+         (is_word(left) && left.kind != Kind::call);
+}
+
 std::string operation(const Formula& f) {
   const auto& x = f.args;
   switch (f.text[0]) {
@@ -88,7 +121,7 @@ std::string operation(const Formula& f) {
     case '-':
       return row(to_mathml(x[0]) + mo("−") + within(x[1], 2));
     case '*':
-      return row(within(x[0], 2) + mo(x[1].kind == Kind::number ? "·" : "&#x2062;") +
+      return row(within(x[0], 2) + mo(apart(x[0], x[1]) ? "·" : "&#x2062;") +
                  within(x[1], x[1].text == "neg" ? 5 : 2));
     case '/':
       return tag("mfrac", row(to_mathml(x[0])) + row(to_mathml(x[1])));
@@ -119,7 +152,7 @@ std::string symbol_mathml(const std::string& symbol) {
 std::string to_mathml(const Formula& f) {
   switch (f.kind) {
     case Kind::number:
-      return f.text == "pi" || f.text == "e" ? tag("mi", letter(f.text)) : tag("mn", f.text);
+      return f.text == "pi" || f.text == "e" ? tag("mi", letter(f.text)) : number_mathml(f.text);
     case Kind::symbol:
       return symbol_mathml(f.text);
     case Kind::operation:

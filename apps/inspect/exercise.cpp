@@ -83,7 +83,10 @@ double cost(const WorkedExample& example) {
     if (l.symbol == "L" && (l.numbers[0] > 3 || l.numbers[0] < 0.05)) sum += 60;
     if (l.symbol == "S" && std::all_of(l.numbers.begin(), l.numbers.end(),
                                        [&](double x) { return x == l.numbers[0]; }))
-      sum += 10;
+      sum += 40;
+    // A word in the context's direction, or against it, has no slope that turns it.
+    if (l.symbol.starts_with("c_") && l.numbers.size() > 1)
+      for (const double c : l.numbers) sum += std::abs(c) > 1 - 1e-9 ? 5 : 0;
     // A margin of no angle shows nothing, and arccos has no digits there.
     if (l.symbol.starts_with("theta") && std::abs(l.numbers[0]) < 1e-6) sum += 200;
     // What is given: short too, and not all on the axes.
@@ -153,6 +156,7 @@ std::string exercise_text(const std::string& name, uint64_t seed, bool solution)
     // A gradient that comes from above is given too.
     if (!given && (l.numbers.empty() || !l.formula.empty())) continue;
     if (l.numbers.empty()) {
+      if (l.formula.starts_with("\nAs typed:")) continue;  // a formula's slopes are asked for
       const bool title = &l == &best.lines().front();
       text += (title ? l.formula.substr(0, l.formula.find('\n')) : l.formula) + '\n';
       continue;

@@ -35,8 +35,10 @@ class Derivation {
         {"S", "", to_text(typed_.graph, typed_.score, typed_.parameters), "the kernel"});
     for (const Id id : parts_)
       forward.push_back({names_.at(id), "", text(id, names_), "a part of it, by a name"});
-    forward.push_back({"S", "", text(root_, names_),
-                       parts_.empty() ? "simplified" : "the kernel by its parts, simplified"});
+    const std::string short_text = text(root_, names_);
+    if (short_text != forward.front().formula)
+      forward.push_back({"S", "", short_text,
+                         parts_.empty() ? "simplified" : "the kernel by its parts, simplified"});
     for (const Id variable : variables())
       if (DerivationPart slopes = by(variable); !slopes.lines.empty())
         out.push_back(std::move(slopes));
@@ -83,6 +85,7 @@ class Derivation {
     derivative(graph_, root_, variable, &steps);
     const NodeNames before = names_;
     DerivationPart out{text(variable, {}), {}};
+    if (variable == root_) out.lines.push_back({concat("dS/d", out.by), "", "1", "S is it"});
     for (const expression::Step& s : steps) {
       const auto part = before.find(s.of);
       const bool named = s.of == root_ || part != before.end();

@@ -1,6 +1,8 @@
 #include "apps/inspect/explain_page.h"
 
 #include <algorithm>
+#include <array>
+#include <cctype>
 #include <optional>
 
 #include "apps/inspect/explain.h"
@@ -20,6 +22,24 @@ std::string numbers_text(const Numbers& numbers) {
   return numbers.size() == 1 ? out : "(" + out + ")";
 }
 
+// "w_1" in a sentence as a reader expects it.
+std::string with_subscripts(const std::string& text) {
+  static const std::array<const char*, 10> kDigits{"₀", "₁", "₂", "₃", "₄",
+                                                   "₅", "₆", "₇", "₈", "₉"};
+  std::string out;
+  for (size_t k = 0; k < text.size(); ++k) {
+    const bool subscript = text[k] == '_' && k > 0 && std::isalpha(text[k - 1]) != 0 &&
+                           k + 1 < text.size() && std::isdigit(text[k + 1]) != 0;
+    if (!subscript) {
+      out += text[k];
+      continue;
+    }
+    while (k + 1 < text.size() && std::isdigit(text[k + 1]) != 0)
+      out += kDigits[static_cast<size_t>(text[++k] - '0')];
+  }
+  return out;
+}
+
 // The worked example, a list a section.
 std::string worked_html(const WorkedExample& example) {
   std::string out;
@@ -32,7 +52,7 @@ std::string worked_html(const WorkedExample& example) {
         std::string heading = l.formula.substr(l.formula.find_first_not_of('\n'));
         // The derivation of a formula has a section of its own.
         if (heading.starts_with("As typed:")) continue;
-        out += concat("<h3>", escaped(heading), "</h3>\n<ol class=\"steps\">\n");
+        out += concat("<h3>", escaped(with_subscripts(heading)), "</h3>\n<ol class=\"steps\">\n");
         open = true;
       }
       continue;
@@ -43,7 +63,7 @@ std::string worked_html(const WorkedExample& example) {
       formula = "<mtext>" + escaped(l.formula) + "</mtext>";
     else if (!l.formula.empty())
       formula = equals_mathml(formula, to_mathml(example.symbols().read(l.formula)));
-    out += step_html(formula, numbers_text(l.numbers), l.rule);
+    out += step_html(formula, numbers_text(l.numbers), with_subscripts(l.rule));
   }
   return out + (open ? "</ol>\n" : "");
 }
@@ -140,14 +160,14 @@ std::string explain_page(const std::string& name) {
     play.emplace(head);
     derivation = derivations_html(head);
   }
-  std::string body =
-      concat("<header><p class=\"kicker\">kernel_inspect --explain ", escaped(name), "</p>\n<h1>",
-             escaped(name), "</h1>\n<p class=\"lead\">", escaped(title), "</p>",
-             play ? ""
-                  : "<p class=\"lead\">There is no plane to play in here: it would "
-                    "have no context and no words to move. The derivation is "
-                    "complete.</p>",
-             "</header>\n", play ? kPlay : "");
+  std::string body = concat("<header><p class=\"kicker\">kernel_inspect --explain ", escaped(name),
+                            "</p>\n<h1", name.size() > 30 ? " class=\"long\">" : ">", escaped(name),
+                            "</h1>\n<p class=\"lead\">", escaped(title), "</p>",
+                            play ? ""
+                                 : "<p class=\"lead\">There is no plane to play in here: it would "
+                                   "have no context and no words to move. The derivation is "
+                                   "complete.</p>",
+                            "</header>\n", play ? kPlay : "");
   if (!derivation.empty())
     body += concat("<section>\n<h2>The slopes of the score, rule by rule</h2>\n<p class=\"lead\">",
                    variables, "</p>\n", derivation, "</section>\n");

@@ -195,8 +195,10 @@
   const arrow = (x, y, dx, dy, kind) => {
     const long = Math.hypot(dx, dy);
     if (!(long > 1e-9)) return;
-    // From the rim of the point on, so that a short one is seen.
-    const scale = Math.min(1, 0.45 * reach / long), rim = 18 / long, ax = px(x) + rim * dx, ay = py(y) - rim * dy, bx = ax + 200 * scale * dx / reach, by = ay - 200 * scale * dy / reach;
+    // From the rim of the point on, so that a short one is seen; a long one ends within the plane.
+    const rim = 18 / long, ax = px(x) + rim * dx, ay = py(y) - rim * dy, scale = 200 * Math.min(1, 0.45 * reach / long) / reach;
+    const room = (from, by) => by > 0 ? (396 - from) / by : by < 0 ? (4 - from) / by : Infinity;
+    const share = Math.max(0, Math.min(1, room(ax, scale * dx), room(ay, -scale * dy))), bx = ax + share * scale * dx, by = ay - share * scale * dy;
     const angle = Math.atan2(by - ay, bx - ax), tip = Math.min(9, Math.hypot(bx - ax, by - ay)), side_of = turn => `${(bx - tip * Math.cos(angle + turn)).toFixed(1)} ${(by - tip * Math.sin(angle + turn)).toFixed(1)}`;
     element('path', { class: 'arrow ' + kind, d: `M${ax.toFixed(1)} ${ay.toFixed(1)}L${bx.toFixed(1)} ${by.toFixed(1)}M${side_of(0.45)}L${bx.toFixed(1)} ${by.toFixed(1)}L${side_of(-0.45)}` }, drawing);
   };
@@ -231,6 +233,7 @@
     input.addEventListener('input', () => {
       if (!Number.isFinite(input.valueAsNumber)) return;
       vector()[k] = input.valueAsNumber;
+      if (Math.abs(input.valueAsNumber) > reach) fit();
       draw(input);
     });
     number_rows.push({ vector, gradient, k, input, cells: [0, 1].map(() => element('td', {}, row)) });

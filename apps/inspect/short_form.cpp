@@ -137,6 +137,11 @@ std::string short_form(double x, double tolerance) {
     return text_of(f);
   if (const std::string form = logarithm(x, rough ? 12 : 144, tolerance); !form.empty())
     return form;
+  if (const Fraction f = std::abs(x) > 5 || rough
+                             ? Fraction{}
+                             : fraction_of(std::cosh(x), 8, 60, tolerance * (1 + std::abs(x)));
+      f.d > 0)
+    return concat(x < 0 ? "-" : "", "arcosh(", text_of(f), ')');
   for (const Unit& u : units)
     if (const Fraction f = fraction_of(x / u.value, most, most_n, tolerance); f.d > 0)
       return times(f, u.text);

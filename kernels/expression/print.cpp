@@ -60,6 +60,8 @@ class Printer {
   static std::string number_text(double x) {
     if (x == std::numbers::pi) return "pi";
     if (x == std::numbers::e) return "e";
+    for (const int n : {2, 4})
+      if (std::abs(x) == n * std::numbers::pi) return concat(x < 0 ? "-" : "", n, "*pi");
     return concat(x);
   }
 
@@ -72,7 +74,8 @@ class Printer {
     if (name_of_node(id) != nullptr) return kAtom;
     switch (g_[id].op) {
       case Op::number:
-        return std::signbit(g_[id].value) ? kMinus : kAtom;
+        if (std::signbit(g_[id].value)) return kMinus;
+        return number_text(g_[id].value).ends_with("*pi") ? kProduct : kAtom;
       case Op::add:
       case Op::subtract:
         return kSum;
