@@ -28,8 +28,8 @@ PAGES = ["lin", "log", "pow", "pol", "rbf", "wav", "sig", "ssg", "ssg:variance=0
          "word_norm=log-rank:through", "context_norm=const:3", "context_norm=max",
          "word_norm=log-unigram:scaled:through,context_norm=max:through,margin=lsm:2", "mixture", "mix:lin,rbf", "mix:log,pow:p=3,ssg",
          "mix:mog:form=mixture:scale=0.5,hpb,expr:{s*tanh(z/s)+c}:s=3", "mix:hpb:ball=sigmoid,hpb:ball=tanh,rbf:gamma=0.5:scale=2", "mix1",
-         "mixbig"]
-LAYERS = ["softmax", "lstm", "attention", "layer_norm", "pi_reg", "weight_norm_reg", "label_smoothing"]
+         "mixbig", "label_smoothing", "pi_reg", "weight_norm_reg"]
+LAYERS = ["softmax", "lstm", "attention", "layer_norm"]  # without a plane
 NAMES = {"offset": "c", "factor": "scale"}  # of sliders, in head strings
 
 
@@ -60,6 +60,14 @@ def input_of(name, data, values, state):
                 text = f"const:{v['G']!r}"
             options[key] = text
         return "lin", options
+    if state.get("loss"):
+        loss = state["loss"]
+        if name == "label_smoothing":
+            return "lin", {"label_smoothing": loss["epsilon"], "smoothing": loss["kind"]}
+        if name == "weight_norm_reg":
+            return "lin", {"weight_norm_reg": f"{loss['kind']}:{loss['rho']!r},{loss['nu']!r}"}
+        lin, rbf = values
+        return f"mix:{with_values('lin', lin)},{with_values('rbf', rbf)}", {"head_context": "none", "pi_reg": f"{loss['kind']}:{loss['rho']!r}"}
     name = PRESETS.get(name, name)
     if not name.startswith("mix:"):
         return with_values(name, values[0]), {}
@@ -76,7 +84,7 @@ def compare(browser, program, name, rng):
     data, state, flaws, worst = browser.value("nine.D"), browser.value("nine.state"), [], 0
     size, mixture, components = len(data["h"]), "m" in data, data["components"]
     by_angle = "norm=" in name or name.startswith("margin=")
-    for batch in range(BATCHES):
+    for batch in range(BATCHES + (40 if name == "pi_reg" else 0)):
         reach = 0.6 if data["ball"] else 1.5
         vector = lambda: [rng.uniform(-reach, reach) for _ in range(size)]
         values = []
@@ -85,16 +93,22 @@ def compare(browser, program, name, rng):
             for s in c["sliders"]:
                 x = rng.uniform(s["low"], s["high"])
                 values[-1][s["name"]] = round(x) if s["step"] == 1 else x
+        rows = ROWS
+        if state.get("loss"):
+            state["loss"] = {"kind": rng.choice(data["loss"]["kinds"]), **{s["name"]: rng.uniform(s["low"], s["high"]) for s in data["loss"]["sliders"]}}
+            if name == "pi_reg":  # cv2 is one of a whole batch, the page's of one context
+                state["loss"]["kind"] = "variance" if batch < BATCHES else "cv2"
+                rows = ROWS if batch < BATCHES else 1
         if state["margin"] == "lsm":
             state["pieces"] = rng.randint(1, data["most_pieces"])
         # pol's powers of large scores: where one word has all, the others' probabilities have no digits to compare.
         head, options = input_of(name, data, [{k: v for k, v in of.items() if k in used(name, c)} for of, c in zip(values, components)] if not by_angle else values, state)
         W = [vector() for _ in range(WORDS)]
-        H = [vector() for _ in range(ROWS)]
+        H = [vector() for _ in range(rows)]
         for r in range(0, ROWS, 10) if by_angle else ():  # next to the direction of a word, where the cosine has no digits for the angle
             turn, long, w = 10 ** rng.uniform(-7, -1) * rng.choice((-1, 1)), rng.uniform(0.3, 2), rng.choice(W)
             H[r] = [long * (w[0] * math.cos(turn) - w[1] * math.sin(turn)), long * (w[0] * math.sin(turn) + w[1] * math.cos(turn))]
-        targets = [rng.randrange(WORDS) for _ in range(ROWS)]
+        targets = [rng.randrange(WORDS) for _ in range(rows)]
         given = {"head": head, "H": H, "W": W, "targets": targets, "options": options}
         if mixture:
             given["M"] = list(map(list, zip(*(vector() for _ in components))))
@@ -103,23 +117,23 @@ def compare(browser, program, name, rng):
             given["C"] = [list(map(list, zip(*c))) for c in columns]
         if "word_norm" in name:
             given["counts"] = [6, 3, 1]
-        longest = max(range(ROWS), key=lambda r: math.hypot(*H[r]))
+        longest = max(range(rows), key=lambda r: math.hypot(*H[r]))
         if "longest other context" in values[0]:  # the batch is these rows
             values[0]["longest other context"] = math.hypot(*H[longest])
         done = subprocess.run([program, "--input", "-"], input=json.dumps(given), capture_output=True, text=True)
         if done.returncode != 0:
             return [f"{head}: {done.stderr.strip()}"], worst
         engine = json.loads(done.stdout)
-        ours = {"W": W, "P": values, "m": list(map(list, zip(*given["M"]))) if mixture else None, "C": columns, "targets": targets, "H": H, "pieces": state["pieces"]}
-        page = browser.value(f"""(({{H, W, targets, P, m, C, pieces}}) => H.map((h, r) => nine.compute({{
-          h, w: W, P, T: 1, margin: nine.state.margin, pieces, target: targets[r], m: m ?? undefined, C: C ?? undefined }})))({json.dumps(ours)})""")
+        ours = {"W": W, "P": values, "m": list(map(list, zip(*given["M"]))) if mixture else None, "C": columns, "targets": targets, "H": H, "pieces": state["pieces"], "loss": state.get("loss")}
+        page = browser.value(f"""(({{H, W, targets, P, m, C, pieces, loss}}) => H.map((h, r) => nine.compute({{
+          h, w: W, P, T: 1, margin: nine.state.margin, pieces, loss, target: targets[r], m: m ?? undefined, C: C ?? undefined }})))({json.dumps(ours)})""")
         scores = engine["scores"] if mixture else [engine["scores"]]
         sums, sizes = {}, {}
 
         def add(key, gradients, term):
             flat = list(flatten(gradients))
             before = sums.setdefault(key, [0.0] * len(flat))
-            sums[key] = [a + b / ROWS for a, b in zip(before, flat)]
+            sums[key] = [a + b / rows for a, b in zip(before, flat)]
             sizes[key] = max(sizes.get(key, 0), term)
 
         by_longest = sum(o["dG"] for r, o in enumerate(page) if r != longest) if "max:through" in name else 0
@@ -145,7 +159,8 @@ def compare(browser, program, name, rng):
                         continue
                     pairs.append((x, wanted, biggest))
             if "margin" not in options:
-                pairs.append((o["L"], -engine["log_probs"][r][y], biggest))
+                if not state.get("loss"):
+                    pairs.append((o["L"], -engine["log_probs"][r][y], biggest))
                 pairs += [(math.log(p), q, biggest) for p, q in zip(o["p"], engine["log_probs"][r]) if p > 1e-300]
             if mixture:
                 pairs += [(a, b, 1) for a, b in zip(o["pi"], engine["pi"][r])]
@@ -153,7 +168,7 @@ def compare(browser, program, name, rng):
             if r == longest and by_longest:
                 of_h = [g + by_longest * x / math.hypot(*H[r]) for g, x in zip(of_h, H[r])]
                 term = max(term, abs(by_longest))
-            pairs += [(a, b * ROWS, term) for a, b in zip(of_h, engine["grad"]["H"][r])]
+            pairs += [(a, b * rows, term) for a, b in zip(of_h, engine["grad"]["H"][r])]
             for a, b, largest in pairs:
                 worst = max(worst, abs(a - b) / max(largest, 1e-3))
                 if not close(a, b, largest):
@@ -252,6 +267,10 @@ def looks(browser, file, name, pictures):
             where = f"{name}, {width} wide, {theme}: "
             browser.open("file://" + file, width, height, theme)
             flaws += [where + flaw for flaw in browser.value(FLAWS.replace("WIDTH", str(width)))]
+            beyond = browser.value("(e => { if (!e) return 0; const b = e.getBoundingClientRect(); return [...document.querySelectorAll('.arrow, .point')].map(a => a.getBoundingClientRect())"
+                                   ".filter(a => a.left < b.left - 8 || a.top < b.top - 8 || a.right > b.right + 8 || a.bottom > b.bottom + 8).length; })(document.querySelector('.plane'))")
+            if beyond:
+                flaws.append(where + f"{beyond} points or arrows leave the plane")
             red = browser.value("Number(getComputedStyle(document.body).backgroundColor.match(/\\d+/)[0])")
             if (red < 128) != (theme == "dark"):
                 flaws.append(where + f"the ground is {red}")

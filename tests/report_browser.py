@@ -84,16 +84,21 @@ class Browser:
         assert "exceptionDetails" not in result, result
         return result["result"].get("value")
 
-    def key(self, name):
-        for kind in ("rawKeyDown", "keyUp"):
-            self.call("Input.dispatchKeyEvent", type=kind, key=name, code=name)
+    def key(self, name, shift=False):
+        press = {"key": name, "code": name, "modifiers": 8 if shift else 0}
+        if name == "Enter":  # what a button is pressed by is the character
+            press.update(windowsVirtualKeyCode=13, text="\r", type="keyDown")
+        self.call("Input.dispatchKeyEvent", **{"type": "rawKeyDown", **press})
+        self.call("Input.dispatchKeyEvent", **{**press, "type": "keyUp"})
 
     def picture(self, file):
+        self.value("document.querySelector('.shared-legend')?.style.setProperty('position', 'static')")  # where the page has it
         height = self.value("document.documentElement.scrollHeight")
         width = self.value("document.documentElement.clientWidth")
         shot = self.call("Page.captureScreenshot", captureBeyondViewport=True, clip={"x": 0, "y": 0, "width": width, "height": min(height, 8000), "scale": 1})
         with open(file, "wb") as out:
             out.write(base64.b64decode(shot["data"]))
+        self.value("document.querySelector('.shared-legend')?.style.removeProperty('position')")
 
     def close(self):
         try:
@@ -154,6 +159,7 @@ def check_page(browser, file, name, pictures):
                 browser.picture(os.path.join(pictures, f"{name}-{width}-{theme}.png"))
             flaws += [where + flaw for flaw in keyboard_flaws(browser, width)]
             flaws += [where + flaw for flaw in tool_flaws(browser, pictures, f"{name}-{width}-{theme}")]
+            flaws += [where + flaw for flaw in legend_flaws(browser, width, pictures, f"{name}-{width}-{theme}")]
             for event in browser.events:
                 method, data = event.get("method", ""), event.get("params", {})
                 if method in ("Runtime.consoleAPICalled", "Runtime.exceptionThrown", "Log.entryAdded"):
@@ -222,6 +228,71 @@ def tool_flaws(browser, pictures, name):
     return flaws
 
 
+# In each chart the names of its curves that are drawn, and of the others; each name's classes.
+DRAWN = """charts.map(c => [c.all, c.series].map(s => s.map(x => x.name)).concat([c.figure.querySelectorAll('.plot path.line, .plot path.scatter').length]))"""
+
+
+def legend_flaws(browser, width, pictures, name):
+    """The legend of all charts: by pointer, by keyboard, and what it says to a screen reader."""
+    names = browser.value("[...new Set(charts.flatMap(c => c.all.map(s => s.name)))]")
+    buttons = "[...document.querySelectorAll('.shared-legend button:not(.everything)')]"
+    if browser.value("charts.length") < 2 or len(names) < 2:
+        return ["a legend of one curve"] if browser.value(buttons + ".length") else []
+    flaws = []
+    if browser.value(buttons + ".map(b => b.textContent)") != names:
+        flaws.append(f"the legend has {browser.value(buttons + '.map(b => b.textContent)')}, the charts {names}")
+        return flaws
+    if browser.value("[...new Set(charts.flatMap(c => c.all.map(s => s.name + '|' + s.class)))].length") != len(names):
+        flaws.append("a curve of one name has several colours")
+    if browser.value("new Set(charts.flatMap(c => c.all.map(s => s.class))).size") < min(len(names), 18):
+        flaws.append("two curves have one colour")
+    pressed = lambda: browser.value(buttons + ".map(b => b.getAttribute('aria-pressed'))")
+    chosen = len(names) - 1
+
+    def state(off):
+        """What does not fit the switched-off names."""
+        wanted = ["false" if n in off else "true" for n in names]
+        if pressed() != wanted:
+            flaws.append(f"pressed is {pressed()} without {off}")
+        for every, drawn, paths in browser.value(DRAWN):
+            if drawn != [n for n in every if n not in off] or paths != len(drawn):
+                flaws.append(f"without {off} a chart of {every} draws {drawn} with {paths} lines")
+        if browser.value("document.querySelector('.everything').hidden") != (not off):
+            flaws.append("'show all' is there at the wrong time")
+
+    browser.value(f"{buttons}[{chosen}].scrollIntoView({{block: 'center'}})")
+    x, y = browser.value(f"(b => [b.left + b.width / 2, b.top + b.height / 2])({buttons}[{chosen}].getBoundingClientRect())")
+    for kind in ("mousePressed", "mouseReleased"):
+        browser.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
+    state([names[chosen]])
+    said = browser.value(f"charts.filter(c => c.all.some(s => s.name === {json.dumps(names[chosen])})).map(c => c.figure.querySelector('desc').textContent)")
+    if not said or any(f"Switched off in the legend: {names[chosen]}." not in text for text in said):
+        flaws.append("no description says what is switched off")
+    flaws += browser.value(FLAWS.replace("WIDTH", str(width)))
+    csv = browser.value(f"charts.filter(c => c.all.some(s => s.name === {json.dumps(names[chosen])})).map(c => c.as_csv().split('\\n')[0])")
+    if any(names[chosen] in head for head in csv):
+        flaws.append(f"the CSV keeps what is switched off: {csv}")
+    if pictures:
+        browser.picture(os.path.join(pictures, f"{name}-legend.png"))
+    browser.value(f"{buttons}[{chosen}].focus()")
+    browser.key("Enter")
+    state([])
+    browser.key("Enter", shift=True)
+    state([n for n in names if n != names[chosen]])
+    browser.value("document.querySelector('.everything').focus()")
+    browser.key("Enter")
+    state([])
+    if browser.value(f"document.activeElement !== {buttons}[0]"):
+        flaws.append("the focus is lost with 'show all'")
+    # It stays in sight, and a chart that the keyboard goes to is not below it.
+    browser.value("document.querySelector('figure.chart:last-of-type .hit').focus()")
+    top, bottom, hit = browser.value("[...(b => [b.top, b.bottom])(document.querySelector('.shared-legend').getBoundingClientRect()), document.activeElement.getBoundingClientRect().top]")
+    if not (-1 <= top and bottom < 420 and hit > bottom - 1):
+        flaws.append(f"the legend is from {top} to {bottom}, the plot in focus begins at {hit}")
+    browser.key("Escape")
+    return flaws
+
+
 def synthetic(directory, name, head, components, best, bleu=False):
     """A run directory with a log as trainers write it."""
     run = os.path.join(directory, name)
@@ -261,6 +332,8 @@ def make_pages(bin_dir, directory):
     c = os.path.join(directory, "real-translation")
     program("mt_train", "--sample", "--sample-pairs", "300", "--layers", "1", "--hidden", "16", "--ffn", "16", "--heads", "2", "--batch-tokens", "400", "--log-every", "5",
             "--after", "60u", "--valid-every", "30u", "--run", c)
+    d = os.path.join(directory, "margins")
+    program("lm_train", *small, "--hidden", "16", "--embed", "16", "--margin", "cos:0.1", "--word-norm", "log-rank", "--context-norm", "max", "--run", d)
     mixture = synthetic(directory, "mixture", "mix:lin,log,pow,pol,rbf,ssg,mog,hpb,wav", 9, 61.2)
     others = [synthetic(directory, f"a-rather-long-name-of-a-run-{i}", "lin", 0, 60 + 3 * i) for i in range(3)]
     translation = synthetic(directory, "translation", "mix:lin,rbf", 2, 6.1, bleu=True)
@@ -276,6 +349,7 @@ def make_pages(bin_dir, directory):
     page("translation", translation)
     page("real-translation", c)
     page("differences", a, b, "--differences")
+    page("margins", d)
     page("words", "--words", b, "--iterations", "300")
     return pages
 

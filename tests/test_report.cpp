@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -173,12 +174,15 @@ TEST_CASE("report: what comes from files is escaped") {
         "a\xC3\xA9\xEF\xBF\xBDz\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD");
 }
 
-TEST_CASE("report: the page holds the style sheet and the script as they are in their files") {
+TEST_CASE("report: the page holds the style sheet and the scripts as they are in their files") {
   const TempDir dir;
   const std::string html = page_of(dir, {dir.run("run", kStart + train(10, 50))});
   const std::string folder = NINE_SOURCE_DIR "/apps/report/";
   CHECK(has(html, "<style>\n\n" + nine::tests::slurp(folder + "report.css") + "</style>"));
-  CHECK(has(html, "<script>\n\n" + nine::tests::slurp(folder + "report.js") + "</script>"));
+  std::string scripts;
+  for (const char* file : {"charts.js", "legend.js", "map.js"})
+    scripts += nine::tests::slurp(folder + file);
+  CHECK(has(html, "<script>\n\n" + scripts + "</script>"));
 }
 
 TEST_CASE("report: several runs") {
@@ -246,6 +250,16 @@ TEST_CASE("report: mixtures, translation and an objective of its own") {
   CHECK(largest(chart_data(html, "BLEU")["series"][0]["y"]) == doctest::Approx(30.5));
   CHECK(series(chart_data(html, "Loss"), "Validation")["y"][0] == doctest::Approx(2.5));
   CHECK(has(html, "Best BLEU"));
+  // A curve has one colour in all charts, as the legend shows it.
+  const auto colour = [&](const char* title, const char* name) {
+    return series(chart_data(html, title), name)["class"].get<std::string>();
+  };
+  CHECK(colour("BLEU", "Validation") == colour("Loss", "Validation"));
+  std::set<std::string> seen{colour("Loss", "Validation")};
+  for (const char* name : {"π1", "π2", "π3"}) {
+    CHECK(colour("Mixture weights", name) == colour("Mixture weights, variance", name));
+    CHECK(seen.insert(colour("Mixture weights", name)).second);
+  }
   // A component is called after its kernel, where the head has as many as the log.
   const std::string named = page_of(dir, {dir.run("n", log, R"({"head":"mix:lin,log:p=1,rbf"})")});
   CHECK(series(chart_data(named, "Mixture weights"), "π3 rbf")["y"] == Json({0.1, 0.1, 0.1}));

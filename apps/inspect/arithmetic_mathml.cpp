@@ -1,5 +1,7 @@
 // Formulas of worked examples as MathML.
 #include <array>
+#include <cstdlib>
+#include <map>
 
 #include "apps/inspect/arithmetic.h"
 #include "apps/svg/text.h"
@@ -15,6 +17,15 @@ std::string tag(const char* name, const std::string& inside) {
 }
 std::string row(const std::string& inside) { return tag("mrow", inside); }
 std::string mo(const char* op) { return tag("mo", op); }
+// Parentheses as high as what they hold, which may reach further up than down.
+std::string fence(const char* op) {
+  return concat("<mo fence=\"true\" symmetric=\"false\">", op, "</mo>");
+}
+std::string in_parentheses(const std::string& inside) {
+  for (const char* tall : {"<mfrac", "<msup", "<msqrt", "<mtable"})
+    if (inside.find(tall) != std::string::npos) return row(fence("(") + inside + fence(")"));
+  return row("<mo stretchy=\"false\">(</mo>" + inside + "<mo stretchy=\"false\">)</mo>");
+}
 
 // Greek letters by their names.
 std::string letter(const std::string& name) {
@@ -27,6 +38,16 @@ std::string letter(const std::string& name) {
   for (const auto& [word, sign] : kGreek)
     if (name == word) return sign;
   return name;
+}
+
+// 2e-06 as 2 times a power of 10.
+std::string number_mathml(const std::string& text) {
+  const size_t e = text.find('e');
+  if (e == std::string::npos) return tag("mn", text);
+  const int power = std::stoi(text.substr(e + 1));
+  return row(tag("mn", text.substr(0, e)) + mo("·") +
+             tag("msup", tag("mn", "10") + row((power < 0 ? mo("−") : "") +
+                                               tag("mn", std::to_string(std::abs(power))))));
 }
 
 // How tightly it binds.
@@ -51,7 +72,7 @@ int level(const Formula& f) {
 
 std::string within(const Formula& f, int least) {
   const std::string inside = to_mathml(f);
-  return level(f) < least ? row(mo("(") + inside + mo(")")) : inside;
+  return level(f) < least ? in_parentheses(inside) : inside;
 }
 
 std::string commas(const std::vector<Formula>& all, size_t from = 0) {
@@ -60,15 +81,47 @@ std::string commas(const std::vector<Formula>& all, size_t from = 0) {
   return out;
 }
 
+// where(a < b, x, y): x, if a < b; y otherwise.
+std::string cases(const Formula& f) {
+  const auto line = [](const std::string& value, const std::string& when) {
+    return tag("mtr", tag("mtd", value) + tag("mtd", when));
+  };
+  return row(mo("{") + tag("mtable", line(to_mathml(f.args[1]),
+                                          row(tag("mtext", "if&#xA0;") + to_mathml(f.args[0]))) +
+                                         line(to_mathml(f.args[2]), tag("mtext", "otherwise"))));
+}
+
+// Whether it is written with a word, which what stands beside it would run into.
+bool is_word(const Formula& f) {
+  if (f.kind == Kind::part) return is_word(f.args[0]);
+  if (f.kind == Kind::call) return f.text != "exp" && f.text != "sqrt" && f.text != "where";
+  return f.kind == Kind::symbol && f.text.find_first_of("_/") == std::string::npos &&
+         letter(f.text) == f.text && f.text.size() > 1 && f.text.back() != '\'';
+}
+const Formula& leftmost(const Formula& f) {
+  return f.kind == Kind::operation && (f.text == "*" || f.text == "^") ? leftmost(f.args[0]) : f;
+}
+const Formula& rightmost(const Formula& f) {
+  return f.kind == Kind::operation && f.text == "*" ? rightmost(f.args[1]) : f;
+}
+// Where a product needs its dot.
+bool apart(const Formula& a, const Formula& b) {
+  const Formula &left = rightmost(a), &right = leftmost(b);
+  return (right.kind == Kind::number && right.text != "pi") || is_word(right) ||
+         (is_word(left) && left.kind != Kind::call);
+}
+
 std::string operation(const Formula& f) {
   const auto& x = f.args;
   switch (f.text[0]) {
     case '+':
+      if (x[1].kind == Kind::operation && x[1].text == "neg")  // a + -2
+        return row(to_mathml(x[0]) + mo("−") + within(x[1].args[0], 2));
       return row(to_mathml(x[0]) + mo("+") + within(x[1], 1));
     case '-':
       return row(to_mathml(x[0]) + mo("−") + within(x[1], 2));
     case '*':
-      return row(within(x[0], 2) + mo(x[1].kind == Kind::number ? "·" : "&#x2062;") +
+      return row(within(x[0], 2) + mo(apart(x[0], x[1]) ? "·" : "&#x2062;") +
                  within(x[1], x[1].text == "neg" ? 5 : 2));
     case '/':
       return tag("mfrac", row(to_mathml(x[0])) + row(to_mathml(x[1])));
@@ -99,15 +152,15 @@ std::string symbol_mathml(const std::string& symbol) {
 std::string to_mathml(const Formula& f) {
   switch (f.kind) {
     case Kind::number:
-      return f.text == "pi" || f.text == "e" ? tag("mi", letter(f.text)) : tag("mn", f.text);
+      return f.text == "pi" || f.text == "e" ? tag("mi", letter(f.text)) : number_mathml(f.text);
     case Kind::symbol:
       return symbol_mathml(f.text);
     case Kind::operation:
       return operation(f);
     case Kind::norm:
-      return row(mo("‖") + to_mathml(f.args[0]) + mo("‖"));
+      return row(fence("‖") + to_mathml(f.args[0]) + fence("‖"));
     case Kind::list:
-      return row(mo("(") + commas(f.args) + mo(")"));
+      return in_parentheses(commas(f.args));
     case Kind::part:
       return tag("msub", within(f.args[0], 5) +
                              row(mo("[") + tag("mn", std::to_string(f.from)) +
@@ -120,7 +173,12 @@ std::string to_mathml(const Formula& f) {
   }
   if (f.text == "sqrt") return tag("msqrt", to_mathml(f.args[0]));
   if (f.text == "exp") return tag("msup", tag("mi", "e") + row(to_mathml(f.args[0])));
-  return row(tag("mi", f.text) + mo("&#x2061;") + mo("(") + commas(f.args) + mo(")"));
+  if (f.text == "where") return cases(f);
+  static const std::map<std::string, const char*> kUsual = {
+      {"acos", "arccos"}, {"acosh", "arcosh"}, {"atan", "arctan"}, {"log", "ln"}};
+  const auto usual = kUsual.find(f.text);
+  const std::string name = usual == kUsual.end() ? f.text : usual->second;
+  return row(tag("mi", name) + mo("&#x2061;") + in_parentheses(commas(f.args)));
 }
 
 }  // namespace nine::app

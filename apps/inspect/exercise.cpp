@@ -7,9 +7,9 @@
 #include <set>
 #include <vector>
 
+#include "apps/inspect/exercise_draws.h"
 #include "apps/inspect/explain.h"
 #include "apps/inspect/short_form.h"
-#include "core/random.h"
 
 namespace nine::app {
 namespace {
@@ -83,24 +83,18 @@ double cost(const WorkedExample& example) {
     if (l.symbol == "L" && (l.numbers[0] > 3 || l.numbers[0] < 0.05)) sum += 60;
     if (l.symbol == "S" && std::all_of(l.numbers.begin(), l.numbers.end(),
                                        [&](double x) { return x == l.numbers[0]; }))
-      sum += 10;
+      sum += 40;
+    // A word in the context's direction, or against it, has no slope that turns it.
+    if (l.symbol.starts_with("c_") && l.numbers.size() > 1)
+      for (const double c : l.numbers) sum += std::abs(c) > 1 - 1e-9 ? 5 : 0;
+    // A margin of no angle shows nothing, and arccos has no digits there.
+    if (l.symbol.starts_with("theta") && std::abs(l.numbers[0]) < 1e-6) sum += 200;
     // What is given: short too, and not all on the axes.
     if (l.formula.empty() && l.numbers.size() > 1)
       for (const double x : l.numbers) sum += x == 0 ? 0.2 : is_decimal(x) ? 0 : 0.1;
   }
   return sum;
 }
-
-// Random numbers of a seed, one after another.
-class Draws {
- public:
-  explicit Draws(uint64_t seed) : key_{.seed = seed, .op = stream_id("kernel_inspect exercise")} {}
-  size_t below(size_t n) { return random_bits(key_, count_++) % n; }
-
- private:
-  RandomKey key_;
-  uint64_t count_ = 0;
-};
 
 std::string listed(const std::vector<std::string>& names) {
   std::string out;
@@ -114,10 +108,8 @@ std::string listed(const std::vector<std::string>& names) {
 int unfinished_numbers(const WorkedExample& example) { return unfinished(example).before; }
 
 WorkedExample exercise(const std::string& name, uint64_t seed) {
-  for (const char* fixed : {"layer_norm", "lstm", "attention"})
-    if (name == fixed)
-      throw UsageError(concat("--exercise ", name, ": its numbers do not vary; --explain ", name,
-                              " shows them"));
+  Draws draws(seed);
+  if (const auto numbers = drawn_numbers(name, draws)) return explain(name, ShortNumbers(*numbers));
   const ShortNumbers usual;
   explain(name, usual);  // a wrong name is said here
   const size_t used = std::min(usual.asked(), kMostNumbers);
@@ -128,7 +120,6 @@ WorkedExample exercise(const std::string& name, uint64_t seed) {
       return double{INFINITY};  // two vectors in one place, or a kink: no number to compute there
     }
   };
-  Draws draws(seed);
   std::multimap<double, std::vector<double>> found;
   for (int start = 0; start < kStarts; ++start) {
     const std::vector<double>& pool =
@@ -162,8 +153,10 @@ std::string exercise_text(const std::string& name, uint64_t seed, bool solution)
   bool given = true;
   for (const WorkedExample::Line& l : best.lines()) {
     given = given && !l.formula.starts_with("\nForward");
-    if (!given) continue;
+    // A gradient that comes from above is given too.
+    if (!given && (l.numbers.empty() || !l.formula.empty())) continue;
     if (l.numbers.empty()) {
+      if (l.formula.starts_with("\nAs typed:")) continue;  // a formula's slopes are asked for
       const bool title = &l == &best.lines().front();
       text += (title ? l.formula.substr(0, l.formula.find('\n')) : l.formula) + '\n';
       continue;

@@ -10,7 +10,7 @@ namespace nine::app {
 
 /// The example `name` (see explain()) with numbers that a search from the seed finds, such that
 /// those of its steps come out: as few of unfinished_numbers() as it can, then as few behind the
-/// softmax. UsageError: see explain(), or an example whose numbers do not vary.
+/// softmax. UsageError: see explain().
 WorkedExample exercise(const std::string& name, uint64_t seed);
 
 /// How many printed numbers have no short form (short_form), of those that no softmax goes into:

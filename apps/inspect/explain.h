@@ -28,7 +28,8 @@ std::optional<HeadSettings> margin_settings(const std::string& name);
 /// ("mix:lin,rbf"), of one of layer_examples(), or of lin
 /// with a margin or norms: "margin=cos:0.3", "word_norm=uniform", "context_norm=max", several with
 /// commas (unigram:A,B has its own). UsageError: none of these.
-/// Drawn numbers replace those of all but layer_norm, lstm and attention.
+/// `numbers` replace its own; layer_norm, lstm and attention take them as exercise_draws.h has
+/// them.
 WorkedExample explain(const std::string& name, const ShortNumbers& numbers = {});
 
 /// Row r of a matrix.

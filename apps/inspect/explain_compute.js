@@ -4,7 +4,9 @@
   const D = JSON.parse(document.getElementById('data').textContent);
   const numbers_of = component => Object.fromEntries(component.sliders.map(s => [s.name, s.value]));
   // h, the words w, the prior's m and each component's columns of C; P are the numbers of the components.
-  const beginning = () => structuredClone({ h: D.h, w: D.w, m: D.m, C: D.C, P: D.components.map(numbers_of), T: 1, margin: D.margin, pieces: D.pieces, target: 0 });
+  const beginning = () => structuredClone({
+    h: D.h, w: D.w, m: D.m, C: D.C, P: D.components.map(numbers_of), T: 1, margin: D.margin, pieces: D.pieces, target: 0,
+    loss: D.loss && { kind: D.loss.kinds[0], ...numbers_of(D.loss) } });
   const finite = x => Number.isFinite(x) ? x : 0;
   const dot = (a, b) => a.reduce((t, x, k) => t + x * b[k], 0), length = x => Math.sqrt(dot(x, x));
 
@@ -73,6 +75,27 @@
     return { ...(word?.first && !word.through ? { first: now.first } : {}), ...(context && !context.through ? { G: now.G } : {}) };
   };
 
+  // The targets' probabilities by label smoothing; null without.
+  const smoothed = s => {
+    if (D.loss?.option !== 'label_smoothing') return null;
+    const V = s.w.length, { kind, epsilon } = s.loss;
+    return s.w.map((_, v) => v === s.target ? 1 - epsilon + (kind === 'uniform' ? epsilon / V : 0) : epsilon / (kind === 'uniform' ? V : V - 1));
+  };
+  // A penalty on the prior pi of one context, with its gradients by the logits.
+  const prior_penalty = (s, pi) => {
+    if (D.loss?.option !== 'pi_reg') return null;
+    const K = pi.length, rho = s.loss.rho * (s.loss.kind === 'cv2' ? K * K : 1);  // cv2 divides by the square of the mean, 1/K
+    const slopes = pi.map(x => 2 * (x - 1 / K) / K), mean = dot(pi, slopes);
+    return { R: rho * pi.reduce((t, x) => t + (x - 1 / K) ** 2, 0) / K, da: pi.map((x, k) => rho * x * (slopes[k] - mean)) };
+  };
+  // A penalty on the words' lengths, with its gradients.
+  const norm_penalty = s => {
+    if (D.loss?.option !== 'weight_norm_reg') return null;
+    const { kind, rho, nu } = s.loss, n = s.w.map(length), y = n.reduce((t, x) => t + (x - nu) ** 2, 0), root = Math.sqrt(y);
+    const by = kind === 'root' ? (root > 0 ? rho / root : 0) : 2 * rho;
+    return { R: rho * (kind === 'root' ? root : y), dw: s.w.map((w, v) => w.map(x => n[v] > 0 ? by * (n[v] - nu) * x / n[v] : 0)) };
+  };
+
   // Scores, probabilities, posteriors, the loss and its exact gradients. Of a single kernel: one component of weight 1.
   const compute = (s, held) => {
     const K = D.components.length, words = s.w.map((_, v) => v), y = s.target, n = norms_of(s, held);
@@ -84,10 +107,12 @@
     const S = of.map(o => o.map(x => x.S)), x = S.map(row => row.map(v => v / s.T));
     const lse = x.map(row => { const top = Math.max(...row); return top + Math.log(row.reduce((t, v) => t + Math.exp(v - top), 0)); });
     const log_p = x.map((row, k) => row.map(v => v - lse[k])), pk = log_p.map(row => row.map(Math.exp)), p = words.map(v => pk.reduce((t, row, k) => t + pi[k] * row[v], 0));
-    const joint = log_p.map((row, k) => log_pi[k] + row[y]), top = Math.max(...joint), L = -(K > 1 ? top + Math.log(joint.reduce((t, v) => t + Math.exp(v - top), 0)) : joint[0]);
-    const gamma = joint.map(v => K > 1 ? Math.exp(v + L) : 1), da = pi.map((v, k) => v - gamma[k]);
-    const dS = log_p.map((row, k) => row.map((v, word) => gamma[k] * (word === y ? Math.expm1(v) : pk[k][word]) / s.T));
-    const dw = words.map(v => s.w[v].map((_, i) => of.reduce((t, o, k) => t + dS[k][v] * o[v].dw[i], 0)));
+    const joint = log_p.map((row, k) => log_pi[k] + row[y]), top = Math.max(...joint), nll = -(K > 1 ? top + Math.log(joint.reduce((t, v) => t + Math.exp(v - top), 0)) : joint[0]);
+    const t = smoothed(s), of_prior = prior_penalty(s, pi), of_norms = norm_penalty(s);
+    const L = t ? -dot(t, log_p[0]) : nll + (of_prior?.R ?? 0) + (of_norms?.R ?? 0);
+    const gamma = joint.map(v => K > 1 ? Math.exp(v + nll) : 1), da = pi.map((v, k) => v - gamma[k] + (of_prior?.da[k] ?? 0));
+    const dS = log_p.map((row, k) => row.map((v, word) => (t ? pk[k][word] - t[word] : gamma[k] * (word === y ? Math.expm1(v) : pk[k][word])) / s.T));
+    const dw = words.map(v => s.w[v].map((_, i) => of.reduce((sum, o, k) => sum + dS[k][v] * o[v].dw[i], 0) + (of_norms?.dw[v][i] ?? 0)));
     const dhk = contexts.map((h, k) => h.map((_, i) => words.reduce((t, v) => t + dS[k][v] * of[k][v].dh[i], 0)));
     const dt = s.C ? dhk.map((g, k) => g.map((v, i) => v * (1 - contexts[k][i] ** 2))) : null;
     const dh = s.h.map((_, i) => (s.m ? s.m.reduce((t, m, k) => t + da[k] * m[i], 0) : 0)

@@ -15,6 +15,12 @@ Var weighted(const Var& y, const Tensor& weights) {
   return sum(mul(y, y.tape().constant(weights)));
 }
 
+// Numbers that were drawn, from the first on; else the usual ones.
+Tensor drawn(const ShortNumbers& numbers, size_t first, const Shape& shape,
+             std::initializer_list<double> usual) {
+  return numbers.given() ? numbers(shape, first) : Tensor::from<double>(usual, shape);
+}
+
 // The gradients of step t, from those of step t + 1.
 void lstm_backward_lines(WorkedExample& example, int64_t t, int64_t steps) {
   const std::string now = concat('_', t), next = concat('_', t + 1), before = concat('_', t - 1),
@@ -36,23 +42,26 @@ void lstm_backward_lines(WorkedExample& example, int64_t t, int64_t steps) {
 
 }  // namespace
 
-WorkedExample explain_layer_norm(const ShortNumbers&) {
-  constexpr double kEps = 1e-5;
-  const Tensor x = Tensor::from<double>({1, 2, 6}, {1, 3}),
-               gamma = Tensor::from<double>({1, 0.5, 2}, {3}),
-               beta = Tensor::from<double>({0, 0.1, -0.1}, {3});
-  const Tensor dy = Tensor::from<double>({1, -1, 0.5}, {1, 3}), y = empty({1, 3}),
-               mean = empty({1}), rstd = empty({1});
-  ops::layer_norm(x, gamma, beta, kEps, y, mean, rstd);
+WorkedExample explain_layer_norm(const ShortNumbers& numbers) {
+  const double eps = numbers.given() ? 0 : 1e-5;  // a pencil's numbers come out without
+  const Tensor x = drawn(numbers, 0, {1, 3}, {1, 2, 6}),
+               gamma = drawn(numbers, 3, {3}, {1, 0.5, 2}),
+               beta = drawn(numbers, 6, {3}, {0, 0.1, -0.1});
+  const Tensor dy = drawn(numbers, 9, {1, 3}, {1, -1, 0.5}), y = empty({1, 3}), mean = empty({1}),
+               rstd = empty({1});
+  ops::layer_norm(x, gamma, beta, eps, y, mean, rstd);
   WorkedExample example(
-      "layer_norm: y = gamma (x - mean) r + beta, r = 1 / sqrt(variance + eps), eps = 1e-5");
+      numbers, concat("layer_norm: y = gamma (x - mean) r + beta, r = 1 / sqrt(variance + eps), "
+                      "eps = ",
+                      eps == 0 ? "0" : "1e-5"));
   example.heading("A row of three numbers");
   example.given("x", x);
   example.given("gamma", gamma);
   example.given("beta", beta);
   example.heading("Forward");
   example.step("mean", "sum(x)/3", "");
-  example.step("r", "1/sqrt(sum((x - mean)^2)/3 + 0.00001)", "one over the deviation");
+  example.step("r", concat("1/sqrt(sum((x - mean)^2)/3", eps == 0 ? ")" : " + 0.00001)"),
+               "one over the deviation");
   example.step("xhat", "(x - mean)*r", "of mean 0 and variance 1");
   example.step("y", "gamma*xhat + beta", "");
   example.agree("mean", mean);
@@ -73,19 +82,19 @@ WorkedExample explain_layer_norm(const ShortNumbers&) {
   example.agree("dL/dgamma", dgamma);
   example.agree("dL/dbeta", dbeta);
   example.check(
-      [&](std::span<const Var> v) { return weighted(layer_norm(v[0], v[1], v[2], kEps), dy); },
+      [&](std::span<const Var> v) { return weighted(layer_norm(v[0], v[1], v[2], eps), dy); },
       {x, gamma, beta});
   return example;
 }
 
-WorkedExample explain_lstm(const ShortNumbers&) {
+WorkedExample explain_lstm(const ShortNumbers& numbers) {
   constexpr int64_t kSteps = 2;
-  const Tensor x = Tensor::from<double>({1, -0.5}, {kSteps, 1}),
-               w_ih = Tensor::from<double>({0.5, -0.4, 1, 0.3}, {4, 1}),
-               w_hh = Tensor::from<double>({0.2, 0.6, -0.5, 0.4}, {4, 1}),
-               b_ih = Tensor::from<double>({0, 1, 0, 0}, {4}),
-               b_hh = Tensor::from<double>({0.1, 0, -0.1, 0.2}, {4}),
-               h0 = Tensor::from<double>({0.5}, {1, 1}), c0 = Tensor::from<double>({-0.25}, {1, 1});
+  const Tensor x = drawn(numbers, 0, {kSteps, 1}, {1, -0.5}),
+               w_ih = drawn(numbers, 2, {4, 1}, {0.5, -0.4, 1, 0.3}),
+               w_hh = drawn(numbers, 6, {4, 1}, {0.2, 0.6, -0.5, 0.4}),
+               b_ih = drawn(numbers, 10, {4}, {0, 1, 0, 0}),
+               b_hh = drawn(numbers, 14, {4}, {0.1, 0, -0.1, 0.2}),
+               h0 = drawn(numbers, 18, {1, 1}, {0.5}), c0 = drawn(numbers, 19, {1, 1}, {-0.25});
   const Tensor dy = Tensor::from<double>({0, 1}, {kSteps, 1}), hidden = empty({kSteps + 1, 1}),
                cells = empty({kSteps + 1, 1}), gates = empty({kSteps, 4});
   const ops::Lstm io{.x = x,
@@ -100,7 +109,7 @@ WorkedExample explain_lstm(const ShortNumbers&) {
                      .gates = gates};
   Arena pool("kernel_inspect");
   ops::lstm(io, pool);
-  WorkedExample example("lstm: two steps of one cell; gates in the order i f g o");
+  WorkedExample example(numbers, "lstm: two steps of one cell; gates in the order i f g o");
   example.heading("Weights, the state before, two inputs");
   example.given("W_ih", w_ih);
   example.given("W_hh", w_hh);
@@ -162,14 +171,15 @@ WorkedExample explain_lstm(const ShortNumbers&) {
   return example;
 }
 
-WorkedExample explain_attention(const ShortNumbers&) {
-  const Tensor q = Tensor::from<double>({1, 0.5}, {1, 2}),
-               k = Tensor::from<double>({1, 0, -1, 2}, {2, 2}),
-               v = Tensor::from<double>({2, 1, 0, -1}, {2, 2});
-  const Tensor dy = Tensor::from<double>({1, -0.5}, {1, 2}), y = empty({1, 2}), lse = empty({1, 1});
+WorkedExample explain_attention(const ShortNumbers& numbers) {
+  const Tensor q = drawn(numbers, 0, {1, 2}, {1, 0.5}),
+               k = drawn(numbers, 2, {2, 2}, {1, 0, -1, 2}),
+               v = drawn(numbers, 6, {2, 2}, {2, 1, 0, -1});
+  const Tensor dy = drawn(numbers, 10, {1, 2}, {1, -0.5}), y = empty({1, 2}), lse = empty({1, 1});
   const ops::Attention io{.q = q, .k = k, .v = v, .y = y, .lse = lse};
   ops::attention(io);
   WorkedExample example(
+      numbers,
       "attention: y = softmax(q k' / sqrt(n)) v, one head of n = 2 numbers, one query, two keys");
   example.heading("Query, keys, values");
   example.given("q", q);

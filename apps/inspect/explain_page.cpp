@@ -1,40 +1,43 @@
 #include "apps/inspect/explain_page.h"
 
 #include <algorithm>
+#include <array>
+#include <cctype>
 #include <optional>
 
 #include "apps/inspect/explain.h"
+#include "apps/inspect/explain_derivation.h"
 #include "apps/inspect/explain_play.h"
 #include "apps/inspect/kernel_formulas.h"
 #include "apps/report/page.h"
 #include "apps/svg/text.h"
-#include "kernels/expression/derivative.h"
-#include "kernels/expression/parse.h"
-#include "kernels/expression/program.h"
 #include "kernels/head_formula.h"
 
 namespace nine::app {
 namespace {
 
-std::string math(const std::string& inside, bool block = false) {
-  return concat("<math", block ? " display=\"block\"" : "", ">", inside, "</math>");
-}
-std::string equals(const std::string& left, const std::string& right) {
-  return concat("<mrow>", left, "<mo>=</mo>", right, "</mrow>");
-}
-
-std::string step_html(const std::string& formula, const std::string& numbers,
-                      const std::string& rule) {
-  return concat("<li><div class=\"scroll\">", math(formula), "</div>",
-                rule.empty() ? "" : concat("<div class=\"rule-text\">", escaped(rule), "</div>"),
-                numbers.empty() ? "" : concat("<div class=\"result\">= ", numbers, "</div>"),
-                "</li>\n");
-}
-
 std::string numbers_text(const Numbers& numbers) {
   std::string out;
   for (const double x : numbers) out += (out.empty() ? "" : ", ") + json_number(x, 6);
   return numbers.size() == 1 ? out : "(" + out + ")";
+}
+
+// "w_1" in a sentence as a reader expects it.
+std::string with_subscripts(const std::string& text) {
+  static const std::array<const char*, 10> kDigits{"₀", "₁", "₂", "₃", "₄",
+                                                   "₅", "₆", "₇", "₈", "₉"};
+  std::string out;
+  for (size_t k = 0; k < text.size(); ++k) {
+    const bool subscript = text[k] == '_' && k > 0 && std::isalpha(text[k - 1]) != 0 &&
+                           k + 1 < text.size() && std::isdigit(text[k + 1]) != 0;
+    if (!subscript) {
+      out += text[k];
+      continue;
+    }
+    while (k + 1 < text.size() && std::isdigit(text[k + 1]) != 0)
+      out += kDigits[static_cast<size_t>(text[++k] - '0')];
+  }
+  return out;
 }
 
 // The worked example, a list a section.
@@ -49,7 +52,7 @@ std::string worked_html(const WorkedExample& example) {
         std::string heading = l.formula.substr(l.formula.find_first_not_of('\n'));
         // The derivation of a formula has a section of its own.
         if (heading.starts_with("As typed:")) continue;
-        out += concat("<h3>", escaped(heading), "</h3>\n<ol class=\"steps\">\n");
+        out += concat("<h3>", escaped(with_subscripts(heading)), "</h3>\n<ol class=\"steps\">\n");
         open = true;
       }
       continue;
@@ -59,52 +62,10 @@ std::string worked_html(const WorkedExample& example) {
     if (check)
       formula = "<mtext>" + escaped(l.formula) + "</mtext>";
     else if (!l.formula.empty())
-      formula = equals(formula, to_mathml(example.symbols().read(l.formula)));
-    out += step_html(formula, numbers_text(l.numbers), l.rule);
+      formula = equals_mathml(formula, to_mathml(example.symbols().read(l.formula)));
+    out += step_html(formula, numbers_text(l.numbers), with_subscripts(l.rule));
   }
   return out + (open ? "</ol>\n" : "");
-}
-
-// The formula, and its derivative by each variable with the rule of each subexpression.
-std::string derivation_html(const std::string& formula) {
-  using namespace expression;
-  const Parsed typed = parse(formula);
-  Graph graph;
-  const Id root = rebuild(typed.graph, typed.score, graph, {});
-  SymbolTable symbols;
-  for (const std::string& p : typed.parameters) symbols.set(p, {1});
-  for (const char* v : {"z", "q", "ww", "hh", "c", "d"}) symbols.set(v, {1});
-  const auto mathml = [&](const Graph& g, Id id) {
-    return to_mathml(symbols.read(to_text(g, id, typed.parameters)));
-  };
-  std::string out =
-      concat("<ol class=\"steps\">\n",
-             step_html(equals("<mi>S</mi>", mathml(typed.graph, typed.score)), "", "the kernel"),
-             step_html(equals("<mi>S</mi>", mathml(graph, root)), "", "simplified"), "</ol>\n");
-  std::vector<Id> by;
-  for (int v = 0; v < kPairVariables; ++v) by.push_back(graph.variable(static_cast<Variable>(v)));
-  for (size_t k = 0; k < typed.parameters.size(); ++k)
-    for (const char* vector_number : {"lw", "lh", "F", "G", "s"})
-      if (typed.parameters[k] == vector_number) by.push_back(graph.parameter(static_cast<int>(k)));
-  for (const Id variable : by) {
-    std::vector<expression::Step> steps;
-    const Id slope = derivative(graph, root, variable, &steps);
-    if (steps.empty()) continue;
-    const std::string d = "<mo>∂</mo>", name = mathml(graph, variable);
-    const auto by_variable = [&](const std::string& of) {
-      return concat("<mfrac><mrow>", d, of, "</mrow><mrow>", d, name, "</mrow></mfrac>");
-    };
-    out += concat("<h3>By ", to_text(graph, variable, typed.parameters),
-                  "</h3>\n<ol class=\"steps\">\n");
-    for (const expression::Step& s : steps)
-      out += step_html(equals(concat(by_variable(""), "<mrow><mo>(</mo>", mathml(graph, s.of),
-                                     "<mo>)</mo></mrow>"),
-                              mathml(graph, s.derivative)),
-                       "", s.rule);
-    out += step_html(equals(by_variable("<mi>S</mi>"), mathml(graph, slope)), "", "together") +
-           "</ol>\n";
-  }
-  return out;
 }
 
 const char* const kPlay =
@@ -128,9 +89,35 @@ const char* const kAngleVariables =
     "= −c/s, c has the slope (h/|h| − c w/|w|)/|w| by w, |w| has w/|w|; by h the same with w and h "
     "exchanged.";
 
+// How a kernel of several parts joins them, and what the vectors' last numbers are.
+std::string kernel_notes(const PageKernel& kernel) {
+  std::string out;
+  if (!kernel.extra.empty())
+    out += concat("lw and lh are the last numbers of w and of h, each a ", kernel.extra,
+                  "; the others are the vector of which d, z, q and the rest are. ");
+  if (kernel.parts > 1)
+    out +=
+        kernel.combine == PageKernel::Combine::mixture
+            ? concat("A vector is ", kernel.parts,
+                     " such parts. With s_ij the score below of part "
+                     "i of w and part j of h, S = ln(Σ_ij e^s_ij / ",
+                     kernel.parts * kernel.parts,
+                     "): ln has the slope 1/x, so by s_ij it has the share e^s_ij / Σ e^s_ij, and "
+                     "the slopes of each pair count by its share. ")
+            : concat("A vector is ", kernel.parts,
+                     " such parts, and S is the sum of the score "
+                     "below over all pairs of a part of w and a part of h: so are its slopes. ");
+  return out.empty() ? out : concat("<p class=\"lead\">", escaped(out), "</p>\n");
+}
+
+std::string kernel_html(const Score& score) {
+  const PageKernel kernel = page_kernel(score);
+  return kernel_notes(kernel) + derivation_html(kernel.formula);
+}
+
 // Of each kernel of a head, equal ones once.
 std::string derivations_html(const HeadSpec& head) {
-  if (!head.mixture) return derivation_html(page_kernel(head.components.front()).formula);
+  if (!head.mixture) return kernel_html(head.components.front());
   std::string out;
   std::vector<std::string> seen;
   for (const Score& score : head.components) {
@@ -138,9 +125,16 @@ std::string derivations_html(const HeadSpec& head) {
     if (std::find(seen.begin(), seen.end(), formula) != seen.end()) continue;
     seen.push_back(formula);
     out += concat("<h3 class=\"kernel\">", escaped(kernel_info(score).name), "</h3>\n",
-                  derivation_html(formula));
+                  kernel_html(score));
   }
   return out;
+}
+
+// The head that shows what an option does to the loss; nothing for other names.
+std::optional<HeadSpec> head_of_loss(const std::string& name) {
+  if (name == "label_smoothing" || name == "weight_norm_reg") return parse_head("lin");
+  if (name == "pi_reg") return parse_head("mix:lin,rbf", {.head_context = "none"});
+  return std::nullopt;
 }
 
 }  // namespace
@@ -158,14 +152,22 @@ std::string explain_page(const std::string& name) {
     play.emplace(config);
     variables = kAngleVariables;
     derivation = derivation_html(margin_formula(config.loss.margin));
+  } else if (const auto shown = head_of_loss(name)) {
+    play.emplace(*shown, name);
+    derivation = derivations_html(*shown);
   } else if (name == "mixture" || std::find(layers.begin(), layers.end(), name) == layers.end()) {
     const HeadSpec head = name == "mixture" ? mixture_example_head() : parse_head(name);
     play.emplace(head);
     derivation = derivations_html(head);
   }
   std::string body = concat("<header><p class=\"kicker\">kernel_inspect --explain ", escaped(name),
-                            "</p>\n<h1>", escaped(name), "</h1>\n<p class=\"lead\">",
-                            escaped(title), "</p></header>\n", play ? kPlay : "");
+                            "</p>\n<h1", name.size() > 30 ? " class=\"long\">" : ">", escaped(name),
+                            "</h1>\n<p class=\"lead\">", escaped(title), "</p>",
+                            play ? ""
+                                 : "<p class=\"lead\">There is no plane to play in here: it would "
+                                   "have no context and no words to move. The derivation is "
+                                   "complete.</p>",
+                            "</header>\n", play ? kPlay : "");
   if (!derivation.empty())
     body += concat("<section>\n<h2>The slopes of the score, rule by rule</h2>\n<p class=\"lead\">",
                    variables, "</p>\n", derivation, "</section>\n");

@@ -72,6 +72,12 @@
   D.components.forEach((c, k) => {
     for (const s of c.sliders) if (D.margins.length === 0 || s.name !== 'm') slider({ ...s, label: mixture ? `${s.name} of component ${c.label}` : s.name }, () => state.P[k][s.name], x => { state.P[k][s.name] = x; });
   });
+  if (D.loss) {
+    const symbols = { epsilon: 'ε', rho: 'ρ', nu: 'ν' }, names = { label_smoothing: 'label smoothing', pi_reg: 'penalty R on π', weight_norm_reg: 'penalty R on the words’ lengths' };
+    const { select } = choice(names[D.loss.option], D.loss.kinds.map(k => [k, k]), state.loss.kind, k => { state.loss.kind = k; draw(); });
+    shows.push({ input: select, show: () => { select.value = state.loss.kind; } });
+    for (const s of D.loss.sliders) slider({ ...s, label: symbols[s.name] }, () => state.loss[s.name], x => { state.loss[s.name] = x; });
+  }
   slider({ name: 'temperature', low: 0.1, high: 5, step: 0.05 }, () => state.T, x => { state.T = x; });
   let margin_shown = () => {};
   if (D.margins.length > 1) {
@@ -189,8 +195,10 @@
   const arrow = (x, y, dx, dy, kind) => {
     const long = Math.hypot(dx, dy);
     if (!(long > 1e-9)) return;
-    // From the rim of the point on, so that a short one is seen.
-    const scale = Math.min(1, 0.45 * reach / long), rim = 18 / long, ax = px(x) + rim * dx, ay = py(y) - rim * dy, bx = ax + 200 * scale * dx / reach, by = ay - 200 * scale * dy / reach;
+    // From the rim of the point on, so that a short one is seen; a long one ends within the plane.
+    const rim = 18 / long, ax = px(x) + rim * dx, ay = py(y) - rim * dy, scale = 200 * Math.min(1, 0.45 * reach / long) / reach;
+    const room = (from, by) => by > 0 ? (396 - from) / by : by < 0 ? (4 - from) / by : Infinity;
+    const share = Math.max(0, Math.min(1, room(ax, scale * dx), room(ay, -scale * dy))), bx = ax + share * scale * dx, by = ay - share * scale * dy;
     const angle = Math.atan2(by - ay, bx - ax), tip = Math.min(9, Math.hypot(bx - ax, by - ay)), side_of = turn => `${(bx - tip * Math.cos(angle + turn)).toFixed(1)} ${(by - tip * Math.sin(angle + turn)).toFixed(1)}`;
     element('path', { class: 'arrow ' + kind, d: `M${ax.toFixed(1)} ${ay.toFixed(1)}L${bx.toFixed(1)} ${by.toFixed(1)}M${side_of(0.45)}L${bx.toFixed(1)} ${by.toFixed(1)}L${side_of(-0.45)}` }, drawing);
   };
@@ -225,6 +233,7 @@
     input.addEventListener('input', () => {
       if (!Number.isFinite(input.valueAsNumber)) return;
       vector()[k] = input.valueAsNumber;
+      if (Math.abs(input.valueAsNumber) > reach) fit();
       draw(input);
     });
     number_rows.push({ vector, gradient, k, input, cells: [0, 1].map(() => element('td', {}, row)) });
@@ -262,7 +271,7 @@
       element('text', { class: 'latent-name', x: px(h[0]) + 6, y: py(h[1]) + 4 }, drawing, 'h' + '₁₂₃₄₅₆₇₈₉'[k]);
     });
     desc.textContent = `The context h and the words, from -${number(reach, 1)} to ${number(reach, 1)}. Arrows: minus the exact gradient of the loss by each point.${state.C ? ' Small circles: the contexts of the components, tanh(C·h).' : ''}${lines}`;
-    said.textContent = `L = -ln p(w${state.target + 1}) = ${number(now.L)}`;
+    said.textContent = D.loss ? `L = ${D.loss.formula} = ${number(now.L)}` : `L = -ln p(w${state.target + 1}) = ${number(now.L)}`;
     word_rows.forEach(({ row, cells }, v) => {
       const of = table => table.map(row => row[v]);
       [...(mixture ? [now.p[v]] : []), ...of(now.S), ...of(now.pk), ...of(now.dS)].forEach((x, k) => { cells[k].textContent = number(x); });

@@ -41,7 +41,16 @@ std::vector<double> vector_at(int64_t size, int64_t first, double scale) {
 
 }  // namespace
 
-PagePlay::PagePlay(const HeadSpec& head) : head_(head), size_(example_size(head)) {
+PagePlay::PagePlay(const HeadSpec& head) : PagePlay(head, "") {
+  // Of inner products the page offers margins too.
+  if (!head.mixture && components_.front().kernel.formula == "z") {
+    add("plain", "F*G*c");
+    add_margins({});
+  }
+}
+
+PagePlay::PagePlay(const HeadSpec& head, const std::string& option)
+    : head_(head), size_(example_size(head)) {
   for (size_t k = 0; k < head.components.size(); ++k) {
     const Score& score = head.components[k];
     const std::string name = head.mixture ? concat("score", k + 1) : "score",
@@ -50,11 +59,19 @@ PagePlay::PagePlay(const HeadSpec& head) : head_(head), size_(example_size(head)
         {head.mixture ? concat(k + 1, " ", label) : label, name, page_kernel(score)});
     add(name, components_.back().kernel.formula);
   }
-  // Of inner products the page offers margins too.
-  if (!head.mixture && components_.front().kernel.formula == "z") {
-    add("plain", "F*G*c");
-    add_margins({});
-  }
+  const auto loss = [&](const char* formula, const std::vector<std::string>& kinds,
+                        const std::vector<Slider>& sliders) {
+    std::string all;
+    for (const Slider& s : sliders) all += (all.empty() ? "" : ",") + slider_json(s);
+    loss_ = concat("{\"option\":", json_string(option), ",\"formula\":", json_string(formula),
+                   ",\"kinds\":", strings_json(kinds), ",\"sliders\":[", all, "]}");
+  };
+  if (option == "label_smoothing")
+    loss("-Σ t_v ln p(w_v)", {"uniform", "others"}, {{"epsilon", 0.1, 0, 0.9, 0.01}});
+  else if (option == "pi_reg")
+    loss("-ln p + ρ R(π)", {"variance", "cv2"}, {{"rho", 0.5, 0, 5, 0.05}});
+  else if (option == "weight_norm_reg")
+    loss("-ln p + ρ R(w)", {"squared", "root"}, {{"rho", 0.1, 0, 2, 0.01}, {"nu", 1, 0, 3, 0.05}});
 }
 
 PagePlay::PagePlay(const HeadConfig& by_angle) : PagePlay(parse_head("lin")) {
@@ -188,7 +205,7 @@ std::string PagePlay::data(const std::string& name) const {
                 ",\"ball\":", json_number(ball), ",\"components\":[", components,
                 "],\"margins\":", strings_json(margins_), ",\"margin\":", json_string(margin_),
                 ",\"pieces\":", pieces_, ",\"most_pieces\":", std::max(pieces_, kMostPieces),
-                ",\"norms\":", norms_, ",", vectors_json(), "}");
+                ",\"norms\":", norms_, ",\"loss\":", loss_, ",", vectors_json(), "}");
 }
 
 }  // namespace nine::app

@@ -15,6 +15,9 @@ class PagePlay {
  public:
   /// Any head of kernels.
   explicit PagePlay(const HeadSpec& head);
+  /// The same with what an option changes in the loss: "label_smoothing", "pi_reg" (of a mixture)
+  /// or "weight_norm_reg". Margins are not offered then.
+  PagePlay(const HeadSpec& head, const std::string& option);
   /// lin with a margin or norms; words' counts are those of the worked example.
   explicit PagePlay(const HeadConfig& by_angle);
 
@@ -39,7 +42,7 @@ class PagePlay {
   int64_t size_ = 2;  ///< of a vector
   std::vector<Component> components_;
   std::vector<std::string> margins_;  ///< what the list of margins offers
-  std::string margin_ = "score", norms_ = "null", functions_;
+  std::string margin_ = "score", norms_ = "null", loss_ = "null", functions_;
   int pieces_ = 2;  ///< of lsm
 };
 

@@ -146,8 +146,10 @@ std::string margin_formula(const Margin& margin) {
       const int m = static_cast<int>(margin.size);
       std::string signs, steps, end;
       for (int k = 0; k + 1 < m; ++k) {
-        const std::string piece =
-            concat("where(", std::cos(std::numbers::pi * (k + 1) / m), "<=c,");
+        double edge = std::cos(std::numbers::pi * (k + 1) / m);
+        // 0 and 1/2 but for rounding; pieces meet there, so either will do.
+        if (const double r = std::round(2 * edge) / 2; std::abs(edge - r) < 1e-15) edge = r + 0.0;
+        const std::string piece = concat("where(", edge, "<=c,");
         signs += concat(piece, k % 2 == 0 ? "1," : "-1,");
         steps += concat(piece, 2 * k, ",");
         end += ')';

@@ -27,6 +27,7 @@ std::vector<Unit> make_units() {
   units.push_back({"ln(2)^2", std::log(2) * std::log(2)});
   units.push_back({"ln(3)^2", std::log(3) * std::log(3)});
   units.push_back({"ln(2)*ln(3)", std::log(2) * std::log(3)});
+  units.push_back({"sqrt(2)*ln(2)", std::numbers::sqrt2 * std::log(2)});
   for (int k = -40; k <= 40; ++k)
     if (k != 0) units.push_back({concat("exp(", k / 4.0, ")"), std::exp(k / 4.0)});
   // Waves and their decay, at multiples of pi/4.
@@ -68,6 +69,13 @@ Fraction fraction_of(double x, int most, double most_n, double tolerance) {
     rest = 1 / (rest - whole);
   }
   return {};
+}
+
+// Of factors 2, 3 and 5: what a product of a few short numbers may have below.
+bool of_small_primes(int n) {
+  for (const int p : {2, 3, 5})
+    while (n % p == 0) n /= p;
+  return n == 1;
 }
 
 std::string text_of(const Fraction& f) {
@@ -124,8 +132,16 @@ std::string short_form(double x, double tolerance) {
   if (is_decimal(x)) return concat(std::round(1000 * x) / 1000);
   if (const Fraction f = fraction_of(x, rough ? 12 : 200, rough ? 100 : 2000, tolerance); f.d > 0)
     return text_of(f);
+  if (const Fraction f = rough ? Fraction{} : fraction_of(x, 3200, 60000, tolerance);
+      f.d > 0 && of_small_primes(f.d))
+    return text_of(f);
   if (const std::string form = logarithm(x, rough ? 12 : 144, tolerance); !form.empty())
     return form;
+  if (const Fraction f = std::abs(x) > 5 || rough
+                             ? Fraction{}
+                             : fraction_of(std::cosh(x), 8, 60, tolerance * (1 + std::abs(x)));
+      f.d > 0)
+    return concat(x < 0 ? "-" : "", "arcosh(", text_of(f), ')');
   for (const Unit& u : units)
     if (const Fraction f = fraction_of(x / u.value, most, most_n, tolerance); f.d > 0)
       return times(f, u.text);

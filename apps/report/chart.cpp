@@ -192,9 +192,12 @@ std::string legend(const Chart& chart) {
         curve.scattered
             ? swatch(path("scatter " + curve_class(curve.colour), PathData().move_to(11, 4).dot()))
             : swatch_html(curve.colour, curve.dots);
-    items += element("li", {{"class", curve_class(curve.colour)}},
-                     sample + escaped(curve.name) +
-                         (last == nullptr ? "" : " " + element("b", {}, figure(last->y))));
+    // Beside a value the name is seen only where the page's script makes no legend of all charts.
+    items += element(
+        "li", {{"class", curve_class(curve.colour)}},
+        sample + (last == nullptr ? escaped(curve.name)
+                                  : element("span", {{"class", "of"}}, escaped(curve.name)) + " " +
+                                        element("b", {}, figure(last->y))));
   }
   return element("ul", {{"class", "legend"}}, items) + '\n';
 }

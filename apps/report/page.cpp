@@ -6,7 +6,7 @@
 namespace nine::app {
 
 std::string page_html(const std::string& title, const std::string& body) {
-  return page_html(title, body, kReportStyle, kReportScript);
+  return page_html(title, body, kReportStyle, concat(kChartsScript, kLegendScript, kMapScript));
 }
 
 std::string page_html(const std::string& title, const std::string& body, std::string_view style,

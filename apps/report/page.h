@@ -11,10 +11,11 @@ namespace nine::app {
 /// tritan sight, and a contrast of 3:1 or more to the ground. --depth is the share of the accent
 /// colour in a full cell of an attention map, low enough for the number in it to be read.
 extern const std::string_view kReportStyle;
-/// apps/report/report.js, built into the program: a crosshair with exact values by pointer and
-/// arrow keys, and the words of a map by pointer, arrow keys and name. The page shows everything
-/// important without it.
-extern const std::string_view kReportScript;
+/// The page's scripts, charts.js, legend.js and map.js of apps/report in this order: charts with
+/// exact values by pointer and arrow keys, a legend that switches curves in all of them, and the
+/// words of a map by pointer, arrow keys and name. The page shows everything important without
+/// them.
+extern const std::string_view kChartsScript, kLegendScript, kMapScript;
 
 /// A whole HTML page that fetches nothing. `title` is text, `body` is HTML.
 std::string page_html(const std::string& title, const std::string& body);

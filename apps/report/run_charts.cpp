@@ -64,7 +64,6 @@ Chart train_and_valid(const Runs& runs, std::string title, std::string note, Fie
   Chart chart = over_runs(runs, std::move(title), std::move(note), &Run::train, field);
   for (Curve& curve : curves_of(runs, &Run::valid, field)) {
     curve.name = "Validation";
-    curve.colour = 1;
     chart.curves.push_back(std::move(curve));
   }
   return chart;
@@ -131,6 +130,11 @@ std::vector<std::string> kernels_of(const Run& run) {
   return names;
 }
 
+// What component k is called in every chart: "π3 lin", by its kernel where that is known.
+std::string component_name(const std::vector<std::string>& kernels, size_t components, size_t k) {
+  return concat("π", k + 1, kernels.size() == components ? " " + kernels[k] : "");
+}
+
 // A curve for each component of a mixture, from the validations when they have the weights, else
 // from training.
 Chart mixture_chart(const Run& run, bool named, const std::string& title, std::string note,
@@ -146,11 +150,7 @@ Chart mixture_chart(const Run& run, bool named, const std::string& title, std::s
   for (const Entry& e : entries) {
     const std::vector<double>& values = e.*weights;
     for (size_t k = chart.curves.size(); k < values.size(); ++k)
-      chart.curves.push_back(
-          {concat("π", k + 1, kernels.size() == values.size() ? " " + kernels[k] : ""),
-           k,
-           false,
-           {}});
+      chart.curves.push_back({component_name(kernels, values.size(), k), 0, false, {}});
     for (size_t k = 0; k < values.size(); ++k)
       chart.curves[k].points.push_back({e.step, values[k]});
   }
@@ -159,22 +159,36 @@ Chart mixture_chart(const Run& run, bool named, const std::string& title, std::s
 
 // The mean norm of the contexts and the largest so far; of several components one curve each.
 void add_context_norms(const Runs& runs, std::vector<Chart>& charts) {
-  Chart chart{.title = "Norm of contexts", .note = "‖h‖ in training", .from_zero = true};
+  Chart chart{.title = "Norm of contexts",
+              .note = "‖h‖: mean in training, and what evaluation would take",
+              .from_zero = true};
   for (const Run& run : runs) {
     const std::string of = runs.size() > 1 ? ", " + run.name : "";
     const auto curve = [&](const std::string& name, auto&& value) {
-      Curve c{name + of, chart.curves.size(), false, {}};
+      Curve c{name, 0, false, {}};
       for (const Entry& e : run.train)
         if (const double y = value(e); !std::isnan(y)) c.points.push_back({e.step, y});
       if (!c.points.empty()) chart.curves.push_back(std::move(c));
     };
-    curve("mean", [](const Entry& e) { return e.context_norm; });
+    curve(runs.size() > 1 ? run.name : "Training", [](const Entry& e) { return e.context_norm; });
     const size_t size = run.train.empty() ? 0 : run.train.back().context_max.size();
+    const std::vector<std::string> kernels = kernels_of(run);
     for (size_t k = 0; k < size; ++k)
-      curve(size > 1 ? "for evaluation, component " + std::to_string(k + 1) : "for evaluation",
+      curve((size > 1 ? component_name(kernels, size, k) : "‖h‖ for evaluation") + of,
             [k](const Entry& e) { return k < e.context_max.size() ? e.context_max[k] : kAbsent; });
   }
   charts.push_back(std::move(chart));
+}
+
+// Of a number "0.rbf.gamma": what its component is called, of a head that is no mixture "rbf".
+std::string component_of(const Run& run, const std::string& number) {
+  const size_t dot = number.find('.'), end = number.rfind('.');
+  const bool counted = dot != end && number.find_first_not_of("0123456789") == dot;
+  if (!counted) return number.substr(0, end);
+  const std::vector<std::string> kernels = kernels_of(run);
+  const size_t k = std::stoul(number);
+  return kernels.size() == 1 ? kernels[0]
+                             : concat("π", k + 1, " ", number.substr(dot + 1, end - dot - 1));
 }
 
 // The head's learned numbers: a chart for each name that they have ("gamma", "scale"), in which
@@ -187,16 +201,9 @@ void add_learned_numbers(const Runs& runs, std::vector<Chart>& charts) {
       for (const auto& [number, value] : e.learned)
         if (!std::isnan(value)) curves[number].points.push_back({e.step, value});
     for (auto& [number, curve] : curves) {
-      const size_t dot = number.rfind('.');
-      Chart& chart = by_name[number.substr(dot + 1)];
-      const std::string of = number.substr(0, std::min(dot, number.size()));
-      const size_t component = of.find('.');
-      curve.name = component == std::string::npos
-                       ? of
-                       : concat("component ", std::stoi(of) + 1, ", ", of.substr(component + 1));
+      curve.name = component_of(run, number);
       if (runs.size() > 1) curve.name += ", " + run.name;
-      curve.colour = chart.curves.size();
-      chart.curves.push_back(std::move(curve));
+      by_name[number.substr(number.rfind('.') + 1)].curves.push_back(std::move(curve));
     }
   }
   for (auto& [name, chart] : by_name) {
@@ -204,6 +211,17 @@ void add_learned_numbers(const Runs& runs, std::vector<Chart>& charts) {
     chart.note = "a number of the head, as training moves it";
     charts.push_back(std::move(chart));
   }
+}
+
+// A curve of one name has one colour in all charts, so that one legend holds for them all. Runs
+// keep the colours that the page's tables give them.
+void set_colours(const Runs& runs, std::vector<Chart>& charts) {
+  std::map<std::string, size_t> colours;
+  if (runs.size() == 1) colours = {{"Training", 0}, {"Validation", 1}};
+  for (size_t i = 0; runs.size() > 1 && i < runs.size(); ++i) colours.emplace(runs[i].name, i);
+  for (Chart& chart : charts)
+    for (Curve& curve : chart.curves)
+      curve.colour = colours.emplace(curve.name, colours.size()).first->second;
 }
 
 void set_step_range(std::vector<Chart>& charts) {
@@ -245,6 +263,7 @@ std::vector<Chart> charts_of(const Runs& runs) {
     if (Chart half = second_half(charts.front()); has_values(half))
       charts.insert(charts.begin() + 1, std::move(half));
   for (Chart& chart : vector_charts_of(runs)) charts.push_back(std::move(chart));
+  set_colours(runs, charts);
   return charts;
 }
 

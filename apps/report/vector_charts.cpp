@@ -36,12 +36,12 @@ Chart norms_chart(const std::vector<Run>& runs) {
     const size_t colour = chart.curves.size();
     chart.curves.push_back({"‖w‖" + of, colour, false, own, true});
     const LogLine line = fit_log_line(own);
-    Curve fit{"log count" + of, colour + 1, false, {}};
+    Curve fit{"a + b log count" + of, colour + 1, false, {}};
     for (const Point& p : {own.front(), own.back()})
       fit.points.push_back({p.x, line.at_one + line.slope * std::log(p.x)});
     chart.curves.push_back(std::move(fit));
     if (!run.word_norms.given.empty())
-      chart.curves.push_back({"given" + of, colour + 2, false,
+      chart.curves.push_back({"‖w‖ in the score" + of, colour + 2, false,
                               points_of(run.word_norms.counts, run.word_norms.given), true});
     chart.x_low = std::min(chart.x_low, own.front().x);
     chart.x_high = std::max(chart.x_high, own.back().x);

@@ -112,7 +112,9 @@ std::vector<Id> needed(const Graph& graph, std::span<const Id> roots);
 /// that is NaN.
 Id rebuild(const Graph& from, Id id, Graph& to, std::span<const double> values);
 
-/// The formula as a person would write it; `parameters` are the parameters' names.
-std::string to_text(const Graph& graph, Id id, std::span<const std::string> parameters);
+/// The formula as a person would write it; `parameters` are the parameters' names. A node of
+/// `named` stands as its name, unless it is `id` itself.
+std::string to_text(const Graph& graph, Id id, std::span<const std::string> parameters,
+                    const std::map<Id, std::string>& named = {});
 
 }  // namespace nine::expression

@@ -13,11 +13,13 @@ enum Level : int { kSum = 1, kProduct, kMinus, kPower, kAtom };
 
 class Printer {
  public:
-  Printer(const Graph& graph, std::span<const std::string> parameters)
-      : g_(graph), parameters_(parameters) {}
+  Printer(const Graph& graph, Id root, std::span<const std::string> parameters,
+          const std::map<Id, std::string>& named)
+      : g_(graph), root_(root), parameters_(parameters), named_(named) {}
 
   std::string text(Id id) {
     if (++nodes_ > kMostNodes) return "...";
+    if (const std::string* name = name_of_node(id)) return *name;
     const Node& n = g_[id];
     const auto& x = n.args;
     switch (n.op) {
@@ -58,13 +60,22 @@ class Printer {
   static std::string number_text(double x) {
     if (x == std::numbers::pi) return "pi";
     if (x == std::numbers::e) return "e";
+    for (const int n : {2, 4})
+      if (std::abs(x) == n * std::numbers::pi) return concat(x < 0 ? "-" : "", n, "*pi");
     return concat(x);
   }
 
+  const std::string* name_of_node(Id id) const {
+    const auto found = id == root_ ? named_.end() : named_.find(id);
+    return found == named_.end() ? nullptr : &found->second;
+  }
+
   int level(Id id) const {
+    if (name_of_node(id) != nullptr) return kAtom;
     switch (g_[id].op) {
       case Op::number:
-        return std::signbit(g_[id].value) ? kMinus : kAtom;
+        if (std::signbit(g_[id].value)) return kMinus;
+        return number_text(g_[id].value).ends_with("*pi") ? kProduct : kAtom;
       case Op::add:
       case Op::subtract:
         return kSum;
@@ -81,6 +92,7 @@ class Printer {
   }
   // What stands beside a *: a quotient in parentheses, behind its sign if it has one.
   std::string factor(Id id) {
+    if (name_of_node(id) != nullptr) return text(id);
     if (g_.is(id, Op::divide)) return "(" + text(id) + ")";
     if (g_.is(id, Op::negate)) return "-" + factor(g_[id].args[0]);
     return within(id, kProduct);
@@ -94,14 +106,17 @@ class Printer {
   static constexpr int kMostNodes = 5000;
 
   const Graph& g_;
+  Id root_;
   std::span<const std::string> parameters_;
+  const std::map<Id, std::string>& named_;
   int nodes_ = 0;
 };
 
 }  // namespace
 
-std::string to_text(const Graph& graph, Id id, std::span<const std::string> parameters) {
-  return Printer(graph, parameters).text(id);
+std::string to_text(const Graph& graph, Id id, std::span<const std::string> parameters,
+                    const std::map<Id, std::string>& named) {
+  return Printer(graph, id, parameters, named).text(id);
 }
 
 }  // namespace nine::expression

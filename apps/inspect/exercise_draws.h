@@ -1,0 +1,28 @@
+// Numbers of exercises that no search finds: what is between them decides whether they come out.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/random.h"
+
+namespace nine::app {
+
+/// Random numbers of a seed, one after another.
+class Draws {
+ public:
+  explicit Draws(uint64_t seed) : key_{.seed = seed, .op = stream_id("kernel_inspect exercise")} {}
+  size_t below(size_t n) { return random_bits(key_, count_++) % n; }
+  double of(const std::vector<double>& pool) { return pool[below(pool.size())]; }
+
+ private:
+  RandomKey key_;
+  uint64_t count_ = 0;
+};
+
+/// The numbers of an exercise of layer_norm, lstm, attention or weight_norm_reg, in the order in
+/// which explain() takes them; nothing for other names.
+std::optional<std::vector<double>> drawn_numbers(const std::string& name, Draws& draws);
+
+}  // namespace nine::app

@@ -1,0 +1,33 @@
+// The derivation of a formula's slopes as HTML and MathML, for the pages of --explain.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace nine::app {
+
+/// "left = right" as MathML.
+std::string equals_mathml(const std::string& left, const std::string& right);
+
+/// A line of a list of steps: `formula` is MathML without <math>, `numbers` and `rule` are text and
+/// may be empty.
+std::string step_html(const std::string& formula, const std::string& numbers,
+                      const std::string& rule);
+
+/// symbol = formula, where symbol is S or a part of it, u_1, or a slope, du_1/dww, or the operator
+/// d/dww, applied to `of`.
+struct DerivationLine {
+  std::string symbol, of, formula, rule;
+};
+/// Lines of the score (`by` is empty), or of its slopes by a variable.
+struct DerivationPart {
+  std::string by;
+  std::vector<DerivationLine> lines;
+};
+/// The formula, and its derivative by each of its variables with the rule of each subexpression. Of
+/// a long formula the parts have names, and a slope those of the parts before it: formulas are in
+/// the form of apps/inspect/arithmetic.h, and follow from the lines above.
+std::vector<DerivationPart> derivation(const std::string& formula);
+std::string derivation_html(const std::string& formula);
+
+}  // namespace nine::app
