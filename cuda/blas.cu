@@ -19,6 +19,7 @@ constexpr size_t kWorkspace = size_t{32} << 20;  // as NVIDIA recommends for Hop
 
 struct Library {
   decltype(&cublasCreate_v2) create;
+  decltype(&cublasDestroy_v2) destroy;
   decltype(&cublasSetStream_v2) set_stream;
   decltype(&cublasSetWorkspace_v2) set_workspace;
   decltype(&cublasGetVersion_v2) version;
@@ -48,6 +49,7 @@ const Library& library() {
     };
     Library l{};
     find(l.create, "cublasCreate_v2");
+    find(l.destroy, "cublasDestroy_v2");
     find(l.set_stream, "cublasSetStream_v2");
     find(l.set_workspace, "cublasSetWorkspace_v2");
     find(l.version, "cublasGetVersion_v2");
@@ -67,9 +69,16 @@ cublasHandle_t handle_of(CudaDevice& device) {
   if (kept != nullptr) return kept;
   cublasHandle_t h = nullptr;
   check_blas("matmul", library().create(&h));
-  check_blas("matmul", library().set_stream(h, device.stream()));
-  check_blas("matmul",
-             library().set_workspace(h, allocate(kWorkspace, device.index()), kWorkspace));
+  void* workspace = nullptr;
+  try {
+    check_blas("matmul", library().set_stream(h, device.stream()));
+    workspace = allocate(kWorkspace, device.index());
+    check_blas("matmul", library().set_workspace(h, workspace, kWorkspace));
+  } catch (...) {
+    library().destroy(h);
+    release(workspace, device.index());
+    throw;
+  }
   return kept = h;  // only now that all of it has succeeded
 }
 
@@ -100,13 +109,19 @@ void multiply(CudaDevice& device, const char* op, const Gemm<T>& p) {
   constexpr bool kSingle = sizeof(T) == sizeof(float);
   constexpr cudaDataType_t kType = kSingle ? CUDA_R_32F : CUDA_R_64F;
   if (p.m == 0 || p.n == 0) return;
+  if (p.k == 0) {  // nothing is said of it in cuBLAS's documentation
+    const size_t width = static_cast<size_t>(p.n) * sizeof(T);
+    if (!p.add)
+      check(op, cudaMemset2DAsync(p.c, static_cast<size_t>(p.ldc) * sizeof(T), 0, width,
+                                  static_cast<size_t>(p.m), device.stream()));
+    return;
+  }
   const T beta = p.add ? T(1) : T(0);
   const auto transposed = [](bool yes) { return yes ? CUBLAS_OP_T : CUBLAS_OP_N; };
   check_blas(
       op, library().gemm(handle_of(device), transposed(p.transpose_b), transposed(p.transpose_a),
-                         p.n, p.m, p.k, &p.alpha, p.b, kType, std::max<int64_t>(p.ldb, 1), p.a,
-                         kType, std::max<int64_t>(p.lda, 1), &beta, p.c, kType,
-                         std::max<int64_t>(p.ldc, 1), compute_type(kSingle), CUBLAS_GEMM_DEFAULT));
+                         p.n, p.m, p.k, &p.alpha, p.b, kType, p.ldb, p.a, kType, p.lda, &beta, p.c,
+                         kType, p.ldc, compute_type(kSingle), CUBLAS_GEMM_DEFAULT));
 }
 
 template void multiply<float>(CudaDevice&, const char*, const Gemm<float>&);

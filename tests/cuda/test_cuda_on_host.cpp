@@ -2,10 +2,34 @@
 #ifdef NINE_CUDA_ON_HOST
 #include <doctest/doctest.h>
 
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+
 #include "tests/cuda_on_host/probe.h"
 #include "tests/support.h"
 
 using namespace nine::tests;
+
+namespace {
+
+// Whether `work` ends its process by a signal, or with an exit status that is not 0.
+bool is_fatal(void (*work)()) {
+  const pid_t child = fork();
+  if (child == 0) {
+    if (std::freopen("/dev/null", "w", stderr) == nullptr) _exit(0);
+    work();
+    _exit(0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  return !WIFEXITED(status) || WEXITSTATUS(status) != 0;
+}
+
+}  // namespace
 
 TEST_CASE("cuda on the host: what a kernel does wrong is found") {
   using namespace cuda_on_host;
@@ -20,5 +44,41 @@ TEST_CASE("cuda on the host: what a kernel does wrong is found") {
 
 TEST_CASE("cuda on the host: a graph runs again what was captured") {
   CHECK(cuda_on_host::probe_graph() == 3);
+}
+
+TEST_CASE("cuda on the host: work waits until the host does") {
+  using namespace cuda_on_host;
+  const Deferred seen = probe_deferred();
+  CHECK(seen.before == 0);
+  CHECK(seen.after == 1);
+  CHECK(probe_staging_overwritten() == 2);  // too early: the copy had not begun
+  CHECK(std::isnan(probe_freed()));
+}
+
+TEST_CASE("cuda on the host: what a call of CUDA must not be given is found") {
+  using namespace cuda_on_host;
+  CHECK(error_of([] { probe_overlapping_copy(4); }).empty());
+  CHECK(error_of([] { probe_overlapping_copy(0); }).empty());  // rows between the other's rows
+  CHECK(has(error_of([] { probe_overlapping_copy(1); }), "source and destination overlap"));
+  CHECK(has(error_of([] { probe_free_in_capture(); }), "was freed while a stream captures"));
+  CHECK(has(error_of([] { probe_pageable_copy_in_capture(); }), "a copy of pageable memory while"));
+  CHECK(has(error_of([] { probe_stale_replay(); }), "or it was freed"));
+  CHECK(is_fatal(probe_misaligned));
+}
+
+TEST_CASE("cuda on the host: two cards keep to themselves") {
+  using namespace cuda_on_host;
+  CHECK(has(error_of([] { probe_other_card(); }), "an address of another GPU"));
+  CHECK(has(error_of([] { probe_other_current_card(); }), "invalid resource handle"));
+}
+
+TEST_CASE("cuda on the host: cuBLAS checks what it is given") {
+  using namespace cuda_on_host;
+  CHECK(error_of([] { probe_wrong_product("nothing"); }).empty());
+  CHECK(has(error_of([] { probe_wrong_product("lda"); }), "[probe] cuBLAS: status 7"));
+  CHECK(has(error_of([] { probe_wrong_product("alignment"); }), "[probe] cuBLAS: status 7"));
+  CHECK(has(error_of([] { probe_wrong_product("range"); }), "leave their block of device memory"));
+  CHECK(has(error_of([] { probe_wrong_product("card"); }), "[probe] cuBLAS: status 11"));
+  CHECK(has(error_of([] { probe_wrong_product("host"); }), "an address of the host's memory"));
 }
 #endif

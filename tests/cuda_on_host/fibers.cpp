@@ -8,7 +8,7 @@
 
 #include "core/error.h"
 #include "core/random.h"
-#include "tests/cuda_on_host/memory.h"
+#include "tests/cuda_on_host/card.h"
 
 #if !defined(__x86_64__)
 #error "the fibers of tests/cuda_on_host switch stacks with x86-64 instructions"
@@ -197,7 +197,6 @@ void run_grid(const char* op, dim3 grid, dim3 block, size_t shared,
   std::vector<size_t> blocks_order(blocks);
   std::iota(blocks_order.begin(), blocks_order.end(), size_t{0});
   shuffle(blocks_order);
-  const DeviceAccess access;
   for (const size_t b : blocks_order) {
     blockIdx = dim3(static_cast<unsigned>(b % grid.x), static_cast<unsigned>(b / grid.x % grid.y),
                     static_cast<unsigned>(b / grid.x / grid.y));
@@ -217,10 +216,13 @@ void run_grid(const char* op, dim3 grid, dim3 block, size_t shared,
 
 }  // namespace
 
-void launch(const char* op, dim3 grid, dim3 block, size_t shared, std::function<void()> thread) {
-  submit([op, grid, block, shared, thread = std::move(thread)] {
-    run_grid(op, grid, block, shared, thread);
-  });
+void launch(const char* op, cudaStream_t stream, dim3 grid, dim3 block, size_t shared,
+            std::vector<const void*> uses, std::function<void()> thread) {
+  if (!stream->current()) failed(cudaErrorInvalidResourceHandle);
+  if (!stream->current() || enter() != cudaSuccess) return;
+  stream->submit({op, std::move(uses), [op, grid, block, shared, thread = std::move(thread)] {
+                    run_grid(op, grid, block, shared, thread);
+                  }});
 }
 
 void* shared_memory() { return machine().shared.data(); }
@@ -243,6 +245,7 @@ void set_seed(uint64_t seed) {
 Counts counts() {
   Counts c = machine().counts;
   c.graphs = graphs_launched();
+  c.calls = api_calls();
   return c;
 }
 
