@@ -8,6 +8,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
+#include <sstream>
+#include <string>
+#include <vector>
 
 #include "core/error.h"
 #include "core/matmul_precision.h"
@@ -26,18 +30,30 @@ struct Library {
   decltype(&cublasGemmEx_64) gemm;
 };
 
+// The library of the header's version: as the system finds it, in the toolkit that the environment
+// names, where it was when this was built; then any.
+std::vector<std::string> library_names() {
+  const std::string file = concat("libcublas.so.", CUBLAS_VER_MAJOR);
+  std::vector<std::string> names{file};
+  for (const char* variable : {"CUDA_HOME", "CUDA_PATH"})
+    if (const char* home = std::getenv(variable))
+      for (const char* folder : {"/lib64/", "/lib/"}) names.push_back(home + (folder + file));
+  std::istringstream built_with(NINE_CUDA_LIBRARIES);  // separated by colons
+  for (std::string folder; std::getline(built_with, folder, ':');)
+    names.push_back(folder + "/" + file);
+  names.emplace_back("libcublas.so");
+  return names;
+}
+
 void* open_library() {
-  const std::string major = std::to_string(CUBLAS_VER_MAJOR);
-  const std::string names[] = {"libcublas.so." + major,
-                               std::string(NINE_CUDA_LIBRARIES) + "/libcublas.so." + major,
-                               "libcublas.so"};
   std::string why;
-  for (const std::string& name : names) {
+  for (const std::string& name : library_names()) {
     if (void* p = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL)) return p;
     why += concat(why.empty() ? "" : "; ", dlerror());
   }
-  fail("libcublas.so.", major, " cannot be opened (", why,
-       "): install CUDA's libraries, or name their folder in LD_LIBRARY_PATH");
+  fail("libcublas.so.", CUBLAS_VER_MAJOR, " cannot be opened (", why,
+       "): install CUDA's libraries (pip's nvidia-cublas will do), or name their folder in "
+       "LD_LIBRARY_PATH");
 }
 
 const Library& library() {
@@ -97,9 +113,9 @@ cublasComputeType_t compute_type(bool single) {
 
 }  // namespace
 
-std::string blas_description() {
+std::string blas_description(CudaDevice& device) {
   int v = 0;
-  check_blas("matmul", library().version(handle_of(CudaDevice::of(0)), &v));
+  check_blas("matmul", library().version(handle_of(device), &v));
   return concat("cuBLAS ", v / 10000, ".", v / 100 % 100, ".", v % 100);
 }
 

@@ -9,9 +9,14 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "core/ops.h"
+#include "core/profile.h"
+#include "tests/cuda/small_training.h"
+#include "tests/cuda_on_host/card.h"
 #include "tests/cuda_on_host/probe.h"
 #include "tests/support.h"
 
+using namespace nine;
 using namespace nine::tests;
 
 namespace {
@@ -44,6 +49,39 @@ TEST_CASE("cuda on the host: what a kernel does wrong is found") {
 
 TEST_CASE("cuda on the host: a graph runs again what was captured") {
   CHECK(cuda_on_host::probe_graph() == 3);
+}
+
+TEST_CASE("cuda on the host: of many graphs those used last are kept") {
+  CHECK(cuda_on_host::probe_many_graphs(700) <= 512);
+}
+
+TEST_CASE("cuda on the host: a warm training step asks for no memory, of sentences neither") {
+  for (const bool sentences : {false, true}) {
+    const auto allocations = [&](int64_t steps) {
+      const int64_t before = cuda_on_host::counts().allocations;
+      train_on(kGpu, "mix:2*lin,rbf", DType::float32, steps, {.sentences = sentences});
+      return cuda_on_host::counts().allocations - before;
+    };
+    allocations(2);
+    CHECK(allocations(12) == allocations(4));
+  }
+}
+
+TEST_CASE("cuda on the host: the profile has what an op takes on the device") {
+  const Tensor a({40, 30}, DType::float32, kGpu), b({30, 20}, DType::float32, kGpu),
+      c({40, 20}, DType::float32, kGpu);
+  profile::reset();
+  profile::enable(true, kGpu);
+  for (int i = 0; i < 3; ++i) ops::matmul(a, false, b, false, {c.view()});
+  ops::fill(c, 1);
+  profile::enable(false);
+  const auto entries = profile::entries();
+  profile::reset();
+  REQUIRE(entries.size() == 2);
+  CHECK(entries[0].op == "matmul");  // one product; the clock of the stand-in counts them
+  CHECK(entries[0].calls == 3);
+  CHECK(entries[0].seconds == doctest::Approx(3e-6));
+  CHECK(entries[1].seconds == doctest::Approx(1e-6));
 }
 
 TEST_CASE("cuda on the host: work waits until the host does") {

@@ -2,7 +2,6 @@
 #include "tests/cuda_on_host/card.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <utility>
@@ -14,9 +13,17 @@ namespace {
 
 thread_local int g_current = 0;
 int g_captures = 0;
-int64_t g_calls = 0, g_failing = 0, g_graphs = 0;
+int64_t g_calls = 0, g_graphs = 0, g_live_graphs = 0;
+int64_t g_work = 0;  // kernels, products and copies that ran
 cudaError_t g_last = cudaSuccess;
 std::string g_name;
+int64_t& failing() {
+  static int64_t n = [] {
+    const char* setting = std::getenv("NINE_STAND_IN_FAIL");
+    return setting == nullptr ? 0 : std::atoll(setting);
+  }();
+  return n;
+}
 
 struct Stream final : cuda_on_host_stream {
   explicit Stream(int index) : card_index(index) {}
@@ -41,14 +48,6 @@ struct Stream final : cuda_on_host_stream {
   std::unique_ptr<cuda_on_host_graph> capture;
 };
 Stream& of(cudaStream_t stream) { return static_cast<Stream&>(*stream); }
-
-void rethrow_late(Card& c) {
-  if (c.late) std::rethrow_exception(std::exchange(c.late, nullptr));
-}
-
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 }  // namespace
 
@@ -75,11 +74,17 @@ void drain(Card& c) {
         nine::require(c.memory.holds(p, 0), "[", work.op,
                       "] runs with an address of memory that was freed");
       work.run();
+      g_work += work.counts;
     } catch (...) {
       if (!c.late) c.late = std::current_exception();
+      c.queue.clear();
       return;
     }
   }
+}
+
+void rethrow_late(Card& c) {
+  if (c.late) std::rethrow_exception(std::exchange(c.late, nullptr));
 }
 
 bool captures() { return g_captures > 0; }
@@ -90,12 +95,13 @@ cudaError_t failed(cudaError_t error) {
 }
 cudaError_t enter() {
   ++g_calls;
-  return g_failing > 0 && --g_failing == 0 ? failed(cudaErrorUnknown) : cudaSuccess;
+  return failing() > 0 && --failing() == 0 ? failed(cudaErrorUnknown) : cudaSuccess;
 }
-void fail_call(int64_t n) { g_failing = n; }
+void fail_call(int64_t n) { failing() = n; }
 void set_card_name(const std::string& name) { g_name = name; }
 int64_t api_calls() { return g_calls; }
 int64_t graphs_launched() { return g_graphs; }
+int64_t live_graphs() { return g_live_graphs; }
 
 }  // namespace cuda_on_host
 
@@ -188,6 +194,7 @@ cudaError_t cudaStreamEndCapture(cudaStream_t s, cudaGraph_t* graph) {
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t* exec, cudaGraph_t graph, unsigned long long) {
   NINE_ENTER();
   *exec = new std::shared_ptr<const cuda_on_host_graph>(new cuda_on_host_graph(*graph));
+  ++g_live_graphs;
   return cudaSuccess;
 }
 cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t s) {
@@ -206,6 +213,7 @@ cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
   return cudaSuccess;
 }
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec) {
+  --g_live_graphs;
   delete exec;  // what was launched is freed when it has run
   NINE_ENTER();
   return cudaSuccess;
@@ -224,10 +232,13 @@ cudaError_t cudaEventDestroy(cudaEvent_t e) {
 cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t s) {
   NINE_ENTER();
   **e = {.recorded = true};
-  s->submit({"event", {}, [event = *e] {
+  s->submit({"event",
+             {},
+             [event = *e] {
                event->done = true;
-               event->seconds = now();
-             }});
+               event->seconds = 1e-6 * static_cast<double>(g_work);
+             },
+             false});
   return cudaSuccess;
 }
 cudaError_t cudaEventSynchronize(cudaEvent_t e) {

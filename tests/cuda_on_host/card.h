@@ -26,8 +26,12 @@ int current_card();
 Card* card_of(const void* p);
 int64_t api_calls();
 int64_t graphs_launched();
-/// Runs what waits, in order. An error is kept in `late`, and what comes after it still waits.
+int64_t live_graphs();  // ready to be launched
+int64_t allocations();  // of device memory
+/// Runs what waits, in order. An error is kept in `late`, and what comes after it is lost.
 void drain(Card& card);
+/// Throws what drain() kept.
+void rethrow_late(Card& card);
 /// Whether some stream captures: much is forbidden then.
 bool captures();
 /// Counts a call of the API; an error: it is the one that is to fail.
@@ -42,10 +46,11 @@ bool page_locked(const void* p, size_t bytes);
 void set_seed(uint64_t seed);
 /// Kernels run, barriers passed, graphs launched and calls of the API so far.
 struct Counts {
-  int64_t launches = 0, barriers = 0, graphs = 0, calls = 0;
+  int64_t launches = 0, barriers = 0, graphs = 0, calls = 0, allocations = 0, live_graphs = 0;
 };
 Counts counts();
-/// Lets the n-th call of the API from now on fail (1: the next one); 0: none.
+/// Lets the n-th call of the API from now on fail (1: the next one); 0: none. NINE_STAND_IN_FAIL in
+/// the environment does so from the beginning.
 void fail_call(int64_t n);
 /// What a card is called: NINE_STAND_IN_GPU in the environment, or this.
 void set_card_name(const std::string& name);

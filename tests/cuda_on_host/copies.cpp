@@ -11,6 +11,8 @@
 namespace cuda_on_host {
 namespace {
 
+int64_t g_allocations = 0;
+
 // Page-locked memory: its beginning and bytes.
 std::map<const std::byte*, size_t>& locked() {
   static auto& all = *new std::map<const std::byte*, size_t>;
@@ -59,10 +61,10 @@ cudaError_t copy_rows(const Rows& c, cudaMemcpyKind kind, cudaStream_t stream) {
   if (to_device) stream->require_memory("copy", c.to, c.to_bytes()), uses.push_back(c.to);
   if (from_device) stream->require_memory("copy", c.from, c.from_bytes()), uses.push_back(c.from);
   nine::require(!overlap(c), "a copy's source and destination overlap");
-  const bool staged = !from_device && page_locked(c.from, c.from_bytes());
-  nine::require(!captures() || (to_device && from_device) || staged ||
-                    (!to_device && page_locked(c.to, c.to_bytes())),
-                "a copy of pageable memory while a stream captures");
+  const bool staged = !from_device && page_locked(c.from, c.from_bytes()),
+             pageable = !staged && !(to_device && from_device) &&
+                        (to_device || !page_locked(c.to, c.to_bytes()));
+  nine::require(!captures() || !pageable, "a copy of pageable memory while a stream captures");
   stream->submit({"copy", std::move(uses), [=] {
                     for (size_t r = 0; r < c.height; ++r)
                       std::memcpy(c.to + r * c.to_pitch, c.from + r * c.from_pitch, c.width);
@@ -70,10 +72,18 @@ cudaError_t copy_rows(const Rows& c, cudaMemcpyKind kind, cudaStream_t stream) {
                     for (size_t r = 0; staged && r < c.height; ++r)
                       std::memset(const_cast<std::byte*>(c.from) + r * c.from_pitch, 0xff, c.width);
                   }});
+  // Of pageable memory a copy returns when the host's side of it is done.
+  if (pageable) {
+    Card& owner = *card_of(to_device ? static_cast<const void*>(c.to) : c.from);
+    drain(owner);
+    rethrow_late(owner);
+  }
   return cudaSuccess;
 }
 
 }  // namespace
+
+int64_t allocations() { return g_allocations; }
 
 bool page_locked(const void* p, size_t bytes) {
   const auto* at = static_cast<const std::byte*>(p);
@@ -111,6 +121,7 @@ cudaError_t cudaMalloc(void** p, size_t bytes) {
   void* const block = card(current_card()).memory.allocate(bytes);
   if (block == nullptr) return failed(cudaErrorMemoryAllocation);
   *p = block;
+  ++g_allocations;
   return cudaSuccess;
 }
 // As CUDA's, waits for the card. It is called by destructors: what it finds is thrown by the next

@@ -246,6 +246,8 @@ Counts counts() {
   Counts c = machine().counts;
   c.graphs = graphs_launched();
   c.calls = api_calls();
+  c.allocations = allocations();
+  c.live_graphs = live_graphs();
   return c;
 }
 

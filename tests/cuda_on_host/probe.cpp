@@ -112,6 +112,23 @@ int probe_graph() {
   return n;
 }
 
+int64_t probe_many_graphs(int keys) {
+  int* p = device().scratch<int>(1);
+  const int64_t before = counts().live_graphs;
+  const auto use = [&](int key) {
+    device().run_graph(nine::concat("many ", key),
+                       [&] { launch(device(), "probe", count_kernel, dim3(1), dim3(32), 0, p); });
+  };
+  for (int i = 0; i < keys; ++i) {
+    for (int twice = 0; twice < 2; ++twice) use(i);
+    const int64_t launched = counts().graphs;
+    use(0);
+    nine::require(counts().graphs == launched + 1, "the graph that is used most was dropped");
+  }
+  device().wait();
+  return counts().live_graphs - before;
+}
+
 Deferred probe_deferred() {
   int* p = device().scratch<int>(1);
   device().wait();

@@ -12,6 +12,9 @@ void probe_shared_overrun();
 void probe_host_address();
 void probe_block_overrun();
 int probe_graph();
+/// Uses each of so many keys twice, the first one again after every other; the graphs that are
+/// kept. Error: the first one's was dropped.
+int64_t probe_many_graphs(int keys);
 
 /// Kernels run between a launch and the wait for it: before the wait, and after.
 struct Deferred {
