@@ -9,14 +9,15 @@ namespace nine::tests {
 namespace {
 
 std::unique_ptr<LanguageNetwork> network_of(LanguageArch arch, ParameterSet& set, int64_t words,
-                                            const HeadSpec& head) {
+                                            const HeadSpec& head, int64_t hidden) {
   if (arch == LanguageArch::transformer) {
     TransformerLanguageModelConfig config{
-        .vocab = words, .hidden = 12, .ffn = 20, .heads = 3, .window = 5, .dropout = 0.1};
+        .vocab = words, .hidden = hidden, .ffn = 20, .heads = 3, .window = 5, .dropout = 0.1};
     config.head.spec = head;
     return std::make_unique<TransformerLanguageModel>(set, config);
   }
-  LstmLanguageModelConfig config{.vocab = words, .embed = 8, .hidden = 12, .layers = 2};
+  LstmLanguageModelConfig config{
+      .vocab = words, .embed = hidden - 4, .hidden = hidden, .layers = 2};
   config.dropout = config.dropout_hidden = 0.1;
   config.head.spec = head;
   return std::make_unique<LstmLanguageModel>(set, config);
@@ -31,12 +32,17 @@ Trained train_on(Device device, const std::string& head, DType dtype, int64_t st
     lines.emplace_back(i % 3 == 0   ? "the cat saw the dog"
                        : i % 3 == 1 ? "a dog ran"
                                     : "the dog saw a cat and ran");
+  if (settings.words > 0) {
+    lines.clear();
+    for (int64_t i = 0; i < settings.words; ++i)
+      lines.push_back(concat("w", i, " w", i * i % settings.words, " w", 7 * i % settings.words));
+  }
   const Vocabulary vocabulary =
       Vocabulary::build(count_words_of_lines(lines), Specials::kLanguageModel);
   const Corpus text = Corpus::of_lines(lines, vocabulary);
   ParameterSet parameters({.dtype = dtype, .seed = 3, .device = device});
   const std::unique_ptr<LanguageNetwork> network =
-      network_of(settings.arch, parameters, vocabulary.size(), parse_head(head));
+      network_of(settings.arch, parameters, vocabulary.size(), parse_head(head), settings.hidden);
   const LanguageNetwork& model = *network;
   if (!settings.load.empty()) parameters.load(read_safetensors(settings.load), parameters.values());
   LanguageModelTask task(model, text, &text,

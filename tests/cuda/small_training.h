@@ -17,8 +17,9 @@ struct Trained {
 struct TrainingSettings {
   std::string load = {}, save = {};  // files; empty: not
   LanguageArch arch = LanguageArch::lstm;
-  bool sentences = false;         // batches of sentences of any length
-  size_t pool = size_t{8} << 20;  // bytes
+  int64_t hidden = 12, words = 0;  // words: so many made-up ones in place of the small text's
+  bool sentences = false;          // batches of sentences of any length
+  size_t pool = size_t{8} << 20;   // bytes
 };
 
 Trained train_on(Device device, const std::string& head, DType dtype, int64_t steps,

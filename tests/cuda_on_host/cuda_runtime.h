@@ -64,8 +64,16 @@ namespace cuda_on_host {
 
 /// Queues `thread` for all threads of all blocks; or, while the stream captures, keeps that for the
 /// graph.
-void launch(const char* op, cudaStream_t stream, dim3 grid, dim3 block, size_t shared,
+struct Kernel {
+  const char* op;
+  const char* types;  ///< of its parameters
+};
+void launch(const Kernel& kernel, cudaStream_t stream, dim3 grid, dim3 block, size_t shared,
             std::vector<const void*> uses, std::function<void()> thread);
+/// The part of launch_kernel's __PRETTY_FUNCTION__ that tells kernels apart; never freed.
+const char* types_of(const char* function);
+/// Within a kernel: the thread's index in its block.
+size_t running_thread();
 /// Within a kernel: the block's shared memory.
 void* shared_memory();
 /// Within a kernel: waits for the other threads of the block, or of the warp.
@@ -84,13 +92,14 @@ void check_argument(const char* op, cudaStream_t stream, const void* bytes, size
 template <class... P, class... A>
 void launch_kernel(const char* op, cudaStream_t stream, void (*kernel)(P...), dim3 grid, dim3 block,
                    size_t shared, const A&... args) {
+  static const char* const types = types_of(__PRETTY_FUNCTION__);
   const auto run = [=](P... p) {
 #if __has_builtin(__builtin_clear_padding)  // clang 14, which reads this for clang-tidy, has none
     (__builtin_clear_padding(&p), ...);     // holds what lay there before
 #endif
     std::vector<const void*> uses;
     (check_argument(op, stream, &p, sizeof(P), uses), ...);
-    launch(op, stream, grid, block, shared, std::move(uses), [=] { kernel(p...); });
+    launch({op, types}, stream, grid, block, shared, std::move(uses), [=] { kernel(p...); });
   };
   run(static_cast<P>(args)...);
 }

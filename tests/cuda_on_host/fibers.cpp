@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "core/random.h"
+#include "tests/cuda_on_host/access.h"
 #include "tests/cuda_on_host/card.h"
 
 #if !defined(__x86_64__)
@@ -174,8 +175,10 @@ void run_block(const char* op) {
   }
 }
 
-void run_grid(const char* op, dim3 grid, dim3 block, size_t shared,
+void run_grid(const Kernel& kernel, dim3 grid, dim3 block, size_t shared,
               const std::function<void()>& thread) {
+  const char* const op = kernel.op;
+  const std::string name = nine::concat(op, " ", kernel.types);
   Machine& m = machine();
   const size_t threads = size_t{block.x} * block.y * block.z;
   const size_t blocks = size_t{grid.x} * grid.y * grid.z;
@@ -207,7 +210,9 @@ void run_grid(const char* op, dim3 grid, dim3 block, size_t shared,
       start(i,
             dim3(static_cast<unsigned>(i % block.x), static_cast<unsigned>(i / block.x % block.y),
                  static_cast<unsigned>(i / block.x / block.y)));
+    begin_block(name, threads);
     run_block(op);
+    end_block(op);
     nine::require(std::all_of(m.shared.end() - kGuard, m.shared.end(),
                               [](std::byte x) { return x == std::byte{0xff}; }),
                   "[", op, "] wrote behind its shared memory of ", shared, " bytes");
@@ -216,18 +221,35 @@ void run_grid(const char* op, dim3 grid, dim3 block, size_t shared,
 
 }  // namespace
 
-void launch(const char* op, cudaStream_t stream, dim3 grid, dim3 block, size_t shared,
+void launch(const Kernel& kernel, cudaStream_t stream, dim3 grid, dim3 block, size_t shared,
             std::vector<const void*> uses, std::function<void()> thread) {
   if (!stream->current()) failed(cudaErrorInvalidResourceHandle);
   if (!stream->current() || enter() != cudaSuccess) return;
-  stream->submit({op, std::move(uses), [op, grid, block, shared, thread = std::move(thread)] {
-                    run_grid(op, grid, block, shared, thread);
-                  }});
+  stream->submit(
+      {kernel.op, std::move(uses), [kernel, grid, block, shared, thread = std::move(thread)] {
+         run_grid(kernel, grid, block, shared, thread);
+       }});
 }
 
 void* shared_memory() { return machine().shared.data(); }
-void sync_block() { to_scheduler(State::at_block); }
-void sync_warp() { to_scheduler(State::at_warp); }
+size_t running_thread() { return machine().running; }
+const char* types_of(const char* function) {
+  std::string text = function;
+  const size_t begin = text.find("P = {");
+  if (begin != std::string::npos) text = text.substr(begin + 5, text.find("}; A =") - begin - 5);
+  for (const char* part : {"nine::cuda::", "nine::", "{anonymous}::", "scores::", "ops::"})
+    for (size_t at; (at = text.find(part)) != std::string::npos;)
+      text.erase(at, std::char_traits<char>::length(part));
+  return (new std::string(text))->c_str();
+}
+void sync_block() {
+  passed_barrier(machine().running);
+  to_scheduler(State::at_block);
+}
+void sync_warp() {
+  passed_barrier(machine().running);
+  to_scheduler(State::at_warp);
+}
 unsigned lane() { return static_cast<unsigned>(machine().running % 32); }
 void* lane_slot(unsigned l) { return &machine().slots[machine().running / 32][l]; }
 bool any_of_block(bool mine) {
