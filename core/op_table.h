@@ -7,6 +7,7 @@
 #include "core/device.h"
 #include "core/op_list.h"
 #include "core/ops.h"
+#include "core/profile.h"
 
 namespace nine {
 
@@ -23,6 +24,8 @@ struct OpTable {
   /// y = x byte by byte, for views of one shape and dtype. One side is on this device, the other on
   /// this device or the CPU.
   void (*copy_bytes)(const View& x, const View& y) = nullptr;
+  /// The device's clock; null where the host's is its own.
+  profile::DeviceClock* (*clock)(int index) = nullptr;
 
   // The ops.
 

@@ -2,11 +2,27 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "core/device.h"
+
 namespace nine::profile {
+
+/// The clock of a device that works on while the host goes ahead: there the host's clock would only
+/// see how long it takes to submit an op. A mark is a place in the device's work.
+class DeviceClock {
+ public:
+  virtual ~DeviceClock() = default;
+  /// A mark behind all work that was submitted so far.
+  virtual int64_t mark() = 0;
+  /// The seconds from one mark to a later one; waits for that one.
+  virtual double seconds(int64_t from, int64_t to) = 0;
+  /// Marks of before may be given out again.
+  virtual void forget() = 0;
+};
 
 /// Totals of one op since reset().
 struct Entry {
@@ -17,16 +33,17 @@ struct Entry {
   double bytes = 0;  ///< bytes read and written at least once
 };
 
-/// Turns counting on or off; it is off at first. To be called between steps, from one thread, as
-/// are the functions below.
-void enable(bool on);
+/// Turns counting on or off; it is off at first. Times are those of `device`. To be called between
+/// steps, from one thread, as are the functions below.
+void enable(bool on, Device device = kCpu);
 bool enabled();
 /// Sets all counts to zero.
 void reset();
-/// The ops that ran, in order of time, longest first.
+/// The ops that ran, in order of time, longest first. Waits for the device.
 std::vector<Entry> entries();
 
-/// Counts one op from construction to destruction. Costs two clock reads while counting is on. `op`
+/// Counts one op from construction to destruction. Costs two clock reads while counting is on, and
+/// on a device two marks, for which nobody waits. `op`
 /// must be a string literal. An op inside another one is not counted by itself: the products of an
 /// LSTM count as LSTM.
 class Scope {
@@ -41,6 +58,7 @@ class Scope {
   std::string_view op_;
   double flops_, bytes_;
   std::chrono::steady_clock::time_point start_;
+  int64_t mark_ = 0;
 };
 
 }  // namespace nine::profile

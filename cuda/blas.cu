@@ -8,6 +8,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
+#include <sstream>
+#include <string>
+#include <vector>
 
 #include "core/error.h"
 #include "core/matmul_precision.h"
@@ -19,24 +23,37 @@ constexpr size_t kWorkspace = size_t{32} << 20;  // as NVIDIA recommends for Hop
 
 struct Library {
   decltype(&cublasCreate_v2) create;
+  decltype(&cublasDestroy_v2) destroy;
   decltype(&cublasSetStream_v2) set_stream;
   decltype(&cublasSetWorkspace_v2) set_workspace;
   decltype(&cublasGetVersion_v2) version;
   decltype(&cublasGemmEx_64) gemm;
 };
 
+// The library of the header's version: as the system finds it, in the toolkit that the environment
+// names, where it was when this was built; then any.
+std::vector<std::string> library_names() {
+  const std::string file = concat("libcublas.so.", CUBLAS_VER_MAJOR);
+  std::vector<std::string> names{file};
+  for (const char* variable : {"CUDA_HOME", "CUDA_PATH"})
+    if (const char* home = std::getenv(variable))
+      for (const char* folder : {"/lib64/", "/lib/"}) names.push_back(home + (folder + file));
+  std::istringstream built_with(NINE_CUDA_LIBRARIES);  // separated by colons
+  for (std::string folder; std::getline(built_with, folder, ':');)
+    names.push_back(folder + "/" + file);
+  names.emplace_back("libcublas.so");
+  return names;
+}
+
 void* open_library() {
-  const std::string major = std::to_string(CUBLAS_VER_MAJOR);
-  const std::string names[] = {"libcublas.so." + major,
-                               std::string(NINE_CUDA_LIBRARIES) + "/libcublas.so." + major,
-                               "libcublas.so"};
   std::string why;
-  for (const std::string& name : names) {
+  for (const std::string& name : library_names()) {
     if (void* p = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL)) return p;
     why += concat(why.empty() ? "" : "; ", dlerror());
   }
-  fail("libcublas.so.", major, " cannot be opened (", why,
-       "): install CUDA's libraries, or name their folder in LD_LIBRARY_PATH");
+  fail("libcublas.so.", CUBLAS_VER_MAJOR, " cannot be opened (", why,
+       "): install CUDA's libraries (pip's nvidia-cublas will do), or name their folder in "
+       "LD_LIBRARY_PATH");
 }
 
 const Library& library() {
@@ -48,6 +65,7 @@ const Library& library() {
     };
     Library l{};
     find(l.create, "cublasCreate_v2");
+    find(l.destroy, "cublasDestroy_v2");
     find(l.set_stream, "cublasSetStream_v2");
     find(l.set_workspace, "cublasSetWorkspace_v2");
     find(l.version, "cublasGetVersion_v2");
@@ -67,9 +85,16 @@ cublasHandle_t handle_of(CudaDevice& device) {
   if (kept != nullptr) return kept;
   cublasHandle_t h = nullptr;
   check_blas("matmul", library().create(&h));
-  check_blas("matmul", library().set_stream(h, device.stream()));
-  check_blas("matmul",
-             library().set_workspace(h, allocate(kWorkspace, device.index()), kWorkspace));
+  void* workspace = nullptr;
+  try {
+    check_blas("matmul", library().set_stream(h, device.stream()));
+    workspace = allocate(kWorkspace, device.index());
+    check_blas("matmul", library().set_workspace(h, workspace, kWorkspace));
+  } catch (...) {
+    library().destroy(h);
+    release(workspace, device.index());
+    throw;
+  }
   return kept = h;  // only now that all of it has succeeded
 }
 
@@ -88,9 +113,9 @@ cublasComputeType_t compute_type(bool single) {
 
 }  // namespace
 
-std::string blas_description() {
+std::string blas_description(CudaDevice& device) {
   int v = 0;
-  check_blas("matmul", library().version(handle_of(CudaDevice::of(0)), &v));
+  check_blas("matmul", library().version(handle_of(device), &v));
   return concat("cuBLAS ", v / 10000, ".", v / 100 % 100, ".", v % 100);
 }
 
@@ -100,13 +125,19 @@ void multiply(CudaDevice& device, const char* op, const Gemm<T>& p) {
   constexpr bool kSingle = sizeof(T) == sizeof(float);
   constexpr cudaDataType_t kType = kSingle ? CUDA_R_32F : CUDA_R_64F;
   if (p.m == 0 || p.n == 0) return;
+  if (p.k == 0) {  // nothing is said of it in cuBLAS's documentation
+    const size_t width = static_cast<size_t>(p.n) * sizeof(T);
+    if (!p.add)
+      check(op, cudaMemset2DAsync(p.c, static_cast<size_t>(p.ldc) * sizeof(T), 0, width,
+                                  static_cast<size_t>(p.m), device.stream()));
+    return;
+  }
   const T beta = p.add ? T(1) : T(0);
   const auto transposed = [](bool yes) { return yes ? CUBLAS_OP_T : CUBLAS_OP_N; };
   check_blas(
       op, library().gemm(handle_of(device), transposed(p.transpose_b), transposed(p.transpose_a),
-                         p.n, p.m, p.k, &p.alpha, p.b, kType, std::max<int64_t>(p.ldb, 1), p.a,
-                         kType, std::max<int64_t>(p.lda, 1), &beta, p.c, kType,
-                         std::max<int64_t>(p.ldc, 1), compute_type(kSingle), CUBLAS_GEMM_DEFAULT));
+                         p.n, p.m, p.k, &p.alpha, p.b, kType, p.ldb, p.a, kType, p.lda, &beta, p.c,
+                         kType, p.ldc, compute_type(kSingle), CUBLAS_GEMM_DEFAULT));
 }
 
 template void multiply<float>(CudaDevice&, const char*, const Gemm<float>&);

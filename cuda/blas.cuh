@@ -15,6 +15,6 @@ template <class T>
 void multiply(CudaDevice& device, const char* op, const Gemm<T>& p);
 
 /// "cuBLAS 13.1.0". Error: the library cannot be opened.
-std::string blas_description();
+std::string blas_description(CudaDevice& device);
 
 }  // namespace nine::cuda

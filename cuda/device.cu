@@ -4,23 +4,24 @@
 #include <array>
 #include <cstdlib>
 #include <cstring>
-#include <map>
 #include <memory>
 #include <mutex>
-#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/error.h"
+#include "cuda/cuda.h"
+#include "cuda/lru_map.h"
 
 namespace nine::cuda {
 namespace {
 
 constexpr size_t kStaging = size_t{8} << 20;    // enough for the indices of some hundred batches
 constexpr size_t kMaxStaged = size_t{1} << 20;  // larger copies do not go through staging_
-constexpr size_t kMaxGraphs = 64;               // kept; all are dropped when there is one more
-constexpr size_t kMaxKeys = 4096;               // remembered as used once
+constexpr size_t kMaxGraphs = 512;
+constexpr size_t kMaxKeys = 4096;  // remembered as used once
 
 // The names of the columns of DeviceErrors, the same on every device.
 class IndexErrorNames {
@@ -60,6 +61,14 @@ void copy_rows(void* to, size_t to_pitch, const void* from, size_t from_pitch, s
   }
 }
 
+bool& graphs_on() {
+  static bool on = [] {
+    const char* setting = std::getenv("NINE_CUDA_GRAPHS");
+    return setting == nullptr || std::string_view(setting) != "0";
+  }();
+  return on;
+}
+
 struct Memory {
   size_t free = 0, total = 0;
 };
@@ -94,16 +103,17 @@ int visible_devices(std::string* why) {
   return 0;
 }
 
+void use_graphs(bool on) { graphs_on() = on; }
+
 struct CudaDevice::Graphs {
-  std::map<std::string, cudaGraphExec_t> all;
+  LruMap<cudaGraphExec_t> all{kMaxGraphs};
   // Keys that were used once. A graph is only captured at a key's second use: it costs more than a
   // run, and many keys never come again (batches of any length).
-  std::set<std::string> once;
-  bool enabled = true;
+  LruMap<char> once{kMaxKeys};
 };
 
 CudaDevice& CudaDevice::of(int index) {
-  static std::array<std::unique_ptr<CudaDevice>, 64> all;
+  static std::array<std::unique_ptr<CudaDevice>, kMost> all;
   require(index >= 0 && index < static_cast<int>(all.size()), "cuda:", index, " does not exist");
   auto& device = all[static_cast<size_t>(index)];
   if (!device) {
@@ -119,22 +129,30 @@ CudaDevice& CudaDevice::of(int index) {
   return *device;
 }
 
+// Never destroyed: at the end of a program CUDA may be shut down before its statics are.
 CudaDevice::CudaDevice(int index) : index_(index), graphs_(new Graphs) {
-  const char* setting = std::getenv("NINE_CUDA_GRAPHS");
-  graphs_->enabled = setting == nullptr || std::string_view(setting) != "0";
-  check("device", cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));
-  check("device", cudaMallocHost(reinterpret_cast<void**>(&staging_), kStaging));
-  check("device", cudaMallocHost(reinterpret_cast<void**>(&host_errors_), sizeof(DeviceErrors)));
-  check("device", cudaMalloc(reinterpret_cast<void**>(&errors_), sizeof(DeviceErrors)));
-  check("device", cudaMemsetAsync(errors_, 0xff, sizeof(DeviceErrors), stream_));
+  try {
+    check("device", cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));
+    check("device", cudaMallocHost(reinterpret_cast<void**>(&staging_), kStaging));
+    check("device", cudaMallocHost(reinterpret_cast<void**>(&host_errors_), sizeof(DeviceErrors)));
+    check("device", cudaMalloc(reinterpret_cast<void**>(&errors_), sizeof(DeviceErrors)));
+    check("device", cudaMemsetAsync(errors_, 0xff, sizeof(DeviceErrors), stream_));
+  } catch (...) {
+    if (errors_ != nullptr) release(errors_, index);
+    if (host_errors_ != nullptr) cudaFreeHost(host_errors_);
+    if (staging_ != nullptr) cudaFreeHost(staging_);
+    if (stream_ != nullptr) cudaStreamDestroy(stream_);
+    cudaGetLastError();
+    delete graphs_;
+    throw;
+  }
 }
 
 void* CudaDevice::scratch_bytes(size_t bytes, int slot) {
   Scratch& s = scratch_[slot];
   if (bytes > s.bytes) {
     wait();
-    if (s.memory != nullptr) check("scratch", cudaFree(s.memory));
-    s = {};
+    if (s.memory != nullptr) check("scratch", cudaFree(std::exchange(s, {}).memory));
     const size_t rounded = std::max<size_t>(bytes * 2, size_t{1} << 20);
     s.memory = allocate(rounded, index_);
     s.bytes = rounded;
@@ -187,35 +205,41 @@ void CudaDevice::throw_errors() {
   }
 }
 
-void CudaDevice::run_graph(const std::string& key, const std::function<void()>& work) {
-  if (!graphs_->enabled) return work();
-  auto& all = graphs_->all;
-  auto found = all.find(key);
-  if (found == all.end()) {
-    if (graphs_->once.size() >= kMaxKeys) graphs_->once.clear();
-    if (graphs_->once.insert(key).second) return work();
-    if (all.size() >= kMaxGraphs) {
-      wait();
-      for (auto& [name, graph] : all) check("graph", cudaGraphExecDestroy(graph));
-      all.clear();
-    }
-    cudaGraph_t graph = nullptr;
-    cudaGraphExec_t ready = nullptr;
-    check("graph", cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal));
-    try {
-      work();
-    } catch (...) {
-      cudaStreamEndCapture(stream_, &graph);
-      if (graph != nullptr) cudaGraphDestroy(graph);
-      cudaGetLastError();  // clears the error, which the next op would throw
-      throw;
-    }
-    check("graph", cudaStreamEndCapture(stream_, &graph));
-    check("graph", cudaGraphInstantiate(&ready, graph, 0));
-    check("graph", cudaGraphDestroy(graph));
-    found = all.emplace(key, ready).first;
+cudaGraphExec_t CudaDevice::captured(const std::function<void()>& work) {
+  cudaGraph_t graph = nullptr;
+  cudaGraphExec_t ready{};
+  check("graph", cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal));
+  try {
+    work();
+  } catch (...) {
+    cudaStreamEndCapture(stream_, &graph);
+    if (graph != nullptr) cudaGraphDestroy(graph);
+    cudaGetLastError();  // clears the error, which the next op would throw
+    throw;
   }
-  check("graph", cudaGraphLaunch(found->second, stream_));
+  check("graph", cudaStreamEndCapture(stream_, &graph));
+  const cudaError_t error = cudaGraphInstantiate(&ready, graph, 0);
+  cudaGraphDestroy(graph);
+  check("graph", error);
+  return ready;
+}
+
+void CudaDevice::run_graph(const std::string& key, const std::function<void()>& work) {
+  Graphs& graphs = *graphs_;
+  if (!graphs_on()) return work();
+  const cudaGraphExec_t* found = graphs.all.find(key);
+  if (found == nullptr) {
+    if (graphs.once.find(key) == nullptr) {
+      graphs.once.insert(key, 0);
+      return work();
+    }
+    const cudaGraphExec_t ready = captured(work);
+    graphs.once.erase(key);
+    // One that runs is freed when it has ended.
+    if (const auto dropped = graphs.all.insert(key, ready)) cudaGraphExecDestroy(*dropped);
+    found = graphs.all.find(key);
+  }
+  check("graph", cudaGraphLaunch(*found, stream_));
 }
 
 void* allocate(size_t bytes, int index) {

@@ -34,6 +34,7 @@ class CudaDevice {
  public:
   /// The device with this index, which becomes CUDA's current one. It is initialised at first use.
   static CudaDevice& of(int index);
+  static constexpr int kMost = 64;  ///< indices are below this
   /// The device of a view.
   static CudaDevice& of(const View& v) { return of(v.device.index); }
 
@@ -63,14 +64,15 @@ class CudaDevice {
   void wait();
 
   /// Runs `work`, which submits kernels and products to the stream. The second time that a key is
-  /// used, they are captured as a CUDA graph, which is launched from then on. `key` must contain
-  /// the op and all pointers and sizes that `work` depends on. NINE_CUDA_GRAPHS=0 in the
-  /// environment turns graphs off.
+  /// used, they are captured as a CUDA graph, which is launched from then on; of many keys those
+  /// used last keep theirs. `key` must contain the op and all pointers and sizes that `work`
+  /// depends on. NINE_CUDA_GRAPHS=0 in the environment turns graphs off.
   void run_graph(const std::string& key, const std::function<void()>& work);
 
  private:
   explicit CudaDevice(int index);
   void throw_errors();
+  cudaGraphExec_t captured(const std::function<void()>& work);
 
   int index_;
   cudaStream_t stream_ = nullptr;

@@ -31,15 +31,15 @@ inline constexpr int kBlock = 256;  ///< threads of a block, for most kernels
 /// Launches a kernel on the device's stream; a grid without blocks does nothing. `shared` is the
 /// bytes of shared memory of a block.
 template <class... P, class... A>
-void launch([[maybe_unused]] CudaDevice& device, const char* op, void (*kernel)(P...), dim3 grid,
-            dim3 block, size_t shared, const A&... args) {
+void launch(CudaDevice& device, const char* op, void (*kernel)(P...), dim3 grid, dim3 block,
+            size_t shared, const A&... args) {
   if (grid.x == 0 || grid.y == 0 || grid.z == 0) return;
 #ifdef __CUDACC__
   kernel<<<grid, block, shared, device.stream()>>>(static_cast<P>(args)...);
-  check(op, cudaGetLastError());
 #else
-  cuda_on_host::launch_kernel(op, kernel, grid, block, shared, args...);
+  cuda_on_host::launch_kernel(op, device.stream(), kernel, grid, block, shared, args...);
 #endif
+  check(op, cudaGetLastError());
 }
 
 /// ceil(n / d) as a grid's dimension.

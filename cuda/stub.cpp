@@ -22,5 +22,7 @@ void install() {
 
 bool built() { return false; }
 int devices() { return 0; }
+void use_graphs(bool) {}
+Description describe(int) { no_cuda(); }
 
 }  // namespace nine::cuda

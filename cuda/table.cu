@@ -1,5 +1,6 @@
 // CUDA's op table.
 #include "core/op_table.h"
+#include "cuda/clock.cuh"
 #include "cuda/cuda.h"
 #include "cuda/device.cuh"
 #include "cuda/ops.cuh"
@@ -11,7 +12,8 @@ void install() {
                 .release = release,
                 .available = available,
                 .clear = clear,
-                .copy_bytes = copy_bytes};
+                .copy_bytes = copy_bytes,
+                .clock = clock};
 #define NINE_SET_OP(name) table.name = name;
   NINE_FOR_EACH_OP(NINE_SET_OP)
 #undef NINE_SET_OP

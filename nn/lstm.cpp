@@ -39,12 +39,15 @@ Var Lstm::operator()(const Var& x, std::vector<LstmState>& state, const Dropout&
 }
 
 Var Lstm::operator()(const Var& x, int64_t batch) const {
-  Tape& tape = x.tape();
-  const Tensor zeros = tape.arena().saved({batch, hidden_}, x.dtype());
+  std::vector<LstmState> state = zero_state(x.tape(), batch, x.dtype());
+  return (*this)(x, state);
+}
+
+std::vector<LstmState> Lstm::zero_state(Tape& tape, int64_t batch, DType dtype) const {
+  const Tensor zeros = tape.arena().saved({batch, hidden_}, dtype);
   ops::fill(zeros, 0);
   const Var zero = tape.constant(zeros);
-  std::vector<LstmState> state(layers_.size(), {zero, zero});
-  return (*this)(x, state);
+  return std::vector<LstmState>(layers_.size(), {zero, zero});
 }
 
 }  // namespace nine

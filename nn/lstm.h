@@ -28,6 +28,8 @@ class Lstm {
   Var operator()(const Var& x, std::vector<LstmState>& state, const Dropout& between = {}) const;
   /// The same from states of zeros, for whole sequences.
   Var operator()(const Var& x, int64_t batch) const;
+  /// States of zeros of `batch` columns, one a layer, in the tape's pool.
+  std::vector<LstmState> zero_state(Tape& tape, int64_t batch, DType dtype) const;
 
  private:
   struct Layer {

@@ -43,4 +43,7 @@ printf '#!/bin/sh\necho broken; exit 3\n' > "$work/bin/cmake"
 if tests/gpu.sh 3 > log 2>&1; then fail "a failed build, and the exit status is 0"; fi
 grep -q broken log && has '3: configure' && has '3: memcheck, left out'
 if grep -q compare-lin "$work/out/gpu.json"; then fail "another commit's results are in gpu.json"; fi
+printf '#!/bin/sh\necho "-- CUDA: not built (no nvcc)"\n' > "$work/bin/cmake"
+if tests/gpu.sh 1 > log 2>&1; then fail "a build without CUDA, and the exit status is 0"; fi
+grep -q 'not built' log && has '1: configure' && has '1: tests, left out'
 if tests/gpu.sh 4 > log 2>&1; then fail "part 4 was accepted"; fi

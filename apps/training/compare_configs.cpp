@@ -36,9 +36,9 @@ std::string difference(const std::string& key, const Json& now, const Json& stor
 }  // namespace
 
 const std::vector<std::string>& keys_free_on_resume() {
-  static const std::vector<std::string> keys{"after",      "threads",     "keep",
-                                             "save_every", "profile",     "run",
-                                             "restart",    "tensorboard", "mpi_timeout"};
+  static const std::vector<std::string> keys{"after",       "threads",  "keep",    "save_every",
+                                             "profile",     "run",      "restart", "tensorboard",
+                                             "mpi_timeout", "other_gpu"};
   return keys;
 }
 

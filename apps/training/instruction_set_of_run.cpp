@@ -5,6 +5,7 @@
 
 #include "core/error.h"
 #include "core/instruction_set.h"
+#include "cuda/cuda.h"
 
 namespace nine::app {
 namespace {
@@ -15,6 +16,17 @@ std::string instruction_set_text(const std::string& stored) {
        {std::pair("avx512vl", InstructionSet::avx512), std::pair("avx2", InstructionSet::avx2)})
     if (stored.find(feature) != std::string::npos) return to_text(set);
   return to_text(InstructionSet::generic);
+}
+
+bool is_of_gpu(const std::string& key) {
+  return key == "gpu" || key == "gpu_driver" || key == "cuda_runtime" || key == "cublas";
+}
+
+// How a run goes on whose `key` was another value.
+std::string way_on(const std::string& key, const Json& was) {
+  if (is_of_gpu(key)) return "give --other-gpu to go on, not to the same bits";
+  return key == "instruction_set" && was.is_string() ? how_to_go_on(was.get<std::string>())
+                                                     : "it cannot go on to the same bits";
 }
 
 std::string gemm_text(std::string stored) {
@@ -41,6 +53,33 @@ std::string how_to_go_on(const std::string& was) {
   const std::string missing = missing_feature(*set);
   return missing.empty() ? "start it with NINE_ISA=" + was + " to go on to the same bits"
                          : "this CPU has no " + missing;
+}
+
+Json gpu_settings(Device device) {
+  Json out = Json::object();
+  if (device.kind != DeviceKind::cuda) return out;
+  const cuda::Description gpu = cuda::describe(device.index);
+  out["gpu"] = gpu.gpu;
+  out["gpu_driver"] = gpu.driver;
+  out["cuda_runtime"] = gpu.runtime;
+  out["cublas"] = gpu.cublas;
+  return out;
+}
+
+std::vector<std::string> require_same_machine(const std::string& path, const Json& before,
+                                              const Json& now, bool other_gpu) {
+  std::vector<std::string> passed;
+  for (const auto& [key, value] : now.items()) {
+    const Json was = in_present_form(key, before.value(key, Json()));
+    if (key == "version" || was == value) continue;
+    const std::string difference = concat(
+        key, " was ", was.is_null() ? "not recorded" : json_text(was), ", now ", json_text(value));
+    if (!is_of_gpu(key) || !other_gpu)
+      throw UsageError(concat(path, " holds a run whose ", difference, "; ", way_on(key, was),
+                              "; or use --restart or another --run"));
+    passed.push_back("--other-gpu: " + difference);
+  }
+  return passed;
 }
 
 }  // namespace nine::app

@@ -4,14 +4,20 @@
 #include <cstdint>
 #include <cstdio>
 
+#include "core/device.h"
+
 namespace nine::app {
 
-/// What the machine reaches, measured now on all threads (about half a second).
+/// What the machine reaches, measured now (about half a second): on the CPU with all threads, on a
+/// GPU with its own ops.
 struct MachineRates {
-  double flops = 0;  ///< operations a second of a tile product in cache, float32
-  double bytes = 0;  ///< bytes a second of a triad over memory
+  /// Operations a second, float32: of a tile product in cache; on a GPU of one large product at the
+  /// precision that is set.
+  double flops = 0;
+  double bytes = 0;  ///< bytes a second of a triad over memory; on a GPU of a sum of two tensors
+  Device device = kCpu;
 };
-MachineRates measure_machine();
+MachineRates measure_machine(Device device = kCpu);
 
 /// Prints the profile's ops since reset(): time, share, rate, and how near each comes to its
 /// roofline, which is the longer of operations / rate and bytes / bandwidth. `steps` divides the

@@ -124,6 +124,8 @@ void TrainOptions::declare_run(Options& o) {
       .unit("DIR")
       .default_text("none");
   o.add("restart", restart, "start over; what the directory holds is moved to DIR/old-N");
+  o.add("other-gpu", other_gpu,
+        "go on though the run's GPU, driver, CUDA or cuBLAS was another: not to the same bits");
   o.add("after", after, "train this long: epochs (10e), updates (300Ku) or tokens (20Mt)");
   o.add("valid-every", valid_every, "validate this often");
   o.add("save-every", save_every,

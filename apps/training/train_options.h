@@ -71,7 +71,7 @@ struct TrainOptions : HeadSettings {
   int64_t asgd_trigger = 0;
   // Run
   std::string run, tensorboard;
-  bool restart = false;
+  bool restart = false, other_gpu = false;
   TrainingLength after{10, TrainingUnit::epochs}, valid_every{1, TrainingUnit::epochs},
       save_every{500, TrainingUnit::updates};
   int64_t log_every = 20, early_stop = 0;

@@ -32,8 +32,9 @@ std::vector<std::string> split_list(const std::string& text) {
 constexpr const char* kGradientSum = "gradient_sum";
 
 // Whether the directory's run is resumed. Error, which names the option: its configuration differs
-// from `now`, that of this start.
-bool resumes(const TrainingRun& t, const Json& now, RunDirectory& run) {
+// from `now`, that of this start. `passed` gets what --other-gpu lets differ.
+bool resumes(const TrainingRun& t, const Json& now, RunDirectory& run,
+             std::vector<std::string>& passed) {
   if (!run.has_run()) return false;
   if (t.options.restart) {
     run.restart({"average"});
@@ -50,18 +51,8 @@ bool resumes(const TrainingRun& t, const Json& now, RunDirectory& run) {
         run.path().string(), " holds a run with --accumulate ", t.options.accumulate,
         " of an older version, which added gradients in another order and read another part of the "
         "text for each batch; it cannot go on; use --restart or another --run"));
-  // Results depend on data, instruction set, libraries and block sizes to the last bit too.
-  for (const auto& [key, value] : now["resolved"].items()) {
-    const Json was = in_present_form(
-        key, before.contains("resolved") ? before["resolved"].value(key, Json()) : Json());
-    if (key == "version" || was == value) continue;
-    const std::string way = key == "instruction_set" && was.is_string()
-                                ? how_to_go_on(was.get<std::string>())
-                                : "it cannot go on to the same bits";
-    throw UsageError(concat(run.path().string(), " holds a run whose ", key, " was ",
-                            json_text(was), ", now ", json_text(value), "; ", way,
-                            "; or use --restart or another --run"));
-  }
+  passed = require_same_machine(run.path().string(), before.value("resolved", Json::object()),
+                                now["resolved"], t.options.other_gpu);
   return true;
 }
 
@@ -134,12 +125,13 @@ constexpr const char* kFinishedBefore =
 struct Start {
   IntactCheckpoint found;          // where the run is resumed, if there is a checkpoint
   std::filesystem::path moved_to;  // where a run without an intact checkpoint was put, else empty
+  std::vector<std::string> other_gpu;  // what of the GPU is not as it was
 };
 
 // Writes the configuration before anything else: a run killed from here on can be resumed.
 Start open_run(const TrainingRun& t, const Json& config, RunDirectory& run) {
   Start start;
-  const bool resume = resumes(t, config, run);
+  const bool resume = resumes(t, config, run, start.other_gpu);
   if (run.writable()) run.write_config(config);
   if (resume) start.found = CheckpointStore(run.checkpoints(), t.options.keep).find_latest_intact();
   if (!start.found.skipped.empty() && !start.found.checkpoint) {
@@ -162,7 +154,8 @@ int train(const TrainingRun& t, Trainer& trainer, RunCallbacks& callbacks, RunDi
   catch_interrupts();
   const Trainer::Outcome outcome = trainer.run();
   callbacks.finish();
-  if (t.options.profile) print_profile(stdout, measure_machine(), trainer.updates_here());
+  if (t.options.profile)
+    print_profile(stdout, measure_machine(t.parameters.device()), trainer.updates_here());
   if (outcome == Trainer::Outcome::interrupted) {
     std::fprintf(stderr,
                  "%s: interrupted; step %lld is saved, the same command goes on from there\n",
@@ -203,6 +196,7 @@ Json resolved_settings(const TrainOptions& o, const ParameterSet& parameters, in
            {"head_tile", ops::kHeadTile},
            {"head_chunks", ops::kHeadChunks}};
   if (o.accumulate > 1) out[kGradientSum] = "tree";
+  out.update(gpu_settings(parameters.device()));
   return out;
 }
 
@@ -226,6 +220,7 @@ int lead(const TrainingRun& t, const Json& config, Communicator& communicator) {
     callbacks.message(concat(
         "no checkpoint is intact: the run starts over from the beginning; what there was is in ",
         start.moved_to.string()));
+  for (const std::string& difference : start.other_gpu) callbacks.message(difference);
   Arena arena("step", t.parameters.device());
   Trainer trainer(t.parameters, t.task, arena, trainer_config(t, communicator), &store, callbacks,
                   metadata_of(t));
@@ -271,7 +266,8 @@ int assist(const TrainingRun& t, Communicator& communicator) {
 int run_training(const TrainingRun& t, Communicator& communicator) {
   if (!t.options.freeze.empty()) t.parameters.freeze(split_list(t.options.freeze));
   Json config = t.flags.to_json();
-  config.erase("restart");  // about one start, not about the run
+  for (const char* key : {"restart", "other_gpu"})
+    config.erase(key);  // about one start, not the run
   config["resolved"] = t.resolved;
   Json compared = config;  // rank 0 alone writes
   for (const char* key : {"run", "tensorboard"}) compared.erase(key);

@@ -47,6 +47,8 @@ class LanguageNetwork {
   /// The state of `batch` columns before their first word; without layers where the network carries
   /// nothing from one call of run() to the next.
   virtual CarriedState new_state(int64_t batch) const = 0;
+  /// The same for one step, in the tape's pool: for columns that begin anew with every batch.
+  virtual std::vector<LstmState> start_state(Tape& tape, int64_t batch) const = 0;
   /// How many time steps depend on each other at most: run() cuts longer columns into windows of
   /// so many, each read from a start of its own. 0: there is no limit, and a state is carried.
   virtual int64_t window() const = 0;

@@ -51,6 +51,9 @@ class LstmLanguageModel final : public LanguageNetwork {
   CarriedState new_state(int64_t batch) const override {
     return {config_.layers, batch, config_.hidden, dtype(), device()};
   }
+  std::vector<LstmState> start_state(Tape& tape, int64_t batch) const override {
+    return lstm_.zero_state(tape, batch, dtype());
+  }
   int64_t window() const override { return 0; }
   std::unique_ptr<LanguageDecoder> decoder(int64_t batch) const override {
     return recurrent_decoder(*this, batch);

@@ -63,6 +63,7 @@ class TransformerLanguageModel final : public LanguageNetwork {
   /// `state` has nothing in it.
   Hidden run(Tape& tape, const Tensor& ids, std::vector<LstmState>& state) const override;
   CarriedState new_state(int64_t batch) const override { return {0, batch, 0, dtype(), device()}; }
+  std::vector<LstmState> start_state(Tape&, int64_t) const override { return {}; }
   int64_t window() const override { return config_.window; }
   /// Keys and values of earlier words are kept. After as many words as the window has, the later
   /// half of it is read again, as SegmentReader does.

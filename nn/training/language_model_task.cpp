@@ -163,7 +163,7 @@ TrainingSource::Objective LanguageModelTask::forward(Tape& tape, int i, double r
   if (carry_state_) {
     carried_.on(tape, state_, first, batch_size_);
   } else {
-    model_.new_state(columns).on(tape, state_);
+    state_ = model_.start_state(tape, columns);
   }
   const LanguageNetwork::Hidden hidden = model_.run(tape, b.input, state_);
   if (carry_state_) next_carried_.store(state_, first);

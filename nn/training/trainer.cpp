@@ -117,7 +117,7 @@ Trainer::Outcome Trainer::run() {
 
 void Trainer::one_update() {
   const double lr = schedule_.rate(progress_.step + 1), before = clock_seconds();
-  profile::enable(config_.profile);
+  profile::enable(config_.profile, parameters_.device());
   const StepResult r = step_.run(task_, progress_.step + 1, lr);
   profile::enable(false);
   ++updates_here_;

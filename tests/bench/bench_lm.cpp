@@ -132,7 +132,7 @@ int bench(const BenchOptions& o, Device device) {
   std::vector<double> seconds;
   double loss = 0;
   for (int64_t i = 0; i < o.warmup + o.steps; ++i) {
-    if (i == o.warmup) profile::enable(o.profile);
+    if (i == o.warmup) profile::enable(o.profile, device);
     const auto start = std::chrono::steady_clock::now();
     if (o.score) {
       const NoGrad guard(tape);
@@ -176,7 +176,7 @@ int bench(const BenchOptions& o, Device device) {
                  {"peak_mib", peak_memory_mib(arena, parameters, optimizer.get())},
                  {"loss", loss}};
   std::printf("%s\n", out.dump().c_str());
-  if (o.profile) print_profile(stderr, measure_machine(), o.steps);
+  if (o.profile) print_profile(stderr, measure_machine(device), o.steps);
   return kExitDone;
 }
 

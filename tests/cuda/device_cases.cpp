@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <map>
 #include <memory>
+#include <utility>
 
 #include "autograd/functions.h"
 #include "core/ops.h"
@@ -41,11 +42,11 @@ Tensor to_device(const Tensor& tensor, Device device, int64_t gap) {
   return t;
 }
 
-Arena& poisoned_pool(Device device) {
-  static std::map<DeviceKind, std::unique_ptr<Arena>> pools;
-  std::unique_ptr<Arena>& arena = pools[device.kind];
+Arena& poisoned_pool(Device device, size_t bytes) {
+  static std::map<std::pair<DeviceKind, size_t>, std::unique_ptr<Arena>> pools;
+  std::unique_ptr<Arena>& arena = pools[{device.kind, bytes}];
   constexpr int64_t kNumbers = 1 << 19;
-  if (!arena) arena = std::make_unique<Arena>("tests", device, size_t{64} << 20);
+  if (!arena) arena = std::make_unique<Arena>("tests", device, bytes);
   static const Tensor nan = tensor_of(Doubles(kNumbers, std::nan("")), {kNumbers}, DType::float32);
   arena->reset();
   {

@@ -18,7 +18,7 @@ bool has_gpu();
 Tensor to_device(const Tensor& tensor, Device device, int64_t gap = 0);
 
 /// A step's pool on the device, both ends full of NaN.
-Arena& poisoned_pool(Device device);
+Arena& poisoned_pool(Device device, size_t bytes = size_t{64} << 20);
 
 struct Run {
   checks::Doubles value;

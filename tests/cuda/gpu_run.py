@@ -134,6 +134,8 @@ def run_step(name, command, seconds, log):
                 lines.append(json.loads(line))
             except json.JSONDecodeError:
                 pass
+    if name == "configure" and "CUDA: not built" in text:  # nothing of what follows would run on a GPU
+        code = code or 1
     step = {"name": name, "exit": code, "seconds": round(time.time() - begin, 1)}
     if lines:
         step["results"] = lines

@@ -30,6 +30,7 @@ struct Problem {
   bool untied = false;
   int64_t far = 0;  // so many words are at 1e7, and nobody's target
   std::string word_norm = "none", context_norm = "none";
+  size_t pool = size_t{64} << 20;  // bytes
 
   HeadNorms norms(Device device) const {
     HeadNorms n{.word = word_norm_from_text(word_norm),
@@ -72,7 +73,7 @@ Result run(const Problem& p, DType dtype, Device device) {
   for (int32_t& y : targets)
     if (p.far > 0) y = static_cast<int32_t>(p.words - 1);
   targets[0] = static_cast<int32_t>(p.words - 1);
-  Tape tape(poisoned_pool(device));
+  Tape tape(poisoned_pool(device, p.pool));
   std::vector<Parameter> parameters(values.size());
   std::vector<Var> x;
   for (size_t i = 0; i < values.size(); ++i) {
@@ -234,6 +235,25 @@ TEST_CASE("cuda head: products computed again, and a vocabulary in several runs"
   compare({.head = "mix:lin,rbf", .words = 600, .size = 4, .options = {.smoothing = smoothing}},
           DType::float64, 1e-10);
   cuda::set_head_spare_bytes(0);
+}
+
+// Of the size that a language model has: products as the library chooses them there, and more than
+// one block of rows. On the stand-in, which would take hours, the same at a thousandth of it.
+TEST_CASE("cuda head: full size, several blocks of rows") {
+  if (!has_gpu()) return;
+#ifdef NINE_CUDA_ON_HOST
+  constexpr int64_t kShare = 16, kWordShare = 64;
+  constexpr size_t kPool = size_t{64} << 20;
+#else
+  constexpr int64_t kShare = 1, kWordShare = 1;
+  constexpr size_t kPool = size_t{4} << 30;
+#endif
+  Problem p{.words = 30000 / kWordShare, .size = 512 / kShare, .scale = 0.3, .pool = kPool};
+  for (const auto& [head, rows] : {std::pair{"lin", 4480}, {"rbf", 1120}, {"mix:9*lin", 1120}}) {
+    p.head = head;
+    p.rows = rows / kShare;
+    compare(p, DType::float32, 1e-5);
+  }
 }
 
 TEST_CASE("cuda head: large scores, and one word") {

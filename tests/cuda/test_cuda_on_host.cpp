@@ -2,10 +2,39 @@
 #ifdef NINE_CUDA_ON_HOST
 #include <doctest/doctest.h>
 
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+
+#include "core/ops.h"
+#include "core/profile.h"
+#include "tests/cuda/small_training.h"
+#include "tests/cuda_on_host/card.h"
 #include "tests/cuda_on_host/probe.h"
 #include "tests/support.h"
 
+using namespace nine;
 using namespace nine::tests;
+
+namespace {
+
+// Whether `work` ends its process by a signal, or with an exit status that is not 0.
+bool is_fatal(void (*work)()) {
+  const pid_t child = fork();
+  if (child == 0) {
+    if (std::freopen("/dev/null", "w", stderr) == nullptr) _exit(0);
+    work();
+    _exit(0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  return !WIFEXITED(status) || WEXITSTATUS(status) != 0;
+}
+
+}  // namespace
 
 TEST_CASE("cuda on the host: what a kernel does wrong is found") {
   using namespace cuda_on_host;
@@ -20,5 +49,74 @@ TEST_CASE("cuda on the host: what a kernel does wrong is found") {
 
 TEST_CASE("cuda on the host: a graph runs again what was captured") {
   CHECK(cuda_on_host::probe_graph() == 3);
+}
+
+TEST_CASE("cuda on the host: of many graphs those used last are kept") {
+  CHECK(cuda_on_host::probe_many_graphs(700) <= 512);
+}
+
+TEST_CASE("cuda on the host: a warm training step asks for no memory, of sentences neither") {
+  for (const bool sentences : {false, true}) {
+    const auto allocations = [&](int64_t steps) {
+      const int64_t before = cuda_on_host::counts().allocations;
+      train_on(kGpu, "mix:2*lin,rbf", DType::float32, steps, {.sentences = sentences});
+      return cuda_on_host::counts().allocations - before;
+    };
+    allocations(2);
+    CHECK(allocations(12) == allocations(4));
+  }
+}
+
+TEST_CASE("cuda on the host: the profile has what an op takes on the device") {
+  const Tensor a({40, 30}, DType::float32, kGpu), b({30, 20}, DType::float32, kGpu),
+      c({40, 20}, DType::float32, kGpu);
+  profile::reset();
+  profile::enable(true, kGpu);
+  for (int i = 0; i < 3; ++i) ops::matmul(a, false, b, false, {c.view()});
+  ops::fill(c, 1);
+  profile::enable(false);
+  const auto entries = profile::entries();
+  profile::reset();
+  REQUIRE(entries.size() == 2);
+  CHECK(entries[0].op == "matmul");  // one product; the clock of the stand-in counts them
+  CHECK(entries[0].calls == 3);
+  CHECK(entries[0].seconds == doctest::Approx(3e-6));
+  CHECK(entries[1].seconds == doctest::Approx(1e-6));
+}
+
+TEST_CASE("cuda on the host: work waits until the host does") {
+  using namespace cuda_on_host;
+  const Deferred seen = probe_deferred();
+  CHECK(seen.before == 0);
+  CHECK(seen.after == 1);
+  CHECK(probe_staging_overwritten() == 2);  // too early: the copy had not begun
+  CHECK(std::isnan(probe_freed()));
+}
+
+TEST_CASE("cuda on the host: what a call of CUDA must not be given is found") {
+  using namespace cuda_on_host;
+  CHECK(error_of([] { probe_overlapping_copy(4); }).empty());
+  CHECK(error_of([] { probe_overlapping_copy(0); }).empty());  // rows between the other's rows
+  CHECK(has(error_of([] { probe_overlapping_copy(1); }), "source and destination overlap"));
+  CHECK(has(error_of([] { probe_free_in_capture(); }), "was freed while a stream captures"));
+  CHECK(has(error_of([] { probe_pageable_copy_in_capture(); }), "a copy of pageable memory while"));
+  CHECK(has(error_of([] { probe_stale_replay(); }), "or it was freed"));
+  CHECK(is_fatal(probe_misaligned));
+}
+
+TEST_CASE("cuda on the host: two cards keep to themselves") {
+  using namespace cuda_on_host;
+  CHECK(has(error_of([] { probe_other_card(); }), "an address of another GPU"));
+  CHECK(has(error_of([] { probe_other_current_card(); }), "invalid resource handle"));
+}
+
+TEST_CASE("cuda on the host: cuBLAS checks what it is given") {
+  using namespace cuda_on_host;
+  CHECK(error_of([] { probe_wrong_product("nothing"); }).empty());
+  CHECK(has(error_of([] { probe_wrong_product("lda"); }), "[probe] cuBLAS: status 7"));
+  CHECK(has(error_of([] { probe_wrong_product("alignment"); }), "[probe] cuBLAS: status 7"));
+  CHECK(has(error_of([] { probe_wrong_product("range"); }), "leave their block of device memory"));
+  CHECK(has(error_of([] { probe_wrong_product("card"); }), "[probe] cuBLAS: status 11"));
+  CHECK(has(error_of([] { probe_wrong_product("host"); }), "an address of the host's memory"));
 }
 #endif

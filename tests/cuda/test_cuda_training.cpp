@@ -5,74 +5,12 @@
 #include <cmath>
 
 #include "cuda/cuda.h"
-#include "nn/models/language_config.h"
-#include "nn/training/checkpoint.h"
-#include "nn/training/language_model_task.h"
-#include "nn/training/optimizers/adam.h"
-#include "nn/training/train_step.h"
 #include "tests/compare.h"
-#include "tests/cuda/device_cases.h"
+#include "tests/cuda/small_training.h"
 #include "tests/programs.h"
 
 using namespace nine;
 using namespace nine::tests;
-
-namespace {
-
-struct Trained {
-  std::vector<double> losses, weights;
-  double nll = 0;
-};
-
-struct Files {
-  std::string load = {}, save = {};  // empty: not
-};
-
-std::unique_ptr<LanguageNetwork> network_of(LanguageArch arch, ParameterSet& set, int64_t words,
-                                            const HeadSpec& head) {
-  if (arch == LanguageArch::transformer) {
-    TransformerLanguageModelConfig config{
-        .vocab = words, .hidden = 12, .ffn = 20, .heads = 3, .window = 5, .dropout = 0.1};
-    config.head.spec = head;
-    return std::make_unique<TransformerLanguageModel>(set, config);
-  }
-  LstmLanguageModelConfig config{.vocab = words, .embed = 8, .hidden = 12, .layers = 2};
-  config.dropout = config.dropout_hidden = 0.1;
-  config.head.spec = head;
-  return std::make_unique<LstmLanguageModel>(set, config);
-}
-
-Trained train_on(Device device, const std::string& head, DType dtype, int64_t steps,
-                 const Files& files = {}, LanguageArch arch = LanguageArch::lstm) {
-  std::vector<std::string> lines;
-  for (int i = 0; i < 60; ++i)
-    lines.emplace_back(i % 3 == 0   ? "the cat saw the dog"
-                       : i % 3 == 1 ? "a dog ran"
-                                    : "the dog saw a cat and ran");
-  const Vocabulary vocabulary =
-      Vocabulary::build(count_words_of_lines(lines), Specials::kLanguageModel);
-  const Corpus text = Corpus::of_lines(lines, vocabulary);
-  ParameterSet parameters({.dtype = dtype, .seed = 3, .device = device});
-  const std::unique_ptr<LanguageNetwork> network =
-      network_of(arch, parameters, vocabulary.size(), parse_head(head));
-  const LanguageNetwork& model = *network;
-  if (!files.load.empty()) parameters.load(read_safetensors(files.load), parameters.values());
-  LanguageModelTask task(model, text, &text, {.batch = 4, .bptt = 5});
-  Arena arena("step", device, 64 << 20);
-  Adam optimizer(parameters, {});
-  TrainStep step(parameters, optimizer, arena, {.clip = 1});
-  Trained result;
-  for (int64_t s = 1; s <= steps; ++s) {
-    if (task.epoch_finished()) task.start_epoch(s);
-    result.losses.push_back(step.run(task, s, 0.01).loss);
-  }
-  result.nll = task.validate(step.tape()).nll();
-  result.weights = parameters.values().to_vector();
-  if (!files.save.empty()) write_safetensors(files.save, parameters.named(parameters.values()));
-  return result;
-}
-
-}  // namespace
 
 TEST_CASE("cuda: training on the GPU follows the CPU") {
   if (!has_gpu()) return;
@@ -89,8 +27,10 @@ TEST_CASE("cuda: training on the GPU follows the CPU") {
 
 TEST_CASE("cuda: a Transformer language model trained on the GPU follows the CPU") {
   if (!has_gpu()) return;
-  const Trained cpu = train_on(kCpu, "lin", DType::float64, 12, {}, LanguageArch::transformer),
-                gpu = train_on(kGpu, "lin", DType::float64, 12, {}, LanguageArch::transformer);
+  const Trained cpu =
+                    train_on(kCpu, "lin", DType::float64, 12, {.arch = LanguageArch::transformer}),
+                gpu =
+                    train_on(kGpu, "lin", DType::float64, 12, {.arch = LanguageArch::transformer});
   CHECK(relative_error(gpu.losses, cpu.losses) < 1e-9);
   CHECK(relative_error(gpu.weights, cpu.weights) < 1e-7);
   CHECK(std::abs(gpu.nll - cpu.nll) < 1e-8);
@@ -116,4 +56,19 @@ TEST_CASE("cuda: weights move between devices") {
   CHECK(cpu.weights == gpu.weights);
   CHECK(std::abs(cpu.nll - gpu.nll) < 1e-10);
   CHECK(train_on(kGpu, "lin", DType::float64, 0, {.load = dir / "again"}).nll == gpu.nll);
+}
+
+TEST_CASE("cuda: training with graphs and without gives the same bits") {
+  if (!has_gpu()) return;
+  for (const bool sentences : {false, true}) {
+    CAPTURE(sentences);
+    const auto train = [&](bool graphs) {
+      cuda::use_graphs(graphs);
+      return train_on(kGpu, "lin", DType::float32, 12, {.sentences = sentences});
+    };
+    const Trained without = train(false), with = train(true);
+    CHECK(with.losses == without.losses);
+    CHECK(with.weights == without.weights);
+    CHECK(with.nll == without.nll);
+  }
 }

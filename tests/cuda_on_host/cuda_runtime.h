@@ -1,8 +1,8 @@
 // Stands in for CUDA's runtime so that cuda/*.cu compile as plain C++ and run without a GPU: what
-// those files use, with the same names and meanings, and with checks (docs/cuda.md). One block runs
-// after another; a block's threads are fibers that run in an order shuffled by a seed, so that a
-// missing barrier shows; device memory can be accessed only inside of a kernel or a copy, and new
-// memory is full of NaN.
+// those files use, with the same names and meanings, and with checks (docs/cuda.md). Work waits in
+// a queue until the host waits for it. One block runs after another; a block's threads are fibers
+// that run in an order shuffled by a seed, so that a missing barrier shows; device memory can be
+// accessed only inside of a kernel or a copy, and new memory is full of NaN.
 #pragma once
 
 #include <cstddef>
@@ -12,6 +12,8 @@
 #include <memory>
 #include <type_traits>
 #include <vector>
+
+#include "tests/cuda_on_host/stream.h"
 
 #define __global__
 #define __device__
@@ -24,7 +26,15 @@ struct dim3 {
 };
 inline dim3 threadIdx, blockIdx, blockDim, gridDim;  // of the fiber that runs
 
-enum cudaError_t { cudaSuccess, cudaErrorMemoryAllocation, cudaErrorInvalidValue };
+enum cudaError_t {
+  cudaSuccess = 0,
+  cudaErrorInvalidValue = 1,
+  cudaErrorMemoryAllocation = 2,
+  cudaErrorInvalidDevice = 101,
+  cudaErrorInvalidResourceHandle = 400,
+  cudaErrorNotReady = 600,
+  cudaErrorUnknown = 999
+};
 enum cudaMemcpyKind {
   cudaMemcpyHostToDevice,
   cudaMemcpyDeviceToHost,
@@ -33,21 +43,37 @@ enum cudaMemcpyKind {
 };
 enum cudaStreamCaptureMode { cudaStreamCaptureModeThreadLocal };
 inline constexpr unsigned cudaStreamNonBlocking = 1;
+struct cudaDeviceProp {
+  char name[256];
+  int major, minor;
+};
 
 struct cuda_on_host_graph {
-  std::vector<std::function<void()>> work;
+  std::vector<cuda_on_host::Work> work;
+};
+struct cuda_on_host_event {
+  bool recorded = false, done = false;
+  double seconds = 0;
 };
 using cudaStream_t = struct cuda_on_host_stream*;
 using cudaGraph_t = cuda_on_host_graph*;
-using cudaGraphExec_t = cuda_on_host_graph*;
+using cudaGraphExec_t = std::shared_ptr<const cuda_on_host_graph>*;
+using cudaEvent_t = std::shared_ptr<cuda_on_host_event>*;
 
 namespace cuda_on_host {
 
-/// Runs `thread` for all threads of all blocks; or, while a stream captures, keeps that for the
+/// Queues `thread` for all threads of all blocks; or, while the stream captures, keeps that for the
 /// graph.
-void launch(const char* op, dim3 grid, dim3 block, size_t shared, std::function<void()> thread);
-/// Runs `work`, which may access device memory; or keeps it for the graph.
-void submit(std::function<void()> work);
+struct Kernel {
+  const char* op;
+  const char* types;  ///< of its parameters
+};
+void launch(const Kernel& kernel, cudaStream_t stream, dim3 grid, dim3 block, size_t shared,
+            std::vector<const void*> uses, std::function<void()> thread);
+/// The part of launch_kernel's __PRETTY_FUNCTION__ that tells kernels apart; never freed.
+const char* types_of(const char* function);
+/// Within a kernel: the thread's index in its block.
+size_t running_thread();
 /// Within a kernel: the block's shared memory.
 void* shared_memory();
 /// Within a kernel: waits for the other threads of the block, or of the warp.
@@ -58,26 +84,22 @@ void* lane_slot(unsigned lane);
 unsigned lane();
 /// Within a kernel: whether `mine` is true in any thread of the block.
 bool any_of_block(bool mine);
-/// Throws if an argument of a kernel holds an address of the host's memory.
-void check_argument(const char* op, const void* bytes, size_t size);
-
-/// The order of threads and blocks follows this seed.
-void set_seed(uint64_t seed);
-/// Kernels launched and barriers passed so far.
-struct Counts {
-  int64_t launches = 0, barriers = 0, graphs = 0;
-};
-Counts counts();
+/// Adds the addresses of device memory in a kernel's argument to `uses`. Throws if it holds an
+/// address of the host's memory, of another card or of a block that is not there.
+void check_argument(const char* op, cudaStream_t stream, const void* bytes, size_t size,
+                    std::vector<const void*>& uses);
 
 template <class... P, class... A>
-void launch_kernel(const char* op, void (*kernel)(P...), dim3 grid, dim3 block, size_t shared,
-                   const A&... args) {
+void launch_kernel(const char* op, cudaStream_t stream, void (*kernel)(P...), dim3 grid, dim3 block,
+                   size_t shared, const A&... args) {
+  static const char* const types = types_of(__PRETTY_FUNCTION__);
   const auto run = [=](P... p) {
 #if __has_builtin(__builtin_clear_padding)  // clang 14, which reads this for clang-tidy, has none
     (__builtin_clear_padding(&p), ...);     // holds what lay there before
 #endif
-    (check_argument(op, &p, sizeof(P)), ...);
-    launch(op, grid, block, shared, [=] { kernel(p...); });
+    std::vector<const void*> uses;
+    (check_argument(op, stream, &p, sizeof(P), uses), ...);
+    launch({op, types}, stream, grid, block, shared, std::move(uses), [=] { kernel(p...); });
   };
   run(static_cast<P>(args)...);
 }
@@ -105,22 +127,33 @@ inline unsigned long long atomicMin(unsigned long long* p, unsigned long long va
 }
 
 const char* cudaGetErrorString(cudaError_t);
-inline cudaError_t cudaGetLastError() { return cudaSuccess; }
+cudaError_t cudaGetLastError();
 cudaError_t cudaGetDeviceCount(int*);
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp*, int);
+cudaError_t cudaDriverGetVersion(int*);
+cudaError_t cudaRuntimeGetVersion(int*);
 cudaError_t cudaSetDevice(int);
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t*, unsigned);
+cudaError_t cudaStreamDestroy(cudaStream_t);
 cudaError_t cudaStreamSynchronize(cudaStream_t);
 cudaError_t cudaMalloc(void**, size_t);
 cudaError_t cudaFree(void*);
 cudaError_t cudaMallocHost(void**, size_t);
+cudaError_t cudaFreeHost(void*);
 cudaError_t cudaMemGetInfo(size_t* free, size_t* total);
 cudaError_t cudaMemcpyAsync(void*, const void*, size_t, cudaMemcpyKind, cudaStream_t);
 cudaError_t cudaMemcpy2DAsync(void*, size_t, const void*, size_t, size_t width, size_t height,
                               cudaMemcpyKind, cudaStream_t);
 cudaError_t cudaMemsetAsync(void*, int, size_t, cudaStream_t);
+cudaError_t cudaMemset2DAsync(void*, size_t, int, size_t width, size_t height, cudaStream_t);
 cudaError_t cudaStreamBeginCapture(cudaStream_t, cudaStreamCaptureMode);
 cudaError_t cudaStreamEndCapture(cudaStream_t, cudaGraph_t*);
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t*, cudaGraph_t, unsigned long long);
 cudaError_t cudaGraphLaunch(cudaGraphExec_t, cudaStream_t);
 cudaError_t cudaGraphDestroy(cudaGraph_t);
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t);
+cudaError_t cudaEventCreate(cudaEvent_t*);
+cudaError_t cudaEventDestroy(cudaEvent_t);
+cudaError_t cudaEventRecord(cudaEvent_t, cudaStream_t);
+cudaError_t cudaEventSynchronize(cudaEvent_t);
+cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t, cudaEvent_t);

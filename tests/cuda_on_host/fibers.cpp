@@ -8,7 +8,8 @@
 
 #include "core/error.h"
 #include "core/random.h"
-#include "tests/cuda_on_host/memory.h"
+#include "tests/cuda_on_host/access.h"
+#include "tests/cuda_on_host/card.h"
 
 #if !defined(__x86_64__)
 #error "the fibers of tests/cuda_on_host switch stacks with x86-64 instructions"
@@ -174,8 +175,10 @@ void run_block(const char* op) {
   }
 }
 
-void run_grid(const char* op, dim3 grid, dim3 block, size_t shared,
+void run_grid(const Kernel& kernel, dim3 grid, dim3 block, size_t shared,
               const std::function<void()>& thread) {
+  const char* const op = kernel.op;
+  const std::string name = nine::concat(op, " ", kernel.types);
   Machine& m = machine();
   const size_t threads = size_t{block.x} * block.y * block.z;
   const size_t blocks = size_t{grid.x} * grid.y * grid.z;
@@ -197,7 +200,6 @@ void run_grid(const char* op, dim3 grid, dim3 block, size_t shared,
   std::vector<size_t> blocks_order(blocks);
   std::iota(blocks_order.begin(), blocks_order.end(), size_t{0});
   shuffle(blocks_order);
-  const DeviceAccess access;
   for (const size_t b : blocks_order) {
     blockIdx = dim3(static_cast<unsigned>(b % grid.x), static_cast<unsigned>(b / grid.x % grid.y),
                     static_cast<unsigned>(b / grid.x / grid.y));
@@ -208,7 +210,9 @@ void run_grid(const char* op, dim3 grid, dim3 block, size_t shared,
       start(i,
             dim3(static_cast<unsigned>(i % block.x), static_cast<unsigned>(i / block.x % block.y),
                  static_cast<unsigned>(i / block.x / block.y)));
+    begin_block(name, threads);
     run_block(op);
+    end_block(op);
     nine::require(std::all_of(m.shared.end() - kGuard, m.shared.end(),
                               [](std::byte x) { return x == std::byte{0xff}; }),
                   "[", op, "] wrote behind its shared memory of ", shared, " bytes");
@@ -217,15 +221,35 @@ void run_grid(const char* op, dim3 grid, dim3 block, size_t shared,
 
 }  // namespace
 
-void launch(const char* op, dim3 grid, dim3 block, size_t shared, std::function<void()> thread) {
-  submit([op, grid, block, shared, thread = std::move(thread)] {
-    run_grid(op, grid, block, shared, thread);
-  });
+void launch(const Kernel& kernel, cudaStream_t stream, dim3 grid, dim3 block, size_t shared,
+            std::vector<const void*> uses, std::function<void()> thread) {
+  if (!stream->current()) failed(cudaErrorInvalidResourceHandle);
+  if (!stream->current() || enter() != cudaSuccess) return;
+  stream->submit(
+      {kernel.op, std::move(uses), [kernel, grid, block, shared, thread = std::move(thread)] {
+         run_grid(kernel, grid, block, shared, thread);
+       }});
 }
 
 void* shared_memory() { return machine().shared.data(); }
-void sync_block() { to_scheduler(State::at_block); }
-void sync_warp() { to_scheduler(State::at_warp); }
+size_t running_thread() { return machine().running; }
+const char* types_of(const char* function) {
+  std::string text = function;
+  const size_t begin = text.find("P = {");
+  if (begin != std::string::npos) text = text.substr(begin + 5, text.find("}; A =") - begin - 5);
+  for (const char* part : {"nine::cuda::", "nine::", "{anonymous}::", "scores::", "ops::"})
+    for (size_t at; (at = text.find(part)) != std::string::npos;)
+      text.erase(at, std::char_traits<char>::length(part));
+  return (new std::string(text))->c_str();
+}
+void sync_block() {
+  passed_barrier(machine().running);
+  to_scheduler(State::at_block);
+}
+void sync_warp() {
+  passed_barrier(machine().running);
+  to_scheduler(State::at_warp);
+}
 unsigned lane() { return static_cast<unsigned>(machine().running % 32); }
 void* lane_slot(unsigned l) { return &machine().slots[machine().running / 32][l]; }
 bool any_of_block(bool mine) {
@@ -243,6 +267,9 @@ void set_seed(uint64_t seed) {
 Counts counts() {
   Counts c = machine().counts;
   c.graphs = graphs_launched();
+  c.calls = api_calls();
+  c.allocations = allocations();
+  c.live_graphs = live_graphs();
   return c;
 }
 

@@ -1,6 +1,11 @@
 #include "tests/cuda_on_host/probe.h"
 
+#include <string_view>
+
+#include "core/error.h"
+#include "cuda/blas.cuh"
 #include "cuda/launch.cuh"
+#include "tests/cuda_on_host/card.h"
 
 namespace cuda_on_host {
 namespace {
@@ -32,6 +37,37 @@ __global__ void count_kernel(int* p) {
   if (threadIdx.x == 0) ++*p;
 }
 
+__global__ void read_kernel(const char* p, int* out) {
+  if (threadIdx.x == 0) *out = *reinterpret_cast<const int*>(p);
+}
+
+cudaStream_t stream() { return device().stream(); }
+void check(cudaError_t error) { nine::cuda::check("probe", error); }
+int* new_ints(int64_t n) {
+  return static_cast<int*>(nine::cuda::allocate(static_cast<size_t>(n) * sizeof(int), 0));
+}
+int number_at(const int* p) {
+  int n = 0;
+  device().download(p, sizeof n, &n, sizeof n, sizeof n, 1);
+  return n;
+}
+
+// Runs `work` while the stream captures, and ends that whatever it throws.
+template <class Work>
+void capture(const Work& work) {
+  cudaGraph_t graph = nullptr;
+  check(cudaStreamBeginCapture(stream(), cudaStreamCaptureModeThreadLocal));
+  try {
+    work();
+  } catch (...) {
+    check(cudaStreamEndCapture(stream(), &graph));
+    check(cudaGraphDestroy(graph));
+    throw;
+  }
+  check(cudaStreamEndCapture(stream(), &graph));
+  check(cudaGraphDestroy(graph));
+}
+
 }  // namespace
 
 double probe_sum(bool with_barrier) {
@@ -44,12 +80,15 @@ double probe_sum(bool with_barrier) {
 }
 void probe_divergent_barrier() {
   launch(device(), "probe", divergent_barrier_kernel, dim3(1), dim3(128), 0);
+  device().wait();
 }
 void probe_divergent_warp() {
   launch(device(), "probe", divergent_warp_kernel, dim3(1), dim3(32), 0);
+  device().wait();
 }
 void probe_shared_overrun() {
   launch(device(), "probe", write_kernel, dim3(1), dim3(32), 16, static_cast<char*>(nullptr), 16);
+  device().wait();
 }
 void probe_host_address() {
   static char memory[64];
@@ -60,6 +99,7 @@ void probe_block_overrun() {
   void* p = nine::cuda::allocate(100, 0);
   launch(device(), "probe", write_kernel, dim3(1), dim3(32), 0, static_cast<char*>(p), 100);
   nine::cuda::check("probe", cudaFree(p));
+  device().wait();
 }
 int probe_graph() {
   int* p = device().scratch<int>(1);
@@ -70,6 +110,119 @@ int probe_graph() {
   int n = 0;
   device().download(p, sizeof n, &n, sizeof n, sizeof n, 1);
   return n;
+}
+
+int64_t probe_many_graphs(int keys) {
+  int* p = device().scratch<int>(1);
+  const int64_t before = counts().live_graphs;
+  const auto use = [&](int key) {
+    device().run_graph(nine::concat("many ", key),
+                       [&] { launch(device(), "probe", count_kernel, dim3(1), dim3(32), 0, p); });
+  };
+  for (int i = 0; i < keys; ++i) {
+    for (int twice = 0; twice < 2; ++twice) use(i);
+    const int64_t launched = counts().graphs;
+    use(0);
+    nine::require(counts().graphs == launched + 1, "the graph that is used most was dropped");
+  }
+  device().wait();
+  return counts().live_graphs - before;
+}
+
+Deferred probe_deferred() {
+  int* p = device().scratch<int>(1);
+  device().wait();
+  const int64_t begin = counts().launches;
+  launch(device(), "probe", count_kernel, dim3(1), dim3(32), 0, p);
+  const int64_t before = counts().launches - begin;
+  device().wait();
+  return {before, counts().launches - begin};
+}
+int probe_staging_overwritten() {
+  int* p = new_ints(1);
+  void* staged = nullptr;
+  check(cudaMallocHost(&staged, sizeof(int)));
+  *static_cast<int*>(staged) = 1;
+  check(cudaMemcpyAsync(p, staged, sizeof(int), cudaMemcpyHostToDevice, stream()));
+  *static_cast<int*>(staged) = 2;
+  const int arrived = number_at(p);
+  check(cudaFreeHost(staged));
+  nine::cuda::release(p, 0);
+  return arrived;
+}
+float probe_freed() {
+  int* p = new_ints(16);
+  check(cudaMemsetAsync(p, 0, 64, stream()));
+  nine::cuda::release(p, 0);
+  int* again = new_ints(16);
+  const int bits = number_at(again);
+  nine::cuda::release(again, 0);
+  float number = 0;
+  std::memcpy(&number, &bits, sizeof number);
+  return number;
+}
+void probe_overlapping_copy(int64_t rows_apart) {
+  int* p = device().scratch<int>(64);  // rows of 8 numbers, of which 4 are copied
+  check(cudaMemcpy2DAsync(p + 8 * rows_apart + 4, 32, p, 32, 16 + 4 * (rows_apart > 0), 4,
+                          cudaMemcpyDeviceToDevice, stream()));
+  device().wait();
+}
+void probe_free_in_capture() {
+  int* p = new_ints(1);
+  capture([&] { nine::cuda::release(p, 0); });
+  device().wait();
+}
+void probe_pageable_copy_in_capture() {
+  int* p = device().scratch<int>(1);
+  int n = 0;
+  capture([&] { check(cudaMemcpyAsync(p, &n, sizeof n, cudaMemcpyHostToDevice, stream())); });
+}
+void probe_stale_replay() {
+  int* p = new_ints(1);
+  const auto run = [&] {
+    device().run_graph("stale",
+                       [&] { launch(device(), "probe", count_kernel, dim3(1), dim3(32), 0, p); });
+  };
+  run();
+  run();
+  nine::cuda::release(p, 0);
+  run();
+}
+void probe_other_card() {
+  int* p = static_cast<int*>(nine::cuda::allocate(sizeof(int), 1));
+  try {
+    launch(device(), "probe", count_kernel, dim3(1), dim3(32), 0, p);
+  } catch (...) {
+    nine::cuda::release(p, 1);
+    throw;
+  }
+}
+void probe_other_current_card() {
+  CudaDevice& first = CudaDevice::of(0);
+  int* p = first.scratch<int>(1);
+  CudaDevice::of(1);
+  launch(first, "probe", count_kernel, dim3(1), dim3(32), 0, p);
+}
+void probe_misaligned() {
+  int* p = device().scratch<int>(8);
+  launch(device(), "probe", read_kernel, dim3(1), dim3(32), 0, reinterpret_cast<const char*>(p) + 2,
+         p + 4);
+  device().wait();
+}
+void probe_wrong_product(const char* what) {
+  const auto is = [&](std::string_view name) { return name == what; };
+  CudaDevice& d = device();
+  float* p = d.scratch<float>(64, 1);
+  nine::Gemm<float> g{
+      .m = 4, .n = 4, .k = 4, .a = p, .lda = 4, .b = p + 16, .ldb = 4, .c = p + 32, .ldc = 4};
+  if (is("lda")) g.lda = 3;
+  if (is("alignment")) g.b = reinterpret_cast<float*>(reinterpret_cast<char*>(p) + 2);
+  if (is("range")) g.m = 1 << 20;
+  if (is("card")) CudaDevice::of(1);
+  float host[16] = {};
+  if (is("host")) g.a = host;
+  multiply(d, "probe", g);
+  d.wait();
 }
 
 }  // namespace cuda_on_host

@@ -1,0 +1,54 @@
+// The times of a GPU's work: pairs of events on its stream, so that an op's time is what it takes
+// there and not how long the host takes to submit it.
+#include <array>
+#include <memory>
+#include <vector>
+
+#include "cuda/clock.cuh"
+
+namespace nine::cuda {
+namespace {
+
+class EventClock final : public profile::DeviceClock {
+ public:
+  explicit EventClock(int index) : index_(index) {}
+
+  int64_t mark() override {
+    CudaDevice& device = CudaDevice::of(index_);
+    if (used_ == events_.size()) {
+      cudaEvent_t event{};
+      check("profile", cudaEventCreate(&event));
+      events_.push_back(event);
+    }
+    check("profile", cudaEventRecord(events_[used_], device.stream()));
+    return static_cast<int64_t>(used_++);
+  }
+
+  double seconds(int64_t from, int64_t to) override {
+    const cudaEvent_t begin = events_[static_cast<size_t>(from)],
+                      end = events_[static_cast<size_t>(to)];
+    CudaDevice::of(index_);
+    check("profile", cudaEventSynchronize(end));
+    float ms = 0;
+    check("profile", cudaEventElapsedTime(&ms, begin, end));
+    return 1e-3 * static_cast<double>(ms);
+  }
+
+  void forget() override { used_ = 0; }
+
+ private:
+  int index_;
+  std::vector<cudaEvent_t> events_;  // kept for later marks
+  size_t used_ = 0;
+};
+
+}  // namespace
+
+profile::DeviceClock* clock(int index) {
+  static std::array<std::unique_ptr<EventClock>, CudaDevice::kMost> all;
+  auto& own = all[static_cast<size_t>(CudaDevice::of(index).index())];
+  if (!own) own = std::make_unique<EventClock>(index);
+  return own.get();
+}
+
+}  // namespace nine::cuda

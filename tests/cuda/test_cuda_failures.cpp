@@ -1,0 +1,118 @@
+// What no GPU does when it is asked to: calls of CUDA that fail, another card under a run. On the
+// stand-in alone.
+#ifdef NINE_CUDA_ON_HOST
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "core/json.h"
+#include "cuda/cuda.h"
+#include "tests/cuda/small_training.h"
+#include "tests/cuda_on_host/card.h"
+#include "tests/programs.h"
+#include "tests/support.h"
+
+using namespace nine;
+using namespace nine::tests;
+
+namespace {
+
+using Environment = std::vector<std::pair<const char*, std::string>>;
+
+Outcome train(const std::string& run, const Environment& environment, const char* after = "6u",
+              const std::vector<std::string>& more = {}) {
+  std::vector<std::string> arguments{"--sample", "--sample-sentences",
+                                     "100",      "--layers",
+                                     "1",        "--hidden",
+                                     "4",        "--embed",
+                                     "4",        "--batch",
+                                     "2",        "--bptt",
+                                     "3",        "--after",
+                                     after,      "--save-every",
+                                     "2u",       "--valid-every",
+                                     "100u",     "--device",
+                                     "cuda",     "--run",
+                                     run,        "--threads",
+                                     "1"};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return Program("lm_train_on_host", arguments, {},
+                 [&] {
+                   for (const auto& [name, value] : environment) setenv(name, value.c_str(), 1);
+                 })
+      .wait();
+}
+
+}  // namespace
+
+TEST_CASE("cuda failures: whichever call of CUDA fails, training says so and can begin again") {
+  const Trained expected = train_on(kGpu, "lin", DType::float32, 2);
+  const int64_t begin = cuda_on_host::counts().calls;
+  train_on(kGpu, "lin", DType::float32, 2);
+  const int64_t calls = cuda_on_host::counts().calls - begin;
+  const size_t blocks = cuda_on_host::card(0).memory.blocks();
+  CAPTURE(calls);
+  CHECK(calls > 100);
+  for (int64_t n = 1; n <= calls; ++n) {
+    CAPTURE(n);
+    cuda_on_host::fail_call(n);
+    Trained seen;
+    const std::string said = error_of([&] { seen = train_on(kGpu, "lin", DType::float32, 2); });
+    cuda_on_host::fail_call(0);
+    if (said.empty()) {
+      CHECK(seen.weights == expected.weights);  // it was a call that frees memory
+    } else {
+      CHECK_MESSAGE((has(said, "] CUDA: unknown error") || has(said, "] cuBLAS: status 13")), said);
+    }
+    CHECK(cuda_on_host::card(0).memory.blocks() == blocks);
+  }
+  const Trained after = train_on(kGpu, "lin", DType::float32, 2);
+  CHECK(after.weights == expected.weights);
+  CHECK(after.losses == expected.losses);
+  CHECK(after.nll == expected.nll);
+}
+
+TEST_CASE("cuda failures: a run whose GPU fails goes on from its checkpoint to the same bits") {
+  const TemporaryDirectory dir;
+  const Outcome whole = train(dir / "whole", {});
+  REQUIRE_MESSAGE(whole.code == 0, whole.err);
+  for (const char* call : {"30", "400", "900"}) {
+    CAPTURE(call);
+    const Outcome failed = train(dir / call, {{"NINE_STAND_IN_FAIL", call}});
+    CHECK(failed.code == 1);
+    CHECK_MESSAGE(has(failed.err, "unknown error"), failed.err);
+    const Outcome again = train(dir / call, {});
+    CHECK_MESSAGE(again.code == 0, again.err);
+    CHECK(weights_of(dir / call) == weights_of(dir / "whole"));
+  }
+}
+
+TEST_CASE("cuda failures: a run goes on on another GPU only after being told") {
+  const TemporaryDirectory dir;
+  const std::string run = dir / "run";
+  const auto resolved = [&] { return Json::parse(slurp(run + "/config.json"))["resolved"]; };
+  const Outcome first = train(run, {{"NINE_STAND_IN_GPU", "Card A"}});
+  REQUIRE_MESSAGE(first.code == 0, first.err);
+  CHECK(resolved()["gpu"] == "Card A 0, compute capability 9.0");
+  CHECK(has(resolved()["gpu_driver"].get<std::string>(), "CUDA 13.0"));
+  CHECK(resolved()["cuda_runtime"] == "CUDA 13.0");
+  CHECK(resolved()["cublas"] == "cuBLAS 13.0.0");
+
+  CHECK(train(run, {{"NINE_STAND_IN_GPU", "Card A"}}, "8u").code == 0);
+  const Outcome other = train(run, {{"NINE_STAND_IN_GPU", "Card B"}}, "10u");
+  CHECK(other.code == 2);
+  CHECK_MESSAGE(
+      has(other.err,
+          R"(holds a run whose gpu was "Card A 0, compute capability 9.0", now "Card B 0, )"
+          R"(compute capability 9.0"; give --other-gpu to go on, not to the same bits; or )"
+          "use --restart or another --run"),
+      other.err);
+  CHECK(resolved()["gpu"] == "Card A 0, compute capability 9.0");
+  const Outcome told = train(run, {{"NINE_STAND_IN_GPU", "Card B"}}, "10u", {"--other-gpu"});
+  CHECK_MESSAGE(told.code == 0, told.err);
+  CHECK_MESSAGE(has(told.err, "--other-gpu: gpu was"), told.err);
+  CHECK(resolved()["gpu"] == "Card B 0, compute capability 9.0");
+  CHECK(train(run, {{"NINE_STAND_IN_GPU", "Card B"}}, "12u").code == 0);
+  CHECK(train(run, {{"NINE_STAND_IN_GPU", "Card A"}}, "14u").code == 2);
+}
+#endif

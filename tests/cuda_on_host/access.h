@@ -1,0 +1,42 @@
+// What kernels read and write, seen through the hooks that -fsanitize=kernel-address compiles into
+// them (the tests' strict build of the stand-in; nothing of AddressSanitizer's own is linked).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+namespace cuda_on_host {
+
+/// Loads from device memory by the warps of a kernel, in some of its blocks.
+struct Loads {
+  int64_t warp_loads = 0;  ///< instructions of a warp
+  int64_t sectors = 0;     ///< of 32 bytes that they touch
+  int64_t least = 0;       ///< sectors that their bytes fill, if these lay side by side
+  int64_t thread_loads = 0;
+  int64_t runs = 0;  ///< of a thread's loads without a store or a barrier in between
+
+  /// 1: what a warp reads lies side by side; 8: each lane reads four bytes of a sector of its own.
+  double sectors_per_least() const {
+    return static_cast<double>(sectors) / static_cast<double>(least);
+  }
+  /// How many loads a thread can have in flight at most, on average: no load is moved across a
+  /// store that may alias it, or a barrier.
+  double loads_per_run() const {
+    return static_cast<double>(thread_loads) / static_cast<double>(runs);
+  }
+};
+
+/// Whether kernels are compiled with the hooks.
+bool sees_accesses();
+/// Forgets what was counted, and counts from now on (or no longer).
+void count_loads(bool on);
+/// By kernel: the op and its functor or parameters' types.
+const std::map<std::string, Loads>& loads();
+
+// For the scheduler of fibers.
+void begin_block(const std::string& kernel, size_t threads);
+void end_block(const char* op);
+void passed_barrier(size_t thread);
+
+}  // namespace cuda_on_host
