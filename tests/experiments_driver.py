@@ -112,6 +112,13 @@ class Driver(unittest.TestCase):
         self.assertIsNone(records.legacy_path(parts.Run(run.part, run.row, 2, run.epochs)))
         self.assertIsNone(records.find(run, pathlib.Path("/nowhere")))
 
+    def test_components_are_counted(self):
+        for options, count in (("--head lin --lr 1", 1), ("--head mos --pi-reg variance:1", 9), ("--head mix:3*lin,log:p=4 --lr 1", 4), ("mix:lin,log", 2), ("rbf:gamma=1", 1)):
+            self.assertEqual(training.components(options), count, options)
+
+    def test_mixtures_take_the_searchs_choices(self):
+        self.assertEqual(parts.mixture("3*lin,log", lambda k: ("lin" if k == "lin" else "log:p=8", 0.002)), "mix:3*lin,log:p=8")
+
     def test_a_plot_marks_what_it_is_given(self):
         svg = plots.dots("t", "x", [("a<b", 10.0, (9.0, 11.0), 20.0), ("c", None, None, None)])
         self.assertEqual(svg.count('<circle class="ours"'), 2)  # one in the legend

@@ -5,6 +5,7 @@ import math
 import os
 import pathlib
 import subprocess
+import time
 
 from . import records, statistics, tables, training
 
@@ -74,13 +75,15 @@ def measure(programs, base, task, head):
     return seconds, sum(len(line.split()) for line in printed.splitlines())
 
 
-def go(programs, runs, data, folder=None):
-    """The rounds that have no record; each is one line a head and task."""
+def go(programs, runs, data, minutes=None, folder=None):
+    """The rounds that have no record, each a line a head and task; none begins after `minutes`."""
     path = (folder or records.RECORDS) / FILE
     path.parent.mkdir(parents=True, exist_ok=True)
     done = records.Record(path).last("round", "round", 0) if path.exists() else 0
-    base = prepare(programs, runs, data)
+    began, base = time.monotonic(), prepare(programs, runs, data)
     for number in range(done + 1, ROUNDS + 1):
+        if minutes is not None and time.monotonic() - began > 60 * minutes:
+            return
         lines = [] if path.exists() else [{"event": "config", "machine": training.machine(), "lines": LINES, "sentences": SENTENCES, "steps": STEPS}]
         for head in HEADS if number % 2 else HEADS[::-1]:
             for task in TASKS:

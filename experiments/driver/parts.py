@@ -140,3 +140,35 @@ def m3():
     for i, m in enumerate((0.001, 0.003, 0.006, 0.01)):
         rows += [Row(f"{kind}:{m:g}", f"--head lin --context-norm max --margin {kind}:{m:g} {lr(RATE)}", M3_PAPER[kind][i], kind) for kind in ("arc", "cos")]
     return Part("M3", "Table 3 of the margin paper: small margins", 5, 5, tuple(rows))
+
+
+# ---- mixtures: the paper's presets with the kernels that T1's search chose ----
+PRESETS = {"mos": (47.8, "9*lin"), "mixbig": (47.1, "lin,log,pow,pol,rbf,ssg,mog,hpb,wav"), "mix1": (46.6, "lin,log,rbf,hpb,wav"), "mix2": (46.5, "3*lin,log"),
+           "mix3": (47.3, "lin,log,pow,pol"), "mix4": (47.1, "lin,log,rbf,hpb"), "mix5": (46.7, "2*lin,2*rbf")}
+
+
+def mixture(components, best):
+    """A preset's head with each kernel as `best` has it."""
+    chosen = []
+    for part in components.split(","):
+        count, _, kernel = part.rpartition("*")
+        chosen.append((count + "*" if count else "") + best(kernel)[0])
+    return "mix:" + ",".join(chosen)
+
+
+def t3(best):
+    rate = lr(best("lin")[1])
+    rows = [Row("lin", f"--head lin {rate}", 46.8), Row("mix:1*lin", f"--head mix:1*lin {rate}"),
+            Row("lin as large as four components", f"--head lin --embed 320 {rate}"), Row("lin as large as nine components", f"--head lin --embed 399 {rate}")]
+    for name, (paper, components) in PRESETS.items():
+        for untied in ("", " --untied"):
+            rows.append(Row(name + untied.replace(" --", ", "), f"--head {mixture(components, best)}{untied} --pi-reg variance:0.1 {rate}", None if untied else paper, "mixture"))
+    return Part("T3", "Table 3 of the kernel paper: mixtures beside lin", 10, 5, tuple(rows))
+
+
+def t3b(best):
+    rate = lr(best("lin")[1])
+    rows = [Row("lin", f"--head lin {rate}", 46.8)]
+    rows += [Row(label, f"--head {head} --pi-reg variance:0.1 {rate}", None, "mixture") for label, head in (
+        ("log and hpb", mixture("log,hpb", best)), ("pow:p=1 and pol:p=3", "mix:pow:p=1,pol:p=3"), ("pow:p=1 and ssg", "mix:pow:p=1,ssg:variance=split"))]
+    return Part("T3b", "Mixtures without lin", 10, 5, tuple(rows))

@@ -1,7 +1,7 @@
 """SVG plots of the results' pages: marks with intervals; ours filled, the paper's hollow. Colours follow the reader's light or dark theme."""
 import math
 
-WIDTH, LEFT, RIGHT, TOP, ROW = 720, 190, 30, 50, 24
+WIDTH, LEFT, RIGHT, TOP, ROW = 720, 210, 30, 50, 24
 STYLE = ("<style>text{font:12px sans-serif;fill:#222}.grid{stroke:#ccc}.ours{fill:#1f6fb4;stroke:#1f6fb4;stroke-width:2}"
          ".paper{fill:none;stroke:#b4521f;stroke-width:2}.back{fill:#fff}"
          "@media(prefers-color-scheme:dark){text{fill:#ddd}.grid{stroke:#444}.ours{fill:#6fb4f0;stroke:#6fb4f0}.paper{stroke:#f0a06f}.back{fill:#151515}}</style>")

@@ -2,6 +2,7 @@
 import os
 import pathlib
 import platform
+import re
 import resource
 import signal
 import subprocess
@@ -13,13 +14,13 @@ SECONDS_AN_EPOCH = 50  # of lin on S, one thread of a shared AVX2 core, where no
 
 
 def all_parts():
-    made = [parts.t1(search.best), parts.t2(), parts.m1(), parts.m2(), parts.m3()]
+    made = [parts.t1(search.best), parts.t2(), parts.m1(), parts.m2(), parts.t3(search.best), parts.m3(), parts.t3b(search.best)]
     return {p.name: p for p in made}
 
 
 def missing(part, folder=None):
     """Runs without a record: of T1 the next steps of every kernel's search, or, when it is done, the seeds; one seed of every row, then the next."""
-    if part.name == "T1":
+    if part.name in ("T1", "T3", "T3b"):  # the last two take T1's choices
         pending = [run for run in (search.state(kernel, folder)[2] for kernel in parts.LADDERS) if run]
         if pending:  # a ladder of a kernel before anybody's learning rate
             return sorted(pending, key=lambda run: " lr=" in run.row.label)
@@ -27,18 +28,27 @@ def missing(part, folder=None):
 
 
 def components(options):
-    """How many components the head has, by which an epoch's cost grows."""
-    return 9 if "mos" in options else 1
+    """How many components a head or a line of options has, by which an epoch's cost grows."""
+    head = re.search(r"(?:--head )?(mos|mix:\S+|\S+)", options).group(1)
+    if head == "mos":
+        return 9
+    return sum(int(c.partition("*")[0]) if "*" in c else 1 for c in head[4:].split(",")) if head.startswith("mix:") else 1
+
+
+def cost(options):
+    """An epoch's cost, one kernel's being 1: in Dec's scoring four components cost about 2.4 and nine 4.3."""
+    return 1 + 0.43 * (components(options) - 1)
 
 
 def typical(part):
-    """CPU seconds of a run of a part: the mean over all records an epoch and component, else the constant above."""
+    """CPU seconds of a run of a part: the mean over all records an epoch, by the number of components, else the constant above."""
     measured = []
     for path in records.RECORDS.glob("*/*.jsonl"):
         record = records.Record(path)
-        if record.of("config"):
-            measured.append(record.last("config", "cpu_s") / record.last("done", "epoch") / components(record.last("config", "options")["head"]))
-    return (statistics.mean(measured) if measured else SECONDS_AN_EPOCH) * part.epochs * components(part.rows[0].options)
+        if record.last("config", "cpu_s"):
+            measured.append(record.last("config", "cpu_s") / record.last("done", "epoch") / cost(record.last("config", "options")["head"]))
+    of_part = statistics.mean([cost(row.options) for row in part.rows])
+    return (statistics.mean(measured) if measured else SECONDS_AN_EPOCH) * part.epochs * of_part
 
 
 def seconds(run):

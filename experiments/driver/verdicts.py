@@ -128,4 +128,46 @@ def m3(part, folder=None):
     return decided(part, table, all(holds), "; ".join(figure) or "no comparison yet")
 
 
-RULES = {"T1": t1, "T2": t2, "M1": m1, "M2": m2, "M3": m3}
+def share_of_lin(c):
+    """Mean over seeds of the prior's share on inner products at the last validation, or None."""
+    shares = []
+    for r in c.records.values():
+        kernels = []
+        for component in c.row.options.split("--head mix:")[1].split()[0].split(","):
+            count, _, kernel = component.rpartition("*")
+            kernels += [kernel] * int(count or 1)
+        pi = r.of("valid")[-1].get("pi_mean")
+        shares += [sum(p for p, k in zip(pi, kernels) if k == "lin")] if pi else []
+    return statistics.mean(shares) if shares else None
+
+
+def t3(part, folder=None):
+    table = tables.cells(part, folder)
+    if not started(table):
+        return "not run", tables.DASH
+    lin, figure, holds = table[0], [], []
+    for c in table:
+        if c.row.group == "mixture" and not c.row.label.endswith("untied"):
+            paired, share = c.against(lin), share_of_lin(c)
+            if paired and share is not None:
+                figure.append(f"{c.row.label} {math.exp(statistics.mean(paired)):.3f} × lin, {100 * share:.0f}% of π on lin")
+                holds.append(bool(statistics.equivalent(paired, math.log(1.025))) and share > 0.5)
+    return decided(part, table, bool(holds) and all(holds), "; ".join(figure) or "no comparison yet")
+
+
+def t3b(part, folder=None):
+    table = tables.cells(part, folder)
+    if not started(table):
+        return "not run", tables.DASH
+    paired = {c.row.label: c.against(table[0]) for c in table[1:] if c.against(table[0])}
+    if not paired:
+        return "undecided", lacking(part, table)
+    label = min(paired, key=lambda k: statistics.mean(paired[k]))
+    bounds, limit = statistics.interval(paired[label]), math.log(1.025)
+    figure = f"the best, {label}, {math.exp(statistics.mean(paired[label])):.3f} × lin"
+    if complete(part, table) and not bounds[0] > limit and not (-limit < bounds[0] and bounds[1] < limit):
+        return "undecided", figure
+    return decided(part, table, bounds is not None and bounds[0] > limit, figure)
+
+
+RULES = {"T1": t1, "T2": t2, "M1": m1, "M2": m2, "M3": m3, "T3": t3, "T3b": t3b}
