@@ -10,7 +10,7 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "experiments"))
 sys.dont_write_bytecode = True
-from driver import pages, parts, plots, records, search, statistics, tables, training  # noqa: E402
+from driver import pages, parts, plots, records, search, statistics, tables, training, verdicts  # noqa: E402
 
 
 class Statistics(unittest.TestCase):
@@ -123,6 +123,14 @@ class Driver(unittest.TestCase):
         svg = plots.dots("t", "x", [("a<b", 10.0, (9.0, 11.0), 20.0), ("c", None, None, None)])
         self.assertEqual(svg.count('<circle class="ours"'), 2)  # one in the legend
         self.assertIn("a&lt;b", svg)
+
+    def test_the_share_of_inner_products_over_training(self):  # of mix2 in the older records, which have it at validations
+        record = records.Record(records.LEGACY / "presets" / "mix2-1.jsonl")
+        shares = verdicts.share_over_training("--head mix:3*lin,log", record, "valid")
+        self.assertEqual([x for x, _ in shares], [175, 350, 525, 700, 875])
+        self.assertAlmostEqual(shares[-1][1], 1 - 0.0024255, places=6)
+        svg = plots.curves("t", "update", [("mix2", shares), ("also", shares)])
+        self.assertEqual(svg.count("<polyline"), 2)
 
     def test_pages_say_what_the_records_give(self):
         done = subprocess.run([sys.executable, str(ROOT / "experiments" / "table"), "--check"], capture_output=True, text=True)

@@ -52,6 +52,15 @@ def image(part):
     return plots.dots(part.title, "test perplexity (the paper's: of its own text)", rows) if any(r[1] for r in rows) else None
 
 
+def second_image(part):
+    """T3: how much of the prior is on inner products while the tied presets train, seed 1."""
+    if part.name != "T3":
+        return None
+    lines = [(c.row.label, verdicts.share_over_training(c.row.options, c.records[1])) for c in tables.cells(part)
+             if c.row.group == "mixture" and 1 in c.records and not c.row.label.endswith("untied")]
+    return plots.curves("The prior's share on inner products, seed 1", "update", lines)
+
+
 def block(part):
     table = tables.cells(part)
     if part.name == "T2":
@@ -61,6 +70,8 @@ def block(part):
     sections = [body, verdict_line(part)]
     if image(part):
         sections.append(f"![{part.title}](../images/results/{part.name}.svg)")
+    if second_image(part):
+        sections.append(f"![The prior's share on inner products](../images/results/{part.name}-pi.svg)")
     if part.name == "T1":
         left = search.unfinished()
         note = f" Not done for {', '.join(left)}: those rows of the table have the parameters of the older records, at the rate {parts.RATE:g}." if left else ""
@@ -72,6 +83,7 @@ def summary():
     made, lines = all_parts(), []
     for name, claim in CLAIMS:
         verdict, figure = verdicts.RULES[name](made[name]) if name in made else extra(name)
+        figure = earlier(name) if verdict == "not run" else figure
         page = f"[{name}]({name}.md)" if (PAGES / f"{name}.md").exists() else name
         lines.append([page, claim, f"**{verdict}**", figure])
     return tables.markdown(["part", "claim", "verdict", "figure"], lines)
@@ -82,7 +94,24 @@ def extra(name):
     if name == "Dec":
         from . import decoding
         return decoding.verdict()
-    return "not run", tables.DASH
+    return "not run", earlier(name)
+
+
+def older(folder, name, key):
+    path = records.LEGACY / folder / f"{name}.jsonl"
+    return f"{records.Record(path).last('done', key):.1f}" if path.exists() else "?"
+
+
+def earlier(name):
+    """What older runs of another set-up have of a claim whose part has not been run."""
+    if name == "T1-MT":
+        found = [f"{k} {older('translation', k + '-tuned', 'test_bleu')}" for k in ("lin", "log", "hpb", "rbf", "wav")]
+        return f"one earlier run each, with the language model's parameters: {', '.join(found)} BLEU ([mt-heads](../../experiments/mt-heads.md))"
+    if name in ("T3", "T3b"):
+        heads = ("lin", *parts.PRESETS) if name == "T3" else ("lin", "without-lin")
+        found = [f"{h} {older('presets', h + '-1', 'test_ppl')}" for h in heads]
+        return f"one earlier run each, five epochs, untuned, no penalty: {', '.join(found)} ([heads](../../experiments/heads.md#presets-five-epochs-each))"
+    return tables.DASH
 
 
 def plan():
@@ -129,4 +158,6 @@ def outputs():
         part = all_parts().get(file[:-3])
         if part and image(part):
             made[IMAGES / f"{part.name}.svg"] = image(part)
+        if part and second_image(part):
+            made[IMAGES / f"{part.name}-pi.svg"] = second_image(part)
     return made

@@ -3,7 +3,7 @@ import math
 
 WIDTH, LEFT, RIGHT, TOP, ROW = 720, 210, 30, 50, 24
 STYLE = ("<style>text{font:12px sans-serif;fill:#222}.grid{stroke:#ccc}.ours{fill:#1f6fb4;stroke:#1f6fb4;stroke-width:2}"
-         ".paper{fill:none;stroke:#b4521f;stroke-width:2}.back{fill:#fff}"
+         ".paper{fill:none;stroke:#b4521f;stroke-width:2}.back{fill:#fff}.line{fill:none;stroke-width:2}"
          "@media(prefers-color-scheme:dark){text{fill:#ddd}.grid{stroke:#444}.ours{fill:#6fb4f0;stroke:#6fb4f0}.paper{stroke:#f0a06f}.back{fill:#151515}}</style>")
 
 
@@ -42,4 +42,32 @@ def dots(title, axis, rows):
             out.append(f'<circle class="ours" cx="{x(ours):.1f}" cy="{y:.1f}" r="4"/>')
         if paper:
             out.append(f'<circle class="paper" cx="{x(paper):.1f}" cy="{y:.1f}" r="4"/>')
+    return "\n".join(out + ["</svg>"]) + "\n"
+
+
+COLOURS = ("#1f6fb4", "#b4521f", "#2e8b57", "#8a4fb0", "#b08900", "#c03a6b", "#5b6b7a")
+
+
+def curves(title, axis, lines):
+    """lines: (label, [(step, share in [0, 1])]); a label stands at its line's end, moved apart where two would overlap."""
+    lines = [(label, points) for label, points in lines if points]
+    if not lines:
+        return None
+    left, right, bottom = 60, 110, 330
+    last = max(x for _, points in lines for x, _ in points) or 1
+    px = lambda x: left + (WIDTH - left - right) * x / last
+    py = lambda y: bottom - (bottom - TOP) * y
+    out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {bottom + 44}" role="img" aria-label="{escape(title)}">', STYLE,
+           f'<rect class="back" width="{WIDTH}" height="{bottom + 44}"/>', f'<text x="12" y="20" font-weight="bold">{escape(title)}</text>']
+    for y in (0, 0.25, 0.5, 0.75, 1):
+        out.append(f'<line class="grid" x1="{left}" y1="{py(y):.1f}" x2="{WIDTH - right}" y2="{py(y):.1f}"/><text x="{left - 8}" y="{py(y) + 4:.1f}" text-anchor="end">{y:g}</text>')
+    for x in (0, last / 2, last):
+        out.append(f'<text x="{px(x):.1f}" y="{bottom + 16}" text-anchor="middle">{x:g}</text>')
+    out.append(f'<text x="{(left + WIDTH - right) / 2:.0f}" y="{bottom + 36}" text-anchor="middle">{escape(axis)}</text>')
+    lowest = -math.inf
+    for i, (label, points) in sorted(enumerate(lines), key=lambda line: py(line[1][1][-1][1])):
+        colour = COLOURS[i % len(COLOURS)]
+        out.append(f'<polyline class="line" style="stroke:{colour}" points="' + " ".join(f"{px(x):.1f},{py(y):.1f}" for x, y in points) + '"/>')
+        lowest = max(py(points[-1][1]) + 4, lowest + 14)
+        out.append(f'<text x="{px(points[-1][0]) + 6:.1f}" y="{lowest:.1f}" style="fill:{colour}">{escape(label)}</text>')
     return "\n".join(out + ["</svg>"]) + "\n"

@@ -128,17 +128,25 @@ def m3(part, folder=None):
     return decided(part, table, all(holds), "; ".join(figure) or "no comparison yet")
 
 
+def inner_products(options):
+    """Of each component of a mixture, whether it is lin."""
+    kernels = []
+    for component in options.split("--head mix:")[1].split()[0].split(","):
+        count, _, kernel = component.rpartition("*")
+        kernels += [kernel == "lin"] * int(count or 1)
+    return kernels
+
+
 def share_of_lin(c):
     """Mean over seeds of the prior's share on inner products at the last validation, or None."""
-    shares = []
-    for r in c.records.values():
-        kernels = []
-        for component in c.row.options.split("--head mix:")[1].split()[0].split(","):
-            count, _, kernel = component.rpartition("*")
-            kernels += [kernel] * int(count or 1)
-        pi = r.of("valid")[-1].get("pi_mean")
-        shares += [sum(p for p, k in zip(pi, kernels) if k == "lin")] if pi else []
+    shares = [share_over_training(c.row.options, r, "valid")[-1][1] for r in c.records.values()]
     return statistics.mean(shares) if shares else None
+
+
+def share_over_training(options, record, kind="train"):
+    """[(update, the prior's share on inner products)]"""
+    lin = inner_products(options)
+    return [(e["step"], sum(p for p, yes in zip(e["pi_mean"], lin) if yes)) for e in record.of(kind) if "pi_mean" in e]
 
 
 def t3(part, folder=None):
