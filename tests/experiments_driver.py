@@ -2,6 +2,7 @@
 """Tests of experiments/driver: statistics against published and exact figures, the search's steps, and that pages say what records give."""
 import math
 import pathlib
+import random
 import subprocess
 import sys
 import tempfile
@@ -10,7 +11,7 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "experiments"))
 sys.dont_write_bytecode = True
-from driver import pages, parts, plots, records, search, statistics, tables, training, verdicts  # noqa: E402
+from driver import pages, parts, plots, projection, records, search, statistics, tables, training, verdicts  # noqa: E402
 
 
 class Statistics(unittest.TestCase):
@@ -65,6 +66,38 @@ class Statistics(unittest.TestCase):
 
     def test_normal_density(self):
         self.assertAlmostEqual(math.exp(statistics.log_normal_density(1, 0, 2)), 0.17603266338)
+
+
+class Projection(unittest.TestCase):
+    t, q = [0.7, 0.05, 0.05, 0.2], [0.1, 0.4, 0.3, 0.2]
+
+    def gains(self, least, most):
+        made = projection.Posterior(self.t, self.q)
+        return [made.gain(t, q, least, most) for t, q in zip(self.t, self.q)]
+
+    def test_a_wide_range_gives_the_posterior_itself(self):
+        for gain, t, q in zip(self.gains(-50, 50), self.t, self.q):
+            self.assertAlmostEqual(gain, math.log(t / q), places=9)
+
+    def test_no_range_gives_the_bias(self):
+        for gain in self.gains(0.5, 0.5):
+            self.assertAlmostEqual(gain, 0, places=9)
+
+    def test_no_other_scores_of_the_range_are_better(self):
+        least, most, draw = -0.3, 1.0, random.Random(1)
+        gains = self.gains(least, most)
+        self.assertAlmostEqual(sum(q * math.exp(g) for q, g in zip(self.q, gains)), 1)
+        self.assertLess(max(gains) - min(gains), most - least + 1e-9)
+        best = sum(t * g for t, g in zip(self.t, gains))
+        for _ in range(2000):
+            scores = [draw.uniform(least, most) for _ in self.t]
+            z = math.log(sum(q * math.exp(s) for q, s in zip(self.q, scores)))
+            self.assertLess(sum(t * (s - z) for t, s in zip(self.t, scores)), best + 1e-9)
+
+    def test_the_least_of_wav(self):
+        for a, b in ((1, 1), (1, 10), (2, 3)):
+            values = [math.cos(q / a) * math.exp(-q / b) for q in (i * 0.001 for i in range(20000))]
+            self.assertAlmostEqual(projection.wav_least(a, b), min(values), places=6)
 
 
 class Search(unittest.TestCase):

@@ -2,7 +2,7 @@
 import math
 import re
 
-from . import parts, plots, records, search, statistics, tables, verdicts
+from . import parts, plots, projection, records, search, statistics, tables, verdicts
 
 PAGES = records.ROOT / "docs" / "results"
 IMAGES = records.ROOT / "docs" / "images" / "results"
@@ -48,6 +48,10 @@ def image(part):
             rho = label.partition(":")[2]
             rows.append((label, statistics.mean(xs) if xs else None, statistics.interval(xs), parts.T2_PAPER[float(rho)][0] if rho else None))
         return plots.dots("100 E Var_k(π) of nine softmaxes by penalty", "100 E Var_k(π)", rows)
+    if part.name == "R1":
+        found = projection.predictions()
+        rows = [(c.row.label, c.mean, c.interval, found[c.row.label]["ppl"] if c.row.label in found else None) for c in projection.compared()[0]]
+        return plots.dots(part.title, "validation perplexity", rows, "predicted")
     rows = [(c.row.label, c.mean, c.interval, c.row.paper) for c in tables.cells(part)]
     return plots.dots(part.title, "test perplexity (the paper's: of its own text)", rows) if any(r[1] for r in rows) else None
 
@@ -62,6 +66,8 @@ def second_image(part):
 
 
 def block(part):
+    if part.name == "R1":
+        return projection.block() + f"\n\n![{part.title}](../images/results/R1.svg)"
     table = tables.cells(part)
     if part.name == "T2":
         body = tables.t2_table(part)

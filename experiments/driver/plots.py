@@ -17,8 +17,8 @@ def escape(text):
     return text.replace("&", "&amp;").replace("<", "&lt;")
 
 
-def dots(title, axis, rows):
-    """rows: (label, ours or None, (low, high) or None, paper's or None), all > 0, on a logarithmic axis."""
+def dots(title, axis, rows, other="the paper"):
+    """rows: (label, ours or None, (low, high) or None, the other figure or None), all > 0, on a logarithmic axis."""
     values = [v for _, ours, bounds, paper in rows for v in (ours, paper, *(bounds or ())) if v]
     if not values:
         return None
@@ -28,7 +28,7 @@ def dots(title, axis, rows):
     out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{escape(title)}">', STYLE,
            f'<rect class="back" width="{WIDTH}" height="{height}"/>', f'<text x="12" y="20" font-weight="bold">{escape(title)}</text>',
            f'<circle class="ours" cx="18" cy="35" r="4"/><text x="28" y="39">here, with 95% interval</text>',
-           f'<circle class="paper" cx="188" cy="35" r="4"/><text x="198" y="39">the paper</text>']
+           f'<circle class="paper" cx="188" cy="35" r="4"/><text x="198" y="39">{other}</text>']
     bottom = TOP + ROW * len(rows)
     for t in ticks(low, high):
         out.append(f'<line class="grid" x1="{x(t):.1f}" y1="{TOP}" x2="{x(t):.1f}" y2="{bottom}"/><text x="{x(t):.1f}" y="{bottom + 16}" text-anchor="middle">{t:g}</text>')

@@ -8,13 +8,13 @@ import signal
 import subprocess
 import time
 
-from . import parts, records, search, statistics
+from . import parts, projection, records, search, statistics
 
 SECONDS_AN_EPOCH = 50  # of lin on S, one thread of a shared AVX2 core, where nothing has been measured yet
 
 
 def all_parts():
-    made = [parts.t1(search.best), parts.t2(), parts.m1(), parts.m2(), parts.t3(search.best), parts.m3(), parts.t3b(search.best)]
+    made = [parts.t1(search.best), parts.t2(), parts.m1(), parts.m2(), parts.t3(search.best), projection.part(), parts.m3(), parts.t3b(search.best)]
     return {p.name: p for p in made}
 
 

@@ -1,7 +1,7 @@
 """What the rules of docs/results/rules.md say of the records: (reproduced | not reproduced | undecided | not run, the figure)."""
 import math
 
-from . import parts, search, statistics, tables
+from . import parts, projection, search, statistics, tables
 
 
 def started(table):
@@ -178,4 +178,4 @@ def t3b(part, folder=None):
     return decided(part, table, bounds is not None and bounds[0] > limit, figure)
 
 
-RULES = {"T1": t1, "T2": t2, "M1": m1, "M2": m2, "M3": m3, "T3": t3, "T3b": t3b}
+RULES = {"T1": t1, "T2": t2, "M1": m1, "M2": m2, "M3": m3, "T3": t3, "T3b": t3b, "R1": lambda part: projection.verdict()}
