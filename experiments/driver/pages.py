@@ -117,6 +117,8 @@ def earlier(name):
         heads = ("lin", *parts.PRESETS) if name == "T3" else ("lin", "without-lin")
         found = [f"{h} {older('presets', h + '-1', 'test_ppl')}" for h in heads]
         return f"one earlier run each, five epochs, untuned, no penalty: {', '.join(found)} ([heads](../../experiments/heads.md#presets-five-epochs-each))"
+    if name in ("M2", "M3"):
+        return "an earlier run each of max-norm contexts without and with arc:0.001, three epochs: [margins](../margins.md#on-captions)"
     return tables.DASH
 
 
