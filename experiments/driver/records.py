@@ -1,4 +1,5 @@
 """Records of runs: one .jsonl a run, experiments/records/PART/NAME.jsonl, and the older ones of experiments/heads/, which lack `config` and `train`."""
+import functools
 import json
 import pathlib
 
@@ -7,10 +8,16 @@ RECORDS = ROOT / "experiments" / "records"
 LEGACY = ROOT / "experiments" / "heads"
 
 
+@functools.lru_cache(maxsize=None)
+def events(path, changed):
+    """A file is read once as long as it has not `changed`."""
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
 class Record:
     def __init__(self, path):
         self.path = path
-        self.events = [json.loads(line) for line in path.read_text().splitlines()]
+        self.events = events(path, path.stat().st_mtime_ns)
 
     def of(self, kind):
         return [e for e in self.events if e["event"] == kind]
