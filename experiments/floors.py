@@ -10,6 +10,10 @@ m = 0, wav with a = b has m = -0.067. Without a bias the floor is 1 + (V - 1) e^
 import argparse
 import collections
 import math
+import sys
+
+sys.dont_write_bytecode = True
+from driver.projection import wav_least  # noqa: E402
 
 
 def sentences(path):
@@ -25,12 +29,6 @@ def perplexity(counts, shares):
 def shares(counts):
     total = sum(counts.values())
     return {word: n / total for word, n in counts.items()}
-
-
-def wav_least(a, b):
-    """The minimum of cos(q / a) exp(-q / b)."""
-    x = math.pi - math.atan(a / b)
-    return math.cos(x) * math.exp(-x * a / b)
 
 
 def main():

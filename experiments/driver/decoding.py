@@ -1,0 +1,148 @@
+"""Part Dec: CPU time of whole decoding, lin against each preset. Nothing is trained to the end: after one update a model computes what any other
+of its shape does, and a limit on the length gives every translation as many steps."""
+import json
+import math
+import os
+import pathlib
+import subprocess
+import time
+
+from . import records, statistics, tables, training
+
+HEADS = ("lin", "mos", "mixbig", "mix1", "mix2", "mix3", "mix4", "mix5")
+ROUNDS, LINES, SENTENCES, STEPS = 5, 500, 40, 20
+TASKS = {"lm": "scoring with lm_score", "beam": "mt_translate, beam 5"}
+FILE = "Dec/rounds.jsonl"
+
+
+def check(command, **more):
+    done = subprocess.run([str(c) for c in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **more)
+    if done.returncode:
+        raise SystemExit(f"{pathlib.Path(command[0]).name} failed: {done.stdout.strip().splitlines()[-1]}")
+
+
+def cut(source, target, lines):
+    with open(source, encoding="utf-8") as text:
+        target.write_text("".join(line for _, line in zip(range(lines), text)), encoding="utf-8")
+    return target
+
+
+def prepare(programs, runs, data):
+    """Texts and one model of each shape, after one update, under runs/Dec."""
+    base = runs / "Dec"
+    base.mkdir(parents=True, exist_ok=True)
+    train, pairs = training.prepare(runs, data), data / "multi30k"
+    cut(data / "captions" / "test.en", base / "score.en", LINES)
+    cut(data / "captions" / "val.en", base / "valid.en", 20)
+    if not (base / "codes").exists():
+        both = base / "both"
+        both.write_text((pairs / "train.de").read_text(encoding="utf-8") + (pairs / "train.en").read_text(encoding="utf-8"), encoding="utf-8")
+        check([programs / "bpe", "learn", "--merges", "10000", "--input", both, "--output", base / "codes"])
+    for side in ("de", "en"):
+        for name, lines in (("train", 10**9), ("val", 20), ("test2016", SENTENCES)):
+            target = base / f"{name}.{side}"
+            if not target.exists():
+                cut(pairs / target.name, base / "part", lines)
+                check([programs / "bpe", "apply", "--codes", base / "codes", "--input", base / "part", "--output", target])
+    for head in HEADS:
+        once = ["--head", head, "--after", "1u", "--threads", "1", "--keep", "1"]
+        if not (base / f"lm-{head}" / "checkpoints" / "best").exists():
+            check([programs / "lm_train", "--train", train, "--valid", base / "valid.en", "--min-count", "3", "--hidden", "256", "--embed", "256", *once,
+                   "--run", base / f"lm-{head}"])
+        if not (base / f"mt-{head}" / "checkpoints" / "best").exists():
+            check([programs / "mt_train", "--src", base / "train.de", "--tgt", base / "train.en", "--valid-src", base / "val.de", "--valid-tgt", base / "val.en",
+                   "--shared-vocab", "--layers", "3", "--hidden", "256", "--ffn", "512", "--max-length", str(STEPS), *once, "--run", base / f"mt-{head}"])
+    return base
+
+
+def cpu_of(command, stdin=None):
+    """CPU seconds of a program, and what it printed."""
+    with subprocess.Popen([str(c) for c in command], stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as child:
+        printed = child.stdout.read()
+        _, status, usage = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)
+    if child.returncode:
+        raise SystemExit(f"{pathlib.Path(command[0]).name} failed")
+    return usage.ru_utime + usage.ru_stime, printed
+
+
+def measure(programs, base, task, head):
+    if task == "lm":
+        seconds, printed = cpu_of([programs / "lm_score", "--checkpoint", base / f"lm-{head}", "--input", base / "score.en", "--threads", "1"])
+        return seconds, sum(len(line.split()) + 1 for line in (base / "score.en").read_text(encoding="utf-8").splitlines())
+    seconds, printed = cpu_of([programs / "mt_translate", "--checkpoint", base / f"mt-{head}", "--input", base / "test2016.de", "--beam", "5",
+                               "--max-length", str(STEPS), "--threads", "1"])
+    return seconds, sum(len(line.split()) for line in printed.splitlines())
+
+
+def go(programs, runs, data, minutes=None, folder=None):
+    """The rounds that have no record, each a line a head and task; none begins after `minutes`."""
+    path = (folder or records.RECORDS) / FILE
+    path.parent.mkdir(parents=True, exist_ok=True)
+    done = records.Record(path).last("round", "round", 0) if path.exists() else 0
+    began, base = time.monotonic(), prepare(programs, runs, data)
+    for number in range(done + 1, ROUNDS + 1):
+        if minutes is not None and time.monotonic() - began > 60 * minutes:
+            return
+        lines = [] if path.exists() else [{"event": "config", "machine": training.machine(), "lines": LINES, "sentences": SENTENCES, "steps": STEPS}]
+        for head in HEADS if number % 2 else HEADS[::-1]:
+            for task in TASKS:
+                seconds, tokens = measure(programs, base, task, head)
+                lines.append({"event": "round", "round": number, "head": head, "task": task, "cpu_s": round(seconds, 4), "tokens": tokens})
+        with open(path, "a", encoding="utf-8") as out:
+            out.writelines(json.dumps(e) + "\n" for e in lines)
+        print(f"Dec: round {number} of {ROUNDS}", flush=True)
+
+
+def times():
+    """{task: {head: [CPU seconds a token, by round]}}, empty without a record."""
+    path = records.RECORDS / FILE
+    found = {task: {head: [] for head in HEADS} for task in TASKS}
+    for e in records.Record(path).of("round") if path.exists() else []:
+        found[e["task"]][e["head"]].append(e["cpu_s"] / e["tokens"])
+    return found
+
+
+def ratios(of_task, head):
+    return [math.log(a / b) for a, b in zip(of_task[head], of_task["lin"])]
+
+
+def verdict():
+    found = times()
+    rounds = len(found["lm"]["lin"])
+    if not rounds:
+        return "not run", tables.DASH
+    overall = math.exp(statistics.mean([statistics.mean(ratios(found[task], head)) for task in TASKS for head in HEADS[1:]]))
+    figure = f"geometric mean {overall:.2f} over seven presets, scoring and beam 5"
+    if rounds < ROUNDS:
+        return "undecided", f"{figure}; {rounds} of {ROUNDS} rounds"
+    return ("reproduced" if 1.6 <= overall <= 2.5 else "not reproduced"), figure
+
+
+def block():
+    found = times()
+    rounds = len(found["lm"]["lin"])
+    lines = []
+    for head in HEADS:
+        line = [f"`{head}`"]
+        for task in TASKS:
+            xs = found[task][head]
+            if not xs:
+                line += ["not run", tables.DASH]
+                continue
+            logs = ratios(found[task], head)
+            bounds = statistics.interval(logs)
+            line += [f"{1e6 * statistics.mean(xs):.0f}", "1" if head == "lin" else tables.with_interval(
+                math.exp(statistics.mean(logs)), bounds and tuple(math.exp(b) for b in bounds))]
+        lines.append(line)
+    for task, name in TASKS.items():
+        if rounds:
+            mean = math.exp(statistics.mean([statistics.mean(ratios(found[task], head)) for head in HEADS[1:]]))
+            lines.append([f"geometric mean, {name}", *(["", f"{mean:.2f}", "", ""] if task == "lm" else ["", "", "", f"{mean:.2f}"])])
+    table = tables.markdown(["head", "scoring, µs of CPU a token", "ratio to lin", "beam 5, µs of CPU a word", "ratio to lin"], lines)
+    decision, figure = verdict()
+    path = records.RECORDS / FILE
+    machine = f" One thread of {records.Record(path).last('config', 'machine')}, beside other work." if path.exists() else ""
+    return (f"**{rounds} of {ROUNDS} rounds**; ratios paired by round, with Student's 95% interval.{machine}\n\n{table}\n\n"
+            f"**Verdict by the [rule](rules.md#part-by-part): {decision}.** {figure[0].upper()}{figure[1:]}.\n\n"
+            "Again, into records of its own:\n\n    DATA=... experiments/run Dec --records runs/records")

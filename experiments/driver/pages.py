@@ -1,0 +1,171 @@
+"""The generated blocks of docs/results/ and the plots beside them. What stands between the markers is this program's, all else is prose."""
+import math
+import re
+
+from . import parts, plots, projection, records, search, statistics, tables, verdicts
+
+PAGES = records.ROOT / "docs" / "results"
+IMAGES = records.ROOT / "docs" / "images" / "results"
+BEGIN, END = "<!-- {}: printed by experiments/table -->", "<!-- end of {} -->"
+
+# Claims in the summary: part, claim with the paper's figures, hours still to go where no record can tell.
+CLAIMS = (
+    ("T1", "kernel paper, Table 1: lin, pow, pol, mog alike; then ssg; then log and hpb; rbf and wav last"),
+    ("T1-MT", "kernel paper, Table 1, BLEU: log 0.4, hpb 0.3, rbf and wav 0.0 beside lin's 34.3"),
+    ("T2", "kernel paper, Table 2: the prior's variance 4.74 4.98 3.67 3.81 for ρ = .001 to 1"),
+    ("T3", "kernel paper, Table 3: mixtures with lin are as good as lin (46.5 to 47.8 beside 46.8), and lin carries them"),
+    ("T3b", "kernel paper: only mixtures with lin are good"),
+    ("MoS", "kernel paper: mos needs regularisation to help"),
+    ("Dec", "kernel paper, section 4.4: mixtures slow decoding down by a factor of two"),
+    ("D", "kernel paper, Table 4: mixtures tell close words apart"),
+    ("M1", "margin paper, Table 1: base 53.7, lsm:2 390.3, m = 0 66.9, and up to 170 (arc) and 382 (cos) at m = .03"),
+    ("M2", "margin paper, Table 2: max-norm contexts help (52.9 beside 53.7), ranked word norms hurt"),
+    ("M3", "margin paper, Table 3: margins of .001 cost 1 to 3%"),
+    ("M5", "margin paper, Table 5: word error rate 10.4 three times"),
+    ("MF", "margin paper, Figure 1: a margin spreads the words"),
+    ("SS", "a sampled softmax loses little (Jean et al. 2015)"),
+    ("R1", "beyond the papers: the range of a score decides, not its gradient"),
+)
+
+
+def all_parts():
+    from . import training
+    return training.all_parts()
+
+
+def verdict_line(part):
+    verdict, figure = verdicts.RULES[part.name](part)
+    return f"**Verdict by the [rule](rules.md#part-by-part): {verdict}.** {figure[0].upper()}{figure[1:]}." if figure != tables.DASH else f"**{verdict}.**"
+
+
+def image(part):
+    """The part's plot, or None."""
+    if part.name == "T2":
+        values = tables.t2_values(part)
+        rows = []
+        for label, seeds in values.items():
+            xs = [v[1] for v in seeds.values()]
+            rho = label.partition(":")[2]
+            rows.append((label, statistics.mean(xs) if xs else None, statistics.interval(xs), parts.T2_PAPER[float(rho)][0] if rho else None))
+        return plots.dots("100 E Var_k(π) of nine softmaxes by penalty", "100 E Var_k(π)", rows)
+    if part.name == "R1":
+        found = projection.predictions()
+        rows = [(c.row.label, c.mean, c.interval, found[c.row.label]["ppl"] if c.row.label in found else None) for c in projection.compared()[0]]
+        return plots.dots(part.title, "validation perplexity", rows, "predicted")
+    rows = [(c.row.label, c.mean, c.interval, c.row.paper) for c in tables.cells(part)]
+    return plots.dots(part.title, "test perplexity (the paper's: of its own text)", rows) if any(r[1] for r in rows) else None
+
+
+def second_image(part):
+    """T3: how much of the prior is on inner products while the tied presets train, seed 1."""
+    if part.name != "T3":
+        return None
+    lines = [(c.row.label, verdicts.share_over_training(c.row.options, c.records[1])) for c in tables.cells(part)
+             if c.row.group == "mixture" and 1 in c.records and not c.row.label.endswith("untied")]
+    return plots.curves("The prior's share on inner products, seed 1", "update", lines)
+
+
+def block(part):
+    if part.name == "R1":
+        return projection.block() + f"\n\n![{part.title}](../images/results/R1.svg)"
+    table = tables.cells(part)
+    if part.name == "T2":
+        body = tables.t2_table(part)
+    else:
+        body = tables.comparison(part, "base" if part.name in ("M1", "M3") else "none, contexts none" if part.name == "M2" else part.rows[0].label)
+    sections = [body, verdict_line(part)]
+    if image(part):
+        sections.append(f"![{part.title}](../images/results/{part.name}.svg)")
+    if second_image(part):
+        sections.append(f"![The prior's share on inner products](../images/results/{part.name}-pi.svg)")
+    if part.name == "T1":
+        left = search.unfinished()
+        note = f" Not done for {', '.join(left)}: those rows of the table have the parameters of the older records, at the rate {parts.RATE:g}." if left else ""
+        sections.append(f"The search, on validation.{note}\n\n" + tables.searches())
+    return "\n\n".join(sections + [tables.commands(part, table)])
+
+
+def summary():
+    made, lines = all_parts(), []
+    for name, claim in CLAIMS:
+        verdict, figure = verdicts.RULES[name](made[name]) if name in made else extra(name)
+        figure = earlier(name) if verdict == "not run" else figure
+        page = f"[{name}]({name}.md)" if (PAGES / f"{name}.md").exists() else name
+        lines.append([page, claim, f"**{verdict}**", figure])
+    return tables.markdown(["part", "claim", "verdict", "figure"], lines)
+
+
+def extra(name):
+    """Parts that are not rows times seeds."""
+    if name == "Dec":
+        from . import decoding
+        return decoding.verdict()
+    return "not run", earlier(name)
+
+
+def older(folder, name, key):
+    path = records.LEGACY / folder / f"{name}.jsonl"
+    return f"{records.Record(path).last('done', key):.1f}" if path.exists() else "?"
+
+
+def earlier(name):
+    """What older runs of another set-up have of a claim whose part has not been run."""
+    if name == "T1-MT":
+        found = [f"{k} {older('translation', k + '-tuned', 'test_bleu')}" for k in ("lin", "log", "hpb", "rbf", "wav")]
+        return f"one earlier run each, with the language model's parameters: {', '.join(found)} BLEU ([mt-heads](../../experiments/mt-heads.md))"
+    if name in ("T3", "T3b"):
+        heads = ("lin", *parts.PRESETS) if name == "T3" else ("lin", "without-lin")
+        found = [f"{h} {older('presets', h + '-1', 'test_ppl')}" for h in heads]
+        return f"one earlier run each, five epochs, untuned, no penalty: {', '.join(found)} ([heads](../../experiments/heads.md#presets-five-epochs-each))"
+    if name in ("M2", "M3"):
+        return "an earlier run each of max-norm contexts without and with arc:0.001, three epochs: [margins](../margins.md#on-captions)"
+    return tables.DASH
+
+
+def plan():
+    """What is missing of each part that the driver knows, with the CPU time that the records measured."""
+    from . import training
+    lines = []
+    for part in all_parts().values():
+        runs = [run for seed in range(1, part.seeds + 1) for run in part.runs(seed)]
+        todo = [run for run in runs if not records.find(run)]
+        seconds = training.typical(part)
+        lines.append([f"`experiments/run {part.name}`", f"{len(todo)} of {len(runs)}", f"{seconds / 60:.0f} min", f"{len(todo) * seconds / 3600:.1f}"])
+    left = len(search.unfinished())
+    return (tables.markdown(["part", "runs missing", "CPU time of a run", "core-hours to go"], lines) +
+            f"\n\nT1's search comes before its seeds and is not in these hours: {left} of {len(parts.LADDERS)} kernels' searches are not done.")
+
+
+def blocks():
+    """{file: {marker: text}}"""
+    found = {"README.md": {"summary": summary()}, "plan.md": {"plan": plan()}}
+    for name, part in all_parts().items():
+        if (PAGES / f"{name}.md").exists():
+            found[f"{name}.md"] = {name: block(part)}
+    from . import decoding
+    if (PAGES / "Dec.md").exists():
+        found["Dec.md"] = {"Dec": decoding.block()}
+    return found
+
+
+def filled(text, marker, content):
+    begin, end = BEGIN.format(marker), END.format(marker)
+    if begin not in text or end not in text:
+        raise SystemExit(f"the markers {begin} and {end} are missing on the page")
+    return re.sub(re.escape(begin) + ".*?" + re.escape(end), lambda _: f"{begin}\n\n{content}\n\n{end}", text, flags=re.S)
+
+
+def outputs():
+    """{path: text as it should be}: pages with their blocks filled, and plots."""
+    made = {}
+    for file, markers in blocks().items():
+        text = (PAGES / file).read_text(encoding="utf-8")
+        for marker, content in markers.items():
+            text = filled(text, marker, content)
+        made[PAGES / file] = text
+        part = all_parts().get(file[:-3])
+        if part and image(part):
+            made[IMAGES / f"{part.name}.svg"] = image(part)
+        if part and second_image(part):
+            made[IMAGES / f"{part.name}-pi.svg"] = second_image(part)
+    return made

@@ -1,0 +1,155 @@
+"""Part R1: how good can a score be whose values lie in [m, M]? The posterior of a model without bounds is taken for the true one, t; with the bias
+fixed to the unigram distribution q, the best posterior of a bounded score is p_v proportional to q_v exp(s_v), s_v = clip(log(t_v S / q_v), m, M) with
+S = sum_v q_v exp(s_v): where s_v is free its derivative of the cross-entropy, p_v - t_v, is 0. The prediction is written to
+experiments/records/R1/prediction.jsonl before a run is trained."""
+import bisect
+import collections
+import itertools
+import json
+import math
+import subprocess
+
+from . import parts, records, statistics, tables
+
+FILE = "R1/prediction.jsonl"
+EVERY = 100  # lines of the validation text: each hundredth
+
+
+def wav_least(a, b):
+    """The minimum of cos(q / a) exp(-q / b)."""
+    x = math.pi - math.atan(a / b)
+    return math.cos(x) * math.exp(-x * a / b)
+
+
+def ranges():
+    """{head: (m, M)}"""
+    found = {"rbf:gamma=1": (0.0, 1.0), "wav:a=1:b=1": (wav_least(1, 1), 1.0), "wav:a=1:b=10": (wav_least(1, 10), 1.0)}
+    found.update({f"rbf:scale={beta:g}": (0.0, float(beta)) for beta in (3, 10)})
+    return found
+
+
+def part():
+    """The runs that the predictions are compared with; two have older records."""
+    rows = tuple(parts.Row(head, f"--head {head} {parts.lr(parts.RATE)}", legacy=f"singles/{parts.SINGLES[head]}-tuned-{{seed}}" if head in parts.SINGLES else "")
+                 for head in ranges())
+    return parts.Part("R1", "Range, not gradient: bounded scores predicted from lin's posterior", 10, 3, rows, "validation perplexity")
+
+
+class Posterior:
+    """One posterior t over words beside q, prepared so that each range takes O(log V)."""
+
+    def __init__(self, t, q):
+        order = sorted(range(len(t)), key=lambda v: t[v] / q[v])
+        self.ratios = [math.log(t[v] / q[v]) if t[v] > 0 else -math.inf for v in order]
+        self.q_below = [0.0, *itertools.accumulate(q[v] for v in order)]
+        self.t_below = [0.0, *itertools.accumulate(t[v] for v in order)]
+
+    def log_normaliser(self, least, most):
+        """log S: the root of the falling function log(sum q exp(clip(r + z, m, M))) - z."""
+        def total(z):
+            i, j = bisect.bisect_left(self.ratios, least - z), bisect.bisect_right(self.ratios, most - z)
+            free = math.exp(z) * (self.t_below[j] - self.t_below[i])
+            return math.exp(least) * self.q_below[i] + free + math.exp(most) * (self.q_below[-1] - self.q_below[j])
+
+        low, high = least - 1, most + 1
+        for _ in range(60):
+            z = (low + high) / 2
+            low, high = (z, high) if math.log(total(z)) > z else (low, z)
+        return (low + high) / 2
+
+    def gain(self, t_of_word, q_of_word, least, most):
+        """log(p / q) of a word under the best posterior."""
+        z = self.log_normaliser(least, most)
+        ratio = math.log(t_of_word / q_of_word) if t_of_word > 0 else -math.inf
+        return min(max(ratio + z, least), most) - z
+
+
+def unigram(train, min_count=3):
+    """{word: share} of a training text, </s> counted, rarer words as <unk>."""
+    lines = [line.split() for line in train.read_text(encoding="utf-8").splitlines()]
+    seen = collections.Counter(word for line in lines for word in line)
+    counts = collections.Counter({"</s>": len(lines), "<unk>": 1})
+    for word, n in seen.items():
+        counts[word if n >= min_count else "<unk>"] += n
+    return {word: n / counts.total() for word, n in counts.items()}
+
+
+def positions(programs, checkpoint, sample, words):
+    """Of each position of the sample (word, its probability, {word: probability})."""
+    command = [str(programs / "lm_score"), "--checkpoint", str(checkpoint), "--input", str(sample), "--top", str(words), "--threads", "1"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
+        next(child.stdout)
+        for line in child.stdout:
+            cells = line.rstrip("\n").split("\t")
+            yield cells[2], float(cells[3]), dict(zip(cells[5::2], map(float, cells[6::2])))
+    if child.returncode:
+        raise SystemExit("lm_score failed")
+
+
+def predict(programs, checkpoint, train, valid, work, name):
+    """Predicted validation perplexities: the unigram's on the whole text, less the gain over it on the sample, which varies far less than
+    perplexity itself."""
+    q = unigram(train)
+    lines = valid.read_text(encoding="utf-8").splitlines()
+    sample = work / "sample.en"
+    sample.write_text("".join(line + "\n" for line in lines[::EVERY]), encoding="utf-8")
+    whole = [word if word in q else "<unk>" for line in lines for word in [*line.split(), "</s>"]]
+    unigram_nll = -statistics.mean([math.log(q[w]) for w in whole])
+    gains, own = {head: [] for head in ranges()}, []
+    for word, p, top in positions(programs, checkpoint, sample, len(q)):
+        word = word if word in q else "<unk>"
+        order = list(q)
+        posterior = Posterior([top.get(w, 0.0) for w in order], [q[w] for w in order])
+        own.append(math.log(p / q[word]))
+        for head, (least, most) in ranges().items():
+            gains[head].append(posterior.gain(p, q[word], least, most))
+    return [{"event": "model", "name": name, "positions": len(own), "unigram_ppl": round(math.exp(unigram_nll), 3),
+             "ppl": round(math.exp(unigram_nll - statistics.mean(own)), 3)},
+            *({"event": "prediction", "head": head, "least": round(ranges()[head][0], 4), "most": ranges()[head][1],
+               "ppl": round(math.exp(unigram_nll - statistics.mean(g)), 2),
+               "error": round(statistics.deviation(g) / math.sqrt(len(g)), 4)} for head, g in gains.items())]
+
+
+def write(programs, checkpoint, train, valid, work, name, folder=None):
+    path = (folder or records.RECORDS) / FILE
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(e) + "\n" for e in predict(programs, checkpoint, train, valid, work, name)), encoding="utf-8")
+
+
+def predictions():
+    path = records.RECORDS / FILE
+    return {e["head"]: e for e in records.Record(path).of("prediction")} if path.exists() else {}
+
+
+def figures(record):
+    return record.valid_ppl(10)
+
+
+def compared():
+    """(cells of the runs, {label: predicted over trained})"""
+    table = [tables.Cells(part(), row, figures) for row in part().rows]
+    found = predictions()
+    return table, {c.row.label: found[c.row.label]["ppl"] / c.mean for c in table if c.values and c.row.label in found}
+
+
+def verdict():
+    if not predictions():
+        return "not run", tables.DASH
+    table, ratios = compared()
+    figure = "predicted over trained: " + ", ".join(f"{label} {ratio:.2f}" for label, ratio in ratios.items())
+    if not all(len(c.values) == part().seeds for c in table):
+        return "undecided", f"{figure}; {sum(len(c.values) for c in table)} of {part().seeds * len(table)} runs"
+    return ("reproduced" if all(1 / 1.1 <= r <= 1.1 for r in ratios.values()) else "not reproduced"), figure
+
+
+def block():
+    found, (table, ratios) = predictions(), compared()
+    model = records.Record(records.RECORDS / FILE).of("model")[0]
+    lines = [[f"`{c.row.label}`", f"[{found[c.row.label]['least']:g}, {found[c.row.label]['most']:g}]",
+              f"{found[c.row.label]['ppl']:.1f} ± {100 * found[c.row.label]['error']:.1f}%", str(len(c.values)), tables.with_interval(c.mean, c.interval, 1),
+              f"{ratios[c.row.label]:.2f}" if c.row.label in ratios else tables.DASH] for c in table]
+    decision, figure = verdict()
+    return (tables.head(part(), table) + f" Predicted from the run {model['name']}, validation perplexity {model['ppl']:.1f} on {model['positions']} positions of a sample "
+            f"(the unigram's on the whole text {model['unigram_ppl']:.1f}); ± is the sample's standard error.\n\n" +
+            tables.markdown(["head", "range of the score", "predicted", "seeds", "trained, best validation perplexity", "predicted / trained"], lines) +
+            f"\n\n**Verdict by the [rule](rules.md#part-by-part): {decision}.** {figure[0].upper()}{figure[1:]}.\n\n" + tables.commands(part(), table))

@@ -1,0 +1,156 @@
+"""The tables of docs/results/, from the records: Markdown, one row of a part a line."""
+import math
+
+from . import parts, records, search, statistics
+
+DASH = "–"
+
+
+class Cells:
+    """What the records have of one row: {seed: value}."""
+
+    def __init__(self, part, row, figure, folder=None):
+        self.row = row
+        found = {seed: records.find(parts.Run(part.name, row, seed, part.epochs), folder) for seed in range(1, part.seeds + 1)}
+        self.records = {seed: r for seed, r in found.items() if r}
+        self.values = {seed: figure(r) for seed, r in self.records.items()}
+
+    @property
+    def logs(self):
+        return {seed: math.log(v) for seed, v in self.values.items()}
+
+    @property
+    def interval(self):
+        """Of the perplexity, by way of its logarithm; None with fewer than two seeds."""
+        found = statistics.interval(list(self.logs.values()))
+        return found and (math.exp(found[0]), math.exp(found[1]))
+
+    @property
+    def mean(self):
+        return math.exp(statistics.mean(list(self.logs.values()))) if self.values else None
+
+    def against(self, other):
+        """Differences of logarithms, paired by seed."""
+        mine, theirs = self.logs, other.logs
+        return [mine[s] - theirs[s] for s in sorted(mine.keys() & theirs.keys())]
+
+    @property
+    def parameters(self):
+        return next((r.last("start", "parameters") for r in self.records.values()), None)
+
+    @property
+    def tokens(self):
+        return next((r.last("start", "train_tokens") for r in self.records.values()), None)
+
+
+def figure_of(part):
+    """Test perplexity of the best checkpoint; where older records ran for longer than the part, validation perplexity after its epochs."""
+    if part.unit == "validation perplexity":
+        return lambda r: r.of("valid")[part.epochs - 1]["ppl"]
+    return lambda r: r.test_ppl
+
+
+def cells(part, folder=None):
+    return [Cells(part, row, figure_of(part), folder) for row in part.rows]
+
+
+def with_interval(value, bounds, digits=2):
+    if value is None:
+        return "not run"
+    return f"{value:.{digits}f}" + (f" [{bounds[0]:.{digits}f}, {bounds[1]:.{digits}f}]" if bounds else "")
+
+
+def p_value(p):
+    return DASH if p is None else "< .0001" if p < 1e-4 else f"{p:.4f}".replace("0.", ".", 1)
+
+
+def markdown(header, lines):
+    return "\n".join(["| " + " | ".join(header) + " |", "|" + "---|" * len(header)] + ["| " + " | ".join(line) + " |" for line in lines])
+
+
+def head(part, table):
+    """How many seeds there are, said before the table."""
+    seeds = [len(c.values) for c in table]
+    done = sum(seeds)
+    few = f"**{min(seeds)} to {max(seeds)} of {part.seeds} seeds" if min(seeds) != max(seeds) else f"**{seeds[0]} of {part.seeds} seeds"
+    older = sum("experiments/heads" in str(r.path) for c in table for r in c.records.values())
+    text = f"{few}: {done} of {part.seeds * len(table)} runs are in the records**"
+    if older:
+        text += f", {older} of them older than the rules"
+    return text + f". {part.epochs} epochs each; {part.unit}, with Student's 95% interval where there are two seeds or more."
+
+
+def comparison(part, reference, folder=None):
+    """The general table: figure, ratios to the reference's beside the paper's, paired difference with interval, Holm's p."""
+    table = cells(part, folder)
+    base = next(c for c in table if c.row.label == reference)
+    others = [c for c in table if c is not base]
+    corrected = dict(zip((id(c) for c in others), statistics.holm([statistics.one_sample_p(c.against(base)) for c in others])))
+    lines = []
+    for c in table:
+        paired = c.against(base) if c is not base else []
+        bounds = statistics.interval(paired)
+        lines.append([
+            f"`{c.row.label}`" if c.row.label[0].islower() else c.row.label, f"{c.parameters:,}" if c.parameters else DASH,
+            f"{c.tokens * part.epochs:,}" if c.tokens else DASH, str(len(c.values)), with_interval(c.mean, c.interval),
+            with_interval(math.exp(statistics.mean(paired)), bounds and tuple(map(math.exp, bounds)), 3) if paired else "1" if c is base else DASH,
+            f"{c.row.paper:g}" if c.row.paper else DASH, f"{c.row.paper / base.row.paper:.3f}" if c.row.paper else DASH,
+            p_value(corrected.get(id(c)))])
+    header = ["row", "parameters", "tokens", "seeds", part.unit, f"ratio to {reference}, paired by seed", "paper", f"paper's ratio to {reference}", "p, Holm"]
+    return head(part, table) + "\n\n" + markdown(header, lines)
+
+
+def searches(folder=None):
+    """What the search of T1 tried: validation perplexity after two epochs, the choice in bold."""
+    lines = []
+    for kernel in parts.LADDERS:
+        chosen, rate, pending = search.state(kernel, folder)
+        label = chosen and parts.search_run(chosen, rate).row.label
+        tried = [f"**{name}: {f:.2f}**" if name == label else f"{name}: {f:.2f}" for name, f in search.searched(kernel, folder)]
+        lines.append([kernel, "; ".join(tried) or DASH, "done" if not pending else f"next: {pending.row.label}"])
+    return markdown(["kernel", "validation perplexity after two epochs, seed 1", "search"], lines)
+
+
+# ---- T2: the prior's statistics ----
+
+def prior_statistics(event):
+    """(100 E_n Var_k(pi_nk), CV^2 of the components' means) of a validation; variances divide by K."""
+    means, variances = event["pi_mean"], event["pi_var"]
+    k = len(means)
+    second = math.fsum(v + m * m for m, v in zip(means, variances)) / k
+    mean = math.fsum(means) / k
+    return 100 * (second - 1 / k ** 2), math.fsum(m * m for m in means) / k / mean ** 2 - 1
+
+
+def t2_values(part, folder=None):
+    """{label: {seed: (perplexity, 100 E Var, CV^2)}}"""
+    found = {}
+    for c in cells(part, folder):
+        events = {s: r.of("valid")[part.epochs - 1] for s, r in c.records.items()}
+        found[c.row.label] = {s: (e["ppl"], *prior_statistics(e)) for s, e in events.items()}
+    return found
+
+
+def t2_table(part, folder=None):
+    table, values = cells(part, folder), t2_values(part, folder)
+    base = next(c for c in table if c.row.label == "none")
+    others = [c for c in table if c is not base]
+    corrected = dict(zip((id(c) for c in others), statistics.holm([statistics.one_sample_p(c.against(base)) for c in others])))
+    lines = []
+    for c in table:
+        seeds = values[c.row.label]
+        columns = [with_interval(statistics.mean(x), statistics.interval(x), digits) if x else "not run"
+                   for x, digits in (([v[1] for v in seeds.values()], 2), ([v[2] for v in seeds.values()], 3))]
+        rho = c.row.label.partition(":")[2]
+        paper = parts.T2_PAPER[float(rho)] if rho else None
+        lines.append([f"`{c.row.label}`", f"{c.parameters:,}" if c.parameters else DASH, f"{c.tokens * part.epochs:,}" if c.tokens else DASH,
+                      str(len(seeds)), *columns, f"{paper[0]:g}" if paper else DASH, with_interval(c.mean, c.interval), f"{paper[1]:g}" if paper else DASH,
+                      p_value(corrected.get(id(c)))])
+    header = ["penalty", "parameters", "tokens", "seeds", "100 E Var_k(π)", "CV² of the means", "paper's variance", part.unit, "paper's perplexity",
+              "p against none, Holm"]
+    return head(part, table) + "\n\n" + markdown(header, lines)
+
+
+def commands(part, table):
+    lines = [f"    experiments/run {part.name} --only '{c.row.label}' --records runs/records   # lm_train {c.row.options}" for c in table]
+    return "Any row again, into records of its own (`DATA` as in [experiments](../../experiments/README.md#data)):\n\n" + "\n".join(lines)
