@@ -302,8 +302,14 @@ void lstm_backward(const Lstm& io, const LstmGradients& g, Arena& arena) {
   if (g.dw_ih.view) table.matmul(dgates, true, io.x, false, g.dw_ih, 1.0);
   if (g.dw_hh.view)
     table.matmul(dgates, true, io.hidden.row_range(0, io.x.rows()), false, g.dw_hh, 1.0);
-  if (g.db_ih.view) table.column_sums(dgates, g.db_ih);
-  if (g.db_hh.view) table.column_sums(dgates, g.db_hh);
+  if (g.db_ih.view && g.db_hh.view) {  // both biases have the same gradient
+    const Tensor sums = arena.temporary({1, 4 * h}, io.x.dtype);
+    table.column_sums(dgates, {sums});
+    for (const OutputView& db : {g.db_ih, g.db_hh})
+      table.scale(1, sums, {db.view.reshaped({1, 4 * h}), db.add});
+  } else if (g.db_ih.view || g.db_hh.view) {
+    table.column_sums(dgates, g.db_ih.view ? g.db_ih : g.db_hh);
+  }
 }
 
 namespace {

@@ -26,10 +26,16 @@ struct Heads {
   DropoutMask<T> mask;
   IndexErrors errors;
 
-  // The batch element of this block and the first column of its head: blockIdx.y is element * heads
-  // + head.
-  NINE_D int64_t element() const { return blockIdx.y / heads; }
-  NINE_D int64_t column() const { return blockIdx.y % heads * size; }
+  int64_t tiles;  // of kQueries queries (or keys) of one element's head, one for each block
+
+  // This block's element * heads + head. The tiles of one head are neighbours: they read the same
+  // keys and values.
+  NINE_D int64_t pair() const { return blockIdx.x / tiles; }
+  // This warp's query (or key).
+  NINE_D int64_t own_row() const { return blockIdx.x % tiles * kQueries + threadIdx.y; }
+  // The batch element of this block and the first column of its head.
+  NINE_D int64_t element() const { return pair() / heads; }
+  NINE_D int64_t column() const { return pair() % heads * size; }
   // The number of keys that are not padding.
   NINE_D int64_t visible() const {
     if (lengths == nullptr) return keys;
@@ -42,11 +48,9 @@ struct Heads {
   NINE_D const T* query(int64_t t) const { return q.row(element() * queries + t) + column(); }
   NINE_D const T* key(int64_t s) const { return k.row(element() * keys + s) + column(); }
   NINE_D const T* value(int64_t s) const { return v.row(element() * keys + s) + column(); }
-  NINE_D T& lse_of(int64_t t) const { return lse.at(blockIdx.y, t); }
+  NINE_D T& lse_of(int64_t t) const { return lse.at(pair(), t); }
   // Dropout's factor of query t and key s.
-  NINE_D T kept(int64_t t, int64_t s) const {
-    return mask.of((static_cast<int64_t>(blockIdx.y) * keys + s) * queries + t);
-  }
+  NINE_D T kept(int64_t t, int64_t s) const { return mask.of((pair() * keys + s) * queries + t); }
 };
 
 template <class T>
@@ -63,7 +67,7 @@ template <class T>
 __global__ void attention_kernel(Heads<T> h, Matrix<T> y) {
   T* result = shared_memory<T>() + threadIdx.y * (h.size + kKeys);
   T* probs = result + h.size;
-  const int64_t t = static_cast<int64_t>(blockIdx.x) * kQueries + threadIdx.y, n = h.visible();
+  const int64_t t = h.own_row(), n = h.visible();
   const bool real = t < h.queries;
   for (int64_t i = threadIdx.x; i < h.size; i += kWarp) result[i] = T(0);
   T top = -std::numeric_limits<T>::infinity(), sum = 0;
@@ -113,7 +117,7 @@ __global__ void attention_dq_kernel(Heads<T> h, Matrix<T> dy, const T* delta, Ma
                                     bool add) {
   T* result = shared_memory<T>() + threadIdx.y * (h.size + kKeys);
   T* dscores = result + h.size;
-  const int64_t t = static_cast<int64_t>(blockIdx.x) * kQueries + threadIdx.y, n = h.visible();
+  const int64_t t = h.own_row(), n = h.visible();
   if (t >= h.queries) return;  // the whole warp returns, and only barriers of a warp follow
   const int64_t end = h.causal && t + 1 < n ? t + 1 : n;
   const T* dy_row = dy.row(h.element() * h.queries + t) + h.column();
@@ -124,7 +128,7 @@ __global__ void attention_dq_kernel(Heads<T> h, Matrix<T> dy, const T* delta, Ma
     if (s < end) {
       const T p = vexp(h.scale * dot(h.query(t), h.key(s), h.size) - h.lse_of(t));
       dscore = h.scale * p *
-               (h.kept(t, s) * dot(dy_row, h.value(s), h.size) - delta[blockIdx.y * h.queries + t]);
+               (h.kept(t, s) * dot(dy_row, h.value(s), h.size) - delta[h.pair() * h.queries + t]);
     }
     __syncwarp();
     dscores[threadIdx.x] = dscore;
@@ -146,7 +150,7 @@ __global__ void attention_dkv_kernel(Heads<T> h, Matrix<T> dy, const T* delta, M
                                      bool add_k, Matrix<T> dv, bool add_v) {
   T* result_k = shared_memory<T>() + threadIdx.y * 2 * (h.size + kKeys);
   T *result_v = result_k + h.size, *dscores = result_v + h.size, *probs = dscores + kKeys;
-  const int64_t s = static_cast<int64_t>(blockIdx.x) * kQueries + threadIdx.y, n = h.visible();
+  const int64_t s = h.own_row(), n = h.visible();
   if (s >= h.keys) return;
   for (int64_t i = threadIdx.x; i < h.size; i += kWarp) result_k[i] = result_v[i] = T(0);
   const int64_t begin = h.causal ? s / kWarp * kWarp : 0, end = s < n ? h.queries : 0;
@@ -158,7 +162,7 @@ __global__ void attention_dkv_kernel(Heads<T> h, Matrix<T> dy, const T* delta, M
       const T p = vexp(h.scale * dot(h.query(t), h.key(s), h.size) - h.lse_of(t));
       const T m = h.kept(t, s);
       dscore =
-          h.scale * p * (m * dot(dy_row, h.value(s), h.size) - delta[blockIdx.y * h.queries + t]);
+          h.scale * p * (m * dot(dy_row, h.value(s), h.size) - delta[h.pair() * h.queries + t]);
       prob = m * p;
     }
     __syncwarp();
@@ -184,8 +188,9 @@ __global__ void attention_dkv_kernel(Heads<T> h, Matrix<T> dy, const T* delta, M
   }
 }
 
+// With a block for each tile of `rows` queries or keys.
 template <class T>
-Heads<T> heads_of(const ops::Attention& io, CudaDevice& device) {
+Heads<T> heads_of(const ops::Attention& io, int64_t rows, CudaDevice& device) {
   return {.q = Matrix<T>(io.q),
           .k = Matrix<T>(io.k),
           .v = Matrix<T>(io.v),
@@ -199,13 +204,13 @@ Heads<T> heads_of(const ops::Attention& io, CudaDevice& device) {
           .causal = io.causal,
           .scale = static_cast<T>(1 / std::sqrt(static_cast<double>(io.size()))),
           .mask = DropoutMask<T>(io.key, io.dropout),
-          .errors = device.index_errors("attention")};
+          .errors = device.index_errors("attention"),
+          .tiles = std::max<int64_t>(1, (rows + kQueries - 1) / kQueries)};
 }
 
+// All tiles of all heads in the grid's first dimension, which has room for 2^31 - 1.
 dim3 grid_of(const ops::Attention& io, int64_t rows) {
-  require(io.batch * io.heads < 65536, "[attention] ", io.batch, " sentences times ", io.heads,
-          " heads are more than a CUDA kernel can be launched for; lower the batch tokens");
-  return dim3(blocks_of(rows, kQueries), static_cast<unsigned>(io.batch * io.heads));
+  return dim3(blocks_of(rows, kQueries) * static_cast<unsigned>(io.batch * io.heads));
 }
 // Bytes of shared memory: for each warp `rows` rows, of a head's size and of a tile each.
 template <class T>
@@ -222,7 +227,8 @@ void attention(const ops::Attention& io) {
   dispatch_float(io.q.dtype, "attention", [&]<class T>(T) {
     CudaDevice& device = CudaDevice::of(io.q);
     launch(device, "attention", attention_kernel<T>, grid_of(io, io.queries()),
-           dim3(kWarp, kQueries), shared_of<T>(io, 1), heads_of<T>(io, device), Matrix<T>(io.y));
+           dim3(kWarp, kQueries), shared_of<T>(io, 1), heads_of<T>(io, io.queries(), device),
+           Matrix<T>(io.y));
   });
 }
 
@@ -234,15 +240,16 @@ void attention_backward(const ops::Attention& io, const ops::AttentionGradients&
     T* delta = device.scratch<T>(pairs * queries);
     each(device, kOp, {pairs, queries},
          Delta<T>{Matrix<T>(io.y), Matrix<T>(g.dy), io.heads, queries, io.size(), delta});
-    const Heads<T> h = heads_of<T>(io, device);
+    const Heads<T> h = heads_of<T>(io, queries, device);
     const Matrix<T> dy(g.dy);
     if (g.dq.view)
       launch(device, kOp, attention_dq_kernel<T>, grid_of(io, queries), dim3(kWarp, kQueries),
              shared_of<T>(io, 1), h, dy, delta, Matrix<T>(g.dq.view), g.dq.add);
     if (g.dk.view || g.dv.view)
       launch(device, kOp, attention_dkv_kernel<T>, grid_of(io, io.keys()), dim3(kWarp, kQueries),
-             shared_of<T>(io, 2), h, dy, delta, g.dk.view ? Matrix<T>(g.dk.view) : Matrix<T>(),
-             g.dk.add, g.dv.view ? Matrix<T>(g.dv.view) : Matrix<T>(), g.dv.add);
+             shared_of<T>(io, 2), heads_of<T>(io, io.keys(), device), dy, delta,
+             g.dk.view ? Matrix<T>(g.dk.view) : Matrix<T>(), g.dk.add,
+             g.dv.view ? Matrix<T>(g.dv.view) : Matrix<T>(), g.dv.add);
   });
 }
 

@@ -51,34 +51,64 @@ struct FillRows {
   }
 };
 
-// A block for each row and each kBlock columns. The block of the first row with some id adds all
-// rows with that id, in their order, and the blocks of the other rows return: the order of a sum
-// does not depend on the order in which blocks run.
+constexpr int kGroupColumns = 64, kGroups = kBlock / kGroupColumns;
+constexpr int kRowsInFlight = 4;  // of a group: so many loads before the first of their sums
+
+// A block for each row and each kGroupColumns columns. The block of the first row with some id adds
+// all rows with that id, and the blocks of the other rows return: the order of a sum does not
+// depend on the order in which blocks run. Of the rows that it finds among kBlock, each of kGroups
+// groups of threads adds every kGroups-th; at the end the groups' sums are added in their order.
 template <class T>
-__global__ void add_rows_kernel(Matrix<T> dy, const int32_t* ids, Matrix<T> grad,
-                                bool report_others, IndexErrors errors) {
-  int* same = shared_memory<int>();  // [kBlock]: which of kBlock rows have this id
-  const int64_t mine = blockIdx.x, c = static_cast<int64_t>(blockIdx.y) * kBlock + threadIdx.x;
+__global__ void __launch_bounds__(kBlock)
+    add_rows_kernel(Matrix<T> dy, const int32_t* __restrict__ ids, Matrix<T> grad,
+                    bool report_others, IndexErrors errors) {
+  T* sums = shared_memory<T>();                       // [kGroups][kGroupColumns]
+  int* hits = reinterpret_cast<int*>(sums + kBlock);  // [kBlock]: whether a row has this id
+  int* list = hits + kBlock;                          // [kBlock]: those that have it, of kBlock
+  int* totals = list + kBlock;                        // [kBlock / kWarp]: of the warps' rows
+  const int column = static_cast<int>(threadIdx.x) % kGroupColumns,
+            group = static_cast<int>(threadIdx.x) / kGroupColumns;
+  const int64_t mine = blockIdx.x, c = static_cast<int64_t>(blockIdx.y) * kGroupColumns + column;
   const int32_t id = ids[mine];
   if (id < 0 || id >= grad.rows) {
     if (report_others && threadIdx.x == 0 && blockIdx.y == 0)
       report(errors, mine, id, 0, grad.rows);
     return;
   }
-  T sum = c < dy.cols ? grad.at(id, c) : T(0);
+  T sum = 0;
   for (int64_t first = 0; first < dy.rows; first += kBlock) {
     const int64_t r = first + threadIdx.x;
     const bool hit = r < dy.rows && ids[r] == id;
-    same[threadIdx.x] = hit ? 1 : 0;
-    if (__syncthreads_or(hit ? 1 : 0) != 0)
-      for (int i = 0; i < kBlock; ++i) {
-        if (same[i] == 0) continue;
-        if (first + i < mine) return;  // the whole block: this is the block of a later row
-        if (c < dy.cols) sum += dy.at(first + i, c);
-      }
+    // The whole block: this is the block of a later row.
+    if (first < mine && __syncthreads_or(hit && r < mine ? 1 : 0) != 0) return;
+    hits[threadIdx.x] = hit ? 1 : 0;
+    if (__syncthreads_or(hit ? 1 : 0) == 0) continue;
+    const int in_warp = warp_sum(hit ? 1 : 0);
+    if (threadIdx.x % kWarp == 0) totals[threadIdx.x / kWarp] = in_warp;
+    if (hit) {
+      int place = 0;
+      for (int i = 0; i < static_cast<int>(threadIdx.x); ++i) place += hits[i];
+      list[place] = static_cast<int>(threadIdx.x);
+    }
+    __syncthreads();
+    int count = 0;
+    for (int i = 0; i < kBlock / kWarp; ++i) count += totals[i];
+    for (int i = group; i < count; i += kGroups * kRowsInFlight) {
+      T x[kRowsInFlight];
+#pragma unroll
+      for (int k = 0; k < kRowsInFlight; ++k)
+        x[k] =
+            i + k * kGroups < count && c < dy.cols ? dy.at(first + list[i + k * kGroups], c) : T(0);
+#pragma unroll
+      for (int k = 0; k < kRowsInFlight; ++k) sum += x[k];
+    }
     __syncthreads();
   }
-  if (c < dy.cols) grad.at(id, c) = sum;
+  sums[threadIdx.x] = sum;
+  __syncthreads();
+  if (group != 0 || c >= dy.cols) return;
+  for (int i = 1; i < kGroups; ++i) sum += sums[i * kGroupColumns + column];
+  grad.at(id, c) += sum;
 }
 
 }  // namespace
@@ -135,8 +165,9 @@ template <class T>
 void add_rows(CudaDevice& device, const char* op, const Matrix<T>& dy, const int32_t* ids,
               const Matrix<T>& grad, bool report_others) {
   launch(device, op, add_rows_kernel<T>,
-         dim3(static_cast<unsigned>(dy.rows), blocks_of(dy.cols, kBlock)), dim3(kBlock),
-         kBlock * sizeof(int), dy, ids, grad, report_others, device.index_errors(op));
+         dim3(static_cast<unsigned>(dy.rows), blocks_of(dy.cols, kGroupColumns)), dim3(kBlock),
+         kBlock * (sizeof(T) + 2 * sizeof(int)) + kBlock / kWarp * sizeof(int), dy, ids, grad,
+         report_others, device.index_errors(op));
 }
 template void add_rows<float>(CudaDevice&, const char*, const Matrix<float>&, const int32_t*,
                               const Matrix<float>&, bool);

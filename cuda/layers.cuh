@@ -5,7 +5,7 @@
 
 namespace nine::cuda {
 
-/// grad(ids[r], :) += dy(r, :), in ascending order of r, for the rows whose id is a row of grad.
+/// grad(ids[r], :) += dy(r, :) for the rows whose id is a row of grad, always in the same order.
 /// With `report_others`, other ids are reported as errors of `op`.
 template <class T>
 void add_rows(CudaDevice& device, const char* op, const Matrix<T>& dy, const int32_t* ids,

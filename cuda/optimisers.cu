@@ -7,25 +7,43 @@
 namespace nine::cuda {
 namespace {
 
-struct ClipFactor {
-  const double* norm_squared;  // null: no clipping
+template <class T>
+struct PutClipFactor {
+  const double* norm_squared;
   double max_norm;
-
-  explicit ClipFactor(const ops::Clip& c)
-      : norm_squared(c.max_norm == 0 ? nullptr : static_cast<double*>(c.norm_squared.data)),
-        max_norm(c.max_norm) {}
-  NINE_D double value() const {
-    return norm_squared == nullptr ? 1 : ops::clip_factor(*norm_squared, max_norm);
+  T* factor;
+  NINE_D void operator()(int64_t, int64_t) const {
+    *factor = static_cast<T>(ops::clip_factor(*norm_squared, max_norm));
   }
 };
+/// What gradients are multiplied by, in the device's memory: a square root and a division in double
+/// for all weights together. Null: no clipping.
+template <class T>
+const T* clip_factor_of(CudaDevice& device, const char* op, const ops::Clip& clip) {
+  if (clip.max_norm == 0) return nullptr;
+  T* factor = device.scratch<T>(1);
+  each(device, op, {1, 1},
+       PutClipFactor<T>{static_cast<double*>(clip.norm_squared.data), clip.max_norm, factor});
+  return factor;
+}
+template <class T>
+NINE_D T clipped(const T* factor, T gradient) {
+  return factor != nullptr ? *factor * gradient : gradient;
+}
 
+// All numbers of a weight are loaded before one is stored: behind a store the compiler would have
+// to load them again.
 template <class T>
 struct Adam {
   Matrix<T> w, g, m, v;
-  ClipFactor clip;
+  const T* factor;
   ops::AdamRule<T> rule;
   NINE_D void operator()(int64_t r, int64_t c) const {
-    rule(static_cast<T>(clip.value()) * g.at(r, c), w.at(r, c), m.at(r, c), v.at(r, c));
+    T weight = w.at(r, c), first = m.at(r, c), second = v.at(r, c);
+    rule(clipped(factor, g.at(r, c)), weight, first, second);
+    w.at(r, c) = weight;
+    m.at(r, c) = first;
+    v.at(r, c) = second;
   }
 };
 template <class T>
@@ -41,15 +59,19 @@ struct AdamRows {
 template <class T>
 struct Sgd {
   Matrix<T> w, g, u;
-  ClipFactor clip;
+  const T* factor;
   ops::SgdRule<T> rule;
   NINE_D void operator()(int64_t r, int64_t c) const {
-    const T gradient = static_cast<T>(clip.value()) * g.at(r, c);
+    const T gradient = clipped(factor, g.at(r, c));
+    T weight = w.at(r, c);
     if (u.data == nullptr) {
-      rule(gradient, w.at(r, c));
+      rule(gradient, weight);
     } else {
-      rule(gradient, w.at(r, c), u.at(r, c));
+      T velocity = u.at(r, c);
+      rule(gradient, weight, velocity);
+      u.at(r, c) = velocity;
     }
+    w.at(r, c) = weight;
   }
 };
 template <class T>
@@ -66,9 +88,10 @@ struct Average {
 void adam(const View& w, const View& g, const View& m, const View& v, const ops::Clip& clip,
           const ops::AdamStep& s) {
   dispatch_float(w.dtype, "adam", [&]<class T>(T) {
-    each(CudaDevice::of(w), "adam", plane_of({&w, &g, &m, &v}),
-         Adam<T>{Matrix<T>(w), Matrix<T>(g), Matrix<T>(m), Matrix<T>(v), ClipFactor(clip),
-                 ops::AdamRule<T>(s)});
+    CudaDevice& device = CudaDevice::of(w);
+    each(device, "adam", plane_of({&w, &g, &m, &v}),
+         Adam<T>{Matrix<T>(w), Matrix<T>(g), Matrix<T>(m), Matrix<T>(v),
+                 clip_factor_of<T>(device, "adam", clip), ops::AdamRule<T>(s)});
   });
 }
 
@@ -77,8 +100,8 @@ void adam_rows(const View& w, const View& g, const View& m, const View& v, const
   dispatch_float(w.dtype, "adam_rows", [&]<class T>(T) {
     CudaDevice& device = CudaDevice::of(w);
     each(device, "adam_rows", {ids.elements(), w.cols()},
-         AdamRows<T>{{Matrix<T>(w), Matrix<T>(g), Matrix<T>(m), Matrix<T>(v), ClipFactor(clip),
-                      ops::AdamRule<T>(s)},
+         AdamRows<T>{{Matrix<T>(w), Matrix<T>(g), Matrix<T>(m), Matrix<T>(v),
+                      clip_factor_of<T>(device, "adam_rows", clip), ops::AdamRule<T>(s)},
                      static_cast<int32_t*>(ids.data),
                      device.index_errors("adam_rows")});
   });
@@ -87,9 +110,10 @@ void adam_rows(const View& w, const View& g, const View& m, const View& v, const
 void sgd(const View& w, const View& g, const View& u, const ops::Clip& clip,
          const ops::SgdStep& s) {
   dispatch_float(w.dtype, "sgd", [&]<class T>(T) {
-    each(CudaDevice::of(w), "sgd", plane_of({&w, &g, &u}),
-         Sgd<T>{Matrix<T>(w), Matrix<T>(g), u ? Matrix<T>(u) : Matrix<T>(), ClipFactor(clip),
-                ops::SgdRule<T>(s)});
+    CudaDevice& device = CudaDevice::of(w);
+    each(device, "sgd", plane_of({&w, &g, &u}),
+         Sgd<T>{Matrix<T>(w), Matrix<T>(g), u ? Matrix<T>(u) : Matrix<T>(),
+                clip_factor_of<T>(device, "sgd", clip), ops::SgdRule<T>(s)});
   });
 }
 

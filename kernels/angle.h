@@ -105,12 +105,12 @@ struct AnglePair {
     const double by_w = 1 / w_norm, by_h = 1 / h_norm;
     const auto unit_w = [&](int64_t k) { return static_cast<double>(word[k]) * by_w; };
     const auto unit_h = [&](int64_t k) { return static_cast<double>(context[k]) * by_h; };
-    const double c = sum_of(size, [&](int64_t k) { return unit_w(k) * unit_h(k); });
+    const double c = sum_of<T>(size, [&](int64_t k) { return unit_w(k) * unit_h(k); });
     cosine = c > 1 ? 1 : c < -1 ? -1 : c;
     // sin theta = |w/|w| - h/|h|| |w/|w| + h/|h|| / 2, which does not cancel.
     const auto square = [](double x) { return x * x; };
-    const double apart = sum_of(size, [&](int64_t k) { return square(unit_w(k) - unit_h(k)); }),
-                 sum = sum_of(size, [&](int64_t k) { return square(unit_w(k) + unit_h(k)); }),
+    const double apart = sum_of<T>(size, [&](int64_t k) { return square(unit_w(k) - unit_h(k)); }),
+                 sum = sum_of<T>(size, [&](int64_t k) { return square(unit_w(k) + unit_h(k)); }),
                  s = std::sqrt(apart) * std::sqrt(sum) / 2;
     sine = s < 1 ? s : 1;
   }
@@ -139,11 +139,11 @@ struct AnglePair {
                  along_h = (up * (own_context ? word_scale * psi.value : 0) -
                             up * g_over_h * word_scale * psi.slope * cosine) *
                            by_h;
-    for (int64_t k = 0; k < n; ++k) {
+    Visit<T>::each(n, [&](int64_t k) {
       const double of_w = static_cast<double>(w[k]), of_h = static_cast<double>(h[k]);
       if (dw != nullptr) dw[k] += static_cast<T>(turn_w * of_h + along_w * of_w);
       if (dh != nullptr) dh[k] += static_cast<T>(turn_h * of_w + along_h * of_h);
-    }
+    });
   }
 };
 

@@ -59,6 +59,11 @@ int64_t head_block_rows(const HeadSpec& head, int64_t words, int64_t d, DType dt
       panel, (on_gpu ? kGpuBytes : kUntiedBytes) / std::max<int64_t>(1, row_bytes) / panel * panel);
 }
 
+int64_t balanced_block_rows(int64_t rows, int64_t most) {
+  const int64_t blocks = (rows + most - 1) / most;
+  return std::min(most, whole_panels((rows + blocks - 1) / blocks));
+}
+
 HeadBlocks::HeadBlocks(const char* op, const HeadSpec& head, const Var& h,
                        const HeadWeights& weights, bool gradients)
     : head_(head),
@@ -162,8 +167,10 @@ void HeadBlocks::start(const View& targets, const ops::HeadBlockOptions& options
   options_ = options;
   dh_ = dh;
   check_kernels("kernel_softmax", options);
-  block_rows_ =
-      std::min(head_block_rows(head_, words_, d, type, arena_.device()), whole_panels(rows()));
+  const int64_t most = head_block_rows(head_, words_, d, type, arena_.device());
+  // On the CPU `most` is the fastest in measurements, and a short last block costs no more a row.
+  block_rows_ = arena_.device() == kCpu ? std::min(most, whole_panels(rows()))
+                                        : balanced_block_rows(rows(), most);
   group_rows_ =
       head_.contexts ? std::max(block_rows_, kStackRows / block_rows_ * block_rows_) : block_rows_;
   group_rows_ = std::min(group_rows_, whole_panels(rows()));

@@ -37,6 +37,10 @@ inline constexpr double kLeftOut = -1e30;
 /// products allow. On a GPU: as many as 512 MB of products allow.
 int64_t head_block_rows(const HeadSpec& head, int64_t words, int64_t d, DType dtype,
                         Device device = kCpu);
+/// Rows of a block where `rows` > 0 contexts are cut into as few blocks as at most `most` > 0 rows
+/// each allow: about the same number in each, in whole panels. So no last block has a few rows
+/// only, for which all word vectors are read once more.
+int64_t balanced_block_rows(int64_t rows, int64_t most);
 
 /// The results of kernel_softmax for N contexts and K components.
 struct SoftmaxLoss {

@@ -541,6 +541,31 @@ TEST_CASE("head: names") {
   CHECK_THROWS_WITH_AS(parse_head("nonsense"), doctest::Contains("nonsense"), UsageError);
 }
 
+TEST_CASE("head: a GPU's blocks of rows are few, of whole panels and of about one size") {
+  constexpr Device kGpu{DeviceKind::cuda, 0};
+  const auto most = [&](const char* head, int64_t words) {
+    return head_block_rows(parse_head(head), words, 512, DType::float32, kGpu);
+  };
+  REQUIRE(most("lin", 30000) == 4448);
+  CHECK(balanced_block_rows(4480, 4448) == 2240);  // not 4448 and 32
+  REQUIRE(most("mos", 30000) == 480);
+  CHECK(balanced_block_rows(1120, 480) == 384);  // 384, 384, 352: not 480, 480, 160
+  CHECK(balanced_block_rows(1120, 4448) == 1120);
+  for (const int64_t limit : {32, 96, 480, 4448})
+    for (int64_t rows = 1; rows < 5000; ++rows) {
+      const int64_t each = balanced_block_rows(rows, limit), blocks = (rows + each - 1) / each;
+      const int64_t last = rows - (blocks - 1) * each;
+      const bool right = each > 0 && each <= limit && each % ops::kHeadPanel == 0 &&
+                         blocks == (rows + limit - 1) / limit &&
+                         each - last < blocks * ops::kHeadPanel;
+      if (right) continue;
+      CAPTURE(limit);
+      CAPTURE(rows);
+      CAPTURE(each);
+      FAIL("a block is too large or too small");
+    }
+}
+
 TEST_CASE("head: nothing of size contexts x vocabulary is stored") {
   constexpr int64_t kRows = 4096, kWords = 32768, kSize = 64;
   Arena pool("head");

@@ -21,16 +21,24 @@ StackedComponents<T>::StackedComponents(const char* op, const HeadBlock& block, 
   for (int64_t k = 0; k < size(); ++k) {
     const ops::HeadComponent& c = block.components[static_cast<size_t>(k)];
     const HeadKernel<T> kernel(c.score, d);
-    T* row_stats = kernel.stats > 0 ? pool_array<T>(arena, kernel.stats * padded_rows) : nullptr;
     components_.push_back({.kernel = kernel,
                            .score = &c.score,
                            .w = c.w,
                            .word_stats = static_cast<double*>(c.stats.data),
-                           .row_stats = row_stats,
                            .first_column = columns_,
                            .shares_words = k > 0 && c.w.data == components_.back().w.data});
     columns_ += kernel.planes() * padded_rows;
-    kernel.launches->row_stats(device_, c.score, d, contexts(k), padded_rows, row_stats);
+  }
+  for (int64_t k = 0; k < size(); k += alike(k).count) {
+    const HeadKernel<T>& kernel = (*this)[k].kernel;
+    if (kernel.stats == 0) continue;
+    const Alike same = alike(k);
+    T* row_stats = pool_array<T>(arena, same.count * kernel.stats * padded_rows);
+    for (int64_t i = 0; i < same.count; ++i)
+      components_[static_cast<size_t>(k + i)].row_stats =
+          row_stats + i * kernel.stats * padded_rows;
+    kernel.launches->row_stats(device_, *(*this)[k].score, d, contexts(k), same, padded_rows,
+                               row_stats);
   }
   const int64_t numbers =
       (block.products ? 0 : columns_) + (with_scores ? (size() + 1) * padded_rows : 0);
@@ -49,6 +57,23 @@ int64_t StackedComponents<T>::joint_count(int64_t k) const {
          (*this)[next].kernel.whole(block_.dims()))
     ++next;
   return next - k;
+}
+
+template <class T>
+Alike StackedComponents<T>::alike(int64_t k) const {
+  const auto words = [&](int64_t i) {  // views need not be parts of one allocation
+    return static_cast<int64_t>(reinterpret_cast<intptr_t>((*this)[i].w.data)) /
+           static_cast<int64_t>(sizeof(T));
+  };
+  const auto same = [&](int64_t i) {
+    return *(*this)[i].score == *(*this)[k].score && (*this)[i].w.ld == (*this)[k].w.ld;
+  };
+  Alike out{.count = 1, .words = 0, .rows = padded()};
+  if (k + 1 < size()) out.words = words(k + 1) - words(k);
+  while (k + out.count < size() && same(k + out.count) &&
+         words(k + out.count) - words(k) == out.count * out.words)
+    ++out.count;
+  return out;
 }
 
 template <class T>

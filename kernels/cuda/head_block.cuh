@@ -12,6 +12,7 @@
 #include "cuda/blas.cuh"
 #include "kernels/angle.h"
 #include "kernels/cuda/head_kernels.cuh"
+#include "kernels/cuda/warp_vectors.cuh"
 
 namespace nine::cuda {
 
@@ -41,8 +42,9 @@ struct AngleTargets {
   const double* context_norm;  ///< G, or null
   Margin margin;
 
-  NINE_D scores::AnglePair<T> pair(int64_t r, int64_t y) const {
-    return {w.data + y * w.ld, h.data + r * h.ld, d,
+  /// For a warp.
+  NINE_D scores::AnglePair<InWarp<T>> pair(int64_t r, int64_t y) const {
+    return {in_warp(w.data + y * w.ld), in_warp(h.data + r * h.ld), d,
             word_stats != nullptr ? word_stats + 2 * y + 1 : nullptr, context_norm};
   }
   int64_t d;
@@ -104,6 +106,9 @@ class StackedComponents {
   int64_t joint_count(int64_t k) const;
   /// Rows of a product of `count` components together.
   int64_t product_rows(int64_t count) const { return size() == 1 ? rows() : count * padded(); }
+  /// The components from k on that one launch can compute: they have one score, and their word
+  /// vectors lie at equal distances.
+  Alike alike(int64_t k) const;
   /// The first row of component k's contexts.
   const T* context(int64_t k) const {
     return static_cast<T*>(block_.h.data) + k * padded() * block_.h.ld;

@@ -47,47 +47,55 @@ struct JointUp {
   }
 };
 
+constexpr int kCombineWarps = 16;
+
 // dL/d(statistics of the rows): the sum over all tiles of words and, for kernels of parts, over all
-// parts of the words.
+// parts of the words. Block (32, kCombineWarps): a lane a row, a warp every 16th of the terms, then
+// the warps' sums in their order. Grid (panels of rows, statistics).
 template <class T>
-struct CombineRowStats {
-  const T* partial;  // [tile][part of w][part of h][stat of a part][padded]
-  int64_t tiles, parts, part_stats, padded;
-  bool add;
-  double* out;  // [stat][padded]
-  NINE_D void operator()(int64_t i, int64_t r) const {
-    const int64_t stats = parts * part_stats;
-    double sum = 0;
-    for (int64_t tile = 0; tile < tiles; ++tile)
-      for (int64_t part = 0; part < parts; ++part)
-        sum += static_cast<double>(partial[((tile * parts + part) * stats + i) * padded + r]);
-    put(add, out[i * padded + r], sum);
-  }
-};
+__global__ void combine_row_stats_kernel(
+    const T* __restrict__ partial,  // [tile][part of w][part of h][stat of a part][padded]
+    int64_t terms, int64_t padded, bool add, double* __restrict__ out) {  // out [stat][padded]
+  double* shared = shared_memory<double>();                               // [kCombineWarps][32]
+  const int64_t stats = gridDim.y, r = static_cast<int64_t>(blockIdx.x) * kWarp + threadIdx.x;
+  const T* own = partial + blockIdx.y * padded + r;
+  double sum = 0;
+#pragma unroll 8
+  for (int64_t i = threadIdx.y; i < terms; i += kCombineWarps)
+    sum += static_cast<double>(own[i * stats * padded]);
+  shared[threadIdx.y * kWarp + threadIdx.x] = sum;
+  __syncthreads();
+  if (threadIdx.y != 0) return;
+  for (int i = 1; i < kCombineWarps; ++i) sum += shared[i * kWarp + threadIdx.x];
+  put(add, out[blockIdx.y * padded + r], sum);
+}
 
 // The gradients of targets that are scored by their angle: dw [row] (rows, d), and added to dh; of
-// each row, d loss / dF and d loss / dG.
+// each row, d loss / dF and d loss / dG. A warp for each row.
 template <class T>
 struct AngleSlopes {
   AngleTargets<T> all;
   const double* up;
   T *dh, *dw;  // may be null
   int64_t ldh;
-  double *of_word_norm, *of_context_norm;  // [row]; of_context_norm may be null
-  NINE_D void operator()(int64_t, int64_t r) const {
+  double *of_word_norm, *of_context_norm;    // [row]; of_context_norm may be null
+  NINE_D void operator()(int64_t r) const {  // a warp
     const int64_t y = all.targets[r], d = all.d;
     const bool counts = y >= 0 && y < all.w.count;
     if (dw != nullptr)
-      for (int64_t i = 0; i < d; ++i) dw[r * d + i] = T(0);
-    of_word_norm[r] = 0;
-    if (of_context_norm != nullptr) of_context_norm[r] = 0;
-    if (!counts) return;
-    const scores::AnglePair<T> pair = all.pair(r, y);
-    const scores::AngleScore psi = scores::margin_at(all.margin, pair.cosine, pair.sine);
-    pair.add_gradients(psi, up[r], dw != nullptr ? dw + r * d : nullptr,
-                       dh != nullptr ? dh + r * ldh : nullptr);
-    of_word_norm[r] = up[r] * pair.by_word_scale(psi);
-    if (of_context_norm != nullptr) of_context_norm[r] = up[r] * pair.by_context_scale(psi);
+      for (int64_t i = lane_of_warp(); i < d; i += kWarp) dw[r * d + i] = T(0);
+    double by_word = 0, by_context = 0;
+    if (counts) {
+      const scores::AnglePair<InWarp<T>> pair = all.pair(r, y);
+      const scores::AngleScore psi = scores::margin_at(all.margin, pair.cosine, pair.sine);
+      pair.add_gradients(psi, up[r], dw != nullptr ? in_warp(dw + r * d) : nullptr,
+                         dh != nullptr ? in_warp(dh + r * ldh) : nullptr);
+      by_word = up[r] * pair.by_word_scale(psi);
+      by_context = up[r] * pair.by_context_scale(psi);
+    }
+    if (lane_of_warp() != 0) return;
+    of_word_norm[r] = by_word;
+    if (of_context_norm != nullptr) of_context_norm[r] = by_context;
   }
 };
 template <class T>
@@ -128,16 +136,19 @@ class Backward {
     const int64_t padded = stack_.padded(),
                   max_tiles = (std::min<int64_t>(block.words(), max_run_words()) + kTileWords - 1) /
                               kTileWords;
-    int64_t tile_stats = 0, rows_dw = 0;
+    int64_t tile_stats = 0, rows_dw = 0, word_numbers = 1;
     for (int64_t k = 0; k < stack_.size(); ++k) {
       const HeadKernel<T>& kernel = stack_[k].kernel;
       if (g.dh) tile_stats = std::max(tile_stats, kernel.parts * kernel.stats);
+      word_numbers = std::max(word_numbers, 1 + kernel.stats / kernel.parts);
       if ((kernel.exact || block.by_angle()) && g.dw[static_cast<size_t>(k)].view)
         rows_dw = stack_.rows();
       row_stats_.push_back(
           g.dh && kernel.stats > 0 ? pool_array<double>(arena, kernel.stats * padded) : nullptr);
     }
     target_dz_ = pool_array<T>(arena, stack_.size() * stack_.rows());
+    chunks_ = pool_array<T>(arena, slope_chunks(padded) * word_numbers *
+                                       std::min<int64_t>(block.words(), max_run_words()));
     if (tile_stats > 0) partial_ = pool_array<T>(arena, max_tiles * tile_stats * padded);
     if (rows_dw > 0) target_dw_ = pool_array<T>(arena, rows_dw * d_);
     if (block.by_angle()) of_word_norm_ = pool_array<double>(arena, stack_.rows());
@@ -147,8 +158,11 @@ class Backward {
     // The gradient of a target that is scored by its angle does not go through the product.
     if (block_.by_angle())
       each(device_, kOp, {1, stack_.size() * stack_.rows()}, NoSlope<T>{target_dz_});
+    for (int64_t k = 0; k < stack_.size() && !block_.by_angle(); k += stack_.alike(k).count)
+      stack_[k].kernel.launches->target_slopes(
+          device_, *stack_[k].score, d_, stack_.words(k), stack_.contexts(k), stack_.alike(k),
+          stack_.targets(), stack_.kept(block_.target_slope, k), target_dz_ + k * stack_.rows());
     for (int64_t k = 0; k < stack_.size(); ++k) {
-      if (!block_.by_angle()) exact_slopes(k, target_dz_ + k * stack_.rows(), nullptr, 0, nullptr);
       if (g_.dh && !stack_[k].kernel.whole(d_))
         fill(g_.dh.row_range(k * stack_.padded(), stack_.rows()), 0);
     }
@@ -182,12 +196,6 @@ class Backward {
   }
   const T* of_rows(const T* x, int64_t k) const { return x + k * stack_.rows(); }
   const View& dw(int64_t k) const { return g_.dw[static_cast<size_t>(k)].view; }
-
-  void exact_slopes(int64_t k, T* target_dz, T* dh, int64_t ldh, T* dw) const {
-    stack_[k].kernel.launches->exact_slopes(
-        device_, *stack_[k].score, d_, stack_.words(k), stack_.contexts(k), stack_.targets(),
-        stack_.kept(block_.target_slope, k), target_dz, dh, ldh, dw);
-  }
 
   void joint_slopes(const WordRun& run) const {
     stack_.scores(run);
@@ -234,12 +242,14 @@ class Backward {
          .add_bias = g_.dbias.add || k > 0,
          .word_stats =
              dstats ? static_cast<double*>(dstats.data) + run.begin * c.kernel.stats : nullptr,
-         .row_stats = row_stats != nullptr ? partial_ : nullptr});
+         .row_stats = row_stats != nullptr ? partial_ : nullptr,
+         .chunks = chunks_});
     if (row_stats != nullptr)
-      each(device_, kOp, {c.kernel.stats, stack_.rows()},
-           CombineRowStats<T>{partial_, (run.count + kTileWords - 1) / kTileWords, c.kernel.parts,
-                              c.kernel.stats / c.kernel.parts, stack_.padded(), run.begin > 0,
-                              row_stats});
+      launch(device_, kOp, combine_row_stats_kernel<T>,
+             dim3(blocks_of(stack_.padded(), kWarp), static_cast<unsigned>(c.kernel.stats)),
+             dim3(kWarp, kCombineWarps), kCombineWarps * kWarp * sizeof(double), partial_,
+             (run.count + kTileWords - 1) / kTileWords * c.kernel.parts, stack_.padded(),
+             run.begin > 0, row_stats);
   }
 
   // dW (words x d) [+]= Z H, with one product for components that share word vectors.
@@ -300,7 +310,10 @@ class Backward {
                                        stack_.targets(), stack_.kept(block_.target_slope, k),
                                        numbers_of(k));
     if (c.kernel.exact && (dw(k) || g_.dh)) {
-      exact_slopes(k, nullptr, g_.dh ? dh(k) : nullptr, g_.dh.ld, dw(k) ? target_dw_ : nullptr);
+      c.kernel.launches->exact_slopes(device_, *c.score, d_, stack_.words(k), stack_.contexts(k),
+                                      stack_.targets(), stack_.kept(block_.target_slope, k),
+                                      g_.dh ? dh(k) : nullptr, g_.dh.ld,
+                                      dw(k) ? target_dw_ : nullptr);
       if (dw(k))
         add_rows<T>(device_, kOp, target_rows(), stack_.targets(), Matrix<T>(dw(k)),
                     false);  // head_scores has reported wrong targets
@@ -312,10 +325,10 @@ class Backward {
 
   void finish_angles(int64_t k) const {
     double* of_context_norm = g_.dcontext_norm ? stack_.kept(g_.dcontext_norm, k) : nullptr;
-    each(device_, kOp, {1, stack_.rows()},
-         AngleSlopes<T>{stack_.angle_targets(k), stack_.kept(block_.target_slope, k),
-                        g_.dh ? dh(k) : nullptr, dw(k) ? target_dw_ : nullptr, g_.dh.ld,
-                        of_word_norm_, of_context_norm});
+    each_vector(device_, kOp, stack_.rows(),
+                AngleSlopes<T>{stack_.angle_targets(k), stack_.kept(block_.target_slope, k),
+                               g_.dh ? dh(k) : nullptr, dw(k) ? target_dw_ : nullptr, g_.dh.ld,
+                               of_word_norm_, of_context_norm});
     if (dw(k)) add_rows<T>(device_, kOp, target_rows(), stack_.targets(), Matrix<T>(dw(k)), false);
     if (const View& dstats = g_.dstats[static_cast<size_t>(k)])
       each(device_, kOp, {1, stack_.rows()},
@@ -343,7 +356,7 @@ class Backward {
   CudaDevice& device_;
   int64_t d_;
   T shift_;
-  T *target_dz_ = nullptr, *partial_ = nullptr, *target_dw_ = nullptr;
+  T *target_dz_ = nullptr, *partial_ = nullptr, *chunks_ = nullptr, *target_dw_ = nullptr;
   double* of_word_norm_ = nullptr;
   std::vector<double*> row_stats_;  // of a component: [stat][padded], or null
 };

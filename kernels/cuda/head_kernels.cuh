@@ -59,14 +59,33 @@ struct HeadSums {
   bool add_bias;       ///< or overwrite
   double* word_stats;  ///< [word of the run][stats], added to
   T* row_stats;        ///< [tile of kTileWords words][stats][padded], overwritten
+  T* chunks;           ///< memory for [slope_chunks][1 + gradients of statistics][word of the run]
 };
 inline constexpr int64_t kTileWords = 64;
+
+/// The backward pass over products cuts the rows of a tile of words into chunks of at most
+/// kChunkPanels panels of 32 rows, so that there are enough blocks for a large GPU.
+inline constexpr int64_t kChunkPanels = 8;
+inline int64_t slope_chunks(int64_t padded) {
+  return (padded / kWarp + kChunkPanels - 1) / kChunkPanels;
+}
+/// Rows of a chunk: whole panels, about as many in each.
+NINE_HD inline int64_t rows_of_chunk(int64_t padded) {
+  const int64_t panels = padded / kWarp, chunks = (panels + kChunkPanels - 1) / kChunkPanels;
+  return (panels + chunks - 1) / chunks * kWarp;
+}
 
 /// Contexts or words of one component as vectors: `count` of them, ld elements apart.
 template <class T>
 struct Vectors {
   const T* data;
   int64_t ld, count;
+};
+
+/// Components of one score that one launch computes: the words of the next component lie `words`
+/// numbers further, its contexts `rows` rows, and its results behind this one's.
+struct Alike {
+  int64_t count = 1, words = 0, rows = 0;
 };
 
 /// Functions that launch the CUDA kernels of one score function. `d` is the size of the vectors.
@@ -81,21 +100,27 @@ struct HeadLaunches {
                  const HeadSums<T>&);
   /// Statistics in double, [vector][stats]; and of contexts as T, [stats][padded].
   void (*word_stats)(CudaDevice&, const Score&, int64_t d, const Vectors<T>&, double* out);
-  void (*row_stats)(CudaDevice&, const Score&, int64_t d, const Vectors<T>&, int64_t padded,
-                    T* out);
+  void (*row_stats)(CudaDevice&, const Score&, int64_t d, const Vectors<T>&, const Alike&,
+                    int64_t padded, T* out);
   /// dx += dstats * d stats / dx. Of words: dstats [vector][stats]; of rows: [stats][padded].
   void (*stats_backward)(CudaDevice&, const Score&, int64_t d, const Vectors<T>&,
                          const double* dstats, int64_t by_vector, int64_t by_stat, T* dx,
                          int64_t ldx);
-  /// out [row] = S of row and target, from the vectors; nothing where there is none. A wrong target
-  /// is reported as that of first_row + row.
+  /// out [component][row] = S of row and target, from the vectors; nothing where there is none. A
+  /// wrong target is reported as that of first_row + row.
   void (*exact)(CudaDevice&, const Score&, int64_t d, const Vectors<T>& w, const Vectors<T>& h,
-                const int32_t* targets, int64_t first_row, const T* bias, double* out);
-  /// target_dz [row]; and for kernels whose target does not go through the product: dh += up dS/dh
-  /// (unless dh is null), and dw [row] = up dS/dw of the row's target, (rows, d).
+                const Alike&, const int32_t* targets, int64_t first_row, const T* bias,
+                double* out);
+  /// target_dz [row] = up dS/dz of the target's product; 0 for kernels whose target does not go
+  /// through the product.
+  void (*target_slopes)(CudaDevice&, const Score&, int64_t d, const Vectors<T>& w,
+                        const Vectors<T>& h, const Alike&, const int32_t* targets, const double* up,
+                        T* target_dz);
+  /// Of those kernels: dh += up dS/dh (unless dh is null), and dw [row] = up dS/dw of the row's
+  /// target, (rows, d), unless dw is null.
   void (*exact_slopes)(CudaDevice&, const Score&, int64_t d, const Vectors<T>& w,
-                       const Vectors<T>& h, const int32_t* targets, const double* up, T* target_dz,
-                       T* dh, int64_t ldh, T* dw);
+                       const Vectors<T>& h, const int32_t* targets, const double* up, T* dh,
+                       int64_t ldh, T* dw);
   /// out [learned number] += the sum of up dS/d(number), from products that are not yet
   /// overwritten.
   void (*numbers)(CudaDevice&, const Score&, int64_t d, const ComponentRun<T>&, const T* up,

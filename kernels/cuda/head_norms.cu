@@ -1,8 +1,8 @@
 // Norms that word vectors and contexts are given (docs/margins.md), and their gradients, with CUDA:
-// one thread for each row, whose sums have the CPU's order.
+// sums over a row are a warp's.
 #include "cuda/reduce.cuh"
 #include "kernels/cuda/ops.cuh"
-#include "kernels/scores/vectors.h"
+#include "kernels/cuda/warp_vectors.cuh"
 
 namespace nine::cuda {
 namespace {
@@ -13,7 +13,10 @@ template <class T>
 struct RowNorms {
   Matrix<T> x;
   double* norms;
-  NINE_D void operator()(int64_t, int64_t r) const { norms[r] = scores::norm(x.row(r), x.cols); }
+  NINE_D void operator()(int64_t r) const {
+    const double norm = scores::norm(in_warp(x.row(r)), x.cols);
+    if (lane_of_warp() == 0) norms[r] = norm;
+  }
 };
 
 // One thread: the rows of a micro-batch are few.
@@ -69,17 +72,19 @@ struct SetNormsBackward {
   Matrix<T> x, dy, dx;
   const double *norms, *size;
   double* dsize;
-  NINE_D void operator()(int64_t, int64_t r) const {
-    const double by_norm = norms[r] > 0 ? 1 / norms[r] : 0;
+  NINE_D void operator()(int64_t r) const {
+    const double by_norm = norms[r] > 0 ? 1 / norms[r] : 0, to = *size;
     const T *from = x.row(r), *up = dy.row(r);
-    const double along = scores::sum_of(x.cols, [&](int64_t k) {
+    const double along = scores::sum_of<InWarp<T>>(x.cols, [&](int64_t k) {
       return static_cast<double>(from[k]) * by_norm * static_cast<double>(up[k]);
     });
-    dsize[r] = along;
-    for (int64_t k = 0; k < x.cols; ++k)
-      dx.at(r, k) = static_cast<T>(
-          *size * by_norm *
+    if (lane_of_warp() == 0) dsize[r] = along;
+    T* out = dx.row(r);
+    scores::Visit<InWarp<T>>::each(x.cols, [&](int64_t k) {
+      out[k] = static_cast<T>(
+          to * by_norm *
           (static_cast<double>(up[k]) - along * by_norm * static_cast<double>(from[k])));
+    });
   }
 };
 
@@ -129,7 +134,8 @@ struct AddToFirst {
 
 void row_norms(const View& x, const View& norms) {
   dispatch_float(x.dtype, "row_norms", [&]<class T>(T) {
-    each(CudaDevice::of(x), "row_norms", {1, x.rows()}, RowNorms<T>{Matrix<T>(x), doubles(norms)});
+    each_vector(CudaDevice::of(x), "row_norms", x.rows(),
+                RowNorms<T>{Matrix<T>(x), doubles(norms)});
   });
 }
 
@@ -159,9 +165,9 @@ void set_norms(const View& x, const View& norms, const View& size, const View& y
 void set_norms_backward(const View& x, const View& norms, const View& size, const View& dy,
                         const View& dx, const View& dsize) {
   dispatch_float(x.dtype, "set_norms_backward", [&]<class T>(T) {
-    each(CudaDevice::of(x), "set_norms_backward", {1, x.rows()},
-         SetNormsBackward<T>{Matrix<T>(x), Matrix<T>(dy), Matrix<T>(dx), doubles(norms),
-                             doubles(size), doubles(dsize)});
+    each_vector(CudaDevice::of(x), "set_norms_backward", x.rows(),
+                SetNormsBackward<T>{Matrix<T>(x), Matrix<T>(dy), Matrix<T>(dx), doubles(norms),
+                                    doubles(size), doubles(dsize)});
   });
 }
 

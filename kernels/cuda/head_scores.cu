@@ -6,26 +6,52 @@
 namespace nine::cuda {
 namespace {
 
+// The running sums of all splits of a row. Block (32, kCombineWarps): a lane a row, a warp every
+// 8th of the splits, then the warps in their order. Grid (panels of rows, components).
+constexpr int kCombineWarps = 8;
 template <class T>
-struct Combine {
-  const RunningSum<T>* partial;  // [split][padded]
-  int64_t splits, padded;
-  double *lse, *score_sum;  // [row]; score_sum may be null
-  NINE_D void operator()(int64_t, int64_t r) const {
-    double top = -std::numeric_limits<double>::infinity(), sum = 0, scores = 0;
-    for (int64_t i = 0; i < splits; ++i) {
-      const double high = static_cast<double>(partial[i * padded + r].top);
+__global__ void combine_kernel(
+    const RunningSum<T>* __restrict__ partial,  // [component][split][padded]
+    int64_t splits, int64_t padded, int64_t rows, double* __restrict__ lse,
+    double* __restrict__ score_sum) {      // [component][row]; score_sum may be null
+  double* tops = shared_memory<double>();  // [kCombineWarps][32]
+  double *sums = tops + kCombineWarps * kWarp, *all_scores = sums + kCombineWarps * kWarp;
+  const int64_t r = static_cast<int64_t>(blockIdx.x) * kWarp + threadIdx.x;
+  const unsigned own = threadIdx.y * kWarp + threadIdx.x;
+  const RunningSum<T>* of_row = partial + blockIdx.y * splits * padded + r;
+  double top = -std::numeric_limits<double>::infinity(), sum = 0, scores = 0;
+  if (r < rows) {
+#pragma unroll 4
+    for (int64_t i = threadIdx.y; i < splits; i += kCombineWarps) {
+      const double high = static_cast<double>(of_row[i * padded].top);
       top = high > top ? high : top;
     }
-    for (int64_t i = 0; i < splits; ++i) {
-      const RunningSum<T> part = partial[i * padded + r];
+  }
+  tops[own] = top;
+  __syncthreads();
+  for (unsigned i = 0; i < kCombineWarps; ++i) {
+    const double high = tops[i * kWarp + threadIdx.x];
+    top = high > top ? high : top;
+  }
+  if (r < rows) {
+#pragma unroll 4
+    for (int64_t i = threadIdx.y; i < splits; i += kCombineWarps) {
+      const RunningSum<T> part = of_row[i * padded];
       if (part.sum != 0) sum += part.sum * exp(static_cast<double>(part.top) - top);
       scores += part.scores;
     }
-    lse[r] = top + log(sum);
-    if (score_sum != nullptr) score_sum[r] = scores;
   }
-};
+  sums[own] = sum;
+  all_scores[own] = scores;
+  __syncthreads();
+  if (threadIdx.y != 0 || r >= rows) return;
+  for (unsigned i = 1; i < kCombineWarps; ++i) {
+    sum += sums[i * kWarp + threadIdx.x];
+    scores += all_scores[i * kWarp + threadIdx.x];
+  }
+  lse[blockIdx.y * rows + r] = top + log(sum);
+  if (score_sum != nullptr) score_sum[blockIdx.y * rows + r] = scores;
+}
 
 // The targets' scores by their angle, with and without the margin.
 template <class T>
@@ -35,12 +61,13 @@ struct AngleScores {
   double *out, *plain;  // plain may be null
   IndexErrors errors;
   int64_t first_row;
-  NINE_D void operator()(int64_t, int64_t r) const {
+  NINE_D void operator()(int64_t r) const {  // a warp
     const int64_t y = checked(all.targets, r, -1, all.w.count, errors, first_row);
     if (y < 0) return;
-    const scores::AnglePair<T> pair = all.pair(r, y);
+    const scores::AnglePair<InWarp<T>> pair = all.pair(r, y);
     const double b = bias != nullptr ? static_cast<double>(bias[y]) : 0.0;
     const scores::AngleScore psi = scores::margin_at(all.margin, pair.cosine, pair.sine);
+    if (lane_of_warp() != 0) return;
     out[r] = static_cast<double>(static_cast<T>(pair.score(psi) + b));
     if (plain != nullptr)
       plain[r] = static_cast<double>(static_cast<T>(pair.score({pair.cosine, 1}) + b));
@@ -48,17 +75,18 @@ struct AngleScores {
 };
 
 template <class T>
-void target_scores(const StackedComponents<T>& stack, int64_t k) {
+void target_scores(const StackedComponents<T>& stack) {
   const HeadBlock& block = stack.block();
   const T* bias = static_cast<T*>((block.target_bias ? block.target_bias : block.bias).data);
-  if (block.by_angle())
-    return each(stack.device(), "head_scores", {1, stack.rows()},
+  for (int64_t k = 0; k < stack.size() && block.by_angle(); ++k)
+    each_vector(stack.device(), "head_scores", stack.rows(),
                 AngleScores<T>{stack.angle_targets(k), bias, stack.kept(block.target_score, k),
                                stack.kept(block.plain_score, k),
                                stack.device().index_errors("head_scores"), block.first_row});
-  stack[k].kernel.launches->exact(stack.device(), *stack[k].score, block.dims(), stack.words(k),
-                                  stack.contexts(k), stack.targets(), block.first_row, bias,
-                                  stack.kept(block.target_score, k));
+  for (int64_t k = 0; k < stack.size() && !block.by_angle(); k += stack.alike(k).count)
+    stack[k].kernel.launches->exact(stack.device(), *stack[k].score, block.dims(), stack.words(k),
+                                    stack.contexts(k), stack.alike(k), stack.targets(),
+                                    block.first_row, bias, stack.kept(block.target_score, k));
 }
 
 template <class T>
@@ -70,17 +98,17 @@ void run_scores(const HeadBlock& block, Arena& arena) {
   const auto partial_bytes = static_cast<int64_t>(sizeof(RunningSum<T>)) * splits * padded;
   auto* partial = reinterpret_cast<RunningSum<T>*>(pool_array<double>(
       arena, stack.size() * partial_bytes / static_cast<int64_t>(sizeof(double))));
-  for (int64_t k = 0; k < stack.size(); ++k) target_scores(stack, k);
+  target_scores(stack);
   stack.for_runs([&](const WordRun& run) {
     stack.multiply(run);
     for (int64_t k = 0; k < stack.size(); ++k)
       stack[k].kernel.launches->running(device, *stack[k].score, d, stack.component_run(k, run),
                                         partial + (k * splits + run.begin / kSplitWords) * padded);
   });
-  for (int64_t k = 0; k < stack.size(); ++k)
-    each(device, "head_scores", {1, stack.rows()},
-         Combine<T>{partial + k * splits * padded, splits, padded, stack.kept(block.lse, k),
-                    stack.kept(block.score_sum, k)});
+  launch(device, "head_scores", combine_kernel<T>,
+         dim3(blocks_of(stack.rows(), kWarp), static_cast<unsigned>(stack.size())),
+         dim3(kWarp, kCombineWarps), 3 * kCombineWarps * kWarp * sizeof(double), partial, splits,
+         padded, stack.rows(), stack.kept(block.lse, 0), stack.kept(block.score_sum, 0));
 }
 
 // out (rows, V) from words by rows.

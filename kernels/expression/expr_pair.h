@@ -59,12 +59,12 @@ struct ExprPair : SquaredNorm {
     // c = 0 where a norm is 0, and has no slope.
     const double turn = by_c * over_w * over_h, of_w = by_ww - by_c * c * over_w * over_w,
                  of_h = by_hh - by_c * c * over_h * over_h;
-    for (int64_t k = 0; k < d; ++k) {
+    Visit<T>::each(d, [&](int64_t k) {
       const double x = static_cast<double>(w[k]), y = static_cast<double>(h[k]),
                    apart = by_q * (x - y);
       if (dw != nullptr) dw[k] += static_cast<T>((by_z + turn) * y + apart + of_w * x);
       if (dh != nullptr) dh[k] += static_cast<T>((by_z + turn) * x - apart + of_h * y);
-    }
+    });
     return run.output(0);
   }
 

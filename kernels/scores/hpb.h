@@ -72,8 +72,9 @@ struct Hpb {
                  by_rho = ds[2] - squeezed * ds[0] + squeezed / p.r * ds[1];
     const double by_r = (by_rho * p.rho_by_r - ds[1] * p.g / p.r) / p.r;
     const int64_t dims = product_dims(n);
-    for (int64_t k = 0; k < dims; ++k) dx[k] += static_cast<T>(by_r * static_cast<double>(x[k]));
-    if (dims < n) dx[dims] += static_cast<T>(by_rho * p.rho_by_last);
+    Visit<T>::each(dims,
+                   [&](int64_t k) { dx[k] += static_cast<T>(by_r * static_cast<double>(x[k])); });
+    if (dims < n) Visit<T>::once([&] { dx[dims] += static_cast<T>(by_rho * p.rho_by_last); });
   }
 
   /// By g, which is 1/(2r) for large r; with ball=sigmoid also large for small r.
@@ -168,16 +169,19 @@ struct Hpb {
                    by_rho_h = by_angle * sw * ph.c * half + by_across;
       if (by_shift != nullptr) *by_shift = -(by_rho_w * pw.rho_by_last + by_rho_h * ph.rho_by_last);
       const double turn_w = by_angle * sh * pw.g, turn_h = by_angle * sw * ph.g;
-      for (int64_t k = 0; k < dims && (dw != nullptr || dh != nullptr); ++k) {
-        const double to = directions.difference(k), uw = directions.of_w(k),
-                     uh = directions.of_h(k);
-        if (dw != nullptr)
-          dw[k] -= static_cast<T>(up * (by_rho_w * pw.rho_by_r * uw - turn_w * (to + half * uw)));
-        if (dh != nullptr)
-          dh[k] -= static_cast<T>(up * (by_rho_h * ph.rho_by_r * uh - turn_h * (half * uh - to)));
-      }
-      if (dims < d && dw != nullptr) dw[dims] -= static_cast<T>(up * by_rho_w * pw.rho_by_last);
-      if (dims < d && dh != nullptr) dh[dims] -= static_cast<T>(up * by_rho_h * ph.rho_by_last);
+      if (dw != nullptr || dh != nullptr)
+        Visit<T>::each(dims, [&](int64_t k) {
+          const double to = directions.difference(k), uw = directions.of_w(k),
+                       uh = directions.of_h(k);
+          if (dw != nullptr)
+            dw[k] -= static_cast<T>(up * (by_rho_w * pw.rho_by_r * uw - turn_w * (to + half * uw)));
+          if (dh != nullptr)
+            dh[k] -= static_cast<T>(up * (by_rho_h * ph.rho_by_r * uh - turn_h * (half * uh - to)));
+        });
+      if (dims < d && dw != nullptr)
+        Visit<T>::once([&] { dw[dims] -= static_cast<T>(up * by_rho_w * pw.rho_by_last); });
+      if (dims < d && dh != nullptr)
+        Visit<T>::once([&] { dh[dims] -= static_cast<T>(up * by_rho_h * ph.rho_by_last); });
     }
     return log_u > 0 ? -(log_u + std::log(small + 1 + std::sqrt(1 + 2 * small)))
                      : -std::log1p(small + std::sqrt(small * (small + 2)));
@@ -263,7 +267,7 @@ struct Hpb {
         const double a = static_cast<double>(w[k]) * scale, b = static_cast<double>(h[k]) * scale;
         return (b - a) * (b + a);
       };
-      r_difference = both == 0 ? 0 : sum_of(n, term) / both / scale;
+      r_difference = both == 0 ? 0 : sum_of<T>(n, term) / both / scale;
     }
     NINE_HD double of_w(int64_t k) const { return r_w > 0 ? static_cast<double>(w[k]) / r_w : 0; }
     NINE_HD double of_h(int64_t k) const { return r_h > 0 ? static_cast<double>(h[k]) / r_h : 0; }
@@ -273,7 +277,7 @@ struct Hpb {
       return r_h >= r_w ? (e - of_w(k) * r_difference) / r_h : (e - of_h(k) * r_difference) / r_w;
     }
     NINE_HD double half_square_distance(int64_t n) const {
-      return 0.5 * sum_of(n, [this](int64_t k) {
+      return 0.5 * sum_of<T>(n, [this](int64_t k) {
                const double e = difference(k);
                return e * e;
              });

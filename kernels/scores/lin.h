@@ -18,7 +18,7 @@ struct Lin {
       "the softmax layer everybody uses; the log-probabilities' matrix has rank d + 1 at most, d + "
       "2 with a bias";
   static constexpr int kStats = 0;
-  static constexpr bool kExactTarget = false;
+  static constexpr bool kExactTarget = false, kConstantSlope = true;
 
   static std::span<const ParameterInfo> parameters() { return {}; }
   static std::string check(const Score&, int64_t) { return {}; }

@@ -50,12 +50,13 @@ struct Radial : SquaredNorm {
   NINE_HD double exact(const T* w, const T* h, int64_t d, double up, T* dw, T* dh) const {
     const double q = square_distance(w, h, d), root = std::sqrt(q);
     const double slope = q > 0 ? 2 * up * self().phi_slope_root(q) : 0, over = q > 0 ? 1 / root : 0;
-    for (int64_t k = 0; k < d && (dw != nullptr || dh != nullptr); ++k) {
-      const T g =
-          static_cast<T>(slope * ((static_cast<double>(w[k]) - static_cast<double>(h[k])) * over));
-      if (dw != nullptr) dw[k] += g;
-      if (dh != nullptr) dh[k] -= g;
-    }
+    if (dw != nullptr || dh != nullptr)
+      Visit<T>::each(d, [&](int64_t k) {
+        const T g = static_cast<T>(
+            slope * ((static_cast<double>(w[k]) - static_cast<double>(h[k])) * over));
+        if (dw != nullptr) dw[k] += g;
+        if (dh != nullptr) dh[k] -= g;
+      });
     return self().phi(q);
   }
 

@@ -41,6 +41,11 @@
 //   // either may be null.
 //   double exact(const T* w, const T* h, int64_t d, double up, T* dw, T* dh) const;
 //
+// On a GPU a warp's threads call stats, stats_backward, exact and exact_parameter_slope together,
+// and T is a number of a vector that they share: all sums over a vector's numbers are sum_of<T>'s,
+// all loops that write a vector Visit<T>::each's, and single numbers are written in Visit<T>::once
+// (vectors.h).
+//
 // 4. Optional, to be faster or more exact:
 //
 //   // Statistics from this one on have no slopes: the others determine them.
@@ -53,6 +58,8 @@
 //   // True of a vector (or part) so long, or so short, that products with it may leave the range
 //   // of T; the CPU then computes all of its pairs by exact(). Only with kExactTarget.
 //   template <class T> static bool is_extreme(const double* stats);
+//   // True if dS/dz is the same for every z. Only without kExactTarget.
+//   static constexpr bool kConstantSlope;
 //
 // 5. Optional: learned parameters, those whose ParameterInfo says that they may be.
 //

@@ -57,9 +57,9 @@ struct Ssg {
   template <class T>
   NINE_HD void stats_backward(const T* x, int64_t n, const double*, const double* ds, T* dx) const {
     const int64_t dims = product_dims(n);
-    for (int64_t k = 0; k < dims; ++k)
-      dx[k] += static_cast<T>(2 * ds[0] * static_cast<double>(x[k]));
-    if (split()) dx[dims] += static_cast<T>(ds[1] * variance_share(x, n));
+    Visit<T>::each(
+        dims, [&](int64_t k) { dx[k] += static_cast<T>(2 * ds[0] * static_cast<double>(x[k])); });
+    if (split()) Visit<T>::once([&] { dx[dims] += static_cast<T>(ds[1] * variance_share(x, n)); });
   }
 
   template <class T>
@@ -104,16 +104,19 @@ struct Ssg {
     const Sum<double> s = sum_of_variances<false>(of_w, of_h);
     const double q = square_distance(w, h, dims),
                  by_log_sum = up * (q * (0.5 * s.inverse) - half_dims);
-    for (int64_t k = 0; k < dims && (dw != nullptr || dh != nullptr); ++k) {
-      const T g =
-          static_cast<T>(-up * s.inverse * (static_cast<double>(w[k]) - static_cast<double>(h[k])));
-      if (dw != nullptr) dw[k] += g;
-      if (dh != nullptr) dh[k] -= g;
-    }
+    if (dw != nullptr || dh != nullptr)
+      Visit<T>::each(dims, [&](int64_t k) {
+        const T g = static_cast<T>(-up * s.inverse *
+                                   (static_cast<double>(w[k]) - static_cast<double>(h[k])));
+        if (dw != nullptr) dw[k] += g;
+        if (dh != nullptr) dh[k] -= g;
+      });
     if (split() && dw != nullptr)
-      dw[dims] += static_cast<T>(by_log_sum * s.share_w * variance_share(w, d));
+      Visit<T>::once(
+          [&] { dw[dims] += static_cast<T>(by_log_sum * s.share_w * variance_share(w, d)); });
     if (split() && dh != nullptr)
-      dh[dims] += static_cast<T>(by_log_sum * s.share_h * variance_share(h, d));
+      Visit<T>::once(
+          [&] { dh[dims] += static_cast<T>(by_log_sum * s.share_h * variance_share(h, d)); });
     return -half_dims * (s.log + kLog2Pi) - q * (0.5 * s.inverse);
   }
 

@@ -1,5 +1,4 @@
-// Sums over two vectors in double, in eight lanes: they vectorise, and their order is always the
-// same.
+// Sums over two vectors in double: in eight lanes, which vectorise, and always in the same order.
 #pragma once
 
 #include <cmath>
@@ -10,22 +9,45 @@
 
 namespace nine::scores {
 
-/// Sum over k < n of term(k), a double.
-template <class Term>
+/// How the numbers of vectors are visited. A vector of floats or doubles: by one thread.
+/// kernels/cuda/warp_vectors.cuh has vectors whose numbers a warp's threads share; all of those
+/// threads call these functions, and have the same sums.
+template <class T>
+struct Visit {
+  /// Sum over k < n of term(k), a double.
+  template <class Term>
+  NINE_HD static double sum(int64_t n, Term&& term) {
+    constexpr int kLanes = 8;
+    double lanes[kLanes] = {};
+    int64_t k = 0;
+    for (; k + kLanes <= n; k += kLanes)
+      for (int j = 0; j < kLanes; ++j) lanes[j] += term(k + j);
+    for (int j = 0; j < kLanes; ++j)  // no index but j: on a GPU another one needs memory
+      if (k + j < n) lanes[j] += term(k + j);
+    return ((lanes[0] + lanes[4]) + (lanes[1] + lanes[5])) +
+           ((lanes[2] + lanes[6]) + (lanes[3] + lanes[7]));
+  }
+  /// f(k) for all k < n.
+  template <class F>
+  NINE_HD static void each(int64_t n, F&& f) {
+    for (int64_t k = 0; k < n; ++k) f(k);
+  }
+  /// f(), for what concerns a single number.
+  template <class F>
+  NINE_HD static void once(F&& f) {
+    f();
+  }
+};
+
+/// Sum over k < n of term(k), a double, for vectors of T.
+template <class T = double, class Term>
 NINE_HD double sum_of(int64_t n, Term&& term) {
-  constexpr int kLanes = 8;
-  double lanes[kLanes] = {};
-  int64_t k = 0;
-  for (; k + kLanes <= n; k += kLanes)
-    for (int j = 0; j < kLanes; ++j) lanes[j] += term(k + j);
-  for (int j = 0; k < n; ++k, ++j) lanes[j] += term(k);
-  return ((lanes[0] + lanes[4]) + (lanes[1] + lanes[5])) +
-         ((lanes[2] + lanes[6]) + (lanes[3] + lanes[7]));
+  return Visit<T>::sum(n, term);
 }
 
 template <class T>
 NINE_HD double dot(const T* a, const T* b, int64_t n) {
-  return sum_of(
+  return sum_of<T>(
       n, [a, b](int64_t k) { return static_cast<double>(a[k]) * static_cast<double>(b[k]); });
 }
 
@@ -44,11 +66,11 @@ NINE_HD double norm(const T* x, int64_t n) {
   const double square = square_norm(x, n);
   if (square < std::numeric_limits<double>::infinity()) return std::sqrt(square);
   constexpr double kScale = 0x1p-600;
-  return std::sqrt(sum_of(n,
-                          [x](int64_t k) {
-                            const double scaled = static_cast<double>(x[k]) * kScale;
-                            return scaled * scaled;
-                          })) /
+  return std::sqrt(sum_of<T>(n,
+                             [x](int64_t k) {
+                               const double scaled = static_cast<double>(x[k]) * kScale;
+                               return scaled * scaled;
+                             })) /
          kScale;
 }
 
@@ -62,7 +84,7 @@ NINE_HD bool overflows(double square_norm) {
 /// |a - b|^2 as a sum of squares of differences: nothing cancels.
 template <class T>
 NINE_HD double square_distance(const T* a, const T* b, int64_t n) {
-  return sum_of(n, [a, b](int64_t k) {
+  return sum_of<T>(n, [a, b](int64_t k) {
     const double e = static_cast<double>(a[k]) - static_cast<double>(b[k]);
     return e * e;
   });
@@ -82,7 +104,8 @@ struct SquaredNorm {
   }
   template <class T>
   NINE_HD void stats_backward(const T* x, int64_t n, const double*, const double* ds, T* dx) const {
-    for (int64_t k = 0; k < n; ++k) dx[k] += static_cast<T>(2 * ds[0] * static_cast<double>(x[k]));
+    Visit<T>::each(
+        n, [&](int64_t k) { dx[k] += static_cast<T>(2 * ds[0] * static_cast<double>(x[k])); });
   }
 
   template <class T>

@@ -77,7 +77,7 @@ LanguageModelTask::LanguageModelTask(const LanguageNetwork& model, const Corpus*
       communicator_(batching.communicator != nullptr ? *batching.communicator : one_process()),
       batch_size_(batching.batch),
       carry_state_(!batching.sentences),
-      mixture_weights_(MixtureWeightStats::of(model.head_config().spec)),
+      mixture_weights_(MixtureWeightStats::of(model.head_config().spec, model.device())),
       carried_(model.new_state(batching.batch * slots_.own())),
       next_carried_(model.new_state(batching.batch * slots_.own())) {
   if (valid != nullptr)

@@ -28,6 +28,12 @@ void add_rows(const View& log_prior, const int32_t* target, double* sums, int64_
 
 void MixtureWeightStats::add(const Tensor& log_prior, const Tensor& targets, int64_t first,
                              int64_t step) {
+  if (sums_.device() != kCpu) {
+    std::vector<double> counted(static_cast<size_t>(log_prior.shape().rows()));
+    for (int64_t r = first; r < log_prior.shape().rows(); r += step)
+      counted[static_cast<size_t>(r)] = targets.data<int32_t>()[r] < 0 ? 0 : 1;
+    return add_on_device(log_prior, counted);
+  }
   const bool here = log_prior.device() == kCpu;
   const Tensor p = here ? log_prior : Tensor(log_prior.shape(), log_prior.dtype());
   if (!here) ops::copy(log_prior, p);
@@ -39,13 +45,32 @@ void MixtureWeightStats::add(const Tensor& log_prior, const Tensor& targets, int
   }
 }
 
+// The sums of 1, pi and pi^2 over the rows that count are a product of matrices: counted (1, N) by
+// those terms (N, 2K + 1).
+void MixtureWeightStats::add_on_device(const Tensor& log_prior,
+                                       const std::vector<double>& counted) {
+  const int64_t rows = log_prior.shape().rows(), size = log_prior.shape().cols();
+  if (!terms_ || terms_.shape().rows() < rows) {  // batches of sentences have more rows or fewer
+    terms_ = Tensor({rows, 2 * size + 1}, DType::float64, sums_.device());
+    counted_ = Tensor({1, rows}, DType::float64, sums_.device());
+    ops::fill(terms_.col_range(0, 1), 1);
+  }
+  const Tensor terms = terms_.row_range(0, rows), pi = terms.col_range(1, size),
+               counts = counted_.col_range(0, rows);
+  ops::copy(Tensor::from(counted, {1, rows}), counts);
+  ops::copy(log_prior, pi);
+  ops::unary(ops::Unary::exp, pi, {pi});
+  ops::unary(ops::Unary::square, pi, {terms.col_range(1 + size, size)});
+  ops::matmul(counts, false, terms, false, {sums_.view().reshaped({1, 2 * size + 1}), true}, 1.0);
+}
+
 void MixtureWeightStats::add(const MixtureWeightStats& other) {
   for (int64_t i = 0; other.sums_ && i < sums_.elements(); ++i)
     sums_.data<double>()[i] += other.sums_.data<double>()[i];
 }
 
 void MixtureWeightStats::clear() {
-  if (sums_) std::fill_n(sums_.data<double>(), sums_.elements(), 0.0);
+  if (sums_) ops::fill(sums_, 0);
 }
 
 std::vector<NamedView> MixtureWeightStats::named() const {
@@ -62,17 +87,18 @@ void MixtureWeightStats::load(const Safetensors& file) {
 }
 
 std::vector<double> MixtureWeightStats::mean() const {
-  const int64_t size = sums_.elements() / 2;
-  std::vector<double> out(sums_.data<double>() + 1, sums_.data<double>() + 1 + size);
-  for (double& x : out) x /= rows();
+  const std::vector<double> sums = sums_.to_vector();
+  const auto size = static_cast<ptrdiff_t>(sums.size() / 2);
+  std::vector<double> out(sums.begin() + 1, sums.begin() + 1 + size);
+  for (double& x : out) x /= sums[0];
   return out;
 }
 
 std::vector<double> MixtureWeightStats::variance() const {
+  const std::vector<double> sums = sums_.to_vector();
   std::vector<double> out = mean();
-  const double* squares = sums_.data<double>() + 1 + out.size();
   for (size_t k = 0; k < out.size(); ++k)
-    out[k] = std::max(0.0, squares[k] / rows() - out[k] * out[k]);
+    out[k] = std::max(0.0, sums[1 + out.size() + k] / sums[0] - out[k] * out[k]);
   return out;
 }
 

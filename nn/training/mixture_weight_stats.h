@@ -12,24 +12,26 @@ namespace nine {
 class MixtureWeightStats {
  public:
   MixtureWeightStats() = default;
-  explicit MixtureWeightStats(int64_t components) : sums_({2 * components + 1}, DType::float64) {}
+  /// The sums are on `device`, so that those of rows there are formed without waiting for it.
+  explicit MixtureWeightStats(int64_t components, Device device = kCpu)
+      : sums_({2 * components + 1}, DType::float64, device) {}
   /// For the components of a mixture; without components for any other head.
-  static MixtureWeightStats of(const HeadSpec& head) {
-    return head.mixture ? MixtureWeightStats(head.size()) : MixtureWeightStats();
+  static MixtureWeightStats of(const HeadSpec& head, Device device = kCpu) {
+    return head.mixture ? MixtureWeightStats(head.size(), device) : MixtureWeightStats();
   }
 
   /// Whether any rows were added.
-  explicit operator bool() const { return sums_ && rows() > 0; }
-  /// Adds the rows that have a target: log_prior (N, K), float32 or float64, on any device, targets
-  /// N int32 on the CPU, -1: none.
+  explicit operator bool() const { return sums_ && sums_.to_vector()[0] > 0; }
+  /// Adds the rows that have a target: log_prior (N, K), float32 or float64, on any device if the
+  /// sums are on the CPU, else on theirs; targets N int32 on the CPU, -1: none.
   void add(const Tensor& log_prior, const Tensor& targets) { add(log_prior, targets, 0, 1); }
   /// Rows first, first + step, first + 2 step, ... of them.
   void add(const Tensor& log_prior, const Tensor& targets, int64_t first, int64_t step);
-  /// Adds another one's sums, of as many components.
+  /// Adds another one's sums, of as many components; both are on the CPU.
   void add(const MixtureWeightStats& other);
   /// For as many components, without rows.
   MixtureWeightStats zeros() const {
-    return sums_ ? MixtureWeightStats(sums_.elements() / 2) : MixtureWeightStats();
+    return sums_ ? MixtureWeightStats(sums_.elements() / 2, sums_.device()) : MixtureWeightStats();
   }
   void clear();
   /// Of each component's weight over the rows; the variance divides by their number.
@@ -42,8 +44,10 @@ class MixtureWeightStats {
   void load(const Safetensors& file);
 
  private:
-  double rows() const { return sums_.data<double>()[0]; }
+  void add_on_device(const Tensor& log_prior, const std::vector<double>& counted);
+
   Tensor sums_;
+  Tensor terms_, counted_;  // of add_on_device: (N, 2K + 1) and (1, N), kept from step to step
 };
 
 }  // namespace nine

@@ -9,7 +9,8 @@ TranslationSource::TranslationSource(const Transformer& model, NextBatch next,
     : model_(model),
       next_(std::move(next)),
       own_(own),
-      mixture_weights_(MixtureWeightStats::of(model.config().head.spec)) {}
+      mixture_weights_(
+          MixtureWeightStats::of(model.config().head.spec, model.parameters().device())) {}
 
 int64_t TranslationSource::fetch(int most) {
   batches_.clear();

@@ -181,6 +181,17 @@ TEST_CASE("cuda head: mixtures against the CPU") {
   compare({.head = "mix:2*lin,sig", .bias = false, .untied = true});
 }
 
+TEST_CASE("cuda head: rows in several chunks, and equal components in one launch") {
+  if (!has_gpu()) return;
+  const auto check = [](Problem p) {
+    p.rows = 300, p.words = 70;
+    compare(p, DType::float64, 1e-10);
+  };
+  for (const char* head : {"lin", "ssg", "mog:form=mixture", "mix:3*rbf"}) check({.head = head});
+  for (const char* head : {"mix:3*lin", "mix:2*ssg,2*lin", "mix:2*pol:p=3,rbf"})
+    check({.head = head, .untied = true});
+}
+
 TEST_CASE("cuda head: scales and learned numbers against the CPU") {
   if (!has_gpu()) return;
   const LabelSmoothing smoothing{0.1, LabelSmoothing::Kind::uniform};

@@ -168,6 +168,46 @@ TEST_CASE("cuda: an index that is wrong is heard of at the next copy") {
   CHECK(has(error_of([&] { table.to_vector(); }), "[embedding_backward] index 32 at position 2"));
 }
 
+TEST_CASE(
+    "cuda: the gradient of a frequent word has all of its rows, and the same bits every time") {
+  if (!has_gpu()) return;
+  constexpr int64_t kRows = 700, kWords = 9, kSize = 70;
+  const Doubles values = random_values({{{kRows, kSize}}, {{kWords, kSize}}}, 5)[0],
+                before = random_values({{{kRows, kSize}}, {{kWords, kSize}}}, 5)[1];
+  Ints ids = random_indices({{{kRows}, 0, kWords}}, 6)[0];
+  for (size_t r = 30; r < ids.size(); r += 3) ids[r] = 2;  // a third, and a whole block of rows
+  std::fill_n(ids.begin() + 256, 256, 2);
+  const auto gradient = [&](DType dtype, Device device) {
+    const Tensor grad = to_device(tensor_of(before, {kWords, kSize}, dtype), device, 3);
+    ops::embedding_backward(to_device(tensor_of(values, {kRows, kSize}, dtype), device),
+                            to_device(tensor_of(ids, {kRows}), device), grad);
+    return grad.to_vector();
+  };
+  const Doubles right = gradient(DType::float64, kCpu);
+  CHECK(relative_error(gradient(DType::float64, kGpu), right) < 1e-13);
+  const Doubles single = gradient(DType::float32, kGpu);
+  CHECK(relative_error(single, right) < 1e-5);
+  CHECK(gradient(DType::float32, kGpu) == single);
+}
+
+#ifndef NINE_CUDA_ON_HOST  // 65,540 blocks of 256 fibers are too slow there
+TEST_CASE("cuda: attention of more sentences times heads than a grid's second dimension holds") {
+  if (!has_gpu()) return;
+  constexpr int64_t kBatch = 16385, kHeads = 4;  // 65,540
+  const Doubles x = random_values({{{kBatch, kHeads}}}, 7)[0];
+  const auto attend = [&](Device device) {
+    const Tensor q = to_device(tensor_of(x, {kBatch, kHeads}, DType::float64), device);
+    const Tensor y({kBatch, kHeads}, DType::float64, device),
+        lse({kBatch * kHeads, 1}, DType::float64, device);
+    ops::attention({.q = q, .k = q, .v = q, .y = y, .lse = lse, .batch = kBatch, .heads = kHeads});
+    return std::pair{y.to_vector(), lse.to_vector()};
+  };
+  const auto gpu = attend(kGpu), cpu = attend(kCpu);
+  CHECK(relative_error(gpu.first, cpu.first) < 1e-14);
+  CHECK(relative_error(gpu.second, cpu.second) < 1e-14);
+}
+#endif
+
 TEST_CASE("cuda: all_finite finds a single NaN or infinity") {
   if (!has_gpu()) return;
   for (const double bad : {std::nan(""), HUGE_VAL, -HUGE_VAL}) {

@@ -5,11 +5,18 @@
 #include <cmath>
 
 #include "cuda/cuda.h"
+#include "nn/models/language_config.h"
+#include "nn/training/checkpoint.h"
+#include "nn/training/language_model_task.h"
+#include "nn/training/mixture_weight_stats.h"
+#include "nn/training/optimizers/adam.h"
+#include "nn/training/train_step.h"
 #include "tests/compare.h"
 #include "tests/cuda/small_training.h"
 #include "tests/programs.h"
 
 using namespace nine;
+using namespace nine::checks;
 using namespace nine::tests;
 
 TEST_CASE("cuda: training on the GPU follows the CPU") {
@@ -44,6 +51,39 @@ TEST_CASE("cuda: two runs on the GPU have the same bits") {
   CHECK(one.losses == two.losses);
   CHECK(one.weights == two.weights);
   CHECK(one.nll == two.nll);
+}
+
+TEST_CASE("cuda: sums of a mixture's weights are formed on the GPU") {
+  if (!has_gpu()) return;
+  constexpr int64_t kSize = 3;
+  const auto weights = [&](DType dtype, Device device, Device sums) {
+    MixtureWeightStats stats(kSize, sums);
+    for (const int64_t rows : {50, 80, 20}) {
+      Ints targets = random_indices({{{rows}, -1, 4}}, 8)[0];
+      targets[0] = -1;
+      const Tensor logs =
+          tensor_of(random_values({{{rows, kSize}, -5, 0}}, 9)[0], {rows, kSize}, dtype);
+      stats.add(to_device(logs, device), tensor_of(targets, {rows}));
+      stats.add(to_device(logs, device), tensor_of(targets, {rows}), 1, 3);
+    }
+    REQUIRE(stats);
+    return stats.sums().to_vector();
+  };
+  for (const DType dtype : {DType::float32, DType::float64}) {
+    const std::vector<double> cpu = weights(dtype, kCpu, kCpu);
+    CHECK(weights(dtype, kGpu, kCpu) == cpu);  // the rows are copied
+    const std::vector<double> gpu = weights(dtype, kGpu, kGpu);
+    CHECK(gpu[0] == cpu[0]);
+    CHECK(relative_error(gpu, cpu) < (dtype == DType::float32 ? 1e-7 : 1e-13));
+  }
+  MixtureWeightStats stats(kSize, kGpu);
+  CHECK(!stats);
+  stats.add(to_device(tensor_of(std::vector<double>(kSize), {1, kSize}, DType::float64), kGpu),
+            Tensor::from<int32_t>({1}, {1}));
+  CHECK(stats.mean() == std::vector<double>(kSize, 1.0));
+  CHECK(stats.variance() == std::vector<double>(kSize, 0.0));
+  stats.clear();
+  CHECK(!stats);
 }
 
 TEST_CASE("cuda: weights move between devices") {
