@@ -13,6 +13,7 @@
 #include "core/gemm.h"
 #include "core/threads.h"
 #include "kernels/kernel_softmax.h"
+#include "kernels/ops.h"
 #include "tests/compare.h"
 #include "tests/support.h"
 
