@@ -1,6 +1,6 @@
 // A libcublas for the stand-in: the documented checks of arguments, and loops over column-major
 // matrices. tf32 and bf16 round the factors as a GPU would.
-#include <cublas_v2.h>
+#include "tests/cuda_on_host/cublas/cublas_v2.h"
 
 #include <algorithm>
 #include <bit>
