@@ -19,6 +19,7 @@ endif()
 # What computes, but for the tables that choose and what has loops of its own (head_kernels.cpp, once for each list of kernels).
 file(GLOB nine_core_loops CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} core/cpu/*.cpp)
 list(REMOVE_ITEM nine_core_loops core/cpu/table.cpp)
+file(GLOB nine_avx512_bf16_loops CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} core/cpu/avx512_bf16/*.cpp)
 file(GLOB nine_amx_loops CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} core/cpu/amx/*.cpp)
 file(GLOB nine_head_ops CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} kernels/cpu/*.cpp)
 list(REMOVE_ITEM nine_head_ops kernels/cpu/table.cpp kernels/cpu/head_kernel.cpp kernels/cpu/head_kernels.cpp)
@@ -28,10 +29,11 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   list(APPEND nine_avx512_flags -fno-gnu-unique)  # such symbols cannot be made local
 endif()
 
-set(nine_amx_flags ${nine_avx512_flags} -mavx512bf16 -mamx-tile -mamx-bf16)
+set(nine_avx512_bf16_flags ${nine_avx512_flags} -mavx512bf16)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  list(APPEND nine_amx_flags -Wno-uninitialized -Wno-maybe-uninitialized)  # GCC bug 105593, in its own intrinsics
+  list(APPEND nine_avx512_bf16_flags -Wno-uninitialized -Wno-maybe-uninitialized)  # GCC bug 105593, in its own intrinsics
 endif()
+set(nine_amx_flags ${nine_avx512_bf16_flags} -mamx-tile -mamx-bf16)
 
 # nine_instruction_set_objects(TARGET NAME ISA FILES...): adds FILES, compiled for a newer instruction set, to TARGET as one object.
 # The functions install() of those files stay visible.

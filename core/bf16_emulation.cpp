@@ -1,5 +1,6 @@
-// AMX's product of bfloat16 tiles (the instruction TDPBF16PS) in portable code, with its bits: it
-// sums even and odd terms by FMA with subnormal numbers as 0, adds the two sums and adds that to C.
+// Products of bfloat16 tiles in portable code, with the bits of the instructions. Both take
+// subnormal numbers as 0. AMX (TDPBF16PS) sums even and odd terms by FMA, adds the two sums and
+// adds that to C; AVX512-BF16 (VDPBF16PS) adds pair after pair to C by FMA, the odd term first.
 #include <algorithm>
 #include <cmath>
 #include <span>
@@ -35,6 +36,7 @@ std::vector<Pass> passes_of(int pieces) {
 }
 
 // c [row][column] += left tile, right tile.
+template <bool kPairs>
 void add_tile_product(const uint16_t* left, const uint16_t* right, float* c) {
   float even[kDepth / 2][kGroup], odd[kDepth / 2][kGroup];
   for (int64_t t = 0; t < kDepth / 2; ++t)
@@ -43,19 +45,24 @@ void add_tile_product(const uint16_t* left, const uint16_t* right, float* c) {
       odd[t][j] = cpu::from_bf16(right[t * kDepth + 2 * j + 1]);
     }
   for (int64_t i = 0; i < kGroup; ++i) {
+    float* const sums = c + i * kGroup;
     float evens[kGroup] = {}, odds[kGroup] = {};
     for (int64_t t = 0; t < kDepth / 2; ++t) {
       const float a = cpu::from_bf16(left[i * kDepth + 2 * t]),
                   b = cpu::from_bf16(left[i * kDepth + 2 * t + 1]);
-      for (int64_t j = 0; j < kGroup; ++j) {
-        evens[j] = std::fma(a, even[t][j], evens[j]);
-        odds[j] = std::fma(b, odd[t][j], odds[j]);
-      }
+      for (int64_t j = 0; j < kGroup; ++j)
+        if constexpr (kPairs) {
+          sums[j] = std::fma(a, even[t][j], std::fma(b, odd[t][j], sums[j]));
+        } else {
+          evens[j] = std::fma(a, even[t][j], evens[j]);
+          odds[j] = std::fma(b, odd[t][j], odds[j]);
+        }
     }
-    for (int64_t j = 0; j < kGroup; ++j) c[i * kGroup + j] += evens[j] + odds[j];
+    for (int64_t j = 0; j < kGroup && !kPairs; ++j) sums[j] += evens[j] + odds[j];
   }
 }
 
+template <bool kPairs>
 void multiply_emulated(const Product& p) {
   const FlushSubnormals flush;
   const std::vector<Pass> passes = passes_of(p.left.layout.pieces);
@@ -69,8 +76,8 @@ void multiply_emulated(const Product& p) {
         for (const Pass& pass : passes)
           for (int64_t b = first; b < std::min(all, first + kStretch); ++b)
             for (const auto& [l, r] : pass)
-              add_tile_product(left + b * p.left.layout.block_stride + l * kTile,
-                               right + b * p.right.layout.block_stride + r * kTile, sums);
+              add_tile_product<kPairs>(left + b * p.left.layout.block_stride + l * kTile,
+                                       right + b * p.right.layout.block_stride + r * kTile, sums);
         for (int64_t i = row; i < std::min(p.m, row + kGroup); ++i)
           for (int64_t j = column; j < std::min(p.n, column + kGroup); ++j) {
             const float sum = sums[(i - row) * kGroup + j - column];
@@ -84,7 +91,11 @@ void multiply_emulated(const Product& p) {
 }  // namespace
 
 const Loops& emulation() {
-  static const Loops all{cpu::pack_left, cpu::pack_right, multiply_emulated};
+  static const Loops all{cpu::pack_left, cpu::pack_right, multiply_emulated<false>};
+  return all;
+}
+const Loops& emulation_of_pairs() {
+  static const Loops all{cpu::pack_left, cpu::pack_right, multiply_emulated<true>};
   return all;
 }
 

@@ -11,6 +11,9 @@
 #include "core/instruction_set.h"
 
 #ifdef NINE_DISPATCH
+namespace nine::cpu::avx512_bf16 {
+void install(bf16::Loops& loops);
+}
 namespace nine::cpu::amx {
 void install(bf16::Loops& loops);
 }
@@ -20,30 +23,37 @@ namespace nine {
 namespace {
 
 MatmulPrecision precision = MatmulPrecision::highest;
-bool emulation_asked_for() {
+const bf16::Loops* loops_asked_for() {
   const char* setting = std::getenv("NINE_BF16_TILES");
-  if (setting == nullptr || *setting == '\0') return false;
+  if (setting == nullptr || *setting == '\0') return nullptr;
   require(
       std::string_view(setting) == "emulated", "NINE_BF16_TILES=", setting,
       ": emulated is all that it can be; without it the CPU's tiles are used where there are some");
-  return true;
+  return &bf16::emulation();
 }
 
-bool& emulated() {
-  static bool on = emulation_asked_for();
-  return on;
+const bf16::Loops*& loops_wanted() {
+  static const bf16::Loops* wanted = loops_asked_for();
+  return wanted;
 }
 
-const bf16::Loops* loops_of_cpu() {
+// The CPU's, and the highest precision in which they are faster than float32: pairs of bfloat16 at
+// twice its speed are no gain where three products make one.
+struct CpuLoops {
+  bf16::Loops loops;
+  MatmulPrecision highest = MatmulPrecision::medium;
+};
+CpuLoops loops_of_cpu() {
+  CpuLoops out;
 #ifdef NINE_DISPATCH
-  static const bf16::Loops amx = [] {
-    bf16::Loops all;
-    cpu::amx::install(all);
-    return all;
-  }();
-  if (instruction_set() == InstructionSet::amx) return &amx;
+  const InstructionSet set = instruction_set();
+  if (set == InstructionSet::avx512_bf16) cpu::avx512_bf16::install(out.loops);
+  if (set == InstructionSet::amx) {
+    cpu::amx::install(out.loops);
+    out.highest = MatmulPrecision::highest;
+  }
 #endif
-  return nullptr;
+  return out;
 }
 
 }  // namespace
@@ -54,11 +64,12 @@ void set_matmul_precision(MatmulPrecision p) { precision = p; }
 namespace bf16 {
 
 const Loops* loops() {
-  static const Loops* const of_cpu = loops_of_cpu();
-  return emulated() ? &emulation() : of_cpu;
+  static const CpuLoops of_cpu = loops_of_cpu();
+  if (loops_wanted() != nullptr) return loops_wanted();
+  return of_cpu.loops.multiply != nullptr && precision >= of_cpu.highest ? &of_cpu.loops : nullptr;
 }
 
-void use_emulation(bool on) { emulated() = on; }
+void use_loops(const Loops* wanted) { loops_wanted() = wanted; }
 
 // A product of k terms is below 2^(a + 1) 2^(b + 1) k for exponents a and b, and each intermediate
 // sum of pieces is below twice that.
@@ -67,7 +78,9 @@ bool fits(uint32_t left_largest, uint32_t right_largest, int64_t k) {
   if (left_largest >= kRoundsToInfinity || right_largest >= kRoundsToInfinity) return false;
   const int a = static_cast<int>(left_largest >> 23) - 127,
             b = static_cast<int>(right_largest >> 23) - 127;
-  return a + b + 3 + std::bit_width(static_cast<uint64_t>(k)) <= 127;
+  const auto width =
+      static_cast<int>(std::bit_width(static_cast<uint64_t>(k)));  // unsigned in GCC 12
+  return a + b + 3 + width <= 127;
 }
 
 namespace {

@@ -1,5 +1,5 @@
 // Products of float32 matrices as sums of products of bfloat16 pieces, for CPUs that multiply
-// bfloat16 much faster than float32 (AMX: sixteen times).
+// bfloat16 faster than float32 (AMX: sixteen times, AVX512-BF16: twice).
 //
 // A float32 x is hi + mid + lo, each the bfloat16 (8 bits of mantissa) that is nearest to what the
 // ones before it leave: 24 bits, all that x has. Of the nine products of two numbers' pieces the
@@ -12,6 +12,10 @@
 // summed by FMA, and the sum of both is added. The stretch's sum is then added to the result. The
 // bits depend neither on how a product is cut, nor on the machine: Loops exist for AMX, and for any
 // CPU as an emulation.
+//
+// AVX512-BF16, whose products are worth their time in one piece alone (`medium`), has another order
+// within a stretch: pair of terms after pair, first the odd one, then the even one, by FMA. Its
+// bits are those of emulation_of_pairs().
 //
 // Numbers below 2^-126 and pieces below it count as 0: an error of at most k 2^-126 times the
 // largest factor. Elements whose row or column has numbers so large that a piece or a product could
@@ -102,14 +106,17 @@ struct Loops {
   void (*multiply)(const Product& p) = nullptr;
 };
 
-/// The implementation in use: AMX where the instruction set in use has it, otherwise none (null):
-/// products are then float32's. NINE_BF16_TILES=emulated in the environment: the emulation; another
+/// The implementation in use: AMX where the instruction set in use has it, AVX512-BF16 where that
+/// has it and the precision in use is `medium`, otherwise none (null): products are then float32's.
+/// NINE_BF16_TILES=emulated in the environment: the emulation; another
 /// text there is an Error.
 const Loops* loops();
 /// The emulation: portable code with the bits of AMX, and some fifty times slower.
 const Loops& emulation();
-/// Uses the emulation from now on, or (false) what the CPU has. Not while an op runs.
-void use_emulation(bool on);
+/// The same of AVX512-BF16, for factors of one piece.
+const Loops& emulation_of_pairs();
+/// Uses these from now on in every precision, or (null) what the CPU has. Not while an op runs.
+void use_loops(const Loops* wanted);
 
 /// Whether pieces and products of such numbers, k of them summed, stay finite.
 bool fits(uint32_t left_largest, uint32_t right_largest, int64_t k);

@@ -23,8 +23,8 @@ namespace {
 constexpr InstructionSet kBase = InstructionSet::NINE_BASE_ISA;
 constexpr const char* kBuiltFor = NINE_BUILT_FOR;
 constexpr const char* kFeatures[] = {"", "sse4.2 avx avx2 fma bmi2 f16c",
-                                     "avx512f avx512bw avx512cd avx512dq avx512vl",
-                                     "avx512bf16 amx-tile amx-bf16"};
+                                     "avx512f avx512bw avx512cd avx512dq avx512vl", "avx512bf16",
+                                     "amx-tile amx-bf16"};
 
 constexpr InstructionSet kLargest =
 #ifdef NINE_DISPATCH
@@ -161,9 +161,10 @@ InstructionSet choose() {
   require(set != built.end(), "NINE_ISA=", asked, ": this build has code for ", names(built));
   require(missing_feature(*set).empty(), "NINE_ISA=", asked, ": this CPU has no ",
           missing_feature(*set), "; without NINE_ISA the best that it can run is used");
-  require(*set == kBase || runs(*set), "NINE_ISA=", asked,
-          ": the operating system does not let this process use tiles; NINE_ISA=avx512 computes "
-          "without them");
+  require(
+      *set == kBase || runs(*set), "NINE_ISA=", asked,
+      ": the operating system does not let this process use tiles; NINE_ISA=avx512_bf16 computes "
+      "without them");
   return *set;
 }
 
@@ -175,6 +176,8 @@ std::string to_text(InstructionSet set) {
       return "avx2";
     case InstructionSet::avx512:
       return "avx512";
+    case InstructionSet::avx512_bf16:
+      return "avx512_bf16";
     case InstructionSet::amx:
       return "amx";
     case InstructionSet::generic:

@@ -15,10 +15,11 @@ namespace nine {
 /// generic  what NINE_ARCH names, where that is less than avx2 or no x86: "x86-64", "aarch64"
 /// avx2     x86-64-v3: AVX2, FMA, BMI2
 /// avx512   x86-64-v4: AVX-512 F, BW, CD, DQ and VL
-/// amx      avx512, AVX512-BF16 and AMX tiles of bfloat16; loops are those of avx512
-enum class InstructionSet : uint8_t { generic, avx2, avx512, amx };
+/// avx512_bf16  avx512 and AVX512-BF16, products of pairs of bfloat16; loops are those of avx512
+/// amx      avx512_bf16 and AMX tiles of bfloat16; loops are those of avx512
+enum class InstructionSet : uint8_t { generic, avx2, avx512, avx512_bf16, amx };
 
-/// "avx2", "avx512", "amx"; of `generic` the CPU type that this build is for.
+/// "avx2", "avx512", "avx512_bf16", "amx"; of `generic` the CPU type that this build is for.
 std::string to_text(InstructionSet set);
 
 /// What this process computes with: the largest instruction set that this build has code for and

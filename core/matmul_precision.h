@@ -15,7 +15,8 @@ namespace nine {
 /// high     factors of 16 bits or more: three products of bfloat16 pieces; on CUDA TF32 (11 bits)
 /// medium   factors rounded to bfloat16 (8 bits)
 ///
-/// A CPU without bfloat16 tiles computes all three in float32.
+/// A CPU without bfloat16 tiles computes all three in float32, but for medium where it has
+/// AVX512-BF16.
 enum class MatmulPrecision : uint8_t { highest, high, medium };
 
 template <>

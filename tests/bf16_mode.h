@@ -5,16 +5,16 @@
 
 namespace nine::tests {
 
-/// Computes with the emulation of bfloat16 tiles in this precision until it is destroyed.
+/// Computes with an emulation of bfloat16 tiles in this precision until it is destroyed.
 class Bf16Mode {
  public:
-  explicit Bf16Mode(MatmulPrecision precision)
+  explicit Bf16Mode(MatmulPrecision precision, const bf16::Loops& loops = bf16::emulation())
       : before_(matmul_precision()), emulated_(bf16::loops() == &bf16::emulation()) {
     set_matmul_precision(precision);
-    bf16::use_emulation(true);
+    bf16::use_loops(&loops);
   }
   ~Bf16Mode() {
-    bf16::use_emulation(emulated_);
+    bf16::use_loops(emulated_ ? &bf16::emulation() : nullptr);
     set_matmul_precision(before_);
   }
   Bf16Mode(const Bf16Mode&) = delete;

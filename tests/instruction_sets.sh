@@ -17,13 +17,13 @@ fail() {
   exit 1
 }
 
-objects=$(find "$build" -maxdepth 1 -name 'nine_*_avx512.o' -o -maxdepth 1 -name 'nine_*_amx.o')
-[ "$(echo "$objects" | wc -w)" = 4 ] || fail "expected the objects of core/cpu, of tiles, the head's ops and its kernels in $build, found: $objects"
+objects=$(find "$build" -maxdepth 1 -name 'nine_*_avx512.o' -o -maxdepth 1 -name 'nine_pairs_avx512_bf16.o' -o -maxdepth 1 -name 'nine_*_amx.o')
+[ "$(echo "$objects" | wc -w)" = 5 ] || fail "expected the objects of core/cpu, of pairs, of tiles, the head's ops and its kernels in $build, found: $objects"
 for object in $objects; do
   nm -C --defined-only --extern-only "$object" > "$work/symbols"
   [ -s "$work/symbols" ] || fail "$object defines nothing"
-  isa=${object##*_}
-  if grep -v " T nine::cpu::${isa%.o}::install(" "$work/symbols"; then
+  isa=$(basename "$object" .o | sed "s/.*_\(avx512.*\|amx\)$/\1/")
+  if grep -v " T nine::cpu::$isa::install(" "$work/symbols"; then
     fail "$object: the symbols above can be seen by the rest of the program"
   fi
   if objdump -h "$object" | grep -E '[.](init_array|ctors|preinit_array)'; then
@@ -31,12 +31,17 @@ for object in $objects; do
   fi
   objdump -d "$object" > "$work/code"
   grep -q '%zmm' "$work/code" || fail "$object has no AVX-512 code"
-  [ "${isa%.o}" = avx512 ] || grep -q tdpbf16ps "$work/code" || fail "$object has no products of tiles"
+  case $isa in
+    amx) product=tdpbf16ps ;;
+    avx512_bf16) product=vdpbf16ps ;;
+    *) product=vfmadd ;;
+  esac
+  grep -q $product "$work/code" || fail "$object has no $product"
 done
 
 for library in core autograd kernels data nn; do
   mkdir "$work/$library"
-  (cd "$work/$library" && ar x "$build/libnine_$library.a" && rm -f nine_*_avx512.o nine_*_amx.o)
+  (cd "$work/$library" && ar x "$build/libnine_$library.a" && rm -f nine_*_avx512.o nine_*_avx512_bf16.o nine_*_amx.o)
   for object in "$work/$library"/*.o; do
     objdump -d "$object" > "$work/code"
     if grep -m 3 -E '%zmm|%tmm|%k[1-7]|%[xy]mm(1[6-9]|2[0-9]|3[01])' "$work/code"; then

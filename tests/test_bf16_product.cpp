@@ -13,6 +13,7 @@
 
 #include "core/bf16_product.h"
 #include "core/gemm.h"
+#include "core/instruction_set.h"
 #include "core/random.h"
 #include "core/threads.h"
 #include "tests/bf16_mode.h"
@@ -89,12 +90,13 @@ float bf16_value(float x) {  // nearest, ties to even, in another way than the p
   return std::ldexp(std::nearbyint(mantissa * 256), exponent - 8);
 }
 
+float piece(float v, int p) {
+  for (int i = 0; i < p; ++i) v -= bf16_value(v);
+  return bf16_value(v);
+}
+
 // One element as core/bf16_product.h says it, from its words: for numbers far from the subnormal.
 float by_description(const float* x, const float* y, int64_t k, int pieces) {
-  const auto piece = [](float v, int p) {
-    for (int i = 0; i < p; ++i) v -= bf16_value(v);
-    return bf16_value(v);
-  };
   using Pass = std::vector<std::pair<int, int>>;
   const std::vector<Pass> passes =
       pieces == 3   ? std::vector<Pass>{{{2, 0}, {1, 0}, {1, 1}, {0, 1}, {0, 2}}, {{0, 0}}}
@@ -112,6 +114,20 @@ float by_description(const float* x, const float* y, int64_t k, int pieces) {
             sums[t % 2] = std::fma(piece(x[t], i), piece(y[t], j), sums[t % 2]);
           stretch += sums[0] + sums[1];
         }
+    c += stretch;
+  }
+  return c;
+}
+
+// The same of AVX512-BF16, which has one piece.
+float pairs_by_description(const float* x, const float* y, int64_t k) {
+  float c = 0;
+  for (int64_t first = 0; first < k; first += 256) {
+    float stretch = 0;
+    for (int64_t t = first; t < std::min(k, first + 256); t += 2) {
+      if (t + 1 < k) stretch = std::fma(piece(x[t + 1], 0), piece(y[t + 1], 0), stretch);
+      stretch = std::fma(piece(x[t], 0), piece(y[t], 0), stretch);
+    }
     c += stretch;
   }
   return c;
@@ -155,6 +171,19 @@ TEST_CASE("bf16 pieces: every element has the bits that the header describes") {
       });
       CHECK(wrong == 0);
     }
+  }
+}
+
+TEST_CASE("bf16 pairs: every element has the bits that the header describes") {
+  const Bf16Mode mode(MatmulPrecision::medium, bf16::emulation_of_pairs());
+  for (const Sizes& s :
+       {Sizes{1, 16, 32}, Sizes{3, 17, 33}, Sizes{40, 50, 100}, Sizes{5, 33, 1100}}) {
+    const Numbers a = numbers(s.m * s.k, 1), b = numbers(s.n * s.k, 2), c = product(s, a, b);
+    int64_t wrong = 0;
+    for_elements(s, a, b, [&](size_t at, const float* x, const float* y) {
+      wrong += c[at] != pairs_by_description(x, y, s.k);
+    });
+    CHECK(wrong == 0);
   }
 }
 
@@ -236,6 +265,20 @@ TEST_CASE("bf16 pieces: infinities, NaN and the largest floats give what float32
   }
 }
 
+TEST_CASE("bf16 pieces: all products but those that could overflow are computed from pieces") {
+  const auto bits = [](float x) { return std::bit_cast<uint32_t>(x); };
+  for (const float small : {0.0f, 1e-45f, 1e-37f, 1e-9f, 0.03f, 1.0f, 1e6f})
+    for (const float other : {0.0f, 1e-37f, 0.03f, 1.0f, 1e20f}) {
+      CAPTURE(small);
+      CAPTURE(other);
+      CHECK(bf16::fits(bits(small), bits(other), 512));
+      CHECK(bf16::fits(bits(other), bits(small), 512));
+    }
+  CHECK_FALSE(bf16::fits(bits(1e19f), bits(1e19f), 512));
+  CHECK_FALSE(bf16::fits(bits(0.0f), bits(std::numeric_limits<float>::infinity()), 512));
+  CHECK_FALSE(bf16::fits(bits(std::numeric_limits<float>::quiet_NaN()), 0, 512));
+}
+
 TEST_CASE("bf16 pieces: a row with infinity or NaN changes no bit of other rows") {
   const Sizes s{20, 40, 64};
   const Bf16Mode mode(MatmulPrecision::highest);
@@ -285,24 +328,27 @@ TEST_CASE("bf16 pieces: a row's bits depend neither on the rows beside it nor on
 }
 
 TEST_CASE("bf16 pieces: the code for this CPU has the bits of the emulation") {
-  const bf16::Loops* own = bf16::loops();
-  if (own == nullptr) {
-    MESSAGE("this CPU has no AMX, or NINE_ISA forbids it: not compared");
-    return;
-  }
+  int compared = 0;
   for (const MatmulPrecision precision :
-       {MatmulPrecision::highest, MatmulPrecision::high, MatmulPrecision::medium})
+       {MatmulPrecision::highest, MatmulPrecision::high, MatmulPrecision::medium}) {
+    set_matmul_precision(precision);
+    if (bf16::loops() == nullptr) continue;
+    ++compared;
     for (const Sizes& s :
          {Sizes{16, 16, 32}, Sizes{3, 17, 33}, Sizes{130, 520, 170}, Sizes{33, 47, 1100}}) {
       Numbers a = numbers(s.m * s.k, 1), b = numbers(s.n * s.k, 2);
       for (size_t i = 0; i < a.size(); i += 5) a[i] *= 1e-30f;
       for (size_t i = 0; i < b.size(); i += 3) b[i] *= 1e-7f;
-      set_matmul_precision(precision);
-      const Numbers tiles = product(s, a, b);
-      const Bf16Mode mode(precision);
+      const Numbers own = product(s, a, b);
+      const Bf16Mode mode(precision, instruction_set() == InstructionSet::avx512_bf16
+                                         ? bf16::emulation_of_pairs()
+                                         : bf16::emulation());
       const Numbers emulated = product(s, a, b);
-      CHECK(std::memcmp(tiles.data(), emulated.data(), tiles.size() * sizeof(float)) == 0);
+      CHECK(std::memcmp(own.data(), emulated.data(), own.size() * sizeof(float)) == 0);
     }
+  }
+  if (compared == 0)
+    MESSAGE("this CPU has neither AMX nor AVX512-BF16, or NINE_ISA forbids it: not compared");
   set_matmul_precision(MatmulPrecision::highest);
 }
 

@@ -1,5 +1,5 @@
 // Packing of factors into bfloat16 pieces (core/bf16_product.h): for the emulation, and compiled
-// with AVX512-BF16 for AMX, with the same bits.
+// with AVX512-BF16 for AMX and AVX512-BF16, with the same bits.
 #pragma once
 
 #include <algorithm>

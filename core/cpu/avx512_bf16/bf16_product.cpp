@@ -1,0 +1,81 @@
+// Products of bfloat16 numbers by AVX512-BF16 (core/bf16_product.h): VDPBF16PS multiplies 32 pairs
+// in the time in which an FMA multiplies 16 of float32.
+//
+// 8 rows by 32 columns of C are in 16 registers, which hides an instruction's latency; for each
+// pair of terms two registers of the right factor and eight pairs of the left one are loaded for 16
+// products, where a core loads two registers while it multiplies two.
+#include <immintrin.h>
+
+#include "core/cpu/bf16_packing.h"
+
+namespace nine::cpu {
+inline namespace NINE_ISA {
+namespace {
+
+using bf16::kDepth;
+using bf16::kGroup;
+using bf16::Product;
+
+constexpr int kRows = 8;  // of C at once: half a group
+
+__m512bh right_pairs(const uint16_t* x) {
+  return reinterpret_cast<__m512bh>(_mm512_loadu_si512(x));
+}
+__m512bh left_pair(const uint16_t* x) {
+  int pair = 0;
+  __builtin_memcpy(&pair, x, sizeof pair);
+  return reinterpret_cast<__m512bh>(_mm512_set1_epi32(pair));
+}
+
+// Rows [row, row + 8) and columns [column, column + 16 N) of C, terms of one stretch.
+template <int N>
+void add_stretch(const Product& p, int64_t row, int64_t column, int64_t first_block,
+                 int64_t blocks) {
+  const bf16::Layout &l = p.left.layout, &r = p.right.layout;
+  const uint16_t* left = p.left.tiles + row / kGroup * l.group_stride + row % kGroup * kDepth +
+                         first_block * l.block_stride;
+  const uint16_t* right =
+      p.right.tiles + column / kGroup * r.group_stride + first_block * r.block_stride;
+  __m512 sums[kRows][N];
+  for (auto& of_row : sums)
+    for (__m512& sum : of_row) sum = _mm512_setzero_ps();
+  for (int64_t b = 0; b < blocks; ++b, left += l.block_stride, right += r.block_stride)
+    for (int64_t t = 0; t < kDepth; t += 2) {
+      __m512bh y[N];
+      for (int j = 0; j < N; ++j) y[j] = right_pairs(right + j * r.group_stride + t * kGroup);
+      for (int i = 0; i < kRows; ++i) {
+        const __m512bh x = left_pair(left + i * kDepth + t);
+        for (int j = 0; j < N; ++j) sums[i][j] = _mm512_dpbf16_ps(sums[i][j], x, y[j]);
+      }
+    }
+  const bool add = p.add || first_block > 0;
+  for (int i = 0; i < kRows; ++i) {
+    if (row + i >= p.m) break;
+    float* c = p.c + (row + i) * p.ldc + column;
+    for (int j = 0; j < N; ++j) {
+      const int64_t columns = std::min(kGroup, p.n - column - j * kGroup);
+      const auto mask = static_cast<__mmask16>((1U << columns) - 1);
+      __m512 sum = sums[i][j];
+      if (add) sum = _mm512_add_ps(_mm512_maskz_loadu_ps(mask, c + j * kGroup), sum);
+      _mm512_mask_storeu_ps(c + j * kGroup, mask, sum);
+    }
+  }
+}
+
+void multiply_pairs(const Product& p) {
+  const int64_t all = bf16::blocks(p.k);
+  for (int64_t first = 0; first < all; first += bf16::kStretch) {
+    const int64_t blocks = std::min(bf16::kStretch, all - first);
+    for (int64_t column = 0; column < p.n; column += 2 * kGroup)
+      for (int64_t row = 0; row < p.m; row += kRows)
+        (p.n - column > kGroup ? add_stretch<2> : add_stretch<1>)(p, row, column, first, blocks);
+  }
+}
+
+}  // namespace
+
+void install(bf16::Loops& loops);
+void install(bf16::Loops& loops) { loops = {pack_left, pack_right, multiply_pairs}; }
+
+}  // namespace NINE_ISA
+}  // namespace nine::cpu
