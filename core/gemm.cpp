@@ -95,17 +95,19 @@ void start_xsmm() {
 }
 
 // Where libxsmm 1.17 gets no memory for code it returns code in memory that must not be run.
-void require_executable(const void* code) {
+void* executable(void* code) {
+  if (code == nullptr) return nullptr;
   constexpr size_t kKnown = 4096;
   static std::array<std::atomic<const void*>, kKnown> known;  // a hash table
   const size_t first = reinterpret_cast<uintptr_t>(code) / 64 * 0x9e3779b97f4a7c15 >> 52;
   size_t at = first;
   while (known[at] != code && known[at] != nullptr && (at + 1) % kKnown != first)
     at = (at + 1) % kKnown;
-  if (known[at] == code) return;
+  if (known[at] == code) return code;
   if (!is_executable(code))
     throw OutOfMemory("out of memory: none for the code of a matrix product");
   known[at] = code;  // when the table is full, in place of another
+  return code;
 }
 
 }  // namespace
@@ -152,24 +154,83 @@ struct TileBackends {
 
 #ifdef NINE_WITH_XSMM
   template <class T>
-  static void xsmm(const TileProduct<T>& p, const T* a, const T* b, T* c) {
+  static void call(void* jitted, const T* a, const T* b, T* c) {
     using Kernel =
         std::conditional_t<std::is_same_v<T, float>, libxsmm_smmfunction, libxsmm_dmmfunction>;
-    reinterpret_cast<Kernel>(p.jitted_)(a, b, c);
+    reinterpret_cast<Kernel>(jitted)(a, b, c);
   }
 
   template <class T>
-  static void* dispatch(const TileProduct<T>& p) {
+  static void xsmm(const TileProduct<T>& p, const T* a, const T* b, T* c) {
+    call(p.jitted_, a, b, c);
+  }
+
+  // libxsmm's code for AVX-512 takes up to four registers of rows at a time, and where one is left,
+  // with two to eleven columns, it makes several sums of a part of the terms for each element. Then
+  // the last rows are computed apart: with more columns by libxsmm too, otherwise by last_rows(),
+  // with one sum from the first term to the last, as libxsmm has everywhere else.
+  template <class T>
+  static constexpr int64_t kLanes = 64 / sizeof(T);
+  static bool several_sums(int64_t columns) { return columns >= 2 && columns <= 11; }
+
+  template <class T>
+  static int64_t rows_together(const TileProduct<T>& p) {
+    static const bool avx512 = libxsmm_get_target_archid() >= LIBXSMM_X86_AVX512;
+    const int64_t before_last = (p.m_ - 1) / kLanes<T>;
+    const bool one_left = before_last % 4 == 0, as_wanted = before_last == 0 && !several_sums(p.n_);
+    return avx512 && one_left && !as_wanted ? before_last * kLanes<T> : p.m_;
+  }
+
+  template <class T>
+  static void xsmm_in_two(const TileProduct<T>& p, const T* a, const T* b, T* c) {
+    const int64_t first = rows_together(p), rows = p.m_ - first;
+    if (first > 0) call(p.jitted_, a, b, c);
+    if (!several_sums(p.n_)) {
+      call(p.jitted_last_, a + first, b, c + first);
+    } else if (rows == kLanes<T>) {
+      last_rows(p, kLanes<T>, a + first, b, c + first);
+    } else {
+      last_rows(p, rows, a + first, b, c + first);
+    }
+  }
+
+  template <class T>
+  [[gnu::always_inline]] static void last_rows(const TileProduct<T>& p, int64_t rows, const T* a,
+                                               const T* b, T* c) {
+    const int64_t b_term = p.transpose_b_ ? p.ldb_ : 1, b_column = p.transpose_b_ ? 1 : p.ldb_;
+    for (int64_t j = 0; j < p.n_; ++j, b += b_column, c += p.ldc_) {
+      T sums[kLanes<T>] = {};
+      if (p.add_) std::copy_n(c, rows, sums);
+      for (int64_t t = 0; t < p.k_; ++t)
+        for (int64_t i = 0; i < rows; ++i)
+          sums[i] = std::fma(a[t * p.lda_ + i], b[t * b_term], sums[i]);
+      std::copy_n(sums, rows, c);
+    }
+  }
+
+  template <class T>
+  static void dispatch(TileProduct<T>& p) {
+    const int64_t first = rows_together(p);
+    const bool last = first < p.m_ && !several_sums(p.n_);
+    if (first > 0) p.jitted_ = compiled(p, first);
+    if (last) p.jitted_last_ = compiled(p, p.m_ - first);
+    if ((first > 0 && p.jitted_ == nullptr) || (last && p.jitted_last_ == nullptr)) return;
+    p.run_ = first == p.m_ ? &xsmm<T> : &xsmm_in_two<T>;
+  }
+
+  // libxsmm's code for the first `rows` rows; null where it has none.
+  template <class T>
+  static void* compiled(const TileProduct<T>& p, int64_t rows) {
     const auto i = [](int64_t x) { return static_cast<libxsmm_blasint>(x); };
     const libxsmm_blasint lda = i(p.lda_), ldb = i(p.ldb_), ldc = i(p.ldc_);
     const int flags = p.transpose_b_ ? LIBXSMM_GEMM_FLAG_TRANS_B : LIBXSMM_GEMM_FLAG_NONE;
     const T alpha = 1, beta = p.add_ ? T(1) : T(0);
     if constexpr (std::is_same_v<T, float>) {
-      return reinterpret_cast<void*>(libxsmm_smmdispatch(i(p.m_), i(p.n_), i(p.k_), &lda, &ldb,
-                                                         &ldc, &alpha, &beta, &flags, nullptr));
+      return executable(reinterpret_cast<void*>(libxsmm_smmdispatch(
+          i(rows), i(p.n_), i(p.k_), &lda, &ldb, &ldc, &alpha, &beta, &flags, nullptr)));
     } else {
-      return reinterpret_cast<void*>(libxsmm_dmmdispatch(i(p.m_), i(p.n_), i(p.k_), &lda, &ldb,
-                                                         &ldc, &alpha, &beta, &flags, nullptr));
+      return executable(reinterpret_cast<void*>(libxsmm_dmmdispatch(
+          i(rows), i(p.n_), i(p.k_), &lda, &ldb, &ldc, &alpha, &beta, &flags, nullptr)));
     }
   }
 #endif
@@ -190,11 +251,7 @@ TileProduct<T>::TileProduct(int64_t m, int64_t n, int64_t k, int64_t lda, int64_
 #ifdef NINE_WITH_XSMM
   if (backend() == GemmBackend::libxsmm && m > 0 && n > 0 && k > 0) {
     start_xsmm();
-    jitted_ = TileBackends::dispatch(*this);
-    if (jitted_ != nullptr) {
-      require_executable(jitted_);
-      run_ = &TileBackends::xsmm<T>;
-    }
+    TileBackends::dispatch(*this);
   }
 #endif
 }

@@ -31,6 +31,7 @@ void set_gemm_backend(GemmBackend b);
 /// to the next. With transpose_b, B is stored as its transpose (n, k), which costs nothing. A
 /// row-major matrix is given as its transpose, whose memory is the same. The constructor looks up
 /// the compiled code (some 50 ns with libxsmm), so it belongs outside of the innermost loop.
+/// An element's bits depend on its row, its column and k alone, not on m and n.
 template <class T>
 class TileProduct {
  public:
@@ -41,7 +42,7 @@ class TileProduct {
  private:
   friend struct TileBackends;
   void (*run_)(const TileProduct&, const T*, const T*, T*);
-  void* jitted_ = nullptr;
+  void *jitted_ = nullptr, *jitted_last_ = nullptr;
   int64_t m_, n_, k_, lda_, ldb_, ldc_;
   bool add_, transpose_b_;
 };

@@ -307,6 +307,56 @@ TEST_CASE("gemm: a row's bits do not depend on the rows beside it") {
   }
 }
 
+TEST_CASE(
+    "tile product: an element's bits depend neither on the rows nor on the columns beside it") {
+  const Restore restore;
+  const auto check = [](auto number) {
+    using T = decltype(number);
+    constexpr int64_t kLd = 140;
+    for (const int64_t k : {1, 7, 64, 300}) {
+      const auto numbers = [](int64_t count, uint32_t seed) {
+        std::vector<T> x(static_cast<size_t>(count));
+        for (size_t i = 0; i < x.size(); ++i)
+          x[i] = static_cast<T>(2 * random_uniform({.seed = 1, .op = seed}, i) - 1);
+        return x;
+      };
+      const std::vector<T> a = numbers(kLd * k, 1), b = numbers(kLd * k, 2),
+                           c = numbers(kLd * kLd, 3);
+      for (const bool add : {false, true})
+        for (const bool transpose_b : {false, true}) {
+          const auto product = [&](int64_t row, int64_t m, int64_t column, int64_t n) {
+            std::vector<T> out = c;
+            const T* from_b = b.data() + (transpose_b ? column : column * k);
+            TileProduct<T>(m, n, k, kLd, transpose_b ? kLd : k, kLd, add, transpose_b)(
+                a.data() + row, from_b, out.data() + column * kLd + row);
+            return out;
+          };
+          const std::vector<T> all = product(0, 64, 0, 64);
+          for (const int64_t m : {1, 2, 8, 15, 16, 17, 33, 40, 64})
+            for (const int64_t n : {1, 2, 3, 4, 9, 11, 12, 13, 30, 64}) {
+              CAPTURE(m);
+              CAPTURE(n);
+              CAPTURE(k);
+              const int64_t row = 64 - m, column = 64 - n;
+              const std::vector<T> part = product(row, m, column, n);
+              int64_t wrong = 0;
+              for (int64_t j = column; j < 64; ++j)
+                for (int64_t i = row; i < 64; ++i)
+                  wrong += part[static_cast<size_t>(j * kLd + i)] !=
+                           all[static_cast<size_t>(j * kLd + i)];
+              CHECK(wrong == 0);
+            }
+        }
+    }
+  };
+  for (const GemmBackend backend : backends()) {
+    set_gemm_backend(backend);
+    CAPTURE(to_text(backend));
+    check(float{});
+    check(double{});
+  }
+}
+
 TEST_CASE("gemm: transpose_tile") {
   for (const auto& [rows, cols] : {std::pair<int64_t, int64_t>{1, 1}, {5, 40}, {16, 16}, {35, 3}}) {
     const Matrix<float> x(rows, cols, 7);

@@ -26,115 +26,129 @@ inline uint16_t to_bf16(float x) {
 }
 inline float from_bf16(uint16_t x) { return std::bit_cast<float>(static_cast<uint32_t>(x) << 16); }
 
-// The largest |x| seen, as bits, in 32 lanes.
-struct LargestBits {
-  alignas(64) uint32_t lanes[bf16::kDepth] = {};
-
-  uint32_t all() const { return *std::max_element(lanes, lanes + bf16::kDepth); }
+// A tile of 16 rows or columns and 32 terms, as a factor has it: with contiguous terms (i, t) at
+// x[i * ld + t], otherwise at x[t * ld + i].
+struct TileSource {
+  const float* x;
+  int64_t ld;
 };
 
-// The pieces of 32 numbers, piece p at out + p * kTile.
+// Packs a tile's pieces, piece p at out + p * kTile: of a left factor [i][term], of a right one
+// [term / 2][i][term % 2]. Returns the largest |x| as bits.
 #ifdef __AVX512BF16__
-inline void split(const float* x, int pieces, uint16_t* out, LargestBits& largest) {
-  for (int64_t half = 0; half < bf16::kDepth; half += 16) {
-    __m512 rest = _mm512_loadu_ps(x + half);
-    const __m512i size = _mm512_and_si512(_mm512_castps_si512(rest), _mm512_set1_epi32(0x7fffffff));
-    uint32_t* lanes = largest.lanes + half;
-    _mm512_store_si512(lanes, _mm512_max_epu32(_mm512_load_si512(lanes), size));
-    for (int p = 0; p < pieces; ++p) {
-      const auto piece = reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(rest));
-      _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + p * bf16::kTile + half), piece);
-      const __m512i bits = _mm512_slli_epi32(_mm512_cvtepu16_epi32(piece), 16);
-      rest = _mm512_sub_ps(rest, _mm512_castsi512_ps(bits));
-    }
+// Of 16 registers of 16 words.
+inline void transpose(__m512i (&x)[16]) {
+  __m512i y[16];
+  for (int i = 0; i < 16; i += 2) {
+    y[i] = _mm512_unpacklo_epi32(x[i], x[i + 1]);
+    y[i + 1] = _mm512_unpackhi_epi32(x[i], x[i + 1]);
   }
+  for (int i = 0; i < 16; i += 4)
+    for (int j = 0; j < 2; ++j) {
+      x[i + 2 * j] = _mm512_unpacklo_epi64(y[i + j], y[i + j + 2]);
+      x[i + 2 * j + 1] = _mm512_unpackhi_epi64(y[i + j], y[i + j + 2]);
+    }
+  // Now x[4 b + w] has, in its 128 bits number q, column 4 q + w of rows 4 b to 4 b + 3.
+  for (int w = 0; w < 4; ++w) {
+    const __m512i low = _mm512_shuffle_i32x4(x[w], x[4 + w], 0x44),
+                  high = _mm512_shuffle_i32x4(x[w], x[4 + w], 0xee),
+                  low2 = _mm512_shuffle_i32x4(x[8 + w], x[12 + w], 0x44),
+                  high2 = _mm512_shuffle_i32x4(x[8 + w], x[12 + w], 0xee);
+    y[w] = _mm512_shuffle_i32x4(low, low2, 0x88);
+    y[4 + w] = _mm512_shuffle_i32x4(low, low2, 0xdd);
+    y[8 + w] = _mm512_shuffle_i32x4(high, high2, 0x88);
+    y[12 + w] = _mm512_shuffle_i32x4(high, high2, 0xdd);
+  }
+  for (int i = 0; i < 16; ++i) x[i] = y[i];
+}
+
+template <bool kContiguousTerms, bool kLeft>
+uint32_t pack_tile(const TileSource& from, int pieces, uint16_t* out) {
+  __m512i largest = _mm512_setzero_si512();
+  // Two registers make 16 pairs of terms: halves of a row, or rows of two terms.
+  __m512 first[16], second[16];
+  for (int i = 0; i < 16; ++i) {
+    first[i] = _mm512_loadu_ps(from.x + (kContiguousTerms ? i : 2 * i) * from.ld);
+    second[i] = _mm512_loadu_ps(kContiguousTerms ? from.x + i * from.ld + 16
+                                                 : from.x + (2 * i + 1) * from.ld);
+    for (const __m512 x : {first[i], second[i]})
+      largest = _mm512_max_epu32(
+          largest, _mm512_and_si512(_mm512_castps_si512(x), _mm512_set1_epi32(0x7fffffff)));
+  }
+  for (int p = 0; p < pieces; ++p, out += bf16::kTile) {
+    __m512i pairs[16];
+    for (int i = 0; i < 16; ++i) {
+      const auto low = reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(first[i])),
+                 high = reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(second[i]));
+      const __m512i low_bits = _mm512_cvtepu16_epi32(low),
+                    high_bits = _mm512_slli_epi32(_mm512_cvtepu16_epi32(high), 16);
+      pairs[i] = kContiguousTerms ? _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1)
+                                  : _mm512_or_si512(low_bits, high_bits);
+      if (p + 1 < pieces) {
+        first[i] = _mm512_sub_ps(first[i], _mm512_castsi512_ps(_mm512_slli_epi32(low_bits, 16)));
+        second[i] = _mm512_sub_ps(second[i], _mm512_castsi512_ps(high_bits));
+      }
+    }
+    if (kContiguousTerms != kLeft) transpose(pairs);
+    for (int i = 0; i < 16; ++i) _mm512_storeu_si512(out + 32 * i, pairs[i]);
+  }
+  return _mm512_reduce_max_epu32(largest);
 }
 #else
-inline void split(const float* x, int pieces, uint16_t* out, LargestBits& largest) {
-  float rest[bf16::kDepth];
-  for (int64_t i = 0; i < bf16::kDepth; ++i) {
-    largest.lanes[i] =
-        std::max(largest.lanes[i], std::bit_cast<uint32_t>(x[i]) & uint32_t{0x7fffffff});
-    rest[i] = x[i];
-  }
-  for (int p = 0; p < pieces; ++p)
-    for (int64_t i = 0; i < bf16::kDepth; ++i) {
-      const uint16_t piece = to_bf16(rest[i]);
-      out[p * bf16::kTile + i] = piece;
-      rest[i] -= from_bf16(piece);
+template <bool kContiguousTerms, bool kLeft>
+uint32_t pack_tile(const TileSource& from, int pieces, uint16_t* out) {
+  uint32_t largest = 0;
+  for (int64_t i = 0; i < bf16::kGroup; ++i)
+    for (int64_t t = 0; t < bf16::kDepth; ++t) {
+      float rest = from.x[kContiguousTerms ? i * from.ld + t : t * from.ld + i];
+      largest = std::max(largest, std::bit_cast<uint32_t>(rest) & uint32_t{0x7fffffff});
+      uint16_t* to = out + (kLeft ? i * bf16::kDepth + t : t / 2 * bf16::kDepth + 2 * i + t % 2);
+      for (int p = 0; p < pieces; ++p) {
+        to[p * bf16::kTile] = to_bf16(rest);
+        rest -= from_bf16(to[p * bf16::kTile]);
+      }
     }
+  return largest;
 }
 #endif
 
-// Calls pack(first number, rows or columns, terms, tile) for the tiles of a factor.
-template <class Pack>
-void for_tiles(const bf16::Factor& f, int64_t count, int64_t k, const bf16::Layout& layout,
-               uint16_t* tiles, Pack&& pack) {
-  for (int64_t i = 0; i < count; i += bf16::kGroup)
-    for (int64_t t = 0; t < k; t += bf16::kDepth)
-      pack(f.contiguous_terms ? f.x + i * f.ld + t : f.x + t * f.ld + i,
-           std::min(bf16::kGroup, count - i), std::min(bf16::kDepth, k - t),
-           tiles + i / bf16::kGroup * layout.group_stride + t / bf16::kDepth * layout.block_stride);
+template <bool kContiguousTerms, bool kLeft>
+uint32_t pack_tiles(const bf16::Factor& f, int64_t count, int64_t k, const bf16::Layout& layout,
+                    uint16_t* tiles) {
+  using bf16::kDepth;
+  using bf16::kGroup;
+  constexpr int64_t kLd = kContiguousTerms ? kDepth : kGroup;
+  uint32_t largest = 0;
+  for (int64_t i = 0; i < count; i += kGroup)
+    for (int64_t t = 0; t < k; t += kDepth) {
+      TileSource tile{kContiguousTerms ? f.x + i * f.ld + t : f.x + t * f.ld + i, f.ld};
+      alignas(64) float part[kGroup * kDepth];  // with zeros where there is nothing
+      const int64_t numbers = std::min(kGroup, count - i), terms = std::min(kDepth, k - t),
+                    rows = kContiguousTerms ? numbers : terms,
+                    columns = kContiguousTerms ? terms : numbers;
+      if (f.scale != 1 || rows * columns < kGroup * kDepth) {
+        std::fill_n(part, kGroup * kDepth, 0.0f);
+        for (int64_t r = 0; r < rows; ++r)
+          for (int64_t c = 0; c < columns; ++c) part[r * kLd + c] = f.scale * tile.x[r * f.ld + c];
+        tile = {part, kLd};
+      }
+      largest = std::max(
+          largest, pack_tile<kContiguousTerms, kLeft>(tile, layout.pieces,
+                                                      tiles + i / kGroup * layout.group_stride +
+                                                          t / kDepth * layout.block_stride));
+    }
+  return largest;
 }
 
 inline uint32_t pack_left(const bf16::Factor& f, int64_t count, int64_t k,
                           const bf16::Layout& layout, uint16_t* tiles) {
-  using bf16::kDepth;
-  using bf16::kGroup;
-  LargestBits largest;
-  const auto pack = [&](const float* x, int64_t rows, int64_t terms, uint16_t* tile) {
-    alignas(64) float part[kGroup * kDepth];
-    const bool whole = terms == kDepth && rows == kGroup,
-               direct = whole && f.contiguous_terms && f.scale == 1;
-    if (!whole) std::fill_n(part, kGroup * kDepth, 0.0f);
-    if (!f.contiguous_terms) {
-      for (int64_t t = 0; t < terms; ++t)
-        for (int64_t r = 0; r < rows; ++r) part[r * kDepth + t] = x[t * f.ld + r];
-    } else if (!direct) {
-      for (int64_t r = 0; r < rows; ++r) std::copy_n(x + r * f.ld, terms, part + r * kDepth);
-    }
-    if (f.scale != 1)
-      for (float& y : part) y *= f.scale;
-    for (int64_t r = 0; r < kGroup; ++r)
-      split(direct ? x + r * f.ld : part + r * kDepth, layout.pieces, tile + r * kDepth, largest);
-  };
-  for_tiles(f, count, k, layout, tiles, pack);
-  return largest.all();
+  return (f.contiguous_terms ? pack_tiles<true, true> : pack_tiles<false, true>)(f, count, k,
+                                                                                 layout, tiles);
 }
-
 inline uint32_t pack_right(const bf16::Factor& f, int64_t count, int64_t k,
                            const bf16::Layout& layout, uint16_t* tiles) {
-  using bf16::kDepth;
-  using bf16::kGroup;
-  LargestBits largest;
-  const auto pack = [&](const float* x, int64_t columns, int64_t terms, uint16_t* tile) {
-    const bool whole = terms == kDepth && columns == kGroup;
-    for (int64_t pair = 0; pair < kDepth / 2; ++pair) {
-      alignas(64) float part[kDepth];
-      if (whole && f.contiguous_terms) {
-        for (int64_t c = 0; c < kGroup; ++c)
-          for (int64_t odd = 0; odd < 2; ++odd) part[2 * c + odd] = x[c * f.ld + 2 * pair + odd];
-      } else if (whole) {
-        const float *even_terms = x + 2 * pair * f.ld, *odd_terms = even_terms + f.ld;
-        for (int64_t c = 0; c < kGroup; ++c) {
-          part[2 * c] = even_terms[c];
-          part[2 * c + 1] = odd_terms[c];
-        }
-      } else {
-        std::fill_n(part, kDepth, 0.0f);
-        for (int64_t odd = 0; odd < 2 && 2 * pair + odd < terms; ++odd)
-          for (int64_t c = 0; c < columns; ++c) {
-            const int64_t t = 2 * pair + odd;
-            part[2 * c + odd] = f.contiguous_terms ? x[c * f.ld + t] : x[t * f.ld + c];
-          }
-      }
-      if (f.scale != 1)
-        for (float& y : part) y *= f.scale;
-      split(part, layout.pieces, tile + pair * kDepth, largest);
-    }
-  };
-  for_tiles(f, count, k, layout, tiles, pack);
-  return largest.all();
+  return (f.contiguous_terms ? pack_tiles<true, false> : pack_tiles<false, false>)(f, count, k,
+                                                                                   layout, tiles);
 }
 
 }  // namespace NINE_ISA
