@@ -237,6 +237,7 @@ def m_l():
 
 
 def d(best, measure=None):
-    part, others = Part("D", "Which word of a set of close ones?", 3, 3, tuple(presets(("mixbig",), best)), setup="L"), t3_l(best)
+    part, others = Part("D", "Which word of a set of close ones?", 3, 3, tuple(presets(("mixbig",), best)), setup="L",
+                        note="The first caption of each of the 1,000 test images. lin, mix2 and mos are T3-L's models."), t3_l(best)
     made = [Measure("D", row.label, seed, (owner.run(row, seed),), measure) for seed in range(1, 4) for owner in (others, part) for row in owner.rows]
     return dataclasses.replace(part, measures=tuple(made))

@@ -1,5 +1,6 @@
 """The shapes of a part: what is trained (Run) on what (Setup), what is measured of trained models (Measure), and rows of both (Part)."""
 import dataclasses
+import re
 import typing
 
 
@@ -60,7 +61,9 @@ class Run:
     @property
     def arguments(self):
         length = "" if "--after" in self.row.options else f"--after {self.epochs}e"
-        return f"{SETUPS[self.setup].options} {self.row.options} {length} --seed {self.seed} --threads 1".split()
+        own = self.row.options.split()
+        common = " ".join(option for option in re.split(r" (?=--)", SETUPS[self.setup].options) if option.split()[0] not in own)  # a row's options win
+        return f"{common} {self.row.options} {length} --seed {self.seed} --threads 1".split()
 
     @property
     def told(self):
