@@ -157,9 +157,41 @@ class Verdicts(Records):
             for run in part.runs(seed):
                 bad = run.row.group == "untuned"
                 self.write(run, {"event": "start", "parameters": 1, "train_tokens": 1}, {"event": "done", "test_ppl": 9.0, "test_bleu": 0.5 if bad else 30.0 + seed})
-        self.measure(part, lambda label, seed: {"event": "translations", "counts": [[5, 4, 3, 2, 5, 5]] * 20})
+        self.measure(part, lambda label, seed: {"event": "translations", "bleu": 30.0 - 5 * (label == "log"), "resamples": [29.0 - 6 * (label == "log"), 31.0 - 4 * (label == "log")]})
         self.assertEqual(self.verdict("T1-MT"), "reproduced")
-        self.assertIn("0.0 [0.0, 0.0]", measured.t1_mt_table(part, self.folder))
+        self.assertIn("-5.0 [-6.0, -4.0]", measured.t1_mt_table(part, self.folder))
+
+
+class Pages(Records):
+    EVENTS = {"MF": [{"event": "angles", **dict.fromkeys(measured.ANGLES, 5.0)}], "R2": [{"event": "perplexity", "plain": 30.0, "corrected": 29.0}],
+              "R3": [{"event": "rank", "rank": 9}], "T1-MT": [{"event": "translations", "bleu": 30.0, "resamples": [29.0, 30.0, 31.0]}],
+              "R5": [{"event": "shares", "frequency": {"a": [5, 0.9], "b": [5, 0.8]}, "entropy": {"q": [10, 0.9]}, "part of speech": {"x": [10, 0.9]}}],
+              "M5": [{"event": "rescoring", **{k: {"words": 50, "errors": 1, "wer": 2.0} for k in ("first_pass", "rescored", "oracle")}, "substitutions": 1, "deletions": 0,
+                      "insertions": 0, "words": [10] * 5, "errors": [0, 0, 1, 0, 0]}],
+              "D": [{"event": "restricted", "sets": s, "sentences": [[n, 3, 2, 1.5] for n in range(5)], "strata": {"100 to 999": [15, 10, 7.5]}} for s in measures.DISTANCES]}
+
+    def test_every_part_has_a_page_when_everything_has_run(self):
+        prior = lambda run: {"pi_mean": [1 / training.components(run.row.options)] * training.components(run.row.options),
+                             "pi_var": [0.01] * training.components(run.row.options)} if "--head mix:" in run.row.options or "--head mos" in run.row.options else {}
+        for part in self.parts.values():
+            for seed in range(1, part.seeds + 1):
+                for run in part.runs(seed):
+                    ppl = 20.0 + seed / 10
+                    self.write(run, {"event": "start", "parameters": 1, "train_tokens": 1, "entropy_floor_ppl": 10.0}, {"event": "train", "step": 20, **prior(run)},
+                               *({"event": "valid", "step": e, "ppl": ppl, **prior(run)} for e in range(run.epochs)), {"event": "done", "test_ppl": ppl, "test_bleu": 0.0})
+            for m in part.measures:
+                self.write(m, *self.EVENTS[part.name])
+        kept, records.RECORDS = records.RECORDS, self.folder
+        self.addCleanup(setattr, records, "RECORDS", kept)
+        records.keep(self.folder / "R1" / "prediction.jsonl", records.Record(kept / "R1" / "prediction.jsonl").events)
+        made = pages.outputs()
+        for name in self.parts:
+            text = made[pages.PAGES / f"{name}.md"]
+            self.assertRegex(text, r"Verdict by the \[rule\]\(rules.md#part-by-part\): \w+", name)
+            for row in self.parts[name].rows:
+                self.assertIn(f"--only '{row.label}'", text)
+        self.assertIn("<svg", made[pages.IMAGES / "R3.svg"])
+        self.assertEqual(made[pages.PAGES / "README.md"].count("**not run**"), 1)  # Dec, which is timed
 
 
 class Measures(unittest.TestCase):
@@ -180,6 +212,13 @@ class Measures(unittest.TestCase):
         self.assertEqual(bleu.of([bleu.counts(["x"], ["a"])]), 0)
         self.assertEqual(bleu.counts("a a a".split(), "a b".split())[0], 1)  # clipped
 
+    def test_resamples_of_bleu_are_of_the_same_sentences(self):
+        good, bad = [4, 3, 2, 1, 4, 4], [0, 0, 0, 0, 4, 4]
+        self.assertEqual(bleu.resamples([good, good], 5), [100.0] * 5)
+        one, other = bleu.resamples([good, bad], 200), bleu.resamples([bad, good], 200)
+        self.assertTrue(all((a == 100) == (b == 0) for a, b in zip(one, other)))
+        self.assertTrue(40 < sum(a == 100 for a in one) < 60)  # a quarter of the draws has the good one twice
+
     def test_shares_of_inner_products(self):
         self.assertEqual(measures.inner_products("--head mix:2*lin,rbf:gamma=1 --lr 1"), [True, True, False])
 
@@ -188,7 +227,8 @@ class Measures(unittest.TestCase):
         self.assertEqual([(before, place) for _, before, _, _, place in found], [(["a"], 1), (["a", "dog", "and"], 0)])
 
     def test_a_bootstrap_covers_the_mean(self):
-        low, high = measured.resampled([(x,) for x in range(100)], lambda drawn: sum(x for x, in drawn) / len(drawn), 0.95)
+        mean, (low, high) = measured.ratio(tuple((x / 100, 1) for x in range(100)), 0.95)
+        self.assertAlmostEqual(mean, 49.5)
         self.assertTrue(40 < low < 49.5 < high < 59, (low, high))
         self.assertAlmostEqual(high - low, 2 * 1.96 * math.sqrt((100 ** 2 - 1) / 12 / 100), delta=2)
 

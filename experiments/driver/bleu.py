@@ -1,6 +1,7 @@
 """BLEU of tokenised text from counts of sentences, so that a bootstrap can draw sentences. Papineni et al. 2002; one reference, four orders."""
 import collections
 import math
+import random
 
 
 def counts(words, reference):
@@ -26,3 +27,9 @@ def of(sentences):
         return 0.0
     length, right = sum(s[4] for s in sentences), sum(s[5] for s in sentences)
     return 100 * math.exp(min(0.0, 1 - right / length) + math.fsum(logs) / 4)
+
+
+def resamples(sentences, number=1000):
+    """BLEU of so many draws of as many sentences with replacement; which are drawn depends on their number alone."""
+    draw = random.Random(1)
+    return [round(of(draw.choices(sentences, k=len(sentences))), 4) for _ in range(number)]

@@ -35,12 +35,16 @@ def heading(part, cells):
     return f"**{lacking(part, cells).replace('runs', 'models')} are measured.** Mean, with Student's 95% interval over seeds where there are two or more. {part.note}".strip()
 
 
-def resampled(units, figure, level):
-    """Percentile interval of figure(units) under a bootstrap over the units, seeded."""
-    draw = random.Random(1)
-    found = sorted(figure(draw.choices(units, k=len(units))) for _ in range(RESAMPLES))
-    tail = (1 - level) / 2
-    return found[round(tail * (RESAMPLES - 1))], found[round((1 - tail) * (RESAMPLES - 1))]
+def percentiles(found, level):
+    found, tail = sorted(found), (1 - level) / 2
+    return found[round(tail * (len(found) - 1))], found[round((1 - tail) * (len(found) - 1))]
+
+
+@functools.lru_cache(maxsize=None)
+def ratio(units, level):
+    """100 Σa / Σb of units (a, b), and its percentile interval under a bootstrap over the units, seeded."""
+    draw, figure = random.Random(1), lambda drawn: 100 * sum(a for a, _ in drawn) / sum(b for _, b in drawn)
+    return figure(units), percentiles([figure(draw.choices(units, k=len(units))) for _ in range(RESAMPLES)], level)
 
 
 # ---- MF ----
@@ -83,7 +87,7 @@ def taken_back(cells, label):
     found = []
     for seed in sorted(none.keys() & with_margin.keys()):
         plain, corrected, base = (math.log(x) for x in (with_margin[seed]["plain"], with_margin[seed]["corrected"], none[seed]["plain"]))
-        found.append((plain - corrected) / (plain - base))
+        found.append((plain - corrected) / (plain - base) if plain != base else math.nan)
     return found
 
 
@@ -183,20 +187,11 @@ def r5_table(part, folder=None):
 
 
 # ---- T1-MT ----
-@functools.lru_cache(maxsize=None)
 def bleu_difference(ours, theirs):
-    """(difference in BLEU, its 95% interval) of two systems, each a tuple of seeds' counts of the same sentences; BLEU is averaged over the seeds."""
-    def figure(sentences):
-        mean = lambda system: statistics.mean([bleu.of([system[k][i] for i in sentences]) for k in range(len(system))])
-        return mean(ours) - mean(theirs)
-    places = list(range(len(ours[0])))
-    return figure(places), resampled(places, figure, 0.95)
-
-
-def translated(part, folder=None):
-    """{label: a tuple of seeds' counts}"""
-    cells = tables.measured(part, lambda r: tuple(map(tuple, r.of("translations")[0]["counts"])), folder)
-    return {label: tuple(c.values.values()) for label, c in cells.items()}
+    """(difference in BLEU, its 95% interval) of two systems, each a list of seeds' events; BLEU is averaged over the seeds."""
+    average = lambda system: [statistics.mean(each) for each in zip(*(e["resamples"] for e in system))]
+    difference = statistics.mean([e["bleu"] for e in ours]) - statistics.mean([e["bleu"] for e in theirs])
+    return difference, percentiles([a - b for a, b in zip(average(ours), average(theirs))], 0.95)
 
 
 def t1_mt(part, folder=None):
@@ -211,10 +206,10 @@ def t1_mt(part, folder=None):
 
 
 def t1_mt_table(part, folder=None):
-    table, counts = tables.cells(part, folder), translated(part, folder)
+    table, translated = tables.cells(part, folder), tables.measured(part, lambda r: r.of("translations")[0], folder)
     lines = []
     for c in table:
-        ours, theirs = counts[c.row.label], counts["lin"]
+        ours, theirs = (list(translated[label].values.values()) for label in (c.row.label, "lin"))
         difference = bleu_difference(ours, theirs) if ours and theirs and c.row.label != "lin" else None
         lines.append([f"`{c.row.options.split()[1]}`", c.row.group, f"{c.parameters:,}" if c.parameters else tables.DASH, f"{c.tokens * part.epochs:,}" if c.tokens else tables.DASH,
                       str(len(c.values)), shown(list(c.values.values()), 1), shown([r.test_ppl for r in c.records.values()]), f"{c.row.paper:g}" if c.row.paper is not None else tables.DASH,
@@ -236,9 +231,7 @@ def error_difference(cells, label, level):
     if not seeds:
         return None
     words = base[seeds[0]]["words"]
-    units = [(statistics.mean([mine[s]["errors"][i] - base[s]["errors"][i] for s in seeds]), n) for i, n in enumerate(words)]
-    figure = lambda drawn: 100 * sum(d for d, _ in drawn) / sum(n for _, n in drawn)
-    return figure(units), resampled(units, figure, level)
+    return ratio(tuple((statistics.mean([mine[s]["errors"][i] - base[s]["errors"][i] for s in seeds]), n) for i, n in enumerate(words)), level)
 
 
 def m5(part, folder=None):
@@ -281,9 +274,7 @@ def accuracy_difference(ours, theirs):
     if not ours or not theirs:
         return None
     a, b = outcomes(ours), outcomes(theirs)
-    units = [(a[line][1] - b[line][1], a[line][0]) for line in sorted(a)]
-    figure = lambda drawn: 100 * sum(d for d, _ in drawn) / sum(n for _, n in drawn)
-    return figure(units), resampled(units, figure, 0.95)
+    return ratio(tuple((a[line][1] - b[line][1], a[line][0]) for line in sorted(a)), 0.95)
 
 
 def perplexities(part, folder=None):

@@ -119,11 +119,12 @@ def shares(context, measure):
 
 # ---- T1-MT ----
 def translations(context, measure):
-    """Of each sentence of the test set what BLEU is computed from, of the greedy translation."""
+    """BLEU of greedy translations of the test set, and of resamples of its sentences: the same draws for every system, so that differences are paired."""
     pairs = context.pairs()
     printed = run_program(context, "mt_translate", "--checkpoint", context.model(measure.needs[0]), "--input", pairs / "test2016.de", "--beam", 1, "--join")
     references = lines_of(context.data / "multi30k" / "test2016.en")
-    return [{"event": "translations", "counts": [bleu.counts(line.split(), right.split()) for line, right in zip(printed.splitlines(), references)]}]
+    sentences = [bleu.counts(line.split(), right.split()) for line, right in zip(printed.splitlines(), references)]
+    return [{"event": "translations", "bleu": bleu.of(sentences), "resamples": bleu.resamples(sentences)}]
 
 
 # ---- M5 ----
