@@ -28,7 +28,7 @@ def corrected():
 
 def bottleneck():
     rows = [Row(f"{head.replace(' --', ', ')}, width {width}", f"--head {head} --hidden {width} --embed {width}", group=head) for head in BOTTLENECK for width in WIDTHS]
-    part = Part("R3", "Where does the softmax bottleneck bind?", 5, 3, tuple(rows), "validation perplexity", "grammar",
+    part = Part("R3", "Where does the softmax bottleneck bind?", 10, 3, tuple(rows), "validation perplexity", "grammar",
                 note="The width is that of embeddings, LSTM and word vectors at once: `lm_train` has no map between the LSTM and the word vectors, so a narrow model is also "
                 "a smaller network. Heads are compared at equal width.")
     return parts.measured(part, measures.rank)

@@ -1,5 +1,5 @@
 """The generated blocks of docs/results/ and the plots beside them. What stands between the markers is this program's, all else is prose."""
-import math
+import dataclasses
 import re
 
 from . import measured, parts, plots, projection, records, search, statistics, tables, verdicts
@@ -93,6 +93,12 @@ REFERENCES = {"M1": "base", "M3": "base", "M2": "none, contexts none"}  # else t
 TUNINGS = {"M2": parts.M2_TUNING, "MoS": parts.MOS_TUNING}
 
 
+def split(part):
+    """A part with rows of two set-ups has a table for each."""
+    setups = dict.fromkeys(row.setup for row in part.rows)
+    return [dataclasses.replace(part, rows=tuple(row for row in part.rows if row.setup == setup)) for setup in setups]
+
+
 def block(part):
     if part.name == "R1":
         return projection.block() + f"\n\n![{part.title}](../images/results/R1.svg)"
@@ -101,7 +107,7 @@ def block(part):
     elif part.name in measured.TABLES:
         body = measured.TABLES[part.name](part)
     else:
-        body = tables.comparison(part, REFERENCES.get(part.name, part.rows[0].label))
+        body = "\n\n".join(tables.comparison(some, REFERENCES.get(part.name, some.rows[0].label)) for some in split(part))
     sections = [body, verdict_line(part)]
     if image(part):
         sections.append(f"![{part.title}](../images/results/{part.name}.svg)")

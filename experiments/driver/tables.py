@@ -88,7 +88,7 @@ def head(part, table):
     text = f"{few}: {done} of {part.seeds * len(table)} runs are in the records**"
     if older:
         text += f", {older} of them older than the rules"
-    return text + f". {part.epochs} epochs each; {part.unit}, with Student's 95% interval where there are two seeds or more."
+    return text + f". {part.epochs} epochs each; {part.unit}, with Student's 95% interval where there are two seeds or more." + (part.note and " " + part.note)
 
 
 def comparison(part, reference, folder=None):
