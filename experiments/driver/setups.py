@@ -26,7 +26,7 @@ SETUPS = {
                                f"--lr 0.004 --warmup 100 {NETWORK}", 0.6),
     "spoken": Setup("lm_train", "rescoring", f"{CAPTIONS} --hidden 512 --embed 512", 48),
     "grammar": Setup("lm_train", "sample", "--sample --lr 0.004", 0.15),  # the mean over widths from 8 to 128
-    "zipf": Setup("lm_train", "zipf", "--hidden 128 --embed 128 --init-bias log-frequency --lr 0.002", 12),
+    "zipf": Setup("lm_train", "zipf", "--hidden 128 --embed 128 --init-bias log-frequency --lr 0.002", 40),
     "pairs": Setup("mt_train", "multi30k", PAIRS, 5),
 }
 

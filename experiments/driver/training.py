@@ -72,7 +72,7 @@ def seconds_an_epoch(setup):
 def seconds(job):
     """CPU seconds that a job will take; measuring is short beside training."""
     if isinstance(job, Measure):
-        return 0.5 * seconds_an_epoch(job.needs[0].setup) * cost(job.needs[0].row.options)
+        return 0.2 * seconds_an_epoch(job.needs[0].setup) * cost(job.needs[0].row.options)
     return seconds_an_epoch(job.setup) * job.epochs * cost(job.row.options)
 
 
