@@ -1,19 +1,21 @@
 """The generated blocks of docs/results/ and the plots beside them. What stands between the markers is this program's, all else is prose."""
-import math
+import dataclasses
 import re
 
-from . import parts, plots, projection, records, search, statistics, tables, verdicts
+from . import measured, parts, plots, projection, records, search, statistics, tables, verdicts
 
 PAGES = records.ROOT / "docs" / "results"
 IMAGES = records.ROOT / "docs" / "images" / "results"
 BEGIN, END = "<!-- {}: printed by experiments/table -->", "<!-- end of {} -->"
 
-# Claims in the summary: part, claim with the paper's figures, hours still to go where no record can tell.
+# Claims in the summary: part, claim with the paper's figures.
 CLAIMS = (
     ("T1", "kernel paper, Table 1: lin, pow, pol, mog alike; then ssg; then log and hpb; rbf and wav last"),
     ("T1-MT", "kernel paper, Table 1, BLEU: log 0.4, hpb 0.3, rbf and wav 0.0 beside lin's 34.3"),
     ("T2", "kernel paper, Table 2: the prior's variance 4.74 4.98 3.67 3.81 for ρ = .001 to 1"),
     ("T3", "kernel paper, Table 3: mixtures with lin are as good as lin (46.5 to 47.8 beside 46.8), and lin carries them"),
+    ("T1-L", "the same order of six heads on all captions"),
+    ("T3-L", "the same of mix2 and mos on all captions"),
     ("T3b", "kernel paper: only mixtures with lin are good"),
     ("MoS", "kernel paper: mos needs regularisation to help"),
     ("Dec", "kernel paper, section 4.4: mixtures slow decoding down by a factor of two"),
@@ -21,10 +23,16 @@ CLAIMS = (
     ("M1", "margin paper, Table 1: base 53.7, lsm:2 390.3, m = 0 66.9, and up to 170 (arc) and 382 (cos) at m = .03"),
     ("M2", "margin paper, Table 2: max-norm contexts help (52.9 beside 53.7), ranked word norms hurt"),
     ("M3", "margin paper, Table 3: margins of .001 cost 1 to 3%"),
+    ("M-L", "margin paper, Tables 2 and 3, on all captions"),
     ("M5", "margin paper, Table 5: word error rate 10.4 three times"),
     ("MF", "margin paper, Figure 1: a margin spreads the words"),
     ("SS", "a sampled softmax loses little (Jean et al. 2015)"),
     ("R1", "beyond the papers: the range of a score decides, not its gradient"),
+    ("R1-slopes", "beyond the papers: a model ends near the kernel whose value it has, not near the one whose slope"),
+    ("R2", "beyond the papers: more than half of a cosine margin's loss is calibration, and can be undone"),
+    ("R3", "beyond the papers: the softmax bottleneck binds at widths 8 and 16, not at 128"),
+    ("R4", "beyond the papers: with a learned scale rbf and wav come near lin"),
+    ("R5", "beyond the papers: a mixture's prior chooses next to nothing by frequency, entropy or part of speech"),
 )
 
 
@@ -52,27 +60,54 @@ def image(part):
         found = projection.predictions()
         rows = [(c.row.label, c.mean, c.interval, found[c.row.label]["ppl"] if c.row.label in found else None) for c in projection.compared()[0]]
         return plots.dots(part.title, "validation perplexity", rows, "predicted")
+    if part.name == "R3":
+        lines = [(head, [(width, *average(list(gap.logs.values()))) for width, (gap, _) in by_width.items() if gap.values]) for head, by_width in measured.widths(part).items()]
+        return plots.lines(part.title, "width", "nats a token above the floor", lines)
+    if part.name == "MF":
+        rows = [(label, *average([v[measured.ANGLES[0]] for v in c.values.values()]), None) for label, c in measured.angle_cells(part).items() if c.values]
+        return plots.dots(part.title, "mean angle to the nearest of the 100 most frequent words, degrees", rows) if rows else None
+    if part.name == "R2":
+        rows = [(f"{label}, {kind}", *average([v[kind] for v in c.values.values() if kind in v]), None) for label, c in measured.corrected_cells(part).items()
+                for kind in ("plain", "corrected") if c.values and (kind == "plain" or label != "m=0")]
+        return plots.dots(part.title, "test perplexity", rows) if rows else None
+    if part.name in ("T1-MT", "D", "R5"):  # tables say it
+        return None
     rows = [(c.row.label, c.mean, c.interval, c.row.paper) for c in tables.cells(part)]
     return plots.dots(part.title, "test perplexity (the paper's: of its own text)", rows) if any(r[1] for r in rows) else None
 
 
+def average(xs):
+    return statistics.mean(xs), statistics.interval(xs)
+
+
 def second_image(part):
     """T3: how much of the prior is on inner products while the tied presets train, seed 1."""
-    if part.name != "T3":
+    if part.name not in ("T3", "T3-L"):
         return None
     lines = [(c.row.label, verdicts.share_over_training(c.row.options, c.records[1])) for c in tables.cells(part)
              if c.row.group == "mixture" and 1 in c.records and not c.row.label.endswith("untied")]
     return plots.curves("The prior's share on inner products, seed 1", "update", lines)
 
 
+REFERENCES = {"M1": "base", "M3": "base", "M2": "none, contexts none"}  # else the first row
+TUNINGS = {"M2": parts.M2_TUNING, "MoS": parts.MOS_TUNING}
+
+
+def split(part):
+    """A part with rows of two set-ups has a table for each."""
+    setups = dict.fromkeys(row.setup for row in part.rows)
+    return [dataclasses.replace(part, rows=tuple(row for row in part.rows if row.setup == setup)) for setup in setups]
+
+
 def block(part):
     if part.name == "R1":
         return projection.block() + f"\n\n![{part.title}](../images/results/R1.svg)"
-    table = tables.cells(part)
     if part.name == "T2":
         body = tables.t2_table(part)
+    elif part.name in measured.TABLES:
+        body = measured.TABLES[part.name](part)
     else:
-        body = tables.comparison(part, "base" if part.name in ("M1", "M3") else "none, contexts none" if part.name == "M2" else part.rows[0].label)
+        body = "\n\n".join(tables.comparison(some, REFERENCES.get(part.name, some.rows[0].label)) for some in split(part))
     sections = [body, verdict_line(part)]
     if image(part):
         sections.append(f"![{part.title}](../images/results/{part.name}.svg)")
@@ -82,25 +117,38 @@ def block(part):
         left = search.unfinished()
         note = f" Not done for {', '.join(left)}: those rows of the table have the parameters of the older records, at the rate {parts.RATE:g}." if left else ""
         sections.append(f"The search, on validation.{note}\n\n" + tables.searches())
-    return "\n\n".join(sections + [tables.commands(part, table)])
+    if part.name in TUNINGS:
+        sections.append("The search, on validation.\n\n" + tables.searches(TUNINGS[part.name]))
+    return "\n\n".join(sections + [tables.commands(part)])
+
+
+def page(part):
+    """A page's first text, where there is none: the rule's row, and the block that is printed. What it says is written by hand, later."""
+    row = next(line for line in (PAGES / "rules.md").read_text(encoding="utf-8").splitlines() if line.startswith(f"| {part.name} |"))
+    runs, claim, rule = (cell.strip() for cell in row.strip("| ").split(" | ")[1:])
+    return (f"# {part.name}: {part.title}\n\n**The claim.** {claim[0].upper()}{claim[1:]}.\n\n**What is run.** {runs[0].upper()}{runs[1:]}.\n\n"
+            f"**Reproduced, if** ([rules.md](rules.md#part-by-part)) {rule}.\n\n{BEGIN.format(part.name)}\n{END.format(part.name)}\n")
+
+
+def started(part):
+    return verdicts.RULES[part.name](part)[0] != "not run"
 
 
 def summary():
     made, lines = all_parts(), []
     for name, claim in CLAIMS:
         verdict, figure = verdicts.RULES[name](made[name]) if name in made else extra(name)
-        figure = earlier(name) if verdict == "not run" else figure
-        page = f"[{name}]({name}.md)" if (PAGES / f"{name}.md").exists() else name
-        lines.append([page, claim, f"**{verdict}**", figure])
+        if verdict == "not run":
+            figure = "; ".join(filter(None, (earlier(name), f"planned: {hours(made[name]):.{int(hours(made[name]) < 10)}f} core-hours" if name in made else "")))
+        linked = name not in made or (PAGES / f"{name}.md").exists() or started(made[name])
+        lines.append([f"[{name}]({name}.md)" if linked else name, claim, f"**{verdict}**", figure])
     return tables.markdown(["part", "claim", "verdict", "figure"], lines)
 
 
 def extra(name):
     """Parts that are not rows times seeds."""
-    if name == "Dec":
-        from . import decoding
-        return decoding.verdict()
-    return "not run", earlier(name)
+    from . import decoding
+    return decoding.verdict()
 
 
 def older(folder, name, key):
@@ -119,28 +167,32 @@ def earlier(name):
         return f"one earlier run each, five epochs, untuned, no penalty: {', '.join(found)} ([heads](../../experiments/heads.md#presets-five-epochs-each))"
     if name in ("M2", "M3"):
         return "an earlier run each of max-norm contexts without and with arc:0.001, three epochs: [margins](../margins.md#on-captions)"
-    return tables.DASH
+    return ""
+
+
+def hours(part, jobs=None):
+    """Core-hours of what has no record, by the CPU time that the records measured."""
+    from . import training
+    return sum(training.seconds(job) for job in (part.jobs() if jobs is None else jobs) if not records.find(job)) / 3600
 
 
 def plan():
-    """What is missing of each part that the driver knows, with the CPU time that the records measured."""
-    from . import training
-    lines = []
+    """What is missing of each part that the driver knows."""
+    lines, left = [], {}
     for part in all_parts().values():
-        runs = [run for seed in range(1, part.seeds + 1) for run in part.runs(seed)]
-        todo = [run for run in runs if not records.find(run)]
-        seconds = training.typical(part)
-        lines.append([f"`experiments/run {part.name}`", f"{len(todo)} of {len(runs)}", f"{seconds / 60:.0f} min", f"{len(todo) * seconds / 3600:.1f}"])
-    left = len(search.unfinished())
-    return (tables.markdown(["part", "runs missing", "CPU time of a run", "core-hours to go"], lines) +
-            f"\n\nT1's search comes before its seeds and is not in these hours: {left} of {len(parts.LADDERS)} kernels' searches are not done.")
+        jobs = part.jobs()
+        left[part.name] = len(search.waiting(part.name))
+        lines.append([f"`experiments/run {part.name}`", f"{sum(not records.find(job) for job in jobs)} of {len(jobs)}", f"{hours(part):.1f}", f"{left[part.name]} searches to go" if left[part.name] else ""])
+    return (tables.markdown(["part", "runs and measurements missing", "core-hours to go", "before it"], lines) +
+            "\n\nA search (a kernel's ladder, then its rate) comes before a part's seeds and is not in these hours. Hours of set-ups that nothing has been measured of are "
+            "in proportion to products and tokens.")
 
 
 def blocks():
     """{file: {marker: text}}"""
     found = {"README.md": {"summary": summary()}, "plan.md": {"plan": plan()}}
     for name, part in all_parts().items():
-        if (PAGES / f"{name}.md").exists():
+        if (PAGES / f"{name}.md").exists() or started(part):
             found[f"{name}.md"] = {name: block(part)}
     from . import decoding
     if (PAGES / "Dec.md").exists():
@@ -159,7 +211,8 @@ def outputs():
     """{path: text as it should be}: pages with their blocks filled, and plots."""
     made = {}
     for file, markers in blocks().items():
-        text = (PAGES / file).read_text(encoding="utf-8")
+        path = PAGES / file
+        text = path.read_text(encoding="utf-8") if path.exists() else page(all_parts()[file[:-3]])
         for marker, content in markers.items():
             text = filled(text, marker, content)
         made[PAGES / file] = text

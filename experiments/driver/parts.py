@@ -1,46 +1,7 @@
 """What each part trains: rows (a label, options, the paper's figure) times seeds. docs/results/rules.md says what decides a part."""
 import dataclasses
 
-SMALL = "--hidden 256 --embed 256 --init-bias log-frequency"
-
-
-@dataclasses.dataclass(frozen=True)
-class Row:
-    label: str
-    options: str  # lm_train's, without data, seed and length
-    paper: float | None = None
-    group: str = ""
-    legacy: str = ""  # record of experiments/heads/ with the same set-up, with {seed}
-
-
-@dataclasses.dataclass(frozen=True)
-class Part:
-    name: str
-    title: str
-    epochs: int
-    seeds: int
-    rows: tuple
-    unit: str = "test perplexity"
-
-    def runs(self, seed):
-        return [Run(self.name, row, seed, self.epochs) for row in self.rows]
-
-
-@dataclasses.dataclass(frozen=True)
-class Run:
-    part: str
-    row: Row
-    seed: int
-    epochs: int
-
-    @property
-    def name(self):
-        safe = "".join(c if c.isalnum() or c in "._" else "-" for c in self.row.label)
-        return f"{self.part}/{safe}-{self.seed}"
-
-    @property
-    def arguments(self):
-        return f"--min-count 3 {SMALL} {self.row.options} --after {self.epochs}e --seed {self.seed} --threads 1".split()
+from .setups import Measure, Part, Row, Run, Tuning  # noqa: F401
 
 
 def lr(value):
@@ -72,12 +33,19 @@ BEFORE = {"log": "log:p=4", "pow": "pow:p=2", "pol": "pol:alpha=1:p=2", "rbf": "
           "mog": "mog:form=mixture", "hpb": "hpb:ball=tanh", "wav": "wav:a=1:b=1"}
 
 
+def t1_legacy(head, rate):
+    if rate != RATE:
+        return ""
+    if head in ("lin", "sig"):
+        return f"singles/{head}-tuned-1"  # the first two of its ten epochs
+    return "search/" + "".join(c if c.isalnum() or c == "." else "-" for c in ("pol:p=2" if head == "pol:alpha=1:p=2" else head))
+
+
+T1_TUNING = Tuning("T1-search", SEARCH_EPOCHS, LADDERS, RATE, (RATE / 2, RATE, RATE * 2), legacy=t1_legacy)
+
+
 def search_run(head, rate):
-    plain = "pol:p=2" if head == "pol:alpha=1:p=2" else head
-    legacy = "search/" + "".join(c if c.isalnum() or c == "." else "-" for c in plain) if rate == RATE else ""
-    if rate == RATE and head in ("lin", "sig"):
-        legacy = f"singles/{head}-tuned-1"  # the first two of its ten epochs
-    return Run("T1-search", Row(head + ("" if rate == RATE else f" lr={rate:g}"), f"--head {head} {lr(rate)}", legacy=legacy), 1, SEARCH_EPOCHS)
+    return T1_TUNING.run(head, rate)
 
 
 def t1_row(kernel, head, rate, group=""):
@@ -118,14 +86,17 @@ def m1():
     return Part("M1", "Table 1 of the margin paper: margins between normed vectors", 5, 5, tuple(rows))
 
 
-M2_WORDS = ("none", "uniform", "log-rank", "unigram:1,2", "log-unigram")
+M2_WORDS = ("none", "uniform", "log-rank", "unigram", "log-unigram")
+M2_TUNING = Tuning("M2-search", SEARCH_EPOCHS, {"unigram": (("unigram:1,{}", (1, 2, 4), 2),)}, RATE, options="--head lin --word-norm {} --lr {:g}")
 M2_PAPER = {"none": (53.7, 56.8, 56.8, 56.0, 53.8), "max": (52.9, 56.4, 57.4, 54.6, 53.1)}
 
 
-def m2():
+def m2(unigram):
+    """`unigram` is the search's `unigram:A,B`."""
     rows = []
     for context, papers in M2_PAPER.items():
         for word, paper in zip(M2_WORDS, papers):
+            word = unigram if word == "unigram" else word
             options = " ".join([f"--word-norm {word}"] * (word != "none") + [f"--context-norm {context}"] * (context != "none"))
             rows.append(Row(f"{word}, contexts {context}", f"--head lin {options} {lr(RATE)}", paper, context,
                             "presets/lin-{seed}" if not options else ""))
@@ -160,9 +131,7 @@ def t3(best):
     rate = lr(best("lin")[1])
     rows = [Row("lin", f"--head lin {rate}", 46.8), Row("mix:1*lin", f"--head mix:1*lin {rate}"),
             Row("lin as large as four components", f"--head lin --embed 320 {rate}"), Row("lin as large as nine components", f"--head lin --embed 399 {rate}")]
-    for name, (paper, components) in PRESETS.items():
-        for untied in ("", " --untied"):
-            rows.append(Row(name + untied.replace(" --", ", "), f"--head {mixture(components, best)}{untied} --pi-reg variance:0.1 {rate}", None if untied else paper, "mixture"))
+    rows += presets(PRESETS, best)
     return Part("T3", "Table 3 of the kernel paper: mixtures beside lin", 10, 5, tuple(rows))
 
 
@@ -172,3 +141,105 @@ def t3b(best):
     rows += [Row(label, f"--head {head} --pi-reg variance:0.1 {rate}", None, "mixture") for label, head in (
         ("log and hpb", mixture("log,hpb", best)), ("pow:p=1 and pol:p=3", "mix:pow:p=1,pol:p=3"), ("pow:p=1 and ssg", "mix:pow:p=1,ssg:variance=split"))]
     return Part("T3b", "Mixtures without lin", 10, 5, tuple(rows))
+
+
+# Kernels whose search comes before a part's runs.
+CHOICES = {"T1": tuple(LADDERS), "R4": tuple(LADDERS), "T3": tuple(LADDERS), "T3b": ("lin", "log", "hpb"), "T3-L": ("lin", "log"),
+           "T1-L": ("lin", "log", "rbf", "hpb"), "D": ("lin", "log", "pow", "pol", "rbf", "ssg", "mog", "hpb", "wav"), "R5": tuple(LADDERS)}
+
+
+# ---- MoS ----
+REGULARISED = "--ar 2 --tar 1 --optimizer asgd --asgd-trigger 5 --clip 0.25"
+MOS_TUNING = Tuning("MoS-search", 5, {"lin": (), "mos": ()}, 10, (5, 10, 20), f"--head {{}} {REGULARISED} --lr {{:g}}")
+
+
+def mos(rate_of):
+    rows = [row for head in ("lin", "mos") for row in (
+        Row(head, f"--head {head} {lr(RATE)}"), Row(f"{head}, AR + TAR + ASGD", f"--head {head} {REGULARISED} {lr(rate_of(head))}", group="regularised"))]
+    return Part("MoS", "Does a mixture of softmaxes need regularisation?", 15, 5, tuple(rows))
+
+
+# ---- T1-MT: after a layer norm a context has a squared norm of 128, so the ladders begin elsewhere ----
+MT_LADDERS = LADDERS | {
+    "log": (("log:p={}", (4, 8, 16), 2),), "pow": (("pow:p={}", (1, 2, 3), 1.5),), "pol": (("pol:alpha={}:p=2", (0.25, 0.5, 1), 2),),
+    "rbf": (("rbf:gamma={}", (0.0005, 0.005, 0.05), 10),), "wav": (("wav:a={0}:b={0}", (20, 200, 2000), 10), ("wav:a=20:b={}", (20, 200), 10))}
+MT_RATE, MT_BIAS = 0.003, {"": "", ", bias": " --head-bias --init-bias log-frequency"}
+MT_TUNING = {bias: Tuning(f"T1-MT-search{bias.replace(', ', '-')}", 3, MT_LADDERS, MT_RATE, (MT_RATE / 2, MT_RATE, MT_RATE * 2),
+                          "--head {} --lr {:g}" + options, "pairs") for bias, options in MT_BIAS.items()}
+MT_UNTUNED = {"log": "log:p=4", "hpb": "hpb:ball=tanh", "rbf": "rbf:gamma=1", "wav": "wav:a=1:b=1"}
+MT_PAPER = {"lin": 34.3, "log": 0.4, "pow": 32.8, "pol": 31.7, "rbf": 0.0, "ssg": 34.6, "mog": 34.2, "hpb": 0.3, "wav": 0.0}
+
+
+def t1_mt(best, measure=None):
+    """`best(kernel, bias)` gives the head and the rate that the search found so far."""
+    rows = []
+    for bias, options in MT_BIAS.items():
+        for kernel in LADDERS:
+            head, rate = best(kernel, bias)
+            legacy = "translation/lin-tuned" if (kernel, bias, rate) == ("lin", "", MT_RATE) else ""
+            rows.append(Row(f"{kernel}{bias}", f"--head {head}{options} {lr(rate)}", None if bias else MT_PAPER.get(kernel), "tuned" + bias, legacy))
+    rows += [Row(f"{kernel}, untuned", f"--head {head} {lr(MT_RATE)}", MT_PAPER[kernel], "untuned", f"translation/{kernel}-tuned") for kernel, head in MT_UNTUNED.items()]
+    part = Part("T1-MT", "Table 1 of the kernel paper, BLEU: ten kernels in translation", 6, 3, tuple(rows), "test BLEU", "pairs",
+                note="Without a bias a score in [m, 1] cannot get below a perplexity of 1 + (V - 1) e^(m - 1), 3,573 for rbf: those rows of rbf and wav are decided by that floor, "
+                "not by tuning ([heads](../heads.md#bounds)).")
+    return measured(part, measure)
+
+
+def measured(part, measure, rows=None):
+    """The part with `measure` of each of its runs."""
+    if not measure:
+        return part
+    made = [Measure(part.name, row.label, seed, (part.run(row, seed),), measure) for seed in range(1, part.seeds + 1) for row in rows or part.rows]
+    return dataclasses.replace(part, measures=tuple(made))
+
+
+# ---- M5: rescoring ----
+RESCORED = {"max": "", "arc:0.001": "--margin arc:0.001 ", "cos:0.001": "--margin cos:0.001 "}
+M5_MARGIN = 0.39  # points of word error rate, docs/results/rules.md
+
+
+def m5(measure=None):
+    rows = tuple(Row(label, f"--head lin --context-norm max {margin}{lr(RATE)}", paper) for (label, margin), paper in zip(RESCORED.items(), (52.9, 54.2, 54.1)))
+    return measured(Part("M5", "Table 5 of the margin paper: word error rates of rescored lists", 3, 3, rows, setup="spoken"), measure)
+
+
+# ---- SS ----
+def ss():
+    rows = [Row("full, 128,000 words", "--head lin")]
+    rows += [Row(f"{k:,} of 128,000", f"--head lin --sampled-softmax {k}", group="sampled") for k in (512, 2048, 8192)]
+    rows += [Row("full, captions", f"--head lin {lr(RATE)}", setup="S")]
+    rows += [Row(f"{k:,}, captions", f"--head lin --sampled-softmax {k} {lr(RATE)}", setup="S") for k in (128, 512, 2048)]
+    return Part("SS", "A sampled softmax beside the full one", 3, 5, tuple(rows), setup="zipf",
+                note="The generated language is `experiments/driver/zipf.py`'s; the records of its runs have the test text's exact perplexity as `floor`.")
+
+
+# ---- whole captions ----
+def t1_l(best):
+    heads = [(k, "pow:p=1" if k == "pow" else "ssg:variance=split" if k == "ssg" else best(k)[0]) for k in ("lin", "pow", "log", "rbf", "ssg", "hpb")]
+    rows = tuple(Row(head, f"--head {head} {lr(best('lin')[1])}", T1_PAPER[k], k) for k, head in heads)
+    return Part("T1-L", "Table 1 of the kernel paper on all captions", 3, 3, rows, setup="L")
+
+
+def presets(names, best):
+    for name in names:
+        for untied in ("", " --untied"):
+            yield Row(name + untied.replace(" --", ", "), f"--head {mixture(PRESETS[name][1], best)}{untied} --pi-reg variance:0.1 {lr(best('lin')[1])}",
+                      None if untied else PRESETS[name][0], "mixture")
+
+
+def t3_l(best):
+    return Part("T3-L", "Table 3 of the kernel paper on all captions", 3, 3, (Row("lin", f"--head lin {lr(best('lin')[1])}", 46.8), *presets(("mix2", "mos"), best)), setup="L")
+
+
+def m_l():
+    rows = [Row("base", f"--head lin {lr(RATE)}", 53.7), Row("max", f"--head lin --context-norm max {lr(RATE)}", 52.9),
+            Row("max, log-unigram", f"--head lin --context-norm max --word-norm log-unigram {lr(RATE)}", 53.1)]
+    rows += [Row(f"{kind}:0.001", f"--head lin --context-norm max --margin {kind}:0.001 {lr(RATE)}", paper, kind) for kind, paper in (("arc", 54.2), ("cos", 54.1))]
+    return Part("M-L", "Tables 2 and 3 of the margin paper on all captions", 3, 3, tuple(rows), setup="L")
+
+
+def d(best, measure=None):
+    part, others = Part("D", "Which word of a set of close ones?", 3, 3, tuple(presets(("mixbig",), best)), setup="L",
+                        note="The first caption of each of the 1,000 test images. lin, mix2 and mos are T3-L's models."), t3_l(best)
+    made = [Measure("D", row.label, seed, (owner.run(row, seed),), measure) for seed in range(1, 4) for owner in (others, part) for row in owner.rows]
+    return dataclasses.replace(part, measures=tuple(made))

@@ -45,7 +45,7 @@ def dots(title, axis, rows, other="the paper"):
     return "\n".join(out + ["</svg>"]) + "\n"
 
 
-COLOURS = ("#1f6fb4", "#b4521f", "#2e8b57", "#8a4fb0", "#b08900", "#c03a6b", "#5b6b7a")
+COLOURS = ("#1f6fb4", "#b4521f", "#2e8b57", "#8a4fb0", "#b08900", "#c03a6b", "#5b6b7a", "#00838f")
 
 
 def curves(title, axis, lines):
@@ -70,4 +70,30 @@ def curves(title, axis, lines):
         out.append(f'<polyline class="line" style="stroke:{colour}" points="' + " ".join(f"{px(x):.1f},{py(y):.1f}" for x, y in points) + '"/>')
         lowest = max(py(points[-1][1]) + 4, lowest + 14)
         out.append(f'<text x="{px(points[-1][0]) + 6:.1f}" y="{lowest:.1f}" style="fill:{colour}">{escape(label)}</text>')
+    return "\n".join(out + ["</svg>"]) + "\n"
+
+
+def lines(title, axis, side, series):
+    """series: (label, [(x, y, (low, high) or None)]), x and y > 0, both axes logarithmic."""
+    series = [(label, points) for label, points in series if points]
+    if not series:
+        return None
+    values = [v for _, points in series for _, y, bounds in points for v in (y, *(b for b in bounds or () if b > 0))]
+    xs = sorted({x for _, points in series for x, _, _ in points})
+    low, high, left, right, bottom = min(values) / 1.1, max(values) * 1.1, 60, 110, 330
+    px = lambda x: left + (WIDTH - left - right) * (math.log(x / xs[0]) / math.log(xs[-1] / xs[0]) if len(xs) > 1 else 0.5)
+    py = lambda y: bottom - (bottom - TOP) * math.log(max(y, low) / low) / math.log(high / low)
+    out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {bottom + 44}" role="img" aria-label="{escape(title)}">', STYLE,
+           f'<rect class="back" width="{WIDTH}" height="{bottom + 44}"/>', f'<text x="12" y="20" font-weight="bold">{escape(title)}</text>', f'<text x="12" y="39">{escape(side)}</text>']
+    for y in ticks(low, high):
+        out.append(f'<line class="grid" x1="{left}" y1="{py(y):.1f}" x2="{WIDTH - right}" y2="{py(y):.1f}"/><text x="{left - 8}" y="{py(y) + 4:.1f}" text-anchor="end">{y:g}</text>')
+    out += [f'<text x="{px(x):.1f}" y="{bottom + 16}" text-anchor="middle">{x:g}</text>' for x in xs]
+    out.append(f'<text x="{(left + WIDTH - right) / 2:.0f}" y="{bottom + 36}" text-anchor="middle">{escape(axis)}</text>')
+    lowest = -math.inf
+    for i, (label, points) in sorted(enumerate(series), key=lambda line: py(line[1][1][-1][1])):
+        style = f'style="stroke:{COLOURS[i % len(COLOURS)]}"'
+        out.append(f'<polyline class="line" {style} points="' + " ".join(f"{px(x):.1f},{py(y):.1f}" for x, y, _ in points) + '"/>')
+        out += [f'<line class="line" {style} x1="{px(x):.1f}" y1="{py(b[0]):.1f}" x2="{px(x):.1f}" y2="{py(b[1]):.1f}"/>' for x, _, b in points if b]
+        lowest = max(py(points[-1][1]) + 4, lowest + 14)
+        out.append(f'<text x="{px(points[-1][0]) + 6:.1f}" y="{lowest:.1f}" style="fill:{COLOURS[i % len(COLOURS)]}">{escape(label)}</text>')
     return "\n".join(out + ["</svg>"]) + "\n"

@@ -127,7 +127,7 @@ def figures(record):
 
 def compared():
     """(cells of the runs, {label: predicted over trained})"""
-    table = [tables.Cells(part(), row, figures) for row in part().rows]
+    table = [tables.Cells(row, part().runs_of(row), figures) for row in part().rows]
     found = predictions()
     return table, {c.row.label: found[c.row.label]["ppl"] / c.mean for c in table if c.values and c.row.label in found}
 
@@ -152,4 +152,4 @@ def block():
     return (tables.head(part(), table) + f" Predicted from the run {model['name']}, validation perplexity {model['ppl']:.1f} on {model['positions']} positions of a sample "
             f"(the unigram's on the whole text {model['unigram_ppl']:.1f}); ± is the sample's standard error.\n\n" +
             tables.markdown(["head", "range of the score", "predicted", "seeds", "trained, best validation perplexity", "predicted / trained"], lines) +
-            f"\n\n**Verdict by the [rule](rules.md#part-by-part): {decision}.** {figure[0].upper()}{figure[1:]}.\n\n" + tables.commands(part(), table))
+            f"\n\n**Verdict by the [rule](rules.md#part-by-part): {decision}.** {figure[0].upper()}{figure[1:]}.\n\n" + tables.commands(part()))

@@ -61,21 +61,27 @@ def shorter(value):
     return float(f"{value:.6g}") if isinstance(value, float) else [shorter(v) for v in value] if isinstance(value, list) else value
 
 
-def write(run, run_directory, machine, cpu_s, records=None):
+def keep(path, lines):
+    """A record is there whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_suffix(".part")
+    part.write_text("".join(json.dumps(e, ensure_ascii=False) + "\n" for e in lines), encoding="utf-8")
+    part.rename(path)
+
+
+def write(run, run_directory, machine, cpu_s, records=None, **more):
     """The record of a finished run: configuration, then start, every validation, test, end, and the training lines (20 updates each)."""
     config = json.loads((run_directory / "config.json").read_text())
-    for key in ("train", "valid", "test"):
-        config[key] = [pathlib.PurePath(p).name for p in config[key]]
+    for key, value in config.items():  # no folders of the machine's own
+        if key in ("train", "valid", "test", "src", "tgt", "valid_src", "valid_tgt", "test_src", "test_tgt"):
+            config[key] = [pathlib.PurePath(p).name for p in value]
+    config["vocab"] = pathlib.PurePath(config.get("vocab", "")).name
     config["run"] = run.name
-    lines = [{"event": "config", "options": config, "machine": machine, "cpu_s": round(cpu_s, 1)}]
+    lines = [{"event": "config", "options": config, "machine": machine, "cpu_s": round(cpu_s, 1), "setup": run.setup, **more}]
     for line in (run_directory / "log.jsonl").read_text().splitlines():
         e = json.loads(line)
         if e["event"] == "train":
             e = {k: shorter(v) for k, v in e.items() if k not in ("peak_mib",)}
         if e["event"] in ("start", "train", "valid", "test", "done"):
             lines.append(e)
-    path = path_of(run, records)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_suffix(".part")
-    part.write_text("".join(json.dumps(e, ensure_ascii=False) + "\n" for e in lines))
-    part.rename(path)
+    keep(path_of(run, records), lines)

@@ -1,5 +1,7 @@
 """Tuning on validation: each kernel's ladders are climbed past their ends until the best step is an inner one, or three steps in a row gain
 less than 0.1% each; then the learning rate is, with the best head. What to train next follows from the records alone."""
+import dataclasses
+
 from . import parts, records
 
 
@@ -30,13 +32,13 @@ def climb(values, factor, figure_of):
     return min(values, key=figure_of), None
 
 
-def state(kernel, folder=None):
+def state(kernel, folder=None, tuning=parts.T1_TUNING):
     """(head, rate, run to train next or None) of a kernel; the head is None until anything of it is known."""
-    def of(head, rate=parts.RATE):
-        return figure(parts.search_run(head, rate), folder)
+    def of(head, rate=tuning.rate):
+        return figure(tuning.run(head, rate), folder)
 
     heads, waiting = [], None
-    for template, values, factor in parts.LADDERS[kernel] or ((kernel, (), 0),):
+    for template, values, factor in tuning.ladders[kernel] or ((kernel, (), 0),):
         if factor:
             best, step = climb(values, factor, lambda v: of(template.format(f"{v:g}")))
             head = None if best is None else template.format(f"{best:g}")
@@ -45,50 +47,86 @@ def state(kernel, folder=None):
             head = template if of(template) is not None else None
             pending = None if head else template
         heads += [head] if head else []
-        waiting = waiting or (pending and parts.search_run(pending, parts.RATE))
+        waiting = waiting or (pending and tuning.run(pending, tuning.rate))
     if not heads:
-        return None, parts.RATE, waiting
+        return None, tuning.rate, waiting
     head = min(heads, key=of)
-    if waiting:
-        return head, parts.RATE, waiting
-    rate, step = climb((parts.RATE / 2, parts.RATE, parts.RATE * 2), 2, lambda r: of(head, r))
-    return head, rate, step and parts.search_run(head, step)
+    if waiting or not tuning.rates:
+        return head, tuning.rate, waiting
+    rate, step = climb(tuning.rates, 2, lambda r: of(head, r))
+    return head, rate, step and tuning.run(head, step)
 
 
 def best(kernel, folder=None):
-    """(head, rate) that the search chose; until it is done those of the older records, or the first of the ladder."""
+    """(head, rate) that T1's search chose; until it is done those of the older records, or the first of the ladder."""
     head, rate, pending = state(kernel, folder)
     if not pending:
         return head, rate
     return parts.BEFORE.get(kernel, kernel), parts.RATE
 
 
+def best_mt(kernel, bias, folder=None):
+    """(head, rate) that T1-MT's search chose; until it is done what it starts from."""
+    tuning = parts.MT_TUNING[bias]
+    head, rate, pending = state(kernel, folder, tuning)
+    if not pending:
+        return head, rate
+    template, values, _ = (tuning.ladders[kernel] or ((kernel, (), 0),))[0]
+    return template.format(f"{values[0]:g}") if values else template, tuning.rate
+
+
+def best_rate(head, folder=None):
+    """MoS: ASGD's rate for a head."""
+    _, rate, pending = state(head, folder, parts.MOS_TUNING)
+    return parts.MOS_TUNING.rate if pending else rate
+
+
+def unigram_norm(folder=None):
+    """M2: (A and B of `unigram:A,B`, run to train next or None): B with A = 1, then A with that B."""
+    norm, _, pending = state("unigram", folder, parts.M2_TUNING)
+    if pending:
+        return "unigram:1,2", pending
+    after = dataclasses.replace(parts.M2_TUNING, ladders={"unigram": (("unigram:{}," + norm.partition(",")[2], (1, 2, 4), 2),)})
+    norm, _, pending = state("unigram", folder, after)
+    return ("unigram:1,2" if pending else norm), pending
+
+
+def waiting(part, folder=None):
+    """Runs of searches that come before a part's own."""
+    if part == "M2":
+        return [run for run in [unigram_norm(folder)[1]] if run]
+    if part == "MoS":
+        found = [state(head, folder, parts.MOS_TUNING)[2] for head in parts.MOS_TUNING.ladders]
+    elif part == "T1-MT":
+        found = [state(kernel, folder, tuning)[2] for tuning in parts.MT_TUNING.values() for kernel in tuning.ladders]
+    else:
+        found = [state(kernel, folder)[2] for kernel in parts.CHOICES.get(part, ())]
+    return sorted(filter(None, found), key=lambda run: " lr=" in run.row.label)  # a ladder of a kernel before anybody's learning rate
+
+
 def unfinished(folder=None):
     return [kernel for kernel in parts.LADDERS if state(kernel, folder)[2]]
 
 
-def searched(kernel, folder=None):
+def searched(kernel, folder=None, tuning=parts.T1_TUNING):
     """Every run of a kernel's search that has a record, (label, figure), in the order of the ladders, then of the rates."""
     found = {}
 
     def note(head, rate):
-        run = parts.search_run(head, rate)
+        run = tuning.run(head, rate)
         f = figure(run, folder)
         if f is not None:
             found[run.row.label] = f
         return f
 
-    def visit(head_of, values, factor, rate_of):
-        climb(values, factor, lambda v: note(head_of(v), rate_of(v)))
-
-    for template, values, factor in parts.LADDERS[kernel] or ((kernel, (), 0),):
+    for template, values, factor in tuning.ladders[kernel] or ((kernel, (), 0),):
         if factor:
-            visit(lambda v: template.format(f"{v:g}"), values, factor, lambda v: parts.RATE)
+            climb(values, factor, lambda v: note(template.format(f"{v:g}"), tuning.rate))
             for v in values:
-                note(template.format(f"{v:g}"), parts.RATE)
+                note(template.format(f"{v:g}"), tuning.rate)
         else:
-            note(template, parts.RATE)
-    head = state(kernel, folder)[0]
-    for power in range(-6, 7):
-        note(head, parts.RATE * 2 ** power)
+            note(template, tuning.rate)
+    head = state(kernel, folder, tuning)[0]
+    for power in range(-6, 7) if head else ():
+        note(head, tuning.rate * 2 ** power)
     return list(found.items())

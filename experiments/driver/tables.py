@@ -2,16 +2,21 @@
 import math
 
 from . import parts, records, search, statistics
+from .setups import SETUPS, name_of
 
 DASH = "–"
 
 
-class Cells:
-    """What the records have of one row: {seed: value}."""
+def safe(label):
+    return name_of("", label, 0)[1:-2]
 
-    def __init__(self, part, row, figure, folder=None):
+
+class Cells:
+    """What the records have of one row: {seed: value}; `jobs` are its runs, or what is measured of them, by seed."""
+
+    def __init__(self, row, jobs, figure, folder=None):
         self.row = row
-        found = {seed: records.find(parts.Run(part.name, row, seed, part.epochs), folder) for seed in range(1, part.seeds + 1)}
+        found = {job.seed: records.find(job, folder) for job in jobs}
         self.records = {seed: r for seed, r in found.items() if r}
         self.values = {seed: figure(r) for seed, r in self.records.items()}
 
@@ -47,11 +52,17 @@ def figure_of(part):
     """Test perplexity of the best checkpoint; where older records ran for longer than the part, validation perplexity after its epochs."""
     if part.unit == "validation perplexity":
         return lambda r: r.of("valid")[part.epochs - 1]["ppl"]
-    return lambda r: r.test_ppl
+    return (lambda r: r.last("done", "test_bleu")) if part.unit == "test BLEU" else lambda r: r.test_ppl
 
 
 def cells(part, folder=None):
-    return [Cells(part, row, figure_of(part), folder) for row in part.rows]
+    return [Cells(row, part.runs_of(row), figure_of(part), folder) for row in part.rows]
+
+
+def measured(part, figure, folder=None):
+    """{label: Cells} of what is measured."""
+    labels = dict.fromkeys(m.label for m in part.measures)
+    return {label: Cells(parts.Row(label, ""), [m for m in part.measures if m.label == label], figure, folder) for label in labels}
 
 
 def with_interval(value, bounds, digits=2):
@@ -77,7 +88,7 @@ def head(part, table):
     text = f"{few}: {done} of {part.seeds * len(table)} runs are in the records**"
     if older:
         text += f", {older} of them older than the rules"
-    return text + f". {part.epochs} epochs each; {part.unit}, with Student's 95% interval where there are two seeds or more."
+    return text + f". {part.epochs} epochs each; {part.unit}, with Student's 95% interval where there are two seeds or more." + (part.note and " " + part.note)
 
 
 def comparison(part, reference, folder=None):
@@ -100,15 +111,15 @@ def comparison(part, reference, folder=None):
     return head(part, table) + "\n\n" + markdown(header, lines)
 
 
-def searches(folder=None):
-    """What the search of T1 tried: validation perplexity after two epochs, the choice in bold."""
+def searches(tuning=parts.T1_TUNING, folder=None):
+    """What a search tried: validation perplexity after its epochs, the choice in bold."""
     lines = []
-    for kernel in parts.LADDERS:
-        chosen, rate, pending = search.state(kernel, folder)
-        label = chosen and parts.search_run(chosen, rate).row.label
-        tried = [f"**{name}: {f:.2f}**" if name == label else f"{name}: {f:.2f}" for name, f in search.searched(kernel, folder)]
+    for kernel in tuning.ladders:
+        chosen, rate, pending = search.state(kernel, folder, tuning)
+        label = chosen and tuning.run(chosen, rate).row.label
+        tried = [f"**{name}: {f:.2f}**" if name == label else f"{name}: {f:.2f}" for name, f in search.searched(kernel, folder, tuning)]
         lines.append([kernel, "; ".join(tried) or DASH, "done" if not pending else f"next: {pending.row.label}"])
-    return markdown(["kernel", "validation perplexity after two epochs, seed 1", "search"], lines)
+    return markdown(["kernel", f"validation perplexity after {'two' if tuning.epochs == 2 else tuning.epochs} epochs, seed 1", "search"], lines)
 
 
 # ---- T2: the prior's statistics ----
@@ -151,6 +162,9 @@ def t2_table(part, folder=None):
     return head(part, table) + "\n\n" + markdown(header, lines)
 
 
-def commands(part, table):
-    lines = [f"    experiments/run {part.name} --only '{c.row.label}' --records runs/records   # lm_train {c.row.options}" for c in table]
+def commands(part):
+    lines = [f"    experiments/run {part.name} --only '{row.label}' --records runs/records   # {SETUPS[row.setup or part.setup].program} {row.options}" for row in part.rows]
+    own = {row.label for row in part.rows}
+    lines += [f"    experiments/run {part.name} --only '{label}' --records runs/records   # measured of {runs}"
+              for label, runs in {m.label: m.needs[0].name.rpartition("-")[0] for m in part.measures if m.label not in own}.items()]
     return "Any row again, into records of its own (`DATA` as in [experiments](../../experiments/README.md#data)):\n\n" + "\n".join(lines)

@@ -1,4 +1,6 @@
-"""Trains what has no record: one run after the other, each resumable to the same bits."""
+"""Trains and measures what has no record: one thing after the other, each run resumable to the same bits."""
+import dataclasses
+import functools
 import os
 import pathlib
 import platform
@@ -8,51 +10,70 @@ import signal
 import subprocess
 import time
 
-from . import parts, projection, records, search, statistics
+from . import beyond, measures, older, records, search, statistics, zipf
+from .setups import SETUPS, Measure, Part, Run
 
 SECONDS_AN_EPOCH = 50  # of lin on S, one thread of a shared AVX2 core, where nothing has been measured yet
 
 
 def all_parts():
-    made = [parts.t1(search.best), parts.t2(), parts.m1(), parts.m2(), parts.t3(search.best), projection.part(), parts.m3(), parts.t3b(search.best)]
-    return {p.name: p for p in made}
+    """By name: docs/results' parts in the order in which they are run."""
+    return beyond.all_parts(search)
 
 
-def missing(part, folder=None):
-    """Runs without a record: of T1 the next steps of every kernel's search, or, when it is done, the seeds; one seed of every row, then the next."""
-    if part.name in ("T1", "T3", "T3b"):  # the last two take T1's choices
-        pending = [run for run in (search.state(kernel, folder)[2] for kernel in parts.LADDERS) if run]
-        if pending:  # a ladder of a kernel before anybody's learning rate
-            return sorted(pending, key=lambda run: " lr=" in run.row.label)
-    return [run for seed in range(1, part.seeds + 1) for run in part.runs(seed) if not records.find(run, folder)]
+def known():
+    """All parts, those of the older pages too."""
+    return all_parts() | older.all_parts()
+
+
+def missing(part, folder=None, only=None):
+    """Jobs without a record: the next steps of a search that comes before, or, when it is done, runs and what is measured of them, with the runs
+    that these need; one seed of every row, then the next. `only` is a row's label."""
+    pending = [] if only else search.waiting(part.name, folder)
+    if pending:
+        return pending
+    todo = []
+    for job in part.jobs():
+        if only in (None, job.row.label) and not records.find(job, folder):
+            todo += [run for run in getattr(job, "needs", ()) if run not in todo and not records.find(run, folder)]
+            todo += [job] if job not in todo else []
+    return todo
 
 
 def components(options):
     """How many components a head or a line of options has, by which an epoch's cost grows."""
-    head = re.search(r"(?:--head )?(mos|mix:\S+|\S+)", options).group(1)
+    found = re.search(r"--head (\S+)", options) or re.search(r"(\S+)", options)
+    head = {"mixbig": "mix:9*lin", "mix1": "mix:5*lin"}.get(found.group(1), found.group(1))
     if head == "mos":
         return 9
-    return sum(int(c.partition("*")[0]) if "*" in c else 1 for c in head[4:].split(",")) if head.startswith("mix:") else 1
+    if head.startswith("mix:"):
+        return sum(int(c.partition("*")[0]) if re.match(r"\d+\*", c) else 1 for c in head[4:].split(","))
+    return 4 if head.startswith("mix") else 1
 
 
 def cost(options):
     """An epoch's cost, one kernel's being 1: in Dec's scoring four components cost about 2.4 and nine 4.3."""
-    return 1 + 0.43 * (components(options) - 1)
+    return (1 + 0.43 * (components(options) - 1)) * (0.3 if "--sampled-softmax" in options else 1)
 
 
-def typical(part):
-    """CPU seconds of a run of a part: the mean over all records an epoch, by the number of components, else the constant above."""
+@functools.lru_cache(maxsize=None)
+def seconds_an_epoch(setup):
+    """CPU seconds of an epoch of one kernel: the mean over all records of a set-up, else in proportion to that on S, else the constant above."""
     measured = []
     for path in records.RECORDS.glob("*/*.jsonl"):
-        record = records.Record(path)
-        if record.last("config", "cpu_s"):
-            measured.append(record.last("config", "cpu_s") / record.last("done", "epoch") / cost(record.last("config", "options")["head"]))
-    of_part = statistics.mean([cost(row.options) for row in part.rows])
-    return (statistics.mean(measured) if measured else SECONDS_AN_EPOCH) * part.epochs * of_part
+        config = next(iter(records.Record(path).of("config")), {})
+        if "options" in config and config.get("setup", "S") == setup and records.Record(path).last("done", "epoch"):
+            measured.append(config["cpu_s"] / records.Record(path).last("done", "epoch") / cost(f"--head {config['options']['head']}"))
+    if measured:
+        return statistics.mean(measured)
+    return SECONDS_AN_EPOCH if setup == "S" else seconds_an_epoch("S") * SETUPS[setup].cost
 
 
-def seconds(run):
-    return typical(parts.Part("", "", run.epochs, 1, (run.row,)))
+def seconds(job):
+    """CPU seconds that a job will take; measuring is short beside training."""
+    if isinstance(job, Measure):
+        return 0.2 * seconds_an_epoch(job.needs[0].setup) * cost(job.needs[0].row.options)
+    return seconds_an_epoch(job.setup) * job.epochs * cost(job.row.options)
 
 
 def machine():
@@ -64,25 +85,86 @@ def machine():
     return f"{model}, {os.cpu_count()} cores"
 
 
-def prepare(runs, data):
-    text = runs / "train-10000.en"
+def prepare(runs, data, lines=10000):
+    text = runs / f"train-{lines}.en"
     if not text.exists():
         text.parent.mkdir(parents=True, exist_ok=True)
-        with open(data / "captions" / "train.en", encoding="utf-8") as lines:
-            text.write_text("".join(line for _, line in zip(range(10000), lines)), encoding="utf-8")
+        with open(data / "captions" / "train.en", encoding="utf-8") as whole:
+            text.write_text("".join(line for _, line in zip(range(lines), whole)), encoding="utf-8")
     return text
 
 
-def train(run, programs, runs, data, deadline, folder=None):
+def prepare_pairs(programs, runs, data):
+    """Multi30k in subwords of 10,000 joint merges."""
+    folder, pairs = runs / "multi30k", data / "multi30k"
+    folder.mkdir(parents=True, exist_ok=True)
+    if not (folder / "codes").exists():
+        both = "".join((pairs / f"train.{side}").read_text(encoding="utf-8") for side in ("de", "en"))
+        subprocess.run([programs / "bpe", "learn", "--merges", "10000", "--output", folder / "codes"], input=both, text=True, check=True, stderr=subprocess.DEVNULL)
+    for side in ("de", "en"):
+        for name in ("train", "val", "test2016"):
+            target = folder / f"{name}.{side}"
+            if not target.exists():
+                subprocess.run([programs / "bpe", "apply", "--codes", folder / "codes", "--input", pairs / target.name, "--output", folder / "part"], check=True,
+                               stderr=subprocess.DEVNULL)
+                (folder / "part").rename(target)
+    return folder
+
+
+@dataclasses.dataclass
+class Context:
+    """Where programs, runs and data are, and where records go (None: the repository's)."""
+    programs: pathlib.Path
+    runs: pathlib.Path
+    data: pathlib.Path
+    folder: pathlib.Path | None = None
+    deadline: float | None = None
+
+    def text(self, setup):
+        """The training text of a set-up on captions."""
+        lines = SETUPS[setup].text.split()[1:]
+        return prepare(self.runs, self.data, int(lines[0])) if lines else self.data / "captions" / "train.en"
+
+    def pairs(self):
+        return prepare_pairs(self.programs, self.runs, self.data)
+
+    def files(self, setup):
+        """The trainer's options that name texts."""
+        text, captions = SETUPS[setup].text, self.data / "captions"
+        if text == "sample":
+            return []
+        if text == "zipf":
+            folder = zipf.prepare(self.runs / "zipf")
+            return ["--train", folder / "train.txt", "--valid", folder / "valid.txt", "--test", folder / "test.txt", "--vocab", folder / "dict.txt"]
+        if text == "multi30k":
+            folder = self.pairs()
+            return [x for flag, name in (("--", "train"), ("--valid-", "val"), ("--test-", "test2016"))
+                    for x in (f"{flag}src", folder / f"{name}.de", f"{flag}tgt", folder / f"{name}.en")]
+        if text == "rescoring":
+            folder = self.data / "rescoring"
+            return ["--train", folder / "train.en", "--valid", folder / "val.ref.txt", "--test", folder / "test.ref.txt"]
+        return ["--train", self.text(setup), "--valid", captions / "val.en", "--test", captions / "test.en"]
+
+    def late(self):
+        return self.deadline is not None and time.monotonic() >= self.deadline
+
+    def model(self, run):
+        """A run's directory with its best checkpoint; where that is not on this machine the run is trained (again), to the same bits."""
+        if not (self.runs / run.name / "checkpoints" / "best").exists() or '"event":"done"' not in (self.runs / run.name / "log.jsonl").read_text():
+            print(f"{time.strftime('%H:%M:%S')} {run.name} has no checkpoint here and is trained", flush=True)
+            if not train(run, self):
+                raise TimeoutError
+        return self.runs / run.name
+
+
+def train(run, context):
     """True when the run is finished and recorded, False when the deadline came first: what it lost is trained again, to the same bits."""
-    directory = runs / run.name
+    directory, deadline = context.runs / run.name, context.deadline
     directory.mkdir(parents=True, exist_ok=True)
-    text = prepare(runs, data)
-    command = [str(programs / "lm_train"), "--train", str(text), "--valid", str(data / "captions" / "val.en"), "--test", str(data / "captions" / "test.en"),
-               *run.arguments, "--keep", "1", "--save-every", "25u", "--run", str(directory)]
+    command = [context.programs / SETUPS[run.setup].program, *context.files(run.setup), *run.arguments, "--keep", "1", "--save-every", "25u", "--run", directory]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     with open(directory / "out.txt", "a") as out:
-        child = subprocess.Popen(command, stdout=out, stderr=out)
+        child = subprocess.Popen([str(c) for c in command], stdout=out, stderr=out)
         try:
             child.wait(None if deadline is None else max(1, deadline - time.monotonic()))
         except subprocess.TimeoutExpired:
@@ -97,26 +179,38 @@ def train(run, programs, runs, data, deadline, folder=None):
     cpu = (float(spent.read_text()) if spent.exists() else 0.0) + after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     spent.write_text(f"{cpu:.1f}\n")
     if code == 0 and '"event":"done"' in (directory / "log.jsonl").read_text():
-        records.write(run, directory, machine(), cpu, folder)
+        if not records.find(run, context.folder):
+            more = {"floor": float((context.runs / "zipf" / "floor.txt").read_text())} if run.setup == "zipf" else {}
+            records.write(run, directory, machine(), cpu, context.folder, **more)
         return True
-    if code > 0 and (deadline is None or time.monotonic() < deadline):
+    if code > 0 and not context.late():
         tail = (directory / "out.txt").read_text().strip().splitlines()[-2:]
         raise SystemExit(f"{run.name} failed: {' '.join(tail)}")
     return False
 
 
+def do(job, context):
+    """Trains or measures; False when the deadline came first."""
+    if isinstance(job, Run):
+        return train(job, context)
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+    try:
+        measures.write(context, job, machine(), lambda: round(resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before, 1))
+    except TimeoutError:
+        return False
+    return True
+
+
 def go(name, programs, runs, data, minutes, folder=None, only=None):
-    """Trains a part until nothing is missing or time is up; `only` is a row's label."""
-    deadline = None if minutes is None else time.monotonic() + 60 * minutes
+    """Trains and measures a part until nothing is missing or time is up; `only` is a row's label."""
+    context = Context(pathlib.Path(programs), pathlib.Path(runs), pathlib.Path(data), folder, None if minutes is None else time.monotonic() + 60 * minutes)
     while True:
-        part = all_parts()[name]
-        todo = [run for seed in range(1, part.seeds + 1) for run in part.runs(seed) if run.row.label == only and not records.find(run, folder)] if only else \
-            missing(part, folder)
+        todo = missing(known()[name], folder, only)
         if not todo:
             print(f"{name}: nothing is missing")
             return
-        hours = sum(seconds(run) for run in todo) / 3600
+        hours = sum(map(seconds, todo)) / 3600
         print(f"{time.strftime('%H:%M:%S')} {name}: {len(todo)} runs are missing, about {hours:.1f} core-hours; next {todo[0].name}", flush=True)
-        if deadline is not None and time.monotonic() >= deadline or not train(todo[0], pathlib.Path(programs), pathlib.Path(runs), pathlib.Path(data), deadline, folder):
+        if context.late() or not do(todo[0], context):
             print(f"{time.strftime('%H:%M:%S')} {name}: time is up; the same command goes on", flush=True)
             return

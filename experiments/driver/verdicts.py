@@ -1,40 +1,31 @@
 """What the rules of docs/results/rules.md say of the records: (reproduced | not reproduced | undecided | not run, the figure)."""
 import math
 
-from . import parts, projection, search, statistics, tables
+from . import measured, parts, projection, search, statistics, tables
+from .measured import complete, decided, lacking, started
+from .measures import inner_products
 
 
-def started(table):
-    return any(c.values for c in table)
-
-
-def complete(part, table):
-    return all(len(c.values) == part.seeds for c in table)
-
-
-def lacking(part, table):
-    return f"{sum(len(c.values) for c in table)} of {part.seeds * len(table)} runs"
-
-
-def decided(part, table, holds, figure):
-    """A rule's outcome counts when every seed of every row is there."""
-    if not complete(part, table):
-        return "undecided", f"{figure}; {lacking(part, table)}"
-    return ("reproduced" if holds else "not reproduced"), figure
-
-
-def t1(part, folder=None):
+def ordered(part, levels, folder=None):
+    """T1's rule: every interval of a level lies below those of the next."""
     table = [c for c in tables.cells(part, folder) if c.row.group != "lin in disguise"]
     if not started(table):
         return "not run", tables.DASH
-    levels = [("lin", "pow", "pol", "mog"), ("ssg",), ("log", "hpb"), ("rbf", "wav")]
     by = {c.row.group: c for c in table}
     figure = ", ".join(f"{k} {by[k].mean:.1f}" for level in levels for k in level if by[k].values)
-    searching = search.unfinished(folder)
+    searching = [k for k in search.unfinished(folder) if k in parts.CHOICES[part.name]]
     if searching:
         return "undecided", f"{figure}; {lacking(part, table)}, the search is not done for {', '.join(searching)}"
     holds = complete(part, table) and all(by[a].interval[1] < by[b].interval[0] for low, high in zip(levels, levels[1:]) for a in low for b in high)
     return decided(part, table, holds, figure)
+
+
+def t1(part, folder=None):
+    return ordered(part, [("lin", "pow", "pol", "mog"), ("ssg",), ("log", "hpb"), ("rbf", "wav")], folder)
+
+
+def t1_l(part, folder=None):
+    return ordered(part, [("lin", "pow"), ("ssg",), ("log", "hpb"), ("rbf",)], folder)
 
 
 def t2_likelihoods(part, folder=None):
@@ -116,25 +107,10 @@ def m3(part, folder=None):
     by = {c.row.label: c for c in table}
     if not any(c.values for c in table if c.row.label != "base"):
         return "not run", tables.DASH
-    figure, holds = [], []
-    for kind in ("arc", "cos"):
-        paired = by[f"{kind}:0.001"].against(by["base"])
-        bounds = statistics.interval(paired)
-        if paired:
-            figure.append(f"{kind}:0.001 {math.exp(statistics.mean(paired)):.3f} × base")
-        holds.append(bounds is not None and bounds[0] > 0 and bounds[1] < math.log(1.05))
-        page = rising(by, [f"{kind}:{m:g}" for m in (0.001, 0.003, 0.006, 0.01)], part.seeds)
-        holds.append(page is not None and page[1] < 0.01)
-    return decided(part, table, all(holds), "; ".join(figure) or "no comparison yet")
-
-
-def inner_products(options):
-    """Of each component of a mixture, whether it is lin."""
-    kernels = []
-    for component in options.split("--head mix:")[1].split()[0].split(","):
-        count, _, kernel = component.rpartition("*")
-        kernels += [kernel == "lin"] * int(count or 1)
-    return kernels
+    found = above_base(table)
+    pages = [rising(by, [f"{kind}:{m:g}" for m in (0.001, 0.003, 0.006, 0.01)], part.seeds) for kind in ("arc", "cos")]
+    holds = len(found) == 2 and all(h for _, h in found) and all(page is not None and page[1] < 0.01 for page in pages)
+    return decided(part, table, holds, "; ".join(f for f, _ in found) or "no comparison yet")
 
 
 def share_of_lin(c):
@@ -178,4 +154,85 @@ def t3b(part, folder=None):
     return decided(part, table, bounds is not None and bounds[0] > limit, figure)
 
 
-RULES = {"T1": t1, "T2": t2, "M1": m1, "M2": m2, "M3": m3, "T3": t3, "T3b": t3b, "R1": lambda part: projection.verdict()}
+def above_base(table, base="base"):
+    """[(figure, holds)] of arc and cos at .001: 0 to 5% above base."""
+    by, found = {c.row.label: c for c in table}, []
+    for kind in ("arc", "cos"):
+        paired = by[f"{kind}:0.001"].against(by[base])
+        bounds = statistics.interval(paired)
+        if paired:
+            found.append((f"{kind}:0.001 {math.exp(statistics.mean(paired)):.3f} × base", bool(bounds) and bounds[0] > 0 and bounds[1] < math.log(1.05)))
+    return found
+
+
+def m_l(part, folder=None):
+    table = tables.cells(part, folder)
+    if not started(table):
+        return "not run", tables.DASH
+    by, found = {c.row.label: c for c in table}, above_base(table)
+    paired = by["max"].against(by["base"])
+    bounds = statistics.interval(paired)
+    if paired:
+        found.insert(0, (f"max {math.exp(statistics.mean(paired)):.3f} × base", bool(bounds) and bounds[1] < 0))
+    return decided(part, table, len(found) == 3 and all(holds for _, holds in found), "; ".join(f for f, _ in found) or "no comparison yet")
+
+
+def mos(part, folder=None):
+    """The interaction of head and regularisation in log perplexity."""
+    table = tables.cells(part, folder)
+    if not started(table):
+        return "not run", tables.DASH
+    lin, lin_with, mos, mos_with = (c.logs for c in table)
+    seeds = sorted(lin.keys() & lin_with.keys() & mos.keys() & mos_with.keys())
+    found = [mos_with[s] - lin_with[s] - mos[s] + lin[s] for s in seeds]
+    bounds = statistics.interval(found)
+    figure = f"interaction {statistics.mean(found):+.4f}" + (f" [{bounds[0]:.4f}, {bounds[1]:.4f}]" if bounds else "") if found else "no comparison yet"
+    return decided(part, table, bounds is not None and bounds[1] < 0, figure)
+
+
+def ss(part, folder=None):
+    table = tables.cells(part, folder)
+    if not started(table):
+        return "not run", tables.DASH
+    figure, means, last = [], [], None
+    for full, sampled in ((table[0], table[1:4]), (table[4], table[5:])):
+        for c in sampled:
+            paired = c.against(full)
+            if paired:
+                figure.append(f"{c.row.label} {math.exp(statistics.mean(paired)):.3f} × full")
+                if full is table[0]:
+                    means.append(statistics.mean(paired))
+                    last = statistics.interval(paired)
+    holds = len(means) == 3 and means == sorted(means, reverse=True) and last is not None and last[1] < math.log(1.03)
+    return decided(part, table, holds, "; ".join(figure) or "no comparison yet")
+
+
+def slopes(part, folder=None):
+    """Whether a model ends near the kernel whose value it has."""
+    table = tables.cells(part, folder)
+    by = {c.row.label: c for c in table}
+    mixed = [c for c in table if c.row.label.startswith("value")]
+    if not started(mixed):
+        return "not run", tables.DASH
+    figure, holds = [], []
+    for c in mixed:
+        value, slope = (by[word] for word in (c.row.label.split()[2].rstrip(","), c.row.label.split()[-1]))
+        if c.values and value.values and slope.values:
+            figure.append(f"{c.row.label} {c.mean:.1f} ({value.row.label} {value.mean:.1f}, {slope.row.label} {slope.mean:.1f})")
+            holds.append(abs(math.log(c.mean / value.mean)) < abs(math.log(c.mean / slope.mean)))
+    return decided(part, table, bool(holds) and all(holds), "; ".join(figure) or "no comparison yet")
+
+
+def r4(part, folder=None):
+    table = tables.cells(part, folder)
+    if not started(table):
+        return "not run", tables.DASH
+    lin, by = table[0], {c.row.group: c for c in table}
+    figure = ", ".join(f"{c.row.label} {math.exp(statistics.mean(c.against(lin))):.2f}" for c in table[1:] if c.against(lin))
+    inside = [statistics.interval(by[k].against(lin)) for k in ("rbf", "wav")]
+    holds = all(b is not None and -math.log(1.1) < b[0] and b[1] < math.log(1.1) for b in inside)
+    return decided(part, table, holds, "ratios to lin: " + (figure or tables.DASH))
+
+
+RULES = {"T1": t1, "T2": t2, "M1": m1, "M2": m2, "M3": m3, "T3": t3, "T3b": t3b, "R1": lambda part: projection.verdict(), "R1-slopes": slopes, "R4": r4, "MoS": mos,
+         "SS": ss, "T1-L": t1_l, "T3-L": t3, "M-L": m_l, **measured.RULES}

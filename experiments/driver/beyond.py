@@ -1,0 +1,62 @@
+"""Parts beyond the papers: what is trained and measured for R1-slopes, R2 to R5 and for MF, which measures M3's models."""
+from . import measures, parts
+from .setups import Measure, Part, Row
+
+WIDTHS = (8, 16, 32, 64, 128)
+BOTTLENECK = ("lin", "pol:p=2", "sig", "log:p=4", "mix2", "mix2 --untied", "mos", "mos --untied")
+VALUES = {"lin": "z", "rbf": "exp(-q)", "wav": "cos(q)*exp(-q)"}
+SLOPES = (("rbf", "lin"), ("lin", "rbf"), ("wav", "lin"), ("lin", "wav"))  # whose value, whose slope
+
+
+def of_runs(name, part, labels, make):
+    """Measures `make` of another part's runs."""
+    return tuple(Measure(name, label, seed, (part.run(part.row(label), seed),), make) for seed in range(1, part.seeds + 1) for label in labels)
+
+
+def slopes():
+    rows = [Row(f"value of {v}, slope of {s}", f"--head expr:{{detach({VALUES[v]}-({VALUES[s]}))+{VALUES[s]}}} {parts.lr(parts.RATE)}") for v, s in SLOPES]
+    rows += [Row(k, f"--head {head} {parts.lr(parts.RATE)}", legacy=f"singles/{k}-tuned-{{seed}}") for k, head in (("lin", "lin"), ("rbf", "rbf:gamma=1"), ("wav", "wav:a=1:b=1"))]
+    return Part("R1-slopes", "One kernel's value with another's slope", 10, 3, tuple(rows))
+
+
+def corrected():
+    m1 = parts.m1()
+    labels = ["m=0", *(f"cos:{m:g}" for m in parts.MARGINS[1:])]
+    return Part("R2", "A cosine margin undone at test time", m1.epochs, m1.seeds, (), measures=of_runs("R2", m1, labels, measures.correction),
+                note="M1's models, scored line by line from a fresh state, so that perplexities differ from M1's.")
+
+
+def bottleneck():
+    rows = [Row(f"{head.replace(' --', ', ')}, width {width}", f"--head {head} --hidden {width} --embed {width}", group=head) for head in BOTTLENECK for width in WIDTHS]
+    part = Part("R3", "Where does the softmax bottleneck bind?", 10, 3, tuple(rows), "validation perplexity", "grammar",
+                note="The width is that of embeddings, LSTM and word vectors at once: `lm_train` has no map between the LSTM and the word vectors, so a narrow model is also "
+                "a smaller network. Heads are compared at equal width.")
+    return parts.measured(part, measures.rank)
+
+
+def learned_scale(best):
+    rows = [Row(k, f"--head {best(k)[0]}:scale=learn {parts.lr(best(k)[1])}", parts.T1_PAPER.get(k), k) for k in parts.LADDERS]
+    return Part("R4", "Table 1 with a learned scale for every head", 10, 3, tuple(rows))
+
+
+def choices(best):
+    t3 = parts.t3(best)
+    labels = [name for name in parts.PRESETS if name != "mos"]
+    return Part("R5", "What the prior chooses", t3.epochs, t3.seeds, (), measures=of_runs("R5", t3, labels, measures.shares),
+                note="T3's models. Mean share of the prior on inner products over the positions of a class.")
+
+
+def angles():
+    m3 = parts.m3()
+    return Part("MF", "Figure 1 of the margin paper: the angles between words", m3.epochs, m3.seeds, (),
+                measures=of_runs("MF", m3, ("base", "arc:0.001", "cos:0.001"), measures.angles), note="M3's models.")
+
+
+def all_parts(search):
+    """Every part by its name, in the order in which they are run."""
+    best = search.best
+    from . import projection
+    made = [parts.t1(best), parts.t2(), parts.m1(), parts.m2(search.unigram_norm()[0]), parts.t3(best), projection.part(), slopes(), corrected(), bottleneck(),
+            learned_scale(best), choices(best), parts.m3(), angles(), parts.t3b(best), parts.mos(search.best_rate), parts.t1_mt(search.best_mt, measures.translations),
+            parts.m5(measures.rescoring), parts.ss(), parts.m_l(), parts.t1_l(best), parts.t3_l(best), parts.d(best, measures.restricted)]
+    return {p.name: p for p in made}

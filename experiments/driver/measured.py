@@ -1,0 +1,319 @@
+"""Tables and verdicts of what is measured of trained models (measures.py), from the records."""
+import functools
+import math
+import random
+
+from . import bleu, parts, statistics, tables
+
+RESAMPLES = 1000
+
+
+def started(table):
+    return any(c.values for c in table)
+
+
+def complete(part, table):
+    return all(len(c.values) == (c.row.seeds or part.seeds) for c in table)
+
+
+def lacking(part, table):
+    return f"{sum(len(c.values) for c in table)} of {sum(c.row.seeds or part.seeds for c in table)} runs"
+
+
+def decided(part, table, holds, figure):
+    """A rule's outcome counts when every seed of every row is there."""
+    if not complete(part, table):
+        return "undecided", f"{figure}; {lacking(part, table)}"
+    return ("reproduced" if holds else "not reproduced"), figure
+
+
+def shown(xs, digits=2):
+    return tables.with_interval(statistics.mean(xs), statistics.interval(xs), digits) if xs else "not run"
+
+
+def heading(part, cells):
+    return f"**{lacking(part, cells).replace('runs', 'models')} are measured.** Mean, with Student's 95% interval over seeds where there are two or more. {part.note}".strip()
+
+
+def percentiles(found, level):
+    found, tail = sorted(found), (1 - level) / 2
+    return found[round(tail * (len(found) - 1))], found[round((1 - tail) * (len(found) - 1))]
+
+
+@functools.lru_cache(maxsize=None)
+def ratio(units, level):
+    """100 Σa / Σb of units (a, b), and its percentile interval under a bootstrap over the units, seeded."""
+    draw, figure = random.Random(1), lambda drawn: 100 * sum(a for a, _ in drawn) / sum(b for _, b in drawn)
+    return figure(units), percentiles([figure(draw.choices(units, k=len(units))) for _ in range(RESAMPLES)], level)
+
+
+# ---- MF ----
+ANGLES = ("nearest angle, full space", "nearest angle, plane", "circular variance, plane", "largest gap, plane", "pronouns, full space")
+
+
+def angle_cells(part, folder=None):
+    return tables.measured(part, lambda r: r.of("angles")[0], folder)
+
+
+def angle_tests(cells):
+    """{label: (difference of the nearest angle in the full space from base, Holm's p)}"""
+    values = {label: [v[ANGLES[0]] for v in c.values.values()] for label, c in cells.items()}
+    others = [label for label in values if label != "base" and values[label] and values["base"]]
+    corrected = statistics.holm([statistics.permutation_p(values[label], values["base"]) for label in others])
+    return {label: (statistics.mean(values[label]) - statistics.mean(values["base"]), p) for label, p in zip(others, corrected)}
+
+
+def mf(part, folder=None):
+    cells = angle_cells(part, folder)
+    if not started(cells.values()):
+        return "not run", tables.DASH
+    tests = angle_tests(cells)
+    figure = ", ".join(f"{label} {difference:+.2f}° (p {tables.p_value(p)})" for label, (difference, p) in tests.items()) or "no comparison yet"
+    return decided(part, list(cells.values()), len(tests) == 2 and all(d > 0 and p < 0.05 for d, p in tests.values()), figure)
+
+
+def mf_table(part, folder=None):
+    cells = angle_cells(part, folder)
+    tests = angle_tests(cells)
+    lines = [[f"`{label}`", str(len(c.values)), *(shown([v[a] for v in c.values.values() if a in v]) for a in ANGLES),
+              f"{tests[label][0]:+.2f}" if label in tests else tables.DASH, tables.p_value(tests[label][1]) if label in tests else tables.DASH] for label, c in cells.items()]
+    return heading(part, cells.values()) + "\n\n" + tables.markdown(["model", "seeds", *ANGLES, "nearest angle − base's", "exact permutation p, Holm"], lines)
+
+
+# ---- R2 ----
+def taken_back(cells, label):
+    """By seed, the share of a margin's loss beside m = 0 that the correction takes back."""
+    none, with_margin = cells["m=0"].values, cells[label].values
+    found = []
+    for seed in sorted(none.keys() & with_margin.keys()):
+        plain, corrected, base = (math.log(x) for x in (with_margin[seed]["plain"], with_margin[seed]["corrected"], none[seed]["plain"]))
+        found.append((plain - corrected) / (plain - base) if plain != base else math.nan)
+    return found
+
+
+def corrected_cells(part, folder=None):
+    return tables.measured(part, lambda r: r.of("perplexity")[0], folder)
+
+
+def r2(part, folder=None):
+    cells = corrected_cells(part, folder)
+    if not started(cells.values()):
+        return "not run", tables.DASH
+    found = {label: taken_back(cells, label) for label in cells if label != "m=0"}
+    figure = "share taken back: " + ", ".join(f"{label} {statistics.mean(xs):.2f}" for label, xs in found.items() if xs)
+    bounds = [statistics.interval(found[label]) for label in ("cos:0.01", "cos:0.03")]
+    return decided(part, list(cells.values()), all(b is not None and b[0] > 0.5 for b in bounds), figure)
+
+
+def r2_table(part, folder=None):
+    cells = corrected_cells(part, folder)
+    lines = [[f"`{label}`", str(len(c.values)), *(shown([v[k] for v in c.values.values() if k in v]) if label != "m=0" or k == "plain" else tables.DASH for k in ("plain", "corrected")),
+              shown(taken_back(cells, label), 3) if label != "m=0" else tables.DASH] for label, c in cells.items()]
+    return heading(part, cells.values()) + "\n\n" + tables.markdown(["margin", "seeds", "test perplexity, plain", "corrected", "share of the loss beside m = 0 that is taken back"], lines)
+
+
+# ---- R3 ----
+def floor_of(record):
+    return record.last("start", "entropy_floor_ppl")
+
+
+def widths(part, folder=None):
+    """{head: {width: (cells of log perplexity over the floor, cells of the rank)}}"""
+    gap = {row.label: tables.Cells(row, part.runs_of(row), lambda r: r.valid_ppl() / floor_of(r), folder) for row in part.rows}
+    ranks = tables.measured(part, lambda r: r.of("rank")[0]["rank"], folder)
+    found = {}
+    for row in part.rows:
+        found.setdefault(row.group.replace(" --", ", "), {})[int(row.label.split()[-1])] = (gap[row.label], ranks[row.label])
+    return found
+
+
+def r3(part, folder=None):
+    found = widths(part, folder)
+    every = [cells for by_width in found.values() for pair in by_width.values() for cells in pair]
+    if not started(every):
+        return "not run", tables.DASH
+    paired = {width: found["mos, untied"][width][0].against(found["lin"][width][0]) for width in found["lin"]}
+    ranks = {width: list(found["lin"][width][1].values.values()) for width in found["lin"]}
+    figure = "mos untied over lin: " + ", ".join(f"{math.exp(statistics.mean(xs)):.3f} at {width}" for width, xs in paired.items() if xs)
+    figure += "; lin's rank: " + ", ".join(f"{max(xs)} at {width}" for width, xs in ranks.items() if xs)
+    limit, bounds = math.log(1.025), {w: statistics.interval(paired[w]) for w in (8, 16)}
+    holds = all(b is not None and b[1] < -limit for b in bounds.values()) and bool(statistics.equivalent(paired[128], limit)) and all(r <= w + 2 for w in ranks for r in ranks[w])
+    return decided(part, every, holds, figure)
+
+
+def r3_table(part, folder=None):
+    lines = []
+    for head, by_width in widths(part, folder).items():
+        for width, (gap, rank) in by_width.items():
+            nats = list(gap.logs.values())
+            lines.append([f"`{head}`", str(width), f"{gap.parameters:,}" if gap.parameters else tables.DASH, str(len(nats)), shown(nats, 4), shown(list(rank.values.values()), 1)])
+    every = [pair[0] for by_width in widths(part, folder).values() for pair in by_width.values()]
+    return (heading(part, every) + "\n\n" +
+            tables.markdown(["head", "width", "parameters", "seeds", "gap to the floor, nats a token of the validation text", "rank of the log-probability matrix, of 256 positions"], lines))
+
+
+# ---- R5 ----
+KINDS = ("frequency", "entropy", "part of speech")
+
+
+def share_cells(part, folder=None):
+    return tables.measured(part, lambda r: r.of("shares")[0], folder)
+
+
+def widest(event):
+    """(difference, kind) of the two classes of one kind that are furthest apart."""
+    return max((max(m for _, m in event[kind].values()) - min(m for _, m in event[kind].values()), kind) for kind in KINDS)
+
+
+def r5(part, folder=None):
+    cells = share_cells(part, folder)
+    if not started(cells.values()):
+        return "not run", tables.DASH
+    found = {label: [widest(v)[0] for v in c.values.values()] for label, c in cells.items()}
+    bounds = [statistics.interval(xs) for xs in found.values()]
+    figure = "largest difference between classes: " + ", ".join(f"{label} {statistics.mean(xs):.2f}" for label, xs in found.items() if xs)
+    return decided(part, list(cells.values()), all(b is not None and b[1] < 0.1 for b in bounds), figure)
+
+
+def r5_table(part, folder=None):
+    cells = share_cells(part, folder)
+    labels = [label for label, c in cells.items() if c.values]
+    lines = []
+    for kind in KINDS:
+        for name in sorted({name for label in labels for v in cells[label].values.values() for name in v[kind]}):
+            each = [[v[kind][name][1] for v in cells[label].values.values() if name in v[kind]] for label in labels]
+            lines.append([kind, name, *(shown(xs, 3) for xs in each)])
+    return heading(part, cells.values()) + "\n\n" + tables.markdown(["by", "class", *(f"`{label}`" for label in labels)], lines)
+
+
+# ---- T1-MT ----
+def bleu_difference(ours, theirs):
+    """(difference in BLEU, its 95% interval) of two systems, each a list of seeds' events; BLEU is averaged over the seeds."""
+    average = lambda system: [statistics.mean(each) for each in zip(*(e["resamples"] for e in system))]
+    difference = statistics.mean([e["bleu"] for e in ours]) - statistics.mean([e["bleu"] for e in theirs])
+    return difference, percentiles([a - b for a, b in zip(average(ours), average(theirs))], 0.95)
+
+
+def t1_mt(part, folder=None):
+    table = tables.cells(part, folder)
+    ran = [c for c in table if c.values and not any("experiments/heads" in str(r.path) for r in c.records.values())]
+    if not ran:
+        return "not run", tables.DASH
+    untuned = [c for c in table if c.row.group == "untuned"]
+    figure = "; ".join(f"{group}: " + ", ".join(f"{c.row.label.partition(',')[0]} {statistics.mean(list(c.values.values())):.1f}" for c in table if c.row.group == group and c.values)
+                       for group in ("untuned", "tuned", "tuned, bias"))
+    return decided(part, table, all(c.values and statistics.mean(list(c.values.values())) < 1 for c in untuned), figure)
+
+
+def t1_mt_table(part, folder=None):
+    table, translated = tables.cells(part, folder), tables.measured(part, lambda r: r.of("translations")[0], folder)
+    lines = []
+    for c in table:
+        ours, theirs = (list(translated[label].values.values()) for label in (c.row.label, "lin"))
+        difference = bleu_difference(ours, theirs) if ours and theirs and c.row.label != "lin" else None
+        lines.append([f"`{c.row.options.split()[1]}`", c.row.group, f"{c.parameters:,}" if c.parameters else tables.DASH, f"{c.tokens * part.epochs:,}" if c.tokens else tables.DASH,
+                      str(len(c.values)), shown(list(c.values.values()), 1), shown([r.test_ppl for r in c.records.values()]), f"{c.row.paper:g}" if c.row.paper is not None else tables.DASH,
+                      tables.with_interval(*difference, 1) if difference else tables.DASH])
+    text = tables.head(part, table) + " BLEU is greedy, of the tokenised text; the difference's interval is a paired bootstrap over the test set's sentences, 1,000 resamples.\n\n"
+    text += tables.markdown(["head", "row", "parameters", "target tokens", "seeds", "test BLEU", "test perplexity", "paper's BLEU", "BLEU − tuned lin's"], lines)
+    return text + "".join(f"\n\nThe search{bias}, on the development text.\n\n{tables.searches(tuning, folder)}" for bias, tuning in parts.MT_TUNING.items())
+
+
+# ---- M5 ----
+def rescored(part, folder=None):
+    return tables.measured(part, lambda r: r.of("rescoring")[0], folder)
+
+
+def error_difference(cells, label, level):
+    """(difference in WER from max in points, bootstrap interval): utterances' errors averaged over the seeds that both have."""
+    base, mine = cells["max"].values, cells[label].values
+    seeds = sorted(base.keys() & mine.keys())
+    if not seeds:
+        return None
+    words = base[seeds[0]]["words"]
+    return ratio(tuple((statistics.mean([mine[s]["errors"][i] - base[s]["errors"][i] for s in seeds]), n) for i, n in enumerate(words)), level)
+
+
+def m5(part, folder=None):
+    cells = rescored(part, folder)
+    if not started(cells.values()):
+        return "not run", tables.DASH
+    found = {label: error_difference(cells, label, 0.90) for label in cells if label != "max" and cells[label].values}
+    found = {label: x for label, x in found.items() if x}
+    figure = f"margin ±{parts.M5_MARGIN} points: " + ", ".join(f"{label} {d:+.2f} [{low:.2f}, {high:.2f}]" for label, (d, (low, high)) in found.items())
+    return decided(part, list(cells.values()), len(found) == 2 and all(-parts.M5_MARGIN < low and high < parts.M5_MARGIN for _, (low, high) in found.values()), figure)
+
+
+def m5_table(part, folder=None):
+    cells, trained = rescored(part, folder), {c.row.label: c for c in tables.cells(part, folder)}
+    lines = []
+    for label, c in cells.items():
+        events, model = list(c.values.values()), trained[label]
+        difference = error_difference(cells, label, 0.90) if label != "max" else None
+        counts = [f"{statistics.mean([e[k] for e in events]):.0f}" if events else tables.DASH for k in ("substitutions", "deletions", "insertions")]
+        lines.append([f"`{label}`", f"{model.parameters:,}" if model.parameters else tables.DASH, str(len(events)), tables.with_interval(model.mean, model.interval),
+                      shown([e["rescored"]["wer"] for e in events]), *counts, tables.with_interval(*difference) if difference else tables.DASH])
+    first = next((e for c in cells.values() for e in c.values.values()), None)
+    text = heading(part, cells.values()) + (f" First pass {first['first_pass']['wer']:.1f}%, oracle {first['oracle']['wer']:.1f}% of {first['first_pass']['words']:,} words." if first else "")
+    return text + "\n\n" + tables.markdown(["model", "parameters", "seeds", "test perplexity", "word error rate, %", "sub", "del", "ins", "points − max's, 90% interval (bootstrap over utterances)"], lines)
+
+
+# ---- D ----
+def restricted(part, distance, folder=None):
+    return tables.measured(part, lambda r: next(e for e in r.of("restricted") if e["sets"] == distance), folder)
+
+
+def accuracy_difference(ours, theirs):
+    """(difference of restricted accuracy in points, 95% interval of a bootstrap over sentences): outcomes averaged over seeds first."""
+    def outcomes(events):
+        found = {}
+        for e in events:
+            for line, positions, right, _ in e["sentences"]:
+                found.setdefault(line, [positions, 0.0])[1] += right / len(events)
+        return found
+    if not ours or not theirs:
+        return None
+    a, b = outcomes(ours), outcomes(theirs)
+    return ratio(tuple((a[line][1] - b[line][1], a[line][0]) for line in sorted(a)), 0.95)
+
+
+def perplexities(part, folder=None):
+    """{label: cells of the test perplexity} of the models that D compares, T3-L's too."""
+    found = {}
+    for m in part.measures:
+        found.setdefault(m.label, []).append(m.needs[0])
+    return {label: tables.Cells(parts.Row(label, ""), runs, lambda r: r.test_ppl, folder) for label, runs in found.items()}
+
+
+def d(part, folder=None):
+    cells = restricted(part, "ppmi", folder)
+    if not started(cells.values()):
+        return "not run", tables.DASH
+    found = accuracy_difference(list(cells["mixbig"].values.values()), list(cells["lin"].values.values()))
+    models = perplexities(part, folder)
+    paired = models["mixbig"].against(models["lin"])
+    near = bool(paired) and abs(statistics.mean(paired)) < math.log(1.01)
+    if found is None:
+        return "undecided", lacking(part, list(cells.values()))
+    figure = f"mixbig − lin {found[0]:+.2f} points [{found[1][0]:.2f}, {found[1][1]:.2f}], perplexities {'within' if near else 'not within'} 1%"
+    return decided(part, list(cells.values()), near and found[1][0] > 0, figure)
+
+
+def d_table(part, folder=None):
+    models, blocks = perplexities(part, folder), []
+    for distance in ("ppmi", "inner", "cosine"):
+        cells, lines = restricted(part, distance, folder), []
+        for label, c in cells.items():
+            events = list(c.values.values())
+            total = lambda e, k: sum(s[k] for s in e["sentences"]) / sum(s[1] for s in e["sentences"])
+            strata = "; ".join(f"{name}: {100 * sum(e['strata'][name][1] for e in events) / sum(e['strata'][name][0] for e in events):.1f}" for name in (events[0]["strata"] if events else ()))
+            difference = accuracy_difference(events, list(cells["lin"].values.values())) if label != "lin" else None
+            lines.append([f"`{label}`", str(len(events)), tables.with_interval(models[label].mean, models[label].interval), shown([100 * total(e, 2) for e in events]),
+                          tables.with_interval(*difference) if difference else tables.DASH, shown([total(e, 3) for e in events], 4), strata or tables.DASH])
+        blocks.append(f"Sets by {distance}:\n\n" + tables.markdown(
+            ["model", "seeds", "test perplexity", "accuracy, %", "points − lin's, bootstrap over sentences", "cross-entropy, nats", "accuracy by the word's count in training"], lines))
+    return heading(part, restricted(part, "ppmi", folder).values()) + "\n\n" + "\n\n".join(blocks)
+
+
+RULES = {"MF": mf, "R2": r2, "R3": r3, "R5": r5, "T1-MT": t1_mt, "M5": m5, "D": d}
+TABLES = {"MF": mf_table, "R2": r2_table, "R3": r3_table, "R5": r5_table, "T1-MT": t1_mt_table, "M5": m5_table, "D": d_table}

@@ -1,0 +1,197 @@
+"""What is measured of trained models. Each function takes (context, measure) and returns the events of a record; `context.model(run)` is a kept model."""
+import collections
+import json
+import math
+import subprocess
+
+from . import bleu, records, statistics
+
+
+def run_program(context, program, *arguments, stdin=None):
+    """What a program printed; its last line of errors where it failed."""
+    done = subprocess.run([str(context.programs / program), *map(str, arguments), "--threads", "1"], input=stdin, capture_output=True, text=True)
+    if done.returncode:
+        raise SystemExit(f"{program} failed: {(done.stderr.strip().splitlines() or ['?'])[-1]}")
+    return done.stdout
+
+
+def lines_of(path):
+    return path.read_text(encoding="utf-8").splitlines()
+
+
+# ---- MF ----
+def angles(context, measure):
+    """Degrees, as nine_report has them: of the hundred most frequent words' vectors."""
+    printed = run_program(context, "nine_report", "--words", context.model(measure.needs[0]), "--angles", "--json", "--iterations", 500)
+    return [{"event": "angles", **json.loads(printed)["models"][0]["measures"]}]
+
+
+# ---- R2 ----
+def perplexity(context, model, text, *options):
+    """Over words and ends of lines, each line from a fresh state."""
+    logs = [float(x) for x in run_program(context, "lm_score", "--checkpoint", model, "--input", text, *options).split()]
+    return math.exp(-math.fsum(logs) / sum(len(line.split()) + 1 for line in lines_of(text)))
+
+
+def correction(context, measure):
+    model, text = context.model(measure.needs[0]), context.data / "captions" / "test.en"
+    event = {"event": "perplexity", "plain": perplexity(context, model, text)}
+    if measure.label != "m=0":
+        event["corrected"] = perplexity(context, model, text, "--margin-correction")
+    return [event]
+
+
+# ---- R3 ----
+CONTEXTS, TOLERANCE = 256, 1e-3
+
+
+def rank_of(rows, tolerance=TOLERANCE):
+    """Rows that remain longer than `tolerance` times the longest when what the ones before span is taken out, the longest remaining row first."""
+    rows, found = [list(row) for row in rows], 0
+    lengths = [math.sqrt(math.fsum(x * x for x in row)) for row in rows]
+    longest = max(lengths)
+    while rows:
+        i = max(range(len(rows)), key=lengths.__getitem__)
+        if lengths[i] <= tolerance * longest:
+            break
+        pivot = [x / lengths[i] for x in rows.pop(i)]
+        found += 1
+        for j, row in enumerate(rows):
+            along = sum(map(float.__mul__, row, pivot))
+            rows[j] = [x - along * p for x, p in zip(row, pivot)]
+        lengths = [math.sqrt(sum(map(float.__mul__, row, row))) for row in rows]
+    return found
+
+
+def rank(context, measure):
+    """Of log p over positions of text that the model continues by itself, by all words."""
+    model = context.model(measure.needs[0])
+    text = run_program(context, "lm_score", "--checkpoint", model, "--generate", "--samples", 60, "--max-words", 20, "--seed", 1, stdin="\n")
+    printed = run_program(context, "lm_score", "--checkpoint", model, "--top", 1 << 20, stdin=text).splitlines()[1:1 + CONTEXTS]
+    rows = [dict(zip(cells[5::2], cells[6::2])) for cells in (line.split("\t") for line in printed)]
+    words = sorted(rows[0])
+    matrix = [[math.log(max(float(row[w]), 1e-30)) for w in words] for row in rows]
+    return [{"event": "rank", "rank": rank_of(matrix), "positions": len(matrix), "words": len(words)}]
+
+
+# ---- R5 ----
+SPEECH = {
+    "determiners": "a an the this that these those some each every another", "prepositions": "in on at of with by for to from into near over under through behind "
+    "between around along across down up off outside inside against onto", "pronouns": "he she it they him her them his their its himself herself who which what",
+    "conjunctions": "and or but while as", "auxiliaries": "is are was be being been has have having does do", "numbers": "one two three four five six several many",
+    "colours": "red blue green white black yellow orange brown pink purple gray grey"}
+FREQUENCIES = ((1000, "1,000 and more"), (100, "100 to 999"), (10, "10 to 99"), (0, "below 10"))
+
+
+def inner_products(head):
+    """Of each component of a mixture, whether it is lin."""
+    kernels = []
+    for component in head.split("mix:")[1].split()[0].split(","):
+        count, _, kernel = component.rpartition("*")
+        kernels += [kernel == "lin"] * int(count or 1)
+    return kernels
+
+
+def by_class(values, classes):
+    """{class: [positions, mean]}"""
+    found = collections.defaultdict(list)
+    for value, name in zip(values, classes):
+        found[name].append(value)
+    return {name: [len(xs), round(statistics.mean(xs), 6)] for name, xs in sorted(found.items())}
+
+
+def shares(context, measure):
+    run = measure.needs[0]
+    model, lin = context.model(run), inner_products(run.row.options)
+    text = "".join(line + "\n" for line in lines_of(context.data / "captions" / "val.en")[::50])
+    share = [math.fsum(float(p) for p, yes in zip(token.split(";")[0].split(","), lin) if yes)
+             for token in run_program(context, "lm_score", "--checkpoint", model, "--components", stdin=text).split()]
+    cells = [line.split("\t") for line in run_program(context, "lm_score", "--checkpoint", model, "--top", 1 << 20, stdin=text).splitlines()[1:]]
+    words = [line[2] for line in cells]
+    entropies = [-math.fsum(p * math.log(p) for p in map(float, line[6::2]) if p > 0) for line in cells]
+    counts = collections.Counter(word for line in lines_of(context.text("S")) for word in [*line.split(), "</s>"])
+    quarters = sorted(entropies)[::max(1, len(entropies) // 4)][1:4]
+    speech = {word: name for name, of_class in SPEECH.items() for word in of_class.split()}
+    return [{"event": "shares", "frequency": by_class(share, [next(name for least, name in FREQUENCIES if counts[w] >= least) for w in words]),
+             "entropy": by_class(share, [f"quarter {1 + sum(e >= q for q in quarters)}" for e in entropies]),
+             "part of speech": by_class(share, [speech.get(w, "others") for w in words])}]
+
+
+# ---- T1-MT ----
+def translations(context, measure):
+    """BLEU of greedy translations of the test set, and of resamples of its sentences: the same draws for every system, so that differences are paired."""
+    pairs = context.pairs()
+    printed = run_program(context, "mt_translate", "--checkpoint", context.model(measure.needs[0]), "--input", pairs / "test2016.de", "--beam", 1, "--join")
+    references = lines_of(context.data / "multi30k" / "test2016.en")
+    sentences = [bleu.counts(line.split(), right.split()) for line, right in zip(printed.splitlines(), references)]
+    return [{"event": "translations", "bleu": bleu.of(sentences), "resamples": bleu.resamples(sentences)}]
+
+
+# ---- M5 ----
+def rescore(context, run, *more):
+    """(the directory of the results, what lm_rescore printed)"""
+    folder, out = context.data / "rescoring", context.runs / run.name / "rescored"
+    return out, json.loads(run_program(
+        context, "lm_rescore", "--checkpoint", context.model(run), "--tune-nbest", folder / "val.nbest.tsv", "--tune-reference", folder / "val.ref.tsv",
+        "--nbest", folder / "test.nbest.tsv", "--reference", folder / "test.ref.tsv", "--output", out, "--json", *more))
+
+
+def rescoring(context, measure):
+    out, found = rescore(context, measure.needs[0])
+    rows = [line.split("\t") for line in lines_of(out / "utterances.tsv")[1:]]
+    return [{"event": "rescoring", "lambda": found["lambda"], "mu": found["mu"], **{k: {x: found[k][x] for x in ("words", "errors", "wer")} for k in ("first_pass", "rescored", "oracle")},
+             "substitutions": found["rescored"]["substitutions"], "deletions": found["rescored"]["deletions"], "insertions": found["rescored"]["insertions"],
+             "words": [int(row[1]) for row in rows], "errors": [sum(map(int, row[5:8])) for row in rows]}]
+
+
+# ---- D ----
+DISTANCES = ("ppmi", "inner", "cosine")
+LINES = 1000  # the test text has five captions of each of 1,000 images, the first of every image first
+
+
+def sets_of(context, measure, distance):
+    """[(words, counts)]: ppmi's from the training text alone, the others from lin with seed 1, that all models have the same."""
+    path = context.runs / "D" / f"sets-{distance}"
+    if not path.exists():
+        from . import beyond, search
+        part = beyond.all_parts(search)["T3-L"]
+        model = context.model(part.run(part.row("lin"), 1))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        more = ["--cluster-text", context.text("L")] if distance == "ppmi" else []
+        run_program(context, "lm_score", "--checkpoint", model, "--clusters", f"20:{distance}", *more, "--output", path.with_suffix(".part"))
+        path.with_suffix(".part").rename(path)
+    found = [line.split("\t") for line in lines_of(path) if not line.startswith("#")]
+    return [(line[0].split(), [int(n) for n in line[1].split()]) for line in found]
+
+
+def restricted_positions(text, sets):
+    """[(line, words before, the set, its counts, place of the right word)] of the words that are in a set."""
+    return [(n, words[:i], chosen, counts, chosen.index(word)) for n, words in enumerate(text) for i, word in enumerate(words)
+            for chosen, counts in sets if word in chosen]
+
+
+def restricted(context, measure):
+    """For every word of the test text that is in a set: each word of the set is put in its place and scored after what stands before."""
+    model, text = context.model(measure.needs[0]), [line.split() for line in lines_of(context.data / "captions" / "test.en")[:LINES]]
+    events = []
+    for distance in DISTANCES:
+        positions = restricted_positions(text, sets_of(context, measure, distance))
+        typed = "".join(" ".join([*before, word]) + "\n" for _, before, chosen, _, _ in positions for word in chosen)
+        scored = iter(run_program(context, "lm_score", "--checkpoint", model, "--tokens", stdin=typed).splitlines())
+        sentences, strata = collections.defaultdict(lambda: [0, 0, 0.0]), collections.defaultdict(lambda: [0, 0, 0.0])
+        for line, before, chosen, counts, place in positions:
+            logs = [float(next(scored).split()[len(before)]) for _ in chosen]
+            right, nll = int(logs.index(max(logs)) == place), math.log(math.fsum(math.exp(x - max(logs)) for x in logs)) + max(logs) - logs[place]
+            for totals in (sentences[line], strata[len(str(counts[place]))]):
+                totals[0] += 1
+                totals[1] += right
+                totals[2] += nll
+        events.append({"event": "restricted", "sets": distance, "sentences": [[n, a, b, round(c, 4)] for n, (a, b, c) in sorted(sentences.items())],
+                       "strata": {f"{10 ** (k - 1):,} to {10 ** k - 1:,}": [a, b, round(c, 3)] for k, (a, b, c) in sorted(strata.items())}})
+    return events
+
+
+def write(context, measure, machine, cpu_s):
+    """Measures, and keeps the record."""
+    events = measure.make(context, measure)
+    records.keep(records.path_of(measure, context.folder), [{"event": "config", "of": [run.name for run in measure.needs], "machine": machine, "cpu_s": cpu_s()}, *events])

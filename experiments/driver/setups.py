@@ -1,0 +1,142 @@
+"""The shapes of a part: what is trained (Run) on what (Setup), what is measured of trained models (Measure), and rows of both (Part)."""
+import dataclasses
+import re
+import typing
+
+
+@dataclasses.dataclass(frozen=True)
+class Setup:
+    """What a run is trained on; `cost` is an epoch's, that of lin on S being 1, where nothing has been measured yet."""
+    program: str
+    text: str  # see training.texts
+    options: str
+    cost: float
+
+
+CAPTIONS = "--min-count 3 --init-bias log-frequency"
+NETWORK = "--min-count 3 --layers 2 --hidden 128 --batch 16 --bptt 64 --init-bias log-frequency"
+PAIRS = "--shared-vocab --layers 2 --hidden 128 --ffn 256 --dropout 0.1 --warmup 500 --batch-tokens 2048"
+SETUPS = {
+    "S": Setup("lm_train", "captions 10000", f"{CAPTIONS} --hidden 256 --embed 256", 1),
+    "L": Setup("lm_train", "captions", f"{CAPTIONS} --hidden 512 --embed 512", 52),  # measured over 15 updates: 0.32 s of CPU an update, 0.065 s on S
+    "M": Setup("lm_train", "captions 30000", f"{CAPTIONS} --hidden 512 --embed 512", 8),
+    "S, no bias to start from": Setup("lm_train", "captions 10000", "--min-count 3 --hidden 256 --embed 256", 1),
+    "small LSTM": Setup("lm_train", "captions 10000", f"--arch lstm --embed 128 --lr 0.016 {NETWORK}", 0.5),
+    "small Transformer": Setup("lm_train", "captions 10000", "--arch transformer --ffn 254 --heads 4 --positions sinusoidal --attention-dropout 0 "
+                               f"--lr 0.004 --warmup 100 {NETWORK}", 0.6),
+    "spoken": Setup("lm_train", "rescoring", f"{CAPTIONS} --hidden 512 --embed 512", 48),
+    "grammar": Setup("lm_train", "sample", "--sample --lr 0.004", 0.15),  # the mean over widths from 8 to 128
+    "zipf": Setup("lm_train", "zipf", "--hidden 128 --embed 128 --init-bias log-frequency --lr 0.002", 40),
+    "pairs": Setup("mt_train", "multi30k", PAIRS, 5),
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    label: str
+    options: str  # the trainer's, without data, seed and length
+    paper: float | None = None
+    group: str = ""
+    legacy: str = ""  # record of experiments/heads/ with the same set-up, with {seed}
+    setup: str = ""  # where it is not the part's
+    seeds: int = 0  # where they are not the part's
+
+
+def name_of(part, label, seed):
+    return f"{part}/{''.join(c if c.isalnum() or c in '._' else '-' for c in label)}-{seed}"
+
+
+@dataclasses.dataclass(frozen=True)
+class Run:
+    part: str
+    row: Row
+    seed: int
+    epochs: int
+    setup: str = "S"
+
+    @property
+    def name(self):
+        return name_of(self.part, self.row.label, self.seed)
+
+    @property
+    def arguments(self):
+        length = "" if "--after" in self.row.options else f"--after {self.epochs}e"
+        own = self.row.options.split()
+        common = " ".join(option for option in re.split(r" (?=--)", SETUPS[self.setup].options) if option.split()[0] not in own)  # a row's options win
+        return f"{common} {self.row.options} {length} --seed {self.seed} --threads 1".split()
+
+    @property
+    def told(self):
+        """What is done, for people."""
+        return f"{SETUPS[self.setup].program} {' '.join(self.arguments)}"
+
+
+@dataclasses.dataclass(frozen=True)
+class Measure:
+    """Something that is measured of kept checkpoints; `make(context, measure)` gives the events of its record."""
+    part: str
+    label: str
+    seed: int
+    needs: tuple  # of Runs
+    make: typing.Callable
+
+    @property
+    def name(self):
+        return name_of(f"{self.part}/measured", self.label, self.seed)
+
+    @property
+    def row(self):
+        return Row(self.label, "")
+
+    @property
+    def told(self):
+        return f"{self.make.__name__} of {', '.join(run.name for run in self.needs)}"
+
+
+@dataclasses.dataclass(frozen=True)
+class Part:
+    name: str
+    title: str
+    epochs: int
+    seeds: int
+    rows: tuple
+    unit: str = "test perplexity"
+    setup: str = "S"
+    measures: tuple = ()
+    note: str = ""  # printed below the table's head
+
+    def run(self, row, seed):
+        return Run(self.name, row, seed, self.epochs, row.setup or self.setup)
+
+    def runs_of(self, row):
+        return [self.run(row, seed) for seed in range(1, (row.seeds or self.seeds) + 1)]
+
+    def row(self, label):
+        return next(row for row in self.rows if row.label == label)
+
+    def runs(self, seed):
+        return [self.run(row, seed) for row in self.rows if seed <= (row.seeds or self.seeds)]
+
+    def jobs(self):
+        """One seed of every row, what is measured of it, then the next seed."""
+        return [job for seed in range(1, self.seeds + 1) for job in [*self.runs(seed), *(m for m in self.measures if m.seed == seed)]]
+
+
+@dataclasses.dataclass(frozen=True)
+class Tuning:
+    """A search on validation with seed 1: ladders of heads (or norms) by name, then of rates with the best."""
+    part: str
+    epochs: int
+    ladders: dict
+    rate: float
+    rates: tuple = ()  # none: the rate is not tuned
+    options: str = "--head {} --lr {:g}"
+    setup: str = "S"
+    legacy: typing.Callable = lambda head, rate: ""
+
+    def label(self, head, rate):
+        return head + ("" if rate == self.rate else f" lr={rate:g}")
+
+    def run(self, head, rate):
+        row = Row(self.label(head, rate), self.options.format(head, rate), legacy=self.legacy(head, rate))
+        return Run(self.part, row, 1, self.epochs, self.setup)

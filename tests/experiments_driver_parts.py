@@ -1,0 +1,341 @@
+#!/usr/bin/env python3
+"""Tests of the parts that measure trained models, with made-up records: what decides a verdict, and what is computed for it."""
+import json
+import math
+import pathlib
+import random
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "experiments"))
+sys.dont_write_bytecode = True
+from driver import beyond, bleu, measured, measures, older, pages, parts, plots, records, search, tables, training, verdicts, zipf  # noqa: E402
+
+
+class Records(unittest.TestCase):
+    """A folder of made-up records."""
+
+    def setUp(self):
+        made = tempfile.TemporaryDirectory()
+        self.addCleanup(made.cleanup)
+        self.folder = pathlib.Path(made.name)
+        self.parts = training.all_parts()
+
+    def write(self, job, *events):
+        records.keep(records.path_of(job, self.folder), [{"event": "config"}, *events])
+
+    def train(self, part, perplexity):
+        """A record of every run; `perplexity(label, seed)`."""
+        for seed in range(1, part.seeds + 1):
+            for run in part.runs(seed):
+                ppl = perplexity(run.row.label, seed)
+                self.write(run, {"event": "start", "parameters": 1, "train_tokens": 1, "entropy_floor_ppl": 10.0}, *({"event": "valid", "ppl": ppl} for _ in range(run.epochs)),
+                           {"event": "done", "test_ppl": ppl, "best_valid_ppl": ppl})
+
+    def measure(self, part, event):
+        """A record of everything that is measured; `event(label, seed)`."""
+        for m in part.measures:
+            self.write(m, event(m.label, m.seed))
+
+    def verdict(self, name):
+        return verdicts.RULES[name](self.parts[name], self.folder)[0]
+
+
+class Verdicts(Records):
+    def test_nothing_of_a_new_folder_has_run(self):
+        for name, part in self.parts.items():
+            if name not in ("R1",):  # its predictions are the repository's own
+                self.assertEqual(verdicts.RULES[name](part, self.folder)[0], "not run", name)
+
+    def test_angles(self):
+        self.measure(self.parts["MF"], lambda label, seed: {"event": "angles", measured.ANGLES[0]: seed / 10 + (0 if label == "base" else 5)})
+        self.assertEqual(self.verdict("MF"), "reproduced")
+        self.assertEqual([round(p, 4) for _, p in measured.angle_tests(measured.angle_cells(self.parts["MF"], self.folder)).values()], [round(4 / 252, 4)] * 2)  # 2 of 252, Holm over two
+        self.measure(self.parts["MF"], lambda label, seed: {"event": "angles", measured.ANGLES[0]: seed / 10 - (0 if label == "base" else 5)})
+        self.assertEqual(self.verdict("MF"), "not reproduced")
+
+    def test_what_a_correction_takes_back(self):
+        def event(share):
+            return lambda label, seed: {"event": "perplexity", "plain": 30.0} if label == "m=0" else {
+                "event": "perplexity", "plain": 60.0, "corrected": 60 / 2 ** (share + seed / 1000)}
+        self.measure(self.parts["R2"], event(0.75))
+        self.assertEqual(self.verdict("R2"), "reproduced")
+        self.assertAlmostEqual(measured.taken_back(measured.corrected_cells(self.parts["R2"], self.folder), "cos:0.01")[0], 0.751)
+        self.measure(self.parts["R2"], event(0.25))
+        self.assertEqual(self.verdict("R2"), "not reproduced")
+
+    def test_the_bottleneck(self):
+        part = self.parts["R3"]
+        ppl = lambda label, seed: (16 + seed / 1000) * (0.9 if label.startswith("mos, untied") and label.endswith((" 8", " 16")) else 1)
+        self.train(part, ppl)
+        self.measure(part, lambda label, seed: {"event": "rank", "rank": int(label.split()[-1]) + 2})
+        self.assertEqual(self.verdict("R3"), "reproduced")
+        self.assertIn("0.4700", measured.r3_table(part, self.folder))  # log 1.6
+        self.measure(part, lambda label, seed: {"event": "rank", "rank": int(label.split()[-1]) + 3})
+        self.assertEqual(self.verdict("R3"), "not reproduced")
+
+    def test_what_the_prior_chooses(self):
+        event = lambda spread: lambda label, seed: {"event": "shares", "frequency": {"a": [5, 0.9], "b": [5, 0.9 - spread]}, "entropy": {"q": [10, 0.9]}, "part of speech": {"x": [10, 0.9]}}
+        self.measure(self.parts["R5"], event(0.05))
+        self.assertEqual(self.verdict("R5"), "reproduced")
+        self.measure(self.parts["R5"], event(0.2))
+        self.assertEqual(self.verdict("R5"), "not reproduced")
+
+    def test_rescoring_inside_and_outside_of_the_margin(self):
+        def event(more):
+            """Of 100 utterances of 10 words one has an error; every `more`-th of the models with a margin has another."""
+            return lambda label, seed: {"event": "rescoring", **{k: {"words": 1000, "errors": 1, "wer": 0.1} for k in ("first_pass", "rescored", "oracle")}, "substitutions": 1,
+                                        "deletions": 0, "insertions": 0, "words": [10] * 100, "errors": [int(i == 0) + int(label != "max" and bool(more) and i % more == 0) for i in range(100)]}
+        self.measure(self.parts["M5"], event(0))
+        self.assertEqual(self.verdict("M5"), "reproduced")
+        self.measure(self.parts["M5"], event(10))
+        difference, (low, high) = measured.error_difference(measured.rescored(self.parts["M5"], self.folder), "arc:0.001", 0.90)
+        self.assertAlmostEqual(difference, 1.0)
+        self.assertTrue(low < 1 < high and 0.3 < high - low < 1.2, (low, high))  # 3.29 standard errors of 0.3
+        self.assertEqual(self.verdict("M5"), "not reproduced")
+        self.assertIn("| `max` |", measured.m5_table(self.parts["M5"], self.folder))
+
+    def test_disambiguation(self):
+        part = self.parts["D"]
+        for m in part.measures:
+            self.train_one(m.needs[0], 20 + m.seed / 100)
+            right = lambda n: 2 if m.label == "mixbig" and n % 2 else 1
+            self.write(m, *({"event": "restricted", "sets": s, "sentences": [[n, 3, right(n), 1.5] for n in range(100)], "strata": {"100 to 999": [300, 150, 150.0]}} for s in measures.DISTANCES))
+        self.assertEqual(self.verdict("D"), "reproduced")
+        cells = measured.restricted(part, "ppmi", self.folder)
+        difference, (low, high) = measured.accuracy_difference(*(list(cells[k].values.values()) for k in ("mixbig", "lin")))
+        self.assertAlmostEqual(difference, 100 / 6)
+        self.assertTrue(0 < low < difference < high)
+        for run in [m.needs[0] for m in part.measures if m.label == "mixbig"]:
+            self.train_one(run, 22)  # no longer within 1%
+        self.assertEqual(self.verdict("D"), "not reproduced")
+        self.assertIn("16.67", measured.d_table(part, self.folder))
+
+    def train_one(self, run, ppl):
+        self.write(run, {"event": "done", "test_ppl": ppl})
+
+    def test_regularised_mixtures(self):
+        ppl = lambda gain: lambda label, seed: 30 + seed / 10 - (gain + seed / 100 if label == "mos, AR + TAR + ASGD" else 0)
+        self.train(self.parts["MoS"], ppl(3))
+        self.assertEqual(self.verdict("MoS"), "reproduced")
+        self.train(self.parts["MoS"], ppl(-3))
+        self.assertEqual(self.verdict("MoS"), "not reproduced")
+
+    def test_sampled_softmax(self):
+        ratio = {"512 of 128,000": 1.2, "2,048 of 128,000": 1.1, "8,192 of 128,000": 1.01}
+        self.train(self.parts["SS"], lambda label, seed: (100 + seed) * ratio.get(label, 1))
+        self.assertEqual(self.verdict("SS"), "reproduced")
+        self.train(self.parts["SS"], lambda label, seed: (100 + seed) * (1.05 if label.startswith("8,192") else ratio.get(label, 1)))
+        self.assertEqual(self.verdict("SS"), "not reproduced")
+
+    def test_value_and_slope(self):
+        own = {"lin": 28, "rbf": 110, "wav": 100}
+        near = lambda place: lambda label, seed: (own[label.split()[place].rstrip(",")] if label.startswith("value") else own[label]) + seed
+        self.train(self.parts["R1-slopes"], near(2))
+        self.assertEqual(self.verdict("R1-slopes"), "reproduced")
+        self.train(self.parts["R1-slopes"], near(-1))
+        self.assertEqual(self.verdict("R1-slopes"), "not reproduced")
+
+    def test_learned_scales(self):
+        self.train(self.parts["R4"], lambda label, seed: 30 + seed / 10)
+        self.assertEqual(self.verdict("R4"), "reproduced")
+        self.train(self.parts["R4"], lambda label, seed: (60 if label == "rbf" else 30) + seed / 10)
+        self.assertEqual(self.verdict("R4"), "not reproduced")
+
+    def test_whole_captions(self):
+        ppl = {"base": 20, "max": 19, "max, log-unigram": 21, "arc:0.001": 20.4, "cos:0.001": 20.5}
+        self.train(self.parts["M-L"], lambda label, seed: ppl[label] + seed / 100)
+        self.assertEqual(self.verdict("M-L"), "reproduced")
+        self.train(self.parts["M-L"], lambda label, seed: {**ppl, "max": 20.5}[label] + seed / 100)
+        self.assertEqual(self.verdict("M-L"), "not reproduced")
+
+    def test_translation(self):
+        part = self.parts["T1-MT"]
+        for seed in range(1, 4):
+            for run in part.runs(seed):
+                bad = run.row.group == "untuned"
+                self.write(run, {"event": "start", "parameters": 1, "train_tokens": 1}, {"event": "done", "test_ppl": 9.0, "test_bleu": 0.5 if bad else 30.0 + seed})
+        self.measure(part, lambda label, seed: {"event": "translations", "bleu": 30.0 - 5 * (label == "log"), "resamples": [29.0 - 6 * (label == "log"), 31.0 - 4 * (label == "log")]})
+        self.assertEqual(self.verdict("T1-MT"), "reproduced")
+        self.assertIn("-5.0 [-6.0, -4.0]", measured.t1_mt_table(part, self.folder))
+
+
+class Pages(Records):
+    EVENTS = {"MF": [{"event": "angles", **dict.fromkeys(measured.ANGLES, 5.0)}], "R2": [{"event": "perplexity", "plain": 30.0, "corrected": 29.0}],
+              "R3": [{"event": "rank", "rank": 9}], "T1-MT": [{"event": "translations", "bleu": 30.0, "resamples": [29.0, 30.0, 31.0]}],
+              "R5": [{"event": "shares", "frequency": {"a": [5, 0.9], "b": [5, 0.8]}, "entropy": {"q": [10, 0.9]}, "part of speech": {"x": [10, 0.9]}}],
+              "M5": [{"event": "rescoring", **{k: {"words": 50, "errors": 1, "wer": 2.0} for k in ("first_pass", "rescored", "oracle")}, "substitutions": 1, "deletions": 0,
+                      "insertions": 0, "words": [10] * 5, "errors": [0, 0, 1, 0, 0]}],
+              "D": [{"event": "restricted", "sets": s, "sentences": [[n, 3, 2, 1.5] for n in range(5)], "strata": {"100 to 999": [15, 10, 7.5]}} for s in measures.DISTANCES]}
+
+    def test_every_part_has_a_page_when_everything_has_run(self):
+        prior = lambda run: {"pi_mean": [1 / training.components(run.row.options)] * training.components(run.row.options),
+                             "pi_var": [0.01] * training.components(run.row.options)} if "--head mix:" in run.row.options or "--head mos" in run.row.options else {}
+        for part in self.parts.values():
+            for seed in range(1, part.seeds + 1):
+                for run in part.runs(seed):
+                    ppl = 20.0 + seed / 10
+                    self.write(run, {"event": "start", "parameters": 1, "train_tokens": 1, "entropy_floor_ppl": 10.0}, {"event": "train", "step": 20, **prior(run)},
+                               *({"event": "valid", "step": e, "ppl": ppl, **prior(run)} for e in range(run.epochs)), {"event": "done", "test_ppl": ppl, "test_bleu": 0.0})
+            for m in part.measures:
+                self.write(m, *self.EVENTS[part.name])
+        kept, records.RECORDS = records.RECORDS, self.folder
+        self.addCleanup(setattr, records, "RECORDS", kept)
+        records.keep(self.folder / "R1" / "prediction.jsonl", records.Record(kept / "R1" / "prediction.jsonl").events)
+        made = pages.outputs()
+        for name in self.parts:
+            text = made[pages.PAGES / f"{name}.md"]
+            self.assertRegex(text, r"Verdict by the \[rule\]\(rules.md#part-by-part\): \w+", name)
+            for row in self.parts[name].rows:
+                self.assertIn(f"--only '{row.label}'", text)
+        self.assertIn("<svg", made[pages.IMAGES / "R3.svg"])
+        self.assertEqual(made[pages.PAGES / "README.md"].count("**not run**"), 1)  # Dec, which is timed
+
+
+class Measures(unittest.TestCase):
+    def test_the_rank_of_a_product(self):
+        draw = random.Random(1)
+        left, right = ([[draw.gauss(0, 1) for _ in range(n)] for _ in range(m)] for m, n in ((30, 5), (5, 40)))
+        rows = [[math.fsum(a * right[k][j] for k, a in enumerate(row)) for j in range(40)] for row in left]
+        self.assertEqual(measures.rank_of(rows), 5)
+        self.assertEqual(measures.rank_of([[float(i == j) for j in range(6)] for i in range(6)]), 6)
+
+    def test_bleu_in_closed_form(self):
+        same = bleu.counts("a b c d e".split(), "a b c d e".split())
+        self.assertEqual(same, [5, 4, 3, 2, 5, 5])
+        self.assertAlmostEqual(bleu.of([same]), 100)
+        # 4 of 5 words, then 3 of 4, 2 of 3, 1 of 2 n-grams: no brevity penalty
+        self.assertAlmostEqual(bleu.of([bleu.counts("a b c d x".split(), "a b c d e".split())]), 100 * (4 / 5 * 3 / 4 * 2 / 3 / 2) ** 0.25)
+        self.assertAlmostEqual(bleu.of([bleu.counts("a b c d".split(), "a b c d e".split())]), 100 * math.exp(1 - 5 / 4))
+        self.assertEqual(bleu.of([bleu.counts(["x"], ["a"])]), 0)
+        self.assertEqual(bleu.counts("a a a".split(), "a b".split())[0], 1)  # clipped
+
+    def test_resamples_of_bleu_are_of_the_same_sentences(self):
+        good, bad = [4, 3, 2, 1, 4, 4], [0, 0, 0, 0, 4, 4]
+        self.assertEqual(bleu.resamples([good, good], 5), [100.0] * 5)
+        one, other = bleu.resamples([good, bad], 200), bleu.resamples([bad, good], 200)
+        self.assertTrue(all((a == 100) == (b == 0) for a, b in zip(one, other)))
+        self.assertTrue(40 < sum(a == 100 for a in one) < 60)  # a quarter of the draws has the good one twice
+
+    def test_shares_of_inner_products(self):
+        self.assertEqual(measures.inner_products("--head mix:2*lin,rbf:gamma=1 --lr 1"), [True, True, False])
+
+    def test_positions_of_sets(self):
+        found = measures.restricted_positions([["a", "dog", "and", "cat"]], [(["cat", "dog"], [7, 9])])
+        self.assertEqual([(before, place) for _, before, _, _, place in found], [(["a"], 1), (["a", "dog", "and"], 0)])
+
+    def test_a_bootstrap_covers_the_mean(self):
+        mean, (low, high) = measured.ratio(tuple((x / 100, 1) for x in range(100)), 0.95)
+        self.assertAlmostEqual(mean, 49.5)
+        self.assertTrue(40 < low < 49.5 < high < 59, (low, high))
+        self.assertAlmostEqual(high - low, 2 * 1.96 * math.sqrt((100 ** 2 - 1) / 12 / 100), delta=2)
+
+
+class Zipf(unittest.TestCase):
+    language = zipf.Language(classes=4, a_class=6)
+
+    def test_probabilities_of_short_sentences(self):
+        words = [(c, r) for c in range(4) for r in range(6)]
+        ends_at_once = math.fsum(math.exp(self.language.log_p([w])) for w in words)
+        ends_then = math.fsum(math.exp(self.language.log_p([v, w])) for v in words for w in words)
+        self.assertAlmostEqual(ends_at_once, zipf.END)
+        self.assertAlmostEqual(ends_then, zipf.END * (1 - zipf.END))
+
+    def test_the_entropy_is_that_of_what_is_drawn(self):
+        drawn = [-self.language.log_p(s) for s in self.language.sentences(4000, 1)]
+        entropy = self.language.entropy()
+        error = math.sqrt(sum((x - entropy) ** 2 for x in drawn)) / len(drawn)
+        self.assertAlmostEqual(sum(drawn) / len(drawn), entropy, delta=4 * error)
+
+    def test_every_word_is_drawn(self):
+        self.assertEqual(len({w for s in self.language.sentences(2000, 1) for w in s}), len(set(self.language.words())))
+
+
+class Searches(Records):
+    def test_the_norm_is_searched_by_b_then_by_a(self):
+        trained = []
+        while True:
+            norm, run = search.unigram_norm(self.folder)
+            if run is None:
+                break
+            a, b = map(float, run.row.label.partition(":")[2].split(","))
+            trained.append((a, b))
+            self.write(run, *({"event": "valid", "ppl": 50 + abs(math.log2(b) - 3) + abs(math.log2(a) - 1)} for _ in range(2)))
+            self.assertLess(len(trained), 20)
+        self.assertEqual(norm, "unigram:2,8")
+        self.assertEqual(trained, [(1, 1), (1, 2), (1, 4), (1, 8), (1, 16), (2, 8), (4, 8)])
+
+    def test_rates_of_a_head_without_numbers(self):
+        state = lambda: search.state("mos", self.folder, parts.MOS_TUNING)
+        trained = []
+        while state()[2]:
+            run = state()[2]
+            rate = float(run.row.options.rpartition("--lr ")[2])
+            trained.append(rate)
+            self.write(run, *({"event": "valid", "ppl": 50 + abs(rate - 20)} for _ in range(5)))
+        self.assertEqual(state()[:2], ("mos", 20))
+        self.assertEqual(trained, [10, 5, 20, 40])
+
+    def test_searches_come_before_the_runs_that_take_their_choices(self):
+        for name in ("T1", "T3", "R4", "T1-MT", "M2", "MoS"):
+            self.assertTrue(training.missing(self.parts[name], self.folder)[0].part.partition("-search")[1], name)
+
+
+class Jobs(Records):
+    def test_what_is_measured_needs_its_model_first(self):
+        todo = training.missing(self.parts["MF"], self.folder)
+        self.assertEqual([job.name for job in todo[:2]], ["M3/base-1", "MF/measured/base-1"])
+        self.assertEqual(len(todo), 2 * 15)
+        self.assertEqual(len({job.name for job in todo}), len(todo))
+
+    def test_a_row_alone(self):
+        todo = training.missing(self.parts["R2"], self.folder, "cos:0.01")
+        self.assertEqual({job.part for job in todo}, {"M1", "R2"})
+        self.assertEqual({job.row.label for job in todo}, {"cos:0.01"})
+
+    def test_names_of_jobs_differ(self):
+        for part in training.known().values():
+            names = [job.name for job in part.jobs()]
+            self.assertEqual(len(set(names)), len(names), part.name)
+
+    def test_options_are_given_once(self):
+        for part in training.known().values():
+            for run in part.runs(1):
+                flags = [word for word in run.arguments if word.startswith("--")]
+                self.assertEqual(len(set(flags)), len(flags), run.told)
+
+    def test_older_parts_have_their_records(self):
+        for part in older.all_parts().values():
+            for run in [run for row in part.rows for run in part.runs_of(row)]:
+                self.assertIsNotNone(records.find(run), run.name)
+
+    def test_a_page_begins_with_its_rule(self):
+        for name, part in self.parts.items():
+            text = pages.page(part)
+            self.assertIn(f"# {name}: ", text)
+            self.assertIn(pages.BEGIN.format(name), text)
+
+    def test_every_part_has_a_claim_in_the_summary(self):
+        self.assertEqual({name for name, _ in pages.CLAIMS}, {*self.parts, "Dec"})
+
+    def test_lines_of_a_plot(self):
+        svg = plots.lines("t", "width", "nats", [("a<b", [(8, 0.5, (0.4, 0.6)), (16, 0.2, None)]), ("none", [])])
+        self.assertEqual((svg.count("<polyline"), svg.count('class="line"')), (1, 2))
+        self.assertIn("a&lt;b", svg)
+
+    def test_records_have_no_folders_of_the_machine(self):
+        run = self.parts["SS"].runs(1)[0]
+        here = self.folder / "run"
+        here.mkdir()
+        (here / "config.json").write_text(json.dumps({"train": ["/a/b/c.txt"], "valid": [], "test": [], "vocab": "/a/b/dict.txt", "run": "/a/b", "head": "lin"}))
+        (here / "log.jsonl").write_text('{"event":"done","test_ppl":3.0}\n')
+        records.write(run, here, "machine", 1.0, self.folder, floor=2.5)
+        text = records.path_of(run, self.folder).read_text()
+        self.assertNotIn("/a/", text)
+        self.assertIn('"floor": 2.5', text)
+
+
+if __name__ == "__main__":
+    unittest.main()
