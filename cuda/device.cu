@@ -204,7 +204,7 @@ void CudaDevice::throw_errors() {
     check("copy", cudaMemsetAsync(errors_, 0xff, sizeof(DeviceErrors), stream_));
     fail("[", index_error_names().name_of(i), "] index ", static_cast<int32_t>(seen.first[i]),
          " at position ", static_cast<int64_t>(seen.first[i] >> 32), " is outside of [",
-         seen.low[i], ", ", seen.limit[i], ")");
+         static_cast<int64_t>(seen.low[i]), ", ", static_cast<int64_t>(seen.limit[i]), ")");
   }
 }
 

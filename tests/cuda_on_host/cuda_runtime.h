@@ -126,6 +126,13 @@ T __shfl_xor_sync(unsigned, T value, int mask) {
   cuda_on_host::sync_warp(false);
   return other;
 }
+inline unsigned long long atomicExch(unsigned long long* p, unsigned long long value) {
+  cuda_on_host::begin_atomic(p, sizeof *p);
+  const unsigned long long before = *p;
+  *p = value;
+  cuda_on_host::end_atomic();
+  return before;
+}
 inline unsigned long long atomicMin(unsigned long long* p, unsigned long long value) {
   cuda_on_host::begin_atomic(p, sizeof *p);
   const unsigned long long before = *p;
