@@ -7,11 +7,14 @@
 
 #include "core/memory_reserve.h"
 #include "core/op_table.h"
+#include "core/pool_watch.h"
 
 namespace nine {
 namespace {
 
 constexpr size_t kAlign = 64;  // a cache line, and an AVX-512 register
+
+const PoolWatch* pool_watch = nullptr;
 
 size_t rounded(size_t bytes) { return (std::max<size_t>(bytes, 1) + kAlign - 1) / kAlign * kAlign; }
 
@@ -34,6 +37,8 @@ SizeClass size_class(size_t bytes) {
 
 }  // namespace
 
+void set_pool_watch(const PoolWatch* watch) { pool_watch = watch; }
+
 Arena::Arena(std::string name, Device device, size_t capacity)
     : name_(std::move(name)), device_(device), capacity_(capacity) {
   if (capacity_ == 0) capacity_ = op_table(device_).available(device_.index);
@@ -49,6 +54,8 @@ Arena::Arena(std::string name, Device device, size_t capacity)
     base_ = static_cast<std::byte*>(p);
   } else {
     base_ = static_cast<std::byte*>(op_table(device_).allocate(capacity_, device_.index));
+    watch_ = pool_watch;
+    take(0, capacity_);
   }
 }
 
@@ -69,7 +76,23 @@ Tensor Arena::make(size_t offset, const Shape& shape, DType dtype) const {
   t.view_.ld = shape.cols();
   t.arena_ = this;
   t.generation_ = generation_;
+  if (watch_ != nullptr)
+    watch_->given(t.view_.data, static_cast<size_t>(shape.elements()) * size_of(dtype));
   return t;
+}
+
+void Arena::take(size_t offset, size_t bytes) const {
+  if (watch_ != nullptr && bytes > 0) watch_->taken(base_ + offset, bytes);
+}
+
+size_t Arena::with_red_zone(size_t bytes) const {
+  return bytes + (watch_ != nullptr ? watch_->red_zone : 0);
+}
+
+void Arena::end_scope(size_t mark) {
+  --scopes_;
+  take(capacity_ - top_, top_ - mark);
+  top_ = mark;
 }
 
 void Arena::note_use(size_t request) {
@@ -86,7 +109,7 @@ void Arena::out_of_memory(size_t request) const {
 }
 
 Tensor Arena::saved(const Shape& shape, DType dtype) {
-  const size_t bytes = bytes_of(shape, dtype);
+  const size_t bytes = with_red_zone(bytes_of(shape, dtype));
   note_use(bytes);
   const size_t offset = bottom_;
   bottom_ += bytes;
@@ -95,12 +118,13 @@ Tensor Arena::saved(const Shape& shape, DType dtype) {
 
 void Arena::release_saved(Mark mark) {
   require(mark <= bottom_, "[arena] released out of order: mark ", mark, " lies above ", bottom_);
+  take(mark, bottom_ - mark);
   bottom_ = mark;
 }
 
 Tensor Arena::temporary(const Shape& shape, DType dtype) {
   require(scopes_ > 0, "[arena] a temporary outside of a Scope would never be released");
-  const size_t bytes = bytes_of(shape, dtype);
+  const size_t bytes = with_red_zone(bytes_of(shape, dtype));
   note_use(bytes);
   top_ += bytes;
   return make(capacity_ - top_, shape, dtype);
@@ -116,8 +140,9 @@ Tensor Arena::block(const Shape& shape, DType dtype) {
     list.pop_back();
     return make(offset, shape, dtype);
   }
-  note_use(c.bytes);
-  top_ += c.bytes;
+  const size_t bytes = with_red_zone(c.bytes);
+  note_use(bytes);
+  top_ += bytes;
   return make(capacity_ - top_, shape, dtype);
 }
 
@@ -128,11 +153,14 @@ void Arena::free_block(const Tensor& block) {
   auto& list = free_[static_cast<size_t>(c.index)];
   require(std::find(list.begin(), list.end(), offset) == list.end(), "[arena] a block of shape ",
           v.shape, " was freed twice");
+  take(offset, c.bytes);
   list.push_back(offset);
 }
 
 void Arena::reset() {
   require(scopes_ == 0, "[arena] reset inside of a Scope");
+  take(0, bottom_);
+  take(capacity_ - top_, top_);
   bottom_ = top_ = 0;
   for (auto& list : free_) list.clear();
   ++generation_;

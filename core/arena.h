@@ -16,6 +16,8 @@
 
 namespace nine {
 
+struct PoolWatch;
+
 /// A memory pool. Tensors from it have undefined contents, and using them after reset() is an
 /// Error. When the pool is full, an Error states its size, what is in use, the peak and the
 /// request.
@@ -47,10 +49,7 @@ class Arena {
   class Scope {
    public:
     explicit Scope(Arena& arena) : arena_(arena), mark_(arena.top_) { ++arena_.scopes_; }
-    ~Scope() {
-      --arena_.scopes_;
-      arena_.top_ = mark_;
-    }
+    ~Scope() { arena_.end_scope(mark_); }
     Scope(const Scope&) = delete;
     Scope& operator=(const Scope&) = delete;
 
@@ -76,7 +75,10 @@ class Arena {
 
  private:
   Tensor make(size_t offset, const Shape& shape, DType dtype) const;
+  size_t with_red_zone(size_t bytes) const;
   void note_use(size_t request);
+  void end_scope(size_t mark);
+  void take(size_t offset, size_t bytes) const;
   [[noreturn]] void out_of_memory(size_t request) const;
 
   std::string name_;
@@ -88,6 +90,7 @@ class Arena {
   int scopes_ = 0;
   size_t peak_ = 0;
   uint64_t generation_ = 1;
+  const PoolWatch* watch_ = nullptr;                // of tests (core/pool_watch.h)
   static constexpr int kClasses = 48 * 4;           // four for each power of two
   std::array<std::vector<size_t>, kClasses> free_;  // offsets of the free blocks of each size class
 };

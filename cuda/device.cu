@@ -157,6 +157,9 @@ void* CudaDevice::scratch_bytes(size_t bytes, int slot) {
     s.memory = allocate(rounded, index_);
     s.bytes = rounded;
   }
+#ifndef __CUDACC__  // tests/cuda_on_host: what lies behind these bytes is not the op's
+  cuda_on_host::scratch_given(stream_, s.memory, bytes, s.bytes);
+#endif
   return s.memory;
 }
 
@@ -201,7 +204,7 @@ void CudaDevice::throw_errors() {
     check("copy", cudaMemsetAsync(errors_, 0xff, sizeof(DeviceErrors), stream_));
     fail("[", index_error_names().name_of(i), "] index ", static_cast<int32_t>(seen.first[i]),
          " at position ", static_cast<int64_t>(seen.first[i] >> 32), " is outside of [",
-         seen.low[i], ", ", seen.limit[i], ")");
+         static_cast<int64_t>(seen.low[i]), ", ", static_cast<int64_t>(seen.limit[i]), ")");
   }
 }
 

@@ -20,8 +20,8 @@ struct DeviceErrors {
   static constexpr int kMaxOps = 16;
   /// The first wrong index, as its position << 32 | its value; all bits set: no error.
   unsigned long long first[kMaxOps];
-  /// The valid range was [low, limit).
-  long long low[kMaxOps], limit[kMaxOps];
+  /// The valid range was [low, limit), stored atomically: several blocks may find wrong indices.
+  unsigned long long low[kMaxOps], limit[kMaxOps];
 };
 /// For kernels: where the wrong indices of one op are reported.
 struct IndexErrors {

@@ -83,8 +83,8 @@ NINE_D void put(bool add, T& y, T x) {
 /// Reports a wrong index to the host; of several the one with the lowest position is kept.
 NINE_D inline void report(const IndexErrors& to, int64_t position, int32_t value, int64_t low,
                           int64_t limit) {
-  to.errors->low[to.op] = low;
-  to.errors->limit[to.op] = limit;
+  atomicExch(&to.errors->low[to.op], static_cast<unsigned long long>(low));
+  atomicExch(&to.errors->limit[to.op], static_cast<unsigned long long>(limit));
   atomicMin(&to.errors->first[to.op],
             static_cast<unsigned long long>(position) << 32 | static_cast<uint32_t>(value));
 }

@@ -16,6 +16,7 @@ constexpr int64_t kPiecesStackRows = 576;
 constexpr int64_t kUntiedBytes = int64_t{128} << 20;
 // Bytes of a block's products on a GPU: chosen by calculation, not by measurement.
 constexpr int64_t kGpuBytes = int64_t{512} << 20;
+int64_t gpu_bytes = kGpuBytes;
 
 View matrix(const View& v) { return v.shape.rank() == 2 ? v : v.reshaped({v.rows(), v.cols()}); }
 
@@ -40,6 +41,8 @@ View vector_part(const View& v, int64_t begin, int64_t count) {
   return p;
 }
 
+void set_gpu_block_bytes(int64_t bytes) { gpu_bytes = bytes > 0 ? bytes : kGpuBytes; }
+
 int64_t head_block_rows(const HeadSpec& head, int64_t words, int64_t d, DType dtype,
                         Device device) {
   const int64_t panel = ops::kHeadPanel;
@@ -56,7 +59,7 @@ int64_t head_block_rows(const HeadSpec& head, int64_t words, int64_t d, DType dt
   }
   const int64_t row_bytes = words * planes_of(head, d) * static_cast<int64_t>(size_of(dtype));
   return std::max(
-      panel, (on_gpu ? kGpuBytes : kUntiedBytes) / std::max<int64_t>(1, row_bytes) / panel * panel);
+      panel, (on_gpu ? gpu_bytes : kUntiedBytes) / std::max<int64_t>(1, row_bytes) / panel * panel);
 }
 
 int64_t balanced_block_rows(int64_t rows, int64_t most) {

@@ -13,6 +13,9 @@
 
 namespace nine {
 
+/// How many bytes of products a block has on a GPU; 0: the default, 512 MB. For tests.
+void set_gpu_block_bytes(int64_t bytes);
+
 /// Assigns word vectors to components, computes the statistics of the word vectors and the prior
 /// once, and cuts the contexts into blocks of rows. The contexts tanh(C_k' h) of each component are
 /// computed for a group of blocks at a time.

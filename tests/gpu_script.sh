@@ -19,7 +19,8 @@ printf '#!/bin/sh\necho "9.0"\n' > "$work/bin/nvidia-smi"
 for name in gpu_tests lm_train; do printf '#!/bin/sh\nexit 0\n' > "build-gpu/bin/$name"; done
 # shellcheck disable=SC2016
 printf '#!/bin/sh\necho "{\\"s_per_step\\": 1}"\nsleep "${SLOW:-0}"\n' > build-gpu/bin/bench_lm
-printf '#!/bin/sh\ncase "$1" in *gpu_run*) exec "%s" "$@";; esac\nexit 0\n' "$(python3 -c "import sys; print(sys.executable)")" > "$work/bin/python3"
+python=$(python3 -c "import sys; print(sys.executable)")
+printf '#!/bin/sh\ncase "$1" in *gpu_run*) exec "%s" "$@";; esac\nexit 0\n' "$python" > "$work/bin/python3"
 chmod +x "$work"/bin/* build-gpu/bin/*
 PATH=$work/bin:$PATH
 export PATH OUT="$work/out"
@@ -35,7 +36,49 @@ has '"name": "compare-lin"' && has '"name": "lin-highest"' && has '"s_per_step":
 # With a deadline of its own it ends by itself.
 if SLOW=2 DEADLINE=3 tests/gpu.sh 2 > log 2>&1; then fail "steps were left out, and the exit status is 0"; fi
 grep -q 'cut off' log && has 'left out'
+# On another day what is done is not done again, but the build, which is not there any more; and on another GPU everything is.
+ran() { grep -c '^=== ' "$work/out/gpu.log" || true; }
+cp "$work/out/gpu.json" .gpu/gpu.json
+: > "$work/out/gpu.log"
 tests/gpu.sh 2 > log && has '"failed": \[\]' || fail "part 2: $(cat log)"
+[ "$(ran)" = 15 ] || fail "part 2 did not leave out the one step that was done: $(cat "$work/out/gpu.log")"
+has '"name": "lin-highest"'
+cp "$work/out/gpu.json" .gpu/gpu.json
+: > "$work/out/gpu.log"
+tests/gpu.sh 2 > log || fail "part 2, again: $(cat log)"
+[ "$(ran)" = 2 ] || fail "part 2 was run again: $(cat "$work/out/gpu.log")"
+printf '#!/bin/sh\necho "8.0"\n' > "$work/bin/nvidia-smi"
+: > "$work/out/gpu.log"
+tests/gpu.sh 2 > log || fail "part 2 on another GPU: $(cat log)"
+[ "$(ran)" = 16 ] || fail "another GPU's results were kept: $(cat "$work/out/gpu.log")"
+
+# A test that fails does not end its part. A comparison needs the runs of its own machine.
+printf '#!/bin/sh\nexit 7\n' > build-gpu/bin/gpu_tests
+printf '#!/bin/sh\ncase "$*" in *compare_runs*lin-cpu*) exit 1;; *gpu_run*) exec "%s" "$@";; esac\nexit 0\n' "$python" > "$work/bin/python3"
+if tests/gpu.sh 1 > log 2>&1; then fail "tests failed, and the exit status is 0"; fi
+has '1: tests' && has '1: compare-lin' && has '"name": "compare-rbf"'
+cp "$work/out/gpu.json" .gpu/gpu.json
+printf '#!/bin/sh\nexit 0\n' > build-gpu/bin/gpu_tests
+printf '#!/bin/sh\ncase "$1" in *gpu_run*) exec "%s" "$@";; esac\nexit 0\n' "$python" > "$work/bin/python3"
+: > "$work/out/gpu.log"
+tests/gpu.sh 1 > log || fail "part 1, mended: $(cat log)"
+for step in configure build tests cpu-lin cuda-lin again-lin compare-lin; do
+  grep -q "^=== $step:" "$work/out/gpu.log" || fail "$step was not run again"
+done
+[ "$(ran)" = 7 ] || fail "part 1 ran more than what had failed: $(cat "$work/out/gpu.log")"
+
+cp "$work/out/gpu.json" .gpu/gpu.json
+
+
+# Part 3, a sanitizer that finds something, and one that takes too long.
+printf '#!/bin/sh\ncase "$*" in *racecheck*) exit 9;; esac\nexit 0\n' > "$work/bin/compute-sanitizer"
+if tests/gpu.sh 3 > log 2>&1; then fail "racecheck failed, and the exit status is 0"; fi
+has '"3: racecheck"' && has '"name": "memcheck"'
+printf '#!/bin/sh\ncase "$*" in *memcheck*) sleep 20;; esac\nexit 0\n' > "$work/bin/compute-sanitizer"
+if DEADLINE=2 tests/gpu.sh 3 > log 2>&1; then fail "memcheck was cut off, and the exit status is 0"; fi
+has '"3: memcheck"' && has '3: racecheck, left out'
+printf '#!/bin/sh\nexit 0\n' > "$work/bin/compute-sanitizer"
+tests/gpu.sh 3 > log || fail "part 3: $(cat log)"
 
 # A build that fails ends its part; another commit's parts are not taken over.
 echo 4567def > .gpu/commit

@@ -128,17 +128,16 @@ namespace {
 template <class T>
 struct FillLanes {
   int64_t rows;
-  const double *exact_lse, *exact_weight;  // [component][row]; weight may be null
+  const double *exact_lse, *exact_weight;  // [component][row]
   const int32_t* targets;
-  Matrix<T> prior;  // without memory: none
-  T *lse, *lse_rest, *weight, *log_prior;
+  Matrix<T> prior;                         // without memory: none
+  T *lse, *lse_rest, *weight, *log_prior;  // weight may be null
   NINE_D void operator()(int64_t k, int64_t r) const {
     const int64_t at = k * rows + r;
     const double exact = exact_lse[at];
     lse[at] = static_cast<T>(exact);
     lse_rest[at] = static_cast<T>(exact - static_cast<double>(lse[at]));
-    weight[at] =
-        exact_weight != nullptr && targets[r] >= 0 ? static_cast<T>(exact_weight[at]) : T(0);
+    if (weight != nullptr) weight[at] = targets[r] >= 0 ? static_cast<T>(exact_weight[at]) : T(0);
     log_prior[at] = prior.data != nullptr ? prior.at(r, k) : T(0);
   }
 };
@@ -166,10 +165,11 @@ struct Mix {
 }  // namespace
 
 template <class T>
-StackLanes<T>::StackLanes(const StackedComponents<T>& stack, Arena& arena) : rows(stack.rows()) {
+StackLanes<T>::StackLanes(const StackedComponents<T>& stack, Use use, Arena& arena)
+    : rows(stack.rows()) {
   const HeadBlock& b = stack.block();
-  for (T** v : {&lse, &lse_rest, &weight, &log_prior})
-    *v = pool_array<T>(arena, stack.size() * rows);
+  for (T** v : {&lse, &lse_rest, &log_prior}) *v = pool_array<T>(arena, stack.size() * rows);
+  if (use == Use::gradients) weight = pool_array<T>(arena, stack.size() * rows);
   each(stack.device(), "kernel_softmax", {stack.size(), rows},
        FillLanes<T>{rows, stack.kept(b.lse, 0), stack.kept(b.weight, 0), stack.targets(),
                     b.log_prior ? Matrix<T>(b.log_prior) : Matrix<T>(), lse, lse_rest, weight,

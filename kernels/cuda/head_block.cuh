@@ -150,9 +150,11 @@ T* pool_array(Arena& arena, int64_t n) {
 /// The numbers of each row and component from which gradients and posteriors are computed.
 template <class T>
 struct StackLanes {
-  StackLanes(const StackedComponents<T>& stack, Arena& arena);
+  /// Of posteriors: without weights, which the loss computes from posteriors.
+  enum class Use { posteriors, gradients };
+  StackLanes(const StackedComponents<T>& stack, Use use, Arena& arena);
   int64_t rows;
-  T *lse, *lse_rest, *weight, *log_prior;  ///< [component][row]
+  T *lse, *lse_rest, *weight = nullptr, *log_prior;  ///< [component][row]
 };
 
 /// log pi_k + log p_k(v) in place of the run's scores of all components, and score_plane(size()) =

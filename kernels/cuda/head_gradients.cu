@@ -128,7 +128,7 @@ class Backward {
       : block_(block),
         joint_(block.options.spread != 0 && block.size() > 1),
         stack_(kOp, block, joint_ || has_parts(block) || g.dnumbers, arena),
-        lanes_(stack_, arena),
+        lanes_(stack_, StackLanes<T>::Use::gradients, arena),
         g_(g),
         device_(stack_.device()),
         d_(block.dims()),
@@ -164,7 +164,7 @@ class Backward {
           stack_.targets(), stack_.kept(block_.target_slope, k), target_dz_ + k * stack_.rows());
     for (int64_t k = 0; k < stack_.size(); ++k) {
       if (g_.dh && !stack_[k].kernel.whole(d_))
-        fill(g_.dh.row_range(k * stack_.padded(), stack_.rows()), 0);
+        fill(g_.dh.row_range(k * stack_.padded(), stack_.product_rows(1)), 0);
     }
     stack_.for_runs([&](const WordRun& run) {
       stack_.ensure_products(run);

@@ -36,7 +36,7 @@ template <class T>
 void sum_over_vocabulary(const HeadBlock& block, const VocabularySums& out, Arena& arena) {
   const Arena::Scope scope(arena);
   const StackedComponents<T> stack("head_loss", block, true, arena);
-  const StackLanes<T> lanes(stack, arena);
+  const StackLanes<T> lanes(stack, StackLanes<T>::Use::posteriors, arena);
   const int64_t size = stack.size(), rows = stack.rows(), padded = stack.padded();
   stack.for_runs([&](const WordRun& run) {
     stack.ensure_products(run);

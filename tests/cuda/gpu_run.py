@@ -5,7 +5,8 @@
 
 A part ends by itself within DEADLINE seconds (default 570): a step that would not end in time is cut off, and those after it are left
 out. After every step OUT/gpu.json (default build-gpu/out) is written anew. It goes on from the one in .gpu/, if there is one, so that
-parts of the same commit gather in one file. Exit status 1 when a step failed or was left out.
+parts of the same commit gather in one file, and a part on the same GPU leaves out what it has already done: only builds are done again.
+Exit status 1 when a step failed or was left out.
 """
 import json
 import os
@@ -76,6 +77,8 @@ def part_3():
         for tool in ("memcheck", "racecheck")]
 
 
+BUILDS = ("configure", "build")
+COMPARED = re.compile("^(cpu|cuda|again)-")
 PARTS = {"1": part_1, "2": part_2, "3": part_3}
 
 
@@ -92,9 +95,16 @@ class Record:
             if before["commit"] == self.now["commit"]:
                 self.now["parts"] = before["parts"]
 
-    def begin(self, part, names):
-        self.now["parts"][part] = {"date": time.strftime("%Y-%m-%d"), "gpu": self.now["gpu"], "steps": [], "waiting": list(names)}
+    def begin(self, part, steps):
+        """The steps that are to be run: those of `steps` that did not succeed on this GPU before, and builds."""
+        before = self.now["parts"].get(part, {"gpu": "", "steps": []})
+        done = {s["name"]: s for s in before["steps"] if s["exit"] == 0 and before["gpu"] == self.now["gpu"] and s["name"] not in BUILDS}
+        # Runs leave files for their comparison, on the machine where they ran.
+        kept = [name for name, _ in steps if name in done and COMPARED.sub("compare-", name) in done]
+        todo = [step for step in steps if step[0] not in kept]
+        self.now["parts"][part] = {"gpu": self.now["gpu"], "steps": [done[name] for name in kept], "waiting": [name for name, _ in todo]}
         self.write()
+        return todo
 
     def add(self, part, step):
         entry = self.now["parts"][part]
@@ -136,7 +146,7 @@ def run_step(name, command, seconds, log):
                 pass
     if name == "configure" and "CUDA: not built" in text:  # nothing of what follows would run on a GPU
         code = code or 1
-    step = {"name": name, "exit": code, "seconds": round(time.time() - begin, 1)}
+    step = {"name": name, "date": time.strftime("%Y-%m-%d"), "exit": code, "seconds": round(time.time() - begin, 1)}
     if lines:
         step["results"] = lines
     print(f"{name}: exit {code}{' (cut off)' if cut else ''}, {step['seconds']} s", flush=True)
@@ -156,8 +166,7 @@ def main():
     record = Record(out)
     with open(os.path.join(out, "gpu.log"), "a") as log:
         for part in parts:
-            begin, steps = time.time(), PARTS[part]()
-            record.begin(part, [name for name, _ in steps])
+            begin, steps = time.time(), record.begin(part, PARTS[part]())
             for name, command in steps:
                 left = begin + deadline - time.time()
                 if left < 1:
@@ -165,7 +174,7 @@ def main():
                     break
                 step = run_step(name, command, left, log)
                 record.add(part, step)
-                if step["exit"] != 0 and name in ("configure", "build"):
+                if step["exit"] != 0 and name in BUILDS:
                     break
     failed = record.failed()
     print(json.dumps({k: record.now[k] for k in ("commit", "gpu", "failed")}))

@@ -10,6 +10,7 @@
 #include "autograd/functions.h"
 #include "checks/op_cases.h"
 #include "kernels/cuda/spare_bytes.h"
+#include "kernels/head_blocks.h"
 #include "kernels/kernel_softmax.h"
 #include "kernels/learned_numbers.h"
 #include "tests/compare.h"
@@ -248,23 +249,33 @@ TEST_CASE("cuda head: products computed again, and a vocabulary in several runs"
   cuda::set_head_spare_bytes(0);
 }
 
-// Of the size that a language model has: products as the library chooses them there, and more than
-// one block of rows. On the stand-in, which would take hours, the same at a thousandth of it.
+// Of the size that a language model has: products as the library chooses them there, and the blocks
+// of rows that it cuts. On the stand-in, which would take hours, so many blocks of a thousandth of
+// that size.
 TEST_CASE("cuda head: full size, several blocks of rows") {
   if (!has_gpu()) return;
 #ifdef NINE_CUDA_ON_HOST
-  constexpr int64_t kShare = 16, kWordShare = 64;
+  constexpr int64_t kShare = 16, kWordShare = 64, kBlockShare = 1280;
   constexpr size_t kPool = size_t{64} << 20;
 #else
-  constexpr int64_t kShare = 1, kWordShare = 1;
+  constexpr int64_t kShare = 1, kWordShare = 1, kBlockShare = 1;
   constexpr size_t kPool = size_t{4} << 30;
 #endif
+  struct Case {
+    const char* head;
+    int64_t rows, blocks;
+  };
   Problem p{.words = 30000 / kWordShare, .size = 512 / kShare, .scale = 0.3, .pool = kPool};
-  for (const auto& [head, rows] : {std::pair{"lin", 4480}, {"rbf", 1120}, {"mix:9*lin", 1120}}) {
-    p.head = head;
-    p.rows = rows / kShare;
+  set_gpu_block_bytes((int64_t{512} << 20) / kBlockShare);
+  for (const Case& c : {Case{"lin", 4480, 2}, {"rbf", 1120, 1}, {"mix:9*lin", 1120, 3}}) {
+    p.head = c.head;
+    p.rows = c.rows / kShare;
+    const int64_t most = head_block_rows(parse_head(p.head), p.words, p.size, DType::float32, kGpu),
+                  each = balanced_block_rows(p.rows, most);
+    CHECK((p.rows + each - 1) / each == c.blocks);
     compare(p, DType::float32, 1e-5);
   }
+  set_gpu_block_bytes(0);
 }
 
 TEST_CASE("cuda head: large scores, and one word") {

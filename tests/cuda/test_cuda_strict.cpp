@@ -62,9 +62,76 @@ void train_all() {
 }  // namespace
 
 TEST_CASE("cuda strict: an access outside of a block of memory is found") {
-  if (!cuda_on_host::sees_accesses()) return;
-  CHECK(has(error_of([] { cuda_on_host::probe_block_overrun(); }),
-            "writes 1 bytes outside of its memory"));
+  using namespace cuda_on_host;
+  if (!sees_accesses()) return;
+  CHECK(has(error_of([] { probe_block_overrun(); }),
+            "thread 0 of block 0 writes 1 bytes outside of its memory, 0 bytes behind a block of "
+            "100"));
+  const auto of_pool = [](int64_t at, bool store) {
+    return error_of([&] { probe_pool(at, store); });
+  };
+  CHECK(of_pool(0, true).empty());
+  CHECK(of_pool(99, true).empty());
+  CHECK(has(of_pool(100, true),
+            "writes 4 bytes outside of its memory, 0 bytes behind a block of 400"));
+  CHECK(has(of_pool(163, true), "outside of its memory"));  // the zone's last
+  CHECK(has(of_pool(-1, false), "reads 4 bytes outside of its memory, 4 bytes before a block of"));
+  CHECK(of_pool(98, false).empty());
+  CHECK(error_of([] { probe_scratch(99); }).empty());
+  CHECK(has(error_of([] { probe_scratch(100); }), "0 bytes behind a block of 400"));
+}
+
+TEST_CASE("cuda strict: what has gone back to a pool must not be used") {
+  using namespace cuda_on_host;
+  if (!sees_accesses()) return;
+  for (const char* what : {"scope", "block", "saved", "reset"}) {
+    CAPTURE(what);
+    CHECK(
+        has(error_of([&] { probe_released_pool(what); }), "writes 4 bytes outside of its memory"));
+  }
+  CHECK(has(error_of([] { probe_stale_pool_replay(); }), "outside of its memory"));
+}
+
+TEST_CASE("cuda strict: what nobody wrote must not be read") {
+  using namespace cuda_on_host;
+  if (!sees_accesses()) return;
+  for (const char* what : {"kernel", "copy", "product", "shared"}) {
+    CAPTURE(what);
+    CHECK(has(error_of([&] { probe_unwritten(what); }), "bytes that nobody wrote, at byte"));
+  }
+}
+
+TEST_CASE("cuda strict: blocks of a launch must not meet in a word, but atomically") {
+  using namespace cuda_on_host;
+  if (!sees_accesses()) return;
+  const auto said = [](const char* what) { return error_of([&] { probe_blocks(what); }); };
+  for (const char* what : {"read", "atomic", "apart"}) CHECK(said(what).empty());
+  for (const char* what : {"write", "read write", "write read", "atomic write"}) {
+    CAPTURE(what);
+    const std::string text = said(what);
+    CHECK_MESSAGE(has(text, " a word, at byte 0 of 64"), text);
+    CHECK(has(text, "block 0"));
+    CHECK(has(text, "block 1"));
+    CHECK(has(text, "[probe int*, "));  // the kernel
+  }
+}
+
+TEST_CASE("cuda strict: threads of a block meet in a word only with a barrier in between") {
+  using namespace cuda_on_host;
+  if (!sees_accesses()) return;
+  const auto said = [](Between between, int apart) {
+    std::string text;  // one that nobody wrote, if the reader comes first
+    for (uint64_t seed = 1; seed < 40 && !has(text, "without a barrier"); ++seed) {
+      set_seed(seed);
+      text = error_of([&] { probe_threads(between, apart); });
+    }
+    return text;
+  };
+  CHECK(has(said(Between::nothing, 1), "threads 0 (which writes) and 1 (which reads) of block 0"));
+  CHECK(has(said(Between::shuffle, 1), "without a barrier"));
+  CHECK(said(Between::warp, 1).empty());
+  CHECK(has(said(Between::warp, 33), "without a barrier"));
+  CHECK(said(Between::block, 33).empty());
 }
 
 TEST_CASE("cuda strict: sectors and loads of every kernel are those of the table, or better") {

@@ -1,18 +1,49 @@
 #include "tests/cuda_on_host/access.h"
 
 #include <algorithm>
-#include <array>
+#include <memory>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "core/error.h"
+#include "core/pool_watch.h"
 #include "tests/cuda_on_host/card.h"
+#include "tests/cuda_on_host/shadow.h"
 
 namespace cuda_on_host {
 namespace {
 
 bool g_in_block = false, g_busy = false;
+
+// What kernels do wrong: the running block, and its threads' barriers.
+struct Checker {
+  std::unique_ptr<Shadow> shared;
+  const std::string* kernel = nullptr;
+  std::vector<Accessor> threads;
+  std::string wrong;
+};
+Checker& checker() {
+  static Checker& c = *new Checker;
+  return c;
+}
+
+#ifdef NINE_STRICT
+// The stand-in's queue runs work later than the host asks for it: so it is with what a pool gives.
+void queue_shadow(const void* p, size_t bytes, void (Shadow::*change)(const void*, size_t)) {
+  Card* const owner = card_of(p);
+  if (owner == nullptr || owner->memory.shadow() == nullptr) return;
+  owner->queue.push_back({.op = "pool",
+                          .uses = {},
+                          .run = [=] { (owner->memory.shadow()->*change)(p, bytes); },
+                          .counts = false,
+                          .always = true});
+}
+constexpr nine::PoolWatch kWatch{
+    256, [](const void* p, size_t bytes) { queue_shadow(p, bytes, &Shadow::given); },
+    [](const void* p, size_t bytes) { queue_shadow(p, bytes, &Shadow::taken); }};
+[[maybe_unused]] const bool g_watches = (nine::set_pool_watch(&kWatch), true);
+#endif
 
 constexpr size_t kSector = 32;
 constexpr int64_t kMostBlocks = 64;  // of a kernel that are counted
@@ -41,7 +72,6 @@ struct Recorder {
   std::unordered_map<Key, WarpLoad, Hash> warp_loads;
   std::vector<std::unordered_map<uintptr_t, uint32_t>> times;  // a thread's, of each instruction
   std::vector<char> in_run;                                    // of each thread
-  std::string wrong;
 };
 Recorder& recorder() {
   static Recorder& r = *new Recorder;
@@ -84,9 +114,25 @@ void count_loads(bool on) {
 }
 const std::map<std::string, Loads>& loads() { return recorder().all; }
 
-void begin_block(const std::string& kernel, size_t threads) {
+void begin_launch() {
+  for (int i = 0; i < kCards; ++i)
+    if (Shadow* const shadow = card(i).memory.shadow()) shadow->begin_launch();
+}
+
+void begin_block(const std::string& kernel, size_t block, size_t threads, std::byte* shared,
+                 size_t shared_bytes) {
+  if (!sees_accesses()) return;
   Recorder& r = recorder();
+  Checker& c = checker();
   g_in_block = true;
+  c.kernel = &kernel;
+  c.wrong.clear();
+  c.threads.assign(threads, {.block = static_cast<uint32_t>(block)});
+  for (size_t i = 0; i < threads; ++i) c.threads[i].thread = static_cast<uint16_t>(i);
+  if (!c.shared) c.shared = std::make_unique<Shadow>(shared, kSharedRange);
+  c.shared->taken(shared, kSharedRange);
+  c.shared->given(shared, shared_bytes);
+  c.shared->begin_launch();
   r.counted = r.on && ++r.blocks[kernel] <= kMostBlocks;
   if (!r.counted) return;
   r.now = &r.all[kernel];
@@ -95,32 +141,46 @@ void begin_block(const std::string& kernel, size_t threads) {
   r.in_run.assign(threads, 0);
 }
 
-void end_block(const char* op) {
+void end_block() {
   Recorder& r = recorder();
   g_in_block = false;
   if (r.counted)
     for (const auto& [key, load] : r.warp_loads) add_up(load, *r.now);
-  if (!r.wrong.empty()) nine::fail("[", op, "] ", std::exchange(r.wrong, {}));
+  if (!checker().wrong.empty()) nine::fail(std::exchange(checker().wrong, {}));
 }
 
-void passed_barrier(size_t thread) {
+void passed_barrier(size_t thread, Barrier barrier) {
+  if (!sees_accesses()) return;
   Recorder& r = recorder();
   if (r.counted && thread < r.in_run.size()) r.in_run[thread] = 0;
+  Accessor& by = checker().threads[thread];
+  if (barrier == Barrier::block) ++by.barriers;
+  if (barrier == Barrier::warp) ++by.warp_barriers;
 }
 
 namespace {
 
-void note(uintptr_t address, size_t bytes, bool store, uintptr_t instruction) {
+// Of device memory or the block's shared memory; null: neither.
+Shadow* shadow_of(uintptr_t address) {
+  for (int i = 0; i < kCards; ++i)
+    if (Shadow* const shadow = card(i).memory.shadow(); shadow->has(address)) return shadow;
+  return checker().shared->has(address) ? checker().shared.get() : nullptr;
+}
+
+void note(uintptr_t address, size_t bytes, Access access, uintptr_t instruction) {
   Recorder& r = recorder();
-  // NOLINTNEXTLINE(performance-no-int-to-ptr): compared, not followed
-  const void* p = reinterpret_cast<const void*>(address);
-  Card* const owner = card_of(p);
-  if (owner == nullptr) return;
-  if (!owner->memory.holds(p, bytes) && r.wrong.empty())
-    r.wrong = nine::concat(store ? "writes " : "reads ", bytes, " bytes outside of its memory");
-  if (!r.counted) return;
+  Checker& c = checker();
+  Shadow* const shadow = shadow_of(address);
+  if (shadow == nullptr) return;
   const size_t thread = running_thread();
-  if (store) {
+  if (c.wrong.empty()) {
+    const Accessor& by = c.threads[thread];
+    if (const std::string wrong = shadow->access(address, bytes, access, by); !wrong.empty())
+      c.wrong = nine::concat("[", *c.kernel, "] thread ", thread, " of block ", by.block, " ",
+                             shadow == c.shared.get() ? "of shared memory " : "", wrong);
+  }
+  if (!r.counted || shadow == c.shared.get()) return;
+  if (access != Access::load) {
     r.in_run[thread] = 0;
     return;
   }
@@ -133,11 +193,31 @@ void note(uintptr_t address, size_t bytes, bool store, uintptr_t instruction) {
 }  // namespace
 
 // Called for every access of the code that is compiled with the hooks.
-void accessed(uintptr_t address, size_t bytes, bool store, uintptr_t instruction) {
+void accessed(uintptr_t address, size_t bytes, Access access, uintptr_t instruction) {
   if (g_busy || !g_in_block) return;
   g_busy = true;  // the containers' code may be a copy that is compiled with the hooks
-  note(address, bytes, store, instruction);
+  note(address, bytes, access, instruction);
   g_busy = false;
+}
+
+void begin_atomic(void* p, size_t bytes) {
+  accessed(reinterpret_cast<uintptr_t>(p), bytes, Access::atomic, 0);
+  g_busy = true;
+}
+void end_atomic() { g_busy = false; }
+
+void scratch_given(cudaStream_t stream, void* p, size_t bytes, size_t capacity) {
+  Card* const owner = card_of(p);
+  if (owner == nullptr || owner->memory.shadow() == nullptr) return;
+  stream->submit({.op = "scratch",
+                  .uses = {},
+                  .run =
+                      [=] {
+                        owner->memory.shadow()->taken(p, capacity);
+                        owner->memory.shadow()->given(p, bytes);
+                      },
+                  .counts = false,
+                  .always = true});
 }
 
 }  // namespace cuda_on_host
@@ -145,11 +225,11 @@ void accessed(uintptr_t address, size_t bytes, bool store, uintptr_t instruction
 #ifdef NINE_STRICT
 #define NINE_HOOKS(size)                                                              \
   void __asan_load##size##_noabort(unsigned long a) {                                 \
-    cuda_on_host::accessed(a, size, false,                                            \
+    cuda_on_host::accessed(a, size, cuda_on_host::Access::load,                       \
                            reinterpret_cast<uintptr_t>(__builtin_return_address(0))); \
   }                                                                                   \
   void __asan_store##size##_noabort(unsigned long a) {                                \
-    cuda_on_host::accessed(a, size, true,                                             \
+    cuda_on_host::accessed(a, size, cuda_on_host::Access::store,                      \
                            reinterpret_cast<uintptr_t>(__builtin_return_address(0))); \
   }
 extern "C" {
@@ -159,10 +239,12 @@ NINE_HOOKS(4)
 NINE_HOOKS(8)
 NINE_HOOKS(16)
 void __asan_loadN_noabort(unsigned long a, unsigned long n) {
-  cuda_on_host::accessed(a, n, false, reinterpret_cast<uintptr_t>(__builtin_return_address(0)));
+  cuda_on_host::accessed(a, n, cuda_on_host::Access::load,
+                         reinterpret_cast<uintptr_t>(__builtin_return_address(0)));
 }
 void __asan_storeN_noabort(unsigned long a, unsigned long n) {
-  cuda_on_host::accessed(a, n, true, reinterpret_cast<uintptr_t>(__builtin_return_address(0)));
+  cuda_on_host::accessed(a, n, cuda_on_host::Access::store,
+                         reinterpret_cast<uintptr_t>(__builtin_return_address(0)));
 }
 void __asan_handle_no_return() {}
 void __asan_before_dynamic_init(const char*) {}

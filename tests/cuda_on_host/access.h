@@ -2,6 +2,7 @@
 // them (the tests' strict build of the stand-in; nothing of AddressSanitizer's own is linked).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -34,9 +35,14 @@ void count_loads(bool on);
 /// By kernel: the op and its functor or parameters' types.
 const std::map<std::string, Loads>& loads();
 
-// For the scheduler of fibers.
-void begin_block(const std::string& kernel, size_t threads);
-void end_block(const char* op);
-void passed_barrier(size_t thread);
+// For the scheduler of fibers. Shared memory is the beginning of so many bytes, always the same.
+inline constexpr size_t kSharedRange = size_t{64} << 10;
+enum class Barrier { block, warp, shuffle };  // a shuffle orders no accesses to memory
+void begin_launch();
+void begin_block(const std::string& kernel, size_t block, size_t threads, std::byte* shared,
+                 size_t shared_bytes);
+/// Error: the first wrong access of the block.
+void end_block();
+void passed_barrier(size_t thread, Barrier barrier);
 
 }  // namespace cuda_on_host

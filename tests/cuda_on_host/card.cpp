@@ -41,6 +41,11 @@ struct Stream final : cuda_on_host_stream {
     nine::require(owner->memory.holds(p, bytes), "[", op, "] ", bytes,
                   " bytes leave their block of device memory, or it was freed");
   }
+  void accesses(const char* op, const void* p, size_t pitch, size_t width, size_t rows,
+                bool store) const override {
+    card(card_index)
+        .memory.require_access(op, p, pitch, width, rows, store ? Access::store : Access::load);
+  }
   bool current() const override { return g_current == card_index; }
   bool fails() override { return enter() != cudaSuccess; }
 
@@ -65,7 +70,7 @@ Card* card_of(const void* p) {
 
 void drain(Card& c) {
   if (c.queue.empty()) return;
-  const CardMemory::Access access(c.memory);
+  const CardMemory::Open open(c.memory);
   while (!c.queue.empty()) {
     const Work work = std::move(c.queue.front());
     c.queue.pop_front();
@@ -77,8 +82,7 @@ void drain(Card& c) {
       g_work += work.counts;
     } catch (...) {
       if (!c.late) c.late = std::current_exception();
-      c.queue.clear();
-      return;
+      std::erase_if(c.queue, [](const Work& lost) { return !lost.always; });
     }
   }
 }

@@ -28,7 +28,7 @@ int64_t api_calls();
 int64_t graphs_launched();
 int64_t live_graphs();  // ready to be launched
 int64_t allocations();  // of device memory
-/// Runs what waits, in order. An error is kept in `late`, and what comes after it is lost.
+/// Runs what waits, in order. An error is kept in `late`, and the work after it is lost.
 void drain(Card& card);
 /// Throws what drain() kept.
 void rethrow_late(Card& card);

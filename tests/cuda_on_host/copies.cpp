@@ -66,6 +66,10 @@ cudaError_t copy_rows(const Rows& c, cudaMemcpyKind kind, cudaStream_t stream) {
                         (to_device || !page_locked(c.to, c.to_bytes()));
   nine::require(!captures() || !pageable, "a copy of pageable memory while a stream captures");
   stream->submit({"copy", std::move(uses), [=] {
+                    if (from_device)
+                      stream->accesses("copy", c.from, c.from_pitch, c.width, c.height, false);
+                    if (to_device)
+                      stream->accesses("copy", c.to, c.to_pitch, c.width, c.height, true);
                     for (size_t r = 0; r < c.height; ++r)
                       std::memcpy(c.to + r * c.to_pitch, c.from + r * c.from_pitch, c.width);
                     // Page-locked memory is staging: written anew for every copy.
@@ -188,6 +192,7 @@ cudaError_t cudaMemset2DAsync(void* p, size_t pitch, int value, size_t width, si
   if (width > pitch) return failed(cudaErrorInvalidValue);
   stream->require_memory("memset", p, (height - 1) * pitch + width);
   stream->submit({"memset", {p}, [=] {
+                    stream->accesses("memset", p, pitch, width, height, true);
                     for (size_t r = 0; r < height; ++r)
                       std::memset(static_cast<std::byte*>(p) + r * pitch, value, width);
                   }});

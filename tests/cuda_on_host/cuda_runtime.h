@@ -76,9 +76,15 @@ const char* types_of(const char* function);
 size_t running_thread();
 /// Within a kernel: the block's shared memory.
 void* shared_memory();
-/// Within a kernel: waits for the other threads of the block, or of the warp.
+/// Within a kernel: waits for the other threads of the block, or of the warp; with `memory` they
+/// see each other's stores then.
 void sync_block();
-void sync_warp();
+void sync_warp(bool memory);
+/// Within a kernel: an atomic access begins, and ends.
+void begin_atomic(void* p, size_t bytes);
+void end_atomic();
+/// From now on so many bytes of a scratch buffer's are used, with undefined contents.
+void scratch_given(cudaStream_t stream, void* p, size_t bytes, size_t capacity);
 /// Within a kernel: the memory through which the lanes of this warp exchange values; lane < 32.
 void* lane_slot(unsigned lane);
 unsigned lane();
@@ -108,21 +114,30 @@ void launch_kernel(const char* op, cudaStream_t stream, void (*kernel)(P...), di
 
 inline void __syncthreads() { cuda_on_host::sync_block(); }
 inline int __syncthreads_or(int value) { return cuda_on_host::any_of_block(value != 0) ? 1 : 0; }
-inline void __syncwarp() { cuda_on_host::sync_warp(); }
+inline void __syncwarp() { cuda_on_host::sync_warp(true); }
 template <class T>
 T __shfl_xor_sync(unsigned, T value, int mask) {
   static_assert(sizeof(T) <= 8);
   std::memcpy(cuda_on_host::lane_slot(cuda_on_host::lane()), &value, sizeof value);
-  cuda_on_host::sync_warp();
+  cuda_on_host::sync_warp(false);  // of memory a shuffle promises nothing
   T other;
   std::memcpy(&other, cuda_on_host::lane_slot(cuda_on_host::lane() ^ static_cast<unsigned>(mask)),
               sizeof other);
-  cuda_on_host::sync_warp();
+  cuda_on_host::sync_warp(false);
   return other;
 }
+inline unsigned long long atomicExch(unsigned long long* p, unsigned long long value) {
+  cuda_on_host::begin_atomic(p, sizeof *p);
+  const unsigned long long before = *p;
+  *p = value;
+  cuda_on_host::end_atomic();
+  return before;
+}
 inline unsigned long long atomicMin(unsigned long long* p, unsigned long long value) {
+  cuda_on_host::begin_atomic(p, sizeof *p);
   const unsigned long long before = *p;
   if (value < before) *p = value;
+  cuda_on_host::end_atomic();
   return before;
 }
 

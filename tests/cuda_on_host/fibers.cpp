@@ -200,19 +200,21 @@ void run_grid(const Kernel& kernel, dim3 grid, dim3 block, size_t shared,
   std::vector<size_t> blocks_order(blocks);
   std::iota(blocks_order.begin(), blocks_order.end(), size_t{0});
   shuffle(blocks_order);
+  begin_launch();
   for (const size_t b : blocks_order) {
     blockIdx = dim3(static_cast<unsigned>(b % grid.x), static_cast<unsigned>(b / grid.x % grid.y),
                     static_cast<unsigned>(b / grid.x / grid.y));
     // Exactly the requested size, so that a sanitizer reports accesses outside; without one the
     // guard behind it detects writes.
+    if (sees_accesses()) m.shared.reserve(kSharedRange);
     m.shared.assign(shared + kGuard, std::byte{0xff});
     for (size_t i = 0; i < threads; ++i)
       start(i,
             dim3(static_cast<unsigned>(i % block.x), static_cast<unsigned>(i / block.x % block.y),
                  static_cast<unsigned>(i / block.x / block.y)));
-    begin_block(name, threads);
+    begin_block(name, b, threads, m.shared.data(), shared);
     run_block(op);
-    end_block(op);
+    end_block();
     nine::require(std::all_of(m.shared.end() - kGuard, m.shared.end(),
                               [](std::byte x) { return x == std::byte{0xff}; }),
                   "[", op, "] wrote behind its shared memory of ", shared, " bytes");
@@ -243,11 +245,11 @@ const char* types_of(const char* function) {
   return (new std::string(text))->c_str();
 }
 void sync_block() {
-  passed_barrier(machine().running);
+  passed_barrier(machine().running, Barrier::block);
   to_scheduler(State::at_block);
 }
-void sync_warp() {
-  passed_barrier(machine().running);
+void sync_warp(bool memory) {
+  passed_barrier(machine().running, memory ? Barrier::warp : Barrier::shuffle);
   to_scheduler(State::at_warp);
 }
 unsigned lane() { return static_cast<unsigned>(machine().running % 32); }

@@ -8,6 +8,7 @@
 #include <iterator>
 
 #include "core/error.h"
+#include "tests/cuda_on_host/access.h"
 
 namespace cuda_on_host {
 namespace {
@@ -26,16 +27,17 @@ CardMemory::CardMemory() {
   nine::require(p != MAP_FAILED, "no address space for the stand-in of a GPU's memory");
   base_ = static_cast<std::byte*>(p) + (kPage - reinterpret_cast<uintptr_t>(p) % kPage) % kPage;
   madvise(base_, kBytes, MADV_HUGEPAGE);
+  if (sees_accesses()) shadow_ = std::make_unique<Shadow>(base_, kBytes);
 }
 
 void CardMemory::protect(int how) const {
   if (used_ > 0) mprotect(base_, (used_ + kPage - 1) / kPage * kPage, how);
 }
-CardMemory::Access::Access(CardMemory& memory) : memory_(memory) {
-  if (memory_.access_++ == 0) memory_.protect(PROT_READ | PROT_WRITE);
+CardMemory::Open::Open(CardMemory& memory) : memory_(memory) {
+  if (memory_.opened_++ == 0) memory_.protect(PROT_READ | PROT_WRITE);
 }
-CardMemory::Access::~Access() {
-  if (--memory_.access_ == 0) memory_.protect(PROT_NONE);
+CardMemory::Open::~Open() {
+  if (--memory_.opened_ == 0) memory_.protect(PROT_NONE);
 }
 
 bool CardMemory::holds(const void* p, size_t bytes) const {
@@ -44,6 +46,15 @@ bool CardMemory::holds(const void* p, size_t bytes) const {
   if (block == live_.begin()) return false;
   --block;
   return at + bytes <= block->first + block->second;
+}
+
+void CardMemory::require_access(const char* op, const void* p, size_t pitch, size_t width,
+                                size_t rows, Access access) const {
+  const auto begin = reinterpret_cast<uintptr_t>(p);
+  for (size_t r = 0; shadow_ && r < rows; ++r)
+    if (const std::string wrong = shadow_->whole_access(begin + r * pitch, width, access);
+        !wrong.empty())
+      nine::fail("[", op, "] ", wrong);
 }
 
 void* CardMemory::allocate(size_t bytes) {
@@ -59,8 +70,9 @@ void* CardMemory::allocate(size_t bytes) {
   }
   used_ = std::max(used_, at + size);
   live_[at] = bytes;
-  const Access access(*this);
+  const Open open(*this);
   std::memset(base_ + at, 0xff, size);
+  if (shadow_) shadow_->given(base_ + at, bytes);
   return base_ + at;
 }
 
@@ -69,11 +81,12 @@ std::string CardMemory::release(void* p) {
   if (block == live_.end()) return "what was freed is no block of device memory";
   std::string wrong;
   {
-    const Access access(*this);
+    const Open open(*this);
     const auto* gap = static_cast<std::byte*>(p) + block->second;
     if (!std::all_of(gap, gap + kAlign, [](std::byte b) { return b == std::byte{0xff}; }))
       wrong = nine::concat("a kernel wrote behind a block of ", block->second, " bytes");
     std::memset(p, 0xff, block->second);
+    if (shadow_) shadow_->taken(p, block->second);
   }
   size_t at = block->first, bytes = rounded(block->second);
   live_.erase(block);

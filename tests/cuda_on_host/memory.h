@@ -3,7 +3,10 @@
 
 #include <cstddef>
 #include <map>
+#include <memory>
 #include <string>
+
+#include "tests/cuda_on_host/shadow.h"
 
 namespace cuda_on_host {
 
@@ -25,14 +28,20 @@ class CardMemory {
   bool holds(const void* p, size_t bytes) const;
   size_t free_bytes() const { return kBytes - used_; }
   size_t blocks() const { return live_.size(); }
+  /// What is known of each byte; null where kernels are compiled without hooks.
+  Shadow* shadow() const { return shadow_.get(); }
+  /// Error: a copy or a product accesses bytes that are not there, or reads some that nobody wrote.
+  /// `rows` times `width` bytes, `pitch` from one to the next.
+  void require_access(const char* op, const void* p, size_t pitch, size_t width, size_t rows,
+                      Access access) const;
 
   /// While an object exists, the host can access this card's memory: a kernel runs, or a copy.
-  class Access {
+  class Open {
    public:
-    explicit Access(CardMemory& memory);
-    ~Access();
-    Access(const Access&) = delete;
-    Access& operator=(const Access&) = delete;
+    explicit Open(CardMemory& memory);
+    ~Open();
+    Open(const Open&) = delete;
+    Open& operator=(const Open&) = delete;
 
    private:
     CardMemory& memory_;
@@ -44,7 +53,8 @@ class CardMemory {
   std::byte* base_ = nullptr;
   size_t used_ = 0;                       // to the end of the highest block there ever was
   std::map<size_t, size_t> live_, free_;  // offset -> bytes
-  int access_ = 0;
+  int opened_ = 0;
+  std::unique_ptr<Shadow> shadow_;
 };
 
 }  // namespace cuda_on_host

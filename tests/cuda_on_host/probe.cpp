@@ -2,6 +2,7 @@
 
 #include <string_view>
 
+#include "core/arena.h"
 #include "core/error.h"
 #include "cuda/blas.cuh"
 #include "cuda/launch.cuh"
@@ -35,6 +36,39 @@ __global__ void write_kernel(char* p, int at) {
 }
 __global__ void count_kernel(int* p) {
   if (threadIdx.x == 0) ++*p;
+}
+
+__global__ void access_kernel(int* p, int64_t at, bool store) {
+  if (threadIdx.x != 0) return;
+  if (store) {
+    p[at] = 1;
+  } else {
+    p[at + 1] = p[at];
+  }
+}
+// Block i does the i-th of two things to p[0]; p has a word of each block behind it.
+enum class Do { read, write, atomic };
+__global__ void blocks_kernel(int* p, Do first, Do second, int apart) {
+  const int b = static_cast<int>(blockIdx.x);
+  if (threadIdx.x != 0) return;
+  const Do mine = b == 0 ? first : second;
+  int* const word = p + 2 * apart * b;
+  if (mine == Do::write) *word = b;
+  if (mine == Do::read) p[8 + b] = *word;
+  if (mine == Do::atomic) atomicMin(reinterpret_cast<unsigned long long*>(word), 1ull);
+}
+// Thread 0 writes, another one reads.
+__global__ void threads_kernel(int* out, Between between, int reader) {
+  int* shared = nine::cuda::shared_memory<int>();
+  if (threadIdx.x == 0) shared[0] = 1;
+  if (between == Between::shuffle) __shfl_xor_sync(0xffffffffu, 1, 1);
+  if (between == Between::warp) __syncwarp();
+  if (between == Between::block) __syncthreads();
+  if (static_cast<int>(threadIdx.x) == reader) *out = shared[0];
+}
+
+__global__ void read_shared_kernel(int* out) {
+  if (threadIdx.x == 0) *out = *nine::cuda::shared_memory<int>();
 }
 
 __global__ void read_kernel(const char* p, int* out) {
@@ -207,6 +241,118 @@ void probe_misaligned() {
   int* p = device().scratch<int>(8);
   launch(device(), "probe", read_kernel, dim3(1), dim3(32), 0, reinterpret_cast<const char*>(p) + 2,
          p + 4);
+  device().wait();
+}
+
+namespace {
+
+nine::Arena& pool() {
+  static nine::Arena& arena = *new nine::Arena("probe", {nine::DeviceKind::cuda, 0}, 1 << 16);
+  return arena;
+}
+void access(int* p, int64_t at, bool store) {
+  launch(device(), "probe", access_kernel, dim3(1), dim3(32), 0, p, at, store);
+  device().wait();
+}
+int* ints_of(const nine::Tensor& t) { return static_cast<int*>(t.view().data); }
+void set(int* p, int64_t n) {
+  check(cudaMemsetAsync(p, 0, static_cast<size_t>(n) * sizeof(int), stream()));
+}
+
+}  // namespace
+
+void probe_pool(int64_t at, bool store) {
+  const nine::Arena::Scope scope(pool());
+  pool().temporary({100}, nine::DType::int32);  // behind it
+  const nine::Tensor t = pool().temporary({100}, nine::DType::int32);
+  set(ints_of(t), 100);
+  access(ints_of(t), at, store);
+}
+void probe_released_pool(const char* what) {
+  const auto is = [&](std::string_view name) { return name == what; };
+  int* p = nullptr;
+  if (is("scope")) {
+    const nine::Arena::Scope scope(pool());
+    p = ints_of(pool().temporary({100}, nine::DType::int32));
+  }
+  if (is("block")) {
+    const nine::Tensor block = pool().block({100}, nine::DType::int32);
+    p = ints_of(block);
+    pool().free_block(block);
+  }
+  if (is("saved")) {
+    const nine::Arena::Mark mark = pool().saved_mark();
+    p = ints_of(pool().saved({100}, nine::DType::int32));
+    pool().release_saved(mark);
+  }
+  if (is("reset")) p = ints_of(pool().saved({100}, nine::DType::int32));
+  pool().reset();
+  access(p, 0, true);
+}
+void probe_stale_pool_replay() {
+  int* p = nullptr;
+  const auto run = [&] {
+    device().run_graph("stale pool",
+                       [&] { launch(device(), "probe", count_kernel, dim3(1), dim3(32), 0, p); });
+    device().wait();
+  };
+  {
+    const nine::Arena::Scope scope(pool());
+    p = ints_of(pool().temporary({1}, nine::DType::int32));
+    set(p, 1);
+    for (int i = 0; i < 3; ++i) run();
+  }
+  run();
+}
+void probe_scratch(int64_t at) { access(device().scratch<int>(100), at, true); }
+void probe_unwritten(const char* what) {
+  const auto is = [&](std::string_view name) { return name == what; };
+  int* p = new_ints(64);
+  try {
+    if (is("kernel")) access(p, 0, false);
+    if (is("copy")) number_at(p);
+    if (is("shared")) {
+      launch(device(), "probe", read_shared_kernel, dim3(1), dim3(32), sizeof(int), p);
+      device().wait();
+    }
+    if (is("product")) {
+      auto* x = reinterpret_cast<float*>(p);
+      set(p, 16);
+      multiply(device(), "probe",
+               nine::Gemm<float>{.m = 4,
+                                 .n = 4,
+                                 .k = 4,
+                                 .a = x,
+                                 .lda = 4,
+                                 .b = x + 16,
+                                 .ldb = 4,
+                                 .c = x + 32,
+                                 .ldc = 4});
+      device().wait();
+    }
+  } catch (...) {
+    nine::cuda::release(p, 0);
+    throw;
+  }
+  nine::cuda::release(p, 0);
+}
+void probe_blocks(const char* what) {
+  const auto is = [&](std::string_view name) { return name == what; };
+  int* p = device().scratch<int>(16);
+  set(p, 16);
+  const bool apart = is("apart");
+  const Do first = is("read write") || is("read")       ? Do::read
+                   : is("atomic") || is("atomic write") ? Do::atomic
+                                                        : Do::write,
+           second = is("write read") || is("read") ? Do::read
+                    : is("atomic")                 ? Do::atomic
+                                                   : Do::write;
+  launch(device(), "probe", blocks_kernel, dim3(2), dim3(32), 0, p, first, second, apart ? 1 : 0);
+  device().wait();
+}
+void probe_threads(Between between, int apart) {
+  int* p = device().scratch<int>(1);
+  launch(device(), "probe", threads_kernel, dim3(1), dim3(64), sizeof(int), p, between, apart);
   device().wait();
 }
 void probe_wrong_product(const char* what) {

@@ -32,6 +32,23 @@ void probe_stale_replay();
 void probe_other_card();
 void probe_other_current_card();
 void probe_misaligned();
+// What only the strict build sees.
+/// A tensor of a pool, of 100 numbers: reads or writes number `at` of it. It was written before.
+void probe_pool(int64_t at, bool store);
+/// A tensor whose Scope has ended; of a block that was freed; of a step that has.
+void probe_released_pool(const char* what);
+/// A graph that is launched again when its tensor has gone back to the pool.
+void probe_stale_pool_replay();
+/// A scratch buffer of 100 numbers.
+void probe_scratch(int64_t at);
+/// Reads what nobody wrote: "kernel", "copy", "product", "shared".
+void probe_unwritten(const char* what);
+/// Two blocks: "write", "read write", "write read", "read", "atomic", "atomic write", "apart".
+void probe_blocks(const char* what);
+/// Two threads of a block, with nothing, a shuffle, a barrier of the warp or of the block in
+/// between; `apart` is how many threads lie between them.
+enum class Between { nothing, shuffle, warp, block };
+void probe_threads(Between between, int apart);
 /// A product of cuBLAS's with one wrong argument: "lda", "alignment", "range", "card", "host".
 void probe_wrong_product(const char* what);
 

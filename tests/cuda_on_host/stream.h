@@ -15,7 +15,8 @@ struct Work {
   const char* op;
   std::vector<const void*> uses;
   std::function<void()> run;
-  bool counts = true;  // takes a microsecond by the clock of events
+  bool counts = true;   // takes a microsecond by the clock of events
+  bool always = false;  // also after an error
 };
 
 }  // namespace cuda_on_host
@@ -26,6 +27,10 @@ struct cuda_on_host_stream {
   virtual void submit(cuda_on_host::Work work) = 0;
   /// Error: the bytes from p on are not in one block of this card's memory.
   virtual void require_memory(const char* op, const void* p, size_t bytes) const = 0;
+  /// In a work's run(): that it reads or writes these bytes, `rows` times `width`, `pitch` from one
+  /// to the next. Error: some are not there, or it reads what nobody wrote (in the strict build).
+  virtual void accesses(const char* op, const void* p, size_t pitch, size_t width, size_t rows,
+                        bool store) const = 0;
   /// Whether this stream's card is CUDA's current device.
   virtual bool current() const = 0;
   /// Counts a call of the API. True: it is the one that a test wants to fail.

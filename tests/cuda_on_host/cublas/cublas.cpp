@@ -48,7 +48,10 @@ struct Factor {
   }
 };
 
+size_t bytes_of(cudaDataType_t type) { return type == CUDA_R_64F ? 8 : type == CUDA_R_32F ? 4 : 2; }
+
 struct Product {
+  cudaStream_t stream;
   int64_t m, n, k;
   Factor a, b;
   double alpha, beta;
@@ -56,9 +59,21 @@ struct Product {
   int64_t ldc;
   int lost_bits;
 
+  void accesses(const Factor& f, int64_t rows, int64_t cols) const {
+    const size_t bytes = bytes_of(f.type);
+    stream->accesses("cublasGemmEx_64", f.data, static_cast<size_t>(f.ld) * bytes,
+                     static_cast<size_t>(f.transposed ? cols : rows) * bytes,
+                     static_cast<size_t>(f.transposed ? rows : cols), false);
+  }
   // C is read only where beta says so, as cuBLAS promises.
   template <class T>
   void run() const {
+    accesses(a, m, k);
+    accesses(b, k, n);
+    for (const bool store : {false, true})
+      if (store || beta != 0)
+        stream->accesses("cublasGemmEx_64", c, static_cast<size_t>(ldc) * sizeof(T),
+                         static_cast<size_t>(m) * sizeof(T), static_cast<size_t>(n), store);
     const std::vector<T> x = a.dense<T>(m, k, lost_bits), y = b.dense<T>(k, n, lost_bits);
     std::vector<T> column(static_cast<size_t>(m));
     for (int64_t j = 0; j < n; ++j) {
@@ -77,7 +92,6 @@ struct Product {
   }
 };
 
-size_t bytes_of(cudaDataType_t type) { return type == CUDA_R_64F ? 8 : type == CUDA_R_32F ? 4 : 2; }
 bool is_aligned(const void* p, size_t bytes) { return reinterpret_cast<uintptr_t>(p) % bytes == 0; }
 
 // From the first to the last element, column-major.
@@ -158,8 +172,8 @@ cublasStatus_t cublasGemmEx_64(cublasHandle_t handle, cublasOperation_t transa,
                         : compute == CUBLAS_COMPUTE_32F_FAST_16BF ? 16
                                                                   : 0;
   const Product product{
-      m, n,   k,        {a, a_type, lda, ta}, {b, b_type, ldb, tb}, scalar(alpha), scalar(beta),
-      c, ldc, lost_bits};
+      handle->stream, m, n,   k,        {a, a_type, lda, ta}, {b, b_type, ldb, tb}, scalar(alpha),
+      scalar(beta),   c, ldc, lost_bits};
   handle->stream->submit({"cublasGemmEx_64", {a, b, c, handle->workspace}, [=] {
                             wide ? product.run<double>() : product.run<float>();
                           }});
