@@ -108,8 +108,17 @@ __global__ void __launch_bounds__(128, kCols > 64 ? 2 : 3)
           prob = m * p;
           dscore = h.scale * p * (m * dp[j][i] - g.delta[h.pair() * h.queries + t]);
         }
-        dscores[row * kProbs + column] = Mma::stored(dscore);
-        if constexpr (of_keys) probs[row * kProbs + column] = Mma::stored(prob);
+        score[j][i] = prob;
+        dp[j][i] = dscore;
+      }
+#pragma unroll
+    for (int j = 0; j < kScores; ++j)  // after all loads of lse and delta
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        const int at = (warp_row + group + i / 2 * 8) * kProbs + side * kOther / 2 + kMmaCols * j +
+                       pair + i % 2;
+        dscores[at] = Mma::stored(dp[j][i]);
+        if constexpr (of_keys) probs[at] = Mma::stored(score[j][i]);
       }
     __syncthreads();
     const int columns = side * kCols / 2;
