@@ -90,7 +90,9 @@ NINE_D inline void mma_tf32(float (&c)[4], const Fragments& f) {
       for (unsigned k = 0; k < 8; ++k) {
         const float a = on_host::number(lanes[4 * row + k % 4]->a[lower + k / 4 * 2]),
                     b = on_host::number(lanes[4 * column + k % 4]->b[k / 4]);
-        nine::require(tf32_of(a) == a && tf32_of(b) == b, "[mma] a factor is not of TF32");
+        const bool rounded =
+            !(tf32_of(a) < a || tf32_of(a) > a || tf32_of(b) < b || tf32_of(b) > b);
+        nine::require(rounded, "[mma] a factor is not of TF32");
         c[i] += a * b;
       }
     }
