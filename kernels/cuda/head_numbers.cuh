@@ -54,6 +54,7 @@ struct NumberGradient {
     }
   }
 };
+// The same of row r's target, by a warp.
 template <class K, class T>
 struct ExactNumberGradient {
   K k;
@@ -66,7 +67,7 @@ struct ExactNumberGradient {
   NINE_D double operator()(int64_t r) const {
     const int64_t y = targets[r];
     if (y < 0 || y >= w.count || up[r] == 0) return 0;
-    const T *word = w.data + y * w.ld, *context = h.data + r * h.ld;
+    const auto *word = in_warp(w.data + y * w.ld), *context = in_warp(h.data + r * h.ld);
     if (number == kScaleNumber) return up[r] * plain_exact(k, word, context, d);
     if constexpr (requires { k.exact_parameter_slope(number, word, context, d); }) {
       return scale * up[r] * k.exact_parameter_slope(number, word, context, d);
@@ -93,10 +94,10 @@ void exact_numbers(CudaDevice& device, const Score& score, int64_t d, const Vect
                    const Vectors<T>& h, const int32_t* targets, const double* up, double* out) {
   for (int i = 0; i < kMaxScoreNumbers; ++i)
     if (score.learns(i))
-      sum_of(device, "head_gradients", h.count,
-             ExactNumberGradient<K, T>{kernel_of<K>(device, score, d), score.scale, d, w, h,
-                                       targets, i, up},
-             PutSum<double>{out++, true});
+      sum_of_vectors(device, "head_gradients", h.count,
+                     ExactNumberGradient<K, T>{kernel_of<K>(device, score, d), score.scale, d, w, h,
+                                               targets, i, up},
+                     PutSum<double>{out++, true});
 }
 
 }  // namespace

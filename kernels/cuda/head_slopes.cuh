@@ -12,13 +12,42 @@ constexpr int kWarpWords = kTileWords / kWarps;  // words of one warp
 template <class K>
 inline constexpr int kStatsOf = K::kStats > 0 ? K::kStats : 1;
 
+template <class K>
+inline constexpr bool kIsProgram = std::is_same_v<K, scores::ExprPair>;
+
 // Blocks of slopes_kernel that a multiprocessor holds at least: three leave 80 registers to a
 // thread, which is too few where words have several sums, and for programs.
 template <class K, class T>
-inline constexpr int kSlopeBlocks =
-    sizeof(T) > 4                                                        ? 1
-    : scores::kGradientsOf<K> > 1 || std::is_same_v<K, scores::ExprPair> ? 2
-                                                                         : 3;
+inline constexpr int kSlopeBlocks = sizeof(T) > 4                                  ? 1
+                                    : scores::kGradientsOf<K> > 1 || kIsProgram<K> ? 2
+                                                                                   : 3;
+
+// Where a kernel's programs keep their numbers: one place for all of a thread's pairs.
+struct NoSpace {};
+template <class K, class T>
+struct SpaceOf {
+  using Type = NoSpace;
+};
+template <class T>
+struct SpaceOf<scores::ExprPair, T> {
+  using Type = scores::ExprPair::Space<T>;
+};
+template <class K, class T, class Space>
+NINE_D T value_in(Space& space, const K& k, T z, const T* w, const T* h) {
+  if constexpr (std::is_same_v<Space, NoSpace>) {
+    return scores::value_at(k, z, w, h);
+  } else {
+    return k.value_in(space, z, w, h);
+  }
+}
+template <class K, class T, class Space>
+NINE_D auto slopes_in(Space& space, const K& k, T z, const T* w, const T* h) {
+  if constexpr (std::is_same_v<Space, NoSpace>) {
+    return scores::slopes_at(k, z, w, h);
+  } else {
+    return k.slopes_in(space, z, w, h);
+  }
+}
 
 // Sums over the rows of a chunk (slope_chunks): [chunk][dL/dS, then dL/d(statistic)][word], before
 // finish_words adds them to HeadSums.
@@ -59,6 +88,7 @@ __global__ void __launch_bounds__(kWarp* kWarps, kSlopeBlocks<K, T>)
                 count = p.words - first < kWarpWords ? p.words - first : kWarpWords;
   const T* __restrict__ w = tile_stats + own * kCount;
   const T* __restrict__ bias = tile_bias + own;
+  typename SpaceOf<K, T>::Type space;
   T bias_sum[kWarpWords] = {}, word_sum[kWarpWords][kCount] = {};
   const int64_t chunk_rows = rows_of_chunk(p.padded), begin = blockIdx.y * chunk_rows,
                 end = begin + chunk_rows < p.padded ? begin + chunk_rows : p.padded;
@@ -80,12 +110,12 @@ __global__ void __launch_bounds__(kWarp* kWarps, kSlopeBlocks<K, T>)
         for (int j = 0; j < kWarpWords; ++j) up[j] = j < count ? up_of[j * p.padded] : T(0);
 #pragma unroll
         for (int j = 0; j < kWarpWords; ++j) bias_sum[j] += up[j];  // 0 of a target
-        if (lanes.scores != nullptr) {
+        if (!kIsProgram<K> && lanes.scores != nullptr) {  // a program is no part of another
           // The pair's share in a mixture of parts, whose S has scale and bias.
           const T* __restrict__ all = lanes.scores + first * p.padded + r;
           for (int j = 0; j < kWarpWords; ++j)
             if (j < count)
-              up[j] *= vexp(scores::value_at(k, z[j], w + j * kCount, h.s) -
+              up[j] *= vexp(value_in(space, k, z[j], w + j * kCount, h.s) -
                             (all[j * p.padded] / p.scale - (bias[j] / p.scale - log_pairs)));
         }
       } else {
@@ -93,7 +123,7 @@ __global__ void __launch_bounds__(kWarp* kWarps, kSlopeBlocks<K, T>)
                 shift = target >= 0 ? lanes.shift : T(0);
 #pragma unroll
         for (int j = 0; j < kWarpWords; ++j) {
-          const T s = p.scale * scores::value_at(k, z[j], w + j * kCount, h.s) + bias[j];
+          const T s = p.scale * value_in(space, k, z[j], w + j * kCount, h.s) + bias[j];
           up[j] = j >= count || static_cast<uint64_t>(j) == target_word
                       ? T(0)
                       : weight * vexp((s - lse) - lse_rest) - shift;
@@ -107,7 +137,7 @@ __global__ void __launch_bounds__(kWarp* kWarps, kSlopeBlocks<K, T>)
           bias_sum[j] += static_cast<T>(lanes.target_slope[r]);
           dz = lanes.target_dz[r];
         } else if (up[j] != T(0)) {  // else 0, even if the slope is infinite
-          const auto slope = scores::slopes_at(k, z[j], w + j * kCount, h.s);
+          const auto slope = slopes_in(space, k, z[j], w + j * kCount, h.s);
           const T g = up[j] * p.scale;
           dz = g * slope.z;
           for (int i = 0; i < scores::kGradientsOf<K>; ++i) {

@@ -1,27 +1,21 @@
-// The penalty sum_r (|x_r| - norm)^2 over rows and its gradient with CUDA: forward one thread for
+// The penalty sum_r (|x_r| - norm)^2 over rows and its gradient with CUDA: forward a warp for
 // each row, backward one block of threads for each row.
 #include "cuda/reduce.cuh"
 #include "kernels/cuda/ops.cuh"
+#include "kernels/cuda/warp_vectors.cuh"
 
 namespace nine::cuda {
 namespace {
 
 constexpr int kThreads = 128;
 
-// Norm of row r, by one thread: elements are summed in their order.
-template <class T>
-NINE_D double row_norm(const Matrix<T>& x, int64_t r) {
-  double square = 0;
-  for (int64_t c = 0; c < x.cols; ++c)
-    square += static_cast<double>(x.at(r, c)) * static_cast<double>(x.at(r, c));
-  return sqrt(square);
-}
 template <class T>
 struct SquaredDifference {
   Matrix<T> x;
   double norm;
   NINE_D double operator()(int64_t r) const {
-    const double difference = row_norm(x, r) - norm;
+    const InWarp<T>* row = in_warp(x.row(r));
+    const double difference = sqrt(scores::dot(row, row, x.cols)) - norm;
     return difference * difference;
   }
 };
@@ -43,9 +37,9 @@ __global__ void row_norm_penalty_backward_kernel(Matrix<T> x, double norm, doubl
 
 void row_norm_penalty(const View& x, double norm, const OutputView& out) {
   dispatch_float(x.dtype, "row_norm_penalty", [&]<class T>(T) {
-    sum_of(CudaDevice::of(x), "row_norm_penalty", x.rows(),
-           SquaredDifference<T>{Matrix<T>(x), norm},
-           PutSum<double>{static_cast<double*>(out.view.data), out.add});
+    sum_of_vectors(CudaDevice::of(x), "row_norm_penalty", x.rows(),
+                   SquaredDifference<T>{Matrix<T>(x), norm},
+                   PutSum<double>{static_cast<double*>(out.view.data), out.add});
   });
 }
 

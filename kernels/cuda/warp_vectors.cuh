@@ -4,7 +4,7 @@
 // writes its own numbers. Neighbouring lanes read neighbouring numbers.
 #pragma once
 
-#include "cuda/launch.cuh"
+#include "cuda/reduce.cuh"
 #include "kernels/scores/vectors.h"
 
 namespace nine::cuda {
@@ -50,6 +50,31 @@ template <class F>
 void each_vector(CudaDevice& device, const char* op, int64_t count, const F& f) {
   launch(device, op, each_vector_kernel<F>, dim3(blocks_of(count, kBlock / kWarp)), dim3(kBlock), 0,
          count, f);
+}
+
+/// f(v), which all lanes of a warp compute together, stored by one of them.
+template <class F>
+struct NumberOfVector {
+  F f;
+  double* out;
+  NINE_D void operator()(int64_t v) const {
+    const double x = f(v);
+    if (lane_of_warp() == 0) out[v] = x;
+  }
+};
+/// What NumberOfVector stored.
+struct StoredNumber {
+  const double* x;
+  NINE_D double operator()(int64_t i) const { return x[i]; }
+};
+/// Calls put_sum(f(0) + ... + f(count - 1)) on the device (sum_of), with a warp for each f(v). Uses
+/// both scratch buffers of the device.
+template <class F, class Put>
+void sum_of_vectors(CudaDevice& device, const char* op, int64_t count, const F& f,
+                    const Put& put_sum) {
+  double* all = device.scratch<double>(std::max<int64_t>(1, count), 1);
+  each_vector(device, op, count, NumberOfVector<F>{f, all});
+  sum_of(device, op, count, StoredNumber{all}, put_sum);
 }
 
 }  // namespace nine::cuda

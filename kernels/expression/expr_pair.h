@@ -32,6 +32,22 @@ struct ExprPair : SquaredNorm {
     const expression::PairRun<T> run(by_vectors, constants, at.variables);
     return {run.output(0), {run.output(1)}, {run.output(2)}};
   }
+
+  /// Memory for value_in and slopes_in, which are value and slopes.
+  template <class T>
+  struct Space {
+    T variables[expression::kPairVariables], registers[expression::Operand::kRegisters];
+  };
+  template <class T>
+  NINE_HD T value_in(Space<T>& space, T z, const T* w, const T* h) const {
+    return run_in(space, score, z, w, h).output(0);
+  }
+  template <class T>
+  NINE_HD Slopes<T, kStats> slopes_in(Space<T>& space, T z, const T* w, const T* h) const {
+    const auto run = run_in(space, by_vectors, z, w, h);
+    return {run.output(0), {run.output(1)}, {run.output(2)}};
+  }
+
   template <class T>
   NINE_HD T parameter_slope(int i, T z, const T* w, const T* h) const {
     const Pair<T> at = of_product(z, w[0], h[0]);
@@ -47,9 +63,10 @@ struct ExprPair : SquaredNorm {
   template <class T>
   NINE_HD double exact(const T* w, const T* h, int64_t d, double up, T* dw, T* dh) const {
     const Pair<double> at = of_vectors(w, h, d);
-    if (dw == nullptr && dh == nullptr)
-      return expression::PairRun<double>(score, constants, at.variables).output(0);
-    const expression::PairRun<double> run(exact_slopes, constants, at.variables);
+    const bool value_only = dw == nullptr && dh == nullptr;
+    const expression::PairRun<double> run(value_only ? score : exact_slopes, constants,
+                                          at.variables);
+    if (value_only) return run.output(0);
     const double q = at.variables[1], ww = at.variables[2], hh = at.variables[3],
                  c = at.variables[4];
     const double by_z = up * run.output(1), by_q = q > 0 ? 2 * up * run.output(2) : 0,
@@ -87,6 +104,13 @@ struct ExprPair : SquaredNorm {
   }
 
  private:
+  template <class T>
+  NINE_HD expression::PairRun<T, T*> run_in(Space<T>& space, const expression::ProgramView& program,
+                                            T z, const T* w, const T* h) const {
+    const Pair<T> at = of_product(z, w[0], h[0]);
+    for (int i = 0; i < expression::kPairVariables; ++i) space.variables[i] = at.variables[i];
+    return expression::PairRun<T, T*>(program, constants, space.variables, space.registers);
+  }
   // z / (|w| |h|), within [-1, 1]; 0 where a norm is 0.
   template <class T>
   NINE_HD static T cosine(T z, T ww, T hh) {

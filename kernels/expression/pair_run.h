@@ -2,6 +2,8 @@
 // kernels, where each thread has pairs of its own.
 #pragma once
 
+#include <type_traits>
+
 #include "kernels/expression/operations.h"
 #include "kernels/expression/program.h"
 
@@ -21,14 +23,24 @@ struct ProgramView {
         output_count(static_cast<int32_t>(p.outputs.size())) {}
 };
 
-template <class T>
+/// Registers: an array of its own, or a T* to Operand::kRegisters numbers that several runs use,
+/// one after another. nvcc gives arrays of two runs in one kernel two places on its stack.
+template <class T, class Registers = T[Operand::kRegisters]>
 class PairRun {
  public:
   /// `variables` z, q, ww, hh, c of the pair; `constants` what Constants::compute has filled. Both
   /// must outlive the run.
   NINE_HD PairRun(const ProgramView& program, const double* constants, const T* variables)
       : outputs_(program.outputs), constants_(constants), variables_(variables) {
-    for (int32_t i = 0; i < program.instructions; ++i) step(program.code[i]);
+    run(program);
+  }
+  NINE_HD PairRun(const ProgramView& program, const double* constants, const T* variables,
+                  Registers registers) requires std::is_pointer_v<Registers>
+      : outputs_(program.outputs),
+        constants_(constants),
+        variables_(variables),
+        registers_(registers) {
+    run(program);
   }
 
   NINE_HD T output(int k) const { return value(outputs_[k]); }
@@ -39,6 +51,9 @@ class PairRun {
     return o.is_variable() ? variables_[static_cast<int>(o.variable())] : registers_[o.place];
   }
 
+  NINE_HD void run(const ProgramView& program) {
+    for (int32_t i = 0; i < program.instructions; ++i) step(program.code[i]);
+  }
   NINE_HD void step(const Instruction& i) {
     const T a = value(i.args[0]);
     T& out = registers_[i.out];
@@ -82,7 +97,7 @@ class PairRun {
   const Operand* outputs_;
   const double* constants_;
   const T* variables_;
-  T registers_[Operand::kRegisters];
+  Registers registers_;
 };
 
 }  // namespace nine::expression
