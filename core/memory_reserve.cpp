@@ -1,5 +1,8 @@
 #include "core/memory_reserve.h"
 
+#include <sys/mman.h>
+#include <sys/resource.h>
+
 #include <cstdlib>
 #include <exception>
 #include <new>
@@ -33,9 +36,24 @@ void use_reserve() {
   throw std::bad_alloc();
 }
 
+// The main thread's stack grows page by page where it is used, and a signal ends the program where
+// no address is left for it: libxsmm, which writes its code at the first product of a shape, needs
+// some 200 KB. So the pages are taken now, unless there is no room for them even now.
+[[gnu::noinline]] void use_stack() {
+  constexpr size_t kStack = size_t{512} << 10, kPage = 4096;
+  rlimit most{};
+  if (getrlimit(RLIMIT_STACK, &most) != 0 || most.rlim_cur < 2 * kStack) return;
+  void* room = mmap(nullptr, kStack, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (room == MAP_FAILED) return;
+  munmap(room, kStack);
+  volatile char pages[kStack];
+  for (size_t at = kStack; at > 0; at -= kPage) pages[at - 1] = 0;  // downwards, as a stack grows
+}
+
 }  // namespace
 
 void install_memory_reserve() {
+  use_stack();
   for (std::atomic<void*>* part : {&g_first, &g_second})
     if (*part == nullptr) *part = std::malloc(kPart);
   std::set_new_handler(use_reserve);

@@ -13,7 +13,8 @@ void fail_for_memory();
 /// Keeps memory back, for the rest of the program. Memory may run out where nothing can be thrown:
 /// destructors of nlohmann::json allocate, and std::filesystem does in noexcept functions. There
 /// the reserve lets operator new succeed, and the next require_memory() throws. A second part
-/// serves the destructors that run while an exception is on its way.
+/// serves the destructors that run while an exception is on its way. Touches 512 KiB of the calling
+/// thread's stack too, where its limit is 1 MiB or more: a stack that cannot grow ends in a signal.
 void install_memory_reserve();
 
 /// Throws OutOfMemory, once, after the reserve has been used. Loops over ops and over lines of text

@@ -636,6 +636,18 @@ TEST_CASE_TEMPLATE("faults: memory limits of any size are an error or none", Tra
   CHECK(out_of_memory > 0);
 }
 
+namespace {
+
+// KiB of the main thread's stack in use; 0 for a process that has ended.
+int stack_kib(pid_t id) {
+  std::ifstream status("/proc/" + std::to_string(id) + "/status");
+  for (std::string line; std::getline(status, line);)
+    if (line.starts_with("VmStk:")) return std::stoi(line.substr(6));
+  return 0;
+}
+
+}  // namespace
+
 TEST_CASE_TEMPLATE("faults: memory limits lowered under a running program", Trainer, LanguageModel,
                    Translation) {
   const Trainer tiny;
@@ -645,6 +657,7 @@ TEST_CASE_TEMPLATE("faults: memory limits lowered under a running program", Trai
     const std::string run = tiny.dir / ("run" + std::to_string(i));
     Program program(tiny.program, tiny.training(run, {"--after", "2000u", "--valid-every", "10u"}));
     REQUIRE(soon([&] { return fs::exists(run + "/log.jsonl") || !program.running(); }));
+    if (i == 0) CHECK(stack_kib(program.id()) >= 512);  // what is touched when the program starts
     std::this_thread::sleep_for(std::chrono::microseconds(random() % 100'000));
     const rlimit none{1, 1};
     prlimit(program.id(), RLIMIT_AS, &none, nullptr);

@@ -95,14 +95,15 @@ bool single_spaced(std::string_view text) {
          !text.ends_with(' ');
 }
 
-// Lists come back from the lines that tell of them.
+// Lists come back from the lines that tell of them. A byte-order mark and CRLF keep what a plain
+// file would lose: U+FEFF before the first name, a carriage return after the last word.
 void check_lists(const std::vector<NBestList>& lists) {
-  std::string text;
+  std::string text = "\xEF\xBB\xBF";
   for (const NBestList& list : lists) {
     demand(!list.utterance.empty() && !list.hypotheses.empty(), "a list has a name and hypotheses");
     for (const Hypothesis& h : list.hypotheses) {
       demand(std::isfinite(h.score) && single_spaced(h.words), "a hypothesis is score and words");
-      text += concat(list.utterance, '\t', shortest(h.score), '\t', h.words, '\n');
+      text += concat(list.utterance, '\t', shortest(h.score), '\t', h.words, "\r\n");
     }
   }
   const MemoryFile out(text);
