@@ -57,12 +57,12 @@ template <class F>
 void with_all(const Fragments& mine, const F& f) {
   const Fragments* p = &mine;
   std::memcpy(cuda_on_host::lane_slot(cuda_on_host::lane()), &p, sizeof p);
-  cuda_on_host::sync_warp();
+  cuda_on_host::sync_warp(false);
   const Fragments* all[kWarp];
   for (unsigned l = 0; l < kWarp; ++l)
     std::memcpy(&all[l], cuda_on_host::lane_slot(l), sizeof all[l]);
   f(all);
-  cuda_on_host::sync_warp();
+  cuda_on_host::sync_warp(false);
 }
 inline float number(uint32_t u) {
   float x = 0;
@@ -145,7 +145,7 @@ NINE_D void load_matrices(uint32_t (&to)[4], const uint16_t* row) {
 #else
   nine::require(reinterpret_cast<uintptr_t>(row) % 16 == 0, "[ldmatrix] a row is not aligned");
   std::memcpy(cuda_on_host::lane_slot(cuda_on_host::lane()), &row, sizeof row);
-  cuda_on_host::sync_warp();
+  cuda_on_host::sync_warp(false);
   const unsigned l = cuda_on_host::lane();
   for (unsigned i = 0; i < 4; ++i) {
     const auto number = [&](unsigned r, unsigned c) {
@@ -157,7 +157,7 @@ NINE_D void load_matrices(uint32_t (&to)[4], const uint16_t* row) {
     to[i] = transposed ? number(two, one) | number(two + 1, one) << 16
                        : number(one, two) | number(one, two + 1) << 16;
   }
-  cuda_on_host::sync_warp();
+  cuda_on_host::sync_warp(false);
 #endif
 }
 
