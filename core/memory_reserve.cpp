@@ -46,7 +46,7 @@ void use_reserve() {
   void* room = mmap(nullptr, kStack, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (room == MAP_FAILED) return;
   munmap(room, kStack);
-  volatile char pages[kStack];
+  auto* pages = static_cast<volatile char*>(__builtin_alloca(kStack));
   for (size_t at = kStack; at > 0; at -= kPage) pages[at - 1] = 0;  // downwards, as a stack grows
 }
 
