@@ -2,6 +2,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <cstring>
 #include <exception>
 #include <numeric>
 #include <utility>
@@ -16,6 +17,7 @@
 #endif
 
 #if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 #endif
 
@@ -73,6 +75,7 @@ struct Machine {
   void* fake_stack = nullptr;
   const void* bottom = nullptr;
   size_t size = 0;
+  bool abandoned = false;  // stacks that a failed launch left in the middle of their functions
 #endif
 };
 Machine& machine() {
@@ -201,6 +204,10 @@ void run_grid(const Kernel& kernel, dim3 grid, dim3 block, size_t shared,
   std::iota(blocks_order.begin(), blocks_order.end(), size_t{0});
   shuffle(blocks_order);
   begin_launch();
+#if defined(__SANITIZE_ADDRESS__)
+  if (std::exchange(m.abandoned, true))
+    __asan_unpoison_memory_region(m.stacks, kStack * kMostThreads);
+#endif
   for (const size_t b : blocks_order) {
     blockIdx = dim3(static_cast<unsigned>(b % grid.x), static_cast<unsigned>(b / grid.x % grid.y),
                     static_cast<unsigned>(b / grid.x / grid.y));
@@ -219,6 +226,9 @@ void run_grid(const Kernel& kernel, dim3 grid, dim3 block, size_t shared,
                               [](std::byte x) { return x == std::byte{0xff}; }),
                   "[", op, "] wrote behind its shared memory of ", shared, " bytes");
   }
+#if defined(__SANITIZE_ADDRESS__)
+  m.abandoned = false;
+#endif
 }
 
 }  // namespace
@@ -242,7 +252,7 @@ const char* types_of(const char* function) {
   for (const char* part : {"nine::cuda::", "nine::", "{anonymous}::", "scores::", "ops::"})
     for (size_t at; (at = text.find(part)) != std::string::npos;)
       text.erase(at, std::char_traits<char>::length(part));
-  return (new std::string(text))->c_str();
+  return strdup(text.c_str());  // kept by the caller for as long as the program runs
 }
 void sync_block() {
   passed_barrier(machine().running, Barrier::block);
