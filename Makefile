@@ -4,9 +4,10 @@ JOBS ?= 2
 CMAKE_FLAGS ?=
 RUN ?= runs/demo
 SECONDS = 60
+SLICE = 1/1
 CLANG = -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++
 
-.PHONY: help deps test-deps build programs demo test bench package sanitize tsan fuzz tidy format clean
+.PHONY: help deps test-deps build programs demo test bench package sanitize tsan fuzz allocations tidy format clean
 
 help:
 	@echo "make demo      install what is missing, build, train on the built-in sample, leave a report"
@@ -17,7 +18,8 @@ help:
 	@echo "make sanitize  the tests under AddressSanitizer and UndefinedBehaviorSanitizer"
 	@echo "make tsan      the tests of what runs in threads under ThreadSanitizer"
 	@echo "make fuzz      every reader's fuzzer for SECONDS=60 (clang)"
-	@echo "make tidy      clang-tidy over the tree"
+	@echo "make allocations   every allocation of a short run of each program fails, one by one"
+	@echo "make tidy      clang-tidy over the tree; SLICE=2/6: the second of six parts of it"
 	@echo "make format    clang-format over the tree; CI fails where it would change something"
 
 deps:
@@ -79,11 +81,16 @@ fuzz:
 	cmake --build build-fuzz -j $(JOBS) --target fuzzers
 	tests/fuzz/run.sh build-fuzz $(SECONDS)
 
+# tests/test_out_of_memory.cpp, whose cases take a sample of the allocations in `make test`.
+allocations: build
+	cd $(BUILD) && NINE_EVERY_ALLOCATION=1 ctest --output-on-failure -R '^test_out_of_memory$$'
+
 # clang-tidy reads clang's command lines; nothing has to be built for it.
 tidy:
 	@./cmake/install_deps.sh clang tidy
 	cmake -S . -B build-tidy -G Ninja $(CMAKE_FLAGS) $(CLANG) -DNINE_UNITY=OFF -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON -DNINE_DISPATCH=OFF
 	git ls-files '*.cpp' | grep -v -e ^examples/ -e ^tests/consumer/ -e ^tests/fuzz/entry -e ^tests/fuzz/host -e ^core/cpu/amx/ -e ^core/cpu/avx512_bf16/ | \
+	  awk -v slice=$(SLICE) 'BEGIN { split(slice, part, "/") } NR % part[2] == part[1] % part[2]' | \
 	  xargs -P $(JOBS) -n 1 clang-tidy -p build-tidy --quiet --warnings-as-errors='*'
 
 format:
