@@ -112,7 +112,7 @@ def million_words(build, directory, head):
                   "--batch", "10", "--bptt", "10", "--after", "3u", "--valid-every", "1e", "--run", model)
     with open(os.path.join(model, "config.json")) as config:
         json.load(config)
-    words = sum(1 for _ in open(os.path.join(model, "dict.txt")))
+    words = sum(1 for _ in open(os.path.join(model, "checkpoints", "latest", "dict.txt")))
     demand(words >= 1_000_000, "the dictionary has", words, "words")
     return counted
 
