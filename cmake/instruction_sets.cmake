@@ -5,8 +5,8 @@
 # can take the place of code that has to run on an older CPU, and it shares no inline function with the rest of the program.
 # tests/instruction_sets.sh looks at the symbols.
 set(nine_can_dispatch OFF)
-if(NINE_ARCH STREQUAL "x86-64-v3" AND nine_base_isa STREQUAL "avx2" AND NOT NINE_SANITIZE AND NOT NINE_FUZZ)
-  set(nine_can_dispatch ON)  # a sanitizer's and a fuzzer's objects register themselves when the program starts
+if(NINE_ARCH STREQUAL "x86-64-v3" AND nine_base_isa STREQUAL "avx2" AND NOT NINE_SANITIZE STREQUAL thread AND NOT NINE_FUZZ)
+  set(nine_can_dispatch ON)  # a fuzzer's objects register themselves when the program starts
 endif()
 option(NINE_DISPATCH "Build code for AVX-512 and AMX too, chosen when a program starts (where NINE_ARCH is x86-64-v3)" ON)
 if(NINE_DISPATCH AND nine_can_dispatch)
@@ -27,6 +27,9 @@ list(REMOVE_ITEM nine_head_ops kernels/cpu/table.cpp kernels/cpu/head_kernel.cpp
 set(nine_avx512_flags -march=x86-64-v4 -mprefer-vector-width=512)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   list(APPEND nine_avx512_flags -fno-gnu-unique)  # such symbols cannot be made local
+  if(NINE_SANITIZE)
+    list(APPEND nine_avx512_flags "SHELL:--param asan-globals=0")  # they would be registered by the names that are made local
+  endif()
 endif()
 
 set(nine_avx512_bf16_flags ${nine_avx512_flags} -mavx512bf16)

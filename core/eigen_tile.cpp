@@ -45,7 +45,9 @@ class Blocks {
   static constexpr int64_t kLanes = Traits::LhsProgress, kColumns = Traits::nr,
                            kMostRows = Traits::mr, kTerms = 256;
   static_assert(kMostRows == 2 * kLanes || kMostRows == 3 * kLanes);
-  typedef T Vector __attribute__((vector_size(kLanes * sizeof(T)), aligned(alignof(T)), may_alias));
+  // Eigen's own vectors: that a compiler makes FMAs of multiplications and additions depends on its
+  // options.
+  using Vector = typename Traits::LhsPacket;
 
   // The rows that make whole blocks of three vectors, and one of two.
   static int64_t rows_of_eigen(int64_t m) {
@@ -94,13 +96,19 @@ class Blocks {
   template <int kVectors, int kCount>
   void edge_block(const T* a, int64_t lda, int64_t row, int64_t rows, int64_t column) const {
     const T* b = p_.b + k_ * b_term_ + column * b_column_;
-    Vector sums[kCount][kVectors] = {};
+    Vector sums[kCount][kVectors];
+    for (auto& of_column : sums)
+      for (Vector& sum : of_column) sum = Eigen::internal::pset1<Vector>(T(0));
     for (int64_t t = 0; t < terms_; ++t, a += lda, b += b_term_)
-      for (int j = 0; j < kCount; ++j)
-        for (int v = 0; v < kVectors; ++v)  // the compiler makes an FMA of it
-          sums[j][v] += reinterpret_cast<const Vector*>(a)[v] * b[j * b_column_];
+      for (int j = 0; j < kCount; ++j) {
+        const Vector x = Eigen::internal::pset1<Vector>(b[j * b_column_]);
+        for (int v = 0; v < kVectors; ++v)
+          sums[j][v] = Eigen::internal::pmadd(Eigen::internal::ploadu<Vector>(a + v * kLanes), x,
+                                              sums[j][v]);
+      }
     for (int j = 0; j < kCount; ++j) {
-      const T* sum = reinterpret_cast<const T*>(sums[j]);
+      T sum[kVectors * kLanes];
+      for (int v = 0; v < kVectors; ++v) Eigen::internal::pstoreu(sum + v * kLanes, sums[j][v]);
       T* c = p_.c + (column + j) * p_.ldc + row;
       for (int64_t i = 0; i < rows; ++i) c[i] += sum[i];
     }

@@ -1,7 +1,6 @@
 // The times of a GPU's work: pairs of events on its stream, so that an op's time is what it takes
 // there and not how long the host takes to submit it.
 #include <array>
-#include <memory>
 #include <vector>
 
 #include "cuda/clock.cuh"
@@ -45,10 +44,10 @@ class EventClock final : public profile::DeviceClock {
 }  // namespace
 
 profile::DeviceClock* clock(int index) {
-  static std::array<std::unique_ptr<EventClock>, CudaDevice::kMost> all;
-  auto& own = all[static_cast<size_t>(CudaDevice::of(index).index())];
-  if (!own) own = std::make_unique<EventClock>(index);
-  return own.get();
+  static std::array<EventClock*, CudaDevice::kMost> all{};  // never destroyed, as CudaDevice's
+  EventClock*& own = all[static_cast<size_t>(CudaDevice::of(index).index())];
+  if (own == nullptr) own = new EventClock(index);
+  return own;
 }
 
 }  // namespace nine::cuda

@@ -4,7 +4,6 @@
 #include <array>
 #include <cstdlib>
 #include <cstring>
-#include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -120,17 +119,17 @@ struct CudaDevice::Graphs {
 };
 
 CudaDevice& CudaDevice::of(int index) {
-  static std::array<std::unique_ptr<CudaDevice>, kMost> all;
+  static std::array<CudaDevice*, kMost> all{};
   require(index >= 0 && index < static_cast<int>(all.size()), "cuda:", index, " does not exist");
-  auto& device = all[static_cast<size_t>(index)];
-  if (!device) {
+  CudaDevice*& device = all[static_cast<size_t>(index)];
+  if (device == nullptr) {
     std::string why = "no GPU";
     const int n = visible_devices(&why);
     require(n > 0, "this machine has no GPU that CUDA can use (", why, "): set the device to cpu");
     require(index < n, "cuda:", index, " does not exist: CUDA sees ", n, n == 1 ? " GPU" : " GPUs",
             " here");
     set_current(index);
-    device.reset(new CudaDevice(index));
+    device = new CudaDevice(index);
   }
   set_current(index);
   return *device;

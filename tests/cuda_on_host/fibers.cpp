@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <cstring>
 #include <exception>
 #include <memory>
 #include <numeric>
@@ -19,6 +20,7 @@
 #endif
 
 #if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 #endif
 
@@ -83,6 +85,7 @@ struct Machine {
   void* fake_stack = nullptr;
   const void* bottom = nullptr;
   size_t size = 0;
+  bool abandoned = false;  // stacks that a failed launch left in the middle of their functions
 #endif
 };
 Machine& machine() {
@@ -298,11 +301,18 @@ void run_grid(const Launch& l) {
   std::iota(order.begin(), order.end(), size_t{0});
   shuffle(order);
   begin_launch();
+#if defined(__SANITIZE_ADDRESS__)
+  if (std::exchange(m.abandoned, true))
+    __asan_unpoison_memory_region(m.stacks, kStack * kMostFibers);
+#endif
   if (l.kernel.together) {
     run_together(l, std::move(order));
   } else {
     run_one_by_one(l, order);
   }
+#if defined(__SANITIZE_ADDRESS__)
+  m.abandoned = false;
+#endif
 }
 
 }  // namespace
@@ -327,7 +337,7 @@ const char* types_of(const char* function) {
   for (const char* part : {"nine::cuda::", "nine::", "{anonymous}::", "scores::", "ops::"})
     for (size_t at; (at = text.find(part)) != std::string::npos;)
       text.erase(at, std::char_traits<char>::length(part));
-  return (new std::string(text))->c_str();
+  return strdup(text.c_str());  // kept by the caller for as long as the program runs
 }
 void sync_block() {
   passed_barrier(machine().running, Barrier::block);
