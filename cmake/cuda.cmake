@@ -78,6 +78,9 @@ function(nine_add_cuda_objects folder)
   # The host's part with the flags of core: an inline function must not have two forms in one program.
   set(flags -std=c++20 -O3 --expt-relaxed-constexpr -diag-suppress 1675 ${nine_ccbin} ${codes} -Xptxas -v -I${PROJECT_SOURCE_DIR}
             -I${NINE_CUBLAS_HEADERS} -Xcompiler -march=${NINE_ARCH},-fno-math-errno,-fno-trapping-math)
+  if(NINE_WERROR)
+    list(APPEND flags -Werror all-warnings)
+  endif()
   file(GLOB sources CONFIGURE_DEPENDS ${folder}/*.cu)
   foreach(source ${sources})
     get_filename_component(name ${source} NAME_WE)

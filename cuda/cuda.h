@@ -18,6 +18,11 @@ bool built();
 /// NINE_CUDA_GRAPHS=0. Results are the same bits.
 void use_graphs(bool on);
 
+/// Whether an LSTM's loop over time may be one kernel whose blocks run side by side and wait for
+/// each other, where they fit on the GPU; or a product and a kernel for each time step. It may at
+/// first, unless the environment has NINE_CUDA_SIDE_BY_SIDE=0. Results differ by rounding.
+void use_side_by_side(bool on);
+
 /// The number of GPUs that can be used: 0 in a build without CUDA and on a machine without driver.
 int devices();
 

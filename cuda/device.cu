@@ -60,11 +60,16 @@ void copy_rows(void* to, size_t to_pitch, const void* from, size_t from_pitch, s
   }
 }
 
+bool is_on(const char* variable) {
+  const char* setting = std::getenv(variable);
+  return setting == nullptr || std::string_view(setting) != "0";
+}
 bool& graphs_on() {
-  static bool on = [] {
-    const char* setting = std::getenv("NINE_CUDA_GRAPHS");
-    return setting == nullptr || std::string_view(setting) != "0";
-  }();
+  static bool on = is_on("NINE_CUDA_GRAPHS");
+  return on;
+}
+bool& side_by_side_on() {
+  static bool on = is_on("NINE_CUDA_SIDE_BY_SIDE");
   return on;
 }
 
@@ -103,6 +108,8 @@ int visible_devices(std::string* why) {
 }
 
 void use_graphs(bool on) { graphs_on() = on; }
+void use_side_by_side(bool on) { side_by_side_on() = on; }
+bool uses_side_by_side() { return side_by_side_on(); }
 
 struct CudaDevice::Graphs {
   LruMap<cudaGraphExec_t> all{kMaxGraphs};
@@ -136,7 +143,10 @@ CudaDevice::CudaDevice(int index) : index_(index), graphs_(new Graphs) {
     check("device", cudaMallocHost(reinterpret_cast<void**>(&host_errors_), sizeof(DeviceErrors)));
     check("device", cudaMalloc(reinterpret_cast<void**>(&errors_), sizeof(DeviceErrors)));
     check("device", cudaMemsetAsync(errors_, 0xff, sizeof(DeviceErrors), stream_));
+    check("device", cudaMalloc(reinterpret_cast<void**>(&arrived_), sizeof *arrived_));
+    check("device", cudaMemsetAsync(arrived_, 0, sizeof *arrived_, stream_));
   } catch (...) {
+    if (arrived_ != nullptr) release(arrived_, index);
     if (errors_ != nullptr) release(errors_, index);
     if (host_errors_ != nullptr) cudaFreeHost(host_errors_);
     if (staging_ != nullptr) cudaFreeHost(staging_);
@@ -190,6 +200,12 @@ void CudaDevice::download(const void* device, size_t device_pitch, void* host, s
                                 stream_));
   wait();
   throw_errors();
+}
+
+int CudaDevice::attribute(cudaDeviceAttr which) const {
+  int value = 0;
+  check("device", cudaDeviceGetAttribute(&value, which, index_));
+  return value;
 }
 
 IndexErrors CudaDevice::index_errors(const char* op) const {

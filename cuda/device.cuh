@@ -43,6 +43,10 @@ class CudaDevice {
   /// an op gives it a column of DeviceErrors. Error: more than kMaxOps ops.
   IndexErrors index_errors(const char* op) const;
   int index() const { return index_; }
+  /// What CUDA says of the device.
+  int attribute(cudaDeviceAttr which) const;
+  /// What grid_barrier() (cuda/launch.cuh) counts in.
+  unsigned* grid_barrier() const { return arrived_; }
 
   /// Device memory for intermediate results of one op; the next op may overwrite it. There are two
   /// buffers, slots 0 and 1, which grow on demand. The sums of cuda/reduce.cuh use slot 0, so that
@@ -78,6 +82,7 @@ class CudaDevice {
   cudaStream_t stream_ = nullptr;
   DeviceErrors* errors_ = nullptr;       // in the device's memory
   DeviceErrors* host_errors_ = nullptr;  // the host's copy, in page-locked memory
+  unsigned* arrived_ = nullptr;          // in the device's memory
   struct Scratch {
     void* memory = nullptr;
     size_t bytes = 0;
@@ -92,6 +97,9 @@ class CudaDevice {
 /// The number of GPUs that CUDA can use. 0 without a driver; `why` (if not null) then has CUDA's
 /// reason.
 int visible_devices(std::string* why);
+
+/// Whether loops over time may be one kernel whose blocks wait for each other (cuda/cuda.h).
+bool uses_side_by_side();
 
 // The entries of the op table (core/op_table.h) for memory.
 void* allocate(size_t bytes, int index);

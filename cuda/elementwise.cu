@@ -1,6 +1,7 @@
 // Elementwise ops on a GPU (part of cuda/ops.cuh).
 #include "core/elementwise.h"
 
+#include "cuda/bf16.cuh"
 #include "cuda/launch.cuh"
 #include "cuda/ops.cuh"
 
@@ -14,20 +15,6 @@ struct Fill {
   NINE_D void operator()(int64_t r, int64_t c) const { y.at(r, c) = value; }
 };
 
-// The bits of a bfloat16, rounded as in core/dtype.h.
-NINE_D inline uint16_t bits_of(float x) {
-  uint32_t u = 0;
-  memcpy(&u, &x, sizeof u);
-  if ((u & 0x7fffffffu) > 0x7f800000u) return static_cast<uint16_t>((u >> 16) | 0x40u);
-  return static_cast<uint16_t>((u + 0x7fffu + ((u >> 16) & 1u)) >> 16);
-}
-NINE_D inline float float_of(uint16_t bits) {
-  const uint32_t u = static_cast<uint32_t>(bits) << 16;
-  float x = 0;
-  memcpy(&x, &u, sizeof x);
-  return x;
-}
-
 // uint16_t stands for bfloat16.
 template <class From, class To>
 struct Convert {
@@ -37,9 +24,9 @@ struct Convert {
     if constexpr (std::is_same_v<From, To>) {
       y.at(r, c) = x.at(r, c);
     } else if constexpr (std::is_same_v<From, uint16_t>) {
-      y.at(r, c) = static_cast<To>(float_of(x.at(r, c)));
+      y.at(r, c) = static_cast<To>(bf16_value(x.at(r, c)));
     } else if constexpr (std::is_same_v<To, uint16_t>) {
-      y.at(r, c) = bits_of(static_cast<float>(x.at(r, c)));
+      y.at(r, c) = bf16_bits(static_cast<float>(x.at(r, c)));
     } else {
       y.at(r, c) = static_cast<To>(x.at(r, c));
     }

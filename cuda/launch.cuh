@@ -42,6 +42,59 @@ void launch(CudaDevice& device, const char* op, void (*kernel)(P...), dim3 grid,
   check(op, cudaGetLastError());
 }
 
+/// How many blocks of a kernel the device runs side by side; 0: a block has more shared memory than
+/// it can have, or blocks cannot wait for each other there.
+template <class... P>
+int64_t blocks_side_by_side(CudaDevice& device, const char* op, void (*kernel)(P...), int threads,
+                            size_t shared) {
+  if (shared > static_cast<size_t>(device.attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin)) ||
+      device.attribute(cudaDevAttrCooperativeLaunch) == 0)
+    return 0;
+  int blocks = 0;  // of a multiprocessor
+  check(op, cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                 static_cast<int>(shared)));
+  check(op, cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, threads, shared));
+  return int64_t{blocks} * device.attribute(cudaDevAttrMultiProcessorCount);
+}
+
+/// Launches a kernel whose blocks run side by side, and may wait for each other by grid_barrier.
+/// There are no more of them than blocks_side_by_side(), which was called with these arguments.
+template <class... P>
+void launch_side_by_side(CudaDevice& device, const char* op, void (*kernel)(P...), dim3 grid,
+                         dim3 block, size_t shared, P... args) {
+#ifdef __CUDACC__
+  void* all[] = {&args...};
+  check(op, cudaLaunchCooperativeKernel(kernel, grid, block, all, shared, device.stream()));
+#else
+  cuda_on_host::launch_kernel<true>(op, device.stream(), kernel, grid, block, shared, args...);
+  check(op, cudaGetLastError());
+#endif
+}
+
+/// Waits until all threads of the grid have come here; they see each other's stores then. All must
+/// call it, in a kernel that launch_side_by_side() has launched; `arrived` is the device's
+/// grid_barrier().
+NINE_D inline void grid_barrier([[maybe_unused]] unsigned* arrived) {
+#ifdef __CUDACC__
+  // All blocks but the first add 1, which adds what is missing to half of the range: so the highest
+  // bit changes when all have come, and nothing has to be set back.
+  constexpr unsigned kHalf = 0x80000000u;
+  __syncthreads();
+  if (threadIdx.x == 0 && threadIdx.y == 0 && threadIdx.z == 0) {
+    const bool first = blockIdx.x == 0 && blockIdx.y == 0 && blockIdx.z == 0;
+    __threadfence();
+    const unsigned before =
+        atomicAdd(arrived, first ? kHalf - (gridDim.x * gridDim.y * gridDim.z - 1) : 1);
+    while (((before ^ *static_cast<volatile unsigned*>(arrived)) & kHalf) == 0) {
+    }
+    __threadfence();
+  }
+  __syncthreads();
+#else
+  cuda_on_host::sync_grid();
+#endif
+}
+
 /// ceil(n / d) as a grid's dimension.
 inline unsigned blocks_of(int64_t n, int64_t d) { return static_cast<unsigned>((n + d - 1) / d); }
 

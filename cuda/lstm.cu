@@ -1,12 +1,14 @@
 // One LSTM layer over a sequence on a GPU (part of cuda/ops.cuh). The product of the input with
-// W_ih is one GEMM for all time steps. A time step is the recurrent product, added to the gates,
-// and one kernel. The loop over time becomes a CUDA graph, which is launched again in training
-// steps with the same shapes and addresses; a step's pool gives the same addresses each time.
+// W_ih is one GEMM for all time steps. The loop over time is one kernel where that fits on the GPU
+// (cuda/lstm_loop.cuh). Elsewhere a time step is the recurrent product, added to the gates, and one
+// kernel, and the loop becomes a CUDA graph, which is launched again in training steps with the
+// same shapes and addresses; a step's pool gives the same addresses each time.
 #include "core/arena.h"
 #include "core/matmul_precision.h"
-#include "core/vmath.h"
 #include "cuda/blas.cuh"
 #include "cuda/launch.cuh"
+#include "cuda/lstm_cell.cuh"
+#include "cuda/lstm_loop.cuh"
 #include "cuda/ops.cuh"
 
 namespace nine::cuda {
@@ -19,20 +21,14 @@ struct Cell {
   Matrix<T> gates, c_before, c, h;
   const T *b_ih, *b_hh;
   NINE_D void operator()(int64_t b, int64_t u) const {
-    const int64_t hidden = h.cols;
-    T* g = gates.row(b) + u;
-    const auto sum = [&](int64_t gate) {
-      return g[gate * hidden] + (b_ih[gate * hidden + u] + b_hh[gate * hidden + u]);
-    };
-    const T in = vsigmoid(sum(0)), forget = vsigmoid(sum(1)), candidate = vtanh(sum(2)),
-            out = vsigmoid(sum(3));
-    const T cell = forget * c_before.at(b, u) + in * candidate;
-    g[0] = in;
-    g[hidden] = forget;
-    g[2 * hidden] = candidate;
-    g[3 * hidden] = out;
-    c.at(b, u) = cell;
-    h.at(b, u) = out * vtanh(cell);
+    using Gates = LstmGates<T>;
+    const int64_t size = h.cols;
+    Gates g = Gates::load(gates.row(b) + u, size) +
+              (Gates::load(b_ih + u, size) + Gates::load(b_hh + u, size));
+    const LstmState<T> now = lstm_cell(g, c_before.at(b, u));
+    g.store(gates.row(b) + u, size);
+    c.at(b, u) = now.c;
+    h.at(b, u) = now.h;
   }
 };
 
@@ -45,18 +41,15 @@ struct CellBackward {
   // one, of the final state), and that of the layer above.
   Matrix<T> dh_next, dy;
   NINE_D void operator()(int64_t b, int64_t u) const {
-    const int64_t hidden = c.cols;
-    T* g = gates.row(b) + u;
-    const T in = g[0], forget = g[hidden], candidate = g[2 * hidden], out = g[3 * hidden],
-            tc = vtanh(c.at(b, u));
+    using Gates = LstmGates<T>;
+    T* const g = gates.row(b) + u;
     const T dh = (dh_next.data != nullptr ? dh_next.at(b, u) : T(0)) +
                  (dy.data != nullptr ? dy.at(b, u) : T(0));
-    const T d = dc.at(b, u) + dh * out * (T(1) - tc * tc);
-    g[0] = d * candidate * in * (T(1) - in);
-    g[hidden] = d * c_before.at(b, u) * forget * (T(1) - forget);
-    g[2 * hidden] = d * in * (T(1) - candidate * candidate);
-    g[3 * hidden] = dh * tc * out * (T(1) - out);
-    dc.at(b, u) = d * forget;
+    T d = dc.at(b, u);
+    const Gates gradients =
+        lstm_cell_backward(Gates::load(g, c.cols), c_before.at(b, u), c.at(b, u), dh, d);
+    gradients.store(g, c.cols);
+    dc.at(b, u) = d;
   }
 };
 
@@ -133,11 +126,13 @@ void lstm(const ops::Lstm& io, Arena&) {
   ops::copy(io.h0, io.hidden.row_range(0, io.batch()));
   ops::copy(io.c0, io.cells.row_range(0, io.batch()));
   matmul(io.x, false, io.w_ih, true, {io.gates}, 1.0);
+  if (lstm_loop(io)) return;
   dispatch_float(io.x.dtype, "lstm", [&]<class T>(T) { forward<T>(io); });
 }
 
 void lstm_through_time(const ops::Lstm& io, const ops::LstmGradients& g, const View& dh,
                        const View& dc, Arena&) {
+  if (lstm_loop_backward(io, g, dh, dc)) return;
   dispatch_float(io.x.dtype, "lstm_backward",
                  [&]<class T>(T) { backward_through_time<T>(io, g, dh, dc); });
 }

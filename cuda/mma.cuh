@@ -9,24 +9,10 @@
 #include <cstdint>
 #include <cstring>
 
+#include "cuda/bf16.cuh"
 #include "cuda/launch.cuh"
 
 namespace nine::cuda {
-
-/// The upper half of a float32, rounded to nearest, ties to even; a NaN stays a NaN (as bfloat16 of
-/// core/dtype.h).
-NINE_D inline uint16_t bf16_bits(float x) {
-  uint32_t u = 0;
-  memcpy(&u, &x, sizeof u);
-  if ((u & 0x7fffffffu) > 0x7f800000u) return static_cast<uint16_t>((u >> 16) | 0x40u);
-  return static_cast<uint16_t>((u + 0x7fffu + ((u >> 16) & 1u)) >> 16);
-}
-NINE_D inline float bf16_value(uint16_t bits) {
-  const uint32_t u = static_cast<uint32_t>(bits) << 16;
-  float x = 0;
-  memcpy(&x, &u, sizeof x);
-  return x;
-}
 
 /// x rounded to TF32: 8 bits of exponent and 11 of significand, to nearest, ties away from zero.
 NINE_D inline float tf32_of(float x) {

@@ -23,6 +23,7 @@ void install() {
 bool built() { return false; }
 int devices() { return 0; }
 void use_graphs(bool) {}
+void use_side_by_side(bool) {}
 Description describe(int) { no_cuda(); }
 
 }  // namespace nine::cuda

@@ -37,8 +37,7 @@ StackedComponents<T>::StackedComponents(const char* op, const HeadBlock& block, 
     for (int64_t i = 0; i < same.count; ++i)
       components_[static_cast<size_t>(k + i)].row_stats =
           row_stats + i * kernel.stats * padded_rows;
-    kernel.launches->row_stats(device_, *(*this)[k].score, d, contexts(k), same, padded_rows,
-                               row_stats);
+    kernel.launches->row_stats(score_of(k), contexts(k), same, padded_rows, row_stats);
   }
   const int64_t numbers =
       (block.products ? 0 : columns_) + (with_scores ? (size() + 1) * padded_rows : 0);
@@ -119,8 +118,7 @@ ComponentRun<T> StackedComponents<T>::component_run(int64_t k, const WordRun& ru
 template <class T>
 void StackedComponents<T>::scores(const WordRun& run) const {
   for (int64_t k = 0; k < size(); ++k)
-    (*this)[k].kernel.launches->values(device_, *(*this)[k].score, block_.dims(),
-                                       component_run(k, run), score_plane(k));
+    (*this)[k].kernel.launches->values(score_of(k), component_run(k, run), score_plane(k));
 }
 
 namespace {

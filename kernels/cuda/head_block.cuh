@@ -117,6 +117,12 @@ class StackedComponents {
   Vectors<T> words(int64_t k) const {
     return {static_cast<T*>((*this)[k].w.data), (*this)[k].w.ld, block_.words()};
   }
+  /// What component k's launches are given.
+  HeadScore score_of(int64_t k) const { return {device_, *(*this)[k].score, block_.dims()}; }
+  /// Component k's rows and targets; with `alike` those of all components that can share a launch.
+  TargetRows<T> target_rows(int64_t k, const Alike& alike = {}) const {
+    return {words(k), contexts(k), alike, targets()};
+  }
   AngleTargets<T> angle_targets(int64_t k) const {
     return {words(k),
             contexts(k),

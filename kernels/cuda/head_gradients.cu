@@ -160,8 +160,8 @@ class Backward {
       each(device_, kOp, {1, stack_.size() * stack_.rows()}, NoSlope<T>{target_dz_});
     for (int64_t k = 0; k < stack_.size() && !block_.by_angle(); k += stack_.alike(k).count)
       stack_[k].kernel.launches->target_slopes(
-          device_, *stack_[k].score, d_, stack_.words(k), stack_.contexts(k), stack_.alike(k),
-          stack_.targets(), stack_.kept(block_.target_slope, k), target_dz_ + k * stack_.rows());
+          stack_.score_of(k), stack_.target_rows(k, stack_.alike(k)),
+          stack_.kept(block_.target_slope, k), target_dz_ + k * stack_.rows());
     for (int64_t k = 0; k < stack_.size(); ++k) {
       if (g_.dh && !stack_[k].kernel.whole(d_))
         fill(g_.dh.row_range(k * stack_.padded(), stack_.product_rows(1)), 0);
@@ -222,7 +222,7 @@ class Backward {
     const bool learns = learned_by(k) > 0;
     if (c.kernel.parts > 1 || learns) {
       T* scores = stack_.score_plane(joint_ ? stack_.size() : k);
-      c.kernel.launches->values(device_, *c.score, d_, products, scores);
+      c.kernel.launches->values(stack_.score_of(k), products, scores);
       if (c.kernel.parts > 1) lanes.scores = scores;
       if (!joint_) {
         T* up = stack_.score_plane(stack_.size());
@@ -232,12 +232,11 @@ class Backward {
         lanes.up = up;
       }
     }
-    if (learns)
-      c.kernel.launches->numbers(device_, *c.score, d_, products, lanes.up, numbers_of(k));
+    if (learns) c.kernel.launches->numbers(stack_.score_of(k), products, lanes.up, numbers_of(k));
     const View &dbias = g_.dbias.view, &dstats = g_.dstats[static_cast<size_t>(k)];
     double* row_stats = row_stats_[static_cast<size_t>(k)];
     c.kernel.launches->slopes(
-        device_, *c.score, d_, products, lanes,
+        stack_.score_of(k), products, lanes,
         {.bias = dbias ? static_cast<T*>(dbias.data) + run.begin : nullptr,
          .add_bias = g_.dbias.add || k > 0,
          .word_stats =
@@ -306,20 +305,18 @@ class Backward {
     const StackedComponent<T>& c = stack_[k];
     if (block_.by_angle()) finish_angles(k);
     if (learned_by(k) > 0)
-      c.kernel.launches->exact_numbers(device_, *c.score, d_, stack_.words(k), stack_.contexts(k),
-                                       stack_.targets(), stack_.kept(block_.target_slope, k),
-                                       numbers_of(k));
+      c.kernel.launches->exact_numbers(stack_.score_of(k), stack_.target_rows(k),
+                                       stack_.kept(block_.target_slope, k), numbers_of(k));
     if (c.kernel.exact && (dw(k) || g_.dh)) {
-      c.kernel.launches->exact_slopes(device_, *c.score, d_, stack_.words(k), stack_.contexts(k),
-                                      stack_.targets(), stack_.kept(block_.target_slope, k),
-                                      g_.dh ? dh(k) : nullptr, g_.dh.ld,
-                                      dw(k) ? target_dw_ : nullptr);
+      c.kernel.launches->exact_slopes(stack_.score_of(k), stack_.target_rows(k),
+                                      stack_.kept(block_.target_slope, k), g_.dh ? dh(k) : nullptr,
+                                      g_.dh.ld, dw(k) ? target_dw_ : nullptr);
       if (dw(k))
         add_rows<T>(device_, kOp, target_rows(), stack_.targets(), Matrix<T>(dw(k)),
                     false);  // head_scores has reported wrong targets
     }
     if (const double* row_stats = row_stats_[static_cast<size_t>(k)])
-      c.kernel.launches->stats_backward(device_, *c.score, d_, stack_.contexts(k), row_stats, 1,
+      c.kernel.launches->stats_backward(stack_.score_of(k), stack_.contexts(k), row_stats, 1,
                                         stack_.padded(), dh(k), g_.dh.ld);
   }
 

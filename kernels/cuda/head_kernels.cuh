@@ -88,46 +88,54 @@ struct Alike {
   int64_t count = 1, words = 0, rows = 0;
 };
 
-/// Functions that launch the CUDA kernels of one score function. `d` is the size of the vectors.
+/// What all launches of a component are given. `d` is the size of its vectors.
+struct HeadScore {
+  CudaDevice& device;
+  const Score& score;
+  int64_t d;
+};
+
+/// Rows of contexts and the words that are their targets, for components that share a launch.
+template <class T>
+struct TargetRows {
+  Vectors<T> w, h;
+  Alike alike;
+  const int32_t* targets;  ///< [row]
+
+  int64_t pairs() const { return alike.count * h.count; }
+};
+
+/// Functions that launch the CUDA kernels of one score function.
 template <class T>
 struct HeadLaunches {
   /// out [word of the run][padded] = S + bias, the targets' exact.
-  void (*values)(CudaDevice&, const Score&, int64_t d, const ComponentRun<T>&, T* out);
+  void (*values)(const HeadScore&, const ComponentRun<T>&, T* out);
   /// out [split of kSplitWords words][padded]: sums over the scores with bias.
-  void (*running)(CudaDevice&, const Score&, int64_t d, const ComponentRun<T>&, RunningSum<T>* out);
+  void (*running)(const HeadScore&, const ComponentRun<T>&, RunningSum<T>* out);
   /// z becomes dL/dz.
-  void (*slopes)(CudaDevice&, const Score&, int64_t d, const ComponentRun<T>&, const HeadLanes<T>&,
-                 const HeadSums<T>&);
+  void (*slopes)(const HeadScore&, const ComponentRun<T>&, const HeadLanes<T>&, const HeadSums<T>&);
   /// Statistics in double, [vector][stats]; and of contexts as T, [stats][padded].
-  void (*word_stats)(CudaDevice&, const Score&, int64_t d, const Vectors<T>&, double* out);
-  void (*row_stats)(CudaDevice&, const Score&, int64_t d, const Vectors<T>&, const Alike&,
-                    int64_t padded, T* out);
+  void (*word_stats)(const HeadScore&, const Vectors<T>&, double* out);
+  void (*row_stats)(const HeadScore&, const Vectors<T>&, const Alike&, int64_t padded, T* out);
   /// dx += dstats * d stats / dx. Of words: dstats [vector][stats]; of rows: [stats][padded].
-  void (*stats_backward)(CudaDevice&, const Score&, int64_t d, const Vectors<T>&,
-                         const double* dstats, int64_t by_vector, int64_t by_stat, T* dx,
-                         int64_t ldx);
+  void (*stats_backward)(const HeadScore&, const Vectors<T>&, const double* dstats,
+                         int64_t by_vector, int64_t by_stat, T* dx, int64_t ldx);
   /// out [component][row] = S of row and target, from the vectors; nothing where there is none. A
   /// wrong target is reported as that of first_row + row.
-  void (*exact)(CudaDevice&, const Score&, int64_t d, const Vectors<T>& w, const Vectors<T>& h,
-                const Alike&, const int32_t* targets, int64_t first_row, const T* bias,
+  void (*exact)(const HeadScore&, const TargetRows<T>&, int64_t first_row, const T* bias,
                 double* out);
-  /// target_dz [row] = up dS/dz of the target's product; 0 for kernels whose target does not go
-  /// through the product.
-  void (*target_slopes)(CudaDevice&, const Score&, int64_t d, const Vectors<T>& w,
-                        const Vectors<T>& h, const Alike&, const int32_t* targets, const double* up,
-                        T* target_dz);
+  /// target_dz [component][row] = up dS/dz of the target's product; 0 for kernels whose target does
+  /// not go through the product.
+  void (*target_slopes)(const HeadScore&, const TargetRows<T>&, const double* up, T* target_dz);
   /// Of those kernels: dh += up dS/dh (unless dh is null), and dw [row] = up dS/dw of the row's
-  /// target, (rows, d), unless dw is null.
-  void (*exact_slopes)(CudaDevice&, const Score&, int64_t d, const Vectors<T>& w,
-                       const Vectors<T>& h, const int32_t* targets, const double* up, T* dh,
-                       int64_t ldh, T* dw);
+  /// target, (rows, d), unless dw is null. One component's.
+  void (*exact_slopes)(const HeadScore&, const TargetRows<T>&, const double* up, T* dh, int64_t ldh,
+                       T* dw);
   /// out [learned number] += the sum of up dS/d(number), from products that are not yet
   /// overwritten.
-  void (*numbers)(CudaDevice&, const Score&, int64_t d, const ComponentRun<T>&, const T* up,
-                  double* out);
-  /// The same of the rows' targets, from the vectors.
-  void (*exact_numbers)(CudaDevice&, const Score&, int64_t d, const Vectors<T>& w,
-                        const Vectors<T>& h, const int32_t* targets, const double* up, double* out);
+  void (*numbers)(const HeadScore&, const ComponentRun<T>&, const T* up, double* out);
+  /// The same of the rows' targets, from the vectors. One component's.
+  void (*exact_numbers)(const HeadScore&, const TargetRows<T>&, const double* up, double* out);
 };
 
 /// A kernel for vectors of d numbers.

@@ -58,17 +58,15 @@ __global__ void running_kernel(K k, ComponentRun<T> p, RunningSum<T>* out) {
 }
 
 template <class K, class T>
-void values(CudaDevice& device, const Score& score, int64_t d, const ComponentRun<T>& p, T* out) {
-  each(device, "head_scores", {p.words, p.rows},
-       Values<K, T>{kernel_of<K>(device, score, d), p, out});
+void values(const HeadScore& of, const ComponentRun<T>& p, T* out) {
+  each(of.device, "head_scores", {p.words, p.rows}, Values<K, T>{kernel_of<K>(of), p, out});
 }
 
 template <class K, class T>
-void running(CudaDevice& device, const Score& score, int64_t d, const ComponentRun<T>& p,
-             RunningSum<T>* out) {
-  launch(device, "head_scores", running_kernel<K, T>,
+void running(const HeadScore& of, const ComponentRun<T>& p, RunningSum<T>* out) {
+  launch(of.device, "head_scores", running_kernel<K, T>,
          dim3(blocks_of(p.rows, kWarp), blocks_of(p.words, kSplitWords)), dim3(kWarp, kWarps),
-         kWarps * kWarp * sizeof(RunningSum<T>), kernel_of<K>(device, score, d), p, out);
+         kWarps * kWarp * sizeof(RunningSum<T>), kernel_of<K>(of), p, out);
 }
 
 template <class K, class T>

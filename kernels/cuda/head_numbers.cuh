@@ -59,15 +59,13 @@ template <class K, class T>
 struct ExactNumberGradient {
   K k;
   double scale;
-  int64_t d;
-  Vectors<T> w, h;
-  const int32_t* targets;
+  TargetPairs<T> pairs;
   int number;
   const double* up;
   NINE_D double operator()(int64_t r) const {
-    const int64_t y = targets[r];
-    if (y < 0 || y >= w.count || up[r] == 0) return 0;
-    const auto *word = in_warp(w.data + y * w.ld), *context = in_warp(h.data + r * h.ld);
+    if (!pairs.counts(r) || up[r] == 0) return 0;
+    const int64_t d = pairs.d;
+    const InWarp<T>*word = pairs.word(r, pairs.target(r)), *context = pairs.context(r);
     if (number == kScaleNumber) return up[r] * plain_exact(k, word, context, d);
     if constexpr (requires { k.exact_parameter_slope(number, word, context, d); }) {
       return scale * up[r] * k.exact_parameter_slope(number, word, context, d);
@@ -81,23 +79,20 @@ struct ExactNumberGradient {
 };
 
 template <class K, class T>
-void numbers(CudaDevice& device, const Score& score, int64_t d, const ComponentRun<T>& p,
-             const T* up, double* out) {
+void numbers(const HeadScore& of, const ComponentRun<T>& p, const T* up, double* out) {
   for (int i = 0; i < kMaxScoreNumbers; ++i)
-    if (score.learns(i))
-      sum_of(device, "head_gradients", p.words * p.rows,
-             NumberGradient<K, T>{kernel_of<K>(device, score, d), p, i, up},
-             PutSum<double>{out++, true});
+    if (of.score.learns(i))
+      sum_of(of.device, "head_gradients", p.words * p.rows,
+             NumberGradient<K, T>{kernel_of<K>(of), p, i, up}, PutSum<double>{out++, true});
 }
 template <class K, class T>
-void exact_numbers(CudaDevice& device, const Score& score, int64_t d, const Vectors<T>& w,
-                   const Vectors<T>& h, const int32_t* targets, const double* up, double* out) {
+void exact_numbers(const HeadScore& of, const TargetRows<T>& rows, const double* up, double* out) {
   for (int i = 0; i < kMaxScoreNumbers; ++i)
-    if (score.learns(i))
-      sum_of_vectors(device, "head_gradients", h.count,
-                     ExactNumberGradient<K, T>{kernel_of<K>(device, score, d), score.scale, d, w, h,
-                                               targets, i, up},
-                     PutSum<double>{out++, true});
+    if (of.score.learns(i))
+      sum_of_vectors(
+          of.device, "head_gradients", rows.pairs(),
+          ExactNumberGradient<K, T>{kernel_of<K>(of), of.score.scale, {rows, of.d}, i, up},
+          PutSum<double>{out++, true});
 }
 
 }  // namespace

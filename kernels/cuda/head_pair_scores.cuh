@@ -14,11 +14,11 @@ using scores::OfParts;
 constexpr int kWarps = 8;  // of a block (32, 8): a lane a row
 
 template <class K>
-K kernel_of(CudaDevice& device, const Score& score, int64_t d) {
+K kernel_of(const HeadScore& of) {
   if constexpr (std::is_same_v<K, scores::ExprPair>) {
-    return formula_on(device, score, d);
+    return formula_on(of.device, of.score, of.d);
   } else {
-    return K(score, d);
+    return K(of.score, of.d);
   }
 }
 

@@ -84,8 +84,7 @@ void target_scores(const StackedComponents<T>& stack) {
                                stack.kept(block.plain_score, k),
                                stack.device().index_errors("head_scores"), block.first_row});
   for (int64_t k = 0; k < stack.size() && !block.by_angle(); k += stack.alike(k).count)
-    stack[k].kernel.launches->exact(stack.device(), *stack[k].score, block.dims(), stack.words(k),
-                                    stack.contexts(k), stack.alike(k), stack.targets(),
+    stack[k].kernel.launches->exact(stack.score_of(k), stack.target_rows(k, stack.alike(k)),
                                     block.first_row, bias, stack.kept(block.target_score, k));
 }
 
@@ -94,7 +93,7 @@ void run_scores(const HeadBlock& block, Arena& arena) {
   const Arena::Scope scope(arena);
   const StackedComponents<T> stack("head_scores", block, false, arena);
   CudaDevice& device = stack.device();
-  const int64_t padded = stack.padded(), splits = stack.splits(), d = block.dims();
+  const int64_t padded = stack.padded(), splits = stack.splits();
   const auto partial_bytes = static_cast<int64_t>(sizeof(RunningSum<T>)) * splits * padded;
   auto* partial = reinterpret_cast<RunningSum<T>*>(pool_array<double>(
       arena, stack.size() * partial_bytes / static_cast<int64_t>(sizeof(double))));
@@ -102,7 +101,7 @@ void run_scores(const HeadBlock& block, Arena& arena) {
   stack.for_runs([&](const WordRun& run) {
     stack.multiply(run);
     for (int64_t k = 0; k < stack.size(); ++k)
-      stack[k].kernel.launches->running(device, *stack[k].score, d, stack.component_run(k, run),
+      stack[k].kernel.launches->running(stack.score_of(k), stack.component_run(k, run),
                                         partial + (k * splits + run.begin / kSplitWords) * padded);
   });
   launch(device, "head_scores", combine_kernel<T>,
@@ -150,7 +149,7 @@ void run_inference(const HeadBlock& block, const View& log_probs, const View& sc
 void head_stats(const Score& score, const View& w, const View& stats) {
   dispatch_float(w.dtype, "head_stats", [&]<class T>(T) {
     const HeadKernel<T> kernel(score, w.cols());
-    kernel.launches->word_stats(CudaDevice::of(w), score, w.cols(),
+    kernel.launches->word_stats({CudaDevice::of(w), score, w.cols()},
                                 {static_cast<T*>(w.data), w.ld, w.rows()},
                                 static_cast<double*>(stats.data));
   });
@@ -161,7 +160,7 @@ void head_stats_backward(const Score& score, const View& w, const View&, const V
   dispatch_float(w.dtype, "head_stats_backward", [&]<class T>(T) {
     const HeadKernel<T> kernel(score, w.cols());
     kernel.launches->stats_backward(
-        CudaDevice::of(w), score, w.cols(), {static_cast<T*>(w.data), w.ld, w.rows()},
+        {CudaDevice::of(w), score, w.cols()}, {static_cast<T*>(w.data), w.ld, w.rows()},
         static_cast<double*>(dstats.data), kernel.stats, 1, static_cast<T*>(dw.data), dw.ld);
   });
 }

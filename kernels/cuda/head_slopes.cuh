@@ -220,9 +220,9 @@ void launch_slopes(CudaDevice& device, const K& k, const ComponentRun<T>& p,
 }
 
 template <class K, class T>
-void slopes(CudaDevice& device, const Score& score, int64_t d, const ComponentRun<T>& p,
-            const HeadLanes<T>& lanes, const HeadSums<T>& sums) {
-  const K k = kernel_of<K>(device, score, d);
+void slopes(const HeadScore& of, const ComponentRun<T>& p, const HeadLanes<T>& lanes,
+            const HeadSums<T>& sums) {
+  const K k = kernel_of<K>(of);
   const int64_t parts = k.parts(), stats = parts * K::kStats;
   if constexpr (OfParts<K>) {
     const T log_pairs = static_cast<T>(std::log(static_cast<double>(parts * parts)));
@@ -239,10 +239,10 @@ void slopes(CudaDevice& device, const Score& score, int64_t d, const ComponentRu
         if (to.word_stats != nullptr) to.word_stats += i * K::kStats;
         // A plane for each pair; the sums over parts i are formed later.
         if (to.row_stats != nullptr) to.row_stats += (i * parts + j) * K::kStats * p.padded;
-        launch_slopes(device, k.part, pair, own, to, stats, parts * stats * p.padded, log_pairs);
+        launch_slopes(of.device, k.part, pair, own, to, stats, parts * stats * p.padded, log_pairs);
       }
   } else {
-    launch_slopes(device, k, p, lanes, sums, stats, stats * p.padded, T(0));
+    launch_slopes(of.device, k, p, lanes, sums, stats, stats * p.padded, T(0));
   }
 }
 

@@ -82,18 +82,17 @@ NINE_D double plain_exact(const K& k, const T* w, const T* h, int64_t d) {
 // Row r of component k, and its target.
 template <class T>
 struct TargetPairs {
+  TargetRows<T> rows;
   int64_t d;
-  Vectors<T> w, h;
-  Alike alike;
-  const int32_t* targets;
 
-  NINE_D int64_t target(int64_t i) const { return targets[i % h.count]; }
-  NINE_D bool counts(int64_t i) const { return target(i) >= 0 && target(i) < w.count; }
+  NINE_D int64_t target(int64_t i) const { return rows.targets[i % rows.h.count]; }
+  NINE_D bool counts(int64_t i) const { return target(i) >= 0 && target(i) < rows.w.count; }
   NINE_D const InWarp<T>* word(int64_t i, int64_t y) const {
-    return in_warp(w.data + i / h.count * alike.words + y * w.ld);
+    return in_warp(rows.w.data + i / rows.h.count * rows.alike.words + y * rows.w.ld);
   }
   NINE_D const InWarp<T>* context(int64_t i) const {
-    return in_warp(h.data + (i / h.count * alike.rows + i % h.count) * h.ld);
+    return in_warp(rows.h.data +
+                   (i / rows.h.count * rows.alike.rows + i % rows.h.count) * rows.h.ld);
   }
 };
 
@@ -107,8 +106,8 @@ struct Exact {
   IndexErrors errors;
   int64_t first_row;
   NINE_D void operator()(int64_t i) const {
-    const int64_t y =
-        checked(pairs.targets, i % pairs.h.count, -1, pairs.w.count, errors, first_row);
+    const TargetRows<T>& rows = pairs.rows;
+    const int64_t y = checked(rows.targets, i % rows.h.count, -1, rows.w.count, errors, first_row);
     if (y < 0) return;
     const double s = scale * plain_exact(k, pairs.word(i, y), pairs.context(i), pairs.d);
     if (lane_of_warp() == 0)
@@ -177,66 +176,52 @@ struct ExactSlopes {
 // --- launches
 
 template <class K, class T>
-void word_stats(CudaDevice& device, const Score& score, int64_t d, const Vectors<T>& x,
-                double* out) {
+void word_stats(const HeadScore& of, const Vectors<T>& x, double* out) {
   if constexpr (K::kStats > 0)
-    each_vector(device, "head_stats", x.count,
-                WordStats<K, T>{kernel_of<K>(device, score, d), d, x, out});
+    each_vector(of.device, "head_stats", x.count, WordStats<K, T>{kernel_of<K>(of), of.d, x, out});
 }
 template <class K, class T>
-void row_stats(CudaDevice& device, const Score& score, int64_t d, const Vectors<T>& x,
-               const Alike& alike, int64_t padded, T* out) {
+void row_stats(const HeadScore& of, const Vectors<T>& x, const Alike& alike, int64_t padded,
+               T* out) {
   if constexpr (K::kStats > 0)
-    each_vector(device, "head_scores", alike.count * x.count,
-                RowStats<K, T>{kernel_of<K>(device, score, d), d, x, alike, padded, out});
+    each_vector(of.device, "head_scores", alike.count * x.count,
+                RowStats<K, T>{kernel_of<K>(of), of.d, x, alike, padded, out});
 }
 template <class K, class T>
-void stats_backward(CudaDevice& device, const Score& score, int64_t d, const Vectors<T>& x,
-                    const double* dstats, int64_t by_vector, int64_t by_stat, T* dx, int64_t ldx) {
+void stats_backward(const HeadScore& of, const Vectors<T>& x, const double* dstats,
+                    int64_t by_vector, int64_t by_stat, T* dx, int64_t ldx) {
   if constexpr (K::kStats > 0)
-    each_vector(device, "head_stats_backward", x.count,
-                StatsBackward<K, T>{kernel_of<K>(device, score, d), d, x, dstats, by_vector,
-                                    by_stat, dx, ldx});
+    each_vector(
+        of.device, "head_stats_backward", x.count,
+        StatsBackward<K, T>{kernel_of<K>(of), of.d, x, dstats, by_vector, by_stat, dx, ldx});
 }
 template <class K, class T>
-void exact(CudaDevice& device, const Score& score, int64_t d, const Vectors<T>& w,
-           const Vectors<T>& h, const Alike& alike, const int32_t* targets, int64_t first_row,
-           const T* bias, double* out) {
-  each_vector(device, "head_scores", alike.count * h.count,
-              Exact<K, T>{kernel_of<K>(device, score, d),
-                          score.scale,
-                          {d, w, h, alike, targets},
+void exact(const HeadScore& of, const TargetRows<T>& rows, int64_t first_row, const T* bias,
+           double* out) {
+  each_vector(of.device, "head_scores", rows.pairs(),
+              Exact<K, T>{kernel_of<K>(of),
+                          of.score.scale,
+                          {rows, of.d},
                           bias,
                           out,
-                          device.index_errors("head_scores"),
+                          of.device.index_errors("head_scores"),
                           first_row});
 }
 template <class K, class T>
-void target_slopes(CudaDevice& device, const Score& score, int64_t d, const Vectors<T>& w,
-                   const Vectors<T>& h, const Alike& alike, const int32_t* targets,
-                   const double* up, T* target_dz) {
-  const TargetSlopes<K, T> all{
-      kernel_of<K>(device, score, d), score.scale, {d, w, h, alike, targets}, up, target_dz};
-  const int64_t count = alike.count * h.count;
+void target_slopes(const HeadScore& of, const TargetRows<T>& rows, const double* up, T* target_dz) {
+  const TargetSlopes<K, T> all{kernel_of<K>(of), of.score.scale, {rows, of.d}, up, target_dz};
   if constexpr (product_free<K>()) {
-    each(device, "head_gradients", {1, count}, all);
+    each(of.device, "head_gradients", {1, rows.pairs()}, all);
   } else {
-    each_vector(device, "head_gradients", count, all);
+    each_vector(of.device, "head_gradients", rows.pairs(), all);
   }
 }
 template <class K, class T>
-void exact_slopes(CudaDevice& device, const Score& score, int64_t d, const Vectors<T>& w,
-                  const Vectors<T>& h, const int32_t* targets, const double* up, T* dh, int64_t ldh,
-                  T* dw) {
+void exact_slopes(const HeadScore& of, const TargetRows<T>& rows, const double* up, T* dh,
+                  int64_t ldh, T* dw) {
   if constexpr (K::kExactTarget)
-    each_vector(device, "head_gradients", h.count,
-                ExactSlopes<K, T>{kernel_of<K>(device, score, d),
-                                  score.scale,
-                                  {d, w, h, Alike{}, targets},
-                                  up,
-                                  dh,
-                                  ldh,
-                                  dw});
+    each_vector(of.device, "head_gradients", rows.pairs(),
+                ExactSlopes<K, T>{kernel_of<K>(of), of.score.scale, {rows, of.d}, up, dh, ldh, dw});
 }
 
 }  // namespace

@@ -19,7 +19,8 @@ BUILD = "build-gpu"
 SMALL = ("--train .gpu/data/train.en --valid .gpu/data/valid.en --vocab-size 5000 --hidden 128 --embed 128 --batch 16 --after 100u "
          "--valid-every 100u --log-every 1 --save-every 0u --seed 3").split()
 # Every kernel once, cuBLAS's with what we give it too; random shapes and repeated runs say nothing new to a sanitizer and take long.
-SANITIZED = "--test-case=*float32,*plain ops*,cuda head: every kernel*,cuda head: mixtures*,cuda head: smoothed*,cuda head: products*"
+SANITIZED = "--test-case=*float32,*plain ops*,cuda head: every kernel*,cuda head: mixtures*,cuda head: smoothed*,cuda head: products*," \
+             "cuda lstm: gradients*"
 BENCH = ["--device", "cuda", "--batch", "64", "--bptt", "70", "--steps", "20"]
 HEADS = {"lin": [], "mos9": ["--head", "mos", "--components", "9"]}
 
@@ -64,6 +65,8 @@ def part_2():
     for precision in ("highest", "high", "medium"):
         for name, head in HEADS.items():
             steps.append((f"{name}-{precision}", [f"{BUILD}/bin/bench_lm", *BENCH, "--matmul-precision", precision, *head]))
+    # The LSTM's loop by a product and a kernel for each step.
+    steps.append(("lin-high-steps", ["env", "NINE_CUDA_SIDE_BY_SIDE=0", f"{BUILD}/bin/bench_lm", *BENCH, "--matmul-precision", "high"]))
     for extra in ([], ["--precision", "tf32"], ["--precision", "bf16"], ["--precision", "bf16", "--compile"]):
         for name, head in HEADS.items():
             which = "-".join(e.lstrip("-") for e in extra[1:]) or "fp32"

@@ -3,10 +3,10 @@
 
   ptxas.py BUILD TABLE [--write]
 
-The build keeps what `ptxas -v` printed (cmake/nvcc.sh), so that nothing is compiled for this. A line of TABLE is a source, a kernel (of a
-template all of its instances), the most registers of one, and the most bytes of stack and of spills. Other releases of nvcc give other
-numbers: the table names the one it is of, and another skips the check (exit status 77), as does a build for other GPUs than sm_90.
---write writes the table anew: bytes of stack and spills may shrink in it, and not grow.
+The build keeps what `ptxas -v` printed (cmake/nvcc.sh), so that nothing is compiled for this. A line of TABLE is a GPU, a source, a kernel
+(of a template all of its instances), the most registers of one, and the most bytes of stack and of spills. Other releases of nvcc give
+other numbers: the table names the one it is of, and another skips the check (exit status 77), as does a build for other GPUs alone.
+--write writes the lines of this build's GPUs anew: bytes of stack and spills may shrink in it, and not grow.
 """
 import collections
 import glob
@@ -15,22 +15,22 @@ import re
 import subprocess
 import sys
 
-ARCH = "sm_90"
+ARCHS = ("sm_80", "sm_90")
 
 
 def kernels_of(log):
-    """(mangled name, registers, stack, spilled) for each kernel of ARCH in a log."""
-    found, function, stack, spilled = [], None, {}, {}
+    """(GPU, mangled name, registers, stack, spilled) for each kernel in a log, of the GPUs in ARCHS."""
+    found, function, arch, stack, spilled = [], None, None, {}, {}
     properties = None
     for line in open(log):
         if m := re.search(r"Compiling entry function '(\S+)' for '(\S+)'", line):
-            function = m[1] if m[2] == ARCH else None
+            function, arch = m[1] if m[2] in ARCHS else None, m[2]
         elif m := re.search(r"Function properties for (\S+)", line):
             properties = m[1]
         elif m := re.search(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads", line):
             stack[properties], spilled[properties] = int(m[1]), int(m[2]) + int(m[3])
         elif (m := re.search(r"Used (\d+) registers", line)) and function:
-            found.append((function, int(m[1]), stack.get(function, 0), spilled.get(function, 0)))
+            found.append((arch, function, int(m[1]), stack.get(function, 0), spilled.get(function, 0)))
             function = None
     return found
 
@@ -50,10 +50,10 @@ def measured(build):
         rows = kernels_of(log)
         if not rows:
             continue
-        names = subprocess.run(["c++filt"], input="\n".join(r[0] for r in rows), capture_output=True, text=True, check=True).stdout.splitlines()
+        names = subprocess.run(["c++filt"], input="\n".join(r[1] for r in rows), capture_output=True, text=True, check=True).stdout.splitlines()
         source = os.path.relpath(log, build).removesuffix(".o.ptxas")
-        for name, (_, *numbers) in zip(names, rows):
-            key = (source, base_name(name))
+        for name, (arch, _, *numbers) in zip(names, rows):
+            key = (arch, source, base_name(name))
             found[key] = [max(a, b) for a, b in zip(found[key], numbers)]
     return found
 
@@ -64,8 +64,8 @@ def read_table(path):
         if m := re.match(r"# nvcc ([0-9.]+)", line):
             release = m[1]
         elif line.strip() and not line.startswith("#"):
-            source, kernel, *numbers = line.split()
-            table[source, kernel] = [int(n) for n in numbers]
+            arch, source, kernel, *numbers = line.split()
+            table[arch, source, kernel] = [int(n) for n in numbers]
     return release, table
 
 
@@ -80,16 +80,18 @@ def main():
     build, path = sys.argv[1:3]
     now, release = measured(build), nvcc_release(build)
     if not now:
-        print(f"this build has no kernels for {ARCH}: nothing is checked")
+        print(f"this build has no kernels for {' or '.join(ARCHS)}: nothing is checked")
         return 77
     of, table = read_table(path) if os.path.exists(path) else ("", {})
     if "--write" in sys.argv:
         grown = [k for k, v in now.items() if k in table and (v[1] > table[k][1] or v[2] > table[k][2])]
         if grown and of == release:
             sys.exit(f"these have more stack or spills than before, which the table does not take: {grown}")
+        built = {arch for arch, *_ in now}
+        kept = {k: v for k, v in table.items() if of == release and k[0] not in built}
         with open(path, "w") as out:
-            out.write(f"# nvcc {release}, {ARCH}: source, kernel, registers, bytes of stack, bytes spilled (tests/cuda/ptxas.py)\n")
-            out.writelines(f"{s} {k} {r} {stack} {spilled}\n" for (s, k), (r, stack, spilled) in sorted(now.items()))
+            out.write(f"# nvcc {release}: GPU, source, kernel, registers, bytes of stack, bytes spilled (tests/cuda/ptxas.py)\n")
+            out.writelines(" ".join(map(str, [*key, *numbers])) + "\n" for key, numbers in sorted((now | kept).items()))
         return 0
     if of != release:
         print(f"the table is of nvcc {of}, this is {release}: nothing is checked")
@@ -97,11 +99,11 @@ def main():
     bad = []
     for key, numbers in sorted(now.items()):
         allowed = table.get(key, [128, 0, 0])  # a kernel without a line: two blocks of 256 threads fit
-        bad += [f"{key[0]} {key[1]}: {n} {what}, {most} in the table"
+        bad += [f"{' '.join(key)}: {n} {what}, {most} in the table"
                 for what, n, most in zip(("registers", "bytes of stack", "bytes spilled"), numbers, allowed) if n > most]
         if any(n < most for n, most in zip(numbers[1:], allowed[1:])):
-            print(f"{key[0]} {key[1]}: {numbers[1]} bytes of stack and {numbers[2]} spilled, the table can shrink (--write)")
-    print("\n".join(bad) or f"{len(now)} kernels of {ARCH} are within the table")
+            print(f"{' '.join(key)}: {numbers[1]} bytes of stack and {numbers[2]} spilled, the table can shrink (--write)")
+    print("\n".join(bad) or f"{len(now)} kernels of {', '.join(sorted({k[0] for k in now}))} are within the table")
     return 1 if bad else 0
 
 

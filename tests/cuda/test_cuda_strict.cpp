@@ -12,6 +12,7 @@
 #include <sstream>
 #include <string>
 
+#include "cuda/cuda.h"
 #include "tests/cuda/small_training.h"
 #include "tests/cuda_on_host/access.h"
 #include "tests/cuda_on_host/card.h"
@@ -55,6 +56,9 @@ void write_table(const std::string& file) {
 void train_all() {
   for (const char* head : {"lin", "mix:2*lin,rbf", "ssg", "mog:form=mixture", "pow:p=1", "wav"})
     train_on(kGpu, head, DType::float32, 2, {.hidden = 64, .words = 200});
+  cuda::use_side_by_side(false);  // a kernel for each time step
+  train_on(kGpu, "lin", DType::float32, 2, {.hidden = 64, .words = 200});
+  cuda::use_side_by_side(true);
   train_on(kGpu, "lin", DType::float32, 2,
            {.arch = LanguageArch::transformer, .hidden = 63, .words = 200});
 }
@@ -114,6 +118,15 @@ TEST_CASE("cuda strict: blocks of a launch must not meet in a word, but atomical
     CHECK(has(text, "block 1"));
     CHECK(has(text, "[probe int*, "));  // the kernel
   }
+}
+
+TEST_CASE("cuda strict: blocks may meet in a word with a barrier of all blocks in between") {
+  using namespace cuda_on_host;
+  if (!sees_accesses()) return;
+  CHECK(error_of([] { probe_grid("barrier"); }).empty());
+  const std::string text = error_of([] { probe_grid("none"); });
+  CHECK_MESSAGE(has(text, " a word, at byte "), text);
+  CHECK(has(text, "block 0 "));
 }
 
 TEST_CASE("cuda strict: threads of a block meet in a word only with a barrier in between") {

@@ -106,7 +106,9 @@ TEST_CASE("cuda: training with graphs and without gives the same bits") {
       cuda::use_graphs(graphs);
       return train_on(kGpu, "lin", DType::float32, 12, {.sentences = sentences});
     };
+    cuda::use_side_by_side(false);  // which needs no graph
     const Trained without = train(false), with = train(true);
+    cuda::use_side_by_side(true);
     CHECK(with.losses == without.losses);
     CHECK(with.weights == without.weights);
     CHECK(with.nll == without.nll);

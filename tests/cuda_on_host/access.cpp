@@ -16,18 +16,6 @@ namespace {
 
 bool g_in_block = false, g_busy = false;
 
-// What kernels do wrong: the running block, and its threads' barriers.
-struct Checker {
-  std::unique_ptr<Shadow> shared;
-  const std::string* kernel = nullptr;
-  std::vector<Accessor> threads;
-  std::string wrong;
-};
-Checker& checker() {
-  static Checker& c = *new Checker;
-  return c;
-}
-
 #ifdef NINE_STRICT
 // The stand-in's queue runs work later than the host asks for it: so it is with what a pool gives.
 void queue_shadow(const void* p, size_t bytes, void (Shadow::*change)(const void*, size_t)) {
@@ -64,14 +52,33 @@ struct Hash {
   }
 };
 
-struct Recorder {
-  bool on = false, counted = false;
-  std::map<std::string, Loads> all;
-  std::map<std::string, int64_t> blocks;
-  Loads* now = nullptr;
+// A block that runs: what is known of its shared memory, of its threads and of their loads, and
+// what they do wrong.
+struct BlockAccesses {
+  std::unique_ptr<Shadow> shared;
+  size_t shared_bytes = 0;
+  std::vector<Accessor> threads;
+  std::string wrong;
+  bool counted = false;
   std::unordered_map<Key, WarpLoad, Hash> warp_loads;
   std::vector<std::unordered_map<uintptr_t, uint32_t>> times;  // a thread's, of each instruction
   std::vector<char> in_run;                                    // of each thread
+};
+struct Checker {
+  std::string kernel;
+  std::vector<std::unique_ptr<BlockAccesses>> blocks;  // by slot
+  BlockAccesses* block = nullptr;                      // that of the running thread
+};
+Checker& checker() {
+  static Checker& c = *new Checker;
+  return c;
+}
+
+struct Recorder {
+  bool on = false;
+  std::map<std::string, Loads> all;
+  std::map<std::string, int64_t> blocks;
+  Loads* now = nullptr;
 };
 Recorder& recorder() {
   static Recorder& r = *new Recorder;
@@ -119,43 +126,53 @@ void begin_launch() {
     if (Shadow* const shadow = card(i).memory.shadow()) shadow->begin_launch();
 }
 
-void begin_block(const std::string& kernel, size_t block, size_t threads, std::byte* shared,
-                 size_t shared_bytes) {
+void begin_block(size_t slot, const std::string& kernel, size_t block, size_t threads,
+                 std::byte* shared, size_t shared_bytes) {
   if (!sees_accesses()) return;
   Recorder& r = recorder();
   Checker& c = checker();
-  g_in_block = true;
-  c.kernel = &kernel;
-  c.wrong.clear();
-  c.threads.assign(threads, {.block = static_cast<uint32_t>(block)});
-  for (size_t i = 0; i < threads; ++i) c.threads[i].thread = static_cast<uint16_t>(i);
-  if (!c.shared) c.shared = std::make_unique<Shadow>(shared, kSharedRange);
-  c.shared->taken(shared, kSharedRange);
-  c.shared->given(shared, shared_bytes);
-  c.shared->begin_launch();
-  r.counted = r.on && ++r.blocks[kernel] <= kMostBlocks;
-  if (!r.counted) return;
+  c.kernel = kernel;
+  while (c.blocks.size() <= slot) c.blocks.push_back(std::make_unique<BlockAccesses>());
+  BlockAccesses& b = *c.blocks[slot];
+  b.wrong.clear();
+  b.threads.assign(threads, {.block = static_cast<uint32_t>(block)});
+  for (size_t i = 0; i < threads; ++i) b.threads[i].thread = static_cast<uint16_t>(i);
+  if (!b.shared) b.shared = std::make_unique<Shadow>(shared, kSharedRange);
+  b.shared->taken(shared, b.shared_bytes);
+  b.shared_bytes = shared_bytes;
+  b.shared->given(shared, shared_bytes);
+  b.shared->begin_launch();
+  b.counted = r.on && ++r.blocks[kernel] <= kMostBlocks;
+  if (!b.counted) return;
   r.now = &r.all[kernel];
-  r.warp_loads.clear();
-  r.times.assign(threads, {});
-  r.in_run.assign(threads, 0);
+  b.warp_loads.clear();
+  b.times.assign(threads, {});
+  b.in_run.assign(threads, 0);
 }
 
-void end_block() {
-  Recorder& r = recorder();
+void resume_block(size_t slot) {
+  if (!sees_accesses()) return;
+  g_in_block = true;
+  checker().block = checker().blocks[slot].get();
+}
+
+void end_block(size_t slot) {
+  if (!sees_accesses()) return;
+  BlockAccesses& b = *checker().blocks[slot];
   g_in_block = false;
-  if (r.counted)
-    for (const auto& [key, load] : r.warp_loads) add_up(load, *r.now);
-  if (!checker().wrong.empty()) nine::fail(std::exchange(checker().wrong, {}));
+  if (b.counted)
+    for (const auto& [key, load] : b.warp_loads) add_up(load, *recorder().now);
+  if (!b.wrong.empty()) nine::fail(std::exchange(b.wrong, {}));
 }
 
 void passed_barrier(size_t thread, Barrier barrier) {
   if (!sees_accesses()) return;
-  Recorder& r = recorder();
-  if (r.counted && thread < r.in_run.size()) r.in_run[thread] = 0;
-  Accessor& by = checker().threads[thread];
-  if (barrier == Barrier::block) ++by.barriers;
+  BlockAccesses& b = *checker().block;
+  if (b.counted) b.in_run[thread] = 0;
+  Accessor& by = b.threads[thread];
+  if (barrier == Barrier::block || barrier == Barrier::grid) ++by.barriers;
   if (barrier == Barrier::warp) ++by.warp_barriers;
+  if (barrier == Barrier::grid) ++by.grid_barriers;
 }
 
 namespace {
@@ -164,30 +181,33 @@ namespace {
 Shadow* shadow_of(uintptr_t address) {
   for (int i = 0; i < kCards; ++i)
     if (Shadow* const shadow = card(i).memory.shadow(); shadow->has(address)) return shadow;
-  return checker().shared->has(address) ? checker().shared.get() : nullptr;
+  Shadow* const shared = checker().block->shared.get();
+  return shared->has(address) ? shared : nullptr;
 }
 
 void note(uintptr_t address, size_t bytes, Access access, uintptr_t instruction) {
-  Recorder& r = recorder();
-  Checker& c = checker();
+  const Checker& c = checker();
+  BlockAccesses& b = *c.block;
   Shadow* const shadow = shadow_of(address);
   if (shadow == nullptr) return;
   const size_t thread = running_thread();
-  if (c.wrong.empty()) {
-    const Accessor& by = c.threads[thread];
+  const bool shared = shadow == b.shared.get();
+  if (b.wrong.empty()) {
+    const Accessor& by = b.threads[thread];
     if (const std::string wrong = shadow->access(address, bytes, access, by); !wrong.empty())
-      c.wrong = nine::concat("[", *c.kernel, "] thread ", thread, " of block ", by.block, " ",
-                             shadow == c.shared.get() ? "of shared memory " : "", wrong);
+      b.wrong = nine::concat("[", c.kernel, "] thread ", thread, " of block ", by.block, " ",
+                             shared ? "of shared memory " : "", wrong);
   }
-  if (!r.counted || shadow == c.shared.get()) return;
+  if (!b.counted || shared) return;
   if (access != Access::load) {
-    r.in_run[thread] = 0;
+    b.in_run[thread] = 0;
     return;
   }
-  ++r.now->thread_loads;
-  if (!std::exchange(r.in_run[thread], 1)) ++r.now->runs;
-  const uint32_t time = r.times[thread][instruction]++;
-  r.warp_loads[{thread / 32, instruction, time}].bytes.emplace_back(address, bytes);
+  Loads& all = *recorder().now;
+  ++all.thread_loads;
+  if (!std::exchange(b.in_run[thread], 1)) ++all.runs;
+  const uint32_t time = b.times[thread][instruction]++;
+  b.warp_loads[{thread / 32, instruction, time}].bytes.emplace_back(address, bytes);
 }
 
 }  // namespace

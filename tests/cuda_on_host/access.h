@@ -35,14 +35,17 @@ void count_loads(bool on);
 /// By kernel: the op and its functor or parameters' types.
 const std::map<std::string, Loads>& loads();
 
-// For the scheduler of fibers. Shared memory is the beginning of so many bytes, always the same.
-inline constexpr size_t kSharedRange = size_t{64} << 10;
-enum class Barrier { block, warp, shuffle };  // a shuffle orders no accesses to memory
+// For the scheduler of fibers. Blocks that run side by side have a slot each. A slot's shared
+// memory is the beginning of so many bytes, always the same.
+inline constexpr size_t kSharedRange = size_t{256} << 10;
+enum class Barrier { block, warp, shuffle, grid };  // a shuffle orders no accesses to memory
 void begin_launch();
-void begin_block(const std::string& kernel, size_t block, size_t threads, std::byte* shared,
-                 size_t shared_bytes);
+void begin_block(size_t slot, const std::string& kernel, size_t block, size_t threads,
+                 std::byte* shared, size_t shared_bytes);
+/// From now on this block's threads run.
+void resume_block(size_t slot);
 /// Error: the first wrong access of the block.
-void end_block();
+void end_block(size_t slot);
 void passed_barrier(size_t thread, Barrier barrier);
 
 }  // namespace cuda_on_host

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <map>
 #include <utility>
 
 #include "core/error.h"
@@ -17,6 +18,8 @@ int64_t g_calls = 0, g_graphs = 0, g_live_graphs = 0;
 int64_t g_work = 0;  // kernels, products and copies that ran
 cudaError_t g_last = cudaSuccess;
 std::string g_name;
+CardSize g_size;
+std::map<const void*, size_t> g_shared;  // that kernels may have beyond what all may
 int64_t& failing() {
   static int64_t n = [] {
     const char* setting = std::getenv("NINE_STAND_IN_FAIL");
@@ -102,6 +105,29 @@ cudaError_t enter() {
   return failing() > 0 && --failing() == 0 ? failed(cudaErrorUnknown) : cudaSuccess;
 }
 void fail_call(int64_t n) { failing() = n; }
+void set_card_size(const CardSize& size) { g_size = size; }
+size_t most_shared(const void* function) {
+  const auto found = g_shared.find(function);
+  return std::max(found == g_shared.end() ? 0 : found->second, size_t{48} << 10);
+}
+size_t blocks_at_once(size_t shared) {
+  constexpr size_t kBlocks = 2,
+                   kReserved = 1 << 10;  // a multiprocessor's, and bytes of every block
+  return static_cast<size_t>(g_size.multiprocessors) *
+         std::min(kBlocks, g_size.shared / (shared + kReserved));
+}
+cudaError_t let_use_shared(const void* function, int bytes) {
+  NINE_ENTER();
+  if (static_cast<size_t>(bytes) > g_size.most_shared) return failed(cudaErrorInvalidValue);
+  g_shared[function] = static_cast<size_t>(bytes);
+  return cudaSuccess;
+}
+cudaError_t count_blocks_at_once(int* blocks, const void* function, size_t shared) {
+  NINE_ENTER();
+  if (shared > most_shared(function)) return failed(cudaErrorInvalidValue);
+  *blocks = static_cast<int>(blocks_at_once(shared)) / g_size.multiprocessors;
+  return cudaSuccess;
+}
 void set_card_name(const std::string& name) { g_name = name; }
 int64_t api_calls() { return g_calls; }
 int64_t graphs_launched() { return g_graphs; }
@@ -141,6 +167,13 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int index) {
   std::snprintf(p->name, sizeof p->name, "%s %d", name.c_str(), index);
   p->major = 9;
   p->minor = 0;
+  return cudaSuccess;
+}
+cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {
+  NINE_ENTER();
+  *value = attribute == cudaDevAttrMultiProcessorCount ? g_size.multiprocessors
+           : attribute == cudaDevAttrCooperativeLaunch ? 1
+                                                       : static_cast<int>(g_size.most_shared);
   return cudaSuccess;
 }
 cudaError_t cudaDriverGetVersion(int* v) {

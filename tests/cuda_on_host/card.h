@@ -34,6 +34,10 @@ void drain(Card& card);
 void rethrow_late(Card& card);
 /// Whether some stream captures: much is forbidden then.
 bool captures();
+/// Bytes of shared memory that a block of this kernel may have.
+size_t most_shared(const void* function);
+/// Blocks of so many bytes that a card runs side by side.
+size_t blocks_at_once(size_t shared);
 /// Counts a call of the API; an error: it is the one that is to fail.
 cudaError_t enter();
 cudaError_t failed(cudaError_t error);  // remembered for cudaGetLastError
@@ -44,14 +48,23 @@ bool page_locked(const void* p, size_t bytes);
 
 /// The order of threads and blocks follows this seed.
 void set_seed(uint64_t seed);
-/// Kernels run, barriers passed, graphs launched and calls of the API so far.
+/// Kernels run, barriers of blocks and of grids passed, graphs launched and calls of the API so
+/// far.
 struct Counts {
-  int64_t launches = 0, barriers = 0, graphs = 0, calls = 0, allocations = 0, live_graphs = 0;
+  int64_t launches = 0, barriers = 0, grid_barriers = 0, graphs = 0, calls = 0, allocations = 0,
+          live_graphs = 0;
 };
 Counts counts();
 /// Lets the n-th call of the API from now on fail (1: the next one); 0: none. NINE_STAND_IN_FAIL in
 /// the environment does so from the beginning.
 void fail_call(int64_t n);
+/// How many blocks fit on a card.
+struct CardSize {
+  int multiprocessors = 20;
+  size_t shared = 228 << 10;       // of a multiprocessor
+  size_t most_shared = 227 << 10;  // of a block
+};
+void set_card_size(const CardSize& size);
 /// What a card is called: NINE_STAND_IN_GPU in the environment, or this.
 void set_card_name(const std::string& name);
 

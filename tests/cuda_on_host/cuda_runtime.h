@@ -1,8 +1,9 @@
 // Stands in for CUDA's runtime so that cuda/*.cu compile as plain C++ and run without a GPU: what
 // those files use, with the same names and meanings, and with checks (docs/cuda.md). Work waits in
-// a queue until the host waits for it. One block runs after another; a block's threads are fibers
-// that run in an order shuffled by a seed, so that a missing barrier shows; device memory can be
-// accessed only inside of a kernel or a copy, and new memory is full of NaN.
+// a queue until the host waits for it. One block runs after another, or those of a cooperative
+// launch side by side; a block's threads are fibers that run in an order shuffled by a seed, so
+// that a missing barrier shows; device memory can be accessed only inside of a kernel or a copy,
+// and new memory is full of NaN.
 #pragma once
 
 #include <cstddef>
@@ -41,6 +42,12 @@ enum cudaMemcpyKind {
   cudaMemcpyDeviceToDevice,
   cudaMemcpyDefault
 };
+enum cudaDeviceAttr {
+  cudaDevAttrMultiProcessorCount,
+  cudaDevAttrCooperativeLaunch,
+  cudaDevAttrMaxSharedMemoryPerBlockOptin
+};
+enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize };
 enum cudaStreamCaptureMode { cudaStreamCaptureModeThreadLocal };
 inline constexpr unsigned cudaStreamNonBlocking = 1;
 struct cudaDeviceProp {
@@ -62,12 +69,14 @@ using cudaEvent_t = std::shared_ptr<cuda_on_host_event>*;
 
 namespace cuda_on_host {
 
-/// Queues `thread` for all threads of all blocks; or, while the stream captures, keeps that for the
-/// graph.
 struct Kernel {
   const char* op;
-  const char* types;  ///< of its parameters
+  const char* types;     ///< of its parameters
+  const void* function;  ///< its address
+  bool together;         ///< its blocks run side by side, and may wait for each other
 };
+/// Queues `thread` for all threads of all blocks; or, while the stream captures, keeps that for the
+/// graph.
 void launch(const Kernel& kernel, cudaStream_t stream, dim3 grid, dim3 block, size_t shared,
             std::vector<const void*> uses, std::function<void()> thread);
 /// The part of launch_kernel's __PRETTY_FUNCTION__ that tells kernels apart; never freed.
@@ -80,6 +89,9 @@ void* shared_memory();
 /// see each other's stores then.
 void sync_block();
 void sync_warp(bool memory);
+/// Within a kernel whose blocks run side by side: waits for the threads of all of them, which then
+/// see each other's stores.
+void sync_grid();
 /// Within a kernel: an atomic access begins, and ends.
 void begin_atomic(void* p, size_t bytes);
 void end_atomic();
@@ -95,7 +107,11 @@ bool any_of_block(bool mine);
 void check_argument(const char* op, cudaStream_t stream, const void* bytes, size_t size,
                     std::vector<const void*>& uses);
 
-template <class... P, class... A>
+template <class... P>
+const void* address_of(void (*kernel)(P...)) {
+  return reinterpret_cast<const void*>(kernel);
+}
+template <bool kTogether = false, class... P, class... A>
 void launch_kernel(const char* op, cudaStream_t stream, void (*kernel)(P...), dim3 grid, dim3 block,
                    size_t shared, const A&... args) {
   static const char* const types = types_of(__PRETTY_FUNCTION__);
@@ -105,7 +121,8 @@ void launch_kernel(const char* op, cudaStream_t stream, void (*kernel)(P...), di
 #endif
     std::vector<const void*> uses;
     (check_argument(op, stream, &p, sizeof(P), uses), ...);
-    launch({op, types}, stream, grid, block, shared, std::move(uses), [=] { kernel(p...); });
+    launch({op, types, address_of(kernel), kTogether}, stream, grid, block, shared, std::move(uses),
+           [=] { kernel(p...); });
   };
   run(static_cast<P>(args)...);
 }
@@ -148,6 +165,20 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp*, int);
 cudaError_t cudaDriverGetVersion(int*);
 cudaError_t cudaRuntimeGetVersion(int*);
 cudaError_t cudaSetDevice(int);
+cudaError_t cudaDeviceGetAttribute(int*, cudaDeviceAttr, int);
+namespace cuda_on_host {
+cudaError_t let_use_shared(const void* function, int bytes);
+cudaError_t count_blocks_at_once(int* blocks, const void* function, size_t shared);
+}  // namespace cuda_on_host
+template <class... P>
+cudaError_t cudaFuncSetAttribute(void (*kernel)(P...), cudaFuncAttribute, int bytes) {
+  return cuda_on_host::let_use_shared(cuda_on_host::address_of(kernel), bytes);
+}
+template <class... P>
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, void (*kernel)(P...), int,
+                                                          size_t shared) {
+  return cuda_on_host::count_blocks_at_once(blocks, cuda_on_host::address_of(kernel), shared);
+}
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t*, unsigned);
 cudaError_t cudaStreamDestroy(cudaStream_t);
 cudaError_t cudaStreamSynchronize(cudaStream_t);

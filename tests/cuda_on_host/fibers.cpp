@@ -1,9 +1,12 @@
-// A block's threads as fibers, with their barriers, lane exchange and shared memory.
+// The threads of a block as fibers, with their barriers, lane exchange and shared memory. Blocks
+// run one after another, but those of a cooperative launch side by side: each until its threads
+// have left the kernel or wait for the other blocks.
 #include <sys/mman.h>
 
 #include <algorithm>
 #include <cstring>
 #include <exception>
+#include <memory>
 #include <numeric>
 #include <utility>
 
@@ -49,26 +52,33 @@ nine_switch_fiber:
 namespace cuda_on_host {
 namespace {
 
-constexpr size_t kStack = 256 * 1024, kMostThreads = 1024, kGuard = 256;
+constexpr size_t kStack = 256 * 1024, kMostThreads = 1024, kMostFibers = 10240, kGuard = 256;
 
-enum class State : uint8_t { ready, at_block, at_warp, done };
+enum class State : uint8_t { ready, at_block, at_warp, at_grid, done };
 struct Fiber {
   void* stack_pointer = nullptr;
   dim3 index;
   State state = State::ready;
 };
-
-struct Machine {
-  std::byte* stacks = nullptr;
+// A block that runs, with its fibers' first stack.
+struct Block {
+  dim3 index;
+  size_t first_stack = 0;
   std::vector<Fiber> fibers;
   std::vector<size_t> order;
-  void* scheduler = nullptr;  // its stack pointer while a fiber runs
-  size_t running = 0;
-  const std::function<void()>* thread = nullptr;
-  std::exception_ptr error;
   std::vector<std::byte> shared;
   uint64_t slots[kMostThreads / 32][32] = {};
   bool votes[kMostThreads] = {};
+};
+
+struct Machine {
+  std::byte* stacks = nullptr;
+  std::vector<std::unique_ptr<Block>> blocks;  // those that run side by side
+  Block* block = nullptr;                      // that of the running fiber
+  void* scheduler = nullptr;                   // its stack pointer while a fiber runs
+  size_t running = 0;                          // the fiber, of its block
+  const std::function<void()>* thread = nullptr;
+  std::exception_ptr error;
   uint64_t seed = 1, draws = 0;
   Counts counts;
 #if defined(__SANITIZE_ADDRESS__)
@@ -83,11 +93,13 @@ Machine& machine() {
   return m;
 }
 
-std::byte* stack_of(size_t i) { return machine().stacks + i * kStack; }
+std::byte* stack_of(const Block& b, size_t i) {
+  return machine().stacks + (b.first_stack + i) * kStack;
+}
 
 void to_scheduler(State state) {
   Machine& m = machine();
-  Fiber& f = m.fibers[m.running];
+  Fiber& f = m.block->fibers[m.running];
   f.state = state;
 #if defined(__SANITIZE_ADDRESS__)
   void* fake = nullptr;
@@ -112,23 +124,22 @@ void fiber_main() {
   to_scheduler(State::done);
 }
 
-void start(size_t i, dim3 index) {
-  Machine& m = machine();
-  auto** top = reinterpret_cast<void**>(stack_of(i) + kStack - 64);
+void start(Block& b, size_t i, dim3 index) {
+  auto** top = reinterpret_cast<void**>(stack_of(b, i) + kStack - 64);
   *--top = nullptr;  // where fiber_main would return to: it does not
   *--top = reinterpret_cast<void*>(&fiber_main);
   for (int registers = 0; registers < 6; ++registers) *--top = nullptr;
-  m.fibers[i] = {top, index, State::ready};
+  b.fibers[i] = {top, index, State::ready};
 }
 
 void resume(size_t i) {
   Machine& m = machine();
   m.running = i;
-  threadIdx = m.fibers[i].index;
+  threadIdx = m.block->fibers[i].index;
 #if defined(__SANITIZE_ADDRESS__)
-  __sanitizer_start_switch_fiber(&m.fake_stack, stack_of(i), kStack);
+  __sanitizer_start_switch_fiber(&m.fake_stack, stack_of(*m.block, i), kStack);
 #endif
-  nine_switch_fiber(&m.scheduler, m.fibers[i].stack_pointer);
+  nine_switch_fiber(&m.scheduler, m.block->fibers[i].stack_pointer);
 #if defined(__SANITIZE_ADDRESS__)
   __sanitizer_finish_switch_fiber(m.fake_stack, nullptr, nullptr);
 #endif
@@ -142,11 +153,10 @@ void shuffle(std::vector<size_t>& order) {
 }
 
 // Resumes a warp whose threads have all reached the barrier.
-bool release_warps(const char* op) {
-  Machine& m = machine();
+bool release_warps(const char* op, Block& b) {
   bool any = false;
-  for (size_t first = 0; first < m.fibers.size(); first += 32) {
-    const auto begin = m.fibers.begin() + static_cast<long>(first), end = begin + 32;
+  for (size_t first = 0; first < b.fibers.size(); first += 32) {
+    const auto begin = b.fibers.begin() + static_cast<long>(first), end = begin + 32;
     const auto waiting =
         std::count_if(begin, end, [](const Fiber& f) { return f.state == State::at_warp; });
     if (waiting == 0) continue;
@@ -158,73 +168,147 @@ bool release_warps(const char* op) {
   return any;
 }
 
-void run_block(const char* op) {
+void release(Block& b) {
+  for (Fiber& f : b.fibers) f.state = State::ready;
+}
+
+// Runs a block until its threads have left the kernel, or wait for other blocks: false.
+bool run_block(const char* op, Block& b) {
   Machine& m = machine();
+  m.block = &b;
+  blockIdx = b.index;
   for (;;) {
-    shuffle(m.order);
-    size_t done = 0, at_block = 0;
-    for (const size_t i : m.order) {
-      if (m.fibers[i].state == State::ready) resume(i);
+    shuffle(b.order);
+    size_t done = 0, at_block = 0, at_grid = 0;
+    for (const size_t i : b.order) {
+      if (b.fibers[i].state == State::ready) resume(i);
       if (m.error) std::rethrow_exception(std::exchange(m.error, nullptr));
-      done += m.fibers[i].state == State::done;
-      at_block += m.fibers[i].state == State::at_block;
+      done += b.fibers[i].state == State::done;
+      at_block += b.fibers[i].state == State::at_block;
+      at_grid += b.fibers[i].state == State::at_grid;
     }
-    if (done == m.fibers.size()) return;
-    if (release_warps(op)) continue;
-    nine::require(at_block == m.fibers.size(), "[", op, "] ", at_block, " of ", m.fibers.size(),
-                  " threads of a block wait at __syncthreads and ", done, " have left the kernel");
+    if (done == b.fibers.size()) return true;
+    if (at_grid == b.fibers.size()) return false;
+    if (release_warps(op, b)) continue;
+    nine::require(at_block == b.fibers.size(), "[", op, "] ", at_block, " of ", b.fibers.size(),
+                  " threads of a block wait at __syncthreads, ", at_grid, " for other blocks, and ",
+                  done, " have left the kernel");
     ++m.counts.barriers;
-    for (Fiber& f : m.fibers) f.state = State::ready;
+    release(b);
   }
 }
 
-void run_grid(const Kernel& kernel, dim3 grid, dim3 block, size_t shared,
-              const std::function<void()>& thread) {
-  const char* const op = kernel.op;
-  const std::string name = nine::concat(op, " ", kernel.types);
+struct Launch {
+  Kernel kernel;
+  dim3 grid, block;
+  size_t shared;
+  const std::function<void()>* thread;
+  std::string name;
+
+  size_t blocks() const { return size_t{grid.x} * grid.y * grid.z; }
+  size_t threads() const { return size_t{block.x} * block.y * block.z; }
+  dim3 block_index(size_t b) const {
+    return dim3(static_cast<unsigned>(b % grid.x), static_cast<unsigned>(b / grid.x % grid.y),
+                static_cast<unsigned>(b / grid.x / grid.y));
+  }
+  dim3 thread_index(size_t i) const {
+    return dim3(static_cast<unsigned>(i % block.x), static_cast<unsigned>(i / block.x % block.y),
+                static_cast<unsigned>(i / block.x / block.y));
+  }
+};
+
+void check_sizes(const Launch& l) {
+  const char* const op = l.kernel.op;
+  nine::require(l.threads() % 32 == 0 && l.threads() > 0 && l.threads() <= kMostThreads, "[", op,
+                "] a block of ", l.threads(), " threads");
+  nine::require(l.blocks() > 0 && l.grid.x < (1u << 31) && l.grid.y < 65536 && l.grid.z < 65536,
+                "[", op, "] a grid of ", l.grid.x, " x ", l.grid.y, " x ", l.grid.z);
+  nine::require(l.shared <= most_shared(l.kernel.function), "[", op, "] ", l.shared,
+                " bytes of shared memory");
+  if (!l.kernel.together) return;
+  const size_t most = std::min(blocks_at_once(l.shared), kMostFibers / l.threads());
+  nine::require(l.blocks() <= most, "[", op, "] ", l.blocks(),
+                " blocks cannot run side by side: there is room for ", most);
+}
+
+// In the slot `slot` of those that run side by side.
+void begin(const Launch& l, size_t slot, size_t index) {
   Machine& m = machine();
-  const size_t threads = size_t{block.x} * block.y * block.z;
-  const size_t blocks = size_t{grid.x} * grid.y * grid.z;
-  nine::require(threads % 32 == 0 && threads > 0 && threads <= kMostThreads, "[", op,
-                "] a block of ", threads, " threads");
-  nine::require(blocks > 0 && grid.x < (1u << 31) && grid.y < 65536 && grid.z < 65536, "[", op,
-                "] a grid of ", grid.x, " x ", grid.y, " x ", grid.z);
-  nine::require(shared <= 48 * 1024, "[", op, "] ", shared, " bytes of shared memory");
+  while (m.blocks.size() <= slot) m.blocks.push_back(std::make_unique<Block>());
+  Block& b = *m.blocks[slot];
+  const size_t threads = l.threads();
+  b.index = l.block_index(index);
+  b.first_stack = slot * threads;
+  b.fibers.resize(threads);
+  b.order.resize(threads);
+  std::iota(b.order.begin(), b.order.end(), size_t{0});
+  // Exactly the requested size, so that a sanitizer reports accesses outside; without one the
+  // guard behind it detects writes.
+  if (sees_accesses()) b.shared.reserve(kSharedRange);
+  b.shared.assign(l.shared + kGuard, std::byte{0xff});
+  for (size_t i = 0; i < threads; ++i) start(b, i, l.thread_index(i));
+  begin_block(slot, l.name, index, threads, b.shared.data(), l.shared);
+}
+
+void end(const Launch& l, size_t slot) {
+  const Block& b = *machine().blocks[slot];
+  end_block(slot);
+  nine::require(std::all_of(b.shared.end() - kGuard, b.shared.end(),
+                            [](std::byte x) { return x == std::byte{0xff}; }),
+                "[", l.kernel.op, "] wrote behind its shared memory of ", l.shared, " bytes");
+}
+
+void run_one_by_one(const Launch& l, const std::vector<size_t>& order) {
+  for (const size_t index : order) {
+    begin(l, 0, index);
+    resume_block(0);
+    nine::require(run_block(l.kernel.op, *machine().blocks[0]), "[", l.kernel.op,
+                  "] waits for its other blocks, which may not have begun");
+    end(l, 0);
+  }
+}
+
+void run_together(const Launch& l, std::vector<size_t> order) {
+  Machine& m = machine();
+  for (const size_t index : order) begin(l, index, index);
+  for (size_t done = 0; done < order.size();) {
+    done = 0;
+    for (const size_t slot : order) {
+      resume_block(slot);
+      done += run_block(l.kernel.op, *m.blocks[slot]);
+    }
+    nine::require(done == 0 || done == order.size(), "[", l.kernel.op, "] ", done, " of ",
+                  order.size(), " blocks have left the kernel, and the others wait for them");
+    if (done > 0) break;
+    ++m.counts.grid_barriers;
+    for (const size_t slot : order) release(*m.blocks[slot]);
+    shuffle(order);
+  }
+  for (const size_t slot : order) end(l, slot);
+}
+
+void run_grid(const Launch& l) {
+  Machine& m = machine();
+  check_sizes(l);
   if (m.stacks == nullptr)
-    m.stacks = static_cast<std::byte*>(mmap(nullptr, kStack * kMostThreads, PROT_READ | PROT_WRITE,
+    m.stacks = static_cast<std::byte*>(mmap(nullptr, kStack * kMostFibers, PROT_READ | PROT_WRITE,
                                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
   ++m.counts.launches;
-  m.thread = &thread;
-  blockDim = block;
-  gridDim = grid;
-  m.fibers.resize(threads);
-  m.order.resize(threads);
-  std::iota(m.order.begin(), m.order.end(), size_t{0});
-  std::vector<size_t> blocks_order(blocks);
-  std::iota(blocks_order.begin(), blocks_order.end(), size_t{0});
-  shuffle(blocks_order);
+  m.thread = l.thread;
+  blockDim = l.block;
+  gridDim = l.grid;
+  std::vector<size_t> order(l.blocks());
+  std::iota(order.begin(), order.end(), size_t{0});
+  shuffle(order);
   begin_launch();
 #if defined(__SANITIZE_ADDRESS__)
   if (std::exchange(m.abandoned, true))
-    __asan_unpoison_memory_region(m.stacks, kStack * kMostThreads);
+    __asan_unpoison_memory_region(m.stacks, kStack * kMostFibers);
 #endif
-  for (const size_t b : blocks_order) {
-    blockIdx = dim3(static_cast<unsigned>(b % grid.x), static_cast<unsigned>(b / grid.x % grid.y),
-                    static_cast<unsigned>(b / grid.x / grid.y));
-    // Exactly the requested size, so that a sanitizer reports accesses outside; without one the
-    // guard behind it detects writes.
-    if (sees_accesses()) m.shared.reserve(kSharedRange);
-    m.shared.assign(shared + kGuard, std::byte{0xff});
-    for (size_t i = 0; i < threads; ++i)
-      start(i,
-            dim3(static_cast<unsigned>(i % block.x), static_cast<unsigned>(i / block.x % block.y),
-                 static_cast<unsigned>(i / block.x / block.y)));
-    begin_block(name, b, threads, m.shared.data(), shared);
-    run_block(op);
-    end_block();
-    nine::require(std::all_of(m.shared.end() - kGuard, m.shared.end(),
-                              [](std::byte x) { return x == std::byte{0xff}; }),
-                  "[", op, "] wrote behind its shared memory of ", shared, " bytes");
+  if (l.kernel.together) {
+    run_together(l, std::move(order));
+  } else {
+    run_one_by_one(l, order);
   }
 #if defined(__SANITIZE_ADDRESS__)
   m.abandoned = false;
@@ -239,11 +323,12 @@ void launch(const Kernel& kernel, cudaStream_t stream, dim3 grid, dim3 block, si
   if (!stream->current() || enter() != cudaSuccess) return;
   stream->submit(
       {kernel.op, std::move(uses), [kernel, grid, block, shared, thread = std::move(thread)] {
-         run_grid(kernel, grid, block, shared, thread);
+         run_grid(
+             {kernel, grid, block, shared, &thread, nine::concat(kernel.op, " ", kernel.types)});
        }});
 }
 
-void* shared_memory() { return machine().shared.data(); }
+void* shared_memory() { return machine().block->shared.data(); }
 size_t running_thread() { return machine().running; }
 const char* types_of(const char* function) {
   std::string text = function;
@@ -262,13 +347,17 @@ void sync_warp(bool memory) {
   passed_barrier(machine().running, memory ? Barrier::warp : Barrier::shuffle);
   to_scheduler(State::at_warp);
 }
+void sync_grid() {
+  passed_barrier(machine().running, Barrier::grid);
+  to_scheduler(State::at_grid);
+}
 unsigned lane() { return static_cast<unsigned>(machine().running % 32); }
-void* lane_slot(unsigned l) { return &machine().slots[machine().running / 32][l]; }
+void* lane_slot(unsigned l) { return &machine().block->slots[machine().running / 32][l]; }
 bool any_of_block(bool mine) {
-  Machine& m = machine();
-  m.votes[m.running] = mine;
+  Block& b = *machine().block;
+  b.votes[machine().running] = mine;
   sync_block();
-  const bool any = std::any_of(m.votes, m.votes + m.fibers.size(), [](bool vote) { return vote; });
+  const bool any = std::any_of(b.votes, b.votes + b.fibers.size(), [](bool vote) { return vote; });
   sync_block();
   return any;
 }

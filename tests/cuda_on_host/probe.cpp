@@ -75,6 +75,20 @@ __global__ void read_kernel(const char* p, int* out) {
   if (threadIdx.x == 0) *out = *reinterpret_cast<const int*>(p);
 }
 
+// Block i stores i; then block 0 adds up what all have stored.
+enum class Wait { all, none, without_one, some_threads };
+__global__ void grid_kernel(int* p, Wait wait, unsigned* arrived) {
+  const int b = static_cast<int>(blockIdx.x), blocks = static_cast<int>(gridDim.x);
+  if (threadIdx.x == 0) p[b] = b;
+  if (wait == Wait::without_one && b == 3) return;
+  if (wait == Wait::some_threads && threadIdx.x >= 16) return;
+  if (wait != Wait::none) grid_barrier(arrived);
+  if (b != 0 || threadIdx.x != 0) return;
+  int sum = 0;
+  for (int i = 0; i < blocks; ++i) sum += p[i];
+  p[blocks] = sum;
+}
+
 cudaStream_t stream() { return device().stream(); }
 void check(cudaError_t error) { nine::cuda::check("probe", error); }
 int* new_ints(int64_t n) {
@@ -354,6 +368,24 @@ void probe_threads(Between between, int apart) {
   int* p = device().scratch<int>(1);
   launch(device(), "probe", threads_kernel, dim3(1), dim3(64), sizeof(int), p, between, apart);
   device().wait();
+}
+int probe_grid(const char* what) {
+  const auto is = [&](std::string_view name) { return name == what; };
+  constexpr int kBlocks = 8;
+  int* p = device().scratch<int>(kBlocks + 1);
+  set(p, kBlocks + 1);
+  const Wait wait = is("none")           ? Wait::none
+                    : is("one leaves")   ? Wait::without_one
+                    : is("some threads") ? Wait::some_threads
+                                         : Wait::all;
+  if (is("plain launch")) {
+    launch(device(), "probe", grid_kernel, dim3(kBlocks), dim3(32), 0, p, wait,
+           device().grid_barrier());
+  } else {
+    launch_side_by_side(device(), "probe", grid_kernel, dim3(kBlocks), dim3(32), 0, p, wait,
+                        device().grid_barrier());
+  }
+  return number_at(p + kBlocks);
 }
 void probe_wrong_product(const char* what) {
   const auto is = [&](std::string_view name) { return name == what; };

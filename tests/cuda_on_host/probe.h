@@ -49,6 +49,9 @@ void probe_blocks(const char* what);
 /// between; `apart` is how many threads lie between them.
 enum class Between { nothing, shuffle, warp, block };
 void probe_threads(Between between, int apart);
+/// Eight blocks store a number each and wait for each other; the sum of all that block 0 reads
+/// then. "barrier", "none" (they do not wait), "one leaves", "plain launch", "some threads".
+int probe_grid(const char* what);
 /// A product of cuBLAS's with one wrong argument: "lda", "alignment", "range", "card", "host".
 void probe_wrong_product(const char* what);
 

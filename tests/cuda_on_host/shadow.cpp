@@ -100,11 +100,16 @@ std::string Shadow::access(uintptr_t p, size_t bytes, Access access, const Acces
     const auto mask = static_cast<uint8_t>(((1u << (next - at)) - 1) << (at - word));
     Cell& cell = cells_[word / kWord - base_ / kWord];
     if (cell.launch != launch_) cell = {{}, {}, launch_};
-    const Mark mine{by.block,    by.thread,       mask, none, access == Access::atomic,
-                    by.barriers, by.warp_barriers};
+    const Mark mine{
+        by.block,         by.thread,       mask, none, access == Access::atomic, by.barriers,
+        by.warp_barriers, by.grid_barriers};
+    // The word was accessed since the last barrier of all blocks.
+    const auto recent = [&](const Mark& before) {
+      return (before.bytes & mask) != 0 && before.grid_barriers == by.grid_barriers;
+    };
     // How `before`, which did `verb`, and this access conflict.
     const auto conflict = [&](const Mark& before, const char* verb) -> std::string {
-      if ((before.bytes & mask) == 0 || (before.atomic && access == Access::atomic)) return {};
+      if (!recent(before) || (before.atomic && access == Access::atomic)) return {};
       const char* const now = access == Access::load ? "reads" : "writes";
       if (before.others == blocks || before.block != by.block)
         return nine::concat("block ", before.block, " ", verb, " and block ", by.block, " ", now,
@@ -117,7 +122,7 @@ std::string Shadow::access(uintptr_t p, size_t bytes, Access access, const Acces
     if (std::string wrong = conflict(cell.store, "writes"); !wrong.empty()) return wrong;
     if (access == Access::load) {
       Mark& load = cell.load;
-      const bool same = (load.bytes & mask) != 0;
+      const bool same = recent(load);
       const Mark before = load;
       load = mine;
       if (same && (before.others == blocks || before.block != by.block)) {
@@ -130,7 +135,7 @@ std::string Shadow::access(uintptr_t p, size_t bytes, Access access, const Acces
     } else {
       if (std::string wrong = conflict(cell.load, "reads"); !wrong.empty()) return wrong;
       // What is not atomic stays so: an atomic access of another block conflicts with it.
-      const bool plain = (cell.store.bytes & mask) != 0 && !cell.store.atomic;
+      const bool plain = recent(cell.store) && !cell.store.atomic;
       cell.store = mine;
       if (plain) cell.store.atomic = false;
     }

@@ -13,7 +13,7 @@ enum class Access : uint8_t { load, store, atomic };
 /// Who accesses memory: a thread, and the barriers that it has passed.
 struct Accessor {
   uint32_t block = 0;
-  uint16_t thread = 0, barriers = 0, warp_barriers = 0;
+  uint16_t thread = 0, barriers = 0, warp_barriers = 0, grid_barriers = 0;
 };
 
 class Shadow {
@@ -37,7 +37,7 @@ class Shadow {
   void begin_launch() { ++launch_; }
   /// Of a thread of a kernel: what is wrong with it, or "". Two accesses to a word conflict when
   /// one is no load, not both are atomic, and nothing orders them: they are made by two blocks, or
-  /// by two threads of a block without a barrier in between.
+  /// by two threads of a block, without a barrier of all blocks, or of the block, in between.
   std::string access(uintptr_t p, size_t bytes, Access access, const Accessor& by);
 
  private:
@@ -48,7 +48,7 @@ class Shadow {
     uint16_t thread;
     uint8_t bytes;  // of the word, a bit for each; 0: no mark
     uint8_t others : 2, atomic : 1;
-    uint16_t barriers, warp_barriers;
+    uint16_t barriers, warp_barriers, grid_barriers;
   };
   struct Cell {
     Mark store, load;

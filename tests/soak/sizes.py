@@ -37,15 +37,16 @@ def flat(build, directory, case):
                         "most threads": max(s[2] for s in samples)}}
 
 
-def run(build, program, *options, stdin=None):
-    """Runs a program; its seconds and peak of resident MiB."""
+def run(build, program, *options, stdin=None, refused=""):
+    """Runs a program; its seconds and peak of resident MiB. `refused`: it is to end with 1 and an error that says this."""
     start = time.time()
     with open(stdin or os.devnull) as source:
         process = subprocess.Popen([os.path.join(build, "bin", program), *options], stdin=source, stdout=subprocess.DEVNULL,
                                    stderr=subprocess.PIPE)
         error = process.stderr.read()
         _, status, usage = os.wait4(process.pid, 0)
-    demand(status == 0, program, *options, "status", status, error.decode()[-2000:])
+    demand(os.waitstatus_to_exitcode(status) == (1 if refused else 0) and refused in error.decode(), program, *options, "status", status,
+           error.decode()[-2000:])
     return {f"{program} seconds": round(time.time() - start, 1), f"most MiB of {program}": round(usage.ru_maxrss / 1024)}
 
 
@@ -91,11 +92,11 @@ def cut_line(build, directory):
 
 
 def translate_line(build, directory):
-    """A line of 200 MB is no sentence: it is cut at --max-length, or refused with a sentence that says so."""
+    """A line of 200 MB is no sentence: it is refused with what to do."""
     trainer = next(t for t in (Trainer(build, directory, s) for s in range(3000, 4000)) if t.translates)
     trainer.finish("whole")
     return run(build, "mt_translate", "--checkpoint", trainer.path("whole"), "--input", long_line(directory), "--max-length", "20",
-               "--output", os.path.join(directory, "out"))
+               "--output", os.path.join(directory, "out"), refused="cut it into several lines")
 
 
 def million_words(build, directory, head):
@@ -103,12 +104,15 @@ def million_words(build, directory, head):
     with open(text, "w") as out:
         for i in range(100_000):
             out.write(" ".join(f"word{i * 10 + j}" for j in range(10)) + "\n")
+    part = os.path.join(directory, "part.txt")
+    with open(text) as lines, open(part, "w") as out:
+        out.writelines(line for _, line in zip(range(1000), lines))
     model = os.path.join(directory, "run")
-    counted = run(build, "lm_train", "--train", text, "--valid", text, "--hidden", "16", "--embed", "16", "--layers", "1", "--head", head,
+    counted = run(build, "lm_train", "--train", text, "--valid", part, "--hidden", "16", "--embed", "16", "--layers", "1", "--head", head,
                   "--batch", "10", "--bptt", "10", "--after", "3u", "--valid-every", "1e", "--run", model)
     with open(os.path.join(model, "config.json")) as config:
         json.load(config)
-    words = sum(1 for _ in open(os.path.join(model, "dict.txt")))
+    words = sum(1 for _ in open(os.path.join(model, "checkpoints", "latest", "dict.txt")))
     demand(words >= 1_000_000, "the dictionary has", words, "words")
     return counted
 
