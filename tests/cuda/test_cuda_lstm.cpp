@@ -121,24 +121,28 @@ struct SideBySide {
 const std::vector<Sizes> kSizes{{2, 1, 3, 1},   {5, 17, 4, 21}, {3, 16, 8, 32},
                                 {4, 33, 3, 12}, {2, 3, 5, 300}, {3, 5, 40, 40}};
 
+// One kernel for all steps and one for each: near the CPU's numbers, and the same bits again, also
+// at other addresses.
+void check_both_ways(const Sizes& s, double tolerance) {
+  CAPTURE(s.steps);
+  CAPTURE(s.batch);
+  CAPTURE(s.size);
+  const std::vector<Named> right = run_lstm(kCpu, DType::float64, s);
+  for (const bool together : {true, false}) {
+    CAPTURE(together);
+    const SideBySide way(together);
+    const std::vector<Named> gpu = run_lstm(kGpu, DType::float32, s);
+    check_near(gpu, right, tolerance);
+    check_same(run_lstm(kGpu, DType::float32, s), gpu);
+    check_same(run_lstm(kGpu, DType::float32, s, {}, 3), gpu);
+  }
+}
+
 }  // namespace
 
 TEST_CASE("cuda lstm: one kernel for all steps, and one for each, against the CPU") {
   if (!has_gpu()) return;
-  for (const Sizes& s : kSizes) {
-    CAPTURE(s.steps);
-    CAPTURE(s.batch);
-    CAPTURE(s.size);
-    const std::vector<Named> right = run_lstm(kCpu, DType::float64, s);
-    for (const bool together : {true, false}) {
-      CAPTURE(together);
-      const SideBySide way(together);
-      const std::vector<Named> gpu = run_lstm(kGpu, DType::float32, s);
-      check_near(gpu, right, 1e-5);
-      check_same(run_lstm(kGpu, DType::float32, s), gpu);
-      check_same(run_lstm(kGpu, DType::float32, s, {}, 3), gpu);
-    }
-  }
+  for (const Sizes& s : kSizes) check_both_ways(s, 1e-5);
 }
 
 TEST_CASE("cuda lstm: gradients that are not given count as zero, and dh0 need not be wanted") {
@@ -237,17 +241,7 @@ TEST_CASE("cuda lstm: a layer at full size against the CPU") {
                          {12, 64, 512, 512},
                          {8, 32, 650, 650},
                          {6, 32, 1024, 1024},
-                         {4, 20, 1500, 1500}}) {
-    CAPTURE(s.batch);
-    CAPTURE(s.size);
-    const std::vector<Named> right = run_lstm(kCpu, DType::float64, s);
-    for (const bool together : {true, false}) {
-      CAPTURE(together);
-      const SideBySide way(together);
-      const std::vector<Named> gpu = run_lstm(kGpu, DType::float32, s);
-      check_near(gpu, right, 1e-4);
-      check_same(run_lstm(kGpu, DType::float32, s), gpu);
-    }
-  }
+                         {4, 20, 1500, 1500}})
+    check_both_ways(s, 1e-4);
 }
 #endif
