@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstddef>
 #include <cstdlib>
 #include <memory>
 #include <string>
@@ -62,7 +63,8 @@ int default_threads(Communicator& communicator) {
   const std::string own = place();
   const std::vector<std::string> all = communicator.all_gather(own);
   if (std::getenv("OMP_NUM_THREADS") != nullptr) return alone;
-  return std::max(1, alone / static_cast<int>(std::count(all.begin(), all.end(), own)));
+  const auto here = std::max<std::ptrdiff_t>(1, std::count(all.begin(), all.end(), own));
+  return std::max(1, alone / static_cast<int>(here));
 }
 
 }  // namespace nine::app

@@ -58,7 +58,6 @@ int level(const Formula& f) {
     case '-':
       return 1;
     case '*':
-      return 2;
     case 'n':
       return 2;
     case '.':

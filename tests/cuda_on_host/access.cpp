@@ -1,6 +1,7 @@
 #include "tests/cuda_on_host/access.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <memory>
 #include <unordered_map>
 #include <utility>
@@ -72,6 +73,12 @@ struct Checker {
 Checker& checker() {
   static Checker& c = *new Checker;
   return c;
+}
+// That of the running thread.
+BlockAccesses& running_block() {
+  BlockAccesses* const block = checker().block;
+  if (block == nullptr) std::abort();  // what only kernels call
+  return *block;
 }
 
 struct Recorder {
@@ -167,7 +174,7 @@ void end_block(size_t slot) {
 
 void passed_barrier(size_t thread, Barrier barrier) {
   if (!sees_accesses()) return;
-  BlockAccesses& b = *checker().block;
+  BlockAccesses& b = running_block();
   if (b.counted) b.in_run[thread] = 0;
   Accessor& by = b.threads[thread];
   if (barrier == Barrier::block || barrier == Barrier::grid) ++by.barriers;
@@ -181,13 +188,13 @@ namespace {
 Shadow* shadow_of(uintptr_t address) {
   for (int i = 0; i < kCards; ++i)
     if (Shadow* const shadow = card(i).memory.shadow(); shadow->has(address)) return shadow;
-  Shadow* const shared = checker().block->shared.get();
+  Shadow* const shared = running_block().shared.get();
   return shared->has(address) ? shared : nullptr;
 }
 
 void note(uintptr_t address, size_t bytes, Access access, uintptr_t instruction) {
   const Checker& c = checker();
-  BlockAccesses& b = *c.block;
+  BlockAccesses& b = running_block();
   Shadow* const shadow = shadow_of(address);
   if (shadow == nullptr) return;
   const size_t thread = running_thread();

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <memory>
@@ -92,6 +93,12 @@ Machine& machine() {
   static Machine m;
   return m;
 }
+// That of the running fiber.
+Block& running_block() {
+  Block* const block = machine().block;
+  if (block == nullptr) std::abort();  // what only kernels call
+  return *block;
+}
 
 std::byte* stack_of(const Block& b, size_t i) {
   return machine().stacks + (b.first_stack + i) * kStack;
@@ -99,7 +106,7 @@ std::byte* stack_of(const Block& b, size_t i) {
 
 void to_scheduler(State state) {
   Machine& m = machine();
-  Fiber& f = m.block->fibers[m.running];
+  Fiber& f = running_block().fibers[m.running];
   f.state = state;
 #if defined(__SANITIZE_ADDRESS__)
   void* fake = nullptr;
@@ -117,7 +124,7 @@ void fiber_main() {
   __sanitizer_finish_switch_fiber(nullptr, &m.bottom, &m.size);
 #endif
   try {
-    (*m.thread)();
+    if (m.thread != nullptr) (*m.thread)();
   } catch (...) {
     m.error = std::current_exception();
   }
@@ -135,11 +142,12 @@ void start(Block& b, size_t i, dim3 index) {
 void resume(size_t i) {
   Machine& m = machine();
   m.running = i;
-  threadIdx = m.block->fibers[i].index;
+  Block& b = running_block();
+  threadIdx = b.fibers[i].index;
 #if defined(__SANITIZE_ADDRESS__)
-  __sanitizer_start_switch_fiber(&m.fake_stack, stack_of(*m.block, i), kStack);
+  __sanitizer_start_switch_fiber(&m.fake_stack, stack_of(b, i), kStack);
 #endif
-  nine_switch_fiber(&m.scheduler, m.block->fibers[i].stack_pointer);
+  nine_switch_fiber(&m.scheduler, b.fibers[i].stack_pointer);
 #if defined(__SANITIZE_ADDRESS__)
   __sanitizer_finish_switch_fiber(m.fake_stack, nullptr, nullptr);
 #endif
@@ -328,14 +336,14 @@ void launch(const Kernel& kernel, cudaStream_t stream, dim3 grid, dim3 block, si
        }});
 }
 
-void* shared_memory() { return machine().block->shared.data(); }
+void* shared_memory() { return running_block().shared.data(); }
 size_t running_thread() { return machine().running; }
 const char* types_of(const char* function) {
   std::string text = function;
   const size_t begin = text.find("P = {");
   if (begin != std::string::npos) text = text.substr(begin + 5, text.find("}; A =") - begin - 5);
   for (const char* part : {"nine::cuda::", "nine::", "{anonymous}::", "scores::", "ops::"})
-    for (size_t at; (at = text.find(part)) != std::string::npos;)
+    for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at))
       text.erase(at, std::char_traits<char>::length(part));
   return strdup(text.c_str());  // kept by the caller for as long as the program runs
 }
@@ -352,9 +360,9 @@ void sync_grid() {
   to_scheduler(State::at_grid);
 }
 unsigned lane() { return static_cast<unsigned>(machine().running % 32); }
-void* lane_slot(unsigned l) { return &machine().block->slots[machine().running / 32][l]; }
+void* lane_slot(unsigned l) { return &running_block().slots[machine().running / 32][l]; }
 bool any_of_block(bool mine) {
-  Block& b = *machine().block;
+  Block& b = running_block();
   b.votes[machine().running] = mine;
   sync_block();
   const bool any = std::any_of(b.votes, b.votes + b.fibers.size(), [](bool vote) { return vote; });
