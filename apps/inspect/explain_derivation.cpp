@@ -6,6 +6,7 @@
 
 #include "apps/inspect/arithmetic.h"
 #include "apps/svg/text.h"
+#include "core/error.h"
 #include "kernels/expression/derivative.h"
 #include "kernels/expression/evaluate.h"
 #include "kernels/expression/parse.h"

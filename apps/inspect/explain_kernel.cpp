@@ -47,7 +47,7 @@ bool needs_short_vectors(const HeadSpec& head) {
 }
 
 void kernel_lines(WorkedExample& example, const Score& score, Subscripts names, const Tensor& w,
-                  Numbers h, KernelPart part) {
+                  const Numbers& h, KernelPart part) {
   const std::string component = names.of_component(),
                     context = names.own_context ? "h" + component : "h";
   for (int64_t v = 0; v < w.shape().rows(); ++v) {

@@ -135,8 +135,7 @@ std::string short_form(double x, double tolerance) {
   if (const Fraction f = rough ? Fraction{} : fraction_of(x, 3200, 60000, tolerance);
       f.d > 0 && of_small_primes(f.d))
     return text_of(f);
-  if (const std::string form = logarithm(x, rough ? 12 : 144, tolerance); !form.empty())
-    return form;
+  if (std::string form = logarithm(x, rough ? 12 : 144, tolerance); !form.empty()) return form;
   if (const Fraction f = std::abs(x) > 5 || rough
                              ? Fraction{}
                              : fraction_of(std::cosh(x), 8, 60, tolerance * (1 + std::abs(x)));

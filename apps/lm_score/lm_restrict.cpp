@@ -7,6 +7,7 @@
 #include "apps/cli/progress.h"
 #include "apps/cli/text_io.h"
 #include "apps/cli/text_table.h"
+#include "core/error.h"
 #include "core/json.h"
 #include "core/number_format.h"
 #include "data/measures/significance.h"
