@@ -31,9 +31,10 @@ size_t entry_of(std::string_view op) {
 }
 
 void read_clock() {
+  if (g_clock == nullptr) return;  // nothing is open
   for (const Open& o : g_open) g_entries[o.entry].seconds += g_clock->seconds(o.from, o.to);
   g_open.clear();
-  if (g_clock != nullptr) g_clock->forget();
+  g_clock->forget();
 }
 
 DeviceClock* clock_of(Device device) {
