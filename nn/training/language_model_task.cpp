@@ -207,8 +207,7 @@ void LanguageModelTask::load_state(const Safetensors& file) {
 }
 
 Evaluation LanguageModelTask::validate(Tape& tape) {
-  const Evaluation result =
-      evaluate_carried(model_, tape, *valid_, 10, 100, nullptr, communicator_);
+  Evaluation result = evaluate_carried(model_, tape, *valid_, 10, 100, nullptr, communicator_);
   look_at_samples(tape);
   return result;
 }

@@ -39,7 +39,7 @@ struct BenchOptions : HeadSettings {
 
   /// --head mos with --components K is K inner products; anything else is lm_train's --head.
   HeadConfig config() const {
-    HeadSettings settings = *this;
+    HeadSettings settings = static_cast<const HeadSettings&>(*this);
     if (head == "mos") settings.head = concat("mix:", components, "*lin");
     return settings.head_config();
   }
