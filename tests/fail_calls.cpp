@@ -100,7 +100,7 @@ int instead_of_main(int argc, char** argv, char** environment) {
   char kind[16] = {};
   long first = 0, end = 0, step = 1;
   const int read = std::sscanf(wish, "%15s %ld %ld %ld", kind, &first, &end, &step);
-  for (uint8_t k = 0; k < std::size(kKinds); ++k)
+  for (size_t k = 0; k < std::size(kKinds); ++k)
     if (std::strcmp(kind, kKinds[k]) == 0) g_kind = static_cast<Kind>(k);
   if (read != 4) {
     const int code = counted_main(argc, argv, environment);
@@ -175,7 +175,7 @@ int open(const char* path, int flags, ...) {
   va_end(more);
   return (flags & O_CREAT) != 0 && no_room() ? -1 : next(path, flags, mode);
 }
-FILE* fopen64(const char* path, const char* mode) noexcept {  // C++'s file streams
+FILE* fopen64(const char* path, const char* mode) {  // C++'s file streams
   static const auto next = original<FILE*(const char*, const char*)>("fopen64");
   return std::strpbrk(mode, "wa") != nullptr && no_room() ? nullptr : next(path, mode);
 }

@@ -180,14 +180,14 @@ TEST_CASE("explain: formulas of examples are computed and written as they are re
         "<mi>w</mi></mrow></mfrac>");
   // A dot keeps words apart, numbers from numbers, and no sign stands behind a sign.
   symbols.set("count", {2});
-  for (const auto& [text, part] : std::vector<std::pair<const char*, const char*>>{
+  for (const auto& example : std::vector<std::pair<const char*, const char*>>{
            {"w*count", "<mi>w</mi><mo>·</mo><mi>count</mi>"},
            {"w*sin(w)", "<mi>w</mi><mo>·</mo>"},
            {"2*pi", "<mn>2</mn><mo>&#x2062;</mo><mi>π</mi>"},
            {"w + -2", "<mo>−</mo><mn>2</mn>"},
            {"2e-06", "<mn>2</mn><mo>·</mo><msup><mn>10</mn><mrow><mo>−</mo><mn>6</mn>"},
            {"where(w < 2, 1, w)", "<mtext>otherwise</mtext>"}})
-    CHECK_MESSAGE(has(to_mathml(symbols.read(text)), part), to_mathml(symbols.read(text)));
+    CHECK_MESSAGE(has(to_mathml(symbols.read(example.first)), example.second), example.first);
 }
 
 TEST_CASE(

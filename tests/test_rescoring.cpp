@@ -381,7 +381,7 @@ TEST_CASE("lm_rescore: a Transformer chooses what lm_score's sums say, and goes 
   const Strings sums = split(lm_score({"--checkpoint", transformer_model()}, texts), '\n');
   REQUIRE(sums.size() == hypotheses.size());
   const auto chosen = read_trn(f.dir / "out/hyp.trn");
-  for (size_t i = 0, end; i < hypotheses.size(); i = end) {
+  for (size_t i = 0, end = 0; i < hypotheses.size(); i = end) {
     const auto score = [&](size_t h) {
       return std::stod(hypotheses[h][1]) + lambda * std::stod(sums[h]);
     };

@@ -40,7 +40,7 @@ enum class KernelPart : uint8_t { forward, backward };
 /// compared with the kernel's own. The words' subscripts are those of the rows, whatever `names`
 /// says.
 void kernel_lines(WorkedExample& example, const Score& score, Subscripts names, const Tensor& w,
-                  const Numbers& h, KernelPart part);
+                  Numbers h, KernelPart part);
 /// The gradient by a learned number, `grad`, and where that is learned as its logarithm by it.
 /// `component` is its subscript.
 void learned_lines(WorkedExample& example, const LearnedNumber& number,

@@ -46,8 +46,10 @@ bool needs_short_vectors(const HeadSpec& head) {
   });
 }
 
+// The context by value: it may lie in the example, which grows.
 void kernel_lines(WorkedExample& example, const Score& score, Subscripts names, const Tensor& w,
-                  const Numbers& h, KernelPart part) {
+                  Numbers h,  // NOLINT(performance-unnecessary-value-param)
+                  KernelPart part) {
   const std::string component = names.of_component(),
                     context = names.own_context ? "h" + component : "h";
   for (int64_t v = 0; v < w.shape().rows(); ++v) {

@@ -228,7 +228,7 @@ void fuzz_expression(std::string_view bytes) {
     demand(to_text(again.graph, again.score, again.parameters) == text,
            "a printed formula prints the same again");
   accepted([&] {
-    std::array<double, kMaxParameters> fixed;
+    std::array<double, kMaxParameters> fixed{};
     fixed.fill(std::numeric_limits<double>::quiet_NaN());
     const Formula formula(bytes, fixed);
     std::array<double, Operand::kConstants> constants{};
