@@ -10,7 +10,6 @@ the rounds, the ratios of both, and the share of the floor: operations at the ra
 cache (medium: twice that under avx512_bf16), and bytes at its bandwidth, over the measured time; median of the rounds.
 """
 import argparse
-import collections
 import json
 import os
 import re
@@ -51,14 +50,14 @@ def run(command):
     return process.stdout
 
 
-def measure(build, python, row):
-    """Each of a row's commands once: (who, precision, the line that it prints)."""
+def commands(build, python, row):
+    """A row's commands: (whose, precision, command)."""
     _, program, options, steps, precisions = ROWS[row]
     for precision in precisions:
         ours = [os.path.join(build, "bin", f"bench_{program}"), *options, *steps, "--matmul-precision", precision]
         theirs = [python, os.path.join(BASELINES, f"torch_{program}.py"), *options, *steps, *(["--amp"] if precision == "medium" else [])]
-        for who, command in (("nine", ours), ("torch", theirs)):
-            yield {**json.loads(run(command).splitlines()[-1]), "row": row, "who": who, "precision": precision}
+        yield "nine", precision, ours
+        yield "torch", precision, theirs
 
 
 def machine_rates(build):
@@ -70,18 +69,18 @@ def machine_rates(build):
 
 def collect(o):
     records = read(o.record)
-    done = collections.Counter((r["round"], r["row"], r.get("who"), r.get("precision")) for r in records)
+    done = {(r["round"], r["row"], r.get("who"), r.get("precision")) for r in records}
     with open(o.record, "a", encoding="utf-8") as out:
         def keep(number, record):
             print(json.dumps({"round": number, **record}), file=out, flush=True)
         for number in range(o.rounds):
-            if not done[(number, "floor", None, None)]:
+            if (number, "floor", None, None) not in done:
                 keep(number, machine_rates(o.build))
             for row in o.rows:
-                if done[(number, row, "nine", "highest")]:
-                    continue
-                for record in measure(o.build, o.python, row):
-                    keep(number, record)
+                for who, precision, command in commands(o.build, o.python, row):
+                    if (number, row, who, precision) not in done:
+                        printed = json.loads(run(command).splitlines()[-1])
+                        keep(number, {**printed, "row": row, "who": who, "precision": precision})
 
 
 def read(path):
