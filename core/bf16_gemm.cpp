@@ -61,9 +61,7 @@ class PackedRight {
 
 }  // namespace
 
-bool in_pieces(const Gemm<float>& p) {
-  return p.n >= kGroup && p.k >= kDepth && loops() != nullptr;
-}
+bool in_pieces(int64_t n, int64_t k) { return n >= kGroup && k >= kDepth && loops() != nullptr; }
 
 void gemm(const Gemm<float>& p) {
   const int pieces = pieces_of(matmul_precision());

@@ -98,11 +98,11 @@ uint32_t largest(const Factor& f, int64_t i, int64_t k) {
 
 // Rare. An element's own row and column decide how it is computed, not what is beside them: where
 // these fit, from the pieces, otherwise one FMA after another.
-void multiply_large(const Product& p) {
+void multiply_large(const Product& p, const Loops& by) {
   std::vector<float> before;
   for (int64_t i = 0; p.add && i < p.m; ++i)
     before.insert(before.end(), p.c + i * p.ldc, p.c + i * p.ldc + p.n);
-  loops()->multiply(p);
+  by.multiply(p);
   std::vector<uint32_t> columns;
   for (int64_t j = 0; j < p.n; ++j) columns.push_back(largest(p.right.source, j, p.k));
   for (int64_t i = 0; i < p.m; ++i) {
@@ -119,11 +119,11 @@ void multiply_large(const Product& p) {
 
 }  // namespace
 
-void multiply(const Product& p) {
+void multiply(const Product& p, const Loops& by) {
   if (fits(p.left.largest, p.right.largest, p.k)) {
-    loops()->multiply(p);
+    by.multiply(p);
   } else {
-    multiply_large(p);
+    multiply_large(p, by);
   }
 }
 

@@ -120,7 +120,7 @@ void use_loops(const Loops* wanted);
 
 /// Whether pieces and products of such numbers, k of them summed, stay finite.
 bool fits(uint32_t left_largest, uint32_t right_largest, int64_t k);
-/// loops()->multiply; elements whose row or column is too large, from the sources in float32.
-void multiply(const Product& p);
+/// by.multiply; elements whose row or column is too large, from the sources in float32.
+void multiply(const Product& p, const Loops& by = *loops());
 
 }  // namespace nine::bf16

@@ -358,7 +358,7 @@ void gemm(const Gemm<T>& p) {
     return;
   }
   if constexpr (std::is_same_v<T, float>)
-    if (bf16::in_pieces(p)) return bf16::gemm(p);
+    if (bf16::in_pieces(p.n, p.k)) return bf16::gemm(p);
   const PanelsOfB<T> b(p);
   const int64_t row_blocks = (p.m + kRows - 1) / kRows;
   // Eight panels for each task: a wide C of few rows still makes enough tasks for the threads, and

@@ -65,6 +65,7 @@ struct HeadDecoder<T>::Block {
   const int32_t* targets;   // (rows), or null
   int64_t rows, size, ld, tiles;
   int32_t excluded;
+  const typename PackedLinear<T>::Rows* contexts = nullptr;  // in the order of each_product()
 };
 
 template <class T>
@@ -193,13 +194,44 @@ void HeadDecoder<T>::stack_contexts(const Block& b, Memory& m) const {
   }
 }
 
+// Calls f(words, x, ld, rows) for the contexts of each product of a panel: all stacked rows at
+// once, or each component's, part by part.
+template <class T>
+template <class F>
+void HeadDecoder<T>::each_product(const Block& b, F&& f) const {
+  if (one_pack_) return f(packs_.front().words, b.stack, dims_, b.rows * b.size);
+  for (int64_t k = 0; k < b.size; ++k) {
+    const Component& c = components_[static_cast<size_t>(k)];
+    for (int64_t j = 0; j < c.kernel.parts; ++j)
+      f(packs_[static_cast<size_t>(c.packs.front())].words,
+        b.stack + k * dims_ + j * c.kernel.part_size, b.size * dims_, b.rows);
+  }
+}
+
+template <class T>
+void HeadDecoder<T>::prepare_contexts(Block& b, Memory& m) const {
+  using Words = PackedLinear<T>;
+  int64_t numbers = 0;
+  each_product(b, [&](const Words& words, const T*, int64_t, int64_t rows) {
+    numbers += words.piece_numbers(rows);
+  });
+  bfloat16* pieces = m.pieces.get(numbers);
+  m.contexts.clear();
+  each_product(b, [&](const Words& words, const T* x, int64_t ld, int64_t rows) {
+    m.contexts.push_back(words.rows(x, ld, rows, pieces));
+    pieces += words.piece_numbers(rows);
+  });
+  b.contexts = m.contexts.data();
+}
+
 // Scores of one panel of words for all stacked rows.
 template <class T>
 void HeadDecoder<T>::score_panel(const Block& b, int64_t panel) const {
   const int64_t size = b.size, d = dims_, word = panel * kPanel,
-                words = std::min(kPanel, words_ - word), stacked = b.rows * size;
+                words = std::min(kPanel, words_ - word);
   T* scores = b.scores + word;
-  if (one_pack_) packs_.front().words.multiply(panel, b.stack, d, stacked, scores, b.ld);
+  const auto* contexts = b.contexts;
+  if (one_pack_) packs_.front().words.multiply(panel, *contexts, scores, b.ld);
   for (int64_t k = 0; k < size; ++k) {
     const Component& c = components_[static_cast<size_t>(k)];
     const int64_t parts = c.kernel.parts, plane = PackedLinear<T>::padded(b.rows) * kPanel;
@@ -207,14 +239,14 @@ void HeadDecoder<T>::score_panel(const Block& b, int64_t panel) const {
     for (int64_t i = 0; i < parts && !one_pack_; ++i) {
       const PackedLinear<T>& w = packs_[static_cast<size_t>(c.packs[static_cast<size_t>(i)])].words;
       for (int64_t j = 0; j < parts; ++j) {
-        const T* h = b.stack + k * d + j * c.kernel.part_size;
         if (parts > 1) {
-          w.multiply(panel, h, size * d, b.rows, pairs + (i * parts + j) * plane, kPanel);
+          w.multiply(panel, contexts[j], pairs + (i * parts + j) * plane, kPanel);
         } else {
-          w.multiply(panel, h, size * d, b.rows, scores + k * b.ld, size * b.ld);
+          w.multiply(panel, *contexts, scores + k * b.ld, size * b.ld);
         }
       }
     }
+    if (!one_pack_) contexts += parts;
     if (c.kernel.args.score.is_lin()) continue;  // the product is the score
     for (int64_t r = 0; r < b.rows; ++r) {
       T* row = scores + (r * size + k) * b.ld;
@@ -441,10 +473,11 @@ void HeadDecoder<T>::operator()(const Query& q, Memory& memory, Answer& answer) 
   const int64_t block_rows =
       blocks > 0 ? PackedLinear<T>::padded((q.rows + blocks - 1) / blocks) : 0;
   for (int64_t first = 0; first < q.rows; first += block_rows) {
-    const Block b = block(q, first, std::min(block_rows, q.rows - first), memory);
+    Block b = block(q, first, std::min(block_rows, q.rows - first), memory);
     const double work =
         static_cast<double>(b.rows * b.size * words_) * static_cast<double>(2 * dims_ + 20);
     stack_contexts(b, memory);
+    prepare_contexts(b, memory);
     if (!best) score_targets(b);
     parallel_for(
         kChunks,

@@ -59,6 +59,8 @@ class HeadDecoder {
     Buffer<T> stack, scores, tile_top, chunk_top, row_stats, prior, factors;
     Buffer<double> log_prior, chunk_sum, lse, target_score;
     Buffer<int32_t> extreme_rows;
+    Buffer<bfloat16> pieces;
+    std::vector<typename PackedLinear<T>::Rows> contexts;
   };
   /// Fills `answer`. A row's answer has the same bits whatever the other rows and the number of
   /// threads. Error: a row without finite normaliser; k more than there are words; a target outside
@@ -78,6 +80,9 @@ class HeadDecoder {
   bool own_stack() const { return head_.size() > 1 || head_.contexts || norms_.contexts(); }
   int64_t pack_of(const View& part);
   void stack_contexts(const Block& b, Memory& m) const;
+  template <class F>
+  void each_product(const Block& b, F&& f) const;
+  void prepare_contexts(Block& b, Memory& m) const;
   void score_panel(const Block& b, int64_t panel) const;
   void finish_panel(const Block& b, int64_t panel) const;
   void sum_chunk(const Block& b, int64_t chunk) const;

@@ -9,6 +9,7 @@
 #include "core/ops.h"
 #include "kernels/head_decoder.h"
 #include "kernels/kernel_softmax.h"
+#include "tests/bf16_mode.h"
 #include "tests/compare.h"
 #include "tests/support.h"
 
@@ -202,7 +203,29 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("head_decoder: a row's bits depend neither on the others nor on the threads") {
+TEST_CASE(
+    "head_decoder: from bfloat16 pieces, as near to float64 as in float32, whatever the head") {
+  const Bf16Mode mode(MatmulPrecision::highest);
+  for (const char* text : kHeads)
+    for (const bool untied : {false, true}) {
+      if (untied && std::string(text).rfind("mix", 0) != 0) continue;
+      CAPTURE(text);
+      CAPTURE(untied);
+      const HeadDefaults defaults{.untied = untied};
+      const Case c(text, defaults, 21, 150, 64, DType::float32),
+          exact(text, defaults, 21, 150, 64, DType::float64);
+      const auto found = ask<float>(c, 0, c.rows, 9), expected = ask<double>(exact, 0, c.rows, 9);
+      CHECK(found.words == expected.words);
+      CHECK(relative_error(found.log_probs, expected.log_probs) < 2e-5);
+      const auto given = ask<float>(c, 0, c.rows, 0, -1, c.targets);
+      CHECK(relative_error(given.log_probs,
+                           ask<double>(exact, 0, c.rows, 0, -1, c.targets).log_probs) < 2e-5);
+    }
+}
+
+namespace {
+
+void check_rows_alone() {
   const Restore restore;
   for (const char* text : {"lin", "mixbig", "mix:4*lin"}) {
     CAPTURE(text);
@@ -219,6 +242,17 @@ TEST_CASE("head_decoder: a row's bits depend neither on the others nor on the th
       CHECK(std::equal(one.log_probs.begin(), one.log_probs.end(), all.log_probs.begin() + r * 4));
     }
   }
+}
+
+}  // namespace
+
+TEST_CASE("head_decoder: a row's bits depend neither on the others nor on the threads") {
+  check_rows_alone();
+}
+
+TEST_CASE("head_decoder: nor do they with bfloat16 pieces") {
+  const Bf16Mode mode(MatmulPrecision::high);
+  check_rows_alone();
 }
 
 TEST_CASE("head_decoder: equal words by the smaller number, over tiles and chunks; errors") {
