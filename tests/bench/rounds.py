@@ -55,7 +55,7 @@ def commands(build, python, row):
     _, program, options, steps, precisions = ROWS[row]
     for precision in precisions:
         ours = [os.path.join(build, "bin", f"bench_{program}"), *options, *steps, "--matmul-precision", precision]
-        theirs = [python, os.path.join(BASELINES, f"torch_{program}.py"), *options, *steps, *(["--amp"] if precision == "medium" else [])]
+        theirs = [python, os.path.join(BASELINES, f"torch_{program}.py"), *options, *steps, *(["--precision", "bf16"] if precision == "medium" else [])]
         yield "nine", precision, ours
         yield "torch", precision, theirs
 
