@@ -19,13 +19,20 @@ PackedLinear<T>::PackedLinear(const View& w, const View& bias)
   require(w.dtype == dtype_of<T> && w.device == kCpu, "[PackedLinear] weights must be ",
           dtype_of<T>, " on the CPU");
   if (bias) std::copy_n(bias.as<T>(), out_, bias_.data<T>());
-  if constexpr (std::is_same_v<T, float>)
-    if (bf16::in_pieces(out_, in_)) return pack_pieces();
+  if (std::is_same_v<T, float> && bf16::in_pieces(out_, in_)) {
+    pack_pieces();
+  } else {
+    pack_panels();
+  }
+}
+
+template <class T>
+void PackedLinear<T>::pack_panels() {
   packed_ = Tensor({out_ * in_}, dtype_of<T>);
   parallel_for(
       panels(),
       [&](int64_t p) {
-        transpose_tile(cpu::row_ptr<T>(w, p * kPanel), w.ld, width(p), in_,
+        transpose_tile(cpu::row_ptr<T>(w_, p * kPanel), w_.ld, width(p), in_,
                        packed_.data<T>() + p * kPanel * in_, width(p));
       },
       static_cast<double>(4 * in_ * out_));

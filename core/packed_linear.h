@@ -62,6 +62,7 @@ class PackedLinear {
   void multiply(int64_t panel, const Rows& x, T* y, int64_t ldy, bool add = false) const;
 
  private:
+  void pack_panels();
   void pack_pieces();
 
   int64_t in_ = 0, out_ = 0;

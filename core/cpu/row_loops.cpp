@@ -13,6 +13,8 @@ inline namespace NINE_ISA {
 namespace {
 
 constexpr int64_t kLanes = 16;
+template <class T>
+constexpr int64_t kLine = 64 / sizeof(T);  // numbers of a cache line
 
 template <class T>
 T largest(const T* x, int64_t n) {
@@ -110,9 +112,13 @@ void attend(const RowAttention<T>& a) {
   const int64_t size = a.size, heads = a.heads, n = a.n, d = heads * size;
   const T scale = static_cast<T>(1 / std::sqrt(static_cast<double>(size)));
   T* scores = scratch<T>(Scratch::tile, heads * n);  // [head][key]
-  for (int64_t i = 0; i < n; ++i)
+  for (int64_t i = 0; i < n; ++i) {
+    // Keys lie apart, so that the CPU cannot tell which one is next.
+    for (int64_t c = 0; c < 2 * d && i + 1 < n; c += kLine<T>)
+      __builtin_prefetch(a.keys[i + 1] + c);
     for (int64_t h = 0; h < heads; ++h)
       scores[h * n + i] = scale * dot(a.q + h * size, a.keys[i] + h * size, size);
+  }
   for (int64_t h = 0; h < heads; ++h) softmax(scores + h * n, n);
   T* __restrict y = a.y;
   std::fill_n(y, d, T(0));
