@@ -214,7 +214,8 @@ TEST_CASE(
       const HeadDefaults defaults{.untied = untied};
       const Case c(text, defaults, 21, 150, 64, DType::float32),
           exact(text, defaults, 21, 150, 64, DType::float64);
-      const auto found = ask<float>(c, 0, c.rows, 9), expected = ask<double>(exact, 0, c.rows, 9);
+      const auto found = ask<float>(c, 0, c.rows, 9);
+      const auto expected = ask<double>(exact, 0, c.rows, 9);
       CHECK(found.words == expected.words);
       CHECK(relative_error(found.log_probs, expected.log_probs) < 2e-5);
       const auto given = ask<float>(c, 0, c.rows, 0, -1, c.targets);
