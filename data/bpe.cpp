@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view kEndOfWord = "</w>";
 constexpr int32_t kNoRank = std::numeric_limits<int32_t>::max();
-constexpr size_t kPartBytes = size_t{64} << 10;  // least part of a block that one thread cuts
+constexpr size_t kPartBytes = size_t{32} << 10;  // least part of a block that one thread cuts
 
 /// Whether the end of a word is a symbol of its own, from the first line of a file of codes.
 bool separate_end_of(std::string_view line, const std::string& path) {

@@ -14,7 +14,7 @@ namespace nine {
 
 namespace {
 
-constexpr size_t kBlockBytes = size_t{4} << 20, kReadBytes = size_t{256} << 10;
+constexpr size_t kBlockBytes = size_t{512} << 10, kReadBytes = size_t{256} << 10;
 
 std::string hexadecimal(char c) {
   constexpr std::string_view digits = "0123456789abcdef";
@@ -116,8 +116,9 @@ bool TextReader::read_more() {
 /// Where the first line end from byte `from` of the unread text on begins, or npos.
 size_t TextReader::find_line_end(size_t from) const {
   const std::string_view text = unread();
-  if (!rules_.cr_ends_line) return text.find('\n', from);
-  const size_t at = text.find_first_of("\r\n", from);
+  const size_t feed = text.find('\n', from);
+  if (!rules_.cr_ends_line) return feed;
+  const size_t at = std::min(text.substr(0, feed).find('\r', from), feed);
   // A CR that ends what was read so far may be the first half of CRLF.
   const bool open_end = at < text.size() && text.substr(at) == "\r" && in_->good();
   return open_end ? std::string_view::npos : at;

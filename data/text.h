@@ -50,9 +50,9 @@ inline constexpr TextRules kCopiedText{.cr_ends_line = true,
 using LineFilter = std::function<std::string(std::string_view)>;
 
 /// The lines of one or several files, one after another, or of a stream. It is read by lines or by
-/// blocks of whole lines; both continue at the same position. Memory: 256 KiB for lines and 4 MiB
-/// for blocks, or the longest line where that is more. Errors name file, line and byte: a missing
-/// or unreadable file, a directory, invalid UTF-8, and what the rules refuse.
+/// blocks of whole lines; both continue at the same position. Memory: 256 KiB for lines and 512
+/// KiB for blocks, or the longest line where that is more. Errors name file, line and byte: a
+/// missing or unreadable file, a directory, invalid UTF-8, and what the rules refuse.
 class TextReader {
  public:
   /// Error: no paths.

@@ -65,7 +65,7 @@ struct HeadDecoder<T>::Block {
   const int32_t* targets;   // (rows), or null
   int64_t rows, size, ld, tiles;
   int32_t excluded;
-  const typename PackedLinear<T>::Rows* contexts = nullptr;  // in the order of each_product()
+  const typename PackedLinear<T>::Rows* contexts;  // in the order of each_product()
 };
 
 template <class T>

@@ -84,14 +84,16 @@ std::vector<NamedView> ParameterSet::state() const {
   return out;
 }
 
-void ParameterSet::make() const {
+void ParameterSet::make(const Safetensors* values_to_come) const {
   if (made_) return;
   const DType dtype = options_.dtype;
   const Tensor values({slab_elements_}, dtype, options_.device),
       gradients = options_.gradients ? Tensor(values.shape(), dtype, options_.device) : Tensor();
   for (size_t i = 0; i < shapes_.size(); ++i) {
     const Init& init = inits_[i];
-    if (init.kind == Init::Kind::zeros) continue;
+    if (init.kind == Init::Kind::zeros ||
+        (values_to_come != nullptr && values_to_come->tensors.contains(parameters_[i].name)))
+      continue;
     const View value = part_of(values, offsets_[i], shapes_[i]);
     if (init.kind == Init::Kind::ones || init.kind == Init::Kind::constant) {
       ops::fill(value, init.kind == Init::Kind::ones ? 1 : init.scale);
@@ -296,8 +298,11 @@ void ParameterSet::save(const std::filesystem::path& file,
   write_safetensors(file, state(), metadata);
 }
 
-void ParameterSet::load(const std::filesystem::path& file) {
-  load(read_safetensors(file), values());
+void ParameterSet::load(const Safetensors& file) const {
+  make(&file);
+  load(file, values_);
 }
+
+void ParameterSet::load(const std::filesystem::path& file) { load(read_safetensors(file)); }
 
 }  // namespace nine

@@ -112,6 +112,10 @@ class ParameterSet final : private ParameterMemory {
   /// holds a name that is not declared here.
   void load(const Safetensors& file, const Tensor& slab, const std::string& prefix = "") const;
 
+  /// Copies them into the values. Where this is the first use, initial values that the file
+  /// replaces are not drawn: most of the time of opening a model.
+  void load(const Safetensors& file) const;
+
   /// The values as one safetensors file, and back from it to the same bits; errors are those of
   /// write_safetensors, read_safetensors and the load above. For checkpoints of a whole training
   /// run see nn/training/checkpoint.h.
@@ -120,7 +124,8 @@ class ParameterSet final : private ParameterMemory {
   void load(const std::filesystem::path& file);
 
  private:
-  void make() const override;
+  void make() const override { make(nullptr); }
+  void make(const Safetensors* values_to_come) const;
   std::string names() const;  // for messages
 
   ParameterOptions options_;

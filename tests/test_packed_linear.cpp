@@ -31,7 +31,7 @@ Tensor random_tensor(const Shape& shape, uint32_t stream) {
 }
 
 struct Case {
-  int64_t rows, in, out;
+  int64_t rows = 0, in = 0, out = 0;
   Tensor x = random_tensor({Linear::padded(rows), in + kWide}, 1), w = random_tensor({out, in}, 2),
          bias = random_tensor({out}, 3), before = random_tensor({Linear::padded(rows), out}, 4);
 

@@ -18,7 +18,7 @@ void check_same_words(const std::string& path, const char* name, const Vocabular
 }
 
 void load_weights(const std::filesystem::path& directory, const ParameterSet& parameters) {
-  parameters.load(read_safetensors(directory / "model.safetensors"), parameters.values());
+  parameters.load(read_safetensors(directory / "model.safetensors"));
 }
 
 }  // namespace

@@ -41,7 +41,7 @@ LanguageModel LanguageModel::load(const std::string& path, Device device) {
   require(parts->network->vocab() == parts->vocabulary.size(), dictionary, " has ",
           parts->vocabulary.size(), " entries with </s> and <unk>, but the model has ",
           parts->network->vocab(), " words");
-  parts->parameters.load(weights, parts->parameters.values());
+  parts->parameters.load(weights);
   return LanguageModel(std::move(parts));
 }
 

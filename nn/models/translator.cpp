@@ -82,7 +82,7 @@ Translator Translator::load(const std::string& path, const SegmentationOptions& 
       .dtype = weights.at("tgt_embedding.weight").dtype(), .gradients = false, .device = device};
   auto parts =
       std::make_unique<Parts>(directory, std::move(source), std::move(target), options, config);
-  parts->parameters.load(weights, parts->parameters.values());
+  parts->parameters.load(weights);
   check_positions(weights, parts->network, (directory / "model.safetensors").string());
   parts->reader.emplace(segmentation);
   parts->join = segmentation.join || !segmentation.codes.empty();

@@ -320,7 +320,7 @@ void Trainer::restore(const Checkpoint* checkpoint) {
   Safetensors others;
   if (checkpoint != nullptr) {
     saved = {{"step", checkpoint->step()}, {"state", checkpoint->state()}};
-    parameters_.load(checkpoint->tensors("model.safetensors"), parameters_.values());
+    parameters_.load(checkpoint->tensors("model.safetensors"));
     others = checkpoint->tensors("optimizer.safetensors");
   }
   if (communicator_.size() > 1)

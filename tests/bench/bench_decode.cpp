@@ -4,7 +4,8 @@
 //   operations  2 N K (V + d + 1) d, where d is for contexts and 1 for the prior (none for K = 1)
 //   bytes       4 (V + K d + K) d, the word vectors once and the contexts' matrices
 //
-// at the rates that this machine reaches now. Prints a table, and the ratio to K = 1.
+// at the rates that this machine reaches now, in float32 whatever the precision of products. Prints
+// a table, and the ratio to K = 1.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
