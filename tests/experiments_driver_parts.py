@@ -295,6 +295,17 @@ class Jobs(Records):
         self.assertEqual({job.part for job in todo}, {"M1", "R2"})
         self.assertEqual({job.row.label for job in todo}, {"cos:0.01"})
 
+    def test_a_run_of_two_parts_is_trained_once(self):
+        base, same = (self.parts[name].run(self.parts[name].row("base"), 3) for name in ("M1", "M3"))
+        self.assertIsNone(training.twin(same, self.folder))
+        self.write(base, {"event": "done", "test_ppl": 3.0})
+        self.assertEqual(training.twin(same, self.folder), base)
+        for other in (self.parts["M3"].run(same.row, 2), self.parts["M3"].run(self.parts["M3"].row("arc:0.001"), 3)):
+            self.assertIsNone(training.twin(other, self.folder), other.name)
+        self.assertTrue(training.do(same, training.Context(self.folder, self.folder, self.folder, self.folder)))
+        taken = records.find(same, self.folder)
+        self.assertEqual((taken.test_ppl, taken.events[0]["same_run_as"]), (3.0, "M1/base-3"))
+
     def test_names_of_jobs_differ(self):
         for part in training.known().values():
             names = [job.name for job in part.jobs()]

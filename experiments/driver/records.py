@@ -69,6 +69,12 @@ def keep(path, lines):
     part.rename(path)
 
 
+def take(run, other, records=None):
+    """The record of a run that is another one; its configuration says which."""
+    config, *lines = Record(path_of(other, records)).events
+    keep(path_of(run, records), [{**config, "same_run_as": other.name}, *lines])
+
+
 def write(run, run_directory, machine, cpu_s, records=None, **more):
     """The record of a finished run: configuration, then start, every validation, test, end, and the training lines (20 updates each)."""
     config = json.loads((run_directory / "config.json").read_text())

@@ -14,10 +14,10 @@ import json
 import os
 import re
 import statistics
-import subprocess
-import sys
 import tempfile
 import time
+
+from rounds import read, run
 
 ROWS = (
     "bench_lm --vocab 30000 --steps 3 --warmup 1",
@@ -27,13 +27,6 @@ ROWS = (
     "bpe apply",
 )
 LINES, MERGES = 60000, 4000
-
-
-def run(command, environment):
-    process = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False, env=environment)
-    if process.returncode != 0:
-        sys.exit(f"{' '.join(command)}\n{process.stderr}")
-    return process.stdout
 
 
 def prepare_bpe(folder, programs):
@@ -55,13 +48,6 @@ def figure(row, programs, environment, bpe):
     if name == "bench_decode":
         return sum(float(re.split(r"\s*\|\s*", line)[3]) for line in printed.splitlines() if re.match(r"\| \d", line))
     return json.loads(printed.splitlines()[-1])["s_per_step"] * 1e3
-
-
-def read(path):
-    if not os.path.exists(path):
-        return []
-    with open(path, encoding="utf-8") as lines:
-        return [json.loads(line) for line in lines]
 
 
 def collect(o, sides, rows):

@@ -43,8 +43,8 @@ def operations(row):
     return ((head + lstm) * 1e-9, 0) if row == "score" else (3 * (head + lstm) * 1e-9, parameters * 32e-9)
 
 
-def run(command):
-    process = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+def run(command, environment=None):
+    process = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False, env=environment)
     if process.returncode != 0:
         sys.exit(f"{' '.join(command)}\n{process.stderr}")
     return process.stdout
