@@ -195,7 +195,7 @@ void HeadDecoder<T>::stack_contexts(const Block& b, Memory& m) const {
 }
 
 // Calls f(words, x, ld, rows) for the contexts of each product of a panel: all stacked rows at
-// once, or each component's, part by part.
+// once, or each component's, part by part. They are prepared the same for every part of the words.
 template <class T>
 template <class F>
 void HeadDecoder<T>::each_product(const Block& b, F&& f) const {
