@@ -72,7 +72,7 @@ def keep(path, lines):
 def take(run, other, records=None):
     """The record of a run that is another one; its configuration says which."""
     config, *lines = Record(path_of(other, records)).events
-    keep(path_of(run, records), [{**config, "same_run_as": other.name}, *lines])
+    keep(path_of(run, records), [{"same_run_as": other.name, **config}, *lines])
 
 
 def write(run, run_directory, machine, cpu_s, records=None, **more):
