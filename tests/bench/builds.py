@@ -34,7 +34,7 @@ def prepare_bpe(folder, programs):
     text, codes = os.path.join(folder, "text"), os.path.join(folder, "codes")
     with open(os.path.join(os.environ["DATA"], "captions", "train.en"), encoding="utf-8") as whole, open(text, "w", encoding="utf-8") as out:
         out.writelines(line for line, _ in zip(whole, range(LINES)))
-    run([os.path.join(programs, "bpe"), "learn", "--merges", str(MERGES), "--input", text, "--output", codes], os.environ)
+    run([os.path.join(programs, "bpe"), "learn", "--merges", str(MERGES), "--input", text, "--output", codes])
     return ["--codes", codes, "--input", text, "--output", os.path.join(folder, "out")]
 
 
