@@ -22,52 +22,55 @@ namespace {
 using Real = long double;
 constexpr double kPi = std::numbers::pi;
 
+// A text that is no margin or norm, and a part of what is said of it.
+struct Refused {
+  const char* text;
+  const char* part;
+};
+
 }  // namespace
 
 TEST_CASE("margins: texts") {
   for (const char* text : {"none", "cos:0", "cos:0.35", "arc:0.001", "arc:3.14", "lsm:1", "lsm:64"})
     CHECK(to_text(margin_from_text(text)) == text);
   const auto error = [](auto&& read, const char* text) { return error_of([&] { read(text); }); };
-  for (const auto& [text, part] :
-       std::initializer_list<std::pair<const char*, const char*>>{{"cos:-1", "at least 0"},
-                                                                  {"arc:3.1416", "below pi"},
-                                                                  {"lsm:0", "from 1 to 64"},
-                                                                  {"lsm:65", "from 1 to 64"},
-                                                                  {"lsm:2.5", "from 1 to 64"},
-                                                                  {"arc", "not a number"},
-                                                                  {"cos:", "not a number"},
-                                                                  {"cos:1x", "not a number"},
-                                                                  {"cos:inf", "not a number"},
-                                                                  {"none:1", "not a number"},
-                                                                  {"arcc:1", "did you mean arc"}}) {
-    CAPTURE(text);
-    CHECK(has(error(margin_from_text, text), part));
-    CHECK(has(error(margin_from_text, text), "arc:M") !=
-          (has(part, "at least") || has(part, "pi") || has(part, "64")));
+  for (const Refused& bad : std::initializer_list<Refused>{{"cos:-1", "at least 0"},
+                                                           {"arc:3.1416", "below pi"},
+                                                           {"lsm:0", "from 1 to 64"},
+                                                           {"lsm:65", "from 1 to 64"},
+                                                           {"lsm:2.5", "from 1 to 64"},
+                                                           {"arc", "not a number"},
+                                                           {"cos:", "not a number"},
+                                                           {"cos:1x", "not a number"},
+                                                           {"cos:inf", "not a number"},
+                                                           {"none:1", "not a number"},
+                                                           {"arcc:1", "did you mean arc"}}) {
+    CAPTURE(bad.text);
+    CHECK(has(error(margin_from_text, bad.text), bad.part));
+    CHECK(has(error(margin_from_text, bad.text), "arc:M") !=
+          (has(bad.part, "at least") || has(bad.part, "pi") || has(bad.part, "64")));
   }
   for (const char* text : kWordNorms) CHECK(to_text(word_norm_from_text(text)) == text);
   for (const char* text : kContextNorms) CHECK(to_text(context_norm_from_text(text)) == text);
-  for (const auto& [text, part] : std::initializer_list<std::pair<const char*, const char*>>{
-           {"const:0", "above 0"},
-           {"const:-1", "above 0"},
-           {"const:x", "not a number"},
-           {"unigram", "unigram:A,B"},
-           {"unigram:1", "unigram:A,B"},
-           {"unigram:0,0", "one of them above 0"},
-           {"unigram:-1,2", "at least 0"},
-           {"log-unigram:through", "leave it out"},
-           {"const:1:through", "leave it out"},
-           {"none:through", "leave it out"},
-           {"unifrom", "did you mean uniform"}}) {
-    CAPTURE(text);
-    CHECK(has(error(word_norm_from_text, text), part));
+  for (const Refused& bad : std::initializer_list<Refused>{{"const:0", "above 0"},
+                                                           {"const:-1", "above 0"},
+                                                           {"const:x", "not a number"},
+                                                           {"unigram", "unigram:A,B"},
+                                                           {"unigram:1", "unigram:A,B"},
+                                                           {"unigram:0,0", "one of them above 0"},
+                                                           {"unigram:-1,2", "at least 0"},
+                                                           {"log-unigram:through", "leave it out"},
+                                                           {"const:1:through", "leave it out"},
+                                                           {"none:through", "leave it out"},
+                                                           {"unifrom", "did you mean uniform"}}) {
+    CAPTURE(bad.text);
+    CHECK(has(error(word_norm_from_text, bad.text), bad.part));
   }
-  for (const auto& [text, part] : std::initializer_list<std::pair<const char*, const char*>>{
-           {"const:0", "above 0"},
-           {"const:64:through", "leave it out"},
-           {"max:emma", "did you mean max:ema"}}) {
-    CAPTURE(text);
-    CHECK(has(error(context_norm_from_text, text), part));
+  for (const Refused& bad : std::initializer_list<Refused>{{"const:0", "above 0"},
+                                                           {"const:64:through", "leave it out"},
+                                                           {"max:emma", "did you mean max:ema"}}) {
+    CAPTURE(bad.text);
+    CHECK(has(error(context_norm_from_text, bad.text), bad.part));
   }
 }
 

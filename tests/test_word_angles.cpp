@@ -112,13 +112,14 @@ TEST_CASE("nine_report --angles: one model, two models, the page and the numbers
   const Json j = Json::parse(json.out);
   REQUIRE(j["models"].size() == 3);
   CHECK(j["models"][0]["measures"] == j["models"][2]["measures"]);
-  for (const auto& [name, value] : j["models"][1]["measures"].items()) {
+  for (const auto& measure : j["models"][1]["measures"].items()) {
+    const std::string& name = measure.key();
+    const auto value = measure.value().get<double>();
     CAPTURE(name);
-    CHECK(value.get<double>() >= 0);
-    CHECK(value.get<double>() <= 360);
+    CHECK(value >= 0);
+    CHECK(value <= 360);
     const double a = j["models"][0]["measures"][name];
-    CHECK(j["over_models"][name]["mean"].get<double>() ==
-          Approx((2 * a + value.get<double>()) / 3));
+    CHECK(j["over_models"][name]["mean"].get<double>() == Approx((2 * a + value) / 3));
     CHECK(j["over_models"][name]["interval"][0] <= j["over_models"][name]["mean"]);
   }
   REQUIRE(j["pairs"].size() == 3);

@@ -52,11 +52,23 @@ def angles():
                 measures=of_runs("MF", m3, ("base", "arc:0.001", "cos:0.001"), measures.angles), note="M3's models.")
 
 
+def precision():
+    rows = [Row(p, f"--head lin --matmul-precision {p} {parts.lr(parts.RATE)}") for p in ("highest", "high", "medium")]
+    return Part("Precision", "Products of bfloat16 pieces beside float32: a language model", 3, 3, tuple(rows), setup="L, width 256",
+                note="Where a CPU has neither bfloat16 tiles nor `NINE_BF16_TILES=pairs` in the environment, `high` is float32; such runs count for nothing.")
+
+
+def precision_mt():
+    rows = [Row(p, f"--head lin --matmul-precision {p} {parts.lr(parts.MT_RATE)}") for p in ("highest", "medium")]
+    return Part("Precision-MT", "Bfloat16 products beside float32: translation", 6, 3, tuple(rows), "test BLEU", "pairs")
+
+
 def all_parts(search):
     """Every part by its name, in the order in which they are run."""
     best = search.best
     from . import projection
     made = [parts.t1(best), parts.t2(), parts.m1(), parts.m2(search.unigram_norm()[0]), parts.t3(best), projection.part(), slopes(), corrected(), bottleneck(),
             learned_scale(best), choices(best), parts.m3(), angles(), parts.t3b(best), parts.mos(search.best_rate), parts.t1_mt(search.best_mt, measures.translations),
-            parts.m5(measures.rescoring), parts.ss(), parts.m_l(), parts.t1_l(best), parts.t3_l(best), parts.d(best, measures.restricted)]
+            parts.m5(measures.rescoring), parts.ss(), parts.m_l(), parts.t1_l(best), parts.t3_l(best), parts.d(best, measures.restricted),
+            precision(), precision_mt()]
     return {p.name: p for p in made}

@@ -19,6 +19,7 @@ PAIRS = "--shared-vocab --layers 2 --hidden 128 --ffn 256 --dropout 0.1 --warmup
 SETUPS = {
     "S": Setup("lm_train", "captions 10000", f"{CAPTIONS} --hidden 256 --embed 256", 1),
     "L": Setup("lm_train", "captions", f"{CAPTIONS} --hidden 512 --embed 512", 52),  # measured over 15 updates: 0.32 s of CPU an update, 0.065 s on S
+    "L, width 256": Setup("lm_train", "captions", f"{CAPTIONS} --hidden 256 --embed 256", 15),
     "M": Setup("lm_train", "captions 30000", f"{CAPTIONS} --hidden 512 --embed 512", 8),
     "S, no bias to start from": Setup("lm_train", "captions 10000", "--min-count 3 --hidden 256 --embed 256", 1),
     "small LSTM": Setup("lm_train", "captions 10000", f"--arch lstm --embed 128 --lr 0.016 {NETWORK}", 0.5),

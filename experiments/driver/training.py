@@ -77,12 +77,13 @@ def seconds(job):
 
 
 def machine():
-    """The class of the machine, no name of its own."""
+    """The class of the machine, no name of its own, and what makes programs compute otherwise on it."""
     try:
         model = next(line.split(":", 1)[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name"))
     except (OSError, StopIteration):
         model = platform.machine()
-    return f"{model}, {os.cpu_count()} cores"
+    told = "".join(f", {name}={os.environ[name]}" for name in ("NINE_ISA", "NINE_BF16_TILES") if os.environ.get(name))
+    return f"{model}, {os.cpu_count()} cores{told}"
 
 
 def prepare(runs, data, lines=10000):

@@ -234,5 +234,19 @@ def r4(part, folder=None):
     return decided(part, table, holds, "ratios to lin: " + (figure or tables.DASH))
 
 
+def precision(part, folder=None):
+    """Whether each other row's mean lies in the interval of the first one's seeds, and no run of it was the first's own arithmetic."""
+    table = tables.cells(part, folder)
+    if not started(table):
+        return "not run", tables.DASH
+    first, others = table[0], [c for c in table[1:] if c.values]
+    figure = "; ".join(f"{c.row.label} {tables.with_interval(c.mean, c.interval)}" for c in [first, *others] if c.values)
+    same = [c.row.label for c in others if c.values.items() & first.values.items()]
+    if same:
+        return "undecided", f"{figure}; {', '.join(same)} was trained in float32"
+    inside = [first.interval is not None and first.interval[0] <= c.mean <= first.interval[1] for c in others]
+    return decided(part, table, bool(inside) and all(inside), figure)
+
+
 RULES = {"T1": t1, "T2": t2, "M1": m1, "M2": m2, "M3": m3, "T3": t3, "T3b": t3b, "R1": lambda part: projection.verdict(), "R1-slopes": slopes, "R4": r4, "MoS": mos,
-         "SS": ss, "T1-L": t1_l, "T3-L": t3, "M-L": m_l, **measured.RULES}
+         "SS": ss, "T1-L": t1_l, "T3-L": t3, "M-L": m_l, "Precision": precision, "Precision-MT": precision, **measured.RULES}
