@@ -235,16 +235,18 @@ def r4(part, folder=None):
 
 
 def precision(part, folder=None):
-    """Whether each other row's mean lies in the interval of the first one's seeds, and no run of it was the first's own arithmetic."""
+    """Whether each row's mean lies in the interval of the seeds of its set-up's first row, and no run of it was that one's own arithmetic."""
     table = tables.cells(part, folder)
     if not started(table):
         return "not run", tables.DASH
-    first, others = table[0], [c for c in table[1:] if c.values]
-    figure = "; ".join(f"{c.row.label} {tables.with_interval(c.mean, c.interval)}" for c in [first, *others] if c.values)
-    same = [c.row.label for c in others if c.values.items() & first.values.items()]
+    inside, same, figure = [], [], "; ".join(f"{c.row.label} {tables.with_interval(c.mean, c.interval)}" for c in table if c.values)
+    for c in table:
+        first = next(other for other in table if other.row.setup == c.row.setup)
+        if c.values and c is not first:
+            inside.append(first.interval is not None and first.interval[0] <= c.mean <= first.interval[1])
+            same += [c.row.label] * bool(c.values.items() & first.values.items())
     if same:
         return "undecided", f"{figure}; {', '.join(same)} was trained in float32"
-    inside = [first.interval is not None and first.interval[0] <= c.mean <= first.interval[1] for c in others]
     return decided(part, table, bool(inside) and all(inside), figure)
 
 
