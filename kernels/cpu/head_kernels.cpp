@@ -423,9 +423,9 @@ void stats_backward(const KernelArgs& args, const T* x, const double* s, const d
   }
 }
 
-// S of whole vectors, without the scale.
 constexpr const char* kNoExactScore = "[head] a scaled inner product has no exact score";
 
+// S of whole vectors, without the scale.
 template <class K, class T>
 double plain_exact(const K& k, const KernelArgs& args, const T* w, const T* h) {
   if constexpr (K::kExactTarget) {
