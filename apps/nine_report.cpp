@@ -2,6 +2,7 @@
 // CHECKPOINT: a model's word vectors; with --angles CHECKPOINTs' directions of word vectors.
 #include <cstdio>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "apps/cli/machine.h"
 #include "apps/cli/model_files.h"

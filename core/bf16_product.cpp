@@ -23,12 +23,16 @@ namespace nine {
 namespace {
 
 MatmulPrecision precision = MatmulPrecision::highest;
+std::string_view setting() {
+  const char* text = std::getenv("NINE_BF16_TILES");
+  return text == nullptr ? "" : text;
+}
+
 const bf16::Loops* loops_asked_for() {
-  const char* setting = std::getenv("NINE_BF16_TILES");
-  if (setting == nullptr || *setting == '\0') return nullptr;
-  require(
-      std::string_view(setting) == "emulated", "NINE_BF16_TILES=", setting,
-      ": emulated is all that it can be; without it the CPU's tiles are used where there are some");
+  if (setting().empty() || setting() == "pairs") return nullptr;
+  require(setting() == "emulated", "NINE_BF16_TILES=", setting(),
+          ": emulated or pairs is all that it can be; without it the CPU's tiles are used where "
+          "there are some");
   return &bf16::emulation();
 }
 
@@ -37,22 +41,31 @@ const bf16::Loops*& loops_wanted() {
   return wanted;
 }
 
-// The CPU's, and the highest precision in which they are faster than float32: pairs of bfloat16 at
-// twice its speed are no gain where three products make one.
+// The CPU's, and the highest precision in which they are used: where they are faster than float32.
+// Pairs of bfloat16 at twice its speed are no gain where three products make one.
 struct CpuLoops {
   bf16::Loops loops;
   MatmulPrecision highest = MatmulPrecision::medium;
 };
 CpuLoops loops_of_cpu() {
   CpuLoops out;
+  bool pairs = false;
 #ifdef NINE_DISPATCH
   const InstructionSet set = instruction_set();
-  if (set == InstructionSet::avx512_bf16) cpu::avx512_bf16::install(out.loops);
+  pairs = set == InstructionSet::avx512_bf16;
+  if (pairs) cpu::avx512_bf16::install(out.loops);
   if (set == InstructionSet::amx) {
     cpu::amx::install(out.loops);
     out.highest = MatmulPrecision::highest;
   }
 #endif
+  if (setting() == "pairs") {
+    require(pairs,
+            "NINE_BF16_TILES=pairs: a CPU with AVX512-BF16 has them, in a build for all "
+            "instruction sets and under NINE_ISA=avx512_bf16; ",
+            instruction_set(), " is in use");
+    out.highest = MatmulPrecision::highest;
+  }
   return out;
 }
 

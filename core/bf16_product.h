@@ -108,12 +108,12 @@ struct Loops {
 
 /// The implementation in use: AMX where the instruction set in use has it, AVX512-BF16 where that
 /// has it and the precision in use is `medium`, otherwise none (null): products are then float32's.
-/// NINE_BF16_TILES=emulated in the environment: the emulation; another
-/// text there is an Error.
+/// In the environment NINE_BF16_TILES=emulated: the emulation; NINE_BF16_TILES=pairs: AVX512-BF16
+/// in every precision; another text, or pairs where there are none, is an Error.
 const Loops* loops();
 /// The emulation: portable code with the bits of AMX, and some fifty times slower.
 const Loops& emulation();
-/// The same of AVX512-BF16, for factors of one piece.
+/// The same of AVX512-BF16.
 const Loops& emulation_of_pairs();
 /// Uses these from now on in every precision, or (null) what the CPU has. Not while an op runs.
 void use_loops(const Loops* wanted);

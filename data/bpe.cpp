@@ -1,11 +1,8 @@
 #include "data/bpe.h"
 
 #include <algorithm>
-#include <atomic>
-#include <limits>
 
 #include "core/error.h"
-#include "core/threads.h"
 #include "data/bpe_text.h"
 #include "data/unicode.h"
 
@@ -14,8 +11,7 @@ namespace nine {
 namespace {
 
 constexpr std::string_view kEndOfWord = "</w>";
-constexpr int32_t kNoRank = std::numeric_limits<int32_t>::max();
-constexpr size_t kPartBytes = size_t{32} << 10;  // least part of a block that one thread cuts
+constexpr auto kNoRank = static_cast<uint32_t>(PairTable::kNone);  // behind all ranks
 
 /// Whether the end of a word is a symbol of its own, from the first line of a file of codes.
 bool separate_end_of(std::string_view line, const std::string& path) {
@@ -29,7 +25,9 @@ bool separate_end_of(std::string_view line, const std::string& path) {
 }
 
 BpeCodes codes_of(TextReader&& text, const std::string& path, int64_t most) {
+  constexpr size_t kUsual = 10'000;  // merges: not too much memory where there are fewer
   BpeCodes codes;
+  codes.merges.reserve(kUsual);
   codes.separate_end = true;
   std::string first_empty;  // which only the end of the file may have
   bool first = true;
@@ -72,28 +70,19 @@ StringTable read_bpe_vocabulary(const std::string& path, int64_t threshold) {
 
 BpeSegmenter::BpeSegmenter(const BpeCodes& codes, SegmentOptions options)
     : options_(std::move(options)), separate_end_(codes.separate_end) {
-  // From the last to the first: of two equal pairs, and of two pairs that become the same symbol,
-  // the first one counts.
-  for (auto i = static_cast<int32_t>(codes.merges.size()); i-- > 0;) {
-    const auto& [left, right] = codes.merges[static_cast<size_t>(i)];
+  for (const auto& [left, right] : codes.merges) {
     const int32_t first = symbols_.add(left), second = symbols_.add(right),
                   pair = pairs_.add(first, second);
-    if (static_cast<size_t>(pair) == ranks_.size()) {
-      ranks_.push_back(i);
-      merged_.push_back(symbols_.add(left + right));
-    }
-    ranks_[static_cast<size_t>(pair)] = i;
+    if (static_cast<size_t>(pair) == merged_.size()) merged_.push_back(symbols_.add(left + right));
   }
   for (size_t i = 0; i < ascii_[0].size(); ++i) {
     const std::string character(1, static_cast<char>(i));
     ascii_[false][i] = symbols_.find(character);
     ascii_[true][i] = symbols_.find(concat(character, kEndOfWord));
   }
-  joined_.assign(codes.merges.size(), PairTable::kNone);
-  for (size_t pair = 0; pair < ranks_.size(); ++pair)
-    joined_[static_cast<size_t>(ranks_[pair])] = merged_[pair];
   splits_.assign(static_cast<size_t>(symbols_.size()), PairTable::kNone);
-  for (int32_t pair = 0; pair < pairs_.size(); ++pair)
+  // Of two pairs that become the same symbol the first one counts.
+  for (int32_t pair = pairs_.size(); pair-- > 0;)
     splits_[static_cast<size_t>(merged_[static_cast<size_t>(pair)])] = pair;
 }
 
@@ -117,34 +106,57 @@ void BpeSegmenter::set_characters(std::string_view text, Nodes& nodes) const {
 }
 
 void BpeSegmenter::set_rank(Node& node, const Node& next) const {
-  node.rank = kNoRank;
-  if (node.symbol < 0 || next.symbol < 0) return;
-  const int32_t pair = pairs_.find(node.symbol, next.symbol);
-  if (pair != PairTable::kNone) node.rank = ranks_[static_cast<size_t>(pair)];
+  node.rank = node.symbol < 0 || next.symbol < 0
+                  ? kNoRank
+                  : static_cast<uint32_t>(pairs_.find(node.symbol, next.symbol));
 }
 
 void BpeSegmenter::merge(Scratch& scratch, BpeDropout* dropout) const {
   auto& [nodes, places] = scratch;
   while (nodes.size() > 1) {
-    int32_t best = kNoRank;
-    places.clear();
-    for (size_t i = 0; i + 1 < nodes.size(); ++i) {
-      // One random number for each pair of neighbours, mergeable or not, as in subword-nmt, so that
-      // the results are the same.
-      if (dropout && !(dropout->random.uniform() > dropout->rate)) continue;
-      const int32_t rank = nodes[i].rank;
-      if (rank > best || rank == kNoRank) continue;
-      if (rank < best) places.clear();
-      best = rank;
-      places.push_back(i);
+    if (dropout) {
+      find_best(nodes, *dropout, places);
+    } else {
+      find_best(nodes, places);
     }
     if (places.empty()) return;
     join(nodes, places);
   }
 }
 
+void BpeSegmenter::find_best(const Nodes& nodes, std::vector<size_t>& places) {
+  uint32_t best = kNoRank;
+  for (const Node& node : nodes) best = std::min(best, node.rank);
+  places.clear();
+  for (size_t i = 0; best != kNoRank && i < nodes.size(); ++i)
+    if (nodes[i].rank == best) places.push_back(i);
+}
+
+void BpeSegmenter::find_best(const Nodes& nodes, BpeDropout& dropout, std::vector<size_t>& places) {
+  uint32_t best = kNoRank;
+  places.clear();
+  for (size_t i = 0; i + 1 < nodes.size(); ++i) {
+    // One random number for each pair of neighbours, mergeable or not, as in subword-nmt, so that
+    // the results are the same.
+    if (!(dropout.random.uniform() > dropout.rate)) continue;
+    const uint32_t rank = nodes[i].rank;
+    if (rank > best || rank == kNoRank) continue;
+    if (rank < best) places.clear();
+    best = rank;
+    places.push_back(i);
+  }
+}
+
 void BpeSegmenter::join(Nodes& nodes, const std::vector<size_t>& places) const {
-  const int32_t merged = joined_[static_cast<size_t>(nodes[places[0]].rank)];
+  const int32_t merged = merged_[nodes[places[0]].rank];
+  if (places.size() == 1) {  // nearly always
+    const auto at = nodes.begin() + static_cast<std::ptrdiff_t>(places[0]);
+    *at = {merged, kNoRank, at[1].end};
+    nodes.erase(at + 1);
+    if (at != nodes.begin()) set_rank(at[-1], *at);
+    if (at + 1 != nodes.end()) set_rank(*at, at[1]);
+    return;
+  }
   size_t size = places[0], place = 0;
   bool new_before = false;
   for (size_t i = places[0]; i < nodes.size(); ++i, ++size) {
@@ -273,27 +285,6 @@ void BpeSegmenter::segment(std::string_view block, std::string& out, BpeDropout&
   Scratch scratch;
   segment_lines(block, out,
                 [&](std::string_view word) { segment_word(word, out, &dropout, scratch); });
-}
-
-void segment_block(const BpeSegmenter& segmenter, std::string_view block,
-                   std::vector<BpeCache>& caches, std::vector<std::string>& out) {
-  std::vector<std::string_view> parts;
-  while (!block.empty()) {
-    const size_t end = block.size() <= kPartBytes
-                           ? block.size()
-                           : std::min(block.find('\n', kPartBytes), block.size() - 1) + 1;
-    parts.push_back(block.substr(0, end));
-    block.remove_prefix(end);
-  }
-  out.resize(parts.size());
-  // Which thread cuts which part changes only the time: every cache gives a word the same subwords.
-  std::atomic<size_t> taken = 0;
-  parallel_for(std::min(std::ssize(caches), std::ssize(parts)), [&](int64_t worker) {
-    for (size_t i = taken++; i < parts.size(); i = taken++) {
-      out[i].clear();
-      segmenter.segment(parts[i], out[i], caches[static_cast<size_t>(worker)]);
-    }
-  });
 }
 
 void undo_bpe(std::string_view block, std::string& out, std::string_view separator) {

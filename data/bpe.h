@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <iosfwd>
 #include <string>
 #include <string_view>
@@ -14,6 +15,8 @@
 #include "data/string_table.h"
 
 namespace nine {
+
+class TextReader;
 
 inline constexpr std::string_view kBpeSeparator = "@@";
 
@@ -88,7 +91,7 @@ class BpeSegmenter {
  private:
   struct Node {
     int32_t symbol;  // or StringTable::kNone: in no merge
-    int32_t rank;    // of the merge with the next node, or kNoRank
+    uint32_t rank;   // of the merge with the next node, or kNoRank
     uint32_t end;    // of its text in the word
   };
   using Nodes = std::vector<Node>;
@@ -107,6 +110,9 @@ class BpeSegmenter {
   int32_t symbol_of(std::string_view character, bool final) const;
   void set_characters(std::string_view text, Nodes& nodes) const;
   void merge(Scratch& scratch, BpeDropout* dropout) const;
+  // Sets `places` to the nodes whose merge with the next one comes first; none: empty.
+  static void find_best(const Nodes& nodes, std::vector<size_t>& places);
+  static void find_best(const Nodes& nodes, BpeDropout& dropout, std::vector<size_t>& places);
   void join(Nodes& nodes, const std::vector<size_t>& places) const;
   void set_rank(Node& node, const Node& next) const;
   Subwords in_vocabulary(const Subwords& all) const;
@@ -118,18 +124,16 @@ class BpeSegmenter {
   StringTable symbols_;
   // The symbols of ASCII characters, inside a word and at its end.
   std::array<std::array<int32_t, 128>, 2> ascii_{};
-  PairTable pairs_;
-  std::vector<int32_t> ranks_;   // by pair: its place in the codes
+  PairTable pairs_;              // in the order of the codes: a pair's number is its rank
   std::vector<int32_t> merged_;  // by pair: the symbol it becomes
-  std::vector<int32_t> joined_;  // the same by the pair's rank
   std::vector<int32_t> splits_;  // by symbol: the pair it is split into again, or kNone
 };
 
-/// Cuts the words of a block of lines on several threads; `out` becomes the parts of the result in
-/// order. `caches` holds one for each thread. Pass both again with the next block: their memory is
-/// reused.
-void segment_block(const BpeSegmenter& segmenter, std::string_view block,
-                   std::vector<BpeCache>& caches, std::vector<std::string>& out);
+/// Cuts the words of a text on as many threads as there are `caches`, and calls write(part) with
+/// the parts of the result in order, one call at a time; reading and writing go on beside the
+/// cutting. Errors: the reader's, after what stands before them is written.
+void segment_text(const BpeSegmenter& segmenter, TextReader& text, std::vector<BpeCache>& caches,
+                  const std::function<void(std::string_view)>& write);
 
 /// Appends the lines of `block` with their words whole again: each separator that a space follows
 /// is removed with the space, and so is one at a line's end. Error: an empty separator.

@@ -27,7 +27,7 @@ uint64_t load(const char* at) {
 }
 
 /// The first eight bytes of a text, zeros after its end.
-uint64_t start_of(std::string_view text) {
+inline uint64_t start_of(std::string_view text) {
   const char* p = text.data();
   const size_t n = text.size();
   if (n >= 8) return load<uint64_t>(p);
@@ -36,8 +36,8 @@ uint64_t start_of(std::string_view text) {
   return n == 1 ? load<uint8_t>(p) : 0;
 }
 
-uint64_t hash_of(std::string_view text) {
-  uint64_t h = start_of(text) + text.size();
+uint64_t hash_of(std::string_view text, uint64_t start) {
+  uint64_t h = start + text.size();
   while (text.size() > 8) {
     text.remove_prefix(8);
     h *= kMultiplier;
@@ -64,7 +64,7 @@ size_t StringTable::slot_of(std::string_view wanted) const {
            (slot.size > 8 && text(slot.id).substr(8) != wanted.substr(8));
   };
   const size_t mask = slots_.size() - 1;
-  size_t at = slot_for(hash_of(wanted), slots_.size());
+  size_t at = slot_for(hash_of(wanted, start), slots_.size());
   while (slots_[at].id != kNone && differs(slots_[at])) at = (at + 1) & mask;
   return at;
 }

@@ -2,7 +2,8 @@
 // a program was started by mpirun, so that no program needs MPI to be installed.
 #include <mpi.h>
 #include <sched.h>
-#include <time.h>
+
+#include <ctime>
 
 #include "core/mpi_module.h"
 

@@ -96,17 +96,18 @@ float piece(float v, int p) {
 }
 
 // One element as core/bf16_product.h says it, from its words: for numbers far from the subnormal.
+using Pass = std::vector<std::pair<int, int>>;
+std::vector<Pass> passes_of(int pieces) {
+  if (pieces == 3) return {{{2, 0}, {1, 0}, {1, 1}, {0, 1}, {0, 2}}, {{0, 0}}};
+  if (pieces == 2) return {{{1, 0}, {0, 0}, {0, 1}}};
+  return {{{0, 0}}};
+}
 float by_description(const float* x, const float* y, int64_t k, int pieces) {
-  using Pass = std::vector<std::pair<int, int>>;
-  const std::vector<Pass> passes =
-      pieces == 3   ? std::vector<Pass>{{{2, 0}, {1, 0}, {1, 1}, {0, 1}, {0, 2}}, {{0, 0}}}
-      : pieces == 2 ? std::vector<Pass>{{{1, 0}, {0, 0}, {0, 1}}}
-                    : std::vector<Pass>{{{0, 0}}};
   float c = 0;
   for (int64_t first = 0; first < k; first += 256) {
     float stretch = 0;
     const int64_t end = std::min(k, first + 256);
-    for (const Pass& pass : passes)
+    for (const Pass& pass : passes_of(pieces))
       for (int64_t k0 = first; k0 < end; k0 += 32)
         for (const auto& [i, j] : pass) {
           float sums[2] = {0, 0};
@@ -119,15 +120,18 @@ float by_description(const float* x, const float* y, int64_t k, int pieces) {
   return c;
 }
 
-// The same of AVX512-BF16, which has one piece.
-float pairs_by_description(const float* x, const float* y, int64_t k) {
+float pairs_by_description(const float* x, const float* y, int64_t k, int pieces) {
   float c = 0;
   for (int64_t first = 0; first < k; first += 256) {
     float stretch = 0;
-    for (int64_t t = first; t < std::min(k, first + 256); t += 2) {
-      if (t + 1 < k) stretch = std::fma(piece(x[t + 1], 0), piece(y[t + 1], 0), stretch);
-      stretch = std::fma(piece(x[t], 0), piece(y[t], 0), stretch);
-    }
+    const int64_t end = std::min(k, first + 256);
+    for (const Pass& pass : passes_of(pieces))
+      for (int64_t k0 = first; k0 < end; k0 += 32)
+        for (const auto& [i, j] : pass)
+          for (int64_t t = k0; t < std::min(end, k0 + 32); t += 2) {
+            if (t + 1 < k) stretch = std::fma(piece(x[t + 1], i), piece(y[t + 1], j), stretch);
+            stretch = std::fma(piece(x[t], i), piece(y[t], j), stretch);
+          }
     c += stretch;
   }
   return c;
@@ -155,10 +159,12 @@ TEST_CASE("bf16 pieces: rounding is the instruction's, at ties, subnormals, infi
   CHECK((packed(std::numeric_limits<float>::quiet_NaN()) & 0x7fc0) == 0x7fc0);
 }
 
-TEST_CASE("bf16 pieces: every element has the bits that the header describes") {
+// Whether these loops give the bits that `described` says in all three precisions.
+void check_bits(const bf16::Loops& loops,
+                float (*described)(const float* x, const float* y, int64_t k, int pieces)) {
   for (const MatmulPrecision precision :
        {MatmulPrecision::highest, MatmulPrecision::high, MatmulPrecision::medium}) {
-    const Bf16Mode mode(precision);
+    const Bf16Mode mode(precision, loops);
     for (const Sizes& s : {Sizes{1, 16, 32}, Sizes{3, 17, 33}, Sizes{40, 50, 100},
                            Sizes{130, 520, 70}, Sizes{5, 33, 1100}}) {
       CAPTURE(s.m);
@@ -167,24 +173,19 @@ TEST_CASE("bf16 pieces: every element has the bits that the header describes") {
       const Numbers a = numbers(s.m * s.k, 1), b = numbers(s.n * s.k, 2), c = product(s, a, b);
       int64_t wrong = 0;
       for_elements(s, a, b, [&](size_t at, const float* x, const float* y) {
-        if (at % 7 == 0) wrong += c[at] != by_description(x, y, s.k, bf16::pieces_of(precision));
+        if (at % 7 == 0) wrong += c[at] != described(x, y, s.k, bf16::pieces_of(precision));
       });
       CHECK(wrong == 0);
     }
   }
 }
 
+TEST_CASE("bf16 pieces: every element has the bits that the header describes") {
+  check_bits(bf16::emulation(), by_description);
+}
+
 TEST_CASE("bf16 pairs: every element has the bits that the header describes") {
-  const Bf16Mode mode(MatmulPrecision::medium, bf16::emulation_of_pairs());
-  for (const Sizes& s :
-       {Sizes{1, 16, 32}, Sizes{3, 17, 33}, Sizes{40, 50, 100}, Sizes{5, 33, 1100}}) {
-    const Numbers a = numbers(s.m * s.k, 1), b = numbers(s.n * s.k, 2), c = product(s, a, b);
-    int64_t wrong = 0;
-    for_elements(s, a, b, [&](size_t at, const float* x, const float* y) {
-      wrong += c[at] != pairs_by_description(x, y, s.k);
-    });
-    CHECK(wrong == 0);
-  }
+  check_bits(bf16::emulation_of_pairs(), pairs_by_description);
 }
 
 TEST_CASE("bf16 pieces: highest is at least as near to float64 as FMAs one after another") {

@@ -520,6 +520,41 @@ TEST_CASE("bpe: blocks and parts of a long text leave no seam") {
 
 // --- 13a
 
+TEST_CASE("bpe: parts come out in order, on any number of threads; an error keeps what is before") {
+  const BpeSegmenter segmenter(codes_of("#version: 0.2\nt h\nth e</w>\n"));
+  std::string text;
+  while (text.size() < 5000000) text += sample_text();  // more parts than may wait to be written
+  const std::string expected = cut(segmenter, text);
+  struct Full : std::runtime_error {
+    using std::runtime_error::runtime_error;
+  };
+  for (const int count : {1, 2, 3}) {
+    CAPTURE(count);
+    const Restore restore;
+    set_threads(count);
+    const auto cut_in_parts = [&](const std::string& input, std::string& out, size_t most) {
+      std::istringstream in(input);
+      TextReader reader(in, "text", kCopiedText);
+      std::vector<BpeCache> caches(static_cast<size_t>(count));
+      segment_text(segmenter, reader, caches, [&](std::string_view part) {
+        if (out.size() > most) throw Full("no room");
+        out += part;
+      });
+    };
+    std::string out;
+    cut_in_parts(text, out, text.size() * 10);
+    CHECK(out == expected);
+    out.clear();
+    CHECK_THROWS_WITH_AS(cut_in_parts(text + "\xff\n" + text, out, text.size() * 10),
+                         doctest::Contains("0xff is not valid UTF-8"), Error);
+    CHECK(out.size() > expected.size() / 2);
+    CHECK(expected.starts_with(out));
+    out.clear();
+    CHECK_THROWS_AS(cut_in_parts(text, out, 100000), Full);
+    CHECK(out == expected.substr(0, out.size()));
+  }
+}
+
 TEST_CASE("13a: as sacreBLEU 2.6.0") {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"Hello, world!", "Hello , world !"},

@@ -233,7 +233,7 @@ TEST_CASE("learned numbers: any number of threads gives the same bits") {
 }
 
 TEST_CASE("learned numbers: a head is what it would be with those values fixed") {
-  for (const auto& [learned, fixed] :
+  for (const auto& heads :
        {std::pair("rbf:gamma=learn:0.5:scale=learn:2", "rbf:gamma=0.5:scale=2"),
         {"log:p=learn:3", "log:p=3"},
         {"mog:form=mixture:variance=learn:0.5", "mog:form=mixture:variance=0.5"},
@@ -242,8 +242,8 @@ TEST_CASE("learned numbers: a head is what it would be with those values fixed")
         {"expr:{exp(-0.5*q)}:scale=2", "expr:{2*exp(-0.5*q)}"},
         {"lin:scale=3", "expr:{3*z}"},
         {"mix:lin:scale=2,sig:scale=0.5", "mix:expr:{2*z},expr:{(z+log(sigmoid(z)))/2}"}}) {
-    CAPTURE(learned);
-    Problem a(learned), b(fixed);
+    CAPTURE(heads.first);
+    Problem a(heads.first), b(heads.second);
     a.rows = b.rows = 40;
     a.words = b.words = 130;
     Doubles of_a = results(a);

@@ -32,10 +32,10 @@ TEST_CASE("lm_score --compare --top: the words and probabilities of each model's
     for (const TopLine& line : top_lines(model, kLmText, 3)) {
       if (line.line != 1 || line.position != 2) continue;
       CHECK(has(r.out, concat("rank ", line.rank)));
-      for (const auto& [word, p] : line.top) {
+      for (const auto& word : line.top) {
         char text[32];
-        std::snprintf(text, sizeof text, "<td>%.4f</td>", p);
-        if (p >= 0.001) CHECK_MESSAGE(has(r.out, text), word, " ", text);
+        std::snprintf(text, sizeof text, "<td>%.4f</td>", word.second);
+        if (word.second >= 0.001) CHECK_MESSAGE(has(r.out, text), word.first, " ", text);
       }
     }
   // Without --at every word, 6 + 1 + 7 + 6 + 5 of them.

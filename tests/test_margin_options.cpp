@@ -102,7 +102,8 @@ TEST_CASE("margins: psi by recurrence is psi by the angle, with its slope") {
   for (const char* text : {"cos:0.3", "arc:0.7", "arc:3", "lsm:1", "lsm:2", "lsm:3", "lsm:64"}) {
     CAPTURE(text);
     const Margin margin = margin_from_text(text);
-    for (double theta = 0.005; theta < kPi; theta += 0.01) {
+    for (int i = 0; i < 314; ++i) {
+      const double theta = 0.005 + 0.01 * i;
       if (margin.kind == Margin::Kind::arc && std::abs(theta - (kPi - margin.size)) < 1e-3)
         continue;
       const double c = std::cos(theta), s = std::sin(theta), e = 1e-6;

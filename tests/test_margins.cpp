@@ -331,7 +331,7 @@ TEST_CASE("margins: a head in training and evaluation") {
     const auto evaluate = [&](const Tensor& h) {
       const NoGrad guard(tape);
       tape.reset();
-      const Doubles nll = head.loss(tape.constant(h), targets, 1).nll.value().to_vector();
+      Doubles nll = head.loss(tape.constant(h), targets, 1).nll.value().to_vector();
       const Doubles log_p = head.log_probabilities(tape.constant(h)).to_vector();
       for (size_t r = 0; r < 4; ++r)
         if (const int32_t y = targets.data<int32_t>()[r]; y >= 0)

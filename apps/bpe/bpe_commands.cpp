@@ -1,6 +1,7 @@
 #include "apps/bpe/bpe_commands.h"
 
 #include <cstdio>
+#include <functional>
 #include <iostream>
 #include <memory>
 #include <sstream>
@@ -39,15 +40,11 @@ void write_file(const std::string& path, std::string_view text) {
   out.finish();
 }
 
-// Calls f(part) with the input cut into subwords, part by part.
-template <class F>
-void apply_to(TextReader& text, const BpeSegmenter& segmenter, F&& f) {
+// Calls write(part) with the input cut into subwords, part by part.
+void apply_to(TextReader& text, const BpeSegmenter& segmenter,
+              const std::function<void(std::string_view)>& write) {
   std::vector<BpeCache> caches(static_cast<size_t>(threads()));
-  std::vector<std::string> parts;
-  for (std::string_view block; text.next_block(block);) {
-    segment_block(segmenter, block, caches, parts);
-    for (const std::string& part : parts) f(part);
-  }
+  segment_text(segmenter, text, caches, write);
 }
 
 void write_vocabularies(const BpeFlags& o, const std::string& codes) {

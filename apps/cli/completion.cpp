@@ -104,7 +104,7 @@ std::vector<std::string> flags_of(const OptionList& options) {
 
 // What completes a word that is no option's value: a positional argument or an option.
 std::string other_words(const OptionList& options) {
-  const std::string flags = "_nine_words \"$flags\"";
+  std::string flags = "_nine_words \"$flags\"";
   for (const OptionData* option : options)
     if (option->positional)
       return "if [[ $typed == -* ]]; then " + flags + "; else " + values_of(*option) + "; fi";

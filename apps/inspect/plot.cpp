@@ -1,5 +1,6 @@
 #include "apps/inspect/plot.h"
 
+#include <algorithm>
 #include <cmath>
 #include <sstream>
 
@@ -79,9 +80,8 @@ namespace {
 // Whether the first name of a list is that of a margin.
 bool names_margins(const std::string& list) {
   const std::string first = list.substr(0, list.find_first_of(":,"));
-  for (const auto& [kind, name] : kEnumNames<Margin::Kind>.values)
-    if (first == name) return true;
-  return false;
+  return std::ranges::any_of(kEnumNames<Margin::Kind>.values,
+                             [&](const auto& margin) { return first == margin.second; });
 }
 
 std::string margins_svg(const PlotSettings& settings) {

@@ -83,13 +83,14 @@ RescoredLists read_and_score(const RescoreOptions& o, const std::string& nbest,
   return r;
 }
 
-RescoringWeights tuned_weights(const RescoreOptions& o, const RescoredLists& r) {
-  if (o.measure == RescoringMeasure::bleu)
-    return tune_weights(r.scores, [&](std::span<const size_t> chosen) {
-      return -corpus_bleu(r.texts(chosen), r.references, {.tokenizer = BleuTokenizer::none}).score;
+RescoringWeights tuned_weights(const RescoreOptions& options, const RescoredLists& lists) {
+  if (options.measure == RescoringMeasure::bleu)
+    return tune_weights(lists.scores, [&](std::span<const size_t> chosen) {
+      return -corpus_bleu(lists.texts(chosen), lists.references, {.tokenizer = BleuTokenizer::none})
+                  .score;
     });
-  const std::vector<std::vector<int64_t>> errors = errors_of(r);
-  return tune_weights(r.scores, [&](std::span<const size_t> chosen) {
+  const std::vector<std::vector<int64_t>> errors = errors_of(lists);
+  return tune_weights(lists.scores, [&](std::span<const size_t> chosen) {
     int64_t sum = 0;
     for (size_t i = 0; i < chosen.size(); ++i) sum += errors[i][chosen[i]];
     return static_cast<double>(sum);

@@ -235,18 +235,18 @@ std::string as_text(const RescoreOptions& o, const RescoredLists& r, const Resul
 
 }  // namespace
 
-void report_rescoring(const RescoreOptions& o, const RescoredLists& r,
+void report_rescoring(const RescoreOptions& options, const RescoredLists& lists,
                       const RescoringWeights& weights) {
-  const Results x = results_of(o, r, weights);
-  std::filesystem::create_directories(o.output);
-  atomic_write_text(o.file("hyp.trn"), trn(r, x.rescored));
-  atomic_write_text(o.file("first.trn"), trn(r, x.first));
-  atomic_write_text(o.file("ref.trn"), trn(r, r.references));
-  if (o.measure == RescoringMeasure::wer)
-    atomic_write_text(o.file("utterances.tsv"), utterance_table(r, x));
-  const std::string json = json_text(as_json(o, r, x), 2) + '\n';
-  atomic_write_text(o.file("results.json"), json);
-  std::fputs(o.json ? json.c_str() : as_text(o, r, x).c_str(), stdout);
+  const Results x = results_of(options, lists, weights);
+  std::filesystem::create_directories(options.output);
+  atomic_write_text(options.file("hyp.trn"), trn(lists, x.rescored));
+  atomic_write_text(options.file("first.trn"), trn(lists, x.first));
+  atomic_write_text(options.file("ref.trn"), trn(lists, lists.references));
+  if (options.measure == RescoringMeasure::wer)
+    atomic_write_text(options.file("utterances.tsv"), utterance_table(lists, x));
+  const std::string json = json_text(as_json(options, lists, x), 2) + '\n';
+  atomic_write_text(options.file("results.json"), json);
+  std::fputs(options.json ? json.c_str() : as_text(options, lists, x).c_str(), stdout);
 }
 
 }  // namespace nine::app

@@ -1,5 +1,6 @@
 #include "apps/lm_score/lm_clusters.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <vector>
 
@@ -50,9 +51,10 @@ void write_clusters(const std::string& checkpoint, const ClusterOptions& o, std:
   require(frequent >= o.size, "only ", frequent, " words of the vocabulary have ", o.min_count,
           " occurrences or more, but a set needs ", o.size, "; lower --cluster-min-count");
   const std::vector<double> vectors = vectors_of(model, vocabulary, frequent, o);
-  const std::vector<WordCluster> clusters = closest_clusters(
-      word_distances(vectors, vectors.size() / static_cast<size_t>(frequent), o.spec.distance),
-      static_cast<size_t>(o.size), static_cast<size_t>(o.spec.count));
+  const size_t width = vectors.size() / static_cast<size_t>(std::max<int64_t>(frequent, 1));
+  const std::vector<WordCluster> clusters =
+      closest_clusters(word_distances(vectors, width, o.spec.distance), static_cast<size_t>(o.size),
+                       static_cast<size_t>(o.spec.count));
   if (std::ssize(clusters) < o.spec.count)
     std::fprintf(stderr, "lm_score: %lld sets of %lld words without a common word, not %lld\n",
                  static_cast<long long>(clusters.size()), static_cast<long long>(o.size),

@@ -85,7 +85,7 @@ OpTable make_table() {
 template <class T>
 const RowLoops<T>& row_loops() {
   static const RowLoops<T> loops = [] {
-    RowLoops<T> best;
+    RowLoops<T> best{};
     install_best(best);
     return best;
   }();

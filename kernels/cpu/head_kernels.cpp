@@ -423,6 +423,8 @@ void stats_backward(const KernelArgs& args, const T* x, const double* s, const d
   }
 }
 
+constexpr const char* kNoExactScore = "[head] a scaled inner product has no exact score";
+
 // S of whole vectors, without the scale.
 template <class K, class T>
 double plain_exact(const K& k, const KernelArgs& args, const T* w, const T* h) {
@@ -432,7 +434,7 @@ double plain_exact(const K& k, const KernelArgs& args, const T* w, const T* h) {
     // ScaledLin's targets are scored by their angle (kernels/angle.h), not here.
     static_assert(K::kStats == 0 || K::kKind == ScoreKind::scaled_lin,
                   "a kernel with statistics needs an exact score of the target");
-    if constexpr (K::kStats > 0) fail("[head] a scaled inner product has no exact score");
+    if constexpr (K::kStats > 0) fail(kNoExactScore);
     return k.value(scores::dot(w, h, args.dims), static_cast<const double*>(nullptr),
                    static_cast<const double*>(nullptr));
   }
@@ -449,25 +451,30 @@ double exact_slope(const KernelArgs& args, const T* w, const T* h, double up, T*
   if constexpr (K::kExactTarget) {
     return k.exact(w, h, args.dims, args.score.scale * up, dw, dh);
   } else {
+    if constexpr (K::kStats > 0) fail(kNoExactScore);
     const double* const none = nullptr;
     return args.score.scale * k.slopes(scores::dot(w, h, args.dims), none, none).z;
   }
+}
+
+// The derivative by the kernel's parameter i, 0 where it has none to learn.
+template <class K, class T>
+double exact_parameter_slope(const K& k, int i, const KernelArgs& args, const T* w, const T* h) {
+  if constexpr (requires { k.exact_parameter_slope(i, w, h, args.dims); })
+    return k.exact_parameter_slope(i, w, h, args.dims);
+  if constexpr (LearnsParameters<K, double>) {
+    const double* const none = nullptr;
+    return k.parameter_slope(i, scores::dot(w, h, args.dims), none, none);
+  }
+  return 0;
 }
 
 template <class K, class T>
 void exact_number_slopes(const KernelArgs& args, const T* w, const T* h, double* out) {
   const K k(args.score, args.dims);
   for_learned(args.score, [&](int place, int i) {
-    out[place] = 0;
-    if (i == kScaleNumber) {
-      out[place] = plain_exact(k, args, w, h);
-    } else if constexpr (requires { k.exact_parameter_slope(i, w, h, args.dims); }) {
-      out[place] = args.score.scale * k.exact_parameter_slope(i, w, h, args.dims);
-    } else if constexpr (LearnsParameters<K, double>) {
-      const double* const none = nullptr;
-      out[place] =
-          args.score.scale * k.parameter_slope(i, scores::dot(w, h, args.dims), none, none);
-    }
+    out[place] = i == kScaleNumber ? plain_exact(k, args, w, h)
+                                   : args.score.scale * exact_parameter_slope(k, i, args, w, h);
   });
 }
 

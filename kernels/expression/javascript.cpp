@@ -15,7 +15,8 @@ std::string name(Operand o) {
 
 // The arguments as they stand in the text of an instruction.
 std::string text_of(Op op, const Operand* args) {
-  const std::string a = name(args[0]), b = name(args[1]);
+  std::string a = name(args[0]);
+  const std::string b = name(args[1]);
   switch (op) {
     case Op::number:
     case Op::detach:

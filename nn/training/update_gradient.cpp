@@ -82,7 +82,7 @@ StepResult UpdateGradient::compute(TrainingSource& data, int64_t step, int64_t t
   if (!shares_) set_.sum_squares(norm_squared(), tape_.arena());
   ops::copy(device_totals_, View(host_totals_.data(), device_totals_.shape()));  // waits
   for (int i = slots_.first; i < std::min(count, slots_.end); ++i)
-    std::copy_n(&host_totals_[static_cast<size_t>(2 * (i - slots_.first))], 2, slot(i));
+    std::copy_n(&host_totals_[2 * static_cast<size_t>(i - slots_.first)], 2, slot(i));
   record(communicator_.rank())[0] = clock_seconds() - begin;
   if (shares_) form_norm(count);
   merge_statistics(count);

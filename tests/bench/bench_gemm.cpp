@@ -18,6 +18,7 @@
 #include "apps/cli/options.h"
 #include "apps/cli/run_main.h"
 #include "apps/cli/version.h"
+#include "core/bf16_product.h"
 #include "core/gemm.h"
 #include "core/scratch.h"
 #include "core/threads.h"
@@ -193,6 +194,39 @@ double peak(double seconds) {
   return 2.0 * kRows * kWords * kDepth * kTimes * threads() / s;
 }
 
+// The same of a product of packed bfloat16 pieces, as operations of the float32 product that they
+// make; 0 where this precision is computed in float32.
+double pieces_peak(MatmulPrecision precision, double seconds) {
+  constexpr int64_t kRows = 32, kWords = 32, kDepth = bf16::kStretch * bf16::kDepth, kTimes = 200;
+  set_matmul_precision(precision);
+  const bf16::Loops* loops = bf16::loops();
+  if (loops == nullptr) return 0;
+  const bf16::Layout layout = bf16::layout_of(kDepth, bf16::pieces_of(precision));
+  const auto size =
+      static_cast<size_t>(bf16::packed_size(kRows, kDepth, bf16::pieces_of(precision)));
+  const std::vector<float> numbers(kRows * kDepth, 0.5F);
+  const bf16::Factor factor{.x = numbers.data(), .ld = kDepth};
+  const double s = shortest(seconds, [&] {
+    parallel_for(threads(), [&](int64_t) {
+      std::vector<uint16_t> left(size), right(size);
+      std::vector<float> c(kRows * kWords);
+      const bf16::Packed rows{left.data(), layout,
+                              loops->pack_left(factor, kRows, kDepth, layout, left.data()), factor},
+          words{right.data(), layout,
+                loops->pack_right(factor, kWords, kDepth, layout, right.data()), factor};
+      for (int64_t i = 0; i < kTimes; ++i)
+        loops->multiply({.left = rows,
+                         .right = words,
+                         .m = kRows,
+                         .n = kWords,
+                         .k = kDepth,
+                         .c = c.data(),
+                         .ldc = kWords});
+    });
+  });
+  return 2.0 * kRows * kWords * kDepth * kTimes * threads() / s;
+}
+
 // A step: its products, those of the forward pass first, and the other work that every program has
 // to do.
 struct Step {
@@ -277,6 +311,12 @@ int bench(const BenchOptions& o) {
   const double triad = bandwidth(o.seconds), in_cache = peak(o.seconds);
   std::printf("%d threads, triad %.1f GB/s, one tile in cache %.1f GFLOP/s\n", threads(),
               triad * 1e-9, in_cache * 1e-9);
+  for (const MatmulPrecision p :
+       {MatmulPrecision::highest, MatmulPrecision::high, MatmulPrecision::medium})
+    if (const double rate = pieces_peak(p, o.seconds); rate > 0)
+      std::printf("%s, in bfloat16 pieces in cache: %.1f GFLOP/s\n", to_text(p).c_str(),
+                  rate * 1e-9);
+  set_matmul_precision(o.precision);
   const std::vector<Library> all = libraries(o.blas);
   std::printf("GFLOP/s %20s", "");
   for (const Library& l : all) std::printf(" %17s", l.name.c_str());

@@ -7,7 +7,8 @@
 PYTHON is an interpreter that has torch. Every round runs each command of each row once, one after another; a figure is the program's own
 median of its steps. FILE gets a line for each, so that the same command goes on where it was stopped. The table prints best and median of
 the rounds, the ratios of both, and the share of the floor: operations at the rate that bench_gemm measured in that round with a tile in
-cache (medium: twice that under avx512_bf16), and bytes at its bandwidth, over the measured time; median of the rounds.
+cache, of float32 or of the precision's bfloat16 pieces, and bytes at its bandwidth, over the measured time; median of the rounds. `high` is
+run where the CPU has pieces for it, and stands beside PyTorch's float32.
 """
 import argparse
 import json
@@ -21,7 +22,7 @@ BASELINES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../expe
 LM30, LM10 = ["--vocab", "30000"], ["--vocab", "10000"]
 # Row: what it is called, program, options, those that say how many steps, and the precisions that it is asked for.
 ROWS = {
-    "lm30": ("LM step, V = 30,000", "lm", LM30, ["--steps", "4", "--warmup", "1"], ("highest", "medium")),
+    "lm30": ("LM step, V = 30,000", "lm", LM30, ["--steps", "4", "--warmup", "1"], ("highest", "high", "medium")),
     "lm10": ("LM step, V = 10,000", "lm", LM10, ["--steps", "6", "--warmup", "1"], ("highest", "medium")),
     "score": ("scoring, V = 30,000", "lm", [*LM30, "--score"], ["--steps", "6", "--warmup", "1"], ("highest", "medium")),
     "mos": ("mos, K = 4", "lm", [*LM30, "--head", "mos", "--components", "4"], ["--steps", "2", "--warmup", "1"], ("highest",)),
@@ -50,21 +51,25 @@ def run(command, environment=None):
     return process.stdout
 
 
-def commands(build, python, row):
-    """A row's commands: (whose, precision, command)."""
+def commands(build, python, row, pieces):
+    """A row's commands: (whose, precision, command); `pieces` are the precisions that the CPU computes so."""
     _, program, options, steps, precisions = ROWS[row]
     for precision in precisions:
+        if precision == "high" and precision not in pieces:
+            continue
         ours = [os.path.join(build, "bin", f"bench_{program}"), *options, *steps, "--matmul-precision", precision]
         theirs = [python, os.path.join(BASELINES, f"torch_{program}.py"), *options, *steps, *(["--precision", "bf16"] if precision == "medium" else [])]
         yield "nine", precision, ours
-        yield "torch", precision, theirs
+        if precision != "high":
+            yield "torch", precision, theirs
 
 
 def machine_rates(build):
-    """GB/s of a triad and GFLOP/s of a tile in cache, from the first line that bench_gemm prints."""
+    """GB/s of a triad and GFLOP/s of a tile in cache, of float32 and of pieces, from the first lines that bench_gemm prints."""
     lines = run([os.path.join(build, "bin", "bench_gemm"), "--vocab", "1000", "--dim", "64", "--seconds", "0.02", "--blas", "none"])
     bytes_, tile = re.search(r"triad ([\d.]+) GB/s, one tile in cache ([\d.]+) GFLOP/s", lines).groups()
-    return {"row": "floor", "gb_per_s": float(bytes_), "gflop_per_s": float(tile)}
+    pieces = re.findall(r"^(\w+), in bfloat16 pieces in cache: ([\d.]+) GFLOP/s", lines, re.MULTILINE)
+    return {"row": "floor", "gb_per_s": float(bytes_), "gflop_per_s": float(tile), "pieces": {precision: float(rate) for precision, rate in pieces}}
 
 
 def collect(o):
@@ -74,10 +79,12 @@ def collect(o):
         def keep(number, record):
             print(json.dumps({"round": number, **record}), file=out, flush=True)
         for number in range(o.rounds):
-            if (number, "floor", None, None) not in done:
-                keep(number, machine_rates(o.build))
+            machine = next((r for r in records if (r["round"], r["row"]) == (number, "floor")), None)
+            if machine is None:
+                machine = machine_rates(o.build)
+                keep(number, machine)
             for row in o.rows:
-                for who, precision, command in commands(o.build, o.python, row):
+                for who, precision, command in commands(o.build, o.python, row, machine["pieces"]):
                     if (number, row, who, precision) not in done:
                         printed = json.loads(run(command).splitlines()[-1])
                         keep(number, {**printed, "row": row, "who": who, "precision": precision})
@@ -91,11 +98,9 @@ def read(path):
 
 
 def floor(row, record, machine):
-    """Seconds that a step takes at the machine's rates, or None where bench_gemm does not measure the rate."""
-    faster = {"highest": dict.fromkeys(("avx2", "avx512", "avx512_bf16"), 1), "medium": {"avx512_bf16": 2}}[record["precision"]]
-    times = faster.get(record["instruction_set"])
+    """Seconds that a step takes at the machine's rates."""
     gflop, gigabytes = operations(row)
-    return gflop / (times * machine["gflop_per_s"]) + gigabytes / machine["gb_per_s"] if times else None
+    return gflop / machine["pieces"].get(record["precision"], machine["gflop_per_s"]) + gigabytes / machine["gb_per_s"]
 
 
 def milliseconds(seconds):
@@ -108,13 +113,13 @@ def table(records):
     print("|---|---|---|---|---|---|---|---|")
     for row, (name, *_, precisions) in ROWS.items():
         for precision in precisions:
-            of = {who: [r for r in records if (r["row"], r.get("who"), r.get("precision")) == (row, who, precision)]
-                  for who in ("nine", "torch")}
+            of = {who: [r for r in records if (r["row"], r.get("who"), r.get("precision")) == (row, who, asked)]
+                  for who, asked in (("nine", precision), ("torch", "highest" if precision == "high" else precision))}
             if not of["nine"] or not of["torch"]:
                 continue
             ours, theirs = ([r["s_per_step"] for r in of[who]] for who in ("nine", "torch"))
             floors = [floor(row, r, machines[r["round"]]) for r in of["nine"]]
-            share = "" if None in floors else f"{statistics.median(f / s for f, s in zip(floors, ours)):.0%}"
+            share = f"{statistics.median(f / s for f, s in zip(floors, ours)):.0%}"
             ratio = f"{min(theirs) / min(ours):.2f} / {statistics.median(theirs) / statistics.median(ours):.2f}"
             memory = ", ".join(f"{max(r['peak_mib'] for r in of[who]):,.0f}" for who in ("nine", "torch"))
             print(f"| {name} | {precision} | {len(ours)} | {milliseconds(ours)} | {milliseconds(theirs)} | {ratio} | {share} | {memory} |")

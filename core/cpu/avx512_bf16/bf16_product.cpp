@@ -14,6 +14,8 @@ namespace {
 
 using bf16::kDepth;
 using bf16::kGroup;
+using bf16::kTile;
+using bf16::PiecePair;
 using bf16::Product;
 
 constexpr int kRows = 8;  // of C at once: half a group
@@ -27,8 +29,29 @@ __m512bh left_pair(const uint16_t* x) {
   return reinterpret_cast<__m512bh>(_mm512_set1_epi32(pair));
 }
 
+// Sums the products of `pairs` of pieces for `blocks` blocks of terms; inlined, so that the sums
+// stay in registers from pass to pass.
+template <int N, size_t kPairs>
+[[gnu::always_inline]] inline void add_pass(const PiecePair (&pairs)[kPairs], const Product& p,
+                                            const uint16_t* left, const uint16_t* right,
+                                            int64_t blocks, __m512 (&sums)[kRows][N]) {
+  const bf16::Layout &l = p.left.layout, &r = p.right.layout;
+  for (int64_t b = 0; b < blocks; ++b, left += l.block_stride, right += r.block_stride)
+    for (const auto& [left_piece, right_piece] : pairs)
+      for (int64_t t = 0; t < kDepth; t += 2) {
+        const uint16_t *of_left = left + left_piece * kTile + t,
+                       *of_right = right + right_piece * kTile + t * kGroup;
+        __m512bh y[N];
+        for (int j = 0; j < N; ++j) y[j] = right_pairs(of_right + j * r.group_stride);
+        for (int i = 0; i < kRows; ++i) {
+          const __m512bh x = left_pair(of_left + i * kDepth);
+          for (int j = 0; j < N; ++j) sums[i][j] = _mm512_dpbf16_ps(sums[i][j], x, y[j]);
+        }
+      }
+}
+
 // Rows [row, row + 8) and columns [column, column + 16 N) of C, terms of one stretch.
-template <int N>
+template <int N, int kPieces>
 void add_stretch(const Product& p, int64_t row, int64_t column, int64_t first_block,
                  int64_t blocks) {
   const bf16::Layout &l = p.left.layout, &r = p.right.layout;
@@ -39,15 +62,12 @@ void add_stretch(const Product& p, int64_t row, int64_t column, int64_t first_bl
   __m512 sums[kRows][N];
   for (auto& of_row : sums)
     for (__m512& sum : of_row) sum = _mm512_setzero_ps();
-  for (int64_t b = 0; b < blocks; ++b, left += l.block_stride, right += r.block_stride)
-    for (int64_t t = 0; t < kDepth; t += 2) {
-      __m512bh y[N];
-      for (int j = 0; j < N; ++j) y[j] = right_pairs(right + j * r.group_stride + t * kGroup);
-      for (int i = 0; i < kRows; ++i) {
-        const __m512bh x = left_pair(left + i * kDepth + t);
-        for (int j = 0; j < N; ++j) sums[i][j] = _mm512_dpbf16_ps(sums[i][j], x, y[j]);
-      }
-    }
+  if constexpr (kPieces == 3) add_pass(bf16::kSmallOfThree, p, left, right, blocks, sums);
+  if constexpr (kPieces == 2) {
+    add_pass(bf16::kAllOfTwo, p, left, right, blocks, sums);
+  } else {
+    add_pass(bf16::kLargest, p, left, right, blocks, sums);
+  }
   const bool add = p.add || first_block > 0;
   for (int i = 0; i < kRows; ++i) {
     if (row + i >= p.m) break;
@@ -62,14 +82,22 @@ void add_stretch(const Product& p, int64_t row, int64_t column, int64_t first_bl
   }
 }
 
-void multiply_pairs(const Product& p) {
+template <int kPieces>
+void multiply_pieces(const Product& p) {
   const int64_t all = bf16::blocks(p.k);
   for (int64_t first = 0; first < all; first += bf16::kStretch) {
     const int64_t blocks = std::min(bf16::kStretch, all - first);
     for (int64_t column = 0; column < p.n; column += 2 * kGroup)
       for (int64_t row = 0; row < p.m; row += kRows)
-        (p.n - column > kGroup ? add_stretch<2> : add_stretch<1>)(p, row, column, first, blocks);
+        (p.n - column > kGroup ? add_stretch<2, kPieces> : add_stretch<1, kPieces>)(p, row, column,
+                                                                                    first, blocks);
   }
+}
+
+void multiply_pairs(const Product& p) {
+  constexpr void (*kMultiply[])(const Product&) = {multiply_pieces<1>, multiply_pieces<2>,
+                                                   multiply_pieces<3>};
+  kMultiply[p.left.layout.pieces - 1](p);
 }
 
 }  // namespace

@@ -1,0 +1,104 @@
+// A text cut into subwords part by part: while one thread reads or writes, the others cut.
+#include <array>
+#include <condition_variable>
+#include <mutex>
+
+#include "core/threads.h"
+#include "data/bpe.h"
+#include "data/text.h"
+
+namespace nine {
+
+namespace {
+
+constexpr size_t kPartBytes = size_t{32} << 10;  // least, but for the last of a block
+constexpr int64_t kAhead = 64;  // parts that may be cut before the one that is written next
+
+// Parts of whole lines by their numbers, and what became of them in the same order.
+class Parts {
+ public:
+  Parts(TextReader& text, const std::function<void(std::string_view)>& write)
+      : text_(text), write_(write) {}
+
+  // Sets `part` to the next part and `number` to its number; false after the last one, or after an
+  // error.
+  bool take(std::string& part, int64_t& number) {
+    const std::scoped_lock lock(input_);
+    if (ended_) return false;
+    ended_ = true;  // by an error too
+    if (block_.empty() && !text_.next_block(block_)) return false;
+    ended_ = false;
+    const size_t end = block_.size() <= kPartBytes
+                           ? block_.size()
+                           : std::min(block_.find('\n', kPartBytes), block_.size() - 1) + 1;
+    part = block_.substr(0, end);  // a copy: the next block takes this one's place
+    block_.remove_prefix(end);
+    number = taken_++;
+    return true;
+  }
+
+  // Writes what became of a part when all before it are written; `cut` has any text after it.
+  void put(int64_t number, std::string& cut) {
+    std::unique_lock lock(output_);
+    turn_.wait(lock, [&] { return stopped_ || number < written_ + kAhead; });
+    if (stopped_) return;
+    Waiting& own = waiting_at(number);
+    own.ready = true;
+    own.text.swap(cut);
+    for (; waiting_at(written_).ready; ++written_) {
+      waiting_at(written_).ready = false;
+      write_(waiting_at(written_).text);
+    }
+    turn_.notify_all();
+  }
+
+  // Nothing more is written.
+  void stop() {
+    const std::scoped_lock lock(output_);
+    stopped_ = true;
+    turn_.notify_all();
+  }
+
+ private:
+  struct Waiting {
+    std::string text;
+    bool ready = false;
+  };
+  Waiting& waiting_at(int64_t number) { return waiting_[static_cast<size_t>(number % kAhead)]; }
+
+  std::mutex input_;
+  TextReader& text_;
+  std::string_view block_;  // what is left of the reader's block
+  int64_t taken_ = 0;
+  bool ended_ = false;
+
+  std::mutex output_;
+  std::condition_variable turn_;
+  const std::function<void(std::string_view)>& write_;
+  std::array<Waiting, kAhead> waiting_;
+  int64_t written_ = 0;
+  bool stopped_ = false;
+};
+
+}  // namespace
+
+void segment_text(const BpeSegmenter& segmenter, TextReader& text, std::vector<BpeCache>& caches,
+                  const std::function<void(std::string_view)>& write) {
+  Parts parts(text, write);
+  // Which thread cuts which part changes only the time: every cache gives a word the same subwords.
+  parallel_for(std::ssize(caches), [&](int64_t worker) {
+    std::string part, cut;
+    for (int64_t number = 0; parts.take(part, number);) {
+      try {
+        cut.clear();
+        segmenter.segment(part, cut, caches[static_cast<size_t>(worker)]);
+        parts.put(number, cut);
+      } catch (...) {
+        parts.stop();  // the others would wait for this part
+        throw;
+      }
+    }
+  });
+}
+
+}  // namespace nine
