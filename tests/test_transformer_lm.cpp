@@ -302,10 +302,12 @@ TEST_CASE("transformer LM: gradients of all parameters against finite difference
 
 TEST_CASE("transformer LM: read word by word, it gives what the whole window gives") {
   for (const Positions positions : {Positions::learned, Positions::sinusoidal}) {
+    constexpr int64_t kHalf = 4;
     Config c = tiny();
+    c.window = 2 * kHalf;
     c.positions = positions;
     Model model(c);
-    const int64_t steps = 21, batch = 3, width = c.hidden, window = c.window, half = window / 2;
+    const int64_t steps = 21, batch = 3, width = c.hidden;
     const Ints ids = some_ids(steps * batch, c.vocab);
     const auto decoder = model.network.decoder(batch);
     Arena arena("test");
@@ -319,7 +321,7 @@ TEST_CASE("transformer LM: read word by word, it gives what the whole window giv
         const Doubles found =
             decoder->next(tape, Tensor::from(row, {1, batch})).value().to_vector();
         // The window begins anew, with its later half, whenever it is full.
-        const int64_t first = t < window ? 0 : (t / half - 1) * half, seen = t + 1 - first;
+        const int64_t first = t < c.window ? 0 : (t / kHalf - 1) * kHalf, seen = t + 1 - first;
         const Doubles whole =
             encoded(model.network, {ids.begin() + first * batch, ids.begin() + (t + 1) * batch},
                     seen, batch);
