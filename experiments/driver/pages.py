@@ -106,6 +106,8 @@ def block(part):
         return projection.block() + f"\n\n![{part.title}](../images/results/R1.svg)"
     if part.name == "T2":
         body = tables.t2_table(part)
+    elif part.name == "Precision-MT":
+        body = tables.bleu_comparison(part)
     elif part.name in measured.TABLES:
         body = measured.TABLES[part.name](part)
     else:

@@ -111,6 +111,23 @@ def comparison(part, reference, folder=None):
     return head(part, table) + "\n\n" + markdown(header, lines)
 
 
+def bleu_interval(c):
+    """Arithmetic mean and interval: BLEU may be 0."""
+    xs = list(c.values.values())
+    return (statistics.mean(xs), statistics.interval(xs)) if xs else (None, None)
+
+
+def bleu_comparison(part, folder=None):
+    """BLEU, and its difference to the first row's, paired by seed."""
+    table = cells(part, folder)
+    first, lines = table[0], []
+    for c in table:
+        paired = [c.values[s] - first.values[s] for s in sorted(c.values.keys() & first.values.keys())] if c is not first else []
+        lines.append([f"`{c.row.label}`", f"{c.parameters:,}" if c.parameters else DASH, str(len(c.values)), with_interval(*bleu_interval(c)),
+                      with_interval(statistics.mean(paired), statistics.interval(paired)) if paired else DASH])
+    return head(part, table) + "\n\n" + markdown(["row", "parameters", "seeds", part.unit, f"minus {first.row.label}, paired by seed"], lines)
+
+
 def searches(tuning=parts.T1_TUNING, folder=None):
     """What a search tried: validation perplexity after its epochs, the choice in bold."""
     lines = []

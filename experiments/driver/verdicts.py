@@ -239,11 +239,13 @@ def precision(part, folder=None):
     table = tables.cells(part, folder)
     if not started(table):
         return "not run", tables.DASH
-    inside, same, figure = [], [], "; ".join(f"{c.row.label} {tables.with_interval(c.mean, c.interval)}" for c in table if c.values)
+    centre = tables.bleu_interval if part.unit == "test BLEU" else lambda c: (c.mean, c.interval)
+    inside, same, figure = [], [], "; ".join(f"{c.row.label} {tables.with_interval(*centre(c))}" for c in table if c.values)
     for c in table:
         first = next(other for other in table if other.row.setup == c.row.setup)
         if c.values and c is not first:
-            inside.append(first.interval is not None and first.interval[0] <= c.mean <= first.interval[1])
+            bounds = centre(first)[1]
+            inside.append(bounds is not None and bounds[0] <= centre(c)[0] <= bounds[1])
             same += [c.row.label] * bool(c.values.items() & first.values.items())
     if same:
         return "undecided", f"{figure}; {', '.join(same)} was trained in float32"
