@@ -56,7 +56,7 @@ def precision():
     rows = [Row(p + text, f"--head lin --matmul-precision {p} {parts.lr(parts.RATE)}", setup=setup)
             for text, setup in (("", "L, width 256"), (", S", "S")) for p in ("highest", "high", "medium")]
     return Part("Precision", "Products of bfloat16 pieces beside float32: a language model", 3, 3, tuple(rows), setup="L, width 256",
-                note="Where a CPU has neither bfloat16 tiles nor `NINE_BF16_TILES=pairs` in the environment, `high` is float32; such runs count for nothing.")
+                note="On a CPU without bfloat16 tiles the rows of `high` want `NINE_BF16_TILES=pairs` before the command; without it they are float32 there, and count for nothing.")
 
 
 def precision_mt():
