@@ -60,6 +60,20 @@ TEST_CASE("instruction set: NINE_ISA chooses, and says what it cannot") {
   }
 }
 
+TEST_CASE("instruction set: NINE_BF16_TILES says what it cannot, before there is work to lose") {
+  const auto refused = [](const char* isa, const char* tiles) {
+    const Outcome r = Program("lm_score", {"--checkpoint", "none"}, {}, [=] {
+                        setenv("NINE_ISA", isa, 1);
+                        setenv("NINE_BF16_TILES", tiles, 1);
+                      }).wait();
+    CHECK(r.code == 1);
+    return r.err;
+  };
+  CHECK(refused("", "x").find("NINE_BF16_TILES=x: emulated or pairs") != std::string::npos);
+  CHECK(refused(runnable().front().c_str(), "pairs").find("NINE_ISA=avx512_bf16; ") !=
+        std::string::npos);
+}
+
 TEST_CASE("instruction set: training is the same to float32's accuracy under each") {
   const Scratch here;
   std::string text;
