@@ -129,10 +129,10 @@ class BpeSegmenter {
   std::vector<int32_t> splits_;  // by symbol: the pair it is split into again, or kNone
 };
 
-/// Cuts the words of a text on as many threads as there are `caches`, and calls write(part) with
-/// the parts of the result in order, one call at a time; reading and writing go on beside the
-/// cutting. Errors: the reader's, after what stands before them is written.
-void segment_text(const BpeSegmenter& segmenter, TextReader& text, std::vector<BpeCache>& caches,
+/// Cuts the words of a text on all threads and calls write(part) with the parts of the result in
+/// order, one call at a time; reading and writing go on beside the cutting. Errors: the reader's,
+/// after what stands before them is written.
+void segment_text(const BpeSegmenter& segmenter, TextReader& text,
                   const std::function<void(std::string_view)>& write);
 
 /// Appends the lines of `block` with their words whole again: each separator that a space follows

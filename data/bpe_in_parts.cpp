@@ -82,16 +82,17 @@ class Parts {
 
 }  // namespace
 
-void segment_text(const BpeSegmenter& segmenter, TextReader& text, std::vector<BpeCache>& caches,
+void segment_text(const BpeSegmenter& segmenter, TextReader& text,
                   const std::function<void(std::string_view)>& write) {
   Parts parts(text, write);
   // Which thread cuts which part changes only the time: every cache gives a word the same subwords.
-  parallel_for(std::ssize(caches), [&](int64_t worker) {
+  parallel_for(threads(), [&](int64_t) {
+    BpeCache cache;
     std::string part, cut;
     for (int64_t number = 0; parts.take(part, number);) {
       try {
         cut.clear();
-        segmenter.segment(part, cut, caches[static_cast<size_t>(worker)]);
+        segmenter.segment(part, cut, cache);
         parts.put(number, cut);
       } catch (...) {
         parts.stop();  // the others would wait for this part

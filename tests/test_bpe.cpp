@@ -535,8 +535,7 @@ TEST_CASE("bpe: parts come out in order, on any number of threads; an error keep
     const auto cut_in_parts = [&](const std::string& input, std::string& out, size_t most) {
       std::istringstream in(input);
       TextReader reader(in, "text", kCopiedText);
-      std::vector<BpeCache> caches(static_cast<size_t>(count));
-      segment_text(segmenter, reader, caches, [&](std::string_view part) {
+      segment_text(segmenter, reader, [&](std::string_view part) {
         if (out.size() > most) throw Full("no room");
         out += part;
       });

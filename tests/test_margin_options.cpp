@@ -52,26 +52,26 @@ TEST_CASE("margins: texts") {
   }
   for (const char* text : kWordNorms) CHECK(to_text(word_norm_from_text(text)) == text);
   for (const char* text : kContextNorms) CHECK(to_text(context_norm_from_text(text)) == text);
-  for (const Refused& bad : std::initializer_list<Refused>{{"const:0", "above 0"},
-                                                           {"const:-1", "above 0"},
-                                                           {"const:x", "not a number"},
-                                                           {"unigram", "unigram:A,B"},
-                                                           {"unigram:1", "unigram:A,B"},
-                                                           {"unigram:0,0", "one of them above 0"},
-                                                           {"unigram:-1,2", "at least 0"},
-                                                           {"log-unigram:through", "leave it out"},
-                                                           {"const:1:through", "leave it out"},
-                                                           {"none:through", "leave it out"},
-                                                           {"unifrom", "did you mean uniform"}}) {
-    CAPTURE(bad.text);
-    CHECK(has(error(word_norm_from_text, bad.text), bad.part));
-  }
-  for (const Refused& bad : std::initializer_list<Refused>{{"const:0", "above 0"},
-                                                           {"const:64:through", "leave it out"},
-                                                           {"max:emma", "did you mean max:ema"}}) {
-    CAPTURE(bad.text);
-    CHECK(has(error(context_norm_from_text, bad.text), bad.part));
-  }
+  const auto check_refused = [&](auto&& read, std::initializer_list<Refused> texts) {
+    for (const Refused& bad : texts) {
+      CAPTURE(bad.text);
+      CHECK(has(error(read, bad.text), bad.part));
+    }
+  };
+  check_refused(word_norm_from_text, {{"const:0", "above 0"},
+                                      {"const:-1", "above 0"},
+                                      {"const:x", "not a number"},
+                                      {"unigram", "unigram:A,B"},
+                                      {"unigram:1", "unigram:A,B"},
+                                      {"unigram:0,0", "one of them above 0"},
+                                      {"unigram:-1,2", "at least 0"},
+                                      {"log-unigram:through", "leave it out"},
+                                      {"const:1:through", "leave it out"},
+                                      {"none:through", "leave it out"},
+                                      {"unifrom", "did you mean uniform"}});
+  check_refused(context_norm_from_text, {{"const:0", "above 0"},
+                                         {"const:64:through", "leave it out"},
+                                         {"max:emma", "did you mean max:ema"}});
 }
 
 TEST_CASE("margins: norms of words by their counts") {

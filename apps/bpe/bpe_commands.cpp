@@ -1,13 +1,11 @@
 #include "apps/bpe/bpe_commands.h"
 
 #include <cstdio>
-#include <functional>
 #include <iostream>
 #include <memory>
 #include <sstream>
 
 #include "apps/cli/text_io.h"
-#include "core/threads.h"
 #include "data/bpe.h"
 #include "data/bpe_learn.h"
 #include "data/bpe_text.h"
@@ -40,20 +38,13 @@ void write_file(const std::string& path, std::string_view text) {
   out.finish();
 }
 
-// Calls write(part) with the input cut into subwords, part by part.
-void apply_to(TextReader& text, const BpeSegmenter& segmenter,
-              const std::function<void(std::string_view)>& write) {
-  std::vector<BpeCache> caches(static_cast<size_t>(threads()));
-  segment_text(segmenter, text, caches, write);
-}
-
 void write_vocabularies(const BpeFlags& o, const std::string& codes) {
   std::istringstream text(codes);
   const BpeSegmenter segmenter(BpeCodes::read(text, "the codes"), {.separator = o.separator});
   for (size_t i = 0; i < o.input.size(); ++i) {
     WordCounts counts;
-    apply_to(*open_text(o.input[i], o.tokenize), segmenter,
-             [&](std::string_view part) { count_bpe_words(part, counts); });
+    segment_text(segmenter, *open_text(o.input[i], o.tokenize),
+                 [&](std::string_view part) { count_bpe_words(part, counts); });
     write_file(o.write_vocabulary[i], bpe_vocabulary_text(counts));
   }
 }
@@ -95,7 +86,7 @@ void apply_codes(const BpeFlags& o) {
     const auto text = open_text(o.input[i], o.tokenize);
     TextOutput out(o.output[i]);
     if (o.dropout == 0) {
-      apply_to(*text, segmenter, [&](std::string_view cut) { out.stream() << cut; });
+      segment_text(segmenter, *text, [&](std::string_view cut) { out.stream() << cut; });
     } else {
       for (std::string_view block; text->next_block(block);) {
         std::string part;

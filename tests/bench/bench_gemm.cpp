@@ -202,8 +202,7 @@ double pieces_peak(MatmulPrecision precision, double seconds) {
   const bf16::Loops* loops = bf16::loops();
   if (loops == nullptr) return 0;
   const bf16::Layout layout = bf16::layout_of(kDepth, bf16::pieces_of(precision));
-  const auto size =
-      static_cast<size_t>(bf16::packed_size(kRows, kDepth, bf16::pieces_of(precision)));
+  const auto size = static_cast<size_t>(bf16::packed_size(kRows, kDepth, layout.pieces));
   const std::vector<float> numbers(kRows * kDepth, 0.5F);
   const bf16::Factor factor{.x = numbers.data(), .ld = kDepth};
   const double s = shortest(seconds, [&] {
