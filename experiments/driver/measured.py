@@ -28,7 +28,7 @@ def decided(part, table, holds, figure):
 
 
 def shown(xs, digits=2):
-    return tables.with_interval(statistics.mean(xs), statistics.interval(xs), digits) if xs else "not run"
+    return tables.with_interval(*statistics.average(xs), digits)
 
 
 def heading(part, cells):
@@ -316,4 +316,5 @@ def d_table(part, folder=None):
 
 
 RULES = {"MF": mf, "R2": r2, "R3": r3, "R5": r5, "T1-MT": t1_mt, "M5": m5, "D": d}
-TABLES = {"MF": mf_table, "R2": r2_table, "R3": r3_table, "R5": r5_table, "T1-MT": t1_mt_table, "M5": m5_table, "D": d_table}
+TABLES = {"MF": mf_table, "R2": r2_table, "R3": r3_table, "R5": r5_table, "T1-MT": t1_mt_table, "M5": m5_table, "D": d_table,
+          "Precision-MT": tables.bleu_comparison}

@@ -63,23 +63,19 @@ def image(part):
         rows = [(c.row.label, c.mean, c.interval, found[c.row.label]["ppl"] if c.row.label in found else None) for c in projection.compared()[0]]
         return plots.dots(part.title, "validation perplexity", rows, "predicted")
     if part.name == "R3":
-        lines = [(head, [(width, *average(list(gap.logs.values()))) for width, (gap, _) in by_width.items() if gap.values]) for head, by_width in measured.widths(part).items()]
+        lines = [(head, [(width, *statistics.average(list(gap.logs.values()))) for width, (gap, _) in by_width.items() if gap.values]) for head, by_width in measured.widths(part).items()]
         return plots.lines(part.title, "width", "nats a token above the floor", lines)
     if part.name == "MF":
-        rows = [(label, *average([v[measured.ANGLES[0]] for v in c.values.values()]), None) for label, c in measured.angle_cells(part).items() if c.values]
+        rows = [(label, *statistics.average([v[measured.ANGLES[0]] for v in c.values.values()]), None) for label, c in measured.angle_cells(part).items() if c.values]
         return plots.dots(part.title, "mean angle to the nearest of the 100 most frequent words, degrees", rows) if rows else None
     if part.name == "R2":
-        rows = [(f"{label}, {kind}", *average([v[kind] for v in c.values.values() if kind in v]), None) for label, c in measured.corrected_cells(part).items()
+        rows = [(f"{label}, {kind}", *statistics.average([v[kind] for v in c.values.values() if kind in v]), None) for label, c in measured.corrected_cells(part).items()
                 for kind in ("plain", "corrected") if c.values and (kind == "plain" or label != "m=0")]
         return plots.dots(part.title, "test perplexity", rows) if rows else None
     if part.name in ("T1-MT", "D", "R5", "Precision", "Precision-MT"):  # tables say it
         return None
     rows = [(c.row.label, c.mean, c.interval, c.row.paper) for c in tables.cells(part)]
     return plots.dots(part.title, "test perplexity (the paper's: of its own text)", rows) if any(r[1] for r in rows) else None
-
-
-def average(xs):
-    return statistics.mean(xs), statistics.interval(xs)
 
 
 def second_image(part):
@@ -106,8 +102,6 @@ def block(part):
         return projection.block() + f"\n\n![{part.title}](../images/results/R1.svg)"
     if part.name == "T2":
         body = tables.t2_table(part)
-    elif part.name == "Precision-MT":
-        body = tables.bleu_comparison(part)
     elif part.name in measured.TABLES:
         body = measured.TABLES[part.name](part)
     else:

@@ -64,6 +64,11 @@ def interval(xs, level=0.95):
     return mean(xs) - half, mean(xs) + half
 
 
+def average(xs):
+    """Mean and interval, None of no numbers."""
+    return (mean(xs), interval(xs)) if xs else (None, None)
+
+
 def one_sample_p(xs):
     """Two-sided p of Student's test that the mean is 0 (paired differences), or None of fewer than two numbers."""
     if len(xs) < 2:

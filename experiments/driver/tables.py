@@ -111,20 +111,14 @@ def comparison(part, reference, folder=None):
     return head(part, table) + "\n\n" + markdown(header, lines)
 
 
-def bleu_interval(c):
-    """Arithmetic mean and interval: BLEU may be 0."""
-    xs = list(c.values.values())
-    return (statistics.mean(xs), statistics.interval(xs)) if xs else (None, None)
-
-
 def bleu_comparison(part, folder=None):
-    """BLEU, and its difference to the first row's, paired by seed."""
+    """BLEU, which may be 0, by arithmetic means, and its difference to the first row's, paired by seed."""
     table = cells(part, folder)
     first, lines = table[0], []
     for c in table:
         paired = [c.values[s] - first.values[s] for s in sorted(c.values.keys() & first.values.keys())] if c is not first else []
-        lines.append([f"`{c.row.label}`", f"{c.parameters:,}" if c.parameters else DASH, str(len(c.values)), with_interval(*bleu_interval(c)),
-                      with_interval(statistics.mean(paired), statistics.interval(paired)) if paired else DASH])
+        lines.append([f"`{c.row.label}`", f"{c.parameters:,}" if c.parameters else DASH, str(len(c.values)), with_interval(*statistics.average(list(c.values.values()))),
+                      with_interval(*statistics.average(paired)) if paired else DASH])
     return head(part, table) + "\n\n" + markdown(["row", "parameters", "seeds", part.unit, f"minus {first.row.label}, paired by seed"], lines)
 
 
@@ -167,7 +161,7 @@ def t2_table(part, folder=None):
     lines = []
     for c in table:
         seeds = values[c.row.label]
-        columns = [with_interval(statistics.mean(x), statistics.interval(x), digits) if x else "not run"
+        columns = [with_interval(*statistics.average(x), digits)
                    for x, digits in (([v[1] for v in seeds.values()], 2), ([v[2] for v in seeds.values()], 3))]
         rho = c.row.label.partition(":")[2]
         paper = parts.T2_PAPER[float(rho)] if rho else None

@@ -239,7 +239,7 @@ def precision(part, folder=None):
     table = tables.cells(part, folder)
     if not started(table):
         return "not run", tables.DASH
-    centre = tables.bleu_interval if part.unit == "test BLEU" else lambda c: (c.mean, c.interval)
+    centre = lambda c: statistics.average(list(c.values.values())) if part.unit == "test BLEU" else (c.mean, c.interval)
     inside, same, figure = [], [], "; ".join(f"{c.row.label} {tables.with_interval(*centre(c))}" for c in table if c.values)
     for c in table:
         first = next(other for other in table if other.row.setup == c.row.setup)
