@@ -2,8 +2,10 @@
 """Tests of the parts that measure trained models, with made-up records: what decides a verdict, and what is computed for it."""
 import json
 import math
+import os
 import pathlib
 import random
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -12,6 +14,17 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "experiments"))
 sys.dont_write_bytecode = True
 from driver import beyond, bleu, measured, measures, older, pages, parts, plots, records, search, tables, training, verdicts, zipf  # noqa: E402
+
+
+TRAINER = f"""#!{sys.executable}
+import json, pathlib, sys, time
+run = pathlib.Path(sys.argv[sys.argv.index("--run") + 1])
+with open(run.parents[2] / "begun", "a") as begun:
+    begun.write(f"{{run}}\\n")
+time.sleep(0.1)
+(run / "config.json").write_text("{{}}")
+(run / "log.jsonl").write_text("".join(json.dumps(e, separators=(",", ":")) + "\\n" for e in [{{"event": "valid", "ppl": 30.0}}] * 5 + [{{"event": "done", "test_ppl": 30.0}}]))
+"""
 
 
 class Records(unittest.TestCase):
@@ -305,6 +318,25 @@ class Jobs(Records):
         self.assertTrue(training.do(same, training.Context(self.folder, self.folder, self.folder, self.folder)))
         taken = records.find(same, self.folder)
         self.assertEqual((taken.test_ppl, taken.events[0]["same_run_as"]), (3.0, "M1/base-3"))
+
+    def test_two_workers_train_each_run_once(self):
+        """M2 with its search, whose steps follow from each other, by two processes and a trainer that notes what it begins."""
+        trainer, data = self.folder / "lm_train", self.folder / "captions"
+        trainer.write_text(TRAINER)
+        trainer.chmod(0o755)
+        data.mkdir()
+        for name in ("train", "val", "test"):
+            (data / f"{name}.en").write_text("a b\n")
+        command = [sys.executable, ROOT / "experiments" / "run", "M2", "--records", self.folder / "records", "--programs", self.folder, "--runs", self.folder / "runs"]
+        workers = [subprocess.Popen(command, env=os.environ | {"DATA": str(self.folder)}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) for _ in range(2)]
+        said = [worker.communicate()[0] for worker in workers]
+        self.assertEqual([worker.returncode for worker in workers], [0, 0], said)
+        begun = (self.folder / "begun").read_text().split()
+        self.assertEqual(len(begun), len(set(begun)))
+        self.assertEqual({pathlib.Path(run).parent.name for run in begun}, {"M2", "M2-search"})
+        self.assertEqual(training.missing(training.known()["M2"], self.folder / "records"), [])
+        for text in said:  # both had work
+            self.assertIn("; next M2/", text)
 
     def test_names_of_jobs_differ(self):
         for part in training.known().values():

@@ -1,4 +1,6 @@
 """Parts beyond the papers: what is trained and measured for R1-slopes, R2 to R5 and for MF, which measures M3's models."""
+import functools
+
 from . import measures, parts
 from .setups import Measure, Part, Row
 
@@ -66,7 +68,7 @@ def precision_mt():
 
 def all_parts(search):
     """Every part by its name, in the order in which they are run."""
-    best = search.best
+    best = functools.cache(search.best)
     from . import projection
     made = [parts.t1(best), parts.t2(), parts.m1(), parts.m2(search.unigram_norm()[0]), parts.t3(best), projection.part(), slopes(), corrected(), bottleneck(),
             learned_scale(best), choices(best), parts.m3(), angles(), parts.t3b(best), parts.mos(search.best_rate), parts.t1_mt(search.best_mt, measures.translations),

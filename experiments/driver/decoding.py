@@ -5,9 +5,8 @@ import math
 import os
 import pathlib
 import subprocess
-import time
 
-from . import records, statistics, tables, training
+from . import locks, records, statistics, tables, training
 
 HEADS = ("lin", "mos", "mixbig", "mix1", "mix2", "mix3", "mix4", "mix5")
 ROUNDS, LINES, SENTENCES, STEPS = 5, 500, 40, 20
@@ -75,23 +74,27 @@ def measure(programs, base, task, head):
     return seconds, sum(len(line.split()) for line in printed.splitlines())
 
 
-def go(programs, runs, data, minutes=None, folder=None):
-    """The rounds that have no record, each a line a head and task; none begins after `minutes`."""
-    path = (folder or records.RECORDS) / FILE
+def go(context):
+    """The rounds that have no record, each a line a head and task; True when none is missing, False when time is up before."""
+    path = (context.folder or records.RECORDS) / FILE
     path.parent.mkdir(parents=True, exist_ok=True)
-    done = records.Record(path).last("round", "round", 0) if path.exists() else 0
-    began, base = time.monotonic(), prepare(programs, runs, data)
-    for number in range(done + 1, ROUNDS + 1):
-        if minutes is not None and time.monotonic() - began > 60 * minutes:
-            return
-        lines = [] if path.exists() else [{"event": "config", "machine": training.machine(), "lines": LINES, "sentences": SENTENCES, "steps": STEPS}]
-        for head in HEADS if number % 2 else HEADS[::-1]:
-            for task in TASKS:
-                seconds, tokens = measure(programs, base, task, head)
-                lines.append({"event": "round", "round": number, "head": head, "task": task, "cpu_s": round(seconds, 4), "tokens": tokens})
-        with open(path, "a", encoding="utf-8") as out:
-            out.writelines(json.dumps(e) + "\n" for e in lines)
-        print(f"Dec: round {number} of {ROUNDS}", flush=True)
+    with locks.held(context.runs / "Dec" / "worker.lock", context.late) as mine:
+        if not mine:
+            return False
+        done = records.Record(path).last("round", "round", 0) if path.exists() else 0
+        base = prepare(context.programs, context.runs, context.data)
+        for number in range(done + 1, ROUNDS + 1):
+            if context.late():
+                return False
+            lines = [] if path.exists() else [{"event": "config", "machine": training.machine(), "lines": LINES, "sentences": SENTENCES, "steps": STEPS}]
+            for head in HEADS if number % 2 else HEADS[::-1]:
+                for task in TASKS:
+                    seconds, tokens = measure(context.programs, base, task, head)
+                    lines.append({"event": "round", "round": number, "head": head, "task": task, "cpu_s": round(seconds, 4), "tokens": tokens})
+            with open(path, "a", encoding="utf-8") as out:
+                out.writelines(json.dumps(e) + "\n" for e in lines)
+            print(f"Dec: round {number} of {ROUNDS}", flush=True)
+    return True
 
 
 def times():

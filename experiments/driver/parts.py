@@ -150,13 +150,13 @@ CHOICES = {"T1": tuple(LADDERS), "R4": tuple(LADDERS), "T3": tuple(LADDERS), "T3
 
 # ---- MoS ----
 REGULARISED = "--ar 2 --tar 1 --optimizer asgd --asgd-trigger 5 --clip 0.25"
-MOS_TUNING = Tuning("MoS-search", 5, {"lin": (), "mos": ()}, 10, (5, 10, 20), f"--head {{}} {REGULARISED} --lr {{:g}}")
+MOS_TUNING = Tuning("MoS-search", 5, {"lin": (), "mos": ()}, 10, (5, 10, 20), f"--head {{}} {REGULARISED} --lr {{:g}}", "S, medium")
 
 
 def mos(rate_of):
     rows = [row for head in ("lin", "mos") for row in (
         Row(head, f"--head {head} {lr(RATE)}"), Row(f"{head}, AR + TAR + ASGD", f"--head {head} {REGULARISED} {lr(rate_of(head))}", group="regularised"))]
-    return Part("MoS", "Does a mixture of softmaxes need regularisation?", 15, 5, tuple(rows))
+    return Part("MoS", "Does a mixture of softmaxes need regularisation?", 15, 5, tuple(rows), setup="S, medium")
 
 
 # ---- T1-MT: after a layer norm a context has a squared norm of 128, so the ladders begin elsewhere ----
@@ -207,8 +207,8 @@ def m5(measure=None):
 def ss():
     rows = [Row("full, 128,000 words", "--head lin")]
     rows += [Row(f"{k:,} of 128,000", f"--head lin --sampled-softmax {k}", group="sampled") for k in (512, 2048, 8192)]
-    rows += [Row("full, captions", f"--head lin {lr(RATE)}", setup="S")]
-    rows += [Row(f"{k:,}, captions", f"--head lin --sampled-softmax {k} {lr(RATE)}", setup="S") for k in (128, 512, 2048)]
+    rows += [Row("full, captions", f"--head lin {lr(RATE)}", setup="S, medium")]
+    rows += [Row(f"{k:,}, captions", f"--head lin --sampled-softmax {k} {lr(RATE)}", setup="S, medium") for k in (128, 512, 2048)]
     return Part("SS", "A sampled softmax beside the full one", 3, 5, tuple(rows), setup="zipf",
                 note="The generated language is `experiments/driver/zipf.py`'s; the records of its runs have the test text's exact perplexity as `floor`.")
 
@@ -235,7 +235,7 @@ def m_l():
     rows = [Row("base", f"--head lin {lr(RATE)}", 53.7), Row("max", f"--head lin --context-norm max {lr(RATE)}", 52.9),
             Row("max, log-unigram", f"--head lin --context-norm max --word-norm log-unigram {lr(RATE)}", 53.1)]
     rows += [Row(f"{kind}:0.001", f"--head lin --context-norm max --margin {kind}:0.001 {lr(RATE)}", paper, kind) for kind, paper in (("arc", 54.2), ("cos", 54.1))]
-    return Part("M-L", "Tables 2 and 3 of the margin paper on all captions", 3, 3, tuple(rows), setup="L")
+    return Part("M-L", "Tables 2 and 3 of the margin paper on all captions", 3, 3, tuple(rows), setup="L, medium")
 
 
 def d(best, measure=None):

@@ -10,7 +10,7 @@ import signal
 import subprocess
 import time
 
-from . import beyond, measures, older, records, search, statistics, zipf
+from . import beyond, locks, measures, older, records, search, statistics, zipf
 from .setups import SETUPS, Measure, Part, Run
 
 SECONDS_AN_EPOCH = 50  # of lin on S, one thread of a shared AVX2 core, where nothing has been measured yet
@@ -88,10 +88,11 @@ def machine():
 
 def prepare(runs, data, lines=10000):
     text = runs / f"train-{lines}.en"
-    if not text.exists():
-        text.parent.mkdir(parents=True, exist_ok=True)
-        with open(data / "captions" / "train.en", encoding="utf-8") as whole:
-            text.write_text("".join(line for _, line in zip(range(lines), whole)), encoding="utf-8")
+    with locks.held(runs / "texts.lock"):
+        if not text.exists():
+            with open(data / "captions" / "train.en", encoding="utf-8") as whole:
+                text.with_suffix(".part").write_text("".join(line for _, line in zip(range(lines), whole)), encoding="utf-8")
+            text.with_suffix(".part").rename(text)
     return text
 
 
@@ -127,7 +128,8 @@ class Context:
         return prepare(self.runs, self.data, int(lines[0])) if lines else self.data / "captions" / "train.en"
 
     def pairs(self):
-        return prepare_pairs(self.programs, self.runs, self.data)
+        with locks.held(self.runs / "texts.lock"):
+            return prepare_pairs(self.programs, self.runs, self.data)
 
     def files(self, setup):
         """The trainer's options that name texts."""
@@ -135,7 +137,8 @@ class Context:
         if text == "sample":
             return []
         if text == "zipf":
-            folder = zipf.prepare(self.runs / "zipf")
+            with locks.held(self.runs / "texts.lock"):
+                folder = zipf.prepare(self.runs / "zipf")
             return ["--train", folder / "train.txt", "--valid", folder / "valid.txt", "--test", folder / "test.txt", "--vocab", folder / "dict.txt"]
         if text == "multi30k":
             folder = self.pairs()
@@ -149,13 +152,20 @@ class Context:
     def late(self):
         return self.deadline is not None and time.monotonic() >= self.deadline
 
+    def alone(self, job, wait=False):
+        """Whether no other worker has a run or a measurement, for as long as the block lasts."""
+        return locks.held(self.runs / job.name / "worker.lock", self.late, wait)
+
     def model(self, run):
         """A run's directory with its best checkpoint; where that is not on this machine the run is trained (again), to the same bits."""
-        if not (self.runs / run.name / "checkpoints" / "best").exists() or '"event":"done"' not in (self.runs / run.name / "log.jsonl").read_text():
-            print(f"{time.strftime('%H:%M:%S')} {run.name} has no checkpoint here and is trained", flush=True)
-            if not train(run, self):
+        with self.alone(run, wait=True) as mine:
+            directory = self.runs / run.name
+            if mine and not ((directory / "checkpoints" / "best").exists() and '"event":"done"' in (directory / "log.jsonl").read_text()):
+                print(f"{time.strftime('%H:%M:%S')} {run.name} has no checkpoint here and is trained", flush=True)
+                mine = train(run, self)
+            if not mine:
                 raise TimeoutError
-        return self.runs / run.name
+        return directory
 
 
 def train(run, context):
@@ -217,16 +227,21 @@ def do(job, context):
     return True
 
 
-def go(name, programs, runs, data, minutes, folder=None, only=None):
-    """Trains and measures a part until nothing is missing or time is up; `only` is a row's label."""
-    context = Context(pathlib.Path(programs), pathlib.Path(runs), pathlib.Path(data), folder, None if minutes is None else time.monotonic() + 60 * minutes)
-    while True:
-        todo = missing(known()[name], folder, only)
-        if not todo:
-            print(f"{name}: nothing is missing")
-            return
-        hours = sum(map(seconds, todo)) / 3600
-        print(f"{time.strftime('%H:%M:%S')} {name}: {len(todo)} runs are missing, about {hours:.1f} core-hours; next {todo[0].name}", flush=True)
-        if context.late() or not do(todo[0], context):
-            print(f"{time.strftime('%H:%M:%S')} {name}: time is up; the same command goes on", flush=True)
-            return
+def go(name, context, only=None):
+    """Trains and measures a part until nothing is missing (True) or time is up; `only` is a row's label. What another worker is at is left to it."""
+    while todo := missing(known()[name], context.folder, only):
+        for job in todo:
+            with context.alone(job) as mine:
+                if not mine or records.find(job, context.folder):  # the record may be younger than the list
+                    continue
+                print(f"{time.strftime('%H:%M:%S')} {name}: {len(todo)} runs are missing, about {sum(map(seconds, todo)) / 3600:.1f} core-hours; next {job.name}", flush=True)
+                if context.late() or not do(job, context):
+                    print(f"{time.strftime('%H:%M:%S')} {name}: time is up; the same command goes on", flush=True)
+                    return False
+                break
+        else:  # others are at all that is missing, and more may follow from it
+            time.sleep(locks.POLL_SECONDS)
+            if context.late():
+                return False
+    print(f"{name}: nothing is missing")
+    return True
