@@ -179,16 +179,15 @@ def train(run, context):
         try:
             child.wait(None if deadline is None else max(1, deadline - time.monotonic()))
         except subprocess.TimeoutExpired:
-            child.send_signal(signal.SIGTERM)
-        except KeyboardInterrupt:
-            child.send_signal(signal.SIGTERM)
-            child.wait()
-            raise
-        code = child.wait()
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    spent = directory / "cpu_s"  # of all the run's beginnings and goings on
-    cpu = (float(spent.read_text()) if spent.exists() else 0.0) + after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    spent.write_text(f"{cpu:.1f}\n")
+            pass
+        finally:  # of an interruption too
+            if child.poll() is None:
+                child.send_signal(signal.SIGTERM)
+            code = child.wait()
+            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+            spent = directory / "cpu_s"  # of all the run's beginnings and goings on
+            cpu = (float(spent.read_text()) if spent.exists() else 0.0) + after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+            spent.write_text(f"{cpu:.1f}\n")
     if code == 0 and '"event":"done"' in (directory / "log.jsonl").read_text():
         if not records.find(run, context.folder):
             more = {"floor": float((context.runs / "zipf" / "floor.txt").read_text())} if run.setup == "zipf" else {}
