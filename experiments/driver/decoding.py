@@ -143,9 +143,8 @@ def block():
             mean = math.exp(statistics.mean([statistics.mean(ratios(found[task], head)) for head in HEADS[1:]]))
             lines.append([f"geometric mean, {name}", *(["", f"{mean:.2f}", "", ""] if task == "lm" else ["", "", "", f"{mean:.2f}"])])
     table = tables.markdown(["head", "scoring, µs of CPU a token", "ratio to lin", "beam 5, µs of CPU a word", "ratio to lin"], lines)
-    decision, figure = verdict()
     path = records.RECORDS / FILE
     machine = f" One thread of {records.Record(path).last('config', 'machine')}, beside other work." if path.exists() else ""
     return (f"**{rounds} of {ROUNDS} rounds**; ratios paired by round, with Student's 95% interval.{machine}\n\n{table}\n\n"
-            f"**Verdict by the [rule](rules.md#part-by-part): {decision}.** {figure[0].upper()}{figure[1:]}.\n\n"
+            f"{tables.verdict(*verdict())}\n\n"
             "Again, into records of its own:\n\n    DATA=... experiments/run Dec --records runs/records")

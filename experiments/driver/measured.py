@@ -75,7 +75,7 @@ def mf(part, folder=None):
 def mf_table(part, folder=None):
     cells = angle_cells(part, folder)
     tests = angle_tests(cells)
-    lines = [[f"`{label}`", str(len(c.values)), *(shown([v[a] for v in c.values.values() if a in v]) for a in ANGLES),
+    lines = [[f"`{label}`", str(len(c.values)), *(shown(xs) if (xs := [v[a] for v in c.values.values() if a in v]) or not c.values else tables.DASH for a in ANGLES),
               f"{tests[label][0]:+.2f}" if label in tests else tables.DASH, tables.p_value(tests[label][1]) if label in tests else tables.DASH] for label, c in cells.items()]
     return heading(part, cells.values()) + "\n\n" + tables.markdown(["model", "seeds", *ANGLES, "nearest angle − base's", "exact permutation p, Holm"], lines)
 

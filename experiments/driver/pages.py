@@ -43,11 +43,6 @@ def all_parts():
     return training.all_parts()
 
 
-def verdict_line(part):
-    verdict, figure = verdicts.RULES[part.name](part)
-    return f"**Verdict by the [rule](rules.md#part-by-part): {verdict}.** {figure[0].upper()}{figure[1:]}." if figure != tables.DASH else f"**{verdict}.**"
-
-
 def image(part):
     """The part's plot, or None."""
     if part.name == "T2":
@@ -106,7 +101,7 @@ def block(part):
         body = measured.TABLES[part.name](part)
     else:
         body = "\n\n".join(tables.comparison(some, REFERENCES.get(part.name, some.rows[0].label)) for some in split(part))
-    sections = [body, verdict_line(part)]
+    sections = [body, tables.verdict(*verdicts.RULES[part.name](part))]
     if image(part):
         sections.append(f"![{part.title}](../images/results/{part.name}.svg)")
     if second_image(part):

@@ -148,8 +148,7 @@ def block():
     lines = [[f"`{c.row.label}`", f"[{found[c.row.label]['least']:g}, {found[c.row.label]['most']:g}]",
               f"{found[c.row.label]['ppl']:.1f} ± {100 * found[c.row.label]['error']:.1f}%", str(len(c.values)), tables.with_interval(c.mean, c.interval, 1),
               f"{ratios[c.row.label]:.2f}" if c.row.label in ratios else tables.DASH] for c in table]
-    decision, figure = verdict()
     return (tables.head(part(), table) + f" Predicted from the run {model['name']}, validation perplexity {model['ppl']:.1f} on {model['positions']} positions of a sample "
             f"(the unigram's on the whole text {model['unigram_ppl']:.1f}); ± is the sample's standard error.\n\n" +
             tables.markdown(["head", "range of the score", "predicted", "seeds", "trained, best validation perplexity", "predicted / trained"], lines) +
-            f"\n\n**Verdict by the [rule](rules.md#part-by-part): {decision}.** {figure[0].upper()}{figure[1:]}.\n\n" + tables.commands(part()))
+            f"\n\n{tables.verdict(*verdict())}\n\n{tables.commands(part())}")

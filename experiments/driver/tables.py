@@ -71,6 +71,13 @@ def with_interval(value, bounds, digits=2):
     return f"{value:.{digits}f}" + (f" [{bounds[0]:.{digits}f}, {bounds[1]:.{digits}f}]" if bounds else "")
 
 
+def verdict(decision, figure):
+    """A page's line; a Greek letter at the figure's beginning stays what it is."""
+    if figure == DASH:
+        return f"**{decision}.**"
+    return f"**Verdict by the [rule](rules.md#part-by-part): {decision}.** {figure[0].upper() if figure[0].isascii() else figure[0]}{figure[1:]}."
+
+
 def p_value(p):
     return DASH if p is None else "< .0001" if p < 1e-4 else f"{p:.4f}".replace("0.", ".", 1)
 

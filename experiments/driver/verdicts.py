@@ -97,9 +97,14 @@ def m2(part, folder=None):
     run = [c for c in table if c.values]
     tau = statistics.kendall([c.mean for c in run], [c.row.paper for c in run])
     by = {c.row.label: c for c in table}
-    gain = statistics.interval(by["none, contexts max"].against(by["none, contexts none"]))
+    paired = by["none, contexts max"].against(by["none, contexts none"])
+    gain = statistics.interval(paired)
     holds = tau >= 0.6 and gain is not None and gain[1] < 0
-    return decided(part, table, holds, f"τ-b = {tau:.2f} over {len(run)} rows")
+    figure = f"τ-b = {tau:.2f} over {len(run)} rows"
+    if gain:
+        ratio, *bounds = (math.exp(x) for x in (statistics.mean(paired), *gain))
+        figure += f"; max {tables.with_interval(ratio, bounds, 3)} × none"
+    return decided(part, table, holds, figure)
 
 
 def m3(part, folder=None):
