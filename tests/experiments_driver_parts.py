@@ -275,10 +275,10 @@ class Searches(Records):
                 break
             a, b = map(float, run.row.label.partition(":")[2].split(","))
             trained.append((a, b))
-            self.write(run, *({"event": "valid", "ppl": 50 + abs(math.log2(b) - 3) + abs(math.log2(a) - 1)} for _ in range(2)))
+            self.write(run, *({"event": "valid", "ppl": 50 + abs(math.log2(b) - 3) + abs(math.log10(a) - 1)} for _ in range(2)))
             self.assertLess(len(trained), 20)
-        self.assertEqual(norm, "unigram:2,8")
-        self.assertEqual(trained, [(1, 1), (1, 2), (1, 4), (1, 8), (1, 16), (2, 8), (4, 8)])
+        self.assertEqual(norm, "unigram:10,8")
+        self.assertEqual(trained, [(1, 1), (1, 2), (1, 4), (1, 8), (1, 16), (10, 8), (100, 8)])
 
     def test_rates_of_a_head_without_numbers(self):
         state = lambda: search.state("mos", self.folder, parts.MOS_TUNING)

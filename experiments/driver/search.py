@@ -86,9 +86,13 @@ def unigram_norm(folder=None):
     norm, _, pending = state("unigram", folder, parts.M2_TUNING)
     if pending:
         return "unigram:1,2", pending
-    after = dataclasses.replace(parts.M2_TUNING, ladders={"unigram": (("unigram:{}," + norm.partition(",")[2], (1, 2, 4), 2),)})
-    norm, _, pending = state("unigram", folder, after)
+    norm, _, pending = state("unigram", folder, unigram_share(norm))
     return ("unigram:1,2" if pending else norm), pending
+
+
+def unigram_share(norm):
+    """The ladder of A with the B of `norm`; the largest share of a word is some .1, so that A counts where it is much larger than B."""
+    return dataclasses.replace(parts.M2_TUNING, ladders={"unigram": (("unigram:{}," + norm.partition(",")[2], (1, 10, 100), 10),)})
 
 
 def waiting(part, folder=None):
