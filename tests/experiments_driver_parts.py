@@ -334,7 +334,7 @@ class Jobs(Records):
         begun = (self.folder / "begun").read_text().split()
         self.assertEqual(len(begun), len(set(begun)))
         self.assertEqual({pathlib.Path(run).parent.name for run in begun}, {"M2", "M2-search"})
-        self.assertEqual(training.missing(training.known()["M2"], self.folder / "records"), [])
+        self.assertEqual(training.missing(training.known(self.folder / "records")["M2"], self.folder / "records"), [])  # with the choices of their own search
         for text in said:  # both had work
             self.assertIn("; next M2/", text)
 

@@ -66,12 +66,12 @@ def precision_mt():
     return Part("Precision-MT", "Bfloat16 products beside float32: translation", 6, 3, tuple(rows), "test BLEU", "pairs")
 
 
-def all_parts(search):
-    """Every part by its name, in the order in which they are run."""
-    best = functools.cache(search.best)
+def all_parts(search, folder=None):
+    """Every part by its name, in the order in which they are run, with what the searches in `folder` chose."""
+    best = functools.cache(lambda kernel: search.best(kernel, folder))
     from . import projection
-    made = [parts.t1(best), parts.t2(), parts.m1(), parts.m2(search.unigram_norm()[0]), parts.t3(best), projection.part(), slopes(), corrected(), bottleneck(),
-            learned_scale(best), choices(best), parts.m3(), angles(), parts.t3b(best), parts.mos(search.best_rate), parts.t1_mt(search.best_mt, measures.translations),
+    made = [parts.t1(best), parts.t2(), parts.m1(), parts.m2(search.unigram_norm(folder)[0]), parts.t3(best), projection.part(), slopes(), corrected(), bottleneck(),
+            learned_scale(best), choices(best), parts.m3(), angles(), parts.t3b(best), parts.mos(lambda head: search.best_rate(head, folder)), parts.t1_mt(lambda kernel, bias: search.best_mt(kernel, bias, folder), measures.translations),
             parts.m5(measures.rescoring), parts.ss(), parts.m_l(), parts.t1_l(best), parts.t3_l(best), parts.d(best, measures.restricted),
             precision(), precision_mt()]
     return {p.name: p for p in made}

@@ -75,17 +75,17 @@ def measure(programs, base, task, head):
 
 
 def go(context):
-    """The rounds that have no record, each a line a head and task; True when none is missing, False when time is up before."""
+    """The rounds that have no record, each a line a head and task; another process that is at them is waited for."""
     path = (context.folder or records.RECORDS) / FILE
     path.parent.mkdir(parents=True, exist_ok=True)
     with locks.held(context.runs / "Dec" / "worker.lock", context.late) as mine:
         if not mine:
-            return False
+            return
         done = records.Record(path).last("round", "round", 0) if path.exists() else 0
         base = prepare(context.programs, context.runs, context.data)
         for number in range(done + 1, ROUNDS + 1):
             if context.late():
-                return False
+                return
             lines = [] if path.exists() else [{"event": "config", "machine": training.machine(), "lines": LINES, "sentences": SENTENCES, "steps": STEPS}]
             for head in HEADS if number % 2 else HEADS[::-1]:
                 for task in TASKS:
@@ -94,12 +94,11 @@ def go(context):
             with open(path, "a", encoding="utf-8") as out:
                 out.writelines(json.dumps(e) + "\n" for e in lines)
             print(f"Dec: round {number} of {ROUNDS}", flush=True)
-    return True
 
 
-def times():
+def times(folder=None):
     """{task: {head: [CPU seconds a token, by round]}}, empty without a record."""
-    path = records.RECORDS / FILE
+    path = (folder or records.RECORDS) / FILE
     found = {task: {head: [] for head in HEADS} for task in TASKS}
     for e in records.Record(path).of("round") if path.exists() else []:
         found[e["task"]][e["head"]].append(e["cpu_s"] / e["tokens"])
@@ -110,8 +109,8 @@ def ratios(of_task, head):
     return [math.log(a / b) for a, b in zip(of_task[head], of_task["lin"])]
 
 
-def verdict():
-    found = times()
+def verdict(folder=None):
+    found = times(folder)
     rounds = len(found["lm"]["lin"])
     if not rounds:
         return "not run", tables.DASH
@@ -122,8 +121,8 @@ def verdict():
     return ("reproduced" if 1.6 <= overall <= 2.5 else "not reproduced"), figure
 
 
-def block():
-    found = times()
+def block(folder=None):
+    found = times(folder)
     rounds = len(found["lm"]["lin"])
     lines = []
     for head in HEADS:
@@ -143,8 +142,8 @@ def block():
             mean = math.exp(statistics.mean([statistics.mean(ratios(found[task], head)) for head in HEADS[1:]]))
             lines.append([f"geometric mean, {name}", *(["", f"{mean:.2f}", "", ""] if task == "lm" else ["", "", "", f"{mean:.2f}"])])
     table = tables.markdown(["head", "scoring, µs of CPU a token", "ratio to lin", "beam 5, µs of CPU a word", "ratio to lin"], lines)
-    path = records.RECORDS / FILE
+    path = (folder or records.RECORDS) / FILE
     machine = f" One thread of {records.Record(path).last('config', 'machine')}, beside other work." if path.exists() else ""
     return (f"**{rounds} of {ROUNDS} rounds**; ratios paired by round, with Student's 95% interval.{machine}\n\n{table}\n\n"
-            f"{tables.verdict(*verdict())}\n\n"
+            f"{tables.verdict(*verdict(folder))}\n\n"
             "Again, into records of its own:\n\n    DATA=... experiments/run Dec --records runs/records")

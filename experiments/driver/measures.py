@@ -4,7 +4,7 @@ import json
 import math
 import subprocess
 
-from . import bleu, records, statistics
+from . import bleu, locks, records, statistics
 
 
 def run_program(context, program, *arguments, stdin=None):
@@ -83,12 +83,15 @@ SPEECH = {
 FREQUENCIES = ((1000, "1,000 and more"), (100, "100 to 999"), (10, "10 to 99"), (0, "below 10"))
 
 
+LINEAR = ("lin", "pow:p=2", "pol:p=1")  # lin, and what is lin but for a bias (docs/heads.md, section 5)
+
+
 def inner_products(head):
-    """Of each component of a mixture, whether it is lin."""
+    """Of each component of a mixture, whether it is an inner product."""
     kernels = []
     for component in head.split("mix:")[1].split()[0].split(","):
         count, _, kernel = component.rpartition("*")
-        kernels += [kernel == "lin"] * int(count or 1)
+        kernels += [kernel in LINEAR] * int(count or 1)
     return kernels
 
 
@@ -137,11 +140,13 @@ def rescore(context, run, *more):
 
 
 def rescoring(context, measure):
-    out, found = rescore(context, measure.needs[0])
+    """Of a model with a margin beside the one without, the second of `needs`: MAPSSWE compares what they chose."""
+    against = [] if measure.label == "max" else ["--baseline", rescore(context, measure.needs[1])[0] / "hyp.trn"]
+    out, found = rescore(context, measure.needs[0], *against)
     rows = [line.split("\t") for line in lines_of(out / "utterances.tsv")[1:]]
     return [{"event": "rescoring", "lambda": found["lambda"], "mu": found["mu"], **{k: {x: found[k][x] for x in ("words", "errors", "wer")} for k in ("first_pass", "rescored", "oracle")},
              "substitutions": found["rescored"]["substitutions"], "deletions": found["rescored"]["deletions"], "insertions": found["rescored"]["insertions"],
-             "words": [int(row[1]) for row in rows], "errors": [sum(map(int, row[5:8])) for row in rows]}]
+             "mapsswe": found["mapsswe"], "words": [int(row[1]) for row in rows], "errors": [sum(map(int, row[5:8])) for row in rows]}]
 
 
 # ---- D ----
@@ -150,16 +155,13 @@ LINES = 1000  # the test text has five captions of each of 1,000 images, the fir
 
 
 def sets_of(context, measure, distance):
-    """[(words, counts)]: ppmi's from the training text alone, the others from lin with seed 1, that all models have the same."""
+    """[(words, counts)]: ppmi's from the training text alone, the others from lin with seed 1 (the second of `needs`), that all models have the same."""
     path = context.runs / "D" / f"sets-{distance}"
-    if not path.exists():
-        from . import beyond, search
-        part = beyond.all_parts(search)["T3-L"]
-        model = context.model(part.run(part.row("lin"), 1))
-        path.parent.mkdir(parents=True, exist_ok=True)
-        more = ["--cluster-text", context.text("L")] if distance == "ppmi" else []
-        run_program(context, "lm_score", "--checkpoint", model, "--clusters", f"20:{distance}", *more, "--output", path.with_suffix(".part"))
-        path.with_suffix(".part").rename(path)
+    with locks.held(path.parent / "sets.lock"):
+        if not path.exists():
+            more = ["--cluster-text", context.text("L")] if distance == "ppmi" else []
+            run_program(context, "lm_score", "--checkpoint", context.model(measure.needs[1]), "--clusters", f"20:{distance}", *more, "--output", path.with_suffix(".part"))
+            path.with_suffix(".part").rename(path)
     found = [line.split("\t") for line in lines_of(path) if not line.startswith("#")]
     return [(line[0].split(), [int(n) for n in line[1].split()]) for line in found]
 

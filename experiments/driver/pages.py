@@ -38,9 +38,9 @@ CLAIMS = (
 )
 
 
-def all_parts():
+def all_parts(folder=None):
     from . import training
-    return training.all_parts()
+    return training.all_parts(folder)
 
 
 def image(part):
@@ -82,8 +82,8 @@ def second_image(part):
     return plots.curves("The prior's share on inner products, seed 1", "update", lines)
 
 
-REFERENCES = {"M1": "base", "M3": "base", "M2": "none, contexts none"}  # else the first row
-TUNINGS = {"M2": parts.M2_TUNING, "MoS": parts.MOS_TUNING}
+REFERENCES = {"M1": "base", "M3": "base", "M2": "none, contexts none", "R1-slopes": "lin"}  # else the first row
+TUNINGS = {"M2": search.unigram_tunings, "MoS": lambda folder: [parts.MOS_TUNING]}
 
 
 def split(part):
@@ -92,26 +92,27 @@ def split(part):
     return [dataclasses.replace(part, rows=tuple(row for row in part.rows if row.setup == setup)) for setup in setups]
 
 
-def block(part):
+def block(part, folder=None):
+    """Of the repository's records with plots, of others' in `folder` without."""
     if part.name == "R1":
-        return projection.block() + f"\n\n![{part.title}](../images/results/R1.svg)"
+        return projection.block(folder) + ("" if folder else f"\n\n![{part.title}](../images/results/R1.svg)")
     if part.name == "T2":
-        body = tables.t2_table(part)
+        body = tables.t2_table(part, folder)
     elif part.name in measured.TABLES:
-        body = measured.TABLES[part.name](part)
+        body = measured.TABLES[part.name](part, folder)
     else:
-        body = "\n\n".join(tables.comparison(some, REFERENCES.get(part.name, some.rows[0].label)) for some in split(part))
-    sections = [body, tables.verdict(*verdicts.RULES[part.name](part))]
-    if image(part):
+        body = "\n\n".join(tables.comparison(some, REFERENCES.get(part.name, some.rows[0].label), folder) for some in split(part))
+    sections = [body, tables.verdict(*verdicts.RULES[part.name](part, folder))]
+    if not folder and image(part):
         sections.append(f"![{part.title}](../images/results/{part.name}.svg)")
-    if second_image(part):
+    if not folder and second_image(part):
         sections.append(f"![The prior's share on inner products](../images/results/{part.name}-pi.svg)")
     if part.name == "T1":
-        left = search.unfinished()
+        left = search.unfinished(folder)
         note = f" Not done for {', '.join(left)}: those rows of the table have the parameters of the older records, at the rate {parts.RATE:g}." if left else ""
-        sections.append(f"The search, on validation.{note}\n\n" + tables.searches())
+        sections.append(f"The search, on validation.{note}\n\n" + tables.searches(folder=folder))
     if part.name in TUNINGS:
-        sections.append("The search, on validation.\n\n" + tables.searches(TUNINGS[part.name]))
+        sections.append("The search, on validation.\n\n" + "\n\n".join(tables.searches(tuning, folder) for tuning in TUNINGS[part.name](folder)))
     return "\n\n".join(sections + [tables.commands(part)])
 
 

@@ -18,12 +18,12 @@ def escape(text):
 
 
 def dots(title, axis, rows, other="the paper"):
-    """rows: (label, ours or None, (low, high) or None, the other figure or None), all > 0, on a logarithmic axis."""
-    values = [v for _, ours, bounds, paper in rows for v in (ours, paper, *(bounds or ())) if v]
+    """rows: (label, ours or None, (low, high) or None, the other figure or None), figures > 0, on a logarithmic axis; a low that is not ends at the edge."""
+    values = [v for _, ours, bounds, paper in rows for v in (ours, paper, *(bounds or ())) if v and v > 0]
     if not values:
         return None
     low, high = min(values) / 1.06, max(values) * 1.06
-    x = lambda v: LEFT + (WIDTH - LEFT - RIGHT) * math.log(v / low) / math.log(high / low)
+    x = lambda v: LEFT + (WIDTH - LEFT - RIGHT) * math.log(max(v, low) / low) / math.log(high / low)
     height = TOP + ROW * len(rows) + 44
     out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{escape(title)}">', STYLE,
            f'<rect class="back" width="{WIDTH}" height="{height}"/>', f'<text x="12" y="20" font-weight="bold">{escape(title)}</text>',
@@ -78,7 +78,7 @@ def lines(title, axis, side, series):
     series = [(label, points) for label, points in series if points]
     if not series:
         return None
-    values = [v for _, points in series for _, y, bounds in points for v in (y, *(b for b in bounds or () if b > 0))]
+    values = [v for _, points in series for _, y, bounds in points for v in (y, *(bounds or ())) if v > 0] or [1]
     xs = sorted({x for _, points in series for x, _, _ in points})
     low, high, left, right, bottom = min(values) / 1.1, max(values) * 1.1, 60, 110, 330
     px = lambda x: left + (WIDTH - left - right) * (math.log(x / xs[0]) / math.log(xs[-1] / xs[0]) if len(xs) > 1 else 0.5)

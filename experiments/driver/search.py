@@ -34,7 +34,9 @@ def climb(values, factor, figure_of):
 
 def state(kernel, folder=None, tuning=parts.T1_TUNING):
     """(head, rate, run to train next or None) of a kernel; the head is None until anything of it is known."""
-    def of(head, rate=tuning.rate):
+    first = tuning.rate_of(kernel)
+
+    def of(head, rate=first):
         return figure(tuning.run(head, rate), folder)
 
     heads, waiting = [], None
@@ -47,13 +49,14 @@ def state(kernel, folder=None, tuning=parts.T1_TUNING):
             head = template if of(template) is not None else None
             pending = None if head else template
         heads += [head] if head else []
-        waiting = waiting or (pending and tuning.run(pending, tuning.rate))
+        waiting = waiting or (pending and tuning.run(pending, first))
     if not heads:
-        return None, tuning.rate, waiting
+        return None, first, waiting
     head = min(heads, key=of)
-    if waiting or not tuning.rates:
-        return head, tuning.rate, waiting
-    rate, step = climb(tuning.rates, 2, lambda r: of(head, r))
+    rates = tuning.rates_of(kernel)
+    if waiting or not rates:
+        return head, first, waiting
+    rate, step = climb(rates, 2, lambda r: of(head, r))
     return head, rate, step and tuning.run(head, step)
 
 
@@ -83,16 +86,16 @@ def best_rate(head, folder=None):
 
 def unigram_norm(folder=None):
     """M2: (A and B of `unigram:A,B`, run to train next or None): B with A = 1, then A with that B."""
-    norm, _, pending = state("unigram", folder, parts.M2_TUNING)
-    if pending:
-        return "unigram:1,2", pending
-    norm, _, pending = state("unigram", folder, unigram_share(norm))
+    norm, _, pending = state("unigram", folder, unigram_tunings(folder)[-1])
     return ("unigram:1,2" if pending else norm), pending
 
 
-def unigram_share(norm):
-    """The ladder of A with the B of `norm`; the largest share of a word is some .1, so that A counts where it is much larger than B."""
-    return dataclasses.replace(parts.M2_TUNING, ladders={"unigram": (("unigram:{}," + norm.partition(",")[2], (1, 10, 100), 10),)})
+def unigram_tunings(folder=None):
+    """B's ladder and, when that is done, A's with the best B. The largest share of a word is some .1, so that A counts where it is much larger than B."""
+    norm, _, pending = state("unigram", folder, parts.M2_TUNING)
+    if pending:
+        return [parts.M2_TUNING]
+    return [parts.M2_TUNING, dataclasses.replace(parts.M2_TUNING, ladders={"unigram": (("unigram:{}," + norm.partition(",")[2], (1, 10, 100), 10),)})]
 
 
 def waiting(part, folder=None):
@@ -125,11 +128,10 @@ def searched(kernel, folder=None, tuning=parts.T1_TUNING):
 
     for template, values, factor in tuning.ladders[kernel] or ((kernel, (), 0),):
         if factor:
-            climb(values, factor, lambda v: note(template.format(f"{v:g}"), tuning.rate))
-            for v in values:
-                note(template.format(f"{v:g}"), tuning.rate)
-        else:
-            note(template, tuning.rate)
+            climb(values, factor, lambda v: note(template.format(f"{v:g}"), tuning.rate_of(kernel)))
+        for rate in dict.fromkeys((tuning.rate_of(kernel), tuning.rate)):
+            for v in values if factor else ("",):
+                note(template.format(f"{v:g}") if factor else template, rate)
     head = state(kernel, folder, tuning)[0]
     for power in range(-6, 7) if head else ():
         note(head, tuning.rate * 2 ** power)

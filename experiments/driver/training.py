@@ -10,26 +10,26 @@ import signal
 import subprocess
 import time
 
-from . import beyond, locks, measures, older, records, search, statistics, zipf
+from . import beyond, locks, measures, older, records, search, zipf
 from .setups import SETUPS, Measure, Part, Run
 
 SECONDS_AN_EPOCH = 50  # of lin on S, one thread of a shared AVX2 core, where nothing has been measured yet
 
 
-def all_parts():
-    """By name: docs/results' parts in the order in which they are run."""
-    return beyond.all_parts(search)
+def all_parts(folder=None):
+    """By name: docs/results' parts in the order in which they are run, with what the searches in `folder` chose."""
+    return beyond.all_parts(search, folder)
 
 
-def known():
+def known(folder=None):
     """All parts, those of the older pages too."""
-    return all_parts() | older.all_parts()
+    return all_parts(folder) | older.all_parts()
 
 
 def missing(part, folder=None, only=None):
     """Jobs without a record: the next steps of a search that comes before, or, when it is done, runs and what is measured of them, with the runs
-    that these need; one seed of every row, then the next. `only` is a row's label."""
-    pending = [] if only else search.waiting(part.name, folder)
+    that these need; one seed of every row, then the next. `only` is a row's label; into a folder of one's own it is trained as the page has it."""
+    pending = [] if only and folder else search.waiting(part.name, folder)
     if pending:
         return pending
     todo = []
@@ -58,14 +58,14 @@ def cost(options):
 
 @functools.lru_cache(maxsize=None)
 def seconds_an_epoch(setup):
-    """CPU seconds of an epoch of one kernel: the mean over all records of a set-up, else in proportion to that on S, else the constant above."""
+    """CPU seconds of an epoch of one kernel: the median over all records of a set-up, else in proportion to that on S, else the constant above."""
     measured = []
     for path in records.RECORDS.glob("*/*.jsonl"):
         config = next(iter(records.Record(path).of("config")), {})
         if "options" in config and config.get("setup", "S") == setup and records.Record(path).last("done", "epoch"):
             measured.append(config["cpu_s"] / records.Record(path).last("done", "epoch") / cost(f"--head {config['options']['head']}"))
     if measured:
-        return statistics.mean(measured)
+        return sorted(measured)[len(measured) // 2]
     return SECONDS_AN_EPOCH if setup == "S" else seconds_an_epoch("S") * SETUPS[setup].cost
 
 
@@ -201,7 +201,7 @@ def train(run, context):
 
 def twin(run, folder=None):
     """A run of another part that trains the same and has a record, or None: M1's, M2's and M3's base."""
-    for part in all_parts().values():
+    for part in all_parts(folder).values():
         for row in part.rows if part.name != run.part else ():
             other = part.run(row, run.seed)
             if (other.setup, other.arguments) == (run.setup, run.arguments) and records.path_of(other, folder).exists():
@@ -226,21 +226,31 @@ def do(job, context):
     return True
 
 
-def go(name, context, only=None):
-    """Trains and measures a part until nothing is missing (True) or time is up; `only` is a row's label. What another worker is at is left to it."""
-    while todo := missing(known()[name], context.folder, only):
-        for job in todo:
-            with context.alone(job) as mine:
-                if not mine or records.find(job, context.folder):  # the record may be younger than the list
-                    continue
+def step(name, context, only):
+    """Trains or measures the first thing missing of a part that no other worker is at: True. False when time is up before it is finished, None when there is no such thing."""
+    todo = missing(known(None if only else context.folder)[name], context.folder, only)
+    for job in todo:
+        with context.alone(job) as mine:
+            if mine and not records.find(job, context.folder):  # the record may be younger than the list
                 print(f"{time.strftime('%H:%M:%S')} {name}: {len(todo)} runs are missing, about {sum(map(seconds, todo)) / 3600:.1f} core-hours; next {job.name}", flush=True)
-                if context.late() or not do(job, context):
-                    print(f"{time.strftime('%H:%M:%S')} {name}: time is up; the same command goes on", flush=True)
-                    return False
+                return not context.late() and do(job, context)
+    return None
+
+
+def go(names, context, only=None):
+    """Works at parts, each as far as others leave something of it, until nothing is missing or time is up; `only` is a row's label."""
+    names = list(names)
+    while names:
+        for name in names:
+            worked = step(name, context, only)
+            if worked:
+                break
+            if worked is False or context.late():
+                print(f"{time.strftime('%H:%M:%S')} {name}: time is up; the same command goes on", flush=True)
+                return
+            if not missing(known(None if only else context.folder)[name], context.folder, only):
+                print(f"{name}: nothing is missing", flush=True)
+                names.remove(name)
                 break
         else:  # others are at all that is missing, and more may follow from it
             time.sleep(locks.POLL_SECONDS)
-            if context.late():
-                return False
-    print(f"{name}: nothing is missing")
-    return True

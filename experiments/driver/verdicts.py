@@ -28,20 +28,22 @@ def t1_l(part, folder=None):
     return ordered(part, [("lin", "pow"), ("ssg",), ("log", "hpb"), ("rbf",)], folder)
 
 
-def t2_likelihoods(part, folder=None):
-    """{(penalty, statistic): log likelihood of the paper's four figures}, or None where a deviation is missing."""
+def t2_readings(part, folder=None):
+    """{(penalty, statistic): (log likelihood of the paper's four figures, the ρ whose figure lies outside of a new run's 95% interval)}, or None where a
+    deviation is missing."""
     values = tables.t2_values(part, folder)
     found = {}
     for kind in ("variance", "cv2"):
         for place, name in ((1, "100 E Var"), (2, "CV²")):
-            total = 0.0
+            total, outside = 0.0, []
             for rho, (paper, _) in parts.T2_PAPER.items():
                 xs = [v[place] for v in values[f"{kind}:{rho:g}"].values()]
                 s = statistics.deviation(xs) * math.sqrt(1 + 1 / len(xs)) if len(xs) > 1 else 0
                 if s == 0:
                     return None
                 total += statistics.log_normal_density(paper, statistics.mean(xs), s)
-            found[kind, name] = total
+                outside += [rho] * (abs(paper - statistics.mean(xs)) > statistics.student_quantile(0.05, len(xs) - 1) * s)
+            found[kind, name] = total, outside
     return found
 
 
@@ -53,13 +55,15 @@ def t2(part, folder=None):
     readings = "; ".join(f"{kind}: " + " ".join(f"{statistics.mean([v[1] for v in values[f'{kind}:{r:g}'].values()]):.2f}" if values[f"{kind}:{r:g}"] else "?"
                                                for r in parts.T2_PAPER) for kind in ("variance", "cv2"))
     figure = f"100 E Var_k(π) at ρ = .001 .01 .1 1, {readings}; the paper 4.74 4.98 3.67 3.81"
-    likelihoods = t2_likelihoods(part, folder)
-    if not likelihoods or not complete(part, table):
+    found = t2_readings(part, folder)
+    if not found or not complete(part, table):
         return "undecided", f"{figure}; {lacking(part, table)}"
-    first, second = sorted(likelihoods, key=likelihoods.get, reverse=True)[:2]
-    ratio = likelihoods[first] - likelihoods[second]
+    first, second = sorted(found, key=lambda reading: found[reading][0], reverse=True)[:2]
+    ratio, outside = found[first][0] - found[second][0], found[first][1]
     figure += f"; likeliest {first[0]} with {first[1]}, e^{ratio:.1f} times the next"
-    return ("reproduced" if ratio >= math.log(20) else "undecided"), figure
+    if ratio < math.log(20):
+        return "undecided", figure
+    return ("not reproduced", f"{figure}, but not at ρ = {', '.join(f'{rho:g}' for rho in outside)}") if outside else ("reproduced", figure)
 
 
 def rising(by, labels, seeds):
@@ -74,12 +78,12 @@ def m1(part, folder=None):
     if not any(c.values for c in table if c.row.label != "base"):
         return "not run", tables.DASH
     base, figure, holds = by["base"], [], []
-    if base.values and by["lsm:2"].values:
-        ratio = by["lsm:2"].mean / base.mean
+    if by["lsm:2"].against(base):
+        ratio = math.exp(statistics.mean(by["lsm:2"].against(base)))
         figure.append(f"lsm:2 {ratio:.2f} × base (paper {390.3 / 53.7:.2f})")
         holds.append(ratio >= 3)
-    if base.values and by["m=0"].values:
-        ratio = by["m=0"].mean / base.mean
+    if by["m=0"].against(base):
+        ratio = math.exp(statistics.mean(by["m=0"].against(base)))
         figure.append(f"m = 0 {ratio:.3f} × base (paper {66.9 / 53.7:.3f})")
         holds.append(ratio >= 1.1)
     for kind in ("arc", "cos"):
@@ -113,9 +117,11 @@ def m3(part, folder=None):
     if not any(c.values for c in table if c.row.label != "base"):
         return "not run", tables.DASH
     found = above_base(table)
-    pages = [rising(by, [f"{kind}:{m:g}" for m in (0.001, 0.003, 0.006, 0.01)], part.seeds) for kind in ("arc", "cos")]
-    holds = len(found) == 2 and all(h for _, h in found) and all(page is not None and page[1] < 0.01 for page in pages)
-    return decided(part, table, holds, "; ".join(f for f, _ in found) or "no comparison yet")
+    for kind in ("arc", "cos"):
+        page = rising(by, [f"{kind}:{m:g}" for m in (0.001, 0.003, 0.006, 0.01)], part.seeds)
+        if page:
+            found.append((f"{kind}: Page's L = {page[0]:g}, p {tables.p_value(page[1])}", page[1] < 0.01))
+    return decided(part, table, len(found) == 4 and all(h for _, h in found), "; ".join(f for f, _ in found) or "no comparison yet")
 
 
 def share_of_lin(c):
@@ -154,7 +160,7 @@ def t3b(part, folder=None):
     label = min(paired, key=lambda k: statistics.mean(paired[k]))
     bounds, limit = statistics.interval(paired[label]), math.log(1.025)
     figure = f"the best, {label}, {math.exp(statistics.mean(paired[label])):.3f} × lin"
-    if complete(part, table) and not bounds[0] > limit and not (-limit < bounds[0] and bounds[1] < limit):
+    if complete(part, table) and bounds[0] <= limit <= bounds[1]:
         return "undecided", figure
     return decided(part, table, bounds is not None and bounds[0] > limit, figure)
 
@@ -166,7 +172,8 @@ def above_base(table, base="base"):
         paired = by[f"{kind}:0.001"].against(by[base])
         bounds = statistics.interval(paired)
         if paired:
-            found.append((f"{kind}:0.001 {math.exp(statistics.mean(paired)):.3f} × base", bool(bounds) and bounds[0] > 0 and bounds[1] < math.log(1.05)))
+            shown = tables.with_interval(math.exp(statistics.mean(paired)), bounds and tuple(map(math.exp, bounds)), 3)
+            found.append((f"{kind}:0.001 {shown} × base", bool(bounds) and bounds[0] > 0 and bounds[1] < math.log(1.05)))
     return found
 
 
@@ -257,5 +264,5 @@ def precision(part, folder=None):
     return decided(part, table, bool(inside) and all(inside), figure)
 
 
-RULES = {"T1": t1, "T2": t2, "M1": m1, "M2": m2, "M3": m3, "T3": t3, "T3b": t3b, "R1": lambda part: projection.verdict(), "R1-slopes": slopes, "R4": r4, "MoS": mos,
+RULES = {"T1": t1, "T2": t2, "M1": m1, "M2": m2, "M3": m3, "T3": t3, "T3b": t3b, "R1": lambda part, folder=None: projection.verdict(folder), "R1-slopes": slopes, "R4": r4, "MoS": mos,
          "SS": ss, "T1-L": t1_l, "T3-L": t3, "M-L": m_l, "Precision": precision, "Precision-MT": precision, **measured.RULES}
