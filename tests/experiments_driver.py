@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Tests of experiments/driver: statistics against published and exact figures, the search's steps, and that pages say what records give."""
+import itertools
 import math
 import pathlib
 import random
@@ -144,6 +145,24 @@ class Driver(unittest.TestCase):
         self.assertTrue(records.legacy_path(run).exists())
         self.assertIsNone(records.legacy_path(parts.Run(run.part, run.row, 2, run.epochs)))
         self.assertIsNone(records.find(run, pathlib.Path("/nowhere")))
+
+    def test_records_are_of_the_runs_that_they_are_shown_as(self):
+        """A record's name has its row's label, which for a mixture or a searched kernel does not say all."""
+        checked, multiplies_bfloat16 = 0, ("avx512_bf16", "amx")
+        for part in training.all_parts().values():
+            for run in part.jobs():
+                if not isinstance(run, parts.Run) or not records.path_of(run).exists():
+                    continue
+                checked += 1
+                options = records.Record(records.path_of(run)).last("config", "options")
+                for flag, value in itertools.zip_longest(run.arguments, run.arguments[1:]):
+                    if flag.startswith("--"):
+                        found = options[flag[2:].replace("-", "_")]
+                        wanted = True if value is None or value.startswith("--") else float(value) if isinstance(found, (int, float)) else value
+                        self.assertEqual(found, wanted, f"{run.name}: {flag}")
+                if options["matmul_precision"] == "medium":  # else it is float32
+                    self.assertIn(options["resolved"]["instruction_set"], multiplies_bfloat16, run.name)
+        self.assertGreater(checked, 80)
 
     def test_components_are_counted(self):
         for options, count in (("--head lin --lr 1", 1), ("--head mos --pi-reg variance:1", 9), ("--head mix:3*lin,log:p=4 --lr 1", 4), ("mix:lin,log", 2), ("rbf:gamma=1", 1)):

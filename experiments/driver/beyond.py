@@ -49,9 +49,22 @@ def choices(best):
 
 
 def angles():
-    m3 = parts.m3()
-    return Part("MF", "Figure 1 of the margin paper: the angles between words", m3.epochs, m3.seeds, (),
-                measures=of_runs("MF", m3, ("base", "arc:0.001", "cos:0.001"), measures.angles), note="M3's models.")
+    m3, m2 = parts.m3(), parts.m2("unigram:1,2")
+    normed = m2.row("none, contexts max")  # the norm of the contexts without the margin
+    made = of_runs("MF", m3, ("base", "arc:0.001", "cos:0.001"), measures.angles)
+    made += tuple(Measure("MF", "max", seed, (m2.run(normed, seed),), measures.angles) for seed in range(1, m3.seeds + 1))
+    return Part("MF", "Figure 1 of the margin paper: the angles between words", m3.epochs, m3.seeds, (), measures=made,
+                note="M3's models, and `max`: M2's with the contexts' norm of the other two and no margin.")
+
+
+RATES = (0.002, 0.004, 0.008, 0.016)
+NORMED = {"base": "", "m=0": " --word-norm const:1 --context-norm const:64", "max": " --context-norm max"}
+
+
+def rates():
+    rows = [Row(f"{name}, lr={rate:g}", f"--head lin{norms} {parts.lr(rate)}", group=name, legacy="presets/lin-{seed}" if (name, rate) == ("base", parts.RATE) else "")
+            for rate in RATES for name, norms in NORMED.items()]
+    return Part("M-rates", "Normed contexts, each at its own learning rate", 5, 3, tuple(rows), note="The rate .002 is M1's and M2's, whose runs these are.")
 
 
 def precision():
@@ -70,7 +83,7 @@ def all_parts(search, folder=None):
     """Every part by its name, in the order in which they are run, with what the searches in `folder` chose."""
     best = functools.cache(lambda kernel: search.best(kernel, folder))
     from . import projection
-    made = [parts.t1(best), parts.t2(), parts.m1(), parts.m2(search.unigram_norm(folder)[0]), parts.t3(best), projection.part(), slopes(), corrected(), bottleneck(),
+    made = [parts.t1(best), parts.t2(), parts.m1(), parts.m2(search.unigram_norm(folder)[0]), rates(), parts.t3(best), projection.part(), slopes(), corrected(), bottleneck(),
             learned_scale(best), choices(best), parts.m3(), angles(), parts.t3b(best), parts.mos(lambda head: search.best_rate(head, folder)), parts.t1_mt(lambda kernel, bias: search.best_mt(kernel, bias, folder), measures.translations),
             parts.m5(measures.rescoring), parts.ss(), parts.m_l(), parts.t1_l(best), parts.t3_l(best), parts.d(best, measures.restricted),
             precision(), precision_mt()]

@@ -58,7 +58,7 @@ def angle_cells(part, folder=None):
 def angle_tests(cells):
     """{label: (difference of the nearest angle in the full space from base, Holm's p)}"""
     values = {label: [v[ANGLES[0]] for v in c.values.values()] for label, c in cells.items()}
-    others = [label for label in values if label != "base" and values[label] and values["base"]]
+    others = [label for label in ("arc:0.001", "cos:0.001") if values[label] and values["base"]]
     corrected = statistics.holm([statistics.permutation_p(values[label], values["base"]) for label in others])
     return {label: (statistics.mean(values[label]) - statistics.mean(values["base"]), p) for label, p in zip(others, corrected)}
 
@@ -81,6 +81,18 @@ def mf_table(part, folder=None):
 
 
 # ---- R2 ----
+def losses(cells, label):
+    """By seed, the loss of a margin beside m = 0, in nats."""
+    none, with_margin = cells["m=0"].values, cells[label].values
+    return [math.log(with_margin[seed]["plain"] / none[seed]["plain"]) for seed in sorted(none.keys() & with_margin.keys())]
+
+
+def loses(cells, label):
+    """Whether there is a loss to take back: its interval is above 0."""
+    bounds = statistics.interval(losses(cells, label))
+    return bounds is not None and bounds[0] > 0
+
+
 def taken_back(cells, label):
     """By seed, the share of a margin's loss beside m = 0 that the correction takes back."""
     none, with_margin = cells["m=0"].values, cells[label].values
@@ -100,16 +112,24 @@ def r2(part, folder=None):
     if not started(cells.values()):
         return "not run", tables.DASH
     found = {label: taken_back(cells, label) for label in cells if label != "m=0"}
-    figure = "share taken back: " + ", ".join(f"{label} {statistics.mean(xs):.2f}" for label, xs in found.items() if xs)
     bounds = [statistics.interval(found[label]) for label in ("cos:0.01", "cos:0.03")]
+    figure = "share taken back: " + ", ".join(f"{label} {shown(xs)}" for label, xs in found.items() if loses(cells, label))
     return decided(part, list(cells.values()), all(b is not None and b[0] > 0.5 for b in bounds), figure)
 
 
 def r2_table(part, folder=None):
     cells = corrected_cells(part, folder)
-    lines = [[f"`{label}`", str(len(c.values)), *(shown([v[k] for v in c.values.values() if k in v]) if label != "m=0" or k == "plain" else tables.DASH for k in ("plain", "corrected")),
-              shown(taken_back(cells, label), 3) if label != "m=0" else tables.DASH] for label, c in cells.items()]
-    return heading(part, cells.values()) + "\n\n" + tables.markdown(["margin", "seeds", "test perplexity, plain", "corrected", "share of the loss beside m = 0 that is taken back"], lines)
+    percent = lambda nats: shown([100 * x for x in nats])
+    lines = []
+    for label, c in cells.items():
+        events, line = list(c.values.values()), [f"`{label}`", str(len(c.values)), shown([v["plain"] for v in c.values.values()])]
+        if label == "m=0":
+            lines.append(line + [tables.DASH] * 4)
+            continue
+        lines.append(line + [shown([v["corrected"] for v in events]), percent(losses(cells, label)), percent([math.log(v["plain"] / v["corrected"]) for v in events]),
+                             shown(taken_back(cells, label)) if loses(cells, label) else tables.DASH])
+    return heading(part, cells.values()) + "\n\n" + tables.markdown([
+        "margin", "seeds", "test perplexity, plain", "corrected", "loss beside m = 0, nats / 100", "the correction's gain, nats / 100", "share taken back, where the loss has an interval above 0"], lines)
 
 
 # ---- R3 ----
@@ -252,10 +272,12 @@ def m5_table(part, folder=None):
         difference = error_difference(cells, label, 0.90) if label != "max" else None
         counts = [f"{statistics.mean([e[k] for e in events]):.0f}" if events else tables.DASH for k in ("substitutions", "deletions", "insertions")]
         lines.append([f"`{label}`", f"{model.parameters:,}" if model.parameters else tables.DASH, str(len(events)), tables.with_interval(model.mean, model.interval),
-                      shown([e["rescored"]["wer"] for e in events]), *counts, tables.with_interval(*difference) if difference else tables.DASH])
+                      shown([e["rescored"]["wer"] for e in events]), *counts, tables.with_interval(*difference) if difference else tables.DASH,
+                      ", ".join(tables.p_value(e["mapsswe"]["p"]) for e in events) if difference else tables.DASH])
     first = next((e for c in cells.values() for e in c.values.values()), None)
     text = heading(part, cells.values()) + (f" First pass {first['first_pass']['wer']:.1f}%, oracle {first['oracle']['wer']:.1f}% of {first['first_pass']['words']:,} words." if first else "")
-    return text + "\n\n" + tables.markdown(["model", "parameters", "seeds", "test perplexity", "word error rate, %", "sub", "del", "ins", "points − max's, 90% interval (bootstrap over utterances)"], lines)
+    return text + "\n\n" + tables.markdown(["model", "parameters", "seeds", "test perplexity", "word error rate, %", "sub", "del", "ins", "points − max's, 90% interval (bootstrap over utterances)",
+                                           "MAPSSWE beside max of the same seed, p"], lines)
 
 
 # ---- D ----

@@ -71,6 +71,12 @@ def with_interval(value, bounds, digits=2):
     return f"{value:.{digits}f}" + (f" [{bounds[0]:.{digits}f}, {bounds[1]:.{digits}f}]" if bounds else "")
 
 
+def ratio(paired):
+    """Of two rows, with its interval, from differences of logarithms."""
+    bounds = statistics.interval(paired)
+    return with_interval(math.exp(statistics.mean(paired)), bounds and tuple(map(math.exp, bounds)), 3)
+
+
 def verdict(decision, figure):
     """A page's line; a Greek letter at the figure's beginning stays what it is."""
     if figure == DASH:
@@ -107,15 +113,32 @@ def comparison(part, reference, folder=None):
     lines = []
     for c in table:
         paired = c.against(base) if c is not base else []
-        bounds = statistics.interval(paired)
         lines.append([
             f"`{c.row.label}`" if c.row.label[0].islower() else c.row.label, f"{c.parameters:,}" if c.parameters else DASH,
             f"{c.tokens * part.epochs:,}" if c.tokens else DASH, str(len(c.values)), with_interval(c.mean, c.interval),
-            with_interval(math.exp(statistics.mean(paired)), bounds and tuple(map(math.exp, bounds)), 3) if paired else "1" if c is base else DASH,
+            ratio(paired) if paired else "1" if c is base else DASH,
             f"{c.row.paper:g}" if c.row.paper else DASH, f"{c.row.paper / base.row.paper:.3f}" if c.row.paper else DASH,
             p_value(corrected.get(id(c)))])
+    floor = next((r.last("config", "floor") for c in table for r in c.records.values()), None)
+    told = f" The exact perplexity of the test text is {floor:.2f}." if floor else ""
     header = ["row", "parameters", "tokens", "seeds", part.unit, f"ratio to {reference}, paired by seed", "paper", f"paper's ratio to {reference}", "p, Holm"]
-    return head(part, table) + "\n\n" + markdown(header, lines)
+    return head(part, table) + told + "\n\n" + markdown(header, lines)
+
+
+def untied_comparison(part, folder=None):
+    """T3's other question: each mixture with word vectors of every component's own beside the same with common ones."""
+    by, lines = {c.row.label: c for c in cells(part, folder)}, []
+    pairs = [(c, by[f"{label}, untied"]) for label, c in by.items() if f"{label}, untied" in by]
+    for (tied, untied), p in zip(pairs, statistics.holm([statistics.one_sample_p(untied.against(tied)) for tied, untied in pairs])):
+        paired = untied.against(tied)
+        lines.append([f"`{tied.row.label}`", ratio(paired) if paired else "not run", p_value(p)])
+    return markdown(["mixture", "untied over tied, test perplexity, paired by seed", "p, Holm"], lines)
+
+
+def averaging(part, folder=None):
+    """MoS: after which epoch ASGD began to average, by seed."""
+    found = {c.row.label: [next((i for i, e in enumerate(r.of("valid"), 1) if e["averaging"]), None) for r in c.records.values()] for c in cells(part, folder) if "asgd" in c.row.options}
+    return "Averaging began after epoch: " + "; ".join(f"`{label}` {', '.join(str(i or 'never') for i in began) or DASH}" for label, began in found.items()) + "."
 
 
 def bleu_comparison(part, folder=None):

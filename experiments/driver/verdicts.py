@@ -106,9 +106,32 @@ def m2(part, folder=None):
     holds = tau >= 0.6 and gain is not None and gain[1] < 0
     figure = f"τ-b = {tau:.2f} over {len(run)} rows"
     if gain:
-        ratio, *bounds = (math.exp(x) for x in (statistics.mean(paired), *gain))
-        figure += f"; max {tables.with_interval(ratio, bounds, 3)} × none"
+        figure += f"; max {tables.ratio(paired)} × none"
     return decided(part, table, holds, figure)
+
+
+def best_rates(table):
+    """{group: its row with the least mean validation perplexity}, of groups that have all rows of as many seeds."""
+    found = {}
+    for group in dict.fromkeys(c.row.group for c in table):
+        own = [c for c in table if c.row.group == group]
+        if all(c.values for c in own):
+            found[group] = min(own, key=lambda c: statistics.mean([math.log(r.valid_ppl()) for r in c.records.values()]))
+    return found
+
+
+def rates(part, folder=None):
+    """Whether normed contexts are as good as others when each has its own rate."""
+    table = tables.cells(part, folder)
+    if not started([c for c in table if not c.row.label.endswith("lr=0.002")]):
+        return "not run", tables.DASH
+    best, figure, holds = best_rates(table), [], []
+    for group in ("m=0", "max"):
+        paired = best[group].against(best["base"]) if group in best and "base" in best else []
+        if paired:
+            figure.append(f"{best[group].row.label} {tables.ratio(paired)} × {best['base'].row.label}")
+            holds.append(bool(statistics.equivalent(paired, math.log(1.025))))
+    return decided(part, table, len(holds) == 2 and all(holds), "; ".join(figure) or "no comparison yet")
 
 
 def m3(part, folder=None):
@@ -172,8 +195,7 @@ def above_base(table, base="base"):
         paired = by[f"{kind}:0.001"].against(by[base])
         bounds = statistics.interval(paired)
         if paired:
-            shown = tables.with_interval(math.exp(statistics.mean(paired)), bounds and tuple(map(math.exp, bounds)), 3)
-            found.append((f"{kind}:0.001 {shown} × base", bool(bounds) and bounds[0] > 0 and bounds[1] < math.log(1.05)))
+            found.append((f"{kind}:0.001 {tables.ratio(paired)} × base", bool(bounds) and bounds[0] > 0 and bounds[1] < math.log(1.05)))
     return found
 
 
@@ -264,5 +286,5 @@ def precision(part, folder=None):
     return decided(part, table, bool(inside) and all(inside), figure)
 
 
-RULES = {"T1": t1, "T2": t2, "M1": m1, "M2": m2, "M3": m3, "T3": t3, "T3b": t3b, "R1": lambda part, folder=None: projection.verdict(folder), "R1-slopes": slopes, "R4": r4, "MoS": mos,
+RULES = {"T1": t1, "T2": t2, "M1": m1, "M2": m2, "M-rates": rates, "M3": m3, "T3": t3, "T3b": t3b, "R1": lambda part, folder=None: projection.verdict(folder), "R1-slopes": slopes, "R4": r4, "MoS": mos,
          "SS": ss, "T1-L": t1_l, "T3-L": t3, "M-L": m_l, "Precision": precision, "Precision-MT": precision, **measured.RULES}
