@@ -34,7 +34,7 @@ class Records(unittest.TestCase):
         made = tempfile.TemporaryDirectory()
         self.addCleanup(made.cleanup)
         self.folder = pathlib.Path(made.name)
-        self.parts = training.all_parts()
+        self.parts = training.all_parts(self.folder)  # nothing is searched there
 
     def write(self, job, *events):
         records.keep(records.path_of(job, self.folder), [{"event": "config"}, *events])
@@ -210,7 +210,7 @@ class Verdicts(Records):
 
 
 class Pages(Records):
-    EVENTS = {"MF": [{"event": "angles", **dict.fromkeys(measured.ANGLES, 5.0)}], "R2": [{"event": "perplexity", "plain": 30.0, "corrected": 29.0}],
+    EVENTS = {"MF": [{"event": "angles", **dict.fromkeys(measured.ANGLES, 5.0)}], "R2": [{"event": event, "plain": 30.0, "corrected": 29.0} for event in ("perplexity", "running")],
               "R3": [{"event": "rank", "rank": 9}], "T1-MT": [{"event": "translations", "bleu": 30.0, "resamples": [29.0, 30.0, 31.0]}],
               "R5": [{"event": "shares", "frequency": {"a": [5, 0.9], "b": [5, 0.8]}, "entropy": {"q": [10, 0.9]}, "part of speech": {"x": [10, 0.9]}}],
               "M5": [{"event": "rescoring", **{k: {"words": 50, "errors": 1, "wer": 2.0} for k in ("first_pass", "rescored", "oracle")}, "substitutions": 1, "deletions": 0,

@@ -123,8 +123,6 @@ void ScoreOptions::check(const Options& options) const {
             "--generate, --compare, --restrict and --clusters", {"seed"});
   only_with(options, plain, "plain scoring, which is what lm_score does unless told otherwise",
             {"tokens", "margin_correction"});
-  require_usage(!margin_correction || !carry_state,
-                "--margin-correction scores each line afresh; leave out --carry-state");
   only_with(options, plain || word_by_word,
             "plain scoring and --compare; the others start each line afresh", {"carry_state"});
   only_with(options, !generate && !clustering,

@@ -25,7 +25,7 @@ def corrected():
     m1 = parts.m1()
     labels = ["m=0", *(f"cos:{m:g}" for m in parts.MARGINS[1:])]
     return Part("R2", "A cosine margin undone at test time", m1.epochs, m1.seeds, (), measures=of_runs("R2", m1, labels, measures.correction),
-                note="M1's models, scored line by line from a fresh state, so that perplexities differ from M1's.")
+                note="M1's models.")
 
 
 def bottleneck():

@@ -103,8 +103,8 @@ def taken_back(cells, label):
     return found
 
 
-def corrected_cells(part, folder=None):
-    return tables.measured(part, lambda r: r.of("perplexity")[0], folder)
+def corrected_cells(part, folder=None, event="perplexity"):
+    return tables.measured(part, lambda r: r.of(event)[0], folder)
 
 
 def r2(part, folder=None):
@@ -118,7 +118,12 @@ def r2(part, folder=None):
 
 
 def r2_table(part, folder=None):
-    cells = corrected_cells(part, folder)
+    blocks = [f"{text}\n\n{corrected_lines(corrected_cells(part, folder, event))}" for event, text in (
+        ("perplexity", "Each line from a fresh state, by which the rule goes:"), ("running", "Running text, as in training and in M1's table:"))]
+    return "\n\n".join([heading(part, corrected_cells(part, folder).values()), *blocks])
+
+
+def corrected_lines(cells):
     percent = lambda nats: shown([100 * x for x in nats])
     lines = []
     for label, c in cells.items():
@@ -128,7 +133,7 @@ def r2_table(part, folder=None):
             continue
         lines.append(line + [shown([v["corrected"] for v in events]), percent(losses(cells, label)), percent([math.log(v["plain"] / v["corrected"]) for v in events]),
                              shown(taken_back(cells, label)) if loses(cells, label) else tables.DASH])
-    return heading(part, cells.values()) + "\n\n" + tables.markdown([
+    return tables.markdown([
         "margin", "seeds", "test perplexity, plain", "corrected", "loss beside m = 0, nats / 100", "the correction's gain, nats / 100", "share taken back, where the loss has an interval above 0"], lines)
 
 

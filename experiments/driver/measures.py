@@ -28,17 +28,17 @@ def angles(context, measure):
 
 # ---- R2 ----
 def perplexity(context, model, text, *options):
-    """Over words and ends of lines, each line from a fresh state."""
-    logs = [float(x) for x in run_program(context, "lm_score", "--checkpoint", model, "--input", text, *options).split()]
-    return math.exp(-math.fsum(logs) / sum(len(line.split()) + 1 for line in lines_of(text)))
+    """Over words and ends of lines, but for those that `--carry-state` leaves out."""
+    printed = run_program(context, "lm_score", "--checkpoint", model, "--input", text, "--tokens", *options)
+    logs = [x for x in map(float, printed.split()) if not math.isnan(x)]
+    return math.exp(-math.fsum(logs) / len(logs))
 
 
 def correction(context, measure):
+    """Of each line from a fresh state, by which the rule goes, and of running text, as training and M1 have it."""
     model, text = context.model(measure.needs[0]), context.data / "captions" / "test.en"
-    event = {"event": "perplexity", "plain": perplexity(context, model, text)}
-    if measure.label != "m=0":
-        event["corrected"] = perplexity(context, model, text, "--margin-correction")
-    return [event]
+    return [{"event": event, **{name: perplexity(context, model, text, *options, *more) for name, more in (("plain", ()), ("corrected", ("--margin-correction",)))
+                                if name == "plain" or measure.label != "m=0"}} for event, options in (("perplexity", ()), ("running", ("--carry-state",)))]
 
 
 # ---- R3 ----

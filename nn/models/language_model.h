@@ -30,7 +30,6 @@ struct ScoringOptions {
   bool carry_state = false;
   int64_t batch_tokens = 4096;  ///< positions computed at once, where no state is carried
   /// A cosine margin that training had, undone in closed form (docs/margins.md); 0: nothing is.
-  /// Not with carry_state.
   double undo_margin = 0;
 };
 

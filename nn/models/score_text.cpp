@@ -21,6 +21,22 @@ ColumnRange columns_of(int rank, int size, int64_t columns) {
   return {first, end - first};
 }
 
+// -log p of each target with a margin undone, a few rows of the vocabulary at a time.
+std::vector<double> nats_undoing(const LanguageNetwork& model, const Var& hidden,
+                                 const Tensor& targets, double margin) {
+  const int64_t rows = targets.elements(), words = model.vocab();
+  const int32_t* target = targets.data<int32_t>();
+  std::vector<double> nats(static_cast<size_t>(rows));
+  for (int64_t first = 0; first < rows; first += ops::kHeadPanel) {
+    const int64_t part = std::min(ops::kHeadPanel, rows - first);
+    const Tensor log_p = model.log_probabilities_undoing(row_range(hidden, first, part), margin);
+    for (int64_t r = 0; r < part; ++r)
+      if (target[first + r] >= 0)
+        nats[static_cast<size_t>(first + r)] = -log_p.data<double>()[r * words + target[first + r]];
+  }
+  return nats;
+}
+
 // What a rank finds of its columns: the nats of each position, row by row, and the sums of a
 // mixture's weights of each column.
 struct ColumnResults {
@@ -29,7 +45,8 @@ struct ColumnResults {
 };
 
 ColumnResults evaluate_columns(const LanguageNetwork& model, Tape& tape, const Corpus& text,
-                               int64_t columns, int64_t segment, ColumnRange own) {
+                               int64_t columns, int64_t segment, ColumnRange own,
+                               double undo_margin) {
   ColumnResults out;
   for (int64_t c = 0; c < own.count; ++c)
     out.weights.push_back(MixtureWeightStats::of(model.head_config().spec));
@@ -40,8 +57,11 @@ ColumnResults evaluate_columns(const LanguageNetwork& model, Tape& tape, const C
     tape.reset();
     const Var hidden = reader.read(tape, batch.input, batch.rows);
     const Tensor targets = Tensor::from(batch.target, {batch.rows, batch.cols});
-    const SoftmaxLoss loss = model.loss(hidden, targets, 1.0);
-    const std::vector<double> nats = loss.nll.value().to_vector();
+    SoftmaxLoss loss;
+    if (undo_margin == 0) loss = model.loss(hidden, targets, 1.0);
+    const std::vector<double> nats = undo_margin > 0
+                                         ? nats_undoing(model, hidden, targets, undo_margin)
+                                         : loss.nll.value().to_vector();
     out.nats.insert(out.nats.end(), nats.begin(), nats.end());
     for (size_t c = 0; loss.prior && c < out.weights.size(); ++c)
       out.weights[c].add(loss.prior.value(), targets, static_cast<int64_t>(c), own.count);
@@ -88,7 +108,7 @@ ColumnResults gathered(Communicator& communicator, const ColumnResults& own, int
 
 Evaluation evaluate_carried(const LanguageNetwork& model, Tape& tape, const Corpus& text,
                             int64_t columns, int64_t segment, std::vector<double>* token_nats,
-                            Communicator& communicator) {
+                            Communicator& communicator, double undo_margin) {
   const NoGrad guard(tape);
   segment = SegmentReader::later_rows(model, segment);
   const int64_t rows = EvalSegments(text, columns, segment).rows();
@@ -97,7 +117,7 @@ Evaluation evaluate_carried(const LanguageNetwork& model, Tape& tape, const Corp
   result.mixture_weights = MixtureWeightStats::of(model.head_config().spec);
   const ColumnRange own = shared ? columns_of(communicator.rank(), communicator.size(), columns)
                                  : ColumnRange{0, columns};
-  ColumnResults found = evaluate_columns(model, tape, text, columns, segment, own);
+  ColumnResults found = evaluate_columns(model, tape, text, columns, segment, own, undo_margin);
   if (shared) found = gathered(communicator, found, columns, rows, result.mixture_weights);
   const int64_t at_once = segment * columns;
   for (int64_t begin = 0; begin < rows * columns; begin += at_once)
@@ -182,27 +202,6 @@ void encode_sentences(const LanguageNetwork& model, Tape& tape, const Corpus& te
   tape.reset();
 }
 
-namespace {
-
-// -log p of each target of a batch with a margin undone, a few rows of the vocabulary at a time.
-std::vector<double> nats_undoing(const LanguageNetwork& model, const EncodedSentences& batch,
-                                 double margin) {
-  const int64_t rows = batch.targets.elements(), words = model.vocab();
-  const int32_t* target = batch.targets.data<int32_t>();
-  std::vector<double> nats(static_cast<size_t>(rows));
-  for (int64_t first = 0; first < rows; first += ops::kHeadPanel) {
-    const int64_t part = std::min(ops::kHeadPanel, rows - first);
-    const Tensor log_p =
-        model.log_probabilities_undoing(row_range(batch.hidden, first, part), margin);
-    for (int64_t r = 0; r < part; ++r)
-      if (target[first + r] >= 0)
-        nats[static_cast<size_t>(first + r)] = -log_p.data<double>()[r * words + target[first + r]];
-  }
-  return nats;
-}
-
-}  // namespace
-
 void score_sentences(const LanguageNetwork& model, Tape& tape, const Corpus& text,
                      int64_t batch_tokens,
                      const std::function<void(int64_t, std::span<const double>)>& callback,
@@ -210,7 +209,7 @@ void score_sentences(const LanguageNetwork& model, Tape& tape, const Corpus& tex
   std::vector<double> own;
   const auto take = [&](const EncodedSentences& batch) {
     const std::vector<double> nats =
-        undo_margin > 0 ? nats_undoing(model, batch, undo_margin)
+        undo_margin > 0 ? nats_undoing(model, batch.hidden, batch.targets, undo_margin)
                         : model.loss(batch.hidden, batch.targets, 1.0).nll.value().to_vector();
     for (int64_t c = 0; c < batch.count; ++c) {
       const int64_t length = text.length(batch.first + c);
@@ -244,10 +243,8 @@ void score_text(const LanguageModel& model, const Corpus& text, const ScoringOpt
     });
     return;
   }
-  require(options.undo_margin == 0,
-          "a margin is undone where sentences start afresh, not with carried state");
   std::vector<double> nats;
-  evaluate_carried(model.network(), tape, text, 10, 100, &nats, communicator);
+  evaluate_carried(model.network(), tape, text, 10, 100, &nats, communicator, options.undo_margin);
   size_t at = 0;
   for (int64_t s = 0; s < text.sentences(); at += static_cast<size_t>(text.length(s++)))
     callback(std::span(nats).subspan(at, static_cast<size_t>(text.length(s))));

@@ -24,11 +24,12 @@ void score_text(const LanguageModel& model, const Corpus& text, const ScoringOpt
 /// `columns` columns, segments of `segment` rows. token_nats, when given, becomes the nats of each
 /// token of the text, NaN for the remainder that fills no row and is left out. A network with a
 /// window reads segments of its own length, as SegmentReader says. Several processes share the
-/// columns out; the result is the same in each.
+/// columns out; the result is the same in each. `undo_margin` as in ScoringOptions.
 Evaluation evaluate_carried(const LanguageNetwork& model, Tape& tape, const Corpus& text,
                             int64_t columns = 10, int64_t segment = 100,
                             std::vector<double>* token_nats = nullptr,
-                            Communicator& communicator = one_process());
+                            Communicator& communicator = one_process(),
+                            double undo_margin = 0);
 
 /// Sentences [first, end) of a text; end -1: to the last one.
 struct SentenceRange {
