@@ -256,6 +256,7 @@ std::string to_text(const Score& score) {
   for (size_t k = 0; k < kernel.parameters.size(); ++k) {
     const ParameterInfo& p = kernel.parameters[k];
     const double value = score.parameters[k];
+    if (p.silent && value == p.default_value) continue;
     int words = 0;
     while (p.words != nullptr && p.words[words] != nullptr) ++words;
     const bool word = words > 0 && (!p.numbers_too || value == 0);

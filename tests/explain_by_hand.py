@@ -13,7 +13,7 @@ import subprocess
 import sys
 
 KERNELS = ["lin", "log", "log:p=0.7", "log:p=3", "pow", "pow:p=1", "pol", "pol:alpha=0.5:p=3", "pol:p=1", "rbf", "rbf:gamma=0.3", "wav", "wav:a=-2:b=3",
-           "sig", "ssg", "ssg:variance=0.5", "mog", "mog:form=mixture", "mog:components=3:form=mixture", "mog:components=1", "mog:variance=2",
+           "sig", "ssg", "ssg:variance=0.5", "ssg:pace=0.3", "mog", "mog:pace=2", "mog:form=mixture", "mog:components=3:form=mixture", "mog:components=1", "mog:variance=2",
            "mog:form=mixture:variance=0.5", "hpb", "hpb:ball=tanh", "hpb:ball=clip", "hpb:ball=sigmoid", "hpb:ball=sigmoid:shift=0.5",
            "expr:{s*tanh(z/s)}:s=30", "expr:{-log(1+q^(p/2))}:p=3", "expr:{c*sqrt(ww*hh)-q/d}", "expr:{where(q<2,z,erf(c))+abs(z)+min(ww,hh)}",
            "expr:{1}", "lin:scale=2", "rbf:gamma=learn:0.5:scale=learn:2", "log:p=learn:3", "pow:p=learn:1.5:scale=0.5", "pol:alpha=learn:0.5:c=learn:0.3",

@@ -20,7 +20,7 @@ from report_browser import Browser, CHROMIUM, FLAWS, no_browser
 
 ROWS, BATCHES, WORDS = 200, 5, 3
 # Pages with a plane. The numbers in the sliders are drawn at random for every batch.
-PAGES = ["lin", "log", "pow", "pol", "rbf", "wav", "sig", "ssg", "ssg:variance=0.5", "mog", "mog:form=mixture",
+PAGES = ["lin", "log", "pow", "pol", "rbf", "wav", "sig", "ssg", "ssg:variance=0.5", "ssg:pace=0.3", "mog", "mog:form=mixture",
          "mog:components=3:form=mixture:variance=0.7", "mog:components=3", "hpb", "hpb:ball=tanh", "hpb:ball=clip", "mog:form=mixture:scale=0.5",
          "hpb:ball=sigmoid", "expr:{s*tanh(z/s)}:s=3", "rbf:gamma=0.5:scale=learn", "mog:scale=0.5", "expr:{-log(1+q^(p/2))+erf(c)*k}:p=3:k=0.5",
          "expr:{where(q<2,softplus(z),-sqrt(ww+hh+1))+max(c,tanh(q))*atan(hh)-expm1(-q)*sigmoid(ww)}", "margin=cos:0.3", "margin=arc:0.5",

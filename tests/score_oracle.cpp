@@ -24,21 +24,22 @@ Reals slice(const Reals& x, size_t begin, size_t count) {
   return {x.begin() + static_cast<long>(begin), x.begin() + static_cast<long>(begin + count)};
 }
 
-Real gaussian(const Reals& w, const Reals& h, Real constant) {
+Real gaussian(const Reals& w, const Reals& h, Real constant, Real pace) {
   const size_t dims = constant > 0 ? w.size() : w.size() - 1;
-  const Real sw = constant > 0 ? constant : std::exp(w.back()) + 1e-6L,
-             sh = constant > 0 ? constant : std::exp(h.back()) + 1e-6L;
+  const Real sw = constant > 0 ? constant : std::exp(pace * w.back()) + 1e-6L,
+             sh = constant > 0 ? constant : std::exp(pace * h.back()) + 1e-6L;
   const Real sigma = sw + sh;
   return -static_cast<Real>(dims) / 2 * std::log(2 * std::numbers::pi_v<Real> * sigma) -
          squared_distance(slice(w, 0, dims), slice(h, 0, dims)) / (2 * sigma);
 }
 
-Real gaussians(const Reals& w, const Reals& h, size_t count, bool mixture, Real constant) {
+Real gaussians(const Reals& w, const Reals& h, size_t count, bool mixture, Real constant,
+               Real pace) {
   const size_t n = w.size() / count;
   Real sum = 0, likelihood = 0;
   for (size_t i = 0; i < count; ++i)
     for (size_t j = 0; j < count; ++j) {
-      const Real xi = gaussian(slice(w, i * n, n), slice(h, j * n, n), constant);
+      const Real xi = gaussian(slice(w, i * n, n), slice(h, j * n, n), constant, pace);
       sum += xi;
       likelihood += std::exp(xi) / static_cast<Real>(count * count);
     }
@@ -82,9 +83,10 @@ long double dense_score(const Score& score, const Reals& w, const Reals& h) {
     case ScoreKind::rbf:
       return std::exp(-parameter(0) * q);
     case ScoreKind::ssg:
-      return gaussian(w, h, parameter(0));
+      return gaussian(w, h, parameter(0), parameter(1));
     case ScoreKind::mog:
-      return gaussians(w, h, static_cast<size_t>(parameter(0)), parameter(1) == 1, parameter(2));
+      return gaussians(w, h, static_cast<size_t>(parameter(0)), parameter(1) == 1, parameter(2),
+                       parameter(3));
     case ScoreKind::hpb:
       return hyperbolic(w, h, static_cast<int>(parameter(0)), parameter(1));
     case ScoreKind::wav:
@@ -126,15 +128,17 @@ std::vector<ScoreCase> score_cases() {
           {"pol:p=7", {ScoreKind::pol, {0.5, -0.3, 7}}, 7},
           {"rbf", {ScoreKind::rbf, {1}}, 7},
           {"rbf:gamma=0.1", {ScoreKind::rbf, {0.1}}, 7},
-          {"ssg", {ScoreKind::ssg, {0}}, 7},
-          {"ssg, one mean", {ScoreKind::ssg, {0}}, 2},
-          {"ssg:variance=0.5", {ScoreKind::ssg, {0.5}}, 7},
-          {"mog", {ScoreKind::mog, {2, 0, 0}}, 8},
-          {"mog:components=1", {ScoreKind::mog, {1, 0, 0}}, 5},
-          {"mog:form=mixture", {ScoreKind::mog, {2, 1, 0}}, 8},
-          {"mog:components=3:form=mixture", {ScoreKind::mog, {3, 1, 0}}, 6},
-          {"mog:variance=2", {ScoreKind::mog, {3, 0, 2}}, 9},
-          {"mog:form=mixture:variance=0.7", {ScoreKind::mog, {2, 1, 0.7}}, 8},
+          {"ssg", {ScoreKind::ssg, {0, 1}}, 7},
+          {"ssg, one mean", {ScoreKind::ssg, {0, 1}}, 2},
+          {"ssg:pace=0.3", {ScoreKind::ssg, {0, 0.3}}, 7},
+          {"ssg:variance=0.5", {ScoreKind::ssg, {0.5, 1}}, 7},
+          {"mog", {ScoreKind::mog, {2, 0, 0, 1}}, 8},
+          {"mog:components=1", {ScoreKind::mog, {1, 0, 0, 1}}, 5},
+          {"mog:form=mixture", {ScoreKind::mog, {2, 1, 0, 1}}, 8},
+          {"mog:components=3:form=mixture", {ScoreKind::mog, {3, 1, 0, 1}}, 6},
+          {"mog:form=mixture:pace=1.7", {ScoreKind::mog, {2, 1, 0, 1.7}}, 8},
+          {"mog:variance=2", {ScoreKind::mog, {3, 0, 2, 1}}, 9},
+          {"mog:form=mixture:variance=0.7", {ScoreKind::mog, {2, 1, 0.7, 1}}, 8},
           {"hpb", {ScoreKind::hpb, {0, -2}}, 7},
           {"hpb:ball=tanh", {ScoreKind::hpb, {1, -2}}, 7},
           {"hpb:ball=clip", {ScoreKind::hpb, {2, -2}}, 7},

@@ -30,7 +30,7 @@ Score score_of(ScoreKind kind, std::array<double, kMaxScoreParameters> parameter
   return {kind, parameters};
 }
 const Score kLin = score_of(ScoreKind::lin), kPow = score_of(ScoreKind::pow, {2}),
-            kRbf = score_of(ScoreKind::rbf, {0.5}), kMog = score_of(ScoreKind::mog, {2, 1, 0});
+            kRbf = score_of(ScoreKind::rbf, {0.5}), kMog = score_of(ScoreKind::mog, {2, 1, 0, 1});
 
 // A head's inputs; empty ones are left out.
 struct Problem {
@@ -298,8 +298,8 @@ TEST_CASE(
 TEST_CASE("head: variances that a sum of floats cannot hold, beside ordinary ones") {
   const Restore restore;
   set_threads(1);
-  for (const Score& score : {Score{ScoreKind::ssg, {0}}, Score{ScoreKind::mog, {2, 0, 0}},
-                             Score{ScoreKind::mog, {2, 1, 0}}}) {
+  for (const Score& score : {Score{ScoreKind::ssg, {0, 1}}, Score{ScoreKind::mog, {2, 0, 0, 1}},
+                             Score{ScoreKind::mog, {2, 1, 0, 1}}}) {
     CAPTURE(static_cast<int>(score.kind));
     Problem p = problem(single(score), 70, 70,
                         6);  // three panels of rows: the first two are ordinary but for row 40
@@ -358,7 +358,7 @@ TEST_CASE(
   constexpr int64_t kSize = 64, kHalf = kSize / 2;
   for (const double log_variance : {-4.0, -8.0, -14.0}) {
     CAPTURE(log_variance);
-    Problem p = problem(single({ScoreKind::mog, {2, 1, 0}}), 33, 70, kSize);
+    Problem p = problem(single({ScoreKind::mog, {2, 1, 0, 1}}), 33, 70, kSize);
     for (int64_t r = 0; r < p.rows; ++r) {
       p.targets[static_cast<size_t>(r)] = static_cast<int32_t>(2 * r);
       double* h = p.h.data() + r * kSize;

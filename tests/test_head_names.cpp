@@ -44,6 +44,7 @@ TEST_CASE("head names: kernels with their parameters in full") {
       {"rbf:gamma=1e-3", "rbf:gamma=0.001"},
       {"ssg", "ssg:variance=split"},
       {"ssg:variance=0.5", "ssg:variance=0.5"},
+      {"ssg:pace=0.05", "ssg:variance=split:pace=0.05"},
       {"mog", "mog:components=2:form=sum:variance=split"},
       {"mog:components=4:form=mixture", "mog:components=4:form=mixture:variance=split"},
       {"hpb", "hpb:ball=lorentz:shift=-2"},

@@ -270,8 +270,8 @@ std::vector<Score> nine_kernels() {
           {ScoreKind::pow, {2}},
           {ScoreKind::pol, {1, 1, 2}},
           {ScoreKind::rbf, {1}},
-          {ScoreKind::ssg, {0}},
-          {ScoreKind::mog, {2, 0, 0}},
+          {ScoreKind::ssg, {0, 1}},
+          {ScoreKind::mog, {2, 0, 0, 1}},
           {ScoreKind::hpb, {0, -2}},
           {ScoreKind::wav, {1, 1}}};
 }
@@ -299,11 +299,12 @@ TEST_CASE("kernel_inspect: every kernel and parameter") {
            {"pol", {ScoreKind::pol, {1, 1, 2}}},
            {"pol:alpha=0.5:c=0.3:p=3", {ScoreKind::pol, {0.5, 0.3, 3}}},
            {"rbf:gamma=0.5", {ScoreKind::rbf, {0.5}}},
-           {"ssg", {ScoreKind::ssg, {0}}},
-           {"ssg:variance=0.5", {ScoreKind::ssg, {0.5}}},
-           {"mog", {ScoreKind::mog, {2, 0, 0}}},
-           {"mog:components=4:form=mixture", {ScoreKind::mog, {4, 1, 0}}},
-           {"mog:variance=0.3:form=mixture", {ScoreKind::mog, {2, 1, 0.3}}},
+           {"ssg", {ScoreKind::ssg, {0, 1}}},
+           {"ssg:variance=0.5", {ScoreKind::ssg, {0.5, 1}}},
+           {"mog", {ScoreKind::mog, {2, 0, 0, 1}}},
+           {"ssg:pace=0.2", {ScoreKind::ssg, {0, 0.2}}},
+           {"mog:components=4:form=mixture", {ScoreKind::mog, {4, 1, 0, 1}}},
+           {"mog:variance=0.3:form=mixture", {ScoreKind::mog, {2, 1, 0.3, 1}}},
            {"hpb", {ScoreKind::hpb, {0, -2}}},
            {"hpb:ball=tanh", {ScoreKind::hpb, {1, -2}}},
            {"hpb:ball=sigmoid:shift=0.5", {ScoreKind::hpb, {3, 0.5}}},
@@ -341,7 +342,7 @@ TEST_CASE("kernel_inspect: mixtures, tied and untied") {
               .options = {{"head_context", "tanh"}},
               .contexts = true});
   check_case({.head = "mix:ssg,hpb,hpb:ball=lorentz",
-              .components = {{ScoreKind::ssg, {0.5}},
+              .components = {{ScoreKind::ssg, {0.5, 1}},
                              {ScoreKind::hpb, {1, -2}},
                              {ScoreKind::hpb, {0, -2}}},
               .options = {{"variance", 0.5}, {"ball", "tanh"}},
@@ -358,7 +359,7 @@ TEST_CASE("kernel_inspect: label smoothing and regularisers") {
                 .smoothing = 0.2L,
                 .others = others});
     check_case({.head = "mog:form=mixture",
-                .components = {{ScoreKind::mog, {2, 1, 0}}},
+                .components = {{ScoreKind::mog, {2, 1, 0, 1}}},
                 .options = options,
                 .smoothing = 0.2L,
                 .others = others});

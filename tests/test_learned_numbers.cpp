@@ -41,6 +41,7 @@ constexpr const char* kHeads[] = {
     "rbf:scale=learn:2",
     "ssg:variance=learn:0.5",
     "ssg:variance=split:scale=learn",
+    "ssg:variance=split:pace=0.2:scale=learn",
     "mog:form=sum:components=2:variance=learn:1",
     "mog:form=mixture:components=2:variance=learn:0.7:scale=learn:2",
     "mog:form=mixture:components=3:variance=split:scale=learn:0.5",

@@ -407,7 +407,7 @@ TEST_CASE("scores: hpb of vectors whose squares overflow") {
 }
 
 TEST_CASE("scores: ssg with huge log-variances") {
-  const scores::Ssg ssg(Score{ScoreKind::ssg, {0}}, 3);
+  const scores::Ssg ssg(Score{ScoreKind::ssg, {0, 1}}, 3);
   const Pair<double> p = exactly<double>(ssg, {1, 2, 900}, {0, 1, -900}),
                      q = by_product<double>(ssg, {1, 2, 900}, {0, 1, -900});
   CHECK(p.value == doctest::Approx(-std::log(2 * std::acos(-1.0)) - 900));
@@ -418,7 +418,7 @@ TEST_CASE("scores: ssg with huge log-variances") {
 }
 
 TEST_CASE_TEMPLATE("scores: ssg's shorter way is the one for all", T, float, double) {
-  const scores::Ssg ssg(Score{ScoreKind::ssg, {0}}, 3);
+  const scores::Ssg ssg(Score{ScoreKind::ssg, {0, 1}}, 3);
   const double limit = sizeof(T) == sizeof(float) ? 3e-6 : 1e-14;
   for (const double of_w : {-50.0, -13.8, -3.0, 0.0, 0.1, 25.0, 39.0})
     for (const double of_h : {-20.0, -13.0, -0.1, 0.0, 7.0, 39.9}) {
@@ -448,21 +448,21 @@ TEST_CASE("scores: what kernels collapse to, as posteriors") {
   CHECK(posterior_difference({ScoreKind::pow, {2}}, 6, [](const auto& w, const auto& h) {
           return 2 * inner(w, h) - inner(w, w);
         }) < tolerance);
-  CHECK(posterior_difference({ScoreKind::ssg, {0.35}}, 6,
+  CHECK(posterior_difference({ScoreKind::ssg, {0.35, 1}}, 6,
                              [](const auto& w, const auto& h) {  // sigma = 0.7
                                return inner(w, h) / 0.7 - inner(w, w) / 1.4;
                              }) < tolerance);
-  CHECK(posterior_difference({ScoreKind::mog, {3, 0, 0.35}}, 6, [](const auto& w, const auto& h) {
+  CHECK(posterior_difference({ScoreKind::mog, {3, 0, 0.35, 1}}, 6, [](const auto& w, const auto& h) {
           double z = 0;
           for (size_t k = 0; k < 2; ++k)
             z += (w[k] + w[k + 2] + w[k + 4]) * (h[k] + h[k + 2] + h[k + 4]);
           return z / 0.7 - 3 * inner(w, w) / 1.4;  // a word bias
         }) < tolerance);
-  CHECK(posterior_difference({ScoreKind::mog, {1, 0, 0}}, 6, [](const auto& w, const auto& h) {
-          return score_of({ScoreKind::ssg, {0}}, w, h);
+  CHECK(posterior_difference({ScoreKind::mog, {1, 0, 0, 1}}, 6, [](const auto& w, const auto& h) {
+          return score_of({ScoreKind::ssg, {0, 1}}, w, h);
         }) < tolerance);
-  CHECK(posterior_difference({ScoreKind::mog, {1, 1, 0}}, 6, [](const auto& w, const auto& h) {
-          return score_of({ScoreKind::ssg, {0}}, w, h);
+  CHECK(posterior_difference({ScoreKind::mog, {1, 1, 0, 1}}, 6, [](const auto& w, const auto& h) {
+          return score_of({ScoreKind::ssg, {0, 1}}, w, h);
         }) < tolerance);
   CHECK(posterior_difference({ScoreKind::hpb, {0, -2}}, 6, [](const auto& w, const auto& h) {
           return -std::acosh(std::sqrt((1 + inner(w, w)) * (1 + inner(h, h))) - inner(w, h));
@@ -527,14 +527,18 @@ TEST_CASE("scores: parameters out of their range are named") {
   for (const double p : {0.0, -2.0, 2.5, 1e6, static_cast<double>(NAN)})
     CHECK(complaint(pol, {1, 1, p}, 4).starts_with("p must be an integer"));
   CHECK(complaint(rbf, {0}, 4) == "gamma must be > 0");
-  CHECK(complaint(ssg, {0}, 1).starts_with("variance=split"));
-  CHECK(complaint(ssg, {0}, 2).empty());
-  CHECK(complaint(ssg, {0.5}, 1).empty());
-  CHECK(complaint(ssg, {-0.5}, 4).starts_with("variance"));
-  CHECK(complaint(mog, {3}, 8).find("multiple of components") != std::string::npos);
-  CHECK(complaint(mog, {4}, 4).find("2 numbers or more") != std::string::npos);
-  CHECK(complaint(mog, {1.5}, 8).starts_with("components"));
-  CHECK(complaint(mog, {4}, 8).empty());
+  CHECK(complaint(ssg, {0, 1}, 1).starts_with("variance=split"));
+  CHECK(complaint(ssg, {0, 0.01}, 2).empty());
+  CHECK(complaint(ssg, {0.5, 1}, 1).empty());
+  CHECK(complaint(ssg, {-0.5, 1}, 4).starts_with("variance"));
+  for (const double pace : {0.0, -1.0, static_cast<double>(INFINITY), static_cast<double>(NAN)})
+    CHECK(complaint(ssg, {0, pace}, 4) == "pace must be > 0");
+  CHECK(complaint(ssg, {0.5, 2}, 4) == "pace is for variance=split");
+  CHECK(complaint(mog, {3, 0, 0, 1}, 8).find("multiple of components") != std::string::npos);
+  CHECK(complaint(mog, {4, 0, 0, 1}, 4).find("2 numbers or more") != std::string::npos);
+  CHECK(complaint(mog, {1.5, 0, 0, 1}, 8).starts_with("components"));
+  CHECK(complaint(mog, {4, 0, 0, 1}, 8).empty());
+  CHECK(complaint(mog, {4, 0, 0, 0}, 8) == "pace must be > 0");
   CHECK(complaint(hpb, {3, -2}, 1).starts_with("ball=sigmoid"));
   CHECK(complaint(hpb, {0, 1}, 4).starts_with("shift"));
   CHECK(complaint(hpb, {3, 1}, 4).empty());

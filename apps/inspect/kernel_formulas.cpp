@@ -18,12 +18,15 @@ Slider positive(const char* name, double value) {
   return {name, value, 0.1, std::max(4.0, 2 * value), 0.05};
 }
 
-const char* const kGaussians =
-    "-d/2*log(2*pi*(exp(lw)+exp(lh)+0.000002))-q/(2*(exp(lw)+exp(lh)+0.000002))";
 const char* const kGaussiansOfOneVariance = "-d/2*log(4*pi*variance)-q/(4*variance)";
 
-PageKernel gaussians(double variance) {
-  if (variance == 0) return {.formula = kGaussians, .extra = "log-variance"};
+PageKernel gaussians(double variance, double pace) {
+  if (variance == 0) {
+    const std::string times = pace == 1 ? "" : concat(pace, "*"),
+                      sigma = concat("(exp(", times, "lw)+exp(", times, "lh)+0.000002)");
+    return {.formula = concat("-d/2*log(2*pi*", sigma, ")-q/(2*", sigma, ")"),
+            .extra = pace == 1 ? "log-variance" : "number of the log-variance"};
+  }
   return {.formula = kGaussiansOfOneVariance, .sliders = {positive("variance", variance)}};
 }
 
@@ -105,9 +108,9 @@ PageKernel plain_kernel(const Score& score) {
     case ScoreKind::sig:
       return {.formula = "z+log(sigmoid(z))"};
     case ScoreKind::ssg:
-      return gaussians(p[0]);
+      return gaussians(p[0], p[1]);
     case ScoreKind::mog: {
-      PageKernel page = gaussians(p[2]);
+      PageKernel page = gaussians(p[2], p[3]);
       page.parts = static_cast<int>(p[0]);
       page.combine = p[1] == 1 ? PageKernel::Combine::mixture : PageKernel::Combine::sum;
       return page;

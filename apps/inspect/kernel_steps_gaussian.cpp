@@ -3,11 +3,21 @@
 #include "core/error.h"
 
 namespace nine::app {
+namespace {
+
+// A log-variance of a last number is the number itself, or so many times it; "{1}" is the value of
+// parameter 1.
+std::string factor(double pace, int parameter) {
+  return pace == 1 ? "" : concat("{", parameter, "}*");
+}
+
+}  // namespace
 
 KernelSteps ssg_steps(const Score& score, size_t size) {
   const bool split = score.parameters[0] == 0;
   const size_t d = split ? size - 1 : size;
-  const std::string means = concat("[1..", d, "]"), last = concat("[", size, "]");
+  const std::string means = concat("[1..", d, "]"), last = concat("[", size, "]"),
+                    pace = factor(score.parameters[1], 1);
   KernelSteps k;
   if (!split) {
     k.forward = {kDistance,
@@ -18,9 +28,9 @@ KernelSteps ssg_steps(const Score& score, size_t size) {
     return k;
   }
   k.context = {{"m_h", "h" + means, "the mean"},
-               {"s_h", "exp(h" + last + ") + 0.000001", "the variance from the last number"}};
+               {"s_h", "exp(" + pace + "h" + last + ") + 0.000001", "the variance from the last number"}};
   k.forward = {{"m@", "w@" + means, "the mean"},
-               {"s@", "exp(w@" + last + ") + 0.000001", "the variance from the last number"},
+               {"s@", "exp(" + pace + "w@" + last + ") + 0.000001", "the variance from the last number"},
                {"q@", "|m@ - m_h|^2", "the squared distance of the means"},
                {"sigma@", "s@ + s_h", "variances add"},
                {"S@", concat("-(", d, "/2)*ln(2*pi*sigma@) - q@/(2*sigma@)"), "the kernel"}};
@@ -29,9 +39,11 @@ KernelSteps ssg_steps(const Score& score, size_t size) {
       {"dS@/dsigma", concat("-", d, "/(2*sigma@) + q@/(2*sigma@^2)"),
        "sum rule: ln x has the slope 1/x, 1/x has -1/x^2"},
       {"dS@/dm", "dS@/dq*2*(m@ - m_h)", "chain rule: |m - m_h|^2 has 2 (m - m_h)"},
-      {"dS@/dl", "dS@/dsigma*exp(w@" + last + ")", "chain rule: sigma = s + s_h, s has e^l by l"},
+      {"dS@/dl", "dS@/dsigma*" + pace + "exp(" + pace + "w@" + last + ")",
+       "chain rule: sigma = s + s_h, s has e^l by l"},
       {"dS@/dw@", "[dS@/dm, dS@/dl]", "w is its mean and l, its last number"},
-      {"dS@/dl_h", "dS@/dsigma*exp(h" + last + ")", "the same for the context's last number"},
+      {"dS@/dl_h", "dS@/dsigma*" + pace + "exp(" + pace + "h" + last + ")",
+       "the same for the context's last number"},
       {"dS@/dh", "[-dS@/dm, dS@/dl_h]", "m - m_h changes sign when they change places"}};
   return k;
 }
@@ -46,6 +58,7 @@ class MogSteps {
         size_(size / parts_),
         mixture_(score.parameters[1] == 1),
         split_(score.parameters[2] == 0),
+        pace_(factor(score.parameters[3], 3)),
         means_(split_ ? size_ - 1 : size_) {}
 
   KernelSteps steps() const {
@@ -89,7 +102,7 @@ class MogSteps {
   std::string variances(const std::string& of) const {
     std::string all;
     for (size_t i = 0; i < parts_; ++i) all += concat(i > 0 ? ", " : "", of, last(i));
-    return "exp([" + all + "]) + 0.000001";
+    return "exp(" + pace_ + "[" + all + "]) + 0.000001";
   }
   template <class F>
   std::string pairs(F&& f) const {
@@ -119,7 +132,7 @@ class MogSteps {
                             concat("chain rule and sum rule, over the pairs of mean ", i + 1)});
       joined += (i > 0 ? ", " : "") + by_mean;
       if (!split_) continue;
-      k.backward.push_back({by_last, concat("exp(", own, last(i), ")*(") + over([&](size_t j) {
+      k.backward.push_back({by_last, concat(pace_, "exp(", pace_, own, last(i), ")*(") + over([&](size_t j) {
                                        return concat("dS@/dsigma[", pair(j), "]");
                                      }) + ")",
                             "chain rule: s has the slope e^l by l"});
@@ -130,6 +143,7 @@ class MogSteps {
 
   size_t parts_, size_;
   bool mixture_, split_;
+  std::string pace_;
   size_t means_;
 };
 

@@ -34,9 +34,7 @@ def climb(values, factor, figure_of):
 
 def state(kernel, folder=None, tuning=parts.T1_TUNING):
     """(head, rate, run to train next or None) of a kernel; the head is None until anything of it is known."""
-    first = tuning.rate_of(kernel)
-
-    def of(head, rate=first):
+    def of(head, rate=tuning.rate):
         return figure(tuning.run(head, rate), folder)
 
     heads, waiting = [], None
@@ -49,14 +47,13 @@ def state(kernel, folder=None, tuning=parts.T1_TUNING):
             head = template if of(template) is not None else None
             pending = None if head else template
         heads += [head] if head else []
-        waiting = waiting or (pending and tuning.run(pending, first))
+        waiting = waiting or (pending and tuning.run(pending, tuning.rate))
     if not heads:
-        return None, first, waiting
+        return None, tuning.rate, waiting
     head = min(heads, key=of)
-    rates = tuning.rates_of(kernel)
-    if waiting or not rates:
-        return head, first, waiting
-    rate, step = climb(rates, 2, lambda r: of(head, r))
+    if waiting or not tuning.rates:
+        return head, tuning.rate, waiting
+    rate, step = climb(tuning.rates, 2, lambda r: of(head, r))
     return head, rate, step and tuning.run(head, step)
 
 
@@ -128,10 +125,11 @@ def searched(kernel, folder=None, tuning=parts.T1_TUNING):
 
     for template, values, factor in tuning.ladders[kernel] or ((kernel, (), 0),):
         if factor:
-            climb(values, factor, lambda v: note(template.format(f"{v:g}"), tuning.rate_of(kernel)))
-        for rate in dict.fromkeys((tuning.rate_of(kernel), tuning.rate)):
-            for v in values if factor else ("",):
-                note(template.format(f"{v:g}") if factor else template, rate)
+            climb(values, factor, lambda v: note(template.format(f"{v:g}"), tuning.rate))
+            for v in values:
+                note(template.format(f"{v:g}"), tuning.rate)
+        else:
+            note(template, tuning.rate)
     head = state(kernel, folder, tuning)[0]
     for power in range(-6, 7) if head else ():
         note(head, tuning.rate * 2 ** power)

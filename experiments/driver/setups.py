@@ -137,14 +137,6 @@ class Tuning:
     options: str = "--head {} --lr {:g}"
     setup: str = "S"
     legacy: typing.Callable = lambda head, rate: ""
-    slow: tuple = ()  # kernels that are searched from a quarter of the rate on
-
-    def rate_of(self, kernel):
-        """At which the ladder of its head is climbed."""
-        return self.rate / 4 if kernel in self.slow else self.rate
-
-    def rates_of(self, kernel):
-        return tuple(r * self.rate_of(kernel) / self.rate for r in self.rates)
 
     def label(self, head, rate):
         return head + ("" if rate == self.rate else f" lr={rate:g}")

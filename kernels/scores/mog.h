@@ -30,7 +30,8 @@ struct Mog {
   static constexpr ParameterInfo kParameters[] = {
       {"components", 2, "C, an integer >= 1; d must be a multiple of it, d/C >= 2"},
       {"form", 0, "sum or mixture", kForms},
-      Ssg::kParameters[0]};
+      Ssg::kParameters[0],
+      Ssg::kParameters[1]};
 
   static std::span<const ParameterInfo> parameters() { return kParameters; }
   static std::string check(const Score& s, int64_t d) {
@@ -40,12 +41,12 @@ struct Mog {
     const auto c = static_cast<int64_t>(count);
     if (d >= 0 && d % c != 0) return "vectors' numbers must be a multiple of components";
     if (d >= 0 && d / c < 2) return "each of the components needs 2 numbers or more";
-    return Ssg::check(Score{ScoreKind::ssg, {s.parameters[2]}}, -1);
+    return Ssg::check(s.parameters[2], s.parameters[3], -1);
   }
   Mog(const Score& s, int64_t d)
       : count(static_cast<int64_t>(s.parameters[0])),
         mixture(s.parameters[1] == 1),
-        part(s.parameters[2], d / static_cast<int64_t>(s.parameters[0])) {}
+        part(s.parameters[2], s.parameters[3], d / static_cast<int64_t>(s.parameters[0])) {}
   NINE_HD int64_t parts() const { return count; }
   NINE_HD int64_t product_dims(int64_t n) const { return part.product_dims(n); }
 

@@ -153,6 +153,9 @@ struct ParameterInfo {
   const char* const* words = nullptr;
   bool numbers_too = false;  ///< besides these words any number > 0 is valid
   Learnable learnable = Learnable::no;
+  /// Head strings that the program writes leave it out at its default value, as those of files
+  /// that are older than it do.
+  bool silent = false;
 };
 
 namespace scores {

@@ -13,15 +13,17 @@
 namespace nine::scores {
 
 /// -(D/2) log(2 pi sigma) - q/(2 sigma), sigma = s_w + s_h. With variance=split the last number of
-/// a vector is its log-variance l, s = exp(l) + 1e-6, and the D = d - 1 others are its mean; with a
-/// constant variance s all D = d numbers are the mean. Statistics: |mean|^2, log s and s (no more
+/// a vector gives its log-variance, l = pace * number, s = exp(l) + 1e-6, and the D = d - 1 others
+/// are its mean; with a constant variance s all D = d numbers are the mean. A pace below 1 slows
+/// the variances down: Adam moves every number by the same rate, and S changes by up to D/2 with l.
+/// Statistics: |mean|^2, log s and s (no more
 /// than e^40). Sums of variances are computed from logarithms, so that nothing overflows, or
 /// directly where fast_path_valid holds for both vectors.
 struct Ssg {
   static constexpr ScoreKind kKind = ScoreKind::ssg;
   static constexpr const char* kName = "ssg";
   static constexpr const char* kFormula =
-      "-(D/2) log(2 pi sigma) - q/(2 sigma), sigma = s_w + s_h, s = exp(last number) + 1e-6";
+      "-(D/2) log(2 pi sigma) - q/(2 sigma), sigma = s_w + s_h, s = exp(pace * last number) + 1e-6";
   static constexpr const char* kDerivative =
       "dS/dq = -1/(2 sigma), dS/ds = -D/(2 sigma) + q/(2 sigma^2)";
   static constexpr const char* kNote =
@@ -33,18 +35,29 @@ struct Ssg {
       {"variance", 0,
        "split: a vector's last number is its log-variance; or a constant > 0, the same for all "
        "vectors",
-       kVariances, true, Learnable::positive}};
+       kVariances, true, Learnable::positive},
+      {.name = "pace",
+       .default_value = 1,
+       .meaning = "variance=split: the log-variance is so many times the last number, > 0",
+       .silent = true}};
 
   static std::span<const ParameterInfo> parameters() { return kParameters; }
   static std::string check(const Score& s, int64_t d) {
-    if (!(s.parameters[0] >= 0)) return "variance must be split or > 0";
-    return s.parameters[0] == 0 && d >= 0 && d < 2
+    return check(s.parameters[0], s.parameters[1], d);
+  }
+  static std::string check(double variance, double pace, int64_t d) {
+    if (!(variance >= 0)) return "variance must be split or > 0";
+    if (!(pace > 0 && std::isfinite(pace))) return "pace must be > 0";
+    if (variance != 0 && pace != kParameters[1].default_value) return "pace is for variance=split";
+    return variance == 0 && d >= 0 && d < 2
                ? "variance=split takes one number of a vector, so vectors need 2 or more"
                : "";
   }
-  Ssg(const Score& s, int64_t d) : Ssg(s.parameters[0], d) {}
-  Ssg(double variance_or_0, int64_t d)
-      : variance(variance_or_0), half_dims(static_cast<double>(product_dims(d)) / 2) {}
+  Ssg(const Score& s, int64_t d) : Ssg(s.parameters[0], s.parameters[1], d) {}
+  Ssg(double variance_or_0, double of_log_variance, int64_t d)
+      : variance(variance_or_0),
+        pace(of_log_variance),
+        half_dims(static_cast<double>(product_dims(d)) / 2) {}
   NINE_HD int64_t parts() const { return 1; }
   NINE_HD int64_t product_dims(int64_t n) const { return split() ? n - 1 : n; }
 
@@ -121,6 +134,7 @@ struct Ssg {
   }
 
   double variance;   // 0: split
+  double pace;       // of log-variances
   double half_dims;  // D/2
 
  private:
@@ -141,14 +155,14 @@ struct Ssg {
   template <class T>
   NINE_HD double log_variance(const T* x, int64_t n) const {
     if (!split()) return std::log(variance);
-    const double l = static_cast<double>(x[n - 1]);
+    const double l = pace * static_cast<double>(x[n - 1]);
     return l > kLogMinVariance ? l + std::log1p(kMinVariance * std::exp(-l))
                                : kLogMinVariance + std::log1p(std::exp(l) / kMinVariance);
   }
-  // d log s / dl = exp(l) / s.
+  // d log s / d(last number) = pace exp(l) / s.
   template <class T>
-  NINE_HD static double variance_share(const T* x, int64_t n) {
-    return 1 / (1 + kMinVariance * std::exp(-static_cast<double>(x[n - 1])));
+  NINE_HD double variance_share(const T* x, int64_t n) const {
+    return pace / (1 + kMinVariance * std::exp(-pace * static_cast<double>(x[n - 1])));
   }
 
   // Of sigma = s_w + s_h: its logarithm, its inverse, and the shares of both.
