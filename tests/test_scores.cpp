@@ -452,12 +452,13 @@ TEST_CASE("scores: what kernels collapse to, as posteriors") {
                              [](const auto& w, const auto& h) {  // sigma = 0.7
                                return inner(w, h) / 0.7 - inner(w, w) / 1.4;
                              }) < tolerance);
-  CHECK(posterior_difference({ScoreKind::mog, {3, 0, 0.35, 1}}, 6, [](const auto& w, const auto& h) {
-          double z = 0;
-          for (size_t k = 0; k < 2; ++k)
-            z += (w[k] + w[k + 2] + w[k + 4]) * (h[k] + h[k + 2] + h[k + 4]);
-          return z / 0.7 - 3 * inner(w, w) / 1.4;  // a word bias
-        }) < tolerance);
+  CHECK(
+      posterior_difference({ScoreKind::mog, {3, 0, 0.35, 1}}, 6, [](const auto& w, const auto& h) {
+        double z = 0;
+        for (size_t k = 0; k < 2; ++k)
+          z += (w[k] + w[k + 2] + w[k + 4]) * (h[k] + h[k + 2] + h[k + 4]);
+        return z / 0.7 - 3 * inner(w, w) / 1.4;  // a word bias
+      }) < tolerance);
   CHECK(posterior_difference({ScoreKind::mog, {1, 0, 0, 1}}, 6, [](const auto& w, const auto& h) {
           return score_of({ScoreKind::ssg, {0, 1}}, w, h);
         }) < tolerance);

@@ -27,24 +27,25 @@ KernelSteps ssg_steps(const Score& score, size_t size) {
         {"dS@/dq", "-1/(2*sigma@)", "S is linear in q; sigma is constant"}, kByWord, kByContext};
     return k;
   }
-  k.context = {{"m_h", "h" + means, "the mean"},
-               {"s_h", "exp(" + pace + "h" + last + ") + 0.000001", "the variance from the last number"}};
-  k.forward = {{"m@", "w@" + means, "the mean"},
-               {"s@", "exp(" + pace + "w@" + last + ") + 0.000001", "the variance from the last number"},
-               {"q@", "|m@ - m_h|^2", "the squared distance of the means"},
-               {"sigma@", "s@ + s_h", "variances add"},
-               {"S@", concat("-(", d, "/2)*ln(2*pi*sigma@) - q@/(2*sigma@)"), "the kernel"}};
-  k.backward = {
-      {"dS@/dq", "-1/(2*sigma@)", "S is linear in q"},
-      {"dS@/dsigma", concat("-", d, "/(2*sigma@) + q@/(2*sigma@^2)"),
-       "sum rule: ln x has the slope 1/x, 1/x has -1/x^2"},
-      {"dS@/dm", "dS@/dq*2*(m@ - m_h)", "chain rule: |m - m_h|^2 has 2 (m - m_h)"},
-      {"dS@/dl", "dS@/dsigma*" + pace + "exp(" + pace + "w@" + last + ")",
-       "chain rule: sigma = s + s_h, s has e^l by l"},
-      {"dS@/dw@", "[dS@/dm, dS@/dl]", "w is its mean and l, its last number"},
-      {"dS@/dl_h", "dS@/dsigma*" + pace + "exp(" + pace + "h" + last + ")",
-       "the same for the context's last number"},
-      {"dS@/dh", "[-dS@/dm, dS@/dl_h]", "m - m_h changes sign when they change places"}};
+  k.context = {
+      {"m_h", "h" + means, "the mean"},
+      {"s_h", "exp(" + pace + "h" + last + ") + 0.000001", "the variance from the last number"}};
+  k.forward = {
+      {"m@", "w@" + means, "the mean"},
+      {"s@", "exp(" + pace + "w@" + last + ") + 0.000001", "the variance from the last number"},
+      {"q@", "|m@ - m_h|^2", "the squared distance of the means"},
+      {"sigma@", "s@ + s_h", "variances add"},
+      {"S@", concat("-(", d, "/2)*ln(2*pi*sigma@) - q@/(2*sigma@)"), "the kernel"}};
+  k.backward = {{"dS@/dq", "-1/(2*sigma@)", "S is linear in q"},
+                {"dS@/dsigma", concat("-", d, "/(2*sigma@) + q@/(2*sigma@^2)"),
+                 "sum rule: ln x has the slope 1/x, 1/x has -1/x^2"},
+                {"dS@/dm", "dS@/dq*2*(m@ - m_h)", "chain rule: |m - m_h|^2 has 2 (m - m_h)"},
+                {"dS@/dl", "dS@/dsigma*" + pace + "exp(" + pace + "w@" + last + ")",
+                 "chain rule: sigma = s + s_h, s has e^l by l"},
+                {"dS@/dw@", "[dS@/dm, dS@/dl]", "w is its mean and l, its last number"},
+                {"dS@/dl_h", "dS@/dsigma*" + pace + "exp(" + pace + "h" + last + ")",
+                 "the same for the context's last number"},
+                {"dS@/dh", "[-dS@/dm, dS@/dl_h]", "m - m_h changes sign when they change places"}};
   return k;
 }
 
@@ -132,9 +133,10 @@ class MogSteps {
                             concat("chain rule and sum rule, over the pairs of mean ", i + 1)});
       joined += (i > 0 ? ", " : "") + by_mean;
       if (!split_) continue;
-      k.backward.push_back({by_last, concat(pace_, "exp(", pace_, own, last(i), ")*(") + over([&](size_t j) {
-                                       return concat("dS@/dsigma[", pair(j), "]");
-                                     }) + ")",
+      k.backward.push_back({by_last,
+                            concat(pace_, "exp(", pace_, own, last(i), ")*(") + over([&](size_t j) {
+                              return concat("dS@/dsigma[", pair(j), "]");
+                            }) + ")",
                             "chain rule: s has the slope e^l by l"});
       joined += ", " + by_last;
     }

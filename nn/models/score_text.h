@@ -28,8 +28,7 @@ void score_text(const LanguageModel& model, const Corpus& text, const ScoringOpt
 Evaluation evaluate_carried(const LanguageNetwork& model, Tape& tape, const Corpus& text,
                             int64_t columns = 10, int64_t segment = 100,
                             std::vector<double>* token_nats = nullptr,
-                            Communicator& communicator = one_process(),
-                            double undo_margin = 0);
+                            Communicator& communicator = one_process(), double undo_margin = 0);
 
 /// Sentences [first, end) of a text; end -1: to the last one.
 struct SentenceRange {
