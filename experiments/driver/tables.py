@@ -208,4 +208,5 @@ def commands(part):
     own = {row.label for row in part.rows}
     lines += [f"    experiments/run {part.name} --only '{label}' --records runs/records   # measured of {runs}"
               for label, runs in {m.label: m.needs[0].name.rpartition("-")[0] for m in part.measures if m.label not in own}.items()]
-    return "Any row again, into records of its own (`DATA` as in [experiments](../../experiments/README.md#data)):\n\n" + "\n".join(lines)
+    return ("Any row again, into records of its own (`DATA` as in [experiments](../../experiments/README.md#data); after `#` stands what a row adds to the "
+            "[set-up](rules.md#common-to-all-parts)):\n\n" + "\n".join(lines))
