@@ -58,7 +58,7 @@ def angles():
 
 
 RATES = (0.002, 0.004, 0.008, 0.016)
-NORMED = {"base": "", "m=0": " --word-norm const:1 --context-norm const:64", "max": " --context-norm max"}
+NORMED = {"base": "", "m=0": f" {parts.FIXED_NORMS}", "max": " --context-norm max"}
 
 
 def rates():

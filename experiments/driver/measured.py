@@ -81,26 +81,22 @@ def mf_table(part, folder=None):
 
 
 # ---- R2 ----
-def losses(cells, label):
-    """By seed, the loss of a margin beside m = 0, in nats."""
+def effects(cells, label):
+    """(a margin's loss beside m = 0, what its correction gains), in nats, a list over seeds each."""
     none, with_margin = cells["m=0"].values, cells[label].values
-    return [math.log(with_margin[seed]["plain"] / none[seed]["plain"]) for seed in sorted(none.keys() & with_margin.keys())]
+    seeds = sorted(none.keys() & with_margin.keys())
+    return ([math.log(with_margin[s]["plain"] / none[s]["plain"]) for s in seeds], [math.log(with_margin[s]["plain"] / with_margin[s]["corrected"]) for s in seeds])
 
 
 def loses(cells, label):
     """Whether there is a loss to take back: its interval is above 0."""
-    bounds = statistics.interval(losses(cells, label))
+    bounds = statistics.interval(effects(cells, label)[0])
     return bounds is not None and bounds[0] > 0
 
 
 def taken_back(cells, label):
     """By seed, the share of a margin's loss beside m = 0 that the correction takes back."""
-    none, with_margin = cells["m=0"].values, cells[label].values
-    found = []
-    for seed in sorted(none.keys() & with_margin.keys()):
-        plain, corrected, base = (math.log(x) for x in (with_margin[seed]["plain"], with_margin[seed]["corrected"], none[seed]["plain"]))
-        found.append((plain - corrected) / (plain - base) if plain != base else math.nan)
-    return found
+    return [gain / loss if loss else math.nan for loss, gain in zip(*effects(cells, label))]
 
 
 def corrected_cells(part, folder=None, event="perplexity"):
@@ -131,7 +127,7 @@ def corrected_lines(cells):
         if label == "m=0":
             lines.append(line + [tables.DASH] * 4)
             continue
-        lines.append(line + [shown([v["corrected"] for v in events]), percent(losses(cells, label)), percent([math.log(v["plain"] / v["corrected"]) for v in events]),
+        lines.append(line + [shown([v["corrected"] for v in events]), *map(percent, effects(cells, label)),
                              shown(taken_back(cells, label)) if loses(cells, label) else tables.DASH])
     return tables.markdown([
         "margin", "seeds", "test perplexity, plain", "corrected", "loss beside m = 0, nats / 100", "the correction's gain, nats / 100", "share taken back, where the loss has an interval above 0"], lines)

@@ -75,15 +75,15 @@ def t2():
 
 # ---- margins ----
 MARGINS = (0, 0.001, 0.003, 0.01, 0.03)
+FIXED_NORMS = "--word-norm const:1 --context-norm const:64"
 M1_PAPER = {"arc": (66.9, 68.0, 80.7, 106.1, 170.4), "cos": (66.9, 70.3, 77.7, 108.0, 382.1)}
 
 
 def m1():
-    norms = "--word-norm const:1 --context-norm const:64"
     rows = [Row("base", f"--head lin {lr(RATE)}", 53.7, legacy="presets/lin-{seed}"), Row("lsm:2", f"--head lin --margin lsm:2 {lr(RATE)}", 390.3),
-            Row("m=0", f"--head lin {norms} {lr(RATE)}", 66.9)]  # one run for both: arc:0 and cos:0 are no margin
+            Row("m=0", f"--head lin {FIXED_NORMS} {lr(RATE)}", 66.9)]  # one run for both: arc:0 and cos:0 are no margin
     for m, arc, cos in list(zip(MARGINS, M1_PAPER["arc"], M1_PAPER["cos"]))[1:]:
-        rows += [Row(f"{kind}:{m:g}", f"--head lin --margin {kind}:{m:g} {norms} {lr(RATE)}", paper, kind) for kind, paper in (("cos", cos), ("arc", arc))]
+        rows += [Row(f"{kind}:{m:g}", f"--head lin --margin {kind}:{m:g} {FIXED_NORMS} {lr(RATE)}", paper, kind) for kind, paper in (("cos", cos), ("arc", arc))]
     return Part("M1", "Table 1 of the margin paper: margins between normed vectors", 5, 5, tuple(rows))
 
 

@@ -78,14 +78,12 @@ def m1(part, folder=None):
     if not any(c.values for c in table if c.row.label != "base"):
         return "not run", tables.DASH
     base, figure, holds = by["base"], [], []
-    if by["lsm:2"].against(base):
-        ratio = math.exp(statistics.mean(by["lsm:2"].against(base)))
-        figure.append(f"lsm:2 {ratio:.2f} × base (paper {390.3 / 53.7:.2f})")
-        holds.append(ratio >= 3)
-    if by["m=0"].against(base):
-        ratio = math.exp(statistics.mean(by["m=0"].against(base)))
-        figure.append(f"m = 0 {ratio:.3f} × base (paper {66.9 / 53.7:.3f})")
-        holds.append(ratio >= 1.1)
+    for label, name, digits, least in (("lsm:2", "lsm:2", 2, 3), ("m=0", "m = 0", 3, 1.1)):
+        paired = by[label].against(base)
+        if paired:
+            ratio = math.exp(statistics.mean(paired))
+            figure.append(f"{name} {ratio:.{digits}f} × base (paper {by[label].row.paper / base.row.paper:.{digits}f})")
+            holds.append(ratio >= least)
     for kind in ("arc", "cos"):
         page = rising(by, ["m=0"] + [f"{kind}:{m:g}" for m in parts.MARGINS[1:]], part.seeds)
         if page:

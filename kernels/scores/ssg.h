@@ -16,9 +16,8 @@ namespace nine::scores {
 /// a vector gives its log-variance, l = pace * number, s = exp(l) + 1e-6, and the D = d - 1 others
 /// are its mean; with a constant variance s all D = d numbers are the mean. A pace below 1 slows
 /// the variances down: Adam moves every number by the same rate, and S changes by up to D/2 with l.
-/// Statistics: |mean|^2, log s and s (no more
-/// than e^40). Sums of variances are computed from logarithms, so that nothing overflows, or
-/// directly where fast_path_valid holds for both vectors.
+/// Statistics: |mean|^2, log s and s (no more than e^40). Sums of variances are computed from
+/// logarithms, so that nothing overflows, or directly where fast_path_valid holds for both vectors.
 struct Ssg {
   static constexpr ScoreKind kKind = ScoreKind::ssg;
   static constexpr const char* kName = "ssg";

@@ -57,11 +57,11 @@ ColumnResults evaluate_columns(const LanguageNetwork& model, Tape& tape, const C
     tape.reset();
     const Var hidden = reader.read(tape, batch.input, batch.rows);
     const Tensor targets = Tensor::from(batch.target, {batch.rows, batch.cols});
+    const bool undo = undo_margin > 0;
     SoftmaxLoss loss;
-    if (undo_margin == 0) loss = model.loss(hidden, targets, 1.0);
-    const std::vector<double> nats = undo_margin > 0
-                                         ? nats_undoing(model, hidden, targets, undo_margin)
-                                         : loss.nll.value().to_vector();
+    if (!undo) loss = model.loss(hidden, targets, 1.0);
+    const std::vector<double> nats =
+        undo ? nats_undoing(model, hidden, targets, undo_margin) : loss.nll.value().to_vector();
     out.nats.insert(out.nats.end(), nats.begin(), nats.end());
     for (size_t c = 0; loss.prior && c < out.weights.size(); ++c)
       out.weights[c].add(loss.prior.value(), targets, static_cast<int64_t>(c), own.count);
