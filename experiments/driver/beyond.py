@@ -74,6 +74,11 @@ def precision():
                 note="On a CPU without bfloat16 tiles the rows of `high` want `NINE_BF16_TILES=pairs` before the command; without it they are float32 there, and count for nothing.")
 
 
+def precision_mix():
+    rows = [Row(p, f"--head mix4 --pi-reg variance:0.1 --matmul-precision {p} {parts.lr(parts.RATE)}") for p in ("highest", "medium")]
+    return Part("Precision-mix", "Bfloat16 products beside float32: a mixture of kernels", 3, 3, tuple(rows))
+
+
 def precision_mt():
     rows = [Row(p, f"--head lin --matmul-precision {p} {parts.lr(parts.MT_RATE)}") for p in ("highest", "medium")]
     return Part("Precision-MT", "Bfloat16 products beside float32: translation", 6, 3, tuple(rows), "test BLEU", "pairs")
@@ -86,5 +91,5 @@ def all_parts(search, folder=None):
     made = [parts.t1(best), parts.t2(), parts.m1(), parts.m2(search.unigram_norm(folder)[0]), rates(), parts.t3(best), projection.part(), slopes(), corrected(), bottleneck(),
             learned_scale(best), choices(best), parts.m3(), angles(), parts.t3b(best), parts.mos(lambda head: search.best_rate(head, folder)), parts.t1_mt(lambda kernel, bias: search.best_mt(kernel, bias, folder), measures.translations),
             parts.m5(measures.rescoring), parts.ss(), parts.m_l(), parts.t1_l(best), parts.t3_l(best), parts.d(best, measures.restricted),
-            precision(), precision_mt()]
+            precision(), precision_mix(), precision_mt()]
     return {p.name: p for p in made}

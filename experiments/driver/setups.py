@@ -16,12 +16,10 @@ class Setup:
 CAPTIONS = "--min-count 3 --init-bias log-frequency"
 NETWORK = "--min-count 3 --layers 2 --hidden 128 --batch 16 --bptt 64 --init-bias log-frequency"
 PAIRS = "--shared-vocab --layers 2 --hidden 128 --ffn 256 --dropout 0.1 --warmup 500 --batch-tokens 2048"
-MEDIUM = "--matmul-precision medium"  # half to two thirds of the time where a CPU multiplies bfloat16; of inner products alone (docs/results/rules.md)
+MEDIUM = "--matmul-precision medium"  # half to two thirds of the time where a CPU multiplies bfloat16 (docs/results/rules.md: which parts)
 SETUPS = {
     "S": Setup("lm_train", "captions 10000", f"{CAPTIONS} --hidden 256 --embed 256", 1),
     "L": Setup("lm_train", "captions", f"{CAPTIONS} --hidden 512 --embed 512", 52),  # measured over 15 updates: 0.32 s of CPU an update, 0.065 s on S
-    "S, medium": Setup("lm_train", "captions 10000", f"{CAPTIONS} --hidden 256 --embed 256 {MEDIUM}", 0.65),
-    "L, medium": Setup("lm_train", "captions", f"{CAPTIONS} --hidden 512 --embed 512 {MEDIUM}", 29),
     "L, width 256": Setup("lm_train", "captions", f"{CAPTIONS} --hidden 256 --embed 256", 15),
     "M": Setup("lm_train", "captions 30000", f"{CAPTIONS} --hidden 512 --embed 512", 8),
     "S, no bias to start from": Setup("lm_train", "captions 10000", "--min-count 3 --hidden 256 --embed 256", 1),
@@ -33,6 +31,7 @@ SETUPS = {
     "zipf": Setup("lm_train", "zipf", f"--hidden 128 --embed 128 --init-bias log-frequency --lr 0.002 {MEDIUM}", 25),
     "pairs": Setup("mt_train", "multi30k", PAIRS, 5),
 }
+SETUPS |= {f"{name}, medium": dataclasses.replace(SETUPS[name], options=f"{SETUPS[name].options} {MEDIUM}", cost=cost) for name, cost in (("S", 0.65), ("L", 29))}
 
 
 @dataclasses.dataclass(frozen=True)

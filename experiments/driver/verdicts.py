@@ -285,4 +285,4 @@ def precision(part, folder=None):
 
 
 RULES = {"T1": t1, "T2": t2, "M1": m1, "M2": m2, "M-rates": rates, "M3": m3, "T3": t3, "T3b": t3b, "R1": lambda part, folder=None: projection.verdict(folder), "R1-slopes": slopes, "R4": r4, "MoS": mos,
-         "SS": ss, "T1-L": t1_l, "T3-L": t3, "M-L": m_l, "Precision": precision, "Precision-MT": precision, **measured.RULES}
+         "SS": ss, "T1-L": t1_l, "T3-L": t3, "M-L": m_l, "Precision": precision, "Precision-mix": precision, "Precision-MT": precision, **measured.RULES}
