@@ -62,6 +62,11 @@ def image(part):
     if part.name == "R3":
         lines = [(head, [(width, *statistics.average(list(gap.logs.values()))) for width, (gap, _) in by_width.items() if gap.values]) for head, by_width in measured.widths(part).items()]
         return plots.lines(part.title, "width", "nats a token above the floor", lines)
+    if part.name == "M-rates":
+        by = {}
+        for c in tables.cells(part):
+            by.setdefault(c.row.group, []).append((float(c.row.label.partition("lr=")[2]), c.mean, c.interval))
+        return plots.lines(part.title, "learning rate", "test perplexity", [(group, [p for p in points if p[1]]) for group, points in by.items()])
     if part.name == "MF":
         rows = [(label, *statistics.average([v[measured.ANGLES[0]] for v in c.values.values()]), None) for label, c in measured.angle_cells(part).items() if c.values]
         return plots.dots(part.title, "mean angle to the nearest of the 100 most frequent words, degrees", rows) if rows else None
@@ -72,7 +77,8 @@ def image(part):
     if part.name in ("T1-MT", "D", "R5", "Precision", "Precision-mix", "Precision-MT"):  # tables say it
         return None
     rows = [(c.row.label, c.mean, c.interval, c.row.paper) for c in tables.cells(part)]
-    return plots.dots(part.title, "test perplexity (the paper's: of its own text)", rows) if any(r[1] for r in rows) else None
+    axis = part.unit + " (the paper's: of its own text)" * any(row[3] for row in rows)
+    return plots.dots(part.title, axis, rows) if any(row[1] for row in rows) else None
 
 
 def second_image(part):

@@ -27,8 +27,9 @@ def dots(title, axis, rows, other="the paper"):
     height = TOP + ROW * len(rows) + 44
     out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{escape(title)}">', STYLE,
            f'<rect class="back" width="{WIDTH}" height="{height}"/>', f'<text x="12" y="20" font-weight="bold">{escape(title)}</text>',
-           f'<circle class="ours" cx="18" cy="35" r="4"/><text x="28" y="39">here, with 95% interval</text>',
-           f'<circle class="paper" cx="188" cy="35" r="4"/><text x="198" y="39">{other}</text>']
+           f'<circle class="ours" cx="18" cy="35" r="4"/><text x="28" y="39">here, with 95% interval</text>']
+    if any(row[3] for row in rows):
+        out.append(f'<circle class="paper" cx="188" cy="35" r="4"/><text x="198" y="39">{other}</text>')
     bottom = TOP + ROW * len(rows)
     for t in ticks(low, high):
         out.append(f'<line class="grid" x1="{x(t):.1f}" y1="{TOP}" x2="{x(t):.1f}" y2="{bottom}"/><text x="{x(t):.1f}" y="{bottom + 16}" text-anchor="middle">{t:g}</text>')
