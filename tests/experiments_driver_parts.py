@@ -326,7 +326,7 @@ class Searches(Records):
         self.assertEqual(trained, [10, 5, 20, 40])
 
     def test_searches_come_before_the_runs_that_take_their_choices(self):
-        for name in ("T1", "T3", "R4", "T1-MT", "M2", "MoS"):
+        for name in ("T1", "T3", "R4", "T1-MT", "M2", "MoS", "R3"):
             self.assertTrue(training.missing(self.parts[name], self.folder)[0].part.partition("-search")[1], name)
 
 
@@ -352,6 +352,22 @@ class Jobs(Records):
         self.assertTrue(training.do(same, training.Context(self.folder, self.folder, self.folder, self.folder)))
         taken = records.find(same, self.folder)
         self.assertEqual((taken.test_ppl, taken.events[0]["same_run_as"]), (3.0, "M1/base-3"))
+
+    def test_a_search_has_the_first_seed_of_what_it_chose(self):
+        """The run takes the record, and what is measured of it takes the checkpoint."""
+        model, context = "lin --hidden 8 --embed 8", training.Context(self.folder, self.folder, self.folder, self.folder)
+        for rate in (0.008, 0.016, 0.032):
+            self.write(parts.BOTTLENECK_TUNING.run(model, rate), *({"event": "valid", "ppl": 20 + 100 * abs(rate - 0.016)} for _ in range(10)))
+        part = training.all_parts(self.folder)["R3"]
+        first, second = (part.run(part.row("lin, width 8"), seed) for seed in (1, 2))
+        found = training.twin(first, self.folder)
+        self.assertEqual(found.name, parts.BOTTLENECK_TUNING.run(model, 0.016).name)
+        self.assertIsNone(training.twin(second, self.folder))
+        training.do(first, context)
+        kept = self.folder / found.name
+        (kept / "checkpoints" / "best").mkdir(parents=True)
+        (kept / "log.jsonl").write_text('{"event":"done"}\n')
+        self.assertEqual(context.model(first), kept)
 
     def test_two_workers_train_each_run_once(self):
         """M2 with its search, whose steps follow from each other, by two processes and a trainer that notes what it begins."""

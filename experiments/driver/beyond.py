@@ -4,8 +4,6 @@ import functools
 from . import measures, parts
 from .setups import Measure, Part, Row
 
-WIDTHS = (8, 16, 32, 64, 128)
-BOTTLENECK = ("lin", "pol:p=2", "sig", "log:p=4", "mix2", "mix2 --untied", "mos", "mos --untied")
 VALUES = {"lin": "z", "rbf": "exp(-q)", "wav": "cos(q)*exp(-q)"}
 SLOPES = (("rbf", "lin"), ("lin", "rbf"), ("wav", "lin"), ("lin", "wav"))  # whose value, whose slope
 
@@ -28,8 +26,10 @@ def corrected():
                 note="M1's models.")
 
 
-def bottleneck():
-    rows = [Row(f"{head.replace(' --', ', ')}, width {width}", f"--head {head} --hidden {width} --embed {width}", group=head) for head in BOTTLENECK for width in WIDTHS]
+def bottleneck(rate_of):
+    """`rate_of(model)` is the rate that the search found for a head at a width."""
+    rows = [Row(f"{head.replace(' --', ', ')}, width {width}", f"--head {model} {parts.lr(rate_of(model))}", group=head)
+            for (head, width), model in parts.BOTTLENECK_MODELS.items()]
     part = Part("R3", "Where does the softmax bottleneck bind?", 10, 3, tuple(rows), "validation perplexity", "grammar",
                 note="The width is that of embeddings, LSTM and word vectors at once: `lm_train` has no map between the LSTM and the word vectors, so a narrow model is also "
                 "a smaller network. Heads are compared at equal width.")
@@ -88,8 +88,10 @@ def all_parts(search, folder=None):
     """Every part by its name, in the order in which they are run, with what the searches in `folder` chose."""
     best = functools.cache(lambda kernel: search.best(kernel, folder))
     from . import projection
-    made = [parts.t1(best), parts.t2(), parts.m1(), parts.m2(search.unigram_norm(folder)[0]), rates(), parts.t3(best), projection.part(), slopes(), corrected(), bottleneck(),
-            learned_scale(best), choices(best), parts.m3(), angles(), parts.t3b(best), parts.mos(lambda head: search.best_rate(head, folder)), parts.t1_mt(lambda kernel, bias: search.best_mt(kernel, bias, folder), measures.translations),
+    made = [parts.t1(best), parts.t2(), parts.m1(), parts.m2(search.unigram_norm(folder)[0]), rates(), parts.t3(best), projection.part(), slopes(), corrected(),
+            bottleneck(functools.cache(lambda model: search.best_rate(model, folder, parts.BOTTLENECK_TUNING))),
+            learned_scale(best), choices(best), parts.m3(), angles(), parts.t3b(best), parts.mos(lambda head: search.best_rate(head, folder, parts.MOS_TUNING)),
+            parts.t1_mt(lambda kernel, bias: search.best_mt(kernel, bias, folder), measures.translations),
             parts.m5(measures.rescoring), parts.ss(), parts.m_l(), parts.t1_l(best), parts.t3_l(best), parts.d(best, measures.restricted),
             precision(), precision_mix(), precision_mt()]
     return {p.name: p for p in made}

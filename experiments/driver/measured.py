@@ -167,10 +167,10 @@ def r3_table(part, folder=None):
     for head, by_width in widths(part, folder).items():
         for width, (gap, rank) in by_width.items():
             nats = list(gap.logs.values())
-            lines.append([f"`{head}`", str(width), f"{gap.parameters:,}" if gap.parameters else tables.DASH, str(len(nats)), shown(nats, 4), shown(list(rank.values.values()), 1)])
+            lines.append([f"`{head}`", str(width), gap.row.options.split()[-1], f"{gap.parameters:,}" if gap.parameters else tables.DASH, str(len(nats)), shown(nats, 4), shown(list(rank.values.values()), 1)])
     every = [pair[0] for by_width in widths(part, folder).values() for pair in by_width.values()]
     return (heading(part, every) + "\n\n" +
-            tables.markdown(["head", "width", "parameters", "seeds", "gap to the floor, nats a token of the validation text", "rank of the log-probability matrix, of 256 positions"], lines))
+            tables.markdown(["head", "width", "learning rate", "parameters", "seeds", "gap to the floor, nats a token of the validation text", "rank of the log-probability matrix, of 256 positions"], lines))
 
 
 # ---- R5 ----

@@ -91,7 +91,7 @@ def second_image(part):
 
 
 REFERENCES = {"M1": "base", "M-rates": "base, lr=0.002", "M3": "base", "M2": "none, contexts none", "R1-slopes": "lin"}  # else the first row
-TUNINGS = {"M2": search.unigram_tunings, "MoS": lambda folder: [parts.MOS_TUNING]}
+TUNINGS = {"M2": search.unigram_tunings} | {name: lambda folder, tuning=tuning: [tuning] for name, tuning in search.RATES.items()}
 
 
 def split(part):

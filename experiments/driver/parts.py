@@ -160,6 +160,12 @@ def mos(rate_of):
     return Part("MoS", "Does a mixture of softmaxes need regularisation?", 15, 5, tuple(rows), setup="S, medium")
 
 
+# ---- R3: each head at each width, at a learning rate of its own ----
+WIDTHS = (8, 16, 32, 64, 128)
+BOTTLENECK = ("lin", "pol:p=2", "sig", "log:p=4", "mix2", "mix2 --untied", "mos", "mos --untied")
+BOTTLENECK_MODELS = {(head, width): f"{head} --hidden {width} --embed {width}" for head in BOTTLENECK for width in WIDTHS}
+BOTTLENECK_TUNING = Tuning("R3-search", 10, dict.fromkeys(BOTTLENECK_MODELS.values(), ()), 0.016, (0.008, 0.016, 0.032), setup="grammar")
+
 # ---- T1-MT: after a layer norm a context has a squared norm of 128, so the ladders begin elsewhere ----
 MT_LADDERS = LADDERS | {
     "log": (("log:p={}", (4, 8, 16), 2),), "pow": (("pow:p={}", (1, 2, 3), 1.5),), "pol": (("pol:alpha={}:p=2", (0.25, 0.5, 1), 2),),

@@ -75,10 +75,10 @@ def best_mt(kernel, bias, folder=None):
     return template.format(f"{values[0]:g}") if values else template, tuning.rate
 
 
-def best_rate(head, folder=None):
-    """MoS: ASGD's rate for a head."""
-    _, rate, pending = state(head, folder, parts.MOS_TUNING)
-    return parts.MOS_TUNING.rate if pending else rate
+def best_rate(head, folder, tuning):
+    """A head's rate in a search of rates alone; until it is done, the one that it starts from."""
+    _, rate, pending = state(head, folder, tuning)
+    return tuning.rate if pending else rate
 
 
 def unigram_norm(folder=None):
@@ -95,12 +95,21 @@ def unigram_tunings(folder=None):
     return [parts.M2_TUNING, dataclasses.replace(parts.M2_TUNING, ladders={"unigram": (("unigram:{}," + norm.partition(",")[2], (1, 10, 100), 10),)})]
 
 
+RATES = {"MoS": parts.MOS_TUNING, "R3": parts.BOTTLENECK_TUNING}  # parts whose search is of rates alone
+
+
+def chosen(part, folder=None):
+    """The runs of a search of rates that its choices are from."""
+    tuning = RATES.get(part)
+    return [tuning.run(head, best_rate(head, folder, tuning)) for head in tuning.ladders] if tuning else []
+
+
 def waiting(part, folder=None):
     """Runs of searches that come before a part's own."""
     if part == "M2":
         return [run for run in [unigram_norm(folder)[1]] if run]
-    if part == "MoS":
-        found = [state(head, folder, parts.MOS_TUNING)[2] for head in parts.MOS_TUNING.ladders]
+    if part in RATES:
+        found = [state(head, folder, RATES[part])[2] for head in RATES[part].ladders]
     elif part == "T1-MT":
         found = [state(kernel, folder, tuning)[2] for tuning in parts.MT_TUNING.values() for kernel in tuning.ladders]
     else:

@@ -27,7 +27,7 @@ SETUPS = {
     "small Transformer": Setup("lm_train", "captions 10000", "--arch transformer --ffn 254 --heads 4 --positions sinusoidal --attention-dropout 0 "
                                f"--lr 0.004 --warmup 100 {NETWORK}", 0.6),
     "spoken": Setup("lm_train", "rescoring", f"{CAPTIONS} --hidden 512 --embed 512 {MEDIUM}", 27),
-    "grammar": Setup("lm_train", "sample", "--sample --lr 0.004", 0.15),  # the mean over widths from 8 to 128
+    "grammar": Setup("lm_train", "sample", "--sample", 0.15),  # the mean over widths from 8 to 128
     "zipf": Setup("lm_train", "zipf", f"--hidden 128 --embed 128 --init-bias log-frequency --lr 0.002 {MEDIUM}", 25),
     "pairs": Setup("mt_train", "multi30k", PAIRS, 5),
 }

@@ -157,15 +157,23 @@ class Context:
         return locks.held(self.runs / job.name / "worker.lock", self.late, wait)
 
     def model(self, run):
-        """A run's directory with its best checkpoint; where that is not on this machine the run is trained (again), to the same bits."""
+        """A run's directory with its best checkpoint, or that of the run whose record it has; where neither is on this machine the run is trained (again), to the same bits."""
+        record, directory = records.find(run, self.folder), self.runs / run.name
+        other = self.runs / record.last("config", "same_run_as", run.name) if record else directory
+        if finished(other):
+            return other
         with self.alone(run, wait=True) as mine:
-            directory = self.runs / run.name
-            if mine and not ((directory / "checkpoints" / "best").exists() and '"event":"done"' in (directory / "log.jsonl").read_text()):
+            if mine and not finished(directory):
                 print(f"{time.strftime('%H:%M:%S')} {run.name} has no checkpoint here and is trained", flush=True)
                 mine = train(run, self)
             if not mine:
                 raise TimeoutError
         return directory
+
+
+def finished(directory):
+    """Whether a run ended there and its best checkpoint is kept."""
+    return (directory / "checkpoints" / "best").exists() and '"event":"done"' in (directory / "log.jsonl").read_text()
 
 
 def train(run, context):
@@ -200,12 +208,11 @@ def train(run, context):
 
 
 def twin(run, folder=None):
-    """A run of another part that trains the same and has a record, or None: M1's, M2's and M3's base."""
-    for part in all_parts(folder).values():
-        for row in part.rows if part.name != run.part else ():
-            other = part.run(row, run.seed)
-            if (other.setup, other.arguments) == (run.setup, run.arguments) and records.path_of(other, folder).exists():
-                return other
+    """A run of another part, or of the part's own search, that trains the same and has a record, or None: M1's, M2's and M3's base."""
+    others = [part.run(row, run.seed) for part in all_parts(folder).values() for row in part.rows if part.name != run.part]
+    for other in others + search.chosen(run.part, folder):
+        if (other.setup, other.arguments) == (run.setup, run.arguments) and records.path_of(other, folder).exists():
+            return other
     return None
 
 
