@@ -38,7 +38,7 @@ def bottleneck(rate_of):
 
 def learned_scale(best):
     rows = [Row(k, f"--head {best(k)[0]}:scale=learn {parts.lr(best(k)[1])}", parts.T1_PAPER.get(k), k) for k in parts.LADDERS]
-    return Part("R4", "Table 1 with a learned scale for every head", 10, 3, tuple(rows))
+    return Part("R4", "Table 1 with a learned scale for every head", 10, 3, tuple(rows), setup="S, medium")
 
 
 def choices(best):

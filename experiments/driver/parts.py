@@ -133,7 +133,7 @@ def t3(best):
     rows = [Row("lin", f"--head lin {rate}", 46.8), Row("mix:1*lin", f"--head mix:1*lin {rate}"),
             Row("lin as large as four components", f"--head lin --embed 320 {rate}"), Row("lin as large as nine components", f"--head lin --embed 399 {rate}")]
     rows += presets(PRESETS, best)
-    return Part("T3", "Table 3 of the kernel paper: mixtures beside lin", 10, 5, tuple(rows))
+    return Part("T3", "Table 3 of the kernel paper: mixtures beside lin", 10, 5, tuple(rows), setup="S, medium")
 
 
 def t3b(best):
@@ -141,7 +141,7 @@ def t3b(best):
     rows = [Row("lin", f"--head lin {rate}", 46.8)]
     rows += [Row(label, f"--head {head} --pi-reg variance:0.1 {rate}", None, "mixture") for label, head in (
         ("log and hpb", mixture("log,hpb", best)), ("pow:p=1 and pol:p=3", "mix:pow:p=1,pol:p=3"), ("pow:p=1 and ssg", mixture("ssg", best).replace("mix:", "mix:pow:p=1,")))]
-    return Part("T3b", "Mixtures without lin", 10, 5, tuple(rows))
+    return Part("T3b", "Mixtures without lin", 10, 5, tuple(rows), setup="S, medium")
 
 
 # Kernels whose search comes before a part's runs.
@@ -172,7 +172,7 @@ MT_LADDERS = LADDERS | {
     "rbf": (("rbf:gamma={}", (0.0005, 0.005, 0.05), 10),), "wav": (("wav:a={0}:b={0}", (20, 200, 2000), 10), ("wav:a=20:b={}", (20, 200), 10))}
 MT_RATE, MT_BIAS = 0.003, {"": "", ", bias": " --head-bias --init-bias log-frequency"}
 MT_TUNING = {bias: Tuning(f"T1-MT-search{bias.replace(', ', '-')}", 3, MT_LADDERS, MT_RATE, (MT_RATE / 2, MT_RATE, MT_RATE * 2),
-                          "--head {} --lr {:g}" + options, "pairs") for bias, options in MT_BIAS.items()}
+                          "--head {} --lr {:g}" + options, "pairs, medium") for bias, options in MT_BIAS.items()}
 MT_UNTUNED = {"log": "log:p=4", "hpb": "hpb:ball=tanh", "rbf": "rbf:gamma=1", "wav": "wav:a=1:b=1"}
 MT_PAPER = {"lin": 34.3, "log": 0.4, "pow": 32.8, "pol": 31.7, "rbf": 0.0, "ssg": 34.6, "mog": 34.2, "hpb": 0.3, "wav": 0.0}
 
@@ -183,10 +183,9 @@ def t1_mt(best, measure=None):
     for bias, options in MT_BIAS.items():
         for kernel in LADDERS:
             head, rate = best(kernel, bias)
-            legacy = "translation/lin-tuned" if (kernel, bias, rate) == ("lin", "", MT_RATE) else ""
-            rows.append(Row(f"{kernel}{bias}", f"--head {head}{options} {lr(rate)}", None if bias else MT_PAPER.get(kernel), "tuned" + bias, legacy))
-    rows += [Row(f"{kernel}, untuned", f"--head {head} {lr(MT_RATE)}", MT_PAPER[kernel], "untuned", f"translation/{kernel}-tuned") for kernel, head in MT_UNTUNED.items()]
-    part = Part("T1-MT", "Table 1 of the kernel paper, BLEU: ten kernels in translation", 6, 3, tuple(rows), "test BLEU", "pairs",
+            rows.append(Row(f"{kernel}{bias}", f"--head {head}{options} {lr(rate)}", None if bias else MT_PAPER.get(kernel), "tuned" + bias))
+    rows += [Row(f"{kernel}, untuned", f"--head {head} {lr(MT_RATE)}", MT_PAPER[kernel], "untuned") for kernel, head in MT_UNTUNED.items()]
+    part = Part("T1-MT", "Table 1 of the kernel paper, BLEU: ten kernels in translation", 6, 3, tuple(rows), "test BLEU", "pairs, medium",
                 note="Without a bias a score in [m, 1] cannot get below a perplexity of 1 + (V - 1) e^(m - 1), 3,573 for rbf: those rows of rbf and wav are decided by that floor, "
                 "not by tuning ([heads](../heads.md#bounds)).")
     return measured(part, measure)
@@ -226,7 +225,7 @@ def ss():
 def t1_l(best):
     heads = [(k, "pow:p=1" if k == "pow" else best(k)[0]) for k in ("lin", "pow", "log", "rbf", "ssg", "hpb")]
     rows = tuple(Row(head, f"--head {head} {lr(best(k)[1])}", T1_PAPER[k], k) for k, head in heads)
-    return Part("T1-L", "Table 1 of the kernel paper on all captions", 3, 3, rows, setup="L")
+    return Part("T1-L", "Table 1 of the kernel paper on all captions", 3, 3, rows, setup="L, medium")
 
 
 def presets(names, best):
@@ -237,7 +236,7 @@ def presets(names, best):
 
 
 def t3_l(best):
-    return Part("T3-L", "Table 3 of the kernel paper on all captions", 3, 3, (Row("lin", f"--head lin {lr(best('lin')[1])}", 46.8), *presets(("mix2", "mos"), best)), setup="L")
+    return Part("T3-L", "Table 3 of the kernel paper on all captions", 3, 3, (Row("lin", f"--head lin {lr(best('lin')[1])}", 46.8), *presets(("mix2", "mos"), best)), setup="L, medium")
 
 
 def m_l():
@@ -248,7 +247,7 @@ def m_l():
 
 
 def d(best, measure=None):
-    part, others = Part("D", "Which word of a set of close ones?", 3, 3, tuple(presets(("mixbig",), best)), setup="L",
+    part, others = Part("D", "Which word of a set of close ones?", 3, 3, tuple(presets(("mixbig",), best)), setup="L, medium",
                         note="The first caption of each of the 1,000 test images. lin, mix2 and mos are T3-L's models."), t3_l(best)
     lin = others.run(others.row("lin"), 1)  # which words are close
     made = [Measure("D", row.label, seed, (owner.run(row, seed), lin), measure) for seed in range(1, 4) for owner in (others, part) for row in owner.rows]

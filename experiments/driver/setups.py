@@ -31,7 +31,7 @@ SETUPS = {
     "zipf": Setup("lm_train", "zipf", f"--hidden 128 --embed 128 --init-bias log-frequency --lr 0.002 {MEDIUM}", 25),
     "pairs": Setup("mt_train", "multi30k", PAIRS, 5),
 }
-SETUPS |= {f"{name}, medium": dataclasses.replace(SETUPS[name], options=f"{SETUPS[name].options} {MEDIUM}", cost=cost) for name, cost in (("S", 0.65), ("L", 29))}
+SETUPS |= {f"{name}, medium": dataclasses.replace(SETUPS[name], options=f"{SETUPS[name].options} {MEDIUM}", cost=cost) for name, cost in (("S", 0.65), ("L", 29), ("pairs", 3.5))}
 
 
 @dataclasses.dataclass(frozen=True)
