@@ -5,6 +5,7 @@ import math
 import os
 import pathlib
 import random
+import struct
 import subprocess
 import sys
 import tempfile
@@ -13,6 +14,7 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "experiments"))
 sys.dont_write_bytecode = True
+import distances  # noqa: E402
 from driver import beyond, bleu, measured, measures, older, pages, parts, plots, records, search, tables, training, verdicts, zipf  # noqa: E402
 
 
@@ -278,6 +280,28 @@ class Measures(unittest.TestCase):
         self.assertAlmostEqual(mean, 49.5)
         self.assertTrue(40 < low < 49.5 < high < 59, (low, high))
         self.assertAlmostEqual(high - low, 2 * 1.96 * math.sqrt((100 ** 2 - 1) / 12 / 100), delta=2)
+
+
+class Distances(Records):
+    def test_contexts_of_an_lstm_without_inputs(self):
+        """One cell of width 1 with biases alone: gates of sigmoid(0), new values of tanh(1)."""
+        shapes = {"embedding.weight": [2, 1], "lstm.weight_ih_l0": [4, 1], "lstm.weight_hh_l0": [4, 1], "lstm.bias_ih_l0": [4], "lstm.bias_hh_l0": [4], "head.weight": [2, 1]}
+        values, header, flat = {"lstm.bias_ih_l0": [0, 0, 1, 0], "head.weight": [0, 3]}, {"__metadata__": {}}, []
+        for name, shape in shapes.items():
+            begin = 4 * len(flat)
+            flat += values.get(name, [0] * math.prod(shape))
+            header[name] = {"dtype": "F32", "shape": shape, "data_offsets": [begin, 4 * len(flat)]}
+        text = json.dumps(header).encode()
+        path = self.folder / "model.safetensors"
+        path.write_bytes(struct.pack("<Q", len(text)) + text + struct.pack(f"<{len(flat)}f", *flat))
+        model = distances.tensors(path)
+        h, c = [x for x, in distances.contexts(model, [1, 0])], math.tanh(1) / 2
+        self.assertAlmostEqual(h[0], math.tanh(c) / 2)
+        self.assertAlmostEqual(h[1], math.tanh(c / 2 + c) / 2)
+        found = distances.summary([[x] for x in h], model["head.weight"])
+        self.assertAlmostEqual(found["q, least"], h[0] ** 2)
+        self.assertAlmostEqual(found["q, mean"], sum(x ** 2 + (3 - x) ** 2 for x in h) / 4)
+        self.assertAlmostEqual(found["variance of the contexts"], ((h[0] - h[1]) / 2) ** 2)
 
 
 class Zipf(unittest.TestCase):

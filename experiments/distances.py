@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+"""How far the words of a trained language model (lstm) are from its contexts: squared distances q, by which rbf, wav and log score.
+
+  distances.py RUN TEXT [--lines N]
+
+RUN is a checkpoint, or a run's directory (its best). The text is read as in validation: a line after the other, </s> between, the state carried.
+"""
+import argparse
+import array
+import json
+import math
+import pathlib
+import struct
+
+
+def tensors(path):
+    """{name: rows} of a safetensors file of float32; a vector is one row."""
+    whole = path.read_bytes()
+    size = struct.unpack("<Q", whole[:8])[0]
+    found = {}
+    for name, entry in json.loads(whole[8:8 + size]).items():
+        if name != "__metadata__":
+            begin, end = entry["data_offsets"]
+            flat = array.array("f", whole[8 + size + begin:8 + size + end]).tolist()
+            width = entry["shape"][-1]
+            found[name] = [flat[i:i + width] for i in range(0, len(flat), width)]
+    return found
+
+
+def dot(a, b):
+    return sum(map(float.__mul__, a, b))
+
+
+def sigmoid(x):
+    return 1 / (1 + math.exp(-x)) if x >= 0 else math.exp(x) / (1 + math.exp(x))
+
+
+def contexts(model, words):
+    """What the last layer says before each word; torch.nn.LSTM's formulas and order of gates."""
+    layers = sum(name.startswith("lstm.weight_ih_l") for name in model)
+    width = len(model["lstm.weight_hh_l0"][0])
+    h, c = [[0.0] * width for _ in range(layers)], [[0.0] * width for _ in range(layers)]
+    for word in [0, *words][:-1]:  # </s> is before the first
+        x = model["embedding.weight"][word]
+        for k in range(layers):
+            own = lambda name: model[f"lstm.{name}_l{k}"]
+            gates = [dot(a, x) + dot(b, h[k]) + p + r for a, b, p, r in zip(own("weight_ih"), own("weight_hh"), own("bias_ih")[0], own("bias_hh")[0])]
+            i, f, g, o = (gates[n * width:(n + 1) * width] for n in range(4))
+            c[k] = [sigmoid(b) * old + sigmoid(a) * math.tanh(new) for a, b, new, old in zip(i, f, g, c[k])]
+            h[k] = x = [sigmoid(a) * math.tanh(b) for a, b in zip(o, c[k])]
+        yield x
+
+
+def summary(found, words):
+    """`found` are contexts, `words` word vectors: means of the squared norms, of q, its least, and the contexts' variance (their mean squared distance from their mean)."""
+    norms, centre = [dot(w, w) for w in words], [math.fsum(x) / len(found) for x in zip(*found)]
+    q = [max(0.0, dot(h, h) + n - 2 * dot(h, w)) for h in found for w, n in zip(words, norms)]
+    squares = math.fsum(dot(h, h) for h in found) / len(found)
+    return {"positions": len(found), "words": len(words), "squared norm of a context": squares, "variance of the contexts": squares - dot(centre, centre),
+            "squared norm of a word": math.fsum(norms) / len(words), "q, mean": math.fsum(q) / len(q), "q, least": min(q)}
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("run", type=pathlib.Path)
+    p.add_argument("text", type=pathlib.Path)
+    p.add_argument("--lines", type=int, default=20, help="of the text (20); a line takes three seconds at width 256")
+    o = p.parse_args()
+    directory = o.run / "checkpoints" / "best" if (o.run / "checkpoints").exists() else o.run
+    model = tensors(directory / "model.safetensors")
+    if "lstm.weight_hh_l0" not in model:
+        p.error(f"{directory} has no LSTM")
+    ids = {line.rpartition(" ")[0]: i for i, line in enumerate((directory / "dict.txt").read_text(encoding="utf-8").splitlines(), 2)}
+    words = [i for line in o.text.read_text(encoding="utf-8").splitlines()[:o.lines] for i in [*(ids.get(word, 1) for word in line.split()), 0]]
+    for name, value in summary(list(contexts(model, words)), model["head.weight"]).items():
+        print(f"{name}: {value:.4g}")
+
+
+if __name__ == "__main__":
+    main()
