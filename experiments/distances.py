@@ -53,9 +53,9 @@ def contexts(model, words):
 
 def summary(found, words):
     """`found` are contexts, `words` word vectors: means of the squared norms, of q, its least, and the contexts' variance (their mean squared distance from their mean)."""
-    norms, centre = [dot(w, w) for w in words], [math.fsum(x) / len(found) for x in zip(*found)]
-    q = [max(0.0, dot(h, h) + n - 2 * dot(h, w)) for h in found for w, n in zip(words, norms)]
-    squares = math.fsum(dot(h, h) for h in found) / len(found)
+    lengths, norms, centre = [dot(h, h) for h in found], [dot(w, w) for w in words], [math.fsum(x) / len(found) for x in zip(*found)]
+    q = [max(0.0, length + norm - 2 * dot(h, w)) for h, length in zip(found, lengths) for w, norm in zip(words, norms)]
+    squares = math.fsum(lengths) / len(found)
     return {"positions": len(found), "words": len(words), "squared norm of a context": squares, "variance of the contexts": squares - dot(centre, centre),
             "squared norm of a word": math.fsum(norms) / len(words), "q, mean": math.fsum(q) / len(q), "q, least": min(q)}
 
@@ -64,7 +64,7 @@ def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("run", type=pathlib.Path)
     p.add_argument("text", type=pathlib.Path)
-    p.add_argument("--lines", type=int, default=20, help="of the text (20); a line takes three seconds at width 256")
+    p.add_argument("--lines", type=int, default=20, help="of the text (20); a line takes some two seconds at width 256")
     o = p.parse_args()
     directory = o.run / "checkpoints" / "best" if (o.run / "checkpoints").exists() else o.run
     model = tensors(directory / "model.safetensors")

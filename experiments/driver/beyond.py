@@ -89,7 +89,7 @@ def all_parts(search, folder=None):
     best = functools.cache(lambda kernel: search.best(kernel, folder))
     from . import projection
     made = [parts.t1(best), parts.t2(), parts.m1(), parts.m2(search.unigram_norm(folder)[0]), rates(), parts.t3(best), projection.part(), slopes(), corrected(),
-            bottleneck(functools.cache(lambda model: search.best_rate(model, folder, parts.BOTTLENECK_TUNING))),
+            bottleneck(lambda model: search.best_rate(model, folder, parts.BOTTLENECK_TUNING)),
             learned_scale(best), choices(best), parts.m3(), angles(), parts.t3b(best), parts.mos(lambda head: search.best_rate(head, folder, parts.MOS_TUNING)),
             parts.t1_mt(lambda kernel, bias: search.best_mt(kernel, bias, folder), measures.translations),
             parts.m5(measures.rescoring), parts.ss(), parts.m_l(), parts.t1_l(best), parts.t3_l(best), parts.d(best, measures.restricted),

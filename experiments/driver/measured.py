@@ -217,8 +217,7 @@ def bleu_difference(ours, theirs):
 
 def t1_mt(part, folder=None):
     table = tables.cells(part, folder)
-    ran = [c for c in table if c.values and not any("experiments/heads" in str(r.path) for r in c.records.values())]
-    if not ran:
+    if not started(table):
         return "not run", tables.DASH
     untuned = [c for c in table if c.row.group == "untuned"]
     figure = "; ".join(f"{group}: " + ", ".join(f"{c.row.label.partition(',')[0]} {statistics.mean(list(c.values.values())):.1f}" for c in table if c.row.group == group and c.values)
