@@ -79,6 +79,15 @@ def precision_mix():
     return Part("Precision-mix", "Bfloat16 products beside float32: a mixture of kernels", 3, 3, tuple(rows))
 
 
+# One kernel alone, with what T1's search chose but for the rate: a smaller one, at which no seed waits at the unigram (docs/results/T1.md).
+ALONE = {"log": ("log:p=8", 0.004), "rbf": ("rbf:gamma=1", 0.001), "hpb": ("hpb:ball=tanh", 0.004), "wav": ("wav:a=1:b=10000", 0.004)}
+
+
+def precision_kernels():
+    rows = [Row(f"{kernel}, {p}", f"--head {head} --matmul-precision {p} {parts.lr(rate)}", group=kernel) for kernel, (head, rate) in ALONE.items() for p in ("highest", "medium")]
+    return Part("Precision-kernels", "Bfloat16 products beside float32: kernels of a distance, each alone", 3, 3, tuple(rows))
+
+
 def precision_mt():
     rows = [Row(p, f"--head lin --matmul-precision {p} {parts.lr(parts.MT_RATE)}") for p in ("highest", "medium")]
     return Part("Precision-MT", "Bfloat16 products beside float32: translation", 6, 3, tuple(rows), "test BLEU", "pairs")
@@ -93,5 +102,5 @@ def all_parts(search, folder=None):
             learned_scale(best), choices(best), parts.m3(), angles(), parts.t3b(best), parts.mos(lambda head: search.best_rate(head, folder, parts.MOS_TUNING)),
             parts.t1_mt(lambda kernel, bias: search.best_mt(kernel, bias, folder), measures.translations),
             parts.m5(measures.rescoring), parts.ss(), parts.m_l(), parts.t1_l(best), parts.t3_l(best), parts.d(best, measures.restricted),
-            precision(), precision_mix(), precision_mt()]
+            precision(), precision_mix(), precision_kernels(), precision_mt()]
     return {p.name: p for p in made}

@@ -36,6 +36,7 @@ CLAIMS = (
     ("R5", "beyond the papers: a mixture's prior chooses next to nothing by frequency, entropy or part of speech"),
     ("Precision", "beyond the papers: products of bfloat16 pieces (`--matmul-precision`) leave a language model within the spread of float32's seeds"),
     ("Precision-mix", "beyond the papers: and a mixture of lin, log, rbf and hpb"),
+    ("Precision-kernels", "beyond the papers: and log, rbf, hpb and wav, each alone"),
     ("Precision-MT", "beyond the papers: and a translation model"),
 )
 
@@ -74,7 +75,7 @@ def image(part):
         rows = [(f"{label}, {kind}", *statistics.average([v[kind] for v in c.values.values() if kind in v]), None) for label, c in measured.corrected_cells(part).items()
                 for kind in ("plain", "corrected") if c.values and (kind == "plain" or label != "m=0")]
         return plots.dots(part.title, "test perplexity", rows) if rows else None
-    if part.name in ("T1-MT", "D", "R5", "Precision", "Precision-mix", "Precision-MT"):  # tables say it
+    if part.name in ("T1-MT", "D", "R5", "Precision", "Precision-mix", "Precision-kernels", "Precision-MT"):  # tables say it
         return None
     rows = [(c.row.label, c.mean, c.interval, c.row.paper) for c in tables.cells(part)]
     axis = part.unit + " (the paper's: of its own text)" * any(row[3] for row in rows)
@@ -95,9 +96,9 @@ TUNINGS = {"M2": search.unigram_tunings} | {name: lambda folder, tuning=tuning: 
 
 
 def split(part):
-    """A part with rows of two set-ups has a table for each."""
-    setups = dict.fromkeys(row.setup for row in part.rows)
-    return [dataclasses.replace(part, rows=tuple(row for row in part.rows if row.setup == setup)) for setup in setups]
+    """A part with rows of two set-ups has a table for each, and one that compares a kernel with itself one for each kernel."""
+    key = (lambda row: row.group) if part.name == "Precision-kernels" else (lambda row: row.setup)
+    return [dataclasses.replace(part, rows=tuple(row for row in part.rows if key(row) == one)) for one in dict.fromkeys(map(key, part.rows))]
 
 
 def block(part, folder=None):

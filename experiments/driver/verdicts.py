@@ -284,5 +284,19 @@ def precision(part, folder=None):
     return decided(part, table, bool(inside) and all(inside), figure)
 
 
+def precision_kernels(part, folder=None):
+    """Whether each kernel in `medium` is equivalent to itself in `highest`."""
+    table = tables.cells(part, folder)
+    if not started(table):
+        return "not run", tables.DASH
+    by, figure, holds = {c.row.label: c for c in table}, [], []
+    for kernel in dict.fromkeys(c.row.group for c in table):
+        paired = by[f"{kernel}, medium"].against(by[f"{kernel}, highest"])
+        if paired:
+            figure.append(f"{kernel} {tables.ratio(paired)}")
+            holds.append(bool(statistics.equivalent(paired, math.log(1.025))))
+    return decided(part, table, bool(holds) and all(holds), "medium over highest: " + "; ".join(figure) if figure else "no comparison yet")
+
+
 RULES = {"T1": t1, "T2": t2, "M1": m1, "M2": m2, "M-rates": rates, "M3": m3, "T3": t3, "T3b": t3b, "R1": lambda part, folder=None: projection.verdict(folder), "R1-slopes": slopes, "R4": r4, "MoS": mos,
-         "SS": ss, "T1-L": t1_l, "T3-L": t3, "M-L": m_l, "Precision": precision, "Precision-mix": precision, "Precision-MT": precision, **measured.RULES}
+         "SS": ss, "T1-L": t1_l, "T3-L": t3, "M-L": m_l, "Precision": precision, "Precision-mix": precision, "Precision-kernels": precision_kernels, "Precision-MT": precision, **measured.RULES}
