@@ -79,8 +79,8 @@ def precision_mix():
     return Part("Precision-mix", "Bfloat16 products beside float32: a mixture of kernels", 3, 3, tuple(rows))
 
 
-# One kernel alone, with what T1's search chose but for the rate: a smaller one, at which no seed waits at the unigram (docs/results/T1.md).
-ALONE = {"log": ("log:p=8", 0.004), "rbf": ("rbf:gamma=1", 0.001), "hpb": ("hpb:ball=tanh", 0.004), "wav": ("wav:a=1:b=10000", 0.004)}
+# One kernel alone, with what T1's search chose but for the rate: log and wav have seeds that wait at the unigram at .004 still (docs/results/T1.md).
+ALONE = {"log": ("log:p=8", 0.001), "rbf": ("rbf:gamma=1", 0.001), "hpb": ("hpb:ball=tanh", 0.004), "wav": ("wav:a=1:b=10000", 0.001)}
 
 
 def precision_kernels():
