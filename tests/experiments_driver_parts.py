@@ -71,6 +71,18 @@ class Verdicts(Records):
         self.measure(self.parts["MF"], lambda label, seed: {"event": "angles", measured.ANGLES[0]: seed / 10 - (0 if label == "base" else 5)})
         self.assertEqual(self.verdict("MF"), "not reproduced")
 
+    def test_warmed_up_every_seed_leaves_the_unigram(self):
+        for waiting, expected in (((), "reproduced"), ((2,), "not reproduced")):
+            self.train(self.parts["R1-warmup"], lambda label, seed: 180.0 if label.startswith("rbf:scale") and seed in waiting else 90 + seed)
+            self.assertEqual(self.verdict("R1-warmup"), expected)
+        self.train(self.parts["R1-warmup"], lambda label, seed: 90 + 3 * seed)  # all of them left, two seeds more than 5% apart
+        self.assertEqual(self.verdict("R1-warmup"), "not reproduced")
+
+    def test_each_kernel_is_compared_with_itself_in_float32(self):
+        for gain, expected in ((1.01, "reproduced"), (1.03, "not reproduced")):
+            self.train(self.parts["Precision-kernels"], lambda label, seed: (30 + seed) * (gain if label == "hpb, medium" else 1))
+            self.assertEqual(self.verdict("Precision-kernels"), expected)
+
     def test_norms_at_rates_of_their_own(self):
         part = self.parts["M-rates"]
         best = {"base": "0.008", "m=0": "0.004", "max": "0.002"}

@@ -19,6 +19,12 @@ def slopes():
     return Part("R1-slopes", "One kernel's value with another's slope", 10, 3, tuple(rows))
 
 
+def warmed(best):
+    heads = [best("lin"), best("log"), best("wav"), ("rbf:gamma=1", parts.RATE), ("rbf:scale=3", parts.RATE)]
+    rows = [Row(f"{head} lr={rate:g}", f"--head {head} {parts.lr(rate)}{parts.WARMUP}") for head, rate in heads]
+    return Part("R1-warmup", "A linear warm-up of one epoch", 10, 3, tuple(rows))
+
+
 def corrected():
     m1 = parts.m1()
     labels = ["m=0", *(f"cos:{m:g}" for m in parts.MARGINS[1:])]
@@ -37,7 +43,7 @@ def bottleneck(rate_of):
 
 
 def learned_scale(best):
-    rows = [Row(k, f"--head {best(k)[0]}:scale=learn {parts.lr(best(k)[1])}", parts.T1_PAPER.get(k), k) for k in parts.LADDERS]
+    rows = [Row(k, f"--head {best(k)[0]}:scale=learn {parts.lr(best(k)[1])}{parts.WARMUP}", parts.T1_PAPER.get(k), k) for k in parts.LADDERS]
     return Part("R4", "Table 1 with a learned scale for every head", 10, 3, tuple(rows), setup="S, medium")
 
 
@@ -79,12 +85,8 @@ def precision_mix():
     return Part("Precision-mix", "Bfloat16 products beside float32: a mixture of kernels", 3, 3, tuple(rows))
 
 
-# One kernel alone, with what T1's search chose but for the rate: log and wav have seeds that wait at the unigram at .004 still (docs/results/T1.md).
-ALONE = {"log": ("log:p=8", 0.001), "rbf": ("rbf:gamma=1", 0.001), "hpb": ("hpb:ball=tanh", 0.004), "wav": ("wav:a=1:b=10000", 0.001)}
-
-
-def precision_kernels():
-    rows = [Row(f"{kernel}, {p}", f"--head {head} --matmul-precision {p} {parts.lr(rate)}", group=kernel) for kernel, (head, rate) in ALONE.items() for p in ("highest", "medium")]
+def precision_kernels(best):
+    rows = [Row(f"{k}, {p}", f"--head {best(k)[0]} --matmul-precision {p} {parts.lr(best(k)[1])}{parts.WARMUP}", group=k) for k in ("log", "rbf", "hpb", "wav") for p in ("highest", "medium")]
     return Part("Precision-kernels", "Bfloat16 products beside float32: kernels of a distance, each alone", 3, 3, tuple(rows))
 
 
@@ -97,10 +99,10 @@ def all_parts(search, folder=None):
     """Every part by its name, in the order in which they are run, with what the searches in `folder` chose."""
     best = functools.cache(lambda kernel: search.best(kernel, folder))
     from . import projection
-    made = [parts.t1(best), parts.t2(), parts.m1(), parts.m2(search.unigram_norm(folder)[0]), rates(), parts.t3(best), projection.part(), slopes(), corrected(),
+    made = [parts.t1(best), parts.t2(), parts.m1(), parts.m2(search.unigram_norm(folder)[0]), rates(), parts.t3(best), projection.part(), slopes(), warmed(best), corrected(),
             bottleneck(lambda model: search.best_rate(model, folder, parts.BOTTLENECK_TUNING)),
             learned_scale(best), choices(best), parts.m3(), angles(), parts.t3b(best), parts.mos(lambda head: search.best_rate(head, folder, parts.MOS_TUNING)),
             parts.t1_mt(lambda kernel, bias: search.best_mt(kernel, bias, folder), measures.translations),
             parts.m5(measures.rescoring), parts.ss(), parts.m_l(), parts.t1_l(best), parts.t3_l(best), parts.d(best, measures.restricted),
-            precision(), precision_mix(), precision_kernels(), precision_mt()]
+            precision(), precision_mix(), precision_kernels(best), precision_mt()]
     return {p.name: p for p in made}

@@ -30,6 +30,7 @@ CLAIMS = (
     ("SS", "a sampled softmax loses little (Jean et al. 2015)"),
     ("R1", "beyond the papers: the range of a score decides, not its gradient"),
     ("R1-slopes", "beyond the papers: a model ends near the kernel whose value it has, not near the one whose slope"),
+    ("R1-warmup", "beyond the papers: what keeps rbf, wav and log at the unigram is the rate of the first updates"),
     ("R2", "beyond the papers: more than half of a cosine margin's loss is calibration, and can be undone"),
     ("R3", "beyond the papers: the softmax bottleneck binds at widths 8 and 16, not at 128"),
     ("R4", "beyond the papers: with a learned scale rbf and wav come near lin"),

@@ -255,6 +255,20 @@ def slopes(part, folder=None):
     return decided(part, table, bool(holds) and all(holds), "; ".join(figure) or "no comparison yet")
 
 
+def warmed(part, folder=None):
+    """Whether every run of a kernel of a distance leaves the unigram, and its seeds end together."""
+    table = tables.cells(part, folder)
+    if not started(table):
+        return "not run", tables.DASH
+    figure, holds = [], []
+    for c in table[1:]:
+        if c.records:
+            second, best = [r.of("valid")[1]["ppl"] for r in c.records.values()], [min(e["ppl"] for e in r.of("valid")) for r in c.records.values()]
+            figure.append(f"{c.row.label} {max(second):.1f} after two epochs at most, {min(best):.1f} to {max(best):.1f} at its best")
+            holds.append(max(second) < 150 and max(best) < 1.05 * min(best))
+    return decided(part, table, bool(holds) and all(holds), "; ".join(figure) or "no run of a kernel yet")
+
+
 def r4(part, folder=None):
     table = tables.cells(part, folder)
     if not started(table):
@@ -298,5 +312,5 @@ def precision_kernels(part, folder=None):
     return decided(part, table, bool(holds) and all(holds), "medium over highest: " + "; ".join(figure) if figure else "no comparison yet")
 
 
-RULES = {"T1": t1, "T2": t2, "M1": m1, "M2": m2, "M-rates": rates, "M3": m3, "T3": t3, "T3b": t3b, "R1": lambda part, folder=None: projection.verdict(folder), "R1-slopes": slopes, "R4": r4, "MoS": mos,
+RULES = {"T1": t1, "T2": t2, "M1": m1, "M2": m2, "M-rates": rates, "M3": m3, "T3": t3, "T3b": t3b, "R1": lambda part, folder=None: projection.verdict(folder), "R1-slopes": slopes, "R1-warmup": warmed, "R4": r4, "MoS": mos,
          "SS": ss, "T1-L": t1_l, "T3-L": t3, "M-L": m_l, "Precision": precision, "Precision-mix": precision, "Precision-kernels": precision_kernels, "Precision-MT": precision, **measured.RULES}
