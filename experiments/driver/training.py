@@ -156,12 +156,17 @@ class Context:
         """Whether no other worker has a run or a measurement, for as long as the block lasts."""
         return locks.held(self.runs / job.name / "worker.lock", self.late, wait)
 
+    def kept(self, run):
+        """The directory that has a run's best checkpoint, the run's own or that of the run whose record it has; None where there is none."""
+        record = records.find(run, self.folder)
+        directory = self.runs / (record.last("config", "same_run_as", run.name) if record else run.name)
+        return directory if finished(directory) else None
+
     def model(self, run):
-        """A run's directory with its best checkpoint, or that of the run whose record it has; where neither is on this machine the run is trained (again), to the same bits."""
-        record, directory = records.find(run, self.folder), self.runs / run.name
-        other = self.runs / record.last("config", "same_run_as", run.name) if record else directory
-        if finished(other):
-            return other
+        """A directory with a run's best checkpoint; where none is on this machine the run is trained (again), to the same bits."""
+        directory = self.runs / run.name
+        if kept := self.kept(run):
+            return kept
         with self.alone(run, wait=True) as mine:
             if mine and not finished(directory):
                 print(f"{time.strftime('%H:%M:%S')} {run.name} has no checkpoint here and is trained", flush=True)
@@ -174,6 +179,13 @@ class Context:
 def finished(directory):
     """Whether a run ended there and its best checkpoint is kept."""
     return (directory / "checkpoints" / "best").exists() and '"event":"done"' in (directory / "log.jsonl").read_text()
+
+
+def turn(job, context):
+    """What is measured of models that are here comes first, for checkpoints may not outlive the machine; of models that are not, last."""
+    if isinstance(job, Run):
+        return 1
+    return 0 if all(context.kept(run) for run in job.needs) else 2
 
 
 def train(run, context):
@@ -236,7 +248,7 @@ def do(job, context):
 def step(name, context, only):
     """Trains or measures the first thing missing of a part that no other worker is at: True. False when time is up before it is finished, None when there is no such thing."""
     todo = missing(known(None if only else context.folder)[name], context.folder, only)
-    for job in todo:
+    for job in sorted(todo, key=lambda job: turn(job, context)):
         with context.alone(job) as mine:
             if mine and not records.find(job, context.folder):  # the record may be younger than the list
                 print(f"{time.strftime('%H:%M:%S')} {name}: {len(todo)} runs are missing, about {sum(map(seconds, todo)) / 3600:.1f} core-hours; next {job.name}", flush=True)
