@@ -151,8 +151,9 @@ def t3b(best):
 
 
 # Kernels whose search comes before a part's runs.
-CHOICES = {"T1": tuple(LADDERS), "R4": tuple(LADDERS), "T3": tuple(LADDERS), "R1-warmup": ("lin", "log", "wav"), "Precision-kernels": ("log", "rbf", "hpb", "wav"), "T3b": ("lin", "log", "hpb", "ssg"), "T3-L": ("lin", "log"),
-           "T1-L": ("lin", "pow", "log", "rbf", "ssg", "hpb"), "D": ("lin", "log", "pow", "pol", "rbf", "ssg", "mog", "hpb", "wav"), "R5": tuple(LADDERS)}
+EVERY = tuple(LADDERS)
+CHOICES = {"T1": EVERY, "R4": EVERY, "T3": EVERY, "R5": EVERY, "R1-warmup": ("lin", "log", "wav"), "Precision-kernels": ("log", "rbf", "hpb", "wav"), "T3b": ("lin", "log", "hpb", "ssg"),
+           "T3-L": ("lin", "log"), "T1-L": ("lin", "pow", "log", "rbf", "ssg", "hpb"), "D": tuple(kernel for kernel in LADDERS if kernel != "sig")}
 
 
 # ---- MoS ----
