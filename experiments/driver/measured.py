@@ -69,6 +69,8 @@ def mf(part, folder=None):
         return "not run", tables.DASH
     tests = angle_tests(cells)
     figure = ", ".join(f"{label} {difference:+.2f}° (p {tables.p_value(p)})" for label, (difference, p) in tests.items()) or "no comparison yet"
+    if cells["max"].values and cells["base"].values:
+        figure += f"; the norm without a margin {statistics.mean([v[ANGLES[0]] for v in cells['max'].values.values()]) - statistics.mean([v[ANGLES[0]] for v in cells['base'].values.values()]):+.2f}°"
     return decided(part, list(cells.values()), len(tests) == 2 and all(d > 0 and p < 0.05 for d, p in tests.values()), figure)
 
 
@@ -109,7 +111,8 @@ def r2(part, folder=None):
         return "not run", tables.DASH
     found = {label: taken_back(cells, label) for label in cells if label != "m=0"}
     bounds = [statistics.interval(found[label]) for label in ("cos:0.01", "cos:0.03")]
-    figure = "share taken back: " + ", ".join(f"{label} {shown(xs)}" for label, xs in found.items() if loses(cells, label))
+    none = [label for label in found if not loses(cells, label)]
+    figure = "share taken back: " + ", ".join([f"{label} {shown(xs)}" for label, xs in found.items() if loses(cells, label)] + [f"no loss shown with {', '.join(none)}"] * bool(none))
     return decided(part, list(cells.values()), all(b is not None and b[0] > 0.5 for b in bounds), figure)
 
 

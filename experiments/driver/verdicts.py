@@ -12,12 +12,18 @@ def ordered(part, levels, folder=None):
     if not started(table):
         return "not run", tables.DASH
     by = {c.row.group: c for c in table}
-    figure = ", ".join(f"{k} {by[k].mean:.1f}" for level in levels for k in level if by[k].values)
+    figure = ", ".join(f"{k} {by[k].mean:.1f}{apart(by[k])}" for level in levels for k in level if by[k].values)
     searching = [k for k in search.unfinished(folder) if k in parts.CHOICES[part.name]]
     if searching:
         return "undecided", f"{figure}; {lacking(part, table)}, the search is not done for {', '.join(searching)}"
     holds = complete(part, table) and all(by[a].interval[1] < by[b].interval[0] for low, high in zip(levels, levels[1:]) for a in low for b in high)
     return decided(part, table, holds, figure)
+
+
+def apart(c, limit=1.25):
+    """Where seeds are of more than one kind, from where to where."""
+    low, high = min(c.values.values()), max(c.values.values())
+    return f" ({low:.1f} to {high:.1f})" if high > limit * low else ""
 
 
 def t1(part, folder=None):
@@ -263,8 +269,9 @@ def warmed(part, folder=None):
     figure, holds = [], []
     for c in table[1:]:
         if c.records:
-            second, best = [r.of("valid")[1]["ppl"] for r in c.records.values()], [min(e["ppl"] for e in r.of("valid")) for r in c.records.values()]
-            figure.append(f"{c.row.label} {max(second):.1f} after two epochs at most, {min(best):.1f} to {max(best):.1f} at its best")
+            valid = [[e["ppl"] for e in r.of("valid")] for r in c.records.values()]
+            second, best, last = [v[1] for v in valid], [min(v) for v in valid], [v[-1] for v in valid]
+            figure.append(f"{c.row.label} {max(second):.1f} after two epochs at most, {min(best):.1f} to {max(best):.1f} at its best, {max(last):.1f} at the end at most")
             holds.append(max(second) < 150 and max(best) < 1.05 * min(best))
     return decided(part, table, bool(holds) and all(holds), "; ".join(figure) or "no run of a kernel yet")
 
