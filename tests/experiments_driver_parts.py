@@ -238,8 +238,8 @@ class Pages(Records):
             for seed in range(1, part.seeds + 1):
                 for run in part.runs(seed):
                     ppl = 20.0 + seed / 10
-                    self.write(run, {"event": "start", "parameters": 1, "train_tokens": 1, "entropy_floor_ppl": 10.0}, {"event": "train", "step": 20, **prior(run)},
-                               *({"event": "valid", "step": e, "ppl": ppl, "averaging": e > 3, **prior(run)} for e in range(run.epochs)), {"event": "done", "test_ppl": ppl, "test_bleu": 0.0})
+                    self.write(run, {"event": "start", "parameters": 1, "train_tokens": 1, "entropy_floor_ppl": 10.0}, {"event": "train", "step": 20, "learned": {"a.scale": 4.5}, **prior(run)}, {"event": "train", "step": 40, "learned": {"a.scale": 7}, **prior(run)},
+                               *({"event": "valid", "step": e, "ppl": ppl, "averaging": e > 3, **prior(run)} for e in range(run.epochs)), {"event": "done", "test_ppl": ppl, "test_bleu": 0.0, "best_step": 20})
             for m in part.measures:
                 self.write(m, *self.EVENTS[part.name])
         kept, records.RECORDS = records.RECORDS, self.folder
@@ -252,6 +252,7 @@ class Pages(Records):
             for row in self.parts[name].rows:
                 self.assertIn(f"--only '{row.label}'", text)
         self.assertIn("<svg", made[pages.IMAGES / "R3.svg"])
+        self.assertIn("| `rbf` | 4.50, 4.50, 4.50 |", made[pages.PAGES / "R4.md"])  # the best checkpoint's, not the last
         self.assertEqual(made[pages.PAGES / "README.md"].count("**not run**"), 1)  # Dec, which is timed
 
 

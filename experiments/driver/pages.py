@@ -116,6 +116,8 @@ def block(part, folder=None):
         body += "\n\n" + tables.untied_comparison(part, folder)
     if part.name == "MoS":
         body += "\n\n" + tables.averaging(part, folder)
+    if part.name == "R4":
+        body += "\n\n" + tables.learned_scales(part, folder)
     sections = [body, tables.verdict(*verdicts.RULES[part.name](part, folder))]
     if not folder and image(part):
         sections.append(f"![{part.title}](../images/results/{part.name}.svg)")

@@ -141,6 +141,16 @@ def averaging(part, folder=None):
     return "Averaging began after epoch: " + "; ".join(f"`{label}` {', '.join(str(i or 'never') for i in began) or DASH}" for label, began in found.items()) + "."
 
 
+def learned_scales(part, folder=None):
+    """R4: each head's scale at its best checkpoint, by seed."""
+    lines = []
+    for c in cells(part, folder):
+        before = [[e for e in r.of("train") if e["step"] <= r.last("done", "best_step")] for r in c.records.values()]
+        found = [next(iter(events[-1]["learned"].values())) for events in before]
+        lines.append([f"`{c.row.label}`", ", ".join(f"{scale:.2f}" for scale in found) or DASH])
+    return markdown(["head", "learned scale at the best checkpoint, by seed"], lines)
+
+
 def bleu_comparison(part, folder=None):
     """BLEU, which may be 0, by arithmetic means, and its difference to the first row's, paired by seed."""
     table = cells(part, folder)
