@@ -205,6 +205,12 @@ class Verdicts(Records):
         self.train(self.parts["R4"], lambda label, seed: (60 if label == "rbf" else 30) + seed / 10)
         self.assertEqual(self.verdict("R4"), "not reproduced")
 
+    def test_learned_scales_in_translation(self):
+        for far, verdict in ((3, "reproduced"), (20, "not reproduced")):
+            for run in (run for seed in range(1, 4) for run in self.parts["R4-MT"].runs(seed)):
+                self.write(run, {"event": "start", "parameters": 1, "train_tokens": 1}, {"event": "done", "test_ppl": 9.0, "test_bleu": 34.0 - far * (run.row.label == "wav") + run.seed / 5})
+            self.assertEqual(self.verdict("R4-MT"), verdict)
+
     def test_whole_captions(self):
         ppl = {"base": 20, "max": 19, "max, log-unigram": 21, "arc:0.001": 20.4, "cos:0.001": 20.5}
         self.train(self.parts["M-L"], lambda label, seed: ppl[label] + seed / 100)

@@ -342,4 +342,4 @@ def d_table(part, folder=None):
 
 RULES = {"MF": mf, "R2": r2, "R3": r3, "R5": r5, "T1-MT": t1_mt, "M5": m5, "D": d}
 TABLES = {"MF": mf_table, "R2": r2_table, "R3": r3_table, "R5": r5_table, "T1-MT": t1_mt_table, "M5": m5_table, "D": d_table,
-          "Precision-MT": tables.bleu_comparison}
+          "Precision-MT": tables.bleu_comparison, "R4-MT": tables.bleu_comparison}

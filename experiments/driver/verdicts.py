@@ -287,6 +287,19 @@ def r4(part, folder=None):
     return decided(part, table, holds, "ratios to lin: " + (figure or tables.DASH))
 
 
+def r4_mt(part, folder=None):
+    """Whether each kernel is less than five BLEU below lin."""
+    table = tables.cells(part, folder)
+    if not started(table):
+        return "not run", tables.DASH
+    lin, holds = table[0], []
+    for c in table[1:]:
+        bounds = statistics.interval([c.values[s] - lin.values[s] for s in sorted(c.values.keys() & lin.values.keys())])
+        holds.append(bounds is not None and bounds[0] > -5)
+    figure = ", ".join(f"{c.row.label} {statistics.mean(list(c.values.values())):.1f}" for c in table if c.values)
+    return decided(part, table, all(holds), f"BLEU with a learned scale: {figure}")
+
+
 def precision(part, folder=None):
     """Whether each row's mean lies in the interval of the seeds of its set-up's first row, and no run of it was that one's own arithmetic."""
     table = tables.cells(part, folder)
@@ -319,5 +332,5 @@ def precision_kernels(part, folder=None):
     return decided(part, table, bool(holds) and all(holds), "medium over highest: " + "; ".join(figure) if figure else "no comparison yet")
 
 
-RULES = {"T1": t1, "T2": t2, "M1": m1, "M2": m2, "M-rates": rates, "M3": m3, "T3": t3, "T3b": t3b, "R1": lambda part, folder=None: projection.verdict(folder), "R1-slopes": slopes, "R1-warmup": warmed, "R4": r4, "MoS": mos,
+RULES = {"T1": t1, "T2": t2, "M1": m1, "M2": m2, "M-rates": rates, "M3": m3, "T3": t3, "T3b": t3b, "R1": lambda part, folder=None: projection.verdict(folder), "R1-slopes": slopes, "R1-warmup": warmed, "R4": r4, "R4-MT": r4_mt, "MoS": mos,
          "SS": ss, "T1-L": t1_l, "T3-L": t3, "M-L": m_l, "Precision": precision, "Precision-mix": precision, "Precision-kernels": precision_kernels, "Precision-MT": precision, **measured.RULES}
