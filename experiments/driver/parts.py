@@ -55,7 +55,7 @@ def t1_row(kernel, head, rate, group=""):
     return Row(head + ("" if rate == RATE else f" lr={rate:g}"), f"--head {head} {lr(rate)}", T1_PAPER.get(kernel), group or kernel, legacy)
 
 
-BESIDE = ("lin in disguise", "a rate below")  # groups of T1 that no verdict counts
+BESIDE = ("lin in disguise", "a rate below", "no scale")  # groups of T1, and one of R4-MT, that no verdict counts
 BELOW = ("log", "wav", "lin")  # log and wav, of which a seed does not train at their own rate, and lin to compare with
 
 

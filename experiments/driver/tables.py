@@ -2,7 +2,7 @@
 import math
 
 from . import parts, records, search, statistics
-from .setups import SETUPS, name_of
+from .setups import MEDIUM, SETUPS, name_of
 
 DASH = "–"
 
@@ -142,9 +142,9 @@ def averaging(part, folder=None):
 
 
 def learned_scales(part, folder=None):
-    """R4: each head's scale at its best checkpoint, by seed."""
+    """R4 and R4-MT: each head's scale at its best checkpoint, by seed."""
     lines = []
-    for c in cells(part, folder):
+    for c in (c for c in cells(part, folder) if "scale=learn" in c.row.options):
         before = [[e for e in r.of("train") if e["step"] <= r.last("done", "best_step")] for r in c.records.values()]
         found = [next(iter(events[-1]["learned"].values())) for events in before]
         lines.append([f"`{c.row.label}`", ", ".join(f"{scale:.2f}" for scale in found) or DASH])
@@ -214,7 +214,11 @@ def t2_table(part, folder=None):
 
 
 def commands(part):
-    lines = [f"    experiments/run {part.name} --only '{row.label}' --records runs/records   # {SETUPS[row.setup or part.setup].program} {row.options}" for row in part.rows]
+    lines = []
+    for row in part.rows:
+        setup = SETUPS[row.setup or part.setup]
+        precision = f" {MEDIUM}" if MEDIUM in setup.options else ""
+        lines.append(f"    experiments/run {part.name} --only '{row.label}' --records runs/records   # {setup.program} {row.options}{precision}")
     own = {row.label for row in part.rows}
     lines += [f"    experiments/run {part.name} --only '{label}' --records runs/records   # measured of {runs}"
               for label, runs in {m.label: m.needs[0].name.rpartition("-")[0] for m in part.measures if m.label not in own}.items()]
