@@ -211,6 +211,13 @@ class Verdicts(Records):
                 self.write(run, {"event": "start", "parameters": 1, "train_tokens": 1}, {"event": "done", "test_ppl": 9.0, "test_bleu": 34.0 - far * (run.row.label == "wav") + run.seed / 5})
             self.assertEqual(self.verdict("R4-MT"), verdict)
 
+    def test_kernels_ahead_with_fresh_seeds(self):
+        part = self.parts["R6"]
+        self.assertEqual([run.seed for run in part.runs_of(part.row("log"))], [6, 7, 8, 9, 10])
+        for behind, verdict in (("", "reproduced"), ("pol", "not reproduced")):
+            self.train(part, lambda label, seed: (30 if label in ("lin", behind) else 28) + math.sin(len(label) * seed) / 100)
+            self.assertEqual(self.verdict("R6"), verdict)
+
     def test_whole_captions(self):
         ppl = {"base": 20, "max": 19, "max, log-unigram": 21, "arc:0.001": 20.4, "cos:0.001": 20.5}
         self.train(self.parts["M-L"], lambda label, seed: ppl[label] + seed / 100)
@@ -369,7 +376,7 @@ class Searches(Records):
         self.assertEqual(trained, [10, 5, 20, 40])
 
     def test_searches_come_before_the_runs_that_take_their_choices(self):
-        for name in ("T1", "T3", "R4", "T1-MT", "M2", "MoS", "R3"):
+        for name in ("T1", "T3", "R4", "R6", "T1-MT", "M2", "MoS", "R3"):
             self.assertTrue(training.missing(self.parts[name], self.folder)[0].part.partition("-search")[1], name)
 
 

@@ -55,6 +55,12 @@ def learned_scale_mt():
     return Part("R4-MT", "Translation with a learned scale", 6, 3, tuple(rows), "test BLEU", "pairs, medium")
 
 
+def ahead(chosen):
+    """`chosen(kernel)` is its head with the rate and the dropout that the search found so far."""
+    rows = [Row(k, f"--head {chosen(k)}", group=k) for k in parts.AHEAD]
+    return Part("R6", "Kernels ahead of the inner product?", 10, 5, tuple(rows), setup="S, medium", fresh=5)
+
+
 def choices(best):
     t3 = parts.t3(best)
     labels = [name for name in parts.PRESETS if name != "mos"]
@@ -109,8 +115,8 @@ def all_parts(search, folder=None):
     from . import projection
     made = [parts.t1(best), parts.t2(), parts.m1(), parts.m2(search.unigram_norm(folder)[0]), rates(), parts.t3(best), projection.part(), slopes(), warmed(best), corrected(),
             bottleneck(lambda model: search.best_rate(model, folder, parts.BOTTLENECK_TUNING)),
-            learned_scale(best), learned_scale_mt(), choices(best), parts.m3(), angles(), parts.t3b(best), parts.mos(lambda head: search.best_rate(head, folder, parts.MOS_TUNING)),
-            parts.t1_mt(lambda kernel, bias: search.best_mt(kernel, bias, folder), measures.translations),
+            learned_scale(best), learned_scale_mt(), ahead(lambda kernel: search.best_of(parts.AHEAD_TUNING, kernel, folder)[0]), choices(best), parts.m3(), angles(), parts.t3b(best), parts.mos(lambda head: search.best_rate(head, folder, parts.MOS_TUNING)),
+            parts.t1_mt(lambda kernel, bias: search.best_of(parts.MT_TUNING[bias], kernel, folder), measures.translations),
             parts.m5(measures.rescoring), parts.ss(), parts.m_l(), parts.t1_l(best), parts.t3_l(best), parts.d(best, measures.restricted),
             precision(), precision_mix(), precision_kernels(best), precision_mt()]
     return {p.name: p for p in made}

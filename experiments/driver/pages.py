@@ -35,6 +35,7 @@ CLAIMS = (
     ("R3", "beyond the papers: the softmax bottleneck binds at widths 8 and 16, not at 128"),
     ("R4", "beyond the papers: with a learned scale rbf and wav come near lin"),
     ("R4-MT", "beyond the papers: and in translation log, hpb, rbf and wav (7.3, 5.6, 0.0 and 0.0 BLEU without)"),
+    ("R6", "beyond the papers: pol, log and rbf with a scale of 10 are ahead of lin, each with a rate and a dropout of its own"),
     ("R5", "beyond the papers: a mixture's prior chooses next to nothing by frequency, entropy or part of speech"),
     ("Precision", "beyond the papers: products of bfloat16 pieces (`--matmul-precision`) leave a language model within the spread of float32's seeds"),
     ("Precision-mix", "beyond the papers: and a mixture of lin, log, rbf and hpb"),
@@ -94,7 +95,7 @@ def second_image(part):
 
 
 REFERENCES = {"M1": "base", "M-rates": "base, lr=0.002", "M3": "base", "M2": "none, contexts none", "R1-slopes": "lin"}  # else the first row
-TUNINGS = {"M2": search.unigram_tunings} | {name: lambda folder, tuning=tuning: [tuning] for name, tuning in search.RATES.items()}
+TUNINGS = {"M2": search.unigram_tunings, "R6": lambda folder: [parts.AHEAD_TUNING]} | {name: lambda folder, tuning=tuning: [tuning] for name, tuning in search.RATES.items()}
 
 
 def split(part):

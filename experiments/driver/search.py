@@ -65,9 +65,8 @@ def best(kernel, folder=None):
     return parts.BEFORE.get(kernel, kernel), parts.RATE
 
 
-def best_mt(kernel, bias, folder=None):
-    """(head, rate) that T1-MT's search chose; until it is done what it starts from."""
-    tuning = parts.MT_TUNING[bias]
+def best_of(tuning, kernel, folder=None):
+    """(head, rate) that T1-MT's or R6's search chose; until it is done what it starts from."""
     head, rate, pending = state(kernel, folder, tuning)
     if not pending:
         return head, rate
@@ -110,6 +109,8 @@ def waiting(part, folder=None):
         return [run for run in [unigram_norm(folder)[1]] if run]
     if part in RATES:
         found = [state(head, folder, RATES[part])[2] for head in RATES[part].ladders]
+    elif part == "R6":
+        found = [state(kernel, folder, parts.AHEAD_TUNING)[2] for kernel in parts.AHEAD]
     elif part == "T1-MT":
         found = [state(kernel, folder, tuning)[2] for tuning in parts.MT_TUNING.values() for kernel in tuning.ladders]
     else:

@@ -107,9 +107,10 @@ class Part:
     setup: str = "S"
     measures: tuple = ()
     note: str = ""  # printed below the table's head
+    fresh: int = 0  # the first so many seeds are left out, for other parts have seen them
 
     def run(self, row, seed):
-        return Run(self.name, row, seed, self.epochs, row.setup or self.setup)
+        return Run(self.name, row, self.fresh + seed, self.epochs, row.setup or self.setup)
 
     def runs_of(self, row):
         return [self.run(row, seed) for seed in range(1, (row.seeds or self.seeds) + 1)]

@@ -300,6 +300,18 @@ def r4_mt(part, folder=None):
     return decided(part, table, all(holds), f"BLEU with a learned scale: {figure}")
 
 
+def r6(part, folder=None):
+    """Whether each kernel is ahead of lin, after Holm."""
+    table = tables.cells(part, folder)
+    if not started(table):
+        return "not run", tables.DASH
+    paired = {c.row.label: c.against(table[0]) for c in table[1:]}
+    corrected = statistics.holm([statistics.one_sample_p(xs) for xs in paired.values()])
+    holds = all(xs and p is not None and p < 0.05 and statistics.mean(xs) < 0 for xs, p in zip(paired.values(), corrected))
+    figure = ", ".join(f"{label} {tables.ratio(xs)} (p {tables.p_value(p)})" for (label, xs), p in zip(paired.items(), corrected) if xs)
+    return decided(part, table, holds, f"ratios to lin: {figure}" if figure else "no comparison yet")
+
+
 def precision(part, folder=None):
     """Whether each row's mean lies in the interval of the seeds of its set-up's first row, and no run of it was that one's own arithmetic."""
     table = tables.cells(part, folder)
@@ -332,5 +344,5 @@ def precision_kernels(part, folder=None):
     return decided(part, table, bool(holds) and all(holds), "medium over highest: " + "; ".join(figure) if figure else "no comparison yet")
 
 
-RULES = {"T1": t1, "T2": t2, "M1": m1, "M2": m2, "M-rates": rates, "M3": m3, "T3": t3, "T3b": t3b, "R1": lambda part, folder=None: projection.verdict(folder), "R1-slopes": slopes, "R1-warmup": warmed, "R4": r4, "R4-MT": r4_mt, "MoS": mos,
+RULES = {"T1": t1, "T2": t2, "M1": m1, "M2": m2, "M-rates": rates, "M3": m3, "T3": t3, "T3b": t3b, "R1": lambda part, folder=None: projection.verdict(folder), "R1-slopes": slopes, "R1-warmup": warmed, "R4": r4, "R4-MT": r4_mt, "R6": r6, "MoS": mos,
          "SS": ss, "T1-L": t1_l, "T3-L": t3, "M-L": m_l, "Precision": precision, "Precision-mix": precision, "Precision-kernels": precision_kernels, "Precision-MT": precision, **measured.RULES}
