@@ -69,8 +69,9 @@ def mf(part, folder=None):
         return "not run", tables.DASH
     tests = angle_tests(cells)
     figure = ", ".join(f"{label} {difference:+.2f}° (p {tables.p_value(p)})" for label, (difference, p) in tests.items()) or "no comparison yet"
-    if cells["max"].values and cells["base"].values:
-        figure += f"; the norm without a margin {statistics.mean([v[ANGLES[0]] for v in cells['max'].values.values()]) - statistics.mean([v[ANGLES[0]] for v in cells['base'].values.values()]):+.2f}°"
+    norm, base = ([v[ANGLES[0]] for v in cells[label].values.values()] for label in ("max", "base"))
+    if norm and base:
+        figure += f"; the norm without a margin {statistics.mean(norm) - statistics.mean(base):+.2f}°"
     return decided(part, list(cells.values()), len(tests) == 2 and all(d > 0 and p < 0.05 for d, p in tests.values()), figure)
 
 
