@@ -49,6 +49,12 @@ class Records(unittest.TestCase):
                 self.write(run, {"event": "start", "parameters": 1, "train_tokens": 1, "entropy_floor_ppl": 10.0}, *({"event": "valid", "ppl": ppl, "averaging": True} for _ in range(run.epochs)),
                            {"event": "done", "test_ppl": ppl, "best_valid_ppl": ppl})
 
+    def translate(self, part, bleu):
+        """A record of every run of translation; `bleu(run)`."""
+        for seed in range(1, part.seeds + 1):
+            for run in part.runs(seed):
+                self.write(run, {"event": "start", "parameters": 1, "train_tokens": 1}, {"event": "done", "test_ppl": 9.0, "test_bleu": bleu(run)})
+
     def measure(self, part, event):
         """A record of everything that is measured; `event(label, seed)`."""
         for m in part.measures:
@@ -207,8 +213,7 @@ class Verdicts(Records):
 
     def test_learned_scales_in_translation(self):
         for far, verdict in ((3, "reproduced"), (20, "not reproduced")):
-            for run in (run for seed in range(1, 4) for run in self.parts["R4-MT"].runs(seed)):
-                self.write(run, {"event": "start", "parameters": 1, "train_tokens": 1}, {"event": "done", "test_ppl": 9.0, "test_bleu": 34.0 - far * (run.row.label == "wav") + run.seed / 5})
+            self.translate(self.parts["R4-MT"], lambda run: 34.0 - far * (run.row.label == "wav") + run.seed / 5)
             self.assertEqual(self.verdict("R4-MT"), verdict)
 
     def test_kernels_ahead_with_fresh_seeds(self):
@@ -227,10 +232,7 @@ class Verdicts(Records):
 
     def test_translation(self):
         part = self.parts["T1-MT"]
-        for seed in range(1, 4):
-            for run in part.runs(seed):
-                bad = run.row.group == "untuned"
-                self.write(run, {"event": "start", "parameters": 1, "train_tokens": 1}, {"event": "done", "test_ppl": 9.0, "test_bleu": 0.5 if bad else 30.0 + seed})
+        self.translate(part, lambda run: 0.5 if run.row.group == "untuned" else 30.0 + run.seed)
         self.measure(part, lambda label, seed: {"event": "translations", "bleu": 30.0 - 5 * (label == "log"), "resamples": [29.0 - 6 * (label == "log"), 31.0 - 4 * (label == "log")]})
         self.assertEqual(self.verdict("T1-MT"), "reproduced")
         self.assertIn("-5.0 [-6.0, -4.0]", measured.t1_mt_table(part, self.folder))

@@ -48,7 +48,7 @@ def learned_scale(best):
 
 
 def learned_scale_mt():
-    """Kernels as translation without a scale has them (docs/results/rules.md), and these; 1,380 updates do not move a scale far, so those of bounded kernels start at 10."""
+    """Each kernel with a scale, and without beside it; 1,380 updates do not move a scale far, so those of bounded kernels start at 10."""
     heads = {"log": ("log:p=4", "learn"), "hpb": ("hpb:ball=tanh", "learn"), "rbf": ("rbf:gamma=0.005", "learn:10"), "wav": ("wav:a=200:b=200", "learn:10")}
     rows = [Row(k, f"--head {head}:scale={scale} {parts.lr(parts.MT_RATE)}") for k, (head, scale) in {"lin": ("lin", "learn"), **heads}.items()]
     rows += [Row(f"{k}, scale 1", f"--head {head} {parts.lr(parts.MT_RATE)}", group=parts.BESIDE[2]) for k, (head, _) in heads.items()]

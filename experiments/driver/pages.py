@@ -95,7 +95,7 @@ def second_image(part):
 
 
 REFERENCES = {"M1": "base", "M-rates": "base, lr=0.002", "M3": "base", "M2": "none, contexts none", "R1-slopes": "lin"}  # else the first row
-TUNINGS = {"M2": search.unigram_tunings, "R6": lambda folder: [parts.AHEAD_TUNING]} | {name: lambda folder, tuning=tuning: [tuning] for name, tuning in search.RATES.items()}
+TUNINGS = {"M2": search.unigram_tunings} | {name: lambda folder, name=name: search.TUNINGS[name] for name in ("MoS", "R3", "R6")}  # T1-MT's are in its table
 
 
 def split(part):

@@ -173,7 +173,7 @@ BOTTLENECK = ("lin", "pol:p=2", "sig", "log:p=4", "mix2", "mix2 --untied", "mos"
 BOTTLENECK_MODELS = {(head, width): f"{head} --hidden {width} --embed {width}" for head in BOTTLENECK for width in WIDTHS}
 BOTTLENECK_TUNING = Tuning("R3-search", 10, dict.fromkeys(BOTTLENECK_MODELS.values(), ()), 0.016, (0.008, 0.016, 0.032), setup="grammar")
 
-# ---- R6: kernels that T1, R1 and R4 have ahead of lin, each with a rate and a dropout of its own ----
+# ---- R6: kernels that T1, R1-warmup and R1 have ahead of lin, each with a rate and a dropout of its own ----
 INNER, OUTER = "--dropout {0} --dropout-hidden {0}", "--dropout {0} --dropout-hidden {0} --dropout-output {0}"
 AHEAD = {"lin": ("lin", (0.004, 0.008), (INNER, OUTER)), "pol": ("pol:alpha=2:p=2", (0.004, 0.008), (INNER, OUTER)),
          "log": ("log:p=8", (0.004, 0.008), (INNER + WARMUP,)), "rbf": ("rbf:scale=10", (0.002, 0.004), (INNER + WARMUP,))}

@@ -95,6 +95,7 @@ def unigram_tunings(folder=None):
 
 
 RATES = {"MoS": parts.MOS_TUNING, "R3": parts.BOTTLENECK_TUNING}  # parts whose search is of rates alone
+TUNINGS = {name: [tuning] for name, tuning in RATES.items()} | {"R6": [parts.AHEAD_TUNING], "T1-MT": [*parts.MT_TUNING.values()]}  # parts with searches of their own
 
 
 def chosen(part, folder=None):
@@ -107,12 +108,8 @@ def waiting(part, folder=None):
     """Runs of searches that come before a part's own."""
     if part == "M2":
         return [run for run in [unigram_norm(folder)[1]] if run]
-    if part in RATES:
-        found = [state(head, folder, RATES[part])[2] for head in RATES[part].ladders]
-    elif part == "R6":
-        found = [state(kernel, folder, parts.AHEAD_TUNING)[2] for kernel in parts.AHEAD]
-    elif part == "T1-MT":
-        found = [state(kernel, folder, tuning)[2] for tuning in parts.MT_TUNING.values() for kernel in tuning.ladders]
+    if part in TUNINGS:
+        found = [state(name, folder, tuning)[2] for tuning in TUNINGS[part] for name in tuning.ladders]
     else:
         found = [state(kernel, folder)[2] for kernel in parts.CHOICES.get(part, ())]
     return sorted(filter(None, found), key=lambda run: " lr=" in run.row.label)  # a ladder of a kernel before anybody's learning rate

@@ -11,6 +11,11 @@ def safe(label):
     return name_of("", label, 0)[1:-2]
 
 
+def paired_differences(mine, theirs):
+    """Differences of {seed: number}, of the seeds that both have."""
+    return [mine[s] - theirs[s] for s in sorted(mine.keys() & theirs.keys())]
+
+
 class Cells:
     """What the records have of one row: {seed: value}; `jobs` are its runs, or what is measured of them, by seed."""
 
@@ -34,10 +39,18 @@ class Cells:
     def mean(self):
         return math.exp(statistics.mean(list(self.logs.values()))) if self.values else None
 
+    @property
+    def average(self):
+        """(mean, interval) of the figures themselves, of BLEU, which may be 0."""
+        return statistics.average(list(self.values.values()))
+
     def against(self, other):
         """Differences of logarithms, paired by seed."""
-        mine, theirs = self.logs, other.logs
-        return [mine[s] - theirs[s] for s in sorted(mine.keys() & theirs.keys())]
+        return paired_differences(self.logs, other.logs)
+
+    def minus(self, other):
+        """Differences of the figures themselves, paired by seed."""
+        return paired_differences(self.values, other.values)
 
     @property
     def parameters(self):
@@ -144,10 +157,11 @@ def averaging(part, folder=None):
 def learned_scales(part, folder=None):
     """R4 and R4-MT: each head's scale at its best checkpoint, by seed."""
     lines = []
-    for c in (c for c in cells(part, folder) if "scale=learn" in c.row.options):
-        before = [[e for e in r.of("train") if e["step"] <= r.last("done", "best_step")] for r in c.records.values()]
-        found = [next(iter(events[-1]["learned"].values())) for events in before]
-        lines.append([f"`{c.row.label}`", ", ".join(f"{scale:.2f}" for scale in found) or DASH])
+    for c in cells(part, folder):
+        if "scale=learn" in c.row.options:
+            before = [[e for e in r.of("train") if e["step"] <= r.last("done", "best_step")] for r in c.records.values()]
+            found = [next(iter(events[-1]["learned"].values())) for events in before]
+            lines.append([f"`{c.row.label}`", ", ".join(f"{scale:.2f}" for scale in found) or DASH])
     return markdown(["head", "learned scale at the best checkpoint, by seed"], lines)
 
 
@@ -156,9 +170,9 @@ def bleu_comparison(part, folder=None):
     table = cells(part, folder)
     first, lines = table[0], []
     for c in table:
-        paired = [c.values[s] - first.values[s] for s in sorted(c.values.keys() & first.values.keys())] if c is not first else []
-        lines.append([f"`{c.row.label}`", f"{c.parameters:,}" if c.parameters else DASH, str(len(c.values)), with_interval(*statistics.average(list(c.values.values()))),
-                      with_interval(*statistics.average(paired)) if paired else DASH])
+        differences = c.minus(first) if c is not first else []
+        lines.append([f"`{c.row.label}`", f"{c.parameters:,}" if c.parameters else DASH, str(len(c.values)), with_interval(*c.average),
+                      with_interval(*statistics.average(differences)) if differences else DASH])
     return head(part, table) + "\n\n" + markdown(["row", "parameters", "seeds", part.unit, f"minus {first.row.label}, paired by seed"], lines)
 
 

@@ -292,12 +292,9 @@ def r4_mt(part, folder=None):
     table = [c for c in tables.cells(part, folder) if c.row.group not in parts.BESIDE]
     if not started(table):
         return "not run", tables.DASH
-    lin, holds = table[0], []
-    for c in table[1:]:
-        bounds = statistics.interval([c.values[s] - lin.values[s] for s in sorted(c.values.keys() & lin.values.keys())])
-        holds.append(bounds is not None and bounds[0] > -5)
-    figure = ", ".join(f"{c.row.label} {statistics.mean(list(c.values.values())):.1f}" for c in table if c.values)
-    return decided(part, table, all(holds), f"BLEU with a learned scale: {figure}")
+    bounds = [statistics.interval(c.minus(table[0])) for c in table[1:]]
+    figure = ", ".join(f"{c.row.label} {c.average[0]:.1f}" for c in table if c.values)
+    return decided(part, table, all(b is not None and b[0] > -5 for b in bounds), f"BLEU with a learned scale: {figure}")
 
 
 def r6(part, folder=None):
@@ -317,7 +314,7 @@ def precision(part, folder=None):
     table = tables.cells(part, folder)
     if not started(table):
         return "not run", tables.DASH
-    centre = lambda c: statistics.average(list(c.values.values())) if part.unit == "test BLEU" else (c.mean, c.interval)
+    centre = lambda c: c.average if part.unit == "test BLEU" else (c.mean, c.interval)
     inside, same, figure = [], [], "; ".join(f"{c.row.label} {tables.with_interval(*centre(c))}" for c in table if c.values)
     for c in table:
         first = next(other for other in table if other.row.setup == c.row.setup)
