@@ -89,4 +89,10 @@ if grep -q compare-lin "$work/out/gpu.json"; then fail "another commit's results
 printf '#!/bin/sh\necho "-- CUDA: not built (no nvcc)"\n' > "$work/bin/cmake"
 if tests/gpu.sh 1 > log 2>&1; then fail "a build without CUDA, and the exit status is 0"; fi
 grep -q 'not built' log && has '1: configure' && has '1: tests, left out'
+
+# Programs that were packed are run, and nothing is built.
+mv build-gpu/bin .gpu/bin
+: > "$work/out/gpu.log"
+tests/gpu.sh 3 > log && has '"failed": \[\]' || fail "part 3, packed: $(cat log)"
+[ "$(ran)" = 2 ] && grep -q '.gpu/bin/gpu_tests' "$work/out/gpu.log" || fail "packed programs: $(cat "$work/out/gpu.log")"
 if tests/gpu.sh 4 > log 2>&1; then fail "part 4 was accepted"; fi
