@@ -20,5 +20,5 @@ cmake -S . -B build-gpu -G Ninja -DNINE_CUDA_ARCHS="${ARCH:-90}" -DNINE_XSMM=OFF
 programs="gpu_tests bench_lm lm_train lm_rescore lm_score"
 # shellcheck disable=SC2086
 ninja -C build-gpu -j "${JOBS:-2}" $programs
-for program in $programs; do strip -o .gpu/bin/$program build-gpu/bin/$program; done
+for program in $programs; do strip -o ".gpu/bin/$program" "build-gpu/bin/$program"; done
 du -sh .gpu
