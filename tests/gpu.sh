@@ -7,10 +7,14 @@ set -euo pipefail
 [ -z "${DATA:-}" ] || DATA=$(realpath -m "$DATA")
 cd "$(dirname "$0")/.."
 
-[ "${1:-}" = pack ] || exec python3 tests/cuda/gpu_run.py "$@"
+if [ "${1:-}" != pack ]; then
+  [ ! -f .gpu/packed.tar.xz ] || python3 -m tarfile -e .gpu/packed.tar.xz .gpu
+  rm -f .gpu/packed.tar.xz
+  exec python3 tests/cuda/gpu_run.py "$@"
+fi
 
 data=${DATA:?set DATA to the folder of the corpora (experiments/README.md)}
-rm -rf .gpu/bin
+rm -rf .gpu/bin .gpu/data
 mkdir -p .gpu/bin .gpu/data
 cp -r "$data"/captions "$data"/rescoring .gpu/data/
 [ ! -f experiments/gpu/gpu.json ] || cp experiments/gpu/gpu.json .gpu/gpu.json
@@ -21,4 +25,7 @@ programs="gpu_tests bench_lm lm_train lm_rescore lm_score"
 # shellcheck disable=SC2086
 ninja -C build-gpu -j "${JOBS:-2}" $programs
 for program in $programs; do strip -o ".gpu/bin/$program" "build-gpu/bin/$program"; done
+# What the programs have in common is far more than what tells them apart: a window that spans them stores it once.
+tar -C .gpu -cf - bin data | xz --lzma2=preset=3,dict=160MiB > .gpu/packed.tar.xz
+rm -r .gpu/bin .gpu/data
 du -sh .gpu
