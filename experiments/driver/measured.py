@@ -279,7 +279,7 @@ def m5_table(part, folder=None):
                       shown([e["rescored"]["wer"] for e in events]), *counts, tables.with_interval(*difference) if difference else tables.DASH,
                       ", ".join(tables.p_value(e["mapsswe"]["p"]) for e in events) if difference else tables.DASH])
     first = next((e for c in cells.values() for e in c.values.values()), None)
-    text = heading(part, cells.values()) + (f" First pass {first['first_pass']['wer']:.1f}%, oracle {first['oracle']['wer']:.1f}% of {first['first_pass']['words']:,} words." if first else "")
+    text = heading(part, cells.values()) + tables.devices(trained.values()) + (f" First pass {first['first_pass']['wer']:.1f}%, oracle {first['oracle']['wer']:.1f}% of {first['first_pass']['words']:,} words." if first else "")
     return text + "\n\n" + tables.markdown(["model", "parameters", "seeds", "test perplexity", "word error rate, %", "sub", "del", "ins", "points − max's, 90% interval (bootstrap over utterances)",
                                            "MAPSSWE beside max of the same seed, p"], lines)
 

@@ -1,4 +1,5 @@
 """The tables of docs/results/, from the records: Markdown, one row of a part a line."""
+import collections
 import math
 
 from . import parts, records, search, statistics
@@ -105,6 +106,14 @@ def markdown(header, lines):
     return "\n".join(["| " + " | ".join(header) + " |", "|" + "---|" * len(header)] + ["| " + " | ".join(line) + " |" for line in lines])
 
 
+def devices(table):
+    """How many runs were trained on which GPU, in a sentence; empty where none was."""
+    records_of = [r for c in table for r in c.records.values()]
+    gpus = collections.Counter((r.last("config", "options") or {}).get("resolved", {}).get("gpu", "").partition(",")[0] for r in records_of)
+    return "".join(f" {'All' if n == len(records_of) else f'{n} of {len(records_of)}'} were trained on one {gpu} ([device](rules.md#common-to-all-parts))."
+                   for gpu, n in sorted(gpus.items()) if gpu)
+
+
 def head(part, table):
     """How many seeds there are, said before the table."""
     seeds = [len(c.values) for c in table]
@@ -114,7 +123,7 @@ def head(part, table):
     text = f"{few}: {done} of {part.seeds * len(table)} runs are in the records**"
     if older:
         text += f", {older} of them older than the rules"
-    return text + f". {part.epochs} epochs each; {part.unit}, with Student's 95% interval where there are two seeds or more." + (part.note and " " + part.note)
+    return text + f". {part.epochs} epochs each; {part.unit}, with Student's 95% interval where there are two seeds or more.{devices(table)}" + (part.note and " " + part.note)
 
 
 def comparison(part, reference, folder=None):
@@ -236,5 +245,6 @@ def commands(part):
     own = {row.label for row in part.rows}
     lines += [f"    experiments/run {part.name} --only '{label}' --records runs/records   # measured of {runs}"
               for label, runs in {m.label: m.needs[0].name.rpartition("-")[0] for m in part.measures if m.label not in own}.items()]
+    gpu = ", `--device cuda` for the table's bits" if devices(cells(part)) else ""
     return ("Any row again, into records of its own (`DATA` as in [experiments](../../experiments/README.md#data); after `#` stands what a row adds to the "
-            "[set-up](rules.md#common-to-all-parts)):\n\n" + "\n".join(lines))
+            f"[set-up](rules.md#common-to-all-parts){gpu}):\n\n" + "\n".join(lines))
