@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
@@ -71,6 +72,18 @@ bool& graphs_on() {
 bool& side_by_side_on() {
   static bool on = is_on("NINE_CUDA_SIDE_BY_SIDE");
   return on;
+}
+
+/// NINE_CUDA_MEMORY: for processes that share a GPU.
+double share_of_memory() {
+  const char* text = std::getenv("NINE_CUDA_MEMORY");
+  if (text == nullptr) return 1;
+  double share = 0;
+  const char* end = text + std::strlen(text);
+  const auto [stop, error] = std::from_chars(text, end, share);
+  require(error == std::errc() && stop == end && share > 0 && share <= 1, "NINE_CUDA_MEMORY=", text,
+          ": a share of the GPU's memory is wanted, above 0 and at most 1, 0.1 for example");
+  return share;
 }
 
 struct Memory {
@@ -284,8 +297,10 @@ void release(void* p, int) {
 }
 
 size_t available(int index) {
+  const Memory m = memory_of(index);
   // The rest is for what is allocated after the pool: the optimiser's state, cuBLAS's workspace.
-  return memory_of(index).free / 4 * 3;
+  const size_t most = m.free / 4 * 3;
+  return std::min(most, static_cast<size_t>(share_of_memory() * static_cast<double>(m.total)));
 }
 
 void clear(void* p, size_t bytes, int index) {

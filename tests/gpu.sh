@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Everything that is to be seen on a GPU (docs/cuda.md):
 #   tests/gpu.sh pack       here: gathers in .gpu/, which git ignores, what a bare machine lacks: the programs, built for Hopper GPUs where
-#                           nvcc is, texts ($DATA/captions), and what earlier parts have found of this commit (experiments/gpu/gpu.json)
+#                           nvcc is, texts ($DATA/captions), and what earlier parts have found of this commit (experiments/gpu)
 #   tests/gpu.sh 1|2|3      there, with .gpu/ carried along: one part, within ten minutes; OUT/gpu.json after every step (tests/cuda/gpu_run.py)
 set -euo pipefail
 [ -z "${DATA:-}" ] || DATA=$(realpath -m "$DATA")
@@ -17,7 +17,8 @@ data=${DATA:?set DATA to the folder of the corpora (experiments/README.md)}
 rm -rf .gpu/bin .gpu/data
 mkdir -p .gpu/bin .gpu/data
 cp -r "$data"/captions "$data"/rescoring .gpu/data/
-[ ! -f experiments/gpu/gpu.json ] || cp experiments/gpu/gpu.json .gpu/gpu.json
+newest=$(find experiments/gpu -name '*.json' | sort | tail -n 1)
+[ -z "$newest" ] || cp "$newest" .gpu/gpu.json
 git rev-parse HEAD > .gpu/commit
 # Without libraries that the other machine may lack.
 cmake -S . -B build-gpu -G Ninja -DNINE_CUDA_ARCHS="${ARCH:-90}" -DNINE_XSMM=OFF -DNINE_MPI=OFF

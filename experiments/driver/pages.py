@@ -78,6 +78,9 @@ def image(part):
         rows = [(f"{label}, {kind}", *statistics.average([v[kind] for v in c.values.values() if kind in v]), None) for label, c in measured.corrected_cells(part).items()
                 for kind in ("plain", "corrected") if c.values and (kind == "plain" or label != "m=0")]
         return plots.dots(part.title, "test perplexity", rows) if rows else None
+    if part.name == "M5":
+        rows = [(label, *statistics.average([e["rescored"]["wer"] for e in c.values.values()]), None) for label, c in measured.rescored(part).items() if c.values]
+        return plots.dots(part.title, "word error rate of the test lists, %", rows) if rows else None
     if part.name in ("T1-MT", "R4-MT", "D", "R5", "Precision", "Precision-mix", "Precision-kernels", "Precision-MT"):  # tables say it
         return None
     rows = [(c.row.label, c.mean, c.interval, c.row.paper) for c in tables.cells(part)]

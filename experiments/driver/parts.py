@@ -55,7 +55,8 @@ def t1_row(kernel, head, rate, group=""):
     return Row(head + ("" if rate == RATE else f" lr={rate:g}"), f"--head {head} {lr(rate)}", T1_PAPER.get(kernel), group or kernel, legacy)
 
 
-BESIDE = ("lin in disguise", "a rate below", "no scale")  # groups of T1, and one of R4-MT, that no verdict counts
+NOT_WARMED_UP = "no warm-up"
+BESIDE = ("lin in disguise", "a rate below", "no scale", NOT_WARMED_UP)  # groups of T1, R4-MT and T3-L that no verdict counts
 BELOW = ("log", "wav", "lin")  # log and wav, of which a seed does not train at their own rate, and lin to compare with
 
 
@@ -242,15 +243,17 @@ def t1_l(best):
     return Part("T1-L", "Table 1 of the kernel paper on all captions", 3, 3, rows, setup="L, medium")
 
 
-def presets(names, best):
+def presets(names, best, warmup=""):
     for name in names:
         for untied in ("", " --untied"):
-            yield Row(name + untied.replace(" --", ", "), f"--head {mixture(PRESETS[name][1], best)}{untied} --pi-reg variance:0.1 {lr(best('lin')[1])}",
+            yield Row(name + untied.replace(" --", ", "), f"--head {mixture(PRESETS[name][1], best)}{untied} --pi-reg variance:0.1 {lr(best('lin')[1])}{warmup}",
                       None if untied else PRESETS[name][0], "mixture")
 
 
 def t3_l(best):
-    return Part("T3-L", "Table 3 of the kernel paper on all captions", 3, 3, (Row("lin", f"--head lin {lr(best('lin')[1])}", 46.8), *presets(("mix2", "mos"), best)), setup="L, medium")
+    lin = f"--head lin {lr(best('lin')[1])}"
+    rows = (Row("lin", lin + WARMUP, 46.8), *presets(("mix2", "mos"), best, WARMUP), Row("lin, no warm-up", lin, 46.8, NOT_WARMED_UP, seeds=1))
+    return Part("T3-L", "Table 3 of the kernel paper on all captions", 3, 3, rows, setup="L, medium")
 
 
 def m_l():
@@ -261,8 +264,8 @@ def m_l():
 
 
 def d(best, measure=None):
-    part, others = Part("D", "Which word of a set of close ones?", 3, 3, tuple(presets(("mixbig",), best)), setup="L, medium",
+    part, others = Part("D", "Which word of a set of close ones?", 3, 3, tuple(presets(("mixbig",), best, WARMUP)), setup="L, medium",
                         note="The first caption of each of the 1,000 test images. lin, mix2 and mos are T3-L's models."), t3_l(best)
     lin = others.run(others.row("lin"), 1)  # which words are close
-    made = [Measure("D", row.label, seed, (owner.run(row, seed), lin), measure) for seed in range(1, 4) for owner in (others, part) for row in owner.rows]
+    made = [Measure("D", row.label, seed, (owner.run(row, seed), lin), measure) for seed in range(1, 4) for owner in (others, part) for row in owner.rows if row.group not in BESIDE]
     return dataclasses.replace(part, measures=tuple(made))

@@ -120,7 +120,7 @@ def head(part, table):
     done = sum(seeds)
     few = f"**{min(seeds)} to {max(seeds)} of {part.seeds} seeds" if min(seeds) != max(seeds) else f"**{seeds[0]} of {part.seeds} seeds"
     older = sum("experiments/heads" in str(r.path) for c in table for r in c.records.values())
-    text = f"{few}: {done} of {part.seeds * len(table)} runs are in the records**"
+    text = f"{few}: {done} of {sum(c.row.seeds or part.seeds for c in table)} runs are in the records**"
     if older:
         text += f", {older} of them older than the rules"
     return text + f". {part.epochs} epochs each; {part.unit}, with Student's 95% interval where there are two seeds or more.{devices(table)}" + (part.note and " " + part.note)

@@ -164,7 +164,7 @@ def share_over_training(options, record, kind="train"):
 
 
 def t3(part, folder=None):
-    table = tables.cells(part, folder)
+    table = [c for c in tables.cells(part, folder) if c.row.group not in parts.BESIDE]
     if not started(table):
         return "not run", tables.DASH
     lin, figure, holds = table[0], [], []

@@ -13,6 +13,7 @@
 #include "core/profile.h"
 #include "tests/cuda/small_training.h"
 #include "tests/cuda_on_host/card.h"
+#include "tests/cuda_on_host/memory.h"
 #include "tests/cuda_on_host/probe.h"
 #include "tests/support.h"
 
@@ -82,6 +83,20 @@ TEST_CASE("cuda on the host: the profile has what an op takes on the device") {
   CHECK(entries[0].calls == 3);
   CHECK(entries[0].seconds == doctest::Approx(3e-6));
   CHECK(entries[1].seconds == doctest::Approx(1e-6));
+}
+
+TEST_CASE("cuda on the host: a pool takes the share of memory that the environment says") {
+  const auto capacity_with = [](const char* share) {
+    setenv("NINE_CUDA_MEMORY", share, 1);
+    const std::string error = error_of([] { Arena("shared", kGpu); });
+    const size_t capacity = error.empty() ? Arena("shared", kGpu).capacity() : 0;
+    unsetenv("NINE_CUDA_MEMORY");
+    return std::pair(capacity, error);
+  };
+  CHECK(capacity_with("0.0078125").first == cuda_on_host::CardMemory::kBytes / 128);
+  CHECK(capacity_with("1").second.empty());
+  for (const char* wrong : {"", "0", "-1", "1.5", "nan", "half", "0.1x"})
+    CHECK(has(capacity_with(wrong).second, "a share of the GPU's memory is wanted"));
 }
 
 TEST_CASE("cuda on the host: work waits until the host does") {
