@@ -16,13 +16,13 @@ fi
 data=${DATA:?set DATA to the folder of the corpora (experiments/README.md)}
 rm -rf .gpu/bin .gpu/data
 mkdir -p .gpu/bin .gpu/data
-cp -r "$data"/captions "$data"/rescoring .gpu/data/
+cp -r "$data"/captions "$data"/rescoring "$data"/multi30k .gpu/data/
 newest=$(find experiments/gpu -name '*.json' | sort | tail -n 1)
 [ -z "$newest" ] || cp "$newest" .gpu/gpu.json
 git rev-parse HEAD > .gpu/commit
 # Without libraries that the other machine may lack.
 cmake -S . -B build-gpu -G Ninja -DNINE_CUDA_ARCHS="${ARCH:-90}" -DNINE_XSMM=OFF -DNINE_MPI=OFF
-programs="gpu_tests bench_lm lm_train lm_rescore lm_score"
+programs="gpu_tests bench_lm lm_train lm_rescore lm_score mt_train mt_translate bpe"
 # shellcheck disable=SC2086
 ninja -C build-gpu -j "${JOBS:-2}" $programs
 for program in $programs; do strip -o ".gpu/bin/$program" "build-gpu/bin/$program"; done

@@ -96,3 +96,27 @@ mv build-gpu/bin .gpu/bin
 tests/gpu.sh 3 > log && has '"failed": \[\]' || fail "part 3, packed: $(cat log)"
 [ "$(ran)" = 2 ] && grep -q '.gpu/bin/gpu_tests' "$work/out/gpu.log" || fail "packed programs: $(cat "$work/out/gpu.log")"
 if tests/gpu.sh 4 > log 2>&1; then fail "part 4 was accepted"; fi
+
+# Parts of docs/results on a GPU: several workers, each run once, the records in one file. One of 45 has an older record.
+cp -r "$1/experiments" tree-experiments && rm -rf tree-experiments/records && mv tree-experiments experiments
+mkdir -p .gpu/data/captions && for name in train val test; do echo a b > ".gpu/data/captions/$name.en"; done
+cat > .gpu/bin/lm_train <<'TRAINER'
+#!/bin/sh
+while [ $# -gt 0 ]; do
+  case $1 in
+    --run) run=$2 ;;
+    --device | --save-every) told="$told $2" ;;
+  esac
+  shift
+done
+echo "{}" > "$run/config.json"
+for i in 1 2 3 4 5; do echo '{"event":"valid","ppl":30.0}'; done > "$run/log.jsonl"
+echo '{"event":"done","test_ppl":30.0}' >> "$run/log.jsonl"
+echo "$run$told $NINE_CUDA_MEMORY $CUDA_MPS_PIPE_DIRECTORY" >> "$TOLD"
+TRAINER
+printf '#!/bin/sh\ncat > /dev/null\nexit 0\n' > "$work/bin/nvidia-cuda-mps-control"
+chmod +x .gpu/bin/lm_train "$work/bin/nvidia-cuda-mps-control"
+printf '#!/bin/sh\nexec "%s" "$@"\n' "$python" > "$work/bin/python3"
+TOLD=$work/told EVERY=0.5 experiments/gpu/train.sh 60 3 M3 < /dev/null > log || fail "train.sh: $(cat log)"
+[ "$(grep -c M3/ log)" = 44 ] || fail "train.sh: $(cat log)"
+[ "$(grep -c 'M3/.* cuda 1e 0.07 .*/mps$' "$work/told")" = 44 ] || fail "train.sh ran: $(cat "$work/told")"
