@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Everything that is to be seen on a GPU (docs/cuda.md):
 #   tests/gpu.sh pack       here: gathers in .gpu/, which git ignores, what a bare machine lacks: the programs, built for Hopper GPUs where
-#                           nvcc is, texts ($DATA/captions), and what earlier parts have found of this commit (experiments/gpu)
+#                           nvcc is, texts ($DATA), and what earlier parts have found of this commit (experiments/gpu)
 #   tests/gpu.sh 1|2|3      there, with .gpu/ carried along: one part, within ten minutes; OUT/gpu.json after every step (tests/cuda/gpu_run.py)
 set -euo pipefail
 [ -z "${DATA:-}" ] || DATA=$(realpath -m "$DATA")

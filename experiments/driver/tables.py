@@ -186,14 +186,14 @@ def bleu_comparison(part, folder=None):
 
 
 def searches(tuning=parts.T1_TUNING, folder=None):
-    """What a search tried: validation perplexity after its epochs, the choice in bold."""
+    """What a search tried: the best validation perplexity of its epochs, the choice in bold."""
     lines = []
     for kernel in tuning.ladders:
         chosen, rate, pending = search.state(kernel, folder, tuning)
         label = chosen and tuning.run(chosen, rate).row.label
         tried = [f"**{name}: {f:.2f}**" if name == label else f"{name}: {f:.2f}" for name, f in search.searched(kernel, folder, tuning)]
         lines.append([kernel, "; ".join(tried) or DASH, "done" if not pending else f"next: {pending.row.label}"])
-    return markdown(["kernel", f"validation perplexity after {'two' if tuning.epochs == 2 else tuning.epochs} epochs, seed 1", "search"], lines)
+    return markdown(["kernel", f"best validation perplexity of {'two' if tuning.epochs == 2 else tuning.epochs} epochs, seed 1", "search"], lines)
 
 
 # ---- T2: the prior's statistics ----

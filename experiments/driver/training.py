@@ -198,7 +198,7 @@ def train(run, context):
                "--save-every", saved, "--run", directory]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     with open(directory / "out.txt", "a") as out:
-        # On a GPU workers share its memory; 0.07 of an H100 is five times what the largest run needs.
+        # On a GPU workers share its memory; nine softmaxes of L, the largest of T3-L, need 0.01 of an H100.
         child = subprocess.Popen([str(c) for c in command], stdout=out, stderr=out, env={"NINE_CUDA_MEMORY": "0.07"} | os.environ)
         try:
             child.wait(None if deadline is None else max(1, deadline - time.monotonic()))
