@@ -32,5 +32,6 @@ while [ -n "$(jobs -rp)" ]; do
   sleep "${EVERY:-5}"
   keep
 done
+keep  # also where all had ended before the first look
 grep -h failed "$work"/worker-* || true
 tar -tzf "$OUT/records.tar.gz"
