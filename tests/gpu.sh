@@ -3,6 +3,7 @@
 #   tests/gpu.sh pack       here: gathers in .gpu/, which git ignores, what a bare machine lacks: the programs, built for Hopper GPUs where
 #                           nvcc is, texts ($DATA), and what earlier parts have found of this commit (experiments/gpu)
 #   tests/gpu.sh 1|2|3      there, with .gpu/ carried along: one part, within ten minutes; OUT/gpu.json after every step (tests/cuda/gpu_run.py)
+#   tests/gpu.sh unpack     there: what is packed alone, as every part does first
 set -euo pipefail
 [ -z "${DATA:-}" ] || DATA=$(realpath -m "$DATA")
 cd "$(dirname "$0")/.."
@@ -10,7 +11,8 @@ cd "$(dirname "$0")/.."
 if [ "${1:-}" != pack ]; then
   [ ! -f .gpu/packed.tar.xz ] || python3 -m tarfile -e .gpu/packed.tar.xz .gpu
   rm -f .gpu/packed.tar.xz
-  exec python3 tests/cuda/gpu_run.py "$@"
+  [ "${1:-}" = unpack ] || exec python3 tests/cuda/gpu_run.py "$@"
+  exit
 fi
 
 data=${DATA:?set DATA to the folder of the corpora (experiments/README.md)}

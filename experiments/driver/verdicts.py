@@ -6,9 +6,14 @@ from .measured import complete, decided, lacking, started
 from .measures import inner_products
 
 
+def counted(part, folder=None):
+    """Cells of the rows that count in a verdict."""
+    return [c for c in tables.cells(part, folder) if c.row.group not in parts.BESIDE]
+
+
 def ordered(part, levels, folder=None):
     """T1's rule: every interval of a level lies below those of the next."""
-    table = [c for c in tables.cells(part, folder) if c.row.group not in parts.BESIDE]
+    table = counted(part, folder)
     if not started(table):
         return "not run", tables.DASH
     by = {c.row.group: c for c in table}
@@ -164,7 +169,7 @@ def share_over_training(options, record, kind="train"):
 
 
 def t3(part, folder=None):
-    table = [c for c in tables.cells(part, folder) if c.row.group not in parts.BESIDE]
+    table = counted(part, folder)
     if not started(table):
         return "not run", tables.DASH
     lin, figure, holds = table[0], [], []
@@ -289,7 +294,7 @@ def r4(part, folder=None):
 
 def r4_mt(part, folder=None):
     """Whether each kernel is less than five BLEU below lin."""
-    table = [c for c in tables.cells(part, folder) if c.row.group not in parts.BESIDE]
+    table = counted(part, folder)
     if not started(table):
         return "not run", tables.DASH
     bounds = [statistics.interval(c.minus(table[0])) for c in table[1:]]

@@ -7,8 +7,7 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 seconds=$1 workers=$2
 shift 2
-[ ! -f .gpu/packed.tar.xz ] || python3 -m tarfile -e .gpu/packed.tar.xz .gpu
-rm -f .gpu/packed.tar.xz
+tests/gpu.sh unpack
 export DATA=${DATA:-$PWD/.gpu/data} OUT=${OUT:-build-gpu/out}
 work=$(mktemp -d)
 mkdir -p "$OUT"

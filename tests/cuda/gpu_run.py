@@ -41,7 +41,7 @@ def commit():
 
 
 def build_steps(*targets):
-    """None where the programs were packed."""
+    """No steps where the programs were packed."""
     if BIN == PACKED:
         return []
     arch = (output_of("nvidia-smi", "--query-gpu=compute_cap", "--format=csv,noheader").splitlines() or ["9.0"])[0].replace(".", "")
