@@ -85,17 +85,17 @@ def with_interval(value, bounds, digits=2):
     return f"{value:.{digits}f}" + (f" [{bounds[0]:.{digits}f}, {bounds[1]:.{digits}f}]" if bounds else "")
 
 
-def ratio(paired):
+def ratio(paired, level=0.95):
     """Of two rows, with its interval, from differences of logarithms."""
-    bounds = statistics.interval(paired)
+    bounds = statistics.interval(paired, level)
     return with_interval(math.exp(statistics.mean(paired)), bounds and tuple(map(math.exp, bounds)), 3)
 
 
 def verdict(decision, figure):
-    """A page's line; a Greek letter at the figure's beginning stays what it is."""
+    """A page's line."""
     if figure == DASH:
         return f"**{decision}.**"
-    return f"**Verdict by the [rule](rules.md#part-by-part): {decision}.** {figure[0].upper() if figure[0].isascii() else figure[0]}{figure[1:]}."
+    return f"**Verdict by the [rule](rules.md#part-by-part): {decision}.** Figures: {figure}."
 
 
 def p_value(p):

@@ -138,9 +138,9 @@ def rates(part, folder=None):
     for group in ("m=0", "max"):
         paired = best[group].against(best["base"]) if group in best and "base" in best else []
         if paired:
-            figure.append(f"{best[group].row.label} {tables.ratio(paired)} × {best['base'].row.label}")
+            figure.append(f"{best[group].row.label} {tables.ratio(paired, 0.90)} × {best['base'].row.label}")
             holds.append(bool(statistics.equivalent(paired, math.log(1.025))))
-    return decided(part, table, len(holds) == 2 and all(holds), "; ".join(figure) or "no comparison yet")
+    return decided(part, table, len(holds) == 2 and all(holds), "; ".join(figure) + " (intervals of 90%)" if figure else "no comparison yet")
 
 
 def m3(part, folder=None):
@@ -177,9 +177,9 @@ def t3(part, folder=None):
         if c.row.group == "mixture" and not c.row.label.endswith("untied"):
             paired, share = c.against(lin), share_of_lin(c)
             if paired and share is not None:
-                figure.append(f"{c.row.label} {math.exp(statistics.mean(paired)):.3f} × lin, {100 * share:.0f}% of π on lin")
+                figure.append(f"{c.row.label} {tables.ratio(paired, 0.90)} × lin, {100 * share:.0f}% of π on lin")
                 holds.append(bool(statistics.equivalent(paired, math.log(1.025))) and share > 0.5)
-    return decided(part, table, bool(holds) and all(holds), "; ".join(figure) or "no comparison yet")
+    return decided(part, table, bool(holds) and all(holds), "; ".join(figure) + " (intervals of 90%)" if figure else "no comparison yet")
 
 
 def t3b(part, folder=None):
@@ -341,9 +341,9 @@ def precision_kernels(part, folder=None):
     for kernel in dict.fromkeys(c.row.group for c in table):
         paired = by[f"{kernel}, medium"].against(by[f"{kernel}, highest"])
         if paired:
-            figure.append(f"{kernel} {tables.ratio(paired)}")
+            figure.append(f"{kernel} {tables.ratio(paired, 0.90)}")
             holds.append(bool(statistics.equivalent(paired, math.log(1.025))))
-    return decided(part, table, bool(holds) and all(holds), "medium over highest: " + "; ".join(figure) if figure else "no comparison yet")
+    return decided(part, table, bool(holds) and all(holds), f"medium over highest: {'; '.join(figure)} (intervals of 90%)" if figure else "no comparison yet")
 
 
 RULES = {"T1": t1, "T2": t2, "M1": m1, "M2": m2, "M-rates": rates, "M3": m3, "T3": t3, "T3b": t3b, "R1": lambda part, folder=None: projection.verdict(folder), "R1-slopes": slopes, "R1-warmup": warmed, "R4": r4, "R4-MT": r4_mt, "R6": r6, "MoS": mos,
