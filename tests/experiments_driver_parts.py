@@ -36,7 +36,9 @@ class Records(unittest.TestCase):
         made = tempfile.TemporaryDirectory()
         self.addCleanup(made.cleanup)
         self.folder = pathlib.Path(made.name)
-        self.parts = training.all_parts(self.folder)  # nothing is searched there
+        for tuning in (parts.T1_TUNING, parts.M2_TUNING, *(t for some in search.TUNINGS.values() for t in some)):
+            (self.folder / tuning.part).mkdir()  # begun, and nothing is found yet
+        self.parts = training.all_parts(self.folder)
 
     def write(self, job, *events):
         records.keep(records.path_of(job, self.folder), [{"event": "config"}, *events])
@@ -246,6 +248,15 @@ class Pages(Records):
                       "insertions": 0, "mapsswe": {"p": 0.5}, "words": [10] * 5, "errors": [0, 0, 1, 0, 0]}],
               "D": [{"event": "restricted", "sets": s, "sentences": [[n, 3, 2, 1.5] for n in range(5)], "strata": {"100 to 999": [15, 10, 7.5]}} for s in measures.DISTANCES]}
 
+    def test_a_row_that_was_repeated_is_the_pages_row(self):
+        with tempfile.TemporaryDirectory() as own:
+            page, repeated = training.all_parts(), training.all_parts(pathlib.Path(own))
+            self.assertEqual([row.label for part in page.values() for row in part.rows], [row.label for part in repeated.values() for row in part.rows])
+            row = page["T1"].rows[1]
+            run = page["T1"].run(row, 1)
+            records.keep(records.path_of(run, pathlib.Path(own)), records.Record(records.path_of(run)).events)
+            self.assertIn(f"| `{row.label}` | 2,646,050 |", pages.block(repeated["T1"], pathlib.Path(own)))
+
     def test_every_part_has_a_page_when_everything_has_run(self):
         prior = lambda run: {"pi_mean": [1 / training.components(run.row.options)] * training.components(run.row.options),
                              "pi_var": [0.01] * training.components(run.row.options)} if "--head mix:" in run.row.options or "--head mos" in run.row.options else {}
@@ -405,21 +416,19 @@ class Jobs(Records):
         taken = records.find(same, self.folder)
         self.assertEqual((taken.test_ppl, taken.events[0]["same_run_as"]), (3.0, "M1/base-3"))
 
-    def test_a_search_has_the_first_seed_of_what_it_chose(self):
-        """The run takes the record, and what is measured of it takes the checkpoint."""
-        model, context = "lin --hidden 8 --embed 8", training.Context(self.folder, self.folder, self.folder, self.folder)
-        for rate in (0.008, 0.016, 0.032):
-            self.write(parts.BOTTLENECK_TUNING.run(model, rate), *({"event": "valid", "ppl": 20 + 100 * abs(rate - 0.016)} for _ in range(10)))
-        part = training.all_parts(self.folder)["R3"]
-        first, second = (part.run(part.row("lin, width 8"), seed) for seed in (1, 2))
-        found = training.twin(first, self.folder)
-        self.assertEqual(found.name, parts.BOTTLENECK_TUNING.run(model, 0.016).name)
-        self.assertIsNone(training.twin(second, self.folder))
-        training.do(first, context)
-        kept = self.folder / found.name
+    def test_what_is_measured_of_a_run_that_is_another_one_takes_its_checkpoint(self):
+        run, context = self.parts["M3"].run(self.parts["M3"].row("base"), 2), training.Context(self.folder, self.folder, self.folder, self.folder)
+        self.write(self.parts["M1"].run(self.parts["M1"].row("base"), 2), {"event": "done", "test_ppl": 2.0})
+        training.do(run, context)
+        kept = self.folder / "M1" / "base-2"
         (kept / "checkpoints" / "best").mkdir(parents=True)
         (kept / "log.jsonl").write_text('{"event":"done"}\n')
-        self.assertEqual(context.model(first), kept)
+        self.assertEqual(context.model(run), kept)
+
+    def test_seeds_that_a_search_has_not_seen(self):
+        for name in ("R3", "R6"):
+            for row in self.parts[name].rows:
+                self.assertTrue(all(run.seed > 1 and not training.twin(run) for run in self.parts[name].runs_of(row)), name)
 
     def test_two_workers_train_each_run_once(self):
         """M2 with its search, whose steps follow from each other, by two processes and a trainer that notes what it begins."""

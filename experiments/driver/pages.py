@@ -174,8 +174,8 @@ def older(folder, name, key):
 def earlier(name):
     """What older runs of another set-up have of a claim whose part has not been run."""
     if name == "T1-MT":
-        found = [f"{k} {older('translation', k + '-tuned', 'test_bleu')}" for k in ("lin", "log", "hpb", "rbf", "wav")]
-        return f"one earlier run each, with the language model's parameters: {', '.join(found)} BLEU ([mt-heads](../../experiments/mt-heads.md))"
+        found = [f"{c.row.label.partition(',')[0]} {c.average[0]:.1f}" for c in tables.cells(all_parts()["R4-MT"]) if c.row.group == "no scale" and c.values]
+        return f"its untuned rows are [R4-MT](R4-MT.md)'s at scale 1 but for rbf's and wav's parameters, {', '.join(found)} BLEU: log and hpb cannot come below 1 any more" if found else ""
     if name in ("T3", "T3b"):
         heads = ("lin", *parts.PRESETS) if name == "T3" else ("lin", "without-lin")
         found = [f"{h} {older('presets', h + '-1', 'test_ppl')}" for h in heads]

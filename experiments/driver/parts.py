@@ -136,7 +136,7 @@ def mixture(components, best):
 
 
 def t3(best):
-    rate = lr(best("lin")[1])
+    rate = lr(best("lin")[1]) + WARMUP
     rows = [Row("lin", f"--head lin {rate}", 46.8), Row("mix:1*lin", f"--head mix:1*lin {rate}"),
             Row("lin as large as four components", f"--head lin --embed 320 {rate}"), Row("lin as large as nine components", f"--head lin --embed 399 {rate}")]
     rows += presets(PRESETS, best)
@@ -243,16 +243,16 @@ def t1_l(best):
     return Part("T1-L", "Table 1 of the kernel paper on all captions", 3, 3, rows, setup="L, medium")
 
 
-def presets(names, best, warmup=""):
+def presets(names, best):
     for name in names:
         for untied in ("", " --untied"):
-            yield Row(name + untied.replace(" --", ", "), f"--head {mixture(PRESETS[name][1], best)}{untied} --pi-reg variance:0.1 {lr(best('lin')[1])}{warmup}",
+            yield Row(name + untied.replace(" --", ", "), f"--head {mixture(PRESETS[name][1], best)}{untied} --pi-reg variance:0.1 {lr(best('lin')[1])}{WARMUP}",
                       None if untied else PRESETS[name][0], "mixture")
 
 
 def t3_l(best):
     lin = f"--head lin {lr(best('lin')[1])}"
-    rows = (Row("lin", lin + WARMUP, 46.8), *presets(("mix2", "mos"), best, WARMUP), Row("lin, no warm-up", lin, 46.8, NOT_WARMED_UP, seeds=1))
+    rows = (Row("lin", lin + WARMUP, 46.8), *presets(("mix2", "mos"), best), Row("lin, no warm-up", lin, 46.8, NOT_WARMED_UP, seeds=1))
     return Part("T3-L", "Table 3 of the kernel paper on all captions", 3, 3, rows, setup="L, medium")
 
 
@@ -264,7 +264,7 @@ def m_l():
 
 
 def d(best, measure=None):
-    part, others = Part("D", "Which word of a set of close ones?", 3, 3, tuple(presets(("mixbig",), best, WARMUP)), setup="L, medium",
+    part, others = Part("D", "Which word of a set of close ones?", 3, 3, tuple(presets(("mixbig",), best)), setup="L, medium",
                         note="The first caption of each of the 1,000 test images. lin, mix2 and mos are T3-L's models."), t3_l(best)
     lin = others.run(others.row("lin"), 1)  # which words are close
     made = [Measure("D", row.label, seed, (owner.run(row, seed), lin), measure) for seed in range(1, 4) for owner in (others, part) for row in owner.rows if row.group not in BESIDE]

@@ -57,9 +57,14 @@ def state(kernel, folder=None, tuning=parts.T1_TUNING):
     return head, rate, step and tuning.run(head, step)
 
 
+def where(folder, tuning=parts.T1_TUNING):
+    """Whose search chooses: that of a folder of one's own if it has begun one, else the repository's (so that one row, repeated, is the page's)."""
+    return folder if folder and (folder / tuning.part).exists() else None
+
+
 def best(kernel, folder=None):
     """(head, rate) that T1's search chose; until it is done those of the older records, or the first of the ladder."""
-    head, rate, pending = state(kernel, folder)
+    head, rate, pending = state(kernel, where(folder))
     if not pending:
         return head, rate
     return parts.BEFORE.get(kernel, kernel), parts.RATE
@@ -67,7 +72,7 @@ def best(kernel, folder=None):
 
 def best_of(tuning, kernel, folder=None):
     """(head, rate) that T1-MT's or R6's search chose; until it is done what it starts from."""
-    head, rate, pending = state(kernel, folder, tuning)
+    head, rate, pending = state(kernel, where(folder, tuning), tuning)
     if not pending:
         return head, rate
     template, values, _ = (tuning.ladders[kernel] or ((kernel, (), 0),))[0]
@@ -76,7 +81,7 @@ def best_of(tuning, kernel, folder=None):
 
 def best_rate(head, folder, tuning):
     """A head's rate in a search of rates alone; until it is done, the one that it starts from."""
-    _, rate, pending = state(head, folder, tuning)
+    _, rate, pending = state(head, where(folder, tuning), tuning)
     return tuning.rate if pending else rate
 
 
@@ -94,14 +99,7 @@ def unigram_tunings(folder=None):
     return [parts.M2_TUNING, dataclasses.replace(parts.M2_TUNING, ladders={"unigram": (("unigram:{}," + norm.partition(",")[2], (1, 10, 100), 10),)})]
 
 
-RATES = {"MoS": parts.MOS_TUNING, "R3": parts.BOTTLENECK_TUNING}  # parts whose search is of rates alone
-TUNINGS = {name: [tuning] for name, tuning in RATES.items()} | {"R6": [parts.AHEAD_TUNING], "T1-MT": [*parts.MT_TUNING.values()]}  # parts with searches of their own
-
-
-def chosen(part, folder=None):
-    """The runs of a search of rates that its choices are from."""
-    tuning = RATES.get(part)
-    return [tuning.run(head, best_rate(head, folder, tuning)) for head in tuning.ladders] if tuning else []
+TUNINGS = {"MoS": [parts.MOS_TUNING], "R3": [parts.BOTTLENECK_TUNING], "R6": [parts.AHEAD_TUNING], "T1-MT": [*parts.MT_TUNING.values()]}  # parts with searches of their own
 
 
 def waiting(part, folder=None):
@@ -116,7 +114,7 @@ def waiting(part, folder=None):
 
 
 def unfinished(folder=None):
-    return [kernel for kernel in parts.LADDERS if state(kernel, folder)[2]]
+    return [kernel for kernel in parts.LADDERS if state(kernel, where(folder))[2]]
 
 
 def searched(kernel, folder=None, tuning=parts.T1_TUNING):

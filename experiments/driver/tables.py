@@ -187,7 +187,7 @@ def bleu_comparison(part, folder=None):
 
 def searches(tuning=parts.T1_TUNING, folder=None):
     """What a search tried: the best validation perplexity of its epochs, the choice in bold."""
-    lines = []
+    folder, lines = search.where(folder, tuning), []
     for kernel in tuning.ladders:
         chosen, rate, pending = search.state(kernel, folder, tuning)
         label = chosen and tuning.run(chosen, rate).row.label
@@ -245,6 +245,7 @@ def commands(part):
     own = {row.label for row in part.rows}
     lines += [f"    experiments/run {part.name} --only '{label}' --records runs/records   # measured of {runs}"
               for label, runs in {m.label: m.needs[0].name.rpartition("-")[0] for m in part.measures if m.label not in own}.items()]
-    gpu = ", `--device cuda` for the table's bits" if devices(cells(part)) else ""
-    return ("Any row again, into records of its own (`DATA` as in [experiments](../../experiments/README.md#data); after `#` stands what a row adds to the "
-            f"[set-up](rules.md#common-to-all-parts){gpu}):\n\n" + "\n".join(lines))
+    gpu = "; `--device cuda` for the table's device" if devices(cells(part)) else ""
+    medium = f"; on a CPU that does not multiply bfloat16 `{MEDIUM}` is float32" if any(MEDIUM in SETUPS[row.setup or part.setup].options + row.options for row in part.rows) else ""
+    return (f"Any row again, into records of its own, which `experiments/table {part.name} --records runs/records` prints (`DATA` as in [experiments](../../experiments/README.md#data); after `#` "
+            f"stands what a row adds to the [set-up](rules.md#common-to-all-parts){gpu}{medium}):\n\n" + "\n".join(lines))

@@ -224,12 +224,9 @@ def train(run, context):
 
 
 def twin(run, folder=None):
-    """A run of another part, or of the part's own search, that trains the same and has a record, or None: M1's, M2's and M3's base."""
-    others = [part.run(row, run.seed) for part in all_parts(folder).values() for row in part.rows if part.name != run.part]
-    for other in others + search.chosen(run.part, folder):
-        if (other.setup, other.arguments) == (run.setup, run.arguments) and records.path_of(other, folder).exists():
-            return other
-    return None
+    """A run of another part that trains the same and has a record, or None: M1's, M2's and M3's base."""
+    others = [other for part in all_parts(folder).values() if part.name != run.part for row in part.rows for other in part.runs_of(row) if other.seed == run.seed]
+    return next((other for other in others if (other.setup, other.arguments) == (run.setup, run.arguments) and records.path_of(other, folder).exists()), None)
 
 
 def do(job, context):
