@@ -256,6 +256,7 @@ class Pages(Records):
             run = page["T1"].run(row, 1)
             records.keep(records.path_of(run, pathlib.Path(own)), records.Record(records.path_of(run)).events)
             self.assertIn(f"| `{row.label}` | 2,646,050 |", pages.block(repeated["T1"], pathlib.Path(own)))
+            self.assertIn("unigram:100,32", pages.block(repeated["M2"], pathlib.Path(own)))  # the search is the page's
 
     def test_every_part_has_a_page_when_everything_has_run(self):
         prior = lambda run: {"pi_mean": [1 / training.components(run.row.options)] * training.components(run.row.options),
@@ -429,6 +430,8 @@ class Jobs(Records):
         for name in ("R3", "R6"):
             for row in self.parts[name].rows:
                 self.assertTrue(all(run.seed > 1 and not training.twin(run) for run in self.parts[name].runs_of(row)), name)
+        self.assertTrue(all(m.seed == m.needs[0].seed for part in self.parts.values() for m in part.measures))
+        self.assertEqual(len(self.parts["R3"].jobs()), 2 * 3 * len(self.parts["R3"].rows))
 
     def test_two_workers_train_each_run_once(self):
         """M2 with its search, whose steps follow from each other, by two processes and a trainer that notes what it begins."""

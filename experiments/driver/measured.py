@@ -130,7 +130,7 @@ def corrected_lines(cells):
         lines.append(line + [shown([v["corrected"] for v in events]), *map(percent, effects(cells, label)),
                              shown(taken_back(cells, label)) if label in RULED else tables.DASH])
     return tables.markdown([
-        "margin", "seeds", "test perplexity, plain", "corrected", "loss beside m = 0, nats / 100", "the correction's gain, nats / 100", "share taken back, mean of the seeds' (.01 and .03, as the rule asks)"], lines)
+        "margin", "seeds", "test perplexity, plain", "corrected", "loss beside m = 0, nats / 100", "the correction's gain, nats / 100", "share taken back, mean over seeds (of .01 and .03)"], lines)
 
 
 # ---- R3 ----

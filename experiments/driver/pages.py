@@ -98,7 +98,7 @@ def second_image(part):
 
 
 REFERENCES = {"M1": "base", "M-rates": "base, lr=0.002", "M3": "base", "M2": "none, contexts none", "R1-slopes": "lin"}  # else the first row
-TUNINGS = {"M2": search.unigram_tunings} | {name: lambda folder, name=name: search.TUNINGS[name] for name in ("MoS", "R3", "R6")}  # T1-MT's are in its table
+TUNINGS = {"M2": lambda folder: search.unigram_tunings(search.where(folder, parts.M2_TUNING))} | {name: lambda folder, name=name: search.TUNINGS[name] for name in ("MoS", "R3", "R6")}  # T1-MT's are in its table
 
 
 def split(part):
@@ -175,7 +175,7 @@ def earlier(name):
     """What older runs of another set-up have of a claim whose part has not been run."""
     if name == "T1-MT":
         found = [f"{c.row.label.partition(',')[0]} {c.average[0]:.1f}" for c in tables.cells(all_parts()["R4-MT"]) if c.row.group == "no scale" and c.values]
-        return f"its untuned rows are [R4-MT](R4-MT.md)'s at scale 1 but for rbf's and wav's parameters, {', '.join(found)} BLEU: log and hpb cannot come below 1 any more" if found else ""
+        return f"its untuned rows are [R4-MT](R4-MT.md)'s at scale 1 but for rbf's and wav's parameters, {', '.join(found)} BLEU: by its rule, below 1, it cannot be reproduced any more" if found else ""
     if name in ("T3", "T3b"):
         heads = ("lin", *parts.PRESETS) if name == "T3" else ("lin", "without-lin")
         found = [f"{h} {older('presets', h + '-1', 'test_ppl')}" for h in heads]

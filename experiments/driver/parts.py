@@ -210,7 +210,7 @@ def measured(part, measure, rows=None):
     """The part with `measure` of each of its runs."""
     if not measure:
         return part
-    made = [Measure(part.name, row.label, seed, (part.run(row, seed),), measure) for seed in range(1, part.seeds + 1) for row in rows or part.rows]
+    made = [Measure(part.name, run.row.label, run.seed, (run,), measure) for seed in range(1, part.seeds + 1) for run in (part.run(row, seed) for row in rows or part.rows)]
     return dataclasses.replace(part, measures=tuple(made))
 
 

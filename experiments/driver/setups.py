@@ -107,7 +107,7 @@ class Part:
     setup: str = "S"
     measures: tuple = ()
     note: str = ""  # printed below the table's head
-    fresh: int = 0  # the first so many seeds are left out, for other parts have seen them
+    fresh: int = 0  # the first so many seeds are left out, for other parts or its own search have seen them
 
     def run(self, row, seed):
         return Run(self.name, row, self.fresh + seed, self.epochs, row.setup or self.setup)
@@ -123,7 +123,7 @@ class Part:
 
     def jobs(self):
         """One seed of every row, what is measured of it, then the next seed."""
-        return [job for seed in range(1, self.seeds + 1) for job in [*self.runs(seed), *(m for m in self.measures if m.seed == seed)]]
+        return [job for seed in range(1, self.seeds + 1) for job in [*self.runs(seed), *(m for m in self.measures if m.seed == self.fresh + seed)]]
 
 
 @dataclasses.dataclass(frozen=True)
