@@ -154,7 +154,7 @@ def summary():
     for name, claim in CLAIMS:
         verdict, figure = verdicts.RULES[name](made[name]) if name in made else extra(name)
         if verdict == "not run":
-            figure = "; ".join(filter(None, (earlier(name), f"planned: {hours(made[name]):.{int(hours(made[name]) < 10)}f} core-hours" if name in made else "")))
+            figure = "; ".join(filter(None, (known(name), f"planned: {hours(made[name]):.{int(hours(made[name]) < 10)}f} core-hours" if name in made else "")))
         linked = name not in made or (PAGES / f"{name}.md").exists() or started(made[name])
         lines.append([f"[{name}]({name}.md)" if linked else name, claim, f"**{verdict}**", figure])
     return tables.markdown(["part", "claim", "verdict", "figure"], lines)
@@ -166,23 +166,12 @@ def extra(name):
     return decoding.verdict()
 
 
-def older(folder, name, key):
-    path = records.LEGACY / folder / f"{name}.jsonl"
-    return f"{records.Record(path).last('done', key):.1f}" if path.exists() else "?"
-
-
-def earlier(name):
-    """What older runs of another set-up have of a claim whose part has not been run."""
-    if name == "T1-MT":
-        found = [f"{c.row.label.partition(',')[0]} {c.average[0]:.1f}" for c in tables.cells(all_parts()["R4-MT"]) if c.row.group == "no scale" and c.values]
-        return f"its untuned rows are [R4-MT](R4-MT.md)'s at scale 1 but for rbf's and wav's parameters, {', '.join(found)} BLEU: by its rule, below 1, it cannot be reproduced any more" if found else ""
-    if name in ("T3", "T3b"):
-        heads = ("lin", *parts.PRESETS) if name == "T3" else ("lin", "without-lin")
-        found = [f"{h} {older('presets', h + '-1', 'test_ppl')}" for h in heads]
-        return f"one earlier run each, five epochs, untuned, no penalty: {', '.join(found)} ([heads](../../experiments/heads.md#presets-five-epochs-each))"
-    if name in ("M2", "M3"):
-        return "an earlier run each of max-norm contexts without and with arc:0.001, three epochs: [margins](../margins.md#on-captions)"
-    return ""
+def known(name):
+    """What the records of another part say of a claim whose part has not been run."""
+    if name != "T1-MT":
+        return ""
+    found = [f"{c.row.label.partition(',')[0]} {c.average[0]:.1f}" for c in tables.cells(all_parts()["R4-MT"]) if c.row.group == "no scale" and c.values]
+    return f"its untuned rows are [R4-MT](R4-MT.md)'s at scale 1 but for rbf's and wav's parameters, {', '.join(found)} BLEU: by its rule, below 1, it cannot be reproduced any more" if found else ""
 
 
 def hours(part, jobs=None):

@@ -11,6 +11,15 @@ def counted(part, folder=None):
     return [c for c in tables.cells(part, folder) if c.row.group not in parts.BESIDE]
 
 
+def equivalence(paired):
+    """(the ratio with its 90% interval, whether that lies within ±2.5%) of two rows: the rule of several parts."""
+    return tables.ratio(paired, 0.90), bool(statistics.equivalent(paired, math.log(1.025)))
+
+
+def equivalences(figures):
+    return "; ".join(figures) + " (intervals of 90%)" if figures else "no comparison yet"
+
+
 def ordered(part, levels, folder=None):
     """T1's rule: every interval of a level lies below those of the next."""
     table = counted(part, folder)
@@ -138,9 +147,10 @@ def rates(part, folder=None):
     for group in ("m=0", "max"):
         paired = best[group].against(best["base"]) if group in best and "base" in best else []
         if paired:
-            figure.append(f"{best[group].row.label} {tables.ratio(paired, 0.90)} × {best['base'].row.label}")
-            holds.append(bool(statistics.equivalent(paired, math.log(1.025))))
-    return decided(part, table, len(holds) == 2 and all(holds), "; ".join(figure) + " (intervals of 90%)" if figure else "no comparison yet")
+            ratio, alike = equivalence(paired)
+            figure.append(f"{best[group].row.label} {ratio} × {best['base'].row.label}")
+            holds.append(alike)
+    return decided(part, table, len(holds) == 2 and all(holds), equivalences(figure))
 
 
 def m3(part, folder=None):
@@ -177,9 +187,10 @@ def t3(part, folder=None):
         if c.row.group == "mixture" and not c.row.label.endswith("untied"):
             paired, share = c.against(lin), share_of_lin(c)
             if paired and share is not None:
-                figure.append(f"{c.row.label} {tables.ratio(paired, 0.90)} × lin, {100 * share:.0f}% of π on lin")
-                holds.append(bool(statistics.equivalent(paired, math.log(1.025))) and share > 0.5)
-    return decided(part, table, bool(holds) and all(holds), "; ".join(figure) + " (intervals of 90%)" if figure else "no comparison yet")
+                ratio, alike = equivalence(paired)
+                figure.append(f"{c.row.label} {ratio} × lin, {100 * share:.0f}% of π on lin")
+                holds.append(alike and share > 0.5)
+    return decided(part, table, bool(holds) and all(holds), equivalences(figure))
 
 
 def t3b(part, folder=None):
@@ -341,9 +352,10 @@ def precision_kernels(part, folder=None):
     for kernel in dict.fromkeys(c.row.group for c in table):
         paired = by[f"{kernel}, medium"].against(by[f"{kernel}, highest"])
         if paired:
-            figure.append(f"{kernel} {tables.ratio(paired, 0.90)}")
-            holds.append(bool(statistics.equivalent(paired, math.log(1.025))))
-    return decided(part, table, bool(holds) and all(holds), f"medium over highest: {'; '.join(figure)} (intervals of 90%)" if figure else "no comparison yet")
+            ratio, alike = equivalence(paired)
+            figure.append(f"{kernel} {ratio}")
+            holds.append(alike)
+    return decided(part, table, bool(holds) and all(holds), "medium over highest: " * bool(figure) + equivalences(figure))
 
 
 RULES = {"T1": t1, "T2": t2, "M1": m1, "M2": m2, "M-rates": rates, "M3": m3, "T3": t3, "T3b": t3b, "R1": lambda part, folder=None: projection.verdict(folder), "R1-slopes": slopes, "R1-warmup": warmed, "R4": r4, "R4-MT": r4_mt, "R6": r6, "MoS": mos,
