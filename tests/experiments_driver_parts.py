@@ -15,7 +15,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "experiments"))
 sys.dont_write_bytecode = True
 import distances  # noqa: E402
-from driver import beyond, bleu, measured, measures, older, pages, parts, plots, records, search, tables, training, verdicts, zipf  # noqa: E402
+from driver import beyond, bleu, measured, measures, older, pages, parts, plots, records, search, tables, training, zipf  # noqa: E402
+from driver.views import VIEWS  # noqa: E402
 
 
 TRAINER = f"""#!{sys.executable}
@@ -63,14 +64,14 @@ class Records(unittest.TestCase):
             self.write(m, event(m.label, m.seed))
 
     def verdict(self, name):
-        return verdicts.RULES[name](self.parts[name], self.folder)[0]
+        return VIEWS[name].rule(self.parts[name], self.folder)[0]
 
 
 class Verdicts(Records):
     def test_nothing_of_a_new_folder_has_run(self):
         for name, part in self.parts.items():
             if name not in ("R1",):  # its predictions are the repository's own
-                self.assertEqual(verdicts.RULES[name](part, self.folder)[0], "not run", name)
+                self.assertEqual(VIEWS[name].rule(part, self.folder)[0], "not run", name)
 
     def test_angles(self):
         self.measure(self.parts["MF"], lambda label, seed: {"event": "angles", measured.ANGLES[0]: seed / 10 + (0 if label == "base" else 5)})
@@ -98,7 +99,7 @@ class Verdicts(Records):
             ppl = lambda label, seed: (20 + seed / 10) * (gain if label.startswith("max") else 1) * (1 if label.endswith(best[label.partition(",")[0]]) else 1.1)
             self.train(part, ppl)
             self.assertEqual(self.verdict("M-rates"), expected)
-        self.assertIn("max, lr=0.002 0.950 [0.950, 0.950] × base, lr=0.008", verdicts.RULES["M-rates"](part, self.folder)[1])
+        self.assertIn("max, lr=0.002 0.950 [0.950, 0.950] × base, lr=0.008", VIEWS["M-rates"].rule(part, self.folder)[1])
 
     def test_the_paper_s_variances(self):
         """T2: the reading whose figures are the paper's; none where the likeliest of them misses one."""
@@ -115,7 +116,7 @@ class Verdicts(Records):
         run(3.81)
         self.assertEqual(self.verdict("T2"), "reproduced")
         run(1.0)
-        verdict, figure = verdicts.RULES["T2"](part, self.folder)
+        verdict, figure = VIEWS["T2"].rule(part, self.folder)
         self.assertEqual(verdict, "not reproduced")
         self.assertIn("not at ρ = 1", figure)
 
@@ -255,8 +256,8 @@ class Pages(Records):
             row = page["T1"].rows[1]
             run = page["T1"].run(row, 1)
             records.keep(records.path_of(run, pathlib.Path(own)), records.Record(records.path_of(run)).events)
-            self.assertIn(f"| `{row.label}` | 2,646,050 |", pages.block(repeated["T1"], pathlib.Path(own)))
-            self.assertIn("unigram:100,32", pages.block(repeated["M2"], pathlib.Path(own)))  # the search is the page's
+            self.assertIn(f"| `{row.label}` | 2,646,050 |", pages.block("T1", repeated["T1"], pathlib.Path(own)))
+            self.assertIn("unigram:100,32", pages.block("M2", repeated["M2"], pathlib.Path(own)))  # the search is the page's
 
     def test_every_part_has_a_page_when_everything_has_run(self):
         prior = lambda run: {"pi_mean": [1 / training.components(run.row.options)] * training.components(run.row.options),
@@ -475,7 +476,7 @@ class Jobs(Records):
             self.assertIn(pages.BEGIN.format(name), text)
 
     def test_every_part_has_a_claim_in_the_summary(self):
-        self.assertEqual({name for name, _ in pages.CLAIMS}, {*self.parts, "Dec"})
+        self.assertEqual(set(VIEWS), {*self.parts, "Dec"})
 
     def test_lines_of_a_plot(self):
         svg = plots.lines("t", "width", "nats", [("a<b", [(8, 0.5, (0.4, 0.6)), (16, 0.2, None)]), ("none", [])])

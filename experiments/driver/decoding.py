@@ -109,7 +109,7 @@ def ratios(of_task, head):
     return [math.log(a / b) for a, b in zip(of_task[head], of_task["lin"])]
 
 
-def verdict(folder=None):
+def verdict(_, folder=None):
     found = times(folder)
     rounds = len(found["lm"]["lin"])
     if not rounds:
@@ -121,7 +121,7 @@ def verdict(folder=None):
     return ("reproduced" if 1.6 <= overall <= 2.5 else "not reproduced"), figure
 
 
-def block(folder=None):
+def table(_, folder=None):
     found = times(folder)
     rounds = len(found["lm"]["lin"])
     lines = []
@@ -141,9 +141,11 @@ def block(folder=None):
         if rounds:
             mean = math.exp(statistics.mean([statistics.mean(ratios(found[task], head)) for head in HEADS[1:]]))
             lines.append([f"geometric mean, {name}", *(["", f"{mean:.2f}", "", ""] if task == "lm" else ["", "", "", f"{mean:.2f}"])])
-    table = tables.markdown(["head", "scoring, µs of CPU a token", "ratio to lin", "beam 5, µs of CPU a word", "ratio to lin"], lines)
+    made = tables.markdown(["head", "scoring, µs of CPU a token", "ratio to lin", "beam 5, µs of CPU a word", "ratio to lin"], lines)
     path = (folder or records.RECORDS) / FILE
     machine = f" One thread of {records.Record(path).last('config', 'machine')}, beside other work." if path.exists() else ""
-    return (f"**{rounds} of {ROUNDS} rounds**; ratios paired by round, with Student's 95% interval.{machine}\n\n{table}\n\n"
-            f"{tables.verdict(*verdict(folder))}\n\n"
-            "Again, into records of its own:\n\n    DATA=... experiments/run Dec --records runs/records")
+    return (f"**{rounds} of {ROUNDS} rounds**; ratios paired by round, with Student's 95% interval.{machine}\n\n{made}")
+
+
+def commands(_):
+    return "Again, into records of its own:\n\n    DATA=... experiments/run Dec --records runs/records"

@@ -235,8 +235,7 @@ def t1_mt_table(part, folder=None):
                       str(len(c.values)), shown(list(c.values.values()), 1), shown([r.test_ppl for r in c.records.values()]), f"{c.row.paper:g}" if c.row.paper is not None else tables.DASH,
                       tables.with_interval(*difference, 1) if difference else tables.DASH])
     text = tables.head(part, table) + " BLEU is greedy, of the tokenised text; the difference's interval is a paired bootstrap over the test set's sentences, 1,000 resamples.\n\n"
-    text += tables.markdown(["head", "row", "parameters", "target tokens", "seeds", "test BLEU", "test perplexity", "paper's BLEU", "BLEU − tuned lin's"], lines)
-    return text + "".join(f"\n\nThe search{bias}, on the development text.\n\n{tables.searches(tuning, folder)}" for bias, tuning in parts.MT_TUNING.items())
+    return text + tables.markdown(["head", "row", "parameters", "target tokens", "seeds", "test BLEU", "test perplexity", "paper's BLEU", "BLEU − tuned lin's"], lines)
 
 
 # ---- M5 ----
@@ -335,8 +334,3 @@ def d_table(part, folder=None):
         blocks.append(f"Sets by {distance}:\n\n" + tables.markdown(
             ["model", "seeds", "test perplexity", "accuracy, %", "points − lin's, bootstrap over sentences", "cross-entropy, nats", "accuracy by the word's count in training"], lines))
     return heading(part, restricted(part, "ppmi", folder).values()) + "\n\n" + "\n\n".join(blocks)
-
-
-RULES = {"MF": mf, "R2": r2, "R3": r3, "R5": r5, "T1-MT": t1_mt, "M5": m5, "D": d}
-TABLES = {"MF": mf_table, "R2": r2_table, "R3": r3_table, "R5": r5_table, "T1-MT": t1_mt_table, "M5": m5_table, "D": d_table,
-          "Precision-MT": tables.bleu_comparison, "R4-MT": tables.bleu_comparison}

@@ -130,30 +130,29 @@ def figures(record):
     return record.valid_ppl(10)
 
 
-def compared(folder=None):
+def compared(part, folder=None):
     """(cells of the runs, {label: predicted over trained})"""
-    table = [tables.Cells(row, part().runs_of(row), figures, folder) for row in part().rows]
+    table = [tables.Cells(row, part.runs_of(row), figures, folder) for row in part.rows]
     found = predictions(folder)
     return table, {c.row.label: found[c.row.label]["ppl"] / c.mean for c in table if c.values and c.row.label in found}
 
 
-def verdict(folder=None):
-    table, ratios = compared(folder)
+def verdict(part, folder=None):
+    table, ratios = compared(part, folder)
     if not any(c.values for c in table):
         return "not run", tables.DASH
     figure = "predicted over trained: " + ", ".join(f"{label} {ratio:.2f}" for label, ratio in ratios.items())
-    if not all(len(c.values) == part().seeds for c in table):
-        return "undecided", f"{figure}; {sum(len(c.values) for c in table)} of {part().seeds * len(table)} runs"
+    if not all(len(c.values) == part.seeds for c in table):
+        return "undecided", f"{figure}; {sum(len(c.values) for c in table)} of {part.seeds * len(table)} runs"
     return ("reproduced" if all(1 / 1.1 <= r <= 1.1 for r in ratios.values()) else "not reproduced"), figure
 
 
-def block(folder=None):
-    found, (table, ratios) = predictions(folder), compared(folder)
+def table(part, folder=None):
+    found, (cells, ratios) = predictions(folder), compared(part, folder)
     model = written(folder).of("model")[0]
     lines = [[f"`{c.row.label}`", f"[{found[c.row.label]['least']:g}, {found[c.row.label]['most']:g}]",
               f"{found[c.row.label]['ppl']:.1f} ± {100 * found[c.row.label]['error']:.1f}%", str(len(c.values)), tables.with_interval(c.mean, c.interval, 1),
-              f"{ratios[c.row.label]:.2f}" if c.row.label in ratios else tables.DASH] for c in table]
-    return (tables.head(part(), table) + f" Predicted from the run {model['name']}, validation perplexity {model['ppl']:.1f} on {model['positions']} positions of a sample "
+              f"{ratios[c.row.label]:.2f}" if c.row.label in ratios else tables.DASH] for c in cells]
+    return (tables.head(part, cells) + f" Predicted from the run {model['name']}, validation perplexity {model['ppl']:.1f} on {model['positions']} positions of a sample "
             f"(the unigram's on the whole text {model['unigram_ppl']:.1f}); ± is the sample's standard error.\n\n" +
-            tables.markdown(["head", "range of the score", "predicted", "seeds", "trained, best validation perplexity", "predicted / trained"], lines) +
-            f"\n\n{tables.verdict(*verdict(folder))}\n\n{tables.commands(part())}")
+            tables.markdown(["head", "range of the score", "predicted", "seeds", "trained, best validation perplexity", "predicted / trained"], lines))

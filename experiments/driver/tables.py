@@ -189,9 +189,10 @@ def searches(tuning=parts.T1_TUNING, folder=None):
     """What a search tried: the best validation perplexity of its epochs, the choice in bold."""
     folder, lines = search.where(folder, tuning), []
     for kernel in tuning.ladders:
+        told = lambda label: {kernel: f"lr={tuning.rate:g}"}.get(label, label.removeprefix(f"{kernel} "))  # of a kernel without parameters the rate alone
         chosen, rate, pending = search.state(kernel, folder, tuning)
         label = chosen and tuning.run(chosen, rate).row.label
-        tried = [f"**{name}: {f:.2f}**" if name == label else f"{name}: {f:.2f}" for name, f in search.searched(kernel, folder, tuning)]
+        tried = [f"**{told(name)}: {f:.2f}**" if name == label else f"{told(name)}: {f:.2f}" for name, f in search.searched(kernel, folder, tuning)]
         lines.append([kernel, "; ".join(tried) or DASH, "done" if not pending else f"next: {pending.row.label}"])
     return markdown(["kernel", f"best validation perplexity of {'two' if tuning.epochs == 2 else tuning.epochs} epochs, seed 1", "search"], lines)
 

@@ -1,7 +1,7 @@
 """What the rules of docs/results/rules.md say of the records: (reproduced | not reproduced | undecided | not run, the figure)."""
 import math
 
-from . import measured, parts, projection, search, statistics, tables
+from . import parts, search, statistics, tables
 from .measured import complete, decided, lacking, started
 from .measures import inner_products
 
@@ -356,7 +356,3 @@ def precision_kernels(part, folder=None):
             figure.append(f"{kernel} {ratio}")
             holds.append(alike)
     return decided(part, table, bool(holds) and all(holds), "medium over highest: " * bool(figure) + equivalences(figure))
-
-
-RULES = {"T1": t1, "T2": t2, "M1": m1, "M2": m2, "M-rates": rates, "M3": m3, "T3": t3, "T3b": t3b, "R1": lambda part, folder=None: projection.verdict(folder), "R1-slopes": slopes, "R1-warmup": warmed, "R4": r4, "R4-MT": r4_mt, "R6": r6, "MoS": mos,
-         "SS": ss, "T1-L": t1_l, "T3-L": t3, "M-L": m_l, "Precision": precision, "Precision-mix": precision, "Precision-kernels": precision_kernels, "Precision-MT": precision, **measured.RULES}
