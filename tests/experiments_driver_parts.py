@@ -137,14 +137,16 @@ class Verdicts(Records):
         self.assertEqual(self.verdict("R2"), "not reproduced")
 
     def test_the_bottleneck(self):
-        part = self.parts["R3"]
         ppl = lambda label, seed: (16 + seed / 1000) * (0.9 if label.startswith("mos, untied") and label.endswith((" 8", " 16")) else 1)
-        self.train(part, ppl)
-        self.measure(part, lambda label, seed: {"event": "rank", "rank": int(label.split()[-1]) + 2})
-        self.assertEqual(self.verdict("R3"), "reproduced")
-        self.assertIn("0.4700", measured.r3_table(part, self.folder))  # log 1.6
-        self.measure(part, lambda label, seed: {"event": "rank", "rank": int(label.split()[-1]) + 3})
-        self.assertEqual(self.verdict("R3"), "not reproduced")
+        for name in ("R3", "R3-warmup"):
+            part = self.parts[name]
+            self.train(part, ppl)
+            for more, verdict in ((2, "reproduced"), (3, "not reproduced")):
+                self.measure(part, lambda label, seed: {"event": "rank", "rank": int(label.split()[-1]) + more})
+                self.assertEqual(self.verdict(name), verdict)
+            self.assertIn("0.4700", measured.r3_table(part, self.folder))  # log 1.6
+        text = {m.needs[-1].name for m in self.parts["R3-warmup"].measures if m.seed == 3}
+        self.assertEqual(text, {"R3-warmup/lin--width-128-3"})  # one text for all ranks of a seed
 
     def test_what_the_prior_chooses(self):
         event = lambda spread: lambda label, seed: {"event": "shares", "frequency": {"a": [5, 0.9], "b": [5, 0.9 - spread]}, "entropy": {"q": [10, 0.9]}, "part of speech": {"x": [10, 0.9]}}
@@ -243,7 +245,7 @@ class Verdicts(Records):
 
 class Pages(Records):
     EVENTS = {"MF": [{"event": "angles", **dict.fromkeys(measured.ANGLES, 5.0)}], "R2": [{"event": event, "plain": 30.0, "corrected": 29.0} for event in ("perplexity", "running")],
-              "R3": [{"event": "rank", "rank": 9}], "T1-MT": [{"event": "translations", "bleu": 30.0, "resamples": [29.0, 30.0, 31.0]}],
+              **dict.fromkeys(("R3", "R3-warmup"), [{"event": "rank", "rank": 9}]), "T1-MT": [{"event": "translations", "bleu": 30.0, "resamples": [29.0, 30.0, 31.0]}],
               "R5": [{"event": "shares", "frequency": {"a": [5, 0.9], "b": [5, 0.8]}, "entropy": {"q": [10, 0.9]}, "part of speech": {"x": [10, 0.9]}}],
               "M5": [{"event": "rescoring", **{k: {"words": 50, "errors": 1, "wer": 2.0} for k in ("first_pass", "rescored", "oracle")}, "substitutions": 1, "deletions": 0,
                       "insertions": 0, "mapsswe": {"p": 0.5}, "words": [10] * 5, "errors": [0, 0, 1, 0, 0]}],
@@ -391,7 +393,7 @@ class Searches(Records):
         self.assertEqual(trained, [10, 5, 20, 40])
 
     def test_searches_come_before_the_runs_that_take_their_choices(self):
-        for name in ("T1", "T3", "R4", "R6", "T1-MT", "M2", "MoS", "R3"):
+        for name in ("T1", "T3", "R4", "R6", "T1-MT", "M2", "MoS", "R3", "R3-warmup"):
             self.assertTrue(training.missing(self.parts[name], self.folder)[0].part.partition("-search")[1], name)
 
 
@@ -428,7 +430,7 @@ class Jobs(Records):
         self.assertEqual(context.model(run), kept)
 
     def test_seeds_that_a_search_has_not_seen(self):
-        for name in ("R3", "R6"):
+        for name in ("R3", "R3-warmup", "R6"):
             for row in self.parts[name].rows:
                 self.assertTrue(all(run.seed > 1 and not training.twin(run) for run in self.parts[name].runs_of(row)), name)
         self.assertTrue(all(m.seed == m.needs[0].seed for part in self.parts.values() for m in part.measures))

@@ -32,14 +32,15 @@ def corrected():
                 note="M1's models.")
 
 
-def bottleneck(rate_of):
-    """`rate_of(model)` is the rate that the search found for a head at a width."""
-    rows = [Row(f"{head.replace(' --', ', ')}, width {width}", f"--head {model} {parts.lr(rate_of(model))}", group=head)
-            for (head, width), model in parts.BOTTLENECK_MODELS.items()]
-    part = Part("R3", "Where does the softmax bottleneck bind?", 10, 3, tuple(rows), "validation perplexity", "grammar",
+def bottleneck(name, title, rate_of):
+    """`rate_of(model, tuning)` is the rate that the search found for a head at a width."""
+    tuning = parts.BOTTLENECK_TUNING[name]
+    rows = [Row(f"{head.replace(' --', ', ')}, width {width}", f"--head {model} {parts.lr(rate_of(model, tuning))}{parts.FROM_UNIGRAM[name]}", group=head)
+            for (head, width), model in parts.BOTTLENECK_MODELS[name].items()]
+    part = Part(name, title, tuning.epochs, 3, tuple(rows), "validation perplexity", "grammar",
                 note="The width is that of embeddings, LSTM and word vectors at once: `lm_train` has no map between the LSTM and the word vectors, so a narrow model is also "
                 "a smaller network. Heads are compared at equal width. Seeds 2 to 4: the search for the rates has seen seed 1.", fresh=1)
-    return parts.measured(part, measures.rank)
+    return parts.measured(part, measures.rank, None if name == "R3" else "lin, width 128")  # which continues the text on which all ranks of a seed are measured
 
 
 def learned_scale(best):
@@ -114,7 +115,8 @@ def all_parts(search, folder=None):
     best = functools.cache(lambda kernel: search.best(kernel, folder))
     from . import projection
     made = [parts.t1(best), parts.t2(), parts.m1(), parts.m2(search.unigram_norm(search.where(folder, parts.M2_TUNING))[0]), rates(), parts.t3(best), projection.part(), slopes(), warmed(best), corrected(),
-            bottleneck(lambda model: search.best_rate(model, folder, parts.BOTTLENECK_TUNING)),
+            *(bottleneck(name, title, lambda model, tuning: search.best_rate(model, folder, tuning)) for name, title in (
+                ("R3", "Where does the softmax bottleneck bind?"), ("R3-warmup", "Where does the softmax bottleneck bind, from the unigram and warmed up?"))),
             learned_scale(best), learned_scale_mt(), ahead(lambda kernel: search.best_of(parts.AHEAD_TUNING, kernel, folder)[0]), choices(best), parts.m3(), angles(), parts.t3b(best), parts.mos(lambda head: search.best_rate(head, folder, parts.MOS_TUNING)),
             parts.t1_mt(lambda kernel, bias: search.best_of(parts.MT_TUNING[bias], kernel, folder), measures.translations),
             parts.m5(measures.rescoring), parts.ss(), parts.m_l(), parts.t1_l(best), parts.t3_l(best), parts.d(best, measures.restricted),

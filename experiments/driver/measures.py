@@ -64,9 +64,9 @@ def rank_of(rows, tolerance=TOLERANCE):
 
 
 def rank(context, measure):
-    """Of log p over positions of text that the model continues by itself, by all words."""
+    """Of log p over positions of text that the last of the models that it needs continues by itself, by all words."""
     model = context.model(measure.needs[0])
-    text = run_program(context, "lm_score", "--checkpoint", model, "--generate", "--samples", 60, "--max-words", 20, "--seed", 1, stdin="\n")
+    text = run_program(context, "lm_score", "--checkpoint", context.model(measure.needs[-1]), "--generate", "--samples", 60, "--max-words", 20, "--seed", 1, stdin="\n")
     printed = run_program(context, "lm_score", "--checkpoint", model, "--top", 1 << 20, stdin=text).splitlines()[1:1 + CONTEXTS]
     rows = [dict(zip(cells[5::2], cells[6::2])) for cells in (line.split("\t") for line in printed)]
     words = sorted(rows[0])

@@ -99,7 +99,7 @@ def unigram_tunings(folder=None):
     return [parts.M2_TUNING, dataclasses.replace(parts.M2_TUNING, ladders={"unigram": (("unigram:{}," + norm.partition(",")[2], (1, 10, 100), 10),)})]
 
 
-TUNINGS = {"MoS": [parts.MOS_TUNING], "R3": [parts.BOTTLENECK_TUNING], "R6": [parts.AHEAD_TUNING], "T1-MT": [*parts.MT_TUNING.values()]}  # parts with searches of their own
+TUNINGS = {"MoS": [parts.MOS_TUNING], **{part: [tuning] for part, tuning in parts.BOTTLENECK_TUNING.items()}, "R6": [parts.AHEAD_TUNING], "T1-MT": [*parts.MT_TUNING.values()]}  # parts with searches of their own
 
 
 def waiting(part, folder=None):

@@ -118,6 +118,8 @@ VIEWS = {
         measured.r2, table=measured.r2_table, plots=(Plot(figures.corrected),)),
     "R3": View("beyond the papers: the softmax bottleneck binds at widths 8 and 16, not at 128",
         measured.r3, table=measured.r3_table, plots=(Plot(figures.gaps),), searches=searched("R3")),
+    "R3-warmup": View("beyond the papers: and so it does where every head starts from the unigram, with a warm-up, for twice as long",
+        measured.r3, table=measured.r3_table, plots=(Plot(figures.gaps),), searches=searched("R3-warmup")),
     "R4": View("beyond the papers: with a learned scale rbf and wav come near lin",
         verdicts.r4, table=both(compared(), tables.learned_scales)),
     "R4-MT": View("beyond the papers: and in translation log, hpb, rbf and wav (6.1, 6.0, 0.0 and 0.0 BLEU at scale 1)",
