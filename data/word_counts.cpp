@@ -1,6 +1,7 @@
 #include "data/word_counts.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "data/text.h"
@@ -59,6 +60,18 @@ WordCounts count_words_of_lines(std::span<const std::string> lines) {
   WordCounts counts;
   for (const std::string& line : lines) counts.add_sentence(line);
   return counts;
+}
+
+double unigram_perplexity(std::span<const int64_t> train, std::span<const int64_t> text) {
+  double all = 0, tokens = 0, log_count = 0;
+  for (size_t i = 0; i < train.size(); ++i) {
+    const auto count = static_cast<double>(std::max<int64_t>(train[i], 1)),
+               occurs = static_cast<double>(text[i]);
+    all += count;
+    tokens += occurs;
+    log_count += occurs * std::log(count);
+  }
+  return all * std::exp(-log_count / tokens);
 }
 
 }  // namespace nine

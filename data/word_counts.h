@@ -35,4 +35,9 @@ struct WordCounts {
 WordCounts count_words(const std::vector<std::string>& paths);
 WordCounts count_words_of_lines(std::span<const std::string> lines);
 
+/// Perplexity of a text by the word frequencies of another: what a model scores that has learnt
+/// nothing but these. `train` and `text`: how often each id occurs, of one length, some of `text`
+/// above 0; counts of `train` below 1 are taken as 1.
+double unigram_perplexity(std::span<const int64_t> train, std::span<const int64_t> text);
+
 }  // namespace nine

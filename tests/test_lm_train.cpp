@@ -65,6 +65,18 @@ TEST_CASE("lm_train: early stopping of a run in parts is that of the whole one")
   CHECK(train("parts", "60u") == whole);
 }
 
+TEST_CASE("a model that stays at the word frequencies gets a hint") {
+  const TemporaryDirectory dir;
+  const Outcome r = run_program(
+      "lm_train",
+      small(dir / "run", {"--after", "1e", "--warmup", "1000000", "--init-bias", "log-frequency"}));
+  REQUIRE_MESSAGE(r.code == 0, r.err);
+  const std::vector<Json> log = log_of(dir / "run");
+  const double unigram = log.front()["unigram_ppl"];
+  CHECK(log.back()["best_valid_ppl"].get<double>() == doctest::Approx(unigram).epsilon(0.02));
+  CHECK(has(r.err, concat("word frequencies alone give ", fixed(unigram, 1))));
+}
+
 TEST_CASE("a run on the sample learns, validates, tests and says what it reached") {
   const TemporaryDirectory dir;
   const Outcome r = run_program("lm_train", small(dir / "run", {"--after", "2e"}));
@@ -89,6 +101,7 @@ TEST_CASE("a run on the sample learns, validates, tests and says what it reached
   CHECK(best > 15.5);  // the language's own perplexity
   CHECK(best < 150);
   CHECK(has(r.out, "best validation perplexity"));
+  CHECK(!has(r.err, "word frequencies alone"));
   // 1,500 sentences do not show every word, so the entropy is no floor here; twenty thousand do.
   CHECK(!has(r.out, "floor"));
   CHECK(has(r.err, "no floor"));

@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <numeric>
 #include <string>
@@ -51,6 +52,15 @@ TEST_CASE("vocabulary: min_count and vocab_size; what falls out is counted as <u
   CHECK(std::accumulate(four.counts().begin(), four.counts().end(), int64_t{0}) ==
         counts.tokens + counts.sentences);
   CHECK(Vocabulary::build(counts, Specials::kLanguageModel, {1, 1000}).size() == 8);
+}
+
+TEST_CASE("unigram perplexity: frequencies of one text on another") {
+  const std::vector<int64_t> train{6, 3, 0}, same{6, 3, 1}, other{0, 0, 2};
+  // Of p = .6, .3, .1: the unseen word counts as one.
+  CHECK(
+      unigram_perplexity(train, same) ==
+      doctest::Approx(std::exp(-0.6 * std::log(0.6) - 0.3 * std::log(0.3) - 0.1 * std::log(0.1))));
+  CHECK(unigram_perplexity(train, other) == doctest::Approx(10));
 }
 
 TEST_CASE("vocabulary: dict.txt is fairseq's and reads back") {

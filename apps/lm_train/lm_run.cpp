@@ -53,8 +53,12 @@ TrainingRun lm_training(const Options& flags, const LmOptions& o, const LmData& 
     messages.emplace_back(
         "the vocabulary lacks words of the sample's validation text, so the sample's entropy is no "
         "floor for this run");
-  for (std::string& warning : o.head_config().warnings(data.train.counts(data.vocabulary.size())))
+  const std::vector<int64_t> counts = data.train.counts(data.vocabulary.size());
+  for (std::string& warning : o.head_config().warnings(counts))
     messages.push_back(std::move(warning));
+  std::optional<double> unigram_ppl;
+  if (data.valid)
+    unigram_ppl = unigram_perplexity(counts, data.valid->counts(data.vocabulary.size()));
   return {.program = "lm_train",
           .flags = flags,
           .options = o,
@@ -65,6 +69,7 @@ TrainingRun lm_training(const Options& flags, const LmOptions& o, const LmData& 
           .model_config = Json::object(),
           .files = {{"dict.txt", data.vocabulary.dict_text()}},
           .start = start,
+          .unigram_ppl = unigram_ppl,
           .messages = messages,
           .conclude = [&](const Checkpoint& best, Trainer& trainer, RunCallbacks& callbacks,
                           Json& done) { conclude(data, model, best, trainer, callbacks, done); }};

@@ -100,6 +100,10 @@ TrainingRun mt_training(const Options& flags, const MtOptions& o, const MtData& 
                    {"unknown_share", share(train.target_unknown(), train.target_tokens())},
                    {"batches", task.stream().steps()},
                    {"padding_share", task.stream().padding_share()}};
+  std::optional<double> unigram_ppl;
+  if (data.valid)
+    unigram_ppl = unigram_perplexity(train.target_counts(data.target.size()),
+                                     data.valid->pairs.target_counts(data.target.size()));
   return {
       .program = "mt_train",
       .flags = flags,
@@ -111,6 +115,7 @@ TrainingRun mt_training(const Options& flags, const MtOptions& o, const MtData& 
       .model_config = translation_config(model),
       .files = {{kSourceDict, data.source.dict_text()}, {kTargetDict, data.target.dict_text()}},
       .start = start,
+      .unigram_ppl = unigram_ppl,
       .messages = messages(o, data, parameters, task.stream()),
       .conclude = [&](const Checkpoint& best, Trainer& trainer, RunCallbacks& callbacks,
                       Json& done) { conclude(o, data, model, best, trainer, callbacks, done); }};

@@ -3,6 +3,7 @@
 #include "apps/cli/signals.h"
 #include "apps/report/report.h"
 #include "core/json.h"
+#include "core/number_format.h"
 
 namespace nine::app {
 
@@ -13,6 +14,7 @@ void RunCallbacks::mirror_to_tensorboard(const std::string& directory, const Jso
 // A run needs its log, so an error there ends it; an error in TensorBoard's copy does not.
 void RunCallbacks::event(const Json& line) {
   run_.log(line);
+  if (line["event"] == "valid") warn_of_unigram(line);
   if (!tensorboard_) return;
   try {
     tensorboard_->event(line);
@@ -20,6 +22,16 @@ void RunCallbacks::event(const Json& line) {
     message(concat(error.what(), "; the run goes on without TensorBoard"));
     tensorboard_.reset();
   }
+}
+
+// A model that waits at its start is a few per cent better than frequencies, by where in a sentence
+// a word stands, or worse (docs/results/R3.md).
+void RunCallbacks::warn_of_unigram(const Json& valid) {
+  const double ppl = valid["ppl"];
+  if (!unigram_ppl_ || valid["epoch"] < 1 || ppl < 0.95 * *unigram_ppl_) return;
+  message(concat("validation perplexity ", fixed(ppl, 1), ": word frequencies alone give ",
+                 fixed(*unigram_ppl_, 1),
+                 "; if it stays there, try --warmup, a lower --lr or --init-bias log-frequency"));
 }
 
 void RunCallbacks::progress(double, int64_t step, int64_t last_step, const std::string& text) {

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 
 #include "apps/cli/progress.h"
 #include "apps/report/tensorboard.h"
@@ -16,8 +17,13 @@ class RunCallbacks : public TrainerCallbacks {
  public:
   /// Files that every checkpoint gets besides the trainer's: name and content.
   using ExtraFiles = std::vector<std::pair<std::string, std::string>>;
-  RunCallbacks(RunDirectory& run, ExtraFiles files)
-      : run_(run), files_(std::move(files)), progress_("train", "updates") {}
+  /// `unigram_ppl`: of the validation text by word frequencies alone; a model that is no better
+  /// after an epoch gets a message that says what may help.
+  RunCallbacks(RunDirectory& run, ExtraFiles files, std::optional<double> unigram_ppl)
+      : run_(run),
+        files_(std::move(files)),
+        unigram_ppl_(unigram_ppl),
+        progress_("train", "updates") {}
 
   /// From now on events go to TensorBoard's files in `directory` too. Throws Error when they cannot
   /// be written.
@@ -34,8 +40,11 @@ class RunCallbacks : public TrainerCallbacks {
   void finish() { progress_.finish(); }
 
  private:
+  void warn_of_unigram(const Json& valid);
+
   RunDirectory& run_;
   ExtraFiles files_;
+  std::optional<double> unigram_ppl_;
   Progress progress_;
   std::unique_ptr<TensorBoard> tensorboard_;
 };

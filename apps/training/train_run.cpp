@@ -73,6 +73,7 @@ void announce(const TrainingRun& t, const Trainer& trainer, const IntactCheckpoi
                {"time_s", 0},
                {"parameters", t.parameters.count()}};
     start.update(t.start);
+    if (t.unigram_ppl) start["unigram_ppl"] = *t.unigram_ppl;
     start["threads"] = threads();
     if (!found.skipped.empty()) start["skipped"] = found.skipped;  // every checkpoint was damaged
     callbacks.event(start);
@@ -214,7 +215,7 @@ int lead(const TrainingRun& t, const Json& config, Communicator& communicator) {
   RunDirectory run(t.options.run);
   const Start start = open_run(t, config, run);
   CheckpointStore store(run.checkpoints(), t.options.keep);
-  RunCallbacks callbacks(run, checkpoint_files(t, config));
+  RunCallbacks callbacks(run, checkpoint_files(t, config), t.unigram_ppl);
   for (const std::string& skipped : start.found.skipped) callbacks.message(skipped);
   if (!start.moved_to.empty())
     callbacks.message(concat(

@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,9 @@ struct TrainingRun {
   RunCallbacks::ExtraFiles files;
   /// Keys of the log's first line besides those of every run; an object.
   Json start;
+  /// Perplexity of the validation text by word frequencies alone (unigram_perplexity), for the log
+  /// and to tell a model that has not begun to learn.
+  std::optional<double> unigram_ppl;
   /// Lines about model and data, printed when the run starts.
   std::vector<std::string> messages;
   /// Called when the training is over and `parameters` hold the best model: prints what was reached
