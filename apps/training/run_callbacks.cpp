@@ -1,5 +1,7 @@
 #include "apps/training/run_callbacks.h"
 
+#include <nlohmann/json.hpp>
+
 #include "apps/cli/signals.h"
 #include "apps/report/report.h"
 #include "core/json.h"
