@@ -2,6 +2,7 @@
 """Tests of experiments/driver: statistics against published and exact figures, the search's steps, and that pages say what records give."""
 import itertools
 import math
+import os
 import pathlib
 import random
 import subprocess
@@ -187,6 +188,12 @@ class Driver(unittest.TestCase):
     def test_pages_say_what_the_records_give(self):
         done = subprocess.run([sys.executable, str(ROOT / "experiments" / "table"), "--check"], capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    def test_a_text_that_is_missing_is_named(self):
+        with tempfile.TemporaryDirectory() as empty:
+            (pathlib.Path(empty) / "lm_train").touch()
+            done = subprocess.run([sys.executable, str(ROOT / "experiments" / "run"), "M5", "--programs", empty], env={**os.environ, "DATA": empty}, capture_output=True, text=True)
+            self.assertEqual((done.returncode, done.stderr.partition(" in ")[0]), (1, "no rescoring/train.en"))
 
     def test_a_block_replaces_what_was_there(self):
         text = "a\n<!-- x: printed by experiments/table -->\nold\n<!-- end of x -->\nb\n"
