@@ -32,10 +32,10 @@ def corrected():
                 note="M1's models.")
 
 
-def bottleneck(name, title, rate_of):
-    """`rate_of(model, tuning)` is the rate that the search found for a head at a width."""
+def bottleneck(name, title, chosen):
+    """`chosen(tuning, model)` gives what the search found for a head at a width: that and its rate."""
     tuning = parts.BOTTLENECK_TUNING[name]
-    rows = [Row(f"{head.replace(' --', ', ')}, width {width}", f"--head {model} {parts.lr(rate_of(model, tuning))}{parts.FROM_UNIGRAM[name]}", group=head)
+    rows = [Row(f"{head.replace(' --', ', ')}, width {width}", f"--head {model} {parts.lr(chosen(tuning, model)[1])}{parts.FROM_UNIGRAM[name]}", group=head)
             for (head, width), model in parts.BOTTLENECK_MODELS[name].items()]
     part = Part(name, title, tuning.epochs, 3, tuple(rows), "validation perplexity", "grammar",
                 note="The width is that of embeddings, LSTM and word vectors at once: `lm_train` has no map between the LSTM and the word vectors, so a narrow model is also "
@@ -57,8 +57,8 @@ def learned_scale_mt():
 
 
 def ahead(chosen):
-    """`chosen(kernel)` is its head with the rate and the dropout that the search found so far."""
-    rows = [Row(k, f"--head {chosen(k)}", group=k) for k in parts.AHEAD]
+    """`chosen(tuning, kernel)` begins with its head, with the rate and the dropout that the search found so far."""
+    rows = [Row(k, f"--head {chosen(parts.AHEAD_TUNING, k)[0]}", group=k) for k in parts.AHEAD]
     return Part("R6", "Kernels ahead of the inner product?", 10, 5, tuple(rows), setup="S, medium", fresh=5)
 
 
@@ -101,7 +101,8 @@ def precision_mix():
 
 
 def precision_kernels(best):
-    rows = [Row(f"{k}, {p}", f"--head {best(k)[0]} --matmul-precision {p} {parts.lr(best(k)[1])}{parts.WARMUP}", group=k) for k in ("log", "rbf", "hpb", "wav") for p in ("highest", "medium")]
+    rows = [Row(f"{k}, {p}", f"--head {best(k)[0]} --matmul-precision {p} {parts.lr(best(k)[1])}{parts.WARMUP}", group=k)
+            for k in ("log", "rbf", "hpb", "wav") for p in ("highest", "medium")]
     return Part("Precision-kernels", "Bfloat16 products beside float32: kernels of a distance, each alone", 3, 3, tuple(rows))
 
 
@@ -113,12 +114,14 @@ def precision_mt():
 def all_parts(search, folder=None):
     """Every part by its name, in the order in which they are run, with what the searches in `folder` chose."""
     best = functools.cache(lambda kernel: search.best(kernel, folder))
+    chosen = lambda tuning, kernel: search.best_of(tuning, kernel, folder)
+    norm, _ = search.unigram_norm(search.where(folder, parts.M2_TUNING))
     from . import projection
-    made = [parts.t1(best), parts.t2(), parts.m1(), parts.m2(search.unigram_norm(search.where(folder, parts.M2_TUNING))[0]), rates(), parts.t3(best), projection.part(), slopes(), warmed(best), corrected(),
-            *(bottleneck(name, title, lambda model, tuning: search.best_rate(model, folder, tuning)) for name, title in (
-                ("R3", "Where does the softmax bottleneck bind?"), ("R3-warmup", "Where does the softmax bottleneck bind, from the unigram and warmed up?"))),
-            learned_scale(best), learned_scale_mt(), ahead(lambda kernel: search.best_of(parts.AHEAD_TUNING, kernel, folder)[0]), choices(best), parts.m3(), angles(), parts.t3b(best), parts.mos(lambda head: search.best_rate(head, folder, parts.MOS_TUNING)),
-            parts.t1_mt(lambda kernel, bias: search.best_of(parts.MT_TUNING[bias], kernel, folder), measures.translations),
-            parts.m5(measures.rescoring), parts.ss(), parts.m_l(), parts.t1_l(best), parts.t3_l(best), parts.d(best, measures.restricted),
-            precision(), precision_mix(), precision_kernels(best), precision_mt()]
+    made = [
+        parts.t1(best), parts.t2(), parts.m1(), parts.m2(norm), rates(), parts.t3(best), projection.part(), slopes(), warmed(best), corrected(),
+        bottleneck("R3", "Where does the softmax bottleneck bind?", chosen),
+        bottleneck("R3-warmup", "Where does the softmax bottleneck bind, from the unigram and warmed up?", chosen),
+        learned_scale(best), learned_scale_mt(), ahead(chosen), choices(best), parts.m3(), angles(), parts.t3b(best), parts.mos(chosen),
+        parts.t1_mt(chosen, measures.translations), parts.m5(measures.rescoring), parts.ss(), parts.m_l(), parts.t1_l(best), parts.t3_l(best),
+        parts.d(best, measures.restricted), precision(), precision_mix(), precision_kernels(best), precision_mt()]
     return {p.name: p for p in made}

@@ -27,8 +27,8 @@ def predicted(part):
 
 def gaps(part):
     """R3: to the floor, over width."""
-    lines = [(head, [(width, *statistics.average(list(gap.logs.values()))) for width, (gap, _) in by_width.items() if gap.values]) for head, by_width in measured.widths(part).items()]
-    return plots.lines(part.title, "width", "nats a token above the floor", lines)
+    points = lambda by_width: [(width, *statistics.average(list(gap.logs.values()))) for width, (gap, _) in by_width.items() if gap.values]
+    return plots.lines(part.title, "width", "nats a token above the floor", [(head, points(by_width)) for head, by_width in measured.widths(part).items()])
 
 
 def over_rates(part):

@@ -32,7 +32,8 @@ def shown(xs, digits=2):
 
 
 def heading(part, cells):
-    return f"**{lacking(part, cells).replace('runs', 'models')} are measured.** Mean, with Student's 95% interval over seeds where there are two or more. {part.note}".strip()
+    done = lacking(part, cells).replace("runs", "models")
+    return f"**{done} are measured.** Mean, with Student's 95% interval over seeds where there are two or more. {part.note}".strip()
 
 
 def percentiles(found, level):
@@ -77,9 +78,11 @@ def mf(part, folder=None):
 
 def mf_table(part, folder=None):
     cells = angle_cells(part, folder)
-    tests = angle_tests(cells)
-    lines = [[f"`{label}`", str(len(c.values)), *(shown(xs) if (xs := [v[a] for v in c.values.values() if a in v]) or not c.values else tables.DASH for a in ANGLES),
-              f"{tests[label][0]:+.2f}" if label in tests else tables.DASH, tables.p_value(tests[label][1]) if label in tests else tables.DASH] for label, c in cells.items()]
+    tests, lines = angle_tests(cells), []
+    for label, c in cells.items():
+        angles = [[v[a] for v in c.values.values() if a in v] for a in ANGLES]
+        difference = (f"{tests[label][0]:+.2f}", tables.p_value(tests[label][1])) if label in tests else (tables.DASH, tables.DASH)
+        lines.append([f"`{label}`", str(len(c.values)), *(shown(xs) if xs or not c.values else tables.DASH for xs in angles), *difference])
     return heading(part, cells.values()) + "\n\n" + tables.markdown(["model", "seeds", *ANGLES, "nearest angle − base's", "exact permutation p, Holm"], lines)
 
 
@@ -129,8 +132,8 @@ def corrected_lines(cells):
             continue
         lines.append(line + [shown([v["corrected"] for v in events]), *map(percent, effects(cells, label)),
                              shown(taken_back(cells, label)) if label in RULED else tables.DASH])
-    return tables.markdown([
-        "margin", "seeds", "test perplexity, plain", "corrected", "loss beside m = 0, nats / 100", "the correction's gain, nats / 100", "share taken back, mean over seeds (of .01 and .03)"], lines)
+    return tables.markdown(["margin", "seeds", "test perplexity, plain", "corrected", "loss beside m = 0, nats / 100", "the correction's gain, nats / 100",
+                            "share taken back, mean over seeds (of .01 and .03)"], lines)
 
 
 # ---- R3 ----
@@ -158,19 +161,19 @@ def r3(part, folder=None):
     figure = "mos untied over lin: " + ", ".join(f"{math.exp(statistics.mean(xs)):.3f} at {width}" for width, xs in paired.items() if xs)
     figure += "; lin's rank: " + ", ".join(f"{max(xs)} at {width}" for width, xs in ranks.items() if xs)
     limit, bounds = math.log(1.025), {w: statistics.interval(paired[w]) for w in (8, 16)}
-    holds = all(b is not None and b[1] < -limit for b in bounds.values()) and bool(statistics.equivalent(paired[128], limit)) and all(r <= w + 2 for w in ranks for r in ranks[w])
-    return decided(part, every, holds, figure)
+    ahead, alike = all(b is not None and b[1] < -limit for b in bounds.values()), bool(statistics.equivalent(paired[128], limit))
+    return decided(part, every, ahead and alike and all(r <= w + 2 for w in ranks for r in ranks[w]), figure)
 
 
 def r3_table(part, folder=None):
     lines = []
     for head, by_width in widths(part, folder).items():
         for width, (gap, rank) in by_width.items():
-            nats = list(gap.logs.values())
-            lines.append([f"`{head}`", str(width), gap.row.options.split()[-1], f"{gap.parameters:,}" if gap.parameters else tables.DASH, str(len(nats)), shown(nats, 4), shown(list(rank.values.values()), 1)])
+            nats, rate = list(gap.logs.values()), gap.row.options.partition("--lr ")[2].split()[0]
+            lines.append([f"`{head}`", str(width), rate, tables.whole(gap.parameters), str(len(nats)), shown(nats, 4), shown(list(rank.values.values()), 1)])
     every = [pair[0] for by_width in widths(part, folder).values() for pair in by_width.values()]
-    return (heading(part, every) + "\n\n" +
-            tables.markdown(["head", "width", "learning rate", "parameters", "seeds", "gap to the floor, nats a token of the validation text", "rank of the log-probability matrix, of 256 positions"], lines))
+    return heading(part, every) + "\n\n" + tables.markdown(["head", "width", "learning rate", "parameters", "seeds", "gap to the floor, nats a token of the validation text",
+                                                            "rank of the log-probability matrix, of 256 positions"], lines)
 
 
 # ---- R5 ----
@@ -231,10 +234,11 @@ def t1_mt_table(part, folder=None):
     for c in table:
         ours, theirs = (list(translated[label].values.values()) for label in (c.row.label, "lin"))
         difference = bleu_difference(ours, theirs) if ours and theirs and c.row.label != "lin" else None
-        lines.append([f"`{c.row.options.split()[1]}`", c.row.group, f"{c.parameters:,}" if c.parameters else tables.DASH, f"{c.tokens * part.epochs:,}" if c.tokens else tables.DASH,
-                      str(len(c.values)), shown(list(c.values.values()), 1), shown([r.test_ppl for r in c.records.values()]), f"{c.row.paper:g}" if c.row.paper is not None else tables.DASH,
+        lines.append([f"`{c.row.options.split()[1]}`", c.row.group, tables.whole(c.parameters), tables.whole(c.tokens and c.tokens * part.epochs), str(len(c.values)),
+                      shown(list(c.values.values()), 1), shown([r.test_ppl for r in c.records.values()]), f"{c.row.paper:g}" if c.row.paper is not None else tables.DASH,
                       tables.with_interval(*difference, 1) if difference else tables.DASH])
-    text = tables.head(part, table) + " BLEU is greedy, of the tokenised text; the difference's interval is a paired bootstrap over the test set's sentences, 1,000 resamples.\n\n"
+    text = (f"{tables.head(part, table)} BLEU is greedy, of the tokenised text; the difference's interval is a paired bootstrap over the test set's sentences, "
+            f"{RESAMPLES:,} resamples.\n\n")
     return text + tables.markdown(["head", "row", "parameters", "target tokens", "seeds", "test BLEU", "test perplexity", "paper's BLEU", "BLEU − tuned lin's"], lines)
 
 
@@ -270,13 +274,15 @@ def m5_table(part, folder=None):
         events, model = list(c.values.values()), trained[label]
         difference = error_difference(cells, label, 0.90) if label != "max" else None
         counts = [f"{statistics.mean([e[k] for e in events]):.0f}" if events else tables.DASH for k in ("substitutions", "deletions", "insertions")]
-        lines.append([f"`{label}`", f"{model.parameters:,}" if model.parameters else tables.DASH, str(len(events)), tables.with_interval(model.mean, model.interval),
+        lines.append([f"`{label}`", tables.whole(model.parameters), str(len(events)), tables.with_interval(model.mean, model.interval),
                       shown([e["rescored"]["wer"] for e in events]), *counts, tables.with_interval(*difference) if difference else tables.DASH,
                       ", ".join(tables.p_value(e["mapsswe"]["p"]) for e in events) if difference else tables.DASH])
     first = next((e for c in cells.values() for e in c.values.values()), None)
-    text = heading(part, cells.values()) + tables.devices(trained.values()) + (f" First pass {first['first_pass']['wer']:.1f}%, oracle {first['oracle']['wer']:.1f}% of {first['first_pass']['words']:,} words." if first else "")
-    return text + "\n\n" + tables.markdown(["model", "parameters", "seeds", "test perplexity", "word error rate, %", "sub", "del", "ins", "points − max's, 90% interval (bootstrap over utterances)",
-                                           "MAPSSWE beside max of the same seed, p"], lines)
+    text = heading(part, cells.values()) + tables.devices(trained.values())
+    if first:
+        text += f" First pass {first['first_pass']['wer']:.1f}%, oracle {first['oracle']['wer']:.1f}% of {first['first_pass']['words']:,} words."
+    return text + "\n\n" + tables.markdown(["model", "parameters", "seeds", "test perplexity", "word error rate, %", "sub", "del", "ins",
+                                           "points − max's, 90% interval (bootstrap over utterances)", "MAPSSWE beside max of the same seed, p"], lines)
 
 
 # ---- D ----
@@ -327,10 +333,12 @@ def d_table(part, folder=None):
         for label, c in cells.items():
             events = list(c.values.values())
             total = lambda e, k: sum(s[k] for s in e["sentences"]) / sum(s[1] for s in e["sentences"])
-            strata = "; ".join(f"{name}: {100 * sum(e['strata'][name][1] for e in events) / sum(e['strata'][name][0] for e in events):.1f}" for name in (events[0]["strata"] if events else ()))
+            rights = {name: [sum(e["strata"][name][i] for e in events) for i in (1, 0)] for name in (events[0]["strata"] if events else ())}
+            strata = "; ".join(f"{name}: {100 * right / positions:.1f}" for name, (right, positions) in rights.items())
             difference = accuracy_difference(events, list(cells["lin"].values.values())) if label != "lin" else None
             lines.append([f"`{label}`", str(len(events)), tables.with_interval(models[label].mean, models[label].interval), shown([100 * total(e, 2) for e in events]),
                           tables.with_interval(*difference) if difference else tables.DASH, shown([total(e, 3) for e in events], 4), strata or tables.DASH])
         blocks.append(f"Sets by {distance}:\n\n" + tables.markdown(
-            ["model", "seeds", "test perplexity", "accuracy, %", "points − lin's, bootstrap over sentences", "cross-entropy, nats", "accuracy by the word's count in training"], lines))
+            ["model", "seeds", "test perplexity", "accuracy, %", "points − lin's, bootstrap over sentences", "cross-entropy, nats",
+             "accuracy by the word's count in training"], lines))
     return heading(part, restricted(part, "ppmi", folder).values()) + "\n\n" + "\n\n".join(blocks)

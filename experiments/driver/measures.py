@@ -144,7 +144,8 @@ def rescoring(context, measure):
     against = [] if measure.label == "max" else ["--baseline", rescore(context, measure.needs[1])[0] / "hyp.trn"]
     out, found = rescore(context, measure.needs[0], *against)
     rows = [line.split("\t") for line in lines_of(out / "utterances.tsv")[1:]]
-    return [{"event": "rescoring", "lambda": found["lambda"], "mu": found["mu"], **{k: {x: found[k][x] for x in ("words", "errors", "wer")} for k in ("first_pass", "rescored", "oracle")},
+    return [{"event": "rescoring", "lambda": found["lambda"], "mu": found["mu"],
+             **{k: {x: found[k][x] for x in ("words", "errors", "wer")} for k in ("first_pass", "rescored", "oracle")},
              "substitutions": found["rescored"]["substitutions"], "deletions": found["rescored"]["deletions"], "insertions": found["rescored"]["insertions"],
              "mapsswe": found["mapsswe"], "words": [int(row[1]) for row in rows], "errors": [sum(map(int, row[5:8])) for row in rows]}]
 
@@ -196,4 +197,5 @@ def restricted(context, measure):
 def write(context, measure, machine, cpu_s):
     """Measures, and keeps the record."""
     events = measure.make(context, measure)
-    records.keep(records.path_of(measure, context.folder), [{"event": "config", "of": [run.name for run in measure.needs], "machine": machine, "cpu_s": cpu_s()}, *events])
+    config = {"event": "config", "of": [run.name for run in measure.needs], "machine": machine, "cpu_s": cpu_s()}
+    records.keep(records.path_of(measure, context.folder), [config, *events])

@@ -153,7 +153,8 @@ def t3b(best):
 
 # Kernels whose search comes before a part's runs.
 EVERY = tuple(LADDERS)
-CHOICES = {"T1": EVERY, "R4": EVERY, "T3": EVERY, "R5": EVERY, "R1-warmup": ("lin", "log", "wav"), "Precision-kernels": ("log", "rbf", "hpb", "wav"), "T3b": ("lin", "log", "hpb", "ssg"),
+CHOICES = {"T1": EVERY, "R4": EVERY, "T3": EVERY, "R5": EVERY, "R1-warmup": ("lin", "log", "wav"), "Precision-kernels": ("log", "rbf", "hpb", "wav"),
+           "T3b": ("lin", "log", "hpb", "ssg"),
            "T3-L": ("lin", "log"), "T1-L": ("lin", "pow", "log", "rbf", "ssg", "hpb"), "D": tuple(kernel for kernel in LADDERS if kernel != "sig")}
 
 
@@ -162,9 +163,9 @@ REGULARISED = "--ar 2 --tar 1 --optimizer asgd --asgd-trigger 2 --clip 0.25"
 MOS_TUNING = Tuning("MoS-search", 5, {"lin": (), "mos": ()}, 10, (5, 10, 20), f"--head {{}} {REGULARISED} --lr {{:g}}", "S, medium")
 
 
-def mos(rate_of):
+def mos(chosen):
     rows = [row for head in ("lin", "mos") for row in (
-        Row(head, f"--head {head} {lr(RATE)}"), Row(f"{head}, AR + TAR + ASGD", f"--head {head} {REGULARISED} {lr(rate_of(head))}", group="regularised"))]
+        Row(head, f"--head {head} {lr(RATE)}"), Row(f"{head}, AR + TAR + ASGD", f"--head {head} {REGULARISED} {lr(chosen(MOS_TUNING, head)[1])}", group="regularised"))]
     return Part("MoS", "Does a mixture of softmaxes need regularisation?", 15, 5, tuple(rows), setup="S, medium")
 
 
@@ -173,8 +174,8 @@ WIDTHS = (8, 16, 32, 64, 128)
 BOTTLENECKS = {"R3": ("lin", "pol:p=2", "sig", "log:p=4", "mix2", "mix2 --untied", "mos", "mos --untied"), "R3-warmup": ("lin", "pol:p=2", "sig", "mos --untied")}
 FROM_UNIGRAM = {"R3": "", "R3-warmup": " --init-bias log-frequency --warmup 191"}  # an epoch of the grammar has 191 updates
 BOTTLENECK_MODELS = {part: {(head, width): f"{head} --hidden {width} --embed {width}" for head in heads for width in WIDTHS} for part, heads in BOTTLENECKS.items()}
-BOTTLENECK_TUNING = {part: Tuning(f"{part}-search", epochs, dict.fromkeys(BOTTLENECK_MODELS[part].values(), ()), 0.016, (0.008, 0.016, 0.032), "--head {} --lr {:g}" + FROM_UNIGRAM[part], "grammar")
-                     for part, epochs in (("R3", 10), ("R3-warmup", 20))}
+BOTTLENECK_TUNING = {part: Tuning(f"{part}-search", epochs, dict.fromkeys(BOTTLENECK_MODELS[part].values(), ()), 0.016, (0.008, 0.016, 0.032),
+                                  "--head {} --lr {:g}" + FROM_UNIGRAM[part], "grammar") for part, epochs in (("R3", 10), ("R3-warmup", 20))}
 
 # ---- R6: kernels that T1, R1-warmup and R1 have ahead of lin, each with a rate and a dropout of its own ----
 INNER, OUTER = "--dropout {0} --dropout-hidden {0}", "--dropout {0} --dropout-hidden {0} --dropout-output {0}"
@@ -194,12 +195,12 @@ MT_UNTUNED = {"log": "log:p=4", "hpb": "hpb:ball=tanh", "rbf": "rbf:gamma=1", "w
 MT_PAPER = {"lin": 34.3, "log": 0.4, "pow": 32.8, "pol": 31.7, "rbf": 0.0, "ssg": 34.6, "mog": 34.2, "hpb": 0.3, "wav": 0.0}
 
 
-def t1_mt(best, measure=None):
-    """`best(kernel, bias)` gives the head and the rate that the search found so far."""
+def t1_mt(chosen, measure=None):
+    """`chosen(tuning, kernel)` gives the head and the rate that the search found so far."""
     rows = []
     for bias, options in MT_BIAS.items():
         for kernel in LADDERS:
-            head, rate = best(kernel, bias)
+            head, rate = chosen(MT_TUNING[bias], kernel)
             rows.append(Row(f"{kernel}{bias}", f"--head {head}{options} {lr(rate)}", None if bias else MT_PAPER.get(kernel), "tuned" + bias))
     rows += [Row(f"{kernel}, untuned", f"--head {head} {lr(MT_RATE)}", MT_PAPER[kernel], "untuned") for kernel, head in MT_UNTUNED.items()]
     part = Part("T1-MT", "Table 1 of the kernel paper, BLEU: ten kernels in translation", 6, 3, tuple(rows), "test BLEU", "pairs, medium",
@@ -270,5 +271,6 @@ def d(best, measure=None):
     part, others = Part("D", "Which word of a set of close ones?", 3, 3, tuple(presets(("mixbig",), best)), setup="L, medium",
                         note="The first caption of each of the 1,000 test images. lin, mix2 and mos are T3-L's models."), t3_l(best)
     lin = others.run(others.row("lin"), 1)  # which words are close
-    made = [Measure("D", row.label, seed, (owner.run(row, seed), lin), measure) for seed in range(1, 4) for owner in (others, part) for row in owner.rows if row.group not in BESIDE]
+    rows = [(owner, row) for owner in (others, part) for row in owner.rows if row.group not in BESIDE]
+    made = [Measure("D", row.label, seed, (owner.run(row, seed), lin), measure) for seed in range(1, 4) for owner, row in rows]
     return dataclasses.replace(part, measures=tuple(made))

@@ -71,18 +71,12 @@ def best(kernel, folder=None):
 
 
 def best_of(tuning, kernel, folder=None):
-    """(head, rate) that T1-MT's or R6's search chose; until it is done what it starts from."""
+    """(head, rate) that a part's own search chose; until it is done what it starts from."""
     head, rate, pending = state(kernel, where(folder, tuning), tuning)
     if not pending:
         return head, rate
     template, values, _ = (tuning.ladders[kernel] or ((kernel, (), 0),))[0]
     return template.format(f"{values[0]:g}") if values else template, tuning.rate
-
-
-def best_rate(head, folder, tuning):
-    """A head's rate in a search of rates alone; until it is done, the one that it starts from."""
-    _, rate, pending = state(head, where(folder, tuning), tuning)
-    return tuning.rate if pending else rate
 
 
 def unigram_norm(folder=None):
@@ -99,7 +93,8 @@ def unigram_tunings(folder=None):
     return [parts.M2_TUNING, dataclasses.replace(parts.M2_TUNING, ladders={"unigram": (("unigram:{}," + norm.partition(",")[2], (1, 10, 100), 10),)})]
 
 
-TUNINGS = {"MoS": [parts.MOS_TUNING], **{part: [tuning] for part, tuning in parts.BOTTLENECK_TUNING.items()}, "R6": [parts.AHEAD_TUNING], "T1-MT": [*parts.MT_TUNING.values()]}  # parts with searches of their own
+TUNINGS = {"MoS": [parts.MOS_TUNING], **{part: [tuning] for part, tuning in parts.BOTTLENECK_TUNING.items()}, "R6": [parts.AHEAD_TUNING],
+           "T1-MT": [*parts.MT_TUNING.values()]}  # parts with searches of their own
 
 
 def waiting(part, folder=None):

@@ -79,6 +79,10 @@ def measured(part, figure, folder=None):
     return {label: Cells(parts.Row(label, ""), [m for m in part.measures if m.label == label], figure, folder) for label in labels}
 
 
+def whole(n):
+    return f"{n:,}" if n else DASH
+
+
 def with_interval(value, bounds, digits=2):
     if value is None:
         return "not run"
@@ -123,7 +127,8 @@ def head(part, table):
     text = f"{few}: {done} of {sum(c.row.seeds or part.seeds for c in table)} runs are in the records**"
     if older:
         text += f", {older} of them older than the rules"
-    return text + f". {part.epochs} epochs each; {part.unit}, with Student's 95% interval where there are two seeds or more.{devices(table)}" + (part.note and " " + part.note)
+    return (f"{text}. {part.epochs} epochs each; {part.unit}, with Student's 95% interval where there are two seeds or more.{devices(table)}" +
+            (part.note and " " + part.note))
 
 
 def comparison(part, reference, folder=None):
@@ -136,8 +141,8 @@ def comparison(part, reference, folder=None):
     for c in table:
         paired = c.against(base) if c is not base else []
         lines.append([
-            f"`{c.row.label}`" if c.row.label[0].islower() else c.row.label, f"{c.parameters:,}" if c.parameters else DASH,
-            f"{c.tokens * part.epochs:,}" if c.tokens else DASH, str(len(c.values)), with_interval(c.mean, c.interval),
+            f"`{c.row.label}`" if c.row.label[0].islower() else c.row.label, whole(c.parameters),
+            whole(c.tokens and c.tokens * part.epochs), str(len(c.values)), with_interval(c.mean, c.interval),
             ratio(paired) if paired else "1" if c is base else DASH,
             f"{c.row.paper:g}" if c.row.paper else DASH, f"{c.row.paper / base.row.paper:.3f}" if c.row.paper else DASH,
             p_value(corrected.get(id(c)))])
@@ -159,7 +164,8 @@ def untied_comparison(part, folder=None):
 
 def averaging(part, folder=None):
     """MoS: after which epoch ASGD began to average, by seed."""
-    found = {c.row.label: [next((i for i, e in enumerate(r.of("valid"), 1) if e["averaging"]), None) for r in c.records.values()] for c in cells(part, folder) if "asgd" in c.row.options}
+    first = lambda record: next((i for i, e in enumerate(record.of("valid"), 1) if e["averaging"]), None)
+    found = {c.row.label: [first(r) for r in c.records.values()] for c in cells(part, folder) if "asgd" in c.row.options}
     return "Averaging began after epoch: " + "; ".join(f"`{label}` {', '.join(str(i or 'never') for i in began) or DASH}" for label, began in found.items()) + "."
 
 
@@ -180,7 +186,7 @@ def bleu_comparison(part, folder=None):
     first, lines = table[0], []
     for c in table:
         differences = c.minus(first) if c is not first else []
-        lines.append([f"`{c.row.label}`", f"{c.parameters:,}" if c.parameters else DASH, str(len(c.values)), with_interval(*c.average),
+        lines.append([f"`{c.row.label}`", whole(c.parameters), str(len(c.values)), with_interval(*c.average),
                       with_interval(*statistics.average(differences)) if differences else DASH])
     return head(part, table) + "\n\n" + markdown(["row", "parameters", "seeds", part.unit, f"minus {first.row.label}, paired by seed"], lines)
 
@@ -229,7 +235,7 @@ def t2_table(part, folder=None):
                    for x, digits in (([v[1] for v in seeds.values()], 2), ([v[2] for v in seeds.values()], 3))]
         rho = c.row.label.partition(":")[2]
         paper = parts.T2_PAPER[float(rho)] if rho else None
-        lines.append([f"`{c.row.label}`", f"{c.parameters:,}" if c.parameters else DASH, f"{c.tokens * part.epochs:,}" if c.tokens else DASH,
+        lines.append([f"`{c.row.label}`", whole(c.parameters), whole(c.tokens and c.tokens * part.epochs),
                       str(len(seeds)), *columns, f"{paper[0]:g}" if paper else DASH, with_interval(c.mean, c.interval), f"{paper[1]:g}" if paper else DASH,
                       p_value(corrected.get(id(c)))])
     header = ["penalty", "parameters", "tokens", "seeds", "100 E Var_k(π)", "CV² of the means", "paper's variance", part.unit, "paper's perplexity",
@@ -247,6 +253,8 @@ def commands(part):
     lines += [f"    experiments/run {part.name} --only '{label}' --records runs/records   # measured of {runs}"
               for label, runs in {m.label: m.needs[0].name.rpartition("-")[0] for m in part.measures if m.label not in own}.items()]
     gpu = "; `--device cuda` for the table's device" if devices(cells(part)) else ""
-    medium = f"; on a CPU that does not multiply bfloat16 `{MEDIUM}` is float32" if any(MEDIUM in SETUPS[row.setup or part.setup].options + row.options for row in part.rows) else ""
-    return (f"Any row again, into records of its own, which `experiments/table {part.name} --records runs/records` prints (`DATA` as in [experiments](../../experiments/README.md#data); after `#` "
+    bfloat16 = any(MEDIUM in SETUPS[row.setup or part.setup].options + row.options for row in part.rows)
+    medium = f"; on a CPU that does not multiply bfloat16 `{MEDIUM}` is float32" if bfloat16 else ""
+    return (f"Any row again, into records of its own, which `experiments/table {part.name} --records runs/records` prints "
+            f"(`DATA` as in [experiments](../../experiments/README.md#data); after `#` "
             f"stands what a row adds to the [set-up](rules.md#common-to-all-parts){gpu}{medium}):\n\n" + "\n".join(lines))

@@ -48,8 +48,10 @@ def mt_searches(folder):
 
 def untuned_translation():
     """What R4-MT's records say of T1-MT's rule."""
-    found = [f"{c.row.label.partition(',')[0]} {c.average[0]:.1f}" for c in tables.cells(training.all_parts()["R4-MT"]) if c.row.group == "no scale" and c.values]
-    return f"its untuned rows are [R4-MT](R4-MT.md)'s at scale 1 but for rbf's and wav's parameters, {', '.join(found)} BLEU: by its rule, below 1, it cannot be reproduced any more" if found else ""
+    cells = [c for c in tables.cells(training.all_parts()["R4-MT"]) if c.row.group == parts.BESIDE[2] and c.values]
+    found = ", ".join(f"{c.row.label.partition(',')[0]} {c.average[0]:.1f}" for c in cells)
+    return found and (f"its untuned rows are [R4-MT](R4-MT.md)'s at scale 1 but for rbf's and wav's parameters, {found} BLEU: "
+                      "by its rule, below 1, it cannot be reproduced any more")
 
 
 class Plot(typing.NamedTuple):
