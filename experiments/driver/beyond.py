@@ -37,9 +37,10 @@ def bottleneck(name, title, chosen):
     tuning = parts.BOTTLENECK_TUNING[name]
     rows = [Row(f"{head.replace(' --', ', ')}, width {width}", f"--head {model} {parts.lr(chosen(tuning, model)[1])}{parts.FROM_UNIGRAM[name]}", group=head)
             for (head, width), model in parts.BOTTLENECK_MODELS[name].items()]
-    part = Part(name, title, tuning.epochs, 3, tuple(rows), "validation perplexity", "grammar",
+    seeds = 3 if name == "R3" else 5
+    part = Part(name, title, tuning.epochs, seeds, tuple(rows), "validation perplexity", "grammar",
                 note="The width is that of embeddings, LSTM and word vectors at once: `lm_train` has no map between the LSTM and the word vectors, so a narrow model is also "
-                "a smaller network. Heads are compared at equal width. Seeds 2 to 4: the search for the rates has seen seed 1.", fresh=1)
+                f"a smaller network. Heads are compared at equal width. Seeds 2 to {1 + seeds}: the search for the rates has seen seed 1.", fresh=1)
     return parts.measured(part, measures.rank, None if name == "R3" else "lin, width 128")  # which continues the text on which all ranks of a seed are measured
 
 
@@ -122,6 +123,6 @@ def all_parts(search, folder=None):
         bottleneck("R3", "Where does the softmax bottleneck bind?", chosen),
         bottleneck("R3-warmup", "Where does the softmax bottleneck bind, from the unigram and warmed up?", chosen),
         learned_scale(best), learned_scale_mt(), ahead(chosen), choices(best), parts.m3(), angles(), parts.t3b(best), parts.mos(chosen),
-        parts.t1_mt(chosen, measures.translations), parts.m5(measures.rescoring), parts.ss(), parts.m_l(), parts.t1_l(best), parts.t3_l(best),
+        parts.t1_mt(chosen, measures.translations), parts.m5(measures.rescoring), parts.ss(chosen), parts.m_l(), parts.t1_l(best), parts.t3_l(best),
         parts.d(best, measures.restricted), precision(), precision_mix(), precision_kernels(best), precision_mt()]
     return {p.name: p for p in made}

@@ -94,7 +94,7 @@ def unigram_tunings(folder=None):
 
 
 TUNINGS = {"MoS": [parts.MOS_TUNING], **{part: [tuning] for part, tuning in parts.BOTTLENECK_TUNING.items()}, "R6": [parts.AHEAD_TUNING],
-           "T1-MT": [*parts.MT_TUNING.values()]}  # parts with searches of their own
+           "T1-MT": [*parts.MT_TUNING.values()], "SS": [parts.SS_TUNING]}  # parts with searches of their own
 
 
 def waiting(part, folder=None):

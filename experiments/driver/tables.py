@@ -146,8 +146,8 @@ def comparison(part, reference, folder=None):
             ratio(paired) if paired else "1" if c is base else DASH,
             f"{c.row.paper:g}" if c.row.paper else DASH, f"{c.row.paper / base.row.paper:.3f}" if c.row.paper else DASH,
             p_value(corrected.get(id(c)))])
-    floor = next((r.last("config", "floor") for c in table for r in c.records.values()), None)
-    told = f" The exact perplexity of the test text is {floor:.2f}." if floor else ""
+    config = next((next(iter(r.of("config")), {}) for c in table for r in c.records.values()), {})
+    told = f" The exact perplexity of the test text is {config['floor']:.2f}, by word frequencies alone {config['unigram']:.2f}." if "floor" in config else ""
     header = ["row", "parameters", "tokens", "seeds", part.unit, f"ratio to {reference}, paired by seed", "paper", f"paper's ratio to {reference}", "p, Holm"]
     return head(part, table) + told + "\n\n" + markdown(header, lines)
 

@@ -1,6 +1,7 @@
 """Trains and measures what has no record: one thing after the other, each run resumable to the same bits."""
 import dataclasses
 import functools
+import json
 import os
 import pathlib
 import platform
@@ -189,11 +190,19 @@ def turn(job, context):
     return 0 if all(context.kept(run) for run in job.needs) else 2
 
 
+def require_tiles(run, device):
+    """`high` is float32 on a CPU that has neither bfloat16 tiles nor been told to do without."""
+    high = "--matmul-precision high " in f"{' '.join(run.arguments)} "
+    if high and device == "cpu" and not os.environ.get("NINE_BF16_TILES") and "amx_bf16" not in open("/proc/cpuinfo").read():
+        raise SystemExit(f"{run.name}: this CPU has no bfloat16 tiles; NINE_BF16_TILES=pairs before the command computes `high` by pairs of bfloat16")
+
+
 def train(run, context):
     """True when the run is finished and recorded, False when the deadline came first: what it lost is trained again, to the same bits."""
     directory, deadline = context.runs / run.name, context.deadline
+    require_tiles(run, context.device)
     directory.mkdir(parents=True, exist_ok=True)
-    saved = "25u" if context.device == "cpu" else "1e"  # a GPU makes 25 updates of L in less time than they take to be written
+    saved = "25u" if context.device == "cpu" and run.setup != "zipf" else "1e"  # a GPU makes 25 updates of L in less time than they take to be written; zipf's are 400 MB
     command = [context.programs / SETUPS[run.setup].program, *context.files(run.setup), *run.arguments, "--device", context.device, "--keep", "1",
                "--save-every", saved, "--run", directory]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -214,7 +223,7 @@ def train(run, context):
             spent.write_text(f"{cpu:.1f}\n")
     if code == 0 and '"event":"done"' in (directory / "log.jsonl").read_text():
         if not records.find(run, context.folder):
-            more = {"floor": float((context.runs / "zipf" / "floor.txt").read_text())} if run.setup == "zipf" else {}
+            more = json.loads((context.runs / "zipf" / "anchors.json").read_text()) if run.setup == "zipf" else {}
             records.write(run, directory, machine(), cpu, context.folder, **more)
         return True
     if code > 0 and not context.late():

@@ -244,21 +244,28 @@ def mos(part, folder=None):
     return decided(part, table, bounds is not None and bounds[1] < 0, figure)
 
 
+def closed(c):
+    """The part of the way from word frequencies to the language itself, in nats, that a row closes; None without its records."""
+    config = next((r.of("config")[0] for r in c.records.values()), {})
+    return math.log(config["unigram"] / c.mean) / math.log(config["unigram"] / config["floor"]) if "unigram" in config else None
+
+
 def ss(part, folder=None):
     table = tables.cells(part, folder)
     if not started(table):
         return "not run", tables.DASH
-    figure, means, last = [], [], None
+    learnt, means, figure = closed(table[0]), [], []
+    if learnt is not None:
+        figure.append(f"the full softmax closes {100 * learnt:.0f}% of what can be learnt")
     for full, sampled in ((table[0], table[1:4]), (table[4], table[5:])):
         for c in sampled:
-            paired = c.against(full)
-            if paired:
-                figure.append(f"{c.row.label} {math.exp(statistics.mean(paired)):.3f} × full")
-                if full is table[0]:
-                    means.append(statistics.mean(paired))
-                    last = statistics.interval(paired)
+            if paired := c.against(full):
+                figure.append(f"{c.row.label} {tables.ratio(paired)} × full")
+                means += [statistics.mean(paired)] if full is table[0] else []
+    last = statistics.interval(table[3].against(table[0]))
     holds = len(means) == 3 and means == sorted(means, reverse=True) and last is not None and last[1] < math.log(1.03)
-    return decided(part, table, holds, "; ".join(figure) or "no comparison yet")
+    decision, told = decided(part, table, holds, "; ".join(figure) or "no comparison yet")
+    return ("undecided" if learnt is None or learnt < 0.5 else decision), told
 
 
 def slopes(part, folder=None):
@@ -325,8 +332,14 @@ def r6(part, folder=None):
     return decided(part, table, holds, f"ratios to lin: {figure}" if figure else "no comparison yet")
 
 
+def has_tiles(record):
+    """Whether a run in `high` was computed so: by AMX, or by what its machine was told in their place."""
+    config = record.of("config")[0]
+    return config.get("options", {}).get("resolved", {}).get("instruction_set") == "amx" or "NINE_BF16_TILES" in config.get("machine", "")
+
+
 def precision(part, folder=None):
-    """Whether each row's mean lies in the interval of the seeds of its set-up's first row, and no run of it was that one's own arithmetic."""
+    """Whether each row's mean lies in the interval of the seeds of its set-up's first row, and no run of it was float32: that one's bits, or `high` without tiles."""
     table = tables.cells(part, folder)
     if not started(table):
         return "not run", tables.DASH
@@ -337,7 +350,8 @@ def precision(part, folder=None):
         if c.values and c is not first:
             bounds = centre(first)[1]
             inside.append(bounds is not None and bounds[0] <= centre(c)[0] <= bounds[1])
-            same += [c.row.label] * bool(c.values.items() & first.values.items())
+            float32 = "precision high " in f"{c.row.options} " and not all(map(has_tiles, c.records.values()))
+            same += [c.row.label] * bool(float32 or c.values.items() & first.values.items())
     if same:
         return "undecided", f"{figure}; {', '.join(same)} was trained in float32"
     return decided(part, table, bool(inside) and all(inside), figure)

@@ -1,10 +1,20 @@
 """The generated language of part SS: a chain of classes; within a class words by Zipf's law. Every word can occur, and its entropy is exact."""
+import collections
 import itertools
 import math
 import random
 
+from . import records
+
 CLASSES, A_CLASS, END = 64, 2000, 1 / 12  # 128,000 words; a sentence ends after each word with probability END
-SENTENCES = {"train": 20000, "valid": 500, "test": 500}
+CHAIN, WORDS = 2.0, 1.25  # exponents of Zipf's law: of the class that follows a class, of the word in its class
+SENTENCES = {"train": 60000, "valid": 1000, "test": 1000}
+
+
+def shares(number, exponent):
+    weights = [(1 + rank) ** -exponent for rank in range(number)]
+    total = math.fsum(weights)
+    return [w / total for w in weights]
 
 
 class Language:
@@ -14,10 +24,8 @@ class Language:
         for _ in range(classes + 1):
             order = list(range(classes))
             draw.shuffle(order)
-            total = math.fsum(1 / (1 + i) for i in range(classes))
-            self.next.append({c: 1 / (1 + i) / total for i, c in enumerate(order)})
-        total = math.fsum(1 / (1 + r) for r in range(a_class))
-        self.within = [1 / (1 + r) / total for r in range(a_class)]
+            self.next.append(dict(zip(order, shares(classes, CHAIN))))
+        self.within = shares(a_class, WORDS)
         self.classes = classes
 
     def word(self, c, r):
@@ -60,15 +68,27 @@ class Language:
 
 
 def prepare(folder):
-    """Texts, a dictionary of all words and the floors under `folder`."""
-    if (folder / "floor.txt").exists():
+    """Texts, a dictionary of all words and what the test text's perplexity lies between (anchors.json) under `folder`."""
+    if (folder / "anchors.json").exists():
         return folder
     folder.mkdir(parents=True, exist_ok=True)
-    language, floor = Language(), None
-    for seed, (name, number) in enumerate(SENTENCES.items(), 1):
-        sentences = list(language.sentences(number, seed))
+    language = Language()
+    drawn = {name: list(language.sentences(number, seed)) for seed, (name, number) in enumerate(SENTENCES.items(), 1)}
+    for name, sentences in drawn.items():
         (folder / f"{name}.txt").write_text("".join(" ".join(language.word(c, r) for c, r in s) + "\n" for s in sentences), encoding="utf-8")
-        floor = math.exp(-math.fsum(map(language.log_p, sentences)) / sum(len(s) + 1 for s in sentences))
     (folder / "dict.txt").write_text("".join(f"{word} 1\n" for word in language.words()), encoding="utf-8")
-    (folder / "floor.txt").write_text(f"{floor:.4f}\n")  # the test text's
+    records.keep(folder / "anchors.json", [{"floor": floor(language, drawn["test"]), "unigram": unigram(language, drawn["train"], drawn["test"])}])
     return folder
+
+
+def floor(language, sentences):
+    """Perplexity by the language itself."""
+    return math.exp(-math.fsum(map(language.log_p, sentences)) / sum(len(s) + 1 for s in sentences))
+
+
+def unigram(language, train, text):
+    """Perplexity by the words' frequencies in `train`, a word not seen counted as one, as `lm_train` has it; None ends a sentence."""
+    counts = collections.Counter(word for s in train for word in (*s, None))
+    words = [word for s in text for word in (*s, None)]
+    total = counts.total() + language.classes * len(language.within) - (len(counts) - 1)
+    return math.exp(-math.fsum(math.log(max(counts[word], 1) / total) for word in words) / len(words))
