@@ -233,6 +233,15 @@ class Verdicts(Records):
             self.train(part, lambda label, seed: (30 if label in ("lin", behind) else 28) + math.sin(len(label) * seed) / 100)
             self.assertEqual(self.verdict("R6"), verdict)
 
+    def test_a_mixture_or_its_map(self):
+        part = self.parts["R7"]
+        for mixed, verdict in ((30, "reproduced"), (28, "not reproduced")):  # mixing alone gains as much
+            ppl = lambda label: 28 if label.endswith("map") else mixed if label in ("mos, untied", "mix2") else 30
+            self.train(part, lambda label, seed: ppl(label) + math.sin(len(label) * seed) / 100)
+            self.assertEqual(self.verdict("R7"), verdict)
+        with_maps = {run.row.label: run for run in part.runs(1)}
+        self.assertEqual(with_maps["mos, untied, map"].arguments, self.parts["T3"].run(self.parts["T3"].row("mos, untied"), 1).arguments)
+
     def test_whole_captions(self):
         ppl = {"base": 20, "max": 19, "max, log-unigram": 21, "arc:0.001": 20.4, "cos:0.001": 20.5}
         self.train(self.parts["M-L"], lambda label, seed: ppl[label] + seed / 100)

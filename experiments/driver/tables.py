@@ -152,14 +152,16 @@ def comparison(part, reference, folder=None):
     return head(part, table) + told + "\n\n" + markdown(header, lines)
 
 
-def untied_comparison(part, folder=None):
-    """T3's other question: each mixture with word vectors of every component's own beside the same with common ones."""
-    by, lines = {c.row.label: c for c in cells(part, folder)}, []
-    pairs = [(c, by[f"{label}, untied"]) for label, c in by.items() if f"{label}, untied" in by]
-    for (tied, untied), p in zip(pairs, statistics.holm([statistics.one_sample_p(untied.against(tied)) for tied, untied in pairs])):
-        paired = untied.against(tied)
-        lines.append([f"`{tied.row.label}`", ratio(paired) if paired else "not run", p_value(p)])
-    return markdown(["mixture", "untied over tied, test perplexity, paired by seed", "p, Holm"], lines)
+def variants(what, variant, told):
+    """A table of the rows that have a variant, the row `LABEL, variant`: what that is beside them."""
+    def table(part, folder=None):
+        by, lines = {c.row.label: c for c in cells(part, folder)}, []
+        pairs = [(c, by[f"{label}, {variant}"]) for label, c in by.items() if f"{label}, {variant}" in by]
+        for (plain, other), p in zip(pairs, statistics.holm([statistics.one_sample_p(other.against(plain)) for plain, other in pairs])):
+            paired = other.against(plain)
+            lines.append([f"`{plain.row.label}`", ratio(paired) if paired else "not run", p_value(p)])
+        return markdown([what, f"{told}, test perplexity, paired by seed", "p, Holm"], lines)
+    return table
 
 
 def averaging(part, folder=None):

@@ -332,6 +332,23 @@ def r6(part, folder=None):
     return decided(part, table, holds, f"ratios to lin: {figure}" if figure else "no comparison yet")
 
 
+def maps(part, folder=None):
+    """Whether lin with a map is ahead of lin as mixtures are, and these without maps are not."""
+    table = tables.cells(part, folder)
+    if not started(table):
+        return "not run", tables.DASH
+    by, limit = {c.row.label: c for c in table}, math.log(1.025)
+    gain = by["lin, map"].against(by["lin"])
+    bounds, figure = statistics.interval(gain), [f"lin, map {tables.ratio(gain)} × lin"] if gain else []
+    holds = [bounds is not None and bounds[1] < -limit]
+    for label, other in (("mos, untied", "lin"), ("mix2", "lin"), ("mos, untied, map", "lin, map")):
+        if paired := by[label].against(by[other]):
+            ratio, alike = equivalence(paired)
+            figure.append(f"{label} {ratio} × {other} (90%)")
+            holds.append(alike)
+    return decided(part, table, len(holds) == 4 and all(holds), "; ".join(figure) or "no comparison yet")
+
+
 def has_tiles(record):
     """Whether a run in `high` was computed so: by AMX, or by what its machine was told in their place."""
     config = record.of("config")[0]

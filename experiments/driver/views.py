@@ -72,6 +72,7 @@ class View:
     meanwhile: typing.Callable = lambda: ""  # what other parts say of the claim while this one has not been run
 
 
+UNTIED = tables.variants("mixture", "untied", "untied over tied")
 PRIOR = Plot(figures.prior, "-pi", "The prior's share on inner products")
 VIEWS = {
     "T1": View("kernel paper, Table 1: lin, pow, pol, mog alike; then ssg; then log and hpb; rbf and wav last",
@@ -81,11 +82,11 @@ VIEWS = {
     "T2": View("kernel paper, Table 2: the prior's variance 4.74 4.98 3.67 3.81 for ρ = .001 to 1",
         verdicts.t2, table=tables.t2_table, plots=(Plot(figures.variances),)),
     "T3": View("kernel paper, Table 3: mixtures with lin are as good as lin (46.5 to 47.8 beside 46.8), and lin carries them",
-        verdicts.t3, table=both(compared(), tables.untied_comparison), plots=(Plot(figures.perplexities), PRIOR)),
+        verdicts.t3, table=both(compared(), UNTIED), plots=(Plot(figures.perplexities), PRIOR)),
     "T1-L": View("the same order of six heads on all captions",
         verdicts.t1_l),
     "T3-L": View("the same of mix2 and mos on all captions",
-        verdicts.t3, table=both(compared(), tables.untied_comparison), plots=(Plot(figures.perplexities), PRIOR)),
+        verdicts.t3, table=both(compared(), UNTIED), plots=(Plot(figures.perplexities), PRIOR)),
     "T3b": View("kernel paper: only mixtures with lin are good",
         verdicts.t3b),
     "MoS": View("kernel paper: mos needs regularisation to help",
@@ -128,6 +129,8 @@ VIEWS = {
         verdicts.r4_mt, table=both(tables.bleu_comparison, tables.learned_scales), plots=()),
     "R6": View("beyond the papers: pol, log and rbf with a scale of 10 are ahead of lin, each with a rate and a dropout of its own",
         verdicts.r6, searches=searched("R6")),
+    "R7": View("beyond the papers: what mixtures gain over lin (T3) is their map's, tanh(C h), not the mixing's",
+        verdicts.maps, table=both(compared(), tables.variants("head", "map", "with a map over without"))),
     "R5": View("beyond the papers: a mixture's prior chooses next to nothing by frequency, entropy or part of speech",
         measured.r5, table=measured.r5_table, plots=()),
     "Precision": View("beyond the papers: products of bfloat16 pieces (`--matmul-precision`) leave a language model within the spread of float32's seeds",
