@@ -20,9 +20,10 @@ int train(const Options& options, const LmOptions& o, Device device, Communicato
   ParameterSet parameters({.dtype = o.dtype, .seed = o.seed, .device = device});
   const std::unique_ptr<LanguageNetwork> network = o.network(parameters, data.vocabulary.size());
   const LanguageNetwork& model = *network;
-  o.initialise_head(model, data.vocabulary.counts());
+  const std::vector<int64_t> counts = data.train.counts(data.vocabulary.size());
+  o.initialise_head(model, counts);
   if (!o.init.empty()) load_initial_weights(o.init, data.vocabulary, parameters);
-  model.set_counts(data.train.counts(data.vocabulary.size()));
+  model.set_counts(counts);
   LmBatching batching = o.batching();
   batching.communicator = &communicator;
   LanguageModelTask task(model, data.train, data.valid ? &*data.valid : nullptr, batching);

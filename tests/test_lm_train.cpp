@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <csignal>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -65,16 +66,42 @@ TEST_CASE("lm_train: early stopping of a run in parts is that of the whole one")
   CHECK(train("parts", "60u") == whole);
 }
 
+// dict.txt's own counts may be of another text.
+TEST_CASE(
+    "--init-bias log-frequency starts at the training text's frequencies, whatever --vocab says") {
+  const TemporaryDirectory dir;
+  std::ofstream(dir / "train.txt") << "a a a b\na a c\na a a a\na a a\n";
+  std::ofstream(dir / "dict.txt") << "a 1\nb 1\nc 1\nd 99\n";
+  const Outcome r = run_program("lm_train", {"--train",     dir / "train.txt",
+                                             "--valid",     dir / "train.txt",
+                                             "--vocab",     dir / "dict.txt",
+                                             "--batch",     "1",
+                                             "--bptt",      "2",
+                                             "--hidden",    "2",
+                                             "--embed",     "2",
+                                             "--init-bias", "log-frequency",
+                                             "--lr",        "1e-9",
+                                             "--after",     "1u",
+                                             "--run",       dir / "run"});
+  REQUIRE_MESSAGE(r.code == 0, r.err);
+  const std::vector<Json> log = log_of(dir / "run");
+  const double first = log.back()["best_valid_ppl"], unigram = log.front()["unigram_ppl"];
+  CHECK(first < 1.5 * unigram);  // by dict.txt's it is 29 times that
+}
+
 TEST_CASE("a model that stays at the word frequencies gets a hint") {
   const TemporaryDirectory dir;
   const Outcome r = run_program(
       "lm_train",
-      small(dir / "run", {"--after", "1e", "--warmup", "1000000", "--init-bias", "log-frequency"}));
+      small(dir / "run", {"--after", "2e", "--warmup", "1000000", "--init-bias", "log-frequency"}));
   REQUIRE_MESSAGE(r.code == 0, r.err);
   const std::vector<Json> log = log_of(dir / "run");
   const double unigram = log.front()["unigram_ppl"];
   CHECK(log.back()["best_valid_ppl"].get<double>() == doctest::Approx(unigram).epsilon(0.02));
-  CHECK(has(r.err, concat("word frequencies alone give ", fixed(unigram, 1))));
+  const size_t told = r.err.find(concat("word frequencies alone give ", fixed(unigram, 1)));
+  REQUIRE(told != std::string::npos);
+  CHECK(r.err.find("word frequencies", told + 1) == std::string::npos);  // once, of two validations
+  CHECK(has(r.err, "try a lower --lr\n"));                               // it has the rest
 }
 
 TEST_CASE("a run on the sample learns, validates, tests and says what it reached") {

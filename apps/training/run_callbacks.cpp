@@ -16,7 +16,10 @@ void RunCallbacks::mirror_to_tensorboard(const std::string& directory, const Jso
 // A run needs its log, so an error there ends it; an error in TensorBoard's copy does not.
 void RunCallbacks::event(const Json& line) {
   run_.log(line);
-  if (line["event"] == "valid") warn_of_unigram(line);
+  // A model that waits at its start is a few per cent better than frequencies, by where in a
+  // sentence a word stands, or worse (docs/results/R3.md).
+  if (unigram_ && line["event"] == "valid")
+    at_unigram_ = line["epoch"] >= 1 && line["ppl"] >= 0.95 * unigram_->ppl;
   if (!tensorboard_) return;
   try {
     tensorboard_->event(line);
@@ -24,16 +27,6 @@ void RunCallbacks::event(const Json& line) {
     message(concat(error.what(), "; the run goes on without TensorBoard"));
     tensorboard_.reset();
   }
-}
-
-// A model that waits at its start is a few per cent better than frequencies, by where in a sentence
-// a word stands, or worse (docs/results/R3.md).
-void RunCallbacks::warn_of_unigram(const Json& valid) {
-  const double ppl = valid["ppl"];
-  if (!unigram_ppl_ || valid["epoch"] < 1 || ppl < 0.95 * *unigram_ppl_) return;
-  message(concat("validation perplexity ", fixed(ppl, 1), ": word frequencies alone give ",
-                 fixed(*unigram_ppl_, 1),
-                 "; if it stays there, try --warmup, a lower --lr or --init-bias log-frequency"));
 }
 
 void RunCallbacks::progress(double, int64_t step, int64_t last_step, const std::string& text) {
@@ -47,6 +40,11 @@ void RunCallbacks::add_files(CheckpointFiles& files) {
 }
 
 void RunCallbacks::validated() {
+  if (at_unigram_ && !warned_)
+    message(concat("word frequencies alone give ", fixed(unigram_->ppl, 1),
+                   ": nothing of contexts has been learnt yet; if it stays so, try ",
+                   unigram_->help));
+  warned_ = at_unigram_;
   try {
     write_report({run_.path()}, run_.report_file());
   } catch (const Error& error) {

@@ -17,12 +17,17 @@ class RunCallbacks : public TrainerCallbacks {
  public:
   /// Files that every checkpoint gets besides the trainer's: name and content.
   using ExtraFiles = std::vector<std::pair<std::string, std::string>>;
-  /// `unigram_ppl`: of the validation text by word frequencies alone; a model that is no better
-  /// after an epoch gets a message that says what may help.
-  RunCallbacks(RunDirectory& run, ExtraFiles files, std::optional<double> unigram_ppl)
+  /// The perplexity of the validation text by word frequencies alone, and what may help a model
+  /// that is not better by 5% after an epoch: a message says so, once for as long as it stays
+  /// there.
+  struct Unigram {
+    double ppl;
+    std::string help;
+  };
+  RunCallbacks(RunDirectory& run, ExtraFiles files, std::optional<Unigram> unigram)
       : run_(run),
         files_(std::move(files)),
-        unigram_ppl_(unigram_ppl),
+        unigram_(std::move(unigram)),
         progress_("train", "updates") {}
 
   /// From now on events go to TensorBoard's files in `directory` too. Throws Error when they cannot
@@ -34,17 +39,17 @@ class RunCallbacks : public TrainerCallbacks {
   void progress(double share, int64_t step, int64_t last_step, const std::string& text) override;
   bool interrupted() override;
   void add_files(CheckpointFiles& files) override;
-  /// Writes the report; if it cannot be written, a message says so and the run goes on.
+  /// Warns of a model at the word frequencies, and writes the report; if it cannot be written, a
+  /// message says so and the run goes on.
   void validated() override;
 
   void finish() { progress_.finish(); }
 
  private:
-  void warn_of_unigram(const Json& valid);
-
   RunDirectory& run_;
   ExtraFiles files_;
-  std::optional<double> unigram_ppl_;
+  std::optional<Unigram> unigram_;
+  bool at_unigram_ = false, warned_ = false;  // at the last validation; of this stay there
   Progress progress_;
   std::unique_ptr<TensorBoard> tensorboard_;
 };

@@ -155,6 +155,15 @@ void TrainOptions::declare_parity(Options& o) {
   o.add("export-steps", export_steps, "steps to export").at_least(1).unit("updates");
 }
 
+std::string TrainOptions::help_to_start() const {
+  std::string help = "a lower --lr";
+  if (warmup == 0) help += " or --warmup";
+  if (init_bias == InitialBias::zero && init.empty())
+    help += head_bias ? " or --init-bias log-frequency"
+                      : " or --head-bias with --init-bias log-frequency";
+  return help;
+}
+
 void TrainOptions::check_initialisation() const {
   const bool norms = init_norm != InitialNorm::none, bias = init_bias != InitialBias::zero;
   require_usage(init.empty() || !norms,

@@ -92,6 +92,9 @@ struct TrainOptions : HeadSettings {
     return {
         .threads = threads, .device = device, .precision = precision, .mpi_timeout_s = mpi_timeout};
   }
+  /// What may help a model that is still at the word frequencies after an epoch, of what this run
+  /// does not do yet: "a lower --lr or --warmup".
+  std::string help_to_start() const;
   /// What --accumulate means for the processes of this run. UsageError: it cannot be shared out
   /// among so many; a run of several that only one can make.
   void check_processes(const Communicator& communicator) const;

@@ -215,7 +215,9 @@ int lead(const TrainingRun& t, const Json& config, Communicator& communicator) {
   RunDirectory run(t.options.run);
   const Start start = open_run(t, config, run);
   CheckpointStore store(run.checkpoints(), t.options.keep);
-  RunCallbacks callbacks(run, checkpoint_files(t, config), t.unigram_ppl);
+  std::optional<RunCallbacks::Unigram> unigram;
+  if (t.unigram_ppl) unigram = {*t.unigram_ppl, t.options.help_to_start()};
+  RunCallbacks callbacks(run, checkpoint_files(t, config), unigram);
   for (const std::string& skipped : start.found.skipped) callbacks.message(skipped);
   if (!start.moved_to.empty())
     callbacks.message(concat(
