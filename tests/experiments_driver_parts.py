@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Tests of the parts that measure trained models, with made-up records: what decides a verdict, and what is computed for it."""
+import contextlib
 import json
 import math
 import os
@@ -10,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "experiments"))
@@ -414,11 +416,26 @@ class Searches(Records):
         self.assertEqual(trained, [10, 5, 20, 40])
 
     def test_searches_come_before_the_runs_that_take_their_choices(self):
-        for name in ("T1", "T3", "R4", "R6", "T1-MT", "M2", "MoS", "R3", "R3-warmup"):
+        for name in ("T1", "T3", "R4", "R6", "R7", "T1-MT", "M2", "MoS", "R3", "R3-warmup", "SS"):
             self.assertTrue(training.missing(self.parts[name], self.folder)[0].part.partition("-search")[1], name)
 
 
 class Jobs(Records):
+    def test_high_is_not_trained_as_float32(self):
+        run = next(run for run in self.parts["Precision"].runs(1) if run.row.label == "high")
+        self.addCleanup(setattr, training, "cpuinfo", training.cpuinfo)
+        for flags, isa, tiles, trains in (("amx_bf16", "", "", True), ("amx_bf16", "avx512", "", False), ("avx2", "", "", False), ("avx2", "", "pairs", True)):
+            training.cpuinfo = lambda: f"flags : {flags}"
+            with unittest.mock.patch.dict(os.environ, {"NINE_ISA": isa, "NINE_BF16_TILES": tiles}), contextlib.nullcontext() if trains else self.assertRaises(SystemExit):
+                training.require_tiles(run, "cpu")
+        self.assertTrue(training.machine())
+
+    def test_high_without_tiles_counts_for_nothing(self):
+        part = self.parts["Precision"]
+        for config, verdict in (({}, "undecided"), ({"machine": "CPU, NINE_BF16_TILES=pairs"}, "reproduced"), ({"options": {"resolved": {"gpu": "H100"}}}, "reproduced")):
+            self.train(part, lambda label, seed: 30 + seed / 10 + len(label) / 1000, **config)
+            self.assertEqual(self.verdict("Precision"), verdict)
+
     def test_what_is_measured_needs_its_model_first(self):
         todo = training.missing(self.parts["MF"], self.folder)
         self.assertEqual([job.name for job in todo[:2]], ["M3/base-1", "MF/measured/base-1"])

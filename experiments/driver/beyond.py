@@ -32,16 +32,19 @@ def corrected():
                 note="M1's models.")
 
 
-def bottleneck(name, title, chosen):
+def bottleneck(name, chosen):
     """`chosen(tuning, model)` gives what the search found for a head at a width: that and its rate."""
-    tuning = parts.BOTTLENECK_TUNING[name]
-    rows = [Row(f"{head.replace(' --', ', ')}, width {width}", f"--head {model} {parts.lr(chosen(tuning, model)[1])}{parts.FROM_UNIGRAM[name]}", group=head)
-            for (head, width), model in parts.BOTTLENECK_MODELS[name].items()]
-    seeds = 3 if name == "R3" else 5
-    part = Part(name, title, tuning.epochs, seeds, tuple(rows), "validation perplexity", "grammar",
-                note="The width is that of embeddings, LSTM and word vectors at once: `lm_train` has no map between the LSTM and the word vectors, so a narrow model is also "
-                f"a smaller network. Heads are compared at equal width. Seeds 2 to {1 + seeds}: the search for the rates has seen seed 1.", fresh=1)
-    return parts.measured(part, measures.rank, None if name == "R3" else "lin, width 128")  # which continues the text on which all ranks of a seed are measured
+    own, tuning = parts.BOTTLENECKS[name], parts.BOTTLENECK_TUNING[name]
+    rows = [Row(f"{head.replace(' --', ', ')}, width {width}", f"--head {model} {parts.lr(chosen(tuning, model)[1])}{own.options}", group=head)
+            for (head, width), model in own.models().items()]
+    note = ("The width is that of embeddings, LSTM and word vectors at once: `lm_train` has no map between the LSTM and the word vectors, so a narrow model is also "
+            f"a smaller network. Heads are compared at equal width. Seeds 2 to {1 + own.seeds}: the search for the rates has seen seed 1.")
+    if own.larger:
+        note += " \"As large as untied mos\" by embeddings of " + ", ".join(f"{embed} at width {width}" for width, embed in own.larger.items()) + "."
+    if own.text:
+        note += f" A seed's ranks are of text that its `{own.text}` continues."
+    part = Part(name, own.title, own.epochs, own.seeds, tuple(rows), "validation perplexity", "grammar", note=note, fresh=1)
+    return parts.measured(part, measures.rank, own.text)
 
 
 def learned_scale(best):
@@ -130,8 +133,7 @@ def all_parts(search, folder=None):
     from . import projection
     made = [
         parts.t1(best), parts.t2(), parts.m1(), parts.m2(norm), rates(), parts.t3(best), projection.part(), slopes(), warmed(best), corrected(),
-        bottleneck("R3", "Where does the softmax bottleneck bind?", chosen),
-        bottleneck("R3-warmup", "Where does the softmax bottleneck bind, from the unigram and warmed up?", chosen),
+        *(bottleneck(name, chosen) for name in parts.BOTTLENECKS),
         learned_scale(best), learned_scale_mt(), ahead(chosen), maps(best, chosen), choices(best), parts.m3(), angles(), parts.t3b(best), parts.mos(chosen),
         parts.t1_mt(chosen, measures.translations), parts.m5(measures.rescoring), parts.ss(chosen), parts.m_l(), parts.t1_l(best), parts.t3_l(best),
         parts.d(best, measures.restricted), precision(), precision_mix(), precision_kernels(best), precision_mt()]

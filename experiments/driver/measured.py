@@ -151,22 +151,27 @@ def widths(part, folder=None):
     return found
 
 
-def r3(part, folder=None):
-    """R3-warmup has a middle: undecided, where nothing that the rule asks for is shown not to be."""
+def r3(part, folder=None, middle=False):
+    """`middle`: undecided, where nothing that the rule asks for is shown not to be."""
     found = widths(part, folder)
     every = [cells for by_width in found.values() for pair in by_width.values() for cells in pair]
     if not started(every):
         return "not run", tables.DASH
     paired = {width: found["mos, untied"][width][0].against(found["lin"][width][0]) for width in found["lin"]}
     ranks = {width: list(found["lin"][width][1].values.values()) for width in found["lin"]}
-    figure = "mos untied over lin: " + ", ".join(f"{tables.ratio(xs)} at {width}" for width, xs in paired.items() if xs)
+    ratio = lambda xs, width: tables.ratio(xs, 0.90) + " (90%)" if width == 128 else tables.ratio(xs)
+    figure = "mos untied over lin: " + ", ".join(f"{ratio(xs, width)} at {width}" for width, xs in paired.items() if xs)
     figure += "; lin's rank: " + ", ".join(f"{max(xs)} at {width}" for width, xs in ranks.items() if xs)
     limit, bounds, bounds_128 = math.log(1.025), [statistics.interval(paired[w]) for w in (8, 16)], statistics.interval(paired[128], 0.90)
     algebra = all(r <= w + 2 for w in ranks for r in ranks[w])
     holds = algebra and all(b is not None and b[1] < -limit for b in bounds) and bool(statistics.equivalent(paired[128], limit))
     decision, told = decided(part, every, holds, figure)
     open_yet = algebra and all(b is not None and b[0] < -limit for b in bounds) and bounds_128 is not None and bounds_128[0] < limit and bounds_128[1] > -limit
-    return ("undecided" if part.name != "R3" and open_yet and not holds else decision), told
+    return ("undecided" if middle and open_yet and not holds else decision), told
+
+
+def r3_warmup(part, folder=None):
+    return r3(part, folder, middle=True)
 
 
 def r3_table(part, folder=None):

@@ -1,5 +1,6 @@
 """What each part trains: rows (a label, options, the paper's figure) times seeds. docs/results/rules.md says what decides a part."""
 import dataclasses
+import typing
 
 from .setups import Measure, Part, Row, Run, Tuning  # noqa: F401
 
@@ -171,13 +172,29 @@ def mos(chosen):
 
 # ---- R3 and R3-warmup: each head at each width, at a learning rate of its own ----
 WIDTHS = (8, 16, 32, 64, 128)
-BOTTLENECKS = {"R3": ("lin", "pol:p=2", "sig", "log:p=4", "mix2", "mix2 --untied", "mos", "mos --untied"), "R3-warmup": ("lin", "pol:p=2", "mos --untied")}
-FROM_UNIGRAM = {"R3": "", "R3-warmup": " --init-bias log-frequency --warmup 191"}  # an epoch of the grammar has 191 updates
-BOTTLENECK_MODELS = {part: {(head, width): f"{head} --hidden {width} --embed {width}" for head in heads for width in WIDTHS} for part, heads in BOTTLENECKS.items()}
-# lin with as many parameters as untied mos: larger embeddings do not raise its rank
-BOTTLENECK_MODELS["R3-warmup"] |= {("lin as large as untied mos", width): f"lin --hidden {width} --embed {embed}" for width, embed in ((8, 71), (16, 139))}
-BOTTLENECK_TUNING = {part: Tuning(f"{part}-search", epochs, dict.fromkeys(BOTTLENECK_MODELS[part].values(), ()), 0.016, (0.008, 0.016, 0.032),
-                                  "--head {} --lr {:g}" + FROM_UNIGRAM[part], "grammar") for part, epochs in (("R3", 10), ("R3-warmup", 20))}
+
+
+class Bottleneck(typing.NamedTuple):
+    title: str
+    heads: tuple
+    epochs: int
+    seeds: int
+    options: str = ""
+    larger: dict = {}  # {width: embeddings with which lin has as many parameters as untied mos}; they do not raise its rank
+    text: str | None = None  # the row that continues the text on which all ranks of a seed are measured; else each its own
+
+    def models(self):
+        """{(head, width): --head's value and more}"""
+        found = {(head, width): f"{head} --hidden {width} --embed {width}" for head in self.heads for width in WIDTHS}
+        return found | {("lin as large as untied mos", width): f"lin --hidden {width} --embed {embed}" for width, embed in self.larger.items()}
+
+
+BOTTLENECKS = {
+    "R3": Bottleneck("Where does the softmax bottleneck bind?", ("lin", "pol:p=2", "sig", "log:p=4", "mix2", "mix2 --untied", "mos", "mos --untied"), 10, 3),
+    "R3-warmup": Bottleneck("Where does the softmax bottleneck bind, from the unigram and warmed up?", ("lin", "pol:p=2", "mos --untied"), 20, 5,
+                            " --init-bias log-frequency --warmup 191", {8: 71, 16: 139}, "lin, width 128")}  # an epoch of the grammar has 190 or 191 updates
+BOTTLENECK_TUNING = {part: Tuning(f"{part}-search", b.epochs, dict.fromkeys(b.models().values(), ()), 0.016, (0.008, 0.016, 0.032), "--head {} --lr {:g}" + b.options, "grammar")
+                     for part, b in BOTTLENECKS.items()}
 
 # ---- R6: kernels that T1, R1-warmup and R1 have ahead of lin, each with a rate and a dropout of its own ----
 INNER, OUTER = "--dropout {0} --dropout-hidden {0}", "--dropout {0} --dropout-hidden {0} --dropout-output {0}"
@@ -218,7 +235,7 @@ def t1_mt(chosen, measure=None):
     rows += [Row(f"{kernel}, untuned", f"--head {head} {lr(MT_RATE)}", MT_PAPER[kernel], "untuned") for kernel, head in MT_UNTUNED.items()]
     part = Part("T1-MT", "Table 1 of the kernel paper, BLEU: ten kernels in translation", 6, 3, tuple(rows), "test BLEU", "pairs, medium",
                 note="Without a bias a score in [m, 1] cannot get below a perplexity of 1 + (V - 1) e^(m - 1), 3,573 for rbf: those rows of rbf and wav are decided by that floor, "
-                "not by tuning ([heads](../heads.md#bounds)).")
+                "not by tuning ([heads](../heads.md#bounds)), and are not searched. With a bias rbf and wav are; the others have their choice without one.")
     return measured(part, measure)
 
 

@@ -64,7 +64,8 @@ def seconds_an_epoch(setup):
     for path in records.RECORDS.glob("*/*.jsonl"):
         config = next(iter(records.Record(path).of("config")), {})
         if "options" in config and config["options"].get("device", "cpu") == "cpu" and config.get("setup", "S") == setup and records.Record(path).last("done", "epoch"):
-            measured.append(config["cpu_s"] / records.Record(path).last("done", "epoch") / cost(f"--head {config['options']['head']}"))
+            options = f"--head {config['options']['head']}" + " --sampled-softmax" * bool(config["options"].get("sampled_softmax"))
+            measured.append(config["cpu_s"] / records.Record(path).last("done", "epoch") / cost(options))
     if measured:
         return sorted(measured)[len(measured) // 2]
     return SECONDS_AN_EPOCH if setup == "S" else seconds_an_epoch("S") * SETUPS[setup].cost
@@ -77,12 +78,17 @@ def seconds(job):
     return seconds_an_epoch(job.setup) * job.epochs * cost(job.row.options)
 
 
+def cpuinfo():
+    try:
+        return pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8")
+    except OSError:
+        return ""
+
+
 def machine():
     """The class of the machine, no name of its own, and what makes programs compute otherwise on it."""
-    try:
-        model = next(line.split(":", 1)[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name"))
-    except (OSError, StopIteration):
-        model = platform.machine()
+    found = re.search(r"^model name\s*: (.*)$", cpuinfo(), re.M)
+    model = found.group(1).strip() if found else platform.machine()
     told = "".join(f", {name}={os.environ[name]}" for name in ("NINE_ISA", "NINE_BF16_TILES") if os.environ.get(name))
     return f"{model}, {os.cpu_count()} cores{told}"
 
@@ -193,7 +199,8 @@ def turn(job, context):
 def require_tiles(run, device):
     """`high` is float32 on a CPU that has neither bfloat16 tiles nor been told to do without."""
     high = "--matmul-precision high " in f"{' '.join(run.arguments)} "
-    if high and device == "cpu" and not os.environ.get("NINE_BF16_TILES") and "amx_bf16" not in open("/proc/cpuinfo").read():
+    tiles = os.environ.get("NINE_ISA") in (None, "", "amx") and "amx_bf16" in cpuinfo()
+    if high and device == "cpu" and not tiles and not os.environ.get("NINE_BF16_TILES"):
         raise SystemExit(f"{run.name}: this CPU has no bfloat16 tiles; NINE_BF16_TILES=pairs before the command computes `high` by pairs of bfloat16")
 
 

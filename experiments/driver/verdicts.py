@@ -350,9 +350,10 @@ def maps(part, folder=None):
 
 
 def has_tiles(record):
-    """Whether a run in `high` was computed so: by AMX, or by what its machine was told in their place."""
+    """Whether a run in `high` was computed so: by AMX, by what its machine was told in its place, or on a GPU."""
     config = record.of("config")[0]
-    return config.get("options", {}).get("resolved", {}).get("instruction_set") == "amx" or "NINE_BF16_TILES" in config.get("machine", "")
+    resolved = config.get("options", {}).get("resolved", {})
+    return resolved.get("instruction_set") == "amx" or "gpu" in resolved or "NINE_BF16_TILES" in config.get("machine", "")
 
 
 def precision(part, folder=None):
