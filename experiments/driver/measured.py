@@ -6,6 +6,7 @@ import random
 from . import bleu, parts, statistics, tables
 
 RESAMPLES = 1000
+ALIKE = math.log(1.025)  # within ±2.5%: the rule of several parts, of logarithms
 
 
 def started(table):
@@ -20,11 +21,11 @@ def lacking(part, table):
     return f"{sum(len(c.values) for c in table)} of {sum(c.row.seeds or part.seeds for c in table)} runs"
 
 
-def decided(part, table, holds, figure):
-    """A rule's outcome counts when every seed of every row is there."""
+def decided(part, table, holds, figure, middle=False):
+    """A rule's outcome counts when every seed of every row is there; `middle`: it is neither."""
     if not complete(part, table):
         return "undecided", f"{figure}; {lacking(part, table)}"
-    return ("reproduced" if holds else "not reproduced"), figure
+    return ("undecided" if middle else "reproduced" if holds else "not reproduced"), figure
 
 
 def shown(xs, digits=2):
@@ -162,12 +163,11 @@ def r3(part, folder=None, middle=False):
     ratio = lambda xs, width: tables.ratio(xs, 0.90) + " (90%)" if width == 128 else tables.ratio(xs)
     figure = "mos untied over lin: " + ", ".join(f"{ratio(xs, width)} at {width}" for width, xs in paired.items() if xs)
     figure += "; lin's rank: " + ", ".join(f"{max(xs)} at {width}" for width, xs in ranks.items() if xs)
-    limit, bounds, bounds_128 = math.log(1.025), [statistics.interval(paired[w]) for w in (8, 16)], statistics.interval(paired[128], 0.90)
+    bounds, bounds_128 = [statistics.interval(paired[w]) for w in (8, 16)], statistics.interval(paired[128], 0.90)
     algebra = all(r <= w + 2 for w in ranks for r in ranks[w])
-    holds = algebra and all(b is not None and b[1] < -limit for b in bounds) and bool(statistics.equivalent(paired[128], limit))
-    decision, told = decided(part, every, holds, figure)
-    open_yet = algebra and all(b is not None and b[0] < -limit for b in bounds) and bounds_128 is not None and bounds_128[0] < limit and bounds_128[1] > -limit
-    return ("undecided" if middle and open_yet and not holds else decision), told
+    holds = algebra and all(b is not None and b[1] < -ALIKE for b in bounds) and bool(statistics.equivalent(paired[128], ALIKE))
+    open_yet = algebra and all(b is not None and b[0] < -ALIKE for b in bounds) and bounds_128 is not None and bounds_128[0] < ALIKE and bounds_128[1] > -ALIKE
+    return decided(part, every, holds, figure, middle and open_yet and not holds)
 
 
 def r3_warmup(part, folder=None):
@@ -334,8 +334,8 @@ def d(part, folder=None):
     if found is None:
         return "undecided", lacking(part, list(cells.values()))
     figure = f"mixbig − lin {found[0]:+.2f} points [{found[1][0]:.2f}, {found[1][1]:.2f}], perplexities {'within' if near else 'not within'} 1%"
-    decision, told = decided(part, list(cells.values()), near and found[1][0] > 0, figure)
-    return ("undecided" if found[1][0] > 0 and not near else decision), told  # perplexity may explain it
+    ahead = found[1][0] > 0
+    return decided(part, list(cells.values()), near and ahead, figure, middle=ahead and not near)  # perplexity may explain it
 
 
 def d_table(part, folder=None):

@@ -203,6 +203,9 @@ AHEAD = {"lin": ("lin", (0.004, 0.008), (INNER, OUTER)), "pol": ("pol:alpha=2:p=
 AHEAD_TUNING = Tuning("R6-search", 10, {name: tuple((f"{head} {lr(rate)} {kind}", (0.1, 0.2, 0.3, 0.4), 1.25) for kind in kinds for rate in rates)
                                         for name, (head, rates, kinds) in AHEAD.items()}, RATE, options="--head {}", setup="S, medium")
 
+# Of searches other than T1's that another part has.
+OTHER_CHOICES = {"R7": (("lin", AHEAD_TUNING),)}
+
 # ---- T1-MT: after a layer norm a context has a squared norm of 128, so the ladders begin elsewhere ----
 MT_LADDERS = LADDERS | {
     "log": (("log:p={}", (4, 8, 16), 2),), "pow": (("pow:p={}", (1, 2, 3), 1.5),), "pol": (("pol:alpha={}:p=2", (0.25, 0.5, 1), 2),),

@@ -105,7 +105,7 @@ def waiting(part, folder=None):
         found = [state(name, folder, tuning)[2] for tuning in TUNINGS[part] for name in tuning.ladders]
     else:
         found = [state(kernel, folder)[2] for kernel in parts.CHOICES.get(part, ())]
-        found += [state("lin", folder, parts.AHEAD_TUNING)[2]] if part == "R7" else []
+        found += [state(kernel, folder, tuning)[2] for kernel, tuning in parts.OTHER_CHOICES.get(part, ())]
     return sorted(filter(None, found), key=lambda run: " lr=" in run.row.label)  # a ladder of a kernel before anybody's learning rate
 
 

@@ -2,7 +2,7 @@
 import math
 
 from . import parts, search, statistics, tables
-from .measured import complete, decided, lacking, started
+from .measured import ALIKE, complete, decided, lacking, started
 from .measures import inner_products
 
 
@@ -13,7 +13,7 @@ def counted(part, folder=None):
 
 def equivalence(paired):
     """(the ratio with its 90% interval, whether that lies within ±2.5%) of two rows: the rule of several parts."""
-    return tables.ratio(paired, 0.90), bool(statistics.equivalent(paired, math.log(1.025)))
+    return tables.ratio(paired, 0.90), bool(statistics.equivalent(paired, ALIKE))
 
 
 def equivalences(figures):
@@ -201,11 +201,9 @@ def t3b(part, folder=None):
     if not paired:
         return "undecided", lacking(part, table)
     label = min(paired, key=lambda k: statistics.mean(paired[k]))
-    bounds, limit = statistics.interval(paired[label]), math.log(1.025)
+    bounds = statistics.interval(paired[label])
     figure = f"the best, {label}, {math.exp(statistics.mean(paired[label])):.3f} × lin"
-    if complete(part, table) and bounds[0] <= limit <= bounds[1]:
-        return "undecided", figure
-    return decided(part, table, bounds is not None and bounds[0] > limit, figure)
+    return decided(part, table, bounds is not None and bounds[0] > ALIKE, figure, middle=bounds is not None and bounds[0] <= ALIKE <= bounds[1])
 
 
 def above_base(table, base="base"):
@@ -264,8 +262,7 @@ def ss(part, folder=None):
                 means += [statistics.mean(paired)] if full is table[0] else []
     last = statistics.interval(table[3].against(table[0]))
     holds = len(means) == 3 and means == sorted(means, reverse=True) and last is not None and last[1] < math.log(1.03)
-    decision, told = decided(part, table, holds, "; ".join(figure) or "no comparison yet")
-    return ("undecided" if learnt is None or learnt < 0.5 else decision), told
+    return decided(part, table, holds, "; ".join(figure) or "no comparison yet", middle=learnt is None or learnt < 0.5)
 
 
 def slopes(part, folder=None):
@@ -337,10 +334,10 @@ def maps(part, folder=None):
     table = tables.cells(part, folder)
     if not started(table):
         return "not run", tables.DASH
-    by, limit = {c.row.label: c for c in table}, math.log(1.025)
+    by = {c.row.label: c for c in table}
     gain = by["lin, map"].against(by["lin"])
     bounds, figure = statistics.interval(gain), [f"lin, map {tables.ratio(gain)} × lin"] if gain else []
-    holds = [bounds is not None and bounds[1] < -limit]
+    holds = [bounds is not None and bounds[1] < -ALIKE]
     for label, other in (("mos, untied", "lin"), ("mix2", "lin"), ("mos, untied, map", "lin, map")):
         if paired := by[label].against(by[other]):
             ratio, alike = equivalence(paired)
