@@ -17,7 +17,8 @@ double share(int64_t part, int64_t whole) {
 std::string percent(double share) { return fixed(100 * share, 2) + "%"; }
 
 std::vector<std::string> messages(const MtOptions& o, const MtData& data,
-                                  const ParameterSet& parameters, const PairBatches& batches) {
+                                  const ParameterSet& parameters, const PairBatches& batches,
+                                  const std::vector<int64_t>& target_counts) {
   const ParallelCorpus& train = data.train;
   const std::string words = o.shared_vocab ? concat(data.source.size(), " words of both languages")
                                            : concat(data.source.size(), " source and ",
@@ -40,7 +41,7 @@ std::vector<std::string> messages(const MtOptions& o, const MtData& data,
         "left out of validation: longer than the model's positions");
   if (data.test)
     add(data.test->pairs.skipped_long(), "left out of the test: longer than the model's positions");
-  for (std::string& warning : o.head_config().warnings(train.target_counts(data.target.size())))
+  for (std::string& warning : o.head_config().warnings(target_counts))
     out.push_back(std::move(warning));
   return out;
 }
@@ -100,10 +101,10 @@ TrainingRun mt_training(const Options& flags, const MtOptions& o, const MtData& 
                    {"unknown_share", share(train.target_unknown(), train.target_tokens())},
                    {"batches", task.stream().steps()},
                    {"padding_share", task.stream().padding_share()}};
+  const std::vector<int64_t> counts = train.target_counts(data.target.size());
   std::optional<double> unigram_ppl;
   if (data.valid)
-    unigram_ppl = unigram_perplexity(train.target_counts(data.target.size()),
-                                     data.valid->pairs.target_counts(data.target.size()));
+    unigram_ppl = unigram_perplexity(counts, data.valid->pairs.target_counts(data.target.size()));
   return {
       .program = "mt_train",
       .flags = flags,
@@ -116,7 +117,7 @@ TrainingRun mt_training(const Options& flags, const MtOptions& o, const MtData& 
       .files = {{kSourceDict, data.source.dict_text()}, {kTargetDict, data.target.dict_text()}},
       .start = start,
       .unigram_ppl = unigram_ppl,
-      .messages = messages(o, data, parameters, task.stream()),
+      .messages = messages(o, data, parameters, task.stream(), counts),
       .conclude = [&](const Checkpoint& best, Trainer& trainer, RunCallbacks& callbacks,
                       Json& done) { conclude(o, data, model, best, trainer, callbacks, done); }};
 }
