@@ -330,9 +330,11 @@ class Measures(unittest.TestCase):
     def test_shares_of_inner_products(self):
         self.assertEqual(measures.inner_products("--head mix:2*lin,rbf:gamma=1 --lr 1"), [True, True, False])
 
-    def test_positions_of_sets(self):
-        found = measures.restricted_positions([["a", "dog", "and", "cat"]], [(["cat", "dog"], [7, 9])])
-        self.assertEqual([(before, place) for _, before, _, _, place in found], [(["a"], 1), (["a", "dog", "and"], 0)])
+    def test_choices_of_sets(self):
+        sentences, strata = measures.choices("line\tword\tset\tright\tcount\tchosen\tnats\tmargin\n"
+                                             "1\t2\t1\tdog\t99\tdog\t0.25\t1\n1\t4\t1\tcat\t100\tdog\t1.5\t-2\n3\t1\t2\tcat\t100\tcat\t0.5\t1e-05\n")
+        self.assertEqual(dict(sentences), {0: [2, 1, 1.75], 2: [1, 1, 0.5]})
+        self.assertEqual(dict(strata), {2: [1, 1, 0.25], 3: [2, 1, 2.0]})
 
     def test_a_bootstrap_covers_the_mean(self):
         mean, (low, high) = measured.ratio(tuple((x / 100, 1) for x in range(100)), 0.95)

@@ -161,6 +161,70 @@ TEST_CASE("lm_score --restrict --compare: discordant pairs, McNemar, Holm") {
   CHECK(has(table, "\ndog cat bird "));
 }
 
+TEST_CASE("lm_score --restrict --positions: every choice, and their means are the table's") {
+  const TemporaryDirectory dir;
+  const std::string text = longer_text() + kLmText,
+                    sets = dir.write("sets", "# one\n" + joined(kAnimals) + "\n# two\n" +
+                                                 joined(kVerbs) + "\t9 99 9 12345\n");
+  const auto rows_of = [&](Strings models) {
+    models.insert(models.end(), {"--restrict", sets, "--positions"});
+    std::vector<Strings> rows;
+    for (const std::string& line : split(lm_score(models, text), '\n'))
+      rows.push_back(split(line, '\t'));
+    return rows;
+  };
+  const auto one = rows_of({"--checkpoint", model_a()});
+  CHECK(one[0] == Strings{"line", "word", "set", "right", "count", "chosen", "nats", "margin"});
+  const Strings lines = split(text, '\n');
+  std::map<std::string, std::vector<double>> nats, margins;  // by set
+  std::map<std::string, double> accuracy;
+  for (size_t i = 1; i < one.size(); ++i) {
+    const Strings& row = one[i];
+    REQUIRE(row.size() == 8);
+    CHECK(split(lines.at(std::stoul(row[0]) - 1), ' ').at(std::stoul(row[1]) - 1) == row[3]);
+    const Strings& set = row[2] == "1" ? kAnimals : kVerbs;
+    CHECK(std::find(set.begin(), set.end(), row[3]) != set.end());
+    CHECK(std::find(set.begin(), set.end(), row[5]) != set.end());
+    if (row[3] == "fed") CHECK(row[4] == "12345");
+    // The likeliest has a margin of 0 or more, another one less.
+    CHECK((row[3] == row[5]) == (std::stod(row[7]) >= 0));
+    nats[row[2]].push_back(std::stod(row[6]));
+    margins[row[2]].push_back(std::stod(row[7]));
+    accuracy[row[2]] += row[3] == row[5] ? 1 : 0;
+  }
+  const Json j = restricted({"--checkpoint", model_a(), "--restrict", sets}, text);
+  for (const size_t s : {0, 1}) {
+    const std::string number = std::to_string(s + 1);
+    const Json& of = j["sets"][s];
+    const auto count = static_cast<double>(nats[number].size());
+    CHECK(of["positions"] == nats[number].size());
+    CHECK(of["model"]["accuracy"]["value"].get<double>() == Approx(accuracy[number] / count));
+    CHECK(of["model"]["cross_entropy"]["value"].get<double>() == Approx(mean(nats[number])));
+    CHECK(of["model"]["margin"]["value"].get<double>() == Approx(mean(margins[number])));
+  }
+  // Two models: A's columns as alone, then B's as alone.
+  const auto two = rows_of({"--compare", model_a(), model_b()}),
+             other = rows_of({"--checkpoint", model_b()});
+  REQUIRE(two.size() == one.size());
+  CHECK(Strings(two[0].begin() + 5, two[0].end()) ==
+        Strings{"chosen_a", "nats_a", "margin_a", "chosen_b", "nats_b", "margin_b"});
+  for (size_t i = 1; i < two.size(); ++i) {
+    Strings expected = one[i];
+    expected.insert(expected.end(), other[i].begin() + 5, other[i].end());
+    CHECK(two[i] == expected);
+  }
+  const auto refused = [&](const Strings& more, const std::string& why) {
+    Strings arguments{"--checkpoint", model_a(), "--positions"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const Outcome r = run_program("lm_score", arguments, text);
+    CHECK(r.code == 2);
+    CHECK_MESSAGE(has(r.err, why), r.err);
+  };
+  refused({}, "--positions is for --restrict");
+  refused({"--restrict", sets, "--json"}, "--json and --positions are two ways to write");
+  refused({"--restrict", sets, "--resamples", "200"}, "--resamples is for intervals");
+}
+
 // Sentences 1 to 5: both right, only A, only B, only B, none.
 TEST_CASE("compare_choices: by hand") {
   const auto a = choices({1, 1, 0, 0, 0}), b = choices({1, 0, 1, 1, 0});

@@ -194,6 +194,28 @@ std::string explained(const std::vector<std::string>& checkpoints, size_t senten
   return text;
 }
 
+// A line for each choice, with numbers that read back to the same double.
+std::string positions_table(std::span<const WordSet> sets, const std::vector<Choices>& models) {
+  std::string text = "line\tword\tset\tright\tcount";
+  for (const char* suffix : models.size() == 2 ? std::vector{"_a", "_b"} : std::vector{""})
+    for (const char* column : {"chosen", "nats", "margin"}) text += concat('\t', column, suffix);
+  text += '\n';
+  for (size_t i = 0; i < models[0].size(); ++i) {
+    const RestrictedChoice& at = models[0][i];
+    const WordSet& set = sets[static_cast<size_t>(at.set)];
+    const auto right = static_cast<size_t>(at.word);
+    text += concat(at.sentence + 1, '\t', at.token + 1, '\t', at.set + 1, '\t', set.words[right],
+                   '\t', set.counts[right]);
+    for (const Choices& model : models) {
+      const RestrictedChoice& c = model[i];
+      text += concat('\t', set.words[static_cast<size_t>(c.chosen)], '\t', shortest(c.nats), '\t',
+                     shortest(c.margin));
+    }
+    text += '\n';
+  }
+  return text;
+}
+
 void name_unknown(const std::vector<std::string>& unknown, size_t models) {
   if (unknown.empty()) return;
   std::string text;
@@ -227,6 +249,10 @@ void write_restricted(const std::vector<std::string>& checkpoints,
           choices_of(models[m], checkpoints[m], lines, sets, options.batch_tokens, communicator));
   }
   require(!choices[0].empty(), "the text has none of the sets' words");
+  if (options.positions) {
+    out << positions_table(sets, choices);
+    return;
+  }
   const bool two = checkpoints.size() == 2;
   std::vector<Row> rows = rows_of(sets, choices[0], two ? choices[1] : Choices());
   measure(rows, two, options.bootstrap);

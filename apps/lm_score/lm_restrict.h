@@ -1,4 +1,5 @@
-// lm_score --restrict: which word of a set do one or two models choose, as a table or JSON.
+// lm_score --restrict: which word of a set do one or two models choose, as a table, JSON, or a line
+// for each position.
 #pragma once
 
 #include <ostream>
@@ -18,12 +19,13 @@ struct RestrictOptions {
   int64_t batch_tokens = 4096;
   BootstrapOptions bootstrap;
   bool json = false;
+  bool positions = false;  ///< every choice, without measures
   Device device;
 };
 
-/// Writes the measures of one model (one checkpoint) or the comparison of two on `lines`, as
-/// docs/restrict.md describes. Words that a model does not know are named on standard error.
-/// Processes share the text out; each writes everything.
+/// Writes the measures of one model (one checkpoint) or the comparison of two on `lines`, or each
+/// choice of theirs, as docs/restrict.md describes. Words that a model does not know are named on
+/// standard error. Processes share the text out; each writes everything.
 void write_restricted(const std::vector<std::string>& checkpoints,
                       std::span<const std::string> lines, const RestrictOptions& options,
                       std::ostream& out, Communicator& communicator);

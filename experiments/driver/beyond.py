@@ -71,7 +71,7 @@ def maps(best, chosen):
     plain = {k: f"--head {best(k)[0]} {parts.lr(best(k)[1])}{parts.WARMUP}" for k in ("lin", "log", "pol")}
     plain["lin, more dropout"] = f"--head {chosen(parts.AHEAD_TUNING, 'lin')[0]}{parts.WARMUP}"
     rows = [row for k, options in plain.items() for row in (Row(k, options), Row(f"{k}, map", f"{options} --head-context tanh"))]
-    rows += [row for mixed in parts.presets(("mos", "mix2"), best) if mixed.label in ("mos, untied", "mix2")
+    rows += [row for mixed in parts.presets(("mos", "mix2"), best, parts.lr(best("lin")[1]) + parts.WARMUP) if mixed.label in ("mos, untied", "mix2")
              for row in (Row(mixed.label, f"{mixed.options} --head-context none"), Row(f"{mixed.label}, map", mixed.options))]
     return Part("R7", "A mixture, or its map?", 10, 5, tuple(rows), setup="S, medium")
 
@@ -135,6 +135,6 @@ def all_parts(search, folder=None):
         parts.t1(best), parts.t2(), parts.m1(), parts.m2(norm), rates(), parts.t3(best), projection.part(), slopes(), warmed(best), corrected(),
         *(bottleneck(name, chosen) for name in parts.BOTTLENECKS),
         learned_scale(best), learned_scale_mt(), ahead(chosen), maps(best, chosen), choices(best), parts.m3(), angles(), parts.t3b(best), parts.mos(chosen),
-        parts.t1_mt(chosen, measures.translations), parts.m5(measures.rescoring), parts.ss(chosen), parts.m_l(), parts.t1_l(best), parts.t3_l(best),
-        parts.d(best, measures.restricted), precision(), precision_mix(), precision_kernels(best), precision_mt()]
+        parts.t1_mt(chosen, measures.translations), parts.m5(measures.rescoring), parts.ss(chosen), parts.m_l(), parts.t1_l(best), parts.t3_l(best, chosen),
+        parts.d(best, chosen, measures.restricted), precision(), precision_mix(), precision_kernels(best), precision_mt()]
     return {p.name: p for p in made}

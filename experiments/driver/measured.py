@@ -339,7 +339,8 @@ def d(part, folder=None):
 
 
 def d_table(part, folder=None):
-    models, blocks = perplexities(part, folder), []
+    """Beside lin, and beside lin with a mixture's map, whose perplexity is nearer."""
+    models, blocks, beside = perplexities(part, folder), [], ("lin", "mix:1*lin")
     for distance in ("ppmi", "inner", "cosine"):
         cells, lines = restricted(part, distance, folder), []
         for label, c in cells.items():
@@ -347,10 +348,10 @@ def d_table(part, folder=None):
             total = lambda e, k: sum(s[k] for s in e["sentences"]) / sum(s[1] for s in e["sentences"])
             rights = {name: [sum(e["strata"][name][i] for e in events) for i in (1, 0)] for name in (events[0]["strata"] if events else ())}
             strata = "; ".join(f"{name}: {100 * right / positions:.1f}" for name, (right, positions) in rights.items())
-            difference = accuracy_difference(events, list(cells["lin"].values.values())) if label != "lin" else None
+            found = [None if label == other else accuracy_difference(events, list(cells[other].values.values())) for other in beside]
             lines.append([f"`{label}`", str(len(events)), tables.with_interval(models[label].mean, models[label].interval), shown([100 * total(e, 2) for e in events]),
-                          tables.with_interval(*difference) if difference else tables.DASH, shown([total(e, 3) for e in events], 4), strata or tables.DASH])
+                          *(tables.with_interval(*difference) if difference else tables.DASH for difference in found), shown([total(e, 3) for e in events], 4), strata or tables.DASH])
         blocks.append(f"Sets by {distance}:\n\n" + tables.markdown(
-            ["model", "seeds", "test perplexity", "accuracy, %", "points − lin's, bootstrap over sentences", "cross-entropy, nats",
+            ["model", "seeds", "test perplexity", "accuracy, %", *(f"points − `{other}`'s, bootstrap over sentences" for other in beside), "cross-entropy, nats",
              "accuracy by the word's count in training"], lines))
     return heading(part, restricted(part, "ppmi", folder).values()) + "\n\n" + "\n\n".join(blocks)

@@ -156,39 +156,35 @@ LINES = 1000  # the test text has five captions of each of 1,000 images, the fir
 
 
 def sets_of(context, measure, distance):
-    """[(words, counts)]: ppmi's from the training text alone, the others from lin with seed 1 (the second of `needs`), that all models have the same."""
+    """The file of sets: ppmi's from the training text alone, the others from lin with seed 1 (the second of `needs`), that all models have the same."""
     path = context.runs / "D" / f"sets-{distance}"
     with locks.held(path.parent / "sets.lock"):
         if not path.exists():
             more = ["--cluster-text", context.text("L")] if distance == "ppmi" else []
             run_program(context, "lm_score", "--checkpoint", context.model(measure.needs[1]), "--clusters", f"20:{distance}", *more, "--output", path.with_suffix(".part"))
             path.with_suffix(".part").rename(path)
-    found = [line.split("\t") for line in lines_of(path) if not line.startswith("#")]
-    return [(line[0].split(), [int(n) for n in line[1].split()]) for line in found]
+    return path
 
 
-def restricted_positions(text, sets):
-    """[(line, words before, the set, its counts, place of the right word)] of the words that are in a set."""
-    return [(n, words[:i], chosen, counts, chosen.index(word)) for n, words in enumerate(text) for i, word in enumerate(words)
-            for chosen, counts in sets if word in chosen]
+def choices(printed):
+    """(sentences, strata) of what `lm_score --restrict --positions` printed: {line from 0, or digits of the right word's count: [positions, right, nats]}"""
+    names, *rows = (line.split("\t") for line in printed.splitlines())
+    sentences, strata = (collections.defaultdict(lambda: [0, 0, 0.0]) for _ in range(2))
+    for row in rows:
+        at = dict(zip(names, row, strict=True))
+        for totals in (sentences[int(at["line"]) - 1], strata[len(at["count"])]):
+            totals[0] += 1
+            totals[1] += at["chosen"] == at["right"]
+            totals[2] += float(at["nats"])
+    return sentences, strata
 
 
 def restricted(context, measure):
-    """For every word of the test text that is in a set: each word of the set is put in its place and scored after what stands before."""
-    model, text = context.model(measure.needs[0]), [line.split() for line in lines_of(context.data / "captions" / "test.en")[:LINES]]
+    """For every word of the test text that is in a set: which word of the set the model takes, and how surely."""
+    model, text = context.model(measure.needs[0]), "".join(line + "\n" for line in lines_of(context.data / "captions" / "test.en")[:LINES])
     events = []
     for distance in DISTANCES:
-        positions = restricted_positions(text, sets_of(context, measure, distance))
-        typed = "".join(" ".join([*before, word]) + "\n" for _, before, chosen, _, _ in positions for word in chosen)
-        scored = iter(run_program(context, "lm_score", "--checkpoint", model, "--tokens", stdin=typed).splitlines())
-        sentences, strata = collections.defaultdict(lambda: [0, 0, 0.0]), collections.defaultdict(lambda: [0, 0, 0.0])
-        for line, before, chosen, counts, place in positions:
-            logs = [float(next(scored).split()[len(before)]) for _ in chosen]
-            right, nll = int(logs.index(max(logs)) == place), math.log(math.fsum(math.exp(x - max(logs)) for x in logs)) + max(logs) - logs[place]
-            for totals in (sentences[line], strata[len(str(counts[place]))]):
-                totals[0] += 1
-                totals[1] += right
-                totals[2] += nll
+        sentences, strata = choices(run_program(context, "lm_score", "--checkpoint", model, "--restrict", sets_of(context, measure, distance), "--positions", stdin=text))
         events.append({"event": "restricted", "sets": distance, "sentences": [[n, a, b, round(c, 4)] for n, (a, b, c) in sorted(sentences.items())],
                        "strata": {f"{10 ** (k - 1):,} to {10 ** k - 1:,}": [a, b, round(c, 3)] for k, (a, b, c) in sorted(strata.items())}})
     return events

@@ -136,11 +136,22 @@ def mixture(components, best):
     return "mix:" + ",".join(chosen)
 
 
+def single(rate):
+    """Lin, and lin as a mixture has it: with a map of its context."""
+    return Row("lin", f"--head lin {rate}", 46.8), Row("mix:1*lin", f"--head mix:1*lin {rate}")
+
+
+def presets(names, best, rate):
+    for name in names:
+        for untied in ("", " --untied"):
+            yield Row(name + untied.replace(" --", ", "), f"--head {mixture(PRESETS[name][1], best)}{untied} --pi-reg variance:0.1 {rate}",
+                      None if untied else PRESETS[name][0], "mixture")
+
+
 def t3(best):
     rate = lr(best("lin")[1]) + WARMUP
-    rows = [Row("lin", f"--head lin {rate}", 46.8), Row("mix:1*lin", f"--head mix:1*lin {rate}"),
-            Row("lin as large as four components", f"--head lin --embed 320 {rate}"), Row("lin as large as nine components", f"--head lin --embed 399 {rate}")]
-    rows += presets(PRESETS, best)
+    rows = [*single(rate), Row("lin as large as four components", f"--head lin --embed 320 {rate}"), Row("lin as large as nine components", f"--head lin --embed 399 {rate}")]
+    rows += presets(PRESETS, best, rate)
     return Part("T3", "Table 3 of the kernel paper: mixtures beside lin", 10, 5, tuple(rows), setup="S, medium")
 
 
@@ -203,8 +214,11 @@ AHEAD = {"lin": ("lin", (0.004, 0.008), (INNER, OUTER)), "pol": ("pol:alpha=2:p=
 AHEAD_TUNING = Tuning("R6-search", 10, {name: tuple((f"{head} {lr(rate)} {kind}", (0.1, 0.2, 0.3, 0.4), 1.25) for kind in kinds for rate in rates)
                                         for name, (head, rates, kinds) in AHEAD.items()}, RATE, options="--head {}", setup="S, medium")
 
+# ---- T3-L and D: lin's rate on whole captions, for all of their rows ----
+WHOLE_TUNING = Tuning("T3-L-search", 3, {"lin": ()}, 0.002, (0.001, 0.002, 0.004), "--head {} --lr {:g}" + WARMUP, "L, medium")
+
 # Of searches other than T1's that another part has.
-OTHER_CHOICES = {"R7": (("lin", AHEAD_TUNING),)}
+OTHER_CHOICES = {"R7": (("lin", AHEAD_TUNING),), "D": (("lin", WHOLE_TUNING),)}
 
 # ---- T1-MT: after a layer norm a context has a squared norm of 128, so the ladders begin elsewhere ----
 MT_LADDERS = LADDERS | {
@@ -285,16 +299,9 @@ def t1_l(best):
     return Part("T1-L", "Table 1 of the kernel paper on all captions", 3, 3, rows, setup="L, medium")
 
 
-def presets(names, best):
-    for name in names:
-        for untied in ("", " --untied"):
-            yield Row(name + untied.replace(" --", ", "), f"--head {mixture(PRESETS[name][1], best)}{untied} --pi-reg variance:0.1 {lr(best('lin')[1])}{WARMUP}",
-                      None if untied else PRESETS[name][0], "mixture")
-
-
-def t3_l(best):
-    lin = f"--head lin {lr(best('lin')[1])}"
-    rows = (Row("lin", lin + WARMUP, 46.8), *presets(("mix2", "mos"), best), Row("lin, no warm-up", lin, 46.8, NOT_WARMED_UP, seeds=1))
+def t3_l(best, chosen):
+    rate = lr(chosen(WHOLE_TUNING, "lin")[1]) + WARMUP
+    rows = (*single(rate), *presets(("mix2", "mos"), best, rate), Row("lin, no warm-up", f"--head lin {lr(best('lin')[1])}", 46.8, NOT_WARMED_UP, seeds=1))
     return Part("T3-L", "Table 3 of the kernel paper on all captions", 3, 3, rows, setup="L, medium")
 
 
@@ -305,9 +312,10 @@ def m_l():
     return Part("M-L", "Tables 2 and 3 of the margin paper on all captions", 3, 3, tuple(rows), setup="L, medium")
 
 
-def d(best, measure=None):
-    part, others = Part("D", "Which word of a set of close ones?", 3, 3, tuple(presets(("mixbig",), best)), setup="L, medium",
-                        note="The first caption of each of the 1,000 test images. lin, mix2 and mos are T3-L's models."), t3_l(best)
+def d(best, chosen, measure=None):
+    rows = tuple(presets(("mixbig",), best, lr(chosen(WHOLE_TUNING, "lin")[1]) + WARMUP))
+    part, others = Part("D", "Which word of a set of close ones?", 3, 3, rows, setup="L, medium",
+                        note="The first caption of each of the 1,000 test images. All but mixbig are T3-L's models."), t3_l(best, chosen)
     lin = others.run(others.row("lin"), 1)  # which words are close
     rows = [(owner, row) for owner in (others, part) for row in owner.rows if row.group not in BESIDE]
     made = [Measure("D", row.label, seed, (owner.run(row, seed), lin), measure) for seed in range(1, 4) for owner, row in rows]

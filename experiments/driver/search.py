@@ -94,18 +94,16 @@ def unigram_tunings(folder=None):
 
 
 TUNINGS = {"MoS": [parts.MOS_TUNING], **{part: [tuning] for part, tuning in parts.BOTTLENECK_TUNING.items()}, "R6": [parts.AHEAD_TUNING],
-           "T1-MT": [*parts.MT_TUNING.values()], "SS": [parts.SS_TUNING]}  # parts with searches of their own
+           "T1-MT": [*parts.MT_TUNING.values()], "SS": [parts.SS_TUNING], "T3-L": [parts.WHOLE_TUNING]}  # parts with searches of their own
 
 
 def waiting(part, folder=None):
     """Runs of searches that come before a part's own."""
     if part == "M2":
         return [run for run in [unigram_norm(folder)[1]] if run]
-    if part in TUNINGS:
-        found = [state(name, folder, tuning)[2] for tuning in TUNINGS[part] for name in tuning.ladders]
-    else:
-        found = [state(kernel, folder)[2] for kernel in parts.CHOICES.get(part, ())]
-        found += [state(kernel, folder, tuning)[2] for kernel, tuning in parts.OTHER_CHOICES.get(part, ())]
+    needed = [(kernel, parts.T1_TUNING) for kernel in parts.CHOICES.get(part, ())]
+    needed += [*parts.OTHER_CHOICES.get(part, ()), *((name, tuning) for tuning in TUNINGS.get(part, ()) for name in tuning.ladders)]
+    found = [state(kernel, folder, tuning)[2] for kernel, tuning in needed]
     return sorted(filter(None, found), key=lambda run: " lr=" in run.row.label)  # a ladder of a kernel before anybody's learning rate
 
 

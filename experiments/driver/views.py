@@ -88,7 +88,7 @@ VIEWS = {
     "T1-L": View("the same order of six heads on all captions",
         verdicts.t1_l),
     "T3-L": View("the same of mix2 and mos on all captions",
-        verdicts.t3, table=both(compared(), UNTIED), plots=(Plot(figures.perplexities), PRIOR)),
+        verdicts.t3, table=both(compared(), UNTIED), plots=(Plot(figures.perplexities), PRIOR), searches=searched("T3-L")),
     "T3b": View("kernel paper: only mixtures with lin are good",
         verdicts.t3b),
     "MoS": View("kernel paper: mos needs regularisation to help",
