@@ -182,8 +182,8 @@ def keyboard_flaws(browser, width):
         browser.key("Escape")
         if not first or first == second or outside or not browser.value(tip + ".hidden"):
             flaws.append(f"plot {i} by keyboard: '{first}', then '{second}'{', beyond the window' if outside else ''}")
-    for i in range(browser.value("document.querySelectorAll('figure.map').length")):
-        figure = f"document.querySelectorAll('figure.map')[{i}]"
+    for i in range(browser.value("document.querySelectorAll('figure.map:has(input)').length")):
+        figure = f"document.querySelectorAll('figure.map:has(input)')[{i}]"
         for wanted, shown in ((f"JSON.parse({figure}.querySelector('script').textContent)[3][0]", True), ("'no such word'", False)):
             browser.value(f"(f => {{ const e = f.querySelector('input'); e.value = {wanted}; e.dispatchEvent(new Event('input')); }})({figure})")
             if browser.value(f"{figure}.querySelector('.tip').hidden") == shown:
@@ -351,6 +351,7 @@ def make_pages(bin_dir, directory):
     page("differences", a, b, "--differences")
     page("margins", d)
     page("words", "--words", b, "--iterations", "300")
+    page("angles", "--words", a, b, "--angles", "--iterations", "300", "--permutations", "99")
     return pages
 
 

@@ -1,6 +1,8 @@
 // A map of words: rows of [word, count, norm, x, y], by frequency; places in 0..1 from the upper left corner.
 for (const figure of document.querySelectorAll('figure.map')) {
-  const words = JSON.parse(figure.querySelector('script').textContent);
+  const data = figure.querySelector('script');
+  if (!data) continue;  // a picture alone, as the page of angles has
+  const words = JSON.parse(data.textContent);
   const plane = figure.querySelector('.plane'), find = figure.querySelector('input'), said = figure.querySelector('.find span');
   const spot = element('div', 'spot', plane), tip = element('div', 'tip', plane), hit = element('div', 'hit', plane);
   let at = -1;
