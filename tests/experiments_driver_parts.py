@@ -180,7 +180,7 @@ class Verdicts(Records):
         part = self.parts["D"]
         for m in part.measures:
             self.train_one(m.needs[0], 20 + m.seed / 100)
-            right = lambda n: 2 if m.label == "mixbig" and n % 2 else 1
+            right = lambda n: 2 if m.label == "mixbig" and n % 2 or m.label == "mix:1*lin" and n % 4 == 1 else 1
             self.write(m, *({"event": "restricted", "sets": s, "sentences": [[n, 3, right(n), 1.5] for n in range(100)], "strata": {"100 to 999": [300, 150, 150.0]}} for s in measures.DISTANCES))
         self.assertEqual(self.verdict("D"), "reproduced")
         cells = measured.restricted(part, "ppmi", self.folder)
@@ -190,7 +190,8 @@ class Verdicts(Records):
         for run in [m.needs[0] for m in part.measures if m.label == "mixbig"]:
             self.train_one(run, 22)  # no longer within 1%
         self.assertEqual(self.verdict("D"), "undecided")
-        self.assertIn("16.67", measured.d_table(part, self.folder))
+        row = next(line for line in measured.d_table(part, self.folder).splitlines() if line.startswith("| `mixbig` |"))
+        self.assertRegex(row, r"\| 16\.67 \[.*\| 8\.33 \[")  # beside lin, and beside lin with a map
 
     def train_one(self, run, ppl):
         self.write(run, {"event": "done", "test_ppl": ppl})
@@ -421,6 +422,20 @@ class Searches(Records):
         for name in ("T1", "T3", "R4", "R6", "R7", "T1-MT", "M2", "MoS", "R3", "R3-warmup", "SS"):
             self.assertTrue(training.missing(self.parts[name], self.folder)[0].part.partition("-search")[1], name)
 
+    def test_rates_on_whole_captions(self):
+        with unittest.mock.patch.dict(parts.CHOICES, clear=True):  # T1's searches apart
+            for name in ("T3-L", "D"):
+                self.assertEqual({run.part for run in search.waiting(name, self.folder)}, {"T3-L-search"}, name)
+            best = {"lin": 0.002, "mix:9*lin": 0.004}
+            while (todo := search.waiting("T3-L", self.folder)):
+                head, rate = todo[0].row.options.split()[1], float(todo[0].row.options.partition("--lr ")[2].split()[0])
+                self.write(todo[0], *({"event": "valid", "ppl": 20 + abs(rate - best[head])} for _ in range(3)))
+            self.assertEqual(search.waiting("D", self.folder), [])
+        made = training.all_parts(self.folder)
+        rates = lambda part: {row.label: float(row.options.partition("--lr ")[2].split()[0]) for row in made[part].rows}
+        self.assertEqual({k: rates("T3-L")[k] for k in ("lin", "mix:1*lin", "mos", "mix2, untied")}, {"lin": 0.002, "mix:1*lin": 0.002, "mos": 0.004, "mix2, untied": 0.004})
+        self.assertEqual(rates("D"), {"mixbig": 0.004, "mixbig, untied": 0.004})
+
 
 class Jobs(Records):
     def test_high_is_not_trained_as_float32(self):
@@ -470,6 +485,7 @@ class Jobs(Records):
         self.assertEqual(context.model(run), kept)
 
     def test_seeds_that_a_search_has_not_seen(self):
+        self.assertFalse({run.seed for name in ("T3-L", "D") for row in self.parts[name].rows for run in self.parts[name].runs_of(row)} & {parts.WHOLE_TUNING.seed})
         for name in ("R3", "R3-warmup", "R6"):
             for row in self.parts[name].rows:
                 self.assertTrue(all(run.seed > 1 and not training.twin(run) for run in self.parts[name].runs_of(row)), name)

@@ -161,13 +161,13 @@ TEST_CASE("lm_score --restrict --compare: discordant pairs, McNemar, Holm") {
   CHECK(has(table, "\ndog cat bird "));
 }
 
-TEST_CASE("lm_score --restrict --positions: every choice, and their means are the table's") {
+TEST_CASE("lm_score --restrict --choices: each as the probabilities of --top say") {
   const TemporaryDirectory dir;
   const std::string text = longer_text() + kLmText,
                     sets = dir.write("sets", "# one\n" + joined(kAnimals) + "\n# two\n" +
                                                  joined(kVerbs) + "\t9 99 9 12345\n");
   const auto rows_of = [&](Strings models) {
-    models.insert(models.end(), {"--restrict", sets, "--positions"});
+    models.insert(models.end(), {"--restrict", sets, "--choices"});
     std::vector<Strings> rows;
     for (const std::string& line : split(lm_score(models, text), '\n'))
       rows.push_back(split(line, '\t'));
@@ -175,33 +175,25 @@ TEST_CASE("lm_score --restrict --positions: every choice, and their means are th
   };
   const auto one = rows_of({"--checkpoint", model_a()});
   CHECK(one[0] == Strings{"line", "word", "set", "right", "count", "chosen", "nats", "margin"});
+  const std::map<std::string, Expected> expected{{"1", expected_of(model_a(), text, kAnimals)},
+                                                 {"2", expected_of(model_a(), text, kVerbs)}};
   const Strings lines = split(text, '\n');
-  std::map<std::string, std::vector<double>> nats, margins;  // by set
-  std::map<std::string, double> accuracy;
+  std::map<std::string, size_t> seen;  // rows of each set
   for (size_t i = 1; i < one.size(); ++i) {
     const Strings& row = one[i];
     REQUIRE(row.size() == 8);
-    CHECK(split(lines.at(std::stoul(row[0]) - 1), ' ').at(std::stoul(row[1]) - 1) == row[3]);
     const Strings& set = row[2] == "1" ? kAnimals : kVerbs;
-    CHECK(std::find(set.begin(), set.end(), row[3]) != set.end());
+    CHECK(split(lines.at(std::stoul(row[0]) - 1), ' ').at(std::stoul(row[1]) - 1) == row[3]);
     CHECK(std::find(set.begin(), set.end(), row[5]) != set.end());
     if (row[3] == "fed") CHECK(row[4] == "12345");
-    // The likeliest has a margin of 0 or more, another one less.
-    CHECK((row[3] == row[5]) == (std::stod(row[7]) >= 0));
-    nats[row[2]].push_back(std::stod(row[6]));
-    margins[row[2]].push_back(std::stod(row[7]));
-    accuracy[row[2]] += row[3] == row[5] ? 1 : 0;
+    const Expected& e = expected.at(row[2]);
+    const size_t n = seen[row[2]]++;
+    REQUIRE(n < e.right.size());
+    CHECK((row[3] == row[5]) == e.right[n]);
+    CHECK(std::fabs(std::stod(row[6]) - e.nats[n]) < 1e-4);
+    CHECK(std::fabs(std::stod(row[7]) - e.margins[n]) < 1e-4);
   }
-  const Json j = restricted({"--checkpoint", model_a(), "--restrict", sets}, text);
-  for (const size_t s : {0, 1}) {
-    const std::string number = std::to_string(s + 1);
-    const Json& of = j["sets"][s];
-    const auto count = static_cast<double>(nats[number].size());
-    CHECK(of["positions"] == nats[number].size());
-    CHECK(of["model"]["accuracy"]["value"].get<double>() == Approx(accuracy[number] / count));
-    CHECK(of["model"]["cross_entropy"]["value"].get<double>() == Approx(mean(nats[number])));
-    CHECK(of["model"]["margin"]["value"].get<double>() == Approx(mean(margins[number])));
-  }
+  for (const auto& [set, e] : expected) CHECK(seen[set] == e.right.size());
   // Two models: A's columns as alone, then B's as alone.
   const auto two = rows_of({"--compare", model_a(), model_b()}),
              other = rows_of({"--checkpoint", model_b()});
@@ -209,19 +201,19 @@ TEST_CASE("lm_score --restrict --positions: every choice, and their means are th
   CHECK(Strings(two[0].begin() + 5, two[0].end()) ==
         Strings{"chosen_a", "nats_a", "margin_a", "chosen_b", "nats_b", "margin_b"});
   for (size_t i = 1; i < two.size(); ++i) {
-    Strings expected = one[i];
-    expected.insert(expected.end(), other[i].begin() + 5, other[i].end());
-    CHECK(two[i] == expected);
+    Strings both = one[i];
+    both.insert(both.end(), other[i].begin() + 5, other[i].end());
+    CHECK(two[i] == both);
   }
   const auto refused = [&](const Strings& more, const std::string& why) {
-    Strings arguments{"--checkpoint", model_a(), "--positions"};
+    Strings arguments{"--checkpoint", model_a(), "--choices"};
     arguments.insert(arguments.end(), more.begin(), more.end());
     const Outcome r = run_program("lm_score", arguments, text);
     CHECK(r.code == 2);
     CHECK_MESSAGE(has(r.err, why), r.err);
   };
-  refused({}, "--positions is for --restrict");
-  refused({"--restrict", sets, "--json"}, "--json and --positions are two ways to write");
+  refused({}, "--choices is for --restrict");
+  refused({"--restrict", sets, "--json"}, "--json and --choices are two ways to write");
   refused({"--restrict", sets, "--resamples", "200"}, "--resamples is for intervals");
 }
 

@@ -195,7 +195,7 @@ std::string explained(const std::vector<std::string>& checkpoints, size_t senten
 }
 
 // A line for each choice, with numbers that read back to the same double.
-std::string positions_table(std::span<const WordSet> sets, const std::vector<Choices>& models) {
+std::string choices_table(std::span<const WordSet> sets, const std::vector<Choices>& models) {
   std::string text = "line\tword\tset\tright\tcount";
   for (const char* suffix : models.size() == 2 ? std::vector{"_a", "_b"} : std::vector{""})
     for (const char* column : {"chosen", "nats", "margin"}) text += concat('\t', column, suffix);
@@ -249,8 +249,8 @@ void write_restricted(const std::vector<std::string>& checkpoints,
           choices_of(models[m], checkpoints[m], lines, sets, options.batch_tokens, communicator));
   }
   require(!choices[0].empty(), "the text has none of the sets' words");
-  if (options.positions) {
-    out << positions_table(sets, choices);
+  if (options.choices) {
+    out << choices_table(sets, choices);
     return;
   }
   const bool two = checkpoints.size() == 2;

@@ -1,5 +1,5 @@
 // lm_score --restrict: which word of a set do one or two models choose, as a table, JSON, or a line
-// for each position.
+// for each choice.
 #pragma once
 
 #include <ostream>
@@ -19,7 +19,7 @@ struct RestrictOptions {
   int64_t batch_tokens = 4096;
   BootstrapOptions bootstrap;
   bool json = false;
-  bool positions = false;  ///< every choice, without measures
+  bool choices = false;  ///< every choice in place of measures
   Device device;
 };
 

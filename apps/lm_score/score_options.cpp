@@ -73,8 +73,8 @@ void ScoreOptions::declare(Options& o) {
         "sets of words, one a line: how often and how surely a model tells apart the words of each")
       .unit("FILE");
   o.add("json", json, "with --restrict: the results as JSON in place of a table");
-  o.add("positions", positions,
-        "with --restrict: a line for each position, with what was chosen there; no table");
+  o.add("choices", choices,
+        "with --restrict: a line for each choice, by line, word and set; no table");
   o.add("clusters", clusters,
         "instead: write so many sets of close words, for --restrict; distances of the word vectors "
         "are inner, euclidean and cosine, of a text ppmi")
@@ -130,9 +130,9 @@ void ScoreOptions::check(const Options& options) const {
   only_with(options, !generate && !clustering,
             "reading a text, while --generate has --batch and --clusters reads none",
             {"batch_tokens"});
-  only_with(options, restricting, "--restrict", {"json", "positions"});
-  require_usage(!json || !positions, "--json and --positions are two ways to write: leave one out");
-  only_with(options, !positions, "intervals, of which --positions has none", {"resamples", "seed"});
+  only_with(options, restricting, "--restrict", {"json", "choices"});
+  require_usage(!json || !choices, "--json and --choices are two ways to write: leave one out");
+  only_with(options, !choices, "intervals, of which --choices has none", {"resamples", "seed"});
   only_with(options, clustering, "--clusters",
             {"cluster_text", "cluster_size", "cluster_min_count"});
   only_with(options, !clustering, "the others; --clusters reads --cluster-text", {"input"});
@@ -156,7 +156,7 @@ RestrictOptions ScoreOptions::restricting(Device where) const {
           .batch_tokens = batch_tokens,
           .bootstrap = {.resamples = resamples, .seed = seed},
           .json = json,
-          .positions = positions,
+          .choices = choices,
           .device = where};
 }
 

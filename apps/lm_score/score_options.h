@@ -34,7 +34,7 @@ struct ScoreOptions {
   int64_t resamples = 1000, worst = 10;
   // Which word of a set
   std::string restrict_to, clusters, cluster_text;
-  bool json = false, positions = false;
+  bool json = false, choices = false;
   int64_t cluster_size = 5, cluster_min_count = 500;
 
   /// Declares every flag, bound to these fields.

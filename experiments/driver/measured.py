@@ -339,7 +339,7 @@ def d(part, folder=None):
 
 
 def d_table(part, folder=None):
-    """Beside lin, and beside lin with a mixture's map, whose perplexity is nearer."""
+    """Beside lin, and beside lin with a mixture's map."""
     models, blocks, beside = perplexities(part, folder), [], ("lin", "mix:1*lin")
     for distance in ("ppmi", "inner", "cosine"):
         cells, lines = restricted(part, distance, folder), []

@@ -157,17 +157,18 @@ LINES = 1000  # the test text has five captions of each of 1,000 images, the fir
 
 def sets_of(context, measure, distance):
     """The file of sets: ppmi's from the training text alone, the others from lin with seed 1 (the second of `needs`), that all models have the same."""
-    path = context.runs / "D" / f"sets-{distance}"
-    with locks.held(path.parent / "sets.lock"):
+    lin = context.model(measure.needs[1])
+    path = lin / f"sets-{distance}"
+    with locks.held(lin / "sets.lock"):
         if not path.exists():
             more = ["--cluster-text", context.text("L")] if distance == "ppmi" else []
-            run_program(context, "lm_score", "--checkpoint", context.model(measure.needs[1]), "--clusters", f"20:{distance}", *more, "--output", path.with_suffix(".part"))
+            run_program(context, "lm_score", "--checkpoint", lin, "--clusters", f"20:{distance}", *more, "--output", path.with_suffix(".part"))
             path.with_suffix(".part").rename(path)
     return path
 
 
 def choices(printed):
-    """(sentences, strata) of what `lm_score --restrict --positions` printed: {line from 0, or digits of the right word's count: [positions, right, nats]}"""
+    """(sentences, strata) of what `lm_score --restrict --choices` printed: {line from 0, or digits of the right word's count: [positions, right, nats]}"""
     names, *rows = (line.split("\t") for line in printed.splitlines())
     sentences, strata = (collections.defaultdict(lambda: [0, 0, 0.0]) for _ in range(2))
     for row in rows:
@@ -184,7 +185,7 @@ def restricted(context, measure):
     model, text = context.model(measure.needs[0]), "".join(line + "\n" for line in lines_of(context.data / "captions" / "test.en")[:LINES])
     events = []
     for distance in DISTANCES:
-        sentences, strata = choices(run_program(context, "lm_score", "--checkpoint", model, "--restrict", sets_of(context, measure, distance), "--positions", stdin=text))
+        sentences, strata = choices(run_program(context, "lm_score", "--checkpoint", model, "--restrict", sets_of(context, measure, distance), "--choices", stdin=text))
         events.append({"event": "restricted", "sets": distance, "sentences": [[n, a, b, round(c, 4)] for n, (a, b, c) in sorted(sentences.items())],
                        "strata": {f"{10 ** (k - 1):,} to {10 ** k - 1:,}": [a, b, round(c, 3)] for k, (a, b, c) in sorted(strata.items())}})
     return events

@@ -214,11 +214,12 @@ AHEAD = {"lin": ("lin", (0.004, 0.008), (INNER, OUTER)), "pol": ("pol:alpha=2:p=
 AHEAD_TUNING = Tuning("R6-search", 10, {name: tuple((f"{head} {lr(rate)} {kind}", (0.1, 0.2, 0.3, 0.4), 1.25) for kind in kinds for rate in rates)
                                         for name, (head, rates, kinds) in AHEAD.items()}, RATE, options="--head {}", setup="S, medium")
 
-# ---- T3-L and D: lin's rate on whole captions, for all of their rows ----
-WHOLE_TUNING = Tuning("T3-L-search", 3, {"lin": ()}, 0.002, (0.001, 0.002, 0.004), "--head {} --lr {:g}" + WARMUP, "L, medium")
+# ---- T3-L and D: rates on whole captions, lin's for it and `mix:1*lin`, mos' for all other mixtures; with a seed that no row has ----
+WHOLE_TUNING = Tuning("T3-L-search", 3, {"lin": (), "mix:9*lin --pi-reg variance:0.1": ()}, 0.002, (0.001, 0.002, 0.004),
+                      "--head {} --lr {:g}" + WARMUP, "L, medium", seed=4)
 
 # Of searches other than T1's that another part has.
-OTHER_CHOICES = {"R7": (("lin", AHEAD_TUNING),), "D": (("lin", WHOLE_TUNING),)}
+OTHER_CHOICES = {"R7": (("lin", AHEAD_TUNING),), "D": tuple((head, WHOLE_TUNING) for head in WHOLE_TUNING.ladders)}
 
 # ---- T1-MT: after a layer norm a context has a squared norm of 128, so the ladders begin elsewhere ----
 MT_LADDERS = LADDERS | {
@@ -299,9 +300,14 @@ def t1_l(best):
     return Part("T1-L", "Table 1 of the kernel paper on all captions", 3, 3, rows, setup="L, medium")
 
 
+def whole_rates(chosen):
+    """Options of lin's rate and of mixtures'."""
+    return (lr(chosen(WHOLE_TUNING, head)[1]) + WARMUP for head in WHOLE_TUNING.ladders)
+
+
 def t3_l(best, chosen):
-    rate = lr(chosen(WHOLE_TUNING, "lin")[1]) + WARMUP
-    rows = (*single(rate), *presets(("mix2", "mos"), best, rate), Row("lin, no warm-up", f"--head lin {lr(best('lin')[1])}", 46.8, NOT_WARMED_UP, seeds=1))
+    rate, mixed = whole_rates(chosen)
+    rows = (*single(rate), *presets(("mix2", "mos"), best, mixed), Row("lin, no warm-up", f"--head lin {lr(best('lin')[1])}", 46.8, NOT_WARMED_UP, seeds=1))
     return Part("T3-L", "Table 3 of the kernel paper on all captions", 3, 3, rows, setup="L, medium")
 
 
@@ -313,10 +319,10 @@ def m_l():
 
 
 def d(best, chosen, measure=None):
-    rows = tuple(presets(("mixbig",), best, lr(chosen(WHOLE_TUNING, "lin")[1]) + WARMUP))
+    rows = tuple(presets(("mixbig",), best, [*whole_rates(chosen)][1]))
     part, others = Part("D", "Which word of a set of close ones?", 3, 3, rows, setup="L, medium",
                         note="The first caption of each of the 1,000 test images. All but mixbig are T3-L's models."), t3_l(best, chosen)
     lin = others.run(others.row("lin"), 1)  # which words are close
     rows = [(owner, row) for owner in (others, part) for row in owner.rows if row.group not in BESIDE]
-    made = [Measure("D", row.label, seed, (owner.run(row, seed), lin), measure) for seed in range(1, 4) for owner, row in rows]
+    made = [Measure("D", row.label, seed, (owner.run(row, seed), lin), measure, 0.02) for seed in range(1, 4) for owner, row in rows]
     return dataclasses.replace(part, measures=tuple(made))

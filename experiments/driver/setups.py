@@ -82,6 +82,7 @@ class Measure:
     seed: int
     needs: tuple  # of Runs
     make: typing.Callable
+    cost: float = 0.2  # in epochs of its model
 
     @property
     def name(self):
@@ -128,7 +129,7 @@ class Part:
 
 @dataclasses.dataclass(frozen=True)
 class Tuning:
-    """A search on validation with seed 1: ladders of heads (or norms) by name, then of rates with the best."""
+    """A search on validation with one seed: ladders of heads (or norms) by name, then of rates with the best."""
     part: str
     epochs: int
     ladders: dict
@@ -137,10 +138,11 @@ class Tuning:
     options: str = "--head {} --lr {:g}"
     setup: str = "S"
     legacy: typing.Callable = lambda head, rate: ""
+    seed: int = 1
 
     def label(self, head, rate):
         return head + ("" if rate == self.rate else f" lr={rate:g}")
 
     def run(self, head, rate):
         row = Row(self.label(head, rate), self.options.format(head, rate), legacy=self.legacy(head, rate))
-        return Run(self.part, row, 1, self.epochs, self.setup)
+        return Run(self.part, row, self.seed, self.epochs, self.setup)

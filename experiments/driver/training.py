@@ -72,9 +72,9 @@ def seconds_an_epoch(setup):
 
 
 def seconds(job):
-    """CPU seconds that a job will take; measuring is short beside training."""
+    """CPU seconds that a job will take."""
     if isinstance(job, Measure):
-        return 0.2 * seconds_an_epoch(job.needs[0].setup) * cost(job.needs[0].row.options)
+        return job.cost * seconds_an_epoch(job.needs[0].setup) * cost(job.needs[0].row.options)
     return seconds_an_epoch(job.setup) * job.epochs * cost(job.row.options)
 
 
