@@ -13,7 +13,7 @@ set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "deep-learning engine whose output layer i
 set(CPACK_PACKAGE_DESCRIPTION
     "Trains LSTM language models and Transformers on the CPU. The output layer
 scores words by a kernel, one of ten, or by a mixture of them.
-Programs: lm_train and lm_score (language models), mt_train and
+Programs: lm_train, lm_score and lm_rescore (language models), mt_train and
 mt_translate (translation), bpe (subwords), kernel_inspect (the numbers and
 gradients of a head), nine_report (reports of runs).
 The C++ library is static: find_package(Nine) finds it.")

@@ -31,9 +31,10 @@ struct HeadWeights {
 };
 inline constexpr double kLeftOut = -1e30;
 
-/// How many rows of contexts a block has: a multiple of ops::kHeadPanel that follows from shapes
-/// and configuration alone. Word vectors shared by all components: about 224 stacked rows over all
-/// components, where a kernel of C parts counts as C components. Untied: as many rows as 128 MB of
+/// How many rows of contexts a block has: a multiple of ops::kHeadPanel that follows from shapes,
+/// configuration and what computes the products. Word vectors shared by all components: about 224
+/// stacked rows over all components (576 where products are made of bfloat16 pieces), where a
+/// kernel of C parts counts as C components. Untied: as many rows as 128 MB of
 /// products allow. On a GPU: as many as 512 MB of products allow.
 int64_t head_block_rows(const HeadSpec& head, int64_t words, int64_t d, DType dtype,
                         Device device = kCpu);

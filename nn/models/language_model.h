@@ -70,8 +70,8 @@ class LanguageModel {
   LanguageModel& operator=(LanguageModel&&) noexcept;
 
   /// log p (natural) of each word of each line and, last, of </s>: what lm_score prints.
-  /// Errors: batch_tokens < 1; with carried state a text of less than a row of columns, or a margin
-  /// to undo; a margin to undo of a mixture.
+  /// Errors: batch_tokens < 1; with carried state a text of less than a row of columns; a margin to
+  /// undo of a mixture.
   std::vector<std::vector<double>> score(const std::vector<std::string>& lines,
                                          const ScoringOptions& options = {}) const;
 
