@@ -12,7 +12,7 @@ CLANG = -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++
 help:
 	@echo "make demo      install what is missing, build, train on the built-in sample, leave a report"
 	@echo "make test      install what is missing, build, run the tests"
-	@echo "make build     build only, programs and tests; make programs: without the tests"
+	@echo "make build     install what is missing, build programs and tests; make programs: without the tests"
 	@echo "make bench     step benchmarks"
 	@echo "make package   a Debian package and a tarball, in build-package (docs/install.md)"
 	@echo "make sanitize  the tests under AddressSanitizer and UndefinedBehaviorSanitizer"

@@ -59,7 +59,7 @@ void BpeFlags::declare(Options& o, const std::string& command) {
     o.add("separator", separator, "ends a subword that does not end its word").unit("TEXT");
   if (learns || applies)
     o.add("num-workers", num_workers,
-          "threads; the output does not depend on it; -1: all physical cores")
+          "threads; the output does not depend on it; -1: OMP_NUM_THREADS, or all physical cores")
         .range(-1, 4096);
 }
 

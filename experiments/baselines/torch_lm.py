@@ -4,7 +4,7 @@
 An LSTM on random words with carried state, dropout 0.1 on the embeddings, no word bias, Adam at 1e-3, gradients clipped to a norm of 1.
 --arch transformer: nn.TransformerEncoder with a causal mask over windows of their own, dropout 0.1 on the sum of embedding and position
 and on residual branches.
-Prints one JSON line with the keys of bench_lm, and `compile`.
+Prints one JSON line with those keys of bench_lm that it has a value for, `precision` and `compile`.
 """
 import argparse
 

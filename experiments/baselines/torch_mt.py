@@ -2,7 +2,8 @@
 """Speed and memory of one translation step in PyTorch: what bench_mt measures.
 
 A Transformer on pairs of random words without padding, the decoder's embeddings tied to the output layer, dropout as in fairseq's recipe
-for IWSLT, label smoothing 0.1, Adam at 5e-4, no clipping. Prints one JSON line with the keys of bench_mt, and `precision` and `compile`.
+for IWSLT, label smoothing 0.1, Adam at 5e-4, no clipping. Prints one JSON line with those keys of bench_mt that it has a
+value for, `precision` and `compile`.
 """
 import argparse
 

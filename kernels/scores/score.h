@@ -2,8 +2,9 @@
 // and the contract of a kernel: what its struct must provide.
 //
 // A kernel is one struct in a file of its own beside this one, listed in all.h. Everything else,
-// the loops of the CPU and of CUDA, mixtures, the grammar of head strings and the inspector, is
-// written once over that struct. docs/kernels.md shows the shortest way to write one.
+// the loops of the CPU and of CUDA, mixtures, the grammar of head strings and the inspector but for
+// its worked examples, is written once over that struct. docs/kernels.md shows the shortest way to
+// write one.
 //
 // 1. What it is. A struct K has
 //

@@ -28,7 +28,7 @@ class OneLoss : public TrainingSource {
 }  // namespace
 
 SimpleTrainer::SimpleTrainer(ParameterSet& parameters, const Config& config)
-    : arena_("trainer"),
+    : arena_("trainer", parameters.device()),
       optimizer_(make_optimizer(parameters, config.optimizer)),
       train_step_(parameters, *optimizer_, arena_, {.clip = config.clip, .seed = config.seed}) {}
 

@@ -49,7 +49,7 @@ struct BenchOptions {
     o.add("cpu-time", cpu_time,
           "measure the process's processor time, not the clock's: with --threads 1 on a busy "
           "machine");
-    o.add("threads", threads, "0: all physical cores").range(0, 4096);
+    o.add("threads", threads, "0: OMP_NUM_THREADS, or all physical cores").range(0, 4096);
     add_matmul_precision(o, precision);
   }
 };

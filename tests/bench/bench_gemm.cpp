@@ -47,7 +47,7 @@ struct BenchOptions {
     o.add("ffn", ffn, "mt: width inside of the feed-forward branch").at_least(1);
     o.add("sentences", sentences, "mt: pairs a step").at_least(1);
     o.add("length", length, "mt: words of each sentence").at_least(1);
-    o.add("threads", threads, "0: all physical cores").range(0, 4096);
+    o.add("threads", threads, "0: OMP_NUM_THREADS, or all physical cores").range(0, 4096);
     add_matmul_precision(o, precision);
     o.add("seconds", seconds, "time for each figure");
     o.add(

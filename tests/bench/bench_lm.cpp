@@ -1,4 +1,4 @@
-// bench_lm: the speed and memory of one lm_train step, with the options and the output of
+// bench_lm: the speed and memory of one lm_train step, with the options and most of the output of
 // experiments/baselines/torch_lm.py, the same step in PyTorch (docs/performance.md). It runs the
 // trainer's own step object on a text of random words; no word bias, dropout 0.1, Adam, clip 1, as
 // in torch_lm.py. --arch transformer: windows of --bptt words.
@@ -57,7 +57,7 @@ struct BenchOptions : HeadSettings {
     o.add("bptt", bptt, "time steps; transformer: the window").at_least(1);
     o.add("steps", steps, "steps measured; the median is reported").at_least(1);
     o.add("warmup", warmup, "steps before those").at_least(0);
-    o.add("threads", threads, "0: all physical cores").range(0, 4096);
+    o.add("threads", threads, "0: OMP_NUM_THREADS, or all physical cores").range(0, 4096);
     o.add("team", team, "one OpenMP team for the run; no: a parallel region for each loop");
     o.add("head", head, "score function, as lm_train's; mos: --components inner products");
     o.add("components", components, "of mos").at_least(1);

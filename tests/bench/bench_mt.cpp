@@ -1,4 +1,4 @@
-// bench_mt: the speed and memory of one mt_train step, with the options and the output of
+// bench_mt: the speed and memory of one mt_train step, with the options and most of the output of
 // experiments/baselines/torch_mt.py, the same step in PyTorch (docs/performance-mt.md). It runs the
 // trainer's own step object on pairs of random words without padding: label smoothing 0.1, Adam, no
 // clipping, as in torch_mt.py. With --export-parity it writes steps on random pairs of every length
@@ -47,7 +47,7 @@ struct BenchOptions {
     o.add("length", length, "words of each sentence").at_least(1);
     o.add("steps", steps, "steps measured; the median is reported").at_least(1);
     o.add("warmup", warmup, "steps before those").at_least(0);
-    o.add("threads", threads, "0: all physical cores").range(0, 4096);
+    o.add("threads", threads, "0: OMP_NUM_THREADS, or all physical cores").range(0, 4096);
     o.add("device", device, "where to compute");
     add_matmul_precision(o, precision);
     o.add("dtype", dtype, "type of weights and activations").choices({"float32", "float64"});

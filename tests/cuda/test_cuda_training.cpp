@@ -4,12 +4,15 @@
 
 #include <cmath>
 
+#include "autograd/functions.h"
 #include "cuda/cuda.h"
+#include "nn/linear.h"
 #include "nn/models/language_config.h"
 #include "nn/training/checkpoint.h"
 #include "nn/training/language_model_task.h"
 #include "nn/training/mixture_weight_stats.h"
 #include "nn/training/optimizers/adam.h"
+#include "nn/training/simple_trainer.h"
 #include "nn/training/train_step.h"
 #include "tests/compare.h"
 #include "tests/cuda/small_training.h"
@@ -42,6 +45,27 @@ TEST_CASE("cuda: a Transformer language model trained on the GPU follows the CPU
   CHECK(relative_error(gpu.weights, cpu.weights) < 1e-7);
   CHECK(std::abs(gpu.nll - cpu.nll) < 1e-8);
   CHECK(cpu.losses.back() < cpu.losses.front());
+}
+
+TEST_CASE("cuda: SimpleTrainer trains where its parameters are") {
+  if (!has_gpu()) return;
+  const auto losses = [](Device device) {
+    ParameterSet parameters({.dtype = DType::float64, .device = device});
+    Linear line(parameters, "line", 1, 1);
+    SimpleTrainer trainer(parameters, {.clip = 1});
+    const Tensor x = to_device(Tensor::from<double>({-1, 0, 1, 2}, {4, 1}), device),
+                 wanted = to_device(Tensor::from<double>({-1, 1, 3, 5}, {4, 1}), device);
+    const auto loss = [&](Tape& tape) {
+      return sum(square(sub(line(tape.constant(x)), tape.constant(wanted))));
+    };
+    std::vector<double> all;
+    for (int i = 0; i < 20; ++i) all.push_back(trainer.step(0.05, loss));
+    all.push_back(trainer.evaluate(loss).item());
+    return all;
+  };
+  const std::vector<double> cpu = losses(kCpu);
+  CHECK(relative_error(losses(kGpu), cpu) < 1e-12);
+  CHECK(cpu.back() < cpu.front() / 2);
 }
 
 TEST_CASE("cuda: two runs on the GPU have the same bits") {
