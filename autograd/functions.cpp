@@ -545,11 +545,15 @@ Var attend(const Columns& q, const Columns& k, const Columns& v, const Attention
 }  // namespace
 
 Var attention(const Var& qkv, const AttentionShape& shape) {
+  require(qkv.shape().cols() % 3 == 0, "[attention] qkv of shape ", qkv.shape(),
+          " is not queries, keys and values side by side");
   const int64_t d = qkv.shape().cols() / 3;
   return attend({qkv, 0, d}, {qkv, d, d}, {qkv, 2 * d, d}, shape);
 }
 
 Var attention(const Var& q, const Var& kv, const AttentionShape& shape) {
+  require(kv.shape().cols() % 2 == 0, "[attention] kv of shape ", kv.shape(),
+          " is not keys and values side by side");
   const int64_t d = kv.shape().cols() / 2;
   return attend({q, 0, q.shape().cols()}, {kv, 0, d}, {kv, d, d}, shape);
 }

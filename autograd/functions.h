@@ -59,7 +59,8 @@ Var operator-(const Var& x);  ///< neg(x)
 Var sum(const Var& x);          ///< of all elements: a scalar of x's type; dx = dy everywhere
 Var mean(const Var& x);         ///< of all n elements: a scalar of x's type; dx = dy / n everywhere
 Var column_sums(const Var& x);  ///< (..., n) to (n), the sum over rows; dx = dy in every row
-Var sum_squares(const Var& x);  ///< of all elements: a float64 scalar for any type; dx = 2 x dy
+Var sum_squares(
+    const Var& x);  ///< of all elements: a float64 scalar for float32 and float64; dx = 2 x dy
 /// The same values in another float type (float32, float64, bfloat16); dx is dy in x's type.
 Var cast(const Var& x, DType dtype);
 
@@ -144,7 +145,7 @@ Var log_softmax(const Var& x);  ///< x - log(sum(e^x)); dx = dy - e^y sum(dy)
 /// The weighted negative log-likelihood of log_probs (n, V): -row_weight * sum of log_probs[r,
 /// targets[r]] over the rows with targets[r] >= 0 (targets (n) int32); a float64 scalar.
 Var nll(const Var& log_probs, const Tensor& targets, double row_weight);
-/// How many targets (int32, any shape, on either device) are not -1. On the CPU nothing is
+/// How many targets (int32, any shape, on either device) are 0 or more. On the CPU nothing is
 /// allocated.
 int64_t count_targets(const Tensor& targets);
 /// The mean of -log_softmax(logits)[r, targets[r]] over the rows r with targets[r] >= 0, a float64

@@ -28,7 +28,7 @@ struct GradcheckReport {
 /// `f` computes a value from leaves. It is called many times and must depend on them alone. A value
 /// of several elements is reduced to a weighted sum with unequal weights, so that a gradient whose
 /// sum alone is right does not pass. `inputs` are contiguous float64 tensors (anything else is an
-/// Error); they have their old values afterwards.
+/// Error); they have their old values afterwards, unless `f` throws.
 GradcheckReport gradcheck(const std::function<Var(std::span<const Var>)>& f,
                           const std::vector<Tensor>& inputs, const GradcheckOptions& options = {});
 

@@ -46,7 +46,8 @@ class Parameter {
   /// Whether `grad` holds gradients since the last update: the next one is then added, and
   /// otherwise overwrites what is there.
   bool has_grad = false;
-  /// It keeps its value: on a tape it is a constant. Its gradient stays 0.
+  /// On a tape it is a constant, its gradient stays 0. So it keeps its value, unless an optimiser
+  /// has weight decay, or moments or a velocity from before it was frozen.
   bool frozen = false;
   /// Where it has a value: the rows of this table, (V, d) or a (V) of single numbers, that have had
   /// a gradient since the last update. Outside of them `grad` is 0 then, always, so that no pass

@@ -47,7 +47,11 @@ class Var {
   Var() = default;
 
   explicit operator bool() const { return tape_ != nullptr; }
-  Tape& tape() const { return *tape_; }
+  /// Error: an empty Var.
+  Tape& tape() const {
+    require(tape_ != nullptr, "an empty Var is on no tape");
+    return *tape_;
+  }
   /// The computed value. Error: backward has released it already, or the Var is of an earlier step.
   Tensor value() const;
   Shape shape() const;
@@ -98,7 +102,8 @@ class Tape {
   /// `data` on this tape's device: a copy in the step's pool, or the tensor itself when it is there
   /// already.
   Tensor on_device(const Tensor& data);
-  /// A value without a gradient, such as the input of a network.
+  /// A value without a gradient, such as the input of a network. It shares the tensor's memory,
+  /// which must not change before reset(); so do leaves, and the ids, targets and lengths of ops.
   Var constant(const Tensor& value);
   /// A value whose gradient can be read after backward.
   Var leaf(const Tensor& value);

@@ -28,7 +28,8 @@ inline constexpr EnumNames<MatmulPrecision, 3> kEnumNames<MatmulPrecision>{
 
 /// This process's: `highest` at first.
 MatmulPrecision matmul_precision();
-/// Sets it for all further products, on all devices. Not while an op runs.
+/// Sets it for all further products, on all devices; a beam search keeps the one that it was made
+/// under. Not while an op runs.
 void set_matmul_precision(MatmulPrecision p);
 
 }  // namespace nine

@@ -22,6 +22,7 @@ int64_t Shape::rows() const {
 }
 
 Shape Shape::with_cols(int64_t cols) const {
+  require(rank_ > 0, "a scalar has no last dimension to replace: reshape it to (1)");
   Shape s = *this;
   s.sizes_[static_cast<size_t>(rank_ - 1)] = cols;
   return s;

@@ -20,7 +20,7 @@ class Shape {
   Shape(const int64_t* sizes, int rank);  ///< error: rank above 4, a negative size
 
   int rank() const { return rank_; }
-  /// Size of dimension i; negative i counts from the end.
+  /// Size of dimension i in [-rank, rank), which is not checked; negative i counts from the end.
   int64_t operator[](int i) const { return sizes_[static_cast<size_t>(i < 0 ? i + rank_ : i)]; }
   /// The product of all dimensions.
   int64_t elements() const;
@@ -28,7 +28,7 @@ class Shape {
   int64_t cols() const { return rank_ == 0 ? 1 : sizes_[static_cast<size_t>(rank_ - 1)]; }
   /// Product of all dimensions but the last: the tensor seen as a matrix.
   int64_t rows() const;
-  /// This shape with its last dimension replaced. Rank must be at least 1.
+  /// This shape with its last dimension replaced. Error: rank 0.
   Shape with_cols(int64_t cols) const;
 
   friend bool operator==(const Shape&, const Shape&) = default;

@@ -6,8 +6,9 @@
 namespace nine {
 
 View View::row_range(int64_t begin, int64_t count) const {
-  require(shape.rank() == 2 && begin >= 0 && count >= 0 && begin + count <= rows(), "rows [", begin,
-          ", ", begin + count, ") of a tensor of shape ", shape);
+  require(
+      shape.rank() == 2 && begin >= 0 && count >= 0 && begin <= rows() && count <= rows() - begin,
+      "rows [", begin, ", ", begin + count, ") of a tensor of shape ", shape);
   View v = *this;
   v.data = static_cast<std::byte*>(data) + begin * ld * static_cast<int64_t>(size_of(dtype));
   v.shape = Shape{count, cols()};
@@ -15,8 +16,9 @@ View View::row_range(int64_t begin, int64_t count) const {
 }
 
 View View::col_range(int64_t begin, int64_t count) const {
-  require(shape.rank() == 2 && begin >= 0 && count >= 0 && begin + count <= cols(), "columns [",
-          begin, ", ", begin + count, ") of a tensor of shape ", shape);
+  require(
+      shape.rank() == 2 && begin >= 0 && count >= 0 && begin <= cols() && count <= cols() - begin,
+      "columns [", begin, ", ", begin + count, ") of a tensor of shape ", shape);
   View v = *this;
   v.data = static_cast<std::byte*>(data) + begin * static_cast<int64_t>(size_of(dtype));
   v.shape = Shape{rows(), count};
@@ -60,6 +62,7 @@ Tensor Tensor::to(Device device) const {
 }
 
 double View::item() const {
+  require(data != nullptr, "[item] an empty tensor has no value");
   require(elements() == 1, "[item] a tensor of shape ", shape, " is not one number");
   double value = 0;
   dispatch_float(dtype, "item", [&]<class T>(T element) {
@@ -71,6 +74,7 @@ double View::item() const {
 
 std::vector<double> Tensor::to_vector() const {
   const View& source = view();
+  require(source.data != nullptr, "[to_vector] an empty tensor has no values");
   Tensor host(shape(), dtype());
   op_table(source.device).copy_bytes(source, host.view());
   std::vector<double> out(static_cast<size_t>(elements()));

@@ -45,7 +45,7 @@ struct View {
   }
 
   /// The value of a view of one float32 or float64 element. On a GPU this waits for the work before
-  /// it and copies the number. Error: several elements, or another type.
+  /// it and copies the number. Error: none or several elements, or another type.
   double item() const;
   /// Rows [begin, begin + count) of a matrix (rank 2). Error: outside of the matrix.
   View row_range(int64_t begin, int64_t count) const;
@@ -58,16 +58,17 @@ struct View {
 };
 
 /// Where an op writes its result: it overwrites the view, or adds to it (`add`). A value that is
-/// used several times has a gradient that is a sum; the first use overwrites, the others add. An
-/// empty view means that the result need not be computed.
+/// used several times has a gradient that is a sum; the first use overwrites, the others add. Where
+/// an op says so, an empty view means that the result need not be computed.
 struct OutputView {
   View view;
   bool add = false;
 };
 
 /// A view together with the lifetime of its memory. The memory is either owned (and
-/// reference-counted) or part of a pool (Arena). Using a tensor of a pool after the pool was reset
-/// at the end of a step is an Error, since its memory then holds other tensors.
+/// reference-counted) or part of a pool (Arena), which must outlive its tensors: clone() what
+/// leaves it. Using a tensor of a pool after the pool was reset at the end of a step is an Error,
+/// since its memory then holds other tensors.
 class Tensor {
  public:
   Tensor() = default;

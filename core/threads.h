@@ -45,7 +45,8 @@ inline constexpr double kAlwaysParallel = 1e30;
 
 /// Runs f(0) ... f(tasks - 1) on several threads, or serially when `operations` (of all tasks
 /// together) is below kMinOperationsPerLoop. Tasks must not depend on each other. If tasks throw,
-/// the exception of the lowest-numbered one is rethrown. A loop inside a task runs serially.
+/// the exception of the lowest-numbered one is rethrown. A loop inside a task runs serially, unless
+/// the outer one did so itself.
 template <class F>
 void parallel_for(int64_t tasks, F&& f, double operations = kAlwaysParallel) {
   using Fn = std::remove_reference_t<F>;

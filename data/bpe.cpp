@@ -174,6 +174,7 @@ void BpeSegmenter::join(Nodes& nodes, const std::vector<size_t>& places) const {
 template <class Add>
 void BpeSegmenter::cut(std::string_view text, BpeDropout* dropout, Scratch& scratch,
                        Add&& add) const {
+  if (text.empty()) return;
   if (text.size() == utf8_length(text[0]) ||
       (!options_.glossaries.empty() && options_.glossaries.holds(text)))
     return add(text);

@@ -58,11 +58,18 @@ struct Glossaries::Pattern {
                  : std::regex_search(wide, whole, std::regex_constants::match_continuous);
   }
 
-  void cut(const std::string& word, std::vector<std::string>& out) const {
-    const Wide wide = plain ? Wide() : widened(word);
+  // The characters of a word that is to be searched.
+  Wide searched(std::string_view word) const {
+    if (plain) return {};
+    Wide wide = widened(word);
     require(wide.size() <= kMostCharacters, "a word of ", wide.size(),
             " characters is too long to search for the glossary '", text,
             "': the limit of regular expressions is ", kMostCharacters);
+    return wide;
+  }
+
+  void cut(const std::string& word, std::vector<std::string>& out) const {
+    const Wide wide = searched(word);
     if (is_whole(word, wide)) return out.push_back(word);
     size_t done = 0;
     const auto found = [&](size_t begin, size_t end) {
@@ -93,7 +100,7 @@ Glossaries::Glossaries(const std::vector<std::string>& patterns) {
 bool Glossaries::holds(std::string_view text) const {
   const std::string word(text);
   const auto matches = [&](const auto& p) {
-    return p->plain ? word == p->text : std::regex_match(widened(word), p->inside);
+    return p->plain ? word == p->text : std::regex_match(p->searched(word), p->inside);
   };
   return std::any_of(patterns_.begin(), patterns_.end(), matches);
 }

@@ -18,7 +18,7 @@ class Glossaries {
   explicit Glossaries(const std::vector<std::string>& patterns);
 
   bool empty() const { return patterns_.empty(); }
-  /// Whether all of `text` matches a glossary.
+  /// Whether all of `text` matches a glossary. Error: as isolate().
   bool holds(std::string_view text) const;
   /// `word` cut into what matches and what lies between, by each pattern in turn.
   /// Error: a word of more than 4096 characters and a pattern that is no plain text.

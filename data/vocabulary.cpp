@@ -22,6 +22,9 @@ std::string listing(const Specials& specials) {
 }  // namespace
 
 Vocabulary::Vocabulary(const Specials& specials) : specials_(specials) {
+  for (const int32_t id : {specials.end, specials.unknown})
+    require(id >= 0 && id < specials.size, "a vocabulary needs </s> and <unk> among its ",
+            specials.size, " specials");
   for (int32_t id = 0; id < specials.size; ++id) add(specials.text(id), 0);
 }
 

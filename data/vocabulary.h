@@ -46,7 +46,7 @@ struct VocabularyLimits {
 /// Words with their ids and counts.
 class Vocabulary {
  public:
-  /// The specials alone.
+  /// The specials alone. Error: </s> or <unk> is none of them.
   explicit Vocabulary(const Specials& specials);
 
   /// The words of a text by count, ties by code point. Words that are spelled as a special count

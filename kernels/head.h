@@ -24,7 +24,8 @@ struct HeadSpec {
 
   int64_t size() const { return static_cast<int64_t>(components.size()); }
   /// The string with presets, @tuned and parameters written out, as config.json stores it:
-  /// parse_head(to_text()) is the same head.
+  /// parse_head(to_text()) is the same head, but for contexts and untied where they are not the
+  /// string's own.
   std::string to_text() const;
   /// What is wrong with this head for vectors of d numbers, naming the component; "" if nothing.
   std::string check(int64_t d) const;

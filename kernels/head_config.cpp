@@ -36,6 +36,8 @@ HeadConfig HeadSettings::head_config() const {
   for (const auto& [what, value] :
        {std::pair("margin", &margin), {"word norm", &word_norm}, {"context norm", &context_norm}})
     require_lin(head_spec(), what, *value);
+  if (!(label_smoothing >= 0 && label_smoothing <= 1))
+    throw UsageError(concat("label smoothing ", label_smoothing, " is not in [0, 1]"));
   const SampledSoftmax sampled = sampled_softmax_from_text(sampled_softmax);
   if (sampled && label_smoothing > 0)
     throw UsageError(concat("sampled softmax ", to_text(sampled),

@@ -61,7 +61,7 @@ struct HeadConfig {
   SampledSoftmax sampled = {};  ///< in training: the softmax over some words only
 
   /// What is legal and yet probably not meant, in sentences: a margin that rewards large angles,
-  /// words that get the norm 0. counts: of the words in the training targets.
+  /// words that log-unigram gives the norm 0. counts: of the words in the training targets.
   std::vector<std::string> warnings(std::span<const int64_t> counts) const;
 };
 

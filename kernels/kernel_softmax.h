@@ -64,7 +64,9 @@ struct SoftmaxLoss {
 ///
 /// The head is the last op of a step: it computes its gradients already in the forward pass, so
 /// backward must start from this loss or from a plain sum of it and others; a gradient of this loss
-/// other than 1 is an Error. Under NoGrad nothing but the loss is computed.
+/// other than 1 is an Error. A loss that backward does not start from is none, and yet its weights
+/// keep their gradients: compute one that is only looked at under NoGrad, where no gradient is
+/// formed.
 SoftmaxLoss kernel_softmax(const HeadSpec& head, const Var& h, const HeadWeights& weights,
                            const Tensor& targets, double row_weight, const HeadLoss& options = {});
 

@@ -16,6 +16,8 @@ constexpr std::pair<SampledSoftmax::Proposal, const char*> kProposals[] = {
     {SampledSoftmax::Proposal::unigram, "unigram"},
     {SampledSoftmax::Proposal::unigram_power, "unigram^0.75"}};
 constexpr double kPower = 0.75;
+// Draws that are tried: for a word sought, and at least.
+constexpr uint64_t kDrawsPerWord = 1000, kDrawsAtLeast = uint64_t{1} << 22;
 
 }  // namespace
 
@@ -96,7 +98,11 @@ SampledWords WordSampler::sample(const RandomKey& key, std::span<const int32_t> 
   if (size == q_.size()) {
     std::fill(state.begin(), state.end(), kDrawn);
   } else {
+    const uint64_t most = std::max(kDrawsAtLeast, kDrawsPerWord * size);
     for (size_t distinct = 0; distinct < size; ++draws) {
+      require(draws < most, "[sampled softmax] ", most, " draws have only ", distinct,
+              " distinct words, not ", size,
+              ": nearly all of the probability is on these; draw fewer, or log-uniform");
       uint8_t& s = state[static_cast<size_t>(draw(key, draws))];
       distinct += s == kAbsent;
       s = kDrawn;

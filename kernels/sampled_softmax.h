@@ -49,7 +49,8 @@ class WordSampler {
 
   /// K distinct words by independent draws from Q, of which repeated ones are left out; with the
   /// targets (ids, -1: none) and `also`, a word that is wanted without being drawn (-1: none). The
-  /// same for the same key.
+  /// same for the same key. Error: 1,000 K draws, and 2^22, do not have so many, for Q is next to 0
+  /// on too many words.
   SampledWords sample(const RandomKey& key, std::span<const int32_t> targets,
                       int64_t also = -1) const;
 

@@ -15,6 +15,10 @@ class CarriedState {
  public:
   /// A state of zeros.
   CarriedState(int64_t layers, int64_t batch, int64_t hidden, DType dtype, Device device = kCpu);
+  CarriedState(const CarriedState&) = delete;  // a copy would share the memory: copy_from()
+  CarriedState& operator=(const CarriedState&) = delete;
+  CarriedState(CarriedState&&) = default;
+  CarriedState& operator=(CarriedState&&) = default;
 
   /// Sets everything to zero.
   void clear();

@@ -11,7 +11,7 @@ namespace nine {
 /// A table of word vectors, `NAME.weight` (count, size).
 class Embedding {
  public:
-  /// Declares the table in `set`. It starts as N(0, 0.02) unless `init` says otherwise;
+  /// Declares the table in `set`. It starts as N(0, 0.02^2) unless `init` says otherwise;
   /// torch.nn.Embedding starts as N(0, 1).
   Embedding(ParameterSet& set, const std::string& name, int64_t count, int64_t size,
             const Init& init = Init::normal(0.02))

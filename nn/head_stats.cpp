@@ -20,9 +20,15 @@ std::vector<double> norms_of(const Tensor& x) {
   return norms.to_vector();
 }
 
+void require_targets(const Tensor& hidden, const Tensor& targets) {
+  require(targets.elements() == hidden.shape().rows(), "[HeadStats] ", targets.elements(),
+          " targets for ", hidden.shape().rows(), " rows");
+}
+
 }  // namespace
 
 void HeadStats::add_norms(const Tensor& hidden, const Tensor& targets) {
+  require_targets(hidden, targets);
   const std::vector<double> norms = norms_of(rows_of(hidden));
   const auto* y = targets.data<int32_t>();
   double* sums = sums_.data<double>();
@@ -34,11 +40,15 @@ void HeadStats::add_norms(const Tensor& hidden, const Tensor& targets) {
 }
 
 void HeadStats::add_angles(const Tensor& hidden, const Tensor& targets, const Tensor& words) {
+  require_targets(hidden, targets);
+  require(counts_angles(), "[HeadStats] angles are not being counted: count_angles(true) begins");
   const std::vector<double> h = hidden.to_vector(), w = words.to_vector();
   const auto d = static_cast<size_t>(words.shape().cols());
   const auto* y = targets.data<int32_t>();
   for (size_t r = 0; r < h.size() / d; ++r) {
     if (y[r] < 0) continue;
+    require(y[r] < words.shape().rows(), "[HeadStats] target ", y[r],
+            " is outside of the vocabulary of ", words.shape().rows());
     const double *a = h.data() + r * d, *b = w.data() + static_cast<size_t>(y[r]) * d;
     double dot = 0, aa = 0, bb = 0;
     for (size_t k = 0; k < d; ++k) dot += a[k] * b[k], aa += a[k] * a[k], bb += b[k] * b[k];

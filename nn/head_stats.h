@@ -14,10 +14,11 @@ class HeadStats {
  public:
   static constexpr int64_t kBins = 45;  ///< of angles, 4 degrees each
 
-  /// hidden (N, d) on any device, targets N int32 on the CPU, -1: none.
+  /// hidden (N, d) on any device, targets N int32 on the CPU, -1: none. Error: not one for each
+  /// row.
   void add_norms(const Tensor& hidden, const Tensor& targets);
   /// The same with the word vectors (V, d), where angles are being counted; a vector of length 0
-  /// has an angle of 90 degrees.
+  /// has an angle of 90 degrees. Errors: also, none are being counted; a target is no word.
   void add_angles(const Tensor& hidden, const Tensor& targets, const Tensor& words);
 
   /// The mean of ||h|| since clear_norms(); 0 without rows.

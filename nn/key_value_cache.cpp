@@ -14,6 +14,9 @@ KeyValueCache::KeyValueCache(int64_t batch, int64_t capacity, int64_t size, DTyp
       lengths_({batch}, DType::int32, device) {}
 
 void KeyValueCache::append(const View& keys_values) {
+  require(keys_values.rows() == batch_ && keys_values.cols() == keys_values_.shape().cols(),
+          "[KeyValueCache] keys and values of shape ", keys_values.shape, " for ", batch_,
+          " sequences of ", keys_values_.shape().cols(), " numbers");
   if (length_ == capacity_)
     fail("[KeyValueCache] there is no place for more than ", capacity_, " positions");
   // Row b * capacity + length of every b: a matrix whose rows lie `capacity` rows apart.

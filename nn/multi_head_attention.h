@@ -46,7 +46,8 @@ class MultiHeadAttention {
              double dropout) const;
 
   /// residual + self-attention of the next position of each sequence, x (batch, size), to itself
-  /// and those in `cache`, to which its keys and values are added. The tape must not record.
+  /// and those in `cache`, to which its keys and values are added. Errors: the tape
+  /// records; the cache is for another number of sequences, or full.
   Var add_next_to(const Var& residual, const Var& x, KeyValueCache& cache) const;
 
   /// The weights of causal self-attention over one sequence, x (steps, size), mean over heads:

@@ -171,7 +171,7 @@ std::vector<NamedView> ParameterSet::named(const Tensor& slab, const std::string
 
 void ParameterSet::zero_missing_grads() {
   for (Parameter& p : parameters_) {
-    if (!p.has_grad && !p.touched) ops::fill(p.grad(), 0);
+    if (p.grad() && !p.has_grad && !p.touched) ops::fill(p.grad(), 0);
     p.has_grad = true;
   }
 }

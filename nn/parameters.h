@@ -64,7 +64,8 @@ class ParameterSet final : private ParameterMemory {
 
   /// Freezes the parameters whose name a pattern matches, in which * and ? stand for any characters
   /// and any one (Parameter::frozen). An optimiser without weight decay then leaves them as they
-  /// are. Error, with the list of names: a pattern matches none; nothing is left to train.
+  /// are, if it has not updated them before: Adam's moments and SGD's velocity move them on. Error,
+  /// with the list of names: a pattern matches none; nothing is left to train.
   void freeze(std::span<const std::string> patterns);
 
   /// The parameter of that name. Error, with the list of names: there is none.
@@ -109,7 +110,7 @@ class ParameterSet final : private ParameterMemory {
 
   /// Copies tensors of those names into a slab (float types are converted). Error: a name is
   /// missing, a shape differs; with an empty `prefix`, which reads buffers too, also: the file
-  /// holds a name that is not declared here.
+  /// holds a name that is not declared here. An Error may leave some of the values replaced.
   void load(const Safetensors& file, const Tensor& slab, const std::string& prefix = "") const;
 
   /// Copies them into the values. Where this is the first use, initial values that the file

@@ -219,8 +219,9 @@ Tensor SoftmaxHead::log_probabilities(const Var& hidden) const {
 
 Tensor SoftmaxHead::log_probabilities_undoing(const Var& hidden, double margin) const {
   const HeadNorms given = norms();
-  require(!config_.spec.mixture,
-          "a margin can be undone in closed form for a single lin, not for a mixture");
+  require(!config_.spec.mixture && config_.spec.components.front().is_lin(),
+          "a margin can be undone in closed form for a single lin, not for ",
+          config_.spec.mixture ? "a mixture" : config_.spec.to_text());
   require(!config_.spec.contexts || given.context,
           "a margin cannot be undone where a context tanh has its own norm");
   const auto norms_of = [](const View& x) {

@@ -52,7 +52,8 @@ class SoftmaxHead {
   /// nine::log_probabilities.
   Tensor log_probabilities(const Var& hidden) const;
   /// The same with a cosine margin of that size, which training had, undone (kernels/
-  /// margin_correction.h). Error: a mixture, or a single kernel with contexts but no context norm.
+  /// margin_correction.h). Error: a head that is not a single lin, or one with contexts
+  /// but no context norm.
   Tensor log_probabilities_undoing(const Var& hidden, double margin) const;
   /// The k most probable words of each context, best first; see nine::top_words.
   WordScores top_words(const Var& hidden, int64_t k) const;

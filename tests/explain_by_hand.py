@@ -109,14 +109,25 @@ def half_unit(text):
     return 0.5 * 10.0 ** (-len(digits.partition(".")[2]) + int(exponent or 0))
 
 
+def exact_forms(rule, count):
+    """The numbers that a solution writes out behind its rule, "(chain rule; -1/28, ln(2))"; none where it writes none."""
+    forms = (rule or "").rpartition("; ")[2].split(", ")
+    try:
+        return [value(python_of(form, {}), {})[0] for form in forms] if len(forms) == count else []
+    except (AssertionError, SyntaxError, NameError, TypeError, AttributeError, KeyError):  # words
+        return []
+
+
 def check(text):
-    flaws, symbols, units, section, steps = [], {}, {}, "", 0
+    flaws, symbols, units, section, steps, checks = [], {}, {}, "", 0, 0
     number = r"-?\d+\.\d+(?:e[-+]\d+)?"
     for line in text.splitlines():
         found = re.match(rf"  (\S+(?: \S+)*?) +=(?: (.*?) +=)?((?: *{number})+)(?:   \((.*)\))?$", line)
         if not found:
             if line and not line.startswith(" "):
                 section = line
+            elif line and section.startswith(("Forward", "Backward", "Check")):
+                flaws.append(f"not understood: {line}")
             if NOT_A_RULE.search(line) and not line.startswith(" "):
                 flaws.append(f"points elsewhere: {line}")
             continue
@@ -126,7 +137,8 @@ def check(text):
         texts = re.findall(number, numbers)
         shown = Vector(float(t) for t in texts)
         if section.startswith("Check"):
-            if shown[0] > 1e-6:
+            checks += symbol == "worst"
+            if not shown[0] <= 1e-6:
                 flaws.append(line)
             continue
         if formula is None and section.startswith(("Forward", "Backward")) and symbol != "dL/dy":
@@ -159,9 +171,14 @@ def check(text):
             for a, b, t, more in zip(again, shown, texts, slack):
                 if not abs(a - b) <= 1.0001 * half_unit(t) + 1.5 * more + 1e-12:
                     flaws.append(f"{a} from the numbers above: {line}")
+        for form, b, t in zip(exact_forms(rule, len(texts)), shown, texts):
+            if not abs(form - b) <= max(1.0001 * half_unit(t), 1e-13):  # which a solution takes for what rounding leaves of 0
+                flaws.append(f"{form} is no exact form: {line}")
         symbols[symbol] = shown
         # Given numbers are exact as they are printed.
         units[symbol] = [half_unit(t) if formula is not None else 0.0 for t in texts]
+    if checks != 1:
+        flaws.append(f"{checks} lines compare with finite differences")
     if steps < 5:
         flaws.append(f"only {steps} lines were understood")
     return flaws, steps

@@ -19,6 +19,9 @@ constexpr const char* kMpirun = "/usr/bin/mpirun";
 bool has_mpirun() {
   const bool there = fs::exists(kMpirun) &&
                      fs::exists(fs::path(NINE_BIN_DIR).parent_path() / "lib/nine/nine_mpi.so");
+#ifdef NINE_WITH_MPI
+  REQUIRE_MESSAGE(there, "this build has MPI, and mpirun or lib/nine/nine_mpi.so is missing");
+#endif
   if (!there) MESSAGE("skipped: no mpirun, or a build without MPI");
   return there;
 }

@@ -390,6 +390,49 @@ TEST_CASE("lm_score: a line out for each line in, and validation's perplexity wi
         std::count(text.begin(), text.end(), '\n'));
 }
 
+TEST_CASE("the test's perplexity is the best model's, not the last one's") {
+  const TemporaryDirectory dir;
+  // After the first epochs the model learns the training text by heart, and what is validated
+  // becomes less likely.
+  std::string train, other;
+  for (int i = 0; i < 60; ++i) {
+    train += i % 2 == 0 ? "the cat saw the dog and ran\n" : "a dog saw a cat\n";
+    other += i % 2 == 0 ? "the dog ran and saw a cat\n" : "the cat saw a dog\n";
+  }
+  const std::string run = dir / "run", text = dir.write("other", other);
+  const Outcome trained = run_program("lm_train", {"--train",       dir.write("train", train),
+                                                   "--valid",       text,
+                                                   "--test",        text,
+                                                   "--hidden",      "16",
+                                                   "--embed",       "16",
+                                                   "--batch",       "4",
+                                                   "--bptt",        "8",
+                                                   "--dropout",     "0",
+                                                   "--valid-every", "5u",
+                                                   "--after",       "150u",
+                                                   "--lr",          "0.03",
+                                                   "--run",         run});
+  REQUIRE_MESSAGE(trained.code == 0, trained.err);
+  const std::vector<Json> log = log_of(run);
+  double last = 0, test = 0;
+  for (const Json& e : log) {
+    if (e["event"] == "valid") last = e["ppl"];
+    if (e["event"] == "test") test = e["ppl"];
+  }
+  const Json& done = log.back();
+  CHECK(done["best_step"] < done["step"]);
+  REQUIRE(last > 1.1 * done["best_valid_ppl"].get<double>());
+  // The same text was validated, so the same numbers; and they are lm_score's of that model.
+  CHECK(done["test_ppl"] == done["best_valid_ppl"]);
+  CHECK(done["test_ppl"] == test);
+  const Outcome scored =
+      run_program("lm_score", {"--checkpoint", run, "--input", text, "--carry-state"});
+  REQUIRE_MESSAGE(scored.code == 0, scored.err);
+  char expected[64];
+  std::snprintf(expected, sizeof expected, "perplexity %.5f", test);
+  CHECK_MESSAGE(has(scored.err, expected), scored.err);
+}
+
 TEST_CASE("wrong command lines: exit 2 and the way out") {
   const TemporaryDirectory dir;
   put(dir / "tiny.txt", "a b\n");

@@ -1,10 +1,12 @@
 // mt_train from the outside: what a user's commands do.
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "core/json.h"
 #include "core/safetensors.h"
@@ -62,6 +64,44 @@ struct Reversed {
 };
 
 }  // namespace
+
+TEST_CASE("mt_train: dropout and attention's dropout act in training") {
+  const TemporaryDirectory dir;
+  const auto losses = [&](const std::string& name, const Strings& more) {
+    const Outcome r = train(joined(tiny(dir / name, {"--sample", "--sample-pairs", "100", "--after",
+                                                     "2u", "--log-every", "1"}),
+                                   more));
+    REQUIRE_MESSAGE(r.code == 0, r.err);
+    std::vector<double> found;
+    for (const Json& e : log_of(dir / name))
+      if (e["event"] == "train") found.push_back(e["loss"]);
+    REQUIRE(found.size() == 2);
+    return found;
+  };
+  const auto none = losses("none", {"--dropout", "0"}), some = losses("some", {"--dropout", "0.5"}),
+             attention = losses("attention", {"--dropout", "0", "--attention-dropout", "0.5"});
+  CHECK(some != none);
+  CHECK(attention != none);
+  CHECK(attention != some);
+}
+
+TEST_CASE("mt_train: the test's perplexity is that of mt_translate's best model") {
+  const Reversed data(120);
+  const std::string run = data.dir / "run";
+  const Outcome r = train(
+      joined(tiny(run), data.files({"--test-src", data.dir / "s", "--test-tgt", data.dir / "t",
+                                    "--after", "60u", "--valid-every", "20u"})));
+  REQUIRE_MESSAGE(r.code == 0, r.err);
+  const Outcome scored =
+      run_program("mt_translate", {"--checkpoint", run, "--input", data.dir / "s", "--score-given",
+                                   data.dir / "t", "--tokens"});
+  REQUIRE_MESSAGE(scored.code == 0, scored.err);
+  std::istringstream numbers(scored.out);
+  double sum = 0, count = 0;
+  for (double log_p = 0; numbers >> log_p; ++count) sum += log_p;
+  CHECK(std::exp(-sum / count) ==
+        doctest::Approx(log_of(run).back()["test_ppl"].get<double>()).epsilon(1e-4));
+}
 
 TEST_CASE(
     "mt_train: a run on the sample learns, validates with BLEU, and leaves a checkpoint that "

@@ -523,11 +523,47 @@ TEST_CASE("transformer LM: what lm_score does with it") {
   SUBCASE("validation's perplexity is that of the carried text") {
     std::string longer;
     for (int i = 0; i < 40; ++i) longer += "the old dog saw a cat\nthe cat saw the old man today\n";
-    const Outcome r =
-        run_program("lm_score", {"--checkpoint", run, "--carry-state", "--tokens"}, longer);
-    CHECK(r.code == 0);
-    CHECK(has(r.err, "tokens"));
+    const std::string file = dir.write("text", longer), other = dir / "other";
+    const Outcome trained = run_program(
+        "lm_train", {"--arch",  "transformer", "--layers", "1",  "--hidden", "16", "--ffn",   "16",
+                     "--heads", "2",           "--bptt",   "12", "--batch",  "2",  "--after", "30u",
+                     "--train", file,          "--valid",  file, "--run",    other});
+    REQUIRE_MESSAGE(trained.code == 0, trained.err);
+    char expected[64];
+    std::snprintf(expected, sizeof expected, "perplexity %.5f",
+                  log_of(other).back()["best_valid_ppl"].get<double>());
+    const Outcome carried =
+        run_program("lm_score", {"--checkpoint", other, "--carry-state"}, longer);
+    CHECK(carried.code == 0);
+    CHECK_MESSAGE(has(carried.err, expected), carried.err);
+    CHECK(!has(run_program("lm_score", {"--checkpoint", other}, longer).err, expected));
   }
+}
+
+TEST_CASE("transformer LM: dropout and attention's dropout act in training, and only there") {
+  const TemporaryDirectory dir;
+  const auto losses = [&](const std::string& name, const Strings& more) {
+    train(dir / name, [&] {
+      Strings all{"--after", "2u", "--log-every", "1"};
+      all.insert(all.end(), more.begin(), more.end());
+      return all;
+    }());
+    std::vector<double> found;
+    for (const auto& e : log_of(dir / name))
+      if (e["event"] == "train") found.push_back(e["loss"]);
+    REQUIRE(found.size() == 2);
+    return found;
+  };
+  const auto none = losses("none", {"--dropout", "0"}),
+             same = losses("same", {"--dropout", "0", "--attention-dropout", "0"}),
+             some = losses("some", {"--dropout", "0.5", "--attention-dropout", "0"}),
+             attention = losses("attention", {"--dropout", "0", "--attention-dropout", "0.5"});
+  CHECK(none == same);
+  for (const auto& other : {some, attention}) CHECK(other != none);
+  CHECK(some != attention);
+  // A model that had dropout scores a text the same way twice.
+  CHECK(score(dir / "some", {"--tokens"}, "the cat\n") ==
+        score(dir / "some", {"--tokens"}, "the cat\n"));
 }
 
 TEST_CASE("transformer LM: sentences of their own, longer ones than the window too") {

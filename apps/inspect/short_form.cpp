@@ -9,6 +9,8 @@
 namespace nine::app {
 namespace {
 
+constexpr double kNothing = 1e-13;  // what rounding leaves of 0
+
 // What may stand behind a coefficient.
 struct Unit {
   std::string text;
@@ -119,13 +121,14 @@ std::string with_logarithm(double x, int most, double tolerance) {
 }  // namespace
 
 bool is_decimal(double x) {
-  const double thousands = std::abs(1000 * x);
-  return thousands < 1e8 && std::abs(thousands - std::round(thousands)) <= 1e-9;
+  if (std::abs(x) < kNothing) return true;
+  const double thousands = std::abs(1000 * x), whole = std::round(thousands);
+  return thousands < 1e8 && whole > 0 && std::abs(thousands - whole) <= 1e-9;
 }
 
 std::string short_form(double x, double tolerance) {
   static const std::vector<Unit> units = make_units();
-  if (std::abs(x) < 1e-13) return "0";
+  if (std::abs(x) < kNothing) return "0";
   const bool rough = tolerance > 1e-9;
   const int most = rough ? 4 : 64;
   const double most_n = rough ? 20 : 1000;
@@ -139,7 +142,7 @@ std::string short_form(double x, double tolerance) {
   if (const Fraction f = std::abs(x) > 5 || rough
                              ? Fraction{}
                              : fraction_of(std::cosh(x), 8, 60, tolerance * (1 + std::abs(x)));
-      f.d > 0)
+      f.d > 0 && f.n != f.d)
     return concat(x < 0 ? "-" : "", "arcosh(", text_of(f), ')');
   for (const Unit& u : units)
     if (const Fraction f = fraction_of(x / u.value, most, most_n, tolerance); f.d > 0)

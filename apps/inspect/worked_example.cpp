@@ -117,7 +117,8 @@ std::string WorkedExample::text(bool with_forms) const {
     out += "  " + padded(l.symbol, symbol) +
            (l.formula.empty() ? std::string() : " = " + padded(l.formula, formula)) + " =";
     for (const double x : l.numbers) out += number_text(x);
-    const std::string forms = with_forms && !l.formula.empty() ? forms_of(l.numbers) : "";
+    const bool exact = with_forms && !l.formula.empty() && l.symbol != "worst";  // a measurement
+    const std::string forms = exact ? forms_of(l.numbers) : "";
     const std::string rule = l.rule + (forms.empty() ? "" : (l.rule.empty() ? "" : "; ") + forms);
     if (!rule.empty()) out += "   (" + rule + ")";
     out += '\n';

@@ -71,7 +71,7 @@ class LanguageModel {
 
   /// log p (natural) of each word of each line and, last, of </s>: what lm_score prints.
   /// Errors: batch_tokens < 1; with carried state a text of less than a row of columns; a margin to
-  /// undo of a mixture.
+  /// undo of a head that is not a single lin.
   std::vector<std::vector<double>> score(const std::vector<std::string>& lines,
                                          const ScoringOptions& options = {}) const;
 

@@ -39,7 +39,7 @@ struct LstmLanguageModelConfig {
 class LstmLanguageModel final : public LanguageNetwork {
  public:
   /// Declares `embedding.weight` (V, embed), `lstm.*` and the head's parameters (SoftmaxHead) in
-  /// `set`. Embedding and head start as N(0, 0.02), the LSTM as PyTorch's. Error: tied with embed
+  /// `set`. Embedding and head start as N(0, 0.02^2), the LSTM as PyTorch's. Error: tied with embed
   /// != hidden.
   LstmLanguageModel(ParameterSet& set, const LstmLanguageModelConfig& config);
 

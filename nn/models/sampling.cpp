@@ -14,6 +14,8 @@ int32_t choose_word(std::span<const double> log_p, const SamplingOptions& s, dou
   const auto less_likely = [&](int32_t a, int32_t b) {
     return at(a) != at(b) ? at(a) < at(b) : a > b;
   };
+  require(std::ssize(log_p) > (s.allow_unknown ? 0 : Specials::kLanguageModel.unknown),
+          "[choose_word] there is no word to choose from");
   std::vector<int32_t> words(log_p.size());
   std::iota(words.begin(), words.end(), 0);
   if (!s.allow_unknown) words.erase(words.begin() + Specials::kLanguageModel.unknown);

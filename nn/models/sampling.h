@@ -8,7 +8,7 @@ namespace nine {
 
 /// How the next word is chosen from log-probabilities. The four are applied in this order.
 struct SamplingOptions {
-  bool allow_unknown = false;  ///< false: <unk> is never chosen
+  bool allow_unknown = false;  ///< false: id 1, <unk> of language models, is never chosen
   /// Log-probabilities are divided by it; 0: the likeliest word, of equal ones that with the
   /// smaller id.
   double temperature = 1;
@@ -18,7 +18,8 @@ struct SamplingOptions {
   double top_p = 1;
 };
 
-/// The id that a uniform random number in [0, 1) chooses, given log p of every word.
+/// The id that a uniform random number in [0, 1) chooses, given log p of every word. Error: there
+/// is no word to choose.
 int32_t choose_word(std::span<const double> log_p, const SamplingOptions& options, double uniform);
 
 }  // namespace nine

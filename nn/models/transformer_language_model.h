@@ -51,10 +51,11 @@ class TransformerLanguageModel final : public LanguageNetwork {
  public:
   /// Declares `embedding.weight` (V, hidden), `positions.weight` (window, hidden) where they are
   /// learned, `transformer.layers.N.*` and `transformer.norm.*` as torch.nn.TransformerEncoder
-  /// does, and the head's parameters (SoftmaxHead) in `set`. Starts as GPT-2: N(0, 0.02), positions
-  /// N(0, 0.01), the last map of each residual branch N(0, 0.02 / sqrt(2 layers)), biases 0; with
-  /// sinusoidal positions the embeddings, which are scaled there, as N(0, 1 / sqrt(hidden)). Error:
-  /// heads that do not divide the width; an odd width with sinusoidal positions.
+  /// does, and the head's parameters (SoftmaxHead) in `set`. Starts as GPT-2: N(0, 0.02^2),
+  /// positions N(0, 0.01^2), the last map of each residual branch N(0, 0.02^2 / (2 layers)), biases
+  /// 0; with sinusoidal positions the embeddings, which are scaled there, as N(0, 1 /
+  /// sqrt(hidden)). Error: heads that do not divide the width; an odd width with sinusoidal
+  /// positions.
   TransformerLanguageModel(ParameterSet& set, const TransformerLanguageModelConfig& config);
 
   const TransformerLanguageModelConfig& config() const { return config_; }

@@ -26,7 +26,8 @@ struct SegmentationOptions {
 /// Turns lines of text into the ids that a model reads.
 class TokenReader {
  public:
-  /// Errors: codes, vocabulary or glossaries that cannot be read.
+  /// Errors: codes, vocabulary or glossaries that cannot be read; without codes the other two are
+  /// not looked at.
   explicit TokenReader(const SegmentationOptions& options);
   ~TokenReader();
   TokenReader(TokenReader&&) noexcept;

@@ -31,7 +31,8 @@ class SimpleTrainer {
   SimpleTrainer(ParameterSet& parameters, const Config& config);
 
   /// One update at rate `lr`; returns the loss before it. A loss or gradient that is not finite
-  /// changes nothing and is an Error that names the op where it began.
+  /// changes no parameter and is an Error that names the op where it began. (The running maximum of
+  /// a head with context norm max or max:ema has seen the batch.)
   double step(double lr, const Loss& loss);
 
   /// Runs `f` under NoGrad and returns a copy of its value: a loss on held-out data, scores,
