@@ -49,7 +49,7 @@ class Var {
   explicit operator bool() const { return tape_ != nullptr; }
   /// Error: an empty Var.
   Tape& tape() const {
-    require(tape_ != nullptr, "an empty Var is on no tape");
+    if (tape_ == nullptr) fail("an empty Var is on no tape");
     return *tape_;
   }
   /// The computed value. Error: backward has released it already, or the Var is of an earlier step.

@@ -617,7 +617,7 @@ TEST_CASE_TEMPLATE("faults: memory limits of any size are an error or none", Tra
     return Program(program, arguments, {}, address_limit(kib << 10)).wait();
   };
   int out_of_memory = 0, done = 0;
-  for (rlim_t kib = 40'000; kib <= 160'000; kib += 1'500) {
+  for (rlim_t kib = 25'000; kib <= 160'000; kib += 1'500) {
     CAPTURE(kib);
     for (const auto& [program, arguments] :
          {std::pair{tiny.program, tiny.training(tiny.dir / ("run" + std::to_string(kib)),

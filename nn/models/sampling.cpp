@@ -5,6 +5,7 @@
 #include <numeric>
 #include <vector>
 
+#include "core/error.h"
 #include "data/vocabulary.h"
 
 namespace nine {
