@@ -59,8 +59,7 @@ Var operator-(const Var& x);  ///< neg(x)
 Var sum(const Var& x);          ///< of all elements: a scalar of x's type; dx = dy everywhere
 Var mean(const Var& x);         ///< of all n elements: a scalar of x's type; dx = dy / n everywhere
 Var column_sums(const Var& x);  ///< (..., n) to (n), the sum over rows; dx = dy in every row
-Var sum_squares(
-    const Var& x);  ///< of all elements: a float64 scalar for float32 and float64; dx = 2 x dy
+Var sum_squares(const Var& x);  ///< of all elements, float32 or float64: float64; dx = 2 x dy
 /// The same values in another float type (float32, float64, bfloat16); dx is dy in x's type.
 Var cast(const Var& x, DType dtype);
 

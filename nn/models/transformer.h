@@ -57,7 +57,7 @@ class Transformer {
   /// `transformer.encoder.*`, `transformer.decoder.*` and the head's parameters (SoftmaxHead) in
   /// `set`. Matrices start as U(-a, a), a = sqrt(6 / (in + out)) (Glorot & Bengio, 2010; the three
   /// of in_proj_weight as one, as in PyTorch, which is fairseq's gain of 1/sqrt 2), word vectors as
-  /// N(0, 1/sqrt(dim)), biases at 0, as in fairseq. Error: an odd width, one that the heads do not
+  /// N(0, 1 / dim), biases at 0, as in fairseq. Error: an odd width, one that the heads do not
   /// divide, a shared vocabulary of two sizes.
   Transformer(ParameterSet& set, const TransformerConfig& config);
 

@@ -54,7 +54,7 @@ class TransformerLanguageModel final : public LanguageNetwork {
   /// does, and the head's parameters (SoftmaxHead) in `set`. Starts as GPT-2: N(0, 0.02^2),
   /// positions N(0, 0.01^2), the last map of each residual branch N(0, 0.02^2 / (2 layers)), biases
   /// 0; with sinusoidal positions the embeddings, which are scaled there, as N(0, 1 /
-  /// sqrt(hidden)). Error: heads that do not divide the width; an odd width with sinusoidal
+  /// hidden). Error: heads that do not divide the width; an odd width with sinusoidal
   /// positions.
   TransformerLanguageModel(ParameterSet& set, const TransformerLanguageModelConfig& config);
 
