@@ -116,6 +116,13 @@ std::vector<Json> log_of(const std::string& run) {
   return events;
 }
 
+std::vector<double> trained_numbers(const std::string& run, const char* name) {
+  std::vector<double> found;
+  for (const Json& e : log_of(run))
+    if (e["event"] == "train") found.push_back(e[name]);
+  return found;
+}
+
 std::string results_of(const std::string& run) {
   std::string out;
   for (Json e : log_of(run)) {

@@ -92,6 +92,8 @@ std::vector<std::string> tiny_lm_flags(const std::string& run, const std::string
 
 /// The events of a run directory's log.
 std::vector<Json> log_of(const std::string& run);
+/// The numbers of that name in the log's `train` lines.
+std::vector<double> trained_numbers(const std::string& run, const char* name);
 /// What a run computed: its log without times, rates and memory, and without the notes of having
 /// been resumed.
 std::string results_of(const std::string& run);

@@ -72,9 +72,7 @@ TEST_CASE("mt_train: dropout and attention's dropout act in training") {
                                                      "2u", "--log-every", "1"}),
                                    more));
     REQUIRE_MESSAGE(r.code == 0, r.err);
-    std::vector<double> found;
-    for (const Json& e : log_of(dir / name))
-      if (e["event"] == "train") found.push_back(e["loss"]);
+    const std::vector<double> found = trained_numbers(dir / name, "loss");
     REQUIRE(found.size() == 2);
     return found;
   };

@@ -4,10 +4,8 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <vector>
 
-#include "core/json.h"
 #include "tests/programs.h"
 #include "tests/support.h"
 
@@ -63,10 +61,7 @@ TEST_CASE("schedule: the rates that a trainer logs are those") {
                       "9u", "--lr", "0.01", "--warmup", "4", "--run", run});
     const Outcome r = run_program(program, arguments);
     REQUIRE_MESSAGE(r.code == 0, r.err);
-    std::vector<double> found;
-    for (const Json& e : log_of(run))
-      if (e["event"] == "train") found.push_back(e["lr"]);
-    return found;
+    return trained_numbers(run, "lr");
   };
   const auto expected = [](ScheduleKind kind) {
     std::vector<double> all;

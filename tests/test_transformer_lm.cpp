@@ -543,14 +543,10 @@ TEST_CASE("transformer LM: what lm_score does with it") {
 TEST_CASE("transformer LM: dropout and attention's dropout act in training, and only there") {
   const TemporaryDirectory dir;
   const auto losses = [&](const std::string& name, const Strings& more) {
-    train(dir / name, [&] {
-      Strings all{"--after", "2u", "--log-every", "1"};
-      all.insert(all.end(), more.begin(), more.end());
-      return all;
-    }());
-    std::vector<double> found;
-    for (const auto& e : log_of(dir / name))
-      if (e["event"] == "train") found.push_back(e["loss"]);
+    Strings all{"--after", "2u", "--log-every", "1"};
+    all.insert(all.end(), more.begin(), more.end());
+    train(dir / name, all);
+    const std::vector<double> found = trained_numbers(dir / name, "loss");
     REQUIRE(found.size() == 2);
     return found;
   };

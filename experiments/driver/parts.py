@@ -319,7 +319,8 @@ def m_l():
 
 
 def d(best, chosen, measure=None):
-    rows = tuple(presets(("mixbig",), best, [*whole_rates(chosen)][1]))
+    _, mixed = whole_rates(chosen)
+    rows = tuple(presets(("mixbig",), best, mixed))
     part, others = Part("D", "Which word of a set of close ones?", 3, 3, rows, setup="L, medium",
                         note="The first caption of each of the 1,000 test images. All but mixbig are T3-L's models."), t3_l(best, chosen)
     lin = others.run(others.row("lin"), 1)  # which words are close
