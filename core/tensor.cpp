@@ -5,10 +5,11 @@
 
 namespace nine {
 
+// The messages' parts are evaluated even where all is well, and begin + count may overflow.
 View View::row_range(int64_t begin, int64_t count) const {
   require(
       shape.rank() == 2 && begin >= 0 && count >= 0 && begin <= rows() && count <= rows() - begin,
-      "rows [", begin, ", ", begin + count, ") of a tensor of shape ", shape);
+      "rows [", begin, ", ", begin, " + ", count, ") of a tensor of shape ", shape);
   View v = *this;
   v.data = static_cast<std::byte*>(data) + begin * ld * static_cast<int64_t>(size_of(dtype));
   v.shape = Shape{count, cols()};
@@ -18,7 +19,7 @@ View View::row_range(int64_t begin, int64_t count) const {
 View View::col_range(int64_t begin, int64_t count) const {
   require(
       shape.rank() == 2 && begin >= 0 && count >= 0 && begin <= cols() && count <= cols() - begin,
-      "columns [", begin, ", ", begin + count, ") of a tensor of shape ", shape);
+      "columns [", begin, ", ", begin, " + ", count, ") of a tensor of shape ", shape);
   View v = *this;
   v.data = static_cast<std::byte*>(data) + begin * static_cast<int64_t>(size_of(dtype));
   v.shape = Shape{rows(), count};
