@@ -47,7 +47,7 @@ double score_of(std::string_view text, const std::string& place) {
 // A line as utterance and hypothesis.
 struct Line {
   std::string utterance;
-  Hypothesis hypothesis;
+  NBestHypothesis hypothesis;
 };
 
 Line parse_tsv(std::string_view line, const std::string& place) {

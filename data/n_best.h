@@ -28,7 +28,7 @@ inline constexpr EnumNames<NBestFormat, 4> kEnumNames<NBestFormat>{
       {NBestFormat::moses, "moses"}}}};
 
 /// A text that the first pass proposed, with its score: larger is better.
-struct Hypothesis {
+struct NBestHypothesis {
   double score = 0;
   std::string words;  ///< with single spaces between them
 };
@@ -36,7 +36,7 @@ struct Hypothesis {
 /// The hypotheses of one utterance (of one sentence to translate), the first pass's best first.
 struct NBestList {
   std::string utterance;
-  std::vector<Hypothesis> hypotheses;
+  std::vector<NBestHypothesis> hypotheses;
 };
 
 /// How lists are read.

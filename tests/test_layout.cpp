@@ -77,6 +77,39 @@ std::vector<Include> includes(const fs::path& file) {
   return all;
 }
 
+// The types that a file defines outside of functions and other types, by their whole names.
+std::vector<std::string> types_of(const fs::path& file) {
+  static const std::regex comment_or_text(
+      R"re(//[^\n]*|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')re"),
+      brace(R"(([^{};]*)([{};]))"), space(R"((?:^|\s)namespace ([\w:]*)\s*$)"),
+      type(
+          R"((?:^|\s)(?:struct|class|union|enum) (?:class )?(?:\w+\([^)]*\) )?(\w+(?:<.*>)?)(?: final)?(?:\s*:[^:][^]*)?\s*$)");
+  std::ifstream in(file);
+  std::string text((std::istreambuf_iterator<char>(in)), {});
+  text = std::regex_replace(text, comment_or_text, "");
+  std::vector<std::string> types;
+  std::vector<std::string> scopes;  // "": a function's, a type's or an unnamed namespace's
+  for (std::sregex_iterator at(text.begin(), text.end(), brace), end; at != end; ++at) {
+    const std::string before = (*at)[1], what = (*at)[2];
+    std::smatch match;
+    if (what == "{") {
+      const bool outside = std::find(scopes.begin(), scopes.end(), "") == scopes.end();
+      const bool opens = std::regex_search(before, match, space) && match[1].length() > 0;
+      scopes.push_back(opens ? match[1].str() + "::" : "");
+      if (outside && !opens && std::regex_search(before, match, type)) {
+        std::string name;
+        for (const std::string& scope : scopes) name += scope;
+        types.push_back(name + match[1].str());
+      }
+    } else if (what == "}") {
+      REQUIRE_MESSAGE(!scopes.empty(), file.string());
+      scopes.pop_back();
+    }
+  }
+  CHECK_MESSAGE(scopes.empty(), file.string());
+  return types;
+}
+
 }  // namespace
 
 TEST_CASE("layout: a folder includes only what docs/architecture.md's table allows") {
@@ -126,6 +159,23 @@ TEST_CASE("layout: headers are included once") {
       const std::string text((std::istreambuf_iterator<char>(in)), {});
       CHECK_MESSAGE(text.find("\n#pragma once\n") != std::string::npos, file.string());
     }
+}
+
+// Two types of one name make no error until one file sees both, but a linker takes the functions of
+// one, such as a vector's destructor, for those of the other.
+TEST_CASE("layout: a type's name is one header's") {
+  std::map<std::string, std::string> seen;
+  for (const auto& [folder, others] : allowed())
+    for (const fs::path& file : sources(folder)) {
+      if (file.extension() != ".h" && file.extension() != ".cuh") continue;
+      for (const std::string& type : types_of(file)) {
+        const auto added = seen.emplace(type, file.string());
+        CHECK_MESSAGE(added.second, type, " of ", file.string(), " is in ", added.first->second,
+                      " too");
+      }
+    }
+  CHECK(seen.size() > 300);
+  CHECK(seen.contains("nine::NBestHypothesis"));
 }
 
 TEST_CASE("layout: a header opens with what it is for") {

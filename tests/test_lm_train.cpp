@@ -168,6 +168,26 @@ TEST_CASE("a run on the sample learns, validates, tests and says what it reached
   }
 }
 
+TEST_CASE("what only watches, and where the head's products are kept: the same bits") {
+  const TemporaryDirectory dir;
+  const auto run = [&](const std::string& name, const Strings& more) {
+    Strings options{"--after", "40u"};
+    options.insert(options.end(), more.begin(), more.end());
+    const Outcome r = run_program("lm_train", small(dir / name, options));
+    REQUIRE_MESSAGE(r.code == 0, r.err);
+    return r.out;
+  };
+  CHECK(!has(run("plain", {}), "profile:"));
+  const std::string profiled = run("profile", {"--profile"});
+  CHECK(has(profiled, "profile: 40 steps; this machine"));
+  for (const char* op : {"\nhead_gradients ", "\nlstm ", "\nadam ", "\nall ops "})
+    CHECK_MESSAGE(has(profiled, op), op);
+  run("anomaly", {"--detect-anomaly"});
+  run("tiles", {"--head-memory", "tiles"});
+  for (const char* name : {"profile", "anomaly", "tiles"})
+    CHECK_MESSAGE(weights_of(dir / name) == weights_of(dir / "plain"), name);
+}
+
 TEST_CASE("same bits with one and two threads, and after kill -9, SIGTERM and resume") {
   const TemporaryDirectory dir;
   const Strings options{"--after", "500u", "--save-every", "60u", "--valid-every", "130u"};

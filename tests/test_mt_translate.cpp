@@ -146,6 +146,29 @@ TEST_CASE(
   CHECK(Json::parse(rows[1])["attention"].empty());
 }
 
+// The random model hardly ever ends a sentence, so that only a wide beam has some that are ended.
+TEST_CASE("mt_translate: --count-end counts </s> in a hypothesis's length") {
+  const Checkpoint c;
+  const std::vector<Ids> sources = c.ids(kLines, c.source);
+  const auto lists = [&](bool count_end) {
+    Strings lines;
+    const auto found = BeamSearch(c.model).translate(
+        sources,
+        {.beam = 60, .length_penalty = 1.5, .count_end = count_end, .max_length = 2, .n_best = 60});
+    for (size_t i = 0; i < found.size(); ++i)
+      for (const Hypothesis& h : found[i])
+        lines.push_back(concat(i, " ||| ", c.words(h.words), " ||| ", h.score));
+    return joined(lines);
+  };
+  const Strings options{"--checkpoint", c.path,         "--beam", "60",       "--length-penalty",
+                        "1.5",          "--max-length", "2",      "--n-best", "60"};
+  Strings counting = options;
+  counting.push_back("--count-end");
+  CHECK(run(options, joined(kLines)) == lists(false));
+  CHECK(run(counting, joined(kLines)) == lists(true));
+  CHECK(lists(true) != lists(false));
+}
+
 TEST_CASE("mt_translate: codes cut the input and join the output; raw text is tokenised") {
   const Checkpoint c;
   const std::string codes = c.dir.write("codes", "#version: 0.2\nl a\nla u\ne i\nei n</w>\n");
@@ -162,6 +185,18 @@ TEST_CASE("mt_translate: codes cut the input and join the output; raw text is to
   CHECK(run(with({"--codes", codes}), "ein lauft .\n") == words + "\n");
   CHECK(run(with({"--codes", codes, "--tokenize-input", "13a"}), "ein lauft.\n") == words + "\n");
   CHECK(run(with({"--join"}), "ein lau@@ f@@ t .\n") == words + "\n");
+
+  // What a vocabulary does not list, or not often enough, is cut again: "ein", then "lau@@" too.
+  const std::string listed =
+      c.dir.write("vocabulary", "ein 2\nlau@@ 9\nf@@ 9\nt 9\n. 9\nei@@ 9\nn 9\n");
+  const auto cut = [&](const Strings& more) { return run(with(more), "ein lauft .\n"); };
+  CHECK(cut({"--codes", codes, "--vocabulary", listed}) == words + "\n");
+  CHECK(cut({"--codes", codes, "--vocabulary", listed, "--vocabulary-threshold", "3"}) ==
+        run(with({"--join"}), "ei@@ n lau@@ f@@ t .\n"));
+  CHECK(cut({"--codes", codes, "--vocabulary", c.dir.write("less", "ein 2\n")}) ==
+        run(with({"--join"}), "ein l@@ a@@ u@@ f@@ t .\n"));
+  CHECK(run(with({"--join"}), "ei@@ n lau@@ f@@ t .\n") != words + "\n");
+  CHECK(run(with({"--join"}), "ein l@@ a@@ u@@ f@@ t .\n") != words + "\n");
 }
 
 TEST_CASE("mt_translate: a tab separates words as a space does, with and without codes") {
@@ -202,6 +237,11 @@ TEST_CASE("mt_translate: BLEU and chrF of its own translations and of a file") {
       corpus_chrf(translated, reference).text() + "\n";
   CHECK(printed == expected);
   CHECK(run({"--score", "--reference", file, "--tokenize", "none", "--input", out}) == expected);
+  const Strings capitals{"A Dog ru@@ ns .", "", "Cat sleeps", "a dog .", "A a A a"};
+  CHECK(run({"--score", "--reference", c.dir.write("capitals.txt", joined(capitals)), "--lowercase",
+             "--chrf-word-order", "2", "--width", "4", "--input", out}) ==
+        corpus_bleu(translated, capitals, {.lowercase = true}).text(4) + "\n" +
+            corpus_chrf(translated, capitals, {.word_order = 2, .lowercase = true}).text(4) + "\n");
   // Where translations go to standard output, scores do not.
   const Outcome both =
       run_program("mt_translate",

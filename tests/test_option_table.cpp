@@ -1,6 +1,6 @@
-// Every flag of every program refuses what is out of its range, by name. Driven by the flags' own
-// declarations, so that a new one cannot be forgotten: one without a range, a choice, a check or a
-// path's unit fails here.
+// Every flag of the programs but kernel_inspect and nine_report refuses what is out of its range,
+// by name. Driven by the flags' own declarations, so that a new one cannot be forgotten: one
+// without a range, a choice, a check or a path's unit fails here.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -10,7 +10,9 @@
 #include <set>
 #include <sstream>
 
+#include "apps/bpe/bpe_options.h"
 #include "apps/cli/option_data.h"
+#include "apps/lm_rescore/rescore_options.h"
 #include "apps/lm_score/score_options.h"
 #include "apps/lm_train/lm_options.h"
 #include "apps/mt_train/mt_options.h"
@@ -26,12 +28,16 @@ using namespace nine::app;
 using namespace nine::tests;
 using Strings = std::vector<std::string>;
 
-// What one argument, parsed by itself, is refused with; empty when it is taken.
+// What arguments are refused with, beside those that the program cannot go without; empty when they
+// are taken.
 template <class Program>
-std::string refusal(const Strings& arguments) {
+std::string refusal(Strings arguments) {
   Program fields;
   Options options("program", "What it does.");
   fields.declare(options);
+  for (const OptionData* option : options.declared())
+    if (option->required && !arguments[0].starts_with(option->typed() + "="))
+      arguments.push_back(option->typed() + "=x");
   std::ostringstream ignored;
   try {
     static_cast<void>(options.parse(arguments, ignored));
@@ -123,8 +129,9 @@ Wrong cases_of(const OptionData& option) {
   return w;
 }
 
+// `least` flags or more: a bound against a loop over none.
 template <class Program>
-void check_every_flag() {
+void check_every_flag(int least = 11) {
   Program fields;
   Options options("program", "What it does.");
   fields.declare(options);
@@ -148,8 +155,15 @@ void check_every_flag() {
       CHECK_MESSAGE(has(said, option->key()), value, " gave: ", said);
     }
   }
-  CHECK(flags > 10);
+  CHECK(flags >= least);
 }
+
+constexpr const char* kBpeCommands[] = {"learn", "apply", "undo", "vocab"};
+
+template <size_t Index>
+struct BpeCommand : BpeFlags {
+  void declare(Options& options) { BpeFlags::declare(options, kBpeCommands[Index]); }
+};
 
 // What the libraries' errors call the program's settings (Option::called), each by one flag.
 template <class Program>
@@ -222,4 +236,15 @@ TEST_CASE("option table: lm_score refuses whatever is out of range") {
 
 TEST_CASE("option table: mt_translate refuses whatever is out of range") {
   check_every_flag<TranslateOptions>();
+}
+
+TEST_CASE("option table: lm_rescore refuses whatever is out of range") {
+  check_every_flag<RescoreOptions>();
+}
+
+TEST_CASE("option table: bpe's commands refuse whatever is out of range") {
+  check_every_flag<BpeCommand<0>>(7);
+  check_every_flag<BpeCommand<1>>(10);
+  check_every_flag<BpeCommand<2>>(3);
+  check_every_flag<BpeCommand<3>>(4);
 }

@@ -343,6 +343,24 @@ TEST_CASE("lm_rescore: fewer errors than the first pass, the files say so, nothi
   CHECK(f.results()["difference"]["points"] == 0);
 }
 
+TEST_CASE("lm_rescore --nbest-cost: lists with costs give what lists with scores give") {
+  const Files f;
+  REQUIRE(f.run(f.tuning()).code == 0);
+  const Json scores = f.results();
+  const std::string chosen = slurp(f.dir / "out/hyp.trn");
+  for (const char* name : {"tune.nbest", "test.nbest"}) {
+    std::string lists = slurp(f.dir / name);
+    for (size_t at = 0; (at = lists.find("\t-", at)) != std::string::npos;) lists.erase(at + 1, 1);
+    f.dir.write(name, lists);
+  }
+  REQUIRE(f.run(with(f.tuning(), {"--nbest-cost"})).code == 0);
+  CHECK(f.results()["rescored"] == scores["rescored"]);
+  CHECK(f.results()["first_pass"] == scores["first_pass"]);
+  CHECK(slurp(f.dir / "out/hyp.trn") == chosen);
+  REQUIRE(f.run(f.tuning()).code == 0);
+  CHECK(f.results()["rescored"] != scores["rescored"]);  // without it the worst are the best
+}
+
 TEST_CASE("lm_rescore: two models, a baseline, groups, equivalence") {
   const Files f;
   REQUIRE(f.run(with(f.tuning(), {})).code == 0);

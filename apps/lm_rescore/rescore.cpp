@@ -28,7 +28,7 @@ void explain_unknown(const RescoreOptions& o, const RescoredLists& lists) {
 std::vector<std::string> all_texts(const std::vector<NBestList>& lists) {
   std::vector<std::string> texts;
   for (const NBestList& list : lists)
-    for (const Hypothesis& h : list.hypotheses) texts.push_back(h.words);
+    for (const NBestHypothesis& h : list.hypotheses) texts.push_back(h.words);
   return texts;
 }
 
@@ -39,7 +39,7 @@ std::vector<std::vector<int64_t>> errors_of(const RescoredLists& r) {
   for (size_t i = 0; i < r.lists.size(); ++i) {
     split_words(r.references[i], reference);
     errors.emplace_back();
-    for (const Hypothesis& h : r.lists[i].hypotheses) {
+    for (const NBestHypothesis& h : r.lists[i].hypotheses) {
       split_words(h.words, words);
       errors.back().push_back(count_errors(align_words(reference, words)).errors());
     }
@@ -74,7 +74,7 @@ RescoredLists read_and_score(const RescoreOptions& o, const std::string& nbest,
   std::vector<std::string_view> words;
   for (const NBestList& list : r.lists) {
     ScoredList& scores = r.scores.emplace_back();
-    for (const Hypothesis& h : list.hypotheses) {
+    for (const NBestHypothesis& h : list.hypotheses) {
       split_words(h.words, words);
       scores.push_back({h.score, r.model.log_p[at++], std::ssize(words)});
     }

@@ -1,14 +1,28 @@
 #include "apps/lm_rescore/rescore_options.h"
 
 #include <charconv>
+#include <cmath>
 #include <filesystem>
 
 #include "apps/cli/machine.h"
 #include "apps/cli/model_files.h"
 #include "apps/cli/option_conflicts.h"
 #include "apps/cli/text_io.h"
+#include "core/error.h"
 
 namespace nine::app {
+namespace {
+
+double weight_from_text(const std::string& text) {
+  double weight = 0;
+  const char* stop = text.data() + text.size();
+  const auto [end, error] = std::from_chars(text.data(), stop, weight);
+  require(error == std::errc() && end == stop && std::isfinite(weight), "'", text,
+          "' is no number");
+  return weight;
+}
+
+}  // namespace
 
 void RescoreOptions::declare(Options& o) {
   o.add("nbest", nbest, "n-best lists: each line 'utterance TAB first-pass score TAB words'")
@@ -37,11 +51,13 @@ void RescoreOptions::declare(Options& o) {
   o.add("tune-reference", tune_reference, "what was said there").unit("FILE");
   o.add("lambda", lambda, "weight of the natural log p, in place of tuning; -1: tuned")
       .at_least(-1);
-  o.add("mu", mu, "score of each word, in place of tuning");
+  o.add("mu", mu, "score of each word, in place of tuning").range(-1e9, 1e9);
   o.add("measure", measure, "wer: word errors; bleu: of translations, with --nbest-format moses");
   o.add("interpolate", interpolate,
         "several models: linear adds probabilities word by word, log-linear adds their logarithms");
-  o.add("weights", weights, "of the models, in their order; otherwise equal ones").unit("X...");
+  o.add("weights", weights, "of the models, in their order; otherwise equal ones")
+      .unit("X...")
+      .check(weight_from_text);
   o.add("batch-tokens", batch_tokens, "positions computed at once")
       .at_least(1)
       .unit("tokens")
@@ -54,7 +70,7 @@ void RescoreOptions::declare(Options& o) {
   o.add("group-by", group_by,
         "what is drawn again: utterance; before:TEXT, utterances with the same name up to TEXT; or "
         "a file of 'utterance TAB group'")
-      .unit("HOW");
+      .unit("TEXT|FILE");
   o.add("margin-wer", margin_wer,
         "also test whether both have the same WER, up to so many points (TOST at 5%)")
       .at_least(0)
@@ -103,12 +119,7 @@ NBestOptions RescoreOptions::lists() const {
 SentenceScoring RescoreOptions::scoring(Device where) const {
   SentenceScoring scoring{
       .interpolation = interpolate, .batch_tokens = batch_tokens, .device = where};
-  for (const std::string& text : weights) {
-    double& weight = scoring.weights.emplace_back();
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), weight);
-    require_usage(error == std::errc() && end == text.data() + text.size(), "--weights: '", text,
-                  "' is no number");
-  }
+  for (const std::string& text : weights) scoring.weights.push_back(weight_from_text(text));
   return scoring;
 }
 

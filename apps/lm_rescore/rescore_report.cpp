@@ -31,7 +31,7 @@ WordErrors oracle_errors(const RescoredLists& r) {
   WordErrors sum;
   for (size_t i = 0; i < r.lists.size(); ++i) {
     std::optional<WordErrors> best;
-    for (const Hypothesis& h : r.lists[i].hypotheses) {
+    for (const NBestHypothesis& h : r.lists[i].hypotheses) {
       const WordErrors own = count_errors(aligned(r.references[i], h.words));
       if (!best || own.errors() < best->errors()) best = own;
     }

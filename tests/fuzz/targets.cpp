@@ -101,7 +101,7 @@ void check_lists(const std::vector<NBestList>& lists) {
   std::string text = "\xEF\xBB\xBF";
   for (const NBestList& list : lists) {
     demand(!list.utterance.empty() && !list.hypotheses.empty(), "a list has a name and hypotheses");
-    for (const Hypothesis& h : list.hypotheses) {
+    for (const NBestHypothesis& h : list.hypotheses) {
       demand(std::isfinite(h.score) && single_spaced(h.words), "a hypothesis is score and words");
       text += concat(list.utterance, '\t', shortest(h.score), '\t', h.words, "\r\n");
     }
