@@ -175,14 +175,17 @@ def r3_warmup(part, folder=None):
 
 
 def r3_table(part, folder=None):
-    lines = []
-    for head, by_width in widths(part, folder).items():
+    found, lines = widths(part, folder), []
+    paired = {(head, width): gap.against(found["lin"][width][0]) for head, by_width in found.items() if head != "lin" for width, (gap, rank) in by_width.items()}
+    corrected = statistics.holm_paired(paired)
+    for head, by_width in found.items():
         for width, (gap, rank) in by_width.items():
-            nats, rate = list(gap.logs.values()), gap.row.options.partition("--lr ")[2].split()[0]
-            lines.append([f"`{head}`", str(width), rate, tables.whole(gap.parameters), str(len(nats)), shown(nats, 4), shown(list(rank.values.values()), 1)])
-    every = [pair[0] for by_width in widths(part, folder).values() for pair in by_width.values()]
+            nats, rate, xs = list(gap.logs.values()), gap.row.options.partition("--lr ")[2].split()[0], paired.get((head, width))
+            lines.append([f"`{head}`", str(width), rate, tables.whole(gap.parameters), str(len(nats)), shown(nats, 4), tables.ratio(xs) if xs else tables.DASH,
+                          tables.p_value(corrected.get((head, width))), shown(list(rank.values.values()), 1)])
+    every = [pair[0] for by_width in found.values() for pair in by_width.values()]
     return heading(part, every) + "\n\n" + tables.markdown(["head", "width", "learning rate", "parameters", "seeds", "gap to the floor, nats a token of the validation text",
-                                                            "rank of the log-probability matrix, of 256 positions"], lines)
+                                                            "perplexity over lin's of that width, paired by seed", "p, Holm", "rank of the log-probability matrix, of 256 positions"], lines)
 
 
 # ---- R5 ----

@@ -89,6 +89,11 @@ def holm(ps):
     return corrected
 
 
+def holm_paired(differences):
+    """{key: Holm's p that their mean is 0} of {key: paired differences}."""
+    return dict(zip(differences, holm([one_sample_p(xs) for xs in differences.values()])))
+
+
 def midranks(xs):
     order = sorted(xs)
     return [(2 * order.index(x) + order.count(x) + 1) / 2 for x in xs]

@@ -135,8 +135,7 @@ def comparison(part, reference, folder=None):
     """The general table: figure, ratios to the reference's beside the paper's, paired difference with interval, Holm's p."""
     table = cells(part, folder)
     base = next(c for c in table if c.row.label == reference)
-    others = [c for c in table if c is not base]
-    corrected = dict(zip((id(c) for c in others), statistics.holm([statistics.one_sample_p(c.against(base)) for c in others])))
+    corrected = statistics.holm_paired({c.row.label: c.against(base) for c in table if c is not base})
     lines = []
     for c in table:
         paired = c.against(base) if c is not base else []
@@ -145,7 +144,7 @@ def comparison(part, reference, folder=None):
             whole(c.tokens and c.tokens * part.epochs), str(len(c.values)), with_interval(c.mean, c.interval),
             ratio(paired) if paired else "1" if c is base else DASH,
             f"{c.row.paper:g}" if c.row.paper else DASH, f"{c.row.paper / base.row.paper:.3f}" if c.row.paper else DASH,
-            p_value(corrected.get(id(c)))])
+            p_value(corrected.get(c.row.label))])
     config = next((next(iter(r.of("config")), {}) for c in table for r in c.records.values()), {})
     told = f" The exact perplexity of the test text is {config['floor']:.2f}, by word frequencies alone {config['unigram']:.2f}." if "floor" in config else ""
     header = ["row", "parameters", "tokens", "seeds", part.unit, f"ratio to {reference}, paired by seed", "paper", f"paper's ratio to {reference}", "p, Holm"]
@@ -155,11 +154,10 @@ def comparison(part, reference, folder=None):
 def variants(what, variant, told):
     """A table of the rows that have a variant, the row `LABEL, variant`: what that is beside them."""
     def table(part, folder=None):
-        by, lines = {c.row.label: c for c in cells(part, folder)}, []
-        pairs = [(c, by[f"{label}, {variant}"]) for label, c in by.items() if f"{label}, {variant}" in by]
-        for (plain, other), p in zip(pairs, statistics.holm([statistics.one_sample_p(other.against(plain)) for plain, other in pairs])):
-            paired = other.against(plain)
-            lines.append([f"`{plain.row.label}`", ratio(paired) if paired else "not run", p_value(p)])
+        by = {c.row.label: c for c in cells(part, folder)}
+        paired = {label: by[f"{label}, {variant}"].against(c) for label, c in by.items() if f"{label}, {variant}" in by}
+        corrected = statistics.holm_paired(paired)
+        lines = [[f"`{label}`", ratio(xs) if xs else "not run", p_value(corrected[label])] for label, xs in paired.items()]
         return markdown([what, f"{told}, test perplexity, paired by seed", "p, Holm"], lines)
     return table
 
@@ -186,11 +184,13 @@ def bleu_comparison(part, folder=None):
     """BLEU, which may be 0, by arithmetic means, and its difference to the first row's, paired by seed."""
     table = cells(part, folder)
     first, lines = table[0], []
+    differences = {c.row.label: c.minus(first) for c in table[1:]}
+    corrected = statistics.holm_paired(differences)
     for c in table:
-        differences = c.minus(first) if c is not first else []
+        xs = differences.get(c.row.label)
         lines.append([f"`{c.row.label}`", whole(c.parameters), str(len(c.values)), with_interval(*c.average),
-                      with_interval(*statistics.average(differences)) if differences else DASH])
-    return head(part, table) + "\n\n" + markdown(["row", "parameters", "seeds", part.unit, f"minus {first.row.label}, paired by seed"], lines)
+                      with_interval(*statistics.average(xs)) if xs else DASH, p_value(corrected.get(c.row.label))])
+    return head(part, table) + "\n\n" + markdown(["row", "parameters", "seeds", part.unit, f"minus {first.row.label}, paired by seed", "p, Holm"], lines)
 
 
 def searches(tuning=parts.T1_TUNING, folder=None):
@@ -228,8 +228,7 @@ def t2_values(part, folder=None):
 def t2_table(part, folder=None):
     table, values = cells(part, folder), t2_values(part, folder)
     base = next(c for c in table if c.row.label == "none")
-    others = [c for c in table if c is not base]
-    corrected = dict(zip((id(c) for c in others), statistics.holm([statistics.one_sample_p(c.against(base)) for c in others])))
+    corrected = statistics.holm_paired({c.row.label: c.against(base) for c in table if c is not base})
     lines = []
     for c in table:
         seeds = values[c.row.label]
@@ -239,7 +238,7 @@ def t2_table(part, folder=None):
         paper = parts.T2_PAPER[float(rho)] if rho else None
         lines.append([f"`{c.row.label}`", whole(c.parameters), whole(c.tokens and c.tokens * part.epochs),
                       str(len(seeds)), *columns, f"{paper[0]:g}" if paper else DASH, with_interval(c.mean, c.interval), f"{paper[1]:g}" if paper else DASH,
-                      p_value(corrected.get(id(c)))])
+                      p_value(corrected.get(c.row.label))])
     header = ["penalty", "parameters", "tokens", "seeds", "100 E Var_k(π)", "CV² of the means", "paper's variance", part.unit, "paper's perplexity",
               "p against none, Holm"]
     return head(part, table) + "\n\n" + markdown(header, lines)

@@ -323,9 +323,9 @@ def r6(part, folder=None):
     if not started(table):
         return "not run", tables.DASH
     paired = {c.row.label: c.against(table[0]) for c in table[1:]}
-    corrected = statistics.holm([statistics.one_sample_p(xs) for xs in paired.values()])
-    holds = all(xs and p is not None and p < 0.05 and statistics.mean(xs) < 0 for xs, p in zip(paired.values(), corrected))
-    figure = ", ".join(f"{label} {tables.ratio(xs)} (p {tables.p_value(p)})" for (label, xs), p in zip(paired.items(), corrected) if xs)
+    corrected = statistics.holm_paired(paired)
+    holds = all(xs and corrected[label] is not None and corrected[label] < 0.05 and statistics.mean(xs) < 0 for label, xs in paired.items())
+    figure = ", ".join(f"{label} {tables.ratio(xs)} (p {tables.p_value(corrected[label])})" for label, xs in paired.items() if xs)
     return decided(part, table, holds, f"ratios to lin: {figure}" if figure else "no comparison yet")
 
 
