@@ -40,6 +40,10 @@ bool contains(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
+bool is_called(const auto& all, const std::string& name) {
+  return std::any_of(all.begin(), all.end(), [&](const auto& one) { return one.name == name; });
+}
+
 bool any_by_rows(const std::deque<Parameter>& all) {
   return std::any_of(all.begin(), all.end(),
                      [](const Parameter& p) { return p.touched.has_value(); });
@@ -55,9 +59,8 @@ ParameterSet::ParameterSet(const ParameterOptions& options) : options_(options) 
 Parameter& ParameterSet::add(std::string name, const Shape& shape, const Init& init) {
   require(!made_, "parameter '", name,
           "' was declared after a value of its set was used: make all layers first");
-  require(std::none_of(parameters_.begin(), parameters_.end(),
-                       [&](const Parameter& p) { return p.name == name; }),
-          "two parameters are called '", name, "'");
+  require(!is_called(parameters_, name), "two parameters are called '", name, "'");
+  require(!is_called(buffers_, name), "a parameter and a buffer are called '", name, "'");
   require(!init.needs_sizes() || shape.rank() >= 2, "parameter '", name, "' of shape ", shape,
           " has no rows and columns for its initial values to depend on");
   Parameter declared(std::move(name), *this);
@@ -71,9 +74,8 @@ Parameter& ParameterSet::add(std::string name, const Shape& shape, const Init& i
 }
 
 Tensor ParameterSet::add_buffer(std::string name, const Shape& shape) {
-  require(std::none_of(buffers_.begin(), buffers_.end(),
-                       [&](const Buffer& b) { return b.name == name; }),
-          "two buffers are called '", name, "'");
+  require(!is_called(buffers_, name), "two buffers are called '", name, "'");
+  require(!is_called(parameters_, name), "a parameter and a buffer are called '", name, "'");
   buffers_.push_back({std::move(name), Tensor(shape, DType::float64, options_.device)});
   return buffers_.back().value;
 }

@@ -54,7 +54,7 @@ class ParameterSet final : private ParameterMemory {
   Parameter& add(std::string name, const Shape& shape, const Init& init);
   /// Declares a tensor that belongs to a model but is not trained, float64 and zero at first, on
   /// the parameters' device: save() writes it beside the values and load() reads it where a file
-  /// has it. The tensor shares its memory with the set. Error: another buffer has the name.
+  /// has it. The tensor shares its memory with the set. Error: the name is taken.
   Tensor add_buffer(std::string name, const Shape& shape);
   /// Names a tensor that files may hold beside the parameters because it follows from the model's
   /// sizes, such as a table of positions: load() ignores it.

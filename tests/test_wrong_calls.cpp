@@ -137,3 +137,15 @@ TEST_CASE("wrong calls: vocabularies, glossaries, settings") {
     refused([&] { return settings.head_config(); }, "is not in [0, 1]");
   }
 }
+
+TEST_CASE("wrong calls: a name of a model's file that is taken") {
+  ParameterSet set;
+  set.add("weight", {2, 2}, {.kind = Init::Kind::zeros});
+  set.add_buffer("counts", {2});
+  const auto add = [&](const char* name) { set.add(name, {2}, {.kind = Init::Kind::zeros}); };
+  refused([&] { add("weight"); }, "two parameters are called 'weight'");
+  refused([&] { set.add_buffer("counts", {2}); }, "two buffers are called 'counts'");
+  refused([&] { add("counts"); }, "a parameter and a buffer are called 'counts'");
+  refused([&] { set.add_buffer("weight", {2}); }, "a parameter and a buffer are called 'weight'");
+  CHECK(set.state().size() == 2);
+}
