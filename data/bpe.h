@@ -131,7 +131,7 @@ class BpeSegmenter {
 
 /// Cuts the words of a text on all threads and calls write(part) with the parts of the result in
 /// order, one call at a time; reading and writing go on beside the cutting. Errors: the reader's,
-/// after what stands before them is written.
+/// after the blocks before theirs are written; after one no more is read.
 void segment_text(const BpeSegmenter& segmenter, TextReader& text,
                   const std::function<void(std::string_view)>& write);
 

@@ -1,5 +1,6 @@
 // A text cut into subwords part by part: while one thread reads or writes, the others cut.
 #include <array>
+#include <atomic>
 #include <condition_variable>
 #include <mutex>
 
@@ -24,7 +25,7 @@ class Parts {
   // error.
   bool take(std::string& part, int64_t& number) {
     const std::scoped_lock lock(input_);
-    if (ended_) return false;
+    if (ended_ || stopped_) return false;
     ended_ = true;  // by an error too
     if (block_.empty() && !text_.next_block(block_)) return false;
     ended_ = false;
@@ -52,7 +53,7 @@ class Parts {
     turn_.notify_all();
   }
 
-  // Nothing more is written.
+  // Nothing more is written, or read but for what a thread waits for.
   void stop() {
     const std::scoped_lock lock(output_);
     stopped_ = true;
@@ -77,7 +78,7 @@ class Parts {
   const std::function<void(std::string_view)>& write_;
   std::array<Waiting, kAhead> waiting_;
   int64_t written_ = 0;
-  bool stopped_ = false;
+  std::atomic<bool> stopped_ = false;
 };
 
 }  // namespace

@@ -44,6 +44,10 @@ class BpeLearner {
       : how_(how), frequencies_(text.counts) {
     for (int32_t word = 0; word < text.words.size(); ++word) add_word(text.words.text(word));
     occurrences_.resize(frequencies_.size());
+    double symbols = 0;
+    for (size_t word = 0; word < frequencies_.size(); ++word)
+      symbols += static_cast<double>(frequencies_[word]) * lengths_[word];
+    require(symbols < 0x1p62, "[learn_bpe] ", symbols, " characters are more than can be counted");
     count_pairs();
   }
 
@@ -212,7 +216,7 @@ class BpeLearner {
       c.count = c.aside;
     }
     const int64_t most = most_frequent_kept_count();
-    threshold_ = static_cast<double>(most * merge_) / (static_cast<double>(merge_) + 10000.0);
+    threshold_ = static_cast<double>(most) * merge_ / (static_cast<double>(merge_) + 10000.0);
     put_aside();
     rebuild_heap(threshold_);
     return top();

@@ -103,6 +103,9 @@ SentenceBatches::SentenceBatches(const Corpus& corpus, SentenceBatchSize size, u
           " and batch tokens ", size.tokens, ": give one of the two, at least 1");
   require(corpus.sentences() > 0, "the training text has no sentences");
   require_numbered(corpus);
+  // A size that stands for "no limit" is more than what a pool of batches can count.
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max() / kPoolBatches;
+  size_ = {.sentences = std::min(size.sentences, kMost), .tokens = std::min(size.tokens, kMost)};
   start_epoch(0);
 }
 

@@ -167,7 +167,8 @@ bool TextReader::next_block(std::string_view& block) {
   begin_ += static_cast<std::ptrdiff_t>(size);
   drop_byte_order_mark(block);
   check(block);
-  lines_ += std::count(block.begin(), block.end(), '\n') + (block.ends_with('\n') ? 0 : 1);
+  const bool ended = !block.empty() && line_ends(block.substr(block.size() - 1)) > 0;
+  lines_ += line_ends(block) + (ended ? 0 : 1);
   if (filter_) {
     filtered_.clear();
     for_each_line(block, [&](std::string_view line, std::string_view end) {
@@ -184,12 +185,21 @@ void TextReader::drop_byte_order_mark(std::string_view& text) const {
     text.remove_prefix(kByteOrderMark.size());
 }
 
+int64_t TextReader::line_ends(std::string_view text) const {
+  int64_t ends = std::count(text.begin(), text.end(), '\n');
+  if (!rules_.cr_ends_line) return ends;
+  for (size_t at = text.find('\r'); at < text.size(); at = text.find('\r', at + 1))
+    if (!text.substr(at + 1).starts_with('\n')) ++ends;
+  return ends;
+}
+
 /// Refuses NUL and invalid UTF-8 in the next lines.
 void TextReader::check(std::string_view text) const {
   const auto place_of = [&](size_t bad) {
     const std::string_view before = text.substr(0, bad);
-    return concat(name_, ", line ", lines_ + 1 + std::count(before.begin(), before.end(), '\n'),
-                  ", byte ", bad - (before.rfind('\n') + 1) + 1);  // npos + 1 is 0
+    const size_t end = before.find_last_of(rules_.cr_ends_line ? "\n\r" : "\n");
+    return concat(name_, ", line ", lines_ + 1 + line_ends(before), ", byte ",
+                  bad - (end + 1) + 1);  // npos + 1 is 0
   };
   const size_t nul = rules_.refuse_nul ? text.find('\0') : std::string_view::npos;
   if (nul != std::string_view::npos)

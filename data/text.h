@@ -79,6 +79,7 @@ class TextReader {
   size_t find_line_end(size_t from) const;
   void drop_byte_order_mark(std::string_view& text) const;
   void check(std::string_view text) const;
+  int64_t line_ends(std::string_view text) const;
   std::string_view unread() const {
     return {buffer_.data() + begin_, static_cast<size_t>(end_ - begin_)};
   }

@@ -473,6 +473,14 @@ TEST_CASE("bpe: what cannot be read is said") {
       "one of the two would be lost"));
   CHECK(has(failure({"apply", "--codes", text, "--seed", "5"}, "", 2), "--seed is for --dropout"));
   CHECK(slurp(text) == "a a\n");
+  // Counts that no number of 64 bits holds.
+  const std::string most = "low@@ 9223372036854775807\n",
+                    codes = dir.write("codes", "#version: 0.2\nl o\nlo w\n");
+  CHECK(has(failure({"apply", "--codes", codes, "--vocabulary",
+                     dir.write("large", most + "low@@ 1\n"), "--vocabulary-threshold", "1"},
+                    "lower\n", 1),
+            "the counts of 'low@@' add up to more than"));
+  CHECK(has(failure({"learn", "--dict-input"}, most, 1), "more than can be counted"));
   CHECK(has(run({"learn", "--input", text, "--write-vocabulary", other}),
             "#version: 0.2"));  // the codes on standard output
   CHECK(slurp(other) == "a 2\n");
@@ -551,6 +559,15 @@ TEST_CASE("bpe: parts come out in order, on any number of threads; an error keep
     out.clear();
     CHECK_THROWS_AS(cut_in_parts(text, out, 100000), Full);
     CHECK(out == expected.substr(0, out.size()));
+    // Nor is the rest read, of which there may be no end.
+    std::string all;
+    for (int copies = 0; copies < 8; ++copies) all += text;
+    std::istringstream in(all);
+    TextReader reader(in, "text", kCopiedText);
+    CHECK_THROWS_AS(segment_text(segmenter, reader, [](std::string_view) { throw Full("now"); }),
+                    Full);
+    in.clear();
+    CHECK(in.tellg() < static_cast<std::streamoff>(all.size() / 2));
   }
 }
 

@@ -138,6 +138,14 @@ TEST_CASE("checkpoint: the last k and the best are kept, links are relative") {
   CHECK(names_in(dir) == std::set<std::string>{"00000050", "00000060", "best", "latest"});
   for (const char* link : {"best", "latest"}) CHECK(open_checkpoint(dir / link).step() == 60);
 
+  // A run that goes on without a validation so far has no best one.
+  fs::remove(dir / "best");
+  fs::remove(dir / "latest");
+  store.restore_links(50, std::nullopt);
+  CHECK(fs::read_symlink(dir / "latest") == "00000050");
+  CHECK_FALSE(fs::exists(fs::symlink_status(dir / "best")));
+  store.restore_links(60, 60);
+
   // The run may move as a whole.
   fs::rename(dir, run / "moved");
   CHECK(open_checkpoint(run / "moved/best").step() == 60);

@@ -226,4 +226,11 @@ TEST_CASE("LanguageModel::load: what cannot be opened") {
   dir.write("bare/dict.txt", slurp(best / "dict.txt"));
   CHECK(LanguageModel::load(dir / "bare").score(kLines) ==
         LanguageModel::load(model_a()).score(kLines));
+  // Keys of another type.
+  for (const char* config : {R"({"head": 5})", R"({"resolved": 5})", R"({"untied": "yes"})",
+                             R"({"word_norm": 3})", R"({"head_context": 7})"}) {
+    dir.write("bare/config.json", config);
+    CHECK_MESSAGE(has(says(dir / "bare"), "config.json: a key of the model is of the wrong type"),
+                  config);
+  }
 }

@@ -241,6 +241,16 @@ TEST_CASE("sentence batches: every sentence once an epoch, within the limit, lit
   }
 }
 
+TEST_CASE("sentence batches: sizes that stand for no limit") {
+  const Corpus corpus = numbered_corpus(40);
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  for (const SentenceBatchSize size : {SentenceBatchSize{.sentences = kMost}, {.tokens = kMost}}) {
+    SentenceBatches batches(corpus, size, 5);
+    CHECK(batches.steps() == 1);
+    CHECK(batches.sentences().size() == 40);
+  }
+}
+
 TEST_CASE("sentence batches: a batch is as large as fits") {
   // One pool: in order of length, no batch could have taken the next one's shortest sentence.
   const Corpus corpus = numbered_corpus(300);

@@ -204,6 +204,10 @@ TEST_CASE("choose_hypotheses and tune_weights: by hand, and whatever the base of
   const RescoringWeights by_words = tune_weights(words, loss);
   CHECK(loss(choose_hypotheses(words, by_words)) == 0);
   CHECK(by_words.lambda == 0);
+  // The first pass says nothing: all lambdas above 0 are equally good, down to the grid's least.
+  const std::vector<ScoredList> ties{{{0, -10, 3}, {0, -9, 3}}, {{0, -20, 4}, {0, -18, 4}}};
+  const double unit = 1 / std::sqrt((0.25 + 0.25 + 1 + 1) / 4);  // 1 over the spread of log_p
+  CHECK(tune_weights(ties, loss).lambda == Approx(unit / 32));
   // Nothing to gain.
   CHECK(tune_weights(lists, [](std::span<const size_t>) { return 1.0; }).lambda == 0);
   CHECK(has(error_of([&] { tune_weights({}, loss); }), "no list"));

@@ -158,6 +158,17 @@ TEST_CASE("text: errors name file, line and byte") {
                               "a")),
             "utf16, line 1, byte 1: 0xff"));
   CHECK(has(error_of([] { TextReader reader(Strings{}); }), "no text file"));
+  // Where CR ends lines, blocks count as lines do.
+  std::istringstream in("a b\rc d\r\nbad \xff\re f\r");
+  TextReader blocks(in, "in", kCopiedText);
+  CHECK(has(error_of([&] {
+              for (std::string_view block; blocks.next_block(block);) continue;
+            }),
+            "in, line 3, byte 5: 0xff"));
+  std::istringstream fine("a\rb\r\nc\n\rd");
+  TextReader whole(fine, "fine", kCopiedText);
+  for (std::string_view block; whole.next_block(block);) continue;
+  CHECK(whole.place() == "fine, line 5");
 }
 
 namespace {

@@ -79,6 +79,7 @@ RescoringWeights tune_weights(std::span<const ScoredList> lists,
   // the language model decides alone.
   const double unit = first > 0 ? first : 1, lambda_unit = log_p > 0 ? unit / log_p : 0,
                mu_unit = words > 0 ? unit / words : 0;
+  const double least = std::exp2(-kGridOctaves) * lambda_unit;  // but for 0
   Search search(lists, loss);
   for (int i = -2 * kGridOctaves - 1; i <= 2 * kGridOctaves; ++i)
     for (const double m : kWords)
@@ -92,7 +93,9 @@ RescoringWeights tune_weights(std::span<const ScoredList> lists,
       better = false;
       for (const double sign : {-1.0, 1.0}) {
         const RescoringWeights w = search.best();
-        better = search.try_weights({w.lambda * std::exp2(sign * step), w.mu}) || better;
+        const double lambda = w.lambda * std::exp2(sign * step);
+        // Where the first pass says nothing, smaller ones are as good down to the last.
+        if (lambda >= least) better = search.try_weights({lambda, w.mu}) || better;
       }
       for (const double sign : {-1.0, 1.0}) {
         const RescoringWeights w = search.best();

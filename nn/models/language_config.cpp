@@ -15,13 +15,11 @@ int64_t number_of(const Json& config, const char* key, const std::string& file) 
   require(found != config.end(), file, " lacks the key '", key,
           "', which a Transformer language model needs");
   if (found->is_number_integer()) return found->get<int64_t>();
-  int64_t number = 0;
   const std::string text = found->is_string() ? found->get<std::string>() : std::string();
-  for (const char digit : text) number = 10 * number + (digit - '0');
   require(!text.empty() && text.size() < 10 &&
               text.find_first_not_of("0123456789") == std::string::npos,
           file, ": the key '", key, "' is no whole number");
-  return number;
+  return std::stoll(text);
 }
 
 template <class E>
@@ -72,7 +70,7 @@ LanguageArch arch_of(const Safetensors& weights) {
 
 std::unique_ptr<LanguageNetwork> make_language_network(ParameterSet& set, const Json& config,
                                                        const Safetensors& weights,
-                                                       const std::string& file) {
+                                                       const std::string& file) try {
   const HeadSpec head = head_of(config);
   if (arch_of(weights) == LanguageArch::transformer) {
     TransformerLanguageModelConfig c = transformer_of(weights, head, config, file);
@@ -82,6 +80,8 @@ std::unique_ptr<LanguageNetwork> make_language_network(ParameterSet& set, const 
   LstmLanguageModelConfig c = LstmLanguageModelConfig::of_weights(weights, head);
   read_norms(config, c.head);
   return std::make_unique<LstmLanguageModel>(set, c);
+} catch (const Json::exception& e) {
+  fail_for_type(file, e);
 }
 
 }  // namespace nine

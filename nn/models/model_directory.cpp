@@ -55,4 +55,8 @@ void read_norms(const Json& config, HeadConfig& head) {
   head.context_norm = context_norm_from_text(config.value("context_norm", "none"));
 }
 
+void fail_for_type(const std::string& file, const std::exception& error) {
+  fail(file, ": a key of the model is of the wrong type (", error.what(), ")");
+}
+
 }  // namespace nine

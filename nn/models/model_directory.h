@@ -2,6 +2,7 @@
 // names. Used to open language models and translation models.
 #pragma once
 
+#include <exception>
 #include <filesystem>
 #include <map>
 #include <string>
@@ -32,5 +33,7 @@ Json model_config(const std::filesystem::path& directory,
 HeadSpec head_of(const Json& config);
 /// The norms of word vectors and contexts that it names.
 void read_norms(const Json& config, HeadConfig& head);
+/// Throws an Error that names `file` for what JSON says of a key of another type than is read.
+[[noreturn]] void fail_for_type(const std::string& file, const std::exception& error);
 
 }  // namespace nine

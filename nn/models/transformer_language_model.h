@@ -29,9 +29,11 @@ inline constexpr EnumNames<Positions, 2> kEnumNames<Positions>{
 struct TransformerLanguageModelConfig {
   int64_t vocab = 0;
   int64_t layers = 2, hidden = 512;
-  int64_t ffn = 2048;    ///< width of the feed-forward networks
-  int64_t heads = 8;     ///< attention heads, which must divide `hidden`
-  int64_t window = 128;  ///< positions: the most time steps that are read together
+  int64_t ffn = 2048;  ///< width of the feed-forward networks
+  int64_t heads = 8;   ///< attention heads, which must divide `hidden`
+  /// Positions: the most time steps that are read together. A longer text is read in windows, whose
+  /// dropout masks are the same.
+  int64_t window = 128;
   Activation activation = Activation::gelu;
   Positions positions = Positions::learned;
   double dropout = 0.1;  ///< on embeddings with positions and at the end of residual branches

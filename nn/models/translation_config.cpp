@@ -59,7 +59,7 @@ TransformerConfig transformer_config(const Json& config, const Safetensors& weig
       c.max_length = positions->second.shape().rank() == 2 ? positions->second.shape()[0] : 0;
     return c;
   } catch (const Json::exception& e) {
-    fail(file, ": a key of the model is of the wrong type (", e.what(), ")");
+    fail_for_type(file, e);
   }
 }
 

@@ -421,12 +421,14 @@ void CheckpointStore::save(int64_t step, const Json& state,
   prune(step);
 }
 
-void CheckpointStore::restore_links(int64_t latest, int64_t best) {
-  for (const auto& [link, step] : {std::pair{kBest, best}, std::pair{kLatest, latest}}) {
+void CheckpointStore::restore_links(int64_t latest, std::optional<int64_t> best) {
+  const auto restore = [&](const char* link, int64_t step) {
     const fs::path path = directory_ / link;
     if (step_of_link(path) != step && holds_state(directory_ / name_of_step(step)))
       replace_symlink(path, name_of_step(step));
-  }
+  };
+  if (best) restore(kBest, *best);
+  restore(kLatest, latest);
 }
 
 void CheckpointStore::clear() {

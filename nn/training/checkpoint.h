@@ -131,9 +131,9 @@ class CheckpointStore {
             const std::function<void(CheckpointFiles&)>& write_files, bool is_best = false);
 
   /// Points `latest` to the checkpoint that a run goes on from and `best` to the one with the best
-  /// validation, as far as they are there: a writer that ended between publishing a checkpoint and
-  /// moving the links has left them behind.
-  void restore_links(int64_t latest, int64_t best);
+  /// validation, if there was one, as far as they are there: a writer that ended between publishing
+  /// a checkpoint and moving the links has left them behind.
+  void restore_links(int64_t latest, std::optional<int64_t> best);
 
   /// Removes every checkpoint: a run that starts over.
   void clear();

@@ -343,7 +343,9 @@ void Trainer::restore(const Checkpoint* checkpoint) {
   progress_.step = saved.at("step");
   saved_step_ = progress_.step;
   if (store_ != nullptr)
-    store_->restore_links(progress_.step, task_.has_validation() ? best_.step : progress_.step);
+    store_->restore_links(progress_.step, !task_.has_validation() ? std::optional(progress_.step)
+                                          : best_.step > 0        ? std::optional(best_.step)
+                                                                  : std::nullopt);
 }
 
 void Trainer::restore_state(const Json& s) {
