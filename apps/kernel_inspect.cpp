@@ -1,5 +1,6 @@
 // kernel_inspect: formulas, values, exact gradients, examples, figures and checks of any head.
 // Its parts are in apps/inspect/: inspect.h is --input.
+#include "apps/cli/option_conflicts.h"
 #include "apps/cli/options.h"
 #include "apps/cli/run_main.h"
 #include "apps/cli/text_io.h"
@@ -75,17 +76,15 @@ struct InspectOptions {
     check_outputs({{"--output", output}, {"--plot", plot}, {"--page", page}}, {{"--input", input}});
     if (modes > 1)
       throw UsageError("give one of --input, --explain, --exercise, --show and --check");
-    for (const char* flag : {"shape", "seed", "eps"})
-      if (given.was_set(flag) && !check && (exercise.empty() || flag != std::string("seed")))
-        throw UsageError(concat("--", flag, " does something with --check only"));
-    if (solution && exercise.empty()) throw UsageError("--solution needs --exercise NAME");
+    const bool plots = !plot.empty() && modes == 0;
+    only_with(given, check, "--check", {"shape", "eps"});
+    only_with(given, check || !exercise.empty(), "--check and --exercise", {"seed"});
+    only_with(given, plots || check, "--plot and --check", {"kernels"});
+    only_with(given, plots && !draws_margins(figure.kernels),
+              "--plot of kernels, not of margins, whose figure is over the angle", {"from", "to"});
+    only_with(given, !exercise.empty(), "--exercise NAME", {"solution"});
     if (!page.empty() && explain.empty())
       throw UsageError("--page shows the example of --explain: name one, such as --explain rbf");
-    if (given.was_set("kernels") && !check && (plot.empty() || modes > 0))
-      throw UsageError("--kernels does something with --plot or --check only");
-    for (const char* flag : {"from", "to"})
-      if (given.was_set(flag) && (plot.empty() || modes > 0))
-        throw UsageError(concat("--", flag, " does something with --plot only"));
     if (!plot.empty() && modes > 0 && show.empty())
       throw UsageError("--plot draws kernels, or the figure of --show");
   }

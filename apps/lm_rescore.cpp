@@ -13,6 +13,7 @@ namespace nine::app {
 namespace {
 
 int run(const RescoreOptions& o, Device device) {
+  require_output_directory(o);
   RescoringWeights weights{o.lambda, o.mu};
   if (o.tunes())
     weights = tuned_weights(o, read_and_score(o, o.tune_nbest, o.tune_reference, device));

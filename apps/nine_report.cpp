@@ -66,16 +66,15 @@ struct ReportOptions {
       throw UsageError("--words shows one model; several are compared with --angles");
     if (angles && words.empty()) throw UsageError("--angles needs models: --words CHECKPOINT...");
     only_with(given, angles, "--angles", {"group", "permutations", "json"});
+    only_with(given, !json, "the page, and --json writes none", {"group"});
     if (json && !output.empty()) throw UsageError("--json writes no page: leave out --output");
     angle_settings();
     std::vector<NamedFile> read;
     for (const std::string& directory : words.empty() ? runs : words)
       add_model_files(read, "a file of the run", directory);
     check_outputs({{"--output", page_file()}}, read);
-    if (!words.empty()) return;
-    for (const char* flag : {"most-frequent", "perplexity", "iterations", "seed"})
-      if (given.was_set(flag))
-        throw UsageError(concat("--", flag, " does something with --words only"));
+    only_with(given, !words.empty(), "--words",
+              {"most_frequent", "perplexity", "iterations", "seed"});
   }
 
   std::string page_file() const {

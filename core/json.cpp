@@ -8,13 +8,22 @@
 #include "core/error.h"
 
 namespace nine {
+namespace {
+
+// Whether the event of a parser at `depth` opens a level beyond max_levels.
+bool opens_beyond(int max_levels, int depth, Json::parse_event_t event) {
+  using Event = Json::parse_event_t;
+  return (event == Event::object_start || event == Event::array_start) && depth >= max_levels;
+}
+
+}  // namespace
 
 Json parse_json(const std::string& text, int max_levels) {
   std::vector<std::set<std::string>> objects;  // the open ones' keys
   std::string twice;
   const auto watch = [&](int depth, Json::parse_event_t event, Json& value) {
     using Event = Json::parse_event_t;
-    if ((event == Event::object_start || event == Event::array_start) && depth >= max_levels)
+    if (opens_beyond(max_levels, depth, event))
       throw UsageError(concat("is nested more deeply than ", max_levels, " levels"));
     if (event == Event::object_start) objects.emplace_back();
     if (event == Event::object_end) objects.pop_back();
@@ -37,8 +46,13 @@ Json parse_json(const std::string& text, int max_levels) {
 }
 
 Json parse_json_object(std::string_view text) {
-  Json value = Json::parse(text, nullptr, false);
-  return value.is_object() ? value : Json();
+  bool deep = false;
+  const auto watch = [&](int depth, Json::parse_event_t event, Json&) {
+    deep = deep || opens_beyond(kJsonLevels, depth, event);
+    return !deep;  // the rest is read but not kept
+  };
+  Json value = Json::parse(text, watch, false);
+  return value.is_object() && !deep ? value : Json();
 }
 
 std::string json_text(const Json& value, int indent) {

@@ -11,11 +11,16 @@ namespace nine {
 /// A JSON value; the keys of an object keep the order in which they were written.
 using Json = nlohmann::ordered_json;
 
+/// Most nested levels of a JSON text: a value is copied and written by recursion, which a deep one
+/// would take beyond the stack's end.
+inline constexpr int kJsonLevels = 100;
+
 /// The value of a JSON text of at most so many nested levels. UsageError: it is not JSON or deeper;
 /// a key is given twice in one object, which a JSON reader lets pass.
-Json parse_json(const std::string& text, int max_levels = 100);
+Json parse_json(const std::string& text, int max_levels = kJsonLevels);
 
-/// The JSON object that text holds; null where it holds anything else or is not JSON.
+/// The JSON object that text holds; null where it holds anything else, is not JSON or is nested
+/// more deeply than kJsonLevels.
 Json parse_json_object(std::string_view text);
 
 /// value as text: on one line, or with indent spaces a level. Bytes that are not UTF-8 become

@@ -26,8 +26,8 @@ class DecoderNorms {
   template <class T>
   void set_context_norm(int64_t k, T* h, int64_t d) const {
     const double norm = scores::norm(h, d);
-    const T factor = static_cast<T>(norm > 0 ? context_norms_[static_cast<size_t>(k)] / norm : 0);
-    for (int64_t i = 0; i < d; ++i) h[i] *= factor;
+    const double factor = norm > 0 ? context_norms_[static_cast<size_t>(k)] / norm : 0;
+    for (int64_t i = 0; i < d; ++i) h[i] = scores::scaled(factor, h[i]);
   }
   /// The score of a word, given its scales, and a context of component k that has its norm.
   template <class T>

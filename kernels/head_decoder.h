@@ -50,6 +50,8 @@ class HeadDecoder {
     /// If not empty, the answer has the log-probability of each row's target instead.
     std::span<const int32_t> targets = {};
   };
+  /// In a mixture words whose probability is below e^-87 of the best's (in float64 e^-708) may be
+  /// in another order, with less exact log-probabilities; those of targets are exact.
   struct Answer {
     std::vector<int32_t> words;     ///< (rows, k), best first; equal ones in the order of their ids
     std::vector<double> log_probs;  ///< (rows, k); of targets (rows)

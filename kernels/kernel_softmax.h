@@ -72,8 +72,10 @@ SoftmaxLoss kernel_softmax(const HeadSpec& head, const Var& h, const HeadWeights
 
 /// Decoding: log p(v | h) of every word v for a few contexts, (N, V) float64 on the CPU, computed
 /// as kernel_softmax does, for any head. Nothing is recorded on the tape. A row's bits do not
-/// depend on the other rows. The result has N x V numbers, so pass many contexts a few at a
-/// time; up to ops::kHeadPanel of them cost as much as one.
+/// depend on the other rows, but where one of these is so long that its products overflow, or has a
+/// log-variance of 40 or more: rows beside it may differ in the last digits. The result has N x V
+/// numbers, so pass many contexts a few at a time; up to ops::kHeadPanel of them cost as much as
+/// one.
 Tensor log_probabilities(const HeadSpec& head, const Var& h, const HeadWeights& weights);
 /// Scores S_k(w_v, h_k) + b_v of every component, (K, N, V) float64 on the CPU. With targets (N
 /// int32, -1: none) a row's target has the score that the loss is computed from.

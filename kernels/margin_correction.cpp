@@ -6,17 +6,35 @@
 #include "core/error.h"
 
 namespace nine {
+namespace {
+
+// The logarithm of the sum of e^x.
+double log_sum(std::span<const double> xs) {
+  const double top = *std::max_element(xs.begin(), xs.end());
+  if (top == -INFINITY) return top;
+  double sum = 0;
+  for (const double x : xs) sum += std::exp(x - top);
+  return top + std::log(sum);
+}
+
+}  // namespace
 
 void undo_cos_margin(std::span<double> log_p, std::span<const double> sizes) {
   require(log_p.size() == sizes.size(), "[undo_cos_margin] ", sizes.size(), " margins for ",
           log_p.size(), " words");
-  double top = -INFINITY, sum = 0;
-  for (size_t v = 0; v < log_p.size(); ++v) {
+  const auto best =
+      static_cast<size_t>(std::max_element(log_p.begin(), log_p.end()) - log_p.begin());
+  if (log_p.empty()) return;
+  // 1 - kappa p is e^-M p + (1 - p). Of the likeliest word, whose p may be 1 to the last digit, 1 -
+  // p is the sum of the others' p.
+  const double p = log_p[best];
+  log_p[best] = -INFINITY;
+  const double others = log_sum(log_p);
+  for (size_t v = 0; v < log_p.size(); ++v)
     log_p[v] += std::log1p(std::expm1(-sizes[v]) * std::exp(log_p[v]));
-    top = std::max(top, log_p[v]);
-  }
-  for (const double x : log_p) sum += std::exp(x - top);
-  const double all = top + std::log(sum);
+  const double both[] = {p - sizes[best], others};
+  log_p[best] = p + log_sum(both);
+  const double all = log_sum(log_p);
   for (double& x : log_p) x -= all;
 }
 

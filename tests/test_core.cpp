@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <string>
 #include <thread>
@@ -16,6 +17,7 @@
 
 #include "core/arena.h"
 #include "core/error.h"
+#include "core/json.h"
 #include "core/ops.h"
 #include "core/profile.h"
 #include "core/random.h"
@@ -488,6 +490,28 @@ TEST_CASE("threads: several threads of a program may run loops at the same time"
     });
   for (std::thread& u : users) u.join();
   CHECK(count == 3000);
+}
+
+// --- JSON
+
+TEST_CASE("parse_json_object: what is nested too deeply for recursion is no object") {
+  const auto nested = [](int levels, bool objects) {
+    std::string text = R"({"before":[{}],"a":)";
+    for (int i = 1; i < levels; ++i) text += objects ? R"({"a":)" : "[";
+    return text + '1' + std::string(static_cast<size_t>(levels - 1), objects ? '}' : ']') + '}';
+  };
+  for (const bool objects : {true, false}) {
+    CHECK(parse_json_object(nested(kJsonLevels, objects)).size() == 2);
+    CHECK_NOTHROW(parse_json(nested(kJsonLevels, objects)));
+    for (const int levels : {kJsonLevels + 1, 200'000}) {
+      CHECK(parse_json_object(nested(levels, objects)).is_null());
+      CHECK(has(error_of([&] { parse_json(nested(levels, objects)); }),
+                "is nested more deeply than 100 levels"));
+    }
+  }
+  CHECK(parse_json_object(R"({"a":1,"a":2})").is_object());
+  for (const char* none : {"", "[1]", "1", "{", R"({"a":})", "{} {}"})
+    CHECK(parse_json_object(none).is_null());
 }
 
 // --- errors and the profile

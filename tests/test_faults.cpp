@@ -456,7 +456,7 @@ TEST_CASE("faults: a vocabulary of one word, and a validation text without a kno
   CHECK(last < 2);
   const Outcome scored = run_program("lm_score", {"--checkpoint", tiny.dir / "run"}, "yes\nno\n\n");
   CHECK_MESSAGE(scored.code == 0, scored.err);
-  CHECK(has(scored.err, "unknown words"));
+  CHECK(has(scored.err, "unknown tokens)"));
   CHECK_FALSE(has(scored.out, "nan"));
 }
 

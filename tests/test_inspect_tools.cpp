@@ -264,7 +264,14 @@ TEST_CASE("explain, show, plot: wrong names say what is there") {
       has(error_of([] { plot_svg({.kernels = "lin,rbf"}); }), "lin and rbf cannot share an axis"));
   CHECK(has(error_of([] { plot_svg({.kernels = "mos"}); }), "mixture"));
   CHECK(has(error_of([] { plot_svg({.from = 2, .to = 1}); }), "--from 2 --to 1"));
+  CHECK(has(error_of([] { plot_svg({.kernels = "expr:{exp(exp(q+10))}", .to = 1e6}); }),
+            "expr:{exp(exp(q+10))} has no finite value in the range --from 0 --to 1e+06"));
   CHECK(has(error_of([] { check_rows({.shape = "3,4"}); }), "not N,V,d"));
+  for (const char* shape : {"3000000000,3000000000,3000000000", "1,1,100000", "100000,100001,1"}) {
+    CAPTURE(shape);
+    CHECK(has(error_of([&] { check_rows({.shape = shape, .kernels = "lin"}); }),
+              concat("--shape: ", shape, " is too large")));
+  }
   CHECK(has(error_of([] { check_rows({.shape = "3,4,5"}); }), "mog"));
 }
 
@@ -445,7 +452,16 @@ TEST_CASE("kernel_inspect: the program explains, draws, shows and checks") {
   CHECK(run_program("kernel_inspect", {"--check", "--shape", "2,3,8", "--seed", "5"}).code == 0);
   CHECK(run_program("kernel_inspect", {"--check", "--eps", "0.3"}).code == 1);
   CHECK(run_program("kernel_inspect", {"--check", "--explain", "lin"}).code == 2);
-  CHECK(run_program("kernel_inspect", {"--seed", "3"}).code == 2);
+  const Outcome seed = run_program("kernel_inspect", {"--seed", "3"});
+  CHECK(seed.code == 2);
+  CHECK(has(seed.err, "--seed is for --check and --exercise"));
+  for (const char* flag : {"--from", "--to"}) {
+    const Outcome r = run_program(
+        "kernel_inspect", {"--plot", directory / "c.svg", "--kernels", "arc:0.5", flag, "2"});
+    CHECK(r.code == 2);
+    CHECK_MESSAGE(has(r.err, concat(flag, " is for --plot of kernels, not of margins")), r.err);
+    CHECK_FALSE(std::filesystem::exists(directory / "c.svg"));
+  }
   CHECK(run_program("kernel_inspect", {"--solution"}).code == 2);
   CHECK(run_program("kernel_inspect", {"--page", directory / "a.html"}).code == 2);
   CHECK(has(run_program("kernel_inspect", {"--exercise", "lin", "--seed", "2"}).out, "Compute S"));

@@ -13,6 +13,7 @@
 
 #include "apps/inspect/inspect.h"
 #include "core/json.h"
+#include "kernels/scores/vectors.h"
 #include "tests/programs.h"
 #include "tests/score_oracle.h"
 #include "tests/support.h"
@@ -543,6 +544,27 @@ TEST_CASE("kernel_inspect: a word that equals its context") {
       CHECK(out["log_probs"][n][0].get<double>() ==
             doctest::Approx(-out["nll"][n].get<double>()).epsilon(1e-13));
   }
+}
+
+TEST_CASE("kernel_inspect: a slope that is infinite times a gradient of 0") {
+  Json in = small_input();
+  in["H"] = Json::parse("[[1, 0]]");
+  for (const char* patch :
+       {R"({"head": "expr:{sqrt(abs(z))}", "W": [[0, 1]], "targets": [0]})",
+        R"({"head": "expr:{-sqrt(abs(z))}", "W": [[0, 1], [1e8, 0]], "targets": [0]})"}) {
+    in.merge_patch(Json::parse(patch));
+    const Json out = Json::parse(app::inspect(app::read_inspect_input(in)).dump());
+    CHECK_MESSAGE(out["grad"]["H"] == Json::parse("[[0.0, 0.0]]"), out["grad"]["H"].dump());
+  }
+}
+
+TEST_CASE("kernel_inspect: a vector whose square is no double is given a norm, too") {
+  Json in = small_input();
+  in.merge_patch(Json::parse(R"({"H": [[1e-170, 0]], "W": [[1, 0], [0, 1]], "targets": [0],
+                                 "options": {"context_norm": "const:1"}})"));
+  const Json out = Json::parse(app::inspect(app::read_inspect_input(in)).dump());
+  CHECK(out["nll"][0].get<double>() == doctest::Approx(std::log1p(std::exp(-1.0))));
+  CHECK(scores::scaled(1e42, 1e-42f) == doctest::Approx(1).epsilon(1e-3));
 }
 
 TEST_CASE("kernel_inspect: the program") {

@@ -230,6 +230,8 @@ TEST_CASE("lm_score: what does not go together is a usage error that says what t
       {{"--checkpoint", a, "--top", "2", "--samples", "3"}, "--generate"},
       {{"--checkpoint", a, "--worst", "3"}, "--compare"},
       {{"--checkpoint", a, "--seed", "3"}, "--generate, --compare"},
+      {{"--compare", a, b, "--top", "3", "--seed", "99"}, "--seed is for --generate"},
+      {{"--checkpoint", a, "--clusters", "2:inner", "--seed", "5"}, "--clusters N:ppmi"},
       {{"--checkpoint", a, "--generate", "--tokens"}, "plain scoring"},
       {{"--checkpoint", a, "--generate", "--batch-tokens", "10"}, "--batch"},
       {{"--checkpoint", a, "--top", "2", "--carry-state"}, "--carry-state"},

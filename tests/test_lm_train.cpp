@@ -135,8 +135,17 @@ TEST_CASE("a run on the sample learns, validates, tests and says what it reached
   const Outcome whole = run_program("lm_train", {"--sample", "--hidden", "8", "--embed", "8",
                                                  "--after", "1u", "--run", dir / "whole"});
   CHECK(has(whole.out, "floor 15.742"));
-  CHECK(log_of(dir / "whole").front()["entropy_floor_ppl"].get<double>() ==
+  CHECK(has(whole.out, "floor 15.503"));  // the test text has its own
+  const std::vector<Json> whole_log = log_of(dir / "whole");
+  CHECK(whole_log.front()["entropy_floor_ppl"].get<double>() ==
         doctest::Approx(15.742).epsilon(1e-4));
+  const Json& test = whole_log[whole_log.size() - 2];
+  REQUIRE(test["event"] == "test");
+  CHECK(test.value("entropy_floor_ppl", 0.0) == doctest::Approx(15.503).epsilon(1e-4));
+  CHECK(!log[log.size() - 2].contains("entropy_floor_ppl"));
+  const std::string page = slurp(dir / "whole/report.html");
+  CHECK(has(page, "× the floor of 15.74"));
+  CHECK(has(page, "× the floor of 15.50"));
   CHECK(has(r.out, "parameters"));
   CHECK(has(slurp(dir / "run/report.html"), "<svg"));
   const Safetensors model = read_safetensors(dir / "run/checkpoints/best/model.safetensors");
@@ -182,6 +191,14 @@ TEST_CASE("what only watches, and where the head's products are kept: the same b
   CHECK(has(profiled, "profile: 40 steps; this machine"));
   for (const char* op : {"\nhead_gradients ", "\nlstm ", "\nadam ", "\nall ops "})
     CHECK_MESSAGE(has(profiled, op), op);
+  // Killed after its last update, before it was done: nothing is left that could be timed.
+  std::string log = slurp(dir / "profile/log.jsonl");
+  REQUIRE(log.ends_with("}\n"));
+  log.erase(log.rfind('\n', log.size() - 2) + 1);
+  put(dir / "profile/log.jsonl", log);
+  const std::string again = run("profile", {"--profile"});
+  CHECK(has(again, "40 updates"));
+  CHECK_MESSAGE(!has(again, "profile:"), again);
   run("anomaly", {"--detect-anomaly"});
   run("tiles", {"--head-memory", "tiles"});
   for (const char* name : {"profile", "anomaly", "tiles"})

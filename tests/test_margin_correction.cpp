@@ -67,6 +67,15 @@ TEST_CASE("margin correction: it inverts the optimum, whatever the margins") {
       CHECK(relative_error(undone(p, sizes), q) < 1e-6);
       if (size == 0) CHECK(relative_error(p, q) < 1e-12);
     }
+  // p of the first word is 1 to the last digit: q is in proportion to e^-M + p_2 and p_2.
+  for (const double size : {20.0, 45.0, 300.0, 2000.0}) {
+    Doubles log_p{0, -size, -size - 1};
+    undo_cos_margin(log_p, Doubles(3, size));
+    const double e = std::exp(-1.0), all = 2 + e + 1 + e;
+    CHECK(std::exp(log_p[0]) == doctest::Approx((2 + e) / all));
+    CHECK(std::exp(log_p[1]) == doctest::Approx(1 / all));
+    CHECK(std::exp(log_p[2]) == doctest::Approx(e / all));
+  }
   CHECK(has(error_of([] { cos_margin_optimum(Doubles{1}, Doubles{}); }), "0 margins for 1 words"));
 }
 

@@ -328,6 +328,9 @@ TEST_CASE("mt_train: --average writes the mean of the last checkpoints, a checkp
   const std::string bytes = slurp(text.dir / "run/average/latest/model.safetensors");
   CHECK(train({"--run", text.dir / "run", "--average", "3"}).code == 0);
   CHECK(slurp(text.dir / "run/average/latest/model.safetensors") == bytes);
+  const Outcome nowhere = train({"--run", text.dir / "nosuch", "--average", "1"});
+  CHECK(nowhere.code == 1);
+  CHECK_MESSAGE(has(nowhere.err, "there is no directory " + text.dir / "nosuch"), nowhere.err);
   const Outcome many = train({"--run", text.dir / "run", "--average", "9"});
   CHECK(many.code == 1);
   CHECK(has(many.err, "has the last 3 checkpoints; train with a larger --keep"));

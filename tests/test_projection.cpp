@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <fstream>
 #include <numeric>
@@ -197,6 +198,17 @@ TEST_CASE("words: vectors of a checkpoint, in polar coordinates") {
   const std::vector<Place> again = polar_places(mirrored, 1);
   for (size_t i = 0; i < 5; ++i)
     CHECK(std::hypot(again[i].x - places[i].x, again[i].y - places[i].y) < 1e-6);
+
+  // A dictionary in another order, as lm_train --vocab takes one: by count, ties by id.
+  std::ofstream(dir / "model/dict.txt") << "x 4\nthe 80\ndog 7\na 90\ncat 6\nred 7\n";
+  const WordVectors ordered = read_word_vectors(dir / "model", 4);
+  CHECK(ordered.words == std::vector<std::string>{"a", "the", "dog", "red"});
+  CHECK(ordered.counts == std::vector<int64_t>{90, 80, 7, 7});
+  const std::vector<double> vectors = ordered.vectors.to_vector(), all = weights.to_vector();
+  for (size_t i = 0; i < 4; ++i) {
+    const size_t id = std::array<size_t, 4>{5, 3, 4, 7}[i];
+    for (size_t j = 0; j < 3; ++j) CHECK(vectors[3 * i + j] == all[3 * id + j]);
+  }
 
   CHECK(word_group("the") == word_group("two"));
   CHECK(word_group("her") != word_group("the"));

@@ -18,6 +18,7 @@
 
 namespace fs = std::filesystem;
 using namespace nine::tests;
+using nine::concat;
 using nine::Json;
 
 TEST_CASE("report: a run's figures and curves") {
@@ -53,6 +54,54 @@ TEST_CASE("report: a run's figures and curves") {
     CHECK(chart_data(html, title)["series"].size() == 1);
   CHECK_FALSE(has(html, "<h3>Loss</h3>"));  // no objective of its own, no mixture, no BLEU
   CHECK_FALSE(has(html, "<h3>BLEU</h3>"));
+}
+
+TEST_CASE("report: a perplexity stands beside the floor of its own text") {
+  const TempDir dir;
+  const auto test = [](const char* floor) {
+    return R"({"event":"test","step":10,"ppl":40)" + std::string(floor) + "}\n";
+  };
+  const std::string log = kStart + valid(10, 43);  // the validation text's floor is 21.5
+  const std::string with =
+                        page_of(dir, {dir.run("with", log + test(R"(,"entropy_floor_ppl":20)"))}),
+                    without = page_of(dir, {dir.run("without", log + test(""))});
+  for (const std::string& page : {with, without}) {
+    check_page(page);
+    CHECK(has(page, "2.000× the floor of 21.50"));
+    CHECK(has(page, "Entropy floor <span class=\"quiet\">of the validation text</span>"));
+  }
+  CHECK(has(with, "2.000× the floor of 20.00"));
+  CHECK(has(with, "Entropy floor <span class=\"quiet\">of the test text</span>"));
+  CHECK(times(with, "× the floor") == 2);
+  CHECK(times(without, "× the floor") == 1);  // a log of before test lines had it
+  CHECK_FALSE(has(without, "of the test text"));
+}
+
+TEST_CASE("report: the best validation is the one that the run took for the best") {
+  const TempDir dir;
+  const auto validation = [](int step, double ppl, double bleu, bool best) {
+    return Json{{"event", "valid"}, {"step", step}, {"ppl", ppl}, {"bleu", bleu}, {"best", best}}
+               .dump() +
+           "\n";
+  };
+  const std::string log = kStart + validation(10, 60, 5, true) + validation(20, 30, 4, false) +
+                          validation(30, 50, 9, true) + validation(40, 40, 8, false);
+  // A run that has ended says so itself.
+  const std::string done = R"({"event":"done","step":40,"best_valid_ppl":50,"best_step":30})"
+                           "\n";
+  for (const std::string& end : {std::string(), done}) {
+    const std::string html = page_of(dir, {dir.run("bleu", log + end)});
+    check_page(html);
+    CHECK(has(html, "<dt>Validation perplexity</dt><dd><b>50.00</b><span>best, at step 30"));
+    CHECK(has(html, "Best validation <span class=\"quiet\">at step 30</span>"));
+    CHECK(has(html, "30 <span class=\"badge best\">best</span>"));
+    CHECK(times(html, "badge best\">best<") == 1);
+  }
+  // A log without the flag: the lowest perplexity.
+  const std::string html =
+      page_of(dir, {dir.run("old", kStart + valid(10, 60) + valid(20, 30) + valid(30, 50))});
+  CHECK(has(html, "<b>30.00</b><span>best, at step 20"));
+  CHECK(has(html, "20 <span class=\"badge best\">best</span>"));
 }
 
 TEST_CASE("report: sample translations of the last validation, with attention, escaped") {
@@ -147,6 +196,31 @@ TEST_CASE("report: settings of the network that a run does not have are left out
   CHECK_FALSE(has(lstm, "<dt>attention heads</dt>"));
   CHECK(has(transformer, "<dt>attention heads</dt>"));
   CHECK_FALSE(has(transformer, "<dt>embedding</dt>"));
+}
+
+TEST_CASE("report: layers of encoder and decoder in place of their default") {
+  const TempDir dir;
+  const auto run = [&](const char* name, const char* config) {
+    return dir.run(name, kStart + train(1, 5), config);
+  };
+  // As mt_train writes them: with --encoder-layers 1 --decoder-layers 3, and with --layers 2.
+  const auto own = run("own", R"({"layers":6,"encoder_layers":1,"decoder_layers":3})"),
+             both = run("both", R"({"layers":2,"encoder_layers":2,"decoder_layers":2})"),
+             same = run("same", R"({"layers":6,"encoder_layers":2,"decoder_layers":2})"),
+             model = run("model", R"({"layers":2})");
+  const auto says = [&](const fs::path& directory, const char* layers) {
+    std::string html = page_of(dir, {directory});
+    CAPTURE(layers);
+    CHECK(has(html, concat("layers <b>", layers, "</b>")));
+    return html;
+  };
+  const std::string page = says(own, "1 + 3");
+  CHECK(has(page, "<dt>encoder layers</dt><dd>1</dd>"));
+  CHECK(has(page, "<dt>decoder layers</dt><dd>3</dd>"));
+  CHECK_FALSE(has(page, "<dt>layers</dt>"));
+  CHECK_FALSE(has(says(both, "2 + 2"), "<dt>layers</dt>"));
+  CHECK(has(says(model, "2"), "<dt>layers</dt><dd>2</dd>"));
+  CHECK(has(page_of(dir, {both, same}), "All runs have the same settings."));
 }
 
 TEST_CASE("report: what comes from files is escaped") {

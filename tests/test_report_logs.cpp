@@ -91,6 +91,21 @@ TEST_CASE("report: unfinished and damaged logs") {
     CHECK(has(html, "config.json is not a JSON object"));
     CHECK(has(html, "&lt;script&gt;"));
   }
+  SUBCASE("a configuration that is nested too deeply") {
+    std::string deep;
+    for (int i = 0; i < 20'000; ++i) deep += R"({"a":)";
+    deep += '1' + std::string(20'000, '}');
+    CHECK(has(page_of(dir, {dir.run("deep", kStart + train(1, 5), deep)}),
+              "config.json is not a JSON object"));
+  }
+  SUBCASE("learned numbers whose names no head has") {
+    const std::string html =
+        page_of(dir, {dir.run("names", kStart + R"({"event":"train","step":22,"learned":{".x.y":1,)"
+                                                R"("99999999999999999999.a.y":2}})"
+                                                "\n")});
+    check_page(html);
+    CHECK(chart_data(html, "Learned: y")["series"].size() == 2);
+  }
   SUBCASE("values that are not finite leave a gap") {
     std::string log = kStart + train(10, 50);
     log += R"({"event":"train","step":20,"loss":null,"nll":"NaN","ppl":null})"

@@ -469,11 +469,50 @@ TEST_CASE("lm_rescore: what is refused") {
   refused(with(model, {"--lambda", "1", "--group-by", "before:#"}), 1, "--group-by");
   refused(with(model, {"--lambda", "1", "--group-by", f.dir / "tune.ref"}), 1, "no text for");
   refused({"--checkpoint", f.dir / "nowhere", "--lambda", "1"}, 1, "nowhere");
-  // A baseline that the output would write over.
+  // An output that cannot be made is said before any list is read and scored.
+  const auto written_to = [&](const std::string& output) {
+    const Outcome r =
+        run_program("lm_rescore", {"--nbest", f.dir / "none", "--reference", f.dir / "test.ref",
+                                   "--checkpoint", model_a(), "--lambda", "1", "--output", output});
+    CHECK(r.code == 1);
+    return r.err;
+  };
+  for (const char* path : {"test.ref", "test.ref/results"}) {
+    const std::string err = written_to(f.dir / path), file = f.dir / "test.ref";
+    CHECK_MESSAGE(
+        has(err, concat("--output ", f.dir / path, ": ", file, " is a file, not a directory")),
+        err);
+  }
+  // A baseline or a file of groups that the output would write over.
   fs::create_directory(f.dir / "out");
   put(f.dir / "out/hyp.trn", "kept");
   CHECK(f.run(with(model, {"--lambda", "1", "--baseline", f.dir / "out/hyp.trn"})).code == 2);
   CHECK(slurp(f.dir / "out/hyp.trn") == "kept");
+  put(f.dir / "out/utterances.tsv", "kept");
+  const Outcome groups =
+      f.run(with(model, {"--lambda", "1", "--group-by", f.dir / "out/utterances.tsv"}));
+  CHECK(groups.code == 2);
+  CHECK_MESSAGE(has(groups.err, "is also --group-by"), groups.err);
+  CHECK(slurp(f.dir / "out/utterances.tsv") == "kept");
+}
+
+TEST_CASE("lm_rescore: every segment is better by the same number of errors") {
+  const TemporaryDirectory dir;
+  std::string nbest, reference, baseline;
+  for (int i = 0; i < 40; ++i) {
+    nbest += concat("u", i, "\t-1\tthe cat saw a dog\n");
+    reference += concat("u", i, "\tthe cat saw a dog\n");
+    baseline += concat("the cat saw a bird (u", i, ")\n");
+  }
+  const Outcome r = run_program(
+      "lm_rescore", {"--checkpoint", model_a(), "--lambda", "0", "--nbest",
+                     dir.write("nbest", nbest), "--reference", dir.write("reference", reference),
+                     "--baseline", dir.write("baseline.trn", baseline), "--output", dir / "out"});
+  REQUIRE_MESSAGE(r.code == 0, r.err);
+  CHECK_MESSAGE(has(r.out, "40 segments, mean 1.000, deviation 0.000, Z inf, p <0.0001"), r.out);
+  const Json j = Json::parse(slurp(dir / "out/results.json"));
+  CHECK(j["mapsswe"]["z"].is_null());
+  CHECK(j["mapsswe"]["p"] == 0);
 }
 
 TEST_CASE("lm_rescore: sclite's Sum/Avg and sc_stats' MAPSSWE of what it wrote") {

@@ -161,6 +161,23 @@ TEST_CASE("lm_score --restrict --compare: discordant pairs, McNemar, Holm") {
   CHECK(has(table, "\ndog cat bird "));
 }
 
+TEST_CASE("lm_score --restrict --json: what a set without a position does not have is null") {
+  const TemporaryDirectory dir;
+  const std::string text = "the cat saw a dog\nthe dog heard a cat\n",
+                    sets = dir.write("sets", "cat dog\nhim bird\n");
+  const Json one = restricted({"--checkpoint", model_a(), "--restrict", sets}, text)["sets"],
+             two =
+                 restricted({"--compare", model_a(), model_b(), "--restrict", sets}, text)["sets"];
+  CHECK(one[0]["model"]["accuracy"]["value"].is_number());
+  CHECK(two[0]["mcnemar_p"].is_number());
+  CHECK(one[1]["positions"] == 0);
+  for (const Json& measures : {one[1]["model"], two[1]["a"], two[1]["b"]})
+    CHECK(measures == Json{{"accuracy", nullptr}, {"cross_entropy", nullptr}, {"margin", nullptr}});
+  for (const char* key : {"mcnemar_p", "holm_p", "cross_entropy_b_minus_a"})
+    CHECK_MESSAGE(two[1].at(key).is_null(), key);
+  CHECK(two[1]["only_a"] == 0);
+}
+
 TEST_CASE("lm_score --restrict --choices: each as the probabilities of --top say") {
   const TemporaryDirectory dir;
   const std::string text = longer_text() + kLmText,

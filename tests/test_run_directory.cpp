@@ -185,6 +185,11 @@ TEST_SUITE("run directory") {
     scratch.write("config.json", "[1");
     RunDirectory run(scratch / ".");
     CHECK(has(error_of([&] { (void)run.read_config(); }), "is not a JSON object"));
+    std::string deep;
+    for (int i = 0; i < 20'000; ++i) deep += R"({"a":)";
+    scratch.write("config.json", deep + '1' + std::string(20'000, '}'));
+    CHECK(has(error_of([&] { (void)run.read_config(); }),
+              "config.json is not a JSON object of at most 100 nested levels"));
     if (geteuid() == 0) return;  // root may write anywhere
     fs::create_directory(scratch / "ro");
     fs::permissions(scratch / "ro", fs::perms::owner_read | fs::perms::owner_exec);
@@ -315,6 +320,13 @@ TEST_SUITE("run directory") {
           "--tie-embeddings was on in this run, now off; --train was a,b in this run, now a; "
           "--init was not given in this run, now x; use --restart "
           "or another --run");
+    // A path that is not UTF-8 is stored with U+FFFD in place of its bytes.
+    const Json bytes = {{"train", {"caf\xe9.txt"}}, {"init", "\xff"}};
+    CHECK(
+        compare_configs(parse_json(json_text(bytes)), bytes, keys_free_on_resume(), bytes).empty());
+    CHECK(has(compare_configs(parse_json(json_text(bytes)), {{"init", "x\xff"}},
+                              keys_free_on_resume(), bytes),
+              "now x\xef\xbf\xbd;"));
     CHECK(compare({{"novel", 1}}).empty());
     CHECK(compare({{"novel", 1}}, {{"novel", 1}}).empty());
     CHECK(compare({{"novel", 2}}, {{"novel", 1}}) ==

@@ -141,6 +141,33 @@ TEST_CASE("nine_report --angles: one model, two models, the page and the numbers
   CHECK(report({"--words", model_a(), "--output", file}).code == 0);
 }
 
+TEST_CASE("nine_report --angles: the words and the perplexity that were used, of each model") {
+  const TemporaryDirectory dir;
+  const auto report = [&](const Strings& more) {
+    Strings all{"--words", model_a(),      model_c(), "--angles",       "--iterations",
+                "20",      "--perplexity", "300",     "--permutations", "9"};
+    all.insert(all.end(), more.begin(), more.end());
+    const Outcome r = run_program("nine_report", all);
+    REQUIRE_MESSAGE(r.code == 0, r.err);
+    return r.out;
+  };
+  const Json j = Json::parse(report({"--json"}));
+  CHECK(j["words"] == 1000);  // the settings
+  CHECK(j["perplexity"] == 300);
+  const std::string file = dir / "angles.html";
+  report({"--output", file});
+  const std::string page = slurp(file);
+  CHECK(has(page, "At most 1000 most frequent words of each model"));
+  for (const Json& model : j["models"]) {
+    const auto words = model["words"].get<int64_t>(), third = words / 3;
+    CHECK(words < 100);
+    CHECK(model.value("perplexity", 0.0) == third);
+    CHECK(has(page, concat("The ", words, " most frequent words and the groups; t-SNE of ", words,
+                           " words with perplexity ", third, ",")));
+  }
+  CHECK(j["models"][0]["words"] != j["models"][1]["words"]);
+}
+
 TEST_CASE("measure_angles: the reference word lies at (1, 0), and angles do not depend on scale") {
   app::AngleSettings settings{.iterations = 50};
   const std::string directory = model_a() + "/checkpoints/best";
@@ -166,5 +193,6 @@ TEST_CASE("nine_report --angles: what is refused") {
   refused({"--words", model_a(), "--json"}, "--angles");
   refused({"--words", model_a(), "--group", "a=b"}, "--angles");
   refused({"--words", model_a(), "--angles", "--group", "a"}, "royal=king,queen");
+  refused({"--words", model_a(), "--angles", "--json", "--group", "x=the,a"}, "--group is for");
   refused({"--words", model_a(), "--angles", "--json", "--output", "x"}, "--json writes no page");
 }

@@ -117,6 +117,36 @@ TEST_CASE("ppmi_vectors: with all dimensions, the cosines of the matrix's rows")
   CHECK(has(error_of([&] { ppmi_vectors({few}, vocabulary, ids, {}); }), "does not have 'c'"));
 }
 
+TEST_CASE("lm_score --clusters: the frequent words of a dictionary in another order") {
+  const TemporaryDirectory dir;
+  const std::string best = model_a() + "/checkpoints/best/";
+  for (const char* file : {"model.safetensors", "config.json"}) dir.write(file, slurp(best + file));
+  std::string reversed;
+  for (const std::string& line : split(slurp(best + "dict.txt"), '\n'))
+    reversed = line + "\n" + reversed;
+  dir.write("dict.txt", reversed);
+  const auto clusters = [](const std::string& model) {
+    return split(lm_score({"--checkpoint", model, "--clusters", "2:inner", "--cluster-size", "3",
+                           "--cluster-min-count", "20"},
+                          ""),
+                 '\n');
+  };
+  const Strings sorted = clusters(model_a()), made = clusters(dir.path().string());
+  REQUIRE(made.size() == sorted.size());
+  CHECK(made[0].substr(0, made[0].find(';')) == sorted[0].substr(0, sorted[0].find(';')));
+  for (size_t i = 2; i < made.size(); ++i) {
+    const Strings halves = split(made[i], '\t');
+    REQUIRE(halves.size() == 2);
+    const Strings words = split(halves[0], ' '), counts = split(halves[1], ' ');
+    REQUIRE(words.size() == 3);
+    REQUIRE(counts.size() == 3);
+    for (size_t k = 0; k < 3; ++k) {
+      CHECK(std::stoi(counts[k]) >= 20);
+      CHECK(has("\n" + reversed, "\n" + words[k] + " " + counts[k] + "\n"));
+    }
+  }
+}
+
 TEST_CASE("lm_score --clusters: sets that --restrict reads") {
   const TemporaryDirectory dir;
   const std::string text = dir.write("text.txt", longer_text());

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
+#include <limits>
 #include <regex>
 
 #include "core/number_format.h"
@@ -127,7 +128,22 @@ TEST_CASE("mapsswe: SCTK's example") {
   CHECK(fixed(m.z, 3) == "2.000");
   CHECK(m.p == Approx(0.04550026389635839));
   CHECK(mapsswe({}).p == 1);
-  CHECK(mapsswe(std::vector<ErrorSegment>{{2, 1}, {2, 1}}).z == 0);
+  CHECK(mapsswe(std::vector<ErrorSegment>{{2, 1}}).p == 1);  // one has no deviation
+}
+
+TEST_CASE("mapsswe: differences that are all the same, and differences that cancel out") {
+  using Segments = std::vector<ErrorSegment>;
+  const Mapsswe better = mapsswe(Segments(40, ErrorSegment{2, 1})),
+                worse = mapsswe(Segments(3, ErrorSegment{0, 4})),
+                same = mapsswe(Segments{{1, 1}, {2, 2}}), even = mapsswe(Segments{{2, 1}, {1, 2}});
+  CHECK(better.z == std::numeric_limits<double>::infinity());
+  CHECK(better.p == 0);
+  CHECK(worse.z == -std::numeric_limits<double>::infinity());
+  CHECK(worse.p == 0);
+  CHECK(same.z == 0);
+  CHECK(same.p == 1);
+  CHECK(even.deviation == Approx(std::sqrt(2)));
+  CHECK(even.p == 1);
 }
 
 TEST_CASE("word errors: sclite's counts and sc_stats' test of 4,000 made-up utterances") {

@@ -17,6 +17,7 @@ namespace nine::app {
 namespace {
 
 constexpr double kLimit = 1e-6;
+constexpr double kMostShapeNumbers = 1e9;  // of a shape
 
 struct HeadShape {
   int64_t rows, words, size;
@@ -37,6 +38,12 @@ HeadShape shape_of(const CheckSettings& s, RandomStream& random) {
     throw UsageError(
         concat("--shape: ", s.shape,
                " is not N,V,d: contexts, words and numbers of a vector, such as 3,5,8"));
+  // In floating point, as the products may not fit into an integer. A mixture has d x d weights.
+  const auto size = static_cast<double>(d);
+  if (static_cast<double>(n) * static_cast<double>(v) * size > kMostShapeNumbers ||
+      size * size > kMostShapeNumbers)
+    throw UsageError(concat("--shape: ", s.shape,
+                            " is too large: N x V x d and d x d must be at most 1000000000"));
   return {n, v, d};
 }
 

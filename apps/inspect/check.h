@@ -28,7 +28,7 @@ struct CheckRow {
   std::string where;  ///< the worst element
 };
 
-/// One row an op or head. UsageError: a shape that cannot be read.
+/// One row an op or head. UsageError: a shape that cannot be read or is too large.
 std::vector<CheckRow> check_rows(const CheckSettings& settings);
 /// The table, the worst row once more, and how many are above 1e-6.
 std::string check_text(const std::vector<CheckRow>& rows);

@@ -73,15 +73,14 @@ Sample at_product(const Score& score, double z) {
   return {s.value, s.dw[0]};
 }
 
-}  // namespace
+// Larger values count as infinite: the arithmetic of axes would overflow.
+double drawn(double y) { return std::abs(y) <= 1e300 ? y : std::nan(""); }
 
-namespace {
-
-// Whether the first name of a list is that of a margin.
-bool names_margins(const std::string& list) {
-  const std::string first = list.substr(0, list.find_first_of(":,"));
-  return std::ranges::any_of(kEnumNames<Margin::Kind>.values,
-                             [&](const auto& margin) { return first == margin.second; });
+void require_values(const Curve& curve, const char* what, const PlotSettings& settings) {
+  if (last_finite(curve) == nullptr)
+    throw UsageError(concat("--kernels: ", what, curve.name,
+                            " has no finite value in the range --from ", settings.from, " --to ",
+                            settings.to, "; give another range"));
 }
 
 std::string margins_svg(const PlotSettings& settings) {
@@ -116,8 +115,14 @@ std::string margins_svg(const PlotSettings& settings) {
 
 }  // namespace
 
+bool draws_margins(const std::string& kernels) {
+  const std::string first = kernels.substr(0, kernels.find_first_of(":,"));
+  return std::ranges::any_of(kEnumNames<Margin::Kind>.values,
+                             [&](const auto& margin) { return first == margin.second; });
+}
+
 std::string plot_svg(const PlotSettings& settings) {
-  if (names_margins(settings.kernels)) return margins_svg(settings);
+  if (draws_margins(settings.kernels)) return margins_svg(settings);
   const std::vector<Named> kernels = kernels_of(settings.kernels);
   const bool product = is_inner_product_kernel(kernels.front().score);
   if (!(settings.to > settings.from) || (!product && settings.from < 0))
@@ -138,9 +143,11 @@ std::string plot_svg(const PlotSettings& settings) {
       const double x = settings.from + (settings.to - settings.from) * (n + 0.5) / kSamples;
       const Sample sample =
           product ? at_product(kernels[i].score, x) : at_distance(kernels[i].score, u, x);
-      s.points.push_back({x, sample.value});
-      d.points.push_back({x, sample.slope});
+      s.points.push_back({x, drawn(sample.value)});
+      d.points.push_back({x, drawn(sample.slope)});
     }
+    require_values(s, "", settings);
+    require_values(d, "the derivative of ", settings);
     value.curves.push_back(std::move(s));
     slope.curves.push_back(std::move(d));
   }

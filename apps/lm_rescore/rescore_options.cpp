@@ -105,6 +105,7 @@ void RescoreOptions::check(const Options& options) const {
                               {"--tune-nbest", tune_nbest},
                               {"--tune-reference", tune_reference},
                               {"--baseline", baseline}};
+  if (groups_by_file()) read.push_back({"--group-by", group_by});
   for (const std::string& model : checkpoint) add_model_files(read, "a file of the model", model);
   std::vector<NamedFile> written;
   for (const char* name : {"hyp.trn", "first.trn", "ref.trn", "utterances.tsv", "results.json"})

@@ -45,6 +45,10 @@ struct RescoreOptions {
   /// Checks flags against each other. Throws UsageError.
   void check(const Options& options) const;
   bool tunes() const { return !tune_nbest.empty(); }
+  /// Whether --group-by names a file: neither "utterance" nor "before:TEXT".
+  bool groups_by_file() const {
+    return group_by != "utterance" && !group_by.starts_with("before:");
+  }
   NBestOptions lists() const;
   SentenceScoring scoring(Device where) const;
   /// A file in --output.

@@ -1,6 +1,10 @@
 #include "apps/lm_rescore/rescore_report.h"
 
+#include <unistd.h>
+
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -46,7 +50,7 @@ std::vector<size_t> groups_of(const RescoreOptions& o, const RescoredLists& r) {
   std::vector<size_t> groups;
   const bool before = o.group_by.starts_with("before:"), each = o.group_by == "utterance";
   const Texts file =
-      before || each ? Texts() : texts_of(r.lists, read_transcripts(o.group_by), o.group_by);
+      o.groups_by_file() ? texts_of(r.lists, read_transcripts(o.group_by), o.group_by) : Texts();
   for (size_t i = 0; i < r.lists.size(); ++i) {
     std::string group = each ? r.lists[i].utterance : before ? "" : file[i];
     if (before) {
@@ -235,10 +239,26 @@ std::string as_text(const RescoreOptions& o, const RescoredLists& r, const Resul
 
 }  // namespace
 
+void require_output_directory(const RescoreOptions& options) {
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  // What is there of the path: nothing is made before the results are known.
+  fs::path there = fs::absolute(options.output, ignored);
+  while (!fs::exists(there, ignored) && there.has_relative_path()) there = there.parent_path();
+  require(fs::is_directory(there, ignored), "--output ", options.output, ": ", there.string(),
+          " is a file, not a directory; give another --output");
+  require(::access(there.c_str(), W_OK | X_OK) == 0, "--output ", options.output, ": ",
+          there.string(), " cannot be written: ", std::strerror(errno),
+          "; give a directory that is yours, or another --output");
+}
+
 void report_rescoring(const RescoreOptions& options, const RescoredLists& lists,
                       const RescoringWeights& weights) {
   const Results x = results_of(options, lists, weights);
-  std::filesystem::create_directories(options.output);
+  std::error_code error;
+  std::filesystem::create_directories(options.output, error);
+  require(!error, "--output ", options.output, ": cannot be made: ", error.message(),
+          "; give another --output");
   atomic_write_text(options.file("hyp.trn"), trn(lists, x.rescored));
   atomic_write_text(options.file("first.trn"), trn(lists, x.first));
   atomic_write_text(options.file("ref.trn"), trn(lists, lists.references));

@@ -14,16 +14,12 @@
 namespace nine::app {
 namespace {
 
-constexpr int32_t kFirst = Specials::kLanguageModel.size;
-
-// The vectors of the words kFirst ... kFirst + count - 1, and how many numbers each has.
+// The vectors of the words `ids`, the first of ids_by_count.
 std::vector<double> vectors_of(const std::filesystem::path& model, const Vocabulary& vocabulary,
-                               int64_t count, const ClusterOptions& o) {
+                               const std::vector<int32_t>& ids, const ClusterOptions& o) {
   if (o.spec.distance != WordDistance::ppmi)
-    return read_word_vectors(model, count).vectors.to_vector();
+    return read_word_vectors(model, std::ssize(ids)).vectors.to_vector();
   std::fprintf(stderr, "lm_score: counting neighbours in %s\n", o.text.c_str());
-  std::vector<int32_t> ids;
-  for (int64_t i = 0; i < count; ++i) ids.push_back(static_cast<int32_t>(kFirst + i));
   return ppmi_vectors({o.text}, vocabulary, ids, {.seed = o.seed});
 }
 
@@ -44,13 +40,12 @@ void write_clusters(const std::string& checkpoint, const ClusterOptions& o, std:
   const std::filesystem::path model = model_directory(checkpoint, kDictionaryFile);
   const Vocabulary vocabulary =
       Vocabulary::read((model / kDictionaryFile).string(), Specials::kLanguageModel);
-  int64_t frequent = 0;  // words come by frequency
-  while (kFirst + frequent < vocabulary.size() &&
-         vocabulary.count(static_cast<int32_t>(kFirst + frequent)) >= o.min_count)
-    ++frequent;
+  std::vector<int32_t> ids = ids_by_count(vocabulary);
+  std::erase_if(ids, [&](int32_t id) { return vocabulary.count(id) < o.min_count; });
+  const int64_t frequent = std::ssize(ids);
   require(frequent >= o.size, "only ", frequent, " words of the vocabulary have ", o.min_count,
           " occurrences or more, but a set needs ", o.size, "; lower --cluster-min-count");
-  const std::vector<double> vectors = vectors_of(model, vocabulary, frequent, o);
+  const std::vector<double> vectors = vectors_of(model, vocabulary, ids, o);
   const size_t width = vectors.size() / static_cast<size_t>(std::max<int64_t>(frequent, 1));
   const std::vector<WordCluster> clusters =
       closest_clusters(word_distances(vectors, width, o.spec.distance), static_cast<size_t>(o.size),
@@ -67,10 +62,9 @@ void write_clusters(const std::string& checkpoint, const ClusterOptions& o, std:
       << "\n# words, a tab, their counts in the training text\n";
   for (const WordCluster& cluster : clusters) {
     for (size_t i = 0; i < cluster.words.size(); ++i)
-      out << (i > 0 ? " " : "") << vocabulary.word(kFirst + static_cast<int32_t>(cluster.words[i]));
+      out << (i > 0 ? " " : "") << vocabulary.word(ids[cluster.words[i]]);
     for (size_t i = 0; i < cluster.words.size(); ++i)
-      out << (i > 0 ? " " : "\t")
-          << vocabulary.count(kFirst + static_cast<int32_t>(cluster.words[i]));
+      out << (i > 0 ? " " : "\t") << vocabulary.count(ids[cluster.words[i]]);
     out << '\n';
   }
 }

@@ -134,7 +134,10 @@ Json json_of(const Estimate& e) {
   return {{"value", e.value}, {"interval", {e.interval.low, e.interval.high}}};
 }
 
+// Of no position there is no estimate: null.
 Json json_of(const RestrictedMeasures& m) {
+  if (m.positions == 0)
+    return {{"accuracy", nullptr}, {"cross_entropy", nullptr}, {"margin", nullptr}};
   return {{"accuracy", json_of(m.accuracy)},
           {"cross_entropy", json_of(m.cross_entropy)},
           {"margin", json_of(m.margin)}};
@@ -154,9 +157,10 @@ Json json_of(const Row& row, bool two) {
   j["b"] = json_of(c.b);
   j["only_a"] = c.only_a;
   j["only_b"] = c.only_b;
-  j["mcnemar_p"] = c.p;
-  if (row.set != nullptr) j["holm_p"] = row.p_holm;
-  j["cross_entropy_b_minus_a"] = json_of(c.cross_entropy);
+  const bool any = c.a.positions > 0;
+  j["mcnemar_p"] = any ? Json(c.p) : Json();
+  if (row.set != nullptr) j["holm_p"] = any ? Json(row.p_holm) : Json();
+  j["cross_entropy_b_minus_a"] = any ? json_of(c.cross_entropy) : Json();
   return j;
 }
 

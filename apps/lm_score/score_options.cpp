@@ -21,7 +21,7 @@ void ScoreOptions::declare(Options& o) {
   add_device(o, device);
   add_matmul_precision(o, precision);
   add_mpi_timeout(o, mpi_timeout);
-  o.add("seed", seed, "of --generate, of resamples and of --clusters");
+  o.add("seed", seed, "of --generate, of resamples and of --clusters N:ppmi");
 
   o.group("Scoring: a log-probability (natural) for each line");
   o.add("tokens", tokens,
@@ -121,8 +121,11 @@ void ScoreOptions::check(const Options& options) const {
             {"resamples"});
   const bool word_by_word = comparing && !restricting && top == 0;
   only_with(options, word_by_word, "--compare without --restrict and --top", {"worst"});
-  only_with(options, generate || comparing || restricting || clustering,
-            "--generate, --compare, --restrict and --clusters", {"seed"});
+  const bool ppmi = clustering && ClusterSpec::parse(clusters).distance == WordDistance::ppmi;
+  only_with(options, generate || (comparing && top == 0) || restricting || ppmi,
+            "--generate, --compare without --top, --restrict and --clusters N:ppmi, which draw "
+            "numbers",
+            {"seed"});
   only_with(options, plain, "plain scoring, which is what lm_score does unless told otherwise",
             {"tokens", "margin_correction"});
   only_with(options, plain || word_by_word,
@@ -136,7 +139,6 @@ void ScoreOptions::check(const Options& options) const {
   only_with(options, clustering, "--clusters",
             {"cluster_text", "cluster_size", "cluster_min_count"});
   only_with(options, !clustering, "the others; --clusters reads --cluster-text", {"input"});
-  const bool ppmi = clustering && ClusterSpec::parse(clusters).distance == WordDistance::ppmi;
   require_usage(!ppmi || !cluster_text.empty(),
                 "--clusters N:ppmi counts neighbours in a text: give it with --cluster-text FILE");
   require_usage(!clustering || ppmi || cluster_text.empty(),

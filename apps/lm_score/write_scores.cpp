@@ -52,7 +52,7 @@ void write_scores(const ScoreOptions& o, Device device, std::span<const std::str
   const Evaluation& total = writer.total();
   const int64_t dropped = text.tokens() - total.tokens;
   std::fprintf(
-      stderr, "perplexity %.5f over %lld tokens (%lld sentences, %.2f%% unknown words)%s\n",
+      stderr, "perplexity %.5f over %lld tokens (%lld sentences, %.2f%% unknown tokens)%s\n",
       total.ppl(), static_cast<long long>(total.tokens), static_cast<long long>(text.sentences()),
       100.0 * static_cast<double>(text.unknown()) / static_cast<double>(text.tokens()),
       dropped > 0

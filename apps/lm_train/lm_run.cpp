@@ -25,7 +25,9 @@ void conclude(const LmData& data, const LanguageNetwork& model, const Checkpoint
               data.valid ? std::function<void()>(validate) : nullptr);
   if (!data.test) return;
   const Evaluation test = evaluate_carried(model, trainer.tape(), *data.test);
-  callbacks.event(test_event(best, trainer, test));
+  Json event = test_event(best, trainer, test);
+  if (data.test_floor) event["entropy_floor_ppl"] = *data.test_floor;
+  callbacks.event(event);
   done["test_ppl"] = test.ppl();
   print_result("test", test.ppl(), data.test_floor);
 }

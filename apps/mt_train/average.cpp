@@ -41,6 +41,9 @@ class Mean {
 }  // namespace
 
 int write_average(const std::string& run, int64_t count) {
+  std::error_code ignored;
+  require(fs::is_directory(run, ignored), "--average ", count, ": there is no directory ", run,
+          "; give the directory of a run as --run");
   std::vector<fs::path> found = checkpoints_in(fs::path(run) / "checkpoints");
   // Only the last `keep` checkpoints count: the best one, which is kept at any age, may be older.
   const auto keep = static_cast<size_t>(

@@ -107,10 +107,10 @@ std::string figure_html(const ModelAngles& m, size_t number,
              .description = "Words around the origin: t-SNE of their vectors, turned so that the "
                             "reference word lies to the right."},
             drawing);
-  return concat("<figure class=\"map polar\"><figcaption><h2>", escaped(m.model),
-                "</h2><p>The 100 most frequent words and the groups; t-SNE, turned and scaled so "
-                "that “",
-                escaped(m.words.words[reference_word(m.words)]),
+  return concat("<figure class=\"map polar\"><figcaption><h2>", escaped(m.model), "</h2><p>The ",
+                std::min(kTop, m.places.size()), " most frequent words and the groups; t-SNE of ",
+                m.places.size(), " words with perplexity ", plain(m.perplexity),
+                ", turned and scaled so that “", escaped(m.words.words[reference_word(m.words)]),
                 "” lies at distance 1 to the right</p></figcaption>\n<div class=\"plane\">\n",
                 picture, labels_html(words), "</div></figure>\n");
 }
@@ -199,7 +199,7 @@ void write_angle_page(const AngleStudy& study, const AngleSettings& settings,
     figures += concat("<section>\n", figure_html(study.models[i], i, groups), "</section>\n");
   const std::string body =
       concat("<header>\n<p class=\"kicker\">Nine word vectors</p>\n<h1>Angles of words</h1>\n",
-             "<p class=\"lead\">The ", settings.words,
+             "<p class=\"lead\">At most ", settings.words,
              " most frequent words of each model</p>\n</header>\n<section>\n",
              cells_html(kMeasuresNote, measure_cells(study)),
              study.pairs.empty() ? "" : cells_html(pairs_note(study, settings), pair_cells(study)),

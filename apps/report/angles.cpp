@@ -120,11 +120,12 @@ ModelAngles measure_angles(const std::filesystem::path& directory, const std::st
   const View all = words.vectors.view();
   const PrincipalComponents pca = principal_components(
       all, std::min({kComponents, all.rows(), all.cols()}), true, settings.seed);
-  const double perplexity = std::min(settings.perplexity, std::floor(static_cast<double>(n) / 3));
+  m.perplexity = std::min(settings.perplexity, std::floor(static_cast<double>(n) / 3));
   const size_t reference = reference_word(words);
-  m.places = turned(tsne(pca.scores, {.perplexity = perplexity, .iterations = settings.iterations},
-                         settings.seed),
-                    reference, reference == 0 ? 1 : 0);
+  m.places =
+      turned(tsne(pca.scores, {.perplexity = m.perplexity, .iterations = settings.iterations},
+                  settings.seed),
+             reference, reference == 0 ? 1 : 0);
   std::vector<double> plane, directions;
   for (const Place& p : m.places) plane.insert(plane.end(), {p.x, p.y});
   for (size_t i = 0; i < top; ++i)
@@ -169,8 +170,10 @@ Json angles_json(const AngleStudy& study, const AngleSettings& settings) {
             {"seed", settings.seed}};
   Json models = Json::array(), statistics = Json::object(), pairs = Json::array();
   for (const ModelAngles& m : study.models)
-    models.push_back(
-        {{"model", m.model}, {"words", m.words.words.size()}, {"measures", m.measures}});
+    models.push_back({{"model", m.model},
+                      {"words", m.words.words.size()},
+                      {"perplexity", m.perplexity},
+                      {"measures", m.measures}});
   for (const auto& [name, s] : study.statistics)
     statistics[name] = {{"mean", s.mean}, {"interval", {s.low, s.high}}, {"models", s.models}};
   for (const AngleStudy::Pair& p : study.pairs)

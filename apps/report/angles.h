@@ -27,7 +27,7 @@ struct AngleGroup {
 
 /// What is computed.
 struct AngleSettings {
-  int64_t words = 1000;       ///< the most frequent ones
+  int64_t words = 1000;       ///< at most so many, the most frequent ones
   double perplexity = 30;     ///< of t-SNE; lowered to a third of the words
   int64_t iterations = 1000;  ///< of t-SNE
   int64_t permutations = 999;
@@ -40,6 +40,7 @@ struct AngleSettings {
 struct ModelAngles {
   std::string model;
   WordVectors words;
+  double perplexity = 0;      ///< of t-SNE, as it was used
   std::vector<Place> places;  ///< x to the right, y upwards; the reference word at (1, 0)
   std::map<std::string, double> measures;
 };

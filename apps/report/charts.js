@@ -239,12 +239,20 @@ class Chart {
     for (const x of this.ticks(this.data.xs, this.data.x_log, 6)) out += write(left + width * this.x(x), top + height + 22, this.label(x), 'text-anchor="middle"');
     return out + write(left + width, top + height + 44, this.data.x_name, 'text-anchor="end"') + '</svg>\n';
   }
-  // A line for each x that any curve has within the range, a column for each curve.
+  // A line for each x that any curve has within the range, a column for each curve; where points of a curve share an x, as words do a count, a line for each of them.
   as_csv() {
     const quoted = s => /[",\n]/.test(s) ? '"' + s.replaceAll('"', '""') + '"' : s, [low, high] = this.data.xs;
-    const of = this.series.map(s => new Map(s.x.map((x, i) => [x, s.y[i]])));
+    const of = this.series.map(s => {
+      const ys = new Map();
+      s.x.forEach((x, i) => { if (ys.has(x)) ys.get(x).push(s.y[i]); else ys.set(x, [s.y[i]]); });
+      return ys;
+    });
     const lines = [[this.data.x_name, ...this.series.map(s => s.name)].map(quoted).join(',')];
-    for (const x of this.steps) if (x >= low && x <= high) lines.push([x, ...of.map(m => m.get(x) ?? '')].join(','));
+    for (const x of this.steps) {
+      if (x < low || x > high) continue;
+      const here = of.map(ys => ys.get(x) ?? []), most = Math.max(...here.map(ys => ys.length));
+      for (let i = 0; i < most; ++i) lines.push([x, ...here.map(ys => ys[i] ?? '')].join(','));
+    }
     return lines.join('\n') + '\n';
   }
   save(kind, type, text) {

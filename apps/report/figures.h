@@ -23,7 +23,8 @@ Figures figures_of(const Run& run);
 /// True when the loss differs from the negative log-likelihood: smoothing, regularisers.
 bool has_own_objective(const Run& run);
 
-/// The entry with the lowest validation perplexity, null when there is none.
+/// The validation of the best model: the last one that the log calls the best so far, in a log that
+/// calls none so the one with the lowest perplexity. Null when there is none.
 const Entry* best_validation(const Run& run);
 
 }  // namespace nine::app

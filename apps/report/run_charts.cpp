@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <map>
 #include <utility>
 
@@ -9,6 +10,7 @@
 #include "apps/report/vector_charts.h"
 #include "apps/svg/text.h"
 #include "core/error.h"
+#include "data/text.h"
 #include "kernels/head.h"
 
 namespace nine::app {
@@ -183,12 +185,12 @@ void add_context_norms(const Runs& runs, std::vector<Chart>& charts) {
 // Of a number "0.rbf.gamma": what its component is called, of a head that is no mixture "rbf".
 std::string component_of(const Run& run, const std::string& number) {
   const size_t dot = number.find('.'), end = number.rfind('.');
-  const bool counted = dot != end && number.find_first_not_of("0123456789") == dot;
-  if (!counted) return number.substr(0, end);
+  int64_t k = 0;
+  if (dot == end || !parse_count(number.substr(0, dot), k)) return number.substr(0, end);
   const std::vector<std::string> kernels = kernels_of(run);
-  const size_t k = std::stoul(number);
   return kernels.size() == 1 ? kernels[0]
-                             : concat("π", k + 1, " ", number.substr(dot + 1, end - dot - 1));
+                             : concat("π", static_cast<uint64_t>(k) + 1, " ",
+                                      number.substr(dot + 1, end - dot - 1));
 }
 
 // The head's learned numbers: a chart for each name that they have ("gamma", "scale"), in which

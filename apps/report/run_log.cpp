@@ -154,13 +154,18 @@ class LogReader {
     if (kind == "start") start(event);
     if (kind == "train") run_.train.push_back(entry(event));
     if (kind == "valid") run_.valid.push_back(entry(event));
-    if (kind == "test") run_.test.push_back(entry(event));
+    if (kind == "test") test(event);
     if (kind == "translation") keep(translation(event), run_.translations);
     if (kind == "attention") looked(event);
     if (kind == "word_norms") word_norms(event);
     if (kind == "target_angles")
       run_.target_angles = {number(event, "degrees"), numbers(event, "tokens")};
     if (kind == "done") done(event);
+  }
+
+  void test(const Json& event) {
+    run_.test.push_back(entry(event));
+    update(run_.test_floor_ppl, event, "entropy_floor_ppl");
   }
 
   void word_norms(const Json& event) {
@@ -228,6 +233,8 @@ class LogReader {
     e.time_s = run_.last_time;
     for (size_t i = 0; i < kFieldNames.size(); ++i) e.values[i] = number(event, kFieldNames[i]);
     derive_ppl(e);
+    if (const auto best = event.find("best"); best != event.end() && best->is_boolean())
+      e.best = best->get<bool>();
     e.pi_mean = numbers(event, "pi_mean");
     e.pi_var = numbers(event, "pi_var");
     e.context_norm = number(event, "context_norm");
@@ -253,6 +260,17 @@ void read_log(const std::filesystem::path& file, Run& run) {
   reader.finish();
 }
 
+// mt_train's --layers is only the default of --encoder-layers and --decoder-layers, which its
+// config.json has as they came out.
+void drop_idle_layers(Run& run) {
+  const auto is_set = [&](std::string_view key) {
+    const std::string value = run.setting(key);
+    return !value.empty() && value != "0";
+  };
+  if (is_set("encoder_layers") && is_set("decoder_layers"))
+    std::erase_if(run.settings, [](const auto& setting) { return setting.first == "layers"; });
+}
+
 void read_config(const std::filesystem::path& file, Run& run) {
   std::ifstream in(file, std::ios::binary);
   if (!in.is_open()) {
@@ -268,6 +286,7 @@ void read_config(const std::filesystem::path& file, Run& run) {
   }
   run.config_text = json_text(config, 2);
   flatten(config, "", run.settings);
+  drop_idle_layers(run);
   update(run.parameters, config, "parameters");
 }
 

@@ -44,6 +44,7 @@ struct Entry {
   double context_norm = kAbsent;    // of heads with margin or norms: the mean norm of the contexts
   std::vector<double> context_max;  // and the largest so far, of each component
   std::vector<std::pair<std::string, double>> learned;  // numbers of the head: "0.rbf.gamma"
+  bool best = false;  // of a valid event: whether the run took this model for the best so far
 
   Entry() { values.fill(kAbsent); }
   double operator[](Field f) const { return values[static_cast<size_t>(f)]; }
@@ -85,8 +86,9 @@ using Settings = std::vector<std::pair<std::string, std::string>>;
 
 /// The contents of a run directory.
 struct Run {
-  std::string name;   // the directory's name; write_report makes the names of several runs differ
-  Settings settings;  // config.json
+  std::string name;  // the directory's name; write_report makes the names of several runs differ
+  // config.json, without `layers` where encoder and decoder have their own numbers.
+  Settings settings;
   std::string config_text;  // config.json, indented; empty when there is none
   std::vector<Entry> train, valid, test;
   std::vector<SampleTranslation> translations;  // of the last validation that has some
@@ -101,7 +103,9 @@ struct Run {
   double last_time = kAbsent;  // seconds
   double parameters = kAbsent;
   double vocab = kAbsent;
-  double floor_ppl = kAbsent;       // exp of the entropy of the text's source, where it is known
+  // exp of the entropy of the text's source, where it is known: of the validation text, and of the
+  // test text.
+  double floor_ppl = kAbsent, test_floor_ppl = kAbsent;
   double best_valid_ppl = kAbsent;  // from the last line
   double best_step = kAbsent;
   double test_ppl = kAbsent;

@@ -27,11 +27,21 @@ std::string progress_text(const Run& run) {
   return text;
 }
 
+// "2", or "6 + 6" of an encoder and a decoder.
+std::string layers_of(const Run& run) {
+  const std::string layers = run.setting("layers");
+  return layers.empty() && !run.setting("decoder_layers").empty()
+             ? concat(run.setting("encoder_layers"), " + ", run.setting("decoder_layers"))
+             : layers;
+}
+
 // The run in one line; the rest stands under "What was run".
 std::string synopsis(const Run& run) {
   std::string text;
   for (const char* key : {"task", "head", "layers", "hidden", "optimizer", "lr", "seed", "device"})
-    if (const std::string value = run.setting(key); !value.empty())
+    if (const std::string value =
+            std::string_view(key) == "layers" ? layers_of(run) : run.setting(key);
+        !value.empty())
       text += concat(text.empty() ? std::string_view() : kDot, key, " <b>", escaped(value), "</b>");
   return text.empty() ? text
                       : concat("<p class=\"lead synopsis\">", text, kDot,

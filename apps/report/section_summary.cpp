@@ -18,7 +18,7 @@ std::string tile(const std::string& label, const std::string& value, const std::
                 below.empty() ? "" : "<span>" + below + "</span>", "</dd></div>\n");
 }
 
-// How far a perplexity is above that of the text's source, below which no model can get.
+// How far a perplexity is above that of the source of the same text, below which no model can get.
 std::string over_floor(double ppl, double floor) {
   return std::isfinite(ppl) && std::isfinite(floor) && floor > 0
              ? concat(figure(ppl / floor), "× the floor of ", figure(floor))
@@ -38,11 +38,12 @@ std::string tiles_html(const Run& run) {
     out += tile("Validation perplexity", figure(f.best_valid_ppl),
                 joined(at_step, over_floor(f.best_valid_ppl, run.floor_ppl)));
   if (std::isfinite(f.test_ppl))
-    out += tile("Test perplexity", figure(f.test_ppl), over_floor(f.test_ppl, run.floor_ppl));
+    out += tile("Test perplexity", figure(f.test_ppl), over_floor(f.test_ppl, run.test_floor_ppl));
   const bool floor_alone = std::isfinite(run.floor_ppl) && !std::isfinite(f.best_valid_ppl) &&
                            !std::isfinite(f.test_ppl);
   if (floor_alone)
-    out += tile("Entropy floor", figure(run.floor_ppl), "the perplexity of the text's source");
+    out += tile("Entropy floor", figure(run.floor_ppl),
+                "the perplexity of the validation text's source");
   if (std::isfinite(f.best_bleu))
     out += tile("Best BLEU", figure(f.best_bleu), "on the validation set");
   if (std::isfinite(run.last_step))
@@ -63,8 +64,9 @@ std::string tiles_html(const Run& run) {
 
 std::string comparison_html(const Runs& runs) {
   Table table{"The runs",
-              {"Run", "Best validation perplexity", "at step", "Test perplexity", "Entropy floor",
-               "Best BLEU", "Steps", "Time", "Parameters", "Tokens/s", "Peak MiB", "State"},
+              {"Run", "Best validation perplexity", "at step", "Test perplexity",
+               "Entropy floor, validation", "Best BLEU", "Steps", "Time", "Parameters", "Tokens/s",
+               "Peak MiB", "State"},
               {},
               true,
               -1};

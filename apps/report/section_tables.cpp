@@ -35,6 +35,17 @@ std::string at_step(const std::string& name, const Entry& e) {
   return name + " <span class=\"quiet\">at step " + count(e.step) + "</span>";
 }
 
+// The perplexity of a text's source as if it were an event's.
+void add_floor(bool with_loss, const std::string& text, double ppl, Table& table) {
+  if (!std::isfinite(ppl)) return;
+  Entry floor;
+  floor[Field::nll] = std::log(ppl);
+  floor[Field::ppl] = ppl;
+  table.rows.push_back(entry_row(
+      with_loss, concat("Entropy floor <span class=\"quiet\">of the ", text, " text</span>"),
+      floor));
+}
+
 std::string final_figures_html(const Run& run) {
   const bool with_loss = has_own_objective(run);
   Table table{"Final figures", columns_after("Figure"), {}, true, -1};
@@ -45,12 +56,8 @@ std::string final_figures_html(const Run& run) {
         entry_row(with_loss, at_step("Last validation", run.valid.back()), run.valid.back()));
   for (const Entry& e : run.test) table.rows.push_back(entry_row(with_loss, "Test", e));
   if (table.rows.empty()) return {};
-  if (std::isfinite(run.floor_ppl)) {
-    Entry floor;
-    floor[Field::nll] = std::log(run.floor_ppl);
-    floor[Field::ppl] = run.floor_ppl;
-    table.rows.push_back(entry_row(with_loss, "Entropy floor", floor));
-  }
+  add_floor(with_loss, "validation", run.floor_ppl, table);
+  add_floor(with_loss, "test", run.test_floor_ppl, table);
   table.drop_empty_columns();
   return table_html(table);
 }

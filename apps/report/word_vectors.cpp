@@ -2,14 +2,23 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numeric>
 
 #include "apps/report/pca.h"
 #include "core/ops.h"
 #include "core/safetensors.h"
-#include "data/vocabulary.h"
 
 namespace nine::app {
+
+std::vector<int32_t> ids_by_count(const Vocabulary& vocabulary) {
+  const int32_t first = vocabulary.specials().size;
+  std::vector<int32_t> ids(static_cast<size_t>(vocabulary.size() - first));
+  std::iota(ids.begin(), ids.end(), first);
+  std::ranges::stable_sort(ids, std::ranges::greater(),
+                           [&](int32_t id) { return vocabulary.count(id); });
+  return ids;
+}
 
 WordVectors read_word_vectors(const std::filesystem::path& directory, int64_t most) {
   const Vocabulary vocabulary =
@@ -20,14 +29,16 @@ WordVectors read_word_vectors(const std::filesystem::path& directory, int64_t mo
   const Tensor& all = weights.at(out.tensor);
   require(all.view().rows() >= vocabulary.size(), "[report] ", directory.string(), ": ", out.tensor,
           " ", all.shape(), " has fewer rows than dict.txt words, ", vocabulary.size());
-  constexpr int32_t kFirst = Specials::kLanguageModel.unknown + 1;
-  const int64_t n = std::min<int64_t>(most, vocabulary.size() - kFirst), d = all.view().cols();
-  for (int32_t id = kFirst; id < kFirst + n; ++id) {
+  const std::vector<int32_t> ids = ids_by_count(vocabulary);
+  const int64_t n = std::min(most, std::ssize(ids)), d = all.view().cols();
+  const Tensor rows = all.reshaped({all.view().rows(), d});
+  out.vectors = Tensor({n, d}, DType::float64);
+  for (int64_t i = 0; i < n; ++i) {
+    const int32_t id = ids[static_cast<size_t>(i)];
     out.words.push_back(vocabulary.word(id));
     out.counts.push_back(vocabulary.count(id));
+    ops::copy(rows.row_range(id, 1), out.vectors.row_range(i, 1));
   }
-  out.vectors = Tensor({n, d}, DType::float64);
-  ops::copy(all.reshaped({all.view().rows(), d}).row_range(kFirst, n), out.vectors);
   const double* row = out.vectors.data<double>();
   for (int64_t i = 0; i < n; ++i, row += d)
     out.norms.push_back(std::sqrt(std::inner_product(row, row + d, row, 0.0)));

@@ -9,6 +9,7 @@
 
 #include "apps/report/place_labels.h"
 #include "core/tensor.h"
+#include "data/vocabulary.h"
 
 namespace nine::app {
 
@@ -22,9 +23,13 @@ struct WordVectors {
   std::string tensor;           ///< its name in model.safetensors
 };
 
-/// Reads at most `most` words of the model in `directory` (model.safetensors and dict.txt):
-/// head.weight where there is one (of an untied mixture the first component's), else
-/// embedding.weight. Throws Error when there is no such model.
+/// The ids of a vocabulary's words after the specials by their counts, the largest first, ties in
+/// the order of the ids: a dictionary of --vocab may have any order.
+std::vector<int32_t> ids_by_count(const Vocabulary& vocabulary);
+
+/// Reads the at most `most` first words of ids_by_count of the model in `directory`
+/// (model.safetensors and dict.txt): head.weight where there is one (of an untied mixture the first
+/// component's), else embedding.weight. Throws Error when there is no such model.
 WordVectors read_word_vectors(const std::filesystem::path& directory, int64_t most);
 
 /// The word by which polar plots are turned: "the", or the most frequent where there is no such

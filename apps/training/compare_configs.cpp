@@ -33,6 +33,10 @@ std::string difference(const std::string& key, const Json& now, const Json& stor
   return {};
 }
 
+// As it comes back from config.json, which has neither bytes that are not UTF-8 (of a path, say)
+// nor numbers that are not finite.
+Json as_stored(const Json& config) { return parse_json(json_text(config)); }
+
 }  // namespace
 
 const std::vector<std::string>& keys_free_on_resume() {
@@ -45,9 +49,10 @@ const std::vector<std::string>& keys_free_on_resume() {
 std::string compare_configs(const Json& stored, const Json& now,
                             const std::vector<std::string>& free_keys, const Json& defaults) {
   std::string out;
-  for (const auto& [key, value] : now.items()) {
+  const Json given = as_stored(now), usual = as_stored(defaults);
+  for (const auto& [key, value] : given.items()) {
     if (std::find(free_keys.begin(), free_keys.end(), key) != free_keys.end()) continue;
-    if (const std::string text = difference(key, value, stored, defaults); !text.empty())
+    if (const std::string text = difference(key, value, stored, usual); !text.empty())
       out += text + "; ";
   }
   return out.empty() ? out : out + "use --restart or another --run";

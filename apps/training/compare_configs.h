@@ -16,7 +16,8 @@ const std::vector<std::string>& keys_free_on_resume();
 /// Why a run cannot be resumed with other options: "--hidden was 512 in this run, now 256; ...; use
 /// --restart or another --run", empty when nothing does. Compares the keys of `now`. One that
 /// `stored` lacks (the run is of an older version) must have its value in `defaults`, or is passed
-/// over when that lacks it too; keys of `stored` alone are not compared.
+/// over when that lacks it too; keys of `stored` alone are not compared. `stored` was read from
+/// config.json; the others are compared as they would come back from there.
 std::string compare_configs(const Json& stored, const Json& now,
                             const std::vector<std::string>& free_keys, const Json& defaults);
 

@@ -132,8 +132,8 @@ Json RunDirectory::read_config() const {
   require(is_there(config_file()), "--run ", path_.string(),
           " holds a run without config.json; use --restart or another --run");
   Json config = parse_json_object(read_text(config_file()));
-  require(config.is_object(), config_file().string(),
-          " is not a JSON object; use --restart or another --run");
+  require(config.is_object(), config_file().string(), " is not a JSON object of at most ",
+          kJsonLevels, " nested levels; use --restart or another --run");
   return config;
 }
 

@@ -155,7 +155,7 @@ int train(const TrainingRun& t, Trainer& trainer, RunCallbacks& callbacks, RunDi
   catch_interrupts();
   const Trainer::Outcome outcome = trainer.run();
   callbacks.finish();
-  if (t.options.profile)
+  if (t.options.profile && trainer.updates_here() > 0)  // nothing may be left to do
     print_profile(stdout, measure_machine(t.parameters.device()), trainer.updates_here());
   if (outcome == Trainer::Outcome::interrupted) {
     std::fprintf(stderr,

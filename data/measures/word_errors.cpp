@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "core/error.h"
 #include "data/measures/significance.h"
@@ -163,7 +164,13 @@ Mapsswe mapsswe(std::span<const ErrorSegment> segments) {
   for (const ErrorSegment& s : segments) m.mean += difference(s) / n;
   double squares = 0;
   for (const ErrorSegment& s : segments) squares += std::pow(difference(s) - m.mean, 2);
-  if (squares <= 1e-12 * n || m.segments == 1) return m;
+  if (m.segments == 1) return m;
+  if (squares <= 1e-12 * n) {  // all differences are the same
+    if (m.mean == 0) return m;
+    m.z = std::copysign(std::numeric_limits<double>::infinity(), m.mean);
+    m.p = 0;
+    return m;
+  }
   m.deviation = std::sqrt(squares / (n - 1));
   m.z = m.mean / (m.deviation / std::sqrt(n));
   m.p = normal_two_sided(m.z);

@@ -53,8 +53,10 @@ void append_segments(std::span<const Edit> a, std::span<const Edit> b,
 struct Mapsswe {
   int64_t segments = 0;
   double mean = 0, deviation = 0;  ///< of the differences; deviation with segments - 1
-  double z = 0;                    ///< mean / (deviation / sqrt(segments)); 0 without deviation
-  double p = 1;                    ///< two-sided, normal
+  /// mean / (deviation / sqrt(segments)): infinite, and p 0, where all segments differ by the same
+  /// number that is not 0; 0, and p 1, of one segment, which has no deviation.
+  double z = 0;
+  double p = 1;  ///< two-sided, normal
 };
 Mapsswe mapsswe(std::span<const ErrorSegment> segments);
 

@@ -60,10 +60,10 @@ void set_norms(const View& x, const View& norms, const View& size, const View& y
     for_rows(x, [&](int64_t begin, int64_t end) {
       for (int64_t r = begin; r < end; ++r) {
         const double norm = doubles(norms)[r];
-        const T factor = static_cast<T>(norm > 0 ? wanted / norm : 0);
+        const double factor = norm > 0 ? wanted / norm : 0;
         const T* from = row_ptr<T>(x, r);
         T* to = row_ptr<T>(y, r);
-        for (int64_t k = 0; k < x.cols(); ++k) to[k] = factor * from[k];
+        for (int64_t k = 0; k < x.cols(); ++k) to[k] = scores::scaled(factor, from[k]);
       }
     });
   });

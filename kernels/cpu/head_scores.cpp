@@ -142,9 +142,12 @@ void run_scores(const HeadBlock& block, Arena& arena) {
       [&](int64_t chunk) {
         const auto [begin, end] = chunk_words(block.words(), chunk);
         RunningSum<T>* sums = partial + chunk * all_panels;
-        double* score_sums = partial_scores + chunk * all_panels * kHeadPanel;
+        double* score_sums = nullptr;
         for (int64_t p = 0; p < all_panels; ++p) sums[p].clear();
-        if (partial_scores != nullptr) std::fill_n(score_sums, all_panels * kHeadPanel, 0.0);
+        if (partial_scores != nullptr) {
+          score_sums = partial_scores + chunk * all_panels * kHeadPanel;
+          std::fill_n(score_sums, all_panels * kHeadPanel, 0.0);
+        }
         const int64_t strip = stack.strip_words(), plane = strip * kHeadPanel;
         T* spare =
             block.products ? nullptr : scratch<T>(Scratch::products, stack.max_planes() * plane);

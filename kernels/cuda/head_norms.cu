@@ -62,8 +62,7 @@ struct SetNorms {
   Matrix<T> x, y;
   const double *norms, *size;
   NINE_D void operator()(int64_t r, int64_t c) const {
-    const T factor = static_cast<T>(norms[r] > 0 ? *size / norms[r] : 0.0);
-    y.at(r, c) = factor * x.at(r, c);
+    y.at(r, c) = scores::scaled(norms[r] > 0 ? *size / norms[r] : 0.0, x.at(r, c));
   }
 };
 

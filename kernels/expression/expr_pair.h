@@ -66,7 +66,7 @@ struct ExprPair : SquaredNorm {
     const bool value_only = dw == nullptr && dh == nullptr;
     const expression::PairRun<double> run(value_only ? score : exact_slopes, constants,
                                           at.variables);
-    if (value_only) return run.output(0);
+    if (value_only || up == 0) return run.output(0);  // 0 times a slope that may be infinite
     const double q = at.variables[1], ww = at.variables[2], hh = at.variables[3],
                  c = at.variables[4];
     const double by_z = up * run.output(1), by_q = q > 0 ? 2 * up * run.output(2) : 0,

@@ -45,7 +45,7 @@
 
 namespace nine::expression {
 
-/// x^k for an exponent that is the same for all pairs: whole powers by multiplication.
+/// x^k for an exponent that is the same for all pairs: those up to 4 and -2 by multiplication.
 template <class T>
 NINE_HD inline T power_of(T x, double k) {
   if (k == 0) return T(1);

@@ -1,5 +1,6 @@
 // Functions of formulas beyond those of core/vmath.h: without branches, so that loops over them
-// become SIMD code, and accurate to a few units in the last place.
+// become SIMD code, and accurate to a few units in the last place, vpow to as many as |y log x| has
+// units.
 #pragma once
 
 #include <cmath>
@@ -62,7 +63,8 @@ NINE_HD inline T verf(T x) {
   return sign * (below * close + (T(1) - below) * (T(1) - tail)) + (x != x ? x : T(0));
 }
 
-/// x^y, as std::pow but for the sign of zero.
+/// x^y, as std::pow but for the sign of zero: e^(y log x), whose relative error is |y log x| times
+/// the logarithm's.
 template <class T>
 NINE_HD inline T vpow(T x, T y) {
   const T size = x < T(0) ? -x : x;

@@ -60,18 +60,27 @@ NINE_HD double square_norm(const T* x, int64_t n) {
 /// its squares do not overflow.
 NINE_HD inline double safe_scale(double norm) { return norm > 0x1p500 ? 0x1p-600 : 1; }
 
-/// |x|, also where |x|^2 is no double.
+/// |x|, also where |x|^2 is no double, or one without all digits.
 template <class T>
 NINE_HD double norm(const T* x, int64_t n) {
   const double square = square_norm(x, n);
-  if (square < std::numeric_limits<double>::infinity()) return std::sqrt(square);
-  constexpr double kScale = 0x1p-600;
+  if (square > 0x1p-960 && square < std::numeric_limits<double>::infinity())
+    return std::sqrt(square);
+  const double scale = square < 1 ? 0x1p600 : 0x1p-600;
   return std::sqrt(sum_of<T>(n,
-                             [x](int64_t k) {
-                               const double scaled = static_cast<double>(x[k]) * kScale;
+                             [x, scale](int64_t k) {
+                               const double scaled = static_cast<double>(x[k]) * scale;
                                return scaled * scaled;
                              })) /
-         kScale;
+         scale;
+}
+
+/// factor x, also where the factor, of a short vector that is given a norm, is no T.
+template <class T>
+NINE_HD T scaled(double factor, T x) {
+  return factor <= static_cast<double>(std::numeric_limits<T>::max())
+             ? static_cast<T>(factor) * x
+             : static_cast<T>(factor * static_cast<double>(x));
 }
 
 /// Whether a sum of two such squared norms, or twice the product of two vectors with them, might
