@@ -72,7 +72,7 @@ TEST_CASE("mt_train: dropout and attention's dropout act in training") {
                                                      "2u", "--log-every", "1"}),
                                    more));
     REQUIRE_MESSAGE(r.code == 0, r.err);
-    const std::vector<double> found = trained_numbers(dir / name, "loss");
+    std::vector<double> found = trained_numbers(dir / name, "loss");
     REQUIRE(found.size() == 2);
     return found;
   };
