@@ -5,6 +5,7 @@
 
 #include "apps/cli/machine.h"
 #include "apps/cli/number_format.h"
+#include "apps/cli/output_directory.h"
 #include "apps/cli/run_main.h"
 #include "apps/cli/version.h"
 #include "apps/lm_rescore/rescore_report.h"
@@ -13,7 +14,7 @@ namespace nine::app {
 namespace {
 
 int run(const RescoreOptions& o, Device device) {
-  require_output_directory(o);
+  require_output_directory("--output", o.output);
   RescoringWeights weights{o.lambda, o.mu};
   if (o.tunes())
     weights = tuned_weights(o, read_and_score(o, o.tune_nbest, o.tune_reference, device));

@@ -98,6 +98,12 @@ FileDigest digest_of_file(const fs::path& file) {
   return digest;
 }
 
+void make_directories(const fs::path& directory) {
+  std::error_code error;
+  fs::create_directories(directory, error);
+  require(!error, "cannot make the directory ", directory.string(), ": ", error.message());
+}
+
 void fsync_dir(const fs::path& directory) {
   const fs::path path = directory.empty() ? fs::path(".") : directory;
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);

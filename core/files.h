@@ -29,6 +29,9 @@ void atomic_write_text(const std::filesystem::path& path, std::string_view text)
 /// Size and CRC32C of a file on disk.
 FileDigest digest_of_file(const std::filesystem::path& file);
 
+/// Makes the directory and its parents where they are missing.
+void make_directories(const std::filesystem::path& directory);
+
 /// Waits until changes of the directory itself (files created, renamed, removed) are on disk.
 void fsync_dir(const std::filesystem::path& directory);
 

@@ -1,7 +1,5 @@
 #include "data/n_best.h"
 
-#include <charconv>
-#include <cmath>
 #include <set>
 #include <span>
 #include <string_view>
@@ -38,9 +36,7 @@ Words parts_of(std::string_view line, std::string_view separator) {
 
 double score_of(std::string_view text, const std::string& place) {
   double score = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), score);
-  require(error == std::errc() && end == text.data() + text.size() && std::isfinite(score), place,
-          ": '", text, "' is no score");
+  require(parse_number(text, score), place, ": '", text, "' is no score");
   return score;
 }
 

@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <charconv>
+#include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <istream>
@@ -216,6 +217,11 @@ std::string TextReader::place() const { return concat(name_, ", line ", lines_);
 bool parse_count(std::string_view text, int64_t& count) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
   return error == std::errc{} && end == text.data() + text.size() && count >= 0;
+}
+
+bool parse_number(std::string_view text, double& number) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc{} && end == text.data() + text.size() && std::isfinite(number);
 }
 
 void split_words(std::string_view line, std::vector<std::string_view>& words) {

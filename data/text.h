@@ -140,6 +140,9 @@ void read_sentences(const std::vector<std::string>& paths,
 /// else.
 bool parse_count(std::string_view text, int64_t& count);
 
+/// Parses all of `text` as a finite decimal number; false when it is something else.
+bool parse_number(std::string_view text, double& number);
+
 /// Index of the first byte that does not belong to valid UTF-8 (RFC 3629: no overlong forms, no
 /// surrogates, nothing beyond U+10FFFF), or npos.
 size_t find_invalid_utf8(std::string_view text);

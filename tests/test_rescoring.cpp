@@ -477,11 +477,12 @@ TEST_CASE("lm_rescore: what is refused") {
     CHECK(r.code == 1);
     return r.err;
   };
-  for (const char* path : {"test.ref", "test.ref/results"}) {
-    const std::string err = written_to(f.dir / path), file = f.dir / "test.ref";
-    CHECK_MESSAGE(
-        has(err, concat("--output ", f.dir / path, ": ", file, " is a file, not a directory")),
-        err);
+  const std::string file = f.dir / "test.ref";
+  for (const auto& [output, named] :
+       {std::pair{file, file}, {file + "/results", file + "/results: " + file}}) {
+    const std::string err = written_to(output);
+    CHECK_MESSAGE(has(err, concat("--output ", named, " is a file, not a directory; give another")),
+                  err);
   }
   // A baseline or a file of groups that the output would write over.
   fs::create_directory(f.dir / "out");

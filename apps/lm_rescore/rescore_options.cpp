@@ -1,7 +1,5 @@
 #include "apps/lm_rescore/rescore_options.h"
 
-#include <charconv>
-#include <cmath>
 #include <filesystem>
 
 #include "apps/cli/machine.h"
@@ -9,16 +7,14 @@
 #include "apps/cli/option_conflicts.h"
 #include "apps/cli/text_io.h"
 #include "core/error.h"
+#include "data/text.h"
 
 namespace nine::app {
 namespace {
 
 double weight_from_text(const std::string& text) {
   double weight = 0;
-  const char* stop = text.data() + text.size();
-  const auto [end, error] = std::from_chars(text.data(), stop, weight);
-  require(error == std::errc() && end == stop && std::isfinite(weight), "'", text,
-          "' is no number");
+  require(parse_number(text, weight), "'", text, "' is no number");
   return weight;
 }
 

@@ -1,15 +1,11 @@
 #include "apps/lm_rescore/rescore_report.h"
 
-#include <unistd.h>
-
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
-#include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "apps/cli/output_directory.h"
 #include "apps/cli/text_table.h"
 #include "core/files.h"
 #include "core/json.h"
@@ -239,26 +235,10 @@ std::string as_text(const RescoreOptions& o, const RescoredLists& r, const Resul
 
 }  // namespace
 
-void require_output_directory(const RescoreOptions& options) {
-  namespace fs = std::filesystem;
-  std::error_code ignored;
-  // What is there of the path: nothing is made before the results are known.
-  fs::path there = fs::absolute(options.output, ignored);
-  while (!fs::exists(there, ignored) && there.has_relative_path()) there = there.parent_path();
-  require(fs::is_directory(there, ignored), "--output ", options.output, ": ", there.string(),
-          " is a file, not a directory; give another --output");
-  require(::access(there.c_str(), W_OK | X_OK) == 0, "--output ", options.output, ": ",
-          there.string(), " cannot be written: ", std::strerror(errno),
-          "; give a directory that is yours, or another --output");
-}
-
 void report_rescoring(const RescoreOptions& options, const RescoredLists& lists,
                       const RescoringWeights& weights) {
   const Results x = results_of(options, lists, weights);
-  std::error_code error;
-  std::filesystem::create_directories(options.output, error);
-  require(!error, "--output ", options.output, ": cannot be made: ", error.message(),
-          "; give another --output");
+  make_output_directory("--output", options.output);
   atomic_write_text(options.file("hyp.trn"), trn(lists, x.rescored));
   atomic_write_text(options.file("first.trn"), trn(lists, x.first));
   atomic_write_text(options.file("ref.trn"), trn(lists, lists.references));

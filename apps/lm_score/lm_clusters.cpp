@@ -14,11 +14,11 @@
 namespace nine::app {
 namespace {
 
-// The vectors of the words `ids`, the first of ids_by_count.
+// The vectors of the words `ids`.
 std::vector<double> vectors_of(const std::filesystem::path& model, const Vocabulary& vocabulary,
                                const std::vector<int32_t>& ids, const ClusterOptions& o) {
   if (o.spec.distance != WordDistance::ppmi)
-    return read_word_vectors(model, std::ssize(ids)).vectors.to_vector();
+    return read_word_vectors(model, vocabulary, ids).vectors.to_vector();
   std::fprintf(stderr, "lm_score: counting neighbours in %s\n", o.text.c_str());
   return ppmi_vectors({o.text}, vocabulary, ids, {.seed = o.seed});
 }

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "apps/cli/output_directory.h"
 #include "apps/training/parity_export.h"
 #include "core/files.h"
 #include "core/json.h"
@@ -66,7 +67,7 @@ void export_lm_parity(const LmOptions& o, const LanguageNetwork& model, Paramete
                       LanguageModelTask& task) {
   check_replayable(o, task);
   const std::filesystem::path dir = o.export_parity;
-  std::filesystem::create_directories(dir);
+  make_output_directory("--export-parity", dir);
   write_safetensors(dir / "init.safetensors", parameters.state(), model.metadata());
 
   const Shape all{o.export_steps, o.bptt, o.batch};

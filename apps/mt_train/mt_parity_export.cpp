@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "apps/cli/output_directory.h"
 #include "apps/training/parity_export.h"
 #include "core/files.h"
 #include "core/json.h"
@@ -57,7 +58,7 @@ void export_mt_parity(const MtParityExport& o, const Transformer& model, Paramet
                       TranslationSource& data) {
   check_replayable(o, model.config());
   const std::filesystem::path dir = o.directory;
-  std::filesystem::create_directories(dir);
+  make_output_directory("--export-parity", dir);
   write_weights(dir / "init.safetensors", model, parameters);
 
   std::vector<Tensor> kept;

@@ -14,6 +14,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "apps/cli/output_directory.h"
 #include "core/crc32c.h"
 #include "core/error.h"
 #include "core/json.h"
@@ -169,10 +170,7 @@ std::string tensorboard_text(double wall_time, int64_t step, std::string_view ta
 TensorBoard::TensorBoard(const fs::path& directory, const Json& config, const fs::path& log)
     : text_("| setting | value |\n|---|---|\n") {
   append_rows(config, "", text_);
-  std::error_code error;
-  fs::create_directories(directory, error);
-  require(fs::is_directory(directory, error), "--tensorboard: '", directory.string(),
-          "' is no directory and cannot be made one");
+  make_output_directory("--tensorboard", directory);
   const int64_t before = largest_stamp(directory);
   std::array<char, 32> stamp{};
   std::snprintf(stamp.data(), stamp.size(), "%010lld",

@@ -20,17 +20,15 @@ std::vector<int32_t> ids_by_count(const Vocabulary& vocabulary) {
   return ids;
 }
 
-WordVectors read_word_vectors(const std::filesystem::path& directory, int64_t most) {
-  const Vocabulary vocabulary =
-      Vocabulary::read((directory / "dict.txt").string(), Specials::kLanguageModel);
+WordVectors read_word_vectors(const std::filesystem::path& directory, const Vocabulary& vocabulary,
+                              std::span<const int32_t> ids) {
   const Safetensors weights = read_safetensors(directory / "model.safetensors");
   WordVectors out;
   out.tensor = weights.tensors.contains("head.weight") ? "head.weight" : "embedding.weight";
   const Tensor& all = weights.at(out.tensor);
   require(all.view().rows() >= vocabulary.size(), "[report] ", directory.string(), ": ", out.tensor,
           " ", all.shape(), " has fewer rows than dict.txt words, ", vocabulary.size());
-  const std::vector<int32_t> ids = ids_by_count(vocabulary);
-  const int64_t n = std::min(most, std::ssize(ids)), d = all.view().cols();
+  const int64_t n = std::ssize(ids), d = all.view().cols();
   const Tensor rows = all.reshaped({all.view().rows(), d});
   out.vectors = Tensor({n, d}, DType::float64);
   for (int64_t i = 0; i < n; ++i) {
@@ -43,6 +41,14 @@ WordVectors read_word_vectors(const std::filesystem::path& directory, int64_t mo
   for (int64_t i = 0; i < n; ++i, row += d)
     out.norms.push_back(std::sqrt(std::inner_product(row, row + d, row, 0.0)));
   return out;
+}
+
+WordVectors read_word_vectors(const std::filesystem::path& directory, int64_t most) {
+  const Vocabulary vocabulary =
+      Vocabulary::read((directory / "dict.txt").string(), Specials::kLanguageModel);
+  std::vector<int32_t> ids = ids_by_count(vocabulary);
+  ids.resize(std::min(ids.size(), static_cast<size_t>(most)));
+  return read_word_vectors(directory, vocabulary, ids);
 }
 
 size_t reference_word(const WordVectors& words) {

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -13,8 +14,8 @@
 
 namespace nine::app {
 
-/// The most frequent words of a model, without </s> and <unk>, with their vectors in the output
-/// layer.
+/// Words of a model with their vectors in the output layer; reports show the most frequent ones,
+/// without </s> and <unk>.
 struct WordVectors {
   std::vector<std::string> words;
   std::vector<int64_t> counts;  ///< in the training text
@@ -27,9 +28,12 @@ struct WordVectors {
 /// the order of the ids: a dictionary of --vocab may have any order.
 std::vector<int32_t> ids_by_count(const Vocabulary& vocabulary);
 
-/// Reads the at most `most` first words of ids_by_count of the model in `directory`
-/// (model.safetensors and dict.txt): head.weight where there is one (of an untied mixture the first
-/// component's), else embedding.weight. Throws Error when there is no such model.
+/// Reads the vectors of words of the model in `directory` (model.safetensors), whose words are
+/// `vocabulary`: head.weight where there is one (of an untied mixture the first component's), else
+/// embedding.weight. Throws Error when there is no such model.
+WordVectors read_word_vectors(const std::filesystem::path& directory, const Vocabulary& vocabulary,
+                              std::span<const int32_t> ids);
+/// The same of the at most `most` first words of ids_by_count of its dict.txt.
 WordVectors read_word_vectors(const std::filesystem::path& directory, int64_t most);
 
 /// The word by which polar plots are turned: "the", or the most frequent where there is no such

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "apps/cli/output_directory.h"
 #include "apps/cli/processes.h"
 #include "core/error.h"
 #include "core/files.h"
@@ -74,22 +75,13 @@ class LogCutter {
 
 RunDirectory::RunDirectory(fs::path directory) : path_(std::move(directory)) {
   if (path_.empty()) throw UsageError("--run is empty; give the run's directory");
-  make();
+  make_output_directory("--run", path_);
   lock();
 }
 
 RunDirectory::~RunDirectory() {
   // The file stays: removing it would let two processes lock two files of one name.
   if (lock_ >= 0) ::close(lock_);
-}
-
-void RunDirectory::make() const {
-  std::error_code error;
-  if (const auto status = fs::status(path_, error); fs::exists(status) && !fs::is_directory(status))
-    fail("--run ", path_.string(), " is a file, not a directory; give another --run");
-  fs::create_directories(path_, error);
-  require(!error, "--run ", path_.string(), " cannot be made: ", error.message(),
-          "; give another --run");
 }
 
 void RunDirectory::fail_unwritable() const {

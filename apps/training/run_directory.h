@@ -67,7 +67,6 @@ class RunDirectory {
   std::filesystem::path restart(const std::vector<std::string>& more = {});
 
  private:
-  void make() const;
   void lock();
   [[noreturn]] void fail_unwritable() const;
 

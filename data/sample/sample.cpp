@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/files.h"
 #include "data/sample/lexicon.h"
 
 namespace nine {
@@ -478,9 +479,7 @@ SampleCorpus SampleLanguage::generate(uint64_t seed, std::string_view split,
 
 std::array<SampleFile, 3> write_sample(const std::string& directory, uint64_t seed,
                                        const SampleSizes& sizes) {
-  std::error_code error;
-  std::filesystem::create_directories(directory, error);
-  require(!error, directory, " cannot be made: ", error.message());
+  make_directories(directory);
   const SampleLanguage language;
   return {write_split(language, directory, "train", seed, sizes.train),
           write_split(language, directory, "valid", seed, sizes.valid),

@@ -192,12 +192,6 @@ void make_directory(const fs::path& path) {
   require(!error, "cannot make the directory ", path.string(), ": ", error.message());
 }
 
-void make_directories(const fs::path& path) {
-  std::error_code error;
-  fs::create_directories(path, error);
-  require(!error, "cannot make the directory ", path.string(), ": ", error.message());
-}
-
 // A file in the place of a link is an error when a run starts, not when it saves.
 void require_link_or_nothing(const fs::path& path) {
   std::error_code error;
