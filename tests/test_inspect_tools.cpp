@@ -5,6 +5,7 @@
 #include <cmath>
 #include <filesystem>
 #include <map>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -360,6 +361,69 @@ TEST_CASE("show: experiments say what theory says") {
     const ExperimentResult found = show(name);
     CHECK(found.text.size() > 200);
     check_drawing(found.svg);
+  }
+}
+
+namespace {
+// The numbers of the line of an experiment's table that begins with `name`.
+std::vector<double> numbers_of(const std::string& text, const std::string& name) {
+  const size_t at = text.find("\n" + name + " ");
+  REQUIRE(at != std::string::npos);
+  std::istringstream line(
+      text.substr(at + 1, text.find('\n', at + 1) - at - 1).substr(name.size()));
+  std::vector<double> numbers;
+  for (double x = 0; line >> x;) numbers.push_back(x);
+  return numbers;
+}
+}  // namespace
+
+TEST_CASE("show dog-and-cat: what rank and bounds allow") {
+  const ExperimentResult found = show("dog-and-cat");
+  check_drawing(found.svg);
+  const std::vector<double> lin = numbers_of(found.text, "lin"),
+                            three = numbers_of(found.text, "mix:3*lin"),
+                            rbf = numbers_of(found.text, "rbf");
+  REQUIRE(lin.size() == 3);
+  REQUIRE(three.size() == 3);
+  REQUIRE(rbf.size() == 3);
+  // The differences of the wanted log-probabilities have rank 3.
+  CHECK(lin[0] > lin[1]);
+  CHECK(lin[1] > 0.01);
+  CHECK(lin[2] < 1e-3);
+  CHECK(three[1] < 1e-3);
+  // Scores in [0, 1]: no word can be more than e times as likely as another.
+  const double e = std::exp(1.0);
+  const auto divergence = [&](double likely, int words) {  // each of `words` has `likely`
+    const double rest = (1 - words * likely) / (4 - words), all = words * e + 4 - words;
+    return words * likely * std::log(likely * all / e) + (4 - words) * rest * std::log(rest * all);
+  };
+  const double bound = (divergence(0.45, 2) + 4 * divergence(0.85, 1)) / 5;
+  for (const double reached : rbf) CHECK(reached > bound - 1e-4);
+}
+
+TEST_CASE("show margin: the learned probabilities solve their equation, and can be undone") {
+  const ExperimentResult found = show("margin");
+  check_drawing(found.svg);
+  const std::vector<double> q{0.45, 0.25, 0.15, 0.1, 0.05};
+  for (const double margin : {0.0, 0.5, 1.0, 2.0, 4.0}) {
+    CAPTURE(margin);
+    const double kappa = 1 - std::exp(-margin);
+    const std::string name = concat("M = ", margin);
+    const std::vector<double> trained = numbers_of(found.text, name + " trained"),
+                              undone = numbers_of(found.text, name + " undone");
+    REQUIRE(trained.size() == 6);
+    REQUIRE(undone.size() == 6);
+    double sum = 0;
+    for (size_t v = 0; v < q.size(); ++v) {
+      sum += trained[v];
+      // p (1 - kappa p) / q is the same of all words.
+      CHECK(trained[v] * (1 - kappa * trained[v]) / q[v] ==
+            doctest::Approx(trained[0] * (1 - kappa * trained[0]) / q[0]).epsilon(1e-4));
+      CHECK(std::fabs(undone[v] - q[v]) < 1e-6);
+    }
+    CHECK(sum == doctest::Approx(1).epsilon(1e-5));
+    CHECK(trained[5] < 1e-12);
+    CHECK(undone[5] < 1e-12);
   }
 }
 

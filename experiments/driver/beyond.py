@@ -1,4 +1,4 @@
-"""Parts beyond the papers: what is trained and measured for R1-slopes, R2 to R5 and for MF, which measures M3's models."""
+"""Parts beyond the papers: what is trained and measured for R1-slopes, R2 to R5, and for MF and D-S, which measure models of M3 and T3."""
 import functools
 
 from . import measures, parts
@@ -83,6 +83,13 @@ def choices(best):
                 note="T3's models. Mean share of the prior on inner products over the positions of a class.")
 
 
+def close_words(best):
+    t3 = parts.t3(best)
+    lin = t3.run(t3.row("lin"), 1)  # which words are close
+    made = tuple(Measure("D-S", run.row.label, seed, (run, lin), measures.restricted, 0.3) for seed in range(1, t3.seeds + 1) for run in t3.runs(seed))
+    return Part("D-S", "Which word of a set of close ones, on S?", t3.epochs, t3.seeds, (), measures=made, note="T3's models.")
+
+
 def angles():
     m3, m2 = parts.m3(), parts.m2("unigram:1,2")
     normed = m2.row("none, contexts max")  # the norm of the contexts without the margin
@@ -136,5 +143,5 @@ def all_parts(search, folder=None):
         *(bottleneck(name, chosen) for name in parts.BOTTLENECKS),
         learned_scale(best), learned_scale_mt(), ahead(chosen), maps(best, chosen), choices(best), parts.m3(), angles(), parts.t3b(best), parts.mos(chosen),
         parts.t1_mt(chosen, measures.translations), parts.m5(measures.rescoring), parts.ss(chosen), parts.m_l(), parts.t1_l(best), parts.t3_l(best, chosen),
-        parts.d(best, chosen, measures.restricted), precision(), precision_mix(), precision_kernels(best), precision_mt()]
+        parts.d(best, chosen, measures.restricted), close_words(best), precision(), precision_mix(), precision_kernels(best), precision_mt()]
     return {p.name: p for p in made}

@@ -299,46 +299,49 @@ def m5_table(part, folder=None):
                                            "points − max's, 90% interval (bootstrap over utterances)", "MAPSSWE beside max of the same seed, p"], lines)
 
 
-# ---- D ----
+# ---- D and D-S ----
 def restricted(part, distance, folder=None):
     return tables.measured(part, lambda r: next(e for e in r.of("restricted") if e["sets"] == distance), folder)
 
 
 def accuracy_difference(ours, theirs):
-    """(difference of restricted accuracy in points, 95% interval of a bootstrap over sentences): outcomes averaged over seeds first."""
+    """(difference of restricted accuracy in points, 95% interval of a bootstrap over images): outcomes averaged over seeds first."""
     def outcomes(events):
         found = {}
         for e in events:
-            for line, positions, right, _ in e["sentences"]:
-                found.setdefault(line, [positions, 0.0])[1] += right / len(events)
+            for image, positions, right, _ in e["images"]:
+                found.setdefault(image, [positions, 0.0])[1] += right / len(events)
         return found
     if not ours or not theirs:
         return None
     a, b = outcomes(ours), outcomes(theirs)
-    return ratio(tuple((a[line][1] - b[line][1], a[line][0]) for line in sorted(a)), 0.95)
+    return ratio(tuple((a[image][1] - b[image][1], a[image][0]) for image in sorted(a)), 0.95)
 
 
 def perplexities(part, folder=None):
-    """{label: cells of the test perplexity} of the models that D compares, T3-L's too."""
+    """{label: cells of the test perplexity} of the models that are compared, another part's too."""
     found = {}
     for m in part.measures:
         found.setdefault(m.label, []).append(m.needs[0])
     return {label: tables.Cells(parts.Row(label, ""), runs, lambda r: r.test_ppl, folder) for label, runs in found.items()}
 
 
-def d(part, folder=None):
-    cells = restricted(part, "ppmi", folder)
-    if not started(cells.values()):
-        return "not run", tables.DASH
-    found = accuracy_difference(list(cells["mixbig"].values.values()), list(cells["lin"].values.values()))
-    models = perplexities(part, folder)
-    paired = models["mixbig"].against(models["lin"])
-    near = bool(paired) and abs(statistics.mean(paired)) < math.log(1.01)
-    if found is None:
-        return "undecided", lacking(part, list(cells.values()))
-    figure = f"mixbig − lin {found[0]:+.2f} points [{found[1][0]:.2f}, {found[1][1]:.2f}], perplexities {'within' if near else 'not within'} 1%"
-    ahead = found[1][0] > 0
-    return decided(part, list(cells.values()), near and ahead, figure, middle=ahead and not near)  # perplexity may explain it
+def tells_apart(beside):
+    """The verdict on mixbig and the row `beside`."""
+    def verdict(part, folder=None):
+        cells = restricted(part, "ppmi", folder)
+        if not started(cells.values()):
+            return "not run", tables.DASH
+        found = accuracy_difference(*(list(cells[label].values.values()) for label in ("mixbig", beside)))
+        models = perplexities(part, folder)
+        paired = models["mixbig"].against(models[beside])
+        near = bool(paired) and abs(statistics.mean(paired)) < math.log(1.01)
+        if found is None:
+            return "undecided", lacking(part, list(cells.values()))
+        figure = f"mixbig − {beside} {found[0]:+.2f} points [{found[1][0]:.2f}, {found[1][1]:.2f}], perplexities {'within' if near else 'not within'} 1%"
+        ahead = found[1][0] > 0
+        return decided(part, list(cells.values()), near and ahead, figure, middle=ahead and not near)  # perplexity may explain it
+    return verdict
 
 
 def d_table(part, folder=None):
@@ -348,13 +351,13 @@ def d_table(part, folder=None):
         cells, lines = restricted(part, distance, folder), []
         for label, c in cells.items():
             events = list(c.values.values())
-            total = lambda e, k: sum(s[k] for s in e["sentences"]) / sum(s[1] for s in e["sentences"])
+            total = lambda e, k: sum(s[k] for s in e["images"]) / sum(s[1] for s in e["images"])
             rights = {name: [sum(e["strata"][name][i] for e in events) for i in (1, 0)] for name in (events[0]["strata"] if events else ())}
             strata = "; ".join(f"{name}: {100 * right / positions:.1f}" for name, (right, positions) in rights.items())
             found = [None if label == other else accuracy_difference(events, list(cells[other].values.values())) for other in beside]
             lines.append([f"`{label}`", str(len(events)), tables.with_interval(models[label].mean, models[label].interval), shown([100 * total(e, 2) for e in events]),
                           *(tables.with_interval(*difference) if difference else tables.DASH for difference in found), shown([total(e, 3) for e in events], 4), strata or tables.DASH])
         blocks.append(f"Sets by {distance}:\n\n" + tables.markdown(
-            ["model", "seeds", "test perplexity", "accuracy, %", *(f"points − `{other}`'s, bootstrap over sentences" for other in beside), "cross-entropy, nats",
+            ["model", "seeds", "test perplexity", "accuracy, %", *(f"points − `{other}`'s, bootstrap over images" for other in beside), "cross-entropy, nats",
              "accuracy by the word's count in training"], lines))
     return heading(part, restricted(part, "ppmi", folder).values()) + "\n\n" + "\n\n".join(blocks)

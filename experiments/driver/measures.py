@@ -150,9 +150,10 @@ def rescoring(context, measure):
              "mapsswe": found["mapsswe"], "words": [int(row[1]) for row in rows], "errors": [sum(map(int, row[5:8])) for row in rows]}]
 
 
-# ---- D ----
+# ---- D and D-S ----
 DISTANCES = ("ppmi", "inner", "cosine")
-LINES = 1000  # the test text has five captions of each of 1,000 images, the first of every image first
+FREQUENT = {"D": 500, "D-S": 50}  # occurrences in training of each word of a set
+IMAGES = 1000  # the test text has five captions of each, the first of every image first
 
 
 def sets_of(context, measure, distance):
@@ -161,32 +162,33 @@ def sets_of(context, measure, distance):
     path = lin / f"sets-{distance}"
     with locks.held(lin / "sets.lock"):
         if not path.exists():
-            more = ["--cluster-text", context.text("L")] if distance == "ppmi" else []
-            run_program(context, "lm_score", "--checkpoint", lin, "--clusters", f"20:{distance}", *more, "--output", path.with_suffix(".part"))
+            more = ["--cluster-text", context.text(measure.needs[1].setup)] if distance == "ppmi" else []
+            run_program(context, "lm_score", "--checkpoint", lin, "--clusters", f"20:{distance}", "--cluster-min-count", str(FREQUENT[measure.part]), *more,
+                        "--output", path.with_suffix(".part"))
             path.with_suffix(".part").rename(path)
     return path
 
 
 def choices(printed):
-    """(sentences, strata) of what `lm_score --restrict --choices` printed: {line from 0, or digits of the right word's count: [positions, right, nats]}"""
+    """(images, strata) of what `lm_score --restrict --choices` printed: {image from 0, or digits of the right word's count: [positions, right, nats]}"""
     names, *rows = (line.split("\t") for line in printed.splitlines())
-    sentences, strata = (collections.defaultdict(lambda: [0, 0, 0.0]) for _ in range(2))
+    images, strata = (collections.defaultdict(lambda: [0, 0, 0.0]) for _ in range(2))
     for row in rows:
         at = dict(zip(names, row, strict=True))
-        for totals in (sentences[int(at["line"]) - 1], strata[len(at["count"])]):
+        for totals in (images[(int(at["line"]) - 1) % IMAGES], strata[len(at["count"])]):
             totals[0] += 1
             totals[1] += at["chosen"] == at["right"]
             totals[2] += float(at["nats"])
-    return sentences, strata
+    return images, strata
 
 
 def restricted(context, measure):
     """For every word of the test text that is in a set: which word of the set the model takes, and how surely."""
-    model, text = context.model(measure.needs[0]), "".join(line + "\n" for line in lines_of(context.data / "captions" / "test.en")[:LINES])
+    model, text = context.model(measure.needs[0]), (context.data / "captions" / "test.en").read_text()
     events = []
     for distance in DISTANCES:
-        sentences, strata = choices(run_program(context, "lm_score", "--checkpoint", model, "--restrict", sets_of(context, measure, distance), "--choices", stdin=text))
-        events.append({"event": "restricted", "sets": distance, "sentences": [[n, a, b, round(c, 4)] for n, (a, b, c) in sorted(sentences.items())],
+        images, strata = choices(run_program(context, "lm_score", "--checkpoint", model, "--restrict", sets_of(context, measure, distance), "--choices", stdin=text))
+        events.append({"event": "restricted", "sets": distance, "images": [[n, a, b, round(c, 4)] for n, (a, b, c) in sorted(images.items())],
                        "strata": {f"{10 ** (k - 1):,} to {10 ** k - 1:,}": [a, b, round(c, 3)] for k, (a, b, c) in sorted(strata.items())}})
     return events
 

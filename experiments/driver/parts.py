@@ -165,7 +165,7 @@ def t3b(best):
 
 # Kernels whose search comes before a part's runs.
 EVERY = tuple(LADDERS)
-CHOICES = {"T1": EVERY, "R4": EVERY, "T3": EVERY, "R5": EVERY, "R7": ("lin", "log", "pol"), "R1-warmup": ("lin", "log", "wav"), "Precision-kernels": ("log", "rbf", "hpb", "wav"),
+CHOICES = {"T1": EVERY, "R4": EVERY, "T3": EVERY, "R5": EVERY, "D-S": EVERY, "R7": ("lin", "log", "pol"), "R1-warmup": ("lin", "log", "wav"), "Precision-kernels": ("log", "rbf", "hpb", "wav"),
            "T3b": ("lin", "log", "hpb", "ssg"),
            "T3-L": ("lin", "log"), "T1-L": ("lin", "pow", "log", "rbf", "ssg", "hpb"), "D": tuple(kernel for kernel in LADDERS if kernel != "sig")}
 
@@ -322,7 +322,7 @@ def d(best, chosen, measure=None):
     _, mixed = whole_rates(chosen)
     rows = tuple(presets(("mixbig",), best, mixed))
     part, others = Part("D", "Which word of a set of close ones?", 3, 3, rows, setup="L, medium",
-                        note="The first caption of each of the 1,000 test images. All but mixbig are T3-L's models."), t3_l(best, chosen)
+                        note="All but mixbig are T3-L's models."), t3_l(best, chosen)
     lin = others.run(others.row("lin"), 1)  # which words are close
     rows = [(owner, row) for owner in (others, part) for row in owner.rows if row.group not in BESIDE]
     made = [Measure("D", row.label, seed, (owner.run(row, seed), lin), measure, 0.02) for seed in range(1, 4) for owner, row in rows]
