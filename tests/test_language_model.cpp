@@ -233,4 +233,9 @@ TEST_CASE("LanguageModel::load: what cannot be opened") {
     CHECK_MESSAGE(has(says(dir / "bare"), "config.json: a key of the model is of the wrong type"),
                   config);
   }
+  const std::string deep = "{\"x\":" + std::string(200, '[') + std::string(200, ']') + "}";
+  for (const std::string& config : {std::string("[]"), deep}) {
+    dir.write("bare/config.json", config);
+    CHECK(has(says(dir / "bare"), "config.json is not a JSON object of at most 100 nested levels"));
+  }
 }

@@ -24,7 +24,8 @@ constexpr size_t kShown = 15;
 std::vector<std::string> validation_lines(const fs::path& run) {
   const Json config = parse_json_object(read_text(run / "config.json"));
   require(config.is_object(), "[report] ", (run / "config.json").string(),
-          " is no JSON object: it would name the validation text");
+          " is not a JSON object of at most ", kJsonLevels,
+          " nested levels: it would name the validation text");
   if (config.value("sample", false))
     return SampleLanguage()
         .generate(config.value("seed", uint64_t{1}), "valid", kSampleHeldOut)

@@ -35,7 +35,8 @@ Json model_config(const fs::path& directory, const std::map<std::string, std::st
     return config;
   }
   Json config = parse_json_object(read_text(directory / "config.json"));
-  require(config.is_object(), (directory / "config.json").string(), " is no JSON object");
+  require(config.is_object(), (directory / "config.json").string(),
+          " is not a JSON object of at most ", kJsonLevels, " nested levels");
   return config;
 }
 
