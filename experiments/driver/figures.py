@@ -58,6 +58,12 @@ def word_errors(part):
     return plots.dots(part.title, "word error rate of the test lists, %", rows)
 
 
+def close_words(part):
+    """D and D-S."""
+    rows = [(label, *statistics.average([measured.accuracy(e) for e in c.values.values()]), None) for label, c in measured.restricted(part, "ppmi").items() if c.values]
+    return plots.dots(part.title, "accuracy on the sets by ppmi, %", rows)
+
+
 def prior(part):
     """T3, T3-L: how much of the prior is on inner products while the tied presets train, seed 1."""
     lines = [(c.row.label, verdicts.share_over_training(c.row.options, c.records[1])) for c in tables.cells(part)

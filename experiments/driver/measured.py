@@ -304,18 +304,29 @@ def restricted(part, distance, folder=None):
     return tables.measured(part, lambda r: next(e for e in r.of("restricted") if e["sets"] == distance), folder)
 
 
+def accuracy(event):
+    """In points."""
+    return 100 * sum(right for _, _, right, _ in event["images"]) / sum(positions for _, positions, *_ in event["images"])
+
+
 def accuracy_difference(ours, theirs):
-    """(difference of restricted accuracy in points, 95% interval of a bootstrap over images): outcomes averaged over seeds first."""
+    """(difference of restricted accuracy in points, 95% interval of a bootstrap over images with outcomes averaged over seeds, Student's of the seeds' differences);
+    of {seed: event}. The first takes the models as they are, the second the images."""
     def outcomes(events):
         found = {}
-        for e in events:
+        for e in events.values():
             for image, positions, right, _ in e["images"]:
                 found.setdefault(image, [positions, 0.0])[1] += right / len(events)
         return found
     if not ours or not theirs:
         return None
     a, b = outcomes(ours), outcomes(theirs)
-    return ratio(tuple((a[image][1] - b[image][1], a[image][0]) for image in sorted(a)), 0.95)
+    difference, drawn = ratio(tuple((a[image][1] - b[image][1], a[image][0]) for image in sorted(a)), 0.95)
+    return difference, drawn, statistics.interval([accuracy(ours[seed]) - accuracy(theirs[seed]) for seed in sorted(ours.keys() & theirs.keys())])
+
+
+def both_intervals(difference, drawn, seeds):
+    return f"{difference:+.2f} [{drawn[0]:.2f}, {drawn[1]:.2f}]" + (f" ([{seeds[0]:.2f}, {seeds[1]:.2f}])" if seeds else "")
 
 
 def perplexities(part, folder=None):
@@ -326,21 +337,23 @@ def perplexities(part, folder=None):
     return {label: tables.Cells(parts.Row(label, ""), runs, lambda r: r.test_ppl, folder) for label, runs in found.items()}
 
 
-def tells_apart(beside):
-    """The verdict on mixbig and the row `beside`."""
+def tells_apart(beside, over_seeds):
+    """The verdict on mixbig and the row `beside`; `over_seeds`: by the interval over seeds too."""
     def verdict(part, folder=None):
         cells = restricted(part, "ppmi", folder)
         if not started(cells.values()):
             return "not run", tables.DASH
-        found = accuracy_difference(*(list(cells[label].values.values()) for label in ("mixbig", beside)))
+        found = accuracy_difference(cells["mixbig"].values, cells[beside].values)
         models = perplexities(part, folder)
         paired = models["mixbig"].against(models[beside])
         near = bool(paired) and abs(statistics.mean(paired)) < math.log(1.01)
         if found is None:
             return "undecided", lacking(part, list(cells.values()))
-        figure = f"mixbig − {beside} {found[0]:+.2f} points [{found[1][0]:.2f}, {found[1][1]:.2f}], perplexities {'within' if near else 'not within'} 1%"
-        ahead = found[1][0] > 0
-        return decided(part, list(cells.values()), near and ahead, figure, middle=ahead and not near)  # perplexity may explain it
+        _, drawn, seeds = found
+        figure = f"mixbig − {beside} {both_intervals(*found)} points, by images (by seeds), perplexities {'within' if near else 'not within'} 1%"
+        ahead = drawn[0] > 0
+        holds = near and ahead and (not over_seeds or bool(seeds) and seeds[0] > 0)
+        return decided(part, list(cells.values()), holds, figure, middle=ahead and not holds)  # perplexity, or these seeds, may explain it
     return verdict
 
 
@@ -351,13 +364,13 @@ def d_table(part, folder=None):
         cells, lines = restricted(part, distance, folder), []
         for label, c in cells.items():
             events = list(c.values.values())
-            total = lambda e, k: sum(s[k] for s in e["images"]) / sum(s[1] for s in e["images"])
+            nats = [sum(s[3] for s in e["images"]) / sum(s[1] for s in e["images"]) for e in events]
             rights = {name: [sum(e["strata"][name][i] for e in events) for i in (1, 0)] for name in (events[0]["strata"] if events else ())}
             strata = "; ".join(f"{name}: {100 * right / positions:.1f}" for name, (right, positions) in rights.items())
-            found = [None if label == other else accuracy_difference(events, list(cells[other].values.values())) for other in beside]
-            lines.append([f"`{label}`", str(len(events)), tables.with_interval(models[label].mean, models[label].interval), shown([100 * total(e, 2) for e in events]),
-                          *(tables.with_interval(*difference) if difference else tables.DASH for difference in found), shown([total(e, 3) for e in events], 4), strata or tables.DASH])
+            found = [None if label == other else accuracy_difference(c.values, cells[other].values) for other in beside]
+            lines.append([f"`{label}`", str(len(events)), tables.with_interval(models[label].mean, models[label].interval), shown([accuracy(e) for e in events]),
+                          *(both_intervals(*difference) if difference else tables.DASH for difference in found), shown(nats, 4), strata or tables.DASH])
         blocks.append(f"Sets by {distance}:\n\n" + tables.markdown(
-            ["model", "seeds", "test perplexity", "accuracy, %", *(f"points − `{other}`'s, bootstrap over images" for other in beside), "cross-entropy, nats",
+            ["model", "seeds", "test perplexity", "accuracy, %", *(f"points − `{other}`'s, bootstrap over images (Student's over seeds)" for other in beside), "cross-entropy, nats",
              "accuracy by the word's count in training"], lines))
     return heading(part, restricted(part, "ppmi", folder).values()) + "\n\n" + "\n\n".join(blocks)
