@@ -309,6 +309,11 @@ def accuracy(event):
     return 100 * sum(right for _, _, right, _ in event["images"]) / sum(positions for _, positions, *_ in event["images"])
 
 
+def nats(event):
+    """The cross-entropy of the restricted choices."""
+    return sum(n for *_, n in event["images"]) / sum(positions for _, positions, *_ in event["images"])
+
+
 def accuracy_difference(ours, theirs):
     """(difference of restricted accuracy in points, 95% interval of a bootstrap over images with outcomes averaged over seeds, Student's of the seeds' differences);
     of {seed: event}. The first takes the models as they are, the second the images."""
@@ -364,13 +369,14 @@ def d_table(part, folder=None):
         cells, lines = restricted(part, distance, folder), []
         for label, c in cells.items():
             events = list(c.values.values())
-            nats = [sum(s[3] for s in e["images"]) / sum(s[1] for s in e["images"]) for e in events]
             rights = {name: [sum(e["strata"][name][i] for e in events) for i in (1, 0)] for name in (events[0]["strata"] if events else ())}
             strata = "; ".join(f"{name}: {100 * right / positions:.1f}" for name, (right, positions) in rights.items())
             found = [None if label == other else accuracy_difference(c.values, cells[other].values) for other in beside]
             lines.append([f"`{label}`", str(len(events)), tables.with_interval(models[label].mean, models[label].interval), shown([accuracy(e) for e in events]),
-                          *(both_intervals(*difference) if difference else tables.DASH for difference in found), shown(nats, 4), strata or tables.DASH])
+                          *(both_intervals(*difference) if difference else tables.DASH for difference in found), shown([nats(e) for e in events], 4),
+                          tables.DASH if label == beside[1] else shown(tables.paired_differences(*({seed: nats(e) for seed, e in cells[k].values.items()} for k in (label, beside[1]))), 4),
+                          strata or tables.DASH])
         blocks.append(f"Sets by {distance}:\n\n" + tables.markdown(
-            ["model", "seeds", "test perplexity", "accuracy, %", *(f"points − `{other}`'s, bootstrap over images (Student's over seeds)" for other in beside), "cross-entropy, nats",
+            ["model", "seeds", "test perplexity", "accuracy, %", *(f"points − `{other}`'s, bootstrap over images (Student's over seeds)" for other in beside), "cross-entropy, nats", f"nats − `{beside[1]}`'s, over seeds",
              "accuracy by the word's count in training"], lines))
     return heading(part, restricted(part, "ppmi", folder).values()) + "\n\n" + "\n\n".join(blocks)
