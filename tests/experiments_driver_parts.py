@@ -181,12 +181,12 @@ class Verdicts(Records):
         for m in (*part.measures, *self.parts["D-S"].measures):
             self.train_one(m.needs[0], 20 + m.seed / 100)
             right = lambda n: 2 if m.label == "mixbig" and n % 2 or m.label == "mix:1*lin" and n % 4 == 1 else 1
-            self.write(m, *({"event": "restricted", "sets": s, "images": [[n, 3, right(n), 1.5] for n in range(100)], "strata": {"100 to 999": [300, 150, 150.0]}} for s in measures.DISTANCES))
+            self.write(m, *({"event": "restricted", "sets": s, "images": [[n, 3, right(n), 1.5] for n in range(100)], "strata": {"100 to 999": [300, 150, 150.0]}} for s in measures.SETS["D"]))
         self.assertEqual(self.verdict("D"), "reproduced")
         self.assertEqual(self.verdict("D-S"), "reproduced")
         for m in self.parts["D-S"].measures:
             if m.label == "mix:1*lin":
-                self.write(m, *({"event": "restricted", "sets": s, "images": [[n, 3, 1 + n % 2, 1.5] for n in range(100)], "strata": {}} for s in measures.DISTANCES))
+                self.write(m, *({"event": "restricted", "sets": s, "images": [[n, 3, 1 + n % 2, 1.5] for n in range(100)], "strata": {}} for s in measures.SETS["D"]))
         self.assertEqual(self.verdict("D-S"), "not reproduced")  # as good, though lin is not
         cells = measured.restricted(part, "ppmi", self.folder)
         difference, (low, high), seeds = measured.accuracy_difference(cells["mixbig"].values, cells["lin"].values)
@@ -195,11 +195,11 @@ class Verdicts(Records):
         self.assertAlmostEqual(seeds[0], difference)
         for m in part.measures:
             if m.label == "mixbig" and m.seed == 3:
-                self.write(m, *({"event": "restricted", "sets": s, "images": [[n, 3, 1 - (n % 4 == 0), 1.5] for n in range(100)], "strata": {}} for s in measures.DISTANCES))
+                self.write(m, *({"event": "restricted", "sets": s, "images": [[n, 3, 1 - (n % 4 == 0), 1.5] for n in range(100)], "strata": {}} for s in measures.SETS["D"]))
         self.assertEqual(self.verdict("D"), "undecided")  # ahead over images, not over seeds
         for m in part.measures:
             if m.label == "mixbig":
-                self.write(m, *({"event": "restricted", "sets": s, "images": [[n, 3, 1 + n % 2, 1.5] for n in range(100)], "strata": {}} for s in measures.DISTANCES))
+                self.write(m, *({"event": "restricted", "sets": s, "images": [[n, 3, 1 + n % 2, 1.5] for n in range(100)], "strata": {}} for s in measures.SETS["D"]))
                 self.train_one(m.needs[0], 22)  # no longer within 1%
         self.assertEqual(self.verdict("D"), "undecided")
         row = next(line for line in measured.d_table(part, self.folder).splitlines() if line.startswith("| `mixbig` |"))
@@ -278,8 +278,8 @@ class Pages(Records):
               "R5": [{"event": "shares", "frequency": {"a": [5, 0.9], "b": [5, 0.8]}, "entropy": {"q": [10, 0.9]}, "part of speech": {"x": [10, 0.9]}}],
               "M5": [{"event": "rescoring", **{k: {"words": 50, "errors": 1, "wer": 2.0} for k in ("first_pass", "rescored", "oracle")}, "substitutions": 1, "deletions": 0,
                       "insertions": 0, "mapsswe": {"p": 0.5}, "words": [10] * 5, "errors": [0, 0, 1, 0, 0]}],
-              "D": [{"event": "restricted", "sets": s, "images": [[n, 3, 2, 1.5] for n in range(5)], "strata": {"100 to 999": [15, 10, 7.5]}} for s in measures.DISTANCES]}
-    EVENTS["D-S"] = EVENTS["D"]
+              "D": [{"event": "restricted", "sets": s, "images": [[n, 3, 2, 1.5] for n in range(5)], "strata": {"100 to 999": [15, 10, 7.5]}} for s in measures.SETS["D"]]}
+    EVENTS["D-S"] = EVENTS["D-S-content"] = EVENTS["D"]
 
     def test_a_row_that_was_repeated_is_the_pages_row(self):
         with tempfile.TemporaryDirectory() as own:
@@ -349,6 +349,10 @@ class Measures(unittest.TestCase):
                                              "1\t2\t1\tdog\t99\tdog\t0.25\t1\n1001\t4\t1\tcat\t100\tdog\t1.5\t-2\n3\t1\t2\tcat\t100\tcat\t0.5\t1e-05\n")
         self.assertEqual(dict(images), {0: [2, 1, 1.75], 2: [1, 1, 0.5]})
         self.assertEqual(dict(strata), {2: [1, 1, 0.25], 3: [2, 1, 2.0]})
+
+    def test_sets_of_content_words(self):
+        self.assertEqual(measures.content(["# 3 sets", "boy girl\t9 8", ". the\t9 8", "dog are\t3 2", "coat cap\t2 1", *["bike bus\t1 1"] * 20])[:3], ["boy girl\t9 8", "coat cap\t2 1", "bike bus\t1 1"])
+        self.assertEqual(len(measures.content(["bike bus\t1 1"] * 21)), 20)
 
     def test_a_bootstrap_covers_the_mean(self):
         mean, (low, high) = measured.ratio(tuple((x / 100, 1) for x in range(100)), 0.95)

@@ -83,11 +83,11 @@ def choices(best):
                 note="T3's models. Mean share of the prior on inner products over the positions of a class.")
 
 
-def close_words(best):
+def close_words(name, title, best):
     t3 = parts.t3(best)
     lin = t3.run(t3.row("lin"), 1)  # which words are close
-    made = tuple(Measure("D-S", run.row.label, seed, (run, lin), measures.restricted, 0.3) for seed in range(1, t3.seeds + 1) for run in t3.runs(seed))
-    return Part("D-S", "Which word of a set of close ones, on S?", t3.epochs, t3.seeds, (), measures=made, note="T3's models.")
+    made = tuple(Measure(name, run.row.label, seed, (run, lin), measures.restricted, 0.1 * len(measures.SETS[name])) for seed in range(1, t3.seeds + 1) for run in t3.runs(seed))
+    return Part(name, title, t3.epochs, t3.seeds, (), measures=made, note="T3's models.")
 
 
 def angles():
@@ -143,5 +143,6 @@ def all_parts(search, folder=None):
         *(bottleneck(name, chosen) for name in parts.BOTTLENECKS),
         learned_scale(best), learned_scale_mt(), ahead(chosen), maps(best, chosen), choices(best), parts.m3(), angles(), parts.t3b(best), parts.mos(chosen),
         parts.t1_mt(chosen, measures.translations), parts.m5(measures.rescoring), parts.ss(chosen), parts.m_l(), parts.t1_l(best), parts.t3_l(best, chosen),
-        parts.d(best, chosen, measures.restricted), close_words(best), precision(), precision_mix(), precision_kernels(best), precision_mt()]
+        parts.d(best, chosen, measures.restricted), close_words("D-S", "Which word of a set of close ones, on S?", best),
+        close_words("D-S-content", "Which content word of a set of close ones, on S?", best), precision(), precision_mix(), precision_kernels(best), precision_mt()]
     return {p.name: p for p in made}

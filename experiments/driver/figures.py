@@ -59,9 +59,9 @@ def word_errors(part):
 
 
 def close_words(part):
-    """D and D-S."""
-    rows = [(label, *statistics.average([measured.accuracy(e) for e in c.values.values()]), None) for label, c in measured.restricted(part, "ppmi").items() if c.values]
-    return plots.dots(part.title, "accuracy on the sets by ppmi, %", rows)
+    """D, D-S and D-S-content."""
+    rows = [(label, *statistics.average([measured.accuracy(e) for e in c.values.values()]), None) for label, c in measured.restricted(part).items() if c.values]
+    return plots.dots(part.title, "accuracy on the rule's sets, %", rows)
 
 
 def prior(part):

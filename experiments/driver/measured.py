@@ -3,7 +3,7 @@ import functools
 import math
 import random
 
-from . import bleu, parts, statistics, tables
+from . import bleu, measures, parts, statistics, tables
 
 RESAMPLES = 1000
 ALIKE = math.log(1.025)  # within ±2.5%: the rule of several parts, of logarithms
@@ -299,9 +299,10 @@ def m5_table(part, folder=None):
                                            "points − max's, 90% interval (bootstrap over utterances)", "MAPSSWE beside max of the same seed, p"], lines)
 
 
-# ---- D and D-S ----
-def restricted(part, distance, folder=None):
-    return tables.measured(part, lambda r: next(e for e in r.of("restricted") if e["sets"] == distance), folder)
+# ---- D, D-S and D-S-content ----
+def restricted(part, kind=None, folder=None):
+    """On one kind of sets; without a name on the rule's."""
+    return tables.measured(part, lambda r: next(e for e in r.of("restricted") if e["sets"] == (kind or measures.SETS[part.name][0])), folder)
 
 
 def accuracy(event):
@@ -345,7 +346,7 @@ def perplexities(part, folder=None):
 def tells_apart(beside, over_seeds):
     """The verdict on mixbig and the row `beside`; `over_seeds`: by the interval over seeds too."""
     def verdict(part, folder=None):
-        cells = restricted(part, "ppmi", folder)
+        cells = restricted(part, folder=folder)
         if not started(cells.values()):
             return "not run", tables.DASH
         found = accuracy_difference(cells["mixbig"].values, cells[beside].values)
@@ -365,8 +366,8 @@ def tells_apart(beside, over_seeds):
 def d_table(part, folder=None):
     """Beside lin, and beside lin with a mixture's map."""
     models, blocks, beside = perplexities(part, folder), [], ("lin", "mix:1*lin")
-    for distance in ("ppmi", "inner", "cosine"):
-        cells, lines = restricted(part, distance, folder), []
+    for kind in measures.SETS[part.name]:
+        cells, lines = restricted(part, kind, folder), []
         for label, c in cells.items():
             events = list(c.values.values())
             rights = {name: [sum(e["strata"][name][i] for e in events) for i in (1, 0)] for name in (events[0]["strata"] if events else ())}
@@ -376,7 +377,7 @@ def d_table(part, folder=None):
                           *(both_intervals(*difference) if difference else tables.DASH for difference in found), shown([nats(e) for e in events], 4),
                           tables.DASH if label == beside[1] else shown(tables.paired_differences(*({seed: nats(e) for seed, e in cells[k].values.items()} for k in (label, beside[1]))), 4),
                           strata or tables.DASH])
-        blocks.append(f"Sets by {distance}:\n\n" + tables.markdown(
+        blocks.append(f"Sets {'of content words, by ppmi' if kind == 'content' else f'by {kind}'}:\n\n" + tables.markdown(
             ["model", "seeds", "test perplexity", "accuracy, %", *(f"points − `{other}`'s, bootstrap over images (Student's over seeds)" for other in beside), "cross-entropy, nats", f"nats − `{beside[1]}`'s, over seeds",
              "accuracy by the word's count in training"], lines))
-    return heading(part, restricted(part, "ppmi", folder).values()) + "\n\n" + "\n\n".join(blocks)
+    return heading(part, restricted(part, folder=folder).values()) + "\n\n" + "\n\n".join(blocks)

@@ -150,22 +150,31 @@ def rescoring(context, measure):
              "mapsswe": found["mapsswe"], "words": [int(row[1]) for row in rows], "errors": [sum(map(int, row[5:8])) for row in rows]}]
 
 
-# ---- D and D-S ----
-DISTANCES = ("ppmi", "inner", "cosine")
-FREQUENT = {"D": 500, "D-S": 50}  # occurrences in training of each word of a set
+# ---- D, D-S and D-S-content ----
+SETS = {"D": ("content", "ppmi", "inner", "cosine"), "D-S": ("ppmi", "inner", "cosine"), "D-S-content": ("content",)}  # the first is the rule's
+FREQUENT = {"D": 500, "D-S": 50, "D-S-content": 50}  # occurrences in training of each word of a set
+FUNCTION_WORDS = {word for name in ("determiners", "prepositions", "pronouns", "conjunctions", "auxiliaries") for word in SPEECH[name].split()}
 IMAGES = 1000  # the test text has five captions of each, the first of every image first
 
 
-def sets_of(context, measure, distance):
-    """The file of sets: ppmi's from the training text alone, the others from lin with seed 1 (the second of `needs`), that all models have the same."""
+def content(sets):
+    """The first twenty lines of a file of sets without a function word or punctuation."""
+    found = [line for line in sets if not line.startswith("#") and not any(word in FUNCTION_WORDS or not word[0].isalpha() for word in line.split("\t")[0].split())]
+    return found[:20]
+
+
+def sets_of(context, measure, kind):
+    """The file of sets: those by ppmi, and those of content words, from the training text alone, the others from lin with seed 1 (the second of `needs`), that all models have the same."""
     lin = context.model(measure.needs[1])
-    path = lin / f"sets-{distance}"
+    path = lin / f"sets-{kind}"
+    distance, more = (f"20:{kind}", []) if kind in ("inner", "cosine") else (f"{60 if kind == 'content' else 20}:ppmi", ["--cluster-text", context.text(measure.needs[1].setup)])
     with locks.held(lin / "sets.lock"):
         if not path.exists():
-            more = ["--cluster-text", context.text(measure.needs[1].setup)] if distance == "ppmi" else []
-            run_program(context, "lm_score", "--checkpoint", lin, "--clusters", f"20:{distance}", "--cluster-min-count", str(FREQUENT[measure.part]), *more,
-                        "--output", path.with_suffix(".part"))
-            path.with_suffix(".part").rename(path)
+            part = path.with_suffix(".part")
+            run_program(context, "lm_score", "--checkpoint", lin, "--clusters", distance, "--cluster-min-count", str(FREQUENT[measure.part]), *more, "--output", part)
+            if kind == "content":
+                part.write_text("".join(line + "\n" for line in content(lines_of(part))))
+            part.rename(path)
     return path
 
 
@@ -186,9 +195,9 @@ def restricted(context, measure):
     """For every word of the test text that is in a set: which word of the set the model takes, and how surely."""
     model, text = context.model(measure.needs[0]), (context.data / "captions" / "test.en").read_text()
     events = []
-    for distance in DISTANCES:
-        images, strata = choices(run_program(context, "lm_score", "--checkpoint", model, "--restrict", sets_of(context, measure, distance), "--choices", stdin=text))
-        events.append({"event": "restricted", "sets": distance, "images": [[n, a, b, round(c, 4)] for n, (a, b, c) in sorted(images.items())],
+    for kind in SETS[measure.part]:
+        images, strata = choices(run_program(context, "lm_score", "--checkpoint", model, "--restrict", sets_of(context, measure, kind), "--choices", stdin=text))
+        events.append({"event": "restricted", "sets": kind, "images": [[n, a, b, round(c, 4)] for n, (a, b, c) in sorted(images.items())],
                        "strata": {f"{10 ** (k - 1):,} to {10 ** k - 1:,}": [a, b, round(c, 3)] for k, (a, b, c) in sorted(strata.items())}})
     return events
 

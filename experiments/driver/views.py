@@ -99,6 +99,8 @@ VIEWS = {
         measured.tells_apart("lin", over_seeds=True), table=measured.d_table, plots=(Plot(figures.close_words),)),
     "D-S": View("kernel paper, Table 4: mixtures tell close words apart, on S, beside a model as good",
         measured.tells_apart("mix:1*lin", over_seeds=False), table=measured.d_table, plots=(Plot(figures.close_words),)),
+    "D-S-content": View("kernel paper, Table 4: the same, of content words",
+        measured.tells_apart("mix:1*lin", over_seeds=True), table=measured.d_table, plots=(Plot(figures.close_words),)),
     "M1": View("margin paper, Table 1: base 53.7, lsm:2 390.3, m = 0 66.9, and up to 170 (arc) and 382 (cos) at m = .03",
         verdicts.m1, table=compared("base")),
     "M2": View("margin paper, Table 2: norms in the order of its ten perplexities; max-norm contexts alone help (52.9 beside 53.7)",
