@@ -96,7 +96,7 @@ VIEWS = {
     "Dec": View("kernel paper, section 4.4: mixtures slow decoding down by a factor of two",
         decoding.verdict, table=decoding.table, plots=(), commands=decoding.commands),
     "D": View("kernel paper, Table 4: mixtures tell close words apart",
-        measured.tells_apart("lin", over_seeds=True), table=measured.d_table, plots=(Plot(figures.close_words),)),
+        measured.tells_apart("lin", over_seeds=True), table=measured.d_table, plots=(Plot(figures.close_words),), meanwhile=lambda: "on S below (D-S, D-S-content)"),
     "D-S": View("kernel paper, Table 4: mixtures tell close words apart, on S, beside a model as good",
         measured.tells_apart("mix:1*lin", over_seeds=False), table=measured.d_table, plots=(Plot(figures.close_words),)),
     "D-S-content": View("kernel paper, Table 4: the same, of content words",
