@@ -122,9 +122,12 @@ def shares(context, measure):
 
 # ---- T1-MT ----
 def translations(context, measure):
-    """BLEU of greedy translations of the test set, and of resamples of its sentences: the same draws for every system, so that differences are paired."""
+    """BLEU of greedy translations of the test set, and of resamples of its sentences: the same draws for every system, so that differences are paired.
+    The translations are mt_train's, whose precision and longest translation (docs/mt.md, Validation) mt_translate is told."""
     pairs = context.pairs()
-    printed = run_program(context, "mt_translate", "--checkpoint", context.model(measure.needs[0]), "--input", pairs / "test2016.de", "--beam", 1, "--join")
+    longest = 1 + max(len(line.split()) for side in ("de", "en") for line in lines_of(pairs / f"test2016.{side}"))  # </s> counted
+    printed = run_program(context, "mt_translate", "--checkpoint", context.model(measure.needs[0]), "--input", pairs / "test2016.de", "--beam", 1, "--join",
+                          "--max-length", 2 * longest, "--matmul-precision", "medium")
     references = lines_of(context.data / "multi30k" / "test2016.en")
     sentences = [bleu.counts(line.split(), right.split()) for line, right in zip(printed.splitlines(), references)]
     return [{"event": "translations", "bleu": bleu.of(sentences), "resamples": bleu.resamples(sentences)}]
