@@ -188,6 +188,17 @@ class Verdicts(Records):
             if m.label == "mix:1*lin":
                 self.write(m, *({"event": "restricted", "sets": s, "images": [[n, 3, 1 + n % 2, 1.5] for n in range(100)], "strata": {}} for s in measures.SETS["D"]))
         self.assertEqual(self.verdict("D-S"), "not reproduced")  # as good, though lin is not
+        for m in self.parts["D-S-content"].measures:
+            right = lambda n: 2 if m.label == "mixbig" and n % 2 or m.label == "mix:1*lin" and m.seed == 5 else 1
+            self.write(m, {"event": "restricted", "sets": "content", "images": [[n, 3, right(n), 1.5] for n in range(100)], "strata": {}})
+        self.assertEqual(self.verdict("D-S-content"), "undecided")  # ahead over images; one seed is not
+        for m in part.measures:  # D's rule is by the sets of content words
+            ahead = lambda kind, n: kind == "ppmi" and m.label == "mixbig" and n % 2
+            self.write(m, *({"event": "restricted", "sets": s, "images": [[n, 3, 1 + ahead(s, n), 1.5] for n in range(100)], "strata": {}} for s in measures.SETS["D"]))
+        self.assertEqual(self.verdict("D"), "not reproduced")
+        for m in part.measures:
+            right = lambda n: 2 if m.label == "mixbig" and n % 2 or m.label == "mix:1*lin" and n % 4 == 1 else 1
+            self.write(m, *({"event": "restricted", "sets": s, "images": [[n, 3, right(n), 1.5] for n in range(100)], "strata": {}} for s in measures.SETS["D"]))
         cells = measured.restricted(part, "ppmi", self.folder)
         difference, (low, high), seeds = measured.accuracy_difference(cells["mixbig"].values, cells["lin"].values)
         self.assertAlmostEqual(difference, 100 / 6)

@@ -1,4 +1,4 @@
-"""Parts beyond the papers: what is trained and measured for R1-slopes, R2 to R5, and for MF and D-S, which measure models of M3 and T3."""
+"""Parts beyond the papers: what is trained and measured for R1-slopes, R2 to R5, and for MF, D-S and D-S-content, which measure models of M3 and T3."""
 import functools
 
 from . import measures, parts

@@ -196,7 +196,10 @@ def choices(printed):
 
 def restricted(context, measure):
     """For every word of the test text that is in a set: which word of the set the model takes, and how surely."""
-    model, text = context.model(measure.needs[0]), (context.data / "captions" / "test.en").read_text()
+    test = lines_of(context.data / "captions" / "test.en")
+    if len(test) != 5 * IMAGES:
+        raise SystemExit(f"captions/test.en has {len(test)} lines, not five for each of {IMAGES} images")
+    model, text = context.model(measure.needs[0]), "".join(line + "\n" for line in test)
     events = []
     for kind in SETS[measure.part]:
         images, strata = choices(run_program(context, "lm_score", "--checkpoint", model, "--restrict", sets_of(context, measure, kind), "--choices", stdin=text))

@@ -25,7 +25,7 @@ std::filesystem::path model_directory(const std::string& path, const char* dicti
 
 /// The directory's config.json. Where there is none: the head that model.safetensors' `metadata`
 /// names, if it names one, and what it says of a Transformer language model. Error: config.json is
-/// no JSON object.
+/// not a JSON object of at most kJsonLevels levels.
 Json model_config(const std::filesystem::path& directory,
                   const std::map<std::string, std::string>& metadata = {});
 
