@@ -176,29 +176,33 @@ class Verdicts(Records):
         self.assertEqual(self.verdict("M5"), "not reproduced")
         self.assertIn("| `max` |", measured.m5_table(self.parts["M5"], self.folder))
 
+    def choose(self, m, right, **others):
+        """A record of `m` with right(image) of three positions right on every kind of sets, but for `others`."""
+        self.write(m, *({"event": "restricted", "sets": s, "images": [[n, 3, others.get(s, right)(n), 1.5] for n in range(100)], "strata": {"100 to 999": [300, 150, 150.0]}}
+                        for s in measures.SETS["D"]))
+
     def test_disambiguation(self):
         part = self.parts["D"]
         for m in (*part.measures, *self.parts["D-S"].measures):
             self.train_one(m.needs[0], 20 + m.seed / 100)
             right = lambda n: 2 if m.label == "mixbig" and n % 2 or m.label == "mix:1*lin" and n % 4 == 1 else 1
-            self.write(m, *({"event": "restricted", "sets": s, "images": [[n, 3, right(n), 1.5] for n in range(100)], "strata": {"100 to 999": [300, 150, 150.0]}} for s in measures.SETS["D"]))
+            self.choose(m, right)
         self.assertEqual(self.verdict("D"), "reproduced")
         self.assertEqual(self.verdict("D-S"), "reproduced")
         for m in self.parts["D-S"].measures:
             if m.label == "mix:1*lin":
-                self.write(m, *({"event": "restricted", "sets": s, "images": [[n, 3, 1 + n % 2, 1.5] for n in range(100)], "strata": {}} for s in measures.SETS["D"]))
+                self.choose(m, lambda n: 1 + n % 2)
         self.assertEqual(self.verdict("D-S"), "not reproduced")  # as good, though lin is not
         for m in self.parts["D-S-content"].measures:
             right = lambda n: 2 if m.label == "mixbig" and n % 2 or m.label == "mix:1*lin" and m.seed == 5 else 1
-            self.write(m, {"event": "restricted", "sets": "content", "images": [[n, 3, right(n), 1.5] for n in range(100)], "strata": {}})
+            self.choose(m, right)
         self.assertEqual(self.verdict("D-S-content"), "undecided")  # ahead over images; one seed is not
         for m in part.measures:  # D's rule is by the sets of content words
-            ahead = lambda kind, n: kind == "ppmi" and m.label == "mixbig" and n % 2
-            self.write(m, *({"event": "restricted", "sets": s, "images": [[n, 3, 1 + ahead(s, n), 1.5] for n in range(100)], "strata": {}} for s in measures.SETS["D"]))
+            self.choose(m, lambda n: 1, ppmi=lambda n: 1 + (m.label == "mixbig" and n % 2))
         self.assertEqual(self.verdict("D"), "not reproduced")
         for m in part.measures:
             right = lambda n: 2 if m.label == "mixbig" and n % 2 or m.label == "mix:1*lin" and n % 4 == 1 else 1
-            self.write(m, *({"event": "restricted", "sets": s, "images": [[n, 3, right(n), 1.5] for n in range(100)], "strata": {}} for s in measures.SETS["D"]))
+            self.choose(m, right)
         cells = measured.restricted(part, "ppmi", self.folder)
         difference, (low, high), seeds = measured.accuracy_difference(cells["mixbig"].values, cells["lin"].values)
         self.assertAlmostEqual(difference, 100 / 6)
@@ -206,11 +210,11 @@ class Verdicts(Records):
         self.assertAlmostEqual(seeds[0], difference)
         for m in part.measures:
             if m.label == "mixbig" and m.seed == 3:
-                self.write(m, *({"event": "restricted", "sets": s, "images": [[n, 3, 1 - (n % 4 == 0), 1.5] for n in range(100)], "strata": {}} for s in measures.SETS["D"]))
+                self.choose(m, lambda n: 1 - (n % 4 == 0))
         self.assertEqual(self.verdict("D"), "undecided")  # ahead over images, not over seeds
         for m in part.measures:
             if m.label == "mixbig":
-                self.write(m, *({"event": "restricted", "sets": s, "images": [[n, 3, 1 + n % 2, 1.5] for n in range(100)], "strata": {}} for s in measures.SETS["D"]))
+                self.choose(m, lambda n: 1 + n % 2)
                 self.train_one(m.needs[0], 22)  # no longer within 1%
         self.assertEqual(self.verdict("D"), "undecided")
         row = next(line for line in measured.d_table(part, self.folder).splitlines() if line.startswith("| `mixbig` |"))

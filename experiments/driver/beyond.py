@@ -8,9 +8,9 @@ VALUES = {"lin": "z", "rbf": "exp(-q)", "wav": "cos(q)*exp(-q)"}
 SLOPES = (("rbf", "lin"), ("lin", "rbf"), ("wav", "lin"), ("lin", "wav"))  # whose value, whose slope
 
 
-def of_runs(name, part, labels, make):
-    """Measures `make` of another part's runs."""
-    return tuple(Measure(name, label, seed, (part.run(part.row(label), seed),), make) for seed in range(1, part.seeds + 1) for label in labels)
+def of_runs(name, part, labels, make, *also, cost=0.2):
+    """Measures `make` of another part's runs, each with the runs `also`."""
+    return tuple(Measure(name, label, seed, (part.run(part.row(label), seed), *also), make, cost) for seed in range(1, part.seeds + 1) for label in labels)
 
 
 def slopes():
@@ -86,7 +86,7 @@ def choices(best):
 def close_words(name, title, best):
     t3 = parts.t3(best)
     lin = t3.run(t3.row("lin"), 1)  # which words are close
-    made = tuple(Measure(name, run.row.label, seed, (run, lin), measures.restricted, 0.1 * len(measures.SETS[name])) for seed in range(1, t3.seeds + 1) for run in t3.runs(seed))
+    made = of_runs(name, t3, [row.label for row in t3.rows], measures.restricted, lin, cost=0.1 * len(measures.SETS[name]))
     return Part(name, title, t3.epochs, t3.seeds, (), measures=made, note="T3's models.")
 
 

@@ -165,8 +165,8 @@ def t3b(best):
 
 # Kernels whose search comes before a part's runs.
 EVERY = tuple(LADDERS)
-CHOICES = {"T1": EVERY, "R4": EVERY, "T3": EVERY, "R5": EVERY, "D-S": EVERY, "D-S-content": EVERY, "R7": ("lin", "log", "pol"), "R1-warmup": ("lin", "log", "wav"), "Precision-kernels": ("log", "rbf", "hpb", "wav"),
-           "T3b": ("lin", "log", "hpb", "ssg"),
+CHOICES = {"T1": EVERY, "R4": EVERY, "T3": EVERY, "R5": EVERY, "D-S": EVERY, "D-S-content": EVERY, "R7": ("lin", "log", "pol"),
+           "R1-warmup": ("lin", "log", "wav"), "Precision-kernels": ("log", "rbf", "hpb", "wav"), "T3b": ("lin", "log", "hpb", "ssg"),
            "T3-L": ("lin", "log"), "T1-L": ("lin", "pow", "log", "rbf", "ssg", "hpb"), "D": tuple(kernel for kernel in LADDERS if kernel != "sig")}
 
 
