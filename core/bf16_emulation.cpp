@@ -8,25 +8,10 @@
 
 #include "core/bf16_product.h"
 #include "core/cpu/bf16_packing.h"
-
-#ifdef __SSE2__
-#include <immintrin.h>
-#endif
+#include "core/flush_subnormals.h"
 
 namespace nine::bf16 {
 namespace {
-
-// Subnormal factors and results count as 0 while it lives.
-class FlushSubnormals {
- public:
-#ifdef __SSE2__
-  FlushSubnormals() : before_(_mm_getcsr()) { _mm_setcsr(before_ | 0x8040); }
-  ~FlushSubnormals() { _mm_setcsr(before_); }
-
- private:
-  unsigned before_;
-#endif
-};
 
 using Pass = std::span<const PiecePair>;
 std::vector<Pass> passes_of(int pieces) {

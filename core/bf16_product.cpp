@@ -49,21 +49,23 @@ struct CpuLoops {
 };
 CpuLoops loops_of_cpu() {
   CpuLoops out;
-  bool pairs = false;
-#ifdef NINE_DISPATCH
   const InstructionSet set = instruction_set();
-  pairs = set == InstructionSet::avx512_bf16;
-  if (pairs) cpu::avx512_bf16::install(out.loops);
+#ifdef NINE_DISPATCH
+  if (set == InstructionSet::avx512_bf16) cpu::avx512_bf16::install(out.loops);
   if (set == InstructionSet::amx) {
     cpu::amx::install(out.loops);
     out.highest = MatmulPrecision::highest;
   }
 #endif
   if (setting() == "pairs") {
-    require(pairs,
-            "NINE_BF16_TILES=pairs: a CPU with AVX512-BF16 has them, in a build for all "
-            "instruction sets and under NINE_ISA=avx512_bf16; ",
-            instruction_set(), " is in use");
+    require(set != InstructionSet::amx,
+            "NINE_BF16_TILES=pairs: this CPU has tiles, which are faster; pairs are "
+            "NINE_ISA=avx512_bf16's");
+    if (out.loops.multiply == nullptr) {
+      const bf16::Loops* const by_fma = bf16::pairs_by_fma();
+      require(by_fma != nullptr, "NINE_BF16_TILES=pairs: this build is for CPUs without AVX2");
+      out.loops = *by_fma;
+    }
     out.highest = MatmulPrecision::highest;
   }
   return out;

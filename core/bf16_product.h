@@ -109,12 +109,16 @@ struct Loops {
 /// The implementation in use: AMX where the instruction set in use has it, AVX512-BF16 where that
 /// has it and the precision in use is `medium`, otherwise none (null): products are then float32's.
 /// In the environment NINE_BF16_TILES=emulated: the emulation; NINE_BF16_TILES=pairs: AVX512-BF16
-/// in every precision; another text, or pairs where there are none, is an Error.
+/// in every precision, or its bits by FMA where the CPU has neither it nor AMX; another text, pairs
+/// where there are tiles, and pairs in a build for CPUs without FMA are an Error.
 const Loops* loops();
 /// The emulation: portable code with the bits of AMX, and some fifty times slower.
 const Loops& emulation();
 /// The same of AVX512-BF16.
 const Loops& emulation_of_pairs();
+/// The bits of emulation_of_pairs() by FMAs of AVX2, at nearly float32's speed; null in a build
+/// for CPUs without them.
+const Loops* pairs_by_fma();
 /// Uses these from now on in every precision, or (null) what the CPU has. Not while an op runs.
 void use_loops(const Loops* wanted);
 

@@ -126,8 +126,13 @@ std::string backend_description() {
 }  // namespace
 
 std::string gemm_description() {
-  const bool emulated = bf16::loops() == &bf16::emulation();
-  return backend_description() + (emulated ? ", bfloat16 tiles emulated" : "");
+  const bf16::Loops* const loops = bf16::loops();
+  std::string out = backend_description();
+  if (loops == &bf16::emulation()) out += ", bfloat16 tiles emulated";
+  if (loops != nullptr && bf16::pairs_by_fma() != nullptr &&
+      loops->multiply == bf16::pairs_by_fma()->multiply)
+    out += ", pairs of bfloat16 by FMA";
+  return out;
 }
 
 void set_gemm_backend(GemmBackend b) {

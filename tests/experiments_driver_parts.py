@@ -470,13 +470,18 @@ class Searches(Records):
 
 
 class Jobs(Records):
-    def test_high_is_not_trained_as_float32(self):
-        run = next(run for run in self.parts["Precision"].runs(1) if run.row.label == "high")
+    def test_high_and_medium_are_not_trained_as_float32(self):
+        runs = {label: next(run for run in self.parts["Precision"].runs(1) if run.row.label == label) for label in ("highest", "high", "medium")}
         self.addCleanup(setattr, training, "cpuinfo", training.cpuinfo)
-        for flags, isa, tiles, trains in (("amx_bf16", "", "", True), ("amx_bf16", "avx512", "", False), ("avx2", "", "", False), ("avx2", "", "pairs", True)):
+        for flags, isa, tiles, trained in (("amx_bf16", "", "", ("high", "medium")), ("amx_bf16", "avx512", "", ()), ("avx512_bf16", "", "", ("medium",)),
+                                           ("avx512_bf16", "avx2", "", ()), ("avx512_bf16 amx_bf16", "avx512_bf16", "", ("medium",)), ("avx2", "", "", ()),
+                                           ("avx2", "", "pairs", ("high", "medium"))):
             training.cpuinfo = lambda: f"flags : {flags}"
-            with unittest.mock.patch.dict(os.environ, {"NINE_ISA": isa, "NINE_BF16_TILES": tiles}), contextlib.nullcontext() if trains else self.assertRaises(SystemExit):
-                training.require_tiles(run, "cpu")
+            for label, run in runs.items():
+                refused = label != "highest" and label not in trained
+                with self.subTest(label, flags=flags, isa=isa), unittest.mock.patch.dict(os.environ, {"NINE_ISA": isa, "NINE_BF16_TILES": tiles}):
+                    with self.assertRaises(SystemExit) if refused else contextlib.nullcontext():
+                        training.require_tiles(run, "cpu")
         self.assertTrue(training.machine())
 
     def test_high_without_tiles_counts_for_nothing(self):

@@ -188,6 +188,14 @@ TEST_CASE("bf16 pairs: every element has the bits that the header describes") {
   check_bits(bf16::emulation_of_pairs(), pairs_by_description);
 }
 
+TEST_CASE("bf16 pairs by FMA: every element has the bits that the header describes") {
+  if (bf16::pairs_by_fma() == nullptr) {
+    MESSAGE("this build is for CPUs without AVX2: not compared");
+    return;
+  }
+  check_bits(*bf16::pairs_by_fma(), pairs_by_description);
+}
+
 TEST_CASE("bf16 pieces: highest is at least as near to float64 as FMAs one after another") {
   const Bf16Mode mode(MatmulPrecision::highest);
   const Sizes s{64, 64, 512};
@@ -341,15 +349,16 @@ TEST_CASE("bf16 pieces: the code for this CPU has the bits of the emulation") {
       for (size_t i = 0; i < a.size(); i += 5) a[i] *= 1e-30f;
       for (size_t i = 0; i < b.size(); i += 3) b[i] *= 1e-7f;
       const Numbers own = product(s, a, b);
-      const Bf16Mode mode(precision, instruction_set() == InstructionSet::avx512_bf16
-                                         ? bf16::emulation_of_pairs()
-                                         : bf16::emulation());
+      const bool tiles = bf16::loops() == &bf16::emulation() ||
+                         instruction_set() == InstructionSet::amx;
+      const Bf16Mode mode(precision, tiles ? bf16::emulation() : bf16::emulation_of_pairs());
       const Numbers emulated = product(s, a, b);
       CHECK(std::memcmp(own.data(), emulated.data(), own.size() * sizeof(float)) == 0);
     }
   }
   if (compared == 0)
-    MESSAGE("this CPU has neither AMX nor AVX512-BF16, or NINE_ISA forbids it: not compared");
+    MESSAGE("this CPU has neither AMX nor AVX512-BF16, or NINE_ISA forbids it, and nobody asked for "
+            "pairs: not compared");
   set_matmul_precision(MatmulPrecision::highest);
 }
 

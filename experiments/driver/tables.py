@@ -255,7 +255,7 @@ def commands(part):
               for label, runs in {m.label: m.needs[0].name.rpartition("-")[0] for m in part.measures if m.label not in own}.items()]
     gpu = "; `--device cuda` for the table's device" if devices(cells(part)) else ""
     bfloat16 = any(MEDIUM in SETUPS[row.setup or part.setup].options + row.options for row in part.rows)
-    medium = f"; on a CPU that does not multiply bfloat16 `{MEDIUM}` is float32" if bfloat16 else ""
+    medium = f"; `NINE_BF16_TILES=pairs` before it for `{MEDIUM}` on a CPU that does not multiply bfloat16" if bfloat16 else ""
     return (f"Any row again, into records of its own, which `experiments/table {part.name} --records runs/records` prints "
             f"(`DATA` as in [experiments](../../experiments/README.md#data); after `#` "
             f"stands what a row adds to the [set-up](rules.md#common-to-all-parts){gpu}{medium}):\n\n" + "\n".join(lines))

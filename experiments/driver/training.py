@@ -197,11 +197,15 @@ def turn(job, context):
 
 
 def require_tiles(run, device):
-    """`high` is float32 on a CPU that has neither bfloat16 tiles nor been told to do without."""
-    high = "--matmul-precision high " in f"{' '.join(run.arguments)} "
-    tiles = os.environ.get("NINE_ISA") in (None, "", "amx") and "amx_bf16" in cpuinfo()
-    if high and device == "cpu" and not tiles and not os.environ.get("NINE_BF16_TILES"):
-        raise SystemExit(f"{run.name}: this CPU has no bfloat16 tiles; NINE_BF16_TILES=pairs before the command computes `high` by pairs of bfloat16")
+    """`high` without bfloat16 tiles, and `medium` without any products of bfloat16, are float32 on a CPU that has not been told to do without."""
+    precision = re.search(r"--matmul-precision (high|medium)(?!\S)", " ".join(run.arguments))
+    if not precision or device != "cpu" or os.environ.get("NINE_BF16_TILES"):
+        return
+    flags = {"amx": "amx_bf16", "avx512_bf16": "avx512_bf16"} if precision[1] == "medium" else {"amx": "amx_bf16"}
+    told = os.environ.get("NINE_ISA")
+    if not any(flag in cpuinfo() for isa, flag in flags.items() if told in (None, "", isa)):
+        raise SystemExit(f"{run.name}: this CPU has no bfloat16 {'tiles' if precision[1] == 'high' else 'products'}; NINE_BF16_TILES=pairs before the "
+                         f"command computes `{precision[1]}` by pairs of bfloat16")
 
 
 def train(run, context):
