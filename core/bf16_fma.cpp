@@ -41,8 +41,7 @@ template <size_t kPairs>
                        *of_right = right + right_piece * kTile + t * kGroup;
         __m256 odd[kVectors], even[kVectors];
         for (int j = 0; j < kVectors; ++j) {
-          const __m256i y =
-              _mm256_loadu_si256(reinterpret_cast<const __m256i*>(of_right + 16 * j));
+          const __m256i y = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(of_right + 16 * j));
           odd[j] = odd_terms(y);
           even[j] = even_terms(y);
         }

@@ -28,7 +28,7 @@ std::string_view setting() {
   return text == nullptr ? "" : text;
 }
 
-const bf16::Loops* loops_asked_for() {
+const bf16::Loops* emulation_if_asked_for() {
   if (setting().empty() || setting() == "pairs") return nullptr;
   require(setting() == "emulated", "NINE_BF16_TILES=", setting(),
           ": emulated or pairs is all that it can be; without it the CPU's tiles are used where "
@@ -37,7 +37,7 @@ const bf16::Loops* loops_asked_for() {
 }
 
 const bf16::Loops*& loops_wanted() {
-  static const bf16::Loops* wanted = loops_asked_for();
+  static const bf16::Loops* wanted = emulation_if_asked_for();
   return wanted;
 }
 
@@ -82,6 +82,14 @@ const Loops* loops() {
   static const CpuLoops of_cpu = loops_of_cpu();
   if (loops_wanted() != nullptr) return loops_wanted();
   return of_cpu.loops.multiply != nullptr && precision >= of_cpu.highest ? &of_cpu.loops : nullptr;
+}
+
+std::string_view loops_asked_for() {
+  const Loops* const now = loops();
+  if (now == &emulation()) return "bfloat16 tiles emulated";
+  const bool usual =
+      instruction_set() == InstructionSet::avx512_bf16 && precision == MatmulPrecision::medium;
+  return now != nullptr && setting() == "pairs" && !usual ? "pairs of bfloat16" : "";
 }
 
 void use_loops(const Loops* wanted) { loops_wanted() = wanted; }

@@ -23,6 +23,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <utility>
 
 #include "core/matmul_precision.h"
@@ -112,6 +113,9 @@ struct Loops {
 /// in every precision, or its bits by FMA where the CPU has neither it nor AMX; another text, pairs
 /// where there are tiles, and pairs in a build for CPUs without FMA are an Error.
 const Loops* loops();
+/// What loops() are because the environment asks for them: "bfloat16 tiles emulated", "pairs of
+/// bfloat16"; empty where they are what the instruction set has anyway.
+std::string_view loops_asked_for();
 /// The emulation: portable code with the bits of AMX, and some fifty times slower.
 const Loops& emulation();
 /// The same of AVX512-BF16.

@@ -126,13 +126,8 @@ std::string backend_description() {
 }  // namespace
 
 std::string gemm_description() {
-  const bf16::Loops* const loops = bf16::loops();
-  std::string out = backend_description();
-  if (loops == &bf16::emulation()) out += ", bfloat16 tiles emulated";
-  if (loops != nullptr && bf16::pairs_by_fma() != nullptr &&
-      loops->multiply == bf16::pairs_by_fma()->multiply)
-    out += ", pairs of bfloat16 by FMA";
-  return out;
+  const std::string_view pieces = bf16::loops_asked_for();
+  return backend_description() + (pieces.empty() ? "" : concat(", ", pieces));
 }
 
 void set_gemm_backend(GemmBackend b) {

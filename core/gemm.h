@@ -20,8 +20,7 @@ std::string to_text(GemmBackend b);
 /// Whether this build has that backend.
 bool gemm_backend_built(GemmBackend b);
 /// The backend with its version and, for libxsmm, the CPU type it compiles for: "eigen 3.4.0",
-/// "libxsmm 1.17 (skx)" under avx512, and whether bfloat16 tiles are emulated. Results depend on
-/// it.
+/// "libxsmm 1.17 (skx)" under avx512, and bf16::loops_asked_for(). Results depend on it.
 std::string gemm_description();
 /// Changes the backend for products built from now on. Error: this build does not have it.
 void set_gemm_backend(GemmBackend b);

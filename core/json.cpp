@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "core/files.h"
 
 namespace nine {
 namespace {
@@ -53,6 +54,13 @@ Json parse_json_object(std::string_view text) {
   };
   Json value = Json::parse(text, watch, false);
   return value.is_object() && !deep ? value : Json();
+}
+
+Json read_json_object(const std::filesystem::path& file, std::string_view instead) {
+  Json value = parse_json_object(read_text(file));
+  require(value.is_object(), file.string(), " is not a JSON object of at most ", kJsonLevels,
+          " nested levels", instead);
+  return value;
 }
 
 std::string json_text(const Json& value, int indent) {

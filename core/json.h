@@ -2,6 +2,7 @@
 // to compile: a file that looks into a value includes <nlohmann/json.hpp> itself.
 #pragma once
 
+#include <filesystem>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
@@ -22,6 +23,10 @@ Json parse_json(const std::string& text, int max_levels = kJsonLevels);
 /// The JSON object that text holds; null where it holds anything else, is not JSON or is nested
 /// more deeply than kJsonLevels.
 Json parse_json_object(std::string_view text);
+
+/// The object in a file. Error, "FILE is not a JSON object of at most 100 nested levels" and
+/// `instead`, what follows from that: parse_json_object() finds none, or the file cannot be read.
+Json read_json_object(const std::filesystem::path& file, std::string_view instead = "");
 
 /// value as text: on one line, or with indent spaces a level. Bytes that are not UTF-8 become
 /// U+FFFD.

@@ -496,6 +496,23 @@ class Jobs(Records):
         self.assertEqual(len(todo), 2 * 20)
         self.assertEqual(len({job.name for job in todo}), len(todo))
 
+    def test_sets_are_made_once_of_the_first_seeds_lin(self):
+        asked = []
+
+        def lm_score(_context, program, *arguments):
+            asked.append((program, *map(str, arguments[2:-1])))
+            arguments[-1].write_text("# sets\nboy girl\t9 8\n. the\t9 8\n")
+
+        context = unittest.mock.Mock(model=lambda run: self.folder, text=lambda setup: f"text of {setup}")
+        with unittest.mock.patch.object(measures, "run_program", lm_score):
+            made = {(name, kind): measures.sets_of(context, self.parts[name].measures[0], kind).read_text()
+                    for name in ("D-S", "D-S-content") for kind in (*measures.SETS[name], measures.SETS[name][0])}
+        self.assertEqual(made, {("D-S", "ppmi"): "# sets\nboy girl\t9 8\n. the\t9 8\n", ("D-S", "inner"): "# sets\nboy girl\t9 8\n. the\t9 8\n",
+                                ("D-S", "cosine"): "# sets\nboy girl\t9 8\n. the\t9 8\n", ("D-S-content", "content"): "boy girl\t9 8\n"})
+        text = ("--cluster-min-count", "50", "--cluster-text", "text of S, medium", "--output")
+        self.assertEqual(asked, [("lm_score", "--clusters", "20:ppmi", *text), ("lm_score", "--clusters", "20:inner", *text[:2], "--output"),
+                                 ("lm_score", "--clusters", "20:cosine", *text[:2], "--output"), ("lm_score", "--clusters", "60:ppmi", *text)])
+
     def test_a_row_alone(self):
         todo = training.missing(self.parts["R2"], self.folder, "cos:0.01")
         self.assertEqual({job.part for job in todo}, {"M1", "R2"})
@@ -564,11 +581,14 @@ class Jobs(Records):
             for run in [run for row in part.rows for run in part.runs_of(row)]:
                 self.assertIsNotNone(records.find(run), run.name)
 
-    def test_a_page_begins_with_its_rule(self):
-        for name, part in self.parts.items():
-            text = pages.page(part)
-            self.assertIn(f"# {name}: ", text)
-            self.assertIn(pages.BEGIN.format(name), text)
+    def test_a_page_says_its_rule(self):
+        for name in VIEWS:
+            claim, runs, rule = pages.rule(name).split("\n\n")
+            self.assertTrue(claim.startswith("**The claim.** ") and runs.startswith("**What is run.** ") and rule.startswith("**Reproduced, if** "), name)
+        self.assertIn("its interval lies below log 1.03 at 8,192", pages.rule("SS"))
+        text = pages.page(self.parts["SS"])
+        self.assertIn("# SS: ", text)
+        self.assertIn(pages.BEGIN.format("SS"), text)
 
     def test_every_part_has_a_claim_in_the_summary(self):
         self.assertEqual(set(VIEWS), {*self.parts, "Dec"})

@@ -349,16 +349,17 @@ TEST_CASE("bf16 pieces: the code for this CPU has the bits of the emulation") {
       for (size_t i = 0; i < a.size(); i += 5) a[i] *= 1e-30f;
       for (size_t i = 0; i < b.size(); i += 3) b[i] *= 1e-7f;
       const Numbers own = product(s, a, b);
-      const bool tiles = bf16::loops() == &bf16::emulation() ||
-                         instruction_set() == InstructionSet::amx;
+      const bool tiles =
+          bf16::loops() == &bf16::emulation() || instruction_set() == InstructionSet::amx;
       const Bf16Mode mode(precision, tiles ? bf16::emulation() : bf16::emulation_of_pairs());
       const Numbers emulated = product(s, a, b);
       CHECK(std::memcmp(own.data(), emulated.data(), own.size() * sizeof(float)) == 0);
     }
   }
   if (compared == 0)
-    MESSAGE("this CPU has neither AMX nor AVX512-BF16, or NINE_ISA forbids it, and nobody asked for "
-            "pairs: not compared");
+    MESSAGE(
+        "this CPU has neither AMX nor AVX512-BF16, or NINE_ISA forbids it, and nobody asked for "
+        "pairs: not compared");
   set_matmul_precision(MatmulPrecision::highest);
 }
 

@@ -7,11 +7,12 @@
 namespace nine::app {
 
 /// Makes the directory and its parents where they are missing. Error, which names the flag: a file
-/// is in the way, or the directory cannot be made. Whether it can be written is not looked at.
+/// or a link to nothing is in the way, or the directory cannot be made. Whether it can be written
+/// is not looked at.
 void make_output_directory(const char* flag, const std::filesystem::path& directory);
 
-/// For what is made after long work: Error now where a file is in the way, or where the directory
-/// or a file in it could not be made for want of permission. Makes nothing.
+/// For what is made after long work: Error now where a file or a link to nothing is in the way, or
+/// where the directory or a file in it could not be made for want of permission. Makes nothing.
 void require_output_directory(const char* flag, const std::filesystem::path& directory);
 
 }  // namespace nine::app

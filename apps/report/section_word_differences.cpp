@@ -9,7 +9,6 @@
 #include "apps/report/table.h"
 #include "apps/svg/text.h"
 #include "core/error.h"
-#include "core/files.h"
 #include "core/json.h"
 #include "data/sample/sample.h"
 #include "nn/models/compare_models.h"
@@ -22,10 +21,8 @@ constexpr size_t kShown = 15;
 
 // The text that a run of lm_train was validated on, from its config.json.
 std::vector<std::string> validation_lines(const fs::path& run) {
-  const Json config = parse_json_object(read_text(run / "config.json"));
-  require(config.is_object(), "[report] ", (run / "config.json").string(),
-          " is not a JSON object of at most ", kJsonLevels,
-          " nested levels: it would name the validation text");
+  const Json config =
+      read_json_object(run / "config.json", ": the report takes the validation text from it");
   if (config.value("sample", false))
     return SampleLanguage()
         .generate(config.value("seed", uint64_t{1}), "valid", kSampleHeldOut)

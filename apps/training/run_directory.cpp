@@ -123,10 +123,7 @@ bool RunDirectory::finished() const { return is_event(last_event(), "done"); }
 Json RunDirectory::read_config() const {
   require(is_there(config_file()), "--run ", path_.string(),
           " holds a run without config.json; use --restart or another --run");
-  Json config = parse_json_object(read_text(config_file()));
-  require(config.is_object(), config_file().string(), " is not a JSON object of at most ",
-          kJsonLevels, " nested levels; use --restart or another --run");
-  return config;
+  return read_json_object(config_file(), "; use --restart or another --run");
 }
 
 void RunDirectory::write_config(const Json& config) const {

@@ -102,7 +102,8 @@ uint32_t pack_tile(const TileSource& from, int pieces, uint16_t* out) {
   float numbers[32][16];  // two rows make 16 pairs of terms: halves of a row, or rows of two terms
   uint32_t largest[16] = {};
   for (int i = 0; i < 32; ++i) {
-    const float* x = kContiguousTerms ? from.x + i / 2 * from.ld + i % 2 * 16 : from.x + i * from.ld;
+    const float* x =
+        kContiguousTerms ? from.x + i / 2 * from.ld + i % 2 * 16 : from.x + i * from.ld;
     for (int j = 0; j < 16; ++j) {
       numbers[i][j] = x[j];
       largest[j] = std::max(largest[j], std::bit_cast<uint32_t>(x[j]) & uint32_t{0x7fffffff});

@@ -168,13 +168,13 @@ def content(sets):
 
 def sets_of(context, measure, kind):
     """The file of sets: those by ppmi, and those of content words, from the training text alone, the others from lin with seed 1 (the second of `needs`), that all models have the same."""
-    lin = context.model(measure.needs[1])
-    path = lin / f"sets-{kind}"
+    lin, frequent = context.model(measure.needs[1]), FREQUENT[measure.part]
+    path = lin / f"sets-{kind}-{frequent}"
     distance, more = (f"20:{kind}", []) if kind in ("inner", "cosine") else (f"{60 if kind == 'content' else 20}:ppmi", ["--cluster-text", context.text(measure.needs[1].setup)])
     with locks.held(lin / "sets.lock"):
         if not path.exists():
             part = path.with_suffix(".part")
-            run_program(context, "lm_score", "--checkpoint", lin, "--clusters", distance, "--cluster-min-count", str(FREQUENT[measure.part]), *more, "--output", part)
+            run_program(context, "lm_score", "--checkpoint", lin, "--clusters", distance, "--cluster-min-count", str(frequent), *more, "--output", part)
             if kind == "content":
                 part.write_text("".join(line + "\n" for line in content(lines_of(part))))
             part.rename(path)

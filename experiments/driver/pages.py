@@ -24,12 +24,17 @@ def block(name, part, folder=None):
     return "\n\n".join([*sections, view.commands(part)])
 
 
+def rule(name):
+    """The claim, the set-up and the rule, as rules.md's row has them."""
+    row = next(line for line in (PAGES / "rules.md").read_text(encoding="utf-8").splitlines() if line.startswith(f"| {name} |"))
+    runs, claim, wanted = (cell.strip() for cell in row.strip("| ").split(" | ")[1:])
+    return (f"**The claim.** {claim[0].upper()}{claim[1:]}.\n\n**What is run.** {runs[0].upper()}{runs[1:]}.\n\n"
+            f"**Reproduced, if** ([rules.md](rules.md#part-by-part)) {wanted}.")
+
+
 def page(part):
-    """A page's first text, where there is none: the rule's row, and the block that is printed. What it says is written by hand, later."""
-    row = next(line for line in (PAGES / "rules.md").read_text(encoding="utf-8").splitlines() if line.startswith(f"| {part.name} |"))
-    runs, claim, rule = (cell.strip() for cell in row.strip("| ").split(" | ")[1:])
-    return (f"# {part.name}: {part.title}\n\n**The claim.** {claim[0].upper()}{claim[1:]}.\n\n**What is run.** {runs[0].upper()}{runs[1:]}.\n\n"
-            f"**Reproduced, if** ([rules.md](rules.md#part-by-part)) {rule}.\n\n{BEGIN.format(part.name)}\n{END.format(part.name)}\n")
+    """A page's first text, where there is none: what it says is written by hand, later."""
+    return f"# {part.name}: {part.title}\n\n{BEGIN.format(part.name)}\n{END.format(part.name)}\n"
 
 
 def summary():
@@ -84,6 +89,6 @@ def outputs():
     for name, view in VIEWS.items():
         part = parts.get(name)
         if has_page(name, part):
-            made[PAGES / f"{name}.md"] = page_with(name, name, block(name, part))
+            made[PAGES / f"{name}.md"] = page_with(name, name, f"{rule(name)}\n\n{block(name, part)}")
             made |= {IMAGES / f"{name}{ending}.svg": svg for ending, _, svg in plots(view, part)}
     return made

@@ -2,7 +2,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/files.h"
 #include "core/json.h"
 #include "nn/training/checkpoint.h"
 
@@ -34,10 +33,7 @@ Json model_config(const fs::path& directory, const std::map<std::string, std::st
     if (metadata.contains("untied")) config["untied"] = true;
     return config;
   }
-  Json config = parse_json_object(read_text(directory / "config.json"));
-  require(config.is_object(), (directory / "config.json").string(),
-          " is not a JSON object of at most ", kJsonLevels, " nested levels");
-  return config;
+  return read_json_object(directory / "config.json");
 }
 
 HeadSpec head_of(const Json& config) {

@@ -1,0 +1,117 @@
+// apps/cli/output_directory: what is in the way of a directory, before and after work is lost.
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "apps/cli/output_directory.h"
+#include "core/error.h"
+#include "tests/programs.h"
+#include "tests/support.h"
+
+using namespace nine;
+using namespace nine::app;
+using namespace nine::tests;
+namespace fs = std::filesystem;
+
+namespace {
+
+// What both functions say of a directory that neither takes; nothing is made.
+std::string refused(const fs::path& directory) {
+  std::string made = error_of([&] { make_output_directory("--run", directory); });
+  CHECK(made == error_of([&] { require_output_directory("--run", directory); }));
+  return made;
+}
+
+// Both take it, the second without making it.
+void check_taken(const fs::path& directory) {
+  CAPTURE(directory.string());
+  const bool there = fs::exists(directory);
+  CHECK(error_of([&] { require_output_directory("--run", directory); }).empty());
+  CHECK(fs::exists(directory) == there);
+  CHECK(error_of([&] { make_output_directory("--run", directory); }).empty());
+  CHECK(fs::is_directory(directory));
+}
+
+class At {  // a working directory, until it is destroyed
+ public:
+  explicit At(const fs::path& directory) : before_(fs::current_path()) {
+    fs::current_path(directory);
+  }
+  ~At() { fs::current_path(before_); }
+  At(const At&) = delete;
+  At& operator=(const At&) = delete;
+
+ private:
+  fs::path before_;
+};
+
+TEST_CASE("output directory: a new one, one that is there, relative ones, links to one") {
+  const TemporaryDirectory dir;
+  const At at(fs::path(dir / "."));
+  fs::create_directory(dir / "real");
+  fs::create_directory_symlink("real", dir / "link");
+  for (const char* name : {"new/deep/er", "new", "slash/", "./dot/../two", "link", "link/in"})
+    check_taken(name);
+  check_taken(dir / "absolute/one");
+  CHECK(fs::is_directory(dir / "real/in"));
+}
+
+TEST_CASE("output directory: files, links to nothing and names that cannot be") {
+  const TemporaryDirectory dir;
+  put(dir / "file", "kept");
+  const std::string file = dir / "file", instead = "; give another --run";
+  CHECK(refused(file) == "--run " + file + " is a file, not a directory" + instead);
+  CHECK(refused(file + "/a/b") ==
+        "--run " + file + "/a/b: " + file + " is a file, not a directory" + instead);
+  fs::create_symlink("nothing", dir / "dangling");
+  const std::string dangling = dir / "dangling";
+  CHECK(refused(dangling) == "--run " + dangling + " is a symbolic link to nothing" + instead);
+  CHECK(refused(dangling + "/sub") ==
+        "--run " + dangling + "/sub: " + dangling + " is a symbolic link to nothing" + instead);
+  fs::create_symlink("loop", dir / "loop");
+  CHECK(has(refused(dir / "loop"), "cannot be looked at: Too many levels of symbolic links"));
+  CHECK(has(refused(dir / "loop/sub"), "cannot be looked at: Too many levels of symbolic links"));
+  CHECK(has(refused(dir / std::string(300, 'x')), "cannot be looked at: File name too long"));
+  CHECK_FALSE(fs::exists(dir / "nothing"));
+  CHECK(slurp(file) == "kept");
+}
+
+TEST_CASE("output directory: one of others' is refused before there is work to lose") {
+  if (geteuid() == 0) {
+    MESSAGE("root may write anywhere: not tested");
+    return;
+  }
+  const TemporaryDirectory dir;
+  fs::create_directory(dir / "ro");
+  fs::permissions(dir / "ro", fs::perms::owner_read | fs::perms::owner_exec);
+  CHECK(has(error_of([&] { require_output_directory("--output", dir / "ro/sub"); }),
+            concat("--output ", dir / "ro/sub", ": ", dir / "ro",
+                   " cannot be written: Permission denied; give a directory that is yours, or "
+                   "another --output")));
+}
+
+TEST_CASE("output directory: --export-parity names what is in its way") {
+  const TemporaryDirectory dir;
+  put(dir / "file", "kept");
+  put(dir / "s", "a b\nb a\n");
+  const std::string says =
+      concat("--export-parity ", dir / "file", " is a file, not a directory; give another");
+  const std::vector<std::string> common = {"--dropout", "0", "--export-parity", dir / "file"};
+  const auto fails = [&](const std::string& program, std::vector<std::string> arguments) {
+    arguments.insert(arguments.end(), common.begin(), common.end());
+    const Outcome r = run_program(program, arguments);
+    CHECK(r.code == 1);
+    CHECK_MESSAGE(has(r.err, says), r.err);
+  };
+  fails("lm_train", {"--sample", "--sample-sentences", "400", "--hidden", "12", "--embed", "10",
+                     "--batch", "4", "--bptt", "6"});
+  fails("mt_train",
+        {"--src", dir / "s", "--tgt", dir / "s", "--layers", "1", "--hidden", "16", "--ffn", "16",
+         "--heads", "2", "--batch-tokens", "90", "--export-steps", "1", "--run", dir / "run"});
+  CHECK(slurp(dir / "file") == "kept");
+}
+
+}  // namespace
