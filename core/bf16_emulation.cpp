@@ -22,7 +22,7 @@ std::vector<Pass> passes_of(int pieces) {
 
 // c [row][column] += left tile, right tile.
 template <bool kPairs>
-void add_tile_product(const uint16_t* left, const uint16_t* right, float* c) {
+[[gnu::noinline]] void add_tile_product(const uint16_t* left, const uint16_t* right, float* c) {
   float even[kDepth / 2][kGroup], odd[kDepth / 2][kGroup];
   for (int64_t t = 0; t < kDepth / 2; ++t)
     for (int64_t j = 0; j < kGroup; ++j) {
@@ -49,7 +49,6 @@ void add_tile_product(const uint16_t* left, const uint16_t* right, float* c) {
 
 template <bool kPairs>
 void multiply_emulated(const Product& p) {
-  const FlushSubnormals flush;
   const std::vector<Pass> passes = passes_of(p.left.layout.pieces);
   const int64_t all = blocks(p.k);
   for (int64_t row = 0; row < p.m; row += kGroup)
@@ -60,9 +59,11 @@ void multiply_emulated(const Product& p) {
         float sums[kGroup * kGroup] = {};
         for (const Pass& pass : passes)
           for (int64_t b = first; b < std::min(all, first + kStretch); ++b)
-            for (const auto& [l, r] : pass)
+            for (const auto& [l, r] : pass) {
+              const FlushSubnormals flush;
               add_tile_product<kPairs>(left + b * p.left.layout.block_stride + l * kTile,
                                        right + b * p.right.layout.block_stride + r * kTile, sums);
+            }
         for (int64_t i = row; i < std::min(p.m, row + kGroup); ++i)
           for (int64_t j = column; j < std::min(p.n, column + kGroup); ++j) {
             const float sum = sums[(i - row) * kGroup + j - column];

@@ -1,5 +1,6 @@
 // Products of bfloat16 numbers by FMAs of float32, for CPUs that do not multiply bfloat16: with the
-// bits of AVX512-BF16, which are those of emulation_of_pairs(), at nearly float32's speed.
+// bits of AVX512-BF16, which are those of emulation_of_pairs(). One product of pieces takes little
+// more than one of float32.
 //
 // A bfloat16 is the upper half of a float32, so the odd numbers of a register of pairs are read by
 // a mask and the even ones by a shift. 4 rows by 16 columns of C are in 8 registers of 8; a pair of
@@ -57,30 +58,45 @@ template <size_t kPairs>
       }
 }
 
-// Rows [row, row + 4) and columns [column, column + 16) of C, terms of one stretch.
+// sums (4, 16) = the terms of one stretch, of rows from `left` on and columns from `right` on.
+template <int kPieces>
+[[gnu::noinline]] void sum_stretch(const Product& p, const uint16_t* left, const uint16_t* right,
+                                   int64_t blocks, float* sums) {
+  __m256 s[kRows][kVectors];
+  for (auto& of_row : s)
+    for (__m256& sum : of_row) sum = _mm256_setzero_ps();
+  if constexpr (kPieces == 3) add_pass(kSmallOfThree, p, left, right, blocks, s);
+  if constexpr (kPieces == 2) {
+    add_pass(kAllOfTwo, p, left, right, blocks, s);
+  } else {
+    add_pass(kLargest, p, left, right, blocks, s);
+  }
+  for (int i = 0; i < kRows; ++i)
+    for (int j = 0; j < kVectors; ++j) _mm256_store_ps(sums + i * kGroup + 8 * j, s[i][j]);
+}
+
+// Rows [row, row + rows), a group or fewer, and columns [column, column + 16) of C, one stretch.
+// The sums alone are without subnormal numbers, as the instruction has them: adding them to C is
+// float32's.
 template <int kPieces>
 void add_stretch(const Product& p, int64_t row, int64_t column, int64_t first_block,
                  int64_t blocks) {
   const Layout &l = p.left.layout, &r = p.right.layout;
-  const uint16_t* left = p.left.tiles + row / kGroup * l.group_stride + row % kGroup * kDepth +
-                         first_block * l.block_stride;
+  const uint16_t* left =
+      p.left.tiles + row / kGroup * l.group_stride + first_block * l.block_stride;
   const uint16_t* right =
       p.right.tiles + column / kGroup * r.group_stride + first_block * r.block_stride;
-  __m256 sums[kRows][kVectors];
-  for (auto& of_row : sums)
-    for (__m256& sum : of_row) sum = _mm256_setzero_ps();
-  if constexpr (kPieces == 3) add_pass(kSmallOfThree, p, left, right, blocks, sums);
-  if constexpr (kPieces == 2) {
-    add_pass(kAllOfTwo, p, left, right, blocks, sums);
-  } else {
-    add_pass(kLargest, p, left, right, blocks, sums);
+  const int64_t rows = std::min(kGroup, p.m - row), columns = std::min(kGroup, p.n - column);
+  alignas(32) float sums[kGroup * kGroup];
+  {
+    const FlushSubnormals flush;
+    for (int64_t i = 0; i < rows; i += kRows)
+      sum_stretch<kPieces>(p, left + i * kDepth, right, blocks, sums + i * kGroup);
   }
   const bool add = p.add || first_block > 0;
-  const int64_t columns = std::min(kGroup, p.n - column);
-  for (int i = 0; i < kRows && row + i < p.m; ++i) {
-    alignas(32) float sum[kGroup];
-    for (int j = 0; j < kVectors; ++j) _mm256_store_ps(sum + 8 * j, sums[i][j]);
-    float* c = p.c + (row + i) * p.ldc + column;
+  for (int64_t i = 0; i < rows; ++i) {
+    float* const c = p.c + (row + i) * p.ldc + column;
+    const float* const sum = sums + i * kGroup;
     for (int64_t j = 0; j < columns; ++j) c[j] = add ? c[j] + sum[j] : sum[j];
   }
 }
@@ -90,12 +106,11 @@ void multiply_pieces(const Product& p) {
   const int64_t all = blocks(p.k);
   for (int64_t first = 0; first < all; first += kStretch)
     for (int64_t column = 0; column < p.n; column += kGroup)
-      for (int64_t row = 0; row < p.m; row += kRows)
+      for (int64_t row = 0; row < p.m; row += kGroup)
         add_stretch<kPieces>(p, row, column, first, std::min(kStretch, all - first));
 }
 
 void multiply_pairs(const Product& p) {
-  const FlushSubnormals flush;
   constexpr void (*kMultiply[])(const Product&) = {multiply_pieces<1>, multiply_pieces<2>,
                                                    multiply_pieces<3>};
   kMultiply[p.left.layout.pieces - 1](p);

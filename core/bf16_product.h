@@ -110,8 +110,9 @@ struct Loops {
 /// The implementation in use: AMX where the instruction set in use has it, AVX512-BF16 where that
 /// has it and the precision in use is `medium`, otherwise none (null): products are then float32's.
 /// In the environment NINE_BF16_TILES=emulated: the emulation; NINE_BF16_TILES=pairs: AVX512-BF16
-/// in every precision, or its bits by FMA where the CPU has neither it nor AMX; another text, pairs
-/// where there are tiles, and pairs in a build for CPUs without FMA are an Error.
+/// in every precision, or pairs_by_fma() where the instruction set in use has neither that nor
+/// AMX; another text, pairs where AMX is in use, and pairs in a build for CPUs without AVX2 are an
+/// Error.
 const Loops* loops();
 /// What loops() are because the environment asks for them: "bfloat16 tiles emulated", "pairs of
 /// bfloat16"; empty where they are what the instruction set has anyway.
@@ -120,8 +121,8 @@ std::string_view loops_asked_for();
 const Loops& emulation();
 /// The same of AVX512-BF16.
 const Loops& emulation_of_pairs();
-/// The bits of emulation_of_pairs() by FMAs of AVX2, at nearly float32's speed; null in a build
-/// for CPUs without them.
+/// The bits of emulation_of_pairs() by FMAs of AVX2, each product of pieces at nearly float32's
+/// speed; null in a build for CPUs without them.
 const Loops* pairs_by_fma();
 /// Uses these from now on in every precision, or (null) what the CPU has. Not while an op runs.
 void use_loops(const Loops* wanted);

@@ -8,7 +8,7 @@
 namespace nine {
 
 /// While it lives, this thread's subnormal factors and results count as 0 (on x86; elsewhere they
-/// are what they are).
+/// are what they are). Compilers know nothing of it: what it is for is called, not inlined.
 class FlushSubnormals {
  public:
 #ifdef __SSE2__

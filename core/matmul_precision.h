@@ -16,7 +16,7 @@ namespace nine {
 /// medium   factors rounded to bfloat16 (8 bits)
 ///
 /// A CPU without bfloat16 tiles computes all three in float32, but for medium where it has
-/// AVX512-BF16.
+/// AVX512-BF16, and what NINE_BF16_TILES asks for (core/bf16_product.h).
 enum class MatmulPrecision : uint8_t { highest, high, medium };
 
 template <>

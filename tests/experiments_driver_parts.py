@@ -17,7 +17,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "experiments"))
 sys.dont_write_bytecode = True
 import distances  # noqa: E402
-from driver import beyond, bleu, measured, measures, older, pages, parts, plots, records, search, tables, training, zipf  # noqa: E402
+from driver import beyond, bleu, machine, measured, measures, older, pages, parts, plots, records, search, tables, training, zipf  # noqa: E402
 from driver.views import VIEWS  # noqa: E402
 
 
@@ -470,19 +470,24 @@ class Searches(Records):
 
 
 class Jobs(Records):
-    def test_high_and_medium_are_not_trained_as_float32(self):
-        runs = {label: next(run for run in self.parts["Precision"].runs(1) if run.row.label == label) for label in ("highest", "high", "medium")}
-        self.addCleanup(setattr, training, "cpuinfo", training.cpuinfo)
-        for flags, isa, tiles, trained in (("amx_bf16", "", "", ("high", "medium")), ("amx_bf16", "avx512", "", ()), ("avx512_bf16", "", "", ("medium",)),
-                                           ("avx512_bf16", "avx2", "", ()), ("avx512_bf16 amx_bf16", "avx512_bf16", "", ("medium",)), ("avx2", "", "", ()),
-                                           ("avx2", "", "pairs", ("high", "medium"))):
-            training.cpuinfo = lambda: f"flags : {flags}"
-            for label, run in runs.items():
-                refused = label != "highest" and label not in trained
-                with self.subTest(label, flags=flags, isa=isa), unittest.mock.patch.dict(os.environ, {"NINE_ISA": isa, "NINE_BF16_TILES": tiles}):
-                    with self.assertRaises(SystemExit) if refused else contextlib.nullcontext():
-                        training.require_tiles(run, "cpu")
-        self.assertTrue(training.machine())
+    def test_high_and_medium_are_not_computed_as_float32(self):
+        commands = {precision: ["--head", "lin", "--matmul-precision", precision] for precision in ("highest", "high", "medium")} | {"none": ["--head", "lin"]}
+        self.addCleanup(setattr, machine, "cpuinfo", machine.cpuinfo)
+        for flags, isa, tiles, able in (("amx_bf16", "", "", ("high", "medium")), ("amx_bf16", "avx512", "", ()), ("avx512_bf16", "", "", ("medium",)),
+                                        ("avx512_bf16", "avx2", "", ()), ("avx512_bf16 amx_bf16", "avx512_bf16", "", ("medium",)), ("avx2", "", "", ()),
+                                        ("avx2", "", "pairs", ("high", "medium"))):
+            machine.cpuinfo = lambda: f"model name\t: CPU\nflags : {flags}"
+            for precision, command in commands.items():
+                refused = precision in ("high", "medium") and precision not in able
+                with self.subTest(precision, flags=flags, isa=isa), unittest.mock.patch.dict(os.environ, {"NINE_ISA": isa, "NINE_BF16_TILES": tiles}):
+                    with self.assertRaisesRegex(SystemExit, f"{f'NINE_ISA={isa}' if isa else 'this CPU'} has no bfloat16") if refused else contextlib.nullcontext():
+                        environment = machine.environment("lm_train", command)
+                        told = environment.get("NINE_BF16_TILES", "")  # `highest` is float32, whatever the others are told
+                        self.assertEqual(told, tiles if precision in ("high", "medium") else "")
+                        self.assertEqual(machine.described(environment), f"CPU, {os.cpu_count()} cores" + f", NINE_ISA={isa}" * bool(isa) +
+                                         f", NINE_BF16_TILES={told}" * bool(told))
+                    self.assertNotIn("NINE_BF16_TILES", machine.environment("lm_train", commands["highest"]))
+                    self.assertEqual(machine.environment("lm_train", commands["medium"], "cuda").get("NINE_BF16_TILES"), tiles)
 
     def test_high_without_tiles_counts_for_nothing(self):
         part = self.parts["Precision"]

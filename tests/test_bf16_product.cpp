@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <utility>
@@ -319,6 +320,33 @@ TEST_CASE("bf16 pieces: what is below 2^-126 counts as 0 and costs no more than 
   });
 }
 
+TEST_CASE("bf16 pieces: what a product is added to may be below 2^-126") {
+  const auto check_added = [] {
+    const Numbers a(64, 0.0f), b(64 * 32, 1.0f);
+    Numbers c(2 * 32, 1e-40f);
+    gemm<float>({.m = 2,
+                 .n = 32,
+                 .k = 32,
+                 .a = a.data(),
+                 .lda = 32,
+                 .b = b.data(),
+                 .ldb = 32,
+                 .c = c.data(),
+                 .ldc = 32,
+                 .add = true});
+    CHECK(c == Numbers(c.size(), 1e-40f));
+  };
+  for (const bf16::Loops* loops :
+       {&bf16::emulation(), &bf16::emulation_of_pairs(), bf16::pairs_by_fma()}) {
+    if (loops == nullptr) continue;
+    const Bf16Mode mode(MatmulPrecision::medium, *loops);
+    check_added();
+  }
+  set_matmul_precision(MatmulPrecision::medium);  // what this CPU has
+  check_added();
+  set_matmul_precision(MatmulPrecision::highest);
+}
+
 TEST_CASE("bf16 pieces: a row's bits depend neither on the rows beside it nor on threads") {
   const int threads_before = threads();
   for (const MatmulPrecision precision :
@@ -356,6 +384,8 @@ TEST_CASE("bf16 pieces: the code for this CPU has the bits of the emulation") {
       CHECK(std::memcmp(own.data(), emulated.data(), own.size() * sizeof(float)) == 0);
     }
   }
+  const char* const asked_for = std::getenv("NINE_BF16_TILES");
+  if (asked_for != nullptr) CHECK(compared == 3);
   if (compared == 0)
     MESSAGE(
         "this CPU has neither AMX nor AVX512-BF16, or NINE_ISA forbids it, and nobody asked for "

@@ -2,9 +2,7 @@
 // (docs/reliability.md lists them).
 #include <doctest/doctest.h>
 #include <fcntl.h>
-#include <linux/capability.h>
 #include <sys/mount.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -24,6 +22,7 @@
 #include "core/safetensors.h"
 #include "core/threads.h"
 #include "nn/training/checkpoint.h"
+#include "tests/permissions.h"
 #include "tests/programs.h"
 #include "tests/support.h"
 
@@ -100,9 +99,6 @@ bool has_checkpoint(const fs::path& run) { return fs::exists(run / "checkpoints/
 std::string optimizer_of(const std::string& run) {
   return slurp(run + "/checkpoints/latest/optimizer.safetensors");
 }
-
-// The root user writes where permissions forbid it; without this capability it no longer does.
-void obey_permissions() { prctl(PR_CAPBSET_DROP, CAP_DAC_OVERRIDE); }
 
 // Takes a directory's permission to be written and gives it back.
 struct ReadOnly {

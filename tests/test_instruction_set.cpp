@@ -74,6 +74,13 @@ TEST_CASE("instruction set: NINE_BF16_TILES says what it cannot, before there is
   if (std::ranges::count(runnable(), "amx") != 0)
     CHECK(refused("amx", "pairs").find("this CPU has tiles, which are faster") !=
           std::string::npos);
+  if (std::ranges::count(runnable(), "avx2") != 0) {
+    const Outcome version = Program("lm_train", {"--version"}, {}, [] {
+                              setenv("NINE_ISA", "avx2", 1);
+                              setenv("NINE_BF16_TILES", "pairs", 1);
+                            }).wait();
+    CHECK_MESSAGE(version.out.find(", pairs of bfloat16\n") != std::string::npos, version.out);
+  }
   if (bf16::pairs_by_fma() == nullptr)
     CHECK(refused("", "pairs").find("this build is for CPUs without AVX2") != std::string::npos);
 }

@@ -1,6 +1,5 @@
 // apps/cli/output_directory: what is in the way of a directory, before and after work is lost.
 #include <doctest/doctest.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <string>
@@ -8,6 +7,7 @@
 
 #include "apps/cli/output_directory.h"
 #include "core/error.h"
+#include "tests/permissions.h"
 #include "tests/programs.h"
 #include "tests/support.h"
 
@@ -80,17 +80,29 @@ TEST_CASE("output directory: files, links to nothing and names that cannot be") 
 }
 
 TEST_CASE("output directory: one of others' is refused before there is work to lose") {
-  if (geteuid() == 0) {
-    MESSAGE("root may write anywhere: not tested");
-    return;
-  }
   const TemporaryDirectory dir;
-  fs::create_directory(dir / "ro");
-  fs::permissions(dir / "ro", fs::perms::owner_read | fs::perms::owner_exec);
-  CHECK(has(error_of([&] { require_output_directory("--output", dir / "ro/sub"); }),
-            concat("--output ", dir / "ro/sub", ": ", dir / "ro",
-                   " cannot be written: Permission denied; give a directory that is yours, or "
-                   "another --output")));
+  const auto says = [&](const std::string& output) {
+    const Outcome r = Program("lm_rescore",
+                              {"--nbest", dir / "none", "--reference", dir / "none", "--checkpoint",
+                               dir / "none", "--lambda", "1", "--output", output},
+                              {}, obey_permissions)
+                          .wait();
+    CHECK(r.code == 1);
+    return r.err;
+  };
+  const std::string own = "; give a directory that is yours, or another --output";
+  fs::create_directory(dir / "there");
+  fs::permissions(dir / "there", fs::perms::owner_read | fs::perms::owner_exec);
+  const std::string unwritable = says(dir / "there/a/b");
+  CHECK_MESSAGE(has(unwritable, concat("--output ", dir / "there/a/b", ": ", dir / "there",
+                                       " cannot be written: Permission denied", own)),
+                unwritable);
+  fs::permissions(dir / "there", fs::perms::none);
+  const std::string closed = says(dir / "there/a/b");
+  CHECK_MESSAGE(has(closed, concat("--output ", dir / "there/a/b", ": ", dir / "there",
+                                   " cannot be searched: Permission denied", own)),
+                closed);
+  fs::permissions(dir / "there", fs::perms::owner_all);
 }
 
 TEST_CASE("output directory: --export-parity names what is in its way") {

@@ -201,7 +201,8 @@ TEST_CASE(
   again.event({{"event", "start"}, {"step", 0}});
   CHECK(scalars(dir / "tb").at("train/loss").empty());
   CHECK(has(error_of([&] { TensorBoard(log / "tb", Json::object(), log); }),
-            concat("--tensorboard ", (log / "tb").string(), " cannot be made: ")));
+            concat("--tensorboard ", (log / "tb").string(), ": ", log.string(),
+                   " is a file, not a directory; give another --tensorboard")));
 }
 
 TEST_CASE("tensorboard: lm_train mirrors its log, also when it goes on") {

@@ -25,8 +25,13 @@ bool is_of_gpu(const std::string& key) {
 // How a run goes on whose `key` was another value.
 std::string way_on(const std::string& key, const Json& was) {
   if (is_of_gpu(key)) return "give --other-gpu to go on, not to the same bits";
-  return key == "instruction_set" && was.is_string() ? how_to_go_on(was.get<std::string>())
-                                                     : "it cannot go on to the same bits";
+  if (was.is_string() && key == "instruction_set") return how_to_go_on(was.get<std::string>());
+  if (was.is_string() && key == "gemm")
+    for (const auto& [end, tiles] : {std::pair("pairs of bfloat16", "pairs"),
+                                     std::pair("bfloat16 tiles emulated", "emulated")})
+      if (was.get<std::string>().ends_with(end))
+        return concat("start it with NINE_BF16_TILES=", tiles, " to go on to the same bits");
+  return "it cannot go on to the same bits";
 }
 
 std::string gemm_text(std::string stored) {

@@ -113,7 +113,7 @@ def precision():
     rows = [Row(p + text, f"--head lin --matmul-precision {p} {parts.lr(parts.RATE)}", setup=setup)
             for text, setup in (("", "L, width 256"), (", S", "S")) for p in ("highest", "high", "medium")]
     return Part("Precision", "Products of bfloat16 pieces beside float32: a language model", 3, 3, tuple(rows), setup="L, width 256",
-                note="On a CPU without bfloat16 tiles the rows of `high` want `NINE_BF16_TILES=pairs` before the command; without it they are float32 there, and count for nothing.")
+                note="On a CPU without bfloat16 tiles the rows of `high` want `NINE_BF16_TILES=pairs` before the command.")
 
 
 def precision_mix():

@@ -6,7 +6,7 @@ import os
 import pathlib
 import subprocess
 
-from . import locks, records, statistics, tables, training
+from . import locks, machine, records, statistics, tables, training
 
 HEADS = ("lin", "mos", "mixbig", "mix1", "mix2", "mix3", "mix4", "mix5")
 ROUNDS, LINES, SENTENCES, STEPS = 5, 500, 40, 20
@@ -15,7 +15,7 @@ FILE = "Dec/rounds.jsonl"
 
 
 def check(command, **more):
-    done = subprocess.run([str(c) for c in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **more)
+    done = subprocess.run([str(c) for c in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=machine.environment(command[0], command), **more)
     if done.returncode:
         raise SystemExit(f"{pathlib.Path(command[0]).name} failed: {done.stdout.strip().splitlines()[-1]}")
 
@@ -56,7 +56,8 @@ def prepare(programs, runs, data):
 
 def cpu_of(command, stdin=None):
     """CPU seconds of a program, and what it printed."""
-    with subprocess.Popen([str(c) for c in command], stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as child:
+    with subprocess.Popen([str(c) for c in command], stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+                          env=machine.environment(command[0], command)) as child:
         printed = child.stdout.read()
         _, status, usage = os.wait4(child.pid, 0)
         child.returncode = os.waitstatus_to_exitcode(status)
@@ -86,7 +87,7 @@ def go(context):
         for number in range(done + 1, ROUNDS + 1):
             if context.late():
                 return
-            lines = [] if path.exists() else [{"event": "config", "machine": training.machine(), "lines": LINES, "sentences": SENTENCES, "steps": STEPS}]
+            lines = [] if path.exists() else [{"event": "config", "machine": machine.described(machine.environment("Dec", [])), "lines": LINES, "sentences": SENTENCES, "steps": STEPS}]
             for head in HEADS if number % 2 else HEADS[::-1]:
                 for task in TASKS:
                     seconds, tokens = measure(context.programs, base, task, head)

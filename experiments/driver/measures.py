@@ -4,12 +4,13 @@ import json
 import math
 import subprocess
 
-from . import bleu, locks, records, statistics
+from . import bleu, locks, machine, records, statistics
 
 
 def run_program(context, program, *arguments, stdin=None):
     """What a program printed; its last line of errors where it failed."""
-    done = subprocess.run([str(context.programs / program), *map(str, arguments), "--threads", "1"], input=stdin, capture_output=True, text=True)
+    done = subprocess.run([str(context.programs / program), *map(str, arguments), "--threads", "1"], input=stdin, capture_output=True, text=True,
+                          env=machine.environment(program, arguments))
     if done.returncode:
         raise SystemExit(f"{program} failed: {(done.stderr.strip().splitlines() or ['?'])[-1]}")
     return done.stdout

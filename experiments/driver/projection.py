@@ -9,7 +9,7 @@ import json
 import math
 import subprocess
 
-from . import parts, records, statistics, tables
+from . import machine, parts, records, statistics, tables
 
 FILE = "R1/prediction.jsonl"
 EVERY = 100  # lines of the validation text: each hundredth
@@ -77,7 +77,7 @@ def unigram(train, min_count=3):
 def positions(programs, checkpoint, sample, words):
     """Of each position of the sample (word, its probability, {word: probability})."""
     command = [str(programs / "lm_score"), "--checkpoint", str(checkpoint), "--input", str(sample), "--top", str(words), "--threads", "1"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=machine.environment("lm_score", command)) as child:
         next(child.stdout)
         for line in child.stdout:
             cells = line.rstrip("\n").split("\t")

@@ -4,14 +4,13 @@ import functools
 import json
 import os
 import pathlib
-import platform
 import re
 import resource
 import signal
 import subprocess
 import time
 
-from . import beyond, locks, measures, older, records, search, zipf
+from . import beyond, locks, machine, measures, older, records, search, zipf
 from .setups import SETUPS, Measure, Part, Run
 
 SECONDS_AN_EPOCH = 50  # of lin on S, one thread of a shared AVX2 core, where nothing has been measured yet
@@ -76,21 +75,6 @@ def seconds(job):
     if isinstance(job, Measure):
         return job.cost * seconds_an_epoch(job.needs[0].setup) * cost(job.needs[0].row.options)
     return seconds_an_epoch(job.setup) * job.epochs * cost(job.row.options)
-
-
-def cpuinfo():
-    try:
-        return pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8")
-    except OSError:
-        return ""
-
-
-def machine():
-    """The class of the machine, no name of its own, and what makes programs compute otherwise on it."""
-    found = re.search(r"^model name\s*: (.*)$", cpuinfo(), re.M)
-    model = found.group(1).strip() if found else platform.machine()
-    told = "".join(f", {name}={os.environ[name]}" for name in ("NINE_ISA", "NINE_BF16_TILES") if os.environ.get(name))
-    return f"{model}, {os.cpu_count()} cores{told}"
 
 
 def prepare(runs, data, lines=10000):
@@ -196,22 +180,10 @@ def turn(job, context):
     return 0 if all(context.kept(run) for run in job.needs) else 2
 
 
-def require_tiles(run, device):
-    """`high` without bfloat16 tiles, and `medium` without any products of bfloat16, are float32 on a CPU that has not been told to do without."""
-    precision = re.search(r"--matmul-precision (high|medium)(?!\S)", " ".join(run.arguments))
-    if not precision or device != "cpu" or os.environ.get("NINE_BF16_TILES"):
-        return
-    flags = {"amx": "amx_bf16", "avx512_bf16": "avx512_bf16"} if precision[1] == "medium" else {"amx": "amx_bf16"}
-    told = os.environ.get("NINE_ISA")
-    if not any(flag in cpuinfo() for isa, flag in flags.items() if told in (None, "", isa)):
-        raise SystemExit(f"{run.name}: this CPU has no bfloat16 {'tiles' if precision[1] == 'high' else 'products'}; NINE_BF16_TILES=pairs before the "
-                         f"command computes `{precision[1]}` by pairs of bfloat16")
-
-
 def train(run, context):
     """True when the run is finished and recorded, False when the deadline came first: what it lost is trained again, to the same bits."""
     directory, deadline = context.runs / run.name, context.deadline
-    require_tiles(run, context.device)
+    environment = machine.environment(run.name, run.arguments, context.device)
     directory.mkdir(parents=True, exist_ok=True)
     saved = "25u" if context.device == "cpu" and run.setup != "zipf" else "1e"  # a GPU makes 25 updates of L in less time than they take to be written; zipf's are 400 MB
     command = [context.programs / SETUPS[run.setup].program, *context.files(run.setup), *run.arguments, "--device", context.device, "--keep", "1",
@@ -219,7 +191,7 @@ def train(run, context):
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     with open(directory / "out.txt", "a") as out:
         # On a GPU workers share its memory; nine softmaxes of L, the largest of T3-L, need 0.01 of an H100.
-        child = subprocess.Popen([str(c) for c in command], stdout=out, stderr=out, env={"NINE_CUDA_MEMORY": "0.07"} | os.environ)
+        child = subprocess.Popen([str(c) for c in command], stdout=out, stderr=out, env={"NINE_CUDA_MEMORY": "0.07"} | environment)
         try:
             child.wait(None if deadline is None else max(1, deadline - time.monotonic()))
         except subprocess.TimeoutExpired:
@@ -235,7 +207,7 @@ def train(run, context):
     if code == 0 and '"event":"done"' in (directory / "log.jsonl").read_text():
         if not records.find(run, context.folder):
             more = json.loads((context.runs / "zipf" / "anchors.json").read_text()) if run.setup == "zipf" else {}
-            records.write(run, directory, machine(), cpu, context.folder, **more)
+            records.write(run, directory, machine.described(environment), cpu, context.folder, **more)
         return True
     if code > 0 and not context.late():
         tail = (directory / "out.txt").read_text().strip().splitlines()[-2:]
@@ -260,7 +232,7 @@ def do(job, context):
         return train(job, context)
     before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
     try:
-        measures.write(context, job, machine(), lambda: round(resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before, 1))
+        measures.write(context, job, machine.described(os.environ), lambda: round(resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before, 1))
     except TimeoutError:
         return False
     return True
