@@ -269,53 +269,76 @@ void transpose_tile(const T* x, int64_t ldx, int64_t rows, int64_t cols, T* y, i
 
 namespace {
 
-constexpr int64_t kPanel = 64;   // columns of C in a tile
-constexpr int64_t kRows = 64;    // rows of C in a tile
-constexpr int64_t kDepth = 512;  // terms of the sums that one tile product adds up
+constexpr int64_t kRows = 64;  // rows of C in a tile
 
-// op(B), cut into blocks of kDepth rows and panels of kPanel columns. If B is neither transposed
-// nor scaled, panels are parts of it; otherwise it is copied ("packed"), each panel as [k][kPanel].
+// How a product is cut, which no element's bits depend on.
+struct Cut {
+  int64_t panel = 64;   // columns of C in a tile
+  int64_t depth = 512;  // terms of the sums that one tile product adds up
+  bool pack = false;    // whether parts of B and A' are copied that could be read in place
+};
+
+// libxsmm's code for AVX2 takes up to 128 bytes of a row of B at once. Packed in just these it has
+// nine tenths of the peak; with longer rows, most of all a power of two, what it takes of one row
+// after another has few places in the L1 cache, and it has a third to two thirds
+// (docs/performance.md). Code for AVX-512 was measured with wide panels alone.
+template <class T>
+Cut cut_for(const Gemm<T>& p) {
+  const bool scaled = p.alpha != T(1), worth_a_copy = p.m >= 2 * kRows;
+  if (backend() == GemmBackend::libxsmm && instruction_set() == InstructionSet::avx2 &&
+      (worth_a_copy || p.transpose_b || scaled))
+    return {.panel = 128 / int64_t{sizeof(T)}, .depth = 256, .pack = worth_a_copy};
+  return {};
+}
+
+// op(B), cut into blocks of Cut::depth rows and panels of Cut::panel columns: parts of B, or copied
+// ("packed"), each panel as [k][column].
 template <class T>
 class PanelsOfB {
  public:
-  explicit PanelsOfB(const Gemm<T>& p) : n_(p.n), k_(p.k), panels_((p.n + kPanel - 1) / kPanel) {
-    if (!p.transpose_b && p.alpha == T(1)) {
+  explicit PanelsOfB(const Gemm<T>& p)
+      : n_(p.n), k_(p.k), cut_(cut_for(p)), panels_((p.n + cut_.panel - 1) / cut_.panel) {
+    if (!p.transpose_b && p.alpha == T(1) && !cut_.pack) {
       b_ = p.b;
       ld_ = p.ldb;
       return;
     }
-    b_ = packed_ = scratch<T>(Scratch::gemm_b, panels_ * kPanel * p.k);
-    ld_ = kPanel;
-    const int64_t blocks = (k_ + kDepth - 1) / kDepth;
+    b_ = packed_ = scratch<T>(Scratch::gemm_b, panels_ * cut_.panel * p.k);
+    ld_ = cut_.panel;
+    const int64_t blocks = (k_ + cut_.depth - 1) / cut_.depth;
     parallel_for(
         blocks * panels_, [&](int64_t task) { pack(p, task / panels_, task % panels_); },
         4.0 * static_cast<double>(p.n * p.k));
   }
   int64_t panels() const { return panels_; }
   int64_t ld() const { return ld_; }
+  const Cut& cut() const { return cut_; }
   const T* panel(int64_t block, int64_t j) const {
-    return packed_ == nullptr ? b_ + block * kDepth * ld_ + j * kPanel
+    return packed_ == nullptr ? b_ + block * cut_.depth * ld_ + j * cut_.panel
                               : packed_ + packed_offset(block, j);
   }
 
  private:
-  int64_t depth(int64_t block) const { return std::min(kDepth, k_ - block * kDepth); }
+  int64_t depth(int64_t block) const { return std::min(cut_.depth, k_ - block * cut_.depth); }
   int64_t packed_offset(int64_t block, int64_t j) const {
-    return block * kDepth * panels_ * kPanel + j * kPanel * depth(block);
+    return block * cut_.depth * panels_ * cut_.panel + j * cut_.panel * depth(block);
   }
   void pack(const Gemm<T>& p, int64_t block, int64_t j) const {
-    const int64_t k0 = block * kDepth, n0 = j * kPanel, width = std::min(kPanel, n_ - n0);
+    const int64_t k0 = block * cut_.depth, n0 = j * cut_.panel,
+                  width = std::min(cut_.panel, n_ - n0);
     T* y = packed_ + packed_offset(block, j);
     if (p.transpose_b) {
-      transpose_tile(p.b + n0 * p.ldb + k0, p.ldb, width, depth(block), y, kPanel, p.alpha);
+      transpose_tile(p.b + n0 * p.ldb + k0, p.ldb, width, depth(block), y, cut_.panel, p.alpha);
       return;
     }
     for (int64_t k = 0; k < depth(block); ++k)
       for (int64_t c = 0; c < width; ++c)
-        y[k * kPanel + c] = p.alpha * p.b[(k0 + k) * p.ldb + n0 + c];
+        y[k * cut_.panel + c] = p.alpha * p.b[(k0 + k) * p.ldb + n0 + c];
   }
 
-  int64_t n_, k_, panels_, ld_;
+  int64_t n_, k_;
+  Cut cut_;
+  int64_t panels_, ld_;
   const T* b_;
   T* packed_ = nullptr;
 };
@@ -326,19 +349,26 @@ class PanelsOfB {
 template <class T>
 void row_of_tiles(const Gemm<T>& p, const PanelsOfB<T>& b, int64_t row0, int64_t first_panel,
                   int64_t last_panel) {
-  const int64_t rows = std::min(kRows, p.m - row0);
-  for (int64_t block = 0, k0 = 0; k0 < p.k; ++block, k0 += kDepth) {
-    const int64_t depth = std::min(kDepth, p.k - k0);
+  const int64_t rows = std::min(kRows, p.m - row0), panel = b.cut().panel, longest = b.cut().depth;
+  const bool pack_a = b.cut().pack && p.transpose_a;
+  T* const packed = pack_a ? scratch<T>(Scratch::gemm_a, longest * kRows) : nullptr;
+  const int64_t lda = pack_a ? kRows : p.lda;
+  for (int64_t block = 0, k0 = 0; k0 < p.k; ++block, k0 += longest) {
+    const int64_t depth = std::min(longest, p.k - k0);
     const T* a = p.transpose_a ? p.a + k0 * p.lda + row0 : p.a + row0 * p.lda + k0;
+    if (pack_a) {
+      for (int64_t k = 0; k < depth; ++k) std::copy_n(a + k * p.lda, rows, packed + k * kRows);
+      a = packed;
+    }
     const auto tile = [&](int64_t width) {
-      return TileProduct<T>(width, rows, depth, b.ld(), p.lda, p.ldc, p.add || block > 0,
+      return TileProduct<T>(width, rows, depth, b.ld(), lda, p.ldc, p.add || block > 0,
                             p.transpose_a);
     };
-    const TileProduct<T> whole = tile(kPanel);
+    const TileProduct<T> whole = tile(panel);
     for (int64_t j = first_panel; j < last_panel; ++j) {
-      const int64_t width = std::min(kPanel, p.n - j * kPanel);
-      T* c = p.c + row0 * p.ldc + j * kPanel;
-      if (width == kPanel) {
+      const int64_t width = std::min(panel, p.n - j * panel);
+      T* c = p.c + row0 * p.ldc + j * panel;
+      if (width == panel) {
         whole(b.panel(block, j), a, c);
       } else {
         tile(width)(b.panel(block, j), a, c);
@@ -361,9 +391,9 @@ void gemm(const Gemm<T>& p) {
     if (bf16::in_pieces(p.n, p.k)) return bf16::gemm(p);
   const PanelsOfB<T> b(p);
   const int64_t row_blocks = (p.m + kRows - 1) / kRows;
-  // Eight panels for each task: a wide C of few rows still makes enough tasks for the threads, and
-  // a task uses its rows of op(A) several times.
-  const int64_t panels_per_task = std::min<int64_t>(b.panels(), 8);
+  // 512 columns for each task: a wide C of few rows still makes enough tasks for the threads, and a
+  // task uses its rows of op(A) several times.
+  const int64_t panels_per_task = std::min<int64_t>(b.panels(), 512 / b.cut().panel);
   const int64_t column_tasks = (b.panels() + panels_per_task - 1) / panels_per_task;
   const auto tile_row = [&](int64_t task) {
     const int64_t j = (task / row_blocks) * panels_per_task;

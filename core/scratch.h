@@ -9,6 +9,7 @@ namespace nine {
 /// The separate buffers that each thread has, by what they hold. An op and the functions it calls
 /// must use different ones.
 enum class Scratch : int {
+  gemm_a,
   gemm_b,
   tile,
   products,

@@ -196,6 +196,56 @@ TEST_CASE("gemm: a NaN in a factor reaches exactly its row") {
   }
 }
 
+namespace {
+
+// Products of some rows, alone and among 200, whose tiles are cut and packed otherwise.
+template <class T>
+void check_rows_alone(bool transpose_a, bool transpose_b) {
+  CAPTURE(transpose_a);
+  CAPTURE(transpose_b);
+  constexpr int64_t m = 200, n = 70, k = 600;
+  const Matrix<T> a(transpose_a ? k : m, transpose_a ? m : k, 1),
+      b(transpose_b ? n : k, transpose_b ? k : n, 2);
+  const auto rows_from = [&](int64_t first, int64_t count) {
+    Matrix<T> c(count, n, 3);
+    gemm<T>({.transpose_a = transpose_a,
+             .transpose_b = transpose_b,
+             .m = count,
+             .n = n,
+             .k = k,
+             .a = a.data.data() + (transpose_a ? first : first * a.ld),
+             .lda = a.ld,
+             .b = b.data.data(),
+             .ldb = b.ld,
+             .c = c.data.data(),
+             .ldc = c.ld});
+    return c;
+  };
+  const Matrix<T> whole = rows_from(0, m);
+  for (const auto& [first, count] : {std::array<int64_t, 2>{0, 1}, {61, 5}, {100, 100}}) {
+    const Matrix<T> part = rows_from(first, count);
+    int64_t wrong = 0;
+    for (int64_t i = 0; i < count; ++i)
+      for (int64_t j = 0; j < n; ++j) wrong += part.at(i, j) != whole.at(first + i, j);
+    CHECK(wrong == 0);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("gemm: a row has the same bits alone and among many") {
+  const Restore restore;
+  for (const GemmBackend backend : backends()) {
+    CAPTURE(to_text(backend));
+    set_gemm_backend(backend);
+    for (const bool ta : {false, true})
+      for (const bool tb : {false, true}) {
+        check_rows_alone<float>(ta, tb);
+        check_rows_alone<double>(ta, tb);
+      }
+  }
+}
+
 TEST_CASE("gemm: one tile, column-major") {
   const Restore restore;
   for (const GemmBackend backend : backends()) {

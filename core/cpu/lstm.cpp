@@ -1,7 +1,7 @@
 // One LSTM layer over a sequence on the CPU (part of core/cpu/cpu.h).
 //
 // The product of the input with W_ih is one GEMM for all time steps. The recurrent product is
-// computed for a block of hidden units at a time, all four gates together, and the gates'
+// computed for a block of hidden units at a time, of all four gates, and the gates'
 // non-linearities are applied while the product is still in cache. Work is shared out in one of two
 // ways, chosen by the shapes so that results do not depend on the number of threads:
 //
@@ -27,7 +27,13 @@ namespace {
 constexpr int64_t kBatchRows = 64;            // rows of the batch in one product
 constexpr int64_t kTaskRows = 8;              // rows of the batch in a task, when cut by rows
 constexpr int64_t kCachedBytes = 256 * 1024;  // of W_hh up to which a layer is cut by rows
-constexpr int64_t kUnits = 64;                // hidden units of a block, whole SIMD registers
+// Hidden units of a block: the four SIMD registers that libxsmm's code takes of a row of W_hh. With
+// more the rows of one gate are not together in memory, and half of an L1 cache is not used.
+#ifdef __AVX512F__
+constexpr int64_t kUnits = 64;
+#else
+constexpr int64_t kUnits = 32;
+#endif
 
 // The layer's sizes, and its results with their type.
 template <class T>
@@ -155,21 +161,21 @@ class ForwardProducts {
         [&](int64_t i) {
           const int64_t block = i / 4, gate = i % 4;
           transpose_tile(row_ptr<T>(w_hh, gate * H + block * U), w_hh.ld, layer.width(block), H,
-                         packed_ + block * H * 4 * U + gate * U, 4 * U);
+                         packed_ + i * H * U, U);
         },
         16.0 * static_cast<double>(H * H));
   }
   void multiply(int64_t t, int64_t block, int64_t b0, int64_t rows, T* products) const {
-    const int64_t U = layer_.units, n = layer_.width(block);
-    const int64_t gates_width = n == U ? 4 * U : 3 * U + n;
-    TileProduct<T>(gates_width, rows, layer_.hidden, 4 * U, layer_.ldh, 4 * U, false)(
-        packed_ + block * layer_.hidden * 4 * U, layer_.h_row(t, b0), products);
+    const int64_t H = layer_.hidden, U = layer_.units;
+    const TileProduct<T> product(layer_.width(block), rows, H, U, layer_.ldh, 4 * U, false);
+    for (int64_t gate = 0; gate < 4; ++gate)
+      product(packed_ + (block * 4 + gate) * H * U, layer_.h_row(t, b0), products + gate * U);
   }
   void keep(int64_t, int64_t, int64_t, int64_t) const {}
 
  private:
   const Layer<T>& layer_;
-  T* packed_;  // W_hh' as [block][k][gate][unit]
+  T* packed_;  // W_hh' as [block][gate][k][unit]
 };
 
 class ForwardPieces {

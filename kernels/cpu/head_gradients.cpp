@@ -15,7 +15,53 @@ namespace {
 
 using ops::HeadGradients;
 
-constexpr int64_t kDepthTile = 128;  // columns of dH and dW that one product writes
+// Columns of dH and dW that one product writes, and whether the columns of H and W that it is made
+// of are copied for it. libxsmm's code for AVX2 wants both as core/gemm.cpp does; with AVX-512 they
+// were measured where they are.
+#ifdef __AVX512F__
+template <class T>
+constexpr int64_t kColumns = 128;
+constexpr bool kCopyColumns = false;
+#else
+template <class T>
+constexpr int64_t kColumns = 128 / int64_t{sizeof(T)};
+constexpr bool kCopyColumns = true;
+#endif
+
+// A matrix (rows, columns) as TileProduct's first factor, kColumns of it at a time: where it is, or
+// copied as [columns / kColumns][row][kColumns].
+template <class T>
+class FirstFactor {
+ public:
+  FirstFactor() = default;
+  FirstFactor(const T* x, int64_t ld) : x_(x), ld_(ld) {}
+  static int64_t copied_size(int64_t rows, int64_t columns) {
+    return (columns + kColumns<T> - 1) / kColumns<T> * kColumns<T> * rows;
+  }
+  // A copy in `memory`, copied_size() numbers.
+  FirstFactor(const T* x, int64_t ld, int64_t rows, int64_t columns, T* memory)
+      : x_(memory), ld_(kColumns<T>), copied_rows_(rows) {
+    for (int64_t c = 0; c < columns; c += kColumns<T>)
+      for (int64_t r = 0; r < rows; ++r)
+        std::copy_n(x + r * ld + c, std::min(kColumns<T>, columns - c),
+                    memory + c * rows + r * kColumns<T>);
+  }
+
+  int64_t ld() const { return ld_; }
+  const T* at(int64_t row, int64_t column) const {
+    const int64_t within = column % kColumns<T>;
+    return copied_rows_ == 0 ? x_ + row * ld_ + column
+                             : x_ + (column - within) * copied_rows_ + row * ld_ + within;
+  }
+  // How many of `columns` from `column` on one product takes.
+  static int64_t width(int64_t column, int64_t columns) {
+    return std::min(kColumns<T> - column % kColumns<T>, columns);
+  }
+
+ private:
+  const T* x_ = nullptr;
+  int64_t ld_ = 0, copied_rows_ = 0;
+};
 
 // The sum over the rows of a panel, always in the same order.
 template <class T>
@@ -52,6 +98,7 @@ class Backward {
     }
     if constexpr (std::is_same_v<T, float>)
       if (stack_.pieces() > 0) pieces_.pack_contexts(stack_, arena);
+    if (!pieces_.used()) take_contexts(arena);
     if (g.dh) partial_dh_ = pool_array<T>(arena, kHeadChunks * block.h.rows() * d_);
     if (g.dcontext_norm)
       std::fill_n(static_cast<double*>(g.dcontext_norm.data), stack_.size() * block.rows(), 0.0);
@@ -371,26 +418,28 @@ class Backward {
           for (int64_t v = 0; v < words; ++v) std::fill_n(row_ptr<T>(dw.view, word + v), d_, T(0));
         const bool add = !fresh || !c.kernel.whole(d_);
         const int64_t rows = stack_.size() == 1 ? block_.rows() : (next - k) * padded_;
-        add_dw_of(c, stack_.context(k, 0), rows, column(z, word, c.first_column), stride(z),
+        add_dw_of(c, stack_.stacked(k, 0), rows, column(z, word, c.first_column), stride(z),
                   dw.view, word, words, add);
       }
       k = next;
     }
   }
-  void add_dw_of(const StackedComponent<T>& c, const T* h, int64_t rows, const T* g, int64_t ldg,
-                 const View& dw, int64_t word, int64_t words, bool add) const {
+  void add_dw_of(const StackedComponent<T>& c, int64_t first_row, int64_t rows, const T* g,
+                 int64_t ldg, const View& dw, int64_t word, int64_t words, bool add) const {
     if constexpr (std::is_same_v<T, float>)
       if (pieces_.used())
-        return pieces_.add_dw(c, {h, block_.h.ld, false}, rows, {g, ldg}, padded_,
-                              {row_ptr<T>(dw, word), dw.ld, words, add});
+        return pieces_.add_dw(c, {row_ptr<T>(block_.h, first_row), block_.h.ld, false}, rows,
+                              {g, ldg}, padded_, {row_ptr<T>(dw, word), dw.ld, words, add});
     const HeadKernel<T>& kernel = c.kernel;
-    for (int64_t k = 0; k < kernel.product_dims; k += kDepthTile) {
-      const TileProduct<T> product(std::min(kDepthTile, kernel.product_dims - k), words, rows,
-                                   block_.h.ld, ldg, dw.ld, add);
-      for (int64_t i = 0; i < kernel.parts; ++i)
-        for (int64_t j = 0; j < kernel.parts; ++j)
-          product(h + j * kernel.part_size + k, g + (i * kernel.parts + j) * padded_,
-                  row_ptr<T>(dw, word) + i * kernel.part_size + k);
+    for (int64_t j = 0; j < kernel.parts; ++j) {
+      const int64_t part = j * kernel.part_size;
+      for (int64_t m = 0, width = 0; m < kernel.product_dims; m += width) {
+        width = contexts_.width(part + m, kernel.product_dims - m);
+        const TileProduct<T> product(width, words, rows, contexts_.ld(), ldg, dw.ld, add);
+        for (int64_t i = 0; i < kernel.parts; ++i)
+          product(contexts_.at(first_row, part + m), g + (i * kernel.parts + j) * padded_,
+                  row_ptr<T>(dw, word) + i * kernel.part_size + m);
+      }
     }
   }
 
@@ -417,28 +466,41 @@ class Backward {
         }
         return;
       }
-    T* transposed = scratch<T>(Scratch::tile, kTileElements);
+    FirstFactor<T> of_words;
     for (int64_t k = 0; k < stack_.size(); ++k) {
       const StackedComponent<T>& c = stack_[k];
       const HeadKernel<T>& kernel = c.kernel;
-      for (int64_t p = 0; p < stack_.panels(); ++p) {
-        const int64_t rows = stack_.rows_of(p);
-        T* out = dh_row(chunk, stack_.stacked(k, p * kHeadPanel));
-        for (int64_t i = 0; i < kernel.parts; ++i)
-          for (int64_t j = 0; j < kernel.parts; ++j) {
-            const int64_t plane = (i * kernel.parts + j) * padded_;
-            transpose_tile(column(z, word, c.first_column + plane + p * kHeadPanel), stride(z),
-                           words, rows, transposed, kHeadTile);
-            for (int64_t m = 0; m < kernel.product_dims; m += kDepthTile) {
-              const TileProduct<T> product(std::min(kDepthTile, kernel.product_dims - m), rows,
-                                           words, c.w.ld, kHeadTile, d_,
-                                           !first || !kernel.whole(d_));
-              product(row_ptr<T>(c.w, word) + i * kernel.part_size + m, transposed,
-                      out + j * kernel.part_size + m);
-            }
-          }
+      if (!c.shares_words) of_words = take_words(c, word, words);
+      T* out = dh_row(chunk, stack_.stacked(k, 0));
+      const bool add = !first || !kernel.whole(d_);
+      for (int64_t i = 0; i < kernel.parts; ++i) {
+        const int64_t part = i * kernel.part_size;
+        for (int64_t m = 0, width = 0; m < kernel.product_dims; m += width) {
+          width = of_words.width(part + m, kernel.product_dims - m);
+          const TileProduct<T> product(width, block_.rows(), words, of_words.ld(), stride(z), d_,
+                                       add, true);
+          for (int64_t j = 0; j < kernel.parts; ++j)
+            product(of_words.at(0, part + m),
+                    column(z, word, c.first_column + (i * kernel.parts + j) * padded_),
+                    out + j * kernel.part_size + m);
+        }
       }
     }
+  }
+
+  // The first factors of dW and, of a tile of words, of dH.
+  void take_contexts(Arena& arena) {
+    const View& h = block_.h;
+    contexts_ = {row_ptr<T>(h, 0), h.ld};
+    if (kCopyColumns)
+      contexts_ = {row_ptr<T>(h, 0), h.ld, h.rows(), d_,
+                   pool_array<T>(arena, FirstFactor<T>::copied_size(h.rows(), d_))};
+  }
+  FirstFactor<T> take_words(const StackedComponent<T>& c, int64_t word, int64_t words) const {
+    const T* w = row_ptr<T>(c.w, word);
+    if (!kCopyColumns) return {w, c.w.ld};
+    return {w, c.w.ld, words, d_,
+            scratch<T>(Scratch::tile, FirstFactor<T>::copied_size(words, d_))};
   }
 
   void combine_dh() const {
@@ -475,8 +537,9 @@ class Backward {
   const HeadGradients& g_;
   int64_t d_, padded_;
   bool joint_;  // smoothed labels of a mixture: gradients depend on all components' scores
-  GradientPieces pieces_;  // the products of dW and dH, where they are made of bfloat16 pieces
-  int64_t numbers_ = 0;    // learned ones of all components that have a gradient
+  GradientPieces pieces_;    // the products of dW and dH, where they are made of bfloat16 pieces
+  FirstFactor<T> contexts_;  // all stacked rows
+  int64_t numbers_ = 0;      // learned ones of all components that have a gradient
   double* partial_numbers_ = nullptr;  // [chunk][number]
   bool exact_ = false;       // some component has pairs that are computed from their vectors
   T* partial_dh_ = nullptr;  // [chunk][stacked row][d]
