@@ -7,8 +7,8 @@
 PYTHON is an interpreter that has torch. Every round runs each command of each row once, one after another; a figure is the program's own
 median of its steps. FILE gets a line for each, so that the same command goes on where it was stopped. The table prints best and median of
 the rounds, the ratios of both, and the share of the floor: operations at the rate that bench_gemm measured in that round with a tile in
-cache, of float32 or of the precision's bfloat16 pieces, and bytes at its bandwidth, over the measured time; median of the rounds. `high` is
-run where the CPU has pieces for it, and stands beside PyTorch's float32.
+cache, of float32 or of the precision's bfloat16 pieces, and bytes at its bandwidth, over the measured time; median of the rounds. `high` and
+`medium` are run where the CPU has pieces for them; `high` stands beside PyTorch's float32.
 """
 import argparse
 import json
@@ -55,7 +55,7 @@ def commands(build, python, row, pieces):
     """A row's commands: (whose, precision, command); `pieces` are the precisions that the CPU computes so."""
     _, program, options, steps, precisions = ROWS[row]
     for precision in precisions:
-        if precision == "high" and precision not in pieces:
+        if precision != "highest" and precision not in pieces:
             continue
         ours = [os.path.join(build, "bin", f"bench_{program}"), *options, *steps, "--matmul-precision", precision]
         theirs = [python, os.path.join(BASELINES, f"torch_{program}.py"), *options, *steps, *(["--precision", "bf16"] if precision == "medium" else [])]
