@@ -256,6 +256,15 @@ TileProduct<T>::TileProduct(int64_t m, int64_t n, int64_t k, int64_t lda, int64_
 #endif
 }
 
+// With longer rows, most of all where they lie a power of two apart, what the code takes of one k
+// after another has few places in the L1 cache, and it runs at a third to two thirds of its speed.
+// The wide tiles of AVX-512 were measured in place.
+template <class T>
+int64_t tile_panel() {
+  const bool avx2 = instruction_set() == InstructionSet::avx2;
+  return avx2 && backend() == GemmBackend::libxsmm ? 128 / int64_t{sizeof(T)} : 0;
+}
+
 template <class T>
 void transpose_tile(const T* x, int64_t ldx, int64_t rows, int64_t cols, T* y, int64_t ldy,
                     T alpha) {
@@ -278,17 +287,12 @@ struct Cut {
   bool pack = false;    // whether parts of B and A' are copied that could be read in place
 };
 
-// libxsmm's code for AVX2 takes up to 128 bytes of a row of B at once. Packed in just these it has
-// nine tenths of the peak; with longer rows, most of all a power of two, what it takes of one row
-// after another has few places in the L1 cache, and it has a third to two thirds
-// (docs/performance.md). Code for AVX-512 was measured with wide panels alone.
 template <class T>
 Cut cut_for(const Gemm<T>& p) {
-  const bool scaled = p.alpha != T(1), worth_a_copy = p.m >= 2 * kRows;
-  if (backend() == GemmBackend::libxsmm && instruction_set() == InstructionSet::avx2 &&
-      (worth_a_copy || p.transpose_b || scaled))
-    return {.panel = 128 / int64_t{sizeof(T)}, .depth = 256, .pack = worth_a_copy};
-  return {};
+  const int64_t panel = tile_panel<T>();
+  const bool worth_a_copy = p.m >= 2 * kRows;
+  if (panel == 0 || !(worth_a_copy || p.transpose_b || p.alpha != T(1))) return {};
+  return {.panel = panel, .depth = 256, .pack = worth_a_copy};
 }
 
 // op(B), cut into blocks of Cut::depth rows and panels of Cut::panel columns: parts of B, or copied
@@ -405,6 +409,8 @@ void gemm(const Gemm<T>& p) {
 
 template class TileProduct<float>;
 template class TileProduct<double>;
+template int64_t tile_panel<float>();
+template int64_t tile_panel<double>();
 template void gemm<float>(const Gemm<float>&);
 template void gemm<double>(const Gemm<double>&);
 template void transpose_tile<float>(const float*, int64_t, int64_t, int64_t, float*, int64_t,

@@ -46,6 +46,12 @@ class TileProduct {
   bool add_, transpose_b_;
 };
 
+/// How many rows of its first factor TileProduct should be given, if these are worth packing as
+/// [k][rows] for it; 0 where they are as fast in place. For libxsmm's code for AVX2: 128 bytes, the
+/// four registers that it takes of each k at once (docs/performance.md).
+template <class T>
+int64_t tile_panel();
+
 /// C = alpha * op(A) op(B) or (`add`) C += alpha * op(A) op(B), row-major, on all threads: C (m,
 /// n), op(A) (m, k), op(B) (k, n), where op(A) is the stored matrix or, with transpose_a, its
 /// transpose, and op(B) likewise. lda, ldb and ldc are the elements from one row to the next.

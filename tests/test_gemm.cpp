@@ -200,9 +200,10 @@ namespace {
 
 // Products of some rows, alone and among 200, whose tiles are cut and packed otherwise.
 template <class T>
-void check_rows_alone(bool transpose_a, bool transpose_b) {
+void check_rows_alone(bool transpose_a, bool transpose_b, T alpha) {
   CAPTURE(transpose_a);
   CAPTURE(transpose_b);
+  CAPTURE(alpha);
   constexpr int64_t m = 200, n = 70, k = 600;
   const Matrix<T> a(transpose_a ? k : m, transpose_a ? m : k, 1),
       b(transpose_b ? n : k, transpose_b ? k : n, 2);
@@ -213,6 +214,7 @@ void check_rows_alone(bool transpose_a, bool transpose_b) {
              .m = count,
              .n = n,
              .k = k,
+             .alpha = alpha,
              .a = a.data.data() + (transpose_a ? first : first * a.ld),
              .lda = a.ld,
              .b = b.data.data(),
@@ -240,8 +242,9 @@ TEST_CASE("gemm: a row has the same bits alone and among many") {
     set_gemm_backend(backend);
     for (const bool ta : {false, true})
       for (const bool tb : {false, true}) {
-        check_rows_alone<float>(ta, tb);
-        check_rows_alone<double>(ta, tb);
+        check_rows_alone<float>(ta, tb, 1);
+        check_rows_alone<float>(ta, tb, 0.75F);
+        check_rows_alone<double>(ta, tb, 1);
       }
   }
 }

@@ -426,6 +426,27 @@ TEST_CASE("head: a mixture of all kernels, with parts, over several blocks") {
   }
 }
 
+TEST_CASE("head: wide vectors, parts of which begin and end within a panel of columns") {
+  const Restore restore;
+  set_threads(1);
+  const Score lin{ScoreKind::lin, {}}, ssg{ScoreKind::ssg, {0, 1}}, rbf{ScoreKind::rbf, {0.1}},
+      two{ScoreKind::mog, {2, 0, 0, 1}}, three{ScoreKind::mog, {3, 0, 2, 1}};
+  for (const HeadSpec& head :
+       {single(two), mixture({lin, two, ssg}), mixture({rbf, three, lin}, true)})
+    for (const int64_t size : {42, 102}) {
+      CAPTURE(head.to_text());
+      CAPTURE(size);
+      Problem p = problem(head, 70, 130, size, 0.5);
+      check_against_dense(p, 1e-11);
+      check_gradients(p, 3);
+      const Result blocks = run(p), small = run(p, DType::float32);
+      for (size_t i = 0; i < blocks.gradients.size(); ++i)
+        CHECK(relative_error(small.gradients[i], blocks.gradients[i]) < 1e-4);
+      p.options.memory = HeadMemory::tiles;
+      CHECK(same_bits(run(p), blocks));
+    }
+}
+
 TEST_CASE("head: penalties on the prior, both readings") {
   const Restore restore;
   set_threads(1);

@@ -27,13 +27,7 @@ namespace {
 constexpr int64_t kBatchRows = 64;            // rows of the batch in one product
 constexpr int64_t kTaskRows = 8;              // rows of the batch in a task, when cut by rows
 constexpr int64_t kCachedBytes = 256 * 1024;  // of W_hh up to which a layer is cut by rows
-// Hidden units of a block: the four SIMD registers that libxsmm's code takes of a row of W_hh. With
-// more the rows of one gate are not together in memory, and half of an L1 cache is not used.
-#ifdef __AVX512F__
-constexpr int64_t kUnits = 64;
-#else
-constexpr int64_t kUnits = 32;
-#endif
+constexpr int64_t kUnits = 64;                // hidden units of a block, whole SIMD registers
 
 // The layer's sizes, and its results with their type.
 template <class T>
@@ -42,7 +36,8 @@ struct Layer {
       : steps(io.steps()),
         batch(io.batch()),
         hidden(io.size()),
-        units(std::min(kUnits, hidden)),
+        panel(tile_panel<T>()),
+        units(std::min(panel > 0 ? panel : kUnits, hidden)),
         blocks((hidden + units - 1) / units),
         h(static_cast<T*>(io.hidden.data)),
         c(static_cast<T*>(io.cells.data)),
@@ -67,7 +62,7 @@ struct Layer {
   T* h_row(int64_t t, int64_t b) const { return h + (t * batch + b) * ldh; }
   T* c_row(int64_t t, int64_t b) const { return c + (t * batch + b) * ldc; }
 
-  int64_t steps, batch, hidden, units, blocks;
+  int64_t steps, batch, hidden, panel, units, blocks;
   T *h, *c;
   int64_t ldh, ldc;
   T* gates;
@@ -153,7 +148,8 @@ void gate_row_backward(int64_t n, const Gates<T> gates, const T* __restrict dh, 
 template <class T>
 class ForwardProducts {
  public:
-  ForwardProducts(const Layer<T>& layer, const View& w_hh, Arena& arena) : layer_(layer) {
+  ForwardProducts(const Layer<T>& layer, const View& w_hh, Arena& arena)
+      : layer_(layer), together_(layer.panel > 0 ? 1 : 4) {
     const int64_t H = layer.hidden, U = layer.units;
     packed_ = static_cast<T*>(arena.temporary({layer.blocks, H * 4 * U}, dtype_of<T>).view().data);
     parallel_for(
@@ -161,21 +157,25 @@ class ForwardProducts {
         [&](int64_t i) {
           const int64_t block = i / 4, gate = i % 4;
           transpose_tile(row_ptr<T>(w_hh, gate * H + block * U), w_hh.ld, layer.width(block), H,
-                         packed_ + i * H * U, U);
+                         panel(block, gate) + gate % together_ * U, together_ * U);
         },
         16.0 * static_cast<double>(H * H));
   }
   void multiply(int64_t t, int64_t block, int64_t b0, int64_t rows, T* products) const {
-    const int64_t H = layer_.hidden, U = layer_.units;
-    const TileProduct<T> product(layer_.width(block), rows, H, U, layer_.ldh, 4 * U, false);
-    for (int64_t gate = 0; gate < 4; ++gate)
-      product(packed_ + (block * 4 + gate) * H * U, layer_.h_row(t, b0), products + gate * U);
+    const int64_t U = layer_.units, ld = together_ * U, n = ld - U + layer_.width(block);
+    const TileProduct<T> product(n, rows, layer_.hidden, ld, layer_.ldh, 4 * U, false);
+    for (int64_t gate = 0; gate < 4; gate += together_)
+      product(panel(block, gate), layer_.h_row(t, b0), products + gate * U);
   }
   void keep(int64_t, int64_t, int64_t, int64_t) const {}
 
  private:
+  T* panel(int64_t block, int64_t gate) const {
+    return packed_ + (block * 4 + gate / together_ * together_) * layer_.hidden * layer_.units;
+  }
   const Layer<T>& layer_;
-  T* packed_;  // W_hh' as [block][gate][k][unit]
+  int64_t together_;  // gates that one product computes
+  T* packed_;         // W_hh' as [block][gate / together][k][gate % together][unit]
 };
 
 class ForwardPieces {

@@ -2,10 +2,9 @@
 // and scores lie in memory, and how they are computed tile by tile.
 //
 // The products of one word lie together, row after row. Maximum, sum and exponential over words
-// then have one row in each SIMD lane, and of the factors of the three matrix products only the
-// gradient tile for dH has to be transposed, which is in cache. The vocabulary is cut into
-// kHeadChunks chunks. Each chunk is one task with maxima, sums and a dH of its own, which are
-// combined in chunk order.
+// then have one row in each SIMD lane, and no factor of the three matrix products has to be
+// transposed. The vocabulary is cut into kHeadChunks chunks. Each chunk is one task with maxima,
+// sums and a dH of its own, which are combined in chunk order.
 #pragma once
 
 #include <algorithm>

@@ -15,52 +15,47 @@ namespace {
 
 using ops::HeadGradients;
 
-// Columns of dH and dW that one product writes, and whether the columns of H and W that it is made
-// of are copied for it. libxsmm's code for AVX2 wants both as core/gemm.cpp does; with AVX-512 they
-// were measured where they are.
-#ifdef __AVX512F__
-template <class T>
-constexpr int64_t kColumns = 128;
-constexpr bool kCopyColumns = false;
-#else
-template <class T>
-constexpr int64_t kColumns = 128 / int64_t{sizeof(T)};
-constexpr bool kCopyColumns = true;
-#endif
+constexpr int64_t kDepthTile = 128;  // columns of dH and dW that one product writes
 
-// A matrix (rows, columns) as TileProduct's first factor, kColumns of it at a time: where it is, or
-// copied as [columns / kColumns][row][kColumns].
+// A matrix (rows, columns) as TileProduct's first factor, some of its columns at a time: in place,
+// or copied as [panel][row][column] where there is a tile_panel().
 template <class T>
 class FirstFactor {
  public:
   FirstFactor() = default;
-  FirstFactor(const T* x, int64_t ld) : x_(x), ld_(ld) {}
-  static int64_t copied_size(int64_t rows, int64_t columns) {
-    return (columns + kColumns<T> - 1) / kColumns<T> * kColumns<T> * rows;
-  }
-  // A copy in `memory`, copied_size() numbers.
-  FirstFactor(const T* x, int64_t ld, int64_t rows, int64_t columns, T* memory)
-      : x_(memory), ld_(kColumns<T>), copied_rows_(rows) {
-    for (int64_t c = 0; c < columns; c += kColumns<T>)
+  // `memory`: what gives the memory for a copy of so many numbers. `each(count, copy)` calls
+  // copy(panel) for all panels.
+  template <class Memory, class Each>
+  FirstFactor(const T* x, int64_t ld, int64_t rows, int64_t columns, Memory&& memory, Each&& each)
+      : x_(x), ld_(ld) {
+    const int64_t panel = tile_panel<T>();
+    if (panel == 0) return;
+    const int64_t panels = (columns + panel - 1) / panel;
+    T* const copy = memory(panels * panel * rows);
+    each(panels, [&](int64_t i) {
       for (int64_t r = 0; r < rows; ++r)
-        std::copy_n(x + r * ld + c, std::min(kColumns<T>, columns - c),
-                    memory + c * rows + r * kColumns<T>);
+        std::copy_n(x + r * ld + i * panel, std::min(panel, columns - i * panel),
+                    copy + (i * rows + r) * panel);
+    });
+    x_ = copy;
+    ld_ = width_ = panel;
+    copied_rows_ = rows;
   }
 
   int64_t ld() const { return ld_; }
   const T* at(int64_t row, int64_t column) const {
-    const int64_t within = column % kColumns<T>;
+    const int64_t within = column % width_;
     return copied_rows_ == 0 ? x_ + row * ld_ + column
                              : x_ + (column - within) * copied_rows_ + row * ld_ + within;
   }
   // How many of `columns` from `column` on one product takes.
-  static int64_t width(int64_t column, int64_t columns) {
-    return std::min(kColumns<T> - column % kColumns<T>, columns);
+  int64_t width(int64_t column, int64_t columns) const {
+    return std::min(copied_rows_ == 0 ? width_ : width_ - column % width_, columns);
   }
 
  private:
   const T* x_ = nullptr;
-  int64_t ld_ = 0, copied_rows_ = 0;
+  int64_t ld_ = 0, width_ = kDepthTile, copied_rows_ = 0;
 };
 
 // The sum over the rows of a panel, always in the same order.
@@ -98,7 +93,9 @@ class Backward {
     }
     if constexpr (std::is_same_v<T, float>)
       if (stack_.pieces() > 0) pieces_.pack_contexts(stack_, arena);
-    if (!pieces_.used()) take_contexts(arena);
+    const bool any_dw = std::any_of(
+        g.dw.begin(), g.dw.end(), [](const OutputView& dw) { return static_cast<bool>(dw.view); });
+    if (!pieces_.used() && any_dw) contexts_ = take_contexts(arena);
     if (g.dh) partial_dh_ = pool_array<T>(arena, kHeadChunks * block.h.rows() * d_);
     if (g.dcontext_norm)
       std::fill_n(static_cast<double*>(g.dcontext_norm.data), stack_.size() * block.rows(), 0.0);
@@ -477,30 +474,43 @@ class Backward {
         const int64_t part = i * kernel.part_size;
         for (int64_t m = 0, width = 0; m < kernel.product_dims; m += width) {
           width = of_words.width(part + m, kernel.product_dims - m);
-          const TileProduct<T> product(width, block_.rows(), words, of_words.ld(), stride(z), d_,
-                                       add, true);
-          for (int64_t j = 0; j < kernel.parts; ++j)
-            product(of_words.at(0, part + m),
-                    column(z, word, c.first_column + (i * kernel.parts + j) * padded_),
-                    out + j * kernel.part_size + m);
+          // Rows in whole panels, then the rest: libxsmm compiles code for each count.
+          for (int64_t r = 0, rows = 0; r < block_.rows(); r += rows) {
+            rows = block_.rows() - r;
+            if (rows > kHeadPanel) rows = rows / kHeadPanel * kHeadPanel;
+            const TileProduct<T> product(width, rows, words, of_words.ld(), stride(z), d_, add,
+                                         true);
+            for (int64_t j = 0; j < kernel.parts; ++j)
+              product(of_words.at(0, part + m),
+                      column(z, word, c.first_column + (i * kernel.parts + j) * padded_ + r),
+                      out + r * d_ + j * kernel.part_size + m);
+          }
         }
       }
     }
   }
 
   // The first factors of dW and, of a tile of words, of dH.
-  void take_contexts(Arena& arena) {
+  FirstFactor<T> take_contexts(Arena& arena) const {
     const View& h = block_.h;
-    contexts_ = {row_ptr<T>(h, 0), h.ld};
-    if (kCopyColumns)
-      contexts_ = {row_ptr<T>(h, 0), h.ld, h.rows(), d_,
-                   pool_array<T>(arena, FirstFactor<T>::copied_size(h.rows(), d_))};
+    return {row_ptr<T>(h, 0),
+            h.ld,
+            h.rows(),
+            d_,
+            [&](int64_t numbers) { return pool_array<T>(arena, numbers); },
+            [&](int64_t panels, auto&& copy) {
+              parallel_for(panels, copy, 2.0 * static_cast<double>(h.elements()));
+            }};
   }
   FirstFactor<T> take_words(const StackedComponent<T>& c, int64_t word, int64_t words) const {
-    const T* w = row_ptr<T>(c.w, word);
-    if (!kCopyColumns) return {w, c.w.ld};
-    return {w, c.w.ld, words, d_,
-            scratch<T>(Scratch::tile, FirstFactor<T>::copied_size(words, d_))};
+    return {row_ptr<T>(c.w, word),
+            c.w.ld,
+            words,
+            d_,
+            [](int64_t numbers) { return scratch<T>(Scratch::tile, numbers); },
+            [](int64_t panels, auto&& copy) {
+              for (int64_t i = 0; i < panels; ++i) copy(i);
+            }};
   }
 
   void combine_dh() const {
