@@ -23,20 +23,22 @@ template <class T>
 class FirstFactor {
  public:
   FirstFactor() = default;
-  // `memory`: what gives the memory for a copy of so many numbers. `each(count, copy)` calls
-  // copy(panel) for all panels.
-  template <class Memory, class Each>
-  FirstFactor(const T* x, int64_t ld, int64_t rows, int64_t columns, Memory&& memory, Each&& each)
-      : x_(x), ld_(ld) {
+  // Numbers that a copy has; 0 where there is none.
+  static int64_t copied_size(int64_t rows, int64_t columns) {
     const int64_t panel = tile_panel<T>();
-    if (panel == 0) return;
-    const int64_t panels = (columns + panel - 1) / panel;
-    T* const copy = memory(panels * panel * rows);
-    each(panels, [&](int64_t i) {
+    return panel == 0 ? 0 : (columns + panel - 1) / panel * panel * rows;
+  }
+  // `copy`: memory of copied_size() numbers.
+  FirstFactor(const T* x, int64_t ld, int64_t rows, int64_t columns, T* copy) : x_(x), ld_(ld) {
+    if (copied_size(rows, columns) == 0) return;
+    const int64_t panel = tile_panel<T>();
+    const auto copy_panel = [&](int64_t i) {
       for (int64_t r = 0; r < rows; ++r)
         std::copy_n(x + r * ld + i * panel, std::min(panel, columns - i * panel),
                     copy + (i * rows + r) * panel);
-    });
+    };
+    parallel_for((columns + panel - 1) / panel, copy_panel,
+                 2.0 * static_cast<double>(rows * columns));
     x_ = copy;
     ld_ = width_ = panel;
     copied_rows_ = rows;
@@ -95,7 +97,10 @@ class Backward {
       if (stack_.pieces() > 0) pieces_.pack_contexts(stack_, arena);
     const bool any_dw = std::any_of(
         g.dw.begin(), g.dw.end(), [](const OutputView& dw) { return static_cast<bool>(dw.view); });
-    if (!pieces_.used() && any_dw) contexts_ = take_contexts(arena);
+    const View& h = block.h;
+    if (!pieces_.used() && any_dw)
+      contexts_ = {row_ptr<T>(h, 0), h.ld, h.rows(), d_,
+                   pool_array<T>(arena, FirstFactor<T>::copied_size(h.rows(), d_))};
     if (g.dh) partial_dh_ = pool_array<T>(arena, kHeadChunks * block.h.rows() * d_);
     if (g.dcontext_norm)
       std::fill_n(static_cast<double*>(g.dcontext_norm.data), stack_.size() * block.rows(), 0.0);
@@ -467,7 +472,9 @@ class Backward {
     for (int64_t k = 0; k < stack_.size(); ++k) {
       const StackedComponent<T>& c = stack_[k];
       const HeadKernel<T>& kernel = c.kernel;
-      if (!c.shares_words) of_words = take_words(c, word, words);
+      if (!c.shares_words)
+        of_words = {row_ptr<T>(c.w, word), c.w.ld, words, d_,
+                    scratch<T>(Scratch::tile, FirstFactor<T>::copied_size(words, d_))};
       T* out = dh_row(chunk, stack_.stacked(k, 0));
       const bool add = !first || !kernel.whole(d_);
       for (int64_t i = 0; i < kernel.parts; ++i) {
@@ -488,29 +495,6 @@ class Backward {
         }
       }
     }
-  }
-
-  // The first factors of dW and, of a tile of words, of dH.
-  FirstFactor<T> take_contexts(Arena& arena) const {
-    const View& h = block_.h;
-    return {row_ptr<T>(h, 0),
-            h.ld,
-            h.rows(),
-            d_,
-            [&](int64_t numbers) { return pool_array<T>(arena, numbers); },
-            [&](int64_t panels, auto&& copy) {
-              parallel_for(panels, copy, 2.0 * static_cast<double>(h.elements()));
-            }};
-  }
-  FirstFactor<T> take_words(const StackedComponent<T>& c, int64_t word, int64_t words) const {
-    return {row_ptr<T>(c.w, word),
-            c.w.ld,
-            words,
-            d_,
-            [](int64_t numbers) { return scratch<T>(Scratch::tile, numbers); },
-            [](int64_t panels, auto&& copy) {
-              for (int64_t i = 0; i < panels; ++i) copy(i);
-            }};
   }
 
   void combine_dh() const {
