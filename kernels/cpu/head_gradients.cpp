@@ -457,42 +457,40 @@ class Backward {
   }
   // The chunk's dH (rows x d) += tile W.
   void add_dh(int64_t chunk, T* z, int64_t word, int64_t words, bool first) const {
-    if constexpr (std::is_same_v<T, float>)
-      if (pieces_.used()) {
-        for (int64_t k = 0; k < stack_.size(); ++k) {
-          const StackedComponent<T>& c = stack_[k];
-          pieces_.add_dh(c, {row_ptr<T>(c.w, word), c.w.ld, false}, words,
-                         {column(z, word, c.first_column), stride(z), false}, padded_,
-                         {dh_row(chunk, stack_.stacked(k, 0)), d_, block_.rows(),
-                          !first || !c.kernel.whole(d_)});
-        }
-        return;
-      }
     FirstFactor<T> of_words;
     for (int64_t k = 0; k < stack_.size(); ++k) {
       const StackedComponent<T>& c = stack_[k];
-      const HeadKernel<T>& kernel = c.kernel;
+      const T* g = column(z, word, c.first_column);
+      T* out = dh_row(chunk, stack_.stacked(k, 0));
+      const bool add = !first || !c.kernel.whole(d_);
+      if constexpr (std::is_same_v<T, float>)
+        if (pieces_.used()) {
+          pieces_.add_dh(c, {row_ptr<T>(c.w, word), c.w.ld, false}, words, {g, stride(z), false},
+                         padded_, {out, d_, block_.rows(), add});
+          continue;
+        }
       if (!c.shares_words)
         of_words = {row_ptr<T>(c.w, word), c.w.ld, words, d_,
                     scratch<T>(Scratch::tile, FirstFactor<T>::copied_size(words, d_))};
-      T* out = dh_row(chunk, stack_.stacked(k, 0));
-      const bool add = !first || !kernel.whole(d_);
-      for (int64_t i = 0; i < kernel.parts; ++i) {
-        const int64_t part = i * kernel.part_size;
-        for (int64_t m = 0, width = 0; m < kernel.product_dims; m += width) {
-          width = of_words.width(part + m, kernel.product_dims - m);
-          // Rows in whole panels, then the rest: libxsmm compiles code for each count.
-          for (int64_t r = 0, rows = 0; r < block_.rows(); r += rows) {
-            rows = block_.rows() - r;
-            if (rows > kHeadPanel) rows = rows / kHeadPanel * kHeadPanel;
-            const TileProduct<T> product(width, rows, words, of_words.ld(), stride(z), d_, add,
-                                         true);
-            for (int64_t j = 0; j < kernel.parts; ++j)
-              product(of_words.at(0, part + m),
-                      column(z, word, c.first_column + (i * kernel.parts + j) * padded_ + r),
-                      out + r * d_ + j * kernel.part_size + m);
-          }
-        }
+      // Rows in whole panels, then the rest: libxsmm compiles code for each count.
+      const int64_t rows = block_.rows();
+      const int64_t together = rows > kHeadPanel ? rows / kHeadPanel * kHeadPanel : rows;
+      add_dh_of(c.kernel, of_words, words, g, stride(z), together, out, add);
+      if (together < rows)
+        add_dh_of(c.kernel, of_words, words, g + together, stride(z), rows - together,
+                  out + together * d_, add);
+    }
+  }
+  void add_dh_of(const HeadKernel<T>& kernel, const FirstFactor<T>& of_words, int64_t words,
+                 const T* g, int64_t ldg, int64_t rows, T* out, bool add) const {
+    for (int64_t i = 0; i < kernel.parts; ++i) {
+      const int64_t part = i * kernel.part_size;
+      for (int64_t m = 0, width = 0; m < kernel.product_dims; m += width) {
+        width = of_words.width(part + m, kernel.product_dims - m);
+        const TileProduct<T> product(width, rows, words, of_words.ld(), ldg, d_, add, true);
+        for (int64_t j = 0; j < kernel.parts; ++j)
+          product(of_words.at(0, part + m), g + (i * kernel.parts + j) * padded_,
+                  out + j * kernel.part_size + m);
       }
     }
   }
