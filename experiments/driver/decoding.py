@@ -142,11 +142,11 @@ def table(_, folder=None):
         if rounds:
             mean = math.exp(statistics.mean([statistics.mean(ratios(found[task], head)) for head in HEADS[1:]]))
             lines.append([f"geometric mean, {name}", *(["", f"{mean:.2f}", "", ""] if task == "lm" else ["", "", "", f"{mean:.2f}"])])
-    made = tables.markdown(["head", "scoring, µs of CPU a token", "ratio to lin", "beam 5, µs of CPU a word", "ratio to lin"], lines)
+    made = tables.markdown(["head", "scoring, µs of CPU a token", "ratio to lin", "beam 5, µs of CPU a subword", "ratio to lin"], lines)
     path = (folder or records.RECORDS) / FILE
     machine = f" One thread of {records.Record(path).last('config', 'machine')}, beside other work." if path.exists() else ""
     return (f"**{rounds} of {ROUNDS} rounds**; ratios paired by round, with Student's 95% interval.{machine}\n\n{made}")
 
 
 def commands(_):
-    return "Again, into records of its own:\n\n    DATA=... experiments/run Dec --records runs/records"
+    return "Again, into records of its own, which `experiments/table Dec --records runs/records` prints:\n\n    DATA=... experiments/run Dec --records runs/records"

@@ -254,7 +254,8 @@ def commands(part):
     lines += [f"    experiments/run {part.name} --only '{label}' --records runs/records   # measured of {runs}"
               for label, runs in {m.label: m.needs[0].name.rpartition("-")[0] for m in part.measures if m.label not in own}.items()]
     gpu = "; `--device cuda` for the table's device" if devices(cells(part)) else ""
-    bfloat16 = any(MEDIUM in SETUPS[row.setup or part.setup].options + row.options for row in part.rows)
+    trained = [(row.setup or part.setup, row) for row in part.rows] + [(run.setup, run.row) for m in part.measures for run in m.needs]
+    bfloat16 = any(MEDIUM in SETUPS[setup].options + row.options for setup, row in trained)
     medium = f"; `NINE_BF16_TILES=pairs` before it for `{MEDIUM}` on a CPU that does not multiply bfloat16" if bfloat16 else ""
     return (f"Any row again, into records of its own, which `experiments/table {part.name} --records runs/records` prints "
             f"(`DATA` as in [experiments](../../experiments/README.md#data); after `#` "
